@@ -18,9 +18,9 @@ help: ## show this list
 demo: build ## build, run a real project, show its result and where to look
 	@examples/demo.sh bin/zerodag
 
-# What takes the race detector minutes or the memory of evaluators: ten gigabytes, hostile expressions,
+# What takes the race detector minutes or the memory of evaluators: thousands of random attempts, ten gigabytes, hostile expressions,
 # and scripts of commands that do one thing at a time, each line of which starts a program.
-NO_RACE = TestGreedyCommands|TestDeaths|TestScripts/(check|folders|init|log|operators|params|plugins|push|wrong)
+NO_RACE = TestRecovery|TestRunRecovery|TestGreedyCommands|TestDeaths|TestScripts/(check|folders|init|log|operators|params|plugins|push|wrong)
 
 .PHONY: test
 test: tools assets ## install what the tests need, then lint and run all tests but those of test-long
@@ -35,6 +35,7 @@ test-long: tools assets ## other systems, security of the code, the race detecto
 	$(MAKE) --no-print-directory test-packages
 	$(MAKE) --no-print-directory docs
 	$(MAKE) --no-print-directory test-servers
+	$(MAKE) --no-print-directory test-moto
 	$(MAKE) --no-print-directory test-aws
 
 .PHONY: test-servers
@@ -190,6 +191,7 @@ soak: assets ## kill a server under load 100 times, then functions on LocalStack
 	ZERODAG_KILLS=100 $(GO) test -count=1 -v -timeout 30m ./integration/durability
 	set -e; variables=$$(integration/localstack/deploy.sh soak); eval "$$variables"; \
 	  ZERODAG_ALONE=1 ZERODAG_KILLS=200 ZERODAG_STARTS=1000 $(GO) test -count=1 -v -timeout 60m -run 'TestCrashes|TestStartsAtOnce' ./integration/stack
+	@integration/localstack/localstack.sh verdict dynamodb s3 sqs
 
 .PHONY: sim
 sim: ## simulate hosts whose stores and processes fail: RUNS seeds (300) from SEED (1) on
@@ -211,6 +213,7 @@ bench: build ## Go benchmarks and whole-process runs, beside figures of the orig
 .PHONY: bench-aws
 bench-aws: assets ## what attempts cost on AWS beside the budgets, counted on a stack deployed to LocalStack; latencies, cold starts
 	set -e; variables=$$(integration/localstack/deploy.sh bench); eval "$$variables"; $(GO) run ./integration/stackbench -write integration/stackbench/testdata/costs.json
+	@integration/localstack/localstack.sh verdict dynamodb s3 sqs
 	$(GO) test ./integration/stackbench -run TestCostTable -rewrite
 
 .PHONY: localstack
@@ -247,17 +250,43 @@ $(CFN_LINT_HOME)/bin/cfn-lint:
 	python3 -m venv $(CFN_LINT_HOME)
 	$(CFN_LINT_HOME)/bin/pip install --quiet --disable-pip-version-check cfn-lint==$(CFN_LINT)
 
-.PHONY: lint-template
-lint-template: $(CFN_LINT_HOME)/bin/cfn-lint ## cfn-lint over the template of a deployment
-	$(CFN_LINT_HOME)/bin/cfn-lint --ignore-checks W3005 --regions us-east-1 eu-central-1 --template infra/deployment/testdata/template.json
+JUDGE = integration/localstack/iam/node_modules/.package-lock.json
 
-# The very first deploy leaves the table open for deletion, so that it can undo itself, and closes it
-# when all is there. A later one imports what a removed stack has kept.
+$(JUDGE): integration/localstack/iam/package-lock.json
+	npm ci --prefix integration/localstack/iam --silent --no-audit --no-fund
+	@touch $@
+
+.PHONY: schemas
+schemas: $(CFN_LINT_HOME)/bin/cfn-lint $(JUDGE) ## derive infra/policy/schemas.json again from the schemas of CloudFormation's registry
+	$(CFN_LINT_HOME)/bin/python infra/policy/schemas.py
+
+GUARD = infra/_guard/node_modules/.package-lock.json
+
+$(GUARD): infra/_guard/package-lock.json
+	npm ci --prefix infra/_guard --ignore-scripts --silent --no-audit --no-fund
+	@touch $@
+
+# The rules of the Well-Architected pillars are in no registry of packages. A machine that does not reach their repository is told so
+# and fails nothing; REQUIRE=guardrules makes it a failure.
+GUARD_REGISTRY ?= https://github.com/aws-cloudformation/aws-guard-rules-registry
+GUARD_COMMIT = 7f7340c26ae5d5e8874651dbffeb12e0e9f505b6
+GUARD_RULES = $(HOME)/.cache/zerodag/guard-$(GUARD_COMMIT)
+
+# Regions that anybody can use, of those that cfn-lint has schemas for: not those of governments, of China, or of one customer.
+REGIONS = ls $(CFN_LINT_HOME)/lib/python3*/site-packages/cfnlint/data/schemas/providers | sed -n 's/\.json$$//p' | grep -vE '^(sam$$|us-iso|us-gov|eu-iso|eusc|cn-)'
+
+.PHONY: lint-template
+lint-template: $(CFN_LINT_HOME)/bin/cfn-lint $(JUDGE) $(GUARD) ## the template of a deployment by cfn-lint, for every region, and by CloudFormation Guard; whether infra/policy/schemas.json is current
+	$(CFN_LINT_HOME)/bin/python infra/policy/schemas.py --check
+	regions="$$($(REGIONS))"; test "$$(wc -w <<<"$$regions")" -ge 30 && \
+	  $(CFN_LINT_HOME)/bin/cfn-lint --ignore-checks W3005 --regions $$regions --template infra/deployment/testdata/template.json infra/deployment/testdata/released.json
+	@rules=$$(infra/_guard/rules.sh $(GUARD_REGISTRY) $(GUARD_COMMIT) $(GUARD_RULES)) || { [[ "$(REQUIRE)" != *guardrules* ]] && rules=; } && \
+	  ZERODAG_GUARD_RULES=$$rules REQUIRE=guard $(GO) test -count=1 -run TestGuard ./infra/deployment
+
+# The same command for the first deploy, for one after a deploy that failed, and for a stage that was removed: what exists is imported.
 .PHONY: deploy
 deploy: cdk build ## deploy STAGE (main) to the AWS account of the environment, after looking whether that will work
 	bin/zerodag aws doctor $(STAGE) --create-role
-	@deployed=$$(bin/zerodag aws deployed $(STAGE)) && if [ "$$deployed" = no ]; then set -x; \
-	  $(CDK) deploy --all --no-notices -c stage=$(STAGE) $(CONTEXT) -c deletionProtection=false; fi
 	$(CDK) deploy --all --no-notices --import-existing-resources -c stage=$(STAGE) $(CONTEXT)
 
 .PHONY: destroy
@@ -267,11 +296,17 @@ destroy: cdk build ## remove STAGE, which must be named, from the account: stops
 	$(CDK) destroy --all --no-notices -c stage=$(STAGE) $(CONTEXT)
 	@echo "What outlives the stack: the table zerodag-$(STAGE)-table, the buckets zerodag-$(STAGE)-archives-* and zerodag-$(STAGE)-logs-*,"
 	@echo "and the secrets below /zerodag/$(STAGE)/. make deploy STAGE=$(STAGE) takes them over again; docs/aws.md#removal deletes them."
+	@echo "Task definitions stay, too: they are free, and docs/aws.md#removal deregisters them."
 	@echo "With cognito: true also the user pool zerodag-$(STAGE)-people, which a later deploy does not take over."
 
 .PHONY: test-aws
 test-aws: tools-aws assets lint-template ## the drivers against LocalStack, and the end-to-end list against a stack deployed to it
 	REQUIRE=client,localstack,peers integration/stack/run.sh localstack
+
+.PHONY: test-moto
+test-moto: assets ## the drivers of S3, SQS, SSM, SNS and DynamoDB on moto, a second emulator
+	@$(call atleast,python3 --version,3.10,Python)
+	$(GO) run ./integration/moto
 
 .PHONY: integration-aws
 integration-aws: tools assets ## the end-to-end list on the AWS account of the environment, in a stage that is removed at the end; about 70 cents; writes docs/aws-runs/

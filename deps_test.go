@@ -66,11 +66,12 @@ func imports() []allowed {
 
 		{"internal/evaluators/wire", "engine/expr engine/param engine/schedule", "both sides of it are small"},
 		{"internal/evaluators/evaluator", "engine/... internal/evaluators/wire golang.org/x/sys/... github.com/elastic/go-seccomp-bpf/...", "an evaluator is small: expressions and nothing else"},
-		{"internal/evaluators", "engine/expr engine/param internal/evaluators/wire operators golang.org/x/sys/...", "who asks never links the JavaScript engine"},
+		{"internal/evaluators", "engine/expr engine/param internal/evaluators/wire internal/limits operators golang.org/x/sys/...", "who asks never links the JavaScript engine"},
 
 		{"internal/limits internal/scratch internal/tasklog internal/placement internal/lineage", core + "golang.org/x/sys/...", "parts of drivers; they know no driver"},
+		{"internal/uptime", "golang.org/x/sys/...", "it reads a clock"},
 		{"internal/icalendar", "", "it reads a text"},
-		{"internal/dagu", "engine/dig engine/param", "it turns a text into texts"},
+		{"internal/dagu", "engine/dig engine/param github.com/go-task/slim-sprig/v3", "it turns a text into texts"},
 		{"internal/process internal/docker", core + "internal/datafolder internal/limits internal/lineage internal/scratch golang.org/x/sys/...", "drivers do not know each other"},
 		{"internal/executors", core + "internal/docker internal/limits internal/lineage internal/placement internal/process", "it chooses where a command of one machine runs"},
 		{"internal/files", core + "internal/datafolder internal/limits internal/tasklog golang.org/x/sys/...", "drivers do not know each other"},
@@ -78,6 +79,8 @@ func imports() []allowed {
 		{"internal/postgres", core + "internal/aesgcm internal/tasklog github.com/jackc/pgx/v5/...", "drivers do not know each other"},
 		{"internal/httpclient", "operators golang.org/x/net/...", "it knows what operators ask for"},
 		{"internal/notice", core + "internal/httpclient", "a function has notices, but no mail"},
+		{"internal/trace", core + "internal/execution", "spans of an attempt, as pure data"},
+		{"internal/trace/otlp", core + "internal/httpclient internal/retry internal/trace", "how spans are sent"},
 		{"internal/notice/mail", core + "operators/mail", "a mail is sent in the way of `mail>`"},
 		{"internal/sandbox", core, "it knows ports, not drivers"},
 		{"internal/border", core + sdk, "it is the same for every service"},
@@ -95,12 +98,12 @@ func imports() []allowed {
 		{"internal/account", "infra/settings github.com/aws/aws-sdk-go-v2/config github.com/aws/aws-sdk-go-v2/credentials" + sdk[:len(sdk)-len("internal/border ")] + service("dynamodb") + service("ecs") + service("lambda") + service("ssm") + service("sts"),
 			"it looks at accounts for who deploys, and knows no part of a deployment but its settings"},
 
-		{"internal/embedded", core + "engine/expr/... internal/datafolder internal/evaluators/... internal/executors internal/files internal/httpclient internal/node internal/seal internal/sqlite operators/all",
+		{"internal/embedded", core + "engine/expr/... internal/datafolder internal/evaluators/... internal/executors internal/files internal/httpclient internal/node internal/seal internal/sqlite internal/tasklog internal/uptime operators/all",
 			"it wires the drivers of one machine: only operators link the SDK"},
-		{"internal/shared", core + sdk[:len(sdk)-len("internal/border ")] + "github.com/aws/aws-sdk-go-v2/config github.com/aws/aws-sdk-go-v2/credentials internal/embedded internal/files internal/postgres internal/s3",
+		{"internal/shared", core + sdk[:len(sdk)-len("internal/border ")] + "github.com/aws/aws-sdk-go-v2/config github.com/aws/aws-sdk-go-v2/credentials internal/embedded internal/files internal/postgres internal/s3 internal/tasklog",
 			"it opens what servers have together, and holds no rule"},
 		{"internal/cloud", core + sdk + "github.com/aws/aws-lambda-go/events github.com/aws/aws-sdk-go-v2/config internal/dynamo internal/egress internal/env internal/evaluators internal/eventbridge internal/fargate internal/files internal/httpapi " +
-			"internal/httpclient internal/lambda internal/node internal/notice internal/oidc internal/placement internal/s3 internal/sandbox internal/seal internal/sns internal/sqs internal/ssm internal/tick internal/uploads",
+			"internal/httpclient internal/lambda internal/node internal/notice internal/oidc internal/placement internal/s3 internal/sandbox internal/seal internal/sns internal/sqs internal/ssm internal/tasklog internal/tick internal/trace/otlp internal/uploads",
 			"it wires the drivers of AWS: a function links the operators that it runs, and no others"},
 
 		{"functions/agent", "internal/cloud operators/all github.com/aws/aws-lambda-go/lambda", "it runs all operators"},
@@ -112,7 +115,7 @@ func imports() []allowed {
 			"infra knows names, not programs, and pays for the CDK alone"},
 		{"cmd/evaluator", "internal/evaluators/evaluator", "it evaluates expressions and knows nothing else"},
 		{"cmd/zerodag", core + "docs engine/... github.com/magiconair/properties github.com/spf13/... golang.org/x/sys/... golang.org/x/term internal/catalogue internal/check internal/client internal/datafolder internal/egress internal/embedded " +
-			"infra/settings internal/account internal/dagu internal/evaluators/... internal/executors internal/files internal/gate internal/httpapi internal/httpclient internal/iam internal/icalendar internal/lineage internal/local internal/node internal/notice/... internal/oidc internal/postgres internal/scratch internal/shared internal/sqlite " +
+			"infra/settings internal/account internal/dagu internal/evaluators/... internal/executors internal/files internal/gate internal/httpapi internal/httpclient internal/iam internal/icalendar internal/lineage internal/local internal/node internal/notice/... internal/oidc internal/postgres internal/scratch internal/shared internal/sqlite internal/trace/otlp " +
 			"internal/tasklog operators/all operators/plugin ui", "the command line and the server know no driver of AWS but S3, where servers may keep archives and logs together (internal/shared)"},
 		{"packaging", "", "it packs the program and knows nothing of it"},
 		{".", core + "internal/catalogue internal/embedded internal/evaluators internal/files internal/httpapi internal/node", "the engine inside a Go program is that of one machine"},

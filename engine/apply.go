@@ -97,7 +97,7 @@ func (s *State) add(c TasksAdded) {
 			x.give(t)
 		}
 		s.insert(t)
-		if t.Outcome != nil && t.Outcome.stored() {
+		if t.stores() {
 			s.noticeLate(t)
 		}
 	}
@@ -121,11 +121,11 @@ func shifted(indexes []int, first TaskID) []TaskID {
 // insert links a new task to its parent and upstreams, which were made before it.
 func (s *State) insert(t *Task) {
 	s.tasks[t.ID-1] = t
-	s.secret = s.secret || t.Outcome != nil && t.Outcome.Secret
+	s.secret = s.secret || t.Outcome != nil && t.Outcome.Secret || t.left.holdsSecrets()
 	for _, u := range t.Upstreams {
 		up := s.task(u)
 		up.downstream = append(up.downstream, t.ID)
-		if up.State != Success {
+		if !up.passed() {
 			t.waiting++
 		}
 	}
@@ -139,7 +139,7 @@ func (s *State) insert(t *Task) {
 			p.active++
 		}
 	}
-	if t.Outcome != nil && t.Outcome.stored() {
+	if t.stores() {
 		s.markStoring(t)
 	}
 }
@@ -151,7 +151,7 @@ func (s *State) set(t *Task, c TaskChanged) {
 	s.count(t, -1)
 	t.Progress = c.Progress
 	s.count(t, 1)
-	if t.State == GroupRetryWaiting && was != GroupRetryWaiting && t.Level > 0 {
+	if t.State == GroupRetryWaiting && was != GroupRetryWaiting {
 		s.spend(t)
 	}
 	if c.Outcome != nil {
@@ -166,10 +166,8 @@ func (s *State) set(t *Task, c TaskChanged) {
 		}
 	}
 	s.owe(t)
-	if t.State == Success && was != Success {
-		for _, id := range t.downstream {
-			s.satisfy(s.task(id))
-		}
+	if t.passed() && was != Success {
+		s.pass(t)
 	}
 	if t.Parent == 0 {
 		return
@@ -239,12 +237,25 @@ func (s *State) Touched(c Change) []TaskID {
 	return ids
 }
 
-// satisfy takes one upstream off a task's list.
-func (s *State) satisfy(t *Task) {
-	counted := t.counted()
-	t.waiting--
-	if t.Parent != 0 {
-		s.task(t.Parent).active += asInt(t.counted()) - asInt(counted)
+// passed reports whether the task no longer blocks the tasks that wait for it: it and all tasks before it succeeded. A task that was taken
+// over has succeeded even if a task before it runs again.
+func (t *Task) passed() bool { return t.State == Success && t.waiting == 0 }
+
+// pass records that a task has passed for the tasks that wait for it, and repeats this for taken-over tasks that pass because of it.
+func (s *State) pass(t *Task) {
+	for next := []*Task{t}; len(next) > 0; {
+		t, next = next[len(next)-1], next[:len(next)-1]
+		for _, id := range t.downstream {
+			x := s.task(id)
+			counted := x.counted()
+			x.waiting--
+			if x.Parent != 0 {
+				s.task(x.Parent).active += asInt(x.counted()) - asInt(counted)
+			}
+			if x.passed() {
+				next = append(next, x)
+			}
+		}
 	}
 }
 
@@ -254,6 +265,9 @@ func asInt(b bool) int {
 	}
 	return 0
 }
+
+// stores reports whether the task changes the parameters of later tasks, through its own results or those left by an earlier attempt.
+func (t *Task) stores() bool { return t.Outcome != nil && t.Outcome.stored() || !t.left.isEmpty() }
 
 func (o *Outcome) stored() bool { return o.Stores.Len() > 0 || len(o.ResetStore) > 0 }
 
@@ -360,6 +374,22 @@ func (s *State) newest(t *Task) map[string]TaskID {
 		delete(newest, t.Name+checkName)
 	}
 	return newest
+}
+
+// Superseded are the tasks of which another run counts: those of earlier rounds of a group, and all tasks below them.
+func (s *State) Superseded() map[TaskID]bool {
+	old := map[TaskID]bool{}
+	for _, t := range s.Tasks() {
+		newest := s.newest(t)
+		for _, id := range t.children {
+			if c := s.task(id); newest[c.Name] != id && !old[id] {
+				for _, x := range s.descendants(c, []*Task{c}) {
+					old[x.ID] = true
+				}
+			}
+		}
+	}
+	return old
 }
 
 // recountFailed counts the children that failed, of those that count.

@@ -88,23 +88,22 @@ func isBounded(body *param.Map) bool {
 
 // closingExport lays on an export what all tasks below one stored, and how it ends.
 func (d *decision) closingExport(export *param.Map, t *Task, which Closing, to TaskState, out *Outcome) *param.Map {
-	for _, c := range d.descendants(t, nil) {
-		if c.Outcome != nil {
-			export = c.Outcome.storeInto(export)
-		}
-	}
+	export = d.layStoresBelow(export, t)
 	if out == nil {
 		out = t.Outcome
 	}
-	failure := param.New()
+	failure, failed := param.New(), []failedTask(nil)
 	if to.Error() {
-		failure = d.failureOf(t)
+		failure, failed = d.failureOf(t), d.failedBelow(t, nil)
 	}
 	if out != nil {
 		failure = param.Merge(failure, out.Error)
+		if out.Error.Len() > 0 {
+			failed = append(failed, failedTask{t.Name, out.Error})
+		}
 	}
 	export = export.Clone()
-	export.Set("error", failure)
+	export.Set("error", named(failure, failed))
 	if which == ClosingFinally {
 		export.Set("outcome", outcomeName(to))
 	}

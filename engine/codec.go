@@ -152,8 +152,9 @@ type snapshotTask struct {
 	Upstreams []TaskID  `json:"up,omitempty"`
 	Initial   bool      `json:"initial,omitempty"`
 	Resumed   bool      `json:"resumed,omitempty"`
-	Progress  Progress  `json:"to"`
-	Outcome   *Outcome  `json:"out,omitempty"`
+	Left
+	Progress Progress `json:"to"`
+	Outcome  *Outcome `json:"out,omitempty"`
 }
 
 // EncodeState writes a started attempt as a snapshot.
@@ -164,7 +165,7 @@ func EncodeState(s *State) ([]byte, error) {
 		snap.Carried = append(snap.Carried, s.carried[name])
 	}
 	for _, t := range s.Tasks() {
-		x := snapshotTask{ID: t.ID, Resumed: t.Resumed, Progress: t.Progress, Outcome: t.Outcome}
+		x := snapshotTask{ID: t.ID, Resumed: t.Resumed, Left: t.left, Progress: t.Progress, Outcome: t.Outcome}
 		if int(t.ID) > len(s.def.Nodes) || t.Resumed {
 			x.Node = &dig.Node{Name: t.Name, Group: t.Group, Config: t.Config, Export: t.Export, Level: t.Level}
 			x.Parent, x.Upstreams, x.Initial = t.Parent, t.Upstreams, t.Initial
@@ -227,7 +228,7 @@ func (s *State) decodeGrowing(list []growth) error {
 }
 
 func (x snapshotTask) task(s *State) (*Task, error) {
-	t := &Task{ID: x.ID, Initial: x.Initial, Resumed: x.Resumed, Progress: x.Progress, Outcome: x.Outcome, Parent: x.Parent, Upstreams: x.Upstreams}
+	t := &Task{ID: x.ID, Initial: x.Initial, Resumed: x.Resumed, left: x.Left, Progress: x.Progress, Outcome: x.Outcome, Parent: x.Parent, Upstreams: x.Upstreams}
 	n := x.Node
 	if n == nil {
 		if int(x.ID) < 1 || int(x.ID) > len(s.def.Nodes) {

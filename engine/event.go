@@ -39,10 +39,16 @@ type Run struct {
 	Dispatch int    `json:"d"`
 }
 
+// Logged reports whether the log of a run was stored.
+type Logged struct {
+	LogIncomplete bool `json:"log_incomplete,omitempty"` // some of its text could not be stored
+}
+
 // Succeeded is the result of a run.
 type Succeeded struct {
 	By
 	Run
+	Logged
 	Result Outcome `json:"result"`
 }
 
@@ -72,6 +78,7 @@ type Granted struct {
 type Errored struct {
 	By
 	Run
+	Logged
 	Error *param.Map `json:"error"`
 }
 
@@ -79,6 +86,7 @@ type Errored struct {
 type Later struct {
 	By
 	Run
+	Logged
 	After time.Duration `json:"after"`
 	State *param.Map    `json:"state"`
 	Until time.Time     `json:"until,omitzero"` // when the try must be over, as who ran it has bounded it

@@ -55,7 +55,7 @@ func (s *State) abreast(t *Task) error {
 
 func (s *State) recounted(t *Task) (counts [4]int) {
 	for _, u := range t.Upstreams {
-		counts[0] += asInt(s.tasks[u-1].State != Success)
+		counts[0] += asInt(!s.hasPassed(u))
 	}
 	for _, g := range s.growing {
 		counts[1] += asInt(g.First == t.ID)
@@ -68,7 +68,7 @@ func (s *State) recounted(t *Task) (counts [4]int) {
 		newest[c.Name] = c
 		ready := c.State == Blocked
 		for _, u := range c.Upstreams {
-			ready = ready && s.tasks[u-1].State == Success
+			ready = ready && s.hasPassed(u)
 		}
 		counts[1] += asInt(ready || c.State > Blocked && c.State < GroupError)
 	}
@@ -87,12 +87,23 @@ func (s *State) recounted(t *Task) (counts [4]int) {
 	return counts
 }
 
+// hasPassed reports whether a task and all before it in its group have succeeded.
+func (s *State) hasPassed(id TaskID) bool {
+	t := s.tasks[id-1]
+	for _, u := range t.Upstreams {
+		if !s.hasPassed(u) {
+			return false
+		}
+	}
+	return t.State == Success
+}
+
 func (s *State) storesBelow(t *Task) bool {
 	if t.storing { // once set it stays: a later run may store nothing
 		return true
 	}
 	for _, c := range s.tasks {
-		if c != nil && (c == t || c.Parent == t.ID && c != t && s.storesBelow(c)) && c.Outcome != nil && c.Outcome.stored() {
+		if c != nil && (c == t || c.Parent == t.ID && c != t && s.storesBelow(c)) && c.stores() {
 			return true
 		}
 	}

@@ -26,6 +26,10 @@ func ErrorObject(err error) *param.Map {
 // exception caused have it, those that an operator makes out of a message alone do not.
 const StackKey = "stacktrace"
 
+// SecretKey is the key of an error object that names the secret which is not there. No `_retry` tries again after such a
+// failure: until the secret is set, each try fails alike.
+const SecretKey = "missing_secret"
+
 // Stack is text for the authors of the program: the types of an error and of what caused it, from
 // the outermost on. It holds no message, as that of a cause may hold what is to stay hidden.
 func Stack(err error) string {
@@ -45,4 +49,143 @@ func Stack(err error) string {
 		}
 	}
 	return strings.Join(types, ", ")
+}
+
+// Keys of `error` that handlers see in addition to those of the task's own error.
+const (
+	errorTask  = "task"  // the full name of the task whose message it is
+	errorTasks = "tasks" // all tasks that failed, each with `task`, `message` and, for commands, `exit_code`
+	// ExitCodeKey is the code with which its command ended, if it was one.
+	ExitCodeKey = "exit_code"
+)
+
+// Limits of `error.tasks`.
+const (
+	mostErrorTasks   = 1000
+	mostErrorMessage = 2000      // bytes of each message
+	mostErrorLines   = 20        // lines of it
+	mostErrorText    = 100 << 10 // of all
+)
+
+// failedTask is a task that failed, and its error.
+type failedTask struct {
+	name  string
+	error *param.Map
+}
+
+// named adds the failed tasks to the error of a task or group, for handlers. failed is in the order of the tasks.
+func named(failure *param.Map, failed []failedTask) *param.Map {
+	if len(failed) == 0 {
+		return failure
+	}
+	message, _ := failure.Get("message")
+	of := failed[len(failed)-1]
+	tasks, text := make([]param.Value, 0, min(len(failed), mostErrorTasks)), 0
+	for _, f := range failed {
+		m := f.described()
+		if own, _ := f.error.Get("message"); own == message {
+			of = f
+		}
+		if text += len(f.name) + len(messageOf(m)); text <= mostErrorText && len(tasks) < mostErrorTasks {
+			tasks = append(tasks, m)
+		}
+	}
+	out := param.Merge(failure, of.described().Without("message"))
+	out.Set(errorTasks, tasks)
+	return out
+}
+
+// messageOf is the message of an error, "" without one.
+func messageOf(failure *param.Map) string {
+	switch v, _ := failure.Get("message"); text := v.(type) {
+	case string:
+		return text
+	case param.Literal:
+		return string(text)
+	}
+	return ""
+}
+
+func (f failedTask) described() *param.Map {
+	text := messageOf(f.error)
+	m := param.New(errorTask, param.Data(f.name), "message", param.Data(Shortened(text)))
+	if code, there := exitCode(f.error); there {
+		m.Set(ExitCodeKey, code)
+	}
+	return m
+}
+
+// Shortened is the beginning of a message, as much as people are shown outside of the log, and where the rest of it is.
+func Shortened(text string) string {
+	end := min(len(text), mostErrorMessage)
+	for at, lines := 0, 0; at < end; at++ {
+		if text[at] != '\n' {
+			continue
+		}
+		if lines++; lines == mostErrorLines {
+			end = at
+		}
+	}
+	if end == len(text) {
+		return text
+	}
+	return strings.ToValidUTF8(text[:end], "") + " ...\n(shortened: the log of the task has the whole message)"
+}
+
+// FailedTasks describes the tasks that failed, as `error.tasks` of handlers does; nil if none did.
+func (s *State) FailedTasks() []param.Value {
+	root := s.task(Root)
+	var own *param.Map
+	if root.Outcome != nil {
+		own = root.Error
+	}
+	list, _ := named(param.New(), s.failedBelow(root, own)).Get(errorTasks)
+	tasks, _ := list.([]param.Value)
+	return tasks
+}
+
+// CutLogs notes that the logs of tasks could not be stored, by their names, and returns the changes. If several tasks share a name,
+// the last one is meant.
+func (s *State) CutLogs(names []string) (list []Change) {
+	for _, name := range names {
+		var of *Task
+		for _, t := range s.Tasks() {
+			if t.Name == name {
+				of = t
+			}
+		}
+		if of == nil || of.LogIncomplete {
+			continue
+		}
+		p := of.Progress
+		p.LogIncomplete = true
+		c := TaskChanged{Task: of.ID, Progress: p}
+		s.Apply(c)
+		list = append(list, c)
+	}
+	return list
+}
+
+// failedBelow lists the tasks below one that failed, and the task itself if own is its error. Earlier tries, ignored
+// failures, and handlers do not count.
+func (s *State) failedBelow(t *Task, own *param.Map) (list []failedTask) {
+	var add func(*Task)
+	add = func(t *Task) {
+		newest := s.newest(t)
+		for _, id := range t.children {
+			c := s.task(id)
+			if newest[c.Name] != id || c.Name == t.Name+"^error" || c.Ignored {
+				continue
+			}
+			if c.FailedItself() && c.Outcome != nil && !s.apart(c) {
+				list = append(list, failedTask{c.Name, c.Error})
+			}
+			add(c)
+		}
+	}
+	add(t)
+	if own.Len() > 0 {
+		list = append(list, failedTask{t.Name, own})
+	}
+	return list
 }

@@ -22,9 +22,8 @@ func (t *Task) ignores(failure *param.Map) bool {
 		on, err := param.AsBool("_ignore_error", v)
 		return v != nil && err == nil && on
 	}
-	text, _ := failure.Get("message")
-	message, _ := text.(string)
-	if code, there := exitCode(message); there {
+	message := messageOf(failure)
+	if code, there := exitCode(failure); there {
 		wanted, _ := conditions.Get("exit_code")
 		list, isList := wanted.([]param.Value)
 		if !isList {
@@ -51,9 +50,14 @@ const OutputKey = "output"
 
 var codePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:failed|ended) with code (\d+)`) })
 
-// exitCode reads the number with which a command ended out of what operators say then.
-func exitCode(message string) (int64, bool) {
-	m := codePattern().FindStringSubmatch(message)
+// exitCode returns the exit code of the command whose failure this is. If the message is that of a program, it may contain
+// anything, and the operator gives the code in a separate key. Others have it in their message.
+func exitCode(failure *param.Map) (int64, bool) {
+	if v, there := failure.Get(ExitCodeKey); there {
+		n, err := param.AsInt(ExitCodeKey, v)
+		return n, err == nil
+	}
+	m := codePattern().FindStringSubmatch(messageOf(failure))
 	if m == nil {
 		return 0, false
 	}
@@ -68,8 +72,7 @@ func (t *Task) ignored(failure *param.Map) *Outcome {
 	told := param.New()
 	if message, ok := failure.Get("message"); ok {
 		told.Set("message", param.Data(message))
-		text, _ := message.(string)
-		if code, there := exitCode(text); there {
+		if code, there := exitCode(failure); there {
 			told.Set("exit_code", code)
 		}
 	}

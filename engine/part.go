@@ -25,17 +25,17 @@ const (
 )
 
 // leftOut are the tasks that no retry of a part has run yet, and the groups around them: nothing of them is done, although they
-// are success.
+// are success. Outdated tasks do not count.
 func (s *State) leftOut() map[TaskID]bool {
-	var set map[TaskID]bool
+	var set, old map[TaskID]bool
 	for _, t := range s.Tasks() {
 		if t.Skipped != skippedByPart {
 			continue
 		}
 		if set == nil {
-			set = map[TaskID]bool{}
+			set, old = map[TaskID]bool{}, s.outdated()
 		}
-		for ; t.Parent != 0 && !set[t.ID]; t = s.task(t.Parent) {
+		for ; t.Parent != 0 && !set[t.ID] && !old[t.ID]; t = s.task(t.Parent) {
 			set[t.ID] = true
 		}
 	}
@@ -75,6 +75,9 @@ func (d *Definition) CarryPart(s *State, carried []Carried, p Part, now time.Tim
 		for x := i; x >= 0; x = f[x].parent {
 			runs[x] = true
 		}
+		f = f.withChecks(i)
+		runs = append(runs, make([]bool, len(f)-len(runs))...)
+		done = append(done, make([]bool, len(f)-len(done))...)
 	}
 	before, list := byName(s.CarryDone()), byName(carried)
 	if p.Only != "" {
@@ -91,12 +94,29 @@ func (d *Definition) CarryPart(s *State, carried []Carried, p Part, now time.Tim
 			delete(list, m.name)
 		}
 	}
-	maps.DeleteFunc(list, func(name string, _ Carried) bool { return OfFailure(name) }) // a failure of this attempt is told as well
+	maps.DeleteFunc(list, func(name string, _ Carried) bool { return OfFailure(name) }) // handlers run for a failure of this attempt, too
+	s.leaveToSkipped(list)
 	all := make([]Carried, 0, len(list))
 	for _, name := range slices.Sorted(maps.Keys(list)) {
 		all = append(all, list[name])
 	}
 	return all, nil
+}
+
+// leaveToSkipped gives each task that did not succeed before, and does not run now, the stores of the tasks below it that are taken over:
+// it will not create them.
+func (s *State) leaveToSkipped(list map[string]Carried) {
+	taken, last := map[TaskID]bool{}, map[string]TaskID{}
+	for _, t := range s.Tasks() {
+		last[t.Name] = t.ID
+		taken[t.ID] = list[t.Name].of == t.ID
+	}
+	for _, t := range s.Tasks() {
+		if c, there := list[t.Name]; there && c.of == 0 && last[t.Name] == t.ID {
+			c.Left = s.leftBy(t, taken)
+			list[t.Name] = c
+		}
+	}
 }
 
 // byName is a list by names; of several of one name the last one counts.
@@ -179,9 +199,36 @@ func (f *family) add(nodes []dig.Node, below int) {
 	}
 }
 
+// withChecks adds the checks of the groups around a member that the earlier attempt did not reach: a group that runs only in part is not checked.
+func (f family) withChecks(i int) family {
+	known := map[string]bool{}
+	for _, m := range f {
+		known[m.name] = true
+	}
+	for x := f[i].parent; x >= 0; x = f[x].parent {
+		if name := f[x].name + checkName; !known[name] && (f[x].config.Has("_check") || f[x].export.Has("_check")) {
+			f = append(f, member{name: name, parent: x, config: param.New()})
+		}
+	}
+	return f
+}
+
 // OfFailure says whether a task was made because another one failed, was killed or was late: nobody knows whether one is again.
 func OfFailure(name string) bool {
 	return strings.Contains(name, "^error") || strings.Contains(name, "^cancel") || strings.Contains(name, FailureAlert) || strings.Contains(name, "^sla")
+}
+
+// HandlerOf splits the name of a task that the engine runs for its owner, another task, in addition to that task's work: part of `_error`,
+// `_check`, `_finally`, `_cancel`, an alert, or what `sla:` adds. handler is the name of the outermost of these.
+func HandlerOf(name string) (owner, handler string, is bool) {
+	first := len(name)
+	for _, mark := range []string{"^error", checkName, "^finally", "^cancel", FailureAlert, "^sla"} {
+		if at := strings.Index(name, mark); at >= 0 && at < first {
+			first, is = at, true
+			handler = name[:at+len(mark)]
+		}
+	}
+	return name[:first], handler, is
 }
 
 // WorksBelow says by their names whether a task is below a group or another task, and was not made of a failure.

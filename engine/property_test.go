@@ -51,14 +51,17 @@ func proceed(t *rapid.T, s *enginetest.Simulation, steps int) {
 	}
 }
 
-// resume drives an attempt, and a second one that takes over from it unless it succeeded.
+// resume drives an attempt, and up to two more, each of which takes over from the one before it unless that succeeded.
 func resume(t *rapid.T, s *enginetest.Simulation, steps int) {
 	simulate(t, s, steps)
-	resumed, err := s.Resume()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if resumed {
+	for range 2 {
+		resumed, err := s.Resume()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !resumed {
+			return
+		}
 		proceed(t, s, 30)
 	}
 }

@@ -102,8 +102,8 @@ func RetryState(state *param.Map) *param.Map {
 const jobState = "commandStatus"
 
 // Repeats says whether another try may come after a failure with a message, as far as its exit code tells.
-func (p RetryPolicy) Repeats(message string) bool {
-	code, there := exitCode(message)
+func (p RetryPolicy) Repeats(failure *param.Map) bool {
+	code, there := exitCode(failure)
 	return p.ExitCodes == nil || there && slices.Contains(p.ExitCodes, code)
 }
 

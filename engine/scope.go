@@ -128,10 +128,13 @@ func (s *State) storesInto(m *param.Map, t *Task) *param.Map {
 	if t.Outcome != nil {
 		m = t.Outcome.storeInto(m)
 	}
+	m = layStores(m, t.left.Before)
 	for _, id := range t.children {
-		m = s.storesInto(m, s.task(id))
+		if !t.left.Whole {
+			m = s.storesInto(m, s.task(id))
+		}
 	}
-	return m
+	return layStores(m, t.left.After)
 }
 
 // scopeOf finds what a task sees, when all its upstreams are done.

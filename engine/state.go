@@ -60,6 +60,7 @@ type Task struct {
 	// tried again copies these and no others (engine.md 2.7).
 	Initial bool
 	Resumed bool // taken over as success from an earlier attempt
+	left    Left // of one that was taken over
 
 	Progress
 	*Outcome // nil until a run returned something
@@ -67,7 +68,7 @@ type Task struct {
 	// What follows is derived from the above and never stored.
 	children   []TaskID
 	downstream []TaskID
-	waiting    int    // upstreams that are not success
+	waiting    int    // upstreams that have not passed
 	active     int    // children that can still move
 	failed     int    // children in an error state, older copies left out
 	busy       int    // children under way
@@ -95,6 +96,8 @@ type Progress struct {
 	UpdatedAt  time.Time  `json:"updated,omitzero"`  // last change of state
 	RetryAt    time.Time  `json:"retry,omitzero"`    // when a waiting task is due
 	Params     *param.Map `json:"sp,omitempty"`      // state params for the next run
+	// LogIncomplete reports that some text of the logs of its runs could not be stored.
+	LogIncomplete bool `json:"log_incomplete,omitempty"`
 
 	// Of tasks of a file with `zerodag: 1` only.
 	Preparing bool   `json:"prep,omitempty"`    // the current run finds out what its gate keys come to, see Prepared
@@ -225,11 +228,12 @@ func (s *State) Task(id TaskID) *Task {
 }
 
 // Failure is the first task that failed for good, and what is said of that; "" when none did. Groups only
-// contain such a task, but for those whose time was over.
+// contain such a task, but for those whose time was over. A task of an earlier round of a group does not count.
 func (s *State) Failure() (task, message string) {
 	var first *Task
+	old := s.Superseded()
 	for _, t := range s.tasks {
-		if t != nil && t.FailedItself() && (first == nil || t.UpdatedAt.Before(first.UpdatedAt)) && !s.IsIgnored(t) && !s.apart(t) {
+		if t != nil && !old[t.ID] && t.FailedItself() && (first == nil || t.UpdatedAt.Before(first.UpdatedAt)) && !s.IsIgnored(t) && !s.apart(t) {
 			first = t
 		}
 	}

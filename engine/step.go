@@ -33,7 +33,7 @@ func (s *State) Step(e Event, now time.Time) ([]Change, Refusal) {
 	case Start:
 		d.start(e)
 	case Succeeded:
-		d.succeeded(s.task(e.Task), e.Result)
+		d.succeeded(d.logged(e.Run, e.Logged), e.Result)
 	case Prepared:
 		d.prepared(s.task(e.Task), e)
 	case Granted:
@@ -43,9 +43,9 @@ func (s *State) Step(e Event, now time.Time) ([]Change, Refusal) {
 			d.granted(s.task(e.Task), e.Project)
 		}
 	case Errored:
-		d.errored(s.task(e.Task), e.Error)
+		d.errored(d.logged(e.Run, e.Logged), e.Error)
 	case Later:
-		d.later(s.task(e.Task), e)
+		d.later(d.logged(e.Run, e.Logged), e)
 	case Due:
 		d.due(s.task(e.Task))
 	case Lost:
@@ -176,6 +176,15 @@ type decision struct {
 	guard   string
 	changes []Change
 	look    []TaskID // tasks whose surroundings changed
+	cut     TaskID   // the task whose log the event reports as incomplete; 0: none
+}
+
+// logged notes what an event reports of the log of a run.
+func (d *decision) logged(r Run, l Logged) *Task {
+	if l.LogIncomplete {
+		d.cut = r.Task
+	}
+	return d.task(r.Task)
 }
 
 // apply records a change and carries it out.
@@ -191,6 +200,7 @@ func (d *decision) move(t *Task, to TaskState, out *Outcome, edit func(*Progress
 	}
 	p := t.Progress
 	p.State, p.UpdatedAt, p.RetryAt, p.Held = to, d.now, time.Time{}, false
+	p.LogIncomplete = p.LogIncomplete || t.ID == d.cut && d.cut != 0
 	if edit != nil {
 		edit(&p)
 	}
@@ -219,8 +229,8 @@ func (d *decision) settle() {
 		if t.opensChildren() || d.opensSLA(t) {
 			d.unblock(t.children)
 		}
-		if t.State == Success {
-			d.unblock(t.downstream)
+		if t.passed() {
+			d.unblockAfter(t)
 		}
 		if t.State == Planned && t.active == 0 {
 			d.childrenDone(t)
@@ -249,8 +259,21 @@ func (d *decision) unblock(ids []TaskID) {
 		if t.State != Blocked || t.waiting > 0 || d.holdsBack(t) || d.crowded(t) || d.undecided(t) {
 			continue
 		}
-		if p := d.task(t.Parent); p.State == Planned || p.State == Success || d.opensSLA(p) && d.isSLA(t) {
+		if p := d.task(t.Parent); p.opensChildren() || d.opensSLA(p) && d.isSLA(t) {
 			d.ready(t)
+		}
+	}
+}
+
+// unblockAfter starts what waited for a task, also behind tasks that were taken over.
+func (d *decision) unblockAfter(t *Task) {
+	for next := []*Task{t}; len(next) > 0; {
+		t, next = next[0], next[1:]
+		d.unblock(t.downstream)
+		for _, id := range t.downstream {
+			if x := d.task(id); x.Resumed && x.passed() {
+				next = append(next, x)
+			}
 		}
 	}
 }

@@ -121,7 +121,10 @@ func (d *decision) tryAgain(t *Task) bool {
 		return false
 	}
 	policy, err := ParseRetry(v, t.Level)
-	if err != nil || !policy.Repeats("") { // what failed is a task below it, and no command of its own
+	if err != nil || !policy.Repeats(nil) { // what failed is a task below it, and no command of its own
+		return false
+	}
+	if slices.ContainsFunc(d.failedBelow(t, nil), func(f failedTask) bool { return f.error.Has(SecretKey) }) {
 		return false
 	}
 	next, wait, ok := policy.Next(t.Progress.Params, fmt.Sprintf("%d/%d", d.startAt.UnixNano(), t.ID))
@@ -185,17 +188,21 @@ func (d *decision) alert(root *Task) {
 func (d *decision) failureExport(export *param.Map, t *Task, own *param.Map) *param.Map {
 	failure := param.New()
 	for _, c := range d.descendants(t, nil) {
-		if c.Outcome == nil {
-			continue
-		}
-		export = c.Outcome.storeInto(export)
-		if !d.apart(c) && !d.ignoredBelow(c, t.ID) {
+		if c.Outcome != nil && !d.apart(c) && !d.ignoredBelow(c, t.ID) {
 			failure = param.Merge(failure, c.Error)
 		}
 	}
-	c := export.Clone()
-	c.Set("error", param.Merge(failure, own))
+	c := d.layStoresBelow(export, t).Clone()
+	c.Set("error", named(param.Merge(failure, own), d.failedBelow(t, own)))
 	return c
+}
+
+// layStoresBelow lays on m what all tasks below one stored.
+func (s *State) layStoresBelow(m *param.Map, t *Task) *param.Map {
+	for _, id := range t.children {
+		m = s.storesInto(m, s.task(id))
+	}
+	return m
 }
 
 // due continues a task whose waiting time is over.

@@ -49,7 +49,7 @@ func (d *decision) goOn() {
 		}
 		g.Next, g.Guard, g.nodes = end, d.guard, nodes
 		d.apply(Growing{g})
-		if holder.State == Planned || holder.State == Success { // success: it was taken over
+		if holder.opensChildren() {
 			d.unblock(holder.children[had:])
 		}
 		d.lookAtResumed(g.First + TaskID(from))

@@ -59,7 +59,7 @@ func (d *decision) errored(t *Task, failure *param.Map) {
 	}
 	out := t.withError(failure)
 	handler := withExport(t.setting("_error"), func(export *param.Map) *param.Map {
-		return param.Merge(export.Without("error"), param.New("error", failure))
+		return param.Merge(export.Without("error"), param.New("error", named(failure, []failedTask{{t.Name, failure}})))
 	})
 	end, ignored := Failed, t.ignores(failure)
 	if ignored {

@@ -1,5 +1,5 @@
-// Command infra is the CDK app: one stack with one deployment. `cdk synth` and `cdk deploy` run it;
-// it builds the functions' programs first.
+// Command infra is the CDK app: one stack with one deployment. `cdk synth`, `cdk diff` and `cdk deploy`
+// run it; it builds the functions' programs first, and the files that they embed if these are missing.
 //
 // The context parameter stage names the stage, main by default, and stages/STAGE.yaml says what
 // differs from the defaults. Any setting may be overridden by a context parameter of its name.
@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"slices"
 	"strings"
 
@@ -42,20 +43,63 @@ func run() error {
 	if err != nil {
 		return err
 	}
-	if err := deployment.Build(s, assets); err != nil {
+	programs, done, err := build(app.Node(), s)
+	if err != nil {
 		return err
 	}
-	if _, err := newStack(app, s, assets); err != nil {
+	defer done()
+	if _, err := newStack(app, s, programs); err != nil {
 		return err
 	}
 	app.Synth(nil)
 	return nil
 }
 
+// build builds the programs, and before that the files that they embed if these are missing. It returns
+// the folder, and what to call when the app is synthesized. For commands of the CDK that deploy nothing
+// it only puts placeholders there: a bootstrap or a removal need not wait minutes for programs.
+func build(node constructs.Node, s settings.Settings) (folder string, done func(), err error) {
+	if deploys(node) {
+		err := deployment.Build(s, assets)
+		if errors.Is(err, deployment.ErrNoAssets) {
+			if err := makeAssets(); err != nil {
+				return "", nil, err
+			}
+			err = deployment.Build(s, assets)
+		}
+		return assets, func() {}, err
+	}
+	if folder, err = os.MkdirTemp("", "zerodag-infra-"); err != nil {
+		return "", nil, fmt.Errorf("make a folder for placeholders of programs: %w", err)
+	}
+	return folder, func() { os.RemoveAll(folder) }, deployment.Placeholders(folder)
+}
+
+// deploys reports whether the command of the CDK that runs this app uses its assets. The command line
+// sends the stacks whose assets it needs: none for bootstrap, destroy and list.
+func deploys(node constructs.Node) bool {
+	stacks, ok := node.TryGetContext(jsii.String("aws:cdk:bundling-stacks")).([]any)
+	return !ok || len(stacks) > 0
+}
+
+// makeAssets fetches and builds the files that the programs embed. It needs make and npm.
+func makeAssets() error {
+	fmt.Fprintln(os.Stderr, "infra: moment.js or the web console is not built yet: make assets")
+	c := exec.Command("make", "--no-print-directory", "assets")
+	c.Stdout, c.Stderr = os.Stderr, os.Stderr
+	if err := c.Run(); err != nil {
+		return fmt.Errorf("%w: %w", deployment.ErrNoAssets, err)
+	}
+	return nil
+}
+
 // newStack makes the stack of a stage, in the account and region that the cdk command says.
 func newStack(app awscdk.App, s settings.Settings, assets string) (awscdk.Stack, error) {
-	stack := awscdk.NewStack(app, jsii.String("Zerodag-"+s.Stage), &awscdk.StackProps{
-		StackName: jsii.String("zerodag-" + s.Stage), Description: jsii.String("zerodag: workflows of the Digdag language"), Env: environment()})
+	props := awscdk.StackProps{StackName: jsii.String("zerodag-" + s.Stage), Description: jsii.String("zerodag: workflows of the Digdag language"), Env: environment()}
+	if s.Qualifier != settings.CDKQualifier { // else the CDK's own ways to say one count
+		props.Synthesizer = awscdk.NewDefaultStackSynthesizer(&awscdk.DefaultStackSynthesizerProps{Qualifier: &s.Qualifier})
+	}
+	stack := awscdk.NewStack(app, jsii.String("Zerodag-"+s.Stage), &props)
 	_, err := deployment.New(stack, s, assets)
 	return stack, err
 }

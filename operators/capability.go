@@ -18,6 +18,13 @@ import (
 // neither fails its task nor counts as a try of `_retry` (Job.Postponed).
 var ErrUnavailable = errors.New("the store is not available now")
 
+// ErrNoEvaluator is in the error of an Evaluator that could not be started for another reason than a shortage. A run that ends
+// with it is made again for about a minute, since it may be another machine that makes it; then it fails its task.
+var ErrNoEvaluator = errors.New("expressions cannot be evaluated on this machine")
+
+// isAway reports whether an error is about the deployment, and not about what the task does.
+func isAway(err error) bool { return errors.Is(err, ErrUnavailable) || errors.Is(err, ErrNoEvaluator) }
+
 // Log is the task's log. Its methods may be called by several goroutines.
 type Log interface {
 	// Write appends output of a command, raw. It never fails: a log that cannot be kept
@@ -192,6 +199,9 @@ type HTTPOptions struct {
 	ProxyURL     string
 	MaxRedirects int // 0: redirects are not followed
 	Timeout      time.Duration
+	// KeepAlive uses connections again until CloseIdleConnections of the client is called. Headers
+	// then have neither the order nor the letters of Headers.
+	KeepAlive bool
 	// Headers are names of headers as they are written and in their order; one that is there
 	// several times takes the values of the request in turn.
 	Headers []string
@@ -199,6 +209,16 @@ type HTTPOptions struct {
 
 // ProxyRefusal is the answer of a proxy that does not open a tunnel.
 type ProxyRefusal struct{ Status int }
+
+// ProxyHandshake is the failure to agree on TLS with the proxy itself, for another reason than its certificate.
+type ProxyHandshake struct{ Err error }
+
+func (h *ProxyHandshake) Error() string {
+	return fmt.Sprintf("the proxy does not speak TLS: %v", h.Err)
+}
+
+// Unwrap returns what failed.
+func (h *ProxyHandshake) Unwrap() error { return h.Err }
 
 func (r *ProxyRefusal) Error() string {
 	return fmt.Sprintf("the proxy refused to connect: %d %s", r.Status, http.StatusText(r.Status))

@@ -34,6 +34,7 @@ func TestErrorAsErrorTasksSeeIt(t *testing.T) {
 		`{"message":"code 3 (runtime)","stacktrace":"*operators.Fault"}`:                                          operators.Faultf("", "code 3"),
 		`{"message":"bad (config)","stacktrace":"*param.ConfigError"}`:                                            param.Errorf("bad"),
 		`{"message":"a\nb (runtime)","stacktrace":"*errors.joinError, *errors.errorString, *errors.errorString"}`: errors.Join(errors.New("a"), errors.New("b")),
+		`{"message":"ValueError: x","stacktrace":"File y","exit_code":1}`:                                         &operators.Failure{Message: "ValueError: x", Trace: "File y", Properties: param.New("exit_code", int64(1))},
 		`{"message":"no","code":7}`: &operators.Failure{Message: "no", Properties: param.New("code", int64(7))},
 	} {
 		op := operators.Operator{Name: "x", Run: func(context.Context, *operators.Task) (operators.Result, error) { return operators.Result{}, err }}

@@ -103,6 +103,7 @@ type Task struct {
 	Local  *param.Map // the task's own keys, evaluated, without _export, _error, _check
 	State  *param.Map // state params of the run before; never nil
 	Now    time.Time  // the time of this run; operators never ask the clock
+	Steady time.Time  // Now by a clock that shows the right time when the process starts and is never set; zero where there is none
 	Level  int        // of the language that it is written in, see dig.Language
 
 	Log       Log
@@ -207,16 +208,20 @@ type Failure struct {
 	Message    string
 	Properties *param.Map // further keys of the error object; may be nil
 	Cause      error      // what went wrong below the operator; nil where the message is all there is
+	Trace      string     // where a program of the user failed, in its language; "" for none
 }
 
 func (f *Failure) Error() string { return f.Message }
 
 func (f *Failure) Unwrap() error { return f.Cause }
 
-// object is the failure as `_error` tasks see it: with a stack trace when something caused it.
+// object is the failure as `_error` tasks see it: with a stack trace when something caused it, or a program of the user has one.
 func (f *Failure) object() *param.Map {
 	o := param.New("message", f.Message)
-	if f.Cause != nil {
+	switch {
+	case f.Trace != "":
+		o.Set(engine.StackKey, f.Trace)
+	case f.Cause != nil:
 		o.Set(engine.StackKey, engine.Stack(f.Cause))
 	}
 	return param.Merge(o, f.Properties)

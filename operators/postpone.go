@@ -12,6 +12,9 @@ import (
 const (
 	shortestAway = 2 * time.Second
 	longestAway  = time.Minute
+	// mostWithoutEvaluator is how often a run is postponed for want of an evaluator: for about a minute in all, and another half
+	// that the tries to start one take.
+	mostWithoutEvaluator = 5
 )
 
 // postponedKey is where the state keeps of a postponed run which run of the task it is, and how often it
@@ -42,7 +45,7 @@ func Resume(state *param.Map, retries int) (own *param.Map, run, away int) {
 func (j *Job) Postponed(err error) *Later { return j.postponed(err, j.State) }
 
 func (j *Job) postponed(err error, state *param.Map) *Later {
-	if !errors.Is(err, ErrUnavailable) {
+	if !isAway(err) || !errors.Is(err, ErrUnavailable) && j.Away >= mostWithoutEvaluator {
 		return nil
 	}
 	next := param.New()

@@ -21,7 +21,7 @@ const repeatKey = "repeat"
 func (j *Job) repeat(ctx context.Context, e Evaluator, result Result, err error) (Result, error) {
 	written, there := j.Own.Get("_repeat")
 	var later *Later
-	if j.Level == 0 || !there || errors.As(err, &later) || errors.Is(err, ErrUnavailable) || ctx.Err() != nil {
+	if j.Level == 0 || !there || errors.As(err, &later) || isAway(err) || ctx.Err() != nil {
 		return result, err
 	}
 	r, wrong := dig.ParseRepeat(written)

@@ -50,12 +50,14 @@ type Job struct {
 	Before func(evaluated *param.Map) bool
 }
 
-// Outcome is how a run ended: exactly one of them is set.
+// Outcome is how a run ended: exactly one of the first four is set.
 type Outcome struct {
 	Result   *Result
 	Prepared *Prepared // of a run that was to prepare the task
 	Later    *Later
 	Error    *param.Map // {message, stacktrace?}
+
+	LogIncomplete bool // some text of its log could not be stored; the host sets it
 }
 
 // Run evaluates the parameters of a task, finds its operator and runs it. It logs what
@@ -121,7 +123,7 @@ func report(j *Job, err error) *param.Map {
 	case errors.As(err, &plain) && j.Cancel:
 		j.Log.Line(Warn, "OperatorManager", "Task "+j.TaskName+" is canceled.")
 	case errors.As(err, &plain):
-		j.Log.Line(Error, "OperatorManager", "Task "+j.TaskName+" failed.\n"+plain.Message)
+		j.Log.Line(Error, "OperatorManager", "Task "+j.TaskName+" failed.\n"+plain.Message+indentedTrace(plain.Trace))
 	case errors.As(err, &config):
 		j.Log.Line(Error, "OperatorManager", "Configuration error at task "+j.TaskName+": "+config.Message+" (config)")
 	case errors.Is(err, context.Canceled):
@@ -129,14 +131,32 @@ func report(j *Job, err error) *param.Map {
 	default:
 		j.Log.Line(Error, "OperatorManager", "Task failed with unexpected error: "+err.Error())
 	}
-	if plain != nil {
+	return objectOf(err)
+}
+
+// objectOf returns the error object of a failure.
+func objectOf(err error) *param.Map {
+	if plain := (*Failure)(nil); errors.As(err, &plain) {
 		return plain.object()
 	}
-	return engine.ErrorObject(err)
+	object := engine.ErrorObject(err)
+	var missing *missingSecret
+	if errors.As(err, &missing) {
+		object.Set(engine.SecretKey, missing.key)
+	}
+	return object
+}
+
+// indentedTrace is a traceback in the log, below the message. Views for people hide lines that begin with a tab.
+func indentedTrace(trace string) string {
+	if trace == "" {
+		return ""
+	}
+	return "\n\tfrom " + strings.ReplaceAll(trace, "\n", "\n\tfrom ")
 }
 
 func (r Registry) run(ctx context.Context, e Evaluator, j *Job) (Result, error) {
-	if j.Cancel && r.leavesNothing(j) {
+	if j.Cancel && r.LeavesNothing(j) {
 		return Result{}, j.canceled()
 	}
 	if err := j.evaluate(ctx, e); err != nil {
@@ -333,7 +353,8 @@ func (j *Job) try(ctx context.Context, e Evaluator, op Operator) (Result, error)
 	}
 	result, err := j.once(ctx, e, op)
 	var later *Later
-	if err == nil || errors.As(err, &later) || errors.Is(err, ErrUnavailable) || ctx.Err() != nil {
+	var missing *missingSecret
+	if err == nil || errors.As(err, &later) || errors.As(err, &missing) || isAway(err) || ctx.Err() != nil {
 		return result, err
 	}
 	return Result{}, j.again(policy, err)
@@ -351,7 +372,7 @@ func (j *Job) retries() (engine.RetryPolicy, error) {
 // again is a failure, or the request for another try where one is left that may come after such a failure.
 func (j *Job) again(policy engine.RetryPolicy, failure error) error {
 	next, wait, ok := policy.Next(j.State.Without(repeatKey), j.IdempotencyKey())
-	if ok && policy.Repeats(failure.Error()) {
+	if ok && policy.Repeats(objectOf(failure)) {
 		return &Later{After: wait, State: next, Err: failure, Retry: true}
 	}
 	return failure
@@ -391,9 +412,9 @@ func (j *Job) canceled() error {
 	return Failf("Got a cancel-requested: attempt_id=%d, task_id=%d", j.AttemptID, j.TaskID)
 }
 
-// leavesNothing says of a task that was killed whether its runs can have left nothing behind, as
+// LeavesNothing says of a task that was killed whether its runs can have left nothing behind, as
 // far as its text tells: a kill must not wait for its expressions.
-func (r Registry) leavesNothing(j *Job) bool {
+func (r Registry) LeavesNothing(j *Job) bool {
 	name, _, err := operatorOf(j.Own)
 	op, builtIn := r[name]
 	return err == nil && builtIn && op.Clean == nil && j.State.Len() == 0

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"zerodag/engine"
 	"zerodag/engine/param"
 )
 
@@ -121,20 +122,32 @@ func (r *Report) readError(p *Params) error {
 	return nil
 }
 
-// Reason appends the error to what a message says already.
-func (r *Report) Reason(message string) string {
+// Reason is the error of the program as its language prints it last, `ValueError: no such column: x`; "" without one.
+func (r *Report) Reason() string {
+	switch {
+	case r.ErrorClass == "":
+		return r.ErrorMessage
+	case strings.TrimSpace(r.ErrorMessage) == "":
+		return r.ErrorClass
+	}
+	return r.ErrorClass + ": " + r.ErrorMessage
+}
+
+// longestTrace limits the traceback that a failure keeps, in bytes. The log has the whole output of the program.
+const longestTrace = 16 << 10
+
+// Trace is the traceback of the error, the beginning and the end of a long one.
+func (r *Report) Trace() string {
 	var b strings.Builder
-	b.WriteString(message)
-	if r.ErrorMessage != "" {
-		b.WriteString(": " + r.ErrorMessage)
-	}
-	if r.ErrorClass != "" {
-		b.WriteString(" (" + r.ErrorClass + ")")
-	}
 	for _, line := range r.Backtrace {
-		b.WriteString("\n\tfrom " + line)
+		b.WriteString(strings.TrimRight(line, "\r\n") + "\n")
 	}
-	return b.String()
+	text := strings.TrimRight(b.String(), "\n")
+	if len(text) <= longestTrace {
+		return text
+	}
+	half := longestTrace / 2
+	return strings.ToValidUTF8(text[:half], "") + "\n...\n" + strings.ToValidUTF8(text[len(text)-half:], "")
 }
 
 // Result is what the task gives back when the program went well.
@@ -157,9 +170,9 @@ func Words(key string, v param.Value) ([]string, error) {
 	return nil, param.Errorf("Invalid %s: %s", key, param.Text(v))
 }
 
-// RunnerResult turns the end of a runner into the result of the task. failed is the start
-// of the message for an exit code, language what comes before the error of a program.
-func RunnerResult(exit Exit, failed, language string) (Result, error) {
+// RunnerResult turns the end of a runner into the result of the task. The message of a failure is that of the program's error. failed
+// begins the message when the program left none.
+func RunnerResult(exit Exit, failed string) (Result, error) {
 	output, written := exit.Outputs[OutputFile]
 	if exit.Code == 0 {
 		if !written {
@@ -177,7 +190,9 @@ func RunnerResult(exit Exit, failed, language string) (Result, error) {
 		if err != nil {
 			return Result{}, Faultf("", "%s\n\tCan't parse %s. The command failed unexpectedly. Please check logs.", message, OutputFile)
 		}
-		message = report.Reason(message + language)
+		if reason := report.Reason(); reason != "" {
+			return Result{}, &Failure{Message: reason, Properties: param.New(engine.ExitCodeKey, int64(exit.Code)), Trace: report.Trace()}
+		}
 	}
 	return Result{}, Faultf("", "%s", message)
 }

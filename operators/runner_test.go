@@ -18,8 +18,8 @@ func TestParseReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := []string{param.Text(r.Subtasks), param.Text(r.Export), param.Text(r.Store), r.Reason("failed")}
-	want := []string{`{"+subtask0":{"sh>":"x"}}`, `{"a":1}`, `{"b":[2.0]}`, "failed: m (E)\n\tfrom 1\n\tfrom 2"}
+	got := []string{param.Text(r.Subtasks), param.Text(r.Export), param.Text(r.Store), r.Reason(), r.Trace()}
+	want := []string{`{"+subtask0":{"sh>":"x"}}`, `{"a":1}`, `{"b":[2.0]}`, "E: m", "1\n2"}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
@@ -39,7 +39,10 @@ func FuzzParseReport(f *testing.F) {
 		if err != nil {
 			return
 		}
-		_ = r.Reason("x") // neither may panic
+		_ = r.Reason() // none of them may panic
+		if n := len(r.Trace()); n > 17<<10 {
+			t.Errorf("a traceback of %d bytes", n)
+		}
 		_ = r.Result()
 		for _, m := range []*param.Map{r.Subtasks, r.Export, r.Store} {
 			if again, err := param.ParseJSON(param.Text(m)); m != nil && (err != nil || !param.Equal(again, m)) {

@@ -43,10 +43,21 @@ func required(key string, get func(string) (string, bool, error)) (string, error
 		return "", fmt.Errorf("read secret %s: %w", key, err)
 	}
 	if !found {
-		return "", Faultf("secret not found", "Secret not found for key: '%s'", key)
+		return "", MissingSecret(key, Faultf("secret not found", "Secret not found for key: '%s'", key))
 	}
 	return value, nil
 }
+
+// MissingSecret marks an error as that of a secret that is not there, and names its key: no `_retry` tries again after it,
+// neither that of the task nor that of a group around it.
+func MissingSecret(key string, err error) error { return &missingSecret{err, key} }
+
+type missingSecret struct {
+	error
+	key string
+}
+
+func (m *missingSecret) Unwrap() error { return m.error }
 
 // replaceForm replaces what has the form, and is among the known ones unless those are nil.
 func replaceForm(form *regexp.Regexp, text string, known map[string]bool, secret func(key string) (string, error)) (string, error) {

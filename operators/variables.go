@@ -3,6 +3,7 @@ package operators
 import (
 	"time"
 
+	"zerodag/engine"
 	"zerodag/engine/param"
 )
 
@@ -40,6 +41,9 @@ func (j *Job) variables() *param.Map {
 	}
 	m.Set("attempt_id", j.AttemptID)
 	m.Set("task_name", j.TaskName)
+	if _, _, handles := engine.HandlerOf(j.TaskName); handles && j.Vars.Map("error") != nil {
+		m.Set("error", param.New("attempt", j.AttemptID)) // beside what the engine puts there
+	}
 	return m
 }
 

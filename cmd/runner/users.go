@@ -77,11 +77,21 @@ const (
 )
 
 // hide keeps the environment and the memory of this process, with the token in it, from
-// other processes of the same user; and makes it the parent of all orphans below it.
+// other processes of the same user; and makes it the parent of all orphans below it. Lambda
+// refuses both.
 func hide() {
 	syscall.RawSyscall(syscall.SYS_PRCTL, prSetDumpable, 0, 0)
-	syscall.RawSyscall(syscall.SYS_PRCTL, prSetChildSubreaper, 1, 0)
+	adoptsOrphans()
 }
+
+// adoptsOrphans makes this process the parent of all orphans below it. It reports false in the
+// sandbox of a function, which refuses that and runs nothing else: there all processes of this user
+// but the ancestors of this one belong to the command.
+var adoptsOrphans = sync.OnceValue(func() bool {
+	_, function := os.LookupEnv("LAMBDA_TASK_ROOT")
+	_, _, refused := syscall.RawSyscall(syscall.SYS_PRCTL, prSetChildSubreaper, 1, 0)
+	return refused == 0 || !function
+})
 
 // process is one of /proc, as its status file says: the owner of its folder would be root's
 // for one that hides itself.
@@ -139,9 +149,12 @@ func readProcess(pid int) (process, bool) {
 // members are the processes of a command: those of its user or, where it has none of its
 // own, everything below this program, which runs one command at a time then.
 func members(user int) []process {
-	var list []process
 	self := os.Getpid()
 	all := processes()
+	if user == 0 && !adoptsOrphans() {
+		return strangers(all, self)
+	}
+	var list []process
 	below := map[int]bool{self: true}
 	for grown := user == 0; grown; {
 		grown = false
@@ -153,6 +166,24 @@ func members(user int) []process {
 	}
 	for _, p := range all {
 		if user != 0 && p.user == user || user == 0 && below[p.pid] && p.pid != self {
+			list = append(list, p)
+		}
+	}
+	return list
+}
+
+// strangers are the processes of this program's user but for itself and its ancestors.
+func strangers(all []process, self int) (list []process) {
+	parents := map[int]int{}
+	for _, p := range all {
+		parents[p.pid] = p.parent
+	}
+	ours := map[int]bool{}
+	for pid := self; pid != 0 && !ours[pid]; pid = parents[pid] {
+		ours[pid] = true
+	}
+	for _, p := range all {
+		if !ours[p.pid] && p.user == os.Getuid() {
 			list = append(list, p)
 		}
 	}

@@ -69,9 +69,12 @@ func newRevive(s streams) *cobra.Command {
 	r := &remote{streams: s}
 	c := &cobra.Command{Use: "revive", Short: "Send everything anew that unfinished attempts wait for",
 		Long: `Send everything anew that unfinished attempts wait for: after the table of a deployment
-on AWS was restored, or its queues were lost. It is safe at any time and as often as one
-likes: nothing runs twice for it. Tasks that were running go on when it is sure that no
-function is at them any more.`}
+on AWS was restored, or its queues were lost. It is safe at any time, as often as you
+like: nothing runs twice because of it. Tasks that were running resume once it is certain
+that no function works on them any more.
+
+Servers with SQLite or PostgreSQL find messages that are missing every minute, and send
+those again. On such a server the command does the same at once.`}
 	return r.command(c, 0, 0, func(ctx context.Context, _ []string) error {
 		if err := r.open(ctx); err != nil {
 			return err
@@ -82,7 +85,7 @@ function is at them any more.`}
 		}
 		return r.show(sum, func(p printer) {
 			if sum.Together {
-				p.line("Nothing was sent: this server keeps its queues with its attempts, so no message can be missing.")
+				p.line("Checking %d unfinished attempts. Whatever they wait for that has no message is sent again; a task that was running then runs again in about %v.", sum.Attempts, time.Duration(sum.WaitSeconds)*time.Second)
 				return
 			}
 			p.line("Looked at %d unfinished attempts and sent %d messages.", sum.Attempts, sum.Messages)

@@ -54,7 +54,7 @@ func attemptTable(now time.Time, list []client.Attempt) *table {
 		column{title: "STATUS", ink: statusInk}, column{title: "STARTED", spare: true}, column{title: "TOOK"}, column{title: "LABELS", spare: true},
 		column{title: "SESSION", wide: true}, column{title: "RETRY NAME", wide: true}, column{title: "PARAMS", wide: true})
 	for _, a := range list {
-		t.add(string(a.ID), a.Project.Name, a.Workflow.Name, offsetText(a.SessionTime), attemptStatus(a, now), shortTime(a.BeginsAt()), took(now, a.BeginsAt(), a.FinishedAt), labelsText(a.Labels),
+		t.add(string(a.ID), a.Project.Name, a.Workflow.Name, offsetText(a.SessionTime), attemptStatus(a, now), shortTimeIn(a.SessionTime.Location(), a.BeginsAt()), took(now, a.BeginsAt(), a.FinishedAt), labelsText(a.Labels),
 			string(a.SessionID), shown(a.RetryAttemptName), shown(a.Params))
 	}
 	return t
@@ -330,19 +330,36 @@ func taskTable(now time.Time, list []client.Task) *table {
 	t := newTable(column{title: "ID"}, column{title: "TASK", name: true}, column{title: "STATE", ink: statusInk}, column{title: "TRIES"}, column{title: "STARTED", spare: true}, column{title: "TOOK"},
 		column{title: "ERROR", name: true}, column{title: "UPDATED", wide: true}, column{title: "STORED", wide: true})
 	for _, one := range list {
-		t.add(string(one.ID), one.FullName, one.State, tries(one), shortTime(one.StartedAt), taskTook(now, one), errorOf(one), shortTime(&one.UpdatedAt), shown(one.StoreParams))
+		t.add(string(one.ID), one.FullName, one.State, tries(one), shortTime(one.StartedAt), taskTook(now, one), firstLine(errorOf(one)), shortTime(&one.UpdatedAt), shown(one.StoreParams))
 	}
 	return t
 }
 
 // tries is how often a task has run or its group has begun; "" when there is nothing to tell.
 func tries(t client.Task) string {
-	if again, ok := t.StateParams.Get("retry_count"); ok {
-		if n, err := strconv.Atoi(param.Text(again)); err == nil {
-			return strconv.Itoa(n + 1)
-		}
+	if n, counted := retriesOf(t); counted {
+		return strconv.Itoa(n + 1)
 	}
 	return ""
+}
+
+// retriesOf is how often a task was retried; false if nothing counts that.
+func retriesOf(t client.Task) (int, bool) {
+	again, there := t.StateParams.Get("retry_count")
+	n, err := strconv.Atoi(param.Text(again))
+	return n, there && err == nil
+}
+
+// longestCell is how many characters of an error a list has.
+const longestCell = 200
+
+// firstLine is as much of a message as a list has.
+func firstLine(message string) string {
+	line, _, more := strings.Cut(message, "\n")
+	if short := shortenEnd(line, longestCell); short != line || !more {
+		return short
+	}
+	return line + " ..."
 }
 
 func taskTook(now time.Time, t client.Task) string {

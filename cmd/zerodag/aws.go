@@ -96,7 +96,7 @@ func stageSettings(folder, stage string) (stages.Settings, error) {
 
 // newDeployed answers scripts.
 func newDeployed(s streams) *cobra.Command {
-	return &cobra.Command{Use: "deployed [STAGE]", Short: "Say yes or no: whether the stage has a table in the account", Args: upTo(1), RunE: func(cmd *cobra.Command, args []string) error {
+	return &cobra.Command{Use: "deployed [STAGE]", Short: "Say yes, no or unknown: whether the stage has a table in the account", Args: upTo(1), RunE: func(cmd *cobra.Command, args []string) error {
 		a, err := account.Open(cmd.Context())
 		if err != nil {
 			return err
@@ -105,11 +105,7 @@ func newDeployed(s streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		answer := "no"
-		if deployed {
-			answer = "yes"
-		}
-		_, err = fmt.Fprintln(s.out, answer)
+		_, err = fmt.Fprintln(s.out, deployed)
 		return err
 	}}
 }

@@ -39,7 +39,7 @@ func TestAWSDoctor(t *testing.T) {
 	}))
 	defer server.Close()
 	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "prod.yaml"), []byte("agents: 20\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(folder, "prod.yaml"), []byte("agents: 20\nspot: true\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	for name, value := range map[string]string{"AWS_ENDPOINT_URL": server.URL, "AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_REGION": "eu-central-1", "AWS_MAX_ATTEMPTS": "1"} {

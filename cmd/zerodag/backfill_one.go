@@ -37,6 +37,7 @@ func (c *backfillCommand) fillAsOne(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	c.warnings(b.Warnings)
 	if c.wait {
 		return c.awaitFilling(ctx, b)
 	}
@@ -68,6 +69,7 @@ func (c *backfillCommand) showFillPlan(ctx context.Context, f client.Fill) error
 	if err != nil {
 		return err
 	}
+	c.warnings(plan.Warnings)
 	table := newTable(column{title: "SESSION TIME", name: true}, column{title: "LAST ATTEMPT"}, column{title: "STATUS"}, column{title: "WOULD BE"})
 	for _, s := range plan.Rows {
 		id, status, would := "", "", "started"

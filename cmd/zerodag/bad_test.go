@@ -47,3 +47,23 @@ func TestBadProjects(t *testing.T) {
 		})
 	}
 }
+
+// TestFlagsOfOtherPrograms proves that a flag which other programs have is answered with ours, where the command has it.
+func TestFlagsOfOtherPrograms(t *testing.T) {
+	t.Parallel()
+	for line, want := range map[string]string{
+		"server --host 0.0.0.0":         "unknown flag: --host: did you mean --bind?",
+		"server --data-dir /data":       "unknown flag: --data-dir: did you mean --database?",
+		"start a b --set x=1":           "did you mean --param?",
+		"start a b --date 2026-01-01":   "did you mean --session?",
+		"run a.dig --max-active-runs 3": "did you mean --max-task-threads?",
+		"check --host x":                "unknown flag: --host",
+	} {
+		var out, errs bytes.Buffer
+		run(t.Context(), strings.Fields(line), streams{strings.NewReader(""), &out, &errs})
+		first, _, _ := strings.Cut(errs.String(), "\n")
+		if !strings.HasSuffix(first, want) {
+			t.Errorf("%s: %q, want %q", line, first, want)
+		}
+	}
+}

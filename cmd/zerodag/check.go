@@ -53,20 +53,21 @@ func (c *checkCommand) check(args []string) error {
 		return err
 	}
 	fmt.Fprintf(c.out, "  System default timezone: %s\n\n", systemZone())
-	workflows, names, faults, err := loadHere(project)
+	named, of := "", ""
+	if len(args) > 0 {
+		named = workflowArgument(project, args[0])
+		of = named + ".dig"
+	}
+	workflows, names, faults, err := loadHere(project, named, c.err)
 	if err != nil {
 		return err
-	}
-	of := ""
-	if len(args) > 0 {
-		of = workflowArgument(project, args[0]) + ".dig"
 	}
 	warnings, err := sortFaults(faults, of)
 	if err != nil {
 		return err
 	}
 	if of != "" && !asDigdag() { // a mistyped name must not be taken for a workflow in which nothing is wrong
-		if _, err := findWorkflow(workflows, strings.TrimSuffix(of, ".dig"), c.project); err != nil {
+		if _, err := findWorkflow(project, workflows, named, c.project); err != nil {
 			return err
 		}
 	}
@@ -86,7 +87,7 @@ func (c *checkCommand) check(args []string) error {
 		return err
 	}
 	if len(names) == 0 && !asDigdag() {
-		more = append(more, dig.Error{Message: "there is no workflow in this folder: its file ends with .dig", Hint: "`zerodag init` makes one, and --project names another folder"})
+		more = append(more, noWorkflow(project))
 	}
 	return c.warn(append(warnings, more...))
 }
@@ -137,11 +138,14 @@ func (c *checkCommand) showSchedules(workflows []dig.Workflow) ([]scheduled, err
 		if err != nil {
 			continue // it is among the warnings: another workflow is looked at
 		}
-		first := s.First(now)
+		first, shown := s.First(now), zone
+		if asDigdag() {
+			shown = time.Local
+		}
 		list = append(list, scheduled{w.Name, zone, first, s})
 		fmt.Fprintf(&text, "    %s:\n%s", w.Name, indented(string(dig.FormatYAML(config)), "      "))
-		fmt.Fprintf(&text, "      first session time: %s\n", showTime(first.Time.Local()))
-		fmt.Fprintf(&text, "      first scheduled to run at: %s\n", showTimeFrom(now, first.RunTime.Local()))
+		fmt.Fprintf(&text, "      first session time: %s\n", showTime(first.Time.In(shown)))
+		fmt.Fprintf(&text, "      first scheduled to run at: %s\n", showTimeFrom(now, first.RunTime.In(shown)))
 	}
 	fmt.Fprintf(c.out, "  Schedules (%d entries):\n%s\n", len(list), text.String())
 	return list, nil

@@ -13,10 +13,11 @@ import (
 	"zerodag/operators"
 )
 
-// console writes log lines in the original's format. Lines of different tasks never mix.
+// console writes log lines. Lines of different tasks never mix.
 // What is written shows at once, but a flood is written in larger pieces.
 type console struct {
 	level int
+	form  tasklog.Form
 
 	mu      sync.Mutex
 	out     *bufio.Writer
@@ -30,12 +31,12 @@ func logLevels() []string { return []string{"error", "warn", "info", "debug", "t
 
 const warnLevel = 1
 
-func newConsole(out io.Writer, level string) (*console, error) {
+func newConsole(out io.Writer, level string, form tasklog.Form) (*console, error) {
 	n, err := levelNumber(level)
 	if err != nil {
 		return nil, err
 	}
-	return &console{level: n, out: bufio.NewWriterSize(out, 1<<16)}, nil
+	return &console{level: n, form: form, out: bufio.NewWriterSize(out, 1<<16)}, nil
 }
 
 // levelNumber is the place of a level among logLevels.
@@ -49,7 +50,7 @@ func levelNumber(level string) (int, error) {
 
 // message logs something that is said by no task.
 func (c *console) message(level operators.Level, logger, text string) {
-	c.line(level, "main", logger, text)
+	c.line(level, tasklog.Main, logger, text)
 }
 
 func (c *console) shows(level operators.Level) bool { return levelShows(c.level, level) }
@@ -64,9 +65,9 @@ func levelShows(most int, level operators.Level) bool {
 	return true
 }
 
-func (c *console) line(level operators.Level, thread, logger, text string) {
+func (c *console) line(level operators.Level, source, logger, text string) {
 	if c.shows(level) {
-		c.write(tasklog.Line(time.Now(), level, thread, logger, text))
+		c.write(c.form.Line(time.Now(), level, source, logger, text))
 	}
 }
 
@@ -109,11 +110,11 @@ func (c *console) flush() error {
 // consoleLog is a task's log on the console.
 type consoleLog struct {
 	*console
-	thread string
+	source string
 }
 
 func (c *console) taskLog(id operators.Identity) operators.Log {
-	return consoleLog{c, tasklog.Thread(id)}
+	return consoleLog{c, c.form.Source(id)}
 }
 
 func (l consoleLog) Write(p []byte) (int, error) {
@@ -124,5 +125,5 @@ func (l consoleLog) Write(p []byte) (int, error) {
 func (l consoleLog) Echo(message string) { l.write(message + "\n") }
 
 func (l consoleLog) Line(level operators.Level, logger, message string) {
-	l.line(level, l.thread, logger, message)
+	l.line(level, l.source, logger, message)
 }

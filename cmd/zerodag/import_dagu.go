@@ -16,77 +16,103 @@ type importDagu struct {
 	streams
 	folder string
 	force  bool
+	by     dagu.Release
 }
 
 // newImportDagu turns workflows of Dagu into workflow files.
 func newImportDagu(s streams) *cobra.Command {
 	c := &importDagu{streams: s}
+	var release string
 	cmd := &cobra.Command{
 		Use:   "dagu FILE...",
 		Short: "Turn workflows of Dagu (YAML) into workflow files",
 		Long: `Turn workflows of Dagu (YAML) into workflow files with ` + "`zerodag: 1`" + `.
 
-Each document of a file becomes a workflow file. What could not be taken over is said with
-its line and what to do instead, and stands at the top of the workflow file, too. The exit
-code is 1 where something was not.`,
+Each document of a file becomes a workflow file. The command reports how many steps were
+translated, changed (they run, with a note about the difference) and refused. A refused
+step is a ` + "`fail>`" + ` with the reason: the command never guesses. Each note and warning has the
+line in the Dagu file and a remedy; warnings are also at the top of the workflow file.
+
+Exit codes:
+  0  everything was translated; notes describe differences
+  1  a step was refused, something was dropped, or a file could not be read or written`,
 		Example: "  zerodag import dagu etl.yaml report.yaml -o project",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
 				return wrongCount(cmd, s, args, 1)
 			}
+			if release != "" {
+				var err error
+				if c.by, err = dagu.ReleaseOf(release); err != nil {
+					return err
+				}
+			}
 			return c.run(args)
 		},
 	}
 	cmd.Flags().StringVarP(&c.folder, "output", "o", ".", "`DIR` to write the workflow files into")
+	cmd.Flags().StringVar(&release, "release", "", "the Dagu release that runs the file, such as 2.15: since 2.7, steps without a type of workflow start at once")
 	cmd.Flags().BoolVar(&c.force, "force", false, "write over workflow files that are there")
 	return cmd
 }
 
 func (c *importDagu) run(names []string) error {
 	var failed []error
+	var steps dagu.Count
 	lost := 0
 	for _, name := range names {
-		n, err := c.one(name)
+		of, n, err := c.one(name)
 		lost += n
+		steps.Translated += of.Translated
+		steps.Changed += of.Changed
+		steps.Refused += of.Refused
 		if err != nil {
 			failed = append(failed, err)
 		}
+	}
+	if steps.Total() > 0 {
+		fmt.Fprintf(c.err, "%s: %d translated, %d changed, %d refused\n", counted(steps.Total(), "step"), steps.Translated, steps.Changed, steps.Refused)
 	}
 	switch {
 	case len(failed) > 0:
 		return errors.Join(failed...)
 	case lost > 0:
-		fmt.Fprintf(c.err, "Not taken over: %s. The workflow files say so at their tops.\n", counted(lost, "thing"))
+		fmt.Fprintf(c.err, "Not taken over: %s. See the comments at the top of the workflow files.\n", counted(lost, "thing"))
 		return errShown
 	}
 	return nil
 }
 
-// one translates a file, and says how many things it could not take over.
-func (c *importDagu) one(name string) (lost int, err error) {
+// one translates a file. It returns the outcome of its steps and the number of warnings.
+func (c *importDagu) one(name string) (steps dagu.Count, lost int, err error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
-		return 0, fmt.Errorf("read workflow of Dagu: %w", err)
+		return steps, 0, fmt.Errorf("read workflow of Dagu: %w", err)
 	}
-	files, notes, err := dagu.Translate(name, text)
+	r, err := dagu.Translate(name, text, c.by)
 	if err != nil {
-		return 0, err
+		return steps, 0, err
 	}
-	for _, n := range notes {
+	for _, n := range r.Notes {
 		word := "note"
 		if n.Lost {
 			word, lost = "warning", lost+1
 		}
 		fmt.Fprintf(c.err, "%s: %s\n", word, n)
 	}
-	for _, f := range files {
+	if env := filepath.Join(filepath.Dir(name), ".env"); r.Dotenv {
+		if _, err := os.Stat(env); err == nil {
+			fmt.Fprintf(c.err, "note: %s: Dagu reads variables from %s\n  give them to the commands by `zerodag run --env-file %s`\n", name, env, env)
+		}
+	}
+	for _, f := range r.Files {
 		path := filepath.Join(c.folder, f.Name)
 		if err := c.write(path, f.Text); err != nil {
-			return lost, err
+			return steps, lost, err
 		}
 		fmt.Fprintln(c.out, path)
 	}
-	return lost, nil
+	return r.Steps, lost, nil
 }
 
 // write writes a workflow file, which must not be there unless --force says so.

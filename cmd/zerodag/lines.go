@@ -51,7 +51,7 @@ func (v *taskLines) taskInk(name string) string {
 // lineSink is told what tasks print and what the engine says of them.
 type lineSink interface {
 	printed(task, line string)
-	said(task string, first bool, level operators.Level, logger, message string)
+	said(task string, first bool, level operators.Level, message string)
 }
 
 // longestLine is how much of a line is kept until it ends; of a longer one the parts are lines.
@@ -107,7 +107,7 @@ func (l *lineLog) Line(level operators.Level, logger, message string) {
 	first := !l.begun
 	l.begun = true
 	l.mu.Unlock()
-	l.sink.said(l.task, first, level, logger, message)
+	l.sink.said(l.task, first, level, message)
 }
 
 // Close ends the last line: the run is over.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"compress/gzip"
 	"context"
 	"fmt"
@@ -95,7 +96,19 @@ func (c *logCommand) showLog(ctx context.Context, id client.ID, prefix string) e
 	if err != nil {
 		return err
 	}
-	return c.tellOutcome(ctx, a, 0)
+	tasks, err := c.Tasks(ctx, id)
+	if err != nil {
+		return err
+	}
+	c.warnings(incompleteLogs(tasks))
+	if a.Success {
+		return c.tellEnd(a, nil)
+	}
+	failed, err := c.failuresAmong(ctx, a, tasks, 0)
+	if err != nil {
+		return err
+	}
+	return c.tellEnd(a, failed)
 }
 
 // knowTask refuses a beginning of names that no task of an attempt has.
@@ -223,7 +236,7 @@ func (c *logCommand) isOver(ctx context.Context, id client.ID, prefix string) (b
 	}), nil
 }
 
-// update shows what is new, task by task in the order of their first lines; it says
+// update shows what is new, run by run in the order in which they began; it says
 // whether there was anything. A line without its end waits for the rest, unless it is the
 // last one; people see it when nothing has followed until the next round.
 func (c *logCommand) update(ctx context.Context, id client.ID, prefix string, last bool) (news bool, err error) {
@@ -234,7 +247,7 @@ func (c *logCommand) update(ctx context.Context, id client.ID, prefix string, la
 	if c.view != nil {
 		c.view.fit(handles)
 	}
-	for _, h := range byTask(handles) {
+	for _, h := range inOrder(handles) {
 		at := c.files[h.FileName]
 		if at == nil {
 			at = &logRead{size: -1}
@@ -266,23 +279,31 @@ func (c *logCommand) showHeld() error {
 	return nil
 }
 
-// byTask puts the files of each task together, tasks in the order of their first file's
-// time.
-func byTask(handles []client.LogFile) []client.LogFile {
-	var groups [][]client.LogFile
+// inOrder sorts files by the time at which their runs began, which their names have to the nanosecond. Digdag shows the files of each task
+// together, tasks in the order of their first file's time.
+func inOrder(handles []client.LogFile) []client.LogFile {
+	first := map[string]time.Time{}
 	for _, h := range handles {
-		i := slices.IndexFunc(groups, func(g []client.LogFile) bool { return g[0].TaskName == h.TaskName })
-		if i < 0 {
-			groups = append(groups, nil)
-			i = len(groups) - 1
+		if t, there := first[h.TaskName]; !there || h.FileTime.Before(t) {
+			first[h.TaskName] = h.FileTime
 		}
-		groups[i] = append(groups[i], h)
 	}
-	earliest := func(g []client.LogFile) time.Time {
-		return slices.MinFunc(g, func(a, b client.LogFile) int { return a.FileTime.Compare(b.FileTime) }).FileTime
+	list := slices.Clone(handles)
+	slices.SortStableFunc(list, func(a, b client.LogFile) int {
+		if asDigdag() {
+			return cmp.Or(first[a.TaskName].Compare(first[b.TaskName]), strings.Compare(a.TaskName, b.TaskName))
+		}
+		return beganAt(a).Compare(beganAt(b))
+	})
+	return list
+}
+
+// beganAt is when the run of a log file began.
+func beganAt(h client.LogFile) time.Time {
+	if f, ok := tasklog.ParseName(h.FileName); ok {
+		return f.Time
 	}
-	slices.SortStableFunc(groups, func(a, b []client.LogFile) int { return earliest(a).Compare(earliest(b)) })
-	return slices.Concat(groups...)
+	return h.FileTime
 }
 
 // showFile shows the lines of a file that were not shown yet. A file that is being
@@ -337,7 +358,7 @@ func (c *logCommand) viewLine(h client.LogFile, at *logRead, l tasklog.Text) err
 	case !l.At.IsZero():
 		at.last = l.At
 	case at.last.IsZero():
-		at.last = h.FileTime
+		at.last = beganAt(h)
 	}
 	if c.held = append(c.held, heldLine{at.last, h, l}); len(c.held) >= mostHeld {
 		return c.showHeld()

@@ -81,7 +81,7 @@ func TestLogFollow(t *testing.T) {
 		{"+a.1": "one\ntwo\nthree\n", "+a.3": "a3\n", "+b.2": "b1\nb2\n"},
 		{"+a.1": "one\ntwo\nthree\n", "+a.3": "a3\nlast", "+b.2": "b1\nb2\n"},
 	}}
-	if diff := cmp.Diff("one\ntwo\nthree\nb1\na3\nb2\nlast\n", readLog(t, s, true, false, nil)); diff != "" {
+	if diff := cmp.Diff("one\ntwo\nthree\nb1\nb2\na3\nlast\n", readLog(t, s, true, false, nil)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -97,8 +97,8 @@ func TestLogFollowShowsOpenLines(t *testing.T) {
 	}
 }
 
-// TestLogOrder proves that tasks come in the order of their first lines, each with all its
-// files, and that debug lines are shown on demand with what belongs to them.
+// TestLogOrder proves that runs come in the order in which they began, and that debug lines are shown on demand with what belongs to
+// them.
 func TestLogOrder(t *testing.T) {
 	t.Parallel()
 	s := &logServer{polls: []map[string]string{{
@@ -106,7 +106,7 @@ func TestLogOrder(t *testing.T) {
 		"+b.1": "2024-01-01 00:00:01.000 +0000 [DEBUG] (x) y: hidden\nwith its second line\n2024-01-01 00:00:01.000 +0000 [WARN] (x) y: b1\nand more\n",
 		"+b.7": "[b7]\n",
 	}}}
-	warned := "2024-01-01 00:00:01.000 +0000 [WARN] (x) y: b1\nand more\n[b7]\n2024-01-01 00:00:05 +0000 [INFO] (x) y: a5\n"
+	warned := "2024-01-01 00:00:01.000 +0000 [WARN] (x) y: b1\nand more\n2024-01-01 00:00:05 +0000 [INFO] (x) y: a5\n[b7]\n"
 	if diff := cmp.Diff(warned, readLog(t, s, false, false, nil)); diff != "" {
 		t.Error(diff)
 	}

@@ -7,6 +7,7 @@ import (
 	"zerodag/engine"
 	"zerodag/internal/client"
 	"zerodag/internal/tasklog"
+	"zerodag/operators"
 )
 
 // logView shows the lines of logs to people: each with the task that it is of, a heading for each run,
@@ -15,12 +16,6 @@ type logView struct {
 	taskLines
 	verbose bool
 	runs    map[string]int // how many runs of a task were shown
-}
-
-// isHeading says of an engine's line that it begins a run: it names the operator. A further try begins with
-// one of level debug.
-func isHeading(first bool, logger string) bool {
-	return first && strings.HasSuffix(logger, "OperatorManager")
 }
 
 // show shows one line of a file. What has no level is what the task printed, and is never left out.
@@ -36,7 +31,7 @@ func (v *logView) show(h client.LogFile, at *logRead, l tasklog.Text) error {
 	if !l.At.IsZero() {
 		moment = l.At.Local().Format("15:04:05")
 	}
-	heading := isHeading(!at.begun, l.Logger)
+	heading := !at.begun && tasklog.NamesOperator(operators.Level(l.Level), l.Message) // a further try begins with one of level debug
 	at.begun = true
 	at.filtered = !v.verbose && (l.Level == "DEBUG" || l.Level == "TRACE") && !heading || v.quiet(h.TaskName, l.Level)
 	switch {

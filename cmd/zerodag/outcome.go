@@ -24,6 +24,7 @@ const mostFailures = 3
 type failure struct {
 	task    client.Task
 	message string
+	tries   int                  // how often it ran, in all rounds of its group
 	place   string               // where it is written; "" where that is not known
 	names   map[string]dig.Place // that its expressions see by what its workflow says
 	lost    lostNames
@@ -44,14 +45,19 @@ func (r *remote) failures(ctx context.Context, a client.Attempt, lines int) ([]f
 func (r *remote) failuresAmong(ctx context.Context, a client.Attempt, tasks []client.Task, lines int) (_ []failure, err error) {
 	var list []failure
 	lost, ignored := lostNames{}, map[client.ID]bool{} // groups whose failure is, and what is below them
+	old, tries := superseded(tasks), map[string]int{}
 	for _, t := range tasks {
+		tries[t.FullName] += triesOf(t)
 		ignored[t.ID] = t.IgnoredError || t.ParentID != nil && ignored[*t.ParentID]
 		lost.add(t.FullName, t.Config, t.IgnoredError || t.State == "error", t.Skipped != "")
-		if message := errorOf(t); (t.State == "error" || t.State == "group_error") && message != "" && !ignored[t.ID] {
+		if message := errorOf(t); (t.State == "error" || t.State == "group_error") && message != "" && !ignored[t.ID] && !old[t.ID] {
 			list = append(list, failure{task: t, message: message, lost: lost})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b failure) int { return a.task.UpdatedAt.Compare(b.task.UpdatedAt) })
+	for i := range list {
+		list[i].tries = tries[list[i].task.FullName]
+	}
 	for i := range min(len(list), mostFailures) {
 		if lines > 0 {
 			if list[i].lines, err = r.tail(ctx, a.ID, tellerAmong(tasks, list[i].task).FullName, lines); err != nil {
@@ -61,6 +67,46 @@ func (r *remote) failuresAmong(ctx context.Context, a client.Attempt, tasks []cl
 	}
 	r.place(ctx, a, list)
 	return list, nil
+}
+
+// superseded are the tasks of earlier rounds of a group, and all tasks below them: a later task of the same name below the same one counts.
+func superseded(tasks []client.Task) map[client.ID]bool {
+	type place struct {
+		parent client.ID
+		name   string
+	}
+	parentOf := func(t client.Task) (id client.ID) {
+		if t.ParentID != nil {
+			id = *t.ParentID
+		}
+		return id
+	}
+	newest := map[place]client.ID{}
+	for _, t := range tasks {
+		newest[place{parentOf(t), t.FullName}] = t.ID
+	}
+	old := map[client.ID]bool{}
+	for _, t := range tasks {
+		old[t.ID] = newest[place{parentOf(t), t.FullName}] != t.ID || old[parentOf(t)]
+	}
+	return old
+}
+
+// triesOf is how often a task has run.
+func triesOf(t client.Task) int {
+	if t.StartedAt == nil {
+		return 0
+	}
+	n, _ := retriesOf(t)
+	return n + 1
+}
+
+// triesNote returns how often a task ran, for the place after its name; "" for once.
+func triesNote(tries int) string {
+	if tries < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d tries)", tries)
 }
 
 // tellerAmong is the task whose output is that of a failure: see teller.
@@ -99,6 +145,9 @@ func (r *remote) tail(ctx context.Context, id client.ID, task string, n int) ([]
 	if err != nil {
 		return nil, fmt.Errorf("read log %s: %w", h.FileName, err)
 	}
+	for i, line := range lines {
+		lines[i] = shortenEnd(line, longestKept)
+	}
 	return lines, nil
 }
 
@@ -118,14 +167,14 @@ func outcomeText(a client.Attempt, failed []failure, ink palette) string {
 			fmt.Fprintf(&b, "  ... and %d more: zerodag tasks %s\n", len(failed)-i, a.ID)
 			break
 		}
-		fmt.Fprintf(&b, "  %s%s%s: %s\n", ink.red, f.task.FullName, ink.reset, strings.ReplaceAll(briefly(f.message), "\n", "\n    "))
+		fmt.Fprintf(&b, "  %s%s%s%s: %s\n", ink.red, f.task.FullName, ink.reset, triesNote(f.tries), strings.ReplaceAll(engine.Shortened(f.message), "\n", "\n    "))
 		for _, line := range f.lines {
 			fmt.Fprintf(&b, "    %s| %s%s\n", ink.dim, line, ink.reset)
 		}
 		if f.place != "" {
 			fmt.Fprintf(&b, "    at %s\n", f.place)
 		}
-		for _, line := range hintLines(fault{f.message, f.task.Config, a.Project.Name, f.names, f.lost}.remedies()) {
+		for _, line := range hintLines(fault{f.message, f.task.Config, a.Project.Name, f.names, f.lost, f.lines}.remedies()) {
 			fmt.Fprintf(&b, "    %s\n", line)
 		}
 	}
@@ -155,7 +204,7 @@ func ignoredText(id client.ID, list []client.Task, ink palette) string {
 			break
 		}
 		message := cmp.Or(errorOf(t), "the task failed without a message")
-		fmt.Fprintf(&b, "  ignored: %s%s%s: %s\n", ink.yellow, t.FullName, ink.reset, strings.ReplaceAll(message, "\n", "\n    "))
+		fmt.Fprintf(&b, "  ignored: %s%s%s: %s\n", ink.yellow, t.FullName, ink.reset, strings.ReplaceAll(engine.Shortened(message), "\n", "\n    "))
 	}
 	return asCalled(b.String())
 }
@@ -191,13 +240,18 @@ func (r *remote) await(ctx context.Context, id client.ID) (client.Attempt, error
 // tellOutcome says on the error output how an attempt has ended. The error ends the program with code 1
 // if that is no success.
 func (r *remote) tellOutcome(ctx context.Context, a client.Attempt, lines int) error {
-	var failed []failure
-	if !a.Success {
-		var err error
-		if failed, err = r.failures(ctx, a, lines); err != nil {
-			return err
-		}
+	if a.Success {
+		return r.tellEnd(a, nil)
 	}
+	failed, err := r.failures(ctx, a, lines)
+	if err != nil {
+		return err
+	}
+	return r.tellEnd(a, failed)
+}
+
+// tellEnd is tellOutcome with failures that were found already.
+func (r *remote) tellEnd(a client.Attempt, failed []failure) error {
 	_, ink := look(r.err)
 	fmt.Fprint(r.err, outcomeText(a, failed, ink))
 	if !a.Success {
@@ -206,17 +260,31 @@ func (r *remote) tellOutcome(ctx context.Context, a client.Attempt, lines int) e
 	return nil
 }
 
-// tellFailed says on the error output of a list or a log why the attempt that it is of has failed, and what goes on
-// with it; nothing of one that has not. tasks are those of the attempt, nil where they were not read.
+// incompleteLogs are warnings of tasks whose logs are not complete.
+func incompleteLogs(tasks []client.Task) (list []string) {
+	for _, t := range tasks {
+		if t.LogIncomplete {
+			list = append(list, "the log of "+t.FullName+" is incomplete: some of it could not be stored")
+		}
+	}
+	return list
+}
+
+// tellFailed writes to the error output of a list or a log which logs of an attempt are incomplete, why it failed, and what resumes
+// it; nothing else about a success. tasks are those of the attempt, nil where they were not read.
 func (r *remote) tellFailed(ctx context.Context, id client.ID, tasks []client.Task) error {
 	a, err := r.Attempt(ctx, id)
-	if err != nil || !a.Done || a.Success {
+	if err != nil || !a.Done {
 		return err
 	}
 	if tasks == nil {
 		if tasks, err = r.Tasks(ctx, id); err != nil {
 			return err
 		}
+	}
+	r.warnings(incompleteLogs(tasks))
+	if a.Success {
+		return nil
 	}
 	failed, err := r.failuresAmong(ctx, a, tasks, 0)
 	if err != nil {

@@ -16,10 +16,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"zerodag/internal/client"
+	"zerodag/internal/tasklog"
+	"zerodag/operators"
 )
 
 // failing is a server with one attempt that runs for some polls and then fails in a task of three tries.
-type failing struct{ polls int }
+type failing struct {
+	polls int
+	form  tasklog.Form
+}
 
 func (s *failing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
@@ -36,8 +41,8 @@ func (s *failing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, `{"id":"7","project":{"name":"p"},"workflow":{"name":"w"},"done":%t,"success":false,"status":%q,"createdAt":"2024-01-01T00:00:00Z","finishedAt":%s}`, over, status, end)
 	case "/api/attempts/7/tasks":
 		fmt.Fprint(w, `{"tasks":[{"id":"1","fullName":"+w","isGroup":true,"state":"group_error","error":{},"updatedAt":"2024-01-01T00:00:05Z"},
-			{"id":"2","fullName":"+w+a","state":"success","error":{},"updatedAt":"2024-01-01T00:00:01Z"},
-			{"id":"3","fullName":"+w+b","state":"error","stateParams":{"retry_count":2},"error":{"message":"Command failed with code 3 (runtime)"},"updatedAt":"2024-01-01T00:00:04Z"}]}`)
+			{"id":"2","fullName":"+w+a","state":"success","logIncomplete":true,"error":{},"updatedAt":"2024-01-01T00:00:01Z"},
+			{"id":"3","fullName":"+w+b","state":"error","stateParams":{"retry_count":2},"error":{"message":"Command failed with code 3 (runtime)"},"startedAt":"2024-01-01T00:00:02Z","updatedAt":"2024-01-01T00:00:04Z"}]}`)
 	case "/api/logs/7/files":
 		file := func(task string, second int) string {
 			return fmt.Sprintf(`{"fileName":"%s.%d","taskName":%q,"fileSize":100,"fileTime":"2024-01-01T00:00:0%dZ","direct":null}`, task, second, task, second)
@@ -51,7 +56,9 @@ func (s *failing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			level = "DEBUG" // as the heading of a further try
 		}
 		line := func(level, logger, text string) string {
-			return fmt.Sprintf("2024-01-01 00:00:0%s.000 +0000 [%s] (0001@[0:p:1:7]%s) io.digdag.core.agent.%s: %s\n", second, level, task, logger, text)
+			at := time.Date(2024, 1, 1, 0, 0, int(second[0]-'0'), 0, time.UTC)
+			id := operators.Identity{TaskID: 1, ProjectName: "p", SessionID: 1, AttemptID: 7, TaskName: task}
+			return s.form.Line(at, operators.Level(level), s.form.Source(id), logger, text)
 		}
 		text := line(level, "OperatorManager", "sh>: work")
 		for i := range 12 {
@@ -90,7 +97,7 @@ func TestOutcome(t *testing.T) {
 	if err := (&waitFlags{wait: true}).until(t.Context(), &r, client.Attempt{ID: "7"}); !errors.Is(err, errShown) {
 		t.Errorf("it ends with %v", err)
 	}
-	want := "Attempt 7 of p/w: error after 5s\n  +w+b: Command failed with code 3 (runtime)\n"
+	want := "Attempt 7 of p/w: error after 5s\n  +w+b (3 tries): Command failed with code 3 (runtime)\n"
 	for i := 2; i < 12; i++ {
 		want += fmt.Sprintf("    | try at 4 says %d\n", i)
 	}
@@ -104,12 +111,19 @@ func TestOutcome(t *testing.T) {
 // under a heading of its own, and that of the engine's own lines those of level debug are left out.
 func TestLogForPeople(t *testing.T) {
 	t.Parallel()
-	for _, follow := range []bool{false, true} {
-		r, out, said := (&failing{polls: 1}).opened(t)
+	for _, x := range []struct {
+		follow bool
+		form   tasklog.Form
+	}{{false, tasklog.Short}, {true, tasklog.Short}, {false, tasklog.Digdag}, {true, tasklog.Digdag}} {
+		follow := x.follow
+		r, out, said := (&failing{polls: 1, form: x.form}).opened(t)
 		c := &logCommand{remote: r, follow: follow, files: map[string]*logRead{}}
 		err := c.showLog(t.Context(), "7", "")
 		if follow != errors.Is(err, errShown) || !follow && err != nil {
 			t.Errorf("follow %v: %v", follow, err)
+		}
+		if want := "warning: the log of +w+a is incomplete: some of it could not be stored\n"; follow && !strings.HasPrefix(said.String(), want) {
+			t.Errorf("follow %v: it says %q, want %q first", follow, said, want)
 		}
 		text := out.String()
 		for _, want := range []string{"+w+b  | ", "sh>: work\n", "try 2 sh>: work\n", "try 3 sh>: work\n", "+w+b  | try at 2 says 0\n", "+w+b  | try at 4 says 11\n", "+w+b  | Task failed\n", "+w+b2 | try at 5 says 3\n"} {
@@ -139,7 +153,7 @@ func TestTaskTable(t *testing.T) {
 	}
 	text := taskTable(time.Now(), tasks).text(false, 0, palette{})
 	line := strings.Fields(strings.Split(text, "\n")[3])
-	if diff := cmp.Diff([]string{"3", "+w+b", "error", "3", "Command", "failed", "with", "code", "3", "(runtime)"}, line); diff != "" {
+	if diff := cmp.Diff([]string{"3", "+w+b", "error", "3", "2024-01-01", "00:00:02Z", "2s", "Command", "failed", "with", "code", "3", "(runtime)"}, line); diff != "" {
 		t.Errorf("%s\n%s", diff, text)
 	}
 }

@@ -21,7 +21,7 @@ type pushCommand struct {
 	remote
 	project, revision, from string
 	copyLinks, dryRun       bool
-	strict                  bool
+	strict, allowEmpty      bool
 }
 
 // newPush uploads a project's folder as a new revision.
@@ -35,10 +35,13 @@ func newPush(s streams) *cobra.Command {
 	flags.BoolVar(&c.copyLinks, "copy-outgoing-symlinks", false, "store what links out of the folder lead to")
 	flags.BoolVar(&c.dryRun, "dry-run", false, "only show what would change")
 	flags.BoolVar(&c.strict, "strict", false, "warnings are errors: nothing is pushed")
+	flags.BoolVar(&c.allowEmpty, "allow-empty", false, "push a folder without workflows: the project then has none")
 	return c.command(cmd, 1, 1, func(ctx context.Context, args []string) error {
 		switch {
 		case args[0] == "":
 			return usageError{errors.New("project name cannot be empty")}
+		case strings.HasSuffix(args[0], ".dig") && !asDigdag():
+			return usageError{fmt.Errorf("push takes the name of a project, not a file: `zerodag push NAME` sends the whole folder, and --project names a different folder: %s", args[0])}
 		case c.revision == "" && cmd.Flags().Changed("revision"):
 			return usageError{errors.New("revision cannot be empty")}
 		}
@@ -108,6 +111,9 @@ func (c *pushCommand) warn(folder files.Project) error {
 	workflows, names, err := loadWorkflows(folder)
 	if err != nil {
 		return err
+	}
+	if len(names) == 0 && !c.allowEmpty && !asDigdag() {
+		return fmt.Errorf("nothing was pushed: %s\nhint: --allow-empty pushes the folder as it is", noWorkflow(folder).Message)
 	}
 	warnings, err := projectWarnings(folder, names, workflows, "", nil)
 	if err != nil {

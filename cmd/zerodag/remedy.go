@@ -21,6 +21,7 @@ type fault struct {
 	project string               // of a server; "" for a run on this machine
 	names   map[string]dig.Place // that the task's expressions see by what its workflow says; nil where that is not known
 	lost    lostNames
+	lines   []string // that it printed last
 }
 
 // lostNames are names under which tasks were to store values, and what became of those tasks: they have stored nothing.
@@ -60,11 +61,14 @@ var remedyRules = sync.OnceValue(func() (list []remedyRule) {
 		{`^Failed to evaluate a variable (?s:.*)took longer than`, "let a task compute it, such as one with py>, and store what it has found"},
 		{`^Failed to evaluate a variable (?s:.*)\(SyntaxError: `, "what is between ${ and } is JavaScript, and there it is wrong (`zerodag docs expressions`); what is the shell's belongs into a script, a file of its own"},
 		{`^Failed to evaluate a variable `, "what is between ${ and } is JavaScript (`zerodag docs expressions`)"},
-		{`No module named '([^']+)' \(ModuleNotFoundError\)`, "py> looks for {1}.py in the folder of the project, then for what is installed for the `python` that runs it: is there such a file, or does `pip install` help?"},
+		{`No module named '([^']+)'`, "py> looks for {1}.py in the folder of the project, then for what is installed for the `python` that runs it: is there such a file, or does `pip install` help?"},
 		{`Module '([^']+)' has no attribute '([^']+)'`, "py> is written as MODULE.FUNCTION or MODULE.CLASS.METHOD: is there a `def {2}` in {1}.py?"},
-		{`'([^']+)' object has no attribute '([^']+)' \(AttributeError\)`, "is there a `def {2}` in the class {1}?"},
+		{`'([^']+)' object has no attribute '([^']+)'`, "is there a `def {2}` in the class {1}?"},
 		{`[Mm]ethod '[^']+' requires parameter '([^']+)'`, "write `{1}: ...` into the task, give it with -p {1}=..., or give the argument a default"},
 		{`uninitialized constant (\w+)`, "`_export: {rb: {require: FILE}}` names the file of the project that has {1}"},
+		{`syntax error at or near "\$"|unterminated dollar-quoted string`, "$$ becomes a single $ before the database sees it: write $$$$, or quote with a name, such as $body$"},
+		{`^Cannot run program .*argument list too long`, "every parameter that the task sees is given to the command, used or not"},
+		{`^prepare scratch folder: .*(?:permission denied|read-only file system)`, "commands need a folder in which they may write, below that of the project: run a copy that is yours, such as `cp -R . ~/project && cd ~/project`"},
 		{`^Cannot run program .*there is no such directory`, "_workdir is a folder below that of the project: is it there?"},
 		{`^File not found: `, "the path is relative to the folder of the project, or to _workdir"},
 		{`^Parameter '(\w+)' must be an object`, "write names and values below it: `{1}: {name: value}`"},
@@ -86,6 +90,11 @@ var remedyRules = sync.OnceValue(func() (list []remedyRule) {
 // missingSecret finds the key in the message of a task whose secret there is not.
 var missingSecret = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^Secret not found for key: '([^']+)'`) })
 
+// missingFile matches the messages of programs about a missing file.
+var missingFile = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`FileNotFoundError|No such file or directory|Errno::ENOENT|ENOENT: no such file`)
+})
+
 // remedies are what a failure can be mended with where its message alone does not say it, each a line or
 // lines: how the operator is written where it was written wrongly.
 func (f fault) remedies() []string {
@@ -102,6 +111,9 @@ func (f fault) remedies() []string {
 	}
 	if strings.HasPrefix(f.message, "Unknown task type: ") {
 		return []string{unknownOperator(operator)}
+	}
+	if f.project != "" && missingFile().MatchString(f.message+"\n"+strings.Join(f.lines, "\n")) {
+		return []string{"on a server each task begins with a fresh copy of the project: files that an earlier task wrote are not there. Write and read them in one task, or keep them elsewhere, such as in a bucket or a table"}
 	}
 	if key := f.ofRetry(); key != "" {
 		return []string{"write _retry as a number, or as {limit: 3, interval: 10}: " + key + " is a whole number, that of an interval counts seconds"}
@@ -155,6 +167,12 @@ func (f fault) unknownName(name string) string {
 	if f.config.Has(name) {
 		return "a task's own parameters are not seen by its expressions: write `_export: {" + name + ": ...}`"
 	}
+	if meant := elsewhereNames()[name]; meant != "" {
+		return "did you mean ${" + meant + "}?"
+	}
+	if slices.Contains([]string{"day", "days", "hour", "hours", "minute", "minutes", "week", "weeks", "month", "months", "year", "years"}, name) && unquotedUnit().MatchString(f.message) {
+		return "quote the unit: '" + name + "'"
+	}
 	if near := param.Nearest(name, slices.Sorted(maps.Keys(f.names))); near != "" {
 		return "did you mean ${" + near + "}, which has its value in " + f.names[near].String() + "?"
 	}
@@ -166,6 +184,17 @@ func (f fault) unknownName(name string) string {
 	}
 	return ""
 }
+
+// elsewhereNames are variables of this program by what others, or people, call them.
+func elsewhereNames() map[string]string {
+	return map[string]string{"date": "session_date", "today": "session_date", "ds": "session_date", "ds_nodash": "session_date_compact", "execution_date": "session_date", "logical_date": "session_time",
+		"yesterday": "last_session_date", "tomorrow": "next_session_date", "time": "session_time", "timestamp": "session_unixtime", "run_id": "session_uuid"}
+}
+
+// unquotedUnit is a call of moment with a unit that is not in quotes.
+var unquotedUnit = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\.(?:add|subtract|startOf|endOf|diff)\([^'")]*\b(?:day|hour|minute|week|month|year)s?\b[^'"]`)
+})
 
 // wrongType finds the key in the message about a value of another type than is read.
 var wrongType = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^Expected .* for key '([^']+)' but got `) })

@@ -23,6 +23,9 @@ func TestRemedies(t *testing.T) {
 		{"py", "Python command failed with code 1\nError messages from python: No module named 'a.b' (ModuleNotFoundError)", "looks for a.b.py"},
 		{"py", "Error messages from python: 'T' object has no attribute 'go' (AttributeError)", "is there a `def go` in the class T?"},
 		{"py", "Error messages from python: Method 'f' requires parameter 'x' but not set (TypeError)", "write `x: ...` into the task"},
+		{"py", "ModuleNotFoundError: No module named 'a.b'", "looks for a.b.py"},
+		{"py", "AttributeError: 'T' object has no attribute 'go'", "is there a `def go` in the class T?"},
+		{"rb", "NameError: uninitialized constant Foo", "names the file of the project that has Foo"},
 		{"rb", "Ruby command failed with code 1: uninitialized constant Foo", "names the file of the project that has Foo"},
 		{"sh", `Cannot run program "/bin/sh" (in directory "/x"): there is no such directory`, "_workdir is a folder"},
 		{"sh", "Parameter '_env' must be an object (config)", "`_env: {name: value}`"},
@@ -111,6 +114,39 @@ func TestWhereAParameterBelongs(t *testing.T) {
 		got := strings.Join(fault{message: "Parameter '" + c.missing + "' is required but not set (config)", config: c.config}.remedies(), "\n")
 		if !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, want %q", c.missing, got, c.want)
+		}
+	}
+}
+
+// TestFilesOfEarlierTasks proves that a file which is missing on a server is explained, and only there.
+func TestFilesOfEarlierTasks(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		f    fault
+		want bool
+	}{
+		{fault{message: "[Errno 2] No such file or directory: 'orders.csv' (FileNotFoundError)", project: "p", config: param.New("py>", "m.f")}, true},
+		{fault{message: "Command failed with code 1", lines: []string{"wc: orders.csv: No such file or directory"}, project: "p", config: param.New("sh>", "wc -l orders.csv")}, true},
+		{fault{message: "Command failed with code 1", lines: []string{"wc: orders.csv: No such file or directory"}, config: param.New("sh>", "wc -l orders.csv")}, false},
+		{fault{message: "Command failed with code 1", lines: []string{"no"}, project: "p", config: param.New("sh>", "false")}, false},
+	} {
+		if got := strings.Contains(strings.Join(c.f.remedies(), "\n"), "fresh copy of the project"); got != c.want {
+			t.Errorf("%+v: %t, want %t", c.f, got, c.want)
+		}
+	}
+}
+
+// TestNamesOfElsewhere proves that names which other programs have are answered with those of this one.
+func TestNamesOfElsewhere(t *testing.T) {
+	t.Parallel()
+	for message, want := range map[string]string{
+		"Failed to evaluate a variable ${date} (ReferenceError: date is not defined)":                                     "did you mean ${session_date}?",
+		"Failed to evaluate a variable ${ds} (ReferenceError: ds is not defined)":                                         "did you mean ${session_date}?",
+		"Failed to evaluate a variable ${moment(session_time).add(1, days)} (ReferenceError: days is not defined)":        "quote the unit: 'days'",
+		"Failed to evaluate a variable ${moment(session_time).add(1, 'days') + day} (ReferenceError: day is not defined)": "no parameter is called day",
+	} {
+		if got := strings.Join(fault{message: message, config: param.New("echo>", "x")}.remedies(), "\n"); !strings.Contains(got, want) {
+			t.Errorf("%s: got %s, want %s", message, got, want)
 		}
 	}
 }

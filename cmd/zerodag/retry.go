@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -120,6 +121,7 @@ func (c *retryCommand) retry(ctx context.Context, id client.ID) error {
 	if err != nil {
 		return err
 	}
+	c.warnings(a.Warnings)
 	if err := c.showStarted(a, c.waiting); err != nil {
 		return err
 	}
@@ -209,8 +211,10 @@ func planned(t client.RerunTask) string {
 	switch {
 	case t.Skipped != "":
 		return ", skipped: " + t.Skipped
+	case len(t.Parameters) > 0:
+		return ", with " + strings.Join(t.Parameters, ", ")
 	case t.Made:
-		return ", which another task made"
+		return ", generated"
 	}
 	return ""
 }

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +18,7 @@ import (
 	"zerodag/engine"
 	"zerodag/engine/dig"
 	"zerodag/engine/param"
+	"zerodag/internal/catalogue"
 	"zerodag/internal/evaluators"
 	"zerodag/internal/executors"
 	"zerodag/internal/files"
@@ -140,13 +143,22 @@ func (c *runCommand) run(ctx context.Context, argument, pattern string) error {
 	if err := ownState(project.Root()); err != nil {
 		return err
 	}
-	workflows, names, faults, err := loadHere(project)
+	if !c.noSave && !c.dryRun && !filepath.IsAbs(c.save) {
+		if err := writable(project.Root()); err != nil {
+			return err
+		}
+	}
+	named := workflowArgument(project, argument)
+	workflows, names, faults, err := loadHere(project, named, c.err)
 	if err != nil {
 		return err
 	}
-	workflow, err := findWorkflow(workflows, workflowArgument(project, argument), c.project)
+	workflow, err := findWorkflow(project, workflows, named, c.project)
 	if err != nil {
 		return err
+	}
+	for _, w := range catalogue.UndeclaredWarnings(workflow.Config, params) {
+		fmt.Fprintln(c.err, "warning: "+w)
 	}
 	if err := c.warn(project, workflow.Name+".dig", names, workflows, faults, params); err != nil {
 		return err
@@ -189,8 +201,22 @@ func (c *runCommand) warn(project files.Project, file string, names []string, wo
 	return tellWarnings(c.err, append(warnings, more...), c.strict)
 }
 
+// misplaced returns the command line for an argument that is a folder, or has a task in place of the workflow; "" for others.
+func misplaced(name string, workflows []string) string {
+	workflow, task, hasTask := strings.Cut(name, "+")
+	switch {
+	case name == "." && len(workflows) > 0:
+		return "name a workflow, such as " + shellWord(workflows[0])
+	case hasTask && workflow == "" && len(workflows) > 0:
+		return "name the workflow first: zerodag run " + shellWord(workflows[0]) + " +" + task
+	case hasTask && slices.Contains(workflows, workflow):
+		return "put a space before the task: zerodag run " + shellWord(workflow) + " +" + task
+	}
+	return ""
+}
+
 // findWorkflow finds a workflow of a project by its name; project is what --project names.
-func findWorkflow(workflows []dig.Workflow, name, project string) (dig.Workflow, error) {
+func findWorkflow(p files.Project, workflows []dig.Workflow, name, project string) (dig.Workflow, error) {
 	for _, w := range workflows {
 		if w.Name == name {
 			return w, nil
@@ -204,7 +230,21 @@ func findWorkflow(workflows []dig.Workflow, name, project string) (dig.Workflow,
 	if near := likely(name, names); near != "" && !asDigdag() {
 		hint = "\nhint: did you mean " + near + "?"
 	}
+	if meant := misplaced(name, names); meant != "" && !asDigdag() {
+		hint = "\nhint: " + meant
+	}
+	if other := elsewhere(p); other != "" && !strings.Contains(name, "/") && !asDigdag() {
+		hint = "\nhint: " + other
+	}
+	if ext := path.Ext(name); (ext == ".yaml" || ext == ".yml") && !asDigdag() {
+		if _, err := os.Stat(filepath.Join(p.Root(), filepath.FromSlash(name))); err == nil {
+			return dig.Workflow{}, fmt.Errorf("%s is not a workflow: a workflow file ends in .dig\nhint: rename it: mv %s %s", name, shellWord(name), shellWord(strings.TrimSuffix(name, ext)+".dig"))
+		}
+	}
 	folder, _, inFolder := cutLast(name, "/")
+	if !asDigdag() {
+		folder = shellWord(folder)
+	}
 	switch {
 	case project != "":
 		return dig.Workflow{}, fmt.Errorf("Workflow '%s' does not exist in project directory '%s'. (resource not found)%s", name, project, hint)
@@ -240,7 +280,7 @@ type localRun struct {
 	began     time.Time
 }
 
-// original says whether log lines have the original's form: where scripts may read them.
+// original reports whether the run writes log lines, as Digdag does, for scripts to read.
 func (c *runCommand) original() bool { return asDigdag() || c.logPath != "-" }
 
 func (r *localRun) do(ctx context.Context) error {
@@ -256,7 +296,12 @@ func (r *localRun) do(ctx context.Context) error {
 		return err
 	}
 	defer closeLog()
-	if r.log, err = newConsole(out, r.logLevel); err != nil {
+	reading := r.settings.reading()
+	form := logFormatOfTasks(reading)
+	if reading.err != nil {
+		return reading.err
+	}
+	if r.log, err = newConsole(out, r.logLevel, form); err != nil {
 		return err
 	}
 	if path, ok := r.params.Get(projectPath); ok && r.original() {
@@ -276,6 +321,7 @@ func (r *localRun) do(ctx context.Context) error {
 	}
 	if !r.noSave {
 		r.status = newStatusFolder(r.saved(), r.sessionAt)
+		r.plan.use(r.status, def.Nodes)
 		if r.original() {
 			r.log.message(operators.Info, "io.digdag.cli.Run", "Using session "+r.status.dir+".")
 		}
@@ -403,8 +449,12 @@ func (r *localRun) workspace(in executors.In) func(operators.Identity) (local.Wo
 // before takes saved results for tasks that are not to be run again, and carries out
 // --dry-run and --show-params.
 func (r *localRun) before(j *operators.Job) *operators.Result {
-	if result := r.plan.skip(j.TaskName, r.status); result != nil {
-		j.Log.Line(operators.Warn, "Run$OperatorManagerWithSkip", skipped)
+	if result := r.plan.instead(j.TaskName); result != nil {
+		text := skipped
+		if r.plan.leaves(j.TaskName) && !r.original() {
+			text = "skipped by --goal or --end"
+		}
+		j.Log.Line(operators.Warn, "Run$OperatorManagerWithSkip", text)
 		return result
 	}
 	if r.dryRun || r.showParams {
@@ -423,9 +473,7 @@ func (r *localRun) changed(v view) func(*engine.State, []engine.Change) {
 	return func(s *engine.State, changes []engine.Change) {
 		for _, c := range changes {
 			if t, ok := c.(engine.TaskChanged); ok && t.Progress.State == engine.Success {
-				if !r.dryRun { // nothing has run that a later run could skip
-					r.status.save(s.Task(t.Task))
-				}
+				r.plan.save(s.Task(t.Task))
 				r.output.forget(s.Task(t.Task).Name)
 			}
 		}

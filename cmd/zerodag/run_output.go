@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"zerodag/engine"
+	"zerodag/internal/tasklog"
 	"zerodag/operators"
 )
 
@@ -67,7 +68,7 @@ func (o *runOutput) expect(rows []treeRow) {
 }
 
 // said shows what the engine says of a task.
-func (o *runOutput) said(task string, first bool, level operators.Level, logger, message string) {
+func (o *runOutput) said(task string, first bool, level operators.Level, message string) {
 	if !levelShows(o.level, level) {
 		return
 	}
@@ -87,7 +88,7 @@ func (o *runOutput) said(task string, first bool, level operators.Level, logger,
 	case level == operators.Warn:
 		o.write(task, o.lines.ink.yellow, strings.Trim(message, "\n"))
 	case strings.HasSuffix(task, engine.FailureAlert):
-	case isHeading(first, logger):
+	case first && tasklog.NamesOperator(level, message):
 		o.write(task, o.lines.ink.dim, time.Now().Format("15:04:05 ")+message)
 	default:
 		o.write(task, o.lines.ink.dim, message)

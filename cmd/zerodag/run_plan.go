@@ -55,16 +55,24 @@ func findNode(nodes []dig.Node, pattern string) (int, error) {
 	return at, err
 }
 
-// plan says which tasks --start, --goal, --end and --rerun let run, and for which a saved
-// result is good. A nil set is everything.
+// plan decides which tasks a run skips: tasks excluded by --goal or --end, and tasks that succeeded in an earlier run of the session, unless
+// --rerun, --start or --goal runs them again.
 type plan struct {
-	run     map[string]bool // others are skipped as if they had succeeded
-	saved   map[string]bool // a saved success is taken for these
-	skipped sync.Map        // the names of the tasks for which one was taken
+	run    map[string]bool // of tasks that are written: others count as successes without a result; nil: all
+	saved  map[string]bool // of tasks that are written: their saved success is taken; nil: all
+	status *statusFolder   // nil with --no-save
+	goal   bool            // no task follows those that run again
+	dry    bool
+
+	mu    sync.Mutex
+	began map[string]part // of tasks and groups: which parts of them ran in this process
+	seen  map[string]bool // tasks that this process has decided about
+	taken map[string]bool // tasks whose saved success it took
+	left  map[string]bool // tasks that it left out
 }
 
 func (r *localRun) planOf(nodes []dig.Node) (*plan, error) {
-	p := &plan{}
+	p := &plan{goal: r.goal != "", dry: r.dryRun, began: map[string]part{}, seen: map[string]bool{}, taken: map[string]bool{}, left: map[string]bool{}}
 	if r.rerun {
 		p.saved = map[string]bool{}
 	}
@@ -90,6 +98,26 @@ func (r *localRun) planOf(nodes []dig.Node) (*plan, error) {
 		option.apply(at)
 	}
 	return p, nil
+}
+
+// use gives the plan the folder of saved successes. It forgets the successes of tasks that must run again at once: however this run ends, the
+// next one must not use them.
+func (p *plan) use(f *statusFolder, nodes []dig.Node) {
+	p.status = f
+	if p.saved == nil || p.dry {
+		return
+	}
+	again := map[string]bool{}
+	for _, n := range nodes {
+		again[n.Name] = !p.saved[n.Name] && (!p.goal || p.run[n.Name])
+	}
+	f.forgetAll(func(task string) bool { return again[written(task)] })
+}
+
+// written returns the task in the file that a task is, or that generated it.
+func written(name string) string {
+	name, _, _ = strings.Cut(name, "^")
+	return name
 }
 
 // preceding is all that comes before a task: its ancestors, their upstreams and its own,
@@ -125,19 +153,87 @@ func addBelow(nodes []dig.Node, at int, set map[string]bool) {
 	}
 }
 
-// skip returns the result that stands for a run of the task, or nil when it must run.
-func (p *plan) skip(name string, status *statusFolder) *operators.Result {
-	switch {
-	case status == nil:
+// instead returns the result that stands for a run of the task, or nil when it must run.
+func (p *plan) instead(name string) *operators.Result {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.status == nil { // as Digdag: without saved state no option skips anything
 		return nil
-	case p.run != nil && !p.run[name]:
+	}
+	if p.run != nil && !p.run[written(name)] {
+		p.left[name] = true
 		return &operators.Result{}
-	case p.saved == nil || p.saved[name]:
-		result := status.read(name)
-		if result != nil {
-			p.skipped.Store(name, true)
+	}
+	first := !p.seen[name]
+	p.seen[name] = true
+	if first && (p.saved == nil || p.saved[written(name)]) && p.mayTake(name) {
+		if result := p.status.read(name); result != nil {
+			p.taken[name] = true
+			return result
 		}
-		return result
+	}
+	if !p.dry {
+		p.begin(name)
 	}
 	return nil
+}
+
+// mayTake reports whether a saved success of a task may be used. A check or `_finally` must run if any other part of its task has run. Handlers
+// of failures always run.
+func (p *plan) mayTake(name string) bool {
+	owner, handler, handles := engine.HandlerOf(name)
+	return !handles || !engine.OfFailure(name) && p.began[owner]&^partOf(handler[len(owner):]) == 0
+}
+
+// begin records that a task runs, and removes its saved success.
+func (p *plan) begin(name string) {
+	delete(p.taken, name)
+	p.status.forget(name)
+	for at := len(name); at > 0; at = strings.LastIndexAny(name[:at], "+^") {
+		p.began[name[:at]] |= partOf(name[at:])
+	}
+}
+
+// part is a set of parts of a task.
+type part int
+
+const (
+	ofWork part = 1 << iota // itself, and what it generated
+	ofCheck
+	ofFinally
+)
+
+// partOf is the part of a task that the rest of a name, behind the task's, belongs to.
+func partOf(rest string) part {
+	switch {
+	case strings.HasPrefix(rest, "^check"):
+		return ofCheck
+	case strings.HasPrefix(rest, "^finally"):
+		return ofFinally
+	}
+	return ofWork
+}
+
+// save keeps the success of a task for later runs, unless it was skipped or handles a failure.
+func (p *plan) save(t *engine.Task) {
+	p.mu.Lock()
+	keeps := !p.dry && !p.taken[t.Name] && !p.left[t.Name] && !engine.OfFailure(t.Name)
+	p.mu.Unlock()
+	if keeps {
+		p.status.save(t)
+	}
+}
+
+// leaves reports whether --goal or --end skipped a task.
+func (p *plan) leaves(name string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.left[name]
+}
+
+// took reports whether a saved success of a task was used.
+func (p *plan) took(name string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.taken[name]
 }

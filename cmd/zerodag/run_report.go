@@ -93,6 +93,7 @@ type runOutcome struct {
 // runFailure is a task that failed, why, where it is written, what may mend it, and the end of what it printed.
 type runFailure struct {
 	task, reason, place string
+	tries               int // how often it ran, in all rounds of its group
 	remedies, lines     []string
 }
 
@@ -103,19 +104,30 @@ func (r *localRun) outcome(s *engine.State) runOutcome {
 	for _, t := range s.Tasks() {
 		lost.add(t.Name, t.Config, t.Ignored || t.FailedItself(), t.Skipped != "")
 	}
+	old, tries := s.Superseded(), map[string]int{}
 	for _, t := range s.Tasks() {
-		rows = append(rows, newTreeRow(t))
-		if !t.FailedItself() || s.IsIgnored(t) {
+		tries[t.Name] += t.Runs()
+	}
+	for _, t := range s.Tasks() {
+		row := newTreeRow(t)
+		row.old = old[t.ID]
+		rows = append(rows, row)
+		if !t.FailedItself() || s.IsIgnored(t) || old[t.ID] {
 			continue
 		}
 		if reason := reasonOf(t); !o.interrupted || !strings.Contains(reason, context.Canceled.Error()) {
-			o.failed = append(o.failed, r.failure(s, t, lost))
+			f := r.failure(s, t, lost)
+			f.tries = tries[t.Name]
+			o.failed = append(o.failed, f)
 		}
 	}
 	tasks := newGrove(rows, true)
 	o.count = tasks.tally()
 	for i := range rows {
-		if _, skipped := r.plan.skipped.Load(rows[i].name); skipped && tasks.isLeaf(i) {
+		if rows[i].old {
+			continue
+		}
+		if tasks.isLeaf(i) && r.plan.took(rows[i].name) {
 			o.skipped++
 		}
 		if rows[i].skipped && tasks.isLeaf(i) {
@@ -149,7 +161,7 @@ func (r *localRun) failure(s *engine.State, t *engine.Task, lost lostNames) runF
 	if message, _ := t.Error.Get("message"); message == "" {
 		reason, f.reason = "", "the task failed without a message"
 	}
-	f.reason = ofThisMachine(f.reason)
+	f.reason = engine.Shortened(ofThisMachine(f.reason))
 	names := dig.Names(r.files.Source, r.workflow.Name+".dig", t.Name)
 	f.remedies = fault{message: reason, config: t.Config, names: names, lost: lost}.remedies()
 	if place, found := dig.Find(r.files.Source, r.workflow.Name+".dig", t.Name, reason); found {
@@ -177,7 +189,7 @@ func (o runOutcome) text(columns int, ink palette) string {
 			break
 		}
 		const mark = "error:"
-		about := fitting(fmt.Sprintf("%s %s: %s", mark, f.task, strings.ReplaceAll(f.reason, "\n", "\n  ")), columns)
+		about := fitting(fmt.Sprintf("%s %s%s: %s", mark, f.task, triesNote(f.tries), strings.ReplaceAll(f.reason, "\n", "\n  ")), columns)
 		b.WriteString(ink.red + mark + ink.reset + strings.TrimPrefix(about, mark))
 		for _, line := range f.lines {
 			fmt.Fprintf(&b, "  %s| %s%s\n", ink.dim, line, ink.reset)

@@ -59,7 +59,7 @@ func (c sessionChoice) plain() string {
 // sessionTime chooses the session time that --session asks for, in the workflow's zone.
 func (r *localRun) sessionTime(zone *time.Location, now time.Time) (time.Time, sessionChoice, error) {
 	now = now.In(zone)
-	today := schedule.Local(time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC), zone)
+	today := schedule.StartOfDay(now.Year(), now.Month(), now.Day(), zone)
 	sched, err := r.schedule(zone)
 	if err != nil {
 		return time.Time{}, "", err
@@ -67,8 +67,10 @@ func (r *localRun) sessionTime(zone *time.Location, now time.Time) (time.Time, s
 	switch r.session {
 	case "hourly":
 		return today.Add(now.Sub(today).Truncate(time.Hour)), sessionNamed, nil
-	case "daily":
+	case "daily", "today":
 		return today, sessionNamed, nil
+	case "yesterday":
+		return schedule.Local(time.Date(now.Year(), now.Month(), now.Day()-1, 0, 0, 0, 0, time.UTC), zone), sessionNamed, nil
 	case "schedule":
 		if sched == nil {
 			return time.Time{}, "", errors.New("--session schedule is set but schedule is not set to this workflow.")
@@ -84,7 +86,13 @@ func (r *localRun) sessionTime(zone *time.Location, now time.Time) (time.Time, s
 		}
 		return today, sessionToday, nil
 	}
-	for _, form := range []string{"2006-01-02", "2006-01-02 15:04:05"} {
+	if t, err := time.Parse(time.DateOnly, r.session); err == nil {
+		return schedule.StartOfDay(t.Year(), t.Month(), t.Day(), zone), sessionNamed, nil
+	}
+	if t, ok := parseOffset(r.session); ok {
+		return t.In(zone), sessionNamed, nil
+	}
+	for _, form := range localForms() {
 		if t, err := time.Parse(form, r.session); err == nil {
 			return schedule.Local(t, zone), sessionNamed, nil
 		}

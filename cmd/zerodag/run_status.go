@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"zerodag/engine"
@@ -75,8 +76,53 @@ func (f *statusFolder) save(t *engine.Task) {
 		state.Set(rerunKey, true)
 	}
 	if err := files.WriteAtomic(f.path(t.Name), dig.FormatYAML(state)); err != nil {
-		f.failed = fmt.Errorf("save the state of task %s: %w (free some space or use --no-save)", t.Name, err)
+		remedy := "--no-save does without"
+		if errors.Is(err, syscall.ENOSPC) {
+			remedy = "free some space or use --no-save"
+		}
+		f.failed = fmt.Errorf("save the state of task %s: %w (%s)", t.Name, err, remedy)
 	}
+}
+
+// forget removes the saved success of a task, if there is one.
+func (f *statusFolder) forget(task string) {
+	if f == nil || f.failed != nil {
+		return
+	}
+	if err := os.Remove(f.path(task)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		f.failed = fmt.Errorf("forget the saved state of task %s, which runs again: %w (or use --no-save)", task, err)
+	}
+}
+
+// forgetAll removes those of all tasks that which chooses.
+func (f *statusFolder) forgetAll(which func(task string) bool) {
+	if f == nil {
+		return
+	}
+	list, err := os.ReadDir(f.dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		f.failed = fmt.Errorf("read saved state: %w (or use --no-save)", err)
+	}
+	for _, entry := range list {
+		name, isState := strings.CutSuffix(entry.Name(), ".yml")
+		if task := f.taskOf(name); isState && which(task) {
+			f.forget(task)
+		}
+	}
+}
+
+// taskOf is the task whose state a file holds, by its name without ".yml".
+func (f *statusFolder) taskOf(file string) string {
+	if strings.Contains(file, "~") { // a digest may stand for the end
+		text, err := os.ReadFile(filepath.Join(f.dir, file+".yml"))
+		v, parsed := dig.ParseYAML(file, text)
+		if state, ok := v.(*param.Map); err == nil && parsed == nil && ok {
+			if name, _ := state.Get("fullName"); name != nil {
+				return fmt.Sprint(name)
+			}
+		}
+	}
+	return strings.ReplaceAll(file, "%2F", "/")
 }
 
 // close says whether everything was saved.

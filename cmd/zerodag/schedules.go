@@ -45,7 +45,7 @@ func newSchedules(s streams) *cobra.Command {
 // scheduleTable shows schedules; paused are projects of which nothing starts.
 func scheduleTable(now time.Time, list []client.Schedule, paused []client.Project) *table {
 	t := newTable(column{title: "SCHEDULE"}, column{title: "PROJECT", name: true}, column{title: "WORKFLOW", name: true}, column{title: "NEXT SESSION"}, column{title: "RUNS AT"},
-		column{title: "RUNS"}, column{title: "DISABLED AT", spare: true}, column{title: "PROJECT PAUSED", spare: true})
+		column{title: "RUNS", spare: true}, column{title: "DISABLED AT", spare: true}, column{title: "PROJECT PAUSED", spare: true})
 	for _, s := range list {
 		runs, why := ago(now, &s.NextRunTime), ""
 		if i := slices.IndexFunc(paused, func(p client.Project) bool { return p.ID == s.Project.ID }); i >= 0 {
@@ -54,7 +54,7 @@ func scheduleTable(now time.Time, list []client.Schedule, paused []client.Projec
 		if s.DisabledAt != nil {
 			runs = ""
 		}
-		t.add(string(s.ID), s.Project.Name, s.Workflow.Name, offsetText(s.NextScheduleTime), shortTime(&s.NextRunTime), runs, shortTime(s.DisabledAt), why)
+		t.add(string(s.ID), s.Project.Name, s.Workflow.Name, offsetText(s.NextScheduleTime), shortTimeIn(s.NextScheduleTime.Location(), &s.NextRunTime), runs, shortTimeIn(s.NextScheduleTime.Location(), s.DisabledAt), why)
 	}
 	return t
 }

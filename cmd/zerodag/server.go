@@ -124,7 +124,7 @@ func (c *serverCommand) run(ctx context.Context) error {
 	}
 	options.Evaluators = evaluators.New("")
 	defer options.Evaluators.Close()
-	if options.Notices, err = newNotices(r, options.Evaluators); err != nil {
+	if err := notifies(r, &options); err != nil {
 		return err
 	}
 	parts := c.parts(r)

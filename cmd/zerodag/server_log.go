@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"strings"
 
+	"zerodag/internal/tasklog"
 	"zerodag/operators"
 )
 
@@ -19,7 +20,7 @@ const (
 
 // newServerLog makes the log of a server itself. To flush it is to write what is buffered.
 func newServerLog(out io.Writer, level, format string) (_ *slog.Logger, flush func() error, _ error) {
-	log, err := newConsole(out, level)
+	log, err := newConsole(out, level, tasklog.Digdag)
 	if err != nil {
 		return nil, nil, err
 	}

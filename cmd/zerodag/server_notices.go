@@ -25,6 +25,7 @@ func newNotices(r *reading, pool *evaluators.Pool) (host.Notices, error) {
 		return time.Duration(r.number(key, otherwise)) * time.Millisecond
 	}
 	o := notice.Options{
+		Program:  program,
 		Retries:  r.number("notification.retries", 10),
 		Shortest: milliseconds("notification.min_retry_wait", 1000),
 		Longest:  milliseconds("notification.max_retry_wait", 30_000),

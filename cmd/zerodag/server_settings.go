@@ -19,6 +19,7 @@ import (
 	"zerodag/internal/files"
 	"zerodag/internal/host"
 	"zerodag/internal/sqlite"
+	"zerodag/internal/tasklog"
 	"zerodag/operators"
 )
 
@@ -196,7 +197,7 @@ func (c *serverCommand) embeddedOptions(r *reading) (embedded.Options, error) {
 	if o.Limits.Types = taskTypes(r); len(o.Limits.Types) > 0 && !shares && r.err == nil {
 		return o, errors.New("agent.task-types leaves tasks to other servers, and this one is alone: use it with database.type = postgresql, or leave it out")
 	}
-	o.Stored, o.Network = storedSetting(r), r.network()
+	o.Stored, o.Network, o.LogForm = storedSetting(r), r.network(), logFormatOfTasks(r)
 	if o.Defaults, err = c.defaults(r); err != nil || r.err != nil {
 		return o, errors.Join(err, r.err)
 	}
@@ -259,6 +260,16 @@ func storedSetting(r *reading) operators.Stored {
 		return operators.StoredAsData
 	}
 	return operators.StoredByProject
+}
+
+// logFormatOfTasks reads how the lines of the engine read in logs of tasks. If the program is called digdag,
+// Digdag's form is the default.
+func logFormatOfTasks(r *reading) tasklog.Form {
+	forms := []string{string(tasklog.Short), string(tasklog.Digdag)}
+	if asDigdag() {
+		slices.Reverse(forms)
+	}
+	return tasklog.Form(r.oneOf("task-log.format", forms...))
 }
 
 // logOptions says where task logs go: here they are kept unless that is switched off.

@@ -49,7 +49,7 @@ func sharedOptions(r *reading, own embedded.Options) (shared.Options, error) {
 	}
 	database.Migrate, database.SecretKey, database.Now = own.Migrate, own.SecretKey, own.Now
 	database.Types = own.Limits.Types
-	o := shared.Options{Database: database, AgentID: own.AgentID}
+	o := shared.Options{Database: database, AgentID: own.AgentID, LogForm: own.LogForm}
 	switch r.oneOf("archive.type", inDatabase, inS3, inFolder) {
 	case inS3:
 		o.Archives.Bucket, err = bucket(r, "archive.s3.")

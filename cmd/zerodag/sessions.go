@@ -83,7 +83,7 @@ func sessionTable(list []client.Session) *table {
 		started, params := "", ""
 		if s.LastAttempt != nil {
 			a = *s.LastAttempt
-			started, params = shortTime(&a.CreatedAt), shown(a.Params)
+			started, params = shortTimeIn(s.SessionTime.Location(), &a.CreatedAt), shown(a.Params)
 		}
 		t.add(string(s.ID), s.Project.Name, s.Workflow.Name, offsetText(s.SessionTime), ofIgnored(sessionStatus(s), a.IgnoredErrors), string(a.ID), started, labelsText(a.Labels), shown(a.RetryAttemptName), s.SessionUUID, params)
 	}
@@ -97,6 +97,8 @@ func sessionStatus(s client.Session) string {
 		return "pending"
 	case a.Success:
 		return "success"
+	case a.Done && a.CancelRequested && !asDigdag():
+		return "killed"
 	case a.Done:
 		return "error"
 	case a.StartsAt != nil && a.StartsAt.After(time.Now()):

@@ -54,7 +54,8 @@ var settingKeys = []string{
 	"server.enable-swagger", "server.executor.enabled", "server.folder", "server.http.headers.*", "server.http.hosts",
 	"server.http.io-idle-timeout", "server.http.max-connections", "server.http.no-request-timeout",
 	"server.http.request-parse-timeout", logFormatKey, "server.port", "server.runtime-info.path", "server.secret-key-file",
-	"tmpdir",
+	"task-log.format", "tmpdir",
+	"traces.otlp.endpoint", "traces.otlp.headers.*", "traces.service",
 }
 
 // ofOthers begin the keys that other programs read from the same file or command line: Digdag, its plugins, and the

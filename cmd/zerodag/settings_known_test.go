@@ -46,6 +46,9 @@ func TestSettingKeys(t *testing.T) {
 		if _, err := newNotices(r, nil); err != nil {
 			t.Fatal(err)
 		}
+		if _, err := newTraces(r); err != nil {
+			t.Fatal(err)
+		}
 		c.parts(r)
 		for key := range r.known {
 			read[key] = true

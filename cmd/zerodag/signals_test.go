@@ -22,7 +22,7 @@ func stubborn() map[string]string {
     (trap '' TERM; exec setsid env -i sleep 1000) &
     trap 'touch told' TERM
     touch begun
-    while :; do wait; done
+    while :; do wait || :; done
 `,
 		"finally": `+a:
   _finally:

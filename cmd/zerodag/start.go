@@ -58,10 +58,13 @@ func (c *startCommand) sessionMode() (text, mode string, err error) {
 	switch c.session {
 	case "hourly":
 		return now, "hour", nil
-	case "daily":
+	case "daily", "today", "yesterday":
 		return now, "day", nil
 	case "now":
 		return now, "", nil
+	}
+	if t, ok := parseOffset(c.session); ok {
+		return t.Format(time.RFC3339), "", nil
 	}
 	text, err = parseLocal(c.session, `--session must be hourly, daily, now, "yyyy-MM-dd", or "yyyy-MM-dd HH:mm:SS" format`)
 	return text, "", err
@@ -95,6 +98,9 @@ func (c *startCommand) start(ctx context.Context, project, name string) error {
 		return err
 	}
 	at, err := c.SessionTime(ctx, w.ID, text, mode)
+	if err == nil && c.session == "yesterday" { // of the workflow's zone, in which a day need not have 24 hours
+		at, err = c.SessionTime(ctx, w.ID, at.SessionTime.AddDate(0, 0, -1).Format("2006-01-02T15:04:05"), "")
+	}
 	if err != nil {
 		return err
 	}
@@ -102,24 +108,55 @@ func (c *startCommand) start(ctx context.Context, project, name string) error {
 	if err != nil {
 		return err
 	}
+	asked := client.Start{Workflow: w.ID, SessionTime: at.SessionTime, RetryName: c.retry, Params: params, Priority: c.priority, At: begins, Labels: labels}
 	if c.dryRun {
+		if err := c.checkStart(ctx, asked); err != nil {
+			return err
+		}
 		err := c.showDryRun(w, at, params, labels)
 		c.hintPaused(p)
 		return err
 	}
-	a, err := c.Start(ctx, client.Start{Workflow: w.ID, SessionTime: at.SessionTime, RetryName: c.retry, Params: params, Priority: c.priority, At: begins, Labels: labels})
-	var exists *client.ExistsError
-	if errors.As(err, &exists) {
-		return fmt.Errorf("A session for the requested session_time already exists (session_id=%s, attempt_id=%s, session_time=%s)\nhint: use `zerodag retry %s --latest-revision --all` command to run the session again for the same session_time",
-			exists.Attempt.SessionID, exists.Attempt.ID, offsetText(at.SessionTime), exists.Attempt.ID)
-	}
+	a, err := c.Start(ctx, asked)
 	if err != nil {
-		return err
+		return startError(err)
 	}
+	c.warnings(a.Warnings)
 	if err := c.showStarted(a, c.waiting); err != nil {
 		return err
 	}
 	return c.waiting.until(ctx, &c.remote, a)
+}
+
+// checkStart asks the server whether it would start the attempt.
+func (c *startCommand) checkStart(ctx context.Context, asked client.Start) error {
+	plan, err := c.CheckStart(ctx, asked)
+	switch {
+	case client.IsMissing(err):
+		c.hint("warning: the server cannot check a start: whether it would accept this one is unknown")
+		return nil
+	case err != nil:
+		return startError(err)
+	}
+	c.warnings(plan.Warnings)
+	return nil
+}
+
+// warnings shows those of a server.
+func (r *remote) warnings(list []string) {
+	for _, w := range list {
+		fmt.Fprintf(r.err, "warning: %s\n", w)
+	}
+}
+
+// startError names the command that runs an existing session again.
+func startError(err error) error {
+	var exists *client.ExistsError
+	if errors.As(err, &exists) {
+		return fmt.Errorf("A session for the requested session_time already exists (session_id=%s, attempt_id=%s, session_time=%s)\nhint: use `zerodag retry %s --latest-revision --all` command to run the session again for the same session_time",
+			exists.Attempt.SessionID, exists.Attempt.ID, offsetText(exists.Attempt.SessionTime), exists.Attempt.ID)
+	}
+	return err
 }
 
 // labelsOf reads the values of --label; nil for none.

@@ -82,7 +82,7 @@ func (r *remote) status(ctx context.Context, args []string, now time.Time) (stat
 	found.Paused = append(found.Paused, thePaused(projects)...)
 	partly, err := pages(func(p client.Page) ([]client.Session, error) { return r.Sessions(ctx, project, "", p) }, func(s client.Session) (client.ID, bool) {
 		a := s.LastAttempt
-		if a != nil && a.Done && !a.Success && now.Sub(a.CreatedAt) <= recently {
+		if a != nil && a.Done && !a.Success && !a.CancelRequested && now.Sub(a.CreatedAt) <= recently {
 			found.Failed = append(found.Failed, s)
 		}
 		return s.ID, a != nil && now.Sub(a.CreatedAt) > recently

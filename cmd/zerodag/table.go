@@ -156,12 +156,18 @@ func took(now time.Time, from, to *time.Time) string {
 	return wholeDuration(max(0, now.Sub(*from)))
 }
 
-// shortTime is a time of this machine's zone as lists show it.
-func shortTime(t *time.Time) string {
+// listForm is short enough for a list of attempts to fit in 80 columns.
+const listForm = "2006-01-02 15:04:05Z07:00"
+
+// shortTime is a time of this machine's zone as lists show it, with its offset.
+func shortTime(t *time.Time) string { return shortTimeIn(time.Local, t) }
+
+// shortTimeIn formats a time for a list, in the zone of another time in the same row.
+func shortTimeIn(zone *time.Location, t *time.Time) string {
 	if t == nil || t.IsZero() {
 		return ""
 	}
-	return t.Local().Format("2006-01-02 15:04:05")
+	return t.In(zone).Format(listForm)
 }
 
 // ago is how far away a time is; of hours no seconds are told.

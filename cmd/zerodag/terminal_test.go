@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"zerodag/internal/tasklog"
 )
 
 // TestCalm proves what comes through to a terminal: colours, text and line ends; every other
@@ -75,7 +77,7 @@ func TestTerminalGuardsEveryWay(t *testing.T) {
 func TestLogLines(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	log, err := newConsole(&out, "info")
+	log, err := newConsole(&out, "info", tasklog.Digdag)
 	if err != nil {
 		t.Fatal(err)
 	}

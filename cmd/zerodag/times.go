@@ -16,8 +16,10 @@ func parseInstant(text, option string) (time.Time, error) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return time.Unix(n, 0), nil
 	}
-	if t, err := time.Parse("2006-01-02 15:04:05 -0700", text); err == nil {
-		return t, nil
+	for _, form := range []string{"2006-01-02 15:04:05 -0700", listForm} {
+		if t, err := time.Parse(form, text); err == nil {
+			return t, nil
+		}
 	}
 	if err := impossible(option, text, "2006-01-02 15:04:05 -0700"); err != nil {
 		return time.Time{}, err
@@ -28,7 +30,7 @@ func parseInstant(text, option string) (time.Time, error) {
 // parseLocal reads "yyyy-MM-dd" or "yyyy-MM-dd HH:mm:ss" as a time without zone, in the
 // form of the API; message begins the error.
 func parseLocal(text, message string) (string, error) {
-	for _, form := range []string{time.DateOnly, time.DateTime} {
+	for _, form := range localForms() {
 		if t, err := time.Parse(form, text); err == nil && len(text) == len(form) {
 			return t.Format("2006-01-02T15:04:05"), nil
 		}
@@ -38,6 +40,24 @@ func parseLocal(text, message string) (string, error) {
 		return "", err
 	}
 	return "", fmt.Errorf("%s: %s", message, text)
+}
+
+// localForms are the documented forms of a time without zone, and the printed ones.
+func localForms() []string {
+	return []string{time.DateOnly, time.DateTime, "2006-01-02 15:04", "2006-01-02T15:04", "2006-01-02T15:04:05"}
+}
+
+// offsetForms are those with an offset, as the program prints them.
+func offsetForms() []string { return []string{"2006-01-02T15:04Z07:00", time.RFC3339, listForm} }
+
+// parseOffset reads a time with an offset.
+func parseOffset(text string) (time.Time, bool) {
+	for _, form := range offsetForms() {
+		if t, err := time.Parse(form, text); err == nil {
+			return t, true
+		}
+	}
+	return time.Time{}, false
 }
 
 // impossible is the error about a text that has one of the forms of an option and yet is no time, such as the 30th of

@@ -18,6 +18,7 @@ type treeRow struct {
 	parent         engine.TaskID
 	skipped        bool // _if was false: a success that was not run
 	ignored        bool // a success although it failed
+	old            bool // another run of it counts: it is of an earlier round of a group
 }
 
 func newTreeRow(t *engine.Task) treeRow {
@@ -141,7 +142,7 @@ func newGrove(rows []treeRow, over bool) *grove {
 		if r.isNotice() || r.isShell() {
 			continue
 		}
-		if g.isLeaf(i) {
+		if g.isLeaf(i) && !r.old {
 			g.below[i].add(*r)
 		}
 		g.broken[i] = g.broken[i] || r.state.Error()

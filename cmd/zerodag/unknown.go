@@ -123,6 +123,12 @@ func meantTask(pattern string, names []string) string {
 			last = append(last, word)
 		}
 	}
+	switch {
+	case strings.Contains(pattern, "="):
+		return "a parameter is given with -p: -p " + shellWord(pattern) + "; "
+	case strings.HasSuffix(pattern, ".dig"):
+		return "the second argument is a task, not another file; "
+	}
 	near := "+" + pattern
 	if !slices.Contains(last, near) {
 		near = likely("+"+strings.TrimLeft(lastWord(pattern), "+"), last)

@@ -71,10 +71,37 @@ func wrongFlag(c *cobra.Command, err error) error {
 	}
 	var names []string
 	c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-	if near := likely(name, names); near != "" {
+	near := likely(name, names)
+	if near == "" && c.Flags().Lookup(flagElsewhere(name)) != nil {
+		near = flagElsewhere(name)
+	}
+	if near != "" {
 		return usageError{fmt.Errorf("%w: did you mean --%s?", err, near)}
 	}
 	return usageError{err}
+}
+
+// flagElsewhere maps the name of a flag in other programs to our flag for the same purpose, "" if there is none.
+func flagElsewhere(name string) string {
+	switch name {
+	case "host", "address", "addr", "listen", "ip", "interface":
+		return "bind"
+	case "data", "data-dir", "dir", "db", "store", "home", "dags":
+		return "database"
+	case "parameter", "parameters", "params", "var", "vars", "variable", "env", "set":
+		return "param"
+	case "url", "server", "host-url", "api":
+		return "endpoint"
+	case "date", "execution-date", "exec-date", "logical-date", "run-id", "time", "schedule-time":
+		return "session"
+	case "threads", "workers", "concurrency", "max-active-runs":
+		return "max-task-threads"
+	case "branch", "tag", "version":
+		return "revision"
+	case "format", "json", "yaml":
+		return "output"
+	}
+	return ""
 }
 
 // wrongValue says in the words of the command line what the value of a flag must be.

@@ -19,8 +19,8 @@ type view interface {
 	close()                                 // the run is over
 }
 
-// newView chooses the live tree for a terminal, lines beside their tasks for everything else, and the
-// original's log lines where scripts may read them.
+// newView chooses the live tree for a terminal, log lines for scripts (see original), and otherwise lines beside
+// their tasks.
 func newView(ctx context.Context, r *localRun) view {
 	file, live := r.terminal()
 	above := &aboveTree{}
@@ -39,7 +39,7 @@ func newView(ctx context.Context, r *localRun) view {
 		v = linesView{r.output}
 	}
 	if r.taskLog != "" {
-		v = keptView{v, files.NewLogs(files.LogOptions{Folder: r.taskLog}), r.log}
+		v = keptView{v, files.NewLogs(files.LogOptions{Folder: r.taskLog, Form: r.log.form}), r.log}
 	}
 	return v
 }
@@ -73,7 +73,7 @@ func environmentNumber(name string, otherwise int) int {
 	return otherwise
 }
 
-// plainView prints log lines in the original's format.
+// plainView prints log lines.
 type plainView struct{ console *console }
 
 func (v plainView) log(id operators.Identity) operators.Log { return v.console.taskLog(id) }

@@ -73,7 +73,7 @@ func load(read Source, names []string) (l loaded) {
 			p.errs = append(p.errs, p.located(name, raw, d.problems)...)
 			l.workflows = append(l.workflows, d.Workflow)
 		}
-		l.errs = append(l.errs, p.errs...)
+		l.errs = append(l.errs, explained(read, p.errs)...)
 	}
 	l.errs = once(l.errs) // what is wrong with the settings of the project was found for each file
 	return l

@@ -152,10 +152,25 @@ func (p Params) Fill(given *param.Map, again bool) (filled *param.Map, faults []
 		faults = append(faults, wrong...)
 		filled.Set(q.Name, param.Data(v))
 	}
-	if p.Closed {
-		faults = append(faults, p.others(given)...)
+	for _, name := range p.undeclared(given) {
+		near := didYouMean(name, p.names())
+		switch {
+		case near != "":
+			faults = append(faults, fmt.Sprintf("'%s' is not a parameter of the workflow: %s", name, near))
+		case p.Closed:
+			faults = append(faults, fmt.Sprintf("'%s' is not a parameter of the workflow", name))
+		}
 	}
 	return filled, faults
+}
+
+// Undeclared lists permitted parameters of a start that `params` does not declare. Without
+// `params` there are none.
+func (p Params) Undeclared(given *param.Map) []string {
+	if len(p.List) == 0 || p.Closed {
+		return nil
+	}
+	return p.undeclared(given)
 }
 
 // about is what a message adds of a parameter that nobody has given.
@@ -166,23 +181,23 @@ func (p *Param) about() string {
 	return ": " + p.Description
 }
 
-// others lists what was given and is none of the parameters.
-func (p Params) others(given *param.Map) (faults []string) {
-	var names []string
-	for _, q := range p.List {
-		names = append(names, q.Name)
+func (p Params) names() []string {
+	names := make([]string, len(p.List))
+	for i, q := range p.List {
+		names[i] = q.Name
 	}
+	return names
+}
+
+// undeclared lists names that are neither declared nor those of variables that every task has.
+func (p Params) undeclared(given *param.Map) (names []string) {
+	declared := p.names()
 	for _, name := range given.Keys() {
-		if slices.Contains(names, name) || slices.Contains(builtInNames(), name) || strings.HasPrefix(name, "_") {
-			continue
+		if !slices.Contains(declared, name) && !slices.Contains(builtInNames(), name) && !strings.HasPrefix(name, "_") {
+			names = append(names, name)
 		}
-		fault := fmt.Sprintf("'%s' is no parameter of the workflow", name)
-		if s := didYouMean(name, names); s != "" {
-			fault += ": " + s
-		}
-		faults = append(faults, fault)
 	}
-	return faults
+	return names
 }
 
 // paramFaults is what is wrong with `params` besides the rest of the file.

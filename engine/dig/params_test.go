@@ -39,7 +39,7 @@ func TestFill(t *testing.T) {
 		{`{a: {type: object, properties: {b: {type: integer}}}}`, `{a: "{\"b\": \"1\", \"c\": 2}"}`, `{"a":{"b":1,"c":2}}`, ""},
 		{`{a: {type: boolean, required: true}, b: {required: true}}`, `{a: "true"}`, "", "'b' is required"},
 		{`{a: {default: 1, fixed: true}}`, `{a: 1}`, `{"a":1}`, ""},
-		{`{additional: false, a: {type: string}}`, `{a: x, session_time: y, _retry: 1, b: 2}`, "", "'b' is no parameter of the workflow"},
+		{`{additional: false, a: {type: string}}`, `{a: x, session_time: y, _retry: 1, b: 2}`, "", "'b' is not a parameter of the workflow"},
 	} {
 		filled, faults := dig.ReadParams(param.New("params", yamlMap(t, c.params))).Fill(yamlMap(t, c.given), false)
 		if got := strings.Join(faults, "; "); got != c.faults {

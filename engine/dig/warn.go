@@ -76,6 +76,9 @@ func Warnings(read Source, names []string, known Known) Errors {
 		c := &critic{read: read, names: names, known: known, folder: folderOf(name), calls: called, words: words}
 		c.workflow(d.Workflow)
 		found := append(p.located(name, raw, c.found), *p.doubts...)
+		if text, err := read(name); err == nil {
+			found = append(found, lookAlikes(name, text)...)
+		}
 		_ = found.asError() // which puts them in order
 		all = append(all, found...)
 		missing.add(p.located(name, raw, c.missing))
@@ -112,6 +115,7 @@ type critic struct {
 	loops       []string                   // variables of the loops around it
 	pooled      string                     // the group around it that has slots of a pool meanwhile
 	makesFiles  bool                       // a task before it runs commands, and so may make files
+	madeFiles   map[string]string          // files that tasks before it write, with the names of these tasks
 	words       map[string]map[string]bool // of scripts that were read, by file
 	noFolders   []string                   // of _workdir, that were told already
 }
@@ -151,6 +155,14 @@ func (c *critic) schedule(config *param.Map) {
 		if text, ok := v.(string); ok && schedule.MeansAnother(text) {
 			hint := "where days of the month and weekdays are both given, cron> wants a day that is both, and most programs one that is either"
 			c.warn([]string{"schedule", "cron>"}, "", hint+"; `crontab>` in a file with `zerodag: 1` is the usual dialect", "cron> means other times here than most programs of that name: %s", text)
+		}
+	}
+	c.missingDays(config)
+	for _, kind := range []string{"cron>", "crontab>"} {
+		v, _ := config.Get(kind)
+		if text, _ := v.(string); schedule.LargeStep(text) != "" {
+			c.warn([]string{"schedule", kind}, "", "for an interval, use minutes_interval> or several patterns joined by |",
+				"the step is larger than the field: %s matches one value only", schedule.LargeStep(text))
 		}
 	}
 	c.lateStart(config)
@@ -247,6 +259,7 @@ func (c *critic) task(path []string, name string, config *param.Map, retried boo
 	}
 	c.templates(path, name, config)
 	c.stored(path, name, config)
+	c.habits(path, name, config)
 	c.keys(path, name, config)
 	c.plugins(path, config)
 	c.given(append(slices.Clone(path), "_export"), name, config.Map("_export"), c.known.Given, "")

@@ -130,6 +130,9 @@ func (c *critic) steering(place []string, task, operator, key string, v param.Va
 		c.warn(place, task, ungated(key), "%s is a parameter here, which nobody reads", key)
 	default:
 		hint := "keys of a task that begin with _ are " + strings.Join(TaskKeys(), ", ")
+		if far := param.Suggest(key, TaskKeys()); len(far) > 0 { // such as _retires: no key of the user's own begins so
+			hint = "did you mean " + strings.Join(far, ", ") + "?"
+		}
 		if near := param.Nearest(key, slices.Concat(TaskKeys(), own)); near != "" {
 			hint = "did you mean " + near + "?"
 		}

@@ -33,6 +33,10 @@ func (c *critic) operator(at []string, task string, config *param.Map) {
 	if c.pooled != "" && waits(name) {
 		c.warn(place, task, "let it wait before that group", "%s> waits while %s has slots of a pool, which nobody else can use meanwhile", name, c.pooled)
 	}
+	c.endless(place, task, name, config)
+	c.storeFile(place, task, name, command)
+	c.passedFiles(place, task, name, command, config)
+	c.dollars(place, task, name, command, config)
 	c.bodies(at, task, name, key, config)
 	c.rounds(place, task, name, command)
 	c.misread(at, task, name, key, config)
@@ -114,7 +118,10 @@ func (c *critic) target(place []string, task, operator, named string, config *pa
 				return // a task before it may make this file
 			}
 			c.warn(place, task, "the path is relative to the folder of this workflow, or to _workdir", "call> names %s, which is not in the project", file)
-		} else if chain := c.calls.itself(file); chain != nil {
+			return
+		}
+		c.scheduled(place, task, file)
+		if chain := c.calls.itself(file); chain != nil {
 			c.warn(place, task, "a call> that leads back to its own file ends only where an if> ends it", "call> never ends: %s", strings.Join(chain, " -> "))
 		}
 	case "http", "http_call":

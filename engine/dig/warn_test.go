@@ -42,12 +42,33 @@ func TestWarnings(t *testing.T) {
 		{"last second of the day", "schedule: {weekly>: \"Mon,23:59:59\"}\n+a: {}\n", nil},
 		{"sla that no start takes", "sla: {duration: 1h}\n+a: {}\n", []string{"main.dig:1:1: every start of this workflow will be refused: SLA duration option"}},
 		{"sla with an unknown word", "sla: {duration: 1:00, fail: perhaps}\n+a: {}\n", []string{"main.dig:1:23: fail of sla is ignored"}},
+		{"endless request", "+a: {http>: \"http://x\"}\n+b: {http>: \"http://x\", method: post}\n+c: {http>: \"http://x\", retry: false}\n+d: {http_call>: \"http://x\", method: head}\n", []string{
+			"main.dig:1:6: http> retries without limit", "main.dig:4:6: http_call> retries without limit"}},
+		{"endless requests, and a limit around", "_export: {http: {retry_for: 5m}}\n+a: {http>: \"http://x\"}\n", nil},
+		{"requests with a limit", "zerodag: 1\n+a: {http>: \"http://x\"}\n", nil},
+		{"schedule of a called file", "+a: {call>: sub/s}\n+b: {call>: sub/plain}\n+c: {call>: top}\n", []string{"main.dig:1:6: schedule of sub/s.dig has no effect"}},
+		{"a file for values that is not there", "+a: {sh>: echo x=1 >> $DIGDAG_STORE}\n+b: {echo>: $DIGDAG_STORE}\n", []string{"main.dig:1:6: $DIGDAG_STORE is not set"}},
+		{"a file for values", "zerodag: 1\n+a: {sh>: echo x=1 >> $DIGDAG_STORE}\n", nil},
+		{"a file for the next task", "+a: {sh>: ./extract > orders.csv}\n+b: {sh>: wc -l orders.csv}\n+c: {sh>: wc -l myorders.csv}\n", []string{"main.dig:2:6: orders.csv is written by +main+a"}},
+		{"a download for the next task", "+a: {pg>: fine.sql, download_file: out/r.csv}\n+b: {sh>: \"cat 'out/r.csv'\"}\n", []string{"main.dig:2:6: out/r.csv is written by +main+a"}},
+		{"a file for its own task, and one that is written again", "+a: {sh>: date > x.txt; cat x.txt}\n+b: {sh>: date > x.txt}\n+c: {sh>: echo a > $f.txt}\n", nil},
+		{"level of a task", "+a: {zerodag: 1, echo>: x}\n", []string{"main.dig:1:6: zerodag of a task has no effect"}},
+		{"passwords", "_export: {pg: {password: x}, api_key: y, token: z}\n+a: {echo>: x, password: \"${p}\"}\n+b: {pg>: fine.sql, password: x}\n", []string{
+			"main.dig:1:16: password is written into the workflow", "main.dig:1:30: api_key is written", "main.dig:3:21: password is written"}},
+		{"sum of a date", "+a: {echo>: \"${session_date + 1} ${session_unixtime + 1}\"}\n", []string{"main.dig:1:6: session_date is a text"}},
+		{"letters of a date", "+a: {echo>: \"${moment(session_time).format('yyyy-mm-dd')} ${moment().format('YYYY-MM-DD HH:mm')}\"}\n", []string{"main.dig:1:6: moment reads yyyy"}},
+		{"effects that end", "+a: {sh>: cd sub}\n+b: {sh>: export X=1}\n+c: {sh>: cd sub && make}\n", []string{"main.dig:1:6: cd ends with its task", "main.dig:2:6: a variable ends with its task"}},
+		{"program in a comment", "+a: {sh>: \"#!/usr/bin/env bash\\ntrue\"}\n+b: {sh>: \"#!/bin/bash\\ntrue\", shell: [bash]}\n+c: {sh>: \"#!/bin/sh\\ntrue\"}\n", []string{"main.dig:1:6: the first line of the script is a comment"}},
+		{"day that months do not have", "schedule: {monthly>: \"31,07:00:00\"}\n+a: {}\n", []string{"main.dig:1:12: months without a day 31 have no session"}},
+		{"version", "_export: {v: 1.10, w: \"1.10\", rate: 0.50, n: 2.05}\n+a: {echo>: x}\n", []string{"main.dig:1:14: 1.10 is the number 1.1"}},
+		{"two dollars", "+a: {sh>: \"echo $$ $5\"}\n+b: {sh>: \"echo $$$$ $${x}\"}\n+c: {pg>: {data: \"do $$ begin end $$\"}}\n+d: {pg>: fn.sql}\n+e: {echo>: \"$$\"}\n", []string{
+			"main.dig:1:6: $$ becomes a single $", "main.dig:3:12: $$ becomes a single $", "main.dig:4:6: line 2 of fn.sql: $$ becomes a single $"}},
 		{"many tasks", manyTasks(999), []string{"main.dig: Workflow 'main' has 1000 tasks"}},
 		{"just not too many tasks", manyTasks(998), nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			list := Warnings(mapSource(map[string]string{"main.dig": c.text}), []string{"main.dig"}, Known{Operators: []string{"call", "echo", "for_each", "loop", "require", "sh", "if"}})
+			list := Warnings(mapSource(map[string]string{"main.dig": c.text, "sub/s.dig": "schedule: {daily>: 07:00:00}\n+x: {echo>: x}\n", "sub/plain.dig": "+x: {echo>: x}\n", "top.dig": "schedule: {daily>: 07:00:00}\n+x: {echo>: x}\n", "fine.sql": "select 1", "extract": "", "fn.sql": "create function f() returns int as\n$$ select 1 $$\nlanguage sql"}), []string{"main.dig"}, Known{Operators: []string{"call", "echo", "for_each", "loop", "require", "sh", "if", "http", "http_call", "pg"}})
 			if len(list) != len(c.want) {
 				t.Fatalf("%d warnings, want %d: %v", len(list), len(c.want), list)
 			}

@@ -16,8 +16,15 @@ import (
 // octal is a plain number that begins with 0 and so is one of base 8, as in the original.
 var octal = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[-+]?0[0-7_]+$`) })
 
+// version is a plain number that may be meant as a version, whose last 0 a number does not have.
+var version = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[1-9]\d*\.[1-9]0$`) })
+
 // doubt notes a scalar whose value is hardly what its author reads in it.
 func (r *reader) doubt(n *yaml.Node) {
+	if r.doubts != nil && n.Style == 0 && version().MatchString(n.Value) {
+		r.noteDoubt(n, fmt.Sprintf("quote it, as in '%s', if it is a version or a text", n.Value), "%s is the number %s", n.Value, strings.TrimSuffix(n.Value, "0"))
+		return
+	}
 	if r.doubts == nil || n.Style != 0 || n.Value == "" || !octal().MatchString(n.Value) {
 		return
 	}

@@ -131,6 +131,7 @@ func (in *interpreter) resume(a args, _ Step) (string, error) {
 		return "error: " + err.Error(), nil
 	}
 	in.fresh()
+	in.earlier = &Earlier{State: old, Carried: in.carried, Earlier: in.earlier}
 	var list lines
 	for _, c := range in.carried {
 		how := "taken over"

@@ -15,6 +15,7 @@ type interpreter struct {
 	state    *engine.State
 	mirror   *engine.State // what the stored changes alone lead to
 	previous *engine.State // for resume
+	earlier  *Earlier
 	carried  []engine.Carried
 	epoch    time.Time
 	now      time.Time

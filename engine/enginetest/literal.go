@@ -2,6 +2,7 @@ package enginetest
 
 import (
 	"slices"
+	"strings"
 
 	"zerodag/engine"
 	"zerodag/engine/param"
@@ -9,9 +10,11 @@ import (
 
 // LiteralParams is the walk of language.md 1.5, word for word: from the root to the task;
 // before each, its upstream siblings, oldest first, each with all its descendants; then
-// what the ancestor exported, then what it stored.
-func LiteralParams(s *engine.State, defaults *param.Map, t *engine.Task) *param.Map {
-	w := walk{tasks: s.Tasks(), params: param.Merge(defaults, s.Params())}
+// what the ancestor exported, then what it stored. A task that was taken over has left what it and all below it stored in the
+// earlier attempt.
+func LiteralParams(s *engine.State, earlier *Earlier, defaults *param.Map, t *engine.Task) *param.Map {
+	params := param.Merge(defaults, s.Params())
+	w := walk{tasks: s.Tasks(), earlier: earlier, params: &params}
 	path := []*engine.Task{t}
 	for p := t.Parent; p != 0; p = path[0].Parent {
 		path = append([]*engine.Task{w.byID(p)}, path...)
@@ -23,21 +26,30 @@ func LiteralParams(s *engine.State, defaults *param.Map, t *engine.Task) *param.
 			if x.Outcome != nil {
 				exported = x.Exports
 			}
-			w.params = param.Merge(w.params, param.Merge(x.Export, exported))
+			*w.params = param.Merge(*w.params, param.Merge(x.Export, exported))
 			w.stores(x)
 		}
 	}
-	w.params = param.Merge(w.params, t.Export)
+	*w.params = param.Merge(*w.params, t.Export)
 	if t.Ends { // what `outputs` see: all that was stored
 		w.stores(t)
 		w.descendants(t)
 	}
-	return w.params
+	return *w.params
+}
+
+// Earlier is an attempt whose results another attempt takes over.
+type Earlier struct {
+	State   *engine.State
+	Carried []engine.Carried // what is taken over; only names and whether a task was skipped count
+	Earlier *Earlier         // the attempt before that one; nil: it ran all its tasks
 }
 
 type walk struct {
-	tasks  []*engine.Task
-	params *param.Map
+	tasks   []*engine.Task
+	earlier *Earlier
+	only    map[string]bool // nil: all tasks count
+	params  **param.Map
 }
 
 func (w *walk) byID(id engine.TaskID) *engine.Task {
@@ -60,19 +72,89 @@ func (w *walk) upstreams(t *engine.Task, seen map[engine.TaskID]bool) {
 	}
 }
 
-func (w *walk) descendants(t *engine.Task) {
-	for _, child := range w.tasks {
-		if child.Parent == t.ID {
-			w.stores(child)
-			w.descendants(child)
+func (w *walk) descendants(t *engine.Task) { w.below(t, nil) }
+
+// below walks the tasks below a task. For a task that was taken over, these are the tasks of the earlier attempt, except children that this
+// attempt created as well. instead, unless nil, walks the children of t that a later attempt created.
+func (w *walk) below(t *engine.Task, instead func()) {
+	newest := map[string]engine.TaskID{}
+	for _, x := range w.tasks {
+		newest[x.Name] = x.ID
+	}
+	own := func() {
+		for _, child := range w.tasks {
+			switch {
+			case child.Parent != t.ID:
+			case instead != nil && t.Group && child.Name[len(t.Name)] == '+' && newest[child.Name] == child.ID:
+				instead()
+				instead = func() {}
+			case w.only != nil && newest[child.Name] != child.ID: // nothing is taken over from an earlier round
+			case w.only[child.Name]:
+				whole := *w
+				whole.only = nil
+				whole.stores(child)
+				whole.descendants(child)
+			default:
+				w.stores(child)
+				w.descendants(child)
+			}
+		}
+		if instead != nil {
+			instead()
 		}
 	}
+	if !t.Resumed || w.earlier == nil {
+		own()
+		return
+	}
+	old := walk{tasks: w.earlier.State.Tasks(), earlier: w.earlier.Earlier, params: w.params}
+	var was *engine.Task
+	for _, x := range old.tasks {
+		if x.Name == t.Name {
+			was = x
+		}
+	}
+	switch {
+	case was == nil:
+		own()
+		return
+	case t.Skipped != "" && !old.done(was): // unlike some tasks below it
+		old.only = map[string]bool{}
+		for _, c := range w.earlier.Carried {
+			old.only[c.Name] = c.Skipped == ""
+		}
+	}
+	if t.Ignored { // none of its children runs
+		own = nil
+	}
+	old.below(was, own)
+}
+
+// done reports whether a task succeeded, and no retry left out anything of it.
+func (w *walk) done(t *engine.Task) bool {
+	for _, x := range w.tasks {
+		if x.Skipped == "the retry leaves it out" && !w.outdated(x) && (x == t || strings.HasPrefix(x.Name, t.Name+"+") || strings.HasPrefix(x.Name, t.Name+"^")) {
+			return false
+		}
+	}
+	return t.State == engine.Success
+}
+
+// outdated reports whether a task, or what is around it, was made again.
+func (w *walk) outdated(t *engine.Task) bool {
+	for ; t != nil; t = w.byID(t.Parent) {
+		for _, x := range w.tasks {
+			if x.Parent == t.Parent && x.Name == t.Name && x.ID > t.ID {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (w *walk) stores(t *engine.Task) {
-	if t.Outcome == nil {
+	if t.Outcome == nil || w.only != nil && !w.only[t.Name] {
 		return
 	}
-	w.params = param.Reset(w.params, t.ResetStore...)
-	w.params = param.Merge(w.params, t.Stores)
+	*w.params = param.Merge(param.Reset(*w.params, t.ResetStore...), t.Stores)
 }

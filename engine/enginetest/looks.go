@@ -96,7 +96,7 @@ func (in *interpreter) params(a args, _ Step) (string, error) {
 		return "", fmt.Errorf("no task %q", a.word(0))
 	}
 	own, loaded := param.Text(in.state.ParamsOf(t.ID)), param.Text(in.mirror.ParamsOf(t.ID))
-	if literal := param.Text(LiteralParams(in.state, in.defaults, t)); own != loaded || own != literal {
+	if literal := param.Text(LiteralParams(in.state, in.earlier, in.defaults, t)); own != loaded || own != literal {
 		return "", fmt.Errorf("params differ\nstep:  %s\napply: %s\nrule:  %s", own, loaded, literal)
 	}
 	return own, nil

@@ -22,18 +22,19 @@ type Simulation struct {
 	// Gated gives the workflow keys that `zerodag: 1` allows. The model knows none of them.
 	Gated bool
 
-	def    *engine.Definition
-	state  *engine.State
-	mirror *engine.State // from stored changes alone
-	model  *Model
-	now    time.Time
-	events int
-	past   []engine.Event // that applied
-	guards []string
-	ran    map[engine.TaskID]int // runs of each task that are behind it
-	owed   map[engine.TaskID]owed
-	final  map[engine.TaskID]engine.Progress
-	forced bool // a second kill applied
+	def     *engine.Definition
+	state   *engine.State
+	mirror  *engine.State // from stored changes alone
+	earlier *Earlier
+	model   *Model
+	now     time.Time
+	events  int
+	past    []engine.Event // that applied
+	guards  []string
+	ran     map[engine.TaskID]int // runs of each task that are behind it
+	owed    map[engine.TaskID]owed
+	final   map[engine.TaskID]engine.Progress
+	forced  bool // a second kill applied
 }
 
 type owed struct {
@@ -87,6 +88,7 @@ func (s *Simulation) Resume() (bool, error) {
 	if err != nil {
 		return false, nil // a success cannot be resumed, nor a part of no task, and that is all
 	}
+	s.earlier = &Earlier{State: s.state, Carried: carried, Earlier: s.earlier}
 	s.model, s.past, s.guards, s.forced = nil, nil, nil, false
 	s.owed, s.final, s.ran = map[engine.TaskID]owed{}, map[engine.TaskID]engine.Progress{}, map[engine.TaskID]int{}
 	s.state, s.mirror = engine.New(s.def, nil), engine.New(s.def, nil)

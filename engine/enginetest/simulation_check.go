@@ -327,7 +327,7 @@ func (s *Simulation) parameters() error {
 		if t.State != engine.Running || t.Dispatch > 1 && !s.one("params", 4) || s.Large && t.ID%50 != 0 {
 			continue
 		}
-		want := param.Text(LiteralParams(s.state, nil, t))
+		want := param.Text(LiteralParams(s.state, s.earlier, nil, t))
 		if got := param.Text(s.state.ParamsOf(t.ID)); got != want {
 			return fmt.Errorf("%s sees %s, by the rule %s", t.Name, got, want)
 		}

@@ -44,6 +44,10 @@ func TestOnce(t *testing.T) {
 	if got, want := walked(s, at(t, "2026-01-01T00:00:00Z"), 9), "2026-03-29T03:30 2026-05-01T09:00 2026-10-25T02:30"; got != want {
 		t.Errorf("sessions %s, want %s: a time that the clocks leave out is the one an hour later", got, want)
 	}
+	cron := parsed(t, "Europe/Berlin", "cron>", "30 2 25 10 *")
+	if once, usual := s.Next(at(t, "2026-10-01T00:00:00Z")), cron.Next(at(t, "2026-10-01T00:00:00Z")); !once.Time.Equal(usual.Time) {
+		t.Errorf("of a time that comes twice once> takes %v, and cron> %v", once.Time, usual.Time)
+	}
 	may := at(t, "2026-05-01T07:00:00Z")
 	if last := s.Last(may); !last.Time.Equal(at(t, "2026-03-29T01:30:00Z")) || !s.Last(last.Time).IsEnded() {
 		t.Errorf("before May is %v, and before that %v", last.Time, s.Last(last.Time).Time)

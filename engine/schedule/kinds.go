@@ -61,7 +61,7 @@ func Form(kind string) string {
 	case "cron":
 		return "write minute (0-59), hour (0-23), day of month (1-31 or L), month (1-12 or jan-dec) and weekday (0-7 or sun-sat), such as `cron>: \"30 7 * * mon-fri\"`"
 	case "crontab":
-		return "write minute (0-59), hour (0-23), day of month (1-31), month (1-12 or jan-dec) and weekday (0-6 or sun-sat), such as `crontab>: \"30 7 * * mon-fri\"`, or @hourly, @daily, @weekly, @monthly or @yearly"
+		return "write minute (0-59), hour (0-23), day of month (1-31), month (1-12 or jan-dec) and weekday (0-7 or sun-sat), such as `crontab>: \"30 7 * * mon-fri\"`, or @hourly, @daily, @weekly, @monthly or @yearly"
 	case "once":
 		return "write a time, such as `once>: 2026-05-01T09:00:00`, or a list of times; it is in the zone of the workflow"
 	}

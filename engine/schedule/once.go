@@ -14,7 +14,7 @@ type instants []int64
 const mostTimes = 1000
 
 // readOnce reads one local time or a list of them. A time that does not exist on the night when clocks go forward moves
-// by the missing hour; of one that comes twice it is the first.
+// by the missing hour; if a time comes twice, the second one counts, as for all schedules.
 func readOnce(s *Schedule, v param.Value) error {
 	list, isList := v.([]param.Value)
 	if !isList {

@@ -189,5 +189,5 @@ func (s *Schedule) day(config *param.Map, key string, plus int) (time.Time, erro
 	if err != nil {
 		return time.Time{}, param.Errorf("Invalid %s: %s (an existing day like 2024-01-31 is needed)", key, text)
 	}
-	return startOfDay(date.Year(), date.Month(), date.Day()+plus, s.zone), nil
+	return StartOfDay(date.Year(), date.Month(), date.Day()+plus, s.zone), nil
 }

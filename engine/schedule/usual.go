@@ -10,7 +10,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// usual is a pattern of `crontab>`: the dialect of most cron programs, read and walked by robfig/cron.
+// usual is a pattern of `crontab>`: the dialect of most cron programs, walked by robfig/cron.
 //
 // The walk is made over local time as if it were UTC, where no clock ever changes, and what is found is
 // turned into an instant by the rule of `cron>`. So every kind of schedule treats the nights on which clocks
@@ -71,16 +71,10 @@ func parseOneUsual(text string) (usual, error) {
 	case strings.Contains(text, "TZ="):
 		return u, errors.New("the zone stands once, before the pattern")
 	}
-	read, err := cron.ParseStandard(text)
-	if err != nil {
+	var err error
+	if u.spec, err = readUsual(text); err != nil {
 		return u, err
 	}
-	spec, ok := read.(*cron.SpecSchedule)
-	if !ok {
-		return u, errors.New("five fields are needed: minute hour day month weekday")
-	}
-	spec.Location = time.UTC
-	u.spec = spec
 	if _, ok := u.walk(0); !ok {
 		return u, errors.New("it never matches: no year has such a day")
 	}
@@ -170,7 +164,7 @@ func MeansAnother(text string) bool {
 // sameAs compares the sets of the fields, and whether both day fields must match, which says nothing where one of them
 // is "*" or both hold every day.
 func (f fields) sameAs(s *cron.SpecSchedule) bool {
-	const star = 1 << 63
+	const star = starBit
 	week := (f.weekday | f.weekday>>7) & fullWeek // 7 is Sunday, as 0 is
 	sets := f.minute == s.Minute&^star && f.hour == s.Hour&^star && f.month == s.Month&^star && f.day == s.Dom&^star && week == s.Dow&^star
 	both := (s.Dom|s.Dow)&star != 0

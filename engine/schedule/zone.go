@@ -147,25 +147,23 @@ func resolveWall(wall int64, zone *time.Location) int64 {
 	}
 }
 
-// startOfDay is the midnight of a date as java.time finds it: behind a gap, and of
-// two midnights the first.
-func startOfDay(year int, month time.Month, day int, zone *time.Location) time.Time {
-	return Local(time.Date(year, month, day, 0, 0, 0, 0, time.UTC), zone)
-}
-
-// Local returns the instant that has the date and time of day of t in a zone, whatever
-// the zone of t, as java.time finds it: what lies in a gap is read with the offset before
-// the gap, and of two instants it is the first.
-func Local(t time.Time, zone *time.Location) time.Time {
-	_, shown := t.Zone()
-	w := t.Unix() + int64(shown)
-	second := resolveWall(w, zone)
+// StartOfDay is the midnight with which a date begins, as java.time finds it: behind a gap, and of two midnights the first.
+func StartOfDay(year int, month time.Month, day int, zone *time.Location) time.Time {
+	midnight := time.Date(year, month, day, 0, 0, 0, 0, time.UTC).Unix()
+	second := resolveWall(midnight, zone)
 	_, before := time.Unix(second-maxOffset, 0).In(zone).Zone()
-	first := w - int64(before)
-	if first < second && clockWall(first, zone) == w {
+	first := midnight - int64(before)
+	if first < second && clockWall(first, zone) == midnight {
 		second = first
 	}
-	return time.Unix(second, int64(t.Nanosecond())).In(zone)
+	return time.Unix(second, 0).In(zone)
+}
+
+// Local returns the instant that has the date and time of day of t in a zone, whatever the zone of t. It agrees with the sessions of
+// schedules: a time in a gap is read with the offset before the gap, and a time that occurs twice is its second occurrence.
+func Local(t time.Time, zone *time.Location) time.Time {
+	_, shown := t.Zone()
+	return time.Unix(resolveWall(t.Unix()+int64(shown), zone), int64(t.Nanosecond())).In(zone)
 }
 
 func clockWall(unix int64, zone *time.Location) int64 {

@@ -94,15 +94,36 @@ func mustMap(t *testing.T, text string) *param.Map {
 	return v.(*param.Map)
 }
 
-// TestLocal proves that local times which do not exist, or exist twice, are read as
-// java.time reads them.
+// TestStartOfDay proves that a day begins with its first midnight, and behind a gap where it has none.
+func TestStartOfDay(t *testing.T) {
+	t.Parallel()
+	for _, row := range []struct{ zone, day, want string }{
+		{"America/Havana", "2024-11-03", "2024-11-03T04:00:00Z"}, // of two midnights
+		{"America/Sao_Paulo", "2018-11-04", "2018-11-04T03:00:00Z"},
+		{"Asia/Tokyo", "2024-02-29", "2024-02-28T15:00:00Z"},
+	} {
+		zone, err := schedule.Zone(row.zone)
+		if err != nil {
+			t.Fatal(err)
+		}
+		day, err := time.Parse(time.DateOnly, row.day)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := schedule.StartOfDay(day.Year(), day.Month(), day.Day(), zone).UTC().Format(time.RFC3339); got != row.want {
+			t.Errorf("%s in %s begins at %s, want %s", row.day, row.zone, got, row.want)
+		}
+	}
+}
+
+// TestLocal proves that local times which do not exist, or exist twice, are read as schedules read them.
 func TestLocal(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct{ zone, local, want string }{
 		{"America/New_York", "2024-03-10T01:59:59", "2024-03-10T06:59:59Z"},
 		{"America/New_York", "2024-03-10T02:30:00", "2024-03-10T07:30:00Z"}, // in the gap
 		{"America/New_York", "2024-03-10T03:00:00", "2024-03-10T07:00:00Z"},
-		{"America/New_York", "2024-11-03T01:30:00", "2024-11-03T05:30:00Z"}, // the first of two
+		{"America/New_York", "2024-11-03T01:30:00", "2024-11-03T06:30:00Z"}, // the second of two
 		{"America/New_York", "2024-11-03T02:00:00", "2024-11-03T07:00:00Z"},
 		{"America/Sao_Paulo", "2018-11-04T00:00:00", "2018-11-04T03:00:00Z"}, // no midnight
 		{"Pacific/Apia", "2011-12-30T12:00:00", "2011-12-30T22:00:00Z"},      // no such day

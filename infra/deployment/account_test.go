@@ -2,6 +2,7 @@ package deployment
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -35,13 +36,17 @@ func firstDeploy(t *testing.T, m map[string]any) {
 					t.Errorf("%s limits the route %q before it is there", name, key)
 				}
 			}
-		case "AWS::DynamoDB::Table", "AWS::S3::Bucket", "AWS::S3::BucketPolicy":
+		case "AWS::DynamoDB::Table": // deletion protection would block the rollback that deletes it
+			if p["DeletionProtectionEnabled"] != true || r["DeletionPolicy"] != "Retain" || r["UpdateReplacePolicy"] != "Retain" {
+				t.Errorf("%s is protected (%v), and a first deploy that fails would delete it: %v, %v", name, p["DeletionProtectionEnabled"], r["DeletionPolicy"], r["UpdateReplacePolicy"])
+			}
+		case "AWS::S3::Bucket", "AWS::S3::BucketPolicy":
 			if r["DeletionPolicy"] != "RetainExceptOnCreate" || r["UpdateReplacePolicy"] != "Retain" {
 				t.Errorf("%s (%s) is kept where its deploy fails, or not kept otherwise: %v, %v", name, kind, r["DeletionPolicy"], r["UpdateReplacePolicy"])
 			}
 		case "AWS::ECS::Cluster":
-			if !slices.ContainsFunc(texts(r["DependsOn"]), func(id string) bool { return all[id]["Type"] == "AWS::DynamoDB::Table" }) {
-				t.Errorf("%s does not give IAM time to make the role of ECS known", name)
+			if p["CapacityProviders"] != nil {
+				t.Errorf("%s has capacity providers without spot: ECS refuses them in a fresh account", name)
 			}
 		}
 	}
@@ -50,8 +55,19 @@ func firstDeploy(t *testing.T, m map[string]any) {
 	}
 	open := template(t, where, func(s *settings.Settings) { s.DeletionProtection = false })
 	for name, r := range resources(open) {
-		if r["Type"] == "AWS::DynamoDB::Table" && properties(r)["DeletionProtectionEnabled"] == true {
-			t.Errorf("%s: a first deploy that fails could not undo itself", name)
+		if r["Type"] == "AWS::DynamoDB::Table" && (properties(r)["DeletionProtectionEnabled"] == true || r["DeletionPolicy"] != "RetainExceptOnCreate") {
+			t.Errorf("%s is not protected, and a first deploy that fails does not undo itself", name)
+		}
+	}
+	for name, r := range resources(template(t, where, func(s *settings.Settings) { s.Spot = true })) {
+		if r["Type"] != "AWS::ECS::Cluster" {
+			continue
+		}
+		if fmt.Sprint(properties(r)["CapacityProviders"]) != "[FARGATE FARGATE_SPOT]" {
+			t.Errorf("%s has no capacity provider for spot: %v", name, properties(r)["CapacityProviders"])
+		}
+		if !slices.ContainsFunc(texts(r["DependsOn"]), func(id string) bool { return all[id]["Type"] == "AWS::DynamoDB::Table" }) {
+			t.Errorf("%s does not give IAM time to make the role of ECS known", name)
 		}
 	}
 }
@@ -60,11 +76,19 @@ func firstDeploy(t *testing.T, m map[string]any) {
 // them together leave others some of what is set aside for the API, and signed requests stay signed ones.
 func streams(t *testing.T, m map[string]any) {
 	const lasts = 5 // seconds, cloud.streamTime
-	var limits map[string]any
+	var limits, defaults map[string]any
 	for _, r := range resources(m) {
 		if r["Type"] == "AWS::ApiGatewayV2::Stage" {
-			limits = properties(r)["RouteSettings"].(map[string]any)
+			limits, defaults = properties(r)["RouteSettings"].(map[string]any), properties(r)["DefaultRouteSettings"].(map[string]any)
 		}
+	}
+	rate, burst := 0.0, 0.0 // of all routes together
+	for _, limit := range append(slices.Collect(maps.Values(limits)), any(defaults)) {
+		rate += limit.(map[string]any)["ThrottlingRateLimit"].(float64)
+		burst += limit.(map[string]any)["ThrottlingBurstLimit"].(float64)
+	}
+	if rate > 2500 || burst > 1250 {
+		t.Errorf("routes ask for %v requests a second and %v at once: accounts have 2500 and 1250 in the smaller regions", rate, burst)
 	}
 	most := 0.0
 	found := 0
@@ -85,8 +109,9 @@ func streams(t *testing.T, m map[string]any) {
 		}
 		most += lasts*rate + burst
 	}
+	apiReserved := float64(settings.Default("main").Reserved()["api"])
 	if found != 2 || most >= apiReserved {
-		t.Errorf("%d routes of streams take up to %v of the %d calls that are set aside for the API", found, most, apiReserved)
+		t.Errorf("%d routes of streams take up to %v of the %v calls that are set aside for the API", found, most, apiReserved)
 	}
 }
 
@@ -188,8 +213,8 @@ func alarms(t *testing.T, m map[string]any) {
 			}
 		}
 	}
-	if metrics > 10 {
-		t.Errorf("alarms read %d metrics: ten are free in an account", metrics)
+	if metrics > 12 {
+		t.Errorf("alarms read %d metrics: ten are free in an account, and docs/aws.md says what twelve cost", metrics)
 	}
 }
 
@@ -224,8 +249,10 @@ func watched(t *testing.T, m map[string]any) {
 	if len(aside) != 3 {
 		t.Errorf("things are put aside in %v", aside)
 	}
-	if alarm := read["AWS/ApiGateway 5xx"]; !strings.HasPrefix(alarm, "ApiFails") {
-		t.Errorf("errors of the API raise %q", alarm)
+	for metric, want := range map[string]string{"AWS/ApiGateway 5xx": "ApiFails", "zerodag Errors": "FunctionsFail", "zerodag NoEvaluator": "FunctionsFail", "AWS/Usage ConcurrentExecutions": "Quotas", "AWS/Usage vCPU": "Quotas"} {
+		if alarm := read[metric]; !strings.HasPrefix(alarm, want) {
+			t.Errorf("%s raises %q, want %s", metric, alarm, want)
+		}
 	}
 }
 
@@ -245,6 +272,13 @@ func noteMetrics(alarm map[string]any, name string, read map[string]string) {
 		}
 		metric := stat["Metric"].(map[string]any)
 		key := metric["MetricName"].(string)
+		if metric["Namespace"] == "AWS/Usage" {
+			for _, d := range metric["Dimensions"].([]any) {
+				if d := d.(map[string]any); d["Name"] == "Resource" {
+					key = d["Value"].(string)
+				}
+			}
+		}
 		if metric["Namespace"] == "AWS/SQS" {
 			value := metric["Dimensions"].([]any)[0].(map[string]any)["Value"].(map[string]any)
 			key = value["Fn::GetAtt"].([]any)[0].(string)
@@ -271,13 +305,16 @@ func allowsAlarms(all map[string]map[string]any, topic string) bool {
 // starts looks at what starts workflows: it is tried for long and put aside then, and both queues
 // leave concurrency to others.
 func starts(t *testing.T, m map[string]any) {
-	most := map[string]any{}
+	most, asynchronous := map[string]any{}, map[string]bool{}
 	for name, r := range resources(m) {
 		p := properties(r)
 		switch r["Type"] {
 		case "AWS::Events::Rule":
 			for _, target := range p["Targets"].([]any) {
 				target := target.(map[string]any)
+				if minute := strings.Contains(fmt.Sprint(target["Arn"]), "MinuteTick"); minute != (p["ScheduleExpression"] != nil) {
+					t.Errorf("%s: what fails is put aside where nothing is lost, or is not where a start is: %v", name, target["Arn"])
+				}
 				if (p["ScheduleExpression"] == nil) != (target["DeadLetterConfig"] != nil) {
 					t.Errorf("%s loses what it cannot hand over, or keeps what comes again: %v", name, target)
 				}
@@ -286,10 +323,14 @@ func starts(t *testing.T, m map[string]any) {
 				}
 			}
 		case "AWS::Lambda::EventInvokeConfig":
-			if p["MaximumRetryAttempts"] != float64(tickTries) || p["MaximumEventAgeInSeconds"] != float64(tickAge) || !strings.Contains(fmt.Sprint(p["DestinationConfig"]), "StartsDead") {
+			age, kept := float64(tickAge), strings.Contains(fmt.Sprint(p["DestinationConfig"]), "StartsDead")
+			if p["Qualifier"] != "$LATEST" { // the calls of each minute: they are many, and none is missed
+				age, kept = minuteAge, p["DestinationConfig"] == nil
+			}
+			if p["MaximumRetryAttempts"] != float64(tickTries) || p["MaximumEventAgeInSeconds"] != age || !kept {
 				t.Errorf("%s: %v", name, p)
 			}
-			most["asynchronous"] = true
+			asynchronous[strings.SplitN(name, "EventInvoke", 2)[0]] = true
 		case "AWS::SQS::Queue":
 			if p["MaximumMessageSize"] != float64(1<<20) { // as much as package sqs sends
 				t.Errorf("%s takes %v bytes", name, p["MaximumMessageSize"])
@@ -302,8 +343,11 @@ func starts(t *testing.T, m map[string]any) {
 			}
 		}
 	}
-	if text := fmt.Sprint(most); text != "map[agent:map[MaximumConcurrency:100] asynchronous:true executor:map[MaximumConcurrency:50]]" {
+	if text := fmt.Sprint(most); text != "map[agent:map[MaximumConcurrency:100] executor:map[MaximumConcurrency:50]]" {
 		t.Errorf("at most: %s", text)
+	}
+	if len(asynchronous) != 3 || !asynchronous["upload"] || !asynchronous["tick"] {
+		t.Errorf("asynchronous calls of %v are limited", asynchronous)
 	}
 }
 

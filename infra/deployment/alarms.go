@@ -21,6 +21,13 @@ const (
 // request again, so one of them is nobody's trouble.
 const apiErrors = 5
 
+// functionErrors is the number of errors in five minutes that raises the alarm: a single one is retried and
+// passes. quotaPercent is the share of a quota that may be in use before an operator should ask for more.
+const (
+	functionErrors = 5
+	quotaPercent   = 90
+)
+
 // alarm is raised when an expression over metrics is at least 1 for so many minutes.
 type alarm struct {
 	id, what   string
@@ -31,8 +38,9 @@ type alarm struct {
 }
 
 // createAlarms tells the topic what a person must look at: few things, since CloudWatch charges for
-// every metric that an alarm reads. A function that fails is seen by what it leaves undone; nobody but
-// the caller sees that of the API, so its answers are counted. Nothing takes messages out of the queue
+// every metric that an alarm reads. A killed function shows in its effects: old messages, messages
+// put aside, errors of the API, a silent tick. Functions that survive an error count it themselves, all in
+// one metric. Nothing takes messages out of the queue
 // of starts, so that alarm is about those that come: it would stay raised, and be silent about others.
 func (d *Deployment) createAlarms() {
 	over := func(n int, statistic string) *awscloudwatch.MetricOptions {
@@ -55,9 +63,45 @@ func (d *Deployment) createAlarms() {
 			"IF(FILL(calls, 0) > FILL(errors, 0), 0, 1)", map[string]awscloudwatch.IMetric{
 				"calls":  d.functions["tick"].MetricInvocations(over(10, "Sum")),
 				"errors": d.functions["tick"].MetricErrors(over(10, "Sum"))}, awscloudwatch.TreatMissingData_BREACHING},
+		{"FunctionsFail", fmt.Sprintf("Functions wrote at least %d errors in five minutes, or could not start the program that evaluates expressions, so that tasks fail: read the log of agent and executor", functionErrors), 5,
+			fmt.Sprintf("MAX([FILL(errors, 0) / %d, FILL(evaluators, 0)])", functionErrors), map[string]awscloudwatch.IMetric{
+				"errors":     d.own("Errors", over(5, "Sum")),
+				"evaluators": d.own("NoEvaluator", over(5, "Sum"))}, awscloudwatch.TreatMissingData_NOT_BREACHING},
+		d.quotas(over(5, "Maximum")),
 	} {
 		d.raise(a)
 	}
+}
+
+// quotas is the alarm on the account's concurrent functions and vCPUs. It reads metrics and quotas of the
+// whole account, because other applications share them.
+func (d *Deployment) quotas(over *awscloudwatch.MetricOptions) alarm {
+	used := func(service, resource, class string) awscloudwatch.IMetric {
+		return awscloudwatch.NewMetric(&awscloudwatch.MetricProps{Namespace: jsii.String("AWS/Usage"), MetricName: jsii.String("ResourceCount"), Period: over.Period, Statistic: over.Statistic,
+			DimensionsMap: &map[string]*string{"Service": &service, "Type": jsii.String("Resource"), "Resource": &resource, "Class": &class}})
+	}
+	a := alarm{id: "Quotas", minutes: 5, missing: awscloudwatch.TreatMissingData_NOT_BREACHING, metrics: map[string]awscloudwatch.IMetric{}}
+	a.what = fmt.Sprintf("More than %d %% of the account's quota of concurrent functions, or of Fargate's vCPUs, is in use: tasks will wait. Ask AWS for more, or lower agents", quotaPercent)
+	share := func(id string, metric awscloudwatch.IMetric) string {
+		a.metrics[id] = metric
+		return fmt.Sprintf("FILL(%[1]s, 0) / SERVICE_QUOTA(%[1]s)", id)
+	}
+	shares := share("functions", used("Lambda", "ConcurrentExecutions", "None"))
+	if d.commands != nil {
+		class := "Standard/OnDemand"
+		if d.Spot {
+			class = "Standard/Spot"
+		}
+		shares += ", " + share("machines", used("Fargate", "vCPU", class))
+	}
+	a.expression = fmt.Sprintf("100 / %d * MAX([%s])", quotaPercent, shares)
+	return a
+}
+
+// own is a metric that functions write in their logs.
+func (d *Deployment) own(name string, over *awscloudwatch.MetricOptions) awscloudwatch.IMetric {
+	return awscloudwatch.NewMetric(&awscloudwatch.MetricProps{Namespace: jsii.String("zerodag"), MetricName: &name, Statistic: over.Statistic, Period: over.Period,
+		DimensionsMap: &map[string]*string{"stage": jsii.String(d.Stage)}})
 }
 
 func (d *Deployment) raise(a alarm) {
@@ -84,13 +128,15 @@ func (d *Deployment) createDashboard() {
 		errors = append(errors, fn.MetricErrors(nil))
 		times = append(times, fn.MetricDuration(nil))
 	}
-	own := func(name string) awscloudwatch.IMetric { // what functions write in their logs
-		return awscloudwatch.NewMetric(&awscloudwatch.MetricProps{Namespace: jsii.String("zerodag"), MetricName: jsii.String(name), Statistic: jsii.String("Sum"),
-			DimensionsMap: &map[string]*string{"stage": jsii.String(d.Stage)}})
+	own := func(name string) awscloudwatch.IMetric {
+		return d.own(name, &awscloudwatch.MetricOptions{Statistic: jsii.String("Sum"), Period: minutes(5)})
 	}
 	awscloudwatch.NewDashboard(d.scope, jsii.String("Dashboard"), &awscloudwatch.DashboardProps{DashboardName: jsii.String(*d.name("overview") + "-" + *d.stack.Region()),
 		Widgets: &[]*[]awscloudwatch.IWidget{
-			{graph("Attempts", own("AttemptsStarted"), own("AttemptsFinished"), own("AttemptsFailed")), graph("Tasks and schedules", own("TasksRun"), own("SchedulesFired"), own("Errors"))},
+			// The life of an attempt, from left to right: a schedule or a call starts it, its tasks run, it ends.
+			{graph("Schedules and starts", own("SchedulesFired"), own("AttemptsStarted"), d.starts.MetricNumberOfMessagesSent(nil)),
+				graph("Delay of schedules (ms)", d.own("ScheduleDelay", &awscloudwatch.MetricOptions{Statistic: jsii.String("Maximum"), Period: minutes(5)}))},
+			{graph("Tasks", own("TasksRun"), own("Errors"), own("NoEvaluator")), graph("Ends of attempts", own("AttemptsFinished"), own("AttemptsFailed"))},
 			{graph("Messages waiting", d.events.live.MetricApproximateNumberOfMessagesVisible(nil), d.tasks.live.MetricApproximateNumberOfMessagesVisible(nil)),
 				graph("Age of the oldest message", d.events.live.MetricApproximateAgeOfOldestMessage(nil), d.tasks.live.MetricApproximateAgeOfOldestMessage(nil))},
 			{graph("Invocations", runs...), graph("Errors", errors...)},

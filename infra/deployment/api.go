@@ -12,11 +12,13 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// Requests a second that the API takes, and how many more for a moment.
+// Requests a second that the API takes, and how many at once. The sum over all routes stays below the quota
+// of an account in the smaller regions: 2,500 a second and 1,250 at once for all of its APIs.
 const (
-	rateLimit  = 200
-	burstLimit = 400
-	runnerRate = 2000 // of the machines of commands, besides
+	rateLimit   = 200
+	burstLimit  = 400
+	runnerRate  = 1000 // of the machines of commands, besides
+	runnerBurst = 800
 	// streamRate is of event streams, by each way of saying who calls. Each takes a call of the function for
 	// five seconds (cloud.streamTime), so those of both ways together leave some of what reserve keeps for it.
 	streamRate = 4
@@ -25,6 +27,9 @@ const (
 // createEndpoint makes what the API is known by: functions are told before it has routes.
 func (d *Deployment) createEndpoint() {
 	p := &awsapigatewayv2.HttpApiProps{ApiName: d.name("api"), CreateDefaultStage: jsii.Bool(false)}
+	if d.DomainOnly {
+		p.DisableExecuteApiEndpoint = jsii.Bool(true)
+	}
 	d.api = awsapigatewayv2.NewHttpApi(d.scope, jsii.String("Api"), p)
 }
 
@@ -48,7 +53,7 @@ func (d *Deployment) createAPI() {
 	if d.commands != nil { // runners ask often, and must not be in the way of people, nor people in theirs
 		runners := awsapigatewayv2integrations.NewHttpLambdaIntegration(jsii.String("RunnersFunction"), d.functions["runners"], nil)
 		add(awsapigatewayv2.HttpMethod_ANY, "/runner/{path+}", runners, nil)
-		limits["ANY /runner/{path+}"] = map[string]any{"ThrottlingRateLimit": runnerRate, "ThrottlingBurstLimit": 2 * runnerRate}
+		limits["ANY /runner/{path+}"] = map[string]any{"ThrottlingRateLimit": runnerRate, "ThrottlingBurstLimit": runnerBurst}
 	}
 	stage := d.createStage(limits)
 	for _, r := range routes { // API Gateway refuses limits of a route that is not there yet
@@ -61,7 +66,7 @@ func (d *Deployment) createAPI() {
 func (d *Deployment) createStage(limits map[string]any) awsapigatewayv2.CfnStage {
 	// Groups of that prefix need no line each in the account's policy of logs, which is small.
 	access := awslogs.NewLogGroup(d.scope, jsii.String("AccessLog"), &awslogs.LogGroupProps{
-		LogGroupName: jsii.String("/aws/vendedlogs/zerodag/" + d.Stage + "/access"), Retention: awslogs.RetentionDays_ONE_MONTH, RemovalPolicy: awscdk.RemovalPolicy_DESTROY})
+		LogGroupName: jsii.String("/aws/vendedlogs/zerodag/" + d.Stage + "/access"), Retention: d.retention(), EncryptionKey: d.key, RemovalPolicy: awscdk.RemovalPolicy_DESTROY})
 	return awsapigatewayv2.NewCfnStage(d.scope, jsii.String("DefaultStage"), &awsapigatewayv2.CfnStageProps{
 		ApiId: d.api.ApiId(), StageName: jsii.String("$default"), AutoDeploy: jsii.Bool(true),
 		AccessLogSettings: &awsapigatewayv2.CfnStage_AccessLogSettingsProperty{DestinationArn: access.LogGroupArn(),
@@ -71,8 +76,8 @@ func (d *Deployment) createStage(limits map[string]any) awsapigatewayv2.CfnStage
 	})
 }
 
-// createDomain gives the API a name of the user's own. Only people use it: machines go to the
-// API's own address, which needs no record of anybody's.
+// createDomain gives the API the user's domain name. Machines keep using its execute-api address, which needs no DNS
+// record, unless machinesUrl says otherwise.
 func (d *Deployment) createDomain(stage awsapigatewayv2.CfnStage) {
 	if d.Domain == "" {
 		return
@@ -99,7 +104,7 @@ func (d *Deployment) output(id string, value *string, what string) {
 
 // createOutputs prints where the API is, and how the first token is made.
 func (d *Deployment) createOutputs() {
-	d.output("Url", d.api.ApiEndpoint(), "The REST API: zerodag projects -e URL --token TOKEN")
+	d.output("Url", d.URL(), "The REST API: zerodag projects -e URL --token TOKEN")
 	d.output("ApiId", d.api.ApiId(), "The id of the HTTP API")
 	d.output("FirstToken", jsii.String("aws lambda invoke --function-name "+*d.name("api")+" --cli-binary-format raw-in-base64-out --payload '{\"zerodag\":\"first-token\"}' /dev/stdout"),
 		"Run this once: it makes the first admin token")

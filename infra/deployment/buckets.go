@@ -39,11 +39,18 @@ func (d *Deployment) bucketName(what string) *string {
 }
 
 func (d *Deployment) bucket(id string, name *string, versioned bool, rules []*awss3.LifecycleRule) awss3.Bucket {
+	encryption := awss3.BucketEncryption_S3_MANAGED
+	var oneKey *bool
+	if d.key != nil {
+		encryption, oneKey = awss3.BucketEncryption_KMS, jsii.Bool(true) // a bucket key saves one KMS request per object
+	}
 	b := awss3.NewBucket(d.scope, jsii.String(id), &awss3.BucketProps{
 		BucketName:        name,
 		BlockPublicAccess: awss3.BlockPublicAccess_BLOCK_ALL(),
 		EnforceSSL:        jsii.Bool(true),
-		Encryption:        awss3.BucketEncryption_S3_MANAGED,
+		Encryption:        encryption,
+		EncryptionKey:     d.key,
+		BucketKeyEnabled:  oneKey,
 		ObjectOwnership:   awss3.ObjectOwnership_BUCKET_OWNER_ENFORCED,
 		Versioned:         jsii.Bool(versioned),
 		LifecycleRules:    &rules,

@@ -1,10 +1,12 @@
 package deployment
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 
 	"zerodag/infra/settings"
 	"zerodag/internal/env"
@@ -12,8 +14,12 @@ import (
 
 // Build builds the programs that the template refers to into a folder, as reproducibly as Go can:
 // the same source gives the same asset, so that only what changed is deployed. It runs the go
-// command in the working folder, whose module is zerodag or requires it.
+// command in the working folder, whose module is zerodag or requires it. Without the files that the
+// programs embed it builds nothing: ErrNoAssets.
 func Build(s settings.Settings, assets string) error {
+	if err := checkEmbedded(); err != nil {
+		return err
+	}
 	assets, err := filepath.Abs(assets)
 	if err != nil {
 		return fmt.Errorf("find the folder of programs: %w", err)
@@ -49,6 +55,46 @@ func build(program, out, architecture string) error {
 	c.Stderr = os.Stderr
 	if err := c.Run(); err != nil {
 		return fmt.Errorf("build %s: %w", program, err)
+	}
+	return nil
+}
+
+// ErrNoAssets reports that files are missing which npm provides and programs embed: Go would build
+// them without, and expressions would have no moment.js, and the API no web console.
+var ErrNoAssets = errors.New("moment.js or the web console is not built: run make assets in the folder of zerodag")
+
+// checkEmbedded looks for the files that Go embeds into the programs.
+func checkEmbedded() error {
+	for of, file := range map[string]string{"zerodag/engine/expr/assets": "dist/moment.min.js", "zerodag/ui": "dist/page/index.html"} {
+		out, err := exec.Command("go", "list", "-f", "{{.Dir}}", of).Output()
+		if err != nil {
+			return fmt.Errorf("find the package %s: %w", of, err)
+		}
+		file = filepath.Join(strings.TrimSpace(string(out)), file)
+		if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("%w (there is no %s)", ErrNoAssets, file)
+		} else if err != nil {
+			return fmt.Errorf("look for %s: %w", file, err)
+		}
+	}
+	return nil
+}
+
+// Placeholders writes an empty file in place of each program, for commands of the CDK that deploy
+// nothing, such as bootstrap and destroy: they only ask which stacks there are.
+func Placeholders(assets string) error {
+	files := []string{programFile, commandFunctionFolder + "/handler.py"}
+	for _, f := range functions() {
+		files = append(files, f.name+"/bootstrap")
+	}
+	for _, name := range files {
+		file := filepath.Join(assets, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o750); err != nil {
+			return fmt.Errorf("write placeholders of programs: %w", err)
+		}
+		if err := os.WriteFile(file, nil, 0o600); err != nil {
+			return fmt.Errorf("write placeholders of programs: %w", err)
+		}
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ func (d *Deployment) createCommandFunction() {
 		return
 	}
 	logs := awslogs.NewLogGroup(d.scope, jsii.String("CommandFunctionLog"), &awslogs.LogGroupProps{
-		LogGroupName: jsii.String("/zerodag/" + d.Stage + "/commands"), Retention: awslogs.RetentionDays_ONE_MONTH, RemovalPolicy: awscdk.RemovalPolicy_DESTROY})
+		LogGroupName: jsii.String("/zerodag/" + d.Stage + "/commands"), Retention: d.retention(), EncryptionKey: d.key, RemovalPolicy: awscdk.RemovalPolicy_DESTROY})
 	role := awsiam.NewRole(d.scope, jsii.String("CommandFunctionRole"), &awsiam.RoleProps{AssumedBy: awsiam.NewServicePrincipal(jsii.String("lambda.amazonaws.com"), nil)})
 	logs.GrantWrite(role)
 	architecture := awslambda.Architecture_X86_64()

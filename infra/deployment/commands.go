@@ -49,13 +49,9 @@ func (d *Deployment) createCommands() error {
 	sum := sha256.Sum256(text)
 	c := &commands{sum: hex.EncodeToString(sum[:])}
 	c.program = awss3assets.NewAsset(d.scope, jsii.String("Runner"), &awss3assets.AssetProps{Path: jsii.String(file)})
-	c.cluster = awsecs.NewCfnCluster(d.scope, jsii.String("Cluster"), &awsecs.CfnClusterProps{
-		ClusterName: d.name("commands"), CapacityProviders: &[]any{"FARGATE", "FARGATE_SPOT"}})
-	// In a fresh account make deploy has just made ECS's service-linked role: the half minute that the
-	// table takes is enough for every region of IAM to know it.
-	c.cluster.AddDependency(d.table.Node().DefaultChild().(awsdynamodb.CfnTable))
+	c.cluster = d.createCluster()
 	c.log = awslogs.NewLogGroup(d.scope, jsii.String("RunnerLog"), &awslogs.LogGroupProps{
-		LogGroupName: jsii.String("/zerodag/" + d.Stage + "/runner"), Retention: awslogs.RetentionDays_ONE_MONTH, RemovalPolicy: awscdk.RemovalPolicy_DESTROY})
+		LogGroupName: jsii.String("/zerodag/" + d.Stage + "/runner"), Retention: d.retention(), EncryptionKey: d.key, RemovalPolicy: awscdk.RemovalPolicy_DESTROY})
 	c.execution = awsiam.NewRole(d.scope, jsii.String("RunnerExecution"), &awsiam.RoleProps{
 		AssumedBy: awsiam.NewServicePrincipal(jsii.String("ecs-tasks.amazonaws.com"), &awsiam.ServicePrincipalOpts{
 			Conditions: &map[string]any{"StringEquals": map[string]any{"aws:SourceAccount": d.stack.Account()}}})})
@@ -66,19 +62,61 @@ func (d *Deployment) createCommands() error {
 	return nil
 }
 
+// createCluster makes the cluster. Only Spot needs capacity providers: with them ECS refuses to make the
+// first cluster of an account, since its service-linked role must exist before. Without them it makes
+// that role itself.
+func (d *Deployment) createCluster() awsecs.CfnCluster {
+	cluster := awsecs.NewCfnCluster(d.scope, jsii.String("Cluster"), &awsecs.CfnClusterProps{ClusterName: d.name("commands")})
+	if d.key != nil { // encrypts the disks of machines
+		cluster.SetConfiguration(&awsecs.CfnCluster_ClusterConfigurationProperty{ManagedStorageConfiguration: &awsecs.CfnCluster_ManagedStorageConfigurationProperty{
+			FargateEphemeralStorageKmsKeyId: jsii.String(d.KMSKey)}})
+	}
+	if d.HasSpot() {
+		cluster.SetCapacityProviders(jsii.Strings("FARGATE", "FARGATE_SPOT"))
+		// If the role was just made, the half minute that the table takes is enough for every region of IAM to know it.
+		cluster.AddDependency(d.table.Node().DefaultChild().(awsdynamodb.CfnTable))
+	}
+	return cluster
+}
+
 // allowImages lets ECS pull images from those repositories of the account that may be used.
 func (d *Deployment) allowImages(role awsiam.Role) {
-	if len(d.Repositories) == 0 {
+	if len(d.Repositories)+len(d.PullThrough) == 0 {
 		return
 	}
 	var repositories []*string
 	for _, name := range d.Repositories {
-		repositories = append(repositories, d.stack.FormatArn(&awscdk.ArnComponents{Service: jsii.String("ecr"), Resource: jsii.String("repository"), ResourceName: jsii.String(name)}))
+		repositories = append(repositories, d.repository(name))
+	}
+	var cached []*string
+	for _, prefix := range d.PullThrough {
+		cached = append(cached, d.repository(prefix+"/*"))
+	}
+	repositories = append(repositories, cached...)
+	if len(cached) > 0 { // the first pull of an image creates its repository and imports the image
+		role.AddToPolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{Actions: jsii.Strings("ecr:CreateRepository", "ecr:BatchImportUpstreamImage"), Resources: &cached}))
 	}
 	role.AddToPolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
 		Actions: jsii.Strings("ecr:BatchCheckLayerAvailability", "ecr:GetDownloadUrlForLayer", "ecr:BatchGetImage"), Resources: &repositories}))
 	role.AddToPolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{
 		Actions: jsii.Strings("ecr:GetAuthorizationToken"), Resources: jsii.Strings("*")}))
+}
+
+// repository returns the ARN of a repository, which the settings name by ARN or by its name in this account.
+func (d *Deployment) repository(name string) *string {
+	if strings.HasPrefix(name, "arn:") {
+		return jsii.String(name)
+	}
+	return d.stack.FormatArn(&awscdk.ArnComponents{Service: jsii.String("ecr"), Resource: jsii.String("repository"), ResourceName: jsii.String(name)})
+}
+
+// machinesURL is the address of the API for machines. In a VPC with an interface endpoint for execute-api, every
+// execute-api address resolves to that endpoint, which serves private APIs only; machines need the domain there.
+func (d *Deployment) machinesURL() string {
+	if d.MachinesURL == "domain" {
+		return "https://" + d.Domain
+	}
+	return *d.api.ApiEndpoint()
 }
 
 // commandSettings is what the functions are told.
@@ -88,10 +126,10 @@ func (d *Deployment) commandSettings() env.Commands {
 		return env.Commands{}
 	}
 	return env.Commands{Cluster: *c.cluster.AttrArn(), Subnets: values(c.subnets), SecurityGroups: values(c.groups), PublicIP: !d.Placed() || d.PublicIP,
-		ExecutionRole: *c.execution.RoleArn(), Roles: d.TaskRoles, LogGroup: *c.log.LogGroupName(), Architecture: d.CommandArchitecture, URL: *d.api.ApiEndpoint(),
+		ExecutionRole: *c.execution.RoleArn(), Roles: d.TaskRoles, LogGroup: *c.log.LogGroupName(), Architecture: d.CommandArchitecture, URL: d.machinesURL(),
 		Program: env.Object{Bucket: *c.program.S3BucketName(), Key: *c.program.S3ObjectKey(), SHA256: c.sum},
 		Keys:    d.runnerKeys(),
-		Image:   d.Image, CPU: d.CommandCPU, Memory: d.CommandMemory, Spot: d.Spot}
+		Image:   d.Image, FetchImage: d.FetchImage, Tags: d.Tags, CPU: d.CommandCPU, Memory: d.CommandMemory, Spot: d.Spot, AllowSpot: d.AllowSpot}
 }
 
 // runnerKeys is the name of the parameter with the keys that sign what machines show: not below
@@ -121,6 +159,9 @@ func onMachines(d *Deployment) []*string {
 		return []*string{d.stack.FormatArn(&awscdk.ArnComponents{Service: jsii.String("ecs"), Resource: jsii.String("task"), ResourceName: jsii.String(*d.name("commands") + "/*")})}
 	})
 }
+
+// onTagged are machines and task definitions, which get their tags when they are created.
+func onTagged(d *Deployment) []*string { return slices.Concat(onMachines(d), onDefinitions(d)) }
 func onTaskRoles(d *Deployment) []*string {
 	return d.ofCommands(func(c *commands) []*string {
 		list := []*string{c.execution.RoleArn()}
@@ -158,5 +199,5 @@ func (d *Deployment) ofCommands(f func(*commands) []*string) []*string {
 func launch() []right {
 	return []right{{[]string{"ecs:RunTask"}, onDefinitions}, {[]string{"ecs:StopTask", "ecs:DescribeTasks"}, onMachines}, {[]string{"iam:PassRole"}, onTaskRoles},
 		{[]string{"ecs:DescribeTaskDefinition", "ecs:RegisterTaskDefinition"}, onAllDefinitions}, {[]string{"ecs:ListTasks"}, onAllDefinitions},
-		{[]string{"ssm:GetParameter", "ssm:PutParameter"}, onRunnerKeys}}
+		{[]string{"ecs:TagResource"}, onTagged}, {[]string{"ssm:GetParameter", "ssm:PutParameter"}, onRunnerKeys}}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
+	"github.com/aws/aws-cdk-go/awscdk/v2/awskms"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslambda"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awss3"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssns"
@@ -27,7 +28,8 @@ type Deployment struct {
 
 	scope          constructs.Construct
 	stack          awscdk.Stack
-	assets         string // folder of the built programs
+	assets         string      // folder of the built programs
+	key            awskms.IKey // encrypts everything the stage stores; nil: AWS's own keys
 	table          awsdynamodb.Table
 	archives, logs awss3.IBucket
 	ownArchives    awss3.Bucket
@@ -60,6 +62,12 @@ func New(scope constructs.Construct, s settings.Settings, assets string) (*Deplo
 	for _, name := range slices.Sorted(maps.Keys(s.Tags)) {
 		awscdk.Tags_Of(scope).Add(jsii.String(name), jsii.String(s.Tags[name]), nil)
 	}
+	if s.KMSKey != "" {
+		d.key = awskms.Key_FromKeyArn(scope, jsii.String("Key"), jsii.String(s.KMSKey))
+	}
+	if s.Boundary != "" {
+		awsiam.PermissionsBoundary_Of(scope).Apply(awsiam.ManagedPolicy_FromManagedPolicyName(scope, jsii.String("Boundary"), &s.Boundary))
+	}
 	d.createTable()
 	d.createBuckets()
 	d.createQueues()
@@ -86,7 +94,12 @@ func New(scope constructs.Construct, s settings.Settings, assets string) (*Deplo
 // The parts of a deployment that the rest of an app uses.
 
 // URL is where the REST API is.
-func (d *Deployment) URL() *string { return d.api.ApiEndpoint() }
+func (d *Deployment) URL() *string {
+	if d.DomainOnly {
+		return jsii.String("https://" + d.Domain)
+	}
+	return d.api.ApiEndpoint()
+}
 
 // Bus is where events of source zerodag.start start workflows, and where what becomes of attempts is told.
 func (d *Deployment) Bus() awsevents.EventBus { return d.bus }
@@ -107,3 +120,11 @@ func (d *Deployment) SchedulerRole() awsiam.Role { return d.scheduler }
 func (d *Deployment) name(what string) *string { return jsii.String(resourceName(d.Stage, what)) }
 
 func resourceName(stage, what string) string { return fmt.Sprintf("zerodag-%s-%s", stage, what) }
+
+// keyARN returns the ARN of the stage's key, or nil without one.
+func (d *Deployment) keyARN() *string {
+	if d.key == nil {
+		return nil
+	}
+	return d.key.KeyArn()
+}

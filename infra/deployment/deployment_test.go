@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -46,13 +47,20 @@ func programs(t *testing.T) string {
 // any. The tests of this package cannot run side by side: the kernel of the CDK serves one at a time.
 func template(t *testing.T, env *awscdk.Environment, change func(*settings.Settings)) map[string]any {
 	t.Helper()
+	return templateWith(t, env, nil, change)
+}
+
+// templateWith is the same with more context of the CDK.
+func templateWith(t *testing.T, env *awscdk.Environment, more map[string]any, change func(*settings.Settings)) map[string]any {
+	t.Helper()
 	s := settings.Default("main")
 	if change != nil {
 		change(&s)
 	}
 	out := t.TempDir()
-	app := awscdk.NewApp(&awscdk.AppProps{Outdir: jsii.String(out), Context: &map[string]any{
-		"@aws-cdk/core:newStyleStackSynthesis": true, "@aws-cdk/aws-iam:minimizePolicies": true}})
+	context := map[string]any{"@aws-cdk/core:newStyleStackSynthesis": true, "@aws-cdk/aws-iam:minimizePolicies": true}
+	maps.Copy(context, more)
+	app := awscdk.NewApp(&awscdk.AppProps{Outdir: jsii.String(out), Context: &context})
 	if _, err := New(awscdk.NewStack(app, jsii.String("Stack"), &awscdk.StackProps{Env: env}), s, programs(t)); err != nil {
 		t.Fatal(err)
 	}
@@ -102,10 +110,13 @@ func TestStack(t *testing.T) {
 	t.Run("command function", func(t *testing.T) {
 		commandFunction(t, template(t, where, func(s *settings.Settings) { s.CommandFunction, s.CommandArchitecture = true, "arm64" }))
 	})
+	t.Run("corporate", func(t *testing.T) { corporate(t, template(t, where, demanding)) })
 	t.Run("other stage", func(t *testing.T) {
 		other := resources(template(t, where, func(s *settings.Settings) {
-			s.Stage, s.Architecture, s.Reserve, s.Dashboard = "test2", "x86_64", true, true
+			s.Stage, s.Architecture, s.Reserve, s.Dashboard, s.WarmThroughput = "test2", "x86_64", true, true, 8000
 		}))
+		warm(t, other, 8000)
+		warm(t, resources(m), 0)
 		for name := range other {
 			if text := fmt.Sprint(other[name]); strings.Contains(text, "zerodag-main") || strings.Contains(text, "/zerodag/main") {
 				t.Errorf("stage test2: %s is of another stage: %s", name, text)
@@ -156,6 +167,9 @@ var justified = func() map[string]string {
 	for _, a := range network {
 		m[a] = "Lambda makes a network interface for a function in a VPC: it has no name before. The function itself is denied the same"
 	}
+	for _, a := range writeSpans {
+		m[a] = "IAM has no resource for it"
+	}
 	m["ecr:GetAuthorizationToken"] = "IAM has no resource for it"
 	m["ecs:ListTasks"] = "IAM has no resource for it: a condition names the cluster"
 	m["ecs:DescribeTaskDefinition"] = "IAM has no resource for it"
@@ -204,6 +218,24 @@ func statements(r map[string]any) []map[string]any {
 	return list
 }
 
+// warm looks at what the table and its indexes take at once.
+func warm(t *testing.T, all map[string]map[string]any, writes int) {
+	want := "<nil>"
+	if writes > 0 {
+		want = fmt.Sprintf("map[ReadUnitsPerSecond:%d WriteUnitsPerSecond:%d]", 3*writes, writes)
+	}
+	for name, r := range all {
+		if r["Type"] != "AWS::DynamoDB::Table" {
+			continue
+		}
+		for _, part := range append([]any{properties(r)}, properties(r)["GlobalSecondaryIndexes"].([]any)...) {
+			if got := fmt.Sprint(part.(map[string]any)["WarmThroughput"]); got != want {
+				t.Errorf("%s: %v takes %s at once, want %s", name, part.(map[string]any)["IndexName"], got, want)
+			}
+		}
+	}
+}
+
 // texts flattens what may be one or many; what is computed is shown as JSON.
 func texts(v any) []string {
 	switch x := v.(type) {
@@ -249,7 +281,7 @@ func kept(t *testing.T, m map[string]any) {
 		}
 	}
 	want := map[string]int{"AWS::DynamoDB::Table": 1, "AWS::S3::Bucket": 2, "AWS::SQS::Queue": 5, "AWS::Events::Rule": 3, "AWS::Lambda::EventSourceMapping": 2,
-		"AWS::CloudWatch::Dashboard": 0, "AWS::CloudWatch::Alarm": 4, "AWS::EC2::Subnet": 3}
+		"AWS::CloudWatch::Dashboard": 0, "AWS::CloudWatch::Alarm": 6, "AWS::EC2::Subnet": 3}
 	for kind, n := range want {
 		if count[kind] != n {
 			t.Errorf("%d of %s, want %d", count[kind], kind, n)

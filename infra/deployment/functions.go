@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2/awslogs"
 	"github.com/aws/jsii-runtime-go"
 
+	"zerodag/infra/settings"
 	"zerodag/internal/env"
 )
 
@@ -23,7 +24,6 @@ type function struct {
 	timeout   int // seconds
 	memory    int // MiB; 0 is the deployment's choice
 	disk      int // MiB; 0 is Lambda's least
-	reserved  int // concurrency that is set aside when that is asked for; 0 is that of its queue
 	loop      bool
 	operators bool // runs some: it is in the VPC when there is one
 	may       []right
@@ -61,6 +61,14 @@ func onTasks(d *Deployment) []*string   { return []*string{d.tasks.live.QueueArn
 func onDead(d *Deployment) []*string {
 	return []*string{d.events.dead.QueueArn(), d.tasks.dead.QueueArn()}
 }
+
+// onSpans is where traces are written; IAM has no narrower resource.
+func onSpans(d *Deployment) []*string {
+	if d.Traces != settings.XRay {
+		return nil
+	}
+	return []*string{jsii.String("*")}
+}
 func onBus(d *Deployment) []*string   { return []*string{d.bus.EventBusArn()} }
 func onTopic(d *Deployment) []*string { return []*string{d.topic.TopicArn()} }
 func onRunnerKeys(d *Deployment) []*string {
@@ -84,14 +92,12 @@ var (
 	workQueue   = []string{"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes"}
 	readDead    = []string{"sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility"}
 	countQueue  = []string{"sqs:GetQueueAttributes"}
+	writeSpans  = []string{"xray:PutSpans", "xray:PutSpansForIndexing", "xray:PutTraceSegments"}
 	readSecrets = []string{"ssm:GetParametersByPath", "ssm:GetParameter"}
 )
 
 // unpackDisk is what a function has that unpacks archives: the largest has a gigabyte.
 const unpackDisk = 2048
-
-// apiReserved is how many calls of the API are set aside where a deployment asks for that.
-const apiReserved = 50
 
 // functions are all programs. A function has the rights that its part of the work needs
 // and no others: the API begins attempts and moves none on, so it neither receives messages nor
@@ -105,20 +111,20 @@ func functions() []function {
 		{sendQueue, onTasks}, {sendQueue, onEvents},
 		// Logs are read, too: people who are told that a task has failed are told its last lines.
 		{[]string{"s3:GetObject", "s3:PutObject"}, onLogs}, {[]string{"s3:ListBucket"}, onLogList},
-		{readSecrets, onSecrets}})
+		{readSecrets, onSecrets}, {writeSpans, onSpans}})
 	return []function{
-		{name: "api", timeout: 29, memory: 512, reserved: apiReserved, may: slices.Concat(redrive, []right{table, {countQueue, onEvents}, {countQueue, onTasks}, {countQueue, onDead},
+		{name: "api", timeout: 29, memory: 512, may: slices.Concat(redrive, []right{table, {countQueue, onEvents}, {countQueue, onTasks}, {countQueue, onDead},
 			{[]string{"s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"}, onArchives}, {[]string{"s3:ListBucket"}, onArchiveList},
 			{[]string{"s3:GetObject", "s3:PutObject"}, onLogs}, {[]string{"s3:ListBucket"}, onLogList}, {[]string{"s3:GetObject"}, onProgram}, {[]string{"kms:Decrypt"}, onProgramKey},
 			{[]string{"ssm:PutParameter", "ssm:DeleteParameter", "ssm:DeleteParameters", "ssm:GetParameter", "ssm:GetParametersByPath"}, onSecrets},
-			{[]string{"ssm:GetParameter", "ssm:PutParameter"}, onSealKey}, {[]string{"ssm:GetParameter"}, onClientSecret}, {[]string{"secretsmanager:GetSecretValue"}, onPeopleSecret}})},
-		{name: "runners", timeout: 20, memory: 512, reserved: 50, may: []right{table, {sendQueue, onEvents}, {[]string{"sns:Publish"}, onTopic},
+			{[]string{"ssm:GetParameter", "ssm:PutParameter"}, onSealKey}, {[]string{"ssm:GetParameter"}, onClientSecret}, {writeSpans, onSpans}, {[]string{"secretsmanager:GetSecretValue"}, onPeopleSecret}})},
+		{name: "runners", timeout: 20, memory: 512, may: []right{table, {sendQueue, onEvents}, {[]string{"sns:Publish"}, onTopic},
 			{[]string{"s3:GetObject"}, onKeys("archives/", "log/", "state/")}, {[]string{"s3:PutObject"}, onKeys("log/")}, {[]string{"s3:ListBucket"}, onArchiveList},
 			{[]string{"s3:PutObject"}, onLogs}, {[]string{"s3:GetObject"}, onProgram}, {[]string{"kms:Decrypt"}, onProgramKey}, {readSecrets, onSecrets}, {[]string{"ssm:GetParameter"}, onRunnerKeys}}},
-		{name: "upload", timeout: 5 * 60, reserved: 10, disk: unpackDisk, may: []right{table, {sendQueue, onTasks}, {[]string{"s3:ListBucket"}, onArchiveList},
+		{name: "upload", timeout: 5 * 60, disk: unpackDisk, may: []right{table, {sendQueue, onTasks}, {[]string{"s3:ListBucket"}, onArchiveList},
 			{[]string{"s3:GetObject"}, onKeys("slots/", "uploads/", "results/", "definitions/")},
 			{[]string{"s3:PutObject"}, onKeys("archives/", "results/", "definitions/")}, {[]string{"s3:AbortMultipartUpload"}, onKeys("archives/")}}},
-		{name: "tick", timeout: 55, memory: 512, reserved: 10, may: slices.Concat(told, redrive, launch(), []right{table,
+		{name: "tick", timeout: 55, memory: 512, may: slices.Concat(told, redrive, launch(), []right{table, {writeSpans, onSpans},
 			{[]string{"s3:GetObject"}, onArchives}, {[]string{"s3:ListBucket"}, onArchiveList}, {[]string{"s3:PutObject"}, onKeys("state/", "log/")}, {[]string{"s3:DeleteObject"}, onKeys("state/", "archives/")}})},
 		{name: "executor", timeout: 30, loop: true, operators: true, may: slices.Concat(attempt, []right{{workQueue, onEvents}})},
 		{name: "agent", timeout: 15 * 60, disk: unpackDisk, loop: true, operators: true, may: slices.Concat(attempt, launch(), []right{{workQueue, onTasks}, {[]string{"lambda:InvokeFunction"}, onCommandFunction}})},
@@ -142,21 +148,19 @@ func (d *Deployment) createFunctions() error {
 
 // concurrency is what is set aside for a function; nil when nothing is.
 func (d *Deployment) concurrency(f function) *float64 {
-	switch {
-	case !d.Reserve:
+	if !d.Reserve {
 		return nil
-	case f.name == "agent":
-		return jsii.Number(d.Agents)
-	case f.name == "executor":
-		return jsii.Number(d.EventConcurrency())
 	}
-	return jsii.Number(f.reserved)
+	return jsii.Number(d.Reserved()[f.name])
 }
 
 // role is that of a function: it writes its log, and does what the function may.
 func (d *Deployment) role(f function, logs awslogs.LogGroup) awsiam.Role {
 	role := awsiam.NewRole(d.scope, jsii.String(f.name+"Role"), &awsiam.RoleProps{AssumedBy: awsiam.NewServicePrincipal(jsii.String("lambda.amazonaws.com"), nil)})
 	logs.GrantWrite(role)
+	if d.key != nil {
+		role.AddToPolicy(d.mayEncrypt())
+	}
 	for _, r := range f.may {
 		resources := r.on(d)
 		if len(resources) == 0 {
@@ -167,11 +171,23 @@ func (d *Deployment) role(f function, logs awslogs.LogGroup) awsiam.Role {
 	return role
 }
 
+// mayEncrypt allows use of the stage's key, only through the services that store the stage's data.
+func (d *Deployment) mayEncrypt() awsiam.PolicyStatement {
+	var services []string
+	for _, name := range []string{"dynamodb", "events", "lambda", "s3", "secretsmanager", "sns", "sqs", "ssm"} {
+		services = append(services, name+"."+*d.stack.Region()+".amazonaws.com")
+	}
+	return awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{Actions: jsii.Strings("kms:Decrypt", "kms:DescribeKey", "kms:Encrypt", "kms:GenerateDataKey", "kms:ReEncryptFrom", "kms:ReEncryptTo"),
+		Resources: &[]*string{d.key.KeyArn()}, Conditions: &map[string]any{"StringEquals": map[string]any{"kms:ViaService": services}}})
+}
+
 // conditions narrow rights whose resources say too little.
 func (d *Deployment) conditions(r right) *map[string]any {
 	switch r.actions[0] {
 	case "iam:PassRole":
 		return &map[string]any{"StringEquals": map[string]any{"iam:PassedToService": "ecs-tasks.amazonaws.com"}} // #nosec G101 -- it names a condition of IAM, not a credential
+	case "ecs:TagResource": // while creating a resource, never later
+		return &map[string]any{"StringEquals": map[string]any{"ecs:CreateAction": []string{"RunTask", "RegisterTaskDefinition"}}}
 	case "ecs:RunTask", "ecs:ListTasks":
 		return &map[string]any{"ArnEquals": map[string]any{"ecs:cluster": d.commands.cluster.AttrArn()}}
 	case "kms:Decrypt":
@@ -186,7 +202,8 @@ func (d *Deployment) conditions(r right) *map[string]any {
 func (d *Deployment) function(f function, environment map[string]*string) awslambda.Function {
 	logs := awslogs.NewLogGroup(d.scope, jsii.String(f.name+"Log"), &awslogs.LogGroupProps{
 		LogGroupName:  jsii.String("/zerodag/" + d.Stage + "/" + f.name),
-		Retention:     awslogs.RetentionDays_ONE_MONTH,
+		Retention:     d.retention(),
+		EncryptionKey: d.key,
 		RemovalPolicy: awscdk.RemovalPolicy_DESTROY,
 	})
 	role := d.role(f, logs)
@@ -211,18 +228,19 @@ func (d *Deployment) function(f function, environment map[string]*string) awslam
 		disk = awscdk.Size_Mebibytes(jsii.Number(f.disk))
 	}
 	made := awslambda.NewFunction(d.scope, jsii.String(f.name), &awslambda.FunctionProps{
-		FunctionName:         d.name(f.name),
-		Runtime:              awslambda.Runtime_PROVIDED_AL2023(),
-		Architecture:         architecture,
-		Handler:              jsii.String("bootstrap"),
-		Code:                 awslambda.Code_FromAsset(jsii.String(filepath.Join(d.assets, f.name)), nil),
-		Timeout:              seconds(f.timeout),
-		MemorySize:           jsii.Number(memory),
-		EphemeralStorageSize: disk,
-		RecursiveLoop:        loop,
-		Role:                 role,
-		LogGroup:             logs,
-		Environment:          &environment,
+		FunctionName:          d.name(f.name),
+		Runtime:               awslambda.Runtime_PROVIDED_AL2023(),
+		Architecture:          architecture,
+		Handler:               jsii.String("bootstrap"),
+		Code:                  awslambda.Code_FromAsset(jsii.String(filepath.Join(d.assets, f.name)), nil),
+		Timeout:               seconds(f.timeout),
+		MemorySize:            jsii.Number(memory),
+		EphemeralStorageSize:  disk,
+		RecursiveLoop:         loop,
+		Role:                  role,
+		LogGroup:              logs,
+		Environment:           &environment,
+		EnvironmentEncryption: d.key,
 		// Lambda's own lines about each call cost as much as ours: only what went wrong is kept of them.
 		LoggingFormat:                awslambda.LoggingFormat_JSON,
 		SystemLogLevelV2:             awslambda.SystemLogLevel_WARN,
@@ -232,6 +250,27 @@ func (d *Deployment) function(f function, environment map[string]*string) awslam
 		d.place(made)
 	}
 	return made
+}
+
+// traces is where functions send traces, as internal/env has it.
+func (d *Deployment) traces() string {
+	if d.Traces == "none" {
+		return ""
+	}
+	return d.Traces
+}
+
+// retention is how long CloudWatch keeps the stage's log groups, as the CDK's constant.
+func (d *Deployment) retention() awslogs.RetentionDays {
+	words := map[int]awslogs.RetentionDays{
+		1: awslogs.RetentionDays_ONE_DAY, 3: awslogs.RetentionDays_THREE_DAYS, 5: awslogs.RetentionDays_FIVE_DAYS, 7: awslogs.RetentionDays_ONE_WEEK,
+		14: awslogs.RetentionDays_TWO_WEEKS, 30: awslogs.RetentionDays_ONE_MONTH, 60: awslogs.RetentionDays_TWO_MONTHS, 90: awslogs.RetentionDays_THREE_MONTHS,
+		120: awslogs.RetentionDays_FOUR_MONTHS, 150: awslogs.RetentionDays_FIVE_MONTHS, 180: awslogs.RetentionDays_SIX_MONTHS, 365: awslogs.RetentionDays_ONE_YEAR,
+		400: awslogs.RetentionDays_THIRTEEN_MONTHS, 545: awslogs.RetentionDays_EIGHTEEN_MONTHS, 731: awslogs.RetentionDays_TWO_YEARS, 1096: awslogs.RetentionDays_THREE_YEARS,
+		1827: awslogs.RetentionDays_FIVE_YEARS, 2192: awslogs.RetentionDays_SIX_YEARS, 2557: awslogs.RetentionDays_SEVEN_YEARS, 2922: awslogs.RetentionDays_EIGHT_YEARS,
+		3288: awslogs.RetentionDays_NINE_YEARS, 3653: awslogs.RetentionDays_TEN_YEARS,
+	}
+	return words[d.CloudWatchDays] // Validate accepts exactly these keys
 }
 
 // mostVariables is what Lambda takes as names and values of variables, in bytes.
@@ -260,9 +299,9 @@ func (d *Deployment) variables() map[string]string {
 		Archives: *d.archives.BucketName(), Logs: *d.logs.BucketName(), Secrets: "/zerodag/" + d.Stage,
 		DeadEvents: *d.events.dead.QueueUrl(), DeadTasks: *d.tasks.dead.QueueUrl(),
 		Bus: *d.bus.EventBusName(), Topic: *d.topic.TopicArn(), Announce: d.BusEvents,
-		Attempts: d.AttemptLimit, TaskLimit: d.TaskLimit, Lease: time.Duration(d.LeaseSeconds) * time.Second, SmallLogs: d.SmallLogs, Commands: d.commandSettings(),
+		Attempts: d.AttemptLimit, TaskLimit: d.TaskLimit, Lease: time.Duration(d.LeaseSeconds) * time.Second, SmallLogs: d.SmallLogs, TaskLogFormat: d.TaskLogFormat, Commands: d.commandSettings(),
 		KeepAttempts: daysOf(d.AttemptDays), KeepArchives: daysOf(d.ArchiveDays), KeepRecords: daysOf(d.AuditDays), KeepLogs: daysOf(d.LogDays),
-		EventVisibility: eventVisibility, TaskVisibility: taskVisibility, OIDC: d.provider(),
+		Key: d.KMSKey, Traces: d.traces(), MetricsOf: d.MetricsOf, EventVisibility: eventVisibility, TaskVisibility: taskVisibility, OIDC: d.provider(),
 	}
 	if d.callee != nil {
 		c.Commands.Function = env.Function{Name: *d.name("commands"), Memory: d.CommandFunctionMemory}

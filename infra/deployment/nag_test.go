@@ -2,9 +2,14 @@ package deployment
 
 import (
 	"encoding/csv"
-	"maps"
+	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -12,80 +17,241 @@ import (
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/jsii-runtime-go"
 	"github.com/cdklabs/cdk-nag-go/cdknag/v2"
+	"gopkg.in/yaml.v3"
 
 	"zerodag/infra/settings"
 )
 
-// excused are findings of cdk-nag that are not mended, by rule and by what the names of resources
-// begin with, and why.
-func excused() map[[2]string]string {
-	return map[[2]string]string{
-		{"AwsSolutions-S1", "Stack/Archives"}:                 "a log of requests would be a third bucket that grows for ever; only functions of the stack read this one, by roles, and links are for one object",
-		{"AwsSolutions-S1", "Stack/Logs"}:                     "as for the archives",
-		{"AwsSolutions-S10", "Stack/Archives/Policy"}:         "the policy demands TLS (TestStack/importable); it has the literal name of its bucket, which the rule does not follow",
-		{"AwsSolutions-S10", "Stack/Logs/Policy"}:             "as for the archives",
-		{"AwsSolutions-SQS3", "Stack/StartsDead"}:             "it is a dead-letter queue itself: of rules and of the tick, which the rule does not look at",
-		{"AwsSolutions-APIG4", "Stack/Api/ANY--{path+}"}:      "the API looks at its tokens itself: roles and sites are more than an authorizer knows",
-		{"AwsSolutions-APIG4", "Stack/Api/GET--"}:             "the web console is the same for everybody: what it shows it asks the API for",
-		{"AwsSolutions-APIG4", "Stack/Api/GET--api--"}:        "an event stream, as all of the API",
-		{"AwsSolutions-APIG4", "Stack/Api/ANY--runner--"}:     "machines show a token of their own, which the function looks at",
-		{"AwsSolutions-ECS4", "Stack/Cluster"}:                "Container Insights cost for each machine and metric; machines live for minutes, and tell their state to the engine",
-		{"AwsSolutions-VPC7", "Stack/CommandNetwork"}:         "flow logs have a price for each gigabyte; nothing comes into this network. Who wants them names a VPC of their own",
-		{"AwsSolutions-COG2", "Stack/People"}:                 "setting cognitoMfa: required demands a second factor; by default people choose one",
-		{"AwsSolutions-COG3", "Stack/People"}:                 "threat protection has a price for each user (the Plus tier); passwords are long, and nobody signs up",
-		{"AwsSolutions-SMG4", "Stack/PeopleSecret"}:           "Cognito gives a client one secret for its life: a new one is a new client, by a deploy",
-		{"AwsSolutions-IAM5", "Stack/RunnerExecution"}:        "images come from the repositories of setting repositories, all of the account by default; a token of the registry has no resource",
-		{"AwsSolutions-IAM5", "Stack/apiRole/DefaultPolicy"}:  "objects below prefixes, indexes of the table, parameters of the stage: all of the stack (TestStack/rights holds the rest)",
-		{"AwsSolutions-IAM5", "Stack/runnersRole/"}:           "as for the API",
-		{"AwsSolutions-IAM5", "Stack/uploadRole/"}:            "as for the API",
-		{"AwsSolutions-IAM5", "Stack/tickRole/DefaultPolicy"}: "as for the API; task definitions have names of digests",
-		{"AwsSolutions-IAM5", "Stack/executorRole/"}:          "as for the API",
-		{"AwsSolutions-IAM5", "Stack/agentRole/"}:             "as for the tick",
-	}
+// acceptance is a reason why rules of packs may find something in resources.
+type acceptance struct {
+	Why              string
+	Resources, Rules []string
+	found            map[string]bool
 }
 
-// TestNag proves that the rules of AwsSolutions find nothing but what is excused here, and that what
-// is excused is still found.
-func TestNag(t *testing.T) {
-	defer jsii.Close()
+// acceptances are all reasons: findings are compared with them one by one.
+type acceptances struct{ list []acceptance }
+
+func readAcceptances(t *testing.T) *acceptances {
+	t.Helper()
+	text, err := os.ReadFile("testdata/accepted.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var a acceptances
+	if err := yaml.Unmarshal(text, &a.list); err != nil {
+		t.Fatal(err)
+	}
+	for i := range a.list {
+		if a.list[i].found = map[string]bool{}; strings.TrimSpace(a.list[i].Why) == "" {
+			t.Errorf("no reason is given for %v", a.list[i].Rules)
+		}
+	}
+	return &a
+}
+
+// letters are what of a name of a construct is in its logical id.
+func letters(name string) string {
+	return regexp.MustCompile(`[^A-Za-z0-9]`).ReplaceAllString(strings.TrimPrefix(name, "Stack/"), "")
+}
+
+// accepts reports whether a finding has a reason. Without a resource it is about all that the reason names.
+func (a *acceptances) accepts(rule, resource string) bool {
+	accepted := false
+	for _, x := range a.list {
+		for _, r := range x.Resources {
+			if slices.Contains(x.Rules, rule) && (resource == "" || strings.HasPrefix(letters(resource), letters(r))) {
+				x.found[rule], x.found[r], accepted = true, true, true
+			}
+		}
+	}
+	return accepted
+}
+
+// unused lists accepted rules and resources of packs, by how the names of their rules look, that were not found.
+func (a *acceptances) unused(pack *regexp.Regexp) (list []string) {
+	for _, x := range a.list {
+		ran := slices.DeleteFunc(slices.Clone(x.Rules), func(rule string) bool { return !pack.MatchString(rule) })
+		if len(ran) == 0 {
+			continue
+		}
+		for _, name := range slices.Concat(ran, x.Resources) {
+			if !x.found[name] {
+				list = append(list, fmt.Sprintf("%s is accepted (%s), and not found", name, x.Why))
+			}
+		}
+	}
+	return list
+}
+
+// finding is what a rule of a pack says of a resource.
+type finding struct{ rule, resource, text string }
+
+// findings runs the packs over a stage, and returns what they object to.
+func findings(t *testing.T, change func(*settings.Settings)) (list []finding) {
+	t.Helper()
 	out := t.TempDir()
 	app := awscdk.NewApp(&awscdk.AppProps{Outdir: &out, Context: &map[string]any{"@aws-cdk/core:newStyleStackSynthesis": true, "@aws-cdk/aws-iam:minimizePolicies": true}})
 	stack := awscdk.NewStack(app, jsii.String("Stack"), &awscdk.StackProps{Env: where})
 	s := settings.Default("main")
-	s.Cognito = true
+	change(&s)
 	if _, err := New(stack, s, programs(t)); err != nil {
 		t.Fatal(err)
 	}
 	awscdk.Aspects_Of(app).Add(cdknag.NewAwsSolutionsChecks(nil), nil)
+	awscdk.Aspects_Of(app).Add(cdknag.NewNIST80053R5Checks(nil), nil)
+	awscdk.Aspects_Of(app).Add(cdknag.NewServerlessChecks(nil), nil)
 	app.Synth(nil)
-	file, err := os.Open(filepath.Join(out, "AwsSolutions-Stack-NagReport.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer file.Close()
-	rows, err := csv.NewReader(file).ReadAll()
-	if err != nil || len(rows) < 60 {
-		t.Fatalf("%d rows of the report, %v", len(rows), err)
-	}
-	why := excused()
-	left := maps.Clone(why)
-	for _, r := range rows[1:] {
-		rule, resource, compliance := r[0], r[1], r[2]
-		if compliance == "Compliant" || compliance == "N/A" {
-			continue
+	for _, pack := range []string{"AwsSolutions", "NIST.800.53.R5", "Serverless"} {
+		file, err := os.Open(filepath.Join(out, pack+"--Stack-NagReport.csv"))
+		if err != nil {
+			t.Fatal(err)
 		}
-		found := false
-		for key := range why {
-			if key[0] == rule && strings.HasPrefix(resource, key[1]) {
-				found = true
-				delete(left, key)
+		rows, err := csv.NewReader(file).ReadAll()
+		file.Close()
+		if err != nil || len(rows) < 50 {
+			t.Fatalf("%s: %d rows of the report, %v", pack, len(rows), err)
+		}
+		for _, r := range rows[1:] {
+			if compliance := r[2]; compliance != "Compliant" && compliance != "N/A" {
+				list = append(list, finding{r[0], r[1], fmt.Sprintf("%s (%s)", r[len(r)-1], compliance)})
 			}
 		}
-		if !found {
-			t.Errorf("%s: %s: %s (%s)", rule, resource, r[len(r)-1], compliance)
+	}
+	return list
+}
+
+// TestCustomerKey proves that with kmsKey no rule about encryption finds anything, and that without it the packs have such rules.
+func TestCustomerKey(t *testing.T) {
+	defer jsii.Close()
+	encryption := regexp.MustCompile(`(?i)kms|encrypt`)
+	without := 0
+	for _, f := range findings(t, everything) {
+		if encryption.MatchString(f.rule) {
+			without++
 		}
 	}
-	for _, key := range slices.Collect(maps.Keys(left)) {
-		t.Errorf("%s of %s is not found any more: do not excuse it", key[0], key[1])
+	if without < 10 {
+		t.Errorf("the packs object to %d resources that have no customer key", without)
+	}
+	for _, f := range findings(t, func(s *settings.Settings) { everything(s); s.KMSKey = customerKey }) {
+		if encryption.MatchString(f.rule) {
+			t.Errorf("%s: %s: %s", f.rule, f.resource, f.text)
+		}
+	}
+}
+
+// TestNag proves that the packs AwsSolutions, NIST 800-53 and Serverless find nothing but what is accepted, and that what is accepted
+// is still found.
+func TestNag(t *testing.T) {
+	defer jsii.Close()
+	accepted := readAcceptances(t)
+	for _, f := range findings(t, everything) {
+		if !accepted.accepts(f.rule, f.resource) {
+			t.Errorf("%s: %s: %s", f.rule, f.resource, f.text)
+		}
+	}
+	for _, problem := range accepted.unused(regexp.MustCompile(`^[A-Z]\w+-|^NIST`)) {
+		t.Error(problem)
+	}
+}
+
+// guardProgram is CloudFormation Guard as a package of npm carries it: `make lint-template` installs it.
+func guardProgram() string {
+	system := map[string]string{"linux": "ubuntu", "darwin": "macos"}[runtime.GOOS]
+	processor := map[string]string{"amd64": "x86_64", "arm64": "aarch64"}[runtime.GOARCH]
+	return filepath.Join(guardPackage, "bin", system, processor, "cfn-guard")
+}
+
+const guardPackage = "../_guard/node_modules/@cdklabs/cdk-validator-cfnguard"
+
+// TestGuard proves the same of CloudFormation Guard with the rules of AWS Control Tower, and with those of the pillars Security and
+// Reliability of the Well-Architected Framework where ZERODAG_GUARD_RULES names a folder that has them.
+func TestGuard(t *testing.T) {
+	t.Parallel()
+	if _, err := os.Stat(guardProgram()); errors.Is(err, os.ErrNotExist) {
+		if strings.Contains(os.Getenv("REQUIRE"), "guard") {
+			t.Fatal(err)
+		}
+		t.Skip("NOT RUN: CloudFormation Guard is not installed: make lint-template")
+	}
+	accepted := readAcceptances(t)
+	for _, pack := range []struct {
+		name, folder string
+		rules        *regexp.Regexp
+	}{
+		{"Control Tower", filepath.Join(guardPackage, "rules/control-tower/cfn-guard"), regexp.MustCompile(`^[a-z0-9_]+$`)},
+		{"Well-Architected", os.Getenv("ZERODAG_GUARD_RULES"), regexp.MustCompile(`^[A-Z0-9_]+$`)},
+	} {
+		if pack.folder == "" {
+			t.Logf("NOT RUN: rules of %s", pack.name)
+			continue
+		}
+		for rule, resources := range guard(t, pack.folder) {
+			for _, resource := range resources {
+				if !accepted.accepts(rule, resource) {
+					t.Errorf("%s of %s: %s", rule, pack.name, resource)
+				}
+			}
+		}
+		for _, problem := range accepted.unused(pack.rules) {
+			t.Error(problem)
+		}
+	}
+}
+
+// guard lists the rules of a folder that the template of a release does not obey, with the resources that each is about.
+func guard(t *testing.T, folder string) map[string][]string {
+	t.Helper()
+	c := exec.Command(guardProgram(), "validate", "--rules", folder, "--data", released, "--structured", "--output-format", "json", "--show-summary", "none")
+	out, err := c.Output()
+	var files []struct {
+		NotCompliant []struct{ Rule struct{ Name string } } `json:"not_compliant"`
+		Compliant    []string
+	}
+	if parsed := json.Unmarshal(out, &files); parsed != nil {
+		t.Fatalf("%v: %v: %s", c.Args, err, out)
+	}
+	var details []struct {
+		NotCompliant []json.RawMessage `json:"not_compliant"`
+	}
+	if err := json.Unmarshal(out, &details); err != nil {
+		t.Fatal(err)
+	}
+	found, compliant := map[string][]string{}, 0
+	named := regexp.MustCompile(`/Resources/(\w+)`)
+	for i, file := range files {
+		compliant += len(file.Compliant)
+		for j, x := range file.NotCompliant {
+			for _, match := range named.FindAllStringSubmatch(string(details[i].NotCompliant[j]), -1) {
+				if !slices.Contains(found[x.Rule.Name], match[1]) {
+					found[x.Rule.Name] = append(found[x.Rule.Name], match[1])
+				}
+			}
+			if len(found[x.Rule.Name]) == 0 {
+				found[x.Rule.Name] = []string{""} // the rule names no resource
+			}
+		}
+	}
+	if compliant < 10 {
+		t.Errorf("%s: only %d rules are obeyed", folder, compliant)
+	}
+	return found
+}
+
+// TestAcceptances proves that only what is listed is accepted, and that what is listed and not found is seen.
+func TestAcceptances(t *testing.T) {
+	t.Parallel()
+	a := acceptances{[]acceptance{{Why: "x", Resources: []string{"Archives/Policy", "Logs"}, Rules: []string{"Pack-S1", "Pack-S2", "other_check"}, found: map[string]bool{}}}}
+	for _, x := range []struct {
+		rule, resource string
+		want           bool
+	}{{"Pack-S1", "Stack/Archives/Policy/Resource", true}, {"Pack-S1", "ArchivesPolicy1A2B3C4D", true}, {"Pack-S1", "Stack/Archives/Resource", false}, {"Pack-S1", "Stack/MyLogs", false}, {"Pack-S3", "Stack/Logs", false}} {
+		if got := a.accepts(x.rule, x.resource); got != x.want {
+			t.Errorf("%s of %s: %t, want %t", x.rule, x.resource, got, x.want)
+		}
+	}
+	if got := strings.Join(a.unused(regexp.MustCompile("^Pack-")), "\n"); !strings.Contains(got, "Pack-S2 is accepted") || !strings.Contains(got, "Logs is accepted") || strings.Contains(got, "Pack-S1") || strings.Contains(got, "other") {
+		t.Error(got)
 	}
 }

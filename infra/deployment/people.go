@@ -61,7 +61,7 @@ func (d *Deployment) createPeople() {
 			TemporaryPasswordValidityDays: jsii.Number(3)}},
 		MfaConfiguration: &factor, EnabledMfas: factors,
 	})
-	pool.ApplyRemovalPolicy(keep, nil)
+	pool.ApplyRemovalPolicy(d.keepProtected(), nil)
 	prefix := d.CognitoDomain
 	if prefix == "" {
 		prefix = "zerodag-" + d.Stage + "-" + *d.stack.Account()
@@ -84,7 +84,7 @@ func (d *Deployment) createPeople() {
 	// CloudFormation hands the client's secret over by itself: neither the template nor a variable of a function has it.
 	// The name ends in the id of the client, since that of a secret that was deleted is taken for weeks.
 	secret := awssecretsmanager.NewCfnSecret(d.scope, jsii.String("PeopleSecret"), &awssecretsmanager.CfnSecretProps{
-		Name: jsii.String(d.secretName(client)), Description: jsii.String("The secret by which the user pool of zerodag's stage " + d.Stage + " knows its API"), SecretString: client.AttrClientSecret()})
+		Name: jsii.String(d.secretName(client)), Description: jsii.String("The secret by which the user pool of zerodag's stage " + d.Stage + " knows its API"), SecretString: client.AttrClientSecret(), KmsKeyId: d.keyARN()})
 	d.people = &people{pool, client, secret}
 	d.output("UserPool", pool.Ref(), "The user pool at which people sign in: docs/aws.md says how to add somebody")
 	d.output("SignInPage", jsii.String("https://"+prefix+".auth."+*d.stack.Region()+".amazoncognito.com"), "Where the user pool asks for passwords; the page leads there")

@@ -3,6 +3,7 @@ package deployment
 import (
 	"time"
 
+	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awssqs"
 	"github.com/aws/jsii-runtime-go"
 )
@@ -33,13 +34,25 @@ func (d *Deployment) createQueues() {
 		FifoThroughputLimit: awssqs.FifoThroughputLimit_PER_MESSAGE_GROUP_ID,
 	})
 	d.tasks = d.queue("Tasks", awssqs.QueueProps{VisibilityTimeout: seconds(int(taskVisibility.Seconds()))})
-	d.starts = awssqs.NewQueue(d.scope, jsii.String("StartsDead"), &awssqs.QueueProps{
-		RetentionPeriod: days(keptDays), MaxMessageSizeBytes: jsii.Number(maxMessage), EnforceSSL: jsii.Bool(true), Encryption: awssqs.QueueEncryption_SQS_MANAGED})
+	starts := awssqs.QueueProps{RetentionPeriod: days(keptDays), MaxMessageSizeBytes: jsii.Number(maxMessage), EnforceSSL: jsii.Bool(true)}
+	d.encrypt(&starts)
+	d.starts = awssqs.NewQueue(d.scope, jsii.String("StartsDead"), &starts)
+}
+
+// dataKeyHours is how long SQS reuses a data key. KMS bills each new one.
+const dataKeyHours = 1
+
+func (d *Deployment) encrypt(p *awssqs.QueueProps) {
+	p.Encryption = awssqs.QueueEncryption_SQS_MANAGED
+	if d.key != nil {
+		p.Encryption, p.EncryptionMasterKey, p.DataKeyReuse = awssqs.QueueEncryption_KMS, d.key, awscdk.Duration_Hours(jsii.Number(dataKeyHours))
+	}
 }
 
 func (d *Deployment) queue(id string, p awssqs.QueueProps) queue {
 	p.RetentionPeriod, p.EnforceSSL = days(keptDays), jsii.Bool(true)
-	p.Encryption, p.MaxMessageSizeBytes = awssqs.QueueEncryption_SQS_MANAGED, jsii.Number(maxMessage)
+	p.MaxMessageSizeBytes = jsii.Number(maxMessage)
+	d.encrypt(&p)
 	dead := p
 	q := queue{dead: awssqs.NewQueue(d.scope, jsii.String(id+"Dead"), &dead)}
 	p.DeadLetterQueue = &awssqs.DeadLetterQueue{Queue: q.dead, MaxReceiveCount: jsii.Number(maxReceives)}

@@ -12,13 +12,27 @@ import (
 // takes away what it made itself, or the next one would find its names taken.
 const keep = awscdk.RemovalPolicy_RETAIN_ON_UPDATE_OR_DELETE
 
+// keepProtected is the same for a resource that may have deletion protection. A first deploy that fails
+// could not delete it, so its rollback would fail. Hence the resource stays even then, and the next
+// deploy imports it.
+func (d *Deployment) keepProtected() awscdk.RemovalPolicy {
+	if d.Settings.DeletionProtection {
+		return awscdk.RemovalPolicy_RETAIN
+	}
+	return keep
+}
+
 // createTable makes the one table: logs of attempts, catalogue, schedules, tokens. It outlives the
 // stack: a later deployment imports it by its name, hence a name that is no function of anything.
-// Its key is AWS's own, which costs nothing; the account's would be asked for, and billed, every
+// Its key is AWS's own, which costs nothing, unless the settings name one, which is asked for, and billed, every
 // five minutes for ever.
 func (d *Deployment) createTable() {
 	attribute := func(name string, kind awsdynamodb.AttributeType) *awsdynamodb.Attribute {
 		return &awsdynamodb.Attribute{Name: jsii.String(name), Type: kind}
+	}
+	encryption := awsdynamodb.TableEncryption_DEFAULT
+	if d.key != nil {
+		encryption = awsdynamodb.TableEncryption_CUSTOMER_MANAGED
 	}
 	table := awsdynamodb.NewTable(d.scope, jsii.String("Table"), &awsdynamodb.TableProps{
 		TableName:           d.name("table"),
@@ -26,9 +40,11 @@ func (d *Deployment) createTable() {
 		SortKey:             attribute(env.SortKey, awsdynamodb.AttributeType_STRING),
 		BillingMode:         awsdynamodb.BillingMode_PAY_PER_REQUEST,
 		TimeToLiveAttribute: jsii.String(env.Expiry),
-		Encryption:          awsdynamodb.TableEncryption_DEFAULT,
-		RemovalPolicy:       keep,
+		Encryption:          encryption,
+		EncryptionKey:       d.key,
+		RemovalPolicy:       d.keepProtected(),
 		DeletionProtection:  jsii.Bool(d.Settings.DeletionProtection),
+		WarmThroughput:      d.warmThroughput(),
 		PointInTimeRecoverySpecification: &awsdynamodb.PointInTimeRecoverySpecification{
 			PointInTimeRecoveryEnabled: jsii.Bool(true),
 		},
@@ -39,7 +55,19 @@ func (d *Deployment) createTable() {
 			PartitionKey:   attribute(x.Partition, awsdynamodb.AttributeType_STRING),
 			SortKey:        attribute(x.Sort, awsdynamodb.AttributeType_NUMBER),
 			ProjectionType: awsdynamodb.ProjectionType_KEYS_ONLY,
+			WarmThroughput: d.warmThroughput(),
 		})
 	}
 	d.table = table
+}
+
+// readsPerWrite is how many read units a second DynamoDB has for each write unit of a partition.
+const readsPerWrite = 3
+
+// warmThroughput is what the table, and each index, takes at once; nil: what DynamoDB gives a new one.
+func (d *Deployment) warmThroughput() *awsdynamodb.WarmThroughput {
+	if d.WarmThroughput == 0 {
+		return nil
+	}
+	return &awsdynamodb.WarmThroughput{WriteUnitsPerSecond: jsii.Number(d.WarmThroughput), ReadUnitsPerSecond: jsii.Number(readsPerWrite * d.WarmThroughput)}
 }

@@ -19,12 +19,13 @@ const (
 	// fails is tried twice more, and is put aside then, or when it waited so long (seconds).
 	tickTries = 2
 	tickAge   = 6 * 3600
+	minuteAge = 60 // seconds; after that the next call is due
 )
 
 // createBus makes the bus of events in and out, and the topic of notices and alarms.
 func (d *Deployment) createBus() {
-	d.bus = awsevents.NewEventBus(d.scope, jsii.String("Bus"), &awsevents.EventBusProps{EventBusName: d.name("bus")})
-	d.topic = awssns.NewTopic(d.scope, jsii.String("Topic"), &awssns.TopicProps{TopicName: d.name("notices"), EnforceSSL: jsii.Bool(true)})
+	d.bus = awsevents.NewEventBus(d.scope, jsii.String("Bus"), &awsevents.EventBusProps{EventBusName: d.name("bus"), KmsKey: d.key})
+	d.topic = awssns.NewTopic(d.scope, jsii.String("Topic"), &awssns.TopicProps{TopicName: d.name("notices"), EnforceSSL: jsii.Bool(true), MasterKey: d.key})
 	// A topic with a policy of its own has lost SNS's default one, by which alarms of the account reach it.
 	d.topic.AddToResourcePolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{Sid: jsii.String("AllowAlarms"),
 		Principals: &[]awsiam.IPrincipal{awsiam.NewServicePrincipal(jsii.String("cloudwatch.amazonaws.com"), nil)},
@@ -44,9 +45,12 @@ func (d *Deployment) createTriggers() {
 	d.functions["agent"].AddEventSource(awslambdaeventsources.NewSqsEventSource(d.tasks.live, &awslambdaeventsources.SqsEventSourceProps{
 		BatchSize: jsii.Number(1), ReportBatchItemFailures: jsii.Bool(true), MaxConcurrency: jsii.Number(d.Agents)}))
 	// What comes each minute need not come late; what starts a workflow is never dropped.
-	tick := awseventstargets.NewLambdaFunction(d.functions["tick"], &awseventstargets.LambdaFunctionProps{RetryAttempts: jsii.Number(tickTries), MaxEventAge: minutes(1)})
+	tick := awseventstargets.NewLambdaFunction(d.minuteTick(), &awseventstargets.LambdaFunctionProps{RetryAttempts: jsii.Number(tickTries), MaxEventAge: seconds(minuteAge)})
 	start := awseventstargets.NewLambdaFunction(d.functions["tick"], &awseventstargets.LambdaFunctionProps{DeadLetterQueue: d.starts})
 	d.functions["tick"].ConfigureAsyncInvoke(&awslambda.EventInvokeConfigOptions{RetryAttempts: jsii.Number(tickTries), MaxEventAge: seconds(tickAge),
+		OnFailure: awslambdadestinations.NewSqsDestination(d.starts)})
+	// If an upload fails, its client only sees a timeout; the message raises an alarm.
+	d.functions["upload"].ConfigureAsyncInvoke(&awslambda.EventInvokeConfigOptions{RetryAttempts: jsii.Number(tickTries), MaxEventAge: seconds(tickAge),
 		OnFailure: awslambdadestinations.NewSqsDestination(d.starts)})
 	awsevents.NewRule(d.scope, jsii.String("EveryMinute"), &awsevents.RuleProps{
 		Schedule: awsevents.Schedule_Rate(minutes(1)), Targets: &[]awsevents.IRuleTarget{tick}})
@@ -60,6 +64,15 @@ func (d *Deployment) createTriggers() {
 	d.allowStarts()
 }
 
+// minuteTick is an alias of the tick for the calls of each minute. The next call does the work of one that
+// failed, so failed calls of the alias are dropped. Among the starts that were put aside they would raise an
+// alarm although nothing is lost.
+func (d *Deployment) minuteTick() awslambda.IFunction {
+	alias := awslambda.NewAlias(d.scope, jsii.String("MinuteTick"), &awslambda.AliasProps{AliasName: jsii.String("minute"), Version: d.functions["tick"].LatestVersion(),
+		RetryAttempts: jsii.Number(tickTries), MaxEventAge: seconds(minuteAge)})
+	return alias
+}
+
 // allowStarts lets what the account's owner makes later start workflows: rules of any bus
 // of the account, and schedules of EventBridge Scheduler in the role made for them. The role has no
 // name: IAM is one for all regions.
@@ -70,6 +83,9 @@ func (d *Deployment) allowStarts() {
 	d.scheduler = awsiam.NewRole(d.scope, jsii.String("StartSchedules"), &awsiam.RoleProps{
 		AssumedBy: awsiam.NewServicePrincipal(jsii.String("scheduler.amazonaws.com"), &awsiam.ServicePrincipalOpts{
 			Conditions: &map[string]any{"StringEquals": map[string]any{"aws:SourceAccount": d.stack.Account()}}})})
+	if d.key != nil {
+		d.scheduler.AddToPolicy(d.mayEncrypt())
+	}
 	for _, r := range []struct {
 		action   string
 		resource *string

@@ -3,10 +3,13 @@ package settings
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"zerodag/internal/env"
 )
@@ -30,15 +33,25 @@ type Settings struct {
 	AuditDays          int               `yaml:"auditDays" least:"0" most:"3650" doc:"days that the audit log is kept; 0 is for ever"`
 	LogDays            int               `yaml:"logDays" least:"1" most:"3650" doc:"days that logs of tasks are kept"`
 	SmallLogs          bool              `yaml:"smallLogs" doc:"logs of up to 1 KB are objects, too: 5 dollars a million"`
+	TaskLogFormat      string            `yaml:"taskLogFormat" enum:"short,digdag" doc:"lines in logs of tasks; digdag has thread and Java class, as Digdag"`
 	BusEvents          string            `yaml:"busEvents" enum:"all,ends,failures,none" doc:"what is put on the bus: 1 dollar a million"`
+	WarmThroughput     int               `yaml:"warmThroughput" least:"0" most:"40000" doc:"write units a second, and three times as many read units, that the table and its indexes take at once; AWS charges once for an increase and never lowers it; 0: the 4000 of every new table"`
 	AlarmEmail         string            `yaml:"alarmEmail" doc:"who is told of alarms and notices"`
+	MetricsOf          []string          `yaml:"metricsOf" doc:"projects, and workflows as PROJECT/WORKFLOW, with their own metrics in CloudWatch: up to 90 cents a month each"`
+	Traces             string            `yaml:"traces" doc:"receiver of a trace of each attempt: none, xray, or the URL of an OTLP receiver over HTTP"`
 	Dashboard          bool              `yaml:"dashboard" doc:"a dashboard of CloudWatch: 3 dollars a month, the first three of an account are free"`
-	DeletionProtection bool              `yaml:"deletionProtection" doc:"the table cannot be deleted; off for the very first deploy, which must be able to undo itself"`
-	Tags               map[string]string `yaml:"tags" doc:"of every resource"`
+	DeletionProtection bool              `yaml:"deletionProtection" doc:"the table, and the user pool if there is one, cannot be deleted; a first deploy that fails leaves them, and the next one imports the table"`
+	CloudWatchDays     int               `yaml:"cloudWatchDays" least:"1" most:"3653" doc:"retention of the log groups in CloudWatch, in days: 1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288 or 3653"`
+	Tags               map[string]string `yaml:"tags" doc:"of every resource, and of the machines and task definitions that the stage creates"`
+	KMSKey             string            `yaml:"kmsKey" doc:"ARN of a customer-managed KMS key that encrypts everything the stage stores; docs/aws.md has its key policy. Empty: AWS's own keys, which are free"`
+	Qualifier          string            `yaml:"qualifier" doc:"of the bootstrap of the CDK that deploys the stage (cdk bootstrap --qualifier)"`
+	Boundary           string            `yaml:"permissionsBoundary" doc:"name of the policy that limits what every role of the stage may do, whatever its own policies say; empty: none does"`
 
 	Domain      string `yaml:"domain" doc:"a name of your own for the API; needs certificate"`
 	Certificate string `yaml:"certificate" doc:"ARN of a certificate for domain, in the region of the stage"`
 	HostedZone  Zone   `yaml:"hostedZone" doc:"the zone of Route 53 that gets a record for domain; without it the output DomainTarget says what the record is"`
+	MachinesURL string `yaml:"machinesUrl" enum:"api,domain" doc:"how machines reach the API: by its execute-api address, or by domain, which a VPC with an execute-api endpoint requires"`
+	DomainOnly  bool   `yaml:"domainOnly" doc:"disables the execute-api address, so that all requests come by domain; requires machinesUrl: domain"`
 
 	OIDCIssuer  string   `yaml:"oidcIssuer" doc:"URL of a provider of identities (OpenID Connect) at which people sign in to the page; its client's secret is the parameter /zerodag-keys/STAGE/oidc"`
 	OIDCClient  string   `yaml:"oidcClient" doc:"the id by which the provider knows the deployment"`
@@ -59,12 +72,15 @@ type Settings struct {
 
 	Commands              string   `yaml:"commands" enum:"fargate,none" doc:"where commands (sh>, py> ...) run"`
 	Image                 string   `yaml:"image" doc:"of commands that name none"`
-	Repositories          []string `yaml:"repositories" doc:"names of private repositories (ECR) of the account that images may come from; * is all"`
+	FetchImage            string   `yaml:"fetchImage" doc:"image of the small container that downloads the runner before a machine starts; must contain sh, wget and sha256sum"`
+	Repositories          []string `yaml:"repositories" doc:"private repositories (ECR) that images may come from: names in this account, or ARNs; * is all of the account"`
+	PullThrough           []string `yaml:"pullThrough" doc:"repository prefixes of the account's pull-through cache rules, such as ecr-public"`
 	CommandCPU            int      `yaml:"commandCpu" least:"256" most:"16384" doc:"of a machine whose command asks for no size; 1024 is a vCPU"`
 	CommandMemory         int      `yaml:"commandMemory" least:"512" most:"122880" doc:"MiB of such a machine"`
 	CommandArchitecture   string   `yaml:"commandArchitecture" enum:"x86_64,arm64" doc:"of images; arm64 is a fifth cheaper"`
 	TaskRoles             []string `yaml:"taskRoles" doc:"roles that commands may have: SITE/PROJECT=ARN, SITE/*=ARN, or an ARN alone for every project of every site"`
 	Spot                  bool     `yaml:"spot" doc:"machines may be taken away, and are cheaper"`
+	AllowSpot             bool     `yaml:"allowSpot" doc:"single commands may ask for such machines (sandbox: {spot: true}); with spot or allowSpot, ECS must have its role in the account (zerodag aws doctor)"`
 	CommandFunction       bool     `yaml:"commandFunction" doc:"also a function runs commands (sandbox: {executor: lambda})"`
 	CommandFunctionMemory int      `yaml:"commandFunctionMemory" least:"512" most:"10240" doc:"MiB of that function; 1769 is a vCPU"`
 }
@@ -75,6 +91,15 @@ type Zone struct {
 	Name string `yaml:"name"`
 }
 
+// CDKQualifier is that of a bootstrap which names none.
+const CDKQualifier = "hnb659fds"
+
+// XRay is the value of traces that stands for AWS X-Ray.
+const XRay = env.XRay
+
+// leastWarm is how many write units a second every on-demand table takes from the beginning.
+const leastWarm = 4000
+
 // DefaultVPC is the word for the network that an account comes with.
 const DefaultVPC = "default"
 
@@ -82,11 +107,16 @@ const DefaultVPC = "default"
 func Default(stage string) Settings {
 	return Settings{
 		Stage: stage, Architecture: "arm64", Memory: 512, Agents: 100, LeaseSeconds: 60, AttemptLimit: 100, TaskLimit: 1000,
-		LogDays: 90, BusEvents: "all", DeletionProtection: true,
-		Commands: "fargate", Image: "public.ecr.aws/docker/library/python:3.13-slim", Repositories: []string{"*"},
+		LogDays: 90, TaskLogFormat: "short", BusEvents: "all", DeletionProtection: true, Qualifier: CDKQualifier, CloudWatchDays: 30, MachinesURL: "api", Traces: "none",
+		Commands: "fargate", Image: "public.ecr.aws/docker/library/python:3.13-slim", FetchImage: "public.ecr.aws/docker/library/alpine:3.22", Repositories: []string{"*"},
 		CommandCPU: 1024, CommandMemory: 2048, CommandArchitecture: "x86_64", CommandFunctionMemory: 1769,
 		OIDCName: "single sign-on", OIDCGroups: "groups", CognitoMFA: "optional",
 	}
+}
+
+// Reserved is how many calls at a time `reserve` sets aside for each function, by the name of the function.
+func (s Settings) Reserved() map[string]int {
+	return map[string]int{"api": 50, "runners": 50, "upload": 10, "tick": 10, "executor": s.EventConcurrency(), "agent": s.Agents}
 }
 
 // EventConcurrency is how many attempts are moved on at the same time.
@@ -99,6 +129,9 @@ func (s Settings) EventConcurrency() int {
 
 // Placed says that functions which run operators are in a VPC.
 func (s Settings) Placed() bool { return s.VPC != "" && s.VPC != DefaultVPC }
+
+// HasSpot reports whether machines of Fargate Spot can be launched.
+func (s Settings) HasSpot() bool { return s.Spot || s.AllowSpot }
 
 // HasMachines says that commands run on Fargate.
 func (s Settings) HasMachines() bool { return s.Commands == "fargate" }
@@ -114,6 +147,35 @@ func (s Settings) Validate() error {
 	if err := s.bounds(); err != nil {
 		return err
 	}
+	if !qualifier().MatchString(s.Qualifier) {
+		return fmt.Errorf("qualifier must be 1 to 10 letters and digits but is %q", s.Qualifier)
+	}
+	if err := s.images(); err != nil {
+		return err
+	}
+	if days := retentions(); !slices.Contains(days, s.CloudWatchDays) {
+		return fmt.Errorf("cloudWatchDays must be a retention that CloudWatch accepts (%s) but is %d", strings.Trim(fmt.Sprint(days), "[]"), s.CloudWatchDays)
+	}
+	if s.KMSKey != "" && !key().MatchString(s.KMSKey) {
+		return fmt.Errorf("kmsKey must be the ARN of a key, arn:aws:kms:REGION:ACCOUNT:key/ID, but is %q", s.KMSKey)
+	}
+	if u, err := url.Parse(s.Traces); s.Traces != "none" && s.Traces != XRay && (err != nil || u.Scheme != "https" || u.Host == "") {
+		return fmt.Errorf("traces must be none, xray or a URL that begins with https:// but is %q", s.Traces)
+	}
+	if len(s.MetricsOf) > mostMetrics {
+		return fmt.Errorf("metricsOf must name at most %d projects and workflows but names %d", mostMetrics, len(s.MetricsOf))
+	}
+	for _, name := range s.MetricsOf {
+		if project, workflow, both := strings.Cut(name, "/"); project == "" || both && workflow == "" || len(name) > mostName {
+			return fmt.Errorf("metricsOf must name projects, or workflows as PROJECT/WORKFLOW, in at most %d bytes, but has %q", mostName, name)
+		}
+	}
+	if err := s.tags(); err != nil {
+		return err
+	}
+	if s.Boundary != "" && !policyName().MatchString(s.Boundary) {
+		return fmt.Errorf("permissionsBoundary must be the name of a policy, not its ARN, but is %q", s.Boundary)
+	}
 	for _, role := range s.TaskRoles {
 		if _, _, err := env.TaskRole(role); err != nil {
 			return fmt.Errorf("taskRoles: %w", err)
@@ -124,6 +186,81 @@ func (s Settings) Validate() error {
 	}
 	return s.agree()
 }
+
+// key matches the ARN of a KMS key. IAM policies cannot name a key by its id or alias.
+var key = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^arn:aws[a-z-]*:kms:[a-z0-9-]+:[0-9]{12}:key/[A-Za-z0-9-]{1,64}$`)
+})
+
+// retentions lists the retention periods that CloudWatch accepts (PutRetentionPolicy), in days.
+func retentions() []int {
+	return []int{1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288, 3653}
+}
+
+// registries has the patterns of image and repository names, compiled on first use.
+var registries = sync.OnceValue(func() (forms struct{ name, arn, prefix, image *regexp.Regexp }) {
+	forms.name = regexp.MustCompile(`^[a-z0-9*?][a-z0-9*?._/-]{0,255}$`)
+	forms.arn = regexp.MustCompile(`^arn:aws[a-z-]*:ecr:[a-z0-9*-]+:([0-9]{12}|\*):repository/[a-z0-9*?][a-z0-9*?._/-]{0,255}$`)
+	forms.prefix = regexp.MustCompile(`^[a-z0-9][a-z0-9._/-]{0,29}$`)
+	forms.image = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._:/@-]{0,254}$`)
+	return forms
+})
+
+// images checks the settings about images and registries.
+func (s Settings) images() error {
+	forms := registries()
+	for name, image := range map[string]string{"image": s.Image, "fetchImage": s.FetchImage} {
+		if !forms.image.MatchString(image) {
+			return fmt.Errorf("%s must name an image but is %q", name, image)
+		}
+	}
+	for _, name := range s.Repositories {
+		if !forms.name.MatchString(name) && !forms.arn.MatchString(name) {
+			return fmt.Errorf("repositories must be names of repositories, or ARNs, arn:aws:ecr:REGION:ACCOUNT:repository/NAME, but has %q", name)
+		}
+	}
+	for _, prefix := range s.PullThrough {
+		if !forms.prefix.MatchString(prefix) {
+			return fmt.Errorf("pullThrough must be prefixes of repositories, such as ecr-public, but has %q", prefix)
+		}
+	}
+	return nil
+}
+
+// tag matches the names and values of tags that every AWS service accepts. It is compiled on first use.
+var tag = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\p{L}\p{Z}\p{N}_.:/=+@-]*$`) })
+
+// tags checks the tags. ECS would reject a bad one only when the first machine starts.
+func (s Settings) tags() error {
+	if len(s.Tags) > mostTags {
+		return fmt.Errorf("tags must be at most %d, because AWS allows 50 and the stage adds some, but there are %d", mostTags, len(s.Tags))
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Tags)) {
+		value := s.Tags[name]
+		switch {
+		case name == "" || utf8.RuneCountInString(name) > 128 || !tag().MatchString(name) || strings.HasPrefix(strings.ToLower(name), "aws:"):
+			return fmt.Errorf("tags must have names of 1 to 128 letters, digits, spaces and _.:/=+-@ that do not start with aws:, but one is %q", name)
+		case utf8.RuneCountInString(value) > 256 || !tag().MatchString(value):
+			return fmt.Errorf("tags must have values of at most 256 letters, digits, spaces and _.:/=+-@, but %s is %q", name, value)
+		}
+	}
+	return nil
+}
+
+// mostMetrics bounds the bill for metrics of projects and workflows, and the environment of the functions.
+const mostMetrics = 50
+
+// mostName is the most that CloudWatch accepts as the value of a dimension, in bytes.
+const mostName = 1024
+
+// mostTags leaves room for the tags that a launch adds.
+const mostTags = 40
+
+// qualifier is what `cdk bootstrap --qualifier` takes.
+var qualifier = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9]{1,10}$`) })
+
+// policyName is the name of a managed policy in IAM.
+var policyName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\w+=,.@-]{1,128}$`) })
 
 // grant is who may do what; compiled when it is needed, which no other command of the program pays for.
 var grant = sync.OnceValue(func() *regexp.Regexp {
@@ -237,6 +374,10 @@ func (s Settings) agree() error {
 	switch {
 	case (s.Domain == "") != (s.Certificate == ""):
 		return fmt.Errorf("domain must be given together with certificate, the ARN of one for it, but is %q", s.Domain)
+	case s.MachinesURL == "domain" && s.Domain == "":
+		return errors.New("machinesUrl: domain requires domain and certificate")
+	case s.DomainOnly && (s.Domain == "" || s.HasMachines() && s.MachinesURL != "domain"):
+		return errors.New("domainOnly requires domain and certificate, and machinesUrl: domain if commands run on Fargate")
 	case s.HostedZone != Zone{} && (s.HostedZone.ID == "" || s.HostedZone.Name == ""):
 		return fmt.Errorf("hostedZone must have an id and a name but is %+v", s.HostedZone)
 	case s.HostedZone != Zone{} && (s.Domain == "" || s.Domain != s.HostedZone.Name && !strings.HasSuffix(s.Domain, "."+s.HostedZone.Name)):
@@ -245,6 +386,8 @@ func (s Settings) agree() error {
 		return fmt.Errorf("vpc must be %s, or an id, vpc-..., given together with subnets, but is %q", DefaultVPC, s.VPC)
 	case !s.Placed() && len(s.Subnets)+len(s.SecurityGroups)+len(s.CommandSecurityGroups) > 0:
 		return fmt.Errorf("subnets, securityGroups and commandSecurityGroups must be given together with vpc, the id of theirs")
+	case s.WarmThroughput != 0 && s.WarmThroughput < leastWarm:
+		return fmt.Errorf("warmThroughput must be 0 or at least %d, which every new table has, but is %d", leastWarm, s.WarmThroughput)
 	case s.VPC == DefaultVPC && !s.HasMachines():
 		return fmt.Errorf("vpc: %s is about machines of commands, and commands is %s", DefaultVPC, s.Commands)
 	}

@@ -3,6 +3,7 @@ package settings_test
 import (
 	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -171,6 +172,7 @@ func TestWrong(t *testing.T) {
 		"cognitoMfa must be optional or required or off": func(s *settings.Settings) { s.Cognito, s.CognitoMFA = true, "sms" },
 		"must name groups as Cognito takes them":         func(s *settings.Settings) { s.Cognito, s.OIDCGrants = true, []string{"group:data admins=admin"} },
 		"oidcGrants must be WHO=ROLE or WHO=ROLE/SITE":   func(s *settings.Settings) { s.Cognito, s.OIDCGrants = true, []string{"group:a=boss"} },
+		"warmThroughput must be 0 or at least 4000":      func(s *settings.Settings) { s.WarmThroughput = 3999 },
 		"domain must be given together":                  func(s *settings.Settings) { s.Domain = "x.example.com" },
 		"hostedZone must have an id":                     func(s *settings.Settings) { s.HostedZone.ID = "Z1" },
 		"hostedZone must be the zone of domain":          func(s *settings.Settings) { s.HostedZone = settings.Zone{ID: "Z1", Name: "example.com"} },
@@ -179,8 +181,32 @@ func TestWrong(t *testing.T) {
 		"must be given together with vpc":                func(s *settings.Settings) { s.VPC, s.Subnets = settings.DefaultVPC, []string{"subnet-1"} },
 		"commandSecurityGroups must be given":            func(s *settings.Settings) { s.CommandSecurityGroups = []string{"sg-1"} },
 		"vpc: default is about machines of commands":     func(s *settings.Settings) { s.VPC, s.Commands = settings.DefaultVPC, "none" },
-		"taskRoles":                        func(s *settings.Settings) { s.TaskRoles = []string{"sales=" + role} },
-		"busEvents must be all or ends or": func(s *settings.Settings) { s.BusEvents = "some" },
+		"taskRoles":                           func(s *settings.Settings) { s.TaskRoles = []string{"sales=" + role} },
+		"machinesUrl must be api or domain":   func(s *settings.Settings) { s.MachinesURL = "elsewhere" },
+		"machinesUrl: domain requires domain": func(s *settings.Settings) { s.MachinesURL = "domain" },
+		"domainOnly requires domain":          func(s *settings.Settings) { s.DomainOnly = true },
+		"and machinesUrl: domain if commands run": func(s *settings.Settings) {
+			s.DomainOnly, s.Domain, s.Certificate = true, "x.example.com", "arn:aws:acm:eu-central-1:111111111111:certificate/x"
+		},
+		"metricsOf must name projects":                               func(s *settings.Settings) { s.MetricsOf = []string{"sales/"} },
+		"traces must be none, xray or a URL":                         func(s *settings.Settings) { s.Traces = "http://collector:4318" },
+		"kmsKey must be the ARN of a key":                            func(s *settings.Settings) { s.KMSKey = "alias/data" },
+		"cloudWatchDays must be a retention that CloudWatch accepts": func(s *settings.Settings) { s.CloudWatchDays = 31 },
+		"cloudWatchDays must be a number between 1 and 3653":         func(s *settings.Settings) { s.CloudWatchDays = 0 },
+		"fetchImage must name an image":                              func(s *settings.Settings) { s.FetchImage = "a b" },
+		"image must name an image":                                   func(s *settings.Settings) { s.Image = "" },
+		"repositories must be names of repositories, or ARNs":        func(s *settings.Settings) { s.Repositories = []string{"arn:aws:ecr:eu-central-1:1:repository/x"} },
+		"pullThrough must be prefixes":                               func(s *settings.Settings) { s.PullThrough = []string{"ecr-public/*"} },
+		"tags must have names":                                       func(s *settings.Settings) { s.Tags = map[string]string{"aws:x": "y"} },
+		"tags must have values of at most 256 letters":               func(s *settings.Settings) { s.Tags = map[string]string{"x": "a;b"} },
+		"tags must be at most 40": func(s *settings.Settings) {
+			s.Tags = map[string]string{}
+			for i := range 41 {
+				s.Tags[fmt.Sprint("t", i)] = ""
+			}
+		},
+		"busEvents must be all or ends or":                 func(s *settings.Settings) { s.BusEvents = "some" },
+		"permissionsBoundary must be the name of a policy": func(s *settings.Settings) { s.Boundary = "arn:aws:iam::111111111111:policy/limit" },
 	} {
 		s := settings.Default("main")
 		change(&s)

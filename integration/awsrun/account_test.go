@@ -263,7 +263,7 @@ func TestNames(t *testing.T) {
 func TestUserPools(t *testing.T) {
 	t.Parallel()
 	var asked []string
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(localstack.Judged(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
@@ -278,7 +278,7 @@ func TestUserPools(t *testing.T) {
 		case operation == "DescribeUserPool":
 			fmt.Fprint(w, `{"UserPool":{"Id":"eu-central-1_B","Domain":"zerodag-it1-111111111111","DeletionProtection":"ACTIVE"}}`)
 		}
-	}))
+	})))
 	defer server.Close()
 	a := newAccount(aws.Config{Region: "eu-central-1", BaseEndpoint: &server.URL, Credentials: credentials.NewStaticCredentialsProvider("a", "b", "")}, "it1")
 	a.near = false

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -153,7 +154,9 @@ func (a *account) logUsage(ctx context.Context, since time.Time) ([]prices.Meter
 
 // machineUsage are the machines that ECS still knows.
 func (a *account) machineUsage(ctx context.Context, since time.Time) ([]prices.Metered, error) {
-	var cpu, memory, hours float64
+	type use struct{ cpu, memory float64 }
+	used := map[bool]use{} // by whether the machine is of arm64
+	var hours float64
 	machines := 0
 	for _, desired := range []ecstypes.DesiredStatus{ecstypes.DesiredStatusRunning, ecstypes.DesiredStatusStopped} {
 		tasks, err := a.tasks(ctx, desired)
@@ -175,10 +178,17 @@ func (a *account) machineUsage(ctx context.Context, since time.Time) ([]prices.M
 			var units, megabytes float64
 			fmt.Sscan(aws.ToString(t.Cpu), &units)
 			fmt.Sscan(aws.ToString(t.Memory), &megabytes)
-			cpu, memory, hours, machines = cpu+took*units/1024, memory+took*megabytes/1024, hours+took, machines+1
+			arm := slices.ContainsFunc(t.Attributes, func(a ecstypes.Attribute) bool {
+				return aws.ToString(a.Name) == "ecs.cpu-architecture" && aws.ToString(a.Value) == "arm64"
+			})
+			u := used[arm]
+			used[arm] = use{u.cpu + took*units/1024, u.memory + took*megabytes/1024}
+			hours, machines = hours+took, machines+1
 		}
 	}
-	return []prices.Metered{prices.Meter("Amazon Elastic Container Service", fmt.Sprintf("Fargate-ARM-vCPU-Hours:perCPU (%d machines)", machines), cpu, prices.FargateCPUHour),
-		prices.Meter("Amazon Elastic Container Service", "Fargate-ARM-GB-Hours", memory, prices.FargateGBHour),
+	const service = "Amazon Elastic Container Service"
+	return []prices.Metered{prices.Meter(service, fmt.Sprintf("Fargate-vCPU-Hours:perCPU (%d machines of both kinds)", machines), used[false].cpu, prices.FargateCPUHour),
+		prices.Meter(service, "Fargate-GB-Hours", used[false].memory, prices.FargateGBHour),
+		prices.Meter(service, "Fargate-ARM-vCPU-Hours:perCPU", used[true].cpu, prices.FargateARMCPUHour), prices.Meter(service, "Fargate-ARM-GB-Hours", used[true].memory, prices.FargateARMGBHour),
 		prices.Meter("Amazon Virtual Private Cloud", "PublicIPv4:InUseAddress", hours, prices.AddressHour)}, nil
 }

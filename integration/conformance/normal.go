@@ -91,6 +91,9 @@ func shortened(s string) string {
 	return out.String()
 }
 
+// addedToErrors are the keys that `error` of handlers has in addition to Digdag's (docs/compatibility.md).
+var addedToErrors = []string{"task", "tasks", "exit_code", "attempt"}
+
 func (w *world) normValue(v any) any {
 	switch x := v.(type) {
 	case string:
@@ -100,6 +103,9 @@ func (w *world) normValue(v any) any {
 	case object:
 		out := object{}
 		for k, e := range x {
+			if _, added := x["tasks"]; added && slices.Contains(addedToErrors, k) {
+				continue
+			}
 			out[k] = w.normValue(e)
 			if k == "stacktrace" {
 				out[k] = "$stacktrace"

@@ -70,8 +70,8 @@ func number64(id any) int {
 }
 
 var (
-	logStamp = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} [+-]\d{4} \[\w+\] \(`)
-	logLine  = regexp.MustCompile(`^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} [+-]\d{4} \[(\w+)\] \((.*?)\) ([\w.$]+): (.*)$`)
+	logStamp = regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} [+-]\d{4} \[\w+\] [(+]`)
+	logLine  = regexp.MustCompile(`^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} [+-]\d{4} \[(\w+)\] (?:\(.*?\) ([\w.$]+)|\+.*?): (.*)$`)
 )
 
 // taskLogs reads the lines that the tasks of an attempt logged.
@@ -128,7 +128,8 @@ func (r *remoteCase) logLines(content string) []any {
 	var lines []any
 	for line := range strings.SplitSeq(split.String(), "\n") {
 		if m := logLine.FindStringSubmatch(line); m != nil {
-			line = fmt.Sprintf("[%s] %s: %s", m[1], m[3][strings.LastIndex(m[3], ".")+1:], m[4])
+			// The server that is started here writes Digdag's form; a stack that others deployed may have the short one.
+			line = fmt.Sprintf("[%s] %s: %s", m[1], m[2][strings.LastIndex(m[2], ".")+1:], m[3])
 		} else if line == "" {
 			continue
 		}

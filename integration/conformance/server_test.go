@@ -40,7 +40,7 @@ func TestServer(t *testing.T) {
 	remote := Remote{URL: place.URL, Temp: temp, Token: place.Token}
 	log := func() string { return "see that of its functions" }
 	if !deployed {
-		srv := server.New(t, server.Build(t), "-X", "tmpdir="+temp)
+		srv := server.New(t, server.Build(t), "-X", "tmpdir="+temp, "-X", "task-log.format=digdag")
 		srv.Start()
 		remote.URL, log = srv.URL(), srv.Log
 	}
@@ -119,7 +119,7 @@ func carryOut(t *testing.T, c Case, place *stack.Stack, server Remote, s *Surrou
 		return outcome{err: err}
 	}
 	got, err := c.RunOn(t.Context(), server, s, out)
-	for again := 1; errors.Is(err, errFired) && again < 5; again++ {
+	for again := 1; errors.Is(err, errFired) && again < 20; again++ {
 		got, err = c.RunOn(t.Context(), server, s, out)
 	}
 	if err != nil {

@@ -30,9 +30,12 @@ func smallDisk(t *testing.T, folder, options string) {
 	t.Cleanup(func() { exec.Command("umount", "-l", folder).Run() })
 }
 
-// full takes what is left of a disk, again and again, until the returned function is called.
-func full(t *testing.T, folder string, inodes bool) (free func()) {
+// full takes what is left of a disk, again and again, until free is called. During what is
+// given to pause nobody takes anything: a full disk has room for what a program gives back
+// itself, and a database that is opened shortens a file before it needs the room again.
+func full(t *testing.T, folder string, inodes bool) (free func(), pause func(during func())) {
 	t.Helper()
+	var paused sync.Mutex
 	fill := filepath.Join(folder, "fill")
 	if err := os.MkdirAll(fill, 0o700); err != nil {
 		t.Fatal(err)
@@ -48,7 +51,9 @@ func full(t *testing.T, folder string, inodes bool) (free func()) {
 	}
 	filling.Go(func() {
 		for i := n; ; i++ {
+			paused.Lock()
 			take(i)
+			paused.Unlock()
 			select {
 			case <-stop:
 				return
@@ -56,12 +61,17 @@ func full(t *testing.T, folder string, inodes bool) (free func()) {
 			}
 		}
 	})
-	return func() {
+	free = func() {
 		close(stop)
 		filling.Wait()
 		if err := os.RemoveAll(fill); err != nil {
 			t.Error(err)
 		}
+	}
+	return free, func(during func()) {
+		paused.Lock()
+		defer paused.Unlock()
+		during()
 	}
 }
 
@@ -189,7 +199,7 @@ func TestFullDisk(t *testing.T) {
 			smallDisk(t, disk, "size=12m,nr_inodes=1500")
 			s := shake(t, srv)
 			time.Sleep(500 * time.Millisecond)
-			free := full(t, disk, how == "no inodes")
+			free, _ := full(t, disk, how == "no inodes")
 			s.health(http.StatusServiceUnavailable, `"reason":"disk-full"`)
 			time.Sleep(3500 * time.Millisecond)
 			free()
@@ -209,14 +219,14 @@ func TestFullDiskAndKill(t *testing.T) {
 	smallDisk(t, srv.Data(), "size=12m")
 	s := shake(t, srv)
 	time.Sleep(500 * time.Millisecond)
-	free := full(t, srv.Data(), false)
+	free, pause := full(t, srv.Data(), false)
 	time.Sleep(500 * time.Millisecond)
 	s.Kill()
-	s.Start()
+	pause(s.Start)
 	s.health(http.StatusServiceUnavailable, `"reason":"disk-full"`)
 	time.Sleep(2 * time.Second)
 	s.Kill()
-	s.Start()
+	pause(s.Start)
 	time.Sleep(time.Second)
 	free()
 	s.end(30 * time.Second)

@@ -40,7 +40,21 @@ type remote struct{ url, token string }
 // the environment names (packages server and stack).
 func TestServer(t *testing.T) {
 	t.Parallel()
-	var r remote
+	r, deployed := found(t)
+	t.Run("cases", func(t *testing.T) { // and the servers live until all are over
+		eachFile(t, "cases", func(t *testing.T, name string, a *txtar.Archive) {
+			project := strings.TrimSuffix(filepath.Base(name), ".txtar")
+			if why := farOtherwise[project]; why != "" && deployed {
+				t.Skip("NOT RUN: " + why)
+			}
+			compare(t, name, a, r.run(t, project, a))
+		})
+	})
+}
+
+// found is the server that the environment names, and whether it is a deployed stack.
+func found(t *testing.T) (r remote, deployed bool) {
+	t.Helper()
 	place, deployed := stack.Find()
 	_, shared := server.Found()
 	switch {
@@ -53,15 +67,7 @@ func TestServer(t *testing.T) {
 	default:
 		t.Skip("NOT RUN: `make test-servers` and `make test-aws` run it")
 	}
-	t.Run("cases", func(t *testing.T) { // and the servers live until all are over
-		eachFile(t, "cases", func(t *testing.T, name string, a *txtar.Archive) {
-			project := strings.TrimSuffix(filepath.Base(name), ".txtar")
-			if why := farOtherwise[project]; why != "" && deployed {
-				t.Skip("NOT RUN: " + why)
-			}
-			compare(t, name, a, r.run(t, project, a))
-		})
-	})
+	return r, deployed
 }
 
 // run is run on the server, as a project of the name of the case.
@@ -81,10 +87,7 @@ func (r remote) run(t *testing.T, name string, a *txtar.Archive) string {
 		t.Fatal(err)
 	}
 	status, answer := r.call(t, http.MethodPut, "/api/attempts", "application/json", body)
-	var attempt struct {
-		ID, Message string
-		Done        bool
-	}
+	var attempt struct{ ID, Message string }
 	if err := json.Unmarshal(answer, &attempt); err != nil {
 		t.Fatalf("%d %s: %v", status, answer, err)
 	}
@@ -94,14 +97,21 @@ func (r remote) run(t *testing.T, name string, a *txtar.Archive) string {
 	case status != http.StatusOK:
 		t.Fatalf("start: %d %s", status, answer)
 	}
+	r.await(t, attempt.ID)
+	return ended(func(path string, into any) { r.must(t, http.MethodGet, path, "", nil, into) }, attempt.ID)
+}
+
+// await waits for the end of an attempt.
+func (r remote) await(t *testing.T, id string) {
+	t.Helper()
+	var attempt struct{ Done bool }
 	for begin := time.Now(); !attempt.Done; {
 		time.Sleep(min(max(20*time.Millisecond, time.Since(begin)/10), time.Second)) // many ask, and a look is work for the server
-		r.must(t, http.MethodGet, "/api/attempts/"+attempt.ID, "", nil, &attempt)
+		r.must(t, http.MethodGet, "/api/attempts/"+id, "", nil, &attempt)
 		if time.Since(begin) > patience {
-			t.Fatalf("attempt %s does not end", attempt.ID)
+			t.Fatalf("attempt %s does not end", id)
 		}
 	}
-	return ended(func(path string, into any) { r.must(t, http.MethodGet, path, "", nil, into) }, attempt.ID)
 }
 
 func (r remote) must(t *testing.T, method, path, contentType string, body []byte, into any) {

@@ -27,8 +27,12 @@ import (
 // Region is the one region that there is.
 const Region = "us-east-1"
 
-// Endpoint is where LocalStack answers, whether it does or not: LS_PORT chooses the port.
+// Endpoint is the address of LocalStack, whether it runs or not: LS_PORT chooses the port. MOTO_ENDPOINT replaces
+// LocalStack by moto, the second emulator of `make test-moto`.
 func Endpoint() string {
+	if at := os.Getenv("MOTO_ENDPOINT"); at != "" {
+		return at
+	}
 	port := os.Getenv("LS_PORT")
 	if port == "" {
 		port = "4566"
@@ -38,6 +42,9 @@ func Endpoint() string {
 
 // Tables is where its DynamoDB listens.
 func Tables() (string, error) {
+	if moto() {
+		return Endpoint(), nil
+	}
 	client := http.Client{Timeout: 5 * time.Second}
 	r, err := client.Get(Endpoint() + "/_lsproc/dynamodb")
 	if err != nil {
@@ -76,6 +83,8 @@ func Secrets(services ...string) map[string]string {
 
 func required() bool { return strings.Contains(os.Getenv("REQUIRE"), "localstack") }
 
+func moto() bool { return os.Getenv("MOTO_ENDPOINT") != "" }
+
 // found is nil when LocalStack answers. It is looked for, and started where that is asked
 // for, once a process.
 var found = sync.OnceValue(func() error {
@@ -92,8 +101,10 @@ var found = sync.OnceValue(func() error {
 })
 
 func healthy() error {
-	client := http.Client{Timeout: 5 * time.Second}
-	r, err := client.Get(Endpoint() + "/_lsproc/ready")
+	if moto() {
+		return nil // whoever names it has started it
+	}
+	r, err := single(5 * time.Second).Get(Endpoint() + "/_lsproc/ready")
 	if err != nil {
 		return fmt.Errorf("LocalStack does not answer: %w", err)
 	}
@@ -102,6 +113,11 @@ func healthy() error {
 		return fmt.Errorf("LocalStack answers %s", r.Status)
 	}
 	return nil
+}
+
+// single is a client that leaves no connection behind, which tests whose time is simulated would wait for.
+func single(timeout time.Duration) *http.Client {
+	return &http.Client{Timeout: timeout, Transport: &http.Transport{DisableKeepAlives: true}}
 }
 
 // SharedFolder is where folders lie that containers of the test bed's ECS see; "" where the

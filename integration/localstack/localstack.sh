@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# localstack.sh [up|down|running|env|tools]: LocalStack community 4.14.0 as a process of this machine, no
+# localstack.sh [up|down|running|env|tools|verdict [SERVICE...]|judge FILE]: LocalStack community 4.14.0 as a process of this machine, no
 # container engine. Everything it needs is pinned and put into LS_HOME; everything it opens
 # is bound to 127.0.0.1. "up" may be called again and again; "tools" makes sure that there is a
-# Python for it.
+# Python for it. "verdict" prints what is wrong with the requests that came since the last verdict, by the models of
+# AWS's services, and fails if anything is, or if there were none, of each SERVICE; "judge" judges those of a file.
 #
 #   LS_HOME    where it lives           (default ~/.cache/zerodag/localstack)
 #   LS_PORT    port of its gateway      (default 4566)
@@ -10,7 +11,7 @@
 #              in pyenv's versions; where there is none, python.sh builds one into LS_HOME)
 #   DEBUG=1    a full log in $LS_HOME/log-$LS_PORT
 #
-# Needs PyPI (pip), Maven Central (mvn) and a JDK of 17 or later (java, javac, jar).
+# Needs Go, PyPI (pip), Maven Central (mvn) and a JDK of 17 or later (java, javac, jar).
 set -euo pipefail
 HERE=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 LS_HOME=${LS_HOME:-${XDG_CACHE_HOME:-$HOME/.cache}/zerodag/localstack}
@@ -21,6 +22,7 @@ PINS=$(sha256sum <"$HERE/requirements.lock" | cut -c1-12)
 VENV=$LS_HOME/venv-$PINS
 PIDFILE=$LS_HOME/pid-$LS_PORT
 LOG=$LS_HOME/log-$LS_PORT
+VIOLATIONS=$LS_HOME/violations-$LS_PORT
 SHARED=/var/tmp/zerodag-localstack-$(id -u)-$LS_PORT # a folder that containers see: not below /tmp, which is their own
 
 client_env() {
@@ -69,6 +71,8 @@ install() {
     touch "$VENV/.complete"
   fi
   "$HERE/dynamodb-local.sh" "$LS_HOME/root" >&2
+  (cd "$HERE" && go build -o "$LS_HOME/tap-$LS_PORT" ./tap >&2)
+  [ "$(uname)" != Linux ] || (cd "$HERE" && go build -o "$LS_HOME/sandbox-$LS_PORT" ./sandbox >&2)
 }
 
 down() {
@@ -101,6 +105,8 @@ down() {
 # LSPROC_FREEZE=1: as on AWS, a function's process stands still from its answer to its next call.
 # LSPROC_INIT_TIMEOUT: AWS gives the start of a process 10 s; here several share two cores with
 #   everything else, and a message whose process did not start stays away for a quarter of an hour.
+# LSPROC_JUDGE: every request is held against the models of AWS's services, in a process with what time is left.
+# LSPROC_SANDBOX: every function runs as confined as on AWS. Only Linux can do that.
 # CFN_IGNORE_UNSUPPORTED_RESOURCE_TYPES: 0 refuses every type, since the list of those that
 #   are supported is a download. The plugin is strict in its place.
 start() {
@@ -117,6 +123,9 @@ start() {
   export LSPROC_FREEZE=${LSPROC_FREEZE:-1} LSPROC_INIT_TIMEOUT=${LSPROC_INIT_TIMEOUT:-60}
   export CFN_IGNORE_UNSUPPORTED_RESOURCE_TYPES=1
   export LSPROC_SHARED=$SHARED
+  [ "$(uname)" != Linux ] || export LSPROC_SANDBOX=$LS_HOME/sandbox-$LS_PORT
+  export LSPROC_JUDGE_SOCKET=$LS_HOME/judge-$LS_PORT LSPROC_TAP=$LS_HOME/tap-$LS_PORT
+  export LSPROC_JUDGE="env PYTHONPATH=$HERE nice $VENV/bin/python -m judge $LSPROC_JUDGE_SOCKET $VIOLATIONS"
   export DEBUG=${DEBUG:-0}
   exec setsid "$VENV/bin/python" -m localstack.runtime.main
 }
@@ -130,6 +139,7 @@ up() {
   install
   mkdir -p "$LS_HOME/tmp-$LS_PORT" "$LS_HOME/cache" "$SHARED"
   chmod 1777 "$SHARED"
+  rm -f "$VIOLATIONS"
   (start) >"$LOG" 2>&1 </dev/null 9>&- &
   local pid=$!
   echo "$pid" >"$PIDFILE"
@@ -146,6 +156,27 @@ up() {
     sleep 0.2
   done
   fail "not healthy after a minute; its log is $LOG"
+}
+
+# verdict waits until all requests are judged. What the emulator answers wrongly is its own affair, and only said.
+verdict() {
+  local services
+  services=$(IFS=,; echo "$*")
+  curl -sS --fail-with-body -m 900 "http://127.0.0.1:$LS_PORT/_lsproc/verdict?services=$services" | "$VENV/bin/python" -c '
+import json, sys
+text = sys.stdin.read()
+v = json.loads(text) if text.startswith("{") else {}
+if "violations" not in v:
+    sys.exit("localstack.sh: no verdict on requests: " + text)
+for w in v["warnings"]:
+    print("answer beside the model:", w)
+for x in v["violations"]:
+    print("request against the model:", x)
+for m in v["missing"]:
+    print("NOT JUDGED:", m)
+print("judged by the models of AWS: {} requests, {} answers, {} operations of {}; {} violations".format(v["requests"], v["answers"], v["operations"], ", ".join(v["services"]) or "no service", len(v["violations"])))
+sys.exit(1 if v["violations"] or v["missing"] else 0)
+'
 }
 
 # Tests of several packages may ask for it at once: one starts it, the others wait.
@@ -165,5 +196,13 @@ down) down ;;
 running) healthy ;;
 env) client_env ;;
 tools) tools ;;
-*) fail "usage: localstack.sh [up|down|running|env|tools]" ;;
+verdict)
+  shift
+  verdict "$@"
+  ;;
+judge)
+  [ -f "$VENV/.complete" ] || install
+  PYTHONPATH=$HERE exec "$VENV/bin/python" -m judge "$2"
+  ;;
+*) fail "usage: localstack.sh [up|down|running|env|tools|verdict [SERVICE...]|judge FILE]" ;;
 esac

@@ -35,7 +35,7 @@ var whatVaries = []struct {
 	find *regexp.Regexp
 	put  string
 }{
-	{regexp.MustCompile(`\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[+-]\d\d:\d\d|Z)?`), "DATE"},
+	{regexp.MustCompile(`\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?: ?[+-]\d\d:?\d\d|Z)?`), "DATE"},
 	{regexp.MustCompile(`\b\d{4}-\d\d-\d\dT\d\d:\d\dZ`), "SESSION"},
 	{regexp.MustCompile(`\b\d\d:\d\d:\d\d\b`), "TIME"},
 	{regexp.MustCompile(`(?:<1s|\b(?:\d+d ?)?(?:\d+h ?)?(?:\d+m ?)?\d+(?:\.\d+)?(?:ms|s)|\b(?:\d+d ?)?(?:\d+h ?)?\d+m)\b`), "LONG"},

@@ -1,5 +1,5 @@
 // Package prices has what AWS charges, for what tests and measurements count: list prices of us-east-1
-// in dollars, without the free tier, functions and machines on arm64. They were taken from AWS's price
+// in dollars, without the free tier, functions on arm64 and machines on x86_64, which are the defaults. They were taken from AWS's price
 // pages in 2026; the on-demand prices of DynamoDB are those since November 2024.
 package prices
 
@@ -24,9 +24,12 @@ const (
 	Dashboard       = 3.00 // a month
 	KeyRequest      = 3.00 * perMillion
 
-	FargateCPUHour = 0.03238 // arm64
-	FargateGBHour  = 0.00356
-	AddressHour    = 0.005 // a public IPv4 address
+	FargateCPUHour    = 0.04048 // x86_64
+	FargateGBHour     = 0.004445
+	FargateARMCPUHour = 0.03238
+	FargateARMGBHour  = 0.00356
+	AddressHour       = 0.005 // a public IPv4 address
+	CustomMetric      = 0.30  // a month, for each metric of one's own that has a value in it
 
 	Attempt = 16 * perMillion // the budget of one with a task, all services together
 )
@@ -47,6 +50,7 @@ const (
 	FreeInvocations    = 1_000_000
 	FreeGBSeconds      = 400_000
 	FreeAlarmMetrics   = 10
+	FreeCustomMetrics  = 10
 	FreeDashboards     = 3
 	FreeLogGB          = 5
 	FreeKeyRequests    = 20_000

@@ -191,7 +191,7 @@ func TestRerunFromOutside(t *testing.T) {
 	second := operator.must(http.MethodPost, path, `{"mode":"all","params":{"given":"${3 + 4}"}}`)["attempt"].(object)["id"].(string)
 	admin.ended(second)
 	file := admin.must(http.MethodGet, "/api/logs/"+second+"/files", nil)["files"].([]any)[0].(object)["fileName"].(string)
-	if text := admin.must(http.MethodGet, "/api/x/logs/"+second+"/files/"+file, nil)["text"].(string); !strings.Contains(text, "own=2 given=${3 + 4}") {
+	if text := admin.must(http.MethodGet, "/api/x/logs/"+second+"/files/"+file, nil)["text"].(string); !strings.Contains(text, "own=${1 + 1} given=${3 + 4}") {
 		t.Errorf("the log: %s", text)
 	}
 	operator.must(http.MethodPost, path, `{"mode":"all","dryRun":true}`)

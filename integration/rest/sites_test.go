@@ -104,6 +104,7 @@ func (v tenant) questions() map[string]asked {
 		"startBackfill":          {body: `{"workflowId":"` + v.ids["workflows"] + `","dates":["2024-05-05"]}`, want: 404},
 		"getSchedules":           {},
 		"getOverview":            {query: "seen=0"},
+		"checkStart":             {body: start, want: 404},
 		"checkFiles":             {body: `{"files":{"a.dig":"+a: {require>: main, project_name: ` + marker + `}"}}`},
 		"search":                 {query: "q=" + v.ids["attempts"]},
 		"getSignIn":              {},

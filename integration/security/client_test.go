@@ -216,6 +216,13 @@ func (s *server) finish(a attempt, most time.Duration) (attempt, string) {
 	return a, strings.Join(said, "\n")
 }
 
+// isDone reports whether an attempt is over.
+func (s *server) isDone(a attempt) bool {
+	s.t.Helper()
+	s.must(http.MethodGet, "/api/attempts/"+a.ID, nil, &a)
+	return a.Done
+}
+
 // run starts a workflow, waits for it, and returns its logs and what its tasks say.
 func (s *server) run(project, workflow string) (success bool, log string) {
 	s.t.Helper()

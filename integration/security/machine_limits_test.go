@@ -35,7 +35,7 @@ func TestM6_TooFewDescriptorsFailNoWorkflow(t *testing.T) {
 func unexpected(log string) string {
 	var left []string
 	for line := range strings.Lines(log) {
-		if !strings.HasPrefix(line, "said-1") && !strings.Contains(line, "OperatorManager: sh>: echo said-") {
+		if !strings.HasPrefix(line, "said-1") && !strings.Contains(line, ": sh>: echo said-") {
 			left = append(left, line)
 		}
 	}

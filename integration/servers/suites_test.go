@@ -15,11 +15,17 @@ import (
 // database starts a server of PostgreSQL and names it for the tests of one server.
 func database(t *testing.T) (postgres.Server, []string) {
 	t.Helper()
+	required(t)
+	s := postgres.StartKeeping(t)
+	return s, append(os.Environ(), environment(s))
+}
+
+// required skips a test that takes minutes unless it was asked for.
+func required(t *testing.T) {
+	t.Helper()
 	if !strings.Contains(os.Getenv("REQUIRE"), "servers") {
 		t.Skip("NOT RUN: it takes minutes; `make test-servers` runs it")
 	}
-	s := postgres.StartKeeping(t)
-	return s, append(os.Environ(), environment(s))
 }
 
 // environment names a database for the tests of one server.
@@ -64,7 +70,7 @@ func TestCases(t *testing.T) {
 // TestGated proves that every project with keys of zerodag's own comes to the same on two servers.
 func TestGated(t *testing.T) {
 	_, environment := database(t)
-	suite(t, environment, "-run", "^TestServer$", "zerodag/integration/gated")
+	suite(t, environment, "-run", "^TestServer", "zerodag/integration/gated")
 }
 
 // restarts is how often the database is ended at once while servers are killed.

@@ -264,14 +264,15 @@ func TestStartOnce(t *testing.T) {
 	}
 }
 
-// TestStartBySchedule proves that a schedule of EventBridge Scheduler starts a workflow.
+// TestStartBySchedule proves that a schedule of EventBridge Scheduler, set up as docs/aws.md shows it, starts a workflow once, although
+// Scheduler calls again when an answer is lost.
 func TestStartBySchedule(t *testing.T) {
 	t.Parallel()
 	a := openAccount(t)
 	_, err := a.Push(t.Context(), a.name, map[string]string{"wf.dig": echoParams})
 	a.must(err)
 	function, role := a.function()
-	input := fmt.Sprintf(`{"id":"<aws.scheduler.execution-id>","time":"<aws.scheduler.scheduled-time>","project":%q,"workflow":"wf","params":{"who":"scheduler"}}`, a.name)
+	input := fmt.Sprintf(`{"id":"<aws.scheduler.schedule-arn>/<aws.scheduler.scheduled-time>","time":"<aws.scheduler.scheduled-time>","project":%q,"workflow":"wf","params":{"who":"scheduler"}}`, a.name)
 	client := scheduler.NewFromConfig(a.config)
 	at := time.Now().UTC().Add(3 * time.Second).Truncate(time.Second)
 	_, err = client.CreateSchedule(t.Context(), &scheduler.CreateScheduleInput{Name: &a.name, ScheduleExpression: aws.String("at(" + at.Format("2006-01-02T15:04:05") + ")"),
@@ -284,6 +285,9 @@ func TestStartBySchedule(t *testing.T) {
 	})
 	if x := a.attempt(a.name, "wf"); !x.Success {
 		t.Errorf("%+v", x)
+	}
+	if list, err := a.Attempts(t.Context(), a.name, "wf"); err != nil || len(list) != 1 {
+		t.Errorf("%d attempts, want 1: %v", len(list), err)
 	}
 }
 

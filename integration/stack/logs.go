@@ -19,13 +19,15 @@ import (
 // Logs returns what the tasks of an attempt have logged, file after file: all of them, or those that are named.
 func (s *Stack) Logs(ctx context.Context, attempt string, tasks ...string) (string, error) {
 	var list struct {
-		Files []struct{ FileName, TaskName, Direct string }
+		Files []logFile
 	}
 	if err := s.Get(ctx, "/api/logs/"+attempt+"/files", &list); err != nil {
 		return "", err
 	}
+	files := list.Files // those of one task together, as tests count lines of whole files
+	slices.SortStableFunc(files, func(a, b logFile) int { return strings.Compare(a.TaskName, b.TaskName) })
 	var all strings.Builder
-	for _, f := range list.Files {
+	for _, f := range files {
 		if len(tasks) > 0 && !slices.Contains(tasks, f.TaskName) {
 			continue
 		}
@@ -37,6 +39,9 @@ func (s *Stack) Logs(ctx context.Context, attempt string, tasks ...string) (stri
 	}
 	return all.String(), nil
 }
+
+// logFile is a log file as the API lists it.
+type logFile struct{ FileName, TaskName, Direct string }
 
 // logFile reads one, by its link where there is one.
 func (s *Stack) logFile(ctx context.Context, attempt, name, link string) (string, error) {

@@ -65,6 +65,7 @@ the_list() {
 alone() {
   ZERODAG_ALONE=1 go test -count=1 -timeout 20m -run 'TestCrashes|TestStartsAtOnce|TestFaults|TestUpgrade|TestNewerForm|TestBusyFargate|TestPoolOfTen' ./integration/stack
   ZERODAG_ALONE=1 go test -count=1 -timeout 10m ./integration/stackbench
+  ZERODAG_CDK=1 REQUIRE=cdk,$REQUIRE go test -count=1 -timeout 30m -run 'TestPlainCDK|TestCleanExport' ./integration/stack ./infra
 }
 
 # begin makes the folder of a run and looks whether it can be made. From then on all that it makes is
@@ -121,8 +122,9 @@ deploy() {
 }
 
 # What both runs deploy beside the defaults: tests start many attempts at once, and use the function of
-# short commands; the table can be deleted at once.
-settings=(attemptLimit=1000 commandFunction=true deletionProtection=false)
+# short commands and Spot; the table can be deleted at once. SETTINGS adds others, such as agents=2 in a new account.
+# shellcheck disable=SC2206 # several settings
+settings=(attemptLimit=1000 commandFunction=true allowSpot=true deletionProtection=false ${SETTINGS:-})
 
 on_localstack() {
   [ -n "${LS_PORT:-}" ] || free_port
@@ -131,12 +133,10 @@ on_localstack() {
   "$localstack" running || { ours=1; trap '"$localstack" down' EXIT; }
   eval "$("$localstack" up)"
   npm ci --prefix integration/localstack/iam --silent --no-audit --no-fund >&2
-  go test -count=1 ./integration/awsrun ./integration/localstack ./integration/localstack/proxy ./internal/fargate ./internal/dynamo ./internal/sqs ./internal/s3 ./internal/ssm ./internal/cloud ./internal/shared ./operators/{aws,s3,sns,sqs,lambda,dynamodb,stepfunctions,athena,glue,redshift,ecs,batch,emr}
+  go test -count=1 ./integration/awsrun ./integration/localstack/... ./internal/{account,cloud,dynamo,eventbridge,fargate,s3,shared,sns,sqs,ssm} ./operators/{aws,s3,sns,sqs,lambda,dynamodb,stepfunctions,athena,glue,redshift,ecs,batch,emr}
+  "$localstack" verdict athena batch dynamodb ecs emr emr-serverless events glue lambda redshift-data s3 sns sqs ssm stepfunctions sts
   export CDK_DISABLE_CLI_TELEMETRY=true CI=1 JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=1
-  local program=$PWD/$cdk empty
-  empty=$(mktemp -d) # without the app, which would be built for it
-  (cd "$empty" && "$program" bootstrap --no-notices aws://000000000000/us-east-1 >&2)
-  rm -rf "$empty"
+  "$cdk" bootstrap --no-notices aws://000000000000/us-east-1 >&2
   begin
   deploy "${settings[@]}" architecture=x86_64 leaseSeconds=5
   # A new account has ten calls of functions at once, and what is refused is tried again seconds later:
@@ -150,6 +150,7 @@ on_localstack() {
   variables=$(integration/localstack/deploy.sh e2e-logs -c smallLogs=true)
   eval "$variables"
   ZERODAG_SMALL_LOGS=1 go test -count=1 -run TestLogLinks ./integration/stack
+  "$localstack" verdict dynamodb ecs events lambda s3 sqs ssm
 }
 
 on_account() {

@@ -37,7 +37,7 @@ type template struct {
 var freeWhileIdle = strings.Fields(`AWS::ApiGatewayV2::Api AWS::ApiGatewayV2::ApiMapping AWS::ApiGatewayV2::DomainName AWS::ApiGatewayV2::Integration AWS::ApiGatewayV2::Route
 	AWS::ApiGatewayV2::Stage AWS::CDK::Metadata AWS::DynamoDB::Table AWS::EC2::InternetGateway AWS::EC2::Route AWS::EC2::RouteTable AWS::EC2::SecurityGroup AWS::EC2::Subnet
 	AWS::EC2::SubnetRouteTableAssociation AWS::EC2::VPC AWS::EC2::VPCGatewayAttachment AWS::ECS::Cluster AWS::Events::EventBus AWS::Events::Rule AWS::IAM::Policy AWS::IAM::Role
-	AWS::Lambda::EventInvokeConfig AWS::Lambda::Function AWS::Lambda::Permission AWS::Logs::LogGroup AWS::Route53::RecordSet AWS::S3::Bucket AWS::S3::BucketPolicy AWS::SNS::Subscription
+	AWS::Lambda::Alias AWS::Lambda::EventInvokeConfig AWS::Lambda::Function AWS::Lambda::Permission AWS::Logs::LogGroup AWS::Route53::RecordSet AWS::S3::Bucket AWS::S3::BucketPolicy AWS::SNS::Subscription
 	AWS::SNS::Topic AWS::SNS::TopicPolicy AWS::SQS::Queue AWS::SQS::QueuePolicy`)
 
 // idleBill is what the deployment of a template costs in a month in which nothing runs. A resource

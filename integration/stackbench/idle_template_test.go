@@ -13,7 +13,7 @@ import (
 // else, and by list prices.
 const (
 	idleBudget     = 0.50
-	idleListBudget = 1.60
+	idleListBudget = 2.00
 )
 
 // TestIdle proves that the deployment of the template keeps to its budget while nothing runs, and

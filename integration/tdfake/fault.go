@@ -15,6 +15,7 @@ const (
 	None       Fault = ""
 	Throttled  Fault = "429"
 	Broken     Fault = "500"
+	Away       Fault = "503"
 	Cut        Fault = "cut"        // the connection ends, and nothing is done
 	Lost       Fault = "lost"       // what is asked for is done, and the connection ends
 	Slow       Fault = "slow"       // a result comes in small pieces
@@ -32,9 +33,12 @@ type Faults struct {
 	Path  string
 	// After is what answers that refuse say under Retry-After.
 	After string
-	// Rate is how many of all requests have one of the faults that are no nonsense, by chance from Seed.
-	Rate float64
-	Seed uint64
+	// Other is a fault of every other request, from the first.
+	Other Fault
+	// Rate is how many of all requests have one of Kinds, by chance from Seed; nil is all faults but slow answers and nonsense.
+	Rate  float64
+	Seed  uint64
+	Kinds []Fault
 }
 
 func (f Faults) of(n int, path string) Fault {
@@ -44,17 +48,23 @@ func (f Faults) of(n int, path string) Fault {
 	if f.Every != None && strings.Contains(path, f.Path) {
 		return f.Every
 	}
+	if f.Other != None && n%2 == 1 {
+		return f.Other
+	}
 	chance := rand.New(rand.NewPCG(f.Seed, uint64(n)))
 	if chance.Float64() >= f.Rate {
 		return None
 	}
-	kinds := []Fault{Throttled, Broken, Cut, Lost, Half}
+	kinds := f.Kinds
+	if kinds == nil {
+		kinds = []Fault{Throttled, Broken, Away, Cut, Lost, Half}
+	}
 	return kinds[chance.IntN(len(kinds))]
 }
 
 // before deals with a fault in place of the request; false when there is none of that kind.
 func (f Fault) before(w http.ResponseWriter, after string) bool {
-	if after != "" && (f == Throttled || f == Broken) {
+	if after != "" && (f == Throttled || f == Broken || f == Away) {
 		w.Header().Set("Retry-After", after)
 	}
 	switch f {
@@ -62,6 +72,8 @@ func (f Fault) before(w http.ResponseWriter, after string) bool {
 		http.Error(w, `{"error":"throttled","text":"too many requests"}`, http.StatusTooManyRequests)
 	case Broken:
 		http.Error(w, `{"error":"broken","text":"internal error"}`, http.StatusInternalServerError)
+	case Away:
+		http.Error(w, "Service Unavailable", http.StatusServiceUnavailable)
 	case Cut:
 		panic(http.ErrAbortHandler)
 	default:

@@ -8,6 +8,7 @@
 package tdfake
 
 import (
+	"crypto/x509"
 	"fmt"
 	"io"
 	"net/http"
@@ -68,6 +69,14 @@ func (s *Server) Start(t testing.TB) string {
 	at := httptest.NewServer(s)
 	t.Cleanup(at.Close)
 	return strings.TrimPrefix(at.URL, "http://")
+}
+
+// StartTLS serves by TLS until the test ends; it returns the endpoint, and the certificate that a client has to trust.
+func (s *Server) StartTLS(t testing.TB) (string, *x509.Certificate) {
+	t.Helper()
+	at := httptest.NewTLSServer(s)
+	t.Cleanup(at.Close)
+	return strings.TrimPrefix(at.URL, "https://"), at.Certificate()
 }
 
 // Fail sets the faults that are to happen from now on.

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
+	"strings"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -14,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
+	"github.com/aws/smithy-go"
 )
 
 // Account is the account and region of some credentials.
@@ -46,16 +49,38 @@ func New(c aws.Config) *Account {
 		ssm: ssm.NewFromConfig(c), sts: sts.NewFromConfig(c), dynamodb: dynamodb.NewFromConfig(c), pause: 5 * time.Second}
 }
 
-// Deployed says whether the stage has a table: then its stack is there, or was, and a deploy need not
+// Answer is the answer to a yes-no question about an account. The credentials may not be allowed to ask it.
+type Answer string
+
+// The answers.
+const (
+	Yes        Answer = "yes"
+	No         Answer = "no"
+	NotAllowed Answer = "unknown" // the credentials may not ask
+)
+
+// Deployed answers whether the stage has a table: then its stack is there, or was, and a deploy need not
 // be able to undo the making of it.
-func (a *Account) Deployed(ctx context.Context, stage string) (bool, error) {
+func (a *Account) Deployed(ctx context.Context, stage string) (Answer, error) {
 	_, err := a.dynamodb.DescribeTable(ctx, &dynamodb.DescribeTableInput{TableName: aws.String("zerodag-" + stage + "-table")})
 	var missing *dynamotypes.ResourceNotFoundException
-	if errors.As(err, &missing) {
-		return false, nil
+	switch {
+	case err == nil:
+		return Yes, nil
+	case errors.As(err, &missing):
+		return No, nil
+	case isDenied(err):
+		return NotAllowed, nil
 	}
-	if err != nil {
-		return false, fmt.Errorf("look for the table of stage %s: %w", stage, err)
+	return "", fmt.Errorf("look for the table of stage %s: %w", stage, err)
+}
+
+// isDenied reports whether the credentials are not allowed to make a call.
+func isDenied(err error) bool {
+	var own *refusal
+	if errors.As(err, &own) {
+		return own.status == http.StatusForbidden || strings.HasPrefix(own.code, "AccessDenied")
 	}
-	return true, nil
+	var answer smithy.APIError
+	return errors.As(err, &answer) && (strings.HasPrefix(answer.ErrorCode(), "AccessDenied") || answer.ErrorCode() == "UnauthorizedOperation")
 }

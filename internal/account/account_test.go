@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +17,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 
 	"zerodag/infra/settings"
+	"zerodag/integration/localstack"
 	"zerodag/internal/account"
 )
 
@@ -25,10 +27,13 @@ type fake struct {
 	table, role, throughput bool
 	bootstrap               string // "" is none
 	concurrency, free       int
+	reserved                int // for each function of the stage; 0: it is not deployed
 	cpus, vpcQuota          float64
 	vpcs                    int
 	tasks                   map[string]string // status by ARN
 	denied                  string            // an operation that the credentials may not call
+	vpcWithEndpoint         string            // for execute-api
+	privateNames            bool              // of that endpoint
 	cluster                 bool
 	calls                   []string
 }
@@ -89,7 +94,7 @@ func (f *fake) answer(w http.ResponseWriter, name string, in map[string]any, for
 	case "DescribeTable":
 		exists(f.table, 400, "ResourceNotFoundException", false, `{"Table":{"TableName":"t"}}`)
 	case "GetParameter":
-		exists(f.bootstrap != "", 400, "ParameterNotFound", false, `{"Parameter":{"Value":%q}}`, f.bootstrap)
+		exists(f.bootstrap != "" && strings.Contains(fmt.Sprint(in["Name"]), "hnb659fds"), 400, "ParameterNotFound", false, `{"Parameter":{"Value":%q}}`, f.bootstrap)
 	case "GetServiceSetting":
 		print(`{"ServiceSetting":{"SettingValue":"%t"}}`, f.throughput)
 	case "GET /2016-08-19/account-settings", "GET /2016-08-19/account-settings/":
@@ -107,11 +112,22 @@ func (f *fake) answer(w http.ResponseWriter, name string, in map[string]any, for
 			value = f.vpcQuota
 		}
 		print(`{"Quota":{"Value":%g}}`, value)
+	case "DescribeVpcEndpoints":
+		f.endpoints(w, form)
 	case "DescribeVpcs":
 		f.list(w, form.Get("NextToken"))
 	default:
 		f.machine(w, name, in)
 	}
+}
+
+// endpoints answers for the endpoints of one VPC, as a request asks for them.
+func (f *fake) endpoints(w io.Writer, form url.Values) {
+	fmt.Fprint(w, `<DescribeVpcEndpointsResponse><vpcEndpointSet>`)
+	if form.Get("Filter.1.Name") == "vpc-id" && form.Get("Filter.1.Value.1") == f.vpcWithEndpoint && form.Get("Filter.2.Value.1") == "com.amazonaws.eu-central-1.execute-api" {
+		fmt.Fprintf(w, `<item><vpcEndpointId>vpce-1</vpcEndpointId><privateDnsEnabled>%t</privateDnsEnabled></item>`, f.privateNames)
+	}
+	fmt.Fprint(w, `</vpcEndpointSet></DescribeVpcEndpointsResponse>`)
 }
 
 // list has two VPCs on each page.
@@ -131,6 +147,13 @@ func (f *fake) list(w io.Writer, token string) {
 // machine answers for ECS and the switches of functions. A task that is stopped takes a look more.
 func (f *fake) machine(w http.ResponseWriter, name string, in map[string]any) {
 	switch name {
+	case "GET /2019-09-30/functions/zerodag-main-agent/concurrency", "GET /2019-09-30/functions/zerodag-main-executor/concurrency", "GET /2019-09-30/functions/zerodag-main-api/concurrency",
+		"GET /2019-09-30/functions/zerodag-main-runners/concurrency", "GET /2019-09-30/functions/zerodag-main-upload/concurrency", "GET /2019-09-30/functions/zerodag-main-tick/concurrency":
+		if f.reserved == 0 {
+			refusal(w, 404, "ResourceNotFoundException", false)
+			return
+		}
+		fmt.Fprintf(w, `{"ReservedConcurrentExecutions":%d}`, f.reserved)
 	case "PUT /2017-10-31/functions/zerodag-main-agent/concurrency":
 		fmt.Fprint(w, `{"ReservedConcurrentExecutions":0}`)
 	case "ListTasks":
@@ -176,9 +199,12 @@ func (h transport) RoundTrip(r *http.Request) (*http.Response, error) {
 
 func open(t *testing.T, f *fake) *account.Account {
 	t.Helper()
-	c := aws.Config{Region: "eu-central-1", Credentials: credentials.NewStaticCredentialsProvider("a", "b", ""), RetryMaxAttempts: 1, HTTPClient: &http.Client{Transport: transport{f}}}
+	c := aws.Config{Region: "eu-central-1", Credentials: credentials.NewStaticCredentialsProvider("a", "b", ""), RetryMaxAttempts: 1, HTTPClient: &http.Client{Transport: transport{localstack.Judged(t, f)}}}
 	return account.New(c)
 }
+
+// inVPC places a stage.
+func inVPC(s *settings.Settings) { s.VPC, s.Subnets = "vpc-9", []string{"subnet-1"} }
 
 // TestDoctor proves what is said of an account: one line for each check, with what to change, and a
 // failure for what makes a deploy fail, and for nothing else.
@@ -197,25 +223,43 @@ func TestDoctor(t *testing.T) {
 		"strange bootstrap":      {account: func(f *fake) { f.bootstrap = "new" }, check: "bootstrap", level: account.Fail, says: "version new"},
 		"may not ask":            {account: func(f *fake) { f.denied = "GetParameter" }, check: "bootstrap", level: account.Unknown, says: "AccessDenied"},
 		"enough concurrency":     {check: "concurrency", level: account.OK, says: "takes up to 170"},
-		"new account":            {account: func(f *fake) { f.concurrency, f.free = 10, 10 }, check: "concurrency", level: account.Advice, says: "agents: 2"},
-		"reserved by others":     {account: func(f *fake) { f.free = 100 }, check: "concurrency", level: account.Advice, says: "agents: 53"},
-		"reserves too much":      {account: func(f *fake) { f.free = 269 }, stage: func(s *settings.Settings) { s.Reserve = true }, check: "concurrency", level: account.Fail, says: "reserve: false"},
-		"reserves what is there": {account: func(f *fake) { f.free = 270 }, stage: func(s *settings.Settings) { s.Reserve = true }, check: "concurrency", level: account.OK},
-		"role":                   {check: "ecs role", level: account.OK},
-		"no role":                {account: func(f *fake) { f.role = false }, check: "ecs role", level: account.Fail, says: "create-service-linked-role"},
-		"no machines":            {account: func(f *fake) { f.role = false }, stage: func(s *settings.Settings) { s.Commands = "none" }, check: "ecs role"},
-		"vCPUs":                  {check: "fargate", level: account.OK, says: "140 machines of 1"},
-		"few vCPUs":              {account: func(f *fake) { f.cpus = 6 }, check: "fargate", level: account.Advice, says: "6 machines"},
-		"too few vCPUs":          {account: func(f *fake) { f.cpus = 2 }, stage: func(s *settings.Settings) { s.CommandCPU, s.Spot = 4096, true }, check: "fargate", level: account.Fail, says: "L-36FBB829"},
-		"room for a VPC":         {account: func(f *fake) { f.vpcs = 4 }, check: "vpcs", level: account.OK, says: "4 of 5"},
-		"no room for a VPC":      {account: func(f *fake) { f.vpcs = 5 }, check: "vpcs", level: account.Fail, says: "vpc: default"},
-		"default VPC":            {account: func(f *fake) { f.vpcs = 5 }, stage: func(s *settings.Settings) { s.VPC = settings.DefaultVPC }, check: "vpcs"},
-		"deployed already":       {account: func(f *fake) { f.vpcs, f.table = 5, true }, check: "vpcs"},
-		"VPCs may not be listed": {account: func(f *fake) { f.denied = "DescribeVpcs" }, check: "vpcs", level: account.Unknown, says: "status 403"},
-		"high throughput":        {check: "secrets", level: account.OK},
-		"40 secrets a second":    {account: func(f *fake) { f.throughput = false }, check: "secrets", level: account.Advice, says: "update-service-setting"},
-		"a stage that is new":    {check: "stage", level: account.OK, says: "not deployed yet"},
-		"a stage that is there":  {account: func(f *fake) { f.table = true }, check: "stage", level: account.OK, says: "its table is there"},
+		"new account":            {account: func(f *fake) { f.concurrency, f.free = 10, 10 }, check: "concurrency", level: account.Fail, says: "agents: 2"},
+		"new account, capped":    {account: func(f *fake) { f.concurrency, f.free = 10, 10 }, stage: func(s *settings.Settings) { s.Agents = 2 }, check: "concurrency", level: account.Advice, says: "throttled"},
+		"reserved by others":     {account: func(f *fake) { f.free = 100 }, check: "concurrency", level: account.Fail, says: "agents: 53"},
+		"nearly enough":          {account: func(f *fake) { f.free = 151 }, check: "concurrency", level: account.Advice, says: "agents: 87"},
+		"endpoint of the VPC":    {account: func(f *fake) { f.vpcWithEndpoint, f.privateNames = "vpc-9", true }, stage: inVPC, check: "endpoints", level: account.Fail, says: "machinesUrl: domain"},
+		"endpoint without names": {account: func(f *fake) { f.vpcWithEndpoint = "vpc-9" }, stage: inVPC, check: "endpoints", level: account.OK},
+		"endpoint elsewhere":     {account: func(f *fake) { f.vpcWithEndpoint, f.privateNames = "vpc-8", true }, stage: inVPC, check: "endpoints", level: account.OK},
+		"machines use domain": {account: func(f *fake) { f.vpcWithEndpoint, f.privateNames = "vpc-9", true }, stage: func(s *settings.Settings) { inVPC(s); s.MachinesURL = "domain" },
+			check: "endpoints", level: account.Advice, says: "alias record"},
+		"machines use domain by an alias": {account: func(f *fake) { f.vpcWithEndpoint, f.privateNames = "vpc-9", true }, stage: func(s *settings.Settings) {
+			inVPC(s)
+			s.MachinesURL, s.HostedZone = "domain", settings.Zone{ID: "Z1", Name: "example.com"}
+		}, check: "endpoints"},
+		"endpoint of the default VPC": {account: func(f *fake) { f.vpcs, f.vpcWithEndpoint, f.privateNames = 1, "vpc-0", true }, stage: func(s *settings.Settings) { s.VPC = settings.DefaultVPC },
+			check: "endpoints", level: account.Fail, says: "vpc-0 has the endpoint vpce-1"},
+		"no default VPC":              {account: func(f *fake) { f.vpcs = 0 }, stage: func(s *settings.Settings) { s.VPC = settings.DefaultVPC }, check: "endpoints", level: account.Fail, says: "create-default-vpc"},
+		"endpoints may not be listed": {account: func(f *fake) { f.denied = "DescribeVpcEndpoints" }, stage: inVPC, check: "endpoints", level: account.Unknown, says: "status 403"},
+		"reserves too much":           {account: func(f *fake) { f.free = 369 }, stage: func(s *settings.Settings) { s.Reserve = true }, check: "concurrency", level: account.Fail, says: "reserve: false"},
+		"reserves what is there":      {account: func(f *fake) { f.free = 370 }, stage: func(s *settings.Settings) { s.Reserve = true }, check: "concurrency", level: account.OK, says: "takes up to 270"},
+		"reserves again":              {account: func(f *fake) { f.free, f.reserved = 100, 45 }, stage: func(s *settings.Settings) { s.Reserve = true }, check: "concurrency", level: account.OK},
+		"reserves more":               {account: func(f *fake) { f.free, f.reserved = 99, 45 }, stage: func(s *settings.Settings) { s.Reserve = true }, check: "concurrency", level: account.Fail, says: "reserve: false"},
+		"role":                        {check: "ecs role", level: account.OK},
+		"no role":                     {account: func(f *fake) { f.role = false }, check: "ecs role", level: account.OK, says: "makes it with the first cluster"},
+		"no role for spot":            {account: func(f *fake) { f.role = false }, stage: func(s *settings.Settings) { s.Spot = true }, check: "ecs role", level: account.Fail, says: "create-service-linked-role"},
+		"no machines":                 {account: func(f *fake) { f.role = false }, stage: func(s *settings.Settings) { s.Commands = "none" }, check: "ecs role"},
+		"vCPUs":                       {check: "fargate", level: account.OK, says: "140 machines of 1"},
+		"few vCPUs":                   {account: func(f *fake) { f.cpus = 6 }, check: "fargate", level: account.Advice, says: "6 machines"},
+		"too few vCPUs":               {account: func(f *fake) { f.cpus = 2 }, stage: func(s *settings.Settings) { s.CommandCPU, s.Spot = 4096, true }, check: "fargate", level: account.Fail, says: "L-36FBB829"},
+		"room for a VPC":              {account: func(f *fake) { f.vpcs = 4 }, check: "vpcs", level: account.OK, says: "4 of 5"},
+		"no room for a VPC":           {account: func(f *fake) { f.vpcs = 5 }, check: "vpcs", level: account.Fail, says: "vpc: default"},
+		"default VPC":                 {account: func(f *fake) { f.vpcs = 5 }, stage: func(s *settings.Settings) { s.VPC = settings.DefaultVPC }, check: "vpcs"},
+		"deployed already":            {account: func(f *fake) { f.vpcs, f.table = 5, true }, check: "vpcs"},
+		"VPCs may not be listed":      {account: func(f *fake) { f.denied = "DescribeVpcs" }, check: "vpcs", level: account.Unknown, says: "status 403"},
+		"high throughput":             {check: "secrets", level: account.OK},
+		"40 secrets a second":         {account: func(f *fake) { f.throughput = false }, check: "secrets", level: account.Advice, says: "update-service-setting"},
+		"a stage that is new":         {check: "stage", level: account.OK, says: "not deployed yet"},
+		"a stage that is there":       {account: func(f *fake) { f.table = true }, check: "stage", level: account.OK, says: "its table is there"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -253,8 +297,21 @@ func TestDoctor(t *testing.T) {
 	}
 	f = healthy()
 	f.denied = "DescribeTable"
-	if _, err := open(t, f).Doctor(t.Context(), settings.Default("main")); err == nil {
-		t.Error("what may not be asked was taken for no")
+	a := open(t, f)
+	list, err := a.Doctor(t.Context(), settings.Default("main"))
+	if err != nil || list[1].Level != account.Unknown || slices.ContainsFunc(list, func(x account.Finding) bool { return x.Level == account.Fail }) {
+		t.Errorf("what may not be asked was taken for no, or for a failure: %+v, %v", list, err)
+	}
+	if answer, err := a.Deployed(t.Context(), "main"); answer != account.NotAllowed || err != nil {
+		t.Errorf("%s, %v", answer, err)
+	}
+	s := settings.Default("main")
+	if s.Qualifier = "flows"; s.Validate() != nil {
+		t.Error("a qualifier is refused")
+	}
+	f = healthy()
+	if list, err := open(t, f).Doctor(t.Context(), s); err != nil || list[2].Level != account.Fail || !strings.Contains(list[2].Change, "--qualifier flows") {
+		t.Errorf("another bootstrap was looked at: %+v, %v", list, err)
 	}
 }
 
@@ -274,8 +331,13 @@ func TestCreateRole(t *testing.T) {
 	}
 	f = healthy()
 	f.denied = "GetRole"
-	if err := open(t, f).CreateRole(t.Context()); err == nil {
-		t.Error("a role that may not be looked for was taken to be there")
+	a = open(t, f)
+	if err := a.CreateRole(t.Context()); err != nil {
+		t.Errorf("a role that may not be looked for stops a deploy: %v", err)
+	}
+	list, err := a.Doctor(t.Context(), settings.Default("main"))
+	if i := slices.IndexFunc(list, func(x account.Finding) bool { return x.Check == "ecs role" }); err != nil || i < 0 || list[i].Level != account.Unknown {
+		t.Errorf("a role that may not be looked for was taken to be there: %+v, %v", list, err)
 	}
 }
 

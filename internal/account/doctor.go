@@ -9,6 +9,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	lambdatypes "github.com/aws/aws-sdk-go-v2/service/lambda/types"
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 	ssmtypes "github.com/aws/aws-sdk-go-v2/service/ssm/types"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
@@ -61,11 +62,14 @@ func (a *Account) Doctor(ctx context.Context, s settings.Settings) ([]Finding, e
 	if err != nil {
 		return nil, err
 	}
-	state := "is not deployed yet"
-	if deployed {
-		state = "is deployed, or was: its table is there"
+	stage := Finding{"stage", OK, s.Stage + " is not deployed yet", ""}
+	switch deployed {
+	case Yes:
+		stage.What = s.Stage + " is deployed, or was: its table is there"
+	case NotAllowed:
+		stage.Level, stage.What = Unknown, "whether "+s.Stage+" is deployed: these credentials may not look for its table (dynamodb:DescribeTable)"
 	}
-	list := []Finding{{"account", OK, fmt.Sprintf("%s in %s, as %s", aws.ToString(who.Account), a.config.Region, aws.ToString(who.Arn)), ""}, {"stage", OK, s.Stage + " " + state, ""}}
+	list := []Finding{{"account", OK, fmt.Sprintf("%s in %s, as %s", aws.ToString(who.Account), a.config.Region, aws.ToString(who.Arn)), ""}, stage}
 	for _, c := range []struct {
 		name  string
 		needs bool
@@ -75,7 +79,8 @@ func (a *Account) Doctor(ctx context.Context, s settings.Settings) ([]Finding, e
 		{"concurrency", true, a.concurrency},
 		{"ecs role", s.HasMachines(), a.role},
 		{"fargate", s.HasMachines(), a.cpus},
-		{"vpcs", s.HasMachines() && s.VPC == "" && !deployed, a.network},
+		{"vpcs", s.HasMachines() && s.VPC == "" && deployed == No, a.network},
+		{"endpoints", s.HasMachines() && s.VPC != "" && (s.MachinesURL == "api" || s.HostedZone.ID == ""), a.endpoints},
 		{"secrets", true, a.throughput},
 	} {
 		if !c.needs {
@@ -92,16 +97,19 @@ func (a *Account) Doctor(ctx context.Context, s settings.Settings) ([]Finding, e
 }
 
 // bootstrap looks for the stack by which the CDK deploys.
-func (a *Account) bootstrap(ctx context.Context, _ settings.Settings) (Finding, error) {
+func (a *Account) bootstrap(ctx context.Context, s settings.Settings) (Finding, error) {
 	who, err := a.sts.GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 	if err != nil {
 		return Finding{}, err
 	}
 	command := fmt.Sprintf("npx aws-cdk@2 bootstrap aws://%s/%s", aws.ToString(who.Account), a.config.Region)
-	out, err := a.ssm.GetParameter(ctx, &ssm.GetParameterInput{Name: aws.String("/cdk-bootstrap/hnb659fds/version")})
+	if s.Qualifier != settings.CDKQualifier {
+		command += fmt.Sprintf(" --qualifier %[1]s --toolkit-stack-name CDKToolkit-%[1]s", s.Qualifier)
+	}
+	out, err := a.ssm.GetParameter(ctx, &ssm.GetParameterInput{Name: aws.String("/cdk-bootstrap/" + s.Qualifier + "/version")})
 	var missing *ssmtypes.ParameterNotFound
 	if errors.As(err, &missing) {
-		return Finding{Level: Fail, What: "the region is not bootstrapped for the CDK", Change: command}, nil
+		return Finding{Level: Fail, What: "the region is not bootstrapped for the CDK with the qualifier " + s.Qualifier, Change: command}, nil
 	}
 	if err != nil {
 		return Finding{}, err
@@ -113,7 +121,7 @@ func (a *Account) bootstrap(ctx context.Context, _ settings.Settings) (Finding, 
 	return Finding{Level: OK, What: "version " + text}, nil
 }
 
-// concurrency holds what both queues may take against what the account has.
+// concurrency holds what both queues may take, or what is set aside, against what the account has.
 func (a *Account) concurrency(ctx context.Context, s settings.Settings) (Finding, error) {
 	out, err := a.lambda.GetAccountSettings(ctx, &lambda.GetAccountSettingsInput{})
 	if err != nil {
@@ -121,19 +129,44 @@ func (a *Account) concurrency(ctx context.Context, s settings.Settings) (Finding
 	}
 	most, free := int(out.AccountLimit.ConcurrentExecutions), int(aws.ToInt32(out.AccountLimit.UnreservedConcurrentExecutions))
 	wanted := s.Agents + s.EventConcurrency() + otherFunctions
+	if s.Reserve {
+		wanted = 0
+		for name, n := range s.Reserved() {
+			own, err := a.reserved(ctx, s.Stage, name)
+			if err != nil {
+				return Finding{}, err
+			}
+			wanted, free = wanted+n, free+own // an update gives back what the stage has
+		}
+	}
 	const raise = "aws service-quotas request-service-quota-increase --service-code lambda --quota-code L-B99A9384 --desired-value 1000"
 	what := fmt.Sprintf("Lambda runs %d functions at a time, %d of them not reserved; this stage takes up to %d", most, free, wanted)
 	fitting := max((free-otherFunctions)*2/3, 2)
 	switch {
 	case s.Reserve && free < wanted+leastLeft:
 		return Finding{Level: Fail, What: what + fmt.Sprintf(" and reserves them, and %d must be left", leastLeft), Change: "reserve: false in the file of the stage, or " + raise}, nil
+	case !s.Reserve && free <= s.Agents+s.EventConcurrency():
+		return Finding{Level: Fail, What: what + ": tasks could use them all and leave none for the API", Change: fmt.Sprintf("agents: %d in the file of the stage, or %s", fitting, raise)}, nil
 	case free < wanted:
 		return Finding{Level: Advice, What: what + ": functions would be throttled", Change: fmt.Sprintf("agents: %d in the file of the stage, or %s", fitting, raise)}, nil
 	}
 	return Finding{Level: OK, What: what}, nil
 }
 
-// ecsRole is the service-linked role of ECS, without which a cluster cannot be made.
+// reserved is what is set aside for a function of a stage now; 0 if it is not deployed.
+func (a *Account) reserved(ctx context.Context, stage, function string) (int, error) {
+	out, err := a.lambda.GetFunctionConcurrency(ctx, &lambda.GetFunctionConcurrencyInput{FunctionName: aws.String("zerodag-" + stage + "-" + function)})
+	var missing *lambdatypes.ResourceNotFoundException
+	if errors.As(err, &missing) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	return int(aws.ToInt32(out.ReservedConcurrentExecutions)), nil
+}
+
+// ecsRole is the service-linked role of ECS. With spot, a cluster cannot be made without it; otherwise ECS makes both.
 const ecsRole = "AWSServiceRoleForECS"
 
 // hasRole says whether ECS has been used in the account.
@@ -151,20 +184,27 @@ func (a *Account) hasRole(ctx context.Context) (bool, error) {
 }
 
 // role looks whether a cluster can be made.
-func (a *Account) role(ctx context.Context, _ settings.Settings) (Finding, error) {
+func (a *Account) role(ctx context.Context, s settings.Settings) (Finding, error) {
 	there, err := a.hasRole(ctx)
 	if err != nil {
 		return Finding{}, err
 	}
-	if !there {
-		return Finding{Level: Fail, What: "ECS has no role in the account: the first deploy would fail", Change: "aws iam create-service-linked-role --aws-service-name ecs.amazonaws.com"}, nil
+	switch {
+	case !there && !s.HasSpot():
+		return Finding{Level: OK, What: "ECS has no role in the account yet and makes it with the first cluster"}, nil
+	case !there:
+		return Finding{Level: Fail, What: "ECS has no role in the account, and needs one for spot: the first deploy would fail", Change: "aws iam create-service-linked-role --aws-service-name ecs.amazonaws.com"}, nil
 	}
 	return Finding{Level: OK, What: ecsRole}, nil
 }
 
-// CreateRole makes the service-linked role of ECS. One that is there is no error.
+// CreateRole makes the service-linked role of ECS. One that is there is no error, and where the credentials may not
+// look for it nothing is made: Doctor says so.
 func (a *Account) CreateRole(ctx context.Context) error {
 	there, err := a.hasRole(ctx)
+	if isDenied(err) {
+		return nil
+	}
 	if err != nil || there {
 		return err
 	}
@@ -173,6 +213,9 @@ func (a *Account) CreateRole(ctx context.Context) error {
 	var no *refusal
 	if errors.As(err, &no) && no.code == "InvalidInput" { // somebody else was faster
 		return nil
+	}
+	if isDenied(err) {
+		return nil // Doctor says that it is missing
 	}
 	if err != nil {
 		return fmt.Errorf("create the role of ECS: %w", err)
@@ -229,6 +272,49 @@ func (a *Account) network(ctx context.Context, _ settings.Settings) (Finding, er
 		f.Level, f.Change = Fail, "vpc: default in the file of the stage, or aws service-quotas request-service-quota-increase --service-code vpc --quota-code "+vpcQuota+" --desired-value "+strconv.Itoa(n+5)
 	}
 	return f, nil
+}
+
+// endpoints checks whether machines in a VPC can reach the API. An interface endpoint for execute-api with private DNS
+// captures every execute-api address in its VPC, and serves private APIs only.
+func (a *Account) endpoints(ctx context.Context, s settings.Settings) (Finding, error) {
+	vpc := s.VPC
+	if vpc == settings.DefaultVPC {
+		var answer struct {
+			VPCs []struct {
+				ID string `xml:"vpcId"`
+			} `xml:"vpcSet>item"`
+		}
+		form := url.Values{"Action": {"DescribeVpcs"}, "Version": {"2016-11-15"}, "Filter.1.Name": {"is-default"}, "Filter.1.Value.1": {"true"}}
+		if err := a.query(ctx, a.regional("ec2"), form, &answer); err != nil {
+			return Finding{}, fmt.Errorf("look for the default VPC: %w", err)
+		}
+		if len(answer.VPCs) == 0 {
+			return Finding{Level: Fail, What: "the region has no default VPC", Change: "aws ec2 create-default-vpc, or remove vpc from the file of the stage: the stage then creates its own network"}, nil
+		}
+		vpc = answer.VPCs[0].ID
+	}
+	var answer struct {
+		Endpoints []struct {
+			ID      string `xml:"vpcEndpointId"`
+			Private bool   `xml:"privateDnsEnabled"`
+		} `xml:"vpcEndpointSet>item"`
+	}
+	form := url.Values{"Action": {"DescribeVpcEndpoints"}, "Version": {"2016-11-15"}, "Filter.1.Name": {"vpc-id"}, "Filter.1.Value.1": {vpc},
+		"Filter.2.Name": {"service-name"}, "Filter.2.Value.1": {"com.amazonaws." + a.config.Region + ".execute-api"}}
+	if err := a.query(ctx, a.regional("ec2"), form, &answer); err != nil {
+		return Finding{}, fmt.Errorf("list the endpoints of %s: %w", vpc, err)
+	}
+	for _, e := range answer.Endpoints {
+		switch {
+		case e.Private && s.MachinesURL != "api":
+			return Finding{Level: Advice, What: fmt.Sprintf("%s has the endpoint %s for execute-api with private DNS: a CNAME for %s would lead to it", vpc, e.ID, s.Domain),
+				Change: "hostedZone in the file of the stage, or an alias record for " + s.Domain + " in Route 53"}, nil
+		case e.Private:
+			return Finding{Level: Fail, What: fmt.Sprintf("%s has the endpoint %s for execute-api with private DNS: it would answer machines with 403", vpc, e.ID),
+				Change: "machinesUrl: domain in the file of the stage, with domain, certificate and hostedZone"}, nil
+		}
+	}
+	return Finding{Level: OK, What: vpc + " has no endpoint that would keep machines from the API"}, nil
 }
 
 // vpcs counts the VPCs of the region.

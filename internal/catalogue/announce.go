@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"zerodag/engine"
 	"zerodag/engine/schedule"
 	"zerodag/events"
 	"zerodag/internal/host"
@@ -30,6 +31,21 @@ func (c lifecycle) Announce(ctx context.Context, a host.Attempt, topic events.To
 		return fmt.Errorf("announce %q of attempt %d: %w", topic, a.ID, err)
 	}
 	return nil
+}
+
+// trace delivers the trace of an attempt that has ended, in the background. Settle waits for that.
+func (c lifecycle) trace(ctx context.Context, a host.Attempt, final *engine.State) {
+	if c.o.Traces == nil {
+		return
+	}
+	deliver := c.o.Traces.Trace(a, final) // here, since the state may change or be dropped later
+	ctx = context.WithoutCancel(ctx)
+	c.telling.begin(func() {
+		err := host.Recover(c.o.Logger, fmt.Sprintf("trace of attempt %d", a.ID), func() error { return deliver(ctx) })
+		if err != nil {
+			c.o.Logger.Error("trace not delivered", "attempt", a.ID, "error", err)
+		}
+	})
 }
 
 // Notify tells people about an attempt, in the background: it may be tried again and again for

@@ -53,15 +53,20 @@ type Options struct {
 	Blobs      host.Blobs
 	Secrets    host.Secrets
 	Logs       host.Logs
+	// Inventory lists messages; nil if the queues cannot list them.
+	Inventory host.Inventory
 	// Events is where kills and wakes go: the catalogue asks, a delivery does.
 	Events host.Queue
 	// Notices reaches people in the background and after the fact; Bus is told before a message is
 	// acknowledged, so at least once.
 	Notices host.Notices
 	Bus     host.Bus
-	Live    Live
-	Timing  Timing
-	Retry   *retry.Retrier
+	Traces  host.Tracer // is told of attempts that ended, and delivers in the background; nil: nothing is traced
+	// Ended, unless nil, is called with the row of each attempt that this process has ended.
+	Ended  func(host.Attempt)
+	Live   Live
+	Timing Timing
+	Retry  *retry.Retrier
 
 	// Unpack opens an archive for validation; it checks size, number, paths and types.
 	Unpack func(ctx context.Context, archive string) (host.Archive, error)
@@ -90,6 +95,8 @@ type stores struct {
 	telling    telling      // notices under way
 	forgetting forgetting   // by LookAfter
 	filled     atomic.Int64 // when backfills were looked after last, in milliseconds
+	searched   atomic.Int64 // when attempts without messages were looked for last, in milliseconds
+	reached    atomic.Int64 // up to which attempt messages were looked for
 }
 
 // reading is what the API shows as it is stored.

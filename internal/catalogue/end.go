@@ -29,7 +29,7 @@ func (c lifecycle) End(ctx context.Context, a host.Attempt, e host.End) (host.At
 		// As the store has it: a kill that was requested stays noted. One that was over before stays as
 		// it ended, whatever made its caller end it again.
 		a.Done, a.Success, a.Canceled, a.FinishedAt, a.HasOutputs, a.Ignored = true, e.Success, a.Canceled || e.Canceled, e.At, e.HasOutputs, e.Ignored
-		c.ended(a, e)
+		c.ended(ctx, a, e)
 		if e.GivenUp {
 			c.Notify(ctx, a, "Workflow session attempt failed")
 		}
@@ -57,7 +57,7 @@ func (c lifecycle) endUnasked(ctx context.Context, a host.Attempt, e host.End) e
 	}
 	c.counts.finished.Add(1)
 	c.counts.failed.Add(1)
-	c.ended(over, e)
+	c.ended(ctx, over, e)
 	c.o.Live.Over(a.ID)
 	if err := c.startWaiting(ctx, a.SessionID); err != nil {
 		return err
@@ -77,8 +77,13 @@ func (c lifecycle) announceEnd(ctx context.Context, a host.Attempt) error {
 	return c.Announce(ctx, a, topic, a.FinishedAt)
 }
 
-// ended says in the program's own log how an attempt has ended and, of one that failed, why.
-func (c *stores) ended(a host.Attempt, e host.End) {
+// ended notes the end of an attempt once: its trace, whoever counts it, and in the program's own log how it ended and, of one that
+// failed, why.
+func (c lifecycle) ended(ctx context.Context, a host.Attempt, e host.End) {
+	c.trace(ctx, a, e.Final)
+	if c.o.Ended != nil {
+		c.o.Ended(a)
+	}
 	line := append(named(a), "status", a.Status(), "took", max(0, a.FinishedAt.Sub(a.BeginsAt())).Round(time.Millisecond))
 	if a.Success || a.Canceled {
 		c.o.Logger.Info("attempt ended", line...)
@@ -161,11 +166,31 @@ func (c lifecycle) Kill(ctx context.Context, site, id int64) (host.Attempt, erro
 	if err := c.kill(ctx, a); err != nil {
 		return host.Attempt{}, err
 	}
+	c.killSeen(ctx, a)
 	// It may have ended since it was read: nobody is told that it was killed then.
 	if now, err := c.attempt(ctx, site, id); err == nil && now.Done && !now.Canceled {
 		return host.Attempt{}, errKilled()
 	}
 	return a, nil
+}
+
+// killWait is the most that the answer to a kill is held back until the kill is in the log.
+const killWait = 2 * time.Second
+
+// killSeen waits until a kill is in the log: after that no run of the attempt begins. If that takes too long, because the store is slow
+// or no process handles events, the kill is acknowledged anyway: each run checks the row before it begins.
+func (c lifecycle) killSeen(ctx context.Context, a host.Attempt) {
+	if c.o.Inventory == nil {
+		return // as long as a message takes through queues outside of the store
+	}
+	began := time.Now()
+	for wait := time.Millisecond; time.Since(began) < killWait; wait = min(2*wait, 50*time.Millisecond) {
+		l, err := c.o.Reader.Load(ctx, a.ID)
+		if err != nil || l.State.Canceled() || l.State.Ended() {
+			return
+		}
+		time.Sleep(wait)
+	}
 }
 
 func errKilled() error { return host.Conflictf("Session attempt already killed or finished") }

@@ -43,7 +43,7 @@ func (c lifecycle) Sweep(ctx context.Context, after int64) (next int64, over boo
 			failed, after = append(failed, wrong...), some[len(some)-1].ID
 		}
 		if len(list) < atOnce {
-			return after, true, errors.Join(append(failed, c.checkPools(ctx), c.checkBackfills(ctx))...)
+			return after, true, errors.Join(append(failed, c.checkPools(ctx), c.checkBackfills(ctx), c.checkMessages(ctx))...)
 		}
 	}
 }

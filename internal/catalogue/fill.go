@@ -231,7 +231,7 @@ func (c scheduling) planFill(ctx context.Context, r *FillRequest) (w host.Workfl
 	if plan, err = fillOptions(r); err != nil {
 		return w, plan, err
 	}
-	if plan.Params, err = c.attempts.given(ctx, w, StartRequest{Site: r.Site, Params: r.Params, Outside: r.Outside}); err != nil {
+	if plan.Params, err = given(w, StartRequest{Site: r.Site, Params: r.Params, Outside: r.Outside}); err != nil {
 		return w, plan, err
 	}
 	if n := len(param.Text(plan.Params)); n > mostFillParams {

@@ -148,9 +148,12 @@ func (f *filling) dayAfter(t time.Time) time.Time { return step{days: 1}.after(t
 
 // moment reads an instant, a local time or a day of the workflow's zone.
 func (f *filling) moment(text string) (t time.Time, isDay bool, err error) {
-	for _, layout := range []string{time.DateOnly, time.DateTime, "2006-01-02T15:04", "2006-01-02 15:04"} {
+	if t, err := time.Parse(time.DateOnly, text); err == nil {
+		return schedule.StartOfDay(t.Year(), t.Month(), t.Day(), f.zone), true, nil
+	}
+	for _, layout := range []string{time.DateTime, "2006-01-02T15:04", "2006-01-02 15:04"} {
 		if t, err := time.Parse(layout, text); err == nil {
-			return schedule.Local(t, f.zone), layout == time.DateOnly, nil
+			return schedule.Local(t, f.zone), false, nil
 		}
 	}
 	if t, err = parseTime(text, f.zone); err != nil {
@@ -170,6 +173,9 @@ func (s step) after(t time.Time, n int) time.Time {
 		return t.Add(time.Duration(n) * s.time)
 	}
 	local := time.Date(t.Year(), t.Month(), t.Day()+n*s.days, t.Hour(), t.Minute(), t.Second(), 0, time.UTC)
+	if local.Equal(local.Truncate(24 * time.Hour)) {
+		return schedule.StartOfDay(local.Year(), local.Month(), local.Day(), t.Location())
+	}
 	return schedule.Local(local, t.Location())
 }
 

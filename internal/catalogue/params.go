@@ -12,8 +12,8 @@ import (
 )
 
 // given are the parameters of a start as the attempt gets them, held against `params` of the workflow.
-func (c lifecycle) given(ctx context.Context, w host.Workflow, r StartRequest) (*param.Map, error) {
-	params, err := c.asData(ctx, w, r)
+func given(w host.Workflow, r StartRequest) (*param.Map, error) {
+	params, err := asData(r)
 	if err != nil {
 		return nil, err
 	}
@@ -34,9 +34,17 @@ func Declared(workflow string, config, params *param.Map, again bool) (*param.Ma
 	return filled, nil
 }
 
-// asData leaves the parameters of a start as they are but for what is data. What comes from outside is
-// data, and stays so when a caller who may push starts the session again with it.
-func (c lifecycle) asData(ctx context.Context, w host.Workflow, r StartRequest) (*param.Map, error) {
+// UndeclaredWarnings are for parameters of a start that `params` of the workflow does not declare.
+func UndeclaredWarnings(config, params *param.Map) []string {
+	var warnings []string
+	for _, name := range dig.ParamsOf(config).Undeclared(params) {
+		warnings = append(warnings, fmt.Sprintf("parameter '%s' is not declared in `params` of the workflow", name))
+	}
+	return warnings
+}
+
+// asData checks the parameters of a start. All of them are data: nothing in them is ever evaluated.
+func asData(r StartRequest) (*param.Map, error) {
 	if r.Outside {
 		if err := checkSteering(r.Params); err != nil {
 			return nil, err
@@ -45,21 +53,7 @@ func (c lifecycle) asData(ctx context.Context, w host.Workflow, r StartRequest) 
 	if err := checkSize(r.Params); err != nil {
 		return nil, err
 	}
-	data := param.DataMap(r.Params)
-	switch {
-	case r.Outside, data == r.Params:
-		return data, nil
-	case r.RetryName == "":
-		return r.Params, nil
-	}
-	earlier, err := c.earlier(ctx, w, r)
-	if err != nil {
-		return nil, err
-	}
-	for _, a := range earlier {
-		r.Params = keepData(r.Params, a.Params)
-	}
-	return r.Params, nil
+	return param.DataMap(r.Params), nil
 }
 
 // What parameters of a start may be: every task of the attempt sees them all.
@@ -107,18 +101,6 @@ func (c lifecycle) earlier(ctx context.Context, w host.Workflow, r StartRequest)
 		}
 	}
 	return same, err
-}
-
-// keepData returns params with every value that was data in earlier parameters, and is what
-// it was, as data.
-func keepData(params, earlier *param.Map) *param.Map {
-	out := params.Clone()
-	for name, v := range params.All() {
-		if was, ok := earlier.Get(name); ok && !param.Equal(v, was) && param.Same(v, was) {
-			out.Set(name, was)
-		}
-	}
-	return out
 }
 
 // checkSteering refuses parameters from outside that decide what tasks do.

@@ -1,9 +1,12 @@
 package catalogue
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
+	"slices"
+	"strings"
 	"time"
 
 	"zerodag/internal/host"
@@ -95,9 +98,12 @@ func (c reading) CountActive(ctx context.Context, site int64, limit int) (int, e
 	return c.o.Sessions.CountActive(ctx, site, limit)
 }
 
-// LogFiles lists the log files of an attempt whose names begin with prefix, sorted by name.
+// LogFiles lists the log files of an attempt whose names begin with prefix, in the order in which their runs began.
 func (c reading) LogFiles(ctx context.Context, a host.Attempt, prefix string) ([]host.LogFile, error) {
-	return c.o.Logs.Files(ctx, a, prefix)
+	list, err := c.o.Logs.Files(ctx, a, prefix)
+	list = slices.Clone(list)
+	slices.SortStableFunc(list, func(a, b host.LogFile) int { return cmp.Or(a.Time.Compare(b.Time), strings.Compare(a.Name, b.Name)) })
+	return list, err
 }
 
 // LogFile reads a log file, gzip as it is stored, also while it is written. An *Error is about one that was

@@ -54,7 +54,6 @@ func (c lifecycle) again(ctx context.Context, a host.Attempt, r RerunRequest) (S
 			if err := checkSteering(own); err != nil {
 				return q, err
 			}
-			own = param.DataMap(own)
 		}
 		q.Params = param.Merge(a.Params, own)
 	}
@@ -115,6 +114,8 @@ type RerunTask struct {
 	Took time.Duration // in the attempt before; 0 where it did not end, or was taken over there
 	// Skipped is why one of Carried counts as a success that has run in no attempt.
 	Skipped string
+	// Parameters are the names of the parameters that a task of Carried passes on to later tasks.
+	Parameters []string
 }
 
 // PlanRerun looks at what Rerun would do, and fails where that would, but for an attempt of that name that there is
@@ -131,7 +132,7 @@ func (c lifecycle) PlanRerun(ctx context.Context, a host.Attempt, r RerunRequest
 	if err := c.mayStart(ctx, q.Site, d, 1); err != nil {
 		return RerunPlan{}, err
 	}
-	if q.Params, err = c.given(ctx, d.Workflow, q); err != nil {
+	if q.Params, err = given(d.Workflow, q); err != nil {
 		return RerunPlan{}, err
 	}
 	if err := c.mayBeOneMore(ctx, d, q); err != nil {
@@ -176,7 +177,7 @@ func (p *RerunPlan) lay(d replay.Definition, earlier *engine.State, carried []en
 	add := func(name string, isMade bool) {
 		t := RerunTask{Name: name, Group: groups[name], Made: isMade, Took: took[name]}
 		if x, ok := over[name]; ok {
-			t.Skipped = x.Skipped
+			t.Skipped, t.Parameters = x.Skipped, x.Parameters()
 			p.Carried = append(p.Carried, t)
 		} else {
 			p.Runs = append(p.Runs, t)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -49,7 +51,7 @@ type Revived struct {
 	Messages int // sent to them
 	// Next is where the next part begins; 0 when this was the last one.
 	Next int64
-	// Together: queues and attempts are one store, so no message can be missing and none is sent.
+	// Together: the store of attempts lists the messages of its queues, so only what no message is there for is sent again.
 	Together bool
 	// Wait is after what time the last runs go on of which nobody knows whether they are under way.
 	Wait time.Duration
@@ -63,31 +65,118 @@ const revivedAtOnce = 1000
 // whatever they wait for has a message then, also when the queues were lost or the table was restored.
 // It may be done at any time and any number of times: nothing runs twice for it.
 func (c lifecycle) ReviveAll(ctx context.Context, after int64) (Revived, error) {
-	if c.o.Limits.ProcessTime == 0 {
+	r := Revived{Together: c.o.Limits.ProcessTime == 0, Wait: c.o.Limits.FenceTime()}
+	if r.Together && c.o.Inventory == nil {
 		return Revived{Together: true}, nil
 	}
 	list, err := c.o.Sessions.Active(ctx, host.ActiveQuery{Site: host.AnySite, After: after, Count: revivedAtOnce})
 	if err != nil {
 		return Revived{}, fmt.Errorf("read active attempts: %w", err)
 	}
-	r := Revived{Attempts: len(list), Wait: c.o.Limits.FenceTime()}
-	name := strconv.FormatInt(c.o.Now().UnixMilli(), 10)
-	var messages []host.Message
+	var ids []int64
 	for _, a := range list {
 		if a.Waits == 0 { // else it has nothing that waits, and begins when what it waits for is over
-			messages = append(messages, host.ReviveMessage(a.ID, name))
+			ids = append(ids, a.ID)
 		}
 	}
-	if len(messages) > 0 {
-		if err := c.o.Events.Send(ctx, messages...); err != nil {
-			return Revived{}, fmt.Errorf("revive attempts above %d: %w", after, err)
-		}
+	if err := c.sendRevivals(ctx, ids); err != nil {
+		return Revived{}, err
 	}
-	r.Messages = len(messages)
+	r.Attempts, r.Messages = len(list), len(ids)
 	if len(list) == revivedAtOnce {
 		r.Next = list[len(list)-1].ID
 	}
 	return r, nil
+}
+
+// sendRevivals sends a revival of each attempt.
+func (c lifecycle) sendRevivals(ctx context.Context, ids []int64) error {
+	if len(ids) == 0 {
+		return nil
+	}
+	name := strconv.FormatInt(c.o.Now().UnixMilli(), 10)
+	messages := make([]host.Message, len(ids))
+	for i, id := range ids {
+		messages[i] = host.ReviveMessage(id, name)
+	}
+	if err := c.o.Events.Send(ctx, messages...); err != nil {
+		return fmt.Errorf("revive attempts from %d on: %w", ids[0], err)
+	}
+	return nil
+}
+
+const (
+	// missed is how often attempts are looked for that have lost their messages.
+	missed = time.Minute
+	// missedAtOnce is how many of the others are looked at each time, in turn: they have messages, and may have lost one of several.
+	missedAtOnce = 100
+)
+
+// checkMessages looks for attempts whose messages are gone. No fault of a process loses one where attempts and queues are one
+// store, but a fault of that store may.
+func (c lifecycle) checkMessages(ctx context.Context) error {
+	now := c.o.Now()
+	if last := c.searched.Load(); c.o.Inventory == nil || last != 0 && now.Sub(time.UnixMilli(last)) < missed {
+		return nil
+	}
+	c.searched.Store(now.UnixMilli())
+	silent, err := c.o.Inventory.Silent(ctx, 0, revivedAtOnce)
+	if err != nil {
+		return fmt.Errorf("look for attempts without messages: %w", err)
+	}
+	if len(silent) > 0 {
+		waiting, err := c.inLines(ctx)
+		if err != nil {
+			return err
+		}
+		silent = slices.DeleteFunc(silent, func(id int64) bool { return waiting[id] })
+	}
+	others, err := c.o.Sessions.Active(ctx, host.ActiveQuery{Site: host.AnySite, After: c.reached.Load(), Count: missedAtOnce})
+	if err != nil {
+		return fmt.Errorf("read active attempts: %w", err)
+	}
+	reached := int64(0)
+	if len(others) == missedAtOnce {
+		reached = others[len(others)-1].ID
+	}
+	ids := silent
+	for _, a := range others {
+		if a.Waits == 0 && now.Sub(a.CreatedAt) > missed && !slices.Contains(silent, a.ID) {
+			ids = append(ids, a.ID)
+		}
+	}
+	if err := c.sendRevivals(ctx, ids); err != nil {
+		return err
+	}
+	c.reached.Store(reached)
+	return nil
+}
+
+// inLines returns the attempts that wait in the line of a pool: they need no message, since a freed slot wakes them.
+func (c *stores) inLines(ctx context.Context) (map[int64]bool, error) {
+	waiting := map[int64]bool{}
+	for after := int64(0); c.o.Pools != nil; {
+		list, err := c.o.Pools.Pools(ctx, host.PoolQuery{Site: host.AnySite, After: after, Count: atOnce})
+		if err != nil {
+			return nil, fmt.Errorf("read pools: %w", err)
+		}
+		if len(list) == 0 {
+			break
+		}
+		for _, p := range list {
+			after = p.ID
+			l, err := c.o.Semaphore.Line(ctx, p.PoolRef, math.MaxInt32)
+			if err != nil {
+				return nil, fmt.Errorf("read pool %s: %w", p.Name, err)
+			}
+			for _, w := range l.Waiting {
+				if h, err := host.ParseHolder(w.Holder); err == nil {
+					waiting[h.Attempt] = true
+				}
+			}
+		}
+	}
+	return waiting, nil
 }
 
 // An attempt that should have begun long ago is looked at when it has just come to that age, and from

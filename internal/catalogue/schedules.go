@@ -36,7 +36,7 @@ func (c scheduling) SessionTime(w host.Workflow, text, mode string) (time.Time, 
 		return time.Time{}, err
 	}
 	t = t.In(zone)
-	day := schedule.Local(time.Date(t.Year(), t.Month(), t.Day(), 0, 0, 0, 0, time.UTC), zone)
+	day := schedule.StartOfDay(t.Year(), t.Month(), t.Day(), zone)
 	switch mode {
 	case "":
 		return t.Truncate(time.Second), nil

@@ -37,8 +37,8 @@ type StartRequest struct {
 	// Priority is a word for how important the attempt is among those that wait (`_priority`); "" is that of the attempt
 	// that Resume names, else "normal".
 	Priority string
-	// Outside says that the caller who gives Params may not push, or is not known at all: they are
-	// data, and none of them may decide what a task does.
+	// Outside says that the caller who gives Params may not push, or is not known at all: none
+	// of them may decide what a task does.
 	Outside bool
 	// At is when the attempt is to begin; zero, or a time that has come, is now. It exists at once.
 	At time.Time
@@ -74,43 +74,7 @@ func (r *refused) Unwrap() []error { return []error{r.why, &r.shown} }
 // starts nothing: an *Error of code Conflict carries the attempt that exists. The limit of attempts
 // is soft: starts side by side may pass it by a few.
 func (c lifecycle) Start(ctx context.Context, r StartRequest) (host.Attempt, error) {
-	d, err := c.definitionOf(ctx, r.Site, r.Workflow)
-	if err != nil {
-		return host.Attempt{}, err
-	}
-	if err := c.mayStart(ctx, r.Site, d, 1); err != nil {
-		return host.Attempt{}, c.startedBefore(ctx, d.Workflow, r, err)
-	}
-	if r.Params, err = c.given(ctx, d.Workflow, r); err != nil {
-		return host.Attempt{}, err
-	}
-	if r.Resume != nil {
-		before, err := c.attempt(ctx, r.Site, r.Resume.Attempt)
-		if err != nil {
-			return host.Attempt{}, err
-		}
-		if r.carried, r.priority, err = c.carried(ctx, before, *r.Resume); err != nil {
-			return host.Attempt{}, err
-		}
-		r.Labels = param.Merge(before.Labels, r.Labels)
-	}
-	if err := CheckLabels(r.Labels); err != nil {
-		return host.Attempt{}, err
-	}
-	if r.At, err = c.startTime(r.At); err != nil {
-		return host.Attempt{}, err
-	}
-	if r.Priority != "" {
-		if r.priority, err = priorityOf(r.Priority); err != nil {
-			return host.Attempt{}, err
-		}
-	}
-	if r.At.IsZero() { // else the engine sees to it when its time has come
-		if err := c.mayBeOneMore(ctx, d, r); err != nil {
-			return host.Attempt{}, err
-		}
-	}
-	n, err := c.newAttempt(d, r)
+	n, err := c.prepare(ctx, r)
 	if err != nil {
 		return host.Attempt{}, err
 	}
@@ -128,6 +92,82 @@ func (c lifecycle) Start(ctx context.Context, r StartRequest) (host.Attempt, err
 	c.counts.started.Add(1)
 	c.began(list[0])
 	return list[0], nil
+}
+
+// StartPlan is what Start would do.
+type StartPlan struct {
+	Params   *param.Map // those of the start, with defaults and types of the workflow
+	Warnings []string
+}
+
+// PlanStart fails if Start would fail, and changes nothing.
+func (c lifecycle) PlanStart(ctx context.Context, r StartRequest) (StartPlan, error) {
+	d, err := c.definitionOf(ctx, r.Site, r.Workflow)
+	if err != nil {
+		return StartPlan{}, err
+	}
+	if _, err := c.prepare(ctx, r); err != nil {
+		return StartPlan{}, err
+	}
+	a, found, err := c.attemptNamed(ctx, d.Workflow, r.SessionTime.UTC().Truncate(time.Second), r.RetryName)
+	switch {
+	case err != nil:
+		return StartPlan{}, err
+	case found:
+		return StartPlan{}, errExists(a)
+	}
+	params, err := given(d.Workflow, r)
+	return StartPlan{params, UndeclaredWarnings(d.Workflow.Config, r.Params)}, err
+}
+
+// StartWarnings are those of PlanStart for a workflow that was started.
+func (c lifecycle) StartWarnings(ctx context.Context, site, workflow int64, params *param.Map) []string {
+	d, err := c.definitionOf(ctx, site, workflow)
+	if err != nil {
+		return nil // it has just been read; the attempt is started all the same
+	}
+	return UndeclaredWarnings(d.Workflow.Config, params)
+}
+
+// prepare makes what is stored of a start, if everything allows it.
+func (c lifecycle) prepare(ctx context.Context, r StartRequest) (host.NewAttempt, error) {
+	d, err := c.definitionOf(ctx, r.Site, r.Workflow)
+	if err != nil {
+		return host.NewAttempt{}, err
+	}
+	if err := c.mayStart(ctx, r.Site, d, 1); err != nil {
+		return host.NewAttempt{}, c.startedBefore(ctx, d.Workflow, r, err)
+	}
+	if r.Params, err = given(d.Workflow, r); err != nil {
+		return host.NewAttempt{}, err
+	}
+	if r.Resume != nil {
+		before, err := c.attempt(ctx, r.Site, r.Resume.Attempt)
+		if err != nil {
+			return host.NewAttempt{}, err
+		}
+		if r.carried, r.priority, err = c.carried(ctx, before, *r.Resume); err != nil {
+			return host.NewAttempt{}, err
+		}
+		r.Labels = param.Merge(before.Labels, r.Labels)
+	}
+	if err := CheckLabels(r.Labels); err != nil {
+		return host.NewAttempt{}, err
+	}
+	if r.At, err = c.startTime(r.At); err != nil {
+		return host.NewAttempt{}, err
+	}
+	if r.Priority != "" {
+		if r.priority, err = priorityOf(r.Priority); err != nil {
+			return host.NewAttempt{}, err
+		}
+	}
+	if r.At.IsZero() { // else the engine sees to it when its time has come
+		if err := c.mayBeOneMore(ctx, d, r); err != nil {
+			return host.NewAttempt{}, err
+		}
+	}
+	return c.newAttempt(d, r)
 }
 
 func errExists(a host.Attempt) error {
@@ -173,10 +213,10 @@ func (c *stores) attemptNamed(ctx context.Context, w host.Workflow, session time
 // is kept from now on.
 const FarthestStart = 30 * 24 * time.Hour
 
-// startTime is the second at which an attempt is to begin, zero for now.
+// startTime is the second at which an attempt begins, zero for now. A fraction is rounded up: nothing begins before the time asked for.
 func (c lifecycle) startTime(at time.Time) (time.Time, error) {
 	now := c.o.Now()
-	switch at = at.UTC().Truncate(time.Second); {
+	switch at = at.Add(time.Second - time.Nanosecond).UTC().Truncate(time.Second); {
 	case at.Sub(now) > FarthestStart:
 		return at, host.Invalidf("An attempt may begin at most %d days from now, and %s is later: give the workflow a schedule with `once>`, or start it later", FarthestStart/(24*time.Hour), instant(at))
 	case !at.After(now):

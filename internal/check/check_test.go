@@ -78,7 +78,7 @@ func TestDoubts(t *testing.T) {
 		{"+a:\n  sh>: [echo, a]", `w.dig:2:3: sh> cannot read ["echo","a"], and the task will fail | it takes: text`},
 		{"+a:\n  _type: sh\n  _command: [echo, a]", `w.dig:3:3: sh> cannot read ["echo","a"] as its _command, and the task will fail | it takes: text`},
 		{"+a:\n  wait>: 5 minutes please", `w.dig:2:3: wait> cannot read "5 minutes please", and the task will fail | it takes: duration`},
-		{"+a:\n  http>: http://x.example\n  insecure: perhaps", `w.dig:3:3: http> cannot read "perhaps" as its insecure, and the task will fail | it takes: boolean`},
+		{"+a:\n  http>: http://x.example\n  insecure: perhaps\n  retry: false", `w.dig:3:3: http> cannot read "perhaps" as its insecure, and the task will fail | it takes: boolean`},
 		{"+a:\n  pg>: none.sql\n  database: d", "w.dig:2:3: pg> names the file none.sql, which is not in the project | the path is relative"},
 		{"+a:\n  pg>: q.sql\n  database: d", ""},
 		{"+a:\n  pg>: {data: select 1}\n  database: d", ""},

@@ -85,7 +85,7 @@ func (c *Client) RedriveOne(ctx context.Context, letter string) (int, error) {
 type Revived struct {
 	Attempts    int  `json:"attempts"` // unfinished ones that were looked at
 	Messages    int  `json:"messages"` // sent to them
-	Together    bool `json:"together"` // queues and attempts are one store: nothing can be missing
+	Together    bool `json:"together"` // the server sees which messages are missing, and sends only those
 	WaitSeconds int  `json:"wait_seconds"`
 }
 

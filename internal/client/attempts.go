@@ -114,6 +114,23 @@ type ExistsError struct {
 
 // Start starts an attempt. An *ExistsError has the one that is there already.
 func (c *Client) Start(ctx context.Context, s Start) (a Attempt, err error) {
+	err = c.send(ctx, http.MethodPut, "/api/attempts", nil, s.body(), &a)
+	return a, existing(err)
+}
+
+// StartPlan is what a start would do.
+type StartPlan struct {
+	Params   *param.Map `json:"params"`
+	Warnings []string   `json:"warnings"`
+}
+
+// CheckStart fails if Start would fail, and starts nothing. A server that cannot check, such as one of Digdag, answers that the address is missing (IsMissing).
+func (c *Client) CheckStart(ctx context.Context, s Start) (p StartPlan, err error) {
+	err = c.send(ctx, http.MethodPost, "/api/x/start-check", nil, s.body(), &p)
+	return p, existing(err)
+}
+
+func (s *Start) body() any {
 	type resume struct {
 		Mode    string `json:"mode"`
 		Attempt ID     `json:"attemptId"`
@@ -141,8 +158,7 @@ func (c *Client) Start(ctx context.Context, s Start) (a Attempt, err error) {
 	case s.Resume != "":
 		body.Resume = &resume{"failed", s.Resume, ""}
 	}
-	err = c.send(ctx, http.MethodPut, "/api/attempts", nil, body, &a)
-	return a, existing(err)
+	return body
 }
 
 // existing makes the error of a conflict an *ExistsError where it has the attempt.
@@ -192,6 +208,8 @@ type RerunTask struct {
 	Made    bool   `json:"made"` // by another task, at run time
 	Took    int64  `json:"took"` // milliseconds, in the earlier attempt
 	Skipped string `json:"skipped,omitempty"`
+	// Parameters are the names of the parameters that a task which is taken over passes on to later tasks.
+	Parameters []string `json:"parameters,omitempty"`
 }
 
 // Rerun starts another attempt of the session of an attempt. An *ExistsError has the one of that name that is there already.

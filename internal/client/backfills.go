@@ -51,6 +51,7 @@ type Filling struct {
 	CreatedAt      time.Time    `json:"createdAt"`
 	UpdatedAt      time.Time    `json:"updatedAt"`
 	FinishedAt     *time.Time   `json:"finishedAt"`
+	Warnings       []string     `json:"-"` // of its start, about parameters
 }
 
 // Waiting is how many of Running have no attempt yet: they begin in a moment, or when nothing keeps them from it any more.
@@ -83,17 +84,20 @@ type FillPlan struct {
 		} `json:"last"`
 		LeftOut bool `json:"leftOut"`
 	} `json:"rows"` // the first ones
+	Warnings []string `json:"-"` // about parameters
 }
 
 type filled struct {
 	Backfill Filling  `json:"backfill"`
 	Plan     FillPlan `json:"plan"`
+	Warnings []string `json:"warnings"`
 }
 
 // Fill starts a backfill.
 func (c *Client) Fill(ctx context.Context, f Fill) (Filling, error) {
 	var answer filled
 	err := c.send(ctx, http.MethodPost, "/api/backfills", nil, f, &answer)
+	answer.Backfill.Warnings = answer.Warnings
 	return answer.Backfill, err
 }
 
@@ -102,6 +106,7 @@ func (c *Client) PlanFill(ctx context.Context, f Fill) (FillPlan, error) {
 	f.DryRun = true
 	var answer filled
 	err := c.send(ctx, http.MethodPost, "/api/backfills", nil, f, &answer)
+	answer.Plan.Warnings = answer.Warnings
 	return answer.Plan, err
 }
 

@@ -129,6 +129,7 @@ type Attempt struct {
 	Paused           *Paused    `json:"paused,omitempty"`
 	StartsAt         *time.Time `json:"startsAt,omitempty"` // that its start has named
 	Labels           *param.Map `json:"labels,omitempty"`
+	Warnings         []string   `json:"warnings,omitempty"` // of a start
 }
 
 // BeginsAt is when the attempt began, or is to begin.
@@ -156,6 +157,7 @@ type Task struct {
 	IsGroup         bool       `json:"isGroup"`
 	Skipped         string     `json:"skipped,omitempty"`
 	IgnoredError    bool       `json:"ignoredError,omitempty"`
+	LogIncomplete   bool       `json:"logIncomplete,omitempty"` // some text of its log could not be stored
 	State           string     `json:"state"`
 	CancelRequested bool       `json:"cancelRequested"`
 	ExportParams    *param.Map `json:"exportParams"`

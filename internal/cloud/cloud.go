@@ -34,6 +34,7 @@ import (
 	"zerodag/internal/sns"
 	"zerodag/internal/sqs"
 	"zerodag/internal/ssm"
+	"zerodag/internal/tasklog"
 	"zerodag/internal/tick"
 	"zerodag/operators"
 )
@@ -48,8 +49,11 @@ type Engine struct {
 	Tasks  *sqs.Queue
 	Ticker *tick.Ticker
 	Logger *slog.Logger
-	dead   [2]sqs.DeadLetters
-	lease  time.Duration // of a task
+
+	attempts *attemptMetrics
+	dead     [2]sqs.DeadLetters
+	pool     *evaluators.Pool
+	lease    time.Duration // of a task
 	// Sandbox runs commands; nil where the deployment has no place for them.
 	Sandbox *sandbox.Service
 	// Function runs short ones; nil where there is none.
@@ -93,13 +97,13 @@ func Open(ctx context.Context, registry operators.Registry) (*Engine, error) {
 func wall() time.Time { return time.Now().Round(0) }
 
 func wire(config env.Config, account aws.Config, registry operators.Registry) (*Engine, error) {
-	e := &Engine{Config: config, Logger: slog.New(slog.NewJSONHandler(os.Stderr, nil)).With("stage", config.Stage)}
+	e := &Engine{Config: config, attempts: newAttemptMetrics(config), Logger: slog.New(slog.NewJSONHandler(os.Stderr, nil)).With("stage", config.Stage)}
 	e.Blobs = s3.NewBlobs(account, config.Archives)
 	timers := dynamo.NewTimers(account, config.Table)
 	e.Events = sqs.New(account, sqs.Options{Name: "events", URL: config.Events, FIFO: true, Later: timers})
 	e.Tasks = sqs.New(account, sqs.Options{Name: "tasks", URL: config.Tasks, Now: wall, Later: timers, Visibility: config.TaskVisibility})
 	e.DB = dynamo.New(account, dynamo.Options{Table: config.Table, Blobs: e.Blobs, Events: e.Events})
-	logs := s3.LogOptions{Bucket: config.Logs, AgentID: "lambda"}
+	logs := s3.LogOptions{Bucket: config.Logs, AgentID: "lambda", Form: tasklog.Form(config.TaskLogFormat)}
 	if !config.SmallLogs {
 		logs.Short = e.DB
 	}
@@ -115,7 +119,7 @@ func wire(config env.Config, account aws.Config, registry operators.Registry) (*
 		return nil, err
 	}
 	logStore := s3.NewLogs(account, logs)
-	secrets := ssm.New(account, ssm.Options{Prefix: config.Secrets})
+	secrets := ssm.New(account, ssm.Options{Prefix: config.Secrets, KeyID: config.Key})
 	var notices host.Notices
 	if config.Topic != "" {
 		notices = notice.New(sns.New(account, sns.Options{ARN: config.Topic, Stage: config.Stage}), notice.Options{Now: time.Now})
@@ -124,8 +128,9 @@ func wire(config env.Config, account aws.Config, registry operators.Registry) (*
 		KeepAttempts: config.KeepAttempts, KeepArchives: config.KeepArchives, KeepRecords: config.KeepRecords, KeepLogs: config.KeepLogs}.WithDefaults()
 	e.lease = limits.Lease
 	tasks := network(account)
+	e.pool = evaluators.New(evaluator)
 	e.Node = node.New(node.Options{
-		Shared: true, FiredByMessages: true, Notices: notices,
+		Shared: true, FiredByMessages: true, Notices: notices, Traces: traces(account, config), Ended: e.attempts.ended,
 		Bus: eventbridge.New(account, eventbridge.Options{Name: config.Bus, Topics: topics(config.Announce)}),
 		Log: e.DB, ShortLogs: e.DB, Events: e.Events, Tasks: e.Tasks, Projects: e.DB, Workflows: e.DB, Schedules: e.DB, Attempts: e.DB, Sessions: e.DB, Retention: e.DB, Pools: e.DB, Semaphore: e.DB, Backfills: e.DB,
 		Blobs: e.Blobs, Secrets: secrets, Logs: logStore, Kept: timers,
@@ -135,7 +140,7 @@ func wire(config env.Config, account aws.Config, registry operators.Registry) (*
 			return host.Workspace{Files: s, Commands: e.commands(id, w.Archive), Leave: s.Leave, Wrong: s.Wrong}, nil
 		},
 		Prewarm:   e.prewarm,
-		Evaluator: evaluators.New(evaluator),
+		Evaluator: e.pool,
 		Unpack:    func(ctx context.Context, key string) (host.Archive, error) { return workspaces.Archive(ctx, key) },
 		Now:       wall, Logger: e.Logger,
 		Limits: limits,
@@ -143,7 +148,7 @@ func wire(config env.Config, account aws.Config, registry operators.Registry) (*
 	e.dead = [2]sqs.DeadLetters{e.Events.DeadLetters(config.DeadEvents), e.Tasks.DeadLetters(config.DeadTasks)}
 	e.Ticker = &tick.Ticker{Node: e.Node, Horizon: e.DB, Timers: timers, Queues: map[string]host.Queue{"events": e.Events, "tasks": e.Tasks},
 		Dead: []host.DeadLetters{e.dead[0], e.dead[1]}, Daily: e.daily(limits), Now: wall, Logger: e.Logger}
-	e.sealKey, e.clientSecret = newSealKey(account, config.Stage), newClientSecret(account, config)
+	e.sealKey, e.clientSecret = newSealKey(account, config), newClientSecret(account, config)
 	links := s3.Links{Blobs: e.Blobs, Logs: logStore}
 	e.Sandbox = e.sandbox(account, config.Commands, links, secrets)
 	e.Function = e.function(account, config.Commands.Function, links)

@@ -163,18 +163,18 @@ func TestConsume(t *testing.T) {
 func TestMetricLine(t *testing.T) {
 	t.Parallel()
 	at := time.UnixMilli(1_700_000_000_000)
-	before := node.Stats{TasksRun: 5, SchedulesFired: 1, ScheduleDelay: time.Hour}
+	before := counts{node.Stats{TasksRun: 5, SchedulesFired: 1, ScheduleDelay: time.Hour}, 1}
 	if line := metricLine("main", "tick", before, before, at, at); line != nil {
 		t.Errorf("nothing was done: %s", line)
 	}
-	after := node.Stats{TasksRun: 7, SchedulesFired: 2, ScheduleDelay: 1500 * time.Millisecond}
+	after := counts{node.Stats{TasksRun: 7, SchedulesFired: 2, ScheduleDelay: 1500 * time.Millisecond}, 4}
 	var got, want any
 	if err := json.Unmarshal(metricLine("main", "agent", before, after, at, at.Add(time.Second)), &got); err != nil {
 		t.Fatal(err)
 	}
-	json.Unmarshal([]byte(`{"stage":"main","function":"agent","milliseconds":1000,"TasksRun":2,"SchedulesFired":1,"ScheduleDelay":1500,
+	json.Unmarshal([]byte(`{"stage":"main","function":"agent","milliseconds":1000,"TasksRun":2,"NoEvaluator":3,"SchedulesFired":1,"ScheduleDelay":1500,
 		"_aws":{"Timestamp":1700000001000,"CloudWatchMetrics":[{"Namespace":"zerodag","Dimensions":[["stage"]],"Metrics":[
-		{"Name":"TasksRun","Unit":"Count"},{"Name":"SchedulesFired","Unit":"Count"},{"Name":"ScheduleDelay","Unit":"Milliseconds"}]}]}}`), &want)
+		{"Name":"TasksRun","Unit":"Count"},{"Name":"NoEvaluator","Unit":"Count"},{"Name":"SchedulesFired","Unit":"Count"},{"Name":"ScheduleDelay","Unit":"Milliseconds"}]}]}}`), &want)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}

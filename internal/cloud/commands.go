@@ -28,11 +28,12 @@ func (e *Engine) sandbox(account aws.Config, c env.Commands, links s3.Links, sec
 	if c.Cluster == "" {
 		return nil
 	}
-	keys := ssm.NewParameter(account, c.Keys)
+	keys := ssm.NewParameter(account, c.Keys, e.Config.Key)
 	return sandbox.New(sandbox.Options{
 		Commands: e.DB.Commands(), Runners: e.DB, Links: links, Secrets: secrets.ProjectSecrets, Logger: e.Logger,
 		Launcher: fargate.New(account, fargate.Options{Stage: e.Config.Stage, Cluster: c.Cluster, Subnets: c.Subnets, SecurityGroups: c.SecurityGroups,
-			PublicIP: c.PublicIP, ExecutionRole: c.ExecutionRole, Allows: c.Allows, LogGroup: c.LogGroup, Architecture: c.Architecture, URL: c.URL, SHA256: c.Program.SHA256}),
+			PublicIP: c.PublicIP, ExecutionRole: c.ExecutionRole, Allows: c.Allows, LogGroup: c.LogGroup, Architecture: c.Architecture, URL: c.URL, SHA256: c.Program.SHA256,
+			FetchImage: c.FetchImage, Tags: c.Tags, Spot: c.Spot || c.AllowSpot}),
 		Keys: &sandbox.Keyring{Read: keys.Read, Make: keys.Make}, Alarm: e.alarm(account),
 		Default: sandbox.Class{Image: c.Image, CPU: c.CPU, Memory: c.Memory, Spot: c.Spot},
 		Program: func(ctx context.Context) (string, error) { return links.Object(ctx, c.Program.Bucket, c.Program.Key) },

@@ -1,11 +1,16 @@
 package cloud
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
+	"slices"
+	"sync"
 	"time"
 
+	"zerodag/internal/env"
+	"zerodag/internal/host"
 	"zerodag/internal/node"
 )
 
@@ -16,12 +21,29 @@ const namespace = "zerodag"
 // line in CloudWatch's embedded metric format. A call that did nothing writes nothing: each
 // metric is paid for by the hours in which it has a value.
 func (e *Engine) measure(function string) func() {
-	before, began := e.Stats(), time.Now()
+	before, began := e.counted(), time.Now()
 	return func() {
-		if line := metricLine(e.Config.Stage, function, before, e.Stats(), began, time.Now()); line != nil {
+		for _, line := range e.attempts.lines(e.Config.Stage, time.Now()) {
+			fmt.Fprintln(os.Stdout, string(line))
+		}
+		if line := metricLine(e.Config.Stage, function, before, e.counted(), began, time.Now()); line != nil {
 			fmt.Fprintln(os.Stdout, string(line))
 		}
 	}
+}
+
+// counts are the totals of a process.
+type counts struct {
+	node.Stats
+	NoEvaluator int64 // evaluators of expressions that could not be started
+}
+
+func (e *Engine) counted() counts {
+	c := counts{Stats: e.Stats()}
+	if e.pool != nil { // the API evaluates nothing
+		c.NoEvaluator = e.pool.Unstarted()
+	}
+	return c
 }
 
 // metric is a number with its unit in CloudWatch.
@@ -30,7 +52,7 @@ type metric struct {
 	Unit string
 }
 
-func metricLine(stage, function string, before, after node.Stats, began, now time.Time) []byte {
+func metricLine(stage, function string, before, after counts, began, now time.Time) []byte {
 	line := map[string]any{"stage": stage, "function": function, "milliseconds": now.Sub(began).Milliseconds()}
 	var metrics []metric
 	count := func(name string, before, after int64) {
@@ -44,6 +66,7 @@ func metricLine(stage, function string, before, after node.Stats, began, now tim
 	count("AttemptsFailed", before.Failed, after.Failed)
 	count("TasksRun", before.TasksRun, after.TasksRun)
 	count("Errors", before.Errors, after.Errors)
+	count("NoEvaluator", before.NoEvaluator, after.NoEvaluator)
 	count("SchedulesFired", before.SchedulesFired, after.SchedulesFired)
 	if after.SchedulesFired > before.SchedulesFired {
 		metrics = append(metrics, metric{"ScheduleDelay", "Milliseconds"})
@@ -59,4 +82,86 @@ func metricLine(stage, function string, before, after node.Stats, began, now tim
 		panic("cloud: " + err.Error()) // texts and numbers can always be written
 	}
 	return text
+}
+
+// attemptMetrics counts attempts that ended, for the projects and workflows that have metrics of their own. Each combination of
+// dimensions is billed as further metrics, so only those that the settings name have any.
+type attemptMetrics struct {
+	of map[string]bool
+
+	mu     sync.Mutex
+	counts map[dimensions]*ends
+}
+
+// dimensions tell metrics of one name apart. Workflow is empty for those of a project.
+type dimensions struct{ project, workflow string }
+
+// ends are the attempts of a call that ended, and how long each took.
+type ends struct {
+	finished, failed int
+	seconds          []float64
+}
+
+func newAttemptMetrics(config env.Config) *attemptMetrics {
+	m := &attemptMetrics{of: map[string]bool{}, counts: map[dimensions]*ends{}}
+	for _, name := range config.MetricsOf {
+		m.of[name] = true
+	}
+	return m
+}
+
+// ended counts an attempt that has ended.
+func (m *attemptMetrics) ended(a host.Attempt) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, d := range []dimensions{{project: a.Project.Name}, {a.Project.Name, a.Workflow.Name}} {
+		name := d.project
+		if d.workflow != "" {
+			name += "/" + d.workflow
+		}
+		if !m.of[name] {
+			continue
+		}
+		e := m.counts[d]
+		if e == nil {
+			e = &ends{}
+			m.counts[d] = e
+		}
+		if e.finished++; !a.Success {
+			e.failed++
+		}
+		if len(e.seconds) < mostValues {
+			e.seconds = append(e.seconds, max(0, a.FinishedAt.Sub(a.BeginsAt()).Seconds()))
+		}
+	}
+}
+
+// mostValues is the most that the embedded metric format takes as values of one metric.
+const mostValues = 100
+
+// lines returns what was counted since the last call, in CloudWatch's embedded metric format.
+func (m *attemptMetrics) lines(stage string, now time.Time) (list [][]byte) {
+	if m == nil {
+		return nil
+	}
+	m.mu.Lock()
+	counts := m.counts
+	m.counts = map[dimensions]*ends{}
+	m.mu.Unlock()
+	for d, e := range counts {
+		line := map[string]any{"stage": stage, "project": d.project, "AttemptsFinished": e.finished, "AttemptsFailed": e.failed, "AttemptSeconds": e.seconds}
+		names := []string{"stage", "project"}
+		if d.workflow != "" {
+			line["workflow"], names = d.workflow, append(names, "workflow")
+		}
+		line["_aws"] = map[string]any{"Timestamp": now.UnixMilli(), "CloudWatchMetrics": []any{map[string]any{"Namespace": namespace, "Dimensions": [][]string{names},
+			"Metrics": []metric{{"AttemptsFinished", "Count"}, {"AttemptsFailed", "Count"}, {"AttemptSeconds", "Seconds"}}}}}
+		text, err := json.Marshal(line)
+		if err != nil {
+			panic("cloud: " + err.Error()) // texts and numbers can always be written
+		}
+		list = append(list, text)
+	}
+	slices.SortFunc(list, bytes.Compare)
+	return list
 }

@@ -43,8 +43,8 @@ const parameterKept = 5 * time.Minute
 
 // newSealKey makes what has the key that seals what browsers keep of a sign-in. Who needs it first makes it; to
 // delete the parameter ends all sessions.
-func newSealKey(account aws.Config, stage string) *keptParameter {
-	return &keptParameter{parameter: ssm.NewParameter(account, env.Keys(stage)+env.SealKey), now: wall, fresh: func() string {
+func newSealKey(account aws.Config, config env.Config) *keptParameter {
+	return &keptParameter{parameter: ssm.NewParameter(account, env.Keys(config.Stage)+env.SealKey, config.Key), now: wall, fresh: func() string {
 		key := make([]byte, 32)
 		rand.Read(key) // never fails
 		return base64.StdEncoding.EncodeToString(key)
@@ -54,7 +54,7 @@ func newSealKey(account aws.Config, stage string) *keptParameter {
 // newClientSecret makes what has the secret by which the provider of identities knows the deployment. People put it
 // there, or, with a user pool of the stage, its deploy.
 func newClientSecret(account aws.Config, config env.Config) *keptParameter {
-	return &keptParameter{parameter: ssm.NewParameter(account, cmp.Or(config.OIDC.Secret, env.Keys(config.Stage)+env.ClientSecret)), now: wall}
+	return &keptParameter{parameter: ssm.NewParameter(account, cmp.Or(config.OIDC.Secret, env.Keys(config.Stage)+env.ClientSecret), ""), now: wall}
 }
 
 // text returns the value.

@@ -23,7 +23,7 @@ import (
 func TestStreamsAreShort(t *testing.T) {
 	t.Parallel()
 	c := localstack.Config(t)
-	config := env.Config{Stage: "test", Table: localstack.Name(), Events: queue(t, c, true), Tasks: queue(t, c, false), DeadEvents: queue(t, c, true), DeadTasks: queue(t, c, false), Attempts: 10, TaskLimit: 10}
+	config := env.Config{Stage: "test", Table: localstack.Name(), Logs: bucket(t, c), Events: queue(t, c, true), Tasks: queue(t, c, false), DeadEvents: queue(t, c, true), DeadTasks: queue(t, c, false), Attempts: 10, TaskLimit: 10}
 	e, err := wire(config, c, nil)
 	if err != nil {
 		t.Fatal(err)

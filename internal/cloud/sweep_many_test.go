@@ -113,7 +113,7 @@ func TestSweepRound(t *testing.T) {
 	}
 	c, p, told := localstack.Config(t), proxy.Start(t, ""), &checked{times: map[string]int{}}
 	c.BaseEndpoint = &p.URL
-	config := env.Config{Stage: "test", Table: localstack.Name(), Events: queue(t, c, true), Tasks: queue(t, c, false), DeadEvents: queue(t, c, true), DeadTasks: queue(t, c, false)}
+	config := env.Config{Stage: "test", Table: localstack.Name(), Logs: bucket(t, c), Events: queue(t, c, true), Tasks: queue(t, c, false), DeadEvents: queue(t, c, true), DeadTasks: queue(t, c, false)}
 	e, err := wire(config, c, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	awss3 "github.com/aws/aws-sdk-go-v2/service/s3"
 	awssqs "github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
@@ -18,6 +19,20 @@ import (
 	"zerodag/internal/env"
 	"zerodag/internal/host"
 )
+
+// bucket makes an empty bucket.
+func bucket(t *testing.T, c aws.Config) string {
+	t.Helper()
+	client, name := awss3.NewFromConfig(c, func(o *awss3.Options) { o.UsePathStyle = true }), localstack.Name()
+	if _, err := client.CreateBucket(t.Context(), &awss3.CreateBucketInput{Bucket: &name}); err != nil {
+		t.Fatal(err)
+	}
+	localstack.Cleanup(t, func(ctx context.Context) error {
+		_, err := client.DeleteBucket(ctx, &awss3.DeleteBucketInput{Bucket: &name})
+		return err
+	})
+	return name
+}
 
 // queue makes a queue as infra does and returns its URL.
 func queue(t *testing.T, c aws.Config, fifo bool) string {

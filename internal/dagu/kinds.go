@@ -1,468 +1,525 @@
 package dagu
 
 import (
-	"fmt"
+	"cmp"
+	"errors"
+	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
+	"zerodag/engine/dig"
 	"zerodag/engine/param"
 )
+
+// kinds maps the types of steps that have a counterpart to the functions that make their tasks.
+func kinds() map[string]func(*step) *param.Map {
+	return map[string]func(*step) *param.Map{
+		"": (*step).shellTask, "noop": (*step).noop, "log": (*step).log, "router": (*step).router, "exec": (*step).exec, "http": (*step).http,
+		"ssh": (*step).ssh, "mail": (*step).mail, "template": (*step).template, "jq": (*step).jq, "docker": (*step).inDocker, "postgres": (*step).postgres,
+		"wait.duration": (*step).wait, "outputs.write": (*step).writeOutputs,
+		"file.write": (*step).writeFile, "file.mkdir": (*step).makeFolder, "file.read": (*step).readFile,
+	}
+}
 
 // with is the configuration of a step for its type.
 func (s *step) with() *param.Map {
 	if m := s.Map.Map("with"); m != nil {
 		return m
 	}
-	if m := s.Map.Map("config"); m != nil {
-		return m
-	}
 	return param.New()
 }
 
-// run is what a step does, without its policies.
+// run returns the task of a step, without its policies.
 func (s *step) run() *param.Map {
 	kind := text1(s.Map, "type")
 	switch {
+	case s.Has("foreach"):
+		return s.foreach()
 	case s.Has("call"):
+		if kind != "" {
+			s.refuse(s.Map, "type", "write `require>`, which starts a separate attempt", "a workflow that is called by a step of type %s is not taken over", kind)
+		}
 		return s.call()
-	case kind == "router":
-		return param.New("echo>", "the value is "+s.plain(s.Map, "value", text1(s.Map, "value")))
-	case kind == "noop":
-		return param.New("echo>", s.name)
-	case kind == "http":
-		return s.http()
-	case kind == "ssh":
-		return s.ssh()
-	case kind == "mail":
-		return s.mail()
-	case kind == "template":
-		return s.shellTask(s.template())
-	case kind == "jq":
-		script := text1(s.Map, "script")
-		return s.shellTask(fmt.Sprintf("jq %s <<'END'\n%s\nEND\n", shellWord(s.commandText()), strings.TrimSuffix(script, "\n")))
-	case kind == "docker":
-		return s.docker(s.with())
-	case slices.Contains([]string{"", "command", "shell"}, kind):
-		return s.shellTask(s.shellText())
+	case s.Has("parallel"):
+		s.refuse(s.Map, "parallel", "write `for_each>`", "parallel is not taken over without a workflow that is called")
+	case kind == "" && s.Has("exec"):
+		return s.exec()
+	case kind == "" && s.with().Len() > 0:
+		s.refuse(s.Map, "with", "write it another way", "a configuration of a command is not taken over: %s", strings.Join(s.with().Keys(), ", "))
 	}
-	s.lost(s.Map, "type", "run a command that does the same, or look at `zerodag operators`", "there is nothing for steps of type %s", kind)
-	return param.New("fail>", "the step "+s.name+" is of type "+kind+", which was not taken over")
-}
-
-// commandText is the command of a step as one text: several are lines of it.
-func (s *step) commandText() string {
-	if e := s.Map.Map("exec"); e != nil {
-		list := []string{shellWord(text1(e, "command"))}
-		for _, a := range texts(e, "args") {
-			list = append(list, shellWord(a))
-		}
-		return strings.Join(list, " ")
-	}
-	v, _ := s.Get("command")
-	if m, isMap := v.(*param.Map); isMap { // `echo: hello` is one key
-		for key, v := range m.All() {
-			return key + ": " + textOf(v)
+	for _, key := range []string{"value", "routes"} {
+		if s.Has(key) && kind != "router" {
+			s.refuse(s.Map, key, "write `type: router`", "%s is not taken over for a step that is no router", key)
 		}
 	}
-	return strings.Join(texts(s.Map, "command"), "\n")
+	if of := kinds()[kind]; of != nil {
+		return of(s)
+	}
+	s.refuse(s.Map, "type", insteadOf(kind), "there is nothing for steps of type %s", kind)
+	return param.New("fail>", kind)
 }
 
-// shellText is what a shell reads.
-func (s *step) shellText() string {
-	command, script := s.commandText(), text1(s.Map, "script")
+// insteadOf returns the remedy for a type without a counterpart.
+func insteadOf(kind string) string {
+	switch name, _, _ := strings.Cut(kind, "."); name {
+	case "s3":
+		return "run `aws s3` as a command; `s3_copy>`, `s3_move>` and `s3_delete>` work within S3"
+	case "human", "approval":
+		return "move the following steps into a separate workflow that a person starts"
+	case "dag":
+		return "write `require>`, which starts a separate attempt"
+	}
+	return "run a command that does the same; `zerodag operators` lists the operators"
+}
+
+// none refuses keys that only apply to commands.
+func (s *step) none(keys ...string) {
+	for _, key := range append(keys, "outputs", "stdout", "stderr", "container") {
+		if s.Has(key) {
+			s.refuse(s.Map, key, "run a command that does the same", "%s is not taken over for a step of type %s", key, text1(s.Map, "type"))
+		}
+	}
+}
+
+func (s *step) noop() *param.Map {
+	if s.published() != nil {
+		return s.shellTask()
+	}
+	s.none("output")
+	return param.New("sh>", ":")
+}
+
+func (s *step) log() *param.Map {
+	s.none("output")
+	s.only(s.with(), "message")
+	return param.New("echo>", s.plain(s.with(), "message", text1(s.with(), "message")))
+}
+
+func (s *step) router() *param.Map {
+	s.none("output")
+	routes := s.Map.Map("routes")
+	patterns := slices.Clone(routes.Keys())
+	slices.SortFunc(patterns, func(a, b string) int { return cmp.Or(cmp.Compare(routeRank(a), routeRank(b)), cmp.Compare(a, b)) })
+	text := "Router evaluating: " + literal(text1(s.Map, "value"))
+	for _, pattern := range patterns {
+		targets, _ := routes.Get(pattern)
+		text += "\n  " + literal(pattern) + " -> [" + literal(strings.Join(textsOf(targets), " ")) + "]"
+	}
+	return param.New("echo>", text)
+}
+
+// routeRank orders the routes as Dagu prints them: plain values, then patterns, then the pattern that matches any value.
+func routeRank(pattern string) int {
 	switch {
-	case script == "":
-	case command != "":
-		command = heredoc(command, script)
-	default:
-		command = script
-		if first, _, _ := strings.Cut(script, "\n"); strings.HasPrefix(first, "#!") {
-			if program := strings.TrimPrefix(strings.TrimPrefix(strings.TrimSpace(first[2:]), "/usr/bin/env "), "-S "); !strings.HasSuffix(strings.Fields(program + " x")[0], "sh") {
-				command = heredoc(program, script)
-			}
-		}
+	case pattern == "re:.*":
+		return 2
+	case strings.HasPrefix(pattern, "re:"):
+		return 1
 	}
-	if command == "" && s.published() != nil {
-		return s.publish()
-	}
-	folder := text1(s.Map, "working_dir")
-	if folder == "" {
-		folder = text1(s.workflow.Map, "working_dir")
-	}
-	if folder != "" {
-		command = "cd " + strings.Trim(folder, " ") + "\n" + command
-	}
-	for _, out := range []struct{ key, sign string }{{"stdout", ">"}, {"stderr", "2>"}} {
-		if file := text1(s.Map, out.key); file != "" {
-			command = "{\n" + strings.TrimSuffix(command, "\n") + "\n} " + out.sign + " \"" + file + "\"\n"
-		}
-	}
-	return s.command(command)
+	return 0
 }
 
-func heredoc(command, script string) string {
-	return command + " <<'END'\n" + strings.TrimSuffix(script, "\n") + "\nEND\n"
+func (s *step) wait() *param.Map {
+	s.none("output")
+	s.only(s.with(), "duration")
+	text := text1(s.with(), "duration")
+	if d, ok := param.ParseDuration(text); !ok || d <= 0 {
+		s.refuse(s.with(), "duration", "write a duration such as 30s", "the duration of a wait is none: %s", text)
+	}
+	return param.New("wait>", text)
 }
 
-// shellTask is a task that runs a text in a shell, with what the step says about that.
-func (s *step) shellTask(text string) *param.Map {
-	task := param.New("sh>", text)
-	if shell := s.shell(s.Map, "shell"); shell != nil {
-		task.Set("shell", shell)
+// exec runs a program with arguments that no shell changes.
+func (s *step) exec() *param.Map {
+	e := s.Map.Map("exec")
+	words := []string{s.word(e, "command", strings.TrimSpace(text1(e, "command")))}
+	v, _ := e.Get("args")
+	for _, a := range dig.ListOf(v) {
+		words = append(words, s.word(e, "args", textOf(a)))
 	}
-	if v, there := s.Get("container"); there {
-		if m, isMap := v.(*param.Map); isMap {
-			s.dockerOf(m, task)
+	if text1(e, "command") == "" {
+		s.refuse(s.Map, "exec", "name a program", "the step has no command")
+	}
+	return s.commandTask(strings.Join(words, " "), program{shell: nil, posix: true, stops: true})
+}
+
+// withinQuotes returns a text for the double quotes of a shell.
+func (s *step) withinQuotes(m *param.Map, key, text string) string {
+	var b strings.Builder
+	last := 0
+	for _, at := range reference().FindAllStringIndex(text, -1) {
+		b.WriteString(literal(text[last:at[0]]))
+		last = at[1]
+		whole := text[at[0]:at[1]]
+		if own := s.orItself(whole); own != whole {
+			b.WriteString(literal(own))
 		} else {
-			s.lost(s.Map, "container", "name an image, for a container of its own", "a command does not run in a container that is there")
+			b.WriteString(s.withinDoubleQuotes(m, key, whole))
 		}
 	}
-	if env := s.needed(text, s.entries(s.Map)); env != nil {
-		task.Set("_env", env)
-	}
-	if stored := s.stored(); stored != nil {
-		task.Set("_store", stored)
-	}
-	return task
+	return b.String() + literal(text[last:])
 }
 
-// shell is the shell of a workflow or a step, as a list; nil for none of its own.
-func (w *workflow) shell(m *param.Map, key string) param.Value {
-	list := texts(m, key)
-	if len(list) == 1 {
-		list = words(list[0])
+// orItself returns a variable of the machine so that a shell keeps the text of an unset one, as Dagu does without a shell.
+func (s *step) orItself(whole string) string {
+	name := strings.TrimPrefix(strings.Trim(whole[1:], "{}"), "env.")
+	if !identifier().MatchString(name) || s.meaning(name).x != "" || s.values[name].kind != 0 || unavailable(name) {
+		return whole
 	}
-	if len(list) == 0 {
-		return nil
-	}
-	if strings.HasPrefix(list[0], "nix") || list[0] == "direct" {
-		w.lost(m, key, "install what it needs where the commands run", "the shell %s is not used", list[0])
-		return nil
-	}
-	if list[0] == "bash" || list[0] == "sh" {
-		list[0] = "/bin/" + list[0]
-	}
-	out := make([]param.Value, len(list))
-	for i, word := range list {
-		out[i] = word
-	}
-	return out
+	return "${" + name + "-" + strings.NewReplacer("$", `\$`, "}", `\}`).Replace(whole) + "}"
 }
 
-// image is the image of a container for all steps.
-func (w *workflow) image(m *param.Map) string {
-	v, there := m.Get("container")
-	c, isMap := v.(*param.Map)
-	if there && !isMap {
-		w.lost(m, "container", "name an image, for containers of their own", "commands do not run in a container that is there")
-		return ""
+// word returns a text as one word of a shell. Computed values go through a variable, so that the shell does not parse them.
+func (s *step) word(m *param.Map, key, text string) string {
+	switch {
+	case !reference().MatchString(text) && plainWords(text) && text != "" && !strings.ContainsAny(text, " '\"\t"):
+		return literal(text)
+	case !reference().MatchString(text):
+		return literal(shellWord(text))
+	case !s.isPlain(text) && !strings.Contains(text, `\`):
+		return `"` + s.withinQuotes(m, key, strings.NewReplacer(`"`, `\"`, "`", "\\`").Replace(text)) + `"`
 	}
-	for key := range c.All() {
-		if key != "image" {
-			w.lost(c, key, "see `docker` in the page about commands", "%s of a container is not taken over: each command has a container of its own", key)
-		}
+	v := s.plain(m, key, text)
+	if strings.Contains(v, "${"+artifacts) { // `_env` does not evaluate what an exported value has
+		return `"` + s.withinQuotes(m, key, strings.NewReplacer(`\`, `\\`, `"`, `\"`, "`", "\\`").Replace(text)) + `"`
 	}
-	return text1(c, "image")
+	name := "ARG" + strconv.Itoa(s.extra.Len()+1)
+	s.extra.Set(name, v)
+	return `"$` + name + `"`
 }
 
-func (s *step) dockerOf(m, task *param.Map) {
-	if image := s.image(param.New("container", m)); image != "" {
-		task.Set("docker", param.New("image", image))
+// jq filters a text or a file with the program jq, which must be installed.
+func (s *step) jq() *param.Map {
+	filter, options := text1(s.Map, "command"), "-S --indent 4"
+	for key, v := range s.with().All() {
+		switch {
+		case key == "raw" && v == true:
+			filter, options = "("+filter+`) | if . == null then "" else . end`, "-S -c -r"
+		case key == "raw", key == "input":
+		default:
+			s.refuse(s.with(), key, "run `jq` as a command", "%s of jq is not taken over", key)
+		}
 	}
+	s.outside(s.Map, "type", "jq")
+	script := strings.TrimSuffix(text1(s.Map, "script"), "\n")
+	file, isFile := strings.CutPrefix(script, "file://")
+	if input := text1(s.with(), "input"); input != "" && script == "" {
+		file, isFile = input, true
+	} else if input != "" || strings.TrimSpace(script) == "" {
+		s.refuse(s.Map, "script", "give it JSON, in `data` or in a file", "jq has no input, or two")
+	}
+	s.note(s.Map, "type", "install it where the commands run", false, "step %s runs the program jq", s.called)
+	const succeeds = " || [ $? = 5 ]" // Dagu prints an error of the filter, and succeeds
+	if isFile {
+		one := "if length == 1 then .[0] | (" + filter + "\n) else \"the file is not one JSON value\" | halt_error(2) end"
+		return s.commandTask("jq -s -M "+options+" "+s.word(s.Map, "command", one)+" < "+s.quotedPath(s.Map, "script", file)+succeeds, program{posix: true, stops: true})
+	}
+	text := "printf '%s' " + s.word(s.Map, "script", script) + " | jq -M " + options + " " + s.word(s.Map, "command", filter) + succeeds
+	return s.commandTask(text, program{posix: true, stops: true})
 }
 
-func (s *step) docker(with *param.Map) *param.Map {
-	task := s.shellTask(s.shellText())
-	s.dockerOf(with, task)
-	return task
+func (s *step) inDocker() *param.Map {
+	with := s.with()
+	s.Map.Set("container", with.Without("shell", "command"))
+	if v, there := with.Get("command"); there && !s.Has("command") {
+		s.Map.Set("command", v)
+	}
+	s.Map.Delete("with")
+	return s.shellTask()
 }
 
-// outputs says what the step stores, before anything is translated that may name it.
-func (s *step) outputs() {
-	declare := func(name, as string) {
-		s.values[name] = value{ofOutput, as}
-		s.stores = append(s.stores, as)
+// template is a step that fills a template and writes it.
+func (s *step) template() *param.Map {
+	with := s.with()
+	s.outside(s.Map, "type", "a template")
+	s.only(with, "data", "output")
+	data, _ := native(with.Map("data")).(map[string]any)
+	const dollar = "\ue000" // Dagu replaces references in the data, and not in the template
+	text, err := rendered(outsideActions(text1(s.Map, "script"), "$", dollar), data)
+	switch {
+	case errors.Is(err, errDecides), errors.Is(err, errUnread), errors.Is(err, errLong), err != nil && reference().MatchString(param.Text(with.Map("data"))):
+		s.refuse(s.Map, "script", "write it with ${...}", "the template cannot be filled before the run: %s", err)
+	case err != nil: // it fails in Dagu, too
+		return param.New("fail>", literal(strings.ReplaceAll(err.Error(), dollar, "$")))
 	}
-	v, _ := s.Get("output")
-	switch x := v.(type) {
-	case string:
-		name := strings.TrimPrefix(x, "$")
-		declare(name, variable(name))
-		if s.id != "" {
-			s.values[s.id+"."+name] = value{ofOutput, variable(name)}
-		}
-	case *param.Map:
-		if x.Has("name") && !x.Has("from") && len(x.Keys()) <= 3 && (x.Has("key") || x.Has("omit") || x.Len() == 1) {
-			declare(text1(x, "name"), variable(text1(x, "name")))
-			return
-		}
-		for key := range x.All() {
-			declare(s.id+"."+key, variable(s.id+"_"+key))
-		}
+	command := "printf '%s' " + literal(shellWord(strings.ReplaceAll(text, dollar, "$")))
+	if reference().MatchString(text) {
+		s.extra.Set("TEMPLATE", strings.ReplaceAll(s.plain(with, "data", text), dollar, "${'\\x24'}"))
+		command = "printf '%s' \"$TEMPLATE\""
 	}
+	if file := text1(with, "output"); file != "" {
+		command += " > " + s.quotedPath(with, "output", file)
+	}
+	return s.commandTask(command, program{posix: true, stops: true})
 }
 
-// published are plain values that a step says without running anything; nil where it does not.
-func (s *step) published() *param.Map {
-	m := s.Map.Map("output")
-	if m == nil || s.Has("command") || s.Has("script") || s.Has("exec") {
-		return nil
+// outsideActions replaces a text everywhere but in the `{{ }}` of a template: `$` begins a variable there.
+func outsideActions(text, before, after string) string {
+	var b strings.Builder
+	for text != "" {
+		plain, rest, found := strings.Cut(text, "{{")
+		b.WriteString(strings.ReplaceAll(plain, before, after))
+		if !found {
+			break
+		}
+		action, next, _ := strings.Cut(rest, "}}")
+		b.WriteString("{{" + action + "}}")
+		text = next
 	}
-	return m
+	return b.String()
 }
 
-// publish leaves them for the steps after it.
-func (s *step) publish() string {
-	out := param.New()
-	for key, v := range s.published().All() {
-		if m, isMap := v.(*param.Map); isMap && m.Has("value") {
-			v, _ = m.Get("value")
-		}
-		if t, isText := v.(string); isText {
-			v = s.plain(s.published(), key, s.dollars(t))
-		}
-		out.Set(variable(s.id+"_"+key), v)
-	}
-	return "cat >> \"$DIGDAG_STORE\" <<'END'\n" + param.Text(out) + "\nEND\n"
-}
-
-// stored is what `_store` takes from a command; nil for nothing.
-func (s *step) stored() *param.Map {
-	v, _ := s.Get("output")
-	switch x := v.(type) {
-	case string:
-		return param.New(s.stores[0], "stdout")
-	case *param.Map:
-		if s.published() != nil {
-			return nil
-		}
-		if len(s.stores) == 1 && x.Has("name") {
-			return param.New(s.stores[0], "stdout")
-		}
-		out := param.New()
-		for key, v := range x.All() {
-			name := variable(s.id + "_" + key)
-			m, isMap := v.(*param.Map)
-			if !isMap || !m.Has("from") {
-				s.lost(x, key, "let the command leave it in $DIGDAG_STORE", "a value beside a command is not taken over")
-				continue
-			}
-			rule := param.New()
-			for word, v := range m.All() {
-				switch word {
-				case "from", "path", "decode", "select":
-					rule.Set(word, v)
-				default:
-					s.lost(m, word, "see `_store`", "%s of an output is not known", word)
-				}
-			}
-			out.Set(name, rule)
-		}
-		return out
-	}
-	return nil
-}
-
-// call runs another workflow, once or for each of some items.
-func (s *step) call() *param.Map {
-	name := fileName(text1(s.Map, "call"))
-	if !s.local[name] {
-		s.note(s.Map, "call", "translate it, too: zerodag import dagu "+name+".yaml", false, "the workflow %s is in another file", name)
-	}
-	over, items := s.items()
-	task := param.New("call>", name+".dig")
-	if params := s.callParams(); params.Len() > 0 {
-		task.Set("_export", params)
-	}
-	if s.Has("output") {
-		s.lost(s.Map, "output", "name what the steps of the workflow store, which is seen here as it is", "the output of a workflow that is called has no name of its own")
-	}
-	if over == nil {
-		return task
-	}
-	loop := param.New("for_each>", param.New("ITEM", over))
-	loop.Set("_parallel", items)
-	loop.Set("_do", task)
-	return loop
-}
-
-// items are those that a step is run for, and how many at once.
-func (s *step) items() (over, side param.Value) {
-	v, there := s.Get("parallel")
-	if !there {
-		return nil, nil
-	}
-	s.values["ITEM"] = value{ofItem, "ITEM"}
-	side = true
-	if m, isMap := v.(*param.Map); isMap {
-		if n := s.whole(m, "max_concurrent"); n > 0 {
-			side = param.New("limit", n)
-		}
-		v, _ = m.Get("items")
-	}
-	switch x := v.(type) {
-	case string:
-		return s.listed(x), side
-	case []param.Value:
-		return s.evaluated(x), side
-	}
-	return []param.Value{}, side
-}
-
-// listed is a list that a text is when the workflow runs: JSON, or words.
-func (s *step) listed(text string) param.Value {
-	if !strings.Contains(text, "$") {
-		if v, err := param.ParseJSON(text); err == nil {
-			if list, isList := v.([]param.Value); isList {
-				return list
-			}
-		}
-		var list []param.Value
-		for _, word := range strings.Fields(text) {
-			list = append(list, word)
-		}
-		return list
-	}
-	x := s.script(s.Map, "parallel", s.dollars(text))
-	return "${" + x + ".trim().charAt(0) == '[' ? " + x + " : JSON.stringify(" + x + `.trim().split(/\s+/))}`
-}
-
-// evaluated is a value whose texts are plain ones.
-func (s *step) evaluated(v param.Value) param.Value {
-	switch x := v.(type) {
-	case string:
-		return s.plain(s.Map, "parallel", s.dollars(x))
-	case []param.Value:
-		out := make([]param.Value, len(x))
-		for i, e := range x {
-			out[i] = s.evaluated(e)
-		}
-		return out
-	case *param.Map:
-		out := param.New()
-		for key, e := range x.All() {
-			out.Set(key, s.evaluated(e))
-		}
-		return out
-	}
-	return v
-}
-
-// callParams are the parameters for a workflow that is called. One that keeps its name is seen there as it is: exported
-// under itself it would be a text with ${...} in it.
-func (s *step) callParams() *param.Map {
-	out := param.New()
-	set := func(name, text string) {
-		if text = s.plain(s.Map, "params", s.dollars(text)); text != "${"+variable(name)+"}" {
-			out.Set(variable(name), text)
-		}
-	}
-	v, _ := s.Get("params")
-	list, isList := v.([]param.Value)
-	if !isList {
-		list = []param.Value{v}
-	}
-	for _, e := range list {
-		switch x := e.(type) {
-		case string:
-			for _, word := range words(x) {
-				name, text, isPair := strings.Cut(word, "=")
-				if !isPair {
-					s.lost(s.Map, "params", "write NAME=VALUE", "a parameter has no name: %s", word)
-					continue
-				}
-				set(name, text)
-			}
-		case *param.Map:
-			for name, v := range x.All() {
-				set(name, textOf(v))
-			}
-		}
-	}
-	if s.Has("parallel") && out.Len() == 0 {
-		return out // the workflow sees ITEM as it is
-	}
-	return out
-}
-
-// http is a request. What it answers is taken by a client on the command line where something is to be stored of it.
+// http is a request. If the response is stored, curl sends it.
 func (s *step) http() *param.Map {
-	method, address, found := strings.Cut(strings.TrimSpace(s.commandText()), " ")
+	with := s.with()
+	method, address, found := strings.Cut(strings.TrimSpace(textOf(first(s.Map, "command"))), " ")
 	if !found {
 		method, address = "GET", method
 	}
-	with := s.with()
-	headers := with.Map("headers")
-	body := text1(with, "body")
-	if s.Has("output") {
-		command := "curl -sSf -X " + method
-		for name, v := range headers.All() {
-			command += " -H " + shellWord(name+": "+textOf(v))
-		}
-		if body != "" {
-			command += " --data " + shellWord(body)
-		}
-		return s.shellTask(s.command(command + " " + shellWord(address)))
+	if text := text1(with, "method"); text != "" {
+		method = text
 	}
-	task := param.New("http>", s.plain(s.Map, "command", address), "method", method)
+	if text := text1(with, "url"); text != "" {
+		address = text
+	}
+	if address = strings.TrimSpace(address); address == "" {
+		s.refuse(s.Map, "with", "write its address", "a request has no address")
+	}
+	silent, _ := with.Get("silent")
+	s.none()
+	if len(s.stores) > 0 {
+		return s.curl(method, address, silent == true)
+	}
+	task := param.New("http>", s.plain(with, "url", address), "method", s.plain(with, "method", strings.ToUpper(method)))
 	for key, v := range with.All() {
 		switch key {
 		case "headers":
 			var list []param.Value
-			for name, v := range headers.All() {
-				list = append(list, param.New(name, s.plain(headers, name, textOf(v))))
+			for name, v := range with.Map("headers").All() {
+				list = append(list, param.New(name, s.plain(with, key, textOf(v))))
 			}
 			task.Set("headers", list)
 		case "body":
-			task.Set("content", s.plain(with, "body", body))
-		case "query", "timeout":
+			text := textOf(v)
+			if text == "" {
+				text = param.Text(v)
+			}
+			task.Set("content", s.plain(with, key, text))
+			if !typedBody(with) {
+				task.Set("content_type", "text/plain; charset=utf-8")
+			}
+		case "query":
+			query := param.New()
+			for name, v := range with.Map(key).All() {
+				query.Set(name, s.plain(with, key, textOf(v)))
+			}
+			task.Set(key, query)
+		case "timeout":
 			task.Set(key, v)
-		case "silent", "json", "debug":
 		case "skip_tls_verify":
 			task.Set("insecure", v)
+		case "silent", "json", "debug", "format", "method", "url":
 		default:
-			s.lost(with, key, "see `zerodag operators http`", "%s of a request is not known", key)
+			s.refuse(with, key, "see `zerodag operators http`", "%s of a request is not taken over", key)
 		}
+	}
+	s.note(s.Map, "type", "see `store_content` of `http>`", false, "the log does not have the response to step %s", s.called)
+	return task
+}
+
+// typedBody reports whether a request has a Content-Type.
+func typedBody(with *param.Map) bool {
+	return slices.ContainsFunc(with.Map("headers").Keys(), func(name string) bool { return strings.EqualFold(name, "Content-Type") })
+}
+
+func first(m *param.Map, key string) param.Value {
+	v, _ := m.Get(key)
+	if list := dig.ListOf(v); len(list) > 0 {
+		return list[0]
+	}
+	return nil
+}
+
+// curl is a request whose response is stored.
+func (s *step) curl(method, address string, silent bool) *param.Map {
+	with := s.with()
+	if !silent {
+		s.refuse(s.Map, "output", "write `silent: true`, which leaves the body alone", "the output of a request begins with its status and headers")
+	}
+	s.only(with, "method", "url", "headers", "body", "timeout", "silent", "skip_tls_verify")
+	command := []string{"curl", "-sSfL"}
+	body := text1(with, "body")
+	if method = strings.ToUpper(method); method != "GET" && (method != "POST" || body == "") { // which curl uses by itself, and not after a redirect
+		command = append(command, "-X", s.word(with, "method", method))
+	}
+	for name, v := range with.Map("headers").All() {
+		command = append(command, "-H", s.word(with, "headers", name+": "+textOf(v)))
+	}
+	if body != "" {
+		if !typedBody(with) {
+			command = append(command, "-H", "'Content-Type: text/plain; charset=utf-8'")
+		}
+		command = append(command, "--data-raw", s.word(with, "body", body))
+	}
+	if n := s.whole(with, "timeout"); n > 0 {
+		command = append(command, "-m", strconv.FormatInt(n, 10))
+	}
+	if on, _ := with.Get("skip_tls_verify"); on == true {
+		command = append(command, "-k")
+	}
+	s.note(s.Map, "type", "install it where the commands run", false, "step %s runs the program curl", s.called)
+	return s.commandTask(strings.Join(append(command, s.word(with, "url", address)), " "), program{posix: true, stops: true})
+}
+
+// ssh is a command on another machine. It must never run locally.
+func (s *step) ssh() *param.Map {
+	with := param.Merge(s.workflow.Map.Map("ssh"), s.with())
+	s.none("output", "env", "working_dir", "shell", "exec")
+	text := textOf(first(s.Map, "command"))
+	if script := text1(s.Map, "script"); script != "" {
+		text = strings.TrimSpace(text + "\n" + script)
+	}
+	if v, _ := s.Get("command"); len(dig.ListOf(v)) > 1 {
+		s.refuse(s.Map, "command", "write one command, or a task for each", "several commands of one step are not taken over for another machine")
+	}
+	if text == "" {
+		s.refuse(s.Map, "command", "write a command", "the step has no command")
+	}
+	task := param.New("ssh>", s.remote(text))
+	for key, v := range with.All() {
+		switch key {
+		case "host", "user":
+			task.Set(key, s.plain(with, key, textOf(v)))
+		case "ip":
+			task.Set("host", s.plain(with, key, textOf(v)))
+		case "port":
+			if n, err := strconv.ParseInt(textOf(v), 10, 64); err == nil {
+				task.Set(key, n)
+			} else {
+				s.refuse(with, key, "write a number", "port of ssh is no number: %s", textOf(v))
+			}
+		case "key", "password":
+			name := map[string]string{"key": "ssh.private_key=@FILE", "password": "ssh.password=-"}[key]
+			if key == "password" {
+				task.Set("password_auth", true)
+			}
+			s.note(with, key, "zerodag secrets --project PROJECT --set "+name, false, "the %s for ssh is a secret here", key)
+		case "strict_host_key":
+			if v == false {
+				task.Set("host_key_checking", false)
+			}
+		case "known_host_file":
+			s.note(with, key, "zerodag secrets --project PROJECT --set ssh.known_hosts=@FILE", false, "known hosts for ssh are a secret here")
+		case "timeout":
+			task.Set("connect_timeout", v)
+		default:
+			s.refuse(with, key, "see `zerodag operators ssh`", "%s of ssh is not taken over", key)
+		}
+	}
+	if !task.Has("host") || !task.Has("user") {
+		s.refuse(s.Map, "type", "write `host` and `user`", "ssh has no host or no user")
+	}
+	if !task.Has("host_key_checking") && !with.Has("known_host_file") {
+		s.note(s.Map, "type", "write `host_key`, or zerodag secrets --project PROJECT --set ssh.known_hosts=@~/.ssh/known_hosts", false, "step %s needs the host key of the server", s.called)
 	}
 	return task
 }
 
-func (s *step) ssh() *param.Map {
-	with := s.with()
-	if with.Len() == 0 {
-		if m := s.workflow.Map.Map("ssh"); m != nil {
-			with = m
-		}
-	}
-	task := param.New("ssh>", s.plain(s.Map, "command", s.commandText()))
-	for key, v := range with.All() {
-		switch key {
-		case "host", "user", "port":
-			task.Set(key, v)
-		case "ip":
-			task.Set("host", v)
-		case "key", "password":
-			name := map[string]string{"key": "ssh.private_key=@FILE", "password": "ssh.password=-"}[key]
-			s.note(with, key, "zerodag secrets --project PROJECT --set "+name, false, "the %s for ssh is a secret here", key)
+// remote is a command for a shell on another machine. References with a value here are replaced; the others are left to that shell.
+func (s *step) remote(text string) string {
+	var b strings.Builder
+	last := 0
+	for _, at := range reference().FindAllStringSubmatchIndex(text, -1) {
+		b.WriteString(literal(text[last:at[0]]))
+		last = at[1]
+		whole, inner := text[at[0]:at[1]], strings.Trim(text[at[0]+1:at[1]], "{}")
+		switch is := s.meaning(inner); {
+		case is.x != "":
+			b.WriteString("${" + is.x + "}")
+		case s.values[inner].kind == ofSecret:
+			b.WriteString("${secret:" + inner + "}")
+		case is.owned || s.values[inner].kind != 0 || unavailable(inner):
+			s.refuse(s.Map, "command", "write the value, or give it as a parameter", "nothing stands for %s", whole)
 		default:
-			s.lost(with, key, "see `zerodag operators ssh`: it wants to know the key of the server (host_key)", "%s of ssh is not taken over", key)
+			b.WriteString(literal(whole))
 		}
 	}
+	return b.String() + literal(text[last:])
+}
+
+// postgres is a query, with the connection of its URL.
+func (s *step) postgres() *param.Map {
+	with := s.with()
+	s.none("output")
+	s.only(with, "dsn", "transaction", "timeout", "output_format")
+	query := strings.TrimSpace(textOf(first(s.Map, "command")))
+	if script := text1(s.Map, "script"); script != "" {
+		query = script
+	}
+	if query == "" {
+		s.refuse(s.Map, "command", "write a query", "the step has no query")
+	}
+	if on, _ := with.Get("transaction"); on == true {
+		s.refuse(with, "transaction", "`strict_transaction` of `pg>` runs each task exactly once", "transaction of a query is not taken over")
+	}
+	task := param.New("pg>", param.New("data", s.plain(s.Map, "command", query)))
+	u, err := url.Parse(text1(with, "dsn"))
+	if err != nil || u.Hostname() == "" || u.User.Username() == "" || reference().MatchString(text1(with, "dsn")) {
+		s.refuse(with, "dsn", "write `host`, `user` and `database`, and set the secret pg.password", "the connection is not a plain URL")
+		return task
+	}
+	task.Set("host", u.Hostname())
+	if n, err := strconv.ParseInt(u.Port(), 10, 64); err == nil {
+		task.Set("port", n)
+	}
+	task.Set("user", u.User.Username())
+	task.Set("database", strings.TrimPrefix(u.Path, "/"))
+	for key, values := range u.Query() {
+		switch {
+		case key == "sslmode" && values[0] != "disable":
+			task.Set("ssl", true)
+		case key == "sslmode":
+		default:
+			s.refuse(with, "dsn", "see `zerodag operators pg`", "%s of the connection is not taken over", key)
+		}
+	}
+	if n := s.whole(with, "timeout"); n > 0 {
+		task.Set("socket_timeout", strconv.FormatInt(n, 10)+"s")
+	}
+	s.note(s.Map, "type", "zerodag secrets --project PROJECT --set pg.password=-", false, "the password of the database is a secret here, and the log does not have the rows of step %s", s.called)
 	return task
 }
 
 func (s *step) mail() *param.Map {
 	with := s.with()
+	s.none("output")
+	s.only(with, "to", "from", "subject", "message", "attachments", "cc", "bcc")
 	task := param.New("mail>", param.New("data", s.plain(with, "message", text1(with, "message"))), "subject", s.plain(with, "subject", text1(with, "subject")))
-	to := texts(with, "to")
-	list := make([]param.Value, len(to))
-	for i, address := range to {
-		list[i] = address
+	for _, key := range []string{"to", "cc", "bcc"} {
+		var list []param.Value
+		for _, address := range texts(with, key) {
+			for one := range strings.SplitSeq(address, ",") {
+				list = append(list, s.plain(with, key, strings.TrimSpace(one)))
+			}
+		}
+		if list != nil {
+			task.Set(key, list)
+		}
 	}
-	task.Set("to", list)
 	if from := text1(with, "from"); from != "" {
-		task.Set("from", from)
+		task.Set("from", s.plain(with, "from", from))
 	}
-	s.note(s.Map, "type", "tell the server its server for mail (config.mail.*)", false, "the step %s sends mail", s.name)
+	var files []param.Value
+	for _, file := range texts(with, "attachments") {
+		files = append(files, param.New("path", s.plain(with, "attachments", file)))
+	}
+	if files != nil {
+		task.Set("attach_files", files)
+	}
+	if !task.Has("to") {
+		s.refuse(with, "to", "write an address", "a mail has no address")
+	}
+	s.note(s.Map, "type", "set the mail server of the server (config.mail.*)", false, "the step %s sends mail", s.name)
 	return task
 }

@@ -30,9 +30,16 @@ func (w *workflow) print(tree *param.Map) []byte {
 	return []byte(b.String())
 }
 
+// comment is a key that is printed as a comment.
+const comment = "#"
+
 func printMap(b *strings.Builder, m *param.Map, indent string) {
 	previous := ""
 	for key, v := range m.All() {
+		if key == comment {
+			b.WriteString(indent + "# " + strings.Join(strings.Fields(textOf(v)), " ") + "\n")
+			continue
+		}
 		if indent == "" && (strings.HasPrefix(key, "+") || strings.HasPrefix(previous, "+")) {
 			b.WriteString("\n")
 		}
@@ -72,6 +79,9 @@ func printValue(b *strings.Builder, v param.Value, indent string) {
 func flowMap(m *param.Map, indent string) string {
 	if m.Len() == 0 {
 		return "{}"
+	}
+	if m.Has(comment) {
+		return ""
 	}
 	parts := make([]string, 0, m.Len())
 	for key, v := range m.All() {

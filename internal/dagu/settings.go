@@ -2,60 +2,42 @@ package dagu
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"zerodag/engine/dig"
 	"zerodag/engine/param"
 )
 
-// elsewhere are keys about what a server is told in another place, and what.
-func elsewhere() map[string]string {
-	return map[string]string{
-		"hist_retention_days": "the server says how long attempts are kept", "hist_retention_runs": "the server says how long attempts are kept",
-		"log_dir": "logs are kept by the server, and `zerodag log` shows them", "log_output": "logs are kept by the server, and `zerodag log` shows them",
-		"max_output_size": "all values of a task have at most 64 KiB", "otel": "see the page about production of the server",
-		"max_clean_up_time_sec": "write `grace` in `_timeout`", "restart_wait_sec": "nothing is restarted by a clock",
-		"artifacts": "files are in a folder of the machine that runs the commands",
+// declare reads the parts of the workflow that its callers need.
+func (w *workflow) declare() {
+	w.today = w.release == Today || w.release == ByKeys && w.writtenToday()
+	w.looked(w.Map, topKeys(), "")
+	w.placed(w.Map)
+	if v, there := w.Map.Get("container"); there && text1(w.Map.Map("container"), "image") == "" && v != nil {
+		w.refuse(w.Map, "container", "name an image", "commands do not run in a container that is there")
 	}
-}
-
-// lostKeys are keys that nothing stands for, and what to do instead.
-func lostKeys() map[string]string {
-	return map[string]string{
-		"smtp": "see `mail>` and the settings of the server for mail", "mail_on": "write an `_error` with `mail>` or `notify>`", "error_mail": "write an `_error` with `mail>` or `notify>`",
-		"info_mail": "write a last task with `mail>`", "wait_mail": "there is nothing that waits for people", "webhook": "let the caller use PUT /api/attempts of the REST API",
-		"worker_selector": "run the server where the commands are to run", "registry_auths": "log in to the registry where the commands run",
-		"s3": "see `s3_copy>` and its relatives", "redis": "run a client of Redis as a command", "llm": "run a command that asks the model", "harness": "run the tool as a command",
-		"harnesses": "run the tool as a command", "kubernetes": "run kubectl as a command", "run_config": "write `fixed: true` at parameters that nobody may change",
-	}
-}
-
-// readElsewhere are the keys of a workflow that this package reads.
-func (w *workflow) read() []string {
-	return []string{"name", "description", "labels", "tags", "group", "type", "shell", "working_dir", "schedule", "skip_if_successful", "catchup_window", "overlap_policy", "env", "dotenv", "handler_on",
-		"step_types", "steps", "timeout_sec", "delay_sec", "preconditions", "max_active_runs", "max_active_steps", "params", "retry_policy", "container", "secrets", "defaults", "ssh", "queue"}
+	w.defaults = w.Map.Map("defaults")
+	w.parameters()
 }
 
 // translate makes the whole workflow file.
 func (w *workflow) translate() *param.Map {
-	for _, key := range w.Keys() {
-		switch remedy, other := elsewhere()[key], lostKeys()[key]; {
-		case remedy != "":
-			w.note(w.Map, key, remedy, false, "%s is not a matter of the workflow here", key)
-		case other != "":
-			w.lost(w.Map, key, other, "%s is not taken over", key)
-		case !slices.Contains(w.read(), key):
-			w.lost(w.Map, key, "look what it is for, and do it otherwise", "%s is not known", key)
-		}
+	if kind := text1(w.Map, "type"); kind != "" && kind != "chain" && kind != "graph" {
+		w.refuse(w.Map, "type", "write its steps as tasks", "a workflow of type %s is not taken over", kind)
 	}
-	w.defaults = w.Map.Map("defaults")
-	params := w.params()
-	secrets := w.secrets()
-	env, commands := w.env()
+	w.constants()
+	w.secret()
+	w.environment()
 	steps := w.steps()
-	body := w.body(steps, commands)
+	on := w.handlerSteps()
+	if !w.runsAnything(steps) {
+		w.refuse(w.Map, "steps", "write steps", "the workflow has no steps")
+	}
+	body := w.body(steps, on)
 
 	out := param.New("zerodag", int64(1))
 	set := func(key string, v param.Value) {
@@ -64,13 +46,15 @@ func (w *workflow) translate() *param.Map {
 		}
 		out.Set(key, v)
 	}
+	tasks := param.New()
+	w.handlers(on, tasks)
 	set("description", w.description())
 	set("tags", w.tags())
 	set("schedule", w.schedule())
-	set("params", params)
-	set("_export", w.export(env, steps))
+	set("params", w.params)
+	set("_export", w.export(steps))
 	set("_env_files", w.dotenv())
-	set("_env", w.variables(params, env, secrets))
+	set("_env", w.variables())
 	if n := w.whole(w.Map, "timeout_sec"); n > 0 {
 		set("_timeout", strconv.FormatInt(n, 10)+"s")
 	}
@@ -79,12 +63,19 @@ func (w *workflow) translate() *param.Map {
 	if m := w.Map.Map("retry_policy"); m != nil {
 		set("_retry", w.retry(m, ""))
 	}
-	w.handlers(set)
+	if w.refusal != "" {
+		tasks, body = w.stopped(tasks), w.stopped(body)
+	}
+	for key, v := range tasks.All() {
+		out.Set(key, v)
+	}
 	for key, v := range body.All() {
 		out.Set(key, v)
 	}
 	return out
 }
+
+func (w *workflow) runsAnything(steps []*step) bool { return len(flattened(steps)) > 0 }
 
 // concurrency is how many runs and steps there may be at once; nil for any number.
 func (w *workflow) concurrency() *param.Map {
@@ -176,7 +167,11 @@ func (w *workflow) schedule() param.Value {
 	var patterns []string
 	for _, e := range list {
 		if m, isMap := e.(*param.Map); isMap {
+			w.only(m, "cron", "kind", "expression", "at")
 			e, _ = m.Get("cron")
+			if e == nil {
+				e, _ = m.Get("expression")
+			}
 			if e == nil {
 				w.lost(w.Map, "schedule", "write `once>: 2026-01-31T07:00:00`", "a single time is another kind of schedule")
 			}
@@ -209,59 +204,120 @@ func (w *workflow) schedule() param.Value {
 	if on, _ := w.Get("skip_if_successful"); on == true {
 		s.Set("skip_if_successful", true)
 	}
+	if fault := w.impossible(s); fault != "" {
+		w.lost(w.Map, "schedule", "write `schedule` by hand", "the schedule is not taken over: %s", fault)
+		return nil
+	}
 	return s
 }
 
-// params are the parameters of a start.
-func (w *workflow) params() *param.Map {
-	out := param.New()
+// impossible returns why a push would refuse a schedule; "" if it would not.
+func (w *workflow) impossible(schedule *param.Map) string {
+	text := w.print(param.New("zerodag", int64(1), "schedule", schedule, "+task", param.New("echo>", "")))
+	err := checked([]File{{"schedule.dig", text}})
+	if err == nil {
+		return ""
+	}
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return schedulePlace().ReplaceAllString(line, "")
+}
+
+var schedulePlace = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^schedule\.dig:[0-9]+:[0-9]+: `) })
+
+// parameters reads `params`, and adds a parameter for each nameless value that a caller in the file passes.
+func (w *workflow) parameters() {
+	w.declared()
+	for i := 1; i <= w.handed; i++ {
+		if name := "p" + strconv.Itoa(i); w.positional[i] == "" {
+			w.positional[i] = name
+			w.parameter(name, param.New("type", "string", "default", ""))
+		}
+	}
+}
+
+// declared reads `params`.
+func (w *workflow) declared() {
 	v, _ := w.Get("params")
 	switch x := v.(type) {
-	case string:
-		for _, word := range words(x) {
-			w.param(out, w.Map, "params", word)
-		}
+	case nil:
 	case []param.Value:
 		for _, e := range x {
-			if m, isMap := e.(*param.Map); isMap && m.Has("name") {
-				w.typed(out, m)
-			} else if isMap {
-				w.pairs(out, m)
-			} else {
-				w.param(out, w.Map, "params", textOf(e))
+			m, isMap := e.(*param.Map)
+			switch {
+			case isMap && m.Has("name"):
+				w.typed(m)
+			case isMap:
+				w.pairs(m)
+				w.positions += m.Len()
+			default:
+				w.given(words(textOf(e)))
 			}
 		}
 	case *param.Map:
 		if x.Has("schema") {
-			w.lost(x, "schema", "write its rules into `params`", "a schema in a file of its own is not read")
-			x = x.Map("values")
+			w.schema(x)
+			return
 		}
-		w.pairs(out, x)
-	}
-	return out
-}
-
-func (w *workflow) pairs(out, m *param.Map) {
-	for name, v := range m.All() {
-		w.declare(out, name, param.New("type", "string", "default", textOf(v)))
-	}
-}
-
-// param is "NAME=VALUE", or a value in a place of its own.
-func (w *workflow) param(out, m *param.Map, key, word string) {
-	name, text, isPair := strings.Cut(word, "=")
-	switch {
-	case isPair:
-		w.declare(out, strings.TrimSpace(name), param.New("type", "string", "default", strings.Trim(text, `"'`)))
-	case identifier().MatchString(word):
-		w.declare(out, word, param.New("type", "string", "default", ""))
+		w.pairs(x)
 	default:
-		w.lost(m, key, "give the parameter a name, and write ${NAME} for $1", "a parameter has no name: %s", word)
+		w.given(words(textOf(x)))
+	}
+}
+
+// schema reads parameters that a JSON Schema declares; `values` has defaults.
+func (w *workflow) schema(m *param.Map) {
+	of, values := m.Map("schema"), m.Map("values")
+	if of == nil {
+		w.refuse(m, "schema", "write its properties into `params`", "a schema in a separate file is not read")
+		return
+	}
+	required := texts(of, "required")
+	for name, v := range of.Map("properties").All() {
+		rule := param.New("name", name)
+		if p, isMap := v.(*param.Map); isMap {
+			rule = w.made(param.Merge(rule, p), p)
+		}
+		if value, there := values.Get(name); there {
+			rule.Set("default", value)
+		} else if slices.Contains(required, name) {
+			rule.Set("required", true)
+		}
+		w.typed(rule)
+	}
+	for name, v := range values.All() {
+		if !of.Map("properties").Has(name) {
+			w.pairs(param.New(name, v))
+		}
+	}
+}
+
+func (w *workflow) pairs(m *param.Map) {
+	for name, v := range m.All() {
+		if list, isList := v.([]param.Value); isList {
+			v = param.Text(list)
+		} else if inner, isMap := v.(*param.Map); isMap {
+			v = param.Text(inner)
+		}
+		w.parameter(name, param.New("type", "string", "default", textOf(v)))
+	}
+}
+
+// given reads parameters in the form of a command line: NAME=VALUE, or a value for the next of $1, $2, ...
+func (w *workflow) given(list []string) {
+	for _, word := range list {
+		name, text, isPair := strings.Cut(word, "=")
+		w.positions++
+		if !isPair || !identifier().MatchString(name) {
+			name, text = "p"+strconv.Itoa(w.positions), word
+			w.positional[w.positions] = name
+			w.note(w.Map, "params", "give it a better name", false, "the nameless parameter %q is called %s", word, name)
+		}
+		w.parameter(name, param.New("type", "string", "default", text))
 	}
 }
 
 // typed is a parameter with rules, which are those of JSON Schema there, too.
-func (w *workflow) typed(out, m *param.Map) {
+func (w *workflow) typed(m *param.Map) {
 	rule := param.New()
 	for key, v := range m.All() {
 		switch key {
@@ -270,32 +326,64 @@ func (w *workflow) typed(out, m *param.Map) {
 			rule.Set("minLength", v)
 		case "max_length":
 			rule.Set("maxLength", v)
+		case "eval":
+			rule.Set("default", textOf(v))
+			rule.Set(key, true) // which the parameter is told by
 		case "type", "enum", "minimum", "maximum", "pattern", "description", "required", "default", "minLength", "maxLength":
 			rule.Set(key, v)
 		default:
 			w.lost(m, key, "write the rule in words of JSON Schema", "%s of a parameter is not known", key)
 		}
 	}
-	w.declare(out, text1(m, "name"), rule)
+	w.parameter(text1(m, "name"), rule)
 }
 
-func (w *workflow) declare(out *param.Map, name string, rule *param.Map) {
-	switch text := text1(rule, "default"); {
-	case backticks().MatchString(text) && !strings.Contains(text, "${") && anyText(rule):
-		w.found.Set(variable(name), w.stored(name, backticks().ReplaceAllString(text, "$$($1)")))
+func (w *workflow) parameter(name string, rule *param.Map) {
+	as := variable(name)
+	if w.params.Has(as) && w.values["params."+name].kind == 0 {
+		as = unique(w.taken, as)
+	}
+	w.taken[as] = true
+	text := text1(rule, "default")
+	dynamic := (rule.Has("eval") || !w.today) && (hasCommand(text) || reference().MatchString(text))
+	rule = rule.Without("eval")
+	switch {
+	case dynamic && anyText(rule):
+		w.found.Set(as, w.stored(as, backticks().ReplaceAllString(text, "$$($1)")))
+		w.note(w.Map, "params", "write a plain default, if one will do", false, "a first task computes the default of %s: %s", name, text)
 		rule.Set("default", "")
-	case strings.Contains(text, "${") || strings.Contains(text, "`"):
-		w.lost(w.Map, "params", "let a first task store it, with `_if: ${!this."+variable(name)+"}`, so that a value which is given wins", "the default of %s is not a plain value: %s", name, text)
+	case strings.Contains(text, "${") && !dynamic && anyText(rule):
+		w.found.Set(as, "printf '%s=%s\\n' "+as+" "+literal(shellWord(text))+" >> \"$DIGDAG_STORE\"\n")
+		rule.Set("default", "")
+		w.note(w.Map, "params", "write the value", false, "the default of %s is text, as in Dagu since 2.7: %s", name, text)
+	case dynamic || strings.Contains(text, "${"):
+		w.refuse(w.Map, "params", "let a first task store it, with `_if: ${!this."+as+"}`, so that a value which is given wins", "the default of %s is not a plain value: %s", name, text)
 		rule = rule.Without("default")
 	}
-	w.values[name] = value{ofParam, variable(name)}
-	out.Set(variable(name), rule)
+	is := value{kind: ofParam, as: as}
+	if !rule.Has("default") && text1(rule, "required") != "true" {
+		is = value{kind: ofConst, as: "(this." + as + " || '')"}
+	}
+	w.values[name], w.values["params."+name] = is, is
+	if is.kind == ofConst { // Dagu keeps the text of the reference
+		is.as = "(this." + as + " === undefined ? " + quotedScript("${params."+name+"}") + " : this." + as + ")"
+		w.values["params."+name] = is
+	}
+	w.params.Set(as, rule)
+}
+
+// findsOut reports whether a command finds out a value: only releases before 2.7 ran it.
+func (w *workflow) findsOut(text string) bool { return !w.today && hasCommand(text) }
+
+// hasCommand reports whether a text has a command in backticks or `$(...)`.
+func hasCommand(text string) bool {
+	return backticks().MatchString(text) || strings.Contains(text, "$(")
 }
 
 // anyText says whether a parameter may be the empty text, which stands for a default that a command finds out.
 func anyText(rule *param.Map) bool {
 	for key, v := range rule.All() {
-		if key != "default" && key != "description" && (key != "type" || v != "string") {
+		if key != "default" && key != "description" && key != "required" && (key != "type" || v != "string") {
 			return false
 		}
 	}
@@ -304,8 +392,22 @@ func anyText(rule *param.Map) bool {
 
 // stored are the lines of a script that find the value of a name and store it.
 func (w *workflow) stored(name, shell string) string {
-	name = variable(name)
-	return fmt.Sprintf("%s=\"%s\"\necho \"%s=$%s\" >> \"$DIGDAG_STORE\"\n", name, w.command(shell), name, name)
+	return fmt.Sprintf("%s=\"%s\"\necho \"%s=$%s\" >> \"$DIGDAG_STORE\"\n", name, w.command(w.Map, "env", shell, shellReader), name, name)
+}
+
+// constants reads `consts`.
+func (w *workflow) constants() {
+	v, _ := w.Get("consts")
+	for _, e := range dig.ListOf(v) {
+		m, isMap := e.(*param.Map)
+		if !isMap {
+			w.refuse(w.Map, "consts", "write NAME: VALUE", "a constant has no name")
+			continue
+		}
+		for name, v := range m.All() {
+			w.values["consts."+name] = value{kind: ofConst, as: w.script(m, name, textOf(v))}
+		}
+	}
 }
 
 // words cuts a line as a shell does, as far as quotes go.
@@ -333,22 +435,20 @@ func words(line string) (list []string) {
 	return list
 }
 
-// secrets are variables of all commands.
-func (w *workflow) secrets() *param.Map {
-	out := param.New()
-	list, _ := w.Get("secrets")
-	all, _ := list.([]param.Value)
-	for _, e := range all {
+// secret reads the variables that come from a store of secrets.
+func (w *workflow) secret() {
+	v, _ := w.Get("secrets")
+	for _, e := range dig.ListOf(v) {
 		m, isMap := e.(*param.Map)
-		if !isMap || text1(m, "name") == "" {
+		name := text1(m, "name")
+		if !isMap || !identifier().MatchString(name) {
+			w.refuse(w.Map, "secrets", "write `_env: {NAME: \"${secret:NAME}\"}`", "a secret without a name is not taken over")
 			continue
 		}
-		name := text1(m, "name")
-		w.values[name] = value{ofSecret, name}
-		out.Set(name, "${secret:"+name+"}")
+		w.values[name] = value{kind: ofSecret, as: name}
+		w.secrets.Set(name, "${secret:"+name+"}")
 		w.note(m, "name", "set it by `zerodag secrets --project PROJECT --set "+name+"`", false, "the secret %s comes from %s %s", name, text1(m, "provider"), text1(m, "key"))
 	}
-	return out
 }
 
 // entries are the pairs of `env`, in order.
@@ -374,106 +474,134 @@ func (w *workflow) entries(m *param.Map) *param.Map {
 	return out
 }
 
-// env are the variables of a workflow; commands are those that a command prints, for a first task.
-func (w *workflow) env() (env *param.Map, commands []string) {
-	env = param.New()
+// environment reads the variables of all commands. Plain ones become `_env`, a first task finds out the output of commands, and a line
+// of shell sets values that use other variables of the machine.
+func (w *workflow) environment() {
 	for name, v := range w.entries(w.Map).All() {
-		text, _ := v.(string)
-		if backticks().MatchString(text) || strings.Contains(text, "$(") {
-			w.values[name] = value{ofOutput, variable(name)}
-			shell := backticks().ReplaceAllString(text, "$$($1)")
-			commands = append(commands, w.stored(name, shell))
-			continue
+		text := textOf(v)
+		as := variable(name)
+		if w.params.Has(as) {
+			as = "env_" + as
 		}
-		w.values[name] = value{ofEnv, variable(name)}
-		env.Set(name, w.plain(w.Map, "env", w.dollars(text)))
+		switch {
+		case !identifier().MatchString(name):
+			w.refuse(w.Map, "env", "give the variable a name of letters, digits and `_`", "a variable is called %s", name)
+		case w.findsOut(text):
+			w.finders = append(w.finders, w.stored(as, backticks().ReplaceAllString(text, "$$($1)")))
+			w.values[name] = value{kind: ofOutput, as: as}
+			w.note(w.Map, "env", "write the value, or let a task store it", false, "a command computes %s, as in Dagu before 2.7", name)
+		case w.isPlain(text):
+			v := w.plain(w.Map, "env", text)
+			w.env.Set(name, v)
+			kind := ofEnv
+			if strings.Contains(v, "${secret:") {
+				kind = ofSecret
+			}
+			w.values[name] = value{kind: kind, as: as}
+		default:
+			w.exports = append(w.exports, w.exported(w.Map, name, text))
+			w.values[name] = value{kind: ofShell, as: as}
+			w.note(w.Map, "env", "check the value on that machine", false, "%s uses variables of the machine that runs the commands: %s", name, text)
+		}
 	}
-	return env, commands
-}
-
-// dollars writes `$NAME` of what is known as `${NAME}`, where no shell reads a text.
-func (w *workflow) dollars(text string) string {
-	return reference().ReplaceAllStringFunc(text, func(found string) string {
-		if name := strings.TrimPrefix(found, "$"); identifier().MatchString(name) && w.values[name].kind != 0 {
-			return "${" + name + "}"
-		}
-		return found
-	})
 }
 
 // export are the parameters of all tasks: the shell as Dagu calls it, and variables that expressions name.
-func (w *workflow) export(env *param.Map, steps []*step) *param.Map {
+func (w *workflow) export(steps []*step) *param.Map {
 	out := param.New()
-	if shell := w.shell(w.Map, "shell"); shell != nil {
-		out.Set("sh", param.New("shell", shell))
-	} else {
-		out.Set("sh", param.New("shell", []param.Value{"/bin/sh", "-e"}))
+	shell, _ := w.shell(w.Map, false)
+	if shell == nil {
+		shell = []param.Value{"/bin/sh", "-e"}
 	}
-	if image := w.image(w.Map); image != "" {
-		out.Set("docker", param.New("image", image))
-	}
-	if w.used[artifacts] {
-		out.Set(artifacts, artifactsIn)
-	}
-	for name, v := range env.All() {
-		if w.used[name] {
-			out.Set(variable(name), v)
+	out.Set("sh", param.New("shell", shell))
+	if c := w.Map.Map("container"); c != nil {
+		if docker, env := w.docker(c); docker != nil {
+			out.Set("docker", docker)
+			for name, v := range env.All() {
+				w.env.Set(name, v)
+			}
+			for _, s := range w.every {
+				s.changed = true
+			}
+			w.note(w.Map, "container", "write what commands share into files of the project", false, "each command has its own container instead of one for the whole run")
 		}
 	}
-	for _, s := range steps {
+	if w.used[artifacts] {
+		out.Set(artifacts, w.artifactsIn())
+	}
+	for name, v := range w.env.All() {
+		if as := w.values[name].as; w.used[name] && w.values[name].kind == ofEnv && name != "PATH" {
+			out.Set(as, v)
+		}
+	}
+	for _, s := range flattened(steps) {
 		for _, name := range s.stores {
 			if s.mayBeAbsent() {
-				out.Set(name, "")
+				out.Set(name, s.withoutValue(name))
 			}
 		}
 	}
 	return out
 }
 
-// variables are those of all commands.
-func (w *workflow) variables(params, env, secrets *param.Map) *param.Map {
+// variables returns the `_env` of all commands. Parameters and stored values are variables without it.
+func (w *workflow) variables() *param.Map {
 	out := param.New()
-	for name := range params.All() {
-		if p := params.Map(name); p.Has("default") || p.Has("required") {
-			out.Set(name, "${"+name+"}")
-		} else {
-			out.Set(name, "${typeof "+name+" === 'undefined' ? '' : "+name+"}")
-		}
-	}
-	for _, m := range []*param.Map{env, secrets} {
+	for _, m := range []*param.Map{w.env, w.secrets} {
 		for name, v := range m.All() {
 			out.Set(name, v)
 		}
 	}
 	if w.used[artifacts] {
-		out.Set("DAG_RUN_ARTIFACTS_DIR", artifactsIn) // what is exported is not evaluated within _env
+		out.Set("DAG_RUN_ARTIFACTS_DIR", w.artifactsIn()) // what is exported is not evaluated within _env
 	}
 	return out
 }
 
-// handlers are the tasks of `handler_on` that are keys of the file.
-func (w *workflow) handlers(set func(string, param.Value)) {
+// handlerSteps returns the steps of `handler_on` by handler.
+func (w *workflow) handlerSteps() map[string]*step {
+	steps := map[string]*step{}
 	on := w.Map.Map("handler_on")
 	for name := range on.All() {
-		key := map[string]string{"failure": "_error", "exit": "_finally", "abort": "_cancel"}[name]
+		m := on.Map(name)
+		if m == nil {
+			m = w.made(param.New("command", text1(on, name)), on)
+		}
+		steps[name] = w.stepOf(m, name, 1, map[string]bool{})
+		steps[name].name = name
+		steps[name].called = name
+	}
+	return steps
+}
+
+// handlers are the tasks of `handler_on` that are keys of the file.
+func (w *workflow) handlers(steps map[string]*step, out *param.Map) {
+	on := w.Map.Map("handler_on")
+	for name := range on.All() {
+		key := map[string]string{"failure": "_error", "exit": "_finally", "abort": "_cancel", "cancel": "_cancel"}[name]
 		switch {
-		case name == "init", name == "success":
+		case name == "init", name == "success", name == "failure" && w.apart(steps):
 		case key == "":
+			steps[name].refusal = "there is no handler for " + name
 			w.lost(on, name, "there is nothing that waits for people", "there is no handler for %s", name)
 		default:
-			set(key, w.handler(on, name))
+			out.Set(key, w.handler(steps[name], name))
 		}
 	}
 }
 
-func (w *workflow) handler(on *param.Map, name string) *param.Map {
-	s := &step{workflow: w, Map: w.merged(on.Map(name)), name: name}
-	return s.task()
+// handler returns the task of a handler.
+func (w *workflow) handler(s *step, name string) *param.Map {
+	w.handles = name
+	w.on(s, s.outputs)
+	w.on(s, func() { s.own, s.checks = w.conditions(s.Map, "on_"+name) })
+	task := s.task()
+	w.handles = ""
+	return task
 }
 
 // body are the tasks: what comes first, the steps, and what comes after their success.
-func (w *workflow) body(steps []*step, commands []string) *param.Map {
-	on := w.Map.Map("handler_on")
+func (w *workflow) body(steps []*step, on map[string]*step) *param.Map {
 	condition, checks := w.conditions(w.Map, "whole")
 	only := func(task *param.Map) *param.Map {
 		if condition == "" {
@@ -481,16 +609,19 @@ func (w *workflow) body(steps []*step, commands []string) *param.Map {
 		}
 		return param.Merge(param.New("_if", "${"+condition+"}"), task)
 	}
-	tasks, first, last := only(w.group(steps)), param.New(), param.New()
-	init, success := on.Map("init"), on.Map("success")
-	if init != nil {
-		init = only(w.handler(on, "init"))
+	var init *param.Map
+	if on["init"] != nil {
+		init = only(w.handler(on["init"], "init"))
 	}
-	if success != nil {
-		last.Set("+success", only(w.handler(on, "success")))
+	tasks, first, last := only(w.group(steps)), param.New(), param.New()
+	if on["success"] != nil {
+		last.Set("+success", only(w.handler(on["success"], "success")))
 	}
 	if w.used[artifacts] {
 		first.Set("+artifacts", param.New("sh>", "mkdir -p \"$DAG_RUN_ARTIFACTS_DIR\""))
+	}
+	if w.secrets.Len() > 0 { // a missing one ends the run before its first step
+		first.Set("+secrets", param.New("sh>", ":"))
 	}
 	if n := w.whole(w.Map, "delay_sec"); n > 0 {
 		first.Set("+delay", param.New("wait>", strconv.FormatInt(n, 10)+"s"))
@@ -498,8 +629,11 @@ func (w *workflow) body(steps []*step, commands []string) *param.Map {
 	for name, script := range w.found.All() { // a value that was given wins
 		first.Set("+param_"+name, param.New("_if", "${!this."+name+"}", "sh>", script))
 	}
-	if len(commands) > 0 {
-		first.Set("+env", param.New("sh>", strings.Join(commands, "")))
+	if len(w.finders)+w.found.Len() > 0 {
+		w.outside(w.Map, "container", "a command that finds out a value")
+	}
+	if len(w.finders) > 0 {
+		first.Set("+env", param.New("sh>", strings.Join(w.exports, "")+strings.Join(w.finders, "")))
 	}
 	for i, check := range checks {
 		first.Set(fmt.Sprintf("+check%d", i+1), check)
@@ -508,10 +642,20 @@ func (w *workflow) body(steps []*step, commands []string) *param.Map {
 		first.Set("+init", init)
 	}
 	switch {
-	case first.Len()+last.Len() == 0:
+	case w.apart(on):
+		tasks = param.New("+steps", param.Merge(param.New("_error", w.handler(on["failure"], "failure")), tasks))
+	case first.Len()+last.Len() == 0 && (condition == "" || len(on) == 0): // handlers run although no step does
 		return tasks
-	case tasks.Has("_parallel") || condition != "":
+	case tasks.Has("_parallel") || condition != "" || clash(tasks, first) || clash(tasks, last):
 		tasks = param.New("+steps", tasks)
 	}
 	return param.Merge(param.Merge(first, tasks), last)
 }
+
+// apart reports whether the failure handler belongs to the group of the steps: in Dagu it does not run if the init or success handler
+// fails. The time limit of a workflow ends no group with an error, so such a workflow has the handler at its top.
+func (w *workflow) apart(on map[string]*step) bool {
+	return (on["success"] != nil || on["init"] != nil) && on["failure"] != nil && !w.Map.Has("timeout_sec")
+}
+
+func clash(a, b *param.Map) bool { return slices.ContainsFunc(b.Keys(), a.Has) }

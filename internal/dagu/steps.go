@@ -3,7 +3,6 @@ package dagu
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"zerodag/engine/dig"
@@ -15,16 +14,25 @@ type step struct {
 	*workflow
 	*param.Map
 	name   string // of its task, without "+"
+	called string // its name in Dagu
 	id     string // by which others name it
 	beside []*step
+	within *step // the `foreach` that it is a step of; nil for none
 
 	depends []*step
-	stores  []string // what it stores, as expressions name it
-	own     string   // its condition, as an expression; "" for none
+	stores  []string   // what it stores, as expressions name it
+	ruled   *param.Map // by that name, the rules for values of its command, and fixed values
+	own     string     // its condition, as an expression; "" for none
 	checks  []*param.Map
 	visited visit
 	all     *string // its whole condition, once it was asked for
 	before  string  // the part of that which the steps before it bring
+
+	refusal string // why it must not run; "" where it may
+	changed bool   // a note is about it
+	extra   *param.Map
+	// inFolder is true if the command needs the variable for the folder of the run.
+	inFolder bool
 }
 
 // visit says how far the walk is that puts steps into an order.
@@ -35,33 +43,29 @@ const (
 	over
 )
 
-// stepKeys are the keys of a step that this package reads.
-func stepKeys() []string {
-	return []string{"name", "id", "description", "working_dir", "command", "exec", "shell", "script", "stdout", "stderr", "output", "depends", "continue_on", "retry_policy",
-		"repeat_policy", "preconditions", "call", "params", "parallel", "env", "timeout_sec", "container", "type", "with", "config", "approval", "value", "routes",
-		"llm", "messages", "agent"} // the last ones belong to types that are told as a whole
+// on runs do with s as the current step, to which notes and refusals belong.
+func (w *workflow) on(s *step, do func()) {
+	previous := w.current
+	w.current = s
+	do()
+	w.current = previous
 }
 
 // steps reads the steps, and what each of them stores.
 func (w *workflow) steps() []*step {
 	v, _ := w.Get("steps")
-	steps := w.stepsOf(v, "")
+	steps := w.stepsOf(v)
 	flat := flattened(steps)
-	seen := map[string]bool{}
+	w.linked(steps)
 	for _, s := range flat {
-		for seen[s.name] {
-			s.name += "_"
-		}
-		seen[s.name] = true
-		s.outputs()
-	}
-	if len(flat) == len(steps) {
-		w.linked(steps)
+		w.on(s, s.outputs)
 	}
 	w.routes(flat)
 	for _, s := range flat {
-		own, checks := w.conditions(s.Map, variable(s.id))
-		s.own, s.checks = join(s.own, own), checks
+		w.on(s, func() {
+			own, checks := w.conditions(s.Map, variable(s.name))
+			s.own, s.checks = join(s.own, own), checks
+		})
 	}
 	return steps
 }
@@ -77,100 +81,203 @@ func flattened(steps []*step) (list []*step) {
 	return list
 }
 
-// stepsOf reads a list or a mapping of steps; before is what their names begin with.
-func (w *workflow) stepsOf(v param.Value, before string) (steps []*step) {
-	add := func(m *param.Map, name string) {
-		m = w.merged(m)
-		if own := text1(m, "name"); own != "" {
-			name = own
+// stepsOf reads a list or a mapping of steps.
+func (w *workflow) stepsOf(v param.Value) (steps []*step) {
+	taken := map[string]bool{}
+	var read func(v param.Value, within int) []*step
+	read = func(v param.Value, within int) (steps []*step) {
+		add := func(m *param.Map, name string) {
+			at := within
+			if at == 0 {
+				at = len(steps) + 1
+			}
+			steps = append(steps, w.stepOf(m, name, at, taken))
 		}
-		id := text1(m, "id")
-		if id == "" {
-			id = name
-		} else if text1(m, "name") == "" {
-			name = id
-		}
-		if name == "" {
-			name = fmt.Sprintf("%sstep%d", before, len(steps)+1)
-			id = name
-		}
-		steps = append(steps, &step{workflow: w, Map: m, name: fileName(name), id: id})
-	}
-	switch x := v.(type) {
-	case *param.Map:
-		for name, v := range x.All() {
-			if m, isMap := v.(*param.Map); isMap {
-				add(m, name)
-			} else {
-				add(param.New("command", textOf(v)), name)
+		switch x := v.(type) {
+		case *param.Map:
+			for name, v := range x.All() {
+				if m, isMap := v.(*param.Map); isMap {
+					add(m, name)
+				} else {
+					add(w.made(param.New("command", v), x), name)
+				}
+			}
+		case []param.Value:
+			for i, e := range x {
+				switch e := e.(type) {
+				case *param.Map:
+					add(e, "")
+				case []param.Value:
+					name := fmt.Sprintf("beside%d", i+1)
+					if beside := read(e, i+1); beside != nil {
+						steps = append(steps, &step{workflow: w, Map: param.New(), name: name, id: name, beside: beside, extra: param.New()})
+					}
+				default:
+					add(w.made(param.New("command", e), w.Map), "")
+				}
 			}
 		}
-	case []param.Value:
-		for i, e := range x {
-			switch e := e.(type) {
-			case *param.Map:
-				add(e, "")
-			case []param.Value:
-				name := fmt.Sprintf("%sbeside%d", before, i+1)
-				steps = append(steps, &step{workflow: w, Map: param.New(), name: name, id: name, beside: w.stepsOf(e, name+"_")})
-			default:
-				add(param.New("command", textOf(e)), "")
-			}
-		}
+		return steps
 	}
-	return steps
+	return read(v, 0)
 }
 
-// merged is a step with the keys that `defaults` of the workflow give it, and with what its own type stands for.
+// stepOf reads one step, the entry number `at` of its list.
+func (w *workflow) stepOf(m *param.Map, name string, at int, taken map[string]bool) *step {
+	s := &step{workflow: w, extra: param.New(), ruled: param.New()}
+	w.every = append(w.every, s)
+	w.on(s, func() { s.Map = w.merged(m) })
+	if own := strings.TrimSpace(text1(s.Map, "name")); own != "" {
+		name = own
+	}
+	s.id = strings.TrimSpace(text1(s.Map, "id"))
+	if name == "" {
+		name = s.id
+	}
+	if s.id == "" {
+		s.id = name
+	}
+	s.called = name
+	if name == "" {
+		s.called = s.generated(text1(m, "action")+text1(m, "type"), at, taken)
+	}
+	if s.id == "" {
+		s.id = s.called
+	}
+	s.name = unique(taken, taskName(s.called, fmt.Sprintf("step%d", at)))
+	return s
+}
+
+// generated returns the name that Dagu gives to a nameless step: its kind and its place in the list.
+func (s *step) generated(written string, at int, taken map[string]bool) string {
+	kind, _, _ := strings.Cut(text1(s.Map, "type"), ".")
+	commands, _ := s.Get("command")
+	_, isList := commands.([]param.Value)
+	prefix := "step"
+	switch {
+	case s.workflow.Map.Map("actions").Has(written) || s.workflow.Map.Map("step_types").Has(written):
+		prefix = written
+	case s.Has("foreach"):
+		prefix = "foreach"
+	case s.Has("parallel"):
+		prefix = "parallel"
+	case s.Has("call"):
+		prefix = "dag"
+	case s.Has("container"):
+		prefix = "docker"
+	case kind != "" && kind != "exec":
+		prefix = kind
+	case text1(s.Map, "script") != "" || strings.Contains(textOf(commands), "\n"):
+		prefix = "script"
+	case isList || textOf(commands) != "" || s.Has("exec"):
+		prefix = "cmd"
+	}
+	for ; ; at++ {
+		if name := fmt.Sprintf("%s_%d", prefix, at); !taken[name] {
+			return name
+		}
+	}
+}
+
+// merged returns a step in one form, with the `defaults` of the workflow and its own type filled in.
 func (w *workflow) merged(m *param.Map) *param.Map {
-	out := w.typedStep(m)
+	out := w.made(w.typedStep(m).Clone(), m)
 	for key, v := range w.defaults.All() {
-		if !out.Has(key) {
-			out = w.made(out.Clone(), out)
+		own, there := out.Get(key)
+		switch {
+		case !there:
 			out.Set(key, v)
+		case key == "env" || key == "preconditions": // both count, those of the workflow first
+			out.Set(key, append(slices.Clone(dig.ListOf(v)), dig.ListOf(own)...))
 		}
 	}
-	for _, key := range out.Keys() {
-		if remedy := map[string]string{"mail_on_error": "write an `_error` with `mail>`", "signal_on_stop": "commands are asked to end by TERM",
-			"worker_selector": "run the server where the commands are to run", "log_output": "", "shell_packages": "install them before"}[key]; remedy != "" {
-			w.lost(out, key, remedy, "%s of a step is not taken over", key)
-		} else if !slices.Contains(stepKeys(), key) && key != "log_output" {
-			w.lost(out, key, "look what it is for, and do it otherwise", "%s of a step is not known", key)
-		}
-	}
+	w.looked(out, stepKeys(), " of a step")
+	w.placed(out)
+	w.modern(out)
 	return out
 }
 
-// graph says whether steps wait for those that they name, and not for the one before.
-func (w *workflow) graph(steps []*step) bool {
-	return text1(w.Map, "type") == "graph" || slices.ContainsFunc(steps, func(s *step) bool { return s.Has("depends") })
+// placed refuses a step or a workflow with `worker_selector`: its commands must not run on any other machine.
+func (w *workflow) placed(m *param.Map) {
+	if v, there := m.Get("worker_selector"); there && v != "local" {
+		if labels, isMap := v.(*param.Map); !isMap || labels.Len() > 0 {
+			w.refuse(m, "worker_selector", runThere, "worker_selector chooses a machine for the command, which has no counterpart here")
+		}
+	}
+}
+
+// order is how steps follow one another.
+type order int
+
+const (
+	chained order = iota + 1 // each waits for the one before
+	graph                    // each waits for the steps that it names
+	both                     // each waits for the one before and for the steps that it names
+)
+
+// order returns the order of the workflow. Without `type`, Dagu ran steps one after the other until it introduced `run` and `action`,
+// and runs them side by side since.
+func (w *workflow) order(steps []*step) order {
+	flat := flattened(steps)
+	depends := slices.ContainsFunc(flat, func(s *step) bool { return s.Has("depends") || s.Has("routed") })
+	switch kind := text1(w.Map, "type"); {
+	case kind == "graph":
+		return graph
+	case kind == "chain" && depends:
+		return both
+	case kind == "chain":
+		return chained
+	case w.today:
+		return graph
+	case depends && len(flat) > len(steps):
+		w.note(w.Map, "steps", "translate it with `--release 2.15` for the other order", false, "the workflow has no `type`: each step waits for the step above it and for its `depends`, as in Dagu from 1.17 to 2.6; today it waits only for `depends`")
+		return both
+	case depends:
+		if slices.ContainsFunc(flat[1:], func(s *step) bool { return len(texts(s.Map, "depends")) == 0 && !s.Has("routed") }) {
+			w.note(w.Map, "steps", "add `depends` where a step must wait", false, "the workflow has no `type`: steps without `depends` start at once, as in Dagu today; from 1.17 to 2.6 they waited for the step above")
+		}
+		return graph
+	}
+	if len(flat) > 1 && len(steps) > 1 {
+		for _, s := range flat[1:] {
+			s.changed = true
+		}
+		w.note(w.Map, "steps", "translate it with `--release 2.15` if today's Dagu runs it", false, "the workflow has no `type`: its steps run one after the other, as in Dagu before 2.7, instead of side by side")
+	}
+	return chained
 }
 
 // linked finds what each step waits for.
 func (w *workflow) linked(steps []*step) {
-	if !w.graph(steps) {
-		for i, s := range steps {
-			if i > 0 {
-				s.depends = steps[i-1 : i]
+	order := w.order(steps)
+	flat := flattened(steps)
+	if order != graph {
+		var before []*step
+		for _, s := range steps {
+			now := flattened([]*step{s})
+			for _, one := range now {
+				one.depends = slices.Clone(before)
 			}
+			before = now
 		}
-		return
 	}
-	for _, s := range steps {
-		for _, name := range texts(s.Map, "depends") {
-			other := named(steps, name)
-			if other == nil {
-				w.lost(s.Map, "depends", "name a step of the workflow", "there is no step %s", name)
-				continue
+	for _, s := range flat {
+		w.on(s, func() {
+			for _, name := range texts(s.Map, "depends") {
+				switch other := stepNamed(flat, name); {
+				case other == nil:
+					w.refuse(s.Map, "depends", "name a step of the workflow", "there is no step %s", name)
+				case !slices.Contains(s.depends, other):
+					s.depends = append(s.depends, other)
+				}
 			}
-			s.depends = append(s.depends, other)
-		}
+		})
 	}
 }
 
-func named(steps []*step, name string) *step {
+func stepNamed(steps []*step, name string) *step {
 	for _, s := range steps {
-		if s.id == name || text1(s.Map, "name") == name {
+		if s.id == name || s.called == name {
 			return s
 		}
 	}
@@ -183,136 +290,51 @@ func (w *workflow) routes(steps []*step) {
 		if text1(s.Map, "type") != "router" {
 			continue
 		}
-		on := w.script(s.Map, "value", text1(s.Map, "value"))
-		for pattern, v := range s.Map.Map("routes").All() {
-			list, _ := v.([]param.Value)
-			for _, e := range list {
-				target := named(steps, textOf(e))
-				if target == nil {
-					w.lost(s.Map, "routes", "name a step of the workflow", "there is no step %s", textOf(e))
-					continue
+		w.on(s, func() {
+			on := w.script(s.Map, "value", text1(s.Map, "value"))
+			for pattern, v := range s.Map.Map("routes").All() {
+				for _, e := range dig.ListOf(v) {
+					target := stepNamed(steps, textOf(e))
+					if target == nil {
+						w.refuse(s.Map, "routes", "name a step of the workflow", "there is no step %s", textOf(e))
+						continue
+					}
+					target.own = join(target.own, w.fits(s.Map, on, strings.TrimSpace(pattern), w.severalLines(text1(s.Map, "value"))))
+					if !slices.Contains(target.depends, s) {
+						target.depends = append(target.depends, s)
+					}
+					target.Map.Set("routed", true)
 				}
-				target.own = join(target.own, fits(on, strings.TrimSpace(pattern)))
-				if !slices.Contains(target.depends, s) {
-					target.depends = append(target.depends, s)
-				}
-				target.Map = w.made(target.Map.Clone(), target.Map)
-				target.Map.Set("routed", true)
 			}
+		})
+	}
+}
+
+// follows reports whether the step waits for another step, directly or not.
+func (s *step) follows(other *step) bool {
+	seen := map[*step]bool{}
+	var after func(of *step) bool
+	after = func(of *step) bool {
+		if seen[of] {
+			return false
 		}
+		seen[of] = true
+		return slices.ContainsFunc(of.depends, func(d *step) bool { return d == other || after(d) })
 	}
-}
-
-// join is a condition of two; either may be "".
-func join(a, b string) string {
-	switch {
-	case a == "":
-		return b
-	case b == "", a == b, strings.HasPrefix(a, "("+b+") && "), strings.Contains(a, " && ("+b+")"):
-		return a
-	}
-	return "(" + a + ") && (" + b + ")"
-}
-
-// condition is whether a step runs: its own one, and those of the steps that it waits for and that would have it skipped.
-func (s *step) condition() string {
-	if s.all != nil {
-		return *s.all
-	}
-	all := ""
-	s.all = &all
-	for _, d := range s.depends {
-		if !d.continues("skipped") && !d.Has("routed") {
-			all = join(all, d.condition())
-		}
-	}
-	s.before = all
-	all = join(all, s.own)
-	return all
-}
-
-// mayBeAbsent says whether what a step stores may not be there for those after it.
-func (s *step) mayBeAbsent() bool {
-	return s.condition() != "" || s.Has("continue_on") || s.Has("parallel")
-}
-
-// conditions are the preconditions of a workflow or a step: an expression, and tasks that find out what it needs. name begins the
-// names of what they store.
-func (w *workflow) conditions(m *param.Map, name string) (all string, checks []*param.Map) {
-	v, _ := m.Get("preconditions")
-	if v == nil {
-		return "", nil
-	}
-	list, isList := v.([]param.Value)
-	if !isList {
-		list = []param.Value{v}
-	}
-	for i, e := range list {
-		condition, expected, negate := textOf(e), "", false
-		if c, isMap := e.(*param.Map); isMap {
-			condition, expected = text1(c, "condition"), text1(c, "expected")
-			on, _ := c.Get("negate")
-			negate = on == true
-		}
-		stored := fmt.Sprintf("%s_check%d", name, i+1)
-		shell, isCommand := asCommand(condition)
-		var one string
-		switch {
-		case isCommand && expected != "":
-			checks = append(checks, w.check(stored, shell, w.command(shell)))
-			one = fits(stored, expected)
-		case expected != "":
-			one = fits(w.script(m, "preconditions", condition), expected)
-		default:
-			if !isCommand {
-				shell = condition
-			}
-			checks = append(checks, w.check(stored, shell, "if { "+w.command(strings.TrimSpace(shell))+"\n} >&2; then echo yes; else echo no; fi"))
-			one = stored + " == 'yes'"
-		}
-		if negate {
-			one = "!(" + one + ")"
-		}
-		all = join(all, one)
-	}
-	return all, checks
-}
-
-// check is a task that finds something out by a command.
-func (w *workflow) check(stored, written, command string) *param.Map {
-	task := param.New("sh>", command, "_store", param.New(stored, "stdout"))
-	if env := w.needed(written, nil); env != nil {
-		task.Set("_env", env)
-	}
-	return task
-}
-
-// needed are variables for a command: what it asks its shell for and others have stored, and own ones.
-func (w *workflow) needed(text string, own *param.Map) *param.Map {
-	env := param.New()
-	for _, name := range w.needs(text) {
-		env.Set(name, "${"+w.values[name].as+"}")
-	}
-	for name, v := range own.All() {
-		env.Set(name, w.plain(own, name, w.dollars(textOf(v))))
-	}
-	if env.Len() == 0 {
-		return nil
-	}
-	return env
+	return after(s) || s.within != nil && s.within.follows(other)
 }
 
 // group is a mapping of all steps. One may only wait for those above it, so they are put into an order in which that holds.
 func (w *workflow) group(steps []*step) *param.Map {
 	out := param.New()
-	if !w.graph(steps) {
+	if w.order(steps) == chained {
 		for _, s := range steps {
 			out.Set("+"+s.name, s.task())
 		}
 		return out
 	}
 	out.Set("_parallel", true)
-	for _, s := range w.ordered(steps) {
+	for _, s := range w.ordered(flattened(steps)) {
 		task := s.task()
 		var after []param.Value
 		for _, d := range s.depends {
@@ -333,7 +355,9 @@ func (w *workflow) ordered(steps []*step) (list []*step) {
 		var depends []*step
 		for _, d := range s.depends {
 			if d.visited == under {
-				w.lost(s.Map, "depends", "break the circle", "the step %s waits for %s, which waits for it", s.name, d.name)
+				w.on(s, func() {
+					w.refuse(s.Map, "depends", "break the circle", "the step %s waits for %s, which waits for it", s.name, d.name)
+				})
 				continue
 			}
 			if depends = append(depends, d); d.visited == 0 {
@@ -351,21 +375,8 @@ func (w *workflow) ordered(steps []*step) (list []*step) {
 	return list
 }
 
-// continues says whether a step after this one runs whatever came of it.
-func (s *step) continues(what string) bool {
-	v, _ := s.Get("continue_on")
-	if m, isMap := v.(*param.Map); isMap {
-		on, _ := m.Get(what)
-		if what == "failed" && on == nil {
-			on, _ = m.Get("failure")
-		}
-		return on == true
-	}
-	return strings.HasPrefix(textOf(v), what[:4])
-}
-
 // task is the task of a step: one, or a group of several.
-func (s *step) task() *param.Map {
+func (s *step) task() (task *param.Map) {
 	if s.beside != nil {
 		out := param.New("_parallel", true)
 		for _, b := range s.beside {
@@ -373,10 +384,49 @@ func (s *step) task() *param.Map {
 		}
 		return out
 	}
+	s.on(s, func() { task = s.single() })
+	if s.called != s.name && s.called != s.id && !strings.HasPrefix(s.called, s.name) || latin(s.called) != s.called {
+		task = param.Merge(param.New(comment, "in Dagu: "+s.called), task)
+	}
+	return task
+}
+
+// failing returns a task that fails with a reason.
+func failing(reason string) *param.Map {
+	return param.New("fail>", "not translated from Dagu: "+literal(reason))
+}
+
+// stopped returns a tree of tasks with every operator replaced by a failure.
+func (w *workflow) stopped(tree *param.Map) *param.Map {
+	out := param.New()
+	if dig.OperatorOf(tree) != "" {
+		out = failing(w.refusal)
+	}
+	for key, v := range tree.All() {
+		m, isMap := v.(*param.Map)
+		switch {
+		case isMap && (strings.HasPrefix(key, "+") || slices.Contains([]string{"_error", "_finally", "_cancel"}, key)):
+			out.Set(key, w.stopped(m))
+		case key == "_after" || key == "_parallel" && dig.OperatorOf(tree) == "" || key == comment:
+			out = param.Merge(param.New(key, v), out)
+		}
+	}
+	return out
+}
+
+func (s *step) single() *param.Map {
 	task := s.run()
 	s.policies(task)
-	if len(s.checks) == 0 && !s.Has("approval") {
-		if c := s.condition(); c != "" {
+	checks := s.checks
+	if s.refusal != "" {
+		task, checks = failing(s.refusal), nil
+	}
+	if len(checks) == 0 && (s.refusal != "" || !s.Has("approval")) {
+		c := s.condition()
+		if s.refusal != "" {
+			c = s.before // the own condition may be the part that was refused
+		}
+		if c != "" {
 			task = param.Merge(param.New("_if", "${"+c+"}"), task)
 		}
 		return task
@@ -385,7 +435,7 @@ func (s *step) task() *param.Map {
 	if s.condition(); s.before != "" {
 		group.Set("_if", "${"+s.before+"}")
 	}
-	for i, c := range s.checks {
+	for i, c := range checks {
 		group.Set(fmt.Sprintf("+check%d", i+1), c)
 	}
 	if s.own != "" {
@@ -395,163 +445,7 @@ func (s *step) task() *param.Map {
 	if s.Has("approval") {
 		s.lost(s.Map, "approval", "let a person start what follows, as a workflow of its own", "nobody is asked for approval")
 		group.Set("+approval", param.New("fail>", "the step "+s.name+" waits for approval, which is not there"))
+		s.refusal = "it waits for approval"
 	}
 	return group
-}
-
-// policies are the keys about errors, time and repetition.
-func (s *step) policies(task *param.Map) {
-	if n := s.whole(s.Map, "timeout_sec"); n > 0 {
-		task.Set("_timeout", strconv.FormatInt(n, 10)+"s")
-	}
-	if m := s.Map.Map("retry_policy"); m != nil {
-		task.Set("_retry", s.retry(m, dig.OperatorOf(task)))
-	}
-	if m := s.Map.Map("repeat_policy"); m != nil {
-		r := s.repeat(m)
-		operator := dig.OperatorOf(task)
-		switch {
-		case r.Has("exit_code") && dig.RunsNoCommand(operator):
-			s.lost(s.Map, "repeat_policy", "write `_retry`, which repeats what fails", "%s> has no exit code that could end the repetition", operator)
-		case r != nil:
-			task.Set("_repeat", r)
-		}
-	}
-	if v := s.ignored(dig.OperatorOf(task)); v != nil {
-		task.Set("_ignore_error", v)
-	}
-}
-
-// retry is the policy of a step that became a task with an operator, or of the whole workflow, which has none.
-func (w *workflow) retry(m *param.Map, operator string) param.Value {
-	limit, interval := w.whole(m, "limit"), w.whole(m, "interval_sec")
-	if limit < 0 {
-		w.lost(m, "limit", "write how often it is tried again", "there is no limit of %d", limit)
-		limit = 0
-	}
-	r := param.New("limit", limit)
-	if interval > 0 {
-		r.Set("interval", interval)
-	}
-	w.backoff(m, r)
-	switch codes, there := m.Get("exit_code"); {
-	case there && dig.FailsWithCode(operator):
-		r.Set("exit_code", codesOf(codes))
-	case there:
-		w.lost(m, "exit_code", "let the command that fails decide whether it is tried again", "there is no command here whose exit code could be looked at")
-	}
-	if r.Len() == 1 {
-		return limit
-	}
-	return r
-}
-
-// codesOf are exit codes as a list, or a number where there is one.
-func codesOf(v param.Value) param.Value {
-	if list, isList := v.([]param.Value); isList && len(list) == 1 {
-		return list[0]
-	}
-	return v
-}
-
-// doubling is the factor of an exponential interval that says none.
-const doubling = 2
-
-func (w *workflow) backoff(m, r *param.Map) {
-	v, _ := m.Get("backoff")
-	factor, err := strconv.ParseFloat(textOf(v), 64)
-	switch {
-	case v == true:
-		factor = doubling
-	case v == nil || v == false || err == nil && factor == 0:
-		return
-	case err != nil || factor < 1 || factor > 100:
-		w.lost(m, "backoff", "write a `factor` from 1 to 100", "a factor of %s is not possible", textOf(v))
-		factor = doubling
-	}
-	r.Set("interval_type", "exponential")
-	switch whole := int64(factor); {
-	case factor == doubling: // which need not be written
-	case float64(whole) == factor:
-		r.Set("factor", whole)
-	default:
-		r.Set("factor", factor)
-	}
-	if n := w.whole(m, "max_interval_sec"); n > 0 {
-		r.Set("max_interval", n)
-	}
-}
-
-func (s *step) repeat(m *param.Map) *param.Map {
-	r := param.New()
-	word := text1(m, "repeat")
-	condition, expected := text1(m, "condition"), text1(m, "expected")
-	_, isCommand := asCommand(condition)
-	switch {
-	case isCommand || condition != "" && expected == "":
-		s.lost(m, "condition", "let the step print what the condition needs, take it by `_store`, and name it in `_repeat`", "a command cannot decide whether a step runs again")
-		return nil
-	case condition != "" && word == "until":
-		r.Set("until", "${"+fits(s.script(m, "condition", condition), expected)+"}")
-	case condition != "":
-		r.Set("while", "${"+fits(s.script(m, "condition", condition), expected)+"}")
-	case m.Has("exit_code") && word == "until":
-		v, _ := m.Get("exit_code")
-		r.Set("exit_code", v)
-	case m.Has("exit_code"):
-		s.lost(m, "exit_code", "say in `_repeat` with which code a command that is done ends", "exit_code says here which codes end the repetition")
-		return nil
-	case word == "until":
-		r.Set("exit_code", int64(0))
-	default:
-		r.Set("while", "${true}")
-		if !m.Has("limit") {
-			s.lost(m, "repeat", "write a `limit`, or a schedule", "a step that never ends is ended after 1000 runs")
-		}
-	}
-	if n := s.whole(m, "interval_sec"); n > 0 {
-		r.Set("interval", n)
-	}
-	s.backoff(m, r)
-	if n := s.whole(m, "limit"); n > 0 {
-		r.Set("limit", n)
-		r.Set("on_limit", "succeed")
-	}
-	return r
-}
-
-// ignored is what `continue_on` says of errors of a step that became a task with an operator, or a group, which has none; nil for nothing.
-func (s *step) ignored(operator string) param.Value {
-	if s.continues("failed") {
-		return true
-	}
-	v, _ := s.Get("continue_on")
-	m, isMap := v.(*param.Map)
-	if !isMap {
-		return nil
-	}
-	out := param.New()
-	if codes, there := m.Get("exit_code"); there && len(dig.ListOf(codes)) > 0 {
-		out.Set("exit_code", codesOf(codes))
-	}
-	for i, text := range texts(m, "output") {
-		if i > 0 {
-			s.lost(m, "output", "write them as one expression: `output: /one|another/`", "_ignore_error takes one output")
-			break
-		}
-		if pattern, isPattern := strings.CutPrefix(text, "re:"); isPattern {
-			text = "/" + pattern + "/"
-		}
-		out.Set("output", text)
-	}
-	for _, key := range dig.NeverIgnored(operator) {
-		if out.Has(key) {
-			s.lost(m, key, "write `message` into `_ignore_error`, with a part of the error's message", "%s is that of a command, and there is none here", key)
-			out.Delete(key)
-		}
-	}
-	if out.Len() == 0 {
-		return nil
-	}
-	return out
 }

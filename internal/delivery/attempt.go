@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,7 +17,7 @@ import (
 
 // attempt is one attempt in memory. Its lock is held for a step and for all that reads the
 // state. state is nil when it must be loaded: a cached one is right only as long as
-// appends succeed.
+// appends succeed, also where the store has lost entries in a failover (host.Basis).
 type attempt struct {
 	id     int64
 	reader *replay.Reader
@@ -29,6 +30,7 @@ type attempt struct {
 	state    *engine.State
 	known    time.Time // when state was surely what the log had
 	seq      int64     // of the last entry
+	nonce    string    // of the last entry
 	at       time.Time // of the last entry
 	snapshot int       // bytes of the last snapshot
 	since    int       // bytes of entries after it
@@ -193,7 +195,7 @@ func (a *attempt) load(ctx context.Context) (host.Stored, error) {
 		return host.Stored{}, err
 	}
 	a.row, a.workflow, a.state = l.Row, l.Workflow, l.State
-	a.seq, a.at, a.snapshot, a.since, a.read = l.Seq, l.At, l.Snapshot, l.Since, l.Since
+	a.seq, a.nonce, a.at, a.snapshot, a.since, a.read = l.Seq, l.Nonce, l.At, l.Snapshot, l.Since, l.Since
 	return l.Stored, nil
 }
 
@@ -265,12 +267,17 @@ func (a *attempt) unregister(guard string) {
 
 // superseded is an error when a message whose run another message took over still owes something:
 // another delivery of it is at that. To delete the message would be to lose that with the
-// process that has it. The lock is held.
+// process that has it. A run that is fenced may be one that the message owes. The lock is held.
 func (a *attempt) superseded(guard string) error {
-	if a.state.Ended() || len(a.state.Outstanding(guard)) == 0 {
+	if a.state.Ended() || len(a.state.Outstanding(guard)) == 0 && !a.fences() {
 		return nil
 	}
 	return errSuperseded
+}
+
+// fences says whether a run of the attempt is fenced. The lock is held.
+func (a *attempt) fences() bool {
+	return slices.ContainsFunc(a.state.Tasks(), func(t *engine.Task) bool { return t.State == engine.Running && fenced(t) })
 }
 
 // deleting is above every number of a delivery.

@@ -30,6 +30,8 @@ type claim struct {
 	blameless bool
 	pack      int
 	crashes   int // that a task may be under way at; 0: this is no second delivery after one
+	// marks: the queue knows which run an earlier receiver has begun. No other run is blamed.
+	marks bool
 	// decided: what the claim plans is in the log. What follows may be tried several times.
 	decided  bool
 	outboxes []outbox // by guard
@@ -61,7 +63,7 @@ func (c *claim) plan(s *engine.State) ([]engine.Event, bool) {
 		case t.State == engine.Running && c.waits && !slices.Contains(c.guards(), t.Guard):
 			c.stray = true // another message woke it
 		case t.State == engine.Running && (c.again || fenced(t)):
-			c.events = append(c.events, engine.Lost{By: engine.By{Guard: c.guard}, Run: r, Blameless: c.blameless || fenced(t), Crashes: c.crashes})
+			c.events = append(c.events, c.lost(r, fenced(t)))
 		case t.State == engine.Running && c.waits:
 			c.taken = true // another delivery of this message woke it
 		case t.State == engine.Running:
@@ -71,6 +73,16 @@ func (c *claim) plan(s *engine.State) ([]engine.Event, bool) {
 		}
 	}
 	return c.events, !c.stray && !c.taken && !c.early
+}
+
+// lost takes a run over. It is blamed only if an earlier receiver may have begun it.
+func (c *claim) lost(r engine.Run, fenced bool) engine.Lost {
+	e := engine.Lost{By: engine.By{Guard: c.guard}, Run: r, Blameless: true}
+	begun, times := parseBegun(c.message.Begun)
+	if !c.marks || begun == host.RunName(r) && (times == 0 || times > mostStarting) {
+		e.Blameless, e.Crashes = c.blameless || fenced, c.crashes
+	}
+	return e
 }
 
 // left is what an earlier holder of the message got to and may have been at. It keeps one
@@ -98,8 +110,10 @@ func (c *claim) guards() []string { return append(slices.Clone(c.from), c.guard)
 func (d *delivery) claimRuns(ctx context.Context, m events.Task) (runs []engine.Run, err error) {
 	x := d.message
 	c := claim{guard: d.guard, asked: m.Runs, from: m.From, again: x.Count > 1 || len(m.From) > 0, waits: m.Wait || x.Count == 1 && !x.Due.IsZero(), message: x, blameless: x.Restarted || unbegun(x, m), pack: d.Limits.Pack}
-	if x.Crashed {
+	// Servers that share a database cannot tell how another server ended: if it left a begun run, it counts as crashed.
+	if _, c.marks = d.Tasks.(host.Marker); x.Crashed || c.marks && d.Attempts.shared {
 		c.crashes = d.Limits.MaxCrashes()
+		c.blameless = c.blameless || c.crashes == 0
 	}
 	c.outboxes = make([]outbox, len(c.from)+1)
 	p := &proposal{guards: c.guards(), plan: c.plan}
@@ -142,11 +156,7 @@ func (d *delivery) confirm(ctx context.Context) error {
 		return errSuperseded
 	}
 	d.attempt.forget() // what others did since must be seen
-	err := d.Retry.Do(ctx, "take a message", func() error { return d.extend(ctx) })
-	if errors.Is(err, host.ErrLeaseLost) {
-		return errSuperseded
-	}
-	return err
+	return orSuperseded(d.Retry.Do(ctx, "take a message", func() error { return d.extend(ctx) }))
 }
 
 // take decides what the claim plans, and says which runs are left for this message. The lock is
@@ -190,7 +200,7 @@ func (d *delivery) take(ctx context.Context, p *proposal, c *claim) ([]engine.Ru
 	}
 	is := current(a.state)
 	runs = slices.DeleteFunc(runs, func(r engine.Run) bool { return !is(r) })
-	if len(runs) == 0 && !c.again && !p.applied {
+	if len(runs) == 0 && (c.again && a.fences() || !c.again && !p.applied) {
 		return nil, a.superseded(c.guard)
 	}
 	return runs, nil

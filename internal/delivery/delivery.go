@@ -15,36 +15,52 @@ type delivery struct {
 	*Worker
 	queue   host.Queue
 	message host.Delivery
-	attempt *attempt     // held while the message is handled
-	guard   string       // of the message, within the attempt
-	leased  atomic.Int64 // when the message was surely under its lease for the last time, in nanoseconds since 1970
+	attempt *attempt // held while the message is handled
+	guard   string   // of the message, within the attempt
+	taken   time.Time
+	leased  atomic.Int64 // how long after that the message was surely under its lease for the last time
 }
 
 func (w *Worker) received(q host.Queue, d host.Delivery) *delivery {
-	x := &delivery{Worker: w, queue: q, message: d}
-	x.leased.Store(w.Now().UnixNano())
-	return x
+	return &delivery{Worker: w, queue: q, message: d, taken: w.Now()}
 }
 
 // keepsLease makes sure of the lease before more is begun under it. Where the store was away for long it may have
 // ended: to go on would be to do what another receiver does, too. Nearly always the heartbeat knows, and nothing is asked.
 func (d *delivery) keepsLease(ctx context.Context) error {
-	if d.Now().UnixNano()-d.leased.Load() < int64(d.Limits.Lease)*2/3 {
+	if d.Now().Sub(d.taken)-time.Duration(d.leased.Load()) < d.Limits.Lease*2/3 {
 		return nil
 	}
-	err := d.Retry.Do(ctx, "extend a lease", func() error { return d.extend(ctx) })
-	if errors.Is(err, host.ErrLeaseLost) {
-		return errSuperseded
-	}
-	return err
+	return orSuperseded(d.Retry.Do(ctx, "extend a lease", func() error { return d.extend(ctx) }))
 }
 
 // extend makes the lease last from now on.
 func (d *delivery) extend(ctx context.Context) error {
-	asked := d.Now().UnixNano()
+	asked := d.Now().Sub(d.taken)
 	err := d.Tasks.Extend(ctx, d.message, d.Limits.Lease)
 	if err == nil {
-		d.leased.Store(asked)
+		d.leased.Store(int64(asked))
+	}
+	return err
+}
+
+// apply is Worker.apply for this delivery: see decide.
+func (d *delivery) apply(ctx context.Context, a *attempt, p *proposal) error {
+	p.receipt = d.message.Receipt
+	return orSuperseded(d.Worker.apply(ctx, a, p))
+}
+
+// decide is Worker.decide for this delivery. Nothing is written for a message that the store has given to another receiver, or has lost: what the
+// message asked for need not be true of the attempt as it is now. The lock is held.
+func (d *delivery) decide(ctx context.Context, a *attempt, p *proposal) error {
+	p.receipt = d.message.Receipt
+	return orSuperseded(d.Worker.decide(ctx, a, p))
+}
+
+// orSuperseded is errSuperseded in place of the loss of a lease.
+func orSuperseded(err error) error {
+	if errors.Is(err, host.ErrLeaseLost) {
+		return errSuperseded
 	}
 	return err
 }
@@ -104,9 +120,17 @@ func (d *delivery) putBack(ctx context.Context, err error) {
 	d.release(ctx, delay)
 }
 
-// release gives a message back; where the queue cannot be told, the end of the lease does.
+// release gives a message back. If the store is not available, a server tries again until the lease must have expired: the message, and the messages
+// behind it, would be blocked until then. A Lambda function has no time for that.
 func (d *delivery) release(ctx context.Context, delay time.Duration) {
-	if err := d.queue.Release(ctx, d.message, delay); err != nil {
+	give := func() error { return d.queue.Release(ctx, d.message, delay) }
+	err := give()
+	if errors.Is(err, host.ErrUnavailable) && d.Limits.ProcessTime == 0 {
+		bounded, cancel := context.WithTimeout(ctx, d.Limits.Lease)
+		defer cancel()
+		err = d.Retry.Do(bounded, "release message "+d.message.ID, give)
+	}
+	if err != nil {
 		d.Logger.Error("release message", "message", d.message.ID, "error", err)
 	}
 }

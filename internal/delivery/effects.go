@@ -98,7 +98,7 @@ func (w *Worker) owed(a *attempt, h holder) (out outbox, goOn, ended bool) {
 		case engine.StartTimer:
 			out.add(a.message("begin", events.Task{Then: &events.Event{Kind: events.StartDue}}, e.At))
 		case engine.SLATimer:
-			out.add(a.message("sla", events.Task{Then: &events.Event{Kind: events.SLADue}}, e.At))
+			out.add(a.message(host.SLAGuard, events.Task{Then: &events.Event{Kind: events.SLADue}}, e.At))
 		case engine.Continue:
 			goOn = true
 		case engine.End:
@@ -156,7 +156,9 @@ func (w *Worker) goOn(ctx context.Context, a *attempt) error {
 }
 
 // timeoutName names the message of a timer of `_timeout`.
-func timeoutName(x engine.Expiry) string { return fmt.Sprintf("x%d.%d", x.Task, x.Timer) }
+func timeoutName(x engine.Expiry) string {
+	return fmt.Sprintf("%s%d.%d", host.TimeoutMark, x.Task, x.Timer)
+}
 
 // packName names exactly these runs.
 func packName(runs []engine.Run) string {
@@ -213,13 +215,16 @@ func (w *Worker) announce(ctx context.Context, a *attempt, p *proposal) error {
 
 // postpone sends wakes that came too soon to the queue of tasks: in that of events they would
 // stand before what they wait for. Each time it is another message, to come later: one that
-// came again would take the run from the receiver that has it by then. guard is that of the last,
-// if there was one. The lock is held.
+// came again, or that another wake of the run led to, would take the run from the receiver that has it
+// by then. So its name has the time in it. guard is that of the last, if there was one. The lock is held.
 func (w *Worker) postpone(ctx context.Context, a *attempt, guard string, runs []engine.Run) error {
 	for _, run := range runs {
 		name := host.WakeMark + host.RunName(run)
-		times, _ := strconv.Atoi(strings.TrimPrefix(guard, name+"-")) // 0 for another one
-		m := a.message(name+"-"+strconv.Itoa(times+1), events.Task{Runs: []engine.Run{run}, Wait: true}, w.Now().Add(retry.BackOff(times)))
+		before, _, _ := strings.Cut(strings.TrimPrefix(guard, name+"-"), "-")
+		times, _ := strconv.Atoi(before) // 0 for another one
+		now := w.Now()
+		next := fmt.Sprintf("%s-%d-%s", name, times+1, strconv.FormatInt(now.UnixMicro(), 36))
+		m := a.message(next, events.Task{Runs: []engine.Run{run}, Wait: true}, now.Add(retry.BackOff(times)))
 		m.Waits = true
 		if err := w.Tasks.Send(ctx, w.typed(a, m, run)); err != nil {
 			return fmt.Errorf("wake task %d of attempt %d later: %w", run.Task, a.id, err)
@@ -235,9 +240,10 @@ func (w *Worker) finish(ctx context.Context, a *attempt) error {
 		return err
 	}
 	s := a.state
-	end := host.End{At: s.EndedAt(), Success: s.Succeeded(), Canceled: s.Canceled(), Archive: text, HasOutputs: s.Outputs() != nil, Ignored: s.Ignored()}
+	end := host.End{At: s.EndedAt(), Success: s.Succeeded(), Canceled: s.Canceled(), Archive: text, HasOutputs: s.Outputs() != nil, Ignored: s.Ignored(), Final: s}
 	if !end.Success {
 		end.Failed, end.Why = s.Failure()
+		end.Why = engine.Shortened(end.Why)
 	}
 	a.row, err = w.Catalogue.End(ctx, a.row, end)
 	return err

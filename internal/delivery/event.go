@@ -25,7 +25,7 @@ func (d *delivery) event(ctx context.Context) error {
 		return d.pause(ctx, e)
 	}
 	d.keepShort(d.attempt.id, e.Logs)
-	p := &proposal{guards: []string{d.guard}, crashed: d.message.Crashed}
+	p := &proposal{guards: []string{d.guard}}
 	p.bring(e.Engine(d.guard))
 	p.noteKind(e.Kind)
 	switch e.Kind {

@@ -16,10 +16,12 @@ import (
 type job struct {
 	*operators.Job
 	workflow host.Workflow
+	known    host.Entry // the last one, as far as the run knows: its number and nonce
 	created  time.Time
-	next     []operators.Sandbox // where the commands after it will run
-	hidden   bool                // its parameters may hold secrets
-	silent   bool                // its log is kept from an earlier try whose result was not
+	next     []operators.Sandbox         // where the commands after it will run
+	hidden   bool                        // its parameters may hold secrets
+	silent   bool                        // its log is kept from an earlier try whose result was not
+	begins   func(context.Context) error // is called once all is there that the run needs; nil for nothing
 }
 
 // job collects what a run can see; what it holds is frozen. The lock is held.
@@ -35,13 +37,17 @@ func (w *Worker) job(l *attempt, run engine.Run, now time.Time) *job {
 		Dispatch: t.Dispatch, Try: t.Runs(), RetryCount: count, StartedAt: t.StartedAt,
 	}
 	env, files := l.state.EnvOf(t.ID)
+	var steady time.Time
+	if r.Steady != nil {
+		steady = r.Steady()
+	}
 	priority := ""
 	if t.Preparing {
 		priority = l.state.ComputedPriorityOf(t.ID)
 	}
-	return &job{workflow: l.workflow, created: row.CreatedAt, hidden: l.state.HoldsSecrets(), Job: &operators.Job{
+	return &job{workflow: l.workflow, known: host.Entry{Seq: l.seq, Nonce: l.nonce}, created: row.CreatedAt, hidden: l.state.HoldsSecrets(), Job: &operators.Job{
 		Task: operators.Task{
-			Identity: id, State: state, Now: now, Level: t.Level, TaskLimit: w.Limits.Tasks,
+			Identity: id, State: state, Now: now, Steady: steady, Level: t.Level, TaskLimit: w.Limits.Tasks,
 			Store: r.Store(a.Site), Notifier: notifier{r, a, l.workflow.Revision.Name, failureOf(l.state, t)}, HTTP: r.HTTP, Network: r.Network,
 			Config: r.Config, Workflows: required{w.Catalogue, a},
 		},
@@ -88,7 +94,7 @@ func failureOf(s *engine.State, t *engine.Task) *host.Failure {
 	if task == "" {
 		return nil
 	}
-	return &host.Failure{Task: task, Message: message}
+	return &host.Failure{Task: task, Message: message, Tasks: s.FailedTasks()}
 }
 
 // required starts attempts for `require>`.

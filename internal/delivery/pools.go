@@ -96,10 +96,10 @@ func poolsOf(row host.Attempt, c engine.PoolClaim) []host.PoolRef {
 }
 
 // askAgain sends again what has tasks ask for slots, since a revival knows of no message. The lock is held.
-func (d *delivery) askAgain(ctx context.Context) error {
+func (d *delivery) askAgain(ctx context.Context, lacks func(engine.Effect) bool) error {
 	a := d.attempt
 	for _, e := range a.state.Owed() {
-		if x, waits := e.(engine.Acquire); waits {
+		if x, waits := e.(engine.Acquire); waits && lacks(e) {
 			ask := a.ask(x.Task, x.Pool.Asked(), x.Pool.Try, x.Pool.Since)
 			if err := d.Events.Send(ctx, host.SlotsMessage(a.id, again(d.guard, host.RunName(x.Run)), ask)); err != nil {
 				return fmt.Errorf("ask for slots for attempt %d again: %w", a.id, err)

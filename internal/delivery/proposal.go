@@ -15,6 +15,8 @@ var errDoesNotApply = errors.New("the event does not apply")
 // proposal is what one delivery of a message, or of several, wants to happen to an attempt. It
 // lasts over several tries.
 type proposal struct {
+	// receipt is that of the delivery, if it is a single one.
+	receipt string
 	// guards are those of the messages: what they owe is carried out after the proposal is in the
 	// log, in this order.
 	guards []string
@@ -29,8 +31,6 @@ type proposal struct {
 	expiry *engine.Expiry
 	// early are runs to be woken that do not wait yet, by the state planned for last.
 	early []engine.Run
-	// crashed: the server crashed while an earlier delivery was at it.
-	crashed bool
 	// applied: an entry with what was planned is in the log. It never becomes false again, and
 	// nothing is planned from then on: a second entry would make it happen twice.
 	applied bool

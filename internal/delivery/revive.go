@@ -13,11 +13,11 @@ import (
 	"zerodag/internal/host"
 )
 
-// What a revival knows of messages is nothing: a queue cannot be asked for one. What waits for a time is
-// simply sent again, since one wake of several counts. A run is fenced: from that entry on whoever
-// has a message for it takes it over before it begins, which only one can. A process that began
-// with it before is dead or done when the longest life of one is over. What is still fenced then
-// has neither a process nor a message that was received, and is taken over by the revival.
+// A revival replaces lost messages. If the queues cannot list their messages (inventory.go), it assumes that all are lost.
+// Waits are simply sent again, since only one of several wakes counts. Runs are fenced: from that entry on, every holder of
+// a message for the run must take the run over before it begins, and only one can. After the longest life of a process,
+// any process that began the run before the fence has ended or has noticed that its message is gone. Runs that are still
+// fenced then have neither a process nor a message, and the revival takes them over.
 
 // oldest is how old a kept state may be by which a message that comes for the first time is believed. It
 // is part of what host.Limits.FenceTime adds.
@@ -28,16 +28,23 @@ func fenced(t *engine.Task) bool { return strings.HasPrefix(t.Guard, host.FenceM
 
 // revive handles the message of a revival for one attempt.
 func (d *delivery) revive(ctx context.Context) error {
-	if d.Limits.ProcessTime == 0 {
+	if d.Limits.ProcessTime == 0 && d.Inventory == nil {
 		return nil // a run may go on for ever: nobody ever knows that it does not
 	}
-	// What the runs that it fences owe is not carried out here, nor what follows from them: it has no guards.
-	p := &proposal{plan: d.fencing}
 	a := d.attempt
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	lacks, err := d.lacking(ctx)
+	if err != nil {
+		return err
+	}
+	// The effects of fenced runs are not carried out here: the proposal has no guards.
+	p := &proposal{plan: func(s *engine.State) ([]engine.Event, bool) { return d.fencing(s, lacks), true }}
 	if err := d.decide(ctx, a, p); err != nil {
 		return err
+	}
+	if a.row.Done {
+		return nil // it ended while this message was on its way; the message that ended it does what follows
 	}
 	if a.state.Ended() {
 		return d.finish(ctx, a)
@@ -48,15 +55,15 @@ func (d *delivery) revive(ctx context.Context) error {
 			return fmt.Errorf("kill attempt %d again: %w", a.id, err)
 		}
 	}
-	if list := d.sentAgain(); len(list) > 0 {
+	if list := d.sentAgain(lacks); len(list) > 0 {
 		if err := d.Tasks.Send(ctx, list...); err != nil {
 			return fmt.Errorf("send again what attempt %d waits for: %w", a.id, err)
 		}
 	}
-	if err := d.askAgain(ctx); err != nil {
+	if err := d.askAgain(ctx, lacks); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(a.state.Owed(), func(e engine.Effect) bool { _, grows := e.(engine.Continue); return grows }) {
+	if slices.ContainsFunc(a.state.Owed(), func(e engine.Effect) bool { _, grows := e.(engine.Continue); return grows && lacks(e) }) {
 		m := host.EventMessage(a.id, again(d.guard, "go"), events.Event{Kind: events.GoOn})
 		if err := d.Events.Send(ctx, m); err != nil {
 			return fmt.Errorf("send go on to attempt %d: %w", a.id, err)
@@ -67,22 +74,25 @@ func (d *delivery) revive(ctx context.Context) error {
 
 // fencing plans that this message answers for all runs but those that another revival has fenced: to fence
 // them again and again would be never to take them over.
-func (d *delivery) fencing(s *engine.State) (list []engine.Event, applies bool) {
+func (d *delivery) fencing(s *engine.State, lacks func(engine.Effect) bool) (list []engine.Event) {
 	for _, e := range s.Owed() {
-		if x, run := e.(engine.Dispatch); run && x.At.IsZero() && !fenced(s.Task(x.Task)) {
+		if x, run := e.(engine.Dispatch); run && x.At.IsZero() && !fenced(s.Task(x.Task)) && lacks(e) {
 			list = append(list, engine.Fenced{By: engine.By{Guard: d.guard}, Run: x.Run})
 		}
 	}
-	return list, true
+	return list
 }
 
 // sentAgain are the messages of what waits for a time, and of the look at what is fenced, by this revival or
 // by one whose message may be lost as well. The lock is held.
-func (d *delivery) sentAgain() []host.Message {
+func (d *delivery) sentAgain(lacks func(engine.Effect) bool) []host.Message {
 	a := d.attempt
 	var list []host.Message
 	looks := map[string]bool{}
 	for _, e := range a.state.Owed() {
+		if !lacks(e) {
+			continue
+		}
 		switch e := e.(type) {
 		case engine.Dispatch:
 			t := a.state.Task(e.Task)
@@ -104,7 +114,7 @@ func (d *delivery) sentAgain() []host.Message {
 		case engine.StartTimer:
 			list = append(list, a.message(again(d.guard, "begin"), events.Task{Then: &events.Event{Kind: events.StartDue}}, e.At))
 		case engine.SLATimer:
-			list = append(list, a.message(again(d.guard, "sla"), events.Task{Then: &events.Event{Kind: events.SLADue}}, e.At))
+			list = append(list, a.message(again(d.guard, host.SLAGuard), events.Task{Then: &events.Event{Kind: events.SLADue}}, e.At))
 		}
 	}
 	return list

@@ -21,8 +21,14 @@ func (d *delivery) run(ctx context.Context, run engine.Run) (engine.Event, error
 	if err != nil || j == nil {
 		return nil, err
 	}
+	over := func() {}
+	j.begins = func(ctx context.Context) (err error) {
+		over, err = d.mark(ctx, j, run)
+		return err
+	}
 	prepared := d.Runtime.prewarm(runCtx, j)
 	outcome, err := d.execute(runCtx, j)
+	over()
 	prepared()
 	a := d.attempt
 	a.mu.Lock()

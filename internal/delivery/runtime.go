@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"zerodag/engine"
 	"zerodag/engine/param"
@@ -28,6 +29,8 @@ type Runtime struct {
 	Config *param.Map
 	// Stored says whose stored values are evaluated again: those of projects that ask for it.
 	Stored operators.Stored
+	// Steady is the time by a clock that is never set; nil: there is none.
+	Steady func() time.Time
 	// Workspace gives one run of a task the project's files.
 	Workspace func(context.Context, operators.Identity, host.Workflow) (host.Workspace, error)
 	// Prewarm is told, when the task of id begins, of a sandbox that is slow to start and in which
@@ -45,9 +48,18 @@ func (r *Runtime) execute(ctx context.Context, j *job) (operators.Outcome, error
 		logs = host.NoLogs{}
 	}
 	log := secrets.Log(logs.Open(j.Identity, j.created))
-	defer log.Close()
 	j.Log, j.Vault = log, secrets
+	o, err := r.logged(ctx, j, secrets, err)
+	o.LogIncomplete = log.Close() != nil
+	return o, err
+}
+
+// logged is execute with a log that is open. secrets may be missing for the reason err.
+func (r *Runtime) logged(ctx context.Context, j *job, secrets *vault.Vault, err error) (operators.Outcome, error) {
 	if j.Prepare { // which needs no files
+		if over, err := j.beginning(ctx); err != nil || over {
+			return r.ended(j, err)
+		}
 		o := r.Registry.Run(ctx, r.Evaluator, j.Job)
 		o.Error = secrets.MaskAll(o.Error)
 		return o, nil
@@ -60,11 +72,14 @@ func (r *Runtime) execute(ctx context.Context, j *job) (operators.Outcome, error
 		return j.waiting(later)
 	}
 	if err != nil {
-		log.Line(operators.Error, "OperatorManager", "Task failed with unexpected error: "+err.Error())
+		j.Log.Line(operators.Error, "OperatorManager", "Task failed with unexpected error: "+err.Error())
 		return operators.Outcome{Error: engine.ErrorObject(err)}, nil
 	}
 	defer space.Leave()
 	j.Files, j.Commands = space.Files, space.Commands
+	if over, err := j.beginning(ctx); err != nil || over {
+		return r.ended(j, err)
+	}
 	o := r.Registry.Run(ctx, r.Evaluator, j.Job)
 	if o.Error != nil && space.Wrong != nil {
 		if later := j.Postponed(space.Wrong()); later != nil {
@@ -79,6 +94,30 @@ func (r *Runtime) execute(ctx context.Context, j *job) (operators.Outcome, error
 		o.Result.Secret = secrets.Gave()
 	}
 	return o, nil
+}
+
+// beginning is called when all is there that the run needs. over: it was ended before it began.
+func (j *job) beginning(ctx context.Context) (over bool, err error) {
+	if j.begins == nil {
+		return false, nil
+	}
+	err = j.begins(ctx)
+	if errors.Is(err, operators.ErrEnded) {
+		return true, nil
+	}
+	return false, err
+}
+
+// ended is the outcome of a run that a kill kept from beginning. It asks for another run, which the engine turns into a run that
+// cleans up after the earlier ones.
+func (r *Runtime) ended(j *job, err error) (operators.Outcome, error) {
+	switch {
+	case err != nil:
+		return operators.Outcome{}, err
+	case j.Prepare || r.Registry.LeavesNothing(j.Job):
+		return operators.Outcome{Error: engine.ErrorObject(operators.ErrEnded)}, nil
+	}
+	return operators.Outcome{Later: &operators.Later{State: j.State}}, nil
 }
 
 // waiting is the end of a run that met a store which was away: it is made again later. One that

@@ -85,6 +85,7 @@ type draft struct {
 	happened []events.Event  // for people who read the history
 	changes  []engine.Change // what loading applies
 	planned  bool            // what the message proposed is among them
+	results  bool            // results of runs are among them, whose logs are stored first
 	inline   int             // tasks that were run within it
 	end      time.Time       // when others have waited long enough for the attempt
 }
@@ -92,6 +93,10 @@ type draft struct {
 func (t *draft) step(a *attempt, e engine.Event, now time.Time) engine.Refusal {
 	changes, why := a.state.Step(e, now)
 	if why == "" {
+		switch e.(type) {
+		case engine.Succeeded, engine.Errored:
+			t.results = true
+		}
 		t.happened = append(t.happened, events.Of(e))
 		t.changes = append(t.changes, changes...)
 	}
@@ -163,8 +168,7 @@ func (w *Worker) runInline(ctx context.Context, a *attempt, p *proposal, guard s
 				continue // one that waits has a message of its own
 			}
 			if a.careful.Load() && w.Limits.MaxCrashes() > 0 {
-				w.blame(a, p, e.Run, t, now)
-				continue // perform sends it
+				continue // perform sends it: what runs by a message of its own is known to have begun
 			}
 			if err := ctx.Err(); err != nil {
 				return false, err
@@ -187,14 +191,11 @@ func (w *Worker) runInline(ctx context.Context, a *attempt, p *proposal, guard s
 	return more, nil
 }
 
-// blame counts a crash for a task that may have been under way at it, within a step of
-// which nothing was kept.
-func (w *Worker) blame(a *attempt, p *proposal, run engine.Run, t *draft, now time.Time) {
-	task := a.state.Task(run.Task)
-	if !p.crashed || p.applied || task.Crashes > 0 {
-		return
-	}
-	t.step(a, engine.Lost{By: engine.By{Guard: task.Guard}, Run: run, Blameless: true, Crashes: w.Limits.MaxCrashes()}, now)
+// settlesLogs is implemented by logs that keep text in memory while their store does not take it.
+type settlesLogs interface {
+	// Settle stores the text of the runs of an attempt that have ended. It returns an error if some text cannot be stored: the results of
+	// those runs must then wait. After a while it returns the names of their tasks instead, since results are worth more than logs.
+	Settle(attempt int64) (unstored []string, err error)
 }
 
 // append writes the draft as the next entry. From its return on everything that the entry says
@@ -203,24 +204,31 @@ func (w *Worker) append(ctx context.Context, a *attempt, p *proposal, t *draft, 
 	if len(t.changes) == 0 {
 		return nil
 	}
+	if logs, keeps := w.Runtime.Logs.(settlesLogs); keeps && t.results {
+		unstored, err := logs.Settle(a.id)
+		if err != nil {
+			return fmt.Errorf("store logs of attempt %d before its results: %w: %w", a.id, host.ErrUnavailable, err)
+		}
+		t.changes = append(t.changes, a.state.CutLogs(unstored)...)
+	}
 	text, err := engine.EncodeChanges(t.changes)
 	if err != nil {
 		return err
 	}
-	e := host.Entry{Seq: a.seq + 1, Nonce: rand.Text(), At: now, Events: events.EncodeList(t.happened), Changes: text}
+	e := host.Entry{Seq: a.seq + 1, Nonce: rand.Text(), At: now, Events: events.EncodeList(t.happened), Changes: text, Basis: host.Basis{After: a.nonce, Receipt: p.receipt}}
 	if last && !a.state.Ended() && a.snapshotDue(p, a.since+len(text)) {
 		if e.Snapshot, err = engine.EncodeState(a.state); err != nil {
 			return err
 		}
 	}
 	if err := w.Log.Append(ctx, a.id, e); err != nil {
-		if t.planned && !errors.Is(err, host.ErrConflict) {
+		if t.planned && !errors.Is(err, host.ErrConflict) && !errors.Is(err, host.ErrLeaseLost) {
 			p.doubt = host.Entry{Seq: e.Seq, Nonce: e.Nonce}
 		}
 		return fmt.Errorf("append entry %d of attempt %d: %w", e.Seq, a.id, err)
 	}
 	p.applied = p.applied || t.planned
-	a.seq, a.at, a.known = e.Seq, now, w.Now()
+	a.seq, a.nonce, a.at, a.known = e.Seq, e.Nonce, now, w.Now()
 	clear(a.logged)
 	a.haltFlagged() // only now: had the entry not been kept, a run that is cut off would have failed
 	a.since += len(text)

@@ -49,6 +49,8 @@ type Options struct {
 	// Kept keeps copies of starts that wait in Tasks, which no log knows; nil where the queue is not lost without
 	// all else.
 	Kept host.Timers
+	// Inventory lists messages; nil if the queues cannot list them.
+	Inventory host.Inventory
 	// Slots are those of pools.
 	Slots     pool.Runner
 	Catalogue Catalogue
@@ -68,13 +70,17 @@ type Options struct {
 type Worker struct {
 	Options
 	runs, running atomic.Int64
+	born          time.Time
+	pace          chan struct{} // has room for one run that begins after a crash
 
 	mu     sync.Mutex
 	panics map[string]int // by ID of the message
 }
 
 // New makes a worker.
-func New(o Options) *Worker { return &Worker{Options: o, panics: map[string]int{}} }
+func New(o Options) *Worker {
+	return &Worker{Options: o, panics: map[string]int{}, born: time.Now(), pace: make(chan struct{}, 1)}
+}
 
 // Runs is how many runs of tasks were begun, and how many are under way.
 func (w *Worker) Runs() (begun, running int64) { return w.runs.Load(), w.running.Load() }

@@ -93,12 +93,15 @@ func TestContract(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			hosttest.Exercise(t, hosttest.Driver{Stores: harness, Absent: map[string]string{
-				"Queue":   "queues are of SQS (package sqs); that of these cases is SQLite's",
-				"Secrets": "they are parameters of SSM (package ssm)",
-				"Blobs":   "they are objects of S3 (package s3)",
-				"Logs":    "they are objects of S3 (package s3)",
-				"Bus":     "it is of EventBridge (package eventbridge)",
-				"Notices": "they are sent, not stored (packages notice, sns)",
+				"Queue":     "queues are of SQS (package sqs); that of these cases is SQLite's",
+				"Inventory": "its queues cannot be asked for what they hold",
+				"Marker":    "queues are of SQS (package sqs), which knows what was begun by times",
+				"Secrets":   "they are parameters of SSM (package ssm)",
+				"Blobs":     "they are objects of S3 (package s3)",
+				"Logs":      "they are objects of S3 (package s3)",
+				"Bus":       "it is of EventBridge (package eventbridge)",
+				"Notices":   "they are sent, not stored (packages notice, sns)",
+				"Tracer":    "traces are sent, not stored (package trace/otlp)",
 			}})
 		})
 	}

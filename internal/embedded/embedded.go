@@ -32,6 +32,8 @@ import (
 	"zerodag/internal/node"
 	"zerodag/internal/seal"
 	"zerodag/internal/sqlite"
+	"zerodag/internal/tasklog"
+	"zerodag/internal/uptime"
 	"zerodag/operators"
 	"zerodag/operators/all"
 )
@@ -44,6 +46,7 @@ type Options struct {
 	Logs     string // folder of the task logs; "" is "logs" in Folder
 	NoLogs   bool   // task logs are not kept
 	Split    int64  // bytes after which a task's log goes on in another file; 0 is never
+	LogForm  tasklog.Form
 	// LogsApart gives every run a log file of its own; else short logs lie in the database.
 	LogsApart bool
 	Temp      string // folder for workspaces; "" is the system's
@@ -59,6 +62,7 @@ type Options struct {
 	Network   operators.Network // by which tasks connect; nil: the machine's
 	Defaults  *param.Map        // parameters below those of attempts
 	Notices   host.Notices
+	Traces    host.Tracer        // nil: attempts leave no traces
 	Registry  operators.Registry // nil: all built-in operators
 	Commands  executors.Settings // Name and KillNow are chosen here
 	// Evaluators evaluates expressions; Close closes it. nil: they are evaluated in this
@@ -67,7 +71,7 @@ type Options struct {
 	// Workspace, unless nil, gives tasks their files instead of a copy of the archive.
 	Workspace func(executors.In) func(context.Context, operators.Identity, host.Workflow) (host.Workspace, error)
 	// Shared, unless nil, is what this server has together with others: then Folder, which must be named, is
-	// for what is its own, and Database, Archives, Logs, NoLogs, Split, LogsApart, Sync and Migrate mean nothing.
+	// for what is its own, and Database, Archives, Logs, NoLogs, Split, LogForm, LogsApart, Sync and Migrate mean nothing.
 	Shared *Shared
 	Logger *slog.Logger     // nil: none
 	Now    func() time.Time // nil: time.Now
@@ -144,7 +148,7 @@ func Open(ctx context.Context, o Options) (_ *Engine, err error) {
 			return nil, err
 		}
 	}
-	e.file, err = sqlite.Open(ctx, sqlite.Options{Path: database, Now: o.Now, SecretKey: o.SecretKey, Sync: o.Sync, Migrate: o.Migrate})
+	e.file, err = sqlite.Open(ctx, sqlite.Options{Path: database, Now: o.Now, Uptime: uptime.Clock(), SecretKey: o.SecretKey, Sync: o.Sync, Migrate: o.Migrate})
 	if err != nil {
 		return nil, err
 	}
@@ -214,9 +218,9 @@ func (e *Engine) wire(o Options) error {
 	}
 	e.Node = node.New(node.Options{
 		Log: e.DB, Events: e.DB.Queue("events"), Tasks: e.DB.Queue("tasks"),
-		Projects: e.DB, Workflows: e.DB, Schedules: e.DB, Attempts: e.DB, Sessions: e.DB, Retention: e.DB, RemoveLogs: kept.RemoveLogs, Secrets: e.DB, Pools: e.DB, Semaphore: e.DB, Backfills: e.DB,
+		Projects: e.DB, Workflows: e.DB, Schedules: e.DB, Attempts: e.DB, Sessions: e.DB, Retention: e.DB, RemoveLogs: kept.RemoveLogs, Secrets: e.DB, Pools: e.DB, Semaphore: e.DB, Backfills: e.DB, Inventory: e.DB,
 		Blobs: kept.Blobs, Logs: kept.Logs, Shared: o.Shared != nil,
-		Registry: o.Registry, Store: e.DB.ParamStore, HTTP: &httpclient.Clients{Network: o.Network}, Network: o.Network, Notices: o.Notices,
+		Registry: o.Registry, Store: e.DB.ParamStore, HTTP: &httpclient.Clients{Network: o.Network}, Network: o.Network, Notices: o.Notices, Traces: o.Traces,
 		Config: o.Config, Defaults: o.Defaults, Stored: o.Stored,
 		Workspace: workspace,
 		Evaluator: evaluatorOf(o.Evaluators),
@@ -228,7 +232,7 @@ func (e *Engine) wire(o Options) error {
 				o.Logger.Error("note that the server was told to end", "error", err)
 			}
 		},
-		Now: o.Now, Logger: o.Logger, Limits: o.Limits,
+		Now: o.Now, Steady: uptime.Clock(), Logger: o.Logger, Limits: o.Limits,
 	})
 	return nil
 }
@@ -239,7 +243,7 @@ func (e *Engine) keep(o Options) (*Shared, error) {
 	if err != nil {
 		return nil, err
 	}
-	of := files.LogOptions{Folder: e.logs, AgentID: o.AgentID, Split: o.Split, Now: o.Now, Logger: o.Logger}
+	of := files.LogOptions{Folder: e.logs, AgentID: o.AgentID, Split: o.Split, Form: o.LogForm, Now: o.Now, Logger: o.Logger}
 	if !o.LogsApart {
 		of.Short = e.file
 	}

@@ -23,6 +23,7 @@ type Store interface { //nolint:interfacebloat // it is all ports that one datab
 	host.Pools
 	host.Semaphore
 	host.Backfills
+	host.Inventory
 	// Queue returns one of the two queues, "events" or "tasks".
 	Queue(name string) host.Queue
 	// ParamStore is the parameter server of a site.

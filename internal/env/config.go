@@ -20,9 +20,13 @@ type Config struct {
 	Archives              string // bucket of project archives, uploads and large values
 	Logs                  string // bucket of task logs
 	Secrets               string // prefix of parameters: /zerodag/<stage>
+	Key                   string // ARN of the KMS key that encrypts parameters; "" is the account's default key for SSM
 	Bus                   string // name of the event bus
 	Topic                 string // ARN of the topic of notices; "" for none
-	Announce              string // what is put on the bus: all, ends, failures or none
+	// MetricsOf are projects, and workflows as PROJECT/WORKFLOW, that have metrics of their own.
+	MetricsOf []string
+	Traces    string // where traces are sent: xray, or the URL of an OTLP receiver; "" is nowhere
+	Announce  string // what is put on the bus: all, ends, failures or none
 
 	// How long a message that somebody received stays away from its queue, of events and of tasks.
 	EventVisibility, TaskVisibility time.Duration
@@ -37,8 +41,10 @@ type Config struct {
 	TaskLimit int           // tasks of an attempt; 0 is the default
 	Lease     time.Duration // of a task; 0 is the default
 	SmallLogs bool          // also small logs go to the bucket
-	Commands  Commands      // where commands run
-	OIDC      OIDC          // where people sign in besides
+	// TaskLogFormat is the form of the lines in logs of tasks: short or digdag.
+	TaskLogFormat string
+	Commands      Commands // where commands run
+	OIDC          OIDC     // where people sign in besides
 }
 
 // OIDC is a provider of identities: none, when Issuer is empty.
@@ -52,6 +58,9 @@ type OIDC struct {
 	// Secret is the parameter of the client's secret; "" is the one of Keys and ClientSecret.
 	Secret string `json:"secret,omitempty"`
 }
+
+// XRay is the value of Config.Traces that stands for AWS X-Ray.
+const XRay = "xray"
 
 // CallbackPath is where a provider of identities sends browsers back to, below the address of the API.
 const CallbackPath = "/api/x/session/oidc/callback"
@@ -88,10 +97,14 @@ type Commands struct {
 	Program      Object   `json:"program"`
 	Keys         string   `json:"keys,omitempty"`  // parameter of the keys that sign what machines show
 	Image        string   `json:"image,omitempty"` // of commands that name none
-	CPU          int      `json:"cpu,omitempty"`   // 1024 is a vCPU
-	Memory       int      `json:"memory,omitempty"`
-	Spot         bool     `json:"spot,omitempty"`
-	Function     Function `json:"function,omitzero"`
+	// FetchImage is the image of the container that downloads the program; "" is the default of package fargate.
+	FetchImage string            `json:"fetchImage,omitempty"`
+	Tags       map[string]string `json:"tags,omitempty"` // for machines and task definitions
+	CPU        int               `json:"cpu,omitempty"`  // 1024 is a vCPU
+	Memory     int               `json:"memory,omitempty"`
+	Spot       bool              `json:"spot,omitempty"`
+	AllowSpot  bool              `json:"allowSpot,omitempty"` // single commands may ask for Spot
+	Function   Function          `json:"function,omitzero"`
 }
 
 // Function is the one that runs commands: none, when Name is empty.
@@ -115,13 +128,14 @@ const (
 	olderTaskVisibility  = 15 * time.Minute
 )
 
-// field is one variable. otherwise is its value where it is not set; "" is that it must be.
+// field is one variable. otherwise is its value where it is not set; "" is that it must be, unless it is optional.
 type field struct {
 	name  string
 	write func(*Config) string
 	read  func(*Config, string) error
 
 	otherwise string
+	optional  bool
 }
 
 func fields() []field {
@@ -147,6 +161,19 @@ func fields() []field {
 		text("ARCHIVES", func(c *Config) *string { return &c.Archives }),
 		text("LOGS", func(c *Config) *string { return &c.Logs }),
 		text("SECRETS", func(c *Config) *string { return &c.Secrets }),
+		{name: "ZERODAG_METRICS_OF", write: func(c *Config) string {
+			if len(c.MetricsOf) == 0 {
+				return ""
+			}
+			return asJSON(c.MetricsOf)
+		}, read: func(c *Config, s string) error {
+			if s == "" {
+				return nil
+			}
+			return json.Unmarshal([]byte(s), &c.MetricsOf)
+		}, optional: true},
+		{name: "ZERODAG_TRACES", write: func(c *Config) string { return c.Traces }, read: func(c *Config, s string) error { c.Traces = s; return nil }, optional: true},
+		{name: "ZERODAG_KMS_KEY", write: func(c *Config) string { return c.Key }, read: func(c *Config, s string) error { c.Key = s; return nil }, optional: true},
 		text("BUS", func(c *Config) *string { return &c.Bus }),
 		text("TOPIC", func(c *Config) *string { return &c.Topic }),
 		text("ANNOUNCE", func(c *Config) *string { return &c.Announce }),
@@ -161,6 +188,8 @@ func fields() []field {
 		duration("TASK_VISIBILITY", func(c *Config) *time.Duration { return &c.TaskVisibility }, olderTaskVisibility.String()),
 		{name: "ZERODAG_SMALL_LOGS", write: func(c *Config) string { return strconv.FormatBool(c.SmallLogs) },
 			read: func(c *Config, s string) (err error) { c.SmallLogs, err = strconv.ParseBool(s); return err }},
+		{name: "ZERODAG_TASK_LOG_FORMAT", write: func(c *Config) string { return c.TaskLogFormat },
+			read: func(c *Config, s string) error { c.TaskLogFormat = s; return nil }, otherwise: "short"},
 		{name: "ZERODAG_COMMANDS", write: func(c *Config) string { return asJSON(c.Commands) },
 			read: func(c *Config, s string) error { return json.Unmarshal([]byte(s), &c.Commands) }},
 		{name: "ZERODAG_OIDC", write: func(c *Config) string { return asJSON(c.OIDC) },
@@ -192,7 +221,9 @@ func asJSON(v any) string {
 func (c Config) Variables() map[string]string {
 	m := map[string]string{}
 	for _, f := range fields() {
-		m[f.name] = f.write(&c)
+		if text := f.write(&c); text != "" || !f.optional {
+			m[f.name] = text
+		}
 	}
 	return m
 }
@@ -206,7 +237,7 @@ func Read(lookup func(string) (string, bool)) (Config, error) {
 		if !ok {
 			text = f.otherwise
 		}
-		if !ok && f.otherwise == "" {
+		if !ok && f.otherwise == "" && !f.optional {
 			return Config{}, fmt.Errorf("read environment: %s is not set: the function was not deployed by infra", f.name)
 		}
 		if err := f.read(&c, text); err != nil {

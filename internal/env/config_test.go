@@ -14,7 +14,7 @@ import (
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	want := env.Config{Stage: "s", Table: "t", Events: "e", Tasks: "k", Archives: "a", Logs: "l", Secrets: "p", Bus: "b", Topic: "n", DeadEvents: "de", DeadTasks: "dt", Announce: "ends",
-		Attempts: 7, TaskLimit: 8, KeepAttempts: 90 * 24 * time.Hour, KeepArchives: 2 * time.Hour, KeepRecords: 3 * time.Hour, KeepLogs: 4 * time.Hour, Lease: 5 * time.Second, EventVisibility: time.Second, TaskVisibility: time.Hour, SmallLogs: true,
+		Attempts: 7, TaskLimit: 8, KeepAttempts: 90 * 24 * time.Hour, KeepArchives: 2 * time.Hour, KeepRecords: 3 * time.Hour, KeepLogs: 4 * time.Hour, Lease: 5 * time.Second, EventVisibility: time.Second, TaskVisibility: time.Hour, SmallLogs: true, TaskLogFormat: "digdag",
 		Commands: env.Commands{Cluster: "c", Subnets: []string{"s1", "s2"}, Roles: []string{"0/p=r"}, Keys: "/k", PublicIP: true, Program: env.Object{Bucket: "b", Key: "k", SHA256: "h"}, CPU: 1024, Function: env.Function{Name: "f", Memory: 1769}},
 		OIDC:     env.OIDC{Issuer: "https://i", Client: "c", Address: "https://a", Name: "n", Groups: "g", Grants: []string{"@e=viewer"}}}
 	variables := want.Variables()
@@ -35,7 +35,7 @@ func TestRoundTrip(t *testing.T) {
 
 // later says of a variable that templates of earlier releases do not have it.
 func later(name string) bool {
-	return strings.HasSuffix(name, "_VISIBILITY") || strings.HasPrefix(name, "ZERODAG_KEEP_") || name == "ZERODAG_OIDC"
+	return strings.HasSuffix(name, "_VISIBILITY") || strings.HasPrefix(name, "ZERODAG_KEEP_") || name == "ZERODAG_OIDC" || name == "ZERODAG_TASK_LOG_FORMAT"
 }
 
 // TestOlderEnvironment proves that a program that was deployed a moment before its variables takes the
@@ -47,7 +47,7 @@ func TestOlderEnvironment(t *testing.T) {
 		v, ok := variables[name]
 		return v, ok && !later(name)
 	})
-	if err != nil || got.EventVisibility != time.Minute || got.TaskVisibility != 15*time.Minute || got.KeepAttempts != 0 || got.KeepArchives != 0 || got.KeepRecords != 0 {
+	if err != nil || got.EventVisibility != time.Minute || got.TaskVisibility != 15*time.Minute || got.KeepAttempts != 0 || got.KeepArchives != 0 || got.KeepRecords != 0 || got.TaskLogFormat != "short" {
 		t.Errorf("events %v, tasks %v, %v", got.EventVisibility, got.TaskVisibility, err)
 	}
 }

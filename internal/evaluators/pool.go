@@ -7,10 +7,12 @@ import (
 	"os"
 	"runtime"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"zerodag/engine/expr"
 	"zerodag/engine/param"
+	"zerodag/internal/limits"
 	"zerodag/operators"
 )
 
@@ -28,6 +30,8 @@ type Pool struct {
 	all     map[*process]bool
 	closed  bool
 	sweeper *time.Timer
+
+	unstarted atomic.Int64
 }
 
 // New makes a Pool of a program whose main calls evaluator.Serve first: this one, or the one at
@@ -36,6 +40,9 @@ type Pool struct {
 func New(path string) *Pool {
 	return &Pool{path: path, slots: make(chan struct{}, runtime.GOMAXPROCS(0)), all: map[*process]bool{}}
 }
+
+// Unstarted returns how often the pool gave up starting an evaluator: no expression could be evaluated then.
+func (p *Pool) Unstarted() int64 { return p.unstarted.Load() }
 
 // Eval implements operators.Evaluator.
 func (p *Pool) Eval(ctx context.Context, all, vars *param.Map, s expr.Scope) (*param.Map, error) {
@@ -126,13 +133,27 @@ func (p *Pool) waiting() (*process, error) {
 	return e, nil
 }
 
-// That no evaluator can be started, for want of descriptors, processes or memory, is not the
-// fault of a task: it is tried again for a while, then the task is.
+// That no evaluator can be started is not the fault of a task: it is tried again for a while, then the task is.
 const (
 	startTries = 6
 	startPause = 100 * time.Millisecond // doubled each time
-	laterTime  = 10 * time.Second
 )
+
+// startError is the error of an evaluator that could not be started. It is operators.ErrUnavailable if the machine lacked descriptors,
+// processes, memory or time, which passes, and operators.ErrNoEvaluator otherwise.
+type startError struct{ cause error }
+
+func (e *startError) Error() string { return "start an evaluator of expressions: " + e.cause.Error() }
+
+func (e *startError) Unwrap() error { return e.cause }
+
+func (e *startError) Is(target error) bool {
+	if target != operators.ErrUnavailable && target != operators.ErrNoEvaluator {
+		return false
+	}
+	passes := errors.Is(e.cause, os.ErrDeadlineExceeded) || limits.Scarce(e.cause)
+	return passes == (target == operators.ErrUnavailable)
+}
 
 func (p *Pool) start(ctx context.Context) (*process, error) {
 	path := p.path
@@ -162,7 +183,8 @@ func (p *Pool) start(ctx context.Context) (*process, error) {
 			return nil, context.Cause(ctx)
 		}
 	}
-	return nil, &operators.Later{After: laterTime, Err: fmt.Errorf("start an evaluator of expressions: %w", err)}
+	p.unstarted.Add(1)
+	return nil, &startError{err}
 }
 
 // adopt has Close end the evaluator, too.

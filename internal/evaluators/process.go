@@ -75,8 +75,12 @@ func start(ctx context.Context, path string) (p *process, err error) {
 		return nil, err
 	}
 	p.in, p.out, p.read = in, out, bufio.NewReader(out)
-	p.cmd = &exec.Cmd{Path: path, Args: []string{wire.Greeting}, Env: []string{}, Stdin: stdin, Stdout: stdout, Stderr: &p.said, SysProcAttr: attributes()}
-	err = p.cmd.Start()
+	for a := attributes(); ; {
+		p.cmd = &exec.Cmd{Path: path, Args: []string{wire.Greeting}, Env: []string{}, Stdin: stdin, Stdout: stdout, Stderr: &p.said, SysProcAttr: a}
+		if err = p.cmd.Start(); err == nil || !unbound(a, err) {
+			break
+		}
+	}
 	stdin.Close()
 	stdout.Close() // an evaluator that ends before it greets must be seen to
 	if err != nil {
@@ -97,10 +101,13 @@ func start(ctx context.Context, path string) (p *process, err error) {
 
 func (p *process) greeted(ctx context.Context) error {
 	defer context.AfterFunc(ctx, p.signal)()
-	defer time.AfterFunc(startTime, p.signal).Stop()
+	late := time.AfterFunc(startTime, p.signal)
 	err := wire.ReadHello(p.read)
 	if ctx.Err() != nil {
 		return ctx.Err()
+	}
+	if !late.Stop() && err != nil {
+		return fmt.Errorf("%w within %v: %w", os.ErrDeadlineExceeded, startTime, err)
 	}
 	return err
 }

@@ -86,7 +86,7 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestNoEvaluator proves that a task is asked again when no evaluator can be started, and
+// TestNoEvaluator proves that the error says so when no evaluator can be started, and
 // that nothing is evaluated in this process then; references need none.
 func TestNoEvaluator(t *testing.T) {
 	t.Parallel()
@@ -103,9 +103,11 @@ func TestNoEvaluator(t *testing.T) {
 			if got, err := p.Template(t.Context(), "${a}", param.New("a", "x"), expr.Scope{}); got != "x" {
 				t.Errorf("a reference: %s, %v", got, err)
 			}
-			var later *operators.Later
-			if got, err := p.Template(t.Context(), "${1+1}", nil, expr.Scope{}); !errors.As(err, &later) || later.After <= 0 {
+			if got, err := p.Template(t.Context(), "${1+1}", nil, expr.Scope{}); !errors.Is(err, operators.ErrNoEvaluator) || errors.Is(err, operators.ErrUnavailable) {
 				t.Errorf("got %q, %v", got, err)
+			}
+			if n := p.Unstarted(); n != 1 {
+				t.Errorf("%d starts were given up, want 1", n)
 			}
 		})
 	}

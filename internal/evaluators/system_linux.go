@@ -2,6 +2,7 @@ package evaluators
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"strconv"
 	"strings"
@@ -12,6 +13,16 @@ import (
 // attributes start an evaluator apart from the terminal; the kernel kills it with this process.
 func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+}
+
+// unbound starts an evaluator that the kernel does not kill with this process: sandboxes such as Lambda's refuse prctl(2).
+// It still ends: its input is closed when this process ends, and each evaluation has a limit of processor time.
+func unbound(a *syscall.SysProcAttr, err error) bool {
+	if a.Pdeathsig == 0 || !errors.Is(err, syscall.EPERM) && !errors.Is(err, syscall.ENOSYS) && !errors.Is(err, syscall.EACCES) {
+		return false
+	}
+	a.Pdeathsig = 0
+	return true
 }
 
 // program is what an evaluator runs: this very program, also after its file was replaced.

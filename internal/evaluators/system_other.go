@@ -9,6 +9,9 @@ import (
 
 func attributes() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
+// unbound starts an evaluator in another way after an error; there is none here.
+func unbound(*syscall.SysProcAttr, error) bool { return false }
+
 // program is what an evaluator runs: this program.
 const program = ""
 

@@ -13,6 +13,9 @@ func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{HideWindow: true, CreationFlags: windows.CREATE_NEW_PROCESS_GROUP | windows.CREATE_NO_WINDOW}
 }
 
+// unbound starts an evaluator in another way after an error; there is none here.
+func unbound(*syscall.SysProcAttr, error) bool { return false }
+
 // program is what an evaluator runs: this program.
 const program = ""
 

@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 
 	"zerodag/events"
+	"zerodag/integration/localstack"
 	"zerodag/internal/eventbridge"
 	"zerodag/internal/host"
 	"zerodag/internal/host/hosttest"
@@ -53,7 +54,7 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func open(t *testing.T, handler http.Handler, topics ...events.Topic) *eventbridge.Bus {
 	t.Helper()
-	server := httptest.NewServer(handler)
+	server := httptest.NewServer(localstack.Judged(t, handler))
 	t.Cleanup(server.Close)
 	c := aws.Config{Region: "eu-central-1", BaseEndpoint: &server.URL, Credentials: credentials.NewStaticCredentialsProvider("k", "s", "")}
 	return eventbridge.New(c, eventbridge.Options{Name: "bus", Topics: topics, Tries: 1})

@@ -21,10 +21,10 @@ func Inline(r operators.Registry, t *engine.Task) bool { return t.Preparing || W
 
 // Written is a task's operator as far as its text tells: what the registry has for its name, or
 // nothing.
-func Written(r operators.Registry, t *engine.Task) operators.Operator { return r[written(t)] }
+func Written(r operators.Registry, t *engine.Task) operators.Operator { return r[Operator(t)] }
 
-// written is the name of a task's operator as its text has it; "" for none.
-func written(t *engine.Task) string {
+// Operator returns the name of a task's operator as its text has it, such as "sh"; "" for none.
+func Operator(t *engine.Task) string {
 	for k, v := range t.Config.All() {
 		if k == "_type" {
 			name, _ := v.(string)
@@ -42,7 +42,7 @@ func Type(r operators.Registry, t *engine.Task) string {
 	if Inline(r, t) {
 		return ""
 	}
-	return written(t)
+	return Operator(t)
 }
 
 // Seed makes Math.random repeatable for a run (invariants.md 4.6): one that is tried again after a crash computes the
@@ -55,9 +55,10 @@ func Seed(id operators.Identity) uint64 {
 
 // Result is the event for the engine of how a run ended.
 func Result(by engine.By, run engine.Run, o operators.Outcome) engine.Event {
+	logged := engine.Logged{LogIncomplete: o.LogIncomplete}
 	switch {
 	case o.Later != nil:
-		return engine.Later{By: by, Run: run, After: o.Later.After, State: o.Later.State, Retry: o.Later.Retry, Until: o.Later.Until, SlowAt: o.Later.SlowAt, Warned: o.Later.Warned}
+		return engine.Later{By: by, Run: run, Logged: logged, After: o.Later.After, State: o.Later.State, Retry: o.Later.Retry, Until: o.Later.Until, SlowAt: o.Later.SlowAt, Warned: o.Later.Warned}
 	case o.Prepared != nil:
 		e := engine.Prepared{By: by, Run: run, Skip: o.Prepared.Skip, Exports: o.Prepared.Exports, Outputs: o.Prepared.Outputs, Pool: claim(o.Prepared.Pools)}
 		if t := o.Prepared.Timeout; t != nil {
@@ -65,10 +66,10 @@ func Result(by engine.By, run engine.Run, o operators.Outcome) engine.Event {
 		}
 		return e
 	case o.Error != nil:
-		return engine.Errored{By: by, Run: run, Error: o.Error}
+		return engine.Errored{By: by, Run: run, Logged: logged, Error: o.Error}
 	}
 	r := o.Result
-	return engine.Succeeded{By: by, Run: run, Result: engine.Outcome{Subtasks: r.Subtasks,
+	return engine.Succeeded{By: by, Run: run, Logged: logged, Result: engine.Outcome{Subtasks: r.Subtasks,
 		Exports: r.Export, Stores: r.Store, ResetStore: r.ResetStore, Secret: r.Secret}}
 }
 

@@ -11,6 +11,21 @@ import (
 	"zerodag/internal/sandbox"
 )
 
+// TestSpot proves that a command which asks for Spot is refused, with the setting that allows it, if the cluster has none.
+func TestSpot(t *testing.T) {
+	t.Parallel()
+	for _, there := range []bool{false, true} {
+		l := fargate.New(aws.Config{}, fargate.Options{Spot: there})
+		if err := l.Check(sandbox.Class{}, sandbox.Owner{}); err != nil {
+			t.Error(err)
+		}
+		err := l.Check(sandbox.Class{Spot: true}, sandbox.Owner{})
+		if (err == nil) != there || err != nil && !strings.Contains(err.Error(), "allowSpot: true") {
+			t.Errorf("Spot is there: %t: %v", there, err)
+		}
+	}
+}
+
 // TestRoleOfAnotherProject proves that a project's commands have the roles that are listed for it,
 // and that a refusal does not tell of those of others.
 func TestRoleOfAnotherProject(t *testing.T) {

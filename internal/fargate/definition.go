@@ -26,7 +26,7 @@ const (
 	command = "command"
 )
 
-// fetchImage is small, and has what fetch needs.
+// fetchImage is the default: a small image with the programs that fetch needs.
 const fetchImage = "public.ecr.aws/docker/library/alpine:3.22"
 
 // The volume that both containers see.
@@ -75,9 +75,9 @@ func (l *Launcher) registered(c sandbox.Class) *ecs.RegisterTaskDefinitionInput 
 		RequiresCompatibilities: []types.Compatibility{types.CompatibilityFargate}, NetworkMode: types.NetworkModeAwsvpc,
 		Cpu: aws.String(strconv.Itoa(c.CPU)), Memory: aws.String(strconv.Itoa(c.Memory)), ExecutionRoleArn: &l.ExecutionRole,
 		RuntimePlatform: &types.RuntimePlatform{CpuArchitecture: architecture, OperatingSystemFamily: types.OSFamilyLinux},
-		Volumes:         []types.Volume{{Name: aws.String(volume)}},
+		Volumes:         []types.Volume{{Name: aws.String(volume)}}, Tags: l.tags(),
 		ContainerDefinitions: []types.ContainerDefinition{
-			{Name: aws.String(fetcher), Image: aws.String(fetchImage), Essential: aws.Bool(false), User: aws.String("0"),
+			{Name: aws.String(fetcher), Image: aws.String(l.FetchImage), Essential: aws.Bool(false), User: aws.String("0"),
 				EntryPoint: []string{"/bin/sh", "-c"}, Command: []string{fetch}, Environment: variables("SHA256", l.SHA256),
 				MountPoints: mount, LogConfiguration: logs(fetcher)},
 			{Name: aws.String(command), Image: &c.Image, Essential: aws.Bool(true), User: aws.String("0"), StopTimeout: aws.Int32(stopTimeout),

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -33,6 +34,10 @@ type Options struct {
 	Architecture   string // "x86_64" or "arm64"
 	URL            string // of the API
 	SHA256         string // of the program of runners, hex
+	FetchImage     string // image of the container that downloads the program, with sh, wget and sha256sum; "" is a public one
+	Spot           bool   // the cluster has the capacity provider of Fargate Spot
+	// Tags are added to every machine and task definition. Machines also get the site and project whose commands they run.
+	Tags map[string]string
 }
 
 // Launcher is a sandbox.Launcher. It is safe for concurrent use.
@@ -48,12 +53,18 @@ type Launcher struct {
 // New makes a Launcher over a cluster that exists.
 func New(c aws.Config, o Options) *Launcher {
 	client := ecs.NewFromConfig(border.Answered(c), func(e *ecs.Options) { e.Retryer = border.Retryer(3) }) // who is throttled comes later
+	if o.FetchImage == "" {
+		o.FetchImage = fetchImage
+	}
 	return &Launcher{Options: o, client: client, region: c.Region, known: map[string]string{}}
 }
 
-// Check refuses a role that the project of the task may not have. It names no other role: those of
-// other projects are not the asker's business.
+// Check refuses a role that the project of the task may not have, and Spot if the cluster has none. It names no other
+// role: those of other projects are not the asker's business.
 func (l *Launcher) Check(class sandbox.Class, of sandbox.Owner) error {
+	if class.Spot && !l.Spot {
+		return param.Errorf("sandbox: spot: true is not possible in this deployment (set allowSpot: true in the file of the stage)")
+	}
 	if class.Role == "" || l.Allows != nil && l.Allows(of.Site, of.Project, class.Role) {
 		return nil
 	}
@@ -94,6 +105,7 @@ func (l *Launcher) task(r sandbox.Runner, definition, ticket string) *ecs.RunTas
 		ClientToken: aws.String(hex.EncodeToString(token[:16])), StartedBy: aws.String(r.Name()), Group: aws.String("zerodag-" + l.Stage),
 		NetworkConfiguration: &types.NetworkConfiguration{AwsvpcConfiguration: &types.AwsVpcConfiguration{
 			Subnets: l.Subnets, SecurityGroups: l.SecurityGroups, AssignPublicIp: public}},
+		Tags: l.tags(siteTag, strconv.FormatInt(r.Site, 10), projectTag, strconv.FormatInt(r.Project, 10)), EnableECSManagedTags: true,
 		Overrides: &types.TaskOverride{ContainerOverrides: []types.ContainerOverride{
 			{Name: aws.String(fetcher), Environment: variables("PROGRAM", l.URL+sandbox.HandlerPath+"program?token="+ticket)},
 			{Name: aws.String(command), Environment: variables("ZERODAG_URL", l.URL, "ZERODAG_TICKET", ticket,
@@ -106,6 +118,27 @@ func (l *Launcher) task(r sandbox.Runner, definition, ticket string) *ecs.RunTas
 		in.LaunchType = types.LaunchTypeFargate
 	}
 	return in
+}
+
+// Tags that split the bill for machines by stage, site and project.
+const (
+	stageTag   = "zerodag-stage"
+	siteTag    = "zerodag-site"
+	projectTag = "zerodag-project"
+)
+
+// tags returns the tags of the stage and the given pairs of name and value. They are sorted, because a retried request must be identical.
+func (l *Launcher) tags(pairs ...string) []types.Tag {
+	all := map[string]string{stageTag: l.Stage}
+	maps.Copy(all, l.Tags)
+	for i := 0; i < len(pairs); i += 2 {
+		all[pairs[i]] = pairs[i+1]
+	}
+	var list []types.Tag
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		list = append(list, types.Tag{Key: aws.String(name), Value: aws.String(all[name])})
+	}
+	return list
 }
 
 func variables(pairs ...string) []types.KeyValuePair {

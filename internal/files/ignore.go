@@ -7,6 +7,7 @@ import (
 
 // ignorePattern is one line of `.digdagignore`, which is written like `.gitignore`.
 type ignorePattern struct {
+	line     int
 	match    *regexp.Regexp // of a whole name
 	include  bool           // "!": what matches belongs to the project after all
 	dirsOnly bool
@@ -18,8 +19,11 @@ type ignorePatterns []ignorePattern
 
 func parseIgnore(text string) ignorePatterns {
 	var all ignorePatterns
+	number := 0
 	for line := range strings.Lines(text) {
+		number++
 		if p, ok := parseIgnoreLine(strings.TrimRight(line, "\r\n")); ok {
+			p.line = number
 			all = append(all, p)
 		}
 	}

@@ -19,6 +19,7 @@ const (
 	mostLate     = 64 << 20
 	mostLateLogs = 50_000
 	lateAgain    = time.Second
+	holdResult   = time.Minute // that the result of a run waits for its log
 )
 
 // late are the logs whose text cannot be stored just now: it is kept in memory and stored as
@@ -177,6 +178,33 @@ func (l *late) store() {
 			return
 		}
 	}
+}
+
+// Settle stores the logs of runs of an attempt that have ended, before their results are stored. A result waits for its log for at most holdResult;
+// unstored are the tasks whose results do not wait any longer.
+func (l *Logs) Settle(attempt int64) (unstored []string, err error) {
+	for _, t := range l.late.of(attempt) {
+		late, err := t.settle()
+		if err != nil {
+			return nil, err
+		}
+		if late {
+			unstored = append(unstored, t.task)
+		}
+	}
+	return unstored, nil
+}
+
+// of are the logs of an attempt that wait.
+func (l *late) of(attempt int64) (list []*taskLog) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, t := range l.logs {
+		if t.attempt == attempt {
+			list = append(list, t)
+		}
+	}
+	return list
 }
 
 // close stores what waits for the last time.

@@ -71,6 +71,25 @@ func (p Project) list() (found listing, err error) {
 	return found, nil
 }
 
+// IgnoredBy returns the line of `.digdagignore` that leaves out a file at the top of the project; false if there is no such file, or it
+// belongs to the project.
+func (p Project) IgnoredBy(name string) (line int, ignored bool) {
+	info, err := os.Lstat(filepath.Join(p.root, filepath.FromSlash(name)))
+	if err != nil || !info.Mode().IsRegular() {
+		return 0, false
+	}
+	text, err := p.read(ignoreFile, dig.MaxFile)
+	if err != nil {
+		return 0, false
+	}
+	for _, pattern := range parseIgnore(string(text)) {
+		if !pattern.dirsOnly && pattern.match.MatchString(name) {
+			line, ignored = pattern.line, !pattern.include
+		}
+	}
+	return line, ignored
+}
+
 // ignored makes the question whether a file or folder is to be left out.
 func (p Project) ignored() (func(name string, isDir bool) bool, error) {
 	text, err := p.read(ignoreFile, dig.MaxFile)

@@ -40,6 +40,7 @@ type Logs struct {
 	folder string
 	agent  string
 	split  int64
+	form   tasklog.Form
 	now    func() time.Time
 	zips   tasklog.Zips
 	short  ShortLogs
@@ -53,6 +54,7 @@ type LogOptions struct {
 	Folder  string
 	AgentID string           // in the names of the files; "" is <pid>@<host>
 	Split   int64            // bytes of text after which a run goes on in another file; 0 is never
+	Form    tasklog.Form     // of the lines of the engine
 	Short   ShortLogs        // keeps those that say little; nil: every run has a file of its own
 	Now     func() time.Time // time.Now when nil
 	Logger  *slog.Logger     // told of logs that cannot be stored; may be nil
@@ -60,7 +62,7 @@ type LogOptions struct {
 
 // NewLogs makes Logs; the folder is made when there is something to keep.
 func NewLogs(o LogOptions) *Logs {
-	l := &Logs{folder: o.Folder, agent: o.AgentID, split: o.Split, short: o.Short, now: o.Now, open: openFile}
+	l := &Logs{folder: o.Folder, agent: o.AgentID, split: o.Split, form: o.Form, short: o.Short, now: o.Now, open: openFile}
 	if l.late.logger = o.Logger; o.Logger == nil {
 		l.late.logger = slog.New(slog.DiscardHandler)
 	}
@@ -93,7 +95,7 @@ func ThisAgent() string {
 
 // Open begins the log of a run: see host.Logs.
 func (l *Logs) Open(id operators.Identity, created time.Time) host.TaskLog {
-	return &taskLog{logs: l, attempt: id.AttemptID, folder: filepath.Join(l.folder, folderOfRun(id, created)), task: id.TaskName, thread: tasklog.Thread(id)}
+	return &taskLog{logs: l, attempt: id.AttemptID, folder: filepath.Join(l.folder, folderOfRun(id, created)), task: id.TaskName, source: l.form.Source(id)}
 }
 
 // Files lists the log files of an attempt.

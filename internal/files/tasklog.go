@@ -32,7 +32,7 @@ type taskLog struct {
 	attempt int64
 	folder  string
 	task    string
-	thread  string
+	source  string // of its lines
 
 	mu     sync.Mutex
 	text   []byte // not stored yet
@@ -46,6 +46,7 @@ type taskLog struct {
 	timer  *time.Timer
 	failed error // it cannot be kept
 	closed bool
+	ended  time.Time // when it was closed while it was behind
 
 	behind  bool  // it waits among the late ones
 	cause   error // why
@@ -80,7 +81,7 @@ func (t *taskLog) Echo(message string) { t.keep(nil, message) }
 
 // Line appends a message of the engine.
 func (t *taskLog) Line(level operators.Level, logger, message string) {
-	t.keep(nil, tasklog.Line(t.logs.now(), level, t.thread, logger, message))
+	t.keep(nil, t.logs.form.Line(t.logs.now(), level, t.source, logger, message))
 }
 
 func (t *taskLog) keep(p []byte, s string) {
@@ -159,6 +160,9 @@ func (t *taskLog) putOff(why error) {
 		return
 	}
 	t.behind, t.cause, t.taken = true, why, 0
+	if t.closed {
+		t.ended = time.Now()
+	}
 	if n := len(t.text); n > mostGathered || !t.logs.late.take(n) {
 		t.missing.add(t.text)
 		t.text = nil
@@ -167,11 +171,34 @@ func (t *taskLog) putOff(why error) {
 	}
 }
 
+// settle stores the log of a run that has ended. It returns an error if the result of the run has to wait.
+// unstored reports that the result does not wait any longer, and the log is still not stored.
+func (t *taskLog) settle() (unstored bool, err error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.closed {
+		return false, nil
+	}
+	err = t.catchUpLocked()
+	if err != nil && time.Since(t.ended) < holdResult {
+		return false, err
+	}
+	return err != nil, nil
+}
+
 // catchUp stores a log that was late, and ends it when its run is over. The error says that it
 // still waits.
 func (t *taskLog) catchUp() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	return t.catchUpLocked()
+}
+
+// catchUpLocked is catchUp. The lock is held.
+func (t *taskLog) catchUpLocked() error {
+	if !t.behind {
+		return nil // it was stored meanwhile
+	}
 	err := t.finish()
 	if err != nil && passes(err) {
 		t.cause = err
@@ -194,7 +221,7 @@ func (t *taskLog) catchUp() error {
 // fail gives a log up that can never be kept.
 func (t *taskLog) fail(why error) {
 	t.failed = why
-	t.logs.late.logger.Error("the log of a task cannot be kept", "task", t.thread, "error", why)
+	t.logs.late.logger.Error("the log of a task cannot be kept", "attempt", t.attempt, "task", t.task, "error", why)
 }
 
 // finish stores all that there is, in the place where it belongs.
@@ -241,7 +268,7 @@ func (t *taskLog) tellMissing() {
 	if last != 0 && last != '\n' {
 		t.text = append(t.text, '\n')
 	}
-	t.text = append(t.text, tasklog.Line(t.logs.now(), operators.Warn, t.thread, "OperatorManager", t.missing.String()+" are missing here: "+reason(t.cause))...)
+	t.text = append(t.text, t.logs.form.Line(t.logs.now(), operators.Warn, t.source, "OperatorManager", t.missing.String()+" are missing here: "+reason(t.cause))...)
 	t.logs.late.lose(false, t.missing)
 	t.missing = gap{}
 }
@@ -333,6 +360,7 @@ func (t *taskLog) Close() error {
 		t.timer.Stop()
 	}
 	if t.behind {
+		t.ended = time.Now()
 		return t.rest()
 	}
 	if t.failed != nil {

@@ -50,8 +50,14 @@ func (l Limits) WithDefaults() Limits {
 }
 
 // FenceTime is after what time no process can be at a run any more that had begun before: the longest
-// life of one, and what clocks and queues may be late or early by.
-func (l Limits) FenceTime() time.Duration { return l.ProcessTime + 5*time.Minute }
+// life of one, and what clocks and queues may be late or early by. A process without an end to its life extends the lease of its message,
+// and stops when it finds that the message is gone: that takes less than a lease.
+func (l Limits) FenceTime() time.Duration {
+	if l.ProcessTime == 0 {
+		return l.Lease
+	}
+	return l.ProcessTime + 5*time.Minute
+}
 
 // MaxCrashes is at how many crashes in a row a task may be under way before it fails; 0 is no
 // limit.

@@ -29,6 +29,15 @@ func SlotsMessage(attempt int64, name string, ask events.SlotsAsk) Message {
 	return EventMessage(attempt, "slots-"+name, events.Event{Kind: events.Slots, Slots: &ask})
 }
 
+// Guards of deadlines: TimeoutMark begins those of `_timeout`.
+const (
+	TimeoutMark = "x"
+	SLAGuard    = "sla"
+)
+
+// IsDeadline reports whether a guard is that of a deadline: its message limits work, and other messages carry the work on.
+func IsDeadline(guard string) bool { return guard == SLAGuard || strings.HasPrefix(guard, TimeoutMark) }
+
 // WakeMark begins the guards of messages that wake a task: a run that waits has a message of its
 // own, for which a wake must not be taken.
 const WakeMark = "w"

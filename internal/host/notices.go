@@ -3,6 +3,8 @@ package host
 import (
 	"context"
 
+	"zerodag/engine"
+	"zerodag/engine/param"
 	"zerodag/events"
 )
 
@@ -31,9 +33,17 @@ type Notice struct {
 
 // Failure is the task because of which an attempt failed.
 type Failure struct {
-	Task    string   // its full name
-	Message string   // why it failed
-	Lines   []string // the last lines that it printed
+	Task    string        // its full name
+	Message string        // why it failed
+	Lines   []string      // the last lines that it printed
+	Tasks   []param.Value // all tasks that failed: mappings with task, message and, for commands, exit_code
+}
+
+// Tracer writes a trace of each attempt that has ended.
+type Tracer interface {
+	// Trace reads the attempt and its final state, nil if it ended without one, and returns a function that delivers the trace. That
+	// function retries temporary failures.
+	Trace(a Attempt, final *engine.State) (deliver func(context.Context) error)
 }
 
 // NoBus is a Bus without listeners.

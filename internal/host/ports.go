@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"time"
+	"zerodag/engine"
 
 	"zerodag/engine/dig"
 	"zerodag/engine/param"
@@ -19,7 +20,7 @@ type Log interface {
 	// Append writes an entry. ErrConflict when the attempt has one of that sequence number
 	// by another writer; an entry with the same nonce is there already: that is success.
 	// Entry 1 is written by Attempts.Start or Begin only: to append to an attempt without
-	// entries is ErrNotFound.
+	// entries is ErrNotFound. A store that may go back to an earlier state of itself checks Basis: see there.
 	Append(ctx context.Context, attempt int64, e Entry) error
 	// Load reads, consistently, the newest snapshot and everything after it, in order.
 	// ErrNotFound when the attempt has no entry.
@@ -37,6 +38,16 @@ type Entry struct {
 	Events   []byte // JSON, for people; loading does not read it
 	Changes  []byte // engine.EncodeChanges
 	Snapshot []byte // engine.EncodeState after the changes, when one is due; else nil
+	Basis    Basis  // is not stored
+}
+
+// Basis is what the writer of an entry relies on. A database that fails over to a standby may lose its last commits, and processes still remember
+// them. Lost state must not become part of the log, so such a store checks the basis in the same transaction. Other stores ignore it.
+type Basis struct {
+	// After is the nonce of the previous entry: ErrConflict when the log has a different one there. "": the writer does not know.
+	After string
+	// Receipt is that of the message that the entry is written for: ErrLeaseLost when no message is leased under that receipt. "": there is none.
+	Receipt string
 }
 
 // Stored is a part of a log: a snapshot (nil before the first) that holds everything up
@@ -44,6 +55,7 @@ type Entry struct {
 type Stored struct {
 	Snapshot []byte
 	At       int64
+	Nonce    string // of entry At, where the store knows it
 	Entries  []Entry
 }
 
@@ -83,6 +95,8 @@ type Delivery struct {
 	// handed out and came back untouched, as where a function is throttled or dies at once. Where
 	// that cannot be known it is false.
 	Unbegun bool
+	// Begun is the last name that any receiver of the message noted with Marker.Begin.
+	Begun string
 }
 
 // Traits are habits of a queue that its users must know of. Zero values are those of a queue in
@@ -127,6 +141,26 @@ type Forwarder interface {
 	// Forward replaces a message that is held by another one, which is received by whoever takes its type: both or nothing.
 	// ErrLeaseLost: somebody else has the message by now. Repeated it may say so of what the call before has done.
 	Forward(ctx context.Context, d Delivery, m Message) error
+}
+
+// Marker is a Queue whose receivers note each run that they begin. After a crash the notes show which runs had begun and which had only been received.
+type Marker interface {
+	Queue
+	// Begin notes the name of the run that the holder of a message begins now, and replaces the last note. The note is there after a crash of the
+	// process; a loss of power may lose it. Without a name it notes nothing. canceled is what the row of the message's attempt says at that moment
+	// (AttemptFlags). known has the number and the nonce of the entry that the holder saw last: a store that may go back to an earlier state of
+	// itself answers ErrConflict if its log has lost that entry (see Basis), and other stores ignore it. ErrLeaseLost.
+	Begin(ctx context.Context, d Delivery, name string, known Entry) (canceled bool, err error)
+}
+
+// Inventory lists messages, where queues and attempts are in one store. It shows whether what an attempt waits for still has a message.
+type Inventory interface {
+	// MessagesOf lists the messages of an attempt in both queues as they were at one moment during the call, leased ones too. A
+	// message that was deleted after that moment may come without its body.
+	MessagesOf(ctx context.Context, attempt int64) ([]Message, error)
+	// Silent lists up to n unfinished attempts with ids above after, ascending, that have no message in either queue, or none that would
+	// move them on: see IsDeadline. It leaves out paused attempts and those that wait for a session.
+	Silent(ctx context.Context, after int64, n int) ([]int64, error)
 }
 
 // Projects keeps projects and revisions. Things of other sites are ErrNotFound.
@@ -334,6 +368,8 @@ type End struct {
 	// Failed is the task because of which the attempt failed, and Why what is said of that; for people.
 	// Stores need not keep them: they are part of the archive.
 	Failed, Why string
+	// Final is the state that Archive encodes, for traces; nil if the attempt ended without one. Stores ignore it.
+	Final *engine.State
 }
 
 // Sessions lists sessions and attempts.

@@ -170,13 +170,47 @@ func (c *call) outside() bool { return c.actor.Role < Admin }
 const mostStart = 2 << 20
 
 func startAttempt(c *call) (any, error) {
+	r, err := c.startRequest()
+	if err != nil {
+		return nil, err
+	}
+	a, err := c.Node.Start(c.ctx(), r)
+	if err != nil {
+		return nil, found(err, "workflow id=%d", r.Workflow)
+	}
+	c.target = "attempt " + strconv.FormatInt(a.ID, 10)
+	shown := attempt(a)
+	shown.Warnings = c.Node.StartWarnings(c.ctx(), c.actor.Site, r.Workflow, r.Params)
+	return shown, nil
+}
+
+type restStartPlan struct {
+	Params   object   `json:"params"`
+	Warnings []string `json:"warnings"`
+}
+
+// checkStart answers as startAttempt does, and starts nothing.
+func checkStart(c *call) (any, error) {
+	r, err := c.startRequest()
+	if err != nil {
+		return nil, err
+	}
+	p, err := c.Node.PlanStart(c.ctx(), r)
+	if err != nil {
+		return nil, found(err, "workflow id=%d", r.Workflow)
+	}
+	return restStartPlan{object{p.Params}, slices.Concat([]string{}, p.Warnings)}, nil
+}
+
+// startRequest reads the body of a start.
+func (c *call) startRequest() (catalogue.StartRequest, error) {
 	var b startBody
 	c.mostBody = mostStart
 	if err := c.read(&b, false); err != nil {
-		return nil, err
+		return catalogue.StartRequest{}, err
 	}
 	if err := b.check(); err != nil {
-		return nil, err
+		return catalogue.StartRequest{}, err
 	}
 	r := catalogue.StartRequest{Site: c.actor.Site, Workflow: int64(*b.WorkflowID), SessionTime: b.SessionTime.Truncate(time.Second),
 		Params: b.Params, Resume: b.Resume.request(), Labels: b.Labels, Outside: c.outside()}
@@ -190,12 +224,7 @@ func startAttempt(c *call) (any, error) {
 		r.At = b.At.Time
 	}
 	c.target = "workflow " + strconv.FormatInt(r.Workflow, 10)
-	a, err := c.Node.Start(c.ctx(), r)
-	if err != nil {
-		return nil, found(err, "workflow id=%d", r.Workflow)
-	}
-	c.target = "attempt " + strconv.FormatInt(a.ID, 10)
-	return attempt(a), nil
+	return r, nil
 }
 
 func killAttempt(c *call) (any, error) {

@@ -112,6 +112,7 @@ func backfill(b host.Backfill) restFill {
 type restFilled struct {
 	Backfill *restFill     `json:"backfill"` // that was started; null for a dry run
 	Plan     *restFillPlan `json:"plan"`     // of a dry run
+	Warnings []string      `json:"warnings,omitempty"`
 }
 
 type restFillPlan struct {
@@ -162,14 +163,14 @@ func postBackfill(c *call) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		return restFilled{Plan: fillPlan(p)}, nil
+		return restFilled{Plan: fillPlan(p), Warnings: c.Node.StartWarnings(c.ctx(), r.Site, r.Workflow, r.Params)}, nil
 	}
 	started, err := c.Node.StartFill(c.ctx(), r)
 	if err != nil {
 		return nil, err
 	}
 	c.target += " as backfill " + strconv.FormatInt(started.ID, 10)
-	return restFilled{Backfill: new(backfill(started))}, nil
+	return restFilled{Backfill: new(backfill(started)), Warnings: c.Node.StartWarnings(c.ctx(), r.Site, r.Workflow, r.Params)}, nil
 }
 
 // fillPage is the largest page of backfills.

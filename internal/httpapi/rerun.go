@@ -101,7 +101,8 @@ type restRerunTask struct {
 	Made  bool   `json:"made"`
 	Took  int64  `json:"took"`
 
-	Skipped string `json:"skipped,omitempty"`
+	Skipped    string   `json:"skipped,omitempty"`
+	Parameters []string `json:"parameters,omitempty"`
 }
 
 // Bounds of each list of a plan.
@@ -113,13 +114,17 @@ const (
 func rerunTasks(list []catalogue.RerunTask) restRerunTasks {
 	shown, bytes := list[:min(len(list), mostRerunRows)], 0
 	for i, t := range shown {
-		if bytes += len(t.Name); bytes > mostRerunBytes {
+		bytes += len(t.Name)
+		for _, name := range t.Parameters {
+			bytes += len(name)
+		}
+		if bytes > mostRerunBytes {
 			shown = shown[:i]
 			break
 		}
 	}
 	return restRerunTasks{len(list), each(shown, func(t catalogue.RerunTask) restRerunTask {
-		return restRerunTask{t.Name, t.Group, t.Made, t.Took.Milliseconds(), t.Skipped}
+		return restRerunTask{t.Name, t.Group, t.Made, t.Took.Milliseconds(), t.Skipped, t.Parameters}
 	})}
 }
 
@@ -156,6 +161,7 @@ func rerunAttempt(c *call) (any, error) {
 	}
 	c.target += " as attempt " + strconv.FormatInt(started.ID, 10)
 	shown := attempt(started)
+	shown.Warnings = c.Node.StartWarnings(c.ctx(), started.Site, started.Workflow.ID, r.Params)
 	return restRerun{Attempt: &shown}, nil
 }
 

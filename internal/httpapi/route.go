@@ -149,6 +149,7 @@ func consoleEndpoints() []route {
 		get("projects/{id}/files", "getFiles", getFiles),
 		get("projects/{id}/files/{path}", "getFileText", getFileText),
 		{method: http.MethodPost, path: "/api/x/check", name: "checkFiles", role: Viewer, consumes: jsonType, serve: checkFiles},
+		{method: http.MethodPost, path: "/api/x/start-check", name: "checkStart", role: Operator, consumes: jsonType, serve: checkStart},
 		{method: http.MethodPost, path: "/api/x/attempts/{id}/rerun", name: "rerunAttempt", role: Operator, consumes: jsonType, change: "rerun", serve: rerunAttempt},
 		get("attempts/{id}/comparison", "getComparison", getComparison),
 		get("attempts/{id}/cause", "getCause", getCause),

@@ -221,6 +221,8 @@ type restAttempt struct {
 	Outputs *object `json:"outputs,omitempty"`
 	// Paused is there in the answer about one attempt, and in its events, while it is paused.
 	Paused *restPaused `json:"paused,omitempty"`
+	// Warnings are there in the answer to a start, if there are any.
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 type restPaused struct {

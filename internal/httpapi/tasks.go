@@ -27,6 +27,7 @@ type restTask struct {
 	IsGroup         bool         `json:"isGroup"`
 	Skipped         string       `json:"skipped,omitempty"` // why it was not run
 	IgnoredError    bool         `json:"ignoredError,omitempty"`
+	LogIncomplete   bool         `json:"logIncomplete,omitempty"`
 	Waiting         *restWaiting `json:"waiting,omitempty"` // for slots of a pool, the root also for those of `concurrency`; its state is "ready" meanwhile
 }
 
@@ -55,7 +56,7 @@ func task(s *engine.State, t *engine.Task, created time.Time, mask masker) restT
 	r := restTask{ID: id(t.ID), FullName: t.Name, ParentID: orNull(int64(t.Parent)), Config: object{config},
 		Upstreams: make([]id, len(t.Upstreams)), State: t.State.String(), CancelRequested: t.Cancel,
 		ExportParams: object{export}, StateParams: object{mask(t.Progress.Params)}, UpdatedAt: moment(updated), RetryAt: moment(t.RetryAt),
-		StartedAt: moment(t.StartedAt), IsGroup: t.Group, Skipped: t.Skipped, IgnoredError: t.Ignored && t.State == engine.Success}
+		StartedAt: moment(t.StartedAt), IsGroup: t.Group, Skipped: t.Skipped, IgnoredError: t.Ignored && t.State == engine.Success, LogIncomplete: t.LogIncomplete}
 	for i, u := range t.Upstreams {
 		r.Upstreams[i] = id(u)
 	}

@@ -29,7 +29,7 @@ type Clients struct {
 	Network operators.Network
 }
 
-// Client returns a client for the options, with a connection for each request. A proxy URL
+// Client returns a client for the options, with a connection for each request unless it keeps them. A proxy URL
 // that cannot be read makes every request fail with that error.
 func (c *Clients) Client(o operators.HTTPOptions) *http.Client {
 	d := dialer{network: c.Network, proxy: fromEnvironment(os.Getenv), insecure: o.Insecure}
@@ -45,7 +45,7 @@ func (c *Clients) Client(o operators.HTTPOptions) *http.Client {
 	}
 	return &http.Client{
 		Jar:       cookies, // of this client alone: what a redirect sets the next request has, as in the original
-		Transport: &transport{dialer: d, names: o.Headers},
+		Transport: d.transport(o),
 		Timeout:   o.Timeout,
 		CheckRedirect: func(next *http.Request, via []*http.Request) error {
 			switch {
@@ -58,6 +58,14 @@ func (c *Clients) Client(o operators.HTTPOptions) *http.Client {
 			return nil
 		},
 	}
+}
+
+// transport sends requests as the options have it.
+func (d dialer) transport(o operators.HTTPOptions) http.RoundTripper {
+	if o.KeepAlive {
+		return newKeeping(d, o.ProxyURL)
+	}
+	return &transport{dialer: d, names: o.Headers}
 }
 
 // forgetReferer takes the address that redirected out of the next request, as it may hold a

@@ -147,7 +147,7 @@ func (h *Host) start(ctx context.Context, r Request) (*Attempt, bool, error) {
 	if err := def.CheckLimit(limit); err != nil {
 		return nil, false, err
 	}
-	params, err := catalogue.Declared(w.Name, w.Config, r.Params, r.RetryAttemptName != "")
+	params, err := catalogue.Declared(w.Name, w.Config, param.DataMap(r.Params), r.RetryAttemptName != "")
 	if err != nil {
 		return nil, false, err
 	}

@@ -30,7 +30,18 @@ func BenchmarkLarge(b *testing.B) {
 	}
 }
 
-func large(b *testing.B, text string, n int) {
+// BenchmarkBegun shows what it costs per task that a run is looked after before it begins, so that a crash counts against it and a kill is seen: the
+// difference between the two.
+func BenchmarkBegun(b *testing.B) {
+	const n = 1000
+	text := fmt.Sprintf("+g:\n  for_range>: {from: 0, to: %d, step: 1}\n  _do:\n    work>: x\n", n)
+	b.Run("with marks", func(b *testing.B) { large(b, text, n) })
+	b.Run("without marks", func(b *testing.B) {
+		large(b, text, n, func(o *node.Options) { o.Tasks = struct{ host.Queue }{o.Tasks} })
+	})
+}
+
+func large(b *testing.B, text string, n int, edit ...func(*node.Options)) {
 	folder, err := os.MkdirTemp("", "bench-")
 	if err != nil {
 		b.Fatal(err)
@@ -48,6 +59,9 @@ func large(b *testing.B, text string, n int) {
 	work := o.Registry["work"]
 	work.Run = func(context.Context, *operators.Task) (operators.Result, error) { return operators.Result{}, nil }
 	o.Registry["work"] = work
+	for _, e := range edit {
+		e(&o)
+	}
 	h := node.New(o)
 	ctx, stop := context.WithCancel(context.Background())
 	over := make(chan struct{})

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"zerodag/internal/node"
 	"zerodag/internal/sqlite"
 	"zerodag/operators"
 )
@@ -52,6 +53,47 @@ func TestClockThatIsSet(t *testing.T) {
 				}
 				want(t, "runs", len(w.ran()), 2+2+3+1)
 			})
+		}
+	}
+}
+
+// TestNoWaitEndsEarly proves that a clock which is set forward or back while attempts wait makes no wait of the same process shorter or longer, where
+// there is a clock that counts sleep: `wait>` with and without polls, the next try of a task and of a group, and the timer of a group.
+func TestNoWaitEndsEarly(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"wait":        "+a:\n  wait>: 60s\n",
+		"polls":       "+a:\n  wait>: 60s\n  poll_interval: 4s\n",
+		"retry":       "+a:\n  work>: once\n  _retry: {limit: 1, interval: 60}\n",
+		"group retry": "+g:\n  _retry: {limit: 1, interval: 60}\n  +a:\n    work>: once\n",
+		"timeout":     "zerodag: 1\n+g:\n  _timeout: 60s\n  _ignore_error: true\n  +a:\n    work>: long\n",
+	} {
+		for _, set := range []time.Duration{-2 * time.Hour, -time.Minute, 5 * time.Second, time.Minute, time.Hour} {
+			for _, at := range []time.Duration{time.Second, 30 * time.Second} {
+				inBubble(t, func(w *world) {
+					w.db = w.open(sqlite.Options{Now: w.now, Steady: time.Now, Uptime: time.Now})
+					failed := false
+					w.on("once", func(context.Context, *operators.Task) (operators.Result, error) {
+						if !failed {
+							failed = true
+							return operators.Result{}, operators.Failf("once")
+						}
+						return operators.Result{}, nil
+					})
+					w.on("long", lasting(time.Hour))
+					p := w.serve(func(o *node.Options) { o.Steady = time.Now })
+					a, began := p.run(text), time.Now()
+					pass(at)
+					w.skew.Store(int64(set))
+					for !p.row(a).Done && time.Since(began) < 2*time.Minute {
+						pass(100 * time.Millisecond)
+					}
+					if took := time.Since(began); took < 59*time.Second || took > 66*time.Second {
+						t.Errorf("%s, set by %v after %v: it took %v\n%s", name, set, at, took, w.said())
+					}
+					want(t, "status", p.end(a), "success")
+				})
+			}
 		}
 	}
 }

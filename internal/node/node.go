@@ -46,7 +46,8 @@ type Options struct {
 	Blobs      host.Blobs
 	Secrets    host.Secrets
 	Logs       host.Logs
-	Kept       host.Timers // may be nil, too: see delivery.Options
+	Kept       host.Timers    // may be nil, too: see delivery.Options
+	Inventory  host.Inventory // may be nil, too: see delivery.Options
 
 	Registry operators.Registry
 	Store    func(site int64) operators.ParamStore // of `param_set>`
@@ -54,6 +55,9 @@ type Options struct {
 	Network  operators.Network // nil: that of the machine
 	Notices  host.Notices
 	Bus      host.Bus
+	Traces   host.Tracer // nil: attempts leave no traces
+	// Ended, unless nil, is called with the row of each attempt that this process has ended.
+	Ended func(host.Attempt)
 	// Config is the system configuration below "config.", for operators.
 	Config *param.Map
 	// Defaults are parameters below those of attempts.
@@ -83,6 +87,7 @@ type Options struct {
 	Pause func(context.Context, time.Duration)
 
 	Now    func() time.Time
+	Steady func() time.Time // a clock that is never set; nil: there is none
 	Logger *slog.Logger
 	Limits host.Limits
 }
@@ -116,12 +121,12 @@ func New(o Options) *Node {
 	reader := &replay.Reader{Log: o.Log, Attempts: o.Attempts, Workflows: o.Workflows, Defaults: o.Defaults}
 	attempts := delivery.NewAttempts(reader, o.Shared)
 	n.Catalogue = catalogue.New(catalogue.Options{Reader: reader, Log: o.Log, Projects: o.Projects, Workflows: o.Workflows, Schedules: o.Schedules,
-		Attempts: o.Attempts, Sessions: o.Sessions, Retention: o.Retention, RemoveLogs: o.RemoveLogs, Pools: o.Pools, Semaphore: o.Semaphore, Backfills: o.Backfills, Blobs: o.Blobs, Secrets: o.Secrets, Logs: o.Logs, Events: o.Events, Notices: o.Notices, Bus: o.Bus,
+		Attempts: o.Attempts, Sessions: o.Sessions, Retention: o.Retention, RemoveLogs: o.RemoveLogs, Pools: o.Pools, Semaphore: o.Semaphore, Backfills: o.Backfills, Blobs: o.Blobs, Secrets: o.Secrets, Logs: o.Logs, Events: o.Events, Inventory: o.Inventory, Notices: o.Notices, Bus: o.Bus, Traces: o.Traces, Ended: o.Ended,
 		Live: attempts, Timing: n.timing(o.FiredByMessages), Retry: n.retry, Unpack: o.Unpack, Defaults: o.Defaults, Limits: o.Limits, Now: o.Now, Logger: o.Logger})
-	n.worker = delivery.New(delivery.Options{Attempts: attempts, Log: o.Log, ShortLogs: o.ShortLogs, Rows: o.Attempts, Events: o.Events, Tasks: o.Tasks, Kept: o.Kept, Slots: pool.NewRunner(o.Semaphore, o.Pools, o.Events, o.Now),
+	n.worker = delivery.New(delivery.Options{Attempts: attempts, Log: o.Log, ShortLogs: o.ShortLogs, Rows: o.Attempts, Events: o.Events, Tasks: o.Tasks, Kept: o.Kept, Inventory: o.Inventory, Slots: pool.NewRunner(o.Semaphore, o.Pools, o.Events, o.Now),
 		Catalogue: n.Catalogue, Retry: n.retry, Limits: o.Limits, Closing: n.closing.Load, Now: o.Now, Logger: o.Logger,
 		Runtime: delivery.Runtime{Registry: o.Registry, Evaluator: o.Evaluator, Store: o.Store, HTTP: o.HTTP, Network: o.Network, Notices: o.Notices,
-			Secrets: o.Secrets, Logs: o.Logs, Config: o.Config, Stored: o.Stored, Workspace: o.Workspace, Prewarm: o.Prewarm,
+			Secrets: o.Secrets, Logs: o.Logs, Config: o.Config, Stored: o.Stored, Steady: o.Steady, Workspace: o.Workspace, Prewarm: o.Prewarm,
 			LastLines: func(ctx context.Context, a host.Attempt, task string) []string {
 				return lastLines(ctx, o.Logs, a, task)
 			}}})

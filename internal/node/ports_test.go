@@ -67,6 +67,11 @@ func (q *seenQueue) Send(ctx context.Context, messages ...host.Message) error {
 	return q.w.call(fmt.Sprintf("send %d to %s", len(messages), q.name), func() error { return q.Queue.Send(ctx, messages...) })
 }
 
+// Begin is no write that a test counts.
+func (q *seenQueue) Begin(ctx context.Context, d host.Delivery, name string, known host.Entry) (bool, error) {
+	return q.Queue.(host.Marker).Begin(ctx, d, name, known)
+}
+
 func (q *seenQueue) Extend(ctx context.Context, d host.Delivery, lease time.Duration) error {
 	return q.w.call("extend "+d.ID, func() error { return q.Queue.Extend(ctx, d, lease) })
 }

@@ -58,7 +58,7 @@ func TestRevivedBacklog(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.on("a", lasting(14*time.Minute))
 		o := w.options()
-		o.Limits = host.Limits{ProcessTime: 15 * time.Minute, Lease: time.Hour}
+		o.Limits, o.Inventory = host.Limits{ProcessTime: 15 * time.Minute, Lease: time.Hour}, nil
 		p := w.serveParts(node.New(o), node.Parts{Executor: true})
 		a := p.run("+a: {work>: a}\n")
 		pass(time.Minute)

@@ -40,7 +40,8 @@ func (st *simStore) checkEntry(attempt int64, e host.Entry) {
 				st.doubled++
 				st.note("DOUBLED %v", *x.Run)
 			}
-			if state.Task(x.Run.Task).Losses > 0 {
+			// A message that was sent on more than five times without a beginning is blamed (delivery.mostUnbegun).
+			if t := state.Task(x.Run.Task); t.Losses > 0 && strings.Count(t.Guard, "~") <= 5 {
 				st.blamed++
 			}
 		}
@@ -56,6 +57,9 @@ func (st *simStore) sameState(attempt int64, what string, text []byte) {
 
 // checkEnd compares the archive with the log.
 func (st *simStore) checkEnd(a *host.Attempt, e host.End) {
+	if st.phantoms > 0 {
+		return // the last entries may be lost
+	}
 	if !st.truth[a.ID].Ended() {
 		st.fail("attempt %d is finished, and its log is not", a.ID)
 	}

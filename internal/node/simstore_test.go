@@ -30,6 +30,7 @@ type simQueue struct {
 	*simStore
 	name string
 	list []*simMessage
+	sent int // messages so far
 }
 
 type simMessage struct {
@@ -41,7 +42,11 @@ type simMessage struct {
 	held  *coroutine
 	lease int
 	sure  bool // its holder extends the lease for as long as it lives
+	// number tells it from others of the same ID that were sent before or after it.
+	number int
 }
+
+func (m *simMessage) receipt() string { return fmt.Sprintf("%d.%d", m.number, m.lease) }
 
 func (m *simMessage) received(now time.Time) {
 	m.count++
@@ -69,6 +74,8 @@ func (st *simStore) Append(ctx context.Context, attempt int64, e host.Entry) err
 			return nil
 		case e.Seq <= n:
 			return host.ErrConflict
+		case e.Seq > n+1 && st.phantoms > 0:
+			return fmt.Errorf("entry %d is not there", e.Seq-1)
 		case e.Seq > n+1:
 			st.fail("entry %d of attempt %d is appended to %d entries", e.Seq, attempt, n)
 		}
@@ -130,7 +137,8 @@ func (q *simQueue) Send(ctx context.Context, messages ...host.Message) error {
 
 func (q *simQueue) put(m host.Message) {
 	if !slices.ContainsFunc(q.list, func(x *simMessage) bool { return x.ID == m.ID }) {
-		n := &simMessage{Message: m}
+		q.sent++
+		n := &simMessage{Message: m, number: q.sent}
 		if !m.Due.IsZero() {
 			n.due = m.Due.Add(-q.set)
 		}
@@ -187,16 +195,18 @@ func (q *simQueue) behind(first *simMessage) []*simMessage {
 // holds finds a message by a receipt that still counts.
 func (q *simQueue) holds(d host.Delivery) *simMessage {
 	for _, m := range q.list {
-		if m.ID == d.ID && d.Receipt == strconv.Itoa(m.lease) && m.held != nil && (m.sure || q.now.Before(m.until)) {
+		if m.ID == d.ID && d.Receipt == m.receipt() && m.held != nil && (m.sure || q.now.Before(m.until)) {
 			return m
 		}
 	}
 	return nil
 }
 
-func (q *simQueue) there(id string) *simMessage {
+// there finds a message by any receipt that it ever had. Another message of the same ID has others.
+func (q *simQueue) there(d host.Delivery) *simMessage {
+	number, _, _ := strings.Cut(d.Receipt, ".")
 	for _, m := range q.list {
-		if m.ID == id {
+		if m.ID == d.ID && strconv.Itoa(m.number) == number {
 			return m
 		}
 	}
@@ -220,7 +230,7 @@ func (q *simQueue) Delete(ctx context.Context, d host.Delivery) error {
 	return q.callFree(ctx, "delete "+d.ID, func() error {
 		m := q.holds(d)
 		if m == nil && q.loose && q.name == "tasks" {
-			m = q.there(d.ID)
+			m = q.there(d)
 		}
 		if m != nil {
 			q.list = slices.DeleteFunc(q.list, func(x *simMessage) bool { return x == m })
@@ -230,6 +240,40 @@ func (q *simQueue) Delete(ctx context.Context, d host.Delivery) error {
 		}
 		return nil
 	})
+}
+
+// MessagesOf implements host.Inventory.
+func (st *simStore) MessagesOf(ctx context.Context, attempt int64) (list []host.Message, err error) {
+	err = st.call(ctx, fmt.Sprintf("messages of %d", attempt), func() error {
+		list = st.messagesOf(attempt)
+		return nil
+	})
+	return list, err
+}
+
+func (st *simStore) messagesOf(attempt int64) (list []host.Message) {
+	for _, name := range []string{"events", "tasks"} {
+		for _, m := range st.queues[name].list {
+			if strings.HasPrefix(m.ID, fmt.Sprint(attempt, "/")) {
+				list = append(list, m.Message)
+			}
+		}
+	}
+	return list
+}
+
+// Silent implements host.Inventory.
+func (st *simStore) Silent(_ context.Context, after int64, n int) (list []int64, err error) {
+	for _, a := range st.rows {
+		moved := slices.ContainsFunc(st.messagesOf(a.ID), func(m host.Message) bool {
+			_, guard, _ := host.ParseMessageID(m.ID)
+			return !host.IsDeadline(guard)
+		})
+		if a.ID > after && !a.Done && a.Waits == 0 && !a.Paused && !moved && len(list) < n {
+			list = append(list, a.ID)
+		}
+	}
+	return list, nil
 }
 
 // Release implements host.Queue.

@@ -38,6 +38,7 @@ type sim struct {
 	healed     bool
 	loose      bool // an earlier receiver of a message of "tasks" may still delete it
 
+	phantoms  int  // changes that were reported as made and were not
 	lost      bool // queues were: what waits is not covered by a message until it is revived
 	unrevived bool
 	doubled   int // runs that were taken over after they had begun
@@ -55,6 +56,7 @@ type simRates struct {
 	refuse, loseAnswer, conflict int
 	crash, drop, duplicate, lose int
 	throttle                     int // a message is received, and no process gets it
+	phantom                      int // a change is reported as made, and was not
 }
 
 // calm rates lose nothing that a process has in its hands.
@@ -108,6 +110,11 @@ func (s *sim) at(ctx context.Context, name string, locked bool, do func() error)
 		return fmt.Errorf("refused: %w", host.ErrUnavailable)
 	case strings.HasPrefix(name, "append") && s.hit(s.rates.conflict):
 		return host.ErrConflict
+	case changes(name) && s.hit(s.rates.phantom):
+		s.note("PHANTOM %s", name)
+		s.lost = true
+		s.phantoms++
+		return nil
 	}
 	err := do()
 	switch {
@@ -118,6 +125,16 @@ func (s *sim) at(ctx context.Context, name string, locked bool, do func() error)
 	}
 	return err
 }
+
+// changes reports whether a call changes something that an attempt lives on. A start that is lost leaves nothing behind.
+func changes(call string) bool {
+	kind, _, _ := strings.Cut(call, " ")
+	return slices.Contains([]string{"append", "send", "delete", "finish", "begin", "cancel"}, kind)
+}
+
+// unfaithful rates are those of a store that says that it has made changes which are lost, as a database does after a failover to a copy that
+// lacks the last ones.
+var unfaithful = simRates{refuse: 20, loseAnswer: 20, conflict: 30, crash: 8, drop: 30, lose: 60, phantom: 10}
 
 func (s *sim) hit(rate int) bool { return !s.healed && s.random.IntN(1000) < rate }
 
@@ -250,6 +267,32 @@ func simulate(seed uint64) (trace []string, err error) {
 	return s.trace, err
 }
 
+// TestForgetfulStore proves that all attempts end although the store has lost changes of all kinds that it had reported as made, and that each
+// result counts once.
+func TestForgetfulStore(t *testing.T) {
+	t.Parallel()
+	first, runs := setting("SEED", 1), setting("RUNS", 0)
+	end := time.Now().Add(5 * time.Second)
+	if testing.Short() {
+		end = time.Now().Add(time.Second)
+	}
+	n, phantoms := 0, 0
+	for seed := uint64(first); runs > 0 && n < runs || runs == 0 && time.Now().Before(end); seed++ {
+		s, err := newSim(seed, unfaithful, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.run()
+		if n, phantoms = n+1, phantoms+s.phantoms; len(s.failures) > 0 {
+			t.Fatalf("%s\n\nseed %d: %s", strings.Join(s.trace[max(0, len(s.trace)-400):], "\n"), seed, strings.Join(s.failures, "\n"))
+		}
+	}
+	if phantoms == 0 {
+		t.Error("nothing was lost")
+	}
+	t.Logf("%d seeds from %d, %d changes were lost", n, first, phantoms)
+}
+
 // TestSimulation proves invariants.md 4.14 for as many seeds as there are
 // seconds for, or as RUNS says, from SEED on. A seed leads to the same log each time.
 func TestSimulation(t *testing.T) {
@@ -264,7 +307,7 @@ func TestSimulation(t *testing.T) {
 		trace, err := simulate(seed)
 		if err != nil {
 			text := strings.Join(trace[max(0, len(trace)-400):], "\n")
-			t.Fatalf("%s\n\nseed %d: %v\n\nagain: SEED=%d RUNS=1 go test ./internal/host -run TestSimulation", text, seed, err, seed)
+			t.Fatalf("%s\n\nseed %d: %v\n\nagain: SEED=%d RUNS=1 go test ./internal/node -run TestSimulation", text, seed, err, seed)
 		}
 		if n++; n%10 == 1 {
 			again, _ := simulate(seed)

@@ -152,3 +152,21 @@ func TestStartAtCrash(t *testing.T) {
 		t.Errorf("it crashed at %d writes only", crashed)
 	}
 }
+
+// TestStartAtFraction proves that an attempt does not begin before the fraction of a second that was asked for.
+func TestStartAtFraction(t *testing.T) {
+	t.Parallel()
+	inBubble(t, func(w *world) {
+		p := w.serve()
+		p.push("main.dig", "+a: {work>: a}\n")
+		at := time.Now().Add(time.Minute + 300*time.Millisecond)
+		a := p.start(1, func(r *catalogue.StartRequest) { r.At = at })
+		want(t, "begins", a.StartsAt.Sub(at).Truncate(time.Second), time.Duration(0))
+		if a.StartsAt.Before(at) {
+			t.Errorf("it begins at %v, before %v", a.StartsAt, at)
+		}
+		pass(time.Until(at))
+		want(t, "runs at that time", len(w.ran()), 0)
+		want(t, "status", p.end(a), "success")
+	})
+}

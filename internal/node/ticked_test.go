@@ -19,6 +19,7 @@ import (
 // ticked makes a node one of many short-lived ones, with queues that have the habits of SQS.
 func ticked(o *node.Options) {
 	o.FiredByMessages, o.Shared = true, true
+	o.Inventory = nil
 	o.Events.(*seenQueue).traits = host.Traits{Rounding: 300 * time.Millisecond, Remembers: 4 * time.Minute}
 	o.Tasks.(*seenQueue).traits = host.Traits{Rounding: 300 * time.Millisecond}
 }

@@ -87,7 +87,7 @@ func (w *world) options() node.Options {
 	return node.Options{
 		Log: seenLog{w.db, w}, Events: &seenQueue{Queue: w.db.Queue("events"), name: "events", w: w}, Tasks: &seenQueue{Queue: w.db.Queue("tasks"), name: "tasks", w: w},
 		Attempts: seenAttempts{w.db, w}, Schedules: seenSchedules{w.db, w},
-		Projects: w.db, Workflows: w.db, Sessions: w.db, Pools: w.db, Semaphore: w.db, Backfills: w.db, Secrets: w.db, Blobs: w.blobs, Logs: keptLogs{w},
+		Projects: w.db, Workflows: w.db, Sessions: w.db, Pools: w.db, Semaphore: w.db, Backfills: w.db, Inventory: w.db, Secrets: w.db, Blobs: w.blobs, Logs: keptLogs{w},
 		Registry: registry, Notices: w, Unpack: w.blobs.unpack,
 		Workspace: func(context.Context, operators.Identity, host.Workflow) (host.Workspace, error) {
 			return host.Workspace{Leave: func() {}}, nil
@@ -111,6 +111,9 @@ func (w *world) serve(edit ...func(*node.Options)) *process {
 	o := w.options()
 	for _, e := range edit {
 		e(&o)
+	}
+	if o.Limits.ProcessTime > 0 {
+		o.Inventory = nil // as on AWS
 	}
 	return w.serveParts(node.New(o), node.Parts{Executor: true, Scheduler: true, Agent: true})
 }

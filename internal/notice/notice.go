@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"zerodag/engine"
 	"zerodag/engine/param"
 	"zerodag/engine/schedule"
 	"zerodag/internal/host"
@@ -27,6 +28,7 @@ type Options struct {
 	Shortest time.Duration // wait before the second try: 1 s; each later one twice as long
 	Longest  time.Duration // 30 s
 	Now      func() time.Time
+	Program  string // the name of the command line in texts: "zerodag"
 }
 
 // Notices is a host.Notices.
@@ -50,6 +52,9 @@ func New(s Sender, o Options) *Notices {
 // used up or ctx ends.
 func (n *Notices) Notify(ctx context.Context, notice host.Notice) error {
 	fields := Fields(notice, n.o.Now())
+	if notice.Failure != nil && n.o.Program != "" {
+		fields.Set("resume", resume(n.o.Program, notice.Attempt.ID))
+	}
 	wait := n.o.Shortest
 	for try := 0; ; try++ {
 		err := n.sender.Send(ctx, fields)
@@ -100,9 +105,17 @@ func Fields(n host.Notice, now time.Time) *param.Map {
 		"session_uuid", text(a.SessionUUID), "session_time", session, "workflow_definition_id", known(a.Workflow.ID))
 	if f := n.Failure; f != nil {
 		m.Set("failed_task", f.Task)
-		m.Set("error", f.Message)
+		m.Set("error", engine.Shortened(f.Message))
+		if len(f.Tasks) > 1 {
+			m.Set("failed_tasks", f.Tasks)
+		}
 		m.Set("last_lines", strings.Join(f.Lines, "\n"))
-		m.Set("resume", fmt.Sprintf("zerodag retry %d --latest-revision --resume", a.ID))
+		m.Set("resume", resume("zerodag", a.ID))
 	}
 	return m
+}
+
+// resume is the command that resumes an attempt.
+func resume(program string, attempt int64) string {
+	return fmt.Sprintf("%s retry %d --latest-revision --resume", program, attempt)
 }

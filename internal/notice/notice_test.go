@@ -60,6 +60,11 @@ func TestFailureInNotice(t *testing.T) {
 	if got := string(param.AppendJSON(nil, notice.Fields(n, now()))); got != want {
 		t.Errorf("got %s", got)
 	}
+	n.Failure.Tasks = []param.Value{param.New("task", "+main+b", "message", "no"), param.New("task", "+main+c", "message", "no, too")}
+	want = strings.Replace(want, `,"last_lines"`, `,"failed_tasks":[{"task":"+main+b","message":"no"},{"task":"+main+c","message":"no, too"}],"last_lines"`, 1)
+	if got := string(param.AppendJSON(nil, notice.Fields(n, now()))); got != want {
+		t.Errorf("got %s", got)
+	}
 }
 
 // TestErrorsOfANoticeTellNoAddress proves that an address which may hold a key is in no error: whoever
@@ -145,4 +150,28 @@ func TestRedirectOfANoticeTellsNoAddress(t *testing.T) {
 	if referer := <-told; referer != "" {
 		t.Errorf("told %q", referer)
 	}
+}
+
+// TestNoticeNamesTheProgram proves that the command in a notice has the name by which the program was called.
+func TestNoticeNamesTheProgram(t *testing.T) {
+	t.Parallel()
+	for program, want := range map[string]string{"": "zerodag retry ", "digdag": "digdag retry "} {
+		var got []*param.Map
+		failedTask := failed
+		failedTask.Failure = &host.Failure{Task: "+main+a"}
+		if err := notice.New(kept{&got}, notice.Options{Now: now, Program: program}).Notify(t.Context(), failedTask); err != nil {
+			t.Fatal(err)
+		}
+		if text, _ := got[0].Get("resume"); text != want+"7 --latest-revision --resume" {
+			t.Errorf("called %q: got %v", program, text)
+		}
+	}
+}
+
+// kept keeps what is sent.
+type kept struct{ fields *[]*param.Map }
+
+func (k kept) Send(_ context.Context, fields *param.Map) error {
+	*k.fields = append(*k.fields, fields)
+	return nil
 }

@@ -36,7 +36,7 @@ type Options struct {
 
 	tracer pgx.QueryTracer // sees all statements, in tests
 	poll   time.Duration   // how often a receiver looks that nobody wakes; 0: pollEvery
-	settle time.Duration   // how long it is asked what became of a commit; 0: settleTime
+	settle time.Duration   // how long the database is asked whether a commit was made; 0: settleTime
 }
 
 // DB is an open database. It is host.Log, host.Projects, host.Workflows, host.Schedules,
@@ -49,12 +49,13 @@ type DB struct {
 	schema  string
 	channel string // of notifications
 	pool    *pgxpool.Pool
-	bound   time.Duration // of the search for what became of a commit
+	bound   time.Duration // of asking whether a commit was made
 	queues  map[string]*Queue
 	done    chan struct{} // closed by Close
 	closing sync.Once
 	working sync.WaitGroup // what runs besides calls
 	outage  outage
+	marks   marks
 }
 
 // leastVersion is the oldest PostgreSQL that is known to do.
@@ -69,11 +70,7 @@ func Open(ctx context.Context, o Options) (_ *DB, err error) {
 	if err != nil {
 		return nil, err
 	}
-	pool, err := pgxpool.NewWithConfig(ctx, config)
-	if err != nil {
-		return nil, fmt.Errorf("open database %s: %w", place(config.ConnConfig), err)
-	}
-	db := &DB{now: o.Now, uuid: o.UUID, key: o.SecretKey, schema: schema, channel: fmt.Sprintf("zerodag_%016x", uint64(hashOf("listen", schema))), pool: pool,
+	db := &DB{now: o.Now, uuid: o.UUID, key: o.SecretKey, schema: schema, channel: fmt.Sprintf("zerodag_%016x", uint64(hashOf("listen", schema))),
 		bound: cmp.Or(o.settle, settleTime), queues: map[string]*Queue{}, done: make(chan struct{})}
 	if db.now == nil {
 		db.now = time.Now
@@ -81,11 +78,23 @@ func Open(ctx context.Context, o Options) (_ *DB, err error) {
 	if db.uuid == nil {
 		db.uuid = host.NewUUID
 	}
+	config.AfterConnect = db.follow
+	if db.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
+		return nil, fmt.Errorf("open database %s: %w", place(config.ConnConfig), err)
+	}
 	for _, name := range queueNames() {
 		db.queues[name] = newQueue(db, name, o.poll)
 	}
 	db.queues["tasks"].only(o.Types)
-	err = db.alone(ctx, func(c *conn) error { return prepare(c, schema, o.Migrate, db.now()) })
+	err = db.alone(ctx, func(c *conn) error {
+		if err := prepare(c, schema, o.Migrate, db.now()); err != nil {
+			return err
+		}
+		if err := db.enterTimeline(c); err != nil { // this connection may be older than the schema
+			return err
+		}
+		return c.sweepMarks()
+	})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("open database %s: %w", place(config.ConnConfig), err), db.Close())
 	}

@@ -9,9 +9,9 @@
 //
 // A change is neither lost nor made twice, whatever becomes of connections. Every transaction reads committed data and
 // takes the locks that it needs itself. It is run again when PostgreSQL has rolled it back (a deadlock, a server that
-// stops); when the connection breaks in the commit, PostgreSQL is asked by the number of the transaction what became of
-// it. Single statements that can be told to have been made (an entry by its nonce, a lease by its receipt) need no such
-// question and are just repeated. See write.go, and the comment of each method.
+// stops); when the connection breaks during the commit, PostgreSQL is asked for a mark that the transaction itself wrote
+// (marks.go). Single statements need no mark if their effect can be recognised (an entry has a nonce, a lease a receipt),
+// and are repeated. See write.go, and the comment of each method.
 //
 // # Queues
 //

@@ -23,11 +23,15 @@ func (db *DB) Append(ctx context.Context, attempt int64, e host.Entry) error {
 // same number at once one waits for the other's commit. The entry before is locked, so that a log that is removed meanwhile
 // keeps no end without a beginning.
 func (c *conn) append(attempt int64, e host.Entry) error {
+	row, receipt, held := parseReceipt(e.Basis.Receipt)
+	if e.Basis.Receipt != "" && !held {
+		return host.ErrLeaseLost
+	}
 	sql := "INSERT INTO attempt_entries (attempt_id, seq, nonce, at, changes, events) SELECT $1::bigint, $2::bigint, $3::bytea, $4::bigint, $5::bytea, $6::bytea" +
-		" FROM attempt_entries before WHERE before.attempt_id = $1 AND before.seq = $2 - 1 FOR KEY SHARE ON CONFLICT DO NOTHING"
-	args := []any{attempt, e.Seq, e.Nonce, e.At, e.Changes, e.Events}
+		" FROM attempt_entries before WHERE before.attempt_id = $1 AND before.seq = $2 - 1 AND " + stands + " FOR KEY SHARE OF before ON CONFLICT DO NOTHING"
+	args := []any{attempt, e.Seq, e.Nonce, e.At, e.Changes, e.Events, e.Basis.After, row, receipt}
 	if e.Snapshot != nil {
-		sql = "WITH made AS (" + sql + " RETURNING attempt_id, seq) INSERT INTO attempt_snapshots (attempt_id, seq, state) SELECT attempt_id, seq, $7 FROM made"
+		sql = "WITH made AS (" + sql + " RETURNING attempt_id, seq) INSERT INTO attempt_snapshots (attempt_id, seq, state) SELECT attempt_id, seq, $10 FROM made"
 		args = append(args, e.Snapshot)
 	}
 	n, err := c.exec(sql, args...)
@@ -36,6 +40,9 @@ func (c *conn) append(attempt int64, e host.Entry) error {
 	}
 	return c.whyNot(attempt, e)
 }
+
+// stands checks the basis of an entry. PostgreSQL loses commits from the end: if a receipt or a nonce is still there, so is every earlier commit.
+const stands = "($7::bytea = '' OR before.nonce = $7) AND ($8::bigint = 0 OR EXISTS (SELECT 1 FROM queued_messages m WHERE m.id = $8 AND m.receipt = $9::bigint))"
 
 // whyNot explains an append that changed nothing.
 func (c *conn) whyNot(attempt int64, e host.Entry) error {
@@ -48,12 +55,21 @@ func (c *conn) whyNot(attempt int64, e host.Entry) error {
 	case taken:
 		return host.ErrConflict
 	}
+	before, there, err := one(c, (*row).text, "SELECT nonce FROM attempt_entries WHERE attempt_id = $1 AND seq = $2", attempt, e.Seq-1)
+	switch {
+	case err != nil:
+		return err
+	case there && e.Basis.Receipt != "" && (e.Basis.After == "" || before == e.Basis.After):
+		return host.ErrLeaseLost
+	}
 	any, err := c.hasLog(attempt)
 	switch {
 	case err != nil:
 		return err
 	case !any:
 		return host.ErrNotFound
+	case e.Basis.After != "":
+		return host.ErrConflict
 	}
 	return fmt.Errorf("append entry %d of attempt %d: entry %d is not there", e.Seq, attempt, e.Seq-1)
 }
@@ -87,7 +103,7 @@ func (db *DB) Load(ctx context.Context, attempt int64) (host.Stored, error) {
 		return host.Stored{}, orNotFound(err, "load attempt %d", attempt)
 	}
 	if newest := list[0]; newest.Snapshot != nil {
-		return host.Stored{Snapshot: newest.Snapshot, At: newest.Seq, Entries: list[1:]}, nil
+		return host.Stored{Snapshot: newest.Snapshot, At: newest.Seq, Nonce: newest.Nonce, Entries: list[1:]}, nil
 	}
 	return host.Stored{Entries: list}, nil
 }

@@ -20,6 +20,7 @@ type Logs struct {
 	db     *DB
 	agent  string
 	split  int64
+	form   tasklog.Form
 	now    func() time.Time
 	logger *slog.Logger
 	zips   tasklog.Zips
@@ -32,13 +33,14 @@ type Logs struct {
 type LogOptions struct {
 	AgentID string           // in the names of the files; "" is <pid>@<host>
 	Split   int64            // bytes of text after which a run goes on in another file; 0 is never
+	Form    tasklog.Form     // of the lines of the engine
 	Now     func() time.Time // time.Now when nil
 	Logger  *slog.Logger     // told of logs that cannot be stored; may be nil
 }
 
 // NewLogs makes Logs in an open database.
 func NewLogs(db *DB, o LogOptions) *Logs {
-	l := &Logs{db: db, agent: o.AgentID, split: o.Split, now: o.Now, logger: o.Logger}
+	l := &Logs{db: db, agent: o.AgentID, split: o.Split, form: o.Form, now: o.Now, logger: o.Logger}
 	if l.now == nil {
 		l.now = time.Now
 	}
@@ -57,7 +59,7 @@ func NewLogs(db *DB, o LogOptions) *Logs {
 
 // Open begins the log of a run: see host.Logs.
 func (l *Logs) Open(id operators.Identity, _ time.Time) host.TaskLog {
-	return &taskLog{logs: l, attempt: id.AttemptID, task: id.TaskName, thread: tasklog.Thread(id), wait: moment}
+	return &taskLog{logs: l, attempt: id.AttemptID, task: id.TaskName, source: l.form.Source(id), wait: moment}
 }
 
 // unique is the time, put on by so little that no other file of this process has it.

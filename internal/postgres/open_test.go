@@ -65,7 +65,7 @@ func testVersions(t *testing.T, l *lab) {
 	}
 	o.Migrate = true
 	_, err = Open(ctx, o)
-	wantText(t, err, "version 99", "versions up to 6", "a later one")
+	wantText(t, err, "version 99", "versions up to 9", "a later one")
 	_, err = Pending(ctx, o)
 	wantText(t, err, "version 99")
 }

@@ -23,10 +23,11 @@ const (
 // outage is what a process knows of when it could reach the database.
 type outage struct {
 	mu    sync.Mutex
-	last  time.Time     // answer
-	until time.Time     // it judges no lease
-	ahead time.Duration // the server's clock, of this process's
-	at    time.Time     // when that was found; zero: never
+	last  time.Time // answer
+	until time.Time // it judges no lease
+	clock time.Time // of the server
+	found time.Time // when it showed that, by a clock of this process that is never set
+	known bool      // the connections are still to that server
 }
 
 // answered notes that the database has answered.
@@ -39,35 +40,46 @@ func (o *outage) answered(now time.Time) {
 	o.last = now
 }
 
-// judges says whether this process may judge leases, how much the server's clock is ahead, and whether that is known.
-func (o *outage) judges(now time.Time) (may bool, ahead time.Duration, known bool) {
+// judges reports whether this process may judge leases, and the time of the server's clock, if known.
+func (o *outage) judges(now time.Time) (may bool, clock time.Time, known bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	may = !now.Before(o.until) && (o.last.IsZero() || now.Sub(o.last) <= unheard)
-	return may, o.ahead, !o.at.IsZero() && now.Sub(o.at) < compared
+	return may, o.clock.Add(now.Sub(o.found)), o.known && now.Sub(o.found) < compared
 }
 
-// compare notes what the server's clock has just said.
+// compare notes what the server's clock has just said. One that was set forward meanwhile, or is another server's, has ended leases whose holders
+// are alive: they get time to extend them.
 func (o *outage) compare(server, now time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.ahead, o.at = server.Sub(now.Round(0)), now
+	if !o.clock.IsZero() && server.Sub(o.clock.Add(now.Sub(o.found))) > transit {
+		o.until = now.Add(grace)
+	}
+	o.clock, o.found, o.known = server, now, true
+}
+
+// forgetClock is called when the server may be a different one.
+func (o *outage) forgetClock() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.known = false
 }
 
 // judges is until when, by the server's clock, a statement that is sent now may take messages whose leases have ended; 0:
 // it may take none.
 func (db *DB) judges(c *conn) (int64, error) {
-	may, ahead, known := db.outage.judges(time.Now())
+	may, shows, known := db.outage.judges(time.Now())
 	if may && !known {
 		micros, _, err := one(c, (*row).id, "SELECT "+clock)
 		if err != nil {
 			return 0, err
 		}
 		db.outage.compare(time.UnixMicro(micros), time.Now())
-		may, ahead, _ = db.outage.judges(time.Now())
+		may, shows, _ = db.outage.judges(time.Now())
 	}
 	if !may {
 		return 0, nil
 	}
-	return time.Now().Round(0).Add(ahead + transit).UnixMicro(), nil
+	return shows.Add(transit).UnixMicro(), nil
 }

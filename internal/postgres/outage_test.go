@@ -44,9 +44,13 @@ func testOutage(t *testing.T, l *lab) {
 	if err := mine.Extend(ctx, list[0], time.Millisecond); err != nil {
 		t.Errorf("extend a lease that has ended and nobody has taken: %v", err)
 	}
-	set(func(o *outage) { o.until, o.ahead, o.at = time.Time{}, -time.Hour, time.Now() })
+	set(func(o *outage) {
+		o.until, o.clock, o.found, o.known = time.Time{}, time.Now().Add(-time.Hour), time.Now(), true
+	})
 	nothing("a question that was on its way for long")
-	set(func(o *outage) { o.at = time.Time{} })
+	set(func(o *outage) { o.known = false })
+	nothing("after the clock of the database was set forward")
+	set(func(o *outage) { o.until = time.Time{} })
 	taken, err := others.Receive(ctx, 1, time.Minute)
 	if err != nil || len(taken) != 1 || taken[0].Count != 2 {
 		t.Fatalf("in the end the other one receives %v, %v", taken, err)

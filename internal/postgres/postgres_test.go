@@ -27,6 +27,7 @@ var (
 	_ host.Semaphore = (*DB)(nil)
 	_ host.Backfills = (*DB)(nil)
 	_ host.Forwarder = (*Queue)(nil)
+	_ host.Marker    = (*Queue)(nil)
 )
 
 var testKey = []byte("0123456789abcdef")
@@ -108,7 +109,7 @@ func (l *lab) fresh(t *testing.T) *DB {
 
 func storesOf(db *DB) hosttest.Stores {
 	return hosttest.Stores{Log: db, Events: db.Queue("events"), Tasks: db.Queue("tasks"), Projects: db, Workflows: db, Schedules: db,
-		Attempts: db, Sessions: db, Retention: db, Secrets: db, Users: db, Audit: db, Pools: db, Semaphore: db, Backfills: db, ParamStore: db.ParamStore, Blobs: NewBlobs(db), Logs: NewLogs(db, LogOptions{}), Now: time.Now}
+		Attempts: db, Sessions: db, Retention: db, Secrets: db, Users: db, Audit: db, Pools: db, Semaphore: db, Backfills: db, Inventory: db, ParamStore: db.ParamStore, Blobs: NewBlobs(db), Logs: NewLogs(db, LogOptions{}), Now: time.Now}
 }
 
 // absent are ports that the driver does not implement.
@@ -119,6 +120,7 @@ func absent() map[string]string {
 		"Horizon":   "servers fire their schedules themselves",
 		"Bus":       "a server has none",
 		"Notices":   "they are sent, not stored (package notice)",
+		"Tracer":    "traces are sent, not stored (package trace/otlp)",
 	}
 }
 

@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -11,12 +12,13 @@ import (
 
 // proxy stands between a client and the server, and cuts a connection at a request of the client when it is told to.
 type proxy struct {
-	to       string
 	listener net.Listener
 
 	mu    sync.Mutex
-	left  int  // requests until the cut; 0: none is asked for
-	after bool // the server does what was asked for, and its answer is lost; else it never hears of it
+	to    string
+	left  int    // requests until the cut; 0: none is asked for
+	at    string // only requests with this text count
+	after bool   // the server does what was asked for, and its answer is lost; else it never hears of it
 	onCut func()
 	shut  bool // nobody is let in any more
 }
@@ -24,6 +26,19 @@ type proxy struct {
 // shutNow lets nobody in any more, until open does.
 func (p *proxy) shutNow() { p.set(true) }
 func (p *proxy) open()    { p.set(false) }
+
+// switchTo sends whoever comes from now on to another port.
+func (p *proxy) switchTo(port int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.to = fmt.Sprintf("127.0.0.1:%d", port)
+}
+
+func (p *proxy) target() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.to
+}
 
 func (p *proxy) set(shut bool) {
 	p.mu.Lock()
@@ -68,7 +83,14 @@ func (p *proxy) port() int { return p.listener.Addr().(*net.TCPAddr).Port }
 func (p *proxy) arm(n int, after bool, onCut func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.left, p.after, p.onCut = n, after, onCut
+	p.left, p.at, p.after, p.onCut = n, "", after, onCut
+}
+
+// armCommit asks for a cut at the next commit.
+func (p *proxy) armCommit(after bool, onCut func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.left, p.at, p.after, p.onCut = 1, "COMMIT", after, onCut
 }
 
 // disarm takes back a cut that did not come; false: it came.
@@ -81,10 +103,10 @@ func (p *proxy) disarm() bool {
 }
 
 // now says whether the connection of a request is cut at it, and how.
-func (p *proxy) now() (cut, after bool, onCut func()) {
+func (p *proxy) now(request []byte) (cut, after bool, onCut func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.left == 0 {
+	if p.left == 0 || !bytes.Contains(request, []byte(p.at)) {
 		return false, false, nil
 	}
 	p.left--
@@ -114,7 +136,7 @@ func (p *proxy) serve(client net.Conn) {
 	if p.isShut() {
 		return
 	}
-	server, err := net.Dial("tcp", p.to)
+	server, err := net.Dial("tcp", p.target())
 	if err != nil {
 		return
 	}
@@ -149,12 +171,15 @@ func (p *proxy) serve(client net.Conn) {
 			return
 		}
 		if kind == 'S' || kind == 'Q' {
-			if cut, after, onCut := p.now(); cut && after {
+			if cut, after, onCut := p.now(whole); cut && after {
 				if onCut == nil {
 					onCut = func() {}
 				}
 				swallow <- onCut
 			} else if cut {
+				if onCut != nil {
+					onCut()
+				}
 				return
 			}
 		}

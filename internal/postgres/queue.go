@@ -28,6 +28,7 @@ type Queue struct {
 	timer   *time.Timer     // for the next message that becomes visible while a receiver waits
 	ends    time.Time       // when it does
 	armed   int64           // how often it was set
+	doubts  []int64         // receipts of calls that had no answer: they may have leased messages that nobody handles
 }
 
 // queueNames are all queues; the number of one is its place, from 1.
@@ -166,22 +167,29 @@ func (q *Queue) Receive(ctx context.Context, n int, lease time.Duration) ([]host
 }
 
 // lease takes up to n messages; without any it says how long it takes until one can be received, -1: none is there.
-// The number of its receipts is its own: where nobody knows what a try has taken, the next one gives that back first.
+// Each call has a random receipt. If a try had no answer, the next one, of this call or of a later call, first gives back what is leased under it.
 func (q *Queue) lease(ctx context.Context, n int, lease time.Duration) (list []host.Delivery, next time.Duration, err error) {
 	receipt := 1 + rand.Int64N(1<<62) // #nosec G404 -- it is a name, not a secret
+	sent := false
+	doubts := q.doubted()
 	err = q.db.alone(ctx, func(c *conn) error {
 		finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), tryTime) // who leaves now must not take messages along
 		defer cancel()
 		c.ctx, list = finish, nil
-		if c.again {
-			if err := q.giveBack(c, receipt); err != nil {
+		if sent {
+			doubts, sent = append(doubts, receipt), false
+		}
+		if len(doubts) > 0 {
+			if err := q.giveBack(c, doubts...); err != nil {
 				return err
 			}
+			doubts = nil
 		}
 		until, err := q.db.judges(c)
 		if err != nil {
 			return err
 		}
+		sent = true
 		text, args := q.take()
 		taken, err := collect(c, scanLeased, text, append([]any{n, lease.Microseconds(), receipt, until}, args...)...)
 		if err != nil {
@@ -203,9 +211,29 @@ func (q *Queue) lease(ctx context.Context, n int, lease time.Duration) (list []h
 			"SELECT free_at - "+clock+" FROM queued_messages WHERE queue = $1 AND free_at > "+clock+" ORDER BY free_at LIMIT 1", q.number)
 	})
 	if err != nil {
+		if sent {
+			doubts = append(doubts, receipt)
+		}
+		q.doubt(doubts)
 		return nil, 0, err
 	}
 	return list, next, nil
+}
+
+// doubted hands out the receipts that are in doubt. Whoever has them gives back what they lease, or calls doubt.
+func (q *Queue) doubted() []int64 {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	list := q.doubts
+	q.doubts = nil
+	return list
+}
+
+// doubt keeps receipts for the next call.
+func (q *Queue) doubt(receipts []int64) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.doubts = append(q.doubts, receipts...)
 }
 
 // take is a statement that leases up to $1 messages for $2 microseconds under receipt $3, those whose lease has ended only before
@@ -221,13 +249,13 @@ func (q *Queue) take() (text string, args []any) {
 		args = []any{q.types}
 	}
 	return "WITH picked AS MATERIALIZED (" + picked + ") UPDATE queued_messages m SET free_at = " + clock + " + $2, receipt = $3, receive_count = m.receive_count + 1" +
-		" FROM picked WHERE m.id = picked.id RETURNING m.id, picked.free_at, m.unique_name, m.message_group, m.share, m.task_type, m.body, m.due, m.receive_count", args
+		" FROM picked WHERE m.id = picked.id RETURNING m.id, picked.free_at, m.unique_name, m.message_group, m.share, m.task_type, m.body, m.due, m.receive_count, m.begun", args
 }
 
 // giveBack undoes what a try has leased that nobody is told of.
-func (q *Queue) giveBack(c *conn, receipt int64) error {
-	_, err := c.together(statement{"UPDATE queued_messages SET free_at = " + clock + ", receipt = 0, receive_count = receive_count - 1 WHERE queue = $1 AND receipt = $2",
-		[]any{q.number, receipt}}, q.notify())
+func (q *Queue) giveBack(c *conn, receipts ...int64) error {
+	_, err := c.together(statement{"UPDATE queued_messages SET free_at = " + clock + ", receipt = 0, receive_count = receive_count - 1 WHERE queue = $1 AND receipt = ANY($2)",
+		[]any{q.number, receipts}}, q.notify())
 	return err
 }
 
@@ -238,7 +266,7 @@ type leased struct {
 }
 
 func scanLeased(r *row) leased {
-	return leased{row: r.id(), free: r.id(), Delivery: host.Delivery{Message: host.Message{ID: r.text(), Group: r.text(), Share: r.text(), Type: r.text(), Body: r.blob(), Due: r.time()}, Count: r.int()}}
+	return leased{row: r.id(), free: r.id(), Delivery: host.Delivery{Message: host.Message{ID: r.text(), Group: r.text(), Share: r.text(), Type: r.text(), Body: r.blob(), Due: r.time()}, Count: r.int(), Begun: r.text()}}
 }
 
 // parseReceipt finds the row of a message and the proof of its lease; false for what is none.
@@ -267,6 +295,37 @@ func (q *Queue) Extend(ctx context.Context, d host.Delivery, lease time.Duration
 		return err
 	})
 }
+
+// Begin implements host.Marker. Repeated it notes the same. Its commit does not wait for the disk: a crash of PostgreSQL may lose the note.
+func (q *Queue) Begin(ctx context.Context, d host.Delivery, name string, known host.Entry) (flagged bool, err error) {
+	attempt, _, err := host.ParseMessageID(d.ID)
+	id, receipt, ok := parseReceipt(d.Receipt)
+	if err != nil || !ok {
+		return false, host.ErrLeaseLost
+	}
+	sql, args := "SELECT id, "+begins+" FROM queued_messages"+held, []any{id, receipt, attempt, known.Seq, known.Nonce}
+	if name != "" {
+		sql = "WITH noted AS (UPDATE queued_messages SET begun = $6" + held + " RETURNING id) SELECT id, " + begins + ", set_config('synchronous_commit', 'off', true) FROM noted"
+		args = append(args, name)
+	}
+	err = q.db.alone(ctx, func(c *conn) error {
+		stands := false
+		flags, there, err := one(c, func(r *row) (flags int64) { r.id(); flags, stands = r.id(), r.bool(); return flags }, sql, args...)
+		switch {
+		case err == nil && !there:
+			err = host.ErrLeaseLost
+		case err == nil && !stands:
+			err = host.ErrConflict
+		}
+		flagged = flags&canceled != 0
+		return err
+	})
+	return flagged, err
+}
+
+// begins is what Begin returns: the flags of the attempt, and whether the entry that the holder knows is there.
+const begins = "coalesce((SELECT state_flags FROM session_attempts WHERE id = $3), 0)," +
+	" $5::bytea = '' OR EXISTS (SELECT 1 FROM attempt_entries WHERE attempt_id = $3 AND seq = $4::bigint AND nonce = $5)"
 
 // Delete removes a message: see host.Queue. Repeated it finds nothing.
 func (q *Queue) Delete(ctx context.Context, d host.Delivery) error {

@@ -28,7 +28,7 @@ type taskLog struct {
 	logs    *Logs
 	attempt int64
 	task    string
-	thread  string
+	source  string // of its lines
 
 	mu      sync.Mutex
 	text    []byte // not stored yet
@@ -75,7 +75,7 @@ func (t *taskLog) Echo(message string) { t.keep([]byte(message)) }
 
 // Line appends a message of the engine.
 func (t *taskLog) Line(level operators.Level, logger, message string) {
-	t.keep([]byte(tasklog.Line(t.logs.now(), level, t.thread, logger, message)))
+	t.keep([]byte(t.logs.form.Line(t.logs.now(), level, t.source, logger, message)))
 }
 
 func (t *taskLog) keep(p []byte) {
@@ -193,7 +193,7 @@ func (t *taskLog) fell(why error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if !t.behind {
-		t.logs.logger.Error("the log of a task cannot be stored now", "task", t.thread, "error", why)
+		t.logs.logger.Error("the log of a task cannot be stored now", "attempt", t.attempt, "task", t.task, "error", why)
 	}
 	t.behind = true
 }
@@ -230,7 +230,7 @@ func (t *taskLog) tellMissing() {
 	if last != 0 && last != '\n' {
 		t.text = append(t.text, '\n')
 	}
-	t.text = append(t.text, tasklog.Line(t.logs.now(), operators.Warn, t.thread, "OperatorManager",
+	t.text = append(t.text, t.logs.form.Line(t.logs.now(), operators.Warn, t.source, "OperatorManager",
 		fmt.Sprintf("%d lines (%d bytes) are missing here: the database did not take them", t.missing.lines, t.missing.bytes))...)
 	t.missing = gap{}
 }

@@ -102,7 +102,7 @@ func testLogs(t *testing.T, l *lab) {
 	if len(all) != 640_000+len("two") || !strings.Contains(all, "05000") {
 		t.Errorf("the files have %d bytes", len(all))
 	}
-	late := &taskLog{logs: logs, attempt: 2, task: "+late", thread: "+late", wait: time.Hour}
+	late := &taskLog{logs: logs, attempt: 2, task: "+late", source: "+late", wait: time.Hour}
 	late.behind = true // as after a store that failed
 	for range 3 * mostGathered / len(line) {
 		late.Echo(line)

@@ -35,6 +35,10 @@ func (e either) Receive(ctx context.Context, n int, lease time.Duration) ([]host
 func (e either) Extend(ctx context.Context, d host.Delivery, lease time.Duration) error {
 	return e.any().Extend(ctx, d, lease)
 }
+
+func (e either) Begin(ctx context.Context, d host.Delivery, name string, known host.Entry) (bool, error) {
+	return e.any().(host.Marker).Begin(ctx, d, name, known)
+}
 func (e either) Delete(ctx context.Context, d host.Delivery) error { return e.any().Delete(ctx, d) }
 func (e either) Release(ctx context.Context, d host.Delivery, delay time.Duration) error {
 	return e.any().Release(ctx, d, delay)

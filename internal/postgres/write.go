@@ -21,7 +21,7 @@ const (
 	// after what time there is no other one.
 	tryTime  = time.Minute
 	mostTime = 20 * time.Second
-	// settleTime bounds the search for what became of a commit.
+	// settleTime limits how long the database is asked whether a commit was made.
 	settleTime = 10 * time.Second
 )
 
@@ -97,79 +97,54 @@ func (db *DB) alone(ctx context.Context, f func(*conn) error) error {
 }
 
 // write commits a change, once: what was rolled back is run again, so run must set what it returns anew each time. When the
-// connection breaks in the commit, PostgreSQL is asked what became of the transaction by its number: a change is neither lost
-// nor made twice, whatever it is.
+// connection breaks during the commit, PostgreSQL is asked whether the mark of the transaction is there (see marks.go): a change
+// is neither lost nor made twice, whatever it is.
 func (db *DB) write(ctx context.Context, run func(*conn) error) error {
 	return db.repeat(ctx, func(ctx context.Context, again bool) error {
 		if db.isClosed() {
 			return errClosed
 		}
-		number, err := db.transact(ctx, again, run)
-		if number == 0 || err == nil {
+		unanswered, err := db.transact(ctx, again, run)
+		if unanswered == nil {
 			return err
 		}
-		return db.settle(ctx, number, err)
+		return db.settle(ctx, *unanswered, err)
 	})
 }
 
-// transact runs a transaction. A number says that its commit was asked for and not answered.
-func (db *DB) transact(ctx context.Context, again bool, run func(*conn) error) (number int64, err error) {
+// transact runs a transaction. It returns the mark of one whose commit was requested and not answered.
+func (db *DB) transact(ctx context.Context, again bool, run func(*conn) error) (unanswered *mark, err error) {
 	held, err := db.pool.Acquire(ctx)
 	if err != nil {
-		return 0, translated(ctx, err)
+		return nil, translated(ctx, err)
 	}
 	defer held.Release() // the pool closes a connection that is in a transaction, and PostgreSQL rolls that back
+	m := db.marks.take()
 	b := &pgx.Batch{}
 	b.Queue("BEGIN")
-	b.Queue("SELECT txid_current()").QueryRow(func(r pgx.Row) error { return r.Scan(&number) })
+	b.Queue(setMark, m.slot, m.number)
 	if err := held.SendBatch(ctx, b).Close(); err != nil {
-		return 0, translated(ctx, err)
+		return nil, translated(ctx, err)
 	}
 	// A caller that leaves now must not leave in doubt what was done.
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), tryTime)
 	defer cancel()
 	if err := run(&conn{ctx, held, again}); err != nil {
-		held.Exec(last, "ROLLBACK") //nolint:errcheck // where it fails the connection is closed
-		return 0, err
+		if _, open := held.Exec(last, "ROLLBACK"); open == nil { // else the connection is closed, and the server may find out later
+			db.marks.release(m)
+		}
+		return nil, err
 	}
 	tag, err := held.Exec(last, "COMMIT")
+	if err != nil && (code(err) == "" || passes(code(err))) {
+		return &m, translated(last, err)
+	}
+	db.marks.release(m)
 	switch {
-	case err != nil && code(err) != "" && !passes(code(err)):
-		return 0, translated(last, err) // a refusal: it is rolled back
 	case err != nil:
-		return number, translated(last, err)
+		return nil, translated(last, err) // a refusal: it is rolled back
 	case tag.String() != "COMMIT":
-		return 0, fmt.Errorf("%w: the transaction was rolled back", host.ErrUnavailable)
+		return nil, fmt.Errorf("%w: the transaction was rolled back", host.ErrUnavailable)
 	}
-	return 0, nil
+	return nil, nil
 }
-
-// settle finds out what became of a transaction whose commit was not answered: nil is that it is there, and cause that it
-// was rolled back and may be run again.
-func (db *DB) settle(ctx context.Context, number int64, cause error) error {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), db.bound)
-	defer cancel()
-	status := ""
-	for wait := firstWait; ; wait = min(2*wait, mostWait) {
-		err := db.pool.QueryRow(ctx, "SELECT coalesce(txid_status($1), '')", number).Scan(&status)
-		switch {
-		case err == nil && status == "committed":
-			return nil
-		case err == nil && status == "aborted":
-			return cause
-		}
-		if !db.pause(ctx, wait) {
-			return &doubt{cause}
-		}
-	}
-}
-
-// doubt says that nobody knows whether a change was made. It is not repeated here: the host knows how, and callers can look.
-type doubt struct{ cause error }
-
-func (d *doubt) Error() string {
-	return "the connection to the database broke while it committed, and it cannot be asked whether it did: " + d.cause.Error()
-}
-
-// Is makes it host.ErrUnavailable.
-func (d *doubt) Is(target error) bool { return target == host.ErrUnavailable }

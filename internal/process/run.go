@@ -110,7 +110,7 @@ func (d *Driver) start(dir string, c operators.Command, number int) (_ *os.Proce
 	p, err := d.spawn(program, c, number, attr)
 	if err != nil {
 		reader.Close()
-		return nil, nil, startError(dir, c.Args[0], err)
+		return nil, nil, startError(dir, c.Args[0], tooLarge(err, attr.Env))
 	}
 	return p, reader, nil
 }

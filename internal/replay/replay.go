@@ -44,6 +44,7 @@ type Loaded struct {
 	Workflow host.Workflow
 	State    *engine.State
 	Seq      int64     // of the last entry
+	Nonce    string    // of the last entry, where the store knows it
 	At       time.Time // of the last entry, as far as the state tells
 	Snapshot int       // bytes of the last snapshot
 	Since    int       // bytes of entries after it
@@ -72,9 +73,9 @@ func (r *Reader) Load(ctx context.Context, id int64) (Loaded, error) {
 	if row.Done && !state.Ended() {
 		return Loaded{}, fmt.Errorf("load attempt %d: it was given up: %w", id, host.ErrGone)
 	}
-	l := Loaded{Row: row, Workflow: d.Workflow, State: state, Seq: stored.At, Snapshot: len(stored.Snapshot), At: lastChange(state, row.CreatedAt), Stored: stored}
+	l := Loaded{Row: row, Workflow: d.Workflow, State: state, Seq: stored.At, Nonce: stored.Nonce, Snapshot: len(stored.Snapshot), At: lastChange(state, row.CreatedAt), Stored: stored}
 	for _, e := range stored.Entries {
-		l.Seq = e.Seq
+		l.Seq, l.Nonce = e.Seq, e.Nonce
 		if e.At.After(l.At) {
 			l.At = e.At
 		}

@@ -66,11 +66,21 @@ func (r *Retrier) Wait(ctx context.Context, d time.Duration) {
 		r.Pause(ctx, d)
 		return
 	}
+	_ = Sleep(ctx, d)
+}
+
+// Sleep waits for a time, or returns why it must not.
+func Sleep(ctx context.Context, d time.Duration) error {
+	if d <= 0 {
+		return nil
+	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
+		return nil
 	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }
 

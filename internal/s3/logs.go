@@ -29,8 +29,9 @@ type Short interface {
 // LogOptions are what Logs are made of.
 type LogOptions struct {
 	Bucket  string
-	Folder  string // of the bucket, in which they are; "" is its root, else it ends with a slash
-	AgentID string // in the names of files
+	Folder  string       // of the bucket, in which they are; "" is its root, else it ends with a slash
+	AgentID string       // in the names of files
+	Form    tasklog.Form // of the lines of the engine
 	// NoLinks: clients read logs by the server only. Else lists of files have links, which last for minutes.
 	NoLinks bool
 	Short   Short // nil: short logs are objects too
@@ -84,7 +85,7 @@ func (l *Logs) folder(site, attempt int64) string {
 
 // Open begins the log of a run: see host.Logs.
 func (l *Logs) Open(id operators.Identity, _ time.Time) host.TaskLog {
-	return &taskLog{logs: l, id: id, thread: tasklog.Thread(id), wait: l.Moment}
+	return &taskLog{logs: l, id: id, source: l.Form.Source(id), wait: l.Moment}
 }
 
 // unique puts a time on by so little that no other log of this process has it.

@@ -24,7 +24,7 @@ const putTime = 30 * time.Second
 type taskLog struct {
 	logs   *Logs
 	id     operators.Identity
-	thread string
+	source string // of its lines
 
 	mu      sync.Mutex
 	text    []byte       // not compressed yet
@@ -49,7 +49,7 @@ func (t *taskLog) Echo(message string) { t.keep(nil, message) }
 
 // Line appends a message of the engine.
 func (t *taskLog) Line(level operators.Level, logger, message string) {
-	t.keep(nil, tasklog.Line(t.logs.Now(), level, t.thread, logger, message))
+	t.keep(nil, t.logs.Form.Line(t.logs.Now(), level, t.source, logger, message))
 }
 
 func (t *taskLog) keep(p []byte, s string) {

@@ -19,6 +19,7 @@ import (
 	"zerodag/internal/host"
 	"zerodag/internal/postgres"
 	"zerodag/internal/s3"
+	"zerodag/internal/tasklog"
 )
 
 // Options say what is opened.
@@ -26,8 +27,9 @@ type Options struct {
 	Database postgres.Options
 	Archives Place
 	Logs     Place
-	NoLogs   bool         // logs of tasks are not kept
-	AgentID  string       // in the names of logs; "" is <pid>@<host>
+	NoLogs   bool   // logs of tasks are not kept
+	AgentID  string // in the names of logs; "" is <pid>@<host>
+	LogForm  tasklog.Form
 	Logger   *slog.Logger // nil: none
 }
 
@@ -107,13 +109,13 @@ func (o Options) logs(ctx context.Context, db *postgres.DB, s *embedded.Shared) 
 		if err != nil {
 			return err
 		}
-		logs := s3.NewLogs(c, s3.LogOptions{Bucket: p.Bucket.Name, Folder: p.Bucket.Folder, NoLinks: !p.Bucket.Links, AgentID: agent, Now: o.Database.Now})
+		logs := s3.NewLogs(c, s3.LogOptions{Bucket: p.Bucket.Name, Folder: p.Bucket.Folder, NoLinks: !p.Bucket.Links, AgentID: agent, Form: o.LogForm, Now: o.Database.Now})
 		s.Logs, s.RemoveLogs = logs, logs.Remove
 	case p.Folder != "":
-		logs := files.NewLogs(files.LogOptions{Folder: p.Folder, AgentID: agent, Now: o.Database.Now})
+		logs := files.NewLogs(files.LogOptions{Folder: p.Folder, AgentID: agent, Form: o.LogForm, Now: o.Database.Now})
 		s.Logs, s.RemoveLogs = logs, logs.Remove
 	default:
-		logs := postgres.NewLogs(db, postgres.LogOptions{AgentID: agent, Now: o.Database.Now, Logger: o.Logger})
+		logs := postgres.NewLogs(db, postgres.LogOptions{AgentID: agent, Form: o.LogForm, Now: o.Database.Now, Logger: o.Logger})
 		s.Logs, s.RemoveLogs = logs, logs.Remove
 	}
 	return nil

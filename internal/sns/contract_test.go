@@ -12,6 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 
 	"zerodag/engine/param"
+	"zerodag/integration/localstack"
 	"zerodag/internal/host/hosttest"
 	"zerodag/internal/notice"
 )
@@ -24,7 +25,7 @@ func TestContract(t *testing.T) {
 	hosttest.Exercise(t, hosttest.Driver{Absent: hosttest.AllBut("a topic keeps nothing", "Notices"), Stores: func(t *testing.T, run func(*testing.T, hosttest.Stores)) {
 		var mu sync.Mutex
 		var told []*param.Map
-		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		server := httptest.NewServer(localstack.Judged(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			v, err := param.ParseJSON(r.FormValue("Message"))
 			if err != nil || r.FormValue("Action") != "Publish" || r.FormValue("TopicArn") != "arn:topic" {
 				http.Error(w, "no Publish", http.StatusBadRequest)
@@ -34,7 +35,7 @@ func TestContract(t *testing.T) {
 			told = append(told, v.(*param.Map))
 			mu.Unlock()
 			io.WriteString(w, `<PublishResponse xmlns="http://sns.amazonaws.com/doc/2010-03-31/"><PublishResult><MessageId>1</MessageId></PublishResult></PublishResponse>`)
-		}))
+		})))
 		t.Cleanup(server.Close)
 		c := aws.Config{Region: "eu-central-1", BaseEndpoint: &server.URL, Credentials: credentials.NewStaticCredentialsProvider("k", "s", "")}
 		topic := New(c, Options{ARN: "arn:topic", Stage: "main", Tries: 1})

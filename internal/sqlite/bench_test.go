@@ -126,6 +126,37 @@ func BenchmarkSendReceiveDelete(b *testing.B) {
 	}
 }
 
+// BenchmarkBegin shows what a run costs before it begins: a look for a kill, and a note where it goes on for longer or is made again. Reading the row of
+// the attempt is the yardstick.
+func BenchmarkBegin(b *testing.B) {
+	db := open(b, Options{Path: fileOf(b)})
+	id := started(b, db, 1)[0]
+	q := db.Queue("tasks")
+	if err := q.Send(b.Context(), host.Message{ID: host.MessageID(id, "1.1")}); err != nil {
+		b.Fatal(err)
+	}
+	list, err := q.Receive(b.Context(), 1, time.Hour)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, name := range []string{"", "1.1"} {
+		b.Run(map[bool]string{true: "look", false: "note"}[name == ""], func(b *testing.B) {
+			for b.Loop() {
+				if _, err := q.Begin(b.Context(), list[0], name, host.Entry{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	b.Run("row", func(b *testing.B) {
+		for b.Loop() {
+			if _, err := db.Attempt(b.Context(), host.AnySite, id); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
 func BenchmarkStartFrom64(b *testing.B) {
 	db := open(b, Options{Path: fileOf(b)})
 	w := pushed(b, db)

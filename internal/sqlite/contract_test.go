@@ -10,7 +10,7 @@ import (
 
 func storesOf(db *DB) hosttest.Stores {
 	return hosttest.Stores{Log: db, Events: db.Queue("events"), Tasks: db.Queue("tasks"), Projects: db, Workflows: db, Schedules: db,
-		Attempts: db, Sessions: db, Retention: db, Secrets: db, Users: db, Audit: db, Pools: db, Semaphore: db, Backfills: db, ParamStore: db.ParamStore, Now: time.Now}
+		Attempts: db, Sessions: db, Retention: db, Secrets: db, Users: db, Audit: db, Pools: db, Semaphore: db, Backfills: db, Inventory: db, ParamStore: db.ParamStore, Now: time.Now}
 }
 
 var testKey = []byte("0123456789abcdef")
@@ -38,6 +38,7 @@ func TestContract(t *testing.T) {
 				"Horizon":   "a server fires its schedules itself",
 				"Bus":       "a server has none",
 				"Notices":   "they are sent, not stored (package notice)",
+				"Tracer":    "traces are sent, not stored (package trace/otlp)",
 			}})
 		})
 	}

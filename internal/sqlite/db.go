@@ -33,6 +33,7 @@ type Options struct {
 	Path      string           // of the file; "" is in memory
 	Now       func() time.Time // time.Now when nil
 	Steady    func() time.Time // a clock that is never set; nil: that of the machine
+	Uptime    func() time.Time // Steady with the time that the machine sleeps; nil: there is no such clock
 	UUID      func() string    // of new sessions; random when nil
 	SecretKey []byte           // 16 bytes; nil: there are no secrets
 	Sync      Sync
@@ -46,6 +47,7 @@ type DB struct {
 	path    string
 	now     func() time.Time
 	steady  func() time.Time
+	uptime  func() time.Time
 	uuid    func() string
 	key     []byte
 	lock    *conn
@@ -60,7 +62,7 @@ type DB struct {
 
 // Open opens a database, or makes it. One process at a time has it.
 func Open(ctx context.Context, o Options) (_ *DB, err error) {
-	db := &DB{path: o.Path, now: o.Now, steady: o.Steady, uuid: o.UUID, key: o.SecretKey}
+	db := &DB{path: o.Path, now: o.Now, steady: o.Steady, uptime: o.Uptime, uuid: o.UUID, key: o.SecretKey}
 	if db.steady == nil {
 		began := time.Now()
 		db.steady = func() time.Time { return began.Round(0).Add(time.Since(began)) }

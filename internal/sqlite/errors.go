@@ -17,6 +17,9 @@ func translated(err error) error {
 	if err == nil || errors.Is(err, host.ErrUnavailable) || !errors.As(err, &e) {
 		return err
 	}
+	if e.Code() == lib.SQLITE_IOERR_SHMSIZE {
+		err = fmt.Errorf("the disk is full, and the database needs 32 KB to open: free some space: %w", err) // SQLite says "disk I/O error"
+	}
 	switch e.Code() & 0xff {
 	case lib.SQLITE_FULL, lib.SQLITE_IOERR, lib.SQLITE_READONLY, lib.SQLITE_CANTOPEN, lib.SQLITE_BUSY,
 		lib.SQLITE_LOCKED, lib.SQLITE_NOMEM, lib.SQLITE_PERM, lib.SQLITE_PROTOCOL, lib.SQLITE_INTERRUPT:

@@ -20,6 +20,7 @@ type message struct {
 	waits bool      // for a time from when it was sent on: see host.Message.Waits
 	count int
 	past  int // of count, in earlier processes
+	begun string
 	size  int
 	body  []byte
 	kept  bool // body is it; else it must be read
@@ -112,12 +113,14 @@ func (x *index) next(now time.Time) (wait time.Duration, any bool) {
 	return max(wait, 0), any
 }
 
-// shift moves the times of messages after the clock of the machine was set: one that was set
-// forward has made them due sooner, one that was set back later, but for those that only wait.
-func (x *index) shift(by time.Duration) {
+// shift moves the times of messages after the machine's clock was set or the machine slept: by waits for messages with Message.Waits, by due for all
+// others. Leases stay, because their holders slept as well.
+func (x *index) shift(due, waits time.Duration) {
 	for _, m := range x.later.list { // what was due stays so
-		if by < 0 || !m.waits {
-			m.free = m.free.Add(by)
+		if m.waits {
+			m.free = m.free.Add(waits)
+		} else {
+			m.free = m.free.Add(due)
 		}
 	}
 	heap.Init(&x.later)

@@ -88,7 +88,7 @@ func (db *DB) Load(ctx context.Context, attempt int64) (host.Stored, error) {
 		return host.Stored{}, orNotFound(err, "load attempt %d", attempt)
 	}
 	if newest := list[0]; newest.Snapshot != nil {
-		return host.Stored{Snapshot: newest.Snapshot, At: newest.Seq, Entries: list[1:]}, nil
+		return host.Stored{Snapshot: newest.Snapshot, At: newest.Seq, Nonce: newest.Nonce, Entries: list[1:]}, nil
 	}
 	return host.Stored{Entries: list}, nil
 }

@@ -77,7 +77,7 @@ func TestVersions(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = Open(ctx, Options{Path: path, Migrate: true})
-	wantText(t, err, "version 99", "versions up to 7", "a later one")
+	wantText(t, err, "version 99", "versions up to 8", "a later one")
 	_, err = Pending(ctx, path)
 	wantText(t, err, "version 99")
 }

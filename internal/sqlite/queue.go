@@ -27,6 +27,7 @@ type Queue struct {
 	bodies  int             // bytes of the bodies that are in memory
 	leases  uint64          // given so far
 	offset  time.Duration   // of the machine's clock to the steady one, when last looked at
+	slept   time.Duration   // how long the machine slept, up to a constant, when last looked at
 	closed  bool
 }
 
@@ -50,7 +51,7 @@ func (db *DB) loadQueues(ctx context.Context) error {
 		db.queues[name] = q
 		err := db.read(ctx, func(c *conn) error {
 			return c.query(func(r *row) {
-				m := &message{row: r.id(), id: r.text(), group: r.text(), due: r.time(), count: r.int(), size: r.int()}
+				m := &message{row: r.id(), id: r.text(), group: r.text(), due: r.time(), count: r.int(), begun: r.text(), size: r.int()}
 				m.past = m.count
 				q.remember(m, r.blob())
 				q.index.reserve(m)
@@ -58,7 +59,7 @@ func (db *DB) loadQueues(ctx context.Context) error {
 				m.free = q.freeAt(m.due)
 				q.index.publish(m, now)
 				db.message.Store(max(db.message.Load(), m.row))
-			}, "SELECT id, unique_name, message_group, due, receive_count, length(body), CASE WHEN length(body) <= ? THEN body END"+
+			}, "SELECT id, unique_name, message_group, due, receive_count, begun, length(body), CASE WHEN length(body) <= ? THEN body END"+
 				" FROM queued_messages WHERE queue = ? ORDER BY id", smallBody, name)
 		})
 		if err != nil {
@@ -195,7 +196,7 @@ func (q *Queue) lease(n int, lease time.Duration) ([]leased, chan struct{}, erro
 		again := m.past > 0 && m.count == m.past
 		m.receipt = q.leases
 		m.count++
-		list = append(list, leased{m: m, kept: m.kept, Delivery: host.Delivery{Receipt: receipt(m), Count: m.count, Restarted: again, Crashed: again && q.db.crashed,
+		list = append(list, leased{m: m, kept: m.kept, Delivery: host.Delivery{Receipt: receipt(m), Count: m.count, Restarted: again, Crashed: again && q.db.crashed, Begun: m.begun,
 			Message: host.Message{ID: m.id, Group: m.group, Body: m.body, Due: m.due}}})
 		q.note(m)
 		if len(list) >= n {
@@ -258,6 +259,48 @@ func (q *Queue) Extend(ctx context.Context, d host.Delivery, lease time.Duration
 	}
 	q.index.extend(m, now.Add(lease))
 	return ctx.Err()
+}
+
+// Begin implements host.Marker. It returns after the commit, so a command that ends this process in its first millisecond has been noted.
+func (q *Queue) Begin(ctx context.Context, d host.Delivery, name string, _ host.Entry) (flagged bool, err error) {
+	attempt, _, err := host.ParseMessageID(d.ID)
+	if err != nil {
+		return false, err
+	}
+	m := q.heldBy(d)
+	if m == nil {
+		return false, host.ErrLeaseLost
+	}
+	look := func(c *conn) error {
+		flagged = false
+		return c.query(func(r *row) { flagged = r.int()&canceled != 0 }, "SELECT state_flags FROM session_attempts WHERE id = ?", attempt)
+	}
+	if name == "" {
+		err = q.db.read(ctx, look)
+		return flagged, err
+	}
+	err = q.db.writer.do(ctx, &write{whole: true,
+		run: func(c *conn) error {
+			if _, err := c.exec("UPDATE queued_messages SET begun = ? WHERE id = ?", name, m.row); err != nil {
+				return err
+			}
+			return look(c)
+		},
+		after: func() { q.began(m, name) },
+	})
+	return flagged, err
+}
+
+func (q *Queue) heldBy(d host.Delivery) *message {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.index.held(d, q.look())
+}
+
+func (q *Queue) began(m *message, name string) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	m.begun = name
 }
 
 // Delete removes a message: see host.Queue. Of one without a group no caller waits for the commit: that

@@ -72,10 +72,16 @@ const setBy = 100 * time.Millisecond
 // is due at a time of the machine's clock follows that one. The lock is held.
 func (q *Queue) look() time.Time {
 	now := q.db.steady()
-	offset := q.db.now().Round(0).Sub(now)
-	if by := q.offset - offset; by.Abs() > setBy {
-		q.offset = offset
-		q.index.shift(by)
+	offset, slept := q.db.now().Round(0).Sub(now), time.Duration(0)
+	due := q.offset - offset
+	waits := min(due, 0) // the machine may have slept
+	if q.db.uptime != nil {
+		slept = q.db.uptime().Round(0).Sub(now)
+		waits = q.slept - slept
+	}
+	if max(due.Abs(), waits.Abs()) > setBy {
+		q.offset, q.slept = offset, slept
+		q.index.shift(due, waits)
 	}
 	return now
 }

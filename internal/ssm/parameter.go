@@ -16,12 +16,18 @@ import (
 // concurrent use.
 type Parameter struct {
 	name   string
+	key    *string
 	client *ssm.Client
 }
 
-// NewParameter makes a Parameter of a full name.
-func NewParameter(c aws.Config, name string) *Parameter {
-	return &Parameter{name: name, client: ssm.NewFromConfig(border.Answered(c), func(s *ssm.Options) { s.Retryer = border.Retryer(0, updates) })}
+// NewParameter returns the Parameter with a full name. key is the ARN of the KMS key that encrypts it; "" is the account's
+// default key for SSM.
+func NewParameter(c aws.Config, name, key string) *Parameter {
+	p := &Parameter{name: name, client: ssm.NewFromConfig(border.Answered(c), func(s *ssm.Options) { s.Retryer = border.Retryer(0, updates) })}
+	if key != "" {
+		p.key = &key
+	}
+	return p
 }
 
 // Name is the full name.
@@ -41,7 +47,7 @@ func (p *Parameter) Read(ctx context.Context) (string, error) {
 
 // Make stores a value, unless there is one: that is no error.
 func (p *Parameter) Make(ctx context.Context, value string) error {
-	_, err := p.client.PutParameter(ctx, &ssm.PutParameterInput{Name: &p.name, Value: &value, Type: types.ParameterTypeSecureString, Overwrite: aws.Bool(false)})
+	_, err := p.client.PutParameter(ctx, &ssm.PutParameterInput{Name: &p.name, Value: &value, Type: types.ParameterTypeSecureString, KeyId: p.key, Overwrite: aws.Bool(false)})
 	if border.Code(err) == "ParameterAlreadyExists" {
 		return nil
 	}

@@ -9,22 +9,27 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"zerodag/operators"
 )
 
-// engineLine finds the parts of a line of the engine: time, level, logger and message.
+// engineLine finds the parts of a line of the engine in either form: time, level and message.
 var engineLine = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? [-+]\d{4}) \[([A-Z]+)\] \(.*?\) ([\w.$]+): (.*)$`)
+	return regexp.MustCompile(`^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)? [-+]\d{4}) \[([A-Z]+)\] (?:\(.*?\) [\w.$]+|\+.*?): (.*)$`)
 })
+
+// operatorNamed finds the message by which a run names its operator: `sh>: make`, or `type: sh`.
+var operatorNamed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:[^\s:]+>|type): `) })
 
 // timeForm is the form of times in logs.
 const timeForm = "2006-01-02 15:04:05.000 -0700"
 
 // Text is a line of a log, read. What a task printed has nothing but its text.
 type Text struct {
-	Text                           string
-	Engine                         bool // it is the engine's
-	Moment, Level, Logger, Message string
-	At                             time.Time // of Moment; zero where that is no time
+	Text                   string
+	Engine                 bool // it is the engine's
+	Moment, Level, Message string
+	At                     time.Time // of Moment; zero where that is no time
 }
 
 // Read reads a line without its end.
@@ -33,11 +38,16 @@ func Read(line string) Text {
 	if m == nil {
 		return Text{Text: line}
 	}
-	t := Text{Text: line, Engine: true, Moment: m[1], Level: m[2], Logger: m[3], Message: m[4]}
+	t := Text{Text: line, Engine: true, Moment: m[1], Level: m[2], Message: m[3]}
 	if at, err := time.Parse(timeForm, t.Moment); err == nil {
 		t.At = at
 	}
 	return t
+}
+
+// NamesOperator reports whether a message of the engine names the operator of a run, as the first one of a run does.
+func NamesOperator(level operators.Level, message string) bool {
+	return (level == operators.Info || level == operators.Debug) && operatorNamed().MatchString(message)
 }
 
 // Last returns the last lines that a task printed, at most n, of the file of its log as it is kept (gzip).

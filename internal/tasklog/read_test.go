@@ -13,18 +13,46 @@ import (
 	"zerodag/operators"
 )
 
-// TestRead proves that the engine's lines are told from what a task prints, whatever that looks like.
+// TestForms proves that a line names its task and no class of Java, and that Digdag's form is exact.
+func TestForms(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 27, 10, 0, 0, 0, time.FixedZone("", 9*3600))
+	id := operators.Identity{TaskID: 42, ProjectName: "p", SessionID: 7, AttemptID: 8, TaskName: "+w+t"}
+	for _, x := range []struct {
+		form           tasklog.Form
+		source, logger string
+		want           string
+	}{
+		{"", tasklog.Form("").Source(id), "OperatorManager", "+w+t: echo>: hi"},
+		{tasklog.Short, tasklog.Short.Source(id), "io.digdag.X", "+w+t: echo>: hi"},
+		{tasklog.Short, tasklog.Main, "io.digdag.cli.Run", "echo>: hi"},
+		{tasklog.Digdag, tasklog.Digdag.Source(id), "OperatorManager", "(0042@[0:p:7:8]+w+t) io.digdag.core.agent.OperatorManager: echo>: hi"},
+		{tasklog.Digdag, tasklog.Digdag.Source(id), "PgOperator", "(0042@[0:p:7:8]+w+t) io.digdag.standards.operator.PgOperator: echo>: hi"},
+		{tasklog.Digdag, tasklog.Main, "io.digdag.cli.Run", "(main) io.digdag.cli.Run: echo>: hi"},
+	} {
+		got := x.form.Line(at, operators.Info, x.source, x.logger, "echo>: hi")
+		if want := "2026-11-27 10:00:00.000 +0900 [INFO] " + x.want + "\n"; got != want {
+			t.Errorf("%s: %q, want %q", x.form, got, want)
+		}
+	}
+}
+
+// TestRead proves that the engine's lines, in each form, are told from what a task prints, whatever that looks like.
 func TestRead(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.UTC)
-	line := strings.TrimSuffix(tasklog.Line(at, operators.Warn, "0001@[0:p:1:1]+a", "EchoOperator", "a: b"), "\n")
-	want := tasklog.Text{Text: line, Engine: true, Moment: "2026-01-02 03:04:05.006 +0000", Level: "WARN", Logger: "io.digdag.standards.operator.EchoOperator", Message: "a: b", At: at}
-	got := tasklog.Read(line)
-	got.At = got.At.UTC()
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Error(diff)
+	id := operators.Identity{TaskID: 1, ProjectName: "p", SessionID: 1, AttemptID: 1, TaskName: "+a+for-0=x=1&y=(b) c.d"}
+	line := ""
+	for _, form := range []tasklog.Form{tasklog.Short, tasklog.Digdag} {
+		line = strings.TrimSuffix(form.Line(at, operators.Warn, form.Source(id), "EchoOperator", "a: b"), "\n")
+		want := tasklog.Text{Text: line, Engine: true, Moment: "2026-01-02 03:04:05.006 +0000", Level: "WARN", Message: "a: b", At: at}
+		got := tasklog.Read(line)
+		got.At = got.At.UTC()
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("%s: %s", form, diff)
+		}
 	}
-	for _, line := range []string{"", "2026-01-02 03:04:05 [INFO] mine", "[ERROR] (main) x: y", "x " + line} {
+	for _, line := range []string{"", "2026-01-02 03:04:05 [INFO] mine", "[ERROR] (main) x: y", "2026-01-02 03:04:05.006 +0000 [INFO] mine: x", "x " + line} {
 		if got := tasklog.Read(line); got.Engine || got.Text != line {
 			t.Errorf("%q: %+v", line, got)
 		}
@@ -38,7 +66,7 @@ func TestLast(t *testing.T) {
 	z := gzip.NewWriter(&whole)
 	for _, line := range []string{"one", "two\r", "", "three"} {
 		z.Write([]byte(line + "\n"))
-		z.Write([]byte(tasklog.Line(time.Now(), operators.Info, "main", "X", "said by the engine")))
+		z.Write([]byte(tasklog.Short.Line(time.Now(), operators.Info, "+a", "X", "said by the engine")))
 	}
 	z.Write([]byte("no end"))
 	z.Flush()
@@ -46,8 +74,8 @@ func TestLast(t *testing.T) {
 	z.Close()
 	var failed bytes.Buffer
 	z = gzip.NewWriter(&failed)
-	z.Write([]byte("printed\n" + tasklog.Line(time.Now(), operators.Error, "main", "X", "Task failed:\nwhy\n\tfrom here\n  and there")))
-	z.Write([]byte(tasklog.Line(time.Now(), operators.Debug, "main", "X", "again") + "printed again\n"))
+	z.Write([]byte("printed\n" + tasklog.Short.Line(time.Now(), operators.Error, "+a", "X", "Task failed:\nwhy\n\tfrom here\n  and there")))
+	z.Write([]byte(tasklog.Short.Line(time.Now(), operators.Debug, "+a", "X", "again") + "printed again\n"))
 	z.Close()
 	for name, x := range map[string]struct {
 		file []byte
@@ -71,9 +99,23 @@ func TestLast(t *testing.T) {
 	}
 }
 
+// TestNamesOperator proves that a run's heading is recognised by its message, which both forms have.
+func TestNamesOperator(t *testing.T) {
+	t.Parallel()
+	for message, want := range map[string]bool{"sh>: make": true, "echo>: ": true, "my.op>: x": true, "type: sh": true, "Task +a failed.": false, "a b>: c": false, "": false, "Waiting: x": false} {
+		if got := tasklog.NamesOperator(operators.Info, message); got != want {
+			t.Errorf("%q: %t", message, got)
+		}
+	}
+	if tasklog.NamesOperator(operators.Error, "sh>: make") {
+		t.Error("an error is no heading")
+	}
+}
+
 // FuzzRead proves that no line breaks the reader, and that none loses its text.
 func FuzzRead(f *testing.F) {
 	f.Add("2026-01-02 03:04:05.006 +0000 [WARN] (main) a.b: c")
+	f.Add("2026-01-02 03:04:05.006 +0000 [WARN] +a+b: c")
 	f.Fuzz(func(t *testing.T, line string) {
 		if got := tasklog.Read(line); got.Text != line {
 			t.Errorf("%q became %q", line, got.Text)

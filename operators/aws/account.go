@@ -187,9 +187,9 @@ func (s secrets) keys() (sdk.CredentialsProvider, error) {
 	case values[0] == "" && values[1] == "":
 		return nil, nil
 	case values[0] == "":
-		return nil, operators.Faultf("secret not found", "Secret not found for key: 'aws.access_key_id'")
+		return nil, operators.MissingSecret("aws.access_key_id", operators.Faultf("secret not found", "Secret not found for key: 'aws.access_key_id'"))
 	case values[1] == "":
-		return nil, operators.Faultf("secret not found", "Secret not found for key: 'aws.secret_access_key'")
+		return nil, operators.MissingSecret("aws.secret_access_key", operators.Faultf("secret not found", "Secret not found for key: 'aws.secret_access_key'"))
 	}
 	return credentials.NewStaticCredentialsProvider(values[0], values[1], values[2]), nil
 }

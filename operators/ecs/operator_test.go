@@ -277,7 +277,7 @@ func behind(t *testing.T, answers map[string][]string) (string, func(operation s
 	t.Helper()
 	var mu sync.Mutex
 	asked := map[string][]map[string]any{}
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	s := httptest.NewServer(localstack.Judged(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
 		body, _ := io.ReadAll(r.Body)
 		var in map[string]any
@@ -310,7 +310,7 @@ func behind(t *testing.T, answers map[string][]string) (string, func(operation s
 		w.Header().Set("Content-Type", answer.Header.Get("Content-Type"))
 		w.WriteHeader(answer.StatusCode)
 		io.Copy(w, answer.Body)
-	}))
+	})))
 	t.Cleanup(s.Close)
 	return s.URL, func(operation string) []map[string]any {
 		mu.Lock()

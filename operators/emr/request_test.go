@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"zerodag/integration/localstack"
 	"zerodag/operators/operatortest"
 )
 
@@ -26,7 +27,7 @@ type records struct {
 func record(t *testing.T) (*records, string) {
 	t.Helper()
 	r := &records{}
-	s := httptest.NewServer(r)
+	s := httptest.NewServer(localstack.Judged(t, r))
 	t.Cleanup(s.Close)
 	return r, s.URL
 }

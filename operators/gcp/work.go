@@ -39,7 +39,7 @@ func newWork(t *operators.Task, group, scope, logger string) (*work, error) {
 	case err != nil:
 		return nil, err
 	case !found:
-		return nil, param.Errorf("Could not get google cloud credential: need gcp.credential secret; set the key of a service account, as `zerodag secrets --project NAME --set gcp.credential=@key.json`")
+		return nil, operators.MissingSecret("gcp.credential", param.Errorf("Could not get google cloud credential: need gcp.credential secret; set the key of a service account, as `zerodag secrets --project NAME --set gcp.credential=@key.json`"))
 	}
 	credential, err := api.ReadCredential(text)
 	if err != nil {

@@ -222,20 +222,51 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-func TestWaitsBetweenRetries(t *testing.T) {
+// TestRetriesEnd proves after which waits a request is sent again, for how long, and that each try of `_retry` has the whole time.
+func TestRetriesEnd(t *testing.T) {
 	t.Parallel()
-	state := param.New("other", int64(1))
-	var got []time.Duration
-	for range 7 {
-		later := pollAgain(state)
-		got = append(got, later.After/time.Second)
-		state = later.State
+	const dead = `"_command": "http://127.0.0.1:1/x"`
+	for _, c := range []struct {
+		level  int
+		params string
+		waits  []int
+		ends   bool
+	}{
+		{0, `{` + dead + `}`, []int{1, 2, 4, 8, 16, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30}, false},
+		{1, `{` + dead + `}`, []int{1, 2, 4, 8, 16, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 29}, true},
+		{1, `{` + dead + `, "retry_for": "10s"}`, []int{1, 2, 4, 3}, true},
+		{0, `{` + dead + `, "http": {"retry_for": "3s"}}`, []int{1, 2}, true},
+		{1, `{` + dead + `, "retry_for": "unlimited"}`, []int{1, 2, 4, 8, 16, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30}, false},
+		{1, `{` + dead + `, "method": "POST", "retry": true, "retry_for": "1s"}`, []int{1}, true},
+		{1, `{` + dead + `, "retry": false}`, nil, true},
+	} {
+		w := operatortest.New(t, c.params)
+		w.Level = c.level
+		for _, try := range []int64{0, 1} {
+			if try > 0 {
+				w.State = w.State.Clone()
+				w.State.Set("retry_count", try)
+			}
+			for i, want := range c.waits {
+				later := operatortest.Look(t, op("http"), w)
+				if later.After != time.Duration(want)*time.Second {
+					t.Errorf("%s: run %d asks for another after %v, want %d s", c.params, i+1, later.After, want)
+				}
+				w.State, w.Now = later.State, w.Now.Add(later.After)
+			}
+			if !c.ends {
+				break
+			}
+			if got := operatortest.RunOnce(t, op("http"), w); !strings.HasPrefix(got.Error, "HTTP request failed: GET") && !strings.HasPrefix(got.Error, "HTTP request failed: POST") ||
+				len(c.waits) > 0 && !strings.HasSuffix(got.Error, ": see retry_for)") {
+				t.Errorf("%s: got %+v", c.params, got)
+			}
+		}
 	}
-	if diff := cmp.Diff([]time.Duration{1, 2, 4, 8, 16, 30, 30}, got); diff != "" {
-		t.Error(diff)
-	}
-	if diff := cmp.Diff(`{"other":1,"request":{"retry":7}}`, param.Text(state)); diff != "" {
-		t.Error(diff)
+	for _, wrong := range []string{`"0s"`, `"never"`, `-1`} {
+		if got := operatortest.RunOnce(t, op("http"), operatortest.New(t, `{`+dead+`, "retry_for": `+wrong+`}`)); got.Kind != "config" {
+			t.Errorf("%s: got %+v", wrong, got)
+		}
 	}
 }
 

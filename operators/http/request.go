@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"zerodag/engine/param"
 	"zerodag/operators"
@@ -18,6 +19,7 @@ type request struct {
 	connection operators.HTTPOptions
 	method     string
 	retry      bool
+	retryFor   time.Duration // how long; 0 for ever
 	uri        *url.URL
 	shown      string // the URI for logs and messages
 	headers    []header
@@ -50,6 +52,9 @@ func newRequest(t *operators.Task) (*request, error) {
 	if r.retry, err = p.BoolOr("retry", safe(r.method)); err != nil {
 		return nil, err
 	}
+	if r.retryFor, err = readRetryFor(p, t.Level); err != nil {
+		return nil, err
+	}
 	if r.headers, err = r.readHeaders(); err != nil {
 		return nil, err
 	}
@@ -58,6 +63,24 @@ func newRequest(t *operators.Task) (*request, error) {
 	}
 	r.body, err = r.readBody()
 	return r, err
+}
+
+// usualRetryFor is how long a request is retried in files with `zerodag: 1`. In others it is retried for ever, as in Digdag.
+const usualRetryFor = 10 * time.Minute
+
+func readRetryFor(p *operators.Params, level int) (time.Duration, error) {
+	if v, _ := p.Get("retry_for"); v == "unlimited" {
+		return 0, nil
+	}
+	usual := usualRetryFor
+	if level == 0 {
+		usual = 0
+	}
+	limit, err := p.DurationOr("retry_for", usual)
+	if err == nil && p.Has("retry_for") && limit <= 0 {
+		return 0, param.Errorf("'retry_for' must be longer than 0, such as 10m, or unlimited; `retry: false` turns retries off")
+	}
+	return limit, err
 }
 
 // safe says whether a method may be sent again without being asked to.

@@ -20,8 +20,8 @@ type temporary struct{ message string }
 
 func (e *temporary) Error() string { return e.message }
 
-// run sends the request once. A temporary failure asks for another run, as often as it
-// takes: a task's `_retry` is for failures that last.
+// run sends the request once. After a temporary failure the task runs again until the time limit is reached: `_retry`
+// is for failures that last.
 func (r *request) run(ctx context.Context) (*answer, error) {
 	a, err := r.send(ctx)
 	if err == nil {
@@ -34,26 +34,46 @@ func (r *request) run(ctx context.Context) (*answer, error) {
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	later := pollAgain(r.task.State)
+	later := r.pollAgain()
+	if later == nil {
+		return nil, operators.Failf("%s (gave up after %s: see retry_for)", again.message, r.retryFor)
+	}
 	r.task.Log.Line(operators.Warn, "HttpOperator",
 		fmt.Sprintf("HTTP request failed. %s: retrying in %d seconds", again.message, later.After/time.Second))
 	return nil, later
 }
 
-// The state of retries: {request: {retry: N}}.
+// The state of retries: {request: {retry: N, since: seconds, try: N}}, where try is that of `_retry`, whose tries each have
+// the whole time.
 const (
 	stateKey    = "request"
 	longestPoll = 30 * time.Second
 )
 
-func pollAgain(state *param.Map) *operators.Later {
-	retries, _ := operators.NewParams(state.Map(stateKey)).IntOr("retry", 0) // ours: always a number
+// pollAgain is another run, nil if the time for that is over.
+func (r *request) pollAgain() *operators.Later {
+	number := func(of *param.Map, key string, otherwise int64) int64 {
+		n, _ := operators.NewParams(of).IntOr(key, otherwise) // ours: always a number
+		return n
+	}
+	state, now := r.task.State.Map(stateKey), r.task.Now.Unix()
+	retries, since, try := number(state, "retry", 0), number(state, "since", now), number(r.task.State, "retry_count", 0)
+	if number(state, "try", 0) != try {
+		retries, since = 0, now
+	}
 	wait := longestPoll
 	if retries < 5 {
 		wait = min(wait, time.Second<<retries)
 	}
-	next := state.Clone()
-	next.Set(stateKey, param.New("retry", retries+1))
+	if r.retryFor > 0 {
+		left := r.retryFor - time.Duration(now-since)*time.Second
+		if left <= 0 {
+			return nil
+		}
+		wait = min(wait, left)
+	}
+	next := r.task.State.Clone()
+	next.Set(stateKey, param.New("retry", retries+1, "since", since, "try", try))
 	return &operators.Later{After: wait, State: next}
 }
 

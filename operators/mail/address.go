@@ -2,6 +2,7 @@ package mail
 
 import (
 	"net/mail"
+	"strconv"
 	"strings"
 
 	"zerodag/engine/param"
@@ -10,17 +11,26 @@ import (
 // address is a mailbox, with the name before it or "".
 type address struct{ name, mailbox string }
 
-// header is the address as a message shows it: the name in quotes only where it must be,
-// as the original's library writes it.
+// header is the address as a message shows it: the name in quotes only if it must be, as Digdag's library writes it.
 func (a address) header() string {
-	special := func(c rune) bool { return c < ' ' || c > '~' || strings.ContainsRune("()<>@,;:\\\".[]", c) }
 	switch {
 	case a.name == "":
 		return a.mailbox
-	case !strings.ContainsFunc(a.name, special):
-		return a.name + " <" + a.mailbox + ">"
+	case !foldable(a.name):
+		return encodedWords(a.name) + " <" + a.mailbox + ">"
+	case strings.ContainsAny(a.name, "()<>@,;:\\\".[]"):
+		return strconv.Quote(a.name) + " <" + a.mailbox + ">"
 	}
-	return (&mail.Address{Name: a.name, Address: a.mailbox}).String()
+	return a.name + " <" + a.mailbox + ">"
+}
+
+// headers are the values of an address header.
+func headers(list []address) []string {
+	values := make([]string, len(list))
+	for i, a := range list {
+		values[i] = a.header()
+	}
+	return values
 }
 
 // parseAddress reads "a@example.com" or "Name <a@example.com>"; a bare name of a local
@@ -60,28 +70,4 @@ func oneOrMore(key string, v param.Value) ([]address, error) {
 		v = []param.Value{v}
 	}
 	return addresses(key, v)
-}
-
-// foldAt is the column after which an address goes to a new line.
-const foldAt = 76
-
-// addressList is the value of an address header, folded; used columns are taken already.
-func addressList(list []address, used int) string {
-	var b strings.Builder
-	for i, a := range list {
-		text := a.header()
-		if i > 0 {
-			b.WriteByte(',')
-			used += 2
-			if used+len(text) > foldAt {
-				b.WriteString("\r\n\t")
-				used = 8
-			} else {
-				b.WriteByte(' ')
-			}
-		}
-		b.WriteString(text)
-		used += len(text)
-	}
-	return b.String()
 }

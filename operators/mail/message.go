@@ -2,15 +2,13 @@ package mail
 
 import (
 	"bytes"
-	"encoding/base64"
-	"fmt"
-	"io"
+	"maps"
 	"mime"
-	"mime/multipart"
-	"mime/quotedprintable"
-	"net/textproto"
+	"slices"
 	"strings"
 	"time"
+
+	gomail "github.com/wneessen/go-mail"
 
 	"zerodag/engine/param"
 	"zerodag/operators"
@@ -47,7 +45,7 @@ func readAttachment(t *operators.Task, p *operators.Params) (attachment, error) 
 	if err != nil {
 		return attachment{}, err
 	}
-	if _, _, err := mime.ParseMediaType(kind); err != nil || strings.ContainsAny(kind, "\r\n") {
+	if !validType(kind) {
 		return attachment{}, param.Errorf("Invalid content_type: %s", kind)
 	}
 	file, err := t.FileName(path)
@@ -59,6 +57,17 @@ func readAttachment(t *operators.Task, p *operators.Params) (attachment, error) 
 		return attachment{}, t.FileError(file, err)
 	}
 	return attachment{name, kind, content}, nil
+}
+
+// validType reports whether a text is a media type with parameters. Names are limited as RFC 6838 does, so that lines stay short.
+func validType(kind string) bool {
+	const longest = 127
+	name, params, err := mime.ParseMediaType(kind)
+	tooLong := len(name) > 2*longest
+	for key := range params {
+		tooLong = tooLong || len(key) > longest
+	}
+	return err == nil && !tooLong && !strings.ContainsAny(kind, "\r\n")
 }
 
 // recipients are all mailboxes that the message goes to.
@@ -74,132 +83,88 @@ func (m *message) recipients() []string {
 
 // bytes is the message in the form of RFC 5322. Blind copies are not named in it.
 func (m *message) bytes() ([]byte, error) {
-	var b bytes.Buffer
-	write := func(name, value string) { fmt.Fprintf(&b, "%s: %s\r\n", name, value) }
-	write("Date", m.date.Format(time.RFC1123Z))
-	write("From", m.from.header())
-	write("Sender", m.from.header())
+	msg := gomail.NewMsg(gomail.WithCharset(charset), gomail.WithNoDefaultUserAgent())
+	// All headers are set as text that is encoded already: what the library encodes and quotes itself can hold words that are
+	// too long to fold, and blanks in a row that it folds into an empty line, which would end the headers.
+	msg.SetDateWithValue(m.date)
+	msg.SetMessageIDWithValue(m.id + "@zerodag")
+	msg.SetGenHeader("From", m.from.header())
+	msg.SetGenHeader("Sender", m.from.header())
 	if len(m.to) > 0 {
-		write("To", addressList(m.to, len("To: ")))
+		msg.SetGenHeader("To", headers(m.to)...)
 	}
 	if len(m.cc) > 0 {
-		write("Cc", addressList(m.cc, len("Cc: ")))
+		msg.SetGenHeader("Cc", headers(m.cc)...)
 	}
-	write("Message-ID", "<"+m.id+"@zerodag>")
-	write("Subject", mime.QEncoding.Encode("utf-8", m.subject))
-	write("MIME-Version", "1.0")
-	text, header, err := m.text()
-	if err != nil {
-		return nil, err
+	msg.SetGenHeader(gomail.HeaderSubject, headerText(m.subject))
+	kind := gomail.TypeTextPlain
+	if m.html {
+		kind = gomail.TypeTextHTML
 	}
-	if len(m.attachments) == 0 {
-		for _, name := range []string{"Content-Type", "Content-Transfer-Encoding"} {
-			write(name, header.Get(name))
-		}
-		b.WriteString("\r\n")
-		b.Write(text)
-		return b.Bytes(), nil
+	encoding := encodingFor(m.body)
+	body := m.body
+	if encoding == gomail.NoEncoding {
+		body = strings.ReplaceAll(strings.ReplaceAll(body, "\r\n", "\n"), "\n", "\r\n")
 	}
-	parts := multipart.NewWriter(&b)
-	write("Content-Type", `multipart/mixed; boundary="`+parts.Boundary()+`"`)
-	b.WriteString("\r\n")
-	if err := writePart(parts, header, text); err != nil {
-		return nil, err
-	}
+	msg.SetBodyString(kind, body, gomail.WithPartEncoding(encoding))
 	for _, a := range m.attachments {
-		if err := writePart(parts, a.header(), inBase64(a.content)); err != nil {
-			return nil, err
-		}
+		msg.AttachReadSeeker(a.name, bytes.NewReader(a.content), a.describe)
 	}
-	err = parts.Close() // writes the end
+	var b bytes.Buffer
+	_, err := msg.WriteTo(&b)
 	return b.Bytes(), err
 }
 
-func writePart(parts *multipart.Writer, header textproto.MIMEHeader, content []byte) error {
-	part, err := parts.CreatePart(header)
-	if err == nil {
-		_, err = part.Write(content)
-	}
-	return err
+// charset is that of all texts.
+const charset gomail.Charset = "utf-8"
+
+// describe sets the headers of a part itself: those of the library are never folded, and have no slash in a name.
+func (a attachment) describe(f *gomail.File) {
+	f.Header.Set("Content-Type", a.contentType())
+	f.Header.Set("Content-Transfer-Encoding", string(gomail.EncodingB64))
+	f.Header.Set("Content-Disposition", "attachment"+headerParameter("filename", a.name))
 }
 
-func (a attachment) header() textproto.MIMEHeader {
-	return textproto.MIMEHeader{
-		"Content-Type":              {a.contentType()},
-		"Content-Transfer-Encoding": {"base64"},
-		"Content-Disposition":       {mime.FormatMediaType("attachment", map[string]string{"filename": a.name})},
-	}
-}
-
-// contentType names the encoding of a text that does not name its own.
+// contentType names the encoding of a text if its type does not.
 func (a attachment) contentType() string {
 	kind, params, err := mime.ParseMediaType(a.kind)
-	if err != nil || !strings.HasPrefix(kind, "text/") || params["charset"] != "" {
+	if err != nil {
 		return a.kind
 	}
-	if encodingFor(string(a.content)) == "7bit" {
-		return a.kind + "; charset=us-ascii"
+	if strings.HasPrefix(kind, "text/") && params["charset"] == "" {
+		params["charset"] = "utf-8"
+		if encodingFor(string(a.content)) == gomail.NoEncoding {
+			params["charset"] = "us-ascii"
+		}
 	}
-	return a.kind + "; charset=utf-8"
-}
-
-// text encodes the body so that it arrives unchanged through any server: plain where it
-// is ASCII, else readable or compact, whatever is shorter.
-func (m *message) text() ([]byte, textproto.MIMEHeader, error) {
-	kind := "text/plain; charset=utf-8"
-	if m.html {
-		kind = "text/html; charset=utf-8"
+	for _, name := range slices.Sorted(maps.Keys(params)) {
+		kind += headerParameter(name, params[name])
 	}
-	encoding := encodingFor(m.body)
-	header := textproto.MIMEHeader{"Content-Type": {kind}, "Content-Transfer-Encoding": {encoding}}
-	switch encoding {
-	case "7bit":
-		plain := strings.ReplaceAll(m.body, "\r\n", "\n")
-		return []byte(strings.ReplaceAll(plain, "\n", "\r\n")), header, nil
-	case "base64":
-		return inBase64([]byte(m.body)), header, nil
-	}
-	var b bytes.Buffer
-	w := quotedprintable.NewWriter(&b)
-	if _, err := io.WriteString(w, m.body); err != nil {
-		return nil, nil, err
-	}
-	err := w.Close() // writes the rest
-	return b.Bytes(), header, err
+	return kind
 }
 
 // longestLine is what SMTP allows in one line.
 const longestLine = 998
 
-func encodingFor(text string) string {
+// encodingFor chooses an encoding in which a text arrives unchanged through any server: none if it is ASCII in short lines,
+// else the readable one or the compact one, whichever is shorter.
+func encodingFor(text string) gomail.Encoding {
 	other, line, long := 0, 0, false
-	for _, c := range []byte(text) {
+	for _, c := range []byte(strings.ReplaceAll(text, "\r\n", "\n")) {
 		line++
 		if c == '\n' {
 			line = 0
 		}
 		long = long || line > longestLine
-		if c >= 0x80 || c < ' ' && c != '\n' && c != '\r' && c != '\t' {
+		if c >= 0x7f || c < ' ' && c != '\n' && c != '\t' {
 			other++
 		}
 	}
 	switch {
 	case other == 0 && !long:
-		return "7bit"
+		return gomail.NoEncoding
 	case other < len(text)-other:
-		return "quoted-printable"
+		return gomail.EncodingQP
 	}
-	return "base64"
-}
-
-func inBase64(content []byte) []byte {
-	const width = 76
-	text := base64.StdEncoding.EncodeToString(content)
-	var b bytes.Buffer
-	for len(text) > width {
-		b.WriteString(text[:width] + "\r\n")
-		text = text[width:]
-	}
-	b.WriteString(text)
-	return b.Bytes()
+	return gomail.EncodingB64
 }

@@ -32,7 +32,7 @@ func run(ctx context.Context, t *operators.Task) (operators.Result, error) {
 	if err != nil {
 		return operators.Result{}, err
 	}
-	return operators.RunnerResult(exit, "Python command failed", "\nError messages from python")
+	return operators.RunnerResult(exit, "Python command failed")
 }
 
 func script(p *operators.Params) (operators.Script, error) {

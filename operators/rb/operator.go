@@ -32,7 +32,7 @@ func run(ctx context.Context, t *operators.Task) (operators.Result, error) {
 	if err != nil {
 		return operators.Result{}, err
 	}
-	return operators.RunnerResult(exit, "Ruby command failed", "")
+	return operators.RunnerResult(exit, "Ruby command failed")
 }
 
 func script(p *operators.Params) (operators.Script, error) {

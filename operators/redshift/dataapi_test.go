@@ -13,6 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"zerodag/integration/localstack"
 	"zerodag/operators"
 	"zerodag/operators/operatortest/postgres"
 )
@@ -41,7 +42,7 @@ type submitted struct {
 func newService(t *testing.T, server postgres.Server) *service {
 	t.Helper()
 	s := &service{t: t, server: server}
-	h := httptest.NewServer(http.HandlerFunc(s.answer))
+	h := httptest.NewServer(localstack.Judged(t, http.HandlerFunc(s.answer)))
 	t.Cleanup(func() {
 		s.mu.Lock()
 		for _, x := range s.all {

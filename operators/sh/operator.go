@@ -4,6 +4,9 @@ package sh
 
 import (
 	"context"
+	"path"
+	"slices"
+	"strings"
 
 	"zerodag/operators"
 )
@@ -15,6 +18,21 @@ func Operator() operators.Operator {
 
 const runner = "runner.sh"
 
+// shells are those whose option -e ends a script at the first command that fails.
+const shells = " sh bash dash ash ksh mksh zsh "
+
+// stopping adds -e to a shell, behind its name so that options of the user win: `[/bin/sh, +e]` continues after failures. Other
+// programs stay as they are.
+func stopping(shell []string) []string {
+	for i, word := range shell[:min(len(shell), 2)] { // the second word is that of `[/usr/bin/env, bash]` and `[busybox, sh]`
+		name := strings.TrimSuffix(path.Base(strings.ReplaceAll(word, `\`, "/")), ".exe")
+		if strings.Contains(shells, " "+name+" ") {
+			return slices.Insert(slices.Clone(shell), i+1, "-e")
+		}
+	}
+	return shell
+}
+
 func run(ctx context.Context, t *operators.Task) (operators.Result, error) {
 	p, err := t.Params.WithDefaults("sh")
 	if err != nil {
@@ -23,6 +41,9 @@ func run(ctx context.Context, t *operators.Task) (operators.Result, error) {
 	shell, err := operators.ReadOr(p, "shell", operators.ListOf, []string{"/bin/sh"})
 	if err != nil {
 		return operators.Result{}, err
+	}
+	if t.Level > 0 {
+		shell = stopping(shell)
 	}
 	command, err := p.String("_command")
 	if err != nil {

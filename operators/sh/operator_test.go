@@ -1,6 +1,7 @@
 package sh_test
 
 import (
+	"os/exec"
 	"regexp"
 	"strings"
 	"testing"
@@ -88,5 +89,52 @@ func TestScratchNames(t *testing.T) {
 		} else {
 			seen[name] = true
 		}
+	}
+}
+
+// TestStopsAtTheFirstFailure proves that a script of a file with `zerodag: 1` ends at the first command that fails, with each shell
+// that is there, and how it does not.
+func TestStopsAtTheFirstFailure(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		level       int
+		params      string
+		goesOn      bool
+		needs, want string
+	}{
+		{0, `{}`, true, "", ""}, {1, `{}`, false, "", "Command failed with code 1"},
+		{1, `{"shell": ["/bin/sh", "+e"]}`, true, "", ""}, {1, `{"sh": {"shell": ["/bin/sh", "-u"]}}`, false, "", "Command failed with code 1"},
+		{1, `{"shell": ["bash"]}`, false, "bash", "Command failed with code 1"}, {1, `{"shell": ["/usr/bin/env", "bash"]}`, false, "bash", "Command failed with code 1"},
+		{1, `{"shell": ["dash", "-x"]}`, false, "dash", "Command failed with code 1"}, {0, `{"shell": ["bash"]}`, true, "bash", ""},
+		{1, `{"_env": {"A": "1"}}`, false, "", "Command failed with code 1"},
+	} {
+		if _, err := exec.LookPath(c.needs); c.needs != "" && err != nil {
+			continue
+		}
+		w := operatortest.New(t, c.params)
+		w.Level = c.level
+		w.Params.All().Set("_command", "echo one\nfalse\necho two\n")
+		got := operatortest.RunOnce(t, sh.Operator(), w)
+		if got.Error != c.want || strings.Contains(w.Output.String(), "two") != c.goesOn {
+			t.Errorf("%d %s: %+v, %q", c.level, c.params, got, w.Output.String())
+		}
+	}
+	for script, want := range map[string]string{"set +e\nfalse\necho two": "", "false || true\necho two": "", "if false; then :; fi\necho two": "", "exit 3": "Command failed with code 3"} {
+		w := operatortest.New(t, `{}`)
+		w.Level = 1
+		w.Params.All().Set("_command", script)
+		if got := operatortest.RunOnce(t, sh.Operator(), w); got.Error != want {
+			t.Errorf("%q: %+v", script, got)
+		}
+	}
+}
+
+// TestOtherProgramsStay proves that no option is added to what is not a shell.
+func TestOtherProgramsStay(t *testing.T) {
+	t.Parallel()
+	w := operatortest.New(t, `{"_command": "text", "shell": ["/bin/cat"]}`)
+	w.Level = 1
+	if got := operatortest.RunOnce(t, sh.Operator(), w); got.Error != "" || w.Output.String() != "text" && w.Output.String() != "text\n" {
+		t.Errorf("%+v, %q", got, w.Output.String())
 	}
 }

@@ -34,12 +34,19 @@ func (w *work) connect() error {
 	if err != nil {
 		return err
 	}
-	w.client = &api.Client{HTTP: w.HTTP.Client(operators.HTTPOptions{ProxyURL: proxy, MaxRedirects: mostRedirects}), Base: base, Key: key,
+	w.client = &api.Client{HTTP: w.http(proxy), Base: base, Key: key, Pauses: w.pauses,
 		Renew: func() (string, error) {
 			w.log(operators.Debug, "apikey will be tried to update by retrying")
 			return w.key()
 		}}
 	return nil
+}
+
+// close ends the connections of the run.
+func (w *work) close() {
+	if w.client != nil {
+		w.client.HTTP.CloseIdleConnections()
+	}
 }
 
 func (w *work) readDatabase() error {
@@ -65,7 +72,7 @@ func (w *work) key() (string, error) {
 	case err != nil:
 		return "", err
 	case !found:
-		return "", param.Errorf("The 'td.apikey' secret is missing")
+		return "", operators.MissingSecret("td.apikey", param.Errorf("The 'td.apikey' secret is missing"))
 	case key == "":
 		return "", param.Errorf("The 'td.apikey' secret is empty")
 	case strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '~' }):

@@ -23,6 +23,7 @@ func ddlOperator() operators.Operator {
 			if err := w.connect(); err != nil {
 				return operators.Result{}, err
 			}
+			defer w.close()
 			return operators.Result{}, d.run(ctx)
 		}}
 }

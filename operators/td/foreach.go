@@ -7,6 +7,7 @@ import (
 
 	"zerodag/engine/param"
 	"zerodag/operators"
+	"zerodag/operators/td/api"
 )
 
 // loop is the job of `td_for_each>`: a query whose rows are worked on by tasks.
@@ -46,9 +47,9 @@ func (l *loop) finish(ctx context.Context, w *work, done ended) (operators.Resul
 	if done.err != nil {
 		return operators.Result{}, done.err // the names of the columns are not known
 	}
-	group := param.New()
-	size := 0
-	err := w.client.Rows(ctx, done.id, func(row []param.Value) (bool, error) {
+	var group *param.Map
+	var size int
+	take := func(row []param.Value) (bool, error) {
 		if group.Len() >= w.TaskLimit {
 			return false, operators.Failf("Too many tasks. Limit: %d (task limit exceeded)", w.TaskLimit)
 		}
@@ -65,6 +66,10 @@ func (l *loop) finish(ctx context.Context, w *work, done ended) (operators.Resul
 		}
 		group.Set(fmt.Sprintf("+td-for-each-%d", group.Len()), task)
 		return true, nil
+	}
+	err := w.client.Rows(ctx, done.id, func() (api.Taker, error) {
+		group, size = param.New(), 0
+		return take, nil
 	})
 	if err != nil {
 		return operators.Result{}, err

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"net/http"
 	"strings"
-	"time"
 
 	"zerodag/engine/param"
 	"zerodag/operators"
@@ -23,7 +22,12 @@ const (
 	openKey = "openDomainKey"
 	// doneKey is the id of the job that succeeded: no try starts it again.
 	doneKey = "doneJobId"
-	// resultKey counts failures to read its result.
+	// infoKey holds the columns and the number of records of that job.
+	infoKey = "jobInfo"
+	// previewKey marks its rows as shown, and rowKey holds the first row.
+	previewKey = "preview"
+	rowKey     = "lastResults"
+	// resultKey counts failures in a row to read its result.
 	resultKey = "result"
 )
 
@@ -38,6 +42,7 @@ type ended struct {
 type running struct {
 	domainKey, id string
 	looks, errors int64
+	status        api.Status // once it is over
 }
 
 func (w *work) running() (r running, err error) {
@@ -51,7 +56,11 @@ func (w *work) running() (r running, err error) {
 	if r.looks, err = p.IntOr("pollIteration", 0); err != nil {
 		return r, err
 	}
-	r.errors, err = p.IntOr("errorPollIteration", 0)
+	if r.errors, err = p.IntOr("errorPollIteration", 0); err != nil {
+		return r, err
+	}
+	status, err := p.StringOr("status", "")
+	r.status = api.Status(status)
 	return r, err
 }
 
@@ -60,6 +69,9 @@ func (r running) with(state *param.Map) *param.Map {
 	m := param.New("domainKey", r.domainKey)
 	if r.id != "" {
 		m.Set("jobId", r.id)
+	}
+	if r.status != "" {
+		m.Set("status", string(r.status))
 	}
 	for key, n := range map[string]int64{"pollIteration": r.looks, "errorPollIteration": r.errors} {
 		if n > 0 {
@@ -85,7 +97,7 @@ func (w *work) run(ctx context.Context, j job) (operators.Result, error) {
 		w.State.Set(doneKey, id)
 	}
 	done := ended{id: id}
-	if done.info, done.err = w.client.JobInfo(ctx, id); done.err != nil {
+	if done.info, done.err = w.info(ctx, id); done.err != nil {
 		var later *operators.Later
 		if err := w.unfinished(ctx, id, done.err); errors.As(err, &later) || ctx.Err() != nil {
 			return operators.Result{}, err
@@ -99,6 +111,37 @@ func (w *work) run(ctx context.Context, j job) (operators.Result, error) {
 		w.log(operators.Warn, "Setting num_records failed. Ignoring this error: %v", done.err)
 	}
 	return withJob(result, id, done.info.Records), nil
+}
+
+// remember keeps a result of this run for the next run, in case a later call fails.
+func (w *work) remember(key string, v param.Value) {
+	w.State = w.State.Without(resultKey).Clone()
+	w.State.Set(key, v)
+}
+
+// info reads the task's job, once in all runs of the task.
+func (w *work) info(ctx context.Context, id string) (api.JobInfo, error) {
+	if known := operators.NewParams(w.State.Map(infoKey)); w.State.Has(infoKey) {
+		columns, err := operators.ReadOr(known, "columns", param.AsList, nil)
+		if err != nil {
+			return api.JobInfo{}, err
+		}
+		info := api.JobInfo{}
+		for _, name := range columns {
+			info.Columns = append(info.Columns, param.Text(name))
+		}
+		info.Records, err = known.Int("records")
+		return info, err
+	}
+	info, err := w.client.JobInfo(ctx, id)
+	if err == nil {
+		columns := make([]param.Value, len(info.Columns))
+		for i, name := range info.Columns {
+			columns[i] = name
+		}
+		w.remember(infoKey, param.New("columns", columns, "records", info.Records))
+	}
+	return info, err
 }
 
 // bring starts a job and looks at it until it succeeded. Every error but that is one of the
@@ -141,8 +184,14 @@ func (w *work) begin(ctx context.Context, r running, start func(domainKey string
 
 // look is nil when the job succeeded.
 func (w *work) look(ctx context.Context, r running) error {
-	status, err := w.client.JobStatus(ctx, r.id)
-	info := api.JobInfo{}
+	status, info := r.status, api.JobInfo{}
+	var err error
+	if status == "" {
+		if status, err = w.client.JobStatus(ctx, r.id); err == nil && status.Over() {
+			r.status, r.errors = status, 0
+			w.State = r.with(w.State)
+		}
+	}
 	if err == nil && status.Over() && status != api.Succeeded {
 		info, err = w.client.JobInfo(ctx, r.id)
 	}
@@ -186,9 +235,6 @@ func withJob(r operators.Result, id string, records int64) operators.Result {
 	return r
 }
 
-// How often, and after which pauses, it is tried to end a job: a kill does not come again.
-func killPauses() []time.Duration { return []time.Duration{500 * time.Millisecond, time.Second, 0} }
-
 // kill ends the job of the task. One whose id was lost on its way is found by its key.
 func (w *work) kill(ctx context.Context) error {
 	r, err := w.running()
@@ -199,12 +245,8 @@ func (w *work) kill(ctx context.Context) error {
 	if err := w.connect(); err != nil {
 		return err
 	}
-	for _, pause := range killPauses() {
-		if err = w.killOnce(ctx, r); err == nil || pause == 0 || !api.Temporary(err) || !sleep(ctx, pause) {
-			break
-		}
-	}
-	if err != nil {
+	defer w.close()
+	if err := w.killOnce(ctx, r); err != nil {
 		return failure(err)
 	}
 	return nil
@@ -224,16 +266,4 @@ func (w *work) killOnce(ctx context.Context, r running) error {
 		return nil // there is nothing left to end
 	}
 	return err
-}
-
-// sleep is false when ctx ended first.
-func sleep(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

@@ -48,6 +48,7 @@ func ofJob(name, logger, summary string, read func(*work) (job, error)) operator
 			if err := w.connect(); err != nil {
 				return operators.Result{}, err
 			}
+			defer w.close()
 			return w.run(ctx, j)
 		},
 		Clean: clean(logger),

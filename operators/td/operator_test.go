@@ -47,6 +47,7 @@ func (b *bed) world(t *testing.T, params string) *operatortest.World {
 	t.Helper()
 	tree := operatortest.Map(t, `{"database": "sample_datasets"}`)
 	w := operatortest.New(t, param.Text(param.Merge(tree, operatortest.Map(t, params))))
+	w.Config = operatortest.Map(t, `{"td": {"call_retry_interval": "0s"}}`)
 	b.grant(t, w)
 	return w
 }

@@ -94,7 +94,7 @@ func TestRequests(t *testing.T) {
 				"GET /v3/job/result/1002?format=msgpack.gz&header=false"),
 			"[INFO] TdForEachOperatorFactory: Started hive job id=1002:\nselect 1"},
 		{"td_wait", `{"query": "select 1", "priority": 2}`,
-			[]string{issue + "presto/sample_datasets domain_key=KEY&priority=2&query=select+1&retry_limit=0", "GET /v3/job/status/1002", "GET /v3/job/result/1002?format=msgpack.gz&header=false"},
+			[]string{issue + "presto/sample_datasets domain_key=KEY&priority=2&query=select+1&retry_limit=0&scheduled_time=1709210096", "GET /v3/job/status/1002", "GET /v3/job/result/1002?format=msgpack.gz&header=false"},
 			"[INFO] TdWaitOperatorFactory: Started presto job id=1002:\nselect 1\n[INFO] TdWaitOperatorFactory: Finished. Last job id=1002"},
 		{"td_wait_table", `{"_command": "there"}`, []string{"GET /v3/table/list/sample_datasets"}, ""},
 		{"td_wait_table", `{"_command": "other.there", "rows": 1}`,
@@ -335,7 +335,11 @@ func TestWaitTable(t *testing.T) {
 	w := b.world(t, `{"_command": "new_table", "rows": 2, "interval": "1m"}`)
 	operatortest.Waits(t, operator(t, "td_wait_table"), w, 30, 30)
 	b.Put("sample_datasets", "new_table")
-	b.Fail(tdfake.Faults{At: map[int]tdfake.Fault{3: tdfake.Broken, 4: tdfake.Throttled}})
+	faults := map[int]tdfake.Fault{} // of a call and its repetitions, twice
+	for n := range 4 {
+		faults[3+n], faults[7+n] = tdfake.Broken, tdfake.Throttled
+	}
+	b.Fail(tdfake.Faults{At: faults})
 	operatortest.Waits(t, operator(t, "td_wait_table"), w, 1, 2, 0, 1, 60) // the count of the service is always 1
 	if n := len(b.Jobs()); n != 1 {
 		t.Errorf("%d jobs", n)

@@ -41,17 +41,17 @@ func (w *work) timestamp(key string) (time.Time, error) {
 		case int64:
 			return time.Unix(x, 0), nil
 		case string:
-			return w.timestampText(x)
+			return w.timestampText(key, x)
 		}
-		return time.Time{}, param.Errorf("Not a valid timestamp: '%s'", param.Text(v))
+		return time.Time{}, param.Errorf("Not a valid timestamp for key '%s': '%s'", key, param.Text(v))
 	})
 }
 
-func (w *work) timestampText(text string) (time.Time, error) {
+func (w *work) timestampText(key, text string) (time.Time, error) {
 	if text != "" && strings.Trim(text, "0123456789") == "" {
 		seconds, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			return time.Time{}, param.Errorf("Invalid timestamp format: %s", text)
+			return time.Time{}, invalidTimestamp(key, text)
 		}
 		return time.Unix(seconds, 0), nil
 	}
@@ -65,7 +65,11 @@ func (w *work) timestampText(text string) (time.Time, error) {
 			return at, nil
 		}
 	}
-	return time.Time{}, param.Errorf("Invalid timestamp format: %s", text)
+	return time.Time{}, invalidTimestamp(key, text)
+}
+
+func invalidTimestamp(key, text string) error {
+	return param.Errorf("Invalid timestamp format for key '%s': %s (write seconds since 1970, or a time such as 2016-01-01T00:00:00)", key, text)
 }
 
 func (d *partialDelete) start(ctx context.Context, w *work, domainKey string) (string, error) {

@@ -70,9 +70,8 @@ func TestQueryRequests(t *testing.T) {
 			submit("hive", escaped("INSERT OVERWRITE TABLE `new_table`\nselect 1"), plain)}, end...),
 		`"query": "select 1", "insert_into": "new_table", "preview": true`: append([]string{"POST /v3/table/create/sample_datasets/new_table/log", "GET /v3/table/list/sample_datasets",
 			submit("presto", escaped("INSERT INTO \"new_table\"\nselect 1"), plain)}, append(end[:2:2],
-			"GET /v3/job/show/1001",
 			"POST /v3/job/issue/presto/sample_datasets domain_key=KEY&priority=0&query=--+preview+results+of+job+id+1001%0ASELECT+%2A+FROM+%22new_table%22+LIMIT+20",
-			"GET /v3/job/show/1001", "GET /v3/job/status/1002", "GET /v3/job/show/1002", "GET /v3/job/result/1002?format=msgpack.gz&header=false")...),
+			"GET /v3/job/status/1002", "GET /v3/job/show/1002", "GET /v3/job/result/1002?format=msgpack.gz&header=false")...),
 		`"query": "select 1", "result_url": "td://${secret:td.apikey}@/db/t"`: append([]string{
 			submit("presto", escaped("select 1"), plain[:len("&priority=0&QUERY")]+"&result=td%3A%2F%2F1%2F0123456789abcdef0123456789abcdef01234567%40%2Fdb%2Ft&retry_limit=0&scheduled_time=1709210096")}, end...),
 		`"query": "select 1", "result_connection": "my s3", "result_settings": {"path": "/${secret:x}", "n": 1}`: append([]string{"GET /v3/connections/lookup?name=my+s3",
@@ -198,7 +197,7 @@ func TestLooks(t *testing.T) {
 	w := b.world(t, "{"+script(`{"looks": 100}`)+"}")
 	operatortest.Waits(t, operator(t, "td"), w, 0, 1, 1, 2, 4, 8, 16, 30, 30)
 	w = b.world(t, "{"+script(`{"looks": 100}`)+"}")
-	w.Config = operatortest.Map(t, `{"td": {"min_poll_interval": "5s", "max_poll_interval": "1m", "min_retry_interval": "2s", "max_retry_interval": "3s"}}`)
+	w.Config = operatortest.Map(t, `{"td": {"call_retry_interval": "0s", "min_poll_interval": "5s", "max_poll_interval": "1m", "min_retry_interval": "2s", "max_retry_interval": "3s"}}`)
 	operatortest.Waits(t, operator(t, "td"), w, 0, 5, 5, 10, 20, 40, 60)
 	b.Fail(tdfake.Faults{Every: tdfake.Broken})
 	operatortest.Waits(t, operator(t, "td"), w, 2, 3, 3)

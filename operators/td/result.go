@@ -40,41 +40,61 @@ func (w *work) use(ctx context.Context, done ended, o wanted, to *table) (operat
 	if (o.file != "" || o.store) && done.err != nil {
 		return operators.Result{}, done.err // the names of the columns are not known
 	}
-	if o.file != "" {
-		if err := w.download(ctx, done, o.file); err != nil {
-			return operators.Result{}, err
-		}
-	}
-	if o.preview {
+	if o.preview && !w.State.Has(previewKey) {
 		if err := w.preview(ctx, done, to); err != nil {
 			return operators.Result{}, err
 		}
+		w.remember(previewKey, true)
 	}
-	if !o.store {
-		return operators.Result{}, nil
+	result := operators.Result{}
+	if o.store {
+		last, err := w.lastRow(ctx, done)
+		if err != nil {
+			return operators.Result{}, err
+		}
+		result = operators.Result{Store: param.New("td", param.New("last_results", last)), ResetStore: [][]string{{"td", "last_results"}}}
+	}
+	// The file comes last: the next run of the task may be in another folder.
+	if o.file == "" {
+		return result, nil
+	}
+	return result, w.download(ctx, done, o.file)
+}
+
+// lastRow is the first row of a job as an object, an empty one if there is none.
+func (w *work) lastRow(ctx context.Context, done ended) (*param.Map, error) {
+	if w.State.Has(rowKey) {
+		return w.State.Map(rowKey), nil
 	}
 	rows, err := w.firstRows(ctx, done.id, 1)
 	if err != nil {
-		return operators.Result{}, err
+		return nil, err
 	}
 	last := param.New()
 	if len(rows) > 0 {
 		last = object(done.info.Columns, rows[0])
 	}
-	return operators.Result{Store: param.New("td", param.New("last_results", last)), ResetStore: [][]string{{"td", "last_results"}}}, nil
+	w.remember(rowKey, last)
+	return last, nil
 }
 
 // download writes all rows to a file. They are never in memory together.
 func (w *work) download(ctx context.Context, done ended, file string) error {
-	out, err := sql.NewCSV(w.Task, file)
-	if err != nil {
-		return err
+	var out *sql.CSV
+	closeFile := func() {
+		if out != nil {
+			out.Close()
+		}
 	}
-	defer out.Close()
-	if err := out.Header(done.info.Columns); err != nil {
-		return err
-	}
-	err = w.client.Rows(ctx, done.id, func(row []param.Value) (bool, error) { return true, out.Line(csvLine(row)) })
+	defer func() { closeFile() }()
+	err := w.client.Rows(ctx, done.id, func() (api.Taker, error) {
+		closeFile()
+		var err error
+		if out, err = sql.NewCSV(w.Task, file); err != nil {
+			return nil, err
+		}
+		return func(row []param.Value) (bool, error) { return true, out.Line(csvLine(row)) }, out.Header(done.info.Columns)
+	})
 	if err != nil {
 		return err
 	}
@@ -84,9 +104,12 @@ func (w *work) download(ctx context.Context, done ended, file string) error {
 // firstRows are the first rows of a job; a statement that has none has no result either.
 func (w *work) firstRows(ctx context.Context, id string, most int) ([][]param.Value, error) {
 	var rows [][]param.Value
-	err := w.client.Rows(ctx, id, func(row []param.Value) (bool, error) {
-		rows = append(rows, row)
-		return len(rows) < most, nil
+	err := w.client.Rows(ctx, id, func() (api.Taker, error) {
+		rows = nil
+		return func(row []param.Value) (bool, error) {
+			rows = append(rows, row)
+			return len(rows) < most, nil
+		}, nil
 	})
 	if api.Is(err, http.StatusNotFound) {
 		return nil, nil

@@ -24,6 +24,8 @@ type wait struct {
 	engineOptions
 	text     string
 	interval time.Duration
+	// scheduled is what TD_SCHEDULED_TIME() answers in the query; zero leaves it to the service.
+	scheduled time.Time
 	// ready says whether there is any use in the query yet; nil is always.
 	ready func(ctx context.Context) error
 	// enough says whether the first row of the query is what is waited for; nil is no row.
@@ -46,6 +48,7 @@ func waiting(name, logger, summary string, read func(*work) (*wait, error)) oper
 			if err := w.connect(); err != nil {
 				return operators.Result{}, err
 			}
+			defer w.close()
 			return operators.Result{}, o.run(ctx, w)
 		}}
 }
@@ -85,7 +88,9 @@ func (o *wait) run(ctx context.Context, w *work) error {
 }
 
 func (o *wait) start(ctx context.Context, w *work, domainKey string) (string, error) {
-	id, err := w.client.Submit(ctx, o.job(w, o.text, domainKey))
+	j := o.job(w, o.text, domainKey)
+	j.Scheduled = o.scheduled
+	id, err := w.client.Submit(ctx, j)
 	if err != nil {
 		return "", err
 	}
@@ -98,7 +103,7 @@ func (o *wait) start(ctx context.Context, w *work, domainKey string) (string, er
 }
 
 func readQueryWait(w *work) (*wait, error) {
-	o := &wait{enough: isTrue}
+	o := &wait{enough: isTrue, scheduled: w.SessionTime}
 	var err error
 	if o.text, err = w.CommandText(w.params, "query"); err != nil {
 		return nil, err

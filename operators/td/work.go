@@ -19,7 +19,8 @@ type work struct {
 	config   *operators.Params // of the host, below config.td
 	logger   string            // who writes into the task's log
 	poll     interval          // between two looks at a job
-	pause    interval          // after a call that failed
+	pause    interval          // between runs, after a call that failed
+	pauses   []time.Duration   // within a run, before the call is repeated
 	client   *api.Client
 	database string
 	anywhere bool // no database is needed
@@ -52,9 +53,22 @@ func newWork(t *operators.Task, logger string) (*work, error) {
 	if w.poll, err = w.interval("poll"); err != nil {
 		return nil, err
 	}
-	w.pause, err = w.interval("retry")
+	if w.pause, err = w.interval("retry"); err != nil {
+		return nil, err
+	}
+	first, err := w.config.DurationOr("call_retry_interval", firstPause)
+	for range repetitions {
+		w.pauses = append(w.pauses, first)
+		first *= 2
+	}
 	return w, err
 }
+
+// A call that fails is repeated at once so often, after pauses that double, as Digdag does.
+const (
+	repetitions = 3
+	firstPause  = 500 * time.Millisecond
+)
 
 // interval reads one that the host sets.
 func (w *work) interval(of string) (i interval, err error) {

@@ -11,8 +11,13 @@ import (
 	"zerodag/operators"
 )
 
-// startKey is the state param that keeps when the wait began, in milliseconds.
+// startKey is the state param that keeps when the wait began, in milliseconds, by a clock that a process never sets where there is one: then only
+// a different process may find it earlier or later.
 const startKey = "wait_start_time_millis"
+
+// passedKey is the state param with the total of the pauses between polls so far, in milliseconds. The host measures them with a clock
+// that is never set.
+const passedKey = "wait_passed_millis"
 
 // Operator is `wait>`.
 func Operator() operators.Operator {
@@ -30,13 +35,20 @@ func run(ctx context.Context, t *operators.Task) (operators.Result, error) {
 	if err != nil {
 		return operators.Result{}, err
 	}
-	start := t.Now.UnixMilli()
-	if t.State.Has(startKey) {
-		if start, err = operators.NewParams(t.State).Int(startKey); err != nil {
-			return operators.Result{}, err
-		}
+	now := t.Steady
+	if now.IsZero() {
+		now = t.Now
 	}
-	rest := time.UnixMilli(start).Add(o.duration).Sub(t.Now)
+	start, err := operators.NewParams(t.State).IntOr(startKey, now.UnixMilli())
+	if err != nil {
+		return operators.Result{}, err
+	}
+	passed, err := operators.NewParams(t.State).IntOr(passedKey, 0)
+	if err != nil {
+		return operators.Result{}, err
+	}
+	// A server that was down for a while has waited as well, so the later of both counts.
+	rest := o.duration - max(now.Sub(time.UnixMilli(start)), time.Duration(passed)*time.Millisecond)
 	if rest <= 0 && t.State.Has(startKey) {
 		return operators.Result{}, nil
 	}
@@ -49,6 +61,7 @@ func run(ctx context.Context, t *operators.Task) (operators.Result, error) {
 	}
 	state := t.State.Clone()
 	state.Set(startKey, start)
+	state.Set(passedKey, passed+rest.Truncate(time.Second).Milliseconds())
 	return operators.Result{}, &operators.Later{After: rest, State: state}
 }
 

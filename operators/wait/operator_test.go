@@ -32,16 +32,26 @@ func TestPolls(t *testing.T) {
 	for name, c := range map[string]struct {
 		params, state string
 		after         time.Duration // -1: it is over
+		set           time.Duration // the clock, since the process began
 	}{
-		"begins":              {`{"_command": "1m 30s"}`, `{}`, 90 * time.Second},
-		"begins with nothing": {`{"_command": "0s"}`, `{}`, time.Second},
-		"goes on":             {`{"_command": "60s"}`, `{"wait_start_time_millis": ` + at(50*time.Second) + `}`, 10 * time.Second},
-		"nearly over":         {`{"_command": "60s"}`, `{"wait_start_time_millis": ` + at(59900*time.Millisecond) + `}`, time.Second},
-		"own interval":        {`{"_command": "60s", "poll_interval": "5s"}`, `{}`, 5 * time.Second},
-		"over":                {`{"_command": "60s"}`, `{"wait_start_time_millis": ` + at(time.Minute) + `}`, -1},
+		"begins":              {`{"_command": "1m 30s"}`, `{}`, 90 * time.Second, 0},
+		"begins with nothing": {`{"_command": "0s"}`, `{}`, time.Second, 0},
+		"goes on":             {`{"_command": "60s"}`, `{"wait_start_time_millis": ` + at(50*time.Second) + `}`, 10 * time.Second, 0},
+		"nearly over":         {`{"_command": "60s"}`, `{"wait_start_time_millis": ` + at(59900*time.Millisecond) + `}`, time.Second, 0},
+		"own interval":        {`{"_command": "60s", "poll_interval": "5s"}`, `{}`, 5 * time.Second, 0},
+		"clock set back":      {`{"_command": "60s"}`, `{"wait_start_time_millis": ` + at(-time.Hour) + `, "wait_passed_millis": 60000}`, -1, 0},
+		"set back, polls":     {`{"_command": "60s", "poll_interval": "5s"}`, `{"wait_start_time_millis": ` + at(-time.Hour) + `, "wait_passed_millis": 55000}`, 5 * time.Second, 0},
+		"over":                {`{"_command": "60s"}`, `{"wait_start_time_millis": ` + at(time.Minute) + `}`, -1, 0},
+		"begins, set":         {`{"_command": "60s"}`, `{}`, time.Minute, time.Hour},
+		"set forward":         {`{"_command": "60s"}`, `{"wait_start_time_millis": ` + at(50*time.Second) + `, "wait_passed_millis": 5000}`, 10 * time.Second, time.Hour},
+		"set forward, over":   {`{"_command": "60s"}`, `{"wait_start_time_millis": ` + at(time.Minute) + `, "wait_passed_millis": 5000}`, -1, time.Hour},
+		"set back, goes on":   {`{"_command": "60s"}`, `{"wait_start_time_millis": ` + at(50*time.Second) + `, "wait_passed_millis": 5000}`, 10 * time.Second, -time.Hour},
 	} {
 		w := operatortest.New(t, c.params)
 		w.State = operatortest.Map(t, c.state)
+		if c.set != 0 {
+			w.Steady, w.Now = w.Now, w.Now.Add(c.set)
+		}
 		_, err := wait.Operator().Run(t.Context(), &w.Task)
 		var later *operators.Later
 		switch {

@@ -94,6 +94,19 @@ test.describe("a workflow", () => {
     await expect(page.getByRole("region", { name: "Outputs" })).toContainText("7 days of us");
   });
 
+  test("says which parameters are not declared before it starts", async ({ page, server }) => {
+    const name = `open${process.env.TEST_WORKER_INDEX ?? ""}`;
+    server.push(name, { "sales.dig": declared.replace("  additional: false\n", "") });
+    const found = await server.get<{ projects: { id: string }[] }>(`/api/projects?name=${name}`);
+    await page.goto(`/projects/${found.projects[0]!.id}/sales`);
+    await page.getByRole("button", { name: "Start", exact: true }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Other parameters").fill('{"country": "us"}');
+    await expect(dialog.getByRole("status")).toHaveCount(0);
+    await dialog.getByLabel("Other parameters").fill('{"currency": "usd"}');
+    await expect(dialog.getByRole("status")).toContainText("does not declare currency");
+  });
+
   test("starts a session with parameters, and another attempt where there is one", async ({ page, server, allowed }) => {
     allowed.push(/409/); // the browser tells of each refusal on its console
     await page.goto(`/projects/${project}/daily`);

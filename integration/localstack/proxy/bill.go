@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math"
 	"net/http"
+	"regexp"
 
 	"zerodag/integration/localstack"
 	"zerodag/internal/env"
@@ -52,10 +53,13 @@ func (p *Proxy) Look() Bill {
 	return b
 }
 
+// chargeable are the operations of DynamoDB that return what they cost.
+var chargeable = regexp.MustCompile(`Items?$|^(Query|Scan)$`)
+
 // metered asks DynamoDB what the call costs.
 func metered(c Call, body []byte) []byte {
 	var fields map[string]json.RawMessage
-	if c.Service != "dynamodb" || json.Unmarshal(body, &fields) != nil || fields["ReturnConsumedCapacity"] != nil {
+	if c.Service != "dynamodb" || !chargeable.MatchString(c.Operation) || json.Unmarshal(body, &fields) != nil || fields["ReturnConsumedCapacity"] != nil {
 		return body
 	}
 	fields["ReturnConsumedCapacity"] = json.RawMessage(`"TOTAL"`)

@@ -1,6 +1,7 @@
 package evaluator
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -21,8 +22,8 @@ const (
 
 // confine takes from this process all that an evaluator does not need: memory beyond its
 // bounds, new files and sockets, files it could write, other programs and processes, and
-// every call of the kernel but a few. The last is done where the kernel allows it, the rest
-// always.
+// every call of the kernel but a few. The last is done where the kernel and the sandbox around
+// this process allow it, the rest always.
 func confine() error {
 	// The kernel ends this process before others when the machine has no memory left.
 	os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0) // where there is no such file the kernel does not choose
@@ -39,11 +40,17 @@ func confine() error {
 			return fmt.Errorf("bound the evaluator (%d): %w", l.what, err)
 		}
 	}
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+	// Some sandboxes, such as Lambda's, refuse both, since they have their own filter. The limits above still apply.
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil && !isRefused(err) {
 		return fmt.Errorf("give up privileges: %w", err)
 	}
-	_ = filterCalls() // some sandboxes have a filter already and allow no other
+	_ = filterCalls()
 	return nil
+}
+
+// isRefused reports whether the kernel does not allow a call, or does not have it.
+func isRefused(err error) bool {
+	return errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.ENOSYS)
 }
 
 // closeInherited closes what this process was started with beside its three pipes; what Go's

@@ -39,6 +39,8 @@ type Stores struct {
 	Pools     host.Pools
 	Semaphore host.Semaphore
 	Backfills host.Backfills
+	// Inventory is that of Events and Tasks.
+	Inventory host.Inventory
 	// ParamStore is that of a site.
 	ParamStore func(site int64) operators.ParamStore
 	// ShortLogs go with the entries of Log.
@@ -51,7 +53,10 @@ type Stores struct {
 	// Notices, and the fields of what was delivered.
 	Notices host.Notices
 	Told    func(t *testing.T) []*param.Map
-	Now     func() time.Time
+	// Tracer, and the ids of the traces that were delivered.
+	Tracer host.Tracer
+	Traced func(t *testing.T) []string
+	Now    func() time.Time
 
 	// Grain is how exactly the queues keep time: cases wait as much longer. 0 is exactly.
 	Grain time.Duration

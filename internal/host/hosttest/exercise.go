@@ -2,6 +2,8 @@ package hosttest
 
 import (
 	"testing"
+
+	"zerodag/internal/host"
 )
 
 // Driver is what Exercise needs to know of a driver.
@@ -38,12 +40,15 @@ func ports() []port {
 		{"Pools", poolsSuite, func(s Stores) bool { return s.Pools != nil && s.Semaphore != nil }},
 		{"Semaphore", semaphoreSuite, func(s Stores) bool { return s.Pools != nil && s.Semaphore != nil }},
 		{"Backfills", backfillsSuite, func(s Stores) bool { return s.Backfills != nil }},
+		{"Inventory", inventorySuite, func(s Stores) bool { return s.Inventory != nil }},
+		{"Marker", markerSuite, func(s Stores) bool { _, marks := s.Tasks.(host.Marker); return marks }},
 		{"ParamStore", paramStoreSuite, func(s Stores) bool { return s.ParamStore != nil }},
 		{"ShortLogs", shortLogsSuite, func(s Stores) bool { return s.ShortLogs != nil }},
 		{"Timers", timersSuite, func(s Stores) bool { return s.Timers != nil }},
 		{"Horizon", horizonSuite, func(s Stores) bool { return s.Horizon != nil }},
 		{"Bus", busSuite, func(s Stores) bool { return s.Bus != nil && s.Heard != nil }},
 		{"Notices", noticesSuite, func(s Stores) bool { return s.Notices != nil && s.Told != nil }},
+		{"Tracer", tracerSuite, func(s Stores) bool { return s.Tracer != nil && s.Traced != nil }},
 	}
 }
 

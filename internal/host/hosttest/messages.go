@@ -80,3 +80,32 @@ func noticesCancelled(t *testing.T, s Stores) {
 		t.Error("a call whose context had ended succeeded")
 	}
 }
+
+// tracerSuite checks a host.Tracer.
+func tracerSuite(t *testing.T, h Harness) {
+	cases{"an attempt has one trace": tracesOnce, "a cancelled call is an error": traceCancelled}.run(t, h)
+}
+
+func traced(id int64) host.Attempt {
+	a := notice("").Attempt
+	a.ID, a.CreatedAt, a.FinishedAt, a.Done = id, instant(0), instant(1), true
+	return a
+}
+
+func tracesOnce(t *testing.T, s Stores) {
+	for _, id := range []int64{7, 7, 8} { // one ends twice, as after a crash
+		must(t, s.Tracer.Trace(traced(id), nil)(t.Context()))
+	}
+	list := s.Traced(t)
+	if len(list) != 3 || list[0] != list[1] || list[0] == list[2] || list[0] == "" {
+		t.Errorf("attempts 7, 7 and 8 have the traces %q", list)
+	}
+}
+
+func traceCancelled(t *testing.T, s Stores) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := s.Tracer.Trace(traced(7), nil)(ctx); err == nil {
+		t.Error("a call whose context had ended succeeded")
+	}
+}

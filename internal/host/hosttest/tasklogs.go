@@ -59,8 +59,7 @@ func logsFile(t *testing.T, s Stores) {
 		t.Fatalf("files are %+v", list)
 	}
 	text := content(t, s, a, list[0].Name)
-	if head, rest, _ := strings.Cut(text, "[INFO] ("); len(head) != len("2026-01-02 03:04:05.006 +0000 ") ||
-		rest != "0005@[1:demo:3:4]+main+a) io.digdag.core.agent.OperatorManager: echo>: hello\nhelloraw\n" {
+	if head, rest, _ := strings.Cut(text, "[INFO] "); len(head) != len("2026-01-02 03:04:05.006 +0000 ") || rest != "+main+a: echo>: hello\nhelloraw\n" {
 		t.Errorf("the log is %q", text)
 	}
 	if list := got(s.Logs.Files(ctx, a, "+main+b"))(t); len(list) != 1 || list[0].TaskName != "+main+b" {

@@ -82,6 +82,18 @@ func failure(fields *param.Map) []string {
 		return nil
 	}
 	text := []string{"", "Failed Task: " + field("failed_task"), "Error: " + field("error")}
+	all, _ := fields.Get("failed_tasks")
+	tasks, _ := all.([]param.Value)
+	for i, v := range tasks {
+		if i == 0 {
+			text = append(text, "All Failed Tasks:")
+		}
+		if t, ok := v.(*param.Map); ok {
+			task, _ := t.Get("task")
+			message, _ := t.Get("message")
+			text = append(text, fmt.Sprintf("  %v: %v", task, message))
+		}
+	}
 	if lines := field("last_lines"); lines != "" {
 		text = append(text, "Last Lines:", "  "+strings.ReplaceAll(lines, "\n", "\n  "))
 	}

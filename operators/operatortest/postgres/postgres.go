@@ -73,6 +73,53 @@ func start(t testing.TB, settings ...string) Server {
 	return s
 }
 
+// Standby starts a copy of the server that follows it. synchronous: the server acknowledges no commit that the copy does not have.
+func (s Server) Standby(t testing.TB, synchronous bool) Server {
+	t.Helper()
+	copied := s
+	copied.data, copied.who = daemon.Folder(t, "postgres", "postgres")
+	copied.Port = daemon.FreePort(t)
+	backup := exec.Command(filepath.Join(s.programs, "pg_basebackup"), "-h", "127.0.0.1", "-p", strconv.Itoa(s.Port), "-U", User, "-D", copied.data, "-R", "-c", "fast", "--no-sync")
+	backup.SysProcAttr, backup.Dir = copied.who, copied.data
+	if out, err := backup.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v\n%s", backup.Args, err, out)
+	}
+	copied.run(t)
+	if synchronous {
+		s.Rows(t, "ALTER SYSTEM SET synchronous_standby_names = '*'")
+		s.Rows(t, "SELECT pg_reload_conf()")
+	}
+	state := "async"
+	if synchronous {
+		state = "sync"
+	}
+	s.await(t, "SELECT 1 FROM pg_stat_replication WHERE state = 'streaming' AND sync_state = '"+state+"'")
+	return copied
+}
+
+// await waits until a query finds a row.
+func (s Server) await(t testing.TB, sql string) {
+	t.Helper()
+	for begin := time.Now(); len(s.Rows(t, sql)) == 0; time.Sleep(10 * time.Millisecond) {
+		if time.Since(begin) > time.Minute {
+			t.Fatalf("no row: %s", sql)
+		}
+	}
+}
+
+// CatchUp waits until a standby has replayed every commit of the server.
+func (s Server) CatchUp(t testing.TB) {
+	t.Helper()
+	s.await(t, "SELECT 1 FROM pg_stat_replication WHERE replay_lsn >= '"+s.Rows(t, "SELECT pg_current_wal_lsn()")[0]+"'")
+}
+
+// Promote lets a standby take writes.
+func (s Server) Promote(t testing.TB) {
+	t.Helper()
+	s.Rows(t, "SELECT pg_promote(false)") // waiting, it would be in the way of its own recovery
+	s.await(t, "SELECT 1 WHERE NOT pg_is_in_recovery()")
+}
+
 // Restart ends the server at once, as a crash does, and starts it again. It returns when it answers.
 func (s Server) Restart(t testing.TB) {
 	t.Helper()
@@ -169,7 +216,7 @@ func configure(t testing.TB, data string, who *syscall.SysProcAttr) {
 	certificate, key := daemon.Certificate(t)
 	for name, content := range map[string]string{
 		"pg_hba.conf": "host all " + Careful + " 127.0.0.1/32 scram-sha-256\nhostnossl all encrypted 127.0.0.1/32 reject\n" +
-			"host all all 127.0.0.1/32 trust\n",
+			"host all all 127.0.0.1/32 trust\nhost replication " + User + " 127.0.0.1/32 trust\n",
 		"server.crt": certificate, "server.key": key,
 	} {
 		daemon.Write(t, filepath.Join(data, name), content, who)

@@ -51,10 +51,10 @@ func zipped(content []byte) []byte {
 // rowsOf are the rows of a content, as JSON.
 func rowsOf(c *api.Client) (string, error) {
 	var all []string
-	err := c.Rows(context.Background(), "1", func(row []param.Value) (bool, error) {
+	err := c.Rows(context.Background(), "1", taker(func(row []param.Value) (bool, error) {
 		all = append(all, param.Text(row))
 		return true, nil
-	})
+	}))
 	return strings.Join(all, "\n"), err
 }
 
@@ -88,7 +88,7 @@ func TestRows(t *testing.T) {
 		t.Errorf("a stream that is not whole: %v", err)
 	}
 	own := errors.New("enough")
-	if err := answering(200, whole).Rows(t.Context(), "1", func([]param.Value) (bool, error) { return true, own }); !errors.Is(err, own) || err.Error() != "enough" {
+	if err := answering(200, whole).Rows(t.Context(), "1", taker(func([]param.Value) (bool, error) { return true, own })); !errors.Is(err, own) || err.Error() != "enough" {
 		t.Errorf("an error of who reads is told as %v", err)
 	}
 }
@@ -222,4 +222,9 @@ func TestConflict(t *testing.T) {
 			t.Errorf("%s: %q, %v", content, id, err)
 		}
 	}
+}
+
+// taker begins with the same function each time.
+func taker(take api.Taker) func() (api.Taker, error) {
+	return func() (api.Taker, error) { return take, nil }
 }

@@ -1,9 +1,9 @@
 // Package api speaks the REST API of Treasure Data as far as operators need it: jobs, their
 // results, saved queries, bulk loads, databases and tables.
 //
-// The operators in operators/td call it, with the HTTP client of their task. Each method is one
-// call of the API, or two where it says so; it must never wait, and never sends again what may
-// have been done: who calls decides about that by Temporary.
+// The operators in operators/td call it, with the HTTP client of their task. Each method makes one
+// call of the API, or two if its comment mentions them. A call without an answer is repeated a few times, unless
+// repeating it could do something twice; the caller decides by Temporary whether to try again later.
 package api
 
 import (
@@ -30,6 +30,8 @@ type Client struct {
 	// Renew gives the key once more after an answer that refused it, as it may have been changed
 	// meanwhile; the call is then made a second time. May be nil.
 	Renew func() (string, error)
+	// Pauses are those between a call without an answer and its repetitions; nil for no repetition.
+	Pauses []time.Duration
 	// Silence is how long the service may say nothing before a call is given up; 0 is a minute.
 	Silence time.Duration
 }
@@ -38,6 +40,7 @@ type Client struct {
 const (
 	mostJSON   = 64 << 20
 	mostError  = 64 << 10
+	mostRest   = 64 << 10 // of an answer that nobody needs
 	longSilent = time.Minute
 )
 
@@ -49,6 +52,15 @@ type request struct {
 	method, path string
 	form         url.Values // of a POST: its content, or its query beside json
 	json         []byte
+	once         bool // doing it twice has another effect than doing it once
+}
+
+// address is the path with the parameters that are sent behind it.
+func (r request) address() string {
+	if len(r.form) == 0 || r.method != http.MethodGet && r.json == nil {
+		return r.path
+	}
+	return r.path + "?" + r.form.Encode()
 }
 
 func get(path string, query url.Values) request {
@@ -89,8 +101,32 @@ func (c *Client) call(ctx context.Context, r request) error {
 	return c.do(ctx, r, func(io.Reader) error { return nil })
 }
 
-// do makes a call and hands the content of a good answer to use. A key that is refused is renewed once.
+// do makes a call and hands the content of a good answer to use, which is called again if the call is repeated.
 func (c *Client) do(ctx context.Context, r request, use func(io.Reader) error) error {
+	err := c.authorized(ctx, r, use)
+	for _, pause := range c.Pauses {
+		if err == nil || r.once || !Temporary(err) || After(err) > pause || !sleep(ctx, pause) {
+			break
+		}
+		err = c.authorized(ctx, r, use)
+	}
+	return err
+}
+
+// sleep reports whether the time passed before ctx ended.
+func sleep(ctx context.Context, d time.Duration) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// authorized makes a call. A key that is refused is renewed once.
+func (c *Client) authorized(ctx context.Context, r request, use func(io.Reader) error) error {
 	err := c.once(ctx, r, use)
 	var refused *Error
 	if c.Renew == nil || !errors.As(err, &refused) || refused.Status != http.StatusUnauthorized && refused.Status != http.StatusForbidden {
@@ -140,23 +176,21 @@ func (c *Client) send(ctx context.Context, r request, heard func(), use func(io.
 	if body.failed != nil { // what was cut off is the reason, whatever it looked like
 		return unanswered(r, body.failed)
 	}
+	if err == nil {
+		_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, mostRest)) // a connection is used again after the end alone
+	}
 	return err
 }
 
 func (c *Client) build(ctx context.Context, r request) (*http.Request, error) {
-	address, content, kind := c.Base+r.path, "", ""
+	content, kind := "", ""
 	switch {
 	case r.json != nil:
 		content, kind = string(r.json), "application/json"
-		fallthrough
-	case r.method == http.MethodGet:
-		if len(r.form) > 0 {
-			address += "?" + r.form.Encode()
-		}
-	case len(r.form) > 0:
+	case r.method != http.MethodGet && len(r.form) > 0:
 		content, kind = r.form.Encode(), "application/x-www-form-urlencoded"
 	}
-	h, err := http.NewRequestWithContext(ctx, r.method, address, strings.NewReader(content))
+	h, err := http.NewRequestWithContext(ctx, r.method, c.Base+r.address(), strings.NewReader(content))
 	if err != nil {
 		return nil, &Invalid{"the endpoint of Treasure Data is no address: " + plain(err)}
 	}

@@ -16,7 +16,7 @@ import (
 // Error is an answer that is no success. Its text is that of the original's client.
 type Error struct {
 	Status int
-	Path   string
+	Path   string // with the query of a GET, which says what was looked for
 	// Text is what the service says about it; "" for nothing.
 	Text string
 	// ConflictsWith is the job that has the domain key already, of a 409; "" where none is named.
@@ -155,8 +155,14 @@ func plain(err error) string {
 // refusal reads an answer that is no success.
 func refusal(r request, answer *http.Response, body io.Reader) error {
 	e := &Error{Status: answer.StatusCode, Path: r.path, After: retryAfter(answer.Header.Get("Retry-After"))}
+	if r.method == http.MethodGet {
+		e.Path = r.address()
+	}
 	text, err := io.ReadAll(io.LimitReader(body, mostError))
-	if err != nil && len(text) == 0 {
+	switch {
+	case err != nil && answer.StatusCode == http.StatusConflict:
+		return unanswered(r, err) // the job that it names may be in the part that did not come
+	case err != nil && len(text) == 0:
 		return e // the status says enough
 	}
 	e.Text, e.ConflictsWith = explain(text)

@@ -21,14 +21,19 @@ const (
 	mostDepth = 100
 )
 
+// Taker takes a row, and reports whether it wants more rows.
+type Taker func(row []param.Value) (more bool, err error)
+
 // Rows streams the result of a job: each row is handed over as it arrives and forgotten, until
-// the last one or until f wants no more. Values are nil, bool, int64, *big.Int, float64, string,
-// []param.Value and *param.Map.
-func (c *Client) Rows(ctx context.Context, id string, f func(row []param.Value) (more bool, err error)) error {
+// the last one or until the taker wants no more. Values are nil, bool, int64, *big.Int, float64, string,
+// []param.Value and *param.Map. A stream that breaks off begins anew, with another taker from begin.
+func (c *Client) Rows(ctx context.Context, id string, begin func() (Taker, error)) error {
 	r := get(pathOf("/v3/job/result", id), url.Values{"format": {"msgpack.gz"}, "header": {"false"}})
 	return c.do(ctx, r, func(body io.Reader) error {
-		// own is an error of f, which says nothing about the answer.
-		var own error
+		f, own := begin() // own is an error of the taker, which says nothing about the answer
+		if own != nil {
+			return own
+		}
 		err := readRows(body, func(row []param.Value) (bool, error) {
 			var more bool
 			more, own = f(row)

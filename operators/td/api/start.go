@@ -77,8 +77,10 @@ func (c *Client) ExportTable(ctx context.Context, e TableExport) (string, error)
 // ExportResult starts the export of the result of a job by a connection. The service knows no
 // domain key here: what is sent twice is exported twice.
 func (c *Client) ExportResult(ctx context.Context, job string, connection int64, settings string) (string, error) {
-	return c.start(ctx, post(pathOf("/v3/job/result_export", job),
-		url.Values{"result_connection_id": {strconv.FormatInt(connection, 10)}, "result_connection_settings": {settings}}), "job_id")
+	r := post(pathOf("/v3/job/result_export", job),
+		url.Values{"result_connection_id": {strconv.FormatInt(connection, 10)}, "result_connection_settings": {settings}})
+	r.once = true
+	return c.start(ctx, r, "job_id")
 }
 
 // PartialDelete starts the deletion of the rows of some hours; from and to are whole ones.

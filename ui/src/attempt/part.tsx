@@ -115,7 +115,25 @@ function Planned({ plan }: { plan: NonNullable<Schemas["Rerun"]["plan"]> }) {
       <Names title="Runs" root={root} list={plan.runs.rows} total={plan.runs.total} />
       <Names title="Is kept" root={root} list={kept} total={kept.length} />
       <Names title="Does not run" root={root} list={left} total={left.length} />
+      <Parameters list={kept} />
     </dl>
+  );
+}
+
+/** The parameters that later tasks have from the tasks that are kept. */
+function Parameters({ list }: { list: { parameters?: string[] }[] }) {
+  const names = [...new Set(list.flatMap((t) => t.parameters ?? []))].sort();
+  if (names.length === 0) return null;
+  return (
+    <>
+      <dt>With parameters</dt>
+      <dd>
+        {names.slice(0, named).map((name) => (
+          <code key={name}>{name}</code>
+        ))}
+        {names.length > named && <small>and {names.length - named} more</small>}
+      </dd>
+    </>
   );
 }
 

@@ -5,8 +5,17 @@ import css from "./standing.module.css";
 
 type StandingProps = { attempt: Attempt; task: Task; detail: Schemas["Task"] };
 
-/** How a task stands where its state alone does not tell: why it was left out, that its error is ignored, what it waits for. */
-export function Standing({ attempt, task, detail }: StandingProps) {
+/** How a task stands where its state alone does not tell: why it was left out, that its error is ignored, what it waits for, and whether its log is incomplete. */
+export function Standing(props: StandingProps) {
+  return (
+    <>
+      {props.detail.logIncomplete && <p className={css.standing}>Its log is incomplete: some of it could not be stored.</p>}
+      <Reason {...props} />
+    </>
+  );
+}
+
+function Reason({ attempt, task, detail }: StandingProps) {
   if (detail.skipped) return <p className={css.standing}>Skipped: {detail.skipped}</p>;
   if (detail.ignoredError) return <p className={css.standing}>It failed, and counts as a success: its error is ignored.</p>;
   if (detail.waiting) return <Waits attempt={attempt} waiting={detail.waiting} />;

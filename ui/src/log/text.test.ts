@@ -37,8 +37,10 @@ test("all hits are counted, and a bounded number is told", () => {
   expect([hits.length, total]).toEqual([mostHits, mostHits + 5]);
 });
 
-test("the cause is the last error that the task itself wrote", () => {
-  const server = "2026-11-23 10:49:58.167 +0000 [ERROR] (0033@[0:shop:5:5]+a+b) io.digdag: Task failed";
+const digdag = "2026-11-23 10:49:58.167 +0000 [ERROR] (0033@[0:shop:5:5]+a+b) io.digdag: Task failed";
+const short = "2026-11-23 10:49:58.167 +0000 [ERROR] +a+b: Task failed";
+
+test.each([digdag, short])("the cause is the last error that the task itself wrote, before %s", (server) => {
   const log = logOf("error of the run before\n── the next run ──\n", 'echo "it has no ERROR yet"\nloaded\npsql: ERROR: no table\nLINE 1: select\n', `${server}\n`);
   expect(log.line(log.cause(2))).toBe("psql: ERROR: no table");
   expect(logOf("fine\n", `${server}\n`).cause(0)).toBe(1);

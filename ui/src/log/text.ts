@@ -12,8 +12,8 @@ export const longLine = 10_000;
 
 const errorLine = /\b([a-z]*error|fatal|[a-z]*exception|traceback|panic|denied|failed|failure|cannot|no such)\b/i;
 
-/** A line of the server's own between those of the task: what it runs, and that it failed. */
-const serverLine = /^[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:.]+ [+-][0-9]{4} \[[A-Z]+\] \(/;
+/** A line of the server's own between those of the task, in either form: what it runs, and that it failed. */
+const serverLine = /^[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:.]+ [+-][0-9]{4} \[[A-Z]+\] (?:\(|\+.*: )/;
 
 /** How far before the end of a log its cause is looked for, in lines. */
 const nearEnd = 5_000;

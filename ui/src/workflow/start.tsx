@@ -36,6 +36,7 @@ export function StartDialog({ workflow, schedule, onClose }: Props) {
   const declared = given(form?.fields ?? [], filled);
   const others = readParams(text);
   const params = others.params && declared.params ? { params: { ...others.params, ...declared.params }, error: null } : { params: null, error: others.error ?? declared.error };
+  const unknown = Object.keys(others.params ?? {}).filter((name) => !form?.fields.some((field) => field.name === name));
   const session = when === "now" ? utcTime(now) : when === "last" ? last.data : picked && zonedTime(picked, workflow.timezone);
   const at = begins && zonedTime(begins, workflow.timezone);
   const start = useMutation({
@@ -90,6 +91,7 @@ export function StartDialog({ workflow, schedule, onClose }: Props) {
             {form ? "Other parameters" : "Parameters"}
             <textarea rows={form ? 2 : 4} spellCheck={false} placeholder='{"day": "2026-11-23"}' value={text} onChange={(e) => setText(e.target.value)} aria-invalid={others.error !== null} />
             {others.error && <small role="alert">{others.error}</small>}
+            {form && unknown.length > 0 && <small role="status">The workflow does not declare {unknown.join(", ")}.</small>}
           </label>
         )}
         {declared.error && Object.keys(filled).length > 0 && <small className={css.wrong} role="alert">{declared.error}</small>}

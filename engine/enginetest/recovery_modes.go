@@ -1,0 +1,313 @@
+package enginetest
+
+import (
+	"slices"
+	"strings"
+)
+
+// Mode selects the tasks of an earlier attempt that are taken over and the tasks that run.
+type Mode struct {
+	Base string // all, failed, from, only, fork
+	Task string // of from and only: a full name
+	// Until and Done restrict a retry to a part.
+	Until string
+	Done  []string
+}
+
+type verdict int
+
+const (
+	runs verdict = iota
+	take
+	skip
+	skipByPart
+)
+
+// verdict returns how the attempt treats a task, as decided when it starts.
+func (x *exec) verdict(name string) verdict {
+	for _, s := range x.spent {
+		if isBelow(name, s) {
+			return runs
+		}
+	}
+	return x.verdicts[name]
+}
+
+func isBelow(name, above string) bool {
+	return strings.HasPrefix(name, above+"+") || strings.HasPrefix(name, above+"^")
+}
+
+// Done reports whether a task succeeded in the attempt and is taken over by a resume.
+func (r *Recovery) done(name string) bool {
+	t := r.index[name]
+	if t == nil || t.state != ok || t == r.root || isHandler(name) {
+		return false
+	}
+	for _, x := range r.index { // a skipped part and the groups around it are not done
+		if r.leavesOut(x) && (x == t || isBelow(x.name, name)) {
+			return false
+		}
+	}
+	if owner, _, isCheck := strings.Cut(name, "^check"); isCheck {
+		return r.index[owner].state == ok
+	}
+	return true
+}
+
+// Names lists the tasks that a mode may name, sorted: only those that began, or all.
+func (r *Recovery) Names(began bool) (list []string) {
+	for name, t := range r.index {
+		if t != r.root && !strings.Contains(strings.ReplaceAll(name, "^sub", ""), "^") && (!began || t.state != notRun) {
+			list = append(list, name)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// Works returns the number of command runs of the attempt.
+func (r *Recovery) Works() int { return r.works }
+
+// Reaches reports whether all that precedes a task is done, so that an attempt may begin with the task.
+func (r *Recovery) Reaches(name string) bool {
+	for x := name; x != r.root.name; x = parentOf(x) {
+		if slices.ContainsFunc(r.preceding(x), func(other string) bool { return !r.done(other) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// LeavesOut reports whether the attempt skipped a part.
+func (r *Recovery) LeavesOut() bool {
+	for _, t := range r.index {
+		if r.leavesOut(t) {
+			return true
+		}
+	}
+	return false
+}
+
+// leavesOut reports whether a skipped task would have run otherwise. The check of a failed task would not.
+func (r *Recovery) leavesOut(t *made) bool {
+	owner, _, isCheck := strings.Cut(t.name, "^check")
+	return t.byPart && !(isCheck && r.index[owner].state != ok)
+}
+
+// MayResume reports whether the attempt can be resumed: it did not succeed as a whole.
+func (r *Recovery) MayResume() bool {
+	return r.root.state != ok || r.LeavesOut()
+}
+
+func parentOf(name string) string { return name[:max(0, strings.LastIndexAny(name, "+^"))] }
+
+// preceding lists the siblings that must succeed before a task starts, and all tasks below them.
+func (r *Recovery) preceding(name string) (list []string) {
+	parent := r.index[parentOf(name)]
+	if parent == nil || !parent.group || parent.piece.Parallel {
+		return nil
+	}
+	for _, b := range parent.current() {
+		if b.name == name {
+			return list
+		}
+		list = append(list, b.name)
+		for other := range r.index {
+			if isBelow(other, b.name) {
+				list = append(list, other)
+			}
+		}
+	}
+	return nil
+}
+
+// family lists all tasks that an attempt may have: those written in the file and those that the earlier attempt generated.
+func (p *Pipeline) family(r *Recovery) []string {
+	all := map[string]bool{}
+	var add func(x *Piece, name string)
+	add = func(x *Piece, name string) {
+		all[name] = true
+		if x.Kind != "group" {
+			return
+		}
+		for _, b := range x.Below {
+			add(b, name+b.Name)
+		}
+		if len(x.Check) > 0 {
+			all[name+"^check"] = true
+			for _, b := range x.Check {
+				all[name+"^check"+b.Name] = true
+			}
+		}
+	}
+	add(p.Root, p.Root.Name)
+	for name := range r.index {
+		all[name] = all[name] || !isHandler(name)
+	}
+	var list []string
+	for name, in := range all {
+		if in && name != p.Root.Name {
+			list = append(list, name)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// verdicts decides on all tasks that are known when an attempt starts.
+func (p *Pipeline) verdicts(g Given) map[string]verdict {
+	v := map[string]verdict{}
+	r, m := g.Before, g.Mode
+	switch m.Base {
+	case "failed", "fork", "only":
+		for name := range r.index {
+			if r.done(name) {
+				v[name] = take
+			}
+		}
+	case "from":
+		for x := m.Task; x != p.Root.Name; x = parentOf(x) {
+			for _, name := range r.preceding(x) {
+				if r.done(name) {
+					v[name] = take
+				}
+			}
+		}
+	}
+	if m.Base != "only" && m.Until == "" && len(m.Done) == 0 {
+		return v
+	}
+	var part map[string]bool // that runs, unless it is taken over
+	last := m.Until
+	if m.Base == "only" {
+		last = m.Task
+	}
+	family := p.family(r)
+	if last != "" {
+		part = map[string]bool{last: true}
+		for x := last; x != p.Root.Name && m.Base != "only"; x = parentOf(x) {
+			for _, name := range r.preceding(x) {
+				part[name] = true
+			}
+		}
+		for _, name := range family {
+			part[name] = part[name] || part[parentOf(name)]
+		}
+		for x := last; x != ""; x = parentOf(x) {
+			part[x] = true
+			if x != last { // of what runs only in part, none is checked
+				family = append(family, x+"^check")
+			}
+		}
+	}
+	for _, name := range family {
+		switch {
+		case slices.ContainsFunc(m.Done, func(d string) bool { return name == d || isBelow(name, d) }):
+			v[name] = takeOr(skip, r.done(name))
+		case part != nil && !part[name]:
+			v[name] = takeOr(skipByPart, v[name] == take)
+		case m.Base == "only":
+			v[name] = runs
+		}
+	}
+	return v
+}
+
+func takeOr(other verdict, done bool) verdict {
+	if done {
+		return take
+	}
+	return other
+}
+
+// Written lists the tasks and groups that the main file has, parents first.
+func (p *Pipeline) Written() (names []string) {
+	var add func(x *Piece, name string)
+	add = func(x *Piece, name string) {
+		names = append(names, name)
+		for _, b := range x.Below {
+			if x.Kind == "group" {
+				add(b, name+b.Name)
+			}
+		}
+	}
+	add(p.Root, p.Root.Name)
+	return names
+}
+
+// From returns the saved results that `run --start` keeps: those of tasks that precede the named task.
+func (s Saved) From(p *Pipeline, start string) Saved {
+	kept := Saved{}
+	for name, list := range s {
+		written, _, _ := strings.Cut(name, "^")
+		if p.precedes(written, start) {
+			kept[name] = list
+		}
+	}
+	return kept
+}
+
+// precedes reports whether a written task must succeed before another one starts.
+func (p *Pipeline) precedes(name, start string) bool {
+	at, path := p.Root, p.Root.Name
+	for path != start {
+		if name == path {
+			return true // it is around it
+		}
+		for _, b := range at.Below {
+			own := path + b.Name
+			if own == start || isBelow(start, own) {
+				at, path = b, own
+				break
+			}
+			if name == own || isBelow(name, own) {
+				return !at.Parallel
+			}
+		}
+	}
+	return false
+}
+
+// saved returns the saved success of a task that `zerodag run` takes. It takes it only once: a further round of a group runs all tasks. Handlers of
+// failures always run. A check or `_finally` runs if any other part of its task ran.
+func (x *exec) saved(name string) (result, bool) {
+	first := !x.seen[name]
+	x.seen[name] = true
+	list, there := x.Local[name]
+	if !first || !there || strings.Contains(name, "^error") || strings.Contains(name, "^cancel") {
+		return result{}, false
+	}
+	at := len(name)
+	for _, mark := range []string{"^check", "^finally"} {
+		if i := strings.Index(name, mark); i >= 0 {
+			at = min(at, i)
+		}
+	}
+	if at == len(name) {
+		return list, true
+	}
+	owner, handler := name[:at], name[:at]+"^finally"
+	if strings.HasPrefix(name[at:], "^check") {
+		handler = owner + "^check"
+	}
+	for _, ran := range x.ran {
+		if (ran == owner || isBelow(ran, owner)) && !isBelow(ran, handler) {
+			return result{}, false
+		}
+	}
+	return list, true
+}
+
+// begin records that a task runs, which removes its saved success.
+func (x *exec) begin(name string) {
+	x.ran = append(x.ran, name)
+	delete(x.Local, name)
+}
+
+// save keeps the result of a task that succeeded.
+func (x *exec) save(t *made) {
+	if x.Local != nil && !t.group && t.state == ok {
+		made := slices.ContainsFunc(t.below, func(b *made) bool { return b.name == t.name+"^sub" })
+		x.Local[t.name] = result{t.own, made}
+	}
+}

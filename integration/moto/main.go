@@ -1,0 +1,250 @@
+// Command moto runs the suites of the drivers and operators for S3, SQS, SSM, SNS and DynamoDB against moto, a second
+// emulator, which disagrees with LocalStack where neither is sure to be AWS.
+//
+//	go run ./integration/moto
+//
+// `make test-moto` calls it. unsupported.txt lists the tests that fail because moto lacks something, each with the
+// reason; all others must pass. A listed test that passes fails the run, so the list shrinks with each release of moto.
+// It must never need LocalStack.
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+//go:embed requirements.lock
+var requirements []byte
+
+//go:embed unsupported.txt
+var unsupported string
+
+// skipped are tests that pass on moto by chance, so that nothing can be expected of them. Where answers are lost, drivers
+// depend on the ClientRequestToken of transactions, which moto ignores as long as TestOnce in unsupported.txt fails. And
+// moto sometimes never delivers a group of a FIFO queue again after the lease of a message has run out.
+const skipped = "TestContract/troubled|TestContract/Queue/nobody_holds_what_another_holds"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := run(ctx, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "moto:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context, out io.Writer) error {
+	excused, err := parse(unsupported)
+	if err != nil {
+		return err
+	}
+	python, err := install(ctx)
+	if err != nil {
+		return err
+	}
+	endpoint, stop, err := start(ctx, python)
+	if err != nil {
+		return err
+	}
+	defer stop()
+	results, err := test(ctx, endpoint)
+	if err != nil {
+		return err
+	}
+	wrong := compare(results, excused)
+	for _, text := range wrong {
+		fmt.Fprintln(out, text)
+	}
+	passed := 0
+	for _, r := range results {
+		if r.passed {
+			passed++
+		}
+	}
+	fmt.Fprintf(out, "moto: %d tests passed, %d are known to fail, %d are wrong\n", passed, len(excused), len(wrong))
+	if len(wrong) > 0 {
+		return errors.New("see above")
+	}
+	return nil
+}
+
+// parse reads lines of a test, which is a package and a name, and the reason why it fails. Only leaves are listed: a
+// test whose subtests are all as expected is as expected.
+func parse(text string) (map[string]string, error) {
+	excused := map[string]string{}
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		name, reason, ok := strings.Cut(line, ": ")
+		switch {
+		case !ok || reason == "" || len(strings.Fields(name)) != 2:
+			return nil, fmt.Errorf("unsupported.txt: %q is not PACKAGE TEST: REASON", line)
+		case excused[name] != "":
+			return nil, fmt.Errorf("unsupported.txt: %s is listed twice", name)
+		}
+		excused[name] = reason
+	}
+	return excused, nil
+}
+
+// install puts moto into a folder for exactly these versions, once.
+func install(ctx context.Context) (python string, err error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", err
+	}
+	home := filepath.Join(cache, "zerodag", fmt.Sprintf("moto-%x", sha256.Sum256(requirements))[:17])
+	python = filepath.Join(home, "bin", "python")
+	complete := filepath.Join(home, ".complete")
+	if _, err := os.Stat(complete); err == nil {
+		return python, nil
+	}
+	lock := filepath.Join(home, "requirements.lock")
+	fmt.Fprintln(os.Stderr, "moto: installing into", home)
+	// A second run beside this one installs the same.
+	for _, step := range [][]string{{"python3", "-m", "venv", home}, {python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "-r", lock}} {
+		if step[0] == python {
+			if err := os.WriteFile(lock, requirements, 0o600); err != nil {
+				return "", err
+			}
+		}
+		c := exec.CommandContext(ctx, step[0], step[1:]...)
+		c.Stdout, c.Stderr = os.Stderr, os.Stderr
+		if err := c.Run(); err != nil {
+			return "", fmt.Errorf("%s: %w", strings.Join(step, " "), err)
+		}
+	}
+	return python, os.WriteFile(complete, nil, 0o600)
+}
+
+// start runs moto on a free port until stop.
+func start(ctx context.Context, python string) (endpoint string, stop func(), err error) {
+	c := exec.CommandContext(ctx, python, "integration/moto/server.py")
+	c.Stderr = os.Stderr
+	in, err := c.StdinPipe() // moto ends when it is closed, also when this process is killed
+	if err != nil {
+		return "", nil, err
+	}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		return "", nil, err
+	}
+	if err := c.Start(); err != nil {
+		return "", nil, fmt.Errorf("start moto: %w", err)
+	}
+	stop = func() {
+		in.Close()
+		c.Wait()
+	}
+	port, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		stop()
+		return "", nil, fmt.Errorf("moto does not start: %w", err)
+	}
+	return "http://127.0.0.1:" + strings.TrimSpace(port), stop, nil
+}
+
+// result is the outcome of one test and what it printed.
+type result struct {
+	passed bool
+	output strings.Builder
+}
+
+// test runs all suites. That tests fail is no error.
+func test(ctx context.Context, endpoint string) (map[string]*result, error) {
+	// moto answers one request at a time: with more tests at once, drivers would run out of patience.
+	arguments := []string{"test", "-json", "-count=1", "-timeout=5m", "-p=2", "-parallel=8", "-skip=" + skipped}
+	// Their tests need nothing else of AWS.
+	for _, p := range []string{"internal/s3", "internal/sqs", "internal/ssm", "internal/dynamo", "operators/s3", "operators/sqs", "operators/sns", "operators/dynamodb"} {
+		arguments = append(arguments, "./"+p)
+	}
+	c := exec.CommandContext(ctx, "go", arguments...)
+	c.Env = append(os.Environ(), "MOTO_ENDPOINT="+endpoint)
+	c.Stderr = os.Stderr
+	var out bytes.Buffer
+	c.Stdout = &out
+	if err := c.Run(); err != nil {
+		if exit := (*exec.ExitError)(nil); !errors.As(err, &exit) || ctx.Err() != nil {
+			return nil, fmt.Errorf("go test: %w", err)
+		}
+	}
+	return read(&out)
+}
+
+// read reads what `go test -json` prints. A test that never ended, since its package did, has failed; so has a package
+// that failed without any test.
+func read(events io.Reader) (map[string]*result, error) {
+	results := map[string]*result{}
+	for d := json.NewDecoder(events); ; {
+		var e struct{ Action, Package, Test, Output, ImportPath string }
+		if err := d.Decode(&e); errors.Is(err, io.EOF) {
+			break
+		} else if err != nil {
+			return nil, fmt.Errorf("read what go test prints: %w", err)
+		}
+		name := strings.TrimPrefix(e.Package, "zerodag/") + " " + e.Test
+		if e.Action == "build-fail" {
+			return nil, fmt.Errorf("%s does not build", e.ImportPath)
+		}
+		if e.Package == "" {
+			continue
+		}
+		if results[name] == nil {
+			results[name] = &result{}
+		}
+		results[name].output.WriteString(e.Output)
+		switch e.Action {
+		case "pass":
+			results[name].passed = true
+		case "skip":
+			delete(results, name)
+		}
+	}
+	return results, nil
+}
+
+// compare lists the tests that are not as unsupported.txt says, with what they printed.
+func compare(results map[string]*result, excused map[string]string) []string {
+	var wrong []string
+	for name, r := range results {
+		if r.passed && excused[name] != "" {
+			wrong = append(wrong, fmt.Sprintf("PASSES NOW: %s: take it out of integration/moto/unsupported.txt (%s)", name, excused[name]))
+		}
+		if !r.passed && excused[name] == "" && !below(name, results) {
+			wrong = append(wrong, fmt.Sprintf("FAILS: %s\n%s", name, r.output.String()))
+		}
+	}
+	for name, reason := range excused {
+		if results[name] == nil {
+			wrong = append(wrong, fmt.Sprintf("NOT RUN: %s is in integration/moto/unsupported.txt (%s)", name, reason))
+		}
+	}
+	slices.Sort(wrong)
+	return wrong
+}
+
+// below reports whether a test or a package has failed through one of its tests, which is looked at itself.
+func below(name string, results map[string]*result) bool {
+	for other, r := range results {
+		if !r.passed && other != name && (strings.HasPrefix(other, name+"/") || strings.HasSuffix(name, " ") && strings.HasPrefix(other, name)) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,118 @@
+package delivery
+
+import (
+	"context"
+	"fmt"
+
+	"zerodag/engine"
+	"zerodag/events"
+	"zerodag/internal/host"
+)
+
+// Each effect that an attempt still owes always has a message: first its guard, later the message that the guard sent for it.
+// So an effect that was owed both before and after the messages were listed, and that none of them carries, has lost its message.
+
+// all reports that every effect may lack its message.
+func all(engine.Effect) bool { return true }
+
+// none reports that no effect lacks its message.
+func none(engine.Effect) bool { return false }
+
+// lacking returns which effects of the attempt have no message. It believes the state that was read before the messages were: whether an effect
+// is still owed, a later read has to show. The lock is held.
+func (d *delivery) lacking(ctx context.Context) (func(engine.Effect) bool, error) {
+	if d.Inventory == nil {
+		return all, nil
+	}
+	a := d.attempt
+	if err := a.ensure(ctx); err != nil {
+		return nil, err
+	}
+	messages, err := d.Inventory.MessagesOf(ctx, a.id)
+	if err != nil {
+		return nil, fmt.Errorf("list the messages of attempt %d: %w", a.id, err)
+	}
+	c := carried{state: a.state, effects: map[any]bool{}}
+	for _, m := range messages {
+		if m.ID != d.message.ID && !c.message(m) {
+			return none, nil
+		}
+	}
+	return func(e engine.Effect) bool { return !c.effects[nameOf(e)] }, nil
+}
+
+// nameOf identifies an effect within its attempt.
+func nameOf(e engine.Effect) any {
+	switch e := e.(type) {
+	case engine.Dispatch:
+		return e.Run
+	case engine.Timer:
+		return e.Run
+	case engine.Acquire:
+		return e.Run
+	case engine.TimeoutTimer:
+		return e.Expiry
+	}
+	return fmt.Sprintf("%T", e) // there is one of these
+}
+
+// carried are the effects for which there is a message.
+type carried struct {
+	state   *engine.State
+	effects map[any]bool
+}
+
+// message notes what a message carries; false if that is not known.
+func (c *carried) message(m host.Message) bool {
+	_, guard, err := host.ParseMessageID(m.ID)
+	if err != nil || m.Body == nil {
+		return false
+	}
+	for _, e := range c.state.Outstanding(guard) {
+		c.effects[nameOf(e)] = true
+	}
+	if m.Group != "" {
+		e, err := events.Decode(m.Body)
+		return err == nil && c.event(e)
+	}
+	t, err := events.DecodeTask(m.Body)
+	if err != nil {
+		return false
+	}
+	for _, r := range t.Runs {
+		if x := c.state.Task(r.Task); !t.Wait || x == nil || x.State != engine.Running { // else another message woke it, and this one comes in vain
+			c.effects[r] = true
+		}
+	}
+	for _, guard := range t.From {
+		for _, e := range c.state.Outstanding(guard) {
+			c.effects[nameOf(e)] = true
+		}
+	}
+	return t.Then == nil || c.event(*t.Then)
+}
+
+// event notes what an event carries, now or when its time comes.
+func (c *carried) event(e events.Event) bool {
+	switch e.Kind {
+	case events.Due:
+		c.effects[*e.Run] = true
+	case events.TimedOut:
+		c.effects[*e.Expiry] = true
+	case events.StartDue:
+		c.effects[nameOf(engine.StartTimer{})] = true
+	case events.SLADue:
+		c.effects[nameOf(engine.SLATimer{})] = true
+	case events.GoOn:
+		c.effects[nameOf(engine.Continue{})] = true
+	case events.TakeOver:
+		for _, x := range c.state.Outstanding(e.Guard) {
+			c.effects[nameOf(x)] = true
+		}
+	case events.Slots:
+		if use, run := c.state.UseOf(e.Slots.Task); use != nil && use.Try == e.Slots.Try && e.Slots.By == 0 {
+			c.effects[run] = true
+		}
+	}
+	return true
+}

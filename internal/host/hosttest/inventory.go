@@ -1,0 +1,115 @@
+package hosttest
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"zerodag/internal/host"
+)
+
+// inventorySuite checks a host.Inventory.
+func inventorySuite(t *testing.T, h Harness) {
+	cases{"messages of an attempt": inventoryOf, "attempts without messages": inventorySilent, "deadlines": inventoryDeadlines, "paused, waiting and ended": inventoryIdle}.run(t, h)
+}
+
+// wantOf checks the names of the messages of an attempt.
+func wantOf(t *testing.T, s Stores, attempt int64, want ...string) {
+	t.Helper()
+	var names []string
+	for _, m := range got(s.Inventory.MessagesOf(t.Context(), attempt))(t) {
+		_, name, err := host.ParseMessageID(m.ID)
+		must(t, err)
+		names = append(names, fmt.Sprintf("%s %s %s", name, m.Group, m.Body))
+	}
+	slices.Sort(names)
+	if got := strings.Join(names, ", "); got != strings.Join(want, ", ") {
+		t.Errorf("messages of attempt %d: %q, want %q", attempt, got, want)
+	}
+}
+
+// wantSilent checks which attempts have no message.
+func wantSilent(t *testing.T, s Stores, want ...host.Attempt) {
+	t.Helper()
+	list := []host.Attempt{}
+	for _, id := range got(s.Inventory.Silent(t.Context(), 0, 100))(t) {
+		list = append(list, host.Attempt{ID: id})
+	}
+	if ids(list...) != ids(want...) {
+		t.Errorf("without messages: %s, want %s", ids(list...), ids(want...))
+	}
+}
+
+// inventoryOf has attempts whose ids begin with each other's digits.
+func inventoryOf(t *testing.T, s Stores) {
+	ctx := t.Context()
+	send := func(q host.Queue, attempt int64, name, group string) {
+		must(t, q.Send(ctx, host.Message{ID: host.MessageID(attempt, name), Group: group, Body: []byte("of " + name)}))
+	}
+	send(s.Tasks, 7, "1.1", "")
+	send(s.Events, 7, "kill", "7")
+	send(s.Events, 7, "go", "7") // behind another one of its group
+	send(s.Tasks, 77, "1.1", "")
+	send(s.Tasks, 6, "1.1", "")
+	wantOf(t, s, 7, "1.1  of 1.1", "go 7 of go", "kill 7 of kill")
+	wantOf(t, s, 77, "1.1  of 1.1")
+	wantOf(t, s, 70)
+	d := receive(t, s.Events, long)
+	wantOf(t, s, 7, "1.1  of 1.1", "go 7 of go", "kill 7 of kill") // one under a lease is there
+	must(t, s.Events.Delete(ctx, d))
+	wantOf(t, s, 7, "1.1  of 1.1", "go 7 of go")
+}
+
+func inventorySilent(t *testing.T, s Stores) {
+	ctx, w := t.Context(), definition(t, s, 1, "demo")
+	var list []host.Attempt
+	for i := range 12 { // so that ids have one and two digits where they count from 1
+		list = append(list, got(s.Attempts.Start(ctx, attemptOf(1, w, instant(int64(i)), "")))(t)...)
+	}
+	wantSilent(t, s)
+	for range list {
+		must(t, s.Events.Delete(ctx, receive(t, s.Events, long)))
+	}
+	wantSilent(t, s, list...)
+	must(t, s.Tasks.Send(ctx, host.Message{ID: host.MessageID(list[1].ID, "1.1")}, host.Message{ID: host.MessageID(list[2].ID, "1.1"), Due: s.Now().Add(long)}))
+	d := receive(t, s.Tasks, long)
+	wantSilent(t, s, append([]host.Attempt{list[0]}, list[3:]...)...)
+	must(t, s.Tasks.Delete(ctx, d))
+	must(t, s.Events.Send(ctx, host.Message{ID: host.MessageID(list[0].ID, "go"), Group: strconv.FormatInt(list[0].ID, 10)})) // makes the deletion durable
+	wantSilent(t, s, append([]host.Attempt{list[1]}, list[3:]...)...)
+	if few := got(s.Inventory.Silent(ctx, list[4].ID, 3))(t); !slices.Equal(few, []int64{list[5].ID, list[6].ID, list[7].ID}) {
+		t.Errorf("three behind %d: %v", list[4].ID, few)
+	}
+}
+
+func inventoryDeadlines(t *testing.T, s Stores) {
+	a := start(t, s)
+	must(t, s.Events.Delete(t.Context(), receive(t, s.Events, long)))
+	for _, name := range []string{host.SLAGuard, host.TimeoutMark + "1.1"} {
+		if !host.IsDeadline(name) {
+			t.Errorf("%s is no deadline", name)
+		}
+		must(t, s.Tasks.Send(t.Context(), host.Message{ID: host.MessageID(a.ID, name), Due: s.Now().Add(long)}))
+	}
+	wantSilent(t, s, a)
+	must(t, s.Tasks.Send(t.Context(), host.Message{ID: host.MessageID(a.ID, "slots"), Due: s.Now().Add(long)}))
+	wantSilent(t, s)
+}
+
+func inventoryIdle(t *testing.T, s Stores) {
+	ctx := t.Context()
+	first, second := waiting(t, s)
+	wantSilent(t, s, first)
+	must(t, s.Attempts.SetPaused(ctx, first.ID, true))
+	wantSilent(t, s)
+	must(t, s.Attempts.SetPaused(ctx, first.ID, false))
+	wantSilent(t, s, first)
+	must(t, s.Attempts.Finish(ctx, first.ID, host.End{At: instant(5), Archive: []byte("end")}))
+	e, m := begin()
+	must(t, s.Attempts.Begin(ctx, second.ID, e, m))
+	wantSilent(t, s)
+	must(t, s.Events.Delete(ctx, receive(t, s.Events, long)))
+	wantSilent(t, s, second)
+}

@@ -1,0 +1,28 @@
+package postgres
+
+import (
+	"context"
+
+	"zerodag/internal/host"
+)
+
+// ofAttempt finds the messages of an attempt by the index on their names: these begin with its id and a slash, which the digit 0 follows.
+const ofAttempt = "m.queue IN (1, 2) AND m.unique_name >= convert_to(a.id || '/', 'UTF8') AND m.unique_name < convert_to(a.id || '0', 'UTF8')"
+
+// MessagesOf implements host.Inventory: one statement sees one moment.
+func (db *DB) MessagesOf(ctx context.Context, attempt int64) ([]host.Message, error) {
+	return readAll(ctx, db, func(r *row) host.Message {
+		return host.Message{ID: r.text(), Group: r.text(), Body: r.blob()}
+	}, selection("SELECT m.unique_name, m.message_group, m.body FROM (SELECT ?::bigint AS id) AS a, queued_messages m WHERE "+ofAttempt, attempt))
+}
+
+// Silent implements host.Inventory. Messages of deadlines (host.IsDeadline) do not count.
+func (db *DB) Silent(ctx context.Context, after int64, n int) ([]int64, error) {
+	return readAll(ctx, db, (*row).id, selection("SELECT a.id FROM session_attempts a WHERE a.finished_at IS NULL AND a.id > ? AND a.dependent_session_id IS NULL AND a.state_flags & ? = 0"+
+		" AND NOT EXISTS (SELECT 1 FROM queued_messages m WHERE "+ofAttempt+" AND m.unique_name <> convert_to(a.id || '/' || ?::text, 'UTF8')"+
+		" AND NOT (m.unique_name >= convert_to(a.id || '/' || ?::text, 'UTF8') AND m.unique_name < convert_to(a.id || '/' || ?::text, 'UTF8'))) ORDER BY a.id LIMIT ?",
+		after, paused, host.SLAGuard, host.TimeoutMark, nextMark(host.TimeoutMark), limit(n)))
+}
+
+// nextMark is behind all names that begin with a mark of one letter.
+func nextMark(mark string) string { return string(mark[0] + 1) }

@@ -1,0 +1,42 @@
+package postgres
+
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// A promoted asynchronous standby, or a restored backup, lacks the last commits, and its sequences continue from an earlier number. Processes and users
+// still remember lost ids: if a different object got such an id, a kill could hit the wrong attempt. PostgreSQL begins a new timeline in both cases. So
+// the first connection to a new timeline skips many numbers before any connection is used.
+
+// skipped is how many numbers of each kind are skipped: more than a standby can be behind.
+const skipped = 100_000
+
+// timeline is that of the server. It is in the name of the file that the server writes to.
+const timeline = "('x' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8))::bit(32)::bigint"
+
+// follow is called for each new connection.
+func (db *DB) follow(ctx context.Context, to *pgx.Conn) error {
+	db.outage.forgetClock() // it may be that of another server
+	return db.enterTimeline(&conn{ctx: ctx, to: to})
+}
+
+// enterTimeline skips numbers if the server is on a timeline that is new to the schema. It changes nothing where there is no schema yet, and on
+// services that do not show their timeline: their standbys share the storage of the primary.
+func (db *DB) enterTimeline(c *conn) error {
+	_, isNew, err := one(c, (*row).id, "SELECT "+timeline+" WHERE NOT EXISTS (SELECT 1 FROM timelines WHERE timeline = "+timeline+")")
+	switch code(err) {
+	case "42P01", "42883", "42501", "0A000": // there is no such table or function; nobody may use it, or it is not supported
+		return nil
+	}
+	if err != nil || !isNew {
+		return err
+	}
+	_, err = c.together(
+		statement{"SELECT pg_advisory_xact_lock($1)", []any{hashOf("timeline", db.schema)}},
+		statement{"SELECT setval(format('%I.%I', schemaname, sequencename)::regclass, coalesce(last_value, 0) + $1) FROM pg_sequences WHERE schemaname = current_schema()" +
+			" AND EXISTS (SELECT 1 FROM timelines) AND NOT EXISTS (SELECT 1 FROM timelines WHERE timeline = " + timeline + ")", []any{skipped}},
+		statement{"INSERT INTO timelines (timeline, at) SELECT " + timeline + ", " + clock + " ON CONFLICT DO NOTHING", nil})
+	return err
+}
