@@ -25,7 +25,7 @@ const (
 )
 
 // leftOut are the tasks that no retry of a part has run yet, and the groups around them: nothing of them is done, although they
-// are success. Outdated tasks do not count.
+// are success. Outdated tasks do not count. A group whose failure was ignored in an earlier attempt is done, whatever below it never ran.
 func (s *State) leftOut() map[TaskID]bool {
 	var set, old map[TaskID]bool
 	for _, t := range s.Tasks() {
@@ -35,7 +35,7 @@ func (s *State) leftOut() map[TaskID]bool {
 		if set == nil {
 			set, old = map[TaskID]bool{}, s.outdated()
 		}
-		for ; t.Parent != 0 && !set[t.ID] && !old[t.ID]; t = s.task(t.Parent) {
+		for ; t.Parent != 0 && !set[t.ID] && !old[t.ID] && !(t.Resumed && t.Ignored); t = s.task(t.Parent) {
 			set[t.ID] = true
 		}
 	}

@@ -189,7 +189,9 @@ func layOn(list, more []Stored) []Stored {
 // CarryFailed lists what a resume of mode "failed" takes over: every success. It is an
 // error when the whole attempt succeeded, unless it was one of a part.
 func (s *State) CarryFailed() ([]Carried, error) {
-	if s.task(Root).State == Success && len(s.leftOut()) == 0 {
+	not := s.leftOut()
+	misses := func(id TaskID) bool { return not[id] }
+	if root := s.task(Root); root.State == Success && !slices.ContainsFunc(root.children, misses) {
 		return nil, param.Errorf("Resuming successfully completed attempts is not supported")
 	}
 	return s.CarryDone(), nil
@@ -244,7 +246,7 @@ func (s *State) CarryBefore(pattern string) ([]Carried, error) {
 	for t := tasks[i]; t.Parent != 0; t = s.task(t.Parent) {
 		for _, u := range s.upstreamsOf(t, nil, map[TaskID]bool{}) {
 			for _, x := range s.descendants(u, []*Task{u}) {
-				if s.isClosing(x) || old[x.ID] || x.State != Success && s.ignoredBelow(x, u.Parent) {
+				if s.isClosing(x) || old[x.ID] || (x.State != Success || not[x.ID]) && s.ignoredBelow(x, u.Parent) {
 					continue
 				}
 				if x.State != Success || not[x.ID] {

@@ -45,6 +45,9 @@ type Earlier struct {
 	Earlier *Earlier         // the attempt before that one; nil: it ran all its tasks
 }
 
+// leftOut is why a task of a retry of a part did not run, although nothing of it is taken over either.
+const leftOut = "the retry leaves it out"
+
 type walk struct {
 	tasks   []*engine.Task
 	earlier *Earlier
@@ -103,7 +106,7 @@ func (w *walk) below(t *engine.Task, instead func()) {
 			instead()
 		}
 	}
-	if !t.Resumed || w.earlier == nil {
+	if !t.Resumed || w.earlier == nil || w.only != nil { // where t is not among those that count, nor is what it left
 		own()
 		return
 	}
@@ -118,7 +121,7 @@ func (w *walk) below(t *engine.Task, instead func()) {
 	case was == nil:
 		own()
 		return
-	case t.Skipped != "" && !old.done(was): // unlike some tasks below it
+	case t.Skipped == leftOut || t.Skipped != "" && !old.done(was): // unlike some tasks below it, it is not taken over
 		old.only = map[string]bool{}
 		for _, c := range w.earlier.Carried {
 			old.only[c.Name] = c.Skipped == ""
@@ -130,14 +133,27 @@ func (w *walk) below(t *engine.Task, instead func()) {
 	old.below(was, own)
 }
 
-// done reports whether a task succeeded, and no retry left out anything of it.
+// done reports whether a task succeeded, and no retry left out anything of it. What is below a failure that was ignored before does not count.
 func (w *walk) done(t *engine.Task) bool {
 	for _, x := range w.tasks {
-		if x.Skipped == "the retry leaves it out" && !w.outdated(x) && (x == t || strings.HasPrefix(x.Name, t.Name+"+") || strings.HasPrefix(x.Name, t.Name+"^")) {
+		if x.Skipped == leftOut && !w.outdated(x) && (x == t || strings.HasPrefix(x.Name, t.Name+"+") || strings.HasPrefix(x.Name, t.Name+"^")) && !w.forgiven(x, t) {
 			return false
 		}
 	}
 	return t.State == engine.Success
+}
+
+// forgiven reports whether a group around a task, up to top, was taken over although it had failed, which was ignored.
+func (w *walk) forgiven(t, top *engine.Task) bool {
+	for ; t != nil; t = w.byID(t.Parent) {
+		if t.Resumed && t.Ignored {
+			return true
+		}
+		if t == top {
+			return false
+		}
+	}
+	return false
 }
 
 // outdated reports whether a task, or what is around it, was made again.

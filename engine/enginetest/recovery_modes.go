@@ -44,7 +44,7 @@ func (r *Recovery) done(name string) bool {
 		return false
 	}
 	for _, x := range r.index { // a skipped part and the groups around it are not done
-		if r.leavesOut(x) && (x == t || isBelow(x.name, name)) {
+		if (x == t || isBelow(x.name, name)) && r.leavesOut(x, name) {
 			return false
 		}
 	}
@@ -81,17 +81,26 @@ func (r *Recovery) Reaches(name string) bool {
 // LeavesOut reports whether the attempt skipped a part.
 func (r *Recovery) LeavesOut() bool {
 	for _, t := range r.index {
-		if r.leavesOut(t) {
+		if r.leavesOut(t, r.root.name) {
 			return true
 		}
 	}
 	return false
 }
 
-// leavesOut reports whether a skipped task would have run otherwise. The check of a failed task would not.
-func (r *Recovery) leavesOut(t *made) bool {
+// leavesOut reports whether a skipped task would have run otherwise. The check of a failed task would not, nor would what is below a group
+// that is taken over because its failure was ignored, as far as that group and all around it are concerned.
+func (r *Recovery) leavesOut(t *made, seenFrom string) bool {
 	owner, _, isCheck := strings.Cut(t.name, "^check")
-	return t.byPart && !(isCheck && r.index[owner].state != ok)
+	if !t.byPart || isCheck && r.index[owner].state != ok {
+		return false
+	}
+	for x := parentOf(t.name); len(x) >= len(seenFrom) && x != ""; x = parentOf(x) {
+		if around := r.index[x]; around != nil && around.before != nil && around.ignored {
+			return false
+		}
+	}
+	return true
 }
 
 // MayResume reports whether the attempt can be resumed: it did not succeed as a whole.
