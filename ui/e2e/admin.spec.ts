@@ -3,13 +3,11 @@ import { join } from "node:path";
 import type { Page } from "@playwright/test";
 import { commands } from "../src/parts/commands";
 import { look, looks } from "./looks";
-import { Server } from "./server";
-import { expect, open, test } from "./test";
+import { expect, open, type Serve, test } from "./test";
 
 /** A server on which callers show a token, and the one of its owner. */
-async function tokenServer() {
-  const server = new Server(["-X", "server.authenticator.type=token"]);
-  await server.start();
+async function tokenServer(serve: Serve) {
+  const server = await serve("-X", "server.authenticator.type=token");
   return { server, owner: readFileSync(join(server.folder, "data", "admin.token"), "utf8").trim() };
 }
 
@@ -28,84 +26,76 @@ const kept = (page: Page) =>
 test.describe("on a server with tokens", () => {
   test.use({ allowed: [/Failed to load resource.*(401|403)/] });
 
-  test("a token is made, shown once, kept nowhere, and revoked by its name", async ({ page, context }) => {
-    const { server, owner } = await tokenServer();
+  test("a token is made, shown once, kept nowhere, and revoked by its name", async ({ page, context, serve }) => {
+    const { server, owner } = await tokenServer(serve);
     await context.grantPermissions(["clipboard-read", "clipboard-write"]);
-    try {
-      await signIn(page, `${server.url}/admin`, owner);
-      await page.getByRole("button", { name: "Make a token" }).click();
-      const dialog = page.getByRole("dialog");
-      await dialog.getByLabel("Name").fill("ci push");
-      await dialog.getByLabel("Role").selectOption("operator");
-      await expect(dialog.locator("code")).toHaveText(commands.makeToken("ci push", "operator", null));
-      await dialog.getByRole("button", { name: "Make it" }).click();
-      const token = (await dialog.getByLabel("Text of the token").textContent())!;
-      expect(token).toMatch(/^zdt_/);
-      await dialog.getByRole("button", { name: "Copy" }).click();
-      expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(token);
-      expect(await kept(page)).not.toContain(token);
-      await dialog.getByRole("button", { name: "Done" }).click();
-      await expect(page.getByRole("row", { name: /ci push operator 0 .* never/ })).toBeVisible();
-      expect(await page.content()).not.toContain(token);
-      await page.getByRole("button", { name: "Make a token" }).click();
-      await expect(page.getByRole("dialog").getByLabel("Name")).toHaveValue("");
-      await page.keyboard.press("Escape");
+    await signIn(page, `${server.url}/admin`, owner);
+    await page.getByRole("button", { name: "Make a token" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByLabel("Name").fill("ci push");
+    await dialog.getByLabel("Role").selectOption("operator");
+    await expect(dialog.locator("code")).toHaveText(commands.makeToken("ci push", "operator", null));
+    await dialog.getByRole("button", { name: "Make it" }).click();
+    const token = (await dialog.getByLabel("Text of the token").textContent())!;
+    expect(token).toMatch(/^zdt_/);
+    await dialog.getByRole("button", { name: "Copy" }).click();
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(token);
+    expect(await kept(page)).not.toContain(token);
+    await dialog.getByRole("button", { name: "Done" }).click();
+    await expect(page.getByRole("row", { name: /ci push operator 0 .* never/ })).toBeVisible();
+    expect(await page.content()).not.toContain(token);
+    await page.getByRole("button", { name: "Make a token" }).click();
+    await expect(page.getByRole("dialog").getByLabel("Name")).toHaveValue("");
+    await page.keyboard.press("Escape");
 
-      const tried = () => fetch(`${server.url}/api/projects`, { headers: { Authorization: `Bearer ${token}` } }).then((r) => r.status);
-      expect(await tried()).toBe(200);
-      await page.getByRole("button", { name: "Revoke ci push" }).click();
-      await expect(dialog).toContainText("is refused from now on");
-      const revoke = dialog.getByRole("button", { name: "Revoke", exact: true });
-      await dialog.getByLabel(/to go on/).fill("ci pus");
-      await expect(revoke).toBeDisabled();
-      await dialog.getByLabel(/to go on/).press("Enter");
-      expect(await tried()).toBe(200);
-      await dialog.getByLabel(/to go on/).fill("ci push");
-      await revoke.click();
-      await expect(dialog).toBeHidden(); // until then no row can be seen, whatever became of it
-      await expect(page.getByRole("row", { name: /ci push/ })).toHaveCount(0);
-      expect(await tried()).toBe(401);
+    const tried = () => fetch(`${server.url}/api/projects`, { headers: { Authorization: `Bearer ${token}` } }).then((r) => r.status);
+    expect(await tried()).toBe(200);
+    await page.getByRole("button", { name: "Revoke ci push" }).click();
+    await expect(dialog).toContainText("is refused from now on");
+    const revoke = dialog.getByRole("button", { name: "Revoke", exact: true });
+    await dialog.getByLabel(/to go on/).fill("ci pus");
+    await expect(revoke).toBeDisabled();
+    await dialog.getByLabel(/to go on/).press("Enter");
+    expect(await tried()).toBe(200);
+    await dialog.getByLabel(/to go on/).fill("ci push");
+    await revoke.click();
+    await expect(dialog).toBeHidden(); // until then no row can be seen, whatever became of it
+    await expect(page.getByRole("row", { name: /ci push/ })).toHaveCount(0);
+    expect(await tried()).toBe(401);
 
-      await page.getByRole("button", { name: "Audit" }).click();
-      await expect(page.getByRole("row", { name: /ci push/ }).getByRole("rowheader")).toHaveText(["revoke token", "create token"]);
-    } finally {
-      server.stop();
-    }
+    await page.getByRole("button", { name: "Audit" }).click();
+    await expect(page.getByRole("row", { name: /ci push/ }).getByRole("rowheader")).toHaveText(["revoke token", "create token"]);
   });
 
-  test("an admin makes no token above their own role, and who is none sees no way there", async ({ page }) => {
-    const { server, owner } = await tokenServer();
+  test("an admin makes no token above their own role, and who is none sees no way there", async ({ page, serve }) => {
+    const { server, owner } = await tokenServer(serve);
     const make = async (role: string) => {
       const response = await fetch(`${server.url}/api/tokens`, { method: "POST", headers: { Authorization: `Bearer ${owner}`, "Content-Type": "application/json" }, body: JSON.stringify({ name: `a ${role}`, role }) });
       return ((await response.json()) as { token: string }).token;
     };
-    try {
-      await signIn(page, server.url, await make("operator"));
-      await expect(page.getByRole("link", { name: "Admin" })).toHaveCount(0);
-      const asked: string[] = [];
-      page.on("request", (r) => /api\/(tokens|audit)/.test(r.url()) && asked.push(r.url()));
-      await page.goto(`${server.url}/admin?tab=audit`);
-      await expect(page.getByRole("alert")).toContainText("those who have the role admin");
-      await page.keyboard.press("Control+k");
-      await page.getByRole("combobox").fill("Sess");
-      await expect(page.getByRole("option", { name: /^Sessions/ })).toBeVisible();
-      await page.getByRole("combobox").fill("Admin");
-      await expect(page.getByRole("status")).toContainText("Nothing has this in its name");
-      await page.keyboard.press("Escape");
-      await expect(page.getByRole("combobox")).toHaveCount(0);
-      expect(asked).toEqual([]);
-      await page.getByRole("button", { name: /Signed in as/ }).click();
-      await expect(page.getByRole("menuitem", { name: "Admin" })).toHaveCount(0);
-      await page.getByRole("menuitem", { name: "Sign out" }).click();
+    await signIn(page, server.url, await make("operator"));
+    await expect(page.getByRole("link", { name: "Admin" })).toHaveCount(0);
+    const asked: string[] = [];
+    page.on("request", (r) => /api\/(tokens|audit)/.test(r.url()) && asked.push(r.url()));
+    await page.goto(`${server.url}/admin?tab=audit`);
+    await expect(page.getByRole("alert")).toContainText("those who have the role admin");
+    await page.keyboard.press("Control+k");
+    await page.getByRole("combobox").fill("Sess");
+    await expect(page.getByRole("option", { name: /^Sessions/ })).toBeVisible();
+    await page.getByRole("combobox").fill("Admin");
+    await expect(page.getByRole("status")).toContainText("Nothing has this in its name");
+    await page.keyboard.press("Escape");
+    await expect(page.getByRole("combobox")).toHaveCount(0);
+    expect(asked).toEqual([]);
+    await page.getByRole("button", { name: /Signed in as/ }).click();
+    await expect(page.getByRole("menuitem", { name: "Admin" })).toHaveCount(0);
+    await page.getByRole("menuitem", { name: "Sign out" }).click();
 
-      await signIn(page, `${server.url}/admin`, await make("admin"));
-      await expect(page.getByRole("button", { name: /^(Queue|Sites|Dead letters)$/ })).toHaveCount(0);
-      await expect(page.getByLabel("Site")).toHaveCount(0); // sites are for owners
-      await page.getByRole("button", { name: "Make a token" }).click();
-      await expect(page.getByRole("option")).toHaveText(["viewer", "operator", "admin"]);
-    } finally {
-      server.stop();
-    }
+    await signIn(page, `${server.url}/admin`, await make("admin"));
+    await expect(page.getByRole("button", { name: /^(Queue|Sites|Dead letters)$/ })).toHaveCount(0);
+    await expect(page.getByLabel("Site")).toHaveCount(0); // sites are for owners
+    await page.getByRole("button", { name: "Make a token" }).click();
+    await expect(page.getByRole("option")).toHaveText(["viewer", "operator", "admin"]);
   });
 });
 

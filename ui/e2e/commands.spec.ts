@@ -2,7 +2,7 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { commands } from "../src/parts/commands";
-import { Server } from "./server";
+import type { Server } from "./server";
 import { expect, test } from "./test";
 
 /** The schedule of the workflow `hourly` of the examples. */
@@ -11,15 +11,10 @@ async function schedule(server: Server): Promise<string> {
   return found.schedules.find((s) => s.workflow.name === "hourly")!.id;
 }
 
-test("every line that a button shows is one that the program takes", async () => {
+test("every line that a button shows is one that the program takes", async ({ serve }) => {
   // What it starts is not to be seen on the pages of the other tests.
-  const server = new Server();
-  await server.start();
-  try {
-    await runLines(server);
-  } finally {
-    server.stop();
-  }
+  const server = await serve();
+  await runLines(server);
 });
 
 /** What a line prints that the program takes and the server refuses. */
@@ -98,16 +93,11 @@ async function runLines(server: Server) {
   expect(ran.push).toContain("name: hello");
 }
 
-test("a server without a project says how one comes to be", async ({ page }) => {
-  const empty = new Server();
-  await empty.start();
-  try {
-    await page.goto(empty.url);
-    await expect(page.getByText(commands.init())).toBeVisible();
-    await expect(page.getByText(commands.start("hello", "hello"))).toBeVisible();
-    await page.goto(`${empty.url}/projects`);
-    await expect(page.getByText("No project was pushed to this server yet.")).toBeVisible();
-  } finally {
-    empty.stop();
-  }
+test("a server without a project says how one comes to be", async ({ page, serve }) => {
+  const empty = await serve();
+  await page.goto(empty.url);
+  await expect(page.getByText(commands.init())).toBeVisible();
+  await expect(page.getByText(commands.start("hello", "hello"))).toBeVisible();
+  await page.goto(`${empty.url}/projects`);
+  await expect(page.getByText("No project was pushed to this server yet.")).toBeVisible();
 });

@@ -1,5 +1,4 @@
 import { look, looks } from "./looks";
-import { Server } from "./server";
 import { expect, test } from "./test";
 
 const gated = `zerodag: 1
@@ -19,66 +18,61 @@ const marks = `zerodag: 1
   echo>: done
 `;
 
-test("a pool is made, held and changed, and who waits is told by whom", async ({ page }) => {
-  const server = new Server();
-  await server.start();
-  try {
-    await page.goto(`${server.url}/admin?tab=pools`);
-    await expect(page.getByText("There is no pool yet.")).toBeVisible();
-    await page.getByRole("button", { name: "Make a pool" }).click();
-    const dialog = page.getByRole("dialog");
-    await dialog.getByLabel("Name").fill("warehouse");
-    await expect(dialog.locator("code")).toHaveText("zerodag pool set warehouse 1");
-    await dialog.getByRole("button", { name: "Make it" }).click();
-    await expect(page.getByRole("row", { name: /warehouse the site 1/ })).toBeVisible();
+test("a pool is made, held and changed, and who waits is told by whom", async ({ page, serve }) => {
+  const server = await serve();
+  await page.goto(`${server.url}/admin?tab=pools`);
+  await expect(page.getByText("There is no pool yet.")).toBeVisible();
+  await page.getByRole("button", { name: "Make a pool" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Name").fill("warehouse");
+  await expect(dialog.locator("code")).toHaveText("zerodag pool set warehouse 1");
+  await dialog.getByRole("button", { name: "Make it" }).click();
+  await expect(page.getByRole("row", { name: /warehouse the site 1/ })).toBeVisible();
 
-    server.push("shop", { "load.dig": gated, "marks.dig": marks, "one.dig": `${gated.replace("_pool: warehouse", "_priority: high")}concurrency: {attempts: 1}\n` });
-    const attempts = [1, 2, 3].map((day) => server.begin("shop", "load", "--session", `2026-11-0${day}`));
-    await page.getByRole("button", { name: "Line of warehouse" }).click();
-    await expect(page.getByText("1 of 1 slots are taken")).toBeVisible();
-    await expect(page.getByText("2 wait, the first one first")).toBeVisible();
-    for (const { theme, width } of looks) {
-      await page.emulateMedia({ colorScheme: theme });
-      await page.setViewportSize({ width, height: 800 });
-      await look(page, "pools", width, theme);
-    }
-    await page.setViewportSize({ width: 1440, height: 900 });
-    await page.getByRole("button", { name: "Hold warehouse" }).click();
-    await expect(page.getByRole("row", { name: /warehouse the site 1 · held/ })).toBeVisible();
-    await page.getByRole("link", { name: `task 2 of attempt ${attempts[2]}` }).click();
-    await expect(page.getByRole("status").filter({ hasText: "Waits for a slot of pool warehouse, which is held" })).toContainText("1 ahead");
-    await expect(page.getByRole("treeitem", { name: /\+first/ })).toContainText("waits");
-    await look(page, "waits", 1440, "dark");
-    server.cli("kill", attempts[1]!);
-    await expect(page.getByText("next in line")).toBeVisible({ timeout: 15_000 });
-
-    await page.goto(`${server.url}/admin?tab=pools`);
-    await page.getByRole("button", { name: "Release warehouse" }).click();
-    await page.getByRole("button", { name: "Slots of warehouse" }).click();
-    await dialog.getByLabel("Slots").fill("2");
-    await dialog.getByRole("button", { name: "Change it" }).click();
-    await expect(page.getByRole("row", { name: /warehouse the site 2/ })).toBeVisible();
-    await page.goto(`${server.url}/attempts/${attempts[2]}`);
-    await expect(page.getByRole("treeitem", { name: /\+first/ }).getByRole("img", { name: "running" })).toBeVisible();
-
-    server.begin("shop", "one", "--session", "2026-11-01");
-    const second = server.begin("shop", "one", "--session", "2026-11-02");
-    await page.goto(`${server.url}/attempts/${second}?task=1`);
-    await expect(page.getByText("waits for its turn", { exact: true })).toBeVisible();
-    await expect(page.getByRole("status").filter({ hasText: "lets no more attempts run" })).toContainText("next in line");
-
-    await page.goto(`${server.url}/admin?tab=pools`);
-    for (const a of [attempts[0]!, attempts[2]!]) {
-      server.cli("kill", a);
-      await server.over(a);
-    }
-    await page.getByRole("button", { name: "Delete warehouse" }).click();
-    await dialog.getByLabel(/to go on/).fill("warehouse");
-    await dialog.getByRole("button", { name: "Delete", exact: true }).click();
-    await expect(page.getByRole("row", { name: /warehouse/ })).toHaveCount(0);
-  } finally {
-    server.stop();
+  server.push("shop", { "load.dig": gated, "marks.dig": marks, "one.dig": `${gated.replace("_pool: warehouse", "_priority: high")}concurrency: {attempts: 1}\n` });
+  const attempts = [1, 2, 3].map((day) => server.begin("shop", "load", "--session", `2026-11-0${day}`));
+  await page.getByRole("button", { name: "Line of warehouse" }).click();
+  await expect(page.getByText("1 of 1 slots are taken")).toBeVisible();
+  await expect(page.getByText("2 wait, the first one first")).toBeVisible();
+  for (const { theme, width } of looks) {
+    await page.emulateMedia({ colorScheme: theme });
+    await page.setViewportSize({ width, height: 800 });
+    await look(page, "pools", width, theme);
   }
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await page.getByRole("button", { name: "Hold warehouse" }).click();
+  await expect(page.getByRole("row", { name: /warehouse the site 1 · held/ })).toBeVisible();
+  await page.getByRole("link", { name: `task 2 of attempt ${attempts[2]}` }).click();
+  await expect(page.getByRole("status").filter({ hasText: "Waits for a slot of pool warehouse, which is held" })).toContainText("1 ahead");
+  await expect(page.getByRole("treeitem", { name: /\+first/ })).toContainText("waits");
+  await look(page, "waits", 1440, "dark");
+  server.cli("kill", attempts[1]!);
+  await expect(page.getByText("next in line")).toBeVisible({ timeout: 15_000 });
+
+  await page.goto(`${server.url}/admin?tab=pools`);
+  await page.getByRole("button", { name: "Release warehouse" }).click();
+  await page.getByRole("button", { name: "Slots of warehouse" }).click();
+  await dialog.getByLabel("Slots").fill("2");
+  await dialog.getByRole("button", { name: "Change it" }).click();
+  await expect(page.getByRole("row", { name: /warehouse the site 2/ })).toBeVisible();
+  await page.goto(`${server.url}/attempts/${attempts[2]}`);
+  await expect(page.getByRole("treeitem", { name: /\+first/ }).getByRole("img", { name: "running" })).toBeVisible();
+
+  server.begin("shop", "one", "--session", "2026-11-01");
+  const second = server.begin("shop", "one", "--session", "2026-11-02");
+  await page.goto(`${server.url}/attempts/${second}?task=1`);
+  await expect(page.getByText("waits for its turn", { exact: true })).toBeVisible();
+  await expect(page.getByRole("status").filter({ hasText: "lets no more attempts run" })).toContainText("next in line");
+
+  await page.goto(`${server.url}/admin?tab=pools`);
+  for (const a of [attempts[0]!, attempts[2]!]) {
+    server.cli("kill", a);
+    await server.over(a);
+  }
+  await page.getByRole("button", { name: "Delete warehouse" }).click();
+  await dialog.getByLabel(/to go on/).fill("warehouse");
+  await dialog.getByRole("button", { name: "Delete", exact: true }).click();
+  await expect(page.getByRole("row", { name: /warehouse/ })).toHaveCount(0);
 });
 
 test("what was skipped and what failed without harm is told apart from what succeeded", async ({ page, server }) => {
@@ -111,41 +105,36 @@ schedule: {daily>: "02:00:00"}
   sh>: test \${session_date} != 2026-11-03 && sleep 1000
 `;
 
-test("a backfill is shown as one thing, held, released and killed", async ({ page }) => {
-  const server = new Server();
-  await server.start();
-  try {
-    server.push("shop", { "past.dig": past });
-    const { projects } = await server.get<{ projects: { id: string }[] }>("/api/projects");
-    const url = `${server.url}/projects/${projects[0]!.id}/past?tab=backfills`;
-    await page.goto(url);
-    await expect(page.getByText("This workflow has no backfill yet")).toBeVisible();
-    server.cli("backfill", "shop", "past", "--from", "2026-11-01", "--to", "2026-11-08", "--parallel", "2");
-    const row = page.getByRole("listitem", { name: /^Backfill [0-9]+$/ });
-    await page.goto(url);
-    await expect(row).toContainText("2 succeeded, 1 failed, 2 running, 3 to come", { timeout: 30_000 });
-    await expect(row).toContainText("8 sessions, 2 at once");
-    await row.getByRole("button", { name: "Hold" }).click();
-    await expect(row).toContainText("held: nothing further begins");
-    for (const { theme, width } of looks) {
-      await page.emulateMedia({ colorScheme: theme });
-      await page.setViewportSize({ width, height: 800 });
-      await look(page, "backfills", width, theme);
-    }
-    await page.setViewportSize({ width: 1440, height: 900 });
-    await row.getByRole("button", { name: "Release" }).click();
-    await expect(row.getByRole("button", { name: "Hold" })).toBeVisible();
-    await row.getByRole("button", { name: "Kill…" }).click();
-    const dialog = page.getByRole("dialog");
-    await expect(dialog).toContainText("what runs is killed: 2 of its sessions. 3 never run.");
-    await dialog.getByRole("button", { name: "Kill it" }).click();
-    await expect(row).toContainText("killed", { timeout: 15_000 });
-    await expect(row).toContainText("3 never begun", { timeout: 15_000 });
-    await row.getByRole("link", { name: /^attempt / }).first().click();
-    await expect(page.getByRole("heading", { level: 1 })).toContainText("past");
-  } finally {
-    await server.stop();
+test("a backfill is shown as one thing, held, released and killed", async ({ page, serve }) => {
+  const server = await serve();
+  server.push("shop", { "past.dig": past });
+  const { projects } = await server.get<{ projects: { id: string }[] }>("/api/projects");
+  const url = `${server.url}/projects/${projects[0]!.id}/past?tab=backfills`;
+  await page.goto(url);
+  await expect(page.getByText("This workflow has no backfill yet")).toBeVisible();
+  server.cli("backfill", "shop", "past", "--from", "2026-11-01", "--to", "2026-11-08", "--parallel", "2");
+  const row = page.getByRole("listitem", { name: /^Backfill [0-9]+$/ });
+  await page.goto(url);
+  await expect(row).toContainText("2 succeeded, 1 failed, 2 running, 3 to come", { timeout: 30_000 });
+  await expect(row).toContainText("8 sessions, 2 at once");
+  await row.getByRole("button", { name: "Hold" }).click();
+  await expect(row).toContainText("held: nothing further begins");
+  for (const { theme, width } of looks) {
+    await page.emulateMedia({ colorScheme: theme });
+    await page.setViewportSize({ width, height: 800 });
+    await look(page, "backfills", width, theme);
   }
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await row.getByRole("button", { name: "Release" }).click();
+  await expect(row.getByRole("button", { name: "Hold" })).toBeVisible();
+  await row.getByRole("button", { name: "Kill…" }).click();
+  const dialog = page.getByRole("dialog");
+  await expect(dialog).toContainText("what runs is killed: 2 of its sessions. 3 never run.");
+  await dialog.getByRole("button", { name: "Kill it" }).click();
+  await expect(row).toContainText("killed", { timeout: 15_000 });
+  await expect(row).toContainText("3 never begun", { timeout: 15_000 });
+  await row.getByRole("link", { name: /^attempt / }).first().click();
+  await expect(page.getByRole("heading", { level: 1 })).toContainText("past");
 });
 
 const parts = `+load:
@@ -156,80 +145,70 @@ const parts = `+load:
   echo>: published
 `;
 
-test("a part of an attempt runs again around a task, and what was left out runs later", async ({ page }) => {
-  const server = new Server();
-  await server.start();
-  try {
-    server.push("shop", { "parts.dig": parts, "yellow.dig": marks });
-    const failed = server.begin("shop", "parts", "--session", "2026-11-01", "-p", "marker=/nowhere/at/all");
-    await server.over(failed);
-    await page.goto(`${server.url}/attempts/${failed}?task=2`);
-    await page.getByRole("button", { name: "Run again" }).click();
-    const dialog = page.getByRole("dialog");
-    const plan = (kind: string) => dialog.locator("dt", { hasText: kind }).locator("xpath=following-sibling::dd[1]").locator("code").allTextContents();
-    await expect.poll(() => plan("Does not run")).toEqual(["+check", "+publish"]);
-    await dialog.getByRole("radio", { name: /All that failed but this task/ }).check();
-    await expect(dialog.locator("code").last()).toHaveText(`zerodag retry ${failed} --mark-success +parts+load --latest-revision`);
-    await expect.poll(() => plan("Runs")).toEqual(["+check", "+publish"]);
-    await dialog.getByRole("radio", { name: /This task and all/ }).check();
-    await expect.poll(() => plan("Runs")).toEqual(["+load", "+check", "+publish"]);
-    await dialog.getByRole("button", { name: "Not now" }).click();
+test("a part of an attempt runs again around a task, and what was left out runs later", async ({ page, serve }) => {
+  const server = await serve();
+  server.push("shop", { "parts.dig": parts, "yellow.dig": marks });
+  const failed = server.begin("shop", "parts", "--session", "2026-11-01", "-p", "marker=/nowhere/at/all");
+  await server.over(failed);
+  await page.goto(`${server.url}/attempts/${failed}?task=2`);
+  await page.getByRole("button", { name: "Run again" }).click();
+  const dialog = page.getByRole("dialog");
+  const plan = (kind: string) => dialog.locator("dt", { hasText: kind }).locator("xpath=following-sibling::dd[1]").locator("code").allTextContents();
+  await expect.poll(() => plan("Does not run")).toEqual(["+check", "+publish"]);
+  await dialog.getByRole("radio", { name: /All that failed but this task/ }).check();
+  await expect(dialog.locator("code").last()).toHaveText(`zerodag retry ${failed} --mark-success +parts+load --latest-revision`);
+  await expect.poll(() => plan("Runs")).toEqual(["+check", "+publish"]);
+  await dialog.getByRole("radio", { name: /This task and all/ }).check();
+  await expect.poll(() => plan("Runs")).toEqual(["+load", "+check", "+publish"]);
+  await dialog.getByRole("button", { name: "Not now" }).click();
 
-    await page.goto(`${server.url}/attempts/${failed}?task=3`);
-    await page.getByRole("button", { name: "Run again" }).click();
-    await expect(dialog.getByRole("radio", { name: /This task and all/ })).toHaveCount(0);
-    await expect.poll(() => plan("Runs")).toEqual(["+check"]);
-    for (const { theme, width } of looks) {
-      await page.emulateMedia({ colorScheme: theme });
-      await page.setViewportSize({ width, height: 800 });
-      await look(page, "part", width, theme);
-    }
-    await page.setViewportSize({ width: 1440, height: 900 });
-    await dialog.getByRole("button", { name: "Run it" }).click();
-    await expect(page).not.toHaveURL(new RegExp(`/attempts/${failed}\\b`));
-    await expect(page.getByRole("treeitem", { name: /\+publish/ }).getByRole("img", { name: "skipped" })).toBeVisible();
-    await expect(page.getByRole("treeitem", { name: /\+check/ }).getByRole("img", { name: "done" })).toBeVisible();
-
-    await server.over(server.begin("shop", "yellow", "--session", "2026-11-01"));
-    server.cli("pause", server.begin("shop", "parts", "--session", "2026-11-02", "-p", "marker=/", "--at", new Date(Date.now() + 3_600_000).toISOString()));
-    await page.goto(`${server.url}/sessions`);
-    await expect(page.getByRole("img", { name: "done, with an error that is ignored" })).toBeVisible();
-    await expect(page.getByText("paused", { exact: true })).toBeVisible();
-    await look(page, "standing", 1440, "light");
-  } finally {
-    server.stop();
+  await page.goto(`${server.url}/attempts/${failed}?task=3`);
+  await page.getByRole("button", { name: "Run again" }).click();
+  await expect(dialog.getByRole("radio", { name: /This task and all/ })).toHaveCount(0);
+  await expect.poll(() => plan("Runs")).toEqual(["+check"]);
+  for (const { theme, width } of looks) {
+    await page.emulateMedia({ colorScheme: theme });
+    await page.setViewportSize({ width, height: 800 });
+    await look(page, "part", width, theme);
   }
+  await page.setViewportSize({ width: 1440, height: 900 });
+  await dialog.getByRole("button", { name: "Run it" }).click();
+  await expect(page).not.toHaveURL(new RegExp(`/attempts/${failed}\\b`));
+  await expect(page.getByRole("treeitem", { name: /\+publish/ }).getByRole("img", { name: "skipped" })).toBeVisible();
+  await expect(page.getByRole("treeitem", { name: /\+check/ }).getByRole("img", { name: "done" })).toBeVisible();
+
+  await server.over(server.begin("shop", "yellow", "--session", "2026-11-01"));
+  server.cli("pause", server.begin("shop", "parts", "--session", "2026-11-02", "-p", "marker=/", "--at", new Date(Date.now() + 3_600_000).toISOString()));
+  await page.goto(`${server.url}/sessions`);
+  await expect(page.getByRole("img", { name: "done, with an error that is ignored" })).toBeVisible();
+  await expect(page.getByText("paused", { exact: true })).toBeVisible();
+  await look(page, "standing", 1440, "light");
 });
 
-test("a project is paused with a reason that its pages tell, and goes on", async ({ page }) => {
-  const server = new Server();
-  await server.start();
-  try {
-    server.push("shop", { "night.dig": "schedule:\n  daily>: 03:00:00\n+a:\n  echo>: a\n", "parts.dig": parts });
-    await page.goto(`${server.url}/projects`);
-    await page.getByRole("link", { name: /shop/ }).click();
-    await page.getByRole("button", { name: "Pause" }).click();
-    const dialog = page.getByRole("dialog");
-    await dialog.getByLabel("Why").fill("the warehouse is down until Monday");
-    await look(page, "pause-project", 1440, "light");
-    await expect(dialog.locator("code").last()).toHaveText("zerodag project pause shop");
-    await dialog.getByRole("button", { name: "Pause" }).click();
-    await expect(page.getByText("Nothing of this project starts.")).toContainText("the warehouse is down until Monday");
-    for (const { theme, width } of looks) {
-      await page.emulateMedia({ colorScheme: theme });
-      await page.setViewportSize({ width, height: 800 });
-      await look(page, "paused-project", width, theme);
-    }
-    await page.setViewportSize({ width: 1440, height: 900 });
-    expect(() => server.cli("start", "shop", "parts", "--session", "2026-11-01")).toThrow(/Project shop is paused since/);
-    await page.goto(`${server.url}/projects`);
-    await expect(page.getByRole("link", { name: /shop/ })).toContainText("paused by somebody: the warehouse is down until Monday");
-    await look(page, "paused-projects", 1440, "light");
-    await page.getByRole("link", { name: /shop/ }).click();
-    await page.getByRole("button", { name: "Go on" }).click();
-    await expect(page.getByText("Nothing of this project starts.")).toHaveCount(0);
-    server.begin("shop", "parts", "--session", "2026-11-01", "-p", "marker=/");
-  } finally {
-    server.stop();
+test("a project is paused with a reason that its pages tell, and goes on", async ({ page, serve }) => {
+  const server = await serve();
+  server.push("shop", { "night.dig": "schedule:\n  daily>: 03:00:00\n+a:\n  echo>: a\n", "parts.dig": parts });
+  await page.goto(`${server.url}/projects`);
+  await page.getByRole("link", { name: /shop/ }).click();
+  await page.getByRole("button", { name: "Pause" }).click();
+  const dialog = page.getByRole("dialog");
+  await dialog.getByLabel("Why").fill("the warehouse is down until Monday");
+  await look(page, "pause-project", 1440, "light");
+  await expect(dialog.locator("code").last()).toHaveText("zerodag project pause shop");
+  await dialog.getByRole("button", { name: "Pause" }).click();
+  await expect(page.getByText("Nothing of this project starts.")).toContainText("the warehouse is down until Monday");
+  for (const { theme, width } of looks) {
+    await page.emulateMedia({ colorScheme: theme });
+    await page.setViewportSize({ width, height: 800 });
+    await look(page, "paused-project", width, theme);
   }
+  await page.setViewportSize({ width: 1440, height: 900 });
+  expect(() => server.cli("start", "shop", "parts", "--session", "2026-11-01")).toThrow(/Project shop is paused since/);
+  await page.goto(`${server.url}/projects`);
+  await expect(page.getByRole("link", { name: /shop/ })).toContainText("paused by somebody: the warehouse is down until Monday");
+  await look(page, "paused-projects", 1440, "light");
+  await page.getByRole("link", { name: /shop/ }).click();
+  await page.getByRole("button", { name: "Go on" }).click();
+  await expect(page.getByText("Nothing of this project starts.")).toHaveCount(0);
+  server.begin("shop", "parts", "--session", "2026-11-01", "-p", "marker=/");
 });

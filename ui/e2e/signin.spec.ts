@@ -4,7 +4,6 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import type { Page } from "@playwright/test";
 import { Provider } from "./provider";
-import { Server } from "./server";
 import { expect, test } from "./test";
 
 // The browser notes each answer of 401 and 403 on its console.
@@ -17,83 +16,68 @@ async function holdsNothing(page: Page, ...secrets: string[]) {
   expect(await page.evaluate(() => document.cookie)).toBe("");
 }
 
-test("a token signs in, survives a look at another page, and is out after signing out", async ({ page, context }) => {
-  const server = new Server(["-X", "server.authenticator.type=token"]);
-  await server.start();
-  try {
-    const token = readFileSync(join(server.folder, "data", "admin.token"), "utf8").trim();
-    await page.goto(`${server.url}/projects`);
-    await page.getByLabel("Token").fill("zd_wrong");
-    await page.getByRole("button", { name: "Sign in" }).click();
-    await expect(page.getByRole("alert")).toBeVisible();
-    await page.getByLabel("Token").fill(token);
-    await page.getByRole("button", { name: "Sign in" }).click();
-    await expect(page.getByText("No project was pushed to this server yet.")).toBeVisible();
-    await holdsNothing(page, token);
-    const [cookie] = await context.cookies();
-    expect(cookie).toMatchObject({ httpOnly: true, sameSite: "Strict" });
-    expect(cookie!.value).not.toContain(token);
-    await page.reload();
-    await expect(page.getByText("No project was pushed to this server yet.")).toBeVisible();
-    // A form of another page sends the cookie and no header: it changes nothing.
-    const forged = await page.evaluate(async () => (await fetch("/api/tokens", { method: "POST", headers: { "Content-Type": "application/json" }, body: '{"name":"x","role":"admin"}' })).status);
-    expect(forged).toBe(403);
-    await page.getByRole("button", { name: /Signed in as/ }).click();
-    await page.getByRole("menuitem", { name: "Sign out" }).click();
-    await expect(page.getByLabel("Token")).toBeVisible();
-    expect(await page.evaluate(async () => (await fetch("/api/projects")).status)).toBe(401);
-  } finally {
-    server.stop();
-  }
+test("a token signs in, survives a look at another page, and is out after signing out", async ({ page, context, serve }) => {
+  const server = await serve("-X", "server.authenticator.type=token");
+  const token = readFileSync(join(server.folder, "data", "admin.token"), "utf8").trim();
+  await page.goto(`${server.url}/projects`);
+  await page.getByLabel("Token").fill("zd_wrong");
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await expect(page.getByRole("alert")).toBeVisible();
+  await page.getByLabel("Token").fill(token);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await expect(page.getByText("No project was pushed to this server yet.")).toBeVisible();
+  await holdsNothing(page, token);
+  const [cookie] = await context.cookies();
+  expect(cookie).toMatchObject({ httpOnly: true, sameSite: "Strict" });
+  expect(cookie!.value).not.toContain(token);
+  await page.reload();
+  await expect(page.getByText("No project was pushed to this server yet.")).toBeVisible();
+  // A form of another page sends the cookie and no header: it changes nothing.
+  const forged = await page.evaluate(async () => (await fetch("/api/tokens", { method: "POST", headers: { "Content-Type": "application/json" }, body: '{"name":"x","role":"admin"}' })).status);
+  expect(forged).toBe(403);
+  await page.getByRole("button", { name: /Signed in as/ }).click();
+  await page.getByRole("menuitem", { name: "Sign out" }).click();
+  await expect(page.getByLabel("Token")).toBeVisible();
+  expect(await page.evaluate(async () => (await fetch("/api/projects")).status)).toBe(401);
 });
 
-test("who signs out in one tab is out in all, and what is changed in one is seen in the others", async ({ page, context, allowed }) => {
+test("who signs out in one tab is out in all, and what is changed in one is seen in the others", async ({ page, context, allowed, serve }) => {
   allowed.push(/Failed to load resource/);
-  const server = new Server(["-X", "server.authenticator.type=token"]);
-  await server.start();
-  try {
-    await page.goto(`${server.url}/admin`);
-    const other = await context.newPage();
-    await other.goto(`${server.url}/projects`);
-    await page.getByLabel("Token").fill(readFileSync(join(server.folder, "data", "admin.token"), "utf8").trim());
-    await page.getByRole("button", { name: "Sign in" }).click();
-    await expect(page.getByRole("button", { name: "Make a token" })).toBeVisible();
-    await expect(other.getByText("No project was pushed to this server yet.")).toBeVisible(); // who signs in in one tab is in in all
-    await other.goto(`${server.url}/admin`);
-    await expect(other.getByRole("button", { name: "Make a token" })).toBeVisible();
-    await page.getByRole("button", { name: "Make a token" }).click();
-    await page.getByRole("dialog").getByLabel("Name").fill("made here");
-    await page.getByRole("button", { name: "Make it" }).click();
-    await expect(other.getByRole("row", { name: /made here/ })).toBeVisible();
-    await page.getByRole("button", { name: "Done" }).click();
-    await other.getByRole("button", { name: /Signed in as/ }).click();
-    await other.getByRole("menuitem", { name: "Sign out" }).click();
-    await expect(page.getByLabel("Token")).toBeVisible();
-    await expect(page.getByText("made here")).toHaveCount(0);
-    // Whoever signs in next is shown nothing of before, not even for a moment.
-    await page.route("**/api/tokens*", () => {}); // no answer comes
-    await page.getByLabel("Token").fill(readFileSync(join(server.folder, "data", "admin.token"), "utf8").trim());
-    await page.getByRole("button", { name: "Sign in" }).click();
-    await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
-    await expect(page.getByText("made here")).toHaveCount(0);
-  } finally {
-    server.stop();
-  }
+  const server = await serve("-X", "server.authenticator.type=token");
+  await page.goto(`${server.url}/admin`);
+  const other = await context.newPage();
+  await other.goto(`${server.url}/projects`);
+  await page.getByLabel("Token").fill(readFileSync(join(server.folder, "data", "admin.token"), "utf8").trim());
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await expect(page.getByRole("button", { name: "Make a token" })).toBeVisible();
+  await expect(other.getByText("No project was pushed to this server yet.")).toBeVisible(); // who signs in in one tab is in in all
+  await other.goto(`${server.url}/admin`);
+  await expect(other.getByRole("button", { name: "Make a token" })).toBeVisible();
+  await page.getByRole("button", { name: "Make a token" }).click();
+  await page.getByRole("dialog").getByLabel("Name").fill("made here");
+  await page.getByRole("button", { name: "Make it" }).click();
+  await expect(other.getByRole("row", { name: /made here/ })).toBeVisible();
+  await page.getByRole("button", { name: "Done" }).click();
+  await other.getByRole("button", { name: /Signed in as/ }).click();
+  await other.getByRole("menuitem", { name: "Sign out" }).click();
+  await expect(page.getByLabel("Token")).toBeVisible();
+  await expect(page.getByText("made here")).toHaveCount(0);
+  // Whoever signs in next is shown nothing of before, not even for a moment.
+  await page.route("**/api/tokens*", () => {}); // no answer comes
+  await page.getByLabel("Token").fill(readFileSync(join(server.folder, "data", "admin.token"), "utf8").trim());
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
+  await expect(page.getByText("made here")).toHaveCount(0);
 });
 
-test("a user and a password sign in", async ({ page }) => {
-  const server = new Server(["-X", "server.authenticator.type=basic", "-X", "server.authenticator.basic.username=ada", "-X", "server.authenticator.basic.password=correct horse"]);
-  await server.start();
-  try {
-    await page.goto(server.url);
-    await page.getByLabel("User").fill("ada");
-    await page.getByLabel("Password").fill("correct horse");
-    await page.locator("form", { hasText: "Password" }).getByRole("button", { name: "Sign in" }).click();
-    await expect(page.getByRole("heading", { level: 1 })).toHaveText(/well/);
-    await holdsNothing(page, "correct horse");
-  } finally {
-    server.stop();
-  }
+test("a user and a password sign in", async ({ page, serve }) => {
+  const server = await serve("-X", "server.authenticator.type=basic", "-X", "server.authenticator.basic.username=ada", "-X", "server.authenticator.basic.password=correct horse");
+  await page.goto(server.url);
+  await page.getByLabel("User").fill("ada");
+  await page.getByLabel("Password").fill("correct horse");
+  await page.locator("form", { hasText: "Password" }).getByRole("button", { name: "Sign in" }).click();
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText(/well/);
+  await holdsNothing(page, "correct horse");
 });
 
 /** A port that nothing listens on: the provider has to know the address of the server before it starts. */
@@ -105,13 +89,12 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-test("a provider of identities signs in whom it knows and the server lets in, and nobody else", async ({ page }) => {
+test("a provider of identities signs in whom it knows and the server lets in, and nobody else", async ({ page, serve }) => {
   const provider = new Provider();
   await provider.start();
   const port = await freePort();
   const oidc = { issuer: provider.issuer, "client-id": "zerodag", address: `http://127.0.0.1:${port}`, grants: "group:oncall=operator", name: "Staff" };
-  const server = new Server(["-n", String(port), "-X", "server.authenticator.type=token", ...Object.entries(oidc).flatMap(([k, v]) => ["-X", `server.authenticator.oidc.${k}=${v}`])]);
-  await server.start();
+  const server = await serve("-n", String(port), "-X", "server.authenticator.type=token", ...Object.entries(oidc).flatMap(([k, v]) => ["-X", `server.authenticator.oidc.${k}=${v}`]));
   try {
     await page.goto(`${server.url}/sessions?state=error`);
     await page.getByRole("link", { name: "Continue with Staff" }).click();
@@ -124,7 +107,6 @@ test("a provider of identities signs in whom it knows and the server lets in, an
     await expect(page.getByRole("alert")).toBeVisible();
     await expect(page.getByRole("link", { name: "Continue with Staff" })).toBeVisible();
   } finally {
-    server.stop();
     provider.stop();
   }
 });

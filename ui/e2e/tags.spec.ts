@@ -1,4 +1,3 @@
-import { Server } from "./server";
 import { expect, test } from "./test";
 
 const tagged = `zerodag: 1
@@ -7,36 +6,31 @@ tags: [daily, {team: sales}]
   echo>: done
 `;
 
-test("a tag and a label lead to the sessions that have them", async ({ page }) => {
-  const server = new Server();
-  await server.start();
-  try {
-    server.push("shop", { "orders.dig": tagged, "plain.dig": "+a:\n  echo>: done\n" });
-    const first = server.begin("shop", "orders", "--session", "2026-11-01", "--label", "ticket=OPS-1", "--label", "note=two words");
-    const others = [server.begin("shop", "orders", "--session", "2026-11-02"), server.begin("shop", "plain", "--session", "2026-11-03")];
-    for (const attempt of [first, ...others]) await server.over(attempt);
+test("a tag and a label lead to the sessions that have them", async ({ page, serve }) => {
+  const server = await serve();
+  server.push("shop", { "orders.dig": tagged, "plain.dig": "+a:\n  echo>: done\n" });
+  const first = server.begin("shop", "orders", "--session", "2026-11-01", "--label", "ticket=OPS-1", "--label", "note=two words");
+  const others = [server.begin("shop", "orders", "--session", "2026-11-02"), server.begin("shop", "plain", "--session", "2026-11-03")];
+  for (const attempt of [first, ...others]) await server.over(attempt);
 
-    await page.goto(`${server.url}/attempts/${first}`);
-    await expect(page.getByText("note=two words")).toBeVisible();
-    await page.getByRole("link", { name: "ticket=OPS-1" }).click();
-    const rows = page.locator("[data-row]");
-    await expect(rows).toHaveCount(1);
-    const field = page.getByRole("searchbox");
-    await expect(field).toHaveValue("label:ticket=OPS-1");
+  await page.goto(`${server.url}/attempts/${first}`);
+  await expect(page.getByText("note=two words")).toBeVisible();
+  await page.getByRole("link", { name: "ticket=OPS-1" }).click();
+  const rows = page.locator("[data-row]");
+  await expect(rows).toHaveCount(1);
+  const field = page.getByRole("searchbox");
+  await expect(field).toHaveValue("label:ticket=OPS-1");
 
-    await field.fill("tag:team=sales");
-    await expect(rows).toHaveCount(2);
-    await field.fill("plain");
-    await expect(rows).toHaveCount(1);
-    await field.fill("ops-1");
-    await expect(rows).toHaveCount(1);
-    await field.fill("tag:nobody");
-    await expect(page.getByText("No session is like this.")).toBeVisible();
+  await field.fill("tag:team=sales");
+  await expect(rows).toHaveCount(2);
+  await field.fill("plain");
+  await expect(rows).toHaveCount(1);
+  await field.fill("ops-1");
+  await expect(rows).toHaveCount(1);
+  await field.fill("tag:nobody");
+  await expect(page.getByText("No session is like this.")).toBeVisible();
 
-    await page.goto(`${server.url}/projects/1/orders`);
-    await page.getByRole("link", { name: "team=sales" }).click();
-    await expect(rows).toHaveCount(2);
-  } finally {
-    server.stop();
-  }
+  await page.goto(`${server.url}/projects/1/orders`);
+  await page.getByRole("link", { name: "team=sales" }).click();
+  await expect(rows).toHaveCount(2);
 });

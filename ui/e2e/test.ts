@@ -42,7 +42,10 @@ async function watch(page: Page, wrong: string[], allowed: RegExp[], sizes: Prom
   });
 }
 
-type Fixtures = { allowed: RegExp[]; session: object | null };
+/** Starts a server of a test's own. */
+export type Serve = (...options: string[]) => Promise<Server>;
+
+type Fixtures = { allowed: RegExp[]; session: object | null; serve: Serve };
 
 /** A test with a page that is watched, and with a server of its worker that has run example projects. */
 export const test = base.extend<Fixtures & { guard: void }, { server: Server; examples: Examples }>({
@@ -59,8 +62,19 @@ export const test = base.extend<Fixtures & { guard: void }, { server: Server; ex
   ],
   examples: [async ({ server }, use) => use(await runExamples(server)), { scope: "worker", auto: true, timeout: 240_000 }],
   baseURL: async ({ server }, use) => use(server.url),
+  // Fixtures end in reverse order: `guard` asks for this one before `page`, so that no page outlives its server and finds it gone.
+  serve: async ({}, use) => {
+    const started: Server[] = [];
+    await use(async (...options) => {
+      const server = new Server(options);
+      started.push(server);
+      await server.start();
+      return server;
+    });
+    for (const server of started) server.stop();
+  },
   guard: [
-    async ({ page, allowed, session }, use) => {
+    async ({ serve: _, page, allowed, session }, use) => {
       const wrong: string[] = [];
       const sizes: Promise<void>[] = [];
       await watch(page, wrong, allowed, sizes);
