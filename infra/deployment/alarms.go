@@ -58,7 +58,7 @@ func (d *Deployment) createAlarms() {
 				"tasks":  d.tasks.live.MetricApproximateAgeOfOldestMessage(over(5, "Maximum"))}, awscloudwatch.TreatMissingData_NOT_BREACHING},
 		{"ApiFails", fmt.Sprintf("The API answered at least %d requests in five minutes with an error of its own (5xx): its functions fail, are throttled or take too long", apiErrors), 5,
 			fmt.Sprintf("FILL(errors, 0) / %d", apiErrors), map[string]awscloudwatch.IMetric{
-				"errors": d.api.MetricServerError(over(5, "Sum"))}, awscloudwatch.TreatMissingData_NOT_BREACHING},
+				"errors": d.api.errors(over(5, "Sum"))}, awscloudwatch.TreatMissingData_NOT_BREACHING},
 		{"TickSilent", "The tick was not called for ten minutes, or every call failed: no schedule fires", 10,
 			"IF(FILL(calls, 0) > FILL(errors, 0), 0, 1)", map[string]awscloudwatch.IMetric{
 				"calls":  d.functions["tick"].MetricInvocations(over(10, "Sum")),

@@ -116,7 +116,7 @@ func (d *Deployment) machinesURL() string {
 	if d.MachinesURL == "domain" {
 		return "https://" + d.Domain
 	}
-	return *d.api.ApiEndpoint()
+	return *d.api.address()
 }
 
 // commandSettings is what the functions are told.

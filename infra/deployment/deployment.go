@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
-	"github.com/aws/aws-cdk-go/awscdk/v2/awsapigatewayv2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsdynamodb"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsevents"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awsiam"
@@ -39,7 +38,7 @@ type Deployment struct {
 	topic          awssns.Topic
 	functions      map[string]awslambda.Function
 	scheduler      awsiam.Role // of schedules that start workflows
-	api            awsapigatewayv2.HttpApi
+	api            gateway
 	commands       *commands          // nil: there are none
 	callee         awslambda.Function // runs commands; nil: there is none
 	people         *people            // nil: people sign in elsewhere, or with tokens only
@@ -95,10 +94,10 @@ func New(scope constructs.Construct, s settings.Settings, assets string) (*Deplo
 
 // URL is where the REST API is.
 func (d *Deployment) URL() *string {
-	if d.DomainOnly {
-		return jsii.String("https://" + d.Domain)
+	if at := d.api.address(); at != nil {
+		return at
 	}
-	return d.api.ApiEndpoint()
+	return jsii.String("https://" + d.Domain)
 }
 
 // Bus is where events of source zerodag.start start workflows, and where what becomes of attempts is told.

@@ -114,7 +114,7 @@ func (d *Deployment) address() string {
 	case d.Domain != "":
 		return "https://" + d.Domain
 	}
-	return *d.api.ApiEndpoint()
+	return *d.api.address()
 }
 
 // secretName is that of a client's secret.

@@ -47,11 +47,13 @@ type Settings struct {
 	Qualifier          string            `yaml:"qualifier" doc:"of the bootstrap of the CDK that deploys the stage (cdk bootstrap --qualifier)"`
 	Boundary           string            `yaml:"permissionsBoundary" doc:"name of the policy that limits what every role of the stage may do, whatever its own policies say; empty: none does"`
 
-	Domain      string `yaml:"domain" doc:"a name of your own for the API; needs certificate"`
-	Certificate string `yaml:"certificate" doc:"ARN of a certificate for domain, in the region of the stage"`
-	HostedZone  Zone   `yaml:"hostedZone" doc:"the zone of Route 53 that gets a record for domain; without it the output DomainTarget says what the record is"`
-	MachinesURL string `yaml:"machinesUrl" enum:"api,domain" doc:"how machines reach the API: by its execute-api address, or by domain, which a VPC with an execute-api endpoint requires"`
-	DomainOnly  bool   `yaml:"domainOnly" doc:"disables the execute-api address, so that all requests come by domain; requires machinesUrl: domain"`
+	Domain       string   `yaml:"domain" doc:"a name of your own for the API; needs certificate"`
+	Certificate  string   `yaml:"certificate" doc:"ARN of a certificate for domain, in the region of the stage"`
+	HostedZone   Zone     `yaml:"hostedZone" doc:"the zone of Route 53 that gets a record for domain; without it the output DomainTarget says what the record is"`
+	API          string   `yaml:"api" enum:"public,private" doc:"who can reach the API: the internet, or only the networks of apiEndpoints; private requires domain, certificate and apiEndpoints, and machinesUrl: domain if commands run on Fargate"`
+	APIEndpoints []string `yaml:"apiEndpoints" prefix:"vpce-" doc:"interface endpoints for execute-api through which a private API is reached"`
+	MachinesURL  string   `yaml:"machinesUrl" enum:"api,domain" doc:"how machines reach the API: by its execute-api address, or by domain, which a VPC with an execute-api endpoint requires"`
+	DomainOnly   bool     `yaml:"domainOnly" doc:"disables the execute-api address, so that all requests come by domain; requires machinesUrl: domain"`
 
 	OIDCIssuer  string   `yaml:"oidcIssuer" doc:"URL of a provider of identities (OpenID Connect) at which people sign in to the page; its client's secret is the parameter /zerodag-keys/STAGE/oidc"`
 	OIDCClient  string   `yaml:"oidcClient" doc:"the id by which the provider knows the deployment"`
@@ -107,7 +109,7 @@ const DefaultVPC = "default"
 func Default(stage string) Settings {
 	return Settings{
 		Stage: stage, Architecture: "arm64", Memory: 512, Agents: 100, LeaseSeconds: 60, AttemptLimit: 100, TaskLimit: 1000,
-		LogDays: 90, TaskLogFormat: "short", BusEvents: "all", DeletionProtection: true, Qualifier: CDKQualifier, CloudWatchDays: 30, MachinesURL: "api", Traces: "none",
+		LogDays: 90, TaskLogFormat: "short", BusEvents: "all", DeletionProtection: true, Qualifier: CDKQualifier, CloudWatchDays: 30, API: "public", MachinesURL: "api", Traces: "none",
 		Commands: "fargate", Image: "public.ecr.aws/docker/library/python:3.13-slim", FetchImage: "public.ecr.aws/docker/library/alpine:3.22", Repositories: []string{"*"},
 		CommandCPU: 1024, CommandMemory: 2048, CommandArchitecture: "x86_64", CommandFunctionMemory: 1769,
 		OIDCName: "single sign-on", OIDCGroups: "groups", CognitoMFA: "optional",
@@ -132,6 +134,9 @@ func (s Settings) Placed() bool { return s.VPC != "" && s.VPC != DefaultVPC }
 
 // HasSpot reports whether machines of Fargate Spot can be launched.
 func (s Settings) HasSpot() bool { return s.Spot || s.AllowSpot }
+
+// Private reports whether the API answers only in private networks.
+func (s Settings) Private() bool { return s.API == "private" }
 
 // HasMachines says that commands run on Fargate.
 func (s Settings) HasMachines() bool { return s.Commands == "fargate" }
@@ -374,6 +379,12 @@ func (s Settings) agree() error {
 	switch {
 	case (s.Domain == "") != (s.Certificate == ""):
 		return fmt.Errorf("domain must be given together with certificate, the ARN of one for it, but is %q", s.Domain)
+	case s.Private() != (len(s.APIEndpoints) > 0):
+		return errors.New("api: private must be given together with apiEndpoints, the interface endpoints that lead to it")
+	case s.Private() && (s.Domain == "" || s.HasMachines() && s.MachinesURL != "domain"):
+		return errors.New("api: private requires domain and certificate, and machinesUrl: domain if commands run on Fargate")
+	case s.Private() && s.HostedZone != Zone{}:
+		return errors.New("hostedZone is for a public API: the record of a private one leads to an endpoint, in a private zone (docs/aws.md)")
 	case s.MachinesURL == "domain" && s.Domain == "":
 		return errors.New("machinesUrl: domain requires domain and certificate")
 	case s.DomainOnly && (s.Domain == "" || s.HasMachines() && s.MachinesURL != "domain"):

@@ -184,7 +184,17 @@ func TestWrong(t *testing.T) {
 		"taskRoles":                           func(s *settings.Settings) { s.TaskRoles = []string{"sales=" + role} },
 		"machinesUrl must be api or domain":   func(s *settings.Settings) { s.MachinesURL = "elsewhere" },
 		"machinesUrl: domain requires domain": func(s *settings.Settings) { s.MachinesURL = "domain" },
-		"domainOnly requires domain":          func(s *settings.Settings) { s.DomainOnly = true },
+		"api: private must be given together": func(s *settings.Settings) { s.APIEndpoints = []string{"vpce-1"} },
+		"together with apiEndpoints":          func(s *settings.Settings) { s.API = "private" },
+		"api: private requires domain": func(s *settings.Settings) {
+			s.API, s.APIEndpoints, s.Domain, s.Certificate = "private", []string{"vpce-1"}, "x.example.com", "arn:aws:acm:eu-central-1:111111111111:certificate/x"
+		},
+		"hostedZone is for a public API": func(s *settings.Settings) {
+			s.API, s.APIEndpoints, s.Domain, s.Certificate, s.MachinesURL = "private", []string{"vpce-1"}, "x.example.com", "arn:aws:acm:eu-central-1:111111111111:certificate/x", "domain"
+			s.HostedZone = settings.Zone{ID: "Z1", Name: "example.com"}
+		},
+		"apiEndpoints must be ids":   func(s *settings.Settings) { s.APIEndpoints = []string{"vpc-1"} },
+		"domainOnly requires domain": func(s *settings.Settings) { s.DomainOnly = true },
 		"and machinesUrl: domain if commands run": func(s *settings.Settings) {
 			s.DomainOnly, s.Domain, s.Certificate = true, "x.example.com", "arn:aws:acm:eu-central-1:111111111111:certificate/x"
 		},

@@ -34,6 +34,7 @@ type fake struct {
 	denied                  string            // an operation that the credentials may not call
 	vpcWithEndpoint         string            // for execute-api
 	privateNames            bool              // of that endpoint
+	entrances               map[string]string // service and state of endpoints for execute-api, by id
 	cluster                 bool
 	calls                   []string
 }
@@ -127,6 +128,12 @@ func (f *fake) endpoints(w io.Writer, form url.Values) {
 	if form.Get("Filter.1.Name") == "vpc-id" && form.Get("Filter.1.Value.1") == f.vpcWithEndpoint && form.Get("Filter.2.Value.1") == "com.amazonaws.eu-central-1.execute-api" {
 		fmt.Fprintf(w, `<item><vpcEndpointId>vpce-1</vpcEndpointId><privateDnsEnabled>%t</privateDnsEnabled></item>`, f.privateNames)
 	}
+	for i := 1; form.Get("Filter.1.Name") == "vpc-endpoint-id" && form.Has(fmt.Sprint("Filter.1.Value.", i)); i++ {
+		id := form.Get(fmt.Sprint("Filter.1.Value.", i))
+		if service, state, there := strings.Cut(f.entrances[id], " "); there {
+			fmt.Fprintf(w, `<item><vpcEndpointId>%s</vpcEndpointId><serviceName>com.amazonaws.eu-central-1.%s</serviceName><state>%s</state></item>`, id, service, state)
+		}
+	}
 	fmt.Fprint(w, `</vpcEndpointSet></DescribeVpcEndpointsResponse>`)
 }
 
@@ -206,6 +213,14 @@ func open(t *testing.T, f *fake) *account.Account {
 // inVPC places a stage.
 func inVPC(s *settings.Settings) { s.VPC, s.Subnets = "vpc-9", []string{"subnet-1"} }
 
+// hidden makes the API of a stage private.
+func hidden(s *settings.Settings) {
+	s.API, s.APIEndpoints, s.Domain, s.MachinesURL = "private", []string{"vpce-1", "vpce-2"}, "flows.example.com", "domain"
+}
+
+// entrances are both endpoints of hidden, for a service and in a state.
+func entrances(as string) map[string]string { return map[string]string{"vpce-1": as, "vpce-2": as} }
+
 // TestDoctor proves what is said of an account: one line for each check, with what to change, and a
 // failure for what makes a deploy fail, and for nothing else.
 func TestDoctor(t *testing.T) {
@@ -240,6 +255,13 @@ func TestDoctor(t *testing.T) {
 			check: "endpoints", level: account.Fail, says: "vpc-0 has the endpoint vpce-1"},
 		"no default VPC":              {account: func(f *fake) { f.vpcs = 0 }, stage: func(s *settings.Settings) { s.VPC = settings.DefaultVPC }, check: "endpoints", level: account.Fail, says: "create-default-vpc"},
 		"endpoints may not be listed": {account: func(f *fake) { f.denied = "DescribeVpcEndpoints" }, stage: inVPC, check: "endpoints", level: account.Unknown, says: "status 403"},
+		"private API":                 {account: func(f *fake) { f.entrances = entrances("execute-api available") }, stage: hidden, check: "api endpoints", level: account.OK, says: "vpce-1, vpce-2, to which the DNS record of flows.example.com"},
+		"private API, no endpoint":    {account: func(f *fake) { f.entrances = map[string]string{"vpce-1": "execute-api available"} }, stage: hidden, check: "api endpoints", level: account.Fail, says: "no endpoint vpce-2"},
+		"private API, other endpoint": {account: func(f *fake) { f.entrances = entrances("s3 available") }, stage: hidden, check: "api endpoints", level: account.Fail, says: "endpoints for com.amazonaws.eu-central-1.execute-api"},
+		"private API, new endpoint":   {account: func(f *fake) { f.entrances = entrances("execute-api pendingAcceptance") }, stage: hidden, check: "api endpoints", level: account.Advice, says: "pendingAcceptance"},
+		"private API, may not look":   {account: func(f *fake) { f.denied = "DescribeVpcEndpoints" }, stage: hidden, check: "api endpoints", level: account.Unknown, says: "status 403"},
+		"private API, in a VPC":       {account: func(f *fake) { f.vpcWithEndpoint, f.privateNames = "vpc-9", true }, stage: func(s *settings.Settings) { hidden(s); inVPC(s) }, check: "endpoints"},
+		"public API":                  {check: "api endpoints"},
 		"reserves too much":           {account: func(f *fake) { f.free = 369 }, stage: func(s *settings.Settings) { s.Reserve = true }, check: "concurrency", level: account.Fail, says: "reserve: false"},
 		"reserves what is there":      {account: func(f *fake) { f.free = 370 }, stage: func(s *settings.Settings) { s.Reserve = true }, check: "concurrency", level: account.OK, says: "takes up to 270"},
 		"reserves again":              {account: func(f *fake) { f.free, f.reserved = 100, 45 }, stage: func(s *settings.Settings) { s.Reserve = true }, check: "concurrency", level: account.OK},

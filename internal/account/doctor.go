@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
@@ -80,7 +82,8 @@ func (a *Account) Doctor(ctx context.Context, s settings.Settings) ([]Finding, e
 		{"ecs role", s.HasMachines(), a.role},
 		{"fargate", s.HasMachines(), a.cpus},
 		{"vpcs", s.HasMachines() && s.VPC == "" && deployed == No, a.network},
-		{"endpoints", s.HasMachines() && s.VPC != "" && (s.MachinesURL == "api" || s.HostedZone.ID == ""), a.endpoints},
+		{"endpoints", s.HasMachines() && s.VPC != "" && !s.Private() && (s.MachinesURL == "api" || s.HostedZone.ID == ""), a.endpoints},
+		{"api endpoints", s.Private(), a.entrances},
 		{"secrets", true, a.throughput},
 	} {
 		if !c.needs {
@@ -315,6 +318,38 @@ func (a *Account) endpoints(ctx context.Context, s settings.Settings) (Finding, 
 		}
 	}
 	return Finding{Level: OK, What: vpc + " has no endpoint that would keep machines from the API"}, nil
+}
+
+// entrances checks the endpoints that lead to a private API: each must be there, belong to API Gateway and be available.
+func (a *Account) entrances(ctx context.Context, s settings.Settings) (Finding, error) {
+	type endpoint struct {
+		ID      string `xml:"vpcEndpointId"`
+		Service string `xml:"serviceName"`
+		State   string `xml:"state"`
+	}
+	var answer struct {
+		Endpoints []endpoint `xml:"vpcEndpointSet>item"`
+	}
+	service := "com.amazonaws." + a.config.Region + ".execute-api"
+	form := url.Values{"Action": {"DescribeVpcEndpoints"}, "Version": {"2016-11-15"}, "Filter.1.Name": {"vpc-endpoint-id"}}
+	for i, id := range s.APIEndpoints {
+		form.Set(fmt.Sprintf("Filter.1.Value.%d", i+1), id)
+	}
+	if err := a.query(ctx, a.regional("ec2"), form, &answer); err != nil {
+		return Finding{}, fmt.Errorf("look for the endpoints %s: %w", strings.Join(s.APIEndpoints, ", "), err)
+	}
+	for _, id := range s.APIEndpoints {
+		i := slices.IndexFunc(answer.Endpoints, func(e endpoint) bool { return e.ID == id })
+		switch {
+		case i < 0:
+			return Finding{Level: Fail, What: "the account has no endpoint " + id, Change: "apiEndpoints in the file of the stage"}, nil
+		case answer.Endpoints[i].Service != service:
+			return Finding{Level: Fail, What: fmt.Sprintf("%s is an endpoint for %s", id, answer.Endpoints[i].Service), Change: "apiEndpoints in the file of the stage: endpoints for " + service}, nil
+		case answer.Endpoints[i].State != "available":
+			return Finding{Level: Advice, What: fmt.Sprintf("%s is %s: the API cannot be reached through it until it is available", id, answer.Endpoints[i].State)}, nil
+		}
+	}
+	return Finding{Level: OK, What: fmt.Sprintf("the API is reached through %s, to which the DNS record of %s must lead", strings.Join(s.APIEndpoints, ", "), s.Domain)}, nil
 }
 
 // vpcs counts the VPCs of the region.

@@ -1,14 +1,10 @@
 package cloud
 
 import (
-	"bytes"
 	"context"
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
@@ -94,48 +90,35 @@ type command struct {
 // Handle answers a request of API Gateway, or a command of who may invoke the function.
 func (a *API) Handle(ctx context.Context, payload json.RawMessage) (any, error) {
 	defer a.engine.settle(ctx)
-	var c command
-	if err := json.Unmarshal(payload, &c); err == nil && c.Zerodag != "" {
-		return a.command(ctx, c.Zerodag)
+	var asked command
+	if err := json.Unmarshal(payload, &asked); err == nil && asked.Zerodag != "" {
+		return a.command(ctx, asked.Zerodag)
 	}
 	defer a.engine.measure("api")()
-	var call events.APIGatewayV2HTTPRequest
-	if err := json.Unmarshal(payload, &call); err != nil {
-		return nil, fmt.Errorf("read request: %w", err)
-	}
-	r, err := request(ctx, call)
+	return a.serve(ctx, payload)
+}
+
+// serve answers a request of API Gateway.
+func (a *API) serve(ctx context.Context, payload json.RawMessage) (any, error) {
+	c, err := readCall(ctx, payload)
 	if err != nil {
 		return nil, err
 	}
-	handler := a.byToken
+	r, handler := c.request, a.byToken
 	if a.runners != nil && strings.HasPrefix(r.URL.Path, sandbox.HandlerPath) {
 		handler = a.runners
 	}
 	if path, below := strings.CutPrefix(r.URL.Path, "/iam/"); below {
-		who := principal(call)
-		if who == "" { // the gateway lets none through: this holds where its routes were changed
-			return refused("this path takes signed requests only (SigV4)"), nil
+		if c.signer == "" { // the gateway lets none through: this holds where its routes were changed
+			return c.problem(http.StatusForbidden, "this path takes signed requests only (SigV4)"), nil
 		}
-		r = r.WithContext(context.WithValue(ctx, signerKey{}, who))
+		r = r.WithContext(context.WithValue(ctx, signerKey{}, c.signer))
 		r.URL.Path = "/" + path
 		handler = a.byIAM
 	}
 	w := newRecorder()
 	handler.ServeHTTP(w, r)
-	return answer(w)
-}
-
-// principal is who signed the call, as API Gateway says: an ARN. "" for a call that is not signed.
-func principal(call events.APIGatewayV2HTTPRequest) string {
-	if call.RequestContext.Authorizer == nil || call.RequestContext.Authorizer.IAM == nil {
-		return ""
-	}
-	return call.RequestContext.Authorizer.IAM.UserARN
-}
-
-func refused(why string) events.APIGatewayV2HTTPResponse {
-	return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusForbidden, Headers: map[string]string{"content-type": "application/json"},
-		Body: fmt.Sprintf(`{"message":%q,"status":%d}`, why, http.StatusForbidden)}
+	return c.answer(w), nil
 }
 
 // command makes the first token: who may invoke the function owns the account.
@@ -146,63 +129,4 @@ func (a *API) command(ctx context.Context, name string) (any, error) {
 	text, hash := httpapi.NewToken()
 	_, err := a.engine.DB.Create(ctx, host.Token{Name: "first admin", Role: httpapi.Admin.String(), Hash: hash, CreatedAt: time.Now().UTC()})
 	return map[string]string{"token": text}, err
-}
-
-func request(ctx context.Context, call events.APIGatewayV2HTTPRequest) (*http.Request, error) {
-	body := []byte(call.Body)
-	if call.IsBase64Encoded {
-		var err error
-		if body, err = base64.StdEncoding.DecodeString(call.Body); err != nil {
-			return nil, fmt.Errorf("read body: %w", err)
-		}
-	}
-	r, err := http.NewRequestWithContext(ctx, call.RequestContext.HTTP.Method, "/", io.NopCloser(bytes.NewReader(body)))
-	if err != nil {
-		return nil, fmt.Errorf("read request: %w", err)
-	}
-	// An HTTP API hands the path over decoded: to read it as escaped would decode it twice.
-	r.URL = &url.URL{Path: call.RawPath, RawQuery: call.RawQueryString}
-	for name, value := range call.Headers {
-		r.Header.Set(name, value)
-	}
-	if len(call.Cookies) > 0 { // an HTTP API hands them over apart from the other headers
-		r.Header.Set("Cookie", strings.Join(call.Cookies, "; "))
-	}
-	r.ContentLength, r.RequestURI, r.RemoteAddr = int64(len(body)), r.URL.RequestURI(), call.RequestContext.HTTP.SourceIP+":0"
-	return r, nil
-}
-
-// answer turns what the handler wrote into what API Gateway takes; text goes as it is.
-func answer(w *recorder) (events.APIGatewayV2HTTPResponse, error) {
-	w.end()
-	out := events.APIGatewayV2HTTPResponse{StatusCode: w.status, Headers: map[string]string{}}
-	for name, values := range w.sent {
-		if name == "Set-Cookie" { // each is a header of its own: they must not be joined
-			out.Cookies = values
-			continue
-		}
-		out.Headers[strings.ToLower(name)] = strings.Join(values, ", ")
-	}
-	kind := out.Headers["content-type"]
-	if out.Headers["content-encoding"] == "" && (strings.HasPrefix(kind, "application/json") || strings.HasPrefix(kind, "text/")) {
-		if out.Body = w.body.String(); fits(out) {
-			return out, nil
-		}
-	}
-	out.Body, out.IsBase64Encoded = base64.StdEncoding.EncodeToString(w.body.Bytes()), true
-	if !fits(out) {
-		text := `{"message":"The answer is larger than API Gateway carries (6 MB): ask for fewer things, or for a direct link","status":413}`
-		return events.APIGatewayV2HTTPResponse{StatusCode: http.StatusRequestEntityTooLarge, Headers: map[string]string{"content-type": "application/json"}, Body: text}, nil
-	}
-	return out, nil
-}
-
-// fits says that Lambda takes an answer. What counts is its JSON, in which one character of a text may take
-// six bytes.
-func fits(a events.APIGatewayV2HTTPResponse) bool {
-	if len(a.Body) < mostAnswer/8 { // headers are few
-		return true
-	}
-	text, err := json.Marshal(a)
-	return err == nil && len(text) <= mostAnswer
 }

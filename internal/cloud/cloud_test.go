@@ -4,10 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"io"
 	"log/slog"
-	"net/http"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -20,103 +17,6 @@ import (
 	"zerodag/internal/node"
 	"zerodag/internal/sqs"
 )
-
-// TestRequest proves that what API Gateway hands over becomes the request that was sent:
-// method, path (which comes decoded), query, headers and a body of any bytes.
-func TestRequest(t *testing.T) {
-	t.Parallel()
-	var call events.APIGatewayV2HTTPRequest
-	text := `{"version":"2.0","rawPath":"/api/logs/1/files/+main+100%#%41","rawQueryString":"a=1&b=%20","headers":{"content-type":"application/gzip","authorization":"Bearer t"},
-		"requestContext":{"http":{"method":"PUT","path":"/x","sourceIp":"1.2.3.4"}},"body":"` + base64.StdEncoding.EncodeToString([]byte{0, 255, 1}) + `","isBase64Encoded":true}`
-	if err := json.Unmarshal([]byte(text), &call); err != nil {
-		t.Fatal(err)
-	}
-	r, err := request(t.Context(), call)
-	if err != nil {
-		t.Fatal(err)
-	}
-	body, _ := io.ReadAll(r.Body)
-	got := []string{r.Method, r.URL.EscapedPath(), r.URL.Path, r.URL.Query().Get("b"), r.Header.Get("Content-Type"), r.Header.Get("Authorization"), string(body), r.RemoteAddr}
-	want := []string{"PUT", "/api/logs/1/files/+main+100%25%23%2541", "/api/logs/1/files/+main+100%#%41", " ", "application/gzip", "Bearer t", "\x00\xff\x01", "1.2.3.4:0"}
-	if diff := cmp.Diff(want, got); diff != "" || r.ContentLength != 3 {
-		t.Error(diff, r.ContentLength)
-	}
-	call.Body = "no base64!"
-	if _, err := request(t.Context(), call); err == nil {
-		t.Error("a broken body was taken")
-	}
-}
-
-// FuzzPath proves that a name at the end of a path arrives as it was sent, whatever is in it, when it
-// comes as an HTTP API hands it over: decoded, once.
-func FuzzPath(f *testing.F) {
-	for _, name := range []string{"+main+a", "100%", "%41", "a#b", "a b", "ü", "%2F", "a?b", "..", "a/b"} {
-		f.Add(name)
-	}
-	f.Fuzz(func(t *testing.T, name string) {
-		var call events.APIGatewayV2HTTPRequest
-		call.RequestContext.HTTP.Method, call.RawPath, call.RawQueryString = http.MethodGet, "/api/projects/1/workflows/"+name, "revision=r"
-		r, err := request(t.Context(), call)
-		if err != nil {
-			t.Fatal(err)
-		}
-		there, err := url.PathUnescape(r.URL.EscapedPath())
-		if err != nil || there != call.RawPath || r.URL.Query().Get("revision") != "r" {
-			t.Errorf("%q became %q, %v", name, r.URL, err)
-		}
-	})
-}
-
-// TestAnswer proves that JSON goes as text, everything else as base64, and that what the
-// gateway cannot carry is one clear error.
-func TestAnswer(t *testing.T) {
-	t.Parallel()
-	write := func(status int, kind, body string) events.APIGatewayV2HTTPResponse {
-		w := newRecorder()
-		w.Header().Set("Content-Type", kind)
-		w.WriteHeader(status)
-		io.WriteString(w, body)
-		a, err := answer(w)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return a
-	}
-	if a := write(http.StatusConflict, "application/json", "{}"); a.StatusCode != 409 || a.Body != "{}" || a.IsBase64Encoded {
-		t.Errorf("%+v", a)
-	}
-	if a := write(http.StatusOK, "application/gzip", "\x1f\x8b"); a.Body != "H4s=" || !a.IsBase64Encoded {
-		t.Errorf("%+v", a)
-	}
-	// What counts is the JSON in which Lambda takes an answer.
-	for name, c := range map[string]struct {
-		kind, body string
-		want       int
-	}{
-		"text":                 {"application/json", strings.Repeat(" ", 5<<20), http.StatusOK},
-		"text that is escaped": {"text/plain", strings.Repeat(`"`, 4<<20), http.StatusOK},
-		"text that grows more": {"text/plain", strings.Repeat("\x01", 2<<20), http.StatusOK},
-		"escaped, too large":   {"text/plain", strings.Repeat(`"`, 5<<20), http.StatusRequestEntityTooLarge},
-		"binary":               {"application/gzip", strings.Repeat("x", 4<<20), http.StatusOK},
-		"binary, too large":    {"application/gzip", strings.Repeat("x", 5<<20), http.StatusRequestEntityTooLarge},
-	} {
-		a := write(http.StatusOK, c.kind, c.body)
-		text, err := json.Marshal(a)
-		if err != nil || a.StatusCode != c.want || len(text) > 6<<20 {
-			t.Errorf("%s: %d, %d bytes, %v", name, a.StatusCode, len(text), err)
-		}
-		sent := []byte(a.Body)
-		if a.IsBase64Encoded {
-			sent, err = base64.StdEncoding.DecodeString(a.Body)
-		}
-		if a.StatusCode == http.StatusOK && (err != nil || string(sent) != c.body) {
-			t.Errorf("%s: the answer is another one, %v", name, err)
-		}
-	}
-	if a := write(http.StatusOK, "application/json", strings.Repeat(" ", 6<<20)); a.StatusCode != http.StatusRequestEntityTooLarge {
-		t.Errorf("%d", a.StatusCode)
-	}
-}
 
 // TestConsume proves that what cannot be handled is reported, with everything behind it in
 // its group, and that other groups of the same call are handled.

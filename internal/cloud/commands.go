@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/aws"
 
 	"zerodag/engine/param"
@@ -54,19 +53,19 @@ func (e *Engine) alarm(account aws.Config) func(context.Context, string) error {
 }
 
 // Runners answers the machines of commands: what their own function is called with.
-func (e *Engine) Runners() func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+func (e *Engine) Runners() func(context.Context, json.RawMessage) (any, error) {
 	handler := http.NotFoundHandler()
 	if e.Sandbox != nil {
 		handler = e.Sandbox.Handler()
 	}
-	return func(ctx context.Context, call events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
-		r, err := request(ctx, call)
+	return func(ctx context.Context, payload json.RawMessage) (any, error) {
+		c, err := readCall(ctx, payload)
 		if err != nil {
-			return events.APIGatewayV2HTTPResponse{}, err
+			return nil, err
 		}
 		w := newRecorder()
-		handler.ServeHTTP(w, r)
-		return answer(w)
+		handler.ServeHTTP(w, c.request)
+		return c.answer(w), nil
 	}
 }
 

@@ -63,11 +63,11 @@ func TestPlaced(t *testing.T) {
 // of machines, and that without one there is nothing.
 func TestRunnersEvent(t *testing.T) {
 	t.Parallel()
-	var call events.APIGatewayV2HTTPRequest
-	called(t, "runners", &call)
+	payload := called(t, "runners", nil)
 	with := &Engine{Sandbox: sandbox.New(sandbox.Options{Keys: &sandbox.Keyring{Read: func(context.Context) (string, error) { return sandbox.NewKey(), nil }}})}
 	for want, e := range map[int]*Engine{http.StatusGone: with, http.StatusNotFound: {}} {
-		if a, err := e.Runners()(t.Context(), call); err != nil || a.StatusCode != want {
+		a, err := e.Runners()(t.Context(), payload)
+		if response, ok := a.(events.APIGatewayV2HTTPResponse); err != nil || !ok || response.StatusCode != want {
 			t.Errorf("%+v, %v, want %d", a, err, want)
 		}
 	}

@@ -155,10 +155,8 @@ func TestStartOf(t *testing.T) {
 // TestAPIEvent proves that what API Gateway hands over becomes the request.
 func TestAPIEvent(t *testing.T) {
 	t.Parallel()
-	var call events.APIGatewayV2HTTPRequest
-	called(t, "api", &call)
-	r, err := request(t.Context(), call)
-	if err != nil || r.Method != "GET" || r.URL.String() != "/api/projects?count=2" || r.Header.Get("Authorization") != "Bearer zdt_EXAMPLE" {
+	c, err := readCall(t.Context(), called(t, "api", nil))
+	if r := c.request; err != nil || r.Method != "GET" || r.URL.String() != "/api/projects?count=2" || r.Header.Get("Authorization") != "Bearer zdt_EXAMPLE" {
 		t.Errorf("%+v %v", r, err)
 	}
 }

@@ -106,17 +106,13 @@ func through(t *testing.T, a http.Handler, method, path, query, body string, coo
 	call := events.APIGatewayV2HTTPRequest{RawPath: path, RawQueryString: query, Body: body, Cookies: cookies,
 		Headers: map[string]string{"host": "abc.execute-api.us-east-1.amazonaws.com", "content-type": "application/json", "x-zerodag-request": "page"}}
 	call.RequestContext.HTTP.Method, call.RequestContext.HTTP.SourceIP = method, "192.0.2.1"
-	r, err := request(t.Context(), call)
+	c, err := ofHTTPAPI(t.Context(), call)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w := newRecorder()
-	a.ServeHTTP(w, r)
-	out, err := answer(w)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
+	a.ServeHTTP(w, c.request)
+	return c.answer(w).(events.APIGatewayV2HTTPResponse)
 }
 
 // tokens knows one token.

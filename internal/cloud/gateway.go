@@ -1,0 +1,149 @@
+package cloud
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/aws/aws-lambda-go/events"
+)
+
+// A public stage has an HTTP API, which calls functions with payload format 2.0. A private stage has a REST API, which
+// knows format 1.0 only. Both become a call, and an answer goes back in the form of its call.
+
+// call is a request as API Gateway hands it over.
+type call struct {
+	request *http.Request
+	signer  string // ARN of the principal whose signature API Gateway has checked; "": the request is not signed
+	rest    bool   // a REST API asks
+}
+
+// readCall reads an event of API Gateway.
+func readCall(ctx context.Context, payload json.RawMessage) (call, error) {
+	var form struct {
+		Method string `json:"httpMethod"` // of a REST API; HTTP APIs have it elsewhere
+	}
+	if err := json.Unmarshal(payload, &form); err != nil {
+		return call{}, fmt.Errorf("read request: %w", err)
+	}
+	if form.Method == "" {
+		var e events.APIGatewayV2HTTPRequest
+		if err := json.Unmarshal(payload, &e); err != nil {
+			return call{}, fmt.Errorf("read request: %w", err)
+		}
+		return ofHTTPAPI(ctx, e)
+	}
+	var e events.APIGatewayProxyRequest
+	if err := json.Unmarshal(payload, &e); err != nil {
+		return call{}, fmt.Errorf("read request: %w", err)
+	}
+	return ofRESTAPI(ctx, e)
+}
+
+func ofHTTPAPI(ctx context.Context, e events.APIGatewayV2HTTPRequest) (call, error) {
+	header := http.Header{}
+	for name, value := range e.Headers {
+		header.Set(name, value)
+	}
+	if len(e.Cookies) > 0 { // an HTTP API hands them over apart from the other headers
+		header.Set("Cookie", strings.Join(e.Cookies, "; "))
+	}
+	// An HTTP API hands the path over decoded: to read it as escaped would decode it twice.
+	at := &url.URL{Path: e.RawPath, RawQuery: e.RawQueryString}
+	r, err := newRequest(ctx, e.RequestContext.HTTP.Method, at, header, e.Body, e.IsBase64Encoded, e.RequestContext.HTTP.SourceIP)
+	c := call{request: r}
+	if a := e.RequestContext.Authorizer; a != nil && a.IAM != nil {
+		c.signer = a.IAM.UserARN
+	}
+	return c, err
+}
+
+func ofRESTAPI(ctx context.Context, e events.APIGatewayProxyRequest) (call, error) {
+	header := http.Header{}
+	for name, values := range e.MultiValueHeaders { // has all of Headers
+		for _, v := range values {
+			header.Add(name, v)
+		}
+	}
+	// A REST API hands the path over as it was sent, and the query decoded.
+	path, err := url.PathUnescape(e.Path)
+	if err != nil {
+		return call{}, fmt.Errorf("read path: %w", err)
+	}
+	at := &url.URL{Path: path, RawQuery: url.Values(e.MultiValueQueryStringParameters).Encode()}
+	r, err := newRequest(ctx, e.HTTPMethod, at, header, e.Body, e.IsBase64Encoded, e.RequestContext.Identity.SourceIP)
+	return call{request: r, signer: e.RequestContext.Identity.UserArn, rest: true}, err
+}
+
+func newRequest(ctx context.Context, method string, at *url.URL, header http.Header, text string, encoded bool, from string) (*http.Request, error) {
+	body := []byte(text)
+	if encoded {
+		var err error
+		if body, err = base64.StdEncoding.DecodeString(text); err != nil {
+			return nil, fmt.Errorf("read body: %w", err)
+		}
+	}
+	r, err := http.NewRequestWithContext(ctx, method, "/", io.NopCloser(bytes.NewReader(body)))
+	if err != nil {
+		return nil, fmt.Errorf("read request: %w", err)
+	}
+	r.URL, r.Header = at, header
+	r.ContentLength, r.RequestURI, r.RemoteAddr = int64(len(body)), at.RequestURI(), from+":0"
+	return r, nil
+}
+
+// answer turns what the handler wrote into what API Gateway takes; text goes as it is.
+func (c call) answer(w *recorder) any {
+	w.end()
+	header := http.Header{}
+	for name, values := range w.sent {
+		header[http.CanonicalHeaderKey(name)] = values
+	}
+	kind := header.Get("Content-Type")
+	if header.Get("Content-Encoding") == "" && (strings.HasPrefix(kind, "application/json") || strings.HasPrefix(kind, "text/")) {
+		if a := c.form(w.status, header, w.body.String(), false); fits(a, w.body.Len()) {
+			return a
+		}
+	}
+	if a := c.form(w.status, header, base64.StdEncoding.EncodeToString(w.body.Bytes()), true); fits(a, base64.StdEncoding.EncodedLen(w.body.Len())) {
+		return a
+	}
+	return c.problem(http.StatusRequestEntityTooLarge, "The answer is larger than API Gateway carries (6 MB): ask for fewer things, or for a direct link")
+}
+
+// problem is an answer that says what is wrong.
+func (c call) problem(status int, why string) any {
+	return c.form(status, http.Header{"Content-Type": {"application/json"}}, fmt.Sprintf(`{"message":%q,"status":%d}`, why, status), false)
+}
+
+// form is an answer in the form of the API that asks. Each cookie is a header of its own, and must not be joined with others.
+func (c call) form(status int, header http.Header, body string, encoded bool) any {
+	if c.rest {
+		return events.APIGatewayProxyResponse{StatusCode: status, MultiValueHeaders: header, Body: body, IsBase64Encoded: encoded}
+	}
+	out := events.APIGatewayV2HTTPResponse{StatusCode: status, Headers: map[string]string{}, Body: body, IsBase64Encoded: encoded, Cookies: header["Set-Cookie"]}
+	for _, name := range slices.Sorted(maps.Keys(header)) {
+		if name != "Set-Cookie" {
+			out.Headers[strings.ToLower(name)] = strings.Join(header[name], ", ")
+		}
+	}
+	return out
+}
+
+// fits reports whether Lambda takes an answer with a body of n bytes. What counts is its JSON, in which one character of a text
+// may take six bytes.
+func fits(a any, n int) bool {
+	if n < mostAnswer/8 { // headers are few
+		return true
+	}
+	text, err := json.Marshal(a)
+	return err == nil && len(text) <= mostAnswer
+}
