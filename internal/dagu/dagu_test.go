@@ -93,7 +93,7 @@ func TestRefuses(t *testing.T) {
 		"packages":                      step("run: touch danger\nwith: {shell_packages: [x]}"),
 		"shell that is not here":        step("shell: pwsh\ncommand: touch danger"),
 		"unknown reference":             step("command: touch danger ${b.stdout}"),
-		"file of the run":               step("command: touch danger $DAG_RUN_LOG_FILE"),
+		"folder of the wiki":            step("command: touch danger $DAG_WIKI_DIR"),
 		"words or commands":             step("command: [touch, danger]"),
 		"parallel without a workflow":   step("command: touch danger\nparallel: [a, b]"),
 		"workflow known when it runs":   step("call: $danger"),

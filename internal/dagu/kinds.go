@@ -164,7 +164,7 @@ func (s *step) withinQuotes(m *param.Map, key, text string) string {
 // orItself returns a variable of the machine so that a shell keeps the text of an unset one, as Dagu does without a shell.
 func (s *step) orItself(whole string) string {
 	name := strings.TrimPrefix(strings.Trim(whole[1:], "{}"), "env.")
-	if !identifier().MatchString(name) || s.meaning(name).x != "" || s.values[name].kind != 0 || unavailable(name) {
+	if !identifier().MatchString(name) || s.meaning(name).x != "" || s.values[name].kind != 0 || s.unavailable(name) {
 		return whole
 	}
 	return "${" + name + "-" + strings.NewReplacer("$", `\$`, "}", `\}`).Replace(whole) + "}"
@@ -439,7 +439,7 @@ func (s *step) remote(text string) string {
 			b.WriteString("${" + is.x + "}")
 		case s.values[inner].kind == ofSecret:
 			b.WriteString("${secret:" + inner + "}")
-		case is.owned || s.values[inner].kind != 0 || unavailable(inner):
+		case is.owned || s.values[inner].kind != 0 || s.unavailable(inner):
 			s.refuse(s.Map, "command", "write the value, or give it as a parameter", "nothing stands for %s", whole)
 		default:
 			b.WriteString(literal(whole))

@@ -261,10 +261,12 @@ func (s *step) printed(name string) {
 	s.store(as, name, s.id+".output")
 }
 
-// streams declares the files of `${id.stdout}` and `${id.stderr}` if other steps refer to them.
+// streams declares the files of `${id.stdout}` and `${id.stderr}` if other steps, or the step itself, refer to them.
 func (s *step) streams(text string) {
 	for _, stream := range []string{"stdout", "stderr"} {
-		if name := s.id + "." + stream; strings.Contains(text, "${"+name+"}") && s.kindRuns() && !s.Has(stream) {
+		name, own := s.id+"."+stream, param.Text(s.Map)
+		named := strings.Contains(text, "${"+name+"}") || s.handles == "" && (strings.Contains(own, streamVariable(stream)) || strings.Contains(own, "paths.step_"+stream+"_file"))
+		if named && s.kindRuns() && !s.Has(stream) {
 			s.Map.Set(stream, param.New("artifact", "streams/"+name))
 			s.values[name] = value{kind: ofConst, as: artifacts + " + " + quotedScript("/streams/"+name), by: s}
 			s.used[artifacts] = true

@@ -37,6 +37,8 @@ func (w *workflow) translate() *param.Map {
 	if !w.runsAnything(steps) {
 		w.refuse(w.Map, "steps", "write steps", "the workflow has no steps")
 	}
+	tasks := param.New()
+	w.handlers(on, tasks) // which may need a task of the body
 	body := w.body(steps, on)
 
 	out := param.New("zerodag", int64(1))
@@ -46,8 +48,6 @@ func (w *workflow) translate() *param.Map {
 		}
 		out.Set(key, v)
 	}
-	tasks := param.New()
-	w.handlers(on, tasks)
 	set("description", w.description())
 	set("tags", w.tags())
 	set("schedule", w.schedule())
@@ -360,9 +360,9 @@ func (w *workflow) parameter(name string, rule *param.Map) {
 		w.refuse(w.Map, "params", "let a first task store it, with `_if: ${!this."+as+"}`, so that a value which is given wins", "the default of %s is not a plain value: %s", name, text)
 		rule = rule.Without("default")
 	}
-	is := value{kind: ofParam, as: as}
+	is := value{kind: ofParam, as: as, param: as}
 	if !rule.Has("default") && text1(rule, "required") != "true" {
-		is = value{kind: ofConst, as: "(this." + as + " || '')"}
+		is = value{kind: ofConst, as: "(this." + as + " || '')", param: as}
 	}
 	w.values[name], w.values["params."+name] = is, is
 	if is.kind == ofConst { // Dagu keeps the text of the reference
@@ -618,7 +618,11 @@ func (w *workflow) body(steps []*step, on map[string]*step) *param.Map {
 		last.Set("+success", only(w.handler(on["success"], "success")))
 	}
 	if w.used[artifacts] {
-		first.Set("+artifacts", param.New("sh>", "mkdir -p \"$DAG_RUN_ARTIFACTS_DIR\""))
+		script := "mkdir -p \"$DAG_RUN_ARTIFACTS_DIR\""
+		if w.used[runLog] {
+			script += "\necho " + literal(shellWord("run of "+w.called())) + " >> \"$DAG_RUN_ARTIFACTS_DIR" + runLog + "\"\n"
+		}
+		first.Set("+artifacts", param.New("sh>", script))
 	}
 	if w.secrets.Len() > 0 { // a missing one ends the run before its first step
 		first.Set("+secrets", param.New("sh>", ":"))

@@ -315,6 +315,10 @@ func (s *step) needs(name string) {
 		s.inFolder = true
 		return
 	}
+	if file, isLog := s.logs()[name]; isLog { // what is exported is not evaluated within _env
+		s.extra.Set(name, s.artifactsIn()+file)
+		return
+	}
 	s.extra.Set(name, "${"+s.builtIn()[name]+"}")
 }
 

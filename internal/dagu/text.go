@@ -1,6 +1,7 @@
 package dagu
 
 import (
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -15,8 +16,9 @@ type value struct {
 	kind valueKind
 	// as is how an expression names it.
 	as      string
-	by      *step // that stores it; nil for none
-	decoded bool  // it is no text: its parts need no JSON.parse
+	by      *step  // that stores it; nil for none
+	decoded bool   // it is no text: its parts need no JSON.parse
+	param   string // the name of the parameter that it is; "" for none
 }
 
 type valueKind int
@@ -67,7 +69,65 @@ func (w *workflow) builtIn() map[string]string {
 	if status != "" { // only handlers have it
 		all["DAG_RUN_STATUS"] = status
 	}
+	for name, file := range w.logs() {
+		all[name] = artifacts + " + " + quotedScript(file)
+	}
+	if w.params.Len() > 0 {
+		all["DAG_PARAMS_JSON"] = w.paramsJSON()
+		all["DAGU_PARAMS_JSON"] = all["DAG_PARAMS_JSON"]
+	}
 	return all
+}
+
+// runLog is the file that stands for the log of the run, in the folder for its files.
+const runLog = "/run.log"
+
+// logs returns the files of logs that commands may name, by variable: that of the run, and those of the current step. Handlers have only
+// the first.
+func (w *workflow) logs() map[string]string {
+	all := map[string]string{"DAG_RUN_LOG_FILE": runLog}
+	if s := w.current; s != nil && w.handles == "" {
+		for _, stream := range []string{"stdout", "stderr"} {
+			if _, there := w.values[s.id+"."+stream]; there {
+				all[streamVariable(stream)] = "/streams/" + s.id + "." + stream
+			}
+		}
+	}
+	return all
+}
+
+func streamVariable(stream string) string {
+	return "DAG_RUN_STEP_" + strings.ToUpper(stream) + "_FILE"
+}
+
+// writesLog gives the run a file for DAG_RUN_LOG_FILE.
+func (w *workflow) writesLog(m *param.Map, key string) {
+	w.outside(w.Map, "container", "the log of the run")
+	w.used[artifacts], w.used[runLog] = true, true
+	w.note(m, key, "read the log with `zerodag log`", false, "the file of DAG_RUN_LOG_FILE has one line, with the name of the run, and is on the machine that runs the commands")
+}
+
+// paramsJSON returns an expression for the values of all named parameters in the form of DAG_PARAMS_JSON: a JSON object of texts, ordered by
+// name, in which Go escapes three signs of HTML. A parameter without a value is not in it.
+func (w *workflow) paramsJSON() string {
+	as := map[string]string{}
+	for name, v := range w.values {
+		if of, isParam := strings.CutPrefix(name, "params."); isParam {
+			as[of] = v.param
+		}
+	}
+	for _, nameless := range w.positional {
+		delete(as, nameless)
+	}
+	if len(as) == 0 {
+		return "''"
+	}
+	var pairs []string
+	for _, name := range slices.Sorted(maps.Keys(as)) {
+		key, of := quotedScript(strconv.Quote(name)+":"), "this."+as[name]
+		pairs = append(pairs, "("+of+" === undefined ? '' : "+key+" + JSON.stringify('' + "+of+"))")
+	}
+	return `'\x7b' + [` + strings.Join(pairs, ", ") + `].filter(String).join(',').replace(/</g, '\\u003c').replace(/>/g, '\\u003e').replace(/&/g, '\\u0026') + '\x7d'`
 }
 
 // called returns the name of the workflow in Dagu.
@@ -79,9 +139,12 @@ func (w *workflow) called() string {
 }
 
 // unavailable reports whether a variable that Dagu sets in each run has no counterpart.
-func unavailable(name string) bool {
-	return slices.Contains([]string{"DAG_RUN_LOG_FILE", "DAG_RUN_STEP_STDOUT_FILE", "DAG_RUN_STEP_STDERR_FILE", "DAG_WIKI_DIR", "DAG_DOCS_DIR", "DAG_PARAMS_JSON",
-		"DAGU_PARAMS_JSON", "DAGU_EXECUTABLE", "DAGU_HOME", "DAGU_OUTPUT_FILE", "DAG_WAITING_STEPS", "WEBHOOK_PAYLOAD", "WEBHOOK_HEADERS"}, name)
+func (w *workflow) unavailable(name string) bool {
+	if w.handles != "" && (name == streamVariable("stdout") || name == streamVariable("stderr")) {
+		return false // Dagu sets neither
+	}
+	return slices.Contains([]string{"DAG_RUN_STEP_STDOUT_FILE", "DAG_RUN_STEP_STDERR_FILE", "DAG_WIKI_DIR", "DAG_DOCS_DIR",
+		"DAGU_EXECUTABLE", "DAGU_HOME", "DAGU_OUTPUT_FILE", "DAG_WAITING_STEPS", "WEBHOOK_PAYLOAD", "WEBHOOK_HEADERS"}, name)
 }
 
 // contextual returns the expression for a value of the run such as "dag.name"; "" if it has none here.
@@ -96,8 +159,10 @@ func (w *workflow) contextual(field string) string {
 		return "attempt_id"
 	case "paths.artifacts_dir":
 		w.used[artifacts] = true
+	case "paths.log_file":
+		w.writesLog(w.Map, "steps")
 	}
-	name := map[string]string{"dag.name": "DAG_NAME", "run.id": "DAG_RUN_ID", "step.name": "DAG_RUN_STEP_NAME", "run.status": "DAG_RUN_STATUS", "paths.artifacts_dir": "DAG_RUN_ARTIFACTS_DIR"}[field]
+	name := map[string]string{"paths.log_file": "DAG_RUN_LOG_FILE", "paths.step_stdout_file": streamVariable("stdout"), "paths.step_stderr_file": streamVariable("stderr"), "dag.name": "DAG_NAME", "run.id": "DAG_RUN_ID", "step.name": "DAG_RUN_STEP_NAME", "run.status": "DAG_RUN_STATUS", "paths.artifacts_dir": "DAG_RUN_ARTIFACTS_DIR"}[field]
 	return w.builtIn()[name]
 }
 
@@ -137,6 +202,9 @@ func (w *workflow) replaced(inner string) meaning {
 	}
 	name, path, hasPath := strings.Cut(inner, ".")
 	if !hasPath {
+		if inner == "params" && w.today && w.params.Len() > 0 && w.values[inner].kind == 0 {
+			return meaning{x: w.paramsJSON(), owned: true}
+		}
 		return meaning{x: w.named(inner)}
 	}
 	if !dotted().MatchString(inner) {
@@ -194,6 +262,9 @@ func (w *workflow) scoped(scope, path, inner string) meaning {
 		if v := w.values[path]; v.kind == ofEnv || v.kind == ofOutput || v.kind == ofParam {
 			return meaning{x: w.named(path), owned: true}
 		}
+		if _, there := w.builtIn()[path]; there && w.current != nil && w.values[path].kind == 0 && path != "DAG_RUN_WORK_DIR" {
+			return meaning{x: w.named(path), owned: true}
+		}
 	}
 	return meaning{owned: true}
 }
@@ -218,8 +289,11 @@ func (w *workflow) ofStep(id, path string) (string, bool) {
 // named translates a name without dots; "" if only a shell has its value.
 func (w *workflow) named(name string) string {
 	if x, there := w.builtIn()[name]; there && w.values[name].kind == 0 {
-		if name == "DAG_RUN_ARTIFACTS_DIR" {
+		switch {
+		case name == "DAG_RUN_ARTIFACTS_DIR":
 			w.used[artifacts] = true
+		case name == "DAG_RUN_LOG_FILE":
+			w.writesLog(w.Map, "steps")
 		}
 		return x
 	}
@@ -496,8 +570,10 @@ func (w *workflow) keepsContext(field string) bool {
 	case "trigger.actor", "profile.name", "profile.resolved_at", "pushback.iteration", "pushback.previous_stdout_file":
 		return true
 	case "dag.name", "run.id", "run.scheduled_at", "run.started_at", "attempt.id", "attempt.started_at", "step.name", "trigger.type", "paths.log_file", "paths.work_dir",
-		"paths.artifacts_dir", "paths.step_stdout_file", "paths.step_stderr_file", "paths.step_output_file":
+		"paths.artifacts_dir", "paths.step_output_file":
 		return false
+	case "paths.step_stdout_file", "paths.step_stderr_file":
+		return w.handles != ""
 	}
 	return true
 }
@@ -528,9 +604,12 @@ func (w *workflow) variable(m *param.Map, key, name, whole string) string {
 	switch {
 	case w.values[name].kind != 0 || w.current == nil:
 	case name == outputFile && w.current.writesOutputs():
-	case unavailable(name):
+	case w.unavailable(name) && !there:
 		w.refuse(m, key, "write to a file, or read the log with `zerodag log`", "nothing stands for %s", whole)
 	case there:
+		if name == "DAG_RUN_LOG_FILE" {
+			w.writesLog(m, key)
+		}
 		w.current.needs(name)
 	}
 	return literal(whole)
