@@ -272,12 +272,59 @@ func (s *step) listed(key, text string) param.Value {
 				return list
 			}
 		}
-		return listOfTexts(strings.Fields(text))
+		return listOfTexts(separated(text))
 	}
 	x := s.script(s.Map, key, text)
 	s.note(s.Map, key, "store a JSON list", false, "each item of %s is one value: NAME=VALUE in it sets no parameter", text)
-	return "${(" + x + ").trim().charAt(0) == '[' ? " + x + " : JSON.stringify((" + x + `).trim().split(/\s+/))}`
+	return "${(" + separatedScript + ")(('' + " + x + ").trim())}"
 }
+
+// separated cuts a text into items as Dagu does: at the ends of lines, or else at the sign that is most frequent among commas, semicolons,
+// bars and tabs, or else at spaces. Quotes hold an item together, and a JSON object is one item.
+func separated(text string) (items []string) {
+	text = strings.TrimSpace(text)
+	quoted := strings.Count(text, `"`) > 1 && (strings.HasPrefix(text, `"`) || strings.HasSuffix(text, `"`) || strings.Contains(text, `" `) || strings.Contains(text, ` "`))
+	switch {
+	case strings.HasPrefix(text, "{") && strings.HasSuffix(text, "}"):
+		return []string{text}
+	case strings.Contains(text, "\n"):
+		items = strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' })
+	case quoted:
+		return quotedItems(text)
+	default:
+		sign, most := "", 0
+		for _, one := range []string{"\t", "|", ";", ","} {
+			if n := strings.Count(text, one); n > most {
+				sign, most = one, n
+			}
+		}
+		if sign == "" {
+			return strings.Fields(text)
+		}
+		items = strings.Split(text, sign)
+	}
+	for i, item := range items {
+		items[i] = strings.TrimSpace(item)
+	}
+	return slices.DeleteFunc(items, func(item string) bool { return item == "" })
+}
+
+// quotedItems cuts a text at spaces and double quotes.
+func quotedItems(text string) (items []string) {
+	for i, part := range strings.Split(text, `"`) {
+		if i%2 == 1 {
+			items = append(items, part)
+		} else {
+			items = append(items, strings.Fields(part)...)
+		}
+	}
+	return items
+}
+
+// separatedScript does so at run time, as a function of a trimmed text that returns a JSON list. It must have no braces.
+const separatedScript = `t => t.charAt(0) == '[' ? t : JSON.stringify((t.charAt(0) == '\x7b' && t.slice(-1) == '\x7d' ? [t] : /\n/.test(t) ? t.split(/[\r\n]+/) : ` +
+	`t.split('"').length > 2 && /^"|"$|" | "/.test(t) ? t.split('"').map((s, i) => i % 2 ? [s] : s.split(/\s+/)).reduce((a, b) => a.concat(b)) : ` +
+	`t.split([[/\s+/, 1]].concat(['\t', '|', ';', ','].map(s => [s, t.split(s).length])).reduce((a, b) => b[1] > a[1] ? b : a)[0])).map(s => s.trim()).filter(String))`
 
 // evaluated returns a value with the references in its texts translated.
 func (s *step) evaluated(v param.Value) param.Value {

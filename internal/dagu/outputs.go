@@ -236,10 +236,28 @@ func (w *workflow) ofResult(v value, path string) string {
 	}
 	name, there := strings.CutPrefix(path, "outputs.")
 	called := w.local[fileName(text1(v.by.Map, "call"))]
-	if !there || !identifier().MatchString(name) || called != nil && !called.prints(name) {
+	if !there || !identifier().MatchString(name) || called != nil && !called.prints(name) || w.replacedBy(v.by, name) {
 		return ""
 	}
 	return namedAs(variable(name))
+}
+
+// replacedBy reports whether another step may store a value of a called workflow again, under the same name, before the current step reads it.
+func (w *workflow) replacedBy(by *step, name string) bool {
+	called := fileName(text1(by.Map, "call"))
+	return slices.ContainsFunc(w.every, func(other *step) bool {
+		if other == by || by.follows(other) || w.current != nil && (other == w.current || other.follows(w.current)) {
+			return false
+		}
+		target := fileName(text1(other.Map, "call"))
+		switch {
+		case !other.Has("call"):
+			return slices.Contains(other.stores, variable(name))
+		case w.local[target] == nil:
+			return target == called
+		}
+		return w.local[target].prints(name)
+	})
 }
 
 // prints reports whether a step of the workflow stores what it prints under a name.
@@ -282,12 +300,11 @@ func (s *step) left() {
 	if strings.Contains(text, "${"+s.id+".output") && s.values[s.id+".output"].kind == 0 && !s.Has("output") && s.kindRuns() {
 		s.store(unique(s.taken, variable(s.id+"_output")), s.id+".output")
 	}
-	if !strings.Contains(text, "${"+s.id+".exit_code}") && !strings.Contains(text, "${"+s.id+".exitCode}") {
+	goesOn := s.ignores()
+	if ends := goesOn && len(s.stores) > 0 && s.endsRun(); !ends && !strings.Contains(text, "${"+s.id+".exit_code}") && !strings.Contains(text, "${"+s.id+".exitCode}") {
 		return
 	}
-	v, _ := s.Get("continue_on")
-	m, _ := v.(*param.Map)
-	switch goesOn := s.continues("failed") || m.Has("exit_code") || m.Has("output"); {
+	switch {
 	case s.Has("repeat_policy"), s.handlesNow(), !s.kindRuns():
 	case goesOn && len(s.stores) > 0:
 		s.store(unique(s.taken, variable(s.id+"_exit_code")), s.id+".exit_code")

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"zerodag/engine/dig"
 	"zerodag/engine/param"
@@ -26,7 +27,7 @@ func (s *step) policies(task *param.Map) {
 	}
 	if v := s.ignored(dig.OperatorOf(task)); v != nil {
 		task.Set("_ignore_error", v)
-		if !s.marksSuccess() {
+		if !s.marksSuccess() && !s.endsRun() {
 			s.note(s.Map, "continue_on", "`zerodag run` and the server show how many errors were ignored", false, "a run in which step %s fails succeeds here; in Dagu it partially succeeds, or fails if no step succeeded", s.called)
 		}
 	}
@@ -256,6 +257,62 @@ func (s *step) repeat(operator string) *param.Map {
 // endsWithFailure notes that a failure ends a repetition that an expression decides.
 func (s *step) endsWithFailure() {
 	s.note(s.Map, "repeat_policy", "let the command succeed", false, "a failure of its command ends the repetition of step %s, which Dagu continues", s.called)
+}
+
+// ignores reports whether a failure of the step may be ignored.
+func (s *step) ignores() bool {
+	v, _ := s.Get("continue_on")
+	m, _ := v.(*param.Map)
+	return s.continues("failed") || m.Has("exit_code") || m.Has("output")
+}
+
+// endsRun reports whether an ignored failure of the step ends the run with an error, after all steps and the handler of success: in Dagu such
+// a run partially succeeds, with exit code 1. A last task does so, unless something else would take it for the failure of the workflow: a
+// retry of the whole, a failure handler at the top, or an exit handler that asks for the status.
+func (s *step) endsRun() bool {
+	switch on := s.workflow.Map.Map("handler_on"); {
+	case s.marksSuccess(), s.handles != "", s.within != nil, s.workflow.Map.Has("retry_policy"):
+		return false
+	case on.Has("failure") && s.workflow.Map.Has("timeout_sec"):
+		return false
+	case on.Has("exit"):
+		exit, _ := on.Get("exit")
+		return !status().MatchString(param.Text(exit))
+	}
+	return true
+}
+
+var status = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`DAG_RUN_STATUS|run\.status`) })
+
+// ignoring returns the condition that a step failed with an error that was ignored; "" if no step can end the run so.
+func (w *workflow) ignoring(steps []*step) string {
+	all := ""
+	for _, s := range flattened(steps) {
+		if s.refusal != "" || !s.endsRun() || !s.ignores() {
+			continue
+		}
+		one := "!!failed." + s.name
+		if !identifier().MatchString(s.name) {
+			one = "!!failed[" + quotedScript(s.name) + "]"
+		}
+		switch code := s.values[s.id+".exit_code"]; {
+		case code.kind == ofOutput:
+			one = "(this." + code.as + " || 0) != 0"
+		case len(s.checks) > 0:
+			one = "!!failed.run"
+		}
+		if all != "" {
+			all += " || "
+		}
+		all += one
+	}
+	return all
+}
+
+// partly returns the task that fails after an error that was ignored. It does nothing in a workflow that another one calls: that one continues.
+func (w *workflow) partly(condition string) *param.Map {
+	return param.New("_if", "${task_name.split('+').length == 3 && ("+condition+")}",
+		"fail>", "a step failed, and continue_on ignored it: as in Dagu, the run ends with exit code 1")
 }
 
 // ignored returns the `_ignore_error` for `continue_on`; nil for none. operator is that of the task, or "" for a group.

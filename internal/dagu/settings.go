@@ -38,6 +38,7 @@ func (w *workflow) translate() *param.Map {
 		w.refuse(w.Map, "steps", "write steps", "the workflow has no steps")
 	}
 	tasks := param.New()
+	w.partial = w.ignoring(steps) != ""
 	w.handlers(on, tasks) // which may need a task of the body
 	body := w.body(steps, on)
 
@@ -254,11 +255,14 @@ func (w *workflow) declared() {
 			}
 		}
 	case *param.Map:
-		if x.Has("schema") {
+		switch {
+		case x.Has("schema"):
 			w.schema(x)
-			return
+		case text1(x, "type") == "object" && x.Map("properties") != nil:
+			w.schema(w.made(param.New("schema", x), x))
+		default:
+			w.pairs(x)
 		}
-		w.pairs(x)
 	default:
 		w.given(words(textOf(x)))
 	}
@@ -617,6 +621,9 @@ func (w *workflow) body(steps []*step, on map[string]*step) *param.Map {
 	if on["success"] != nil {
 		last.Set("+success", only(w.handler(on["success"], "success")))
 	}
+	if ignoring := w.ignoring(steps); ignoring != "" {
+		last.Set("+"+unique(taskNames(steps), "ignored"), only(w.partly(ignoring)))
+	}
 	if w.used[artifacts] {
 		script := "mkdir -p \"$DAG_RUN_ARTIFACTS_DIR\""
 		if w.used[runLog] {
@@ -657,9 +664,17 @@ func (w *workflow) body(steps []*step, on map[string]*step) *param.Map {
 }
 
 // apart reports whether the failure handler belongs to the group of the steps: in Dagu it does not run if the init or success handler
-// fails. The time limit of a workflow ends no group with an error, so such a workflow has the handler at its top.
+// fails, or if the run only partially succeeds. The time limit of a workflow ends no group with an error, so such a workflow has the handler at its top.
 func (w *workflow) apart(on map[string]*step) bool {
-	return (on["success"] != nil || on["init"] != nil) && on["failure"] != nil && !w.Map.Has("timeout_sec")
+	return (on["success"] != nil || on["init"] != nil || w.partial) && on["failure"] != nil && !w.Map.Has("timeout_sec")
+}
+
+func taskNames(steps []*step) map[string]bool {
+	taken := map[string]bool{}
+	for _, s := range flattened(steps) {
+		taken[s.name] = true
+	}
+	return taken
 }
 
 func clash(a, b *param.Map) bool { return slices.ContainsFunc(b.Keys(), a.Has) }

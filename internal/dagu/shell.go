@@ -95,8 +95,10 @@ func (s *step) program() program {
 	case isList:
 		p.text = s.commands(list, p)
 	case script == "":
+		s.takesNoScript(command)
 		p = s.interpreted(textOf(v), command, p)
 	case command == "":
+		s.takesNoScript(script)
 		p = s.interpreted(script, script, p)
 	case plainWords(command):
 		p.shell, p.text = listOfTexts(words(command)), script
@@ -106,6 +108,18 @@ func (s *step) program() program {
 		s.refuse(s.Map, "command", "write the whole script into `command`", "a command that gets a script is too long to be the program that reads it: %s", command)
 	}
 	return p
+}
+
+// takesNoScript refuses a script of several lines for a shell with -c, which today's Dagu does not run.
+func (s *step) takesNoScript(text string) {
+	named := s.Map
+	if !named.Has("shell") {
+		named = s.workflow.Map
+	}
+	list := append(texts(named, "shell"), texts(named, "shell_args")...)
+	if s.today && strings.Contains(strings.TrimSpace(text), "\n") && slices.Contains(words(strings.Join(list, " ")), "-c") {
+		s.refuse(named, "shell", "write the shell without -c", "Dagu gives no script of several lines to a shell with -c")
+	}
 }
 
 // plainWords reports whether a command is a program with options, which a shell would change nothing of.

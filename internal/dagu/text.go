@@ -429,8 +429,14 @@ func (w *workflow) inCommand(m *param.Map, key string, u use) string {
 	if isEscaped(u.before) && !w.ofOutput(u.inner) {
 		return literal(u.whole)
 	}
+	if w.quoting && w.keptByQuotes(u.before+u.whole+u.after, len(u.before), len(u.before)+len(u.whole)) {
+		return `\` + literal(u.whole)
+	}
 	_, err := strconv.Atoi(u.inner)
 	braced := strings.HasPrefix(u.whole, "${")
+	if w.quoting && w.keepsName(u.inner) && w.values[u.inner].kind == 0 { // unless the machine has it
+		return w.variable(m, key, u.inner, "${"+u.inner+"-"+strings.NewReplacer("$", `\$`, "}", `\}`).Replace(u.whole)+"}")
+	}
 	if !braced && err != nil { // a shell's variable
 		return w.variable(m, key, u.inner, u.whole)
 	}
@@ -570,7 +576,7 @@ func (w *workflow) keepsContext(field string) bool {
 	case "trigger.actor", "profile.name", "profile.resolved_at", "pushback.iteration", "pushback.previous_stdout_file":
 		return true
 	case "dag.name", "run.id", "run.scheduled_at", "run.started_at", "attempt.id", "attempt.started_at", "step.name", "trigger.type", "paths.log_file", "paths.work_dir",
-		"paths.artifacts_dir", "paths.step_output_file":
+		"paths.artifacts_dir", "paths.step_output_file", "paths.wiki_dir", "paths.docs_dir":
 		return false
 	case "paths.step_stdout_file", "paths.step_stderr_file":
 		return w.handles != ""
@@ -646,6 +652,30 @@ func isEscaped(text string) bool {
 
 func startsWord(text string) bool { return text != "" && identifier().MatchString("_"+text[:1]) }
 
+// keptByQuotes reports whether Dagu keeps a variable in a text that no shell reads because it is between single quotes. It replaces dotted
+// names even there. A quote after `$` or `}` opens nothing.
+func (w *workflow) keptByQuotes(text string, begin, end int) bool {
+	if !w.today || strings.Contains(text[begin:end], ".") {
+		return false
+	}
+	within := false
+	for i := range begin {
+		switch {
+		case text[i] != '\'' || isEscaped(text[:i]):
+		case within:
+			within = false
+		default:
+			within = i == 0 || text[i-1] != '$' && text[i-1] != '}'
+		}
+	}
+	for i := end; within && i < len(text); i++ {
+		if text[i] == '\'' && !isEscaped(text[:i]) {
+			return true
+		}
+	}
+	return false
+}
+
 // plain translates a text that no shell reads.
 func (w *workflow) plain(m *param.Map, key, text string) string {
 	var b strings.Builder
@@ -660,6 +690,8 @@ func (w *workflow) plain(m *param.Map, key, text string) string {
 		}
 		b.WriteString(literal(before))
 		switch is := w.meaning(inner); {
+		case w.keptByQuotes(text, at[0], at[1]):
+			b.WriteString(literal(whole))
 		case is.x != "":
 			b.WriteString("${" + is.x + "}")
 		case is.kept, key != "env" && w.keepsName(inner) && w.values[inner].kind != ofSecret:
@@ -680,7 +712,7 @@ func (w *workflow) plain(m *param.Map, key, text string) string {
 func (w *workflow) isPlain(text string) bool {
 	for _, at := range reference().FindAllStringIndex(text, -1) {
 		inner := strings.Trim(text[at[0]+1:at[1]], "{}")
-		if !isEscaped(text[:at[0]]) && !w.meaning(inner).plain() && w.values[strings.TrimPrefix(inner, "env.")].kind != ofSecret && !(text[at[0]+1] != '{' && inner[0] <= '9') {
+		if !isEscaped(text[:at[0]]) && !w.keptByQuotes(text, at[0], at[1]) && !w.meaning(inner).plain() && w.values[strings.TrimPrefix(inner, "env.")].kind != ofSecret && !(text[at[0]+1] != '{' && inner[0] <= '9') {
 			return false
 		}
 	}
@@ -707,6 +739,8 @@ func (w *workflow) script(m *param.Map, key, text string) string {
 		is := w.meaning(inner)
 		x := is.x
 		switch {
+		case w.keptByQuotes(text, at[0], at[1]):
+			x = quotedScript(text[at[0]:at[1]])
 		case is.kept, x == "" && w.keepsName(inner):
 			w.keptText(m, key, text[at[0]:at[1]])
 			x = quotedScript(text[at[0]:at[1]])
