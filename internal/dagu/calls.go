@@ -45,7 +45,15 @@ func (s *step) call() *param.Map {
 	loop := param.New("for_each>", param.New("ITEM", over))
 	loop.Set("_parallel", side)
 	loop.Set("_do", task)
-	return loop
+	list, isList := over.([]param.Value)
+	if isList && len(list) > 0 {
+		return loop
+	}
+	none := "true"
+	if x, isText := over.(string); isText {
+		none = "JSON.parse(" + strings.TrimSuffix(strings.TrimPrefix(x, "${"), "}") + ").length == 0"
+	}
+	return param.New("+items", param.New("_if", "${"+none+"}", "fail>", "parallel has no items"), "+each", loop)
 }
 
 // passed counts the nameless parameters that steps give to workflows of the same file.

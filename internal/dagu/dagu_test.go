@@ -105,8 +105,9 @@ func TestRefuses(t *testing.T) {
 		"handler":                       "steps: [\"true\"]\nhandlerOn: {exit: {executor: docker, command: touch danger}}",
 		"options with -c":               step("run: touch danger\nwith: {shell: sh, shell_args: [-ec]}"),
 		"whole result of a call":        "steps:\n  - {id: a, action: dag.run, with: {dag: x}, output: R}\n  - {id: b, depends: a, run: touch danger $R}\n",
+		"script for a shell with -c":    step("run: |\n  touch danger\nwith: {shell: [sh, -c]}"),
 		"file with a shell's expansion": step("action: file.write\nwith: {path: danger, content: \"${X:=y}\"}"),
-		"file in quotes":                step("action: file.write\nwith: {path: danger, content: \"'$HOME'\"}"),
+		"file after a backslash":        step("action: file.write\nwith: {path: danger, content: '\\$HOME'}"),
 		"file of another mode":          step("action: file.write\nwith: {path: danger, content: x, mode: u+s}"),
 		"file below a parent":           step("action: file.read\nwith: {path: \"${X}/../danger\"}"),
 		"template that decides":         "params: [{name: P, default: x}]\nsteps:\n  - {id: a, action: template.render, with: {template: \"{{ .p | upper }}\", data: {p: \"${params.P}\"}, output: danger}}\n",
@@ -148,6 +149,22 @@ func TestRefuses(t *testing.T) {
 				t.Errorf("%+v, %d notes", r.Steps, len(r.Notes))
 			}
 		})
+	}
+}
+
+// TestSameNames proves that a value of a called workflow is refused if another call may have replaced it, and only then.
+func TestSameNames(t *testing.T) {
+	t.Parallel()
+	const calls = "\nsteps:\n  - {id: a, call: w, output: A}\n  - {id: b, call: w, output: B}\n  - {id: c, depends: [a, b], command: 'echo ${B.outputs.X}'}\n" +
+		"---\nname: w\nsteps:\n  - {id: s, command: echo, output: X}\n"
+	for order, refused := range map[string]int{"type: graph": 1, "type: chain": 0} {
+		r, err := dagu.Translate("in.yaml", []byte(order+calls), dagu.ByKeys)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r.Steps.Refused != refused {
+			t.Errorf("%s: %+v\n%s", order, r.Steps, r.Files[0].Text)
+		}
 	}
 }
 

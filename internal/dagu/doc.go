@@ -171,7 +171,7 @@ type workflow struct {
 	used       map[string]bool // of values: those that expressions name
 	found      *param.Map      // scripts that store a parameter which was not given, by its name
 	quoting    bool            // the text that is translated is between double quotes of a shell, and is not one for it
-	partial    bool            // a last task fails after ignored errors
+	partial    string          // the condition that errors were ignored, after which a last task fails; "" for none
 	handles    string          // which handler is being translated; "" for none
 }
 

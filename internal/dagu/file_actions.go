@@ -17,7 +17,7 @@ func (s *step) given(key string) string {
 	if !isText {
 		s.refuse(with, key, "write a text", "%s of a step of type %s is no text", key, text1(s.Map, "type"))
 	}
-	if quotedVariable().MatchString(text) || strings.Contains(text, `\$`) {
+	if !s.today && quotedVariable().MatchString(text) || strings.Contains(text, `\$`) {
 		s.refuse(with, key, "write the file with a command", "a variable in quotes or after a backslash is not taken over in %s", key)
 	}
 	if !reference().MatchString(text) {

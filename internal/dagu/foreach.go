@@ -192,9 +192,10 @@ func (s *step) around(m, loop *param.Map, rows, collected string) *param.Map {
 		ofItem = `',"outputs":' + ` + outputs + " + "
 	}
 	item := `'\x7b"index":' + row[0] + ',"key":' + JSON.stringify(row[1]) + ',"status":"succeeded"' + ` + ofItem + `'\x7d'`
-	count := "${" + rows + ".length}"
-	text := `{"summary":{"total":` + count + `,"succeeded":` + count + `,"failed":0},"items":[${` + rows + ".map(row => " + item + `).join(',')}],"outputs":[${` + rows + ".map(row => " + outputs + `).join(',')}]}`
+	count := rows + ".length"
+	text := `'\x7b"summary":\x7b"total":' + ` + count + ` + ',"succeeded":' + ` + count + ` + ',"failed":0\x7d,"items":[' + ` + rows + ".map(row => " + item + `).join(',') + '],"outputs":[' + ` +
+		rows + ".map(row => " + outputs + `).join(',') + ']\x7d'`
 	out.Set("+items", loop)
-	out.Set("+output", param.New("sh>", "cat <<'END_OF_OUTPUT'\n"+text+"\nEND_OF_OUTPUT\n", "_store", param.New(s.values[s.id+".output"].as, "stdout")))
+	out.Set("+output", param.New("sh>", "cat >> \"$DIGDAG_STORE\" <<'END_OF_VALUES'\n{\""+s.values[s.id+".output"].as+"\": ${JSON.stringify("+text+")}}\nEND_OF_VALUES\n"))
 	return out
 }

@@ -268,7 +268,7 @@ func (s *step) ignores() bool {
 
 // endsRun reports whether an ignored failure of the step ends the run with an error, after all steps and the handler of success: in Dagu such
 // a run partially succeeds, with exit code 1. A last task does so, unless something else would take it for the failure of the workflow: a
-// retry of the whole, a failure handler at the top, or an exit handler that asks for the status.
+// retry of the whole, a failure handler at the top, or an exit handler that uses the status.
 func (s *step) endsRun() bool {
 	switch on := s.workflow.Map.Map("handler_on"); {
 	case s.marksSuccess(), s.handles != "", s.within != nil, s.workflow.Map.Has("retry_policy"):
@@ -286,30 +286,42 @@ var status = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`D
 
 // ignoring returns the condition that a step failed with an error that was ignored; "" if no step can end the run so.
 func (w *workflow) ignoring(steps []*step) string {
-	all := ""
+	var all []string
 	for _, s := range flattened(steps) {
-		if s.refusal != "" || !s.endsRun() || !s.ignores() {
-			continue
+		if s.refusal == "" && s.ignores() && s.endsRun() {
+			all = append(all, s.hasFailed())
 		}
-		one := "!!failed." + s.name
-		if !identifier().MatchString(s.name) {
-			one = "!!failed[" + quotedScript(s.name) + "]"
-		}
-		switch code := s.values[s.id+".exit_code"]; {
-		case code.kind == ofOutput:
-			one = "(this." + code.as + " || 0) != 0"
-		case len(s.checks) > 0:
-			one = "!!failed.run"
-		}
-		if all != "" {
-			all += " || "
-		}
-		all += one
 	}
-	return all
+	return strings.Join(all, " || ")
 }
 
-// partly returns the task that fails after an error that was ignored. It does nothing in a workflow that another one calls: that one continues.
+// noSuccess returns the condition that every step failed, which fails the run in Dagu although all errors were ignored; "" if a step succeeds
+// in each run that continues, or if it depends on conditions.
+func (w *workflow) noSuccess(steps []*step) string {
+	var all []string
+	for _, s := range flattened(steps) {
+		if s.refusal != "" || !s.ignores() || !s.endsRun() || s.condition() != "" {
+			return ""
+		}
+		all = append(all, s.hasFailed())
+	}
+	return strings.Join(all, " && ")
+}
+
+// hasFailed returns the condition that the step failed with an error that was ignored.
+func (s *step) hasFailed() string {
+	switch code := s.values[s.id+".exit_code"]; {
+	case code.kind == ofOutput:
+		return "(this." + code.as + " || 0) != 0"
+	case len(s.checks) > 0:
+		return "!!failed.run"
+	case !identifier().MatchString(s.name):
+		return "!!failed[" + quotedScript(s.name) + "]"
+	}
+	return "!!failed." + s.name
+}
+
+// partly returns the task that fails after an error that was ignored. It does nothing in a called workflow, after which the caller continues.
 func (w *workflow) partly(condition string) *param.Map {
 	return param.New("_if", "${task_name.split('+').length == 3 && ("+condition+")}",
 		"fail>", "a step failed, and continue_on ignored it: as in Dagu, the run ends with exit code 1")

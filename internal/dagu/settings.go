@@ -38,7 +38,7 @@ func (w *workflow) translate() *param.Map {
 		w.refuse(w.Map, "steps", "write steps", "the workflow has no steps")
 	}
 	tasks := param.New()
-	w.partial = w.ignoring(steps) != ""
+	w.partial = w.ignoring(steps)
 	w.handlers(on, tasks) // which may need a task of the body
 	body := w.body(steps, on)
 
@@ -619,10 +619,17 @@ func (w *workflow) body(steps []*step, on map[string]*step) *param.Map {
 	}
 	tasks, first, last := only(w.group(steps)), param.New(), param.New()
 	if on["success"] != nil {
-		last.Set("+success", only(w.handler(on["success"], "success")))
+		task := w.handler(on["success"], "success")
+		if none := w.noSuccess(steps); none != "" {
+			task = param.New("_if", "${!("+none+")}", "+run", task)
+		}
+		last.Set("+success", only(task))
 	}
-	if ignoring := w.ignoring(steps); ignoring != "" {
-		last.Set("+"+unique(taskNames(steps), "ignored"), only(w.partly(ignoring)))
+	if w.partial != "" {
+		last.Set("+"+unique(taskNames(steps), "ignored"), only(w.partly(w.partial)))
+	}
+	if on["failure"] != nil && w.noSuccess(steps) != "" {
+		w.note(w.Map, "handler_on", "write the handler into the steps", false, "the failure handler does not run if all errors were ignored; in Dagu it runs if no step succeeded")
 	}
 	if w.used[artifacts] {
 		script := "mkdir -p \"$DAG_RUN_ARTIFACTS_DIR\""
@@ -666,7 +673,7 @@ func (w *workflow) body(steps []*step, on map[string]*step) *param.Map {
 // apart reports whether the failure handler belongs to the group of the steps: in Dagu it does not run if the init or success handler
 // fails, or if the run only partially succeeds. The time limit of a workflow ends no group with an error, so such a workflow has the handler at its top.
 func (w *workflow) apart(on map[string]*step) bool {
-	return (on["success"] != nil || on["init"] != nil || w.partial) && on["failure"] != nil && !w.Map.Has("timeout_sec")
+	return (on["success"] != nil || on["init"] != nil || w.partial != "") && on["failure"] != nil && !w.Map.Has("timeout_sec")
 }
 
 func taskNames(steps []*step) map[string]bool {

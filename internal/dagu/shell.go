@@ -95,7 +95,7 @@ func (s *step) program() program {
 	case isList:
 		p.text = s.commands(list, p)
 	case script == "":
-		s.takesNoScript(command)
+		s.takesNoScript(textOf(v))
 		p = s.interpreted(textOf(v), command, p)
 	case command == "":
 		s.takesNoScript(script)
@@ -117,7 +117,7 @@ func (s *step) takesNoScript(text string) {
 		named = s.workflow.Map
 	}
 	list := append(texts(named, "shell"), texts(named, "shell_args")...)
-	if s.today && strings.Contains(strings.TrimSpace(text), "\n") && slices.Contains(words(strings.Join(list, " ")), "-c") {
+	if s.today && strings.Contains(text, "\n") && !strings.HasPrefix(text, "#!") && slices.Contains(words(strings.Join(list, " ")), "-c") {
 		s.refuse(named, "shell", "write the shell without -c", "Dagu gives no script of several lines to a shell with -c")
 	}
 }
@@ -442,7 +442,7 @@ func (s *step) redirected(text string) string {
 		if s.Map.Map(out.key).Has("outputs") {
 			continue
 		}
-		if m, isMap := v.(*param.Map); isMap && m.Len() == 1 && text1(m, "artifact") != "" && s.handles == "" && !s.Has("container") && !s.workflow.Map.Has("container") {
+		if m, isMap := v.(*param.Map); isMap && m.Len() == 1 && text1(m, "artifact") != "" && !s.Has("container") && !s.workflow.Map.Has("container") {
 			s.used[artifacts] = true
 			file = "$DAG_RUN_ARTIFACTS_DIR/" + text1(m, "artifact")
 			folder = path.Dir(file)

@@ -57,6 +57,9 @@ func (w *workflow) artifactsIn() string {
 func (w *workflow) builtIn() map[string]string {
 	status := map[string]string{"failure": "'failed'", "success": "'succeeded'", "abort": "'aborted'", "init": "'running'",
 		"exit": "(outcome == 'success' ? 'succeeded' : outcome == 'error' ? 'failed' : 'aborted')"}[w.handles]
+	if w.handles == "success" && w.partial != "" {
+		status = "(" + w.partial + " ? 'partially_succeeded' : 'succeeded')"
+	}
 	step := "task_name"
 	switch handler := map[string]string{"init": "onInit", "success": "onSuccess", "failure": "onFailure", "exit": "onExit", "abort": "onAbort", "cancel": "onAbort"}[w.handles]; {
 	case handler != "":
