@@ -95,7 +95,9 @@ func imports() []allowed {
 		{"internal/fargate", core + sdk + service("ecs") + "internal/env internal/sandbox", oneService},
 		{"internal/lambda", core + sdk + service("lambda") + "internal/sandbox", oneService},
 
-		{"internal/account", "infra/settings github.com/aws/aws-sdk-go-v2/config github.com/aws/aws-sdk-go-v2/credentials" + sdk[:len(sdk)-len("internal/border ")] + service("dynamodb") + service("ecs") + service("lambda") + service("ssm") + service("sts"),
+		{"internal/prices", "", "numbers, for the program and for tests"},
+		{"internal/cost", core + "internal/prices internal/sandbox", "an estimate is pure: it asks nobody"},
+		{"internal/account", "infra/settings internal/prices github.com/aws/aws-sdk-go-v2/config github.com/aws/aws-sdk-go-v2/credentials" + sdk[:len(sdk)-len("internal/border ")] + service("dynamodb") + service("ecs") + service("lambda") + service("ssm") + service("sts"),
 			"it looks at accounts for who deploys, and knows no part of a deployment but its settings"},
 
 		{"internal/embedded", core + "engine/expr/... internal/datafolder internal/evaluators/... internal/executors internal/files internal/httpclient internal/node internal/seal internal/sqlite internal/tasklog internal/uptime operators/all",
@@ -115,7 +117,7 @@ func imports() []allowed {
 			"infra knows names, not programs, and pays for the CDK alone"},
 		{"cmd/evaluator", "internal/evaluators/evaluator", "it evaluates expressions and knows nothing else"},
 		{"cmd/zerodag", core + "docs engine/... github.com/magiconair/properties github.com/spf13/... golang.org/x/sys/... golang.org/x/term internal/catalogue internal/check internal/client internal/datafolder internal/egress internal/embedded " +
-			"infra/settings internal/account internal/dagu internal/evaluators/... internal/executors internal/files internal/gate internal/httpapi internal/httpclient internal/iam internal/icalendar internal/lineage internal/local internal/node internal/notice/... internal/oidc internal/postgres internal/scratch internal/shared internal/sqlite internal/trace/otlp " +
+			"infra/settings internal/account internal/cost internal/dagu internal/evaluators/... internal/executors internal/files internal/gate internal/httpapi internal/httpclient internal/iam internal/icalendar internal/lineage internal/local internal/node internal/notice/... internal/oidc internal/postgres internal/prices internal/sandbox internal/scratch internal/shared internal/sqlite internal/trace/otlp " +
 			"internal/tasklog operators/all operators/plugin ui", "the command line and the server know no driver of AWS but S3, where servers may keep archives and logs together (internal/shared)"},
 		{"packaging", "", "it packs the program and knows nothing of it"},
 		{".", core + "internal/catalogue internal/embedded internal/evaluators internal/files internal/httpapi internal/node", "the engine inside a Go program is that of one machine"},

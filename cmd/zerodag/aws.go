@@ -16,7 +16,7 @@ import (
 func newAWS(s streams) *cobra.Command {
 	c := &cobra.Command{Use: "aws", Short: "Look at the AWS account that a stage is deployed to",
 		RunE: func(c *cobra.Command, _ []string) error { return showUsage(c, s) }}
-	c.AddCommand(newDoctor(s), newDeployed(s), newStop(s))
+	c.AddCommand(newDoctor(s), newCost(s), newDeployed(s), newStop(s))
 	return c
 }
 

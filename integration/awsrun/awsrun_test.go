@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"zerodag/integration/prices"
+	"zerodag/internal/prices"
 )
 
 const stream = `{"Action":"start","Package":"zerodag/x"}

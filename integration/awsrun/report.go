@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"zerodag/integration/prices"
+	"zerodag/internal/prices"
 )
 
 // left is what removal said.

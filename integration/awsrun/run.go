@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"zerodag/integration/prices"
+	"zerodag/internal/prices"
 )
 
 // Files of the folder of a run, from which its report is made.

@@ -12,7 +12,7 @@ import (
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 
-	"zerodag/integration/prices"
+	"zerodag/internal/prices"
 )
 
 // usage is what the stage used since a time, as CloudWatch counts it and ECS remembers it: stopped

@@ -3,10 +3,13 @@ package main
 import (
 	"encoding/json"
 	"flag"
+	"math"
 	"os"
 	"strings"
 	"testing"
 	"time"
+
+	"zerodag/internal/prices"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the table of costs into docs/aws.md")
@@ -55,6 +58,46 @@ func TestCostTable(t *testing.T) {
 		}
 		if f.total() == 0 {
 			t.Errorf("%s costs nothing", f.Name)
+		}
+	}
+}
+
+// TestEnginePrices proves that `zerodag aws cost` prices the engine as it was counted last, and its alarms as the template has them.
+func TestEnginePrices(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("testdata/costs.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []figure
+	if err := json.Unmarshal(text, &list); err != nil {
+		t.Fatal(err)
+	}
+	of := map[string]float64{}
+	for _, f := range list {
+		of[f.Name] = f.total() / 1e6
+	}
+	for name, x := range map[string][2]float64{
+		"EngineAttempt": {prices.EngineAttempt, of["attempts of one echo>"]},
+		"EngineInline":  {prices.EngineInline, of["chain of 100 echo>"]},
+		"EngineTask":    {prices.EngineTask, of["chain of 100 http>"]},
+		"EngineFirst":   {prices.EngineFirst, of["attempts of one http>"] - of["attempts of one echo>"]},
+	} {
+		if x[1] == 0 || math.Abs(x[0]-x[1]) > 0.03*x[1] {
+			t.Errorf("prices.%s is $%.3f a million, and $%.3f were counted", name, 1e6*x[0], 1e6*x[1])
+		}
+	}
+	template, err := os.ReadFile("../../infra/deployment/testdata/template.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bill, err := idleBill(template)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range bill {
+		if i.what == "alarms" && math.Abs(i.list-prices.AlarmMetrics*prices.AlarmMetric) > 1e-9 {
+			t.Errorf("the alarms cost $%.2f a month, prices.AlarmMetrics makes that $%.2f", i.list, prices.AlarmMetrics*prices.AlarmMetric)
 		}
 	}
 }

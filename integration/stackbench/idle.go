@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"zerodag/integration/prices"
+	"zerodag/internal/prices"
 )
 
 // idle prints what a deployment costs in which nothing happens: pollers as AWS runs them,

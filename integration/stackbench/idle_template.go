@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"zerodag/integration/prices"
+	"zerodag/internal/prices"
 )
 
 // What the tick asks for while nothing is due, as `make bench-aws` counts it on a deployed stack, and

@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"zerodag/integration/localstack/proxy"
-	"zerodag/integration/prices"
+	"zerodag/internal/prices"
 )
 
 // usage is what something cost, in the units of the price list.

@@ -49,6 +49,9 @@ func New(c aws.Config) *Account {
 		ssm: ssm.NewFromConfig(c), sts: sts.NewFromConfig(c), dynamodb: dynamodb.NewFromConfig(c), pause: 5 * time.Second}
 }
 
+// Region is the region of the account.
+func (a *Account) Region() string { return a.config.Region }
+
 // Answer is the answer to a yes-no question about an account. The credentials may not be allowed to ask it.
 type Answer string
 

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"encoding/xml"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -17,7 +18,7 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 )
 
-// The few requests to EC2, IAM and Service Quotas are signed and read here: every client of the SDK
+// The few requests to CloudFormation, CloudWatch, Cost Explorer, EC2, IAM and Service Quotas are signed and read here: every client of the SDK
 // that is linked in makes its tables before main, which each command of zerodag would pay for
 // (docs/adr/0020).
 
@@ -96,14 +97,56 @@ func (a *Account) call(ctx context.Context, to service, operation string, in, an
 	if err := json.Unmarshal(text, &e); err != nil {
 		return &refusal{message: fmt.Sprintf("%.200s", text), status: status}
 	}
-	return &refusal{e.Code, e.Message, status}
+	return &refusal{e.Code[strings.LastIndex(e.Code, "#")+1:], e.Message, status} // some services put a namespace before it
 }
 
 // mostAnswer is what is read of an answer: a thousand VPCs with their tags, in bytes.
 const mostAnswer = 16 << 20
 
-// send posts a signed body.
+// tries is how often a request is sent that was throttled, or that the service could not answer.
+const tries = 6
+
+// firstPause is how long it waits before the second time; each later wait is twice as long.
+const firstPause = 200 * time.Millisecond
+
+// errNoCredentials is the error of requests that nobody can sign.
+var errNoCredentials = errors.New("there are no AWS credentials: log in (aws sso login), name a profile in AWS_PROFILE, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
+
+// send posts a signed body, again while it is throttled.
 func (a *Account) send(ctx context.Context, to service, body []byte, header http.Header) (text []byte, status int, err error) {
+	pause := firstPause
+	for try := 1; ; try++ {
+		text, status, err = a.once(ctx, to, body, header)
+		if err != nil || try == tries || !throttled(status, text) {
+			return text, status, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, 0, ctx.Err()
+		case <-time.After(pause):
+			pause *= 2
+		}
+	}
+}
+
+// throttled reports whether an answer is that the same request may work later.
+func throttled(status int, text []byte) bool {
+	if status >= http.StatusInternalServerError || status == http.StatusTooManyRequests {
+		return true
+	}
+	if status == http.StatusOK {
+		return false
+	}
+	for _, word := range []string{"Throttl", "LimitExceededException", "RequestLimitExceeded", "TooManyRequestsException"} {
+		if bytes.Contains(text, []byte(word)) {
+			return true
+		}
+	}
+	return false
+}
+
+// once posts a signed body one time.
+func (a *Account) once(ctx context.Context, to service, body []byte, header http.Header) (text []byte, status int, err error) {
 	if a.config.BaseEndpoint != nil {
 		to.endpoint = *a.config.BaseEndpoint
 	}
@@ -111,10 +154,13 @@ func (a *Account) send(ctx context.Context, to service, body []byte, header http
 	if err != nil {
 		return nil, 0, err
 	}
-	r.Header = header
+	r.Header = header.Clone()
+	if a.config.Credentials == nil {
+		return nil, 0, errNoCredentials
+	}
 	who, err := a.config.Credentials.Retrieve(ctx)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, fmt.Errorf("%w: %w", errNoCredentials, err)
 	}
 	sum := sha256.Sum256(body)
 	if err := v4.NewSigner().SignHTTP(ctx, who, r, hex.EncodeToString(sum[:]), to.name, to.region, time.Now()); err != nil {

@@ -76,6 +76,13 @@ func (c *Client) Attempts(ctx context.Context, session ID, p Page) ([]Attempt, e
 	return list.Attempts, err
 }
 
+// AllAttempts lists attempts of all projects, newest first, with the earlier attempts of each session.
+func (c *Client) AllAttempts(ctx context.Context, p Page) ([]Attempt, error) {
+	var list struct{ Attempts []Attempt }
+	err := c.get(ctx, "/api/attempts", query("include_retried", "true", "last_id", string(p.Last), "page_size", p.count()), &list)
+	return list.Attempts, err
+}
+
 // Attempt returns an attempt.
 func (c *Client) Attempt(ctx context.Context, id ID) (a Attempt, err error) {
 	err = c.get(ctx, path("api", "attempts", string(id)), nil, &a)

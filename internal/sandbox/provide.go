@@ -45,7 +45,7 @@ func (s *Service) provide(ctx context.Context, c Command, class Class) (p provis
 			}
 			asked = err == nil
 		}
-		room += max(0, class.depth()-r.Load)
+		room += max(0, class.Depth()-r.Load)
 		p.warm = p.warm || r.Load < class.Slots() && !r.Seen.IsZero()
 	}
 	if asked {
@@ -187,7 +187,7 @@ func (s *Service) bury(ctx context.Context, r Runner, e fate) error {
 
 // tell has the tasks whose commands wait for runners of a class look again.
 func (s *Service) tell(ctx context.Context, r Runner, trouble string) error {
-	waiting, err := s.Commands.Waiting(ctx, r.Attempt, r.Class, MaxRunners*r.Of.depth()+1)
+	waiting, err := s.Commands.Waiting(ctx, r.Attempt, r.Class, MaxRunners*r.Of.Depth()+1)
 	for _, c := range waiting {
 		noted, e := s.Commands.Note(ctx, c.Attempt, c.Key, trouble)
 		err = errors.Join(err, s.told(ctx, noted, e))

@@ -44,9 +44,9 @@ func (c Class) Slots() int {
 	return max(2, 4*c.CPU/1024)
 }
 
-// depth is how many commands may be with a runner, or wait for it, before another one is
+// Depth is how many commands may be with a runner, or wait for it, before another one is
 // launched at once: to launch takes longer than short commands take.
-func (c Class) depth() int {
+func (c Class) Depth() int {
 	if c.Own || c.Alone != "" {
 		return 1
 	}

@@ -14,6 +14,24 @@ var fargate = []struct{ cpu, least, most, step int }{
 	{4096, 8192, 30720, 1024}, {8192, 16384, 61440, 4096}, {16384, 32768, 122880, 8192},
 }
 
+// For returns the class of machines for a command whose task has the sandbox b. The receiver is the default class.
+func (c Class) For(b operators.Sandbox) (Class, error) {
+	if b.Image != "" {
+		c.Image = b.Image
+	}
+	if b.Docker.Has("build") {
+		return c, param.Errorf("docker: nothing is built on Fargate: push an image that has what the command needs to a registry, and name it (docker: {image: …})")
+	}
+	if c.Image == "" {
+		return c, param.Errorf("the command has no image to run in: name one (docker: {image: …}), or deploy with one for all (image: … in the file of the stage)")
+	}
+	c.Role, c.Spot = b.Role, b.Spot || c.Spot
+	if b.CPU > 0 || b.Memory > 0 || b.Disk > 0 {
+		return c.sized(b)
+	}
+	return c, nil
+}
+
 // sized is the smallest machine that has what the command asks for.
 func (c Class) sized(b operators.Sandbox) (Class, error) {
 	c.Own = true

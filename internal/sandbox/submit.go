@@ -180,22 +180,9 @@ func (s *commands) confirm(ctx context.Context, c Command) (Command, error) {
 
 // class is where the command may run. After a loss nothing else runs beside it.
 func (s *commands) class(b operators.Sandbox, key string, losses int64) (Class, error) {
-	class := s.Default
-	if b.Image != "" {
-		class.Image = b.Image
-	}
-	if b.Docker.Has("build") {
-		return class, param.Errorf("docker: nothing is built on Fargate: push an image that has what the command needs to a registry, and name it (docker: {image: …})")
-	}
-	if class.Image == "" {
-		return class, param.Errorf("the command has no image to run in: name one (docker: {image: …}), or deploy with one for all (image: … in the file of the stage)")
-	}
-	class.Role, class.Spot = b.Role, b.Spot || class.Spot
-	if b.CPU > 0 || b.Memory > 0 || b.Disk > 0 {
-		var err error
-		if class, err = class.sized(b); err != nil {
-			return class, err
-		}
+	class, err := s.Default.For(b)
+	if err != nil {
+		return class, err
 	}
 	if b.Fresh || losses > 0 {
 		class.Alone = key

@@ -26,7 +26,7 @@ import (
 
 	"zerodag/integration/localstack/iam"
 	"zerodag/integration/localstack/proxy"
-	"zerodag/integration/prices"
+	"zerodag/internal/prices"
 )
 
 // parameterCalls is what SSM takes in a second, of an account: GetParametersByPath and the like.

@@ -1,7 +1,10 @@
-// Package prices has what AWS charges, for what tests and measurements count: list prices of us-east-1
+// Package prices has what AWS charges, for `zerodag aws cost` and what tests and measurements count: list prices of us-east-1
 // in dollars, without the free tier, functions on arm64 and machines on x86_64, which are the defaults. They were taken from AWS's price
 // pages in 2026; the on-demand prices of DynamoDB are those since November 2024.
 package prices
+
+// Region is where these prices are from. Other regions differ, by up to a half.
+const Region = "us-east-1"
 
 // For each unit.
 const (
@@ -9,6 +12,7 @@ const (
 
 	LambdaRequest   = 0.20 * perMillion
 	LambdaGBSecond  = 0.0000133334 // arm64
+	LambdaX86Second = 0.0000166667 // a GB-second on x86_64
 	StandardRequest = 0.40 * perMillion
 	FairRequest     = 0.10 * perMillion // more, for what is about a message with a group in a standard queue
 	FIFORequest     = 0.50 * perMillion
@@ -23,6 +27,7 @@ const (
 	AlarmMetric     = 0.10 // a month, for each metric that an alarm reads
 	Dashboard       = 3.00 // a month
 	KeyRequest      = 3.00 * perMillion
+	Key             = 1.00 // a month, one of the account's own
 
 	FargateCPUHour    = 0.04048 // x86_64
 	FargateGBHour     = 0.004445
@@ -30,6 +35,9 @@ const (
 	FargateARMGBHour  = 0.00356
 	AddressHour       = 0.005 // a public IPv4 address
 	CustomMetric      = 0.30  // a month, for each metric of one's own that has a value in it
+
+	// CostRequest is a request to Cost Explorer, each page of an answer.
+	CostRequest = 0.01
 
 	Attempt = 16 * perMillion // the budget of one with a task, all services together
 )

@@ -8,9 +8,10 @@ import (
 // Metered is what was used of one unit of the bill. Its type is the usage type of Cost Explorer,
 // without the mark of the region in front.
 type Metered struct {
-	Service, Type string
-	Quantity      float64
-	Dollars       float64
+	Service  string  `json:"service"`
+	Type     string  `json:"type"`
+	Quantity float64 `json:"quantity"`
+	Dollars  float64 `json:"dollars"`
 }
 
 // Meter prices a quantity.

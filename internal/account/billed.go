@@ -1,0 +1,136 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Bill is what Cost Explorer says of a stage.
+type Bill struct {
+	Lines    []BillLine `json:"lines"`
+	Dollars  float64    `json:"dollars"`
+	Estimate bool       `json:"estimate"` // AWS has not closed the bill yet
+	Requests int        `json:"requests"` // to Cost Explorer, one for each page
+}
+
+// BillLine is the cost of a service, of the machines of one project or of all that has no project.
+type BillLine struct {
+	Service   string  `json:"service"`
+	ProjectID string  `json:"projectId,omitempty"`
+	Dollars   float64 `json:"dollars"`
+}
+
+// The tags by which Cost Explorer finds what belongs to a stage. CloudFormation puts the first one on what it makes, and
+// machines have the others.
+const (
+	StackTag   = "aws:cloudformation:stack-name"
+	StageTag   = "zerodag-stage"
+	ProjectTag = "zerodag-project"
+)
+
+// Billed asks Cost Explorer what a stage cost in the days from one to another, the last not included. Each page of the
+// answer is a request that costs prices.CostRequest; the number is right also with an error.
+func (a *Account) Billed(ctx context.Context, stage string, from, to time.Time) (Bill, error) {
+	tagged := func(key, value string) map[string]any {
+		return map[string]any{"Tags": map[string]any{"Key": key, "Values": []string{value}, "MatchOptions": []string{"EQUALS"}}}
+	}
+	in := map[string]any{
+		"TimePeriod":  map[string]string{"Start": from.Format(time.DateOnly), "End": to.Format(time.DateOnly)},
+		"Granularity": "MONTHLY", "Metrics": []string{"UnblendedCost"},
+		"GroupBy": []map[string]string{{"Type": "DIMENSION", "Key": "SERVICE"}, {"Type": "TAG", "Key": ProjectTag}},
+		"Filter": map[string]any{"And": []any{
+			map[string]any{"Dimensions": map[string]any{"Key": "REGION", "Values": []string{a.config.Region}, "MatchOptions": []string{"EQUALS"}}},
+			map[string]any{"Or": []any{tagged(StackTag, "zerodag-"+stage), tagged(StageTag, stage)}},
+		}},
+	}
+	bill := Bill{Lines: []BillLine{}}
+	for {
+		var page struct {
+			Results []struct {
+				Estimated bool
+				Groups    []struct {
+					Keys    []string
+					Metrics map[string]struct{ Amount, Unit string }
+				}
+			} `json:"ResultsByTime"`
+			Next string `json:"NextPageToken"`
+		}
+		bill.Requests++
+		if err := a.call(ctx, a.costs(), "AWSInsightsIndexService.GetCostAndUsage", in, &page); err != nil {
+			return bill, fmt.Errorf("ask Cost Explorer: %w", err)
+		}
+		for _, r := range page.Results {
+			bill.Estimate = bill.Estimate || r.Estimated
+			for _, g := range r.Groups {
+				line, err := billLine(g.Keys, g.Metrics["UnblendedCost"].Amount, g.Metrics["UnblendedCost"].Unit)
+				if err != nil {
+					return bill, err
+				}
+				bill.add(line)
+			}
+		}
+		if page.Next == "" {
+			return bill, nil
+		}
+		in["NextPageToken"] = page.Next
+	}
+}
+
+// add adds a line to that of the same service and project, which another page may have.
+func (b *Bill) add(line BillLine) {
+	b.Dollars += line.Dollars
+	for i, l := range b.Lines {
+		if l.Service == line.Service && l.ProjectID == line.ProjectID {
+			b.Lines[i].Dollars += line.Dollars
+			return
+		}
+	}
+	b.Lines = append(b.Lines, line)
+}
+
+// billLine reads a group: the keys are a service and a tag as NAME$VALUE, with no value where there is no such tag.
+func billLine(keys []string, amount, unit string) (BillLine, error) {
+	if len(keys) != 2 {
+		return BillLine{}, fmt.Errorf("Cost Explorer answered with the group %q, and not with a service and a tag", keys)
+	}
+	if unit != "USD" {
+		return BillLine{}, fmt.Errorf("Cost Explorer answered in %q, and not in USD", unit)
+	}
+	dollars, err := strconv.ParseFloat(amount, 64)
+	if err != nil {
+		return BillLine{}, fmt.Errorf("Cost Explorer answered with the amount %q", amount)
+	}
+	return BillLine{keys[0], strings.TrimPrefix(keys[1], ProjectTag+"$"), dollars}, nil
+}
+
+// costs is Cost Explorer, which is one for all regions of a partition.
+func (a *Account) costs() service {
+	if strings.HasPrefix(a.config.Region, "cn-") {
+		return service{"ce", "https://ce.cn-northwest-1.amazonaws.com.cn", "cn-northwest-1"}
+	}
+	return service{"ce", "https://ce.us-east-1.amazonaws.com", "us-east-1"}
+}
+
+// IsDenied reports whether an error is that the credentials may not ask.
+func IsDenied(err error) bool { return isDenied(err) }
+
+// WhyUnknown is why an amount is not known, for people: what the credentials may not ask, or what the service said.
+func WhyUnknown(err error, action string) string {
+	var no *refusal
+	switch {
+	case errors.As(err, &no) && no.code == "DataUnavailableException":
+		return "Cost Explorer has no data yet: it begins a day after it was switched on for the account"
+	case isDenied(err):
+		return "the credentials may not ask (" + action + "), or the account does not let them: " + firstLine(err)
+	}
+	return firstLine(err)
+}
+
+func firstLine(err error) string {
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return line
+}

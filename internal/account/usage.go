@@ -1,0 +1,273 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	lambdatypes "github.com/aws/aws-sdk-go-v2/service/lambda/types"
+
+	"zerodag/internal/prices"
+)
+
+// Stack is what CloudFormation says of a stage that is deployed.
+type Stack struct {
+	URL                        string // of the API
+	APIs                       []string
+	Functions, Queues          []string
+	Tables, LogGroups          []string
+	Alarms, Dashboards         int
+	Account, Region, StackName string
+}
+
+// NoStage is the error for a stage that has no stack in the account and region.
+type NoStage struct{ Stage, Region string }
+
+func (e *NoStage) Error() string {
+	return fmt.Sprintf("stage %s is not deployed in %s: the account has no stack zerodag-%s there\nhint: AWS_REGION and AWS_PROFILE choose region and account; `aws cloudformation list-stacks` lists the stacks", e.Stage, e.Region, e.Stage)
+}
+
+const stacksVersion = "2010-05-15" // of CloudFormation's API
+
+// Stack reads what the stack of a stage has. A *NoStage is the error where there is none.
+func (a *Account) Stack(ctx context.Context, stage string) (Stack, error) {
+	s := Stack{Region: a.config.Region, StackName: "zerodag-" + stage}
+	var answer struct {
+		Stacks []struct {
+			ID      string `xml:"StackId"`
+			Status  string `xml:"StackStatus"`
+			Outputs []struct {
+				Key   string `xml:"OutputKey"`
+				Value string `xml:"OutputValue"`
+			} `xml:"Outputs>member"`
+		} `xml:"DescribeStacksResult>Stacks>member"`
+	}
+	err := a.stacks(ctx, stage, url.Values{"Action": {"DescribeStacks"}}, &answer)
+	if err != nil {
+		return s, err
+	}
+	if len(answer.Stacks) == 0 {
+		return s, &NoStage{stage, a.config.Region}
+	}
+	for _, o := range answer.Stacks[0].Outputs {
+		if o.Key == "Url" {
+			s.URL = strings.TrimSuffix(o.Value, "/")
+		}
+	}
+	if parts := strings.Split(answer.Stacks[0].ID, ":"); len(parts) > 4 {
+		s.Account = parts[4]
+	}
+	if s.URL == "" {
+		return s, fmt.Errorf("the stack zerodag-%s has no address of an API: it is in state %s, so its deploy has not ended, or has failed\nhint: make deploy STAGE=%s", stage, answer.Stacks[0].Status, stage)
+	}
+	return s, a.resources(ctx, stage, &s)
+}
+
+// resources adds those that have counts of their own.
+func (a *Account) resources(ctx context.Context, stage string, s *Stack) error {
+	form := url.Values{"Action": {"ListStackResources"}}
+	for {
+		var page struct {
+			List []struct {
+				Type string `xml:"ResourceType"`
+				ID   string `xml:"PhysicalResourceId"`
+			} `xml:"ListStackResourcesResult>StackResourceSummaries>member"`
+			Next string `xml:"ListStackResourcesResult>NextToken"`
+		}
+		if err := a.stacks(ctx, stage, form, &page); err != nil {
+			return err
+		}
+		for _, r := range page.List {
+			switch r.Type {
+			case "AWS::Lambda::Function":
+				// Not those that the CDK has for itself, nor the one of commands, whose time is that of tasks.
+				if strings.HasPrefix(r.ID, "zerodag-") && r.ID != "zerodag-"+stage+"-commands" {
+					s.Functions = append(s.Functions, r.ID)
+				}
+			case "AWS::SQS::Queue":
+				s.Queues = append(s.Queues, r.ID[strings.LastIndex(r.ID, "/")+1:])
+			case "AWS::DynamoDB::Table":
+				s.Tables = append(s.Tables, r.ID)
+			case "AWS::Logs::LogGroup":
+				s.LogGroups = append(s.LogGroups, r.ID)
+			case "AWS::ApiGatewayV2::Api":
+				s.APIs = append(s.APIs, r.ID)
+			case "AWS::CloudWatch::Alarm":
+				s.Alarms++
+			case "AWS::CloudWatch::Dashboard":
+				s.Dashboards++
+			}
+		}
+		if page.Next == "" {
+			return nil
+		}
+		form.Set("NextToken", page.Next)
+	}
+}
+
+// stacks asks CloudFormation about the stack of a stage.
+func (a *Account) stacks(ctx context.Context, stage string, form url.Values, answer any) error {
+	form.Set("Version", stacksVersion)
+	form.Set("StackName", "zerodag-"+stage)
+	err := a.query(ctx, a.regional("cloudformation"), form, answer)
+	var no *refusal
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &no) && no.code == "ValidationError" && strings.Contains(no.message, "does not exist"):
+		return &NoStage{stage, a.config.Region}
+	case isDenied(err):
+		return fmt.Errorf("read the stack zerodag-%s: %w\nhint: the credentials need cloudformation:DescribeStacks and cloudformation:ListStackResources on it", stage, err)
+	}
+	return fmt.Errorf("read the stack zerodag-%s: %w", stage, err)
+}
+
+// metric is one of CloudWatch, of which the sum is asked for.
+type metric struct{ namespace, name, dimension, value string }
+
+// mostQueries is how many metrics a request may ask for.
+const mostQueries = 500
+
+// Usage is what a stage used, as CloudWatch counts it for the stage as a whole, priced by list. S3, SNS, EventBridge,
+// SSM, KMS and machines have no counts there. The unit of time is a day. IsDenied reports whether the credentials may not ask.
+func (a *Account) Usage(ctx context.Context, s Stack, from, to time.Time) ([]prices.Metered, error) {
+	var wanted []metric
+	for _, f := range s.Functions {
+		wanted = append(wanted, metric{"AWS/Lambda", "Invocations", "FunctionName", f}, metric{"AWS/Lambda", "Duration", "FunctionName", f})
+	}
+	for _, q := range s.Queues {
+		for _, name := range []string{"NumberOfMessagesSent", "NumberOfMessagesReceived", "NumberOfMessagesDeleted", "NumberOfEmptyReceives"} {
+			wanted = append(wanted, metric{"AWS/SQS", name, "QueueName", q})
+		}
+	}
+	for _, t := range s.Tables {
+		wanted = append(wanted, metric{"AWS/DynamoDB", "ConsumedReadCapacityUnits", "TableName", t}, metric{"AWS/DynamoDB", "ConsumedWriteCapacityUnits", "TableName", t})
+	}
+	for _, g := range s.LogGroups {
+		wanted = append(wanted, metric{"AWS/Logs", "IncomingBytes", "LogGroupName", g})
+	}
+	for _, id := range s.APIs {
+		wanted = append(wanted, metric{"AWS/ApiGateway", "Count", "ApiId", id})
+	}
+	sums := map[metric]float64{}
+	for begin := 0; begin < len(wanted); begin += mostQueries {
+		if err := a.sums(ctx, wanted[begin:min(begin+mostQueries, len(wanted))], from, to, sums); err != nil {
+			return nil, fmt.Errorf("read the counts of CloudWatch: %w", err)
+		}
+	}
+	sizes, err := a.sizes(ctx, s.Functions)
+	if err != nil {
+		return nil, err
+	}
+	return metered(sums, sizes), nil
+}
+
+// sums adds up metrics day by day.
+func (a *Account) sums(ctx context.Context, wanted []metric, from, to time.Time, sums map[metric]float64) error {
+	form := url.Values{"Action": {"GetMetricData"}, "Version": {"2010-08-01"}, "StartTime": {from.UTC().Format(time.RFC3339)}, "EndTime": {to.UTC().Format(time.RFC3339)}}
+	for i, m := range wanted {
+		at := fmt.Sprintf("MetricDataQueries.member.%d.", i+1)
+		form.Set(at+"Id", "m"+strconv.Itoa(i))
+		form.Set(at+"MetricStat.Metric.Namespace", m.namespace)
+		form.Set(at+"MetricStat.Metric.MetricName", m.name)
+		form.Set(at+"MetricStat.Metric.Dimensions.member.1.Name", m.dimension)
+		form.Set(at+"MetricStat.Metric.Dimensions.member.1.Value", m.value)
+		form.Set(at+"MetricStat.Period", "86400")
+		form.Set(at+"MetricStat.Stat", "Sum")
+	}
+	for {
+		var page struct {
+			List []struct {
+				ID     string    `xml:"Id"`
+				Status string    `xml:"StatusCode"`
+				Values []float64 `xml:"Values>member"`
+			} `xml:"GetMetricDataResult>MetricDataResults>member"`
+			Next string `xml:"GetMetricDataResult>NextToken"`
+		}
+		if err := a.query(ctx, a.regional("monitoring"), form, &page); err != nil {
+			return err
+		}
+		for _, r := range page.List {
+			i, err := strconv.Atoi(strings.TrimPrefix(r.ID, "m"))
+			if err != nil || i < 0 || i >= len(wanted) {
+				return fmt.Errorf("CloudWatch answered for the metric %q, which it was not asked for", r.ID)
+			}
+			if r.Status == "InternalError" || r.Status == "Forbidden" {
+				return fmt.Errorf("CloudWatch has no sum of %s of %s: %s", wanted[i].name, wanted[i].value, r.Status)
+			}
+			for _, v := range r.Values {
+				sums[wanted[i]] += v
+			}
+		}
+		if page.Next == "" {
+			return nil
+		}
+		form.Set("NextToken", page.Next)
+	}
+}
+
+// size is what a second of a function is billed by.
+type size struct {
+	gigabytes float64
+	arm       bool
+}
+
+// sizes are those of functions now; what they were before an upgrade is not known.
+func (a *Account) sizes(ctx context.Context, functions []string) (map[string]size, error) {
+	sizes := map[string]size{}
+	for _, f := range functions {
+		c, err := a.lambda.GetFunctionConfiguration(ctx, &lambda.GetFunctionConfigurationInput{FunctionName: aws.String(f)})
+		if err != nil {
+			return nil, fmt.Errorf("read the memory of function %s: %w", f, err)
+		}
+		arm := len(c.Architectures) > 0 && c.Architectures[0] == lambdatypes.ArchitectureArm64
+		sizes[f] = size{float64(aws.ToInt32(c.MemorySize)) / 1024, arm}
+	}
+	return sizes, nil
+}
+
+// metered turns sums into units of the bill.
+func metered(sums map[metric]float64, sizes map[string]size) []prices.Metered {
+	var calls, arm, other, standard, fifo, reads, writes, logs, api float64
+	for m, n := range sums {
+		switch {
+		case m.name == "Invocations":
+			calls += n
+		case m.name == "Duration" && sizes[m.value].arm:
+			arm += n / 1000 * sizes[m.value].gigabytes // milliseconds
+		case m.name == "Duration":
+			other += n / 1000 * sizes[m.value].gigabytes
+		case m.namespace == "AWS/SQS" && strings.HasSuffix(m.value, ".fifo"):
+			fifo += n
+		case m.namespace == "AWS/SQS":
+			standard += n
+		case m.name == "ConsumedReadCapacityUnits":
+			reads += n
+		case m.name == "ConsumedWriteCapacityUnits":
+			writes += n
+		case m.namespace == "AWS/Logs":
+			logs += n / (1 << 30)
+		default:
+			api += n
+		}
+	}
+	const queues, functions, table = "Amazon Simple Queue Service", "AWS Lambda", "Amazon DynamoDB"
+	list := []prices.Metered{
+		prices.Meter(functions, "requests", calls, prices.LambdaRequest),
+		prices.Meter(functions, "GB-seconds, arm64", arm, prices.LambdaGBSecond),
+		prices.Meter(functions, "GB-seconds, x86_64", other, prices.LambdaX86Second),
+		prices.Meter(queues, "messages and empty receives, standard (at most: a request each)", standard, prices.StandardRequest+prices.FairRequest),
+		prices.Meter(queues, "messages and empty receives, FIFO (at most: a request each)", fifo, prices.FIFORequest),
+		prices.Meter(table, "read units", reads, prices.ReadUnit),
+		prices.Meter(table, "write units", writes, prices.WriteUnit),
+		prices.Meter("Amazon API Gateway", "requests", api, prices.APIRequest),
+		prices.Meter("AmazonCloudWatch", "GB of logs", logs, prices.LogGB),
+	}
+	return list
+}

@@ -1,0 +1,51 @@
+package cost
+
+import (
+	"fmt"
+	"time"
+)
+
+// Month is a month of UTC, by which AWS bills.
+type Month struct {
+	Name     string    // 2026-10
+	From, To time.Time // To is not included
+	Partial  bool      // it is not over
+}
+
+// ReadMonth reads the name of a month as of a time: 2026-10, now for the one that is under way, and "" for the last
+// that is complete.
+func ReadMonth(text string, now time.Time) (Month, error) {
+	now = now.UTC()
+	from := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)
+	switch text {
+	case "now":
+	case "":
+		from = from.AddDate(0, -1, 0)
+	default:
+		var err error
+		if from, err = time.Parse("2006-01", text); err != nil {
+			return Month{}, fmt.Errorf("the month must be YYYY-MM, such as 2026-10, or now, but is %q", text)
+		}
+		if from.After(now) {
+			return Month{}, fmt.Errorf("the month %s has not begun", text)
+		}
+	}
+	m := Month{Name: from.Format("2006-01"), From: from, To: from.AddDate(0, 1, 0)}
+	if m.To.After(now) {
+		m.To, m.Partial = now, true
+	}
+	return m, nil
+}
+
+// Share is how much of the month is over, from 0 to 1.
+func (m Month) Share() float64 {
+	return m.To.Sub(m.From).Hours() / m.From.AddDate(0, 1, 0).Sub(m.From).Hours()
+}
+
+// Until is the end of the last day that has begun, since AWS is asked for whole days.
+func (m Month) Until() time.Time {
+	if m.Partial {
+		return m.To.Truncate(24*time.Hour).AddDate(0, 0, 1)
+	}
+	return m.To
+}
