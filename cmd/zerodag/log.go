@@ -173,7 +173,11 @@ var levelPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustComp
 
 // listFiles shows which files there are.
 func (c *logCommand) listFiles(ctx context.Context, id client.ID, prefix string) error {
-	handles, err := c.LogFiles(ctx, id, prefix)
+	list := c.LogFiles
+	if c.urls {
+		list = c.LogLinks
+	}
+	handles, err := list(ctx, id, prefix)
 	if err != nil {
 		return err
 	}
@@ -181,15 +185,24 @@ func (c *logCommand) listFiles(ctx context.Context, id client.ID, prefix string)
 		client.LogFile
 		URL string `json:"url"`
 	}
-	list := make([]listed, len(handles))
+	files, closed := make([]listed, len(handles)), 0
 	for i, h := range handles {
-		list[i] = listed{h, c.LogURL(id, h)}
+		files[i] = listed{h, c.LogURL(id, h)}
+		if h.Direct == "" {
+			closed++
+		}
 	}
-	return c.show(list, func(p printer) {
-		for _, l := range list {
+	if err := c.show(files, func(p printer) {
+		for _, l := range files {
 			p.line("%s", l.URL)
 		}
-	})
+	}); err != nil {
+		return err
+	}
+	if c.urls && c.ours() && closed > 0 {
+		c.hint("hint: the API serves %d of %d logs, and its addresses need a login: `zerodag log %s` shows them", closed, len(files), id)
+	}
+	return nil
 }
 
 // How often a log is looked at while nothing and something is new.

@@ -29,10 +29,11 @@ func noise(n int) string {
 	return b.String()
 }
 
-// download gets a link without any credentials and unpacks it.
+// download gets a link without any credentials, as a browser does, and unpacks it: what the link says is text, packed on the way.
 func download(t *testing.T, link string) (status int, text string) {
 	t.Helper()
-	answer, err := http.Get(link)
+	browser := http.Client{Transport: &http.Transport{DisableCompression: true}} // else Go takes the header off with the packing
+	answer, err := browser.Get(link)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,10 +41,14 @@ func download(t *testing.T, link string) (status int, text string) {
 	if answer.StatusCode != http.StatusOK {
 		return answer.StatusCode, ""
 	}
+	if kind, encoding := answer.Header.Get("Content-Type"), answer.Header.Get("Content-Encoding"); kind != "text/plain; charset=utf-8" || encoding != "gzip" {
+		t.Errorf("a browser gets %q, packed as %q", kind, encoding)
+	}
 	z, err := gzip.NewReader(answer.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
+	z.Multistream(false) // as browsers do
 	plain, err := io.ReadAll(z)
 	if err != nil {
 		t.Fatal(err)

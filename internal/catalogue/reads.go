@@ -106,6 +106,25 @@ func (c reading) LogFiles(ctx context.Context, a host.Attempt, prefix string) ([
 	return list, err
 }
 
+// LinkAsText gives files that have a link one at which a browser shows them as text. Programs that unpack what they get
+// must not be given it: their HTTP client may have unpacked the text already.
+func (c reading) LinkAsText(ctx context.Context, a host.Attempt, list []host.LogFile) error {
+	links, ok := c.o.Logs.(host.TextLinks)
+	if !ok {
+		return nil
+	}
+	for i, f := range list {
+		if f.Direct == "" {
+			continue
+		}
+		var err error
+		if list[i].Direct, err = links.TextLink(ctx, a, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // LogFile reads a log file, gzip as it is stored, also while it is written. An *Error is about one that was
 // removed for its age.
 func (c reading) LogFile(ctx context.Context, a host.Attempt, name string) (io.ReadCloser, int64, error) {

@@ -278,8 +278,17 @@ func (c *Client) Fork(ctx context.Context, id ID, f Fork) (a Attempt, err error)
 
 // LogFiles lists the log files of an attempt, of tasks whose names begin with prefix.
 func (c *Client) LogFiles(ctx context.Context, attempt ID, prefix string) ([]LogFile, error) {
+	return c.logFiles(ctx, attempt, prefix, "")
+}
+
+// LogLinks is LogFiles with links at which a browser shows the files as text. Log cannot read them.
+func (c *Client) LogLinks(ctx context.Context, attempt ID, prefix string) ([]LogFile, error) {
+	return c.logFiles(ctx, attempt, prefix, "text")
+}
+
+func (c *Client) logFiles(ctx context.Context, attempt ID, prefix, links string) ([]LogFile, error) {
 	var list struct{ Files []LogFile }
-	q := query("task", prefix)
+	q := query("task", prefix, "links", links)
 	if prefix == "" {
 		q.Set("every", "true")
 	}

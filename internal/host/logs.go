@@ -37,6 +37,12 @@ type LogFile struct {
 	Direct   string // URL that reads it without credentials; "" for none
 }
 
+// TextLinks is what Logs also are whose files can be read by link in a browser.
+type TextLinks interface {
+	// TextLink returns a URL at which a browser shows a file of an attempt as text; "" where the file has no link.
+	TextLink(ctx context.Context, a Attempt, f LogFile) (string, error)
+}
+
 // ShortLogs keeps logs of tasks that say little with the entries of their results, which saves
 // writes. What is kept here is part of the next entry that this process appends.
 type ShortLogs interface {

@@ -31,6 +31,12 @@ func getLogFiles(c *call) (any, error) {
 	if c.text("task") == "" && !c.flag("every") {
 		list = slices.DeleteFunc(slices.Clone(list), func(f host.LogFile) bool { return strings.Contains(f.TaskName, "@") })
 	}
+	if c.text("links") == "text" && c.direct() {
+		list = slices.Clone(list)
+		if err := c.Node.LinkAsText(c.ctx(), a, list); err != nil {
+			return nil, err
+		}
+	}
 	return map[string]any{"files": c.logFiles(list)}, nil
 }
 

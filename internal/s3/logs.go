@@ -114,7 +114,7 @@ func (l *Logs) Files(ctx context.Context, a host.Attempt, prefix string) ([]host
 				continue
 			}
 			f.Size = aws.ToInt64(o.Size)
-			if f.Direct, err = l.link(ctx, *o.Key); err != nil {
+			if f.Direct, err = l.link(ctx, &s3.GetObjectInput{Key: o.Key}); err != nil {
 				return nil, err
 			}
 			list = append(list, f)
@@ -130,16 +130,25 @@ func (l *Logs) Files(ctx context.Context, a host.Attempt, prefix string) ([]host
 	return list, err
 }
 
-// link reads a log without credentials; "" where clients get none.
-func (l *Logs) link(ctx context.Context, key string) (string, error) {
+// link reads a log without credentials; "" where clients get none. Its answer has no Content-Encoding: Digdag's client
+// unpacks what it gets, after its HTTP library would have done so.
+func (l *Logs) link(ctx context.Context, in *s3.GetObjectInput) (string, error) {
 	if l.NoLinks {
 		return "", nil
 	}
-	r, err := l.sign.PresignGetObject(ctx, &s3.GetObjectInput{Bucket: &l.Bucket, Key: &key}, s3.WithPresignExpires(linkValid))
+	in.Bucket = &l.Bucket
+	r, err := l.sign.PresignGetObject(ctx, in, s3.WithPresignExpires(linkValid))
 	if err != nil {
-		return "", translate("sign link to "+key, err)
+		return "", translate("sign link to "+*in.Key, err)
 	}
 	return r.URL, nil
+}
+
+// TextLink is a link whose answer a browser shows as text: it says that the content is text, and packed on the way. See
+// host.TextLinks.
+func (l *Logs) TextLink(ctx context.Context, a host.Attempt, f host.LogFile) (string, error) {
+	return l.link(ctx, &s3.GetObjectInput{Key: aws.String(l.folder(a.Site, a.ID) + f.Name), ResponseContentType: aws.String("text/plain; charset=utf-8"),
+		ResponseContentEncoding: aws.String("gzip"), ResponseContentDisposition: aws.String("inline")})
 }
 
 // Remove deletes all logs of attempts that are objects. To do so twice is no error. A deployment on AWS leaves it to a

@@ -30,7 +30,9 @@ type taskLog struct {
 	text    []byte       // not compressed yet
 	content bytes.Buffer // compressed: what the object will be
 	began   time.Time    // of the first text in it
+	members int          // of content
 	put     int          // bytes of content that are in the object
+	single  bool         // they are one member there
 	wait    time.Duration
 	timer   *time.Timer
 	closed  bool
@@ -84,6 +86,7 @@ func (t *taskLog) compress() {
 		t.content.Write(content)
 		return nil
 	})
+	t.members++
 	t.text = t.text[:0]
 }
 
@@ -106,23 +109,28 @@ func (t *taskLog) store(rotate bool) error {
 	t.mu.Lock()
 	t.compress()
 	content, name := bytes.Clone(t.content.Bytes()), tasklog.Name(t.id.TaskName, t.logs.AgentID, t.began)
-	if len(content) == t.put || rotate && len(content) < t.logs.Rotate {
+	join := (rotate || t.closed) && t.members > 1 // what grows no more is one member, which a browser can show
+	if len(content) == t.put && (!join || t.single) || rotate && len(content) < t.logs.Rotate {
 		t.mu.Unlock()
 		return nil
 	}
 	t.mu.Unlock()
-	if err := t.logs.putObject(t.logs.folder(t.id.SiteID, t.id.AttemptID)+name, content); err != nil {
+	object := content
+	if join {
+		object = t.logs.zips.Single(content)
+	}
+	if err := t.logs.putObject(t.logs.folder(t.id.SiteID, t.id.AttemptID)+name, object); err != nil {
 		return err
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.put = len(content)
+	t.put, t.single = len(content), join
 	if rotate {
 		t.compress()
 		rest := bytes.Clone(t.content.Bytes()[len(content):])
 		t.content.Reset()
 		t.content.Write(rest)
-		t.put = 0
+		t.put, t.single, t.members = 0, false, min(len(rest), 2) // more than one, for all that is known
 		t.began = t.logs.unique(t.logs.Now())
 	}
 	return nil

@@ -3,6 +3,7 @@ package tasklog
 import (
 	"bytes"
 	"compress/gzip"
+	"io"
 	"sync"
 )
 
@@ -42,4 +43,28 @@ func (z *Zips) Compress(text []byte, f func(content []byte) error) error {
 		return err
 	}
 	return f(c.buffer.Bytes())
+}
+
+// mostJoined is how much text Single takes, which bounds its time.
+const mostJoined = 64 << 20
+
+// Single makes one member of all members of a gzip file: browsers ignore what comes after the first. A file that it
+// cannot read, or with very much text, is returned as it is.
+func (z *Zips) Single(file []byte) []byte {
+	r, err := gzip.NewReader(bytes.NewReader(file))
+	if err != nil {
+		return file
+	}
+	c, ok := z.large.Get().(*zip)
+	if !ok {
+		c = &zip{writer: gzip.NewWriter(nil)}
+	}
+	defer z.large.Put(c)
+	c.buffer.Reset()
+	c.writer.Reset(&c.buffer)
+	n, err := io.Copy(c.writer, io.LimitReader(r, mostJoined+1))
+	if err != nil || n > mostJoined || c.writer.Close() != nil {
+		return file
+	}
+	return bytes.Clone(c.buffer.Bytes())
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // TestZips proves that texts of any size come back, and that what is put one after the other
-// is one file.
+// is one file, of which Single makes one member.
 func TestZips(t *testing.T) {
 	t.Parallel()
 	var zips tasklog.Zips
@@ -27,12 +27,26 @@ func TestZips(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	whole := bytes.Clone(file.Bytes())
 	r, err := gzip.NewReader(&file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got, err := io.ReadAll(r); err != nil || string(got) != want.String() {
 		t.Errorf("%d bytes of %d came back, %v", len(got), want.Len(), err)
+	}
+	first, err := gzip.NewReader(bytes.NewReader(zips.Single(whole)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	first.Multistream(false)
+	if got, err := io.ReadAll(first); err != nil || string(got) != want.String() {
+		t.Errorf("%d bytes of %d are in the first member, %v", len(got), want.Len(), err)
+	}
+	for _, broken := range [][]byte{nil, []byte("no gzip"), whole[:len(whole)-3]} {
+		if got := zips.Single(broken); !bytes.Equal(got, broken) {
+			t.Errorf("%d bytes that are no file became %d", len(broken), len(got))
+		}
 	}
 	if err := zips.Compress([]byte("x"), func([]byte) error { return io.ErrShortWrite }); err != io.ErrShortWrite {
 		t.Errorf("the receiver's error became %v", err)
