@@ -93,6 +93,7 @@ func imports() []allowed {
 		{"internal/sns", core + sdk + service("sns"), oneService},
 		{"internal/eventbridge", core + sdk + service("eventbridge"), oneService},
 		{"internal/fargate", core + sdk + service("ecs") + "internal/env internal/sandbox", oneService},
+		{"internal/microvm", core + sdk + "internal/sandbox", "a driver knows no other driver"},
 		{"internal/lambda", core + sdk + service("lambda") + "internal/sandbox", oneService},
 
 		{"internal/prices", "", "numbers, for the program and for tests"},

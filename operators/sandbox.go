@@ -36,10 +36,11 @@ const (
 	InDocker  = "docker"
 	OnFargate = "fargate"
 	OnLambda  = "lambda"
+	OnMicrovm = "microvm"
 )
 
 // Executors are the values of `sandbox: {executor: …}`.
-func Executors() []string { return []string{InProcess, InDocker, OnFargate, OnLambda} }
+func Executors() []string { return []string{InProcess, InDocker, OnFargate, OnLambda, OnMicrovm} }
 
 // sandbox is that of the task.
 func (t *Task) sandbox() (Sandbox, error) { return ReadSandbox(t.Params) }

@@ -55,7 +55,7 @@ func TestWrongSandbox(t *testing.T) {
 		`{"sandbox": {"cpu": 0}}`:              "sandbox: cpu must be a number",
 		`{"sandbox": {"timeout": "soon"}}`:     "timeout",
 		`{"sandbox": {"processes": -1}}`:       "sandbox: processes must be a number up to",
-		`{"sandbox": {"executor": "cloud"}}`:   `sandbox: executor must be one of process, docker, fargate, lambda but is "cloud"`,
+		`{"sandbox": {"executor": "cloud"}}`:   `sandbox: executor must be one of process, docker, fargate, lambda, microvm but is "cloud"`,
 		`{"sandbox": {"memmory": "1g"}}`:       `sandbox: "memmory" is none of its keys: executor, cpu, memory`,
 		`{"sandbox": "fargate"}`:               "sandbox",
 		`{"docker": "python:3.13"}`:            "docker",

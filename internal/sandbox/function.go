@@ -52,7 +52,7 @@ const onlySite = 0
 
 // For returns the commands of one run of a task.
 func (f *Function) For(id operators.Identity, archive string) operators.Commands {
-	return &calls{f, &commands{f.Service, id, archive}}
+	return &calls{f, &commands{f.Service, id, archive, ""}}
 }
 
 type calls struct {

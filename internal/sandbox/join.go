@@ -12,6 +12,8 @@ import (
 type Joining struct {
 	// Secret was chosen by the machine; said again it joins once.
 	Secret string `json:"secret"`
+	// Machine is what the launcher calls the machine, of one that was told so.
+	Machine string `json:"machine,omitempty"`
 }
 
 // Joined is the answer.
@@ -31,13 +33,16 @@ func (s *Service) Join(ctx context.Context, ticket string, j Joining) (Joined, e
 	if t.kind != ticketKind || !isSecret(j.Secret) {
 		return Joined{}, ErrGone
 	}
-	_, err = s.Runners.Join(ctx, t.name, hashed(j.Secret), s.Now())
+	r, err := s.Runners.Join(ctx, t.name, hashed(j.Secret), s.Now())
 	switch {
 	case errors.Is(err, host.ErrConflict):
 		return Joined{}, s.usedTwice(ctx, t.name)
 	case errors.Is(err, host.ErrNotFound):
 		return Joined{}, ErrGone
 	case err != nil:
+		return Joined{}, err
+	}
+	if err := s.noteMachine(ctx, r, j.Machine); err != nil {
 		return Joined{}, err
 	}
 	pass, err := s.Keys.sign(ctx, passKind, t.name, j.Secret)

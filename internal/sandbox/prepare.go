@@ -15,7 +15,7 @@ func (s *Service) Prepare(ctx context.Context, id operators.Identity, b operator
 	if b.Fresh || b.Executor != "" && b.Executor != operators.OnFargate {
 		return
 	}
-	class, err := (&commands{s, id, ""}).class(b, "", 0)
+	class, err := (&commands{s, id, "", ""}).class(b, "", 0)
 	if err != nil {
 		return
 	}

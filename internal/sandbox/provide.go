@@ -63,7 +63,7 @@ func (s *Service) provide(ctx context.Context, c Command, class Class) (p provis
 // usable says whether commands may be expected to run on a runner: it comes up, or was heard
 // lately.
 func (s *Service) usable(r Runner) bool {
-	return !r.Fenced && !s.silent(r) && (r.Task != "" || !r.earlier())
+	return !r.Fenced && !s.silent(r) && !s.aged(r) && (r.Task != "" || !r.earlier())
 }
 
 // silent says that a runner which was heard has said nothing for a while.

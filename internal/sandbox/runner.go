@@ -20,6 +20,8 @@ type Class struct {
 	Disk   int    `json:"disk"`   // GiB
 	Role   string `json:"role,omitempty"`
 	Spot   bool   `json:"spot,omitempty"`
+	// On is the executor whose machines these are: "" is Fargate, else operators.OnMicrovm.
+	On string `json:"on,omitempty"`
 	// Own: the size was asked for by the command, so it has it for itself. Others share one.
 	Own bool `json:"own,omitempty"`
 	// Alone is a word that only one command has: nothing else runs there, before or after.

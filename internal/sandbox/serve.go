@@ -83,7 +83,11 @@ func (s *Service) Poll(ctx context.Context, pass string, b Beat) (Orders, error)
 			return o, err
 		}
 	}
-	more, err := s.claim(ctx, r, b.Free-len(o.Commands))
+	free := b.Free - len(o.Commands)
+	if s.aged(r) {
+		free = 0
+	}
+	more, err := s.claim(ctx, r, free)
 	if o.Commands = append(o.Commands, more...); err != nil {
 		return o, err
 	}
@@ -124,7 +128,7 @@ func (s *Service) leave(ctx context.Context, r Runner, idle time.Duration) (bool
 	if idle < pauseTime {
 		return false, nil
 	}
-	if idle < idleTime {
+	if idle < r.Of.idle() && !s.aged(r) {
 		if a, err := s.Attempt(ctx, r.Site, r.Attempt); err != nil || !a.Done {
 			return false, err
 		}
@@ -135,6 +139,10 @@ func (s *Service) leave(ctx context.Context, r Runner, idle time.Duration) (bool
 		return false, nil // a command came in between
 	case errors.Is(err, host.ErrNotFound):
 		return false, ErrGone
+	case err == nil && !r.Of.endsItself():
+		if e := s.Launcher.Stop(ctx, r, "it has nothing to do"); e != nil { // the next Check does so again
+			s.Logger.Warn("the machine of a runner that has left goes on for now", "runner", r.Name(), "error", e)
+		}
 	}
 	return err == nil, err
 }

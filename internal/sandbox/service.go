@@ -30,6 +30,8 @@ type Options struct {
 	Alarm func(ctx context.Context, text string) error
 	// Program is a link to the program of runners, for who starts one.
 	Program func(ctx context.Context) (string, error)
+	// Microvm is the class of commands in MicroVMs; zero where there are none.
+	Microvm Class
 	// Default is the class of commands that ask for nothing, but for their image: Default.Image
 	// is for those that name none.
 	Default Class

@@ -19,13 +19,14 @@ import (
 
 // For returns the commands of one run of a task.
 func (s *Service) For(id operators.Identity, archive string) operators.Commands {
-	return &commands{s, id, archive}
+	return &commands{s, id, archive, ""}
 }
 
 type commands struct {
 	*Service
 	id      operators.Identity
 	archive string
+	on      string // Class.On of its machines
 }
 
 // The state params of a command that is not over.
@@ -180,6 +181,9 @@ func (s *commands) confirm(ctx context.Context, c Command) (Command, error) {
 
 // class is where the command may run. After a loss nothing else runs beside it.
 func (s *commands) class(b operators.Sandbox, key string, losses int64) (Class, error) {
+	if s.on == operators.OnMicrovm {
+		return s.onMicrovm(b, key, losses)
+	}
 	class, err := s.Default.For(b)
 	if err != nil {
 		return class, err
@@ -195,6 +199,9 @@ func (s *commands) add(ctx context.Context, c operators.Command, class Class, ke
 	nonce := make([]byte, 12)
 	rand.Read(nonce) // never fails
 	b := c.Sandbox
+	if s.on == operators.OnMicrovm && b.Time == 0 {
+		b.Time = MicrovmTime
+	}
 	spec := seal(Spec{Name: operators.FolderName(s.id), Args: c.Args, Dir: c.Dir, Env: c.Env, Scratch: c.Scratch, Files: c.Files, Outputs: c.Outputs, Archive: s.archive,
 		LogID:  LogID{Site: s.id.SiteID, Attempt: s.id.AttemptID, Task: s.id.TaskName},
 		Limits: Limits{Seconds: int64(b.Time / time.Second), Processes: b.Processes, Output: b.Output, Disk: b.Disk, Memory: b.Memory},

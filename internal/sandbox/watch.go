@@ -21,6 +21,9 @@ func (s *Service) Check(ctx context.Context) (runners int, err error) {
 		return 0, fmt.Errorf("read runners: %w", err)
 	}
 	over, failed := s.ended(ctx, list)
+	if w, sweeps := s.Launcher.(Sweeper); sweeps {
+		failed = errors.Join(failed, w.Sweep(ctx, list))
+	}
 	groups := map[string][]Runner{}
 	for _, r := range list {
 		name := fmt.Sprint(r.Attempt, r.Class)
@@ -87,7 +90,7 @@ func (s *Service) check(ctx context.Context, r Runner, over map[string]string, l
 	switch {
 	case r.Fenced:
 		*lost = ended || r.Seen.IsZero()
-		if r.Left && !r.Twice && !ended && now.Sub(r.Launched) <= startTime {
+		if r.Left && !r.Twice && !ended && r.Of.endsItself() && now.Sub(r.Launched) <= startTime {
 			return nil // its machine ends by itself, or has yet to show the ticket that another one has used
 		}
 		return s.bury(ctx, r, fate{over: ended})

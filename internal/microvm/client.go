@@ -1,0 +1,154 @@
+package microvm
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+	"github.com/aws/smithy-go"
+
+	"zerodag/internal/border"
+)
+
+// client calls the service. AWS's client for it is not used: docs/adr/0055-lambda-microvms.md.
+type client struct {
+	http        aws.HTTPClient
+	credentials aws.CredentialsProvider
+	signer      *v4.Signer
+	retryer     aws.Retryer
+	region      string
+	endpoint    string
+}
+
+// service is the name that requests are signed for.
+const service = "lambda"
+
+// root is where the operations are, with the version of the API.
+const root = "/2025-09-09/microvms"
+
+// mostAnswer limits an answer, in bytes: a page of 50 machines has about 15 KB.
+const mostAnswer = 1 << 20
+
+// tries is how often a call is tried: a launch that is throttled has other chances.
+const tries = 3
+
+func newClient(c aws.Config) *client {
+	c = border.Answered(c)
+	endpoint := "https://lambda." + c.Region + ".amazonaws.com"
+	if strings.HasPrefix(c.Region, "cn-") {
+		endpoint += ".cn"
+	}
+	if c.BaseEndpoint != nil {
+		endpoint = strings.TrimSuffix(*c.BaseEndpoint, "/")
+	}
+	return &client{http: c.HTTPClient, credentials: c.Credentials, signer: v4.NewSigner(), region: c.Region, endpoint: endpoint,
+		retryer: border.Retryer(tries, "InternalServerException")}
+}
+
+// errNoService reports an answer that is not one of the service: the region may not have it.
+var errNoService = errors.New("the answer is not one of Lambda MicroVMs")
+
+// call makes a request, and makes it again when that may help: all operations used here may be repeated.
+func (c *client) call(ctx context.Context, method, path string, query url.Values, in, out any) error {
+	var body []byte
+	if in != nil {
+		var err error
+		if body, err = json.Marshal(in); err != nil {
+			return fmt.Errorf("encode request: %w", err)
+		}
+	}
+	for try := 1; ; try++ {
+		err := c.once(ctx, method, path, query, body, out)
+		if err == nil || ctx.Err() != nil || try >= c.retryer.MaxAttempts() || !c.retryer.IsErrorRetryable(err) {
+			return err
+		}
+		select {
+		case <-time.After(border.Wait(try)):
+		case <-ctx.Done():
+			return err
+		}
+	}
+}
+
+func (c *client) once(ctx context.Context, method, path string, query url.Values, body []byte, out any) error {
+	r, err := http.NewRequestWithContext(ctx, method, c.endpoint+path, bytes.NewReader(body))
+	if err != nil {
+		return fmt.Errorf("make request: %w", err)
+	}
+	r.URL.RawQuery = query.Encode()
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	credentials, err := c.credentials.Retrieve(ctx)
+	if err != nil {
+		return fmt.Errorf("get credentials: %w", err)
+	}
+	sum := sha256.Sum256(body)
+	if err := c.signer.SignHTTP(ctx, credentials, r, hex.EncodeToString(sum[:]), service, c.region, time.Now()); err != nil {
+		return fmt.Errorf("sign request: %w", err)
+	}
+	answer, err := c.http.Do(r)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(answer.Body, mostAnswer))
+	if err != nil {
+		return fmt.Errorf("read answer: %w", err)
+	}
+	if answer.StatusCode >= http.StatusMultipleChoices {
+		return refused(answer, text)
+	}
+	if out == nil {
+		return nil
+	}
+	if err := json.Unmarshal(text, out); err != nil {
+		return fmt.Errorf("read answer: %w: %w", io.ErrUnexpectedEOF, err) // it broke off
+	}
+	return nil
+}
+
+// refused is the error of an answer. Its code is in a header, or in the body.
+func refused(answer *http.Response, text []byte) error {
+	var body struct {
+		Type    string `json:"__type"`
+		Code    string `json:"code"`
+		Message string `json:"message"`
+		Other   string `json:"Message"`
+	}
+	_ = json.Unmarshal(text, &body) // a proxy's answer is no JSON
+	code := answer.Header.Get("X-Amzn-Errortype")
+	for _, other := range []string{body.Type, body.Code} {
+		if code == "" {
+			code = other
+		}
+	}
+	code, _, _ = strings.Cut(code, ":")
+	code = code[strings.LastIndexByte(code, '#')+1:]
+	message := body.Message
+	if message == "" {
+		message = body.Other
+	}
+	fault := smithy.FaultClient
+	if answer.StatusCode >= http.StatusInternalServerError {
+		fault = smithy.FaultServer
+	}
+	if code == "" && fault == smithy.FaultClient {
+		return fmt.Errorf("%w: %s", errNoService, answer.Status)
+	}
+	if code == "" {
+		code = "HTTP " + answer.Status
+	}
+	return &smithy.GenericAPIError{Code: code, Message: message, Fault: fault}
+}

@@ -1,0 +1,117 @@
+package microvm
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"zerodag/internal/border"
+	"zerodag/internal/sandbox"
+)
+
+// forgotten is said about a machine that the service does not know.
+const forgotten = "its machine is gone"
+
+// fewMachines are asked for one by one; of more, those that live are listed first.
+const fewMachines = 10
+
+// Ended says which machines have ended, and why. Of one that cannot be asked for it says nothing, and of the others it does.
+func (l *Launcher) Ended(ctx context.Context, runners []sandbox.Runner) (map[string]string, error) {
+	over := map[string]string{}
+	unnoted := slices.ContainsFunc(runners, func(r sandbox.Runner) bool { return r.Task == "" })
+	alive, listed := map[string]bool{}, false
+	if unnoted || len(runners) > fewMachines {
+		list, err := l.client.live(ctx, l.Image)
+		if err != nil {
+			return over, border.Translate("list MicroVMs", err)
+		}
+		for _, i := range list {
+			alive[i.MicrovmID] = true
+		}
+		listed = true
+	}
+	var failed error
+	for _, r := range runners {
+		if r.Task == "" {
+			if why := l.unnoted(r, runners, alive); why != "" {
+				over[r.Name()] = why
+			}
+			continue
+		}
+		if listed && alive[r.Task] {
+			continue
+		}
+		why, err := l.ended(ctx, r.Task)
+		failed = errors.Join(failed, err)
+		if why != "" {
+			over[r.Name()] = why
+		}
+	}
+	return over, failed
+}
+
+// ended says why a machine has ended; "" when it has not, or that cannot be said.
+func (l *Launcher) ended(ctx context.Context, id string) (string, error) {
+	i, err := l.client.get(ctx, id)
+	switch {
+	case border.Code(err) == "ResourceNotFoundException":
+		return forgotten, nil
+	case err != nil:
+		return "", border.Translate("look at MicroVM "+id, err)
+	case i.State != terminated:
+		return "", nil
+	case i.StateReason == "":
+		return "the machine has ended", nil
+	}
+	return "the machine has ended: " + i.StateReason, nil
+}
+
+// unnoted says why the machine of a runner has ended whose id is not known: when no machine lives that might be it, or none can live
+// any more.
+func (l *Launcher) unnoted(r sandbox.Runner, runners []sandbox.Runner, alive map[string]bool) string {
+	others := 0
+	for _, o := range runners {
+		if o.Task != "" && alive[o.Task] {
+			others++
+		}
+	}
+	if len(alive) == others || l.Now().Sub(r.Launched) > sandbox.MicrovmLife+orphanAge {
+		return forgotten
+	}
+	return ""
+}
+
+// orphanAge is how old a machine must be to be taken for left over: older than a launch whose answer is still to be noted.
+const orphanAge = 10 * time.Minute
+
+// Sweep terminates machines of the image that no runner has. While the id of a runner's machine is not known it terminates none, since
+// each might be that one.
+func (l *Launcher) Sweep(ctx context.Context, runners []sandbox.Runner) error {
+	known := map[string]bool{}
+	for _, r := range runners {
+		if r.Task == "" {
+			return nil
+		}
+		known[r.Task] = true
+	}
+	list, err := l.client.live(ctx, l.Image)
+	if err != nil {
+		return border.Translate("list MicroVMs", err)
+	}
+	var failed []string
+	for _, i := range list {
+		if known[i.MicrovmID] || l.Now().Sub(i.started()) < orphanAge {
+			continue
+		}
+		if err := l.terminate(ctx, i.MicrovmID); err != nil {
+			failed = append(failed, err.Error())
+		}
+	}
+	if failed != nil {
+		return fmt.Errorf("%d MicroVMs that no runner has go on for now: %s", len(failed), strings.Join(failed, "; "))
+	}
+	return nil
+}

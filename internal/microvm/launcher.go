@@ -1,0 +1,133 @@
+package microvm
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"zerodag/engine/param"
+	"zerodag/internal/border"
+	"zerodag/internal/sandbox"
+)
+
+// Options are what a Launcher is made of.
+type Options struct {
+	Image string // ARN of the image, which no other stage uses
+	// Connector is the ARN of the network connector by which machines reach the world; "" is the internet.
+	Connector string
+	URL       string           // of the API
+	Now       func() time.Time // time.Now when nil
+}
+
+// Launcher is a sandbox.Launcher and a sandbox.Sweeper. It is safe for concurrent use.
+type Launcher struct {
+	Options
+	client *client
+}
+
+// New makes a Launcher of machines of an image that exists.
+func New(c aws.Config, o Options) *Launcher {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	return &Launcher{Options: o, client: newClient(c)}
+}
+
+// Check implements sandbox.Launcher: what a class may not have was refused before.
+func (l *Launcher) Check(sandbox.Class, sandbox.Owner) error { return nil }
+
+// Launch starts a machine for a runner. Repeated, it is the same machine.
+func (l *Launcher) Launch(ctx context.Context, r sandbox.Runner, ticket string) (string, error) {
+	in, err := l.request(r, ticket)
+	if err != nil {
+		return "", err
+	}
+	made, err := l.client.run(ctx, in)
+	if err != nil {
+		return "", l.refusal(err)
+	}
+	return made.MicrovmID, nil
+}
+
+// Payload is what the program in a machine is started with. It is an object in an object, since AWS may add names beside it.
+type Payload struct {
+	Zerodag Start `json:"zerodag"`
+}
+
+// Start tells a machine where the API is, and what it shows there.
+type Start struct {
+	URL    string `json:"url"`
+	Ticket string `json:"ticket"`
+	Slots  int    `json:"slots"`
+}
+
+// mostPayload is what the service takes, in bytes.
+const mostPayload = 4096
+
+// request is always the same for a runner, since its client token allows no other.
+func (l *Launcher) request(r sandbox.Runner, ticket string) (runRequest, error) {
+	payload, err := json.Marshal(Payload{Start{URL: l.URL, Ticket: ticket, Slots: r.Of.Slots()}})
+	if err != nil {
+		return runRequest{}, fmt.Errorf("encode what a machine is started with: %w", err)
+	}
+	if len(payload) > mostPayload {
+		return runRequest{}, fmt.Errorf("a machine would be started with %d bytes, and Lambda takes %d: the address of the API is too long", len(payload), mostPayload)
+	}
+	token := sha256.Sum256([]byte(r.Name()))
+	return runRequest{ImageIdentifier: l.Image, ClientToken: hex.EncodeToString(token[:16]), MaximumDurationInSeconds: int(sandbox.MicrovmLife / time.Second),
+		IngressNetworkConnectors: []string{l.managed("NO_INGRESS")}, EgressNetworkConnectors: []string{cmp.Or(l.Connector, l.managed("INTERNET_EGRESS"))},
+		RunHookPayload: string(payload)}, nil
+}
+
+// managed is the ARN of one of AWS's own network connectors, in the partition and region of the image.
+func (l *Launcher) managed(name string) string {
+	parts := strings.SplitN(l.Image, ":", 5)
+	return strings.Join(parts[:min(len(parts), 4)], ":") + ":aws:network-connector:aws-network-connector:" + name
+}
+
+// refusal says whether a launch is to be tried later, or why it never will succeed.
+func (l *Launcher) refusal(err error) error {
+	switch code := border.Code(err); {
+	case slices.Contains(later(), code):
+		return fmt.Errorf("%w: %w", sandbox.ErrBusy, err)
+	case code == "ResourceNotFoundException":
+		return param.Errorf("Lambda does not find the image of this stage's MicroVMs, or a version of it that is active (%v): deploy the stage again", err)
+	case code == "ValidationException":
+		return param.Errorf("Lambda refuses to start a MicroVM: %v", err)
+	case errors.Is(err, errNoService):
+		return param.Errorf("this region may not have Lambda MicroVMs (%v): use a machine instead (sandbox: {executor: fargate})", err)
+	}
+	return border.Translate("start a MicroVM", err)
+}
+
+// later are the codes of launches that may succeed another time. A conflict is one: the machine was started before with another
+// ticket, because the key that signs tickets was changed meanwhile.
+func later() []string {
+	return []string{"ThrottlingException", "TooManyRequestsException", "ServiceQuotaExceededException", "InsufficientCapacityException", "ConflictException"}
+}
+
+// Stop terminates the machine of a runner. Of one whose id is not known there is nothing to be done: if it is there, it is told that
+// its ticket counts no more, and Sweep ends it.
+func (l *Launcher) Stop(ctx context.Context, r sandbox.Runner, _ string) error {
+	if r.Task == "" {
+		return nil
+	}
+	return l.terminate(ctx, r.Task)
+}
+
+func (l *Launcher) terminate(ctx context.Context, id string) error {
+	err := l.client.terminate(ctx, id)
+	if border.Code(err) == "ResourceNotFoundException" {
+		return nil
+	}
+	return border.Translate("terminate MicroVM "+id, err, "ConflictException")
+}

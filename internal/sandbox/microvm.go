@@ -1,0 +1,168 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"zerodag/engine/param"
+	"zerodag/internal/host"
+	"zerodag/operators"
+)
+
+// Times of MicroVMs: docs/adr/0055-lambda-microvms.md.
+const (
+	// MicrovmLife is how long a MicroVM may exist; the platform ends it then.
+	MicrovmLife = 8 * time.Hour
+	// MicrovmTime is how long a command may take there: less than what is left of the life of the oldest machine
+	// that takes commands.
+	MicrovmTime = 6*time.Hour + 30*time.Minute
+	// microvmAge is how old a MicroVM may be that takes commands.
+	microvmAge = time.Hour
+	// microvmIdle is idleTime of a MicroVM: it costs more, and the next one is there in seconds.
+	microvmIdle = 10 * time.Second
+)
+
+// endsItself reports whether a machine of the class ends when its program does.
+func (c Class) endsItself() bool { return c.On != operators.OnMicrovm }
+
+// idle is how long a runner of the class stays that has nothing to do.
+func (c Class) idle() time.Duration {
+	if c.On == operators.OnMicrovm {
+		return microvmIdle
+	}
+	return idleTime
+}
+
+// aged reports whether a runner takes no more commands because the platform will end its machine.
+func (s *Service) aged(r Runner) bool {
+	return r.Of.On == operators.OnMicrovm && s.Now().Sub(r.Launched) > microvmAge
+}
+
+// Microvms returns the commands of one run of a task, which run in MicroVMs.
+func (s *Service) Microvms(id operators.Identity, archive string) operators.Commands {
+	return &commands{s, id, archive, operators.OnMicrovm}
+}
+
+// onMicrovm is the class of a command there. What a task may choose on Fargate belongs to the image of MicroVMs.
+func (s *commands) onMicrovm(b operators.Sandbox, key string, losses int64) (Class, error) {
+	const instead = ": use a machine instead (sandbox: {executor: fargate})"
+	class := s.Microvm
+	if b.Docker != nil {
+		return class, param.Errorf("docker: the executor microvm has one image, that of the stage (microvmDockerfile)%s", instead)
+	}
+	if b.Time > MicrovmTime {
+		return class, param.Errorf("sandbox: timeout can be %v at most with the executor microvm but is %v%s", MicrovmTime, b.Time, instead)
+	}
+	var asked []string
+	for name, is := range map[string]bool{"cpu": b.CPU > 0, "memory": b.Memory > 0, "disk": b.Disk > 0, "role": b.Role != "", "spot": b.Spot} {
+		if is {
+			asked = append(asked, name)
+		}
+	}
+	if asked != nil {
+		slices.Sort(asked)
+		return class, param.Errorf("sandbox: %s cannot be chosen with the executor microvm, whose machines are all alike%s", strings.Join(asked, ", "), instead)
+	}
+	if b.Fresh || losses > 0 {
+		class.Alone = key
+	}
+	return class, s.Launcher.Check(class, Owner{Site: s.id.SiteID, Project: s.id.ProjectName})
+}
+
+// machineID is the form of what a launcher calls a machine.
+var machineID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9:/_.-]{1,256}$`) })
+
+// noteMachine keeps what the launcher calls a machine that has joined, if the answer to its launch was lost: nothing
+// else finds it.
+func (s *Service) noteMachine(ctx context.Context, r Runner, machine string) error {
+	if r.Of.endsItself() || r.Task != "" || !machineID().MatchString(machine) {
+		return nil
+	}
+	if err := s.Runners.Launched(ctx, r.Name(), machine, s.Now()); !errors.Is(err, host.ErrNotFound) {
+		return err
+	}
+	return nil
+}
+
+// Sweeper is a Launcher whose machines may be left over, since they do not end by themselves.
+type Sweeper interface {
+	// Sweep ends machines that belong to none of the runners, which are all there are. It may be repeated.
+	Sweep(ctx context.Context, runners []Runner) error
+}
+
+// Places is a Launcher that has each machine launched where its class says.
+type Places map[string]Launcher // by Class.On
+
+// errNoPlace reports machines of a place that the deployment has no more.
+var errNoPlace = errors.New("machines of the executor microvm are left, but the stage has none: deploy it with microvms: allowed until they have ended")
+
+// Check implements Launcher.
+func (p Places) Check(class Class, of Owner) error {
+	l, found := p[class.On]
+	if !found {
+		return param.Errorf("sandbox: this deployment has no executor %s (deploy with -c microvms=allowed)", class.On)
+	}
+	return l.Check(class, of)
+}
+
+// Launch implements Launcher.
+func (p Places) Launch(ctx context.Context, r Runner, ticket string) (string, error) {
+	l, found := p[r.Of.On]
+	if !found {
+		return "", errNoPlace
+	}
+	return l.Launch(ctx, r, ticket)
+}
+
+// Stop implements Launcher.
+func (p Places) Stop(ctx context.Context, r Runner, why string) error {
+	l, found := p[r.Of.On]
+	if !found {
+		return errNoPlace
+	}
+	return l.Stop(ctx, r, why)
+}
+
+// split parts runners by their places.
+func split(runners []Runner) map[string][]Runner {
+	list := map[string][]Runner{}
+	for _, r := range runners {
+		list[r.Of.On] = append(list[r.Of.On], r)
+	}
+	return list
+}
+
+// Ended implements Launcher: what one place does not answer is no secret of the others.
+func (p Places) Ended(ctx context.Context, runners []Runner) (map[string]string, error) {
+	over := map[string]string{}
+	var failed error
+	for on, list := range split(runners) {
+		l, found := p[on]
+		if !found {
+			failed = errors.Join(failed, errNoPlace)
+			continue
+		}
+		some, err := l.Ended(ctx, list)
+		failed = errors.Join(failed, err)
+		maps.Copy(over, some)
+	}
+	return over, failed
+}
+
+// Sweep implements Sweeper.
+func (p Places) Sweep(ctx context.Context, runners []Runner) error {
+	own := split(runners)
+	var failed error
+	for on, l := range p {
+		if w, sweeps := l.(Sweeper); sweeps {
+			failed = errors.Join(failed, w.Sweep(ctx, own[on]))
+		}
+	}
+	return failed
+}
