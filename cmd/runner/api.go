@@ -23,6 +23,7 @@ import (
 // api is the other side, and the store that it gives links to.
 type api struct {
 	url, token string // the ticket, until it has joined
+	machine    string // see settings
 	client     *http.Client
 	places     *places // given beforehand: there is no service to ask
 }
@@ -41,7 +42,7 @@ func newAPI(s settings) *api {
 	transport := http.DefaultTransport.(*http.Transport).Clone()
 	transport.TLSClientConfig = &tls.Config{RootCAs: roots(), MinVersion: tls.VersionTLS12}
 	transport.MaxIdleConnsPerHost = 8
-	return &api{url: s.url, token: s.ticket, client: &http.Client{Transport: transport, CheckRedirect: follow}}
+	return &api{url: s.url, token: s.ticket, machine: s.machine, client: &http.Client{Transport: transport, CheckRedirect: follow}}
 }
 
 // follow lets a request be redirected a few times, without a word of where it comes from: links to
@@ -107,7 +108,7 @@ func (a *api) call(ctx context.Context, name string, body, answer any) error {
 func (a *api) join(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, deafTime)
 	defer cancel()
-	body := joining{Secret: cryptorand.Text()}
+	body := joining{Secret: cryptorand.Text(), Machine: a.machine}
 	var answer joined
 	if err := a.insist(ctx, func() error { return a.call(ctx, "join", body, &answer) }); err != nil {
 		return err

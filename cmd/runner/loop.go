@@ -38,7 +38,7 @@ func newRunner(env func(string) string) (*runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, name := range []string{"ZERODAG_URL", "ZERODAG_TICKET", "ZERODAG_SLOTS", "ZERODAG_WORK", "ZERODAG_IMAGE", "ZERODAG_GRACE"} {
+	for _, name := range []string{"ZERODAG_URL", "ZERODAG_TICKET", "ZERODAG_SLOTS", "ZERODAG_WORK", "ZERODAG_IMAGE", "ZERODAG_MACHINE", "ZERODAG_GRACE"} {
 		os.Unsetenv(name)
 	}
 	u := newUsers()

@@ -44,6 +44,17 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
+	if len(os.Args) > 1 && os.Args[1] == microvmWord {
+		address := hooksAddress
+		if len(os.Args) > 2 {
+			address = os.Args[2]
+		}
+		if err := serveHooks(ctx, address); err != nil {
+			fmt.Fprintln(os.Stderr, "runner:", err)
+			os.Exit(1)
+		}
+		return
+	}
 	r, err := newRunner(os.Getenv)
 	if err == nil {
 		err = r.run(ctx)
@@ -60,6 +71,7 @@ type settings struct {
 	slots       int
 	work        string        // folder of workspaces
 	image       string        // for messages
+	machine     string        // what its launcher calls it, of one that was told so
 	grace       time.Duration // between TERM and KILL
 }
 
@@ -71,7 +83,7 @@ const (
 )
 
 func readSettings(env func(string) string) (settings, error) {
-	s := settings{url: strings.TrimSuffix(env("ZERODAG_URL"), "/"), ticket: env("ZERODAG_TICKET"), work: env("ZERODAG_WORK"), image: env("ZERODAG_IMAGE"), slots: 1, grace: defaultGrace}
+	s := settings{url: strings.TrimSuffix(env("ZERODAG_URL"), "/"), ticket: env("ZERODAG_TICKET"), work: env("ZERODAG_WORK"), image: env("ZERODAG_IMAGE"), machine: env("ZERODAG_MACHINE"), slots: 1, grace: defaultGrace}
 	if s.url == "" || s.ticket == "" {
 		return s, fmt.Errorf("ZERODAG_URL and ZERODAG_TICKET must be set: this program is started by zerodag, not by hand")
 	}

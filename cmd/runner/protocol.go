@@ -8,7 +8,8 @@ import "time"
 // against it.
 
 type joining struct {
-	Secret string `json:"secret"`
+	Secret  string `json:"secret"`
+	Machine string `json:"machine,omitempty"`
 }
 
 type joined struct {

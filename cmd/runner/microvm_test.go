@@ -1,0 +1,165 @@
+//go:build linux
+
+package main
+
+import (
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// hooked makes hooks whose runner is a script, and says how a hook is called.
+func hooked(t *testing.T, script string) (*hooks, func(name, body string) (int, string)) {
+	program := filepath.Join(t.TempDir(), "runner")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\n"+script), 0o755); err != nil { // #nosec G306 -- it is a program
+		t.Fatal(err)
+	}
+	h := &hooks{program: program, wait: 10 * time.Second, local: func(net.Addr) bool { return false }}
+	t.Cleanup(h.end)
+	handler := h.handler()
+	return h, func(name, body string) (int, string) {
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, httptest.NewRequest(http.MethodPost, hooksPath+name, strings.NewReader(body)))
+		return w.Code, strings.TrimSpace(w.Body.String())
+	}
+}
+
+// began waits until a script has written a file.
+func began(t *testing.T, file string) string {
+	t.Helper()
+	for t.Context().Err() == nil {
+		if text, err := os.ReadFile(file); err == nil && strings.HasSuffix(string(text), "\n") {
+			return string(text)
+		}
+		time.Sleep(time.Millisecond) // there is no other sign of a process
+	}
+	t.Fatal("it does not begin")
+	return ""
+}
+
+const given1 = `{"zerodag":{"url":"https://api","ticket":"t1.x","slots":4}}`
+
+// TestHookRun proves that a machine starts its runner once, by each form that Lambda may hand the payload over in, and tells it what the
+// machine is called.
+func TestHookRun(t *testing.T) {
+	t.Parallel()
+	quoted := strings.ReplaceAll(given1, `"`, `\"`)
+	for name, body := range map[string]string{
+		"as a text":   `{"microvmId":"microvm-7","runHookPayload":"` + quoted + `"}`,
+		"as a tree":   `{"microvmId":"microvm-7","runHookPayload":` + given1 + `}`,
+		"put into it": `{"microvmId":"microvm-7",` + given1[1:],
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			file := filepath.Join(t.TempDir(), "env")
+			_, call := hooked(t, `echo "$1 $ZERODAG_URL $ZERODAG_TICKET $ZERODAG_SLOTS $ZERODAG_MACHINE" >>`+file+"\nexec sleep 60")
+			for range 2 {
+				if code, text := call("run", body); code != http.StatusOK {
+					t.Errorf("%d %s", code, text)
+				}
+			}
+			if got := began(t, file); got != "run https://api t1.x 4 microvm-7\n" {
+				t.Errorf("it was started with %q", got)
+			}
+			if code, text := call("run", strings.ReplaceAll(body, "t1.x", "t1.y")); code != http.StatusConflict {
+				t.Errorf("with something else: %d %s", code, text)
+			}
+		})
+	}
+}
+
+// TestHookRefuses proves that a machine is not begun by what cannot be read, and that a trial of the image, which has no payload, is none.
+func TestHookRefuses(t *testing.T) {
+	t.Parallel()
+	h, call := hooked(t, "exit 1")
+	for body, want := range map[string]int{
+		"": http.StatusOK, `{"microvmId":"m"}`: http.StatusOK, `{"microvmId":"m","runHookPayload":""}`: http.StatusOK,
+		"{": http.StatusBadRequest, `{"runHookPayload":"x"}`: http.StatusBadRequest, `{"runHookPayload":"{}"}`: http.StatusBadRequest,
+		`{"zerodag":{"url":"u","slots":1}}`: http.StatusBadRequest, `{"zerodag":{"url":"u","ticket":"t"}}`: http.StatusBadRequest,
+		`{"x":"` + strings.Repeat("x", mostStart) + `"}`: http.StatusBadRequest,
+	} {
+		if code, text := call("run", body); code != want {
+			t.Errorf("%.60s: %d %s, want %d", body, code, text, want)
+		}
+	}
+	if h.child != nil {
+		t.Error("something was started")
+	}
+	if code, text := call("ready", "{}"); code != http.StatusOK {
+		t.Errorf("ready: %d %s", code, text)
+	}
+	if code, text := call("validate", "{}"); code != http.StatusOK {
+		t.Errorf("validate: %d %s", code, text)
+	}
+	if code, _ := call("suspend", "{}"); code != http.StatusNotFound {
+		t.Errorf("a hook that is off: %d", code)
+	}
+}
+
+// TestHookTerminate proves that the end of a machine has its runner end first, and that a command of the machine itself cannot ask for it.
+func TestHookTerminate(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	h, call := hooked(t, "trap 'echo over >"+dir+"/over; exit 0' TERM\necho begun >"+dir+"/begun\nwhile :; do sleep 0.01; done")
+	if code, text := call("terminate", ""); code != http.StatusOK { // before anything runs
+		t.Errorf("%d %s", code, text)
+	}
+	call("run", given1)
+	began(t, dir+"/begun")
+	h.local = isLocal
+	handler := h.handler()
+	for _, from := range append([]string{"127.0.0.1:5", "[::1]:5", "nonsense"}, addresses(t)...) {
+		r := httptest.NewRequest(http.MethodPost, hooksPath+"terminate", nil)
+		r.RemoteAddr = from
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, r)
+		if _, err := os.Stat(dir + "/over"); err == nil || w.Code != http.StatusOK {
+			t.Errorf("from %s: %d, over: %v", from, w.Code, err)
+		}
+	}
+	if code, text := call("terminate", ""); code != http.StatusOK { // httptest's callers are of 192.0.2.1
+		t.Errorf("%d %s", code, text)
+	}
+	select {
+	case <-h.over:
+	default:
+		t.Error("the hook has returned before its runner")
+	}
+	if _, err := os.Stat(dir + "/over"); err != nil {
+		t.Error(err)
+	}
+}
+
+// addresses are this machine's own.
+func addresses(t *testing.T) (list []string) {
+	own, err := net.InterfaceAddrs()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range own {
+		if n, is := a.(*net.IPNet); is {
+			list = append(list, net.JoinHostPort(n.IP.String(), "5"))
+		}
+	}
+	return list
+}
+
+// TestHookWaitsNoLonger proves that a runner which does not end delays the end of its machine by the time that Lambda gives, and no more.
+func TestHookWaitsNoLonger(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	h, call := hooked(t, "trap '' TERM\necho begun >"+dir+"/begun\nwhile :; do sleep 0.01; done")
+	h.wait = time.Millisecond
+	call("run", given1)
+	began(t, dir+"/begun")
+	if code, text := call("terminate", ""); code != http.StatusOK {
+		t.Errorf("%d %s", code, text)
+	}
+	h.child.Kill()
+	<-h.over
+}
