@@ -40,6 +40,11 @@ func Build(s settings.Settings, assets string) error {
 			return err
 		}
 	}
+	if s.HasMicrovms() {
+		if err := buildMicrovm(s, assets); err != nil {
+			return err
+		}
+	}
 	if !s.HasMachines() {
 		return nil
 	}
@@ -83,7 +88,7 @@ func checkEmbedded() error {
 // Placeholders writes an empty file in place of each program, for commands of the CDK that deploy
 // nothing, such as bootstrap and destroy: they only ask which stacks there are.
 func Placeholders(assets string) error {
-	files := []string{programFile, commandFunctionFolder + "/handler.py"}
+	files := []string{programFile, commandFunctionFolder + "/handler.py", microvmFolder + "/Dockerfile"}
 	for _, f := range functions() {
 		files = append(files, f.name+"/bootstrap")
 	}

@@ -41,6 +41,7 @@ type Deployment struct {
 	api            gateway
 	commands       *commands          // nil: there are none
 	callee         awslambda.Function // runs commands; nil: there is none
+	microvm        awscdk.CfnResource // the image of MicroVMs; nil: there is none
 	people         *people            // nil: people sign in elsewhere, or with tokens only
 }
 
@@ -78,6 +79,7 @@ func New(scope constructs.Construct, s settings.Settings, assets string) (*Deplo
 		return nil, err
 	}
 	d.createCommandFunction()
+	d.createMicrovms()
 	if err := d.createFunctions(); err != nil {
 		return nil, err
 	}

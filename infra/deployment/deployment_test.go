@@ -28,7 +28,7 @@ var where = &awscdk.Environment{Account: jsii.String("111111111111"), Region: js
 func programs(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
-	files := map[string]string{programFile: "runner", commandFunctionFolder + "/handler.py": string(commandHandler)}
+	files := map[string]string{programFile: "runner", commandFunctionFolder + "/handler.py": string(commandHandler), microvmFolder + "/Dockerfile": microvmBase}
 	for _, f := range functions() {
 		files[f.name+"/bootstrap"] = f.name
 	}
@@ -109,6 +109,10 @@ func TestStack(t *testing.T) {
 	})
 	t.Run("command function", func(t *testing.T) {
 		commandFunction(t, template(t, where, func(s *settings.Settings) { s.CommandFunction, s.CommandArchitecture = true, "arm64" }))
+	})
+	t.Run("microvms", func(t *testing.T) {
+		microvms(t, template(t, where, func(s *settings.Settings) { s.Microvms, s.Tags = "allowed", map[string]string{"team": "data"} }))
+		noMicrovms(t, m)
 	})
 	t.Run("corporate", func(t *testing.T) { corporate(t, template(t, where, demanding)) })
 	t.Run("other stage", func(t *testing.T) {

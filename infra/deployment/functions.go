@@ -112,22 +112,23 @@ func functions() []function {
 		// Logs are read, too: people who are told that a task has failed are told its last lines.
 		{[]string{"s3:GetObject", "s3:PutObject"}, onLogs}, {[]string{"s3:ListBucket"}, onLogList},
 		{readSecrets, onSecrets}, {writeSpans, onSpans}})
+	vms := launchMicrovms()
 	return []function{
 		{name: "api", timeout: 29, memory: 512, may: slices.Concat(redrive, []right{table, {countQueue, onEvents}, {countQueue, onTasks}, {countQueue, onDead},
 			{[]string{"s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"}, onArchives}, {[]string{"s3:ListBucket"}, onArchiveList},
 			{[]string{"s3:GetObject", "s3:PutObject"}, onLogs}, {[]string{"s3:ListBucket"}, onLogList}, {[]string{"s3:GetObject"}, onProgram}, {[]string{"kms:Decrypt"}, onProgramKey},
 			{[]string{"ssm:PutParameter", "ssm:DeleteParameter", "ssm:DeleteParameters", "ssm:GetParameter", "ssm:GetParametersByPath"}, onSecrets},
 			{[]string{"ssm:GetParameter", "ssm:PutParameter"}, onSealKey}, {[]string{"ssm:GetParameter"}, onClientSecret}, {writeSpans, onSpans}, {[]string{"secretsmanager:GetSecretValue"}, onPeopleSecret}})},
-		{name: "runners", timeout: 20, memory: 512, may: []right{table, {sendQueue, onEvents}, {[]string{"sns:Publish"}, onTopic},
+		{name: "runners", timeout: 20, memory: 512, may: slices.Concat(endMicrovms(), []right{table, {sendQueue, onEvents}, {[]string{"sns:Publish"}, onTopic},
 			{[]string{"s3:GetObject"}, onKeys("archives/", "log/", "state/")}, {[]string{"s3:PutObject"}, onKeys("log/")}, {[]string{"s3:ListBucket"}, onArchiveList},
-			{[]string{"s3:PutObject"}, onLogs}, {[]string{"s3:GetObject"}, onProgram}, {[]string{"kms:Decrypt"}, onProgramKey}, {readSecrets, onSecrets}, {[]string{"ssm:GetParameter"}, onRunnerKeys}}},
+			{[]string{"s3:PutObject"}, onLogs}, {[]string{"s3:GetObject"}, onProgram}, {[]string{"kms:Decrypt"}, onProgramKey}, {readSecrets, onSecrets}, {[]string{"ssm:GetParameter"}, onRunnerKeys}})},
 		{name: "upload", timeout: 5 * 60, disk: unpackDisk, may: []right{table, {sendQueue, onTasks}, {[]string{"s3:ListBucket"}, onArchiveList},
 			{[]string{"s3:GetObject"}, onKeys("slots/", "uploads/", "results/", "definitions/")},
 			{[]string{"s3:PutObject"}, onKeys("archives/", "results/", "definitions/")}, {[]string{"s3:AbortMultipartUpload"}, onKeys("archives/")}}},
-		{name: "tick", timeout: 55, memory: 512, may: slices.Concat(told, redrive, launch(), []right{table, {writeSpans, onSpans},
+		{name: "tick", timeout: 55, memory: 512, may: slices.Concat(told, redrive, launch(), vms, []right{table, {writeSpans, onSpans},
 			{[]string{"s3:GetObject"}, onArchives}, {[]string{"s3:ListBucket"}, onArchiveList}, {[]string{"s3:PutObject"}, onKeys("state/", "log/")}, {[]string{"s3:DeleteObject"}, onKeys("state/", "archives/")}})},
 		{name: "executor", timeout: 30, loop: true, operators: true, may: slices.Concat(attempt, []right{{workQueue, onEvents}})},
-		{name: "agent", timeout: 15 * 60, disk: unpackDisk, loop: true, operators: true, may: slices.Concat(attempt, launch(), []right{{workQueue, onTasks}, {[]string{"lambda:InvokeFunction"}, onCommandFunction}})},
+		{name: "agent", timeout: 15 * 60, disk: unpackDisk, loop: true, operators: true, may: slices.Concat(attempt, launch(), vms, []right{{workQueue, onTasks}, {[]string{"lambda:InvokeFunction"}, onCommandFunction}})},
 	}
 }
 
@@ -306,5 +307,6 @@ func (d *Deployment) variables() map[string]string {
 	if d.callee != nil {
 		c.Commands.Function = env.Function{Name: *d.name("commands"), Memory: d.CommandFunctionMemory}
 	}
+	c.Commands.Microvms = d.microvmSettings()
 	return c.Variables()
 }

@@ -85,6 +85,11 @@ type Settings struct {
 	AllowSpot             bool     `yaml:"allowSpot" doc:"single commands may ask for such machines (sandbox: {spot: true}); with spot or allowSpot, ECS must have its role in the account (zerodag aws doctor)"`
 	CommandFunction       bool     `yaml:"commandFunction" doc:"also a function runs commands (sandbox: {executor: lambda})"`
 	CommandFunctionMemory int      `yaml:"commandFunctionMemory" least:"512" most:"10240" doc:"MiB of that function; 1769 is a vCPU"`
+	Microvms              string   `yaml:"microvms" enum:"none,allowed,default" doc:"experimental: Lambda MicroVMs run commands, on arm64. allowed: those that ask for it (sandbox: {executor: microvm}); default: also those that ask for no executor, image, size or role"`
+	MicrovmMemory         int      `yaml:"microvmMemory" least:"512" most:"8192" doc:"MiB that a MicroVM is billed for at least: 512, 1024, 2048, 4096 or 8192; it may use four times as much, and has a vCPU for every 2 GiB of that"`
+	MicrovmDockerfile     string   `yaml:"microvmDockerfile" doc:"a Dockerfile for the image of MicroVMs, from the folder in which the CDK runs; must start from an image of public.ecr.aws/lambda/microvms. Empty: Amazon Linux with Python"`
+	MicrovmBaseVersion    string   `yaml:"microvmBaseVersion" doc:"version of Lambda's base image al2023-1 (aws lambda-microvms list-managed-microvm-image-versions)"`
+	MicrovmConnector      string   `yaml:"microvmConnector" doc:"ARN of the network connector by which MicroVMs reach the API and the rest of the world; empty: the internet"`
 }
 
 // Zone is a public hosted zone of Route 53.
@@ -112,6 +117,7 @@ func Default(stage string) Settings {
 		LogDays: 90, TaskLogFormat: "short", BusEvents: "all", DeletionProtection: true, Qualifier: CDKQualifier, CloudWatchDays: 30, API: "public", MachinesURL: "api", Traces: "none",
 		Commands: "fargate", Image: "public.ecr.aws/docker/library/python:3.13-slim", FetchImage: "public.ecr.aws/docker/library/alpine:3.22", Repositories: []string{"*"},
 		CommandCPU: 1024, CommandMemory: 2048, CommandArchitecture: "x86_64", CommandFunctionMemory: 1769,
+		Microvms: "none", MicrovmMemory: 512, MicrovmBaseVersion: "1",
 		OIDCName: "single sign-on", OIDCGroups: "groups", CognitoMFA: "optional",
 	}
 }
@@ -137,6 +143,9 @@ func (s Settings) HasSpot() bool { return s.Spot || s.AllowSpot }
 
 // Private reports whether the API answers only in private networks.
 func (s Settings) Private() bool { return s.API == "private" }
+
+// HasMicrovms reports whether commands may run in Lambda MicroVMs.
+func (s Settings) HasMicrovms() bool { return s.Microvms != "none" }
 
 // HasMachines says that commands run on Fargate.
 func (s Settings) HasMachines() bool { return s.Commands == "fargate" }
@@ -174,6 +183,9 @@ func (s Settings) Validate() error {
 		if project, workflow, both := strings.Cut(name, "/"); project == "" || both && workflow == "" || len(name) > mostName {
 			return fmt.Errorf("metricsOf must name projects, or workflows as PROJECT/WORKFLOW, in at most %d bytes, but has %q", mostName, name)
 		}
+	}
+	if err := s.microvms(); err != nil {
+		return err
 	}
 	if err := s.tags(); err != nil {
 		return err
@@ -228,6 +240,28 @@ func (s Settings) images() error {
 		if !forms.prefix.MatchString(prefix) {
 			return fmt.Errorf("pullThrough must be prefixes of repositories, such as ecr-public, but has %q", prefix)
 		}
+	}
+	return nil
+}
+
+// microvmForms has the forms of settings about MicroVMs, compiled on first use.
+var microvmForms = sync.OnceValue(func() (forms struct{ connector, version *regexp.Regexp }) {
+	forms.connector = regexp.MustCompile(`^arn:aws[a-z-]*:lambda:[a-z0-9-]+:([0-9]{12}|aws):network-connector:[a-zA-Z0-9_:-]{1,100}$`)
+	forms.version = regexp.MustCompile(`^[0-9A-Za-z._-]{1,64}$`)
+	return forms
+})
+
+// microvms checks the settings about MicroVMs.
+func (s Settings) microvms() error {
+	switch sizes := []int{512, 1024, 2048, 4096, 8192}; {
+	case s.HasMicrovms() && !s.HasMachines():
+		return errors.New("microvms requires commands: fargate, for commands that MicroVMs cannot run")
+	case !slices.Contains(sizes, s.MicrovmMemory):
+		return fmt.Errorf("microvmMemory must be 512, 1024, 2048, 4096 or 8192, the sizes that Lambda has, but is %d", s.MicrovmMemory)
+	case !microvmForms().version.MatchString(s.MicrovmBaseVersion):
+		return fmt.Errorf("microvmBaseVersion must be a version of Lambda's base image but is %q", s.MicrovmBaseVersion)
+	case s.MicrovmConnector != "" && !microvmForms().connector.MatchString(s.MicrovmConnector):
+		return fmt.Errorf("microvmConnector must be the ARN of a network connector, arn:aws:lambda:REGION:ACCOUNT:network-connector:NAME, but is %q", s.MicrovmConnector)
 	}
 	return nil
 }

@@ -13,6 +13,7 @@ import (
 	"zerodag/internal/fargate"
 	"zerodag/internal/host"
 	"zerodag/internal/lambda"
+	"zerodag/internal/microvm"
 	"zerodag/internal/notice"
 	"zerodag/internal/placement"
 	"zerodag/internal/s3"
@@ -28,17 +29,28 @@ func (e *Engine) sandbox(account aws.Config, c env.Commands, links s3.Links, sec
 		return nil
 	}
 	keys := ssm.NewParameter(account, c.Keys, e.Config.Key)
+	places := sandbox.Places{"": fargate.New(account, fargate.Options{Stage: e.Config.Stage, Cluster: c.Cluster, Subnets: c.Subnets, SecurityGroups: c.SecurityGroups,
+		PublicIP: c.PublicIP, ExecutionRole: c.ExecutionRole, Allows: c.Allows, LogGroup: c.LogGroup, Architecture: c.Architecture, URL: c.URL, SHA256: c.Program.SHA256,
+		FetchImage: c.FetchImage, Tags: c.Tags, Spot: c.Spot || c.AllowSpot})}
+	if c.Microvms.Image != "" {
+		places[operators.OnMicrovm] = microvm.New(account, microvm.Options{Image: c.Microvms.Image, Connector: c.Microvms.Connector, URL: c.URL})
+	}
 	return sandbox.New(sandbox.Options{
 		Commands: e.DB.Commands(), Runners: e.DB, Links: links, Secrets: secrets.ProjectSecrets, Logger: e.Logger,
-		Launcher: fargate.New(account, fargate.Options{Stage: e.Config.Stage, Cluster: c.Cluster, Subnets: c.Subnets, SecurityGroups: c.SecurityGroups,
-			PublicIP: c.PublicIP, ExecutionRole: c.ExecutionRole, Allows: c.Allows, LogGroup: c.LogGroup, Architecture: c.Architecture, URL: c.URL, SHA256: c.Program.SHA256,
-			FetchImage: c.FetchImage, Tags: c.Tags, Spot: c.Spot || c.AllowSpot}),
+		Launcher: places, Microvm: microvmClass(c.Microvms.Memory),
 		Keys: &sandbox.Keyring{Read: keys.Read, Make: keys.Make}, Alarm: e.alarm(account),
 		Default: sandbox.Class{Image: c.Image, CPU: c.CPU, Memory: c.Memory, Spot: c.Spot},
 		Program: func(ctx context.Context) (string, error) { return links.Object(ctx, c.Program.Bucket, c.Program.Key) },
 		Attempt: e.DB.Attempt,
 		Wake:    e.Wake,
 	})
+}
+
+// microvmClass is that of commands in MicroVMs with a baseline of memory, in MiB: Lambda lets them use four times as much, with a vCPU for
+// every 2 GiB (docs/adr/0055-lambda-microvms.md).
+func microvmClass(baseline int) sandbox.Class {
+	most := 4 * baseline
+	return sandbox.Class{Image: "microvm", CPU: most / 2, Memory: most, On: operators.OnMicrovm}
 }
 
 // alarm tells people by the topic of notices; nil where there is none.
@@ -80,6 +92,14 @@ func (e *Engine) function(account aws.Config, c env.Function, links s3.Links) *s
 
 // commands runs the commands of one run of a task.
 func (e *Engine) commands(id operators.Identity, archive string) operators.Commands {
+	if p := e.placed(id, archive); len(p.in) > 0 {
+		return p
+	}
+	return noCommands{}
+}
+
+// placed are the executors of one run of a task.
+func (e *Engine) placed(id operators.Identity, archive string) *placed {
 	p := newPlaced()
 	if e.Sandbox != nil {
 		p.add(operators.OnFargate, e.Sandbox.For(id, archive))
@@ -87,15 +107,18 @@ func (e *Engine) commands(id operators.Identity, archive string) operators.Comma
 	if e.Function != nil {
 		p.add(operators.OnLambda, e.Function.For(id, archive))
 	}
-	if len(p.in) == 0 {
-		return noCommands{}
+	if vms := e.Config.Commands.Microvms; e.Sandbox != nil && vms.Image != "" {
+		p.add(operators.OnMicrovm, e.Sandbox.Microvms(id, archive))
+		if vms.Default {
+			p.table.Default, p.table.Machines = operators.OnMicrovm, operators.OnFargate
+		}
 	}
 	return p
 }
 
-// prewarm launches a machine for a command that comes soon.
+// prewarm launches a machine for a command that comes soon. MicroVMs start too fast to need that.
 func (e *Engine) prewarm(ctx context.Context, id operators.Identity, s operators.Sandbox) {
-	if e.Sandbox != nil {
+	if name, err := e.placed(id, "").table.Choose(s); e.Sandbox != nil && err == nil && name == operators.OnFargate {
 		e.Sandbox.Prepare(ctx, id, s)
 	}
 }
@@ -108,7 +131,8 @@ type placed struct {
 
 func newPlaced() *placed {
 	return &placed{in: map[string]operators.Commands{}, table: placement.Table{Place: "in this deployment",
-		Hints: map[string]string{operators.OnLambda: "deploy with -c commandFunction=true", operators.OnFargate: "deploy with -c commands=fargate"}}}
+		Hints: map[string]string{operators.OnLambda: "deploy with -c commandFunction=true", operators.OnFargate: "deploy with -c commands=fargate",
+			operators.OnMicrovm: "deploy with -c microvms=allowed"}}}
 }
 
 func (p *placed) add(name string, c operators.Commands) {

@@ -47,6 +47,8 @@ func TestPlaced(t *testing.T) {
 		{with("lambda"), "", "lambda"},
 		{with("lambda"), "fargate", "executor fargate is not in this deployment: it has lambda (deploy with -c commands=fargate)"},
 		{with("fargate"), "lambda", "deploy with -c commandFunction=true"},
+		{with("fargate"), "microvm", "deploy with -c microvms=allowed"},
+		{with("fargate", "microvm"), "microvm", "microvm"},
 		{with("fargate", "lambda"), "docker", "executor docker is not in this deployment: it has fargate and lambda"},
 	} {
 		exit, err := x.placed.Run(t.Context(), operators.Command{Sandbox: operators.Sandbox{Executor: x.executor}})

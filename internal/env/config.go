@@ -105,12 +105,21 @@ type Commands struct {
 	Spot       bool              `json:"spot,omitempty"`
 	AllowSpot  bool              `json:"allowSpot,omitempty"` // single commands may ask for Spot
 	Function   Function          `json:"function,omitzero"`
+	Microvms   Microvms          `json:"microvms,omitzero"`
 }
 
 // Function is the one that runs commands: none, when Name is empty.
 type Function struct {
 	Name   string `json:"name"`
 	Memory int    `json:"memory"` // MiB
+}
+
+// Microvms are Lambda MicroVMs in which commands run: none, when Image is empty.
+type Microvms struct {
+	Image     string `json:"image"`               // ARN
+	Memory    int    `json:"memory"`              // MiB that it is billed for at least
+	Connector string `json:"connector,omitempty"` // ARN of the network connector; "" is the internet
+	Default   bool   `json:"default,omitempty"`   // for commands that ask for nothing
 }
 
 // Object is one of S3, and what its content must be.

@@ -22,6 +22,8 @@ type Table struct {
 	Known, Allowed []string
 	// Default is the executor of commands that ask for none.
 	Default string
+	// Machines is the executor of commands that ask for none, but for an image, a size or a role; "" is Default.
+	Machines string
 	// Hints say what to do about an executor that is not allowed, by its name.
 	Hints map[string]string
 	// NoRoles: commands cannot be given a role of AWS here.
@@ -34,6 +36,9 @@ func (t Table) Choose(s operators.Sandbox) (string, error) {
 	if name == "" && s.Docker != nil && slices.Contains(t.Known, operators.InDocker) {
 		name = operators.InDocker
 	}
+	if name == "" && asksForMachine(s) {
+		name = t.Machines
+	}
 	name = cmp.Or(name, t.Default)
 	if !slices.Contains(t.Known, name) {
 		return "", param.Errorf("sandbox: executor %s is not %s: it has %s%s", name, t.Place, strings.Join(t.Allowed, " and "), t.hint(name))
@@ -45,6 +50,11 @@ func (t Table) Choose(s operators.Sandbox) (string, error) {
 		return "", param.Errorf("sandbox: role has no meaning %s: commands have the credentials that their variables and secrets give them", t.Place)
 	}
 	return name, nil
+}
+
+// asksForMachine reports whether a command asks for what only some executors let it choose.
+func asksForMachine(s operators.Sandbox) bool {
+	return s.Docker != nil || s.CPU > 0 || s.Memory > 0 || s.Disk > 0 || s.Role != "" || s.Spot
 }
 
 func (t Table) hint(name string) string {
