@@ -32,8 +32,8 @@ const hooksPath = "/aws/lambda-microvms/runtime/v1/"
 // mostStart limits what a machine is started with, in bytes: Lambda takes 16 KB at most.
 const mostStart = 64 << 10
 
-// hooks are what Lambda tells a MicroVM. This process is in the snapshot from which all machines start, so it keeps nothing that one of
-// them is not to share: the runner is a process of its own, started after that.
+// hooks answers the calls by which Lambda announces the start and end of a MicroVM. This process is in the snapshot from which all
+// machines start, so everything in its memory is shared. The runner is a separate process, started later.
 type hooks struct {
 	program string
 	wait    time.Duration // for the runner, when the machine ends
@@ -144,7 +144,7 @@ const microvmImage = "the image of the stage's MicroVMs"
 // errNothing is said about a machine that is started with nothing, as Lambda does to try an image.
 var errNothing = errors.New("there is nothing to run")
 
-// readStart takes apart what Lambda hands to a machine: the payload that it was given, beside the id of the machine, or within it.
+// readStart reads the body of the hook /run: the payload of RunMicrovm and the id of the machine, nested or in one object.
 func readStart(body []byte) (s start, id string, err error) {
 	type payload struct {
 		Zerodag *start `json:"zerodag"`
@@ -178,10 +178,10 @@ func readStart(body []byte) (s start, id string, err error) {
 	return *in.Zerodag, in.ID, nil
 }
 
-// terminate has the runner end its commands, and returns when it has. A command could call it, too, and is not heard.
+// terminate has the runner end its commands, and returns when it has. Calls from the machine itself are ignored, since a command could make them.
 func (h *hooks) terminate(_ http.ResponseWriter, r *http.Request) {
 	if from, _ := net.ResolveTCPAddr("tcp", r.RemoteAddr); from == nil || h.local(from) {
-		fmt.Fprintln(os.Stderr, "runner: a call from within is not heard")
+		fmt.Fprintln(os.Stderr, "runner: ignored a call of the hook terminate from this machine")
 		return
 	}
 	h.end()

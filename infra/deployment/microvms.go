@@ -22,7 +22,7 @@ import (
 // microvmFolder is what the image of MicroVMs is built from, below the folder of built programs: a Dockerfile, and cmd/runner.
 const microvmFolder = "microvm"
 
-// microvmBase is the image that a Dockerfile of MicroVMs starts from when the stage has none of its own, and what is put into it.
+// microvmBase is the beginning of the default Dockerfile.
 const microvmBase = `FROM public.ecr.aws/lambda/microvms:al2023-minimal
 RUN dnf install -y python3 findutils tar gzip && dnf clean all
 `
@@ -87,8 +87,8 @@ func buildMicrovm(s settings.Settings, assets string) error {
 	return nil
 }
 
-// createMicrovms makes the image of MicroVMs, if there is to be one, and what its build needs: a role that reads what it is made from
-// and writes a log. CloudFormation waits until Lambda has built it.
+// createMicrovms makes the image of MicroVMs, unless the stage has none, and the role of its build, which reads the code and writes a
+// log. CloudFormation waits until Lambda has built it.
 func (d *Deployment) createMicrovms() {
 	if !d.HasMicrovms() {
 		return
@@ -153,7 +153,7 @@ func (d *Deployment) microvmImage() *string {
 	return d.microvm.GetAtt(jsii.String("ImageArn"), awscdk.ResolutionTypeHint_STRING).ToString()
 }
 
-// microvmSettings is what the functions are told.
+// microvmSettings returns the part of the functions' environment about MicroVMs.
 func (d *Deployment) microvmSettings() env.Microvms {
 	if d.microvm == nil {
 		return env.Microvms{}

@@ -85,7 +85,7 @@ type Settings struct {
 	AllowSpot             bool     `yaml:"allowSpot" doc:"single commands may ask for such machines (sandbox: {spot: true}); with spot or allowSpot, ECS must have its role in the account (zerodag aws doctor)"`
 	CommandFunction       bool     `yaml:"commandFunction" doc:"also a function runs commands (sandbox: {executor: lambda})"`
 	CommandFunctionMemory int      `yaml:"commandFunctionMemory" least:"512" most:"10240" doc:"MiB of that function; 1769 is a vCPU"`
-	Microvms              string   `yaml:"microvms" enum:"none,allowed,default" doc:"experimental: Lambda MicroVMs run commands, on arm64. allowed: those that ask for it (sandbox: {executor: microvm}); default: also those that ask for no executor, image, size or role"`
+	Microvms              string   `yaml:"microvms" enum:"none,allowed,default" doc:"experimental: Lambda MicroVMs (arm64) run commands. allowed: only with sandbox: {executor: microvm}; default: also commands without an executor, image, size or role"`
 	MicrovmMemory         int      `yaml:"microvmMemory" least:"512" most:"8192" doc:"MiB that a MicroVM is billed for at least: 512, 1024, 2048, 4096 or 8192; it may use four times as much, and has a vCPU for every 2 GiB of that"`
 	MicrovmDockerfile     string   `yaml:"microvmDockerfile" doc:"a Dockerfile for the image of MicroVMs, from the folder in which the CDK runs; must start from an image of public.ecr.aws/lambda/microvms. Empty: Amazon Linux with Python"`
 	MicrovmBaseVersion    string   `yaml:"microvmBaseVersion" doc:"version of Lambda's base image al2023-1 (aws lambda-microvms list-managed-microvm-image-versions)"`

@@ -193,8 +193,13 @@ func TestWrong(t *testing.T) {
 			s.API, s.APIEndpoints, s.Domain, s.Certificate, s.MachinesURL = "private", []string{"vpce-1"}, "x.example.com", "arn:aws:acm:eu-central-1:111111111111:certificate/x", "domain"
 			s.HostedZone = settings.Zone{ID: "Z1", Name: "example.com"}
 		},
-		"apiEndpoints must be ids":   func(s *settings.Settings) { s.APIEndpoints = []string{"vpc-1"} },
-		"domainOnly requires domain": func(s *settings.Settings) { s.DomainOnly = true },
+		"apiEndpoints must be ids":                    func(s *settings.Settings) { s.APIEndpoints = []string{"vpc-1"} },
+		"domainOnly requires domain":                  func(s *settings.Settings) { s.DomainOnly = true },
+		"microvms must be none or allowed or default": func(s *settings.Settings) { s.Microvms = "yes" },
+		"microvms requires commands: fargate":         func(s *settings.Settings) { s.Microvms, s.Commands = "allowed", "none" },
+		"microvmMemory must be 512, 1024":             func(s *settings.Settings) { s.MicrovmMemory = 1000 },
+		"microvmBaseVersion must be":                  func(s *settings.Settings) { s.MicrovmBaseVersion = "" },
+		"microvmConnector must be the ARN":            func(s *settings.Settings) { s.MicrovmConnector = "vpc" },
 		"and machinesUrl: domain if commands run": func(s *settings.Settings) {
 			s.DomainOnly, s.Domain, s.Certificate = true, "x.example.com", "arn:aws:acm:eu-central-1:111111111111:certificate/x"
 		},

@@ -16,7 +16,7 @@ import (
 //go:embed model.json
 var modelText []byte
 
-// api is what AWS says of the operations.
+// api is the part of the service model that zerodag uses.
 type api struct {
 	Version, SigningName string
 	Operations           map[string]operation
@@ -53,7 +53,7 @@ var model = sync.OnceValue(func() api {
 	return a
 })
 
-// find returns the operation of a request, and what the names in its path are.
+// find returns the operation of a request and the parameters in its path.
 func (a api) find(verb, path string) (string, map[string]string) {
 	segments := strings.Split(path, "/")
 	for name, o := range a.Operations {
@@ -81,7 +81,7 @@ func (a api) find(verb, path string) (string, map[string]string) {
 	return "", nil
 }
 
-// request puts a request together as the model has it, and says what the model refuses.
+// request collects the parameters of a request and validates them.
 func (a api) request(name string, path map[string]string, query url.Values, body []byte) (map[string]any, error) {
 	input := a.Shapes[a.Operations[name].Input]
 	in := map[string]any{}
@@ -115,7 +115,7 @@ func (a api) request(name string, path map[string]string, query url.Values, body
 	return in, a.fits(a.Operations[name].Input, "", in)
 }
 
-// fits says why a value is not of a shape.
+// fits validates a value against a shape.
 func (a api) fits(name, at string, v any) error {
 	s := a.Shapes[name]
 	switch s.Type {

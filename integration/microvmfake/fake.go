@@ -1,7 +1,7 @@
 // Package microvmfake is a server that behaves as the API of Lambda MicroVMs does, as far as zerodag calls it: it holds every request, and
 // its own answers, against AWS's service model (model.json, see model), checks signatures, and fails on demand.
 //
-// The model says nothing of times, of the order of pages or of what a repeated client token does; these are as AWS's guide has them
+// Times, the order of pages and the effect of a repeated client token are not in the model; they follow AWS's guide
 // (docs/adr/0055-lambda-microvms.md).
 package microvmfake
 
@@ -27,7 +27,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 )
 
-// Image is the one that there is.
+// Image is the only image.
 const Image = "arn:aws:lambda:" + region + ":123456789012:microvm-image:zerodag-test"
 
 const region = "eu-west-1"
@@ -44,7 +44,7 @@ type Machine struct {
 type Fake struct {
 	// PageSize is how many machines a page of a list has at most.
 	PageSize int
-	// Run and Terminate, unless nil, are told of machines that start and end.
+	// Run and Terminate, unless nil, are called when a machine starts and ends.
 	Run, Terminate func(Machine)
 	Now            func() time.Time
 
@@ -67,7 +67,7 @@ type Fault struct {
 	Done bool
 }
 
-// New starts one that ends with the test.
+// New starts a server for the duration of the test.
 func New(t testing.TB) *Fake {
 	f := &Fake{t: t, PageSize: 50, Now: time.Now, byToken: map[string]*Machine{}, calls: map[string]int{}}
 	f.server = httptest.NewServer(http.HandlerFunc(f.serve))
@@ -89,7 +89,7 @@ func (f *Fake) Fail(x Fault) {
 	f.faults = append(f.faults, &x)
 }
 
-// Machines are those that were started, in their order.
+// Machines returns all machines in the order of their start.
 func (f *Fake) Machines() []Machine {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -160,7 +160,7 @@ func (f *Fake) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// fault takes one that is to be now; nil is none.
+// fault returns the fault of this call; nil for none.
 func (f *Fake) fault(name string) *Fault {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -334,7 +334,7 @@ func (f *Fake) page(in map[string]any) (out map[string]any, code, message string
 	return out, "", ""
 }
 
-// signed says what is wrong with the signature of a request.
+// signed verifies the signature of a request.
 func signed(r *http.Request, body []byte) error {
 	given := r.Header.Get("Authorization")
 	at, err := time.Parse("20060102T150405Z", r.Header.Get("X-Amz-Date"))
@@ -355,7 +355,7 @@ func signed(r *http.Request, body []byte) error {
 	sum := sha256.Sum256(body)
 	err = v4.NewSigner().SignHTTP(r.Context(), aws.Credentials{AccessKeyID: key, SecretAccessKey: secret}, again, hex.EncodeToString(sum[:]), model().SigningName, region, at)
 	if err == nil && again.Header.Get("Authorization") != given {
-		err = fmt.Errorf("the signature is another one than that of these headers (%s)", list)
+		err = fmt.Errorf("the signature does not fit these headers (%s)", list)
 	}
 	return err
 }

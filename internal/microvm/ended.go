@@ -15,10 +15,10 @@ import (
 // forgotten is said about a machine that the service does not know.
 const forgotten = "its machine is gone"
 
-// fewMachines are asked for one by one; of more, those that live are listed first.
+// fewMachines is how many machines are read one by one. If there are more, the running ones are listed first.
 const fewMachines = 10
 
-// Ended says which machines have ended, and why. Of one that cannot be asked for it says nothing, and of the others it does.
+// Ended returns the machines that have ended, with the reasons. A machine that cannot be read is missing in the result and adds an error.
 func (l *Launcher) Ended(ctx context.Context, runners []sandbox.Runner) (map[string]string, error) {
 	over := map[string]string{}
 	unnoted := slices.ContainsFunc(runners, func(r sandbox.Runner) bool { return r.Task == "" })
@@ -53,7 +53,7 @@ func (l *Launcher) Ended(ctx context.Context, runners []sandbox.Runner) (map[str
 	return over, failed
 }
 
-// ended says why a machine has ended; "" when it has not, or that cannot be said.
+// ended returns the reason of a machine's end; "" while it runs, or if it cannot be read.
 func (l *Launcher) ended(ctx context.Context, id string) (string, error) {
 	i, err := l.client.get(ctx, id)
 	switch {
@@ -69,8 +69,8 @@ func (l *Launcher) ended(ctx context.Context, id string) (string, error) {
 	return "the machine has ended: " + i.StateReason, nil
 }
 
-// unnoted says why the machine of a runner has ended whose id is not known: when no machine lives that might be it, or none can live
-// any more.
+// unnoted returns the reason if the machine of a runner without a known id must have ended: no unknown machine runs, or the longest life
+// of a machine is over.
 func (l *Launcher) unnoted(r sandbox.Runner, runners []sandbox.Runner, alive map[string]bool) string {
 	others := 0
 	for _, o := range runners {
@@ -111,7 +111,7 @@ func (l *Launcher) Sweep(ctx context.Context, runners []sandbox.Runner) error {
 		}
 	}
 	if failed != nil {
-		return fmt.Errorf("%d MicroVMs that no runner has go on for now: %s", len(failed), strings.Join(failed, "; "))
+		return fmt.Errorf("%d MicroVMs without a runner could not be terminated: %s", len(failed), strings.Join(failed, "; "))
 	}
 	return nil
 }

@@ -58,12 +58,12 @@ func (l *Launcher) Launch(ctx context.Context, r sandbox.Runner, ticket string) 
 	return made.MicrovmID, nil
 }
 
-// Payload is what the program in a machine is started with. It is an object in an object, since AWS may add names beside it.
+// Payload is what the program in a machine is started with. It is a nested object, because AWS may add names at the top.
 type Payload struct {
 	Zerodag Start `json:"zerodag"`
 }
 
-// Start tells a machine where the API is, and what it shows there.
+// Start has the address of the API, the runner's ticket and its number of slots.
 type Start struct {
 	URL    string `json:"url"`
 	Ticket string `json:"ticket"`
@@ -94,7 +94,7 @@ func (l *Launcher) managed(name string) string {
 	return strings.Join(parts[:min(len(parts), 4)], ":") + ":aws:network-connector:aws-network-connector:" + name
 }
 
-// refusal says whether a launch is to be tried later, or why it never will succeed.
+// refusal sorts the error of a launch: try again later, or fail the command with a reason.
 func (l *Launcher) refusal(err error) error {
 	switch code := border.Code(err); {
 	case slices.Contains(later(), code):
@@ -115,8 +115,8 @@ func later() []string {
 	return []string{"ThrottlingException", "TooManyRequestsException", "ServiceQuotaExceededException", "InsufficientCapacityException", "ConflictException"}
 }
 
-// Stop terminates the machine of a runner. Of one whose id is not known there is nothing to be done: if it is there, it is told that
-// its ticket counts no more, and Sweep ends it.
+// Stop terminates the machine of a runner. Without an id it does nothing: the API refuses the ticket of such a machine, and Sweep
+// terminates it.
 func (l *Launcher) Stop(ctx context.Context, r sandbox.Runner, _ string) error {
 	if r.Task == "" {
 		return nil

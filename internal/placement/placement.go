@@ -22,7 +22,7 @@ type Table struct {
 	Known, Allowed []string
 	// Default is the executor of commands that ask for none.
 	Default string
-	// Machines is the executor of commands that ask for none, but for an image, a size or a role; "" is Default.
+	// Machines is the executor of commands with an image, a size or a role but without an executor; "" is Default.
 	Machines string
 	// Hints say what to do about an executor that is not allowed, by its name.
 	Hints map[string]string
@@ -52,7 +52,7 @@ func (t Table) Choose(s operators.Sandbox) (string, error) {
 	return name, nil
 }
 
-// asksForMachine reports whether a command asks for what only some executors let it choose.
+// asksForMachine reports whether a command has settings that only some executors support.
 func asksForMachine(s operators.Sandbox) bool {
 	return s.Docker != nil || s.CPU > 0 || s.Memory > 0 || s.Disk > 0 || s.Role != "" || s.Spot
 }

@@ -12,7 +12,7 @@ import (
 type Joining struct {
 	// Secret was chosen by the machine; said again it joins once.
 	Secret string `json:"secret"`
-	// Machine is what the launcher calls the machine, of one that was told so.
+	// Machine is the launcher's id of the machine; "" if the machine does not have it.
 	Machine string `json:"machine,omitempty"`
 }
 

@@ -19,8 +19,7 @@ import (
 const (
 	// MicrovmLife is how long a MicroVM may exist; the platform ends it then.
 	MicrovmLife = 8 * time.Hour
-	// MicrovmTime is how long a command may take there: less than what is left of the life of the oldest machine
-	// that takes commands.
+	// MicrovmTime is how long a command may take there. The oldest machine that takes commands lives longer than that.
 	MicrovmTime = 6*time.Hour + 30*time.Minute
 	// microvmAge is how old a MicroVM may be that takes commands.
 	microvmAge = time.Hour
@@ -49,7 +48,7 @@ func (s *Service) Microvms(id operators.Identity, archive string) operators.Comm
 	return &commands{s, id, archive, operators.OnMicrovm}
 }
 
-// onMicrovm is the class of a command there. What a task may choose on Fargate belongs to the image of MicroVMs.
+// onMicrovm is the class of a command there. Settings that a task may choose on Fargate are fixed by the image of MicroVMs.
 func (s *commands) onMicrovm(b operators.Sandbox, key string, losses int64) (Class, error) {
 	const instead = ": use a machine instead (sandbox: {executor: fargate})"
 	class := s.Microvm
@@ -75,7 +74,7 @@ func (s *commands) onMicrovm(b operators.Sandbox, key string, losses int64) (Cla
 	return class, s.Launcher.Check(class, Owner{Site: s.id.SiteID, Project: s.id.ProjectName})
 }
 
-// machineID is the form of what a launcher calls a machine.
+// machineID is the form of a launcher's id of a machine.
 var machineID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9:/_.-]{1,256}$`) })
 
 // noteMachine keeps what the launcher calls a machine that has joined, if the answer to its launch was lost: nothing
@@ -90,7 +89,7 @@ func (s *Service) noteMachine(ctx context.Context, r Runner, machine string) err
 	return nil
 }
 
-// Sweeper is a Launcher whose machines may be left over, since they do not end by themselves.
+// Sweeper is a Launcher whose machines run on when their runner has ended.
 type Sweeper interface {
 	// Sweep ends machines that belong to none of the runners, which are all there are. It may be repeated.
 	Sweep(ctx context.Context, runners []Runner) error

@@ -141,7 +141,7 @@ func (s *Service) leave(ctx context.Context, r Runner, idle time.Duration) (bool
 		return false, ErrGone
 	case err == nil && !r.Of.endsItself():
 		if e := s.Launcher.Stop(ctx, r, "it has nothing to do"); e != nil { // the next Check does so again
-			s.Logger.Warn("the machine of a runner that has left goes on for now", "runner", r.Name(), "error", e)
+			s.Logger.Warn("could not end the machine of a runner that has left; the next check tries again", "runner", r.Name(), "error", e)
 		}
 	}
 	return err == nil, err

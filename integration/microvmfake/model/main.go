@@ -84,7 +84,7 @@ func run(args []string) error {
 	return nil
 }
 
-// take takes over a shape, and those that it names.
+// take copies a shape and all shapes that it refers to.
 func take(all map[string]map[string]any, name string, into map[string]any) {
 	if _, there := into[name]; there || name == "" {
 		return
