@@ -200,7 +200,7 @@ func (f *Fake) refuse(w http.ResponseWriter, name string, status int, code, mess
 	w.Header().Set("X-Amzn-Errortype", code+":http://internal.amazon.com/")
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	json.NewEncoder(w).Encode(map[string]string{"message": message}) //nolint:errcheck // the caller may be gone
+	json.NewEncoder(w).Encode(map[string]string{"message": message}) // the caller may be gone
 }
 
 func (f *Fake) answer(w http.ResponseWriter, name string, out map[string]any) {
@@ -217,7 +217,7 @@ func (f *Fake) answer(w http.ResponseWriter, name string, out map[string]any) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(model().Operations[name].Status)
-	w.Write(text) //nolint:errcheck // the caller may be gone
+	w.Write(text) // the caller may be gone
 }
 
 // do carries out a call.

@@ -292,10 +292,10 @@ func (w *workflow) ofStep(id, path string) (string, bool) {
 // named translates a name without dots; "" if only a shell has its value.
 func (w *workflow) named(name string) string {
 	if x, there := w.builtIn()[name]; there && w.values[name].kind == 0 {
-		switch {
-		case name == "DAG_RUN_ARTIFACTS_DIR":
+		switch name {
+		case "DAG_RUN_ARTIFACTS_DIR":
 			w.used[artifacts] = true
-		case name == "DAG_RUN_LOG_FILE":
+		case "DAG_RUN_LOG_FILE":
 			w.writesLog(w.Map, "steps")
 		}
 		return x

@@ -128,7 +128,7 @@ func TestMicrovmAge(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b, on := vms(t)
-		b.start(2, operators.Sandbox{}) //nolint:errcheck // pending
+		b.start(2, operators.Sandbox{}) // pending
 		pass := b.joins(on.runners[0], "")
 		o, err := b.Poll(t.Context(), pass, sandbox.Beat{Free: 4})
 		if err != nil || len(o.Commands) != 1 {
@@ -139,7 +139,7 @@ func TestMicrovmAge(t *testing.T) {
 		if _, err = b.Poll(t.Context(), pass, sandbox.Beat{Free: 3, Running: []string{first}}); err != nil {
 			t.Fatal(err)
 		}
-		b.start(3, operators.Sandbox{}) //nolint:errcheck // pending
+		b.start(3, operators.Sandbox{}) // pending
 		if len(on.runners) != 2 {
 			t.Errorf("%d machines", len(on.runners))
 		}
@@ -171,7 +171,7 @@ func TestMicrovmTellsItsName(t *testing.T) {
 			b.Launcher, of = b.fake, b.For
 		}
 		on.unsaid = errors.New("the answer is lost")
-		of(sandboxtest.Task(1, 2, 1), "a").Run(t.Context(), operators.Command{Args: []string{"sh"}, Stdout: io.Discard}) //nolint:errcheck // the launch fails
+		of(sandboxtest.Task(1, 2, 1), "a").Run(t.Context(), operators.Command{Args: []string{"sh"}, Stdout: io.Discard}) // the launch fails
 		if len(on.runners) != 1 {
 			t.Fatalf("launched %+v", on.runners)
 		}
