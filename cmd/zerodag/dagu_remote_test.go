@@ -90,7 +90,8 @@ steps:
 	}
 }
 
-// TestDaguSSH proves that the command of an ssh step runs on the other machine, with the values of this run and the variables of that one.
+// TestDaguSSH proves that the command of an ssh step runs on the other machine, with the values of this run and the variables of that one,
+// and that a failure which is ignored lets the others run and ends the run with 1, as in Dagu.
 func TestDaguSSH(t *testing.T) {
 	t.Parallel()
 	server := sshd.Start(t)
@@ -101,7 +102,7 @@ steps:
   - {id: there, run: 'echo "for ${WHO} on $SSH_CONNECTION" | cut -d " " -f 1-4'}
   - {id: fails, run: exit 7, continue_on: failed}
 `, server.User, server.Port), "-X", "secrets.ssh.private_key="+server.Key, "-X", "secrets.ssh.known_hosts="+server.KnownHosts)
-	if code != 0 || !strings.Contains(out, "+in+there | for Ada on 127.0.0.1\n") || !strings.Contains(out, "+in+fails | failed: Command failed with code 7") {
+	if code != 1 || !strings.Contains(out, "+in+there | for Ada on 127.0.0.1\n") || !strings.Contains(out, "+in+fails | failed: Command failed with code 7") {
 		t.Errorf("exit code %d\n%s", code, out)
 	}
 }
@@ -178,17 +179,18 @@ func conversation(c net.Conn) string {
 	return b.String()
 }
 
-// TestDaguPostgres proves that the statements of a step run in the database of its URL.
+// TestDaguPostgres proves that the statements of a step run in the database of its URL, with values where Dagu puts them: not between
+// single quotes.
 func TestDaguPostgres(t *testing.T) {
 	t.Parallel()
 	server := postgres.Start(t)
 	dsn := "postgres://" + postgres.User + "@127.0.0.1:" + strconv.Itoa(server.Port) + "/" + postgres.Database + "?sslmode=disable"
 	code, out := importAndRun(t, `type: chain
-params: [{WHO: Ada}]
+params: [{AGE: 36}]
 steps:
-  - {action: postgres.query, with: {dsn: "`+dsn+`", query: "CREATE TABLE people (name text)"}}
-  - {type: postgres, with: {dsn: "`+dsn+`"}, command: "INSERT INTO people VALUES ('${WHO}')"}
-  - {type: postgres, with: {dsn: "`+dsn+`"}, script: "SELECT 1 / (SELECT count(*) FROM people WHERE name = 'Ada')"}
+  - {action: postgres.query, with: {dsn: "`+dsn+`", query: "CREATE TABLE people (age int, name text)"}}
+  - {type: postgres, with: {dsn: "`+dsn+`"}, command: "INSERT INTO people VALUES (${AGE}, '${AGE}')"}
+  - {type: postgres, with: {dsn: "`+dsn+`"}, script: "SELECT 1 / (SELECT count(*) FROM people WHERE age = 36 AND length(name) = 6)"}
 `, "-X", "secrets.pg.password="+postgres.Password)
 	if code != 0 {
 		t.Errorf("exit code %d\n%s", code, out)
