@@ -85,7 +85,8 @@ func imports() []allowed {
 		{"internal/sandbox", core, "it knows ports, not drivers"},
 		{"internal/border", core + sdk, "it is the same for every service"},
 		{"internal/oidc", core + "github.com/coreos/go-oidc/v3/oidc golang.org/x/oauth2 internal/oidc/oidctest" + test, "it knows a provider of identities and nothing of what people may do"},
-		{"internal/iam", "github.com/aws/aws-sdk-go-v2/aws/... github.com/aws/aws-sdk-go-v2/config", "it signs requests, whatever they are"},
+		{"internal/sigv4", "github.com/aws/aws-sdk-go-v2/aws/...", "it signs for any service, with credentials that it is given"},
+		{"internal/iam", "github.com/aws/aws-sdk-go-v2/aws/... github.com/aws/aws-sdk-go-v2/config internal/sigv4", "it signs requests, whatever they are"},
 		{"internal/dynamo", core + sdk + service("dynamodb") + "internal/env internal/sandbox internal/tasklog", oneService},
 		{"internal/s3", core + sdk + service("s3") + "internal/sandbox internal/tasklog", oneService},
 		{"internal/sqs", core + sdk + service("sqs"), oneService},
@@ -93,12 +94,12 @@ func imports() []allowed {
 		{"internal/sns", core + sdk + service("sns"), oneService},
 		{"internal/eventbridge", core + sdk + service("eventbridge"), oneService},
 		{"internal/fargate", core + sdk + service("ecs") + "internal/env internal/sandbox", oneService},
-		{"internal/microvm", core + sdk + "internal/sandbox", "a driver knows no other driver"},
+		{"internal/microvm", core + sdk + "internal/sandbox internal/sigv4", "a driver knows no other driver"},
 		{"internal/lambda", core + sdk + service("lambda") + "internal/sandbox", oneService},
 
 		{"internal/prices", "", "numbers, for the program and for tests"},
 		{"internal/cost", core + "internal/prices internal/sandbox", "an estimate is pure: it asks nobody"},
-		{"internal/account", "infra/settings internal/prices github.com/aws/aws-sdk-go-v2/config github.com/aws/aws-sdk-go-v2/credentials" + sdk[:len(sdk)-len("internal/border ")] + service("dynamodb") + service("ecs") + service("lambda") + service("ssm") + service("sts"),
+		{"internal/account", "infra/settings internal/prices internal/sigv4 github.com/aws/aws-sdk-go-v2/config github.com/aws/aws-sdk-go-v2/credentials" + sdk[:len(sdk)-len("internal/border ")] + service("dynamodb") + service("ecs") + service("lambda") + service("ssm") + service("sts"),
 			"it looks at accounts for who deploys, and knows no part of a deployment but its settings"},
 
 		{"internal/embedded", core + "engine/expr/... internal/datafolder internal/evaluators/... internal/executors internal/files internal/httpclient internal/node internal/seal internal/sqlite internal/tasklog internal/uptime operators/all",
@@ -106,7 +107,7 @@ func imports() []allowed {
 		{"internal/shared", core + sdk[:len(sdk)-len("internal/border ")] + "github.com/aws/aws-sdk-go-v2/config github.com/aws/aws-sdk-go-v2/credentials internal/embedded internal/files internal/postgres internal/s3 internal/tasklog",
 			"it opens what servers have together, and holds no rule"},
 		{"internal/cloud", core + sdk + "github.com/aws/aws-lambda-go/events github.com/aws/aws-sdk-go-v2/config internal/dynamo internal/egress internal/env internal/evaluators internal/eventbridge internal/fargate internal/files internal/httpapi " +
-			"internal/httpclient internal/lambda internal/microvm internal/node internal/notice internal/oidc internal/placement internal/s3 internal/sandbox internal/seal internal/sns internal/sqs internal/ssm internal/tasklog internal/tick internal/trace/otlp internal/uploads",
+			"internal/httpclient internal/lambda internal/microvm internal/node internal/notice internal/oidc internal/placement internal/s3 internal/sandbox internal/seal internal/sigv4 internal/sns internal/sqs internal/ssm internal/tasklog internal/tick internal/trace/otlp internal/uploads",
 			"it wires the drivers of AWS: a function links the operators that it runs, and no others"},
 
 		{"functions/agent", "internal/cloud operators/all github.com/aws/aws-lambda-go/lambda", "it runs all operators"},

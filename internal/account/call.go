@@ -3,8 +3,6 @@ package account
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"encoding/xml"
 	"errors"
@@ -15,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+	"zerodag/internal/sigv4"
 )
 
 // The few requests to CloudFormation, CloudWatch, Cost Explorer, EC2, IAM and Service Quotas are signed and read here: every client of the SDK
@@ -27,7 +25,7 @@ type service struct{ name, endpoint, region string }
 
 // regional is a service that is in each region.
 func (a *Account) regional(name string) service {
-	return service{name, "https://" + name + "." + a.config.Region + "." + a.suffix(), a.config.Region}
+	return service{name, sigv4.Endpoint(name, a.config.Region), a.config.Region}
 }
 
 // global is IAM, which is one for all regions of a partition.
@@ -39,13 +37,6 @@ func (a *Account) global() service {
 		return service{"iam", "https://iam.us-gov.amazonaws.com", "us-gov-west-1"}
 	}
 	return service{"iam", "https://iam.amazonaws.com", "us-east-1"}
-}
-
-func (a *Account) suffix() string {
-	if strings.HasPrefix(a.config.Region, "cn-") {
-		return "amazonaws.com.cn"
-	}
-	return "amazonaws.com"
 }
 
 // refusal is an answer that is an error of the service.
@@ -162,8 +153,7 @@ func (a *Account) once(ctx context.Context, to service, body []byte, header http
 	if err != nil {
 		return nil, 0, fmt.Errorf("%w: %w", errNoCredentials, err)
 	}
-	sum := sha256.Sum256(body)
-	if err := v4.NewSigner().SignHTTP(ctx, who, r, hex.EncodeToString(sum[:]), to.name, to.region, time.Now()); err != nil {
+	if err := sigv4.Sign(ctx, who, r, body, to.name, to.region, time.Now()); err != nil {
 		return nil, 0, err
 	}
 	client := a.config.HTTPClient

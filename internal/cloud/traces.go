@@ -1,16 +1,14 @@
 package cloud
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"net/http"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 
 	"zerodag/internal/env"
 	"zerodag/internal/host"
+	"zerodag/internal/sigv4"
 	"zerodag/internal/trace/otlp"
 )
 
@@ -31,11 +29,7 @@ func xray(account aws.Config) string {
 	if account.BaseEndpoint != nil {
 		return *account.BaseEndpoint + "/v1/traces"
 	}
-	suffix := "amazonaws.com"
-	if len(account.Region) > 3 && account.Region[:3] == "cn-" {
-		suffix = "amazonaws.com.cn"
-	}
-	return "https://xray." + account.Region + "." + suffix + "/v1/traces"
+	return sigv4.Endpoint("xray", account.Region) + "/v1/traces"
 }
 
 // signed signs requests to X-Ray as the function's role.
@@ -45,7 +39,6 @@ func signed(account aws.Config) func(*http.Request, []byte) error {
 		if err != nil {
 			return err
 		}
-		sum := sha256.Sum256(text)
-		return v4.NewSigner().SignHTTP(r.Context(), who, r, hex.EncodeToString(sum[:]), "xray", account.Region, time.Now())
+		return sigv4.Sign(r.Context(), who, r, text, "xray", account.Region, time.Now())
 	}
 }

@@ -8,8 +8,6 @@ package iam
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -19,8 +17,9 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	awsconfig "github.com/aws/aws-sdk-go-v2/config"
+
+	"zerodag/internal/sigv4"
 )
 
 // service is the name that API Gateway checks signatures for.
@@ -28,15 +27,14 @@ const service = "execute-api"
 
 // Signer signs requests. It is safe for concurrent use.
 type Signer struct {
-	load   func() (aws.Config, error)
-	signer *v4.Signer
-	now    func() time.Time
+	load func() (aws.Config, error)
+	now  func() time.Time
 }
 
 // New makes a signer of what the environment and the files of the user say; they are read
 // with the first request.
 func New(ctx context.Context) *Signer {
-	return &Signer{signer: v4.NewSigner(), now: time.Now, load: sync.OnceValues(func() (aws.Config, error) {
+	return &Signer{now: time.Now, load: sync.OnceValues(func() (aws.Config, error) {
 		c, err := awsconfig.LoadDefaultConfig(ctx)
 		if err != nil {
 			return c, fmt.Errorf("read the AWS configuration: %w", err)
@@ -63,11 +61,11 @@ func (s *Signer) Sign(r *http.Request) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", errNoCredentials, err)
 	}
-	sum, err := hashBody(r)
+	body, err := readBody(r)
 	if err != nil {
 		return err
 	}
-	return s.signer.SignHTTP(r.Context(), who, r, sum, service, region, s.now())
+	return sigv4.Sign(r.Context(), who, r, body, service, region, s.now())
 }
 
 var errNoCredentials = errors.New("there are no AWS credentials to sign with: log in (aws sso login), name a profile in AWS_PROFILE, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
@@ -87,19 +85,18 @@ func regionOf(host, configured string) (string, error) {
 	return configured, nil
 }
 
-// hashBody hashes what is sent; the body can be read again.
-func hashBody(r *http.Request) (string, error) {
+// readBody returns what is sent; the body can be read again.
+func readBody(r *http.Request) ([]byte, error) {
 	var content []byte
 	if r.Body != nil {
 		var err error
 		if content, err = io.ReadAll(r.Body); err != nil {
-			return "", fmt.Errorf("read the body of the request: %w", err)
+			return nil, fmt.Errorf("read the body of the request: %w", err)
 		}
 		r.Body.Close()
 	}
 	if len(content) > 0 {
 		r.Body = io.NopCloser(bytes.NewReader(content))
 	}
-	sum := sha256.Sum256(content)
-	return hex.EncodeToString(sum[:]), nil
+	return content, nil
 }

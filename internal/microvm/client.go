@@ -3,8 +3,6 @@ package microvm
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,17 +13,16 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 	"github.com/aws/smithy-go"
 
 	"zerodag/internal/border"
+	"zerodag/internal/sigv4"
 )
 
 // client calls the service. AWS's client for it is not used: docs/adr/0055-lambda-microvms.md.
 type client struct {
 	http        aws.HTTPClient
 	credentials aws.CredentialsProvider
-	signer      *v4.Signer
 	retryer     aws.Retryer
 	region      string
 	endpoint    string
@@ -45,14 +42,11 @@ const tries = 3
 
 func newClient(c aws.Config) *client {
 	c = border.Answered(c)
-	endpoint := "https://lambda." + c.Region + ".amazonaws.com"
-	if strings.HasPrefix(c.Region, "cn-") {
-		endpoint += ".cn"
-	}
+	endpoint := sigv4.Endpoint(service, c.Region)
 	if c.BaseEndpoint != nil {
 		endpoint = strings.TrimSuffix(*c.BaseEndpoint, "/")
 	}
-	return &client{http: c.HTTPClient, credentials: c.Credentials, signer: v4.NewSigner(), region: c.Region, endpoint: endpoint,
+	return &client{http: c.HTTPClient, credentials: c.Credentials, region: c.Region, endpoint: endpoint,
 		retryer: border.Retryer(tries, "InternalServerException")}
 }
 
@@ -94,8 +88,7 @@ func (c *client) once(ctx context.Context, method, path string, query url.Values
 	if err != nil {
 		return fmt.Errorf("get credentials: %w", err)
 	}
-	sum := sha256.Sum256(body)
-	if err := c.signer.SignHTTP(ctx, credentials, r, hex.EncodeToString(sum[:]), service, c.region, time.Now()); err != nil {
+	if err := sigv4.Sign(ctx, credentials, r, body, service, c.region, time.Now()); err != nil {
 		return fmt.Errorf("sign request: %w", err)
 	}
 	answer, err := c.http.Do(r)
