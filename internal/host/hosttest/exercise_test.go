@@ -22,6 +22,7 @@ func inSuiteOf(name string) string {
 		// The marks of one service, with tests of their own beside its driver.
 		"DeadLetters": "sqs: redrive_test.go",
 		"Signer":      "s3: upload_test.go",
+		"TextLinks":   "s3: links_test.go",
 		"Forwarder":   "postgres: types_test.go",
 		"Identities":  "oidc: oidc_test.go",
 	}[name]
