@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -29,7 +30,11 @@ func TestCleanExport(t *testing.T) {
 	}
 	folder := export(t)
 	home := t.TempDir()
-	environment := []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "CI=1", "CDK_DISABLE_CLI_TELEMETRY=true", "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=1", "AWS_EC2_METADATA_DISABLED=true"}
+	// What says where registries are, and whom to trust there, belongs to the machine.
+	environment := slices.DeleteFunc(os.Environ(), func(variable string) bool {
+		return slices.ContainsFunc([]string{"AWS_", "CDK_", "XDG_", "ZERODAG_"}, func(prefix string) bool { return strings.HasPrefix(variable, prefix) })
+	})
+	environment = append(environment, "HOME="+home, "CI=1", "CDK_DISABLE_CLI_TELEMETRY=true", "JSII_SILENCE_WARNING_END_OF_LIFE_NODE_VERSION=1", "AWS_EC2_METADATA_DISABLED=true")
 	for variable, command := range map[string][]string{"GOMODCACHE": {"go", "env", "GOMODCACHE"}, "GOCACHE": {"go", "env", "GOCACHE"}, "GOPROXY": {"go", "env", "GOPROXY"}, "GOFLAGS": {"go", "env", "GOFLAGS"},
 		"npm_config_cache": {"npm", "config", "get", "cache"}, "npm_config_registry": {"npm", "config", "get", "registry"}} {
 		out, err := exec.Command(command[0], command[1:]...).Output()
