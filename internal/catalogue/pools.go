@@ -115,7 +115,7 @@ func (c *stores) checkPools(ctx context.Context) error {
 	var failed []error
 	for after := int64(0); ; {
 		list, err := c.o.Pools.Pools(ctx, host.PoolQuery{Site: host.AnySite, After: after, Count: atOnce})
-		if err != nil || len(list) == 0 {
+		if err != nil {
 			return errors.Join(append(failed, err)...)
 		}
 		for _, p := range list {
@@ -123,6 +123,9 @@ func (c *stores) checkPools(ctx context.Context) error {
 				failed = append(failed, err)
 			}
 			after = p.ID
+		}
+		if len(list) < atOnce {
+			return errors.Join(failed...)
 		}
 	}
 }

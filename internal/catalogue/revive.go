@@ -105,12 +105,8 @@ func (c lifecycle) sendRevivals(ctx context.Context, ids []int64) error {
 	return nil
 }
 
-const (
-	// missed is how often attempts are looked for that have lost their messages.
-	missed = time.Minute
-	// missedAtOnce is how many of the others are looked at each time, in turn: they have messages, and may have lost one of several.
-	missedAtOnce = 100
-)
+// missed is how often attempts are looked for that have lost their messages.
+const missed = time.Minute
 
 // checkMessages looks for attempts whose messages are gone. No fault of a process loses one where attempts and queues are one
 // store, but a fault of that store may.
@@ -131,12 +127,13 @@ func (c lifecycle) checkMessages(ctx context.Context) error {
 		}
 		silent = slices.DeleteFunc(silent, func(id int64) bool { return waiting[id] })
 	}
-	others, err := c.o.Sessions.Active(ctx, host.ActiveQuery{Site: host.AnySite, After: c.reached.Load(), Count: missedAtOnce})
+	// The others have messages and may have lost one of several: some of them are looked at each time, in turn.
+	others, err := c.o.Sessions.Active(ctx, host.ActiveQuery{Site: host.AnySite, After: c.reached.Load(), Count: atOnce})
 	if err != nil {
 		return fmt.Errorf("read active attempts: %w", err)
 	}
 	reached := int64(0)
-	if len(others) == missedAtOnce {
+	if len(others) == atOnce {
 		reached = others[len(others)-1].ID
 	}
 	ids := silent

@@ -406,7 +406,7 @@ func TestPoolWaitCrash(t *testing.T) {
 func TestPoolCheck(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
-		p := w.serve(func(o *node.Options) { o.Limits.ReapInterval = time.Minute })
+		p := w.serve()
 		ref := p.pool(1)
 		a := p.run("zerodag: 1\n+a: {_pool: warehouse, work>: x}\n")
 		want(t, "status", p.end(a), "success")
@@ -488,7 +488,7 @@ func TestPoolListGoes(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
 		w.on("long", lasting(time.Minute))
-		p := w.serve(func(o *node.Options) { o.Limits.ReapInterval = time.Minute })
+		p := w.serve()
 		ref, api := p.pool(1), host.PoolRef{Name: "api"}
 		_, err := p.SetPool(t.Context(), api, 1)
 		w.must(err)
@@ -681,7 +681,7 @@ _parallel: true
 // crash, bring every attempt to its end without a task that runs before it has its slots, and that no slot is lost.
 func TestStormOfPools(t *testing.T) {
 	t.Parallel()
-	first, runs := setting("SEED", 1), min(setting("RUNS", 12), 200)
+	first, runs := setting("SEED", 1), min(setting("RUNS", 6), 200)
 	for seed := first; seed < first+runs; seed++ {
 		t.Run(fmt.Sprint("SEED=", seed), func(t *testing.T) {
 			inBubble(t, func(w *world) {

@@ -11,7 +11,6 @@ import (
 	"zerodag/events"
 	"zerodag/internal/catalogue"
 	"zerodag/internal/host"
-	"zerodag/internal/node"
 )
 
 // hold pauses the project of workflow "main", and release lets it go on.
@@ -166,7 +165,7 @@ func TestProjectPauseBackfills(t *testing.T) {
 			inBubble(t, func(w *world) {
 				s := &shift{}
 				w.on("a", s.work(time.Hour))
-				p := w.serve(func(o *node.Options) { o.Limits.ReapInterval = time.Minute })
+				p := w.serve()
 				p.push("main.dig", daily)
 				fill(p)
 				pass(90 * time.Minute)

@@ -94,6 +94,7 @@ func (w *world) options() node.Options {
 		},
 		Evaluator: evaluator.InProcess(nil),
 		Now:       w.now, Logger: slog.New(slog.NewTextHandler(lockedWriter{w}, nil)),
+		Limits: host.Limits{ReapInterval: time.Minute}, // hours pass in most of these tests
 	}
 }
 
