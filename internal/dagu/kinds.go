@@ -19,6 +19,7 @@ func kinds() map[string]func(*step) *param.Map {
 		"ssh": (*step).ssh, "mail": (*step).mail, "template": (*step).template, "jq": (*step).jq, "docker": (*step).inDocker, "postgres": (*step).postgres,
 		"wait.duration": (*step).wait, "outputs.write": (*step).writeOutputs,
 		"file.write": (*step).writeFile, "file.mkdir": (*step).makeFolder, "file.read": (*step).readFile,
+		"data.convert": (*step).dataAction, "data.pick": (*step).dataAction,
 	}
 }
 
@@ -229,14 +230,29 @@ func (s *step) inDocker() *param.Map {
 	return s.shellTask()
 }
 
+// templateText returns the text of a template: of the step, or of a variable of the file that `template_ref` names.
+func (s *step) templateText() string {
+	from, there := s.with().Get("template_ref")
+	if !there {
+		return text1(s.Map, "script")
+	}
+	name, isVariable := strings.CutPrefix(textOf(from), "${env.")
+	name, isWhole := strings.CutSuffix(name, "}")
+	text := text1(s.entries(s.workflow.Map), name)
+	if !isVariable || !isWhole || s.Has("script") || text == "" || reference().MatchString(text) || s.values[name].kind != ofEnv || s.entries(s.Map).Has(name) {
+		s.refuse(s.with(), "template_ref", "write the template into the step", "a template from elsewhere is not taken over: %s", textOf(from))
+	}
+	return text
+}
+
 // template is a step that fills a template and writes it.
 func (s *step) template() *param.Map {
 	with := s.with()
 	s.outside(s.Map, "type", "a template")
-	s.only(with, "data", "output")
+	s.only(with, "data", "output", "template_ref")
 	data, _ := native(with.Map("data")).(map[string]any)
 	const dollar = "\ue000" // Dagu replaces references in the data, and not in the template
-	text, err := rendered(outsideActions(text1(s.Map, "script"), "$", dollar), data)
+	text, err := rendered(outsideActions(s.templateText(), "$", dollar), data)
 	switch {
 	case errors.Is(err, errDecides), errors.Is(err, errUnread), errors.Is(err, errLong), err != nil && reference().MatchString(param.Text(with.Map("data"))):
 		s.refuse(s.Map, "script", "write it with ${...}", "the template cannot be filled before the run: %s", err)

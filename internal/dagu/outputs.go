@@ -327,7 +327,7 @@ func (s *step) left() {
 
 // kindRuns reports whether the step becomes a command.
 func (s *step) kindRuns() bool {
-	return slices.Contains([]string{"", "exec", "docker", "jq", "template", "file.write", "file.mkdir", "file.read"}, text1(s.Map, "type")) && !s.Has("call") && !s.Has("foreach")
+	return slices.Contains([]string{"", "exec", "docker", "jq", "template", "file.write", "file.mkdir", "file.read", "data.convert", "data.pick"}, text1(s.Map, "type")) && !s.Has("call") && !s.Has("foreach")
 }
 
 // handlesNow reports whether a handler refers to the exit code of the step. A handler also runs after a failure.
