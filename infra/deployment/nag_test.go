@@ -146,9 +146,11 @@ func TestCustomerKey(t *testing.T) {
 func TestNag(t *testing.T) {
 	defer jsii.Close()
 	accepted := readAcceptances(t)
-	for _, f := range findings(t, everything) {
-		if !accepted.accepts(f.rule, f.resource) {
-			t.Errorf("%s: %s: %s", f.rule, f.resource, f.text)
+	for name, change := range map[string]func(*settings.Settings){"everything": everything, "private": func(s *settings.Settings) { everything(s); hidden(s); s.HostedZone, s.Microvms = settings.Zone{}, "allowed" }} {
+		for _, f := range findings(t, change) {
+			if !accepted.accepts(f.rule, f.resource) {
+				t.Errorf("%s: %s: %s: %s", name, f.rule, f.resource, f.text)
+			}
 		}
 	}
 	for _, problem := range accepted.unused(regexp.MustCompile(`^[A-Z]\w+-|^NIST`)) {
