@@ -161,7 +161,7 @@ func (d *Deployment) microvmSettings() env.Microvms {
 	return env.Microvms{Image: *d.microvmImage(), Memory: d.MicrovmMemory, Connector: d.MicrovmConnector, Default: d.Microvms == "default"}
 }
 
-// Rights on MicroVMs; nothing when there are none. IAM knows those of an image only, and none for lists.
+// Rights on MicroVMs; nothing when there are none. IAM knows those of an image only; it checks lists, and connectors that are passed, against no resource.
 func onMicrovms(d *Deployment) []*string {
 	return d.ofMicrovms(func() []*string {
 		return []*string{d.microvmImage(), awscdk.Fn_Join(jsii.String(""), &[]*string{d.microvmImage(), jsii.String(":*")})}
@@ -169,15 +169,6 @@ func onMicrovms(d *Deployment) []*string {
 }
 func onAllMicrovms(d *Deployment) []*string {
 	return d.ofMicrovms(func() []*string { return *jsii.Strings("*") })
-}
-func onConnectors(d *Deployment) []*string {
-	return d.ofMicrovms(func() []*string {
-		out := d.ofAWS("network-connector", "aws-network-connector:INTERNET_EGRESS")
-		if d.MicrovmConnector != "" {
-			out = jsii.String(d.MicrovmConnector)
-		}
-		return []*string{d.ofAWS("network-connector", "aws-network-connector:NO_INGRESS"), out}
-	})
 }
 
 func (d *Deployment) ofMicrovms(f func() []*string) []*string {
@@ -189,8 +180,7 @@ func (d *Deployment) ofMicrovms(f func() []*string) []*string {
 
 // launchMicrovms are the rights of who starts and ends MicroVMs; endMicrovms those of who only ends them.
 func launchMicrovms() []right {
-	return []right{{[]string{"lambda:RunMicrovm", "lambda:GetMicrovm", "lambda:TerminateMicrovm"}, onMicrovms}, {[]string{"lambda:ListMicrovms"}, onAllMicrovms},
-		{[]string{"lambda:PassNetworkConnector"}, onConnectors}}
+	return []right{{[]string{"lambda:RunMicrovm", "lambda:GetMicrovm", "lambda:TerminateMicrovm"}, onMicrovms}, {[]string{"lambda:ListMicrovms", "lambda:PassNetworkConnector"}, onAllMicrovms}}
 }
 
 func endMicrovms() []right { return []right{{[]string{"lambda:TerminateMicrovm"}, onMicrovms}} }

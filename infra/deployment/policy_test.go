@@ -111,6 +111,13 @@ func everything(s *settings.Settings) {
 	s.Boundary = "zerodag-boundary"
 }
 
+// privateWithMicrovms has what everything lacks: an API for private networks, and MicroVMs.
+func privateWithMicrovms(s *settings.Settings) {
+	everything(s)
+	hidden(s)
+	s.HostedZone, s.Microvms = settings.Zone{}, "allowed"
+}
+
 // notGranted are permissions of handlers that infra/policy/execution.json leaves out, by type and permission, and why.
 func notGranted() map[[2]string]string {
 	const (
@@ -236,6 +243,10 @@ func checkedOn(permission, id string, r map[string]any) []string {
 		}
 		return []string{"arn:aws:iam::" + account + ":role/" + name("RoleName")}
 	case "lambda":
+		if kind == "AWS::Lambda::MicrovmImage" {
+			image := "arn:aws:lambda:" + place + "microvm-image:" + name("Name")
+			return []string{image, image + ":1"}
+		}
 		if kind == "AWS::Lambda::EventSourceMapping" {
 			return []string{"arn:aws:lambda:" + place + "event-source-mapping:1-2-3"}
 		}
@@ -272,7 +283,7 @@ func contextOf(r map[string]any) map[string]string {
 	context := map[string]string{
 		"aws:ResourceTag/" + stageTag: "main", // of a user pool
 		"iam:AWSServiceName":          "ecs.amazonaws.com",
-		"iam:PassedToService":         map[string]string{"AWS::Lambda::Function": "lambda.amazonaws.com"}[r["Type"].(string)],
+		"iam:PassedToService":         map[string]string{"AWS::Lambda::Function": "lambda.amazonaws.com", "AWS::Lambda::MicrovmImage": "lambda.amazonaws.com"}[r["Type"].(string)],
 	}
 	if r["Type"] == "AWS::IAM::Role" || r["Type"] == "AWS::IAM::Policy" {
 		context["iam:PermissionsBoundary"] = "arn:aws:iam::" + account + ":policy/zerodag-boundary"
@@ -308,8 +319,8 @@ func TestExecution(t *testing.T) {
 		}
 	}
 	all := resources(template(t, where, everything))
-	for id, r := range resources(template(t, where, hidden)) {
-		if strings.HasPrefix(r["Type"].(string), "AWS::ApiGateway::") {
+	for id, r := range resources(template(t, where, privateWithMicrovms)) {
+		if kind := r["Type"].(string); strings.HasPrefix(kind, "AWS::ApiGateway::") || kind == "AWS::Lambda::MicrovmImage" {
 			all[id] = r
 		}
 	}
@@ -327,6 +338,40 @@ func TestExecution(t *testing.T) {
 	}
 	if checked < 1000 {
 		t.Errorf("only %d requests were checked", checked)
+	}
+}
+
+// TestRightsWithoutResources proves that rights on actions which IAM checks against no resource are on *: a statement with a name
+// would grant nothing.
+func TestRightsWithoutResources(t *testing.T) {
+	defer jsii.Close()
+	anywhere, checked := readSchemas(t).Anywhere, map[string]bool{}
+	check := func(whose string, s map[string]any) {
+		for _, action := range texts(s["Action"]) {
+			if !slices.Contains(anywhere, action) {
+				continue
+			}
+			if checked[action] = true; s["Effect"] == "Allow" && !slices.Contains(texts(s["Resource"]), "*") {
+				t.Errorf("%s: %s is granted on %v, and IAM checks it against no resource", whose, action, s["Resource"])
+			}
+		}
+	}
+	for _, change := range []func(*settings.Settings){everything, privateWithMicrovms} {
+		for name, r := range resources(template(t, where, change)) {
+			if r["Type"] == "AWS::IAM::Policy" {
+				for _, s := range statements(r) {
+					check(name, s)
+				}
+			}
+		}
+	}
+	for _, name := range []string{"deploy.json", "execution.json"} {
+		for _, s := range readPolicy(t, name).Statement {
+			check(name, s)
+		}
+	}
+	if !checked["lambda:PassNetworkConnector"] || len(checked) < 10 {
+		t.Errorf("only these actions were checked: %v", checked)
 	}
 }
 
@@ -399,7 +444,7 @@ func TestBoundary(t *testing.T) {
 		everything(s)
 		s.KMSKey, s.Traces, s.PullThrough = customerKey, settings.XRay, []string{"ecr-public"}
 	}
-	for _, change := range []func(*settings.Settings){everything, placed, ruled} {
+	for _, change := range []func(*settings.Settings){everything, placed, ruled, privateWithMicrovms} {
 		all, roles, rights := resources(template(t, where, change)), 0, 0
 		for id, r := range all {
 			if r["Type"] == "AWS::IAM::Role" {
@@ -482,7 +527,7 @@ func flat(all map[string]map[string]any, v any) string {
 		}
 		return strings.Join(parts, join[0].(string))
 	}
-	if get, ok := m["Fn::GetAtt"].([]any); ok && get[1] == "Arn" {
+	if get, ok := m["Fn::GetAtt"].([]any); ok && (get[1] == "Arn" || get[1] == "ImageArn") {
 		r := all[get[0].(string)]
 		service := strings.ToLower(strings.Split(r["Type"].(string), "::")[1])
 		return checkedOn(service+":x", get[0].(string), r)[0]

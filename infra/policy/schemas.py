@@ -60,15 +60,13 @@ def derive():
         all_types[name] = {**handlers,
                            "createOnly": properties(of, "createOnlyProperties", "conditionalCreateOnlyProperties"),
                            "identifier": properties(of, "primaryIdentifier")}
-    return {"types": all_types, "anywhere": sorted(p for p in permissions if anywhere(p))}
+    services = {p.split(":")[0] for p in permissions} & {name.removesuffix(".json") for name in os.listdir(ACTIONS)}
+    return {"types": all_types, "anywhere": sorted(a for service in services for a in anywhere(service))}
 
 
-def anywhere(permission):
-    """Reports whether IAM checks an action against no resource, so that a policy must grant it on *."""
-    service, action = permission.split(":")
-    path = os.path.join(ACTIONS, service + ".json")
-    known = read(path).get(action.lower()) if os.path.exists(path) else None
-    return known is not None and not known["resourceTypes"]
+def anywhere(service):
+    """Actions of a service that IAM checks against no resource, so that a policy must grant them on *."""
+    return [service + ":" + a["name"] for a in read(os.path.join(ACTIONS, service + ".json")).values() if not a["resourceTypes"]]
 
 
 text = json.dumps(derive(), indent=1) + "\n"
