@@ -278,12 +278,12 @@ GUARD_RULES = $(HOME)/.cache/zerodag/guard-$(GUARD_COMMIT)
 REGIONS = ls $(CFN_LINT_HOME)/lib/python3*/site-packages/cfnlint/data/schemas/providers | sed -n 's/\.json$$//p' | grep -vE '^(sam$$|us-iso|us-gov|eu-iso|eusc|cn-)'
 
 .PHONY: lint-template
-lint-template: $(CFN_LINT_HOME)/bin/cfn-lint $(JUDGE) $(GUARD) ## the template of a deployment by cfn-lint, for every region, and by CloudFormation Guard; whether infra/policy/schemas.json is current
+lint-template: $(CFN_LINT_HOME)/bin/cfn-lint $(JUDGE) $(GUARD) ## templates of deployments by cfn-lint, that of a release for every region, and by CloudFormation Guard; whether infra/policy/schemas.json is current
 	$(CFN_LINT_HOME)/bin/python infra/policy/schemas.py --check
 	regions="$$($(REGIONS))"; test "$$(wc -w <<<"$$regions")" -ge 30 && \
 	  $(CFN_LINT_HOME)/bin/cfn-lint --ignore-checks W3005 --regions $$regions --template infra/deployment/testdata/template.json infra/deployment/testdata/released.json
 	@rules=$$(infra/_guard/rules.sh $(GUARD_REGISTRY) $(GUARD_COMMIT) $(GUARD_RULES)) || { [[ "$(REQUIRE)" != *guardrules* ]] && rules=; } && \
-	  ZERODAG_GUARD_RULES=$$rules REQUIRE=guard $(GO) test -count=1 -run TestGuard ./infra/deployment
+	  ZERODAG_GUARD_RULES=$$rules REQUIRE=guard CFN_LINT=$(CFN_LINT_HOME)/bin/cfn-lint $(GO) test -count=1 -run 'TestGuard|TestLint' ./infra/deployment
 
 # The same command for the first deploy, for one after a deploy that failed, and for a stage that was removed: what exists is imported.
 .PHONY: deploy

@@ -241,6 +241,30 @@ func guard(t *testing.T, folder string) map[string][]string {
 	return found
 }
 
+// TestLint proves that cfn-lint, the program that CFN_LINT names, finds nothing in stages that use settings which the template of a
+// release does not use. It has the schemas of all resources.
+func TestLint(t *testing.T) {
+	program := os.Getenv("CFN_LINT")
+	if program == "" {
+		t.Skip("NOT RUN: CFN_LINT names no cfn-lint: make lint-template")
+	}
+	defer jsii.Close()
+	for name, change := range map[string]func(*settings.Settings){"everything": everything, "private": privateWithMicrovms, "demanding": demanding} {
+		text, err := json.Marshal(template(t, where, change))
+		if err != nil {
+			t.Fatal(err)
+		}
+		file := filepath.Join(t.TempDir(), name+".json")
+		if err := os.WriteFile(file, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c := exec.Command(program, "--ignore-checks", "W3005", "--regions", "us-east-1", "eu-west-1", "--template", file)
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Errorf("%v: %v\n%s", c.Args, err, out)
+		}
+	}
+}
+
 // TestAcceptances proves that only what is listed is accepted, and that what is listed and not found is seen.
 func TestAcceptances(t *testing.T) {
 	t.Parallel()
