@@ -71,7 +71,7 @@ func imports() []allowed {
 		{"internal/limits internal/scratch internal/tasklog internal/placement internal/lineage", core + "golang.org/x/sys/...", "parts of drivers; they know no driver"},
 		{"internal/uptime", "golang.org/x/sys/...", "it reads a clock"},
 		{"internal/icalendar", "", "it reads a text"},
-		{"internal/dagu", "engine/dig engine/param github.com/go-task/slim-sprig/v3", "it turns a text into texts"},
+		{"internal/dagu", "engine/dig engine/param github.com/go-task/slim-sprig/v3 gopkg.in/yaml.v3", "it turns a text into texts, with the libraries that Dagu uses"},
 		{"internal/process internal/docker", core + "internal/datafolder internal/limits internal/lineage internal/scratch golang.org/x/sys/...", "drivers do not know each other"},
 		{"internal/executors", core + "internal/docker internal/limits internal/lineage internal/placement internal/process", "it chooses where a command of one machine runs"},
 		{"internal/files", core + "internal/datafolder internal/limits internal/tasklog golang.org/x/sys/...", "drivers do not know each other"},
