@@ -20,10 +20,9 @@ demo: build ## build, run a real project, show its result and where to look
 
 # SQLite is translated from C: to check each of its pointers as well takes as long as all other work of its tests.
 RACE = -race '-gcflags=modernc.org/...=-d=checkptr=0'
-# What takes the race detector minutes or the memory of evaluators: thousands of random attempts, ten gigabytes, hostile expressions,
-# scripts of commands that do one thing at a time, each line of which starts a program, and the longest of those tests of internal/node
-# that do the same as others in more cases.
-NO_RACE = TestStormOf|TestPauseCrash|TestSlow|TestStartAt|TestRecovery|TestRunRecovery|TestGreedyCommands|TestDeaths|TestScripts/(check|folders|init|log|operators|params|plugins|push|wrong)
+# What takes the race detector minutes or the memory of evaluators: thousands of random attempts, ten gigabytes, hostile expressions, and
+# the longest of those tests of internal/node that do the same as others in more cases.
+NO_RACE = TestStormOf|TestPauseCrash|TestSlow|TestStartAt|TestRecovery|TestGreedyCommands|TestDeaths
 
 .PHONY: test
 test: tools assets ## install what the tests need, then lint and run all tests but those of test-long

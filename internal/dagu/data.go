@@ -32,6 +32,7 @@ type dataForm struct {
 // dataAction returns the task of data.convert and data.pick. The data is in the file: what the step prints is known before the run.
 func (s *step) dataAction() *param.Map {
 	with := s.with()
+	s.outside(s.Map, "type", "an action for data")
 	s.only(with, "from", "to", "data", "input", "has_header", "headers", "columns", "delimiter", "select", "raw")
 	data, there := with.Get("data")
 	switch {
@@ -52,9 +53,7 @@ func (s *step) dataAction() *param.Map {
 // pickLater returns a task that picks a part of JSON which the run makes. Its printed form is known for plain values only.
 func (s *step) pickLater(data param.Value) *param.Map {
 	with := s.with()
-	if s.dataForm().selected == nil {
-		return param.New("fail>", "data.pick")
-	}
+	s.dataForm() // refuses what it does not know
 	s.extra.Set("WITH_DATA", s.plain(with, "data", textOf(data)))
 	s.note(with, "data", "install it where the commands run", false, "step %s runs the program jq, and fails if it picks a list, a mapping or a number of a million or more", s.called)
 	filter := `if length == 1 then .[0] else error("the data is not one JSON value") end | ` + text1(with, "select") + ` | if . == null then "" elif type == "string" or type == "boolean" or type == "number" and fabs < 1000000 then . else error("picked a list, a mapping or a large number") end`
@@ -90,7 +89,7 @@ func (s *step) dataForm() dataForm {
 	return f
 }
 
-// dataPath returns the keys and indexes of a path such as `.a.b[0]` or `.[0].name`; nil if it is another one. `.` has none.
+// dataPath returns the keys and indexes of a path such as `.a.b[0]` or `.[0].name`; nil for any other path. `.` has none.
 func dataPath(text string) []any {
 	if !plainPath().MatchString(text) {
 		return nil
