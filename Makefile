@@ -24,23 +24,34 @@ RACE = -race '-gcflags=modernc.org/...=-d=checkptr=0'
 # the longest of those tests of internal/node that do the same as others in more cases.
 NO_RACE = TestStormOf|TestPauseCrash|TestSlow|TestStartAt|TestRecovery|TestGreedyCommands|TestDeaths
 
+# Packages that start goroutines or lock something: in others no two goroutines can meet, and to link their tests takes minutes.
+CONCURRENT = $$(grep -rlE --include='*.go' --exclude='*_test.go' '^\s+"sync(/atomic)?"|^\s+go (func\(|[A-Za-z.]+\()' internal operators | xargs -n1 dirname | sort -u | sed 's,^,./,')
+
 .PHONY: test
 test: tools assets ## install what the tests need, then lint and run all tests but those of test-long
 	$(MAKE) --no-print-directory lint-code
 	REQUIRE=python,ruby,client,peers,browser $(GO) test -timeout 30m ./...
 
-# CI has 90 minutes. What it leaves out has a command of its own: recorded cases on LocalStack (`make test-aws`; here they run on one
-# machine and on two servers), the race detector on commands (`make race`), the three largest spaces of `make model`.
+# What CI leaves out has a command of its own: on LocalStack recorded cases (here they run on one machine and on two servers), the clean
+# export and the restore (`make test-aws`), the race detector on commands and on what starts no goroutine (`make race`), the larger spaces of
+# `make model`. Two lanes run side by side, as one computes and the other mostly waits for other systems; each keeps its order.
 .PHONY: test-long
 test-long: tools assets ## other systems, security of the code, the race detector, packages, the site, and the drivers and a whole deployment on LocalStack
-	$(MAKE) --no-print-directory lint-more
-	$(GO) test $(RACE) -timeout 30m -skip '$(NO_RACE)' ./internal/... ./operators/...
-	$(MAKE) --no-print-directory model MODEL=most
-	$(MAKE) --no-print-directory test-packages
-	$(MAKE) --no-print-directory docs
-	$(MAKE) --no-print-directory test-servers
-	$(MAKE) --no-print-directory test-moto
-	ZERODAG_CASES=none $(MAKE) --no-print-directory test-aws
+	$(MAKE) --no-print-directory -j2 --output-sync=line test-long-code test-long-systems
+
+.PHONY: test-long-code
+test-long-code:
+	$(MAKE) --no-print-directory -j1 lint-more
+	packages="$(CONCURRENT)"; test "$$(wc -w <<<"$$packages")" -ge 40 && $(GO) test $(RACE) -timeout 30m -skip '$(NO_RACE)' $$packages
+	$(MAKE) --no-print-directory -j1 model MODEL=most
+	$(MAKE) --no-print-directory -j1 test-packages
+	$(MAKE) --no-print-directory -j1 docs
+
+.PHONY: test-long-systems
+test-long-systems:
+	ZERODAG_PART=most $(MAKE) --no-print-directory -j1 test-aws
+	$(MAKE) --no-print-directory -j1 test-servers
+	$(MAKE) --no-print-directory -j1 test-moto
 
 .PHONY: test-servers
 test-servers: tools assets ## recorded cases, REST calls and the Java client on two servers that share a PostgreSQL, with kills
@@ -201,7 +212,7 @@ soak: assets ## kill a server under load 100 times, then functions on LocalStack
 sim: ## simulate hosts whose stores and processes fail: RUNS seeds (300) from SEED (1) on
 	set -o pipefail; SEED=$(or $(SEED),1) RUNS=$(or $(RUNS),300) $(GO) test ./internal/node -count=1 -timeout 2h -v -run 'TestSimulation|TestStorm' | grep -vE '^ *(=== |--- PASS: TestStorm/)'
 
-# all, or most: without the three largest spaces, each of which takes minutes.
+# all, or most: without the five largest spaces.
 MODEL ?= all
 .PHONY: model
 model: ## walk through all orders in which workers can meet at a pool of slots; some minutes
@@ -290,7 +301,7 @@ lint-template: $(CFN_LINT_HOME)/bin/cfn-lint $(JUDGE) $(GUARD) ## templates of d
 # The same command for the first deploy, for one after a deploy that failed, and for a stage that was removed: what exists is imported.
 .PHONY: deploy
 deploy: cdk build ## deploy STAGE (main) to the AWS account of the environment, after looking whether that will work
-	bin/zerodag aws doctor $(STAGE) --create-role
+	bin/zerodag aws doctor $(STAGE) --create-role -- $(CONTEXT)
 	$(CDK) deploy --all --no-notices --import-existing-resources -c stage=$(STAGE) $(CONTEXT)
 
 .PHONY: destroy

@@ -22,7 +22,7 @@ const root = ".."
 // skipped are folders whose texts are not ours to cite from: recordings, projects of tests,
 // and what is fetched or built.
 var skipped = []string{".git", "bin", "site", "node_modules", "integration/conformance/cases", "integration/badprojects", "integration/client/lib",
-	"integration/localstack/plugin/lsproc-0.1.0.dist-info", "cmd/zerodag/testdata", "cmd/zerodag/templates", "infra/cdk.out", "integration/stack/testdata"}
+	"integration/localstack/plugin/lsproc-0.1.0.dist-info", "cmd/zerodag/testdata", "internal/projectfolder/templates", "infra/cdk.out"}
 
 // TestCitations proves that every page, section, decision, test, file and recorded case that a
 // comment or a page names exists in this repository, so that a reader who follows it arrives.

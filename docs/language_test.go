@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"zerodag/engine/dig"
+	"zerodag/engine/dig/keys"
 	"zerodag/engine/schedule"
 )
 
@@ -16,10 +17,10 @@ import (
 func TestEveryKeyHasItsPlace(t *testing.T) {
 	t.Parallel()
 	known := map[string][]string{
-		"tasks":              slices.Concat(dig.TopKeys(), dig.GroupKeys(), dig.TaskKeys(), []string{"limit"}),
-		"zerodag-1":          slices.Concat(dig.AddedKeys(dig.AtTop|dig.AtGroup|dig.AtTask), dig.AddedRetryKeys(), schedule.AddedKeys()),
+		"tasks":              slices.Concat(dig.TopKeys(), keys.GroupKeys(), keys.TaskKeys(), []string{"limit"}),
+		"zerodag-1":          slices.Concat(keys.Added(keys.AtTop|keys.AtGroup|keys.AtTask), keys.AddedRetryKeys(), schedule.AddedKeys()),
 		"parameters":         {"_export", "_env", "_secrets", "_workdir"},
-		"retries-and-errors": slices.Concat(dig.RetryKeys(), []string{"_retry", "_error", "_check"}),
+		"retries-and-errors": slices.Concat(keys.RetryKeys(), []string{"_retry", "_error", "_check"}),
 		"schedules":          slices.Concat(schedule.Kinds(), schedule.AddedKinds(), schedule.SLAKeys(), []string{"schedule", "sla", "timezone"}),
 	}
 	for _, kind := range schedule.Kinds() {
@@ -55,4 +56,27 @@ func pageOfLanguage(t *testing.T, name string) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// TestTableOfKeys proves that the table of keys on the page about `zerodag: 1` is the one that the definitions of the keys make.
+func TestTableOfKeys(t *testing.T) {
+	t.Parallel()
+	const head = "| key | where | meaning |\n|---|---|---|\n"
+	page := pageOfLanguage(t, "zerodag-1")
+	before, rest, found := strings.Cut(page, head)
+	if !found {
+		t.Fatal("the page has no table of keys")
+	}
+	var rows strings.Builder
+	for _, k := range keys.All() {
+		rows.WriteString("| `" + k.Name + "` | " + k.Where.Short() + " | " + k.Doc + " |\n")
+	}
+	for isKey := true; isKey; {
+		row, more, _ := strings.Cut(rest, "\n")
+		name, _, _ := strings.Cut(strings.TrimPrefix(row, "| `"), "` |")
+		if _, isKey = keys.Find(name); isKey {
+			rest = more
+		}
+	}
+	compareFile(t, filepath.Join("language", "zerodag-1.md"), before+head+rows.String()+rest, "TestTableOfKeys")
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"zerodag/engine/dig"
-	"zerodag/engine/param"
+	"zerodag/engine/dig/keys"
 	"zerodag/engine/schedule"
 	"zerodag/operators"
 	"zerodag/operators/all"
@@ -63,7 +63,7 @@ func newSchema(t *testing.T) schema {
 
 func (s schema) workflow() object {
 	properties := object{}
-	for _, key := range slices.Concat(dig.TopKeys(), dig.AddedKeys(dig.AtTop)) {
+	for _, key := range slices.Concat(dig.TopKeys(), keys.Added(keys.AtTop)) {
 		properties[key] = s.key(key)
 	}
 	return object{
@@ -85,49 +85,21 @@ func ref(name string) object { return object{"$ref": "#/definitions/" + name} }
 
 // key is what a key of a workflow or a task may be.
 func (s schema) key(name string) object {
+	if k, isAdded := keys.Find(name); isAdded {
+		o := k.Schema(s.meaning)
+		o["description"] = plainText(k.Doc)
+		return o
+	}
 	var o object
 	switch name {
-	case "_export", "_secrets", "_defaults":
+	case "_export", "_secrets":
 		o = object{"type": []any{"object", "null", "string"}}
-	case "_env":
-		o = object{"type": []any{"object", "null"}}
-	case "_do", "_else_do", "_error", "_check", "_cancel", "_finally":
+	case "_do", "_else_do", "_error", "_check":
 		o = object{"allOf": []any{ref("task")}}
 	case "_retry", "_parallel", "schedule", "sla":
 		o = object{"allOf": []any{ref(strings.TrimPrefix(name, "_"))}}
 	case "_background", "_disable":
 		o = object{"allOf": []any{ref("yes")}}
-	case "_fail_fast":
-		o = object{"enum": []any{true, false, "true", "false"}}
-	case "zerodag":
-		o = object{"const": dig.Latest}
-	case "_timeout":
-		o = object{"type": []any{"string", "object"}}
-	case "_env_files":
-		o = object{"type": []any{"string", "array"}, "items": object{"type": "string"}}
-	case "_ignore_error":
-		o = object{"type": []any{"boolean", "string", "object"}}
-	case "_store":
-		o = object{"type": "object", "additionalProperties": object{"anyOf": []any{object{"enum": strs(dig.StoredFrom())}, s.stored()}}}
-	case "_repeat":
-		o = object{"type": "object"}
-	case "params":
-		o = object{"type": "object", "properties": object{"additional": object{"anyOf": []any{object{"type": "boolean"}, s.rule("default", "required", "fixed", "secret")}}},
-			"additionalProperties": s.rule("default", "required", "fixed", "secret")}
-	case "outputs":
-		value := s.rule("value")
-		value["required"] = []any{"value"}
-		o = object{"type": "object", "additionalProperties": object{"anyOf": []any{object{"type": []any{"string", "number", "boolean", "array"}}, value}}}
-	case "description":
-		o = object{"type": "string", "minLength": 1, "maxLength": dig.LongestDescription}
-	case "owner":
-		o = object{"type": "string", "minLength": 1, "maxLength": dig.LongestOwner}
-	case "tags":
-		word := []any{"string", "number", "boolean"}
-		o = object{"type": "array", "minItems": 1, "maxItems": dig.MostTags, "items": object{"anyOf": []any{object{"type": word},
-			object{"type": "object", "minProperties": 1, "maxProperties": 1, "additionalProperties": object{"type": word}}}}}
-	case "_if":
-		o = object{"type": []any{"boolean", "number", "string", "null"}}
 	case "_after":
 		o = object{"type": []any{"array", "null"}, "items": object{"type": "string", "pattern": `^\+`}}
 	default:
@@ -137,38 +109,10 @@ func (s schema) key(name string) object {
 	return o
 }
 
-// rule is what may be said of a parameter or an output, with some more words.
-func (s schema) rule(more ...string) object {
-	properties := object{}
-	for _, word := range dig.RuleWords() {
-		properties[word] = object{"description": s.meaning(word)}
-	}
-	properties["type"].(object)["enum"] = strs(param.Types())
-	properties["format"].(object)["enum"] = strs(dig.Formats())
-	properties["description"] = object{"type": "string"}
-	for _, word := range more {
-		properties[word] = object{}
-		if word != "value" {
-			properties[word] = object{"description": s.meaning(word)}
-		}
-	}
-	return object{"type": "object", "properties": properties, "additionalProperties": false}
-}
-
-// stored is what `_store` may say of a value.
-func (s schema) stored() object {
-	o := s.rule(dig.StoredWords()...)
-	properties := o["properties"].(object)
-	properties["from"].(object)["enum"] = strs(dig.StoredFrom())
-	properties["decode"].(object)["enum"] = strs(dig.StoredDecode())
-	o["required"] = []any{"from"}
-	return o
-}
-
 // body is a task: a group, or an operator with its parameters.
 func (s schema) body() object {
 	properties, own := object{}, []any{}
-	for _, key := range slices.Concat(dig.TaskKeys(), dig.GroupKeys(), dig.AddedKeys(dig.AtGroup|dig.AtTask)) {
+	for _, key := range slices.Concat(keys.TaskKeys(), keys.GroupKeys(), keys.Added(keys.AtGroup|keys.AtTask)) {
 		properties[key] = s.key(key)
 	}
 	var rules []any
@@ -177,10 +121,10 @@ func (s schema) body() object {
 		properties[name+">"] = object{"description": o.SummaryLine()}
 		parameters := object{}
 		for key, text := range parametersOf(s.t, name) {
-			if strings.HasPrefix(key, "_") && !slices.Contains(dig.TaskKeys(), key) {
+			if strings.HasPrefix(key, "_") && !slices.Contains(keys.TaskKeys(), key) {
 				own = append(own, key)
 			}
-			if !slices.Contains(dig.TaskKeys(), key) && !strings.HasSuffix(key, ">") {
+			if !slices.Contains(keys.TaskKeys(), key) && !strings.HasSuffix(key, ">") {
 				parameters[key] = object{"description": text}
 			}
 		}
@@ -188,7 +132,7 @@ func (s schema) body() object {
 			rules = append(rules, object{"if": object{"required": []any{name + ">"}}, "then": object{"properties": parameters}})
 		}
 	}
-	group := append(strs(append(dig.GroupKeys(), dig.AddedKeys(dig.AtGroup)...)), "_disable")
+	group := append(strs(append(keys.GroupKeys(), keys.Added(keys.AtGroup)...)), "_disable")
 	// The type is for editors that take the key of an include for a null, to which no pattern is applied.
 	noOperator := object{"propertyNames": object{"not": object{"type": "string", "pattern": ">$"}}, "not": object{"required": []any{"_type"}}}
 	rules = append(rules,
@@ -196,7 +140,7 @@ func (s schema) body() object {
 			"then": object{"propertyNames": object{"anyOf": []any{object{"enum": group}, object{"pattern": `^\+`}, object{"pattern": included}}}}}},
 		object{"if": object{"not": object{"required": []any{"_disable"}}}, "then": object{"if": noOperator, "else": object{"propertyNames": object{"not": object{"type": "string", "pattern": `^\+`}}}}})
 	slices.SortFunc(own, func(a, b any) int { return strings.Compare(a.(string), b.(string)) })
-	words := append(append(strs(dig.TaskKeys()), strs(append(dig.GroupKeys(), dig.AddedKeys(dig.AtGroup|dig.AtTask)...))...), own...)
+	words := append(append(strs(keys.TaskKeys()), strs(append(keys.GroupKeys(), keys.Added(keys.AtGroup|keys.AtTask)...))...), own...)
 	return object{"type": "object", "properties": properties, "patternProperties": object{`^\+`: ref("task")},
 		"propertyNames": object{"anyOf": []any{object{"pattern": "^[^_]", "patternErrorMessage": "this key is not read by anybody: those that begin with _ are of the language (zerodag docs tasks)"},
 			object{"pattern": included}, object{"enum": unique(words)}}}, "allOf": rules}
@@ -204,10 +148,10 @@ func (s schema) body() object {
 
 func (s schema) retry() object {
 	properties := object{}
-	for _, key := range dig.RetryKeys() {
+	for _, key := range keys.RetryKeys() {
 		properties[key] = object{"allOf": []any{ref("number")}, "description": s.meaning(key)}
 	}
-	for _, key := range dig.AddedRetryKeys() {
+	for _, key := range keys.AddedRetryKeys() {
 		properties[key] = object{"type": []any{"number", "string"}, "description": s.meaning(key)}
 	}
 	properties["exit_code"].(object)["type"] = []any{"integer", "string", "array"}
@@ -219,7 +163,7 @@ func (s schema) retry() object {
 
 func (s schema) parallel() object {
 	properties := object{}
-	for _, key := range dig.ParallelKeys() {
+	for _, key := range keys.ParallelKeys() {
 		properties[key] = ref("yes")
 	}
 	properties["limit"] = ref("number")

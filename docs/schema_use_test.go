@@ -15,6 +15,7 @@ import (
 	"gopkg.in/yaml.v3"
 
 	"zerodag/engine/dig"
+	"zerodag/engine/dig/lint"
 	"zerodag/operators"
 	"zerodag/operators/all"
 )
@@ -37,8 +38,8 @@ func TestSchemaAccepts(t *testing.T) {
 		if _, err := dig.Load(read, files); err != nil {
 			continue
 		}
-		known := dig.Known{Operators: all.Registry().Names(), Parameters: operators.ParametersOf}
-		if len(dig.Warnings(read, files, known)) > 0 {
+		known := lint.Known{Operators: all.Registry().Names(), Parameters: operators.ParametersOf}
+		if len(lint.Warnings(read, files, known)) > 0 {
 			continue
 		}
 		value, err := plainYAML(text)
@@ -125,7 +126,7 @@ var blockOfFile = regexp.MustCompile("(?ms)^```yaml\n# ([\\w./-]+\\.dig)\n(.*?)^
 func workflows(t *testing.T) map[string]string {
 	t.Helper()
 	found := map[string]string{}
-	for _, folder := range []string{"examples", "integration", "cmd/zerodag/templates", "docs"} {
+	for _, folder := range []string{"examples", "integration", "internal/projectfolder/templates", "docs"} {
 		err := filepath.WalkDir(filepath.Join(root, folder), func(name string, d fs.DirEntry, err error) error {
 			if err != nil || d.IsDir() || path.Ext(name) != ".dig" && path.Ext(name) != ".md" {
 				return err

@@ -1,6 +1,8 @@
 package engine
 
-import "zerodag/engine/dig"
+import (
+	"zerodag/engine/dig/keys"
+)
 
 // underWay says whether a task has begun and has not ended.
 func (t *Task) underWay() bool { return t.State >= Ready && t.State <= Planned }
@@ -53,7 +55,7 @@ func slidingOf(t *Task) int {
 	if t.Level == 0 || !t.Group {
 		return 0
 	}
-	return dig.Sliding(t.Config)
+	return keys.Sliding(t.Config)
 }
 
 // makeRoom starts what a task has left room for, in the order of the tasks. Where the attempt has places it looks at all its

@@ -92,9 +92,9 @@ func (d *decision) closingExport(export *param.Map, t *Task, which Closing, to T
 	if out == nil {
 		out = t.Outcome
 	}
-	failure, failed := param.New(), []failedTask(nil)
+	failure, failed, inHandlers := param.New(), []failedTask(nil), []failedTask(nil)
 	if to.Error() {
-		failure, failed = d.failureOf(t), d.failedBelow(t, nil)
+		failure, failed, inHandlers = d.failureOf(t), d.failedBelow(t, nil, false), d.failedBelow(t, nil, true)
 	}
 	if out != nil {
 		failure = param.Merge(failure, out.Error)
@@ -103,7 +103,7 @@ func (d *decision) closingExport(export *param.Map, t *Task, which Closing, to T
 		}
 	}
 	export = export.Clone()
-	export.Set("error", named(failure, failed))
+	export.Set("error", named(failure, failed, inHandlers))
 	if which == ClosingFinally {
 		export.Set("outcome", outcomeName(to))
 	}

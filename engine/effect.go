@@ -85,7 +85,7 @@ const leastSwept = 32
 
 // owes says whether the task's current run or timer is an effect still outstanding.
 func (t *Task) owes() bool {
-	return t.State == Running || t.State == RetryWaiting || t.State == GroupRetryWaiting && !t.Held
+	return t.State == Running || t.rule().owed
 }
 
 // Outstanding lists what the message with this guard still owes, in the order of task

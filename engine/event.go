@@ -52,7 +52,7 @@ type Succeeded struct {
 	Result Outcome `json:"result"`
 }
 
-// Prepared is what the gate keys of a task came to, for a run that was to find that out (Progress.Preparing). A host
+// Prepared is what the keys of a task evaluated to, for a run that evaluates them (Progress.Preparing). A host
 // evaluates them, also of groups, whose other keys nobody evaluates.
 type Prepared struct {
 	By
@@ -65,7 +65,7 @@ type Prepared struct {
 	Outputs *param.Map    `json:"outputs,omitempty"` // of a run that ends the attempt, see Progress.Ends
 }
 
-// Granted says that a task, or the Whole attempt, that waits for slots of a pool has them. One that needs slots of several pools
+// Granted reports that a task, or the Whole attempt, has the slots of a pool that it waited for. One that needs slots of several pools
 // is granted them one after the other.
 type Granted struct {
 	By
@@ -73,7 +73,7 @@ type Granted struct {
 	Project int64 `json:"project,omitempty"` // that the pool belongs to; 0: it is one of the site
 }
 
-// Errored says that a run failed for good: `_retry` of the operator's own failures was
+// Errored reports that a run failed without further retries: `_retry` of the operator's own failures was
 // decided by the host that ran it.
 type Errored struct {
 	By
@@ -82,7 +82,7 @@ type Errored struct {
 	Error *param.Map `json:"error"`
 }
 
-// Later says that a run wants to be called again: a poll, or a retry.
+// Later reports that a run wants to be called again: a poll, or a retry.
 type Later struct {
 	By
 	Run
@@ -96,13 +96,13 @@ type Later struct {
 	Retry  bool      `json:"retry,omitempty"` // the try has failed, and the next one is another
 }
 
-// Due says that the time of a waiting task has come. It is never compared with now.
+// Due reports that the time of a waiting task has come. It is never compared with now.
 type Due struct {
 	By
 	Run
 }
 
-// Lost says that the holder of the run is dead or silent. The guard of this event takes
+// Lost reports that the holder of the run is dead or silent. The guard of this event takes
 // the task over; three losses fail it. A loss with all else that the host did, when the only
 // server was stopped, is nothing that a task may be blamed for and does not count. When that
 // server crashed, the loss is counted apart, and Crashes says how many a task may be under
@@ -114,7 +114,7 @@ type Lost struct {
 	Crashes   int  `json:"crashes,omitempty"`
 }
 
-// Fenced says that nobody knows whether the run goes on. Nothing ends it and its result counts, but the
+// Fenced reports that no one knows whether the run continues. Nothing ends it and its result counts, but the
 // guard of this event answers for it from now on: a host does not begin a run that is fenced, it takes
 // it over as Lost.
 type Fenced struct {
@@ -137,13 +137,13 @@ type Pause struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// Unpause lets an attempt that is paused go on.
+// Unpause resumes a paused attempt.
 type Unpause struct{ By }
 
 // GoOn asks to make the next portion of what is being made in portions.
 type GoOn struct{ By }
 
-// TimedOut says that the time of a timer of `_timeout` has come.
+// TimedOut reports that the time of a timer of `_timeout` has come.
 type TimedOut struct {
 	By
 	Expiry
@@ -155,8 +155,8 @@ type Expiry struct {
 	Timer int    `json:"timer"`
 }
 
-// StartDue says that the time has come at which the attempt is to begin (see Start.At).
+// StartDue reports that the time has come at which the attempt is to begin (see Start.At).
 type StartDue struct{ By }
 
-// SLADue says that the time of `sla:` has come.
+// SLADue reports that the time of `sla:` has come.
 type SLADue struct{ By }

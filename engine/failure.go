@@ -73,13 +73,19 @@ type failedTask struct {
 	error *param.Map
 }
 
-// named adds the failed tasks to the error of a task or group, for handlers. failed is in the order of the tasks.
-func named(failure *param.Map, failed []failedTask) *param.Map {
+// named adds the failed tasks to the error of a task or group, for handlers. failed is in the order of the tasks. If the message is that of a
+// task in a handler, this is the task that `error.task` names.
+func named(failure *param.Map, failed, inHandlers []failedTask) *param.Map {
 	if len(failed) == 0 {
 		return failure
 	}
 	message, _ := failure.Get("message")
 	of := failed[len(failed)-1]
+	for _, f := range inHandlers {
+		if own, _ := f.error.Get("message"); own == message {
+			of = f
+		}
+	}
 	tasks, text := make([]param.Value, 0, min(len(failed), mostErrorTasks)), 0
 	for _, f := range failed {
 		m := f.described()
@@ -139,18 +145,18 @@ func (s *State) FailedTasks() []param.Value {
 	if root.Outcome != nil {
 		own = root.Error
 	}
-	list, _ := named(param.New(), s.failedBelow(root, own)).Get(errorTasks)
+	list, _ := named(param.New(), s.failedBelow(root, own, false), nil).Get(errorTasks)
 	tasks, _ := list.([]param.Value)
 	return tasks
 }
 
 // CutLogs notes that the logs of tasks could not be stored, by their names, and returns the changes. If several tasks share a name,
-// the last one is meant.
+// the last one that was sent to be run is meant: only runs write logs.
 func (s *State) CutLogs(names []string) (list []Change) {
 	for _, name := range names {
 		var of *Task
 		for _, t := range s.Tasks() {
-			if t.Name == name {
+			if t.Name == name && t.Dispatch > 0 {
 				of = t
 			}
 		}
@@ -166,24 +172,30 @@ func (s *State) CutLogs(names []string) (list []Change) {
 	return list
 }
 
-// failedBelow lists the tasks below one that failed, and the task itself if own is its error. Earlier tries, ignored
-// failures, and handlers do not count.
-func (s *State) failedBelow(t *Task, own *param.Map) (list []failedTask) {
-	var add func(*Task)
-	add = func(t *Task) {
+// failedBelow lists the tasks below one that failed, and the task itself if own is its error: those in handlers, or all others. Earlier tries
+// and ignored failures do not count.
+func (s *State) failedBelow(t *Task, own *param.Map, inHandlers bool) (list []failedTask) {
+	var add func(t *Task, handles bool)
+	add = func(t *Task, handles bool) {
 		newest := s.newest(t)
 		for _, id := range t.children {
 			c := s.task(id)
-			if newest[c.Name] != id || c.Name == t.Name+"^error" || c.Ignored {
+			if newest[c.Name] != id || c.Ignored {
 				continue
 			}
-			if c.FailedItself() && c.Outcome != nil && !s.apart(c) {
+			handles := handles || c.Name == t.Name+"^error"
+			if handles == inHandlers && c.FailedItself() && c.Outcome != nil && !s.apart(c) {
 				list = append(list, failedTask{c.Name, c.Error})
 			}
-			add(c)
+			if inHandlers || !handles {
+				add(c, handles)
+			}
 		}
 	}
-	add(t)
+	add(t, false)
+	if inHandlers {
+		return list
+	}
 	if own.Len() > 0 {
 		list = append(list, failedTask{t.Name, own})
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"zerodag/engine/dig"
+	"zerodag/engine/dig/keys"
 	"zerodag/engine/param"
 )
 
@@ -185,7 +186,7 @@ func (f *family) add(nodes []dig.Node, below int) {
 		if !n.Group || n.Level == 0 || body.Len() == 0 {
 			continue
 		}
-		check, err := dig.Compile(n.Name, checkName, dig.Language{Level: n.Level}, body)
+		check, err := dig.Compile(n.Name, checkName, keys.Language{Level: n.Level}, body)
 		if err != nil {
 			continue // which is told when it is made
 		}
@@ -216,6 +217,14 @@ func (f family) withChecks(i int) family {
 // OfFailure says whether a task was made because another one failed, was killed or was late: nobody knows whether one is again.
 func OfFailure(name string) bool {
 	return strings.Contains(name, "^error") || strings.Contains(name, "^cancel") || strings.Contains(name, FailureAlert) || strings.Contains(name, "^sla")
+}
+
+// OwnName returns what a task adds to the full name of its parent: `+task`, or `^error` and the like.
+func OwnName(name string) string {
+	if at := strings.LastIndexAny(name, "+^"); at > 0 {
+		return name[at:]
+	}
+	return name
 }
 
 // HandlerOf splits the name of a task that the engine runs for its owner, another task, in addition to that task's work: part of `_error`,

@@ -37,7 +37,7 @@ func (s *State) isSLA(t *Task) bool { return strings.HasPrefix(t.Name, s.def.Nod
 // opensSLA says whether a task is the root of a file that waits for slots, or to ask for them. What `sla:` adds is about that wait, too, and does
 // not take part in it.
 func (s *State) opensSLA(t *Task) bool {
-	return t.Parent == 0 && t.Group && t.Pool != nil && (t.Waits() || t.Held)
+	return t.Parent == 0 && t.Group && t.Pool != nil && t.rule().stops
 }
 
 // atWork says that the next run of a task is no new work, and so is not held by a pause: it finds out what keys of the task

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"time"
 
-	"zerodag/engine/dig"
+	"zerodag/engine/dig/keys"
 	"zerodag/engine/param"
 )
 
@@ -21,7 +21,7 @@ type PoolClaim struct {
 	Wait time.Duration `json:"wait,omitempty"`
 	// Then, of a list, is what it needs besides, in the order in which it asks: that of the names, so that no two wait for each other.
 	Then []PoolClaim `json:"then,omitempty"`
-	// OnLimit, of an attempt (see Start.Slot), is what is done while there is no slot, as dig.Concurrency has it.
+	// OnLimit, of an attempt (see Start.Slot), is what is done while there is no slot, as keys.Concurrency has it.
 	OnLimit string `json:"onLimit,omitempty"`
 }
 
@@ -78,7 +78,7 @@ type FreedTry struct {
 func (u *PoolUse) Asked() PoolClaim { return u.Claims()[len(u.Got)] }
 
 // Waits says whether the task is ready to run but for slots of a pool.
-func (t *Task) Waits() bool { return t.State == Running && t.Pool != nil && t.Pool.Waits }
+func (t *Task) Waits() bool { return t.reason() == ForSlots }
 
 // Standing is how a try of a task stands with its pool.
 type Standing uint8
@@ -175,7 +175,7 @@ func (t *Task) notBegun() bool { return t.Group && t.Pool != nil && !t.Pool.Begu
 // so name a pool of which a group around the call has as many slots.
 func (s *State) besides(t *Task, claim PoolClaim) *PoolClaim {
 	caller := s.Task(t.Parent)
-	if caller == nil || dig.OperatorOf(caller.Config) != "call" {
+	if caller == nil || keys.OperatorOf(caller.Config) != "call" {
 		return &claim
 	}
 	has := map[string]int{}
@@ -194,7 +194,7 @@ func (s *State) besides(t *Task, claim PoolClaim) *PoolClaim {
 // there is always somebody who waits for nothing.
 func (s *State) cannotNeed(t *Task, claim PoolClaim) string {
 	if t.Group && t.Parent != 0 && s.def.Tasks > 0 {
-		return dig.NoGroupPool + ": " + dig.NoGroupPoolHint
+		return keys.NoGroupPool + ": " + keys.NoGroupPoolHint
 	}
 	for p := s.Task(t.Parent); p != nil; p = s.Task(p.Parent) {
 		if p.Pool == nil || !p.Pool.Has {
@@ -204,7 +204,7 @@ func (s *State) cannotNeed(t *Task, claim PoolClaim) string {
 		for _, c := range p.Pool.Claims() {
 			has = append(has, c.Name)
 		}
-		if why, hint := dig.PoolOrder(claim.Name, has, p.Name); why != "" {
+		if why, hint := keys.PoolOrder(claim.Name, has, p.Name); why != "" {
 			return why + ": " + hint
 		}
 		return ""
@@ -298,7 +298,7 @@ func (d *decision) acquire(t *Task, claim PoolClaim, edit func(*Progress)) {
 // file that `call>` runs without a level of its own says nothing.
 func (s *State) priorityOf(t *Task) int {
 	for ; t != nil; t = s.Task(t.Parent) {
-		if p, there := dig.PriorityOf(t.Config); there && t.Level > 0 {
+		if p, there := keys.PriorityOf(t.Config); there && t.Level > 0 {
 			return p
 		}
 	}
@@ -312,8 +312,8 @@ func (s *State) ComputedPriorityOf(id TaskID) string {
 		if t.Level == 0 {
 			continue
 		}
-		text := dig.ComputedPriority(t.Config)
-		if _, written := dig.PriorityOf(t.Config); written || text != "" {
+		text := keys.ComputedPriority(t.Config)
+		if _, written := keys.PriorityOf(t.Config); written || text != "" {
 			return text
 		}
 	}

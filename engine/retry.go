@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"zerodag/engine/dig"
+	"zerodag/engine/dig/keys"
 	"zerodag/engine/param"
 )
 
@@ -20,7 +20,7 @@ type RetryPolicy struct {
 	Interval    int64  // seconds
 	MaxInterval *int64 // seconds; nil is no bound; only for exponential
 	Exponential bool
-	dig.AddedRetry
+	keys.AddedRetry
 }
 
 // ParseRetry reads the value of `_retry` in a file of a level of the language: a number, numeric text, or a mapping.
@@ -28,7 +28,7 @@ func ParseRetry(v param.Value, level int) (RetryPolicy, error) {
 	var p RetryPolicy
 	var err error
 	if level > 0 {
-		if p.AddedRetry, err = dig.ParseAddedRetry(v); err != nil {
+		if p.AddedRetry, err = keys.ParseAddedRetry(v); err != nil {
 			return p, err
 		}
 	}

@@ -3,7 +3,7 @@ package engine
 import (
 	"slices"
 
-	"zerodag/engine/dig"
+	"zerodag/engine/dig/keys"
 	"zerodag/engine/param"
 )
 
@@ -56,7 +56,7 @@ func (s *State) EnvOf(id TaskID) (env *param.Map, files []param.Value) {
 			env = param.Merge(own, env)
 		}
 		if own, ok := t.Config.Get("_env_files"); ok {
-			files = append(slices.Clone(dig.ListOf(own)), files...)
+			files = append(slices.Clone(keys.ListOf(own)), files...)
 		}
 	}
 	return env, files

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"zerodag/engine/dig"
+	"zerodag/engine/dig/keys"
 	"zerodag/engine/param"
 	"zerodag/engine/schedule"
 )
@@ -55,7 +56,7 @@ type Task struct {
 	Export    *param.Map
 	Upstreams []TaskID
 	Group     bool
-	Level     int // of the language that it is written in, see dig.Language
+	Level     int // of the language that it is written in, see keys.Language
 	// Initial tasks came with the workflow or with an operator's result; a group that is
 	// tried again copies these and no others (engine.md 2.7).
 	Initial bool
@@ -152,7 +153,7 @@ func Define(w dig.Workflow) (*Definition, error) {
 	if err != nil {
 		return nil, err
 	}
-	d := &Definition{Name: w.Name, Nodes: nodes, Zone: zone, Tasks: dig.ConcurrencyOf(w.Config).Tasks}
+	d := &Definition{Name: w.Name, Nodes: nodes, Zone: zone, Tasks: keys.ConcurrencyOf(w.Config).Tasks}
 	if v, _ := w.Config.Get("sla"); v != nil {
 		sla, err := param.AsMap("sla", v)
 		if err != nil {

@@ -2,8 +2,13 @@ package engine_test
 
 import (
 	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,7 +34,7 @@ func TestStateMachine(t *testing.T) {
 		}
 		trace.Add(seen)
 	}
-	got := document(&trace)
+	got := document(t, &trace)
 	name := filepath.Join("..", "docs", "state-machine.md")
 	if *rewrite {
 		if err := os.WriteFile(name, []byte(got), 0o644); err != nil {
@@ -46,7 +51,8 @@ func TestStateMachine(t *testing.T) {
 	}
 }
 
-func document(trace *enginetest.Trace) string {
+func document(t *testing.T, trace *enginetest.Trace) string {
+	t.Helper()
 	var b strings.Builder
 	b.WriteString(`# The state machine of an attempt
 
@@ -69,11 +75,26 @@ Written by ` + "`go test ./engine -run TestStateMachine -rewrite`" + ` from what
 		"that was taken over, or a final state that waits for `^error` and `^failure-alert`. A task that a resumed\n" +
 		"attempt takes over is made as a success.\n\n```mermaid\n")
 	b.WriteString(trace.Diagram())
-	b.WriteString("```\n\n## Events\n\nAn event that is refused changes nothing. Any event may arrive twice or late.\n\n| event | says | refused when |\n|---|---|---|\n")
-	for _, e := range events() {
+	b.WriteString("```\n\n## What a task waits for\n\nBesides other tasks. A task that could run otherwise is shown as `ready`. The clock of a try stops during a wait\n" +
+		"that the task did not ask for; the total of `_timeout` does not.\n\n| reason | it waits for | shown as ready | the clock of a try stops |\n|---|---|---|---|\n")
+	for r, doc := range reasons(t) {
+		if !trace.Waits(r) {
+			t.Errorf("no scenario has a task that waits for %v", r)
+		}
+		fmt.Fprintf(&b, "| `%v` | %s | %s | %s |\n", r, doc, yes(r.Ready()), yes(r.StopsTry()))
+	}
+	b.WriteString("\n## Events\n\nAn event that is refused changes nothing. Any event may arrive twice or late.\n\n| event | meaning | refused when |\n|---|---|---|\n")
+	for _, e := range events(t) {
 		fmt.Fprintf(&b, "| %s | %s | %s |\n", e[0], e[1], strings.Join(trace.Refusals(e[0]), "; "))
 	}
 	return b.String()
+}
+
+func yes(is bool) string {
+	if is {
+		return "yes"
+	}
+	return ""
 }
 
 func meanings() map[engine.TaskState]string {
@@ -81,8 +102,8 @@ func meanings() map[engine.TaskState]string {
 		engine.Blocked:           "waits for its parent to be planned and for its upstreams to be success",
 		engine.Ready:             "may run; passed through within one step, so never seen",
 		engine.RetryWaiting:      "asked to run again later: a retry or a poll",
-		engine.GroupRetryWaiting: "its children failed, it tries again when its interval is over",
-		engine.Running:           "sent to be run",
+		engine.GroupRetryWaiting: "its next try waits: a group's for its interval, that of any task for a place or the end of a pause",
+		engine.Running:           "sent to be run, or waits for slots, or has its keys evaluated",
 		engine.Planned:           "its own work is done, it waits for its children",
 		engine.GroupError:        "a child failed",
 		engine.Success:           "it and its children succeeded",
@@ -91,20 +112,55 @@ func meanings() map[engine.TaskState]string {
 	}
 }
 
-func events() [][2]string {
-	return [][2]string{
-		{"Start", "the attempt begins"},
-		{"Succeeded", "a run succeeded, perhaps with subtasks, exports and stores"},
-		{"Errored", "a run failed for good"},
-		{"Later", "a run wants to be called again: a poll or a retry"},
-		{"Due", "the time of a waiting task has come"},
-		{"Lost", "the holder of the run or of the timer is gone"},
-		{"Fenced", "nobody knows whether the run goes on: another message answers for it"},
-		{"Kill", "the attempt must end"},
-		{"Pause", "nothing new is to begin"},
-		{"Unpause", "what was held by a pause begins"},
-		{"GoOn", "the next portion of generated tasks is to be made"},
-		{"StartDue", "the time has come at which the attempt is to begin"},
-		{"SLADue", "the time of `sla:` has come"},
+// parsed is a file of the package.
+func parsed(t *testing.T, name string) *ast.File {
+	t.Helper()
+	f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// events are the types of event.go that have a guard, with the first sentence of their comments.
+func events(t *testing.T) (list [][2]string) {
+	t.Helper()
+	for _, d := range parsed(t, "event.go").Decls {
+		g, isGen := d.(*ast.GenDecl)
+		if !isGen || g.Tok != token.TYPE {
+			continue
+		}
+		spec := g.Specs[0].(*ast.TypeSpec)
+		s, isStruct := spec.Type.(*ast.StructType)
+		if !isStruct || !slices.ContainsFunc(s.Fields.List, func(f *ast.Field) bool { return len(f.Names) == 0 && fmt.Sprint(f.Type) == "By" }) {
+			continue
+		}
+		sentence, _, _ := strings.Cut(strings.Join(strings.Fields(g.Doc.Text()), " "), ". ")
+		list = append(list, [2]string{spec.Name.Name, strings.TrimSuffix(sentence, ".")})
+	}
+	if len(list) < 16 {
+		t.Fatalf("only %d events were found in event.go", len(list))
+	}
+	return list
+}
+
+// reasons are the constants of waiting.go with their comments.
+func reasons(t *testing.T) iter.Seq2[engine.Reason, string] {
+	t.Helper()
+	var comments []string
+	ast.Inspect(parsed(t, "waiting.go"), func(n ast.Node) bool {
+		if g, isGen := n.(*ast.GenDecl); isGen && g.Tok == token.CONST {
+			for _, spec := range g.Specs {
+				comments = append(comments, strings.TrimSpace(spec.(*ast.ValueSpec).Comment.Text()))
+			}
+		}
+		return true
+	})
+	return func(yield func(engine.Reason, string) bool) {
+		for r := engine.NoWait + 1; int(r) < len(comments); r++ {
+			if !yield(r, comments[r]) {
+				return
+			}
+		}
 	}
 }

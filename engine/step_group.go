@@ -124,7 +124,7 @@ func (d *decision) tryAgain(t *Task) bool {
 	if err != nil || !policy.Repeats(nil) { // what failed is a task below it, and no command of its own
 		return false
 	}
-	if slices.ContainsFunc(d.failedBelow(t, nil), func(f failedTask) bool { return f.error.Has(SecretKey) }) {
+	if slices.ContainsFunc(d.failedBelow(t, nil, false), func(f failedTask) bool { return f.error.Has(SecretKey) }) {
 		return false
 	}
 	next, wait, ok := policy.Next(t.Progress.Params, fmt.Sprintf("%d/%d", d.startAt.UnixNano(), t.ID))
@@ -193,7 +193,7 @@ func (d *decision) failureExport(export *param.Map, t *Task, own *param.Map) *pa
 		}
 	}
 	c := d.layStoresBelow(export, t).Clone()
-	c.Set("error", named(param.Merge(failure, own), d.failedBelow(t, own)))
+	c.Set("error", named(param.Merge(failure, own), d.failedBelow(t, own, false), d.failedBelow(t, nil, true)))
 	return c
 }
 

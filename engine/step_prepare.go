@@ -1,7 +1,7 @@
 package engine
 
 import (
-	"zerodag/engine/dig"
+	"zerodag/engine/dig/keys"
 	"zerodag/engine/param"
 )
 
@@ -9,7 +9,7 @@ import (
 func (t *Task) toPrepare() bool { return !t.Cancel && t.hasGateKeys() }
 
 func (t *Task) hasGateKeys() bool {
-	return t.Level > 0 && (t.Config.Has("_if") || t.Config.Has("_timeout") || t.Config.Has("_pool") || t.takesParams())
+	return t.Level > 0 && (keys.Prepares(t.Config) || t.takesParams())
 }
 
 // takesParams says whether a task is a file that another one calls, and says which parameters it takes. Those of the attempt's
@@ -23,7 +23,7 @@ func (t *Task) Runs() int { return t.Dispatch - t.Idle }
 // idles says whether the number that a task has is of no run: it finds out what its keys come to, or waits for slots, a place or the end of a
 // pause.
 func (p *Progress) idles() bool {
-	return p.Preparing || p.Held || p.State == Running && p.Pool != nil && p.Pool.Waits
+	return p.rule().idle
 }
 
 // idle is how many of the numbers of a task are of no run, now that its progress is to be next. That under which its next try was sent
@@ -51,7 +51,7 @@ func (s *State) undecided(t *Task) bool {
 		return false
 	}
 	for p := s.Task(t.Parent); p != nil; p = s.Task(p.Parent) {
-		if p.Group && (p.Preparing && !p.Ends || p.State == Blocked && p.toPrepare() || p.Waits() || p.Held) {
+		if p.Group && (p.Preparing && !p.Ends || p.State == Blocked && p.toPrepare() || p.rule().stops) {
 			return true
 		}
 	}
@@ -136,7 +136,7 @@ func (d *decision) succeed(t *Task) {
 	if d.check(t) {
 		return
 	}
-	if t.Parent != 0 || t.Level == 0 || !t.Config.Has(dig.OutputsKey) {
+	if t.Parent != 0 || t.Level == 0 || !t.Config.Has(keys.OutputsKey) {
 		d.finish(t, Success, nil, nil)
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"zerodag/engine/dig"
+	"zerodag/engine/dig/keys"
 	"zerodag/engine/param"
 )
 
@@ -59,7 +60,7 @@ func (d *decision) errored(t *Task, failure *param.Map) {
 	}
 	out := t.withError(failure)
 	handler := withExport(t.setting("_error"), func(export *param.Map) *param.Map {
-		return param.Merge(export.Without("error"), param.New("error", named(failure, []failedTask{{t.Name, failure}})))
+		return param.Merge(export.Without("error"), param.New("error", named(failure, []failedTask{{t.Name, failure}}, nil)))
 	})
 	end, ignored := Failed, t.ignores(failure)
 	if ignored {
@@ -223,7 +224,7 @@ func compile(t *Task, name string, config *param.Map) ([]dig.Node, error) {
 	if config.Len() == 0 {
 		return nil, nil
 	}
-	return dig.Compile(t.Name, name, dig.Language{Level: t.Level}, config)
+	return dig.Compile(t.Name, name, keys.Language{Level: t.Level}, config)
 }
 
 // compileSub compiles what the operator of a task has made.
@@ -231,7 +232,7 @@ func compileSub(t *Task, made *param.Map) ([]dig.Node, error) {
 	if made.Len() == 0 {
 		return nil, nil
 	}
-	language, body := dig.Body(dig.Language{Level: t.Level}, dig.OperatorOf(t.Config), made)
+	language, body := keys.Body(keys.Language{Level: t.Level}, keys.OperatorOf(t.Config), made)
 	return dig.Compile(t.Name, "^sub", language, body)
 }
 

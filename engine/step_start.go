@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"zerodag/engine/dig"
+	"zerodag/engine/dig/keys"
 	"zerodag/engine/param"
 )
 
@@ -25,7 +26,7 @@ func (d *decision) start(e Start) {
 		use := PoolUse{PoolClaim: *e.Slot, Try: 1, Since: d.now, Waits: true}
 		use.Priority = e.Priority
 		if root := d.def.Nodes[0]; root.Level > 0 {
-			if own, there := dig.PriorityOf(root.Config); there {
+			if own, there := keys.PriorityOf(root.Config); there {
 				use.Priority = own
 			}
 		}
@@ -76,7 +77,7 @@ func (d *decision) slaDue() {
 	if sla.Fail {
 		d.addSLATask(root, "^sla^fail", "fail")
 	}
-	if nodes, err := dig.Compile(root.Name, "^sla", dig.Language{Level: root.Level}, sla.Tasks); err == nil {
+	if nodes, err := dig.Compile(root.Name, "^sla", keys.Language{Level: root.Level}, sla.Tasks); err == nil {
 		d.addTasks(root, nodes, nil, false) // an empty ^sla is a group all the same
 	}
 }

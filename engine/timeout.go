@@ -94,7 +94,7 @@ func (d *decision) timed(p *Progress, of *Task) *Timeout {
 	}
 	t := *p.Timeout
 	below := p.State == Planned && p.Ending == Blocked && t.Expired == ""
-	waits := p.State == Running && p.Pool != nil && p.Pool.Waits || p.Held || below && of.Parent == 0 && d.Waits()
+	waits := p.rule().stops || below && of.Parent == 0 && d.Waits()
 	switch {
 	case waits, p.State == GroupRetryWaiting, p.State.Done():
 		t.noTry()

@@ -15,12 +15,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// Version is the newest form of all but what has one of its own.
+// Version is the newest form of all messages.
 const Version = 1
-
-// startVersion is the form of a message that starts a workflow: a program of before it would take that for
-// a message without runs and drop it.
-const startVersion = 2
 
 // Task is a message of the queue "tasks": runs to be done, something that happens to the
 // attempt at the message's time, or schedules that are to be fired then.
@@ -54,9 +50,6 @@ type Starting struct {
 // EncodeTask writes a message.
 func EncodeTask(t Task) []byte {
 	t.V = Version
-	if t.Start != nil {
-		t.V = startVersion
-	}
 	return must(json.Marshal(t))
 }
 
@@ -71,13 +64,10 @@ func DecodeTask(body []byte) (Task, error) {
 			return Task{}, fmt.Errorf("decode task message: %w", err)
 		}
 	}
-	if t.Start == nil {
-		return t, version(t.V, Version)
-	}
-	if t.Start.ID == "" || t.Start.Times < 0 {
+	if t.Start != nil && (t.Start.ID == "" || t.Start.Times < 0) {
 		return Task{}, fmt.Errorf("decode task message: a start names its event: %q", t.Start.ID)
 	}
-	return t, version(t.V, startVersion)
+	return t, version(t.V)
 }
 
 // Event is a message of the queue "events", and what a log entry says happened. In an entry
@@ -313,7 +303,7 @@ func Decode(body []byte) (Event, error) {
 	if err := json.Unmarshal(body, &e); err != nil {
 		return Event{}, fmt.Errorf("decode event: %w", err)
 	}
-	if err := version(e.V, Version); err != nil {
+	if err := version(e.V); err != nil {
 		return Event{}, err
 	}
 	return e, e.check()
@@ -331,9 +321,9 @@ func DecodeList(text []byte) ([]Event, error) {
 	return list, nil
 }
 
-func version(v, most int) error {
-	if v < 1 || v > most {
-		return fmt.Errorf("the message has form %d, this program reads up to %d", v, most)
+func version(v int) error {
+	if v < 1 || v > Version {
+		return fmt.Errorf("the message has form %d, this program reads up to %d", v, Version)
 	}
 	return nil
 }

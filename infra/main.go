@@ -9,11 +9,8 @@ package main
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"os/exec"
-	"slices"
-	"strings"
 
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/constructs-go/constructs/v10"
@@ -39,7 +36,7 @@ func main() {
 func run() error {
 	defer jsii.Close()
 	app := awscdk.NewApp(nil)
-	s, err := read(stages, given(app.Node()))
+	s, err := settings.ReadContext(stages, given(app.Node()))
 	if err != nil {
 		return err
 	}
@@ -114,54 +111,15 @@ func environment() *awscdk.Environment {
 	return &awscdk.Environment{Account: &account, Region: &region}
 }
 
-// theirs are names of context parameters of the CDK that look like one of ours.
-var theirs = []string{"cli-telemetry", "acknowledged-issue-numbers", "notices"}
-
 // given are the context parameters of the cdk command, but for flags and look-ups of the CDK itself,
 // which have a @ or a colon in their names.
 func given(node constructs.Node) map[string]string {
 	all, _ := node.GetAllContext(nil).(map[string]any)
 	parameters := map[string]string{}
 	for name, value := range all {
-		if !strings.ContainsAny(name, "@:") && !slices.Contains(theirs, name) {
+		if settings.IsContext(name) {
 			parameters[name] = fmt.Sprint(value)
 		}
 	}
 	return parameters
-}
-
-// read reads the file of the stage, and what context parameters say instead. Every stage but main,
-// which may be all defaults, has a file, or says file=none: a mistyped name would be a new stage.
-func read(folder string, parameters map[string]string) (settings.Settings, error) {
-	parameters = maps.Clone(parameters)
-	stage, file := "main", ""
-	take(parameters, "stage", &stage)
-	take(parameters, "file", &file)
-	if file != "" && file != "none" {
-		return settings.Settings{}, fmt.Errorf("context parameter file must be none but is %q", file)
-	}
-	s, err := settings.Default(stage), error(nil)
-	if file == "" {
-		s, err = settings.Read(folder, stage)
-		if errors.Is(err, settings.ErrNoFile) && stage == "main" {
-			s, err = settings.Default(stage), nil
-		}
-	}
-	if err != nil {
-		return s, err
-	}
-	for _, name := range slices.Sorted(maps.Keys(parameters)) {
-		if err := s.Override(name, parameters[name]); err != nil {
-			return s, fmt.Errorf("context parameter %s: %w", name, err)
-		}
-	}
-	return s, s.Validate()
-}
-
-// take moves a parameter, if it is there.
-func take(parameters map[string]string, name string, to *string) {
-	if value, ok := parameters[name]; ok {
-		*to = value
-		delete(parameters, name)
-	}
 }

@@ -15,15 +15,15 @@ import (
 
 // ErrUnavailable is in the errors of all that a host gives to a task when a store of the deployment
 // cannot work now: it is throttled, away or full. A run that ends with it is made again later, and
-// neither fails its task nor counts as a try of `_retry` (Job.Postponed).
+// neither fails its task nor counts as a try of `_retry` (operators/run).
 var ErrUnavailable = errors.New("the store is not available now")
 
 // ErrNoEvaluator is in the error of an Evaluator that could not be started for another reason than a shortage. A run that ends
 // with it is made again for about a minute, since it may be another machine that makes it; then it fails its task.
 var ErrNoEvaluator = errors.New("expressions cannot be evaluated on this machine")
 
-// isAway reports whether an error is about the deployment, and not about what the task does.
-func isAway(err error) bool { return errors.Is(err, ErrUnavailable) || errors.Is(err, ErrNoEvaluator) }
+// IsAway reports whether an error is about the deployment, and not about what the task does.
+func IsAway(err error) bool { return errors.Is(err, ErrUnavailable) || errors.Is(err, ErrNoEvaluator) }
 
 // Log is the task's log. Its methods may be called by several goroutines.
 type Log interface {

@@ -55,8 +55,8 @@ func ParamEnv(params *param.Map) ([]string, error) {
 	return env, nil
 }
 
-// envFilesKey names files with variables.
-const envFilesKey = "_env_files"
+// EnvFilesKey names files with variables.
+const EnvFilesKey = "_env_files"
 
 // LocalEnv is what a user wrote of the environment of the task's command, with secrets in place, the later one of a
 // name wins: variables of the host, those of `_env_files`, and `_env`. Keys of secrets are taken as written here:
@@ -73,26 +73,26 @@ func (t *Task) LocalEnv() ([]string, error) {
 // variables are those of the host and of files, in which every reference to a secret was written.
 func (t *Task) variables() (env []string, err error) {
 	list := slices.Clone(t.Variables)
-	for _, f := range t.envFiles {
+	for _, f := range t.VariableFiles {
 		text, err := t.Files.Read(f.Name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && f.Optional:
 			continue
 		case errors.Is(err, fs.ErrNotExist):
-			return nil, param.Errorf("%s: there is no file %s in the project; write '%s?' if it may be missing", envFilesKey, f.Name, f.Name)
+			return nil, param.Errorf("%s: there is no file %s in the project; write '%s?' if it may be missing", EnvFilesKey, f.Name, f.Name)
 		case err != nil:
 			return nil, err
 		}
 		read, err := dig.ReadEnvFile(f.Name, text)
 		if err != nil {
-			return nil, param.Errorf("%s: %s", envFilesKey, err)
+			return nil, param.Errorf("%s: %s", EnvFilesKey, err)
 		}
 		for _, v := range read {
 			list = append(list, v.Name+"="+v.Value)
 		}
 	}
 	for _, v := range list {
-		if v, err = replaceForm(secretForm(), v, nil, t.requireUnmounted); err != nil {
+		if v, err = ReplaceForm(SecretForm(), v, nil, t.requireUnmounted); err != nil {
 			return nil, err
 		}
 		env = append(env, v)
@@ -123,7 +123,7 @@ func (t *Task) ownEnv() ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		value, err := t.references.replace(text, t.requireUnmounted)
+		value, err := t.replace(text, t.requireUnmounted)
 		if err != nil {
 			return nil, err
 		}

@@ -3,7 +3,14 @@ package operators
 import (
 	"crypto/sha256"
 	"fmt"
+	"time"
 )
+
+// TimeForm is the form of session times in variables.
+const TimeForm = "2006-01-02T15:04:05-07:00"
+
+// FormatTime writes a session time as the language shows it; UTC is "+00:00".
+func FormatTime(t time.Time) string { return t.Format(TimeForm) }
 
 // Derived makes a name in the form of a random UUID out of what identifies it. Operators
 // take it for a random name: the same when a run is delivered twice, else never again.

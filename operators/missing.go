@@ -81,7 +81,24 @@ var otherNames = map[string]string{
 	"email": "mail", "sendmail": "mail", "postgres": "pg", "postgresql": "pg", "psql": "pg", "sql": "pg",
 	"sleep": "wait", "delay": "wait", "curl": "http", "request": "http", "rest": "http", "webhook": "http",
 	"foreach": "for_each", "for": "for_each", "map": "for_each", "while": "loop", "repeat": "loop", "when": "if", "switch": "if",
-	"include": "call", "workflow": "call", "subworkflow": "call", "trigger": "require", "depends_on": "require", "error": "fail",
+	"include": "call", "workflow": "call", "subworkflow": "call", "trigger": "require", "depends_on": "require", "error": "fail", "exit": "fail", "abort": "fail", "raise": "fail",
+}
+
+// byCommand are names of programs that no operator is called after, and what runs them.
+func byCommand() map[string]string {
+	return map[string]string{
+		"docker": "write `docker: {image: IMAGE}` beside sh>, py> or rb>", "container": "write `docker: {image: IMAGE}` beside sh>, py> or rb>",
+		"k8s": "write `sh>: kubectl ...`", "kubernetes": "write `sh>: kubectl ...`", "kubectl": "write `sh>: kubectl ...`",
+		"dbt": "write `sh>: dbt run`", "spark": "write `sh>: spark-submit ...`, or emr>", "spark_submit": "write `sh>: spark-submit ...`, or emr>",
+		"snowflake": "write `sh>: snow sql ...`", "databricks": "write `sh>: databricks ...`", "terraform": "write `sh>: terraform ...`", "ansible": "write `sh>: ansible-playbook ...`",
+		"aws": "write `sh>: aws ...`", "gcloud": "write `sh>: gcloud ...`", "git": "write `sh>: git ...`", "node": "write `sh>: node ...`", "npm": "write `sh>: npm ...`",
+		"java": "write `sh>: java ...`", "go": "write `sh>: go ...`", "make": "write `sh>: make ...`", "rsync": "write `sh>: rsync ...`", "scp": "write `sh>: scp ...`",
+		"perl": "write `sh>: perl ...`", "php": "write `sh>: php ...`", "r": "write `sh>: Rscript ...`", "powershell": "write `sh>: pwsh ...`", "sqlite": "write `sh>: sqlite3 ...`",
+		"bigquery": "it is bq> here (`zerodag operators bq`)", "s3": "there are s3_wait>, s3_copy>, s3_move> and s3_delete>", "gcs": "there is gcs_wait>; `sh>: gcloud storage cp ...` copies",
+		"ftp": "write `sh>: curl ...`", "sftp": "write `sh>: sftp ...`", "kafka": "write it as a command of sh> or py>", "oracle": "write it as a command of sh> or py>",
+		"sqlserver": "write `sh>: sqlcmd ...`", "teams": "http> posts to its webhook", "discord": "http> posts to its webhook", "telegram": "http> posts to its API", "parallel": "write `_parallel: true` into a group",
+		"set": "write `_export: {NAME: value}`, or `_store` for what a command prints", "var": "write `_export: {NAME: value}`", "export": "write `_export: {NAME: value}`",
+	}
 }
 
 // Missing says where an operator that is not built in here is known from, and what to do; ""
@@ -95,7 +112,7 @@ func Missing(name string) string {
 	if here := otherNames[strings.ToLower(name)]; here != "" {
 		return "it is " + here + "> here (`zerodag operators " + here + "`)"
 	}
-	return ""
+	return byCommand()[strings.ToLower(name)]
 }
 
 // ParametersOf lists the names that a built-in operator reads, by the tables of its page; nil

@@ -1,9 +1,8 @@
-// Package operators says what an operator is (`sh>`, `echo>` ...), runs one task of
-// one operator, and turns whatever happens into one Outcome.
+// Package operators is the contract for authors of operators (`sh>`, `echo>` ...): what an operator is, what its run
+// gets to see and gives back, and what many of them need to read parameters, run commands and fill in secrets.
 //
-// Agents of every kind call Registry.Run; operators live in one folder each beside
-// this file and are listed in operators/all. This package knows no driver, no SDK
-// and no store: what operators need of the world they ask of the interfaces in
+// Operators live in one folder each beside this file and are listed in operators/all; operators/run runs them. This
+// package knows no driver, no SDK and no store: what operators need of the world they ask of the interfaces in
 // capability.go.
 package operators
 
@@ -12,14 +11,11 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
-	"strings"
-	"sync"
 	"time"
 
 	"zerodag/engine"
-	"zerodag/engine/dig"
+	"zerodag/engine/dig/keys"
 	"zerodag/engine/param"
 )
 
@@ -83,19 +79,6 @@ func (r Registry) Names() []string {
 	return names
 }
 
-// find looks a name up: what is listed wins over what the project brings.
-func (r Registry) find(t *Task, name string) (Operator, error) {
-	if o, ok := r[name]; ok && name != AnyOther {
-		return o, nil
-	}
-	if other, ok := r[AnyOther]; ok {
-		if o, found, err := other.Find(t, name); found || err != nil {
-			return o, err
-		}
-	}
-	return Operator{}, param.Errorf("Unknown task type: %s", name)
-}
-
 // Task is everything that one run of one task can see.
 type Task struct {
 	Identity
@@ -104,7 +87,7 @@ type Task struct {
 	State  *param.Map // state params of the run before; never nil
 	Now    time.Time  // the time of this run; operators never ask the clock
 	Steady time.Time  // Now by a clock that shows the right time when the process starts and is never set; zero where there is none
-	Level  int        // of the language that it is written in, see dig.Language
+	Level  int        // of the language that it is written in, see keys.Language
 
 	Log       Log
 	Files     Files
@@ -126,10 +109,11 @@ type Task struct {
 	// Variables are "NAME=value" for commands, below all others: `zerodag run --env-file`. References to secrets
 	// in their values are replaced.
 	Variables []string
-
-	envFiles   []dig.EnvFile // of `_env_files`, the later ones win
-	captures   *captures     // what the command is to leave; nil: its file does not ask for anything
-	references *references   // nil: nothing is data, every `${secret:key}` was written
+	// VariableFiles have further ones; the later files win.
+	VariableFiles []keys.EnvFile
+	// References know which `${secret:key}` the project wrote, for SecretText and CheckNames. nil: nothing is data,
+	// every one was written.
+	References References
 }
 
 // Identity says which run of which task this is.
@@ -162,15 +146,6 @@ type Identity struct {
 func (i Identity) IdempotencyKey() string {
 	return fmt.Sprintf("%d-%d-%d", i.SiteID, i.AttemptID, i.TaskID)
 }
-
-// FolderName is the name of the project's folder as a run has it; its form is the original's
-// (conformance README).
-func FolderName(i Identity) string {
-	return fmt.Sprintf("%d_%s_%d_%d_%018d", i.ProjectID, inName().Replace(i.Workflow), i.AttemptID, i.TaskID, rand.Int64N(1e18)) // #nosec G404 -- the name need only be another one each time
-}
-
-// inName replaces what a name cannot have. It is made once: that costs kilobytes.
-var inName = sync.OnceValue(func() *strings.Replacer { return strings.NewReplacer("/", "_", "\x00", "_") })
 
 // Result is what a successful run gives back.
 type Result struct {
@@ -215,8 +190,8 @@ func (f *Failure) Error() string { return f.Message }
 
 func (f *Failure) Unwrap() error { return f.Cause }
 
-// object is the failure as `_error` tasks see it: with a stack trace when something caused it, or a program of the user has one.
-func (f *Failure) object() *param.Map {
+// Object is the failure as `_error` tasks see it: with a stack trace when something caused it, or a program of the user has one.
+func (f *Failure) Object() *param.Map {
 	o := param.New("message", f.Message)
 	switch {
 	case f.Trace != "":

@@ -35,37 +35,36 @@ func (t *Task) RunScript(ctx context.Context, s Script) (Exit, error) {
 	if err != nil {
 		return Exit{}, err
 	}
-	if t.captures != nil {
-		s = t.captures.around(s)
-	}
-	scratch := t.scratch(s.Operator)
-	args := s.Args(workdir, func(name string) string {
-		return path.Join(upwards(workdir), scratch, name)
-	})
-	exit, err := t.Commands.Run(ctx, Command{
-		Args:    args,
+	c := Command{
 		Dir:     workdir,
 		Env:     append(append(t.IdentityEnv(), s.Env...), local...),
-		Scratch: scratch,
+		Scratch: t.scratch(s.Operator),
 		Files:   s.Files,
 		Outputs: s.Outputs,
 		Stdout:  t.Log,
 		Sandbox: sandbox,
 		Secrets: given(t.Secrets),
 		Status:  t.State.Map(commandKey),
-	})
+	}
+	c.Args = s.Args(workdir, c.ScratchFile)
+	exit, err := t.Commands.Run(ctx, c)
 	if err != nil {
 		return Exit{}, t.pending(err)
 	}
 	t.State = t.State.Without(commandKey)
-	if t.captures != nil {
-		t.captures.left(exit)
-	}
 	if exit.Why != "" {
 		return Exit{}, Failf("%s", exit.Why)
 	}
 	// A command that ends because it is told to must not look like one that failed.
 	return exit, ctx.Err()
+}
+
+// given are the secrets that a task was given so far, if whoever gives them knows.
+func given(s Secrets) map[string]string {
+	if known, ok := s.(interface{ Given() map[string]string }); ok {
+		return known.Given()
+	}
+	return nil
 }
 
 // commandKey is the state param of a command that runs elsewhere.
@@ -82,17 +81,17 @@ func (t *Task) pending(err error) error {
 	return &Later{After: p.After, State: next}
 }
 
-// stopCommand ends the command that an earlier run of the task left running elsewhere.
-func (t *Task) stopCommand(ctx context.Context) error {
-	if !t.hasCommand() || t.Commands == nil {
+// StopCommand ends the command that an earlier run of the task left running elsewhere.
+func (t *Task) StopCommand(ctx context.Context) error {
+	if !t.HasCommand() || t.Commands == nil {
 		return nil
 	}
 	return t.Commands.Stop(ctx, t.State.Map(commandKey))
 }
 
-// hasCommand says whether an earlier run of the task left a command running elsewhere. Other
+// HasCommand reports whether an earlier run of the task left a command running elsewhere. Other
 // operators keep jobs of their own under the same key.
-func (t *Task) hasCommand() bool { return t.State.Map(commandKey).Has("command") }
+func (t *Task) HasCommand() bool { return t.State.Map(commandKey).Has("command") }
 
 // scratch names a folder that no other run of any task in this folder uses. It is the
 // same when a run is delivered twice.
@@ -101,6 +100,9 @@ func (t *Task) scratch(operator string) string {
 	fmt.Fprintf(h, "%s %d %d", t.SessionUUID, t.AttemptID, t.Dispatch)
 	return fmt.Sprintf(".digdag/tmp/digdag-%s-%d-%d", operator, t.TaskID, h.Sum64())
 }
+
+// ScratchFile is the path of a file in the scratch folder, as seen from the working folder of the command.
+func (c Command) ScratchFile(name string) string { return path.Join(upwards(c.Dir), c.Scratch, name) }
 
 // upwards is the way from a folder of the project back to the project's folder.
 func upwards(dir string) string {

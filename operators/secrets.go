@@ -1,6 +1,7 @@
 package operators
 
 import (
+	"errors"
 	"fmt"
 	"regexp"
 	"slices"
@@ -10,9 +11,26 @@ import (
 	"zerodag/engine/param"
 )
 
-// secretForm is `${name:key}` as operators see it after evaluation: shortest texts,
+// SecretForm is `${name:key}` as operators see it after evaluation: shortest texts,
 // over line ends as well (language.md 1.11).
+func SecretForm() *regexp.Regexp { return secretForm() }
+
 var secretForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)\$\{(.*?):(.+?)\}`) })
+
+// References know which references to secrets a project wrote, and replace those alone: what reads like one in data stays as it is.
+type References interface {
+	// Replace replaces the references that were written in text.
+	Replace(text string, secret func(key string) (string, error)) (string, error)
+	// ReplacePart does so in a part of text, as far as those references stand in text.
+	ReplacePart(text, part string, secret func(key string) (string, error)) (string, error)
+}
+
+func (t *Task) replace(text string, secret func(key string) (string, error)) (string, error) {
+	if t.References == nil {
+		return ReplaceForm(SecretForm(), text, nil, secret)
+	}
+	return t.References.Replace(text, secret)
+}
 
 // SecretText takes a parameter, or what Template returned, as it is: a copy of the text is not
 // known to have been written by anybody. It replaces every `${secret:key}` that was written in text by the secret,
@@ -20,17 +38,20 @@ var secretForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompil
 // `${name:...}` is a ConfigError where it was written, shell's `${x:-y}` included: a command
 // that silently differs from what was written is worse than one that is refused.
 func (t *Task) SecretText(text string) (string, error) {
-	return t.references.replace(text, t.RequireSecret)
+	return t.replace(text, t.RequireSecret)
 }
 
 // SecretPart is SecretText of a part that was read out of a whole text, of JSON or YAML say:
 // the references count that were written in the whole.
 func (t *Task) SecretPart(whole, part string) (string, error) {
-	return t.references.replacePart(whole, part, t.RequireSecret)
+	if t.References == nil {
+		return ReplaceForm(SecretForm(), part, nil, t.RequireSecret)
+	}
+	return t.References.ReplacePart(whole, part, t.RequireSecret)
 }
 
 // HasSecret says whether text refers to a secret, so that it must not be logged.
-func HasSecret(text string) bool { return secretForm().MatchString(text) }
+func HasSecret(text string) bool { return SecretForm().MatchString(text) }
 
 // RequireSecret returns a secret; a missing one fails the task.
 func (t *Task) RequireSecret(key string) (string, error) {
@@ -59,8 +80,17 @@ type missingSecret struct {
 
 func (m *missingSecret) Unwrap() error { return m.error }
 
-// replaceForm replaces what has the form, and is among the known ones unless those are nil.
-func replaceForm(form *regexp.Regexp, text string, known map[string]bool, secret func(key string) (string, error)) (string, error) {
+// MissingKey returns the key of a secret that is not there, where an error is that of one.
+func MissingKey(err error) (key string, missing bool) {
+	var m *missingSecret
+	if !errors.As(err, &m) {
+		return "", false
+	}
+	return m.key, true
+}
+
+// ReplaceForm replaces references to secrets that have the form, and are among the known ones unless those are nil.
+func ReplaceForm(form *regexp.Regexp, text string, known map[string]bool, secret func(key string) (string, error)) (string, error) {
 	matches := form.FindAllStringSubmatchIndex(text, -1)
 	matches = slices.DeleteFunc(matches, func(m []int) bool { return known != nil && !known[text[m[0]:m[1]]] })
 	for _, m := range matches {

@@ -46,7 +46,7 @@ func steers(name string) string {
 // CheckNames refuses names of variables that came with data, such as the keys of a JSON text that
 // was fetched: who writes the data must not decide what tasks do.
 func (t *Task) CheckNames(variables *param.Map) error {
-	if t.references == nil { // data is as good as what is written
+	if t.References == nil { // data is as good as what is written
 		return nil
 	}
 	for name := range variables.All() {

@@ -61,7 +61,7 @@ func (t *Task) FileError(name string, err error) error {
 		return param.Errorf("File not found: %s", filepath.Join(t.Files.Root(), filepath.FromSlash(name)))
 	}
 	var config *param.ConfigError
-	if errors.As(err, &config) || isAway(err) {
+	if errors.As(err, &config) || IsAway(err) {
 		return err
 	}
 	return param.Errorf("Failed to read file: %s: %v", name, err)

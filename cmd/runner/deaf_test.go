@@ -48,7 +48,7 @@ type machine struct {
 func newFleet(t *testing.T) *fleet {
 	memory := sandboxtest.NewMemory()
 	f := &fleet{t: t, away: func() bool { return false }, slow: func() bool { return false }, machines: map[string]*machine{}, woke: map[engine.Run]bool{}, runs: map[string]int{}, running: map[string]int{}}
-	f.Service = sandbox.New(sandbox.Options{Commands: memory, Runners: memory, Launcher: f, Links: nowhere{}, Keys: sandboxtest.Keys(), Default: sandbox.Class{Image: "i"},
+	f.Service = sandbox.New(sandbox.Options{Commands: memory, Work: memory, Runners: memory, Liveness: memory, Fences: memory, Launcher: f, Links: nowhere{}, Keys: sandboxtest.Keys(), Default: sandbox.Class{Image: "i"},
 		Attempt: func(context.Context, int64, int64) (host.Attempt, error) { return host.Attempt{}, nil },
 		Wake: func(_ context.Context, _ int64, run engine.Run) error {
 			f.mu.Lock()

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"zerodag/internal/client"
+	"zerodag/internal/term"
 )
 
 // newQueue shows what waits.
@@ -31,7 +32,7 @@ to look at one there would take it away from the functions.`}
 		if err != nil {
 			return err
 		}
-		if err := r.list(q, func(p printer) { p.WriteString(depths(q).text(true, 0, palette{})) }, depths(q), ""); err != nil || !r.ours() {
+		if err := r.list(q, func(p printer) { p.WriteString(depths(q).Text(true, 0, term.Palette{})) }, depths(q), ""); err != nil || !r.ours() {
 			return err
 		}
 		now := time.UnixMilli(q.At)
@@ -49,29 +50,29 @@ to look at one there would take it away from the functions.`}
 	})
 }
 
-func depths(q client.Queues) *table {
-	t := newTable(column{title: "QUEUE"}, column{title: "READY"}, column{title: "LATER"}, column{title: "LEASED"}, column{title: "BEHIND"}, column{title: "ASIDE", spare: true}, column{title: "OLDEST", spare: true})
+func depths(q client.Queues) *term.Table {
+	t := term.NewTable(term.Column{Title: "QUEUE"}, term.Column{Title: "READY"}, term.Column{Title: "LATER"}, term.Column{Title: "LEASED"}, term.Column{Title: "BEHIND"}, term.Column{Title: "ASIDE", Spare: true}, term.Column{Title: "OLDEST", Spare: true})
 	for _, d := range q.Queues {
 		aside := ""
 		if d.Aside != nil {
 			aside = strconv.Itoa(*d.Aside)
 		}
-		t.add(d.Name, strconv.Itoa(d.Ready), strconv.Itoa(d.Later), strconv.Itoa(d.Leased), strconv.Itoa(d.Behind), aside, agoMillis(time.UnixMilli(q.At), d.Oldest))
+		t.Add(d.Name, strconv.Itoa(d.Ready), strconv.Itoa(d.Later), strconv.Itoa(d.Leased), strconv.Itoa(d.Behind), aside, agoMillis(time.UnixMilli(q.At), d.Oldest))
 	}
 	return t
 }
 
-func waiting(list []client.Queued, now time.Time) *table {
-	t := newTable(append(subjectColumns(), column{title: "STATE"}, column{title: "SINCE"}, column{title: "TRIES"}, column{title: "BYTES", wide: true}, column{title: "MESSAGE", wide: true})...)
+func waiting(list []client.Queued, now time.Time) *term.Table {
+	t := term.NewTable(append(subjectColumns(), term.Column{Title: "STATE"}, term.Column{Title: "SINCE"}, term.Column{Title: "TRIES"}, term.Column{Title: "BYTES", Wide: true}, term.Column{Title: "MESSAGE", Wide: true})...)
 	for _, m := range list {
-		t.add(append(subjectCells(m.Subject), m.State, agoMillis(now, m.Since), strconv.Itoa(m.Deliveries), strconv.Itoa(m.Size), m.Name)...)
+		t.Add(append(subjectCells(m.Subject), m.State, agoMillis(now, m.Since), strconv.Itoa(m.Deliveries), strconv.Itoa(m.Size), m.Name)...)
 	}
 	return t
 }
 
 // subjectColumns are those that say what a message is about.
-func subjectColumns() []column {
-	return []column{{title: "WHAT"}, {title: "ATTEMPT"}, {title: "WORKFLOW", name: true}, {title: "TASK", name: true}}
+func subjectColumns() []term.Column {
+	return []term.Column{{Title: "WHAT"}, {Title: "ATTEMPT"}, {Title: "WORKFLOW", Name: true}, {Title: "TASK", Name: true}}
 }
 
 func subjectCells(s client.Subject) []string {
@@ -96,7 +97,7 @@ func agoMillis(now time.Time, millis int64) string {
 	if millis == 0 {
 		return ""
 	}
-	return ago(now, new(time.UnixMilli(millis)))
+	return term.Ago(now, new(time.UnixMilli(millis)))
 }
 
 // newLimits shows what bounds a server.
@@ -111,15 +112,15 @@ func newLimits(s streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		t := newTable(column{title: "LIMIT"}, column{title: "VALUE"}, column{title: "USE", spare: true}, column{title: "SETTING"}, column{title: "OF WHAT", name: true})
+		t := term.NewTable(term.Column{Title: "LIMIT"}, term.Column{Title: "VALUE"}, term.Column{Title: "USE", Spare: true}, term.Column{Title: "SETTING"}, term.Column{Title: "OF WHAT", Name: true})
 		for _, l := range list {
 			setting := ""
 			if l.Setting != nil {
 				setting = *l.Setting
 			}
-			t.add(l.Name, amount(l.Value, l.Unit, "none"), amount(l.Use, l.Unit, ""), setting, l.About)
+			t.Add(l.Name, amount(l.Value, l.Unit, "none"), amount(l.Use, l.Unit, ""), setting, l.About)
 		}
-		return r.list(list, func(p printer) { p.WriteString(t.text(true, 0, palette{})) }, t, "There are no limits.")
+		return r.list(list, func(p printer) { p.WriteString(t.Text(true, 0, term.Palette{})) }, t, "There are no limits.")
 	})
 }
 
@@ -144,7 +145,7 @@ func longDuration(d time.Duration) string {
 	if d >= day && d%day == 0 {
 		return strconv.FormatInt(int64(d/day), 10) + "d"
 	}
-	return wholeDuration(d)
+	return term.WholeDuration(d)
 }
 
 // newSites shows who shares a server.
@@ -159,15 +160,15 @@ func newSites(s streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		t := newTable(column{title: "SITE"}, column{title: "PROJECTS"}, column{title: "RUNNING"}, column{title: "TOKENS", spare: true})
+		t := term.NewTable(term.Column{Title: "SITE"}, term.Column{Title: "PROJECTS"}, term.Column{Title: "RUNNING"}, term.Column{Title: "TOKENS", Spare: true})
 		for _, x := range list {
 			tokens := ""
 			if x.Tokens != nil {
 				tokens = strconv.Itoa(*x.Tokens)
 			}
-			t.add(string(x.ID), strconv.Itoa(x.Projects), strconv.Itoa(x.Attempts), tokens)
+			t.Add(string(x.ID), strconv.Itoa(x.Projects), strconv.Itoa(x.Attempts), tokens)
 		}
-		return r.list(list, func(p printer) { p.WriteString(t.text(true, 0, palette{})) }, t, "No site has projects yet.")
+		return r.list(list, func(p printer) { p.WriteString(t.Text(true, 0, term.Palette{})) }, t, "No site has projects yet.")
 	})
 }
 
@@ -195,15 +196,15 @@ zerodag admin redrive sends them back. Only on AWS.`}
 		if err != nil {
 			return err
 		}
-		t := newTable(append([]column{{title: "ID"}, {title: "QUEUE"}}, append(subjectColumns(), column{title: "SENT"}, column{title: "RETURNED"}, column{title: "PROBLEM", spare: true, name: true})...)...)
+		t := term.NewTable(append([]term.Column{{Title: "ID"}, {Title: "QUEUE"}}, append(subjectColumns(), term.Column{Title: "SENT"}, term.Column{Title: "RETURNED"}, term.Column{Title: "PROBLEM", Spare: true, Name: true})...)...)
 		for _, l := range list {
 			sent, broken := time.UnixMilli(l.Sent), ""
 			if l.Broken != nil {
 				broken = *l.Broken
 			}
-			t.add(append(append([]string{l.ID, l.Queue}, subjectCells(l.Subject)...), shortTime(&sent), strconv.Itoa(l.Returned), broken)...)
+			t.Add(append(append([]string{l.ID, l.Queue}, subjectCells(l.Subject)...), term.ShortTime(&sent), strconv.Itoa(l.Returned), broken)...)
 		}
-		err = r.list(list, func(p printer) { p.WriteString(t.text(true, 0, palette{})) }, t, "No message was put aside.")
+		err = r.list(list, func(p printer) { p.WriteString(t.Text(true, 0, term.Palette{})) }, t, "No message was put aside.")
 		if !all {
 			r.hint("There are more, which a longer list (--count) shows, or this one once some were sent back.")
 		}
@@ -214,7 +215,7 @@ zerodag admin redrive sends them back. Only on AWS.`}
 func (p printer) letter(l client.DeadLetter) {
 	sent, cells := time.UnixMilli(l.Sent), subjectCells(l.Subject)
 	pairs := []any{"id", l.ID, "queue", l.Queue, "message", l.Name, "what", cells[0], "attempt", cells[1], "workflow", cells[2], "tasks", cells[3],
-		"sent", shortTime(&sent), "deliveries", l.Deliveries, "returned", l.Returned, "bytes", l.Size}
+		"sent", term.ShortTime(&sent), "deliveries", l.Deliveries, "returned", l.Returned, "bytes", l.Size}
 	if l.Broken != nil {
 		pairs = append(pairs, "problem", *l.Broken)
 	}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 
 	"github.com/spf13/cobra"
+
+	"zerodag/internal/projectfolder"
 )
 
 // newArchive writes a project's archive to a file; no server is asked.
@@ -39,7 +41,7 @@ func newArchive(s streams) *cobra.Command {
 
 // archive replaces the file when the new one is complete.
 func (r *remote) archive(project, output string, copyLinks bool) error {
-	folder, err := openProject(project)
+	folder, err := projectfolder.Open(project)
 	if err != nil {
 		return err
 	}
@@ -49,7 +51,7 @@ func (r *remote) archive(project, output string, copyLinks bool) error {
 	}
 	defer os.Remove(temporary.Name())
 	defer temporary.Close()
-	if _, err := r.pack(folder, temporary, output, copyLinks); err != nil {
+	if _, err := folder.Archive(temporary, output, copyLinks, r.notes()); err != nil {
 		return err
 	}
 	if err := temporary.Chmod(0o644); err != nil {

@@ -2,8 +2,9 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,9 +15,9 @@ import (
 
 // newAWS is about the AWS account that a stage is deployed to, with the credentials of the user.
 func newAWS(s streams) *cobra.Command {
-	c := &cobra.Command{Use: "aws", Short: "Look at the AWS account that a stage is deployed to",
+	c := &cobra.Command{Use: "aws", Short: "Inspect the AWS account of a stage, and switch the stage off and on",
 		RunE: func(c *cobra.Command, _ []string) error { return showUsage(c, s) }}
-	c.AddCommand(newDoctor(s), newCost(s), newDeployed(s), newStop(s))
+	c.AddCommand(newDoctor(s), newCost(s), newDeployed(s), newStopStage(s), newStartStage(s))
 	return c
 }
 
@@ -33,10 +34,24 @@ func stageOf(args []string) string {
 	return args[0]
 }
 
-// newDoctor says what in the account would make a deploy fail.
+// split parts arguments at "--".
+func split(c *cobra.Command, args []string) (before, after []string) {
+	if n := c.ArgsLenAtDash(); n >= 0 {
+		return args[:n], args[n:]
+	}
+	return args, nil
+}
+
+// newDoctor reports what in the account would make a deploy fail.
 func newDoctor(s streams) *cobra.Command {
 	r := &remote{streams: s}
-	c := &cobra.Command{Use: "doctor [STAGE]", Short: "Say whether a deploy of a stage will work in the account, and what to change first", Args: upTo(1)}
+	c := &cobra.Command{Use: "doctor [STAGE] [-- CDK-ARGUMENT...]", Short: "Check whether a deploy of a stage will work in the account, and what to change first",
+		Long: "Check whether a deploy of a stage will work in the account, and what to change first.\n\n" +
+			"Arguments after -- are those of the cdk command: settings that -c NAME=VALUE overrides there are checked with that value.",
+		Args: func(c *cobra.Command, args []string) error {
+			args, _ = split(c, args)
+			return upTo(1)(c, args)
+		}}
 	folder := stageFolder(c)
 	create := c.Flags().Bool("create-role", false, "make the role of ECS if the account has none")
 	r.registerFormat(c)
@@ -44,7 +59,12 @@ func newDoctor(s streams) *cobra.Command {
 		if err := r.checkFormat(); err != nil {
 			return err
 		}
-		wanted, err := stageSettings(*folder, stageOf(args))
+		args, more := split(cmd, args)
+		parameters := stages.Context(more)
+		if _, named := parameters["stage"]; !named {
+			parameters["stage"] = stageOf(args)
+		}
+		wanted, err := stages.ReadContext(*folder, parameters)
 		if err != nil {
 			return err
 		}
@@ -87,11 +107,7 @@ func newDoctor(s streams) *cobra.Command {
 
 // stageSettings are those of a stage as the CDK app reads them: main may be without a file.
 func stageSettings(folder, stage string) (stages.Settings, error) {
-	wanted, err := stages.Read(folder, stage)
-	if errors.Is(err, stages.ErrNoFile) && stage == "main" {
-		return stages.Default(stage), nil
-	}
-	return wanted, err
+	return stages.ReadContext(folder, map[string]string{"stage": stage})
 }
 
 // newDeployed answers scripts.
@@ -113,11 +129,11 @@ func newDeployed(s streams) *cobra.Command {
 // stopTime is how long machines may take to stop: ECS kills them after two minutes.
 const stopTime = 5 * time.Minute
 
-// newStop makes a stage ready for its removal.
-func newStop(s streams) *cobra.Command {
-	c := &cobra.Command{Use: "stop STAGE", Short: "Switch a stage off and stop its machines, before it is removed", Args: upTo(1)}
+// newStopStage switches a stage off, which its removal requires.
+func newStopStage(s streams) *cobra.Command {
+	c := &cobra.Command{Use: "stop STAGE", Short: "Switch a stage off and stop its machines, for example before you remove it", Args: upTo(1)}
 	c.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) == 0 { // main is not switched off by a word that was forgotten
+		if len(args) == 0 { // a forgotten argument must not switch main off
 			return wrongCount(cmd, s, args, 1)
 		}
 		a, err := account.Open(cmd.Context())
@@ -126,13 +142,48 @@ func newStop(s streams) *cobra.Command {
 		}
 		ctx, cancel := context.WithTimeout(cmd.Context(), stopTime)
 		defer cancel()
-		n, err := a.Stop(ctx, args[0])
+		stopped, err := a.Stop(ctx, args[0])
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(s.out, "stage %s is switched off, %d machines were stopped\n"+
-			"To switch it on again: aws lambda delete-function-concurrency --function-name zerodag-%s-agent, and the same for zerodag-%s-tick.\n", args[0], n, args[0], args[0])
+		if stopped.Left != nil {
+			fmt.Fprintf(s.err, "warning: MicroVMs of the stage may run for up to 8 hours: %v\n", stopped.Left)
+		}
+		_, err = fmt.Fprintf(s.out, "stage %s is switched off; %d machines on Fargate and %d MicroVMs were stopped\n"+
+			"To switch it on again: zerodag aws start %s\n", args[0], stopped.Machines, stopped.Microvms, args[0])
 		return err
+	}
+	return c
+}
+
+// newStartStage undoes newStopStage.
+func newStartStage(s streams) *cobra.Command {
+	c := &cobra.Command{Use: "start STAGE", Short: "Switch a stage on again that `zerodag aws stop` has switched off", Args: upTo(1)}
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return wrongCount(cmd, s, args, 1)
+		}
+		a, err := account.Open(cmd.Context())
+		if err != nil {
+			return err
+		}
+		reserved, err := a.Start(cmd.Context(), args[0])
+		if err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(s.out, "stage %s is switched on\n", args[0]); err != nil {
+			return err
+		}
+		for _, f := range slices.Sorted(maps.Keys(reserved)) {
+			what := "no reserved concurrency"
+			if reserved[f] > 0 {
+				what = fmt.Sprintf("a reserved concurrency of %d", reserved[f])
+			}
+			if _, err := fmt.Fprintf(s.out, "zerodag-%s-%s has %s\n", args[0], f, what); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 	return c
 }

@@ -9,10 +9,35 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	stage "zerodag/infra/settings"
+	"zerodag/internal/httpapi"
 )
 
-// TestAWSDoctor proves that the checks of an account are lines, that what would fail is exit code 1,
-// and that scripts learn whether a stage is deployed.
+// TestIAMGrantsAgree proves that a deploy takes exactly those grants to principals of IAM that the API can read: what
+// it could not read would let nobody in.
+func TestIAMGrantsAgree(t *testing.T) {
+	t.Parallel()
+	for grant, right := range map[string]bool{
+		"arn:aws:iam::111122223333:role/a=owner": true, "arn:aws-cn:iam::111122223333:user/a/b=viewer/7": true, "arn:aws:iam::111122223333:root=admin": true,
+		"arn:aws:iam::111122223333:role/service-role/x.y/a=b,c@d=operator/0": true, "arn:aws:iam::111122223333:role/a=owner/999999999999999999": true,
+		"": false, "arn:aws:iam::111122223333:role/a": false, "arn:aws:iam::111122223333:role/a=king": false, "arn:aws:iam::111122223333:role/a=owner/": false,
+		"arn:aws:iam::111122223333:role/a=owner/9999999999999999999": false, "arn:aws:iam::111122223333:role/*=owner": false, "arn:aws:iam::1:role/a=owner": false,
+		"arn:aws:iam::111122223333:role/=owner": false, "arn:aws:iam::111122223333:role//a=owner": false, "arn:aws:iam::111122223333:group/a=owner": false, "*=owner": false,
+		"arn:aws:sts::111122223333:assumed-role/a/b=owner": false, "arn:aws:iam::111122223333:root/a=owner": false, "group:a=owner": false, "arn:aws:iam::111122223333:role/a =owner": false,
+	} {
+		s := stage.Default("main")
+		s.IAMGrants = []string{grant}
+		_, err := httpapi.ParsePrincipals(s.IAMGrants)
+		if deploys := s.Validate() == nil; deploys != right || (err == nil) != right {
+			t.Errorf("%q: a deploy takes it: %v, the API reads it: %v (%v), want %v", grant, deploys, err == nil, err, right)
+		}
+	}
+}
+
+// TestAWSDoctor proves that the checks of an account are lines, that a check that fails means exit code 1, that the
+// settings checked are those of the arguments of the cdk command, that scripts learn whether a stage is deployed, and
+// what is reported of a stage that was switched off and on.
 func TestAWSDoctor(t *testing.T) {
 	role := false
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -28,6 +53,15 @@ func TestAWSDoctor(t *testing.T) {
 			fmt.Fprint(w, `<R><CreateServiceLinkedRoleResult></CreateServiceLinkedRoleResult></R>`)
 		case r.Form.Get("Action") == "GetRole":
 			fmt.Fprint(w, `<R><GetRoleResult></GetRoleResult></R>`)
+		case r.Form.Get("Action") == "GetTemplate" && r.Form.Get("StackName") == "zerodag-prod":
+			fmt.Fprint(w, `<R><GetTemplateResult><TemplateBody>{"Resources": {"a": {"Type": "AWS::Lambda::Function", "Properties": {"FunctionName": "zerodag-prod-agent", "ReservedConcurrentExecutions": 20}},
+				"t": {"Type": "AWS::Lambda::Function", "Properties": {"FunctionName": "zerodag-prod-tick"}}}}</TemplateBody></GetTemplateResult></R>`)
+		case r.Method == http.MethodPut && strings.HasSuffix(r.URL.Path, "/concurrency"):
+			fmt.Fprint(w, `{}`)
+		case r.Method == http.MethodDelete && strings.HasSuffix(r.URL.Path, "/concurrency"):
+			w.WriteHeader(http.StatusNoContent)
+		case target == "ListTasks":
+			fmt.Fprint(w, `{"taskArns":[]}`)
 		case target == "DescribeTable":
 			w.Header().Set("X-Amzn-Errortype", "ResourceNotFoundException")
 			w.WriteHeader(http.StatusBadRequest)
@@ -51,10 +85,17 @@ func TestAWSDoctor(t *testing.T) {
 		says      []string
 	}{
 		{"aws doctor prod --stages " + folder, 1, []string{"ok       account: 111111111111 in eu-central-1", "fail     ecs role", "-> aws iam create-service-linked-role", "unknown  bootstrap", "a deploy of stage prod would fail: 1 of"}},
-		{"aws doctor prod --create-role --output json --stages " + folder, 0, []string{`"check": "ecs role"`, `"level": "ok"`}},
+		{"aws doctor prod --stages " + folder + " -- -c spot=false --require-approval never", 0, []string{"ok       ecs role: ECS has no role"}},
+		{"aws doctor prod --stages " + folder + " -- -c sopt=false", 1, []string{`there is no setting "sopt": is spot meant?`}},
+		{"aws doctor prod more --stages " + folder, 2, []string{"unexpected argument: more"}},
+		{"aws doctor --create-role prod --output json --stages " + folder, 0, []string{`"check": "ecs role"`, `"level": "ok"`}},
 		{"aws doctor prdo --stages " + folder, 1, []string{"prdo.yaml"}},
 		{"aws deployed", 0, []string{"no\n"}},
 		{"aws stop", 2, []string{"arg"}},
+		{"aws stop prod", 0, []string{"warning: MicroVMs of the stage may run for up to 8 hours: read the configuration of the agent", "stage prod is switched off; 0 machines on Fargate and 0 MicroVMs were stopped", "zerodag aws start prod"}},
+		{"aws start", 2, []string{"arg"}},
+		{"aws start prod", 0, []string{"stage prod is switched on\n", "zerodag-prod-agent has a reserved concurrency of 20\n", "zerodag-prod-tick has no reserved concurrency\n"}},
+		{"aws start main", 1, []string{"cloudformation:GetTemplate"}},
 	} {
 		var out, errs bytes.Buffer
 		code := run(t.Context(), strings.Fields(x.arguments), streams{strings.NewReader(""), &out, &errs})

@@ -5,11 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"zerodag/internal/client"
 	"zerodag/internal/host"
+	"zerodag/internal/program"
+	"zerodag/internal/term"
 )
 
 type backfillCommand struct {
@@ -19,6 +23,7 @@ type backfillCommand struct {
 	dryRun     bool
 	fill       client.Fill // of a backfill that is one thing
 	wait       bool
+	isNamed    bool // by the user; else the name is random
 }
 
 // newBackfill starts past sessions of a workflow: one after the other, as the original does, or as one thing.
@@ -31,7 +36,7 @@ func newBackfill(s streams) *cobra.Command {
   zerodag backfill shop nightly --dates 2026-01-03,2026-01-17 --existing retry -p full=true`}
 	flags := cmd.Flags()
 	flags.StringVarP(&c.from, "from", "f", "", "`TIME` of the first session: \"yyyy-MM-dd[ HH:mm:ss]\" (required without --dates)")
-	flags.StringVar(&c.name, "name", "", "retry attempt `NAME` of all of them or, with the options below, name of the backfill: repeated it starts nothing twice (default: a random one)")
+	flags.StringVar(&c.name, "name", "", "retry attempt `NAME` of all of them or, with the options below, name of the backfill: repeated it starts nothing twice (default: a random one; without the options below, sessions that ran before are then refused)")
 	flags.IntVar(&c.count, "count", 0, "`NUMBER` of sessions (default: all up to the last one)")
 	flags.BoolVarP(&c.dryRun, "dry-run", "d", false, "only show what would be started")
 	flags.StringVar(&c.fill.To, "to", "", "`TIME` of the last session; a day is included whole (default: the one before the next session of the schedule)")
@@ -42,7 +47,7 @@ func newBackfill(s streams) *cobra.Command {
 	flags.StringVar(&c.fill.Existing, "existing", "", "`WHAT` becomes of sessions that there are already: error, skip or retry (default: another attempt of each)")
 	flags.StringVar(&c.fill.Priority, "priority", "", "`WORD` for how important they are where attempts and tasks wait: highest, high, normal, low or lowest (default: low)")
 	flags.BoolVar(&c.wait, "wait", false, "wait for the end of the backfill: exit code 0 only if each session is a success")
-	c.registerParams(cmd)
+	c.RegisterParams(cmd.Flags())
 	cmd.AddCommand(newBackfillList(s), newBackfillShow(s), newBackfillChange(s, "hold", "Have nothing further of a backfill begin: what runs goes on"),
 		newBackfillChange(s, "release", "Have a backfill that was held go on"), newBackfillChange(s, "kill", "End a backfill: nothing further begins, and what runs is killed"))
 	return c.command(cmd, 0, 2, func(ctx context.Context, args []string) error {
@@ -52,7 +57,8 @@ func newBackfill(s streams) *cobra.Command {
 		if err := c.check(cmd, args); err != nil {
 			return err
 		}
-		if c.name == "" {
+		c.isNamed = c.name != ""
+		if !c.isNamed {
 			c.name = host.NewUUID()
 		}
 		if c.isOneThing(cmd) {
@@ -78,18 +84,33 @@ func (c *backfillCommand) isOneThing(cmd *cobra.Command) bool {
 func (c *backfillCommand) check(cmd *cobra.Command, args []string) error {
 	switch {
 	case c.from == "" && len(c.fill.Dates) == 0:
-		return usageError{errors.New("--from option is required")}
-	case cmd.Flags().Changed("count") && c.count < 1 && !asDigdag():
-		return usageError{fmt.Errorf("--count must be 1 or more but is %d", c.count)}
+		return program.UsageError(errors.New("--from option is required"))
+	case turnedRound(c.from, c.fill.To) && len(c.fill.Dates) == 0:
+		return program.UsageError(fmt.Errorf("--to %s is before --from %s", c.fill.To, c.from))
+	case cmd.Flags().Changed("count") && c.count < 1 && !program.AsDigdag():
+		return program.UsageError(fmt.Errorf("--count must be 1 or more but is %d", c.count))
 	case cmd.Flags().Changed("parallel") && c.fill.Parallel < 1:
-		return usageError{fmt.Errorf("--parallel must be 1 or more but is %d", c.fill.Parallel)}
+		return program.UsageError(fmt.Errorf("--parallel must be 1 or more but is %d", c.fill.Parallel))
 	case c.wait && c.dryRun:
-		return usageError{errors.New("--wait waits for what --dry-run does not start: use one of them")}
+		return program.UsageError(errors.New("--wait waits for what --dry-run does not start: use one of them"))
 	case len(args) == 1:
 		_, err := idArgument("schedule-id", args[0])
 		return err
 	}
 	return nil
+}
+
+// turnedRound reports whether to is before from; a day that to names is included whole.
+func turnedRound(from, to string) bool {
+	first, err := term.ParseLocal(from, "")
+	last, wrong := term.ParseLocal(to, "")
+	if err != nil || wrong != nil {
+		return false // which is refused elsewhere
+	}
+	if !strings.Contains(to, ":") {
+		first, last = first[:len(time.DateOnly)], last[:len(time.DateOnly)]
+	}
+	return last < first
 }
 
 func (c *backfillCommand) backfill(ctx context.Context, args []string, b client.Backfill) error {
@@ -100,7 +121,7 @@ func (c *backfillCommand) backfill(ctx context.Context, args []string, b client.
 	if err != nil {
 		return err
 	}
-	text, err := parseLocal(c.from, `--from must be "yyyy-MM-dd", or "yyyy-MM-dd HH:mm:SS" format`)
+	text, err := term.ParseLocal(c.from, `--from must be "yyyy-MM-dd", or "yyyy-MM-dd HH:mm:SS" format`)
 	if err != nil {
 		return err
 	}
@@ -109,9 +130,14 @@ func (c *backfillCommand) backfill(ctx context.Context, args []string, b client.
 		return err
 	}
 	b.From = at.SessionTime
+	if !c.isNamed && !program.AsDigdag() {
+		if err := c.refuseRepeated(ctx, schedule, b); err != nil {
+			return c.tooLate(err, at.SessionTime, schedule)
+		}
+	}
 	list, err := c.Backfill(ctx, schedule.ID, b)
 	if err != nil {
-		return err
+		return c.tooLate(err, at.SessionTime, schedule)
 	}
 	err = c.show(list, func(p printer) {
 		p.line("Session attempts:")
@@ -122,10 +148,57 @@ func (c *backfillCommand) backfill(ctx context.Context, args []string, b client.
 	})
 	if c.dryRun || len(list) == 0 {
 		c.hint("No session attempts started.")
+		if len(list) == 0 && !at.SessionTime.Before(schedule.NextScheduleTime) && !program.AsDigdag() {
+			c.hint("%s", c.notPast(schedule))
+		}
 		c.hintPausedName(ctx, schedule.Project.Name)
 		return err
 	}
 	c.hint("Backfill session attempts started.")
 	c.hint("Use `zerodag sessions` to show the session attempts.")
 	return err
+}
+
+// tooLate adds to an error that --from is not before the next session of the schedule, where a backfill ends.
+func (c *backfillCommand) tooLate(err error, from time.Time, s client.Schedule) error {
+	if program.AsDigdag() || from.Before(s.NextScheduleTime) {
+		return err
+	}
+	return fmt.Errorf("%w\nhint: %s", err, c.notPast(s))
+}
+
+func (c *backfillCommand) notPast(s client.Schedule) string {
+	return fmt.Sprintf("--from %s is too late: a backfill starts sessions before the schedule's next one, %s", c.from, term.Time(s.NextScheduleTime))
+}
+
+// sessionPage is how many sessions are read at once: no server gives more.
+const sessionPage = 100
+
+// refuseRepeated refuses a backfill without a name if one of its sessions ran before: with its random name it would run
+// all of them again.
+func (c *backfillCommand) refuseRepeated(ctx context.Context, schedule client.Schedule, b client.Backfill) error {
+	b.DryRun = true
+	planned, err := c.Backfill(ctx, schedule.ID, b)
+	if err != nil || len(planned) == 0 {
+		return err
+	}
+	times := map[int64]bool{}
+	for _, a := range planned {
+		times[a.SessionTime.Unix()] = true
+	}
+	for last := client.ID(""); ; {
+		page, err := c.Sessions(ctx, schedule.Project.ID, schedule.Workflow.Name, client.Page{Last: last, Count: sessionPage})
+		if err != nil {
+			return err
+		}
+		for _, s := range page {
+			if last = s.ID; times[s.SessionTime.Unix()] {
+				return fmt.Errorf("session %s of %s ran before, so nothing was started\nhint: --name NAME runs all of these sessions again, --existing skip leaves out those that ran",
+					s.SessionTime.Format(time.RFC3339), schedule.Workflow.Name)
+			}
+		}
+		if len(page) == 0 { // a server may give fewer than were asked for
+			return nil
+		}
+	}
 }

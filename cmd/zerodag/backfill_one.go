@@ -7,7 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zerodag/internal/attemptview"
 	"zerodag/internal/client"
+	"zerodag/internal/program"
+	"zerodag/internal/term"
 )
 
 // fillAsOne starts a backfill that is one thing.
@@ -15,7 +18,7 @@ func (c *backfillCommand) fillAsOne(ctx context.Context, args []string) error {
 	if err := c.begin(); err != nil {
 		return err
 	}
-	params, err := c.parameters(c.settings)
+	params, err := c.Parameters(c.Settings)
 	if err != nil {
 		return err
 	}
@@ -70,7 +73,7 @@ func (c *backfillCommand) showFillPlan(ctx context.Context, f client.Fill) error
 		return err
 	}
 	c.warnings(plan.Warnings)
-	table := newTable(column{title: "SESSION TIME", name: true}, column{title: "LAST ATTEMPT"}, column{title: "STATUS"}, column{title: "WOULD BE"})
+	table := term.NewTable(term.Column{Title: "SESSION TIME", Name: true}, term.Column{Title: "LAST ATTEMPT"}, term.Column{Title: "STATUS"}, term.Column{Title: "WOULD BE"})
 	for _, s := range plan.Rows {
 		id, status, would := "", "", "started"
 		if s.Last != nil {
@@ -80,7 +83,7 @@ func (c *backfillCommand) showFillPlan(ctx context.Context, f client.Fill) error
 		if s.LeftOut {
 			would = "left out"
 		}
-		table.add(offsetText(s.SessionTime), id, status, would)
+		table.Add(term.OffsetText(s.SessionTime), id, status, would)
 	}
 	err = c.list(plan, func(p printer) {
 		p.line("Sessions:")
@@ -89,19 +92,19 @@ func (c *backfillCommand) showFillPlan(ctx context.Context, f client.Fill) error
 		}
 	}, table, "There are no sessions.")
 	if n := plan.Total - len(plan.Rows); n > 0 {
-		c.hint("%s more are not shown.", counted(n, "session"))
+		c.hint("%s more are not shown.", term.Counted(n, "session"))
 	}
-	c.hint("%s would start, %d would be left out. Nothing was started.", counted(plan.Total-plan.LeftOut, "session"), plan.LeftOut)
+	c.hint("%s would start, %d would be left out. Nothing was started.", term.Counted(plan.Total-plan.LeftOut, "session"), plan.LeftOut)
 	return err
 }
 
 // awaitFilling waits for the end of a backfill and says what came of it.
 func (r *remote) awaitFilling(ctx context.Context, b client.Filling) error {
 	before := ""
-	for pause := followFirst; b.FinishedAt == nil; pause = min(2*pause, followLast) {
+	for pause := attemptview.FollowFirst; b.FinishedAt == nil; pause = min(2*pause, attemptview.FollowLast) {
 		if now := fillingProgress(b); now != before {
 			r.hint("Backfill %s is %s: %s.", b.ID, b.Status, now)
-			before, pause = now, followFirst
+			before, pause = now, attemptview.FollowFirst
 		}
 		err := r.Wait(ctx, pause)
 		if err == nil {
@@ -117,17 +120,17 @@ func (r *remote) awaitFilling(ctx context.Context, b client.Filling) error {
 	if err := r.show(b, func(p printer) { p.filling(b) }); err != nil {
 		return err
 	}
-	r.hint("%s: %d succeeded, %d failed, %d left out.", counted(b.Sessions-b.NotBegun, "session"), b.Succeeded, b.Failed, b.LeftOut)
+	r.hint("%s: %d succeeded, %d failed, %d left out.", term.Counted(b.Sessions-b.NotBegun, "session"), b.Succeeded, b.Failed, b.LeftOut)
 	if b.Status == "success" {
 		return nil
 	}
 	r.hint("`zerodag backfill show %s` lists those that failed; `zerodag retry --all-failed` tries them again.", b.ID)
-	return errShown
+	return program.ErrShown
 }
 
 // fillingProgress says how far a backfill has come.
 func fillingProgress(b client.Filling) string {
-	text := fmt.Sprintf("%d of %s over, %d running", b.Succeeded+b.Failed+b.LeftOut, counted(b.Sessions, "session"), len(b.Running)-b.Waiting())
+	text := fmt.Sprintf("%d of %s over, %d running", b.Succeeded+b.Failed+b.LeftOut, term.Counted(b.Sessions, "session"), len(b.Running)-b.Waiting())
 	if n := b.Waiting(); n > 0 {
 		text += fmt.Sprintf(", %d waiting to begin", n)
 	}
@@ -149,11 +152,11 @@ func newBackfillList(s streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		table := newTable(column{title: "BACKFILL"}, column{title: "PROJECT", name: true}, column{title: "WORKFLOW", name: true}, column{title: "STATUS"}, column{title: "SESSIONS"},
-			column{title: "OK"}, column{title: "FAILED"}, column{title: "LEFT OUT"}, column{title: "RUNNING"}, column{title: "STARTED"})
+		table := term.NewTable(term.Column{Title: "BACKFILL"}, term.Column{Title: "PROJECT", Name: true}, term.Column{Title: "WORKFLOW", Name: true}, term.Column{Title: "STATUS"}, term.Column{Title: "SESSIONS"},
+			term.Column{Title: "OK"}, term.Column{Title: "FAILED"}, term.Column{Title: "LEFT OUT"}, term.Column{Title: "RUNNING"}, term.Column{Title: "STARTED"})
 		for _, b := range list {
-			table.add(string(b.ID), b.Project.Name, b.Workflow.Name, b.Status, strconv.Itoa(b.Sessions), strconv.Itoa(b.Succeeded), strconv.Itoa(b.Failed), strconv.Itoa(b.LeftOut),
-				strconv.Itoa(len(b.Running)-b.Waiting()), shortTime(&b.CreatedAt))
+			table.Add(string(b.ID), b.Project.Name, b.Workflow.Name, b.Status, strconv.Itoa(b.Sessions), strconv.Itoa(b.Succeeded), strconv.Itoa(b.Failed), strconv.Itoa(b.LeftOut),
+				strconv.Itoa(len(b.Running)-b.Waiting()), term.ShortTime(&b.CreatedAt))
 		}
 		return r.list(list, func(p printer) {
 			p.line("Backfills:")

@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"zerodag/internal/embedded"
+	"zerodag/internal/program"
+	"zerodag/internal/serverconfig"
 )
 
 // newBackup copies all data of a running server into a file.
@@ -75,11 +77,11 @@ func newRestore(s streams) *cobra.Command {
 	folder := ""
 	c := &cobra.Command{Use: "restore FILE", Short: "Make the data of a server from a backup", Args: func(_ *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return usageError{fmt.Errorf("name the file of the backup")}
+			return program.UsageError(fmt.Errorf("name the file of the backup"))
 		}
 		return nil
 	}}
-	c.Flags().StringVarP(&folder, "database", "o", dataFolder, "make the data in this `DIR`, which must be empty or not exist")
+	c.Flags().StringVarP(&folder, "database", "o", serverconfig.DataFolder, "make the data in this `DIR`, which must be empty or not exist")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		banner(s.err)
 		f, err := os.Open(args[0])

@@ -48,7 +48,8 @@ func TestBadProjects(t *testing.T) {
 	}
 }
 
-// TestFlagsOfOtherPrograms proves that a flag which other programs have is answered with ours, where the command has it.
+// TestFlagsOfOtherPrograms proves that a flag which other programs have is answered with ours, where the command has
+// it.
 func TestFlagsOfOtherPrograms(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
@@ -58,6 +59,24 @@ func TestFlagsOfOtherPrograms(t *testing.T) {
 		"start a b --date 2026-01-01":   "did you mean --session?",
 		"run a.dig --max-active-runs 3": "did you mean --max-task-threads?",
 		"check --host x":                "unknown flag: --host",
+		"run a.dig --task +a":           "name the task behind the workflow, such as `zerodag run w.dig +task`; --start runs a task and all that follow",
+		"run a.dig --from +a":           "did you mean --start?",
+		"run a.dig --force":             "did you mean --rerun?",
+		"retry 1 --force":               "unknown flag: --force",
+		"run a.dig --verbose":           "did you mean --log-level debug?",
+		"run a.dig --resume":            "a run resumes where the last one of its session stopped, without an option; --rerun runs everything",
+		"start a b --task +a":           "runs one task again",
+		"validate":                      `there is no command "validate": did you mean check?`,
+		"unschedule a":                  `there is no command "unschedule": did you mean disable?`,
+		"list":                          "did you mean workflows?",
+		"trigger a b":                   "did you mean start?",
+		"stop 1":                        "did you mean kill?",
+		"pool create a 1":               "did you mean set?",
+		"tokens rm 1":                   `there is no command "tokens rm": did you mean revoke?`,
+		"run a.dig -l DEBUG":            "Unknown log level 'DEBUG': it must be one of error, warn, info, debug, trace",
+		"import airflow dag.py":         "`zerodag import dagu FILE` translates a workflow of Dagu",
+		"import http://x":               "the other server is named by an option: --from http://x",
+		"backfill a b --from 2026-02-01 --to 2026-01-01": "--to 2026-01-01 is before --from 2026-02-01",
 	} {
 		var out, errs bytes.Buffer
 		run(t.Context(), strings.Fields(line), streams{strings.NewReader(""), &out, &errs})

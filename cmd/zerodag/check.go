@@ -11,10 +11,14 @@ import (
 
 	"zerodag/engine/dig"
 	"zerodag/engine/schedule"
+	"zerodag/internal/configuration"
+	"zerodag/internal/program"
+	"zerodag/internal/projectfolder"
+	"zerodag/internal/term"
 )
 
 type checkCommand struct {
-	commonFlags
+	configuration.Flags
 	streams
 	project string
 	strict  bool
@@ -32,63 +36,71 @@ func newCheck(s streams) *cobra.Command {
 	}
 	cmd.Flags().StringVar(&c.project, "project", "", "the project's `DIR` (default: the current one)")
 	cmd.Flags().BoolVar(&c.strict, "strict", false, "warnings are errors")
-	c.registerParams(cmd)
-	c.register(cmd)
+	c.RegisterParams(cmd.Flags())
+	c.Register(cmd.Flags())
 	return cmd
 }
 
 func (c *checkCommand) check(args []string) error {
 	banner(c.err)
-	settings, err := c.load()
+	settings, err := c.Load()
 	if err != nil {
 		return err
 	}
-	c.tell(c.err, settings)
-	project, err := openProject(c.project)
+	c.Tell(c.err, settings)
+	project, err := projectfolder.Open(c.project)
 	if err != nil {
 		return err
 	}
-	params, err := c.parametersOf(settings, project)
+	params, err := c.ParametersAt(settings, project.Root())
 	if err != nil {
 		return err
 	}
 	fmt.Fprintf(c.out, "  System default timezone: %s\n\n", systemZone())
 	named, of := "", ""
 	if len(args) > 0 {
-		named = workflowArgument(project, args[0])
+		named = project.WorkflowName(args[0])
 		of = named + ".dig"
 	}
-	workflows, names, faults, err := loadHere(project, named, c.err)
+	contents, err := project.ReadHere(named, c.err)
 	if err != nil {
 		return err
 	}
-	warnings, err := sortFaults(faults, of)
+	if !program.AsDigdag() { // a push refuses keys of a schedule that nothing reads, and so the runs below would never come
+		contents.Faults = contents.Faults.AsPushed()
+	}
+	warnings, err := projectfolder.SortFaults(contents.Faults, of)
 	if err != nil {
 		return err
 	}
-	if of != "" && !asDigdag() { // a mistyped name must not be taken for a workflow in which nothing is wrong
-		if _, err := findWorkflow(project, workflows, named, c.project); err != nil {
+	if of != "" && !program.AsDigdag() { // a mistyped name must not be taken for a workflow in which nothing is wrong
+		if _, err := project.Find(contents.Workflows, named, c.project); err != nil {
 			return err
 		}
 	}
-	if err := c.showDefinitions(workflows); err != nil {
+	if err := c.showDefinitions(contents.Workflows); err != nil {
 		return err
 	}
-	fmt.Fprintf(c.out, "  Parameters:\n%s\n", indented(string(dig.FormatYAML(params)), "    "))
-	scheduled, err := c.showSchedules(workflows)
+	fmt.Fprintf(c.out, "  Parameters:\n%s\n", term.Indented(string(dig.FormatYAML(params)), "    "))
+	scheduled, err := c.showSchedules(contents.Workflows)
 	if err != nil {
 		return err
 	}
 	for _, s := range scheduled {
 		s.showNext(c.out)
 	}
-	more, err := projectWarnings(project, names, workflows, "", params)
+	more, err := project.Warnings(contents, "", params)
 	if err != nil {
 		return err
 	}
-	if len(names) == 0 && !asDigdag() {
-		more = append(more, noWorkflow(project))
+	if len(contents.Names) == 0 && !program.AsDigdag() {
+		more = append(more, project.NoWorkflow())
 	}
+	unread, err := project.UnreadParams(c.Params)
+	if err != nil {
+		return err
+	}
+	more = append(more, unread...)
 	return c.warn(append(warnings, more...))
 }
 
@@ -134,18 +146,26 @@ func (c *checkCommand) showSchedules(workflows []dig.Workflow) ([]scheduled, err
 		if err != nil {
 			return nil, err
 		}
-		s, err := dig.ScheduleHere(w.Config, zone)
+		read := dig.Schedule
+		if program.AsDigdag() {
+			read = dig.ScheduleHere
+		}
+		s, err := read(w.Config, zone)
 		if err != nil {
 			continue // it is among the warnings: another workflow is looked at
 		}
 		first, shown := s.First(now), zone
-		if asDigdag() {
+		if program.AsDigdag() {
 			shown = time.Local
 		}
 		list = append(list, scheduled{w.Name, zone, first, s})
-		fmt.Fprintf(&text, "    %s:\n%s", w.Name, indented(string(dig.FormatYAML(config)), "      "))
-		fmt.Fprintf(&text, "      first session time: %s\n", showTime(first.Time.In(shown)))
-		fmt.Fprintf(&text, "      first scheduled to run at: %s\n", showTimeFrom(now, first.RunTime.In(shown)))
+		fmt.Fprintf(&text, "    %s:\n%s", w.Name, term.Indented(string(dig.FormatYAML(config)), "      "))
+		if first.IsEnded() && !program.AsDigdag() {
+			fmt.Fprintln(&text, "      first session time: never")
+			continue
+		}
+		fmt.Fprintf(&text, "      first session time: %s\n", term.Time(first.Time.In(shown)))
+		fmt.Fprintf(&text, "      first scheduled to run at: %s\n", term.TimeFrom(now, first.RunTime.In(shown)))
 	}
 	fmt.Fprintf(c.out, "  Schedules (%d entries):\n%s\n", len(list), text.String())
 	return list, nil
@@ -162,7 +182,7 @@ func (s scheduled) showNext(out io.Writer) {
 			fmt.Fprintln(out, "    (the schedule ends)")
 			break
 		}
-		fmt.Fprintf(out, "    %s  (session %s)\n", showTime(next.RunTime.In(s.zone)), showTime(next.Time.In(s.zone)))
+		fmt.Fprintf(out, "    %s  (session %s)\n", term.Time(next.RunTime.In(s.zone)), term.Time(next.Time.In(s.zone)))
 		next = s.Next(next.Time)
 	}
 	fmt.Fprintln(out)
@@ -173,42 +193,9 @@ func (c *checkCommand) warn(warnings dig.Errors) error {
 		return nil
 	}
 	fmt.Fprintf(c.out, "  Warnings (%d):\n", len(warnings))
-	fmt.Fprint(c.out, indented(warnings.Error(), "    "))
+	fmt.Fprint(c.out, term.Indented(warnings.Error(), "    "))
 	fmt.Fprintln(c.out)
-	return strictly(warnings, c.strict)
-}
-
-// indented puts a prefix before every line, and a newline after the last.
-func indented(text, prefix string) string {
-	var b strings.Builder
-	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
-		b.WriteString(prefix + line + "\n")
-	}
-	return b.String()
-}
-
-// showTime is the form of times in all output.
-func showTime(t time.Time) string { return t.Format("2006-01-02 15:04:05 -0700") }
-
-// showTimeFrom adds how far away a time is.
-func showTimeFrom(now, t time.Time) string {
-	if d := t.Sub(now); d >= 0 {
-		return fmt.Sprintf("%s (in %s)", showTime(t), showDuration(d))
-	}
-	return fmt.Sprintf("%s (%s ago)", showTime(t), showDuration(now.Sub(t)))
-}
-
-// showDuration writes "2h 3m 4s", from the first part that is not 0.
-func showDuration(d time.Duration) string {
-	n := int64(d / time.Second)
-	h, m, s := n/3600, n/60%60, n%60
-	switch {
-	case h > 0:
-		return fmt.Sprintf("%dh %dm %ds", h, m, s)
-	case m > 0:
-		return fmt.Sprintf("%dm %ds", m, s)
-	}
-	return fmt.Sprintf("%ds", s)
+	return projectfolder.Strictly(warnings, c.strict)
 }
 
 // systemZone names the time zone of this machine.

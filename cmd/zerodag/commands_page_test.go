@@ -9,6 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"zerodag/internal/configuration"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write docs/reference/commands.md again; read the diff before you keep it")
@@ -45,7 +47,7 @@ func commandPage() string {
 	common := map[string]bool{"help": true}
 	options := pflag.NewFlagSet("", pflag.ContinueOnError)
 	holder := &cobra.Command{}
-	new(commonFlags).register(holder)
+	new(configuration.Flags).Register(holder.Flags())
 	holder.Flags().VisitAll(func(f *pflag.Flag) {
 		common[f.Name] = true
 		options.AddFlag(f)

@@ -13,7 +13,9 @@ import (
 	"zerodag/engine"
 	"zerodag/engine/dig"
 	"zerodag/internal/client"
+	"zerodag/internal/connection"
 	"zerodag/internal/files"
+	"zerodag/internal/projectfolder"
 	"zerodag/operators/all"
 )
 
@@ -79,9 +81,9 @@ func workflowFiles(_ context.Context, c *cobra.Command, _ []string) ([]string, e
 }
 
 // filesHere are the workflow files of the folder that the options of a command name.
-func filesHere(c *cobra.Command) (files.Project, []string, error) {
+func filesHere(c *cobra.Command) (projectfolder.Folder, []string, error) {
 	folder, _ := c.Flags().GetString("project") // "" is here
-	p, err := openProject(folder)
+	p, err := projectfolder.Open(folder)
 	if err != nil {
 		return p, nil, err
 	}
@@ -98,7 +100,7 @@ func workflowTasks(_ context.Context, c *cobra.Command, before []string) ([]stri
 	if err != nil {
 		return nil, err
 	}
-	workflows, _, err := dig.LoadHere(p.Source, []string{workflowArgument(p, before[0]) + ".dig"})
+	workflows, _, err := dig.LoadHere(p.Source, []string{p.WorkflowName(before[0]) + ".dig"})
 	if err != nil || len(workflows) == 0 {
 		return nil, err
 	}
@@ -115,31 +117,28 @@ func workflowTasks(_ context.Context, c *cobra.Command, before []string) ([]stri
 
 // serverOf is the server that the options of a command name.
 func serverOf(c *cobra.Command) (*client.Client, error) {
-	r := &remote{streams: streams{err: io.Discard}, noCheck: true}
-	for name, to := range map[string]*string{"endpoint": &r.endpoint, "context": &r.context, "token": &r.token, "basic-auth": &r.basicAuth, "config": &r.config} {
+	r := &remote{streams: streams{err: io.Discard}, Choice: connection.Choice{NoCheck: true}}
+	for name, to := range map[string]*string{"endpoint": &r.Endpoint, "context": &r.Context, "token": &r.Token, "basic-auth": &r.BasicAuth, "config": &r.Config} {
 		*to, _ = c.Flags().GetString(name) // each client command has them
 	}
-	r.iam, _ = c.Flags().GetBool("iam")
-	r.noCert, _ = c.Flags().GetBool("disable-cert-validation")
-	r.headers, _ = c.Flags().GetStringArray("header")
-	r.system, _ = c.Flags().GetStringArray("property")
+	r.IAM, _ = c.Flags().GetBool("iam")
+	r.NoCert, _ = c.Flags().GetBool("disable-cert-validation")
+	r.Headers, _ = c.Flags().GetStringArray("header")
+	r.System, _ = c.Flags().GetStringArray("property")
 	var err error
-	if r.settings, err = r.load(); err != nil {
+	if r.Settings, err = r.Load(); err != nil {
 		return nil, err
 	}
-	err = r.connect()
+	err = r.dial()
 	return r.Client, err
 }
-
-// mostProposed is how many names a shell is told.
-const mostProposed = 100
 
 func projectNames(ctx context.Context, c *cobra.Command, _ []string) ([]string, error) {
 	r, err := serverOf(c)
 	if err != nil {
 		return nil, err
 	}
-	return namesOfProjects(ctx, r)
+	return connection.ProjectNames(ctx, r)
 }
 
 func workflowNames(ctx context.Context, c *cobra.Command, before []string) ([]string, error) {
@@ -151,7 +150,7 @@ func workflowNames(ctx context.Context, c *cobra.Command, before []string) ([]st
 	if err != nil {
 		return nil, err
 	}
-	return namesOfWorkflows(ctx, r, p.ID)
+	return connection.WorkflowNames(ctx, r, p.ID)
 }
 
 func attemptIDs(ctx context.Context, c *cobra.Command, _ []string) ([]string, error) {
@@ -159,7 +158,7 @@ func attemptIDs(ctx context.Context, c *cobra.Command, _ []string) ([]string, er
 	if err != nil {
 		return nil, err
 	}
-	list, err := r.Attempts(ctx, "", client.Page{Count: mostProposed})
+	list, err := r.Attempts(ctx, "", client.Page{Count: connection.MostProposed})
 	var ids []string
 	for _, a := range list {
 		ids = append(ids, fmt.Sprintf("%s\t%s/%s %s %s", a.ID, a.Project.Name, a.Workflow.Name, a.SessionTime.Format("2006-01-02 15:04"), a.Status))

@@ -6,6 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"zerodag/internal/logstream"
+	"zerodag/internal/projectfolder"
 )
 
 // optionValues are the values of options that can be told, by the option, or by its command and the option.
@@ -16,7 +19,7 @@ func optionValues() map[string]proposal {
 		"run --start": workflowTasks, "run --goal": workflowTasks, "run --end": workflowTasks, "run --session": sessions, "run --session-time": sessions,
 		"start --session": words("daily", "hourly", "now"), "retry --resume-from": taskNames, "retry --only": taskNames, "retry --until": taskNames, "retry --mark-success": taskNames,
 		"secrets --project": projectNames, "admin queue --queue": words("tasks", "events"), "workflows --order": words("asc", "desc"), "sessions --status": words("running", "success", "error", "killed"), "tokens create --role": words("viewer", "operator", "admin", "owner"),
-		"init --type": words(strings.Split(kinds, ", ")...), "server --log-format": words("text", "json"), "--log-level": words(logLevels()...),
+		"init --type": words(strings.Split(projectfolder.Kinds, ", ")...), "server --log-format": words("text", "json"), "--log-level": words(logstream.Levels()...),
 		"--output": formats, "--format": formats,
 	}
 }

@@ -38,7 +38,8 @@ func importAndRun(t *testing.T, text string, args ...string) (code int, out stri
 	return code, b.String()
 }
 
-// TestDaguHTTP proves that requests reach the server as those of Dagu do, by `http>` and, where the response is stored, by curl.
+// TestDaguHTTP proves that requests reach the server as those of Dagu do, by `http>` and, where the response is stored,
+// by curl.
 func TestDaguHTTP(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -90,8 +91,8 @@ steps:
 	}
 }
 
-// TestDaguSSH proves that the command of an ssh step runs on the other machine, with the values of this run and the variables of that one,
-// and that a failure which is ignored lets the others run and ends the run with 1, as in Dagu.
+// TestDaguSSH proves that the command of an ssh step runs on the other machine, with the values of this run and the
+// variables of that one, and that a failure which is ignored lets the others run and ends the run with 1, as in Dagu.
 func TestDaguSSH(t *testing.T) {
 	t.Parallel()
 	server := sshd.Start(t)
@@ -179,8 +180,8 @@ func conversation(c net.Conn) string {
 	return b.String()
 }
 
-// TestDaguPostgres proves that the statements of a step run in the database of its URL, with values where Dagu puts them: not between
-// single quotes.
+// TestDaguPostgres proves that the statements of a step run in the database of its URL, with values where Dagu puts
+// them: not between single quotes.
 func TestDaguPostgres(t *testing.T) {
 	t.Parallel()
 	server := postgres.Start(t)

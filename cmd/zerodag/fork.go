@@ -9,6 +9,7 @@ import (
 
 	"zerodag/internal/client"
 	"zerodag/internal/host"
+	"zerodag/internal/program"
 )
 
 // newFork starts another attempt of a session from a moment of an earlier one.
@@ -24,7 +25,7 @@ func newFork(s streams) *cobra.Command {
 	wait.register(c)
 	return r.command(c, 1, 1, func(ctx context.Context, args []string) error {
 		if at < 1 {
-			return usageError{fmt.Errorf("fork needs --at ENTRY, a number of the attempt's history: the web console shows it in the address of a moment (at=ENTRY)")}
+			return program.UsageError(fmt.Errorf("fork needs --at ENTRY, a number of the attempt's history: the web console shows it in the address of a moment (at=ENTRY)"))
 		}
 		if err := wait.check(r); err != nil {
 			return err

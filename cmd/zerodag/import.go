@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"zerodag/internal/client"
+	"zerodag/internal/connection"
+	"zerodag/internal/program"
 )
 
 type importCommand struct {
@@ -61,9 +64,16 @@ those to be set again are shown.`,
 	flags.BoolVar(&c.disabled, "disabled", false, "leave all copied schedules disabled")
 	flags.BoolVar(&c.alsoSchedules, "schedules", false, "bring schedules in line also of projects that have nothing new")
 	cmd.AddCommand(newImportDagu(s))
-	return c.command(cmd, 0, 0, func(ctx context.Context, _ []string) error {
+	return c.command(cmd, 0, 2, func(ctx context.Context, args []string) error {
+		switch {
+		case len(args) == 0:
+		case strings.Contains(args[0], "://"):
+			return program.UsageError(fmt.Errorf("the other server is named by an option: --from %s", args[0]))
+		default:
+			return program.UsageError(fmt.Errorf("unexpected argument: %s: `zerodag import --from URL` copies from a server, and `zerodag import dagu FILE` translates a workflow of Dagu", args[0]))
+		}
 		if c.from == "" {
-			return usageError{errors.New("--from option is required")}
+			return program.UsageError(errors.New("--from option is required"))
 		}
 		return c.run(ctx)
 	})
@@ -74,7 +84,7 @@ func (c *importCommand) run(ctx context.Context) error {
 		return err
 	}
 	header := http.Header{}
-	if err := addHeaders(header, c.fromHeaders, c.fromAuth); err != nil {
+	if err := connection.AddHeaders(header, c.fromHeaders, c.fromAuth); err != nil {
 		return err
 	}
 	o := c.Options

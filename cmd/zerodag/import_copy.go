@@ -12,6 +12,8 @@ import (
 	"zerodag/engine/schedule"
 	"zerodag/internal/client"
 	"zerodag/internal/files"
+	"zerodag/internal/projectfolder"
+	"zerodag/internal/term"
 )
 
 // copyRevisions copies what is newer than all that is there: an older revision would become
@@ -77,7 +79,7 @@ func (c *importCommand) revision(ctx context.Context, from client.Project, r cli
 	}
 	defer os.Remove(file.Name())
 	defer file.Close()
-	if data := files.ServerData(ctx, file, generous()); len(data) > 0 {
+	if data := files.ServerData(ctx, file, projectfolder.Generous()); len(data) > 0 {
 		report.Problems = append(report.Problems, fmt.Sprintf("revision %s: it has the data of a server in %s (its database and the key of its secrets), and was left out", r.Revision, strings.Join(data, ", ")))
 		return nil
 	}
@@ -164,7 +166,7 @@ func (c *importCommand) move(ctx context.Context, their, our client.Schedule, re
 		next = moved
 	case their.NextScheduleTime.Before(our.NextScheduleTime):
 		report.Problems = append(report.Problems, fmt.Sprintf("%s: its next session is %s there and %s here; a schedule cannot go back: use `zerodag backfill`",
-			what, showTime(their.NextScheduleTime), showTime(our.NextScheduleTime)))
+			what, term.Time(their.NextScheduleTime), term.Time(our.NextScheduleTime)))
 	}
 	if !disable && our.DisabledAt != nil {
 		if _, err := c.Enable(ctx, our.ID); err != nil {
@@ -201,7 +203,7 @@ func (p printer) imported(one imported) {
 		if s.Disabled {
 			state = ", disabled"
 		}
-		p.line("  schedule: %s, next run %s%s", s.Workflow, showTime(s.Next.Local()), state)
+		p.line("  schedule: %s, next run %s%s", s.Workflow, term.Time(s.Next.Local()), state)
 	}
 	if len(one.Secrets) > 0 {
 		p.line("  secrets to set: %s", strings.Join(one.Secrets, ", "))

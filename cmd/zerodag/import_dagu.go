@@ -10,6 +10,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"zerodag/internal/dagu"
+	"zerodag/internal/program"
+	"zerodag/internal/term"
 )
 
 type importDagu struct {
@@ -71,14 +73,14 @@ func (c *importDagu) run(names []string) error {
 		}
 	}
 	if steps.Total() > 0 {
-		fmt.Fprintf(c.err, "%s: %d translated, %d changed, %d refused\n", counted(steps.Total(), "step"), steps.Translated, steps.Changed, steps.Refused)
+		fmt.Fprintf(c.err, "%s: %d translated, %d changed, %d refused\n", term.Counted(steps.Total(), "step"), steps.Translated, steps.Changed, steps.Refused)
 	}
 	switch {
 	case len(failed) > 0:
 		return errors.Join(failed...)
 	case lost > 0:
-		fmt.Fprintf(c.err, "Not taken over: %s. See the comments at the top of the workflow files.\n", counted(lost, "thing"))
-		return errShown
+		fmt.Fprintf(c.err, "Not taken over: %s. See the comments at the top of the workflow files.\n", term.Counted(lost, "thing"))
+		return program.ErrShown
 	}
 	return nil
 }

@@ -1,7 +1,7 @@
 // Command zerodag runs workflows of the Digdag language on this machine.
 //
-// One file per subcommand. It reads flags, files and the environment, wires the
-// packages below internal/ and prints; it must never decide anything about tasks.
+// One file per subcommand: it binds options, calls the packages below internal/ that do the work, and prints. It must
+// never decide anything about tasks, and nothing imports it.
 package main
 
 import (
@@ -20,15 +20,17 @@ import (
 	"zerodag/engine/dig"
 	"zerodag/internal/client"
 	"zerodag/internal/evaluators/evaluator"
+	"zerodag/internal/program"
+	"zerodag/internal/term"
 )
 
 func main() {
 	evaluator.Serve()
 	collectLate()
-	ctx, left := heedSignals()
+	ctx, left := program.HeedSignals()
 	ended := make(chan int, 1)
 	go func() {
-		ended <- run(ctx, os.Args[1:], streams{os.Stdin, onTerminal(os.Stdout), onTerminal(os.Stderr)})
+		ended <- run(ctx, os.Args[1:], streams{os.Stdin, term.Guard(os.Stdout), term.Guard(os.Stderr)})
 	}()
 	select {
 	case code := <-ended:
@@ -69,18 +71,6 @@ func last(ended <-chan int, left <-chan struct{}, args []string) int {
 	}
 }
 
-// streams are where a command reads and writes.
-type streams struct {
-	in       io.Reader
-	out, err io.Writer
-}
-
-// usageError is a wrong command line: the usage is shown before its message.
-type usageError struct{ error }
-
-// shown is an error whose message was printed already.
-var errShown = errors.New("failed")
-
 // run carries out one command line and returns the exit code: 0 for success, 2 for a wrong
 // command line, 1 for any other error.
 func run(ctx context.Context, args []string, s streams) int {
@@ -89,17 +79,21 @@ func run(ctx context.Context, args []string, s streams) int {
 		return 0
 	}
 	root := newRoot(s)
+	if option := strayOption(args); option != "" && !program.AsDigdag() {
+		root.InitDefaultHelpFlag()
+		root.InitDefaultVersionFlag()
+		return wrongUsage(s, root, wrongFlag(root, fmt.Errorf("unknown flag: %s", option)))
+	}
 	root.SetArgs(longHelp(args))
 	c, err := root.ExecuteContextC(ctx)
 	if err == nil {
 		return 0
 	}
-	var wrong usageError
-	if errors.As(err, &wrong) {
+	if program.IsUsageError(err) {
 		return wrongUsage(s, c, err)
 	}
-	if !errors.Is(err, errShown) {
-		fmt.Fprintf(s.err, "error: %s\n", asCalled(plainError(err)))
+	if !errors.Is(err, program.ErrShown) {
+		fmt.Fprintf(s.err, "error: %s\n", program.AsCalled(plainError(err)))
 	}
 	return 1
 }
@@ -109,12 +103,12 @@ func run(ctx context.Context, args []string, s streams) int {
 func plainError(err error) string {
 	text := err.Error()
 	var wrong dig.Errors
-	if asDigdag() && errors.As(err, &wrong) {
+	if program.AsDigdag() && errors.As(err, &wrong) {
 		return strings.Replace(text, wrong.Error(), wrong.PlaceBehind(), 1)
 	}
 	var status *client.StatusError
 	var body struct{ Message string }
-	if asDigdag() || !errors.As(err, &status) || json.Unmarshal([]byte(status.Body), &body) != nil || body.Message == "" {
+	if program.AsDigdag() || !errors.As(err, &status) || json.Unmarshal([]byte(status.Body), &body) != nil || body.Message == "" {
 		return text
 	}
 	return strings.Replace(text, status.Body, body.Message, 1)
@@ -134,4 +128,17 @@ func longHelp(args []string) []string {
 // banner is the first line on stderr of every command that does something.
 func banner(w io.Writer) {
 	fmt.Fprintf(w, "%s: zerodag v%s\n", time.Now().Format("2006-01-02 15:04:05 -0700"), version())
+}
+
+// strayOption is an option of a command line without a command that is none of the program's own; "" for none.
+func strayOption(args []string) string {
+	if slices.ContainsFunc(args, func(a string) bool { return !strings.HasPrefix(a, "-") }) {
+		return ""
+	}
+	for _, a := range args {
+		if name, _, _ := strings.Cut(a, "="); !slices.Contains([]string{"-h", "-help", "--help", "-v", "-version", "--version", "--"}, name) {
+			return name
+		}
+	}
+	return ""
 }

@@ -11,8 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zerodag/internal/configuration"
 	"zerodag/internal/embedded"
 	"zerodag/internal/postgres"
+	"zerodag/internal/program"
+	"zerodag/internal/serverconfig"
 	"zerodag/internal/sqlite"
 )
 
@@ -22,14 +25,14 @@ func newMigrate(s streams) *cobra.Command {
 	m := &migrate{streams: s}
 	c := &cobra.Command{Use: "migrate run|check", Short: "Bring a database up to date, or say what is pending", ValidArgs: []string{"run", "check"}}
 	c.Flags().StringVarP(&m.folder, "database", "o", "", "`DIR` of the server's data")
-	c.Flags().BoolVar(&m.acceptLocal, "accept-local", false, acceptLocalUsage)
-	m.register(c)
+	c.Flags().BoolVar(&m.acceptLocal, "accept-local", false, configuration.AcceptLocalUsage)
+	m.Register(c.Flags())
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) != 1:
 			return wrongCount(cmd, s, args, 1)
 		case args[0] != "run" && args[0] != "check":
-			return usageError{errors.New("Invalid command")}
+			return program.UsageError(errors.New("Invalid command"))
 		}
 		banner(s.err)
 		return m.run(cmd.Context(), args[0] == "run")
@@ -38,7 +41,7 @@ func newMigrate(s streams) *cobra.Command {
 }
 
 type migrate struct {
-	commonFlags
+	configuration.Flags
 	streams
 	folder      string
 	acceptLocal bool
@@ -47,24 +50,24 @@ type migrate struct {
 func (m *migrate) run(ctx context.Context, apply bool) error {
 	folder := m.folder
 	if folder == "" {
-		settings, err := m.load()
+		settings, err := m.Load()
 		if err != nil {
 			return err
 		}
-		if strings.TrimSpace(settings["database.type"]) == postgresql {
+		if strings.TrimSpace(settings["database.type"]) == configuration.PostgreSQL {
 			return m.shared(ctx, settings, apply)
 		}
-		if err := settings.stayHere(m.acceptLocal, false, "database.type"); err != nil {
+		if err := settings.StayHere(m.acceptLocal, false, "database.type"); err != nil {
 			return err
 		}
 		if folder = settings["database.path"]; folder == "" {
-			if m.config != "" && !asDigdag() {
-				return fmt.Errorf("%s has no database.path: name the folder of the server's data there, or with --database DIR", m.config)
+			if m.Config != "" && !program.AsDigdag() {
+				return fmt.Errorf("%s has no database.path: name the folder of the server's data there, or with --database DIR", m.Config)
 			}
-			return usageError{errors.New("--database, or --config option is required")}
+			return program.UsageError(errors.New("--database, or --config option is required"))
 		}
 	}
-	if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) && !apply && !asDigdag() {
+	if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) && !apply && !program.AsDigdag() {
 		return fmt.Errorf("there is no folder %s: name the one of the server's data", folder)
 	}
 	path := filepath.Join(folder, embedded.DatabaseName)
@@ -85,7 +88,7 @@ func (m *migrate) run(ctx context.Context, apply bool) error {
 	if err != nil || !done {
 		return err
 	}
-	if made && !asDigdag() {
+	if made && !program.AsDigdag() {
 		fmt.Fprintln(m.err, "There was no database in this folder: "+path+" is a new one.")
 	}
 	return nil
@@ -111,10 +114,10 @@ func (m *migrate) apply(pending []string, apply bool, do func() error) (done boo
 }
 
 // shared is run for the database of several servers, which may run meanwhile.
-func (m *migrate) shared(ctx context.Context, s settings, apply bool) error {
-	r := s.reading()
-	o, err := databaseOptions(r)
-	if err = errors.Join(err, r.err); err != nil {
+func (m *migrate) shared(ctx context.Context, s configuration.Settings, apply bool) error {
+	r := s.Reading()
+	o, err := serverconfig.Database(r)
+	if err = errors.Join(err, r.Err); err != nil {
 		return err
 	}
 	pending, err := postgres.Pending(ctx, o)

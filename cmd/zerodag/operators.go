@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"zerodag/engine/param"
+	"zerodag/internal/term"
 	"zerodag/operators"
 	"zerodag/operators/all"
 )
@@ -73,5 +74,5 @@ func (r *remote) showOperator(registry operators.Registry, name string) error {
 	if !ok {
 		return fmt.Errorf("operator %s> has no page in this program", name)
 	}
-	return r.show(operatorInfo{name, registry[name].Summary, page}, func(p printer) { p.WriteString(plainPage(page)) })
+	return r.show(operatorInfo{name, registry[name].Summary, page}, func(p printer) { p.WriteString(term.PlainPage(page)) })
 }

@@ -16,7 +16,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"zerodag/internal/client"
+	"zerodag/internal/program"
 	"zerodag/internal/tasklog"
+	"zerodag/internal/term"
 	"zerodag/operators"
 )
 
@@ -94,7 +96,7 @@ func (s *failing) opened(t *testing.T) (r remote, out, said *bytes.Buffer) {
 func TestOutcome(t *testing.T) {
 	t.Parallel()
 	r, out, said := (&failing{polls: 2}).opened(t)
-	if err := (&waitFlags{wait: true}).until(t.Context(), &r, client.Attempt{ID: "7"}); !errors.Is(err, errShown) {
+	if err := (&waitFlags{wait: true}).until(t.Context(), &r, client.Attempt{ID: "7"}); !errors.Is(err, program.ErrShown) {
 		t.Errorf("it ends with %v", err)
 	}
 	want := "Attempt 7 of p/w: error after 5s\n  +w+b (3 tries): Command failed with code 3 (runtime)\n"
@@ -117,9 +119,9 @@ func TestLogForPeople(t *testing.T) {
 	}{{false, tasklog.Short}, {true, tasklog.Short}, {false, tasklog.Digdag}, {true, tasklog.Digdag}} {
 		follow := x.follow
 		r, out, said := (&failing{polls: 1, form: x.form}).opened(t)
-		c := &logCommand{remote: r, follow: follow, files: map[string]*logRead{}}
+		c := &logCommand{remote: r, follow: follow}
 		err := c.showLog(t.Context(), "7", "")
-		if follow != errors.Is(err, errShown) || !follow && err != nil {
+		if follow != errors.Is(err, program.ErrShown) || !follow && err != nil {
 			t.Errorf("follow %v: %v", follow, err)
 		}
 		if want := "warning: the log of +w+a is incomplete: some of it could not be stored\n"; follow && !strings.HasPrefix(said.String(), want) {
@@ -151,97 +153,9 @@ func TestTaskTable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	text := taskTable(time.Now(), tasks).text(false, 0, palette{})
+	text := taskTable(time.Now(), tasks).Text(false, 0, term.Palette{})
 	line := strings.Fields(strings.Split(text, "\n")[3])
 	if diff := cmp.Diff([]string{"3", "+w+b", "error", "3", "2024-01-01", "00:00:02Z", "2s", "Command", "failed", "with", "code", "3", "(runtime)"}, line); diff != "" {
 		t.Errorf("%s\n%s", diff, text)
-	}
-}
-
-// TestStatusParts proves which schedules are late and which come next, and that a long list is read page by
-// page until the rest is too old, or too much.
-func TestStatusParts(t *testing.T) {
-	t.Parallel()
-	now := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
-	schedule := func(id int, in time.Duration) client.Schedule {
-		return client.Schedule{ID: client.ID(fmt.Sprint(id)), NextRunTime: now.Add(in)}
-	}
-	off := schedule(3, -time.Hour)
-	off.DisabledAt = &now
-	var s status
-	s.divide([]client.Schedule{schedule(1, time.Hour), schedule(2, -time.Hour), off, schedule(4, -30*time.Second)}, now)
-	if len(s.Late) != 1 || s.Late[0].ID != "2" || len(s.Next) != 2 || s.Next[0].ID != "4" {
-		t.Errorf("late %v, next %v", s.Late, s.Next)
-	}
-	for _, c := range []struct {
-		all, old, page, reads int
-		cut                   bool
-	}{{250, 120, 100, 2, false}, {50, 100, 100, 2, false}, {5000, 5000, 100, 10, true}, {70, 100, 30, 4, false}} {
-		reads, seen := 0, 0
-		cut, err := pages(func(p client.Page) ([]int, error) {
-			reads++
-			list := make([]int, min(p.Count, c.page, c.all-seen))
-			return list, nil
-		}, func(int) (client.ID, bool) { seen++; return "1", seen > c.old })
-		if err != nil || cut != c.cut || reads != c.reads {
-			t.Errorf("%+v: %d pages, cut %v: %v", c, reads, cut, err)
-		}
-	}
-}
-
-// sources is a server with a workflow, some of whose files it hands out.
-type sources struct {
-	files map[string]string // JSON of the text, by path
-	asked []string
-}
-
-func (s *sources) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if r.URL.Path == "/api/workflows/3" {
-		fmt.Fprint(w, `{"id":"3","name":"w","revision":"r 1"}`)
-		return
-	}
-	name := strings.TrimPrefix(r.URL.Path, "/api/x/projects/2/files/")
-	s.asked = append(s.asked, name+"?"+r.URL.RawQuery)
-	text, known := s.files[name]
-	if !known {
-		http.NotFound(w, r)
-		return
-	}
-	fmt.Fprintf(w, `{"path":"x","revision":"r 1","size":1,"text":%s}`, text)
-}
-
-// TestFailuresHaveTheirPlace proves that a task that failed is found in the files of its revision, each read once, with
-// the names that it sees, and that a server without them, and a file that is gone, no text or too large, only leave the place out.
-func TestFailuresHaveTheirPlace(t *testing.T) {
-	t.Parallel()
-	main := `"+a:\n  call>: sub/b\n+c:\n  sh>: x\n_export: {far: 1}\n"`
-	for name, c := range map[string]struct {
-		files map[string]string
-		want  []string
-		asked int
-	}{
-		"files":           {map[string]string{"w.dig": main, "sub/b.dig": `"\n+x: {fail>: y}\n"`}, []string{"sub/b.dig:2:6", "w.dig:4:3"}, 2},
-		"no callee":       {map[string]string{"w.dig": main}, []string{"w.dig:2:3", "w.dig:4:3"}, 2},
-		"none":            {nil, []string{"", ""}, 1},
-		"too large":       {map[string]string{"w.dig": "null"}, []string{"", ""}, 1},
-		"not what failed": {map[string]string{"w.dig": `"- a"`}, []string{"", ""}, 1},
-	} {
-		server := &sources{files: c.files}
-		r, _ := openedAt(t, server, func(context.Context, time.Duration) error { return nil })
-		failed := []failure{{task: client.Task{FullName: "+w+a^sub+x"}, message: "y"}, {task: client.Task{FullName: "+w+c"}, message: "z"}}
-		r.place(t.Context(), client.Attempt{Project: client.Ref{ID: "2", Name: "p"}, Workflow: client.Ref{ID: "3", Name: "w"}}, failed)
-		if diff := cmp.Diff(c.want, []string{failed[0].place, failed[1].place}); diff != "" || len(server.asked) > c.asked || server.asked[0] != "w.dig?revision=r+1" {
-			t.Errorf("%s: %s, asked for %q", name, diff, server.asked)
-		}
-		if far := failed[0].names["far"]; name == "files" && far.String() != "w.dig:5:11" || c.want[0] == "" && len(failed[0].names) > 0 {
-			t.Errorf("%s: the task sees the names %v", name, failed[0].names)
-		}
-	}
-	r, _ := openedAt(t, http.NotFoundHandler(), func(context.Context, time.Duration) error { return nil })
-	failed := []failure{{task: client.Task{FullName: "+w+c"}}}
-	r.place(t.Context(), client.Attempt{Workflow: client.Ref{ID: "3"}}, failed)
-	r.place(t.Context(), client.Attempt{}, failed) // of a workflow that is not stored
-	if failed[0].place != "" {
-		t.Errorf("found at %s", failed[0].place)
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"zerodag/engine/dig"
 	"zerodag/engine/param"
 	"zerodag/internal/client"
+	"zerodag/internal/program"
+	"zerodag/internal/term"
 )
 
 // The forms of a result. digdagForm is that of the original, which its scripts parse.
@@ -31,7 +33,7 @@ func (r *remote) registerFormat(c *cobra.Command) {
 		name = "format"
 	}
 	usual := textForm
-	if asDigdag() {
+	if program.AsDigdag() {
 		usual = digdagForm
 	}
 	c.Flags().StringVar(&r.format, name, usual, "`FORMAT` of the result: text, wide (more columns), json, yaml, or digdag (as the original)")
@@ -42,7 +44,7 @@ func (r *remote) checkFormat() error {
 	case textForm, wideForm, digdagForm, jsonForm, yamlForm:
 		return nil
 	}
-	return usageError{fmt.Errorf("unknown format %q: it must be text, wide, json, yaml or digdag", r.format)}
+	return program.UsageError(fmt.Errorf("unknown format %q: it must be text, wide, json, yaml or digdag", r.format))
 }
 
 // forPeople says that the result is no object of the API.
@@ -61,7 +63,7 @@ func (r *remote) notes() io.Writer {
 
 // hint tells a person what to do next.
 func (r *remote) hint(format string, args ...any) {
-	fmt.Fprintf(r.err, asCalled(format)+"\n", args...)
+	fmt.Fprintf(r.err, program.AsCalled(format)+"\n", args...)
 }
 
 // show writes a result: as text for people, or as the API's object.
@@ -95,34 +97,26 @@ func (r *remote) show(v any, text func(printer)) error {
 }
 
 // list writes a list: as a table for people, as the original does, or as the API's objects.
-func (r *remote) list(v any, original func(printer), t *table, none string) error {
+func (r *remote) list(v any, original func(printer), t *term.Table, none string) error {
 	if !r.ours() {
 		return r.show(v, original)
 	}
 	return r.show(v, func(p printer) {
-		if len(t.rows) == 0 {
+		if t.Empty() {
 			p.line("%s", none)
 			return
 		}
-		columns, ink := look(r.out)
-		p.WriteString(t.text(r.format == wideForm, columns, ink))
+		columns, ink := term.Look(r.out)
+		p.WriteString(t.Text(r.format == wideForm, columns, ink))
 	})
-}
-
-// look is how wide the terminal is that a stream goes to, and its colours; nothing where it is none.
-func look(w io.Writer) (columns int, ink palette) {
-	file, ok := terminalOf(w)
-	if !ok || !watched(file) {
-		return 0, palette{}
-	}
-	columns, _ = terminalSize(file)()
-	return columns, newPalette()
 }
 
 // printer writes the lines that scripts parse (wire.md 3.6). It writes to memory.
 type printer struct{ *bytes.Buffer }
 
-func (p printer) line(format string, args ...any) { fmt.Fprintf(p, asCalled(format)+"\n", args...) }
+func (p printer) line(format string, args ...any) {
+	fmt.Fprintf(p, program.AsCalled(format)+"\n", args...)
+}
 
 // block writes "label: value" lines and an empty line; pairs are labels and values.
 func (p printer) block(indent string, pairs ...any) {
@@ -159,14 +153,14 @@ func shown(v any) string {
 		}
 		return "[" + strings.Join(texts, ", ") + "]"
 	case offsetTime:
-		return showTime(time.Time(v))
+		return term.Time(time.Time(v))
 	case time.Time:
-		return showTime(v.Local())
+		return term.Time(v.Local())
 	case *time.Time:
 		if v == nil {
 			return ""
 		}
-		return showTime(v.Local())
+		return term.Time(v.Local())
 	case *param.Map:
 		if v == nil {
 			return "{}"
@@ -174,12 +168,4 @@ func shown(v any) string {
 		return param.Text(v)
 	}
 	return fmt.Sprint(v)
-}
-
-// showAway is a time with how far away it is; an absent one is empty.
-func showAway(now time.Time, t *time.Time) string {
-	if t == nil {
-		return ""
-	}
-	return showTimeFrom(now, t.Local())
 }

@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"zerodag/internal/client"
+	"zerodag/internal/program"
+	"zerodag/internal/term"
 )
 
 // newPool keeps the pools of a server.
@@ -35,7 +37,7 @@ func newPoolSet(s streams) *cobra.Command {
 	return r.command(c, 2, 2, func(ctx context.Context, args []string) error {
 		slots, err := strconv.Atoi(args[1])
 		if err != nil {
-			return usageError{fmt.Errorf("%q is no number of slots: zerodag pool set %s 5", args[1], args[0])}
+			return program.UsageError(fmt.Errorf("%q is no number of slots: zerodag pool set %s 5", args[1], args[0]))
 		}
 		if err := r.open(ctx); err != nil {
 			return err
@@ -59,9 +61,9 @@ func newPoolList(s streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		all := newTable(column{title: "POOL", name: true}, column{title: "PROJECT", name: true}, column{title: "SLOTS"}, column{title: "HELD"}, column{title: "CHANGED"})
+		all := term.NewTable(term.Column{Title: "POOL", Name: true}, term.Column{Title: "PROJECT", Name: true}, term.Column{Title: "SLOTS"}, term.Column{Title: "HELD"}, term.Column{Title: "CHANGED"})
 		for _, p := range list {
-			all.add(p.Name, projectOf(p), strconv.Itoa(p.Slots), yesOrNo(p.Held), shortTime(&p.UpdatedAt))
+			all.Add(p.Name, projectOf(p), strconv.Itoa(p.Slots), yesOrNo(p.Held), term.ShortTime(&p.UpdatedAt))
 		}
 		return r.list(list, func(out printer) {
 			out.line("Pools:")

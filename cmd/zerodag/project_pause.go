@@ -31,8 +31,8 @@ func newProjectUnpause(s streams) *cobra.Command {
 		"It was not paused, and nothing has changed. `zerodag status %s` shows what runs.")
 }
 
-// changeStarts makes c a command that changes whether anything of the project that is its argument starts. It gives one of two hints with
-// the project's name, the second one where that was so before.
+// changeStarts makes c a command that changes whether anything of the project that is its argument starts. It gives one
+// of two hints with the project's name, the second one where that was so before.
 func (r *remote) changeStarts(c *cobra.Command, change func(context.Context, client.ID) (client.Project, error), changed, same string) *cobra.Command {
 	return r.command(c, 1, 1, func(ctx context.Context, args []string) error {
 		if err := r.open(ctx); err != nil {

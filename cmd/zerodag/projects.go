@@ -4,11 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"zerodag/internal/client"
+	"zerodag/internal/connection"
+	"zerodag/internal/overview"
+	"zerodag/internal/program"
+	"zerodag/internal/remedy"
+	"zerodag/internal/term"
 )
 
 // pageFlags select a part of a list.
@@ -25,7 +29,7 @@ func newProjects(s streams) *cobra.Command {
 	var page pageFlags
 	var pattern string
 	c := &cobra.Command{Use: "projects [name]", Aliases: []string{"project"}, Short: "Show projects"}
-	if !asDigdag() { // whose command takes any name
+	if !program.AsDigdag() { // whose command takes any name
 		c.AddCommand(newProjectPause(s), newProjectUnpause(s))
 	}
 	c.Flags().IntVar(&page.count, "count", 100, "`NUMBER` of projects")
@@ -39,10 +43,10 @@ func newProjects(s streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		t := newTable(column{title: "PROJECT", name: true}, column{title: "ID"}, column{title: "REVISION", name: true}, column{title: "UPDATED"},
-			column{title: "PAUSED", spare: true}, column{title: "CREATED", wide: true}, column{title: "ARCHIVE TYPE", wide: true})
+		t := term.NewTable(term.Column{Title: "PROJECT", Name: true}, term.Column{Title: "ID"}, term.Column{Title: "REVISION", Name: true}, term.Column{Title: "UPDATED"},
+			term.Column{Title: "PAUSED", Spare: true}, term.Column{Title: "CREATED", Wide: true}, term.Column{Title: "ARCHIVE TYPE", Wide: true})
 		for _, one := range list {
-			t.add(one.Name, string(one.ID), one.Revision, shortTime(&one.UpdatedAt), pausedBy(one.Paused), shortTime(&one.CreatedAt), one.ArchiveType)
+			t.Add(one.Name, string(one.ID), one.Revision, term.ShortTime(&one.UpdatedAt), pausedBy(one.Paused), term.ShortTime(&one.CreatedAt), one.ArchiveType)
 		}
 		err = r.list(list, func(p printer) {
 			p.line("Projects")
@@ -73,19 +77,14 @@ func (r *remote) listProjects(ctx context.Context, args []string, page client.Pa
 
 // pausedProjects are those of which nothing starts, of the first thousand.
 func (r *remote) pausedProjects(ctx context.Context) ([]client.Project, error) {
-	list, err := r.Projects(ctx, client.Page{Count: mostRead}, "")
-	return thePaused(list), err
+	list, err := r.Projects(ctx, client.Page{Count: overview.Most}, "")
+	return overview.Paused(list), err
 }
 
-// thePaused are those of a list, which is used up, of which nothing starts.
-func thePaused(list []client.Project) []client.Project {
-	return slices.DeleteFunc(list, func(p client.Project) bool { return p.Paused == nil })
-}
-
-// hintPausedName is hintPaused for the name of a project. One that cannot be read is not paused: what was asked for has been
-// shown.
+// hintPausedName is hintPaused for the name of a project. One that cannot be read is not paused: what was asked for has
+// been shown.
 func (r *remote) hintPausedName(ctx context.Context, name string) {
-	if asDigdag() {
+	if program.AsDigdag() {
 		return
 	}
 	if p, err := r.Project(ctx, name); err == nil {
@@ -95,7 +94,7 @@ func (r *remote) hintPausedName(ctx context.Context, name string) {
 
 // hintPaused says of a project that is paused that nothing of it starts.
 func (r *remote) hintPaused(p client.Project) {
-	if p.Paused != nil && !asDigdag() {
+	if p.Paused != nil && !program.AsDigdag() {
 		r.hint("Project %s is paused %s: nothing of it starts until `zerodag project unpause %s`.", p.Name, pausedBy(p.Paused), p.Name)
 	}
 }
@@ -103,10 +102,10 @@ func (r *remote) hintPaused(p client.Project) {
 // noProject is the error about the name of a project that there is not.
 func (r *remote) noProject(ctx context.Context, name string) error {
 	text := fmt.Sprintf("Project '%s' does not exist.", name)
-	if asDigdag() {
+	if program.AsDigdag() {
 		return errors.New(text)
 	}
 	// Names that cannot be read are none: the error is told all the same.
-	names, _ := namesOfProjects(ctx, r.Client)
-	return fmt.Errorf("%s\nhint: %s", text, asCalled(meant(name, names, "`zerodag projects` lists the projects")))
+	names, _ := connection.ProjectNames(ctx, r.Client)
+	return fmt.Errorf("%s\nhint: %s", text, program.AsCalled(remedy.Meant(name, names, "`zerodag projects` lists the projects")))
 }

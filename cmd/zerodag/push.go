@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -15,6 +14,9 @@ import (
 	"zerodag/internal/client"
 	"zerodag/internal/files"
 	"zerodag/internal/host"
+	"zerodag/internal/program"
+	"zerodag/internal/projectfolder"
+	"zerodag/internal/term"
 )
 
 type pushCommand struct {
@@ -39,11 +41,11 @@ func newPush(s streams) *cobra.Command {
 	return c.command(cmd, 1, 1, func(ctx context.Context, args []string) error {
 		switch {
 		case args[0] == "":
-			return usageError{errors.New("project name cannot be empty")}
-		case strings.HasSuffix(args[0], ".dig") && !asDigdag():
-			return usageError{fmt.Errorf("push takes the name of a project, not a file: `zerodag push NAME` sends the whole folder, and --project names a different folder: %s", args[0])}
+			return program.UsageError(errors.New("project name cannot be empty"))
+		case strings.HasSuffix(args[0], ".dig") && !program.AsDigdag():
+			return program.UsageError(fmt.Errorf("push takes the name of a project, not a file: `zerodag push NAME` sends the whole folder, and --project names a different folder: %s", args[0]))
 		case c.revision == "" && cmd.Flags().Changed("revision"):
-			return usageError{errors.New("revision cannot be empty")}
+			return program.UsageError(errors.New("revision cannot be empty"))
 		}
 		return c.push(ctx, args[0])
 	})
@@ -59,11 +61,11 @@ func (c *pushCommand) push(ctx context.Context, name string) error {
 	}
 	if c.from != "" {
 		var err error
-		if p.From, err = parseInstant(c.from, "--schedule-from"); err != nil {
+		if p.From, err = term.ParseInstant(c.from, "--schedule-from"); err != nil {
 			return err
 		}
 	}
-	folder, err := openProject(c.project)
+	folder, err := projectfolder.Open(c.project)
 	if err != nil {
 		return err
 	}
@@ -73,13 +75,13 @@ func (c *pushCommand) push(ctx context.Context, name string) error {
 	if c.dryRun {
 		return c.showChanges(ctx, folder, p)
 	}
-	archive, err := newArchiveFile()
+	archive, err := projectfolder.NewArchiveFile()
 	if err != nil {
 		return err
 	}
 	defer os.Remove(archive.Name())
 	defer archive.Close()
-	workflows, err := c.pack(folder, archive, archive.Name(), c.copyLinks)
+	workflows, err := folder.Archive(archive, archive.Name(), c.copyLinks, c.notes())
 	if err != nil {
 		return err
 	}
@@ -107,64 +109,19 @@ func (c *pushCommand) push(ctx context.Context, name string) error {
 }
 
 // warn tells what `check` would warn of: a project that goes up in silence fails in the night.
-func (c *pushCommand) warn(folder files.Project) error {
-	workflows, names, err := loadWorkflows(folder)
+func (c *pushCommand) warn(folder projectfolder.Folder) error {
+	contents, err := folder.Read()
 	if err != nil {
 		return err
 	}
-	if len(names) == 0 && !c.allowEmpty && !asDigdag() {
-		return fmt.Errorf("nothing was pushed: %s\nhint: --allow-empty pushes the folder as it is", noWorkflow(folder).Message)
+	if len(contents.Names) == 0 && !c.allowEmpty && !program.AsDigdag() {
+		return fmt.Errorf("nothing was pushed: %s\nhint: --allow-empty pushes the folder as it is", folder.NoWorkflow().Message)
 	}
-	warnings, err := projectWarnings(folder, names, workflows, "", nil)
+	warnings, err := folder.Warnings(contents, "", nil)
 	if err != nil {
 		return err
 	}
-	return tellWarnings(c.err, warnings, c.strict)
-}
-
-// newArchiveFile makes the file that is uploaded, where the original has it; in a folder
-// that is not for writing elsewhere.
-func newArchiveFile() (*os.File, error) {
-	const folder = ".digdag/tmp"
-	if err := os.MkdirAll(folder, 0o755); err == nil { // #nosec G301 -- it is a folder of the user's project, and files in it are for him alone
-		if f, err := os.CreateTemp(folder, "archive-*.tar.gz"); err == nil {
-			return f, nil
-		}
-	}
-	f, err := os.CreateTemp("", "archive-*.tar.gz")
-	if err != nil {
-		return nil, fmt.Errorf("make archive: %w", err)
-	}
-	return f, nil
-}
-
-// pack checks the workflows and writes the archive, telling what goes in.
-func (r *remote) pack(folder files.Project, to *os.File, name string, copyLinks bool) ([]dig.Workflow, error) {
-	out := r.notes()
-	fmt.Fprintf(out, "Creating %s...\n", name)
-	workflows, _, err := loadWorkflows(folder)
-	if err != nil {
-		return nil, err
-	}
-	itself, err := filepath.Abs(name)
-	if err != nil {
-		return nil, fmt.Errorf("make archive: %w", err)
-	}
-	_, err = folder.Pack(to, files.Packing{CopyOutgoing: copyLinks, Output: itself, Packed: func(name, target string) {
-		fmt.Fprintf(out, "  Archiving %s\n", name)
-		if target != "" {
-			fmt.Fprintf(out, "    symlink -> %s\n", target)
-		}
-	}, LeftOut: func(name string) { fmt.Fprintln(out, leftOut(name)) }})
-	if err != nil {
-		return nil, err
-	}
-	return workflows, nil
-}
-
-// leftOut tells of data of a server that lies among a project's files.
-func leftOut(name string) string {
-	return fmt.Sprintf("  Leaving out %s: it is the data of a server (its database and the key of its secrets), which stays where it is", name)
+	return projectfolder.TellWarnings(c.err, warnings, c.strict)
 }
 
 func (c *pushCommand) listPacked(workflows []dig.Workflow) {
@@ -185,7 +142,7 @@ func (c *pushCommand) listPacked(workflows []dig.Workflow) {
 // uploadGiven sends an archive that was made elsewhere, unless a server's data is in it: also
 // a server that would take it must not have that.
 func (r *remote) uploadGiven(ctx context.Context, p client.Push, archive *os.File) (client.Project, error) {
-	data := files.ServerData(ctx, archive, generous())
+	data := files.ServerData(ctx, archive, projectfolder.Generous())
 	if len(data) > 0 {
 		return client.Project{}, fmt.Errorf("archive %s has the data of a server in %s (its database and the key of its secrets): nothing was sent; make the archive again with `zerodag archive`, which leaves it out",
 			archive.Name(), strings.Join(data, ", "))

@@ -2,14 +2,18 @@ package main
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"zerodag/engine/dig"
 	"zerodag/engine/param"
 	"zerodag/engine/schedule"
 	"zerodag/internal/client"
-	"zerodag/internal/files"
 	"zerodag/internal/host"
+	"zerodag/internal/program"
+	"zerodag/internal/projectfolder"
+	"zerodag/internal/term"
 )
 
 // change is one thing that a push changes.
@@ -64,7 +68,7 @@ func compare(before state, workflows []dig.Workflow, after map[string]client.Sch
 			list = append(list, change{Change: "changed", Kind: "workflow", Name: w.Name})
 		}
 	}
-	for _, name := range sortedKeys(before.workflows) {
+	for _, name := range slices.Sorted(maps.Keys(before.workflows)) {
 		if _, there := now[name]; !there {
 			list = append(list, change{Change: "removed", Kind: "workflow", Name: name})
 		}
@@ -83,7 +87,7 @@ func compare(before state, workflows []dig.Workflow, after map[string]client.Sch
 		}
 		list = append(list, c)
 	}
-	for _, name := range sortedKeys(before.schedules) {
+	for _, name := range slices.Sorted(maps.Keys(before.schedules)) {
 		if now[name] == nil {
 			list = append(list, change{Change: "removed", Kind: "schedule", Name: name})
 		}
@@ -105,15 +109,18 @@ func (r *remote) tellChanges(list []change) {
 		sign := map[string]string{"added": "+", "changed": "~", "removed": "-"}[c.Change]
 		next := ""
 		if c.Next != nil {
-			next = ", next run " + showTimeFrom(time.Now(), c.Next.Local())
+			next = ", next run " + term.TimeFrom(time.Now(), c.Next.Local())
+			if (schedule.Time{Time: *c.Next}).IsEnded() && !program.AsDigdag() {
+				next = ", no run to come"
+			}
 		}
 		r.hint("  %s %s %s (%s%s)", sign, c.Kind, c.Name, c.Change, next)
 	}
 }
 
 // showChanges is `push --dry-run`.
-func (c *pushCommand) showChanges(ctx context.Context, folder files.Project, p client.Push) error {
-	workflows, _, err := loadWorkflows(folder)
+func (c *pushCommand) showChanges(ctx context.Context, folder projectfolder.Folder, p client.Push) error {
+	contents, err := folder.Read()
 	if err != nil {
 		return err
 	}
@@ -124,18 +131,18 @@ func (c *pushCommand) showChanges(ctx context.Context, folder files.Project, p c
 	if err != nil {
 		return err
 	}
-	if err := c.findPools(ctx, folder, workflows, p.Project); err != nil {
+	if err := c.findPools(ctx, folder, contents.Workflows, p.Project); err != nil {
 		return err
 	}
 	from := p.From
 	if from.IsZero() {
 		from = time.Now()
 	}
-	after, err := expected(before, workflows, from)
+	after, err := expected(before, contents.Workflows, from)
 	if err != nil {
 		return err
 	}
-	list := compare(before, workflows, after)
+	list := compare(before, contents.Workflows, after)
 	c.tellChanges(list)
 	c.hintPausedName(ctx, p.Project)
 	c.hint("Project '%s' is not pushed.", p.Project)
@@ -145,9 +152,9 @@ func (c *pushCommand) showChanges(ctx context.Context, folder files.Project, p c
 	return c.show(list, func(printer) {})
 }
 
-// findPools fails as the push would where tasks name pools that there are not. A server that cannot say which there are is older
-// than pools, or is Digdag's, and the push will tell.
-func (c *pushCommand) findPools(ctx context.Context, folder files.Project, workflows []dig.Workflow, project string) error {
+// findPools fails as the push would where tasks name pools that there are not. A server that cannot say which there are
+// is older than pools, or is Digdag's, and the push will tell.
+func (c *pushCommand) findPools(ctx context.Context, folder projectfolder.Folder, workflows []dig.Workflow, project string) error {
 	named := dig.NamedPools(folder.Source, workflows)
 	if len(named) == 0 {
 		return nil

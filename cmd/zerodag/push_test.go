@@ -10,21 +10,22 @@ import (
 	"testing"
 
 	"zerodag/internal/client"
+	"zerodag/internal/projectfolder"
 )
 
-// TestPoolsOfADryRun proves that a dry run never fails since a server does not say which pools there are: an older one and Digdag's have
-// none, and another one may not let everybody look.
+// TestPoolsOfADryRun proves that a dry run never fails since a server does not say which pools there are: an older one
+// and Digdag's have none, and another one may not let everybody look.
 func TestPoolsOfADryRun(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	if err := os.WriteFile(filepath.Join(folder, "one.dig"), []byte("zerodag: 1\n+a: {_pool: lake, echo>: x}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	project, err := openProject(folder)
+	project, err := projectfolder.Open(folder)
 	if err != nil {
 		t.Fatal(err)
 	}
-	workflows, _, err := loadWorkflows(project)
+	contents, err := project.Read()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +50,7 @@ func TestPoolsOfADryRun(t *testing.T) {
 		}
 		push := pushCommand{remote: remote{streams: streams{err: &hint}, Client: to}}
 		says := ""
-		if err := push.findPools(t.Context(), project, workflows, "p"); err != nil {
+		if err := push.findPools(t.Context(), project, contents.Workflows, "p"); err != nil {
 			says = err.Error()
 		}
 		if says != c.says || !strings.Contains(hint.String(), c.hint) || c.hint == "" && hint.Len() > 0 {

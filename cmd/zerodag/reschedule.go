@@ -8,6 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"zerodag/internal/client"
+	"zerodag/internal/program"
+	"zerodag/internal/term"
 )
 
 type rescheduleCommand struct {
@@ -31,7 +33,7 @@ func newReschedule(s streams) *cobra.Command {
 		case c.to != "" && c.skip > 0:
 			return errors.New("-s and -t can't be set together")
 		case c.to == "" && c.skip <= 0:
-			return usageError{errors.New("-s or -t is required")}
+			return program.UsageError(errors.New("-s or -t is required"))
 		case len(args) == 0:
 			return wrongCount(cmd, s, args, 2)
 		}
@@ -51,7 +53,7 @@ func (c *rescheduleCommand) reschedule(ctx context.Context, args []string) error
 		to := now
 		if c.to != "now" {
 			var err error
-			if to, err = parseInstant(c.to, "-t, --skip-to"); err != nil {
+			if to, err = term.ParseInstant(c.to, "-t, --skip-to"); err != nil {
 				return err
 			}
 		}
@@ -59,7 +61,7 @@ func (c *rescheduleCommand) reschedule(ctx context.Context, args []string) error
 	}
 	if c.runAt != "" {
 		var err error
-		if skip.Run, err = parseInstant(c.runAt, "-a, --run-at"); err != nil {
+		if skip.Run, err = term.ParseInstant(c.runAt, "-a, --run-at"); err != nil {
 			return err
 		}
 	}
@@ -79,8 +81,8 @@ func (c *rescheduleCommand) reschedule(ctx context.Context, args []string) error
 		return err
 	}
 	err = c.show(changed, func(p printer) {
-		p.block("  ", "id", changed.ID, "workflow", changed.Workflow.Name, "disabled at", showAway(now, changed.DisabledAt),
-			"next session time", offsetTime(changed.NextScheduleTime), "next scheduled to run at", showAway(now, &changed.NextRunTime))
+		p.block("  ", "id", changed.ID, "workflow", changed.Workflow.Name, "disabled at", term.Away(now, changed.DisabledAt),
+			"next session time", offsetTime(changed.NextScheduleTime), "next scheduled to run at", term.Away(now, &changed.NextRunTime))
 	})
 	if c.dryRun {
 		c.hint("Schedule is not updated.")

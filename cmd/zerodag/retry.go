@@ -12,6 +12,8 @@ import (
 	"zerodag/engine/param"
 	"zerodag/internal/client"
 	"zerodag/internal/host"
+	"zerodag/internal/program"
+	"zerodag/internal/term"
 )
 
 type retryCommand struct {
@@ -47,7 +49,7 @@ func newRetry(s streams) *cobra.Command {
 	flags.BoolVarP(&c.dryRun, "dry-run", "d", false, "show which tasks, or with --all-failed which sessions, and retry nothing")
 	flags.StringVar(&c.priority, "priority", "", "`WORD` for how important it is where attempts and tasks wait: highest, high, normal, low or lowest (default: with --resume that of the attempt)")
 	c.waiting.register(cmd)
-	c.registerParams(cmd)
+	c.RegisterParams(cmd.Flags())
 	return c.command(cmd, 0, 2, func(ctx context.Context, args []string) error {
 		if !c.failed && len(args) != 1 {
 			return wrongCount(cmd, s, args, 1)
@@ -71,7 +73,7 @@ func (c *retryCommand) checkChoices() error {
 	what := count(c.all, c.resume, c.from != "")
 	switch {
 	case c.only != "" && what+count(c.until != "") > 0:
-		return usageError{errors.New("--only runs one task: it goes with none of --all, --resume, --resume-from and --until")}
+		return program.UsageError(errors.New("--only runs one task: it goes with none of --all, --resume, --resume-from and --until"))
 	case c.only != "":
 		what = 1
 	case what == 0 && (c.until != "" || len(c.marked) > 0):
@@ -86,11 +88,11 @@ func (c *retryCommand) checkChoices() error {
 	}
 	switch {
 	case missing != "":
-		return usageError{errors.New(missing)}
+		return program.UsageError(errors.New(missing))
 	case which > 1:
-		return usageError{errors.New("Setting --keep-revision, --latest-revision, or --revision together is invalid.")}
+		return program.UsageError(errors.New("Setting --keep-revision, --latest-revision, or --revision together is invalid."))
 	case what > 1:
-		return usageError{errors.New("Setting --all, --resume, or --resume-from together is invalid.")}
+		return program.UsageError(errors.New("Setting --all, --resume, or --resume-from together is invalid."))
 	}
 	return nil
 }
@@ -115,7 +117,7 @@ func (c *retryCommand) retry(ctx context.Context, id client.ID) error {
 		return c.showPlan(ctx, id)
 	}
 	a, err := c.again(ctx, id, cmp.Or(c.name, host.NewUUID()))
-	if exists := (*client.ExistsError)(nil); errors.As(err, &exists) && !asDigdag() {
+	if exists := (*client.ExistsError)(nil); errors.As(err, &exists) && !program.AsDigdag() {
 		return fmt.Errorf("the session has an attempt named %s already (attempt_id=%s): give the new one another --name, or none", c.name, exists.Attempt.ID)
 	}
 	if err != nil {
@@ -130,7 +132,7 @@ func (c *retryCommand) retry(ctx context.Context, id client.ID) error {
 
 // again starts another attempt of the session of an attempt.
 func (c *retryCommand) again(ctx context.Context, id client.ID, name string) (client.Attempt, error) {
-	params, err := c.parameters(c.settings)
+	params, err := c.Parameters(c.Settings)
 	if err != nil {
 		return client.Attempt{}, err
 	}
@@ -175,7 +177,7 @@ func (c *retryCommand) rerun(name string) client.Rerun {
 func (c *retryCommand) showPlan(ctx context.Context, id client.ID) error {
 	r := c.rerun(host.NewUUID())
 	var err error
-	if r.Params, err = c.parameters(c.settings); err != nil {
+	if r.Params, err = c.Parameters(c.Settings); err != nil {
 		return err
 	}
 	plan, err := c.PlanRerun(ctx, id, r)
@@ -195,11 +197,11 @@ func (c *retryCommand) showPlan(ctx context.Context, id client.ID) error {
 				p.line("  %s%s", t.Name, planned(t))
 			}
 			if more := list.of.Total - len(list.of.Rows); more > 0 {
-				p.line("  and %s", counted(more, "more task"))
+				p.line("  and %s", term.Counted(more, "more task"))
 			}
 		}
 		if plan.Gone > 0 {
-			p.line("%s of tasks that revision %s does not have.", counted(plan.Gone, "result"), plan.Revision)
+			p.line("%s of tasks that revision %s does not have.", term.Counted(plan.Gone, "result"), plan.Revision)
 		}
 	})
 	c.hint("Nothing was retried.")

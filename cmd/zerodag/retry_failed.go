@@ -9,23 +9,26 @@ import (
 
 	"zerodag/internal/client"
 	"zerodag/internal/host"
+	"zerodag/internal/overview"
+	"zerodag/internal/program"
+	"zerodag/internal/term"
 )
 
 // checkFailed refuses options that do not go with --all-failed, or only with it.
 func (c *retryCommand) checkFailed(args []string) error {
 	switch {
 	case !c.failed && (c.since != "" || c.before != ""):
-		return usageError{errors.New("--from and --to are options of --all-failed")}
+		return program.UsageError(errors.New("--from and --to are options of --all-failed"))
 	case c.dryRun && c.waiting != (waitFlags{}):
-		return usageError{errors.New("--wait waits for what --dry-run does not start: use one of them")}
+		return program.UsageError(errors.New("--wait waits for what --dry-run does not start: use one of them"))
 	case !c.failed:
 		return nil
 	case c.since == "":
-		return usageError{errors.New("--all-failed needs --from TIME: the session time from which on failed sessions are retried")}
+		return program.UsageError(errors.New("--all-failed needs --from TIME: the session time from which on failed sessions are retried"))
 	case c.name != "" || c.from != "" || c.waiting != (waitFlags{}):
-		return usageError{errors.New("--name, --resume-from, --wait and --follow are for one session, not for --all-failed")}
+		return program.UsageError(errors.New("--name, --resume-from, --wait and --follow are for one session, not for --all-failed"))
 	case len(args) > 2:
-		return usageError{fmt.Errorf("unexpected argument: %s", args[2])}
+		return program.UsageError(fmt.Errorf("unexpected argument: %s", args[2]))
 	}
 	return nil
 }
@@ -42,7 +45,7 @@ func (c *retryCommand) retryFailed(ctx context.Context, args []string) error {
 	}
 	if c.dryRun {
 		err := c.show(list, func(p printer) { c.showTable(p, sessionTable(list)) })
-		c.hint("%s failed. Nothing was retried.", counted(len(list), "session"))
+		c.hint("%s failed. Nothing was retried.", term.Counted(len(list), "session"))
 		return err
 	}
 	started, failed := []client.Attempt{}, []error(nil)
@@ -62,27 +65,27 @@ func (c *retryCommand) retryFailed(ctx context.Context, args []string) error {
 		}
 	}
 	err = c.show(started, func(p printer) { c.showTable(p, attemptTable(time.Now(), started)) })
-	c.hint("%s retried.", counted(len(started), "session"))
+	c.hint("%s retried.", term.Counted(len(started), "session"))
 	return errors.Join(append([]error{err}, failed...)...)
 }
 
-func (c *retryCommand) showTable(p printer, t *table) {
-	columns, ink := look(c.out)
-	if len(t.rows) > 0 {
-		p.WriteString(t.text(c.format == wideForm, columns, ink))
+func (c *retryCommand) showTable(p printer, t *term.Table) {
+	columns, ink := term.Look(c.out)
+	if !t.Empty() {
+		p.WriteString(t.Text(c.format == wideForm, columns, ink))
 	}
 }
 
 // failedSessions are those of the time that was asked for whose last attempt failed, the earliest first.
 // The time is that of each session's own zone.
 func (c *retryCommand) failedSessions(ctx context.Context, args []string) ([]client.Session, error) {
-	since, err := parseLocal(c.since, `--from must be "yyyy-MM-dd", or "yyyy-MM-dd HH:mm:SS" format`)
+	since, err := term.ParseLocal(c.since, `--from must be "yyyy-MM-dd", or "yyyy-MM-dd HH:mm:SS" format`)
 	if err != nil {
 		return nil, err
 	}
 	before := ""
 	if c.before != "" {
-		if before, err = parseLocal(c.before, `--to must be "yyyy-MM-dd", or "yyyy-MM-dd HH:mm:SS" format`); err != nil {
+		if before, err = term.ParseLocal(c.before, `--to must be "yyyy-MM-dd", or "yyyy-MM-dd HH:mm:SS" format`); err != nil {
 			return nil, err
 		}
 	}
@@ -99,7 +102,7 @@ func (c *retryCommand) failedSessions(ctx context.Context, args []string) ([]cli
 		workflow = args[1]
 	}
 	list := []client.Session{}
-	partly, err := pages(func(p client.Page) ([]client.Session, error) { return c.Sessions(ctx, project, workflow, p) }, func(s client.Session) (client.ID, bool) {
+	partly, err := overview.Pages(func(p client.Page) ([]client.Session, error) { return c.Sessions(ctx, project, workflow, p) }, func(s client.Session) (client.ID, bool) {
 		at, a := s.SessionTime.Format("2006-01-02T15:04:05"), s.LastAttempt
 		if a != nil && a.Done && !a.Success && at >= since && (before == "" || at < before) {
 			list = append(list, s)
@@ -107,7 +110,7 @@ func (c *retryCommand) failedSessions(ctx context.Context, args []string) ([]cli
 		return s.ID, false
 	})
 	if err == nil && partly {
-		err = fmt.Errorf("there are more than %d sessions: name a project and a workflow; nothing was retried", mostRead)
+		err = fmt.Errorf("there are more than %d sessions: name a project and a workflow; nothing was retried", overview.Most)
 	}
 	slices.SortStableFunc(list, func(a, b client.Session) int { return a.SessionTime.Compare(b.SessionTime) })
 	return list, err

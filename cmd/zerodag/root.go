@@ -2,19 +2,20 @@ package main
 
 import (
 	"fmt"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"zerodag/internal/configuration"
+	"zerodag/internal/program"
 )
 
 // newRoot makes the command tree.
 func newRoot(s streams) *cobra.Command {
 	root := &cobra.Command{
-		Use:           program,
+		Use:           program.Called(),
 		Short:         "Runs workflows of the Digdag language",
 		Long:          "zerodag runs workflows of the Digdag language (.dig files) on this machine.",
 		Version:       version(),
@@ -39,7 +40,7 @@ func newRoot(s streams) *cobra.Command {
 	root.AddCommand(newInit(s), newRun(s), newCheck(s), newOperators(s), newDocs(s), newSchema(s), newCalendar(s), newServer(s), newScheduler(s), newMigrate(s), newBackup(s), newRestore(s), newAWS(s))
 	root.AddCommand(clientCommands(s)...)
 	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "Usage:{{if .Runnable}}\n  {{.UseLine}}", "Usage:{{if .Runnable}} {{.UseLine}}", 1)) // as the original writes it
-	if program != ourName {
+	if program.AsDigdag() {
 		help := root.HelpFunc()
 		root.SetHelpFunc(func(c *cobra.Command, args []string) {
 			c.SetOut(s.err) // where scripts that were written for the original read it
@@ -58,18 +59,18 @@ func newRoot(s streams) *cobra.Command {
 // knowTopics has `help` refuse the name of a command that there is not.
 func knowTopics(root *cobra.Command) {
 	help, _, err := root.Find([]string{"help"})
-	if err != nil || asDigdag() {
+	if err != nil || program.AsDigdag() {
 		return
 	}
 	help.Run, help.RunE = nil, func(_ *cobra.Command, args []string) error {
 		c, rest, err := root.Find(args)
 		switch {
 		case err != nil:
-			return usageError{err}
+			return program.UsageError(err)
 		case len(rest) > 0 && c.HasSubCommands():
 			return unknownCommand(c, rest[0])
 		case len(rest) > 0:
-			return usageError{fmt.Errorf("%s has no commands of its own: there is no %q", c.CommandPath(), rest[0])}
+			return program.UsageError(fmt.Errorf("%s has no commands of its own: there is no %q", c.CommandPath(), rest[0]))
 		}
 		c.InitDefaultHelpFlag()
 		return c.Help()
@@ -94,45 +95,27 @@ func refuseUnknown(root *cobra.Command) {
 	}
 }
 
-// ourName is what this program is called, unless it stands in for the original.
-const ourName = "zerodag"
-
-// program is the name that this program was called by: `digdag` where it stands in for the original.
-var program = calledAs(os.Args[0]) //nolint:gochecknoglobals // under which name this process was started never changes
-
-func calledAs(path string) string {
-	if strings.TrimSuffix(filepath.Base(path), ".exe") == "digdag" {
-		return "digdag"
-	}
-	return ourName
-}
-
-// asCalled puts the name that this program was called by into a text that names its commands.
-func asCalled(text string) string {
-	return strings.NewReplacer("`"+ourName+" ", "`"+program+" ", "$ "+ourName+" ", "$ "+program+" ").Replace(text)
-}
-
 // completeCommands gives the common options to every command that has none of its own: all take
 // them, used or not, as those of the original do.
 func completeCommands(root *cobra.Command) {
 	for _, c := range root.Commands() {
 		completeCommands(c)
-		c.Example = strings.ReplaceAll(c.Example, ourName+" ", program+" ")
+		c.Example = strings.ReplaceAll(c.Example, program.Name+" ", program.Called()+" ")
 		if c.Flags().Lookup("config") == nil {
-			new(commonFlags).register(c)
+			new(configuration.Flags).Register(c.Flags())
 		}
 	}
 }
 
 // checkCommon refuses common options that are wrong, whatever a command makes of them.
 func checkCommon(c *cobra.Command) error {
-	if f := c.Flags().Lookup("config"); f != nil && f.Changed && !asDigdag() {
-		if err := readable(f.Value.String()); err != nil {
-			return noConfig(err)
+	if f := c.Flags().Lookup("config"); f != nil && f.Changed && !program.AsDigdag() {
+		if err := configuration.CheckFile(f.Value.String()); err != nil {
+			return err
 		}
 	}
 	if f := c.Flags().Lookup("log-level"); f != nil {
-		if _, err := levelNumber(f.Value.String()); err != nil {
+		if _, err := configuration.LogLevel(f.Value.String()); err != nil {
 			return err
 		}
 	}
@@ -141,7 +124,7 @@ func checkCommon(c *cobra.Command) error {
 
 // checkNumbers refuses numbers below 0, which no option has a meaning for, and names of things by number that are none.
 func checkNumbers(c *cobra.Command) (err error) {
-	if asDigdag() {
+	if program.AsDigdag() {
 		return nil
 	}
 	c.Flags().Visit(func(f *pflag.Flag) {
@@ -150,9 +133,9 @@ func checkNumbers(c *cobra.Command) (err error) {
 		n, wrong := strconv.ParseInt(text, 10, 64)
 		switch {
 		case f.Value.Type() == "int" && wrong == nil && n < 0:
-			err = usageError{fmt.Errorf("--%s must be 0 or more but is %d", f.Name, n)}
+			err = program.UsageError(fmt.Errorf("--%s must be 0 or more but is %d", f.Name, n))
 		case f.Value.Type() == "string" && (kind == "ID" || kind == "NUMBER") && wrong != nil && text != "":
-			err = usageError{fmt.Errorf("--%s must be a number but is %q", f.Name, text)}
+			err = program.UsageError(fmt.Errorf("--%s must be a number but is %q", f.Name, text))
 		}
 	})
 	return err
@@ -172,7 +155,7 @@ func commandNames(c *cobra.Command) string {
 func upTo(n int) cobra.PositionalArgs {
 	return func(_ *cobra.Command, args []string) error {
 		if len(args) > n {
-			return usageError{fmt.Errorf("unexpected argument: %s", args[n])}
+			return program.UsageError(fmt.Errorf("unexpected argument: %s", args[n]))
 		}
 		return nil
 	}

@@ -77,28 +77,6 @@ func TestOptionsOfTheOriginal(t *testing.T) {
 	}
 }
 
-// TestNameThatIsCalled proves that the program answers to the original's name and to no other but
-// its own.
-func TestNameThatIsCalled(t *testing.T) {
-	t.Parallel()
-	for path, want := range map[string]string{"zerodag": "zerodag", "/usr/bin/digdag": "digdag", "digdag.exe": "digdag", "./digdag2": "zerodag", "": "zerodag"} {
-		if got := calledAs(path); got != want {
-			t.Errorf("called as %q it says %s, want %s", path, got, want)
-		}
-	}
-}
-
-// FuzzAsCalled proves that only names of commands change.
-func FuzzAsCalled(f *testing.F) {
-	f.Add("use `zerodag retry 1`")
-	f.Add("zerodag server")
-	f.Fuzz(func(t *testing.T, text string) {
-		if got := asCalled(text); len(got) != len(text) && !strings.Contains(text, ourName+" ") {
-			t.Fatalf("%q became %q", text, got)
-		}
-	})
-}
-
 // TestEveryCommandIsOnAPage proves that a user finds each command in the docs.
 func TestEveryCommandIsOnAPage(t *testing.T) {
 	t.Parallel()

@@ -7,7 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zerodag/engine/schedule"
 	"zerodag/internal/client"
+	"zerodag/internal/program"
+	"zerodag/internal/term"
 )
 
 // newSchedules lists schedules.
@@ -24,7 +27,7 @@ func newSchedules(s streams) *cobra.Command {
 			return err
 		}
 		var paused []client.Project
-		if len(list) > 0 && !asDigdag() {
+		if len(list) > 0 && !program.AsDigdag() {
 			if paused, err = r.pausedProjects(ctx); err != nil {
 				return err
 			}
@@ -32,8 +35,8 @@ func newSchedules(s streams) *cobra.Command {
 		err = r.list(list, func(p printer) {
 			p.line("Schedules:")
 			for _, one := range list {
-				p.block("  ", "id", one.ID, "project", one.Project.Name, "workflow", one.Workflow.Name, "disabled at", showAway(now, one.DisabledAt),
-					"next session time", offsetTime(one.NextScheduleTime), "next scheduled to run at", showAway(now, &one.NextRunTime))
+				p.block("  ", "id", one.ID, "project", one.Project.Name, "workflow", one.Workflow.Name, "disabled at", term.Away(now, one.DisabledAt),
+					"next session time", offsetTime(one.NextScheduleTime), "next scheduled to run at", term.Away(now, &one.NextRunTime))
 			}
 			p.line("%d entries.", len(list))
 		}, scheduleTable(now, list, paused), "There are no schedules.")
@@ -43,18 +46,22 @@ func newSchedules(s streams) *cobra.Command {
 }
 
 // scheduleTable shows schedules; paused are projects of which nothing starts.
-func scheduleTable(now time.Time, list []client.Schedule, paused []client.Project) *table {
-	t := newTable(column{title: "SCHEDULE"}, column{title: "PROJECT", name: true}, column{title: "WORKFLOW", name: true}, column{title: "NEXT SESSION"}, column{title: "RUNS AT"},
-		column{title: "RUNS", spare: true}, column{title: "DISABLED AT", spare: true}, column{title: "PROJECT PAUSED", spare: true})
+func scheduleTable(now time.Time, list []client.Schedule, paused []client.Project) *term.Table {
+	t := term.NewTable(term.Column{Title: "SCHEDULE"}, term.Column{Title: "PROJECT", Name: true}, term.Column{Title: "WORKFLOW", Name: true}, term.Column{Title: "NEXT SESSION"}, term.Column{Title: "RUNS AT"},
+		term.Column{Title: "RUNS", Spare: true}, term.Column{Title: "DISABLED AT", Spare: true}, term.Column{Title: "PROJECT PAUSED", Spare: true})
 	for _, s := range list {
-		runs, why := ago(now, &s.NextRunTime), ""
+		runs, why := term.Ago(now, &s.NextRunTime), ""
 		if i := slices.IndexFunc(paused, func(p client.Project) bool { return p.ID == s.Project.ID }); i >= 0 {
 			runs, why = "", pausedBy(paused[i].Paused)
 		}
 		if s.DisabledAt != nil {
 			runs = ""
 		}
-		t.add(string(s.ID), s.Project.Name, s.Workflow.Name, offsetText(s.NextScheduleTime), shortTimeIn(s.NextScheduleTime.Location(), &s.NextRunTime), runs, shortTimeIn(s.NextScheduleTime.Location(), s.DisabledAt), why)
+		session, at := term.OffsetText(s.NextScheduleTime), term.ShortTimeIn(s.NextScheduleTime.Location(), &s.NextRunTime)
+		if (schedule.Time{Time: s.NextScheduleTime}).IsEnded() {
+			session, at, runs = "never", "", ""
+		}
+		t.Add(string(s.ID), s.Project.Name, s.Workflow.Name, session, at, runs, term.ShortTimeIn(s.NextScheduleTime.Location(), s.DisabledAt), why)
 	}
 	return t
 }

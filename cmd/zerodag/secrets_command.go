@@ -4,17 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
-	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"zerodag/internal/client"
-	"zerodag/internal/files"
+	"zerodag/internal/localsecret"
+	"zerodag/internal/program"
+	"zerodag/internal/remedy"
 )
 
 type secretsCommand struct {
@@ -38,7 +36,9 @@ func newSecrets(s streams) *cobra.Command {
   --set KEY=@FILE   the content of a file
   --set KEY=-       the content of stdin
   --set @FILE       all keys and values of a YAML or JSON file
-  --set @-          the same from stdin`,
+  --set @-          the same from stdin
+
+The line end of a file or of stdin with one line is not part of the secret. Several lines are kept as they are.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&c.project, "project", "", "`NAME` of the project")
@@ -54,13 +54,13 @@ func newSecrets(s streams) *cobra.Command {
 		}
 		switch {
 		case len(c.set) > 0 && len(c.delete) > 0:
-			return usageError{errors.New("Please specify only one of --set or --delete")}
+			return program.UsageError(errors.New("Please specify only one of --set or --delete"))
 		case c.local:
-			return c.change(ctx, localStore{dir: filepath.Join(configFolder(), "secrets")})
+			return c.change(ctx, localsecret.Open())
 		case c.project != "":
 			return c.change(ctx, nil)
 		}
-		return usageError{errors.New("Please specify either --project or --local")}
+		return program.UsageError(errors.New("Please specify either --project or --local"))
 	})
 }
 
@@ -73,16 +73,16 @@ func (c *secretsCommand) takeRest(args []string) error {
 	case len(c.delete) > 0:
 		c.delete = append(c.delete, args...)
 	default:
-		return usageError{fmt.Errorf("unexpected argument: %s", args[0])}
+		return program.UsageError(fmt.Errorf("unexpected argument: %s", args[0]))
 	}
 	return nil
 }
 
 // secretStore is where secrets are kept.
 type secretStore interface {
-	list(ctx context.Context) ([]string, error)
-	set(ctx context.Context, key, value string) error
-	delete(ctx context.Context, key string) error
+	List(ctx context.Context) ([]string, error)
+	Set(ctx context.Context, key, value string) error
+	Delete(ctx context.Context, key string) error
 }
 
 // change does what was asked for, in a store or, when it is nil, in the project's.
@@ -108,7 +108,7 @@ func (c *secretsCommand) change(ctx context.Context, store secretStore) error {
 		store = projectStore{c.Client, project.ID}
 	}
 	for _, v := range values {
-		if err := store.set(ctx, v.key, v.value); err != nil {
+		if err := store.Set(ctx, v.key, v.value); err != nil {
 			return err
 		}
 		c.hint("Secret '%s' set", v.key)
@@ -119,7 +119,7 @@ func (c *secretsCommand) change(ctx context.Context, store secretStore) error {
 	if len(values)+len(c.delete) > 0 {
 		return nil
 	}
-	keys, err := store.list(ctx)
+	keys, err := store.List(ctx)
 	if err != nil {
 		return err
 	}
@@ -136,14 +136,14 @@ func (c *secretsCommand) deleteAll(ctx context.Context, store secretStore) error
 		return nil
 	}
 	var there []string
-	told := !asDigdag()
+	told := !program.AsDigdag()
 	if told {
 		var err error
-		there, err = store.list(ctx)
+		there, err = store.List(ctx)
 		told = err == nil // who may not list may delete all the same
 	}
 	for _, key := range c.delete {
-		if err := store.delete(ctx, key); err != nil {
+		if err := store.Delete(ctx, key); err != nil {
 			return err
 		}
 		if !told || slices.Contains(there, key) {
@@ -151,7 +151,7 @@ func (c *secretsCommand) deleteAll(ctx context.Context, store secretStore) error
 			continue
 		}
 		near := ""
-		if name := likely(key, there); name != "" {
+		if name := remedy.Near(key, there); name != "" {
 			near = ": did you mean " + name + "?"
 		}
 		fmt.Fprintf(c.err, "warning: there is no secret '%s', and nothing was deleted%s\n", key, near)
@@ -162,20 +162,11 @@ func (c *secretsCommand) deleteAll(ctx context.Context, store secretStore) error
 func checkDelete(keys []string) error {
 	for i, key := range keys {
 		if slices.Contains(keys[:i], key) {
-			return usageError{fmt.Errorf("Duplicate --delete secret key: '%s'", key)}
+			return program.UsageError(fmt.Errorf("Duplicate --delete secret key: '%s'", key))
 		}
-		if err := checkKey(key); err != nil {
+		if err := localsecret.CheckKey(key); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// checkKey applies the rule of wire.md 3.2.
-func checkKey(key string) error {
-	const segment = `(?:[a-zA-Z]|[a-zA-Z][a-zA-Z0-9_-]*[a-zA-Z0-9])`
-	if len(key) > 255 || !regexp.MustCompile(`^`+segment+`(?:\.`+segment+`)*$`).MatchString(key) {
-		return usageError{fmt.Errorf("Invalid secret key: %s", key)}
 	}
 	return nil
 }
@@ -185,45 +176,14 @@ type projectStore struct {
 	project client.ID
 }
 
-func (s projectStore) list(ctx context.Context) ([]string, error) {
+func (s projectStore) List(ctx context.Context) ([]string, error) {
 	return s.server.Secrets(ctx, s.project)
 }
 
-func (s projectStore) set(ctx context.Context, key, value string) error {
+func (s projectStore) Set(ctx context.Context, key, value string) error {
 	return s.server.SetSecret(ctx, s.project, key, value)
 }
 
-func (s projectStore) delete(ctx context.Context, key string) error {
+func (s projectStore) Delete(ctx context.Context, key string) error {
 	return s.server.DeleteSecret(ctx, s.project, key)
-}
-
-// localStore keeps each secret in a file of its name, for its owner's eyes only.
-type localStore struct{ dir string }
-
-func (s localStore) list(context.Context) ([]string, error) {
-	entries, err := os.ReadDir(s.dir)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("list secrets: %w", err)
-	}
-	keys := []string{}
-	for _, e := range entries {
-		if checkKey(e.Name()) == nil {
-			keys = append(keys, e.Name())
-		}
-	}
-	return keys, nil
-}
-
-func (s localStore) set(_ context.Context, key, value string) error {
-	if err := os.MkdirAll(s.dir, 0o700); err != nil {
-		return fmt.Errorf("set secret: %w", err)
-	}
-	return files.WriteSecret(filepath.Join(s.dir, key), []byte(value))
-}
-
-func (s localStore) delete(_ context.Context, key string) error {
-	if err := os.Remove(filepath.Join(s.dir, key)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("delete secret: %w", err)
-	}
-	return nil
 }

@@ -8,10 +8,11 @@ import (
 	"slices"
 	"strings"
 
-	"golang.org/x/term"
-
 	"zerodag/engine/dig"
 	"zerodag/engine/param"
+	"zerodag/internal/localsecret"
+	"zerodag/internal/program"
+	"zerodag/internal/term"
 )
 
 const maxSecret = 16 * 1024
@@ -33,11 +34,11 @@ func (c *secretsCommand) readSet() ([]secret, error) {
 		}
 	}
 	for _, v := range r.values {
-		if err := checkKey(v.key); err != nil {
+		if err := localsecret.CheckKey(v.key); err != nil {
 			return nil, err
 		}
 		if len(v.value) > maxSecret {
-			return nil, usageError{fmt.Errorf("Invalid secret value for key: %s", v.key)}
+			return nil, program.UsageError(fmt.Errorf("Invalid secret value for key: %s", v.key))
 		}
 	}
 	return r.values, nil
@@ -47,7 +48,7 @@ func (r *secretReader) item(item string) error {
 	key, value, hasValue := strings.Cut(item, "=")
 	switch {
 	case item == "" || item == "@" || hasValue && key == "" || value == "@":
-		return usageError{fmt.Errorf("--set %q must be KEY, KEY=VALUE, KEY=@FILE, KEY=-, @FILE or @-", item)}
+		return program.UsageError(fmt.Errorf("--set %q must be KEY, KEY=VALUE, KEY=@FILE, KEY=-, @FILE or @-", item))
 	case item == "@-":
 		text, err := r.stdin()
 		if err != nil {
@@ -71,15 +72,15 @@ func (r *secretReader) item(item string) error {
 		if err != nil {
 			return err
 		}
-		return r.add(key, string(text), "--set")
+		return r.add(key, localsecret.Text(text), "--set")
 	case strings.HasPrefix(value, "-"):
-		return usageError{fmt.Errorf("the value of '%s' begins with -: use --set %s=@FILE", key, key)}
+		return program.UsageError(fmt.Errorf("the value of '%s' begins with -: use --set %s=@FILE", key, key))
 	case strings.HasPrefix(value, "@"):
 		text, err := os.ReadFile(value[1:])
 		if err != nil {
 			return fmt.Errorf("read secret: %w", err)
 		}
-		return r.add(key, string(text), "--set")
+		return r.add(key, localsecret.Text(text), "--set")
 	}
 	return r.add(key, value, "--set")
 }
@@ -87,9 +88,9 @@ func (r *secretReader) item(item string) error {
 func (r *secretReader) add(key, value, source string) error {
 	if slices.ContainsFunc(r.values, func(v secret) bool { return v.key == key }) {
 		if source == "--set" {
-			return usageError{fmt.Errorf("Duplicate --set secret key: '%s'", key)}
+			return program.UsageError(fmt.Errorf("Duplicate --set secret key: '%s'", key))
 		}
-		return usageError{fmt.Errorf("Duplicate secret key: '%s' in %s", key, source)}
+		return program.UsageError(fmt.Errorf("Duplicate secret key: '%s' in %s", key, source))
 	}
 	r.values = append(r.values, secret{key, value})
 	return nil
@@ -98,7 +99,7 @@ func (r *secretReader) add(key, value, source string) error {
 // stdin reads all of it, once.
 func (r *secretReader) stdin() ([]byte, error) {
 	if r.consumed {
-		return nil, usageError{errors.New("Can only read once from stdin")}
+		return nil, program.UsageError(errors.New("Can only read once from stdin"))
 	}
 	r.consumed = true
 	text, err := io.ReadAll(r.in)
@@ -116,7 +117,7 @@ func (r *secretReader) mapping(source string, text []byte) error {
 	}
 	m, ok := v.(*param.Map)
 	if !ok {
-		return usageError{fmt.Errorf("Invalid key/value in %s", source)}
+		return program.UsageError(fmt.Errorf("Invalid key/value in %s", source))
 	}
 	for key, v := range m.All() {
 		var value string
@@ -124,7 +125,7 @@ func (r *secretReader) mapping(source string, text []byte) error {
 		case string:
 			value = v
 		case *param.Map, []param.Value, nil:
-			return usageError{fmt.Errorf("Invalid key/value in %s", source)}
+			return program.UsageError(fmt.Errorf("Invalid key/value in %s", source))
 		default:
 			value = param.Text(v)
 		}
@@ -138,17 +139,17 @@ func (r *secretReader) mapping(source string, text []byte) error {
 // ask asks for a value on the terminal, without showing it.
 func (r *secretReader) ask(key string) (string, error) {
 	if r.consumed {
-		return "", usageError{errors.New("Stdin already read")}
+		return "", program.UsageError(errors.New("Stdin already read"))
 	}
-	file, ok := r.in.(*os.File)
-	if !ok || !term.IsTerminal(int(file.Fd())) {
+	file, ok := term.Keyboard(r.in)
+	if !ok {
 		return "", fmt.Errorf("there is no terminal to ask for the value of '%s': use --set %s=- or --set %s=@FILE", key, key, key)
 	}
 	fmt.Fprint(r.err, key+":")
-	value, err := term.ReadPassword(int(file.Fd()))
+	value, err := term.ReadHidden(file)
 	fmt.Fprintln(r.err)
 	if err != nil {
 		return "", fmt.Errorf("read secret: %w", err)
 	}
-	return string(value), nil
+	return value, nil
 }

@@ -12,7 +12,8 @@ import (
 )
 
 // TestServerLogAsJSON proves that with `--log-format json` everything that a server says is one JSON object a line, and
-// that the start and the end of an attempt can be read from them: what ran, how it ended, and of a failure where and why.
+// that the start and the end of an attempt can be read from them: what ran, how it ended, and of a failure where and
+// why.
 func TestServerLogAsJSON(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

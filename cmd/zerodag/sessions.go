@@ -7,7 +7,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zerodag/internal/attemptview"
 	"zerodag/internal/client"
+	"zerodag/internal/program"
+	"zerodag/internal/term"
 )
 
 func (f *pageFlags) registerShort(c *cobra.Command, what string) {
@@ -45,7 +48,7 @@ func newSessions(s streams) *cobra.Command {
 				}
 				status := sessionStatus(one)
 				if r.ours() && one.LastAttempt != nil {
-					status = ofIgnored(status, one.LastAttempt.IgnoredErrors)
+					status = attemptview.OfIgnored(status, one.LastAttempt.IgnoredErrors)
 				}
 				return r.show(one, func(p printer) { p.session(one, status) })
 			}
@@ -74,18 +77,18 @@ func newSessions(s streams) *cobra.Command {
 	})
 }
 
-func sessionTable(list []client.Session) *table {
-	t := newTable(column{title: "SESSION"}, column{title: "PROJECT", name: true}, column{title: "WORKFLOW", name: true}, column{title: "SESSION TIME"},
-		column{title: "STATUS", ink: statusInk}, column{title: "LAST ATTEMPT"}, column{title: "STARTED", spare: true}, column{title: "LABELS", spare: true},
-		column{title: "RETRY NAME", wide: true}, column{title: "UUID", wide: true}, column{title: "PARAMS", wide: true})
+func sessionTable(list []client.Session) *term.Table {
+	t := term.NewTable(term.Column{Title: "SESSION"}, term.Column{Title: "PROJECT", Name: true}, term.Column{Title: "WORKFLOW", Name: true}, term.Column{Title: "SESSION TIME"},
+		term.Column{Title: "STATUS", Ink: attemptview.StatusInk}, term.Column{Title: "LAST ATTEMPT"}, term.Column{Title: "STARTED", Spare: true}, term.Column{Title: "LABELS", Spare: true},
+		term.Column{Title: "RETRY NAME", Wide: true}, term.Column{Title: "UUID", Wide: true}, term.Column{Title: "PARAMS", Wide: true})
 	for _, s := range list {
 		var a client.Last
 		started, params := "", ""
 		if s.LastAttempt != nil {
 			a = *s.LastAttempt
-			started, params = shortTimeIn(s.SessionTime.Location(), &a.CreatedAt), shown(a.Params)
+			started, params = term.ShortTimeIn(s.SessionTime.Location(), &a.CreatedAt), shown(a.Params)
 		}
-		t.add(string(s.ID), s.Project.Name, s.Workflow.Name, offsetText(s.SessionTime), ofIgnored(sessionStatus(s), a.IgnoredErrors), string(a.ID), started, labelsText(a.Labels), shown(a.RetryAttemptName), s.SessionUUID, params)
+		t.Add(string(s.ID), s.Project.Name, s.Workflow.Name, term.OffsetText(s.SessionTime), attemptview.OfIgnored(sessionStatus(s), a.IgnoredErrors), string(a.ID), started, labelsText(a.Labels), shown(a.RetryAttemptName), s.SessionUUID, params)
 	}
 	return t
 }
@@ -97,7 +100,7 @@ func sessionStatus(s client.Session) string {
 		return "pending"
 	case a.Success:
 		return "success"
-	case a.Done && a.CancelRequested && !asDigdag():
+	case a.Done && a.CancelRequested && !program.AsDigdag():
 		return "killed"
 	case a.Done:
 		return "error"

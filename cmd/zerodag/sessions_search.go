@@ -9,6 +9,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"zerodag/internal/client"
+	"zerodag/internal/program"
+	"zerodag/internal/term"
 )
 
 // searchFlags say what sessions are like that are looked for.
@@ -48,9 +50,9 @@ func searchTime(option, text string) (string, error) {
 	if _, err := time.Parse(time.RFC3339, text); err == nil || text == "" {
 		return text, nil
 	}
-	local, err := parseLocal(text, option+` must be "yyyy-MM-dd", "yyyy-MM-dd HH:mm:SS" or yyyy-MM-ddTHH:mm:SS with an offset`)
+	local, err := term.ParseLocal(text, option+` must be "yyyy-MM-dd", "yyyy-MM-dd HH:mm:SS" or yyyy-MM-ddTHH:mm:SS with an offset`)
 	if err != nil {
-		return "", usageError{err}
+		return "", program.UsageError(err)
 	}
 	return local, nil
 }

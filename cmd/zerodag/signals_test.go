@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// stubborn are workflows whose commands go on after the first Ctrl-C. Each notes that it has begun, and that it, or the run, was
-// told to end.
+// stubborn are workflows whose commands go on after the first Ctrl-C. Each notes that it has begun, and that it, or the
+// run, was told to end.
 func stubborn() map[string]string {
 	return map[string]string{
 		"ignores TERM": `+a:
@@ -40,8 +40,8 @@ func stubborn() map[string]string {
 	}
 }
 
-// TestSecondSignal proves that a run that is told to end for the second time ends at once, by the signal, and that nothing is
-// left then of what its commands had started, not even what begins in that moment.
+// TestSecondSignal proves that a run that is told to end for the second time ends at once, by the signal, and that
+// nothing is left then of what its commands had started, not even what begins in that moment.
 func TestSecondSignal(t *testing.T) {
 	t.Parallel()
 	program := buildProgram(t)
@@ -63,8 +63,8 @@ func TestSecondSignal(t *testing.T) {
 	}
 }
 
-// TestHangup proves that the end of a terminal ends a run as a Ctrl-C does, and is told once however often it is told: the
-// shell and the kernel both do.
+// TestHangup proves that the end of a terminal ends a run as a Ctrl-C does, and is told once however often it is told:
+// the shell and the kernel both do.
 func TestHangup(t *testing.T) {
 	t.Parallel()
 	r := runIn(t, buildProgram(t), stubborn()["finally"])
@@ -76,8 +76,8 @@ func TestHangup(t *testing.T) {
 	r.wantEnd(syscall.SIGTERM)
 }
 
-// TestIgnoredSignal proves that a run which was started with signals that are ignored, as by a script with & or by nohup, is not
-// ended by them.
+// TestIgnoredSignal proves that a run which was started with signals that are ignored, as by a script with & or by
+// nohup, is not ended by them.
 func TestIgnoredSignal(t *testing.T) {
 	t.Parallel()
 	r := runIn(t, "/bin/sh", "+a:\n  sh>: touch begun; until test -f go-on; do sleep 0.01; done\n",

@@ -11,6 +11,8 @@ import (
 
 	"zerodag/engine/param"
 	"zerodag/internal/client"
+	"zerodag/internal/program"
+	"zerodag/internal/term"
 )
 
 type startCommand struct {
@@ -40,10 +42,10 @@ func newStart(s streams) *cobra.Command {
 	cmd.Flags().StringArrayVar(&c.labels, "label", nil, "a label `NAME=VALUE` by which the attempt is found; may be given more than once")
 	cmd.Flags().BoolVarP(&c.dryRun, "dry-run", "d", false, "only show what would be started")
 	c.waiting.register(cmd)
-	c.registerParams(cmd)
+	c.RegisterParams(cmd.Flags())
 	return c.command(cmd, 2, 2, func(ctx context.Context, args []string) error {
 		if c.session == "" {
-			return usageError{errors.New("--session option is required")}
+			return program.UsageError(errors.New("--session option is required"))
 		}
 		if err := c.waiting.check(&c.remote); err != nil {
 			return err
@@ -63,10 +65,10 @@ func (c *startCommand) sessionMode() (text, mode string, err error) {
 	case "now":
 		return now, "", nil
 	}
-	if t, ok := parseOffset(c.session); ok {
+	if t, ok := term.ParseOffset(c.session); ok {
 		return t.Format(time.RFC3339), "", nil
 	}
-	text, err = parseLocal(c.session, `--session must be hourly, daily, now, "yyyy-MM-dd", or "yyyy-MM-dd HH:mm:SS" format`)
+	text, err = term.ParseLocal(c.session, `--session must be hourly, daily, now, "yyyy-MM-dd", or "yyyy-MM-dd HH:mm:SS" format`)
 	return text, "", err
 }
 
@@ -74,7 +76,7 @@ func (c *startCommand) start(ctx context.Context, project, name string) error {
 	if err := c.begin(); err != nil {
 		return err
 	}
-	params, err := c.parameters(c.settings)
+	params, err := c.Parameters(c.Settings)
 	if err != nil {
 		return err
 	}
@@ -154,7 +156,7 @@ func startError(err error) error {
 	var exists *client.ExistsError
 	if errors.As(err, &exists) {
 		return fmt.Errorf("A session for the requested session_time already exists (session_id=%s, attempt_id=%s, session_time=%s)\nhint: use `zerodag retry %s --latest-revision --all` command to run the session again for the same session_time",
-			exists.Attempt.SessionID, exists.Attempt.ID, offsetText(exists.Attempt.SessionTime), exists.Attempt.ID)
+			exists.Attempt.SessionID, exists.Attempt.ID, term.OffsetText(exists.Attempt.SessionTime), exists.Attempt.ID)
 	}
 	return err
 }
@@ -166,9 +168,9 @@ func labelsOf(values []string) (*param.Map, error) {
 		name, text, isPair := strings.Cut(value, "=")
 		switch {
 		case !isPair || name == "" || text == "":
-			return nil, usageError{fmt.Errorf("--label must be NAME=VALUE, such as team=sales: %s", value)}
+			return nil, program.UsageError(fmt.Errorf("--label must be NAME=VALUE, such as team=sales: %s", value))
 		case labels.Has(name):
-			return nil, usageError{fmt.Errorf("--label %s is given twice", name)}
+			return nil, program.UsageError(fmt.Errorf("--label %s is given twice", name))
 		case labels == nil:
 			labels = param.New()
 		}
@@ -177,7 +179,8 @@ func labelsOf(values []string) (*param.Map, error) {
 	return labels, nil
 }
 
-// beginsAt is the time of --at, zero for none. Without an offset it is one of the workflow's time zone, which the server knows.
+// beginsAt is the time of --at, zero for none. Without an offset it is one of the workflow's time zone, which the
+// server knows.
 func (c *startCommand) beginsAt(ctx context.Context, w client.Workflow) (time.Time, error) {
 	if c.at == "" {
 		return time.Time{}, nil
@@ -185,7 +188,7 @@ func (c *startCommand) beginsAt(ctx context.Context, w client.Workflow) (time.Ti
 	if t, err := time.Parse(time.RFC3339, c.at); err == nil {
 		return t, nil
 	}
-	text, err := parseLocal(c.at, `--at must be "yyyy-MM-dd", "yyyy-MM-dd HH:mm:SS" or yyyy-MM-ddTHH:mm:SS with an offset`)
+	text, err := term.ParseLocal(c.at, `--at must be "yyyy-MM-dd", "yyyy-MM-dd HH:mm:SS" or yyyy-MM-ddTHH:mm:SS with an offset`)
 	if err != nil {
 		return time.Time{}, err
 	}

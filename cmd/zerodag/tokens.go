@@ -7,6 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"zerodag/internal/client"
+	"zerodag/internal/program"
+	"zerodag/internal/term"
 )
 
 // newTokens keeps the bearer tokens of a server.
@@ -33,7 +35,7 @@ func newTokenCreate(s streams) *cobra.Command {
 	registerSite(c, &site)
 	return r.command(c, 0, 0, func(ctx context.Context, _ []string) error {
 		if name == "" || role == "" {
-			return usageError{errors.New("--name and --role are required")}
+			return program.UsageError(errors.New("--name and --role are required"))
 		}
 		if err := r.open(ctx); err != nil {
 			return err
@@ -61,9 +63,9 @@ func newTokenList(s streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		all := newTable(column{title: "TOKEN"}, column{title: "NAME", name: true}, column{title: "ROLE"}, column{title: "SITE"}, column{title: "CREATED"})
+		all := term.NewTable(term.Column{Title: "TOKEN"}, term.Column{Title: "NAME", Name: true}, term.Column{Title: "ROLE"}, term.Column{Title: "SITE"}, term.Column{Title: "CREATED"})
 		for _, t := range list {
-			all.add(shown(t.ID), t.Name, shown(t.Role), shown(t.Site), shortTime(&t.CreatedAt))
+			all.Add(shown(t.ID), t.Name, shown(t.Role), shown(t.Site), term.ShortTime(&t.CreatedAt))
 		}
 		return r.list(list, func(p printer) {
 			p.line("Tokens:")

@@ -10,6 +10,7 @@ import (
 
 	"zerodag/internal/client"
 	"zerodag/internal/host"
+	"zerodag/internal/program"
 )
 
 // newUpload uploads an archive as a new revision.
@@ -21,9 +22,9 @@ func newUpload(s streams) *cobra.Command {
 	return r.command(c, 2, 2, func(ctx context.Context, args []string) error {
 		switch {
 		case args[1] == "":
-			return usageError{errors.New("project name cannot be empty")}
+			return program.UsageError(errors.New("project name cannot be empty"))
 		case revision == "" && c.Flags().Changed("revision"):
-			return usageError{errors.New("revision cannot be empty")}
+			return program.UsageError(errors.New("revision cannot be empty"))
 		case revision == "":
 			revision = host.NewUUID()
 		}

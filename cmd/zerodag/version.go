@@ -20,7 +20,7 @@ func newVersion(s streams) *cobra.Command {
 			return err
 		}
 		fmt.Fprintf(r.notes(), "Client version: %s\n", version())
-		if err := r.connect(); err != nil {
+		if err := r.dial(); err != nil {
 			return err
 		}
 		server, err := r.Client.Version(ctx)

@@ -9,6 +9,7 @@ import (
 
 	"zerodag/engine/dig"
 	"zerodag/internal/client"
+	"zerodag/internal/program"
 )
 
 // newWorkflows lists workflows, or shows the definition of one.
@@ -23,7 +24,7 @@ func newWorkflows(s streams) *cobra.Command {
 	c.Flags().StringVar(&pattern, "name", "", "workflows with this `TEXT` in their name (only without a project)")
 	return r.command(c, 0, 2, func(ctx context.Context, args []string) error {
 		if order != "asc" && order != "desc" {
-			return usageError{fmt.Errorf("Invalid parameter value for --order: %s", order)}
+			return program.UsageError(fmt.Errorf("Invalid parameter value for --order: %s", order))
 		}
 		if err := r.open(ctx); err != nil {
 			return err

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"zerodag/engine/dig/keys"
+
 	"zerodag/engine/param"
 )
 
@@ -19,20 +21,20 @@ const settingsForm = "write `zerodag: 1` and, below `base:`, keys of the top of 
 
 // BaseKeys are those that `base:` may have. A schedule is no such key: the files that others call have none.
 func BaseKeys() []string {
-	return slices.DeleteFunc(append(TopKeys(), AddedKeys(AtTop)...), func(key string) bool { return key == levelKey || key == "schedule" })
+	return slices.DeleteFunc(append(TopKeys(), keys.Added(keys.AtTop)...), func(key string) bool { return key == keys.LevelKey || key == "schedule" })
 }
 
 // workflow is file for a workflow: a gated one has the keys of `base:` that it lacks.
 func (p *project) workflow(name string) *param.Map {
 	raw := p.file(name)
-	if raw == nil || p.lost || !raw.Has(levelKey) {
+	if raw == nil || p.lost || !raw.Has(keys.LevelKey) {
 		return raw
 	}
 	base := p.base()
 	if base.Len() == 0 {
 		return raw
 	}
-	for _, key := range append([]string{"_error", "_check"}, closingKeys()...) {
+	for _, key := range append([]string{"_error", "_check"}, keys.Closing()...) {
 		if raw.Has(key) { // one task takes the place of another
 			base = p.without(base, key)
 		}
@@ -66,17 +68,17 @@ func (p *project) base() *param.Map {
 }
 
 // readSettings checks what a project says of its files.
-func readSettings(raw *param.Map) (base *param.Map, problems []problem) {
+func readSettings(raw *param.Map) (base *param.Map, problems []Problem) {
 	fail := func(hint, message string, path ...string) {
-		problems = append(problems, problem{path: path, Error: Error{Message: message, Hint: hint}})
+		problems = append(problems, Problem{Path: path, Error: Error{Message: message, Hint: hint}})
 	}
-	if _, fault, hint := levelOf(raw); fault != "" {
-		fail(hint, fault, levelKey)
-	} else if !raw.Has(levelKey) {
+	if _, fault, hint := keys.LevelOf(raw); fault != "" {
+		fail(hint, fault, keys.LevelKey)
+	} else if !raw.Has(keys.LevelKey) {
 		fail(settingsForm, SettingsFile+" does not say the level of the language", raw.Keys()[:min(1, raw.Len())]...)
 	}
 	for _, key := range raw.Keys() {
-		if key != levelKey && key != baseKey {
+		if key != keys.LevelKey && key != baseKey {
 			fail(settingsForm, "'"+key+"' is not read by anybody", key)
 		}
 	}
@@ -93,7 +95,7 @@ func readSettings(raw *param.Map) (base *param.Map, problems []problem) {
 			continue
 		}
 		hint := "it may have " + strings.Join(BaseKeys(), ", ")
-		if s := didYouMean(key, BaseKeys()); s != "" {
+		if s := param.DidYouMean(key, BaseKeys()); s != "" {
 			hint = s
 		}
 		fail(hint, "'"+key+"' is nothing that all files can have", baseKey, key)
@@ -102,9 +104,9 @@ func readSettings(raw *param.Map) (base *param.Map, problems []problem) {
 		return nil, problems
 	}
 	whole := base.Clone()
-	whole.Set(levelKey, int64(Latest))
+	whole.Set(keys.LevelKey, int64(keys.Latest))
 	for _, one := range define(nil, "base", "", whole, nil).problems {
-		one.path, one.Task = append([]string{baseKey}, one.path...), ""
+		one.Path, one.Task = append([]string{baseKey}, one.Path...), ""
 		problems = append(problems, one)
 	}
 	return base, problems

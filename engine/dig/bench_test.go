@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"zerodag/engine/dig/keys"
+
 	"zerodag/engine/param"
 )
 
@@ -27,7 +29,7 @@ func BenchmarkCompile(b *testing.B) {
 			b.ReportAllocs()
 			count := 0
 			for b.Loop() {
-				nodes, err := Compile("+main+loop", "^sub", Language{}, bench.config)
+				nodes, err := Compile("+main+loop", "^sub", keys.Language{}, bench.config)
 				if err != nil {
 					b.Fatal(err)
 				}

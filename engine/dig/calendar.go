@@ -4,6 +4,8 @@ import (
 	"path"
 	"strings"
 
+	"zerodag/engine/dig/keys"
+
 	"zerodag/engine/param"
 	"zerodag/engine/schedule"
 )
@@ -11,28 +13,28 @@ import (
 // calendarOf reads the calendar that the schedule of a file names, which is stored in the place of its name: a schedule
 // goes on for years, and needs no file then. It is nil where there is none, and empty where that was told as an error.
 func (p *project) calendarOf(file string, raw *param.Map) *param.Map {
-	name, ok := valueOf(raw.Map("schedule"), "calendar").(string)
-	if !ok || !raw.Has(levelKey) {
+	name, ok := raw.Map("schedule").Value("calendar").(string)
+	if !ok || !raw.Has(keys.LevelKey) {
 		return nil
 	}
 	own := newProject(p.read)
 	own.seen = p.seen
 	at := []string{"schedule", "calendar"}
 	if clean := path.Clean(name); clean != name || path.IsAbs(name) || strings.HasPrefix(name, "..") || name == "" || name == "." {
-		p.errs = append(p.errs, p.located(file, raw, []problem{{path: at, Error: Error{
-			Message: "'calendar' names no file of the project: " + sample(name), Hint: "write its path from the folder of the project on, such as calendars/jp.yml"}}})...)
+		p.errs = append(p.errs, p.located(file, raw, []Problem{{Path: at, Error: Error{
+			Message: "'calendar' names no file of the project: " + param.Sample(name), Hint: "write its path from the folder of the project on, such as calendars/jp.yml"}}})...)
 		return param.New()
 	}
 	m := own.file(name)
 	if m != nil && len(own.errs) == 0 {
 		if _, key, err := schedule.ReadCalendar(m); err != nil {
-			own.errs = append(own.errs, own.located(name, m, []problem{{path: []string{key}, Error: Error{Message: err.Error(), Hint: "write " + schedule.CalendarForm}}})...)
+			own.errs = append(own.errs, own.located(name, m, []Problem{{Path: []string{key}, Error: Error{Message: err.Error(), Hint: "write " + schedule.CalendarForm}}})...)
 		}
 	}
 	if m == nil || len(own.errs) > 0 {
 		for _, e := range own.errs {
 			if e.Line == 0 { // the file itself is not there
-				here := p.located(file, raw, []problem{{path: at, Error: Error{Message: e.Message, Hint: "a calendar is a file of the project, by its path from the folder of the project on"}}})
+				here := p.located(file, raw, []Problem{{Path: at, Error: Error{Message: e.Message, Hint: "a calendar is a file of the project, by its path from the folder of the project on"}}})
 				e = here[0]
 			}
 			p.errs = append(p.errs, e)

@@ -74,7 +74,7 @@ func workflowFiles(t *testing.T, folder string) []string {
 	}
 	var names []string
 	for _, e := range entries {
-		if e.Type()&fs.ModeDir == 0 && strings.HasSuffix(e.Name(), suffix) && !strings.HasPrefix(e.Name(), ".") {
+		if e.Type()&fs.ModeDir == 0 && strings.HasSuffix(e.Name(), Suffix) && !strings.HasPrefix(e.Name(), ".") {
 			names = append(names, e.Name())
 		}
 	}

@@ -1,25 +1,13 @@
 package dig
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
+	"zerodag/engine/dig/keys"
+
 	"zerodag/engine/param"
 )
-
-// Node is one task of a compiled tree.
-type Node struct {
-	Name      string     // full name
-	Parent    int        // index of the parent; -1 for the first node
-	Upstreams []int      // indexes of the siblings that must succeed before
-	Group     bool       // has no operator
-	Config    *param.Map // what is left of its mapping without subtasks and _export
-	Export    *param.Map // its _export; may be nil
-	Level     int        `json:",omitempty"` // of the language that it is written in, see Language
-}
-
-const noParent = -1
 
 // Compile makes the tree of a task and its static subtasks, in pre-order, of config written in
 // a language. The name of the first node is parentFullName + name; its place in the parent is the caller's.
@@ -27,7 +15,7 @@ const noParent = -1
 //
 // The engine compiles the body of a loop once for each round: sub-mappings are shared
 // with config, and copied only where keys must be taken out.
-func Compile(parentFullName, name string, l Language, config *param.Map) ([]Node, error) {
+func Compile(parentFullName, name string, l keys.Language, config *param.Map) ([]Node, error) {
 	c := &compiler{language: l}
 	c.tree(parentFullName, name, config)
 	if len(c.problems) > 0 {
@@ -38,55 +26,26 @@ func Compile(parentFullName, name string, l Language, config *param.Map) ([]Node
 
 // Tree compiles all tasks of a workflow as it is stored.
 func Tree(name string, stored *param.Map) ([]Node, error) {
-	l, config := Gate(stored)
+	l, config := keys.Gate(stored)
 	return Compile("", "+"+name, l, config)
-}
-
-// compiler collects nodes and problems; it goes on after a problem to find them all.
-type compiler struct {
-	language Language
-	nodes    []Node
-	names    []string // the last segment of each node's name, for paths of problems
-	edges    []int    // backing array of the nodes' Upstreams
-	empty    *param.Map
-	problems []problem
-}
-
-// shape is what one look at a task's keys tells.
-type shape struct {
-	subtasks, operators int
-	typed, export       bool
-}
-
-func shapeOf(config *param.Map) (s shape) {
-	for _, key := range config.Keys() {
-		switch {
-		case key == "":
-		case key[0] == '+':
-			s.subtasks++
-		case key[len(key)-1] == '>':
-			s.operators++
-		case key == "_type":
-			s.typed = true
-		case key == "_export":
-			s.export = true
-		}
-	}
-	return s
 }
 
 // tree adds a task that has no parent and everything below it, and looks at what only the whole of it tells.
 func (c *compiler) tree(parentName, name string, config *param.Map) {
 	c.task(noParent, parentName, name, config)
 	c.poolsInside()
+	c.nestedFaults()
 }
 
 // task adds a task and everything below it and returns its index.
 func (c *compiler) task(parent int, parentName, name string, config *param.Map) int {
-	s := shapeOf(config)
+	s := keys.ShapeOf(config)
 	index := c.add(parent, parentName, name)
-	if fault := taskNameFault(name); fault != "" {
+	if fault := TaskNameFault(name); fault != "" {
 		hint := "use letters, digits and _ - . =; [ ] { } % & @ ` and , may stand there, too"
+		if strings.Contains(fault, "longer") {
+			hint = "write a shorter name"
+		}
 		if parent == noParent {
 			hint += "; a workflow is named after its file"
 		}
@@ -98,29 +57,23 @@ func (c *compiler) task(parent int, parentName, name string, config *param.Map) 
 		return index
 	}
 	local := c.split(index, config, s)
-	if !s.typed && s.operators == 0 {
+	if !s.Typed && s.Operators == 0 {
 		c.nodes[index].Group = true
 		c.group(index, config, local, s)
-	} else if s.subtasks > 0 {
+	} else if s.Subtasks > 0 {
 		hint := "move the subtasks or the operator into a task of their own"
-		if operator, _, _ := operatorOf(config); slices.Contains(withBodies, operator) {
+		if operator, _, _ := keys.Operator(config); slices.Contains(keys.WithBodies, operator) {
 			hint = "put the subtasks below `_do:`, which " + operator + "> runs"
 		}
-		c.fail(index, nil, hint, "A task can't have subtasks: %s", sample(rest(config)))
-	} else if s.operators > 1 {
-		c.fail(index, nil, "give each operator a task of its own", "A task can't have more than one operator: %s", sample(rest(config)))
+		c.fail(index, nil, hint, "A task can't have subtasks: %s", param.Sample(rest(config)))
+	} else if s.Operators > 1 {
+		c.fail(index, nil, "give each operator a task of its own", "A task can't have more than one operator: %s", param.Sample(rest(config)))
 	}
 	c.added(index, local)
 	c.branches(index, local)
 	c.handlers(index, config)
 	c.closings(index, config)
 	return index
-}
-
-func (c *compiler) add(parent int, parentName, name string) int {
-	c.nodes = append(c.nodes, Node{Name: parentName + name, Parent: parent, Level: c.language.Level})
-	c.names = append(c.names, name)
-	return len(c.nodes) - 1
 }
 
 // disabled reads _disable. A disabled task has no children, but what it names as
@@ -141,13 +94,13 @@ func (c *compiler) disabled(index int, config *param.Map) bool {
 }
 
 // split sets the node's export and returns its local config.
-func (c *compiler) split(index int, config *param.Map, s shape) *param.Map {
+func (c *compiler) split(index int, config *param.Map, s keys.Shape) *param.Map {
 	local := config
-	if s.export || s.subtasks > 0 {
+	if s.Export || s.Subtasks > 0 {
 		local = c.rest(config, s)
 	}
 	c.nodes[index].Config = local
-	if s.export {
+	if s.Export {
 		v, _ := config.Get("_export")
 		export, ok := v.(*param.Map)
 		if v != nil && !ok {
@@ -157,7 +110,7 @@ func (c *compiler) split(index int, config *param.Map, s shape) *param.Map {
 		if c.language.Level > 0 {
 			c.exportsOfItself(index, export)
 			if v, there := export.Get("_retry"); there { // which it may be for all tasks below
-				checkRetry(anyOperator, v, func(below []string, message, hint string) {
+				keys.CheckRetry(keys.AnyOperator, v, func(below []string, message, hint string) {
 					c.fail(index, append([]string{"_export", "_retry"}, below...), hint, "%s", message)
 				})
 			}
@@ -178,9 +131,9 @@ func (c *compiler) exportsOfItself(index int, export *param.Map) {
 }
 
 // rest is config without its subtasks and its export.
-func (c *compiler) rest(config *param.Map, s shape) *param.Map {
-	left := config.Len() - s.subtasks
-	if s.export {
+func (c *compiler) rest(config *param.Map, s keys.Shape) *param.Map {
+	left := config.Len() - s.Subtasks
+	if s.Export {
 		left--
 	}
 	if left == 0 {
@@ -217,7 +170,7 @@ func (c *compiler) handlers(index int, config *param.Map) {
 		keys = append(keys, "_check")
 	}
 	for _, key := range keys {
-		v := valueOf(config, key)
+		v := config.Value(key)
 		m, ok := v.(*param.Map)
 		switch {
 		case v == nil:
@@ -231,7 +184,7 @@ func (c *compiler) handlers(index int, config *param.Map) {
 
 // inner compiles tasks that may be made below a task, under a key of it, to find their mistakes.
 func (c *compiler) inner(index int, key []string, name string, config *param.Map) {
-	sub := &compiler{language: Language{Level: c.language.Level}}
+	sub := &compiler{language: keys.Language{Level: c.language.Level}}
 	sub.tree(c.nodes[index].Name, name, config)
 	for _, among := range []string{"_after", "_background"} {
 		if c.language.Level > 0 && config.Has(among) {
@@ -239,23 +192,7 @@ func (c *compiler) inner(index int, key []string, name string, config *param.Map
 		}
 	}
 	for _, p := range sub.problems {
-		p.path = slices.Concat(c.path(index), key, p.path)
+		p.Path = slices.Concat(c.path(index), key, p.Path)
 		c.problems = append(c.problems, p)
 	}
-}
-
-// fail reports a problem at a task, or at a key of it.
-func (c *compiler) fail(index int, key []string, hint, format string, args ...any) {
-	c.problems = append(c.problems, problem{path: append(c.path(index), key...), Error: Error{
-		Task: c.nodes[index].Name, Message: fmt.Sprintf(format, args...), Hint: hint}})
-}
-
-// path lists the keys from the first node, itself excluded, to a node.
-func (c *compiler) path(index int) []string {
-	var keys []string
-	for i := index; c.nodes[i].Parent != noParent; i = c.nodes[i].Parent {
-		keys = append(keys, c.names[i])
-	}
-	slices.Reverse(keys)
-	return keys
 }

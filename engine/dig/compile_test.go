@@ -8,6 +8,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"zerodag/engine/dig/keys"
+
 	"zerodag/engine/param"
 )
 
@@ -80,7 +82,7 @@ func TestCompile(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			nodes, err := Compile("", "+w", Language{}, mustMap(t, c.config))
+			nodes, err := Compile("", "+w", keys.Language{}, mustMap(t, c.config))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -93,7 +95,7 @@ func TestCompile(t *testing.T) {
 
 func TestCompileBelowAParent(t *testing.T) {
 	t.Parallel()
-	nodes, err := Compile("+w+loop^sub", "+loop-0", Language{}, mustMap(t, `{"+a":{"echo>":"x"}}`))
+	nodes, err := Compile("+w+loop^sub", "+loop-0", keys.Language{}, mustMap(t, `{"+a":{"echo>":"x"}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +143,7 @@ func TestCompileErrors(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			_, err := Compile("", "+w", Language{}, mustMap(t, c.config))
+			_, err := Compile("", "+w", keys.Language{}, mustMap(t, c.config))
 			var list Errors
 			var config *param.ConfigError
 			if !errors.As(err, &list) || !errors.As(err, &config) {
@@ -156,7 +158,7 @@ func TestCompileErrors(t *testing.T) {
 
 func TestCompileFindsAllErrors(t *testing.T) {
 	t.Parallel()
-	_, err := Compile("", "+w", Language{}, mustMap(t, `{"junk":1,"+a b":{},"+c":{"echo>":1,"sh>":2},"+d":{"_error":"x","+e":5}}`))
+	_, err := Compile("", "+w", keys.Language{}, mustMap(t, `{"junk":1,"+a b":{},"+c":{"echo>":1,"sh>":2},"+d":{"_error":"x","+e":5}}`))
 	var list Errors
 	if !errors.As(err, &list) || len(list) != 5 {
 		t.Fatalf("want 5 errors, got %d: %v", len(list), err)
@@ -169,7 +171,7 @@ func TestCompileSharesConfig(t *testing.T) {
 	t.Parallel()
 	config := mustMap(t, `{"+a":{"echo>":"x","deep":{"b":1}},"+b":{"_export":{"c":1},"sh>":"y","deep":{"d":1}}}`)
 	before := param.Text(config)
-	nodes, err := Compile("", "+w", Language{}, config)
+	nodes, err := Compile("", "+w", keys.Language{}, config)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,8 +3,13 @@ package dig
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
+
+	"zerodag/engine/dig/keys"
 
 	"zerodag/engine/param"
 )
@@ -19,18 +24,18 @@ func Define(name string, raw *param.Map) (Workflow, error) {
 // defined is a workflow and what is wrong with it; wrong and unused are of its schedule.
 type defined struct {
 	Workflow
-	problems, wrong, unused []problem
+	problems, wrong, unused []Problem
 }
 
 // define is Define for a file in a folder of a project, nil is none, with the calendar that its schedule names; nil is none.
 func define(read Source, name, folder string, raw, calendar *param.Map) defined {
 	w, problems := rebuild(read, name, folder, raw)
 	w.Config = withCalendar(w.Config, calendar)
-	if fault := WorkflowNameFault(name); fault != "" && taskNameFault("+"+name) == "" {
-		problems = append(problems, problem{Error: Error{
+	if fault := WorkflowNameFault(name); fault != "" && TaskNameFault("+"+name) == "" {
+		problems = append(problems, Problem{Error: Error{
 			Message: fmt.Sprintf("name %s: %q", fault, name), Hint: "rename the file"}})
 	}
-	language, config := Gate(w.Config)
+	language, config := keys.Gate(w.Config)
 	c := &compiler{language: language}
 	c.tree("", "+"+name, config)
 	problems = append(problems, c.problems...)
@@ -49,25 +54,29 @@ func storedKeys() []string {
 
 // rebuild checks the keys of the top level and puts them in their stored order. With
 // a folder, `_workdir` is exported so that scripts run beside the file.
-func rebuild(read Source, name, folder string, raw *param.Map) (Workflow, []problem) {
+func rebuild(read Source, name, folder string, raw *param.Map) (Workflow, []Problem) {
 	w := Workflow{Name: name, Zone: "UTC", Config: param.New()}
-	var problems []problem
+	var problems []Problem
 	fail := func(key, hint, message string) {
-		problems = append(problems, problem{path: []string{key}, Error: Error{Message: message, Hint: hint}})
+		problems = append(problems, Problem{Path: []string{key}, Error: Error{Message: message, Hint: hint}})
 	}
-	level, fault, hint := levelOf(raw)
+	level, fault, hint := keys.LevelOf(raw)
 	if fault != "" {
-		fail(levelKey, hint, fault)
+		fail(keys.LevelKey, hint, fault)
 	}
-	known, stored := append(TopKeys(), levelKey), storedKeys()
+	known, stored := append(TopKeys(), keys.LevelKey), storedKeys()
 	if level > 0 {
-		known, stored = append(known, AddedKeys(AtTop)...), append(stored, AddedKeys(AtTop)...)
-		w.Config.Set(levelKey, int64(level))
+		known, stored = append(known, keys.Added(keys.AtTop)...), append(stored, keys.Added(keys.AtTop)...)
+		w.Config.Set(keys.LevelKey, int64(level))
 	}
 	if v, _ := raw.Get("timezone"); v != nil && v != "" { // an empty text is none, as in the original
 		var err error
 		if w.Zone, err = zoneOf(v); err != nil {
-			fail("timezone", "", err.Error())
+			hint := ""
+			if text, _ := v.(string); strings.Contains(text, "${") {
+				hint = "${...} is not evaluated here: write the zone itself"
+			}
+			fail("timezone", hint, err.Error())
 			w.Zone = "UTC"
 		}
 	}
@@ -79,7 +88,7 @@ func rebuild(read Source, name, folder string, raw *param.Map) (Workflow, []prob
 		w.Config.Set("_export", export)
 	}
 	for _, key := range stored {
-		if v, ok := raw.Get(key); ok && key != levelKey {
+		if v, ok := raw.Get(key); ok && key != keys.LevelKey {
 			w.Config.Set(key, v)
 		}
 	}
@@ -92,12 +101,15 @@ func rebuild(read Source, name, folder string, raw *param.Map) (Workflow, []prob
 				fail(key, "^ is for generated tasks", fmt.Sprintf("task name must not contain ^ character: %q", key))
 			}
 		case slices.Contains(known, key):
-		case len(unknown) < maxListed:
+		case len(unknown) < MaxListed:
 			unknown = append(unknown, key)
 		}
 	}
 	if level > 0 {
 		w.Config = withDefaults(w.Config, read)
+		if err := SLAFault(w.Config); err != nil {
+			fail("sla", SLAForm, err.Error())
+		}
 	}
 	if len(unknown) > 0 {
 		fail(unknown[0], "", fmt.Sprintf("Workflow '%s' includes unknown keys: [%s]", name, strings.Join(unknown, ", ")))
@@ -106,11 +118,11 @@ func rebuild(read Source, name, folder string, raw *param.Map) (Workflow, []prob
 	return w, problems
 }
 
-// maxListed bounds how many wrong keys one message lists.
-const maxListed = 20
+// MaxListed bounds how many wrong keys one message lists.
+const MaxListed = 20
 
 // explainKeys gives a problem the explanation of the first wrong key that one is known for, and the further keys their own.
-func explainKeys(p *problem, raw *param.Map, unknown, known []string, level int) {
+func explainKeys(p *Problem, raw *param.Map, unknown, known []string, level int) {
 	hints := make([]string, len(unknown))
 	for i, key := range unknown {
 		hints[i] = unknownKeyHint(raw, key, known, level)
@@ -122,25 +134,79 @@ func explainKeys(p *problem, raw *param.Map, unknown, known []string, level int)
 	}
 }
 
+// topKeys are keys that other tools have at the top of a file, by how this language writes the same.
+var topKeys = sync.OnceValue(func() map[string][]string {
+	return map[string][]string{
+		"the name of a workflow is that of its file; text about it goes into `description`":                                                       {"name", "title", "id", "dag_id", "workflow_name"},
+		"remove it; the level of the language is `zerodag: 1`":                                                                                    {"version", "apiversion", "kind", "schema", "language"},
+		"write `schedule:` with `daily>: 07:00:00` or `cron>: \"0 7 * * *\"` below it":                                                            {"schedule_interval", "cron", "schedules", "interval", "crontab", "daily"},
+		"write `timezone: Asia/Tokyo`":                                                                                                            {"tz", "time_zone", "zone", "zoneinfo"},
+		"no event of this kind starts a workflow: write `schedule:`, or `require>` in the workflow that comes later, or call `zerodag start`":     {"on", "trigger", "triggers", "when", "events"},
+		"write `concurrency: 1`, or `skip_on_overtime: true` below `schedule`":                                                                    {"max_active_runs", "max_parallel", "max_concurrency", "concurrent", "max_active_tasks"},
+		"write `_error:` with `mail>` or `slack>` below it":                                                                                       {"email_on_failure", "on_failure", "mail_on_error", "notifications", "notify", "email", "on_error", "alerts", "email_on_retry"},
+		"values of secrets are never in a file: `zerodag secrets --project NAME --set KEY`; a task gets them by `_env: {KEY: \"${secret:KEY}\"}`": {"secrets", "secret"},
+		"write `!include : 'FILE'`":                                            {"include", "includes", "import", "imports", "extends"},
+		"write `_defaults:` for keys of all tasks":                             {"default_args", "defaults", "default"},
+		"write `params:` for what a start gives":                               {"inputs", "parameters", "args", "arguments", "param"},
+		"write `_export: {NAME: value}`":                                       {"vars", "variables", "env", "environment"},
+		"write each task as `+NAME:` without this key around them":             {"jobs", "steps", "tasks", "stages", "dag", "workflow"},
+		"`docker: {image: IMAGE}` goes into `_export`":                         {"image", "docker", "container"},
+		"an operator is in a task: write `+NAME:` and `sh>: COMMAND` below it": {"run", "sh", "command", "script", "commands"},
+	}
+})
+
+// topHint explains a key of another tool at the top of a file; "" where nothing is known of it.
+func topHint(key string, raw *param.Map, level int) string {
+	name := keys.ForeignName(key)
+	for _, meant := range slices.Sorted(maps.Keys(topKeys())) {
+		if !slices.Contains(topKeys()[meant], name) {
+			continue
+		}
+		if ours := keyOfAdded().FindStringSubmatch(meant); ours != nil && level == 0 && keys.NeedsGate(ours[1]) {
+			meant += "; it needs `zerodag: 1` at the top of the file"
+		}
+		return meant
+	}
+	if keys.IsTask(raw.Map(key)) {
+		return ""
+	}
+	if _, ours := keys.MeantBy("", key); ours == "_do" || ours == "_else_do" {
+		return "" // there is no loop and no condition around a file
+	}
+	return keys.SteeringHint(key, level)
+}
+
+// keyOfAdded finds the key that a hint names first.
+var keyOfAdded = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("`(_?[a-z]+)[:`]") })
+
 // unknownKeyHint explains a wrong key; "" where nothing is known of it.
 func unknownKeyHint(raw *param.Map, key string, known []string, level int) string {
-	if s := ungated(key); s != "" && level == 0 {
+	if s := keys.Ungated(key); s != "" && level == 0 {
 		return s
 	}
-	if s, remedy := slip(key, known, level, AtTop); s != "" {
+	if s := topHint(key, raw, level); s != "" && param.Nearest(key, known) == "" {
+		return "'" + key + "': " + s
+	}
+	if s, remedy := keys.Misspelling(key, known, level, keys.AtTop); s != "" {
 		return strings.TrimSuffix("'"+key+"': "+s+" "+remedy, " ")
 	}
 	if strings.Contains(key, "\u00a0") {
 		return "there is a no-break space before '" + strings.TrimSpace(strings.Trim(key, "\u00a0")) + "', which only looks like a blank: replace it by a blank"
 	}
-	if isTask(raw.Map(key)) {
-		return "'" + key + "' holds a task, and the name of a task begins with +: write `" + marked(key) + ":`"
+	if m := lineNumbered().FindStringSubmatch(key); m != nil {
+		return "a number is in front of each line, as where a file is shown with its line numbers: remove the numbers"
+	}
+	if keys.IsTask(raw.Map(key)) {
+		return "'" + key + "' holds a task, and the name of a task begins with +: write `" + keys.TaskName(key) + ":`"
 	}
 	if strings.HasSuffix(key, ">") {
 		return "an operator belongs into a task: put `" + key + "` under a key such as `+run:`"
 	}
 	return ""
 }
+
+// lineNumbered is a key with the number of its line in front of it.
+var lineNumbered = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\d+[:|.]?\s+[+\w]`) })
 
 // exportOf returns the workflow's exports, with the working directory of its folder.
 func exportOf(raw *param.Map, folder string) (*param.Map, error) {
@@ -162,4 +228,21 @@ func exportOf(raw *param.Map, folder string) (*param.Map, error) {
 	export = export.Clone()
 	export.Set("_workdir", folder)
 	return export, nil
+}
+
+// paramFaults is what is wrong with `params` besides the rest of the file.
+func paramFaults(w Workflow) (problems []Problem) {
+	export := w.Config.Map("_export")
+	for _, p := range keys.ParamsOf(w.Config).List {
+		fail := func(message, hint string) {
+			problems = append(problems, Problem{Path: []string{keys.ParamsKey, p.Name}, Error: Error{Message: message, Hint: hint}})
+		}
+		switch {
+		case export.Has(p.Name):
+			fail(fmt.Sprintf("'%s' is set by `_export` at the top, too, which would win over what a start gives", p.Name), "remove it there, and write its value as `default` here")
+		case p.Required && p.Default == nil && w.Config.Has("schedule"):
+			fail(fmt.Sprintf("the schedule would start the workflow without '%s', which is required", p.Name), "write a default, or remove `required`")
+		}
+	}
+	return problems
 }

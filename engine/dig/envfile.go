@@ -3,86 +3,10 @@ package dig
 import (
 	"bytes"
 	"fmt"
-	"path"
 	"strings"
 
-	"zerodag/engine/param"
+	"zerodag/engine/dig/keys"
 )
-
-// envFilesKey names files with variables for the commands of a task, or of all below a group.
-const envFilesKey = "_env_files"
-
-// MaxEnvFile is how many bytes a file of variables may have: a command takes few more on any system.
-const MaxEnvFile = 64 << 10
-
-// EnvFile is a file of variables that `_env_files` names.
-type EnvFile struct {
-	Name     string // slash path, from the project's folder
-	Optional bool   // it may be missing
-}
-
-const envFilesForm = "write names of files of the project: `_env_files: [env/common, 'env/${stage}', 'env/local?']`; one that ends with ? may be missing"
-
-// ParseEnvFiles reads an evaluated `_env_files`.
-func ParseEnvFiles(v param.Value) (files []EnvFile, err error) {
-	for _, v := range ListOf(v) {
-		f, fault, _ := envFileOf(v, false)
-		if fault != "" {
-			return nil, param.Errorf("%s: %s", envFilesKey, fault)
-		}
-		files = append(files, f)
-	}
-	return files, nil
-}
-
-// ListOf is a value as a list: a list itself, nothing for none, and else a list with that value.
-func ListOf(v param.Value) []param.Value {
-	switch x := v.(type) {
-	case nil:
-		return nil
-	case []param.Value:
-		return x
-	}
-	return []param.Value{v}
-}
-
-// checkEnvFiles wants names of files that a push takes along.
-func checkEnvFiles(key string, v param.Value, report func([]string, string, string)) {
-	list := ListOf(v)
-	if len(list) == 0 {
-		report(nil, "'"+key+"' names no file", envFilesForm)
-	}
-	for _, v := range list {
-		if _, fault, hint := envFileOf(v, true); fault != "" {
-			report(nil, fault, hint)
-			return
-		}
-	}
-}
-
-// envFileOf reads one name; with open, `${...}` may stand for anything.
-func envFileOf(v param.Value, open bool) (f EnvFile, fault, hint string) {
-	text, ok := v.(string)
-	f.Name, f.Optional = strings.CutSuffix(text, "?")
-	switch {
-	case !ok || f.Name == "":
-		return f, "a file of variables must be named: " + sample(v), envFilesForm
-	case open && strings.Contains(text, "${"):
-		return f, "", ""
-	case path.IsAbs(f.Name) || strings.Contains(f.Name, "\\"):
-		return f, "a file of variables is one of the project: " + sample(v), envFilesForm
-	}
-	f.Name = path.Clean(f.Name)
-	for part := range strings.SplitSeq(f.Name, "/") {
-		switch {
-		case part == ".." || f.Name == ".":
-			return f, "a file of variables is one of the project: " + sample(v), envFilesForm
-		case strings.HasPrefix(part, "."):
-			return f, "files whose name begins with a dot are never pushed: " + sample(v), "give it another name, or name it at `zerodag run --env-file " + f.Name + "`"
-		}
-	}
-	return f, "", ""
-}
 
 // EnvVariable is a variable of a file, in which `${secret:...}` is not replaced yet.
 type EnvVariable struct{ Name, Value string }
@@ -96,8 +20,8 @@ const (
 // follows up to a comment, or a text in quotes; in double ones \n, \r, \t, \", \$ and \\ are read. A name that comes twice
 // is in the list twice, the later one wins. Whatever is wrong is reported together, as Errors with their lines.
 func ReadEnvFile(file string, text []byte) ([]EnvVariable, error) {
-	if len(text) > MaxEnvFile {
-		return nil, Errors{{File: file, Message: fmt.Sprintf("A file of variables has at most %d bytes, and this one has %d", MaxEnvFile, len(text)), Hint: "give commands a file to read in place of variables"}}
+	if len(text) > keys.MaxEnvFile {
+		return nil, Errors{{File: file, Message: fmt.Sprintf("A file of variables has at most %d bytes, and this one has %d", keys.MaxEnvFile, len(text)), Hint: "give commands a file to read in place of variables"}}
 	}
 	var list []EnvVariable
 	var errs Errors
@@ -115,7 +39,7 @@ func ReadEnvFile(file string, text []byte) ([]EnvVariable, error) {
 			list = append(list, v)
 		}
 	}
-	if err := errs.asError(); err != nil {
+	if err := errs.AsError(); err != nil {
 		return nil, err
 	}
 	return list, nil
@@ -131,7 +55,7 @@ func envLine(line string) (v EnvVariable, message, hint string) {
 	switch {
 	case !there:
 		return v, "the line has no =", envLineForm
-	case !envName().MatchString(v.Name):
+	case !keys.EnvName().MatchString(v.Name):
 		return v, "'" + v.Name + "' is no name of a variable", "write it with letters, digits and _"
 	case strings.Contains(value, "\x00"):
 		return v, "the value of " + v.Name + " has a NUL, which no variable can have", envLineForm

@@ -98,8 +98,8 @@ func (e Errors) Unwrap() []error {
 	return list
 }
 
-// asError sorts the list and returns nil for an empty one.
-func (e Errors) asError() error {
+// AsError sorts the list and returns nil for an empty one.
+func (e Errors) AsError() error {
 	if len(e) == 0 {
 		return nil
 	}
@@ -112,9 +112,9 @@ func (e Errors) asError() error {
 // maxReported bounds the errors of one file: no user reads more.
 const maxReported = 100
 
-// problem is an Error whose place is still a path of keys from the workflow's root.
-type problem struct {
-	path []string
+// Problem is an Error whose place is still a path of keys from the workflow's root.
+type Problem struct {
+	Path []string
 	also []further
 	Error
 }
@@ -135,22 +135,20 @@ func furtherKey(key, hint, told string) further {
 }
 
 // unplaced turns problems of a config without file into Errors.
-func unplaced(problems []problem) error {
+func unplaced(problems []Problem) error {
 	var list Errors
 	for _, p := range problems[:min(len(problems), maxReported)] {
 		list = append(list, p.Error)
 	}
-	return list.asError()
+	return list.AsError()
 }
 
-// sampleLength is how much of a wrong config a message shows.
-const sampleLength = 500
-
-// sample renders a value for a message.
-func sample(v param.Value) string {
-	r := []rune(param.Text(v))
-	if len(r) > sampleLength {
-		return string(r[:sampleLength]) + "..."
-	}
-	return string(r)
+// Once drops what was said before: several workflows may include one file.
+func Once(all Errors) Errors {
+	said := map[Error]bool{}
+	return slices.DeleteFunc(all, func(e Error) bool {
+		again := said[e]
+		said[e] = true
+		return again
+	})
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"zerodag/engine/dig/keys"
+
 	"zerodag/engine/param"
 )
 
@@ -65,7 +67,7 @@ func FuzzLoad(f *testing.F) {
 		start := time.Now()
 		read := mapSource(map[string]string{"main.dig": text, "x.dig": "+x: {echo>: x}\n!include : y.dig\n", "y.dig": text})
 		list, err := Load(read, []string{"main.dig"})
-		Warnings(read, []string{"main.dig"}, Known{})
+		Inspect(read, "main.dig")
 		if spent := time.Since(start); spent > fuzzBound {
 			t.Fatalf("took %v", spent)
 		}
@@ -97,7 +99,7 @@ func FuzzEnvFile(f *testing.F) {
 		}
 		quote := strings.NewReplacer(`\`, `\\`, `"`, `\"`)
 		for _, v := range list {
-			if !envName().MatchString(v.Name) || strings.Contains(v.Value, "\x00") {
+			if !keys.EnvName().MatchString(v.Name) || strings.Contains(v.Value, "\x00") {
 				t.Errorf("no command can have %q", v)
 			}
 			if strings.Contains(v.Value, "\n") || len(text) > 1000 { // which are written in another way, and may be too long then

@@ -25,7 +25,7 @@ func TestGolden(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			got := golden(t, name)
-			goldenFile := strings.TrimSuffix(file, suffix) + ".golden"
+			goldenFile := strings.TrimSuffix(file, Suffix) + ".golden"
 			if *update {
 				if err := os.WriteFile(goldenFile, []byte(got), 0o644); err != nil {
 					t.Fatal(err)

@@ -3,34 +3,29 @@ package dig
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
+
+	"zerodag/engine/dig/keys"
 
 	"zerodag/engine/param"
 )
 
-// GroupKeys are the keys of a group besides its subtasks.
-func GroupKeys() []string {
-	return []string{"timezone", "schedule", "sla", "_parallel", "_background", "_after",
-		"_error", "_check", "_retry", "_export", "_secrets"}
-}
-
 // group adds the children of a group and the edges between them.
-func (c *compiler) group(index int, config, local *param.Map, s shape) {
+func (c *compiler) group(index int, config, local *param.Map, s keys.Shape) {
 	c.checkGroupKeys(index, local)
 	name := c.nodes[index].Name
-	children := make([]int, 0, s.subtasks)
+	children := make([]int, 0, s.Subtasks)
 	c.eachSubtask(index, config, func(key string, sub *param.Map) {
 		children = append(children, c.task(index, name, key, sub))
 	})
-	mode, err := parallelOf(local)
+	mode, err := keys.ParallelOf(local)
 	switch {
 	case err != nil:
 		c.fail(index, []string{"_parallel"}, "write true, false or {limit: N}; ${...} is not evaluated in a group", "%s", err)
-	case mode.on && c.language.Level > 0 && Sliding(local) > 0:
+	case mode.On && c.language.Level > 0 && keys.Sliding(local) > 0:
 		c.parallel(children, 0)
-	case mode.on:
-		c.parallel(children, mode.limit)
+	case mode.On:
+		c.parallel(children, mode.Limit)
 	default:
 		c.sequence(children)
 	}
@@ -38,16 +33,16 @@ func (c *compiler) group(index int, config, local *param.Map, s shape) {
 
 func (c *compiler) checkGroupKeys(index int, local *param.Map) {
 	var wrong, faults []string
-	known := GroupKeys()
+	known := keys.GroupKeys()
 	if c.language.Level > 0 {
-		known = append(known, AddedKeys(c.place(index))...)
+		known = append(known, keys.Added(c.place(index))...)
 	}
 	for _, key := range local.Keys() {
 		if slices.Contains(known, key) {
 			continue
 		}
 		fault := "'" + key + "'"
-		if s, _ := slip(key, known, c.language.Level, c.place(index)); s != "" {
+		if s, _ := keys.Misspelling(key, known, c.language.Level, c.place(index)); s != "" && (param.Nearest(key, known) != "" || keys.SteeringHint(key, c.language.Level) == "" && keys.OfElsewhere(key) == "") {
 			fault += " (" + s + ")"
 		}
 		wrong, faults = append(wrong, key), append(faults, fault)
@@ -55,11 +50,11 @@ func (c *compiler) checkGroupKeys(index int, local *param.Map) {
 	if len(wrong) == 0 {
 		return
 	}
-	hint := func(key string) string { return c.groupKeyHint(index, key, valueOf(local, key), known) }
+	hint := func(key string) string { return c.groupKeyHint(index, key, local.Value(key), known) }
 	told := hint(wrong[0])
 	c.fail(index, wrong[:1], told, "%s contains invalid keys: %s", c.nodes[index].Name, strings.Join(faults, ", "))
 	p := &c.problems[len(c.problems)-1]
-	for _, key := range wrong[1:min(len(wrong), maxListed)] {
+	for _, key := range wrong[1:min(len(wrong), MaxListed)] {
 		p.also = append(p.also, furtherKey(key, hint(key), told))
 	}
 }
@@ -70,16 +65,24 @@ func (c *compiler) groupKeyHint(index int, key string, v param.Value, known []st
 	if key == "_do" || key == "_else_do" {
 		return key + " holds the tasks of an operator: write if>, loop>, for_each> or for_range> above it"
 	}
-	if s := ungated(key); s != "" && !gated {
+	if s := keys.Ungated(key); s != "" && !gated {
 		return s
 	}
-	if a, isAdded := additionOf(key); isAdded && gated {
-		return "it may stand " + a.where.String()
+	if a, isAdded := keys.Find(key); isAdded && gated {
+		return "it may stand " + a.Where.String()
 	}
-	if meant := ofDagu(key); meant != "" && gated {
+	if meant := keys.OfDagu(key); meant != "" && gated {
 		return key + " is Dagu's: write " + meant
 	}
-	if _, remedy := slip(key, known, c.language.Level, c.place(index)); remedy != "" {
+	if operator := keys.OfElsewhere(key); operator != "" {
+		return "an operator ends with >: write `" + operator + ":`"
+	}
+	if near := param.Nearest(key, known); near == "" {
+		if s := keys.SteeringHint(key, c.language.Level); s != "" && !keys.IsTask(asMap(v)) {
+			return s
+		}
+	}
+	if _, remedy := keys.Misspelling(key, known, c.language.Level, c.place(index)); remedy != "" {
 		return remedy
 	}
 	if near := param.Nearest(key, known); near != "" || slices.Contains(known, "_"+key) {
@@ -91,30 +94,24 @@ func (c *compiler) groupKeyHint(index int, key string, v param.Value, known []st
 	return "this is a group: a task that runs something has an operator, such as `sh>:`"
 }
 
+// asMap is a value as a mapping; nil where it is none.
+func asMap(v param.Value) *param.Map {
+	m, _ := v.(*param.Map)
+	return m
+}
+
 // unmarkedHint says how a key of a group is written that is neither marked as a task nor as an operator.
 func unmarkedHint(key string, v param.Value) string {
 	switch m, isMap := v.(*param.Map); {
-	case isTask(m):
-		return "the name of a task begins with +: write `" + marked(key) + ":`"
+	case keys.IsTask(m):
+		return "the name of a task begins with +: write `" + keys.TaskName(key) + ":`"
 	case isMap || v == nil:
 		return "the name of a task begins with +, that of an operator ends with >: write `+" + key + ":` or `" + key + ">:`"
 	}
-	return "an operator ends with >: write `" + key + ">:` if it is meant to be one"
-}
-
-// marked is a key as the name of a task. ^ is for generated tasks, and +1 is a number.
-func marked(key string) string {
-	key = "+" + strings.TrimLeft(key, "^")
-	if _, err := strconv.ParseFloat(key, 64); err == nil {
-		return `"` + key + `"`
+	if key == "uses" {
+		return "there are no actions: a task runs a command, such as `sh>: make`, and has the files of the project"
 	}
-	return key
-}
-
-// isTask says whether a mapping reads like a task: it has an operator or subtasks.
-func isTask(m *param.Map) bool {
-	s := shapeOf(m)
-	return s.operators+s.subtasks > 0
+	return "an operator ends with >: write `" + key + ">:` if it is meant to be one"
 }
 
 // eachSubtask visits the subtasks of a task in order. A list of mappings counts as one
@@ -131,11 +128,11 @@ func (c *compiler) eachSubtask(index int, config *param.Map, visit func(string, 
 			continue
 		case []param.Value:
 			if !slices.ContainsFunc(x, func(e param.Value) bool { _, ok := e.(*param.Map); return !ok }) {
-				visit(key, merged(x))
+				visit(key, keys.Overlaid(x))
 				continue
 			}
 		}
-		c.problems = append(c.problems, problem{path: append(c.path(index), key), Error: Error{
+		c.problems = append(c.problems, Problem{Path: append(c.path(index), key), Error: Error{
 			Task:    c.nodes[index].Name + key,
 			Message: fmt.Sprintf("Parameter '%s' must be an object or array of objects", key),
 			Hint:    notATaskHint(key, v)}})
@@ -148,43 +145,12 @@ func notATaskHint(key string, v param.Value) string {
 	switch {
 	case strings.Contains(text, ">:"):
 		return "a blank is missing after the colon of `" + text + "`"
-	case found && operator != "" && !strings.ContainsAny(operator, " \n"):
-		return "a colon is missing: write `" + operator + ">: " + command + "`"
+	case found && keys.EnvName().MatchString(strings.TrimRight(operator, " :=-")):
+		return "a colon is missing: write `" + strings.TrimRight(operator, " :=-") + ">: " + command + "`"
+	case v == nil && strings.ContainsAny(key, "<>"):
+		return "tasks run in the order of the file; write the order as `_after: [+NAME]` at the later task, in a group with `_parallel: true`"
 	}
 	return "put an operator below it, such as `echo>: hello`; an empty task is `" + key + ": {}`"
-}
-
-// parallelMode is a group's `_parallel`. A limit of 0 or less is none.
-type parallelMode struct {
-	on    bool
-	limit int64
-}
-
-// parallelOf reads `_parallel` (language.md 1.8). Loop operators use the same
-// forms, but there the value may be a template and is read when the operator runs.
-func parallelOf(config *param.Map) (parallelMode, error) {
-	v, ok := config.Get("_parallel")
-	if !ok {
-		return parallelMode{}, nil
-	}
-	switch x := v.(type) {
-	case bool:
-		return parallelMode{on: x}, nil
-	case string:
-		on, err := param.AsBool("_parallel", x)
-		return parallelMode{on: on}, err
-	case *param.Map:
-		limit, ok := x.Get("limit")
-		if !ok {
-			return parallelMode{}, param.Errorf("Parameter 'limit' is required but not set")
-		}
-		if limit == nil {
-			return parallelMode{}, param.Errorf("Parameter 'limit' is required but null")
-		}
-		n, err := param.AsInt("limit", limit)
-		return parallelMode{on: true, limit: n}, err
-	}
-	return parallelMode{}, param.Errorf("Invalid _parallel format: %s", sample(v))
 }
 
 // sequence: a child waits for the one before it and for the background tasks between

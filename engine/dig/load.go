@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"zerodag/engine/dig/keys"
+
 	"zerodag/engine/param"
 )
 
@@ -21,15 +23,15 @@ type Workflow struct {
 	Config *param.Map // keys in the order of language.md 1.3, without timezone
 }
 
-// suffix ends the names of workflow files.
-const suffix = ".dig"
+// Suffix ends the names of workflow files.
+const Suffix = ".dig"
 
 // Load reads the named workflow files as a push does. Whatever is wrong in any of them is
 // reported together, as Errors; then there are no workflows.
 func Load(read Source, names []string) ([]Workflow, error) {
 	l := load(read, names)
 	errs := slices.Concat(l.errs, l.wrong, l.unused)
-	if err := errs.asError(); err != nil {
+	if err := errs.AsError(); err != nil {
 		return nil, err
 	}
 	return l.workflows, nil
@@ -41,13 +43,20 @@ type ScheduleFaults struct {
 	Wrong  Errors // everything else
 }
 
+// AsPushed returns the faults as a push takes them: a key that is never read is wrong, too.
+func (f ScheduleFaults) AsPushed() ScheduleFaults {
+	all := slices.Concat(f.Wrong, f.Unused)
+	_ = all.AsError() // which sorts them
+	return ScheduleFaults{Wrong: all}
+}
+
 // LoadHere is Load for what works with the files in a folder and stores nothing: no schedule
 // but that of the workflow at hand matters to it, so their faults are told apart.
 func LoadHere(read Source, names []string) ([]Workflow, ScheduleFaults, error) {
 	l := load(read, names)
 	if len(l.errs) > 0 {
 		errs := append(l.errs, l.wrong...)
-		return nil, ScheduleFaults{}, errs.asError()
+		return nil, ScheduleFaults{}, errs.AsError()
 	}
 	return l.workflows, ScheduleFaults{l.unused, l.wrong}, nil
 }
@@ -59,7 +68,7 @@ type loaded struct {
 }
 
 func load(read Source, names []string) (l loaded) {
-	all := &amount{}
+	all, required := &amount{}, NewRequires(read)
 	for _, name := range slices.Sorted(slices.Values(names)) {
 		if all.over {
 			break // that was told, and nothing more is read
@@ -67,15 +76,15 @@ func load(read Source, names []string) (l loaded) {
 		p := newProject(read)
 		p.seen = all
 		if raw := p.workflow(name); raw != nil && !p.lost {
-			d := define(p.read, workflowName(name), folderOf(name), raw, p.calendarOf(name, raw))
+			d := define(p.read, WorkflowName(name), FolderOf(name), raw, p.calendarOf(name, raw))
 			l.wrong = append(l.wrong, p.located(name, raw, d.wrong)...)
 			l.unused = append(l.unused, p.located(name, raw, d.unused)...)
-			p.errs = append(p.errs, p.located(name, raw, d.problems)...)
+			p.errs = append(p.errs, p.located(name, raw, append(d.problems, requireFaults(required, d.Workflow)...))...)
 			l.workflows = append(l.workflows, d.Workflow)
 		}
 		l.errs = append(l.errs, explained(read, p.errs)...)
 	}
-	l.errs = once(l.errs) // what is wrong with the settings of the project was found for each file
+	l.errs = Once(l.errs) // what is wrong with the settings of the project was found for each file
 	return l
 }
 
@@ -83,7 +92,7 @@ func load(read Source, names []string) (l loaded) {
 func LoadFile(read Source, name string) (*param.Map, error) {
 	p := newProject(read)
 	raw := p.file(name)
-	if err := p.errs.asError(); err != nil {
+	if err := p.errs.AsError(); err != nil {
 		return nil, err
 	}
 	return raw, nil
@@ -94,8 +103,8 @@ func LoadFile(read Source, name string) (*param.Map, error) {
 // Its time zone is checked and ignored, as are its schedule and sla.
 func Callee(read Source, name string) (*param.Map, error) {
 	name = path.Clean(name)
-	if !strings.HasSuffix(name, suffix) {
-		name += suffix
+	if !strings.HasSuffix(name, Suffix) {
+		name += Suffix
 	}
 	if path.IsAbs(name) || strings.HasPrefix(name, "../") {
 		return nil, Errors{{Message: "File name must not include ..: " + name}}
@@ -109,19 +118,19 @@ func Callee(read Source, name string) (*param.Map, error) {
 func CalleeText(name, text string, level int) (*param.Map, error) {
 	p := newProject(func(string) ([]byte, error) { return nil, ErrNotFound })
 	raw := p.mapping(name, []byte(text))
-	if raw != nil && level > 0 && !raw.Has(levelKey) {
-		raw.Set(levelKey, int64(level))
+	if raw != nil && level > 0 && !raw.Has(keys.LevelKey) {
+		raw.Set(keys.LevelKey, int64(level))
 	}
 	return p.callee(name, raw)
 }
 
 func (p *project) callee(name string, raw *param.Map) (*param.Map, error) {
 	if raw == nil || p.lost {
-		return nil, p.errs.asError()
+		return nil, p.errs.AsError()
 	}
-	w, problems := rebuild(p.read, workflowName(name), folderOf(name), raw)
+	w, problems := rebuild(p.read, WorkflowName(name), FolderOf(name), raw)
 	p.errs = append(p.errs, p.located(name, raw, problems)...)
-	if err := p.errs.asError(); err != nil {
+	if err := p.errs.AsError(); err != nil {
 		return nil, err
 	}
 	return w.Config, nil
@@ -151,7 +160,7 @@ func (p *project) mapping(name string, text []byte) *param.Map {
 	m, isMap := v.(*param.Map)
 	if ok && !isMap {
 		p.errs = append(p.errs, Error{File: name, Line: 1, Column: 1,
-			Message: "Expected object to load Config but got " + sample(v),
+			Message: "Expected object to load Config but got " + param.Sample(v),
 			Hint:    mappingHint(name)})
 	}
 	return m
@@ -159,26 +168,26 @@ func (p *project) mapping(name string, text []byte) *param.Map {
 
 // mappingHint says what a file holds that is no mapping.
 func mappingHint(name string) string {
-	if strings.HasSuffix(name, suffix) {
+	if strings.HasSuffix(name, Suffix) {
 		return "a workflow is a mapping of tasks, such as `+hello:` with `echo>: hello` in it"
 	}
 	return "a file of parameters is a mapping of names and values, such as `name: value` in each line"
 }
 
 // located gives problems the place of their key in the file.
-func (p *project) located(file string, raw *param.Map, problems []problem) (list Errors) {
+func (p *project) located(file string, raw *param.Map, problems []Problem) (list Errors) {
 	for i, one := range problems {
 		if i == maxReported {
 			return append(list, Error{File: file, Message: fmt.Sprintf("%d more errors are not shown", len(problems)-i)})
 		}
 		e := one.Error
-		at := p.find(raw, one.path)
+		at := p.find(raw, one.Path)
 		e.File, e.Line, e.Column = at.file, at.line, at.column
 		if e.File == "" {
 			e.File = file
 		}
 		for _, other := range one.also {
-			e.Hint = strings.TrimPrefix(e.Hint+"\n  "+p.furtherPlace(raw, one.path, other), "\n  ")
+			e.Hint = strings.TrimPrefix(e.Hint+"\n  "+p.furtherPlace(raw, one.Path, other), "\n  ")
 		}
 		list = append(list, e)
 	}
@@ -227,10 +236,11 @@ func (p *project) find(v param.Value, keys []string) position {
 	return position{}
 }
 
-func workflowName(file string) string { return strings.TrimSuffix(file, suffix) }
+// WorkflowName is the name of the workflow in a file.
+func WorkflowName(file string) string { return strings.TrimSuffix(file, Suffix) }
 
-// folderOf returns the folder of a project file, "" for the top one.
-func folderOf(file string) string {
+// FolderOf returns the folder of a project file, "" for the top one.
+func FolderOf(file string) string {
 	if dir := path.Dir(file); dir != "." {
 		return dir
 	}

@@ -31,7 +31,7 @@ func TestLookAlikes(t *testing.T) {
 		got := ""
 		if err != nil {
 			got = err.Error()
-		} else if list := Warnings(read, []string{"main.dig"}, Known{Operators: []string{"echo", "for_each"}}); len(list) > 0 {
+		} else if list := Inspect(read, "main.dig").Doubts; len(list) > 0 {
 			got = list.Error()
 		}
 		if !strings.HasPrefix(got, want) {
@@ -63,7 +63,7 @@ func TestLookAlikesWarned(t *testing.T) {
 			}
 			continue
 		}
-		list := Warnings(read, []string{"main.dig"}, Known{Operators: []string{"echo", "sh"}})
+		list := Inspect(read, "main.dig").Doubts
 		if got := list.Error(); want == "" && len(list) > 0 || !strings.HasPrefix(got, want) {
 			t.Errorf("%q: got %s, want %s", text, got, want)
 		}

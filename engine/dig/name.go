@@ -10,8 +10,8 @@ import (
 // maxNameLength bounds the name of a project, workflow or task, in UTF-16 units.
 const maxNameLength = 255
 
-// taskNameFault says what is wrong with one segment of a task's name, "" if nothing.
-func taskNameFault(name string) string {
+// TaskNameFault says what is wrong with one segment of a task's name, "" if nothing.
+func TaskNameFault(name string) string {
 	switch {
 	case name == "":
 		return "must not be blank"

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"zerodag/engine/dig/keys"
+
 	"zerodag/engine/param"
 )
 
@@ -56,14 +58,14 @@ func Names(read Source, file, task string) map[string]Place {
 		return names
 	}
 	f := &finder{project: p, file: file, names: names}
-	f.task(raw, strings.TrimPrefix(task, "+"+workflowName(file)))
+	f.task(raw, strings.TrimPrefix(task, "+"+WorkflowName(file)))
 	return names
 }
 
 // placeOf looks for a task in the workflow raw of a file.
 func (p *project) placeOf(file string, raw *param.Map, task, message string) (place Place, found bool) {
 	f := &finder{project: p, file: file, message: message}
-	f.task(raw, strings.TrimPrefix(task, "+"+workflowName(file)))
+	f.task(raw, strings.TrimPrefix(task, "+"+WorkflowName(file)))
 	at := f.quoted
 	if at.line == 0 {
 		at = f.written
@@ -84,7 +86,7 @@ type finder struct {
 
 // task looks at a task; rest is what its name leaves of the name that is looked for.
 func (f *finder) task(config *param.Map, rest string) {
-	operator, key, command := operatorOf(config)
+	operator, key, command := keys.Operator(config)
 	if key != "" {
 		f.written = f.at(config, key)
 	}
@@ -97,7 +99,7 @@ func (f *finder) task(config *param.Map, rest string) {
 			f.name(name, f.at(export, name))
 		}
 		if rest != "" {
-			for _, name := range loopNames(operator, command) {
+			for _, name := range keys.LoopNames(operator, command) {
 				f.name(name, f.at(config, key))
 			}
 		}
@@ -145,7 +147,7 @@ func (f *finder) body(config *param.Map, key, rest string) {
 	if at.line > 0 {
 		f.written = at
 	}
-	switch x := valueOf(config, key).(type) {
+	switch x := config.Value(key).(type) {
 	case *param.Map:
 		f.task(x, rest)
 	case []param.Value: // later ones win
@@ -169,7 +171,7 @@ func (f *finder) made(config *param.Map, operator, rest string) {
 	}
 	var holders []*param.Map
 	var key string
-	for path, body := range BodiesOf(config) {
+	for path, body := range keys.BodiesOf(config) {
 		probe := &finder{project: f.project, file: f.file}
 		if strings.HasPrefix(rest, "+") && !probe.child(body, rest) {
 			continue
@@ -191,9 +193,9 @@ func (f *finder) call(command param.Value, rest string) {
 	if !ok {
 		return
 	}
-	name = path.Join(folderOf(f.file), name)
-	if path.Ext(name) != suffix {
-		name += suffix
+	name = path.Join(FolderOf(f.file), name)
+	if path.Ext(name) != Suffix {
+		name += Suffix
 	}
 	f.open(name, rest)
 }
@@ -218,7 +220,7 @@ func (f *finder) writtenIn(operator string) string {
 // quote finds the text in a task that the message quotes: an expression that could not be evaluated.
 func (f *finder) quote(config *param.Map) (found position) {
 	for key, v := range config.All() {
-		if strings.HasPrefix(key, "+") || holdsTasks(config, key) {
+		if strings.HasPrefix(key, "+") || keys.HoldsTasks(config, key) {
 			continue
 		}
 		if inner, ok := v.(*param.Map); ok {

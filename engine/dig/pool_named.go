@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"zerodag/engine/dig/keys"
+
 	"zerodag/engine/param"
 )
 
@@ -19,13 +21,13 @@ type NamedPool struct {
 func NamedPools(read Source, workflows []Workflow) []NamedPool {
 	var all []NamedPool
 	for _, w := range workflows {
-		if language, _ := Gate(w.Config); language.Level == 0 {
+		if language, _ := keys.Gate(w.Config); language.Level == 0 {
 			continue
 		}
 		var found poolSearch
 		found.task("+"+w.Name, nil, w.Config)
 		if len(found) > 0 { // the file of any other one is not read again
-			found.place(read, w.Name+suffix)
+			found.place(read, w.Name+Suffix)
 		}
 		all = append(all, found...)
 	}
@@ -41,7 +43,7 @@ func MissingPools(pools []NamedPool, missing []string, message func(pool string)
 			list = append(list, p.at)
 		}
 	}
-	err := list.asError()
+	err := list.AsError()
 	if len(list) > maxReported {
 		return list[:maxReported]
 	}
@@ -76,15 +78,15 @@ func (s *poolSearch) task(name string, path []string, v param.Value) {
 		for key, v := range x.All() {
 			at := append(slices.Clone(path), key)
 			switch cases, _ := v.(*param.Map); {
-			case key == "_cases" && holdsTasks(x, key):
+			case key == "_cases" && keys.HoldsTasks(x, key):
 				for of, body := range cases.All() {
 					s.task(name+"^sub", append(slices.Clone(at), of), body)
 				}
 			case strings.HasPrefix(key, "+"):
 				s.task(name+key, at, v)
-			case slices.Contains([]string{"_do", "_else_do", "_default"}, key) && holdsTasks(x, key):
+			case slices.Contains([]string{"_do", "_else_do", "_default"}, key) && keys.HoldsTasks(x, key):
 				s.task(name+"^sub", at, v)
-			case holdsTasks(x, key):
+			case keys.HoldsTasks(x, key):
 				s.task(name+"^"+key[1:], at, v)
 			}
 		}
@@ -102,8 +104,8 @@ func (s *poolSearch) ask(task string, path []string, config *param.Map) {
 		list = []param.Value{v}
 	}
 	for i, v := range list {
-		var p Pool
-		readPool(v, &p, true, func([]string, string, string) {})
+		var p keys.Pool
+		keys.ReadPool(v, &p, true, func([]string, string, string) {})
 		if m, _ := v.(*param.Map); p.Name == "" || m.Has("limit") || strings.Contains(p.Name, "${") {
 			continue
 		}

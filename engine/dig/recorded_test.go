@@ -82,7 +82,7 @@ func staticTasks(tasks []recordedTask) map[string]recordedTask {
 
 func compiledTasks(t *testing.T, folder, workflow string) map[string]recordedTask {
 	t.Helper()
-	list, err := Load(folderSource(folder), []string{workflow + suffix})
+	list, err := Load(folderSource(folder), []string{workflow + Suffix})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -8,6 +8,8 @@ import (
 
 	"gopkg.in/yaml.v3"
 
+	"zerodag/engine/dig/keys"
+
 	"zerodag/engine/param"
 )
 
@@ -91,8 +93,8 @@ func (r *reader) value(n *yaml.Node, depth int) param.Value {
 
 // descend notes that a value reaches down to a level; false when that is too deep.
 func (r *reader) descend(n *yaml.Node, level int) bool {
-	if level > maxDepth {
-		r.fail(n, "flatten it, or move parts to files of their own", "nested deeper than %d levels", maxDepth)
+	if level > MaxDepth {
+		r.fail(n, "flatten it, or move parts to files of their own", "nested deeper than %d levels", MaxDepth)
 		return false
 	}
 	r.deepest = max(r.deepest, level)
@@ -149,7 +151,7 @@ func scalarHint(err error) string {
 		return "a blank is missing before the colon: write `!include : file`"
 	}
 	if strings.Contains(err.Error(), "constructor") {
-		return "quote the text, or remove the tag"
+		return "quote text that starts with !; a condition has the ! within its expression: ${!name}"
 	}
 	return "quote the text"
 }
@@ -163,7 +165,7 @@ func (r *reader) sequence(n *yaml.Node, depth int) param.Value {
 	case "!!seq":
 		return list
 	case "!!omap":
-		m := merged(list)
+		m := keys.Overlaid(list)
 		if r.places != nil {
 			r.places[m] = make([]position, m.Len()) // unknown, but one for each key
 		}
@@ -179,19 +181,6 @@ func (r *reader) sequence(n *yaml.Node, depth int) param.Value {
 	}
 	r.fail(n, "remove the tag", "%s", unknownTag(n))
 	return nil
-}
-
-// merged lays the mappings of a list over each other, shallowly.
-func merged(list []param.Value) *param.Map {
-	out := param.New()
-	for _, v := range list {
-		if m, ok := v.(*param.Map); ok {
-			for key, value := range m.All() {
-				out.Set(key, value)
-			}
-		}
-	}
-	return out
 }
 
 func (r *reader) mapping(n *yaml.Node, depth int) param.Value {
@@ -237,7 +226,11 @@ func (b *mappingBuilder) entry(key, value *yaml.Node, depth int) {
 			b.fail(key, `quote the key, as in "null":`, "%s", err)
 			return
 		}
-		b.folded(text, value)
+		if b.doubts != nil {
+			b.folded(text, value)
+			b.cut(text, value)
+			b.joined(key, value)
+		}
 		b.set(text, b.value(value, depth+1), position{b.file, key.Line, key.Column})
 	}
 }

@@ -5,7 +5,11 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
+	"zerodag/engine/dig/keys"
+
+	"zerodag/engine/dig/letters"
 	"zerodag/engine/param"
 	"zerodag/engine/schedule"
 )
@@ -21,31 +25,34 @@ func zoneOf(v param.Value) (string, error) {
 }
 
 // scheduleFaults lists what is wrong below `schedule`: keys that are never read, which only a
-// push minds, and the rest. A null is a mistake, not "none".
-func scheduleFaults(w Workflow) (unused, wrong []problem) {
+// push minds in a file without `zerodag: 1`, and the rest. A null is a mistake, not "none".
+func scheduleFaults(w Workflow) (unused, wrong []Problem) {
 	v, ok := w.Config.Get("schedule")
 	if !ok {
 		return nil, nil
 	}
 	at := []string{"schedule"}
 	if v == nil {
-		return nil, []problem{{path: at, Error: Error{Message: "Parameter 'schedule' is required but null", Hint: keyHint("")}}}
+		return nil, []Problem{{Path: at, Error: Error{Message: "Parameter 'schedule' is required but null", Hint: keyHint("")}}}
 	}
 	config, ok := v.(*param.Map)
 	if !ok {
-		return nil, []problem{{path: at, Error: Error{
-			Message: fmt.Sprintf("Expected object type for key 'schedule' but got %s (%s)", sample(v), param.KindOf(v)), Hint: keyHint("")}}}
+		return nil, []Problem{{Path: at, Error: Error{
+			Message: fmt.Sprintf("Expected object type for key 'schedule' but got %s (%s)", param.Sample(v), param.KindOf(v)), Hint: keyHint("")}}}
 	}
-	gated := w.Config.Has(levelKey)
+	gated := w.Config.Has(keys.LevelKey)
 	for _, u := range schedule.UnusedKeys(config, gated) {
-		if len(unused) < maxListed {
-			unused = append(unused, problem{path: append(at[:1:1], u.Key), Error: Error{
+		if len(unused) < MaxListed {
+			unused = append(unused, Problem{Path: append(at[:1:1], u.Key), Error: Error{
 				Message: "Parameter '" + u.Key + "' is not used at schedule.", Hint: unusedHint(u, gated)}})
 		}
 	}
+	if gated {
+		unused, wrong = nil, unused
+	}
 	if kind := addedKind(config); kind != "" && !gated {
-		return nil, []problem{{path: append(at[:1:1], kind), Error: Error{
-			Message: "Unknown scheduler type: " + strings.TrimSuffix(kind, ">"), Hint: gateHint(kind)}}}
+		return nil, []Problem{{Path: append(at[:1:1], kind), Error: Error{
+			Message: "Unknown scheduler type: " + strings.TrimSuffix(kind, ">"), Hint: keys.GateHint(kind)}}}
 	}
 	zone, err := schedule.Zone(w.Zone)
 	if err == nil {
@@ -54,14 +61,14 @@ func scheduleFaults(w Workflow) (unused, wrong []problem) {
 	if err != nil {
 		message := strings.TrimSpace(err.Error())
 		key := faultyKey(config, message)
-		wrong = append(wrong, problem{path: append(at[:1:1], key), Error: Error{Message: message, Hint: keyHint(key)}})
+		wrong = append(wrong, Problem{Path: append(at[:1:1], key), Error: Error{Message: message, Hint: valueHint(key, config.Value(key))}})
 	}
 	return unused, wrong
 }
 
 // addedKind is the type of a schedule if zerodag adds it, as its key.
 func addedKind(config *param.Map) string {
-	kind, _, _ := operatorOf(config)
+	kind, _, _ := keys.Operator(config)
 	if slices.Contains(schedule.AddedKinds(), kind+">") {
 		return kind + ">"
 	}
@@ -70,14 +77,20 @@ func addedKind(config *param.Map) string {
 
 func unusedHint(u schedule.Unused, gated bool) string {
 	switch {
+	case u.Key == "timezone" || u.Key == "tz" || u.Key == "time_zone":
+		return "write `timezone: Asia/Tokyo` at the top of the file, without indentation"
+	case slices.Contains([]string{"enabled", "enable", "disabled", "disable", "active", "paused", "_disable"}, u.Key):
+		return "remove it; `zerodag disable` stops the schedules of a project that was pushed, and `zerodag enable` lets them run again"
+	case u.Key == "delay":
+		return "write the time behind the type of the schedule; delay is for cron> and intervals"
 	case slices.Contains(schedule.AddedKeys(), u.Key):
-		return gateHint(u.Key)
+		return keys.GateHint(u.Key)
 	case strings.HasPrefix(u.Key, "+"), strings.HasPrefix(u.Key, "_"), u.Key == "!include":
 		return "tasks and _export do not belong below schedule: check the indentation"
 	case len(u.Near) > 0 && !gated && slices.Contains(schedule.AddedKeys(), u.Near[0]):
-		return asked(u.Near...) + " " + gateHint(u.Near[0])
+		return param.Asked(u.Near...) + " " + keys.GateHint(u.Near[0])
 	case len(u.Near) > 0:
-		return asked(u.Near...)
+		return param.Asked(u.Near...)
 	case strings.HasSuffix(u.Key, ">"):
 		return "a workflow has one schedule: remove the other"
 	}
@@ -95,6 +108,19 @@ func faultyKey(config *param.Map, message string) (key string) {
 		}
 	}
 	return key
+}
+
+// valueHint is keyHint for a value that cannot be read.
+func valueHint(key string, v param.Value) string {
+	text, _ := v.(string)
+	switch alike := strings.IndexFunc(text, letters.IsLookAlike); {
+	case strings.Contains(text, "${"):
+		return "${...} is not evaluated here: write the value itself"
+	case alike >= 0:
+		c, _ := utf8.DecodeRuneInString(text[alike:])
+		return "there is " + letters.NameOf(c) + ": " + letters.Remedy(c)
+	}
+	return keyHint(key)
 }
 
 // keyHint says how the value of a key of a schedule is written, or which types of schedules there are.
@@ -146,8 +172,25 @@ func readSchedule(workflow *param.Map, zone *time.Location, parse func(*param.Ma
 	if config == nil {
 		return nil, nil
 	}
-	if !workflow.Has(levelKey) {
+	if !workflow.Has(keys.LevelKey) {
 		config = config.Without(schedule.AddedKeys()...)
 	}
 	return parse(config, zone)
+}
+
+// SLAForm says how `sla:` is written.
+const SLAForm = "write `sla: {duration: \"02:00:00\"}` or `sla: {time: \"09:00:00\"}`"
+
+// SLAFault returns why every start of a workflow is refused because of its `sla:`. A push of a file without `zerodag: 1` takes it, as in Digdag.
+func SLAFault(workflow *param.Map) error {
+	v, _ := workflow.Get("sla")
+	if v == nil {
+		return nil
+	}
+	config, err := param.AsMap("sla", v)
+	if err != nil {
+		return err
+	}
+	_, err = schedule.ParseSLA(config)
+	return err
 }

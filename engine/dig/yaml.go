@@ -16,15 +16,15 @@ import (
 	"zerodag/engine/param"
 )
 
-// maxDepth bounds the nesting of collections: deeper text is an attack or an accident.
-const maxDepth = 500
+// MaxDepth bounds the nesting of collections: deeper text is an attack or an accident.
+const MaxDepth = 500
 
 // ParseYAML reads one YAML document in the language's subset (language.md 1.2),
 // without !include: parameter files use it. Empty text is nil. file is for messages.
 func ParseYAML(file string, text []byte) (param.Value, error) {
 	p := &project{budget: maxExpansion, seen: &amount{}}
 	v, _ := p.open(file, nil, text, 0)
-	return v, p.errs.asError()
+	return v, p.errs.AsError()
 }
 
 // ParseLocated is ParseYAML that also says where a key of a mapping that it has read stands; the zero Place where that is not known.
@@ -35,7 +35,7 @@ func ParseLocated(file string, text []byte) (param.Value, func(m *param.Map, key
 		found := p.find(m, []string{key})
 		return Place{found.file, found.line, found.column}
 	}
-	return v, at, p.errs.asError()
+	return v, at, p.errs.AsError()
 }
 
 // document parses text into its single document's node; nil for an empty one.

@@ -75,6 +75,10 @@ func (a around) hint() string {
 	switch {
 	case mergeMark().MatchString(a.at), mergeMark().MatchString(a.above):
 		return "a conflict of a merge was left in the file: keep one of both sides, and take out the lines with <<<<<<<, ======= and >>>>>>>"
+	case a.foreignLine() != "":
+		return a.foreignLine()
+	case textBehindMark().MatchString(a.at):
+		return "no text may follow | or > in its line: write the lines of the text below it, indented, or leave the mark out"
 	case strings.Contains(a.at, "\u00a0"):
 		return "there is a no-break space, which only looks like a blank: replace it by a blank"
 	case strings.Contains(a.at[:indentOf(a.at)], "\t"), strings.Contains(a.message, "tab character"):
@@ -89,16 +93,28 @@ func (a around) hint() string {
 		return fmt.Sprintf("the list that begins in line %d is followed by this line, which does not start with -", a.block)
 	case strings.Contains(a.message, "unexpected end of stream"):
 		return "a quote that was opened here is not closed"
+	case strings.Contains(a.message, "unknown escape"):
+		return "within double quotes, \\ begins an escape of YAML: write the text in single quotes, or each \\ as \\\\"
+	case strings.Contains(a.message, "whitespace or line break") && strings.Contains(a.at, "!"):
+		return "quote text that starts with !; a condition has the ! within its expression: ${!name}"
+	case strings.Contains(a.message, "alphabetic or numeric") && strings.Contains(a.at, "&"):
+		return "quote text that starts with &"
 	case strings.Contains(a.message, "anchor"), strings.Contains(a.message, "alphabetic or numeric"):
 		return "quote text that starts with *, or define the anchor with & before it"
 	case strings.Contains(a.message, "max depth"):
 		return "flatten it, or move parts to files of their own"
 	case blockText().MatchString(a.above) && indentOf(a.at) <= indentOf(a.above):
 		return fmt.Sprintf("the text that begins in line %d is indented more than its key: indent this line, and those of the text below it", a.lineAbove)
+	case noBlank().MatchString(strings.TrimSpace(a.at)):
+		return fmt.Sprintf("a blank is missing behind the colon: write `%s`", strings.Replace(strings.TrimSpace(a.at), ":", ": ", 1))
+	case strings.Contains(a.message, "expected ':'") && !likeKey().MatchString(strings.TrimSpace(a.at)):
+		return noKey(a.line)
 	case strings.Contains(a.message, "expected ':'"):
 		return fmt.Sprintf("a colon is missing: write `%s:`", strings.TrimSpace(a.at))
 	case strings.Count(a.at, "}") > strings.Count(a.at, "{") || strings.Count(a.at, "]") > strings.Count(a.at, "["):
 		return "there is a } or ] too many"
+	case afterBracket().MatchString(a.at):
+		return "text goes on behind a ] or }: quote all of it, as [ begins a list and { a mapping"
 	case afterQuote().MatchString(a.at):
 		return "text goes on behind its closing quote: quote all of it, with the other kind of quotes"
 	}
@@ -113,6 +129,51 @@ func (a around) hint() string {
 	}
 	return "check the indentation and the quotes of this line and the one above"
 }
+
+// noKey is for a line that is neither a key nor a part of a text.
+func noKey(line int) string {
+	return fmt.Sprintf("line %d is no key with a value: remove it, or write a # in front of it", line)
+}
+
+// likeKey is a line that a colon is missing of.
+var likeKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:- )?["']?[+_A-Za-z0-9][\w.+-]*>?["']?$`) })
+
+// python is a line of a Python program.
+var python = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(from [\w.]+ import |import \w|def \w+\(|class \w+[(:]|with \w.*:$|@\w+[(.]|print\()`)
+})
+
+// foreignLine explains a line that was copied along with a workflow, or that belongs to another language; "" where neither it nor the one
+// above is such a line.
+func (a around) foreignLine() string {
+	for _, line := range []string{a.above, a.at} {
+		text := strings.TrimSpace(line)
+		first, _, _ := strings.Cut(text, " ")
+		switch {
+		case strings.HasPrefix(text, "```"), strings.HasPrefix(text, "~~~"):
+			return "remove the lines with " + text[:3] + ", which Markdown has around a file"
+		case first == "//", first == "--", strings.HasPrefix(text, "//"), strings.HasPrefix(text, "/*"), strings.HasPrefix(text, "<!--"):
+			return "a comment begins with #"
+		case first == "$" || line == a.at && first == ">" && line == text:
+			return "remove the `" + first + "` and what was copied with it from a terminal or a mail"
+		case text == "…" || text == "...":
+			return "remove the line " + text + ", which stands for what was left out"
+		case python().MatchString(text) && line == text:
+			return "this is Python: a workflow runs a function of it by `py>: MODULE.FUNCTION`, in a file of its own"
+		case numberedLine().MatchString(text) && line == text:
+			return "a number is in front of each line, as where a file is shown with its line numbers: remove the numbers"
+		}
+	}
+	return ""
+}
+
+// numberedLine is a line with its number in front.
+var numberedLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\d+[:|.]?\s+[+\w].*:`) })
+
+// afterBracket is a value in brackets with text behind it.
+var afterBracket = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\s*(?:- +)*[^\s"'#\[{][^"'\[{]*:\s+(?:\[[^\[\]{}]*\]|\{[^\[\]{}]*\})\s*[^\s#,:\]}]`)
+})
 
 // mostLevels is how many lines are named to which another could belong.
 const mostLevels = 4
@@ -143,6 +204,8 @@ func (a around) secondValue() string {
 		return "quote text that contains a colon and a blank, or put what comes behind the first colon into a line of its own"
 	case noBlank().MatchString(above):
 		return fmt.Sprintf("a blank is missing behind the colon in line %d: write `%s`", a.lineAbove, strings.Replace(above, ":", ": ", 1))
+	case above != "" && !strings.Contains(above, ":") && !strings.HasPrefix(above, "-") && !likeKey().MatchString(above):
+		return noKey(a.lineAbove)
 	case above != "" && !strings.Contains(above, ":") && !strings.HasPrefix(above, "-"):
 		return fmt.Sprintf("a colon is missing in line %d: write `%s:`", a.lineAbove, above)
 	case indentOf(a.at) > blockIndent(a.above) && !strings.HasSuffix(above, ":"):
@@ -158,6 +221,9 @@ var mergeMark = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 var afterQuote = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\s*(?:- +)*[^\s"'#][^"']*:\s+(?:"(?:[^"\\]|\\.)*"|'[^']*')\s*[^\s#,'\]}:]`)
 })
+
+// textBehindMark is a key with the mark of a text of lines, and text in the same line.
+var textBehindMark = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*[\w+>.-]+:\s+[|>][-+0-9]*\s+[^\s#]`) })
 
 // blockText is a key behind which a text of lines begins, noBlank one whose value begins right behind its colon.
 var (

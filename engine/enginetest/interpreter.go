@@ -104,6 +104,9 @@ func (in *interpreter) find(name string) *engine.Task {
 func (in *interpreter) step(e engine.Event, guard string) (string, error) {
 	changes, why := in.state.Step(e, in.now)
 	in.trace.event(e, why)
+	if len(in.named) < 100 {
+		in.trace.waiting(in.state)
+	}
 	if why != "" {
 		return "refused: " + string(why) + "\n" + in.owed(guard), nil
 	}

@@ -7,6 +7,7 @@ import (
 
 	"zerodag/engine"
 	"zerodag/engine/dig"
+	"zerodag/engine/dig/keys"
 	"zerodag/engine/param"
 )
 
@@ -133,7 +134,7 @@ func (in *interpreter) retry(_ args, s Step) (string, error) {
 	level := 0
 	text, gated := strings.CutPrefix(strings.TrimPrefix(s.Command, "retry "), "gated ")
 	if gated {
-		level = dig.Latest
+		level = keys.Latest
 	}
 	v, err := dig.ParseYAML("retry", []byte("v: "+text))
 	if err != nil {

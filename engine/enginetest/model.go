@@ -5,6 +5,7 @@ import (
 
 	"zerodag/engine"
 	"zerodag/engine/dig"
+	"zerodag/engine/dig/keys"
 	"zerodag/engine/param"
 )
 
@@ -259,7 +260,7 @@ func contains(s, part string) bool {
 
 // generate compiles and inserts tasks below t and returns the id of the first.
 func (m *Model) generate(t *row, name string, config *param.Map, after []int, initial, limited bool) (int, error) {
-	nodes, err := dig.Compile(t.name, name, dig.Language{}, config)
+	nodes, err := dig.Compile(t.name, name, keys.Language{}, config)
 	if err != nil {
 		return 0, err
 	}

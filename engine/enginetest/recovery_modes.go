@@ -315,8 +315,41 @@ func (x *exec) begin(name string) {
 
 // save keeps the result of a task that succeeded.
 func (x *exec) save(t *made) {
-	if x.Local != nil && !t.group && t.state == ok {
-		made := slices.ContainsFunc(t.below, func(b *made) bool { return b.name == t.name+"^sub" })
-		x.Local[t.name] = result{t.own, made}
+	if x.Local != nil {
+		x.keep(t, nil)
 	}
+}
+
+// keep keeps the result of a task. Before are the results of earlier rounds of groups whose first task it is: the next run does not repeat
+// these rounds. Neither does it repeat earlier runs of the task, or the handlers of a failure that is ignored, unless the task fails again.
+func (x *exec) keep(t *made, before []effect) {
+	if t.state != ok {
+		return
+	}
+	current := t.current()
+	if t.group {
+		for _, b := range t.below[:t.round] {
+			before = append(before, b.effects()...)
+		}
+		for _, b := range current {
+			if !strings.Contains(b.name[len(t.name):], "^") {
+				x.keep(b, before)
+				return
+			}
+		}
+		return
+	}
+	generated, again := false, false
+	for _, b := range current {
+		part := b.name[len(t.name):]
+		generated = generated || part == "^sub"
+		again = again || (part == "^sub" || part == "^check") && b.state != ok
+	}
+	list := slices.Concat(before, t.own)
+	for _, b := range t.below {
+		if !slices.Contains(current, b) || !again && (b.name == t.name+"^error" || b.name == t.name+"^cancel") {
+			list = append(list, b.effects()...)
+		}
+	}
+	x.Local[t.name] = result{list, generated}
 }

@@ -14,6 +14,7 @@ type Trace struct {
 	moves    map[move]map[string]bool           // and the kinds of event that made them
 	refusals map[string]map[engine.Refusal]bool // by kind of event; empty: it applied
 	last     string
+	waits    map[engine.Reason]bool // what tasks were seen to wait for
 }
 
 type move struct{ from, to engine.TaskState }
@@ -28,6 +29,19 @@ func (t *Trace) event(e engine.Event, why engine.Refusal) {
 	}
 	t.refusals[t.last][why] = true
 }
+
+// waiting notes what the tasks of an attempt wait for.
+func (t *Trace) waiting(s *engine.State) {
+	if t.waits == nil {
+		t.waits = map[engine.Reason]bool{}
+	}
+	for _, x := range s.Tasks() {
+		t.waits[s.WaitingOf(x.ID).Reason] = true
+	}
+}
+
+// Waits reports whether a task was seen to wait for something.
+func (t *Trace) Waits(r engine.Reason) bool { return t.waits[r] }
 
 func (t *Trace) applied(c engine.Change, before engine.Progress) {
 	x, ok := c.(engine.TaskChanged)
@@ -52,6 +66,10 @@ func (t *Trace) Add(other *Trace) {
 		}
 		maps.Copy(t.moves[m], kinds)
 	}
+	if t.waits == nil {
+		t.waits = map[engine.Reason]bool{}
+	}
+	maps.Copy(t.waits, other.waits)
 	for kind, whys := range other.refusals {
 		if t.refusals[kind] == nil {
 			t.refusals[kind] = map[engine.Refusal]bool{}

@@ -77,6 +77,12 @@ func (m *Map) Get(key string) (Value, bool) {
 	return nil, false
 }
 
+// Value returns the value of a key, and nil where the key is not there.
+func (m *Map) Value(key string) Value {
+	v, _ := m.Get(key)
+	return v
+}
+
 // Has says whether the key is there, with any value.
 func (m *Map) Has(key string) bool { return m.find(key) >= 0 }
 

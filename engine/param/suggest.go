@@ -1,5 +1,7 @@
 package param
 
+import "strings"
+
 // Suggest returns the candidates that key may be a misspelling of, in their order: at
 // most half of a candidate's letters may differ (the original's rule), or two neighbours changed places.
 func Suggest(key string, candidates []string) []string {
@@ -66,3 +68,15 @@ func Nearest(key string, candidates []string) string {
 	}
 	return best
 }
+
+// DidYouMean renders the candidates that key may be a misspelling of as a question,
+// "" when there is none.
+func DidYouMean(key string, candidates []string) string {
+	if near := Suggest(key, candidates); len(near) > 0 {
+		return Asked(near...)
+	}
+	return ""
+}
+
+// Asked renders names as a question.
+func Asked(near ...string) string { return "did you mean [" + strings.Join(near, ", ") + "]?" }

@@ -64,3 +64,13 @@ func Shortened(text string) string {
 	}
 	return string([]rune(text)[:most]) + "..."
 }
+
+// Sample is the beginning of a value as text, for a message about a value that is wrong: up to 500 characters.
+func Sample(v Value) string {
+	const most = 500
+	r := []rune(Text(v))
+	if len(r) > most {
+		return string(r[:most]) + "..."
+	}
+	return string(r)
+}

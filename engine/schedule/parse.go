@@ -47,8 +47,10 @@ func ParseHere(config *param.Map, zone *time.Location) (*Schedule, error) {
 	if err := read(s, command); err != nil {
 		return nil, err
 	}
-	if err := s.readDelay(config); err != nil {
-		return nil, err
+	if slices.Contains(Keys(kind), "delay") { // the time of the others is their delay
+		if err := s.readDelay(config); err != nil {
+			return nil, err
+		}
 	}
 	return s, s.readCalendar(config, kind)
 }

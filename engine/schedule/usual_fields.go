@@ -152,6 +152,9 @@ func (f usualField) backwards(first, last string, low, high int) error {
 		}
 		return f.word(from, first) + "-" + f.word(to, first)
 	}
+	if low > top { // the weekday 7 is 0, too
+		return fmt.Errorf("the range %s-%s runs backwards: write %s", first, last, one(bottom, high))
+	}
 	return fmt.Errorf("the range %s-%s runs backwards: write %s,%s", first, last, one(low, top), one(bottom, high))
 }
 

@@ -69,7 +69,7 @@ func (d *Deployment) createAlarms() {
 				"evaluators": d.own("NoEvaluator", over(5, "Sum"))}, awscloudwatch.TreatMissingData_NOT_BREACHING},
 		d.quotas(over(5, "Maximum")),
 	} {
-		d.raise(a)
+		d.raise(a, d.name(a.id), 1, 1)
 	}
 }
 
@@ -81,7 +81,7 @@ func (d *Deployment) quotas(over *awscloudwatch.MetricOptions) alarm {
 			DimensionsMap: &map[string]*string{"Service": &service, "Type": jsii.String("Resource"), "Resource": &resource, "Class": &class}})
 	}
 	a := alarm{id: "Quotas", minutes: 5, missing: awscloudwatch.TreatMissingData_NOT_BREACHING, metrics: map[string]awscloudwatch.IMetric{}}
-	a.what = fmt.Sprintf("More than %d %% of the account's quota of concurrent functions, or of Fargate's vCPUs, is in use: tasks will wait. Ask AWS for more, or lower agents", quotaPercent)
+	a.what = fmt.Sprintf("At least %d %% of the account's quota of concurrent functions, or of Fargate's vCPUs, is in use: tasks will wait. Request a higher quota, or lower agents", quotaPercent)
 	share := func(id string, metric awscloudwatch.IMetric) string {
 		a.metrics[id] = metric
 		return fmt.Sprintf("FILL(%[1]s, 0) / SERVICE_QUOTA(%[1]s)", id)
@@ -104,12 +104,19 @@ func (d *Deployment) own(name string, over *awscloudwatch.MetricOptions) awsclou
 		DimensionsMap: &map[string]*string{"stage": jsii.String(d.Stage)}})
 }
 
-func (d *Deployment) raise(a alarm) {
+// raise makes an alarm that is raised by so many of the last periods.
+func (d *Deployment) raise(a alarm, name *string, raising, periods int) awscloudwatch.Alarm {
+	var some *float64
+	if raising < periods {
+		some = jsii.Number(raising)
+	}
 	value := awscloudwatch.NewMathExpression(&awscloudwatch.MathExpressionProps{Expression: &a.expression, UsingMetrics: &a.metrics, Period: minutes(a.minutes)})
-	awscloudwatch.NewAlarm(d.scope, jsii.String(a.id+"Alarm"), &awscloudwatch.AlarmProps{AlarmName: d.name(a.id), AlarmDescription: &a.what,
-		Metric: value, Threshold: jsii.Number(1), EvaluationPeriods: jsii.Number(1),
+	made := awscloudwatch.NewAlarm(d.scope, jsii.String(a.id+"Alarm"), &awscloudwatch.AlarmProps{AlarmName: name, AlarmDescription: &a.what,
+		Metric: value, Threshold: jsii.Number(1), EvaluationPeriods: jsii.Number(periods), DatapointsToAlarm: some,
 		ComparisonOperator: awscloudwatch.ComparisonOperator_GREATER_THAN_OR_EQUAL_TO_THRESHOLD, TreatMissingData: a.missing,
-	}).AddAlarmAction(awscloudwatchactions.NewSnsAction(d.topic))
+	})
+	made.AddAlarmAction(awscloudwatchactions.NewSnsAction(d.topic))
+	return made
 }
 
 // createDashboard shows the queues and functions on one page, if that is asked for. Its name has the
@@ -131,15 +138,22 @@ func (d *Deployment) createDashboard() {
 	own := func(name string) awscloudwatch.IMetric {
 		return d.own(name, &awscloudwatch.MetricOptions{Statistic: jsii.String("Sum"), Period: minutes(5)})
 	}
-	awscloudwatch.NewDashboard(d.scope, jsii.String("Dashboard"), &awscloudwatch.DashboardProps{DashboardName: jsii.String(*d.name("overview") + "-" + *d.stack.Region()),
-		Widgets: &[]*[]awscloudwatch.IWidget{
-			// The life of an attempt, from left to right: a schedule or a call starts it, its tasks run, it ends.
-			{graph("Schedules and starts", own("SchedulesFired"), own("AttemptsStarted"), d.starts.MetricNumberOfMessagesSent(nil)),
-				graph("Delay of schedules (ms)", d.own("ScheduleDelay", &awscloudwatch.MetricOptions{Statistic: jsii.String("Maximum"), Period: minutes(5)}))},
-			{graph("Tasks", own("TasksRun"), own("Errors"), own("NoEvaluator")), graph("Ends of attempts", own("AttemptsFinished"), own("AttemptsFailed"))},
-			{graph("Messages waiting", d.events.live.MetricApproximateNumberOfMessagesVisible(nil), d.tasks.live.MetricApproximateNumberOfMessagesVisible(nil)),
-				graph("Age of the oldest message", d.events.live.MetricApproximateAgeOfOldestMessage(nil), d.tasks.live.MetricApproximateAgeOfOldestMessage(nil))},
-			{graph("Invocations", runs...), graph("Errors", errors...)},
-			{graph("Milliseconds", times...), graph("Table", d.table.MetricConsumedWriteCapacityUnits(nil), d.table.MetricConsumedReadCapacityUnits(nil))},
-		}})
+	rows := []*[]awscloudwatch.IWidget{
+		// The life of an attempt, from left to right: a schedule or a call starts it, its tasks run, it ends.
+		{graph("Schedules and starts", own("SchedulesFired"), own("AttemptsStarted"), d.starts.MetricNumberOfMessagesSent(nil)),
+			graph("Delay of schedules (ms)", d.own("ScheduleDelay", &awscloudwatch.MetricOptions{Statistic: jsii.String("Maximum"), Period: minutes(5)}))},
+		{graph("Tasks", own("TasksRun"), own("Errors"), own("NoEvaluator")), graph("Ends of attempts", own("AttemptsFinished"), own("AttemptsFailed"))},
+		{graph("Messages waiting", d.events.live.MetricApproximateNumberOfMessagesVisible(nil), d.tasks.live.MetricApproximateNumberOfMessagesVisible(nil)),
+			graph("Age of the oldest message", d.events.live.MetricApproximateAgeOfOldestMessage(nil), d.tasks.live.MetricApproximateAgeOfOldestMessage(nil))},
+		{graph("Invocations", runs...), graph("Errors", errors...)},
+		{graph("Milliseconds", times...), graph("Table", d.table.MetricConsumedWriteCapacityUnits(nil), d.table.MetricConsumedReadCapacityUnits(nil))},
+	}
+	if d.IsGradual() {
+		var calls, crashes []awscloudwatch.IMetric
+		for _, r := range d.releases {
+			calls, crashes = append(calls, d.releaseMetric(r, "Invocations", minutes(5))), append(crashes, d.releaseMetric(r, "Errors", minutes(5)))
+		}
+		rows = append(rows, &[]awscloudwatch.IWidget{graph("Calls of the newest versions", calls...), graph("Crashes of the newest versions", crashes...)})
+	}
+	awscloudwatch.NewDashboard(d.scope, jsii.String("Dashboard"), &awscloudwatch.DashboardProps{DashboardName: jsii.String(*d.name("overview") + "-" + *d.stack.Region()), Widgets: &rows})
 }

@@ -1,8 +1,11 @@
 package deployment
 
 import (
+	"fmt"
+
 	"github.com/aws/aws-cdk-go/awscdk/v2"
 	"github.com/aws/aws-cdk-go/awscdk/v2/awscloudwatch"
+	"github.com/aws/constructs-go/constructs/v10"
 	"github.com/aws/jsii-runtime-go"
 )
 
@@ -13,8 +16,9 @@ const (
 	burstLimit  = 400
 	runnerRate  = 1000 // of the machines of commands, besides
 	runnerBurst = 800
-	// streamRate is of event streams, by each way of saying who calls. Each takes a call of the function for
-	// five seconds (cloud.streamTime), so those of both ways together leave some of what reserve keeps for it.
+	// streamRate limits event streams, separately for tokens and signed requests. Each takes a call of the function
+	// for five seconds (cloud.streamTime), 40 in all, so ten of the 50 calls that reserve keeps remain for other
+	// requests. Without reserve nothing remains in an account with few concurrent functions.
 	streamRate = 4
 )
 
@@ -32,6 +36,7 @@ type route struct {
 	method, path string // {path+} is any rest of a path
 	function     string
 	signed       bool // by a principal of the account (SigV4)
+	page         bool // serves the web console on a stage with gradual deploys: its files must be of one build
 	rate, burst  int  // limits of its own; 0: those that all routes share
 }
 
@@ -57,10 +62,24 @@ func (d *Deployment) createAPI() {
 		{method: "GET", path: streams, function: "api", rate: streamRate, burst: streamRate},
 		{method: "GET", path: "/iam" + streams, function: "api", signed: true, rate: streamRate, burst: streamRate},
 	}
+	if d.IsGradual() { // the API gets a route apart from the page's
+		routes[0].page, routes[1].page = true, true
+		routes = append(routes, route{method: anyMethod, path: "/api/{path+}", function: "api"})
+	}
 	if d.commands != nil { // runners ask often, and must not be in the way of people, nor people in theirs
 		routes = append(routes, route{method: anyMethod, path: "/runner/{path+}", function: "runners", rate: runnerRate, burst: runnerBurst})
 	}
 	d.api.create(routes)
+}
+
+// integration is the key of the integration that a route uses.
+func (r route) integration() string { return fmt.Sprint(r.function, r.page) }
+
+// stay has everything in a construct call $LATEST even if deploys are gradual.
+func (d *Deployment) stay(c constructs.IConstruct) {
+	for _, inner := range *c.Node().FindAll(constructs.ConstructOrder_PREORDER) {
+		d.latest[*inner.Node().Path()] = true
+	}
 }
 
 // output prints a value at the end of a deploy.
@@ -70,12 +89,16 @@ func (d *Deployment) output(id string, value *string, what string) {
 
 // createOutputs prints where the API is, and how the first token is made.
 func (d *Deployment) createOutputs() {
+	alias := ""
+	if d.IsGradual() {
+		alias = ":" + liveAlias
+	}
 	d.output("Url", d.URL(), "The REST API: zerodag projects -e URL --token TOKEN")
 	d.output("ApiId", d.api.id(), "The id of the API")
-	d.output("FirstToken", jsii.String("aws lambda invoke --function-name "+*d.name("api")+" --cli-binary-format raw-in-base64-out --payload '{\"zerodag\":\"first-token\"}' /dev/stdout"),
+	d.output("FirstToken", jsii.String("aws lambda invoke --function-name "+*d.name("api")+alias+" --cli-binary-format raw-in-base64-out --payload '{\"zerodag\":\"first-token\"}' /dev/stdout"),
 		"Run this once: it makes the first admin token")
 	d.output("BusName", d.bus.EventBusName(), "The event bus: what becomes of attempts, and events of source zerodag.start")
-	d.output("StartFunction", d.functions["tick"].FunctionArn(), "The target of schedules and rules that start workflows")
+	d.output("StartFunction", d.StartFunction().FunctionArn(), "The target of schedules and rules that start workflows")
 	d.output("SchedulerRole", d.scheduler.RoleArn(), "The role of EventBridge Scheduler schedules that start workflows")
 	d.output("NoticesTopic", d.topic.TopicArn(), "The topic of notices and alarms: subscribe to it")
 	d.output("StartsDeadQueue", d.starts.QueueUrl(), "The queue of events and schedules that could not start a workflow")

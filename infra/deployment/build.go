@@ -10,6 +10,7 @@ import (
 
 	"zerodag/infra/settings"
 	"zerodag/internal/env"
+	"zerodag/internal/materials"
 )
 
 // Build builds the programs that the template refers to into a folder, as reproducibly as Go can:
@@ -55,11 +56,40 @@ func build(program, out, architecture string) error {
 	if architecture == "x86_64" {
 		architecture = "amd64"
 	}
-	c := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-tags", "lambda.norpc", "-ldflags", "-s -w -buildid=", "-o", out, program)
-	c.Env = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+architecture)
-	c.Stderr = os.Stderr
-	if err := c.Run(); err != nil {
+	goCommand := func(arguments ...string) *exec.Cmd {
+		c := exec.Command("go", arguments...)
+		c.Env, c.Stderr = append(os.Environ(), "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+architecture), os.Stderr
+		return c
+	}
+	if err := goCommand("build", "-trimpath", "-buildvcs=false", "-tags", tags, "-ldflags", "-s -w -buildid=", "-o", out, program).Run(); err != nil {
 		return fmt.Errorf("build %s: %w", program, err)
+	}
+	linked, err := goCommand("list", "-deps", "-tags", tags, "-f", "{{.ImportPath}}\t{{.Dir}}", program).Output()
+	if err != nil {
+		return fmt.Errorf("list what %s links: %w", program, err)
+	}
+	return writeBill(program, out, string(linked))
+}
+
+// tags are the build tags of the functions.
+const tags = "lambda.norpc"
+
+// writeBill writes a bill of materials next to a program, so it becomes part of the function's package. Linked are the packages that the
+// program links, with their folders: those of embedded have a lock file of npm there.
+func writeBill(program, out, linked string) error {
+	var locks []string
+	for line := range strings.Lines(linked) {
+		name, folder, _ := strings.Cut(strings.TrimSpace(line), "\t")
+		if embedded[name] != "" {
+			locks = append(locks, filepath.Join(folder, "package-lock.json"))
+		}
+	}
+	text, err := materials.Bill(out, materials.Subject{Name: program}, locks...)
+	if err != nil {
+		return fmt.Errorf("write the bill of materials of %s: %w", program, err)
+	}
+	if err := os.WriteFile(out+".cdx.json", text, 0o600); err != nil {
+		return fmt.Errorf("write the bill of materials of %s: %w", program, err)
 	}
 	return nil
 }
@@ -68,9 +98,12 @@ func build(program, out, architecture string) error {
 // them without, and expressions would have no moment.js, and the API no web console.
 var ErrNoAssets = errors.New("moment.js or the web console is not built: run make assets in the folder of zerodag")
 
+// embedded are the packages that embed what npm provides, each with a file that must be there.
+var embedded = map[string]string{"zerodag/engine/expr/assets": "dist/moment.min.js", "zerodag/ui": "dist/page/index.html"}
+
 // checkEmbedded looks for the files that Go embeds into the programs.
 func checkEmbedded() error {
-	for of, file := range map[string]string{"zerodag/engine/expr/assets": "dist/moment.min.js", "zerodag/ui": "dist/page/index.html"} {
+	for of, file := range embedded {
 		out, err := exec.Command("go", "list", "-f", "{{.Dir}}", of).Output()
 		if err != nil {
 			return fmt.Errorf("find the package %s: %w", of, err)

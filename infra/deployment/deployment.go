@@ -37,7 +37,10 @@ type Deployment struct {
 	bus            awsevents.EventBus
 	topic          awssns.Topic
 	functions      map[string]awslambda.Function
-	scheduler      awsiam.Role // of schedules that start workflows
+	minute         awslambda.IFunction // the tick, as it is called each minute
+	releases       []*release          // none: a deploy changes all at once
+	latest         map[string]bool     // paths of resources that call $LATEST even if deploys are gradual
+	scheduler      awsiam.Role         // of schedules that start workflows
 	api            gateway
 	commands       *commands          // nil: there are none
 	callee         awslambda.Function // runs commands; nil: there is none
@@ -55,7 +58,7 @@ func New(scope constructs.Construct, s settings.Settings, assets string) (*Deplo
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
-	d := &Deployment{Settings: s, scope: scope, stack: awscdk.Stack_Of(scope), assets: assets, functions: map[string]awslambda.Function{}}
+	d := &Deployment{Settings: s, scope: scope, stack: awscdk.Stack_Of(scope), assets: assets, functions: map[string]awslambda.Function{}, latest: map[string]bool{}}
 	if s.VPC == settings.DefaultVPC && *awscdk.Token_IsUnresolved(d.stack.Region()) {
 		return nil, errors.New("vpc: default is looked up in the account: the stack needs an environment (run the cdk command with credentials)")
 	}
@@ -86,6 +89,7 @@ func New(scope constructs.Construct, s settings.Settings, assets string) (*Deplo
 	d.createTriggers()
 	d.createUploadTrigger()
 	d.createAPI()
+	d.createReleases()
 	d.createAlarms()
 	d.createDashboard()
 	d.createOutputs()
@@ -107,9 +111,6 @@ func (d *Deployment) Bus() awsevents.EventBus { return d.bus }
 
 // Notices is the topic of notices and alarms.
 func (d *Deployment) Notices() awssns.Topic { return d.topic }
-
-// StartFunction is the target of schedules and rules that start workflows.
-func (d *Deployment) StartFunction() awslambda.Function { return d.functions["tick"] }
 
 // StartsDead is where a rule or schedule puts aside what it could not give to StartFunction.
 func (d *Deployment) StartsDead() awssqs.Queue { return d.starts }

@@ -116,7 +116,7 @@ func functions() []function {
 	return []function{
 		{name: "api", timeout: 29, memory: 512, may: slices.Concat(redrive, []right{table, {countQueue, onEvents}, {countQueue, onTasks}, {countQueue, onDead},
 			{[]string{"s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:AbortMultipartUpload"}, onArchives}, {[]string{"s3:ListBucket"}, onArchiveList},
-			{[]string{"s3:GetObject", "s3:PutObject"}, onLogs}, {[]string{"s3:ListBucket"}, onLogList}, {[]string{"s3:GetObject"}, onProgram}, {[]string{"kms:Decrypt"}, onProgramKey},
+			{[]string{"s3:GetObject"}, onLogs}, {[]string{"s3:ListBucket"}, onLogList},
 			{[]string{"ssm:PutParameter", "ssm:DeleteParameter", "ssm:DeleteParameters", "ssm:GetParameter", "ssm:GetParametersByPath"}, onSecrets},
 			{[]string{"ssm:GetParameter", "ssm:PutParameter"}, onSealKey}, {[]string{"ssm:GetParameter"}, onClientSecret}, {writeSpans, onSpans}, {[]string{"secretsmanager:GetSecretValue"}, onPeopleSecret}})},
 		{name: "runners", timeout: 20, memory: 512, may: slices.Concat(endMicrovms(), []right{table, {sendQueue, onEvents}, {[]string{"sns:Publish"}, onTopic},
@@ -302,7 +302,7 @@ func (d *Deployment) variables() map[string]string {
 		Bus: *d.bus.EventBusName(), Topic: *d.topic.TopicArn(), Announce: d.BusEvents,
 		Attempts: d.AttemptLimit, TaskLimit: d.TaskLimit, Lease: time.Duration(d.LeaseSeconds) * time.Second, SmallLogs: d.SmallLogs, TaskLogFormat: d.TaskLogFormat, Commands: d.commandSettings(),
 		KeepAttempts: daysOf(d.AttemptDays), KeepArchives: daysOf(d.ArchiveDays), KeepRecords: daysOf(d.AuditDays), KeepLogs: daysOf(d.LogDays),
-		Key: d.KMSKey, Traces: d.traces(), MetricsOf: d.MetricsOf, EventVisibility: eventVisibility, TaskVisibility: taskVisibility, OIDC: d.provider(),
+		Key: d.KMSKey, Gradual: d.IsGradual(), Traces: d.traces(), MetricsOf: d.MetricsOf, EventVisibility: eventVisibility, TaskVisibility: taskVisibility, OIDC: d.provider(), IAMGrants: d.IAMGrants,
 	}
 	if d.callee != nil {
 		c.Commands.Function = env.Function{Name: *d.name("commands"), Memory: d.CommandFunctionMemory}

@@ -48,17 +48,23 @@ func (a httpAPI) create(list []route) {
 	limits := map[string]any{}
 	var routes []awsapigatewayv2.HttpRoute
 	for _, r := range list {
-		to := integrations[r.function]
+		to := integrations[r.integration()]
 		if to == nil {
 			name := strings.ToUpper(r.function[:1]) + r.function[1:] + "Function"
 			to = awsapigatewayv2integrations.NewHttpLambdaIntegration(&name, a.functions[r.function], nil)
-			integrations[r.function] = to
+			integrations[r.integration()] = to
 		}
 		o := &awsapigatewayv2.AddRoutesOptions{Path: &r.path, Methods: &[]awsapigatewayv2.HttpMethod{awsapigatewayv2.HttpMethod(r.method)}, Integration: to}
 		if r.signed {
 			o.Authorizer = signed
 		}
-		routes = append(routes, *a.made.AddRoutes(o)...)
+		made := *a.made.AddRoutes(o)
+		for _, m := range made {
+			if r.page {
+				a.stay(m)
+			}
+		}
+		routes = append(routes, made...)
 		if r.rate > 0 {
 			limits[r.method+" "+r.path] = map[string]any{"ThrottlingRateLimit": r.rate, "ThrottlingBurstLimit": r.burst}
 		}

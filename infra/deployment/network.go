@@ -98,8 +98,12 @@ func (d *Deployment) allowNetwork(role awsiam.Role, function *string) {
 	role.AddToPolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{Actions: jsii.Strings(network...), Resources: everything}))
 	itself := d.stack.FormatArn(&awscdk.ArnComponents{Service: jsii.String("lambda"), Resource: jsii.String("function"), ResourceName: function,
 		ArnFormat: awscdk.ArnFormat_COLON_RESOURCE_NAME})
+	source := any(itself)
+	if d.IsGradual() {
+		source = versions(itself)
+	}
 	role.AddToPolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{Effect: awsiam.Effect_DENY, Actions: jsii.Strings(network...), Resources: everything,
-		Conditions: &map[string]any{"ArnEquals": map[string]any{"lambda:SourceFunctionArn": itself}}}))
+		Conditions: &map[string]any{"ArnEquals": map[string]any{"lambda:SourceFunctionArn": source}}}))
 }
 
 // place puts a function into the VPC.

@@ -34,6 +34,7 @@ func TestPeople(t *testing.T) {
 		asOneLikes(t, template(t, where, func(s *settings.Settings) {
 			s.Cognito, s.CognitoDomain, s.CognitoMFA, s.DeletionProtection = true, "flows-of-acme", "required", false
 			s.Domain, s.Certificate = "flows.example.com", "arn:aws:acm:eu-central-1:111111111111:certificate/x"
+			s.IAMGrants = []string{"arn:aws:iam::111122223333:role/a=admin/7", "arn:aws:iam::111122223333:root=viewer"}
 			s.OIDCGrants = []string{"group:a/b=viewer", "boss@example.com=owner", "group:a-b=admin"}
 		}))
 	})
@@ -163,6 +164,13 @@ func asOneLikes(t *testing.T, m map[string]any) {
 		case "AWS::Cognito::UserPoolGroup":
 			if p["GroupName"] != "a/b" && p["GroupName"] != "a-b" {
 				t.Errorf("a group: %v", p["GroupName"])
+			}
+		case "AWS::Lambda::Function":
+			if p["FunctionName"] != "zerodag-main-api" {
+				continue
+			}
+			if got := properties(r)["Environment"].(map[string]any)["Variables"].(map[string]any)["ZERODAG_IAM_GRANTS"]; got != `["arn:aws:iam::111122223333:role/a=admin/7","arn:aws:iam::111122223333:root=viewer"]` {
+				t.Errorf("the API is told of the grants %v", got)
 			}
 		case "AWS::Cognito::UserPoolClient":
 			if got := fmt.Sprint(p["CallbackURLs"]); got != "[https://flows.example.com/api/x/session/oidc/callback]" {

@@ -108,7 +108,7 @@ func everything(s *settings.Settings) {
 	s.Domain, s.Certificate, s.HostedZone = "flows.example.com", "arn:aws:acm:eu-central-1:111111111111:certificate/x", settings.Zone{ID: "Z1", Name: "example.com"}
 	s.AlarmEmail, s.Tags = "ops@example.com", map[string]string{"team": "data"}
 	s.Cognito, s.Dashboard, s.CommandFunction, s.Spot, s.Reserve = true, true, true, true, true
-	s.Boundary = "zerodag-boundary"
+	s.Boundary, s.Gradual = "zerodag-boundary", "Canary10Percent5Minutes"
 }
 
 // privateWithMicrovms has what everything lacks: an API for private networks, and MicroVMs.
@@ -171,7 +171,7 @@ func notGranted() map[[2]string]string {
 		{"AWS::Lambda::Function", "lambda:*CodeSigningConfig"}:                                 "programs are not signed",
 		{"AWS::Lambda::Function", "lambda:GetLayerVersion"}:                                    "functions have no layers",
 		{"AWS::Lambda::Function", "lambda:PassCapacityProvider"}:                               "functions run on no instances of the account",
-		{"AWS::Lambda::Alias", "codedeploy:*"}:                                                 "the alias stays with the newest version; no traffic is shifted",
+		{"AWS::CodeDeploy::DeploymentGroup", "codedeploy:RegisterOnPremisesInstance"}:          "aliases are no machines",
 		{"AWS::Logs::LogGroup", "firehose:TagDeliveryStream"}:                                  "logs are delivered to no stream",
 		{"AWS::Logs::LogGroup", "s3:REST.PUT.OBJECT"}:                                          "logs are delivered to no bucket",
 		{"AWS::Logs::LogGroup", "logs:*IndexPolic*"}:                                           "log groups have no index; each has a name, by which it is looked up",
@@ -224,6 +224,15 @@ func checkedOn(permission, id string, r map[string]any) []string {
 			return []string{"arn:aws:cloudwatch::" + account + ":dashboard/" + name("DashboardName")}
 		}
 		return []string{"arn:aws:cloudwatch:" + place + "alarm:" + name("AlarmName")}
+	case "codedeploy":
+		application := "arn:aws:codedeploy:" + place + "application:zerodag-main-releases"
+		switch {
+		case permission == "codedeploy:GetDeploymentConfig":
+			return []string{"arn:aws:codedeploy:" + place + "deploymentconfig:CodeDeployDefault.LambdaCanary10Percent5Minutes"}
+		case strings.HasSuffix(permission, "ApplicationRevision") || kind == "AWS::CodeDeploy::Application":
+			return []string{application}
+		}
+		return []string{"arn:aws:codedeploy:" + place + "deploymentgroup:zerodag-main-releases/agentLive"}
 	case "cognito-idp":
 		return []string{"arn:aws:cognito-idp:" + place + "userpool/eu-central-1_abc"}
 	case "dynamodb":
@@ -283,7 +292,7 @@ func contextOf(r map[string]any) map[string]string {
 	context := map[string]string{
 		"aws:ResourceTag/" + stageTag: "main", // of a user pool
 		"iam:AWSServiceName":          "ecs.amazonaws.com",
-		"iam:PassedToService":         map[string]string{"AWS::Lambda::Function": "lambda.amazonaws.com", "AWS::Lambda::MicrovmImage": "lambda.amazonaws.com"}[r["Type"].(string)],
+		"iam:PassedToService":         map[string]string{"AWS::Lambda::Function": "lambda.amazonaws.com", "AWS::Lambda::MicrovmImage": "lambda.amazonaws.com", "AWS::CodeDeploy::DeploymentGroup": "codedeploy.amazonaws.com"}[r["Type"].(string)],
 	}
 	if r["Type"] == "AWS::IAM::Role" || r["Type"] == "AWS::IAM::Policy" {
 		context["iam:PermissionsBoundary"] = "arn:aws:iam::" + account + ":policy/zerodag-boundary"
@@ -509,6 +518,9 @@ func flat(all map[string]map[string]any, v any) string {
 		r := all[id]
 		if r["Type"] == "AWS::SecretsManager::Secret" {
 			return checkedOn("secretsmanager:GetSecretValue", id, r)[0]
+		}
+		if r["Type"] == "AWS::Lambda::Alias" {
+			return "arn:aws:lambda:" + place + "function:" + flat(all, properties(r)["FunctionName"]) + ":" + fmt.Sprint(properties(r)["Name"])
 		}
 		if r["Type"] == "AWS::SNS::Topic" {
 			return checkedOn("sns:Publish", id, r)[0]

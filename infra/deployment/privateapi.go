@@ -79,7 +79,13 @@ func (a privateAPI) create(routes []route) {
 		if r.signed {
 			o.AuthorizationType = awsapigateway.AuthorizationType_IAM
 		}
-		a.made.Root().ResourceForPath(jsii.String(strings.TrimPrefix(r.path, "/"))).AddMethod(&r.method, to, o)
+		made := a.made.Root().ResourceForPath(jsii.String(strings.TrimPrefix(r.path, "/"))).AddMethod(&r.method, to, o)
+		if r.page {
+			a.stay(made)
+		}
+	}
+	if a.IsGradual() { // the CDK makes a new deployment of the API if methods change, but does not see that redirect changes them
+		a.made.LatestDeployment().AddToLogicalId("gradual")
 	}
 	a.limit(routes)
 	a.createDomain()
@@ -100,7 +106,7 @@ func covered(routes []route) (all []route) {
 	}
 	for _, r := range routes {
 		for _, m := range methods(r) {
-			add(route{method: m, path: r.path, function: r.function, signed: r.signed})
+			add(route{method: m, path: r.path, function: r.function, signed: r.signed, page: r.page})
 		}
 	}
 	for _, r := range routes {
@@ -111,9 +117,9 @@ func covered(routes []route) (all []route) {
 				continue
 			}
 			rest := nearest(routes, at)
-			add(route{method: anyMethod, path: at, function: rest.function, signed: rest.signed})
+			add(route{method: anyMethod, path: at, function: rest.function, signed: rest.signed, page: rest.page})
 			if i+1 < len(parts) && !strings.HasPrefix(parts[i+1], "{") { // a resource has one child that is a variable
-				add(route{method: anyMethod, path: at + greedy, function: rest.function, signed: rest.signed})
+				add(route{method: anyMethod, path: at + greedy, function: rest.function, signed: rest.signed, page: rest.page})
 			}
 		}
 	}

@@ -7,9 +7,11 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"zerodag/infra/settings"
+	"zerodag/internal/env"
 )
 
 // largestZip is what each function may weigh as it is uploaded, in bytes: it is fetched at a cold
@@ -19,7 +21,7 @@ func largestZip(name string) int {
 	case "agent": // all operators, with drivers of two databases, SSH and Treasure Data, and the program that evaluates expressions
 		return 13_000_000
 	case "executor": // that program, and operators without I/O
-		return 10_000_000
+		return 10_200_000
 	}
 	return 8_000_000
 }
@@ -46,11 +48,34 @@ func TestZips(t *testing.T) {
 		t.Errorf("the runner has %d bytes, %d are allowed", program.Size(), largestRunner)
 	}
 	for _, f := range functions() {
+		carriesBill(t, filepath.Join(assets, f.name), f)
 		carriesNoPages(t, filepath.Join(assets, f.name))
 		size := zipped(t, filepath.Join(assets, f.name))
 		t.Logf("%s: %.1f MB", f.name, float64(size)/1e6)
 		if most := largestZip(f.name); size > most {
 			t.Errorf("%s: the zip has %d bytes, %d are allowed: `go tool nm -size -sort size` shows what grew", f.name, size, most)
+		}
+	}
+}
+
+// carriesBill proves that a function has the bill of materials of each of its programs, with what npm brought where that is embedded.
+func carriesBill(t *testing.T, folder string, f function) {
+	t.Helper()
+	programs := []string{"bootstrap"}
+	if f.operators {
+		programs = append(programs, env.Evaluator)
+	}
+	all := ""
+	for _, program := range programs {
+		text, err := os.ReadFile(filepath.Join(folder, program+".cdx.json"))
+		if err != nil {
+			t.Error(err)
+		}
+		all += string(text)
+	}
+	for purl, wanted := range map[string]bool{"pkg:golang/github.com/aws/aws-lambda-go@": true, "pkg:npm/moment@": f.operators, "pkg:npm/react@": f.name == "api"} {
+		if strings.Contains(all, purl) != wanted {
+			t.Errorf("%s: %s is in its bill: %v", f.name, purl, !wanted)
 		}
 	}
 }

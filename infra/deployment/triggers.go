@@ -44,8 +44,9 @@ func (d *Deployment) createTriggers() {
 		BatchSize: jsii.Number(eventBatch), ReportBatchItemFailures: jsii.Bool(true), MaxConcurrency: jsii.Number(d.EventConcurrency())}))
 	d.functions["agent"].AddEventSource(awslambdaeventsources.NewSqsEventSource(d.tasks.live, &awslambdaeventsources.SqsEventSourceProps{
 		BatchSize: jsii.Number(1), ReportBatchItemFailures: jsii.Bool(true), MaxConcurrency: jsii.Number(d.Agents)}))
+	d.minute = d.minuteTick()
 	// What comes each minute need not come late; what starts a workflow is never dropped.
-	tick := awseventstargets.NewLambdaFunction(d.minuteTick(), &awseventstargets.LambdaFunctionProps{RetryAttempts: jsii.Number(tickTries), MaxEventAge: seconds(minuteAge)})
+	tick := awseventstargets.NewLambdaFunction(d.minute, &awseventstargets.LambdaFunctionProps{RetryAttempts: jsii.Number(tickTries), MaxEventAge: seconds(minuteAge)})
 	start := awseventstargets.NewLambdaFunction(d.functions["tick"], &awseventstargets.LambdaFunctionProps{DeadLetterQueue: d.starts})
 	d.functions["tick"].ConfigureAsyncInvoke(&awslambda.EventInvokeConfigOptions{RetryAttempts: jsii.Number(tickTries), MaxEventAge: seconds(tickAge),
 		OnFailure: awslambdadestinations.NewSqsDestination(d.starts)})
@@ -77,9 +78,7 @@ func (d *Deployment) minuteTick() awslambda.IFunction {
 // of the account, and schedules of EventBridge Scheduler in the role made for them. The role has no
 // name: IAM is one for all regions.
 func (d *Deployment) allowStarts() {
-	d.functions["tick"].AddPermission(jsii.String("Rules"), &awslambda.Permission{
-		Principal: awsiam.NewServicePrincipal(jsii.String("events.amazonaws.com"), nil), SourceAccount: d.stack.Account(),
-		SourceArn: d.stack.FormatArn(&awscdk.ArnComponents{Service: jsii.String("events"), Resource: jsii.String("rule"), ResourceName: jsii.String("*")})})
+	d.allowRules(d.functions["tick"])
 	d.scheduler = awsiam.NewRole(d.scope, jsii.String("StartSchedules"), &awsiam.RoleProps{
 		AssumedBy: awsiam.NewServicePrincipal(jsii.String("scheduler.amazonaws.com"), &awsiam.ServicePrincipalOpts{
 			Conditions: &map[string]any{"StringEquals": map[string]any{"aws:SourceAccount": d.stack.Account()}}})})
@@ -92,4 +91,14 @@ func (d *Deployment) allowStarts() {
 	}{{"lambda:InvokeFunction", d.functions["tick"].FunctionArn()}, {"events:PutEvents", d.bus.EventBusArn()}, {"sqs:SendMessage", d.starts.QueueArn()}} {
 		d.scheduler.AddToPolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{Actions: jsii.Strings(r.action), Resources: &[]*string{r.resource}}))
 	}
+}
+
+// rulesPermission is the id of a permission of allowRules.
+const rulesPermission = "Rules"
+
+// allowRules lets all rules of the account call a function.
+func (d *Deployment) allowRules(f awslambda.IFunction) {
+	f.AddPermission(jsii.String(rulesPermission), &awslambda.Permission{
+		Principal: awsiam.NewServicePrincipal(jsii.String("events.amazonaws.com"), nil), SourceAccount: d.stack.Account(),
+		SourceArn: d.stack.FormatArn(&awscdk.ArnComponents{Service: jsii.String("events"), Resource: jsii.String("rule"), ResourceName: jsii.String("*")})})
 }

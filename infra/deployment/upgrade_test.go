@@ -117,6 +117,10 @@ func upgrade(from, to map[string]any, known schemas, used map[string]bool) (prob
 func changed(old, now map[string]any, known schemas) (list []string) {
 	kind := old["Type"].(string)
 	for _, property := range slices.Concat(known.Types[kind].CreateOnly, fixed[kind]) {
+		_, computed := properties(now)[property].(map[string]any)
+		if computed && kind == "AWS::CloudWatch::Alarm" {
+			continue // the alarms of a release have its versions in their names
+		}
 		if !reflect.DeepEqual(properties(old)[property], properties(now)[property]) {
 			list = append(list, property)
 		}

@@ -24,7 +24,7 @@ type Settings struct {
 	Memory             int               `yaml:"memory" least:"256" most:"10240" doc:"MiB of executor, agent and upload; 1769 is a vCPU"`
 	Agents             int               `yaml:"agents" least:"2" most:"1000" doc:"runs of tasks at the same time"`
 	Executors          int               `yaml:"executors" least:"0" most:"1000" doc:"attempts that are moved on at the same time; 0 is half of agents, at least 2"`
-	Reserve            bool              `yaml:"reserve" doc:"concurrency is set aside for each function; the account must keep 100 besides"`
+	Reserve            bool              `yaml:"reserve" doc:"concurrency is set aside for each function; 100 must remain for the rest of the account"`
 	LeaseSeconds       int               `yaml:"leaseSeconds" least:"5" most:"600" doc:"lease of a task in seconds; a crash is noticed after that"`
 	AttemptLimit       int               `yaml:"attemptLimit" least:"1" most:"1000000" doc:"unfinished attempts of a site"`
 	TaskLimit          int               `yaml:"taskLimit" least:"1" most:"100000" doc:"tasks of an attempt"`
@@ -34,14 +34,15 @@ type Settings struct {
 	LogDays            int               `yaml:"logDays" least:"1" most:"3650" doc:"days that logs of tasks are kept"`
 	SmallLogs          bool              `yaml:"smallLogs" doc:"logs of up to 1 KB are objects, too: 5 dollars a million"`
 	TaskLogFormat      string            `yaml:"taskLogFormat" enum:"short,digdag" doc:"lines in logs of tasks; digdag has thread and Java class, as Digdag"`
-	BusEvents          string            `yaml:"busEvents" enum:"all,ends,failures,none" doc:"what is put on the bus: 1 dollar a million"`
+	BusEvents          string            `yaml:"busEvents" enum:"all,ends,failures,none" doc:"events that go to the bus: 1 dollar a million"`
 	WarmThroughput     int               `yaml:"warmThroughput" least:"0" most:"40000" doc:"write units a second, and three times as many read units, that the table and its indexes take at once; AWS charges once for an increase and never lowers it; 0: the 4000 of every new table"`
-	AlarmEmail         string            `yaml:"alarmEmail" doc:"who is told of alarms and notices"`
+	AlarmEmail         string            `yaml:"alarmEmail" doc:"e-mail address that receives alarms and notices; empty: no one does until you subscribe to the topic"`
 	MetricsOf          []string          `yaml:"metricsOf" doc:"projects, and workflows as PROJECT/WORKFLOW, with their own metrics in CloudWatch: up to 90 cents a month each"`
 	Traces             string            `yaml:"traces" doc:"receiver of a trace of each attempt: none, xray, or the URL of an OTLP receiver over HTTP"`
 	Dashboard          bool              `yaml:"dashboard" doc:"a dashboard of CloudWatch: 3 dollars a month, the first three of an account are free"`
 	DeletionProtection bool              `yaml:"deletionProtection" doc:"the table, and the user pool if there is one, cannot be deleted; a first deploy that fails leaves them, and the next one imports the table"`
 	CloudWatchDays     int               `yaml:"cloudWatchDays" least:"1" most:"3653" doc:"retention of the log groups in CloudWatch, in days: 1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288 or 3653"`
+	Gradual            string            `yaml:"gradual" enum:"none,AllAtOnce,Canary10Percent5Minutes,Canary10Percent10Minutes,Canary10Percent15Minutes,Canary10Percent30Minutes,Linear10PercentEvery1Minute,Linear10PercentEvery2Minutes,Linear10PercentEvery3Minutes,Linear10PercentEvery10Minutes" doc:"how a deploy moves calls to new versions of the functions: a configuration of CodeDeploy, which goes back if the new versions fail. none: all calls at once, and nothing goes back"`
 	Tags               map[string]string `yaml:"tags" doc:"of every resource, and of the machines and task definitions that the stage creates"`
 	KMSKey             string            `yaml:"kmsKey" doc:"ARN of a customer-managed KMS key that encrypts everything the stage stores; docs/aws.md has its key policy. Empty: AWS's own keys, which are free"`
 	Qualifier          string            `yaml:"qualifier" doc:"of the bootstrap of the CDK that deploys the stage (cdk bootstrap --qualifier)"`
@@ -54,6 +55,8 @@ type Settings struct {
 	APIEndpoints []string `yaml:"apiEndpoints" prefix:"vpce-" doc:"interface endpoints for execute-api through which a private API is reached"`
 	MachinesURL  string   `yaml:"machinesUrl" enum:"api,domain" doc:"how machines reach the API: by its execute-api address, or by domain, which a VPC with an execute-api endpoint requires"`
 	DomainOnly   bool     `yaml:"domainOnly" doc:"disables the execute-api address, so that all requests come by domain; requires machinesUrl: domain"`
+
+	IAMGrants []string `yaml:"iamGrants" doc:"what principals that sign requests (--iam) may do: ARN=ROLE or ARN=ROLE/SITE, where ARN is a role, a user, or arn:aws:iam::ACCOUNT:root for all of an account; the first that fits counts; empty: each is an owner"`
 
 	OIDCIssuer  string   `yaml:"oidcIssuer" doc:"URL of a provider of identities (OpenID Connect) at which people sign in to the page; its client's secret is the parameter /zerodag-keys/STAGE/oidc"`
 	OIDCClient  string   `yaml:"oidcClient" doc:"the id by which the provider knows the deployment"`
@@ -114,7 +117,7 @@ const DefaultVPC = "default"
 func Default(stage string) Settings {
 	return Settings{
 		Stage: stage, Architecture: "arm64", Memory: 512, Agents: 100, LeaseSeconds: 60, AttemptLimit: 100, TaskLimit: 1000,
-		LogDays: 90, TaskLogFormat: "short", BusEvents: "all", DeletionProtection: true, Qualifier: CDKQualifier, CloudWatchDays: 30, API: "public", MachinesURL: "api", Traces: "none",
+		LogDays: 90, TaskLogFormat: "short", BusEvents: "all", DeletionProtection: true, Qualifier: CDKQualifier, CloudWatchDays: 30, Gradual: "none", API: "public", MachinesURL: "api", Traces: "none",
 		Commands: "fargate", Image: "public.ecr.aws/docker/library/python:3.13-slim", FetchImage: "public.ecr.aws/docker/library/alpine:3.22", Repositories: []string{"*"},
 		CommandCPU: 1024, CommandMemory: 2048, CommandArchitecture: "x86_64", CommandFunctionMemory: 1769,
 		Microvms: "none", MicrovmMemory: 512, MicrovmBaseVersion: "1",
@@ -146,6 +149,9 @@ func (s Settings) Private() bool { return s.API == "private" }
 
 // HasMicrovms reports whether commands may run in Lambda MicroVMs.
 func (s Settings) HasMicrovms() bool { return s.Microvms != "none" }
+
+// IsGradual reports whether CodeDeploy moves calls to new versions of functions.
+func (s Settings) IsGradual() bool { return s.Gradual != "none" }
 
 // HasMachines says that commands run on Fargate.
 func (s Settings) HasMachines() bool { return s.Commands == "fargate" }
@@ -197,6 +203,9 @@ func (s Settings) Validate() error {
 		if _, _, err := env.TaskRole(role); err != nil {
 			return fmt.Errorf("taskRoles: %w", err)
 		}
+	}
+	if err := s.principals(); err != nil {
+		return err
 	}
 	if err := s.signIn(); err != nil {
 		return err
@@ -306,6 +315,27 @@ var grant = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(group:[^,\n]+|[^@\s,*?]*@[^@\s,*?]+)=(viewer|operator|admin|owner)(/[0-9]{1,18})?$`)
 })
 
+// principal is what a principal of IAM may do.
+var principal = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^arn:aws[a-z-]*:iam::[0-9]{12}:(root|(role|user)/([!-~]+/)?[\w+=,.@-]{1,128})=(viewer|operator|admin|owner)(/[0-9]{1,18})?$`)
+})
+
+// principals validates the grants to principals of IAM.
+func (s Settings) principals() error {
+	known := map[string]bool{}
+	for _, g := range s.IAMGrants {
+		if !principal().MatchString(g) {
+			return fmt.Errorf("iamGrants must be ARN=ROLE or ARN=ROLE/SITE, where ARN is arn:aws:iam::ACCOUNT:role/NAME, arn:aws:iam::ACCOUNT:user/NAME or arn:aws:iam::ACCOUNT:root, but has %q", g)
+		}
+		arn := g[:strings.LastIndex(g, "=")]
+		if known[arn] {
+			return fmt.Errorf("iamGrants must name each principal once, but names %s twice", arn)
+		}
+		known[arn] = true
+	}
+	return nil
+}
+
 // Grants say who may sign in and as what. Where a user pool is made and nobody is named, its groups are the roles.
 func (s Settings) Grants() []string {
 	if s.Cognito && len(s.OIDCGrants) == 0 {
@@ -403,7 +433,7 @@ func (s Settings) signIn() error {
 // checkStage refuses what is no name of a stage, nor of a file in the folder of stages.
 func checkStage(name string) error {
 	if !stageName.MatchString(name) {
-		return fmt.Errorf("stage must be lower-case letters, digits and hyphens, at most 18, but is %q", name)
+		return fmt.Errorf("stage must be at most 18 lower-case letters, digits and hyphens, and begin with a letter, but is %q", name)
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -129,6 +130,62 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// TestStages proves which settings a stage has: those of its file, and then what parameters say.
+// A stage or a parameter that is mistyped deploys nothing.
+func TestStages(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "prod.yaml"), []byte("agents: 20\nmemory: 1024\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct {
+		parameters     map[string]string
+		stage          string
+		agents, memory int
+		wrong          string
+	}{
+		{map[string]string{}, "main", 100, 512, ""},
+		{map[string]string{"stage": "prod"}, "prod", 20, 1024, ""},
+		{map[string]string{"stage": "prod", "memory": "256"}, "prod", 20, 256, ""},
+		{map[string]string{"stage": "e2e", "file": "none", "agents": "4"}, "e2e", 4, 512, ""},
+		{map[string]string{"stage": "prod", "file": "none"}, "prod", 100, 512, ""},
+		{map[string]string{"stage": "prdo"}, "", 0, 0, "prdo.yaml"},
+		{map[string]string{"stgae": "prod"}, "", 0, 0, `there is no setting "stgae"`},
+		{map[string]string{"stage": "prod", "adopt": "true"}, "", 0, 0, `there is no setting "adopt"`},
+		{map[string]string{"stage": "prod", "memory": "1"}, "", 0, 0, "memory must be"},
+		{map[string]string{"file": "other"}, "", 0, 0, "file must be none"},
+		{map[string]string{"stage": "../prod"}, "", 0, 0, "stage must be at most 18 lower-case letters"},
+	} {
+		s, err := settings.ReadContext(folder, x.parameters)
+		if x.wrong != "" {
+			if err == nil || !strings.Contains(err.Error(), x.wrong) {
+				t.Errorf("%v: %v, want %s", x.parameters, err, x.wrong)
+			}
+			continue
+		}
+		if err != nil || s.Stage != x.stage || s.Agents != x.agents || s.Memory != x.memory {
+			t.Errorf("%v: %+v, %v", x.parameters, s, err)
+		}
+	}
+}
+
+// TestContext proves that the arguments of the cdk command give the settings that the command itself would.
+func TestContext(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]map[string]string{
+		"":                                      {},
+		"-c agents=2":                           {"agents": "2"},
+		"--context agents=2 -cspot=true -c=a=b": {"agents": "2", "spot": "true", "a": "b"},
+		"--require-approval never --context=tags=a=b -c agents=2 -c agents=3": {"tags": "a=b", "agents": "3"},
+		"-c @aws-cdk/core:x=true -c notices=false -c flag -v":                 {},
+		"-c": {},
+	} {
+		if got := settings.Context(strings.Fields(text)); !maps.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", text, got, want)
+		}
+	}
+}
+
 // TestOverride proves that a context parameter sets what a file would, and is read as strictly.
 func TestOverride(t *testing.T) {
 	t.Parallel()
@@ -153,7 +210,7 @@ func TestOverride(t *testing.T) {
 func TestWrong(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(*settings.Settings){
-		"stage must be lower-case letters":                     func(s *settings.Settings) { s.Stage = "No Good" },
+		"stage must be at most 18 lower-case letters":          func(s *settings.Settings) { s.Stage = "No Good" },
 		"architecture must be arm64 or x86_64":                 func(s *settings.Settings) { s.Architecture = "mips" },
 		"memory must be a number between 256 and":              func(s *settings.Settings) { s.Memory = 12 },
 		"oidcClient, oidcAddress and oidcGrants must be given": func(s *settings.Settings) { s.OIDCGrants = []string{"@example.com=viewer"} },
@@ -164,6 +221,10 @@ func TestWrong(t *testing.T) {
 		},
 		"oidcGrants must be WHO=ROLE": func(s *settings.Settings) {
 			s.OIDCIssuer, s.OIDCAddress, s.OIDCClient, s.OIDCGrants = "https://id.example.com", "https://a", "c", []string{"@example.com=viewer", "everybody=viewer"}
+		},
+		"iamGrants must be ARN=ROLE": func(s *settings.Settings) { s.IAMGrants = []string{"arn:aws:iam::111122223333:role/*=viewer"} },
+		"iamGrants must name each principal once": func(s *settings.Settings) {
+			s.IAMGrants = []string{"arn:aws:iam::111122223333:role/a=viewer", "arn:aws:iam::111122223333:role/b=viewer", "arn:aws:iam::111122223333:role/a=owner/3"}
 		},
 		"cognitoDomain must be given together":           func(s *settings.Settings) { s.CognitoDomain = "x" },
 		"oidcIssuer and oidcClient must be empty":        func(s *settings.Settings) { s.Cognito, s.OIDCIssuer = true, "https://id.example.com" },
@@ -203,17 +264,18 @@ func TestWrong(t *testing.T) {
 		"and machinesUrl: domain if commands run": func(s *settings.Settings) {
 			s.DomainOnly, s.Domain, s.Certificate = true, "x.example.com", "arn:aws:acm:eu-central-1:111111111111:certificate/x"
 		},
-		"metricsOf must name projects":                               func(s *settings.Settings) { s.MetricsOf = []string{"sales/"} },
-		"traces must be none, xray or a URL":                         func(s *settings.Settings) { s.Traces = "http://collector:4318" },
-		"kmsKey must be the ARN of a key":                            func(s *settings.Settings) { s.KMSKey = "alias/data" },
-		"cloudWatchDays must be a retention that CloudWatch accepts": func(s *settings.Settings) { s.CloudWatchDays = 31 },
-		"cloudWatchDays must be a number between 1 and 3653":         func(s *settings.Settings) { s.CloudWatchDays = 0 },
-		"fetchImage must name an image":                              func(s *settings.Settings) { s.FetchImage = "a b" },
-		"image must name an image":                                   func(s *settings.Settings) { s.Image = "" },
-		"repositories must be names of repositories, or ARNs":        func(s *settings.Settings) { s.Repositories = []string{"arn:aws:ecr:eu-central-1:1:repository/x"} },
-		"pullThrough must be prefixes":                               func(s *settings.Settings) { s.PullThrough = []string{"ecr-public/*"} },
-		"tags must have names":                                       func(s *settings.Settings) { s.Tags = map[string]string{"aws:x": "y"} },
-		"tags must have values of at most 256 letters":               func(s *settings.Settings) { s.Tags = map[string]string{"x": "a;b"} },
+		"metricsOf must name projects":                                 func(s *settings.Settings) { s.MetricsOf = []string{"sales/"} },
+		"gradual must be none or AllAtOnce or Canary10Percent5Minutes": func(s *settings.Settings) { s.Gradual = "Canary20Percent5Minutes" },
+		"traces must be none, xray or a URL":                           func(s *settings.Settings) { s.Traces = "http://collector:4318" },
+		"kmsKey must be the ARN of a key":                              func(s *settings.Settings) { s.KMSKey = "alias/data" },
+		"cloudWatchDays must be a retention that CloudWatch accepts":   func(s *settings.Settings) { s.CloudWatchDays = 31 },
+		"cloudWatchDays must be a number between 1 and 3653":           func(s *settings.Settings) { s.CloudWatchDays = 0 },
+		"fetchImage must name an image":                                func(s *settings.Settings) { s.FetchImage = "a b" },
+		"image must name an image":                                     func(s *settings.Settings) { s.Image = "" },
+		"repositories must be names of repositories, or ARNs":          func(s *settings.Settings) { s.Repositories = []string{"arn:aws:ecr:eu-central-1:1:repository/x"} },
+		"pullThrough must be prefixes":                                 func(s *settings.Settings) { s.PullThrough = []string{"ecr-public/*"} },
+		"tags must have names":                                         func(s *settings.Settings) { s.Tags = map[string]string{"aws:x": "y"} },
+		"tags must have values of at most 256 letters":                 func(s *settings.Settings) { s.Tags = map[string]string{"x": "a;b"} },
 		"tags must be at most 40": func(s *settings.Settings) {
 			s.Tags = map[string]string{}
 			for i := range 41 {

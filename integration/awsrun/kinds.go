@@ -91,11 +91,11 @@ func (a *account) removeAll(ctx context.Context, say func(string, ...any)) ([]le
 	var failed []error
 	for range rounds {
 		failed = nil
-		n, err := deployed.New(a.config).Stop(ctx, a.stage)
-		if err != nil {
+		stopped, err := deployed.New(a.config).Stop(ctx, a.stage)
+		if err := errors.Join(err, stopped.Left); err != nil {
 			failed = append(failed, err)
 		}
-		if n > 0 {
+		if n := stopped.Machines + stopped.Microvms; n > 0 {
 			say("stopped %d machines", n)
 		}
 		for _, k := range kinds() {

@@ -21,6 +21,7 @@ import (
 	"zerodag/engine/param"
 	"zerodag/internal/evaluators/evaluator"
 	"zerodag/internal/files"
+	"zerodag/internal/host"
 	"zerodag/internal/httpclient"
 	"zerodag/internal/local"
 	"zerodag/internal/process"
@@ -211,35 +212,37 @@ func (w *world) attempt(t testing.TB, workflows []dig.Workflow) (*local.Attempt,
 
 func (w *world) host(workflows []dig.Workflow) *local.Host {
 	return local.New(local.Options{
-		Registry:  all.Registry(),
-		Store:     w.store,
+		Runtime: host.Runtime{
+			Registry:  all.Registry(),
+			Evaluator: evaluator.InProcess(moment),
+			Store:     func(int64) operators.ParamStore { return w.store },
+			HTTP:      &httpclient.Clients{},
+			Workspace: w.workspace,
+		},
 		Notifier:  quiet{},
-		HTTP:      &httpclient.Clients{},
-		Evaluator: evaluator.InProcess(moment),
 		Project:   local.Project{ID: 1, Name: "case-" + w.Name, Revision: "r1"},
 		Workflows: workflows,
 		Secrets:   secrets(w.Secrets),
-		Workspace: w.workspace,
 		Log:       w.logs.of,
 		Now:       time.Now,
 	})
 }
 
 // workspace gives each run a fresh copy of the project, named as the original names it.
-func (w *world) workspace(id operators.Identity) (local.Workspace, error) {
+func (w *world) workspace(_ context.Context, id operators.Identity, _ host.Workflow) (host.Workspace, error) {
 	root, err := os.MkdirTemp(w.spaces, fmt.Sprintf("%d_main_%d_%d_", id.ProjectID, id.AttemptID, id.TaskID)+strings.Repeat("0", 15)+"*")
 	if err != nil {
-		return local.Workspace{}, err
+		return host.Workspace{}, err
 	}
 	pushed, err := files.Open(w.project)
 	if err != nil {
-		return local.Workspace{}, err
+		return host.Workspace{}, err
 	}
 	project, err := pushed.CopyTo(root)
 	if err != nil {
-		return local.Workspace{}, err
+		return host.Workspace{}, err
 	}
-	return local.Workspace{Files: project, Commands: process.New(process.Options{}).In(root), Leave: func() { os.RemoveAll(root) }}, nil
+	return host.Workspace{Files: project, Commands: process.New(process.Options{}).In(root), Leave: func() { os.RemoveAll(root) }}, nil
 }
 
 type secrets map[string]string

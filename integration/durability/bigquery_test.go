@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"zerodag/integration/fake"
 	"zerodag/integration/gcpfake"
 	"zerodag/integration/server"
 )
@@ -38,7 +39,7 @@ func TestBigQueryKilled(t *testing.T) {
 	bq := newBigQuery(t, "+a:\n  bq>:\n    data: |\n      -- bq: {\"looks\": 1000000}\n      select 1\n  dataset: d\n")
 	looked := make(chan struct{})
 	var once sync.Once
-	bq.service.OnRequest(func(_ int, r gcpfake.Request, answered bool) {
+	bq.service.OnRequest(func(_ int, r fake.Request, answered bool) {
 		if answered && r.Method == http.MethodGet {
 			once.Do(func() { close(looked) })
 		}
@@ -99,7 +100,7 @@ func (bq *bigQuery) once(n int, answered bool) bool {
 	requests, jobs := len(bq.service.Requests()), len(bq.service.Jobs())
 	started, killed := make(chan struct{}), make(chan struct{})
 	hit := false
-	bq.service.OnRequest(func(at int, _ gcpfake.Request, now bool) {
+	bq.service.OnRequest(func(at int, _ fake.Request, now bool) {
 		if at == requests+n && now == answered {
 			<-started // the client knows its attempt
 			hit = true

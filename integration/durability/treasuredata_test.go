@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"zerodag/integration/fake"
 	"zerodag/integration/server"
 	"zerodag/integration/tdfake"
 )
@@ -53,7 +54,7 @@ func TestTreasureDataKilled(t *testing.T) {
 	td.pushFile(td.service.Start(t), "+a:\n  td>:\n    data: |\n      -- td: {\"looks\": 1000000}\n      select 1\n  database: sample_datasets\n")
 	looked := make(chan struct{})
 	var once sync.Once
-	td.service.OnRequest(func(_ int, r tdfake.Request, answered bool) {
+	td.service.OnRequest(func(_ int, r fake.Request, answered bool) {
 		if answered && strings.Contains(r.Path, "/job/status/") {
 			once.Do(func() { close(looked) })
 		}
@@ -112,7 +113,7 @@ func (td *treasureData) once(n int, answered bool) bool {
 	requests, jobs := len(td.service.Requests()), len(td.service.Jobs())
 	started, killed := make(chan struct{}), make(chan struct{})
 	hit := false
-	td.service.OnRequest(func(at int, _ tdfake.Request, now bool) {
+	td.service.OnRequest(func(at int, _ fake.Request, now bool) {
 		if at == requests+n && now == answered {
 			<-started // the client knows its attempt
 			hit = true

@@ -74,6 +74,9 @@ func TestRefuses(t *testing.T) {
 	} {
 		r := httptest.NewRequest(c.method, c.path, strings.NewReader(c.body))
 		r.Header.Set("Authorization", "Bearer "+c.token)
+		if c.path == "/token" {
+			r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		}
 		w := httptest.NewRecorder()
 		s.ServeHTTP(w, r)
 		body, err := io.ReadAll(w.Result().Body)

@@ -10,11 +10,12 @@ import (
 	"encoding/json"
 	"encoding/pem"
 	"net/http"
-	"net/url"
 	"strings"
 	"sync"
 
 	"zerodag/engine/param"
+
+	"zerodag/integration/fake"
 )
 
 // tokenPath is where tokens are.
@@ -71,11 +72,8 @@ func allows(scopes, method string) bool {
 }
 
 // give answers a request for a token.
-func (t *tokens) give(body string) answer {
-	form, err := url.ParseQuery(body)
-	if err != nil {
-		return denied("invalid_request", err.Error())
-	}
+func (t *tokens) give(q fake.Request) answer {
+	form := q.Form
 	scope := "https://www.googleapis.com/auth/cloud-platform" // what a person has agreed to
 	switch form.Get("grant_type") {
 	case "refresh_token":
@@ -92,7 +90,7 @@ func (t *tokens) give(body string) answer {
 	}
 	token := "ya29." + rand.Text()
 	t.given[token] = scope
-	return answer{http.StatusOK, param.Text(param.New("access_token", token, "expires_in", int64(3599), "token_type", "Bearer"))}
+	return said(http.StatusOK, param.Text(param.New("access_token", token, "expires_in", int64(3599), "token_type", "Bearer")))
 }
 
 // claimed is the scope that a signed request asks for, or what is wrong with it.
@@ -121,5 +119,5 @@ func claimed(assertion string) (scope, why string) {
 }
 
 func denied(reason, text string) answer {
-	return answer{http.StatusBadRequest, param.Text(param.New("error", reason, "error_description", text))}
+	return said(http.StatusBadRequest, param.Text(param.New("error", reason, "error_description", text)))
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"zerodag/integration/fake"
 	"zerodag/integration/gcpfake"
 	"zerodag/integration/server"
 )
@@ -27,7 +28,7 @@ type workflow struct {
 	jobs   int
 	out    string // in what the program writes
 	fails  bool
-	faults gcpfake.Faults
+	faults fake.Faults
 }
 
 // cases are what the original's acceptance tests with a real account try, and what they leave out.
@@ -46,13 +47,13 @@ func cases() []workflow {
 			"+extract:\n  bq_extract>: default_ds.t\n  destination: gs://b/out\n+post:\n  echo>: ${bq.last_job_id}\n"}, jobs: 2, out: "my-project:US.digdag_s0_p_"},
 		{name: "datasets and tables", files: map[string]string{"main.dig": ddl}, tables: after, out: "all is there"},
 		{name: "datasets and tables while Google is away now and then", files: map[string]string{"main.dig": ddl}, tables: after, out: "all is there",
-			faults: gcpfake.Faults{At: map[int]gcpfake.Fault{1: gcpfake.Broken, 4: gcpfake.Lost, 9: gcpfake.Cut}}},
+			faults: fake.Faults{At: map[int]fake.Fault{1: fake.Broken, 4: fake.Lost, 9: fake.Cut}}},
 		{name: "a wait", files: map[string]string{"main.dig": "+wait:\n  gcs_wait>: gs://b/some/file\n+end:\n  echo>: ${gcs_wait.last_object.metadata.size} bytes of ${gcs_wait.last_object.metadata.name}\n"},
 			out: "10 bytes of some/file"},
 		{name: "a query that fails", files: map[string]string{"main.dig": "+a:\n  bq>:\n    data: |\n      -- bq: {\"fail\": \"Table nowhere was not found\", \"reason\": \"notFound\"}\n      select 1\n" +
 			"  _retry: 1\n  _error:\n    echo>: said ${error.message} ${error.errors}\n"}, fails: true, jobs: 2, out: `"reason" : "notFound"`},
 		{name: "a query while Google is away now and then", files: map[string]string{"main.dig": "+a:\n  bq>: {data: select 1}\n"}, jobs: 1,
-			faults: gcpfake.Faults{At: map[int]gcpfake.Fault{1: gcpfake.Lost, 3: gcpfake.Throttled}}},
+			faults: fake.Faults{At: map[int]fake.Fault{1: fake.Lost, 3: fake.Throttled}}},
 		{name: "no key", files: map[string]string{"main.dig": "_export: {gcp: {credential: '{}'}}\n+a:\n  bq>: {data: select 1}\n", "config": ""},
 			fails: true, out: "need gcp.credential secret"},
 		{name: "the account of gcloud", files: map[string]string{"main.dig": "+a:\n  bq>: {data: select 1}\n", "application_default_credentials.json": "it is written by the test"}, jobs: 1},

@@ -3,6 +3,7 @@ package gcpfake
 import (
 	"fmt"
 	"hash/crc32"
+	"io"
 	"maps"
 	"net/http"
 	"net/url"
@@ -11,21 +12,34 @@ import (
 	"strings"
 
 	"zerodag/engine/param"
+	"zerodag/integration/fake"
 )
 
-// answer is a status and a content.
-type answer struct {
-	status int
-	body   string
+// answer is JSON with a status.
+type answer struct{ fake.Text }
+
+func said(status int, body string) answer {
+	return answer{fake.Text{Status: status, Type: "application/json; charset=UTF-8", Content: body}}
+}
+
+// Write implements fake.Answer. Half a content claims to be much longer, and of a short one nothing arrives, not even its status.
+func (a answer) Write(w http.ResponseWriter, f fake.Fault) {
+	if f == fake.Half && a.Content != "" {
+		w.Header().Set("Content-Length", "100000")
+		w.WriteHeader(a.Status)
+		io.WriteString(w, a.Content[:len(a.Content)/2])
+		panic(http.ErrAbortHandler)
+	}
+	a.Text.Write(w, f)
 }
 
 // failed is an answer in Google's form of an error.
 func failed(status int, reason, message string) answer {
 	one := param.New("message", message, "domain", "global", "reason", reason)
-	return answer{status, param.Text(param.New("error", param.New("code", int64(status), "message", message, "errors", []param.Value{one})))}
+	return said(status, param.Text(param.New("error", param.New("code", int64(status), "message", message, "errors", []param.Value{one}))))
 }
 
-func good(v *param.Map) answer { return answer{http.StatusOK, param.Text(v)} }
+func good(v *param.Map) answer { return said(http.StatusOK, param.Text(v)) }
 
 // world is what there is.
 type world struct {
@@ -135,7 +149,7 @@ func (w *world) do(id string, names map[string]string, query url.Values, body st
 			return failed(http.StatusNotFound, "notFound", "Not found: Table "+of+"."+names["tableId"])
 		}
 		delete(d.tables, names["tableId"])
-		return answer{http.StatusNoContent, ""}
+		return said(http.StatusNoContent, "")
 	}
 	if o := w.objects[names["bucket"]+"/"+names["object"]]; o != nil {
 		return good(o)
@@ -252,7 +266,7 @@ func (w *world) deleteDataset(name string, contents bool) answer {
 		return failed(http.StatusBadRequest, "resourceInUse", "Dataset "+name+" is still in use")
 	}
 	delete(w.datasets, name)
-	return answer{http.StatusNoContent, ""}
+	return said(http.StatusNoContent, "")
 }
 
 func (w *world) insertTable(of string, content *param.Map) answer {

@@ -34,7 +34,7 @@ func TestBoundary(t *testing.T) {
 			switch i {
 			case "zerodag/integration/localstack", "zerodag/integration/localstack/proxy":
 				users++
-			case "zerodag/integration/badprojects", "zerodag/integration/tdfake", "zerodag/integration/gcpfake", "zerodag/integration/microvmfake":
+			case "zerodag/integration/badprojects", "zerodag/integration/fake", "zerodag/integration/tdfake", "zerodag/integration/gcpfake", "zerodag/integration/microvmfake":
 			default:
 				if strings.HasPrefix(i, "zerodag/integration/") {
 					t.Errorf("tests of %s import %s: outside of integration only localstack, its proxy, the fakes and badprojects are for them", pkg, i)

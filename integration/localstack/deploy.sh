@@ -30,4 +30,4 @@ url=$(sed -n 's/.*"Url": "\(.*\)".*/\1/p' "$out/outputs.json")
 token=$(curl -sf -X POST "$AWS_ENDPOINT_URL/2015-03-31/functions/zerodag-$stage-api/invocations" \
   -H 'Authorization: AWS4-HMAC-SHA256 Credential=test/20260101/us-east-1/lambda/aws4_request, SignedHeaders=host, Signature=0' \
   -d '{"zerodag":"first-token"}' | sed -n 's/.*"token":"\([^"]*\)".*/\1/p')
-echo "export ZERODAG_SERVER=$url ZERODAG_TOKEN=$token ZERODAG_STAGE=$stage"
+echo "export ZERODAG_SERVER=$url ZERODAG_TOKEN=$token ZERODAG_STAGE=$stage LS_PORT=$LS_PORT"

@@ -8,6 +8,7 @@ package localstack
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -58,15 +59,15 @@ func Tables() (string, error) {
 	return string(text), nil
 }
 
-// Config is how clients reach LocalStack. A test is skipped when it does not run, unless
-// REQUIRE names localstack: then it is started, and what goes wrong fails the test.
+// Config returns the configuration of clients for LocalStack. A test is skipped if LS_PORT is not set or LocalStack does not run. With
+// REQUIRE=localstack it is started instead, and an error fails the test.
 func Config(t testing.TB) aws.Config {
 	t.Helper()
 	if err := found(); err != nil {
 		if required() {
 			t.Fatal(err)
 		}
-		t.Skipf("SKIPPED: %v (start it with `make localstack`, or set REQUIRE=localstack)", err)
+		t.Skipf("SKIPPED: %v (start one with `make localstack`, then name its port in LS_PORT; or set REQUIRE=localstack)", err)
 	}
 	return aws.Config{Region: Region, BaseEndpoint: aws.String(Endpoint()), Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
 		RequestChecksumCalculation: aws.RequestChecksumCalculationWhenSupported} // what a function's own configuration says
@@ -103,6 +104,9 @@ var found = sync.OnceValue(func() error {
 func healthy() error {
 	if moto() {
 		return nil // whoever names it has started it
+	}
+	if os.Getenv("LS_PORT") == "" && !required() {
+		return errors.New("LS_PORT is not set, and a LocalStack of another run is not used")
 	}
 	r, err := single(5 * time.Second).Get(Endpoint() + "/_lsproc/ready")
 	if err != nil {

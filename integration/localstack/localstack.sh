@@ -6,7 +6,7 @@
 # AWS's services, and fails if anything is, or if there were none, of each SERVICE; "judge" judges those of a file.
 #
 #   LS_HOME    where it lives           (default ~/.cache/zerodag/localstack)
-#   LS_PORT    port of its gateway      (default 4566)
+#   LS_PORT    port of its gateway      (default 4566); tests use a LocalStack only where it is set
 #   LS_PYTHON  a Python of 3.13 or later (default: looked for in PATH, beside the first Python there and
 #              in pyenv's versions; where there is none, python.sh builds one into LS_HOME)
 #   DEBUG=1    a full log in $LS_HOME/log-$LS_PORT
@@ -27,7 +27,7 @@ SHARED=/var/tmp/zerodag-localstack-$(id -u)-$LS_PORT # a folder that containers 
 
 client_env() {
   cat <<E
-export AWS_ENDPOINT_URL=http://127.0.0.1:$LS_PORT AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 AWS_DEFAULT_REGION=us-east-1 LSPROC_SHARED=$SHARED
+export AWS_ENDPOINT_URL=http://127.0.0.1:$LS_PORT AWS_ACCESS_KEY_ID=test AWS_SECRET_ACCESS_KEY=test AWS_REGION=us-east-1 AWS_DEFAULT_REGION=us-east-1 LSPROC_SHARED=$SHARED LS_PORT=$LS_PORT
 E
 }
 
@@ -75,15 +75,18 @@ install() {
   [ "$(uname)" != Linux ] || (cd "$HERE" && go build -o "$LS_HOME/sandbox-$LS_PORT" ./sandbox >&2)
 }
 
+# alive reports whether the process that was started last is there: it may have ended, and another one may have its number. `up` leaves one alone
+# that a busy machine keeps from answering, as what others have in it would be gone.
+alive() { [ -f "$PIDFILE" ] && ps -p "$(cat "$PIDFILE")" -o args= 2>/dev/null | grep -q localstack.runtime.main; }
+
 down() {
   rm -rf "$SHARED"
-  [ -f "$PIDFILE" ] || return 0
-  local pid
-  pid=$(cat "$PIDFILE")
-  if ! ps -p "$pid" -o args= 2>/dev/null | grep -q localstack.runtime.main; then
-    rm -f "$PIDFILE" # it ended, and another process may have its number
+  if ! alive; then
+    rm -f "$PIDFILE"
     return 0
   fi
+  local pid
+  pid=$(cat "$PIDFILE")
   kill "$pid" 2>/dev/null || true
   for _ in $(seq 100); do
     kill -0 "$pid" 2>/dev/null || break
@@ -131,31 +134,29 @@ start() {
 }
 
 up() {
-  if healthy; then
-    client_env
-    return
-  fi
-  down
-  install
-  mkdir -p "$LS_HOME/tmp-$LS_PORT" "$LS_HOME/cache" "$SHARED"
-  chmod 1777 "$SHARED"
-  rm -f "$VIOLATIONS"
-  (start) >"$LOG" 2>&1 </dev/null 9>&- &
-  local pid=$!
-  echo "$pid" >"$PIDFILE"
-  for _ in $(seq 300); do
+  local mine=
+  for _ in $(seq 1500); do
     if healthy; then
       client_env
       return
     fi
-    kill -0 "$pid" 2>/dev/null || {
+    if [ -z "$mine" ] && ! alive; then
+      down
+      install
+      mkdir -p "$LS_HOME/tmp-$LS_PORT" "$LS_HOME/cache" "$SHARED"
+      chmod 1777 "$SHARED"
+      rm -f "$VIOLATIONS"
+      (start) >"$LOG" 2>&1 </dev/null 9>&- &
+      mine=$!
+      echo "$mine" >"$PIDFILE"
+    elif [ -n "$mine" ] && ! kill -0 "$mine" 2>/dev/null; then
       tail -20 "$LOG" >&2
       rm -f "$PIDFILE"
       fail "LocalStack ended; its log is $LOG"
-    }
+    fi
     sleep 0.2
   done
-  fail "not healthy after a minute; its log is $LOG"
+  fail "not healthy after five minutes; its log is $LOG"
 }
 
 # verdict waits until all requests are judged. What the emulator answers wrongly is its own affair, and only said.

@@ -122,6 +122,20 @@ func (f *Fake) Set(id, state, reason string) {
 	f.t.Errorf("there is no machine %s", id)
 }
 
+// Check holds a request that another fake answers against the model, and reports to the test what the service would reject.
+func Check(t testing.TB, r *http.Request, body []byte) {
+	t.Helper()
+	name, path := model().find(r.Method, r.URL.EscapedPath())
+	if name == "" {
+		t.Errorf("no operation is %s %s", r.Method, r.URL.Path)
+	} else if _, err := model().request(name, path, r.URL.Query(), body); err != nil {
+		t.Errorf("%s: the model refuses it: %v", name, err)
+	}
+}
+
+// Serves reports whether a path is one of the service.
+func Serves(path string) bool { return strings.HasPrefix(path, "/"+model().Version+"/") }
+
 func (f *Fake) serve(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {

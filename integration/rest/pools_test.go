@@ -106,7 +106,7 @@ func TestConcurrency(t *testing.T) {
 	waiting := c.start("p", "line", "2024-01-03T00:00:00Z")
 	tasks := c.must(http.MethodGet, "/api/attempts/"+waiting+"/tasks", nil)["tasks"].([]any)
 	root, child := tasks[0].(map[string]any), tasks[1].(map[string]any)
-	if w, _ := root["waiting"].(map[string]any); root["state"] != "ready" || w["pool"] != "concurrency:line" || child["state"] != "blocked" {
+	if w, _ := root["waiting"].(map[string]any); root["state"] != "ready" || w["reason"] != "turn" || w["pool"] != "concurrency:line" || child["state"] != "blocked" {
 		t.Errorf("an attempt that waits shows %v and %v", root, child)
 	}
 	for _, id := range []string{waiting, running} {
@@ -168,6 +168,10 @@ func TestStandings(t *testing.T) {
 		attempts = append(attempts, c.start("p", "long", "2024-01-"+day+"T00:00:00Z"))
 		c.until("/api/attempts/"+attempts[len(attempts)-1]+"/tasks", map[bool]string{true: `"retry_waiting"`, false: `"ready"`}[day == "02"])
 	}
+	c.until("/api/x/attempts/"+attempts[2]+"/tasks/2", `"waiting":{"reason":"slots","since":"2`)
+	c.must(http.MethodPost, "/api/attempts/"+attempts[2]+"/pause", "{}")
+	c.until("/api/x/attempts/"+attempts[2]+"/tasks/2", `"waiting":{"reason":"pause","since":"2`)
+	c.must(http.MethodPost, "/api/attempts/"+attempts[2]+"/unpause", nil)
 	c.must(http.MethodPost, "/api/pools/ware/hold", nil)
 	c.until("/api/x/attempts/"+attempts[2]+"/tasks/2", `"ahead":1,"held":true`)
 	if changes := string(c.call(http.MethodGet, "/api/x/attempts/"+attempts[2]+"/changes?after=0", nil).content); !strings.Contains(changes, `"waiting":[2]`) {

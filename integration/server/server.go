@@ -39,23 +39,6 @@ type Server struct {
 	url string
 }
 
-// Build builds the program and returns its path.
-func Build(t testing.TB) string {
-	t.Helper()
-	program := filepath.Join(t.TempDir(), "zerodag")
-	if err := build(program); err != nil {
-		t.Fatal(err)
-	}
-	return program
-}
-
-func build(program string) error {
-	if out, err := exec.Command("go", "build", "-o", program, "zerodag/cmd/zerodag").CombinedOutput(); err != nil {
-		return fmt.Errorf("build: %w\n%s", err, out)
-	}
-	return nil
-}
-
 // Main runs the tests of a package that share one build of the program, whose path it writes to program before:
 // TestMain ends with the code that it returns.
 func Main(m *testing.M, program *string) int {

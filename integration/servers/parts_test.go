@@ -1,6 +1,8 @@
 package servers
 
 import (
+	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -111,32 +113,39 @@ func TestTaskTypes(t *testing.T) {
 	}
 }
 
-// releaseBefore is a commit of an earlier state of the project that several servers ran, with an older schema.
-const releaseBefore = "c4b688a6"
+// nextMigration is what a later release adds to the schema: it changes tables that servers of this release use.
+const nextMigration = "ALTER TABLE projects ADD COLUMN motto bytea; UPDATE projects SET motto = name;\n" +
+	"ALTER TABLE session_attempts ADD COLUMN motto bytea NOT NULL DEFAULT 'none'; CREATE INDEX attempts_by_motto ON session_attempts (motto);\n"
 
-// buildBefore builds the program of before, with the assets of today.
-func buildBefore(t *testing.T) string {
+// buildNext builds a later release: this program with one more migration.
+func buildNext(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
-	root, err := exec.CommandContext(t.Context(), "git", "rev-parse", "--show-toplevel").Output()
+	migrations, err := filepath.Abs("../../internal/postgres/migrations")
 	if err != nil {
 		t.Fatal(err)
 	}
-	script := `set -e; cd "$1"; git archive "$2" | tar -x -C "$3"
-mkdir -p "$3/engine/expr/assets/dist" "$3/ui/dist"; cp -r engine/expr/assets/dist/. "$3/engine/expr/assets/dist"; cp -r ui/dist/. "$3/ui/dist"
-cd "$3"; go build -o before ./cmd/zerodag`
-	if text, err := exec.CommandContext(t.Context(), "bash", "-c", script, "build", strings.TrimSpace(string(root)), releaseBefore, folder).CombinedOutput(); err != nil {
-		t.Fatalf("build what was before: %v\n%s", err, text)
+	planted := filepath.Join(folder, "planted.sql")
+	overlay, err := json.Marshal(map[string]any{"Replace": map[string]string{filepath.Join(migrations, "0002_planted.sql"): planted}})
+	if err != nil {
+		t.Fatal(err)
 	}
-	return filepath.Join(folder, "before")
+	if err := errors.Join(os.WriteFile(planted, []byte(nextMigration), 0o600), os.WriteFile(filepath.Join(folder, "overlay.json"), overlay, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	next := filepath.Join(folder, "next")
+	if text, err := exec.CommandContext(t.Context(), "go", "build", "-overlay", filepath.Join(folder, "overlay.json"), "-o", next, "zerodag/cmd/zerodag").CombinedOutput(); err != nil {
+		t.Fatalf("build the next release: %v\n%s", err, text)
+	}
+	return next
 }
 
-// TestRollingUpgrade proves that servers of before are replaced one after the other under load, while the first new one migrates the database
-// beside them: all attempts succeed, and each task runs once; and that a server of before does not start on what it does not know.
+// TestRollingUpgrade proves that servers are replaced by those of a later release one after the other under load, while the first new one migrates
+// the database beside them: all attempts succeed, and each task runs once; and that a server of this release does not start on what it does not know.
 func TestRollingUpgrade(t *testing.T) {
 	in := place(t)
-	program, before := server.Build(t), buildBefore(t)
-	servers := []*server.Server{in.Join(t, before), in.Join(t, before)}
+	program, next := server.Build(t), buildNext(t)
+	servers := []*server.Server{in.Join(t, program), in.Join(t, program)}
 	for _, s := range servers {
 		s.Start()
 	}
@@ -162,7 +171,7 @@ func TestRollingUpgrade(t *testing.T) {
 			t.Errorf("server %d ended with %v:\n%s", i, err, s.Log())
 		}
 		load(servers[1-i])
-		s.Replace(program)
+		s.Replace(next)
 		s.Start()
 		load(servers[1-i])
 		load(s)
@@ -185,9 +194,9 @@ func TestRollingUpgrade(t *testing.T) {
 			t.Errorf("the tasks of the loop of %s ran %d times, want 3", f.Name(), n)
 		}
 	}
-	late := exec.CommandContext(t.Context(), before, append([]string{"server", "-n", "0", "-X", "server.folder=" + t.TempDir()}, in.Options()...)...)
+	late := exec.CommandContext(t.Context(), program, append([]string{"server", "-n", "0", "-X", "server.folder=" + t.TempDir()}, in.Options()...)...)
 	if text, err := late.CombinedOutput(); err == nil || !strings.Contains(string(text), "a later one") {
-		t.Errorf("a server of before says of a newer schema: %v\n%s", err, text)
+		t.Errorf("the earlier release says of a newer schema: %v\n%s", err, text)
 	}
 	if t.Failed() {
 		t.Log(servers[0].Log(), servers[1].Log())

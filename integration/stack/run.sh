@@ -15,6 +15,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 where=${1:-localstack}
+part=${ZERODAG_PART:-all} # most: without recorded cases, a clean export and a restore, for which `make test-long` has no time
 localstack=integration/localstack/localstack.sh
 cdk=infra/_cdk/node_modules/.bin/cdk
 
@@ -63,9 +64,11 @@ the_list() {
 # alone runs what kills functions, stops queues or counts calls, one after the other. ZERODAG_KILLS=200 and
 # ZERODAG_STARTS=1000 are what a release was proven with; what CI runs takes two minutes of it.
 alone() {
-  ZERODAG_ALONE=1 go test -count=1 -timeout 20m -run 'TestCrashes|TestStartsAtOnce|TestFaults|TestUpgrade|TestNewerForm|TestBusyFargate|TestPoolOfTen' ./integration/stack
+  ZERODAG_ALONE=1 go test -count=1 -timeout 20m -run 'TestCrashes|TestStartsAtOnce|TestFaults|TestNewerForm|TestBusyFargate|TestPoolOfTen' ./integration/stack
   ZERODAG_ALONE=1 go test -count=1 -timeout 10m ./integration/stackbench
-  ZERODAG_CDK=1 REQUIRE=cdk,$REQUIRE go test -count=1 -timeout 30m -run 'TestPlainCDK|TestCleanExport' ./integration/stack ./infra
+  ZERODAG_CDK=1 REQUIRE=cdk,$REQUIRE go test -count=1 -timeout 30m -run TestPlainCDK ./integration/stack
+  [ "$part" = most ] ||
+    ZERODAG_CDK=1 REQUIRE=cdk,$REQUIRE go test -count=1 -timeout 30m -run 'TestRestoredElsewhere|TestCleanExport' ./integration/stack ./infra
 }
 
 # begin makes the folder of a run and looks whether it can be made. From then on all that it makes is
@@ -142,7 +145,7 @@ on_localstack() {
   # A new account has ten calls of functions at once, and what is refused is tried again seconds later:
   # recordings of what takes seconds are no proof of anything there.
   go run ./integration/localstack/bed -fresh -usage "$ZERODAG_RUN/usage-list.json" "$stage" integration/stack/run.sh list
-  [ "${ZERODAG_CASES:-all}" = none ] || # `make test-long` has no time for them
+  [ "$part" = most ] ||
     go run ./integration/localstack/bed -usage "$ZERODAG_RUN/usage-cases.json" "$stage" integration/stack/run.sh cases
   "$ZERODAG_RUN/awsrun" measure -run "$ZERODAG_RUN" -calls 20 -starts 10 -commands 2
   "$ZERODAG_RUN/awsrun" usage -run "$ZERODAG_RUN" -stage "$stage"

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -72,21 +73,50 @@ func (p pusher) call(method, path, kind string, body []byte) (int, map[string]an
 // runs starts the workflow main of the project and waits for its end.
 func (p pusher) runs() {
 	p.t.Helper()
-	code, out := p.run(".", "start", p.project, "main", "--session", "now", "--output", "json")
+	p.succeeds(p.starts("main"), time.Minute)
+}
+
+// starts starts a workflow of the project and returns the id of the attempt. Times of sessions have whole seconds, and two starts may be
+// closer to each other, so milliseconds become seconds.
+func (p pusher) starts(workflow string) string {
+	p.t.Helper()
+	session := time.Unix(time.Now().UnixMilli()%1e9, 0).UTC().Format(time.DateTime)
+	code, out := p.run(".", "start", p.project, workflow, "--session", session, "--output", "json")
 	var a struct{ ID string }
 	start := strings.Index(out, "{")
 	if code != 0 || start < 0 || json.NewDecoder(strings.NewReader(out[start:])).Decode(&a) != nil {
 		p.t.Fatalf("start: exit code %d\n%s", code, out)
 	}
-	for begin := time.Now(); time.Since(begin) < time.Minute; time.Sleep(200 * time.Millisecond) {
-		if _, v := p.call(http.MethodGet, "/api/attempts/"+a.ID, "", nil); v["done"] == true {
+	return a.ID
+}
+
+// succeeds waits for the end of an attempt.
+func (p pusher) succeeds(attempt string, patience time.Duration) {
+	p.t.Helper()
+	for begin := time.Now(); time.Since(begin) < patience; time.Sleep(200 * time.Millisecond) {
+		if _, v := p.call(http.MethodGet, "/api/attempts/"+attempt, "", nil); v["done"] == true {
 			if v["success"] != true {
-				p.t.Errorf("attempt %s failed", a.ID)
+				p.t.Errorf("attempt %s failed", attempt)
 			}
 			return
 		}
 	}
-	p.t.Errorf("attempt %s does not end", a.ID)
+	_, tasks := p.call(http.MethodGet, "/api/attempts/"+attempt+"/tasks", "", nil)
+	p.t.Errorf("attempt %s does not end: %v", attempt, tasks)
+}
+
+// sleeps waits until a task of an attempt waits for its next run.
+func (p pusher) sleeps(attempt string, patience time.Duration) {
+	p.t.Helper()
+	var tasks map[string]any
+	for begin := time.Now(); time.Since(begin) < patience; time.Sleep(200 * time.Millisecond) {
+		_, tasks = p.call(http.MethodGet, "/api/attempts/"+attempt+"/tasks", "", nil)
+		list, _ := tasks["tasks"].([]any)
+		if slices.ContainsFunc(list, func(one any) bool { task, _ := one.(map[string]any); return task["state"] == "retry_waiting" }) {
+			return
+		}
+	}
+	p.t.Fatalf("no task of attempt %s waits for its next run: %v", attempt, tasks)
 }
 
 // folder holds a workflow and n bytes that do not become smaller.

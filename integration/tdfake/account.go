@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"zerodag/integration/fake"
 )
 
 // account is what the service holds.
@@ -104,15 +106,13 @@ type reply struct {
 	result  *Script // whose rows are the content
 }
 
-func (r reply) write(w http.ResponseWriter, f Fault) {
+// Write implements fake.Answer.
+func (r reply) Write(w http.ResponseWriter, f fake.Fault) {
 	if r.result != nil {
 		r.result.write(w, f)
 		return
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Content-Length", strconv.Itoa(len(r.content)))
-	w.WriteHeader(r.status)
-	f.write(w, r.content)
+	fake.Text{Status: r.status, Type: "application/json", Content: string(r.content)}.Write(w, f)
 }
 
 func ok(v any) reply {
@@ -131,8 +131,14 @@ func refuse(status int, text string) reply {
 	return r
 }
 
-// answer deals with a request.
-func (s *Server) answer(r Request, authorization string) reply {
+// Answer implements fake.Service.
+func (s *Server) Answer(q fake.Request, r *http.Request) fake.Answer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.answer(q, r.Header.Get("Authorization"))
+}
+
+func (s *Server) answer(r fake.Request, authorization string) reply {
 	if authorization != "TD1 "+s.key && authorization != s.key {
 		return refuse(http.StatusUnauthorized, "Authentication failed")
 	}
@@ -169,7 +175,7 @@ func match(pattern string, segments []string) (values []string, fits bool) {
 
 type endpoint struct {
 	method, path string
-	do           func(a *account, v []string, r Request) reply
+	do           func(a *account, v []string, r fake.Request) reply
 }
 
 func endpoints() []endpoint {
@@ -197,7 +203,7 @@ func endpoints() []endpoint {
 	}
 }
 
-func listDatabases(a *account, _ []string, _ Request) reply {
+func listDatabases(a *account, _ []string, _ fake.Request) reply {
 	list := []fields{}
 	for _, name := range slices.Sorted(maps.Keys(a.databases)) {
 		list = append(list, fields{"name": name, "count": 0})
@@ -205,7 +211,7 @@ func listDatabases(a *account, _ []string, _ Request) reply {
 	return ok(fields{"databases": list})
 }
 
-func createDatabase(a *account, v []string, _ Request) reply {
+func createDatabase(a *account, v []string, _ fake.Request) reply {
 	if a.databases[v[0]] != nil {
 		return refuse(http.StatusConflict, "Database "+v[0]+" already exists")
 	}
@@ -213,7 +219,7 @@ func createDatabase(a *account, v []string, _ Request) reply {
 	return ok(fields{"database": v[0]})
 }
 
-func deleteDatabase(a *account, v []string, _ Request) reply {
+func deleteDatabase(a *account, v []string, _ fake.Request) reply {
 	if a.databases[v[0]] == nil {
 		return refuse(http.StatusNotFound, "Couldn't find database "+v[0])
 	}
@@ -221,7 +227,7 @@ func deleteDatabase(a *account, v []string, _ Request) reply {
 	return ok(fields{"database": v[0]})
 }
 
-func listTables(a *account, v []string, _ Request) reply {
+func listTables(a *account, v []string, _ fake.Request) reply {
 	if a.databases[v[0]] == nil {
 		return refuse(http.StatusNotFound, "Couldn't find database "+v[0])
 	}
@@ -232,7 +238,7 @@ func listTables(a *account, v []string, _ Request) reply {
 	return ok(fields{"database": v[0], "tables": list})
 }
 
-func createTable(a *account, v []string, _ Request) reply {
+func createTable(a *account, v []string, _ fake.Request) reply {
 	switch {
 	case a.databases[v[0]] == nil:
 		return refuse(http.StatusNotFound, "Couldn't find database "+v[0])
@@ -243,7 +249,7 @@ func createTable(a *account, v []string, _ Request) reply {
 	return ok(fields{"database": v[0], "table": v[1], "type": "log"})
 }
 
-func deleteTable(a *account, v []string, _ Request) reply {
+func deleteTable(a *account, v []string, _ fake.Request) reply {
 	if !a.databases[v[0]][v[1]] {
 		return refuse(http.StatusNotFound, "Couldn't find table "+v[0]+"."+v[1])
 	}
@@ -251,7 +257,7 @@ func deleteTable(a *account, v []string, _ Request) reply {
 	return ok(fields{"database": v[0], "table": v[1], "type": "log"})
 }
 
-func renameTable(a *account, v []string, r Request) reply {
+func renameTable(a *account, v []string, r fake.Request) reply {
 	tables := a.databases[v[0]]
 	switch {
 	case !tables[v[1]]:

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
+
+	"zerodag/integration/fake"
 )
 
 // begin starts a job; one with a domain key that is known is a conflict that names the job.
@@ -22,7 +24,7 @@ func (a *account) begin(kind, database, domainKey string, script Script) (*job, 
 	return j, ok(fields{"job_id": j.id, "job": j.id, "database": database})
 }
 
-func issue(a *account, v []string, r Request) reply {
+func issue(a *account, v []string, r fake.Request) reply {
 	form := r.Form
 	if r.Body != "" {
 		form = r.Query
@@ -45,18 +47,18 @@ func (a *account) find(id string, use func(*job) reply) reply {
 	return refuse(http.StatusNotFound, "Couldn't find job "+id)
 }
 
-func status(a *account, v []string, _ Request) reply {
+func status(a *account, v []string, _ fake.Request) reply {
 	return a.find(v[0], func(j *job) reply {
 		defer func() { j.looks++ }()
 		return ok(fields{"job_id": j.id, "status": j.status(), "created_at": "2024-02-29 12:34:56 UTC", "result_size": 0, "duration": 1})
 	})
 }
 
-func statusByKey(a *account, v []string, r Request) reply {
+func statusByKey(a *account, v []string, r fake.Request) reply {
 	return status(a, []string{a.byKey[v[0]]}, r)
 }
 
-func show(a *account, v []string, _ Request) reply {
+func show(a *account, v []string, _ fake.Request) reply {
 	return a.find(v[0], func(j *job) reply {
 		f := fields{"job_id": j.id, "status": j.status(), "type": j.kind, "database": j.database, "query": "select 1", "num_records": j.script.records(),
 			"debug": fields{"cmdout": j.script.Out, "stderr": j.script.Fail}}
@@ -71,7 +73,7 @@ func show(a *account, v []string, _ Request) reply {
 	})
 }
 
-func result(a *account, v []string, _ Request) reply {
+func result(a *account, v []string, _ fake.Request) reply {
 	return a.find(v[0], func(j *job) reply {
 		if !j.script.hasRows() {
 			return refuse(http.StatusNotFound, "the job has no result")
@@ -80,7 +82,7 @@ func result(a *account, v []string, _ Request) reply {
 	})
 }
 
-func kill(a *account, v []string, _ Request) reply {
+func kill(a *account, v []string, _ fake.Request) reply {
 	return a.find(v[0], func(j *job) reply {
 		former := j.status()
 		j.killed = j.killed || former == "running"
@@ -88,7 +90,7 @@ func kill(a *account, v []string, _ Request) reply {
 	})
 }
 
-func lookup(a *account, _ []string, r Request) reply {
+func lookup(a *account, _ []string, r fake.Request) reply {
 	if id, known := a.connections[r.Query.Get("name")]; known {
 		return ok(fields{"id": id})
 	}
@@ -112,14 +114,14 @@ func (a *account) run(name, kind, domainKey string, answer func(j *job) reply) r
 	return answer(j)
 }
 
-func runSaved(a *account, v []string, r Request) reply {
+func runSaved(a *account, v []string, r fake.Request) reply {
 	return a.run(v[0], "presto", r.Form.Get("domain_key"), func(j *job) reply {
 		return ok(fields{"jobs": []fields{{"job_id": j.id, "type": j.kind, "scheduled_at": v[1]}}})
 	})
 }
 
 // keyOf is the domain key of a content in JSON.
-func keyOf(r Request) string {
+func keyOf(r fake.Request) string {
 	var content struct {
 		Key string `json:"domain_key"`
 	}
@@ -129,15 +131,15 @@ func keyOf(r Request) string {
 	return content.Key
 }
 
-func runSavedNumber(a *account, v []string, r Request) reply {
+func runSavedNumber(a *account, v []string, r fake.Request) reply {
 	return a.run(v[0], "presto", keyOf(r), func(j *job) reply { return ok(fields{"id": j.id}) })
 }
 
-func runSession(a *account, v []string, r Request) reply {
+func runSession(a *account, v []string, r fake.Request) reply {
 	return a.run(v[0], "bulkload", keyOf(r), func(j *job) reply { return ok(fields{"job_id": j.id}) })
 }
 
-func exportTable(a *account, v []string, r Request) reply {
+func exportTable(a *account, v []string, r fake.Request) reply {
 	if !a.databases[v[0]][v[1]] {
 		return refuse(http.StatusNotFound, "Couldn't find table "+v[0]+"."+v[1])
 	}
@@ -145,7 +147,7 @@ func exportTable(a *account, v []string, r Request) reply {
 	return answer
 }
 
-func partialDelete(a *account, v []string, r Request) reply {
+func partialDelete(a *account, v []string, r fake.Request) reply {
 	if !a.databases[v[0]][v[1]] {
 		return refuse(http.StatusNotFound, "Couldn't find table "+v[0]+"."+v[1])
 	}
@@ -153,7 +155,7 @@ func partialDelete(a *account, v []string, r Request) reply {
 	return answer
 }
 
-func exportResult(a *account, v []string, _ Request) reply {
+func exportResult(a *account, v []string, _ fake.Request) reply {
 	return a.find(v[0], func(of *job) reply {
 		_, answer := a.begin("result_export", of.database, "", Script{})
 		return answer

@@ -10,6 +10,8 @@ import (
 	"strconv"
 
 	"github.com/tinylib/msgp/msgp"
+
+	"zerodag/integration/fake"
 )
 
 // Script is what a query does. A query says it by a comment in JSON, such as
@@ -55,7 +57,7 @@ func (s *Script) hasRows() bool { return s.Columns != nil }
 func (s *Script) records() int { return len(s.Rows) * max(s.Times, 1) }
 
 // write sends the rows as compressed MessagePack.
-func (s *Script) write(w http.ResponseWriter, f Fault) {
+func (s *Script) write(w http.ResponseWriter, f fake.Fault) {
 	if s.Raw != "" {
 		w.Write([]byte(s.Raw))
 		return
@@ -82,7 +84,7 @@ func (s *Script) write(w http.ResponseWriter, f Fault) {
 	z := gzip.NewWriter(&packed)
 	z.Write(one.Bytes())
 	z.Close()
-	f.write(w, packed.Bytes())
+	f.Send(w, packed.Bytes())
 }
 
 func writeValue(m *msgp.Writer, v any) error {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"zerodag/integration/fake"
 	"zerodag/integration/server"
 	"zerodag/integration/tdfake"
 )
@@ -27,7 +28,7 @@ type workflow struct {
 	changes []string
 	out     string // in what the program writes
 	fails   bool
-	faults  tdfake.Faults
+	faults  fake.Faults
 }
 
 // cases are what the original's acceptance tests with a real account try, and what they leave out.
@@ -61,7 +62,7 @@ func cases() []workflow {
 			"  database: sample_datasets\n  _retry: 1\n  _error:\n    echo>: said ${error.message}\n"}, fails: true, out: "said started",
 			changes: []string{"/v3/job/issue/presto/sample_datasets select 1", "/v3/job/issue/presto/sample_datasets select 1"}},
 		{name: "a service that is away now and then", files: map[string]string{"main.dig": "+a:\n  td>: {data: select 1}\n  database: sample_datasets\n  insert_into: new_table\n"},
-			faults:  tdfake.Faults{At: map[int]tdfake.Fault{1: tdfake.Broken, 2: tdfake.Throttled, 5: tdfake.Lost, 9: tdfake.Cut}},
+			faults:  fake.Faults{At: map[int]fake.Fault{1: fake.Broken, 2: fake.Throttled, 5: fake.Lost, 9: fake.Cut}},
 			changes: []string{"/v3/table/create/sample_datasets/new_table/log", "/v3/job/issue/presto/sample_datasets INSERT INTO \"new_table\" select 1"}},
 		{name: "tasks for rows", files: map[string]string{"main.dig": "+a:\n  td_for_each>:\n    data: |\n      -- td: {\"columns\": [[\"a\", \"varchar\"], [\"b\", \"varchar\"]], \"rows\": [[\"a1\", \"b1\"], [\"a2\", \"b2\"]]}\n" +
 			"      select 1\n  _do:\n    echo>: out-${td.each.a}-${td.each.b}\n  database: sample_datasets\n"},

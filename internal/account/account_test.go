@@ -2,11 +2,13 @@ package account_test
 
 import (
 	"encoding/json"
+	"encoding/xml"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -18,7 +20,12 @@ import (
 
 	"zerodag/infra/settings"
 	"zerodag/integration/localstack"
+	"zerodag/integration/microvmfake"
 	"zerodag/internal/account"
+	"zerodag/internal/env"
+	"zerodag/internal/microvm"
+	"zerodag/internal/sandbox"
+	"zerodag/operators"
 )
 
 // fake is an account that answers as AWS does.
@@ -27,6 +34,7 @@ type fake struct {
 	table, role, throughput bool
 	bootstrap               string // "" is none
 	concurrency, free       int
+	programs                int // MB of programs of 75,000 that Lambda may store
 	reserved                int // for each function of the stage; 0: it is not deployed
 	cpus, vpcQuota          float64
 	vpcs                    int
@@ -36,6 +44,11 @@ type fake struct {
 	privateNames            bool              // of that endpoint
 	entrances               map[string]string // service and state of endpoints for execute-api, by id
 	cluster                 bool
+	images                  []string // versions of the base image of MicroVMs with their status; nil: the region has none
+	noImages                int      // status of the answer then
+	microvms                string   // ARN of the image of the stage's MicroVMs
+	template                string   // of the stage's stack; "" is no stack
+	set                     []string // what the reserved concurrency of functions was set to
 	calls                   []string
 }
 
@@ -77,10 +90,10 @@ func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refusal(w, 403, "AccessDeniedException", form.Get("Action") != "")
 		return
 	}
-	f.answer(w, name, in, form)
+	f.answer(w, name, in, form, r.URL.Query())
 }
 
-func (f *fake) answer(w http.ResponseWriter, name string, in map[string]any, form url.Values) {
+func (f *fake) answer(w http.ResponseWriter, name string, in map[string]any, form, query url.Values) {
 	print := func(format string, a ...any) { fmt.Fprintf(w, format, a...) }
 	exists := func(there bool, status int, code string, asXML bool, format string, a ...any) {
 		if !there {
@@ -99,7 +112,7 @@ func (f *fake) answer(w http.ResponseWriter, name string, in map[string]any, for
 	case "GetServiceSetting":
 		print(`{"ServiceSetting":{"SettingValue":"%t"}}`, f.throughput)
 	case "GET /2016-08-19/account-settings", "GET /2016-08-19/account-settings/":
-		print(`{"AccountLimit":{"ConcurrentExecutions":%d,"UnreservedConcurrentExecutions":%d}}`, f.concurrency, f.free)
+		print(`{"AccountLimit":{"ConcurrentExecutions":%d,"UnreservedConcurrentExecutions":%d,"TotalCodeSize":75000000000},"AccountUsage":{"TotalCodeSize":%d}}`, f.concurrency, f.free, f.programs*1_000_000)
 	case "GetRole":
 		exists(f.role, 404, "NoSuchEntity", true, `<GetRoleResponse><GetRoleResult><Role><RoleName>x</RoleName></Role></GetRoleResult></GetRoleResponse>`)
 	case "CreateServiceLinkedRole":
@@ -113,8 +126,19 @@ func (f *fake) answer(w http.ResponseWriter, name string, in map[string]any, for
 			value = f.vpcQuota
 		}
 		print(`{"Quota":{"Value":%g}}`, value)
+	case "GetTemplate":
+		if f.template == "" || form.Get("StackName") != "zerodag-main" {
+			w.WriteHeader(http.StatusBadRequest)
+			print(`<ErrorResponse><Error><Code>ValidationError</Code><Message>Stack with id %s does not exist</Message></Error></ErrorResponse>`, form.Get("StackName"))
+			return
+		}
+		var escaped strings.Builder
+		_ = xml.EscapeText(&escaped, []byte(f.template))
+		print(`<GetTemplateResponse><GetTemplateResult><TemplateBody>%s</TemplateBody></GetTemplateResult></GetTemplateResponse>`, escaped.String())
 	case "DescribeVpcEndpoints":
 		f.endpoints(w, form)
+	case "GET /2025-09-09/managed-microvm-images/arn:aws:lambda:eu-central-1:aws:microvm-image:al2023-1/versions":
+		f.bases(w, query.Get("nextToken"))
 	case "DescribeVpcs":
 		f.list(w, form.Get("NextToken"))
 	default:
@@ -135,6 +159,22 @@ func (f *fake) endpoints(w io.Writer, form url.Values) {
 		}
 	}
 	fmt.Fprint(w, `</vpcEndpointSet></DescribeVpcEndpointsResponse>`)
+}
+
+// bases answers with the versions of the base image of MicroVMs, one on each page, or as a region without MicroVMs.
+func (f *fake) bases(w http.ResponseWriter, token string) {
+	if f.images == nil {
+		refusal(w, f.noImages, "AccessDeniedException", false)
+		return
+	}
+	page := 0
+	fmt.Sscan(token, &page)
+	version, status, _ := strings.Cut(f.images[page], " ")
+	next := ""
+	if page+1 < len(f.images) {
+		next = fmt.Sprintf(`,"nextToken":"%d"`, page+1)
+	}
+	fmt.Fprintf(w, `{"items":[{"imageArn":"a","imageVersion":%q,"status":%q,"createdAt":1}]%s}`, version, status, next)
 }
 
 // list has two VPCs on each page.
@@ -161,8 +201,15 @@ func (f *fake) machine(w http.ResponseWriter, name string, in map[string]any) {
 			return
 		}
 		fmt.Fprintf(w, `{"ReservedConcurrentExecutions":%d}`, f.reserved)
-	case "PUT /2017-10-31/functions/zerodag-main-agent/concurrency":
-		fmt.Fprint(w, `{"ReservedConcurrentExecutions":0}`)
+	case "PUT /2017-10-31/functions/zerodag-main-agent/concurrency", "PUT /2017-10-31/functions/zerodag-main-tick/concurrency":
+		f.set = append(f.set, fmt.Sprint(strings.Split(name, "/")[3], " ", in["ReservedConcurrentExecutions"]))
+		fmt.Fprintf(w, `{"ReservedConcurrentExecutions":%v}`, in["ReservedConcurrentExecutions"])
+	case "DELETE /2017-10-31/functions/zerodag-main-agent/concurrency", "DELETE /2017-10-31/functions/zerodag-main-tick/concurrency":
+		f.set = append(f.set, strings.Split(name, "/")[3]+" none")
+		w.WriteHeader(http.StatusNoContent)
+	case "GET /2015-03-31/functions/zerodag-main-agent/configuration":
+		variables := env.Config{Commands: env.Commands{Microvms: env.Microvms{Image: f.microvms}}}.Variables()
+		_ = json.NewEncoder(w).Encode(map[string]any{"FunctionName": "zerodag-main-agent", "Environment": map[string]any{"Variables": variables}})
 	case "ListTasks":
 		if !f.cluster {
 			refusal(w, 400, "ClusterNotFoundException", false)
@@ -204,9 +251,22 @@ func (h transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return w.Result(), nil
 }
 
+// judged holds requests to the fake against the models of AWS. That of MicroVMs is newer than those of the judge.
+func judged(t *testing.T, f *fake) http.Handler {
+	others := localstack.Judged(t, f)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if microvmfake.Serves(r.URL.Path) {
+			microvmfake.Check(t, r, nil)
+			f.ServeHTTP(w, r)
+			return
+		}
+		others.ServeHTTP(w, r)
+	})
+}
+
 func open(t *testing.T, f *fake) *account.Account {
 	t.Helper()
-	c := aws.Config{Region: "eu-central-1", Credentials: credentials.NewStaticCredentialsProvider("a", "b", ""), RetryMaxAttempts: 1, HTTPClient: &http.Client{Transport: transport{localstack.Judged(t, f)}}}
+	c := aws.Config{Region: "eu-central-1", Credentials: credentials.NewStaticCredentialsProvider("a", "b", ""), RetryMaxAttempts: 1, HTTPClient: &http.Client{Transport: transport{judged(t, f)}}}
 	return account.New(c)
 }
 
@@ -217,6 +277,12 @@ func inVPC(s *settings.Settings) { s.VPC, s.Subnets = "vpc-9", []string{"subnet-
 func hidden(s *settings.Settings) {
 	s.API, s.APIEndpoints, s.Domain, s.MachinesURL = "private", []string{"vpce-1", "vpce-2"}, "flows.example.com", "domain"
 }
+
+// small lets commands run in MicroVMs.
+func small(s *settings.Settings) { s.Microvms = "allowed" }
+
+// bases makes an account whose region has these versions of the base image, each with its status.
+func bases(versions ...string) func(*fake) { return func(f *fake) { f.images = versions } }
 
 // entrances are both endpoints of hidden, for a service and in a state.
 func entrances(as string) map[string]string { return map[string]string{"vpce-1": as, "vpce-2": as} }
@@ -267,6 +333,9 @@ func TestDoctor(t *testing.T) {
 		"reserves again":              {account: func(f *fake) { f.free, f.reserved = 100, 45 }, stage: func(s *settings.Settings) { s.Reserve = true }, check: "concurrency", level: account.OK},
 		"reserves more":               {account: func(f *fake) { f.free, f.reserved = 99, 45 }, stage: func(s *settings.Settings) { s.Reserve = true }, check: "concurrency", level: account.Fail, says: "reserve: false"},
 		"role":                        {check: "ecs role", level: account.OK},
+		"room for versions":           {account: func(f *fake) { f.programs = 74850 }, stage: func(s *settings.Settings) { s.Gradual = "AllAtOnce" }, check: "code storage", level: account.OK, says: "74850 MB"},
+		"no room for versions":        {account: func(f *fake) { f.programs = 74851 }, stage: func(s *settings.Settings) { s.Gradual = "AllAtOnce" }, check: "code storage", level: account.Fail, says: "gradual: none"},
+		"no versions":                 {account: func(f *fake) { f.programs = 75000 }, check: "code storage"},
 		"no role":                     {account: func(f *fake) { f.role = false }, check: "ecs role", level: account.OK, says: "makes it with the first cluster"},
 		"no role for spot":            {account: func(f *fake) { f.role = false }, stage: func(s *settings.Settings) { s.Spot = true }, check: "ecs role", level: account.Fail, says: "create-service-linked-role"},
 		"no machines":                 {account: func(f *fake) { f.role = false }, stage: func(s *settings.Settings) { s.Commands = "none" }, check: "ecs role"},
@@ -278,6 +347,13 @@ func TestDoctor(t *testing.T) {
 		"default VPC":                 {account: func(f *fake) { f.vpcs = 5 }, stage: func(s *settings.Settings) { s.VPC = settings.DefaultVPC }, check: "vpcs"},
 		"deployed already":            {account: func(f *fake) { f.vpcs, f.table = 5, true }, check: "vpcs"},
 		"VPCs may not be listed":      {account: func(f *fake) { f.denied = "DescribeVpcs" }, check: "vpcs", level: account.Unknown, says: "status 403"},
+		"MicroVMs":                    {account: bases("2 AVAILABLE", "1 AVAILABLE"), stage: small, check: "microvms", level: account.OK, says: "version 1 of the base image al2023-1"},
+		"MicroVMs, old base":          {account: bases("2 AVAILABLE", "1 DEPRECATED"), stage: small, check: "microvms", level: account.Advice, says: "deprecated"},
+		"MicroVMs, recalled base":     {account: bases("3 AVAILABLE", "2 AVAILABLE", "1 RECALLED"), stage: small, check: "microvms", level: account.Fail, says: "it has 3, 2 "},
+		"MicroVMs, unknown base":      {account: bases("7 RECALLED"), stage: small, check: "microvms", level: account.Fail, says: "it has none"},
+		"MicroVMs, other region":      {account: func(f *fake) { f.noImages = 404 }, stage: small, check: "microvms", level: account.Fail, says: "microvms: none"},
+		"MicroVMs, may not look":      {account: func(f *fake) { f.noImages = 403 }, stage: small, check: "microvms", level: account.Unknown, says: "AccessDenied"},
+		"no MicroVMs":                 {check: "microvms"},
 		"high throughput":             {check: "secrets", level: account.OK},
 		"40 secrets a second":         {account: func(f *fake) { f.throughput = false }, check: "secrets", level: account.Advice, says: "update-service-setting"},
 		"a stage that is new":         {check: "stage", level: account.OK, says: "not deployed yet"},
@@ -370,22 +446,138 @@ func TestStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := healthy()
 		f.tasks = map[string]string{"arn:a": "RUNNING", "arn:b": "RUNNING", "arn:c": "STOPPED"}
-		n, err := open(t, f).Stop(t.Context(), "main")
-		if err != nil || n != 2 {
-			t.Errorf("%d machines were stopped, %v", n, err)
+		stopped, err := open(t, f).Stop(t.Context(), "main")
+		if err != nil || stopped != (account.Stopped{Machines: 2}) {
+			t.Errorf("%+v were stopped, %v", stopped, err)
 		}
 		for arn, status := range f.tasks {
 			if status != "STOPPED" {
 				t.Errorf("%s is %s", arn, status)
 			}
 		}
-		if calls := strings.Join(f.calls, " "); !strings.HasPrefix(calls, "PUT /2017-10-31/functions/zerodag-main-agent/concurrency PUT /2017-10-31/functions/zerodag-main-tick/concurrency ListTasks") {
+		if calls := strings.Join(f.calls, " "); !strings.HasPrefix(calls, "PUT /2017-10-31/functions/zerodag-main-agent/concurrency PUT /2017-10-31/functions/zerodag-main-tick/concurrency ") {
 			t.Error(calls)
+		}
+		if !slices.Equal(f.set, []string{"zerodag-main-agent 0", "zerodag-main-tick 0"}) {
+			t.Error(f.set)
 		}
 	})
 	f := healthy()
 	f.cluster = false
-	if n, err := open(t, f).Stop(t.Context(), "none"); n != 0 || err != nil {
-		t.Errorf("a stage that is not there: %d, %v", n, err)
+	if stopped, err := open(t, f).Stop(t.Context(), "none"); stopped != (account.Stopped{}) || err != nil {
+		t.Errorf("a stage that is not there: %+v, %v", stopped, err)
+	}
+}
+
+// split hands requests about MicroVMs to their own fake, over the network.
+type split struct{ others http.Handler }
+
+func (s split) RoundTrip(r *http.Request) (*http.Response, error) {
+	if microvmfake.Serves(r.URL.Path) {
+		return http.DefaultTransport.RoundTrip(r)
+	}
+	return transport{s.others}.RoundTrip(r)
+}
+
+// TestStopMicrovms proves that a stage which is switched off has no MicroVM left, and that MicroVMs which cannot be listed or
+// terminated are reported and keep nothing else from being stopped.
+func TestStopMicrovms(t *testing.T) {
+	t.Parallel()
+	for name, x := range map[string]struct {
+		change func(*fake, *microvmfake.Fake)
+		ended  int
+		left   string
+	}{
+		"all":                {ended: 3},
+		"the stage has none": {change: func(f *fake, _ *microvmfake.Fake) { f.microvms = "" }},
+		"one has ended":      {change: func(_ *fake, vms *microvmfake.Fake) { vms.Set(vms.Machines()[1].ID, "TERMINATED", "") }, ended: 2},
+		"one ends meanwhile": {change: func(_ *fake, vms *microvmfake.Fake) {
+			vms.Fail(microvmfake.Fault{Operation: "TerminateMicrovm", Times: 1, Status: 404, Code: "ResourceNotFoundException", Done: true})
+		}, ended: 3},
+		"one is ending": {change: func(_ *fake, vms *microvmfake.Fake) {
+			vms.Fail(microvmfake.Fault{Operation: "TerminateMicrovm", Times: 1, Status: 409, Code: "ConflictException", Done: true})
+		}, ended: 3},
+		"throttled": {change: func(_ *fake, vms *microvmfake.Fake) {
+			vms.Fail(microvmfake.Fault{Operation: "TerminateMicrovm", Times: 1, Status: 429, Code: "ThrottlingException"})
+		}, ended: 3},
+		"may not be listed": {change: func(_ *fake, vms *microvmfake.Fake) {
+			vms.Fail(microvmfake.Fault{Operation: "ListMicrovms", Times: 9, Status: 403, Code: "AccessDeniedException"})
+		}, left: "list the MicroVMs"},
+		"may not be terminated": {change: func(_ *fake, vms *microvmfake.Fake) {
+			vms.Fail(microvmfake.Fault{Operation: "TerminateMicrovm", Times: 9, Status: 403, Code: "AccessDeniedException"})
+		}, left: "terminate MicroVM"},
+		"may not be found": {change: func(f *fake, _ *microvmfake.Fake) {
+			f.denied = "GET /2015-03-31/functions/zerodag-main-agent/configuration"
+		}, left: "configuration of the agent"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			vms, f := microvmfake.New(t), healthy()
+			f.microvms, vms.PageSize = microvmfake.Image, 2
+			machines := microvm.New(vms.Config(), microvm.Options{Image: microvmfake.Image, URL: "https://api.example"})
+			for slot := range 3 {
+				of := sandbox.Class{Image: "i", CPU: 1024, Memory: 2048, On: operators.OnMicrovm}
+				if _, err := machines.Launch(t.Context(), sandbox.Runner{Attempt: 5, Class: of.Key(), Slot: slot, ID: "abcdefghijklmnop", Of: of}, "ticket"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if x.change != nil {
+				x.change(f, vms)
+			}
+			c := vms.Config()
+			c.RetryMaxAttempts, c.HTTPClient = 1, &http.Client{Transport: split{f}}
+			stopped, err := account.New(c).Stop(t.Context(), "main")
+			if err != nil || stopped.Microvms != x.ended || (stopped.Left != nil) != (x.left != "") || x.left != "" && !strings.Contains(stopped.Left.Error(), x.left) {
+				t.Errorf("%+v, %v", stopped, err)
+			}
+			for _, m := range vms.Machines() {
+				if x.ended > 0 && m.State != "TERMINATED" {
+					t.Errorf("%s is %s", m.ID, m.State)
+				}
+			}
+			if !slices.Contains(f.calls, "ListTasks") {
+				t.Error("machines on Fargate were not looked for")
+			}
+		})
+	}
+}
+
+// TestStart proves that a stage which was switched off gets back the reserved concurrency of its template, whatever its file says now.
+func TestStart(t *testing.T) {
+	t.Parallel()
+	const function = `"%s": {"Type": "AWS::Lambda::Function", "Properties": {"FunctionName": "zerodag-main-%[1]s"%s}}, `
+	template := func(agent, tick string) string {
+		return `{"Resources": {` + fmt.Sprintf(function, "agent", agent) + fmt.Sprintf(function, "tick", tick) + `"alias": {"Type": "AWS::Lambda::Alias", "Properties": {"FunctionName": {"Ref": "agent"}}}, "api": {"Type": "AWS::Lambda::Function", "Properties": {"FunctionName": "zerodag-main-api", "ReservedConcurrentExecutions": 50}}}}`
+	}
+	released, err := os.ReadFile("../../infra/deployment/testdata/released.json") // with reserve
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, x := range map[string]struct {
+		template, denied string
+		set              []string
+		says             string
+	}{
+		"nothing is reserved": {template: template("", ""), set: []string{"zerodag-main-agent none", "zerodag-main-tick none"}},
+		"reserved":            {template: template(`, "ReservedConcurrentExecutions": 100`, `, "ReservedConcurrentExecutions": 10`), set: []string{"zerodag-main-agent 100", "zerodag-main-tick 10"}},
+		"of a release":        {template: string(released), set: []string{"zerodag-main-agent 100", "zerodag-main-tick 10"}},
+		"no stack":            {says: "stage main is not deployed in eu-central-1"},
+		"no function":         {template: `{"Resources": {}}`, says: "no function zerodag-main-agent"},
+		"no template":         {template: "Resources: {}", says: "read the template"},
+		"may not read":        {template: template("", ""), denied: "GetTemplate", says: "need cloudformation:GetTemplate"},
+		"may not change":      {template: template("", ""), denied: "DELETE /2017-10-31/functions/zerodag-main-tick/concurrency", set: []string{"zerodag-main-agent none"}, says: "switch on the function tick"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			f := healthy()
+			f.template, f.denied = x.template, x.denied
+			_, err := open(t, f).Start(t.Context(), "main")
+			if (err != nil) != (x.says != "") || err != nil && !strings.Contains(err.Error(), x.says) {
+				t.Errorf("%v, want %s", err, x.says)
+			}
+			if !slices.Equal(f.set, x.set) {
+				t.Errorf("%v, want %v", f.set, x.set)
+			}
+		})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -16,7 +17,7 @@ import (
 	"zerodag/internal/sigv4"
 )
 
-// The few requests to CloudFormation, CloudWatch, Cost Explorer, EC2, IAM and Service Quotas are signed and read here: every client of the SDK
+// The few requests to CloudFormation, CloudWatch, Cost Explorer, EC2, IAM, Lambda MicroVMs and Service Quotas are signed and read here: every client of the SDK
 // that is linked in makes its tables before main, which each command of zerodag would pay for
 // (docs/adr/0020).
 
@@ -26,6 +27,17 @@ type service struct{ name, endpoint, region string }
 // regional is a service that is in each region.
 func (a *Account) regional(name string) service {
 	return service{name, sigv4.Endpoint(name, a.config.Region), a.config.Region}
+}
+
+// partition is what ARNs of the region begin with, after "arn:".
+func (a *Account) partition() string {
+	switch {
+	case strings.HasPrefix(a.config.Region, "cn-"):
+		return "aws-cn"
+	case strings.HasPrefix(a.config.Region, "us-gov-"):
+		return "aws-us-gov"
+	}
+	return "aws"
 }
 
 // global is IAM, which is one for all regions of a partition.
@@ -51,7 +63,7 @@ func (r *refusal) Error() string {
 
 // query sends a form and reads the answer, which is XML.
 func (a *Account) query(ctx context.Context, to service, form url.Values, answer any) error {
-	text, status, err := a.send(ctx, to, []byte(form.Encode()), http.Header{"Content-Type": {"application/x-www-form-urlencoded; charset=utf-8"}})
+	text, status, err := a.send(ctx, to, posted([]byte(form.Encode()), http.Header{"Content-Type": {"application/x-www-form-urlencoded; charset=utf-8"}}))
 	if err != nil {
 		return err
 	}
@@ -74,10 +86,24 @@ func (a *Account) call(ctx context.Context, to service, operation string, in, an
 	if err != nil {
 		return err
 	}
-	text, status, err := a.send(ctx, to, body, http.Header{"Content-Type": {"application/x-amz-json-1.1"}, "X-Amz-Target": {operation}})
+	text, status, err := a.send(ctx, to, posted(body, http.Header{"Content-Type": {"application/x-amz-json-1.1"}, "X-Amz-Target": {operation}}))
 	if err != nil {
 		return err
 	}
+	return readJSON(text, status, answer)
+}
+
+// get reads a value that a path names.
+func (a *Account) get(ctx context.Context, to service, path string, query url.Values, answer any) error {
+	text, status, err := a.send(ctx, to, request{method: http.MethodGet, path: path, query: query})
+	if err != nil {
+		return err
+	}
+	return readJSON(text, status, answer)
+}
+
+// readJSON reads an answer, or the error that it is.
+func readJSON(text []byte, status int, answer any) error {
 	if status == http.StatusOK {
 		return json.Unmarshal(text, answer)
 	}
@@ -103,11 +129,24 @@ const firstPause = 200 * time.Millisecond
 // errNoCredentials is the error of requests that nobody can sign.
 var errNoCredentials = errors.New("there are no AWS credentials: log in (aws sso login), name a profile in AWS_PROFILE, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
 
-// send posts a signed body, again while it is throttled.
-func (a *Account) send(ctx context.Context, to service, body []byte, header http.Header) (text []byte, status int, err error) {
+// request is what is sent to a service.
+type request struct {
+	method, path string // path is encoded
+	query        url.Values
+	body         []byte
+	header       http.Header
+}
+
+// posted is a request of the protocols that name their operation in the body or in a header.
+func posted(body []byte, header http.Header) request {
+	return request{method: http.MethodPost, path: "/", body: body, header: header}
+}
+
+// send sends a signed request, again while it is throttled.
+func (a *Account) send(ctx context.Context, to service, what request) (text []byte, status int, err error) {
 	pause := firstPause
 	for try := 1; ; try++ {
-		text, status, err = a.once(ctx, to, body, header)
+		text, status, err = a.once(ctx, to, what)
 		if err != nil || try == tries || !throttled(status, text) {
 			return text, status, err
 		}
@@ -136,16 +175,17 @@ func throttled(status int, text []byte) bool {
 	return false
 }
 
-// once posts a signed body one time.
-func (a *Account) once(ctx context.Context, to service, body []byte, header http.Header) (text []byte, status int, err error) {
+// once sends a signed request one time.
+func (a *Account) once(ctx context.Context, to service, what request) (text []byte, status int, err error) {
 	if a.config.BaseEndpoint != nil {
 		to.endpoint = *a.config.BaseEndpoint
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to.endpoint+"/", bytes.NewReader(body))
+	r, err := http.NewRequestWithContext(ctx, what.method, to.endpoint+what.path, bytes.NewReader(what.body))
 	if err != nil {
 		return nil, 0, err
 	}
-	r.Header = header.Clone()
+	r.URL.RawQuery = what.query.Encode()
+	maps.Copy(r.Header, what.header)
 	if a.config.Credentials == nil {
 		return nil, 0, errNoCredentials
 	}
@@ -153,7 +193,7 @@ func (a *Account) once(ctx context.Context, to service, body []byte, header http
 	if err != nil {
 		return nil, 0, fmt.Errorf("%w: %w", errNoCredentials, err)
 	}
-	if err := sigv4.Sign(ctx, who, r, body, to.name, to.region, time.Now()); err != nil {
+	if err := sigv4.Sign(ctx, who, r, what.body, to.name, to.region, time.Now()); err != nil {
 		return nil, 0, err
 	}
 	client := a.config.HTTPClient

@@ -1,7 +1,6 @@
-// Package account looks at an AWS account from outside, for who deploys to it: whether a deploy
-// of a stage will work there and what is to be changed first, and it stops what would be in the way
-// of a removal. For who pays, it reads what a stage used and what AWS billed for it.
+// Package account inspects an AWS account from outside: whether a deploy of a stage will work there and
+// what must change first, what a stage used, and what AWS billed for it. It also switches a stage off and on.
 //
-// `zerodag aws` uses it, with the credentials of the user. It changes nothing but what it is told to:
-// CreateRole makes one role, Stop ends machines and keeps new ones from being launched.
+// `zerodag aws` uses it with the credentials of the user. Only three functions change anything: CreateRole
+// creates one role, Stop ends machines and blocks new ones, and Start allows them again.
 package account

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
@@ -42,6 +43,7 @@ type Finding struct {
 const (
 	leastBootstrap = 6   // version of the CDK's bootstrap stack that its templates ask for
 	leastLeft      = 100 // concurrency that Lambda wants to keep for functions without a reservation
+	leastStorage   = 150 // MB for programs, while Lambda stores those of two releases besides those of $LATEST
 	otherFunctions = 20  // concurrency for the API, the tick and uploads beside both queues
 )
 
@@ -79,11 +81,13 @@ func (a *Account) Doctor(ctx context.Context, s settings.Settings) ([]Finding, e
 	}{
 		{"bootstrap", true, a.bootstrap},
 		{"concurrency", true, a.concurrency},
+		{"code storage", s.IsGradual(), a.storage},
 		{"ecs role", s.HasMachines(), a.role},
 		{"fargate", s.HasMachines(), a.cpus},
 		{"vpcs", s.HasMachines() && s.VPC == "" && deployed == No, a.network},
 		{"endpoints", s.HasMachines() && s.VPC != "" && !s.Private() && (s.MachinesURL == "api" || s.HostedZone.ID == ""), a.endpoints},
 		{"api endpoints", s.Private(), a.entrances},
+		{"microvms", s.HasMicrovms(), a.microvms},
 		{"secrets", true, a.throughput},
 	} {
 		if !c.needs {
@@ -152,6 +156,22 @@ func (a *Account) concurrency(ctx context.Context, s settings.Settings) (Finding
 		return Finding{Level: Fail, What: what + ": tasks could use them all and leave none for the API", Change: fmt.Sprintf("agents: %d in the file of the stage, or %s", fitting, raise)}, nil
 	case free < wanted:
 		return Finding{Level: Advice, What: what + ": functions would be throttled", Change: fmt.Sprintf("agents: %d in the file of the stage, or %s", fitting, raise)}, nil
+	}
+	return Finding{Level: OK, What: what}, nil
+}
+
+// storage checks whether Lambda has room for the versions of a gradual deploy.
+func (a *Account) storage(ctx context.Context, _ settings.Settings) (Finding, error) {
+	out, err := a.lambda.GetAccountSettings(ctx, &lambda.GetAccountSettingsInput{})
+	if err != nil {
+		return Finding{}, err
+	}
+	const mega = 1_000_000
+	used, most := out.AccountUsage.TotalCodeSize/mega, out.AccountLimit.TotalCodeSize/mega
+	what := fmt.Sprintf("Lambda stores %d MB of programs in this region, and %d MB at most", used, most)
+	if most-used < leastStorage {
+		return Finding{Level: Fail, What: what + fmt.Sprintf("; the versions of a gradual deploy take up to %d MB", leastStorage),
+			Change: "gradual: none in the file of the stage, delete unused functions and versions, or ask AWS for a higher quota (Function and layer storage)"}, nil
 	}
 	return Finding{Level: OK, What: what}, nil
 }
@@ -318,6 +338,58 @@ func (a *Account) endpoints(ctx context.Context, s settings.Settings) (Finding, 
 		}
 	}
 	return Finding{Level: OK, What: vpc + " has no endpoint that would keep machines from the API"}, nil
+}
+
+// microvms checks that the region has Lambda MicroVMs, and the version of the base image that the stage builds on.
+func (a *Account) microvms(ctx context.Context, s settings.Settings) (Finding, error) {
+	const name, gone = "al2023-1", "RECALLED"
+	arn := fmt.Sprintf("arn:%s:lambda:%s:aws:microvm-image:%s", a.partition(), a.config.Region, name)
+	path, query := "/2025-09-09/managed-microvm-images/"+url.PathEscape(arn)+"/versions", url.Values{}
+	var versions []string
+	for {
+		var page struct {
+			Items []struct {
+				Version string `json:"imageVersion"`
+				Status  string `json:"status"`
+			} `json:"items"`
+			Next string `json:"nextToken"`
+		}
+		var refused *refusal
+		err := a.get(ctx, a.regional("lambda"), path, query, &page)
+		if errors.As(err, &refused) && noService(refused) {
+			return Finding{Level: Fail, What: "the region has no Lambda MicroVMs with the base image " + name, Change: "microvms: none in the file of the stage, or another region"}, nil
+		}
+		if err != nil {
+			return Finding{}, fmt.Errorf("list the versions of the base image of MicroVMs: %w", err)
+		}
+		for _, v := range page.Items {
+			if v.Version == s.MicrovmBaseVersion && v.Status != gone {
+				if v.Status == "DEPRECATED" {
+					return Finding{Level: Advice, What: fmt.Sprintf("version %s of the base image %s is deprecated", v.Version, name), Change: "microvmBaseVersion in the file of the stage: a later version"}, nil
+				}
+				return Finding{Level: OK, What: fmt.Sprintf("the region has version %s of the base image %s", v.Version, name)}, nil
+			}
+			if v.Status != gone {
+				versions = append(versions, v.Version)
+			}
+		}
+		if page.Next == "" {
+			break
+		}
+		query.Set("nextToken", page.Next)
+	}
+	has := "none"
+	if len(versions) > 0 {
+		has = strings.Join(versions, ", ")
+	}
+	return Finding{Level: Fail, What: fmt.Sprintf("the base image %s has no version %s that can be used here; it has %s", name, s.MicrovmBaseVersion, has),
+		Change: "microvmBaseVersion in the file of the stage: one of those"}, nil
+}
+
+// noService reports whether the region lacks the service or the image. Lambda answers an unknown path with 403 and the message that it
+// cannot determine the operation.
+func noService(r *refusal) bool {
+	return r.status == http.StatusNotFound || r.code == "UnknownOperationException" || strings.Contains(r.message, "Unable to determine service/operation name")
 }
 
 // entrances checks the endpoints that lead to a private API: each must be there, belong to API Gateway and be available.

@@ -2,8 +2,12 @@ package account
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -11,20 +15,46 @@ import (
 	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	lambdatypes "github.com/aws/aws-sdk-go-v2/service/lambda/types"
+
+	"zerodag/internal/env"
 )
 
-// Stop makes a stage ready for its removal: no function that launches machines is called again, and
-// machines that run are stopped. It returns how many it stopped, when none is left. A cluster with a
-// machine cannot be deleted. What is not there is no error.
-func (a *Account) Stop(ctx context.Context, stage string) (int, error) {
-	for _, f := range []string{"agent", "tick"} { // who launches
-		_, err := a.lambda.PutFunctionConcurrency(ctx, &lambda.PutFunctionConcurrencyInput{FunctionName: aws.String("zerodag-" + stage + "-" + f), ReservedConcurrentExecutions: aws.Int32(0)})
+// launchers lists the functions that launch machines. Without them no task runs and no schedule starts.
+func launchers() []string { return []string{"agent", "tick"} }
+
+// functionOf is the name of a function of a stage.
+func functionOf(stage, function string) *string {
+	return aws.String("zerodag-" + stage + "-" + function)
+}
+
+// Stopped is what Stop has ended.
+type Stopped struct {
+	Machines int // on Fargate
+	Microvms int
+	// Left is the reason why MicroVMs may still run; nil if none does. They do not block a removal, and end after 8 hours at the latest.
+	Left error
+}
+
+// Stop switches a stage off: the functions that launch machines are not called again, and running machines are stopped. It returns
+// when none is left, since a cluster with a machine cannot be deleted. Resources that do not exist are no error.
+func (a *Account) Stop(ctx context.Context, stage string) (Stopped, error) {
+	var s Stopped
+	for _, f := range launchers() {
+		_, err := a.lambda.PutFunctionConcurrency(ctx, &lambda.PutFunctionConcurrencyInput{FunctionName: functionOf(stage, f), ReservedConcurrentExecutions: aws.Int32(0)})
 		var missing *lambdatypes.ResourceNotFoundException
 		if err != nil && !errors.As(err, &missing) {
-			return 0, fmt.Errorf("switch off the function %s: %w", f, err)
+			return s, fmt.Errorf("switch off the function %s: %w", f, err)
 		}
 	}
-	cluster, stopped := "zerodag-"+stage+"-commands", map[string]bool{}
+	s.Microvms, s.Left = a.endMicrovms(ctx, stage)
+	var err error
+	s.Machines, err = a.stopMachines(ctx, "zerodag-"+stage+"-commands")
+	return s, err
+}
+
+// stopMachines stops the tasks of a cluster, waits until none is left, and returns how many it stopped.
+func (a *Account) stopMachines(ctx context.Context, cluster string) (int, error) {
+	stopped := map[string]bool{}
 	for {
 		running, err := a.machines(ctx, cluster)
 		if err != nil || len(running) == 0 {
@@ -34,7 +64,7 @@ func (a *Account) Stop(ctx context.Context, stage string) (int, error) {
 			if stopped[task] {
 				continue
 			}
-			if _, err := a.ecs.StopTask(ctx, &ecs.StopTaskInput{Cluster: &cluster, Task: &task, Reason: aws.String("the stage is removed")}); err != nil {
+			if _, err := a.ecs.StopTask(ctx, &ecs.StopTaskInput{Cluster: &cluster, Task: &task, Reason: aws.String("the stage is switched off")}); err != nil {
 				return len(stopped), fmt.Errorf("stop machine %s: %w", task, err)
 			}
 			stopped[task] = true
@@ -72,6 +102,134 @@ func (a *Account) machines(ctx context.Context, cluster string) ([]string, error
 				if aws.ToString(t.LastStatus) != "STOPPED" {
 					list = append(list, aws.ToString(t.TaskArn))
 				}
+			}
+		}
+	}
+	return list, nil
+}
+
+// microvmsPath is where the operations on MicroVMs are.
+const microvmsPath = "/2025-09-09/microvms"
+
+// endMicrovms terminates the MicroVMs of a stage and returns how many.
+func (a *Account) endMicrovms(ctx context.Context, stage string) (int, error) {
+	image, err := a.microvmImage(ctx, stage)
+	if err != nil || image == "" {
+		return 0, err
+	}
+	running, err := a.runningMicrovms(ctx, image)
+	if err != nil {
+		return 0, err
+	}
+	for i, id := range running {
+		text, status, err := a.send(ctx, a.regional("lambda"), request{method: http.MethodDelete, path: microvmsPath + "/" + url.PathEscape(id)})
+		if err == nil && status != http.StatusNotFound && status != http.StatusConflict { // it has ended, or is about to
+			err = readJSON(text, status, &struct{}{})
+		}
+		if err != nil {
+			return i, fmt.Errorf("terminate MicroVM %s: %w", id, err)
+		}
+	}
+	return len(running), nil
+}
+
+// microvmImage returns the ARN of the image of a stage's MicroVMs, which the agent's environment has; "" if there are none.
+func (a *Account) microvmImage(ctx context.Context, stage string) (string, error) {
+	out, err := a.lambda.GetFunctionConfiguration(ctx, &lambda.GetFunctionConfigurationInput{FunctionName: functionOf(stage, "agent")})
+	var missing *lambdatypes.ResourceNotFoundException
+	if errors.As(err, &missing) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read the configuration of the agent: %w", err)
+	}
+	var commands env.Commands
+	if out.Environment == nil || out.Environment.Variables["ZERODAG_COMMANDS"] == "" {
+		return "", nil
+	}
+	if err := json.Unmarshal([]byte(out.Environment.Variables["ZERODAG_COMMANDS"]), &commands); err != nil {
+		return "", fmt.Errorf("read the configuration of the agent: %w", err)
+	}
+	return commands.Microvms.Image, nil
+}
+
+// runningMicrovms lists the MicroVMs of an image that have not ended and are not about to.
+func (a *Account) runningMicrovms(ctx context.Context, image string) ([]string, error) {
+	var list []string
+	query := url.Values{"imageIdentifier": {image}}
+	for {
+		var page struct {
+			Items []struct {
+				ID    string `json:"microvmId"`
+				State string `json:"state"`
+			} `json:"items"`
+			Next string `json:"nextToken"`
+		}
+		if err := a.get(ctx, a.regional("lambda"), microvmsPath, query, &page); err != nil {
+			return nil, fmt.Errorf("list the MicroVMs of %s: %w", image, err)
+		}
+		for _, i := range page.Items {
+			if !slices.Contains([]string{"TERMINATING", "TERMINATED"}, i.State) {
+				list = append(list, i.ID)
+			}
+		}
+		if page.Next == "" {
+			return list, nil
+		}
+		query.Set("nextToken", page.Next)
+	}
+}
+
+// Start undoes Stop: it gives the functions that launch machines the reserved concurrency that the template of the stage has, or none.
+// It returns what each function has then; 0 is no reservation.
+func (a *Account) Start(ctx context.Context, stage string) (map[string]int, error) {
+	reserved, err := a.reservations(ctx, stage)
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range launchers() {
+		n, there := reserved[f]
+		switch {
+		case !there:
+			return nil, fmt.Errorf("the stack zerodag-%s has no function %s", stage, *functionOf(stage, f))
+		case n > 0:
+			_, err = a.lambda.PutFunctionConcurrency(ctx, &lambda.PutFunctionConcurrencyInput{FunctionName: functionOf(stage, f), ReservedConcurrentExecutions: aws.Int32(int32(n))}) // #nosec G115 -- an account has a few thousand
+		default:
+			_, err = a.lambda.DeleteFunctionConcurrency(ctx, &lambda.DeleteFunctionConcurrencyInput{FunctionName: functionOf(stage, f)})
+		}
+		if err != nil {
+			return nil, fmt.Errorf("switch on the function %s: %w", f, err)
+		}
+	}
+	return reserved, nil
+}
+
+// reservations reads the reserved concurrency of the functions that launch machines from the deployed template.
+func (a *Account) reservations(ctx context.Context, stage string) (map[string]int, error) {
+	var answer struct {
+		Body string `xml:"GetTemplateResult>TemplateBody"`
+	}
+	if err := a.stacks(ctx, stage, url.Values{"Action": {"GetTemplate"}}, &answer); err != nil {
+		return nil, err
+	}
+	var template struct {
+		Resources map[string]struct {
+			Type       string
+			Properties struct {
+				FunctionName any // other resources may have an expression here
+				Reserved     any `json:"ReservedConcurrentExecutions"`
+			}
+		}
+	}
+	if err := json.Unmarshal([]byte(answer.Body), &template); err != nil {
+		return nil, fmt.Errorf("read the template of the stack zerodag-%s: %w", stage, err)
+	}
+	list := map[string]int{}
+	for _, f := range launchers() {
+		for _, r := range template.Resources {
+			if r.Type == "AWS::Lambda::Function" && r.Properties.FunctionName == *functionOf(stage, f) {
+				n, _ := r.Properties.Reserved.(float64)
+				list[f] = int(n)
 			}
 		}
 	}

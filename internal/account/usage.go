@@ -123,7 +123,11 @@ func (a *Account) stacks(ctx context.Context, stage string, form url.Values, ans
 	case errors.As(err, &no) && no.code == "ValidationError" && strings.Contains(no.message, "does not exist"):
 		return &NoStage{stage, a.config.Region}
 	case isDenied(err):
-		return fmt.Errorf("read the stack zerodag-%s: %w\nhint: the credentials need cloudformation:DescribeStacks and cloudformation:ListStackResources on it", stage, err)
+		needs := "cloudformation:DescribeStacks and cloudformation:ListStackResources"
+		if form.Get("Action") == "GetTemplate" {
+			needs = "cloudformation:GetTemplate"
+		}
+		return fmt.Errorf("read the stack zerodag-%s: %w\nhint: the credentials need %s on it", stage, err, needs)
 	}
 	return fmt.Errorf("read the stack zerodag-%s: %w", stage, err)
 }

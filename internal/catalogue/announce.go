@@ -33,7 +33,7 @@ func (c lifecycle) Announce(ctx context.Context, a host.Attempt, topic events.To
 	return nil
 }
 
-// trace delivers the trace of an attempt that has ended, in the background. Settle waits for that.
+// trace delivers the trace of an attempt that has ended, in the background. AwaitBackground waits for that.
 func (c lifecycle) trace(ctx context.Context, a host.Attempt, final *engine.State) {
 	if c.o.Traces == nil {
 		return
@@ -49,7 +49,7 @@ func (c lifecycle) trace(ctx context.Context, a host.Attempt, final *engine.Stat
 }
 
 // Notify tells people about an attempt, in the background: it may be tried again and again for
-// minutes, and goes on when ctx is over, which is that of what was done. Settle waits for that.
+// minutes, and goes on when ctx is over, which is that of what was done. AwaitBackground waits for that.
 func (c lifecycle) Notify(ctx context.Context, a host.Attempt, message string) {
 	c.NotifyOf(ctx, a, "", message)
 }

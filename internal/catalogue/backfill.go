@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"zerodag/engine"
-	"zerodag/engine/dig"
+	"zerodag/engine/dig/keys"
 	"zerodag/engine/param"
 	"zerodag/internal/host"
 	"zerodag/internal/replay"
@@ -56,7 +56,7 @@ func (c scheduling) Backfill(ctx context.Context, site, id int64, r BackfillRequ
 	}
 	c.counts.started.Add(int64(len(attempts)))
 	for _, a := range attempts {
-		if a.Waits == 0 {
+		if a.AfterSession == 0 {
 			c.began(a)
 		}
 	}
@@ -167,7 +167,7 @@ func (c scheduling) backfillAttempts(ctx context.Context, d replay.Definition, r
 
 // backfilling is how an attempt of a backfill starts: behind others, where something has to wait.
 func backfilling() engine.Start {
-	low, _ := dig.ParsePriority("low")
+	low, _ := keys.ParsePriority("low")
 	return engine.Start{NoSLA: true, Priority: low}
 }
 

@@ -9,13 +9,11 @@ package catalogue
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"zerodag/engine"
-	"zerodag/engine/param"
 	"zerodag/internal/host"
 	"zerodag/internal/replay"
 	"zerodag/internal/retry"
@@ -33,48 +31,14 @@ type Live interface {
 	Over(id int64)
 }
 
-// Options are what a Catalogue is made of. Defaults and what says so may be nil, everything else is needed.
+// Options are what a Catalogue is made of. It only reads the log: entry 1 is written by Attempts.Start, all others by
+// deliveries. To the queue Events it sends kills and wakes: the catalogue asks, a delivery does.
 type Options struct {
+	host.Ports
 	Reader *replay.Reader
-	// Log is only read: entry 1 is written by Attempts.Start, all others by deliveries.
-	Log       host.Log
-	Projects  host.Projects
-	Workflows host.Workflows
-	Schedules host.Schedules
-	Attempts  host.Attempts
-	Sessions  host.Sessions
-	// Retention and RemoveLogs, which removes the logs of tasks of attempts; nil: nothing is
-	// removed, and logs expire by themselves.
-	Retention  host.Retention
-	RemoveLogs func(context.Context, []host.Attempt) error
-	Pools      host.Pools
-	Semaphore  host.Semaphore
-	Backfills  host.Backfills
-	Blobs      host.Blobs
-	Secrets    host.Secrets
-	Logs       host.Logs
-	// Inventory lists messages; nil if the queues cannot list them.
-	Inventory host.Inventory
-	// Events is where kills and wakes go: the catalogue asks, a delivery does.
-	Events host.Queue
-	// Notices reaches people in the background and after the fact; Bus is told before a message is
-	// acknowledged, so at least once.
-	Notices host.Notices
-	Bus     host.Bus
-	Traces  host.Tracer // is told of attempts that ended, and delivers in the background; nil: nothing is traced
-	// Ended, unless nil, is called with the row of each attempt that this process has ended.
-	Ended  func(host.Attempt)
 	Live   Live
 	Timing Timing
 	Retry  *retry.Retrier
-
-	// Unpack opens an archive for validation; it checks size, number, paths and types.
-	Unpack func(ctx context.Context, archive string) (host.Archive, error)
-	// Defaults are parameters below those of attempts.
-	Defaults *param.Map
-	Limits   host.Limits
-	Now      func() time.Time
-	Logger   *slog.Logger
 }
 
 // Catalogue is one deployment's catalogue, in five parts over the same stores. It is safe for
@@ -121,9 +85,9 @@ func New(o Options) *Catalogue {
 	return &Catalogue{s, reading{s}, pushing{s}, scheduling{s, attempts}, attempts, pooling{s}}
 }
 
-// Settle waits for notices that are under way, until ctx ends at most: where processes stop when their
+// AwaitBackground waits for notices and traces that are under way, until ctx ends at most: where processes stop when their
 // call returns, what is told in the background must be told before.
-func (c *stores) Settle(ctx context.Context) {
+func (c *stores) AwaitBackground(ctx context.Context) {
 	select {
 	case <-c.telling.none():
 	case <-ctx.Done():

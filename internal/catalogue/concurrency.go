@@ -6,18 +6,18 @@ import (
 	"time"
 
 	"zerodag/engine"
-	"zerodag/engine/dig"
+	"zerodag/engine/dig/keys"
 	"zerodag/engine/param"
 	"zerodag/engine/schedule"
 	"zerodag/internal/host"
 	"zerodag/internal/replay"
-	"zerodag/operators"
+	"zerodag/operators/run"
 )
 
 // slotOf is the slot that an attempt needs before its first task, nil for none. backfill: somebody has asked for just this session,
 // which is never skipped.
 func (c lifecycle) slotOf(d replay.Definition, params *param.Map, session time.Time, backfill bool) (*engine.PoolClaim, error) {
-	limit := dig.ConcurrencyOf(d.Workflow.Config)
+	limit := keys.ConcurrencyOf(d.Workflow.Config)
 	if limit.Attempts == 0 {
 		return nil, nil
 	}
@@ -25,21 +25,21 @@ func (c lifecycle) slotOf(d replay.Definition, params *param.Map, session time.T
 	if err != nil {
 		return nil, err
 	}
-	if backfill && limit.OnLimit == dig.LimitSkip {
-		limit.OnLimit = dig.LimitWait
+	if backfill && limit.OnLimit == keys.LimitSkip {
+		limit.OnLimit = keys.LimitWait
 	}
 	return &engine.PoolClaim{Name: host.ConcurrencyPool(d.Workflow.Name, key), Slots: 1, Size: limit.Attempts, OnLimit: limit.OnLimit}, nil
 }
 
-func (c lifecycle) keyOf(limit dig.Concurrency, params *param.Map, session time.Time, zone *time.Location) (string, error) {
-	return limit.KeyFor(param.Merge(param.Merge(c.o.Defaults, params), operators.SessionTimes(session.In(zone))))
+func (c lifecycle) keyOf(limit keys.Concurrency, params *param.Map, session time.Time, zone *time.Location) (string, error) {
+	return limit.KeyFor(param.Merge(param.Merge(c.o.Defaults, params), run.SessionTimes(session.In(zone))))
 }
 
 // mayBeOneMore says whether an attempt of a workflow may start, or wait. It is asked with what the stores say now, so that of
 // two that start at the same moment both may be told yes: the engine and package delivery see to those.
 func (c lifecycle) mayBeOneMore(ctx context.Context, d replay.Definition, r StartRequest) error {
-	limit := dig.ConcurrencyOf(d.Workflow.Config)
-	if limit.Attempts == 0 || limit.OnLimit != dig.LimitSkip && limit.MaxWaiting == 0 {
+	limit := keys.ConcurrencyOf(d.Workflow.Config)
+	if limit.Attempts == 0 || limit.OnLimit != keys.LimitSkip && limit.MaxWaiting == 0 {
 		return nil
 	}
 	key, err := c.keyOf(limit, r.Params, r.SessionTime, d.Compiled.Zone)
@@ -53,7 +53,7 @@ func (c lifecycle) mayBeOneMore(ctx context.Context, d replay.Definition, r Star
 			return false
 		}
 		its, err := c.keyOf(limit, a.Params, a.SessionTime, zone)
-		return err == nil && its == key && a.Waits == 0 && !a.StartsAt.After(c.o.Now())
+		return err == nil && its == key && a.AfterSession == 0 && !a.StartsAt.After(c.o.Now())
 	})
 	if err != nil || len(active) < most {
 		return err
@@ -68,7 +68,7 @@ func (c lifecycle) mayBeOneMore(ctx context.Context, d replay.Definition, r Star
 		}
 	}
 	text := fmt.Sprintf("Workflow '%s' is already running: attempt %d", d.Workflow.Name, active[0].ID)
-	if limit.OnLimit == dig.LimitWait {
+	if limit.OnLimit == keys.LimitWait {
 		text = fmt.Sprintf("Too many attempts of workflow '%s' wait: %d run or wait, and `max_waiting: %d` lets no other one wait", d.Workflow.Name, len(active), limit.MaxWaiting)
 	}
 	return &refused{host.ErrAtLimit, host.Error{Code: host.Invalid, Message: text}}

@@ -157,7 +157,7 @@ func (c lifecycle) Kill(ctx context.Context, site, id int64) (host.Attempt, erro
 	if err != nil {
 		return host.Attempt{}, err
 	}
-	if a.Done || a.Waits != 0 {
+	if a.Done || a.AfterSession != 0 {
 		return host.Attempt{}, errKilled()
 	}
 	if a.Canceled {
@@ -166,9 +166,11 @@ func (c lifecycle) Kill(ctx context.Context, site, id int64) (host.Attempt, erro
 	if err := c.kill(ctx, a); err != nil {
 		return host.Attempt{}, err
 	}
-	c.killSeen(ctx, a)
 	// It may have ended since it was read: nobody is told that it was killed then.
-	if now, err := c.attempt(ctx, site, id); err == nil && now.Done && !now.Canceled {
+	if c.endedFirst(ctx, a) {
+		return host.Attempt{}, errKilled()
+	}
+	if now, err := c.attempt(ctx, site, id); err == nil && now.Done && (now.Success || !now.Canceled) {
 		return host.Attempt{}, errKilled()
 	}
 	return a, nil
@@ -177,20 +179,25 @@ func (c lifecycle) Kill(ctx context.Context, site, id int64) (host.Attempt, erro
 // killWait is the most that the answer to a kill is held back until the kill is in the log.
 const killWait = 2 * time.Second
 
-// killSeen waits until a kill is in the log: after that no run of the attempt begins. If that takes too long, because the store is slow
-// or no process handles events, the kill is acknowledged anyway: each run checks the row before it begins.
-func (c lifecycle) killSeen(ctx context.Context, a host.Attempt) {
+// endedFirst waits until a kill is in the log, after which no run of the attempt begins, and reports whether the attempt ended before the
+// kill came. If that takes too long, because the store is slow or no process handles events, the kill is acknowledged anyway: each run
+// checks the row before it begins.
+func (c lifecycle) endedFirst(ctx context.Context, a host.Attempt) bool {
 	if c.o.Inventory == nil {
-		return // as long as a message takes through queues outside of the store
+		return false // a message needs too long through queues outside of the store
 	}
 	began := time.Now()
 	for wait := time.Millisecond; time.Since(began) < killWait; wait = min(2*wait, 50*time.Millisecond) {
 		l, err := c.o.Reader.Load(ctx, a.ID)
-		if err != nil || l.State.Canceled() || l.State.Ended() {
-			return
+		if err != nil || l.State.Canceled() {
+			return false
+		}
+		if l.State.Ended() {
+			return true
 		}
 		time.Sleep(wait)
 	}
+	return false
 }
 
 func errKilled() error { return host.Conflictf("Session attempt already killed or finished") }

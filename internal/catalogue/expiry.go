@@ -51,7 +51,7 @@ func (c lifecycle) Sweep(ctx context.Context, after int64) (next int64, over boo
 // lookAfterSome looks after attempts side by side. Those that wait for a busy session begin at its end.
 func (c lifecycle) lookAfterSome(ctx context.Context, some []host.Attempt, busy map[int64]bool, now time.Time) []error {
 	return each(c.o.Limits.Looks, some, func(a host.Attempt) error {
-		if busy[a.Waits] || ctx.Err() != nil {
+		if busy[a.AfterSession] || ctx.Err() != nil {
 			return ctx.Err()
 		}
 		err := host.Recover(c.o.Logger, fmt.Sprintf("attempt %d", a.ID), func() error { return c.lookAfter(ctx, a, now) })
@@ -67,8 +67,8 @@ func (c lifecycle) lookAfterSome(ctx context.Context, some []host.Attempt, busy 
 // read at all.
 func (c lifecycle) lookAfter(ctx context.Context, a host.Attempt, now time.Time) error {
 	switch {
-	case a.Waits != 0:
-		return c.startWaiting(ctx, a.Waits)
+	case a.AfterSession != 0:
+		return c.startWaiting(ctx, a.AfterSession)
 	case c.mayNeverHaveBegun(a, now):
 		if err := c.revive(ctx, a); err != nil {
 			return err

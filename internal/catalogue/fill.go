@@ -288,8 +288,8 @@ func (c scheduling) OneBackfill(ctx context.Context, site, id int64) (host.Backf
 // HoldBackfill sets whether nothing further of a backfill begins for now.
 func (c scheduling) HoldBackfill(ctx context.Context, site, id int64, held bool) (host.Backfill, error) {
 	return c.editFill(ctx, site, id, func(b *host.Backfill) bool {
-		changed := b.State.Held != held
-		b.State.Held = held
+		changed := b.State.OnHold != held
+		b.State.OnHold = held
 		return changed
 	})
 }

@@ -77,7 +77,7 @@ const lookAhead = 500
 // take notes what begins now, as far as there is room, and what is left out on the way.
 func (c lifecycle) take(ctx context.Context, b *host.Backfill) (taken []host.BackfillRun, left int, err error) {
 	room := b.Plan.Parallel - len(b.State.Running)
-	if b.State.Held {
+	if b.State.OnHold {
 		return nil, 0, nil
 	}
 	before := b.State.LeftOut

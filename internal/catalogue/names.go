@@ -5,7 +5,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"zerodag/engine/dig"
+	"zerodag/engine/dig/keys"
 	"zerodag/engine/param"
 	"zerodag/internal/host"
 )
@@ -52,15 +52,15 @@ func CheckRetryName(name string) error {
 
 // CheckLabels refuses labels that an attempt cannot have.
 func CheckLabels(labels *param.Map) error {
-	if n := labels.Len(); n > dig.MostTags {
-		return host.Invalidf("An attempt has %d labels at most, not %d", dig.MostTags, n)
+	if n := labels.Len(); n > keys.MostTags {
+		return host.Invalidf("An attempt has %d labels at most, not %d", keys.MostTags, n)
 	}
 	for name, v := range labels.All() {
 		text, ok := v.(string)
 		if !ok {
 			return host.Invalidf("The value of the label '%s' must be a text: %s", name, param.Shortened(param.Text(v)))
 		}
-		if fault := dig.LabelFault(name, text); fault != "" {
+		if fault := keys.LabelFault(name, text); fault != "" {
 			return host.Invalidf("A label's %s", fault)
 		}
 	}

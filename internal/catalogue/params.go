@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"strings"
 
-	"zerodag/engine/dig"
+	"zerodag/engine/dig/keys"
+	"zerodag/engine/dig/lint"
 	"zerodag/engine/param"
 	"zerodag/internal/host"
 	"zerodag/operators"
@@ -23,7 +24,7 @@ func given(w host.Workflow, r StartRequest) (*param.Map, error) {
 // Declared gives the parameters of a start the types that `params` of the workflow name, and adds defaults. All that breaks a
 // rule is one error. again: it is a further attempt of a session.
 func Declared(workflow string, config, params *param.Map, again bool) (*param.Map, error) {
-	declared := dig.ParamsOf(config)
+	declared := keys.ParamsOf(config)
 	if len(declared.List) == 0 && !declared.Closed {
 		return params, nil
 	}
@@ -37,8 +38,19 @@ func Declared(workflow string, config, params *param.Map, again bool) (*param.Ma
 // UndeclaredWarnings are for parameters of a start that `params` of the workflow does not declare.
 func UndeclaredWarnings(config, params *param.Map) []string {
 	var warnings []string
-	for _, name := range dig.ParamsOf(config).Undeclared(params) {
+	for _, name := range keys.ParamsOf(config).Undeclared(params) {
 		warnings = append(warnings, fmt.Sprintf("parameter '%s' is not declared in `params` of the workflow", name))
+	}
+	return warnings
+}
+
+// startWarnings are those for all parameters of a start: of names that are not declared, or that nothing in the workflow reads.
+func startWarnings(config, params *param.Map) []string {
+	warnings := UndeclaredWarnings(config, params)
+	if declared := keys.ParamsOf(config); len(declared.List) == 0 {
+		for _, e := range lint.Unread(config, params) {
+			warnings = append(warnings, e.Message)
+		}
 	}
 	return warnings
 }

@@ -48,7 +48,7 @@ func (c lifecycle) sendPause(ctx context.Context, site, id int64, e events.Event
 		return host.Attempt{}, err
 	case a.Done || a.Canceled:
 		return host.Attempt{}, errKilled()
-	case a.Waits != 0:
+	case a.AfterSession != 0:
 		return host.Attempt{}, host.Conflictf("Session attempt has not begun: it waits for another session")
 	}
 	if err := c.o.Events.Send(ctx, host.EventMessage(a.ID, string(e.Kind)+"-"+rand.Text(), e)); err != nil {

@@ -32,7 +32,7 @@ func (c lifecycle) Revive(ctx context.Context, from, until time.Time) error {
 		for _, a := range list {
 			after = a.ID
 			over = over || a.CreatedAt.After(until) // ids ascend with time
-			if a.CreatedAt.After(from) && !a.CreatedAt.After(until) && a.Waits == 0 {
+			if a.CreatedAt.After(from) && !a.CreatedAt.After(until) && a.AfterSession == 0 {
 				young = append(young, a)
 			}
 		}
@@ -75,7 +75,7 @@ func (c lifecycle) ReviveAll(ctx context.Context, after int64) (Revived, error) 
 	}
 	var ids []int64
 	for _, a := range list {
-		if a.Waits == 0 { // else it has nothing that waits, and begins when what it waits for is over
+		if a.AfterSession == 0 { // else it has nothing that waits, and begins when what it waits for is over
 			ids = append(ids, a.ID)
 		}
 	}
@@ -138,7 +138,7 @@ func (c lifecycle) checkMessages(ctx context.Context) error {
 	}
 	ids := silent
 	for _, a := range others {
-		if a.Waits == 0 && now.Sub(a.CreatedAt) > missed && !slices.Contains(silent, a.ID) {
+		if a.AfterSession == 0 && now.Sub(a.CreatedAt) > missed && !slices.Contains(silent, a.ID) {
 			ids = append(ids, a.ID)
 		}
 	}
@@ -186,7 +186,7 @@ const (
 
 // mayNeverHaveBegun says whether it is the turn of an attempt to be looked at so.
 func (c lifecycle) mayNeverHaveBegun(a host.Attempt, now time.Time) bool {
-	if c.o.Events.Traits().Remembers == 0 || a.Waits != 0 {
+	if c.o.Events.Traits().Remembers == 0 || a.AfterSession != 0 {
 		return false
 	}
 	age := now.Sub(a.CreatedAt)

@@ -15,6 +15,7 @@ import (
 
 	"zerodag/engine"
 	"zerodag/engine/dig"
+	"zerodag/engine/dig/keys"
 	"zerodag/engine/param"
 	"zerodag/events"
 	"zerodag/internal/host"
@@ -117,7 +118,7 @@ func (c lifecycle) PlanStart(ctx context.Context, r StartRequest) (StartPlan, er
 		return StartPlan{}, errExists(a)
 	}
 	params, err := given(d.Workflow, r)
-	return StartPlan{params, UndeclaredWarnings(d.Workflow.Config, r.Params)}, err
+	return StartPlan{params, startWarnings(d.Workflow.Config, r.Params)}, err
 }
 
 // StartWarnings are those of PlanStart for a workflow that was started.
@@ -126,7 +127,7 @@ func (c lifecycle) StartWarnings(ctx context.Context, site, workflow int64, para
 	if err != nil {
 		return nil // it has just been read; the attempt is started all the same
 	}
-	return UndeclaredWarnings(d.Workflow.Config, params)
+	return startWarnings(d.Workflow.Config, params)
 }
 
 // prepare makes what is stored of a start, if everything allows it.
@@ -227,7 +228,7 @@ func (c lifecycle) startTime(at time.Time) (time.Time, error) {
 
 // priorityOf reads the word of a request.
 func priorityOf(word string) (int, error) {
-	p, known := dig.ParsePriority(word)
+	p, known := keys.ParsePriority(word)
 	if !known {
 		return 0, host.Invalidf("unknown priority %q: use highest, high, normal, low or lowest", word)
 	}

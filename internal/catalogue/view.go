@@ -21,7 +21,7 @@ func (c lifecycle) View(ctx context.Context, a host.Attempt, f func(*engine.Stat
 // ViewSince is View that also says which entry of the history the tasks are as of: what comes after it are the
 // changes from then on. It is 0 where nothing changes any more.
 func (c lifecycle) ViewSince(ctx context.Context, a host.Attempt, f func(s *engine.State, seq int64)) error {
-	if a.Waits != 0 {
+	if a.AfterSession != 0 {
 		f(nil, 0)
 		return nil
 	}

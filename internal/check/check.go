@@ -15,8 +15,11 @@ import (
 	"time"
 
 	"zerodag/engine/dig"
+	"zerodag/engine/dig/keys"
+	"zerodag/engine/dig/lint"
 	"zerodag/engine/param"
 	"zerodag/operators"
+	"zerodag/operators/run"
 )
 
 // Finding is one thing that is wrong, or doubtful.
@@ -38,10 +41,15 @@ const (
 // folder is where a project has operators of its own.
 const folder = "operators"
 
-// Files checks the files of a project, by their slash paths. syntax says what is wrong with the expressions in a
-// text; nil where that cannot be known. The findings are in the order of files and lines, those that keep the project
+// Code is what is known of the expressions in a text; a function that is nil knows nothing.
+type Code struct {
+	Syntax func(text string) error       // what is wrong with them
+	Uses   func(text string) []param.Use // what they do with parameters whose outcome depends on types
+}
+
+// Files checks the files of a project, by their slash paths, with the expressions in them. The findings are in the order of files and lines, those that keep the project
 // from being pushed first. The workflows are there where all their files can be read, whatever else is wrong with them.
-func Files(files map[string]string, syntax func(string) error) ([]Finding, []dig.Workflow) {
+func Files(files map[string]string, code Code) ([]Finding, []dig.Workflow) {
 	names := slices.Sorted(maps.Keys(files))
 	workflows := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return path.Ext(name) != ".dig" || strings.Contains(name, "/") })
 	read := Source(files)
@@ -64,16 +72,16 @@ func Files(files map[string]string, syntax func(string) error) ([]Finding, []dig
 		add(Refused, dig.Error{Message: err.Error()})
 	}
 	known := Known()
-	known.Syntax, known.Folder = syntax, Folders(names)
+	known.Syntax, known.Uses, known.Folder = code.Syntax, code.Uses, Folders(names)
 	known.Operators = append(known.Operators, ownOperators(names, add)...)
 	declared, again := Declared(loaded)
 	known.Operators = append(known.Operators, declared...)
 	add(Shadowed, again...)
-	add(Doubtful, dig.Warnings(read, workflows, known)...)
-	if slices.ContainsFunc(loaded, func(w dig.Workflow) bool { return !dig.EvalsStored(w.Config) }) {
+	add(Doubtful, lint.Warnings(read, workflows, known)...)
+	if slices.ContainsFunc(loaded, func(w dig.Workflow) bool { return !keys.EvalsStored(w.Config) }) {
 		for _, name := range names {
 			if ext := path.Ext(name); ext == ".py" || ext == ".rb" {
-				add(Stored, dig.StoredByScript(name, []byte(files[name]))...)
+				add(Stored, lint.StoredByScript(name, []byte(files[name]))...)
 			}
 		}
 	}
@@ -91,7 +99,7 @@ func Source(files map[string]string) dig.Source {
 	}
 }
 
-// Folders lists the folders of a project that has files of these slash paths, as dig.Known wants it.
+// Folders lists the folders of a project that has files of these slash paths, as lint.Known wants it.
 func Folders(names []string) func(string) ([]string, bool) {
 	entries := sync.OnceValue(func() map[string][]string {
 		all, seen := map[string][]string{".": nil}, map[string]bool{}
@@ -125,14 +133,14 @@ func ownOperators(names []string, add func(string, ...dig.Error)) (own []string)
 	return own
 }
 
-// Known is what is known of the built-in operators, for dig.Warnings. A caller adds the operators of the project, and
+// Known is what is known of the built-in operators, for lint.Warnings. A caller adds the operators of the project, and
 // what else it knows. The pages of operators are read once for each value.
-func Known() dig.Known {
+func Known() lint.Known {
 	builtIn := operators.Named()
 	once, types := map[string][]string{}, map[string]map[string]string{}
-	return dig.Known{
+	return lint.Known{
 		Now: time.Now(), Operators: slices.Clone(builtIn), BuiltIn: builtIn, Missing: operators.Missing, Takes: operators.Takes,
-		Variables: operators.VariableNames(), Exported: operators.ExportedNames(),
+		Variables: run.VariableNames(), Exported: operators.ExportedNames(),
 		Below: map[string][]string{"docker": operators.DockerKeys(), "sandbox": operators.SandboxKeys()},
 		Misread: func(operator, key string, v param.Value) string {
 			known, read := types[operator]

@@ -45,7 +45,7 @@ func TestFiles(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			var got []string
-			findings, _ := check.Files(c.files, syntax)
+			findings, _ := check.Files(c.files, check.Code{Syntax: syntax})
 			for _, f := range findings {
 				got = append(got, fmt.Sprintf("%s %s:%d:%d", f.Code, f.File, f.Line, f.Column))
 				if f.Message == "" {
@@ -108,7 +108,8 @@ func TestDoubts(t *testing.T) {
 		{"+a:\n  sh>: ./z.sh a", "w.dig:2:3: sh> begins with z.sh, which is not in the project"},
 		{"+a:\n  sh>: ./${n}.sh", ""},
 		{"+a:\n  sh>:\n    echo a\n    echo b", `w.dig:3:5: the lines of this script are one line for YAML: "echo a echo b" | write`},
-		{"+a:\n  sh>: >\n    echo a\n    echo b", ""},
+		{"+a:\n  sh>: >\n    echo a\n    echo b", `w.dig:2:8: the lines of this script are one line for YAML: "echo a echo b\n" | write`},
+		{"+a:\n  sh>: >\n    echo a\n    --b", ""},
 		{"+a:\n  sh>: echo ä b # said", ""},
 		{"_export:\n  n: 010\n+a: {echo>: x}", "w.dig:2:6: 010 begins with 0, and so is the number 8, written in base 8 | quote it"},
 		{"_export: {n: 0, m: '010', t: 12:30:00, d: 2020-01-01}\n+a: {echo>: x}", ""},
@@ -148,7 +149,7 @@ func TestDoubts(t *testing.T) {
 			project := maps.Clone(files)
 			project["w.dig"] = c.text + "\n"
 			got := ""
-			found, _ := check.Files(project, nil)
+			found, _ := check.Files(project, check.Code{})
 			for _, f := range found {
 				got += fmt.Sprintf("%s:%d:%d: %s | %s\n", f.File, f.Line, f.Column, f.Message, f.Hint)
 			}
@@ -172,7 +173,7 @@ func TestPluginPage(t *testing.T) {
 	}
 	for _, block := range blocks {
 		text, _, _ := strings.Cut(block, "\n```\n")
-		found, _ := check.Files(map[string]string{"w.dig": text, "queries/total.sql": "select 1", "queries/daily.sql": "select 1", "tasks/load.py": "def users(): pass\n", "load.sh": "#!/bin/sh\n"}, nil)
+		found, _ := check.Files(map[string]string{"w.dig": text, "queries/total.sql": "select 1", "queries/daily.sql": "select 1", "tasks/load.py": "def users(): pass\n", "load.sh": "#!/bin/sh\n"}, check.Code{})
 		for _, f := range found {
 			t.Errorf("%v in\n%s", f, text)
 		}
@@ -192,7 +193,7 @@ func FuzzFiles(f *testing.F) {
 	f.Add("a.dig", "+a: {echo>: x}\n", "b.dig", "!include : a.dig\n")
 	f.Add("a.dig", "+a: {call>: a}\n", "operators/x", "")
 	f.Fuzz(func(t *testing.T, a, textA, b, textB string) {
-		findings, _ := check.Files(map[string]string{a: textA, b: textB}, nil)
+		findings, _ := check.Files(map[string]string{a: textA, b: textB}, check.Code{})
 		for _, x := range findings {
 			if x.Message == "" || x.Code == "" {
 				t.Errorf("%+v", x)

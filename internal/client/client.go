@@ -23,7 +23,9 @@ import (
 const APIVersion = "0.10.5"
 
 // DefaultEndpoint is where a server listens unless it is told otherwise.
-const DefaultEndpoint = "http://127.0.0.1:65432"
+const DefaultEndpoint = "http://127.0.0.1:" + defaultPort
+
+const defaultPort = "65432"
 
 // Options are how a server is reached.
 type Options struct {
@@ -108,6 +110,9 @@ func parseEndpoint(text string) (*url.URL, error) {
 		return nil, fmt.Errorf("Endpoint must start with http:// or https://: %s", text)
 	}
 	host, _, _ = strings.Cut(host, "/")
+	if _, err := strconv.ParseUint(host, 10, 16); err == nil && !ok {
+		return nil, fmt.Errorf("endpoint %q is a port without a host: write 127.0.0.1:%s", text, host)
+	}
 	u, err := url.Parse(scheme + "://" + host)
 	if err != nil || u.Hostname() == "" {
 		return nil, fmt.Errorf("endpoint %q is no address of a server: it must be http[s]://host[:port] or host[:port]", text)

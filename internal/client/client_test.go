@@ -60,6 +60,7 @@ func TestEndpoint(t *testing.T) {
 		"ftp://host":             "error",
 		"http://":                "error",
 		"host:port":              "error",
+		"65432":                  "error",
 		"host:70000":             "error",
 		"http://a b":             "error",
 		"user:password@host:123": "http://user:password@host:123",
@@ -192,6 +193,15 @@ func TestRecovers(t *testing.T) {
 	})
 	if v, err := c.Version(t.Context()); v != "1.2" || err != nil {
 		t.Errorf("version %q, %v", v, err)
+	}
+}
+
+// TestUnreachableWithoutPort proves that an address without a port is explained.
+func TestUnreachableWithoutPort(t *testing.T) {
+	t.Parallel()
+	got := (&Unreachable{"http://localhost", errRefused}).Error()
+	if want := "names no port, so 80 is tried; a server listens on another, 65432 unless set otherwise: --endpoint localhost:65432"; !strings.HasSuffix(got, want) {
+		t.Errorf("%q, want a text that ends in %q", got, want)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"strings"
 	"syscall"
 	"time"
@@ -108,6 +109,9 @@ type Unreachable struct {
 }
 
 func (e *Unreachable) Error() string {
+	if u, err := url.Parse(e.URL); err == nil && u.Scheme == "http" && u.Port() == "" && errors.Is(e.cause, errRefused) {
+		return fmt.Sprintf("no server answers at %s: %v\nhint: this address names no port, so 80 is tried; a server listens on another, %s unless set otherwise: --endpoint %s:%s", e.URL, e.cause, defaultPort, u.Hostname(), defaultPort)
+	}
 	return fmt.Sprintf("no server answers at %s: %v\nhint: start one with `zerodag server`, or name another with --endpoint URL, with ZERODAG_ENDPOINT, or with client.http.endpoint in the configuration file", e.URL, e.cause)
 }
 

@@ -172,9 +172,11 @@ type Task struct {
 
 // Waiting is what a task waits for that could run otherwise; that of the root is about the whole attempt.
 type Waiting struct {
-	Pool  string    `json:"pool"`
-	Slots int       `json:"slots"`
-	Since time.Time `json:"since"`
+	Reason string     `json:"reason"` // start_time, turn, pause, slots or place
+	Since  *time.Time `json:"since"`
+	Until  *time.Time `json:"until"`
+	Pool   string     `json:"pool"` // of slots and turn
+	Slots  int        `json:"slots"`
 }
 
 // LogFile is a log file of an attempt; Direct is empty when only the server has it.

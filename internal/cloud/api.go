@@ -12,7 +12,6 @@ import (
 
 	"zerodag/internal/host"
 	"zerodag/internal/httpapi"
-	"zerodag/internal/sandbox"
 	"zerodag/internal/seal"
 	"zerodag/internal/uploads"
 )
@@ -22,9 +21,6 @@ type API struct {
 	engine  *Engine
 	byToken http.Handler
 	byIAM   http.Handler
-	// runners answers machines of the release before until its route leads to their own function
-	// (Engine.Runners); nil: there are none. One release later it can go.
-	runners http.Handler
 }
 
 // Limits of a request and an answer that pass through API Gateway and Lambda: 6 MB, of
@@ -51,16 +47,17 @@ func signer(ctx context.Context) (name string, ok bool) {
 // Gateway has checked the signature of. The page serves what is not below /api; nil answers 404.
 func (e *Engine) API(version string, page http.Handler) (*API, error) {
 	box, provider := seal.New(e.sealKey.bytes), e.provider()
+	principals, err := httpapi.ParsePrincipals(e.Config.IAMGrants)
+	if err != nil { // nobody can sign until the setting is right, rather than everybody as an owner
+		e.Logger.Error("no principal of IAM is let in", "error", err)
+		principals = httpapi.Principals{}
+	}
 	handler := func(signed func(context.Context) (string, bool)) (http.Handler, error) {
 		return httpapi.New(httpapi.Options{Node: e.Node, Version: version, Direct: true, ArchiveType: "s3", Uploads: e.Uploads(), Redrive: e.Ticker.Redrive, Dead: e.Ticker.Dead, Depths: e.Depths, UI: page, Logger: e.Logger,
-			Auth:   httpapi.Auth{Tokens: e.DB, Audit: e.DB, Required: true, Signed: signed, Seal: box, OIDC: provider},
+			Auth:   httpapi.Auth{Tokens: e.DB, Audit: e.DB, Required: true, Signed: signed, Principals: principals, Seal: box, OIDC: provider},
 			Limits: httpapi.Limits{Archive: maxPayload, Upload: maxArchive, Request: 25 * time.Second, Transfer: 25 * time.Second, Stream: streamTime}})
 	}
 	a := &API{engine: e}
-	if e.Sandbox != nil {
-		a.runners = e.Sandbox.Handler()
-	}
-	var err error
 	if a.byToken, err = handler(nil); err != nil {
 		return nil, err
 	}
@@ -89,7 +86,7 @@ type command struct {
 
 // Handle answers a request of API Gateway, or a command of who may invoke the function.
 func (a *API) Handle(ctx context.Context, payload json.RawMessage) (any, error) {
-	defer a.engine.settle(ctx)
+	defer a.engine.awaitBackground(ctx)
 	var asked command
 	if err := json.Unmarshal(payload, &asked); err == nil && asked.Zerodag != "" {
 		return a.command(ctx, asked.Zerodag)
@@ -105,9 +102,6 @@ func (a *API) serve(ctx context.Context, payload json.RawMessage) (any, error) {
 		return nil, err
 	}
 	r, handler := c.request, a.byToken
-	if a.runners != nil && strings.HasPrefix(r.URL.Path, sandbox.HandlerPath) {
-		handler = a.runners
-	}
 	if path, below := strings.CutPrefix(r.URL.Path, "/iam/"); below {
 		if c.signer == "" { // the gateway lets none through: this holds where its routes were changed
 			return c.problem(http.StatusForbidden, "this path takes signed requests only (SigV4)"), nil
@@ -116,9 +110,17 @@ func (a *API) serve(ctx context.Context, payload json.RawMessage) (any, error) {
 		r.URL.Path = "/" + path
 		handler = a.byIAM
 	}
+	return a.engine.answer(handler, c, r), nil
+}
+
+// answer has a request answered, and counts answers that blame the server.
+func (e *Engine) answer(handler http.Handler, c call, r *http.Request) any {
 	w := newRecorder()
 	handler.ServeHTTP(w, r)
-	return c.answer(w), nil
+	if w.status >= http.StatusInternalServerError {
+		e.refused.Add(1)
+	}
+	return c.answer(w)
 }
 
 // command makes the first token: who may invoke the function owns the account.

@@ -13,6 +13,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -51,6 +52,7 @@ type Engine struct {
 	Logger *slog.Logger
 
 	attempts *attemptMetrics
+	refused  atomic.Int64 // answers that blame the server (5xx)
 	dead     [2]sqs.DeadLetters
 	pool     *evaluators.Pool
 	lease    time.Duration // of a task
@@ -130,20 +132,23 @@ func wire(config env.Config, account aws.Config, registry operators.Registry) (*
 	tasks := network(account)
 	e.pool = evaluators.New(evaluator)
 	e.Node = node.New(node.Options{
-		Shared: true, FiredByMessages: true, Notices: notices, Traces: traces(account, config), Ended: e.attempts.ended,
-		Bus: eventbridge.New(account, eventbridge.Options{Name: config.Bus, Topics: topics(config.Announce)}),
-		Log: e.DB, ShortLogs: e.DB, Events: e.Events, Tasks: e.Tasks, Projects: e.DB, Workflows: e.DB, Schedules: e.DB, Attempts: e.DB, Sessions: e.DB, Retention: e.DB, Pools: e.DB, Semaphore: e.DB, Backfills: e.DB,
-		Blobs: e.Blobs, Secrets: secrets, Logs: logStore, Kept: timers,
-		Registry: registry, Config: operatorSettings(), Store: e.DB.ParamStore, HTTP: &httpclient.Clients{Network: tasks}, Network: tasks,
-		Workspace: func(ctx context.Context, id operators.Identity, w host.Workflow) (host.Workspace, error) {
-			s := workspaces.Of(ctx, w.Archive, id, nil)
-			return host.Workspace{Files: s, Commands: e.commands(id, w.Archive), Leave: s.Leave, Wrong: s.Wrong}, nil
+		Ports: host.Ports{
+			Log: e.DB, ShortLogs: e.DB, Events: e.Events, Tasks: e.Tasks, Kept: timers,
+			Projects: e.DB, Workflows: e.DB, Schedules: e.DB, Attempts: e.DB, Sessions: e.DB, Backfills: e.DB, Pools: e.DB, Semaphore: e.DB,
+			Retention: e.DB, Blobs: e.Blobs, Secrets: secrets, Logs: logStore,
+			Unpack:  func(ctx context.Context, key string) (host.Archive, error) { return workspaces.Archive(ctx, key) },
+			Notices: notices, Bus: eventbridge.New(account, eventbridge.Options{Name: config.Bus, Topics: topics(config.Announce)}),
+			Traces: traces(account, config), Ended: e.attempts.ended, Limits: limits, Now: wall, Logger: e.Logger,
 		},
-		Prewarm:   e.prewarm,
-		Evaluator: e.pool,
-		Unpack:    func(ctx context.Context, key string) (host.Archive, error) { return workspaces.Archive(ctx, key) },
-		Now:       wall, Logger: e.Logger,
-		Limits: limits,
+		Runtime: host.Runtime{
+			Registry: registry, Evaluator: e.pool, Store: e.DB.ParamStore, HTTP: &httpclient.Clients{Network: tasks}, Network: tasks, Config: operatorSettings(),
+			Workspace: func(ctx context.Context, id operators.Identity, w host.Workflow) (host.Workspace, error) {
+				s := workspaces.Of(ctx, w.Archive, id, nil)
+				return host.Workspace{Files: s, Commands: e.commands(id, w.Archive), Leave: s.Leave, Wrong: s.Wrong}, nil
+			},
+			Prewarm: e.prewarm,
+		},
+		Shared: true, FiredByMessages: true,
 	})
 	e.dead = [2]sqs.DeadLetters{e.Events.DeadLetters(config.DeadEvents), e.Tasks.DeadLetters(config.DeadTasks)}
 	e.Ticker = &tick.Ticker{Node: e.Node, Horizon: e.DB, Timers: timers, Queues: map[string]host.Queue{"events": e.Events, "tasks": e.Tasks},
@@ -169,15 +174,15 @@ func (e *Engine) daily(l host.Limits) (list []tick.Chore) {
 	return list
 }
 
-// settling is how long a call waits at its end for what people are told of.
-const settling = 5 * time.Second
+// backgroundTime is how long a call waits at its end for notices and traces that are under way.
+const backgroundTime = 5 * time.Second
 
-// settle lets what goes on in the background end before a call returns: then its context ends and
+// awaitBackground lets notices and traces that are under way end before a call returns: then its context ends and
 // Lambda freezes the process.
-func (e *Engine) settle(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, settling)
+func (e *Engine) awaitBackground(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, backgroundTime)
 	defer cancel()
-	e.Settle(ctx)
+	e.AwaitBackground(ctx)
 }
 
 // evaluatorPath is where the program is that evaluates expressions: beside the function's own, which

@@ -5,6 +5,8 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -63,11 +65,11 @@ func TestConsume(t *testing.T) {
 func TestMetricLine(t *testing.T) {
 	t.Parallel()
 	at := time.UnixMilli(1_700_000_000_000)
-	before := counts{node.Stats{TasksRun: 5, SchedulesFired: 1, ScheduleDelay: time.Hour}, 1}
+	before := counts{node.Stats{TasksRun: 5, SchedulesFired: 1, ScheduleDelay: time.Hour}, 1, 2}
 	if line := metricLine("main", "tick", before, before, at, at); line != nil {
 		t.Errorf("nothing was done: %s", line)
 	}
-	after := counts{node.Stats{TasksRun: 7, SchedulesFired: 2, ScheduleDelay: 1500 * time.Millisecond}, 4}
+	after := counts{node.Stats{TasksRun: 7, SchedulesFired: 2, ScheduleDelay: 1500 * time.Millisecond}, 4, 2}
 	var got, want any
 	if err := json.Unmarshal(metricLine("main", "agent", before, after, at, at.Add(time.Second)), &got); err != nil {
 		t.Fatal(err)
@@ -77,5 +79,41 @@ func TestMetricLine(t *testing.T) {
 		{"Name":"TasksRun","Unit":"Count"},{"Name":"NoEvaluator","Unit":"Count"},{"Name":"SchedulesFired","Unit":"Count"},{"Name":"ScheduleDelay","Unit":"Milliseconds"}]}]}}`), &want)
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// TestReleaseLine proves that what stops a gradual deploy is counted for the version that did it: failures, programs for expressions
+// that did not start and answers 5xx, and nothing where deploys are not gradual or nothing failed.
+func TestReleaseLine(t *testing.T) {
+	t.Parallel()
+	at := time.UnixMilli(1_700_000_000_000)
+	before := counts{node.Stats{TasksRun: 5, Errors: 1}, 1, 7}
+	after := counts{node.Stats{TasksRun: 9, Errors: 3}, 2, 11}
+	for _, line := range [][]byte{releaseLine("main", "agent", "", before, after, at), releaseLine("main", "agent", "7", before, before, at)} {
+		if line != nil {
+			t.Errorf("nothing of a version is counted: %s", line)
+		}
+	}
+	var got, want any
+	if err := json.Unmarshal(releaseLine("main", "agent", "7", before, after, at), &got); err != nil {
+		t.Fatal(err)
+	}
+	json.Unmarshal([]byte(`{"stage":"main","function":"agent","version":"7","ReleaseErrors":7,"_aws":{"Timestamp":1700000000000,"CloudWatchMetrics":[
+		{"Namespace":"zerodag","Dimensions":[["stage","function","version"]],"Metrics":[{"Name":"ReleaseErrors","Unit":"Count"}]}]}}`), &want)
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+// TestAnswersCounted proves that answers which blame the server are counted, and no others.
+func TestAnswersCounted(t *testing.T) {
+	t.Parallel()
+	e := &Engine{}
+	for status, want := range map[int]int64{http.StatusOK: 0, http.StatusNotFound: 0, http.StatusInternalServerError: 1, http.StatusServiceUnavailable: 1} {
+		before := e.refused.Load()
+		e.answer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }), call{}, httptest.NewRequest(http.MethodGet, "/", nil))
+		if got := e.refused.Load() - before; got != want {
+			t.Errorf("%d is counted %d times, want %d", status, got, want)
+		}
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/aws/aws-lambda-go/lambdacontext"
+
 	"zerodag/internal/env"
 	"zerodag/internal/host"
 	"zerodag/internal/node"
@@ -26,8 +28,11 @@ func (e *Engine) measure(function string) func() {
 		for _, line := range e.attempts.lines(e.Config.Stage, time.Now()) {
 			fmt.Fprintln(os.Stdout, string(line))
 		}
-		if line := metricLine(e.Config.Stage, function, before, e.counted(), began, time.Now()); line != nil {
-			fmt.Fprintln(os.Stdout, string(line))
+		after, now := e.counted(), time.Now()
+		for _, line := range [][]byte{metricLine(e.Config.Stage, function, before, after, began, now), releaseLine(e.Config.Stage, function, e.version(), before, after, now)} {
+			if line != nil {
+				fmt.Fprintln(os.Stdout, string(line))
+			}
 		}
 	}
 }
@@ -36,10 +41,14 @@ func (e *Engine) measure(function string) func() {
 type counts struct {
 	node.Stats
 	NoEvaluator int64 // evaluators of expressions that could not be started
+	Answers     int64 // to requests, that blame the server (5xx)
 }
 
 func (e *Engine) counted() counts {
-	c := counts{Stats: e.Stats()}
+	c := counts{Answers: e.refused.Load()}
+	if e.Node != nil { // an engine of tests may only answer machines
+		c.Stats = e.Stats()
+	}
 	if e.pool != nil { // the API evaluates nothing
 		c.NoEvaluator = e.pool.Unstarted()
 	}
@@ -78,6 +87,30 @@ func metricLine(stage, function string, before, after counts, began, now time.Ti
 	line["_aws"] = map[string]any{"Timestamp": now.UnixMilli(), "CloudWatchMetrics": []any{
 		map[string]any{"Namespace": namespace, "Dimensions": [][]string{{"stage"}}, "Metrics": metrics}}}
 	text, err := json.Marshal(line)
+	if err != nil {
+		panic("cloud: " + err.Error()) // texts and numbers can always be written
+	}
+	return text
+}
+
+// version is the published version of this function, if deploys are gradual; "" if they are not, or in a call of $LATEST.
+func (e *Engine) version() string {
+	if v := lambdacontext.FunctionVersion; e.Config.Gradual && v != "$LATEST" {
+		return v
+	}
+	return ""
+}
+
+// releaseLine counts what a version of a function did wrong. Alarms on it stop a gradual deploy. The metric Errors, which has no version,
+// would blame the new version for errors of the old one. It returns nil if nothing was wrong.
+func releaseLine(stage, function, version string, before, after counts, now time.Time) []byte {
+	n := after.Errors - before.Errors + after.NoEvaluator - before.NoEvaluator + after.Answers - before.Answers
+	if version == "" || n <= 0 {
+		return nil
+	}
+	text, err := json.Marshal(map[string]any{"stage": stage, "function": function, "version": version, "ReleaseErrors": n,
+		"_aws": map[string]any{"Timestamp": now.UnixMilli(), "CloudWatchMetrics": []any{
+			map[string]any{"Namespace": namespace, "Dimensions": [][]string{{"stage", "function", "version"}}, "Metrics": []metric{{"ReleaseErrors", "Count"}}}}}})
 	if err != nil {
 		panic("cloud: " + err.Error()) // texts and numbers can always be written
 	}

@@ -27,7 +27,7 @@ func (r *received) Delete(_ context.Context, d host.Delivery) error {
 // Executor handles a call with messages of the queue "events": those of a group together.
 func (e *Engine) Executor(ctx context.Context, call events.SQSEvent) (events.SQSEventResponse, error) {
 	defer e.measure("executor")()
-	defer e.settle(ctx)
+	defer e.awaitBackground(ctx)
 	return e.consume(ctx, e.Events, e.Config.EventVisibility, call, e.TakeEvents), nil
 }
 
@@ -39,7 +39,7 @@ const killLook = 2 * time.Second
 // lease short, so that a crash is noticed soon.
 func (e *Engine) Agent(ctx context.Context, call events.SQSEvent) (events.SQSEventResponse, error) {
 	defer e.measure("agent")()
-	defer e.settle(ctx)
+	defer e.awaitBackground(ctx)
 	defer e.WatchKills(ctx, killLook)()
 	lease := e.lease
 	return e.consume(ctx, e.Tasks, lease, call, func(ctx context.Context, q host.Queue, list []host.Delivery) {

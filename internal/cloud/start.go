@@ -18,7 +18,7 @@ import (
 // with the input that events.StartDetail describes.
 func (e *Engine) Tick(ctx context.Context, payload json.RawMessage) error {
 	defer e.measure("tick")()
-	defer e.settle(ctx)
+	defer e.awaitBackground(ctx)
 	if done, err := e.machineEnded(ctx, payload); done {
 		return err
 	}

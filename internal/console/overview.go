@@ -220,7 +220,7 @@ func (c *Console) late(ctx context.Context, o *Overview) error {
 			}
 			usual[key] = took
 		}
-		if most := usual[key]; most > 0 && r.Waits == 0 {
+		if most := usual[key]; most > 0 && r.AfterSession == 0 {
 			if since := r.BeginsAt().Add(most + most/2); o.At.After(since) {
 				o.Late = append(o.Late, Late{Kind: Slow, Since: since, Attempt: r.Attempt, Usual: most})
 			}

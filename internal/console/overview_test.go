@@ -82,7 +82,7 @@ func (live) View(_ context.Context, _ int64, f func(*engine.State, int64)) error
 
 func (s *stores) overview(t *testing.T, now time.Time) *console.Console {
 	t.Helper()
-	c := catalogue.New(catalogue.Options{Sessions: s, Schedules: planned{stores: s}, Workflows: definitions{config: s.config}, Live: live{}, Now: func() time.Time { return now }})
+	c := catalogue.New(catalogue.Options{Ports: host.Ports{Sessions: s, Schedules: planned{stores: s}, Workflows: definitions{config: s.config}, Now: func() time.Time { return now }}, Live: live{}})
 	return &console.Console{Catalogue: c, Now: func() time.Time { return now }}
 }
 
@@ -156,7 +156,7 @@ func TestOverviewIsBounded(t *testing.T) {
 	s := &stores{config: "{}"}
 	for i := range 6000 {
 		s.active = append(s.active, host.Attempt{ID: int64(10_000 + i), Workflow: host.Ref{Name: fmt.Sprint(i)}, CreatedAt: now})
-		s.ended = append(s.ended, host.Attempt{ID: int64(i), Done: true, Waits: 1, Workflow: host.Ref{Name: "bad"}, CreatedAt: now, FinishedAt: now})
+		s.ended = append(s.ended, host.Attempt{ID: int64(i), Done: true, AfterSession: 1, Workflow: host.Ref{Name: "bad"}, CreatedAt: now, FinishedAt: now})
 		s.schedules = append(s.schedules, host.Schedule{ID: int64(i + 1), Times: host.Times{Run: now.Add(time.Duration(6000-i) * time.Second)}})
 	}
 	o, err := s.overview(t, now).Overview(t.Context(), 0, time.Time{})
@@ -186,7 +186,7 @@ func (away) Sessions(context.Context, host.SessionQuery) ([]host.Session, error)
 func TestStoresAway(t *testing.T) {
 	t.Parallel()
 	s := &stores{config: "{}"}
-	c := &console.Console{Now: time.Now, Catalogue: catalogue.New(catalogue.Options{Sessions: away{}, Schedules: planned{stores: s}, Workflows: definitions{config: s.config}, Live: live{}, Now: time.Now})}
+	c := &console.Console{Now: time.Now, Catalogue: catalogue.New(catalogue.Options{Ports: host.Ports{Sessions: away{}, Schedules: planned{stores: s}, Workflows: definitions{config: s.config}, Now: time.Now}, Live: live{}})}
 	_, err := c.Overview(t.Context(), 0, time.Time{})
 	_, err2 := c.Sessions(t.Context(), console.SessionFilter{Count: 1})
 	_, err3 := c.Grid(t.Context(), console.GridQuery{Columns: 1, Rows: 1})
@@ -219,7 +219,7 @@ func (m *many) Sessions(_ context.Context, q host.SessionQuery) (list []host.Ses
 func TestSessionsAreFoundInPages(t *testing.T) {
 	t.Parallel()
 	m := &many{}
-	c := &console.Console{Now: time.Now, Catalogue: catalogue.New(catalogue.Options{Sessions: m, Now: time.Now})}
+	c := &console.Console{Now: time.Now, Catalogue: catalogue.New(catalogue.Options{Ports: host.Ports{Sessions: m, Now: time.Now}})}
 	f := console.SessionFilter{States: map[string]bool{"error": true}, Count: 10}
 	var found []host.Session
 	pages := 0

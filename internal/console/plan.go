@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"zerodag/engine/dig"
+	"zerodag/engine/dig/keys"
 	"zerodag/internal/host"
 )
 
@@ -118,7 +119,7 @@ func (p *planner) lay(parent int, nodes []dig.Node, made bool, depth int) {
 			p.All = false
 			return
 		}
-		t := Planned{Name: n.Name, Parent: parent, Group: n.Group, Operator: dig.OperatorOf(n.Config), Made: made, Makes: makes(n)}
+		t := Planned{Name: n.Name, Parent: parent, Group: n.Group, Operator: keys.OperatorOf(n.Config), Made: made, Makes: makes(n)}
 		if i > 0 {
 			t.Parent = at[n.Parent]
 		}
@@ -138,7 +139,7 @@ func (p *planner) lay(parent int, nodes []dig.Node, made bool, depth int) {
 
 // makes says whether a task makes tasks, as far as its operator tells.
 func makes(n dig.Node) bool {
-	return slices.Contains([]string{"loop", "for_each", "for_range", "td_for_each", "if", "call", "http_call"}, dig.OperatorOf(n.Config))
+	return slices.Contains([]string{"loop", "for_each", "for_range", "td_for_each", "if", "call", "http_call"}, keys.OperatorOf(n.Config))
 }
 
 // bodies adds what a task has below `_do` and `_else_do`.
@@ -147,11 +148,11 @@ func (p *planner) bodies(owner int, n dig.Node, depth int) {
 		return
 	}
 	above, name := n.Name, "^sub"
-	if operator := dig.OperatorOf(n.Config); operator != "if" && operator != "switch" {
+	if operator := keys.OperatorOf(n.Config); operator != "if" && operator != "switch" {
 		above, name = n.Name+"^sub", "+{}" // for each round, under a name that has its values
 	}
-	for _, body := range dig.BodiesOf(n.Config) {
-		nodes, err := dig.Compile(above, name, dig.Language{Level: n.Level}, body)
+	for _, body := range keys.BodiesOf(n.Config) {
+		nodes, err := dig.Compile(above, name, keys.Language{Level: n.Level}, body)
 		if err != nil {
 			continue // it fails at run time, and check tells
 		}

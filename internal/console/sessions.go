@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"zerodag/engine/dig"
+	"zerodag/engine/dig/keys"
 	"zerodag/engine/param"
 	"zerodag/engine/schedule"
 	"zerodag/internal/host"
@@ -17,7 +17,7 @@ type SessionFilter struct {
 	Site        int64
 	Project     int64           // 0 is any
 	Workflow    string          // "" is any
-	Tags        []string        // all of which the workflow has in its newest revision, as dig.TagsOf shows them
+	Tags        []string        // all of which the workflow has in its newest revision, as keys.TagsOf shows them
 	Labels      []string        // "name=value", all of which the attempt has
 	States      map[string]bool // words of host.Attempt.Status; none is any
 	From, Until Bound           // session times, Until not included
@@ -135,7 +135,7 @@ func (c *Console) files(ctx context.Context, f SessionFilter) (map[workflowKey]f
 			if q.Last = w.ID; f.Project != 0 && w.Project.ID != f.Project || f.Workflow != "" && w.Name != f.Workflow {
 				continue
 			}
-			one := file{tags: dig.TagsOf(w.Config)}
+			one := file{tags: keys.TagsOf(w.Config)}
 			one.holds = inFile && (holds(w.Config, text) || anyHolds(one.tags, text))
 			if len(one.tags) > 0 || one.holds {
 				found[workflowKey{w.Project.ID, w.Name}] = one

@@ -60,7 +60,7 @@ func sortedKeys(m map[string]string) (keys []string) {
 }
 
 func (s *site) console() *console.Console {
-	return &console.Console{Now: time.Now, Catalogue: catalogue.New(catalogue.Options{Sessions: s, Workflows: s, Now: time.Now})}
+	return &console.Console{Now: time.Now, Catalogue: catalogue.New(catalogue.Options{Ports: host.Ports{Sessions: s, Workflows: s, Now: time.Now}})}
 }
 
 // newSite has n sessions of some workflows by chance; so many of these have the tag "daily".

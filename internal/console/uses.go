@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"zerodag/engine/dig"
+	"zerodag/engine/dig/keys"
 	"zerodag/engine/expr"
 	"zerodag/engine/param"
 )
@@ -51,8 +51,8 @@ func (u *uses) task(name string, config *param.Map) {
 			u.task(name+key, inner)
 		case slices.Contains([]string{"_do", "_else_do", "_error", "_check", "_cancel", "_finally"}, key) && isMap:
 			u.task(name, inner)
-		case slices.Contains(dig.BranchKeys(), key) && isMap && dig.OperatorOf(config) == "switch":
-			for _, body := range dig.BodiesOf(config) {
+		case slices.Contains(keys.BranchKeys(), key) && isMap && keys.OperatorOf(config) == "switch":
+			for _, body := range keys.BodiesOf(config) {
 				u.task(name, body)
 			}
 		case key == "_export" && isMap:
@@ -62,7 +62,7 @@ func (u *uses) task(name string, config *param.Map) {
 			u.value(name, v)
 		}
 	}
-	if dig.OperatorOf(config) == "for_each" {
+	if keys.OperatorOf(config) == "for_each" {
 		u.sets(config.Map("for_each>"))
 		u.sets(config.Map("_command"))
 	}

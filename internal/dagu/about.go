@@ -4,14 +4,14 @@ import (
 	"slices"
 	"strings"
 
-	"zerodag/engine/dig"
+	"zerodag/engine/dig/keys"
 	"zerodag/engine/param"
 )
 
 // description is what the workflow is for; nil where it says nothing. One that no key can hold is a comment instead.
 func (w *workflow) description() param.Value {
 	text := strings.TrimSpace(text1(w.Map, "description"))
-	if text == "" || len(text) > dig.LongestDescription || strings.Contains(text, "${") {
+	if text == "" || len(text) > keys.LongestDescription || strings.Contains(text, "${") {
 		return nil
 	}
 	return text
@@ -23,14 +23,14 @@ func (w *workflow) tags() param.Value {
 	seen := map[string]bool{}
 	add := func(key, name, value string) {
 		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
-		fault := dig.LabelFault(name, value)
+		fault := keys.LabelFault(name, value)
 		if value == "" {
-			fault = dig.LabelFault(name, name)
+			fault = keys.LabelFault(name, name)
 		}
 		switch {
 		case fault == "" && strings.Contains(value, "${"):
 			fault = "value is not evaluated here: " + value
-		case fault == "" && len(list) == dig.MostTags:
+		case fault == "" && len(list) == keys.MostTags:
 			fault = "name comes after as many as a workflow may have"
 		}
 		switch {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"zerodag/engine/dig"
+	"zerodag/engine/dig/keys"
 	"zerodag/engine/param"
 )
 
@@ -93,7 +93,7 @@ func (w *workflow) passed() {
 // nameless returns the place of the last parameter without a name in a line or a list of parameters.
 func nameless(params param.Value) (last int) {
 	var list []string
-	for _, e := range dig.ListOf(params) {
+	for _, e := range keys.ListOf(params) {
 		list = append(list, words(textOf(e))...)
 	}
 	for i, word := range list {
@@ -113,7 +113,7 @@ func namelessItems(m *param.Map) (last int) {
 	if of, isMap := items.(*param.Map); isMap {
 		items, _ = of.Get("items")
 	}
-	for _, e := range dig.ListOf(items) {
+	for _, e := range keys.ListOf(items) {
 		last = max(last, nameless(e))
 	}
 	return last
@@ -215,7 +215,7 @@ func (s *step) ownDefaults(called *workflow, given *param.Map) *param.Map {
 func (s *step) callParams(called *workflow, list []string) *param.Map {
 	given := param.New()
 	v, _ := s.Get("params")
-	for _, e := range dig.ListOf(v) {
+	for _, e := range keys.ListOf(v) {
 		switch x := e.(type) {
 		case *param.Map:
 			for name, v := range x.All() {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"zerodag/engine/dig"
+	"zerodag/engine/dig/keys"
 	"zerodag/engine/param"
 )
 
@@ -48,7 +48,7 @@ func (w *workflow) conditions(m *param.Map, name string) (all string, checks []*
 	if v == nil {
 		return "", nil
 	}
-	for i, e := range dig.ListOf(v) {
+	for i, e := range keys.ListOf(v) {
 		one, check := w.precondition(m, e, unique(w.taken, fmt.Sprintf("%s_check%d", name, i+1)))
 		if check != nil {
 			if all != "" { // Dagu stops at the first condition that is not met

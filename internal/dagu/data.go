@@ -15,7 +15,7 @@ import (
 
 	"gopkg.in/yaml.v3"
 
-	"zerodag/engine/dig"
+	"zerodag/engine/dig/keys"
 	"zerodag/engine/param"
 )
 
@@ -66,7 +66,7 @@ func (s *step) dataForm() dataForm {
 	f := dataForm{from: strings.ToLower(text1(with, "from")), to: strings.ToLower(text1(with, "to")), header: s.isOn("has_header", true), headers: s.isOn("headers", true),
 		delimiter: text1(with, "delimiter"), unquoted: s.isOn("raw", false)}
 	columns, _ := with.Get("columns")
-	for _, c := range dig.ListOf(columns) {
+	for _, c := range keys.ListOf(columns) {
 		f.columns = append(f.columns, textOf(c))
 	}
 	known := []string{"json", "yaml", "csv", "tsv", "text"}

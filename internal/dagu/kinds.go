@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"zerodag/engine/dig"
+	"zerodag/engine/dig/keys"
 	"zerodag/engine/param"
 )
 
@@ -136,7 +136,7 @@ func (s *step) exec() *param.Map {
 	e := s.Map.Map("exec")
 	words := []string{s.word(e, "command", strings.TrimSpace(text1(e, "command")))}
 	v, _ := e.Get("args")
-	for _, a := range dig.ListOf(v) {
+	for _, a := range keys.ListOf(v) {
 		words = append(words, s.word(e, "args", textOf(a)))
 	}
 	if text1(e, "command") == "" {
@@ -351,7 +351,7 @@ func typedBody(with *param.Map) bool {
 
 func first(m *param.Map, key string) param.Value {
 	v, _ := m.Get(key)
-	if list := dig.ListOf(v); len(list) > 0 {
+	if list := keys.ListOf(v); len(list) > 0 {
 		return list[0]
 	}
 	return nil
@@ -396,7 +396,7 @@ func (s *step) ssh() *param.Map {
 	if script := text1(s.Map, "script"); script != "" {
 		text = strings.TrimSpace(text + "\n" + script)
 	}
-	if v, _ := s.Get("command"); len(dig.ListOf(v)) > 1 {
+	if v, _ := s.Get("command"); len(keys.ListOf(v)) > 1 {
 		s.refuse(s.Map, "command", "write one command, or a task for each", "several commands of one step are not taken over for another machine")
 	}
 	if text == "" {

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"zerodag/engine/dig"
+	"zerodag/engine/dig/keys"
 	"zerodag/engine/param"
 )
 
@@ -20,7 +20,7 @@ type declaration struct {
 // declarations lists the `outputs` of a step.
 func (s *step) declarations() (all []declaration) {
 	list, _ := s.Get("outputs")
-	for _, e := range dig.ListOf(list) {
+	for _, e := range keys.ListOf(list) {
 		d := declaration{name: textOf(e)}
 		if m, isMap := e.(*param.Map); isMap {
 			s.only(m, "name", "type")

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"zerodag/engine/dig"
+	"zerodag/engine/dig/keys"
 	"zerodag/engine/param"
 )
 
@@ -263,7 +263,7 @@ func (w *workflow) replacedBy(by *step, name string) bool {
 // prints reports whether a step of the workflow stores what it prints under a name.
 func (w *workflow) prints(name string) bool {
 	v, _ := w.Map.Get("steps")
-	return slices.ContainsFunc(dig.ListOf(v), func(e param.Value) bool {
+	return slices.ContainsFunc(keys.ListOf(v), func(e param.Value) bool {
 		m, _ := e.(*param.Map)
 		return m != nil && strings.Trim(strings.TrimPrefix(text1(m, "output"), "$"), "{}") == name
 	})

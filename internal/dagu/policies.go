@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"zerodag/engine/dig"
+	"zerodag/engine/dig/keys"
 	"zerodag/engine/param"
 )
 
@@ -20,12 +20,12 @@ func (s *step) policies(task *param.Map) {
 		task.Set("_timeout", strconv.FormatInt(n, 10)+"s")
 	}
 	if m := s.Map.Map("retry_policy"); m != nil {
-		task.Set("_retry", s.retry(m, dig.OperatorOf(task)))
+		task.Set("_retry", s.retry(m, keys.OperatorOf(task)))
 	}
-	if r := s.repeat(dig.OperatorOf(task)); r != nil {
+	if r := s.repeat(keys.OperatorOf(task)); r != nil {
 		task.Set("_repeat", r)
 	}
-	if v := s.ignored(dig.OperatorOf(task)); v != nil {
+	if v := s.ignored(keys.OperatorOf(task)); v != nil {
 		task.Set("_ignore_error", v)
 		if !s.marksSuccess() && !s.endsRun() {
 			s.note(s.Map, "continue_on", "`zerodag run` and the server show how many errors were ignored", false, "a run in which step %s fails succeeds here; in Dagu it partially succeeds, or fails if no step succeeded", s.called)
@@ -46,9 +46,9 @@ func (w *workflow) retry(m *param.Map, operator string) param.Value {
 	}
 	w.backoff(m, r)
 	switch codes, there := m.Get("exit_code"); {
-	case there && dig.FailsWithCode(operator) && failureCodes(codes) == nil:
+	case there && keys.FailsWithCode(operator) && failureCodes(codes) == nil:
 		return int64(0) // no failure has one of these codes
-	case there && dig.FailsWithCode(operator):
+	case there && keys.FailsWithCode(operator):
 		r.Set("exit_code", failureCodes(codes))
 	case there:
 		w.lost(m, "exit_code", "let the command that fails decide whether it is tried again", "there is no command here whose exit code could be looked at")
@@ -62,7 +62,7 @@ func (w *workflow) retry(m *param.Map, operator string) param.Value {
 // failureCodes returns the exit codes that a failed command can have, which 0 and 503 are not; nil if none is left.
 func failureCodes(v param.Value) param.Value {
 	var list []param.Value
-	for _, code := range dig.ListOf(v) {
+	for _, code := range keys.ListOf(v) {
 		if n, err := param.AsWhole("exit_code", code); err == nil && n > 0 && n <= 255 {
 			list = append(list, n)
 		}
@@ -220,7 +220,7 @@ func (s *step) repeat(operator string) *param.Map {
 	}
 	name, asks := is.asked(s)
 	switch {
-	case (asks || len(is.codes) > 0) && dig.RunsNoCommand(operator):
+	case (asks || len(is.codes) > 0) && keys.RunsNoCommand(operator):
 		s.refuse(s.Map, "repeat_policy", "write `_retry`, which repeats what fails", "%s> has no exit code and no command that could end the repetition", operator)
 	case asks && is.matches():
 		r.Set(word, "${"+s.fits(m, name, is.expected, true)+"}")
@@ -344,7 +344,7 @@ func (s *step) ignored(operator string) param.Value {
 	if list := texts(m, "output"); len(list) > 0 {
 		out.Set("output", oneOf(list))
 	}
-	for _, key := range dig.NeverIgnored(operator) {
+	for _, key := range keys.NeverIgnored(operator) {
 		if out.Has(key) {
 			s.refuse(m, key, "write `message` into `_ignore_error`, with a part of the error's message", "%s is that of a command, and there is none here", key)
 			out.Delete(key)

@@ -2,13 +2,14 @@ package dagu
 
 import (
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 
-	"zerodag/engine/dig"
+	"zerodag/engine/dig/keys"
 	"zerodag/engine/param"
 )
 
@@ -73,6 +74,7 @@ func (w *workflow) translate() *param.Map {
 	for key, v := range body.All() {
 		out.Set(key, v)
 	}
+	inline(out, expressionsOf(out.Map("_export")))
 	return out
 }
 
@@ -99,7 +101,7 @@ func (w *workflow) queue() param.Value {
 	if !there || name == "" {
 		return nil
 	}
-	pools, err := dig.ParsePools(name)
+	pools, err := keys.ParsePools(name)
 	switch {
 	case err != nil:
 		w.lost(w.Map, "queue", "write `_pool` with a name of letters, digits, `-`, `_` and `.`", "a pool cannot have the name of the queue: %s", name)
@@ -129,12 +131,12 @@ func (w *workflow) whole(m *param.Map, key string) int64 {
 func (w *workflow) dotenv() param.Value {
 	v, _ := w.Get("dotenv")
 	var files []param.Value
-	for _, v := range dig.ListOf(v) {
+	for _, v := range keys.ListOf(v) {
 		name := textOf(v)
 		if name == "" {
 			continue
 		}
-		if _, err := dig.ParseEnvFiles(name); err != nil {
+		if _, err := keys.ParseEnvFiles(name); err != nil {
 			w.lost(w.Map, "dotenv", "give the file a name without a dot, in the project, and write it into `_env_files`; what only your machine has: `zerodag run --env-file "+name+"`",
 				"%s is not taken over: a push takes no such file along", name)
 			continue
@@ -402,7 +404,7 @@ func (w *workflow) stored(name, shell string) string {
 // constants reads `consts`.
 func (w *workflow) constants() {
 	v, _ := w.Get("consts")
-	for _, e := range dig.ListOf(v) {
+	for _, e := range keys.ListOf(v) {
 		m, isMap := e.(*param.Map)
 		if !isMap {
 			w.refuse(w.Map, "consts", "write NAME: VALUE", "a constant has no name")
@@ -442,7 +444,7 @@ func words(line string) (list []string) {
 // secret reads the variables that come from a store of secrets.
 func (w *workflow) secret() {
 	v, _ := w.Get("secrets")
-	for _, e := range dig.ListOf(v) {
+	for _, e := range keys.ListOf(v) {
 		m, isMap := e.(*param.Map)
 		name := text1(m, "name")
 		if !isMap || !identifier().MatchString(name) {
@@ -476,6 +478,44 @@ func (w *workflow) entries(m *param.Map) *param.Map {
 		}
 	}
 	return out
+}
+
+// expressionsOf are the exported values that are expressions, each with those before it written out.
+func expressionsOf(export *param.Map) map[string]string {
+	known := map[string]string{}
+	for name, v := range export.All() {
+		if text, isText := v.(string); isText && strings.Contains(text, "${") {
+			known["${"+name+"}"] = written(text, known)
+		}
+	}
+	return known
+}
+
+// written writes out the references to known expressions in a text.
+func written(text string, known map[string]string) string {
+	for _, reference := range slices.Sorted(maps.Keys(known)) {
+		text = strings.ReplaceAll(text, reference, known[reference])
+	}
+	return text
+}
+
+// inline writes out expressions in the `_env` of each task: within a mapping, an exported expression stays as text.
+func inline(tasks *param.Map, known map[string]string) {
+	for key, v := range tasks.All() {
+		m, isMap := v.(*param.Map)
+		if !isMap {
+			continue
+		}
+		if key != "_env" {
+			inline(m, known)
+			continue
+		}
+		for name, value := range m.All() {
+			if text, isText := value.(string); isText {
+				m.Set(name, written(text, known))
+			}
+		}
+	}
 }
 
 // environment reads the variables of all commands. Plain ones become `_env`, a first task finds out the output of commands, and a line

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"sync"
 
-	"zerodag/engine/dig"
+	"zerodag/engine/dig/keys"
 	"zerodag/engine/param"
 )
 
@@ -489,7 +489,7 @@ func (s *step) settles() (yes bool, codes []string) {
 }
 
 func textsOf(v param.Value) (list []string) {
-	for _, e := range dig.ListOf(v) {
+	for _, e := range keys.ListOf(v) {
 		list = append(list, textOf(e))
 	}
 	return list

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"zerodag/engine/dig"
+	"zerodag/engine/dig/keys"
 	"zerodag/engine/param"
 )
 
@@ -188,7 +188,7 @@ func (w *workflow) merged(m *param.Map) *param.Map {
 		case !there:
 			out.Set(key, v)
 		case key == "env" || key == "preconditions": // both count, those of the workflow first
-			out.Set(key, append(slices.Clone(dig.ListOf(v)), dig.ListOf(own)...))
+			out.Set(key, append(slices.Clone(keys.ListOf(v)), keys.ListOf(own)...))
 		}
 	}
 	w.looked(out, stepKeys(), " of a step")
@@ -293,7 +293,7 @@ func (w *workflow) routes(steps []*step) {
 		w.on(s, func() {
 			on := w.script(s.Map, "value", text1(s.Map, "value"))
 			for pattern, v := range s.Map.Map("routes").All() {
-				for _, e := range dig.ListOf(v) {
+				for _, e := range keys.ListOf(v) {
 					target := stepNamed(steps, textOf(e))
 					if target == nil {
 						w.refuse(s.Map, "routes", "name a step of the workflow", "there is no step %s", textOf(e))
@@ -399,7 +399,7 @@ func failing(reason string) *param.Map {
 // stopped returns a tree of tasks with every operator replaced by a failure.
 func (w *workflow) stopped(tree *param.Map) *param.Map {
 	out := param.New()
-	if dig.OperatorOf(tree) != "" {
+	if keys.OperatorOf(tree) != "" {
 		out = failing(w.refusal)
 	}
 	for key, v := range tree.All() {
@@ -407,7 +407,7 @@ func (w *workflow) stopped(tree *param.Map) *param.Map {
 		switch {
 		case isMap && (strings.HasPrefix(key, "+") || slices.Contains([]string{"_error", "_finally", "_cancel"}, key)):
 			out.Set(key, w.stopped(m))
-		case key == "_after" || key == "_parallel" && dig.OperatorOf(tree) == "" || key == comment:
+		case key == "_after" || key == "_parallel" && keys.OperatorOf(tree) == "" || key == comment:
 			out = param.Merge(param.New(key, v), out)
 		}
 	}

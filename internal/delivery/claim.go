@@ -13,8 +13,8 @@ import (
 // errEarly is said of a message for a run that its task is about to wait for.
 var errEarly = errors.New("the task does not wait yet")
 
-// claim finds out which of a message's tasks are to be run now, under this message.
-type claim struct {
+// runClaim finds out which of a message's tasks are to be run now, under this message.
+type runClaim struct {
 	guard string
 	asked []engine.Run
 	// from are guards that are taken over from, besides its own: those of messages that this one
@@ -45,7 +45,7 @@ type claim struct {
 }
 
 // plan wakes tasks that wait. On a second delivery it takes over from the earlier holder.
-func (c *claim) plan(s *engine.State) ([]engine.Event, bool) {
+func (c *runClaim) plan(s *engine.State) ([]engine.Event, bool) {
 	c.runs, c.events, c.stray, c.taken, c.early = nil, nil, false, false, false
 	asked := c.asked
 	if c.again {
@@ -76,7 +76,7 @@ func (c *claim) plan(s *engine.State) ([]engine.Event, bool) {
 }
 
 // lost takes a run over. It is blamed only if an earlier receiver may have begun it.
-func (c *claim) lost(r engine.Run, fenced bool) engine.Lost {
+func (c *runClaim) lost(r engine.Run, fenced bool) engine.Lost {
 	e := engine.Lost{By: engine.By{Guard: c.guard}, Run: r, Blameless: true}
 	begun, times := parseBegun(c.message.Begun)
 	if !c.marks || begun == host.RunName(r) && (times == 0 || times > mostStarting) {
@@ -88,7 +88,7 @@ func (c *claim) lost(r engine.Run, fenced bool) engine.Lost {
 // left is what an earlier holder of the message got to and may have been at. It keeps one
 // task for itself; where there are more it has sent them, each in a message of its own
 // that is not lost. Packs cannot be sent again: what they are made of changes.
-func (c *claim) left(s *engine.State) []engine.Run {
+func (c *runClaim) left(s *engine.State) []engine.Run {
 	var runs []engine.Run
 	for _, guard := range c.guards() {
 		for _, e := range s.Outstanding(guard) {
@@ -103,15 +103,15 @@ func (c *claim) left(s *engine.State) []engine.Run {
 	return runs
 }
 
-func (c *claim) guards() []string { return append(slices.Clone(c.from), c.guard) }
+func (c *runClaim) guards() []string { return append(slices.Clone(c.from), c.guard) }
 
 // claimRuns takes a message's tasks and returns the runs that are to be made now. What the message
 // owes is carried out on a second delivery also when nothing changed.
 func (d *delivery) claimRuns(ctx context.Context, m events.Task) (runs []engine.Run, err error) {
 	x := d.message
-	c := claim{guard: d.guard, asked: m.Runs, from: m.From, again: x.Count > 1 || len(m.From) > 0, waits: m.Wait || x.Count == 1 && !x.Due.IsZero(), message: x, blameless: x.Restarted || unbegun(x, m), pack: d.Limits.Pack}
+	c := runClaim{guard: d.guard, asked: m.Runs, from: m.From, again: x.Count > 1 || len(m.From) > 0, waits: m.Wait || x.Count == 1 && !x.Due.IsZero(), message: x, blameless: x.Restarted || unbegun(x, m), pack: d.Limits.Pack}
 	// Servers that share a database cannot tell how another server ended: if it left a begun run, it counts as crashed.
-	if _, c.marks = d.Tasks.(host.Marker); x.Crashed || c.marks && d.Attempts.shared {
+	if _, c.marks = d.Tasks.(host.Marker); x.Crashed || c.marks && d.Live.shared {
 		c.crashes = d.Limits.MaxCrashes()
 		c.blameless = c.blameless || c.crashes == 0
 	}
@@ -161,7 +161,7 @@ func (d *delivery) confirm(ctx context.Context) error {
 
 // take decides what the claim plans, and says which runs are left for this message. The lock is
 // held.
-func (d *delivery) take(ctx context.Context, p *proposal, c *claim) ([]engine.Run, error) {
+func (d *delivery) take(ctx context.Context, p *proposal, c *runClaim) ([]engine.Run, error) {
 	a := d.attempt
 	if d.message.Count > 1 && a.claimed[c.guard] != d.message.Count {
 		return nil, errSuperseded // while this one waited for the store

@@ -9,7 +9,7 @@ import (
 	"strconv"
 
 	"zerodag/engine"
-	"zerodag/engine/dig"
+	"zerodag/engine/dig/keys"
 	"zerodag/events"
 	"zerodag/internal/host"
 )
@@ -38,7 +38,7 @@ func (r rival) before(other rival) bool {
 
 // atLimit does what is to be done about an attempt that has to wait. Of a task nothing is.
 func (d *delivery) atLimit(ctx context.Context, use engine.PoolUse, ref host.PoolRef, c host.Claim) error {
-	if use.OnLimit == "" || use.OnLimit == dig.LimitWait {
+	if use.OnLimit == "" || use.OnLimit == keys.LimitWait {
 		return nil
 	}
 	l, err := d.Slots.Semaphore.Line(ctx, ref, mostWaiting)
@@ -51,11 +51,11 @@ func (d *delivery) atLimit(ctx context.Context, use engine.PoolUse, ref host.Poo
 		return err
 	}
 	switch use.OnLimit {
-	case dig.LimitSkip:
+	case keys.LimitSkip:
 		return d.skipped(ctx, l)
-	case dig.LimitLatest:
+	case keys.LimitLatest:
 		return d.latest(ctx, ref, me, waiting)
-	case dig.LimitReplace:
+	case keys.LimitReplace:
 		return d.replace(ctx, ref, l, me, waiting)
 	}
 	return nil
@@ -83,7 +83,7 @@ func (d *delivery) skipped(ctx context.Context, l host.Line) error {
 	if err != nil {
 		return err
 	}
-	return d.displace(ctx, fmt.Sprintf("Attempt %d was running already (`on_limit: %s`)", h.Attempt, dig.LimitSkip), func(s *engine.State, _ rival) bool {
+	return d.displace(ctx, fmt.Sprintf("Attempt %d was running already (`on_limit: %s`)", h.Attempt, keys.LimitSkip), func(s *engine.State, _ rival) bool {
 		return s.Waits()
 	})
 }
@@ -96,7 +96,7 @@ func (d *delivery) latest(ctx context.Context, ref host.PoolRef, me rival, waiti
 			newest = w
 		}
 	}
-	return d.makeRoom(ctx, ref, newest, dig.LimitLatest, slices.DeleteFunc(waiting, func(w rival) bool { return w.attempt == newest.attempt }))
+	return d.makeRoom(ctx, ref, newest, keys.LimitLatest, slices.DeleteFunc(waiting, func(w rival) bool { return w.attempt == newest.attempt }))
 }
 
 // replace has as many of those that run end as are needed for this attempt, the least important and the oldest first, and those
@@ -127,7 +127,7 @@ func (d *delivery) replace(ctx context.Context, ref host.PoolRef, l host.Line, m
 		return cmp.Or(cmp.Compare(a.priority, b.priority), cmp.Compare(a.since, b.since), cmp.Compare(a.attempt, b.attempt))
 	})
 	out = append(out, running[:max(0, min(need, len(running)))]...)
-	return d.makeRoom(ctx, ref, me, dig.LimitReplace, out)
+	return d.makeRoom(ctx, ref, me, keys.LimitReplace, out)
 }
 
 // holder reads who has a slot. One that is gone has none for long.
@@ -179,7 +179,7 @@ func (d *delivery) displaced(ctx context.Context, ask events.SlotsAsk) error {
 		if !me.before(by) {
 			return false
 		}
-		return s.Waits() && (ask.OnLimit == dig.LimitLatest || me.priority <= by.priority) || ask.OnLimit == dig.LimitReplace && me.priority <= by.priority
+		return s.Waits() && (ask.OnLimit == keys.LimitLatest || me.priority <= by.priority) || ask.OnLimit == keys.LimitReplace && me.priority <= by.priority
 	})
 }
 
@@ -201,7 +201,7 @@ func (d *delivery) displace(ctx context.Context, why string, mayEnd func(s *engi
 		return err
 	}
 	d.Logger.Info("attempt makes room", "attempt", d.attempt.id, "why", why)
-	if err := d.Rows.Cancel(ctx, d.attempt.id); err != nil {
+	if err := d.Attempts.Cancel(ctx, d.attempt.id); err != nil {
 		return fmt.Errorf("flag attempt %d: %w", d.attempt.id, err)
 	}
 	return nil

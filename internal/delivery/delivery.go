@@ -111,18 +111,18 @@ func (d *delivery) putBack(ctx context.Context, err error) {
 	m := d.message
 	if errors.Is(err, host.ErrUnavailable) {
 		d.Retry.Unavailable("handle message "+m.ID, err)
-		d.release(ctx, d.Retry.Delay(m.Count))
+		d.releaseMessage(ctx, d.Retry.Delay(m.Count))
 		return
 	}
 	d.Retry.Failed()
 	delay := retry.BackOff(m.Count)
 	d.Logger.Error("message failed, will be tried again", "message", m.ID, "count", m.Count, "in", delay, "error", err)
-	d.release(ctx, delay)
+	d.releaseMessage(ctx, delay)
 }
 
-// release gives a message back. If the store is not available, a server tries again until the lease must have expired: the message, and the messages
+// releaseMessage gives a message back. If the store is not available, a server tries again until the lease must have expired: the message, and the messages
 // behind it, would be blocked until then. A Lambda function has no time for that.
-func (d *delivery) release(ctx context.Context, delay time.Duration) {
+func (d *delivery) releaseMessage(ctx context.Context, delay time.Duration) {
 	give := func() error { return d.queue.Release(ctx, d.message, delay) }
 	err := give()
 	if errors.Is(err, host.ErrUnavailable) && d.Limits.ProcessTime == 0 {

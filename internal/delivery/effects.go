@@ -172,7 +172,7 @@ func packName(runs []engine.Run) string {
 // typed says which operator a message needs, where it asks for one run: packs are of queues whose receivers run all tasks.
 func (w *Worker) typed(a *attempt, m host.Message, runs ...engine.Run) host.Message {
 	if len(runs) == 1 {
-		m.Type = execution.Type(w.Runtime.Registry, a.state.Task(runs[0].Task))
+		m.Type = execution.Type(w.Registry, a.state.Task(runs[0].Task))
 	}
 	return m
 }
@@ -189,7 +189,7 @@ func (w *Worker) waiting(a *attempt, name string, t events.Task, at time.Time) h
 		at = at.Add(-a.at.Sub(now))
 	}
 	m := a.message(name, t, at)
-	m.Waits = true
+	m.Relative = true
 	return m
 }
 
@@ -225,7 +225,7 @@ func (w *Worker) postpone(ctx context.Context, a *attempt, guard string, runs []
 		now := w.Now()
 		next := fmt.Sprintf("%s-%d-%s", name, times+1, strconv.FormatInt(now.UnixMicro(), 36))
 		m := a.message(next, events.Task{Runs: []engine.Run{run}, Wait: true}, now.Add(retry.BackOff(times)))
-		m.Waits = true
+		m.Relative = true
 		if err := w.Tasks.Send(ctx, w.typed(a, m, run)); err != nil {
 			return fmt.Errorf("wake task %d of attempt %d later: %w", run.Task, a.id, err)
 		}

@@ -42,7 +42,7 @@ func (d *delivery) giveUp(ctx context.Context, why error) error {
 	a := d.attempt
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	row, err := d.Rows.Attempt(ctx, host.AnySite, a.id)
+	row, err := d.Attempts.Attempt(ctx, host.AnySite, a.id)
 	if errors.Is(err, host.ErrNotFound) {
 		return fmt.Errorf("%w: %w", host.ErrGone, err)
 	}

@@ -13,13 +13,13 @@ import (
 // nothing.
 func (w *Worker) StopKilled(ctx context.Context) error {
 	var errs []error
-	for _, a := range w.Attempts.inUse() {
+	for _, a := range w.Live.inUse() {
 		if a.underWay() {
 			if err := w.stopKilled(ctx, a); err != nil {
 				errs = append(errs, fmt.Errorf("attempt %d: %w", a.id, err))
 			}
 		}
-		w.Attempts.drop(a)
+		w.Live.drop(a)
 	}
 	return errors.Join(errs...)
 }
@@ -27,7 +27,7 @@ func (w *Worker) StopKilled(ctx context.Context) error {
 // stopKilled believes the log, not the row: until the kill is in the log, a run that is cut off would have failed. Of a
 // group that fails fast or has taken too long only the log knows, and of what cleans up after a kill.
 func (w *Worker) stopKilled(ctx context.Context, a *attempt) error {
-	row, err := w.Rows.Attempt(ctx, host.AnySite, a.id)
+	row, err := w.Attempts.Attempt(ctx, host.AnySite, a.id)
 	if err != nil {
 		return err
 	}

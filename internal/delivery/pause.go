@@ -30,7 +30,7 @@ func (d *delivery) pause(ctx context.Context, e events.Event) error {
 	if a.state.Ended() {
 		return nil
 	}
-	if err := d.Rows.SetPaused(ctx, a.id, a.state.Paused() != nil); err != nil {
+	if err := d.Attempts.SetPaused(ctx, a.id, a.state.Paused() != nil); err != nil {
 		return fmt.Errorf("note the pause of attempt %d: %w", a.id, err)
 	}
 	a.row.Paused = a.state.Paused() != nil

@@ -39,7 +39,7 @@ func (w *Worker) slotsOwed(ctx context.Context, a *attempt, guard string) error 
 			if a.slotsDone[key] {
 				continue
 			}
-			if err := w.release(ctx, a, e); err != nil {
+			if err := w.releaseSlots(ctx, a, e); err != nil {
 				return err
 			}
 			a.slotsAre(key)
@@ -70,8 +70,8 @@ func (a *attempt) slotsAre(key string) {
 	a.slotsDone[key] = true
 }
 
-// release gives up what a try had or waited for. One that waited may stand in the line of either pool of that name.
-func (w *Worker) release(ctx context.Context, a *attempt, r engine.Release) error {
+// releaseSlots gives up what a try had or waited for. One that waited may stand in the line of either pool of that name.
+func (w *Worker) releaseSlots(ctx context.Context, a *attempt, r engine.Release) error {
 	c := claimOf(a.id, a.ask(r.Task, r.Pool, r.Try, r.Since))
 	refs := []host.PoolRef{{Site: a.row.Site, Project: r.Project, Name: r.Pool.Name}}
 	if r.Waited {
@@ -136,7 +136,7 @@ func (d *delivery) slots(ctx context.Context, ask events.SlotsAsk) error {
 		if outcome == pool.Waiting {
 			return d.atLimit(ctx, use, ref, claim)
 		}
-		return d.settle(ctx, ask, ref, outcome, refs)
+		return d.logOutcome(ctx, ask, ref, outcome, refs)
 	case engine.TryHas:
 		for _, ref := range refs {
 			if _, err := d.Slots.Run(ctx, ref, pool.Tidy(claim, again)); err != nil {
@@ -169,7 +169,7 @@ func (d *delivery) standing(ctx context.Context, ask events.SlotsAsk) (host.Atte
 	defer a.mu.Unlock()
 	err := a.ensure(ctx)
 	if errors.Is(err, host.ErrGone) || errors.Is(err, host.ErrNotFound) {
-		row, err := d.Rows.Attempt(ctx, host.AnySite, a.id)
+		row, err := d.Attempts.Attempt(ctx, host.AnySite, a.id)
 		if errors.Is(err, host.ErrNotFound) {
 			row, err = host.Attempt{Site: ask.Site, Project: host.Ref{ID: ask.Project}}, nil // retention has removed it
 		}
@@ -206,8 +206,8 @@ func (d *delivery) giveUpSlots(ctx context.Context, refs []host.PoolRef, c host.
 	return nil
 }
 
-// settle notes in the log what came of trying, if the try still waits for that. What a try got that is over is given up.
-func (d *delivery) settle(ctx context.Context, ask events.SlotsAsk, ref host.PoolRef, o pool.Outcome, refs []host.PoolRef) error {
+// logOutcome notes in the log what came of trying, if the try still waits for that. What a try got that is over is given up.
+func (d *delivery) logOutcome(ctx context.Context, ask events.SlotsAsk, ref host.PoolRef, o pool.Outcome, refs []host.PoolRef) error {
 	p := &proposal{guards: []string{d.guard}}
 	p.plan = func(s *engine.State) ([]engine.Event, bool) {
 		if s.TryOf(ask.Task, ask.Try, ask.Pool) != engine.TryWaits {

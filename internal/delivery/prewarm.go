@@ -14,13 +14,13 @@ import (
 // next lists the sandboxes of the commands that come right after a task that is no command itself.
 // What they are to be is taken as it is written: what is computed is not known yet. The lock of
 // the state's attempt is held.
-func (r *Runtime) next(s *engine.State, id engine.TaskID) []operators.Sandbox {
-	if r.Prewarm == nil || execution.Written(r.Registry, s.Task(id)).Commands {
+func (w *Worker) next(s *engine.State, id engine.TaskID) []operators.Sandbox {
+	if w.Prewarm == nil || execution.Written(w.Registry, s.Task(id)).Commands {
 		return nil // its own machine will do
 	}
 	var list []operators.Sandbox
 	for _, t := range s.Next(id) {
-		if !execution.Written(r.Registry, t).Commands {
+		if !execution.Written(w.Registry, t).Commands {
 			continue
 		}
 		own := param.Merge(s.ParamsOf(id), t.Config)
@@ -38,10 +38,10 @@ func (r *Runtime) next(s *engine.State, id engine.TaskID) []operators.Sandbox {
 
 // prewarm has the sandboxes started that come next, while the task runs; the returned function
 // waits for that.
-func (r *Runtime) prewarm(ctx context.Context, j *job) (wait func()) {
+func (w *Worker) prewarm(ctx context.Context, j *job) (wait func()) {
 	var starting sync.WaitGroup
 	for _, s := range j.next {
-		starting.Go(func() { r.Prewarm(ctx, j.Identity, s) })
+		starting.Go(func() { w.Prewarm(ctx, j.Identity, s) })
 	}
 	return starting.Wait
 }

@@ -23,7 +23,7 @@ func (w *Worker) TakeEvents(ctx context.Context, q host.Queue, list []host.Deliv
 			continue
 		}
 		for _, behind := range list[i+1:] {
-			w.received(q, behind).release(ctx, retry.BackOff(d.Count))
+			w.received(q, behind).releaseMessage(ctx, retry.BackOff(d.Count))
 		}
 		return
 	}
@@ -49,8 +49,8 @@ func (w *Worker) takeTogether(ctx context.Context, q host.Queue, list []host.Del
 	if !ok {
 		return false
 	}
-	a := w.Attempts.hold(j.attempt)
-	defer w.Attempts.drop(a)
+	a := w.Live.hold(j.attempt)
+	defer w.Live.drop(a)
 	w.keepShort(j.attempt, j.logs)
 	all := make([]*delivery, len(list))
 	for i, d := range list {
@@ -120,8 +120,8 @@ func (d *delivery) handle(ctx context.Context, do func(*delivery, context.Contex
 		d.delete(ctx)
 		return true
 	}
-	d.attempt, d.guard = d.Attempts.hold(id), guard
-	defer d.Attempts.drop(d.attempt)
+	d.attempt, d.guard = d.Live.hold(id), guard
+	defer d.Live.drop(d.attempt)
 	if d.message.Crashed {
 		d.attempt.careful.Store(true)
 	}

@@ -26,7 +26,7 @@ func (d *delivery) run(ctx context.Context, run engine.Run) (engine.Event, error
 		over, err = d.mark(ctx, j, run)
 		return err
 	}
-	prepared := d.Runtime.prewarm(runCtx, j)
+	prepared := d.prewarm(runCtx, j)
 	outcome, err := d.execute(runCtx, j)
 	over()
 	prepared()
@@ -87,7 +87,7 @@ func (d *delivery) begin(ctx context.Context, run engine.Run, stop func()) (*job
 		a.stops[run] = stop
 	}
 	if !j.Cancel && j.RetryCount == 0 {
-		j.next = d.Runtime.next(a.state, run.Task)
+		j.next = d.next(a.state, run.Task)
 	}
 	return j, nil
 }

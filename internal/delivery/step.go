@@ -164,7 +164,7 @@ func (w *Worker) runInline(ctx context.Context, a *attempt, p *proposal, guard s
 			more = true
 		case engine.Dispatch:
 			task := a.state.Task(e.Task)
-			if !e.At.IsZero() || !execution.Inline(w.Runtime.Registry, task) {
+			if !e.At.IsZero() || !execution.Inline(w.Registry, task) {
 				continue // one that waits has a message of its own
 			}
 			if a.careful.Load() && w.Limits.MaxCrashes() > 0 {
@@ -204,7 +204,7 @@ func (w *Worker) append(ctx context.Context, a *attempt, p *proposal, t *draft, 
 	if len(t.changes) == 0 {
 		return nil
 	}
-	if logs, keeps := w.Runtime.Logs.(settlesLogs); keeps && t.results {
+	if logs, keeps := w.Logs.(settlesLogs); keeps && t.results {
 		unstored, err := logs.Settle(a.id)
 		if err != nil {
 			return fmt.Errorf("store logs of attempt %d before its results: %w: %w", a.id, host.ErrUnavailable, err)

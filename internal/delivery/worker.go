@@ -2,7 +2,6 @@ package delivery
 
 import (
 	"context"
-	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -34,36 +33,23 @@ type Catalogue interface {
 	Fire(ctx context.Context, list []events.Firing, again bool) error
 }
 
-// Options are what a Worker is made of; all are needed.
+// Options are what a Worker is made of.
 type Options struct {
-	// Attempts are the live copies; View and Watch of the API look at the same ones.
-	Attempts *Attempts
-	// Log decides between workers: of two that append the same number one wins.
-	Log       host.Log
-	ShortLogs host.ShortLogs
-	Rows      host.Attempts
-	// Events takes what must stand behind other events of its attempt, Tasks what a worker may
-	// do at any time. Both are sent to only after the entry that decided so is in the log.
-	Events host.Queue
-	Tasks  host.Queue
-	// Kept keeps copies of starts that wait in Tasks, which no log knows; nil where the queue is not lost without
-	// all else.
-	Kept host.Timers
-	// Inventory lists messages; nil if the queues cannot list them.
-	Inventory host.Inventory
+	host.Ports
+	host.Runtime
+	// Live are the live copies of attempts; View and Watch of the API look at the same ones.
+	Live *Attempts
 	// Slots are those of pools.
 	Slots     pool.Runner
 	Catalogue Catalogue
-	Runtime   Runtime
 	// Retry is asked about all that a store may refuse for a while. Where the outcome of a run
 	// would be lost otherwise the worker waits for it, under the lease of the message.
-	Retry  *retry.Retrier
-	Limits host.Limits
+	Retry *retry.Retrier
+	// LastLines are the last lines that a task printed, for people who are told that it failed.
+	LastLines func(ctx context.Context, a host.Attempt, task string) []string
 	// Closing says that this process is told to end: what is under way is finished, and no run
 	// is begun that another process could begin.
 	Closing func() bool
-	Now     func() time.Time
-	Logger  *slog.Logger
 }
 
 // Worker handles deliveries. It is safe for concurrent use.

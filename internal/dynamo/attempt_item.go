@@ -89,7 +89,7 @@ func (db *DB) attemptItem(ctx context.Context, a host.Attempt) (item, error) {
 	it.setTree(aLabels, a.Labels)
 	it.setTime(aCreated, a.CreatedAt)
 	it.setTime(aStarts, a.StartsAt)
-	it.setNum(aWaits, a.Waits)
+	it.setNum(aWaits, a.AfterSession)
 	return it, db.setLarge(ctx, it, aParams, aParamsBlob, statePrefix(a.ID), pack(param.AppendStored(nil, a.Params)), largestParams)
 }
 
@@ -114,7 +114,7 @@ func rowOf(it item, params *param.Map) host.Attempt {
 	return host.Attempt{ID: it.num(aID), Site: it.num(aSite), SessionID: it.num(aSession), SessionUUID: it.str(aUUID), SessionTime: it.time(aSessionTime),
 		Project: host.Ref{ID: it.num(aProject), Name: it.str(aProjectName)}, Workflow: host.Ref{ID: it.num(aWorkflow), Name: it.str(aName)},
 		Index: int(it.num(aIndex)), RetryName: it.str(aRetryName), Zone: it.str(aZone), Params: params, CreatedAt: it.time(aCreated), StartsAt: it.time(aStarts), FinishedAt: it.time(aFinished),
-		Canceled: it.bool(aCanceled), Done: it.has(aFinished), Success: it.bool(aSuccess), HasOutputs: it.bool(aOutputs), Ignored: it.bool(aIgnored), Paused: it.bool(aPaused), Waits: it.num(aWaits)}
+		Canceled: it.bool(aCanceled), Done: it.has(aFinished), Success: it.bool(aSuccess), HasOutputs: it.bool(aOutputs), Ignored: it.bool(aIgnored), Paused: it.bool(aPaused), AfterSession: it.num(aWaits)}
 }
 
 func (db *DB) attemptsOf(ctx context.Context, list []item) ([]host.Attempt, error) {

@@ -70,7 +70,7 @@ func TestLongList(t *testing.T) {
 		t.Errorf("50 attempts took %s", got)
 	}
 	for i, a := range made {
-		if i > 0 && (a.Waits != made[i-1].SessionID || a.ID <= made[i-1].ID) || i == 3 && (a.SessionID != there[0].SessionID || a.Index != 2) {
+		if i > 0 && (a.AfterSession != made[i-1].SessionID || a.ID <= made[i-1].ID) || i == 3 && (a.SessionID != there[0].SessionID || a.Index != 2) {
 			t.Errorf("attempt %d of the list is %+v", i, a)
 		}
 	}

@@ -68,10 +68,8 @@ func commandOf(attempt int64, it item) (sandbox.Command, error) {
 // minute, and a partition takes 1,000 writes a second: that is 40,000 runners.
 //
 //	RUN#<shard>   <attempt>#<class>#<slot>   runner
-//	RUN           the same                   runner of the release before, which wrote at every poll
 const (
-	earlierRunners = "RUN"
-	runnerShards   = 4
+	runnerShards = 4
 
 	rID       = "id"
 	rOf       = "of"
@@ -92,11 +90,7 @@ const (
 func runnerList(shard int64) string { return "RUN#" + decimal(shard) }
 
 func runnerKey(p sandbox.Place) key {
-	list := runnerList(p.Attempt % runnerShards)
-	if p.Earlier() {
-		list = earlierRunners
-	}
-	return key{list, ordered(p.Attempt) + "#" + p.Class + "#" + decimal(int64(p.Slot))}
+	return key{runnerList(p.Attempt % runnerShards), ordered(p.Attempt) + "#" + p.Class + "#" + decimal(int64(p.Slot))}
 }
 
 func runnerItem(r sandbox.Runner) (item, error) {

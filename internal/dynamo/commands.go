@@ -16,15 +16,15 @@ import (
 // blob.
 const largestSpec = 8 << 10
 
-// commandRows are the commands of a DB.
-type commandRows struct{ *DB }
+// Commands are the commands of a DB: sandbox.Commands and sandbox.Work.
+type Commands struct{ *DB }
 
 // Commands returns what keeps commands.
-func (db *DB) Commands() sandbox.Commands { return commandRows{db} }
+func (db *DB) Commands() Commands { return Commands{db} }
 
 // Add puts a command that waits, its own row first: see sandbox.Commands. What says that it
 // waits may be there twice or too long; who claims looks at the row.
-func (db commandRows) Add(ctx context.Context, c sandbox.Command) (sandbox.Command, error) {
+func (db Commands) Add(ctx context.Context, c sandbox.Command) (sandbox.Command, error) {
 	it := db.commandItem(c)
 	spec := pack(c.Spec)
 	if len(spec) <= largestSpec {
@@ -55,7 +55,7 @@ func (db commandRows) Add(ctx context.Context, c sandbox.Command) (sandbox.Comma
 }
 
 // Command reads a command without what it is to run.
-func (db commandRows) Command(ctx context.Context, attempt int64, name string) (sandbox.Command, error) {
+func (db Commands) Command(ctx context.Context, attempt int64, name string) (sandbox.Command, error) {
 	it, err := db.get(ctx, commandKey(attempt, name))
 	if err != nil || it == nil {
 		return sandbox.Command{}, orNotFound(err, "read command %s of attempt %d", name, attempt)
@@ -64,7 +64,7 @@ func (db commandRows) Command(ctx context.Context, attempt int64, name string) (
 }
 
 // Waiting lists commands that wait, or did until a moment ago, oldest first.
-func (db commandRows) Waiting(ctx context.Context, attempt int64, class string, n int) ([]sandbox.Command, error) {
+func (db Commands) Waiting(ctx context.Context, attempt int64, class string, n int) ([]sandbox.Command, error) {
 	list, err := db.find(ctx, query{limit: n, where: where{text: "#p = :p AND begins_with(#s, :w)", names: []string{aPartition, aSort},
 		values: item{":p": text(commandKey(attempt, "").partition), ":w": text(waitingPrefix(class))}}})
 	var waiting []sandbox.Command
@@ -91,7 +91,7 @@ func inState(runner string, states ...sandbox.State) where {
 }
 
 // Claim gives a command to a runner.
-func (db commandRows) Claim(ctx context.Context, attempt int64, name, runner string) (sandbox.Command, error) {
+func (db Commands) Claim(ctx context.Context, attempt int64, name, runner string) (sandbox.Command, error) {
 	it, err := db.updated(ctx, commandKey(attempt, name), where{text: "SET #st = :to, #rn = :rn", names: []string{cState, cRunner},
 		values: item{":to": text(string(sandbox.Claimed)), ":rn": text(runner)}}, inState("", sandbox.Waiting))
 	again := errors.Is(err, errCondition) && it.str(cRunner) == runner && it.str(cState) == string(sandbox.Claimed) // the answer was lost
@@ -123,7 +123,7 @@ func (db commandRows) Claim(ctx context.Context, attempt int64, name, runner str
 
 // Claimed lists the commands that a runner has. It reads all of the attempt: runners are
 // seldom lost.
-func (db commandRows) Claimed(ctx context.Context, attempt int64, runner string) ([]sandbox.Command, error) {
+func (db Commands) Claimed(ctx context.Context, attempt int64, runner string) ([]sandbox.Command, error) {
 	list, err := db.find(ctx, query{names: []string{aPartition, aSort, cState, cRunner, cClass, cTask, aSite, cProject, cParked, cCreated},
 		where: where{text: "#p = :p AND begins_with(#s, :c)", names: []string{aPartition, aSort},
 			values: item{":p": text(commandKey(attempt, "").partition), ":c": text("c#")}}})
@@ -139,7 +139,7 @@ func (db commandRows) Claimed(ctx context.Context, attempt int64, runner string)
 }
 
 // Park notes that a run of the task waits.
-func (db commandRows) Park(ctx context.Context, attempt int64, name string, dispatch int) (sandbox.Command, error) {
+func (db Commands) Park(ctx context.Context, attempt int64, name string, dispatch int) (sandbox.Command, error) {
 	it, err := db.updated(ctx, commandKey(attempt, name), where{text: "SET #pk = :pk", names: []string{cParked}, values: item{":pk": number(int64(dispatch))}},
 		inState("", sandbox.Waiting, sandbox.Claimed))
 	if err != nil && (!errors.Is(err, errCondition) || it == nil) {
@@ -149,7 +149,7 @@ func (db commandRows) Park(ctx context.Context, attempt int64, name string, disp
 }
 
 // End ends a command.
-func (db commandRows) End(ctx context.Context, attempt int64, name, runner string, r sandbox.Result) (sandbox.Command, error) {
+func (db Commands) End(ctx context.Context, attempt int64, name, runner string, r sandbox.Result) (sandbox.Command, error) {
 	result, err := json.Marshal(r)
 	if err != nil {
 		return sandbox.Command{}, fmt.Errorf("encode result: %w", err)
@@ -172,7 +172,7 @@ func (db commandRows) End(ctx context.Context, attempt int64, name, runner strin
 }
 
 // Ended notes that nothing runs any more of a command that was stopped.
-func (db commandRows) Ended(ctx context.Context, attempt int64, name, runner string) error {
+func (db Commands) Ended(ctx context.Context, attempt int64, name, runner string) error {
 	_, err := db.update(ctx, commandKey(attempt, name), where{text: "SET #en = :yes", names: []string{cEnded}, values: item{":yes": yes()}}, inState(runner, sandbox.Over))
 	if errors.Is(err, errCondition) {
 		return fmt.Errorf("note the end of command %s: %w", name, host.ErrConflict)
@@ -181,7 +181,7 @@ func (db commandRows) Ended(ctx context.Context, attempt int64, name, runner str
 }
 
 // Note adds a trouble to a command that waits; "" only looks at it.
-func (db commandRows) Note(ctx context.Context, attempt int64, name, trouble string) (sandbox.Command, error) {
+func (db Commands) Note(ctx context.Context, attempt int64, name, trouble string) (sandbox.Command, error) {
 	if trouble != "" {
 		_, err := db.update(ctx, commandKey(attempt, name), where{text: "SET #tr = :tr ADD #tn :one", names: []string{cTrouble, cTroubles},
 			values: item{":tr": text(trouble), ":one": number(1)}}, inState("", sandbox.Waiting))

@@ -14,7 +14,7 @@ import (
 	"zerodag/internal/sandbox"
 )
 
-// AddRunner puts a runner into its slot: see sandbox.Runners.
+// AddRunner puts a runner into its slot: see sandbox.Registry.
 func (db *DB) AddRunner(ctx context.Context, r sandbox.Runner) error {
 	it, err := runnerItem(r)
 	if err != nil {
@@ -54,18 +54,13 @@ func placeOf(name string) (k key, id string, err error) {
 // Runners lists the runners of an attempt, or all, as they were a second ago.
 func (db *DB) Runners(ctx context.Context, attempt int64) ([]sandbox.Runner, error) {
 	if attempt != 0 {
-		return db.runnersIn(ctx, ordered(attempt)+"#", runnerList(attempt%runnerShards), earlierRunners)
+		return db.runnersIn(ctx, ordered(attempt)+"#", runnerList(attempt%runnerShards))
 	}
-	lists := []string{earlierRunners}
+	var lists []string
 	for shard := range int64(runnerShards) {
 		lists = append(lists, runnerList(shard))
 	}
 	return db.runnersIn(ctx, "", lists...)
-}
-
-// Earlier lists the runners that the release before made.
-func (db *DB) Earlier(ctx context.Context) ([]sandbox.Runner, error) {
-	return db.runnersIn(ctx, "", earlierRunners)
 }
 
 // runnersIn reads the runners of lists whose sort key begins so, side by side; of "" it reads

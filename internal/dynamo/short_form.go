@@ -14,9 +14,6 @@ import (
 // common is most of them, so they are taken out of that and packed as one text.
 //
 //	0   (name length, name, form, content length, content)...
-//
-// What was written before began with the first name's length, which is never 0, and had no
-// form; its entries were not packed.
 const togetherForm = 0
 
 // Forms of a content: as it was, or the text of what was compressed.
@@ -35,9 +32,6 @@ func packShort(list []shortLog) []byte {
 
 // unpackShort reads what an entry took along.
 func unpackShort(b []byte) ([]shortLog, error) {
-	if b[0] != plain && b[0] != deflated {
-		return splitShort(b)
-	}
 	text, err := unpack(b)
 	if err != nil {
 		return nil, err
@@ -62,24 +56,21 @@ func joinShort(list []shortLog) []byte {
 var errShort = errors.New("read short logs: cut short")
 
 func splitShort(b []byte) ([]shortLog, error) {
-	together := len(b) > 0 && b[0] == togetherForm
-	if together {
-		b = b[1:]
+	if len(b) == 0 || b[0] != togetherForm {
+		return nil, errFormat
 	}
 	var list []shortLog
+	b = b[1:]
 	for len(b) > 0 {
 		name, rest, err := cutPart(b)
 		if err != nil {
 			return nil, err
 		}
-		form := byte(asItWas)
-		if together {
-			if len(rest) == 0 {
-				return nil, errShort
-			}
-			form, rest = rest[0], rest[1:]
+		if len(rest) == 0 {
+			return nil, errShort
 		}
-		content, rest, err := cutPart(rest)
+		form := rest[0]
+		content, rest, err := cutPart(rest[1:])
 		if err != nil {
 			return nil, err
 		}

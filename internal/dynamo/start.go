@@ -82,7 +82,7 @@ func (db *DB) planStart(list []host.NewAttempt) ([]*starting, error) {
 		s.row = host.Attempt{ID: id, Site: n.Site, SessionID: id, SessionUUID: host.NewUUID(), SessionTime: n.SessionTime.UTC(), Project: n.Project, Workflow: n.Workflow,
 			Index: 1, RetryName: n.RetryName, Zone: n.Zone, Params: n.Params, CreatedAt: n.CreatedAt, StartsAt: n.StartsAt, Labels: n.Labels}
 		if n.WaitsFor >= 0 {
-			s.row.Waits = starts[n.WaitsFor].row.SessionID
+			s.row.AfterSession = starts[n.WaitsFor].row.SessionID
 		}
 		starts = append(starts, s)
 	}
@@ -105,7 +105,7 @@ func (db *DB) readSessions(ctx context.Context, starts []*starting) error {
 			s.row.SessionID, s.row.SessionUUID, s.row.Index = s.session.id, s.session.uuid, int(s.session.attempts)+1
 		}
 		if s.WaitsFor >= 0 {
-			s.row.Waits = starts[s.WaitsFor].row.SessionID
+			s.row.AfterSession = starts[s.WaitsFor].row.SessionID
 		}
 	}
 	return nil
@@ -220,7 +220,7 @@ func (db *DB) startActions(ctx context.Context, s *starting) ([]action, error) {
 		actions = append(actions, action{check: forgottenKey(s.key), when: absent()})
 	}
 	if s.WaitsFor >= 0 {
-		it := waitKey(s.row.Waits, s.row.ID).item()
+		it := waitKey(s.row.AfterSession, s.row.ID).item()
 		it[aID] = number(s.row.ID)
 		return append(actions, action{put: it}), nil
 	}
@@ -236,7 +236,7 @@ func (db *DB) startActions(ctx context.Context, s *starting) ([]action, error) {
 func (db *DB) takeBack(ctx context.Context, part []*starting) error {
 	var failed error
 	for _, s := range part {
-		actions := []action{{delete: attemptKey(s.row.ID)}, {delete: waitKey(s.row.Waits, s.row.ID)}}
+		actions := []action{{delete: attemptKey(s.row.ID)}, {delete: waitKey(s.row.AfterSession, s.row.ID)}}
 		mine := where{text: "#la = :id", names: []string{aLast}, values: item{":id": number(s.row.ID)}}
 		if s.session.attempts == 0 {
 			actions = append(actions, action{delete: s.key, when: mine})
@@ -293,7 +293,7 @@ func (db *DB) Begin(ctx context.Context, attempt int64, first host.Entry, m host
 	if err != nil {
 		return err
 	}
-	if a.Waits == 0 || a.Done {
+	if a.AfterSession == 0 || a.Done {
 		return host.ErrConflict
 	}
 	entry, err := db.entryItem(ctx, attempt, first, 0)
@@ -307,7 +307,7 @@ func (db *DB) Begin(ctx context.Context, attempt int64, first host.Entry, m host
 		change.values[":"+name] = v
 	}
 	change.text = "SET " + change.text[2:] + " REMOVE #wt"
-	_, err = db.transact(ctx, []action{{delete: waitKey(a.Waits, attempt)}, {update: attemptKey(attempt), change: change,
+	_, err = db.transact(ctx, []action{{delete: waitKey(a.AfterSession, attempt)}, {update: attemptKey(attempt), change: change,
 		when: where{text: "attribute_exists(#wt) AND attribute_not_exists(#f)", names: []string{aWaits, aFinished}}}})
 	if errors.Is(err, errCondition) {
 		return host.ErrConflict

@@ -36,6 +36,7 @@ import (
 	"zerodag/internal/uptime"
 	"zerodag/operators"
 	"zerodag/operators/all"
+	"zerodag/operators/run"
 )
 
 // Options of a deployment on one machine. Zero values of optional parts are named.
@@ -58,7 +59,7 @@ type Options struct {
 	Archive   files.Limits
 	Limits    host.Limits
 	Config    *param.Map // of operators, below "config."
-	Stored    operators.Stored
+	Stored    run.Stored
 	Network   operators.Network // by which tasks connect; nil: the machine's
 	Defaults  *param.Map        // parameters below those of attempts
 	Notices   host.Notices
@@ -217,24 +218,28 @@ func (e *Engine) wire(o Options) error {
 		workspace = o.Workspace(commands.In)
 	}
 	e.Node = node.New(node.Options{
-		Log: e.DB, Events: e.DB.Queue("events"), Tasks: e.DB.Queue("tasks"),
-		Projects: e.DB, Workflows: e.DB, Schedules: e.DB, Attempts: e.DB, Sessions: e.DB, Retention: e.DB, RemoveLogs: kept.RemoveLogs, Secrets: e.DB, Pools: e.DB, Semaphore: e.DB, Backfills: e.DB, Inventory: e.DB,
-		Blobs: kept.Blobs, Logs: kept.Logs, Shared: o.Shared != nil,
-		Registry: o.Registry, Store: e.DB.ParamStore, HTTP: &httpclient.Clients{Network: o.Network}, Network: o.Network, Notices: o.Notices, Traces: o.Traces,
-		Config: o.Config, Defaults: o.Defaults, Stored: o.Stored,
-		Workspace: workspace,
-		Evaluator: evaluatorOf(o.Evaluators),
-		Unpack: func(ctx context.Context, key string) (host.Archive, error) {
-			return e.workspaces.Archive(ctx, key)
-		},
+		Ports: e.ports(o, kept),
+		Runtime: host.Runtime{Registry: o.Registry, Evaluator: evaluatorOf(o.Evaluators), Store: e.DB.ParamStore, HTTP: &httpclient.Clients{Network: o.Network},
+			Network: o.Network, Config: o.Config, Stored: o.Stored, Steady: uptime.Clock(), Workspace: workspace},
+		Shared: o.Shared != nil,
 		Stopping: func() {
 			if err := e.DB.Stopping(); err != nil {
 				o.Logger.Error("note that the server was told to end", "error", err)
 			}
 		},
-		Now: o.Now, Steady: uptime.Clock(), Logger: o.Logger, Limits: o.Limits,
 	})
 	return nil
+}
+
+// ports are those of the database, and of what is kept beside it.
+func (e *Engine) ports(o Options, kept *Shared) host.Ports {
+	return host.Ports{
+		Log: e.DB, Events: e.DB.Queue("events"), Tasks: e.DB.Queue("tasks"), Inventory: e.DB,
+		Projects: e.DB, Workflows: e.DB, Schedules: e.DB, Attempts: e.DB, Sessions: e.DB, Backfills: e.DB, Pools: e.DB, Semaphore: e.DB,
+		Retention: e.DB, RemoveLogs: kept.RemoveLogs, Blobs: kept.Blobs, Secrets: e.DB, Logs: kept.Logs,
+		Unpack:  func(ctx context.Context, key string) (host.Archive, error) { return e.workspaces.Archive(ctx, key) },
+		Notices: o.Notices, Traces: o.Traces, Defaults: o.Defaults, Limits: o.Limits, Now: o.Now, Logger: o.Logger,
+	}
 }
 
 // keep makes what the files of a server that is alone keep.
@@ -312,7 +317,7 @@ func (o Options) closeData() error {
 	return nil
 }
 
-func evaluatorOf(pool *evaluators.Pool) operators.Evaluator {
+func evaluatorOf(pool *evaluators.Pool) run.Evaluator {
 	if pool != nil {
 		return pool
 	}

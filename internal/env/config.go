@@ -25,8 +25,10 @@ type Config struct {
 	Topic                 string // ARN of the topic of notices; "" for none
 	// MetricsOf are projects, and workflows as PROJECT/WORKFLOW, that have metrics of their own.
 	MetricsOf []string
-	Traces    string // where traces are sent: xray, or the URL of an OTLP receiver; "" is nowhere
-	Announce  string // what is put on the bus: all, ends, failures or none
+	// Gradual: a deploy moves calls step by step, and functions also count errors by their version.
+	Gradual  bool
+	Traces   string // where traces are sent: xray, or the URL of an OTLP receiver; "" is nowhere
+	Announce string // what is put on the bus: all, ends, failures or none
 
 	// How long a message that somebody received stays away from its queue, of events and of tasks.
 	EventVisibility, TaskVisibility time.Duration
@@ -45,6 +47,8 @@ type Config struct {
 	TaskLogFormat string
 	Commands      Commands // where commands run
 	OIDC          OIDC     // where people sign in besides
+	// IAMGrants are the roles of principals that sign requests, as ARN=ROLE or ARN=ROLE/SITE. Without any, each principal is an owner.
+	IAMGrants []string
 }
 
 // OIDC is a provider of identities: none, when Issuer is empty.
@@ -129,22 +133,14 @@ type Object struct {
 	SHA256 string `json:"sha256,omitempty"` // hex
 }
 
-// What the visibilities of the queues are when the environment does not say: those of all templates
-// before they were variables. CloudFormation gives a function its new program first and its new
-// variables in a second step, so for a moment this program lives in the older environment.
-const (
-	olderEventVisibility = time.Minute
-	olderTaskVisibility  = 15 * time.Minute
-)
-
-// field is one variable. otherwise is its value where it is not set; "" is that it must be, unless it is optional.
+// field is one variable.
 type field struct {
 	name  string
 	write func(*Config) string
 	read  func(*Config, string) error
-
-	otherwise string
-	optional  bool
+	// optional: it may be missing, which leaves the zero value. Every variable that a release adds must be optional:
+	// CloudFormation gives a function its new program first and its new variables in a second step.
+	optional bool
 }
 
 func fields() []field {
@@ -156,9 +152,9 @@ func fields() []field {
 		return field{name: "ZERODAG_" + name, write: func(c *Config) string { return strconv.Itoa(*of(c)) },
 			read: func(c *Config, s string) (err error) { *of(c), err = strconv.Atoi(s); return err }}
 	}
-	duration := func(name string, of func(*Config) *time.Duration, otherwise string) field {
+	duration := func(name string, of func(*Config) *time.Duration) field {
 		return field{name: "ZERODAG_" + name, write: func(c *Config) string { return of(c).String() },
-			read: func(c *Config, s string) (err error) { *of(c), err = time.ParseDuration(s); return err }, otherwise: otherwise}
+			read: func(c *Config, s string) (err error) { *of(c), err = time.ParseDuration(s); return err }}
 	}
 	return []field{
 		text("STAGE", func(c *Config) *string { return &c.Stage }),
@@ -170,17 +166,13 @@ func fields() []field {
 		text("ARCHIVES", func(c *Config) *string { return &c.Archives }),
 		text("LOGS", func(c *Config) *string { return &c.Logs }),
 		text("SECRETS", func(c *Config) *string { return &c.Secrets }),
-		{name: "ZERODAG_METRICS_OF", write: func(c *Config) string {
-			if len(c.MetricsOf) == 0 {
+		list("METRICS_OF", func(c *Config) *[]string { return &c.MetricsOf }),
+		{name: "ZERODAG_GRADUAL", write: func(c *Config) string {
+			if !c.Gradual {
 				return ""
 			}
-			return asJSON(c.MetricsOf)
-		}, read: func(c *Config, s string) error {
-			if s == "" {
-				return nil
-			}
-			return json.Unmarshal([]byte(s), &c.MetricsOf)
-		}, optional: true},
+			return "true"
+		}, read: func(c *Config, s string) error { c.Gradual = s != ""; return nil }, optional: true},
 		{name: "ZERODAG_TRACES", write: func(c *Config) string { return c.Traces }, read: func(c *Config, s string) error { c.Traces = s; return nil }, optional: true},
 		{name: "ZERODAG_KMS_KEY", write: func(c *Config) string { return c.Key }, read: func(c *Config, s string) error { c.Key = s; return nil }, optional: true},
 		text("BUS", func(c *Config) *string { return &c.Bus }),
@@ -188,21 +180,22 @@ func fields() []field {
 		text("ANNOUNCE", func(c *Config) *string { return &c.Announce }),
 		number("ATTEMPT_LIMIT", func(c *Config) *int { return &c.Attempts }),
 		number("TASK_LIMIT", func(c *Config) *int { return &c.TaskLimit }),
-		duration("LEASE", func(c *Config) *time.Duration { return &c.Lease }, ""),
-		notNegative(duration("KEEP_ATTEMPTS", func(c *Config) *time.Duration { return &c.KeepAttempts }, "0s")),
-		notNegative(duration("KEEP_ARCHIVES", func(c *Config) *time.Duration { return &c.KeepArchives }, "0s")),
-		notNegative(duration("KEEP_RECORDS", func(c *Config) *time.Duration { return &c.KeepRecords }, "0s")),
-		notNegative(duration("KEEP_LOGS", func(c *Config) *time.Duration { return &c.KeepLogs }, "0s")),
-		duration("EVENT_VISIBILITY", func(c *Config) *time.Duration { return &c.EventVisibility }, olderEventVisibility.String()),
-		duration("TASK_VISIBILITY", func(c *Config) *time.Duration { return &c.TaskVisibility }, olderTaskVisibility.String()),
+		duration("LEASE", func(c *Config) *time.Duration { return &c.Lease }),
+		notNegative(duration("KEEP_ATTEMPTS", func(c *Config) *time.Duration { return &c.KeepAttempts })),
+		notNegative(duration("KEEP_ARCHIVES", func(c *Config) *time.Duration { return &c.KeepArchives })),
+		notNegative(duration("KEEP_RECORDS", func(c *Config) *time.Duration { return &c.KeepRecords })),
+		notNegative(duration("KEEP_LOGS", func(c *Config) *time.Duration { return &c.KeepLogs })),
+		duration("EVENT_VISIBILITY", func(c *Config) *time.Duration { return &c.EventVisibility }),
+		duration("TASK_VISIBILITY", func(c *Config) *time.Duration { return &c.TaskVisibility }),
 		{name: "ZERODAG_SMALL_LOGS", write: func(c *Config) string { return strconv.FormatBool(c.SmallLogs) },
 			read: func(c *Config, s string) (err error) { c.SmallLogs, err = strconv.ParseBool(s); return err }},
 		{name: "ZERODAG_TASK_LOG_FORMAT", write: func(c *Config) string { return c.TaskLogFormat },
-			read: func(c *Config, s string) error { c.TaskLogFormat = s; return nil }, otherwise: "short"},
+			read: func(c *Config, s string) error { c.TaskLogFormat = s; return nil }},
 		{name: "ZERODAG_COMMANDS", write: func(c *Config) string { return asJSON(c.Commands) },
 			read: func(c *Config, s string) error { return json.Unmarshal([]byte(s), &c.Commands) }},
+		list("IAM_GRANTS", func(c *Config) *[]string { return &c.IAMGrants }),
 		{name: "ZERODAG_OIDC", write: func(c *Config) string { return asJSON(c.OIDC) },
-			read: func(c *Config, s string) error { return json.Unmarshal([]byte(s), &c.OIDC) }, otherwise: "{}"},
+			read: func(c *Config, s string) error { return json.Unmarshal([]byte(s), &c.OIDC) }},
 	}
 }
 
@@ -216,6 +209,21 @@ func notNegative(f field) field {
 		return read(c, s)
 	}
 	return f
+}
+
+// list is an optional variable that holds texts.
+func list(name string, of func(*Config) *[]string) field {
+	return field{name: "ZERODAG_" + name, write: func(c *Config) string {
+		if len(*of(c)) == 0 {
+			return ""
+		}
+		return asJSON(*of(c))
+	}, read: func(c *Config, s string) error {
+		if s == "" {
+			return nil
+		}
+		return json.Unmarshal([]byte(s), of(c))
+	}, optional: true}
 }
 
 func asJSON(v any) string {
@@ -237,16 +245,13 @@ func (c Config) Variables() map[string]string {
 	return m
 }
 
-// Read reads the environment. What has no value otherwise must be there: a function without its
+// Read reads the environment. It fails if a variable that is not optional is missing: a function without its
 // table is a mistake of the deployment.
 func Read(lookup func(string) (string, bool)) (Config, error) {
 	var c Config
 	for _, f := range fields() {
 		text, ok := lookup(f.name)
-		if !ok {
-			text = f.otherwise
-		}
-		if !ok && f.otherwise == "" && !f.optional {
+		if !ok && !f.optional {
 			return Config{}, fmt.Errorf("read environment: %s is not set: the function was not deployed by infra", f.name)
 		}
 		if err := f.read(&c, text); err != nil {

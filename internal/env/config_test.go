@@ -13,19 +13,16 @@ import (
 // TestRoundTrip proves that functions read what infra writes.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
-	want := env.Config{Stage: "s", Table: "t", Events: "e", Tasks: "k", Archives: "a", Logs: "l", Secrets: "p", Bus: "b", Topic: "n", DeadEvents: "de", DeadTasks: "dt", Announce: "ends",
+	want := env.Config{Stage: "s", Table: "t", Events: "e", Tasks: "k", Archives: "a", Logs: "l", Secrets: "p", Bus: "b", Topic: "n", Gradual: true, DeadEvents: "de", DeadTasks: "dt", Announce: "ends",
 		Attempts: 7, TaskLimit: 8, KeepAttempts: 90 * 24 * time.Hour, KeepArchives: 2 * time.Hour, KeepRecords: 3 * time.Hour, KeepLogs: 4 * time.Hour, Lease: 5 * time.Second, EventVisibility: time.Second, TaskVisibility: time.Hour, SmallLogs: true, TaskLogFormat: "digdag",
 		Commands: env.Commands{Cluster: "c", Subnets: []string{"s1", "s2"}, Roles: []string{"0/p=r"}, Keys: "/k", PublicIP: true, Program: env.Object{Bucket: "b", Key: "k", SHA256: "h"}, CPU: 1024, Function: env.Function{Name: "f", Memory: 1769}},
-		OIDC:     env.OIDC{Issuer: "https://i", Client: "c", Address: "https://a", Name: "n", Groups: "g", Grants: []string{"@e=viewer"}}}
+		OIDC:     env.OIDC{Issuer: "https://i", Client: "c", Address: "https://a", Name: "n", Groups: "g", Grants: []string{"@e=viewer"}}, MetricsOf: []string{"m", "m/w"}, IAMGrants: []string{"arn=viewer"}}
 	variables := want.Variables()
 	got, err := env.Read(func(name string) (string, bool) { v, ok := variables[name]; return v, ok })
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Error(err, diff)
 	}
-	for name := range variables {
-		if later(name) {
-			continue
-		}
+	for name := range (env.Config{}).Variables() {
 		_, err := env.Read(func(asked string) (string, bool) { return variables[asked], asked != name })
 		if err == nil || !strings.Contains(err.Error(), name) {
 			t.Errorf("without %s: %v", name, err)
@@ -33,22 +30,18 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// later says of a variable that templates of earlier releases do not have it.
-func later(name string) bool {
-	return strings.HasSuffix(name, "_VISIBILITY") || strings.HasPrefix(name, "ZERODAG_KEEP_") || name == "ZERODAG_OIDC" || name == "ZERODAG_TASK_LOG_FORMAT"
-}
-
-// TestOlderEnvironment proves that a program that was deployed a moment before its variables takes the
-// visibilities of the queues for what they were in every template before, and keeps everything.
-func TestOlderEnvironment(t *testing.T) {
+// TestOptional proves that a program starts without the optional variables: a program that was deployed a moment
+// before its variables sees those of the previous release.
+func TestOptional(t *testing.T) {
 	t.Parallel()
-	variables := env.Config{EventVisibility: time.Second, TaskVisibility: time.Second, KeepAttempts: time.Second, KeepArchives: time.Second, KeepRecords: time.Second}.Variables()
-	got, err := env.Read(func(name string) (string, bool) {
-		v, ok := variables[name]
-		return v, ok && !later(name)
-	})
-	if err != nil || got.EventVisibility != time.Minute || got.TaskVisibility != 15*time.Minute || got.KeepAttempts != 0 || got.KeepArchives != 0 || got.KeepRecords != 0 || got.TaskLogFormat != "short" {
-		t.Errorf("events %v, tasks %v, %v", got.EventVisibility, got.TaskVisibility, err)
+	want := env.Config{Gradual: true, Traces: "xray", Key: "k", MetricsOf: []string{"m"}, IAMGrants: []string{"arn=viewer"}}
+	variables, required := want.Variables(), (env.Config{}).Variables()
+	if n := len(variables) - len(required); n != 5 {
+		t.Errorf("%d variables are optional, want 5", n)
+	}
+	got, err := env.Read(func(name string) (string, bool) { v, ok := required[name]; return v, ok })
+	if diff := cmp.Diff(env.Config{}, got); err != nil || diff != "" {
+		t.Error(err, diff)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"zerodag/engine/param"
 	"zerodag/internal/limits"
 	"zerodag/operators"
+	"zerodag/operators/run"
 )
 
 // idleTime is how long an evaluator is kept that is not needed.
@@ -44,12 +45,12 @@ func New(path string) *Pool {
 // Unstarted returns how often the pool gave up starting an evaluator: no expression could be evaluated then.
 func (p *Pool) Unstarted() int64 { return p.unstarted.Load() }
 
-// Eval implements operators.Evaluator.
+// Eval implements run.Evaluator.
 func (p *Pool) Eval(ctx context.Context, all, vars *param.Map, s expr.Scope) (*param.Map, error) {
 	return p.evaluator(ctx).Eval(all, vars, s)
 }
 
-// Template implements operators.Evaluator.
+// Template implements run.Evaluator.
 func (p *Pool) Template(ctx context.Context, text string, vars *param.Map, s expr.Scope) (string, error) {
 	return p.evaluator(ctx).Template(text, vars, s)
 }
@@ -260,4 +261,4 @@ func (p *Pool) Close() {
 	}
 }
 
-var _ operators.Evaluator = (*Pool)(nil)
+var _ run.Evaluator = (*Pool)(nil)

@@ -1,4 +1,4 @@
-// Package execution is what every program that runs tasks must do the same way: say which tasks
+// Package execution is what every program that runs tasks must do the same way: make the job of a run, report which tasks
 // need no I/O, make random numbers repeatable for a run, and tell the engine how a run ended.
 //
 // Delivery and package local use it. It must never run anything itself.
@@ -11,8 +11,9 @@ import (
 	"strings"
 
 	"zerodag/engine"
-	"zerodag/engine/dig"
+	"zerodag/engine/dig/keys"
 	"zerodag/operators"
+	"zerodag/operators/run"
 )
 
 // Inline says whether a task's run does no I/O, as far as its text tells: that of an operator, or one that only prepares
@@ -54,13 +55,13 @@ func Seed(id operators.Identity) uint64 {
 }
 
 // Result is the event for the engine of how a run ended.
-func Result(by engine.By, run engine.Run, o operators.Outcome) engine.Event {
+func Result(by engine.By, run engine.Run, o run.Outcome) engine.Event {
 	logged := engine.Logged{LogIncomplete: o.LogIncomplete}
 	switch {
 	case o.Later != nil:
 		return engine.Later{By: by, Run: run, Logged: logged, After: o.Later.After, State: o.Later.State, Retry: o.Later.Retry, Until: o.Later.Until, SlowAt: o.Later.SlowAt, Warned: o.Later.Warned}
 	case o.Prepared != nil:
-		e := engine.Prepared{By: by, Run: run, Skip: o.Prepared.Skip, Exports: o.Prepared.Exports, Outputs: o.Prepared.Outputs, Pool: claim(o.Prepared.Pools)}
+		e := engine.Prepared{By: by, Run: run, Skip: o.Prepared.Skip, Exports: o.Prepared.Exports, Outputs: o.Prepared.Outputs, Pool: poolClaim(o.Prepared.Pools)}
 		if t := o.Prepared.Timeout; t != nil {
 			e.Timeout = &engine.TimeoutClaim{Try: t.Try, Total: t.Total, Warn: t.Warn, Grace: t.Grace}
 		}
@@ -73,8 +74,8 @@ func Result(by engine.By, run engine.Run, o operators.Outcome) engine.Event {
 		Exports: r.Export, Stores: r.Store, ResetStore: r.ResetStore, Secret: r.Secret}}
 }
 
-// claim is what a task asks of pools, nil for nothing. All that need several ask in the order of the names.
-func claim(pools []dig.Pool) *engine.PoolClaim {
+// poolClaim is what a task asks of pools, nil for nothing. All that need several ask in the order of the names.
+func poolClaim(pools []keys.Pool) *engine.PoolClaim {
 	var list []engine.PoolClaim
 	for _, p := range pools {
 		list = append(list, engine.PoolClaim{Name: p.Key(), Slots: p.Slots, Priority: p.Priority, Inherits: !p.Given, Wait: p.Wait, Size: p.Limit})

@@ -26,6 +26,31 @@ func TestSpot(t *testing.T) {
 	}
 }
 
+// TestForeign proves that machines of another cluster, region or account are gone, without a question to ECS, which would refuse to say
+// anything of the others.
+func TestForeign(t *testing.T) {
+	t.Parallel()
+	const cluster = "arn:aws:ecs:eu-west-1:111111111111:cluster/zerodag-main-commands"
+	for _, task := range []string{
+		"arn:aws:ecs:us-east-1:111111111111:task/zerodag-main-commands/a",
+		"arn:aws:ecs:eu-west-1:222222222222:task/zerodag-main-commands/a",
+		"arn:aws:ecs:eu-west-1:111111111111:task/zerodag-other-commands/a",
+	} {
+		l := fargate.New(aws.Config{}, fargate.Options{Cluster: cluster})
+		r := sandbox.Runner{Task: task}
+		if over, err := l.Ended(t.Context(), []sandbox.Runner{r}); err != nil || over[r.Name()] != sandbox.Gone {
+			t.Errorf("%s: %v, %v", task, over, err)
+		}
+	}
+	for _, name := range []string{cluster, "zerodag-main-commands"} {
+		l := fargate.New(aws.Config{Region: "eu-west-1"}, fargate.Options{Cluster: name})
+		r := sandbox.Runner{Task: "arn:aws:ecs:eu-west-1:111111111111:task/zerodag-main-commands/a"}
+		if over, err := l.Ended(t.Context(), []sandbox.Runner{r}); err == nil || len(over) != 0 {
+			t.Errorf("its own machine is not asked for: %v, %v", over, err)
+		}
+	}
+}
+
 // TestRoleOfAnotherProject proves that a project's commands have the roles that are listed for it,
 // and that a refusal does not tell of those of others.
 func TestRoleOfAnotherProject(t *testing.T) {

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/arn"
 	"github.com/aws/aws-sdk-go-v2/service/ecs"
 	"github.com/aws/aws-sdk-go-v2/service/ecs/types"
 
@@ -17,9 +19,6 @@ import (
 // maxDescribed is how many tasks ECS describes at a time.
 const maxDescribed = 100
 
-// forgotten is said about a task that ECS does not know: it knows one for an hour after its end.
-const forgotten = "its machine is gone"
-
 // Ended says which machines have ended, as ECS has it, and why. Of one that cannot be asked for it says
 // nothing, and of the others it does.
 func (l *Launcher) Ended(ctx context.Context, runners []sandbox.Runner) (map[string]string, error) {
@@ -28,6 +27,10 @@ func (l *Launcher) Ended(ctx context.Context, runners []sandbox.Runner) (map[str
 	var cutOff []string          // those whose task was not noted and does not run
 	var failed error
 	for _, r := range runners {
+		if l.isForeign(r.Task) { // ECS refuses all tasks that are asked for together with it
+			over[r.Name()] = sandbox.Gone
+			continue
+		}
 		if r.Task != "" {
 			names[r.Task] = r.Name()
 			continue
@@ -45,10 +48,26 @@ func (l *Launcher) Ended(ctx context.Context, runners []sandbox.Runner) (map[str
 		}
 	}, func(task string) {
 		if name := names[task]; name != "" {
-			over[name] = forgotten
+			over[name] = sandbox.Gone
 		}
 	}))
 	return over, errors.Join(failed, l.endedUnnoted(ctx, cutOff, over))
+}
+
+// isForeign reports whether a task is one of another cluster, region or account: the store is a copy of theirs.
+func (l *Launcher) isForeign(task string) bool {
+	theirs, err := arn.Parse(task)
+	if err != nil {
+		return false
+	}
+	_, name, _ := strings.Cut(theirs.Resource, "/") // task/CLUSTER/ID
+	name, _, _ = strings.Cut(name, "/")
+	cluster, err := arn.Parse(l.Cluster)
+	if err != nil {
+		return name != l.Cluster || theirs.Region != l.client.Options().Region
+	}
+	_, ours, _ := strings.Cut(cluster.Resource, "/")
+	return name != ours || theirs.Region != cluster.Region || theirs.AccountID != cluster.AccountID
 }
 
 // stopped is the last status of a task.
@@ -101,7 +120,7 @@ func (l *Launcher) endedUnnoted(ctx context.Context, names []string, over map[st
 	}
 	for _, name := range names {
 		if !stops[name] {
-			over[name] = forgotten
+			over[name] = sandbox.Gone
 		}
 	}
 	return nil

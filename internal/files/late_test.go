@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"zerodag/internal/host"
-	"zerodag/internal/tasklog"
 )
 
 // disk is a file system that can be full, or fail once.
@@ -323,35 +322,6 @@ func FuzzWholeSize(f *testing.F) {
 	})
 }
 
-// TestTornShortLogs proves that half a record which a killed process of an earlier release left
-// hides none that came before it or after.
-func TestTornShortLogs(t *testing.T) {
-	t.Parallel()
-	logs := NewLogs(LogOptions{Folder: t.TempDir(), AgentID: "a"})
-	_, created := exampleRun("")
-	folder, err := folderOfAttempt(exampleAttempt(created))
-	if err != nil {
-		t.Fatal(err)
-	}
-	path := filepath.Join(logs.folder, folder+shortSuffix)
-	if err := os.MkdirAll(filepath.Dir(path), privateFolder); err != nil {
-		t.Fatal(err)
-	}
-	of := func(task string) string {
-		return record(tasklog.Name(task, "a", created), strings.Repeat(task, 5))
-	}
-	before, after := of("+before"), of("+after")+of("+last")
-	for n := 1; n < len(before); n++ {
-		if err := os.WriteFile(path, []byte(before+before[:n]+after), privateFile); err != nil {
-			t.Fatal(err)
-		}
-		list, err := logs.Files(t.Context(), exampleAttempt(created), "")
-		if err != nil || len(list) != 3 {
-			t.Fatalf("behind %d bytes of a record there are %d logs, want 3 (%v)", n, len(list), err)
-		}
-	}
-}
-
 // smallDisk mounts a disk of 1 MB with few inodes.
 func smallDisk(t *testing.T) string {
 	t.Helper()
@@ -418,29 +388,4 @@ func TestLogsOnASmallDisk(t *testing.T) {
 			}
 		}
 	}
-}
-
-// FuzzShortRecords looks for files of short logs that make more of themselves than is in them, or
-// that no reader gets through.
-func FuzzShortRecords(f *testing.F) {
-	record := func(name, content string) string {
-		return shortMark + string([]byte{0, 0, 0, byte(len(name)), 0, 0, 0, byte(len(content))}) + name + content
-	}
-	f.Add([]byte(record("a", "b")), []byte("zl"))
-	f.Add([]byte("zlog\xff\xff\xff\xff\xff\xff\xff\xff"), []byte{})
-	f.Fuzz(func(t *testing.T, before, behind []byte) {
-		const last = "+task@57d1e2f3000000ff.a.log.gz"
-		path := filepath.Join(t.TempDir(), "x.short")
-		if err := os.WriteFile(path, []byte(string(before)+record(last, "content")+string(behind[:min(len(behind), 3)])), privateFile); err != nil {
-			t.Fatal(err)
-		}
-		n, size := 0, 0
-		err := eachShort(path, func(name string, content []byte) bool {
-			n, size = n+1, size+shortHeader+len(name)+len(content)
-			return true
-		})
-		if err != nil || size > len(before)+len(record(last, "content"))+3 || n > size {
-			t.Errorf("%d records of %d bytes, %v", n, size, err)
-		}
-	})
 }

@@ -21,7 +21,7 @@ func attemptFolder(created time.Time, site, project int64, workflow string, sess
 	if retryName != "" {
 		name += "_" + tasklog.Within(retryName)
 	}
-	return filepath.Join(created.UTC().Format("2006-01-02"), tasklog.Shortened(name, tasklog.LongestName-len(shortSuffix)))
+	return filepath.Join(created.UTC().Format("2006-01-02"), tasklog.Shortened(name, tasklog.LongestName))
 }
 
 func folderOfRun(id operators.Identity, created time.Time) string {

@@ -108,7 +108,7 @@ func (l *Logs) Files(ctx context.Context, a host.Attempt, prefix string) ([]host
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("list logs of attempt %d: %w", a.ID, err)
 	}
-	list, err := l.listShort(ctx, a.ID, filepath.Join(l.folder, folder+shortSuffix), prefix)
+	list, err := l.listShort(ctx, a.ID, prefix)
 	if err != nil {
 		return nil, fmt.Errorf("list logs of attempt %d: %w", a.ID, err)
 	}
@@ -165,20 +165,6 @@ func removeLogs(folder, workflow string) error {
 			return err
 		}
 	}
-	own := true
-	err = eachShort(folder+shortSuffix, func(name string, _ []byte) bool {
-		f, ok := tasklog.ParseName(name)
-		own = ok && ofWorkflow(f.TaskName, workflow)
-		return own
-	})
-	if err != nil {
-		return err
-	}
-	if own { // nothing is written to it any more, and one that is shared is left
-		if err := os.Remove(folder + shortSuffix); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return err
-		}
-	}
 	os.Remove(folder)               // which stays while it has others
 	os.Remove(filepath.Dir(folder)) // which stays while the day has others
 	return nil
@@ -207,7 +193,7 @@ func (l *Logs) File(ctx context.Context, a host.Attempt, name string) (io.ReadCl
 	}
 	in, size, err := openSized(filepath.Join(l.folder, folder, name), wholeSize)
 	if errors.Is(err, host.ErrNotFound) {
-		return l.openShort(ctx, a.ID, filepath.Join(l.folder, folder+shortSuffix), name)
+		return l.openShort(ctx, a.ID, name)
 	}
 	return in, size, err
 }

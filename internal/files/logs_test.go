@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -20,7 +19,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"zerodag/internal/host"
-	"zerodag/internal/tasklog"
 	"zerodag/operators"
 )
 
@@ -217,8 +215,7 @@ func (m *memory) LogContent(_ context.Context, attempt int64, name string) ([]by
 }
 
 // TestShortLogs proves that logs of runs that say little lie together and are found by the names
-// that files of their own would have, beside longer ones and those that had to be files, and that
-// those which an earlier release kept in one file are found, too.
+// that files of their own would have, beside longer ones and those that had to be files.
 func TestShortLogs(t *testing.T) {
 	t.Parallel()
 	folder, short := t.TempDir(), &memory{}
@@ -249,19 +246,11 @@ func TestShortLogs(t *testing.T) {
 	if err != nil || content == 0 {
 		t.Fatal(content, err)
 	}
-	zipped, err := os.ReadFile(files[1])
-	if err != nil {
-		t.Fatal(err)
-	}
-	earlier := record("+early@57d1e2f3000000fe.a"+tasklog.Suffix, string(zipped))
-	if err := os.WriteFile(filepath.Dir(files[0])+shortSuffix, []byte(earlier+shortMark+"\x00\x00\x00\x05\x00\x00\x00\x09half"), privateFile); err != nil {
-		t.Fatal(err)
-	}
 	list, err := logs.Files(t.Context(), exampleAttempt(created), "")
-	if err != nil || len(list) != 6 {
+	if err != nil || len(list) != 5 {
 		t.Fatalf("Files = %+v, %v", list, err)
 	}
-	for i, want := range []string{"+a", "+a", "+b", "+early", "+long", "+none"} {
+	for i, want := range []string{"+a", "+a", "+b", "+long", "+none"} {
 		if list[i].TaskName != want || i > 0 && list[i].Name == list[i-1].Name {
 			t.Errorf("file %d is %+v, want one of %s", i, list[i], want)
 		}
@@ -269,7 +258,7 @@ func TestShortLogs(t *testing.T) {
 		if err != nil || size != list[i].Size {
 			t.Fatalf("File = %d, %v", size, err)
 		}
-		if text := unzip(t, in); !strings.HasPrefix(text, want) && want != "+early" {
+		if text := unzip(t, in); !strings.HasPrefix(text, want) {
 			t.Errorf("%s: %q", want, text)
 		}
 	}
@@ -320,12 +309,6 @@ func TestShortLogThatWasNotStored(t *testing.T) {
 			t.Errorf("after the end: %q", got)
 		}
 	})
-}
-
-// record is one of a file of short logs.
-func record(name, content string) string {
-	head := binary.BigEndian.AppendUint32([]byte(shortMark), uint32(len(name)))
-	return string(binary.BigEndian.AppendUint32(head, uint32(len(content)))) + name + content
 }
 
 // TestLogTrouble proves that a log that cannot be kept fails no task, and that the user who

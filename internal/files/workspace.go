@@ -13,6 +13,7 @@ import (
 	"zerodag/internal/datafolder"
 	"zerodag/internal/limits"
 	"zerodag/operators"
+	"zerodag/operators/run"
 )
 
 // Workspaces gives each run of a task the files of its project's revision: a folder of
@@ -88,7 +89,7 @@ type Workspace struct {
 
 // Of returns the workspace of a run. in makes its commands.
 func (w *Workspaces) Of(ctx context.Context, archive string, id operators.Identity, in func(root string) operators.Commands) *Workspace {
-	return &Workspace{ctx: ctx, all: w, key: archive, name: operators.FolderName(id), in: in}
+	return &Workspace{ctx: ctx, all: w, key: archive, name: run.FolderName(id), in: in}
 }
 
 // patiently does what needs files of the machine until it has enough of them.

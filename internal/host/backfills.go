@@ -51,7 +51,7 @@ type BackfillState struct {
 	// FailedAttempts are the first ones of those that failed.
 	FailedAttempts []int64 `json:"failedAttempts,omitempty"`
 
-	Held   bool   `json:"held,omitempty"`   // nothing further begins for now
+	OnHold bool   `json:"held,omitempty"`   // nothing further begins for now
 	Killed bool   `json:"killed,omitempty"` // nothing further begins, and what runs is killed
 	Why    string `json:"why,omitempty"`    // nothing further begins, since no attempt can start any more
 }
@@ -129,7 +129,7 @@ func (b *Backfill) Status() string {
 		return "success"
 	case b.State.Killed:
 		return "killing"
-	case b.State.Held:
+	case b.State.OnHold:
 		return "held"
 	}
 	return "running"

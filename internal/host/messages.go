@@ -112,7 +112,7 @@ func FiringsMessage(list []events.Firing) Message {
 }
 
 // StartsMark begins the IDs of messages of the queue "tasks" that start what an event asked for. There is no
-// attempt 0: a program of before reads the ID, cannot read the message, and gives it back.
+// attempt 0.
 const StartsMark = "0/start-"
 
 // KeptFor is how long after its time a message that is kept beside its queue, too, is sent again: by then

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"zerodag/engine/dig"
+	"zerodag/engine/dig/keys"
 )
 
 // Bounds of pools.
@@ -31,7 +31,7 @@ type PoolRef struct {
 // What the names of pools begin with that nobody makes: a `:` is in no name that somebody gives.
 const (
 	concurrencyPool = "concurrency:"
-	limitPool       = dig.LimitPrefix
+	limitPool       = keys.LimitPrefix
 )
 
 // LimitPool names the pool of a project whose size its tasks say, by `limit` of `_pool`.

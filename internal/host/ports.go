@@ -76,9 +76,9 @@ type Message struct {
 	Type string
 	Body []byte
 	Due  time.Time // not received before; zero is now
-	// Waits: Due only means a time from now on. A clock that is set back meanwhile need not delay
+	// Relative: Due only means a time from now on. A clock that is set back meanwhile need not delay
 	// the message.
-	Waits bool
+	Relative bool
 }
 
 // Delivery is a message under a lease.
@@ -288,7 +288,7 @@ type Attempts interface {
 	// already: the one of that retry name; without a name, or where a New session has none of it, the session's last. ErrForgotten,
 	// also for all of them or none, when one is to be made Once and its session was removed.
 	Start(ctx context.Context, list ...NewAttempt) ([]Attempt, error)
-	// Begin is the start of one that waited: its entry 1 and first message; Waits becomes
+	// Begin is the start of one that waited: its entry 1 and first message; AfterSession becomes
 	// 0. ErrConflict when it was begun before.
 	Begin(ctx context.Context, attempt int64, first Entry, m Message) error
 	// Attempt returns an attempt.

@@ -116,9 +116,9 @@ type Attempt struct {
 	Success     bool
 	Ignored     bool // it is a success with errors that are ignored
 	HasOutputs  bool // its final state has outputs, which are read only where they are asked for
-	// Waits is the session that must have no unfinished attempt before this one starts
+	// AfterSession is the session that must have no unfinished attempt before this one starts
 	// (backfill); 0 once it was started.
-	Waits int64
+	AfterSession int64
 }
 
 // BeginsAt is when the attempt began, or is to begin if it waits for its time.

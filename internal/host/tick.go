@@ -25,7 +25,7 @@ type Timers interface {
 // Mark names how far one part of ticks has come.
 type Mark string
 
-// The marks. Times are microseconds since 1970; a deployment of before has the first alone.
+// The marks. Times are microseconds since 1970.
 const (
 	Handed   Mark = "to" // schedules due until then were handed over
 	Overdue  Mark = "ov" // the round in which those were looked for that are overdue nevertheless

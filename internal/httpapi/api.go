@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"zerodag/internal/catalogue"
+	"zerodag/internal/check"
 	"zerodag/internal/console"
 	"zerodag/internal/host"
 	"zerodag/internal/node"
@@ -50,8 +51,8 @@ type Options struct {
 	Queued func(ctx context.Context, queue string, after int64, n int) ([]host.Queued, error)
 	// Dead are the dead letters of the queues; none where queues have none.
 	Dead []host.DeadLetters
-	// Syntax says what is wrong with the expressions in a text, for checks of files; nil where that is not known.
-	Syntax func(text string) error
+	// Code is what is known of the expressions in texts, for checks of files.
+	Code check.Code
 	// ArchiveType is what revisions say of where their archive is: "db".
 	ArchiveType string
 	// Direct lets clients be sent to the store for archives and logs where it gives links.

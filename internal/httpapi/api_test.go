@@ -53,7 +53,7 @@ func TestTrouble(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			var log bytes.Buffer
-			h := node.New(node.Options{Schedules: broken{err: c.err}}) // without projects: asking for one panics
+			h := node.New(node.Options{Ports: host.Ports{Schedules: broken{err: c.err}}}) // without projects: asking for one panics
 			handler, err := New(Options{Node: h, Version: "1", Logger: slog.New(slog.NewTextHandler(&log, nil))})
 			if err != nil {
 				t.Fatal(err)

@@ -49,10 +49,11 @@ type Auth struct {
 	OIDC *OIDC
 	// Seal seals what browsers keep of a sign-in; nil: they can keep none.
 	Seal *seal.Box
-	// Signed names the principal of the account that has signed a request which came here
-	// checked: an Owner in site 0. nil where signatures are not checked;
-	// with it nothing else lets a caller in.
-	Signed func(context.Context) (name string, ok bool)
+	// Signed returns the ARN of the principal that has signed a request whose signature was checked before it came here. nil where
+	// signatures are not checked; with it nothing else lets a caller in.
+	Signed func(context.Context) (arn string, ok bool)
+	// Principals are the grants to callers that sign requests; nil makes each of them an Owner in site 0.
+	Principals Principals
 }
 
 // How a caller has shown who it is.
@@ -127,11 +128,17 @@ func (c *call) authenticate() error {
 
 // bySignature takes who has signed the request from what came with it.
 func (c *call) bySignature() error {
-	name, ok := c.Auth.Signed(c.ctx())
+	arn, ok := c.Auth.Signed(c.ctx())
 	if !ok {
 		return unauthorized()
 	}
-	c.actor = Actor{Name: name, By: ByIAM, Role: Owner, Info: param.New("iam", name)}
+	g := Grant{Role: Owner}
+	if c.Auth.Principals != nil {
+		if g, ok = c.Auth.Principals.of(arn); !ok {
+			return &refusal{http.StatusForbidden, fmt.Sprintf("Access denied: the grants to principals (iamGrants) do not name %s", arn)}
+		}
+	}
+	c.actor = Actor{Name: arn, By: ByIAM, Site: g.Site, Role: g.Role, Info: param.New("iam", arn)}
 	return nil
 }
 

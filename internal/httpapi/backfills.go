@@ -3,7 +3,7 @@ package httpapi
 import (
 	"strconv"
 
-	"zerodag/engine/dig"
+	"zerodag/engine/dig/keys"
 	"zerodag/engine/param"
 	"zerodag/internal/catalogue"
 	"zerodag/internal/host"
@@ -92,7 +92,7 @@ func backfill(b host.Backfill) restFill {
 		order = catalogue.OrderDescending
 	}
 	r := restFill{ID: id(b.ID), Name: b.Name, Status: b.Status(), Project: named(b.Project), Workflow: optional(b.Workflow), AttemptName: b.AttemptName(), Parallel: plan.Parallel,
-		Order: order, Existing: textOrNull(plan.Existing), Priority: dig.PriorityName(plan.Priority), Params: object{plan.Params}, Sessions: len(plan.Sessions), NotBegun: len(plan.Sessions) - state.Begun,
+		Order: order, Existing: textOrNull(plan.Existing), Priority: keys.PriorityName(plan.Priority), Params: object{plan.Params}, Sessions: len(plan.Sessions), NotBegun: len(plan.Sessions) - state.Begun,
 		Succeeded: state.Succeeded, Failed: state.Failed, LeftOut: state.LeftOut, Why: textOrNull(state.Why), CreatedAt: moment(b.CreatedAt), UpdatedAt: moment(b.UpdatedAt), FinishedAt: moment(b.FinishedAt)}
 	if n := len(plan.Sessions); n > 0 {
 		r.FirstSession, r.LastSession = offsetTime(plan.Sessions[0], plan.Zone), offsetTime(plan.Sessions[n-1], plan.Zone)

@@ -75,7 +75,7 @@ func (c *call) changesAfter(ctx context.Context, attempt, after int64) (*changes
 		return nil, found(err, "session attempt id=%d", attempt)
 	}
 	p := &changes{Changes: []change{}, Next: after, At: millis(c.Now())}
-	if a.Waits == 0 {
+	if a.AfterSession == 0 {
 		if err := c.Node.Changes(ctx, a, after, changesPage, p.add); err != nil {
 			return nil, err
 		}

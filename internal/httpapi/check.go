@@ -66,7 +66,7 @@ func checkFiles(c *call) (any, error) {
 	if len(b.Files) > mostFiles {
 		return nil, invalid("%d files are checked at once, and these are %d: send those that changed and what they include", mostFiles, len(b.Files))
 	}
-	found, workflows := check.Files(b.Files, c.Syntax)
+	found, workflows := check.Files(b.Files, c.Code)
 	shown := found[:min(len(found), mostFindings)]
 	answer := restFindings{Findings: each(shown, finding), All: len(shown) == len(found)}
 	if workflows != nil {

@@ -48,18 +48,12 @@ func parseGrant(entry string) (Grant, error) {
 	if cut < 0 {
 		return Grant{}, fmt.Errorf("%q is no WHO=ROLE", entry)
 	}
-	who, name := strings.TrimSpace(entry[:cut]), strings.TrimSpace(entry[cut+1:])
-	name, site, other := strings.Cut(name, "/")
-	role, err := ParseRole(name)
+	g, err := parseRight(entry, strings.TrimSpace(entry[cut+1:]))
 	if err != nil {
-		return Grant{}, fmt.Errorf("%q: %w", entry, err)
+		return Grant{}, err
 	}
-	g := Grant{Who: who, Role: role}
-	if other {
-		if g.Site, err = strconv.ParseInt(site, 10, 64); err != nil || g.Site < 0 {
-			return Grant{}, fmt.Errorf("%q: %q is no site: it is a number", entry, site)
-		}
-	}
+	who := strings.TrimSpace(entry[:cut])
+	g.Who = who
 	if group, is := strings.CutPrefix(who, groupPrefix); is {
 		if group == "" {
 			return Grant{}, fmt.Errorf("%q names no group", entry)
@@ -71,6 +65,20 @@ func parseGrant(entry string) (Grant, error) {
 		return Grant{}, fmt.Errorf("%q: %q is no e-mail address, @DOMAIN or group:NAME", entry, who)
 	}
 	g.Who = strings.ToLower(who)
+	return g, nil
+}
+
+// parseRight parses the ROLE or ROLE/SITE of an entry.
+func parseRight(entry, text string) (g Grant, err error) {
+	name, site, other := strings.Cut(text, "/")
+	if g.Role, err = ParseRole(name); err != nil {
+		return g, fmt.Errorf("%q: %w", entry, err)
+	}
+	if other {
+		if g.Site, err = strconv.ParseInt(site, 10, 64); err != nil || g.Site < 0 {
+			return g, fmt.Errorf("%q: %q is no site: it is a number", entry, site)
+		}
+	}
 	return g, nil
 }
 

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"zerodag/internal/host"
 	"zerodag/internal/node"
 )
 
@@ -20,7 +21,7 @@ func TestHealthReasons(t *testing.T) {
 	t.Parallel()
 	var fault error
 	tries, now := 0, time.Unix(1_700_000_000, 0)
-	handler, err := New(Options{Node: node.New(node.Options{Schedules: broken{}}), Version: "1", Logger: slog.New(slog.DiscardHandler), Now: func() time.Time { return now },
+	handler, err := New(Options{Node: node.New(node.Options{Ports: host.Ports{Schedules: broken{}}}), Version: "1", Logger: slog.New(slog.DiscardHandler), Now: func() time.Time { return now },
 		Writable: func(context.Context) error { tries++; return fault }})
 	if err != nil {
 		t.Fatal(err)

@@ -47,7 +47,7 @@ func (l *standings) add(s *engine.State, t *engine.Task) {
 		l.Skipped = append(l.Skipped, t.ID)
 	case t.Ignored && t.State == engine.Success:
 		l.Ignored = append(l.Ignored, t.ID)
-	case t.Waits(), t.Held, t.Parent == 0 && s.Waits():
+	case s.WaitingOf(t.ID).Reason.Ready():
 		l.Waiting = append(l.Waiting, t.ID)
 	}
 }

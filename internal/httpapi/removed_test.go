@@ -52,7 +52,7 @@ func (aged) Open(operators.Identity, time.Time) host.TaskLog { return nil }
 func TestRemoved(t *testing.T) {
 	t.Parallel()
 	a := aged{now: time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)}
-	h := node.New(node.Options{Projects: a, Attempts: a, Logs: a, Now: func() time.Time { return a.now }, Limits: host.Limits{KeepLogs: 3 * time.Hour}})
+	h := node.New(node.Options{Ports: host.Ports{Projects: a, Attempts: a, Logs: a, Now: func() time.Time { return a.now }, Limits: host.Limits{KeepLogs: 3 * time.Hour}}})
 	handler, err := New(Options{Node: h, Version: "1"})
 	if err != nil {
 		t.Fatal(err)

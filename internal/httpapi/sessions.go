@@ -5,7 +5,7 @@ import (
 	"strings"
 	"time"
 
-	"zerodag/engine/dig"
+	"zerodag/engine/dig/keys"
 	"zerodag/internal/console"
 	"zerodag/internal/host"
 )
@@ -136,8 +136,8 @@ func (c *call) sessionFilter(stateName string) (console.SessionFilter, error) {
 	if f.Until, err = c.bound("to"); err != nil {
 		return f, err
 	}
-	if len(f.Tags)+len(f.Labels) > dig.MostTags {
-		return f, invalid("tag= and label= may be given %d times at most", dig.MostTags)
+	if len(f.Tags)+len(f.Labels) > keys.MostTags {
+		return f, invalid("tag= and label= may be given %d times at most", keys.MostTags)
 	}
 	if slices.Contains(f.Tags, "") {
 		return f, invalid("tag= must name a tag, such as daily or team=sales")
@@ -147,7 +147,7 @@ func (c *call) sessionFilter(stateName string) (console.SessionFilter, error) {
 		if !isPair {
 			return f, invalid("label= must be a name and a value, as label=team=sales, not %q", label)
 		}
-		if fault := dig.LabelFault(name, value); fault != "" {
+		if fault := keys.LabelFault(name, value); fault != "" {
 			return f, invalid("label=: a label's %s", fault)
 		}
 	}

@@ -4,7 +4,7 @@ import (
 	"strconv"
 	"time"
 
-	"zerodag/engine/dig"
+	"zerodag/engine/dig/keys"
 	"zerodag/engine/param"
 	"zerodag/engine/schedule"
 	"zerodag/internal/host"
@@ -160,7 +160,7 @@ type restWorkflow struct {
 
 func workflow(w host.Workflow) restWorkflow {
 	return restWorkflow{ID: id(w.ID), Name: w.Name, Project: named(w.Project), Revision: w.Revision.Name, Timezone: w.Zone, Config: object{w.Config},
-		Description: dig.DescriptionOf(w.Config), Owner: dig.OwnerOf(w.Config), Tags: dig.TagsOf(w.Config)}
+		Description: keys.DescriptionOf(w.Config), Owner: keys.OwnerOf(w.Config), Tags: keys.TagsOf(w.Config)}
 }
 
 // lastAttempt is what a session shows of its last attempt.

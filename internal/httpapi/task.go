@@ -41,7 +41,7 @@ func getTask(c *call) (any, error) {
 	if d == nil {
 		return nil, missing("task id=%d of session attempt id=%d", n, a.ID)
 	}
-	if d.Task.Waiting != nil {
+	if d.Task.Waiting != nil && d.Task.Waiting.Pool != "" {
 		if err := c.placeInLine(a, &d.Task); err != nil {
 			return nil, err
 		}
@@ -77,7 +77,7 @@ func (c *call) placeInLine(a host.Attempt, t *restTask) error {
 		if err != nil {
 			return err
 		}
-		t.Waiting.Held = &p.Held
+		t.Waiting.PoolHeld = &p.Held
 		for i, w := range line.Waiting {
 			if h, err := host.ParseHolder(w.Holder); err == nil && h.Attempt == a.ID && (h.Task == int(t.ID) || h.Task == 0) {
 				t.Waiting.Ahead = &i

@@ -28,17 +28,32 @@ type restTask struct {
 	Skipped         string       `json:"skipped,omitempty"` // why it was not run
 	IgnoredError    bool         `json:"ignoredError,omitempty"`
 	LogIncomplete   bool         `json:"logIncomplete,omitempty"`
-	Waiting         *restWaiting `json:"waiting,omitempty"` // for slots of a pool, the root also for those of `concurrency`; its state is "ready" meanwhile
+	Waiting         *restWaiting `json:"waiting,omitempty"` // its state is "ready" meanwhile
 }
 
-// restWaiting is what a task waits for that could run otherwise.
+// restWaiting is what a task waits for that could run otherwise; of the root, what the whole attempt waits for.
 type restWaiting struct {
-	Pool  string `json:"pool"`
-	Slots int    `json:"slots"`
-	Since moment `json:"since"`
-	// Ahead is how many stand before it in the line, and Held says that the pool gives no slots; of one task alone, see getTask.
-	Ahead *int  `json:"ahead,omitempty"`
-	Held  *bool `json:"held,omitempty"`
+	Reason string  `json:"reason"`
+	Since  *moment `json:"since,omitempty"`
+	Until  *moment `json:"until,omitempty"` // when the wait ends, or fails the task
+	// Of a reason with a line: the pool and how many of its slots. Ahead is how many stand before it in the line, and PoolHeld says
+	// that the pool gives no slots; of one task alone, see getTask.
+	Pool     string `json:"pool,omitempty"`
+	Slots    int    `json:"slots,omitempty"`
+	Ahead    *int   `json:"ahead,omitempty"`
+	PoolHeld *bool  `json:"held,omitempty"`
+}
+
+// waitingOf is nil for a task that waits for other tasks only, for a try or for its keys, which its state tells.
+func waitingOf(w engine.Waiting) *restWaiting {
+	if !w.Reason.Ready() && w.Reason != engine.ForStartTime {
+		return nil
+	}
+	r := &restWaiting{Reason: w.Reason.String(), Since: orAbsent(w.Since), Until: orAbsent(w.Until)}
+	if w.Pool != nil {
+		r.Pool, r.Slots = w.Pool.Name, w.Pool.Slots
+	}
+	return r
 }
 
 // task shows a task. Parameters are shared with the engine: they are frozen, only read.
@@ -65,18 +80,10 @@ func task(s *engine.State, t *engine.Task, created time.Time, mask masker) restT
 		config.Set("_export", export)
 		r.Config = object{config}
 	}
-	if t.Held {
+	w := s.WaitingOf(t.ID)
+	r.Waiting = waitingOf(w)
+	if w.Reason.Ready() {
 		r.State = engine.Ready.String()
-	}
-	if t.Waits() {
-		asked := t.Pool.Asked()
-		r.State, r.Waiting = engine.Ready.String(), &restWaiting{Pool: asked.Name, Slots: asked.Slots, Since: moment(t.Pool.Since)}
-	}
-	if slot, _ := s.UseOf(engine.Whole); t.Parent == 0 && s.Waits() {
-		r.State = engine.Ready.String()
-		if s.Paused() == nil { // else it stands in no line
-			r.Waiting = &restWaiting{Pool: slot.Name, Slots: slot.Slots, Since: moment(slot.Since)}
-		}
 	}
 	if t.Outcome != nil {
 		r.ExportParams = object{param.Merge(export, mask(t.Exports))}

@@ -21,7 +21,7 @@ type Attempt struct {
 	request Request
 	zone    string
 
-	evalStored bool // see operators.Stored
+	evalStored bool // see run.Stored
 
 	posts  chan func() // what other goroutines want done on the attempt's own
 	done   chan struct{}

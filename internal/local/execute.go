@@ -5,10 +5,11 @@ import (
 	"io"
 
 	"zerodag/engine"
-	"zerodag/engine/expr"
 	"zerodag/engine/param"
 	"zerodag/internal/execution"
+	"zerodag/internal/host"
 	"zerodag/operators"
+	"zerodag/operators/run"
 )
 
 func (h *Host) acquire() {
@@ -25,40 +26,20 @@ func (h *Host) release() {
 
 // job collects what a run can see. It reads the state, so it is made on the attempt's
 // goroutine; what it holds is frozen.
-func (a *Attempt) job(ctx context.Context, run engine.Run) *operators.Job {
-	t := a.State.Task(run.Task)
+func (a *Attempt) job(ctx context.Context, run engine.Run) *run.Job {
 	h := a.host
-	id := operators.Identity{
-		ProjectID: h.Project.ID, ProjectName: h.Project.Name, Revision: h.Project.Revision,
-		Workflow: a.request.Workflow, SessionID: a.session.id, SessionUUID: a.session.uuid,
-		SessionTime: a.request.SessionTime, Zone: a.zone, AttemptID: a.ID,
-		RetryAttemptName: a.request.RetryAttemptName, TaskID: int64(t.ID), TaskName: t.Name,
-		Dispatch: t.Dispatch, Try: t.Runs(), RetryCount: t.RetryCount, StartedAt: t.StartedAt,
-	}
-	vars := a.State.ParamsOf(t.ID)
-	env, files := a.State.EnvOf(t.ID)
-	priority := ""
-	if t.Preparing {
-		priority = a.State.ComputedPriorityOf(t.ID)
-	}
-	return &operators.Job{
-		Task: operators.Task{
-			Identity: id, State: t.Progress.Params, Now: a.now, Level: t.Level, TaskLimit: h.taskLimit(),
-			Log: h.Log(id), Store: h.Store, Notifier: h.Notifier,
-			Variables: h.Variables,
-			HTTP:      h.HTTP, Config: h.Config, Workflows: starter(func(_ context.Context, r operators.StartRequest) (operators.StartedAttempt, error) {
-				return h.startRequired(ctx, r)
-			}),
+	j := execution.JobOf(&h.Runtime, a.State, run.Task, operators.Task{
+		Identity: operators.Identity{
+			ProjectID: h.Project.ID, ProjectName: h.Project.Name, Revision: h.Project.Revision, Workflow: a.request.Workflow, SessionID: a.session.id,
+			SessionUUID: a.session.uuid, SessionTime: a.request.SessionTime, Zone: a.zone, AttemptID: a.ID, RetryAttemptName: a.request.RetryAttemptName,
 		},
-		Own:      t.Config,
-		Env:      env,
-		EnvFiles: files,
-		Vars:     vars,
-		Scope:    expr.Scope{Zone: a.request.SessionTime.Location(), Now: a.now, Seed: execution.Seed(id)},
-		Cancel:   t.Cancel, Priority: priority, Prepare: t.Preparing, Ends: t.Ends, Timeout: t.Timeout,
-
-		EvalStored: a.evalStored,
-	}
+		Now: a.now, TaskLimit: h.taskLimit(), Notifier: h.Notifier, Variables: h.Variables,
+		Workflows: starter(func(_ context.Context, r operators.StartRequest) (operators.StartedAttempt, error) {
+			return h.startRequired(ctx, r)
+		}),
+	})
+	j.Log, j.EvalStored = h.Log(j.Identity), a.evalStored
+	return j
 }
 
 // starter lets a task start other attempts; they live as long as the host's caller
@@ -77,11 +58,11 @@ func (h *Host) taskLimit() int {
 }
 
 // execute does one run, with files and secrets of its own.
-func (h *Host) execute(ctx context.Context, j *operators.Job) operators.Outcome {
+func (h *Host) execute(ctx context.Context, j *run.Job) run.Outcome {
 	if h.Before != nil && !j.Prepare {
 		if r := h.Before(j); r != nil {
 			j.MarkData(r)
-			return operators.Outcome{Result: r}
+			return run.Outcome{Result: r}
 		}
 	}
 	if c, ok := j.Log.(io.Closer); ok {
@@ -91,21 +72,21 @@ func (h *Host) execute(ctx context.Context, j *operators.Job) operators.Outcome 
 	defer log.Close() // writes what it holds back
 	j.Log, j.Vault = log, h.vault
 	if j.Prepare { // which needs no files
-		o := h.Registry.Run(ctx, h.Evaluator, j)
+		o := run.Run(ctx, h.Registry, h.Evaluator, j)
 		o.Error = h.vault.MaskAll(o.Error)
 		if o.Prepared != nil && o.Prepared.Outputs != nil {
 			o.Prepared.Outputs = h.vault.MaskAll(o.Prepared.Outputs)
 		}
 		return o
 	}
-	w, err := h.Workspace(j.Identity)
+	w, err := h.Workspace(ctx, j.Identity, host.Workflow{})
 	if err != nil {
 		j.Log.Line(operators.Error, "OperatorManager", "Task failed with unexpected error: "+err.Error())
-		return operators.Outcome{Error: engine.ErrorObject(err)}
+		return run.Outcome{Error: engine.ErrorObject(err)}
 	}
 	defer w.Leave()
 	j.Files, j.Commands = w.Files, w.Commands
-	o := h.Registry.Run(ctx, h.Evaluator, j)
+	o := run.Run(ctx, h.Registry, h.Evaluator, j)
 	o.Error = h.vault.MaskAll(o.Error)
 	return o
 }
@@ -116,7 +97,7 @@ type unclosed struct{ operators.Log }
 func (unclosed) Close() error { return nil }
 
 // finish hands the outcome of a run to the engine.
-func (a *Attempt) finish(ctx context.Context, run engine.Run, o operators.Outcome) {
+func (a *Attempt) finish(ctx context.Context, run engine.Run, o run.Outcome) {
 	delete(a.stop, run.Task)
 	a.heedKill(ctx)
 	a.step(ctx, execution.Result(a.guard(), run, o))

@@ -20,44 +20,31 @@ import (
 	"zerodag/internal/host"
 	"zerodag/internal/vault"
 	"zerodag/operators"
+	"zerodag/operators/run"
 )
 
 // Options are what a Host is made of. Zero values of optional parts are named.
 type Options struct {
-	Registry  operators.Registry
-	Store     operators.ParamStore // optional
+	host.Runtime
 	Notifier  operators.Notifier
-	HTTP      operators.HTTPClient
-	Variables []string   // "NAME=value" for all commands, see operators.Task
-	Config    *param.Map // system configuration below "config."; optional
-	Evaluator operators.Evaluator
+	Variables []string // "NAME=value" for all commands, see operators.Task
 
 	Project   Project
 	Workflows []dig.Workflow
-	Secrets   operators.SecretStore
-	// Workspace gives one run its files.
-	Workspace func(operators.Identity) (Workspace, error)
+	Secrets   run.SecretStore
 	// Log gives the log of one run.
 	Log func(operators.Identity) operators.Log
 
-	Stored   operators.Stored
 	Limit    int        // tasks per attempt; 0 is the default
 	Threads  int        // runs at the same time that are not inline; 0 is no limit
 	Defaults *param.Map // parameters below those of attempts; optional
 	Now      func() time.Time
 
 	// Before, unless nil, sees each job before it runs; a result is taken instead of a run.
-	Before func(*operators.Job) *operators.Result
+	Before func(*run.Job) *operators.Result
 	// Changed, unless nil, is told of every step. It runs on the attempt's goroutine and
 	// may read the state until it returns.
 	Changed func(*engine.State, []engine.Change)
-}
-
-// Workspace is the project's folder as one run has it.
-type Workspace struct {
-	Files    operators.Files
-	Commands operators.Commands
-	Leave    func() // called at the end of the run
 }
 
 // Project is what tasks are told of the project.

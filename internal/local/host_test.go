@@ -14,6 +14,7 @@ import (
 	"zerodag/engine/dig"
 	"zerodag/engine/param"
 	"zerodag/internal/evaluators/evaluator"
+	"zerodag/internal/host"
 	"zerodag/internal/local"
 	"zerodag/operators"
 	"zerodag/operators/all"
@@ -40,7 +41,9 @@ func newWorld(t *testing.T, o local.Options, files map[string]string) *world {
 	o.Registry, o.Now = registry, time.Now
 	o.Evaluator = evaluator.InProcess(nil)
 	o.Project = local.Project{ID: 1, Name: "p"}
-	o.Workspace = func(operators.Identity) (local.Workspace, error) { return local.Workspace{Leave: func() {}}, nil }
+	o.Workspace = func(context.Context, operators.Identity, host.Workflow) (host.Workspace, error) {
+		return host.Workspace{Leave: func() {}}, nil
+	}
 	o.Log = func(operators.Identity) operators.Log { return discard{} }
 	o.Notifier = discard{}
 	var names []string

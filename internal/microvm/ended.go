@@ -12,9 +12,6 @@ import (
 	"zerodag/internal/sandbox"
 )
 
-// forgotten is said about a machine that the service does not know.
-const forgotten = "its machine is gone"
-
 // fewMachines is how many machines are read one by one. If there are more, the running ones are listed first.
 const fewMachines = 10
 
@@ -58,7 +55,7 @@ func (l *Launcher) ended(ctx context.Context, id string) (string, error) {
 	i, err := l.client.get(ctx, id)
 	switch {
 	case border.Code(err) == "ResourceNotFoundException":
-		return forgotten, nil
+		return sandbox.Gone, nil
 	case err != nil:
 		return "", border.Translate("look at MicroVM "+id, err)
 	case i.State != terminated:
@@ -79,7 +76,7 @@ func (l *Launcher) unnoted(r sandbox.Runner, runners []sandbox.Runner, alive map
 		}
 	}
 	if len(alive) == others || l.Now().Sub(r.Launched) > sandbox.MicrovmLife+orphanAge {
-		return forgotten
+		return sandbox.Gone
 	}
 	return ""
 }

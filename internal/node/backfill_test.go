@@ -46,7 +46,7 @@ func TestBackfill(t *testing.T) {
 		_, err := p.Kill(w.t.Context(), 0, list[3].ID)
 		want(t, "code of killing one that waits", code(err), host.Conflict)
 		pass(90 * time.Minute)
-		want(t, "waiting", []int64{p.row(list[2]).Waits, p.row(list[3]).Waits}, []int64{0, list[2].SessionID})
+		want(t, "waiting", []int64{p.row(list[2]).AfterSession, p.row(list[3]).AfterSession}, []int64{0, list[2].SessionID})
 		want(t, "tasks of one that waits", len(p.tasks(list[4])), 0)
 		_, err = p.Kill(w.t.Context(), 0, list[2].ID)
 		w.must(err)

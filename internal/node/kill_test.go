@@ -2,6 +2,7 @@ package node_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 	"time"
@@ -95,4 +96,42 @@ func TestKillBetweenTurns(t *testing.T) {
 		r := w.serveParts(p, node.Parts{Executor: true, Agent: true})
 		want(t, "status", r.end(a), "killed")
 	})
+}
+
+// lateEnds cannot store the end of an attempt before a time.
+type lateEnds struct {
+	host.Attempts
+	from time.Time
+}
+
+func (l lateEnds) Finish(ctx context.Context, id int64, e host.End) error {
+	if time.Now().Before(l.from) {
+		return host.ErrUnavailable
+	}
+	return l.Attempts.Finish(ctx, id, e)
+}
+
+// TestKillTooLate proves that a kill is refused as soon as all tasks have ended, although the row of the attempt does not say so yet: an
+// answer that the attempt is killed would be wrong.
+func TestKillTooLate(t *testing.T) {
+	t.Parallel()
+	for end, text := range map[string]string{"success": "+a: {work>: a}\n", "error": "+a: {fail>: no}\n"} {
+		t.Run(end, func(t *testing.T) {
+			t.Parallel()
+			inBubble(t, func(w *world) {
+				w.on("a", func(context.Context, *operators.Task) (operators.Result, error) { return operators.Result{}, nil })
+				p := w.serve(func(o *node.Options) { o.Attempts = lateEnds{o.Attempts, time.Now().Add(time.Minute)} })
+				a := p.run(text)
+				pass(10 * time.Second)
+				want(t, "done", p.row(a).Done, false)
+				var refused *host.Error
+				if _, err := p.Kill(t.Context(), a.Site, a.ID); !errors.As(err, &refused) || refused.Code != host.Conflict {
+					t.Errorf("the kill is answered with %v", err)
+				}
+				if end == "success" {
+					want(t, "status", p.end(a), end)
+				}
+			})
+		})
+	}
 }

@@ -53,7 +53,7 @@ func (n *Node) Run(ctx, accepting context.Context, p Parts) {
 	}
 	loops.Wait()
 	n.working.Wait()
-	n.Settle(context.WithoutCancel(ctx))
+	n.AwaitBackground(context.WithoutCancel(ctx))
 }
 
 // eventLease is long enough for a step and its effects, however many they are.

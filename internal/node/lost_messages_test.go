@@ -166,7 +166,7 @@ func TestLostTimer(t *testing.T) {
 					return operators.Result{}, operators.Failf("no")
 				})
 				w.on("long", lasting(3*time.Hour))
-				p, _, tasks := w.serveForgetful(first(func(m host.Message) bool { return m.Waits }))
+				p, _, tasks := w.serveForgetful(first(func(m host.Message) bool { return m.Relative }))
 				a := p.run(text)
 				want(t, "status", p.end(a), "success")
 				want(t, "lost", tasks.lost, 1)

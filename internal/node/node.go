@@ -13,7 +13,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"zerodag/engine/param"
 	"zerodag/events"
 	"zerodag/internal/catalogue"
 	"zerodag/internal/delivery"
@@ -21,57 +20,12 @@ import (
 	"zerodag/internal/pool"
 	"zerodag/internal/replay"
 	"zerodag/internal/retry"
-	"zerodag/operators"
 )
 
-// Options are what a Node is made of. ShortLogs, Logs, Store, Notices, Bus, Config, Defaults, Now
-// and Logger may be nil: nothing is kept, there is no parameter server, no one is told, the clock
-// is the machine's.
+// Options are what a Node is made of.
 type Options struct {
-	Log       host.Log
-	ShortLogs host.ShortLogs
-	Events    host.Queue
-	Tasks     host.Queue
-	Projects  host.Projects
-	Workflows host.Workflows
-	Schedules host.Schedules
-	Attempts  host.Attempts
-	Sessions  host.Sessions
-	// Retention and RemoveLogs may be nil, too: see catalogue.Options.
-	Retention  host.Retention
-	RemoveLogs func(context.Context, []host.Attempt) error
-	Pools      host.Pools
-	Semaphore  host.Semaphore
-	Backfills  host.Backfills
-	Blobs      host.Blobs
-	Secrets    host.Secrets
-	Logs       host.Logs
-	Kept       host.Timers    // may be nil, too: see delivery.Options
-	Inventory  host.Inventory // may be nil, too: see delivery.Options
-
-	Registry operators.Registry
-	Store    func(site int64) operators.ParamStore // of `param_set>`
-	HTTP     operators.HTTPClient
-	Network  operators.Network // nil: that of the machine
-	Notices  host.Notices
-	Bus      host.Bus
-	Traces   host.Tracer // nil: attempts leave no traces
-	// Ended, unless nil, is called with the row of each attempt that this process has ended.
-	Ended func(host.Attempt)
-	// Config is the system configuration below "config.", for operators.
-	Config *param.Map
-	// Defaults are parameters below those of attempts.
-	Defaults *param.Map
-	// Stored says whose stored values are evaluated again: those of projects that ask for it.
-	Stored operators.Stored
-	// Workspace gives one run of a task the project's files.
-	Workspace func(context.Context, operators.Identity, host.Workflow) (host.Workspace, error)
-	// Prewarm, unless nil, is told of a sandbox that is slow to start and in which a command is
-	// likely to run after the task of id, which begins now.
-	Prewarm   func(ctx context.Context, id operators.Identity, s operators.Sandbox)
-	Evaluator operators.Evaluator
-	// Unpack opens an archive for validation; it checks size, number, paths and types.
-	Unpack func(ctx context.Context, archive string) (host.Archive, error)
+	host.Ports
+	host.Runtime
 
 	// Shared says that other processes go on with the same attempts: what this one has of them in
 	// memory may be old.
@@ -85,11 +39,6 @@ type Options struct {
 	Stopping func()
 	// Pause replaces waiting for a store that is not available; nil is a timer.
 	Pause func(context.Context, time.Duration)
-
-	Now    func() time.Time
-	Steady func() time.Time // a clock that is never set; nil: there is none
-	Logger *slog.Logger
-	Limits host.Limits
 }
 
 // Node is one process's part of a deployment. It is safe for concurrent use.
@@ -113,50 +62,20 @@ type Node struct {
 
 // New makes a node; it does nothing by itself until Run.
 func New(o Options) *Node {
-	o.fillIn()
+	o.Ports = o.Ports.WithDefaults()
 	n := &Node{stopping: o.Stopping, events: o.Events, tasks: o.Tasks, logs: o.Logs, now: o.Now, logger: o.Logger, limits: o.Limits, shared: o.Shared,
 		alarm:    newAlarm(),
 		retry:    &retry.Retrier{Most: o.Limits.StoreRetry, Now: o.Now, Logger: o.Logger, Pause: o.Pause},
 		messages: catalogue.Messages{Tasks: o.Tasks, Now: o.Now}}
 	reader := &replay.Reader{Log: o.Log, Attempts: o.Attempts, Workflows: o.Workflows, Defaults: o.Defaults}
-	attempts := delivery.NewAttempts(reader, o.Shared)
-	n.Catalogue = catalogue.New(catalogue.Options{Reader: reader, Log: o.Log, Projects: o.Projects, Workflows: o.Workflows, Schedules: o.Schedules,
-		Attempts: o.Attempts, Sessions: o.Sessions, Retention: o.Retention, RemoveLogs: o.RemoveLogs, Pools: o.Pools, Semaphore: o.Semaphore, Backfills: o.Backfills, Blobs: o.Blobs, Secrets: o.Secrets, Logs: o.Logs, Events: o.Events, Inventory: o.Inventory, Notices: o.Notices, Bus: o.Bus, Traces: o.Traces, Ended: o.Ended,
-		Live: attempts, Timing: n.timing(o.FiredByMessages), Retry: n.retry, Unpack: o.Unpack, Defaults: o.Defaults, Limits: o.Limits, Now: o.Now, Logger: o.Logger})
-	n.worker = delivery.New(delivery.Options{Attempts: attempts, Log: o.Log, ShortLogs: o.ShortLogs, Rows: o.Attempts, Events: o.Events, Tasks: o.Tasks, Kept: o.Kept, Inventory: o.Inventory, Slots: pool.NewRunner(o.Semaphore, o.Pools, o.Events, o.Now),
-		Catalogue: n.Catalogue, Retry: n.retry, Limits: o.Limits, Closing: n.closing.Load, Now: o.Now, Logger: o.Logger,
-		Runtime: delivery.Runtime{Registry: o.Registry, Evaluator: o.Evaluator, Store: o.Store, HTTP: o.HTTP, Network: o.Network, Notices: o.Notices,
-			Secrets: o.Secrets, Logs: o.Logs, Config: o.Config, Stored: o.Stored, Steady: o.Steady, Workspace: o.Workspace, Prewarm: o.Prewarm,
-			LastLines: func(ctx context.Context, a host.Attempt, task string) []string {
-				return lastLines(ctx, o.Logs, a, task)
-			}}})
+	live := delivery.NewAttempts(reader, o.Shared)
+	n.Catalogue = catalogue.New(catalogue.Options{Ports: o.Ports, Reader: reader, Live: live, Timing: n.timing(o.FiredByMessages), Retry: n.retry})
+	n.worker = delivery.New(delivery.Options{Ports: o.Ports, Runtime: o.Runtime, Live: live, Slots: pool.NewRunner(o.Semaphore, o.Pools, o.Events, o.Now),
+		Catalogue: n.Catalogue, Retry: n.retry, Closing: n.closing.Load,
+		LastLines: func(ctx context.Context, a host.Attempt, task string) []string {
+			return lastLines(ctx, o.Logs, a, task)
+		}})
 	return n
-}
-
-// fillIn gives optional parts that are missing something that does nothing.
-func (o *Options) fillIn() {
-	if o.Logs == nil {
-		o.Logs = host.NoLogs{}
-	}
-	if o.ShortLogs == nil {
-		o.ShortLogs = host.NoShortLogs{}
-	}
-	if o.Notices == nil {
-		o.Notices = host.NoNotices{}
-	}
-	if o.Bus == nil {
-		o.Bus = host.NoBus{}
-	}
-	if o.Store == nil {
-		o.Store = func(int64) operators.ParamStore { return nil }
-	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	o.Limits = o.Limits.WithDefaults()
 }
 
 func (n *Node) timing(byMessages bool) catalogue.Timing {

@@ -30,6 +30,7 @@ import (
 	"zerodag/operators"
 	"zerodag/operators/all"
 	"zerodag/operators/operatortest"
+	"zerodag/operators/run"
 )
 
 // report is what came of an attempt, to be compared.
@@ -59,11 +60,11 @@ type direct struct {
 	*operatortest.Trial
 	notices   int
 	registry  operators.Registry
-	evaluator operators.Evaluator
+	evaluator run.Evaluator
 	def       *engine.Definition
 }
 
-func newDirect(x *operatortest.Trial, e operators.Evaluator) (*direct, error) {
+func newDirect(x *operatortest.Trial, e run.Evaluator) (*direct, error) {
 	w, err := dig.Define("main", x.Main)
 	if err != nil {
 		return nil, err
@@ -121,21 +122,21 @@ func (d *direct) run(carried []engine.Carried, number, killAt, forkAt int, fork 
 		if len(runs) == 0 || n > 10_000 {
 			return nil, errors.New("the attempt does not end")
 		}
-		run := runs[0]
+		next := runs[0]
 		runs = runs[1:]
-		t := s.Task(run.Task)
-		if t.Dispatch != run.Dispatch || t.State.Done() {
+		t := s.Task(next.Task)
+		if t.Dispatch != next.Dispatch || t.State.Done() {
 			continue
 		}
 		ctx, cancel := context.WithCancel(context.Background())
 		cut = cancel
-		out := d.registry.Run(ctx, d.evaluator, &operators.Job{
+		out := run.Run(ctx, d.registry, d.evaluator, &run.Job{
 			Task: operators.Task{Identity: operators.Identity{TaskName: t.Name, TaskID: int64(t.ID), Zone: "UTC", SessionTime: now}, State: t.Progress.Params, Now: now, Level: t.Level,
 				TaskLimit: engine.DefaultLimit, Log: quiet{}, Files: d.Called()},
 			Own: t.Config, Vars: s.ParamsOf(t.ID), Cancel: t.Cancel, Prepare: t.Preparing, Ends: t.Ends, Timeout: t.Timeout,
 		})
 		cancel()
-		step(func(by engine.By) engine.Event { return execution.Result(by, run, out) })
+		step(func(by engine.By) engine.Event { return execution.Result(by, next, out) })
 	}
 	if fork != nil { // no such run began
 		fork(s)
@@ -222,7 +223,7 @@ type last struct {
 }
 
 // recover1 runs one pipeline: an attempt, and up to four that take over from the one before.
-func recover1(seed int, e operators.Evaluator) (attempts int, used []string, err error) {
+func recover1(seed int, e run.Evaluator) (attempts int, used []string, err error) {
 	choose := drawnBy(seed)
 	gated, parallel := choose("gated", 2) == 0, choose("side by side", 2) == 0
 	x := operatortest.NewTrial(choose.Pipeline(gated, parallel))

@@ -73,7 +73,7 @@ func TestHandOverMany(t *testing.T) {
 		began := time.Now()
 		s := &manySchedules{n: 100_000, part: 800, due: began.Add(time.Minute).Truncate(time.Second)}
 		q := &countingQueue{}
-		n := node.New(node.Options{Schedules: s, Tasks: q, FiredByMessages: true})
+		n := node.New(node.Options{Ports: host.Ports{Schedules: s, Tasks: q}, FiredByMessages: true})
 		moves, last := 0, time.Time{}
 		err := n.HandOver(t.Context(), time.Time{}, began.Add(2*time.Minute), func(to time.Time) error {
 			if to.Before(last) {
@@ -129,7 +129,7 @@ func TestSweepMany(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
 			attempts, logs := &manyAttempts{n: 10_000, created: began.Add(-65 * time.Minute)}, &begunLogs{}
-			n := node.New(node.Options{Sessions: attempts, Log: logs, Events: &countingQueue{}, Tasks: &countingQueue{}, FiredByMessages: true, Limits: host.Limits{Looks: 16}})
+			n := node.New(node.Options{Ports: host.Ports{Sessions: attempts, Log: logs, Events: &countingQueue{}, Tasks: &countingQueue{}, Limits: host.Limits{Looks: 16}}, FiredByMessages: true})
 			steps, after, over := 0, int64(0), false
 			for ; !over && steps < 1000; steps++ {
 				ctx, cancel := context.WithTimeout(t.Context(), step)

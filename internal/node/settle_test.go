@@ -103,12 +103,12 @@ func (l failingLog) Close() error {
 }
 
 // TestIncompleteLogs proves that a task whose log could not be stored says so: when the log ends, and when the result did not wait any
-// longer for the log.
+// longer for the log. A task that never ran has no log that could be incomplete.
 func TestIncompleteLogs(t *testing.T) {
 	t.Parallel()
 	for name, broken := range map[string]func(host.Logs) host.Logs{
 		"close":  func(l host.Logs) host.Logs { return failingLogs{l} },
-		"settle": func(l host.Logs) host.Logs { return &heldLogs{Logs: l, unstored: []string{"+main+a"}} },
+		"settle": func(l host.Logs) host.Logs { return &heldLogs{Logs: l, unstored: []string{"+main+a", "+main+d"}} },
 		"sound":  func(l host.Logs) host.Logs { return l },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestIncompleteLogs(t *testing.T) {
 					return operators.Result{}, operators.Failf("bad")
 				})
 				p := w.serve(func(o *node.Options) { o.Logs = broken(o.Logs) })
-				a := p.run("+a:\n  work>: a\n+b:\n  echo>: x\n+c:\n  work>: bad\n")
+				a := p.run("+a:\n  work>: a\n+b:\n  echo>: x\n+c:\n  work>: bad\n+d:\n  echo>: never\n")
 				want(t, "status", p.end(a), "error")
 				w.must(p.View(t.Context(), p.row(a), func(s *engine.State) {
 					for _, x := range s.Tasks() {

@@ -33,13 +33,29 @@ func (s *sim) open() *simProcess {
 	if s.rates.phantom > 0 {
 		inventory = s.store
 	}
-	p.Node = node.New(node.Options{Log: s.store, Inventory: inventory, Events: s.store.queues["events"], Tasks: s.store.queues["tasks"], Attempts: s.store,
-		Sessions: simSessions{st: s.store}, Workflows: simWorkflows{st: s.store}, Projects: simProjects{}, Schedules: simSchedules{st: s.store},
-		Registry: registry, Evaluator: evaluator.InProcess(nil),
-		Workspace: func(context.Context, operators.Identity, host.Workflow) (host.Workspace, error) {
-			return host.Workspace{Leave: func() {}}, nil
+	p.Node = node.New(node.Options{
+		Ports: host.Ports{
+			Log:       s.store,
+			Inventory: inventory,
+			Events:    s.store.queues["events"],
+			Tasks:     s.store.queues["tasks"],
+			Attempts:  s.store,
+			Sessions:  simSessions{st: s.store},
+			Workflows: simWorkflows{st: s.store},
+			Projects:  simProjects{},
+			Schedules: simSchedules{st: s.store},
+			Now:       func() time.Time { return s.wall().Add(p.skew) },
+			Limits:    host.Limits{ProcessTime: s.life(), Lease: simLease, Heartbeat: 1000 * time.Hour, AttemptTTL: 3 * time.Hour, Attempts: 1000},
 		},
-		Pause: pause, Now: func() time.Time { return s.wall().Add(p.skew) }, Limits: host.Limits{ProcessTime: s.life(), Lease: simLease, Heartbeat: 1000 * time.Hour, AttemptTTL: 3 * time.Hour, Attempts: 1000}})
+		Runtime: host.Runtime{
+			Registry:  registry,
+			Evaluator: evaluator.InProcess(nil),
+			Workspace: func(context.Context, operators.Identity, host.Workflow) (host.Workspace, error) {
+				return host.Workspace{Leave: func() {}}, nil
+			},
+		},
+		Pause: pause,
+	})
 	return p
 }
 
@@ -47,14 +63,14 @@ func (s *sim) open() *simProcess {
 func (s *sim) wall() time.Time { return s.now.Add(s.set) }
 
 // setClocks sets the clocks of all machines. What only waits is not delayed by that, see
-// host.Message.Waits; leases and releases know nothing of it.
+// host.Message.Relative; leases and releases know nothing of it.
 func (s *sim) setClocks(to time.Duration) {
 	by := to - s.set
 	s.set, s.before = to, s.number
 	s.note("clocks are set by %v", by)
 	for _, q := range s.store.queues {
 		for _, m := range q.list {
-			if m.due.After(s.now) && (by > 0 || !m.Waits) {
+			if m.due.After(s.now) && (by > 0 || !m.Relative) {
 				m.due = m.due.Add(-by)
 			}
 		}

@@ -27,7 +27,7 @@ func (simSessions) CountActive(context.Context, int64, int) (int, error) { retur
 
 func (x simSessions) Waiting(_ context.Context, session int64) (list []host.Attempt, err error) {
 	for _, a := range x.st.rows {
-		if a.Waits == session && !a.Done {
+		if a.AfterSession == session && !a.Done {
 			list = append(list, *a)
 		}
 	}

@@ -127,7 +127,7 @@ func (q *simQueue) Send(ctx context.Context, messages ...host.Message) error {
 		for _, m := range messages {
 			q.put(m)
 			wait, since := m.Due.Sub(q.wall()), ctx.Value(coroutineKey{}).(*coroutine).number > q.before
-			if m.Waits && since && wait > longestWait {
+			if m.Relative && since && wait > longestWait {
 				q.fail("message %s waits %v, no task that long", m.ID, wait)
 			}
 		}
@@ -269,7 +269,7 @@ func (st *simStore) Silent(_ context.Context, after int64, n int) (list []int64,
 			_, guard, _ := host.ParseMessageID(m.ID)
 			return !host.IsDeadline(guard)
 		})
-		if a.ID > after && !a.Done && a.Waits == 0 && !a.Paused && !moved && len(list) < n {
+		if a.ID > after && !a.Done && a.AfterSession == 0 && !a.Paused && !moved && len(list) < n {
 			list = append(list, a.ID)
 		}
 	}
@@ -318,7 +318,7 @@ func (st *simStore) insert(n host.NewAttempt, made []host.Attempt) host.Attempt 
 		Workflow: n.Workflow, RetryName: n.RetryName, Zone: n.Zone, Params: n.Params, CreatedAt: n.CreatedAt}
 	st.rows = append(st.rows, a)
 	if n.WaitsFor >= 0 {
-		a.Waits = made[n.WaitsFor].SessionID
+		a.AfterSession = made[n.WaitsFor].SessionID
 	} else {
 		st.enter(id, n.First, n.Message)
 	}
@@ -338,15 +338,15 @@ func (st *simStore) enter(id int64, first host.Entry, m host.Message) {
 func (st *simStore) Begin(ctx context.Context, id int64, first host.Entry, m host.Message) error {
 	return st.call(ctx, fmt.Sprintf("begin %d", id), func() error {
 		a := st.row(id)
-		if a.Waits == 0 || a.Done {
+		if a.AfterSession == 0 || a.Done {
 			return host.ErrConflict
 		}
 		for _, b := range st.rows {
-			if b.SessionID == a.Waits && !b.Done {
+			if b.SessionID == a.AfterSession && !b.Done {
 				st.fail("attempt %d begins before %d is over", id, b.ID)
 			}
 		}
-		a.Waits = 0
+		a.AfterSession = 0
 		st.enter(id, first, m)
 		return nil
 	})

@@ -85,16 +85,20 @@ func (w *world) options() node.Options {
 	registry := all.Registry()
 	registry["work"] = operators.Operator{Name: "work", Retries: true, Run: w.work, Clean: w.clean}
 	return node.Options{
-		Log: seenLog{w.db, w}, Events: &seenQueue{Queue: w.db.Queue("events"), name: "events", w: w}, Tasks: &seenQueue{Queue: w.db.Queue("tasks"), name: "tasks", w: w},
-		Attempts: seenAttempts{w.db, w}, Schedules: seenSchedules{w.db, w},
-		Projects: w.db, Workflows: w.db, Sessions: w.db, Pools: w.db, Semaphore: w.db, Backfills: w.db, Inventory: w.db, Secrets: w.db, Blobs: w.blobs, Logs: keptLogs{w},
-		Registry: registry, Notices: w, Unpack: w.blobs.unpack,
-		Workspace: func(context.Context, operators.Identity, host.Workflow) (host.Workspace, error) {
-			return host.Workspace{Leave: func() {}}, nil
+		Ports: host.Ports{
+			Log: seenLog{w.db, w}, Events: &seenQueue{Queue: w.db.Queue("events"), name: "events", w: w}, Tasks: &seenQueue{Queue: w.db.Queue("tasks"), name: "tasks", w: w},
+			Attempts: seenAttempts{w.db, w}, Schedules: seenSchedules{w.db, w},
+			Projects: w.db, Workflows: w.db, Sessions: w.db, Pools: w.db, Semaphore: w.db, Backfills: w.db, Inventory: w.db, Secrets: w.db, Blobs: w.blobs, Logs: keptLogs{w},
+			Notices: w, Unpack: w.blobs.unpack,
+			Now: w.now, Logger: slog.New(slog.NewTextHandler(lockedWriter{w}, nil)),
+			Limits: host.Limits{ReapInterval: time.Minute}, // hours pass in most of these tests
 		},
-		Evaluator: evaluator.InProcess(nil),
-		Now:       w.now, Logger: slog.New(slog.NewTextHandler(lockedWriter{w}, nil)),
-		Limits: host.Limits{ReapInterval: time.Minute}, // hours pass in most of these tests
+		Runtime: host.Runtime{
+			Registry: registry, Evaluator: evaluator.InProcess(nil),
+			Workspace: func(context.Context, operators.Identity, host.Workflow) (host.Workspace, error) {
+				return host.Workspace{Leave: func() {}}, nil
+			},
+		},
 	}
 }
 

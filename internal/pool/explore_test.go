@@ -6,7 +6,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 )
 
 // result is what an exploration has found.
@@ -161,9 +160,8 @@ func TestModel(t *testing.T) {
 	}
 	for _, s := range spaces {
 		t.Run(s.String(), func(t *testing.T) {
-			began := time.Now()
+			t.Parallel()
 			s.report(t, s.explore(60_000_000))
-			t.Logf("%.0f s", time.Since(began).Seconds())
 		})
 	}
 }
@@ -172,8 +170,6 @@ func large() []space {
 	return []space{
 		{slots: 1, claims: []int{1, 1}, kills: 1, crashes: 1, doubles: 1, repaired: true},
 		{slots: 2, claims: []int{1, 1}, kills: 1, crashes: 1, doubles: 1, repaired: true},
-		{slots: 2, claims: []int{2, 1}, kills: 1, crashes: 1, doubles: 1, repaired: true},
-		{slots: 2, claims: []int{1, 2}, kills: 1, crashes: 1, doubles: 1, repaired: true},
 		{slots: 1, claims: []int{1, 1}, kills: 1, crashes: 1, torn: lineLast},
 		{slots: 1, claims: []int{1, 1}, kills: 1, crashes: 1, torn: slotsLast},
 		{slots: 2, claims: []int{2, 1}, kills: 1, crashes: 1, torn: slotsLast},
@@ -188,9 +184,11 @@ func large() []space {
 	}
 }
 
-// largest take minutes each: `make model` explores them, and `make test-long` does not.
+// largest take up to minutes each: `make model` explores them, and `make test-long` does not.
 func largest() []space {
 	return []space{
+		{slots: 2, claims: []int{2, 1}, kills: 1, crashes: 1, doubles: 1, repaired: true},
+		{slots: 2, claims: []int{1, 2}, kills: 1, crashes: 1, doubles: 1, repaired: true},
 		{slots: 1, claims: []int{1, 1, 1}, doubles: 1},
 		{slots: 2, claims: []int{1, 2, 1}, doubles: 1},
 		{slots: 2, claims: []int{1, 1, 1, 1}},

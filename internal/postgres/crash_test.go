@@ -3,6 +3,7 @@ package postgres
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"zerodag/internal/host"
 	"zerodag/operators/operatortest/postgres"
@@ -18,6 +19,7 @@ func TestCrashInCommit(t *testing.T) {
 	o := l.options()
 	direct := open(t, o)
 	p := newProxy(t, server.Port)
+	o.settle = 2 * time.Minute // a busy machine restarts the server more slowly than users would wait
 	o.URL = l.url(p.port()) + "&application_name=crashing"
 	db := open(t, o)
 	attempts := setScene(t, direct)

@@ -14,6 +14,7 @@ import (
 	"zerodag/engine/dig"
 	"zerodag/engine/param"
 	"zerodag/internal/host"
+	"zerodag/internal/sqlstore"
 	"zerodag/operators"
 )
 
@@ -62,7 +63,7 @@ func (s *scene) start(t testing.TB, db *DB) host.Attempt {
 // number is the one number that a statement finds.
 func number(t testing.TB, db *DB, sql string, args ...any) int {
 	t.Helper()
-	n, err := readOne(t.Context(), db, (*row).int, selection(sql, args...))
+	n, err := sqlstore.ReadOne(t.Context(), db.Store, (*row).Int, sqlstore.Select(sql, args...))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +146,7 @@ func cutCases(s *scene, db, direct *DB) map[string]cutCase {
 			first, second := s.attempt(), s.attempt()
 			second.WaitsFor, first.Params = 0, param.New("n", n)
 			list, err := db.Start(t.Context(), first, second)
-			if err == nil && (len(list) != 2 || list[1].Waits != list[0].SessionID) {
+			if err == nil && (len(list) != 2 || list[1].AfterSession != list[0].SessionID) {
 				err = fmt.Errorf("started %+v", list)
 			}
 			made[n] = list[0]

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"io/fs"
 	"net"
 	"sync"
 	"time"
@@ -14,8 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 
-	"zerodag/internal/aesgcm"
-	"zerodag/internal/host"
+	"zerodag/internal/sqlstore"
 )
 
 // DefaultSchema is where the tables lie, beside those of Digdag.
@@ -34,18 +34,18 @@ type Options struct {
 	Connections int              // at most, with the one that listens; 0: 10
 	Types       []string         // the queue of tasks gives out only messages of these types, and those for all; nil: all messages
 
+	migrations fs.FS // in tests; nil: those of this program
+
 	tracer pgx.QueryTracer // sees all statements, in tests
 	poll   time.Duration   // how often a receiver looks that nobody wakes; 0: pollEvery
 	settle time.Duration   // how long the database is asked whether a commit was made; 0: settleTime
 }
 
-// DB is an open database. It is host.Log, host.Projects, host.Workflows, host.Schedules,
-// host.Attempts, host.Sessions, host.Retention, host.Secrets, host.Users and host.Audit, and safe for
+// DB is an open database. It is all ports of sqlstore.Store, host.Log and host.Inventory, and safe for
 // concurrent use, here and in other processes. NewBlobs and NewLogs make the other ports of it.
 type DB struct {
+	*sqlstore.Store
 	now     func() time.Time
-	uuid    func() string
-	key     []byte
 	schema  string
 	channel string // of notifications
 	pool    *pgxpool.Pool
@@ -63,20 +63,17 @@ const leastVersion = 120000
 
 // Open opens a database, or makes its schema. Any number of processes may have it open.
 func Open(ctx context.Context, o Options) (_ *DB, err error) {
-	if n := len(o.SecretKey); n != 0 && n != aesgcm.KeySize {
-		return nil, fmt.Errorf("open database: the secret key has %d bytes, not %d: set digdag.secret-encryption-key to %d random bytes in base64", n, aesgcm.KeySize, aesgcm.KeySize)
-	}
 	config, schema, err := configOf(o)
 	if err != nil {
 		return nil, err
 	}
-	db := &DB{now: o.Now, uuid: o.UUID, key: o.SecretKey, schema: schema, channel: fmt.Sprintf("zerodag_%016x", uint64(hashOf("listen", schema))),
+	db := &DB{now: o.Now, schema: schema, channel: fmt.Sprintf("zerodag_%016x", uint64(hashOf("listen", schema))),
 		bound: cmp.Or(o.settle, settleTime), queues: map[string]*Queue{}, done: make(chan struct{})}
 	if db.now == nil {
 		db.now = time.Now
 	}
-	if db.uuid == nil {
-		db.uuid = host.NewUUID
+	if db.Store, err = sqlstore.New(port{db}, dialect(), sqlstore.Options{Now: db.now, UUID: o.UUID, SecretKey: o.SecretKey}); err != nil {
+		return nil, err
 	}
 	config.AfterConnect = db.follow
 	if db.pool, err = pgxpool.NewWithConfig(ctx, config); err != nil {
@@ -87,7 +84,7 @@ func Open(ctx context.Context, o Options) (_ *DB, err error) {
 	}
 	db.queues["tasks"].only(o.Types)
 	err = db.alone(ctx, func(c *conn) error {
-		if err := prepare(c, schema, o.Migrate, db.now()); err != nil {
+		if err := prepare(c, schema, o, db.now()); err != nil {
 			return err
 		}
 		if err := db.enterTimeline(c); err != nil { // this connection may be older than the schema
@@ -188,9 +185,6 @@ func (db *DB) Queue(name string) *Queue {
 	}
 	return q
 }
-
-// stamp is a time that a column gives back unchanged.
-func (db *DB) stamp() time.Time { return db.now().UTC().Truncate(time.Microsecond) }
 
 // hashOf is the number of a name among those of PostgreSQL's advisory locks.
 func hashOf(parts ...string) int64 {

@@ -5,6 +5,9 @@
 // Servers of one deployment open the same schema. It must never decide what the host decides, never touch a table
 // outside of its schema (Digdag's lie beside it), and never keep in memory what another server has to know.
 //
+// Package sqlstore implements most ports, for this database and for SQLite. What is here is PostgreSQL's own: transactions
+// that run once, queues in rows, appending to a log, archives, logs of tasks, outages.
+//
 // # Once
 //
 // A change is neither lost nor made twice, whatever becomes of connections. Every transaction reads committed data and

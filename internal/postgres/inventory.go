@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"zerodag/internal/host"
+	"zerodag/internal/sqlstore"
 )
 
 // ofAttempt finds the messages of an attempt by the index on their names: these begin with its id and a slash, which the digit 0 follows.
@@ -11,17 +12,20 @@ const ofAttempt = "m.queue IN (1, 2) AND m.unique_name >= convert_to(a.id || '/'
 
 // MessagesOf implements host.Inventory: one statement sees one moment.
 func (db *DB) MessagesOf(ctx context.Context, attempt int64) ([]host.Message, error) {
-	return readAll(ctx, db, func(r *row) host.Message {
-		return host.Message{ID: r.text(), Group: r.text(), Body: r.blob()}
-	}, selection("SELECT m.unique_name, m.message_group, m.body FROM (SELECT ?::bigint AS id) AS a, queued_messages m WHERE "+ofAttempt, attempt))
+	return sqlstore.ReadAll(ctx, db.Store, func(r *row) host.Message {
+		return host.Message{ID: r.Text(), Group: r.Text(), Body: r.Blob()}
+	}, sqlstore.Select("SELECT m.unique_name, m.message_group, m.body FROM (SELECT ?::bigint AS id) AS a, queued_messages m WHERE "+ofAttempt, attempt))
 }
 
 // Silent implements host.Inventory. Messages of deadlines (host.IsDeadline) do not count.
 func (db *DB) Silent(ctx context.Context, after int64, n int) ([]int64, error) {
-	return readAll(ctx, db, (*row).id, selection("SELECT a.id FROM session_attempts a WHERE a.finished_at IS NULL AND a.id > ? AND a.dependent_session_id IS NULL AND a.state_flags & ? = 0"+
+	q := sqlstore.Select("SELECT a.id FROM session_attempts a WHERE a.finished_at IS NULL AND a.id > ?"+
+		" AND a.dependent_session_id IS NULL AND a.state_flags & ? = 0"+
 		" AND NOT EXISTS (SELECT 1 FROM queued_messages m WHERE "+ofAttempt+" AND m.unique_name <> convert_to(a.id || '/' || ?::text, 'UTF8')"+
-		" AND NOT (m.unique_name >= convert_to(a.id || '/' || ?::text, 'UTF8') AND m.unique_name < convert_to(a.id || '/' || ?::text, 'UTF8'))) ORDER BY a.id LIMIT ?",
-		after, paused, host.SLAGuard, host.TimeoutMark, nextMark(host.TimeoutMark), limit(n)))
+		" AND NOT (m.unique_name >= convert_to(a.id || '/' || ?::text, 'UTF8') AND m.unique_name < convert_to(a.id || '/' || ?::text, 'UTF8')))",
+		after, sqlstore.Paused, host.SLAGuard, host.TimeoutMark, nextMark(host.TimeoutMark))
+	q.Order("a.id", n)
+	return sqlstore.ReadAll(ctx, db.Store, (*row).ID, q)
 }
 
 // nextMark is behind all names that begin with a mark of one letter.

@@ -5,15 +5,27 @@ import (
 	"fmt"
 
 	"zerodag/internal/host"
+	"zerodag/internal/sqlstore"
 )
 
-// maxSeq is the highest number of an entry, the same as on SQLite.
-const maxSeq = 1<<24 - 1
+// logExists finds an entry of an attempt.
+const logExists = "SELECT seq FROM attempt_entries WHERE attempt_id = $1 LIMIT 1"
+
+func logDialect() sqlstore.LogDialect {
+	const entries = " FROM attempt_entries e LEFT JOIN attempt_snapshots s ON s.attempt_id = e.attempt_id AND s.seq = e.seq WHERE e.attempt_id = $1 AND e.seq >= "
+	return sqlstore.LogDialect{
+		Load: "SELECT e.seq, e.nonce, e.at, e.changes, NULL::bytea, s.state" + entries +
+			"coalesce((SELECT max(seq) FROM attempt_snapshots WHERE attempt_id = $1), 0) ORDER BY e.seq",
+		Exists:  logExists,
+		Before:  "SELECT seq, state FROM attempt_snapshots WHERE attempt_id = $1 AND seq < $2 ORDER BY seq DESC LIMIT 1",
+		Entries: "SELECT e.seq, e.nonce, e.at, e.changes, e.events, s.state" + entries + "$2 ORDER BY e.seq LIMIT $3",
+	}
+}
 
 // Append writes an entry: see host.Log. It may be repeated when the connection breaks: an entry of its nonce is
 // its own.
 func (db *DB) Append(ctx context.Context, attempt int64, e host.Entry) error {
-	if e.Seq < 2 || e.Seq > maxSeq || attempt < 1 {
+	if e.Seq < 2 || e.Seq > sqlstore.MaxSeq || attempt < 1 {
 		return fmt.Errorf("append entry %d of attempt %d: no such place", e.Seq, attempt)
 	}
 	return db.alone(ctx, func(c *conn) error { return c.append(attempt, e) })
@@ -34,7 +46,7 @@ func (c *conn) append(attempt int64, e host.Entry) error {
 		sql = "WITH made AS (" + sql + " RETURNING attempt_id, seq) INSERT INTO attempt_snapshots (attempt_id, seq, state) SELECT attempt_id, seq, $10 FROM made"
 		args = append(args, e.Snapshot)
 	}
-	n, err := c.exec(sql, args...)
+	n, err := c.Exec(sql, args...)
 	if err != nil || n > 0 {
 		return err
 	}
@@ -46,7 +58,7 @@ const stands = "($7::bytea = '' OR before.nonce = $7) AND ($8::bigint = 0 OR EXI
 
 // whyNot explains an append that changed nothing.
 func (c *conn) whyNot(attempt int64, e host.Entry) error {
-	nonce, taken, err := one(c, (*row).text, "SELECT nonce FROM attempt_entries WHERE attempt_id = $1 AND seq = $2", attempt, e.Seq)
+	nonce, taken, err := sqlstore.One(c, (*row).Text, "SELECT nonce FROM attempt_entries WHERE attempt_id = $1 AND seq = $2", attempt, e.Seq)
 	switch {
 	case err != nil:
 		return err
@@ -55,14 +67,14 @@ func (c *conn) whyNot(attempt int64, e host.Entry) error {
 	case taken:
 		return host.ErrConflict
 	}
-	before, there, err := one(c, (*row).text, "SELECT nonce FROM attempt_entries WHERE attempt_id = $1 AND seq = $2", attempt, e.Seq-1)
+	before, there, err := sqlstore.One(c, (*row).Text, "SELECT nonce FROM attempt_entries WHERE attempt_id = $1 AND seq = $2", attempt, e.Seq-1)
 	switch {
 	case err != nil:
 		return err
 	case there && e.Basis.Receipt != "" && (e.Basis.After == "" || before == e.Basis.After):
 		return host.ErrLeaseLost
 	}
-	any, err := c.hasLog(attempt)
+	_, any, err := sqlstore.One(c, (*row).ID, logExists, attempt)
 	switch {
 	case err != nil:
 		return err
@@ -74,70 +86,28 @@ func (c *conn) whyNot(attempt int64, e host.Entry) error {
 	return fmt.Errorf("append entry %d of attempt %d: entry %d is not there", e.Seq, attempt, e.Seq-1)
 }
 
-func (c *conn) hasLog(attempt int64) (bool, error) {
-	_, any, err := one(c, (*row).id, "SELECT seq FROM attempt_entries WHERE attempt_id = $1 LIMIT 1", attempt)
-	return any, err
-}
-
 // first writes entry 1. Nothing else makes a log.
 func (c *conn) first(attempt int64, e host.Entry) error {
-	if _, err := c.exec("INSERT INTO attempt_entries (attempt_id, seq, nonce, at, changes, events) VALUES ($1, 1, $2, $3, $4, $5)",
+	if _, err := c.Exec("INSERT INTO attempt_entries (attempt_id, seq, nonce, at, changes, events) VALUES ($1, 1, $2, $3, $4, $5)",
 		attempt, e.Nonce, e.At, e.Changes, e.Events); err != nil || e.Snapshot == nil {
 		return err
 	}
-	_, err := c.exec("INSERT INTO attempt_snapshots (attempt_id, seq, state) VALUES ($1, 1, $2)", attempt, e.Snapshot)
+	_, err := c.Exec("INSERT INTO attempt_snapshots (attempt_id, seq, state) VALUES ($1, 1, $2)", attempt, e.Snapshot)
 	return err
 }
 
-// Load reads what is needed for the newest state: see host.Log. Events are left out.
-func (db *DB) Load(ctx context.Context, attempt int64) (host.Stored, error) {
-	// One statement sees one moment: no entry is missed between a snapshot and the rest.
-	const sql = "SELECT e.seq, e.nonce, e.at, e.changes, NULL::bytea, s.state FROM attempt_entries e LEFT JOIN attempt_snapshots s ON s.attempt_id = e.attempt_id AND s.seq = e.seq" +
-		" WHERE e.attempt_id = $1 AND e.seq >= coalesce((SELECT max(seq) FROM attempt_snapshots WHERE attempt_id = $1), 0) ORDER BY e.seq"
-	var list []host.Entry
-	err := db.read(ctx, func(c *conn) (err error) {
-		list, err = collect(c, scanEntry, sql, attempt)
-		return err
-	})
-	if err != nil || len(list) == 0 {
-		return host.Stored{}, orNotFound(err, "load attempt %d", attempt)
-	}
-	if newest := list[0]; newest.Snapshot != nil {
-		return host.Stored{Snapshot: newest.Snapshot, At: newest.Seq, Nonce: newest.Nonce, Entries: list[1:]}, nil
-	}
-	return host.Stored{Entries: list}, nil
-}
-
-// History reads a part of a log: see host.Log.
-func (db *DB) History(ctx context.Context, attempt int64, first int64, n int) (host.Stored, error) {
-	first = min(max(first, 1), maxSeq)
-	var s host.Stored
-	err := db.read(ctx, func(c *conn) error {
-		s = host.Stored{}
-		any, err := c.hasLog(attempt)
-		if err != nil || !any {
-			return orNotFound(err, "read history of attempt %d", attempt)
-		}
-		if err := c.query(func(r *row) { s.At, s.Snapshot = r.id(), r.blob() },
-			"SELECT seq, state FROM attempt_snapshots WHERE attempt_id = $1 AND seq < $2 ORDER BY seq DESC LIMIT 1", attempt, first); err != nil {
+// eraseLog deletes the log of an attempt and notes that there is none. An append that was under way may add an entry behind those
+// that the statement sees: it holds the previous entry, so it is done when that one is deleted, and there when this looks again.
+func eraseLog(c sqlstore.Conn, attempt int64) error {
+	for {
+		n, err := c.Exec("DELETE FROM attempt_entries WHERE attempt_id = $1", attempt)
+		if err != nil {
 			return err
 		}
-		s.Entries, err = collect(c, scanEntry, "SELECT e.seq, e.nonce, e.at, e.changes, e.events, s.state FROM attempt_entries e"+
-			" LEFT JOIN attempt_snapshots s ON s.attempt_id = e.attempt_id AND s.seq = e.seq WHERE e.attempt_id = $1 AND e.seq >= $2 ORDER BY e.seq LIMIT $3",
-			attempt, first, n)
-		return err
-	})
-	return s, err
-}
-
-func scanEntry(r *row) host.Entry {
-	return host.Entry{Seq: r.id(), Nonce: r.text(), At: r.time(), Changes: r.blob(), Events: r.blob(), Snapshot: r.blob()}
-}
-
-// orNotFound is err, or host.ErrNotFound where there is none.
-func orNotFound(err error, doing string, args ...any) error {
-	if err == nil {
-		err = host.ErrNotFound
+		if n == 0 {
+			break
+		}
 	}
-	return fmt.Errorf(doing+": %w", append(args, err)...)
+	return c.Batch(sqlstore.Do("DELETE FROM attempt_snapshots WHERE attempt_id = $1", attempt),
+		sqlstore.Do("UPDATE session_attempts SET has_log = false WHERE id = $1", attempt))
 }

@@ -5,51 +5,37 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"strconv"
+	"io/fs"
 	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"zerodag/internal/sqlstore"
 )
 
-// A migration is a file NNNN_name.sql; once released it never changes.
-//
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-type migration struct {
-	version int
-	name    string
-	sql     string
-}
-
-func migrations() ([]migration, error) {
-	files, err := migrationFiles.ReadDir("migrations")
-	if err != nil {
-		return nil, fmt.Errorf("list migrations: %w", err)
-	}
-	var list []migration
-	for i, f := range files {
-		name := strings.TrimSuffix(f.Name(), ".sql")
-		version, err := strconv.Atoi(name[:4])
-		if err != nil || version != i+1 {
-			return nil, fmt.Errorf("list migrations: %s is not number %d", f.Name(), i+1)
-		}
-		sql, err := migrationFiles.ReadFile("migrations/" + f.Name())
+// known returns the migrations of this program.
+func (o Options) known() (sqlstore.Migrations, error) {
+	files := o.migrations
+	if files == nil {
+		sub, err := fs.Sub(migrationFiles, "migrations")
 		if err != nil {
-			return nil, fmt.Errorf("read migration: %w", err)
+			return nil, fmt.Errorf("list migrations: %w", err)
 		}
-		list = append(list, migration{version, name, string(sql)})
+		files = sub
 	}
-	return list, nil
+	return sqlstore.ReadMigrations(files)
 }
 
 // Pending returns the names of the migrations that a database lacks, in order: all of them when it has no schema of ours
 // yet. It changes nothing. Of the options it reads URL and Schema.
 func Pending(ctx context.Context, o Options) (list []string, err error) {
 	err = looking(ctx, o, func(c *conn, schema string) error {
-		missing, err := pending(c, schema)
-		list = names(missing)
+		missing, err := o.missing(c, schema)
+		list = missing.Names()
 		return err
 	})
 	return list, err
@@ -87,71 +73,62 @@ func Migrate(ctx context.Context, o Options) ([]string, error) {
 	return missing, db.Close()
 }
 
-func names(list []migration) []string {
-	var names []string
-	for _, m := range list {
-		names = append(names, m.name)
-	}
-	return names
-}
-
-// pending lists what a database lacks. One that a later release made is refused: it may hold what this one does not
-// know.
-func pending(c *conn, schema string) ([]migration, error) {
-	list, err := migrations()
+// missing lists what a database lacks. A newer one is refused.
+func (o Options) missing(c *conn, schema string) (sqlstore.Migrations, error) {
+	list, err := o.known()
 	if err != nil {
 		return nil, err
 	}
-	version, _, err := one(c, (*row).int, "SELECT current_setting('server_version_num')::bigint")
+	version, _, err := sqlstore.One(c, (*row).Int, "SELECT current_setting('server_version_num')::bigint")
 	if err != nil {
 		return nil, err
 	}
 	if version < leastVersion {
 		return nil, fmt.Errorf("the server is PostgreSQL %d and 12 is the oldest that will do: use a newer one", version/10000)
 	}
-	_, exists, err := one(c, (*row).int, "SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = convert_from($1, 'UTF8') AND tablename = 'schema_migrations'", schema)
+	_, exists, err := sqlstore.One(c, (*row).Int, "SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = convert_from($1, 'UTF8') AND tablename = 'schema_migrations'", schema)
 	if err != nil || !exists {
 		return list, err
 	}
-	at, _, err := one(c, (*row).int, "SELECT max(version) FROM schema_migrations")
+	at, _, err := sqlstore.One(c, (*row).Int, "SELECT max(version) FROM schema_migrations")
 	if err != nil {
 		return nil, err
 	}
-	if at > len(list) {
-		return nil, fmt.Errorf("the schema %q has version %d and this zerodag knows versions up to %d: use the release that wrote it, or a later one", schema, at, len(list))
+	if list, err = list.After(at); err != nil {
+		return nil, fmt.Errorf("the schema %q %w", schema, err)
 	}
-	return list[at:], nil
+	return list, nil
 }
 
 // prepare checks the schema and, if it may, brings it up to date: each migration is one transaction, and one process
 // at a time makes them. To do it again finds nothing to do.
-func prepare(c *conn, schema string, migrate bool, now time.Time) error {
-	list, err := pending(c, schema)
+func prepare(c *conn, schema string, o Options, now time.Time) error {
+	list, err := o.missing(c, schema)
 	if err != nil || len(list) == 0 {
 		return err
 	}
-	if !migrate {
-		return fmt.Errorf("the schema %q lacks %s: run `zerodag migrate run`", schema, strings.Join(names(list), ", "))
+	if !o.Migrate {
+		return fmt.Errorf("the schema %q lacks %s: run `zerodag migrate run`", schema, strings.Join(list.Names(), ", "))
 	}
 	for _, m := range list {
 		if err := c.apply(schema, m, now); err != nil {
-			return fmt.Errorf("bring the schema %q up to date: %s: %w", schema, m.name, err)
+			return fmt.Errorf("bring the schema %q up to date: %s: %w", schema, m.Name, err)
 		}
 	}
 	return nil
 }
 
 // apply makes one migration, unless another process has made it meanwhile.
-func (c *conn) apply(schema string, m migration, now time.Time) (err error) {
-	if _, err := c.exec("BEGIN"); err != nil {
+func (c *conn) apply(schema string, m sqlstore.Migration, now time.Time) (err error) {
+	if _, err := c.Exec("BEGIN"); err != nil {
 		return err
 	}
 	defer func() {
 		if err != nil {
-			c.exec("ROLLBACK") //nolint:errcheck // where that fails the connection goes, and the transaction with it
+			c.Exec("ROLLBACK") //nolint:errcheck // where that fails the connection goes, and the transaction with it
 		}
 	}()
-	if _, err := c.exec("SELECT pg_advisory_xact_lock($1)", hashOf("migrate", schema)); err != nil {
+	if _, err := c.Exec("SELECT pg_advisory_xact_lock($1)", hashOf("migrate", schema)); err != nil {
 		return err
 	}
 	made, err := c.madeSchema(schema)
@@ -159,41 +136,41 @@ func (c *conn) apply(schema string, m migration, now time.Time) (err error) {
 		return err
 	}
 	if made {
-		_, done, err := one(c, (*row).int, "SELECT 1 FROM schema_migrations WHERE version = $1", m.version)
+		_, done, err := sqlstore.One(c, (*row).Int, "SELECT 1 FROM schema_migrations WHERE version = $1", m.Version)
 		if err != nil {
 			return err
 		}
 		if done {
-			_, err := c.exec("COMMIT")
+			_, err := c.Exec("COMMIT")
 			return err
 		}
 	}
-	if _, err := c.to.Exec(c.ctx, m.sql, pgx.QueryExecModeSimpleProtocol); err != nil {
+	if _, err := c.to.Exec(c.ctx, m.SQL, pgx.QueryExecModeSimpleProtocol); err != nil {
 		return translated(c.ctx, err)
 	}
-	if _, err := c.exec("INSERT INTO schema_migrations (version, name, applied_at) VALUES ($1, $2, $3)", m.version, m.name, now); err != nil {
+	if _, err := c.Exec("INSERT INTO schema_migrations (version, name, applied_at) VALUES ($1, $2, $3)", m.Version, m.Name, now); err != nil {
 		return err
 	}
-	_, err = c.exec("COMMIT")
+	_, err = c.Exec("COMMIT")
 	return err
 }
 
 // madeSchema makes the schema and the table of migrations, unless they are there. Who may not make schemas can have one made
 // for them.
 func (c *conn) madeSchema(schema string) (there bool, err error) {
-	_, there, err = one(c, (*row).int, "SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = convert_from($1, 'UTF8') AND tablename = 'schema_migrations'", schema)
+	_, there, err = sqlstore.One(c, (*row).Int, "SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = convert_from($1, 'UTF8') AND tablename = 'schema_migrations'", schema)
 	if err != nil || there {
 		return there, err
 	}
-	_, exists, err := one(c, (*row).int, "SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = convert_from($1, 'UTF8')", schema)
+	_, exists, err := sqlstore.One(c, (*row).Int, "SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = convert_from($1, 'UTF8')", schema)
 	if err != nil {
 		return false, err
 	}
 	if !exists {
-		if _, err := c.exec("CREATE SCHEMA " + pgx.Identifier{schema}.Sanitize()); err != nil {
+		if _, err := c.Exec("CREATE SCHEMA " + pgx.Identifier{schema}.Sanitize()); err != nil {
 			return false, err
 		}
 	}
-	_, err = c.exec("CREATE TABLE schema_migrations (version bigint PRIMARY KEY, name bytea NOT NULL, applied_at bigint NOT NULL)")
+	_, err = c.Exec("CREATE TABLE schema_migrations (version bigint PRIMARY KEY, name bytea NOT NULL, applied_at bigint NOT NULL)")
 	return false, err
 }

@@ -33,41 +33,10 @@ func testOpenAtOnce(t *testing.T, l *lab) {
 	if list, err := db.Audits(t.Context(), 1, 0, 0); err != nil || len(list) != 8 {
 		t.Errorf("8 servers have written %d records (%v)", len(list), err)
 	}
-	list, err := migrations()
+	list, err := o.known()
 	if n := number(t, db, "SELECT count(*) FROM schema_migrations"); err != nil || n != len(list) {
 		t.Errorf("%d migrations were made, there are %d (%v)", n, len(list), err)
 	}
-}
-
-// testVersions proves that an older schema is brought up to date only when that is allowed,
-// and that a newer one is refused with both versions and the remedy.
-func testVersions(t *testing.T, l *lab) {
-	l.enter(t)
-	o, ctx := l.options(), t.Context()
-	o.Migrate = false
-	if list, err := Pending(ctx, o); err != nil || len(list) == 0 || list[0] != "0001_initial" {
-		t.Errorf("pending without a schema: %v, %v", list, err)
-	}
-	_, err := Open(ctx, o)
-	wantText(t, err, "0001_initial", "zerodag migrate run", o.Schema, "target on 127.0.0.1")
-	if list, err := Migrate(ctx, o); err != nil || len(list) == 0 {
-		t.Errorf("Migrate = %v, %v", list, err)
-	}
-	if list, err := Pending(ctx, o); err != nil || len(list) != 0 {
-		t.Errorf("pending after Migrate: %v, %v", list, err)
-	}
-	db := open(t, o)
-	if err := db.write(ctx, func(c *conn) error {
-		_, err := c.exec("INSERT INTO schema_migrations (version, name, applied_at) VALUES (99, 'later', 0)")
-		return err
-	}); err != nil {
-		t.Fatal(err)
-	}
-	o.Migrate = true
-	_, err = Open(ctx, o)
-	wantText(t, err, "version 99", "versions up to 9", "a later one")
-	_, err = Pending(ctx, o)
-	wantText(t, err, "version 99")
 }
 
 // testOptions proves that options that cannot be are refused with the remedy, and that no error shows a password.

@@ -3,6 +3,8 @@ package postgres
 import (
 	"sync"
 	"time"
+
+	"zerodag/internal/sqlstore"
 )
 
 // A process that could not reach the database does not know who else could not. When it is back it judges no lease for
@@ -71,7 +73,7 @@ func (o *outage) forgetClock() {
 func (db *DB) judges(c *conn) (int64, error) {
 	may, shows, known := db.outage.judges(time.Now())
 	if may && !known {
-		micros, _, err := one(c, (*row).id, "SELECT "+clock)
+		micros, _, err := sqlstore.One(c, (*row).ID, "SELECT "+clock)
 		if err != nil {
 			return 0, err
 		}

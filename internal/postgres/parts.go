@@ -47,10 +47,10 @@ func (p *parts) more() error {
 	return p.db.read(p.ctx, func(c *conn) error {
 		var list [][]byte
 		at := p.at
-		err := c.query(func(r *row) {
-			if r.id() == at+1 {
+		err := c.Query(func(r *row) {
+			if r.ID() == at+1 {
 				at++
-				list = append(list, r.blob())
+				list = append(list, r.Blob())
 			}
 		}, p.sql+" LIMIT $3", append([]any{p.at, p.last, partsAtOnce}, p.args...)...)
 		if err == nil && len(list) == 0 {

@@ -85,7 +85,7 @@ func many(t testing.TB, db *DB) {
 			"SET default_statistics_target = 400", // of all rows, not of a sample of them: the plans are always the same
 			"ANALYZE",
 		} {
-			if _, err := c.exec(sql); err != nil {
+			if _, err := c.Exec(sql); err != nil {
 				return err
 			}
 		}

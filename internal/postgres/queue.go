@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"zerodag/internal/host"
+	"zerodag/internal/sqlstore"
 )
 
 // Queue is a host.Queue. Its messages are rows, and so are leases; who waits for messages is in memory.
@@ -76,24 +77,24 @@ func (q *Queue) send(c *conn, known bool, messages ...host.Message) error {
 	ids, names, shares, types, bodies := make([][]byte, n), make([][]byte, n), make([][]byte, n), make([][]byte, n), make([][]byte, n)
 	due, waits := make([]*int64, n), make([]bool, n)
 	for i, m := range messages {
-		ids[i], names[i], shares[i], types[i], bodies[i], waits[i] = []byte(m.ID), []byte(m.Group), []byte(m.Share), []byte(m.Type), append([]byte{}, m.Body...), m.Waits
+		ids[i], names[i], shares[i], types[i], bodies[i], waits[i] = []byte(m.ID), []byte(m.Group), []byte(m.Share), []byte(m.Type), append([]byte{}, m.Body...), m.Relative
 		if at := m.Due; !at.IsZero() {
 			micros := at.UnixMicro()
-			if m.Waits {
+			if m.Relative {
 				micros = at.Sub(now).Microseconds()
 			}
 			due[i] = &micros
 		}
 	}
-	list = append(list, statement{"INSERT INTO queued_messages (queue, unique_name, message_group, share, task_type, body, due, sent_at, free_at)" +
-		" SELECT $1, id, message_group, share, task_type, body, due, now, CASE WHEN message_group = '' THEN greatest(due, now) END FROM (" +
-		"SELECT m.*, CASE WHEN waits THEN now + wanted ELSE wanted END AS due, now FROM unnest($2::bytea[], $3::bytea[], $4::bytea[], $5::bytea[], $6::bytea[], $7::bigint[], $8::boolean[])" +
-		" WITH ORDINALITY AS m (id, message_group, share, task_type, body, wanted, waits, place), (SELECT " + clock + " AS now) AS c) AS x ORDER BY place ON CONFLICT (queue, unique_name) DO NOTHING",
-		[]any{q.number, ids, names, shares, types, bodies, due, waits}})
+	list = append(list, sqlstore.Do("INSERT INTO queued_messages (queue, unique_name, message_group, share, task_type, body, due, sent_at, free_at)"+
+		" SELECT $1, id, message_group, share, task_type, body, due, now, CASE WHEN message_group = '' THEN greatest(due, now) END FROM ("+
+		"SELECT m.*, CASE WHEN waits THEN now + wanted ELSE wanted END AS due, now FROM unnest($2::bytea[], $3::bytea[], $4::bytea[], $5::bytea[], $6::bytea[], $7::bigint[], $8::boolean[])"+
+		" WITH ORDINALITY AS m (id, message_group, share, task_type, body, wanted, waits, place), (SELECT "+clock+" AS now) AS c) AS x ORDER BY place ON CONFLICT (queue, unique_name) DO NOTHING",
+		q.number, ids, names, shares, types, bodies, due, waits))
 	if len(groups) > 0 {
 		list = append(list, q.promote(groups))
 	}
-	if _, err := c.together(append(list, q.notify())...); err != nil {
+	if err := c.Batch(append(list, q.notify())...); err != nil {
 		return fmt.Errorf("send message %s: %w", messages[0].ID, err)
 	}
 	return nil
@@ -125,21 +126,21 @@ func (q *Queue) locks(groups [][]byte) []statement {
 	slices.Sort(keys)
 	var list []statement
 	for _, k := range slices.Compact(keys) {
-		list = append(list, statement{"SELECT pg_advisory_xact_lock($1)", []any{k}})
+		list = append(list, sqlstore.Do("SELECT pg_advisory_xact_lock($1)", k))
 	}
 	return list
 }
 
 // promote lets the first message of each group be received, before those that were sent later. Their locks are held.
 func (q *Queue) promote(groups [][]byte) statement {
-	return statement{"UPDATE queued_messages SET free_at = greatest(due, sent_at) WHERE free_at IS NULL AND id IN (" +
+	return sqlstore.Do("UPDATE queued_messages SET free_at = greatest(due, sent_at) WHERE free_at IS NULL AND id IN ("+
 		"SELECT (SELECT m.id FROM queued_messages m WHERE m.queue = $1 AND m.message_group = g AND m.message_group <> '' ORDER BY m.id LIMIT 1) FROM unnest($2::bytea[]) AS g)",
-		[]any{q.number, groups}}
+		q.number, groups)
 }
 
 // notify wakes receivers everywhere once the transaction is committed.
 func (q *Queue) notify() statement {
-	return statement{"SELECT pg_notify($1, $2)", []any{q.db.channel, q.name}}
+	return sqlstore.Do("SELECT pg_notify($1, $2)", q.db.channel, q.name)
 }
 
 // Receive waits for messages and leases them: see host.Queue.
@@ -191,7 +192,7 @@ func (q *Queue) lease(ctx context.Context, n int, lease time.Duration) (list []h
 		}
 		sent = true
 		text, args := q.take()
-		taken, err := collect(c, scanLeased, text, append([]any{n, lease.Microseconds(), receipt, until}, args...)...)
+		taken, err := sqlstore.Collect(c, scanLeased, text, append([]any{n, lease.Microseconds(), receipt, until}, args...)...)
 		if err != nil {
 			return err
 		}
@@ -207,7 +208,7 @@ func (q *Queue) lease(ctx context.Context, n int, lease time.Duration) (list []h
 			return nil
 		}
 		next = -1
-		return c.query(func(r *row) { next = time.Duration(r.id()) * time.Microsecond },
+		return c.Query(func(r *row) { next = time.Duration(r.ID()) * time.Microsecond },
 			"SELECT free_at - "+clock+" FROM queued_messages WHERE queue = $1 AND free_at > "+clock+" ORDER BY free_at LIMIT 1", q.number)
 	})
 	if err != nil {
@@ -254,9 +255,8 @@ func (q *Queue) take() (text string, args []any) {
 
 // giveBack undoes what a try has leased that nobody is told of.
 func (q *Queue) giveBack(c *conn, receipts ...int64) error {
-	_, err := c.together(statement{"UPDATE queued_messages SET free_at = " + clock + ", receipt = 0, receive_count = receive_count - 1 WHERE queue = $1 AND receipt = ANY($2)",
-		[]any{q.number, receipts}}, q.notify())
-	return err
+	return c.Batch(sqlstore.Do("UPDATE queued_messages SET free_at = "+clock+", receipt = 0, receive_count = receive_count - 1"+
+		" WHERE queue = $1 AND receipt = ANY($2)", q.number, receipts), q.notify())
 }
 
 // leased is a message with its row, and since when it could be received.
@@ -266,7 +266,7 @@ type leased struct {
 }
 
 func scanLeased(r *row) leased {
-	return leased{row: r.id(), free: r.id(), Delivery: host.Delivery{Message: host.Message{ID: r.text(), Group: r.text(), Share: r.text(), Type: r.text(), Body: r.blob(), Due: r.time()}, Count: r.int(), Begun: r.text()}}
+	return leased{row: r.ID(), free: r.ID(), Delivery: host.Delivery{Message: host.Message{ID: r.Text(), Group: r.Text(), Share: r.Text(), Type: r.Text(), Body: r.Blob(), Due: r.Time()}, Count: r.Int(), Begun: r.Text()}}
 }
 
 // parseReceipt finds the row of a message and the proof of its lease; false for what is none.
@@ -288,7 +288,7 @@ func (q *Queue) Extend(ctx context.Context, d host.Delivery, lease time.Duration
 		return host.ErrLeaseLost
 	}
 	return q.db.alone(ctx, func(c *conn) error {
-		n, err := c.exec("UPDATE queued_messages SET free_at = "+clock+" + $3"+held, id, receipt, lease.Microseconds())
+		n, err := c.Exec("UPDATE queued_messages SET free_at = "+clock+" + $3"+held, id, receipt, lease.Microseconds())
 		if err == nil && n == 0 {
 			err = host.ErrLeaseLost
 		}
@@ -310,14 +310,14 @@ func (q *Queue) Begin(ctx context.Context, d host.Delivery, name string, known h
 	}
 	err = q.db.alone(ctx, func(c *conn) error {
 		stands := false
-		flags, there, err := one(c, func(r *row) (flags int64) { r.id(); flags, stands = r.id(), r.bool(); return flags }, sql, args...)
+		flags, there, err := sqlstore.One(c, func(r *row) (flags int64) { r.ID(); flags, stands = r.ID(), r.Bool(); return flags }, sql, args...)
 		switch {
 		case err == nil && !there:
 			err = host.ErrLeaseLost
 		case err == nil && !stands:
 			err = host.ErrConflict
 		}
-		flagged = flags&canceled != 0
+		flagged = flags&sqlstore.Canceled != 0
 		return err
 	})
 	return flagged, err
@@ -333,18 +333,16 @@ func (q *Queue) Delete(ctx context.Context, d host.Delivery) error {
 	if !ok {
 		return ctx.Err()
 	}
-	remove := statement{"DELETE FROM queued_messages" + held, []any{id, receipt}}
+	remove := sqlstore.Do("DELETE FROM queued_messages"+held, id, receipt)
 	return q.db.alone(ctx, func(c *conn) error {
 		if d.Group == "" {
-			_, err := c.together(remove)
-			return err
+			return c.Batch(remove)
 		}
 		groups := [][]byte{[]byte(d.Group)}
 		next := q.promote(groups)
-		next.sql = "WITH next AS (" + next.sql + " RETURNING id) SELECT pg_notify($3, $4) FROM next LIMIT 1"
-		next.args = append(next.args, q.db.channel, q.name)
-		_, err := c.together(append(q.locks(groups), remove, next)...)
-		return err
+		next.SQL = "WITH next AS (" + next.SQL + " RETURNING id) SELECT pg_notify($3, $4) FROM next LIMIT 1"
+		next.Args = append(next.Args, q.db.channel, q.name)
+		return c.Batch(append(q.locks(groups), remove, next)...)
 	})
 }
 
@@ -355,7 +353,7 @@ func (q *Queue) Forward(ctx context.Context, d host.Delivery, m host.Message) er
 		return host.ErrLeaseLost
 	}
 	return q.db.write(ctx, func(c *conn) error {
-		n, err := c.exec("DELETE FROM queued_messages"+held, id, receipt)
+		n, err := c.Exec("DELETE FROM queued_messages"+held, id, receipt)
 		if err == nil && n == 0 {
 			err = host.ErrLeaseLost
 		}
@@ -373,8 +371,7 @@ func (q *Queue) Release(ctx context.Context, d host.Delivery, delay time.Duratio
 		return ctx.Err()
 	}
 	return q.db.alone(ctx, func(c *conn) error {
-		_, err := c.together(statement{"UPDATE queued_messages SET receipt = 0, due = " + clock + " + $3, free_at = " + clock + " + $3" + held,
-			[]any{id, receipt, delay.Microseconds()}}, q.notify())
-		return err
+		return c.Batch(sqlstore.Do("UPDATE queued_messages SET receipt = 0, due = "+clock+" + $3, free_at = "+clock+" + $3"+held,
+			id, receipt, delay.Microseconds()), q.notify())
 	})
 }

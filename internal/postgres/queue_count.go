@@ -9,7 +9,7 @@ import (
 // Counts counts what the queues hold that is due, and attempts that have not ended, and says how large all tables are.
 func (db *DB) Counts(ctx context.Context, v *host.Vitals) error {
 	return db.read(ctx, func(c *conn) error {
-		return c.query(func(r *row) { v.Unfinished, v.Events, v.Tasks, v.Database = r.int(), r.int(), r.int(), r.id() },
+		return c.Query(func(r *row) { v.Unfinished, v.Events, v.Tasks, v.Database = r.Int(), r.Int(), r.Int(), r.ID() },
 			"SELECT (SELECT count(*) FROM session_attempts WHERE finished_at IS NULL),"+
 				" (SELECT count(*) FROM queued_messages WHERE queue = $1 AND (due IS NULL OR due <= "+clock+")),"+
 				" (SELECT count(*) FROM queued_messages WHERE queue = $2 AND (due IS NULL OR due <= "+clock+")),"+

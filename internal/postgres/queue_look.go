@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"zerodag/internal/host"
+	"zerodag/internal/sqlstore"
 )
 
 // mostBody is the largest body that is looked at.
@@ -14,9 +15,9 @@ const mostBody = 32 << 10
 func (db *DB) Depths(ctx context.Context) ([]host.Depth, error) {
 	var list []host.Depth
 	for _, name := range queueNames() {
-		d, err := readOne(ctx, db, func(r *row) host.Depth {
-			return host.Depth{Queue: name, Ready: r.int(), Later: r.int(), Leased: r.int(), Behind: r.int(), Oldest: r.time()}
-		}, selection("SELECT count(*) FILTER (WHERE free_at <= "+clock+"), count(*) FILTER (WHERE free_at > "+clock+" AND receipt = 0),"+
+		d, err := sqlstore.ReadOne(ctx, db.Store, func(r *row) host.Depth {
+			return host.Depth{Queue: name, Ready: r.Int(), Later: r.Int(), Leased: r.Int(), Behind: r.Int(), Oldest: r.Time()}
+		}, sqlstore.Select("SELECT count(*) FILTER (WHERE free_at <= "+clock+"), count(*) FILTER (WHERE free_at > "+clock+" AND receipt = 0),"+
 			" count(*) FILTER (WHERE free_at > "+clock+" AND receipt <> 0), count(*) FILTER (WHERE free_at IS NULL), min(free_at) FILTER (WHERE free_at <= "+clock+")"+
 			" FROM queued_messages WHERE queue = ?", db.queues[name].number))
 		if err != nil {
@@ -33,14 +34,16 @@ func (db *DB) Queued(ctx context.Context, queue string, after int64, n int) ([]h
 	if q == nil {
 		return nil, fmt.Errorf("look into queue %s: %w", queue, host.ErrNotFound)
 	}
-	return readAll(ctx, db, scanQueued, selection("SELECT id, unique_name, message_group, share, due, length(body), CASE WHEN length(body) <= ? THEN body END, receive_count,"+
-		" greatest(sent_at, due), CASE WHEN receipt <> 0 AND free_at > "+clock+" THEN free_at END, free_at IS NULL FROM queued_messages WHERE queue = ? AND id > ? ORDER BY id LIMIT ?",
-		mostBody, q.number, after, limit(n)))
+	list := sqlstore.Select("SELECT id, unique_name, message_group, share, due, length(body), CASE WHEN length(body) <= ? THEN body END, receive_count,"+
+		" greatest(sent_at, due), CASE WHEN receipt <> 0 AND free_at > "+clock+" THEN free_at END, free_at IS NULL"+
+		" FROM queued_messages WHERE queue = ? AND id > ?", mostBody, q.number, after)
+	list.Order("id", n)
+	return sqlstore.ReadAll(ctx, db.Store, scanQueued, list)
 }
 
 func scanQueued(r *row) host.Queued {
-	x := host.Queued{Place: r.id(), Message: host.Message{ID: r.text(), Group: r.text(), Share: r.text(), Due: r.time()}, Size: r.int()}
-	x.Body = r.blob()
-	x.Count, x.Since, x.Until, x.Behind = r.int(), r.time(), r.time(), r.bool()
+	x := host.Queued{Place: r.ID(), Message: host.Message{ID: r.Text(), Group: r.Text(), Share: r.Text(), Due: r.Time()}, Size: r.Int()}
+	x.Body = r.Blob()
+	x.Count, x.Since, x.Until, x.Behind = r.Int(), r.Time(), r.Time(), r.Bool()
 	return x
 }

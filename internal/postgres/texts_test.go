@@ -141,7 +141,7 @@ func testDepths(t *testing.T, l *lab) {
 	db, ctx := l.fresh(t), t.Context()
 	q := db.Queue("events")
 	if err := q.Send(ctx, host.Message{ID: "a1", Group: "a"}, host.Message{ID: "a2", Group: "a", Body: make([]byte, mostBody+1)}, host.Message{ID: "b", Share: "s"},
-		host.Message{ID: "later", Due: time.Now().Add(time.Hour), Waits: true}); err != nil {
+		host.Message{ID: "later", Due: time.Now().Add(time.Hour), Relative: true}); err != nil {
 		t.Fatal(err)
 	}
 	d, err := q.Receive(ctx, 1, time.Hour)

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/jackc/pgx/v5"
+
+	"zerodag/internal/sqlstore"
 )
 
 // A promoted asynchronous standby, or a restored backup, lacks the last commits, and its sequences continue from an earlier number. Processes and users
@@ -25,7 +27,7 @@ func (db *DB) follow(ctx context.Context, to *pgx.Conn) error {
 // enterTimeline skips numbers if the server is on a timeline that is new to the schema. It changes nothing where there is no schema yet, and on
 // services that do not show their timeline: their standbys share the storage of the primary.
 func (db *DB) enterTimeline(c *conn) error {
-	_, isNew, err := one(c, (*row).id, "SELECT "+timeline+" WHERE NOT EXISTS (SELECT 1 FROM timelines WHERE timeline = "+timeline+")")
+	_, isNew, err := sqlstore.One(c, (*row).ID, "SELECT "+timeline+" WHERE NOT EXISTS (SELECT 1 FROM timelines WHERE timeline = "+timeline+")")
 	switch code(err) {
 	case "42P01", "42883", "42501", "0A000": // there is no such table or function; nobody may use it, or it is not supported
 		return nil
@@ -33,10 +35,9 @@ func (db *DB) enterTimeline(c *conn) error {
 	if err != nil || !isNew {
 		return err
 	}
-	_, err = c.together(
-		statement{"SELECT pg_advisory_xact_lock($1)", []any{hashOf("timeline", db.schema)}},
-		statement{"SELECT setval(format('%I.%I', schemaname, sequencename)::regclass, coalesce(last_value, 0) + $1) FROM pg_sequences WHERE schemaname = current_schema()" +
-			" AND EXISTS (SELECT 1 FROM timelines) AND NOT EXISTS (SELECT 1 FROM timelines WHERE timeline = " + timeline + ")", []any{skipped}},
-		statement{"INSERT INTO timelines (timeline, at) SELECT " + timeline + ", " + clock + " ON CONFLICT DO NOTHING", nil})
-	return err
+	return c.Batch(
+		sqlstore.Do("SELECT pg_advisory_xact_lock($1)", hashOf("timeline", db.schema)),
+		sqlstore.Do("SELECT setval(format('%I.%I', schemaname, sequencename)::regclass, coalesce(last_value, 0) + $1) FROM pg_sequences WHERE schemaname = current_schema()"+
+			" AND EXISTS (SELECT 1 FROM timelines) AND NOT EXISTS (SELECT 1 FROM timelines WHERE timeline = "+timeline+")", skipped),
+		sqlstore.Do("INSERT INTO timelines (timeline, at) SELECT "+timeline+", "+clock+" ON CONFLICT DO NOTHING"))
 }

@@ -27,14 +27,14 @@ const (
 
 // repeat calls try until it answers. What PostgreSQL rolled back, and what it could not be asked, is tried again after a
 // while, in which others get out of the way; each caller says why it may be.
-func (db *DB) repeat(ctx context.Context, try func(ctx context.Context, again bool) error) error {
+func (db *DB) repeat(ctx context.Context, try func(ctx context.Context) error) error {
 	wait, began := firstWait, time.Now()
 	for n := 1; ; n++ {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		bounded, cancel := context.WithTimeout(ctx, tryTime)
-		err := try(bounded, n > 1)
+		err := try(bounded)
 		cancel()
 		if err == nil {
 			db.outage.answered(time.Now())
@@ -83,7 +83,7 @@ func (db *DB) read(ctx context.Context, f func(*conn) error) error { return db.a
 // alone runs statements, each a transaction of its own. All of them may be repeated when nobody knows what became of
 // them: f says why where it changes something.
 func (db *DB) alone(ctx context.Context, f func(*conn) error) error {
-	return db.repeat(ctx, func(ctx context.Context, again bool) error {
+	return db.repeat(ctx, func(ctx context.Context) error {
 		if db.isClosed() {
 			return errClosed
 		}
@@ -92,7 +92,7 @@ func (db *DB) alone(ctx context.Context, f func(*conn) error) error {
 			return translated(ctx, err)
 		}
 		defer c.Release()
-		return f(&conn{ctx, c, again})
+		return f(&conn{ctx, c})
 	})
 }
 
@@ -100,11 +100,11 @@ func (db *DB) alone(ctx context.Context, f func(*conn) error) error {
 // connection breaks during the commit, PostgreSQL is asked whether the mark of the transaction is there (see marks.go): a change
 // is neither lost nor made twice, whatever it is.
 func (db *DB) write(ctx context.Context, run func(*conn) error) error {
-	return db.repeat(ctx, func(ctx context.Context, again bool) error {
+	return db.repeat(ctx, func(ctx context.Context) error {
 		if db.isClosed() {
 			return errClosed
 		}
-		unanswered, err := db.transact(ctx, again, run)
+		unanswered, err := db.transact(ctx, run)
 		if unanswered == nil {
 			return err
 		}
@@ -113,7 +113,7 @@ func (db *DB) write(ctx context.Context, run func(*conn) error) error {
 }
 
 // transact runs a transaction. It returns the mark of one whose commit was requested and not answered.
-func (db *DB) transact(ctx context.Context, again bool, run func(*conn) error) (unanswered *mark, err error) {
+func (db *DB) transact(ctx context.Context, run func(*conn) error) (unanswered *mark, err error) {
 	held, err := db.pool.Acquire(ctx)
 	if err != nil {
 		return nil, translated(ctx, err)
@@ -129,7 +129,7 @@ func (db *DB) transact(ctx context.Context, again bool, run func(*conn) error) (
 	// A caller that leaves now must not leave in doubt what was done.
 	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), tryTime)
 	defer cancel()
-	if err := run(&conn{ctx, held, again}); err != nil {
+	if err := run(&conn{ctx, held}); err != nil {
 		if _, open := held.Exec(last, "ROLLBACK"); open == nil { // else the connection is closed, and the server may find out later
 			db.marks.release(m)
 		}

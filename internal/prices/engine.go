@@ -14,3 +14,6 @@ const (
 
 // AlarmMetrics is how many metrics the alarms of a stage read.
 const AlarmMetrics = 12
+
+// ReleaseAlarmMetrics is how many metrics the alarms read that stop a gradual deploy.
+const ReleaseAlarmMetrics = 12

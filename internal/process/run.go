@@ -54,9 +54,10 @@ func (d *Driver) run(ctx context.Context, root string, c operators.Command) (ope
 	if c.Sandbox.Time > 0 {
 		defer time.AfterFunc(c.Sandbox.Time, func() { w.end(operators.TooLong(c.Sandbox.Time)) }).Stop()
 	}
+	left := 0
 	wait := sync.OnceValues(func() (syscall.WaitStatus, error) {
 		status, err := d.wait(p, g)
-		d.sweep(g, number)
+		left = d.sweep(g, number)
 		// The process that may still hold the pipe was not found: it must not hold us.
 		reader.SetReadDeadline(time.Now().Add(d.options.Grace))
 		return status, err
@@ -83,7 +84,19 @@ func (d *Driver) run(ctx context.Context, root string, c operators.Command) (ope
 	if err != nil {
 		return operators.Exit{}, err
 	}
-	return w.exit(ctx, status), nil
+	exit := w.exit(ctx, status)
+	if left > 0 && exit.Why == "" && ctx.Err() == nil {
+		w.output.Say("%s that the command left running: a task ends with its command", ended(left))
+	}
+	return exit, nil
+}
+
+// ended says how many processes were ended.
+func ended(n int) string {
+	if n == 1 {
+		return "ended a process"
+	}
+	return fmt.Sprintf("ended %d processes", n)
 }
 
 // start starts a command; what it writes is read from output.

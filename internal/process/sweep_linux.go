@@ -29,11 +29,17 @@ func adoptOrphans() {
 // sweep ends what a command left behind. The leader is over and reaped.
 //
 // Nearly always nothing is left, so the questions are asked from cheap to dear: one
-// signal to the group, one look at our children, and only then a search of all processes.
-func (d *Driver) sweep(g *group, number int) {
+// signal to the group, one look at our children, and only then a search of all processes. It
+// returns how many still ran.
+func (d *Driver) sweep(g *group, number int) (running int) {
 	for syscall.Kill(-g.id, syscall.SIGKILL) == nil {
-		if _, err := syscall.Wait4(-g.id, nil, 0, nil); err != nil && err != syscall.EINTR {
+		var how syscall.WaitStatus
+		pid, err := syscall.Wait4(-g.id, &how, 0, nil)
+		if err != nil && err != syscall.EINTR {
 			break // the rest are no children of ours yet: they have parents elsewhere
+		}
+		if pid > 0 && how.Signaled() && how.Signal() == syscall.SIGKILL {
+			running++
 		}
 	}
 	mark := d.mark(number)
@@ -43,11 +49,13 @@ func (d *Driver) sweep(g *group, number int) {
 			break // they are another command's
 		}
 		endAll(found)
+		running += len(found)
 	}
 	d.end(number)
 	if d.options.Alone && hasChildren() {
 		d.endStrangers()
 	}
+	return running
 }
 
 // freezeMarked stops the processes that carry such a mark, and all below them.

@@ -28,6 +28,24 @@ func TestDaemonsAreFound(t *testing.T) {
 	}
 }
 
+// TestSaysWhatItEnded proves that a command whose background processes are ended says so, and none whose background ended by itself.
+func TestSaysWhatItEnded(t *testing.T) {
+	t.Parallel()
+	const line = "zerodag: ended a process that the command left running: a task ends with its command\n"
+	for script, want := range map[string]string{
+		"sleep 1000 &":                  line,
+		"setsid sleep 1000 & sleep 0.2": line,
+		"sleep 1000 & sleep 1000 &":     strings.ReplaceAll(line, "a process", "2 processes"),
+		"true & wait":                   "",
+		"(exit 3) & while kill -0 $!; do :; done 2>/dev/null; exit 0": "",
+		"sleep 1000 & kill -9 $!; wait":                               "",
+	} {
+		if _, out := run(t, t.Context(), New(Options{}), sh(script)); strings.TrimPrefix(out, "Killed\n") != want {
+			t.Errorf("%s says %q, want %q", script, out, want)
+		}
+	}
+}
+
 // TestOnlyItsOwn proves that the end of one command leaves the daemons of others alone.
 func TestOnlyItsOwn(t *testing.T) {
 	t.Parallel()

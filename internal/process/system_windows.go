@@ -98,9 +98,10 @@ func (g *group) signal(s syscall.Signal) {
 	}
 }
 
-// sweep ends what the command has left: closing its job does.
-func (d *Driver) sweep(g *group, _ int) {
+// sweep ends what the command has left: closing its job does. How much that is, it does not say.
+func (d *Driver) sweep(g *group, _ int) (running int) {
 	if g.job != 0 {
 		windows.CloseHandle(g.job)
 	}
+	return 0
 }

@@ -2,8 +2,8 @@
 // launched for an attempt, fetch its commands one after the other, and leave when there are
 // none. The program on such a machine is cmd/runner.
 //
-// Three callers share it. Agents submit commands and ask for their end (Service.For), the API
-// serves runners (Poll, Finish, URL), and the tick looks after runners that are silent
+// Three callers share it. Agents submit commands and ask for their end (Service.For), the function
+// runners serves machines (Join, Poll, Finish, URL), and the tick checks runners that are silent
 // (Check, Stopped). What is true is in the Store only; a process that is cut off between two calls
 // leaves nothing that the next one does not find. It must know no SDK, and must never store
 // a secret.

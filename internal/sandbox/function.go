@@ -15,6 +15,7 @@ import (
 	"zerodag/engine/param"
 	"zerodag/internal/host"
 	"zerodag/operators"
+	"zerodag/operators/run"
 )
 
 // Function runs commands on a function: each is one call, for whose end its agent waits. No
@@ -195,7 +196,7 @@ func (f *calls) limits(b operators.Sandbox) Limits {
 // prepare makes the call of the command.
 func (f *calls) prepare(ctx context.Context, c operators.Command, id string) (Call, error) {
 	who := f.run.id
-	o := Order{Key: commandKey(who), Mask: slices.Sorted(maps.Values(c.Secrets)), Spec: Spec{Name: operators.FolderName(who), Args: c.Args, Dir: c.Dir, Env: c.Env,
+	o := Order{Key: commandKey(who), Mask: slices.Sorted(maps.Values(c.Secrets)), Spec: Spec{Name: run.FolderName(who), Args: c.Args, Dir: c.Dir, Env: c.Env,
 		Scratch: c.Scratch, Files: c.Files, Outputs: c.Outputs, Archive: f.run.archive, Limits: f.limits(c.Sandbox),
 		LogID: LogID{Site: who.SiteID, Attempt: who.AttemptID, Task: who.TaskName}}}
 	call, err := f.call(ctx, o, id)

@@ -12,9 +12,9 @@ import (
 	"zerodag/internal/host"
 	"zerodag/internal/sandbox"
 	"zerodag/internal/sandbox/sandboxtest"
-	"zerodag/operators"
 	"zerodag/operators/all"
 	"zerodag/operators/operatortest"
+	"zerodag/operators/run"
 )
 
 // throttled refuses End while on.
@@ -44,8 +44,8 @@ func TestFunctionOnce(t *testing.T) {
 			w.Identity = sandboxtest.Task(1, 2, n+1)
 			w.Identity.RetryCount = n
 			w.Commands = s.For(w.Identity, "archive/0")
-			j := &operators.Job{Task: w.Task, Own: param.New("sh>", "true"), Vars: param.New(), Scope: expr.Scope{Zone: time.UTC, Now: operatortest.Now}}
-			out := all.Registry().Run(t.Context(), evaluator.InProcess(nil), j)
+			j := &run.Job{Task: w.Task, Own: param.New("sh>", "true"), Vars: param.New(), Scope: expr.Scope{Zone: time.UTC, Now: operatortest.Now}}
+			out := run.Run(t.Context(), all.Registry(), evaluator.InProcess(nil), j)
 			t.Logf("run %d: result %v later %+v error %v calls %d", n, out.Result, out.Later, out.Error, s.count())
 			if out.Later == nil {
 				break

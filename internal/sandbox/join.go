@@ -33,7 +33,7 @@ func (s *Service) Join(ctx context.Context, ticket string, j Joining) (Joined, e
 	if t.kind != ticketKind || !isSecret(j.Secret) {
 		return Joined{}, ErrGone
 	}
-	r, err := s.Runners.Join(ctx, t.name, hashed(j.Secret), s.Now())
+	r, err := s.Liveness.Join(ctx, t.name, hashed(j.Secret), s.Now())
 	switch {
 	case errors.Is(err, host.ErrConflict):
 		return Joined{}, s.usedTwice(ctx, t.name)
@@ -52,7 +52,7 @@ func (s *Service) Join(ctx context.Context, ticket string, j Joining) (Joined, e
 // usedTwice ends a runner whose ticket was shown by two, and says so aloud. That people are to
 // be told is noted first: who is cut off, or cannot reach them, leaves it to the next Check.
 func (s *Service) usedTwice(ctx context.Context, name string) error {
-	r, err := s.Runners.ShownTwice(ctx, name, "its ticket was shown twice")
+	r, err := s.Fences.ShownTwice(ctx, name, "its ticket was shown twice")
 	if errors.Is(err, host.ErrNotFound) {
 		return ErrGone
 	} else if err != nil {
@@ -78,20 +78,17 @@ func (s *Service) warn(ctx context.Context, r Runner) error {
 			return fmt.Errorf("tell people of the ticket of runner %s: %w", r.Name(), err)
 		}
 	}
-	if err := s.Runners.Told(ctx, r.Name()); !errors.Is(err, host.ErrNotFound) {
+	if err := s.Fences.Told(ctx, r.Name()); !errors.Is(err, host.ErrNotFound) {
 		return err
 	}
 	return nil
 }
 
-// shown checks a token without a store, but for what is kept of keys and of the release before.
+// shown checks a token with the signing keys only: no store is read.
 func (s *Service) shown(ctx context.Context, text string) (token, error) {
 	t, err := parseToken(text)
 	if err != nil {
 		return t, ErrGone
-	}
-	if t.kind == earlierKind {
-		return t, s.checkEarlier(ctx, t)
 	}
 	return t, s.Keys.check(ctx, t)
 }

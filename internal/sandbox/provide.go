@@ -39,7 +39,7 @@ func (s *Service) provide(ctx context.Context, c Command, class Class) (p provis
 			p.refused = r.Refused
 		}
 		if !asked {
-			err := s.Runners.Ask(ctx, r.Name())
+			err := s.Liveness.Ask(ctx, r.Name())
 			if err != nil && !errors.Is(err, host.ErrNotFound) {
 				return p, err
 			}
@@ -49,7 +49,7 @@ func (s *Service) provide(ctx context.Context, c Command, class Class) (p provis
 		p.warm = p.warm || r.Load < class.Slots() && !r.Seen.IsZero()
 	}
 	if asked {
-		waiting, err := s.Commands.Waiting(ctx, c.Attempt, c.Class, room+1)
+		waiting, err := s.Work.Waiting(ctx, c.Attempt, c.Class, room+1)
 		if err != nil || len(waiting) <= room {
 			return p, err
 		}
@@ -63,7 +63,7 @@ func (s *Service) provide(ctx context.Context, c Command, class Class) (p provis
 // usable says whether commands may be expected to run on a runner: it comes up, or was heard
 // lately.
 func (s *Service) usable(r Runner) bool {
-	return !r.Fenced && !s.silent(r) && !s.aged(r) && (r.Task != "" || !r.earlier())
+	return !r.Fenced && !s.silent(r) && !s.aged(r)
 }
 
 // silent says that a runner which was heard has said nothing for a while.
@@ -146,7 +146,7 @@ type fate struct {
 
 // end takes all rights from a runner, and does what is to be done about that.
 func (s *Service) end(ctx context.Context, r Runner, why string, e fate) error {
-	fenced, err := s.Runners.Fence(ctx, r.Name(), why)
+	fenced, err := s.Fences.Fence(ctx, r.Name(), why)
 	switch {
 	case errors.Is(err, host.ErrNotFound):
 		return nil
@@ -170,7 +170,7 @@ func (s *Service) bury(ctx context.Context, r Runner, e fate) error {
 			return failed
 		}
 	} // one that has not joined has no commands, and can have none
-	list, err := s.Commands.Claimed(ctx, r.Attempt, r.Name())
+	list, err := s.Work.Claimed(ctx, r.Attempt, r.Name())
 	if err != nil {
 		return errors.Join(failed, err)
 	}
@@ -187,9 +187,9 @@ func (s *Service) bury(ctx context.Context, r Runner, e fate) error {
 
 // tell has the tasks whose commands wait for runners of a class look again.
 func (s *Service) tell(ctx context.Context, r Runner, trouble string) error {
-	waiting, err := s.Commands.Waiting(ctx, r.Attempt, r.Class, MaxRunners*r.Of.Depth()+1)
+	waiting, err := s.Work.Waiting(ctx, r.Attempt, r.Class, MaxRunners*r.Of.Depth()+1)
 	for _, c := range waiting {
-		noted, e := s.Commands.Note(ctx, c.Attempt, c.Key, trouble)
+		noted, e := s.Work.Note(ctx, c.Attempt, c.Key, trouble)
 		err = errors.Join(err, s.told(ctx, noted, e))
 	}
 	return err

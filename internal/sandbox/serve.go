@@ -105,7 +105,7 @@ func (s *Service) seen(ctx context.Context, r Runner, load int) (Runner, error) 
 	if r.Load == load && now.Sub(r.Seen) < seenTime {
 		return r, nil
 	}
-	r, err := s.Runners.Beat(ctx, r.Name(), now, load)
+	r, err := s.Liveness.Beat(ctx, r.Name(), now, load)
 	if errors.Is(err, host.ErrNotFound) {
 		err = ErrGone
 	}
@@ -114,7 +114,7 @@ func (s *Service) seen(ctx context.Context, r Runner, load int) (Runner, error) 
 
 // handOver repeats the commands that a runner has claimed and does not know of.
 func (s *Service) handOver(ctx context.Context, r Runner, b Beat) ([]Order, error) {
-	claimed, err := s.Commands.Claimed(ctx, r.Attempt, r.Name())
+	claimed, err := s.Work.Claimed(ctx, r.Attempt, r.Name())
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func (s *Service) leave(ctx context.Context, r Runner, idle time.Duration) (bool
 			return false, err
 		}
 	}
-	err := s.Runners.Leave(ctx, r.Name(), r.Asked)
+	err := s.Liveness.Leave(ctx, r.Name(), r.Asked)
 	switch {
 	case errors.Is(err, host.ErrConflict):
 		return false, nil // a command came in between
@@ -166,7 +166,7 @@ func (s *Service) claim(ctx context.Context, r Runner, n int) ([]Order, error) {
 	if n <= 0 {
 		return nil, nil
 	}
-	waiting, err := s.Commands.Waiting(ctx, r.Attempt, r.Class, n*MaxRunners)
+	waiting, err := s.Work.Waiting(ctx, r.Attempt, r.Class, n*MaxRunners)
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +184,7 @@ func (s *Service) take(ctx context.Context, r Runner, commands []Command, n int)
 		if len(list) == n {
 			break
 		}
-		c, err := s.Commands.Claim(ctx, r.Attempt, w.Key, r.Name())
+		c, err := s.Work.Claim(ctx, r.Attempt, w.Key, r.Name())
 		if errors.Is(err, host.ErrConflict) || errors.Is(err, host.ErrNotFound) {
 			continue
 		}
@@ -257,7 +257,7 @@ func (s *Service) Finish(ctx context.Context, pass, key string, result Result) e
 			return errors.Join(ErrGone, err)
 		}
 		if c.Result.Stopped { // how it ended counts no more, but whoever stopped it waits until nothing of it runs
-			return s.Commands.Ended(ctx, r.Attempt, key, r.Name())
+			return s.Work.Ended(ctx, r.Attempt, key, r.Name())
 		} // else it is said again: its answer was lost, or who was to be told
 	} else if err != nil {
 		return err

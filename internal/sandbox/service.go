@@ -15,7 +15,10 @@ import (
 // Options are what a Service is made of.
 type Options struct {
 	Commands Commands
-	Runners  Runners
+	Work     Work
+	Runners  Registry
+	Liveness Liveness
+	Fences   Fences
 	Launcher Launcher
 	// Wake has a task that waits run now: see host.Host.Wake.
 	Wake func(ctx context.Context, attempt int64, run engine.Run) error
@@ -64,6 +67,8 @@ const (
 	// deafTime is how long a runner may say nothing although its machine runs before that is
 	// stopped: the runner itself has given up two minutes before (cmd/runner: deafTime).
 	deafTime = 17 * time.Minute
+	// unheardTime is after what time it is asked whether a machine is there that has not come up.
+	unheardTime = 2 * time.Minute
 	// startTime is how long a machine may take to come up.
 	startTime = 10 * time.Minute
 	// impatience is how long commands may wait before another runner is launched for them.
@@ -93,7 +98,6 @@ const (
 // would not read again.
 type Service struct {
 	Options
-	earlier earlier
 }
 
 // New makes a Service.

@@ -108,7 +108,7 @@ type bench struct {
 
 func newBench(t *testing.T) *bench {
 	b := &bench{t: t, memory: sandboxtest.NewMemory(), fake: &fake{over: map[string]string{}}, secrets: map[string]string{}}
-	b.Service = sandbox.New(sandbox.Options{Commands: b.memory, Runners: b.memory, Launcher: b.fake, Links: links{}, Default: sandbox.Class{Image: "i"}, Keys: sandboxtest.Keys(),
+	b.Service = sandbox.New(sandbox.Options{Commands: b.memory, Work: b.memory, Runners: b.memory, Liveness: b.memory, Fences: b.memory, Launcher: b.fake, Links: links{}, Default: sandbox.Class{Image: "i"}, Keys: sandboxtest.Keys(),
 		Alarm:   func(_ context.Context, text string) error { b.alarms = append(b.alarms, text); return nil },
 		Secrets: func(context.Context, int64, int64) (map[string]string, error) { return b.secrets, nil },
 		Attempt: func(context.Context, int64, int64) (host.Attempt, error) { return host.Attempt{Done: b.done}, nil },
@@ -469,6 +469,33 @@ func TestNoRoom(t *testing.T) {
 	})
 }
 
+// TestGoneBeforeItCameUp proves that another machine is launched for one that is not there, as after a restore into another region, long
+// before a machine has to be up; and that of one which ended an event is waited for, which says what to do.
+func TestGoneBeforeItCameUp(t *testing.T) {
+	timed(t, func(t *testing.T) {
+		b := newBench(t)
+		b.submit(2)
+		b.fake.ends(b.fake.runners[0], sandbox.Gone)
+		time.Sleep(time.Minute)
+		if err := b.check(); err != nil || b.fake.launches != 1 {
+			t.Fatalf("asked for too early: %v; %d launches", err, b.fake.launches)
+		}
+		time.Sleep(time.Minute + time.Second)
+		if err := b.check(); err != nil || len(b.woke) != 1 {
+			t.Fatalf("%v; woke %v", err, b.woke)
+		}
+		time.Sleep(time.Minute)
+		if err := b.check(); err != nil || b.fake.launches != 2 || len(b.fake.stopped) != 0 {
+			t.Fatalf("%v; %d launches, stopped %v", err, b.fake.launches, b.fake.stopped)
+		}
+		b.fake.ends(b.fake.runners[1], "the image is not there")
+		time.Sleep(3 * time.Minute)
+		if err := b.check(); err != nil || b.fake.launches != 2 {
+			t.Errorf("ended without its event: %v; %d launches", err, b.fake.launches)
+		}
+	})
+}
+
 // TestNoAPI proves that commands wait for as long as the API is away, however many machines come
 // up meanwhile and cannot join: each is stopped, the log says why the next one is waited for, and
 // the one that can join has the command.
@@ -738,14 +765,14 @@ func TestCrowded(t *testing.T) {
 
 // stale lists what waits as it was at the first time, as for machines that ask side by side.
 type stale struct {
-	sandbox.Commands
+	sandbox.Work
 	first []sandbox.Command
 	lost  int // claims in vain
 }
 
 func (s *stale) Waiting(ctx context.Context, attempt int64, class string, n int) ([]sandbox.Command, error) {
 	if s.first == nil {
-		list, err := s.Commands.Waiting(ctx, attempt, class, 1000)
+		list, err := s.Work.Waiting(ctx, attempt, class, 1000)
 		if err != nil {
 			return nil, err
 		}
@@ -755,7 +782,7 @@ func (s *stale) Waiting(ctx context.Context, attempt int64, class string, n int)
 }
 
 func (s *stale) Claim(ctx context.Context, attempt int64, key, runner string) (sandbox.Command, error) {
-	c, err := s.Commands.Claim(ctx, attempt, key, runner)
+	c, err := s.Work.Claim(ctx, attempt, key, runner)
 	if errors.Is(err, host.ErrConflict) {
 		s.lost++
 	}
@@ -770,8 +797,8 @@ func TestSideBySide(t *testing.T) {
 		for i := range 50 {
 			b.submit(int64(i + 2))
 		}
-		s := &stale{Commands: b.memory}
-		b.Service.Commands = s
+		s := &stale{Work: b.memory}
+		b.Service.Work = s
 		for _, r := range b.fake.runners {
 			if o := b.poll(r, sandbox.Beat{Free: 4}); len(o.Commands) != 4 {
 				t.Errorf("machine %d got %d commands", r.Slot, len(o.Commands))

@@ -6,14 +6,25 @@ import (
 	"time"
 )
 
-// Commands keeps commands. Every method may be repeated after an error. Errors are the
-// host's: ErrNotFound, ErrConflict, ErrUnavailable.
-type Commands interface { //nolint:interfacebloat // one row, one state machine: to split it would part what a store must change together
+// Commands keeps commands, for those who submit them. Every method of the ports below may be repeated after an error. Errors are
+// the host's: ErrNotFound, ErrConflict, ErrUnavailable. Commands and Work are two sides of the same rows, and one type implements
+// both; so do Registry, Liveness and Fences.
+type Commands interface {
 	// Add puts a command that waits, and returns the one that is there: of that key there is
 	// only ever one.
 	Add(ctx context.Context, c Command) (Command, error)
 	// Command reads one, consistently; without what it is to run. ErrNotFound.
 	Command(ctx context.Context, attempt int64, key string) (Command, error)
+	// Park notes that a run of the task waits for the end, and returns the command as it is
+	// then: when it is over, no task will be told.
+	Park(ctx context.Context, attempt int64, key string, dispatch int) (Command, error)
+	// End ends a command that is not over and that runner has ("" is any, or none yet), and
+	// returns it; the same end twice is one. ErrConflict.
+	End(ctx context.Context, attempt int64, key, runner string, r Result) (Command, error)
+}
+
+// Work is what runners do with commands.
+type Work interface {
 	// Waiting lists up to n that wait for a runner of the class, the oldest first: keys and
 	// times only.
 	Waiting(ctx context.Context, attempt int64, class string, n int) ([]Command, error)
@@ -21,56 +32,56 @@ type Commands interface { //nolint:interfacebloat // one row, one state machine:
 	Claim(ctx context.Context, attempt int64, key, runner string) (Command, error)
 	// Claimed lists those that a runner has.
 	Claimed(ctx context.Context, attempt int64, runner string) ([]Command, error)
-	// Park notes that a run of the task waits for the end, and returns the command as it is
-	// then: when it is over, no task will be told.
-	Park(ctx context.Context, attempt int64, key string, dispatch int) (Command, error)
-	// End ends a command that is not over and that runner has ("" is any, or none yet), and
-	// returns it; the same end twice is one. ErrConflict.
-	End(ctx context.Context, attempt int64, key, runner string, r Result) (Command, error)
 	// Ended notes that the runner which had one that was stopped has ended all of it. ErrConflict.
 	Ended(ctx context.Context, attempt int64, key, runner string) error
 	// Note adds a trouble to one that waits, and returns it; "" only reads it. ErrConflict.
 	Note(ctx context.Context, attempt int64, key, trouble string) (Command, error)
 }
 
-// Runners keeps runners; a runner is named by its row's place and its ID.
-type Runners interface { //nolint:interfacebloat // one row, one state machine: to split it would part what a store must change together
+// Registry keeps which runners there are, and how their launches went; a runner is named by its row's place and its ID.
+type Registry interface {
 	// AddRunner puts one into its slot. ErrConflict when that is taken.
 	AddRunner(ctx context.Context, r Runner) error
 	// Runner reads one by name. ErrNotFound.
 	Runner(ctx context.Context, name string) (Runner, error)
 	// Runners lists those of an attempt; 0 is all attempts.
 	Runners(ctx context.Context, attempt int64) ([]Runner, error)
-	// Ask notes that a command waits, so that the runner does not leave. ErrNotFound when it
-	// has left, or is fenced.
-	Ask(ctx context.Context, name string) error
-	// Earlier lists those of all attempts that the release before made: Place.Earlier.
-	Earlier(ctx context.Context) ([]Runner, error)
-	// Join notes the hash of the secret that the runner has chosen, and when; the same again
-	// changes nothing. ErrConflict when another secret was chosen before, also by one that has
-	// left or is fenced; ErrNotFound as Ask.
-	Join(ctx context.Context, name string, hash []byte, at time.Time) (Runner, error)
-	// Beat notes a sign of life, and returns the runner. ErrNotFound as Ask.
-	Beat(ctx context.Context, name string, at time.Time, load int) (Runner, error)
 	// Launched notes when it was launched and what the launcher calls it.
 	Launched(ctx context.Context, name, task string, at time.Time) error
 	// Refused notes when it was tried to launch it, and why that was not possible then.
 	Refused(ctx context.Context, name, why string, at time.Time) error
-	// Fence takes all rights from it, and notes why. ErrConflict, with the runner as it is, when
-	// that was done before.
-	Fence(ctx context.Context, name, why string) (Runner, error)
-	// Leave fences one that goes by itself, if Asked is still asked. ErrConflict, ErrNotFound as Ask.
-	Leave(ctx context.Context, name string, asked int) error
-	// ShownTwice notes that its ticket was shown by two, fences it, with why if no reason was noted
-	// before, and returns it; the same again changes nothing. ErrNotFound.
-	ShownTwice(ctx context.Context, name, why string) (Runner, error)
-	// Told notes that people know that its ticket was shown by two. ErrNotFound.
-	Told(ctx context.Context, name string) error
 	// Remove deletes it, if Asked is still asked, or whatever it is when asked is negative.
 	// ErrConflict; one that is gone is no error.
 	Remove(ctx context.Context, name string, asked int) error
 	// Discard is Remove of one that has not joined; ErrConflict when it has.
 	Discard(ctx context.Context, name string, asked int) error
+}
+
+// Liveness keeps when runners were heard, and whether they are still needed. A runner that has left or is fenced has none:
+// ErrNotFound.
+type Liveness interface {
+	// Join notes the hash of the secret that the runner has chosen, and when; the same again
+	// changes nothing. ErrConflict when another secret was chosen before, also by one that has
+	// left or is fenced.
+	Join(ctx context.Context, name string, hash []byte, at time.Time) (Runner, error)
+	// Beat notes a sign of life, and returns the runner.
+	Beat(ctx context.Context, name string, at time.Time, load int) (Runner, error)
+	// Ask notes that a command waits, so that the runner does not leave.
+	Ask(ctx context.Context, name string) error
+	// Leave fences one that goes by itself, if Asked is still asked. ErrConflict.
+	Leave(ctx context.Context, name string, asked int) error
+}
+
+// Fences takes rights from runners.
+type Fences interface {
+	// Fence takes all rights from a runner, and notes why. ErrConflict, with the runner as it is, when
+	// that was done before.
+	Fence(ctx context.Context, name, why string) (Runner, error)
+	// ShownTwice notes that its ticket was shown by two, fences it, with why if no reason was noted
+	// before, and returns it; the same again changes nothing. ErrNotFound.
+	ShownTwice(ctx context.Context, name, why string) (Runner, error)
+	// Told notes that people know that its ticket was shown by two. ErrNotFound.
+	Told(ctx context.Context, name string) error
 }
 
 // Owner is whose commands a machine runs.
@@ -93,6 +104,9 @@ type Launcher interface {
 	// those nothing runs any more. A machine about which nothing is known has ended.
 	Ended(ctx context.Context, runners []Runner) (map[string]string, error)
 }
+
+// Gone is what a launcher says of a machine that its service does not know, or that is one of another region or account, as after a restore.
+const Gone = "its machine is gone"
 
 // ErrBusy says that nothing could be launched now; with why.
 var ErrBusy = errors.New("no machine can be had now")

@@ -15,6 +15,7 @@ import (
 	"zerodag/engine/param"
 	"zerodag/internal/host"
 	"zerodag/operators"
+	"zerodag/operators/run"
 )
 
 // For returns the commands of one run of a task.
@@ -202,7 +203,7 @@ func (s *commands) add(ctx context.Context, c operators.Command, class Class, ke
 	if s.on == operators.OnMicrovm && b.Time == 0 {
 		b.Time = MicrovmTime
 	}
-	spec := seal(Spec{Name: operators.FolderName(s.id), Args: c.Args, Dir: c.Dir, Env: c.Env, Scratch: c.Scratch, Files: c.Files, Outputs: c.Outputs, Archive: s.archive,
+	spec := seal(Spec{Name: run.FolderName(s.id), Args: c.Args, Dir: c.Dir, Env: c.Env, Scratch: c.Scratch, Files: c.Files, Outputs: c.Outputs, Archive: s.archive,
 		LogID:  LogID{Site: s.id.SiteID, Attempt: s.id.AttemptID, Task: s.id.TaskName},
 		Limits: Limits{Seconds: int64(b.Time / time.Second), Processes: b.Processes, Output: b.Output, Disk: b.Disk, Memory: b.Memory},
 	}, c.Secrets, nonce)
@@ -347,9 +348,9 @@ func (s *commands) stopNeedless(ctx context.Context, c Command) error {
 	var others []Command
 	var err error
 	if c.Runner != "" {
-		others, err = s.Commands.Claimed(ctx, c.Attempt, c.Runner)
+		others, err = s.Work.Claimed(ctx, c.Attempt, c.Runner)
 	} else {
-		others, err = s.Commands.Waiting(ctx, c.Attempt, c.Class, 1)
+		others, err = s.Work.Waiting(ctx, c.Attempt, c.Class, 1)
 	}
 	if err != nil || len(others) > 0 {
 		return err

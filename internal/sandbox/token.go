@@ -25,8 +25,6 @@ const (
 	ticketKind = "t1"
 	// passKind is what Join gives for it; only the machine's memory has it.
 	passKind = "p1"
-	// earlierKind is a token of the release before: a runner's name and its secret, not signed.
-	earlierKind = ""
 )
 
 // token is what a runner shows.
@@ -57,13 +55,6 @@ func parseToken(text string) (token, error) {
 		if !isSecret(t.secret) {
 			return token{}, errNoToken
 		}
-	case len(parts) == 2:
-		t.kind, t.name, t.secret = earlierKind, parts[0], parts[1]
-		p, err := ParseName(t.name)
-		if err != nil || !p.Earlier() {
-			return token{}, errNoToken
-		}
-		return t, nil
 	default:
 		return token{}, errNoToken
 	}

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
-	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -44,11 +43,6 @@ func (c *counted) Beat(ctx context.Context, name string, at time.Time, load int)
 	return c.Memory.Beat(ctx, name, at, load)
 }
 
-func (c *counted) Earlier(ctx context.Context) ([]sandbox.Runner, error) {
-	c.count("Earlier")
-	return c.Memory.Earlier(ctx)
-}
-
 func (c *counted) Command(ctx context.Context, attempt int64, key string) (sandbox.Command, error) {
 	c.count("Command")
 	return c.Memory.Command(ctx, attempt, key)
@@ -71,7 +65,7 @@ func (c *counted) of(name string) (n int) {
 // counting has the stores of a bench counted from now on.
 func (b *bench) counting() *counted {
 	c := &counted{Memory: b.memory}
-	b.Service.Commands, b.Service.Runners = c, c
+	b.Service.Commands, b.Service.Work, b.Service.Runners, b.Service.Liveness = c, c, c, c
 	return c
 }
 
@@ -88,8 +82,8 @@ func (b *bench) ask(path, token string, body any) *httptest.ResponseRecorder {
 	return w
 }
 
-// TestForgedPolls proves that 2,000 requests with tokens that were not signed here ask no store
-// for anything, but one list, every five seconds, of the machines of the release before.
+// TestForgedPolls proves that 2,000 requests with tokens that were not signed here read nothing
+// from a store.
 func TestForgedPolls(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
@@ -113,8 +107,8 @@ func TestForgedPolls(t *testing.T) {
 			}
 			time.Sleep(5 * time.Millisecond)
 		}
-		if len(c.calls) > 2 || c.of("Earlier") != len(c.calls) {
-			t.Errorf("within ten seconds the stores were asked %d times: %v", len(c.calls), c.calls)
+		if len(c.calls) > 0 {
+			t.Errorf("the stores were called %d times: %v", len(c.calls), c.calls)
 		}
 		if o := b.poll(r, sandbox.Beat{Free: 0, Running: []string{"2.0"}}); len(o.Kill) != 0 {
 			t.Errorf("the machine itself: %+v", o)
@@ -303,7 +297,7 @@ func (c cutOff) ShownTwice(ctx context.Context, name, why string) (sandbox.Runne
 // is away, the end of the machine meanwhile.
 func TestToldAtLast(t *testing.T) {
 	for name, hinder := range map[string]func(*bench){
-		"cut off":    func(b *bench) { b.Service.Runners = cutOff{b.memory} },
+		"cut off":    func(b *bench) { b.Service.Fences = cutOff{b.memory} },
 		"topic away": func(b *bench) { b.Alarm = func(context.Context, string) error { return host.ErrUnavailable } },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -321,7 +315,7 @@ func TestToldAtLast(t *testing.T) {
 				if name == "topic away" && b.check() == nil {
 					t.Error("nobody knows that the topic is away")
 				}
-				b.Service.Runners, b.Alarm = b.memory, tell
+				b.Service.Fences, b.Alarm = b.memory, tell
 				for range 3 {
 					if err := b.check(); err != nil {
 						t.Error(err)
@@ -333,55 +327,6 @@ func TestToldAtLast(t *testing.T) {
 			})
 		})
 	}
-}
-
-// TestReleaseBefore proves that a machine of the release before, whose token is not signed, goes
-// on to its end, and that one whose launch was never told is given up.
-func TestReleaseBefore(t *testing.T) {
-	timed(t, func(t *testing.T) {
-		b := newBench(t)
-		class := sandbox.Class{Image: "i", CPU: 1024, Memory: 2048, Disk: 20}
-		hash := sha256.Sum256([]byte("secret"))
-		old := sandbox.Runner{Attempt: 1, Class: class.Key(), Slot: 0, ID: "bymaqjfrkp5t", Of: class, Project: 7, Launched: time.Now(), Hash: hash[:], Task: "t"}
-		lost := old
-		lost.Slot, lost.ID, lost.Task = 1, "bymaqjfrkp5u", ""
-		for _, r := range []sandbox.Runner{old, lost} {
-			if err := b.memory.AddRunner(t.Context(), r); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if _, err := b.Poll(t.Context(), old.Name()+".other", sandbox.Beat{Free: 1}); !errors.Is(err, sandbox.ErrGone) {
-			t.Errorf("another secret: %v", err)
-		}
-		token := old.Name() + ".secret"
-		if o, err := b.Poll(t.Context(), token, sandbox.Beat{Free: 1}); err != nil || len(o.Commands) != 0 {
-			t.Fatalf("%+v, %v", o, err)
-		}
-		b.submit(2)
-		if len(b.fake.runners) != 0 {
-			t.Errorf("launched: %+v", b.fake.runners)
-		}
-		if o, err := b.Poll(t.Context(), token, sandbox.Beat{Free: 1}); err != nil || len(o.Commands) != 1 {
-			t.Fatalf("%+v, %v", o, err)
-		}
-		if err := b.Finish(t.Context(), token, "2.0", sandbox.Result{Code: 4}); err != nil {
-			t.Error(err)
-		}
-		if err := b.check(); err != nil {
-			t.Error(err)
-		}
-		if list, err := b.memory.Runners(t.Context(), 1); err != nil || len(list) != 1 || list[0].Name() != old.Name() {
-			t.Errorf("left: %+v, %v", list, err)
-		}
-		b.done = true
-		if o, err := b.Poll(t.Context(), token, sandbox.Beat{Free: 1, Idle: 1000}); err != nil || !o.Leave {
-			t.Errorf("it does not leave: %+v, %v", o, err)
-		}
-		time.Sleep(6 * time.Second)
-		if _, err := b.Poll(t.Context(), token, sandbox.Beat{Free: 1}); !errors.Is(err, sandbox.ErrGone) {
-			t.Errorf("when it has left: %v", err)
-		}
-	})
 }
 
 // TestKeysChange proves that keys can be changed while machines run: what an earlier key has
@@ -556,7 +501,7 @@ func FuzzToken(f *testing.F) {
 	memory := sandboxtest.NewMemory()
 	var genuine []string
 	launcher := &fake{over: map[string]string{}}
-	s := sandbox.New(sandbox.Options{Commands: memory, Runners: memory, Launcher: launcher, Links: links{}, Keys: keys, Default: sandbox.Class{Image: "i"},
+	s := sandbox.New(sandbox.Options{Commands: memory, Work: memory, Runners: memory, Liveness: memory, Fences: memory, Launcher: launcher, Links: links{}, Keys: keys, Default: sandbox.Class{Image: "i"},
 		Attempt: func(context.Context, int64, int64) (host.Attempt, error) { return host.Attempt{}, nil }})
 	s.Prepare(ctx, sandboxtest.Task(1, 2, 1), operators.Sandbox{})
 	r := launcher.runners[0]
@@ -568,10 +513,9 @@ func FuzzToken(f *testing.F) {
 	f.Add(r.ticket)
 	f.Add(joined.Pass)
 	f.Add(r.Name() + ".secret")
-	f.Add("1-ad0c6671dcdd55d8-0-bymaqjfrkp5t.secret")
 	f.Add("p1..1-k-0-x..")
 	c := &counted{Memory: memory}
-	s.Runners = c
+	s.Runners, s.Liveness = c, c
 	f.Fuzz(func(t *testing.T, text string) {
 		c.calls = nil
 		_, err := s.Poll(ctx, text, sandbox.Beat{Free: 1})

@@ -54,7 +54,12 @@ func sideBySide[T any](list []T, do func(T) error) error {
 // ended asks whether the machines have ended of which nothing is heard, or of which nothing may
 // be heard any more. Who cannot be asked has not ended.
 func (s *Service) ended(ctx context.Context, list []Runner) (map[string]string, error) {
-	quiet := slices.DeleteFunc(slices.Clone(list), func(r Runner) bool { return r.Seen.IsZero() || !r.Fenced && !s.silent(r) })
+	quiet := slices.DeleteFunc(slices.Clone(list), func(r Runner) bool {
+		if r.Seen.IsZero() {
+			return r.Fenced || r.Task == "" || s.Now().Sub(r.Launched) <= unheardTime
+		}
+		return !r.Fenced && !s.silent(r)
+	})
 	if len(quiet) == 0 {
 		return nil, nil
 	}
@@ -76,7 +81,7 @@ func (s *Service) checkGroup(ctx context.Context, group []Runner, over map[strin
 	if coming || lost { // one that is to come up may be enough, and who was told looks for itself
 		return failed
 	}
-	waiting, err := s.Commands.Waiting(ctx, group[0].Attempt, group[0].Class, 1)
+	waiting, err := s.Work.Waiting(ctx, group[0].Attempt, group[0].Class, 1)
 	if err != nil || len(waiting) == 0 || s.Now().Sub(waiting[0].CreatedAt) < impatience {
 		return errors.Join(failed, err)
 	}
@@ -87,6 +92,8 @@ func (s *Service) checkGroup(ctx context.Context, group []Runner, over map[strin
 func (s *Service) check(ctx context.Context, r Runner, over map[string]string, lost *bool) error {
 	now := s.Now()
 	why, ended := over[r.Name()]
+	comes := r.Seen.IsZero() && !r.Fenced
+	ended = ended && (!comes || why == Gone) // of one that ended before it came up, an event says more
 	switch {
 	case r.Fenced:
 		*lost = ended || r.Seen.IsZero()
@@ -94,12 +101,15 @@ func (s *Service) check(ctx context.Context, r Runner, over map[string]string, l
 			return nil // its machine ends by itself, or has yet to show the ticket that another one has used
 		}
 		return s.bury(ctx, r, fate{over: ended})
+	case ended && comes:
+		*lost = true
+		if err := s.keepPlace(ctx, r, why); err != nil {
+			return err
+		}
+		return s.end(ctx, r, why, fate{over: true})
 	case ended:
 		*lost = true
 		return s.end(ctx, r, why, fate{over: true})
-	case r.Task == "" && r.earlier() && r.Seen.IsZero():
-		*lost = true
-		return s.end(ctx, r, "it was never launched", fate{})
 	case !r.Seen.IsZero() && now.Sub(r.Seen) > deafTime:
 		return s.end(ctx, r, fmt.Sprintf("the machine has said nothing for %v", deafTime), fate{})
 	case r.Task == "" && !s.fresh(r): // it was not launched, or who launched it did not come to note it
@@ -124,7 +134,7 @@ func (s *Service) late(ctx context.Context, r Runner, why string) error {
 // revive launches a runner that could not be launched before, unless no command waits for it. It
 // was listed a while ago, and another process may have launched it since: one that has joined stays.
 func (s *Service) revive(ctx context.Context, r Runner) error {
-	waiting, err := s.Commands.Waiting(ctx, r.Attempt, r.Class, 1)
+	waiting, err := s.Work.Waiting(ctx, r.Attempt, r.Class, 1)
 	if err != nil {
 		return err
 	}
@@ -220,7 +230,7 @@ func (s *Service) keepPlace(ctx context.Context, r Runner, why string) error {
 
 // fail ends the commands that wait for runners that can never be launched.
 func (s *Service) fail(ctx context.Context, r Runner, why string) error {
-	waiting, err := s.Commands.Waiting(ctx, r.Attempt, r.Class, 0)
+	waiting, err := s.Work.Waiting(ctx, r.Attempt, r.Class, 0)
 	for _, c := range waiting {
 		over, e := s.Commands.End(ctx, c.Attempt, c.Key, "", Result{Why: why})
 		err = errors.Join(err, s.told(ctx, over, e))

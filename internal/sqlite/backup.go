@@ -40,7 +40,7 @@ func copyInto(path, to string) error {
 	if err != nil {
 		return err
 	}
-	_, err = c.exec("VACUUM INTO ?", to)
+	_, err = c.Exec("VACUUM INTO ?", to)
 	return errors.Join(err, c.close())
 }
 

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+
+	"zerodag/internal/sqlstore"
 )
 
 // quickly is the size of a database, in bytes, that is checked before it is used: a moment. A
@@ -24,7 +26,7 @@ func isLarge(path string) bool {
 }
 
 func damage(c *conn, path string) error {
-	text, found, err := one(c, (*row).text, "PRAGMA quick_check(1)")
+	text, found, err := sqlstore.One(c, (*row).Text, "PRAGMA quick_check(1)")
 	if err != nil {
 		return fmt.Errorf("check database %s: %w", path, err)
 	}

@@ -5,14 +5,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"zerodag/internal/aesgcm"
 	"zerodag/internal/host"
+	"zerodag/internal/sqlstore"
 )
 
 // Sync says which commits survive a loss of power. All survive the end of the process.
@@ -38,18 +39,18 @@ type Options struct {
 	SecretKey []byte           // 16 bytes; nil: there are no secrets
 	Sync      Sync
 	Migrate   bool // bring an older schema up to date; else it is refused
+
+	migrations fs.FS // in tests; nil: those of this program
 }
 
-// DB is an open database. It is host.Log, host.Projects, host.Workflows, host.Schedules,
-// host.Attempts, host.Sessions, host.Secrets, host.Users and host.Audit, and safe for
+// DB is an open database. It is all ports of sqlstore.Store, host.Log and host.Inventory, and safe for
 // concurrent use.
 type DB struct {
+	*sqlstore.Store
 	path    string
 	now     func() time.Time
 	steady  func() time.Time
 	uptime  func() time.Time
-	uuid    func() string
-	key     []byte
 	lock    *conn
 	writer  *writer
 	reader  *reader
@@ -62,7 +63,7 @@ type DB struct {
 
 // Open opens a database, or makes it. One process at a time has it.
 func Open(ctx context.Context, o Options) (_ *DB, err error) {
-	db := &DB{path: o.Path, now: o.Now, steady: o.Steady, uptime: o.Uptime, uuid: o.UUID, key: o.SecretKey}
+	db := &DB{path: o.Path, now: o.Now, steady: o.Steady, uptime: o.Uptime}
 	if db.steady == nil {
 		began := time.Now()
 		db.steady = func() time.Time { return began.Round(0).Add(time.Since(began)) }
@@ -70,11 +71,8 @@ func Open(ctx context.Context, o Options) (_ *DB, err error) {
 	if db.now == nil {
 		db.now = time.Now
 	}
-	if db.uuid == nil {
-		db.uuid = host.NewUUID
-	}
-	if n := len(o.SecretKey); n != 0 && n != aesgcm.KeySize {
-		return nil, fmt.Errorf("open database: the secret key has %d bytes, not %d: set digdag.secret-encryption-key to %d random bytes in base64", n, aesgcm.KeySize, aesgcm.KeySize)
+	if db.Store, err = sqlstore.New(port{db}, dialect(), sqlstore.Options{Now: db.now, UUID: o.UUID, SecretKey: o.SecretKey}); err != nil {
+		return nil, err
 	}
 	defer func() {
 		if err != nil {
@@ -99,7 +97,8 @@ func Open(ctx context.Context, o Options) (_ *DB, err error) {
 			return nil, err
 		}
 	}
-	if err := prepare(c, cmp.Or(o.Path, "in memory"), o.Migrate || o.Path == "", db.now()); err != nil {
+	o.Migrate = o.Migrate || o.Path == ""
+	if err := prepare(c, cmp.Or(o.Path, "in memory"), o, db.now()); err != nil {
 		return nil, err
 	}
 	if o.Path == "" {
@@ -121,7 +120,7 @@ const told = 1
 func (db *DB) noteCrash(ctx context.Context) error {
 	var before int
 	if err := db.read(ctx, func(c *conn) (err error) {
-		before, _, err = one(c, (*row).int, "PRAGMA user_version")
+		before, _, err = sqlstore.One(c, (*row).Int, "PRAGMA user_version")
 		return err
 	}); err != nil {
 		return fmt.Errorf("read how the last process ended: %w", err)
@@ -176,15 +175,7 @@ func (db *DB) write(ctx context.Context, run func(*conn) error) error {
 	return db.writer.do(ctx, &write{run: run})
 }
 
-// acknowledge commits a change that survives a loss of power.
-func (db *DB) acknowledge(ctx context.Context, run func(*conn) error) error {
-	return db.writer.do(ctx, &write{run: run, power: true})
-}
-
 func (db *DB) read(ctx context.Context, f func(*conn) error) error { return db.reader.read(ctx, f) }
-
-// stamp is a time that a column gives back unchanged.
-func (db *DB) stamp() time.Time { return db.now().UTC().Truncate(time.Microsecond) }
 
 func dsn(path string) string {
 	if path == "" {

@@ -5,6 +5,9 @@
 // the host decides, never let two processes share a file (leases live in memory), and
 // never answer a write before it is committed.
 //
+// Package sqlstore implements most ports, for this database and for PostgreSQL. What is here is SQLite's own: one writer,
+// queues in memory, appending to a log, short logs of tasks, backups.
+//
 // # Writing
 //
 // All writes go through one connection. Calls that wait at the same time are committed

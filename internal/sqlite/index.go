@@ -17,7 +17,7 @@ type message struct {
 	due   time.Time
 	sent  time.Time // by the steady clock; of one that was there before this process, when that loaded it
 	free  time.Time // when it can be received, by the steady clock
-	waits bool      // for a time from when it was sent on: see host.Message.Waits
+	waits bool      // for a time from when it was sent on: see host.Message.Relative
 	count int
 	past  int // of count, in earlier processes
 	begun string
@@ -113,7 +113,7 @@ func (x *index) next(now time.Time) (wait time.Duration, any bool) {
 	return max(wait, 0), any
 }
 
-// shift moves the times of messages after the machine's clock was set or the machine slept: by waits for messages with Message.Waits, by due for all
+// shift moves the times of messages after the machine's clock was set or the machine slept: by waits for messages with Message.Relative, by due for all
 // others. Leases stay, because their holders slept as well.
 func (x *index) shift(due, waits time.Duration) {
 	for _, m := range x.later.list { // what was due stays so

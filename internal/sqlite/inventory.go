@@ -5,20 +5,24 @@ import (
 	"fmt"
 
 	"zerodag/internal/host"
+	"zerodag/internal/sqlstore"
 )
 
 // MessagesOf implements host.Inventory: one statement sees one moment. A message whose deletion is about to be written down is still there.
 func (db *DB) MessagesOf(ctx context.Context, attempt int64) ([]host.Message, error) {
-	return readAll(ctx, db, func(r *row) host.Message {
-		return host.Message{ID: r.text(), Group: r.text(), Body: r.blob()}
-	}, selection("SELECT unique_name, message_group, body FROM queued_messages WHERE unique_name GLOB ?", fmt.Sprint(attempt, "/*")))
+	return sqlstore.ReadAll(ctx, db.Store, func(r *row) host.Message {
+		return host.Message{ID: r.Text(), Group: r.Text(), Body: r.Blob()}
+	}, sqlstore.Select("SELECT unique_name, message_group, body FROM queued_messages WHERE unique_name GLOB ?", fmt.Sprint(attempt, "/*")))
 }
 
 // Silent implements host.Inventory. Messages of deadlines (host.IsDeadline) do not count. The messages are read once, not for each
 // attempt.
 func (db *DB) Silent(ctx context.Context, after int64, n int) ([]int64, error) {
-	return readAll(ctx, db, (*row).id, selection("SELECT id FROM session_attempts WHERE finished_at IS NULL AND id > ? AND dependent_session_id IS NULL AND state_flags & ? = 0"+
+	q := sqlstore.Select("SELECT id FROM session_attempts WHERE finished_at IS NULL AND id > ?"+
+		" AND dependent_session_id IS NULL AND state_flags & ? = 0"+
 		" AND CAST(id AS TEXT) NOT IN (SELECT substr(unique_name, 1, instr(unique_name, '/') - 1) FROM queued_messages"+
-		" WHERE substr(unique_name, instr(unique_name, '/') + 1) <> ? AND substr(unique_name, instr(unique_name, '/') + 1, 1) <> ?) ORDER BY id LIMIT ?",
-		after, paused, host.SLAGuard, host.TimeoutMark, limit(n)))
+		" WHERE substr(unique_name, instr(unique_name, '/') + 1) <> ? AND substr(unique_name, instr(unique_name, '/') + 1, 1) <> ?)",
+		after, sqlstore.Paused, host.SLAGuard, host.TimeoutMark)
+	q.Order("id", n)
+	return sqlstore.ReadAll(ctx, db.Store, (*row).ID, q)
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"zerodag/internal/host"
+	"zerodag/internal/sqlstore"
 )
 
 // many fills a database with 100,000 attempts of 50,000 sessions, half of them retried
@@ -29,7 +30,7 @@ func many(t testing.TB) *DB {
 				" SELECT (i + 1) / 2, 1, 1 + (i > 98000), 'main', 1, CASE i % 2 WHEN 0 THEN 'x' ELSE '' END, 1, 6, 'UTC', '{\"a\":1}', i," +
 				" CASE WHEN i < 99000 THEN i END, i % 2, 1 FROM n",
 		} {
-			if _, err := c.exec(sql); err != nil {
+			if _, err := c.Exec(sql); err != nil {
 				return err
 			}
 		}
@@ -113,17 +114,25 @@ func TestPlans(t *testing.T) {
 		t.Errorf("only %d questions are known", len(asked))
 	}
 	for _, sql := range asked {
-		plan, err := collect(db.writer.conn, func(r *row) string { r.at = 3; return r.text() }, "EXPLAIN QUERY PLAN "+sql, slices.Repeat([]any{0}, 20)...)
+		plan, err := sqlstore.Collect(db.writer.conn, detail, "EXPLAIN QUERY PLAN "+sql, slices.Repeat([]any{0}, 20)...)
 		if err != nil {
 			t.Error(err)
 		}
 		for _, step := range plan {
-			if strings.HasPrefix(step, "SCAN") && !strings.Contains(step, "CONSTANT") && !strings.Contains(step, "(subquery") || strings.Contains(step, "TEMP B-TREE") {
+			if strings.HasPrefix(step, "SCAN") && !strings.Contains(step, "CONSTANT") && !strings.Contains(step, "(subquery") && step != "SCAN few" || strings.Contains(step, "TEMP B-TREE") {
 				t.Errorf("%s\nis planned as\n%s", sql, strings.Join(plan, "\n"))
 				break
 			}
 		}
 	}
+}
+
+// detail reads the last of the four columns of a step of a plan.
+func detail(r *row) string {
+	for range 3 {
+		r.ID()
+	}
+	return r.Text()
 }
 
 func BenchmarkLists(b *testing.B) {

@@ -5,30 +5,48 @@ import (
 	"fmt"
 
 	"zerodag/internal/host"
+	"zerodag/internal/sqlstore"
 )
 
-// seqBits are the low bits of an entry's id; the others are the attempt's.
-const (
-	seqBits = 24
-	maxSeq  = 1<<seqBits - 1
-)
+// seqBits are the low bits of an entry's id, up to sqlstore.MaxSeq; the others are the attempt's.
+const seqBits = 24
 
 // entryID is where an entry lies.
 func entryID(attempt, seq int64) int64 { return attempt<<seqBits | seq }
 
+// The ids of an attempt's entries in SQL; the attempt is argument 1.
+const (
+	noID   = "(?1 << 24)"
+	lastID = "(?1 << 24 | 16777215)"
+	anyID  = "id BETWEEN " + noID + " AND " + lastID
+)
+
+// logExists finds an entry of an attempt.
+const logExists = "SELECT id FROM attempt_entries WHERE " + anyID + " LIMIT 1"
+
+func logDialect() sqlstore.LogDialect {
+	const entries = " FROM attempt_entries e LEFT JOIN attempt_snapshots s ON s.id = e.id WHERE e.id BETWEEN "
+	return sqlstore.LogDialect{
+		Load: "SELECT e.id, e.nonce, e.at, e.changes, NULL, s.state" + entries +
+			"coalesce((SELECT max(id) FROM attempt_snapshots WHERE " + anyID + "), " + noID + ") AND " + lastID + " ORDER BY e.id",
+		Exists:  logExists,
+		Before:  "SELECT id, state FROM attempt_snapshots WHERE id BETWEEN " + noID + " AND (" + noID + " | ?2) - 1 ORDER BY id DESC LIMIT 1",
+		Entries: "SELECT e.id, e.nonce, e.at, e.changes, e.events, s.state" + entries + "(" + noID + " | ?2) AND " + lastID + " ORDER BY e.id LIMIT ?3",
+	}
+}
+
 // Append writes an entry: see host.Log.
 func (db *DB) Append(ctx context.Context, attempt int64, e host.Entry) error {
-	if e.Seq < 2 || e.Seq > maxSeq || attempt < 1 || attempt > 1<<(62-seqBits) {
+	if e.Seq < 2 || e.Seq > sqlstore.MaxSeq || attempt < 1 || attempt > 1<<(62-seqBits) {
 		return fmt.Errorf("append entry %d of attempt %d: no such place", e.Seq, attempt)
 	}
 	return db.writer.do(ctx, &write{whole: e.Snapshot == nil, run: func(c *conn) error { return c.append(attempt, e) }})
 }
 
-// append puts the entry behind the one before it. Success is the common case and costs one
-// statement.
+// append puts the entry behind the previous one. Success is the common case and costs one statement.
 func (c *conn) append(attempt int64, e host.Entry) error {
 	id := entryID(attempt, e.Seq)
-	n, err := c.exec("INSERT INTO attempt_entries (id, nonce, at, changes, events) SELECT ?1, ?2, ?3, ?4, ?5"+
+	n, err := c.Exec("INSERT INTO attempt_entries (id, nonce, at, changes, events) SELECT ?1, ?2, ?3, ?4, ?5"+
 		" WHERE EXISTS (SELECT 1 FROM attempt_entries WHERE id = ?1 - 1) ON CONFLICT DO NOTHING",
 		id, e.Nonce, e.At, e.Changes, e.Events)
 	switch {
@@ -37,14 +55,14 @@ func (c *conn) append(attempt int64, e host.Entry) error {
 	case n == 0:
 		return c.whyNot(attempt, e)
 	case e.Snapshot != nil:
-		_, err = c.exec("INSERT INTO attempt_snapshots (id, state) VALUES (?, ?)", id, e.Snapshot)
+		_, err = c.Exec("INSERT INTO attempt_snapshots (id, state) VALUES (?, ?)", id, e.Snapshot)
 	}
 	return err
 }
 
 // whyNot explains an append that changed nothing.
 func (c *conn) whyNot(attempt int64, e host.Entry) error {
-	nonce, taken, err := one(c, (*row).text, "SELECT nonce FROM attempt_entries WHERE id = ?", entryID(attempt, e.Seq))
+	nonce, taken, err := sqlstore.One(c, (*row).Text, "SELECT nonce FROM attempt_entries WHERE id = ?", entryID(attempt, e.Seq))
 	switch {
 	case err != nil:
 		return err
@@ -53,7 +71,7 @@ func (c *conn) whyNot(attempt int64, e host.Entry) error {
 	case taken:
 		return host.ErrConflict
 	}
-	_, any, err := one(c, (*row).id, "SELECT id FROM attempt_entries WHERE id BETWEEN ? AND ? LIMIT 1", entryID(attempt, 0), entryID(attempt, maxSeq))
+	_, any, err := sqlstore.One(c, (*row).ID, logExists, attempt)
 	switch {
 	case err != nil:
 		return err
@@ -66,63 +84,17 @@ func (c *conn) whyNot(attempt int64, e host.Entry) error {
 // first writes entry 1. Nothing else makes a log.
 func (c *conn) first(attempt int64, e host.Entry) error {
 	id := entryID(attempt, 1)
-	if _, err := c.exec("INSERT INTO attempt_entries (id, nonce, at, changes, events) VALUES (?, ?, ?, ?, ?)",
+	if _, err := c.Exec("INSERT INTO attempt_entries (id, nonce, at, changes, events) VALUES (?, ?, ?, ?, ?)",
 		id, e.Nonce, e.At, e.Changes, e.Events); err != nil || e.Snapshot == nil {
 		return err
 	}
-	_, err := c.exec("INSERT INTO attempt_snapshots (id, state) VALUES (?, ?)", id, e.Snapshot)
+	_, err := c.Exec("INSERT INTO attempt_snapshots (id, state) VALUES (?, ?)", id, e.Snapshot)
 	return err
 }
 
-// Load reads what is needed for the newest state: see host.Log. Events are left out.
-func (db *DB) Load(ctx context.Context, attempt int64) (host.Stored, error) {
-	// One statement sees one moment: no entry is missed between a snapshot and the rest.
-	const sql = "SELECT e.id, e.nonce, e.at, e.changes, NULL, s.state FROM attempt_entries e LEFT JOIN attempt_snapshots s ON s.id = e.id" +
-		" WHERE e.id BETWEEN coalesce((SELECT max(id) FROM attempt_snapshots WHERE id BETWEEN ?1 AND ?2), ?1) AND ?2 ORDER BY e.id"
-	var list []host.Entry
-	err := db.read(ctx, func(c *conn) (err error) {
-		list, err = collect(c, scanEntry, sql, entryID(attempt, 0), entryID(attempt, maxSeq))
-		return err
-	})
-	if err != nil || len(list) == 0 {
-		return host.Stored{}, orNotFound(err, "load attempt %d", attempt)
-	}
-	if newest := list[0]; newest.Snapshot != nil {
-		return host.Stored{Snapshot: newest.Snapshot, At: newest.Seq, Nonce: newest.Nonce, Entries: list[1:]}, nil
-	}
-	return host.Stored{Entries: list}, nil
-}
-
-// History reads a part of a log: see host.Log.
-func (db *DB) History(ctx context.Context, attempt int64, first int64, n int) (host.Stored, error) {
-	first = min(max(first, 1), maxSeq)
-	var s host.Stored
-	err := db.read(ctx, func(c *conn) error {
-		_, any, err := one(c, (*row).id, "SELECT id FROM attempt_entries WHERE id BETWEEN ? AND ? LIMIT 1", entryID(attempt, 0), entryID(attempt, maxSeq))
-		if err != nil || !any {
-			return orNotFound(err, "read history of attempt %d", attempt)
-		}
-		if err := c.query(func(r *row) { s.At, s.Snapshot = r.id()&maxSeq, r.blob() },
-			"SELECT id, state FROM attempt_snapshots WHERE id BETWEEN ? AND ? ORDER BY id DESC LIMIT 1",
-			entryID(attempt, 0), entryID(attempt, first)-1); err != nil {
-			return err
-		}
-		s.Entries, err = collect(c, scanEntry, "SELECT e.id, e.nonce, e.at, e.changes, e.events, s.state FROM attempt_entries e"+
-			" LEFT JOIN attempt_snapshots s ON s.id = e.id WHERE e.id BETWEEN ? AND ? ORDER BY e.id LIMIT ?",
-			entryID(attempt, first), entryID(attempt, maxSeq), n)
-		return err
-	})
-	return s, err
-}
-
-func scanEntry(r *row) host.Entry {
-	return host.Entry{Seq: r.id() & maxSeq, Nonce: r.text(), At: r.time(), Changes: r.blob(), Events: r.blob(), Snapshot: r.blob()}
-}
-
-// orNotFound is err, or host.ErrNotFound where there is none.
-func orNotFound(err error, doing string, args ...any) error {
-	if err == nil {
-		err = host.ErrNotFound
-	}
-	return fmt.Errorf(doing+": %w", append(args, err)...)
+// eraseLog deletes the log of an attempt and notes that there is none.
+func eraseLog(c sqlstore.Conn, attempt int64) error {
+	return c.Batch(sqlstore.Do("DELETE FROM attempt_entries WHERE "+anyID, attempt),
+		sqlstore.Do("DELETE FROM attempt_snapshots WHERE "+anyID, attempt),
+		sqlstore.Do("UPDATE session_attempts SET has_log = 0 WHERE id = ?", attempt))
 }

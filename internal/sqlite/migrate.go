@@ -5,57 +5,50 @@ import (
 	"embed"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
-	"strconv"
 	"strings"
 	"time"
+
+	"zerodag/internal/sqlstore"
 )
 
-// A migration is a file NNNN_name.sql; once released it never changes.
-//
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-type migration struct {
-	version int
-	name    string
-	sql     string
-}
-
-func migrations() ([]migration, error) {
-	files, err := migrationFiles.ReadDir("migrations")
-	if err != nil {
-		return nil, fmt.Errorf("list migrations: %w", err)
-	}
-	var list []migration
-	for i, f := range files {
-		name := strings.TrimSuffix(f.Name(), ".sql")
-		version, err := strconv.Atoi(name[:4])
-		if err != nil || version != i+1 {
-			return nil, fmt.Errorf("list migrations: %s is not number %d", f.Name(), i+1)
-		}
-		sql, err := migrationFiles.ReadFile("migrations/" + f.Name())
+// known returns the migrations of this program.
+func (o Options) known() (sqlstore.Migrations, error) {
+	files := o.migrations
+	if files == nil {
+		sub, err := fs.Sub(migrationFiles, "migrations")
 		if err != nil {
-			return nil, fmt.Errorf("read migration: %w", err)
+			return nil, fmt.Errorf("list migrations: %w", err)
 		}
-		list = append(list, migration{version, name, string(sql)})
+		files = sub
 	}
-	return list, nil
+	return sqlstore.ReadMigrations(files)
 }
 
 // Pending returns the names of the migrations that a database lacks, in order: all of them
-// when there is no file yet. It changes nothing.
-func Pending(ctx context.Context, path string) ([]string, error) {
-	if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		list, err := migrations()
-		return names(list), err
-	}
-	c, err := dial(dsn(path), "query_only = ON", "busy_timeout = 10000")
+// if there is no file yet. It changes nothing.
+func Pending(_ context.Context, path string) ([]string, error) {
+	return Options{Path: path}.pending()
+}
+
+func (o Options) pending() ([]string, error) {
+	list, err := o.known()
 	if err != nil {
 		return nil, err
 	}
-	list, err := pending(c, path)
-	return names(list), errors.Join(err, c.close())
+	if _, err := os.Stat(o.Path); errors.Is(err, os.ErrNotExist) {
+		return list.Names(), nil
+	}
+	c, err := dial(dsn(o.Path), "query_only = ON", "busy_timeout = 10000")
+	if err != nil {
+		return nil, err
+	}
+	list, err = missing(c, o.Path, list)
+	return list.Names(), errors.Join(err, c.close())
 }
 
 // Migrate brings a database up to date, makes it if need be, and returns the names of the
@@ -72,54 +65,45 @@ func Migrate(ctx context.Context, path string) ([]string, error) {
 	return missing, db.Close()
 }
 
-func names(list []migration) []string {
-	var names []string
-	for _, m := range list {
-		names = append(names, m.name)
-	}
-	return names
-}
-
-// pending lists what an open database lacks. One that a later release made is refused: it
-// may hold what this one does not know.
-func pending(c *conn, path string) ([]migration, error) {
-	list, err := migrations()
-	if err != nil {
-		return nil, err
-	}
-	_, exists, err := one(c, (*row).text, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name = 'schema_migrations'")
+// missing lists what an open database lacks. A newer one is refused.
+func missing(c *conn, path string, list sqlstore.Migrations) (sqlstore.Migrations, error) {
+	_, exists, err := sqlstore.One(c, (*row).Text, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name = 'schema_migrations'")
 	if err != nil || !exists {
 		return list, err
 	}
-	at, _, err := one(c, (*row).int, "SELECT max(version) FROM schema_migrations")
+	at, _, err := sqlstore.One(c, (*row).Int, "SELECT max(version) FROM schema_migrations")
 	if err != nil {
 		return nil, err
 	}
-	if at > len(list) {
-		return nil, fmt.Errorf("open database %s: its schema has version %d and this zerodag knows versions up to %d: use the release that wrote it, or a later one", path, at, len(list))
+	if list, err = list.After(at); err != nil {
+		return nil, fmt.Errorf("open database %s: its schema %w", path, err)
 	}
-	return list[at:], nil
+	return list, nil
 }
 
 // prepare checks the schema of an open database and, if it may, brings it up to date: each
 // migration is one transaction.
-func prepare(c *conn, path string, migrate bool, now time.Time) error {
-	list, err := pending(c, path)
+func prepare(c *conn, path string, o Options, now time.Time) error {
+	list, err := o.known()
+	if err != nil {
+		return err
+	}
+	list, err = missing(c, path, list)
 	if err != nil || len(list) == 0 {
 		return err
 	}
-	if !migrate {
-		return fmt.Errorf("open database %s: its schema lacks %s: run `zerodag migrate run`", path, strings.Join(names(list), ", "))
+	if !o.Migrate {
+		return fmt.Errorf("open database %s: its schema lacks %s: run `zerodag migrate run`", path, strings.Join(list.Names(), ", "))
 	}
 	for _, m := range list {
 		if err := c.apply(m, now); err != nil {
-			return fmt.Errorf("migrate database %s: %s: %w", path, m.name, err)
+			return fmt.Errorf("migrate database %s: %s: %w", path, m.Name, err)
 		}
 	}
 	return nil
 }
 
-func (c *conn) apply(m migration, now time.Time) (err error) {
+func (c *conn) apply(m sqlstore.Migration, now time.Time) (err error) {
 	if err := c.script("BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
@@ -131,10 +115,10 @@ func (c *conn) apply(m migration, now time.Time) (err error) {
 	if err := c.script("CREATE TABLE IF NOT EXISTS schema_migrations (version INTEGER PRIMARY KEY, name TEXT NOT NULL, applied_at INTEGER NOT NULL) STRICT"); err != nil {
 		return err
 	}
-	if err := c.script(m.sql); err != nil {
+	if err := c.script(m.SQL); err != nil {
 		return err
 	}
-	if _, err := c.exec("INSERT INTO schema_migrations (version, name, applied_at) VALUES (?, ?, ?)", m.version, m.name, now); err != nil {
+	if _, err := c.Exec("INSERT INTO schema_migrations (version, name, applied_at) VALUES (?, ?, ?)", m.Version, m.Name, now); err != nil {
 		return err
 	}
 	return c.script("COMMIT")

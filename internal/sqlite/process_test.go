@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"zerodag/internal/host"
+	"zerodag/internal/sqlstore"
 )
 
 // outside is a testing.TB for code that runs in another process.
@@ -175,7 +176,7 @@ func checkKilled(t *testing.T, path string, acknowledged map[int64]int64, sent i
 		t.Errorf("%d messages of %d, %d attempts", n, sent, len(acknowledged))
 	}
 	if err := db.read(t.Context(), func(c *conn) error {
-		text, _, err := one(c, (*row).text, "PRAGMA integrity_check")
+		text, _, err := sqlstore.One(c, (*row).Text, "PRAGMA integrity_check")
 		if text != "ok" {
 			err = errors.Join(err, errors.New(text))
 		}

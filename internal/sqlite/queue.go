@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"zerodag/internal/host"
+	"zerodag/internal/sqlstore"
 )
 
 // Queue is a host.Queue. Its messages are rows; leases and the order in which messages
@@ -50,10 +51,10 @@ func (db *DB) loadQueues(ctx context.Context) error {
 		q := &Queue{db: db, name: name, index: newIndex(), outside: name == "tasks"}
 		db.queues[name] = q
 		err := db.read(ctx, func(c *conn) error {
-			return c.query(func(r *row) {
-				m := &message{row: r.id(), id: r.text(), group: r.text(), due: r.time(), count: r.int(), begun: r.text(), size: r.int()}
+			return c.Query(func(r *row) {
+				m := &message{row: r.ID(), id: r.Text(), group: r.Text(), due: r.Time(), count: r.Int(), begun: r.Text(), size: r.Int()}
 				m.past = m.count
-				q.remember(m, r.blob())
+				q.remember(m, r.Blob())
 				q.index.reserve(m)
 				now := q.look()
 				m.free = q.freeAt(m.due)
@@ -104,7 +105,7 @@ func (q *Queue) sending(messages ...host.Message) *sending { return &sending{q: 
 func (s *sending) run(c *conn) error {
 	s.reserve()
 	for _, m := range s.reserved {
-		if _, err := c.exec("INSERT INTO queued_messages (id, queue, unique_name, message_group, due, body) VALUES (?, ?, ?, ?, ?, ?)",
+		if _, err := c.Exec("INSERT INTO queued_messages (id, queue, unique_name, message_group, due, body) VALUES (?, ?, ?, ?, ?, ?)",
 			m.row, s.q.name, m.id, m.group, m.due, m.body); err != nil {
 			return fmt.Errorf("send message %s: %w", m.id, err)
 		}
@@ -119,7 +120,7 @@ func (s *sending) reserve() {
 		if s.q.index.has(m.ID) {
 			continue
 		}
-		n := &message{row: s.q.db.message.Add(1), id: m.ID, group: m.Group, due: m.Due.Truncate(time.Microsecond), waits: m.Waits, body: m.Body, size: len(m.Body)}
+		n := &message{row: s.q.db.message.Add(1), id: m.ID, group: m.Group, due: m.Due.Truncate(time.Microsecond), waits: m.Relative, body: m.Body, size: len(m.Body)}
 		s.q.index.reserve(n)
 		s.reserved = append(s.reserved, n)
 	}
@@ -224,7 +225,7 @@ func (q *Queue) deliver(ctx context.Context, list []leased) ([]host.Delivery, er
 	for i, l := range list {
 		if !l.kept {
 			err := q.db.read(ctx, func(c *conn) error {
-				return c.query(func(r *row) { l.Body = r.blob() }, "SELECT body FROM queued_messages WHERE id = ?", l.m.row)
+				return c.Query(func(r *row) { l.Body = r.Blob() }, "SELECT body FROM queued_messages WHERE id = ?", l.m.row)
 			})
 			if err != nil {
 				q.giveBack(list)
@@ -273,7 +274,7 @@ func (q *Queue) Begin(ctx context.Context, d host.Delivery, name string, _ host.
 	}
 	look := func(c *conn) error {
 		flagged = false
-		return c.query(func(r *row) { flagged = r.int()&canceled != 0 }, "SELECT state_flags FROM session_attempts WHERE id = ?", attempt)
+		return c.Query(func(r *row) { flagged = r.Int()&sqlstore.Canceled != 0 }, "SELECT state_flags FROM session_attempts WHERE id = ?", attempt)
 	}
 	if name == "" {
 		err = q.db.read(ctx, look)
@@ -281,7 +282,7 @@ func (q *Queue) Begin(ctx context.Context, d host.Delivery, name string, _ host.
 	}
 	err = q.db.writer.do(ctx, &write{whole: true,
 		run: func(c *conn) error {
-			if _, err := c.exec("UPDATE queued_messages SET begun = ? WHERE id = ?", name, m.row); err != nil {
+			if _, err := c.Exec("UPDATE queued_messages SET begun = ? WHERE id = ?", name, m.row); err != nil {
 				return err
 			}
 			return look(c)
@@ -318,7 +319,7 @@ func (q *Queue) Delete(ctx context.Context, d host.Delivery) error {
 			if m = q.hold(d); m == nil {
 				return nil
 			}
-			_, err := c.exec("DELETE FROM queued_messages WHERE id = ?", m.row)
+			_, err := c.Exec("DELETE FROM queued_messages WHERE id = ?", m.row)
 			return err
 		},
 		after: func() { q.deleted(m) },
@@ -331,7 +332,7 @@ func (q *Queue) Delete(ctx context.Context, d host.Delivery) error {
 func (q *Queue) deleteSoon(m *message) {
 	_ = q.db.writer.later(&write{whole: true, lasting: true, // not added, it is there when the database is opened again
 		run: func(c *conn) error {
-			_, err := c.exec("DELETE FROM queued_messages WHERE id = ?", m.row)
+			_, err := c.Exec("DELETE FROM queued_messages WHERE id = ?", m.row)
 			return err
 		},
 		after: func() { q.deleted(m) },
@@ -382,7 +383,7 @@ func (q *Queue) deleted(m *message) {
 // Release gives a message back: see host.Queue. Leases are in memory, so the message comes again
 // also when that cannot be written down (a full disk): only the delay is unknown after a restart.
 func (q *Queue) Release(ctx context.Context, d host.Delivery, delay time.Duration) error {
-	due := q.db.stamp().Add(delay)
+	due := sqlstore.Stamp(q.db.now()).Add(delay)
 	err := q.release(ctx, d, due, delay)
 	if errors.Is(err, host.ErrUnavailable) {
 		q.released(q.hold(d), due, delay)
@@ -398,7 +399,7 @@ func (q *Queue) release(ctx context.Context, d host.Delivery, due time.Time, del
 			if m = q.hold(d); m == nil {
 				return nil
 			}
-			_, err := c.exec("UPDATE queued_messages SET due = ? WHERE id = ?", due, m.row)
+			_, err := c.Exec("UPDATE queued_messages SET due = ? WHERE id = ?", due, m.row)
 			return err
 		},
 		after: func() { q.released(m, due, delay) },

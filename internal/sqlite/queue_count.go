@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"zerodag/internal/host"
+	"zerodag/internal/sqlstore"
 )
 
 // count is how often a message was received.
@@ -54,7 +55,7 @@ type noting struct {
 func (n *noting) run(c *conn) error {
 	n.take()
 	for _, m := range n.taken {
-		if _, err := c.exec("UPDATE queued_messages SET receive_count = ? WHERE id = ?", m.n, m.row); err != nil {
+		if _, err := c.Exec("UPDATE queued_messages SET receive_count = ? WHERE id = ?", m.n, m.row); err != nil {
 			return err
 		}
 	}
@@ -77,9 +78,9 @@ func (n *noting) undo() {
 // Counts counts what the queues hold that is due, and attempts that have not ended.
 func (db *DB) Counts(ctx context.Context, v *host.Vitals) error {
 	const due = "(SELECT count(*) FROM queued_messages WHERE queue = ? AND (due IS NULL OR due <= ?))"
-	now := db.stamp()
+	now := sqlstore.Stamp(db.now())
 	return db.read(ctx, func(c *conn) error {
-		return c.query(func(r *row) { v.Unfinished, v.Events, v.Tasks = r.int(), r.int(), r.int() },
+		return c.Query(func(r *row) { v.Unfinished, v.Events, v.Tasks = r.Int(), r.Int(), r.Int() },
 			"SELECT (SELECT count(*) FROM session_attempts WHERE finished_at IS NULL), "+due+", "+due, "events", now, "tasks", now)
 	})
 }

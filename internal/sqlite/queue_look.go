@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"zerodag/internal/host"
+	"zerodag/internal/sqlstore"
 )
 
 // mostBody is the largest body that is looked at.
@@ -56,9 +57,12 @@ func (db *DB) Queued(ctx context.Context, queue string, after int64, n int) ([]h
 	if q == nil {
 		return nil, fmt.Errorf("look into queue %s: %w", queue, host.ErrNotFound)
 	}
-	rows, err := readAll(ctx, db, func(r *row) host.Queued {
-		return host.Queued{Place: r.id(), Size: r.int(), Message: host.Message{Body: r.blob()}}
-	}, selection("SELECT id, length(body), CASE WHEN length(body) <= ? THEN body END FROM queued_messages WHERE queue = ? AND id > ? ORDER BY id LIMIT ?", mostBody, queue, after, limit(n)))
+	list := sqlstore.Select("SELECT id, length(body), CASE WHEN length(body) <= ? THEN body END FROM queued_messages"+
+		" WHERE queue = ? AND id > ?", mostBody, queue, after)
+	list.Order("id", n)
+	rows, err := sqlstore.ReadAll(ctx, db.Store, func(r *row) host.Queued {
+		return host.Queued{Place: r.ID(), Size: r.Int(), Message: host.Message{Body: r.Blob()}}
+	}, list)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"zerodag/internal/host"
+	"zerodag/internal/sqlstore"
 )
 
 // TestQueueOnFakeClock proves that a receiver that waits is woken at the very moment at
@@ -144,7 +145,7 @@ func TestReceivedTasksAreCountedFirst(t *testing.T) {
 		counted := func() (n int) {
 			t.Helper()
 			err := db.read(ctx, func(c *conn) (err error) {
-				n, _, err = one(c, (*row).int, "SELECT sum(receive_count) FROM queued_messages")
+				n, _, err = sqlstore.One(c, (*row).Int, "SELECT sum(receive_count) FROM queued_messages")
 				return err
 			})
 			if err != nil {
@@ -213,7 +214,7 @@ func TestClockThatIsSet(t *testing.T) {
 			send(host.Message{ID: "leased"})
 			receive("ready", 0)
 			leased := receive("leased", 0)
-			send(host.Message{ID: "waits", Due: begin.Add(10 * time.Minute), Waits: true})
+			send(host.Message{ID: "waits", Due: begin.Add(10 * time.Minute), Relative: true})
 			send(host.Message{ID: "at", Due: begin.Add(2 * time.Hour)})
 			by = set
 			if err := q.Release(ctx, leased, time.Minute); err != nil {

@@ -51,7 +51,7 @@ func TestSleep(t *testing.T) {
 			if id := receive(time.Minute); id != "leased" {
 				t.Fatalf("received %q", id)
 			}
-			if err := q.Send(t.Context(), host.Message{ID: "waits", Due: time.Now().Add(time.Hour), Waits: true}, host.Message{ID: "due", Due: time.Now().Add(2 * time.Hour)}); err != nil {
+			if err := q.Send(t.Context(), host.Message{ID: "waits", Due: time.Now().Add(time.Hour), Relative: true}, host.Message{ID: "due", Due: time.Now().Add(2 * time.Hour)}); err != nil {
 				t.Fatal(err)
 			}
 			set.Store(int64(3 * time.Hour))

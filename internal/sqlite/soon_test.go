@@ -121,7 +121,7 @@ func TestLogBeforeItsResult(t *testing.T) {
 		db, ctx := open(t, Options{Path: path}), t.Context()
 		id := started(t, db, 1)[0]
 		large := &write{whole: true, lasting: true, ordered: true, run: func(c *conn) error {
-			_, err := c.exec("INSERT INTO nowhere VALUES (1)") // an error of SQLite
+			_, err := c.Exec("INSERT INTO nowhere VALUES (1)") // an error of SQLite
 			return fmt.Errorf("%w: %w", host.ErrUnavailable, err)
 		}}
 		if err := db.writer.later(large); err != nil {
@@ -200,7 +200,7 @@ func TestManyThatNoCallerWaitsFor(t *testing.T) {
 		}
 		logs := 0
 		if err := db.reader.read(ctx, func(c *conn) error {
-			return c.query(func(r *row) { logs = int(r.id()) }, "SELECT count(*) FROM task_logs")
+			return c.Query(func(r *row) { logs = int(r.ID()) }, "SELECT count(*) FROM task_logs")
 		}); err != nil || logs != n {
 			t.Errorf("%d of %d logs are there with the entry after them, %v", logs, n, err)
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"zerodag/internal/host"
+	"zerodag/internal/sqlstore"
 )
 
 // AddLog keeps a short log of an attempt under the name that its file would have. To add it
@@ -27,7 +28,7 @@ func (db *DB) AddLogSoon(attempt int64, name string, content []byte, settled fun
 
 func addingLog(attempt int64, name string, content []byte) *write {
 	return &write{whole: true, run: func(c *conn) error {
-		_, err := c.exec("INSERT INTO task_logs (attempt_id, name, content) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", attempt, name, content)
+		_, err := c.Exec("INSERT INTO task_logs (attempt_id, name, content) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", attempt, name, content)
 		return err
 	}}
 }
@@ -37,8 +38,8 @@ func addingLog(attempt int64, name string, content []byte) *write {
 func (db *DB) LogSizes(ctx context.Context, attempt int64, prefix string, add func(name string, size int64)) error {
 	db.writer.catchUp()
 	return db.read(ctx, func(c *conn) error {
-		return c.query(func(r *row) {
-			if name, size := r.text(), r.id(); strings.HasPrefix(name, prefix) {
+		return c.Query(func(r *row) {
+			if name, size := r.Text(), r.ID(); strings.HasPrefix(name, prefix) {
 				add(name, size)
 			}
 		}, "SELECT name, length(content) FROM task_logs WHERE attempt_id = ? AND name >= ? ORDER BY name", attempt, prefix)
@@ -51,7 +52,7 @@ func (db *DB) LogContent(ctx context.Context, attempt int64, name string) ([]byt
 	db.writer.catchUp()
 	err := db.read(ctx, func(c *conn) (err error) {
 		var found bool
-		content, found, err = one(c, (*row).blob, "SELECT content FROM task_logs WHERE attempt_id = ? AND name = ?", attempt, name)
+		content, found, err = sqlstore.One(c, (*row).Blob, "SELECT content FROM task_logs WHERE attempt_id = ? AND name = ?", attempt, name)
 		if err == nil && !found {
 			err = host.ErrNotFound
 		}
@@ -66,7 +67,7 @@ func (db *DB) RemoveLogs(ctx context.Context, attempts []int64) error {
 	var some []int64
 	err := db.read(ctx, func(c *conn) error {
 		for _, id := range attempts {
-			_, found, err := one(c, (*row).id, "SELECT attempt_id FROM task_logs WHERE attempt_id = ? LIMIT 1", id)
+			_, found, err := sqlstore.One(c, (*row).ID, "SELECT attempt_id FROM task_logs WHERE attempt_id = ? LIMIT 1", id)
 			if err != nil {
 				return err
 			}
@@ -81,7 +82,7 @@ func (db *DB) RemoveLogs(ctx context.Context, attempts []int64) error {
 	}
 	return db.write(ctx, func(c *conn) error {
 		for _, id := range some {
-			if _, err := c.exec("DELETE FROM task_logs WHERE attempt_id = ?", id); err != nil {
+			if _, err := c.Exec("DELETE FROM task_logs WHERE attempt_id = ?", id); err != nil {
 				return err
 			}
 		}

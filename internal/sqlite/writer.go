@@ -258,7 +258,7 @@ func (w *writer) transact(list []*write) error {
 			return w.rollback(list, o.err)
 		}
 	}
-	if _, err := w.conn.exec("COMMIT"); err != nil {
+	if _, err := w.conn.Exec("COMMIT"); err != nil {
 		return w.rollback(list, fmt.Errorf("commit: %w", err))
 	}
 	return nil
@@ -284,12 +284,12 @@ func (w *writer) begin(list []*write) error {
 		if full {
 			pragma = "PRAGMA synchronous = FULL"
 		}
-		if _, err := w.conn.exec(pragma); err != nil {
+		if _, err := w.conn.Exec(pragma); err != nil {
 			return err
 		}
 		w.full = full
 	}
-	_, err := w.conn.exec("BEGIN IMMEDIATE")
+	_, err := w.conn.Exec("BEGIN IMMEDIATE")
 	return err
 }
 
@@ -307,14 +307,14 @@ func (w *writer) runOne(o *write, savepoint bool) (err error) {
 	if !savepoint {
 		return o.run(w.conn)
 	}
-	if _, err := w.conn.exec("SAVEPOINT one"); err != nil {
+	if _, err := w.conn.Exec("SAVEPOINT one"); err != nil {
 		return err
 	}
 	if err := o.run(w.conn); err != nil {
-		_, back := w.conn.exec("ROLLBACK TO one")
+		_, back := w.conn.Exec("ROLLBACK TO one")
 		return errors.Join(err, back)
 	}
-	_, err = w.conn.exec("RELEASE one")
+	_, err = w.conn.Exec("RELEASE one")
 	return err
 }
 
@@ -334,7 +334,7 @@ func (w *writer) rollback(list []*write, cause error) error {
 		o.takeBack()
 		o.err = nil
 	}
-	_, err := w.conn.exec("ROLLBACK")
+	_, err := w.conn.Exec("ROLLBACK")
 	if err != nil || errors.Is(cause, host.ErrUnavailable) {
 		w.doubt()
 	}

@@ -14,7 +14,7 @@ import (
 // tokenWrite stores a token and then answers err.
 func tokenWrite(name string, err error) func(*conn) error {
 	return func(c *conn) error {
-		if _, e := c.exec("INSERT INTO tokens (site_id, name, role, token_hash, created_at) VALUES (1, ?, '', ?, 0)", name, []byte(name)); e != nil {
+		if _, e := c.Exec("INSERT INTO tokens (site_id, name, role, token_hash, created_at) VALUES (1, ?, '', ?, 0)", name, []byte(name)); e != nil {
 			return e
 		}
 		return err

@@ -15,8 +15,7 @@ import (
 // parts of two values.
 //
 // SSM refuses values with "{{...}}", which it takes for its own references. Where a value has two
-// braces side by side its text is written in Base64, and a "b" stands before the number: a
-// program of before refuses that as a form that it does not know.
+// braces side by side its text is written in Base64, with a "b" before the number.
 const maxPart = 4000 // of the 4,096 bytes; the beginning of the first one takes some
 
 type part struct {

@@ -30,9 +30,8 @@ func TestValues(t *testing.T) {
 	})
 }
 
-// TestValuesOfBefore proves that what earlier releases stored is read, and what is of no form is
-// refused.
-func TestValuesOfBefore(t *testing.T) {
+// TestForms proves that the stored forms stay readable, and that other texts are refused.
+func TestForms(t *testing.T) {
 	t.Parallel()
 	all, err := assemble(map[string]string{"a": "1 {b} x", "c": "2 GEN first", "c/GEN.1": " second"})
 	if err != nil || all["a"] != "{b} x" || all["c"] != "first second" {

@@ -240,16 +240,6 @@ func TestHandOverGoesOn(t *testing.T) {
 	}
 }
 
-// TestDeploymentOfBefore proves that a tick goes on from the one mark that an earlier release left.
-func TestDeploymentOfBefore(t *testing.T) {
-	t.Parallel()
-	w := newWorld()
-	w.marks["to"] = w.now.UnixMicro()
-	if n := w.tick(t, false); n["overdue"] != 1 || n["sweep"] != 1 || !w.from[0].Equal(w.now.Add(-time.Minute)) {
-		t.Errorf("%v from %v", n, w.from)
-	}
-}
-
 // TestForgetsOnceADay proves that a tick where attempts are kept for ever asks for nothing and moves no
 // mark, that old ones are removed part by part once a day, and that a day's work that failed goes on
 // with the next tick where it was.

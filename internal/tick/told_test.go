@@ -74,13 +74,14 @@ func TestTimeoutIsTold(t *testing.T) {
 		w := newWorld()
 		w.now = time.Now()
 		n := &slow{}
-		nd := node.New(node.Options{Shared: true, FiredByMessages: true, Notices: n, Sessions: sessions{now: w.now}, Attempts: attempts{}, Workflows: workflows{}, Events: queue{}, Tasks: queue{}, Schedules: schedules{}, Logger: slog.Default()})
+		nd := node.New(node.Options{Shared: true, FiredByMessages: true, Ports: host.Ports{Notices: n, Sessions: sessions{now: w.now}, Attempts: attempts{},
+			Workflows: workflows{}, Events: queue{}, Tasks: queue{}, Schedules: schedules{}, Logger: slog.Default()}})
 		tk := w.ticker()
 		tk.Node = nd
 		ctx, end := context.WithCancel(t.Context())
 		err := tk.Once(ctx)
 		s, c := context.WithTimeout(ctx, 5*time.Second)
-		nd.Settle(s)
+		nd.AwaitBackground(s)
 		c()
 		end()
 		if n.told != 1 {

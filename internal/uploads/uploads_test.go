@@ -68,8 +68,8 @@ func slots(t *testing.T, log *bytes.Buffer) *deployment {
 	must(err)
 	t.Cleanup(func() { must(spaces.Close()) })
 	d := &deployment{projects: db, unpack: func(ctx context.Context, key string) (host.Archive, error) { return spaces.Archive(ctx, key) }}
-	n := node.New(node.Options{Log: db, Events: db.Queue("events"), Tasks: db.Queue("tasks"), Projects: d, Workflows: db, Schedules: db, Attempts: db, Sessions: db,
-		Blobs: blobs, Secrets: db, Unpack: func(ctx context.Context, key string) (host.Archive, error) { return d.unpack(ctx, key) }})
+	n := node.New(node.Options{Ports: host.Ports{Log: db, Events: db.Queue("events"), Tasks: db.Queue("tasks"), Projects: d, Workflows: db, Schedules: db, Attempts: db, Sessions: db,
+		Blobs: blobs, Secrets: db, Unpack: func(ctx context.Context, key string) (host.Archive, error) { return d.unpack(ctx, key) }}})
 	account := aws.Config{Region: "us-east-1", Credentials: credentials.NewStaticCredentialsProvider("id", "key", "")}
 	d.Uploads = &Uploads{Registrar: n, Blobs: blobs, Audit: db, Signer: s3.NewBlobs(account, "bucket"), Now: time.Now, Logger: slog.New(slog.NewJSONHandler(log, nil))}
 	return d

@@ -16,21 +16,22 @@ import (
 	"zerodag/engine/param"
 	"zerodag/internal/host"
 	"zerodag/operators"
+	"zerodag/operators/run"
 )
 
 // Vault gives runs secrets and remembers which it gave, so that their logs can leave them
 // out: one for a run, or for all runs of an attempt.
 type Vault struct {
-	from operators.SecretStore
+	from run.SecretStore
 
 	mu    sync.Mutex
 	given []string
 }
 
 // New makes a vault over the secrets of a project.
-func New(from operators.SecretStore) *Vault { return &Vault{from: from} }
+func New(from run.SecretStore) *Vault { return &Vault{from: from} }
 
-// Secret implements operators.SecretStore.
+// Secret implements run.SecretStore.
 func (v *Vault) Secret(key string) (string, bool, error) {
 	value, found, err := v.from.Secret(key)
 	v.hide(value)
@@ -57,7 +58,7 @@ func (v *Vault) hide(value string) {
 
 // projectSecrets are those of a project, read when the first one is asked for.
 type projectSecrets struct {
-	ctx           context.Context //nolint:containedctx // a vault lives as long as its run, and its methods are those of operators.SecretStore
+	ctx           context.Context //nolint:containedctx // a vault lives as long as its run, and its methods are those of run.SecretStore
 	secrets       host.Secrets
 	site, project int64
 
@@ -79,7 +80,7 @@ func (p *projectSecrets) read() (map[string]string, error) {
 	return all, err
 }
 
-// Secret implements operators.SecretStore.
+// Secret implements run.SecretStore.
 func (p *projectSecrets) Secret(key string) (string, bool, error) {
 	all, err := p.read()
 	value, found := all[key]

@@ -14,6 +14,7 @@ import (
 	"zerodag/operators"
 	"zerodag/operators/all"
 	"zerodag/operators/operatortest"
+	"zerodag/operators/run"
 )
 
 // away is every port of a task while the stores of the deployment are: each call is noted and
@@ -142,8 +143,8 @@ func TestStoresThatAreAway(t *testing.T) {
 			own.Set("_retry", int64(3))
 			w.Files, w.Commands, w.Store, w.Workflows, w.Notifier = ports, ports, ports, ports, ports
 			w.State, w.Identity.RetryCount = param.New("mine", int64(1)), 7
-			j := &operators.Job{Task: w.Task, Own: own, Vars: param.New(), Scope: expr.Scope{Zone: time.UTC, Now: operatortest.Now}, Vault: ports}
-			out := registry.Run(t.Context(), evaluate, j)
+			j := &run.Job{Task: w.Task, Own: own, Vars: param.New(), Scope: expr.Scope{Zone: time.UTC, Now: operatortest.Now}, Vault: ports}
+			out := run.Run(t.Context(), registry, evaluate, j)
 			if alone := slices.Contains(aloneTasks(), name); alone != (len(ports.calls) == 0) {
 				t.Fatalf("it asked the deployment for %v\nlog:\n%s", ports.calls, w.Output)
 			}
@@ -164,7 +165,7 @@ func resumes(state *param.Map, want string) bool {
 	if err != nil {
 		return false
 	}
-	own, run, away := operators.Resume(stored.(*param.Map), 8)
+	own, run, away := run.Resume(stored.(*param.Map), 8)
 	return param.Text(own) == want && run == 7 && away == 1
 }
 
@@ -173,13 +174,13 @@ func resumes(state *param.Map, want string) bool {
 func TestWaitsForStores(t *testing.T) {
 	t.Parallel()
 	for count, most := range map[int]time.Duration{0: 2 * time.Second, 1: 4 * time.Second, 4: 32 * time.Second, 5: time.Minute, 1000: time.Minute} {
-		j := operators.Job{Away: count}
+		j := run.Job{Away: count}
 		later := j.Postponed(fmt.Errorf("away: %w", operators.ErrUnavailable))
 		if later == nil || later.After < most/2 || later.After > most {
 			t.Errorf("after %d it comes after %+v, want between %v and %v", count, later, most/2, most)
 		}
 	}
-	if later := (&operators.Job{}).Postponed(errors.New("its own fault")); later != nil {
+	if later := (&run.Job{}).Postponed(errors.New("its own fault")); later != nil {
 		t.Errorf("another error waits: %v", later)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"zerodag/engine/param"
+	"zerodag/integration/fake"
 	"zerodag/integration/gcpfake"
 	"zerodag/internal/egress"
 	"zerodag/internal/httpclient"
@@ -97,8 +98,8 @@ func TestToken(t *testing.T) {
 	}
 	b := newBed(t)
 	w := b.world(t, `{"_command": "b/o"}`)
-	for _, fault := range []gcpfake.Fault{gcpfake.Throttled, gcpfake.Broken, gcpfake.Away, gcpfake.Cut, gcpfake.Lost, gcpfake.Half} {
-		b.Fail(gcpfake.Faults{Every: fault, Path: "/token"})
+	for _, fault := range []fake.Fault{fake.Throttled, fake.Broken, fake.Away, fake.Cut, fake.Lost, fake.Half} {
+		b.Fail(fake.Faults{Every: fault, Path: "/token"})
 		operatortest.Waits(t, operator(t, "gcs_wait"), w, 1)
 		w.State = nil
 	}
@@ -154,14 +155,14 @@ func TestNoRedirect(t *testing.T) {
 // whatever goes wrong.
 func TestNothingLeaks(t *testing.T) {
 	t.Parallel()
-	for _, fault := range append(faults(), gcpfake.None) {
+	for _, fault := range append(faults(), fake.None) {
 		for _, path := range []string{"/token", "/bigquery"} {
 			b := newBed(t)
 			w := b.world(t, `{`+script(`{"looks": 1}`)+`}`)
 			w.Vault["gcp.credential"] = gcpfake.UserCredential(b.address)
 			w.Vault["gcp.project"] = "p"
 			w.State = operatortest.Look(t, operator(t, "bq"), w).State
-			b.Fail(gcpfake.Faults{Every: fault, Path: path})
+			b.Fail(fake.Faults{Every: fault, Path: path})
 			seen := ""
 			for range 3 {
 				got := operatortest.RunOnce(t, operator(t, "bq"), w)

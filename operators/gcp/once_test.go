@@ -10,6 +10,7 @@ import (
 
 	"zerodag/engine"
 	"zerodag/engine/param"
+	"zerodag/integration/fake"
 	"zerodag/integration/gcpfake"
 	"zerodag/operators"
 	"zerodag/operators/operatortest"
@@ -19,8 +20,8 @@ import (
 func script(does string) string { return `"query": ` + param.Text("-- bq: "+does+"\nselect") }
 
 // faults are all that can go wrong with a request and passes.
-func faults() []gcpfake.Fault {
-	return []gcpfake.Fault{gcpfake.Throttled, gcpfake.Limited, gcpfake.Broken, gcpfake.Away, gcpfake.Cut, gcpfake.Lost, gcpfake.Half, gcpfake.Nonsense}
+func faults() []fake.Fault {
+	return []fake.Fault{fake.Throttled, fake.Limited, fake.Broken, fake.Away, fake.Cut, fake.Lost, fake.Half, fake.Nonsense}
 }
 
 // TestStartsOnce proves that nothing is sent before the id is kept, that one job is started however often that run
@@ -70,7 +71,7 @@ func TestFaults(t *testing.T) {
 				for n := 1; n <= 5; n++ {
 					b := newBed(t)
 					b.PutDataset("my-project:d", "asia-northeast1")
-					b.Fail(gcpfake.Faults{At: map[int]gcpfake.Fault{n: fault}})
+					b.Fail(fake.Faults{At: map[int]fake.Fault{n: fault}})
 					got := operatortest.UntilDone(t, operator(t, name), b.world(t, params))
 					if got.Error != "" || len(b.Jobs()) != 1 || !strings.Contains(got.Store, `"last_job_id":"my-project:`) {
 						t.Errorf("at request %d: %d jobs, %+v", n, len(b.Jobs()), got)
@@ -84,7 +85,7 @@ func TestFaults(t *testing.T) {
 			t.Parallel()
 			b := newBed(t)
 			b.PutDataset("my-project:d", "asia-northeast1")
-			b.Fail(gcpfake.Faults{Rate: 0.4, Seed: seed})
+			b.Fail(fake.Faults{Rate: 0.4, Seed: seed})
 			got := operatortest.UntilDone(t, operator(t, "bq"), b.world(t, `{`+script(`{"looks": 3}`)+`, "dataset": "d"}`))
 			if got.Error != "" || len(b.Jobs()) != 1 {
 				t.Errorf("%d jobs, %+v", len(b.Jobs()), got)
@@ -104,7 +105,7 @@ func TestDDLFaults(t *testing.T) {
 				b.PutDataset("my-project:"+name, "US")
 				b.PutTable("my-project:"+name, "a")
 			}
-			b.Fail(gcpfake.Faults{At: map[int]gcpfake.Fault{n + 1: fault}})
+			b.Fail(fake.Faults{At: map[int]fake.Fault{n + 1: fault}})
 			w := b.world(t, `{"delete_datasets": ["old", "never"], "empty_datasets": ["full"], "create_datasets": ["keep", "new"], "delete_tables": ["keep.b"], "empty_tables": ["keep.a"], "create_tables": ["new.t"]}`)
 			if got := operatortest.UntilDone(t, operator(t, "bq_ddl"), w); got.Error != "" {
 				t.Errorf("%s at request %d: %+v", fault, n, got)
@@ -168,13 +169,13 @@ func TestLooks(t *testing.T) {
 	b := newBed(t)
 	w := b.world(t, "{"+script(`{"looks": 100}`)+"}")
 	operatortest.Waits(t, operator(t, "bq"), w, 0, 5, 5, 5, 8, 16, 30, 30)
-	b.Fail(gcpfake.Faults{Every: gcpfake.Broken, Path: "/jobs"})
+	b.Fail(fake.Faults{Every: fake.Broken, Path: "/jobs"})
 	operatortest.Waits(t, operator(t, "bq"), w, 1, 2, 4, 8, 16, 30, 30)
-	b.Fail(gcpfake.Faults{Every: gcpfake.Throttled, Path: "/jobs", After: "86400"})
+	b.Fail(fake.Faults{Every: fake.Throttled, Path: "/jobs", After: "86400"})
 	operatortest.Waits(t, operator(t, "bq"), w, 300)
-	b.Fail(gcpfake.Faults{})
+	b.Fail(fake.Faults{})
 	operatortest.Waits(t, operator(t, "bq"), w, 30)
-	b.Fail(gcpfake.Faults{Every: gcpfake.Cut, Path: "/token", After: "soon"})
+	b.Fail(fake.Faults{Every: fake.Cut, Path: "/token", After: "soon"})
 	operatortest.Waits(t, operator(t, "bq"), w, 1, 2)
 }
 
@@ -182,10 +183,10 @@ func TestLooks(t *testing.T) {
 // answer to a look without a place is 404.
 func TestLocation(t *testing.T) {
 	t.Parallel()
-	for _, fault := range []gcpfake.Fault{gcpfake.None, gcpfake.Lost, gcpfake.Half, gcpfake.Nonsense} {
+	for _, fault := range []fake.Fault{fake.None, fake.Lost, fake.Half, fake.Nonsense} {
 		b := newBed(t)
 		b.PutDataset("my-project:d", "asia-northeast1")
-		b.Fail(gcpfake.Faults{At: map[int]gcpfake.Fault{1: fault}})
+		b.Fail(fake.Faults{At: map[int]fake.Fault{1: fault}})
 		got := operatortest.UntilDone(t, operator(t, "bq"), b.world(t, `{"query": "select 1", "dataset": "d"}`))
 		if got.Error != "" || len(b.Jobs()) != 1 {
 			t.Errorf("%s: %d jobs, %+v", fault, len(b.Jobs()), got)
@@ -243,11 +244,11 @@ func TestOpenJob(t *testing.T) {
 			o := operator(t, "bq")
 			w := b.world(t, `{`+script(`{"looks": 20}`)+`}`)
 			w.State = operatortest.Look(t, o, w).State
-			b.Fail(gcpfake.Faults{Every: gcpfake.Nonsense, Path: path})
+			b.Fail(fake.Faults{Every: fake.Nonsense, Path: path})
 			if got := operatortest.UntilDone(t, o, w); !strings.HasPrefix(got.Error, "BigQuery job status check failed: my-project:") {
 				t.Fatalf("%+v", got)
 			}
-			b.Fail(gcpfake.Faults{})
+			b.Fail(fake.Faults{})
 			next, _, _ := engine.RetryPolicy{Limit: 1}.Next(w.State, "")
 			w.State = next
 			if killed {
@@ -305,11 +306,11 @@ func TestKill(t *testing.T) {
 				t.Errorf("nothing to stop: %v, %+v", err, b.Jobs())
 			}
 			if lost && w.State.Len() > 0 {
-				b.Fail(gcpfake.Faults{At: map[int]gcpfake.Fault{len(b.Requests()) + 1: gcpfake.Lost}})
+				b.Fail(fake.Faults{At: map[int]fake.Fault{len(b.Requests()) + 1: fake.Lost}})
 			}
 			w.State = operatortest.Look(t, o, w).State
 		}
-		b.Fail(gcpfake.Faults{At: map[int]gcpfake.Fault{len(b.Requests()) + 1: gcpfake.Lost}})
+		b.Fail(fake.Faults{At: map[int]fake.Fault{len(b.Requests()) + 1: fake.Lost}})
 		for range 2 {
 			if err := o.Clean(t.Context(), &w.Task); err != nil {
 				t.Error(err)
@@ -340,12 +341,12 @@ func TestEndOfContext(t *testing.T) {
 		w.State = operatortest.Look(t, o, w).State
 		ctx, kill := context.WithCancel(t.Context())
 		defer kill()
-		b.OnRequest(func(n int, _ gcpfake.Request, answered bool) {
+		b.OnRequest(func(n int, _ fake.Request, answered bool) {
 			if n == 1 && answered == afterwards {
 				kill()
 			}
 		})
-		b.Fail(gcpfake.Faults{At: map[int]gcpfake.Fault{1: gcpfake.Lost}})
+		b.Fail(fake.Faults{At: map[int]fake.Fault{1: fake.Lost}})
 		if _, err := o.Run(ctx, &w.Task); !errors.Is(err, context.Canceled) {
 			t.Fatalf("got %v", err)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"zerodag/integration/fake"
 	"zerodag/integration/gcpfake"
 	"zerodag/operators"
 	"zerodag/operators/gcp"
@@ -77,7 +78,7 @@ func TestOperators(t *testing.T) {
 	b := newBed(t)
 	end := make(chan struct{})
 	t.Cleanup(func() { close(end) })
-	b.OnRequest(func(_ int, r gcpfake.Request, _ bool) {
+	b.OnRequest(func(_ int, r fake.Request, _ bool) {
 		if strings.Contains(r.Path, "slow") {
 			<-end
 		}

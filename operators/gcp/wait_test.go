@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"zerodag/integration/gcpfake"
+	"zerodag/integration/fake"
 	"zerodag/operators/operatortest"
 )
 
@@ -41,17 +41,17 @@ func TestWaitFaults(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
 	w := b.world(t, `{"_command": "b/o"}`)
-	for _, fault := range []gcpfake.Fault{gcpfake.Throttled, gcpfake.Limited, gcpfake.Broken, gcpfake.Away, gcpfake.Cut, gcpfake.Lost, gcpfake.Half} {
-		b.Fail(gcpfake.Faults{Every: fault, Path: "/storage/"})
+	for _, fault := range []fake.Fault{fake.Throttled, fake.Limited, fake.Broken, fake.Away, fake.Cut, fake.Lost, fake.Half} {
+		b.Fail(fake.Faults{Every: fault, Path: "/storage/"})
 		operatortest.Waits(t, operator(t, "gcs_wait"), w, 1, 2, 4, 8, 16, 30, 30)
-		b.Fail(gcpfake.Faults{})
+		b.Fail(fake.Faults{})
 		w.State = operatortest.Look(t, operator(t, "gcs_wait"), w).State
 	}
-	b.Fail(gcpfake.Faults{Every: gcpfake.Throttled, Path: "/storage/", After: "90"})
+	b.Fail(fake.Faults{Every: fake.Throttled, Path: "/storage/", After: "90"})
 	operatortest.Waits(t, operator(t, "gcs_wait"), w, 90)
-	b.Fail(gcpfake.Faults{Every: gcpfake.Broken, Path: "/token"})
+	b.Fail(fake.Faults{Every: fake.Broken, Path: "/token"})
 	operatortest.Waits(t, operator(t, "gcs_wait"), w, 2)
-	b.Fail(gcpfake.Faults{Every: gcpfake.Nonsense, Path: "/storage/"})
+	b.Fail(fake.Faults{Every: fake.Nonsense, Path: "/storage/"})
 	w = b.world(t, `{"_command": "b/o"}`)
 	operatortest.Waits(t, operator(t, "gcs_wait"), w, 1, 2, 4)
 	got := operatortest.UntilDone(t, operator(t, "gcs_wait"), w)

@@ -13,6 +13,7 @@ import (
 	"zerodag/operators"
 	"zerodag/operators/all"
 	"zerodag/operators/operatortest"
+	"zerodag/operators/run"
 )
 
 // awayOnce cannot write the first time.
@@ -48,8 +49,8 @@ func TestCallOnce(t *testing.T) {
 		w := operatortest.New(t, `{"_command": "x"}`)
 		files.Files = w.Task.Files
 		w.Files, w.State, w.Identity.RetryCount = files, state, n
-		j := &operators.Job{Task: w.Task, Own: param.New("http_call>", server.URL, "method", "POST"), Vars: param.New(), Vault: noVault{}, Scope: expr.Scope{Zone: time.UTC, Now: operatortest.Now}}
-		out := all.Registry().Run(t.Context(), evaluator.InProcess(nil), j)
+		j := &run.Job{Task: w.Task, Own: param.New("http_call>", server.URL, "method", "POST"), Vars: param.New(), Vault: noVault{}, Scope: expr.Scope{Zone: time.UTC, Now: operatortest.Now}}
+		out := run.Run(t.Context(), all.Registry(), evaluator.InProcess(nil), j)
 		t.Logf("run %d: %+v error %v\n%s", n, out.Later, out.Error, w.Output)
 		if out.Later == nil {
 			break
@@ -72,8 +73,8 @@ func TestCallHasTheLevelOfItsTask(t *testing.T) {
 	for level, want := range []string{"null", `{"zerodag":1,"_timeout":"1m","+a":{"_if":true,"echo>":"x"}}`} {
 		w := operatortest.New(t, `{}`)
 		w.Level = level
-		j := &operators.Job{Task: w.Task, Own: param.New("http_call>", server.URL), Vars: param.New(), Vault: noVault{}, Scope: expr.Scope{Zone: time.UTC, Now: operatortest.Now}}
-		out := all.Registry().Run(t.Context(), evaluator.InProcess(nil), j)
+		j := &run.Job{Task: w.Task, Own: param.New("http_call>", server.URL), Vars: param.New(), Vault: noVault{}, Scope: expr.Scope{Zone: time.UTC, Now: operatortest.Now}}
+		out := run.Run(t.Context(), all.Registry(), evaluator.InProcess(nil), j)
 		made := "null"
 		if out.Result != nil {
 			made = param.Text(out.Result.Subtasks)

@@ -14,6 +14,7 @@ import (
 	"zerodag/operators"
 	"zerodag/operators/operatortest"
 	"zerodag/operators/plugin"
+	"zerodag/operators/run"
 )
 
 func TestFind(t *testing.T) {
@@ -104,10 +105,10 @@ func (gone) Root() string { return "/nosuch/project" }
 func TestRegistry(t *testing.T) {
 	t.Parallel()
 	ran := ""
-	run := func(o operators.Operator) operators.Registry { return operators.NewRegistry(o, plugin.Operator()) }
+	with := func(o operators.Operator) operators.Registry { return operators.NewRegistry(o, plugin.Operator()) }
 	w := operatortest.New(t, `{}`)
 	script(t, w, "echo", "#!/bin/sh\nexit 9\n")
-	if names := run(operators.Operator{Name: "echo"}).Names(); !cmp.Equal(names, []string{"echo"}) {
+	if names := with(operators.Operator{Name: "echo"}).Names(); !cmp.Equal(names, []string{"echo"}) {
 		t.Errorf("names %v", names)
 	}
 	for config, want := range map[string]string{
@@ -119,8 +120,8 @@ func TestRegistry(t *testing.T) {
 			ran = "built in"
 			return operators.Result{}, nil
 		}}
-		job := &operators.Job{Task: w.Task, Own: operatortest.Map(t, config), Vars: param.New(), Vault: noSecrets{}}
-		out := run(echo).Run(t.Context(), asWritten{}, job)
+		job := &run.Job{Task: w.Task, Own: operatortest.Map(t, config), Vars: param.New(), Vault: noSecrets{}}
+		out := run.Run(t.Context(), with(echo), asWritten{}, job)
 		message, _ := out.Error.Get("message")
 		if text, _ := message.(string); text != want || out.Later != nil {
 			t.Errorf("%s: %+v, want %q", config, out, want)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"zerodag/engine/dig"
+	"zerodag/engine/dig/keys"
 	"zerodag/engine/param"
 	"zerodag/operators"
 )
@@ -17,7 +18,7 @@ func (w written) run(_ context.Context, t *operators.Task) (operators.Result, er
 	if err != nil {
 		return operators.Result{}, t.FileError(w.file, err)
 	}
-	if language, _ := dig.Gate(config); language.Level == 0 {
+	if language, _ := keys.Gate(config); language.Level == 0 {
 		return operators.Result{}, param.Errorf("%s", dig.OperatorGate(w.file))
 	}
 	given := param.New()
@@ -28,7 +29,7 @@ func (w written) run(_ context.Context, t *operators.Task) (operators.Result, er
 		t.Params.Get(key) // which is a use of it
 		given.Set(key, v)
 	}
-	declared := dig.ParamsOf(config)
+	declared := keys.ParamsOf(config)
 	command, _ := t.Params.Get("_command")
 	filled, faults := declared.Arguments(w.name, command, given)
 	if len(faults) > 0 {

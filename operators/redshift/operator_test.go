@@ -1,7 +1,6 @@
 package redshift
 
 import (
-	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
@@ -17,8 +16,8 @@ import (
 	"zerodag/integration/localstack"
 	"zerodag/operators"
 	"zerodag/operators/operatortest"
-	"zerodag/operators/operatortest/daemon"
 	"zerodag/operators/operatortest/postgres"
+	"zerodag/operators/operatortest/sqltest"
 	"zerodag/operators/sql"
 )
 
@@ -45,15 +44,46 @@ func start(t *testing.T) postgres.Server {
 func TestRedshift(t *testing.T) {
 	t.Parallel()
 	s := start(t)
+	own := map[string]func(t *testing.T){}
 	for name, test := range map[string]func(t *testing.T, s postgres.Server){
-		"reading": testReading, "writing": testWriting, "values": testValues, "once": testOnce, "cleanup": testCleanup, "errors": testErrors, "clean": testClean, "crashes": testCrashes,
+		"reading": testReading, "writing": testWriting, "once": testOnce, "cleanup": testCleanup,
 		"data API": testDataAPI, "data API results": testDataAPIResults, "data API once": testDataAPIOnce, "data API kill": testDataAPIKill,
 		"data API busy": testBusy, "load": testLoad, "unload": testUnload,
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			test(t, s)
-		})
+		own[name] = func(t *testing.T) { test(t, s) }
+	}
+	subject(s).Suite(t, own)
+}
+
+// subject is what redshift> shares with pg>; its status tables are of another kind, see testOnce.
+func subject(s postgres.Server) sqltest.Subject {
+	// Tests differ in their statements; a task puts a comment before its own.
+	sessions := "select count(*) from pg_stat_activity where query like '/* zerodag %%%s'"
+	return sqltest.Subject{
+		Operator: operator("redshift"), Secrets: "aws.redshift", Port: s.Port, User: postgres.User, Database: postgres.Database, Careful: postgres.Careful, Password: postgres.Password,
+		Rows: s.Rows, Exec: func(t testing.TB, script string) { s.Rows(t, script) }, Sleep: "select pg_sleep(%v)",
+		Running: func(_ *testing.T, _ *operatortest.World, statement string) string {
+			return fmt.Sprintf(sessions, statement) + " and state = 'active'"
+		},
+		Left: func(_ *testing.T, _ *operatortest.World, statement string) string {
+			return fmt.Sprintf(sessions, statement)
+		},
+		Values: map[string]string{
+			`"query": "select current_schema as a", "schema": "information_schema", "store_last_results": "first"`:                       `{"a":"information_schema"}`,
+			`"query": "select 1 a, 1.50::numeric b, true c, 'x'::text d, date '2024-02-29' e, null::int f", "store_last_results": "all"`: `[{"a":1,"b":1.5,"c":true,"d":"x","e":1709164800000,"f":null}]`,
+		},
+		Errors: map[string]operatortest.Ended{
+			`"query": "select * from nowhere", "store_last_results": "all"`: {
+				Error: "Failed to execute given SELECT statement [ERROR: relation \"nowhere\" does not exist\n  Position: 15]"},
+			`"query": "insert into nowhere values (1)"`: {
+				Error: "Failed to execute given SQL script [ERROR: relation \"nowhere\" does not exist\n  Position: 13]"},
+			`"query": "create table x (a int)", "download_file": "f"`: {Error: "Query must be read-only if download_file is set", Kind: "config"},
+		},
+		Rejected: func(bool) string {
+			return `Failed to connect to the database [FATAL: password authentication failed for user "careful"]`
+		},
+		Settings: map[string]string{"schema": "public"},
+		Requests: 9, Open: 2,
 	}
 }
 
@@ -136,18 +166,6 @@ func testWriting(t *testing.T, s postgres.Server) {
 	})
 }
 
-func testValues(t *testing.T, s postgres.Server) {
-	in := newTask(t, byConnection(s, `"query": "select current_schema as a", "schema": "information_schema", "store_last_results": "first"`), nil)
-	if diff := cmp.Diff(operatortest.Ended{Store: `{"redshift":{"last_results":{"a":"information_schema"}}}`}, finish(t, "redshift", in)); diff != "" {
-		t.Error(diff)
-	}
-	w := newTask(t, byConnection(s, `"query": "select 1 a, 1.50::numeric b, true c, 'x'::text d, date '2024-02-29' e, null::int f", "store_last_results": "all"`), nil)
-	want := operatortest.Ended{Store: `{"redshift":{"last_results":[{"a":1,"b":1.5,"c":true,"d":"x","e":1709164800000,"f":null}]}}`}
-	if diff := cmp.Diff(want, finish(t, "redshift", w)); diff != "" {
-		t.Error(diff)
-	}
-}
-
 // testOnce proves that a query is executed once however often its task is run, at one time
 // or after another.
 func testOnce(t *testing.T, s postgres.Server) {
@@ -190,44 +208,6 @@ func testOnce(t *testing.T, s postgres.Server) {
 	}
 }
 
-// testCrashes cuts a run at each of its requests and lets another one take over: whatever
-// the first one came to, the statement is executed once.
-func testCrashes(t *testing.T, s postgres.Server) {
-	for _, answered := range []bool{false, true} {
-		at, more := 1, true
-		for ; more; at++ {
-			table := fmt.Sprintf("crash_%t_%d", answered, at)
-			s.Rows(t, "create schema "+table+"; create table "+table+".t (a int)")
-			w := newTask(t, byConnection(s, `"query": "insert into `+table+`.t values (1)", "status_table_schema": "`+table+`"`), nil)
-			w.State = look(t, "redshift", w).State
-			first := w.Task
-			x := daemon.Cut(t, s.Port, at, answered, false)
-			tree := w.Params.All().Clone()
-			tree.Set("port", int64(x.Port))
-			first.Params = operators.NewParams(tree)
-			_, err := operator("redshift").Run(t.Context(), &first)
-			select {
-			case <-x.Done:
-			default:
-				more = false // the run has fewer requests
-			}
-			var later *operators.Later
-			if errors.As(err, &later) {
-				w.State = later.State
-			}
-			if got := finish(t, "redshift", w); got.Error != "" {
-				t.Errorf("cut at request %d, answered %t: %s", at, answered, got.Error)
-			}
-			if got := s.Rows(t, "select count(*) from "+table+".t"); got[0] != "1" {
-				t.Errorf("cut at request %d, answered %t: executed %s times", at, answered, got[0])
-			}
-		}
-		if at < 9 {
-			t.Errorf("a run has only %d requests", at)
-		}
-	}
-}
-
 // testCleanup proves that status tables go when they are old, and no other table does.
 func testCleanup(t *testing.T, s postgres.Server) {
 	old, open, recent := operators.Derived("old"), operators.Derived("open"), operators.Derived("new")
@@ -244,58 +224,6 @@ func testCleanup(t *testing.T, s postgres.Server) {
 	for name, want := range map[string]bool{old: false, open: true, recent: true, "st_mine": true, fmt.Sprint(id): true} {
 		if strings.Contains(left, name) != want {
 			t.Errorf("%s is left: %t, want %t: %s", name, !want, want, left)
-		}
-	}
-}
-
-func testErrors(t *testing.T, s postgres.Server) {
-	for params, want := range map[string]string{
-		byConnection(s, `"query": "select * from nowhere", "store_last_results": "all"`): "Failed to execute given SELECT statement [ERROR: relation \"nowhere\" does not exist\n  Position: 15]",
-		byConnection(s, `"query": "insert into nowhere values (1)"`):                     "Failed to execute given SQL script [ERROR: relation \"nowhere\" does not exist\n  Position: 13]",
-		byConnection(s, `"query": "create table x (a int)", "download_file": "f"`):       "Query must be read-only if download_file is set",
-		`{"user": "u", "database": "d", "query": "q"}`: "Parameter 'host' is required but not set: write it into `_export: {redshift: {host: ...}}`, " +
-			"or set the secret with `zerodag secrets --project project --set aws.redshift.host`",
-	} {
-		if got := finish(t, "redshift", newTask(t, params, nil)).Error; got != want {
-			t.Errorf("%s: got %q, want %q", params, got, want)
-		}
-	}
-}
-
-// testClean: the agent is dead, its query is not.
-func testClean(t *testing.T, s postgres.Server) {
-	w := newTask(t, byConnection(s, `"query": "select pg_sleep(1001)"`), nil)
-	w.State = look(t, "redshift", w).State
-	orphan := w.Task
-	orphan.Params = operators.NewParams(w.Params.All())
-	ended := make(chan error)
-	go func() {
-		_, err := operator("redshift").Run(context.Background(), &orphan)
-		ended <- err
-	}()
-	waitFor(t, s, "select count(*) from pg_stat_activity where state = 'active' and query like '/* zerodag %pg_sleep(1001)'", "1")
-	for range 2 {
-		if err := operator("redshift").Clean(t.Context(), &w.Task); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := <-ended; err == nil {
-		t.Error("the query went on")
-	}
-	if err := operator("redshift").Clean(t.Context(), &operatortest.New(t, `{}`).Task); err != nil {
-		t.Errorf("a task that never ran: %v", err)
-	}
-}
-
-func waitFor(t *testing.T, s postgres.Server, query, want string) {
-	t.Helper()
-	for begin := time.Now(); ; time.Sleep(10 * time.Millisecond) {
-		got := s.Rows(t, query)
-		if got[0] == want {
-			return
-		}
-		if time.Since(begin) > 30*time.Second {
-			t.Fatalf("%s: %s, want %s", query, got[0], want)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"zerodag/engine/param"
-	"zerodag/integration/tdfake"
+	"zerodag/integration/fake"
 	"zerodag/operators/operatortest"
 )
 
@@ -42,7 +42,7 @@ func TestStartsOnce(t *testing.T) {
 // TestFaults proves that one job runs, and its rows arrive, whatever goes wrong at any request.
 func TestFaults(t *testing.T) {
 	t.Parallel()
-	for _, fault := range []tdfake.Fault{tdfake.Throttled, tdfake.Broken, tdfake.Cut, tdfake.Lost, tdfake.Half, tdfake.Slow, tdfake.Nonsense} {
+	for _, fault := range []fake.Fault{fake.Throttled, fake.Broken, fake.Cut, fake.Lost, fake.Half, fake.Slow, fake.Nonsense} {
 		for n := range 7 {
 			b := newBed(t)
 			w := b.world(t, `{"query": "select 1", "insert_into": "new_table"}`)
@@ -51,7 +51,7 @@ func TestFaults(t *testing.T) {
 				w = b.world(t, "{"+script(table)+`, "store_last_results": true, "download_file": "f.csv"}`)
 				want = `"last_job_id":"1001","last_job":{"id":"1001","num_records":2}}}`
 			}
-			b.Fail(tdfake.Faults{At: map[int]tdfake.Fault{n: fault}})
+			b.Fail(fake.Faults{At: map[int]fake.Fault{n: fault}})
 			if got := operatortest.UntilDone(t, operator(t, "td"), w); !strings.HasSuffix(got.Store, want) || len(b.Jobs()) != 1 {
 				t.Errorf("%s at request %d: %d jobs, %+v", fault, n, len(b.Jobs()), got)
 			}
@@ -60,7 +60,7 @@ func TestFaults(t *testing.T) {
 	for seed := range uint64(20) {
 		b := newBed(t)
 		w := b.world(t, "{"+script(table)+`, "insert_into": "new_table", "preview": true, "store_last_results": true}`)
-		b.Fail(tdfake.Faults{Rate: 0.4, Seed: seed})
+		b.Fail(fake.Faults{Rate: 0.4, Seed: seed})
 		got := operatortest.UntilDone(t, operator(t, "td"), w)
 		if got.Error != "" || len(b.Jobs()) != 2 { // that of the preview is the other
 			t.Errorf("seed %d: %d jobs, %+v", seed, len(b.Jobs()), got)
@@ -90,14 +90,14 @@ func TestResultIsNoReasonToRunAgain(t *testing.T) {
 // TestUnknownStart proves that `_retry` finds the job of a try whose answers nobody could read.
 func TestUnknownStart(t *testing.T) {
 	t.Parallel()
-	for _, fault := range []tdfake.Fault{tdfake.Nonsense, tdfake.HugeHeader} {
+	for _, fault := range []fake.Fault{fake.Nonsense, fake.HugeHeader} {
 		b := newBed(t)
 		w := b.world(t, `{"query": "select 1"}`)
-		b.Fail(tdfake.Faults{Every: fault})
+		b.Fail(fake.Faults{Every: fault})
 		if got := operatortest.UntilDone(t, operator(t, "td"), w); got.Error == "" {
 			t.Errorf("%s: %+v", fault, got)
 		}
-		b.Fail(tdfake.Faults{})
+		b.Fail(fake.Faults{})
 		w.State = w.State.Without("commandStatus").Clone()
 		w.State.Set("retry_count", int64(1))
 		if got := operatortest.UntilDone(t, operator(t, "td"), w); got.Error != "" || len(b.Jobs()) != 1 {
@@ -113,27 +113,27 @@ func TestAsksLater(t *testing.T) {
 	b := newBed(t)
 	w := b.world(t, "{"+script(`{"looks": 9}`)+"}")
 	w.State = operatortest.Look(t, operator(t, "td"), w).State
-	b.Fail(tdfake.Faults{Every: tdfake.Throttled, After: "90"})
+	b.Fail(fake.Faults{Every: fake.Throttled, After: "90"})
 	operatortest.Waits(t, operator(t, "td"), w, 90, 90)
-	b.Fail(tdfake.Faults{Every: tdfake.Throttled, After: "86400"})
+	b.Fail(fake.Faults{Every: fake.Throttled, After: "86400"})
 	operatortest.Waits(t, operator(t, "td"), w, 300)
-	b.Fail(tdfake.Faults{Every: tdfake.Broken, After: "soon"})
+	b.Fail(fake.Faults{Every: fake.Broken, After: "soon"})
 	operatortest.Waits(t, operator(t, "td"), w, 8, 16, 30)
-	b.Fail(tdfake.Faults{})
+	b.Fail(fake.Faults{})
 	operatortest.Waits(t, operator(t, "td"), w, 1, 1)
-	b.Fail(tdfake.Faults{Every: tdfake.Cut})
+	b.Fail(fake.Faults{Every: fake.Cut})
 	operatortest.Waits(t, operator(t, "td"), w, 1, 2)
 }
 
 // TestHostile proves that an answer that nobody can use fails the task with one message, in the end.
 func TestHostile(t *testing.T) {
 	t.Parallel()
-	for fault, want := range map[tdfake.Fault]string{
-		tdfake.Nonsense:   "[INVALID_JSON_RESPONSE] the answer of Treasure Data to /v3/job/issue/presto/sample_datasets cannot be read: it is not the JSON that is expected: invalid character '<' looking for beginning of value (td client)",
-		tdfake.HugeHeader: "Treasure Data does not answer: POST /v3/job/issue/presto/sample_datasets: the head of the answer is longer than 1048576 bytes (td client)",
+	for fault, want := range map[fake.Fault]string{
+		fake.Nonsense:   "[INVALID_JSON_RESPONSE] the answer of Treasure Data to /v3/job/issue/presto/sample_datasets cannot be read: it is not the JSON that is expected: invalid character '<' looking for beginning of value (td client)",
+		fake.HugeHeader: "Treasure Data does not answer: POST /v3/job/issue/presto/sample_datasets: the head of the answer is longer than 1048576 bytes (td client)",
 	} {
 		b := newBed(t)
-		b.Fail(tdfake.Faults{Every: fault})
+		b.Fail(fake.Faults{Every: fault})
 		same(t, operatortest.Ended{Error: want}, operatortest.UntilDone(t, operator(t, "td"), b.world(t, `{"query": "select 1"}`)))
 	}
 }
@@ -155,7 +155,7 @@ func TestKill(t *testing.T) {
 		if lost {
 			w.State = param.New("commandStatus", w.State.Map("commandStatus").Without("jobId"))
 		}
-		b.Fail(tdfake.Faults{At: map[int]tdfake.Fault{len(b.Requests()) + 1: tdfake.Lost}})
+		b.Fail(fake.Faults{At: map[int]fake.Fault{len(b.Requests()) + 1: fake.Lost}})
 		for range 2 {
 			if err := o.Clean(t.Context(), &w.Task); err != nil {
 				t.Error(err)
@@ -210,12 +210,12 @@ func TestEndOfContext(t *testing.T) {
 		w.State = operatortest.Look(t, o, w).State
 		ctx, kill := context.WithCancel(t.Context())
 		defer kill()
-		b.OnRequest(func(n int, _ tdfake.Request, answered bool) {
+		b.OnRequest(func(n int, _ fake.Request, answered bool) {
 			if n == 1 && answered == afterwards {
 				kill()
 			}
 		})
-		b.Fail(tdfake.Faults{At: map[int]tdfake.Fault{1: tdfake.Lost}})
+		b.Fail(fake.Faults{At: map[int]fake.Fault{1: fake.Lost}})
 		if _, err := o.Run(ctx, &w.Task); !errors.Is(err, context.Canceled) {
 			t.Fatalf("got %v", err)
 		}

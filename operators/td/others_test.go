@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"zerodag/engine/param"
-	"zerodag/integration/tdfake"
+	"zerodag/integration/fake"
 	"zerodag/operators/operatortest"
 )
 
@@ -234,13 +234,13 @@ func TestDDL(t *testing.T) {
 func TestDDLOnce(t *testing.T) {
 	t.Parallel()
 	const params = `{"drop_tables": ["to_1"], "create_tables": ["abc"], "rename_tables": [{"from": "from_1", "to": "to_1"}, {"from": "from_2", "to": "from_1"}]}`
-	for _, fault := range []tdfake.Fault{tdfake.Lost, tdfake.Cut, tdfake.Broken} {
+	for _, fault := range []fake.Fault{fake.Lost, fake.Cut, fake.Broken} {
 		for n := range 12 {
 			b := newBed(t)
 			b.Put("sample_datasets", "from_1")
 			b.Put("sample_datasets", "from_2")
 			w := b.world(t, params)
-			b.Fail(tdfake.Faults{At: map[int]tdfake.Fault{n: fault}})
+			b.Fail(fake.Faults{At: map[int]fake.Fault{n: fault}})
 			for done := false; !done; {
 				before := w.State
 				first := operatortest.RunOnce(t, operator(t, "td_ddl"), w)
@@ -335,11 +335,11 @@ func TestWaitTable(t *testing.T) {
 	w := b.world(t, `{"_command": "new_table", "rows": 2, "interval": "1m"}`)
 	operatortest.Waits(t, operator(t, "td_wait_table"), w, 30, 30)
 	b.Put("sample_datasets", "new_table")
-	faults := map[int]tdfake.Fault{} // of a call and its repetitions, twice
+	faults := map[int]fake.Fault{} // of a call and its repetitions, twice
 	for n := range 4 {
-		faults[3+n], faults[7+n] = tdfake.Broken, tdfake.Throttled
+		faults[3+n], faults[7+n] = fake.Broken, fake.Throttled
 	}
-	b.Fail(tdfake.Faults{At: faults})
+	b.Fail(fake.Faults{At: faults})
 	operatortest.Waits(t, operator(t, "td_wait_table"), w, 1, 2, 0, 1, 60) // the count of the service is always 1
 	if n := len(b.Jobs()); n != 1 {
 		t.Errorf("%d jobs", n)
@@ -386,7 +386,7 @@ func TestOnceForEveryJob(t *testing.T) {
 		"td_table_export":   `{"table": "there", "file_format": "tsv.gz", "from": 0, "to": 1, "s3_bucket": "b", "s3_path_prefix": "p"}`,
 		"td_partial_delete": `{"_command": "there", "from": 0, "to": 0}`, "td_result_export": `{"job_id": 1, "result_connection": "c", "result_settings": {}}`,
 	} {
-		for _, fault := range []tdfake.Fault{tdfake.Throttled, tdfake.Broken, tdfake.Cut, tdfake.Lost, tdfake.Half, tdfake.Nonsense} {
+		for _, fault := range []fake.Fault{fake.Throttled, fake.Broken, fake.Cut, fake.Lost, fake.Half, fake.Nonsense} {
 			for n := 1; n < 6; n++ {
 				b := newBed(t)
 				b.Put("sample_datasets", "there")
@@ -401,9 +401,9 @@ func TestOnceForEveryJob(t *testing.T) {
 					before = 1
 				}
 				at := len(b.Requests()) + n
-				b.Fail(tdfake.Faults{At: map[int]tdfake.Fault{at: fault}})
+				b.Fail(fake.Faults{At: map[int]fake.Fault{at: fault}})
 				got := operatortest.UntilDone(t, operator(t, name), w)
-				lost := name == "td_result_export" && n == 2 && fault != tdfake.Throttled
+				lost := name == "td_result_export" && n == 2 && fault != fake.Throttled
 				if lost != strings.Contains(got.Error, "td_result_export>: Treasure Data may have started the export of job 1001, and its answer was lost") || !lost && got.Error != "" {
 					t.Errorf("%s>: %s at %d: %+v", name, fault, n, got)
 				}

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"zerodag/engine/param"
-	"zerodag/integration/tdfake"
+	"zerodag/integration/fake"
 	"zerodag/operators"
 	"zerodag/operators/operatortest"
 )
@@ -153,10 +153,10 @@ func TestDownload(t *testing.T) {
 // TestPreviewFails proves that a preview that cannot be shown fails no task: what was asked for is done.
 func TestPreviewFails(t *testing.T) {
 	t.Parallel()
-	for fault, path := range map[tdfake.Fault]string{tdfake.Nonsense: "/v3/job/status/1002", tdfake.HugeHeader: "/v3/job/result/1002"} {
+	for fault, path := range map[fake.Fault]string{fake.Nonsense: "/v3/job/status/1002", fake.HugeHeader: "/v3/job/result/1002"} {
 		b := newBed(t)
 		w := b.world(t, `{"query": "select 1", "insert_into": "new_table", "preview": true}`)
-		b.Fail(tdfake.Faults{Every: fault, Path: path})
+		b.Fail(fake.Faults{Every: fault, Path: path})
 		const want = `{"td":{"last_job_id":"1001","last_job":{"id":"1001","num_records":0}}}`
 		got := operatortest.UntilDone(t, operator(t, "td"), w)
 		if log := w.Output.String(); got.Store != want || !strings.Contains(log, "[WARN] TdOperatorFactory: Getting rows for preview failed. Ignoring this error: ") {
@@ -199,7 +199,7 @@ func TestLooks(t *testing.T) {
 	w = b.world(t, "{"+script(`{"looks": 100}`)+"}")
 	w.Config = operatortest.Map(t, `{"td": {"call_retry_interval": "0s", "min_poll_interval": "5s", "max_poll_interval": "1m", "min_retry_interval": "2s", "max_retry_interval": "3s"}}`)
 	operatortest.Waits(t, operator(t, "td"), w, 0, 5, 5, 10, 20, 40, 60)
-	b.Fail(tdfake.Faults{Every: tdfake.Broken})
+	b.Fail(fake.Faults{Every: fake.Broken})
 	operatortest.Waits(t, operator(t, "td"), w, 2, 3, 3)
 }
 
@@ -215,7 +215,7 @@ func TestRefused(t *testing.T) {
 		t.Errorf("%d requests, log:\n%s", len(b.Requests()), log)
 	}
 	w = b.world(t, `{"query": "select 1", "database": "nowhere"}`)
-	b.OnRequest(func(int, tdfake.Request, bool) { w.Vault["td.apikey"] = "another" })
+	b.OnRequest(func(int, fake.Request, bool) { w.Vault["td.apikey"] = "another" })
 	got = operatortest.UntilDone(t, operator(t, "td"), w)
 	same(t, operatortest.Ended{Error: "[TARGET_NOT_FOUND] [404:Not Found] API request to /v3/job/issue/presto/nowhere has failed: Couldn't find database nowhere (td client http not found)"}, got)
 }

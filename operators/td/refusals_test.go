@@ -10,6 +10,7 @@ import (
 	"sync"
 	"testing"
 
+	"zerodag/integration/fake"
 	"zerodag/integration/tdfake"
 	"zerodag/operators/operatortest"
 )
@@ -55,17 +56,17 @@ func (r rough) reach(t *testing.T, b *bed, w *operatortest.World) {
 // TestServiceAwayNowAndThen proves that a task comes to its end, with few calls, whatever share of its calls is refused.
 func TestServiceAwayNowAndThen(t *testing.T) {
 	t.Parallel()
-	away := []tdfake.Fault{tdfake.Away}
+	away := []fake.Fault{fake.Away}
 	for name, r := range roughTasks() {
 		for level, c := range map[string]struct {
-			faults tdfake.Faults
+			faults fake.Faults
 			most   int
 		}{
-			"every other": {tdfake.Faults{Other: tdfake.Away}, 30},
-			"half":        {tdfake.Faults{Rate: 0.5, Seed: 1, Kinds: away}, 60},
-			"half, other": {tdfake.Faults{Rate: 0.5, Seed: 2, Kinds: away}, 60},
-			"4 of 5":      {tdfake.Faults{Rate: 0.8, Seed: 3, Kinds: away}, 150},
-			"4 of 5 cut":  {tdfake.Faults{Rate: 0.8, Seed: 4, Kinds: []tdfake.Fault{tdfake.Cut, tdfake.Lost, tdfake.Half}}, 300},
+			"every other": {fake.Faults{Other: fake.Away}, 30},
+			"half":        {fake.Faults{Rate: 0.5, Seed: 1, Kinds: away}, 60},
+			"half, other": {fake.Faults{Rate: 0.5, Seed: 2, Kinds: away}, 60},
+			"4 of 5":      {fake.Faults{Rate: 0.8, Seed: 3, Kinds: away}, 150},
+			"4 of 5 cut":  {fake.Faults{Rate: 0.8, Seed: 4, Kinds: []fake.Fault{fake.Cut, fake.Lost, fake.Half}}, 300},
 		} {
 			t.Run(name+"/"+level, func(t *testing.T) {
 				t.Parallel()

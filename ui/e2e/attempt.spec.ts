@@ -53,6 +53,16 @@ test("polls tell what a stream tells", async ({ page, server, examples }) => {
   expect(streams).toEqual([]);
 });
 
+test("a task whose log could not be stored says so", async ({ page, examples }) => {
+  await page.route(/\/api\/x\/attempts\/\d+\/tasks\/\d+/, async (r) => {
+    const answer = await r.fetch();
+    const found = await answer.json();
+    await r.fulfill({ response: answer, json: { ...found, task: { ...found.task, logIncomplete: true } } });
+  });
+  await page.goto(`/attempts/${examples.worked}?task=1`);
+  await expect(page.getByText("Its log is incomplete: some of it could not be stored.")).toBeVisible();
+});
+
 test("who may only read is offered nothing that the server refuses", async ({ page, examples }) => {
   await page.route("**/api/x/session", (r) => r.fulfill({ json: { authenticated: true, live: "stream", rights: { read: true, write: false } } }));
   await page.goto(`/attempts/${examples.failed}`);

@@ -126,18 +126,22 @@ func (x *script) host(functions ...hostFunction) *goja.Object {
 }
 
 func (x *script) checkCode(call goja.FunctionCall) goja.Value {
-	var c code
 	text := call.Argument(0).String()
 	if err := checkSource(text); err != nil {
 		panic(x.rt.NewTypeError(err.Error()))
 	}
 	tree, err := parser.ParseFile(nil, "eval", text, 0)
 	if err != nil { // the body of a function may return
-		tree, err = parser.ParseFile(nil, "eval", "(function(){"+text+"\n})", 0)
+		text = "(function(){" + text + "\n})"
+		tree, err = parser.ParseFile(nil, "eval", text, 0)
 	}
 	if err == nil {
+		c := code{source: text}
 		if err := c.check(tree); err != nil {
 			panic(x.rt.NewTypeError(err.Error()))
+		}
+		if c.chained { // the engine parses it again, and would compare from the right
+			panic(x.rt.NewTypeError("comparisons in a row: write parentheses, as in (a < b) < c"))
 		}
 	}
 	return goja.Undefined()

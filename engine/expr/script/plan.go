@@ -95,6 +95,8 @@ func javaMethods() []string {
 
 // code is what the reflection over a parsed script looks for.
 type code struct {
+	source   string
+	chained  bool // comparisons that goja reads from the right; they are grouped from the left now
 	bigInt   bool // a BigInt literal
 	computed bool // a property whose name is computed, or a huge index
 	depth    int  // of the node being looked at
@@ -145,6 +147,8 @@ func (c *code) inspect(v reflect.Value) {
 
 func (c *code) node(node any) {
 	switch n := node.(type) {
+	case *ast.BinaryExpression:
+		c.chained = fromLeft(c.source, n) || c.chained
 	case *ast.NumberLiteral:
 		if _, ok := n.Value.(*big.Int); ok {
 			c.bigInt = true

@@ -64,7 +64,7 @@ func compile(parts []expr.Part) (*compiled, error) {
 	if err != nil {
 		return nil, syntaxError(parts, err)
 	}
-	var c code
+	c := code{source: script}
 	if err := c.check(tree); err != nil {
 		return nil, err
 	}

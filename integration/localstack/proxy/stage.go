@@ -81,38 +81,6 @@ func (p *Proxy) Attach(ctx context.Context, stage string, replaced map[string]st
 	}, nil
 }
 
-// Feed lets the queues of a stage feed its functions, or stops that.
-func Feed(ctx context.Context, stage string, on bool) error {
-	want := map[bool]string{true: "Enabled", false: "Disabled"}[on]
-	for _, f := range []string{"executor", "agent"} {
-		var list struct {
-			EventSourceMappings []struct{ UUID, State string }
-		}
-		if err := ask(ctx, http.MethodGet, "event-source-mappings/?FunctionName=zerodag-"+stage+"-"+f, nil, &list); err != nil {
-			return fmt.Errorf("list what feeds function %s: %w", f, err)
-		}
-		for _, m := range list.EventSourceMappings {
-			body := fmt.Appendf(nil, `{"Enabled":%t}`, on)
-			if err := ask(ctx, http.MethodPut, "event-source-mappings/"+m.UUID, body, nil); err != nil {
-				return fmt.Errorf("change what feeds function %s: %w", f, err)
-			}
-			for state := m.State; state != want; {
-				var now struct{ State string }
-				if err := ask(ctx, http.MethodGet, "event-source-mappings/"+m.UUID, nil, &now); err != nil {
-					return fmt.Errorf("look at what feeds function %s: %w", f, err)
-				}
-				state = now.State
-				select {
-				case <-time.After(50 * time.Millisecond):
-				case <-ctx.Done():
-					return fmt.Errorf("wait for what feeds function %s: %w", f, ctx.Err())
-				}
-			}
-		}
-	}
-	return nil
-}
-
 // tell sets the environment of a function and waits until it has it.
 func tell(ctx context.Context, stage, function string, variables map[string]string) error {
 	in := map[string]any{"Environment": map[string]any{"Variables": variables}}

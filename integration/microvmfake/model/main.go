@@ -17,7 +17,7 @@ import (
 )
 
 // used are the operations that zerodag calls.
-var used = []string{"RunMicrovm", "GetMicrovm", "ListMicrovms", "TerminateMicrovm"}
+var used = []string{"RunMicrovm", "GetMicrovm", "ListMicrovms", "TerminateMicrovm", "ListManagedMicrovmImageVersions"}
 
 // kept are the words of the model that are taken over.
 var kept = []string{"type", "required", "members", "member", "key", "value", "shape", "location", "locationName", "max", "min", "pattern", "enum", "union", "error", "httpStatusCode"}

@@ -27,12 +27,12 @@ func InProcess(moment func() *script.Moment) *Here {
 	return h
 }
 
-// Eval implements operators.Evaluator.
+// Eval implements run.Evaluator.
 func (h *Here) Eval(_ context.Context, all, vars *param.Map, s expr.Scope) (*param.Map, error) {
 	return expr.New(h.run).Eval(all, vars, s)
 }
 
-// Template implements operators.Evaluator.
+// Template implements run.Evaluator.
 func (h *Here) Template(_ context.Context, text string, vars *param.Map, s expr.Scope) (string, error) {
 	return expr.New(h.run).Template(text, vars, s)
 }

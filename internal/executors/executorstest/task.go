@@ -14,6 +14,7 @@ import (
 	"zerodag/engine/expr"
 	"zerodag/engine/param"
 	"zerodag/operators"
+	"zerodag/operators/run"
 	"zerodag/operators/sh"
 )
 
@@ -42,9 +43,9 @@ func SaysOnce(t *testing.T, e Executor) {
 	}
 	state := param.New()
 	for {
-		j := &operators.Job{Task: operators.Task{Identity: id, State: state, Log: log, Commands: e.Commands(id), Now: time.Now()},
+		j := &run.Job{Task: operators.Task{Identity: id, State: state, Log: log, Commands: e.Commands(id), Now: time.Now()},
 			Own: own.(*param.Map), Vars: param.New()}
-		out := operators.Registry{"sh": sh.Operator()}.Run(t.Context(), asWritten{}, j)
+		out := run.Run(t.Context(), operators.Registry{"sh": sh.Operator()}, asWritten{}, j)
 		if out.Later == nil {
 			break
 		}

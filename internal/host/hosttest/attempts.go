@@ -175,8 +175,8 @@ func begin() (host.Entry, host.Message) {
 func attemptsWait(t *testing.T, s Stores) {
 	ctx := t.Context()
 	first, second := waiting(t, s)
-	if second.Waits != first.SessionID || first.Waits != 0 {
-		t.Errorf("the attempts wait for %d and %d, want 0 and %d", first.Waits, second.Waits, first.SessionID)
+	if second.AfterSession != first.SessionID || first.AfterSession != 0 {
+		t.Errorf("the attempts wait for %d and %d, want 0 and %d", first.AfterSession, second.AfterSession, first.SessionID)
 	}
 	nothing(t, s.Events)
 	_, err := s.Log.Load(ctx, second.ID)
@@ -189,8 +189,8 @@ func attemptsWait(t *testing.T, s Stores) {
 	}
 	e, m := begin()
 	must(t, s.Attempts.Begin(ctx, second.ID, e, m))
-	if a := got(s.Attempts.Attempt(ctx, 1, second.ID))(t); a.Waits != 0 {
-		t.Errorf("after its begin it waits for %d", a.Waits)
+	if a := got(s.Attempts.Attempt(ctx, 1, second.ID))(t); a.AfterSession != 0 {
+		t.Errorf("after its begin it waits for %d", a.AfterSession)
 	}
 	if list := got(s.Sessions.Waiting(ctx, first.SessionID))(t); len(list) != 0 {
 		t.Errorf("waiting after its begin: %s", ids(list...))

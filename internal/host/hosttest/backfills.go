@@ -48,7 +48,7 @@ func backfillsKept(t *testing.T, s Stores) {
 	wantError(t, "of another site", err, host.ErrNotFound)
 	_, err = s.Backfills.Backfill(ctx, 1, b.ID+1)
 	wantError(t, "one that there is not", err, host.ErrNotFound)
-	b.State = host.BackfillState{Begun: 3, Running: []host.BackfillRun{{Session: 2, Attempt: 7, Since: instant(3)}}, Succeeded: 1, Failed: 1, FailedAttempts: []int64{6}, Held: true, Why: "why"}
+	b.State = host.BackfillState{Begun: 3, Running: []host.BackfillRun{{Session: 2, Attempt: 7, Since: instant(3)}}, Succeeded: 1, Failed: 1, FailedAttempts: []int64{6}, OnHold: true, Why: "why"}
 	b.UpdatedAt = instant(4)
 	must(t, s.Backfills.UpdateBackfill(ctx, b))
 	b.Version++

@@ -9,6 +9,9 @@ CREATE TABLE projects (
   created_at bigint NOT NULL,
   deleted_at bigint,
   latest_revision_id bigint NOT NULL DEFAULT 0,
+  paused_at bigint,               -- who lets nothing of it start (host.Pause); without a time nobody does
+  paused_by bytea NOT NULL DEFAULT '',
+  pause_reason bytea NOT NULL DEFAULT '',
   UNIQUE (site_id, name)
 );
 CREATE INDEX projects_living ON projects (site_id, id) WHERE deleted_at IS NULL;
@@ -88,7 +91,7 @@ CREATE TABLE session_attempts (
   workflow_definition_id bigint NOT NULL,
   attempt_name bytea NOT NULL,    -- '' when the user gave none
   attempt_index bigint NOT NULL,
-  state_flags bigint NOT NULL,    -- 1 cancel requested, 2 done, 4 success
+  state_flags bigint NOT NULL,    -- bits: see sqlstore.Canceled
   timezone bytea NOT NULL,
   params bytea NOT NULL,          -- JSON
   created_at bigint NOT NULL,
@@ -96,6 +99,7 @@ CREATE TABLE session_attempts (
   retried boolean NOT NULL,       -- a later attempt of the session exists
   has_log boolean NOT NULL,       -- there are rows in attempt_entries
   dependent_session_id bigint,    -- the session that must be over before this starts
+  labels bytea,                   -- JSON (host.Attempt); NULL is none
   UNIQUE (session_id, attempt_name)
 );
 CREATE INDEX attempts_of_site ON session_attempts (site_id, id);
@@ -140,11 +144,14 @@ CREATE TABLE queued_messages (
   receipt bigint NOT NULL DEFAULT 0,                   -- of its lease; 0: nobody has it
   receive_count bigint NOT NULL DEFAULT 0,
   body bytea NOT NULL,
+  task_type bytea NOT NULL DEFAULT '',                 -- the operator that it needs, for servers that run tasks of some operators only; '' is for all
+  begun bytea NOT NULL DEFAULT '',                     -- the run that the last receiver of the message has begun (host.Marker): the loss of a server counts against that run alone
   UNIQUE (queue, unique_name)
 ) WITH (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500);
 CREATE INDEX messages_free ON queued_messages (queue, free_at, id) WHERE free_at IS NOT NULL;
 CREATE INDEX messages_of_group ON queued_messages (queue, message_group, id) WHERE message_group <> '';
 CREATE INDEX messages_in_order ON queued_messages (queue, id);
+CREATE INDEX messages_of_type ON queued_messages (task_type, free_at, id) WHERE queue = 2 AND free_at IS NOT NULL;
 
 CREATE TABLE secrets (
   site_id bigint NOT NULL,
@@ -221,3 +228,72 @@ CREATE TABLE blob_parts (
   PRIMARY KEY (blob_id, part)
 );
 ALTER TABLE blob_parts ALTER COLUMN content SET STORAGE EXTERNAL; -- it is compressed
+
+-- Pools of slots that tasks share (host.Pools), who has the slots, and who waits for them.
+CREATE TABLE pools (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  site_id bigint NOT NULL,
+  project_id bigint NOT NULL,     -- 0: the pool belongs to the site
+  name bytea NOT NULL,
+  slots bigint NOT NULL,
+  held boolean NOT NULL DEFAULT false,
+  created_at bigint NOT NULL,
+  updated_at bigint NOT NULL,
+  UNIQUE (site_id, project_id, name)
+);
+CREATE INDEX pools_of_site ON pools (site_id, id);
+
+CREATE TABLE pool_slots (
+  pool_id bigint NOT NULL,
+  number bigint NOT NULL,         -- from 0
+  holder bytea NOT NULL,
+  taken_at bigint NOT NULL,
+  PRIMARY KEY (pool_id, number)
+);
+
+-- In the order of the line.
+CREATE TABLE pool_claims (
+  pool_id bigint NOT NULL,
+  rank bigint NOT NULL,           -- the priority, negated
+  since bigint NOT NULL,          -- milliseconds since 1970
+  holder bytea NOT NULL,
+  slots bigint NOT NULL,
+  PRIMARY KEY (pool_id, rank, since, holder)
+);
+
+-- Sessions of workflows that are started as one thing (host.Backfills).
+CREATE TABLE backfills (
+  id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+  site_id bigint NOT NULL,
+  project_id bigint NOT NULL,
+  project_name bytea NOT NULL,
+  workflow_definition_id bigint NOT NULL,
+  workflow_name bytea NOT NULL,
+  name bytea NOT NULL,             -- of the request
+  plan bytea NOT NULL,             -- JSON; never changes
+  state bytea NOT NULL,            -- JSON
+  created_at bigint NOT NULL,
+  updated_at bigint NOT NULL,
+  finished_at bigint,
+  version bigint NOT NULL DEFAULT 0,
+  UNIQUE (project_id, workflow_name, name)
+);
+CREATE INDEX backfills_of_site ON backfills (site_id, id);
+CREATE INDEX backfills_of_project ON backfills (project_id, id);
+CREATE INDEX backfills_open ON backfills (id) WHERE finished_at IS NULL;
+CREATE INDEX backfills_over ON backfills (finished_at) WHERE finished_at IS NOT NULL;
+
+-- What each transaction that changes something writes, so that a server whose commit was not answered can ask whether it was made. A slot
+-- belongs to one transaction at a time and is used again and again: there are about as many rows as connections.
+CREATE TABLE transaction_marks (
+  slot bigint PRIMARY KEY,        -- random
+  mark bigint NOT NULL,           -- random, of the last transaction; 0: none has been committed under this slot
+  at bigint NOT NULL              -- when the row was last written
+) WITH (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500);
+
+-- Which timelines of PostgreSQL this schema has been used on. A standby that is promoted, or a restored backup, begins a new one, and may lack
+-- the last commits: numbers that they gave out must not be given out again.
+CREATE TABLE timelines (
+  timeline bigint PRIMARY KEY,
+  at bigint NOT NULL              -- when it was first used
+);

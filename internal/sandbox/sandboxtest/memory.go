@@ -61,7 +61,7 @@ func (m *Memory) Command(_ context.Context, attempt int64, key string) (sandbox.
 	return bare(c), nil
 }
 
-// Waiting implements sandbox.Commands.
+// Waiting implements sandbox.Work.
 func (m *Memory) Waiting(_ context.Context, attempt int64, class string, n int) ([]sandbox.Command, error) {
 	list := m.all(func(c *sandbox.Command) bool {
 		return c.Attempt == attempt && c.Class == class && c.State == sandbox.Waiting
@@ -105,7 +105,7 @@ func (m *Memory) change(attempt int64, key string, may func(*sandbox.Command) bo
 	return *c, nil
 }
 
-// Claim implements sandbox.Commands.
+// Claim implements sandbox.Work.
 func (m *Memory) Claim(_ context.Context, attempt int64, key, runner string) (sandbox.Command, error) {
 	c, err := m.change(attempt, key, func(c *sandbox.Command) bool {
 		return c.State == sandbox.Waiting || c.State == sandbox.Claimed && c.Runner == runner
@@ -116,7 +116,7 @@ func (m *Memory) Claim(_ context.Context, attempt int64, key, runner string) (sa
 	return c, nil
 }
 
-// Claimed implements sandbox.Commands.
+// Claimed implements sandbox.Work.
 func (m *Memory) Claimed(_ context.Context, attempt int64, runner string) ([]sandbox.Command, error) {
 	return m.all(func(c *sandbox.Command) bool {
 		return c.Attempt == attempt && c.Runner == runner && c.State == sandbox.Claimed
@@ -146,13 +146,13 @@ func (m *Memory) End(_ context.Context, attempt int64, key, runner string, r san
 	return bare(&c), nil
 }
 
-// Ended implements sandbox.Commands.
+// Ended implements sandbox.Work.
 func (m *Memory) Ended(_ context.Context, attempt int64, key, runner string) error {
 	_, err := m.change(attempt, key, func(c *sandbox.Command) bool { return c.State == sandbox.Over && c.Runner == runner }, func(c *sandbox.Command) { c.Ended = true })
 	return err
 }
 
-// Note implements sandbox.Commands.
+// Note implements sandbox.Work.
 func (m *Memory) Note(_ context.Context, attempt int64, key, trouble string) (sandbox.Command, error) {
 	c, err := m.change(attempt, key, func(c *sandbox.Command) bool { return trouble == "" || c.State == sandbox.Waiting }, func(c *sandbox.Command) {
 		if trouble != "" {
@@ -167,7 +167,7 @@ func (m *Memory) Note(_ context.Context, attempt int64, key, trouble string) (sa
 
 func slot(r sandbox.Place) string { return fmt.Sprintf("%d-%s-%d", r.Attempt, r.Class, r.Slot) }
 
-// AddRunner implements sandbox.Runners.
+// AddRunner implements sandbox.Registry.
 func (m *Memory) AddRunner(_ context.Context, r sandbox.Runner) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -194,7 +194,7 @@ func (m *Memory) found(name string) (*sandbox.Runner, string) {
 	return nil, ""
 }
 
-// Runner implements sandbox.Runners.
+// Runner implements sandbox.Registry.
 func (m *Memory) Runner(_ context.Context, name string) (sandbox.Runner, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -205,7 +205,7 @@ func (m *Memory) Runner(_ context.Context, name string) (sandbox.Runner, error) 
 	return *r, nil
 }
 
-// Runners implements sandbox.Runners.
+// Runners implements sandbox.Registry.
 func (m *Memory) Runners(_ context.Context, attempt int64) ([]sandbox.Runner, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -216,12 +216,6 @@ func (m *Memory) Runners(_ context.Context, attempt int64) ([]sandbox.Runner, er
 		}
 	}
 	return list, nil
-}
-
-// Earlier implements sandbox.Runners.
-func (m *Memory) Earlier(ctx context.Context) ([]sandbox.Runner, error) {
-	list, err := m.Runners(ctx, 0)
-	return slices.DeleteFunc(list, func(r sandbox.Runner) bool { return !(sandbox.Place{ID: r.ID}).Earlier() }), err
 }
 
 // alter changes a runner that is there and not fenced.
@@ -236,13 +230,13 @@ func (m *Memory) alter(name string, do func(*sandbox.Runner)) (sandbox.Runner, e
 	return *r, nil
 }
 
-// Ask implements sandbox.Runners.
+// Ask implements sandbox.Liveness.
 func (m *Memory) Ask(_ context.Context, name string) error {
 	_, err := m.alter(name, func(r *sandbox.Runner) { r.Asked++ })
 	return err
 }
 
-// Join implements sandbox.Runners.
+// Join implements sandbox.Liveness.
 func (m *Memory) Join(_ context.Context, name string, hash []byte, at time.Time) (sandbox.Runner, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -258,24 +252,24 @@ func (m *Memory) Join(_ context.Context, name string, hash []byte, at time.Time)
 	return *r, nil
 }
 
-// Beat implements sandbox.Runners.
+// Beat implements sandbox.Liveness.
 func (m *Memory) Beat(_ context.Context, name string, at time.Time, load int) (sandbox.Runner, error) {
 	return m.alter(name, func(r *sandbox.Runner) { r.Seen, r.Load = at, load })
 }
 
-// Launched implements sandbox.Runners.
+// Launched implements sandbox.Registry.
 func (m *Memory) Launched(_ context.Context, name, task string, at time.Time) error {
 	_, err := m.alter(name, func(r *sandbox.Runner) { r.Task, r.Refused, r.Launched = task, "", at })
 	return err
 }
 
-// Refused implements sandbox.Runners.
+// Refused implements sandbox.Registry.
 func (m *Memory) Refused(_ context.Context, name, why string, at time.Time) error {
 	_, err := m.alter(name, func(r *sandbox.Runner) { r.Refused, r.Launched = why, at })
 	return err
 }
 
-// Fence implements sandbox.Runners.
+// Fence implements sandbox.Fences.
 func (m *Memory) Fence(_ context.Context, name, why string) (sandbox.Runner, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -290,7 +284,7 @@ func (m *Memory) Fence(_ context.Context, name, why string) (sandbox.Runner, err
 	return *r, nil
 }
 
-// Leave implements sandbox.Runners.
+// Leave implements sandbox.Liveness.
 func (m *Memory) Leave(_ context.Context, name string, asked int) error {
 	conflict := false
 	_, err := m.alter(name, func(r *sandbox.Runner) {
@@ -304,7 +298,7 @@ func (m *Memory) Leave(_ context.Context, name string, asked int) error {
 	return err
 }
 
-// ShownTwice implements sandbox.Runners.
+// ShownTwice implements sandbox.Fences.
 func (m *Memory) ShownTwice(_ context.Context, name, why string) (sandbox.Runner, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -316,7 +310,7 @@ func (m *Memory) ShownTwice(_ context.Context, name, why string) (sandbox.Runner
 	return *r, nil
 }
 
-// Told implements sandbox.Runners.
+// Told implements sandbox.Fences.
 func (m *Memory) Told(_ context.Context, name string) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -328,12 +322,12 @@ func (m *Memory) Told(_ context.Context, name string) error {
 	return nil
 }
 
-// Remove implements sandbox.Runners.
+// Remove implements sandbox.Registry.
 func (m *Memory) Remove(_ context.Context, name string, asked int) error {
 	return m.remove(name, asked, func(*sandbox.Runner) bool { return true })
 }
 
-// Discard implements sandbox.Runners.
+// Discard implements sandbox.Registry.
 func (m *Memory) Discard(_ context.Context, name string, asked int) error {
 	return m.remove(name, asked, func(r *sandbox.Runner) bool { return r.Seen.IsZero() })
 }

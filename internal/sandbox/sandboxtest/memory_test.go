@@ -11,5 +11,5 @@ import (
 func TestMemory(t *testing.T) {
 	t.Parallel()
 	m, n := sandboxtest.NewMemory(), atomic.Int64{}
-	sandboxtest.Suite(t, sandboxtest.Stores{Commands: m, Runners: m, Attempt: func() int64 { return n.Add(1) }})
+	sandboxtest.Suite(t, sandboxtest.Stores{Commands: m, Work: m, Runners: m, Liveness: m, Fences: m, Attempt: func() int64 { return n.Add(1) }})
 }

@@ -12,14 +12,17 @@ import (
 	"zerodag/internal/sandbox"
 )
 
-// Stores are the two ports, of one driver. Attempts of tests differ: a store may be shared.
+// Stores are the ports for commands and runners, of one driver. Attempts of tests differ: a store may be shared.
 type Stores struct {
 	Commands sandbox.Commands
-	Runners  sandbox.Runners
+	Work     sandbox.Work
+	Runners  sandbox.Registry
+	Liveness sandbox.Liveness
+	Fences   sandbox.Fences
 	Attempt  func() int64 // an id that no other test has
 }
 
-// Suite is what every driver of the two ports passes.
+// Suite is what every driver of these ports passes.
 func Suite(t *testing.T, s Stores) {
 	for name, f := range map[string]func(*testing.T, Stores){
 		"a command is there once":                        addOnce,
@@ -35,7 +38,6 @@ func Suite(t *testing.T, s Stores) {
 		"a ticket shown twice is kept until people know": shownTwice,
 		"a launch is noted":                              launched,
 		"a runner joins with one secret":                 join,
-		"runners of the release before are found":        earlier,
 		"a runner that has joined stays":                 discard,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -64,14 +66,14 @@ func addOnce(t *testing.T, s Stores) {
 	if _, err := s.Commands.Add(t.Context(), first); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Commands.Claim(t.Context(), a, "2.0", "r"); err != nil {
+	if _, err := s.Work.Claim(t.Context(), a, "2.0", "r"); err != nil {
 		t.Fatal(err)
 	}
 	got, err := s.Commands.Add(t.Context(), command(a, "2.0", "other", time.Now()))
 	if err != nil || got.State != sandbox.Claimed || got.Class != "k" || got.Runner != "r" {
 		t.Errorf("added again: %+v, %v", got, err)
 	}
-	if list, err := s.Commands.Waiting(t.Context(), a, "other", 0); err != nil || len(list) != 0 {
+	if list, err := s.Work.Waiting(t.Context(), a, "other", 0); err != nil || len(list) != 0 {
 		t.Errorf("it waits twice: %+v, %v", list, err)
 	}
 	got, err = s.Commands.Command(t.Context(), a, "2.0")
@@ -90,7 +92,7 @@ func claimOnce(t *testing.T, s Stores) {
 	var all sync.WaitGroup
 	for _, r := range strings.Fields("r1 r2 r3 r4 r5 r6") {
 		all.Go(func() {
-			c, err := s.Commands.Claim(t.Context(), a, "2.0", r)
+			c, err := s.Work.Claim(t.Context(), a, "2.0", r)
 			switch {
 			case err == nil && c.Runner == r && string(c.Spec) == `{"args":["sh"]}`:
 				won.Add(1)
@@ -107,13 +109,13 @@ func claimOnce(t *testing.T, s Stores) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := s.Commands.Claim(t.Context(), a, "2.0", c.Runner); err != nil || string(again.Spec) == "" {
+	if again, err := s.Work.Claim(t.Context(), a, "2.0", c.Runner); err != nil || string(again.Spec) == "" {
 		t.Errorf("the winner again: %+v, %v", again, err)
 	}
-	if list, err := s.Commands.Claimed(t.Context(), a, c.Runner); err != nil || len(list) != 1 || list[0].Key != "2.0" {
+	if list, err := s.Work.Claimed(t.Context(), a, c.Runner); err != nil || len(list) != 1 || list[0].Key != "2.0" {
 		t.Errorf("claimed: %+v, %v", list, err)
 	}
-	if list, err := s.Commands.Waiting(t.Context(), a, "k", 0); err != nil || len(list) != 0 {
+	if list, err := s.Work.Waiting(t.Context(), a, "k", 0); err != nil || len(list) != 0 {
 		t.Errorf("it still waits: %+v, %v", list, err)
 	}
 }
@@ -127,14 +129,14 @@ func waiting(t *testing.T, s Stores) {
 	}
 	s.add(t, a, "4.0", "other")
 	var keys []string
-	list, err := s.Commands.Waiting(t.Context(), a, "k", 0)
+	list, err := s.Work.Waiting(t.Context(), a, "k", 0)
 	for _, c := range list {
 		keys = append(keys, c.Key)
 	}
 	if got := strings.Join(keys, " "); err != nil || got != "9.0 2.0 30.1" {
 		t.Errorf("waiting: %s, %v", got, err)
 	}
-	if list, err := s.Commands.Waiting(t.Context(), a, "k", 2); err != nil || len(list) != 2 {
+	if list, err := s.Work.Waiting(t.Context(), a, "k", 2); err != nil || len(list) != 2 {
 		t.Errorf("two of them: %+v, %v", list, err)
 	}
 }
@@ -142,7 +144,7 @@ func waiting(t *testing.T, s Stores) {
 func endOnce(t *testing.T, s Stores) {
 	a := s.Attempt()
 	s.add(t, a, "2.0", "k")
-	if _, err := s.Commands.Claim(t.Context(), a, "2.0", "r"); err != nil {
+	if _, err := s.Work.Claim(t.Context(), a, "2.0", "r"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Commands.End(t.Context(), a, "2.0", "other", sandbox.Result{}); !errors.Is(err, host.ErrConflict) {
@@ -170,21 +172,21 @@ func endOnce(t *testing.T, s Stores) {
 	if _, err := s.Commands.End(t.Context(), a, "3.0", "", sandbox.Result{Stopped: true}); err != nil {
 		t.Errorf("one that waits: %v", err)
 	}
-	if err := s.Commands.Ended(t.Context(), a, "2.0", "other"); !errors.Is(err, host.ErrConflict) {
+	if err := s.Work.Ended(t.Context(), a, "2.0", "other"); !errors.Is(err, host.ErrConflict) {
 		t.Errorf("another caller says that nothing of it runs: %v", err)
 	}
 	for range 2 {
-		if err := s.Commands.Ended(t.Context(), a, "2.0", "r"); err != nil {
+		if err := s.Work.Ended(t.Context(), a, "2.0", "r"); err != nil {
 			t.Errorf("nothing of it runs: %v", err)
 		}
 	}
 	if c, err := s.Commands.Command(t.Context(), a, "2.0"); err != nil || !c.Ended || c.Result.Code != 3 {
 		t.Errorf("nothing of it runs, read: %+v, %v", c, err)
 	}
-	if list, err := s.Commands.Waiting(t.Context(), a, "k", 0); err != nil || len(list) != 0 {
+	if list, err := s.Work.Waiting(t.Context(), a, "k", 0); err != nil || len(list) != 0 {
 		t.Errorf("what is over waits: %+v, %v", list, err)
 	}
-	if _, err := s.Commands.Claim(t.Context(), a, "3.0", "r"); !errors.Is(err, host.ErrConflict) {
+	if _, err := s.Work.Claim(t.Context(), a, "3.0", "r"); !errors.Is(err, host.ErrConflict) {
 		t.Errorf("what is over was claimed: %v", err)
 	}
 }
@@ -207,14 +209,14 @@ func note(t *testing.T, s Stores) {
 	a := s.Attempt()
 	s.add(t, a, "2.0", "k")
 	for i, text := range []string{"no room", "", "no room at all"} {
-		if c, err := s.Commands.Note(t.Context(), a, "2.0", text); err != nil || c.Troubles != []int{1, 1, 2}[i] {
+		if c, err := s.Work.Note(t.Context(), a, "2.0", text); err != nil || c.Troubles != []int{1, 1, 2}[i] {
 			t.Errorf("%q: %+v, %v", text, c, err)
 		}
 	}
-	if _, err := s.Commands.Claim(t.Context(), a, "2.0", "r"); err != nil {
+	if _, err := s.Work.Claim(t.Context(), a, "2.0", "r"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Commands.Note(t.Context(), a, "2.0", "x"); !errors.Is(err, host.ErrConflict) {
+	if _, err := s.Work.Note(t.Context(), a, "2.0", "x"); !errors.Is(err, host.ErrConflict) {
 		t.Errorf("it waits no more: %v", err)
 	}
 	if c, err := s.Commands.Command(t.Context(), a, "2.0"); err != nil || c.Troubles != 2 || c.Trouble != "no room at all" {
@@ -233,7 +235,7 @@ func large(t *testing.T, s Stores) {
 	if _, err := s.Commands.Add(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
-	if got, err := s.Commands.Claim(t.Context(), a, "2.0", "r"); err != nil || string(got.Spec) != b.String() {
+	if got, err := s.Work.Claim(t.Context(), a, "2.0", "r"); err != nil || string(got.Spec) != b.String() {
 		t.Errorf("%d bytes came back of %d, %v", len(got.Spec), b.Len(), err)
 	}
 }
@@ -289,23 +291,23 @@ func leave(t *testing.T, s Stores) {
 	a := s.Attempt()
 	name := s.runner(t, runnerIn(a, 0, "one"))
 	at := time.Now().UTC().Truncate(time.Microsecond)
-	r, err := s.Runners.Beat(t.Context(), name, at, 3)
+	r, err := s.Liveness.Beat(t.Context(), name, at, 3)
 	if err != nil || !r.Seen.Equal(at) || r.Load != 3 || r.Asked != 1 {
 		t.Errorf("beat: %+v, %v", r, err)
 	}
-	if err := s.Runners.Ask(t.Context(), name); err != nil {
+	if err := s.Liveness.Ask(t.Context(), name); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Runners.Leave(t.Context(), name, r.Asked); !errors.Is(err, host.ErrConflict) {
+	if err := s.Liveness.Leave(t.Context(), name, r.Asked); !errors.Is(err, host.ErrConflict) {
 		t.Errorf("it left although it was asked: %v", err)
 	}
 	if err := s.Runners.Remove(t.Context(), name, r.Asked); !errors.Is(err, host.ErrConflict) {
 		t.Errorf("removed although it was asked: %v", err)
 	}
-	if err := s.Runners.Leave(t.Context(), name, 2); err != nil {
+	if err := s.Liveness.Leave(t.Context(), name, 2); err != nil {
 		t.Errorf("it cannot leave: %v", err)
 	}
-	ask, left := s.Runners.Ask(t.Context(), name), s.Runners.Leave(t.Context(), name, 2)
+	ask, left := s.Liveness.Ask(t.Context(), name), s.Liveness.Leave(t.Context(), name, 2)
 	if !errors.Is(ask, host.ErrNotFound) || !errors.Is(left, host.ErrNotFound) {
 		t.Errorf("asked when it had left: %v; it leaves again: %v", ask, left)
 	}
@@ -333,7 +335,7 @@ func discard(t *testing.T, s Stores) {
 	if err := s.Runners.Discard(t.Context(), name, 0); !errors.Is(err, host.ErrConflict) {
 		t.Errorf("it is gone although it was asked: %v", err)
 	}
-	if _, err := s.Runners.Join(t.Context(), name, []byte{1}, time.Now()); err != nil {
+	if _, err := s.Liveness.Join(t.Context(), name, []byte{1}, time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	for _, asked := range []int{1, -1} {
@@ -360,17 +362,17 @@ func discard(t *testing.T, s Stores) {
 func fence(t *testing.T, s Stores) {
 	a := s.Attempt()
 	name := s.runner(t, runnerIn(a, 0, "one"))
-	if r, err := s.Runners.Fence(t.Context(), name, "because"); err != nil || !r.Fenced || r.Why != "because" {
+	if r, err := s.Fences.Fence(t.Context(), name, "because"); err != nil || !r.Fenced || r.Why != "because" {
 		t.Errorf("fenced: %+v, %v", r, err)
 	}
-	if r, err := s.Runners.Fence(t.Context(), name, "again"); !errors.Is(err, host.ErrConflict) || r.Name() != name || r.Why != "because" {
+	if r, err := s.Fences.Fence(t.Context(), name, "again"); !errors.Is(err, host.ErrConflict) || r.Name() != name || r.Why != "because" {
 		t.Errorf("fenced twice: %+v, %v", r, err)
 	}
-	if _, err := s.Runners.Join(t.Context(), name, []byte{1}, time.Now()); !errors.Is(err, host.ErrNotFound) {
+	if _, err := s.Liveness.Join(t.Context(), name, []byte{1}, time.Now()); !errors.Is(err, host.ErrNotFound) {
 		t.Errorf("it joins: %v", err)
 	}
-	_, beat := s.Runners.Beat(t.Context(), name, time.Now(), 0)
-	if ask, launched := s.Runners.Ask(t.Context(), name), s.Runners.Launched(t.Context(), name, "t", time.Now()); !errors.Is(beat, host.ErrNotFound) || !errors.Is(ask, host.ErrNotFound) || !errors.Is(launched, host.ErrNotFound) {
+	_, beat := s.Liveness.Beat(t.Context(), name, time.Now(), 0)
+	if ask, launched := s.Liveness.Ask(t.Context(), name), s.Runners.Launched(t.Context(), name, "t", time.Now()); !errors.Is(beat, host.ErrNotFound) || !errors.Is(ask, host.ErrNotFound) || !errors.Is(launched, host.ErrNotFound) {
 		t.Errorf("it has rights: %v, %v, %v", beat, ask, launched)
 	}
 	if r, err := s.Runners.Runner(t.Context(), name); err != nil || !r.Fenced {
@@ -379,7 +381,7 @@ func fence(t *testing.T, s Stores) {
 	if err := s.Runners.Remove(t.Context(), name, -1); err != nil {
 		t.Error(err)
 	}
-	if _, err := s.Runners.Fence(t.Context(), name, "x"); !errors.Is(err, host.ErrNotFound) {
+	if _, err := s.Fences.Fence(t.Context(), name, "x"); !errors.Is(err, host.ErrNotFound) {
 		t.Errorf("one that is gone: %v", err)
 	}
 }
@@ -387,26 +389,26 @@ func fence(t *testing.T, s Stores) {
 func shownTwice(t *testing.T, s Stores) {
 	a := s.Attempt()
 	free, fenced, left := s.runner(t, runnerIn(a, 0, "one")), s.runner(t, runnerIn(a, 1, "two")), s.runner(t, runnerIn(a, 2, "three"))
-	if _, err := s.Runners.Fence(t.Context(), fenced, "because"); err != nil {
+	if _, err := s.Fences.Fence(t.Context(), fenced, "because"); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Runners.Leave(t.Context(), left, 1); err != nil {
+	if err := s.Liveness.Leave(t.Context(), left, 1); err != nil {
 		t.Fatal(err)
 	}
 	for name, why := range map[string]string{free: "twice", fenced: "because", left: "twice"} {
 		for range 2 {
-			if r, err := s.Runners.ShownTwice(t.Context(), name, "twice"); err != nil || !r.Fenced || !r.Twice || r.Told || r.Why != why || r.Name() != name {
+			if r, err := s.Fences.ShownTwice(t.Context(), name, "twice"); err != nil || !r.Fenced || !r.Twice || r.Told || r.Why != why || r.Name() != name {
 				t.Errorf("shown twice: %+v, %v", r, err)
 			}
 		}
-		told, again := s.Runners.Told(t.Context(), name), s.Runners.Told(t.Context(), name)
+		told, again := s.Fences.Told(t.Context(), name), s.Fences.Told(t.Context(), name)
 		if r, err := s.Runners.Runner(t.Context(), name); err != nil || !r.Told || !r.Twice || told != nil || again != nil {
 			t.Errorf("told: %+v, %v, %v, %v", r, err, told, again)
 		}
 	}
 	other := runnerIn(a, 0, "other").Name()
-	_, err := s.Runners.ShownTwice(t.Context(), other, "twice")
-	if told := s.Runners.Told(t.Context(), other); !errors.Is(err, host.ErrNotFound) || !errors.Is(told, host.ErrNotFound) {
+	_, err := s.Fences.ShownTwice(t.Context(), other, "twice")
+	if told := s.Fences.Told(t.Context(), other); !errors.Is(err, host.ErrNotFound) || !errors.Is(told, host.ErrNotFound) {
 		t.Errorf("one that is not there: %v, %v", err, told)
 	}
 }
@@ -441,51 +443,24 @@ func join(t *testing.T, s Stores) {
 	}
 	at := time.Now().UTC().Truncate(time.Microsecond)
 	for range 2 {
-		if r, err := s.Runners.Join(t.Context(), name, []byte{1, 2}, at); err != nil || !r.Seen.Equal(at) || r.Of.Image != "i" {
+		if r, err := s.Liveness.Join(t.Context(), name, []byte{1, 2}, at); err != nil || !r.Seen.Equal(at) || r.Of.Image != "i" {
 			t.Errorf("it joins: %+v, %v", r, err)
 		}
 	}
-	if _, err := s.Runners.Join(t.Context(), name, []byte{3}, at); !errors.Is(err, host.ErrConflict) {
+	if _, err := s.Liveness.Join(t.Context(), name, []byte{3}, at); !errors.Is(err, host.ErrConflict) {
 		t.Errorf("another one joins: %v", err)
 	}
 	if r, err := s.Runners.Runner(t.Context(), name); err != nil || string(r.Hash) != "\x01\x02" || !r.Seen.Equal(at) {
 		t.Errorf("then: %+v, %v", r, err)
 	}
-	if _, err := s.Runners.Fence(t.Context(), name, "because"); err != nil {
+	if _, err := s.Fences.Fence(t.Context(), name, "because"); err != nil {
 		t.Fatal(err)
 	}
-	_, other := s.Runners.Join(t.Context(), name, []byte{3}, at)
-	if _, err := s.Runners.Join(t.Context(), name, []byte{1, 2}, at); !errors.Is(err, host.ErrNotFound) || !errors.Is(other, host.ErrConflict) {
+	_, other := s.Liveness.Join(t.Context(), name, []byte{3}, at)
+	if _, err := s.Liveness.Join(t.Context(), name, []byte{1, 2}, at); !errors.Is(err, host.ErrNotFound) || !errors.Is(other, host.ErrConflict) {
 		t.Errorf("of one that is fenced joins itself: %v, and another one: %v", err, other)
 	}
-	if _, err := s.Runners.Join(t.Context(), runnerIn(a, 0, "other").Name(), []byte{1}, at); !errors.Is(err, host.ErrNotFound) {
+	if _, err := s.Liveness.Join(t.Context(), runnerIn(a, 0, "other").Name(), []byte{1}, at); !errors.Is(err, host.ErrNotFound) {
 		t.Errorf("one that is not there: %v", err)
-	}
-}
-
-func earlier(t *testing.T, s Stores) {
-	a := s.Attempt()
-	old, later := runnerIn(a, 0, "bymaqjfrkp5t"), runnerIn(a, 1, "bymaqjfrkp5tabcd")
-	old.Hash = []byte{1, 2}
-	s.runner(t, old)
-	s.runner(t, later)
-	list, err := s.Runners.Earlier(t.Context())
-	var mine []sandbox.Runner
-	for _, r := range list {
-		if r.Attempt == a {
-			mine = append(mine, r)
-		}
-	}
-	if err != nil || len(mine) != 1 || mine[0].Name() != old.Name() || string(mine[0].Hash) != "\x01\x02" {
-		t.Errorf("of the release before: %+v, %v", mine, err)
-	}
-	if list, err := s.Runners.Runners(t.Context(), a); err != nil || len(list) != 2 {
-		t.Errorf("of both: %+v, %v", list, err)
-	}
-	if r, err := s.Runners.Beat(t.Context(), old.Name(), time.Now(), 2); err != nil || r.Load != 2 {
-		t.Errorf("it is heard: %+v, %v", r, err)
-	}
-	if err := s.Runners.Remove(t.Context(), old.Name(), old.Asked); err != nil {
-		t.Errorf("it leaves: %v", err)
 	}
 }

@@ -56,7 +56,7 @@ func New(t testing.TB, runner string, change func(*sandbox.Options)) *World {
 	w := &World{Memory: NewMemory(), t: t, Secrets: map[string]string{}}
 	w.Store = newStore(t)
 	w.Machines = &Machines{runner: runner, t: t, Env: []string{"ZERODAG_GRACE=500ms"}}
-	o := sandbox.Options{Commands: w.Memory, Runners: w.Memory, Launcher: w.Machines, Links: w.Store, Default: sandbox.Class{Image: "test"}, Keys: Keys(),
+	o := sandbox.Options{Commands: w.Memory, Work: w.Memory, Runners: w.Memory, Liveness: w.Memory, Fences: w.Memory, Launcher: w.Machines, Links: w.Store, Default: sandbox.Class{Image: "test"}, Keys: Keys(),
 		Secrets: func(context.Context, int64, int64) (map[string]string, error) { return w.Secrets, nil },
 		Attempt: func(context.Context, int64, int64) (host.Attempt, error) { return host.Attempt{}, nil },
 		Wake: func(_ context.Context, _ int64, run engine.Run) error {

@@ -8,6 +8,9 @@ CREATE TABLE projects (
   created_at INTEGER NOT NULL,
   deleted_at INTEGER,
   latest_revision_id INTEGER NOT NULL DEFAULT 0,
+  paused_at INTEGER,              -- who lets nothing of it start (host.Pause); without a time nobody does
+  paused_by TEXT NOT NULL DEFAULT '',
+  pause_reason TEXT NOT NULL DEFAULT '',
   UNIQUE (site_id, name)
 ) STRICT;
 CREATE INDEX projects_living ON projects (site_id, id) WHERE deleted_at IS NULL;
@@ -20,6 +23,7 @@ CREATE TABLE revisions (
   archive_md5 BLOB,
   created_at INTEGER NOT NULL,
   user_info TEXT,
+  archive_state TEXT,             -- what retention knows of the archive (host.ArchiveState); NULL is nothing
   UNIQUE (project_id, name)
 ) STRICT;
 CREATE INDEX revisions_of_project ON revisions (project_id, id);
@@ -86,7 +90,7 @@ CREATE TABLE session_attempts (
   workflow_definition_id INTEGER NOT NULL,
   attempt_name TEXT NOT NULL,     -- '' when the user gave none
   attempt_index INTEGER NOT NULL,
-  state_flags INTEGER NOT NULL,   -- 1 cancel requested, 2 done, 4 success
+  state_flags INTEGER NOT NULL,   -- bits: see sqlstore.Canceled
   timezone TEXT NOT NULL,
   params TEXT NOT NULL,
   created_at INTEGER NOT NULL,
@@ -94,6 +98,7 @@ CREATE TABLE session_attempts (
   retried INTEGER NOT NULL,       -- 1: a later attempt of the session exists
   has_log INTEGER NOT NULL,       -- 1: there are rows in attempt_entries
   dependent_session_id INTEGER,   -- the session that must be over before this starts
+  labels TEXT,                    -- JSON (host.Attempt); NULL is none
   UNIQUE (session_id, attempt_name)
 ) STRICT;
 -- "retried" comes before the id: both halves are read in order and merged.
@@ -131,7 +136,8 @@ CREATE TABLE queued_messages (
   message_group TEXT NOT NULL,
   due INTEGER,
   receive_count INTEGER NOT NULL DEFAULT 0,
-  body BLOB NOT NULL
+  body BLOB NOT NULL,
+  begun TEXT NOT NULL DEFAULT ''  -- the run that the last receiver of the message has begun (host.Marker)
 ) STRICT;
 
 CREATE TABLE secrets (
@@ -173,3 +179,74 @@ CREATE TABLE audits (
   detail TEXT
 ) STRICT;
 CREATE INDEX audits_of_site ON audits (site_id, id);
+
+-- Short logs of tasks: a file for each attempt costs more than what the attempt did, and a
+-- folder with many of them makes every new one slower.
+CREATE TABLE task_logs (
+  attempt_id INTEGER NOT NULL,
+  name TEXT NOT NULL,             -- of the file that it would be
+  content BLOB NOT NULL,          -- what would be in it
+  PRIMARY KEY (attempt_id, name)
+) STRICT, WITHOUT ROWID;
+
+-- Which sessions retention has removed: what starts by itself must not run them again.
+CREATE TABLE forgotten_sessions (
+  project_id INTEGER NOT NULL,
+  workflow_name TEXT NOT NULL,
+  session_time INTEGER NOT NULL,
+  PRIMARY KEY (project_id, workflow_name, session_time)
+) STRICT, WITHOUT ROWID;
+
+-- Pools of slots that tasks share (host.Pools), who has the slots, and who waits for them.
+CREATE TABLE pools (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  site_id INTEGER NOT NULL,
+  project_id INTEGER NOT NULL,    -- 0: the pool belongs to the site
+  name TEXT NOT NULL,
+  slots INTEGER NOT NULL,
+  held INTEGER NOT NULL DEFAULT 0,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  UNIQUE (site_id, project_id, name)
+) STRICT;
+CREATE INDEX pools_of_site ON pools (site_id, id);
+
+CREATE TABLE pool_slots (
+  pool_id INTEGER NOT NULL,
+  number INTEGER NOT NULL,        -- from 0
+  holder TEXT NOT NULL,
+  taken_at INTEGER NOT NULL,
+  PRIMARY KEY (pool_id, number)
+) STRICT, WITHOUT ROWID;
+
+-- In the order of the line.
+CREATE TABLE pool_claims (
+  pool_id INTEGER NOT NULL,
+  rank INTEGER NOT NULL,          -- the priority, negated
+  since INTEGER NOT NULL,         -- milliseconds since 1970
+  holder TEXT NOT NULL,
+  slots INTEGER NOT NULL,
+  PRIMARY KEY (pool_id, rank, since, holder)
+) STRICT, WITHOUT ROWID;
+
+-- Sessions of workflows that are started as one thing (host.Backfills).
+CREATE TABLE backfills (
+  id INTEGER PRIMARY KEY AUTOINCREMENT,
+  site_id INTEGER NOT NULL,
+  project_id INTEGER NOT NULL,
+  project_name TEXT NOT NULL,
+  workflow_definition_id INTEGER NOT NULL,
+  workflow_name TEXT NOT NULL,
+  name TEXT NOT NULL,             -- of the request
+  plan TEXT NOT NULL,             -- JSON; never changes
+  state TEXT NOT NULL,            -- JSON
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL,
+  finished_at INTEGER,
+  version INTEGER NOT NULL DEFAULT 0,
+  UNIQUE (project_id, workflow_name, name)
+) STRICT;
+CREATE INDEX backfills_of_site ON backfills (site_id, id);
+CREATE INDEX backfills_of_project ON backfills (project_id, id);
+CREATE INDEX backfills_open ON backfills (id) WHERE finished_at IS NULL;
+CREATE INDEX backfills_over ON backfills (finished_at) WHERE finished_at IS NOT NULL;

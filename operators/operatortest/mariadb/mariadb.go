@@ -60,7 +60,7 @@ func Start(t testing.TB) Server {
 	}
 	folder, who := daemon.Folder(t, "mariadb", "mysql")
 	data := filepath.Join(folder, "data")
-	install := exec.Command(find("mariadb-install-db"), "--no-defaults", "--datadir="+data, "--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve")
+	install := exec.Command(find("mariadb-install-db"), "--no-defaults", "--datadir="+data, "--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve", "--tmpdir="+folder)
 	install.SysProcAttr, install.Dir = who, folder
 	if out, err := install.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %v\n%s", install.Args, err, out)
@@ -72,7 +72,7 @@ func Start(t testing.TB) Server {
 	s.db = s.open(t, "root", "mysql")
 	daemon.Run(t, folder, who, "TERM", func() error { return s.db.PingContext(t.Context()) }, find("mariadbd"),
 		"--no-defaults", "--datadir="+data, "--bind-address=127.0.0.1", "--port="+strconv.Itoa(s.Port), "--socket="+filepath.Join(folder, "s"),
-		"--pid-file="+filepath.Join(folder, "pid"), "--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=16M", "--skip-name-resolve",
+		"--pid-file="+filepath.Join(folder, "pid"), "--tmpdir="+folder, "--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=16M", "--skip-name-resolve",
 		"--ssl-cert="+filepath.Join(folder, "server.crt"), "--ssl-key="+filepath.Join(folder, "server.key"), "--max-connections=60")
 	for _, text := range []string{
 		"CREATE DATABASE " + Database, fmt.Sprintf("CREATE USER %s, %s IDENTIFIED BY '%s'", User, Careful, Password), "CREATE USER encrypted REQUIRE SSL",

@@ -29,8 +29,11 @@ export const secretsQuery = (project: string) =>
     queryFn: ({ signal }) => answered(client.GET("/api/projects/{id}/secrets", { params: { path: { id: pathId(project) } }, signal })),
   });
 
+/** Drops the line end of a single line, which was pasted with it. Text of several lines, such as a PEM key, stays as it is. */
+export const secretLine = (value: string) => value.replace(/^([^\r\n]*)\r?\n$/, "$1");
+
 export const setSecret = (project: string, key: string, value: string) =>
-  answered(client.PUT("/api/projects/{id}/secrets/{key}", { params: { path: { id: pathId(project), key } }, body: { value } }));
+  answered(client.PUT("/api/projects/{id}/secrets/{key}", { params: { path: { id: pathId(project), key } }, body: { value: secretLine(value) } }));
 
 export const deleteSecret = (project: string, key: string) => answered(client.DELETE("/api/projects/{id}/secrets/{key}", { params: { path: { id: pathId(project), key } } }));
 

@@ -15,32 +15,51 @@ export function Standing(props: StandingProps) {
   );
 }
 
-function Reason({ attempt, task, detail }: StandingProps) {
+function Reason({ attempt, detail }: StandingProps) {
   if (detail.skipped) return <p className={css.standing}>Skipped: {detail.skipped}</p>;
   if (detail.ignoredError) return <p className={css.standing}>It failed, and counts as a success: its error is ignored.</p>;
   if (detail.waiting) return <Waits attempt={attempt} waiting={detail.waiting} />;
-  if (task.standing === "waits") return <p className={css.standing}>It is tried again as soon as another task of the attempt makes room.</p>;
   return null;
 }
 
 type Waiting = NonNullable<Schemas["Task"]["waiting"]>;
 
 function Waits({ attempt, waiting }: { attempt: Attempt; waiting: Waiting }) {
-  const { pool, slots, ahead, held, since } = waiting;
+  const { ahead, since } = waiting;
   return (
     <p className={css.standing} role="status">
-      {pool.startsWith("concurrency:") ? (
+      <What waiting={waiting} />
+      {since && (
+        <>
+          , since <Time at={Date.parse(since)} of={attempt.sessionTime} form="full" />
+        </>
+      )}
+      {ahead !== undefined && <b> · {ahead === 0 ? "next in line" : `${ahead} ahead`}</b>}
+    </p>
+  );
+}
+
+/** A new reason of the engine has its words here: the compiler asks for them. */
+function What({ waiting: { reason, pool, slots, held } }: { waiting: Waiting }) {
+  switch (reason) {
+    case "start_time":
+      return <>Waits for the time it was started for</>;
+    case "turn":
+      return (
         <>
           Waits for its turn: <code>concurrency</code> of the workflow lets no more attempts run
         </>
-      ) : (
+      );
+    case "pause":
+      return <>Waits until the attempt is resumed</>;
+    case "place":
+      return <>Waits until another task of the attempt makes room</>;
+    case "slots":
+      return (
         <>
           Waits for {slots === 1 ? "a slot" : `${slots} slots`} of pool <code>{pool}</code>
           {held && ", which is held"}
         </>
-      )}
-      , since <Time at={Date.parse(since)} of={attempt.sessionTime} form="full" />
-      {ahead !== undefined && <b> · {ahead === 0 ? "next in line" : `${ahead} ahead`}</b>}
-    </p>
-  );
+      );
+  }
 }

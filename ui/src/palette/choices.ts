@@ -1,5 +1,5 @@
 import type { Schemas } from "../api/client";
-import type { Key } from "../shell/keys";
+import type { Key } from "../shell/key";
 
 /** Something that the palette offers: a place of the console, or what a key of this page does. */
 export type Choice = { id: string; label: string; note: string } & ({ path: string } | { run: () => void });

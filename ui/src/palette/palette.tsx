@@ -6,7 +6,7 @@ import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
 import { searchQuery } from "../api/queries";
 import { useRight, useSession } from "../api/session";
 import overlay from "../parts/overlay.module.css";
-import type { Key } from "../shell/keys";
+import type { Key } from "../shell/key";
 import { choose, setting } from "../shell/settings";
 import { actionsOf, type Choice, foundGroups, type Group, groupsOf, pagesOf, readRecent, withRecent, writeRecent } from "./choices";
 import css from "./palette.module.css";

@@ -4,18 +4,9 @@ import { useRight } from "../api/session";
 import { Palette } from "../palette/palette";
 import { Dialog } from "../parts/dialog";
 import { zoneModes } from "../parts/time";
+import type { Key } from "./key";
 import css from "./keys.module.css";
 import { choose, nextTheme, setting, useSetting } from "./settings";
-
-/** A key of a page: pressed alone, or after `g`; one that works always is no letter, and works while somebody types, too. */
-export type Key = {
-  keys: string;
-  does: string;
-  /** It is about the row that has the focus, or moves that: the palette, which takes the focus, does not offer it. */
-  focused?: boolean;
-  run: () => void;
-  always?: boolean;
-};
 
 type Register = (keys: Key[]) => () => void;
 const Context = createContext<{ register: Register; help: () => void; find: () => void }>({ register: () => () => {}, help: () => {}, find: () => {} });

@@ -1,8 +1,0 @@
-//go:build !linux && !darwin
-
-package main
-
-import "os"
-
-// keepWhatIsDrawn has no effect: consoles of this system keep what was written to them.
-func keepWhatIsDrawn(*os.File) (restore func()) { return func() {} }

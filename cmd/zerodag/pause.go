@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"zerodag/internal/client"
+)
+
+// newPause lets nothing new begin in an attempt.
+func newPause(s streams) *cobra.Command {
+	r, reason := &remote{streams: s}, ""
+	c := &cobra.Command{Use: "pause attempt-id", Short: "Let nothing new begin in a running attempt; what runs ends"}
+	c.Flags().StringVar(&reason, "reason", "", "why, for those who see that it is paused")
+	return r.command(c, 1, 1, func(ctx context.Context, args []string) error {
+		id, err := r.openAttempt(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		a, err := r.Pause(ctx, id, reason)
+		if err != nil {
+			return err
+		}
+		text := "Session attempt %s is paused"
+		if !r.pauseSeen(ctx, id, true) {
+			text = "Pause requested for session attempt %s"
+		}
+		if err := r.show(a, func(p printer) { p.line(text, id) }); err != nil {
+			return err
+		}
+		r.hint("What runs ends. `zerodag unpause %s` lets the attempt go on.", id)
+		return nil
+	})
+}
+
+// newUnpause lets a paused attempt go on.
+func newUnpause(s streams) *cobra.Command {
+	r := &remote{streams: s}
+	c := &cobra.Command{Use: "unpause attempt-id", Short: "Let an attempt go on that was paused"}
+	return r.command(c, 1, 1, func(ctx context.Context, args []string) error {
+		id, err := r.openAttempt(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		a, err := r.Unpause(ctx, id)
+		if err != nil {
+			return err
+		}
+		text := "Session attempt %s goes on"
+		if !r.pauseSeen(ctx, id, false) {
+			text = "Session attempt %s is to go on"
+		}
+		return r.show(a, func(p printer) { p.line(text, id) })
+	})
+}
+
+// longestPause is how long a command waits until an attempt is paused, which is a message in a queue.
+const longestPause = 5 * time.Second
+
+// pauseSeen waits until an attempt says that it is paused, or that it is not, and whether it has said so in time.
+func (r *remote) pauseSeen(ctx context.Context, id client.ID, paused bool) bool {
+	ctx, stop := context.WithTimeout(ctx, longestPause)
+	defer stop()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		if a, err := r.Attempt(ctx, id); err == nil && (a.Done || (a.Paused != nil) == paused) {
+			return true
+		}
+		select {
+		case <-ctx.Done():
+			return false
+		case <-tick.C:
+		}
+	}
+}

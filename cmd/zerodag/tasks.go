@@ -1,0 +1,85 @@
+package main
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"zerodag/internal/attemptview"
+	"zerodag/internal/client"
+	"zerodag/internal/term"
+)
+
+// newTasks lists the tasks of an attempt.
+func newTasks(s streams) *cobra.Command {
+	r := &remote{streams: s}
+	c := &cobra.Command{Use: "tasks attempt-id", Aliases: []string{"task"}, Short: "Show the tasks of an attempt"}
+	return r.command(c, 1, 1, func(ctx context.Context, args []string) error {
+		id, err := r.openAttempt(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		list, err := r.Tasks(ctx, id)
+		if err != nil {
+			return err
+		}
+		if len(list) == 0 { // an attempt that does not exist has none either
+			if _, err := r.Attempt(ctx, id); err != nil {
+				return err
+			}
+		}
+		err = r.list(list, func(p printer) {
+			for _, t := range list {
+				p.block("   ", "id", t.ID, "name", t.FullName, "state", t.State, "started", t.StartedAt, "updated", t.UpdatedAt,
+					"config", t.Config, "parent", t.ParentID, "upstreams", t.Upstreams, "export params", t.ExportParams,
+					"store params", t.StoreParams, "state params", t.StateParams)
+			}
+			p.line("%d entries.", len(list))
+		}, taskTable(time.Now(), list), "There are no tasks.")
+		if err != nil || !r.ours() {
+			return err
+		}
+		return r.tellFailed(ctx, id, list)
+	})
+}
+
+// taskTable lists tasks in the order of their ids, with their tries and what went wrong.
+func taskTable(now time.Time, list []client.Task) *term.Table {
+	t := term.NewTable(term.Column{Title: "ID"}, term.Column{Title: "TASK", Name: true}, term.Column{Title: "STATE", Ink: attemptview.StatusInk}, term.Column{Title: "TRIES"}, term.Column{Title: "STARTED", Spare: true}, term.Column{Title: "TOOK"},
+		term.Column{Title: "ERROR", Name: true}, term.Column{Title: "UPDATED", Wide: true}, term.Column{Title: "STORED", Wide: true})
+	for _, one := range list {
+		t.Add(string(one.ID), one.FullName, one.State, tries(one), term.ShortTime(one.StartedAt), taskTook(now, one), firstLine(attemptview.ErrorOf(one)), term.ShortTime(&one.UpdatedAt), shown(one.StoreParams))
+	}
+	return t
+}
+
+// tries is how often a task has run or its group has begun; "" when there is nothing to tell.
+func tries(t client.Task) string {
+	if n, counted := attemptview.RetriesOf(t); counted {
+		return strconv.Itoa(n + 1)
+	}
+	return ""
+}
+
+// longestCell is how many characters of an error a list has.
+const longestCell = 200
+
+// firstLine is as much of a message as a list has.
+func firstLine(message string) string {
+	line, _, more := strings.Cut(message, "\n")
+	if short := term.ShortenEnd(line, longestCell); short != line || !more {
+		return short
+	}
+	return line + " ..."
+}
+
+func taskTook(now time.Time, t client.Task) string {
+	switch t.State {
+	case "running", "ready", "retry_waiting", "group_retry_waiting", "planned":
+		return term.Took(now, t.StartedAt, nil)
+	}
+	return term.Took(now, t.StartedAt, &t.UpdatedAt)
+}

@@ -1,0 +1,200 @@
+package dig
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"zerodag/engine/dig/keys"
+	"zerodag/engine/param"
+)
+
+// place is where a node stands.
+func (c *compiler) place(index int) keys.Where {
+	switch {
+	case index == 0 && c.language.Whole:
+		return keys.AtTop
+	case c.nodes[index].Group:
+		return keys.AtGroup
+	}
+	return keys.AtTask
+}
+
+// added checks the keys of a task that zerodag adds, and that no other key begins with "_": one that is misspelt would
+// be a parameter that nobody reads.
+func (c *compiler) added(index int, config *param.Map) {
+	if c.language.Level == 0 {
+		return
+	}
+	at := c.place(index)
+	for key, v := range config.All() {
+		a, isAdded := keys.Find(key)
+		switch {
+		case key == "_parallel":
+			c.checkParallel(index, v)
+		case key == "_retry":
+			keys.CheckRetry(keys.OperatorOf(config), v, func(below []string, message, hint string) {
+				c.fail(index, append([]string{key}, below...), hint, "%s", message)
+			})
+		case isAdded && a.Where&at == 0:
+			if at != keys.AtTask || slices.Contains(keys.TaskKeys(), key) || !strings.HasPrefix(key, "_") {
+				continue // which is told with other unknown keys of a group, or is a key of Digdag or of an operator here
+			}
+			c.fail(index, []string{key}, "it may stand "+a.Where.String(), "'%s' has no meaning here", key)
+		case isAdded:
+			a.Check(key, v, func(below []string, message, hint string) {
+				c.fail(index, append([]string{key}, below...), hint, "%s", message)
+			})
+		case slices.Contains(keys.BranchKeys(), key) && keys.OperatorOf(config) == "switch":
+		case at == keys.AtTask && strings.HasPrefix(key, "_") && !slices.Contains(keys.TaskKeys(), key):
+			known := append(keys.TaskKeys(), keys.Added(keys.AtTask)...)
+			hint := "keys of a task that begin with _ are " + strings.Join(known, ", ")
+			if near := param.Nearest(key, known); near != "" {
+				hint = param.Asked(near)
+			} else if s := keys.SteeringHint(key, c.language.Level); s != "" {
+				hint = s
+			} else if s := param.DidYouMean(key, known); s != "" {
+				hint = s
+			}
+			c.fail(index, []string{key}, hint, "'%s' is not read by anybody", key)
+		}
+	}
+	if at == keys.AtTop && keys.ComputedPriority(config) != "" {
+		c.fail(index, []string{keys.PriorityKey}, "write it at groups or tasks, or say it in a start: `zerodag start --priority high`",
+			"'%s' at the top of a file is for the attempt, too, before anything is evaluated", keys.PriorityKey)
+	}
+	keys.OperatorFaults(keys.OperatorOf(config), config, func(path []string, message, hint string) {
+		c.fail(index, path, hint, "%s", message)
+	})
+}
+
+// closings compiles the tasks that come last of one, to find their mistakes now: when they are needed it is too late.
+func (c *compiler) closings(index int, config *param.Map) {
+	if c.language.Level == 0 {
+		return
+	}
+	for _, key := range keys.Closing() {
+		if m := config.Map(key); m.Len() > 0 {
+			c.inner(index, []string{key}, "^"+key[1:], m)
+		}
+	}
+}
+
+// branches compiles the tasks of a `switch>` only to find their mistakes now: which of them run is known when it does.
+func (c *compiler) branches(index int, config *param.Map) {
+	if keys.OperatorOf(config) != "switch" {
+		return
+	}
+	cases, ok := config.Value("_cases").(*param.Map)
+	if !ok && c.language.Level == 0 {
+		return // an old file may mean an operator of a plugin, which is missing when it runs
+	}
+	keys.CaseFaults(config, func(path []string, message, hint string) {
+		c.fail(index, path, hint, "%s", message)
+	})
+	if !keys.CanBeTasks(config.Value("_default")) {
+		c.fail(index, []string{"_default"}, "write tasks: `_default: {+c: {...}}`", "Parameter '_default' must be an object")
+	}
+	for name := range cases.All() {
+		c.branch(index, []string{"_cases", name}, cases.Map(name))
+	}
+	c.branch(index, []string{"_default"}, config.Map("_default"))
+}
+
+func (c *compiler) branch(index int, key []string, tasks *param.Map) {
+	if tasks.Len() > 0 {
+		c.inner(index, key, "^sub", tasks)
+	}
+}
+
+// nestedFaults refuses in a file with `zerodag: 1` what nested warns of, for the tasks that the file itself has.
+func (c *compiler) nestedFaults() {
+	if c.language.Level == 0 {
+		return
+	}
+	seen := make([]*param.Map, len(c.nodes)) // what is exported to each task
+	for i := range c.nodes {
+		n := &c.nodes[i]
+		if n.Parent != noParent {
+			seen[i] = seen[n.Parent]
+		}
+		if n.Export.Len() > 0 {
+			seen[i] = param.Merge(seen[i], n.Export)
+		}
+		if !keys.ExportsExpression(seen[i]) {
+			continue
+		}
+		uses := keys.NestedUses{Exports: seen[i], Report: func(below []string, message, hint string) { c.fail(i, below, hint, "%s", message) }}
+		uses.Task(n.Config)
+		uses.Task(param.New("_export", n.Export))
+	}
+}
+
+// poolsInside looks for tasks that ask for slots below a group which has some, and may not, and for groups that may have none, as
+// far as the text tells.
+func (c *compiler) poolsInside() {
+	if c.language.Level == 0 {
+		return
+	}
+	var whole keys.Concurrency
+	if v, there := c.nodes[0].Config.Get(keys.ConcurrencyKey); there && c.language.Whole {
+		keys.ReadConcurrency(v, &whole, func([]string, string, string) {})
+	}
+	for i, n := range c.nodes {
+		if !n.Config.Has("_pool") {
+			continue
+		}
+		if n.Group && i > 0 && whole.Tasks > 0 {
+			c.fail(i, []string{"_pool"}, keys.NoGroupPoolHint, "%s", keys.NoGroupPool)
+		}
+		up := n.Parent
+		for up != noParent && !(c.nodes[up].Group && c.nodes[up].Config.Has("_pool")) {
+			up = c.nodes[up].Parent
+		}
+		asks := keys.PoolKeys(n.Config)
+		if up == noParent || len(asks) == 0 {
+			continue
+		}
+		if has := keys.PoolKeys(c.nodes[up].Config); len(has) > 0 {
+			if message, hint := keys.PoolOrder(asks[0], has, c.nodes[up].Name); message != "" {
+				c.fail(i, []string{"_pool"}, hint, "%s", message)
+			}
+		}
+	}
+}
+
+// checkParallel wants keys of `_parallel` that mean something, in a file with `zerodag: 1`. What loops have there is evaluated.
+func (c *compiler) checkParallel(index int, v param.Value) {
+	const form = "write `_parallel: {limit: 4, sliding: true}`"
+	loop := c.place(index) == keys.AtTask
+	m, ok := v.(*param.Map)
+	if !ok {
+		text, _ := v.(string)
+		if _, err := param.AsYes("_parallel", v); loop && err != nil && !keys.Computed(text) { // at a group it was told before
+			c.fail(index, []string{"_parallel"}, "write true, false or {limit: N}", "Invalid _parallel format: %s", param.Sample(v))
+		}
+		return
+	}
+	if loop && !m.Has("limit") && !slices.ContainsFunc(m.Keys(), func(key string) bool { return key != keys.SlidingKey }) { // another one may have meant it
+		c.fail(index, []string{"_parallel"}, form, "_parallel has no limit, and the task would fail")
+	}
+	for key, v := range m.All() {
+		fault := ""
+		text, _ := v.(string)
+		_, noNumber := param.AsInt(key, v)
+		_, noWhole := param.AsWhole(key, v)
+		_, noYes := param.AsYes(key, v)
+		switch {
+		case !slices.Contains(keys.ParallelKeys(), key):
+			fault = fmt.Sprintf("'%s' of _parallel is not read by anybody", key)
+		case loop && keys.Computed(text):
+		case key == "limit" && noWhole != nil && (loop || noNumber == nil): // what a group cannot read at all was told before
+			fault = "limit of _parallel must be a whole number: " + param.Sample(v)
+		case key == keys.SlidingKey && noYes != nil:
+			fault = "'sliding' must be true or false: " + param.Sample(v)
+		}
+		if fault != "" {
+			c.fail(index, []string{"_parallel", key}, form, "%s", fault)
+		}
+	}
+}

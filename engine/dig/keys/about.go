@@ -1,0 +1,78 @@
+package keys
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"zerodag/engine/dig/rule"
+	"zerodag/engine/param"
+)
+
+// Keys at the top of a file by which people know what the workflow is for, and whom to ask about it.
+const (
+	descriptionKey = "description"
+	ownerKey       = "owner"
+)
+
+// How many characters they have at most.
+const (
+	LongestDescription = 4000
+	LongestOwner       = 200
+)
+
+func ownerKeyOfFile() Key { return aboutKey(ownerKey, "whom to ask about the workflow", LongestOwner) }
+
+func descriptionKeyOfFile() Key {
+	return aboutKey(descriptionKey, "what the workflow is for", LongestDescription)
+}
+
+func aboutKey(name, doc string, longest int) Key {
+	return Key{
+		Name: name, Where: AtTop,
+		Doc:   doc,
+		Check: checkAbout,
+		Schema: func(rule.Meaning) rule.Schema {
+			return rule.Schema{"type": "string", "minLength": 1, "maxLength": longest}
+		},
+	}
+}
+
+// DescriptionOf is what a workflow is for, as its file says; "" where it says nothing.
+func DescriptionOf(config *param.Map) string { return aboutOf(config, descriptionKey) }
+
+// OwnerOf is whom to ask about a workflow, as its file says; "" where it says nothing.
+func OwnerOf(config *param.Map) string { return aboutOf(config, ownerKey) }
+
+func aboutOf(config *param.Map, key string) string {
+	if language, _ := Gate(config); language.Level == 0 {
+		return ""
+	}
+	text, _ := config.Value(key).(string)
+	return strings.TrimSpace(text)
+}
+
+// checkAbout wants a text for people. A description may have several lines.
+func checkAbout(key string, v param.Value, report rule.Report) {
+	most, line := LongestOwner, "`owner: data team <data@example.com>`"
+	if key == descriptionKey {
+		most, line = LongestDescription, "`description: Loads the sales of the day`"
+	}
+	hint := "write a text, as in " + line
+	text, ok := v.(string)
+	text = strings.TrimSpace(text)
+	isControl := func(r rune) bool {
+		return unicode.IsControl(r) && !(key == descriptionKey && (r == '\n' || r == '\t'))
+	}
+	switch {
+	case !ok || text == "":
+		report(nil, fmt.Sprintf("'%s' must be a text: %s", key, param.Sample(v)), hint)
+	case utf8.RuneCountInString(text) > most:
+		report(nil, fmt.Sprintf("'%s' may have %d characters at most: it has %d", key, most, utf8.RuneCountInString(text)), "shorten it")
+	case strings.Contains(text, "${"):
+		report(nil, fmt.Sprintf("${...} is not evaluated in '%s': %s", key, param.Sample(v)), hint)
+	case !utf8.ValidString(text) || strings.ContainsFunc(text, isControl):
+		report(nil, fmt.Sprintf("'%s' may have no control characters: %s", key, param.Sample(v)), hint)
+	}
+}

@@ -1,0 +1,39 @@
+package keys
+
+import (
+	"fmt"
+
+	"zerodag/engine/dig/rule"
+	"zerodag/engine/param"
+)
+
+// BranchKeys are the keys of `switch>` that hold tasks: those of each case, and those of none.
+func BranchKeys() []string { return []string{"_cases", "_default"} }
+
+const casesForm = "write the tasks of each case below it: `_cases: {JP: {+a: {...}}, /^U/: {+b: {...}}}`"
+
+// CaseFaults reports the cases that a `switch>` cannot choose from. None are computed: `${...}` of them is evaluated when they are run.
+func CaseFaults(config *param.Map, report func(path []string, message, hint string)) {
+	cases, ok := config.Value("_cases").(*param.Map)
+	if !ok {
+		_, key, _ := Operator(config)
+		if config.Has("_cases") {
+			key = "_cases"
+		}
+		report([]string{key}, "switch> needs the tasks of its cases below '_cases'", casesForm)
+	}
+	for name, v := range cases.All() {
+		if _, err := param.ParsePattern(name); err != nil {
+			report([]string{"_cases", name}, fmt.Sprintf("The case '%s' is no regular expression: %v", name, err), rule.ExpressionHint)
+		}
+		if !CanBeTasks(v) {
+			report([]string{"_cases", name}, "Parameter '"+name+"' must be an object", casesForm)
+		}
+	}
+}
+
+// CanBeTasks says whether a value is a mapping, or nothing.
+func CanBeTasks(v param.Value) bool {
+	_, ok := v.(*param.Map)
+	return ok || v == nil
+}

@@ -1,0 +1,94 @@
+package keys
+
+import (
+	"iter"
+	"regexp"
+	"strings"
+	"sync"
+
+	"zerodag/engine/param"
+)
+
+// NamesIn are the names in the expressions of a value.
+func NamesIn(v param.Value) (names []string) {
+	switch x := v.(type) {
+	case string:
+		for code, closed := range Expressions(x) {
+			switch key, isSecret := strings.CutPrefix(code, "secret:"); {
+			case !closed:
+			case isSecret:
+				names = append(names, NamesIn(key)...)
+			default:
+				for _, m := range nameInCode().FindAllStringSubmatch(quoted().ReplaceAllString(code, "''"), -1) {
+					names = append(names, m[1])
+				}
+			}
+		}
+	case []param.Value:
+		for _, e := range x {
+			names = append(names, NamesIn(e)...)
+		}
+	case *param.Map:
+		for _, e := range x.All() {
+			names = append(names, NamesIn(e)...)
+		}
+	}
+	return names
+}
+
+// BracesHint is the remedy where an expression has another end than its author meant.
+const BracesHint = "braces are counted, those within quotes too"
+
+// Expressions are what stands behind each ${ of a text, and whether it is closed: the last one may not be, and stays as text.
+func Expressions(text string) iter.Seq2[string, bool] {
+	return func(yield func(string, bool) bool) {
+		for {
+			_, rest, found := strings.Cut(text, "${")
+			if !found {
+				return
+			}
+			end := closingBrace(rest)
+			if end < 0 {
+				yield(rest, false)
+				return
+			}
+			if !yield(rest[:end], true) {
+				return
+			}
+			text = rest[end:]
+		}
+	}
+}
+
+// Computed says whether what a text comes to is known only when its task runs. One with a ${ that is never closed keeps it then, and
+// so is no number, no duration and no condition.
+func Computed(text string) (is bool) {
+	for _, closed := range Expressions(text) {
+		is = closed
+	}
+	return is
+}
+
+// closingBrace finds the end of an expression, braces counted as the language does.
+func closingBrace(text string) int {
+	depth := 1
+	for i := range len(text) {
+		switch text[i] {
+		case '{':
+			depth++
+		case '}':
+			if depth--; depth == 0 {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// nameInCode is a name in JavaScript that is no property of something else; texts in quotes are taken out before.
+var (
+	nameInCode = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:^|[^.\w$])([A-Za-z_$][\w$]*)`) })
+	quoted     = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile("\"(?:[^\"\\\\]|\\\\.)*\"|'(?:[^'\\\\]|\\\\.)*'")
+	})
+)

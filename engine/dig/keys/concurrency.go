@@ -1,0 +1,150 @@
+package keys
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"zerodag/engine/dig/rule"
+	"zerodag/engine/param"
+)
+
+// ConcurrencyKey is the key at the top of a file that says how many attempts of the workflow may run at once.
+const ConcurrencyKey = "concurrency"
+
+// What becomes of an attempt that would be one too many (Concurrency.OnLimit).
+const (
+	LimitWait    = "wait"    // it waits for its turn
+	LimitSkip    = "skip"    // it does not start
+	LimitLatest  = "latest"  // it waits, and those that waited before it are canceled
+	LimitReplace = "replace" // it waits, and those before it that are not more important are killed
+)
+
+// MaxConcurrency is the highest `attempts` of `concurrency`: an attempt has a slot of a pool.
+const MaxConcurrency = 1000
+
+// maxTasksAtOnce is more than any attempt has.
+const maxTasksAtOnce = 1_000_000
+
+// Concurrency is `concurrency` of a file: how many attempts of the workflow may run at once, and what becomes of one more, and
+// how many tasks of each attempt.
+type Concurrency struct {
+	Attempts   int    // 1 to MaxConcurrency; 0: any number
+	Tasks      int    // how many tasks of one attempt may run at once; 0: any number
+	OnLimit    string // one of the words above
+	Key        string // attempts with the same text of this count together; it may name parameters
+	MaxWaiting int    // a start is refused while so many wait; 0: any number may
+}
+
+const concurrencyForm = "write `concurrency: {attempts: 1, on_limit: wait}`"
+
+func concurrencyKey() Key {
+	return Key{
+		Name: ConcurrencyKey, Where: AtTop,
+		Doc:   "how many attempts of the workflow run at once, what happens to one more, and how many tasks of an attempt run at once",
+		Check: checkConcurrency,
+		Schema: func(rule.Meaning) rule.Schema {
+			return rule.Schema{}
+		},
+	}
+}
+
+// ConcurrencyOf reads `concurrency` of a file as it is stored; the zero value where it says nothing.
+func ConcurrencyOf(config *param.Map) Concurrency {
+	var c Concurrency
+	if language, _ := Gate(config); language.Level == 0 {
+		return c
+	}
+	if v, there := config.Get(ConcurrencyKey); there {
+		ReadConcurrency(v, &c, func([]string, string, string) {})
+	}
+	return c
+}
+
+// checkConcurrency wants limits that a start can follow.
+func checkConcurrency(_ string, v param.Value, report rule.Report) {
+	ReadConcurrency(v, &Concurrency{}, report)
+}
+
+// ReadConcurrency reads `concurrency` as it is written into c, and reports what is wrong with it.
+func ReadConcurrency(v param.Value, c *Concurrency, report rule.Report) {
+	m, ok := v.(*param.Map)
+	if !ok {
+		report(nil, "Parameter 'concurrency' must be an object", concurrencyForm)
+		return
+	}
+	c.OnLimit = LimitWait
+	for key, v := range m.All() {
+		fault := func(message, hint string) { report([]string{key}, message, hint) }
+		switch key {
+		case "attempts":
+			c.Attempts = rule.WholeFrom1(v, MaxConcurrency, "attempts of concurrency", fault)
+		case "tasks":
+			c.Tasks = rule.WholeFrom1(v, maxTasksAtOnce, "tasks of concurrency", fault)
+		case "max_waiting":
+			c.MaxWaiting = rule.WholeFrom1(v, 1_000_000, "max_waiting of concurrency", fault)
+		case "on_limit":
+			words := []string{LimitWait, LimitSkip, LimitLatest, LimitReplace}
+			text, _ := v.(string)
+			if !slices.Contains(words, text) {
+				fault("on_limit of concurrency cannot be "+param.Sample(v), "write one of "+strings.Join(words, ", "))
+			}
+			c.OnLimit = text
+		case "key":
+			c.Key = readConcurrencyKey(v, fault)
+		default:
+			fault("'"+key+"' of concurrency is not read by anybody", concurrencyForm)
+		}
+	}
+	switch {
+	case !m.Has("attempts") && !m.Has("tasks"):
+		report(nil, "concurrency says neither how many attempts may run nor how many tasks", concurrencyForm)
+	case !m.Has("attempts") && m.Len() > 1:
+		report(nil, "concurrency does not say how many attempts may run, which its other keys are about", concurrencyForm)
+	case m.Has("max_waiting") && c.OnLimit != LimitWait:
+		report([]string{"max_waiting"}, "max_waiting of concurrency is not read by anybody: with `on_limit: "+c.OnLimit+"` there is no line of attempts", "remove it, or write `on_limit: wait`")
+	}
+}
+
+func keyReference() *regexp.Regexp { return regexp.MustCompile(`\$\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}`) }
+
+// notKnownAtStart are variables that an attempt has, but not before it is started.
+func notKnownAtStart() []string {
+	return []string{"session_id", "session_uuid", "attempt_id", "retry_attempt_name", "task_name", "project_id", "timezone"}
+}
+
+func readConcurrencyKey(v param.Value, fault func(message, hint string)) string {
+	const hint = "write `key: ${customer}`, with a parameter of the start, or session_time, session_date ... in place of customer"
+	text, ok := v.(string)
+	if !ok || text == "" {
+		fault("key of concurrency must be a text: "+param.Sample(v), hint)
+		return ""
+	}
+	if strings.Contains(keyReference().ReplaceAllString(text, ""), "${") {
+		fault("key of concurrency may only name parameters, since it is looked at before the attempt starts: "+param.Sample(v), hint)
+		return ""
+	}
+	for _, m := range keyReference().FindAllStringSubmatch(text, -1) {
+		if slices.Contains(notKnownAtStart(), m[1]) {
+			fault("'"+m[1]+"' is not known yet where key of concurrency is looked at, before the attempt starts", hint)
+		}
+	}
+	return text
+}
+
+// KeyFor fills a key with parameters of a start. It is an error where one of them is not given.
+func (c Concurrency) KeyFor(vars *param.Map) (string, error) {
+	var missing error
+	key := keyReference().ReplaceAllStringFunc(c.Key, func(reference string) string {
+		name := keyReference().FindStringSubmatch(reference)[1]
+		v, given := vars.Get(name)
+		if !given && missing == nil {
+			missing = param.Errorf("`concurrency: {key: %s}` of the workflow needs the parameter '%s', which this start does not give", c.Key, name)
+		}
+		if text, err := param.AsString(name, v); err == nil {
+			return text
+		}
+		return param.Text(v)
+	})
+	return key, missing
+}

@@ -1,0 +1,77 @@
+package keys
+
+import (
+	"slices"
+	"strings"
+
+	"zerodag/engine/param"
+)
+
+// ExportsExpression reports whether an exported text is an expression: without one no task has to be looked at.
+func ExportsExpression(exports *param.Map) bool {
+	for _, v := range exports.All() {
+		if text, _ := v.(string); Computed(text) {
+			return true
+		}
+	}
+	return false
+}
+
+// NestedUses finds texts within mappings of a task that use an exported parameter which is an expression itself: there, they get the
+// text of that expression. A text or a list of the task itself gets its value.
+type NestedUses struct {
+	Exports *param.Map             // what the task sees
+	Skip    func(name string) bool // names that something else sets; may be nil
+	Report  func(below []string, message, hint string)
+}
+
+// Task looks at the keys of a task, but not at the tasks below it.
+func (u NestedUses) Task(config *param.Map) {
+	for key, v := range config.All() {
+		if strings.HasPrefix(key, "+") || HoldsTasks(config, key) || key == "schedule" || key == "sla" {
+			continue
+		}
+		if export, isMap := v.(*param.Map); isMap && key == "_export" {
+			for name, inner := range export.All() {
+				u.value([]string{key, name}, inner, nil, false)
+			}
+			continue
+		}
+		u.value([]string{key}, v, nil, false)
+	}
+}
+
+// value looks at a value; siblings are the keys before it in its mapping, whose values it sees.
+func (u NestedUses) value(below []string, v param.Value, siblings []string, inside bool) {
+	switch x := v.(type) {
+	case *param.Map:
+		var before []string
+		for key, e := range x.All() {
+			u.value(append(slices.Clone(below), key), e, before, true)
+			before = append(before, key)
+		}
+	case []param.Value:
+		for _, e := range x {
+			u.value(below, e, siblings, inside)
+		}
+	case string:
+		if inside {
+			u.text(below, x, siblings)
+		}
+	}
+}
+
+func (u NestedUses) text(below []string, text string, siblings []string) {
+	for _, name := range NamesIn(text) {
+		raw, _ := u.Exports.Value(name).(string)
+		if !Computed(raw) || slices.Contains(siblings, name) || strings.Contains(raw, "${secret:") || u.Skip != nil && u.Skip(name) {
+			continue
+		}
+		hint := "write the expression of " + name + " here, in place of " + name
+		if strings.Contains(text, "${"+name+"}") && len(raw) < 200 {
+			hint = "write " + raw + " here, in place of ${" + name + "}"
+		}
+		u.Report(below, name+" is an expression itself, which stays as text within a mapping", hint)
+		return
+	}
+}

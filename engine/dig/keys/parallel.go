@@ -1,0 +1,72 @@
+package keys
+
+import (
+	"zerodag/engine/param"
+)
+
+// ParallelForm says where _parallel is written.
+const ParallelForm = "write it into the group of the tasks that run at the same time, or beside the `_do` of a loop"
+
+// ParallelFault is the message about `_parallel` at an operator that makes no tasks.
+func ParallelFault(operator string) string {
+	return "'_parallel' runs the tasks below it at the same time, and " + operator + "> has none"
+}
+
+// parallelMode is a group's `_parallel`. A limit of 0 or less is none.
+type parallelMode struct {
+	On    bool
+	Limit int64
+}
+
+// ParallelOf reads `_parallel` (language.md 1.8). Loop operators use the same
+// forms, but there the value may be a template and is read when the operator runs.
+func ParallelOf(config *param.Map) (parallelMode, error) {
+	v, ok := config.Get("_parallel")
+	if !ok {
+		return parallelMode{}, nil
+	}
+	switch x := v.(type) {
+	case bool:
+		return parallelMode{On: x}, nil
+	case string:
+		on, err := param.AsBool("_parallel", x)
+		return parallelMode{On: on}, err
+	case *param.Map:
+		limit, ok := x.Get("limit")
+		if !ok {
+			return parallelMode{}, param.Errorf("Parameter 'limit' is required but not set")
+		}
+		if limit == nil {
+			return parallelMode{}, param.Errorf("Parameter 'limit' is required but null")
+		}
+		n, err := param.AsInt("limit", limit)
+		return parallelMode{On: true, Limit: n}, err
+	}
+	return parallelMode{}, param.Errorf("Invalid _parallel format: %s", param.Sample(v))
+}
+
+// ParallelKeys are those of the mapping that _parallel may be.
+func ParallelKeys() []string { return []string{"limit", SlidingKey} }
+
+// SlidingKey is the key of `_parallel` by which one task makes room for the next one, in place of a whole chunk.
+const SlidingKey = "sliding"
+
+// Sliding is how many children of a group or a loop may be under way at once where `_parallel` has `sliding: true`; 0: it
+// has not, or there is no limit. Only files with `zerodag: 1` have it.
+func Sliding(config *param.Map) int {
+	v, _ := config.Get("_parallel")
+	m, ok := v.(*param.Map)
+	if !ok {
+		return 0
+	}
+	on, there := m.Get(SlidingKey)
+	if !there {
+		return 0
+	}
+	slides, err := param.AsBool(SlidingKey, on)
+	mode, fault := ParallelOf(config)
+	if err != nil || fault != nil || !slides {
+		return 0
+	}
+	return int(max(0, min(mode.Limit, 1<<30)))
+}

@@ -1,0 +1,208 @@
+package keys
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"zerodag/engine/dig/rule"
+	"zerodag/engine/param"
+)
+
+// MaxPoolSlots is how many slots of a pool one task may ask for.
+const MaxPoolSlots = 10
+
+// MaxPools is how many pools one task may ask for slots of.
+const MaxPools = 3
+
+// MaxPoolLimit is the highest `limit` of a pool.
+const MaxPoolLimit = 1000
+
+// Pool is what `_pool` of a task asks for of one pool, evaluated.
+type Pool struct {
+	Name     string
+	Slots    int // 1 to MaxPoolSlots
+	Priority int // -2 to 2: the higher one goes first
+	// Given: the pool's own priority counts, and not the nearest `_priority`.
+	Given bool
+	// Limit is how many slots the pool has, which belongs to the project then and is there as soon as somebody asks. 0: somebody makes it.
+	Limit int
+	Wait  time.Duration // how long a try may wait for its slots; 0: any time
+}
+
+// LimitPrefix is what the name of a pool begins with that has a limit: a `:` is in no name that somebody gives.
+const LimitPrefix = "limit:"
+
+func poolKey() Key {
+	return Key{
+		Name: "_pool", Where: AtTop | AtGroup | AtTask,
+		Doc:   "shared pools of which the task needs slots while it runs",
+		Check: checkPool,
+		Schema: func(rule.Meaning) rule.Schema {
+			return rule.Schema{}
+		},
+		Prepare: func(v param.Value, to *Prepared) (err error) {
+			to.Pools, err = ParsePools(v)
+			return err
+		},
+		SeesParams: true,
+	}
+}
+
+// Key is the name by which pools are told apart, and in whose order tasks ask for slots of several.
+func (p Pool) Key() string {
+	if p.Limit > 0 {
+		return LimitPrefix + p.Name
+	}
+	return p.Name
+}
+
+const poolForm = "write `_pool: NAME`, or {name: NAME, slots: 2, priority: high, wait: 2h, limit: 5}"
+
+// ParsePools reads an evaluated `_pool`, in the order in which it is written.
+func ParsePools(v param.Value) ([]Pool, error) {
+	fault := ""
+	list := readPools(v, false, func(_ []string, message, hint string) {
+		if fault == "" {
+			fault = message + ": " + hint
+		}
+	})
+	if fault != "" {
+		return nil, param.Errorf("%s", fault)
+	}
+	return list, nil
+}
+
+// checkPool wants pools that a task can ask for, as far as the text tells.
+func checkPool(_ string, v param.Value, report rule.Report) {
+	readPools(v, true, report)
+}
+
+// readPools reads one pool or a list of them; with open, `${...}` may stand for anything.
+func readPools(v param.Value, open bool, report rule.Report) []Pool {
+	list, isList := v.([]param.Value)
+	if !isList {
+		p := Pool{Slots: 1}
+		ReadPool(v, &p, open, report)
+		return []Pool{p}
+	}
+	const form = "write a list of pools with different names, as `_pool: [warehouse, {name: api, slots: 2}]`"
+	if len(list) < 1 || len(list) > MaxPools {
+		report(nil, fmt.Sprintf("a task can have slots of 1 to %d pools, not of %d", MaxPools, len(list)), form)
+		return nil
+	}
+	var pools []Pool
+	for i, v := range list {
+		p := Pool{Slots: 1}
+		at := strconv.Itoa(i)
+		ReadPool(v, &p, open, func(below []string, message, hint string) { report(append([]string{at}, below...), message, hint) })
+		if p.Name != "" && slices.ContainsFunc(pools, func(other Pool) bool { return other.Name == p.Name }) {
+			report([]string{at, "name"}, "'_pool' names pool '"+p.Name+"' twice", "write `slots: 2` for two slots of a pool")
+		}
+		pools = append(pools, p)
+	}
+	return pools
+}
+
+// ReadPool reads what is there; with open, `${...}` may stand for anything.
+func ReadPool(v param.Value, p *Pool, open bool, report rule.Report) {
+	m, isMap := v.(*param.Map)
+	if !isMap {
+		readPoolName(nil, v, p, open, report)
+		return
+	}
+	if !m.Has("name") {
+		report(nil, "'_pool' names no pool", poolForm)
+	}
+	for key, v := range m.All() {
+		text, _ := v.(string)
+		if open && Computed(text) {
+			continue
+		}
+		switch key {
+		case "name":
+			readPoolName([]string{key}, v, p, open, report)
+		case "slots":
+			n, err := param.AsWhole(key, v)
+			if err != nil || n < 1 || n > MaxPoolSlots {
+				report([]string{key}, fmt.Sprintf("slots of a pool must be a whole number from 1 to %d: %s", MaxPoolSlots, param.Sample(v)), poolForm)
+			}
+			p.Slots = int(n)
+		case "priority":
+			if p.Priority, p.Given = ParsePriority(text); !p.Given {
+				report([]string{key}, "there is no priority "+param.Sample(v), PriorityForm)
+			}
+		case "limit":
+			n, err := param.AsWhole(key, v)
+			if err != nil || n < 1 || n > MaxPoolLimit {
+				report([]string{key}, fmt.Sprintf("limit of a pool must be a whole number from 1 to %d: %s", MaxPoolLimit, param.Sample(v)), poolForm)
+				continue
+			}
+			p.Limit = int(n)
+		case "wait":
+			var ok bool
+			if p.Wait, ok = param.ParseDuration(text); !ok || p.Wait == 0 {
+				report([]string{key}, "wait of _pool must be a duration, such as 1h 30m: "+param.Sample(v), poolForm)
+			}
+		default:
+			report([]string{key}, "'"+key+"' of _pool is not read by anybody", poolForm)
+		}
+	}
+	if p.Limit > 0 && p.Slots > p.Limit && p.Slots <= MaxPoolSlots {
+		report([]string{"slots"}, fmt.Sprintf("a task cannot have %d slots of a pool that has a limit of %d", p.Slots, p.Limit), poolForm)
+	}
+}
+
+func readPoolName(below []string, v param.Value, p *Pool, open bool, report rule.Report) {
+	text, ok := v.(string)
+	if n, isNumber := v.(int64); isNumber {
+		text, ok = fmt.Sprint(n), true
+	}
+	switch {
+	case open && Computed(text):
+	case !ok || !poolName().MatchString(text):
+		report(below, "the name of a pool has 1 to 100 letters, digits, and - _ . which it must not begin with: "+param.Sample(v), poolForm)
+	}
+	p.Name = text
+}
+
+// PoolKeys are those of `_pool` of a task, ascending; none where something of it is computed, or wrong.
+func PoolKeys(config *param.Map) []string {
+	v, _ := config.Get("_pool")
+	wrong := strings.Contains(param.Text(v), "${")
+	var keys []string
+	for _, p := range readPools(v, true, func([]string, string, string) { wrong = true }) {
+		keys = append(keys, p.Key())
+	}
+	if wrong {
+		return nil
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// NoGroupPool says why a group has no pools in an attempt whose file bounds how many tasks run at once. A task that waits for slots takes
+// a place there, which those below a group with these slots may need.
+const (
+	NoGroupPool     = "a group cannot have `_pool` where `concurrency: {tasks: N}` of the file says how many tasks run at once"
+	NoGroupPoolHint = "write it at tasks, or at the top of the file that has `concurrency`"
+)
+
+// PoolOrder says why a task cannot ask for slots of a pool, of several the first one, where a group around it has slots of others, ascending, and what
+// to do; "" when it can.
+func PoolOrder(asked string, has []string, group string) (message, hint string) {
+	last := has[len(has)-1]
+	switch {
+	case slices.Contains(has, asked):
+		return fmt.Sprintf("pool '%s' cannot be asked for below %s, which has slots of it", asked, group), "remove it: all below that group runs with these slots, and the group may ask for more of them"
+	case asked < last:
+		return fmt.Sprintf("pool '%s' cannot be asked for below %s, which has slots of pool '%s': pools are taken in the order of their names, so that no two tasks wait for each other", asked, group, last),
+			fmt.Sprintf("let %s take slots of both, as a list", group)
+	}
+	return "", ""
+}
+
+func poolName() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`) }

@@ -1,0 +1,113 @@
+package keys
+
+import (
+	"slices"
+	"strings"
+
+	"zerodag/engine/dig/rule"
+	"zerodag/engine/param"
+)
+
+// Repeat is `_repeat`: how often and until when a task is run again that has succeeded.
+type Repeat struct {
+	Until, While param.Value // expressions, unevaluated; nil for none
+	ExitCodes    []int64     // with one of these the command is done; nil for none
+	Policy       *param.Map  // limit, interval, interval_type, max_interval, factor and jitter, as `_retry` has them
+	Succeed      bool        // a task that has been repeated often enough is a success
+}
+
+// repeatLimit is how often a task is run at most unless it says otherwise.
+const repeatLimit = 1000
+
+const repeatForm = "write `_repeat: {until: \"${status == 'ready'}\", interval: 60}`, with while or exit_code in place of until"
+
+func repeatKey() Key {
+	return Key{
+		Name: "_repeat", Where: AtTask,
+		Doc:   "the task runs again until a condition is met",
+		Check: checkRepeat,
+		Schema: func(rule.Meaning) rule.Schema {
+			return rule.Schema{"type": "object"}
+		},
+	}
+}
+
+// ParseRepeat reads `_repeat`.
+func ParseRepeat(v param.Value) (Repeat, error) {
+	fault := ""
+	r := readRepeat(v, func(_ []string, message, _ string) {
+		if fault == "" {
+			fault = message
+		}
+	})
+	if fault != "" {
+		return Repeat{}, param.Errorf("_repeat: %s", fault)
+	}
+	return r, nil
+}
+
+func checkRepeat(_ string, v param.Value, report rule.Report) {
+	readRepeat(v, report)
+}
+
+func readRepeat(v param.Value, report rule.Report) Repeat {
+	r := Repeat{Policy: param.New("limit", int64(repeatLimit))}
+	m, ok := v.(*param.Map)
+	if !ok {
+		report(nil, "'_repeat' must say until when: "+param.Sample(v), repeatForm)
+		return r
+	}
+	ends := 0
+	for key, v := range m.All() {
+		at := []string{key}
+		switch key {
+		case "until", "while":
+			ends++
+			checkIf("_repeat."+key, v, func(_ []string, message, hint string) {
+				report(at, message, strings.ReplaceAll(hint, "`_if: ${session_date > '2026-01-01'}`", "`"+key+": ${rows == 0}`"))
+			})
+			if text, isText := v.(string); !isText || !strings.Contains(text, "${") {
+				report(at, key+" of _repeat is the same each time: "+param.Sample(v), repeatForm)
+			}
+			if key == "until" {
+				r.Until = v
+			} else {
+				r.While = v
+			}
+		case ExitCodeKey:
+			ends++
+			var ok bool
+			if r.ExitCodes, ok = exitCodes(v, 0); !ok {
+				report(at, "exit_code must be a whole number from 0 to 255, or a list of them: "+param.Sample(v), repeatForm)
+			}
+		case "limit", "interval", "max_interval":
+			least := int64(0)
+			if key == "limit" {
+				least = 1
+			}
+			if n, err := param.AsWhole(key, v); err != nil || rule.IsText(v) || n < least {
+				report(at, key+" of _repeat must be a whole number, at least "+param.Text(least)+": "+param.Sample(v), repeatForm)
+			}
+			r.Policy.Set(key, v)
+		case "interval_type":
+			if text, _ := v.(string); !slices.Contains([]string{"constant", "exponential"}, text) {
+				report(at, "there is no interval_type "+param.Sample(v), "write constant or exponential")
+			}
+			r.Policy.Set(key, v)
+		case "factor", "jitter": // read below
+			r.Policy.Set(key, v)
+		case "on_limit":
+			text, _ := v.(string)
+			if r.Succeed = text == "succeed"; !r.Succeed && text != "fail" {
+				report(at, "there is no on_limit "+param.Sample(v), "write fail or succeed")
+			}
+		default:
+			report(at, "'"+key+"' of _repeat is not read by anybody", "it may have until, while or exit_code, and limit, interval, interval_type, max_interval, factor, jitter and on_limit")
+		}
+	}
+	readAddedRetry("_repeat", m.Without(ExitCodeKey), false, report)
+	if ends != 1 {
+		report(nil, "'_repeat' must have one of until, while and exit_code", repeatForm)
+	}
+	return r
+}

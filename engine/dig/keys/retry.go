@@ -1,0 +1,192 @@
+package keys
+
+import (
+	"slices"
+	"strings"
+
+	"zerodag/engine/dig/rule"
+	"zerodag/engine/param"
+)
+
+// ExitCodeKey is the key, of several others, with numbers with which a command ends.
+const ExitCodeKey = "exit_code"
+
+// RetryKeys are those of the mapping that _retry may be.
+func RetryKeys() []string { return []string{"limit", "interval", "max_interval", "interval_type"} }
+
+// AddedRetryKeys are those that it may have beside them in a file with `zerodag: 1`.
+func AddedRetryKeys() []string { return []string{ExitCodeKey, "factor", "jitter"} }
+
+// allRetryKeys are both.
+func allRetryKeys() []string { return append(RetryKeys(), AddedRetryKeys()...) }
+
+// RetryNumbers are the keys of whole numbers, of tries or of seconds.
+func RetryNumbers() []string { return []string{"limit", "interval", "max_interval"} }
+
+// LacksLimit says of a `_retry` that it does not say how often; one with a key that nobody knows may have meant that.
+func LacksLimit(m *param.Map) bool {
+	known := allRetryKeys()
+	return m.Value("limit") == nil && !slices.ContainsFunc(m.Keys(), func(key string) bool { return !slices.Contains(known, key) })
+}
+
+// AddedRetry is what `_retry` says under the added keys.
+type AddedRetry struct {
+	ExitCodes []int64 // another try comes only after one of these; nil: after any failure
+	Factor    float64 // by which an exponential interval grows; 0 is not said
+	Jitter    float64 // the most that is taken off an interval, as a part of it
+}
+
+// usualJitter is that of who only writes true.
+const usualJitter = 0.5
+
+// ParseAddedRetry reads the added keys of an evaluated `_retry`, and holds all of it against what a push asks for: what it came to is
+// known only now.
+func ParseAddedRetry(v param.Value) (AddedRetry, error) {
+	fault := ""
+	r := readRetry(v, false, func(_ []string, message, _ string) {
+		if fault == "" {
+			fault = message
+		}
+	})
+	if fault != "" {
+		return AddedRetry{}, param.Errorf("%s", fault)
+	}
+	return r, nil
+}
+
+// readAddedRetry reads what is there under the added keys of `_retry`, or of what has them as it does; with open, `${...}` may
+// stand for anything.
+func readAddedRetry(of string, m *param.Map, open bool, report rule.Report) (r AddedRetry) {
+	for key, v := range m.All() {
+		if open && Computed(param.Text(v)) {
+			continue
+		}
+		ok, wanted, hint := true, "", ""
+		switch key {
+		case ExitCodeKey:
+			r.ExitCodes, ok = exitCodes(v, 1)
+			wanted, hint = "a whole number from 1 to 255, or a list of them", "write `exit_code: [75]`"
+		case "factor":
+			r.Factor, ok = asNumber(v, 1, 100)
+			wanted, hint = "a number from 1 to 100", "write `factor: 1.5`"
+		case "jitter":
+			r.Jitter, ok = asJitter(v)
+			wanted, hint = "true, false or a number from 0 to 1", "write `jitter: true`, or the largest part that is taken off a wait, such as `jitter: 0.3`"
+		}
+		if !ok {
+			report([]string{key}, key+" of "+of+" must be "+wanted+": "+param.Sample(v), hint)
+		}
+	}
+	kind, _ := m.Value("interval_type").(string)
+	if m.Has("factor") && !strings.EqualFold(kind, "exponential") && !Computed(kind) {
+		report([]string{"factor"}, "factor of "+of+" is that of an exponential interval", "write `interval_type: exponential` beside it")
+	}
+	return r
+}
+
+// asNumber reads a number between two others, also one that an expression has made a text of.
+func asNumber(v param.Value, least, most float64) (float64, bool) {
+	number, err := param.AsType("number", v)
+	n, isFloat := number.(float64)
+	if whole, isInt := number.(int64); isInt {
+		n, isFloat = float64(whole), true
+	}
+	return n, err == nil && isFloat && least <= n && n <= most
+}
+
+func asJitter(v param.Value) (float64, bool) {
+	if on, err := param.AsType("boolean", v); err == nil {
+		if on == true {
+			return usualJitter, true
+		}
+		return 0, true
+	}
+	return asNumber(v, 0, 1)
+}
+
+// exitCodes reads a number or a list of numbers of ends of commands, the least of which is 0 or 1.
+func exitCodes(v param.Value, least int64) (codes []int64, ok bool) {
+	list, isList := v.([]param.Value)
+	if !isList {
+		list = []param.Value{v}
+	}
+	for _, v := range list {
+		n, err := param.AsType("integer", v)
+		code, isInt := n.(int64)
+		if err != nil || !isInt || code < least || code > 255 {
+			return nil, false
+		}
+		codes = append(codes, code)
+	}
+	return codes, len(codes) > 0
+}
+
+// CheckRetry looks at `_retry` of a task with an operator, or of a group, which has none, in a file with `zerodag: 1`: a key that nobody
+// reads would be lost without a word, and a task fails that says nonsense.
+func CheckRetry(operator string, v param.Value, report rule.Report) {
+	group := operator == ""
+	m, _ := v.(*param.Map)
+	if group && m.Has(ExitCodeKey) { // all failures of a group are those of tasks below it
+		report([]string{ExitCodeKey}, "exit_code of _retry is that of a command, and a group has none", ofTasks)
+		v = m.Without(ExitCodeKey)
+	}
+	open := !group && !OnlyRunsTasks(operator) // for failures of tasks below, nothing is evaluated
+	readRetry(v, open, func(below []string, message, hint string) {
+		if !open && strings.Contains(message, "${") {
+			hint += "; ${...} is not evaluated here"
+		}
+		report(below, message, hint)
+	})
+}
+
+// readRetry reads the added keys of a `_retry`, and tells what is wrong with all of it; with open, `${...}` may stand for anything.
+func readRetry(v param.Value, open bool, report rule.Report) AddedRetry {
+	m, isMap := v.(*param.Map)
+	if !isMap {
+		if !isTries(v, open) {
+			report(nil, "'_retry' must be a whole number from 0 on, or a mapping: "+param.Sample(v), RetryForm)
+		}
+		return AddedRetry{}
+	}
+	known := allRetryKeys()
+	for _, key := range m.Keys() {
+		if !slices.Contains(known, key) {
+			hint := "it may have " + strings.Join(known, ", ")
+			if s := param.DidYouMean(key, known); s != "" {
+				hint = s + " " + hint
+			}
+			report([]string{key}, "'"+key+"' of _retry is not read by anybody", hint)
+		}
+	}
+	for _, key := range RetryNumbers() {
+		if x := m.Value(key); x != nil && !isTries(x, open) {
+			report([]string{key}, key+" of _retry must be a whole number from 0 on: "+param.Sample(x), RetryForm)
+		}
+	}
+	if kind := m.Value("interval_type"); kind != nil && !IsIntervalType(kind, open) {
+		report([]string{"interval_type"}, "interval_type of _retry cannot be "+param.Sample(kind), "write constant or exponential")
+	}
+	if LacksLimit(m) {
+		report(nil, "_retry has no limit, and the task would fail", RetryForm)
+	}
+	return readAddedRetry("_retry", m, open, report)
+}
+
+// isTries says whether a value is a number of tries or of seconds; with open, `${...}` may come to one.
+func isTries(v param.Value, open bool) bool {
+	text, isText := v.(string)
+	if isText && open && Computed(text) {
+		return true
+	}
+	n, err := param.AsWhole("_retry", v)
+	return err == nil && n >= 0
+}
+
+// IsIntervalType reports whether a value is a kind of interval; with open, `${...}` may evaluate to one.
+func IsIntervalType(v param.Value, open bool) bool {
+	kind, isText := v.(string)
+	return isText && (open && Computed(kind) || strings.EqualFold(kind, "constant") || strings.EqualFold(kind, "exponential"))
+}
+
+// RetryForm is how _retry is written.
+const RetryForm = "write a number, or {limit: 3, interval: 10}, an interval in seconds"

@@ -1,0 +1,151 @@
+package keys
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"zerodag/engine/dig/rule"
+	"zerodag/engine/param"
+)
+
+// Stored is a value that `_store` takes from what a command leaves.
+type Stored struct {
+	Name     string
+	From     string // stdout, stderr or file
+	Path     string // of the file, as the command names it
+	Decode   string // text, lines, json or yaml
+	Match    *regexp.Regexp
+	Select   []string // names and indexes, from the outside to the inside
+	Rule     rule.Rule
+	Optional bool
+}
+
+func storeKey() Key {
+	return Key{
+		Name: "_store", Where: AtTask,
+		Doc:   "values that a command leaves for the tasks after it",
+		Check: checkStore,
+		Schema: func(meaning rule.Meaning) rule.Schema {
+			return rule.Schema{"type": "object", "additionalProperties": rule.Schema{"anyOf": []any{rule.Schema{"enum": rule.AnyOf(StoredFrom())}, storedSchema(meaning)}}}
+		},
+	}
+}
+
+// StoredFrom are the places from which `_store` takes values.
+func StoredFrom() []string { return []string{"stdout", "stderr", "file"} }
+
+// StoredDecode are the ways in which `_store` reads what is there.
+func StoredDecode() []string { return []string{"text", "lines", "json", "yaml"} }
+
+// StoredWords are those of a value of `_store` besides its rule.
+func StoredWords() []string {
+	return []string{"from", "path", "decode", "match", "select", "optional"}
+}
+
+const storeForm = "write names and where their values come from: `_store: {rows: stdout, id: {from: stderr, match: \"id=(\\\\d+)\", type: integer}}`"
+
+// ParseStore reads `_store`.
+func ParseStore(v param.Value) ([]Stored, error) {
+	fault := ""
+	list := readStore(v, func(_ []string, message, _ string) {
+		if fault == "" {
+			fault = message
+		}
+	})
+	if fault != "" {
+		return nil, param.Errorf("_store: %s", fault)
+	}
+	return list, nil
+}
+
+func checkStore(_ string, v param.Value, report rule.Report) { readStore(v, report) }
+
+func readStore(v param.Value, report rule.Report) (list []Stored) {
+	m, ok := v.(*param.Map)
+	if !ok || m.Len() == 0 {
+		report(nil, "'_store' must name values: "+param.Sample(v), storeForm)
+		return nil
+	}
+	for name, v := range m.All() {
+		s := Stored{Name: name, Decode: "text"}
+		switch x := v.(type) {
+		case string:
+			s.from([]string{name}, x, report)
+		case *param.Map:
+			s.read(name, x, report)
+		default:
+			report([]string{name}, "'"+name+"' of _store must say where its value comes from: "+param.Sample(v), storeForm)
+		}
+		list = append(list, s)
+	}
+	return list
+}
+
+func (s *Stored) from(below []string, v param.Value, report rule.Report) {
+	s.From, _ = v.(string)
+	if !slices.Contains(StoredFrom(), s.From) {
+		report(below, "a value of _store comes from "+strings.Join(StoredFrom(), ", ")+": "+param.Sample(v), storeForm)
+	}
+}
+
+// read reads one value's mapping: where it comes from, and its rule.
+func (s *Stored) read(name string, m *param.Map, report rule.Report) {
+	r := rule.Reader{Of: "_store", Report: report}
+	words := rule.Words(append(StoredWords(), "description")...)
+	s.Rule = r.Read(m, []string{name}, words, func(key string, v param.Value, at []string) bool {
+		return r.Described(key, v, at) || s.word(r, key, v, at)
+	})
+	switch {
+	case !m.Has("from"):
+		report([]string{name}, "'"+name+"' of _store does not say where its value comes from", storeForm)
+	case (s.From == "file") != m.Has("path"):
+		report([]string{name}, "path goes with `from: file`, and only with that", storeForm)
+	case s.Decode == "text" && m.Has("select"):
+		report([]string{name, "select"}, "select looks into what decode has read", "write `decode: json`, yaml or lines beside it")
+	}
+}
+
+// word reads what is no part of the rule, and says whether it was such a word.
+func (s *Stored) word(r rule.Reader, key string, v param.Value, at []string) bool {
+	text, isText := v.(string)
+	switch key {
+	case "from":
+		s.from(at, v, r.Report)
+	case "path":
+		if s.Path = text; text == "" {
+			r.Fail(at, storeForm, "path must name a file: %s", param.Sample(v))
+		}
+	case "decode":
+		if s.Decode = text; !slices.Contains(StoredDecode(), text) {
+			r.Fail(at, "write one of "+strings.Join(StoredDecode(), ", "), "there is no decode %s", param.Sample(v))
+		}
+	case "match":
+		re, err := regexp.Compile(text)
+		if !isText || text == "" || err != nil {
+			r.Fail(at, rule.ExpressionHint, "match is no regular expression: %s", param.Sample(v))
+		}
+		s.Match = re
+	case "select":
+		if s.Select = strings.Split(strings.TrimPrefix(text, "."), "."); !isText || slices.Contains(s.Select, "") {
+			r.Fail(at, "write it as in `select: .stats.0.rows`", "select must be a path of names and numbers: %s", param.Sample(v))
+		}
+	case "optional":
+		on, err := param.AsYes(key, v)
+		if err != nil {
+			r.Fail(at, storeForm, "optional must be true or false: %s", param.Sample(v))
+		}
+		s.Optional = on
+	default:
+		return false
+	}
+	return true
+}
+
+func storedSchema(meaning rule.Meaning) rule.Schema {
+	s := rule.SchemaOf(meaning, []string{"from"}, StoredWords()...)
+	properties := s["properties"].(rule.Schema)
+	properties["from"].(rule.Schema)["enum"] = rule.AnyOf(StoredFrom())
+	properties["decode"].(rule.Schema)["enum"] = rule.AnyOf(StoredDecode())
+	return s
+}

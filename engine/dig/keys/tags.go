@@ -1,0 +1,138 @@
+package keys
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"zerodag/engine/dig/rule"
+	"zerodag/engine/param"
+)
+
+// tagsKey is the key at the top of a file with words by which people find the workflow.
+const tagsKey = "tags"
+
+// What tags, and labels of attempts, may be.
+const (
+	MostTags      = 20  // of a workflow, and labels of an attempt
+	LongestLabel  = 200 // characters of the value of one
+	labelNameForm = "1 to 64 letters, digits and . _ -"
+)
+
+const tagsForm = "write words, or a name and a value: `tags: [daily, {team: sales}]`"
+
+var labelName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`) })
+
+func tagsKeyOfFile() Key {
+	return Key{
+		Name: tagsKey, Where: AtTop,
+		Doc:   "words by which people find the workflow and its sessions",
+		Check: checkTags,
+		Schema: func(rule.Meaning) rule.Schema {
+			tag := rule.Schema{"type": []any{"string", "number", "boolean"}}
+			return rule.Schema{"type": "array", "minItems": 1, "maxItems": MostTags, "items": rule.Schema{"anyOf": []any{tag,
+				rule.Schema{"type": "object", "minProperties": 1, "maxProperties": 1, "additionalProperties": tag}}}}
+		},
+	}
+}
+
+// TagsOf are the tags of a workflow as it is stored, in their order: a name and a value are "team=sales".
+func TagsOf(config *param.Map) []string {
+	if language, _ := Gate(config); language.Level == 0 {
+		return nil
+	}
+	v, there := config.Get(tagsKey)
+	if !there {
+		return nil
+	}
+	return readTags(v, func([]string, string, string) {})
+}
+
+// checkTags wants words that people can search for.
+func checkTags(_ string, v param.Value, report rule.Report) {
+	readTags(v, report)
+}
+
+func readTags(v param.Value, report rule.Report) (tags []string) {
+	list, ok := v.([]param.Value)
+	if !ok || len(list) == 0 {
+		report(nil, "'tags' must be a list of tags: "+param.Sample(v), tagsForm)
+		return nil
+	}
+	if len(list) > MostTags {
+		report(nil, fmt.Sprintf("a workflow has %d tags at most: there are %d", MostTags, len(list)), "keep those that people search for")
+		return nil
+	}
+	for _, v := range list {
+		tag, below, fault := tagOf(v)
+		switch {
+		case fault != "":
+			report(below, fault, tagsForm)
+		case slices.Contains(tags, tag):
+			report(below, "the tag "+tag+" is there twice", "remove one of them")
+		default:
+			tags = append(tags, tag)
+		}
+	}
+	return tags
+}
+
+// tagOf reads one tag; below is the key of its name, where it has a value.
+func tagOf(v param.Value) (tag string, below []string, fault string) {
+	m, isPair := v.(*param.Map)
+	if !isPair {
+		text, ok := tagText(v)
+		switch {
+		case !ok:
+			return "", nil, "a tag must be a text: " + param.Sample(v)
+		case !labelName().MatchString(text):
+			return "", nil, "a tag must have " + labelNameForm + ": " + param.Sample(v)
+		}
+		return text, nil, ""
+	}
+	if m.Len() != 1 {
+		return "", m.Keys(), fmt.Sprintf("a tag has one name and one value: %s", param.Sample(v))
+	}
+	name, v := m.At(0)
+	below = []string{name}
+	text, ok := tagText(v)
+	if !ok {
+		return "", below, fmt.Sprintf("the value of the tag '%s' must be a text: %s", name, param.Sample(v))
+	}
+	if strings.Contains(text, "${") {
+		return "", below, fmt.Sprintf("${...} is not evaluated in the tag '%s': %s", name, param.Sample(v))
+	}
+	if fault := LabelFault(name, text); fault != "" {
+		return "", below, "a tag's " + fault
+	}
+	return name + "=" + text, below, ""
+}
+
+// tagText is a text, or a number or true or false as text: what YAML makes of 2026 is no matter here.
+func tagText(v param.Value) (string, bool) {
+	switch v.(type) {
+	case nil, *param.Map, []param.Value:
+		return "", false
+	}
+	text, err := param.AsString(tagsKey, v)
+	return text, err == nil
+}
+
+// LabelFault says what is wrong with a name and a value by which people find things; "" is nothing.
+func LabelFault(name, value string) string {
+	switch {
+	case !labelName().MatchString(name):
+		return "name must have " + labelNameForm + ": " + rule.Shown(name)
+	case value == "":
+		return fmt.Sprintf("value of '%s' is empty", name)
+	case utf8.RuneCountInString(value) > LongestLabel:
+		return fmt.Sprintf("value of '%s' may have %d characters at most: %s", name, LongestLabel, rule.Shown(value))
+	case !utf8.ValidString(value) || strings.ContainsFunc(value, unicode.IsControl):
+		return fmt.Sprintf("value of '%s' may have no control characters: %s", name, rule.Shown(value))
+	}
+	return ""
+}

@@ -1,0 +1,82 @@
+package letters
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Spaces that look like those of ASCII, and with which YAML neither indents nor ends a colon.
+const (
+	IdeographicSpace = '\u3000'
+	NoBreakSpace     = '\u00a0'
+)
+
+// twins maps characters of Japanese keyboards to the ASCII characters that they resemble.
+func twins() map[rune]string {
+	return map[rune]string{'：': ":", '＋': "+", '＞': ">", '＃': "#", '－': "-", '｛': "{", '｝': "}", '［': "[", '］': "]", '，': ",", '、': ",", '｜': "|", '＿': "_", '＄': "$",
+		'“': `"`, '”': `"`, '„': `"`, '‘': "'", '’': "'"}
+}
+
+// IsInvisible reports whether a character takes no room: nobody sees it, and it is a part of the key or word it is in.
+func IsInvisible(c rune) bool {
+	switch c {
+	case '\u00ad', '\u200b', '\u200c', '\u200d', '\u200e', '\u200f', '\u2060', '\ufeff':
+		return true
+	}
+	return false
+}
+
+// Visible is a text without its invisible characters.
+func Visible(text string) string {
+	return strings.Map(func(r rune) rune {
+		if IsInvisible(r) {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// IsLookAlike reports whether a character resembles one of ASCII.
+func IsLookAlike(c rune) bool {
+	_, isTwin := twins()[c]
+	return isTwin || c == IdeographicSpace || c == NoBreakSpace || isDash(c) || IsInvisible(c)
+}
+
+func isDash(c rune) bool { return '\u2010' <= c && c <= '\u2015' || c == '\u2212' }
+
+// NameOf names a character.
+func NameOf(c rune) string {
+	switch {
+	case isDash(c):
+		return fmt.Sprintf("a typographic dash (%c)", c)
+	case IsInvisible(c):
+		return fmt.Sprintf("an invisible character (%U)", c)
+	}
+	switch c {
+	case IdeographicSpace:
+		return "a full-width space (U+3000)"
+	case NoBreakSpace:
+		return "a no-break space (U+00A0)"
+	}
+	if strings.ContainsRune("“”„‘’", c) {
+		return fmt.Sprintf("a typographic quote (%c)", c)
+	}
+	return fmt.Sprintf("a full-width %c", c)
+}
+
+// Remedy returns the remedy for a character.
+func Remedy(c rune) string {
+	switch {
+	case isDash(c):
+		return "write `-`, with the input method off"
+	case IsInvisible(c):
+		return "delete it, or write the line again"
+	}
+	switch c {
+	case IdeographicSpace, NoBreakSpace:
+		return "write a space, which looks the same: delete the character and press the space bar with the input method off"
+	case '：':
+		return "write `:` and a space: switch the input method off"
+	}
+	return fmt.Sprintf("write `%s`, with the input method off", twins()[c])
+}

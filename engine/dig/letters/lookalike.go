@@ -1,0 +1,141 @@
+package letters
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+	"unicode/utf8"
+)
+
+// StartsText reports whether the lines below, as far as they are indented, are a text.
+func StartsText(body string) bool {
+	_, value, found := strings.Cut(body, ": ")
+	if !found {
+		value = strings.TrimPrefix(body, "- ")
+	}
+	value = strings.TrimSpace(value)
+	if value == "" || value[0] != '|' && value[0] != '>' {
+		return false
+	}
+	rest, _, _ := strings.Cut(value[1:], "#")
+	return strings.Trim(rest, "+-0123456789 ") == ""
+}
+
+// Find finds the first such character of a line without its indentation; -1 for none.
+func Find(body string) (at int, c rune, where string) {
+	first, size := utf8.DecodeRuneInString(body)
+	if at, c := invisibleInKey(body); at >= 0 {
+		return at, c, "in its key"
+	}
+	switch first {
+	case IdeographicSpace, NoBreakSpace:
+		return 0, first, "in its indentation"
+	case '＃':
+		return 0, first, "at the start of a comment"
+	case '－':
+		return 0, first, "at the start of a list item"
+	case '＋', '“', '”', '„', '‘', '’':
+		if first == '＋' || strings.ContainsAny(body[size:], ":：") {
+			return 0, first, "at the start of a key"
+		}
+	}
+	key := keyEnd(body)
+	if key < 0 {
+		return -1, 0, ""
+	}
+	end, width := utf8.DecodeRuneInString(body[key:])
+	if end != ':' {
+		return key, end, "in the key `" + body[:key] + "`"
+	}
+	return inValue(body, key+width)
+}
+
+// invisibleInKey finds an invisible character in the key at the beginning of a line; -1 for none.
+func invisibleInKey(body string) (at int, c rune) {
+	key, _, isKey := strings.Cut(body, ":")
+	at = strings.IndexFunc(key, IsInvisible)
+	if !isKey || at < 0 {
+		return -1, 0
+	}
+	if keyEnd(Visible(key)+":") < 0 {
+		return -1, 0
+	}
+	c, _ = utf8.DecodeRuneInString(key[at:])
+	return at, c
+}
+
+// keyEnd is where the name at the beginning of a line ends, with a colon or with what looks like one of the characters that a key is
+// made of; -1 if the line begins with no key.
+func keyEnd(body string) int {
+	name := strings.TrimPrefix(body, "- ")
+	start := len(body) - len(name)
+	for i, c := range name {
+		switch {
+		case c == ':' && i > 0, i > 0 && strings.ContainsRune("：＞＿", c):
+			return start + i
+		case c > '~' || !strings.ContainsRune("+_->.$!{}", c) && (c|0x20 < 'a' || c|0x20 > 'z') && (c < '0' || c > '9'):
+			return -1
+		}
+	}
+	return -1
+}
+
+// inValue looks behind the colon of a key.
+func inValue(body string, from int) (at int, c rune, where string) {
+	value := body[from:]
+	trimmed := strings.TrimLeft(value, " \t")
+	from += len(value) - len(trimmed)
+	if trimmed == "" {
+		return -1, 0, ""
+	}
+	first, size := utf8.DecodeRuneInString(trimmed)
+	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(trimmed, " \t"))
+	switch {
+	case first == NoBreakSpace || first == IdeographicSpace || IsInvisible(first):
+		return from, first, "behind the colon of a key"
+	case strings.ContainsRune("“”„‘’", first) && strings.ContainsRune("“”‘’", last) && len(trimmed) > size:
+		return from, first, "around a value, which becomes a part of it"
+	case first == '｛', first == '［', first == '｜':
+		return from, first, "at the start of a value"
+	case first == '"' || first == '\'' || first == '#' || first == '|' || first == '>':
+		return -1, 0, ""
+	}
+	for _, mark := range []string{"\u3000#", "\u00a0#", " ＃"} { // a comment that is none
+		if i := strings.Index(trimmed, mark); i >= 0 {
+			c, _ := utf8.DecodeRuneInString(strings.TrimLeft(trimmed[i:], " "))
+			return from + i, c, "before a comment, which so becomes a part of the value"
+		}
+	}
+	if first == '[' || first == '{' {
+		if i := strings.IndexAny(withoutQuoted(trimmed), "，、：［］｛｝"); i >= 0 {
+			c, _ := utf8.DecodeRuneInString(trimmed[i:])
+			return from + i, c, "within brackets"
+		}
+		if i := quoteInBrackets().FindStringSubmatchIndex(withoutQuoted(trimmed)); i != nil {
+			c, _ := utf8.DecodeRuneInString(trimmed[i[2]:])
+			return from + i[2], c, "around a value, which becomes a part of it"
+		}
+	}
+	return -1, 0, ""
+}
+
+// quoteInBrackets is a typographic quote where a value within brackets begins.
+var quoteInBrackets = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:[\[{,]|: )\s*([“”„‘])`) })
+
+// withoutQuoted replaces what is in quotes by spaces.
+func withoutQuoted(text string) string {
+	out := []byte(text)
+	var quote byte
+	for i := range out {
+		switch c := out[i]; {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+			out[i] = ' '
+		case c == '"' || c == '\'':
+			quote, out[i] = c, ' '
+		}
+	}
+	return string(out)
+}

@@ -1,0 +1,101 @@
+package lint
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"zerodag/engine/dig/keys"
+
+	"zerodag/engine/param"
+)
+
+// arguments warns of parameters of py> that its function does not take, where the function is in a file of the project and nothing else of
+// that file may read them.
+func (c *critic) arguments(at []string, task, command string, config *param.Map) {
+	folder, known := c.workdir(config)
+	dot := strings.LastIndexByte(command, '.')
+	if !known || dot < 0 || strings.Contains(command, "${") {
+		return
+	}
+	file := path.Join(folder, strings.ReplaceAll(command[:dot], ".", "/")+".py")
+	code, err := c.read(file)
+	if err != nil {
+		return
+	}
+	names, found := argumentsOf(string(code), command[dot+1:])
+	if !found {
+		return
+	}
+	for _, key := range config.Keys() {
+		if strings.HasPrefix(key, "_") || strings.HasPrefix(key, "+") || strings.HasSuffix(key, ">") || slices.Contains(names, key) ||
+			slices.Contains(anyForm, key) || key == "script" || used(config, key) || keys.IsBody(config, key) {
+			continue
+		}
+		near := param.Nearest(key, names)
+		if near == "" && (c.foreignHint("py", key) == "" && c.mayImport(folder, file) || c.mayReadParameters(file, key)) {
+			continue
+		}
+		hint := c.foreignHint("py", key)
+		switch {
+		case near != "":
+			hint = "did you mean " + near + "?"
+		case hint == "":
+			hint = "its arguments are " + strings.Join(names, ", ") + ": a variable of other tasks belongs into _export"
+		}
+		if len(names) == 0 && near == "" && c.foreignHint("py", key) == "" {
+			hint = "it has no arguments: a variable of other tasks belongs into _export"
+		}
+		c.warn(append(slices.Clone(at), key), task, hint, "%s in %s has no argument %s", command[dot+1:], file, key)
+	}
+}
+
+// argumentsOf are the names of the arguments of a function of a Python module; found is false where it has none of that name at the top, or
+// one that is decorated or takes any argument.
+func argumentsOf(code, function string) (names []string, found bool) {
+	def := regexp.MustCompile(`(?m)(^@.*\r?\n)?^(?:async )?def ` + regexp.QuoteMeta(function) + `\s*\(([^()]*(?:\([^()]*\)[^()]*)*)\)`)
+	all := def.FindAllStringSubmatch(code, -1)
+	if len(all) != 1 || all[0][1] != "" || strings.Contains(all[0][2], "**") {
+		return nil, false
+	}
+	depth, name := 0, ""
+	text := pythonComment.ReplaceAllString(all[0][2], "") + ","
+	for _, r := range text {
+		switch {
+		case strings.ContainsRune("([{", r):
+			depth++
+		case strings.ContainsRune(")]}", r):
+			depth--
+		case r == ',' && depth == 0:
+			name, _, _ = strings.Cut(name, "=")
+			name, _, _ = strings.Cut(name, ":")
+			if name = strings.Trim(name, "* \t\r\n/"); name != "" {
+				names = append(names, name)
+			}
+			name = ""
+			continue
+		}
+		name += string(r)
+	}
+	return names, true
+}
+
+// pythonComment is what Python does not read of a line.
+var pythonComment = regexp.MustCompile(`#[^\n]*`)
+
+// mayReadParameters reports whether a module may read a parameter by its name, or all of them.
+func (c *critic) mayReadParameters(file, key string) bool {
+	words := c.wordsOf(file)
+	return words[key] || words["*"] || words["params"] || slices.ContainsFunc(dynamic, func(d string) bool { return words[d] })
+}
+
+// mayImport reports whether a module may import another one of its folder, which may read parameters.
+func (c *critic) mayImport(folder, file string) bool {
+	if c.known.Folder == nil {
+		return true
+	}
+	entries, _ := c.known.Folder(path.Clean(folder))
+	words := c.wordsOf(file)
+	return slices.ContainsFunc(c.modulesIn(folder, entries), func(module string) bool { return module+".py" != path.Base(file) && words[module] })
+}

@@ -1,0 +1,193 @@
+package lint
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"zerodag/engine/dig"
+
+	"zerodag/engine/dig/keys"
+	"zerodag/engine/param"
+)
+
+// definitions is what the files of a project say of the types of its parameters.
+type definitions struct {
+	texts  map[string]string          // names whose values are texts, by where they come from
+	others map[string]bool            // names that may have values of other types
+	keys   map[string]map[string]bool // of mappings, by their name
+	loose  map[string]bool            // names that are mappings here and something else elsewhere
+	open   bool                       // an operator of the project may store any name
+	words  map[string]bool            // of files that are no workflows
+}
+
+// Where texts come from.
+const (
+	fromStore = "$DIGDAG_STORE stores texts"
+	fromRule  = "`params` declares it as a text"
+	fromText  = "it is a text in the file"
+)
+
+// mostFiles bounds what is read of a project for its definitions.
+const mostFiles = 2000
+
+// newDefinitions reads the files of a project. Without a list of its folders, names that no workflow defines may be anything.
+func newDefinitions(read dig.Source, names []string, known Known) *definitions {
+	d := &definitions{texts: map[string]string{}, others: map[string]bool{"i": true, "range": true}, keys: map[string]map[string]bool{},
+		loose: map[string]bool{}, words: map[string]bool{}, open: known.Folder == nil}
+	files := slices.Clone(names)
+	if known.Folder != nil {
+		files = filesBelow(known.Folder, ".")
+	}
+	for _, name := range files[:min(len(files), mostFiles)] {
+		if path.Ext(name) == dig.Suffix {
+			if raw, err := dig.LoadFile(read, name); err == nil {
+				d.params(raw)
+				d.mapping(raw.Without(keys.ParamsKey), known)
+			}
+			continue
+		}
+		text, readable := small(read, name)
+		if !readable {
+			continue
+		}
+		d.script(string(text))
+		addWords(d.words, text)
+	}
+	return d
+}
+
+// filesBelow are the files of a project below a folder, as far as there are not too many.
+func filesBelow(list func(string) ([]string, bool), folder string) (files []string) {
+	folders := []string{folder}
+	for seen := 0; len(folders) > 0 && seen < mostFiles; {
+		entries, _ := list(folders[0])
+		for _, e := range entries {
+			name := path.Join(folders[0], e)
+			if _, isFolder := list(name); isFolder {
+				folders = append(folders, name)
+			} else {
+				files = append(files, name)
+			}
+			seen++
+		}
+		folders = folders[1:]
+	}
+	return files
+}
+
+func (d *definitions) params(raw *param.Map) {
+	for _, p := range keys.ReadParams(raw).List {
+		if p.Rule.Type == "" || p.Rule.Type == "string" {
+			d.texts[p.Name] = fromRule
+		} else {
+			d.others[p.Name] = true
+		}
+	}
+}
+
+// mapping notes each key as a name: what it is for is not asked, as any may be seen by an expression.
+func (d *definitions) mapping(m *param.Map, known Known) {
+	for key, v := range m.All() {
+		switch {
+		case strings.HasSuffix(key, ">"):
+			d.operator(strings.TrimSuffix(key, ">"), v, known)
+		case key == "_store":
+			d.stored(v)
+			continue
+		case !strings.HasPrefix(key, "+"):
+			d.name(key, v)
+		}
+		d.value(v, known)
+	}
+}
+
+func (d *definitions) value(v param.Value, known Known) {
+	switch x := v.(type) {
+	case *param.Map:
+		d.mapping(x, known)
+	case []param.Value:
+		for _, e := range x {
+			d.value(e, known)
+		}
+	}
+}
+
+func (d *definitions) operator(name string, v param.Value, known Known) {
+	if !slices.Contains(known.BuiltIn, name) || name == "param_get" || name == "http_call" {
+		d.open = true
+	}
+	if script, isText := v.(string); isText && name == "sh" {
+		d.script(script)
+	}
+}
+
+// stored notes what `_store` takes: texts, unless a rule says another type.
+func (d *definitions) stored(v param.Value) {
+	m, _ := v.(*param.Map)
+	for name, from := range m.All() {
+		rule, _ := from.(*param.Map)
+		if kind, _ := rule.Value("type").(string); kind == "" || kind == "string" {
+			d.texts[name] = "`_store` stores texts, without `type`"
+		} else {
+			d.others[name] = true
+		}
+	}
+}
+
+// typed is a text that reads as a number or a boolean.
+var typed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(-?\d+(\.\d+)?|true|false)$`) })
+
+func (d *definitions) name(key string, v param.Value) {
+	switch x := v.(type) {
+	case *param.Map:
+		d.others[key] = true
+		if d.keys[key] == nil {
+			d.keys[key] = map[string]bool{}
+		}
+		for _, k := range x.Keys() {
+			d.keys[key][k] = true
+		}
+	case string:
+		d.loose[key] = true
+		if typed().MatchString(x) {
+			d.texts[key] = fromText
+		} else {
+			d.others[key] = true
+		}
+	default:
+		d.loose[key] = d.loose[key] || v != nil
+		d.others[key] = true
+	}
+}
+
+// assigned is NAME= in a line that writes to the file for values.
+var assigned = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:^|[\s"'(;])([A-Za-z_]\w*)=`) })
+
+// script notes the names that a script stores.
+func (d *definitions) script(text string) {
+	for line := range strings.Lines(text) {
+		before, _, writes := strings.Cut(line, "DIGDAG_STORE")
+		if !writes {
+			continue
+		}
+		for _, m := range assigned().FindAllStringSubmatch(before, -1) {
+			d.texts[m[1]] = fromStore
+		}
+	}
+}
+
+// textual says why the value of a parameter is a text, or may be one; "" where it is not, or nobody knows.
+func (d *definitions) textual(name string, known Known) string {
+	switch from := d.texts[name]; {
+	case d.others[name], slices.Contains(known.Variables, name), slices.Contains(known.Exported, name), slices.Contains(known.Operators, name):
+		return ""
+	case from != "":
+		return from
+	case d.open, d.words[name], name == "error", name == "failed", name == "moment":
+		return ""
+	}
+	return "-p gives texts"
+}

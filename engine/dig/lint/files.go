@@ -1,0 +1,201 @@
+package lint
+
+import (
+	"bytes"
+	"errors"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"zerodag/engine/dig"
+
+	"zerodag/engine/dig/keys"
+	"zerodag/engine/param"
+)
+
+// files looks at the files of the project that a task with a built-in operator names in its value: whether they are
+// there, and can be run.
+func (c *critic) files(place []string, task, operator, text string, config *param.Map) {
+	folder, known := c.workdir(config)
+	if !known {
+		return
+	}
+	kind := ""
+	if c.known.Takes != nil {
+		kind = c.known.Takes(operator)
+	}
+	switch {
+	case operator == "py":
+		c.function(place, task, folder, text, config)
+	case operator == "sh":
+		c.script(place, task, folder, text)
+	case operator == "rb" && (strings.HasSuffix(text, ".rb") || strings.Contains(text, "/")):
+		c.warn(place, task, "write `rb>: METHOD` or `rb>: CLASS.METHOD`, and `require: FILE` without .rb", "rb> runs a method, and not a file: %s", text)
+	case strings.HasPrefix(text, "http://") || strings.HasPrefix(text, "https://"):
+		if operator == "slack" && !config.Has("webhook_url") {
+			c.warn(place, task, "write the text behind slack>, and the address as the secret slack.webhook_url: `zerodag secrets --set slack.webhook_url`", "slack> takes a message, and not the address of a webhook")
+		}
+	case operator != "call" && (kind == "file name" || strings.HasPrefix(kind, "file name, or `{") || strings.HasPrefix(kind, "file, or `{")) && !strings.Contains(text, "\n"):
+		file := path.Join(folder, text)
+		if _, err := c.read(file); errors.Is(err, dig.ErrNotFound) && !c.makesFiles {
+			c.warn(place, task, "the path is relative to the folder of the project, or to _workdir", "%s> names the file %s, which is not in the project", operator, file)
+		}
+	}
+}
+
+// script looks at the program of the project with which a command begins.
+func (c *critic) script(place []string, task, folder, command string) {
+	first, _, _ := strings.Cut(strings.TrimSpace(command), "\n")
+	word, arguments, _ := strings.Cut(first, " ")
+	if slices.Contains([]string{"sh", "bash", "dash", "ksh", "zsh"}, path.Base(word)) {
+		name, _, _ := strings.Cut(strings.TrimSpace(arguments), " ")
+		c.shellScript(place, task, folder, name)
+		return
+	}
+	if c.programFile(place, task, folder, word) || !strings.HasPrefix(word, "./") || strings.ContainsAny(word, "$*?;|&<>()'\"\\`") {
+		return
+	}
+	file := path.Join(folder, word)
+	text, err := c.read(file)
+	if errors.Is(err, dig.ErrNotFound) {
+		if c.makesFiles {
+			return // a task before it may make this one
+		}
+		c.warn(place, task, "the path is relative to the folder of the project, or to _workdir", "sh> begins with %s, which is not in the project", file)
+		return
+	}
+	line, _, _ := bytes.Cut(text, []byte("\n"))
+	if bytes.HasPrefix(line, []byte("#!")) && bytes.HasSuffix(line, []byte("\r")) {
+		c.warn(place, task, unixEnds(file), "the first line of %s ends with CR LF, so that no system finds its interpreter", file)
+	}
+}
+
+// shellScript looks at a file that a shell reads, which takes the CR at the end of a line for a part of its last word.
+func (c *critic) shellScript(place []string, task, folder, name string) {
+	if name == "" || strings.ContainsAny(name, "$*?;|&<>()'\"\\`") || strings.HasPrefix(name, "-") || path.IsAbs(name) {
+		return
+	}
+	file := path.Join(folder, name)
+	if text, err := c.read(file); err == nil && bytes.Contains(text, []byte("\r\n")) {
+		c.warn(place, task, unixEnds(file), "lines of %s end with CR LF, and the shell takes the CR as part of the last word", file)
+	}
+}
+
+func unixEnds(file string) string {
+	return "save it with the ends of lines of Unix: sed -i 's/\\r$//' " + file
+}
+
+// pythonModules are modules of Python itself for which projects are likely to have a file of the same name, and digdag, which the runner
+// brings. Python finds them before the files of a project.
+var pythonModules = []string{"array", "ast", "calendar", "code", "collections", "copy", "csv", "dataclasses", "datetime", "digdag", "email", "enum", "fractions", "glob", "graphlib",
+	"html", "http", "io", "json", "locale", "logging", "mailbox", "math", "numbers", "operator", "os", "pickle", "platform", "profile", "queue", "random", "re", "sched",
+	"secrets", "select", "shelve", "signal", "site", "socket", "sqlite3", "statistics", "string", "subprocess", "sys", "tempfile", "threading", "time", "token", "trace",
+	"types", "typing", "unittest", "uuid", "warnings", "xml", "zipfile"}
+
+// dynamic are words of a script that may make names which stand nowhere in it.
+var dynamic = []string{"globals", "setattr", "exec", "eval", "__getattr__", "vars", "locals"}
+
+// function looks for what py> names in its module, where that is a file of the project: of MODULE.CLASS.METHOD the
+// class, since a method may be inherited.
+func (c *critic) function(place []string, task, folder, text string, config *param.Map) {
+	const form = "py> is written as MODULE.FUNCTION or MODULE.CLASS.METHOD"
+	if strings.ContainsAny(text, `/\`) || strings.HasSuffix(text, ".py") {
+		clean := strings.TrimSuffix(strings.TrimLeft(strings.ReplaceAll(text, `\`, "/"), "./"), "/")
+		module, isScript := strings.CutSuffix(clean, ".py")
+		module = strings.ReplaceAll(module, "/", ".")
+		if _, err := c.read(path.Join(folder, clean)); isScript {
+			if err != nil {
+				clean = text
+			}
+			c.warn(place, task, "write `py>: "+module+".FUNCTION`, or `sh>: python3 "+clean+"` for all of the file", "py> runs a function of a module, and not a file: %s", text)
+		} else if !strings.Contains(text, ":") && !strings.HasSuffix(text, ")") {
+			c.warn(place, task, "write `py>: "+module+"`", "py> has points between the folders of a module: %s", text)
+		}
+		if isScript || !strings.Contains(text, ":") && !strings.HasSuffix(text, ")") {
+			return
+		}
+	}
+	if strings.HasSuffix(text, ")") || strings.Contains(text, ":") {
+		c.warn(place, task, form+", without parentheses: arguments are parameters of the task", "py> cannot read %q", text)
+		return
+	}
+	parts := strings.Split(text, ".")
+	for n := len(parts) - 1; n > 0; n-- {
+		file := path.Join(folder, path.Join(parts[:n]...)+".py")
+		words := c.wordsOf(file)
+		if words == nil {
+			continue
+		}
+		if slices.Contains(pythonModules, parts[0]) {
+			c.warn(place, task, "give the file another name", "%s is never read: Python has a module %s itself, which hides it", file, parts[0])
+			return
+		}
+		if name := parts[n]; !words[name] && !words["*"] && !slices.ContainsFunc(dynamic, func(d string) bool { return words[d] }) {
+			c.warn(place, task, form+": is there a `def "+name+"` or a `class "+name+"`?", "%s has nothing called %s", file, name)
+		}
+		if code, err := c.read(file); err == nil && n == len(parts)-1 && regexp.MustCompile(`(?m)^async def `+regexp.QuoteMeta(parts[n])+`\b`).Match(code) {
+			c.warn(place, task, "write a function `def start(): asyncio.run("+parts[n]+"())`, and `py>: "+strings.Join(append(slices.Clone(parts[:n]), "start"), ".")+"`", "%s in %s is a coroutine (async def), which py> does not run", parts[n], file)
+		}
+		return
+	}
+	if len(parts) > 1 {
+		c.module(place, task, folder, parts, config)
+	}
+}
+
+// pythonName is a word of Python.
+var pythonName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[\pL_][\pL\pN_]*`) })
+
+// envFiles looks at the files of variables that a task names: whether they are there, and can be read.
+func (c *critic) envFiles(path []string, task string, config *param.Map) {
+	if c.level == 0 {
+		return
+	}
+	place := append(slices.Clone(path), keys.EnvFilesKey)
+	for _, v := range keys.ListOf(config.Value(keys.EnvFilesKey)) {
+		f, fault, _ := keys.EnvFileOf(v, true)
+		if fault != "" || strings.Contains(f.Name, "${") {
+			continue
+		}
+		text, err := c.read(f.Name)
+		var wrong dig.Errors
+		_, invalid := dig.ReadEnvFile(f.Name, text)
+		switch {
+		case errors.Is(err, dig.ErrNotFound) && !f.Optional:
+			c.warn(place, task, "the path is relative to the folder of the project; write '"+f.Name+"?' if it may be missing", "the file %s of variables is not in the project", f.Name)
+		case err == nil && errors.As(invalid, &wrong):
+			c.faulty(place, task, wrong)
+		}
+	}
+}
+
+// environment looks at what a command is given, and where it runs. Its operator stands under the key command.
+func (c *critic) environment(at []string, task, operator, command string, config *param.Map) {
+	for _, key := range config.Map("_env").Keys() {
+		if !strings.Contains(key, "${") && !keys.EnvName().MatchString(key) {
+			c.warn(append(slices.Clone(at), "_env", key), task, "write it with letters, digits and _", "_env: %s is no name of a variable, and the task will fail", key)
+		}
+	}
+	folder, known := c.workdir(config)
+	if !known || !config.Has("_workdir") && !c.exports.Has("_workdir") {
+		return
+	}
+	where := append(slices.Clone(at), "_workdir")
+	if !config.Has("_workdir") {
+		where = append(slices.Clone(at), command) // the place of what runs there: an _export may be far away
+	}
+	switch clean := path.Clean(folder); {
+	case path.IsAbs(folder):
+	case clean == ".." || strings.HasPrefix(clean, "../"):
+		if config.Has("_workdir") {
+			c.warn(where, task, "write a folder below that of the project", "_workdir leads out of the project, and the task will fail: %s", folder)
+		}
+	case c.known.Folder != nil && c.runsCommand(operator) && !c.makesFiles && !slices.Contains(c.noFolders, clean):
+		if _, there := c.known.Folder(clean); !there {
+			c.noFolders = append(c.noFolders, clean)
+			c.warn(where, task, "_workdir is a folder below that of the project: is it there?", "the folder %s of _workdir is not in the project, and the task will fail", folder)
+		}
+	}
+}

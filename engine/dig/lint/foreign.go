@@ -1,0 +1,126 @@
+package lint
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"zerodag/engine/dig/keys"
+
+	"zerodag/engine/param"
+)
+
+// isForeign reports whether a value has the form that another tool wants for a key of foreignKeys. Some of the keys may well be variables of
+// an author.
+func (c *critic) isForeign(key string, v param.Value) bool {
+	m, isMap := v.(*param.Map)
+	_, isList := v.([]param.Value)
+	text, isText := v.(string)
+	switch key {
+	case "output", "outputs", "register", "save_as", "output_variable", "result":
+		return isText && c.named[text] || c.level > 0 && (isMap || isText && keys.EnvName().MatchString(text))
+	case "resources", "limits":
+		return slices.ContainsFunc([]string{"cpu", "cpus", "memory", "gpu", "requests", "limits"}, m.Has)
+	case "with", "inputs", "arguments", "kwargs", "op_kwargs", "vars", "variables", "let", "set", "success", "failure", "cleanup", "teardown", "conditions":
+		return isMap
+	case "args", "argv", "items", "each":
+		return isList
+	case "body", "tasks", "steps", "before", "while", "until", "poll", "active", "then", "else", "elif", "else_if", "unless", "requires", "downstream", "dependencies", "depends":
+		return isMap || isList || isText && strings.Contains(text, "${")
+	}
+	return true
+}
+
+// foreignHint is the remedy for a key of another tool; "" where nothing is known of it.
+func (c *critic) foreignHint(operator, key string) string {
+	meant, ours := keys.MeantBy(operator, key)
+	if meant == "" {
+		return ""
+	}
+	if c.level == 0 && keys.NeedsGate(ours) {
+		meant += ", which needs `zerodag: 1` at the top of the file"
+	}
+	return "write " + meant + "; a variable of your own needs another name, or _export"
+}
+
+// takesAnyKey are operators that hand all keys of a task on, as arguments or as parameters.
+var takesAnyKey = []string{"py", "rb", "call", "param_set"}
+
+// foreignKey warns of a key of a built-in operator's task that nothing reads: one of other tools, or any where the operator runs no
+// command, which would have all keys of its task.
+func (c *critic) foreignKey(place []string, task, operator, key string, config *param.Map) bool {
+	if !slices.Contains(c.known.BuiltIn, operator) || slices.Contains(takesAnyKey, operator) || operator == "require" && key == "ignore_failure" || strings.Contains(key, "${") || strings.HasSuffix(key, ">") || c.reads(key, config) {
+		return false
+	}
+	own := c.known.parameters(operator)
+	if own != nil && (slices.Contains(steeringKeys, "_"+key) || key == "timeout" && slices.Contains(own, "sandbox")) {
+		return false // which is told with other slips of parameters
+	}
+	hint := ""
+	if c.isForeign(keys.ForeignName(key), config.Value(key)) {
+		hint = c.foreignHint(operator, key)
+	}
+	if hint == "" && c.takesNoOthers(operator) && param.Nearest(key, own) == "" {
+		hint = "`zerodag operators " + operator + "` lists its parameters; define your own variables in _export"
+	}
+	if hint == "" {
+		return false
+	}
+	c.warn(place, task, hint, "%s is not read by %s>", key, operator)
+	return true
+}
+
+// takesNoOthers reports whether all parameters of an operator are known, and its task runs neither a command nor other tasks.
+func (c *critic) takesNoOthers(operator string) bool {
+	own := c.known.parameters(operator)
+	return (operator == "echo" || operator == "fail" || len(own) > 0) && !c.runsCommand(operator) && !slices.Contains(keys.WithBodies, operator) && operator != "switch"
+}
+
+// reads reports whether something may read a key of a task: an expression of the file, its command, or a file that it names.
+func (c *critic) reads(key string, config *param.Map) bool {
+	if c.named == nil {
+		c.named = map[string]bool{}
+		for _, name := range keys.NamesIn(c.root) {
+			c.named[name] = true
+		}
+	}
+	folder, known := c.workdir(config)
+	if c.named[key] || !known {
+		return true
+	}
+	for _, v := range config.All() {
+		if asksShellFor(v, key) {
+			return true
+		}
+		text, _ := v.(string)
+		for i, word := range strings.Fields(text) {
+			if i < mostWords && c.fileReads(path.Join(folder, strings.Trim(word, `"'`)), key) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// mostWords bounds how many words of a text are tried as names of files.
+const mostWords = 100
+
+// fileReads reports whether a file of the project may read a variable.
+func (c *critic) fileReads(name, key string) bool {
+	text, err := c.read(name)
+	return err == nil && slices.ContainsFunc([]string{"$" + key, "{" + key, "'" + key + "'", `"` + key + `"`, "." + key}, func(form string) bool {
+		return strings.Contains(string(text), form)
+	})
+}
+
+// taskNamedAsKey warns of a task whose name is a key of tasks: `+_error` runs as any other task.
+func (c *critic) taskNamedAsKey(place []string, task, name string) {
+	key := strings.TrimPrefix(name, "+")
+	if slices.Contains(keys.TaskKeys(), key) || strings.HasPrefix(key, "_") && slices.Contains(keys.Added(keys.AtGroup|keys.AtTask), key) {
+		hint := "did you mean " + key + "?"
+		if c.level == 0 && keys.Ungated(key) != "" {
+			hint += " " + keys.GateHint(key)
+		}
+		c.warn(place, task, hint, "%s is an ordinary task, which runs in its turn", name)
+	}
+}

@@ -1,0 +1,125 @@
+package lint
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"zerodag/engine/dig/keys"
+
+	"zerodag/engine/param"
+)
+
+// habits warns of what works in other places and means nothing, or something else, here.
+func (c *critic) habits(path []string, task string, config *param.Map) {
+	at := func(keys ...string) []string { return slices.Concat(path, keys) }
+	if len(path) > 0 && config.Has(keys.LevelKey) {
+		c.warn(at(keys.LevelKey), task, "write `zerodag: 1` at the top of the file, without indentation", "zerodag of a task has no effect")
+	}
+	for key, v := range config.All() {
+		if !strings.HasPrefix(key, "+") && !keys.HoldsTasks(config, key) {
+			c.expressionHabits(at(key), task, v)
+		}
+	}
+	for key, v := range config.All() {
+		c.password(at(key), task, key, v)
+	}
+	for key, v := range config.Map("_export").All() {
+		c.password(at("_export", key), task, key, v)
+		inner, _ := v.(*param.Map)
+		for name, value := range inner.All() {
+			c.password(at("_export", key, name), task, name, value)
+		}
+	}
+	if script, isText := config.Value("sh>").(string); isText {
+		c.scriptHabits(at("sh>"), task, script, config)
+	}
+}
+
+// passwords are names under which nothing but a secret can be meant.
+func passwords() []string {
+	return []string{"password", "passwd", "api_key", "apikey", "secret_key", "secret_access_key", "access_token", "private_key"}
+}
+
+// password warns of a secret that is written into a workflow.
+func (c *critic) password(place []string, task, key string, v param.Value) {
+	text, isText := v.(string)
+	if isText && text != "" && slices.Contains(passwords(), strings.ToLower(key)) && !strings.Contains(text, "${") {
+		c.warn(place, task, "remove it, and set a secret: `zerodag secrets --project NAME --set KEY`; operators read secrets, not parameters, for passwords",
+			"%s is written into the workflow, where everyone who may read it sees the value", key)
+	}
+}
+
+// What expressions have in JavaScript and in moment that is hardly meant.
+var (
+	dateSum = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\b(session_date|session_time|session_local_time|last_session_date|next_session_date)\s*\+\s*\d`)
+	})
+	momentText = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\bmoment\(\s*['"](\d{1,2}([./-])(\d{1,2})[./-](?:\d{4}|\d{2}))['"]\s*\)`)
+	})
+)
+
+func (c *critic) expressionHabits(place []string, task string, v param.Value) {
+	switch x := v.(type) {
+	case []param.Value:
+		for _, e := range x {
+			c.expressionHabits(place, task, e)
+		}
+	case *param.Map:
+		for key, e := range x.All() {
+			c.expressionHabits(append(slices.Clone(place), key), task, e)
+		}
+	case string:
+		for inner := range keys.Expressions(x) {
+			if found := dateSum().FindStringSubmatch(inner); found != nil {
+				c.warn(place, task, "write ${moment("+found[1]+").add(1, 'days').format('YYYY-MM-DD')}", "%s is a text, to which a number is appended", found[1])
+			}
+			if found := momentText().FindStringSubmatch(inner); found != nil {
+				parts := []string{"DD", "MM", "YYYY"}
+				if n, _ := strconv.Atoi(found[3]); n > 12 {
+					parts = []string{"MM", "DD", "YYYY"}
+				}
+				form := strings.Join(parts, found[2])
+				c.warn(place, task, "write it as 2026-12-31, or give its format: moment('"+found[1]+"', '"+form+"')", "moment may take the day of %s for the month", found[1])
+			}
+		}
+	}
+}
+
+// Scripts of one line whose effect ends with them.
+var (
+	onlyCD     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^cd\s+[^;&|\n]+$`) })
+	onlyExport = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^export\s+\w+=[^;&|\n]*$`) })
+)
+
+// percent is a variable as cmd.exe has it, and ofWindows are those that each Windows sets.
+var (
+	percent   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`%([A-Za-z_]\w*)%`) })
+	ofWindows = []string{"APPDATA", "CD", "COMPUTERNAME", "ERRORLEVEL", "HOMEDRIVE", "HOMEPATH", "PATH", "PROGRAMFILES", "SYSTEMROOT", "TEMP", "USERNAME", "USERPROFILE", "WINDIR"}
+)
+
+func (c *critic) scriptHabits(place []string, task, script string, config *param.Map) {
+	trimmed := strings.TrimSpace(script)
+	switch {
+	case onlyCD().MatchString(trimmed):
+		c.warn(place, task, "write `_workdir: FOLDER` at the tasks that should run there", "cd ends with its task: the next task runs in the folder of the project again")
+	case onlyExport().MatchString(trimmed):
+		c.warn(place, task, "write the variable into `_env` or `_export` of the tasks that read it", "a variable ends with its task: the next task does not have it")
+	}
+	c.scriptText(place, task, script, config)
+	for _, found := range percent().FindAllStringSubmatch(script, -1) {
+		if slices.Contains(ofWindows, strings.ToUpper(found[1])) || c.variable(found[1]) {
+			c.warn(place, task, "a shell writes it as $"+found[1], "%s stays as text: only Windows' cmd.exe replaces it", found[0])
+			break
+		}
+	}
+	first, _, _ := strings.Cut(trimmed, "\n")
+	program, isShebang := strings.CutPrefix(first, "#!")
+	program = strings.TrimSpace(program)
+	if isShebang && program != "/bin/sh" && !config.Has("shell") && !c.exports.Has("shell") && !c.exports.Map("sh").Has("shell") {
+		c.warn(place, task, "write `shell: ["+strings.Join(strings.Fields(program), ", ")+"]`", "the first line of the script is a comment: /bin/sh runs it, not %s", program)
+	}
+}

@@ -1,0 +1,394 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"zerodag/engine/dig"
+
+	"zerodag/engine/dig/keys"
+	"zerodag/engine/param"
+)
+
+// keys warns of keys of a task that are never read although they look like some that are read: a
+// misspelt _retry or timeout is lost in silence. Any other key may be a parameter of its author.
+func (c *critic) keys(at []string, task string, config *param.Map) {
+	operator, command, _ := keys.Operator(config)
+	var own []string
+	if operator != "" {
+		own = c.known.parameters(operator)
+	}
+	for key, v := range config.All() {
+		place := append(slices.Clone(at), key)
+		switch {
+		case key == "_retry", key == "_parallel":
+			c.steering(place, task, operator, key, v, own)
+		case c.known.Below[key] != nil:
+			c.unknownKeys(place, task, v, c.known.Below[key])
+		case strings.HasPrefix(key, "+"), key == command, slices.Contains(own, key):
+		case len(at) > 0 && c.ofWorkflow(place, task, operator, key):
+		case c.level > 0 && slices.Contains(keys.Closing(), key):
+		case operator != "" && keys.IsBody(config, key):
+			c.unmarked(place, task, operator, key)
+		case strings.HasPrefix(key, "_"):
+			c.steering(place, task, operator, key, v, own)
+		case own != nil && !used(config, key) && c.dagu(place, task, operator, key, config):
+		case operator != "" && c.foreignKey(place, task, operator, key, config):
+		case own != nil && !used(config, key):
+			if !c.runsCommand(operator) || !c.reads(key, config) { // a command has each parameter of its task in its environment
+				c.parameter(place, task, operator, key, v, own)
+			}
+		case operator != "":
+			c.misnamed(place, task, key, v)
+		}
+	}
+	for key, v := range config.Map("_export").All() {
+		place := append(slices.Clone(at), "_export", key)
+		c.misnamed(place, task, key, v)
+		if v == nil && keys.EnvName().MatchString(key) && runsScripts(c.root) {
+			c.warn(place, task, "write '' for an empty text, or remove it", "%s of _export is null, and commands that see it will fail", key)
+		}
+		c.exportedName(place, task, key, v)
+		if known := c.known.Below[key]; known != nil {
+			c.unknownKeys(place, task, v, known)
+		} else {
+			c.defaults(place, task, key, v)
+		}
+		if slices.Contains(c.known.Variables, key) && key != "timezone" {
+			c.warn(place, task, "choose another name", "%s is a built-in variable, which wins over what _export says", key)
+		}
+	}
+}
+
+// exportedName warns of a name that takes the place of a variable which programs need, or that no expression finds.
+func (c *critic) exportedName(place []string, task, key string, v param.Value) {
+	text, isText := v.(string)
+	switch {
+	case key == "PATH" && isText && !strings.Contains(text, "/bin") && !strings.Contains(text, "${") && runsScripts(c.root):
+		c.warn(place, task, "choose another name, such as path", "PATH of _export is the PATH of all commands, which then find no program")
+	case key == "HOME" && isText && !strings.HasPrefix(text, "/") && !strings.Contains(text, "${") && runsScripts(c.root):
+		c.warn(place, task, "choose another name, such as home", "HOME of _export is the home folder of all commands, and %s is none", param.Sample(v))
+	case strings.Contains(key, ".") && keys.EnvName().MatchString(strings.ReplaceAll(key, ".", "_")):
+		first, rest, _ := strings.Cut(key, ".")
+		if slices.Contains(keys.NamesIn(c.root), first) && !c.exports.Has(first) && !c.rootExports(first) {
+			c.warn(place, task, "write it as a mapping: `"+first+": {"+rest+": ...}`", "%s is one name with a dot in it, which ${%s} does not find", key, key)
+		}
+	}
+}
+
+// rootExports reports whether the file exports a name at its top.
+func (c *critic) rootExports(name string) bool { return c.root.Map("_export").Has(name) }
+
+// runsScripts reports whether a file has a task with a shell script.
+func runsScripts(v param.Value) bool {
+	switch x := v.(type) {
+	case *param.Map:
+		for key, e := range x.All() {
+			if key == "sh>" || runsScripts(e) {
+				return true
+			}
+		}
+	case []param.Value:
+		return slices.ContainsFunc(x, runsScripts)
+	}
+	return false
+}
+
+// defaults looks at the mapping of exported defaults of a built-in operator for slips of its parameters; what is near
+// none may be the author's own.
+func (c *critic) defaults(place []string, task, operator string, v param.Value) {
+	m, _ := v.(*param.Map)
+	own := c.known.parameters(operator)
+	for _, key := range m.Keys() {
+		if near := param.Nearest(key, own); near != "" && !slices.Contains(keys.NamesIn(c.root), operator) {
+			c.warn(append(slices.Clone(place), key), task, "did you mean "+near+"?", "%s of %s is not read by %s>", key, operator, operator)
+		} else if c.known.Misread != nil && slices.Contains(own, key) && c.runsCommand(operator) {
+			if why := c.known.Misread(operator, key, m.Value(key)); why != "" {
+				c.warn(append(slices.Clone(place), key), task, why, "%s> cannot read %s as its %s, and its tasks will fail", operator, param.Sample(m.Value(key)), key)
+			}
+		}
+	}
+}
+
+// ofWorkflow warns of a key that is read at the top of a file alone, and accepted elsewhere.
+func (c *critic) ofWorkflow(place []string, task, operator, key string) bool {
+	if key != "schedule" && key != "sla" && (key != "timezone" || operator != "") {
+		return false
+	}
+	c.warn(place, task, "write it at the top of the file that is started, without indentation: of a task, or of a file that another includes, it means nothing", "%s of a task is not read by anybody", key)
+	return true
+}
+
+// unmarked looks at a key of a task with an operator that holds tasks and is not marked so that they are run.
+func (c *critic) unmarked(place []string, task, operator, key string) {
+	hint := "the name of a task begins with +: write `" + keys.TaskName(key) + ":`, outside of this task, since one with an operator has no subtasks"
+	near := param.Nearest(key, keys.TaskKeys())
+	foreign := keys.SteeringHint(key, c.level)
+	if strings.Contains(foreign, "do`") && !slices.Contains(keys.WithBodies, operator) {
+		foreign = "" // this operator runs no tasks
+	}
+	switch {
+	case near != "":
+		hint = "did you mean " + near + "?"
+	case foreign != "":
+		hint = foreign
+	case slices.Contains(keys.WithBodies, operator):
+		hint = "did you mean _do?"
+		if operator == "if" && strings.Contains(key, "else") {
+			hint = "did you mean _else_do?"
+		}
+	}
+	c.warn(place, task, hint, "%s holds tasks that nobody runs", key)
+}
+
+// anyForm are names with a meaning for commands, which need not be mappings.
+var anyForm = []string{"docker", "sandbox", "python", "shell"}
+
+// misnamed looks at a name that may be a slip of one with a meaning for operators, where no expression reads it.
+func (c *critic) misnamed(place []string, task, key string, v param.Value) {
+	near := param.Nearest(key, c.known.Exported)
+	_, isMap := v.(*param.Map)
+	if near == "" || !isMap && !slices.Contains(anyForm, near) || slices.Contains(keys.NamesIn(c.root), key) {
+		return
+	}
+	c.warn(place, task, "did you mean "+near+"?", "%s is not read by any operator", key)
+}
+
+// steering looks at a key that begins with "_".
+func (c *critic) steering(place []string, task, operator, key string, v param.Value, own []string) {
+	switch {
+	case key == "_retry":
+		c.retry(place, task, operator, v)
+	case key == "_parallel":
+		if m, ok := v.(*param.Map); ok && c.level == 0 && m.Has(keys.SlidingKey) {
+			c.warn(append(slices.Clone(place), keys.SlidingKey), task, keys.GateHint(keys.SlidingKey), "sliding of _parallel is not read by anybody here")
+			v = m.Without(keys.SlidingKey)
+		}
+		if mode, err := keys.ParallelOf(param.New("_parallel", v)); c.level == 0 && err == nil && mode.On && slices.Contains(c.known.BuiltIn, operator) && keys.MakesNoTasks(operator) {
+			c.warn(place, task, keys.ParallelForm, "%s", keys.ParallelFault(operator))
+		}
+		c.unknownKeys(place, task, v, keys.ParallelKeys())
+		c.whole(place, task, v, "limit", 1, "write how many may run at once, such as `_parallel: {limit: 2}`")
+	case slices.Contains(keys.TaskKeys(), key):
+	case c.level > 0 && slices.Contains(keys.Added(keys.AtGroup|keys.AtTask), key):
+	case keys.Ungated(key) != "":
+		c.warn(place, task, keys.Ungated(key), "%s is a parameter here, which nobody reads", key)
+	default:
+		hint := "keys of a task that begin with _ are " + strings.Join(keys.TaskKeys(), ", ")
+		if far := param.Suggest(key, keys.TaskKeys()); len(far) > 0 { // such as _retires: no key of the user's own begins so
+			hint = "did you mean " + strings.Join(far, ", ") + "?"
+		}
+		if near := param.Nearest(key, slices.Concat(keys.TaskKeys(), own)); near != "" {
+			hint = "did you mean " + near + "?"
+		}
+		if near := keys.BehindGate(key, slices.Concat(keys.TaskKeys(), own), keys.AtTask|keys.AtGroup); near != "" && c.level == 0 {
+			hint = "did you mean " + near + "? " + keys.GateHint(near)
+		}
+		if foreign := keys.SteeringHint(key, c.level); foreign != "" {
+			hint = foreign
+		}
+		c.warn(place, task, hint, "%s is not read by anybody", key)
+	}
+}
+
+// retry looks at a _retry. With the gate, what a push does not refuse is below an operator that makes the task.
+func (c *critic) retry(place []string, task, operator string, v param.Value) {
+	if c.level > 0 {
+		keys.CheckRetry(operator, v, c.reporter(place, task))
+		return
+	}
+	switch x := v.(type) {
+	case *param.Map:
+		c.retryKeys(place, task, x)
+		if keys.LacksLimit(x) {
+			c.warn(place, task, keys.RetryForm, "_retry has no limit, and the task will fail")
+		}
+		for _, key := range keys.RetryNumbers() {
+			c.whole(place, task, v, key, 0, keys.RetryForm)
+		}
+		if kind, ok := x.Value("interval_type").(string); ok && !strings.Contains(kind, "${") && !keys.IsIntervalType(kind, false) {
+			c.warn(append(slices.Clone(place), "interval_type"), task, "write constant or exponential", "interval_type of _retry is unknown, and the task will fail: %s", kind)
+		}
+	case nil:
+	case string:
+		if !strings.Contains(x, "${") {
+			c.tries(place, task, v)
+		}
+	default:
+		c.tries(place, task, v)
+	}
+}
+
+// retryKeys looks at the keys of a _retry.
+func (c *critic) retryKeys(place []string, task string, m *param.Map) {
+	for _, key := range keys.AddedRetryKeys() {
+		if m.Has(key) {
+			c.warn(append(slices.Clone(place), key), task, keys.GateHint(key), "%s of _retry is not read by anybody here", key)
+		}
+	}
+	c.unknownKeys(place, task, m.Without(keys.AddedRetryKeys()...), keys.RetryKeys())
+}
+
+// tries looks at a _retry that is a number.
+func (c *critic) tries(place []string, task string, v param.Value) {
+	c.decimals(place, task, "_retry", v)
+	n, err := param.AsInt("_retry", v)
+	switch {
+	case err != nil:
+		c.noNumber(place, task, v)
+	case n < 0:
+		c.warn(place, task, "write how often it is tried again, such as `_retry: 3`", "_retry is %d: nothing is tried again", n)
+	}
+}
+
+// whole looks at a number below a key of the language: whether it is one, and no less than the least that has a
+// meaning.
+func (c *critic) whole(place []string, task string, v param.Value, key string, least int64, form string) {
+	m, _ := v.(*param.Map)
+	value := m.Value(key)
+	if text, isText := value.(string); value == nil || isText && strings.Contains(text, "${") {
+		return
+	}
+	at, of := append(slices.Clone(place), key), place[len(place)-1]
+	c.decimals(at, task, key+" of "+of, value)
+	switch n, err := param.AsInt(key, value); {
+	case err != nil:
+		c.warn(at, task, form, "%s of %s is no whole number: %s", key, of, param.Sample(value))
+	case n < least:
+		c.warn(at, task, form, "%s of %s is %d, less than %d", key, of, n, least)
+	}
+}
+
+func (c *critic) noNumber(place []string, task string, v param.Value) {
+	c.warn(place, task, "write a number, or {limit: 3, interval: 10}", "_retry is no number: %s", param.Sample(v))
+}
+
+func (c *critic) unknownKeys(place []string, task string, v param.Value, known []string) {
+	m, _ := v.(*param.Map)
+	for _, key := range m.Keys() {
+		c.unknownKey(place, task, key, known)
+	}
+}
+
+// unknownKey looks at a key of the mapping at a place, which may have known ones.
+func (c *critic) unknownKey(place []string, task, key string, known []string) {
+	if slices.Contains(known, key) {
+		return
+	}
+	hint := "it may have " + strings.Join(known, ", ")
+	if near := param.Nearest(key, known); near != "" {
+		hint = "did you mean " + near + "?"
+	}
+	c.warn(append(slices.Clone(place), key), task, hint, "%s of %s is not read by anybody", key, place[len(place)-1])
+}
+
+// steeringKeys are keys of the language whose underscore is often forgotten.
+var steeringKeys = []string{"_retry", "_parallel", "_export", "_background", "_after", "_error", "_check"}
+
+// parameter looks at a key of a task that its operator does not read.
+func (c *critic) parameter(place []string, task, operator, key string, v param.Value, own []string) {
+	underscored := "_" + key
+	switch near := param.Nearest(key, own); {
+	case near != "":
+		c.warn(place, task, fmt.Sprintf("did you mean %s? Export it (_export) if it is a variable of your own", near), "%s is no parameter of %s>", key, operator)
+	case key == "timeout" && slices.Contains(own, "sandbox"):
+		c.warn(place, task, "write `sandbox: {timeout: 10m}`", "timeout is no parameter of %s>: the command may run for ever", operator)
+	case slices.Contains(steeringKeys, underscored):
+		c.warn(place, task, "did you mean "+underscored+"?", "%s is no parameter of %s>", key, operator)
+	default:
+		c.misnamed(place, task, key, v)
+	}
+}
+
+// used says whether the texts of a task name one of its keys in an expression, so that it is a
+// variable of its author.
+func used(config *param.Map, key string) bool {
+	for k, v := range config.All() {
+		if k != key && !strings.HasPrefix(k, "+") && mentions(v, key) {
+			return true
+		}
+	}
+	return false
+}
+
+func mentions(v param.Value, word string) bool {
+	switch x := v.(type) {
+	case string:
+		_, code, found := strings.Cut(x, "${")
+		return found && strings.Contains(code, word)
+	case []param.Value:
+		return slices.ContainsFunc(x, func(e param.Value) bool { return mentions(e, word) })
+	case *param.Map:
+		for _, e := range x.All() {
+			if mentions(e, word) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// plugins tells of Digdag's own plugins, which are not loaded, and of settings of docker that no
+// command takes.
+func (c *critic) plugins(at []string, config *param.Map) {
+	export := config.Map("_export")
+	if text, ok := export.Value("plugin").(string); ok {
+		c.warn(append(slices.Clone(at), "_export", "plugin"), "", "operators of your own are files of the project: see `zerodag docs plugins`", "plugin is a text, which nobody reads: %q", text)
+	}
+	plugin := export.Map("plugin")
+	if v, ok := plugin.Get("dependencies"); ok {
+		list, _ := v.([]param.Value)
+		names := make([]string, 0, len(list))
+		for _, e := range list {
+			names = append(names, param.Sample(e))
+		}
+		c.warn(append(slices.Clone(at), "_export", "plugin", "dependencies"), "",
+			"its operators are unknown here, or built in with other parameters: see `zerodag docs plugin-operators`",
+			"zerodag loads no Java plugins: %s", strings.ReplaceAll(strings.Join(names, ", "), `"`, ""))
+	}
+	c.docker(append(slices.Clone(at), "_export"), "", export)
+}
+
+func (c *critic) docker(at []string, task string, config *param.Map) {
+	if text, ok := config.Value("docker").(string); ok && !strings.Contains(text, "${") {
+		c.warn(append(slices.Clone(at), "docker"), task, "write `docker: {image: "+text+"}`", "docker is a text, and commands will fail with \"Parameter 'docker' must be an object\"")
+	}
+}
+
+// given tells of parameters of a run that an _export sets to something else: what is exported wins, for the
+// task and all below it.
+func (c *critic) given(at []string, task string, export, given *param.Map, prefix string) {
+	for key, value := range given.All() {
+		exported, ok := export.Get(key)
+		inner, isMap := value.(*param.Map)
+		below, both := exported.(*param.Map)
+		switch {
+		case !ok || unquoted(value) == unquoted(exported): // on a command line a number is a text
+		case isMap && both:
+			c.given(append(slices.Clone(at), key), task, below, inner, prefix+key+".")
+		default:
+			c.warn(append(slices.Clone(at), key), task, "take it out of _export, or write the default where it is used: ${typeof "+key+" == 'undefined' ? ... : "+key+"}",
+				"the parameter %s that was given has no effect here: _export sets it", prefix+key)
+		}
+	}
+}
+
+func unquoted(v param.Value) string { return strings.Trim(param.Text(v), `"`) }
+
+// placeholders looks for mappings that became keys.
+func (c *critic) placeholders(config *param.Map) { c.placeholder(nil, config, 0) }
+
+func (c *critic) placeholder(at []string, v param.Value, depth int) {
+	m, ok := v.(*param.Map)
+	if !ok || depth > dig.MaxDepth {
+		return
+	}
+	for key, e := range m.All() {
+		place := append(slices.Clone(at), key)
+		if strings.HasPrefix(key, "{") && strings.HasSuffix(key, "}") && strings.Contains(key, "=") {
+			c.warn(place, "", "quote it, or fill in the placeholder", "{{...}} is YAML for a mapping in a mapping: it is read as the key %s", key)
+		}
+		c.placeholder(place, e, depth+1)
+	}
+}

@@ -1,0 +1,76 @@
+package lint
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"zerodag/engine/dig"
+
+	"zerodag/engine/dig/letters"
+	"zerodag/engine/param"
+)
+
+// maxMissing bounds the tasks of one file that are counted.
+const maxMissing = 10_000
+
+// missing collects the tasks whose operator there is not, by operator: a project for another
+// engine has hundreds of them, and one line each says enough.
+type missing struct {
+	order []string
+	tasks map[string]dig.Errors
+}
+
+// add takes tasks whose message is the name of their operator.
+func (m *missing) add(tasks dig.Errors) {
+	if m.tasks == nil {
+		m.tasks = map[string]dig.Errors{}
+	}
+	for _, one := range tasks {
+		if m.tasks[one.Message] == nil {
+			m.order = append(m.order, one.Message)
+		}
+		m.tasks[one.Message] = append(m.tasks[one.Message], one)
+	}
+}
+
+// warnings are one for each operator, in the order of their first tasks.
+func (m *missing) warnings(known Known) (list dig.Errors) {
+	for _, name := range m.order {
+		tasks := m.tasks[name]
+		first := slices.MinFunc(tasks, func(a, b dig.Error) int {
+			return cmp.Or(cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+		})
+		hint := missingHint(name, known)
+		if len(tasks) == 1 {
+			first.Message, first.Hint = "there is no operator "+name+">", hint
+			list = append(list, first)
+			continue
+		}
+		list = append(list, dig.Error{Message: fmt.Sprintf("%s> (%d tasks, first in %s:%d): there is no such operator; %s", name, len(tasks), first.File, first.Line, hint)})
+	}
+	return list
+}
+
+func missingHint(name string, known Known) string {
+	if known.Missing != nil {
+		if text := known.Missing(name); text != "" {
+			return text
+		}
+	}
+	plain := strings.ToLower(strings.Trim(letters.Visible(name), " \u00a0:-=>"))
+	if plain != name && slices.Contains(known.Operators, plain) {
+		return "write " + plain + ">"
+	}
+	near := slices.Compact(slices.Sorted(slices.Values(param.Suggest(name, known.Operators))))
+	if best := param.Nearest(name, known.Operators); best != "" {
+		near = []string{best}
+	} else if len(name) > 3 {
+		near = nil // half of the letters of a whole word are another word
+	}
+	if len(near) > 0 {
+		return "did you mean " + strings.Join(near, ", ") + "?"
+	}
+	return "operators are built in, such as sh>, py>, echo>, http>, or executables in operators/ of the project"
+}

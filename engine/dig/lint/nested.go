@@ -1,0 +1,20 @@
+package lint
+
+import (
+	"slices"
+
+	"zerodag/engine/dig/keys"
+
+	"zerodag/engine/param"
+)
+
+// nested warns of expressions within mappings that get the text of another expression.
+func (c *critic) nested(at []string, task string, config *param.Map) {
+	keys.NestedUses{
+		Exports: c.exports,
+		Skip: func(name string) bool {
+			return slices.Contains(c.loops, name) || slices.Contains(c.known.Variables, name)
+		},
+		Report: c.reporter(at, task),
+	}.Task(config)
+}

@@ -1,0 +1,389 @@
+package lint
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"zerodag/engine/dig"
+
+	"zerodag/engine/dig/keys"
+	"zerodag/engine/dig/letters"
+	"zerodag/engine/param"
+)
+
+// operator looks at a task that runs something: whether there is such an operator, and
+// whether the file or workflow that it names is in the project. Names with `${` are not
+// known yet.
+func (c *critic) operator(at []string, task string, config *param.Map) {
+	name, key, command := keys.Operator(config)
+	place := append(slices.Clone(at), key)
+	if !strings.Contains(name, "${") && !slices.Contains(c.known.Operators, name) && len(c.missing) < maxMissing {
+		c.missing = append(c.missing, dig.Problem{Path: place, Error: dig.Error{Task: task, Message: name}})
+	}
+	if text, ok := command.(string); ok && text != "" && !strings.Contains(text, "${") {
+		c.target(place, task, name, text, config)
+		if slices.Contains(c.known.BuiltIn, name) {
+			c.files(place, task, name, text, config)
+		}
+		if name == "require" && text == c.name && !c.circles[fmt.Sprint(place)] && !config.Has("session_time") && !config.Has("project_name") && !config.Has("project_id") {
+			c.warn(place, task, "name another workflow, or another session with session_time", "require> waits for the end of its own workflow, and so never ends")
+		}
+	}
+	if c.pooled != "" && waits(name) {
+		c.warn(place, task, "let it wait before that group", "%s> waits while %s has slots of a pool, which nobody else can use meanwhile", name, c.pooled)
+	}
+	if text, ok := command.(string); ok && name == "py" && slices.Contains(c.known.BuiltIn, name) {
+		c.arguments(at, task, text, config)
+	}
+	c.twoOperators(at, task, name, key, config)
+	c.condition(place, task, name, command)
+	c.endless(place, task, name, config)
+	c.objects(at, task, name, key, config)
+	c.retryCount(at, task, name, config)
+	c.storeFile(place, task, name, command)
+	c.passedFiles(place, task, name, command, config)
+	c.dollars(place, task, name, command, config)
+	c.bodies(at, task, name, key, config)
+	c.cases(at, task, name, config)
+	c.rounds(place, task, name, command, config)
+	c.misread(at, task, name, key, config)
+	c.written(at, task, name, key, config)
+	for k, v := range config.All() {
+		c.foreign(append(slices.Clone(at), k), task, name, v)
+	}
+	c.secrets(at, task, name, key, config)
+	c.storedNames(at, task, name, command, config)
+	c.environment(at, task, name, key, config)
+	if !slices.Contains(c.known.BuiltIn, name) || c.runsCommand(name) || config.Has("download_file") {
+		c.makesFiles = true
+	}
+	around := c.loops
+	c.loops = append(slices.Clone(around), keys.LoopNames(name, command)...)
+	defer func() { c.loops = around }()
+	for path, body := range keys.BodiesOf(config) {
+		c.task(slices.Concat(at, path), task+"^sub", body, false)
+	}
+}
+
+// twoOperators warns of a second operator, or a second value, that is written in another form and not read.
+func (c *critic) twoOperators(at []string, task, operator, key string, config *param.Map) {
+	if key != "_type" {
+		if config.Has("_command") {
+			c.warn(append(slices.Clone(at), "_command"), task, "keep one of them", "_command is not read, as %s has a value", key)
+		}
+		if slices.Contains(c.known.BuiltIn, operator) && config.Has("_env") && c.takesNoOthers(operator) {
+			c.warn(append(slices.Clone(at), "_env"), task, "write `_export: {NAME: value}` for ${NAME}", "_env is for commands, and %s> runs none", operator)
+		}
+		return
+	}
+	for _, other := range config.Keys() {
+		if strings.HasSuffix(other, ">") {
+			c.warn(append(slices.Clone(at), "_type"), task, "remove _type", "_type makes this a task of %s>, and so the value of %s is not read", operator, other)
+			return
+		}
+	}
+}
+
+// condition warns of an if> with text around its expressions, which is neither true nor false.
+func (c *critic) condition(place []string, task, operator string, v param.Value) {
+	text, _ := v.(string)
+	if operator != "if" || !keys.Computed(text) {
+		return
+	}
+	rest, code := text, ""
+	for inner := range keys.Expressions(text) {
+		rest, code = strings.Replace(rest, "${"+inner+"}", "", 1), inner
+	}
+	rest = strings.TrimSpace(rest)
+	if rest == "" || strings.ContainsAny(rest, "${}") {
+		return
+	}
+	hint := "write all of it into one ${...}, such as ${" + strings.TrimSpace(code) + " == 'x'}"
+	if word := strings.ToLower(rest); word == "not" || word == "!" {
+		hint = "write ${!" + strings.TrimSpace(code) + "}"
+	} else if parts := strings.Split(text, "${"); len(parts) == 3 && regexp.MustCompile(`^(===?|!==?|<=?|>=?|&&|\|\||and|or)$`).MatchString(rest) {
+		sign := strings.NewReplacer("and", "&&", "or", "||").Replace(rest)
+		first, _, _ := strings.Cut(parts[1], "}")
+		hint = "write ${" + first + " " + sign + " " + strings.TrimSpace(code) + "}"
+	}
+	c.warn(place, task, hint, "this condition is neither true nor false: `%s` is outside of ${...}", rest)
+}
+
+// waits says of an operator that it may wait for long, for something that others do or for a time.
+func waits(operator string) bool {
+	return operator == "wait" || operator == "require" || operator == "td_wait_table" || strings.HasSuffix(operator, "_wait")
+}
+
+func (c *critic) target(place []string, task, operator, named string, config *param.Map) {
+	switch operator {
+	case "call":
+		folder, known := c.workdir(config)
+		if !known {
+			return
+		}
+		file := dig.CalledFile(folder, named)
+		if _, err := c.read(file); err != nil {
+			if c.makesFiles {
+				return // a task before it may make this file
+			}
+			c.warn(place, task, "the path is relative to the folder of this workflow, or to _workdir", "call> names %s, which is not in the project", file)
+			return
+		}
+		c.scheduled(place, task, file)
+		if chain := c.calls.itself(file); chain != nil {
+			c.warn(place, task, "a call> that leads back to its own file ends only where an if> ends it", "call> never ends: %s", strings.Join(chain, " -> "))
+		}
+	case "http", "http_call":
+		if fault := addressFault(named); fault != "" {
+			c.warn(place, task, "an address is http:// or https://, a host and, perhaps, :PORT up to 65535 and a path", "%s> cannot send a request to %q: %s", operator, named, fault)
+		}
+	case "require":
+		if !slices.Contains(c.names, named+dig.Suffix) && !config.Has("project_name") && !config.Has("project_id") {
+			hint := "that is right only together with project_name or project_id"
+			if _, err := c.read(named + dig.Suffix); err == nil {
+				hint = "a workflow is a file at the top of the project: move the file there, or write `call>: " + named + "`, which runs it within this workflow"
+			}
+			if slices.Contains(c.names, named) {
+				hint = "write `require>: " + dig.WorkflowName(named) + "`, without the ending of the file"
+			}
+			c.warn(place, task, hint, "require> names the workflow %s, which is not in the project", named)
+		}
+	}
+}
+
+// objects warns of patterns and incomplete names of objects in S3 and Cloud Storage, for which no object is found.
+func (c *critic) objects(at []string, task, operator, key string, config *param.Map) {
+	var hint string
+	switch operator {
+	case "s3_wait", "gcs_wait":
+		hint = "name one object, such as the one that is written last"
+	case "s3_copy", "s3_move", "s3_delete":
+		hint = "a name that ends in / stands for all objects below it"
+	default:
+		return
+	}
+	if !slices.Contains(c.known.BuiltIn, operator) {
+		return
+	}
+	for _, k := range []string{key, "key", "object"} {
+		text, _ := config.Value(k).(string)
+		place := append(slices.Clone(at), k)
+		switch plain := evaluated().ReplaceAllString(text, ""); {
+		case k == "object" && operator != "gcs_wait", k == "key" && operator != "s3_wait":
+		case strings.Contains(plain, "*") && !strings.Contains(plain, "}"):
+			c.warn(place, task, hint, "%s> knows no patterns: * is a part of the object's name", operator)
+		case k == key && text != "" && plain == text && strings.HasPrefix(operator, "s3_") && !strings.Contains(strings.TrimPrefix(text, "s3://"), "/"):
+			c.warn(place, task, "write BUCKET/KEY", "%s> names a bucket without an object: %s", operator, text)
+		}
+	}
+}
+
+// evaluated matches `${...}` as far as a text tells where they end.
+var evaluated = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)\$\{[^}]*\}`) })
+
+// addressFault says why no request can be sent to an address; "" where one can.
+func addressFault(address string) string {
+	u, err := url.Parse(address)
+	var wrong *url.Error
+	switch {
+	case errors.As(err, &wrong):
+		return wrong.Err.Error()
+	case err != nil:
+		return err.Error()
+	case u.Scheme != "http" && u.Scheme != "https":
+		return "it does not begin with http:// or https://"
+	case u.Hostname() == "":
+		return "it has no host"
+	}
+	if port := u.Port(); port != "" {
+		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
+			return "there is no port " + port
+		}
+	}
+	return ""
+}
+
+// bodies looks whether an operator has the tasks that it runs, and no others.
+func (c *critic) bodies(at []string, task, operator, key string, config *param.Map) {
+	runs := slices.Contains(keys.WithBodies, operator)
+	if !slices.Contains(c.known.BuiltIn, operator) {
+		return
+	}
+	if operator == "switch" && !c.exports.Has("_cases") {
+		keys.CaseFaults(config, func(path []string, message, hint string) {
+			c.warn(slices.Concat(at, path), task, hint, "%s", message)
+		})
+	}
+	for _, body := range []string{"_do", "_else_do"} {
+		if config.Has(body) && !(runs && (body == "_do" || operator == "if")) {
+			c.warn(append(slices.Clone(at), body), task, "move them into a task of their own, behind this one", "%s is not read by %s>: nobody runs its tasks", body, operator)
+		}
+	}
+	if !runs || config.Has("_do") || operator == "if" && config.Has("_else_do") {
+		return
+	}
+	if slices.ContainsFunc(config.Keys(), func(k string) bool { return keys.IsBody(config, k) }) {
+		return // which was told as a key that nobody reads
+	}
+	c.warn(append(slices.Clone(at), key), task, "write `_do:` with tasks below it", "%s> has no _do and will fail: there is nothing to run", operator)
+}
+
+// otherCase is a case of switch> that is meant for all values that fit no other, and severalValues one for more than one.
+var (
+	otherCase     = []string{"_default", "default", "*", "_", "else", "_else_do", "otherwise"}
+	severalValues = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\w.-]+(\s*[,|]\s*[\w.-]+)+$`) })
+)
+
+// cases warns of cases of switch> that no value fits.
+func (c *critic) cases(at []string, task, operator string, config *param.Map) {
+	if operator != "switch" || !slices.Contains(c.known.BuiltIn, operator) {
+		return
+	}
+	for _, name := range config.Map("_cases").Keys() {
+		place := append(slices.Clone(at), "_cases", name)
+		switch {
+		case slices.Contains(otherCase, name):
+			c.warn(place, task, "write `_default:` beside `_cases`, and not within it", "%s matches only the value '%s'", name, name)
+		case severalValues().MatchString(name):
+			c.warn(place, task, "write /^("+strings.Join(strings.FieldsFunc(name, func(r rune) bool { return r == ',' || r == '|' || r == ' ' }), "|")+")$/", "%s matches only that text, not several values", name)
+		}
+	}
+}
+
+// rounds warns of a loop that is written so that it runs nothing.
+func (c *critic) rounds(place []string, task, operator string, command param.Value, config *param.Map) {
+	m, _ := command.(*param.Map)
+	nothing := false
+	switch operator {
+	case "loop":
+		n, isNumber := command.(int64)
+		nothing = isNumber && n < 1
+		c.counter(place, task, config)
+		c.decimals(place, task, "loop>", command)
+	case "for_each":
+		nothing = m != nil && m.Len() == 0
+		for name, v := range m.All() {
+			c.fixed(place, task, name)
+			list, isList := v.([]param.Value)
+			nothing = nothing || isList && len(list) == 0
+			if !isList && !strings.Contains(param.Text(v), "${") && !strings.HasPrefix(strings.Trim(param.Text(v), `" `), "[") {
+				c.warn(place, task, "write a list, as in `{name: [a, b]}`", "for_each> cannot read %s as a list, and the task will fail", param.Sample(v))
+			}
+		}
+	case "for_range":
+		from, hasFrom := m.Value("from").(int64)
+		to, hasTo := m.Value("to").(int64)
+		nothing = hasFrom && hasTo && from >= to
+		if step, isNumber := m.Value("step").(int64); isNumber && step < 1 || hasFrom && hasTo && !m.Has("step") && !m.Has("slices") {
+			c.warn(place, task, "write `step: 1`, or how many slices, such as `slices: 4`", "for_range> has no step of 1 or more and will fail")
+		}
+	}
+	if nothing {
+		c.warn(place, task, "give it something to go through, or disable it by `_disable: true`", "%s> runs nothing: %s", operator, param.Sample(command))
+	}
+}
+
+// counter warns of a name for the counter of loop>, which is always i.
+func (c *critic) counter(place []string, task string, config *param.Map) {
+	for _, key := range []string{"var", "as", "variable", "index", "name", "counter", "loop_var", "iterator"} {
+		name, isText := config.Value(key).(string)
+		if isText && keys.EnvName().MatchString(name) && !c.reads(key, config) && c.named[name] && name != "i" && !c.variable(name) {
+			c.warn(append(slices.Clone(place[:len(place)-1]), key), task, "write ${i} in its tasks", "loop> counts in ${i}: %s is not read", key)
+		}
+	}
+}
+
+// decimals warns of a number that loses its decimals.
+func (c *critic) decimals(place []string, task, name string, v param.Value) {
+	if f, isFloat := v.(float64); isFloat && f != math.Trunc(f) {
+		c.warn(place, task, "write a whole number", "%s must be a whole number: %v counts as %v", name, f, math.Trunc(f))
+	}
+}
+
+// fixed warns of a name that a task gives to a value, and that a built-in variable has.
+func (c *critic) fixed(place []string, task, name string) {
+	if slices.Contains(c.known.Variables, name) {
+		c.warn(place, task, "choose another name", "%s is a built-in variable, which wins: expressions do not see this value", name)
+	}
+}
+
+// templates looks for `${` whose brace is not the one that its author meant, and for
+// expressions that are no JavaScript.
+func (c *critic) templates(at []string, task string, config *param.Map) {
+	for k, v := range config.All() {
+		if !strings.HasPrefix(k, "+") && !keys.HoldsTasks(config, k) {
+			c.syntax(append(slices.Clone(at), k), task, v)
+			c.types(append(slices.Clone(at), k), task, v)
+		}
+		text, _ := v.(string)
+		for inner, closed := range keys.Expressions(text) {
+			if !closed {
+				c.warn(append(slices.Clone(at), k), task, keys.BracesHint, "${ is never closed, so the rest stays as text")
+			} else if strings.Count(inner, "'")%2 == 1 || strings.Count(inner, `"`)%2 == 1 {
+				c.warn(append(slices.Clone(at), k), task, keys.BracesHint+`: write one as "\x7d"`,
+					"${%s} ends within quotes", inner)
+			}
+		}
+	}
+}
+
+// shellLength is how a shell counts the letters of a variable.
+var shellLength = regexp.MustCompile(`\$\{#[A-Za-z_]\w*\}`)
+
+// shellDefault is how a shell gives a variable a default.
+var shellDefault = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*):[-=?+]`)
+
+func (c *critic) syntax(place []string, task string, v param.Value) {
+	switch x := v.(type) {
+	case string:
+		if c.known.Syntax == nil || !strings.Contains(x, "${") {
+			return
+		}
+		if at := shellLength.FindString(x); at != "" {
+			c.warn(place, task, "put the script into a file, or write ${NAME.length} for a parameter", "this cannot be evaluated: %s is the shell's, which never sees it", at)
+		} else if at := shellDefault.FindStringSubmatch(x); at != nil { // a second $ does not help: what follows is evaluated all the same
+			c.warn(place, task, "put the script into a file, or write ${this."+at[1]+" || '...'} if it is a parameter",
+				"this cannot be evaluated: %s...} is the shell's, which never sees it", at[0])
+		} else if err := c.known.Syntax(x); err != nil {
+			c.warn(place, task, syntaxHint(x), "this cannot be evaluated: %v", err)
+		}
+	case []param.Value:
+		for _, e := range x {
+			c.syntax(place, task, e)
+		}
+	case *param.Map:
+		for k, e := range x.All() {
+			c.syntax(append(slices.Clone(place), k), task, e)
+		}
+	}
+}
+
+// reservedWords are words of JavaScript that people give to parameters.
+var reservedWords = []string{"class", "default", "new", "delete", "function", "return", "switch", "case", "in", "var", "void", "with", "enum", "export", "import", "package", "public", "private", "if", "else", "for", "do", "while", "try", "catch"}
+
+// syntaxHint is the remedy for an expression in a text that is no JavaScript.
+func syntaxHint(text string) string {
+	for inner := range keys.Expressions(text) {
+		alike := strings.IndexFunc(inner, func(r rune) bool {
+			return strings.ContainsRune("“”„‘’", r) || r == '−' || letters.IsInvisible(r)
+		})
+		switch name := strings.TrimSpace(inner); {
+		case slices.Contains(reservedWords, name):
+			return name + " is a word of JavaScript: write ${this." + name + "}"
+		case alike >= 0:
+			r, _ := utf8.DecodeRuneInString(inner[alike:])
+			return "there is " + letters.NameOf(r) + ": " + letters.Remedy(r)
+		case strings.Contains(inner, "'\n'") || strings.Contains(inner, "\"\n\""):
+			return "within double quotes of YAML, \\n is the end of a line: write \\\\n"
+		}
+	}
+	return "what is between ${ and } is JavaScript; what is the shell's belongs into a script, a file of its own"
+}

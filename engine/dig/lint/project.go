@@ -1,0 +1,36 @@
+package lint
+
+import (
+	"bytes"
+	"path"
+	"regexp"
+	"slices"
+	"sync"
+
+	"zerodag/engine/dig"
+)
+
+// projectFiles warns of files of a project that are not workflows: of one that is misnamed, and of private keys, which everyone who may
+// download the project could read.
+func projectFiles(read dig.Source, known Known) (list dig.Errors) {
+	if known.Folder == nil || known.Only != "" {
+		return nil
+	}
+	const settings, unread = "zerodag.yml", "zerodag.yaml"
+	if entries, _ := known.Folder("."); slices.Contains(entries, unread) && !slices.Contains(entries, settings) {
+		list = append(list, dig.Error{File: unread, Message: "this file is not read", Hint: "rename it to " + settings})
+	}
+	for _, name := range filesBelow(known.Folder, ".") {
+		if !keyName().MatchString(path.Base(name)) {
+			continue
+		}
+		if text, err := read(name); err == nil && bytes.Contains(text[:min(len(text), 1<<10)], []byte("PRIVATE KEY-----")) {
+			list = append(list, dig.Error{File: name, Message: "this private key is a part of the project, whose files everyone can read who may see it",
+				Hint: "name it in .digdagignore, and keep it as a secret: zerodag secrets --project NAME --set KEY=@" + name})
+		}
+	}
+	return list
+}
+
+// keyName is what files of private keys are called.
+var keyName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^id_(rsa|dsa|ecdsa|ed25519)$|\.(pem|key)$`) })

@@ -1,0 +1,151 @@
+package lint
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"zerodag/engine/dig"
+	"zerodag/engine/dig/keys"
+	"zerodag/engine/param"
+	"zerodag/engine/schedule"
+)
+
+// missingDays warns of a monthly schedule on a day that some months do not have.
+func (c *critic) missingDays(config *param.Map) {
+	text, _ := config.Value("monthly>").(string)
+	day, _, _ := strings.Cut(text, ",")
+	if slices.Contains([]string{"29", "30", "31"}, strings.TrimSpace(day)) {
+		c.warn([]string{"schedule", "monthly>"}, "", "for the last day of each month, write `cron>: \"0 7 L * *\"`", "months without a day %s have no session", strings.TrimSpace(day))
+	}
+}
+
+func (c *critic) schedule(config *param.Map) {
+	if n, _ := config.Get("minutes_interval>"); n != nil {
+		switch minutes, err := param.AsInt("", n); {
+		case err == nil && minutes > 59:
+			c.warn([]string{"schedule", "minutes_interval>"}, "", "write `cron>: \"0 */2 * * *\"` for every two hours",
+				"minutes_interval starts again every hour: %d means once an hour", minutes)
+		case err == nil && minutes > 0 && 60%minutes != 0:
+			c.warn([]string{"schedule", "minutes_interval>"}, "", fmt.Sprintf("write `seconds_interval>: %d` for equal intervals, or a number that divides 60", minutes*60),
+				"minutes_interval starts again every hour: the last interval of each hour is %d minutes", 60%minutes)
+		}
+	}
+	if v, _ := config.Get("daily>"); strings.HasPrefix(param.Text(v), `"-`) {
+		c.warn([]string{"schedule", "daily>"}, "", "write a time of the day, such as 07:00:00",
+			"a negative time starts the session before its day begins")
+	}
+	if v, _ := config.Get("cron>"); v != nil {
+		if text, ok := v.(string); ok && schedule.MeansAnother(text) {
+			hint := "where days of the month and weekdays are both given, cron> wants a day that is both, and most programs one that is either"
+			c.warn([]string{"schedule", "cron>"}, "", hint+"; `crontab>` in a file with `zerodag: 1` is the usual dialect", "cron> means other times here than most programs of that name: %s", text)
+		}
+	}
+	c.missingDays(config)
+	for _, kind := range []string{"cron>", "crontab>"} {
+		v, _ := config.Get(kind)
+		if text, _ := v.(string); schedule.LargeStep(text) != "" {
+			c.warn([]string{"schedule", kind}, "", "for an interval, use minutes_interval> or several patterns joined by |",
+				"the step is larger than the field: %s matches one value only", schedule.LargeStep(text))
+		}
+	}
+	c.everyMinute(config)
+	if kind, key, v := keys.Operator(config); v != nil && config.Has("at") && slices.Contains(schedule.Keys(kind), "at") {
+		c.warn([]string{"schedule", "at"}, "", "keep one of them", "at of the schedule is not used, as %s has a value", key)
+	}
+	c.lateStart(config)
+}
+
+// fixedHour is a cron pattern for each minute of one hour.
+var fixedHour = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*(\*|\*/1)\s+(\d{1,2})\s+(\S+\s+\S+\s+\S+)\s*$`) })
+
+// everyMinute warns of a pattern that names an hour and not the minute in it.
+func (c *critic) everyMinute(config *param.Map) {
+	for _, kind := range []string{"cron>", "crontab>"} {
+		text, _ := config.Value(kind).(string)
+		if m := fixedHour().FindStringSubmatch(text); m != nil {
+			c.warn([]string{"schedule", kind}, "", fmt.Sprintf("write \"0 %s %s\" for once in that hour, or \"0-59 %s %s\" if each minute is meant", m[2], m[3], m[2], m[3]),
+				"%s means each minute of hour %s: 60 sessions", text, m[2])
+		}
+	}
+}
+
+// calendarEnds is how long before its end a calendar is to be told of.
+const calendarEnds = 60 * 24 * time.Hour
+
+// calendar warns of one whose holidays will soon be behind, and knows the variables that it brings.
+func (c *critic) calendar(w dig.Workflow) {
+	zone, err := schedule.Zone(w.Zone)
+	if err != nil {
+		return
+	}
+	s, err := dig.ScheduleHere(w.Config, zone)
+	if s == nil || err != nil {
+		return
+	}
+	if turned := strings.NewReplacer("+", "-", "-", "+").Replace(w.Zone); strings.HasPrefix(w.Zone, "Etc/GMT") && turned != w.Zone && w.Zone != "Etc/GMT-0" && w.Zone != "Etc/GMT+0" {
+		c.warn([]string{"timezone"}, "", "write a place, such as Europe/Paris, or "+turned, "%s means UTC%s: its sign is inverted", w.Zone, strings.TrimPrefix(turned, "Etc/GMT"))
+	}
+	if _, _, has := s.BusinessDates(time.Unix(0, 0)); has {
+		c.known.Variables = slices.Concat(c.known.Variables, schedule.BusinessVariables())
+	}
+	if !c.known.Now.IsZero() && s.First(c.known.Now).IsEnded() {
+		hint := "remove the schedule, or change its `end`"
+		if keys.OperatorOf(w.Config.Map("schedule")) == "once" {
+			hint = "write a later time behind `once>`, or remove the schedule"
+		}
+		c.warn([]string{"schedule"}, "", hint, "this schedule starts no session any more: its time is over")
+	}
+	if end := s.CalendarEnd(); !c.known.Now.IsZero() && !end.IsZero() && end.Sub(c.known.Now) < calendarEnds {
+		c.warn([]string{"schedule", "calendar"}, "", "add those that come after it, and push the project again", "the last day that the calendar names is %s", end.Format(time.DateOnly))
+	}
+}
+
+// lateStart warns of a time that lies beyond the hour or day that it is a time of: numbers are not bounded.
+func (c *critic) lateStart(config *param.Map) {
+	s, err := schedule.ParseHere(config.Without(schedule.AddedKeys()...), time.UTC)
+	if err != nil || config.Has("delay") && slices.Contains(schedule.Keys(keys.OperatorOf(config)), "delay") {
+		return
+	}
+	first := s.First(time.Unix(0, 0))
+	late := first.RunTime.Sub(first.Time)
+	for _, kind := range []string{"hourly", "daily", "weekly", "monthly"} {
+		if keys.OperatorOf(config) == kind && !first.IsEnded() && (late >= 24*time.Hour || late >= time.Hour && kind == "hourly") {
+			c.warn([]string{"schedule", kind + ">"}, "", schedule.Form(kind), "this starts %v after the session's time, in a later day or hour than it seems", late)
+		}
+	}
+}
+
+// sla warns of an `sla:` that a push takes and every start then refuses, or ignores.
+func (c *critic) sla(workflow *param.Map) {
+	if err := dig.SLAFault(workflow); err != nil {
+		c.warn([]string{"sla"}, "", dig.SLAForm, "every start of this workflow will be refused: %v", err)
+	}
+	config := workflow.Map("sla")
+	if config == nil {
+		return
+	}
+	if at, _ := config.Value("time").(string); lateClock().MatchString(at) {
+		c.warn([]string{"sla", "time"}, "", "write a time of the day, such as 09:00:00, or `duration: 25:00:00`", "time of sla is in a later day than it seems: %s", at)
+	}
+	for _, key := range config.Keys() {
+		if !strings.HasPrefix(key, "+") && !strings.HasPrefix(key, "_") && !strings.HasSuffix(key, ">") {
+			c.unknownKey([]string{"sla"}, "", key, schedule.SLAKeys())
+		}
+	}
+	for _, key := range []string{"alert", "fail"} {
+		if v, _ := config.Get(key); v != nil {
+			if _, err := param.AsBool(key, v); err != nil {
+				c.warn([]string{"sla", key}, "", "write true or false", "%s of sla is ignored: %v", key, err)
+			}
+		}
+	}
+}
+
+// lateClock is a time of the day beyond it: numbers are not limited.
+var lateClock = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^\s*(2[4-9]|[3-9]\d|\d{3,}):|^[^:]*:([6-9]\d|\d{3,})|^[^:]*:[^:]*:([6-9]\d|\d{3,})`)
+})

@@ -1,0 +1,82 @@
+package lint
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"zerodag/engine/dig/keys"
+
+	"zerodag/engine/param"
+)
+
+// replaceSecrets are the built-in operators that replace ${secret:NAME} in their own parameters.
+var replaceSecrets = []string{"sh", "ssh", "http", "http_call", "slack", "td", "td_load", "td_run", "td_result_export", "embulk", "emr"}
+
+const secretHint = "secrets are given to operators that log in somewhere by their names, and to commands by `_env:` of the task"
+
+func hasSecret(v param.Value) bool {
+	return param.AnyText(v, func(text string) bool { return strings.Contains(text, "${secret:") })
+}
+
+// bareSecret is a reference to a secret without its braces.
+var bareSecret = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^secret:[\w.-]+$`) })
+
+// secrets warns of references to secrets in a task where they stay as text, or where their values become code.
+func (c *critic) secrets(at []string, task, operator, command string, config *param.Map) {
+	if operator != "echo" && operator != "fail" && !slices.Contains(c.known.BuiltIn, operator) {
+		return
+	}
+	for key, v := range config.Map("_env").All() {
+		if text, _ := v.(string); bareSecret().MatchString(text) {
+			c.warn(append(slices.Clone(at), "_env", key), task, "write \"${"+text+"}\"", "%s stays as text", text)
+		}
+	}
+	for key, v := range config.All() {
+		place := append(slices.Clone(at), key)
+		switch own := key == command; {
+		case strings.HasPrefix(key, "_") || keys.HoldsTasks(config, key) || !hasSecret(v):
+		case own && operator == "sh":
+			c.warn(place, task, "write `_env: {TOKEN: \"${secret:NAME}\"}`, and \"$TOKEN\" in the script",
+				"the value of a secret becomes a part of the script, where a blank, a quote or a $ in it is code")
+		case own && (operator == "echo" || operator == "fail"):
+			c.warn(place, task, "secrets are given to operators that log in somewhere, and to commands by `_env:`", "%s> shows no secrets: ${secret:...} stays as text", operator)
+		case !slices.Contains(replaceSecrets, operator) && operator != "require" && operator != "call":
+			c.warn(place, task, secretHint, "%s of a task with %s> is given no secret: ${secret:...} stays as text", key, operator)
+		}
+	}
+}
+
+// exportedSecrets warns of references to secrets in an _export that no task gets: an expression hands them on, to a task that may replace
+// them, but a command has an exported parameter as it is written.
+func (c *critic) exportedSecrets(at []string, task string, export *param.Map) {
+	for key, v := range export.All() {
+		mayReplace := func(operator string) bool {
+			return operator == key || slices.Contains(c.known.parameters(operator), key)
+		}
+		if !hasSecret(v) || slices.ContainsFunc(replaceSecrets, mayReplace) || key == "_secrets" || key == "_env" {
+			continue
+		}
+		asked := regexp.MustCompile(`\$` + regexp.QuoteMeta(key) + `\b`)
+		if slices.Contains(keys.NamesIn(c.root), key) && !inScripts(c.root, asked) {
+			continue
+		}
+		c.warn(append(slices.Clone(at), "_export", key), task, secretHint, "%s of _export holds no secret: ${secret:...} stays as text", key)
+	}
+}
+
+// inScripts reports whether a script of sh> in a file matches.
+func inScripts(v param.Value, form *regexp.Regexp) bool {
+	switch x := v.(type) {
+	case *param.Map:
+		for key, e := range x.All() {
+			if script, isText := e.(string); isText && key == "sh>" && form.MatchString(script) || inScripts(e, form) {
+				return true
+			}
+		}
+	case []param.Value:
+		return slices.ContainsFunc(x, func(e param.Value) bool { return inScripts(e, form) })
+	}
+	return false
+}

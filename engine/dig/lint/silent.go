@@ -1,0 +1,181 @@
+package lint
+
+import (
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"zerodag/engine/dig"
+
+	"zerodag/engine/param"
+)
+
+// endless warns of a request that Digdag's language repeats without limit. A file with `zerodag: 1` has a limit.
+func (c *critic) endless(place []string, task, operator string, config *param.Map) {
+	if c.level > 0 || c.toldEndless || operator != "http" && operator != "http_call" {
+		return
+	}
+	for _, seen := range []*param.Map{config, c.exports, c.exports.Map("http")} {
+		if seen.Has("retry") || seen.Has("retry_for") {
+			return
+		}
+	}
+	method := config.Value("method")
+	if method == nil {
+		method = c.exports.Map("http").Value("method")
+	}
+	text, isText := method.(string)
+	if method == nil || isText && slices.Contains([]string{"GET", "HEAD", "OPTIONS", "TRACE"}, strings.ToUpper(text)) {
+		c.toldEndless = true // once for a file: it is a habit of its author
+		c.warn(place, task, "write `retry_for: 10m`, or `retry: false`; `_export: {http: {retry_for: 10m}}` is for all of a file", "%s> retries without limit while the server gives no answer, also if its name is mistyped", operator)
+	}
+}
+
+// retryCount warns of a number of retries where http> reads true or false.
+func (c *critic) retryCount(at []string, task, operator string, config *param.Map) {
+	v := config.Value("retry")
+	n, isNumber := v.(int64)
+	if operator != "http" && operator != "http_call" || !isNumber || n < 0 {
+		return
+	}
+	c.warn(append(slices.Clone(at), "retry"), task, "write `retry_for: 1m` for how long it tries, or `retry: false` and `_retry: "+param.Sample(v)+"` for how often",
+		"retry of %s> is true or false, and %d is no number of retries", operator, n)
+}
+
+// sqlOperators run SQL out of a text or a file.
+var sqlOperators = []string{"pg", "redshift", "mysql", "td", "td_for_each", "td_wait", "athena", "bq"}
+
+// dollars warns of `$$` in a command or in SQL, which becomes a single `$`: the shell's process id, or the quotes of a
+// function's body.
+func (c *critic) dollars(place []string, task, operator string, command param.Value, config *param.Map) {
+	isSQL := slices.Contains(sqlOperators, operator)
+	if !isSQL && operator != "sh" && operator != "ssh" {
+		return
+	}
+	hint := "write $$$$ for $$, or put the script into a file"
+	if isSQL {
+		hint = "write $$$$ for $$, or quote with a name: $body$"
+	}
+	warn := func(at []string, text, where string) {
+		if line := twoDollars(text); line > 0 {
+			c.warn(at, task, hint, "$$ becomes a single $%s", where)
+		}
+	}
+	at := slices.Clone(place)
+	for _, v := range []param.Value{command, config.Value("query"), config.Value("command"), config.Value("script")} {
+		switch x := v.(type) {
+		case string:
+			warn(at, x, "")
+		case *param.Map:
+			text, _ := x.Value("data").(string)
+			warn(append(slices.Clone(at), "data"), text, "")
+		}
+	}
+	file, isText := command.(string)
+	folder, known := c.workdir(config)
+	if !isSQL || !isText || !known || file == "" || strings.ContainsAny(file, "\n$") {
+		return
+	}
+	name := path.Join(folder, file)
+	if text, err := c.read(name); err == nil {
+		if line := twoDollars(string(text)); line > 0 {
+			c.warn(place, task, hint, "line %d of %s: $$ becomes a single $", line, name)
+		}
+	}
+}
+
+// twoDollars is the line of the first `$$` of a text that is neither before an expression nor written twice; 0 for none.
+func twoDollars(text string) int {
+	for i := 0; i < len(text); {
+		if text[i] != '$' {
+			i++
+			continue
+		}
+		end := i
+		for end < len(text) && text[end] == '$' {
+			end++
+		}
+		run := end - i
+		if end < len(text) && text[end] == '{' {
+			run = 0
+		}
+		if run == 2 || run == 3 {
+			return strings.Count(text[:i], "\n") + 1
+		}
+		i = end
+	}
+	return 0
+}
+
+// scheduled warns of a called file whose schedule starts nothing, since the file is not a workflow.
+func (c *critic) scheduled(place []string, task, file string) {
+	if !strings.Contains(file, "/") {
+		return // a file at the top of the project is a workflow, too
+	}
+	if raw, err := dig.LoadFile(c.read, file); err == nil && raw.Has("schedule") {
+		c.warn(place, task, "put the schedule into a workflow at the top of the project", "schedule of %s has no effect: only files at the top of the project are started by their schedules", file)
+	}
+}
+
+// storeFile warns of a command that writes to a file which is there with `zerodag: 1` alone.
+func (c *critic) storeFile(place []string, task, operator string, command param.Value) {
+	text, _ := command.(string)
+	if c.level == 0 && (operator == "sh" || c.runsCommand(operator)) && strings.Contains(text, "$DIGDAG_STORE") {
+		c.warn(place, task, "put `zerodag: 1` at the top of the file", "$DIGDAG_STORE is not set in files without `zerodag: 1`")
+	}
+}
+
+// written finds the files that a command writes by their plain names.
+var written = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`>>?\s*([\w][\w./-]*\.\w+)(?:\s|$)`) })
+
+// passedFiles warns of a file that one task writes and a later one reads: on a server each task begins with the project as it was pushed.
+func (c *critic) passedFiles(place []string, task, operator string, command param.Value, config *param.Map) {
+	if c.known.Only != "" {
+		return // a run on this machine keeps the files
+	}
+	text, _ := command.(string)
+	if operator == "sh" {
+		for _, name := range slices.Sorted(maps.Keys(c.madeFiles)) {
+			if by := c.madeFiles[name]; by != task && containsWord(text, name) && !strings.Contains(text, "> "+name) && !strings.Contains(text, ">"+name) {
+				c.warn(place, task, "write and read it in one task, or keep it elsewhere, such as in a bucket or a table",
+					"%s is written by %s: on a server this task does not see it, as each task begins with a fresh copy of the project", name, by)
+				delete(c.madeFiles, name)
+			}
+		}
+		for _, found := range written().FindAllStringSubmatch(text, -1) {
+			c.made(found[1], task)
+		}
+	}
+	if file, _ := config.Value("download_file").(string); file != "" && !strings.Contains(file, "${") {
+		c.made(file, task)
+	}
+}
+
+func (c *critic) made(file, task string) {
+	if c.madeFiles == nil {
+		c.madeFiles = map[string]string{}
+	}
+	c.madeFiles[file] = task
+}
+
+// containsWord reports whether a command has a file's name as a separate word.
+func containsWord(text, name string) bool {
+	isPart := func(c byte) bool {
+		return c == '_' || c == '-' || c == '.' || c == '/' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
+	}
+	for from := 0; ; {
+		i := strings.Index(text[from:], name)
+		if i < 0 {
+			return false
+		}
+		i += from
+		end := i + len(name)
+		if (i == 0 || !isPart(text[i-1])) && (end == len(text) || !isPart(text[end])) {
+			return true
+		}
+		from = end
+	}
+}

@@ -1,0 +1,77 @@
+package lint
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"zerodag/engine/dig"
+
+	"zerodag/engine/param"
+)
+
+const storedHint = "what is stored is data here (`zerodag docs compatibility`); `_export: {eval: {stored: true}}` evaluates it again"
+
+// handsOn are the operators whose evaluated values others see: a text that was written to be
+// evaluated by those is not.
+var handsOn = []string{"for_each>", "param_set>", "fail>"}
+
+// madeReference is an expression that puts a reference to a secret together.
+var madeReference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{[^}]*["'][^"'}]*secret:`) })
+
+// stored warns of what the original evaluates a second time.
+func (c *critic) stored(at []string, task string, config *param.Map) {
+	if c.evalsStored {
+		return
+	}
+	for k, v := range config.All() {
+		if text, ok := v.(string); ok && madeReference().MatchString(text) {
+			c.warn(append(slices.Clone(at), k), task, storedHint, "a reference to a secret that an expression makes is not looked up: write ${secret:key} itself")
+		}
+		if slices.Contains(handsOn, k) && escapes(v) {
+			c.warn(append(slices.Clone(at), k), task, storedHint, "$${ makes a text with ${...} that nobody evaluates any more")
+		}
+	}
+}
+
+// storedNames warns of values that a command stores under the names of built-in variables.
+func (c *critic) storedNames(at []string, task, operator string, command param.Value, config *param.Map) {
+	if c.level == 0 {
+		return
+	}
+	for _, name := range config.Map("_store").Keys() {
+		c.fixed(append(slices.Clone(at), "_store", name), task, name)
+	}
+	script, isText := command.(string)
+	if !isText || operator != "sh" {
+		return
+	}
+	d := definitions{texts: map[string]string{}}
+	d.script(script)
+	for _, name := range slices.Sorted(maps.Keys(d.texts)) {
+		c.fixed(append(slices.Clone(at), "sh>"), task, name)
+	}
+}
+
+func escapes(v param.Value) bool {
+	return param.AnyText(v, func(text string) bool { return strings.Contains(text, "$${") })
+}
+
+// scriptStores is a line of a script that stores or exports text with `${`.
+var scriptStores = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)\b(?:store|export|set_state)\w*\b.*\$\{`) })
+
+// StoredByScript lists the lines of a Python or Ruby file that store text which the original
+// would evaluate.
+func StoredByScript(name string, content []byte) dig.Errors {
+	var found dig.Errors
+	line := 0
+	for text := range strings.Lines(string(content)) {
+		line++
+		if scriptStores().MatchString(text) {
+			found = append(found, dig.Error{File: name, Line: line, Hint: storedHint, Message: "${...} that a script stores or exports is not evaluated any more"})
+		}
+	}
+	return found
+}

@@ -1,0 +1,264 @@
+package lint
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"zerodag/engine/dig"
+
+	"zerodag/engine/dig/keys"
+	"zerodag/engine/param"
+)
+
+// types warns of what expressions do with texts that look like numbers, booleans or mappings.
+func (c *critic) types(place []string, task string, v param.Value) {
+	switch x := v.(type) {
+	case string:
+		if c.known.Uses == nil || !strings.Contains(x, "${") {
+			return
+		}
+		for _, use := range c.known.Uses(x) {
+			c.use(place, task, use)
+		}
+	case []param.Value:
+		for _, e := range x {
+			c.types(place, task, e)
+		}
+	case *param.Map:
+		for k, e := range x.All() {
+			c.types(append(slices.Clone(place), k), task, e)
+		}
+	}
+}
+
+// use warns of what an expression does with a parameter, or is itself.
+func (c *critic) use(place []string, task string, use param.Use) {
+	switch use.Kind {
+	case param.Mistake:
+		c.warn(place, task, use.Hint, "%s", use.Says)
+	case param.Property:
+		c.property(place, task, use)
+	case param.Minus:
+		c.minus(place, task, use.Name)
+	case param.Within:
+		if _, isList := c.exports.Value(use.Name).([]param.Value); isList {
+			c.warn(place, task, "write "+use.Name+".includes(...)", "`in` looks for an index of %s, not for a value", use.Name)
+		}
+	case param.Written:
+		c.compared(place, task, use.Name, use.Other)
+	case param.Assigned:
+		if isCondition(place) {
+			c.warn(place, task, "write "+use.Name+" == ... to compare", "%s = ... assigns a value instead of comparing", use.Name)
+		}
+	default:
+		c.text(place, task, use)
+	}
+}
+
+// dateForms are the forms of built-in variables that are times.
+var dateForms = sync.OnceValue(func() map[string]*regexp.Regexp {
+	return map[string]*regexp.Regexp{
+		"_date":         regexp.MustCompile(`^\d{4}(-\d\d(-\d\d)?)?$`),
+		"_date_compact": regexp.MustCompile(`^\d{4,8}$`),
+		"_time":         regexp.MustCompile(`^\d{4}(-\d\d(-\d\d(T.*)?)?)?$`),
+	}
+})
+
+// outcomes are the values of ${outcome} in _finally.
+var outcomes = []string{"success", "error", "canceled"}
+
+// compared warns of a text that a built-in variable never is.
+func (c *critic) compared(place []string, task, name, text string) {
+	if name == "outcome" && c.level > 0 && !c.exports.Has(name) && !slices.Contains(outcomes, text) {
+		c.warn(place, task, "it is "+strings.Join(outcomes, ", "), "outcome is never '%s'", text)
+		return
+	}
+	for _, ending := range []string{"_date_compact", "_date", "_time"} {
+		if strings.HasSuffix(name, ending) && c.isTextVariable(name) && text != "" && !dateForms()[ending].MatchString(text) {
+			example := map[string]string{"_date": "2026-12-31", "_date_compact": "20261231", "_time": "2026-12-31T00:00:00+00:00"}[ending]
+			c.warn(place, task, "write it as '"+example+"', or compare ${moment("+strings.TrimSuffix(name, "_compact")+").format(...)}", "%s has the form %s: '%s' is another", name, example, text)
+			return
+		}
+	}
+}
+
+// minus warns of a difference that is the name of a parameter, and of dates from which something is taken away.
+func (c *critic) minus(place []string, task, name string) {
+	first, _, hyphens := strings.Cut(name, "-")
+	switch {
+	case hyphens && (c.exports.Has(name) || c.definitions().texts[name] != "" || c.definitions().others[name]):
+		c.warn(place, task, `write ${this["`+name+`"]}, or call the parameter `+strings.ReplaceAll(name, "-", "_"), "%s is read as a subtraction, not as the parameter of that name", name)
+	case c.isTextVariable(first) && !strings.HasSuffix(first, "_compact"):
+		c.warn(place, task, "write such as ${moment("+first+").subtract(1, 'day').format('YYYY-MM-DD')}, or ${moment(a).diff(moment(b), 'days')}", "%s is a text, and subtracting from a text gives no number", first)
+	}
+}
+
+// text warns of a text that is used as a number or a boolean.
+func (c *critic) text(place []string, task string, use param.Use) {
+	if slices.Contains(c.loops, use.Name) {
+		return
+	}
+	from := c.definitions().textual(use.Name, c.known)
+	if from == "" {
+		return
+	}
+	kind, message, cast := "boolean", "", use.Name+" == 'true'"
+	switch use.Kind {
+	case param.Negated:
+		message = "!" + use.Name + " is false also for the text 'false'"
+		cast = use.Name + " != 'true'"
+	case param.Both:
+		if from == "-p gives texts" && !isCondition(place) {
+			return // it may ask whether there is a text
+		}
+		message = use.Name + " counts as true also if it is the text 'false'"
+	case param.Exactly:
+		kind, message, cast = "integer", use.Name+" === 1 is false also for the text '1'", "Number("+use.Name+") === 1"
+	case param.Added:
+		kind, message, cast = "integer", use.Name+" + 1 appends to a text: 5 + 1 is 51", "Number("+use.Name+") + 1"
+	case param.Compared:
+		other := c.definitions().textual(use.Other, c.known)
+		if other == "" || from == "-p gives texts" && other == from && (ordered().MatchString(use.Name) || ordered().MatchString(use.Other)) {
+			return // a number beside it makes both numbers, and dates and names are compared as texts
+		}
+		kind, message, cast = "integer", use.Name+" and "+use.Other+" are compared letter by letter if both are texts: 9 is more than 10", "Number("+use.Name+")"
+	}
+	c.warn(place, task, c.typeHint(use.Name, from, kind, cast), "%s; %s", message, from)
+}
+
+func (c *critic) typeHint(name, from, kind, cast string) string {
+	if from == fromText {
+		return "write the value without quotes, or ${" + cast + "}"
+	}
+	if (from == "-p gives texts" || from == fromRule) && c.level > 0 {
+		return "declare `params: {" + name + ": {type: " + kind + "}}` at the top of the file, or write ${" + cast + "}"
+	}
+	return "write ${" + cast + "}"
+}
+
+// isCondition reports whether a place holds a condition.
+func isCondition(place []string) bool {
+	key := place[len(place)-1]
+	return key == "if>" || key == "_if" || key == "_disable"
+}
+
+// ordered is a name of something whose order as a text is right: a date, a version, a name.
+var ordered = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)(date|day|time|from|to|start|end|since|until|after|before|month|week|year|first|last|name|version|key|id)$`)
+})
+
+// ofTexts and ofAll are properties of JavaScript's own, of texts and of any value.
+var (
+	ofTexts = []string{"length"}
+	ofAll   = []string{"constructor", "hasOwnProperty", "toString", "valueOf", "length"}
+)
+
+// property warns of a part of a parameter that there is not, and so is an empty text.
+func (c *critic) property(place []string, task string, use param.Use) {
+	first := use.Path[0]
+	switch {
+	case use.Name == "http" && first != "last_status" && first != "last_content" && !c.definitions().keys["http"][first] && !c.definitions().open && !c.exports.Map("http").Has(first):
+		c.warn(place, task, "http> stores http.last_status and, with `store_content: true`, http.last_content", "http has no %s: ${http.%s} is empty", first, first)
+	case use.Tried || slices.Contains(c.loops, use.Name) || slices.Contains(ofAll, first):
+	case use.Name == "http" && first == "last_content":
+		c.content(place, task, use)
+	case use.Name == errorName && inFailure(task):
+		c.failure(place, task, first)
+	case c.isTextVariable(use.Name):
+		c.warn(place, task, "for a part of a date, write such as ${moment("+use.Name+").format('YYYY')}", "%s is a text and has no %s: ${%s.%s} is empty", use.Name, first, use.Name, first)
+	case c.exports.Map(use.Name).Len() > 0:
+		c.part(place, task, use)
+	case slices.Contains([]string{"size", "count", "len", "length()"}, first):
+		if _, isList := c.exports.Value(use.Name).([]param.Value); isList {
+			c.warn(place, task, "write "+use.Name+".length", "a list has no %s: ${%s.%s} is empty", first, use.Name, first)
+		}
+	}
+}
+
+// isTextVariable reports whether a built-in variable is a text.
+func (c *critic) isTextVariable(name string) bool {
+	return slices.Contains(c.known.Variables, name) && (strings.HasSuffix(name, "_time") || strings.HasSuffix(name, "_date") || strings.HasSuffix(name, "_compact") ||
+		slices.Contains([]string{"timezone", "task_name", "session_uuid"}, name))
+}
+
+// errorName is the parameter that describes a failure, for what is run because of it.
+const errorName = "error"
+
+// errorKeys are the parts that it can have.
+var errorKeys = []string{"message", "task", "tasks", "exit_code", "missing_secret", "attempt", "stacktrace", "timeout", "errors", "job"}
+
+// inFailure reports whether a task is run because of a failure, by its full name.
+func inFailure(task string) bool {
+	for _, key := range append(keys.Closing(), "_error") {
+		handler := "^" + key[1:]
+		if i := strings.Index(task, handler); i >= 0 && (len(task) == i+len(handler) || strings.ContainsRune("+^", rune(task[i+len(handler)]))) {
+			return true
+		}
+	}
+	return false
+}
+
+// failure warns of a part of `error` that no failure has. A project that gives the name to values of its own is left alone.
+func (c *critic) failure(place []string, task, part string) {
+	d := c.definitions()
+	if slices.Contains(errorKeys, part) || d.open || d.others[errorName] || d.texts[errorName] != "" || d.keys[errorName] != nil || d.words[errorName] && d.words[part] {
+		return
+	}
+	hint := "it has " + strings.Join(errorKeys[:6], ", ")
+	if near := param.Nearest(part, errorKeys); near != "" {
+		hint = "did you mean error." + near + "?"
+	}
+	c.warn(place, task, hint, "error has no %s, so that ${error.%s} is empty", part, part)
+}
+
+// part looks for a part of a mapping that is exported to the task.
+func (c *critic) part(place []string, task string, use param.Use) {
+	d := c.definitions()
+	name, first := use.Name, use.Path[0]
+	if d.loose[name] || d.keys[name][first] || slices.Contains(c.known.Exported, name) || slices.Contains(c.known.Operators, name) || d.open || d.words[name] && d.words[first] {
+		return
+	}
+	there := slices.Sorted(maps.Keys(d.keys[name]))
+	hint := "it has " + strings.Join(there[:min(len(there), dig.MaxListed)], ", ")
+	if near := param.Nearest(first, there); near != "" {
+		hint = "did you mean " + name + "." + near + "?"
+	}
+	c.warn(place, task, hint+" Write ${"+name+"."+first+" || 'default'} if a start may give it", "%s has no %s in any _export, so that ${%s.%s} is empty", name, first, name, first)
+}
+
+// content looks at what `http>` has stored.
+func (c *critic) content(place []string, task string, use param.Use) {
+	if len(use.Path) > 1 && !slices.Contains(ofTexts, use.Path[1]) {
+		c.warn(place, task, "write ${JSON.parse(http.last_content)."+strings.Join(use.Path[1:], ".")+"}", "http.last_content is a text and has no %s", use.Path[1])
+		return
+	}
+	if c.stores == nil {
+		asks, stores := answers(c.root)
+		kept := stores || !asks
+		c.stores = &kept
+	}
+	if !*c.stores {
+		c.warn(place, task, "write `store_content: true` at the task with http>", "http.last_content is empty, as no http> of this file has store_content")
+	}
+}
+
+// answers reports whether a file has requests, and whether one of them stores its answer. A file that runs others may have both.
+func answers(v param.Value) (asks, stores bool) {
+	switch x := v.(type) {
+	case *param.Map:
+		for key, e := range x.All() {
+			below, kept := answers(e)
+			asks = asks || below || key == "http>"
+			stores = stores || kept || key == "store_content" || key == "call>" || key == "http_call>"
+		}
+	case []param.Value:
+		for _, e := range x {
+			below, kept := answers(e)
+			asks, stores = asks || below, stores || kept
+		}
+	}
+	return asks, stores
+}

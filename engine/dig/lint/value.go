@@ -1,0 +1,112 @@
+package lint
+
+import (
+	"cmp"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"zerodag/engine/param"
+)
+
+// misread warns of values that a built-in operator will refuse when its task runs.
+func (c *critic) misread(at []string, task, operator, command string, config *param.Map) {
+	if c.known.Misread == nil || !slices.Contains(c.known.BuiltIn, operator) {
+		return
+	}
+	for key, v := range config.All() {
+		name := key
+		if key == command || command == "_type" && key == "_command" {
+			name = operator + ">"
+		}
+		if why := c.known.Misread(operator, name, v); why != "" {
+			of := ""
+			if key != command {
+				of = " as its " + key
+			}
+			c.warn(append(slices.Clone(at), key), task, why, "%s> cannot read %s%s, and the task will fail", operator, param.Sample(v), of)
+		}
+	}
+}
+
+// The forms in which others write variables in a text.
+var (
+	jinja  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{\{[-\s]*([A-Za-z_][A-Za-z0-9_]*)[^{}]*\}\}`) })
+	dollar = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$([A-Za-z_][A-Za-z0-9_]*)`) })
+)
+
+// Further forms: `$ {name}`, `$[name]` and `{name}`; and a command in a text, as a shell has it.
+var (
+	otherForms = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`\$\s+\{([A-Za-z_]\w*)\}|\$\[([A-Za-z_]\w*)\]|(?:^|[^${\w])\{([A-Za-z_]\w*)\}`)
+	})
+	shellCommand = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\([a-z][^()]*\)`) })
+)
+
+// Forms of further tools: `<%= name %>`, `%(name)s` and `%name%`; and a command in backticks, for which Markdown has them, too.
+var (
+	moreForms = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`<%=?\s*([A-Za-z_]\w*)\s*%>|%\(([A-Za-z_]\w*)\)s|%([A-Za-z_]\w*)%`)
+	})
+	backticks = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile("`(date|hostname|whoami|pwd|uname|uptime|id)( [^`]*)?`|`(cat|ls|wc|head|tail|grep|awk|sed|cut|basename|dirname|expr) [^`]*`")
+	})
+)
+
+// ofAirflow are variables of Airflow's templates, and what comes closest here.
+var ofAirflow = map[string]string{
+	"ds": "session_date", "ds_nodash": "session_date_compact", "ts": "session_time", "execution_date": "session_time", "logical_date": "session_time",
+	"data_interval_start": "session_time", "data_interval_end": "next_session_time", "next_ds": "next_session_date", "prev_ds": "last_session_date",
+	"run_id": "session_uuid", "dag_run": "session_uuid", "ti": "task_name", "task_instance": "task_name", "params": "NAME", "var": "NAME",
+}
+
+// foreign warns of variables in texts that are written as another program or a shell writes them, and so stay as text.
+func (c *critic) foreign(place []string, task, operator string, v param.Value) {
+	text, isText := v.(string)
+	if !isText {
+		return
+	}
+	if m := jinja().FindStringSubmatch(text); m != nil {
+		name := ofAirflow[m[1]]
+		if name == "" && c.variable(m[1]) {
+			name = m[1]
+		}
+		if name != "" && strings.Contains(text, "$"+m[0]) {
+			c.warn(place, task, "write ${"+name+"}, with one pair of braces", "$%s is a mapping of JavaScript, and not the value of %s", m[0], m[1])
+			return
+		}
+		if name != "" {
+			c.warn(place, task, "a variable is written as ${"+name+"} (`zerodag docs variables`)", "%s stays as text", m[0])
+			return
+		}
+	}
+	if !slices.Contains(c.known.BuiltIn, operator) || len(c.known.parameters(operator)) == 0 && operator != "echo" && operator != "fail" || slices.Contains(c.known.parameters(operator), "_env") {
+		return // a command has parameters in its environment
+	}
+	if m := otherForms().FindStringSubmatch(text); m != nil && c.variable(cmp.Or(m[1], m[2], m[3])) {
+		c.warn(place, task, "write ${"+cmp.Or(m[1], m[2], m[3])+"}", "%s stays as text", strings.TrimSpace(m[0]))
+		return
+	}
+	if m := moreForms().FindStringSubmatch(text); m != nil && c.variable(cmp.Or(m[1], m[2], m[3])) {
+		c.warn(place, task, "write ${"+cmp.Or(m[1], m[2], m[3])+"}", "%s stays as text", m[0])
+		return
+	}
+	if m := backticks().FindString(text); m != "" && (operator == "echo" || operator == "fail") {
+		c.warn(place, task, "write `sh>: echo \"...\"`: a shell runs it", "%s stays as text, as %s> runs no commands", m, operator)
+		return
+	}
+	if m := shellCommand().FindString(text); m != "" && c.variable(strings.TrimSpace(m[2:len(m)-1])) {
+		c.warn(place, task, "write ${"+strings.TrimSpace(m[2:len(m)-1])+"}", "%s stays as text", m)
+		return
+	} else if m != "" && (operator == "echo" || operator == "fail") {
+		c.warn(place, task, "write `sh>: echo \"...\"`: a shell runs it", "%s stays as text, as %s> runs no commands", m, operator)
+		return
+	}
+	for _, m := range dollar().FindAllStringSubmatch(text, -1) {
+		if c.variable(m[1]) {
+			c.warn(place, task, "write ${"+m[1]+"}", "$%s stays as text: only a shell knows it without braces", m[1])
+			return
+		}
+	}
+}

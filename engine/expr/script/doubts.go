@@ -1,0 +1,258 @@
+package script
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/token"
+
+	"zerodag/engine/param"
+)
+
+// mistake notes what an expression does that its author hardly means, whatever its parameters are.
+func (u *uses) mistake(hint, format string, args ...any) {
+	u.add(param.Use{Kind: param.Mistake, Says: fmt.Sprintf(format, args...), Hint: hint})
+}
+
+// comparison looks at comparisons that have the same result for all values, or compare something else than they seem to.
+func (u *uses) comparison(n *ast.BinaryExpression) {
+	if !slices.Contains([]token.Token{token.EQUAL, token.NOT_EQUAL, token.STRICT_EQUAL, token.STRICT_NOT_EQUAL}, n.Operator) {
+		return
+	}
+	for _, side := range []ast.Expression{n.Left, n.Right} {
+		switch s := side.(type) {
+		case *ast.Identifier:
+			if s.Name == "NaN" {
+				u.mistake("write isNaN(...)", "nothing equals NaN, not even NaN")
+			}
+		case *ast.ArrayLiteral:
+			u.mistake("compare what is in it, such as its .length", "a list never equals another list, even with the same values")
+		case *ast.ObjectLiteral:
+			u.mistake("compare its parts", "a mapping never equals another mapping, even with the same values")
+		}
+	}
+	if call, isCall := n.Left.(*ast.CallExpression); isCall {
+		u.part(methodOf(call), n.Right)
+	}
+}
+
+// parts are functions that give a part of a time as a number, with the least, the most and what that is.
+var parts = map[string]struct {
+	least, most float64
+	form        string
+}{
+	"day": {0, 6, "0 for Sunday to 6 for Saturday"}, "getDay": {0, 6, "0 for Sunday to 6 for Saturday"}, "isoWeekday": {1, 7, "1 for Monday to 7 for Sunday"},
+	"month": {0, 11, "0 for January to 11 for December"}, "getMonth": {0, 11, "0 for January to 11 for December"}, "quarter": {1, 4, "1 to 4"},
+	"hour": {0, 23, "0 to 23"}, "hours": {0, 23, "0 to 23"}, "getHours": {0, 23, "0 to 23"}, "minute": {0, 59, "0 to 59"}, "minutes": {0, 59, "0 to 59"}, "getMinutes": {0, 59, "0 to 59"},
+	"date": {1, 31, "1 to 31"}, "getDate": {1, 31, "1 to 31"}, "isoWeek": {1, 53, "1 to 53"}, "dayOfYear": {1, 366, "1 to 366"},
+}
+
+// part looks at what a part of a time is compared with.
+func (u *uses) part(name string, with ast.Expression) {
+	p, known := parts[name]
+	if !known {
+		return
+	}
+	hint := "write a number; a name is such as .format('dddd') == 'Sunday'"
+	switch x := with.(type) {
+	case *ast.StringLiteral:
+		if value, err := strconv.ParseFloat(x.Value.String(), 64); err == nil && p.least <= value && value <= p.most {
+			return
+		}
+		u.mistake(hint, "%s() is a number (%s), and never '%s'", name, p.form, x.Value.String())
+	case *ast.NumberLiteral:
+		if value, err := strconv.ParseFloat(x.Literal, 64); err == nil && (value < p.least || value > p.most) {
+			u.mistake("write a number from that range", "%s() is %s, and never %s", name, p.form, x.Literal)
+		}
+	}
+}
+
+// methodOf is the name of what is called of something; "" for a function.
+func methodOf(n *ast.CallExpression) string {
+	if dot, is := n.Callee.(*ast.DotExpression); is {
+		return dot.Identifier.Name.String()
+	}
+	return ""
+}
+
+// isMoment reports whether an expression is a call of moment, or of a function of what it makes.
+func isMoment(e ast.Expression) bool {
+	for {
+		call, is := e.(*ast.CallExpression)
+		if !is {
+			return false
+		}
+		switch callee := call.Callee.(type) {
+		case *ast.Identifier:
+			return callee.Name == "moment"
+		case *ast.DotExpression:
+			if name, isName := callee.Left.(*ast.Identifier); isName {
+				return name.Name == "moment"
+			}
+			e = callee.Left
+		default:
+			return false
+		}
+	}
+}
+
+// units are those of moment, in each of its spellings.
+var units = []string{"year", "years", "y", "quarter", "quarters", "Q", "month", "months", "M", "week", "weeks", "w", "isoWeek", "isoWeeks", "isoweek", "isoweeks", "W", "day", "days", "d", "date", "dates", "D",
+	"hour", "hours", "h", "minute", "minutes", "m", "second", "seconds", "s", "millisecond", "milliseconds", "ms", "weekday", "weekdays", "e", "isoWeekday", "isoWeekdays", "E", "dayOfYear", "dayOfYears", "DDD",
+	"weekYear", "weekYears", "gg", "isoWeekYear", "isoWeekYears", "GG"}
+
+// called looks at calls.
+func (u *uses) called(n *ast.CallExpression) {
+	if name, is := n.Callee.(*ast.Identifier); is {
+		u.function(name.Name.String())
+		return
+	}
+	name, texts := methodOf(n), make([]string, len(n.ArgumentList))
+	for i, e := range n.ArgumentList {
+		if text, is := e.(*ast.StringLiteral); is {
+			texts[i] = text.Value.String()
+		}
+	}
+	dot, _ := n.Callee.(*ast.DotExpression)
+	ofMoment := dot != nil && isMoment(dot.Left)
+	switch {
+	case name == "format" && len(texts) == 1 && texts[0] != "":
+		u.form(texts[0])
+	case name == "toLocaleString" && len(texts) > 0, name == "locale" && len(texts) == 1 && texts[0] != "" && !strings.HasPrefix(texts[0], "en"):
+		u.mistake("let a task with py> or sh> write it", "expressions support only English: %s(...)", name)
+	case name == "replaceAll" && len(texts) == 2 && strings.ContainsAny(texts[0], ".*+?^$|()[]{}") && !strings.Contains(texts[0], `\`):
+		u.mistake("write x.split("+param.Text(texts[0])+").join(...) for the text itself", "the first argument of replaceAll is a pattern here, as in Java: %s", texts[0])
+	case !ofMoment:
+	case slices.Contains([]string{"add", "subtract"}, name) && len(n.ArgumentList) == 1 && texts[0] != "" && !isDuration(texts[0]):
+		u.mistake("write such as ."+name+"(1, 'day')", "%s(%s) changes nothing: the number is missing", name, param.Text(texts[0]))
+	case slices.Contains([]string{"add", "subtract"}, name) && len(n.ArgumentList) == 1 && isNumber(n.ArgumentList[0]):
+		u.mistake("write such as ."+name+"(1, 'day')", "%s without a unit counts milliseconds", name)
+	case slices.Contains([]string{"add", "subtract"}, name) && len(texts) == 2 && texts[1] != "":
+		u.unit(name, texts[1])
+	case slices.Contains([]string{"startOf", "endOf"}, name) && len(texts) == 1 && texts[0] != "":
+		u.unit(name, texts[0])
+	case name == "diff" && len(texts) > 1 && texts[1] != "":
+		u.unit(name, texts[1])
+	}
+}
+
+func isNumber(e ast.Expression) bool {
+	_, is := e.(*ast.NumberLiteral)
+	return is
+}
+
+// index looks at an index of a list that counts from its end, as in Python.
+func (u *uses) index(n *ast.BracketExpression) {
+	if key, is := n.Member.(*ast.StringLiteral); is && nameOf(n.Left) == "failed" && strings.HasPrefix(key.Value.String(), "+") {
+		u.mistake("write failed['"+strings.TrimLeft(key.Value.String(), "+")+"']", "names in failed have no +")
+	}
+	minus, is := n.Member.(*ast.UnaryExpression)
+	if is && minus.Operator == token.MINUS && isNumber(minus.Operand) {
+		u.mistake("write .at(-1) for the last one", "a negative index of a list is undefined")
+	}
+}
+
+// isDuration reports whether a text is one that moment adds: of ISO 8601, or 01:30.
+func isDuration(text string) bool {
+	return strings.ContainsAny(text, ":0123456789")
+}
+
+func (u *uses) unit(of, unit string) {
+	if slices.Contains(units, unit) || slices.Contains(units, strings.ToLower(unit)) {
+		return
+	}
+	hint := "write such as 'day', 'hour' or 'month'"
+	if near := param.Nearest(unit, units); near != "" {
+		hint = "did you mean '" + near + "'?"
+	}
+	u.mistake(hint, "moment has no unit '%s', and %s ignores it", unit, of)
+}
+
+// What stands in a form of moment between brackets is text.
+var (
+	bracketed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[[^\]]*\]`) })
+	formRules = sync.OnceValue(func() (list []formRule) {
+		for _, r := range [][2]string{
+			{`%[A-Za-z]`, "%% is text here: moment writes the year as YYYY, the month as MM, the day as DD"},
+			{`yyyy`, "yyyy is the year of an era: the year is YYYY"},
+			{`Y[-/._ ]?mm|mm[-/._]?[DdY]|[Dd][-/._]?mm`, "mm are minutes: the month is MM"},
+			{`[Hh]:MM`, "MM is the month: minutes are mm"},
+			{`mm:SS`, "SS are parts of a second: seconds are ss"},
+			{`MM[-/._ ]?DDD(?:$|[^D])`, "DDD is the day of the year: the day of the month is DD"},
+			{`(MM|M)[-/._ ]?dd(?:$|[^d])|^dd[-/._ ]?M`, "dd is a day of the week, such as Su: the day of the month is DD"},
+		} {
+			list = append(list, formRule{regexp.MustCompile(r[0]), r[1]})
+		}
+		return list
+	})
+)
+
+type formRule struct {
+	form *regexp.Regexp
+	says string
+}
+
+// form looks at a form of moment, whose letters mean other things than those of Java, C and Python.
+func (u *uses) form(text string) {
+	plain := bracketed().ReplaceAllString(text, "")
+	for _, r := range formRules() {
+		if r.form.MatchString(plain) {
+			u.mistake("the usual form is YYYY-MM-DD HH:mm:ss", "in the form '%s' "+r.says, text)
+			return
+		}
+	}
+	if strings.Contains(plain, "h") && strings.Contains(plain, "m") && !strings.ContainsAny(plain, "aAHkL") {
+		u.mistake("write HH, or add A for AM and PM", "in the form '%s' h counts from 1 to 12, and AM or PM is missing", text)
+	}
+}
+
+// functions are those of expressions that are no methods.
+var functions = []string{"moment", "print", "parseInt", "parseFloat", "isNaN", "isFinite", "String", "Number", "Boolean", "Array", "Object", "Date", "RegExp", "Error", "TypeError", "RangeError", "SyntaxError", "Symbol",
+	"encodeURIComponent", "encodeURI", "decodeURIComponent", "decodeURI", "escape", "unescape", "eval", "Function", "Map", "Set", "WeakMap", "WeakSet", "Promise", "Proxy", "BigInt", "EvalError", "ReferenceError", "URIError",
+	"ArrayBuffer", "DataView", "Uint8Array", "Int8Array", "Uint16Array", "Int16Array", "Uint32Array", "Int32Array", "Float32Array", "Float64Array", "Uint8ClampedArray", "AggregateError"}
+
+// ofOthers are functions of other languages, and what comes closest here.
+var ofOthers = map[string]string{
+	"len": "x.length", "length": "x.length", "count": "x.length", "str": "String(x)", "int": "parseInt(x)", "float": "Number(x)", "bool": "Boolean(x)", "now": "moment()", "today": "session_date", "date": "moment(x).format('YYYY-MM-DD')",
+	"datetime": "moment(x)", "strftime": "moment(x).format('YYYY-MM-DD')", "upper": "x.toUpperCase()", "lower": "x.toLowerCase()", "replace": "x.replace('a', 'b')", "join": "list.join(', ')", "split": "x.split(',')",
+	"default": "this.x || 'other'", "trim": "x.trim()", "round": "Math.round(x)", "abs": "Math.abs(x)", "min": "Math.min(x, y)", "max": "Math.max(x, y)", "floor": "Math.floor(x)", "ceil": "Math.ceil(x)",
+	"sum": "list.reduce((a, b) => a + b, 0)", "tojson": "JSON.stringify(x)", "to_json": "JSON.stringify(x)", "json": "JSON.stringify(x)", "contains": "x.includes('a')", "range": "for_range>", "format": "moment(x).format('YYYY-MM-DD')",
+}
+
+// function looks at the name of a function: a parameter is none.
+func (u *uses) function(name string) {
+	if slices.Contains(functions, name) {
+		return
+	}
+	u.add(param.Use{Kind: param.Mistake, Name: name, Says: "there is no function " + name, Hint: FunctionHint(name)})
+}
+
+// FunctionHint says what to write in place of a function that expressions do not have.
+func FunctionHint(name string) string {
+	switch {
+	case ofOthers[name] != "":
+		return "write such as ${" + ofOthers[name] + "}"
+	case slices.Contains([]string{"require", "import", "open", "readFile", "fetch", "env", "getenv", "exec", "system", "file"}, name):
+		return "expressions see only parameters: no files, no environment variables, no network"
+	}
+	if near := param.Nearest(name, functions); near != "" {
+		return "did you mean " + near + "?"
+	}
+	return "expressions have JavaScript's own functions and moment (`zerodag docs expressions`)"
+}
+
+// printed looks at what a whole expression comes to.
+func (u *uses) printed(e ast.Expression) {
+	call, is := e.(*ast.CallExpression)
+	if !is || !isMoment(call) {
+		return
+	}
+	if slices.Contains([]string{"", "add", "subtract", "startOf", "endOf", "utc", "local", "clone", "utcOffset"}, methodOf(call)) && !(methodOf(call) == "utcOffset" && len(call.ArgumentList) == 0) {
+		u.mistake("add .format(), or .format('YYYY-MM-DD')", "without .format() a moment prints as a UTC time in quotes")
+	}
+}

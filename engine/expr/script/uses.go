@@ -1,0 +1,236 @@
+package script
+
+import (
+	"reflect"
+	"slices"
+
+	"github.com/dop251/goja/ast"
+	"github.com/dop251/goja/parser"
+	"github.com/dop251/goja/token"
+
+	"zerodag/engine/expr"
+	"zerodag/engine/param"
+)
+
+// Uses lists what the expressions of a template do with parameters whose outcome depends on the types of these. It returns none for
+// expressions that cannot be parsed.
+func Uses(text string) []param.Use {
+	parts := expr.Parse(text, "")
+	if checkSource(expr.Code(parts)) != nil {
+		return nil
+	}
+	var u uses
+	for _, p := range parts {
+		if !p.Code {
+			continue
+		}
+		source := "(" + p.Text + ")"
+		tree, err := parser.ParseFile(nil, "", source, 0)
+		c := code{source: source}
+		if err != nil || c.check(tree) != nil {
+			return nil
+		}
+		if c.chained {
+			u.mistake("write a < b && b < c", "a < b < c compares true or false with c")
+		}
+		if whole, is := tree.Body[0].(*ast.ExpressionStatement); is {
+			u.printed(whole.Expression)
+		}
+		u.walk(reflect.ValueOf(tree.Body), false)
+	}
+	return slices.DeleteFunc(u.found, func(one param.Use) bool {
+		if one.Kind == param.Assigned {
+			return slices.Contains(u.declared, one.Name)
+		}
+		return slices.Contains(u.own, one.Name) || one.Kind == param.Compared && slices.Contains(u.own, one.Other)
+	})
+}
+
+// uses collects them.
+type uses struct {
+	found    []param.Use
+	own      []string // names that the expressions set themselves, such as arguments of functions
+	declared []string // those of them that are no parameters: variables and arguments
+}
+
+// walk visits a part of the syntax tree; tried reports whether what is around it deals with a value that is not there.
+func (u *uses) walk(v reflect.Value, tried bool) {
+	switch v.Kind() {
+	case reflect.Interface:
+		u.walk(v.Elem(), tried)
+	case reflect.Pointer:
+		if v.IsNil() || !v.CanInterface() {
+			return
+		}
+		if !u.node(v.Interface(), tried) {
+			u.walk(v.Elem(), tried)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			u.walk(v.Index(i), tried)
+		}
+	case reflect.Struct:
+		for i := range v.NumField() {
+			if f := v.Type().Field(i); f.IsExported() && f.Name != "DeclarationList" && f.Name != "File" {
+				u.walk(v.Field(i), tried)
+			}
+		}
+	}
+}
+
+// node looks at one node, and reports whether it has visited all below it.
+func (u *uses) node(node any, tried bool) (visited bool) {
+	visit := func(e any, tried bool) { u.walk(reflect.ValueOf(e), tried) }
+	switch n := node.(type) {
+	case *ast.Binding:
+		if name, is := n.Target.(*ast.Identifier); is {
+			u.own, u.declared = append(u.own, name.Name.String()), append(u.declared, name.Name.String())
+		}
+	case *ast.AssignExpression:
+		if name := nameOf(n.Left); name != "" {
+			u.own = append(u.own, name)
+			u.add(param.Use{Kind: param.Assigned, Name: name})
+		}
+	case *ast.FunctionLiteral:
+		if n.Name != nil {
+			u.own = append(u.own, n.Name.Name.String())
+		}
+	case *ast.UnaryExpression:
+		if name, is := n.Operand.(*ast.Identifier); n.Operator == token.NOT && is { // !this.x asks whether there is an x
+			u.add(param.Use{Kind: param.Negated, Name: name.Name.String()})
+		}
+		visit(n.Operand, tried || n.Operator == token.TYPEOF || n.Operator == token.NOT)
+		return true
+	case *ast.BinaryExpression:
+		u.binary(n)
+		visit(n.Left, tried || tries(n.Operator))
+		visit(n.Right, tried || tries(n.Operator))
+		return true
+	case *ast.ConditionalExpression:
+		for _, e := range []ast.Expression{n.Test, n.Consequent, n.Alternate} {
+			visit(e, true)
+		}
+		return true
+	case *ast.OptionalChain:
+		visit(n.Expression, true)
+		return true
+	case *ast.CallExpression:
+		u.called(n)
+		if dot, is := n.Callee.(*ast.DotExpression); is { // the property is a function: where there is none, the expression fails
+			visit(dot.Left, tried)
+			visit(n.ArgumentList, tried)
+			return true
+		}
+	case *ast.BracketExpression:
+		u.index(n)
+	case *ast.DotExpression:
+		if name, path := chain(n); name != "" && len(path) > 0 {
+			u.add(param.Use{Kind: param.Property, Name: name, Path: path, Tried: tried})
+			return true
+		}
+	}
+	return false
+}
+
+// tries reports whether an operator deals with a value that is not there, on either side.
+func tries(op token.Token) bool {
+	return slices.Contains([]token.Token{token.LOGICAL_OR, token.LOGICAL_AND, token.COALESCE, token.EQUAL, token.NOT_EQUAL, token.STRICT_EQUAL,
+		token.STRICT_NOT_EQUAL, token.IN, token.INSTANCEOF}, op)
+}
+
+func (u *uses) binary(n *ast.BinaryExpression) {
+	u.comparison(n)
+	left, right := nameOf(n.Left), nameOf(n.Right)
+	switch n.Operator {
+	case token.MINUS:
+		if name := hyphened(n); name != "" {
+			u.add(param.Use{Kind: param.Minus, Name: name})
+		} else if left != "" {
+			u.add(param.Use{Kind: param.Minus, Name: left})
+		}
+	case token.STRICT_EQUAL, token.STRICT_NOT_EQUAL:
+		u.literal(n.Left, n.Right)
+		u.literal(n.Right, n.Left)
+		if _, isNumber := n.Right.(*ast.NumberLiteral); isNumber && left != "" {
+			u.add(param.Use{Kind: param.Exactly, Name: left})
+		}
+	case token.EQUAL, token.NOT_EQUAL, token.LESS, token.GREATER, token.LESS_OR_EQUAL, token.GREATER_OR_EQUAL:
+		if left != "" && right != "" && n.Operator != token.EQUAL && n.Operator != token.NOT_EQUAL {
+			u.add(param.Use{Kind: param.Compared, Name: left, Other: right})
+		}
+		u.literal(n.Left, n.Right)
+		u.literal(n.Right, n.Left)
+	case token.IN:
+		if _, isText := n.Left.(*ast.StringLiteral); (isText || left != "") && right != "" {
+			u.add(param.Use{Kind: param.Within, Name: right})
+		}
+	case token.LOGICAL_AND:
+		for _, side := range []ast.Expression{n.Left, n.Right} {
+			if name, is := side.(*ast.Identifier); is {
+				u.add(param.Use{Kind: param.Both, Name: name.Name.String()})
+			}
+		}
+	case token.PLUS:
+		_, isNumber := n.Right.(*ast.NumberLiteral)
+		_, wasNumber := n.Left.(*ast.NumberLiteral)
+		switch {
+		case left != "" && isNumber:
+			u.add(param.Use{Kind: param.Added, Name: left})
+		case right != "" && wasNumber:
+			u.add(param.Use{Kind: param.Added, Name: right})
+		}
+	}
+}
+
+// literal notes a parameter that is compared with a written text.
+func (u *uses) literal(a, b ast.Expression) {
+	name := nameOf(a)
+	if text, isText := b.(*ast.StringLiteral); isText && name != "" {
+		u.add(param.Use{Kind: param.Written, Name: name, Other: text.Value.String()})
+	}
+}
+
+// hyphened is a difference of names as one name with hyphens; "" where something else is taken away.
+func hyphened(n *ast.BinaryExpression) string {
+	right := nameOf(n.Right)
+	if inner, is := n.Left.(*ast.BinaryExpression); is && inner.Operator == token.MINUS && right != "" {
+		if left := hyphened(inner); left != "" {
+			return left + "-" + right
+		}
+		return ""
+	}
+	if left := nameOf(n.Left); left != "" && right != "" {
+		return left + "-" + right
+	}
+	return ""
+}
+
+func (u *uses) add(one param.Use) { u.found = append(u.found, one) }
+
+// nameOf is the parameter that an expression is, as x or this.x; "" where it is none.
+func nameOf(e ast.Expression) string {
+	switch n := e.(type) {
+	case *ast.Identifier:
+		return n.Name.String()
+	case *ast.DotExpression:
+		if _, isThis := n.Left.(*ast.ThisExpression); isThis {
+			return n.Identifier.Name.String()
+		}
+	}
+	return ""
+}
+
+// chain is the parameter and the properties of a.b.c; no name where it begins with something else.
+func chain(n *ast.DotExpression) (name string, path []string) {
+	for {
+		if name = nameOf(n); name != "" {
+			return name, path
+		}
+		path = append([]string{n.Identifier.Name.String()}, path...)
+		inner, isDot := n.Left.(*ast.DotExpression)
+		if !isDot {
+			return nameOf(n.Left), path
+		}
+		n = inner
+	}
+}

@@ -1,0 +1,128 @@
+package engine
+
+import (
+	"time"
+)
+
+// Waiting is why a task that has begun to matter does not run: what it waits for, since when, and until when if that is known.
+// Each reason has a row in waits, which says how the rest of the package treats it.
+type Waiting struct {
+	Reason Reason
+	Since  time.Time  // zero: it is not noted
+	Until  time.Time  // when the wait ends by itself; zero: when something else lets it
+	Pool   *PoolClaim // whose slots are asked for; nil of other reasons, and while a pause keeps it out of the line
+}
+
+// Reason is what a task waits for.
+type Reason uint8
+
+// The reasons, NoWait for none of them.
+const (
+	NoWait       Reason = iota
+	ForStartTime        // the time for which the attempt was started
+	ForTurn             // the turn of the attempt: `concurrency`
+	ForPause            // the end of a pause
+	ForSlots            // slots of a pool
+	ForPlace            // a place of `concurrency: {tasks: N}`
+	ForKeys             // the values of its keys, which are being evaluated
+	ForRetry            // the time of its next try
+	ForPoll             // the time to look at what something else does for it
+)
+
+// waitRule is what the package does while a task waits.
+type waitRule struct {
+	name string
+	// idle: the number that the task has belongs to no run of its operator.
+	idle bool
+	// stops: the clock of a try does not run. The total of `_timeout` does.
+	stops bool
+	// ready: it could run otherwise, and is shown as such.
+	ready bool
+	// owed: a guard owes the run or the timer that ends the wait.
+	owed bool
+}
+
+// waits is the table of reasons.
+func waits() [ForPoll + 1]waitRule {
+	return [...]waitRule{
+		NoWait:       {},
+		ForStartTime: {name: "start_time", stops: true},
+		ForTurn:      {name: "turn", idle: true, stops: true, ready: true},
+		ForPause:     {name: "pause", idle: true, stops: true, ready: true},
+		ForSlots:     {name: "slots", idle: true, stops: true, ready: true},
+		ForPlace:     {name: "place", idle: true, stops: true, ready: true},
+		ForKeys:      {name: "keys", idle: true, owed: true},
+		ForRetry:     {name: "retry", owed: true},
+		ForPoll:      {name: "poll", owed: true},
+	}
+}
+
+// String is the word for the reason in answers of the API; "" for none.
+func (r Reason) String() string { return waits()[r].name }
+
+// Ready reports whether a task that waits for this could run otherwise.
+func (r Reason) Ready() bool { return waits()[r].ready }
+
+// StopsTry reports whether the clock of a try stops while a task waits for this. The total of `_timeout` goes on.
+func (r Reason) StopsTry() bool { return waits()[r].stops }
+
+// reason is what the progress of a task alone tells. Held is for a place as long as the state of the attempt tells nothing else.
+func (p *Progress) reason() Reason {
+	switch {
+	case p.Preparing:
+		return ForKeys
+	case p.Held:
+		return ForPlace
+	case p.State == Running && p.Pool != nil && p.Pool.Waits:
+		return ForSlots
+	case (p.State == RetryWaiting || p.State == GroupRetryWaiting) && p.Params.Has(jobState):
+		return ForPoll
+	case p.State == RetryWaiting, p.State == GroupRetryWaiting:
+		return ForRetry
+	}
+	return NoWait
+}
+
+// rule is how the reason that the progress tells is treated.
+func (p *Progress) rule() waitRule { return waits()[p.reason()] }
+
+// reasonOf is what a task waits for, its attempt considered.
+func (s *State) reasonOf(t *Task) Reason {
+	r := t.reason()
+	whole := t.Parent == 0 && s.Waits()
+	switch {
+	case t.Parent == 0 && !s.startsAt.IsZero() && !t.State.Done():
+		return ForStartTime
+	case whole && s.paused != nil, r == ForPlace && s.pauses(t):
+		return ForPause
+	case whole && (r == ForPlace || !r.Ready()):
+		return ForTurn
+	}
+	return r
+}
+
+// WaitingOf is what a task waits for, with no reason for one that waits for nothing, or for other tasks only.
+func (s *State) WaitingOf(id TaskID) Waiting {
+	t := s.Task(id)
+	if t == nil || t.State.Done() {
+		return Waiting{}
+	}
+	w := Waiting{Reason: s.reasonOf(t), Since: t.UpdatedAt}
+	switch w.Reason {
+	case NoWait:
+		return Waiting{}
+	case ForStartTime:
+		w.Since, w.Until = time.Time{}, s.startsAt
+	case ForTurn:
+		claim := s.slot.Asked()
+		w.Since, w.Pool = s.slot.Since, &claim
+	case ForPause:
+		w.Since = s.paused.At
+	case ForSlots:
+		claim := t.Pool.Asked()
+		w.Since, w.Until, w.Pool = t.Pool.Since, t.Pool.waitEnds(), &claim
+	case ForRetry, ForPoll:
+		w.Until = t.RetryAt
+	}
+	return w
+}

@@ -1,0 +1,57 @@
+package fake
+
+import (
+	"flag"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"time"
+)
+
+// Alone runs a fake as a program, for workflows that are tried by hand: it says where it listens, and then each request that
+// comes in. It listens on this machine only.
+type Alone struct {
+	faults Faults
+	every  string
+	port   int
+}
+
+// Flags adds the flags of such a program; kinds are the faults that it names.
+func Flags(kinds string) *Alone {
+	a := &Alone{}
+	flag.Float64Var(&a.faults.Rate, "faults", 0, "how many of all requests fail, from 0 to 1")
+	flag.Uint64Var(&a.faults.Seed, "seed", 1, "which ones")
+	flag.StringVar(&a.every, "every", "", "a fault of every request: "+kinds)
+	flag.IntVar(&a.port, "port", 0, "where to listen; 0 is any port")
+	return a
+}
+
+// Serve serves until the program is ended. ready is called with the address, host and port, and returns how to use it.
+func (a *Alone) Serve(s *Server, ready func(address string) (string, error)) {
+	if err := a.serve(s, ready); err != nil {
+		fmt.Fprintln(os.Stderr, "error:", err)
+		os.Exit(1)
+	}
+}
+
+func (a *Alone) serve(s *Server, ready func(address string) (string, error)) error {
+	a.faults.Every = Fault(a.every)
+	s.Fail(a.faults)
+	s.OnRequest(func(n int, r Request, answered bool) {
+		if !answered {
+			fmt.Println(n, r)
+		}
+	})
+	at, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", a.port))
+	if err != nil {
+		return fmt.Errorf("listen: %w", err)
+	}
+	text, err := ready(at.Addr().String())
+	if err != nil {
+		return err
+	}
+	fmt.Println(text)
+	server := &http.Server{Handler: s, ReadHeaderTimeout: 10 * time.Second}
+	return server.Serve(at)
+}

@@ -1,0 +1,215 @@
+package startup
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"zerodag/integration/server"
+)
+
+var rewrite = flag.Bool("rewrite", false, "record what was counted; say in the commit why it is more")
+
+// room is how much more than recorded something may cost.
+const room = 1.10
+
+// tries is how often a process is started; the least of each count is what it needs.
+const tries = 5
+
+// cost is what a process took.
+type cost struct {
+	InitBytes  int `json:"init_bytes"`       // allocated by the initialization of packages, before main
+	InitAllocs int `json:"init_allocs"`      // the number of these allocations
+	PrivateKiB int `json:"private_kib"`      // memory of its own; how much of the program's file is mapped is up to the system
+	Reads      int `json:"reads,omitempty"`  // system calls that read; not counted of a server, whose loops go round meanwhile
+	Writes     int `json:"writes,omitempty"` // system calls that write
+}
+
+// counts are those of a cost by their names.
+func (c cost) counts() map[string]int {
+	return map[string]int{"bytes before main": c.InitBytes, "allocations before main": c.InitAllocs, "KiB of its own": c.PrivateKiB,
+		"reads": c.Reads, "writes": c.Writes}
+}
+
+// least keeps the smaller of each count.
+func (c cost) least(d cost) cost {
+	return cost{min(c.InitBytes, d.InitBytes), min(c.InitAllocs, d.InitAllocs), min(c.PrivateKiB, d.PrivateKiB),
+		min(c.Reads, d.Reads), min(c.Writes, d.Writes)}
+}
+
+var program string
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	os.Exit(server.Main(m, &program))
+}
+
+// TestCosts proves that neither a local run nor the start of a server has become dearer by a tenth.
+func TestCosts(t *testing.T) {
+	t.Parallel()
+	got := map[string]cost{"run": least(t, localRun), "server": least(t, firstAnswer)}
+	name := filepath.Join("testdata", runtime.GOOS+"-"+runtime.GOARCH+".json")
+	if *rewrite {
+		text, err := json.MarshalIndent(got, "", "  ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, append(text, '\n'), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Skipf("SKIPPED: nothing is recorded for this kind of machine: %v", err)
+	}
+	var recorded map[string]cost
+	if err := json.Unmarshal(text, &recorded); err != nil {
+		t.Fatal(err)
+	}
+	for what, c := range got {
+		allowed := recorded[what].counts()
+		for count, n := range c.counts() {
+			t.Logf("%s: %s: %d, recorded %d", what, count, n, allowed[count])
+			if float64(n) > room*float64(allowed[count]) {
+				t.Errorf("%s: %d %s, more than a tenth over the recorded %d; find out what has brought them, or record them: go test ./integration/startup -rewrite", what, n, count, allowed[count])
+			}
+		}
+	}
+}
+
+// least runs something some times, one after the other.
+func least(t *testing.T, run func(*testing.T) cost) cost {
+	t.Helper()
+	all := run(t)
+	for range tries - 1 {
+		all = all.least(run(t))
+	}
+	return all
+}
+
+// starting is the program in a folder of its own; traced: it tells what its packages initialize.
+func starting(t *testing.T, traced bool, arguments ...string) (*exec.Cmd, *bytes.Buffer) {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), program, arguments...)
+	var out bytes.Buffer
+	c.Dir, c.Stderr = t.TempDir(), &out
+	c.Env = append(os.Environ(), "HOME="+t.TempDir())
+	if traced {
+		c.Env = append(c.Env, "GODEBUG=inittrace=1")
+	}
+	return c, &out
+}
+
+// ofInit is a line of the trace: init PACKAGE @1.2 ms, 0.01 ms clock, 1024 bytes, 3 allocs.
+var ofInit = regexp.MustCompile(`(?m)^init \S+ @.* clock, (\d+) bytes, (\d+) allocs$`)
+
+// initialized adds up what a trace says.
+func (c *cost) initialized(t *testing.T, trace string) {
+	t.Helper()
+	lines := ofInit.FindAllStringSubmatch(trace, -1)
+	if len(lines) < 50 {
+		t.Fatalf("the trace names %d packages:\n%s", len(lines), trace)
+	}
+	for _, m := range lines {
+		c.InitBytes += number(t, m[1])
+		c.InitAllocs += number(t, m[2])
+	}
+}
+
+// field reads a number of a file of /proc.
+func field(t *testing.T, text, name string) int {
+	t.Helper()
+	m := regexp.MustCompile(name + `:\s+(\d+)`).FindStringSubmatch(text)
+	if m == nil {
+		t.Fatalf("no %s: %s", name, text)
+	}
+	return number(t, m[1])
+}
+
+func number(t *testing.T, text string) int {
+	t.Helper()
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+// localRun is `zerodag run` of a workflow of one command, which looks at the program that runs it.
+func localRun(t *testing.T) (took cost) {
+	for _, traced := range []bool{false, true} {
+		c, trace := starting(t, traced, "run", "one.dig")
+		if err := os.WriteFile(filepath.Join(c.Dir, "one.dig"), []byte("+a:\n  sh>: cat /proc/$PPID/status /proc/$PPID/io\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, err := c.Output()
+		if err != nil {
+			t.Fatalf("%v: %s", err, trace)
+		}
+		if traced {
+			took.initialized(t, trace.String())
+			continue
+		}
+		shown := string(out) + trace.String()
+		took.PrivateKiB, took.Reads, took.Writes = field(t, shown, "RssAnon"), field(t, shown, "syscr"), field(t, shown, "syscw")
+	}
+	return took
+}
+
+// firstAnswer is a server that keeps nothing, until it has answered once.
+func firstAnswer(t *testing.T) (took cost) {
+	c, trace := starting(t, true, "server", "--memory", "--port", "0")
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	url, err := address(out)
+	if err != nil {
+		t.Fatalf("%v: %s", err, trace)
+	}
+	answer, err := http.Get(url + "/api/version") //nolint:noctx // of a server that the test has started
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = answer.Body.Close()
+	status, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(c.Process.Pid), "status"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Wait() // it was told to end
+	took.initialized(t, trace.String())
+	took.PrivateKiB = field(t, string(status), "RssAnon")
+	return took
+}
+
+// address reads where the server listens, and leaves the rest of what it says to nobody.
+func address(out io.Reader) (string, error) {
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		if _, url, found := strings.Cut(lines.Text(), "Listening on "); found {
+			go func() { _, _ = io.Copy(io.Discard, out) }()
+			return url, nil
+		}
+	}
+	return "", errors.Join(errors.New("the server does not say where it listens"), lines.Err())
+}

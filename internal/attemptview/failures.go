@@ -1,0 +1,187 @@
+package attemptview
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"zerodag/engine"
+	"zerodag/engine/dig"
+	"zerodag/internal/client"
+	"zerodag/internal/remedy"
+	"zerodag/internal/tasklog"
+	"zerodag/internal/taskview"
+	"zerodag/internal/term"
+)
+
+// Attempts reads the attempts of a server by a client.
+type Attempts struct{ *client.Client }
+
+// Failure is a task that failed, and not one that only contains such a task.
+type Failure struct {
+	task    client.Task
+	message string
+	tries   int                  // how often it ran, in all rounds of its group
+	place   string               // where it is written; "" where that is not known
+	names   map[string]dig.Place // that its expressions see by what its workflow says
+	lost    remedy.LostNames
+	lines   []string // the end of the log of its last run
+}
+
+// Failures returns the tasks because of which an attempt failed, the first to fail first, those that are shown with the
+// last lines of their logs and the place in the workflow.
+func (r Attempts) Failures(ctx context.Context, a client.Attempt, lines int) ([]Failure, error) {
+	tasks, err := r.Tasks(ctx, a.ID)
+	if err != nil {
+		return nil, err
+	}
+	return r.FailuresAmong(ctx, a, tasks, lines)
+}
+
+// FailuresAmong is Failures of an attempt whose tasks were read already.
+func (r Attempts) FailuresAmong(ctx context.Context, a client.Attempt, tasks []client.Task, lines int) (_ []Failure, err error) {
+	var list []Failure
+	lost, ignored := remedy.LostNames{}, map[client.ID]bool{} // groups whose failure is, and what is below them
+	old, tries := superseded(tasks), map[string]int{}
+	for _, t := range tasks {
+		tries[t.FullName] += triesOf(t)
+		ignored[t.ID] = t.IgnoredError || t.ParentID != nil && ignored[*t.ParentID]
+		lost.Add(t.FullName, t.Config, t.IgnoredError || t.State == "error", t.Skipped != "")
+		if message := ErrorOf(t); (t.State == "error" || t.State == "group_error") && message != "" && !ignored[t.ID] && !old[t.ID] {
+			list = append(list, Failure{task: t, message: message, lost: lost})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Failure) int { return a.task.UpdatedAt.Compare(b.task.UpdatedAt) })
+	for i := range list {
+		list[i].tries = tries[list[i].task.FullName]
+	}
+	for i := range min(len(list), taskview.MostFailures) {
+		if lines > 0 {
+			if list[i].lines, err = r.tail(ctx, a.ID, tellerAmong(tasks, list[i].task).FullName, lines); err != nil {
+				return nil, err
+			}
+		}
+	}
+	r.place(ctx, a, list)
+	return list, nil
+}
+
+// superseded are the tasks of earlier rounds of a group, and all tasks below them: a later task of the same name below
+// the same one counts.
+func superseded(tasks []client.Task) map[client.ID]bool {
+	type place struct {
+		parent client.ID
+		name   string
+	}
+	parentOf := func(t client.Task) (id client.ID) {
+		if t.ParentID != nil {
+			id = *t.ParentID
+		}
+		return id
+	}
+	newest := map[place]client.ID{}
+	for _, t := range tasks {
+		newest[place{parentOf(t), t.FullName}] = t.ID
+	}
+	old := map[client.ID]bool{}
+	for _, t := range tasks {
+		old[t.ID] = newest[place{parentOf(t), t.FullName}] != t.ID || old[parentOf(t)]
+	}
+	return old
+}
+
+// triesOf is how often a task has run.
+func triesOf(t client.Task) int {
+	if t.StartedAt == nil {
+		return 0
+	}
+	n, _ := RetriesOf(t)
+	return n + 1
+}
+
+// tellerAmong is the task whose output is that of a failure: see teller.
+func tellerAmong(tasks []client.Task, t client.Task) client.Task {
+	if !t.IsGroup {
+		return t
+	}
+	last := t
+	for _, x := range tasks {
+		if x.State == "canceled" && x.StartedAt != nil && !x.IsGroup && engine.WorksBelow(x.FullName, t.FullName) {
+			last = x
+		}
+	}
+	return last
+}
+
+// tail is the end of what a task printed when it ran last.
+func (r Attempts) tail(ctx context.Context, id client.ID, task string, n int) ([]string, error) {
+	handles, err := r.LogFiles(ctx, id, task)
+	if err != nil {
+		return nil, err
+	}
+	handles = slices.DeleteFunc(handles, func(h client.LogFile) bool { return h.TaskName != task })
+	if len(handles) == 0 {
+		return nil, nil
+	}
+	h := slices.MaxFunc(handles, func(a, b client.LogFile) int {
+		return cmp.Or(a.FileTime.Compare(b.FileTime), cmp.Compare(a.FileName, b.FileName))
+	})
+	file, err := r.Log(ctx, id, h)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	lines, err := tasklog.Last(file, n)
+	if err != nil {
+		return nil, fmt.Errorf("read log %s: %w", h.FileName, err)
+	}
+	for i, line := range lines {
+		lines[i] = term.ShortenEnd(line, taskview.LongestKept)
+	}
+	return lines, nil
+}
+
+// What is read of a server to say where a task is written: a reader waits for it.
+const (
+	mostPlaced = 20 // files
+	placeTime  = 5 * time.Second
+)
+
+// place finds where the tasks of the first failures of an attempt are written, by the files of its revision. A
+// server that does not hand them out, and a file that is gone or too large, leave it out.
+func (r Attempts) place(ctx context.Context, a client.Attempt, failed []Failure) {
+	if a.Workflow.ID == "" || len(failed) == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, placeTime)
+	defer cancel()
+	w, err := r.Definition(ctx, a.Workflow.ID)
+	if err != nil || w.Revision == "" {
+		return
+	}
+	files, gone := map[string]string{}, map[string]bool{}
+	missing := false // nothing of this revision can be read
+	source := func(name string) ([]byte, error) {
+		text, known := files[name]
+		if !known && (missing || gone[name] || len(files) >= mostPlaced) {
+			return nil, dig.ErrNotFound
+		}
+		if !known {
+			var found bool
+			if text, found, err = r.FileText(ctx, a.Project.ID, w.Revision, name); err != nil || !found {
+				missing, gone[name] = missing || len(files) == 0, true
+				return nil, dig.ErrNotFound
+			}
+			files[name] = text
+		}
+		return []byte(text), nil
+	}
+	for i := range min(len(failed), taskview.MostFailures) {
+		if at, found := dig.Find(source, w.Name+".dig", failed[i].task.FullName, failed[i].message); found {
+			failed[i].place = at.String()
+		}
+		failed[i].names = dig.Names(source, w.Name+".dig", failed[i].task.FullName)
+	}
+}

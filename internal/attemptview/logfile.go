@@ -1,0 +1,142 @@
+package attemptview
+
+import (
+	"bufio"
+	"cmp"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"zerodag/internal/client"
+	"zerodag/internal/program"
+	"zerodag/internal/tasklog"
+)
+
+// logRead is how far a log file was shown.
+type logRead struct {
+	size     int64     // of the file when it was read
+	lines    int       // that were shown or filtered
+	part     int       // bytes of the next one that were shown, since its end did not come
+	begun    bool      // a line of the engine was shown or filtered
+	last     time.Time // of the last line that has one
+	torn     bool      // the last line had no end
+	failed   bool      // a line has said why the task failed
+	filtered bool      // the last line with a level was not shown
+}
+
+// levelPattern finds the level in a line like "2016-04-06 17:07:16 -0700 [INFO] ...".
+var levelPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[0-9: \-+.]*\[([A-Za-z]+)\]`) })
+
+// inOrder sorts files by the time at which their runs began, which their names have to the nanosecond. Digdag shows the
+// files of each task together, tasks in the order of their first file's time.
+func inOrder(handles []client.LogFile) []client.LogFile {
+	first := map[string]time.Time{}
+	for _, h := range handles {
+		if t, there := first[h.TaskName]; !there || h.FileTime.Before(t) {
+			first[h.TaskName] = h.FileTime
+		}
+	}
+	list := slices.Clone(handles)
+	slices.SortStableFunc(list, func(a, b client.LogFile) int {
+		if program.AsDigdag() {
+			return cmp.Or(first[a.TaskName].Compare(first[b.TaskName]), strings.Compare(a.TaskName, b.TaskName))
+		}
+		return beganAt(a).Compare(beganAt(b))
+	})
+	return list
+}
+
+// beganAt is when the run of a log file began.
+func beganAt(h client.LogFile) time.Time {
+	if f, ok := tasklog.ParseName(h.FileName); ok {
+		return f.Time
+	}
+	return h.FileTime
+}
+
+// showFile shows the lines of a file that were not shown yet. A file that is being
+// written ends anywhere; whole shows a line without its end, too.
+func (c *LogReader) showFile(ctx context.Context, id client.ID, h client.LogFile, whole bool) (news bool, err error) {
+	file, err := c.Log(ctx, id, h)
+	if err != nil {
+		return false, err
+	}
+	defer file.Close()
+	z, err := gzip.NewReader(file)
+	if err == io.EOF || err == io.ErrUnexpectedEOF { //nolint:errorlint // a reader returns these bare
+		c.files[h.FileName].torn = true
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read log %s: %w", h.FileName, err)
+	}
+	at, lines := c.files[h.FileName], bufio.NewReader(z)
+	for n := 0; ; n++ {
+		line, err := lines.ReadString('\n')
+		if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF { //nolint:errorlint // a reader returns these bare
+			return news, fmt.Errorf("read log %s: %w", h.FileName, err)
+		}
+		open := err != nil
+		if at.torn = open && line != "" && !whole; line == "" || at.torn {
+			return news, nil
+		}
+		if n < at.lines {
+			continue
+		}
+		rest, goesOn := strings.TrimRight(line[min(at.part, len(line)):], "\r\n"), at.part > 0
+		if at.lines, at.part = n+1, 0; open {
+			at.lines, at.part = n, len(line)
+		}
+		if goesOn && rest == "" {
+			continue
+		}
+		news = true
+		if err := c.showLine(h, at, rest); err != nil {
+			return news, err
+		}
+	}
+}
+
+// viewLine shows a line to people; where a log is followed, with the others of its round.
+func (c *LogReader) viewLine(h client.LogFile, at *logRead, l tasklog.Text) error {
+	if !c.Follow {
+		return c.view.show(h, at, l)
+	}
+	switch {
+	case !l.At.IsZero():
+		at.last = l.At
+	case at.last.IsZero():
+		at.last = beganAt(h)
+	}
+	if c.held = append(c.held, heldLine{at.last, h, l}); len(c.held) >= mostHeld {
+		return c.showHeld()
+	}
+	return nil
+}
+
+// showLine shows a line of level info and above. A line without a level goes with the one
+// before it.
+func (c *LogReader) showLine(h client.LogFile, at *logRead, line string) error {
+	if c.view != nil {
+		return c.viewLine(h, at, tasklog.Read(line))
+	}
+	if m := levelPattern().FindStringSubmatch(line); m != nil {
+		switch strings.ToUpper(m[1]) {
+		case "DEBUG", "TRACE":
+			at.filtered = !c.Verbose
+		case "INFO", "WARN", "ERROR":
+			at.filtered = false
+		}
+	}
+	if at.filtered {
+		return nil
+	}
+	_, err := fmt.Fprintln(c.Out, line)
+	return err
+}

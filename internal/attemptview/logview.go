@@ -1,0 +1,73 @@
+package attemptview
+
+import (
+	"fmt"
+	"strings"
+
+	"zerodag/engine"
+	"zerodag/internal/client"
+	"zerodag/internal/tasklog"
+	"zerodag/internal/taskview"
+	"zerodag/operators"
+)
+
+// logView shows the lines of logs to people: each with the task that it is of, a heading for each run,
+// and the engine's own lines without what only a program needs.
+type logView struct {
+	taskview.Lines
+	verbose bool
+	runs    map[string]int // how many runs of a task were shown
+}
+
+// show shows one line of a file. What has no level is what the task printed, and is never left out.
+func (v *logView) show(h client.LogFile, at *logRead, l tasklog.Text) error {
+	if !l.Engine {
+		at.filtered = at.filtered || at.failed && isTrace(l.Text) && !v.verbose
+		if at.filtered {
+			return nil
+		}
+		return v.Show(h.TaskName, "", l.Text)
+	}
+	moment := l.Moment
+	if !l.At.IsZero() {
+		moment = l.At.Local().Format("15:04:05")
+	}
+	heading := !at.begun && tasklog.NamesOperator(operators.Level(l.Level), l.Message) // a further try begins with one of level debug
+	at.begun = true
+	at.filtered = !v.verbose && (l.Level == "DEBUG" || l.Level == "TRACE") && !heading || v.quiet(h.TaskName, l.Level)
+	switch {
+	case at.filtered:
+		return nil
+	case heading:
+		v.runs[h.TaskName]++
+		again := ""
+		if n := v.runs[h.TaskName]; n > 1 {
+			again = fmt.Sprintf("try %d ", n)
+		}
+		return v.Show(h.TaskName, v.Ink.Dim, fmt.Sprintf("%s %s%s", moment, again, l.Message))
+	case l.Level == "ERROR":
+		at.failed = true
+		return v.Show(h.TaskName, v.Ink.Red, taskview.Plainly(h.TaskName, l.Message))
+	case l.Level == "WARN":
+		return v.Show(h.TaskName, v.Ink.Yellow, "warning: "+l.Message)
+	}
+	return v.Show(h.TaskName, v.Ink.Dim, l.Message)
+}
+
+// quiet reports whether a line of the engine is only about a notice of the failure that was sent.
+func (v *logView) quiet(task, level string) bool {
+	return strings.HasSuffix(task, engine.FailureAlert) && !v.verbose && level != "ERROR" && level != "WARN"
+}
+
+// isTrace says of a line below the message of a failure that from here on it says where in a program that
+// was: what a script prints of that is in the log already.
+func isTrace(line string) bool { return strings.HasPrefix(line, "\t") }
+
+// fit makes room for the names of tasks.
+func (v *logView) fit(handles []client.LogFile) {
+	for _, h := range handles {
+		if !strings.HasSuffix(h.TaskName, engine.FailureAlert) {
+			v.Lines.Fit(h.TaskName)
+		}
+	}
+}

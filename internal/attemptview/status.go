@@ -1,0 +1,29 @@
+package attemptview
+
+import "zerodag/internal/term"
+
+// StatusInk returns the colour of the status of an attempt, or of the state of a task.
+func StatusInk(ink term.Palette, status string) string {
+	switch status {
+	case "success":
+		return ink.Green
+	case "error", "group_error":
+		return ink.Red
+	case "running", "ready":
+		return ink.Cyan
+	case "killed", "canceled", "retry_waiting", "group_retry_waiting", "pending", successIgnored:
+		return ink.Yellow
+	}
+	return ink.Dim
+}
+
+// successIgnored is the status of what is a success although tasks failed.
+const successIgnored = "success, errors ignored"
+
+// OfIgnored returns a status as people see it. Digdag has none for a success with ignored errors.
+func OfIgnored(status string, ignored bool) string {
+	if ignored {
+		return successIgnored
+	}
+	return status
+}

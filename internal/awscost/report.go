@@ -1,0 +1,109 @@
+package awscost
+
+import (
+	"math"
+	"time"
+
+	"zerodag/internal/account"
+	"zerodag/internal/cost"
+	"zerodag/internal/prices"
+)
+
+// Report is what a stage cost in a month, in US dollars.
+type Report struct {
+	Stage      string      `json:"stage"`
+	Region     string      `json:"region"`
+	Month      string      `json:"month"`
+	From       time.Time   `json:"from"`
+	To         time.Time   `json:"to"`
+	Partial    bool        `json:"partial"` // the month is not over
+	Currency   string      `json:"currency"`
+	Prices     string      `json:"prices"` // the region whose list prices are used
+	Workflows  []cost.Row  `json:"workflows"`
+	Attributed Amounts     `json:"attributed"` // the sum of the workflows
+	Counted    CountedPart `json:"counted"`
+	Fixed      []FixedPart `json:"fixed"`
+	Rest       *float64    `json:"notAttributed"` // counted, but of no workflow; null where nothing was counted
+	Total      float64     `json:"estimatedTotal"`
+	Billed     BilledPart  `json:"billed"`
+	Requests   Requests    `json:"requests"`
+	Notes      []string    `json:"notes"`
+}
+
+// Amounts are dollars of workflows.
+type Amounts struct {
+	Engine   float64 `json:"engine"`
+	Machines float64 `json:"machines"`
+	Dollars  float64 `json:"dollars"`
+}
+
+// CountedPart is what CloudWatch counted for the stage as a whole.
+type CountedPart struct {
+	Known   bool             `json:"known"`
+	Why     string           `json:"why,omitempty"` // it is not known
+	Items   []prices.Metered `json:"items"`
+	Dollars float64          `json:"dollars"`
+}
+
+// FixedPart is something that costs the same in every month.
+type FixedPart struct {
+	What    string  `json:"what"`
+	Dollars float64 `json:"dollars"`
+}
+
+// BilledPart is what Cost Explorer says.
+type BilledPart struct {
+	Known bool   `json:"known"`
+	Why   string `json:"why,omitempty"` // it is not known
+	account.Bill
+	Cost float64 `json:"costOfRequests"` // dollars that asking cost
+}
+
+// Requests counts what was asked of the API for the report.
+type Requests struct {
+	Lists  int `json:"lists"`  // pages of attempts
+	Tasks  int `json:"tasks"`  // attempts whose tasks were asked for
+	Unread int `json:"unread"` // of them, those that were removed meanwhile or have too many tasks for an answer
+}
+
+// sum adds up the parts.
+func (o *Report) sum() {
+	for _, row := range o.Workflows {
+		o.Attributed.Engine += row.Engine
+		o.Attributed.Machines += row.Machines
+	}
+	o.Attributed.Dollars = o.Attributed.Engine + o.Attributed.Machines
+	o.Total = o.Attributed.Dollars
+	if o.Counted.Known {
+		rest := max(o.Counted.Dollars-o.Attributed.Engine, 0)
+		o.Rest = &rest
+		o.Total += rest
+	}
+	for _, f := range o.Fixed {
+		o.Total += f.Dollars
+	}
+}
+
+// round rounds dollars to a millionth, after everything was added up.
+func (o *Report) round() {
+	list := []*float64{&o.Attributed.Engine, &o.Attributed.Machines, &o.Attributed.Dollars, &o.Counted.Dollars, &o.Total, &o.Billed.Dollars, &o.Billed.Cost}
+	if o.Rest != nil {
+		list = append(list, o.Rest)
+	}
+	for i := range o.Workflows {
+		w := &o.Workflows[i]
+		list = append(list, &w.Tasks, &w.Commands, &w.CPUHours, &w.GBHours, &w.Engine, &w.Machines, &w.Dollars)
+	}
+	for i := range o.Counted.Items {
+		list = append(list, &o.Counted.Items[i].Dollars, &o.Counted.Items[i].Quantity)
+	}
+	for i := range o.Fixed {
+		list = append(list, &o.Fixed[i].Dollars)
+	}
+	for i := range o.Billed.Lines {
+		list = append(list, &o.Billed.Lines[i].Dollars)
+	}
+	for _, x := range list {
+		*x = math.Round(*x*1e6) / 1e6
+	}
+}

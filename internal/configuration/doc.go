@@ -1,0 +1,7 @@
+// Package configuration reads the configuration of servers, clients and local runs: the default file and the file of
+// --config (Java properties), environment variables, -X KEY=VALUE options and parameters of tasks.
+//
+// Servers, clients and local runs may share one file, so one table lists all keys. A typo of a known key is an error,
+// and so is a place for data or commands that this machine does not have. Package serverconfig gives the keys of
+// servers their meaning.
+package configuration

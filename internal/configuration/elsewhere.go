@@ -1,0 +1,81 @@
+package configuration
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// place is a setting of Digdag's that names somewhere else than this machine, or a store that
+// zerodag has not.
+type place struct {
+	key    string   // "x.*" is every key below x
+	here   []string // values that mean what they say; none: every value is elsewhere
+	shared []string // and those that do where servers share a database
+	lost   string   // what would silently be so instead
+	remedy string
+}
+
+// places are the settings whose loss would weaken isolation, or put data where no operator looks
+// for it.
+var places = []place{
+	{"agent.command_executor.type", []string{"process", "simple", "docker"}, nil, "commands would be processes of the server's user", "write docker (each command in a container) or process"},
+	{"agent.command_executor.ecs.*", nil, nil, "commands would not run in ECS", "remove it, or deploy on AWS, where commands run on Fargate (`zerodag docs aws`)"},
+	{"agent.command_executor.kubernetes.*", nil, nil, "commands would not run in Kubernetes", "remove it, and write agent.command_executor.type = docker"},
+	{"database.type", []string{"sqlite", "h2", "memory"}, []string{PostgreSQL}, "data would be in SQLite in a folder of this machine, and what is in that database would not be seen", "write sqlite; `zerodag import --from URL` copies projects and schedules of a running server"},
+	{"archive.type", []string{"local", "db"}, []string{InS3}, "archives would be in the folder of the data", "write local; S3 is for servers that share a database (database.type = postgresql)"},
+	{"log-server.type", []string{"local", "null"}, []string{InS3, InDatabase}, "logs would be in the folder of the data", "write local or null; S3 is for servers that share a database (database.type = postgresql)"},
+	{"param_server.type", nil, nil, "param_set> would keep values in the data of this server, and those that are in that store would not be seen", "remove it"},
+}
+
+// ExecutorPlaces are the keys of StayHere that matter to a run on this machine.
+var ExecutorPlaces = []string{"agent.command_executor.type", "agent.command_executor.ecs.*", "agent.command_executor.kubernetes.*"}
+
+// elsewhere lists what a configuration wants that would be otherwise here; only, unless there
+// are none, are the keys that matter. shares says that a server asks, which shares a database with others.
+func (s Settings) elsewhere(shares bool, only ...string) (list []string) {
+	for _, p := range places {
+		if len(only) > 0 && !slices.Contains(only, p.key) {
+			continue
+		}
+		for _, key := range slices.Sorted(maps.Keys(s)) {
+			below, isTree := strings.CutSuffix(p.key, "*")
+			value := strings.TrimSpace(s[key])
+			if value == "" || key != p.key && !(isTree && strings.HasPrefix(key, below)) || slices.Contains(p.here, value) || shares && slices.Contains(p.shared, value) {
+				continue
+			}
+			list = append(list, fmt.Sprintf("%s = %s: %s; %s", key, shownSetting(key, value), p.lost, p.remedy))
+			if isTree {
+				break // one of a tree says it
+			}
+		}
+	}
+	return list
+}
+
+// shownSetting hides the value of a key that may be a secret.
+func shownSetting(key, value string) string {
+	for _, word := range []string{"key", "secret", "password", "token"} {
+		if strings.Contains(key[strings.LastIndexByte(key, '.')+1:], word) && !strings.HasSuffix(key, "-file") {
+			return "****"
+		}
+	}
+	return value
+}
+
+// AcceptLocalUsage is the help of --accept-local.
+const AcceptLocalUsage = "start although the configuration names executors or stores that are not on this machine: commands are processes here, data is in files"
+
+// StayHere returns an error if the configuration names executors or stores that this machine does not have, unless the
+// administrator accepts that. shares says that a server asks that shares a database with others; only, unless there are
+// none, are the keys that matter.
+func (s Settings) StayHere(accepted, shares bool, only ...string) error {
+	list := s.elsewhere(shares, only...)
+	if accepted || len(list) == 0 {
+		return nil
+	}
+	return errors.New("the configuration names what is not on this machine, and nothing is weakened silently:\n  " + strings.Join(list, "\n  ") +
+		"\nChange these keys, or accept all of this with --accept-local (`zerodag docs server`)")
+}

@@ -1,0 +1,101 @@
+package configuration
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+)
+
+// Flags are the options that every command has, and those that set parameters, which some have.
+type Flags struct {
+	Config     string
+	LogPath    string
+	LogLevel   string
+	logback    string
+	System     []string
+	Params     []string
+	paramsFile string
+	Override   []Pair // what a command's other options say, over everything else
+}
+
+// Register adds the options that every command has to those of a command.
+func (f *Flags) Register(flags *pflag.FlagSet) {
+	flags.StringVarP(&f.Config, "config", "c", "", "configuration `FILE` (default: ~/.config/digdag/config)")
+	flags.StringVarP(&f.LogPath, "log", "L", "-", "append log messages to this `FILE`; \"-\" is stdout")
+	flags.StringVarP(&f.LogLevel, "log-level", "l", "info", "`LEVEL`: error, warn, info, debug or trace")
+	flags.StringVar(&f.logback, "logback-config", "", "accepted for compatibility, without effect")
+	flags.StringArrayVarP(&f.System, "property", "X", nil, "set a configuration key: `KEY=VALUE`")
+	flags.SortFlags = false
+}
+
+// RegisterParams adds the options that set parameters.
+func (f *Flags) RegisterParams(flags *pflag.FlagSet) {
+	flags.StringArrayVarP(&f.Params, "param", "p", nil, "set a parameter: `KEY=VALUE[,KEY=VALUE...]` (may be repeated)")
+	flags.StringVarP(&f.paramsFile, "params-file", "P", "", "read parameters from a YAML `FILE`")
+}
+
+// Load reads the default file, the environment, -X and -c in Digdag's order. A key that is a typo of a known one is an
+// error.
+func (f *Flags) Load() (Settings, error) {
+	s := Settings{}
+	if f.Config == "" {
+		if err := s.addFile(filepath.Join(Folder(), "config"), true); err != nil {
+			return nil, err
+		}
+	}
+	if err := s.AddText("environment variable DIGDAG_CONFIG", os.Getenv("DIGDAG_CONFIG")); err != nil {
+		return nil, err
+	}
+	maps.Copy(s, f.Flagged())
+	if f.Config != "" {
+		if err := s.addFile(f.Config, false); err != nil {
+			return nil, err
+		}
+	}
+	for _, p := range f.Override {
+		s[p.Key] = p.Value
+	}
+	return s, s.misspelt()
+}
+
+// Beaten returns a note for each -X that has no effect because the file of -c has its key, as in Digdag.
+func (f *Flags) Beaten(s Settings) (notes []string) {
+	given := f.Flagged()
+	for _, key := range slices.Sorted(maps.Keys(given)) {
+		if f.Config != "" && s[key] != given[key] {
+			notes = append(notes, fmt.Sprintf("-X %s has no effect: %s has that key, and a file of -c comes after -X", key, f.Config))
+		}
+	}
+	return notes
+}
+
+// Flagged returns the keys that -X sets.
+func (f *Flags) Flagged() Settings {
+	s := Settings{}
+	for _, pair := range f.System {
+		k, v, ok := strings.Cut(pair, "=")
+		if !ok {
+			v = "true"
+		}
+		s[k] = v
+	}
+	return s
+}
+
+// LogWriter opens the file that --log names, or returns out if it names none, and what closes it.
+func (f *Flags) LogWriter(out io.Writer) (io.Writer, func() error, error) {
+	if f.LogPath == "-" {
+		return out, func() error { return nil }, nil
+	}
+	file, err := os.OpenFile(f.LogPath, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, nil, fmt.Errorf("open log: %w", err)
+	}
+	return file, file.Close, nil
+}

@@ -1,0 +1,233 @@
+package configuration
+
+import (
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/pflag"
+
+	"zerodag/engine/param"
+	"zerodag/internal/program"
+)
+
+// write makes a file in a folder of the test.
+func write(t *testing.T, folder, name, text string) string {
+	t.Helper()
+	path := filepath.Join(folder, name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// TestSourcesInTheirOrder proves which source of a key wins: the default file is the weakest, then come the
+// environment, -X, the file of -c, and the command's own options; and that -c replaces the default file.
+func TestSourcesInTheirOrder(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("DIGDAG_CONFIG_HOME", home)
+	t.Setenv("DIGDAG_CONFIG", "server.bind = of the environment\nserver.port = 2")
+	write(t, home, "config", "server.bind: of the default file\nagent.id = of the default file\ntmpdir=of the default file")
+	given := write(t, home, "given", "agent.id of the file\\\n  of -c\n# a comment\nserver.folder=äö\\u00e4 ${server.port} \\\\")
+	for _, c := range []struct {
+		name string
+		args []string
+		want Settings
+	}{
+		{"nothing", nil, Settings{"server.bind": "of the environment", "server.port": "2", "agent.id": "of the default file", "tmpdir": "of the default file"}},
+		{"-X", []string{"-X", "server.port=3", "--property", "agent.id=", "-X", "schedule.enabled"},
+			Settings{"server.bind": "of the environment", "server.port": "3", "agent.id": "", "tmpdir": "of the default file", "schedule.enabled": "true"}},
+		{"-c", []string{"-c", given, "-X", "agent.id=of -X"}, Settings{"server.bind": "of the environment", "server.port": "2", "agent.id": "of the fileof -c", "server.folder": `äöä ${server.port} \`}},
+	} {
+		flags := pflag.NewFlagSet("test", pflag.ContinueOnError)
+		var f Flags
+		f.Register(flags)
+		if err := flags.Parse(c.args); err != nil {
+			t.Fatal(err)
+		}
+		got, err := f.Load()
+		if diff := cmp.Diff(c.want, got); err != nil || diff != "" {
+			t.Errorf("%s: %v\n%s", c.name, err, diff)
+		}
+		f.Override = []Pair{{Key: "server.port", Value: "9"}}
+		if got, err := f.Load(); err != nil || got["server.port"] != "9" {
+			t.Errorf("%s and an option: %s, %v", c.name, got["server.port"], err)
+		}
+	}
+	f := Flags{Config: given, System: []string{"agent.id=x", "tmpdir=/y"}}
+	s, err := f.Load()
+	if notes := f.Beaten(s); err != nil || len(notes) != 1 || !strings.Contains(notes[0], "-X agent.id has no effect") {
+		t.Errorf("what the file of -c replaces: %q, %v", notes, err)
+	}
+}
+
+// TestWrongSources proves that what cannot be read, or would not have been what its author means, is an error that
+// names it.
+func TestWrongSources(t *testing.T) {
+	home := t.TempDir()
+	t.Setenv("DIGDAG_CONFIG_HOME", home)
+	t.Setenv("DIGDAG_CONFIG", "")
+	if s, err := (&Flags{}).Load(); err != nil || len(s) > 0 {
+		t.Errorf("without any source: %v, %v", s, err)
+	}
+	for name, want := range map[string]string{
+		write(t, home, "escape", `server.bind = \u12`):        "must be Java properties",
+		write(t, home, "slip", "server.prot = 1"):             "did you mean server.port?",
+		filepath.Join(home, "missing"):                        "names a file of lines such as",
+		home:                                                  "names a file of lines such as",
+		write(t, home, "control", "log-server.type\x00 = s3"): "did you mean log-server.type?",
+	} {
+		_, err := (&Flags{Config: name}).Load()
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if err := CheckFile(home); err == nil || !strings.Contains(err.Error(), "is a folder") {
+		t.Errorf("a folder: %v", err)
+	}
+	t.Setenv("DIGDAG_CONFIG", `\u`)
+	if _, err := (&Flags{}).Load(); err == nil || !strings.Contains(err.Error(), "environment variable DIGDAG_CONFIG") {
+		t.Errorf("the environment: %v", err)
+	}
+}
+
+// TestParametersInTheirOrder proves that parameters of the configuration give way to those of a file, and these to
+// those of -p; that points make mappings, into which all three go; and that the folder of a project elsewhere is one.
+func TestParametersInTheirOrder(t *testing.T) {
+	t.Parallel()
+	file := write(t, t.TempDir(), "p.yml", "a: {b: 2, c: [1, x]}\nd: yes it is\n")
+	f := Flags{Params: []string{"a.b=3,e=4", "list=[1,2]"}, paramsFile: file}
+	got, err := f.Parameters(Settings{"params.a.b": "1", "params.a.z": "1", "params.": "nothing", "config.x": "1"})
+	want := param.New("a", param.New("z", "1", "b", "3", "c", []param.Value{int64(1), "x"}), "d", "yes it is", "e", "4", "list", "[1,2]")
+	if err != nil || !param.Equal(got, want) {
+		t.Errorf("%s, %v", param.Text(got), err)
+	}
+	here, err := filepath.Abs(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for root, has := range map[string]bool{here: false, "/elsewhere": true} {
+		got, err := f.ParametersAt(nil, root)
+		if err != nil || got.Has(ProjectPath) != has {
+			t.Errorf("of %s: %s, %v", root, param.Text(got), err)
+		}
+	}
+}
+
+// TestWrongParameters proves that a parameter that no task could read, or that no text can be, is an error.
+func TestWrongParameters(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		f     Flags
+		s     Settings
+		want  string
+		usage bool
+	}{
+		{f: Flags{Params: []string{"a"}}, want: "expected a value of the form a=b", usage: true},
+		{f: Flags{Params: []string{"=1"}}, want: "no name of a parameter", usage: true},
+		{f: Flags{Params: []string{"a..b=1"}}, want: "no name of a parameter", usage: true},
+		{f: Flags{Params: []string{"a =1"}}, want: "without blanks around KEY", usage: true},
+		{f: Flags{Params: []string{"session_time=x"}}, want: "--session says which session it is", usage: true},
+		{f: Flags{Params: []string{"timezone.x=UTC"}}, want: "choose another name", usage: true},
+		{f: Flags{Params: []string{"a=1,a.b=2"}}, want: "'a' is not a object"},
+		{s: Settings{"params.a": "1", "params.a.b": "2"}, want: "'a' is not a object"},
+		{f: Flags{paramsFile: "/nonexistent.yml"}, want: "there is no file /nonexistent.yml"},
+		{f: Flags{paramsFile: t.TempDir()}, want: "is a folder"},
+	} {
+		m, err := c.f.Parameters(c.s)
+		if err == nil || !strings.Contains(err.Error(), c.want) || program.IsUsageError(err) != c.usage {
+			t.Errorf("%+v: %v, %v", c.f, m, err)
+		}
+	}
+}
+
+// TestTell proves which options are told to be without effect: keys of -X that nothing reads, and none of other
+// programs that share the file.
+func TestTell(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		f    Flags
+		s    Settings
+		want []string
+	}{
+		{f: Flags{System: []string{"java.io.tmpdir=/x", "server.port=1", "http.proxyHost=x"}}},
+		{s: Settings{"my.key": "of the default file"}},
+		{f: Flags{System: []string{"my.key=1"}}, want: []string{"my.key"}},
+		{f: Flags{Config: "x"}, s: Settings{"my.key": "1", "server": "{", "port": "1"}, want: []string{"my.key", "server", "keys cannot be nested"}},
+		{f: Flags{Params: []string{"a=1,b"}}, want: []string{"--param a=1,b is one parameter"}},
+		{f: Flags{Params: []string{"a=[1,b]", "x=1,2"}}},
+	} {
+		var out strings.Builder
+		c.f.Tell(&out, c.s)
+		if (out.Len() > 0) != (len(c.want) > 0) {
+			t.Errorf("%+v: %q", c.f, out.String())
+		}
+		for _, want := range c.want {
+			if !strings.Contains(out.String(), want) {
+				t.Errorf("%+v: %q, want %q", c.f, out.String(), want)
+			}
+		}
+	}
+}
+
+// TestLogWriter proves that a log that is kept is appended to, for its owner's eyes.
+func TestLogWriter(t *testing.T) {
+	t.Parallel()
+	name := filepath.Join(t.TempDir(), "log")
+	for range 2 {
+		out, end, err := (&Flags{LogPath: name}).LogWriter(io.Discard)
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(out, "line\n")
+		if err := end(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text, err := os.ReadFile(name)
+	info, _ := os.Stat(name)
+	if err != nil || string(text) != "line\nline\n" || info.Mode().Perm() != 0o600 {
+		t.Errorf("%q, %v, %v", text, info.Mode(), err)
+	}
+	if out, end, err := (&Flags{LogPath: "-"}).LogWriter(io.Discard); out != io.Discard || err != nil || end() != nil {
+		t.Errorf("on the console: %v, %v", out, err)
+	}
+	if _, _, err := (&Flags{LogPath: filepath.Join(name, "x")}).LogWriter(io.Discard); err == nil {
+		t.Error("a log below a file is opened")
+	}
+}
+
+// TestLogLevel proves that the name of a level is none other, and that the error is one of the command line.
+func TestLogLevel(t *testing.T) {
+	t.Parallel()
+	if level, err := LogLevel("debug"); err != nil || level != 3 {
+		t.Errorf("debug: %d, %v", level, err)
+	}
+	if _, err := LogLevel("loud"); !program.IsUsageError(err) || !strings.Contains(err.Error(), "it must be one of error, warn, info, debug, trace") {
+		t.Errorf("loud: %v", err)
+	}
+}
+
+// FuzzAddText proves that no text of a configuration is a panic, and that keys which are there already stay or are
+// replaced.
+func FuzzAddText(f *testing.F) {
+	f.Add("a=b\nc : d\\\n e")
+	f.Add("\\u0000=\n!x\n=")
+	f.Fuzz(func(t *testing.T, text string) {
+		s := Settings{"there": "already"}
+		before := maps.Clone(s)
+		if err := s.AddText("test", text); err != nil {
+			if diff := cmp.Diff(before, s); diff != "" {
+				t.Errorf("a text that is refused changes something:\n%s", diff)
+			}
+			return
+		}
+		if _, there := s["there"]; !there {
+			t.Error("a key is gone")
+		}
+	})
+}

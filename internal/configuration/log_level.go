@@ -1,0 +1,22 @@
+package configuration
+
+import (
+	"fmt"
+	"strings"
+
+	"zerodag/internal/logstream"
+	"zerodag/internal/program"
+)
+
+// LogLevel reads the value of --log-level. The error is one of the command line.
+func LogLevel(name string) (logstream.Level, error) {
+	level, known := logstream.LevelOf(name)
+	if known {
+		return level, nil
+	}
+	err := fmt.Errorf("Unknown log level '%s'", name)
+	if !program.AsDigdag() {
+		err = fmt.Errorf("%w: it must be one of %s", err, strings.Join(logstream.Levels(), ", "))
+	}
+	return 0, program.UsageError(err)
+}

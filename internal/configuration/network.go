@@ -1,0 +1,41 @@
+package configuration
+
+import (
+	"net"
+	"net/http"
+	"net/url"
+
+	"zerodag/internal/egress"
+	"zerodag/operators"
+)
+
+// Network returns what tasks connect by; nil if they may connect to any address.
+func (r *Reading) Network() operators.Network {
+	if r.Bool("security.local_addresses", true) {
+		return nil
+	}
+	return &egress.Dialer{Except: r.proxies()}
+}
+
+// proxies are the addresses of those that the administrator has named: requests go by them
+// wherever they stand.
+func (r *Reading) proxies() []string {
+	var all []string
+	if host := r.Text("config.http.proxy.host", ""); host != "" {
+		all = append(all, net.JoinHostPort(host, r.Text("config.http.proxy.port", "")))
+	}
+	for _, scheme := range []string{"http", "https"} {
+		proxy, err := http.ProxyFromEnvironment(&http.Request{URL: &url.URL{Scheme: scheme, Host: "proxied.invalid"}})
+		if err == nil && proxy != nil {
+			all = append(all, net.JoinHostPort(proxy.Hostname(), portOf(proxy)))
+		}
+	}
+	return all
+}
+
+func portOf(u *url.URL) string {
+	if port := u.Port(); port != "" {
+		return port
+	}
+	return map[string]string{"http": "80", "https": "443", "socks5": "1080"}[u.Scheme]
+}

@@ -1,0 +1,54 @@
+package configuration
+
+import (
+	"strings"
+
+	"zerodag/operators"
+)
+
+// The profiles of a server: who pushes workflows to it.
+const (
+	ownProfile    = "own"    // the user who runs it, and users who are trusted as much
+	SharedProfile = "shared" // people who do not trust each other
+)
+
+// sharedDefaults are what keys are under the profile of several people unless they are given.
+func sharedDefaults() Settings {
+	return Settings{
+		"agent.command_executor.allow":               operators.InDocker,
+		"agent.command_executor.docker.options":      "false",
+		"agent.command_executor.process.environment": "bare",
+		"agent.command_executor.limits.timeout":      "1d",
+		"agent.command_executor.ceilings.timeout":    "7d",
+		"agent.command_executor.ceilings.processes":  "4096",
+		"agent.command_executor.ceilings.output":     "1g",
+		"config.aws.environment":                     "false",
+		"config.http.allow_user_proxy":               "false",
+		"security.local_addresses":                   "false",
+	}
+}
+
+// Profiled returns the settings with the defaults of their profile. A server that runs commands in docker only has the
+// profile of several people, unless it says otherwise.
+func (s Settings) Profiled() (Settings, error) {
+	r := s.Reading()
+	otherwise := ownProfile
+	if r.Text("agent.command_executor.allow", "") == operators.InDocker {
+		otherwise = SharedProfile
+	}
+	profile := otherwise
+	if r.Text("security.profile", "") != "" {
+		profile = r.OneOf("security.profile", ownProfile, SharedProfile)
+	}
+	if r.Err != nil || profile == ownProfile {
+		return s, r.Err
+	}
+	all := sharedDefaults()
+	for key, value := range s {
+		if strings.TrimSpace(value) != "" || all[key] == "" {
+			all[key] = value
+		}
+	}
+	all["security.profile"] = strings.TrimSpace(s["security.profile"]) // what was said, not what follows
+	return all, nil
+}

@@ -1,0 +1,10 @@
+package configuration
+
+// Values of keys that say where a server keeps what it shares with others.
+const (
+	PostgreSQL = "postgresql" // database.type
+	InS3       = "s3"         // archive.type, log-server.type
+	InDatabase = "db"         // archive.type, log-server.type
+	InFolder   = "local"      // archive.type, log-server.type
+	Nowhere    = "null"       // log-server.type
+)

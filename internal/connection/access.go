@@ -1,0 +1,81 @@
+package connection
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"zerodag/internal/program"
+)
+
+// access is how requests show who makes them.
+type access struct {
+	token  string // of the bearer
+	iam    bool   // signed with AWS credentials
+	source string // what says so, for people
+}
+
+// String completes "the request was made ...".
+func (a access) String() string {
+	switch {
+	case a.iam:
+		return "with a signature by AWS credentials (" + a.source + ")"
+	case a.token != "":
+		return "with the token of " + a.source
+	case a.source != "":
+		return "with " + a.source
+	}
+	return "without a token"
+}
+
+// enabled reads a switch: 1 or true, 0, false or nothing.
+func enabled(what, text string) (bool, error) {
+	switch strings.ToLower(strings.TrimSpace(text)) {
+	case "1", "true":
+		return true, nil
+	case "", "0", "false":
+		return false, nil
+	}
+	return false, fmt.Errorf("%s must be true or false but is %q", what, text)
+}
+
+// access decides how requests show who makes them: the command line over the context that names the
+// server over the environment over the configuration, and in the environment IAM over a token.
+func (c *Choice) access(env func(string) string, named *Server) (access, error) {
+	given := 0
+	for _, is := range []bool{c.Token != "", c.IAM, c.BasicAuth != ""} {
+		if is {
+			given++
+		}
+	}
+	if given > 1 && c.IAM {
+		return access{}, program.UsageError(errors.New("--iam cannot be used together with --token or --basic-auth"))
+	}
+	byEnv, err := enabled("environment variable ZERODAG_IAM", env("ZERODAG_IAM"))
+	if err != nil {
+		return access{}, err
+	}
+	byConfig, err := enabled("configuration key client.http.iam", c.Settings["client.http.iam"])
+	if err != nil {
+		return access{}, err
+	}
+	switch {
+	case c.IAM:
+		return access{iam: true, source: "--iam"}, nil
+	case c.BasicAuth != "":
+		return access{source: "--basic-auth"}, nil
+	case c.Token != "":
+		return access{token: c.Token, source: "--token"}, nil
+	case named != nil && named.IAM:
+		return access{iam: true, source: "context " + named.Name}, nil
+	case named != nil && named.Token != "":
+		return access{token: named.Token, source: "context " + named.Name}, nil
+	case byEnv:
+		return access{iam: true, source: "ZERODAG_IAM"}, nil
+	case env("ZERODAG_TOKEN") != "":
+		return access{token: env("ZERODAG_TOKEN"), source: "ZERODAG_TOKEN"}, nil
+	case byConfig:
+		return access{iam: true, source: "client.http.iam"}, nil
+	}
+	return access{}, nil
+}

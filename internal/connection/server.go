@@ -1,0 +1,199 @@
+package connection
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/magiconair/properties"
+
+	"zerodag/internal/configuration"
+	"zerodag/internal/files"
+	"zerodag/internal/program"
+	"zerodag/internal/term"
+)
+
+// Server is a context: a server that the user has given a name, where it is and how requests show who makes them. Its
+// credentials are used with its own address only.
+type Server struct {
+	Name, Endpoint, Token string
+	IAM                   bool
+	warning               string // others can read, or could read, the token in its file
+}
+
+// Keys of the file of a context.
+const (
+	iamKey   = "client.http.iam"
+	tokenKey = "client.http.token" // #nosec G101 -- the name of a key
+)
+
+// contextFolder holds a file for each context, and currentContext the name of the one in use.
+func contextFolder() string { return filepath.Join(configuration.Folder(), "contexts") }
+
+func currentContext() string { return filepath.Join(configuration.Folder(), "context") }
+
+// CheckName returns an error of the command line if a name would be that of a file elsewhere.
+func CheckName(name string) error {
+	if name == "" || strings.HasPrefix(name, ".") || strings.ContainsAny(name, "/\\\x00\r\n") {
+		return program.UsageError(fmt.Errorf("%q is no name of a context: use letters, digits, - and _", name))
+	}
+	return nil
+}
+
+// Load reads a context. The error about one that does not exist names those that do.
+func Load(name string) (*Server, error) {
+	if err := CheckName(name); err != nil {
+		return nil, err
+	}
+	path := filepath.Join(contextFolder(), name)
+	text, warning, err := files.ReadKey(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		names, _ := Names() // what there is; none where the folder cannot be read
+		hint := "zerodag context set " + term.ShellWord(name) + " -e URL makes it"
+		if len(names) > 0 {
+			hint = "there are " + strings.Join(names, ", ")
+		}
+		return nil, fmt.Errorf("there is no context %s (%s)", name, hint)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read context %s: %w", name, err)
+	}
+	s := configuration.Settings{}
+	if err := s.AddText(path, string(text)); err != nil {
+		return nil, err
+	}
+	c := &Server{Name: name, Endpoint: s[configuration.EndpointKey], Token: s[tokenKey]}
+	if c.Token != "" {
+		c.warning = warning
+	}
+	if c.IAM, err = enabled("key "+iamKey+" of "+path, s[iamKey]); err != nil {
+		return nil, err
+	}
+	if c.Endpoint == "" {
+		return nil, fmt.Errorf("context %s has no %s in %s (zerodag context set %s -e URL gives it one)", name, configuration.EndpointKey, path, term.ShellWord(name))
+	}
+	if err := CheckAddress(c.Endpoint); err != nil {
+		return nil, fmt.Errorf("context %s has a wrong %s in %s: %w", name, configuration.EndpointKey, path, err)
+	}
+	return c, nil
+}
+
+// CheckAddress returns an error if a text is no address of a server, or has a user and password, which lists would
+// show.
+func CheckAddress(endpoint string) error {
+	if strings.Contains(endpoint, "@") {
+		return errors.New("put no user and password into the address of a context, which lists show: use --token or --iam")
+	}
+	full := endpoint
+	if !strings.Contains(full, "://") {
+		full = "http://" + full
+	}
+	u, err := url.Parse(full)
+	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return fmt.Errorf("%q is no address of a server: write it like https://flows.example.com or 127.0.0.1:65432", endpoint)
+	}
+	return nil
+}
+
+// Save writes the context, for its owner's eyes only.
+func (c *Server) Save() error {
+	p := properties.NewProperties()
+	p.DisableExpansion = true
+	pairs := [][2]string{{configuration.EndpointKey, c.Endpoint}, {tokenKey, c.Token}}
+	if c.IAM {
+		pairs = append(pairs, [2]string{iamKey, "true"})
+	}
+	for _, pair := range pairs {
+		if pair[1] == "" {
+			continue
+		}
+		if _, _, err := p.Set(pair[0], pair[1]); err != nil {
+			return fmt.Errorf("save context %s: %w", c.Name, err)
+		}
+	}
+	var text bytes.Buffer
+	if _, err := p.Write(&text, properties.UTF8); err != nil {
+		return fmt.Errorf("save context %s: %w", c.Name, err)
+	}
+	return files.WriteSecret(filepath.Join(contextFolder(), c.Name), text.Bytes())
+}
+
+// Who returns how requests show who makes them: token, AWS credentials, or -.
+func (c *Server) Who() string {
+	switch {
+	case c.IAM:
+		return "AWS credentials"
+	case c.Token != "":
+		return "token"
+	}
+	return "-"
+}
+
+// Names returns the names of all contexts, sorted.
+func Names() ([]string, error) {
+	list, err := os.ReadDir(contextFolder())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("list contexts: %w", err)
+	}
+	var names []string
+	for _, e := range list {
+		if e.Type().IsRegular() && CheckName(e.Name()) == nil {
+			names = append(names, e.Name())
+		}
+	}
+	return names, nil
+}
+
+// InUse returns the name of the context in use; "" if there is none.
+func InUse() (string, error) {
+	text, err := os.ReadFile(currentContext())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("find the context in use: %w", err)
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
+// Use makes the context the one in use.
+func (c *Server) Use() error {
+	return files.WriteAtomic(currentContext(), []byte(c.Name+"\n"))
+}
+
+// Leave ends the use of any context.
+func Leave() error {
+	if err := os.Remove(currentContext()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("leave the context in use: %w", err)
+	}
+	return nil
+}
+
+// Forget removes a context, which is then not in use either. The error about one that does not exist names those that
+// do.
+func Forget(name string) error {
+	names, err := Names()
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(names, name) {
+		_, err := Load(name)
+		return err
+	}
+	current, err := InUse()
+	if err != nil {
+		return err
+	}
+	if current == name {
+		if err := os.Remove(currentContext()); err != nil {
+			return fmt.Errorf("forget context %s: %w", name, err)
+		}
+	}
+	if err := os.Remove(filepath.Join(contextFolder(), name)); err != nil {
+		return fmt.Errorf("forget context %s: %w", name, err)
+	}
+	return nil
+}

@@ -1,0 +1,42 @@
+package localrun
+
+import (
+	"io"
+	"time"
+
+	"zerodag/engine/dig"
+	"zerodag/engine/param"
+	"zerodag/internal/configuration"
+	"zerodag/internal/program"
+	"zerodag/internal/projectfolder"
+)
+
+// Options say how a workflow is run.
+type Options struct {
+	configuration.Flags
+	Rerun            bool                           // saved state counts for nothing
+	Start, Goal, End string                         // patterns of tasks; "" for none
+	Save             string                         // the folder of saved state, below that of the project unless it is absolute
+	NoSave           bool                           // without saved state
+	Session          string                         // as --session has it
+	DryRun           bool                           // no operator is run
+	ShowParams       bool                           // before each operator
+	Threads          int                            // tasks that may run at once; 0 for no limit
+	TaskLog          string                         // the folder for logs of tasks; "" keeps none
+	Again            func(session time.Time) string // returns the command line that resumes the run
+	Out, Err         io.Writer                      // what tasks print, and what the program says of the run
+}
+
+// Work is what is run.
+type Work struct {
+	Settings  configuration.Settings
+	Params    *param.Map
+	Variables []string // for all commands, "NAME=value"
+	Folder    projectfolder.Folder
+	Workflows []dig.Workflow
+	Workflow  dig.Workflow
+	Task      string // a pattern: this one and what is below it; "" for the whole workflow
+}
+
+// Original reports whether the run writes log lines as Digdag does, for scripts to read.
+func (o *Options) Original() bool { return program.AsDigdag() || o.LogPath != "-" }

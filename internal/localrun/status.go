@@ -1,0 +1,186 @@
+package localrun
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"zerodag/engine"
+	"zerodag/engine/dig"
+	"zerodag/engine/param"
+	"zerodag/internal/files"
+	"zerodag/operators"
+)
+
+// statusFolder is where the state of one session is saved, in the original's form: one
+// YAML file per task that succeeded, so that either program can go on.
+type statusFolder struct {
+	dir    string
+	failed error // the first that could not be written
+}
+
+func newStatusFolder(saved string, session time.Time) *statusFolder {
+	return &statusFolder{dir: filepath.Join(saved, session.Format(sessionForm))}
+}
+
+// saved is the folder that holds those of all sessions.
+func (r *run) saved() string {
+	if filepath.IsAbs(r.Save) {
+		return r.Save
+	}
+	return filepath.Join(r.Folder.Root(), r.Save)
+}
+
+// longestFileName is how long the original's form of a file's name may be: systems take 255 bytes, of which
+// the ending and what a file is called until it is whole need some.
+const longestFileName = 200
+
+// fileName keeps names with slashes (workflows of sub-folders) within the folder. Of one that is too long for
+// a file a digest stands for the end.
+func fileName(task string) string {
+	name := strings.ReplaceAll(task, "/", "%2F")
+	if len(name) <= longestFileName {
+		return name
+	}
+	digest := fmt.Sprintf("~%x", sha256.Sum256([]byte(task)))
+	return strings.ToValidUTF8(name[:longestFileName-len(digest)], "") + digest
+}
+
+func (f *statusFolder) path(task string) string {
+	return filepath.Join(f.dir, fileName(task)+".yml")
+}
+
+// rerunKey marks the state of a loop over data: the original's form does not tell data from
+// code, so the loop, which has no effects, runs again.
+const rerunKey = "zerodag_rerun"
+
+// save writes what a successful task returned and what it stored, see engine.State.Kept. Nothing is half-written: a
+// reader sees the whole file or none.
+func (f *statusFolder) save(t *engine.Task, kept engine.Stored) {
+	if f == nil || f.failed != nil {
+		return
+	}
+	var o engine.Outcome
+	if t.Outcome != nil {
+		o = *t.Outcome
+	}
+	state := param.New("fullName", t.Name, "state", "success", "result", param.New(
+		"subtaskConfig", orEmpty(o.Subtasks), "exportParams", orEmpty(o.Exports), "resetStoreParams", pathList(kept.Reset),
+		"storeParams", orEmpty(kept.Stores), "report", param.New("inputs", []param.Value{}, "outputs", []param.Value{})))
+	if o.Subtasks != nil && !param.Equal(o.Subtasks, param.CodeMap(o.Subtasks)) {
+		state.Set(rerunKey, true)
+	}
+	if err := files.WriteAtomic(f.path(t.Name), dig.FormatYAML(state)); err != nil {
+		remedy := "--no-save does without"
+		if errors.Is(err, syscall.ENOSPC) {
+			remedy = "free some space or use --no-save"
+		}
+		f.failed = fmt.Errorf("save the state of task %s: %w (%s)", t.Name, err, remedy)
+	}
+}
+
+// forget removes the saved success of a task, if there is one.
+func (f *statusFolder) forget(task string) {
+	if f == nil || f.failed != nil {
+		return
+	}
+	if err := os.Remove(f.path(task)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		f.failed = fmt.Errorf("forget the saved state of task %s, which runs again: %w (or use --no-save)", task, err)
+	}
+}
+
+// forgetAll removes those of all tasks that which chooses.
+func (f *statusFolder) forgetAll(which func(task string) bool) {
+	if f == nil {
+		return
+	}
+	list, err := os.ReadDir(f.dir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		f.failed = fmt.Errorf("read saved state: %w (or use --no-save)", err)
+	}
+	for _, entry := range list {
+		name, isState := strings.CutSuffix(entry.Name(), ".yml")
+		if task := f.taskOf(name); isState && which(task) {
+			f.forget(task)
+		}
+	}
+}
+
+// taskOf is the task whose state a file holds, by its name without ".yml".
+func (f *statusFolder) taskOf(file string) string {
+	if strings.Contains(file, "~") { // a digest may stand for the end
+		text, err := os.ReadFile(filepath.Join(f.dir, file+".yml"))
+		v, parsed := dig.ParseYAML(file, text)
+		if state, ok := v.(*param.Map); err == nil && parsed == nil && ok {
+			if name, _ := state.Get("fullName"); name != nil {
+				return fmt.Sprint(name)
+			}
+		}
+	}
+	return strings.ReplaceAll(file, "%2F", "/")
+}
+
+// close returns the first error of saving.
+func (f *statusFolder) close() error {
+	if f == nil {
+		return nil
+	}
+	return f.failed
+}
+
+func orEmpty(m *param.Map) *param.Map {
+	if m == nil {
+		return param.New()
+	}
+	return m
+}
+
+func pathList(paths [][]string) []param.Value {
+	list := []param.Value{}
+	for _, p := range paths {
+		list = append(list, strings.Join(p, "."))
+	}
+	return list
+}
+
+// read returns the saved result of a task; nil when there is none that is a success. A
+// file that cannot be understood counts as none: running again is safe, guessing is not.
+func (f *statusFolder) read(task string) *operators.Result {
+	text, err := os.ReadFile(f.path(task))
+	if errors.Is(err, os.ErrNotExist) || err != nil {
+		return nil
+	}
+	v, err := dig.ParseYAML(f.path(task), text)
+	state, ok := v.(*param.Map)
+	if err != nil || !ok {
+		return nil
+	}
+	if s, _ := state.Get("state"); s != "success" {
+		return nil
+	}
+	if again, _ := state.Get(rerunKey); again == true {
+		return nil
+	}
+	saved := state.Map("result")
+	result := &operators.Result{Subtasks: filled(saved.Map("subtaskConfig")), Export: filled(saved.Map("exportParams")), Store: filled(saved.Map("storeParams"))}
+	reset, _ := saved.Get("resetStoreParams")
+	list, _ := reset.([]param.Value)
+	for _, p := range list {
+		if s, ok := p.(string); ok {
+			result.ResetStore = append(result.ResetStore, strings.Split(s, "."))
+		}
+	}
+	return result
+}
+
+func filled(m *param.Map) *param.Map {
+	if m.Len() == 0 {
+		return nil
+	}
+	return m
+}

@@ -1,0 +1,64 @@
+package localsecret
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+
+	"zerodag/internal/configuration"
+	"zerodag/internal/files"
+	"zerodag/internal/program"
+)
+
+// CheckKey returns an error of the command line if a text is no key of a secret (wire.md 3.2).
+func CheckKey(key string) error {
+	const segment = `(?:[a-zA-Z]|[a-zA-Z][a-zA-Z0-9_-]*[a-zA-Z0-9])`
+	if len(key) > 255 || !regexp.MustCompile(`^`+segment+`(?:\.`+segment+`)*$`).MatchString(key) {
+		return program.UsageError(fmt.Errorf("Invalid secret key: %s", key))
+	}
+	return nil
+}
+
+// folder is where the secrets of this machine are.
+func folder() string { return filepath.Join(configuration.Folder(), "secrets") }
+
+// Folder keeps each secret in a file of its name, for its owner's eyes only.
+type Folder struct{ dir string }
+
+// Open returns the secrets of this machine. The folder need not be there.
+func Open() Folder { return Folder{folder()} }
+
+// List returns the keys, sorted.
+func (s Folder) List(context.Context) ([]string, error) {
+	entries, err := os.ReadDir(s.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("list secrets: %w", err)
+	}
+	keys := []string{}
+	for _, e := range entries {
+		if CheckKey(e.Name()) == nil {
+			keys = append(keys, e.Name())
+		}
+	}
+	return keys, nil
+}
+
+// Set writes a secret, over one that is there.
+func (s Folder) Set(_ context.Context, key, value string) error {
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return fmt.Errorf("set secret: %w", err)
+	}
+	return files.WriteSecret(filepath.Join(s.dir, key), []byte(value))
+}
+
+// Delete removes a secret; that there is none is no error.
+func (s Folder) Delete(_ context.Context, key string) error {
+	if err := os.Remove(filepath.Join(s.dir, key)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("delete secret: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,44 @@
+package localsecret
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+)
+
+// googleSecrets are the secrets `gcp.…` that Google's own tools give a run on this machine, as in the original (its
+// Application Default Credentials): the key of a file, and the project of the environment. There are none where
+// there is no such file.
+func googleSecrets() (map[string]string, error) {
+	name := os.Getenv("GOOGLE_APPLICATION_CREDENTIALS")
+	if name == "" {
+		folder := os.Getenv("CLOUDSDK_CONFIG")
+		if folder == "" {
+			home, err := os.UserConfigDir()
+			if runtime.GOOS != "windows" { // elsewhere gcloud knows one place
+				home, err = os.UserHomeDir()
+				home = filepath.Join(home, ".config")
+			}
+			if err != nil {
+				return nil, nil //nolint:nilerr // who has no home has no file in it
+			}
+			folder = filepath.Join(home, "gcloud")
+		}
+		name = filepath.Join(folder, "application_default_credentials.json")
+	}
+	text, err := os.ReadFile(name)
+	switch {
+	case errors.Is(err, os.ErrNotExist) && os.Getenv("GOOGLE_APPLICATION_CREDENTIALS") == "":
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("read Google's Application Default Credentials: %w: set GOOGLE_APPLICATION_CREDENTIALS to the file of the key", err)
+	}
+	secrets := map[string]string{"gcp.credential": string(text)}
+	if project := cmp.Or(os.Getenv("GOOGLE_CLOUD_PROJECT"), os.Getenv("GCLOUD_PROJECT")); project != "" {
+		secrets["gcp.project"] = project
+	}
+	return secrets, nil
+}

@@ -1,0 +1,141 @@
+package logstream
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"zerodag/internal/tasklog"
+	"zerodag/operators"
+)
+
+// Level is how much of a log is shown: lines of this weight, and of more.
+type Level int
+
+// Warn shows warnings and errors alone.
+const Warn Level = 1
+
+// Levels are the names of levels in the order of their weight; each shows itself and those before it.
+func Levels() []string { return []string{"error", "warn", "info", "debug", "trace"} }
+
+// LevelOf returns the level of a name. It reports whether there is one.
+func LevelOf(name string) (Level, bool) {
+	n := slices.Index(Levels(), name)
+	return Level(n), n >= 0
+}
+
+// Shows reports whether a level shows lines of a level; it shows those that it does not know.
+func (l Level) Shows(level operators.Level) bool {
+	for i, name := range Levels() {
+		if strings.EqualFold(name, string(level)) {
+			return Level(i) <= l
+		}
+	}
+	return true
+}
+
+// Stream writes log lines. Lines of different tasks never mix.
+// What is written shows at once, but a flood is written in larger pieces.
+type Stream struct {
+	level Level
+	form  tasklog.Form
+
+	mu      sync.Mutex
+	out     *bufio.Writer
+	flushed time.Time
+	pending bool
+	failed  error
+}
+
+// New writes lines of a level and above in a form. Whoever makes it flushes it at the end.
+func New(out io.Writer, level Level, form tasklog.Form) *Stream {
+	return &Stream{level: level, form: form, out: bufio.NewWriterSize(out, 1<<16)}
+}
+
+// Message writes a line that is about no task.
+func (s *Stream) Message(level operators.Level, logger, text string) {
+	s.line(level, tasklog.Main, logger, text)
+}
+
+// Limit has the stream show no more than a level from now on. No other goroutine may write yet.
+func (s *Stream) Limit(level Level) { s.level = min(s.level, level) }
+
+// Level returns how much is shown.
+func (s *Stream) Level() Level { return s.level }
+
+// Form returns the form of the lines.
+func (s *Stream) Form() tasklog.Form { return s.form }
+
+// Shows reports whether lines of a level are written.
+func (s *Stream) Shows(level operators.Level) bool { return s.level.Shows(level) }
+
+func (s *Stream) line(level operators.Level, source, logger, text string) {
+	if s.Shows(level) {
+		s.write(s.form.Line(time.Now(), level, source, logger, text))
+	}
+}
+
+// flushEvery bounds how long output may lie in the buffer.
+const flushEvery = 10 * time.Millisecond
+
+// Write implements io.Writer; Flush returns its error.
+func (s *Stream) Write(p []byte) (int, error) {
+	s.write(string(p))
+	return len(p), nil
+}
+
+func (s *Stream) write(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, err := s.out.WriteString(text); err != nil && s.failed == nil {
+		s.failed = fmt.Errorf("write log: %w", err)
+	}
+	switch now := time.Now(); {
+	case now.Sub(s.flushed) > flushEvery:
+		s.flushed = now
+		s.out.Flush()
+	case !s.pending:
+		s.pending = true
+		time.AfterFunc(flushEvery, func() { s.Flush() })
+	}
+}
+
+// Flush writes what is buffered and returns the first error there was.
+func (s *Stream) Flush() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.pending = false
+	if err := s.out.Flush(); err != nil && s.failed == nil {
+		s.failed = fmt.Errorf("write log: %w", err)
+	}
+	return s.failed
+}
+
+// streamLog is the log of a task in the stream.
+type streamLog struct {
+	*Stream
+	source string
+}
+
+// Task returns the log of one run of a task.
+func (s *Stream) Task(id operators.Identity) operators.Log {
+	return streamLog{s, s.form.Source(id)}
+}
+
+// Write implements operators.Log.
+func (l streamLog) Write(p []byte) (int, error) {
+	l.write(string(p))
+	return len(p), nil
+}
+
+// Echo implements operators.Log.
+func (l streamLog) Echo(message string) { l.write(message + "\n") }
+
+// Line implements operators.Log.
+func (l streamLog) Line(level operators.Level, logger, message string) {
+	l.line(level, l.source, logger, message)
+}

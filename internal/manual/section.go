@@ -1,0 +1,160 @@
+package manual
+
+import (
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"zerodag/internal/term"
+	"zerodag/operators"
+	"zerodag/operators/all"
+)
+
+// findTopic looks for a page, then an operator, then the section of a page that is about the word: one with that
+// heading, or a row that has it in its first column; then one that has it there as a part, as `sliding` of `_parallel:
+// {sliding: true}`.
+func findTopic(list []Topic, word string) (Topic, bool) {
+	if i := slices.IndexFunc(list, func(t Topic) bool { return t.Name == word }); i >= 0 {
+		return list[i], true
+	}
+	if name := strings.TrimSuffix(word, ">"); slices.Contains(all.Registry().Names(), name) {
+		page, ok := operators.Page(name)
+		return Topic{Name: word, Group: "Operators", Title: name + ">", Page: page}, ok
+	}
+	if found, ok := sectionOf(list, word, section.called, section.row); ok {
+		return found, true
+	}
+	if found, ok := parameterTopic(word); ok {
+		return found, true
+	}
+	if i := slices.IndexFunc(list, func(t Topic) bool { return strings.HasSuffix(t.Name, "-"+word) }); i >= 0 { // dagu: from-dagu
+		return list[i], true
+	}
+	return sectionOf(list, word, section.naming, section.partRow)
+}
+
+// sectionOf finds the section that is about a word by the first of some rules that finds any.
+func sectionOf(list []Topic, word string, rules ...func(section, string) string) (Topic, bool) {
+	for _, about := range rules {
+		for _, t := range list {
+			for _, s := range sectionsOf(t.Page) {
+				if text := about(s, word); text != "" {
+					t.Page = text
+					return t, true
+				}
+			}
+		}
+	}
+	return Topic{}, false
+}
+
+// parameterTopic lists which operators have a parameter of a name.
+func parameterTopic(name string) (Topic, bool) {
+	var having []string
+	for _, operator := range all.Registry().Names() {
+		if slices.Contains(operators.ParametersOf(operator), name) {
+			having = append(having, operator)
+		}
+	}
+	if len(having) == 0 {
+		return Topic{}, false
+	}
+	text := fmt.Sprintf("# %s\n\nA parameter of %s>.\n", name, strings.Join(having, ">, "))
+	return Topic{Name: having[0], Group: "Operators", Title: name, Page: text}, true
+}
+
+// section is a part of a page under a heading of its own.
+type section struct{ heading, text string }
+
+// sectionsOf cuts a page at its headings; a comment in a sample is none.
+func sectionsOf(page string) (list []section) {
+	code := false
+	for line := range strings.Lines(page) {
+		if term.IsFence(line) {
+			code = !code
+		}
+		if marks, title, found := strings.Cut(line, " "); found && !code && marks != "" && strings.Trim(marks, "#") == "" {
+			list = append(list, section{heading: strings.TrimSpace(title)})
+		}
+		if len(list) > 0 {
+			list[len(list)-1].text += line
+		}
+	}
+	return list
+}
+
+// called is the section if its heading is the word, or several of which that is one; else "".
+func (s section) called(word string) string {
+	for part := range strings.SplitSeq(strings.ReplaceAll(s.heading, "`", ""), " and ") {
+		if strings.EqualFold(part, word) {
+			return s.text
+		}
+	}
+	return ""
+}
+
+// inCode is a word in the first cell of a row.
+var inCode = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("`([^`]+)`") })
+
+// keys are the names of which a piece of code is made.
+var keys = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[A-Za-z_][\w-]*`) })
+
+func isKey(code, word string) bool {
+	return strings.TrimSuffix(code, ">") == strings.TrimSuffix(word, ">")
+}
+
+func hasKey(code, word string) bool { return slices.Contains(keys().FindAllString(code, -1), word) }
+
+// naming is the section if code of its heading has the word as a part; else "".
+func (s section) naming(word string) string {
+	for _, m := range inCode().FindAllStringSubmatch(s.heading, -1) {
+		if hasKey(m[1], word) {
+			return s.text
+		}
+	}
+	return ""
+}
+
+func (s section) row(word string) string { return s.rows(word, isKey) }
+
+func (s section) partRow(word string) string { return s.rows(word, hasKey) }
+
+// rows is the section with no more of its first table that has the word than the rows about it; "" for none.
+func (s section) rows(word string, about func(code, word string) bool) string {
+	var head, rows []string
+	for line := range strings.Lines(s.text) {
+		cells, isRow := strings.CutPrefix(line, "|")
+		switch {
+		case !isRow && len(rows) > 0:
+		case !isRow:
+			head = nil
+		case len(head) < 2: // the names of the columns, and the line below them
+			head = append(head, line)
+		default:
+			first, _, _ := strings.Cut(cells, "|")
+			for _, m := range inCode().FindAllStringSubmatch(first, -1) {
+				if about(m[1], word) && !slices.Contains(rows, line) {
+					rows = append(rows, line)
+				}
+			}
+		}
+	}
+	if len(rows) == 0 {
+		return ""
+	}
+	return "## " + s.heading + "\n\n" + strings.Join(append(head, rows...), "")
+}
+
+// headings are those of all pages that are a word of the language.
+func headings(list []Topic) (words []string) {
+	for _, t := range list {
+		for _, s := range sectionsOf(t.Page) {
+			for _, m := range inCode().FindAllStringSubmatch(s.heading, -1) {
+				words = append(words, m[1])
+			}
+		}
+	}
+	return words
+}

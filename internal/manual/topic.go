@@ -1,0 +1,87 @@
+package manual
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+
+	"zerodag/docs"
+	"zerodag/internal/program"
+	"zerodag/internal/remedy"
+	"zerodag/operators/all"
+)
+
+// Topic is a page, as programs see it.
+type Topic struct {
+	Name  string `json:"name"`
+	Group string `json:"group"`
+	Title string `json:"title"`
+	Page  string `json:"page,omitempty"` // Markdown, or the part of it that was asked for; not in lists
+}
+
+// Topics returns all pages, in their order. A page has the name of its file, those of the reference with their folder.
+func Topics() ([]Topic, error) {
+	list, err := pages()
+	return slices.Clone(list), err
+}
+
+// pages reads them once.
+var pages = sync.OnceValues(func() (list []Topic, err error) {
+	groups, err := docs.Groups()
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range groups {
+		for _, file := range g.Files {
+			text, err := docs.Pages.ReadFile(file)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, newTopic(g.Title, file, string(text)))
+		}
+	}
+	return list, nil
+})
+
+func newTopic(group, file, page string) Topic {
+	name := strings.TrimSuffix(file, ".md")
+	if path.Dir(file) != "reference" {
+		name = path.Base(name)
+	}
+	title, _, _ := strings.Cut(strings.TrimPrefix(page, "# "), "\n")
+	return Topic{Name: name, Group: group, Title: title, Page: page}
+}
+
+// Names returns the names of all pages and operators.
+func Names() []string {
+	list, err := Topics()
+	if err != nil {
+		return nil
+	}
+	var names []string
+	for _, t := range list {
+		names = append(names, t.Name)
+	}
+	return append(names, all.Registry().Names()...)
+}
+
+// Find returns the page, or the part of one, that a word is about: the name of a page or its file, an operator, a key,
+// a variable, a setting. The error names the topic that was probably meant.
+func Find(word string) (Topic, error) {
+	list, err := Topics()
+	if err != nil {
+		return Topic{}, err
+	}
+	if found, ok := findTopic(list, strings.TrimSuffix(strings.TrimSuffix(word, ".md"), ":")); ok {
+		return found, nil
+	}
+	hint := "`zerodag docs` lists all of them"
+	if near := remedy.Near(word, Names()); near != "" {
+		hint = "did you mean " + near + "?"
+	} else if near := remedy.Near(word, headings(list)); near != "" {
+		hint = "did you mean " + near + "?"
+	}
+	return Topic{}, fmt.Errorf("there is no topic %s: %s", word, program.AsCalled(hint))
+}

@@ -1,0 +1,160 @@
+package overview
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"zerodag/engine/dig"
+	"zerodag/engine/schedule"
+	"zerodag/internal/client"
+)
+
+// How far an overview looks.
+const (
+	recently   = 24 * time.Hour     // failures
+	late       = time.Minute        // after which a schedule that has not fired is late
+	mostComing = 10                 // schedules that come next
+	longest    = 7 * 24 * time.Hour // that an attempt runs, unless the server was set up otherwise
+)
+
+// Most is how many attempts, sessions and projects are read at most.
+const Most = 1000
+
+// Overview is what a server does, did and will do.
+type Overview struct {
+	Paused  []client.Project  `json:"paused"` // of which nothing starts
+	Running []client.Attempt  `json:"running"`
+	Failed  []client.Session  `json:"failed"` // whose last attempt failed within a day
+	Late    []client.Schedule `json:"late"`
+	Next    []client.Schedule `json:"next"`
+	// Partly is that there are more attempts or sessions of that time, or projects, than were looked at.
+	Partly bool `json:"partly"`
+
+	refused map[client.ID]bool // schedules whose session could not start
+}
+
+// Of reads the attempts of a week and the sessions of a day, up to Most of each, and all schedules. projects, which is
+// used up, are those of the server or, alone, the one project that the overview is about.
+func Of(ctx context.Context, api *client.Client, projects []client.Project, alone bool, now time.Time) (Overview, error) {
+	found := Overview{Paused: []client.Project{}, Running: []client.Attempt{}, Failed: []client.Session{}, Late: []client.Schedule{}, Next: []client.Schedule{}}
+	var project client.ID
+	if alone {
+		project = projects[0].ID
+	}
+	found.Partly = len(projects) == Most
+	found.Paused = append(found.Paused, Paused(projects)...)
+	partly, err := Pages(func(p client.Page) ([]client.Session, error) { return api.Sessions(ctx, project, "", p) }, func(s client.Session) (client.ID, bool) {
+		a := s.LastAttempt
+		if a != nil && a.Done && !a.Success && !a.CancelRequested && now.Sub(a.CreatedAt) <= recently {
+			found.Failed = append(found.Failed, s)
+		}
+		return s.ID, a != nil && now.Sub(a.CreatedAt) > recently
+	})
+	if err != nil {
+		return found, err
+	}
+	more, err := Pages(func(p client.Page) ([]client.Attempt, error) { return api.Attempts(ctx, "", p) }, func(a client.Attempt) (client.ID, bool) {
+		if !a.Done && (project == "" || a.Project.ID == project) {
+			found.Running = append(found.Running, a)
+		}
+		return a.ID, now.Sub(a.CreatedAt) > longest
+	})
+	if err != nil {
+		return found, err
+	}
+	found.Partly = found.Partly || partly || more
+	schedules, err := api.AllSchedules(ctx, project)
+	if err != nil {
+		return found, err
+	}
+	if found.refused, err = refused(ctx, api, schedules, found.Paused, now); err != nil {
+		return found, err
+	}
+	found.divide(schedules, now)
+	return found, nil
+}
+
+// How a schedule is found whose session could not start: a server tries again within retried, and so many definitions
+// are read.
+const (
+	retried      = time.Hour
+	mostMeasured = 20
+)
+
+// refused finds schedules whose session was due by the rule of their workflow, and is tried again later: it could not
+// start.
+func refused(ctx context.Context, api *client.Client, schedules []client.Schedule, paused []client.Project, now time.Time) (map[client.ID]bool, error) {
+	found, read := map[client.ID]bool{}, 0
+	for _, s := range schedules {
+		wait := s.NextRunTime.Sub(now)
+		isPaused := slices.ContainsFunc(paused, func(p client.Project) bool { return p.ID == s.Project.ID })
+		if s.DisabledAt != nil || isPaused || wait <= 0 || wait > retried || now.Sub(s.NextScheduleTime) <= late || read == mostMeasured {
+			continue
+		}
+		read++
+		w, err := api.Definition(ctx, s.Workflow.ID)
+		if client.IsMissing(err) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		zone, err := schedule.Zone(w.Timezone)
+		if err != nil {
+			continue
+		}
+		rule, err := dig.ScheduleHere(w.Config, zone)
+		if err == nil && rule != nil && now.Sub(rule.RunTime(s.NextScheduleTime)) > late {
+			found[s.ID] = true
+		}
+	}
+	return found, nil
+}
+
+// Pages reads a list, the newest first, until look returns that the rest is too old. cut reports whether it ended
+// before, since more than Most were read.
+func Pages[T any](read func(client.Page) ([]T, error), look func(T) (id client.ID, old bool)) (cut bool, err error) {
+	const size = 100
+	for p, n := (client.Page{Count: size}), 0; ; {
+		list, err := read(p)
+		if err != nil {
+			return false, err
+		}
+		for _, x := range list {
+			id, old := look(x)
+			if old {
+				return false, nil
+			}
+			p.Last = id
+		}
+		if n += len(list); len(list) == 0 { // a short page may be one of large parameters
+			return false, nil
+		}
+		if n >= Most {
+			return true, nil
+		}
+	}
+}
+
+// IsRefused reports whether the session of a late schedule was due and could not start.
+func (s *Overview) IsRefused(of client.Schedule) bool { return s.refused[of.ID] }
+
+// divide puts schedules that run to those that are late or come next, the earliest first.
+func (s *Overview) divide(schedules []client.Schedule, now time.Time) {
+	slices.SortStableFunc(schedules, func(a, b client.Schedule) int { return a.NextRunTime.Compare(b.NextRunTime) })
+	for _, one := range schedules {
+		switch {
+		case one.DisabledAt != nil:
+		case now.Sub(one.NextRunTime) > late, s.refused[one.ID]:
+			s.Late = append(s.Late, one)
+		case len(s.Next) < mostComing:
+			s.Next = append(s.Next, one)
+		}
+	}
+}
+
+// Paused returns those of a list, which is used up, of which nothing starts.
+func Paused(list []client.Project) []client.Project {
+	return slices.DeleteFunc(list, func(p client.Project) bool { return p.Paused == nil })
+}

@@ -1,0 +1,125 @@
+package postgres
+
+import (
+	"errors"
+	"io/fs"
+	"slices"
+	"sync"
+	"testing"
+	"testing/fstest"
+	"time"
+
+	"zerodag/internal/host"
+)
+
+// testVersions proves that a missing schema is made only if that is allowed, and that a newer one is refused with both
+// versions and the remedy.
+func testVersions(t *testing.T, l *lab) {
+	l.enter(t)
+	o, ctx := l.options(), t.Context()
+	o.Migrate = false
+	if list, err := Pending(ctx, o); err != nil || !slices.Equal(list, []string{"0001_initial"}) {
+		t.Errorf("pending without a schema: %v, %v", list, err)
+	}
+	_, err := Open(ctx, o)
+	wantText(t, err, "0001_initial", "zerodag migrate run", o.Schema, "target on 127.0.0.1")
+	if list, err := Migrate(ctx, o); err != nil || len(list) != 1 {
+		t.Errorf("Migrate = %v, %v", list, err)
+	}
+	if list, err := Pending(ctx, o); err != nil || len(list) != 0 {
+		t.Errorf("pending after Migrate: %v, %v", list, err)
+	}
+	db := open(t, o)
+	if err := db.write(ctx, func(c *conn) error {
+		_, err := c.Exec("INSERT INTO schema_migrations (version, name, applied_at) VALUES (99, 'later', 0)")
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	o.Migrate = true
+	_, err = Open(ctx, o)
+	wantText(t, err, "version 99", "versions up to 1", "a later one")
+	_, err = Pending(ctx, o)
+	wantText(t, err, "version 99")
+}
+
+// planted are the migrations of a later release, which has one more.
+func planted(t *testing.T, name, sql string) fs.FS {
+	t.Helper()
+	initial, err := fs.ReadFile(migrationFiles, "migrations/0001_initial.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fstest.MapFS{"0001_initial.sql": {Data: initial}, name: {Data: []byte(sql)}}
+}
+
+// testUpgrade proves that servers of a later release that start together bring an older schema up to date once, with its data,
+// only if that is allowed; that a migration which fails half-way leaves everything as it was; and that this release refuses the
+// schema after that.
+func testUpgrade(t *testing.T, l *lab) {
+	l.enter(t)
+	o, ctx := l.options(), t.Context()
+	o.Connections = 2
+	old := open(t, o)
+	a := setScene(t, old).start(t, old)
+	if err := errors.Join(old.Append(ctx, a.ID, host.Entry{Seq: 2, Nonce: "n", Changes: []byte("changes")}), old.PutSecret(ctx, 1, 1, "key", "value")); err != nil {
+		t.Fatal(err)
+	}
+	const change = "ALTER TABLE projects ADD COLUMN motto bytea; UPDATE projects SET motto = 'we are '::bytea || name;"
+	broken, later := o, o
+	broken.migrations = planted(t, "0002_broken.sql", change+"INSERT INTO nowhere VALUES (1);")
+	_, err := Open(ctx, broken)
+	wantText(t, err, "0002_broken", "nowhere")
+	later.Migrate, later.migrations = false, planted(t, "0002_motto.sql", change)
+	if list, err := Pending(ctx, later); err != nil || !slices.Equal(list, []string{"0002_motto"}) {
+		t.Errorf("pending = %v, %v", list, err)
+	}
+	_, err = Open(ctx, later)
+	wantText(t, err, "0002_motto", "zerodag migrate run")
+	later.Migrate = true
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			db, err := Open(ctx, later)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if err := db.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if list, err := Migrate(ctx, later); err != nil || len(list) != 0 {
+		t.Errorf("Migrate after that: %v, %v", list, err)
+	}
+	serves(t, open(t, later), a.ID)
+	_, err = Open(ctx, o)
+	wantText(t, err, "version 2", "versions up to 1", "a later one")
+}
+
+// serves checks that the data was converted and that everything else that was stored before is still there.
+func serves(t *testing.T, db *DB, id int64) {
+	t.Helper()
+	ctx := t.Context()
+	if n := number(t, db, "SELECT count(*) FROM projects WHERE motto = 'we are '::bytea || name"); n != 1 {
+		t.Errorf("%d projects have a motto", n)
+	}
+	if n := number(t, db, "SELECT count(*) FROM schema_migrations"); n != 2 {
+		t.Errorf("%d migrations are noted", n)
+	}
+	l, err := db.Load(ctx, id)
+	if err != nil || len(l.Entries) != 2 || string(l.Entries[1].Changes) != "changes" {
+		t.Errorf("Load = %+v, %v", l, err)
+	}
+	if d, err := db.Queue("events").Receive(ctx, 1, time.Minute); err != nil || len(d) != 1 || d[0].ID != host.MessageID(id, "go") {
+		t.Errorf("Receive = %+v, %v", d, err)
+	}
+	if v, err := db.ProjectSecrets(ctx, 1, 1); err != nil || v["key"] != "value" {
+		t.Errorf("ProjectSecrets = %v, %v", v, err)
+	}
+	if list, err := db.Sessions(ctx, host.SessionQuery{Site: 1}); err != nil || len(list) != 1 || list[0].Last.ID != id {
+		t.Errorf("Sessions = %+v, %v", list, err)
+	}
+}

@@ -1,0 +1,51 @@
+// Package program describes this process: the name that started it, errors of the command line, and the signals that
+// end it.
+//
+// All packages of the command line may use it. It depends on none of them.
+package program
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+)
+
+// Name is the name of this program unless it replaces Digdag.
+const Name = "zerodag"
+
+// Called returns the name that started this program: digdag if it replaces Digdag, else zerodag.
+var Called = sync.OnceValue(func() string { return calledAs(os.Args[0]) })
+
+// calledAs is the name of a program by the path that it was started by.
+func calledAs(path string) string {
+	if strings.TrimSuffix(filepath.Base(path), ".exe") == "digdag" {
+		return "digdag"
+	}
+	return Name
+}
+
+// AsDigdag reports whether this program was started as digdag. Scripts that were written for Digdag then get its usage
+// and its exit codes.
+func AsDigdag() bool { return Called() != Name }
+
+// AsCalled replaces the name of this program in the commands of a text by the name that started it.
+func AsCalled(text string) string {
+	return strings.NewReplacer("`"+Name+" ", "`"+Called()+" ", "$ "+Name+" ", "$ "+Called()+" ").Replace(text)
+}
+
+// ErrShown is an error whose message was printed before.
+var ErrShown = errors.New("failed")
+
+// wrongUse is a wrong command line: the usage is shown before its message.
+type wrongUse struct{ error }
+
+// UsageError marks an error as one of the command line: the program then shows the usage and exits with code 2.
+func UsageError(err error) error { return wrongUse{err} }
+
+// IsUsageError reports whether an error is one of the command line.
+func IsUsageError(err error) bool {
+	var wrong wrongUse
+	return errors.As(err, &wrong)
+}

@@ -1,0 +1,95 @@
+package projectfolder
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"zerodag/engine/dig"
+	"zerodag/engine/param"
+)
+
+// dotEnv is the file in which other programs look for variables. Nothing here reads it, unless --env-file names it.
+const dotEnv = ".env"
+
+// mostScripts is how many files of a project are searched for variables of .env.
+const mostScripts = 200
+
+// dotEnvLine is a variable in such a file.
+var dotEnvLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^\s*(?:export\s+)?([A-Za-z_]\w*)\s*=`) })
+
+// UnreadDotEnv returns a warning if .env of the folder sets a variable that its files use and no command gets. given
+// are the parameters of the run.
+func (f Folder) UnreadDotEnv(given *param.Map) dig.Errors {
+	text, err := readSmall(filepath.Join(f.Root(), dotEnv))
+	if err != nil {
+		return nil //nolint:nilerr // without the file, or one that cannot be read, there is nothing to say
+	}
+	var names []string
+	for _, m := range dotEnvLine().FindAllStringSubmatch(text, -1) {
+		if _, isSet := os.LookupEnv(m[1]); !isSet && !given.Has(m[1]) && !slices.Contains(names, m[1]) {
+			names = append(names, m[1])
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	all, err := f.List()
+	if err != nil {
+		return nil //nolint:nilerr // whoever reads the project says what is wrong with it
+	}
+	used, own := map[string]bool{}, map[string]bool{} // own are those that the project sets itself
+	read := 0
+	for _, file := range all {
+		ext := path.Ext(file)
+		if !slices.Contains([]string{".dig", ".sh", ".bash", ".py", ".rb", ".js"}, ext) || read == mostScripts {
+			continue
+		}
+		read++
+		text, err := readSmall(filepath.Join(f.Root(), filepath.FromSlash(file)))
+		if err != nil {
+			continue
+		}
+		if strings.Contains(text, dotEnv) || strings.Contains(text, "dotenv") {
+			return nil // it reads the file itself
+		}
+		for _, name := range names {
+			used[name] = used[name] || usesVariable(ext, name, text)
+			own[name] = own[name] || regexp.MustCompile(`\b`+name+`(?:=|["']?\s*:)`).MatchString(text)
+		}
+	}
+	for _, name := range names {
+		if used[name] && !own[name] {
+			return dig.Errors{{File: dotEnv, Message: "commands do not get " + name + ", as nothing reads this file", Hint: "add `--env-file " + dotEnv + "`"}}
+		}
+	}
+	return nil
+}
+
+// usesVariable reports whether a file asks for a variable of the environment.
+func usesVariable(ext, name, text string) bool {
+	form := `\$` + name + `\b|\$\{` + name + `[}:]`
+	switch ext {
+	case ".dig":
+		form = `\$` + name + `\b`
+	case ".py", ".rb", ".js":
+		form = `(?:environ|getenv|env|ENV)[\w.]*(?:\.|[\[(]\s*["'])` + name + `\b`
+	}
+	return regexp.MustCompile(form).MatchString(text)
+}
+
+func readSmall(name string) (string, error) {
+	info, err := os.Stat(name)
+	if err != nil {
+		return "", err
+	}
+	if !info.Mode().IsRegular() || info.Size() > mostOfFile {
+		return "", os.ErrInvalid
+	}
+	text, err := os.ReadFile(name)
+	return string(text), err
+}

@@ -1,0 +1,194 @@
+package projectfolder
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+
+	"zerodag/engine/dig"
+	"zerodag/internal/files"
+	"zerodag/internal/term"
+)
+
+// Folder is the folder of a project on this machine. Functions that take no names of files read all of it.
+type Folder struct{ files.Project }
+
+// Open opens the folder of a project, which must be there; "" is the current one.
+func Open(dir string) (Folder, error) {
+	if dir == "" {
+		dir = "."
+	}
+	info, err := os.Stat(dir)
+	switch {
+	case err != nil:
+		return Folder{}, fmt.Errorf("project folder: %w", err)
+	case !info.IsDir():
+		return Folder{}, fmt.Errorf("project folder %s is a file: name the folder that holds the .dig files", dir)
+	}
+	p, err := files.Open(dir)
+	return Folder{p}, err
+}
+
+// OwnState returns an error if the folder for what a run writes is, or has in it, a link, which came with the project
+// and may lead anywhere, or if a file has the name of a folder that a run needs.
+func (f Folder) OwnState() error {
+	folder := filepath.Join(f.Root(), ".digdag")
+	return filepath.WalkDir(folder, func(name string, d fs.DirEntry, err error) error {
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil:
+			return fmt.Errorf("look at %s: %w", folder, err)
+		case d.Type()&fs.ModeSymlink != 0:
+			return fmt.Errorf("%s is a link, and a run would write to where it leads: remove it", name)
+		case name == folder && !d.IsDir():
+			return fmt.Errorf("%s is no folder: remove it", name)
+		case !d.IsDir() && (name == filepath.Join(folder, "status") || name == filepath.Join(folder, "tmp")):
+			return fmt.Errorf("%s is a file, and a run needs a folder of that name: remove it", name)
+		}
+		return nil
+	})
+}
+
+// Writable returns an error if a run could not save its state in the folder.
+func (f Folder) Writable() error {
+	root := f.Root()
+	folder := filepath.Join(root, ".digdag")
+	err := os.MkdirAll(folder, 0o755) // #nosec G301 -- it is a folder of the user's project
+	if err == nil {
+		var probe *os.File
+		if probe, err = os.CreateTemp(folder, ".probe-*"); err == nil {
+			return errors.Join(probe.Close(), os.Remove(probe.Name()))
+		}
+	}
+	if !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS) {
+		return nil // what fails then says why
+	}
+	return fmt.Errorf("the folder %s cannot be written by this user, and a run saves there what it did: %w\n%s", root, err, copyHint(root))
+}
+
+// copyHint is the way out of a folder that cannot be written.
+func copyHint(root string) string {
+	return "hint: run a copy, such as `cp -R " + term.ShellWord(root) + " ~/project && cd ~/project`, or have its owner give you the right to write; --no-save does without for workflows without commands"
+}
+
+// elsewhere returns a hint at workflow files in folders of a project that has none at its top; "" for none.
+func (f Folder) elsewhere() string {
+	all, err := f.List()
+	if err != nil || len(files.WorkflowNames(all)) > 0 {
+		return ""
+	}
+	for _, name := range all {
+		if path.Ext(name) == ".dig" {
+			return "found " + name + ": use --project " + term.ShellWord(path.Dir(name))
+		}
+	}
+	return ""
+}
+
+// mostLooked is how many files without the ending of a workflow are read, and mostOfFile how large one may be.
+const (
+	mostLooked = 100
+	mostOfFile = 1 << 20
+)
+
+// taskLine is the name of a task at the top of a workflow file.
+var taskLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^["']?\+[\w-]+["']?:\s`) })
+
+// unrecognized lists the files in a project's folder that read like workflows but whose names do not end in .dig.
+func (f Folder) unrecognized() (found []string) {
+	all, err := f.List()
+	if err != nil {
+		return nil
+	}
+	looked := 0
+	for _, name := range all {
+		ext := path.Ext(name)
+		if strings.Contains(name, "/") || ext == ".dig" || !slices.Contains([]string{"", ".dig", ".yml", ".yaml", ".txt"}, strings.ToLower(ext)) {
+			continue
+		}
+		if looked++; looked > mostLooked {
+			break
+		}
+		info, err := os.Stat(filepath.Join(f.Root(), name))
+		if err != nil || !info.Mode().IsRegular() || info.Size() > mostOfFile {
+			continue
+		}
+		if text, err := f.Source(name); err == nil && taskLine().Match(text) {
+			found = append(found, name)
+		}
+	}
+	return found
+}
+
+// NoWorkflow returns the error about a folder without workflows, with its remedy.
+func (f Folder) NoWorkflow() dig.Error {
+	hint := f.elsewhere()
+	if others := f.unrecognized(); hint == "" && len(others) > 0 {
+		hint = "found " + others[0] + ": rename it: " + renamed(others[0])
+	}
+	if hint == "" {
+		hint = "`zerodag init` makes one, and --project names another folder"
+	}
+	return dig.Error{Message: "there is no workflow in this folder (a workflow file ends in .dig): " + hint}
+}
+
+// Contents are the workflows of a folder.
+type Contents struct {
+	Workflows []dig.Workflow
+	Names     []string           // of their files
+	Faults    dig.ScheduleFaults // of schedules; none where these are errors
+}
+
+// ReadHere reads the workflows for a command that stores nothing: faults of schedules are no errors. The workflow that
+// the user names, "" for none, is read also if .digdagignore leaves its file out of the project, with a note.
+func (f Folder) ReadHere(named string, notes io.Writer) (Contents, error) {
+	all, err := f.List()
+	if err != nil {
+		return Contents{}, err
+	}
+	c := Contents{Names: files.WorkflowNames(all)}
+	if file := named + ".dig"; named != "" && !strings.Contains(named, "/") && !slices.Contains(c.Names, file) {
+		if line, ignored := f.IgnoredBy(file); ignored {
+			fmt.Fprintf(notes, "note: line %d of .digdagignore leaves %s out of the project: it is read here because you named it, and is not pushed\n", line, file)
+			c.Names = append(c.Names, file)
+		}
+	}
+	c.Workflows, c.Faults, err = dig.LoadHere(f.Source, c.Names)
+	return c, err
+}
+
+// Read reads the workflows as a push does: faults of schedules are errors.
+func (f Folder) Read() (Contents, error) {
+	all, err := f.List()
+	if err != nil {
+		return Contents{}, err
+	}
+	c := Contents{Names: files.WorkflowNames(all)}
+	c.Workflows, err = dig.Load(f.Source, c.Names)
+	return c, err
+}
+
+// WorkflowName returns the name of the workflow that a user names by it or by its file: the path below the project
+// without ".dig".
+func (f Folder) WorkflowName(argument string) string {
+	name := argument
+	if strings.HasSuffix(name, ".dig") {
+		if abs, err := filepath.Abs(name); err == nil {
+			rel, err := filepath.Rel(f.Root(), abs)
+			if _, missing := os.Stat(abs); err == nil && missing == nil && filepath.IsLocal(rel) {
+				name = rel
+			}
+		}
+	}
+	return strings.TrimSuffix(path.Clean(filepath.ToSlash(name)), ".dig")
+}

@@ -1,0 +1,56 @@
+package projectfolder
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"zerodag/engine/dig"
+	"zerodag/internal/files"
+)
+
+// NewArchiveFile makes a file for an archive that is uploaded: below the current folder, where Digdag has it, or among
+// the temporary files of the system. The caller removes it.
+func NewArchiveFile() (*os.File, error) {
+	const folder = ".digdag/tmp"
+	if err := os.MkdirAll(folder, 0o755); err == nil { // #nosec G301 -- it is a folder of the user's project, and files in it are for him alone
+		if f, err := os.CreateTemp(folder, "archive-*.tar.gz"); err == nil {
+			return f, nil
+		}
+	}
+	f, err := os.CreateTemp("", "archive-*.tar.gz")
+	if err != nil {
+		return nil, fmt.Errorf("make archive: %w", err)
+	}
+	return f, nil
+}
+
+// LeftOut returns the note about a file that is omitted since it is data of a server.
+func LeftOut(name string) string {
+	return fmt.Sprintf("  Leaving out %s: it is the data of a server (its database and the key of its secrets), which stays where it is", name)
+}
+
+// Archive reads the workflows as a push does and writes an archive of the folder to a file, which may be in it under a
+// name. out shows what goes in. copyLinks stores what links out of the folder lead to.
+func (f Folder) Archive(to *os.File, name string, copyLinks bool, out io.Writer) ([]dig.Workflow, error) {
+	fmt.Fprintf(out, "Creating %s...\n", name)
+	contents, err := f.Read()
+	if err != nil {
+		return nil, err
+	}
+	itself, err := filepath.Abs(name)
+	if err != nil {
+		return nil, fmt.Errorf("make archive: %w", err)
+	}
+	_, err = f.Pack(to, files.Packing{CopyOutgoing: copyLinks, Output: itself, Packed: func(name, target string) {
+		fmt.Fprintf(out, "  Archiving %s\n", name)
+		if target != "" {
+			fmt.Fprintf(out, "    symlink -> %s\n", target)
+		}
+	}, LeftOut: func(name string) { fmt.Fprintln(out, LeftOut(name)) }})
+	if err != nil {
+		return nil, err
+	}
+	return contents.Workflows, nil
+}

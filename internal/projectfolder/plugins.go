@@ -1,0 +1,33 @@
+package projectfolder
+
+import (
+	"zerodag/engine/dig"
+	"zerodag/internal/check"
+	"zerodag/operators/plugin"
+)
+
+// projectOperators lists the names of the operators that the folder of a project brings as files, and what can be known
+// to be wrong with them. A built-in one wins over them all.
+func projectOperators(root string) (names []string, warnings dig.Errors, err error) {
+	files, err := plugin.List(root)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, f := range files {
+		where := plugin.Folder + "/" + f.File
+		isWorkflow := dig.IsOperatorFile(where)
+		if !f.Executable && !isWorkflow && !plugin.IsScript(root, f) {
+			continue
+		}
+		if !f.Executable && !isWorkflow {
+			warnings = append(warnings, dig.Error{File: where, Message: plugin.NotExecutable(f.File)})
+		} else if code, clash := check.Clash(where, f.Name, names); code != "" {
+			warnings = append(warnings, clash)
+		}
+		names = append(names, f.Name)
+		if f.File != f.Name {
+			names = append(names, f.File)
+		}
+	}
+	return names, warnings, nil
+}

@@ -1,0 +1,136 @@
+package projectfolder
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"zerodag/engine/dig"
+	"zerodag/engine/dig/lint"
+	"zerodag/engine/expr/script"
+	"zerodag/engine/param"
+	"zerodag/internal/check"
+	"zerodag/internal/configuration"
+	"zerodag/internal/program"
+	"zerodag/operators"
+)
+
+// Warnings returns what is legal in the workflows and hardly does what its author thinks. Unless only is "", it is the
+// one workflow file that is looked at, and given are the parameters of a run, if any.
+func (f Folder) Warnings(c Contents, only string, given *param.Map) (dig.Errors, error) {
+	own, warnings, err := projectOperators(f.Root())
+	if err != nil {
+		return nil, err
+	}
+	declared, shadowed := check.Declared(c.Workflows)
+	warnings = append(warnings, shadowed...)
+	known := check.Known()
+	known.Operators = slices.Concat(own, declared, known.Operators)
+	known.Only, known.Given, known.Folder = only, given, f.Entries
+	known.Uses = func(text string) []param.Use { return usesOf(given, script.Uses(text)) }
+	if only == "" { // a run meets what is no JavaScript and what scripts do by itself, and is not to begin later
+		known.Syntax, known.Uses = script.Check, script.Uses
+		stored, err := storedByScripts(f.Root(), c.Workflows)
+		if err != nil {
+			return nil, err
+		}
+		warnings = append(warnings, stored...)
+	}
+	return append(warnings, lint.Warnings(f.Source, c.Names, known)...), nil
+}
+
+// misleading reports whether a parameter of a run is a text that reads like a number or a boolean, as all of -p are.
+func misleading(v param.Value) bool {
+	text, isText := v.(string)
+	_, err := strconv.ParseFloat(text, 64)
+	return isText && (err == nil || text == "true" || text == "false")
+}
+
+// usesOf returns the uses that a run warns of: those in which a text that it was given counts as something else than
+// its author means, and what does not depend on values.
+func usesOf(given *param.Map, all []param.Use) (found []param.Use) {
+	for _, use := range all {
+		v, _ := given.Get(use.Name)
+		wrong := slices.Contains([]param.UseKind{param.Mistake, param.Minus, param.Within, param.Assigned}, use.Kind)
+		if !wrong && !misleading(v) {
+			continue
+		}
+		switch use.Kind {
+		case param.Compared:
+			other, _ := given.Get(use.Other)
+			wrong = misleading(other)
+		case param.Negated, param.Both:
+			wrong = v == "false"
+		case param.Added, param.Exactly:
+			wrong = v != "true" && v != "false"
+		}
+		if wrong {
+			found = append(found, use)
+		}
+	}
+	return found
+}
+
+// UnreadParams returns a warning for each parameter of -p, KEY=VALUE, that nothing in the folder reads.
+func (f Folder) UnreadParams(params []string) (dig.Errors, error) {
+	pairs, err := configuration.SplitPairs("--param", params)
+	if err != nil || program.AsDigdag() {
+		return nil, err
+	}
+	var names []string
+	for _, one := range pairs {
+		name, _, _ := strings.Cut(one.Key, ".")
+		if !strings.HasPrefix(name, "_") && !slices.Contains(names, name) && !slices.Contains(operators.ExportedNames(), name) {
+			names = append(names, name)
+		}
+	}
+	return lint.UnreadIn(f.Source, f.Entries, names), nil
+}
+
+// TellWarnings writes warnings, a line each; with strict they are an error.
+func TellWarnings(out io.Writer, warnings dig.Errors, strict bool) error {
+	for _, w := range warnings {
+		fmt.Fprintf(out, "warning: %s\n", WarningLine(w))
+	}
+	return Strictly(warnings, strict)
+}
+
+// WarningLine returns a warning with its remedy in one line.
+func WarningLine(w dig.Error) string {
+	said, hint, _ := strings.Cut(w.Error(), "\n  ")
+	if hint != "" {
+		said = strings.TrimSuffix(said, ".") + ": " + hint
+	}
+	return said
+}
+
+// Strictly returns an error if there are warnings and strict makes them one.
+func Strictly(warnings dig.Errors, strict bool) error {
+	if strict && len(warnings) > 0 {
+		return fmt.Errorf("%d warnings, and --strict makes them errors", len(warnings))
+	}
+	return nil
+}
+
+// SortFaults returns faults of schedules as warnings, and those as an error that keep the workflow of one file from
+// being run; of is that file, or "" for every file.
+func SortFaults(faults dig.ScheduleFaults, of string) (warnings dig.Errors, err error) {
+	for _, f := range faults.Unused {
+		f.Message = strings.TrimSuffix(f.Message, ".") + ", and a push refuses it"
+		warnings = append(warnings, f)
+	}
+	var wrong dig.Errors
+	for _, f := range faults.Wrong {
+		if of == "" || f.File == of {
+			wrong = append(wrong, f)
+		} else {
+			warnings = append(warnings, f)
+		}
+	}
+	if len(wrong) > 0 {
+		return nil, wrong
+	}
+	return warnings, nil
+}

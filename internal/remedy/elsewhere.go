@@ -1,0 +1,108 @@
+package remedy
+
+// Commands returns our commands for the purpose of a command of other programs, the best first. Not every group of
+// commands has all of them.
+func Commands(name string) []string {
+	switch name {
+	case "validate", "lint", "test", "verify", "compile", "parse", "vet", "render", "plan":
+		return []string{"check"}
+	case "deploy", "publish", "apply", "sync", "register":
+		return []string{"push"}
+	case "trigger", "submit", "execute", "exec", "launch", "dispatch", "invoke", "enqueue":
+		return []string{"start"}
+	case "stop", "cancel", "abort", "terminate", "interrupt":
+		return []string{"kill"}
+	case "list", "ls", "dags", "dag", "flows", "flow", "pipelines", "pipeline", "jobs", "job", "show", "describe":
+		return []string{"list", "show", "workflows"}
+	case "ps", "top", "health", "overview", "dashboard":
+		return []string{"status"}
+	case "runs", "history", "executions":
+		return []string{"sessions"}
+	case "unschedule", "suspend", "deactivate":
+		return []string{"disable"}
+	case "activate":
+		return []string{"enable"}
+	case "resume", "rerun", "restart", "redo", "replay", "clear":
+		return []string{"retry"}
+	case "rm", "remove", "del", "drop", "destroy", "undeploy":
+		return []string{"delete", "revoke"}
+	case "create", "generate", "scaffold", "add":
+		return []string{"create", "set", "init"}
+	case "serve", "webserver", "web", "ui", "daemon", "standalone", "up":
+		return []string{"server"}
+	case "schedule", "cron":
+		return []string{"schedules"}
+	case "login", "profile", "profiles", "connect":
+		return []string{"context"}
+	case "man", "manual", "documentation":
+		return []string{"docs"}
+	case "follow":
+		return []string{"watch"}
+	case "logs", "tail":
+		return []string{"log"}
+	case "get", "fetch", "pull", "clone", "checkout":
+		return []string{"download"}
+	case "operator", "plugins", "actions":
+		return []string{"operators"}
+	}
+	return nil
+}
+
+// FlagAdvice returns what a command takes instead of a flag of other programs; "" if nothing is known.
+func FlagAdvice(command, name string) string {
+	switch name {
+	case "task", "tasks", "step", "steps", "only", "job", "target", "node", "select":
+		switch command {
+		case "run":
+			return "name the task behind the workflow, such as `zerodag run w.dig +task`; --start runs a task and all that follow"
+		case "start":
+			return "a start runs the whole workflow; `zerodag retry ATTEMPT-ID --latest-revision --only +task` runs one task again"
+		}
+	case "workflow", "file", "dag", "flow":
+		if command == "run" {
+			return "the workflow needs no option, such as `zerodag run w.dig`"
+		}
+	case "resume", "retry", "continue":
+		if command == "run" {
+			return "a run resumes where the last one of its session stopped, without an option; --rerun runs everything"
+		}
+	case "verbose", "debug":
+		if command == "run" {
+			return "did you mean --log-level debug?"
+		}
+	}
+	return ""
+}
+
+// Flag returns our flag for the purpose of a flag of other programs; "" if there is none.
+func Flag(name string) string {
+	switch name {
+	case "host", "address", "addr", "listen", "ip", "interface":
+		return "bind"
+	case "data", "data-dir", "dir", "db", "store", "home", "dags":
+		return "database"
+	case "parameter", "parameters", "params", "var", "vars", "variable", "env", "set":
+		return "param"
+	case "url", "server", "host-url", "api":
+		return "endpoint"
+	case "date", "execution-date", "exec-date", "logical-date", "run-id", "time", "schedule-time":
+		return "session"
+	case "threads", "workers", "concurrency", "max-active-runs":
+		return "max-task-threads"
+	case "branch", "tag", "version":
+		return "revision"
+	case "format", "json", "yaml":
+		return "output"
+	case "from", "from-task", "start-from", "start-at":
+		return "start"
+	case "until", "to", "stop-at":
+		return "end"
+	case "force", "fresh", "clean", "no-cache", "no-resume":
+		return "rerun"
+	case "dry", "check", "simulate", "noop", "no-op":
+		return "dry-run"
+	case "dotenv":
+		return "env-file"
+	}
+	return ""
+}

@@ -1,0 +1,93 @@
+package remedy
+
+import (
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"zerodag/engine/expr/script"
+	"zerodag/engine/param"
+	oprun "zerodag/operators/run"
+)
+
+// unknownName is the remedy for a name in an expression that nothing has; "" where only the rules know one.
+func (f Fault) unknownName(name string) string {
+	if name == "secret" || name == "secrets" {
+		return "a secret is written as ${secret:KEY}, in the operators that read secrets and in _env"
+	}
+	if calls(f.Message, name) || filters(f.Message, name) {
+		return script.FunctionHint(name)
+	}
+	switch {
+	case slices.Contains([]string{"True", "False", "None", "TRUE", "FALSE", "NULL", "nil", "Null"}, name):
+		return "JavaScript writes true, false and null"
+	case slices.Contains([]string{"process", "env", "ENV", "os", "environ"}, name):
+		return "expressions do not see environment variables, but commands do; to pass one, start with -p NAME=\"$NAME\""
+	case strings.HasPrefix(name, "last_session_") || strings.HasPrefix(name, "next_session_"):
+		return name + " exists only in workflows with a `schedule:`"
+	}
+	if whole := f.hyphened(name); whole != "" {
+		return whole + " is read as a subtraction: write ${this[\"" + whole + "\"]}, or call the parameter " + strings.ReplaceAll(whole, "-", "_")
+	}
+	if what, is := f.Lost[name]; is {
+		return what + ", and so has not stored " + name + ": ask for it as ${this." + name + " || '...'}"
+	}
+	if f.Config.Has(name) {
+		return "a parameter of a task is seen only by what stands below it: move " + name + " up, above the line that uses it, or write `_export: {" + name + ": ...}`"
+	}
+	if regexp.MustCompile(`\bfor\s+` + name + `\s+in\b|(?m:^|[;&\s])` + name + `=|\bread\s+(?:-r\s+)?` + name + `\b`).MatchString(f.script()) {
+		return "the shell sets " + name + ", after ${" + name + "} was evaluated: write $" + name + ", without braces"
+	}
+	if days := map[string]string{"yesterday": "subtract", "tomorrow": "add"}[name]; days != "" {
+		return "did you mean ${moment(session_time)." + days + "(1, 'day').format('YYYY-MM-DD')}?"
+	}
+	if meant := elsewhereNames()[name]; meant != "" {
+		return "did you mean ${" + meant + "}?"
+	}
+	if slices.Contains([]string{"day", "days", "hour", "hours", "minute", "minutes", "week", "weeks", "month", "months", "year", "years"}, name) && unquotedUnit().MatchString(f.Message) {
+		return "quote the unit: '" + name + "'"
+	}
+	if near := param.Nearest(name, slices.Sorted(maps.Keys(f.Names))); near != "" {
+		return "did you mean ${" + near + "}, which has its value in " + f.Names[near].String() + "?"
+	}
+	if near := param.Nearest(name, oprun.VariableNames()); near != "" {
+		return "did you mean ${" + near + "}?"
+	}
+	if near := param.Nearest(name, []string{"moment", "JSON", "Math", "Date", "parseInt", "parseFloat", "String", "Number", "encodeURIComponent"}); near != "" {
+		return "did you mean " + near + "?"
+	}
+	return ""
+}
+
+// calls reports whether the expression of an error calls a name as a function.
+func calls(message, name string) bool {
+	return regexp.MustCompile(`(?:^|[^\w.])` + regexp.QuoteMeta(name) + `\s*\(`).MatchString(message)
+}
+
+// filters reports whether the expression of an error ends in | and a name, as templates of other tools do.
+func filters(message, name string) bool {
+	return regexp.MustCompile(`[^|]\|\s*` + regexp.QuoteMeta(name) + `\b`).MatchString(message)
+}
+
+// hyphened is the parameter with hyphens in its name of which an expression makes a difference; "" where there is none.
+func (f Fault) hyphened(name string) string {
+	for _, text := range regexp.MustCompile(`\b`+regexp.QuoteMeta(name)+`(?:-\w+)+`).FindAllString(f.Message, -1) {
+		if _, is := f.Names[text]; is || f.Config.Map("_export").Has(text) || strings.Contains(f.Message, "${"+text+"}") {
+			return text
+		}
+	}
+	return ""
+}
+
+// elsewhereNames are variables of this program by what others, or people, call them.
+func elsewhereNames() map[string]string {
+	return map[string]string{"date": "session_date", "today": "session_date", "ds": "session_date", "ds_nodash": "session_date_compact", "execution_date": "session_date", "logical_date": "session_time",
+		"time": "session_time", "timestamp": "session_unixtime", "run_id": "session_uuid"}
+}
+
+// unquotedUnit is a call of moment with a unit that is not in quotes.
+var unquotedUnit = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\.(?:add|subtract|startOf|endOf|diff)\([^'")]*\b(?:day|hour|minute|week|month|year)s?\b[^'"]`)
+})

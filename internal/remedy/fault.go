@@ -1,0 +1,143 @@
+package remedy
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"zerodag/engine/dig"
+	"zerodag/engine/dig/keys"
+	"zerodag/engine/param"
+	"zerodag/internal/program"
+	"zerodag/internal/term"
+	"zerodag/operators"
+	"zerodag/operators/all"
+)
+
+// Fault is what is known of a task that failed.
+type Fault struct {
+	Message string               // "" if it failed without one
+	Config  *param.Map           // of the task
+	Project string               // of a server; "" for a run on this machine
+	Names   map[string]dig.Place // that the task's expressions see by what its workflow says; nil where that is not known
+	Lost    LostNames
+	Lines   []string // that it printed last
+}
+
+// LostNames are names of values that tasks should have stored and have not, with the reason, as "+w+t failed".
+type LostNames map[string]string
+
+// Add adds the names that a task lists in `_store` if it failed, whether or not its error is ignored, or was skipped.
+func (l LostNames) Add(task string, config *param.Map, failed, skipped bool) {
+	end := " was skipped"
+	if failed {
+		end = " failed"
+	}
+	if !failed && !skipped {
+		return
+	}
+	for _, name := range config.Map("_store").Keys() {
+		l[name] = task + end
+	}
+}
+
+// missingSecret finds the key in the message of a task whose secret there is not.
+var missingSecret = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^Secret not found for key: '([^']+)'`) })
+
+// missingFile matches the messages of programs about a missing file.
+var missingFile = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`FileNotFoundError|No such file or directory|Errno::ENOENT|ENOENT: no such file`)
+})
+
+// Remedies returns what fixes a failure if its message alone does not say so, each of one or several lines. Among them
+// is how the operator is written, if it was written wrongly.
+func (f Fault) Remedies() []string {
+	operator := keys.OperatorOf(f.Config)
+	if f.Message == "" {
+		return []string{"a reason can be given: `fail>: why`"}
+	}
+	if secret := missingSecret().FindStringSubmatch(f.Message); secret != nil {
+		where := "--local"
+		if f.Project != "" {
+			where = "--project " + term.ShellWord(f.Project)
+		}
+		return []string{"zerodag secrets " + where + " --set " + term.ShellWord(secret[1]) + "=-   reads it from stdin"}
+	}
+	if strings.HasPrefix(f.Message, "Unknown task type: ") {
+		return []string{unknownOperator(operator)}
+	}
+	if f.Project != "" && missingFile().MatchString(f.Message+"\n"+strings.Join(f.Lines, "\n")) {
+		return []string{"on a server each task begins with a fresh copy of the project: files that an earlier task wrote are not there, nor those whose names begin with a dot, which a push leaves out. Write and read them in one task, or keep them elsewhere, such as in a bucket or a table"}
+	}
+	if key := f.ofRetry(); key != "" {
+		return []string{"write _retry as a number, or as {limit: 3, interval: 10}: " + key + " is a whole number, that of an interval counts seconds"}
+	}
+	var list []string
+	if text := f.byRule(operator); text != "" {
+		list = append(list, text)
+	} else if strings.Contains(f.Message, " failed with code ") {
+		return nil // what the program has printed says more
+	} else if reason := operators.Reason(operator, f.Message); reason != "" {
+		list = append(list, reason)
+	}
+	if takes := operators.Takes(operator); takes != "" && strings.HasPrefix(f.Message, "File not found: ") {
+		list = append(list, operator+"> takes: "+takes)
+	}
+	if example := operators.Example(operator); example != "" && f.misread() {
+		list = append(list, "`zerodag operators "+operator+"` shows how it is written, such as\n"+strings.TrimRight(example, "\n"))
+	}
+	return list
+}
+
+// wrongType finds the key in the message about a value of another type than is read.
+var wrongType = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^Expected .* for key '([^']+)' but got `) })
+
+// ofRetry is the key below _retry that the message is about; "" where it is about something else.
+func (f Fault) ofRetry() string {
+	m := wrongType().FindStringSubmatch(f.Message)
+	if m == nil || !slices.Contains(keys.RetryKeys(), m[1]) || !f.Config.Map("_retry").Has(m[1]) || f.Config.Has(m[1]) {
+		return ""
+	}
+	return m[1]
+}
+
+// misread reports whether a built-in operator was not written as it can be read.
+func (f Fault) misread() bool {
+	if m := wrongType().FindStringSubmatch(f.Message); m != nil {
+		operator := keys.OperatorOf(f.Config)
+		own := operators.ParametersOf(operator)
+		if m[1] == "_if" || m[1] == "_disable" {
+			return false
+		}
+		return len(own) == 0 || f.Config.Map(operator+">").Has(m[1]) || m[1] == "_do" || m[1] == "_command" || slices.Contains(own, m[1])
+	}
+	return strings.Contains(f.Message, "'_command'") || strings.Contains(f.Message, "'_do'") || strings.Contains(f.Message, "_else_do") ||
+		strings.HasPrefix(f.Message, "Expected ") || strings.HasPrefix(f.Message, "Invalid ") && !strings.HasPrefix(f.Message, "Invalid _") && !strings.HasPrefix(f.Message, "Invalid parametrization")
+}
+
+// unknownOperator returns which operator may have been meant.
+func unknownOperator(name string) string {
+	if text := operators.Missing(name); text != "" {
+		return text
+	}
+	if near := Near(name, all.Registry().Names()); near != "" {
+		return "did you mean " + near + ">? `zerodag operators` lists all of them"
+	}
+	return "`zerodag operators` lists the operators; executables in operators/ of the project are some, too"
+}
+
+// HintLines returns remedies as lines below an error, the first of each with "hint: " before it.
+func HintLines(remedies []string) (lines []string) {
+	for _, text := range remedies {
+		for i, line := range slices.Collect(strings.Lines(text)) {
+			line = strings.TrimRight(line, "\n")
+			if i == 0 {
+				lines = append(lines, "hint: "+program.AsCalled(line))
+			} else {
+				lines = append(lines, "  "+line)
+			}
+		}
+	}
+	return lines
+}

@@ -1,0 +1,67 @@
+package remedy
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"zerodag/engine"
+	"zerodag/internal/term"
+)
+
+// Meant returns the question whether the nearest of some names was meant, if one is near, and then list, which says how
+// to list them.
+func Meant(name string, names []string, list string) string {
+	if near := Near(name, names); near != "" {
+		return "did you mean " + near + "? " + list
+	}
+	return list
+}
+
+// MeantWorkflow is Meant for the name of a workflow, which may have been given as that of a file.
+func MeantWorkflow(name string, names []string, list string) string {
+	file := name[strings.LastIndexByte(name, '/')+1:]
+	if plain := strings.TrimSuffix(file, ".dig"); plain != name && slices.Contains(names, plain) {
+		return "a server knows the workflow by its name, not by its file: " + plain
+	}
+	return Meant(name, names, list)
+}
+
+// mostMeant is how many names are listed at most where none is near.
+const mostMeant = 10
+
+// dayAtStart is what begins with a date.
+var dayAtStart = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\d{4}-\d\d-\d\d`) })
+
+// MeantTask returns which task may have been meant by a pattern, or which there are, with "; " at its end; "" if
+// nothing is known.
+func MeantTask(pattern string, names []string) string {
+	var last []string
+	for _, name := range names {
+		if word := engine.OwnName(name); strings.HasPrefix(word, "+") && word != name && !slices.Contains(last, word) {
+			last = append(last, word)
+		}
+	}
+	switch {
+	case strings.HasPrefix(pattern, "ession"), dayAtStart().MatchString(pattern):
+		return "--session, with two dashes, says which session it is: --session 2026-01-01; "
+	case strings.Contains(pattern, "="):
+		return "a parameter is given with -p: -p " + term.ShellWord(pattern) + "; "
+	case strings.HasSuffix(pattern, ".dig"):
+		return "the second argument is a task, not another file; "
+	}
+	near := "+" + pattern
+	if !slices.Contains(last, near) {
+		near = Near("+"+strings.TrimLeft(engine.OwnName(pattern), "+"), last)
+	}
+	switch {
+	case near != "":
+		return "did you mean " + near + "? "
+	case len(last) == 0:
+		return ""
+	case len(last) > mostMeant:
+		return "some tasks are " + strings.Join(last[:mostMeant], ", ") + "; "
+	}
+	return "the tasks are " + strings.Join(last, ", ") + "; "
+}

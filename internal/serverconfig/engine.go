@@ -1,0 +1,152 @@
+package serverconfig
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"zerodag/engine/param"
+	"zerodag/internal/configuration"
+	"zerodag/internal/embedded"
+	"zerodag/internal/files"
+	"zerodag/internal/host"
+	"zerodag/internal/sqlite"
+)
+
+// DataFolder is where a server keeps its data by default.
+const DataFolder = "zerodag-data"
+
+// embeddedOptions reads everything about data and limits (server.md#settings).
+func (c *CommandLine) embeddedOptions(r *configuration.Reading) (embedded.Options, error) {
+	config, err := r.Below("config.")
+	if err != nil {
+		return embedded.Options{}, err
+	}
+	r.Tree("config.")
+	o := embedded.Options{Migrate: r.Bool("database.migrate", true), Config: config, AgentID: r.Text("agent.id", ""), Temp: r.Text("tmpdir", "")}
+	shares := c.shares(r.Settings)
+	if shares {
+		o.Folder = r.Text("server.folder", ownServerFolder)
+		r.Text("database.type", "")
+	} else {
+		c.places(r, &o)
+	}
+	if total := int64(r.Number("api.max_archive_total_size_limit", 0)); total > 0 {
+		o.Archive = files.Limits{Compressed: total, Total: total, File: total}
+	}
+	o.Archive.Workspaces = r.Size("agent.workspaces.disk")
+	if o.Commands = r.Commands(); c.Project != "" {
+		o.Commands = configuration.OwnFolder(o.Commands)
+	}
+	o.Limits = host.Limits{
+		Attempts:   r.Number("executor.attempt_max_run", r.Number("io.digdag.limits.maxAttempts", 0)),
+		Tasks:      r.Number("executor.task_max_run", r.Number("io.digdag.limits.maxWorkflowTasks", 0)),
+		AttemptTTL: r.Duration("executor.attempt_ttl", 0), TaskTTL: r.Duration("executor.task_ttl", 0),
+		ReapInterval: r.Duration("executor.ttl_reaping_interval", 0),
+		Lease:        r.Seconds("agent.lock-retention-time", 0), Heartbeat: r.Seconds("agent.heartbeat-interval", 0),
+		Threads: c.threads, Retention: r.Duration("executor.log_retention", 0),
+		KeepAttempts: r.Duration("retention.attempts", 0), KeepArchives: r.Duration("retention.archives", 0), KeepRecords: r.Duration("retention.audit", 0), KeepLogs: r.Duration("retention.logs", 0),
+	}
+	if o.Limits.Crashes = r.Number("agent.max_crashes", 3); o.Limits.Crashes == 0 {
+		o.Limits.Crashes = -1 // none
+	}
+	if c.threads == 0 {
+		o.Limits.Threads = r.Number("agent.max-task-threads", 0)
+	}
+	if shares {
+		o.Limits.Lease = r.Seconds("agent.lock-retention-time", sharedLease)
+		o.Limits.Heartbeat = min(r.Seconds("agent.heartbeat-interval", sharedLease/3), max(time.Second, o.Limits.Lease/3))
+	}
+	if o.Limits.Types = taskTypes(r); len(o.Limits.Types) > 0 && !shares && r.Err == nil {
+		return o, errors.New("agent.task-types leaves tasks to other servers, and this one is alone: use it with database.type = postgresql, or leave it out")
+	}
+	o.Stored, o.Network, o.LogForm = r.Stored(), r.Network(), r.LogForm()
+	if o.Defaults, err = c.defaults(r); err != nil || r.Err != nil {
+		return o, errors.Join(err, r.Err)
+	}
+	if o.SecretKey, err = secretKey(r, o.Folder, shares); err != nil || !shares {
+		return o, err
+	}
+	if o.SecretKey == nil {
+		r.Note("secrets can neither be stored nor read, and who signs in at the page is signed in at this server only: set digdag.secret-encryption-key, the same for all servers of this database")
+	}
+	return o, nil
+}
+
+// taskTypes are the operators whose tasks the server runs; nil is all.
+func taskTypes(r *configuration.Reading) []string {
+	var list []string
+	for name := range strings.SplitSeq(r.Text("agent.task-types", ""), ",") {
+		name = strings.TrimSuffix(strings.TrimSpace(name), ">")
+		if name == "" {
+			continue
+		}
+		if strings.ContainsAny(name, " \t>:;") {
+			r.Wrong("agent.task-types", "a list of operators with commas, such as sh, py")
+		}
+		list = append(list, name)
+	}
+	return list
+}
+
+// sharedLease is how long a server that shares its database may be silent until others go on with its tasks.
+const sharedLease = 30 * time.Second
+
+// places reads where a server that is alone keeps its data.
+func (c *CommandLine) places(r *configuration.Reading, o *embedded.Options) {
+	r.Here("archive.type", "local", "db")
+	// A database of the original's own kind is one file on this machine, too.
+	kinds := []string{"sqlite", "h2", "memory"}
+	if c.Project != "" {
+		kinds = []string{"memory", "sqlite", "h2"}
+	}
+	kind := r.Here("database.type", kinds...)
+	if !c.memory && (kind != "memory" || c.database != "") {
+		o.Folder = c.database
+		if o.Folder == "" {
+			o.Folder = r.Text("database.path", DataFolder)
+		}
+	}
+	if r.OneOf("database.synchronous", "acknowledged", "full") == "full" {
+		o.Sync = sqlite.SyncAll
+	}
+	o.Archives = r.Text("archive.local.path", "")
+	c.logOptions(r, o)
+}
+
+// logOptions reads where task logs go: here they are kept unless that is switched off.
+func (c *CommandLine) logOptions(r *configuration.Reading, o *embedded.Options) {
+	kind := r.Here("log-server.type", "local", "null")
+	o.LogsApart = !r.Bool("log-server.local.short_together", true)
+	o.Logs, o.Split = r.Text("log-server.local.path", ""), int64(r.Number("log-server.local.split_size", 0))
+	if c.taskLog != "" {
+		o.Logs, kind = c.taskLog, "local"
+	}
+	o.NoLogs = kind == "null"
+	if o.Logs != "" && !o.NoLogs && r.Err == nil {
+		if err := os.MkdirAll(o.Logs, 0o700); err != nil {
+			r.Fail(fmt.Errorf("make the folder of task logs: %w", err))
+		}
+	}
+}
+
+// defaults are the parameters below those of all attempts.
+func (c *CommandLine) defaults(r *configuration.Reading) (*param.Map, error) {
+	m := param.New()
+	if text := r.Text("digdag.defaultParams", ""); text != "" {
+		v, err := param.ParseJSON(text)
+		if err == nil {
+			m, err = param.AsMap("digdag.defaultParams", v)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("configuration key digdag.defaultParams must be a JSON object: %w", err)
+		}
+	}
+	own, err := c.Parameters(r.Settings)
+	if c.Project != "" {
+		own, err = c.ParametersAt(r.Settings, c.Project)
+	}
+	return param.Merge(m, own), err
+}

@@ -1,0 +1,42 @@
+package serverconfig
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"zerodag/internal/configuration"
+	"zerodag/internal/httpapi"
+	"zerodag/internal/oidc"
+)
+
+// provider reads where people sign in besides (server.md#signing-in-a-browser); nil for nowhere.
+func provider(r *configuration.Reading) (*httpapi.OIDC, error) {
+	const prefix = "server.authenticator.oidc."
+	issuer, client, address := r.Text(prefix+"issuer", ""), r.Text(prefix+"client-id", ""), r.Text(prefix+"address", "")
+	secret, grants := r.Text(prefix+"client-secret", ""), r.Text(prefix+"grants", "")
+	o := oidc.Options{Issuer: issuer, ClientID: client, Groups: r.Text(prefix+"groups-claim", "")}
+	if scopes := r.Text(prefix+"scopes", ""); scopes != "" {
+		o.Scopes = strings.Fields(scopes)
+	}
+	name := r.Text(prefix+"name", "single sign-on")
+	if issuer == "" {
+		if client+secret+grants+address != "" {
+			return nil, fmt.Errorf("configuration key %sissuer is missing: the others of %s have no meaning without it", prefix, prefix+"*")
+		}
+		return nil, nil
+	}
+	if secret != "" {
+		o.Secret = func(context.Context) (string, error) { return secret, nil }
+	}
+	o.Callback = strings.TrimSuffix(address, "/") + httpapi.CallbackPath
+	p, err := oidc.New(o)
+	if err != nil {
+		return nil, fmt.Errorf("configuration keys %s*: %w", prefix, err)
+	}
+	list, err := httpapi.ParseGrants(grants)
+	if err != nil {
+		return nil, fmt.Errorf("configuration key %sgrants: %w", prefix, err)
+	}
+	return &httpapi.OIDC{Provider: p, Name: name, Grants: list}, nil
+}

@@ -1,0 +1,44 @@
+package serverconfig
+
+import (
+	"errors"
+
+	"zerodag/internal/configuration"
+	"zerodag/internal/embedded"
+	"zerodag/internal/evaluators"
+	"zerodag/internal/node"
+	"zerodag/internal/shared"
+)
+
+// Options are what a server is to do, as its command line and its configuration say.
+type Options struct {
+	Engine embedded.Options // without a logger and what servers share
+	Shared *shared.Options  // what servers share, without a logger; nil for a server that is alone
+	Web    Web
+	Parts  node.Parts // the loops that it runs
+
+	Unread []string // keys without a meaning, for people
+	Notes  []string // warnings for the log
+}
+
+// Options reads everything that r has. It makes the folder of the data and the key of secrets if they are to be there
+// and are not. Templates of notices are tried with pool.
+func (c *CommandLine) Options(r *configuration.Reading, pool *evaluators.Pool) (o Options, err error) {
+	if o.Engine, err = c.embeddedOptions(r); err != nil {
+		return o, err
+	}
+	if o.Web, err = c.webOptions(r); err != nil {
+		return o, err
+	}
+	o.Engine.Evaluators = pool
+	if err := notifies(r, &o.Engine); err != nil {
+		return o, err
+	}
+	o.Parts = c.parts(r)
+	if c.shares(r.Settings) {
+		with, wrong := sharedOptions(r, o.Engine)
+		o.Shared, err = &with, wrong
+	}
+	o.Unread, o.Notes = r.Unread(), r.Notes
+	return o, errors.Join(err, r.Err)
+}

@@ -1,0 +1,69 @@
+package serverconfig
+
+import (
+	"crypto/rand"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"zerodag/internal/configuration"
+	"zerodag/internal/datafolder"
+	"zerodag/internal/files"
+)
+
+// secretKey reads the key that encrypts secrets: configuration, environment, or a file.
+// Without any a new one is made and kept beside the data, so that secrets just work; not where servers share a
+// database: each would have its own. nil: there is none.
+func secretKey(r *configuration.Reading, folder string, shares bool) ([]byte, error) {
+	source, text := "configuration key digdag.secret-encryption-key", r.Text("digdag.secret-encryption-key", "")
+	if text == "" {
+		source, text = "environment variable ZERODAG_SECRET_KEY", os.Getenv("ZERODAG_SECRET_KEY")
+	}
+	file := r.Text("server.secret-key-file", "")
+	if text == "" && file == "" && shares {
+		return nil, nil
+	}
+	if text == "" && file == "" && folder == "" {
+		key := make([]byte, 16)
+		rand.Read(key) // never fails
+		return key, nil
+	}
+	if text == "" {
+		made := file == ""
+		if made {
+			if err := os.MkdirAll(folder, 0o700); err != nil {
+				return nil, fmt.Errorf("make the folder of the data: %w", err)
+			}
+			file = filepath.Join(folder, datafolder.Key)
+		}
+		content, warning, err := files.ReadKey(file)
+		if made && errors.Is(err, fs.ErrNotExist) {
+			return newSecretKey(file)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the key of secrets: %w", err)
+		}
+		if warning != "" {
+			r.Note(warning)
+		}
+		source, text = file, string(content)
+	}
+	key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(text))
+	if err != nil || len(key) != 16 {
+		return nil, fmt.Errorf("%s must be base64 of 16 random bytes: make one with `head -c 16 /dev/urandom | base64`", source)
+	}
+	return key, nil
+}
+
+func newSecretKey(file string) ([]byte, error) {
+	key := make([]byte, 16)
+	rand.Read(key) // never fails
+	if err := os.WriteFile(file, []byte(base64.StdEncoding.EncodeToString(key)+"\n"), 0o600); err != nil {
+		return nil, fmt.Errorf("keep the key of secrets: %w", err)
+	}
+	return key, nil
+}

@@ -1,0 +1,121 @@
+package serverconfig
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"zerodag/internal/configuration"
+	"zerodag/internal/gate"
+	"zerodag/internal/httpapi"
+)
+
+// Web is where and how the API is served (server.md#settings).
+type Web struct {
+	Addresses, Admin []string
+	AdminBind        string
+	RuntimeInfo      string
+	AccessLog        string
+	AccessForm       string
+	Idle             time.Duration // a connection without a request
+	Parse            time.Duration // of the headers
+	Stalled          time.Duration // a request of which nothing comes or goes
+	Connections      int           // of each listener, at most
+	API              httpapi.Options
+	Token            bool // bearer tokens are required
+}
+
+// webOptions reads where and how the API is served. A server that asks for no login is served to this machine alone,
+// unless the administrator says otherwise.
+func (c *CommandLine) webOptions(r *configuration.Reading) (Web, error) {
+	bind, port := r.Text("server.bind", c.bind), r.Port("server.port", c.port)
+	o := Web{
+		Addresses:   []string{address(bind, port)},
+		RuntimeInfo: r.Text("server.runtime-info.path", ""),
+		AccessLog:   r.Text("server.access-log.path", ""),
+		AccessForm:  r.OneOf("server.access-log.pattern", "json", "combined", "common"),
+		Idle:        r.Seconds("server.http.no-request-timeout", time.Minute),
+		Parse:       r.Seconds("server.http.request-parse-timeout", 10*time.Second),
+		Stalled:     r.Seconds("server.http.io-idle-timeout", 5*time.Minute),
+	}
+	binds := []string{bind}
+	if port := r.Port("server.admin.port", c.adminPort); port != 0 || r.Text("server.admin.port", "") != "" {
+		adminBind := r.Text("server.admin.bind", cmp.Or(c.adminBind, bind))
+		o.Admin, o.AdminBind = []string{address(adminBind, port)}, adminBind
+		binds = append(binds, adminBind)
+	}
+	o.Connections = r.Number("server.http.max-connections", gate.Most(len(binds)))
+	o.API = httpapi.Options{
+		Version:             c.Version,
+		Bound:               cmp.Or(bind, Everywhere),
+		Hosts:               strings.FieldsFunc(r.Text("server.http.hosts", ""), func(c rune) bool { return c == ',' || c == ' ' }),
+		AnyOrigin:           c.swagger || r.Bool("server.enable-swagger", false),
+		Headers:             r.Tree("server.http.headers."),
+		UpgradeIfOlder:      r.Text("server.client-version-check.upgrade-recommended-if-older", ""),
+		IncompatibleIfOlder: r.Text("server.client-version-check.api-incompatible-if-older", ""),
+		Limits: httpapi.Limits{Attempts: r.Number("api.max_attempts_page_size", 0), Sessions: r.Number("api.max_sessions_page_size", 0),
+			Archive: int64(r.Number("api.max_archive_total_size_limit", 0))},
+	}
+	if err := o.authentication(r); err != nil {
+		return o, err
+	}
+	if o.Open() && o.API.AnyOrigin {
+		return o, errors.New("--enable-swagger (server.enable-swagger) would let every web page use the server, which asks for no login: set server.authenticator.basic.username and .password, or server.authenticator.type = token")
+	}
+	if o.Open() && r.Text("security.profile", "") == configuration.SharedProfile {
+		return o, errors.New("security.profile = shared is for several people, and nobody has to log in: set server.authenticator.type = token, or server.authenticator.basic.username and .password")
+	}
+	for _, b := range binds {
+		if o.Open() && !isLoopback(b) && !c.noAuth && !r.Bool("server.allow-unauthenticated", false) {
+			return o, fmt.Errorf("the server would serve everybody who reaches %s: set server.authenticator.basic.username and .password, or server.authenticator.type = token, or say --no-auth", b)
+		}
+	}
+	return o, nil
+}
+
+// Everywhere is the address of a listener without one.
+const Everywhere = "0.0.0.0"
+
+// Open reports whether callers need no login.
+func (o Web) Open() bool {
+	return !o.Token && len(o.API.Auth.Users) == 0 && o.API.Auth.OIDC == nil
+}
+
+// authentication reads who may call (server.md#who-may-call).
+func (o *Web) authentication(r *configuration.Reading) error {
+	var err error
+	if o.API.Auth.OIDC, err = provider(r); err != nil {
+		return err
+	}
+	name := r.Text("server.authenticator.basic.username", r.Text("basicauth.username", ""))
+	password := r.Text("server.authenticator.basic.password", r.Text("basicauth.password", ""))
+	admin := r.Bool("server.authenticator.basic.admin", r.Bool("basicauth.admin", false))
+	switch kind := r.Text("server.authenticator.type", "basic"); kind {
+	case "basic":
+		if name == "" {
+			return nil
+		}
+		if password == "" {
+			return errors.New("configuration key server.authenticator.basic.password is missing: a user without a password is none")
+		}
+		o.API.Auth.Users = []httpapi.User{{Name: name, Password: password, Admin: admin}}
+	case "token":
+		o.Token = true
+	default:
+		return fmt.Errorf("configuration key server.authenticator.type is %q: use basic or token", kind)
+	}
+	return nil
+}
+
+// address is where to listen.
+func address(bind string, port int) string { return net.JoinHostPort(bind, strconv.Itoa(port)) }
+
+// isLoopback reports whether only this machine reaches an address.
+func isLoopback(bind string) bool {
+	ip := net.ParseIP(bind)
+	return bind == "localhost" || ip != nil && ip.IsLoopback()
+}

@@ -1,0 +1,96 @@
+package serverrun
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+
+	"zerodag/internal/logstream"
+	"zerodag/internal/serverconfig"
+	"zerodag/internal/tasklog"
+	"zerodag/internal/term"
+	"zerodag/operators"
+)
+
+// NewLog makes the log of a server itself, in a form of serverconfig: lines in Digdag's form, or JSON. flush writes
+// what is buffered.
+func NewLog(out io.Writer, level logstream.Level, format string) (_ *slog.Logger, flush func() error) {
+	log := logstream.New(out, level, tasklog.Digdag)
+	if format != serverconfig.JSONLog {
+		return slog.New(&consoleHandler{console: log}), log.Flush
+	}
+	lowest := slog.LevelError
+	for _, l := range []slog.Level{slog.LevelWarn, slog.LevelInfo, slog.LevelDebug} {
+		if log.Shows(consoleLevel(l)) {
+			lowest = l
+		}
+	}
+	return slog.New(slog.NewJSONHandler(out, &slog.HandlerOptions{Level: lowest, ReplaceAttr: inSeconds})), log.Flush
+}
+
+// inSeconds writes durations as seconds, which collectors of logs can add up: slog's nanoseconds say no unit either.
+func inSeconds(_ []string, a slog.Attr) slog.Attr {
+	if a.Value.Kind() == slog.KindDuration {
+		return slog.Float64(a.Key, a.Value.Duration().Seconds())
+	}
+	return a
+}
+
+// consoleHandler writes structured messages as the original's log lines.
+type consoleHandler struct {
+	console *logstream.Stream
+	with    []slog.Attr
+}
+
+// Enabled implements slog.Handler.
+func (h *consoleHandler) Enabled(_ context.Context, level slog.Level) bool {
+	return h.console.Shows(consoleLevel(level))
+}
+
+// stackKey is the key of the one value that has lines of its own.
+const stackKey = "stack"
+
+// Handle implements slog.Handler. Values are others' (names of projects, errors of systems):
+// none ends its line.
+func (h *consoleHandler) Handle(_ context.Context, r slog.Record) error {
+	var text strings.Builder
+	text.WriteString(term.OneLine(r.Message))
+	add := func(a slog.Attr) bool {
+		value := fmt.Sprint(a.Value)
+		if a.Key == stackKey {
+			value = "\n" + value // of a panic: ours, and many lines
+		} else {
+			value = term.OneLine(value)
+		}
+		text.WriteString(" " + a.Key + "=" + value)
+		return true
+	}
+	for _, a := range h.with {
+		add(a)
+	}
+	r.Attrs(add)
+	h.console.Message(consoleLevel(r.Level), "zerodag.server", text.String())
+	return nil
+}
+
+// WithAttrs implements slog.Handler.
+func (h *consoleHandler) WithAttrs(attrs []slog.Attr) slog.Handler {
+	return &consoleHandler{h.console, append(h.with[:len(h.with):len(h.with)], attrs...)}
+}
+
+// WithGroup implements slog.Handler; groups are not shown.
+func (h *consoleHandler) WithGroup(string) slog.Handler { return h }
+
+func consoleLevel(l slog.Level) operators.Level {
+	switch {
+	case l >= slog.LevelError:
+		return operators.Error
+	case l >= slog.LevelWarn:
+		return operators.Warn
+	case l >= slog.LevelInfo:
+		return operators.Info
+	}
+	return operators.Debug
+}

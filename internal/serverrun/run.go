@@ -1,0 +1,122 @@
+package serverrun
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"os"
+	"strings"
+	"sync"
+
+	"zerodag/internal/configuration"
+	"zerodag/internal/embedded"
+	"zerodag/internal/program"
+	"zerodag/internal/serverconfig"
+	"zerodag/internal/shared"
+	"zerodag/ui"
+)
+
+// Run runs a server until ctx ends, then lets its tasks end. local is its only project, or nil for a server of any. On
+// Linux it takes variables that commands do not get from the environment that the system shows of this process.
+func Run(ctx context.Context, o serverconfig.Options, local *Project, logger *slog.Logger) error {
+	warn(logger, o, hideEnvironment(o.Engine.Commands.Environment))
+	o.Engine.Logger = logger
+	if local != nil {
+		o.Engine.Workspace = local.workspace
+	}
+	if o.Shared != nil {
+		o.Shared.Logger = logger
+		var err error
+		if o.Engine.Shared, err = shared.Open(ctx, *o.Shared); err != nil {
+			return err
+		}
+	}
+	engine, err := embedded.Open(ctx, o.Engine)
+	if err != nil {
+		return err
+	}
+	defer engine.Close()
+	if o.Web.Token {
+		if err := firstToken(ctx, engine, o.Engine.Folder, logger); err != nil {
+			return err
+		}
+	}
+	return untilEnd(ctx, engine, o, local, logger)
+}
+
+// warn logs what of the configuration has no meaning here, or not the one that was meant.
+func warn(logger *slog.Logger, o serverconfig.Options, shown error) {
+	if len(o.Unread) > 0 {
+		logger.Warn("configuration keys without a meaning here are ignored: " + strings.Join(o.Unread, ", ") + configuration.NestedNote(o.Unread))
+	}
+	if shown != nil {
+		logger.Warn(shown.Error() + ": commands may read the server's variables in /proc")
+	}
+	for _, note := range o.Notes {
+		logger.Warn(note)
+	}
+}
+
+// untilEnd runs until the first signal, then lets tasks end; the second one cuts them off.
+func untilEnd(ctx context.Context, engine *embedded.Engine, o serverconfig.Options, local *Project, logger *slog.Logger) error {
+	hard, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	again := make(chan struct{})
+	defer program.WhenToldAgain(ctx, func() (leave bool) { close(again); return false })()
+	web, err := startWeb(engine, o.Web, logger)
+	if err != nil {
+		return err
+	}
+	if err := web.writeRuntimeInfo(o.Web.RuntimeInfo); err != nil {
+		return errors.Join(err, web.close(hard))
+	}
+	if o.Web.Open() && os.Geteuid() == 0 {
+		logger.Warn("The server runs as root and asks for no login: every user and program of this machine can have it run commands as root. Start it as another user, or set server.authenticator.type = token")
+	}
+	for _, l := range web.listeners {
+		logger.Info("Listening on http://" + l.Addr().String())
+		if ui.Built() {
+			logger.Info("Web console: " + pageAddress(l.Addr()))
+		}
+	}
+	loops, failed := make(chan struct{}), make(chan error, 1)
+	accepting, stop := context.WithCancel(ctx)
+	defer stop()
+	go func() { defer close(loops); engine.Run(hard, accepting, o.Parts) }()
+	// It reads and stores by the engine, which is closed when this returns.
+	var watching sync.WaitGroup
+	if local != nil {
+		watching.Go(func() { local.watch(accepting, engine, logger) })
+	}
+	go func() { failed <- web.failed() }()
+	select {
+	case <-ctx.Done():
+	case err = <-failed:
+		stop()
+	}
+	select {
+	case <-loops:
+	case <-again:
+		logger.Warn("Cutting off running tasks: they run again after the next start")
+		cut()
+		<-loops
+	}
+	watching.Wait()
+	logger.Info("Closing HTTP listening sockets")
+	logger.Info("Shutting down HTTP worker threads")
+	err = errors.Join(err, web.close(hard))
+	logger.Info("Shutting down system")
+	cut()
+	logger.Info("Shutdown completed")
+	return err
+}
+
+// pageAddress is what people of this machine type into a browser to see the page of a listener.
+func pageAddress(a net.Addr) string {
+	name, port, err := net.SplitHostPort(a.String())
+	if ip := net.ParseIP(name); err != nil || ip == nil || !ip.IsUnspecified() {
+		return "http://" + a.String() + "/"
+	}
+	return "http://" + net.JoinHostPort("localhost", port) + "/"
+}

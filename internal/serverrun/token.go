@@ -1,0 +1,39 @@
+package serverrun
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"time"
+
+	"zerodag/internal/datafolder"
+	"zerodag/internal/embedded"
+	"zerodag/internal/files"
+	"zerodag/internal/host"
+	"zerodag/internal/httpapi"
+)
+
+// firstToken makes the token by which all others are made, on a server that asks for
+// tokens and has none. A user who can read the folder of the data can read it.
+func firstToken(ctx context.Context, e *embedded.Engine, folder string, logger *slog.Logger) error {
+	list, err := e.DB.List(ctx, 0)
+	if err != nil || len(list) > 0 {
+		return err
+	}
+	text, hash := httpapi.NewToken()
+	token := host.Token{Name: "first owner", Role: httpapi.Owner.String(), Hash: hash, CreatedAt: time.Now().UTC()}
+	if folder == "" { // in memory: there is no better place than the log
+		logger.Warn("The first token is " + text)
+	} else {
+		file := filepath.Join(folder, datafolder.Token)
+		if err := files.WriteSecret(file, []byte(text+"\n")); err != nil {
+			return fmt.Errorf("keep the first token: %w", err)
+		}
+		logger.Warn("The first token is in " + file + ": use it with --token, or as ZERODAG_TOKEN")
+	}
+	if _, err := e.DB.Create(ctx, token); err != nil {
+		return fmt.Errorf("make the first token: %w", err)
+	}
+	return nil
+}

@@ -1,2 +1,0 @@
--- Labels of an attempt (host.Attempt), JSON; NULL is none.
-ALTER TABLE session_attempts ADD COLUMN labels TEXT;

@@ -1,0 +1,60 @@
+package sqlstore
+
+import (
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+)
+
+// Migration is one step from the schema before it to the next one, in a file NNNN_name.sql. Once released it never
+// changes.
+type Migration struct {
+	Version int
+	Name    string // with its number
+	SQL     string
+}
+
+// Migrations are all steps that a program knows, in order. They make a schema from nothing.
+type Migrations []Migration
+
+// ReadMigrations reads the migrations in the root of a file system.
+func ReadMigrations(files fs.FS) (Migrations, error) {
+	names, err := fs.Glob(files, "*.sql")
+	if err != nil {
+		return nil, fmt.Errorf("list migrations: %w", err)
+	}
+	var list Migrations
+	for i, file := range names {
+		number, _, _ := strings.Cut(file, "_")
+		version, err := strconv.Atoi(number)
+		if err != nil || version != i+1 {
+			return nil, fmt.Errorf("list migrations: %s is not number %d", file, i+1)
+		}
+		sql, err := fs.ReadFile(files, file)
+		if err != nil {
+			return nil, fmt.Errorf("read migration: %w", err)
+		}
+		list = append(list, Migration{version, strings.TrimSuffix(file, ".sql"), string(sql)})
+	}
+	return list, nil
+}
+
+// Names returns the names in order.
+func (l Migrations) Names() []string {
+	var names []string
+	for _, m := range l {
+		names = append(names, m.Name)
+	}
+	return names
+}
+
+// After returns what a schema of a version lacks. A version that a later release wrote is an error: the schema may hold
+// what this program does not know.
+func (l Migrations) After(version int) (Migrations, error) {
+	if version > len(l) {
+		return nil, fmt.Errorf("has version %d and this zerodag knows versions up to %d: use the release that wrote it, or"+
+			" a later one", version, len(l))
+	}
+	return l[version:], nil
+}

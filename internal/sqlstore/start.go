@@ -1,0 +1,172 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"zerodag/engine/param"
+	"zerodag/internal/host"
+)
+
+// Start makes attempts: see host.Attempts.
+func (s *Store) Start(ctx context.Context, list ...host.NewAttempt) (made []host.Attempt, err error) {
+	err = s.driver.Send(ctx, func(c Conn, begin Begin) error {
+		x := &starting{tx: tx{c, s}, begin: begin}
+		err := x.all(list)
+		made = x.made
+		return err
+	})
+	return made, err
+}
+
+// starting is one call of Start, in one run of its transaction.
+type starting struct {
+	tx
+	begin Begin
+	made  []host.Attempt
+}
+
+func (x *starting) all(list []host.NewAttempt) error {
+	for _, n := range list {
+		a, err := x.start(n)
+		if err != nil {
+			return err
+		}
+		x.made = append(x.made, a)
+	}
+	return nil
+}
+
+func (x *starting) start(n host.NewAttempt) (host.Attempt, error) {
+	var none host.Attempt
+	session, last, err := x.sessionOf(n)
+	if err != nil {
+		return none, err
+	}
+	if err := x.free(session, last, n); err != nil {
+		return none, err
+	}
+	if err := x.remembered(n); err != nil {
+		return none, err
+	}
+	var waits any
+	if n.WaitsFor >= 0 {
+		if n.WaitsFor >= len(x.made) {
+			return none, fmt.Errorf("start attempt: it waits for number %d, which is not before it", n.WaitsFor)
+		}
+		waits = x.made[n.WaitsFor].SessionID
+	}
+	id, err := x.add(n, session, waits)
+	if err != nil {
+		return none, err
+	}
+	if last != 0 {
+		if _, err := x.Exec("UPDATE session_attempts SET retried = ? WHERE id = ?", true, last); err != nil {
+			return none, err
+		}
+	}
+	if n.WaitsFor < 0 {
+		if err := enter(x.begin, id, false, n.First, n.Message); err != nil {
+			return none, err
+		}
+	}
+	a, _, err := One(x, scanAttempt, x.texts.attempt+"WHERE a.id = ?", id)
+	return a, err
+}
+
+// enter writes entry 1 and sends the first message, in the group of the attempt.
+func enter(begin Begin, attempt int64, known bool, first host.Entry, m host.Message) error {
+	m.Group = strconv.FormatInt(attempt, 10)
+	m.ID = m.Group + "/" + m.ID
+	return begin(attempt, known, first, m)
+}
+
+// free returns ErrConflict, with the attempt that is in the way, if the name is taken or the session must be new and
+// is not.
+func (x *starting) free(session, last int64, n host.NewAttempt) error {
+	id, taken, err := One(x, (*Row).ID, "SELECT id FROM session_attempts WHERE session_id = ? AND attempt_name = ?",
+		session, n.RetryName)
+	if err != nil || !taken && (!n.New || last == 0) {
+		return err
+	}
+	if n.RetryName == "" || !taken {
+		id = last
+	}
+	x.made, err = Collect(x, scanAttempt, x.texts.attempt+"WHERE a.id = ?", id)
+	if err == nil {
+		err = host.ErrConflict
+	}
+	return err
+}
+
+// remembered returns ErrForgotten if an attempt is made once and its session was removed. The session is locked, so its
+// removal is over or has not begun.
+func (x *starting) remembered(n host.NewAttempt) error {
+	if !n.Once {
+		return nil
+	}
+	_, forgotten, err := One(x, (*Row).ID, "SELECT session_time FROM forgotten_sessions WHERE project_id = ?"+
+		" AND workflow_name = ? AND session_time = ?", n.Project.ID, n.Workflow.Name, n.SessionTime)
+	if err == nil && forgotten {
+		err = host.ErrForgotten
+	}
+	return err
+}
+
+// sessionOf finds the session or makes it, and returns it with its last attempt, 0 for none. It is locked until the
+// end of the transaction: its attempts are made one after the other, and not while retention judges it.
+func (x *starting) sessionOf(n host.NewAttempt) (session, last int64, err error) {
+	for range tries {
+		err = x.Query(func(r *Row) { session, last = r.ID(), r.ID() },
+			x.locking("SELECT id, last_attempt_id FROM sessions WHERE project_id = ? AND workflow_name = ?"+
+				" AND session_time = ?", "FOR UPDATE"), n.Project.ID, n.Workflow.Name, n.SessionTime)
+		if err != nil || session != 0 {
+			return session, last, err
+		}
+		session, err = x.Insert("INSERT INTO sessions (site_id, project_id, workflow_name, session_time, session_uuid)"+
+			" VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", n.Site, n.Project.ID, n.Workflow.Name, n.SessionTime, x.uuid())
+		if err != nil || session != 0 {
+			return session, 0, err
+		} // another transaction made or removed it meanwhile
+	}
+	return 0, 0, fmt.Errorf("start attempt: %w: its session comes and goes", host.ErrUnavailable)
+}
+
+// add makes the row, which is then the last one of its session.
+func (x *starting) add(n host.NewAttempt, session int64, waits any) (int64, error) {
+	params := n.Params
+	if params == nil {
+		params = param.New()
+	}
+	id, err := x.Insert("INSERT INTO session_attempts (session_id, site_id, project_id, workflow_name,"+
+		" workflow_definition_id, attempt_name, attempt_index, state_flags, timezone, params, created_at, retried,"+
+		" has_log, dependent_session_id, labels) SELECT id, ?, ?, ?, ?, ?, attempts + 1, ?, ?, ?, ?, ?, ?, ?, ?"+
+		" FROM sessions WHERE id = ?",
+		n.Site, n.Project.ID, n.Workflow.Name, n.Workflow.ID, n.RetryName,
+		startsFlag(n.StartsAt), n.Zone, params, n.CreatedAt, false, waits == nil, waits, n.Labels, session)
+	if err != nil {
+		return 0, err
+	}
+	_, err = x.Exec("UPDATE sessions SET last_attempt_id = ?, attempts = attempts + 1 WHERE id = ?", id, session)
+	return id, err
+}
+
+// Begin starts an attempt that waited: see host.Attempts.
+func (s *Store) Begin(ctx context.Context, attempt int64, first host.Entry, m host.Message) error {
+	return s.driver.Send(ctx, func(c Conn, begin Begin) error {
+		n, err := c.Exec("UPDATE session_attempts SET dependent_session_id = NULL, has_log = ? WHERE id = ?"+
+			" AND dependent_session_id IS NOT NULL AND finished_at IS NULL", true, attempt)
+		if err != nil {
+			return err
+		}
+		if n > 0 {
+			return enter(begin, attempt, true, first, m)
+		}
+		_, exists, err := One(c, (*Row).ID, "SELECT id FROM session_attempts WHERE id = ?", attempt)
+		if err == nil && exists {
+			return host.ErrConflict
+		}
+		return OrNotFound(err, "begin attempt %d", attempt)
+	})
+}

@@ -1,0 +1,79 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"zerodag/internal/aesgcm"
+	"zerodag/internal/host"
+)
+
+// Driver is how a database reads and commits. Functions that it is given may run more than once.
+type Driver interface {
+	// Read runs statements that change nothing. They see every change that was answered.
+	Read(ctx context.Context, run func(Conn) error) error
+	// Write commits what run does, or nothing of it.
+	Write(ctx context.Context, run func(Conn) error) error
+	// Acknowledge is Write for changes that are acknowledged to a user: the commit survives a loss of power.
+	Acknowledge(ctx context.Context, run func(Conn) error) error
+	// Note makes a change that may be lost. It does not wait for the commit if the driver can commit it later.
+	Note(ctx context.Context, run func(Conn) error)
+	// Send is Acknowledge for a transaction that begins attempts.
+	Send(ctx context.Context, run func(Conn, Begin) error) error
+	// EraseLog deletes the log of an attempt and notes that the attempt has none.
+	EraseLog(c Conn, attempt int64) error
+}
+
+// Begin writes entry 1 of an attempt and sends its first message to the queue of events, as part of a transaction.
+// known reports whether the attempt existed before the transaction.
+type Begin func(attempt int64, known bool, first host.Entry, m host.Message) error
+
+// Options configure a Store.
+type Options struct {
+	Now       func() time.Time
+	UUID      func() string // of new sessions; random if nil
+	SecretKey []byte        // 16 bytes; nil: there are no secrets
+}
+
+// Store implements the ports that both databases have in common. It is host.Projects, host.Workflows, host.Schedules,
+// host.Attempts, host.Sessions, host.Retention, host.Secrets, host.Users, host.Audit, host.Pools, host.Semaphore and
+// host.Backfills, all of host.Log but Append, and safe for concurrent use.
+type Store struct {
+	driver  Driver
+	dialect Dialect
+	texts   texts
+	now     func() time.Time
+	uuid    func() string
+	key     []byte
+}
+
+// New makes a Store. It uses the driver only when it is called.
+func New(d Driver, words Dialect, o Options) (*Store, error) {
+	if n := len(o.SecretKey); n != 0 && n != aesgcm.KeySize {
+		return nil, fmt.Errorf("open database: the secret key has %d bytes, not %d: set digdag.secret-encryption-key to %d"+
+			" random bytes in base64",
+			n, aesgcm.KeySize, aesgcm.KeySize)
+	}
+	if o.UUID == nil {
+		o.UUID = host.NewUUID
+	}
+	return &Store{driver: d, dialect: words, texts: textsOf(words), now: o.Now, uuid: o.UUID, key: o.SecretKey}, nil
+}
+
+// tries limits how often a transaction looks for a row that others insert and delete.
+const tries = 8
+
+// tx is a transaction.
+type tx struct {
+	Conn
+	*Store
+}
+
+func (s *Store) write(ctx context.Context, run func(tx) error) error {
+	return s.driver.Write(ctx, func(c Conn) error { return run(tx{c, s}) })
+}
+
+func (s *Store) acknowledge(ctx context.Context, run func(tx) error) error {
+	return s.driver.Acknowledge(ctx, func(c Conn) error { return run(tx{c, s}) })
+}

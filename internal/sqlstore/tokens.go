@@ -1,0 +1,61 @@
+package sqlstore
+
+import (
+	"context"
+	"time"
+
+	"zerodag/internal/host"
+)
+
+// useEvery limits how exactly it is known when a token was used last, and how often that is written.
+const useEvery = time.Minute
+
+// #nosec G101 -- it is a query, and only hashes are stored
+const selectToken = "SELECT id, site_id, name, role, token_hash, created_at, last_used_at FROM tokens "
+
+func scanToken(r *Row) host.Token {
+	return host.Token{ID: r.ID(), Site: r.ID(), Name: r.Text(), Role: r.Text(), Hash: r.Blob(),
+		CreatedAt: r.Time(), LastUsed: r.Time()}
+}
+
+// Create stores a token: see host.Users.
+func (s *Store) Create(ctx context.Context, t host.Token) (host.Token, error) {
+	err := s.acknowledge(ctx, func(x tx) (err error) {
+		t.ID, err = x.Insert("INSERT INTO tokens (site_id, name, role, token_hash, created_at) VALUES (?, ?, ?, ?, ?)"+
+			" ON CONFLICT (token_hash) DO NOTHING", t.Site, t.Name, t.Role, t.Hash, t.CreatedAt)
+		if err == nil && t.ID == 0 {
+			err = host.ErrConflict
+		}
+		return err
+	})
+	return t, err
+}
+
+// List lists the tokens of a site.
+func (s *Store) List(ctx context.Context, site int64) ([]host.Token, error) {
+	return ReadAll(ctx, s, scanToken, Select(selectToken+"WHERE site_id = ? ORDER BY id", site))
+}
+
+// Revoke deletes a token.
+func (s *Store) Revoke(ctx context.Context, site, id int64) error {
+	return s.acknowledge(ctx, func(t tx) error {
+		n, err := t.Exec("DELETE FROM tokens WHERE site_id = ? AND id = ?", site, id)
+		if err != nil || n == 0 {
+			return OrNotFound(err, "revoke token %d", id)
+		}
+		return nil
+	})
+}
+
+// ByHash finds a token. It notes once in a while that the token was used, and does not fail if it cannot.
+func (s *Store) ByHash(ctx context.Context, hash []byte) (host.Token, error) {
+	t, err := ReadOne(ctx, s, scanToken, Select(selectToken+"WHERE token_hash = ?", hash))
+	if now := Stamp(s.now()); err == nil && now.Sub(t.LastUsed) > useEvery {
+		t.LastUsed = now
+		s.driver.Note(ctx, func(c Conn) error {
+			_, err := c.Exec("UPDATE tokens SET last_used_at = ? WHERE id = ?", now, t.ID)
+			return err
+		})
+	}
+	return t, err
+}

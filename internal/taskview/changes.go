@@ -1,0 +1,52 @@
+package taskview
+
+import (
+	"zerodag/engine"
+	"zerodag/internal/term"
+)
+
+// Changes writes a line when a task that does something begins, waits for a retry, or ends.
+type Changes struct {
+	lines Lines
+	seen  map[string]Row
+}
+
+// NewChanges writes to lines. What the first tasks that it is shown have done so far counts as changed.
+func NewChanges(lines Lines) *Changes {
+	return &Changes{lines: lines, seen: map[string]Row{}}
+}
+
+// Show writes what changed in the tasks of the one attempt since they were shown before.
+func (c *Changes) Show(_ any, rows []Row) {
+	groups := make([]bool, len(rows)+1)
+	for _, r := range rows {
+		groups[r.Parent] = groups[r.Parent] || !r.isHandler() && !r.isNotice()
+	}
+	for i, r := range rows {
+		before := c.seen[r.Name]
+		c.seen[r.Name] = r
+		if text := r.news(before); text != "" && !groups[i+1] && !r.isNotice() {
+			c.lines.Show(r.Name, "", text) // whoever is behind it keeps the error
+		}
+	}
+}
+
+// Close does nothing: all lines are written.
+func (c *Changes) Close() {}
+
+// news returns what happened to a task since it was seen; "" for nothing.
+func (r *Row) news(before Row) string {
+	switch {
+	case r.State == before.State || r.State == engine.Blocked:
+		return ""
+	case r.waits():
+		return "failed, and is tried again"
+	case !r.State.Done() && before.active() && !before.waits():
+		return "" // it runs as before
+	case !r.State.Done():
+		return "started"
+	case r.Started.IsZero():
+		return r.State.String()
+	}
+	return r.State.String() + " after " + term.WholeDuration(max(0, r.Ended.Sub(r.Started)))
+}

@@ -1,0 +1,47 @@
+package taskview
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"zerodag/internal/term"
+)
+
+// Lines writes lines of logs, each beside the name of its task. No two goroutines may use it at once.
+type Lines struct {
+	Out   io.Writer
+	Ink   term.Palette
+	width int  // of the names of tasks
+	Whole bool // names are not shortened
+}
+
+// longestName is how much of the name of a task stands before each of its lines.
+const longestName = 32
+
+// Fit makes room for the name of a task.
+func (v *Lines) Fit(name string) { v.width = max(v.width, min(longestName, len([]rune(name)))) }
+
+// Show writes one line of a task in a colour, or without one if ink is "". Errors are those of Out.
+func (v *Lines) Show(task, ink, text string) error {
+	name := task
+	if !v.Whole {
+		name = term.Shorten(task, longestName)
+	}
+	pad := strings.Repeat(" ", max(0, v.width-len([]rune(name))))
+	if ink != "" {
+		text = ink + text + v.Ink.Reset
+	}
+	_, err := fmt.Fprintf(v.Out, "%s%s%s%s | %s\n", v.taskInk(task), name, v.Ink.Reset, pad, text)
+	return err
+}
+
+// taskInk is the colour of a task, so that those that run side by side are told apart.
+func (v *Lines) taskInk(name string) string {
+	inks := []string{v.Ink.Cyan, v.Ink.Green, v.Ink.Yellow}
+	sum := 0
+	for _, c := range []byte(name) {
+		sum = sum*31 + int(c)
+	}
+	return inks[(sum%len(inks)+len(inks))%len(inks)]
+}

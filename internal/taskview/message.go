@@ -1,0 +1,55 @@
+package taskview
+
+import (
+	"fmt"
+	"strings"
+
+	"zerodag/engine/param"
+)
+
+// LastLines is how much of its log is shown of a task that failed.
+const LastLines = 10
+
+// MostFailures is how many tasks that failed are shown with their logs.
+const MostFailures = 3
+
+// TriesNote returns how often a task ran, for the place after its name; "" for once.
+func TriesNote(tries int) string {
+	if tries < 2 {
+		return ""
+	}
+	return fmt.Sprintf(" (%d tries)", tries)
+}
+
+// OutputsText lists the outputs of an attempt, a line each; "" for none.
+func OutputsText(outputs *param.Map) string {
+	var b strings.Builder
+	for name, v := range outputs.All() {
+		fmt.Fprintf(&b, "  %s: %s\n", name, param.Text(v))
+	}
+	return b.String()
+}
+
+// Briefly returns a message without the part that shows where in a program it came from.
+func Briefly(message string) string {
+	message, _, _ = strings.Cut(message, "\n\t")
+	return strings.TrimSpace(message)
+}
+
+// LongestKept is how many characters of a line are shown again at the end.
+const LongestKept = 300
+
+// Plainly returns the engine's line about a failed task in words for people.
+func Plainly(task, message string) string {
+	for _, x := range []struct{ begin, instead string }{
+		{"Task failed with unexpected error: ", "failed: "},
+		{"Task failed, retrying: ", "failed, and is tried again: "},
+		{"Task " + task + " failed.\n", "failed: "},
+		{"Configuration error at task " + task + ": ", "failed: "},
+	} {
+		if rest, ok := strings.CutPrefix(message, x.begin); ok {
+			return x.instead + Briefly(rest)
+		}
+	}
+	return Briefly(message)
+}

@@ -1,0 +1,123 @@
+package taskview
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"zerodag/engine"
+	"zerodag/internal/logstream"
+	"zerodag/internal/tasklog"
+	"zerodag/internal/term"
+	"zerodag/operators"
+)
+
+// Output shows what the tasks of a run print, each line beside the name of its task, and keeps the last lines of
+// those that have not succeeded. Tasks may print at once.
+type Output struct {
+	ctx context.Context //nolint:containedctx // it says whether the run was interrupted, after which tasks fail for that
+	OutputOptions
+
+	mu   sync.Mutex
+	last map[string][]string
+}
+
+// OutputOptions say how the output of tasks is shown.
+type OutputOptions struct {
+	Lines  Lines
+	Level  logstream.Level             // of the engine's own lines
+	Tree   bool                        // a tree shows what was skipped, and names are aligned
+	Reword func(message string) string // what a person reads in place of the message of a failure
+}
+
+// NewOutput shows output until ctx ends: failures after that are those of a run that was interrupted.
+func NewOutput(ctx context.Context, o OutputOptions) *Output {
+	return &Output{ctx: ctx, OutputOptions: o, last: map[string][]string{}}
+}
+
+// Log returns the log of one run of a task. The lines of an earlier run are no longer kept.
+func (o *Output) Log(id operators.Identity) operators.Log {
+	o.Forget(id.TaskName)
+	return &lineLog{sink: o, task: id.TaskName}
+}
+
+// printed shows a line that a task printed.
+func (o *Output) printed(task, line string) {
+	line = strings.TrimSuffix(line, "\r")
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	kept := append(o.last[task], term.ShortenEnd(line[strings.LastIndexByte(line, '\r')+1:], LongestKept))
+	if len(kept) > LastLines {
+		kept = slices.Clone(kept[len(kept)-LastLines:])
+	}
+	o.last[task] = kept
+	if o.Tree {
+		o.Lines.Fit(task)
+	}
+	o.Lines.Show(task, "", line) // whoever is behind it keeps the error
+}
+
+// Skipped is the message about a task that is not run again.
+const Skipped = "Skipped"
+
+// expect makes room for the names of tasks that may print something.
+func (o *Output) expect(rows []Row) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for i := range rows {
+		if !rows[i].isNotice() && !rows[i].isShell() && o.Lines.width < longestName {
+			o.Lines.Fit(rows[i].Name)
+		}
+	}
+}
+
+// said shows what the engine says of a task.
+func (o *Output) said(task string, first bool, level operators.Level, message string) {
+	if !o.Level.Shows(level) {
+		return
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	switch canceled := "Task " + task + " is canceled."; {
+	case message == Skipped:
+		if !o.Tree && !strings.HasSuffix(task, engine.FailureAlert) { // nobody wrote a task of that name
+			o.write(task, o.Lines.Ink.Dim, "skipped: it has succeeded before")
+		}
+	case o.ctx.Err() != nil && (message == canceled || level == operators.Error && strings.Contains(message, context.Canceled.Error())):
+		o.write(task, o.Lines.Ink.Yellow, "stopped")
+	case message == canceled:
+		o.write(task, o.Lines.Ink.Yellow, "canceled")
+	case level == operators.Error:
+		o.write(task, o.Lines.Ink.Red, o.Reword(Plainly(task, message)))
+	case level == operators.Warn:
+		o.write(task, o.Lines.Ink.Yellow, strings.Trim(message, "\n"))
+	case strings.HasSuffix(task, engine.FailureAlert):
+	case first && tasklog.NamesOperator(level, message):
+		o.write(task, o.Lines.Ink.Dim, time.Now().Format("15:04:05 ")+message)
+	default:
+		o.write(task, o.Lines.Ink.Dim, message)
+	}
+}
+
+// write writes each line of a text. The lock is held.
+func (o *Output) write(task, ink, text string) {
+	for line := range strings.SplitSeq(text, "\n") {
+		o.Lines.Show(task, ink, line) // whoever is behind it keeps the error
+	}
+}
+
+// Forget drops the lines that are kept of a task.
+func (o *Output) Forget(task string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.last, task)
+}
+
+// LastOf returns the last lines that a task printed; none if it has succeeded or printed nothing.
+func (o *Output) LastOf(task string) []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.last[task]
+}

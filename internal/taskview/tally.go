@@ -1,0 +1,77 @@
+package taskview
+
+import (
+	"fmt"
+	"strings"
+
+	"zerodag/engine"
+	"zerodag/internal/term"
+)
+
+// Tally counts tasks: those that do something, not those that only contain others.
+type Tally struct{ Total, Done, Failed, Running, Waiting int }
+
+func (c *Tally) add(r Row) {
+	c.Total++
+	switch {
+	case r.State == engine.Success:
+		c.Done++
+	case r.State.Error():
+		c.Failed++
+	case r.waits():
+		c.Waiting++
+	case r.active():
+		c.Running++
+	}
+}
+
+func (c *Tally) plus(d Tally) {
+	c.Total += d.Total
+	c.Done += d.Done
+	c.Failed += d.Failed
+	c.Running += d.Running
+	c.Waiting += d.Waiting
+}
+
+// words names what there is of each kind.
+func (c Tally) words() string {
+	return listed([]string{fmt.Sprintf("%d of %d done", c.Done, c.Total)}, some{c.Running, "running"}, some{c.Waiting, "waiting"}, some{c.Failed, "failed"})
+}
+
+// some is how many there are of a kind.
+type some struct {
+	n    int
+	what string
+}
+
+// listed adds what there is any of.
+func listed(parts []string, kinds ...some) string {
+	for _, k := range kinds {
+		if k.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", k.n, k.what))
+		}
+	}
+	return strings.Join(parts, ", ")
+}
+
+// AtEnd returns the outcome of all tasks in words, as "2 of 3 tasks succeeded, 1 failed".
+func (c Tally) AtEnd() string {
+	text := fmt.Sprintf("%d of %s succeeded", c.Done, term.Counted(c.Total, "task"))
+	if c.Failed > 0 {
+		text += fmt.Sprintf(", %d failed", c.Failed)
+	}
+	if rest := c.Total - c.Done - c.Failed; rest > 0 {
+		text += fmt.Sprintf(", %d did not finish", rest)
+	}
+	return text
+}
+
+// others counts the tasks of a group that are not shown.
+func (c Tally) others(over bool) string {
+	left := "to come"
+	if over {
+		left = "did not run"
+	}
+	return "... " + listed(nil, some{c.Done, "done"}, some{c.Failed, "failed"}, some{c.Running, "running"}, some{c.Waiting, "waiting"},
+		some{c.Total - c.Done - c.Failed - c.Running - c.Waiting, left})
+}

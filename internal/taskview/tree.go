@@ -1,0 +1,152 @@
+package taskview
+
+import (
+	"sync"
+	"time"
+
+	"zerodag/engine"
+	"zerodag/internal/term"
+	"zerodag/operators"
+)
+
+// Tree shows all tasks as a tree that moves, with what they print above it.
+type Tree struct {
+	screen *term.Picture
+	took   func(time.Duration) string // as exactly as times are known
+	ink    term.Palette
+	output *Output // nil where what tasks print is not known
+
+	mu     sync.Mutex
+	states []any // what stands for each attempt, in the order of their start
+	rows   map[any][]Row
+	frame  int
+	stop   chan struct{}
+	done   chan struct{}
+}
+
+const redrawEvery = 80 * time.Millisecond
+
+// NewTree draws on a screen until it is closed. output, which writes to the screen, may be nil if what tasks print is
+// not known. took formats durations.
+func NewTree(screen *term.Picture, output *Output, took func(time.Duration) string) *Tree {
+	v := &Tree{screen: screen, took: took, ink: term.NewPalette(), output: output, rows: map[any][]Row{},
+		stop: make(chan struct{}), done: make(chan struct{})}
+	go v.animate()
+	return v
+}
+
+func (v *Tree) animate() {
+	defer close(v.done)
+	tick := time.NewTicker(redrawEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-v.stop:
+			return
+		case now := <-tick.C:
+			v.mu.Lock()
+			v.frame++
+			v.redraw(now, false)
+			v.mu.Unlock()
+		}
+	}
+}
+
+// Changed copies what steps have changed in the state of an attempt, which may be read only during the call.
+func (v *Tree) Changed(s *engine.State, changes []engine.Change) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.rows[s] == nil {
+		v.states = append(v.states, s)
+	}
+	rows, known := v.rows[s], len(v.rows[s])
+	for _, c := range changes {
+		for _, id := range s.Touched(c) {
+			if int(id) <= len(rows) {
+				rows[id-1].follow(s.Task(id))
+			}
+		}
+	}
+	for id := engine.TaskID(len(rows) + 1); s.Task(id) != nil; id++ {
+		rows = append(rows, NewRow(s.Task(id)))
+	}
+	v.rows[s] = rows
+	v.output.expect(rows[known:])
+}
+
+// Show replaces what is known of the tasks of an attempt, which a value of any comparable type names.
+func (v *Tree) Show(attempt any, rows []Row) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if _, known := v.rows[attempt]; !known {
+		v.states = append(v.states, attempt)
+	}
+	v.rows[attempt] = rows
+}
+
+// Log returns the log of one run of a task, whose lines are shown above the tree.
+func (v *Tree) Log(id operators.Identity) operators.Log { return v.output.Log(id) }
+
+// Close draws the tree for the last time and leaves it on the screen.
+func (v *Tree) Close() {
+	close(v.stop)
+	<-v.done
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.redraw(time.Now(), true)
+	v.screen.Close()
+}
+
+// redraw replaces the tree on the screen: what was printed goes above it for good.
+func (v *Tree) redraw(now time.Time, last bool) {
+	v.screen.Draw(func(columns, lines int) []string { return v.picture(now, columns, v.room(lines, last), last) })
+}
+
+// room is how many lines the tree may take. The last picture leaves room for what is said below it, and the
+// next prompt; most of it where something failed.
+func (v *Tree) room(lines int, last bool) int {
+	switch {
+	case !last:
+		lines -= 2
+	case v.broken():
+		lines /= 2
+	default:
+		lines -= 4
+	}
+	return max(3, lines)
+}
+
+// broken reports whether a task has not succeeded.
+func (v *Tree) broken() bool {
+	for _, rows := range v.rows {
+		for i := range rows {
+			if rows[i].State != engine.Success && !rows[i].isNotice() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// picture draws all attempts in at most so many lines: the last one has most of the room, since those
+// before it are what it requires or required it.
+func (v *Tree) picture(now time.Time, columns, lines int, last bool) []string {
+	p := painter{ink: v.ink, frame: v.frame, now: now, columns: columns, last: v.lastLine, took: v.took}
+	var all []string
+	for i, s := range v.states {
+		share := max(3, (lines-len(all))/(len(v.states)-i))
+		all = append(all, p.picture(v.rows[s], share, last)...)
+	}
+	return all[max(0, len(all)-lines):]
+}
+
+func (v *Tree) lastLine(task string) string {
+	if v.output == nil {
+		return ""
+	}
+	lines := v.output.LastOf(task)
+	if len(lines) == 0 {
+		return ""
+	}
+	return lines[len(lines)-1]
+}

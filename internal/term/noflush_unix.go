@@ -1,0 +1,26 @@
+//go:build linux || darwin
+
+package term
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// keepWhatIsDrawn lets a terminal show all that was written to it when its user presses Ctrl-C, and returns what makes
+// it as it was. A terminal throws away what it has not shown yet: the end of a picture would be missing, the cursor
+// would stand higher than this program knows, and the next picture would erase lines above it.
+func keepWhatIsDrawn(file *os.File) (restore func()) {
+	fd := int(file.Fd())
+	before, err := unix.IoctlGetTermios(fd, getTermios)
+	if err != nil || before.Lflag&unix.NOFLSH != 0 {
+		return func() {}
+	}
+	during := *before
+	during.Lflag |= unix.NOFLSH
+	if err := unix.IoctlSetTermios(fd, setTermios, &during); err != nil {
+		return func() {} // a picture may be cut, no more
+	}
+	return func() { unix.IoctlSetTermios(fd, setTermios, before) }
+}

@@ -1,0 +1,173 @@
+package term
+
+import (
+	"html"
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// pageWidth is the length of lines of a page in a terminal.
+const pageWidth = 80
+
+// PlainPage renders the Markdown of a user page as text for a terminal: titles, paragraphs, lists, tables and samples
+// of code, which is all that pages have.
+func PlainPage(markdown string) string {
+	var p plain
+	lines := strings.Split(strings.TrimRight(markdown, "\n"), "\n")
+	for i := 0; i < len(lines); {
+		begin := i
+		first := lines[i]
+		switch {
+		case first == "":
+			i++
+		case IsFence(first):
+			i = after(lines, i+1, func(l string) bool { return !IsFence(l) }) + 1
+			p.code(lines[begin+1 : min(i-1, len(lines))])
+		case strings.HasPrefix(first, indented4):
+			i = after(lines, i, func(l string) bool { return strings.HasPrefix(l, indented4) })
+			for n := begin; n < i; n++ {
+				lines[n] = lines[n][len(indented4):]
+			}
+			p.code(lines[begin:i])
+		case strings.HasPrefix(first, "|"):
+			i = after(lines, i, func(l string) bool { return strings.HasPrefix(l, "|") })
+			p.table(lines[begin:i])
+		case strings.HasPrefix(first, "#"):
+			i++
+			p.title(first)
+		default:
+			i = after(lines, i+1, func(l string) bool { return l != "" && !begins(l) })
+			p.paragraph(strings.Join(lines[begin:i], " "))
+			if i == len(lines) || itemMark(lines[i]) == "" {
+				p.WriteString("\n")
+			}
+		}
+	}
+	return p.String()
+}
+
+// indented4 begins the lines of a sample without a fence.
+const indented4 = "    "
+
+// IsFence reports whether a line of Markdown begins or ends a sample of code, perhaps within a list.
+func IsFence(line string) bool { return strings.HasPrefix(strings.TrimLeft(line, " "), "```") }
+
+// itemMark is what begins an entry of a list: "- ", or a number; "" where none begins.
+func itemMark(line string) string {
+	if strings.HasPrefix(line, "- ") {
+		return "- "
+	}
+	if rest := strings.TrimLeft(line, "0123456789"); rest != line && strings.HasPrefix(rest, ". ") {
+		return line[:len(line)-len(rest)+len(". ")]
+	}
+	return ""
+}
+
+// begins reports whether a line is not part of the paragraph before it.
+func begins(line string) bool {
+	return strings.HasPrefix(line, "#") || strings.HasPrefix(line, "|") || IsFence(line) || itemMark(line) != ""
+}
+
+// after is the first line from i on that does not go on with what began.
+func after(lines []string, i int, goesOn func(string) bool) int {
+	for i < len(lines) && goesOn(lines[i]) {
+		i++
+	}
+	return i
+}
+
+// plain is a page as it grows.
+type plain struct{ strings.Builder }
+
+func (p *plain) title(line string) {
+	marks, text, _ := strings.Cut(line, " ")
+	if len(marks) > 1 && !strings.Contains(text, "`") { // names are told by their letters
+		text = strings.ToUpper(text)
+	}
+	text = strings.ReplaceAll(text, "`", "")
+	p.WriteString(text + "\n")
+	if len(marks) == 1 {
+		p.WriteString("\n")
+	}
+}
+
+func (p *plain) paragraph(text string) {
+	rest := "  " + strings.Repeat(" ", len(itemMark(text)))
+	p.WriteString(wrapped(withoutLinks(text), "  ", rest, pageWidth))
+}
+
+func (p *plain) code(lines []string) {
+	for _, l := range lines {
+		p.WriteString(strings.TrimRight("      "+l, " ") + "\n")
+	}
+	p.WriteString("\n")
+}
+
+// table writes a line for what a row is about, and what is said of it below.
+func (p *plain) table(lines []string) {
+	head := cellsOf(lines[0])
+	for _, row := range lines[min(2, len(lines)):] {
+		cells := cellsOf(row)
+		about, say := cells[0], strings.Join(cells[1:], "  ")
+		switch {
+		case len(cells) == 4 && len(head) == 4 && head[2] == "default": // name, type, default, meaning
+			about += " (" + typeAndDefault(cells[1], cells[2]) + ")"
+			say = cells[3]
+		case len(cells) > 2:
+			say = labelled(head[1:], cells[1:])
+		}
+		about = strings.ReplaceAll(about, "`", "") // it stands alone
+		p.WriteString(wrapped(about, "  ", "      ", pageWidth))
+		if text := strings.TrimSpace(say); text != "" {
+			p.WriteString(wrapped(text, "      ", "      ", pageWidth))
+		}
+	}
+	p.WriteString("\n")
+}
+
+// labelled puts the name of its column before each cell that has something.
+func labelled(names, cells []string) string {
+	var parts []string
+	for i, cell := range cells {
+		if cell != "" && i < len(names) && names[i] != "" {
+			cell = names[i] + ": " + cell
+		}
+		if cell != "" {
+			parts = append(parts, cell)
+		}
+	}
+	return strings.Join(parts, "; ")
+}
+
+func typeAndDefault(kind, value string) string {
+	switch value {
+	case "", "–":
+		return kind
+	case "required":
+		return kind + ", required"
+	case "none":
+		return kind + ", optional"
+	}
+	return kind + "; default: " + value
+}
+
+// codeTag is code in a table that has a bar, which Markdown would take for the end of a cell: <code>a&#124;b</code>.
+var codeTag = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<code>([^<]*)</code>`) })
+
+// cellsOf splits a row of a table; "\|" is a bar within a cell.
+func cellsOf(row string) []string {
+	row = strings.ReplaceAll(row, `\|`, "\x00")
+	row = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(row), "|"), "|")
+	cells := strings.Split(row, "|")
+	for i, c := range cells {
+		c = codeTag().ReplaceAllStringFunc(c, func(code string) string { return html.UnescapeString(codeTag().ReplaceAllString(code, "`$1`")) })
+		cells[i] = withoutLinks(strings.TrimSpace(strings.ReplaceAll(c, "\x00", "|")))
+	}
+	return cells
+}
+
+var link = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[([^\]]+)\]\([^)]*\)`) })
+
+// withoutLinks keeps the text of links and leaves out where they lead.
+func withoutLinks(text string) string { return link().ReplaceAllString(text, "$1") }

@@ -1,0 +1,28 @@
+package term
+
+import (
+	"io"
+	"os"
+)
+
+// Look returns how wide the terminal behind a stream is, and its colours; 0 and no colours if it is no terminal that a
+// person looks at.
+func Look(w io.Writer) (columns int, ink Palette) {
+	file, ok := Watched(w)
+	if !ok {
+		return 0, Palette{}
+	}
+	columns, _ = Size(file)()
+	return columns, NewPalette()
+}
+
+// Palette has the escape sequences of colours; all are empty if NO_COLOR is set.
+type Palette struct{ Green, Red, Yellow, Cyan, Dim, Reset string }
+
+// NewPalette returns the colours of a terminal.
+func NewPalette() Palette {
+	if os.Getenv("NO_COLOR") != "" {
+		return Palette{}
+	}
+	return Palette{"\x1b[32m", "\x1b[31m", "\x1b[33m", "\x1b[36m", "\x1b[2m", "\x1b[0m"}
+}

@@ -1,0 +1,108 @@
+package term
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+)
+
+// Picture is lines below everything that was written to a terminal, which are drawn again and again in the same place.
+// What is written to a Picture appears above them when it is drawn the next time, and stays.
+type Picture struct {
+	out     io.Writer
+	size    func() (columns, lines int)
+	restore func() // makes the terminal as it was
+	drawn   drawing
+
+	mu    sync.Mutex
+	above strings.Builder // whole lines, to be printed above
+}
+
+// NewPicture draws on a terminal of a size that may change meanwhile.
+func NewPicture(out io.Writer, size func() (columns, lines int)) *Picture {
+	p := &Picture{out: out, size: size, restore: func() {}}
+	if file, ok := out.(*os.File); ok {
+		p.restore = keepWhatIsDrawn(file)
+	}
+	return p
+}
+
+// Write collects whole lines, to be printed above the picture. Any goroutine may call it.
+func (p *Picture) Write(text []byte) (int, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.above.Write(text)
+}
+
+func (p *Picture) take() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	defer p.above.Reset()
+	return p.above.String()
+}
+
+// Draw replaces the lines on the screen by those that the function returns for a terminal of so many columns and lines.
+// Control sequences of what was written to the picture are made readable. No two goroutines may draw at once.
+func (p *Picture) Draw(lines func(columns, lines int) []string) error {
+	columns, rows := p.size()
+	var b strings.Builder
+	up, beyond := p.drawn.rows(columns, rows)
+	if up > 0 {
+		fmt.Fprintf(&b, "\x1b[%dA\r", up)
+	}
+	printed, open := calm(p.take())
+	if printed += open; printed != "" {
+		beyond = 0 // it lies between the picture and what went beyond the screen
+	}
+	b.WriteString(strings.ReplaceAll(printed, "\n", newLine))
+	picture := lines(columns, rows)
+	b.WriteString(cutLines)
+	for _, l := range picture {
+		b.WriteString(l + newLine)
+	}
+	b.WriteString(wrapLines + eraseBelow)
+	p.drawn = drawing{lines: picture, columns: columns, beyond: beyond}
+	_, err := io.WriteString(p.out, b.String())
+	return err
+}
+
+// Close leaves the last picture as it is, and makes the terminal as it was before.
+func (p *Picture) Close() { p.restore() }
+
+// A line of the picture that is wider than the terminal is cut by it: one that went on in the next line would
+// make the cursor miss the first line at the next redraw.
+const (
+	cutLines  = "\x1b[?7l"
+	wrapLines = "\x1b[?7h"
+)
+
+// What was drawn before is erased line by line, and below the last one: a terminal that is told to erase all of
+// its screen keeps a copy among the lines that have left it, of each redraw of a picture that begins at its top.
+const (
+	newLine    = "\x1b[K\n"
+	eraseBelow = "\x1b[J"
+)
+
+// drawing is a picture on the screen.
+type drawing struct {
+	lines   []string
+	columns int // of the terminal when they were drawn
+	beyond  int // lines that went beyond the upper end of the screen, directly above
+}
+
+// rows are those of the screen that the drawing takes now, and beyond it, when the terminal may have got
+// another size. A narrower one breaks lines that were wider; a lower one moves what is above out of sight,
+// and a higher one brings it back.
+func (d drawing) rows(columns, lines int) (up, beyond int) {
+	if len(d.lines) == 0 {
+		return 0, 0
+	}
+	all := d.beyond
+	for _, l := range d.lines {
+		all += max(1, (min(Width(l), d.columns)+columns-1)/columns)
+	}
+	up = min(all, max(1, lines-1))
+	return up, all - up
+}

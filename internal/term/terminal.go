@@ -1,0 +1,177 @@
+package term
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"golang.org/x/term"
+)
+
+// terminal is a stream that a person looks at. What others have written (names, logs of
+// tasks, errors of a server) may change colours there, but not move the cursor, clear the
+// screen, set titles or answer for the keyboard. Where output goes elsewhere it stays as it is.
+type terminal struct {
+	*os.File
+
+	mu   sync.Mutex
+	rest string // the beginning of a character or a colour whose end has not come
+}
+
+// Guard returns a stream that hides hostile control sequences if the file is a terminal, and else the file itself.
+func Guard(f *os.File) io.Writer {
+	if term.IsTerminal(int(f.Fd())) {
+		return &terminal{File: f}
+	}
+	return f
+}
+
+// Write writes what is harmless, and the rest as it can be read.
+func (t *terminal) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var text string
+	text, t.rest = calm(t.rest + string(p))
+	if _, err := t.File.WriteString(text); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// WriteString is Write: that of the file would let everything through.
+func (t *terminal) WriteString(text string) (int, error) { return t.Write([]byte(text)) }
+
+// ReadFrom copies by Write, for the same reason.
+func (t *terminal) ReadFrom(r io.Reader) (int64, error) {
+	return io.Copy(struct{ io.Writer }{t}, r)
+}
+
+// longestColour bounds a sequence that sets colours.
+const longestColour = 64
+
+// calm makes control characters readable, but for line ends, tabs and sequences that set
+// colours. rest is the end of the text when more has to come before it can be said.
+func calm(text string) (out, rest string) {
+	var b strings.Builder
+	for text != "" {
+		plain := strings.IndexFunc(text, func(c rune) bool { return c < ' ' && c != '\n' && c != '\t' || c >= 0x7f })
+		if plain < 0 {
+			plain = len(text)
+		}
+		b.WriteString(text[:plain])
+		if text = text[plain:]; text == "" {
+			break
+		}
+		colour, open := colourAt(text)
+		c, size := utf8.DecodeRuneInString(text)
+		switch {
+		case colour != "":
+			b.WriteString(colour)
+			size = len(colour)
+		case open, text == "\r", !utf8.FullRuneInString(text):
+			return b.String(), text
+		case strings.HasPrefix(text, "\r\n"):
+			b.WriteString("\r\n")
+			size = 2
+		case c == utf8.RuneError && size == 1:
+			b.WriteRune(utf8.RuneError)
+		case c < ' ' || c == 0x7f:
+			b.WriteString("^" + string(c^0x40))
+		case c >= 0x80 && c < 0xa0:
+			fmt.Fprintf(&b, "\\x%02x", c)
+		case turns(c):
+			fmt.Fprintf(&b, "\\u%04x", c)
+		default:
+			b.WriteRune(c)
+		}
+		text = text[size:]
+	}
+	return b.String(), ""
+}
+
+// turns reports whether a character turns the direction of what follows it around, so that a line reads other than it
+// is.
+func turns(c rune) bool { return c >= 0x202a && c <= 0x202e || c >= 0x2066 && c <= 0x2069 }
+
+// colourAt returns the sequence at the beginning that sets colours; open is that it may become one.
+func colourAt(text string) (colour string, open bool) {
+	const begin = "\x1b["
+	if !strings.HasPrefix(text, begin) {
+		return "", text == begin[:1]
+	}
+	end := strings.IndexFunc(text[len(begin):], func(c rune) bool { return !strings.ContainsRune("0123456789;:", c) })
+	switch {
+	case end < 0:
+		return "", len(text) < longestColour
+	case text[len(begin)+end] == 'm' && end < longestColour:
+		return text[:len(begin)+end+1], false
+	}
+	return "", false
+}
+
+// OneLine makes control characters readable, including line ends: for values in a line of a log.
+func OneLine(text string) string {
+	if !strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c >= 0x7f && c < 0xa0 || c == utf8.RuneError || turns(c) }) {
+		return text
+	}
+	var b strings.Builder
+	for i, c := range text {
+		switch {
+		case c == utf8.RuneError && !strings.HasPrefix(text[i:], string(utf8.RuneError)):
+			fmt.Fprintf(&b, "\\x%02x", text[i])
+		case c == '\n':
+			b.WriteString(`\n`)
+		case c < ' ' || c >= 0x7f && c < 0xa0:
+			fmt.Fprintf(&b, "\\x%02x", c)
+		case turns(c):
+			fmt.Fprintf(&b, "\\u%04x", c)
+		default:
+			b.WriteRune(c)
+		}
+	}
+	return b.String()
+}
+
+// Watched returns the terminal behind a stream of Guard. It reports false if there is none, if it cannot move its
+// cursor, or if no person looks at it.
+func Watched(w io.Writer) (*os.File, bool) {
+	t, ok := w.(*terminal)
+	if !ok {
+		return nil, false
+	}
+	return t.File, term.IsTerminal(int(t.File.Fd())) && os.Getenv("TERM") != "dumb" && os.Getenv("CI") == ""
+}
+
+// Keyboard returns the terminal at which a person types what is read from a stream, if it is one.
+func Keyboard(r io.Reader) (*os.File, bool) {
+	file, ok := r.(*os.File)
+	return file, ok && term.IsTerminal(int(file.Fd()))
+}
+
+// ReadHidden reads a line that is typed at a keyboard, without showing it.
+func ReadHidden(keyboard *os.File) (string, error) {
+	text, err := term.ReadPassword(int(keyboard.Fd()))
+	return string(text), err
+}
+
+// Size returns a function that returns the columns and lines of a terminal as they are when it is called.
+func Size(f *os.File) func() (int, int) {
+	return func() (int, int) {
+		w, h, err := term.GetSize(int(f.Fd()))
+		if err != nil || w == 0 || h == 0 {
+			return environmentNumber("COLUMNS", 80), environmentNumber("LINES", 24)
+		}
+		return w, h
+	}
+}
+
+func environmentNumber(name string, otherwise int) int {
+	if n, err := strconv.Atoi(os.Getenv(name)); err == nil && n > 0 {
+		return n
+	}
+	return otherwise
+}

@@ -1,0 +1,43 @@
+package term
+
+import (
+	"strings"
+	"testing"
+	"unicode"
+)
+
+// FuzzCalm proves that nothing which a task or a server writes commands a terminal, however it
+// is cut into writes: colours, tabs and line ends are all that is left; and that a value in a
+// line of a log stays in its line.
+func FuzzCalm(f *testing.F) {
+	f.Add("plain\n\x1b[31mred\x1b[0m", 3)
+	f.Add("\x1b]0;title\x07\x1b[2J\u009b2J\r\r\n\x7f", 1)
+	f.Add("\x1b[\x1b[3\xc3\xff1m\x1bPq\x1b\\", 2)
+	f.Fuzz(func(t *testing.T, text string, cut int) {
+		cut = max(0, min(cut, len(text)))
+		first, rest := calm(text[:cut])
+		second, rest := calm(rest + text[cut:])
+		if len(rest) > longestColour+len("\x1b[") {
+			t.Errorf("%q is held back", rest)
+		}
+		shown := first + second
+		for shown != "" {
+			if colour, _ := colourAt(shown); colour != "" {
+				shown = shown[len(colour):]
+				continue
+			}
+			if c := shown[0]; c < ' ' && c != '\n' && c != '\t' && !strings.HasPrefix(shown, "\r\n") || c == 0x7f {
+				t.Fatalf("%q begins %q", first+second, shown)
+			}
+			shown = shown[1:]
+		}
+		for _, c := range first + second {
+			if c >= 0x7f && c < 0xa0 {
+				t.Fatalf("%q holds %U", first+second, c)
+			}
+		}
+		if line := OneLine(text); strings.ContainsFunc(line, unicode.IsControl) {
+			t.Errorf("%q is not one line", line)
+		}
+	})
+}

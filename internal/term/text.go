@@ -1,0 +1,97 @@
+package term
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// Width returns how many columns a text takes on a terminal: colours take none, and characters of Chinese, Japanese and Korean two.
+func Width(text string) int { return ansi.StringWidth(text) }
+
+// Shorten cuts a text that is wider than so many columns in its middle, where names differ least.
+func Shorten(text string, most int) string {
+	all := Width(text)
+	if all <= most || most < 1 {
+		return text
+	}
+	begin := ansi.Truncate(text, (most-1)/2, "")
+	room := most - 1 - (most-1)/2
+	end := text
+	for gone := all - room; Width(end) > room; gone++ { // a character of two columns may reach over the edge
+		end = ansi.TruncateLeft(text, gone, "")
+	}
+	return begin + "…" + end
+}
+
+// ShortenEnd cuts the end of a text that is wider than so many columns.
+func ShortenEnd(text string, most int) string {
+	if most < 1 {
+		return ""
+	}
+	return ansi.Truncate(text, most, "…")
+}
+
+// wrapped breaks text into lines of at most so many columns; a word that is longer has a line of its own.
+func wrapped(text, first, rest string, most int) string {
+	var b strings.Builder
+	line := first
+	empty := true
+	for word := range strings.FieldsSeq(text) {
+		if !empty && Width(line)+1+Width(word) > most {
+			b.WriteString(line + "\n")
+			line, empty = rest, true
+		}
+		if !empty {
+			line += " "
+		}
+		line += word
+		empty = false
+	}
+	b.WriteString(line + "\n")
+	return b.String()
+}
+
+// Fitting breaks lines between words where they are wider than a terminal of so many columns; 0 breaks none.
+func Fitting(text string, columns int) string {
+	var b strings.Builder
+	for line := range strings.SplitSeq(text, "\n") {
+		if columns == 0 || Width(line) <= columns {
+			b.WriteString(line + "\n")
+			continue
+		}
+		indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
+		b.WriteString(wrapped(line, indent, indent+"  ", columns))
+	}
+	return b.String()
+}
+
+// Counted returns a number and what it counts, with an s unless it is 1.
+func Counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// ShellWord quotes a word where a shell would take it apart.
+func ShellWord(w string) string {
+	harmless := func(c rune) bool {
+		return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.ContainsRune("-_./+=:@%^,", c)
+	}
+	if w != "" && !slices.ContainsFunc([]rune(w), func(c rune) bool { return !harmless(c) }) {
+		return w
+	}
+	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+}
+
+// Indented puts a prefix before every line, and a newline after the last.
+func Indented(text, prefix string) string {
+	var b strings.Builder
+	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
+		b.WriteString(prefix + line + "\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,137 @@
+package run
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"zerodag/engine/dig/keys"
+	"zerodag/engine/param"
+	"zerodag/operators"
+)
+
+// evaluate fills in Params, Local and Template (language.md 1.7).
+func (j *Job) evaluate(ctx context.Context, e Evaluator) error {
+	vars := j.seen()
+	own := j.Own.Without(append(j.steering(), "_export")...)
+	if j.Env.Len() > 0 {
+		own = param.Merge(own, param.New("_env", param.Merge(j.Env, own.Map("_env"))))
+	}
+	files := slices.Clone(j.EnvFiles)
+	if j.Level > 0 {
+		v, _ := j.Own.Get(operators.EnvFilesKey)
+		files = append(files, keys.ListOf(v)...)
+	}
+	if len(files) > 0 {
+		own = param.Merge(own, param.New(operators.EnvFilesKey, files))
+	}
+	bodies := branches(own)
+	if bodies != nil {
+		own = own.Without(bodies.Keys()...)
+	}
+	refs := j.refer(own)
+	all, err := e.Eval(ctx, param.Merge(vars, own), vars, j.Scope)
+	if err != nil {
+		return err
+	}
+	if bodies != nil {
+		all, own = param.Merge(all, bodies), param.Merge(own, bodies)
+	}
+	if len(files) > 0 {
+		v, _ := all.Get(operators.EnvFilesKey)
+		if j.VariableFiles, err = keys.ParseEnvFiles(v); err != nil {
+			return err
+		}
+		all, own = all.Without(operators.EnvFilesKey), own.Without(operators.EnvFilesKey)
+	}
+	if j.State == nil {
+		j.State = param.New()
+	}
+	name, key, err := operatorOf(all)
+	if err != nil {
+		return err
+	}
+	if key != "" {
+		command, _ := all.Get(key)
+		all = all.Clone()
+		all.Set("_type", name)
+		if command != nil { // `op>:` without a value is no command
+			all.Set("_command", command)
+		}
+	}
+	marked := all // files see the parameters with their marks
+	if refs != nil {
+		all = refs.cleanMap(all)
+	}
+	local := param.New()
+	for _, k := range own.Keys() {
+		if v, ok := all.Get(k); ok && v != nil {
+			local.Set(k, v)
+		}
+	}
+	if err := j.refuseInvalidDates(own, local); err != nil {
+		return err
+	}
+	j.Local, j.all = local, all
+	j.Params = operators.NewParams(all)
+	j.Template = func(text string) (string, error) {
+		result, err := e.Template(ctx, text, marked, j.Scope)
+		if refs != nil {
+			result = refs.cleanText(result)
+		}
+		return result, err
+	}
+	return nil
+}
+
+// invalidDate is what moment makes of a text that it cannot read as a date.
+const invalidDate = "Invalid date"
+
+// refuseInvalidDates fails a task one of whose values moment could not make a date of; a task of a file without `zerodag: 1` runs, as in the
+// original, and its log has a warning.
+func (j *Job) refuseInvalidDates(written, evaluated *param.Map) error {
+	for key, v := range evaluated.All() {
+		if was, _ := written.Get(key); !mentions(v, invalidDate) || mentions(was, invalidDate) || !mentions(was, "moment(") {
+			continue // texts that only say so are passed on
+		}
+		const why = "'%s' has a date that moment cannot parse (Invalid date): give its format, as in moment(text, 'DD.MM.YYYY')"
+		if j.Level > 0 {
+			return param.Errorf(why, key)
+		}
+		j.Log.Line(operators.Warn, "OperatorManager", fmt.Sprintf(why, key))
+	}
+	return nil
+}
+
+// mentions reports whether a text within a value contains another.
+func mentions(v param.Value, text string) bool {
+	return param.AnyText(v, func(within string) bool { return strings.Contains(within, text) })
+}
+
+// refer lets evaluation mark the references to secrets that are written; nil when what reads
+// like one is one.
+func (j *Job) refer(own *param.Map) *references {
+	if j.EvalStored {
+		return nil
+	}
+	refs := newReferences()
+	refs.knowKeys(own)
+	j.References, j.Scope.Mark = refs, refs.mark
+	return refs
+}
+
+// operatorOf finds the operator in evaluated parameters: `_type`, or else the first key
+// that ends in ">", which is returned too.
+func operatorOf(all *param.Map) (name, key string, err error) {
+	if all.Has("_type") {
+		name, err = operators.NewParams(all).String("_type")
+		return name, "", err
+	}
+	for _, k := range all.Keys() {
+		if strings.HasSuffix(k, ">") {
+			return k[:len(k)-1], k, nil
+		}
+	}
+	return "", "", nil
+}

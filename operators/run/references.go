@@ -1,0 +1,158 @@
+package run
+
+import (
+	"crypto/rand"
+	"errors"
+	"regexp"
+	"strings"
+	"unsafe" // for the identity of texts, nothing else
+
+	"zerodag/engine/param"
+	"zerodag/operators"
+)
+
+// references knows which `${secret:key}` of a run's parameters a user wrote: in a workflow,
+// an `_export` or a file of the project. Evaluation puts a mark into each of those that no
+// data can guess; the marks are taken out before an operator sees a parameter. What reads
+// like a reference and is none stands in data: what another task fetched, say, must not
+// decide which secrets are given to whom.
+//
+// A text is known again by where its bytes are, not by what it says: a server that a task
+// fetched from can make up a text that reads just like one of the project.
+type references struct {
+	mark    string
+	form    *regexp.Regexp // of a reference with its mark
+	written map[*byte]writtenText
+	keys    map[string]bool // keys of the task's own config: nothing evaluates those
+}
+
+// writtenText is a text with references, without and with their marks.
+type writtenText struct{ text, marked string }
+
+func newReferences() *references {
+	return &references{mark: rand.Text(), written: map[*byte]writtenText{}, keys: map[string]bool{}}
+}
+
+// clean takes the marks out of a value and remembers where they were. What has none is
+// shared with the result.
+func (r *references) clean(v param.Value) param.Value {
+	switch x := v.(type) {
+	case string:
+		return r.cleanText(x)
+	case *param.Map:
+		return r.cleanMap(x)
+	case []param.Value:
+		if !r.isMarked(x) {
+			return x
+		}
+		list := make([]param.Value, len(x))
+		for i, e := range x {
+			list[i] = r.clean(e)
+		}
+		return list
+	}
+	return v
+}
+
+func (r *references) cleanMap(m *param.Map) *param.Map {
+	if !r.isMarked(m) {
+		return m
+	}
+	out := m.Clone()
+	for k, v := range m.All() {
+		out.Set(k, r.clean(v))
+	}
+	return out
+}
+
+func (r *references) cleanText(marked string) string {
+	if !strings.Contains(marked, r.mark) {
+		return marked
+	}
+	text := strings.ReplaceAll(marked, r.mark, "")
+	if text != "" {
+		r.written[unsafe.StringData(text)] = writtenText{text, marked} // #nosec G103 -- the address is only compared: it tells a text that was made here from an equal one
+	}
+	return text
+}
+
+// isMarked says whether a value has a mark in one of its texts.
+func (r *references) isMarked(v param.Value) bool {
+	switch x := v.(type) {
+	case string:
+		return strings.Contains(x, r.mark)
+	case *param.Map:
+		for i := range x.Len() {
+			if _, v := x.At(i); r.isMarked(v) {
+				return true
+			}
+		}
+	case []param.Value:
+		for _, e := range x {
+			if r.isMarked(e) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// knowKeys remembers references in the keys of a task's own config: keys are never
+// evaluated, so they have no marks.
+func (r *references) knowKeys(v param.Value) {
+	switch x := v.(type) {
+	case *param.Map:
+		for k, v := range x.All() {
+			if operators.HasSecret(k) {
+				r.keys[k] = true
+			}
+			r.knowKeys(v)
+		}
+	case []param.Value:
+		for _, e := range x {
+			r.knowKeys(e)
+		}
+	}
+}
+
+func (r *references) marked() *regexp.Regexp {
+	if r.form == nil {
+		r.form = regexp.MustCompile(`(?s)\$` + r.mark + `\{(.*?):(.+?)\}`)
+	}
+	return r.form
+}
+
+// Replace implements operators.References.
+func (r *references) Replace(text string, secret func(key string) (string, error)) (string, error) {
+	if r.keys[text] {
+		return operators.ReplaceForm(operators.SecretForm(), text, nil, secret)
+	}
+	marked, ok := r.find(text)
+	if !ok {
+		return text, nil
+	}
+	out, err := operators.ReplaceForm(r.marked(), marked, nil, secret)
+	if config := (*param.ConfigError)(nil); errors.As(err, &config) && strings.Contains(config.Message, r.mark) {
+		err = param.Errorf("%s", strings.ReplaceAll(config.Message, r.mark, ""))
+	}
+	return strings.ReplaceAll(out, r.mark, ""), err
+}
+
+// ReplacePart implements operators.References.
+func (r *references) ReplacePart(text, part string, secret func(key string) (string, error)) (string, error) {
+	marked, _ := r.find(text)
+	known := map[string]bool{}
+	for _, ref := range r.marked().FindAllString(marked, -1) {
+		known[strings.ReplaceAll(ref, r.mark, "")] = true
+	}
+	return operators.ReplaceForm(operators.SecretForm(), part, known, secret)
+}
+
+// find returns a text that was written with its marks.
+func (r *references) find(text string) (marked string, ok bool) {
+	if text == "" {
+		return "", false
+	}
+	w, ok := r.written[unsafe.StringData(text)] // #nosec G103 -- the address is only compared: it tells a text that was made here from an equal one
+	return w.marked, ok && len(w.text) == len(text)
+}
