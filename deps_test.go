@@ -128,7 +128,7 @@ func imports() []allowed {
 			"infra knows names, not programs, and pays for the CDK alone"},
 		{"cmd/evaluator", "internal/evaluators/evaluator", "it evaluates expressions and knows nothing else"},
 		{"internal/program", "", "it knows this process and nothing else"},
-		{"internal/term", "golang.org/x/sys/... golang.org/x/term", "it writes texts, and knows nothing of what they are about"},
+		{"internal/term", "github.com/charmbracelet/x/ansi golang.org/x/sys/... golang.org/x/term", "it writes texts, and knows nothing of what they are about"},
 		{"internal/logstream", "internal/tasklog operators", "it writes lines of logs"},
 		{"internal/taskview", "engine engine/param internal/logstream internal/tasklog internal/term operators", "it draws states, wherever they come from"},
 		{"internal/remedy", "engine/dig/keys operators/run engine engine/dig engine/expr/script engine/param internal/program internal/term operators operators/all", "it reads messages, and asks nobody"},

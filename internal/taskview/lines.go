@@ -20,7 +20,7 @@ type Lines struct {
 const longestName = 32
 
 // Fit makes room for the name of a task.
-func (v *Lines) Fit(name string) { v.width = max(v.width, min(longestName, len([]rune(name)))) }
+func (v *Lines) Fit(name string) { v.width = max(v.width, min(longestName, term.Width(name))) }
 
 // Show writes one line of a task in a colour, or without one if ink is "". Errors are those of Out.
 func (v *Lines) Show(task, ink, text string) error {
@@ -28,7 +28,7 @@ func (v *Lines) Show(task, ink, text string) error {
 	if !v.Whole {
 		name = term.Shorten(task, longestName)
 	}
-	pad := strings.Repeat(" ", max(0, v.width-len([]rune(name))))
+	pad := strings.Repeat(" ", max(0, v.width-term.Width(name)))
 	if ink != "" {
 		text = ink + text + v.Ink.Reset
 	}

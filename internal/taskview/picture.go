@@ -112,15 +112,15 @@ func (p painter) draw(r Row, depth int, note string) string {
 		beside += " (waits)"
 	}
 	name := engine.OwnName(r.Name)
-	room := p.columns - 2*depth - 3 - len(beside)
-	if with := room - 2 - len(note); note != "" && with >= leastName {
+	room := p.columns - 2*depth - 3 - term.Width(beside)
+	if with := room - 2 - term.Width(note); note != "" && with >= leastName {
 		beside += "  " + note
 		room = with
 	}
-	if runes := []rune(name); room > 1 && len(runes) > room {
-		name = string(runes[:room-1]) + "…"
+	if room > 1 {
+		name = term.ShortenEnd(name, room)
 	}
-	if said := p.saying(r, room-len([]rune(name))-3); said != "" {
+	if said := p.saying(r, room-term.Width(name)-3); said != "" {
 		beside += " | " + said
 	}
 	if beside != "" {
