@@ -26,6 +26,9 @@ var rewrite = flag.Bool("rewrite", false, "record what was counted; say in the c
 // room is how much more than recorded something may cost.
 const room = 1.10
 
+// few is how many more of anything do no harm: on a busy machine output comes in more pieces, and Go wakes its threads more often.
+const few = 10
+
 // tries is how often a process is started; the least of each count is what it needs.
 const tries = 5
 
@@ -84,7 +87,7 @@ func TestCosts(t *testing.T) {
 		allowed := recorded[what].counts()
 		for count, n := range c.counts() {
 			t.Logf("%s: %s: %d, recorded %d", what, count, n, allowed[count])
-			if float64(n) > room*float64(allowed[count]) {
+			if float64(n) > room*float64(allowed[count]) && n > allowed[count]+few {
 				t.Errorf("%s: %d %s, more than a tenth over the recorded %d; find out what has brought them, or record them: go test ./integration/startup -rewrite", what, n, count, allowed[count])
 			}
 		}
