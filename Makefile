@@ -8,6 +8,11 @@ CLIENT := integration/client/lib/complete
 VERSION ?= $(or $(shell git describe --tags --match 'v[0-9]*' 2>/dev/null | sed s/^v//),0.1.0)
 FUZZTIME ?= 30s
 
+# All of what is compiled is compiled alike, as releases and functions are: without paths and without C. Else each package would be
+# compiled once for the demo, once for tests and once for functions. The race detector alone needs C.
+export CGO_ENABLED = 0
+export GOFLAGS := $(strip $(GOFLAGS) $(if $(findstring -trimpath,$(GOFLAGS)),,-trimpath))
+
 .DEFAULT_GOAL := help
 
 .PHONY: help
@@ -30,19 +35,20 @@ CONCURRENT = $$(grep -rlE --include='*.go' --exclude='*_test.go' '^\s+"sync(/ato
 .PHONY: test
 test: tools assets ## install what the tests need, then lint and run all tests but those of test-long
 	$(MAKE) --no-print-directory lint-code
-	REQUIRE=python,ruby,client,peers,browser $(GO) test -timeout 30m ./...
+	REQUIRE=python,ruby,client,peers,browser $(GO) test -vet=off -timeout 30m ./...
 
 # What CI leaves out has a command of its own: on LocalStack recorded cases (here they run on one machine and on two servers), the clean
 # export and the restore (`make test-aws`), the race detector on commands and on what starts no goroutine (`make race`), the larger spaces of
-# `make model`. Two lanes run side by side, as one computes and the other mostly waits for other systems; each keeps its order.
+# `make model`. Two lanes run side by side, as one computes and the other mostly waits for other systems; each keeps its order. CI has make run
+# two jobs, `test` and `test-long`: then the second lane of test-long begins when `test` ends.
 .PHONY: test-long
 test-long: tools assets ## other systems, security of the code, the race detector, packages, the site, and the drivers and a whole deployment on LocalStack
-	$(MAKE) --no-print-directory -j2 --output-sync=line test-long-code test-long-systems
+	$(MAKE) --no-print-directory $(if $(findstring --jobserver,$(MAKEFLAGS)),,-j2 --output-sync=line) test-long-systems test-long-code
 
 .PHONY: test-long-code
 test-long-code:
 	$(MAKE) --no-print-directory -j1 lint-more
-	packages="$(CONCURRENT)"; test "$$(wc -w <<<"$$packages")" -ge 40 && $(GO) test $(RACE) -timeout 30m -skip '$(NO_RACE)' $$packages
+	packages="$(CONCURRENT)"; test "$$(wc -w <<<"$$packages")" -ge 40 && CGO_ENABLED=1 $(GO) test $(RACE) -vet=off -timeout 30m -skip '$(NO_RACE)' $$packages
 	$(MAKE) --no-print-directory -j1 model MODEL=most
 	$(MAKE) --no-print-directory -j1 test-packages
 	$(MAKE) --no-print-directory -j1 docs
@@ -135,7 +141,7 @@ console-pictures: $(PAGE) ## take the pictures of the web console in README agai
 
 .PHONY: build
 build: assets ## build bin/zerodag
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags "-s -w -X main.linked=$(VERSION)" -o bin/zerodag ./cmd/zerodag
+	$(GO) build -ldflags "-s -w -X main.linked=$(VERSION)" -o bin/zerodag ./cmd/zerodag
 
 # Its later versions need a module that not every proxy has.
 NFPM = github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.4
@@ -171,15 +177,14 @@ VULNDB ?= https://vuln.go.dev
 lint: lint-code lint-more ## format, vet, the rules of .golangci.yml, other systems, gosec, govulncheck
 
 .PHONY: lint-code
-lint-code: ## the part of lint that make test runs: format, vet, the rules of .golangci.yml
+lint-code: ## the part of lint that make test runs: format, and the rules of .golangci.yml, which go vet is one of
 	@test -z "$$(gofmt -l $$(git ls-files "*.go"))" || { gofmt -l $$(git ls-files "*.go"); echo "run gofmt -w on these"; exit 1; }
-	$(GO) vet ./...
 	$(GO) run $(GOLANGCI) run ./...
 
 .PHONY: lint-more
 lint-more: ## the part of lint that make test-long runs: macOS and Windows, gosec, govulncheck
 	GOOS=darwin $(GO) vet ./cmd/... ./internal/... ./operators/...
-	GOOS=windows GOARCH=amd64 $(GO) build -trimpath -o /dev/null ./cmd/zerodag
+	GOOS=windows GOARCH=amd64 $(GO) build -o /dev/null ./cmd/zerodag
 	dirs="$$($(PRODUCT))"; test -n "$$dirs" && $(GO) run $(GOSEC) -quiet -color=false -exclude=$(GOSEC_EXCLUDE) $$dirs
 	@$(MAKE) --no-print-directory vulnerabilities
 
@@ -193,7 +198,7 @@ vulnerabilities: ## calls of code with known vulnerabilities (govulncheck)
 
 .PHONY: race
 race: assets ## all tests with the race detector
-	$(GO) test $(RACE) ./...
+	CGO_ENABLED=1 $(GO) test $(RACE) ./...
 
 .PHONY: fuzz
 fuzz: ## every fuzz target, FUZZTIME each (30s)

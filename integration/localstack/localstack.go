@@ -15,7 +15,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -93,8 +92,11 @@ var found = sync.OnceValue(func() error {
 	if err == nil || !required() {
 		return err
 	}
-	_, file, _, _ := runtime.Caller(0)
-	out, err := exec.Command(filepath.Join(filepath.Dir(file), "localstack.sh"), "up").CombinedOutput()
+	folder, err := exec.Command("go", "list", "-f", "{{.Dir}}", "zerodag/integration/localstack").Output()
+	if err != nil {
+		return fmt.Errorf("look for localstack.sh: %w", err)
+	}
+	out, err := exec.Command(filepath.Join(strings.TrimSpace(string(folder)), "localstack.sh"), "up").CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("start LocalStack: %w\n%s", err, out)
 	}
