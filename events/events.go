@@ -9,6 +9,7 @@ package events
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"zerodag/engine"
@@ -108,6 +109,11 @@ type SlotsAsk struct {
 	// OnLimit of its workflow. Priority and Since are those of that attempt.
 	By      int64  `json:"by,omitempty"`
 	OnLimit string `json:"onLimit,omitempty"`
+}
+
+// complete reports whether it names a try of a task, or the whole attempt.
+func (s *SlotsAsk) complete() bool {
+	return s.Task >= engine.Whole && s.Try >= 1 && s.Slots >= 1 && s.Pool != ""
 }
 
 // Log is the log of a run, gzip, by the name of its file.
@@ -266,13 +272,13 @@ func (e Event) check() error {
 		}
 		return nil
 	case Slots:
-		if s := e.Slots; s == nil || s.Task < engine.Whole || s.Try < 1 || s.Slots < 1 || s.Pool == "" {
+		if e.Slots == nil || !e.Slots.complete() {
 			return fmt.Errorf("event %q names no try of a task", e.Kind)
 		}
 		return nil
 	case Results:
 		for _, r := range e.Results {
-			if r.Kind != Succeeded && r.Kind != Prepared && r.Kind != Failed && r.Kind != Later {
+			if !slices.Contains([]Kind{Succeeded, Prepared, Failed, Later}, r.Kind) {
 				return fmt.Errorf("%q is not the end of a run", r.Kind)
 			}
 		}

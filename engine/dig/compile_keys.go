@@ -1,6 +1,7 @@
 package dig
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,6 +19,16 @@ func (c *compiler) place(index int) keys.Where {
 		return keys.AtGroup
 	}
 	return keys.AtTask
+}
+
+// unknownHint is the hint for a key of a task that nothing reads.
+func (c *compiler) unknownHint(key string) string {
+	known := append(keys.TaskKeys(), keys.Added(keys.AtTask)...)
+	if near := param.Nearest(key, known); near != "" {
+		return param.Asked(near)
+	}
+	return cmp.Or(keys.SteeringHint(key, c.language.Level), param.DidYouMean(key, known),
+		"keys of a task that begin with _ are "+strings.Join(known, ", "))
 }
 
 // added checks the keys of a task that zerodag adds, and that no other key begins with "_": one that is misspelt would
@@ -47,16 +58,7 @@ func (c *compiler) added(index int, config *param.Map) {
 			})
 		case slices.Contains(keys.BranchKeys(), key) && keys.OperatorOf(config) == "switch":
 		case at == keys.AtTask && strings.HasPrefix(key, "_") && !slices.Contains(keys.TaskKeys(), key):
-			known := append(keys.TaskKeys(), keys.Added(keys.AtTask)...)
-			hint := "keys of a task that begin with _ are " + strings.Join(known, ", ")
-			if near := param.Nearest(key, known); near != "" {
-				hint = param.Asked(near)
-			} else if s := keys.SteeringHint(key, c.language.Level); s != "" {
-				hint = s
-			} else if s := param.DidYouMean(key, known); s != "" {
-				hint = s
-			}
-			c.fail(index, []string{key}, hint, "'%s' is not read by anybody", key)
+			c.fail(index, []string{key}, c.unknownHint(key), "'%s' is not read by anybody", key)
 		}
 	}
 	if at == keys.AtTop && keys.ComputedPriority(config) != "" {
@@ -179,22 +181,28 @@ func (c *compiler) checkParallel(index int, v param.Value) {
 		c.fail(index, []string{"_parallel"}, form, "_parallel has no limit, and the task would fail")
 	}
 	for key, v := range m.All() {
-		fault := ""
-		text, _ := v.(string)
-		_, noNumber := param.AsInt(key, v)
-		_, noWhole := param.AsWhole(key, v)
-		_, noYes := param.AsYes(key, v)
-		switch {
-		case !slices.Contains(keys.ParallelKeys(), key):
-			fault = fmt.Sprintf("'%s' of _parallel is not read by anybody", key)
-		case loop && keys.Computed(text):
-		case key == "limit" && noWhole != nil && (loop || noNumber == nil): // what a group cannot read at all was told before
-			fault = "limit of _parallel must be a whole number: " + param.Sample(v)
-		case key == keys.SlidingKey && noYes != nil:
-			fault = "'sliding' must be true or false: " + param.Sample(v)
-		}
-		if fault != "" {
+		if fault := parallelFault(key, v, loop); fault != "" {
 			c.fail(index, []string{"_parallel", key}, form, "%s", fault)
 		}
 	}
+}
+
+// parallelFault says what is wrong with a key of `_parallel`, of a loop or of a group.
+func parallelFault(key string, v param.Value, loop bool) string {
+	if !slices.Contains(keys.ParallelKeys(), key) {
+		return fmt.Sprintf("'%s' of _parallel is not read by anybody", key)
+	}
+	if text, _ := v.(string); loop && keys.Computed(text) {
+		return ""
+	}
+	_, noNumber := param.AsInt(key, v)
+	_, noWhole := param.AsWhole(key, v)
+	_, noYes := param.AsYes(key, v)
+	switch {
+	case key == "limit" && noWhole != nil && (loop || noNumber == nil): // what a group cannot read at all was told before
+		return "limit of _parallel must be a whole number: " + param.Sample(v)
+	case key == keys.SlidingKey && noYes != nil:
+		return "'sliding' must be true or false: " + param.Sample(v)
+	}
+	return ""
 }

@@ -52,6 +52,14 @@ func storedKeys() []string {
 	return []string{"schedule", "sla", "_error", "_check", "_retry", "_parallel"}
 }
 
+// zoneHint is the hint for a zone that there is not.
+func zoneHint(v param.Value) string {
+	if text, _ := v.(string); strings.Contains(text, "${") {
+		return "${...} is not evaluated here: write the zone itself"
+	}
+	return ""
+}
+
 // rebuild checks the keys of the top level and puts them in their stored order. With
 // a folder, `_workdir` is exported so that scripts run beside the file.
 func rebuild(read Source, name, folder string, raw *param.Map) (Workflow, []Problem) {
@@ -70,14 +78,10 @@ func rebuild(read Source, name, folder string, raw *param.Map) (Workflow, []Prob
 		w.Config.Set(keys.LevelKey, int64(level))
 	}
 	if v, _ := raw.Get("timezone"); v != nil && v != "" { // an empty text is none, as in the original
-		var err error
-		if w.Zone, err = zoneOf(v); err != nil {
-			hint := ""
-			if text, _ := v.(string); strings.Contains(text, "${") {
-				hint = "${...} is not evaluated here: write the zone itself"
-			}
-			fail("timezone", hint, err.Error())
-			w.Zone = "UTC"
+		if zone, err := zoneOf(v); err != nil {
+			fail("timezone", zoneHint(v), err.Error())
+		} else {
+			w.Zone = zone
 		}
 	}
 	export, err := exportOf(raw, folder)
@@ -100,11 +104,11 @@ func rebuild(read Source, name, folder string, raw *param.Map) (Workflow, []Prob
 			if strings.Contains(key, "^") {
 				fail(key, "^ is for generated tasks", fmt.Sprintf("task name must not contain ^ character: %q", key))
 			}
-		case slices.Contains(known, key):
-		case len(unknown) < MaxListed:
+		case !slices.Contains(known, key):
 			unknown = append(unknown, key)
 		}
 	}
+	unknown = unknown[:min(len(unknown), MaxListed)]
 	if level > 0 {
 		w.Config = withDefaults(w.Config, read)
 		if err := SLAFault(w.Config); err != nil {

@@ -72,6 +72,19 @@ func newAround(text []byte, message string, line, block int) around {
 
 // hint says how to mend it.
 func (a around) hint() string {
+	for _, look := range []func() string{a.ofForeign, a.ofParser, a.ofColon, a.ofBrackets} {
+		if hint := look(); hint != "" {
+			return hint
+		}
+	}
+	if levels, fits := a.levels(); !fits {
+		return fmt.Sprintf("this line is indented by %s, those above to which it could belong by %s: line it up", blanks(indentOf(a.at)), strings.Join(levels, " or "))
+	}
+	return "check the indentation and the quotes of this line and the one above"
+}
+
+// ofForeign is the hint for what does not belong into a file of YAML at all.
+func (a around) ofForeign() string {
 	switch {
 	case mergeMark().MatchString(a.at), mergeMark().MatchString(a.above):
 		return "a conflict of a merge was left in the file: keep one of both sides, and take out the lines with <<<<<<<, ======= and >>>>>>>"
@@ -83,6 +96,13 @@ func (a around) hint() string {
 		return "there is a no-break space, which only looks like a blank: replace it by a blank"
 	case strings.Contains(a.at[:indentOf(a.at)], "\t"), strings.Contains(a.message, "tab character"):
 		return "indent with blanks, never with tabs"
+	}
+	return ""
+}
+
+// ofParser is the hint for what the YAML library says.
+func (a around) ofParser() string {
+	switch {
 	case strings.Contains(a.message, "cannot start any token"):
 		return "quote text that starts with @, ` or %"
 	case strings.Contains(a.message, "mapping values"), strings.Contains(a.message, "<document start>"):
@@ -103,6 +123,13 @@ func (a around) hint() string {
 		return "quote text that starts with *, or define the anchor with & before it"
 	case strings.Contains(a.message, "max depth"):
 		return "flatten it, or move parts to files of their own"
+	}
+	return ""
+}
+
+// ofColon is the hint for a line that ends no text, or has no colon where one is needed.
+func (a around) ofColon() string {
+	switch {
 	case blockText().MatchString(a.above) && indentOf(a.at) <= indentOf(a.above):
 		return fmt.Sprintf("the text that begins in line %d is indented more than its key: indent this line, and those of the text below it", a.lineAbove)
 	case noBlank().MatchString(strings.TrimSpace(a.at)):
@@ -111,23 +138,26 @@ func (a around) hint() string {
 		return noKey(a.line)
 	case strings.Contains(a.message, "expected ':'"):
 		return fmt.Sprintf("a colon is missing: write `%s:`", strings.TrimSpace(a.at))
-	case strings.Count(a.at, "}") > strings.Count(a.at, "{") || strings.Count(a.at, "]") > strings.Count(a.at, "["):
+	}
+	return ""
+}
+
+// ofBrackets is the hint for brackets and quotes without their counterparts.
+func (a around) ofBrackets() string {
+	opened := func(line, open, closing string) bool { return strings.Count(line, open) > strings.Count(line, closing) }
+	switch {
+	case opened(a.at, "}", "{"), opened(a.at, "]", "["):
 		return "there is a } or ] too many"
 	case afterBracket().MatchString(a.at):
 		return "text goes on behind a ] or }: quote all of it, as [ begins a list and { a mapping"
 	case afterQuote().MatchString(a.at):
 		return "text goes on behind its closing quote: quote all of it, with the other kind of quotes"
-	}
-	if strings.Count(a.above, "[") > strings.Count(a.above, "]") || strings.Count(a.above, "{") > strings.Count(a.above, "}") {
+	case opened(a.above, "[", "]"), opened(a.above, "{", "}"):
 		return fmt.Sprintf("a [ or { that was opened in line %d is not closed", a.lineAbove)
-	}
-	if strings.Count(a.at, "[") > strings.Count(a.at, "]") || strings.Count(a.at, "{") > strings.Count(a.at, "}") {
+	case opened(a.at, "[", "]"), opened(a.at, "{", "}"):
 		return "a [ or { that was opened here is not closed"
 	}
-	if levels, fits := a.levels(); !fits {
-		return fmt.Sprintf("this line is indented by %s, those above to which it could belong by %s: line it up", blanks(indentOf(a.at)), strings.Join(levels, " or "))
-	}
-	return "check the indentation and the quotes of this line and the one above"
+	return ""
 }
 
 // noKey is for a line that is neither a key nor a part of a text.

@@ -23,23 +23,26 @@ func AsType(kind string, v Value) (Value, error) {
 		}
 		v = parsed
 	}
+	if x, isFloat := v.(float64); kind == "integer" && isFloat && x == math.Trunc(x) && math.Abs(x) < 1<<53 {
+		v = int64(x)
+	}
+	if !isOfType(kind, v) {
+		return nil, fmt.Errorf("is of type %s, and this is none: %s", kind, Shortened(Text(v)))
+	}
+	return v, nil
+}
+
+// isOfType reports whether a value is of a type. "" is any type.
+func isOfType(kind string, v Value) bool {
 	fits := true
 	switch kind {
 	case "string":
-		fits = isText
-	case "integer":
-		switch x := v.(type) {
+		_, fits = v.(string)
+	case "integer", "number":
+		switch v.(type) {
 		case int64, *big.Int:
 		case float64:
-			if fits = x == math.Trunc(x) && math.Abs(x) < 1<<53; fits {
-				v = int64(x)
-			}
-		default:
-			fits = false
-		}
-	case "number":
-		switch v.(type) {
-		case int64, *big.Int, float64:
+			fits = kind == "number"
 		default:
 			fits = false
 		}
@@ -50,10 +53,7 @@ func AsType(kind string, v Value) (Value, error) {
 	case "object":
 		_, fits = v.(*Map)
 	}
-	if !fits {
-		return nil, fmt.Errorf("is of type %s, and this is none: %s", kind, Shortened(Text(v)))
-	}
-	return v, nil
+	return fits
 }
 
 // Shortened is the beginning of a text for a message.

@@ -154,12 +154,12 @@ func set(name string, field reflect.Value, node *yaml.Node) error {
 	case reflect.Struct:
 		return fill(field, node)
 	case reflect.Slice:
+		if node.Kind != yaml.SequenceNode || slices.ContainsFunc(node.Content, isNoText) {
+			return wrong("a list of texts")
+		}
 		var list []string
 		for _, e := range node.Content {
 			list = append(list, e.Value)
-		}
-		if node.Kind != yaml.SequenceNode || slices.ContainsFunc(node.Content, isNoText) {
-			return wrong("a list of texts")
 		}
 		field.Set(reflect.ValueOf(list))
 		return nil
@@ -177,6 +177,11 @@ func set(name string, field reflect.Value, node *yaml.Node) error {
 	if isNoText(node) {
 		return wrong("one value")
 	}
+	return setScalar(field, node, wrong)
+}
+
+// setScalar sets a field of one value; wrong makes the error of a value that has another form.
+func setScalar(field reflect.Value, node *yaml.Node, wrong func(form string) error) error {
 	switch field.Kind() {
 	case reflect.Bool:
 		b, err := strconv.ParseBool(node.Value)

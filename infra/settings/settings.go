@@ -161,18 +161,26 @@ var stageName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,17}$`)
 // Validate says what is wrong with the settings as a whole; nil when nothing is. The bounds of
 // single values are checked, too, since programs set them without a file.
 func (s Settings) Validate() error {
-	if err := checkStage(s.Stage); err != nil {
-		return err
+	for _, check := range []func() error{s.names, s.bounds, s.images, s.watching, s.metrics, s.microvms, s.tags, s.roles, s.principals, s.signIn, s.agree} {
+		if err := check(); err != nil {
+			return err
+		}
 	}
-	if err := s.bounds(); err != nil {
+	return nil
+}
+
+func (s Settings) names() error {
+	if err := checkStage(s.Stage); err != nil {
 		return err
 	}
 	if !qualifier().MatchString(s.Qualifier) {
 		return fmt.Errorf("qualifier must be 1 to 10 letters and digits but is %q", s.Qualifier)
 	}
-	if err := s.images(); err != nil {
-		return err
-	}
+	return nil
+}
+
+// watching looks at logs, their key and traces.
+func (s Settings) watching() error {
 	if days := retentions(); !slices.Contains(days, s.CloudWatchDays) {
 		return fmt.Errorf("cloudWatchDays must be a retention that CloudWatch accepts (%s) but is %d", strings.Trim(fmt.Sprint(days), "[]"), s.CloudWatchDays)
 	}
@@ -182,6 +190,10 @@ func (s Settings) Validate() error {
 	if u, err := url.Parse(s.Traces); s.Traces != "none" && s.Traces != XRay && (err != nil || u.Scheme != "https" || u.Host == "") {
 		return fmt.Errorf("traces must be none, xray or a URL that begins with https:// but is %q", s.Traces)
 	}
+	return nil
+}
+
+func (s Settings) metrics() error {
 	if len(s.MetricsOf) > mostMetrics {
 		return fmt.Errorf("metricsOf must name at most %d projects and workflows but names %d", mostMetrics, len(s.MetricsOf))
 	}
@@ -190,12 +202,10 @@ func (s Settings) Validate() error {
 			return fmt.Errorf("metricsOf must name projects, or workflows as PROJECT/WORKFLOW, in at most %d bytes, but has %q", mostName, name)
 		}
 	}
-	if err := s.microvms(); err != nil {
-		return err
-	}
-	if err := s.tags(); err != nil {
-		return err
-	}
+	return nil
+}
+
+func (s Settings) roles() error {
 	if s.Boundary != "" && !policyName().MatchString(s.Boundary) {
 		return fmt.Errorf("permissionsBoundary must be the name of a policy, not its ARN, but is %q", s.Boundary)
 	}
@@ -204,13 +214,7 @@ func (s Settings) Validate() error {
 			return fmt.Errorf("taskRoles: %w", err)
 		}
 	}
-	if err := s.principals(); err != nil {
-		return err
-	}
-	if err := s.signIn(); err != nil {
-		return err
-	}
-	return s.agree()
+	return nil
 }
 
 // key matches the ARN of a KMS key. IAM policies cannot name a key by its id or alias.
@@ -440,29 +444,58 @@ func checkStage(name string) error {
 
 // agree looks at settings that need each other.
 func (s Settings) agree() error {
+	for _, check := range []func() error{s.agreeOnAPI, s.agreeOnZone, s.agreeOnNetwork} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	if s.WarmThroughput != 0 && s.WarmThroughput < leastWarm {
+		return fmt.Errorf("warmThroughput must be 0 or at least %d, which every new table has, but is %d", leastWarm, s.WarmThroughput)
+	}
+	return nil
+}
+
+// onDomain reports whether everything that calls the API can do so by its domain.
+func (s Settings) onDomain() bool {
+	return s.Domain != "" && (!s.HasMachines() || s.MachinesURL == "domain")
+}
+
+func (s Settings) agreeOnAPI() error {
 	switch {
 	case (s.Domain == "") != (s.Certificate == ""):
 		return fmt.Errorf("domain must be given together with certificate, the ARN of one for it, but is %q", s.Domain)
 	case s.Private() != (len(s.APIEndpoints) > 0):
 		return errors.New("api: private must be given together with apiEndpoints, the interface endpoints that lead to it")
-	case s.Private() && (s.Domain == "" || s.HasMachines() && s.MachinesURL != "domain"):
+	case s.Private() && !s.onDomain():
 		return errors.New("api: private requires domain and certificate, and machinesUrl: domain if commands run on Fargate")
 	case s.Private() && s.HostedZone != Zone{}:
 		return errors.New("hostedZone is for a public API: the record of a private one leads to an endpoint, in a private zone (docs/aws.md)")
 	case s.MachinesURL == "domain" && s.Domain == "":
 		return errors.New("machinesUrl: domain requires domain and certificate")
-	case s.DomainOnly && (s.Domain == "" || s.HasMachines() && s.MachinesURL != "domain"):
+	case s.DomainOnly && !s.onDomain():
 		return errors.New("domainOnly requires domain and certificate, and machinesUrl: domain if commands run on Fargate")
-	case s.HostedZone != Zone{} && (s.HostedZone.ID == "" || s.HostedZone.Name == ""):
-		return fmt.Errorf("hostedZone must have an id and a name but is %+v", s.HostedZone)
-	case s.HostedZone != Zone{} && (s.Domain == "" || s.Domain != s.HostedZone.Name && !strings.HasSuffix(s.Domain, "."+s.HostedZone.Name)):
-		return fmt.Errorf("hostedZone must be the zone of domain %q but is %s", s.Domain, s.HostedZone.Name)
+	}
+	return nil
+}
+
+func (s Settings) agreeOnZone() error {
+	zone := s.HostedZone
+	switch {
+	case zone == Zone{}:
+	case zone.ID == "" || zone.Name == "":
+		return fmt.Errorf("hostedZone must have an id and a name but is %+v", zone)
+	case s.Domain == "" || s.Domain != zone.Name && !strings.HasSuffix(s.Domain, "."+zone.Name):
+		return fmt.Errorf("hostedZone must be the zone of domain %q but is %s", s.Domain, zone.Name)
+	}
+	return nil
+}
+
+func (s Settings) agreeOnNetwork() error {
+	switch {
 	case s.Placed() && (!strings.HasPrefix(s.VPC, "vpc-") || len(s.Subnets) == 0):
 		return fmt.Errorf("vpc must be %s, or an id, vpc-..., given together with subnets, but is %q", DefaultVPC, s.VPC)
 	case !s.Placed() && len(s.Subnets)+len(s.SecurityGroups)+len(s.CommandSecurityGroups) > 0:
 		return fmt.Errorf("subnets, securityGroups and commandSecurityGroups must be given together with vpc, the id of theirs")
-	case s.WarmThroughput != 0 && s.WarmThroughput < leastWarm:
-		return fmt.Errorf("warmThroughput must be 0 or at least %d, which every new table has, but is %d", leastWarm, s.WarmThroughput)
 	case s.VPC == DefaultVPC && !s.HasMachines():
 		return fmt.Errorf("vpc: %s is about machines of commands, and commands is %s", DefaultVPC, s.Commands)
 	}

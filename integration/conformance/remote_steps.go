@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 )
@@ -57,12 +59,10 @@ func (r *remoteCase) step(s Step) (any, error) {
 		return r.until(s.Attempt, "", func(a object) bool { return a["done"] == true })
 	case "wait_task":
 		return r.until(s.Attempt, "/tasks", func(answer object) bool {
-			for _, t := range asList(answer["tasks"]) {
-				if task := asObject(t); task["fullName"] == s.Task && task["state"] == s.State {
-					return true
-				}
-			}
-			return false
+			return slices.ContainsFunc(asList(answer["tasks"]), func(t any) bool {
+				task := asObject(t)
+				return task["fullName"] == s.Task && task["state"] == s.State
+			})
 		})
 	case "kill":
 		status, answer, err := r.call(http.MethodPost, r.attemptPath(s.Attempt)+"/kill", object{})
@@ -78,11 +78,7 @@ func (r *remoteCase) step(s Step) (any, error) {
 	case "touch":
 		return nil, os.WriteFile(filepath.Join(r.out, s.File), []byte(s.Content), 0o644)
 	case "push":
-		revision := s.Revision
-		if revision == "" {
-			revision = "r2"
-		}
-		return r.pushed(r.name(), filepath.Join(r.Dir, s.Dir), revision, s.Query)
+		return r.pushed(r.name(), filepath.Join(r.Dir, s.Dir), cmp.Or(s.Revision, "r2"), s.Query)
 	case "push_project":
 		if err := r.deleteProject(s.Name); err != nil {
 			return nil, err

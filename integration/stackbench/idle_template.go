@@ -40,6 +40,24 @@ var freeWhileIdle = strings.Fields(`AWS::ApiGatewayV2::Api AWS::ApiGatewayV2::Ap
 	AWS::Lambda::Alias AWS::Lambda::EventInvokeConfig AWS::Lambda::Function AWS::Lambda::Permission AWS::Logs::LogGroup AWS::Route53::RecordSet AWS::S3::Bucket AWS::S3::BucketPolicy AWS::SNS::Subscription
 	AWS::SNS::Topic AWS::SNS::TopicPolicy AWS::SQS::Queue AWS::SQS::QueuePolicy`)
 
+// polls are the requests of a month by which a function asks its queue for messages, and whether that is a FIFO queue.
+func (t template) polls(mapping map[string]any) (requests float64, fifo bool) {
+	requests = prices.PollsPerMonth * prices.IdlePollersFewer
+	if mapping["ScalingConfig"] != nil {
+		requests = prices.PollsPerMonth * prices.IdlePollers
+	}
+	return requests, t.isFIFO(fmt.Sprint(mapping["EventSourceArn"]))
+}
+
+// ofTick returns the memory of the function that is called each minute, in MiB, and the GiB that Lambda logs of it in a month.
+func ofTick(function map[string]any) (memory, logged float64) {
+	memory, _ = function["MemorySize"].(float64)
+	if c, _ := function["LoggingConfig"].(map[string]any); c["SystemLogLevel"] != "WARN" {
+		logged = prices.MinutesPerMonth * platformLines / float64(1<<30)
+	}
+	return memory, logged
+}
+
 // idleBill is what the deployment of a template costs in a month in which nothing runs. A resource
 // of a type that it does not know is an error: it may have a price.
 func idleBill(text []byte) ([]item, error) {
@@ -51,11 +69,8 @@ func idleBill(text []byte) ([]item, error) {
 	for name, r := range t.Resources {
 		switch {
 		case r.Type == "AWS::Lambda::EventSourceMapping":
-			polls := float64(prices.PollsPerMonth * prices.IdlePollersFewer)
-			if r.Properties["ScalingConfig"] != nil {
-				polls = prices.PollsPerMonth * prices.IdlePollers
-			}
-			if t.isFIFO(fmt.Sprint(r.Properties["EventSourceArn"])) {
+			polls, ofFIFO := t.polls(r.Properties)
+			if ofFIFO {
 				fifo += polls
 			} else {
 				standard += polls
@@ -72,10 +87,7 @@ func idleBill(text []byte) ([]item, error) {
 			keys += prices.KeyRequestsOfTable
 		}
 		if strings.HasPrefix(name, "tick") && r.Type == "AWS::Lambda::Function" {
-			memory, _ = r.Properties["MemorySize"].(float64)
-			if c, _ := r.Properties["LoggingConfig"].(map[string]any); c["SystemLogLevel"] != "WARN" {
-				logged = prices.MinutesPerMonth * platformLines / float64(1<<30)
-			}
+			memory, logged = ofTick(r.Properties)
 		}
 	}
 	if memory == 0 || standard == 0 || fifo == 0 {

@@ -42,13 +42,7 @@ func enabled(what, text string) (bool, error) {
 // access decides how requests show who makes them: the command line over the context that names the
 // server over the environment over the configuration, and in the environment IAM over a token.
 func (c *Choice) access(env func(string) string, named *Server) (access, error) {
-	given := 0
-	for _, is := range []bool{c.Token != "", c.IAM, c.BasicAuth != ""} {
-		if is {
-			given++
-		}
-	}
-	if given > 1 && c.IAM {
+	if c.IAM && (c.Token != "" || c.BasicAuth != "") {
 		return access{}, program.UsageError(errors.New("--iam cannot be used together with --token or --basic-auth"))
 	}
 	byEnv, err := enabled("environment variable ZERODAG_IAM", env("ZERODAG_IAM"))

@@ -60,19 +60,27 @@ func (c *runClaim) plan(s *engine.State) ([]engine.Event, bool) {
 			c.stray = true
 		case t.State == engine.RetryWaiting || t.State == engine.GroupRetryWaiting:
 			c.events = append(c.events, engine.Due{By: engine.By{Guard: c.guard}, Run: r})
-		case t.State == engine.Running && c.waits && !slices.Contains(c.guards(), t.Guard):
-			c.stray = true // another message woke it
-		case t.State == engine.Running && (c.again || fenced(t)):
-			c.events = append(c.events, c.lost(r, fenced(t)))
-		case t.State == engine.Running && c.waits:
-			c.taken = true // another delivery of this message woke it
 		case t.State == engine.Running:
-			c.runs = append(c.runs, r)
+			c.planRunning(t, r)
 		default:
 			c.stray = true
 		}
 	}
 	return c.events, !c.stray && !c.taken && !c.early
+}
+
+// planRunning plans for a run that has begun: it is this message's, another's, or lost.
+func (c *runClaim) planRunning(t *engine.Task, r engine.Run) {
+	switch {
+	case c.waits && !slices.Contains(c.guards(), t.Guard):
+		c.stray = true // another message woke it
+	case c.again || fenced(t):
+		c.events = append(c.events, c.lost(r, fenced(t)))
+	case c.waits:
+		c.taken = true // another delivery of this message woke it
+	default:
+		c.runs = append(c.runs, r)
+	}
 }
 
 // lost takes a run over. It is blamed only if an earlier receiver may have begun it.
@@ -159,6 +167,41 @@ func (d *delivery) confirm(ctx context.Context) error {
 	return orSuperseded(d.Retry.Do(ctx, "take a message", func() error { return d.extend(ctx) }))
 }
 
+// decideClaim stores what the claim plans, unless that was done, and fails if the message has nothing to run.
+func (d *delivery) decideClaim(ctx context.Context, p *proposal, c *runClaim) error {
+	if !c.decided {
+		if err := d.decide(ctx, d.attempt, p); err != nil {
+			return err
+		}
+		c.decided = true
+	} else if err := d.attempt.ensure(ctx); err != nil {
+		return err
+	}
+	switch {
+	case c.taken:
+		return errSuperseded
+	case c.early:
+		return errEarly
+	}
+	return nil
+}
+
+// claimed are the runs of the claim, with those that its own events owe to this message.
+func (d *delivery) claimed(ctx context.Context, c *runClaim) ([]engine.Run, error) {
+	runs := slices.Clone(c.runs)
+	if !c.again && len(c.events) == 0 {
+		return runs, nil
+	}
+	for i, guard := range c.guards() {
+		kept, err := d.perform(ctx, d.attempt, holder{guard: guard, keep: c.pack}, &c.outboxes[i])
+		if err != nil {
+			return nil, err
+		}
+		runs = append(runs, kept...)
+	}
+	return runs, nil
+}
+
 // take decides what the claim plans, and says which runs are left for this message. The lock is
 // held.
 func (d *delivery) take(ctx context.Context, p *proposal, c *runClaim) ([]engine.Run, error) {
@@ -174,29 +217,12 @@ func (d *delivery) take(ctx context.Context, p *proposal, c *runClaim) ([]engine
 			return c.runs, nil // tasks that were ready when they were sent
 		}
 	}
-	if !c.decided {
-		if err := d.decide(ctx, a, p); err != nil {
-			return nil, err
-		}
-		c.decided = true
-	} else if err := a.ensure(ctx); err != nil {
+	if err := d.decideClaim(ctx, p, c); err != nil {
 		return nil, err
 	}
-	if c.taken {
-		return nil, errSuperseded
-	}
-	if c.early {
-		return nil, errEarly
-	}
-	runs := slices.Clone(c.runs)
-	if c.again || len(c.events) > 0 {
-		for i, guard := range c.guards() {
-			kept, err := d.perform(ctx, a, holder{guard: guard, keep: c.pack}, &c.outboxes[i])
-			if err != nil {
-				return nil, err
-			}
-			runs = append(runs, kept...)
-		}
+	runs, err := d.claimed(ctx, c)
+	if err != nil {
+		return nil, err
 	}
 	is := current(a.state)
 	runs = slices.DeleteFunc(runs, func(r engine.Run) bool { return !is(r) })

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -107,6 +108,11 @@ func (r *run) do(ctx context.Context) (operators.Exit, error) {
 	return r.exit(ctx, said.String(), err)
 }
 
+// ranOutOfMemory reports whether a command of a container was killed for its memory, as far as the kernel tells.
+func (r *run) ranOutOfMemory(code int) bool {
+	return code == 128+int(syscall.SIGKILL) && r.command.Sandbox.Memory > 0 && limits.OOMKills() > r.ooms
+}
+
 // exit is how the container ended. What the engine says of it is asked before it is removed.
 func (r *run) exit(ctx context.Context, said string, err error) (operators.Exit, error) {
 	var ended *exec.ExitError
@@ -131,10 +137,10 @@ func (r *run) exit(ctx context.Context, said string, err error) (operators.Exit,
 		return operators.Exit{}, r.notRun(code, said, state.trouble)
 	}
 	// Engines tell it of a container's first process only, or not at all.
-	if state.outOfMemory || code == 128+int(syscall.SIGKILL) && r.command.Sandbox.Memory > 0 && limits.OOMKills() > r.ooms {
+	if state.outOfMemory || r.ranOutOfMemory(code) {
 		return operators.Exit{Code: code, Why: operators.OutOfMemory(r.command.Sandbox.Memory)}, nil
 	}
-	if signal := syscall.Signal(code - 128); signal == syscall.SIGKILL || signal == syscall.SIGTERM || signal == syscall.SIGSEGV || signal == syscall.SIGABRT {
+	if signal := syscall.Signal(code - 128); slices.Contains([]syscall.Signal{syscall.SIGKILL, syscall.SIGTERM, syscall.SIGSEGV, syscall.SIGABRT}, signal) {
 		r.output.Say("the command was ended by signal %d (%v), or its code says so", signal, signal)
 	}
 	return operators.Exit{Code: code}, nil

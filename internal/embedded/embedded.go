@@ -97,6 +97,18 @@ type Engine struct {
 	folder, database, archives, logs string
 }
 
+func (o *Options) setDefaults() {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Registry == nil {
+		o.Registry = all.Registry()
+	}
+}
+
 // Open opens a deployment, or makes it. One process at a time has it.
 func Open(ctx context.Context, o Options) (_ *Engine, err error) {
 	e := &Engine{evaluators: o.Evaluators}
@@ -108,15 +120,7 @@ func Open(ctx context.Context, o Options) (_ *Engine, err error) {
 	if err := keeps(runtime.GOOS); err != nil {
 		return nil, err
 	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	if o.Registry == nil {
-		o.Registry = all.Registry()
-	}
+	o.setDefaults()
 	if o.Shared != nil {
 		e.DB = o.Shared.Store
 		if o.Folder, err = filepath.Abs(o.Folder); err != nil {

@@ -107,21 +107,25 @@ func (r *run) outcome(s *engine.State) runOutcome {
 	}
 	tasks := taskview.NewGrove(rows, true)
 	o.count = tasks.Tally()
-	for i := range rows {
-		if rows[i].Old {
-			continue
-		}
-		if tasks.IsLeaf(i) && r.plan.took(rows[i].Name) {
-			o.skipped++
-		}
-		if rows[i].Skipped && tasks.IsLeaf(i) {
-			o.leftOut++
-		}
-		if rows[i].Ignored {
-			o.ignored++
+	for i, row := range rows {
+		if !row.Old {
+			o.add(row, tasks.IsLeaf(i), r.plan.took(row.Name))
 		}
 	}
 	return o
+}
+
+// add counts a task that an earlier run had done, that was left out, or whose failure is ignored.
+func (o *runOutcome) add(row taskview.Row, leaf, done bool) {
+	if leaf && done {
+		o.skipped++
+	}
+	if leaf && row.Skipped {
+		o.leftOut++
+	}
+	if row.Ignored {
+		o.ignored++
+	}
 }
 
 // teller is the task whose output is that of a failure: a group has none, and was ended while the last one below it

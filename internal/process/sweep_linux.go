@@ -269,6 +269,9 @@ func ownSession() int {
 	return int(id)
 }
 
+// isOrphan reports whether a child of ours is one that we adopted.
+func (d *Driver) isOrphan(pid int) bool { return !d.isRunning(pid) && isAdopted(pid) && !isCopy(pid) }
+
 // marked finds the processes that carry a mark which is one of those meant, and those below
 // them. unsure says that an orphan shows no environment: that of a program which is just
 // starting is not there yet.
@@ -294,9 +297,9 @@ func (d *Driver) marked(mine func(mark string) bool) (pids []int, unsure bool) {
 			blank = append(blank, p)
 		}
 	}
-	for _, p := range blank {
-		unsure = unsure || p.parent != 0 && !alive[p.parent] || p.parent == self && !d.isRunning(p.pid) && isAdopted(p.pid) && !isCopy(p.pid)
-	}
+	unsure = slices.ContainsFunc(blank, func(p status) bool {
+		return p.parent != 0 && !alive[p.parent] || p.parent == self && d.isOrphan(p.pid)
+	})
 	grow(all, found)
 	for _, p := range all {
 		if found[p.pid] && !p.dead {

@@ -42,7 +42,16 @@ func (f Folder) UnreadDotEnv(given *param.Map) dig.Errors {
 	if err != nil {
 		return nil //nolint:nilerr // whoever reads the project says what is wrong with it
 	}
-	used, own := map[string]bool{}, map[string]bool{} // own are those that the project sets itself
+	if name := f.firstUsed(all, names); name != "" {
+		return dig.Errors{{File: dotEnv, Message: "commands do not get " + name + ", as nothing reads this file", Hint: "add `--env-file " + dotEnv + "`"}}
+	}
+	return nil
+}
+
+// firstUsed returns the first of these variables that files of the project use and none sets; "" for none, and for a
+// project that reads .env itself.
+func (f Folder) firstUsed(all, names []string) string {
+	used, own := map[string]bool{}, map[string]bool{}
 	read := 0
 	for _, file := range all {
 		ext := path.Ext(file)
@@ -54,8 +63,8 @@ func (f Folder) UnreadDotEnv(given *param.Map) dig.Errors {
 		if err != nil {
 			continue
 		}
-		if strings.Contains(text, dotEnv) || strings.Contains(text, "dotenv") {
-			return nil // it reads the file itself
+		if strings.Contains(text, "dotenv") || strings.Contains(text, dotEnv) {
+			return ""
 		}
 		for _, name := range names {
 			used[name] = used[name] || usesVariable(ext, name, text)
@@ -64,10 +73,10 @@ func (f Folder) UnreadDotEnv(given *param.Map) dig.Errors {
 	}
 	for _, name := range names {
 		if used[name] && !own[name] {
-			return dig.Errors{{File: dotEnv, Message: "commands do not get " + name + ", as nothing reads this file", Hint: "add `--env-file " + dotEnv + "`"}}
+			return name
 		}
 	}
-	return nil
+	return ""
 }
 
 // usesVariable reports whether a file asks for a variable of the environment.

@@ -29,6 +29,20 @@ func misplaced(name string, workflows []string) string {
 	return ""
 }
 
+// meant says which workflow, or which other folder, may have been meant; "" where nothing resembles the name.
+func (f Folder) meant(name string, names []string) string {
+	if other := f.elsewhere(); other != "" && !strings.Contains(name, "/") {
+		return other
+	}
+	if meant := misplaced(name, names); meant != "" {
+		return meant
+	}
+	if near := remedy.Near(name, names); near != "" {
+		return "did you mean " + near + "?"
+	}
+	return ""
+}
+
 // Find returns the workflow of a name; project is what --project names. The error has a hint at what may have been
 // meant.
 func (f Folder) Find(workflows []dig.Workflow, name, project string) (dig.Workflow, error) {
@@ -42,22 +56,14 @@ func (f Folder) Find(workflows []dig.Workflow, name, project string) (dig.Workfl
 		names = append(names, w.Name)
 	}
 	hint := ""
-	if near := remedy.Near(name, names); near != "" && !program.AsDigdag() {
-		hint = "\nhint: did you mean " + near + "?"
-	}
-	if meant := misplaced(name, names); meant != "" && !program.AsDigdag() {
-		hint = "\nhint: " + meant
-	}
-	if other := f.elsewhere(); other != "" && !strings.Contains(name, "/") && !program.AsDigdag() {
-		hint = "\nhint: " + other
-	}
+	folder, _, inFolder := cutLast(name, "/")
 	if !program.AsDigdag() {
 		if err := f.otherFile(name, names); err != nil {
 			return dig.Workflow{}, err
 		}
-	}
-	folder, _, inFolder := cutLast(name, "/")
-	if !program.AsDigdag() {
+		if meant := f.meant(name, names); meant != "" {
+			hint = "\nhint: " + meant
+		}
 		folder = term.ShellWord(folder)
 	}
 	switch {

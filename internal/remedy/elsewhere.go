@@ -1,49 +1,38 @@
 package remedy
 
+import (
+	"slices"
+	"strings"
+)
+
 // Commands returns our commands for the purpose of a command of other programs, the best first. Not every group of
 // commands has all of them.
 func Commands(name string) []string {
-	switch name {
-	case "validate", "lint", "test", "verify", "compile", "parse", "vet", "render", "plan":
-		return []string{"check"}
-	case "deploy", "publish", "apply", "sync", "register":
-		return []string{"push"}
-	case "trigger", "submit", "execute", "exec", "launch", "dispatch", "invoke", "enqueue":
-		return []string{"start"}
-	case "stop", "cancel", "abort", "terminate", "interrupt":
-		return []string{"kill"}
-	case "list", "ls", "dags", "dag", "flows", "flow", "pipelines", "pipeline", "jobs", "job", "show", "describe":
-		return []string{"list", "show", "workflows"}
-	case "ps", "top", "health", "overview", "dashboard":
-		return []string{"status"}
-	case "runs", "history", "executions":
-		return []string{"sessions"}
-	case "unschedule", "suspend", "deactivate":
-		return []string{"disable"}
-	case "activate":
-		return []string{"enable"}
-	case "resume", "rerun", "restart", "redo", "replay", "clear":
-		return []string{"retry"}
-	case "rm", "remove", "del", "drop", "destroy", "undeploy":
-		return []string{"delete", "revoke"}
-	case "create", "generate", "scaffold", "add":
-		return []string{"create", "set", "init"}
-	case "serve", "webserver", "web", "ui", "daemon", "standalone", "up":
-		return []string{"server"}
-	case "schedule", "cron":
-		return []string{"schedules"}
-	case "login", "profile", "profiles", "connect":
-		return []string{"context"}
-	case "man", "manual", "documentation":
-		return []string{"docs"}
-	case "follow":
-		return []string{"watch"}
-	case "logs", "tail":
-		return []string{"log"}
-	case "get", "fetch", "pull", "clone", "checkout":
-		return []string{"download"}
-	case "operator", "plugins", "actions":
-		return []string{"operators"}
+	for _, c := range []struct{ theirs, ours string }{
+		{"validate lint test verify compile parse vet render plan", "check"},
+		{"deploy publish apply sync register", "push"},
+		{"trigger submit execute exec launch dispatch invoke enqueue", "start"},
+		{"stop cancel abort terminate interrupt", "kill"},
+		{"list ls dags dag flows flow pipelines pipeline jobs job show describe", "list show workflows"},
+		{"ps top health overview dashboard", "status"},
+		{"runs history executions", "sessions"},
+		{"unschedule suspend deactivate", "disable"},
+		{"activate", "enable"},
+		{"resume rerun restart redo replay clear", "retry"},
+		{"rm remove del drop destroy undeploy", "delete revoke"},
+		{"create generate scaffold add", "create set init"},
+		{"serve webserver web ui daemon standalone up", "server"},
+		{"schedule cron", "schedules"},
+		{"login profile profiles connect", "context"},
+		{"man manual documentation", "docs"},
+		{"follow", "watch"},
+		{"logs tail", "log"},
+		{"get fetch pull clone checkout", "download"},
+		{"operator plugins actions", "operators"},
+	} {
+		if slices.Contains(strings.Fields(c.theirs), name) {
+			return strings.Fields(c.ours)
+		}
 	}
 	return nil
 }

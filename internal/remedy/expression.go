@@ -20,6 +20,16 @@ func (f Fault) unknownName(name string) string {
 	if calls(f.Message, name) || filters(f.Message, name) {
 		return script.FunctionHint(name)
 	}
+	for _, look := range []func(string) string{ofOtherLanguages, f.ofFile, f.ofTime, f.nearName} {
+		if hint := look(name); hint != "" {
+			return hint
+		}
+	}
+	return ""
+}
+
+// ofOtherLanguages is the remedy for names of other languages, and for those that only schedules have.
+func ofOtherLanguages(name string) string {
 	switch {
 	case slices.Contains([]string{"True", "False", "None", "TRUE", "FALSE", "NULL", "nil", "Null"}, name):
 		return "JavaScript writes true, false and null"
@@ -28,6 +38,11 @@ func (f Fault) unknownName(name string) string {
 	case strings.HasPrefix(name, "last_session_") || strings.HasPrefix(name, "next_session_"):
 		return name + " exists only in workflows with a `schedule:`"
 	}
+	return ""
+}
+
+// ofFile is the remedy for a name that the file has, in a place where the expression does not see it.
+func (f Fault) ofFile(name string) string {
 	if whole := f.hyphened(name); whole != "" {
 		return whole + " is read as a subtraction: write ${this[\"" + whole + "\"]}, or call the parameter " + strings.ReplaceAll(whole, "-", "_")
 	}
@@ -40,6 +55,11 @@ func (f Fault) unknownName(name string) string {
 	if regexp.MustCompile(`\bfor\s+` + name + `\s+in\b|(?m:^|[;&\s])` + name + `=|\bread\s+(?:-r\s+)?` + name + `\b`).MatchString(f.script()) {
 		return "the shell sets " + name + ", after ${" + name + "} was evaluated: write $" + name + ", without braces"
 	}
+	return ""
+}
+
+// ofTime is the remedy for names of days and units.
+func (f Fault) ofTime(name string) string {
 	if days := map[string]string{"yesterday": "subtract", "tomorrow": "add"}[name]; days != "" {
 		return "did you mean ${moment(session_time)." + days + "(1, 'day').format('YYYY-MM-DD')}?"
 	}
@@ -49,6 +69,11 @@ func (f Fault) unknownName(name string) string {
 	if slices.Contains([]string{"day", "days", "hour", "hours", "minute", "minutes", "week", "weeks", "month", "months", "year", "years"}, name) && unquotedUnit().MatchString(f.Message) {
 		return "quote the unit: '" + name + "'"
 	}
+	return ""
+}
+
+// nearName is the remedy for a name that resembles another one.
+func (f Fault) nearName(name string) string {
 	if near := param.Nearest(name, slices.Sorted(maps.Keys(f.Names))); near != "" {
 		return "did you mean ${" + near + "}, which has its value in " + f.Names[near].String() + "?"
 	}

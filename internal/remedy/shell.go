@@ -1,7 +1,9 @@
 package remedy
 
 import (
+	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -20,7 +22,7 @@ func (f Fault) notFound() string {
 	switch {
 	case name == "source":
 		return "source is of bash, and /bin/sh is another shell: write . instead, or `shell: [bash]`"
-	case name == "[[" || name == "declare" || name == "function":
+	case slices.Contains([]string{"[[", "declare", "function"}, name):
 		return name + " is of bash, and /bin/sh is another shell: write `shell: [bash]`"
 	case name == "$":
 		return "remove the $ of the terminal in front of the command"
@@ -28,7 +30,7 @@ func (f Fault) notFound() string {
 		return "there is a no-break or invisible character within `" + name + "`: write a space, which looks the same"
 	case strings.HasSuffix(name, ":"):
 		return "`" + name + "` is a line of the script: indent it less if it is a key of the task"
-	case strings.HasSuffix(name, ".bat") || strings.HasSuffix(name, ".cmd") || strings.HasSuffix(name, ".ps1"):
+	case slices.Contains([]string{".bat", ".cmd", ".ps1"}, path.Ext(name)):
 		return name + " is a script of Windows, and sh> runs /bin/sh"
 	case strings.Contains(script, `\`) && !strings.Contains(script, name) && strings.Contains(strings.ReplaceAll(script, `\`, ""), name):
 		return `\ is an escape of the shell: write / between folders`

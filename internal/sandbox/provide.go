@@ -17,6 +17,15 @@ type provision struct {
 	again   bool   // the caller must ask again, since it was refused
 }
 
+// relaunch launches a runner again whose process of launching was refused, or cut off.
+func (s *Service) relaunch(ctx context.Context, r Runner, p *provision) error {
+	if r.Task == "" && !p.again && !s.fresh(r) {
+		return p.tried(s.launch(ctx, r))
+	}
+	p.refused = cmp.Or(p.refused, r.Refused)
+	return nil
+}
+
 // provide sees to it that there is, or will be, a runner for a command that waits.
 func (s *Service) provide(ctx context.Context, c Command, class Class) (p provision, err error) {
 	all, err := s.Runners.Runners(ctx, c.Attempt)
@@ -31,12 +40,8 @@ func (s *Service) provide(ctx context.Context, c Command, class Class) (p provis
 	}
 	asked, room := false, 0
 	for _, r := range list {
-		if r.Task == "" && !p.again && !s.fresh(r) { // the process that was to launch it was refused, or cut off
-			if err := p.tried(s.launch(ctx, r)); err != nil {
-				return p, err
-			}
-		} else if p.refused == "" {
-			p.refused = r.Refused
+		if err := s.relaunch(ctx, r, &p); err != nil {
+			return p, err
 		}
 		if !asked {
 			err := s.Liveness.Ask(ctx, r.Name())

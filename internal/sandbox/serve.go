@@ -59,6 +59,20 @@ func (s *Service) runner(ctx context.Context, pass string) (Runner, error) {
 	return r, err
 }
 
+// toKill are those of the commands that run which are over, or another runner's.
+func (s *Service) toKill(ctx context.Context, r Runner, running []string) (list []string, err error) {
+	name := r.Name()
+	for _, key := range running {
+		c, err := s.Commands.Command(ctx, r.Attempt, key)
+		if errors.Is(err, host.ErrNotFound) || err == nil && (c.State == Over || c.Runner != name) {
+			list = append(list, key)
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
 // Poll is a sign of life of a runner, and asks for commands.
 func (s *Service) Poll(ctx context.Context, pass string, b Beat) (Orders, error) {
 	r, err := s.runner(ctx, pass)
@@ -68,15 +82,9 @@ func (s *Service) Poll(ctx context.Context, pass string, b Beat) (Orders, error)
 	if err != nil {
 		return Orders{}, err
 	}
-	name := r.Name()
 	o := Orders{Wait: waitFor(b)}
-	for _, key := range b.Running {
-		c, err := s.Commands.Command(ctx, r.Attempt, key)
-		if errors.Is(err, host.ErrNotFound) || err == nil && (c.State == Over || c.Runner != name) {
-			o.Kill = append(o.Kill, key)
-		} else if err != nil {
-			return Orders{}, err
-		}
+	if o.Kill, err = s.toKill(ctx, r, b.Running); err != nil {
+		return Orders{}, err
 	}
 	if b.Lost {
 		if o.Commands, err = s.handOver(ctx, r, b); err != nil {

@@ -88,6 +88,14 @@ func (s *Service) checkGroup(ctx context.Context, group []Runner, over map[strin
 	return errors.Join(failed, s.grow(ctx, group[0]))
 }
 
+// checkFenced looks after a runner that may run nothing any more.
+func (s *Service) checkFenced(ctx context.Context, r Runner, ended bool) error {
+	if r.Left && !r.Twice && !ended && r.Of.endsItself() && s.Now().Sub(r.Launched) <= startTime {
+		return nil // its machine ends by itself, or has yet to show the ticket that another one has used
+	}
+	return s.bury(ctx, r, fate{over: ended})
+}
+
 // check looks after one runner; lost is set when it has come to an end.
 func (s *Service) check(ctx context.Context, r Runner, over map[string]string, lost *bool) error {
 	now := s.Now()
@@ -97,18 +105,14 @@ func (s *Service) check(ctx context.Context, r Runner, over map[string]string, l
 	switch {
 	case r.Fenced:
 		*lost = ended || r.Seen.IsZero()
-		if r.Left && !r.Twice && !ended && r.Of.endsItself() && now.Sub(r.Launched) <= startTime {
-			return nil // its machine ends by itself, or has yet to show the ticket that another one has used
-		}
-		return s.bury(ctx, r, fate{over: ended})
-	case ended && comes:
-		*lost = true
-		if err := s.keepPlace(ctx, r, why); err != nil {
-			return err
-		}
-		return s.end(ctx, r, why, fate{over: true})
+		return s.checkFenced(ctx, r, ended)
 	case ended:
 		*lost = true
+		if comes {
+			if err := s.keepPlace(ctx, r, why); err != nil {
+				return err
+			}
+		}
 		return s.end(ctx, r, why, fate{over: true})
 	case !r.Seen.IsZero() && now.Sub(r.Seen) > deafTime:
 		return s.end(ctx, r, fmt.Sprintf("the machine has said nothing for %v", deafTime), fate{})

@@ -52,6 +52,11 @@ func secretKey(r *configuration.Reading, folder string, shares bool) ([]byte, er
 		}
 		source, text = file, string(content)
 	}
+	return readKey(source, text)
+}
+
+// readKey reads a key that somebody made.
+func readKey(source, text string) ([]byte, error) {
 	key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(text))
 	if err != nil || len(key) != 16 {
 		return nil, fmt.Errorf("%s must be base64 of 16 random bytes: make one with `head -c 16 /dev/urandom | base64`", source)

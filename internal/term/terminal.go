@@ -77,20 +77,25 @@ func calm(text string) (out, rest string) {
 		case strings.HasPrefix(text, "\r\n"):
 			b.WriteString("\r\n")
 			size = 2
-		case c == utf8.RuneError && size == 1:
-			b.WriteRune(utf8.RuneError)
-		case c < ' ' || c == 0x7f:
-			b.WriteString("^" + string(c^0x40))
-		case c >= 0x80 && c < 0xa0:
-			fmt.Fprintf(&b, "\\x%02x", c)
-		case turns(c):
-			fmt.Fprintf(&b, "\\u%04x", c)
 		default:
-			b.WriteRune(c)
+			b.WriteString(readable(c))
 		}
 		text = text[size:]
 	}
 	return b.String(), ""
+}
+
+// readable is a character as people may see it.
+func readable(c rune) string {
+	switch {
+	case c < ' ' || c == 0x7f:
+		return "^" + string(c^0x40)
+	case c >= 0x80 && c < 0xa0:
+		return fmt.Sprintf("\\x%02x", c)
+	case turns(c):
+		return fmt.Sprintf("\\u%04x", c)
+	}
+	return string(c)
 }
 
 // turns reports whether a character turns the direction of what follows it around, so that a line reads other than it

@@ -40,7 +40,10 @@ func jobInput(t *operators.Task, p *operators.Params) (*glue.StartJobRunInput, e
 		in.Arguments = map[string]string{}
 	}
 	in.Arguments[keyArgument] = aws.Name(t)
-	return in, readSize(p, in)
+	if err := readSize(p, in); err != nil {
+		return in, err
+	}
+	return in, readBounds(p, in)
 }
 
 // asArguments reads a mapping of names, "--" before them or not.
@@ -91,6 +94,11 @@ func readSize(p *operators.Params, in *glue.StartJobRunInput) error {
 	if in.MaxCapacity != nil && (kind != "" || workers > 0) {
 		return param.Errorf("Can't use max_capacity with worker_type or workers")
 	}
+	return nil
+}
+
+// readBounds reads how long a run may take, and in what class and security configuration it runs.
+func readBounds(p *operators.Params, in *glue.StartJobRunInput) error {
 	limit, err := p.DurationOr("timeout", 0)
 	if err != nil {
 		return err

@@ -11,6 +11,31 @@ import (
 	"zerodag/operators"
 )
 
+// envFiles are the files of variables that the task and the parts above it name.
+func (j *Job) envFiles() []param.Value {
+	files := slices.Clone(j.EnvFiles)
+	if j.Level > 0 {
+		v, _ := j.Own.Get(operators.EnvFilesKey)
+		files = append(files, keys.ListOf(v)...)
+	}
+	return files
+}
+
+// withCommand adds the operator and its command under the names that operators read them by.
+func withCommand(all *param.Map) (*param.Map, error) {
+	name, key, err := operatorOf(all)
+	if err != nil || key == "" {
+		return all, err
+	}
+	command, _ := all.Get(key)
+	all = all.Clone()
+	all.Set("_type", name)
+	if command != nil { // `op>:` without a value is no command
+		all.Set("_command", command)
+	}
+	return all, nil
+}
+
 // evaluate fills in Params, Local and Template (language.md 1.7).
 func (j *Job) evaluate(ctx context.Context, e Evaluator) error {
 	vars := j.seen()
@@ -18,11 +43,7 @@ func (j *Job) evaluate(ctx context.Context, e Evaluator) error {
 	if j.Env.Len() > 0 {
 		own = param.Merge(own, param.New("_env", param.Merge(j.Env, own.Map("_env"))))
 	}
-	files := slices.Clone(j.EnvFiles)
-	if j.Level > 0 {
-		v, _ := j.Own.Get(operators.EnvFilesKey)
-		files = append(files, keys.ListOf(v)...)
-	}
+	files := j.envFiles()
 	if len(files) > 0 {
 		own = param.Merge(own, param.New(operators.EnvFilesKey, files))
 	}
@@ -48,17 +69,8 @@ func (j *Job) evaluate(ctx context.Context, e Evaluator) error {
 	if j.State == nil {
 		j.State = param.New()
 	}
-	name, key, err := operatorOf(all)
-	if err != nil {
+	if all, err = withCommand(all); err != nil {
 		return err
-	}
-	if key != "" {
-		command, _ := all.Get(key)
-		all = all.Clone()
-		all.Set("_type", name)
-		if command != nil { // `op>:` without a value is no command
-			all.Set("_command", command)
-		}
 	}
 	marked := all // files see the parameters with their marks
 	if refs != nil {

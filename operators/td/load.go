@@ -32,18 +32,12 @@ func readLoad(w *work) (job, error) {
 	if err != nil {
 		return nil, err
 	}
-	given := 0
-	for _, there := range []bool{config != nil, p.Has("name"), p.Has("_command")} {
-		if there {
-			given++
-		}
-	}
 	switch {
 	case config != nil && p.Has("name"):
 		return nil, param.Errorf("The parameters config and name cannot both be set")
-	case given > 1:
+	case p.Has("_command") && (config != nil || p.Has("name")):
 		return nil, param.Errorf("Only the command or one of the config and name params may be set")
-	case given == 0, config == nil && name == "" && command == "":
+	case config == nil && name == "" && command == "":
 		return nil, param.Errorf("No parameter is set")
 	}
 	l := &load{session: name, config: config}

@@ -107,6 +107,15 @@ func readPools(v param.Value, open bool, report rule.Report) []Pool {
 	return pools
 }
 
+// wholeOfPool reads a number from 1 to most.
+func wholeOfPool(key string, v param.Value, most int64, report rule.Report) (_ int, ok bool) {
+	n, err := param.AsWhole(key, v)
+	if ok = err == nil && n >= 1 && n <= most; !ok {
+		report([]string{key}, fmt.Sprintf("%s of a pool must be a whole number from 1 to %d: %s", key, most, param.Sample(v)), poolForm)
+	}
+	return int(n), ok
+}
+
 // ReadPool reads what is there; with open, `${...}` may stand for anything.
 func ReadPool(v param.Value, p *Pool, open bool, report rule.Report) {
 	m, isMap := v.(*param.Map)
@@ -126,22 +135,15 @@ func ReadPool(v param.Value, p *Pool, open bool, report rule.Report) {
 		case "name":
 			readPoolName([]string{key}, v, p, open, report)
 		case "slots":
-			n, err := param.AsWhole(key, v)
-			if err != nil || n < 1 || n > MaxPoolSlots {
-				report([]string{key}, fmt.Sprintf("slots of a pool must be a whole number from 1 to %d: %s", MaxPoolSlots, param.Sample(v)), poolForm)
-			}
-			p.Slots = int(n)
+			p.Slots, _ = wholeOfPool(key, v, MaxPoolSlots, report)
 		case "priority":
 			if p.Priority, p.Given = ParsePriority(text); !p.Given {
 				report([]string{key}, "there is no priority "+param.Sample(v), PriorityForm)
 			}
 		case "limit":
-			n, err := param.AsWhole(key, v)
-			if err != nil || n < 1 || n > MaxPoolLimit {
-				report([]string{key}, fmt.Sprintf("limit of a pool must be a whole number from 1 to %d: %s", MaxPoolLimit, param.Sample(v)), poolForm)
-				continue
+			if n, ok := wholeOfPool(key, v, MaxPoolLimit, report); ok {
+				p.Limit = n
 			}
-			p.Limit = int(n)
 		case "wait":
 			var ok bool
 			if p.Wait, ok = param.ParseDuration(text); !ok || p.Wait == 0 {

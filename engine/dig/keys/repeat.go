@@ -50,6 +50,24 @@ func checkRepeat(_ string, v param.Value, report rule.Report) {
 	readRepeat(v, report)
 }
 
+// checkEnd checks the condition of `until` or `while`.
+func checkEnd(key string, v param.Value, report rule.Report) {
+	at := []string{key}
+	checkIf("_repeat."+key, v, func(_ []string, message, hint string) {
+		report(at, message, strings.ReplaceAll(hint, "`_if: ${session_date > '2026-01-01'}`", "`"+key+": ${rows == 0}`"))
+	})
+	if text, isText := v.(string); !isText || !strings.Contains(text, "${") {
+		report(at, key+" of _repeat is the same each time: "+param.Sample(v), repeatForm)
+	}
+}
+
+// checkLeast checks a number of rounds or seconds.
+func checkLeast(key string, v param.Value, least int64, report rule.Report) {
+	if n, err := param.AsWhole(key, v); err != nil || rule.IsText(v) || n < least {
+		report([]string{key}, key+" of _repeat must be a whole number, at least "+param.Text(least)+": "+param.Sample(v), repeatForm)
+	}
+}
+
 func readRepeat(v param.Value, report rule.Report) Repeat {
 	r := Repeat{Policy: param.New("limit", int64(repeatLimit))}
 	m, ok := v.(*param.Map)
@@ -63,12 +81,7 @@ func readRepeat(v param.Value, report rule.Report) Repeat {
 		switch key {
 		case "until", "while":
 			ends++
-			checkIf("_repeat."+key, v, func(_ []string, message, hint string) {
-				report(at, message, strings.ReplaceAll(hint, "`_if: ${session_date > '2026-01-01'}`", "`"+key+": ${rows == 0}`"))
-			})
-			if text, isText := v.(string); !isText || !strings.Contains(text, "${") {
-				report(at, key+" of _repeat is the same each time: "+param.Sample(v), repeatForm)
-			}
+			checkEnd(key, v, report)
 			if key == "until" {
 				r.Until = v
 			} else {
@@ -80,14 +93,11 @@ func readRepeat(v param.Value, report rule.Report) Repeat {
 			if r.ExitCodes, ok = exitCodes(v, 0); !ok {
 				report(at, "exit_code must be a whole number from 0 to 255, or a list of them: "+param.Sample(v), repeatForm)
 			}
-		case "limit", "interval", "max_interval":
-			least := int64(0)
-			if key == "limit" {
-				least = 1
-			}
-			if n, err := param.AsWhole(key, v); err != nil || rule.IsText(v) || n < least {
-				report(at, key+" of _repeat must be a whole number, at least "+param.Text(least)+": "+param.Sample(v), repeatForm)
-			}
+		case "limit":
+			checkLeast(key, v, 1, report)
+			r.Policy.Set(key, v)
+		case "interval", "max_interval":
+			checkLeast(key, v, 0, report)
 			r.Policy.Set(key, v)
 		case "interval_type":
 			if text, _ := v.(string); !slices.Contains([]string{"constant", "exponential"}, text) {

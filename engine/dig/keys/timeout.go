@@ -58,6 +58,21 @@ func checkTimeout(_ string, v param.Value, report rule.Report) {
 	readTimeout(v, &Timeout{}, true, report)
 }
 
+// set reads one of the durations, and says what is wrong with it.
+func (t *Timeout) set(key string, v param.Value, what string) (fault string) {
+	to := map[string]*time.Duration{"try": &t.Try, "total": &t.Total, "warn": &t.Warn, "grace": &t.Grace}[key]
+	if to == nil {
+		return "'" + key + "' of _timeout is not read by anybody"
+	}
+	text, isText := v.(string)
+	d, ok := param.ParseDuration(text)
+	*to = d
+	if !isText || !ok || d == 0 && key != "grace" {
+		return what + " must be a duration, such as 1h 30m: " + param.Sample(v)
+	}
+	return ""
+}
+
 // readTimeout reads what is there; with open, `${...}` may stand for anything.
 func readTimeout(v param.Value, t *Timeout, open bool, report rule.Report) {
 	m, isMap := v.(*param.Map)
@@ -72,26 +87,17 @@ func readTimeout(v param.Value, t *Timeout, open bool, report rule.Report) {
 	}
 	sound := true
 	for key, v := range m.All() {
-		text, isText := v.(string)
-		if open && Computed(text) {
+		if text, _ := v.(string); open && Computed(text) {
 			continue
 		}
-		to := map[string]*time.Duration{"try": &t.Try, "total": &t.Total, "warn": &t.Warn, "grace": &t.Grace}[key]
-		if to == nil {
-			report(at(key), "'"+key+"' of _timeout is not read by anybody", timeoutForm)
-			sound = false
-			continue
+		what := "'_timeout'"
+		if isMap {
+			what = key + " of _timeout"
 		}
-		d, ok := param.ParseDuration(text)
-		if !isText || !ok || d == 0 && key != "grace" {
-			what := "'_timeout'"
-			if isMap {
-				what = key + " of _timeout"
-			}
-			report(at(key), what+" must be a duration, such as 1h 30m: "+param.Sample(v), timeoutForm)
+		if fault := t.set(key, v, what); fault != "" {
+			report(at(key), fault, timeoutForm)
 			sound = false
 		}
-		*to = d
 	}
 	switch {
 	case !sound:

@@ -100,23 +100,32 @@ func inValue(body string, from int) (at int, c rune, where string) {
 	case first == '"' || first == '\'' || first == '#' || first == '|' || first == '>':
 		return -1, 0, ""
 	}
-	for _, mark := range []string{"\u3000#", "\u00a0#", " ＃"} { // a comment that is none
-		if i := strings.Index(trimmed, mark); i >= 0 {
-			c, _ := utf8.DecodeRuneInString(strings.TrimLeft(trimmed[i:], " "))
-			return from + i, c, "before a comment, which so becomes a part of the value"
-		}
+	if i, c := falseComment(trimmed); i >= 0 {
+		return from + i, c, "before a comment, which so becomes a part of the value"
 	}
-	if first == '[' || first == '{' {
-		if i := strings.IndexAny(withoutQuoted(trimmed), "，、：［］｛｝"); i >= 0 {
-			c, _ := utf8.DecodeRuneInString(trimmed[i:])
-			return from + i, c, "within brackets"
-		}
-		if i := quoteInBrackets().FindStringSubmatchIndex(withoutQuoted(trimmed)); i != nil {
-			c, _ := utf8.DecodeRuneInString(trimmed[i[2]:])
-			return from + i[2], c, "around a value, which becomes a part of it"
-		}
+	if first != '[' && first != '{' {
+		return -1, 0, ""
+	}
+	if i := strings.IndexAny(withoutQuoted(trimmed), "，、：［］｛｝"); i >= 0 {
+		c, _ := utf8.DecodeRuneInString(trimmed[i:])
+		return from + i, c, "within brackets"
+	}
+	if i := quoteInBrackets().FindStringSubmatchIndex(withoutQuoted(trimmed)); i != nil {
+		c, _ := utf8.DecodeRuneInString(trimmed[i[2]:])
+		return from + i[2], c, "around a value, which becomes a part of it"
 	}
 	return -1, 0, ""
+}
+
+// falseComment returns the place of what looks like the beginning of a comment and is none, with its character; -1 for none.
+func falseComment(text string) (int, rune) {
+	for _, mark := range []string{"\u3000#", "\u00a0#", " ＃"} { // a comment that is none
+		if i := strings.Index(text, mark); i >= 0 {
+			c, _ := utf8.DecodeRuneInString(strings.TrimLeft(text[i:], " "))
+			return i, c
+		}
+	}
+	return -1, 0
 }
 
 // quoteInBrackets is a typographic quote where a value within brackets begins.

@@ -1,6 +1,7 @@
 package rule
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math/big"
@@ -104,6 +105,16 @@ func (r Reader) fits(rule Rule, key string, m *param.Map, at []string) {
 	}
 }
 
+// bound reads a number; nil if it is none.
+func (r Reader) bound(key string, v param.Value, at []string) param.Value {
+	n, err := param.AsType("number", v) // 0.5 is a text in this language, as in Digdag
+	if err != nil {
+		r.Fail(at, "write it as a number; ${...} is not evaluated here", "%s must be a number: %s", key, param.Sample(v))
+		return nil
+	}
+	return n
+}
+
 func (r Reader) word(rule *Rule, key string, v param.Value, at []string) {
 	switch key {
 	case "type":
@@ -119,18 +130,10 @@ func (r Reader) word(rule *Rule, key string, v param.Value, at []string) {
 		if rule.Const = v; v == nil {
 			r.Fail(at, "write the one value that is possible", "const has no value")
 		}
-	case "minimum", "maximum":
-		n, err := param.AsType("number", v) // 0.5 is a text in this language, as in Digdag
-		if err != nil {
-			r.Fail(at, "write it as a number; ${...} is not evaluated here", "%s must be a number: %s", key, param.Sample(v))
-			return
-		}
-		v = n
-		if key == "minimum" {
-			rule.Minimum = v
-		} else {
-			rule.Maximum = v
-		}
+	case "minimum":
+		rule.Minimum = r.bound(key, v, at)
+	case "maximum":
+		rule.Maximum = r.bound(key, v, at)
 	case "minLength":
 		rule.MinLength = r.length(key, v, at)
 	case "maxLength":
@@ -146,10 +149,7 @@ func (r Reader) word(rule *Rule, key string, v param.Value, at []string) {
 	case "format":
 		rule.Format, _ = v.(string)
 		if !slices.Contains(Formats(), rule.Format) {
-			hint := "write one of " + strings.Join(Formats(), ", ")
-			if s := param.DidYouMean(rule.Format, Formats()); s != "" {
-				hint = s
-			}
+			hint := cmp.Or(param.DidYouMean(rule.Format, Formats()), "write one of "+strings.Join(Formats(), ", "))
 			r.Fail(at, hint, "there is no format %s", param.Sample(v))
 		}
 	case "items":

@@ -172,14 +172,12 @@ func parseLoose(text string, local *time.Location) (f [7]float64, zone *time.Loc
 			l.slashes = true
 			text = text[1:]
 		default:
-			n := 0
-			for n < len(text) && (text[n]|0x20 >= 'a' && text[n]|0x20 <= 'z') {
-				n++
-			}
-			if n == 0 || !l.word(strings.ToLower(text[:n])) {
+			rest := strings.TrimLeft(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")
+			word := text[:len(text)-len(rest)]
+			if word == "" || !l.word(strings.ToLower(word)) {
 				return f, nil, false
 			}
-			text = strings.TrimPrefix(text[n:], ".")
+			text = strings.TrimPrefix(rest, ".")
 		}
 	}
 	return l.fields()
@@ -275,10 +273,17 @@ func (l *loose) fields() (f [7]float64, zone *time.Location, ok bool) {
 	case f[0] < 100:
 		f[0] += 1900
 	}
-	if l.half == 2 && f[3] < 12 {
-		f[3] += 12
-	} else if l.half == 1 && f[3] == 12 {
-		f[3] = 0
-	}
+	f[3] = l.hour(f[3])
 	return f, l.zone, true
+}
+
+// hour is an hour of a day of 24, of one that may be marked as am or pm.
+func (l *loose) hour(h float64) float64 {
+	switch {
+	case l.half == 2 && h < 12:
+		return h + 12
+	case l.half == 1 && h == 12:
+		return 0
+	}
+	return h
 }

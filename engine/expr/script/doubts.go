@@ -118,8 +118,9 @@ func (u *uses) called(n *ast.CallExpression) {
 			texts[i] = text.Value.String()
 		}
 	}
-	dot, _ := n.Callee.(*ast.DotExpression)
-	ofMoment := dot != nil && isMoment(dot.Left)
+	if dot, is := n.Callee.(*ast.DotExpression); is && isMoment(dot.Left) && u.ofMoment(name, texts, n.ArgumentList) {
+		return
+	}
 	switch {
 	case name == "format" && len(texts) == 1 && texts[0] != "":
 		u.form(texts[0])
@@ -127,17 +128,45 @@ func (u *uses) called(n *ast.CallExpression) {
 		u.mistake("let a task with py> or sh> write it", "expressions support only English: %s(...)", name)
 	case name == "replaceAll" && len(texts) == 2 && strings.ContainsAny(texts[0], ".*+?^$|()[]{}") && !strings.Contains(texts[0], `\`):
 		u.mistake("write x.split("+param.Text(texts[0])+").join(...) for the text itself", "the first argument of replaceAll is a pattern here, as in Java: %s", texts[0])
-	case !ofMoment:
-	case slices.Contains([]string{"add", "subtract"}, name) && len(n.ArgumentList) == 1 && texts[0] != "" && !isDuration(texts[0]):
-		u.mistake("write such as ."+name+"(1, 'day')", "%s(%s) changes nothing: the number is missing", name, param.Text(texts[0]))
-	case slices.Contains([]string{"add", "subtract"}, name) && len(n.ArgumentList) == 1 && isNumber(n.ArgumentList[0]):
-		u.mistake("write such as ."+name+"(1, 'day')", "%s without a unit counts milliseconds", name)
-	case slices.Contains([]string{"add", "subtract"}, name) && len(texts) == 2 && texts[1] != "":
-		u.unit(name, texts[1])
-	case slices.Contains([]string{"startOf", "endOf"}, name) && len(texts) == 1 && texts[0] != "":
-		u.unit(name, texts[0])
-	case name == "diff" && len(texts) > 1 && texts[1] != "":
-		u.unit(name, texts[1])
+	}
+}
+
+// ofMoment looks at calls of methods of moments that take units, and reports whether this is one of them. Texts are
+// those arguments that are literals.
+func (u *uses) ofMoment(name string, texts []string, arguments []ast.Expression) bool {
+	unit := ""
+	switch name {
+	case "add", "subtract":
+		if len(texts) == 1 {
+			u.amount(name, texts[0], arguments[0])
+		} else if len(texts) == 2 {
+			unit = texts[1]
+		}
+	case "startOf", "endOf":
+		if len(texts) == 1 {
+			unit = texts[0]
+		}
+	case "diff":
+		if len(texts) > 1 {
+			unit = texts[1]
+		}
+	default:
+		return false
+	}
+	if unit != "" {
+		u.unit(name, unit)
+	}
+	return true
+}
+
+// amount looks at the only argument of add and subtract.
+func (u *uses) amount(name, text string, argument ast.Expression) {
+	hint := "write such as ." + name + "(1, 'day')"
+	switch {
+	case text != "" && !isDuration(text):
+		u.mistake(hint, "%s(%s) changes nothing: the number is missing", name, param.Text(text))
+	case text == "" && isNumber(argument):
+		u.mistake(hint, "%s without a unit counts milliseconds", name)
 	}
 }
 

@@ -1,6 +1,7 @@
 package script
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 
@@ -78,9 +79,8 @@ func (u *uses) walk(v reflect.Value, tried bool) {
 	}
 }
 
-// node looks at one node, and reports whether it has visited all below it.
-func (u *uses) node(node any, tried bool) (visited bool) {
-	visit := func(e any, tried bool) { u.walk(reflect.ValueOf(e), tried) }
+// named looks at nodes that give something a name.
+func (u *uses) named(node any) {
 	switch n := node.(type) {
 	case *ast.Binding:
 		if name, is := n.Target.(*ast.Identifier); is {
@@ -95,6 +95,15 @@ func (u *uses) node(node any, tried bool) (visited bool) {
 		if n.Name != nil {
 			u.own = append(u.own, n.Name.Name.String())
 		}
+	}
+}
+
+// node looks at one node, and reports whether it has visited all below it.
+func (u *uses) node(node any, tried bool) (visited bool) {
+	visit := func(e any, tried bool) { u.walk(reflect.ValueOf(e), tried) }
+	switch n := node.(type) {
+	case *ast.Binding, *ast.AssignExpression, *ast.FunctionLiteral:
+		u.named(n)
 	case *ast.UnaryExpression:
 		if name, is := n.Operand.(*ast.Identifier); n.Operator == token.NOT && is { // !this.x asks whether there is an x
 			u.add(param.Use{Kind: param.Negated, Name: name.Name.String()})
@@ -143,10 +152,8 @@ func (u *uses) binary(n *ast.BinaryExpression) {
 	left, right := nameOf(n.Left), nameOf(n.Right)
 	switch n.Operator {
 	case token.MINUS:
-		if name := hyphened(n); name != "" {
+		if name := cmp.Or(hyphened(n), left); name != "" {
 			u.add(param.Use{Kind: param.Minus, Name: name})
-		} else if left != "" {
-			u.add(param.Use{Kind: param.Minus, Name: left})
 		}
 	case token.STRICT_EQUAL, token.STRICT_NOT_EQUAL:
 		u.literal(n.Left, n.Right)
@@ -154,10 +161,13 @@ func (u *uses) binary(n *ast.BinaryExpression) {
 		if _, isNumber := n.Right.(*ast.NumberLiteral); isNumber && left != "" {
 			u.add(param.Use{Kind: param.Exactly, Name: left})
 		}
-	case token.EQUAL, token.NOT_EQUAL, token.LESS, token.GREATER, token.LESS_OR_EQUAL, token.GREATER_OR_EQUAL:
-		if left != "" && right != "" && n.Operator != token.EQUAL && n.Operator != token.NOT_EQUAL {
+	case token.LESS, token.GREATER, token.LESS_OR_EQUAL, token.GREATER_OR_EQUAL:
+		if left != "" && right != "" {
 			u.add(param.Use{Kind: param.Compared, Name: left, Other: right})
 		}
+		u.literal(n.Left, n.Right)
+		u.literal(n.Right, n.Left)
+	case token.EQUAL, token.NOT_EQUAL:
 		u.literal(n.Left, n.Right)
 		u.literal(n.Right, n.Left)
 	case token.IN:
@@ -171,13 +181,17 @@ func (u *uses) binary(n *ast.BinaryExpression) {
 			}
 		}
 	case token.PLUS:
-		_, isNumber := n.Right.(*ast.NumberLiteral)
-		_, wasNumber := n.Left.(*ast.NumberLiteral)
-		switch {
-		case left != "" && isNumber:
-			u.add(param.Use{Kind: param.Added, Name: left})
-		case right != "" && wasNumber:
-			u.add(param.Use{Kind: param.Added, Name: right})
+		u.plus(n)
+	}
+}
+
+// plus looks at sums of a parameter and a number.
+func (u *uses) plus(n *ast.BinaryExpression) {
+	for _, sides := range [][2]ast.Expression{{n.Left, n.Right}, {n.Right, n.Left}} {
+		name := nameOf(sides[0])
+		if _, isNumber := sides[1].(*ast.NumberLiteral); name != "" && isNumber {
+			u.add(param.Use{Kind: param.Added, Name: name})
+			return
 		}
 	}
 }

@@ -168,10 +168,22 @@ func endOnce(t *testing.T, s Stores) {
 	if err != nil || c.Result.Code != 3 || c.Result.Signal != 9 || c.Result.Why != "because" || string(c.Result.Outputs["o"]) != "x" || c.Result.Blobs["b"] != "k" {
 		t.Errorf("read: %+v, %v", c, err)
 	}
+	endedWithAll(t, s, a)
 	s.add(t, a, "3.0", "k")
 	if _, err := s.Commands.End(t.Context(), a, "3.0", "", sandbox.Result{Stopped: true}); err != nil {
 		t.Errorf("one that waits: %v", err)
 	}
+	if list, err := s.Work.Waiting(t.Context(), a, "k", 0); err != nil || len(list) != 0 {
+		t.Errorf("what is over waits: %+v, %v", list, err)
+	}
+	if _, err := s.Work.Claim(t.Context(), a, "3.0", "r"); !errors.Is(err, host.ErrConflict) {
+		t.Errorf("what is over was claimed: %v", err)
+	}
+}
+
+// endedWithAll notes that nothing of a command runs which r has ended.
+func endedWithAll(t *testing.T, s Stores, a int64) {
+	t.Helper()
 	if err := s.Work.Ended(t.Context(), a, "2.0", "other"); !errors.Is(err, host.ErrConflict) {
 		t.Errorf("another caller says that nothing of it runs: %v", err)
 	}
@@ -182,12 +194,6 @@ func endOnce(t *testing.T, s Stores) {
 	}
 	if c, err := s.Commands.Command(t.Context(), a, "2.0"); err != nil || !c.Ended || c.Result.Code != 3 {
 		t.Errorf("nothing of it runs, read: %+v, %v", c, err)
-	}
-	if list, err := s.Work.Waiting(t.Context(), a, "k", 0); err != nil || len(list) != 0 {
-		t.Errorf("what is over waits: %+v, %v", list, err)
-	}
-	if _, err := s.Work.Claim(t.Context(), a, "3.0", "r"); !errors.Is(err, host.ErrConflict) {
-		t.Errorf("what is over was claimed: %v", err)
 	}
 }
 
