@@ -132,6 +132,14 @@ func (c *compiler) nestedFaults() {
 	}
 }
 
+// pooledAbove is the next group from here upward that has slots.
+func (c *compiler) pooledAbove(up int) int {
+	for up != noParent && !(c.nodes[up].Group && c.nodes[up].Config.Has("_pool")) {
+		up = c.nodes[up].Parent
+	}
+	return up
+}
+
 // poolsInside looks for tasks that ask for slots below a group which has some, and may not, and for groups that may have none, as
 // far as the text tells.
 func (c *compiler) poolsInside() {
@@ -149,10 +157,7 @@ func (c *compiler) poolsInside() {
 		if n.Group && i > 0 && whole.Tasks > 0 {
 			c.fail(i, []string{"_pool"}, keys.NoGroupPoolHint, "%s", keys.NoGroupPool)
 		}
-		up := n.Parent
-		for up != noParent && !(c.nodes[up].Group && c.nodes[up].Config.Has("_pool")) {
-			up = c.nodes[up].Parent
-		}
+		up := c.pooledAbove(n.Parent)
 		asks := keys.PoolKeys(n.Config)
 		if up == noParent || len(asks) == 0 {
 			continue

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/big"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -39,13 +40,16 @@ func scalar(n *yaml.Node) (param.Value, error) {
 	return plain(n.Value)
 }
 
+// nulls are the ways to write nothing.
+var nulls = [...]string{"~", "null", "Null", "NULL"} //nolint:gochecknoglobals // it is read for each scalar, and a constant
+
 func plain(s string) (param.Value, error) {
 	if s == "" {
 		return nil, nil
 	}
 	switch s[0] {
 	case '~', 'n', 'N':
-		if s == "~" || s == "null" || s == "Null" || s == "NULL" {
+		if slices.Contains(nulls[:], s) {
 			return nil, nil
 		}
 	case 't', 'T':

@@ -89,18 +89,23 @@ func isRegion(name string) bool {
 	return len(name) > 1
 }
 
+// offsetDigits removes the colons of an offset, and completes an hour of one digit.
+func offsetDigits(text string) string {
+	switch {
+	case len(text) == 1:
+		return "0" + text
+	case len(text) == 5 && text[2] == ':':
+		return text[:2] + text[3:]
+	case len(text) == 8 && text[2] == ':' && text[5] == ':':
+		return text[:2] + text[3:5] + text[6:]
+	}
+	return text
+}
+
 // parseOffset reads "+h", "+hh", "+hh:mm", "+hhmm", "+hh:mm:ss" or "+hhmmss" as
 // seconds east of UTC.
 func parseOffset(text string) (int, bool) {
-	digits := text[1:]
-	switch {
-	case len(digits) == 1:
-		digits = "0" + digits
-	case len(digits) == 5 && digits[2] == ':':
-		digits = digits[:2] + digits[3:]
-	case len(digits) == 8 && digits[2] == ':' && digits[5] == ':':
-		digits = digits[:2] + digits[3:5] + digits[6:]
-	}
+	digits := offsetDigits(text[1:])
 	if len(digits) != 2 && len(digits) != 4 && len(digits) != 6 {
 		return 0, false
 	}

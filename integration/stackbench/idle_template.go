@@ -72,9 +72,9 @@ func idleBill(text []byte) ([]item, error) {
 			polls, ofFIFO := t.polls(r.Properties)
 			if ofFIFO {
 				fifo += polls
-			} else {
-				standard += polls
+				continue
 			}
+			standard += polls
 		case r.Type == "AWS::CloudWatch::Alarm":
 			alarms += alarmMetrics(r.Properties)
 		case r.Type == "AWS::CloudWatch::Dashboard":

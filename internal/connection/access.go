@@ -39,6 +39,14 @@ func enabled(what, text string) (bool, error) {
 	return false, fmt.Errorf("%s must be true or false but is %q", what, text)
 }
 
+// access is what a context says.
+func (s *Server) access() access {
+	if s.IAM {
+		return access{iam: true, source: "context " + s.Name}
+	}
+	return access{token: s.Token, source: "context " + s.Name}
+}
+
 // access decides how requests show who makes them: the command line over the context that names the
 // server over the environment over the configuration, and in the environment IAM over a token.
 func (c *Choice) access(env func(string) string, named *Server) (access, error) {
@@ -60,10 +68,8 @@ func (c *Choice) access(env func(string) string, named *Server) (access, error) 
 		return access{source: "--basic-auth"}, nil
 	case c.Token != "":
 		return access{token: c.Token, source: "--token"}, nil
-	case named != nil && named.IAM:
-		return access{iam: true, source: "context " + named.Name}, nil
-	case named != nil && named.Token != "":
-		return access{token: named.Token, source: "context " + named.Name}, nil
+	case named != nil && (named.IAM || named.Token != ""):
+		return named.access(), nil
 	case byEnv:
 		return access{iam: true, source: "ZERODAG_IAM"}, nil
 	case env("ZERODAG_TOKEN") != "":

@@ -50,9 +50,8 @@ func (d *delivery) revive(ctx context.Context) error {
 		return d.finish(ctx, a)
 	}
 	if a.row.Canceled && !a.state.Canceled() {
-		m := host.EventMessage(a.id, again(d.guard, "kill"), events.Event{Kind: events.Kill})
-		if err := d.Events.Send(ctx, m); err != nil {
-			return fmt.Errorf("kill attempt %d again: %w", a.id, err)
+		if err := d.tellAgain(ctx, "kill", events.Kill); err != nil {
+			return err
 		}
 	}
 	if list := d.sentAgain(lacks); len(list) > 0 {
@@ -64,10 +63,16 @@ func (d *delivery) revive(ctx context.Context) error {
 		return err
 	}
 	if slices.ContainsFunc(a.state.Owed(), func(e engine.Effect) bool { _, grows := e.(engine.Continue); return grows && lacks(e) }) {
-		m := host.EventMessage(a.id, again(d.guard, "go"), events.Event{Kind: events.GoOn})
-		if err := d.Events.Send(ctx, m); err != nil {
-			return fmt.Errorf("send go on to attempt %d: %w", a.id, err)
-		}
+		return d.tellAgain(ctx, "go", events.GoOn)
+	}
+	return nil
+}
+
+// tellAgain sends an event to the attempt once more, under a guard of its own.
+func (d *delivery) tellAgain(ctx context.Context, suffix string, kind events.Kind) error {
+	m := host.EventMessage(d.attempt.id, again(d.guard, suffix), events.Event{Kind: kind})
+	if err := d.Events.Send(ctx, m); err != nil {
+		return fmt.Errorf("send %q to attempt %d again: %w", kind, d.attempt.id, err)
 	}
 	return nil
 }

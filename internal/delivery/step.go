@@ -216,7 +216,7 @@ func (w *Worker) append(ctx context.Context, a *attempt, p *proposal, t *draft, 
 		return err
 	}
 	e := host.Entry{Seq: a.seq + 1, Nonce: rand.Text(), At: now, Events: events.EncodeList(t.happened), Changes: text, Basis: host.Basis{After: a.nonce, Receipt: p.receipt}}
-	if last && !a.state.Ended() && a.snapshotDue(p, a.since+len(text)) {
+	if last && a.snapshotDue(p, a.since+len(text)) {
 		if e.Snapshot, err = engine.EncodeState(a.state); err != nil {
 			return err
 		}
@@ -245,7 +245,7 @@ func (w *Worker) append(ctx context.Context, a *attempt, p *proposal, t *draft, 
 // nothing while nobody else has a part in the attempt, so it waits longer. The lock is held.
 func (a *attempt) snapshotDue(p *proposal, since int) bool {
 	switch {
-	case since <= snapshotFloor || since <= a.snapshot:
+	case a.state.Ended() || since <= snapshotFloor || since <= a.snapshot:
 		return false
 	case since > alonePart || a.read > snapshotFloor:
 		return true

@@ -301,12 +301,17 @@ func (d *Driver) marked(mine func(mark string) bool) (pids []int, unsure bool) {
 		return p.parent != 0 && !alive[p.parent] || p.parent == self && d.isOrphan(p.pid)
 	})
 	grow(all, found)
+	return living(all, found), unsure
+}
+
+// living are those of some processes that have not ended.
+func living(all []status, some map[int]bool) (pids []int) {
 	for _, p := range all {
-		if found[p.pid] && !p.dead {
+		if some[p.pid] && !p.dead {
 			pids = append(pids, p.pid)
 		}
 	}
-	return pids, unsure
+	return pids
 }
 
 // grow adds all processes that are below those of a set.

@@ -32,12 +32,7 @@ func (s *Service) provide(ctx context.Context, c Command, class Class) (p provis
 	if err != nil {
 		return p, err
 	}
-	var list []Runner
-	for _, r := range all {
-		if r.Class == c.Class && s.usable(r) {
-			list = append(list, r)
-		}
-	}
+	list := slices.DeleteFunc(slices.Clone(all), func(r Runner) bool { return r.Class != c.Class || !s.usable(r) })
 	asked, room := false, 0
 	for _, r := range list {
 		if err := s.relaunch(ctx, r, &p); err != nil {

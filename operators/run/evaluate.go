@@ -21,6 +21,17 @@ func (j *Job) envFiles() []param.Value {
 	return files
 }
 
+// given are those of the keys that have a value.
+func given(all *param.Map, names []string) *param.Map {
+	some := param.New()
+	for _, k := range names {
+		if v, ok := all.Get(k); ok && v != nil {
+			some.Set(k, v)
+		}
+	}
+	return some
+}
+
 // withCommand adds the operator and its command under the names that operators read them by.
 func withCommand(all *param.Map) (*param.Map, error) {
 	name, key, err := operatorOf(all)
@@ -76,12 +87,7 @@ func (j *Job) evaluate(ctx context.Context, e Evaluator) error {
 	if refs != nil {
 		all = refs.cleanMap(all)
 	}
-	local := param.New()
-	for _, k := range own.Keys() {
-		if v, ok := all.Get(k); ok && v != nil {
-			local.Set(k, v)
-		}
-	}
+	local := given(all, own.Keys())
 	if err := j.refuseInvalidDates(own, local); err != nil {
 		return err
 	}

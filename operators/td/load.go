@@ -2,7 +2,8 @@ package td
 
 import (
 	"context"
-	"strings"
+	"path"
+	"slices"
 
 	"zerodag/engine/dig"
 	"zerodag/engine/param"
@@ -41,12 +42,11 @@ func readLoad(w *work) (job, error) {
 		return nil, param.Errorf("No parameter is set")
 	}
 	l := &load{session: name, config: config}
-	switch {
-	case strings.HasSuffix(command, ".yml"), strings.HasSuffix(command, ".yaml"):
+	if isFile := slices.Contains([]string{".yml", ".yaml"}, path.Ext(command)); isFile {
 		if err := l.readFile(w); err != nil {
 			return nil, err
 		}
-	case command != "":
+	} else if command != "" {
 		l.session = command
 	}
 	if l.session != "" {

@@ -1,7 +1,6 @@
 package keys
 
 import (
-	"slices"
 	"strings"
 
 	"zerodag/engine/dig/rule"
@@ -61,6 +60,13 @@ func checkEnd(key string, v param.Value, report rule.Report) {
 	}
 }
 
+// checkWord checks that a value is one of two words.
+func checkWord(key string, v param.Value, report rule.Report, one, other string) {
+	if v != one && v != other {
+		report([]string{key}, "there is no "+key+" "+param.Sample(v), "write "+one+" or "+other)
+	}
+}
+
 // checkLeast checks a number of rounds or seconds.
 func checkLeast(key string, v param.Value, least int64, report rule.Report) {
 	if n, err := param.AsWhole(key, v); err != nil || rule.IsText(v) || n < least {
@@ -100,17 +106,13 @@ func readRepeat(v param.Value, report rule.Report) Repeat {
 			checkLeast(key, v, 0, report)
 			r.Policy.Set(key, v)
 		case "interval_type":
-			if text, _ := v.(string); !slices.Contains([]string{"constant", "exponential"}, text) {
-				report(at, "there is no interval_type "+param.Sample(v), "write constant or exponential")
-			}
+			checkWord(key, v, report, "constant", "exponential")
 			r.Policy.Set(key, v)
 		case "factor", "jitter": // read below
 			r.Policy.Set(key, v)
 		case "on_limit":
-			text, _ := v.(string)
-			if r.Succeed = text == "succeed"; !r.Succeed && text != "fail" {
-				report(at, "there is no on_limit "+param.Sample(v), "write fail or succeed")
-			}
+			r.Succeed = v == "succeed"
+			checkWord(key, v, report, "fail", "succeed")
 		default:
 			report(at, "'"+key+"' of _repeat is not read by anybody", "it may have until, while or exit_code, and limit, interval, interval_type, max_interval, factor, jitter and on_limit")
 		}

@@ -162,13 +162,13 @@ func parseLoose(text string, local *time.Location) (f [7]float64, zone *time.Loc
 			if !ok {
 				return f, nil, false
 			}
-		case (c == '+' || c == '-') && l.timed:
+		case l.timed && strings.IndexByte("+-", c) >= 0:
 			r := reader{text}
 			if l.zone, ok = r.zone(local); !ok {
 				return f, nil, false
 			}
 			text = r.rest
-		case c == '/' || c == '-' || c == '.':
+		case strings.IndexByte("/-.", c) >= 0:
 			l.slashes = true
 			text = text[1:]
 		default:
@@ -267,14 +267,19 @@ func (l *loose) fields() (f [7]float64, zone *time.Location, ok bool) {
 	default:
 		return f, nil, false
 	}
-	switch {
-	case f[0] < 50:
-		f[0] += 2000
-	case f[0] < 100:
-		f[0] += 1900
-	}
-	f[3] = l.hour(f[3])
+	f[0], f[3] = inCentury(f[0]), l.hour(f[3])
 	return f, l.zone, true
+}
+
+// inCentury is a year of four digits, of one that may have two.
+func inCentury(year float64) float64 {
+	switch {
+	case year < 50:
+		return year + 2000
+	case year < 100:
+		return year + 1900
+	}
+	return year
 }
 
 // hour is an hour of a day of 24, of one that may be marked as am or pm.

@@ -116,9 +116,7 @@ func (u *uses) node(node any, tried bool) (visited bool) {
 		visit(n.Right, tried || tries(n.Operator))
 		return true
 	case *ast.ConditionalExpression:
-		for _, e := range []ast.Expression{n.Test, n.Consequent, n.Alternate} {
-			visit(e, true)
-		}
+		visit([]ast.Expression{n.Test, n.Consequent, n.Alternate}, true)
 		return true
 	case *ast.OptionalChain:
 		visit(n.Expression, true)
