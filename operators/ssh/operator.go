@@ -216,7 +216,10 @@ const farewell = 5 * time.Second
 // then forced, as far as the server passes signals on.
 func (r *request) run(ctx context.Context, client *ssh.Client, log operators.Log) error {
 	s, err := client.NewSession()
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return ctx.Err() // its end closed the connection
+	case err != nil:
 		return operators.Causedf(err, "Failed to open a session on %s [%v]", r.address, err)
 	}
 	defer s.Close() //nolint:errcheck // the command's end was heard before
@@ -227,7 +230,10 @@ func (r *request) run(ctx context.Context, client *ssh.Client, log operators.Log
 	if r.errors {
 		s.Stderr = output
 	}
-	if err := s.Start(r.command); err != nil {
+	switch err := s.Start(r.command); {
+	case err != nil && ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
 		return operators.Causedf(err, "Failed to start the command on %s [%v]", r.address, err)
 	}
 	ended := make(chan error, 1)
