@@ -11,6 +11,12 @@ import (
 	"zerodag/engine/param"
 )
 
+// isArgument reports whether a key of a task with py> can be for its function only.
+func isArgument(config *param.Map, key string) bool {
+	return !strings.HasPrefix(key, "_") && !strings.HasPrefix(key, "+") && !strings.HasSuffix(key, ">") && key != "script" &&
+		!slices.Contains(anyForm, key) && !used(config, key) && !keys.IsBody(config, key)
+}
+
 // arguments warns of parameters of py> that its function does not take, where the function is in a file of the project and nothing else of
 // that file may read them.
 func (c *critic) arguments(at []string, task, command string, config *param.Map) {
@@ -29,8 +35,7 @@ func (c *critic) arguments(at []string, task, command string, config *param.Map)
 		return
 	}
 	for _, key := range config.Keys() {
-		if strings.HasPrefix(key, "_") || strings.HasPrefix(key, "+") || strings.HasSuffix(key, ">") || slices.Contains(names, key) ||
-			slices.Contains(anyForm, key) || key == "script" || used(config, key) || keys.IsBody(config, key) {
+		if !isArgument(config, key) || slices.Contains(names, key) {
 			continue
 		}
 		near := param.Nearest(key, names)
@@ -97,5 +102,5 @@ func (c *critic) mayImport(folder, file string) bool {
 	}
 	entries, _ := c.known.Folder(path.Clean(folder))
 	words := c.wordsOf(file)
-	return slices.ContainsFunc(c.modulesIn(folder, entries), func(module string) bool { return module+".py" != path.Base(file) && words[module] })
+	return slices.ContainsFunc(scripts{c}.modulesIn(folder, entries), func(module string) bool { return module+".py" != path.Base(file) && words[module] })
 }

@@ -15,9 +15,14 @@ import (
 	"zerodag/engine/param"
 )
 
+// isFileName reports whether what an operator takes is the name of a file.
+func isFileName(kind string) bool {
+	return kind == "file name" || strings.HasPrefix(kind, "file name, or `{") || strings.HasPrefix(kind, "file, or `{")
+}
+
 // files looks at the files of the project that a task with a built-in operator names in its value: whether they are
 // there, and can be run.
-func (c *critic) files(place []string, task, operator, text string, config *param.Map) {
+func (c scripts) files(place []string, task, operator, text string, config *param.Map) {
 	folder, known := c.workdir(config)
 	if !known {
 		return
@@ -37,7 +42,7 @@ func (c *critic) files(place []string, task, operator, text string, config *para
 		if operator == "slack" && !config.Has("webhook_url") {
 			c.warn(place, task, "write the text behind slack>, and the address as the secret slack.webhook_url: `zerodag secrets --set slack.webhook_url`", "slack> takes a message, and not the address of a webhook")
 		}
-	case operator != "call" && (kind == "file name" || strings.HasPrefix(kind, "file name, or `{") || strings.HasPrefix(kind, "file, or `{")) && !strings.Contains(text, "\n"):
+	case operator != "call" && isFileName(kind) && !strings.Contains(text, "\n"):
 		file := path.Join(folder, text)
 		if _, err := c.read(file); errors.Is(err, dig.ErrNotFound) && !c.makesFiles {
 			c.warn(place, task, "the path is relative to the folder of the project, or to _workdir", "%s> names the file %s, which is not in the project", operator, file)
@@ -46,7 +51,7 @@ func (c *critic) files(place []string, task, operator, text string, config *para
 }
 
 // script looks at the program of the project with which a command begins.
-func (c *critic) script(place []string, task, folder, command string) {
+func (c scripts) script(place []string, task, folder, command string) {
 	first, _, _ := strings.Cut(strings.TrimSpace(command), "\n")
 	word, arguments, _ := strings.Cut(first, " ")
 	if slices.Contains([]string{"sh", "bash", "dash", "ksh", "zsh"}, path.Base(word)) {
@@ -73,7 +78,7 @@ func (c *critic) script(place []string, task, folder, command string) {
 }
 
 // shellScript looks at a file that a shell reads, which takes the CR at the end of a line for a part of its last word.
-func (c *critic) shellScript(place []string, task, folder, name string) {
+func (c scripts) shellScript(place []string, task, folder, name string) {
 	if name == "" || strings.ContainsAny(name, "$*?;|&<>()'\"\\`") || strings.HasPrefix(name, "-") || path.IsAbs(name) {
 		return
 	}
@@ -97,25 +102,34 @@ var pythonModules = []string{"array", "ast", "calendar", "code", "collections", 
 // dynamic are words of a script that may make names which stand nowhere in it.
 var dynamic = []string{"globals", "setattr", "exec", "eval", "__getattr__", "vars", "locals"}
 
+// functionAsPath warns of a function of py> that is written as a path, and reports whether nothing else is to be said of it.
+func (c scripts) functionAsPath(place []string, task, folder, text string) bool {
+	if !strings.ContainsAny(text, `/\`) && !strings.HasSuffix(text, ".py") {
+		return false
+	}
+	clean := strings.TrimSuffix(strings.TrimLeft(strings.ReplaceAll(text, `\`, "/"), "./"), "/")
+	module, isScript := strings.CutSuffix(clean, ".py")
+	module = strings.ReplaceAll(module, "/", ".")
+	if isScript {
+		if _, err := c.read(path.Join(folder, clean)); err != nil {
+			clean = text
+		}
+		c.warn(place, task, "write `py>: "+module+".FUNCTION`, or `sh>: python3 "+clean+"` for all of the file", "py> runs a function of a module, and not a file: %s", text)
+		return true
+	}
+	if strings.Contains(text, ":") || strings.HasSuffix(text, ")") {
+		return false
+	}
+	c.warn(place, task, "write `py>: "+module+"`", "py> has points between the folders of a module: %s", text)
+	return true
+}
+
 // function looks for what py> names in its module, where that is a file of the project: of MODULE.CLASS.METHOD the
 // class, since a method may be inherited.
-func (c *critic) function(place []string, task, folder, text string, config *param.Map) {
+func (c scripts) function(place []string, task, folder, text string, config *param.Map) {
 	const form = "py> is written as MODULE.FUNCTION or MODULE.CLASS.METHOD"
-	if strings.ContainsAny(text, `/\`) || strings.HasSuffix(text, ".py") {
-		clean := strings.TrimSuffix(strings.TrimLeft(strings.ReplaceAll(text, `\`, "/"), "./"), "/")
-		module, isScript := strings.CutSuffix(clean, ".py")
-		module = strings.ReplaceAll(module, "/", ".")
-		if _, err := c.read(path.Join(folder, clean)); isScript {
-			if err != nil {
-				clean = text
-			}
-			c.warn(place, task, "write `py>: "+module+".FUNCTION`, or `sh>: python3 "+clean+"` for all of the file", "py> runs a function of a module, and not a file: %s", text)
-		} else if !strings.Contains(text, ":") && !strings.HasSuffix(text, ")") {
-			c.warn(place, task, "write `py>: "+module+"`", "py> has points between the folders of a module: %s", text)
-		}
-		if isScript || !strings.Contains(text, ":") && !strings.HasSuffix(text, ")") {
-			return
-		}
+	if c.functionAsPath(place, task, folder, text) {
+		return
 	}
 	if strings.HasSuffix(text, ")") || strings.Contains(text, ":") {
 		c.warn(place, task, form+", without parentheses: arguments are parameters of the task", "py> cannot read %q", text)
@@ -128,11 +142,12 @@ func (c *critic) function(place []string, task, folder, text string, config *par
 		if words == nil {
 			continue
 		}
-		if slices.Contains(pythonModules, parts[0]) {
+		name := parts[n]
+		switch {
+		case slices.Contains(pythonModules, parts[0]):
 			c.warn(place, task, "give the file another name", "%s is never read: Python has a module %s itself, which hides it", file, parts[0])
 			return
-		}
-		if name := parts[n]; !words[name] && !words["*"] && !slices.ContainsFunc(dynamic, func(d string) bool { return words[d] }) {
+		case !words[name] && !words["*"] && !slices.ContainsFunc(dynamic, func(d string) bool { return words[d] }):
 			c.warn(place, task, form+": is there a `def "+name+"` or a `class "+name+"`?", "%s has nothing called %s", file, name)
 		}
 		if code, err := c.read(file); err == nil && n == len(parts)-1 && regexp.MustCompile(`(?m)^async def `+regexp.QuoteMeta(parts[n])+`\b`).Match(code) {
@@ -149,7 +164,7 @@ func (c *critic) function(place []string, task, folder, text string, config *par
 var pythonName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[\pL_][\pL\pN_]*`) })
 
 // envFiles looks at the files of variables that a task names: whether they are there, and can be read.
-func (c *critic) envFiles(path []string, task string, config *param.Map) {
+func (c scripts) envFiles(path []string, task string, config *param.Map) {
 	if c.level == 0 {
 		return
 	}
@@ -172,12 +187,17 @@ func (c *critic) envFiles(path []string, task string, config *param.Map) {
 }
 
 // environment looks at what a command is given, and where it runs. Its operator stands under the key command.
-func (c *critic) environment(at []string, task, operator, command string, config *param.Map) {
+func (c scripts) environment(at []string, task, operator, command string, config *param.Map) {
 	for _, key := range config.Map("_env").Keys() {
 		if !strings.Contains(key, "${") && !keys.EnvName().MatchString(key) {
 			c.warn(append(slices.Clone(at), "_env", key), task, "write it with letters, digits and _", "_env: %s is no name of a variable, and the task will fail", key)
 		}
 	}
+	c.workFolder(at, task, operator, command, config)
+}
+
+// workFolder looks at the folder in which a command runs.
+func (c scripts) workFolder(at []string, task, operator, command string, config *param.Map) {
 	folder, known := c.workdir(config)
 	if !known || !config.Has("_workdir") && !c.exports.Has("_workdir") {
 		return

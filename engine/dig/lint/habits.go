@@ -109,7 +109,7 @@ func (c *critic) scriptHabits(place []string, task, script string, config *param
 	case onlyExport().MatchString(trimmed):
 		c.warn(place, task, "write the variable into `_env` or `_export` of the tasks that read it", "a variable ends with its task: the next task does not have it")
 	}
-	c.scriptText(place, task, script, config)
+	scripts{c}.scriptText(place, task, script, config)
 	for _, found := range percent().FindAllStringSubmatch(script, -1) {
 		if slices.Contains(ofWindows, strings.ToUpper(found[1])) || c.variable(found[1]) {
 			c.warn(place, task, "a shell writes it as $"+found[1], "%s stays as text: only Windows' cmd.exe replaces it", found[0])

@@ -36,13 +36,16 @@ func (c *critic) keys(at []string, task string, config *param.Map) {
 		case own != nil && !used(config, key) && c.dagu(place, task, operator, key, config):
 		case operator != "" && c.foreignKey(place, task, operator, key, config):
 		case own != nil && !used(config, key):
-			if !c.runsCommand(operator) || !c.reads(key, config) { // a command has each parameter of its task in its environment
-				c.parameter(place, task, operator, key, v, own)
-			}
+			c.unusedKey(place, task, operator, key, config)
 		case operator != "":
 			c.misnamed(place, task, key, v)
 		}
 	}
+	c.exportedKeys(at, task, config)
+}
+
+// exportedKeys looks at what a task exports.
+func (c *critic) exportedKeys(at []string, task string, config *param.Map) {
 	for key, v := range config.Map("_export").All() {
 		place := append(slices.Clone(at), "_export", key)
 		c.misnamed(place, task, key, v)
@@ -61,13 +64,21 @@ func (c *critic) keys(at []string, task string, config *param.Map) {
 	}
 }
 
+// unusedKey looks at a key that a built-in operator does not read. A command has each parameter of its task in its environment.
+func (c *critic) unusedKey(place []string, task, operator, key string, config *param.Map) {
+	if !c.runsCommand(operator) || !c.reads(key, config) {
+		c.parameter(place, task, operator, key, config.Value(key), c.known.parameters(operator))
+	}
+}
+
 // exportedName warns of a name that takes the place of a variable which programs need, or that no expression finds.
 func (c *critic) exportedName(place []string, task, key string, v param.Value) {
 	text, isText := v.(string)
+	ofCommands := isText && !strings.Contains(text, "${") && runsScripts(c.root)
 	switch {
-	case key == "PATH" && isText && !strings.Contains(text, "/bin") && !strings.Contains(text, "${") && runsScripts(c.root):
+	case key == "PATH" && ofCommands && !strings.Contains(text, "/bin"):
 		c.warn(place, task, "choose another name, such as path", "PATH of _export is the PATH of all commands, which then find no program")
-	case key == "HOME" && isText && !strings.HasPrefix(text, "/") && !strings.Contains(text, "${") && runsScripts(c.root):
+	case key == "HOME" && ofCommands && !strings.HasPrefix(text, "/"):
 		c.warn(place, task, "choose another name, such as home", "HOME of _export is the home folder of all commands, and %s is none", param.Sample(v))
 	case strings.Contains(key, ".") && keys.EnvName().MatchString(strings.ReplaceAll(key, ".", "_")):
 		first, rest, _ := strings.Cut(key, ".")
@@ -161,35 +172,45 @@ func (c *critic) steering(place []string, task, operator, key string, v param.Va
 	case key == "_retry":
 		c.retry(place, task, operator, v)
 	case key == "_parallel":
-		if m, ok := v.(*param.Map); ok && c.level == 0 && m.Has(keys.SlidingKey) {
-			c.warn(append(slices.Clone(place), keys.SlidingKey), task, keys.GateHint(keys.SlidingKey), "sliding of _parallel is not read by anybody here")
-			v = m.Without(keys.SlidingKey)
-		}
-		if mode, err := keys.ParallelOf(param.New("_parallel", v)); c.level == 0 && err == nil && mode.On && slices.Contains(c.known.BuiltIn, operator) && keys.MakesNoTasks(operator) {
-			c.warn(place, task, keys.ParallelForm, "%s", keys.ParallelFault(operator))
-		}
-		c.unknownKeys(place, task, v, keys.ParallelKeys())
-		c.whole(place, task, v, "limit", 1, "write how many may run at once, such as `_parallel: {limit: 2}`")
+		c.parallel(place, task, operator, v)
 	case slices.Contains(keys.TaskKeys(), key):
 	case c.level > 0 && slices.Contains(keys.Added(keys.AtGroup|keys.AtTask), key):
 	case keys.Ungated(key) != "":
 		c.warn(place, task, keys.Ungated(key), "%s is a parameter here, which nobody reads", key)
 	default:
-		hint := "keys of a task that begin with _ are " + strings.Join(keys.TaskKeys(), ", ")
-		if far := param.Suggest(key, keys.TaskKeys()); len(far) > 0 { // such as _retires: no key of the user's own begins so
-			hint = "did you mean " + strings.Join(far, ", ") + "?"
-		}
-		if near := param.Nearest(key, slices.Concat(keys.TaskKeys(), own)); near != "" {
-			hint = "did you mean " + near + "?"
-		}
-		if near := keys.BehindGate(key, slices.Concat(keys.TaskKeys(), own), keys.AtTask|keys.AtGroup); near != "" && c.level == 0 {
-			hint = "did you mean " + near + "? " + keys.GateHint(near)
-		}
-		if foreign := keys.SteeringHint(key, c.level); foreign != "" {
-			hint = foreign
-		}
-		c.warn(place, task, hint, "%s is not read by anybody", key)
+		c.warn(place, task, c.steeringHint(key, own), "%s is not read by anybody", key)
 	}
+}
+
+// parallel looks at `_parallel`.
+func (c *critic) parallel(place []string, task, operator string, v param.Value) {
+	if m, ok := v.(*param.Map); ok && c.level == 0 && m.Has(keys.SlidingKey) {
+		c.warn(append(slices.Clone(place), keys.SlidingKey), task, keys.GateHint(keys.SlidingKey), "sliding of _parallel is not read by anybody here")
+		v = m.Without(keys.SlidingKey)
+	}
+	if mode, err := keys.ParallelOf(param.New("_parallel", v)); c.level == 0 && err == nil && mode.On && slices.Contains(c.known.BuiltIn, operator) && keys.MakesNoTasks(operator) {
+		c.warn(place, task, keys.ParallelForm, "%s", keys.ParallelFault(operator))
+	}
+	c.unknownKeys(place, task, v, keys.ParallelKeys())
+	c.whole(place, task, v, "limit", 1, "write how many may run at once, such as `_parallel: {limit: 2}`")
+}
+
+// steeringHint is the hint for a key that begins with "_" and is none; own are those that the operator reads.
+func (c *critic) steeringHint(key string, own []string) string {
+	if foreign := keys.SteeringHint(key, c.level); foreign != "" {
+		return foreign
+	}
+	known := slices.Concat(keys.TaskKeys(), own)
+	if near := keys.BehindGate(key, known, keys.AtTask|keys.AtGroup); near != "" && c.level == 0 {
+		return "did you mean " + near + "? " + keys.GateHint(near)
+	}
+	if near := param.Nearest(key, known); near != "" {
+		return "did you mean " + near + "?"
+	}
+	if far := param.Suggest(key, keys.TaskKeys()); len(far) > 0 { // such as _retires: no key of the user's own begins so
+		return "did you mean " + strings.Join(far, ", ") + "?"
+	}
+	return "keys of a task that begin with _ are " + strings.Join(keys.TaskKeys(), ", ")
 }
 
 // retry looks at a _retry. With the gate, what a push does not refuse is below an operator that makes the task.

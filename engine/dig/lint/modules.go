@@ -11,7 +11,7 @@ import (
 // module looks for the module that py> names, of which no file was found: parts are what is written between the points.
 // Python may know modules that no project has, so only two slips are told: a part that is not in a folder of the project
 // with other modules, and a first part that is near a module of the project which has what is named of it.
-func (c *critic) module(place []string, task, folder string, parts []string, config *param.Map) {
+func (c scripts) module(place []string, task, folder string, parts []string, config *param.Map) {
 	if c.known.Folder == nil || c.makesFiles || config.Map("_env").Has("PYTHONPATH") {
 		return
 	}
@@ -57,7 +57,7 @@ func nameOfFolder(folder string) string {
 func isPython(file string) bool { return path.Ext(file) == ".py" }
 
 // modulesIn are the names under which Python imports what a folder has.
-func (c *critic) modulesIn(folder string, entries []string) (names []string) {
+func (c scripts) modulesIn(folder string, entries []string) (names []string) {
 	for _, e := range entries {
 		if name, is := strings.CutSuffix(e, ".py"); is {
 			names = append(names, name)
@@ -69,7 +69,7 @@ func (c *critic) modulesIn(folder string, entries []string) (names []string) {
 }
 
 // hasMember says whether a module, a file or a folder, has something of a name.
-func (c *critic) hasMember(module, name string) bool {
+func (c scripts) hasMember(module, name string) bool {
 	if c.wordsOf(module + ".py")[name] {
 		return true
 	}
@@ -78,7 +78,7 @@ func (c *critic) hasMember(module, name string) bool {
 }
 
 // definedIn says whether a script may have something of a name: it has the word, or makes names at run time.
-func (c *critic) definedIn(file, name string) bool {
+func (c scripts) definedIn(file, name string) bool {
 	words := c.wordsOf(file)
 	return words[name] || words["*"] || slices.ContainsFunc(slices.Concat(dynamic, []string{"sys", "__path__"}), func(d string) bool { return words[d] })
 }

@@ -19,6 +19,11 @@ import (
 	"zerodag/engine/param"
 )
 
+// namesSession reports whether a require> is for another session or project than its own.
+func namesSession(config *param.Map) bool {
+	return config.Has("session_time") || config.Has("project_name") || config.Has("project_id")
+}
+
 // operator looks at a task that runs something: whether there is such an operator, and
 // whether the file or workflow that it names is in the project. Names with `${` are not
 // known yet.
@@ -31,9 +36,9 @@ func (c *critic) operator(at []string, task string, config *param.Map) {
 	if text, ok := command.(string); ok && text != "" && !strings.Contains(text, "${") {
 		c.target(place, task, name, text, config)
 		if slices.Contains(c.known.BuiltIn, name) {
-			c.files(place, task, name, text, config)
+			scripts{c}.files(place, task, name, text, config)
 		}
-		if name == "require" && text == c.name && !c.circles[fmt.Sprint(place)] && !config.Has("session_time") && !config.Has("project_name") && !config.Has("project_id") {
+		if name == "require" && text == c.name && !c.circles[fmt.Sprint(place)] && !namesSession(config) {
 			c.warn(place, task, "name another workflow, or another session with session_time", "require> waits for the end of its own workflow, and so never ends")
 		}
 	}
@@ -61,7 +66,7 @@ func (c *critic) operator(at []string, task string, config *param.Map) {
 	}
 	c.secrets(at, task, name, key, config)
 	c.storedNames(at, task, name, command, config)
-	c.environment(at, task, name, key, config)
+	scripts{c}.environment(at, task, name, key, config)
 	if !slices.Contains(c.known.BuiltIn, name) || c.runsCommand(name) || config.Has("download_file") {
 		c.makesFiles = true
 	}
@@ -258,6 +263,14 @@ func (c *critic) cases(at []string, task, operator string, config *param.Map) {
 	}
 }
 
+// noList warns of a value of for_each> that is no list, and will not become one.
+func (c *critic) noList(place []string, task string, v param.Value) {
+	text := param.Text(v)
+	if !strings.Contains(text, "${") && !strings.HasPrefix(strings.Trim(text, `" `), "[") {
+		c.warn(place, task, "write a list, as in `{name: [a, b]}`", "for_each> cannot read %s as a list, and the task will fail", param.Sample(v))
+	}
+}
+
 // rounds warns of a loop that is written so that it runs nothing.
 func (c *critic) rounds(place []string, task, operator string, command param.Value, config *param.Map) {
 	m, _ := command.(*param.Map)
@@ -274,8 +287,8 @@ func (c *critic) rounds(place []string, task, operator string, command param.Val
 			c.fixed(place, task, name)
 			list, isList := v.([]param.Value)
 			nothing = nothing || isList && len(list) == 0
-			if !isList && !strings.Contains(param.Text(v), "${") && !strings.HasPrefix(strings.Trim(param.Text(v), `" `), "[") {
-				c.warn(place, task, "write a list, as in `{name: [a, b]}`", "for_each> cannot read %s as a list, and the task will fail", param.Sample(v))
+			if !isList {
+				c.noList(place, task, v)
 			}
 		}
 	case "for_range":
@@ -321,7 +334,7 @@ func (c *critic) templates(at []string, task string, config *param.Map) {
 	for k, v := range config.All() {
 		if !strings.HasPrefix(k, "+") && !keys.HoldsTasks(config, k) {
 			c.syntax(append(slices.Clone(at), k), task, v)
-			c.types(append(slices.Clone(at), k), task, v)
+			uses{c}.types(append(slices.Clone(at), k), task, v)
 		}
 		text, _ := v.(string)
 		for inner, closed := range keys.Expressions(text) {

@@ -14,8 +14,11 @@ import (
 	"zerodag/engine/schedule"
 )
 
+// schedules looks at when a workflow runs, and how late.
+type schedules struct{ *critic }
+
 // missingDays warns of a monthly schedule on a day that some months do not have.
-func (c *critic) missingDays(config *param.Map) {
+func (c schedules) missingDays(config *param.Map) {
 	text, _ := config.Value("monthly>").(string)
 	day, _, _ := strings.Cut(text, ",")
 	if slices.Contains([]string{"29", "30", "31"}, strings.TrimSpace(day)) {
@@ -23,17 +26,8 @@ func (c *critic) missingDays(config *param.Map) {
 	}
 }
 
-func (c *critic) schedule(config *param.Map) {
-	if n, _ := config.Get("minutes_interval>"); n != nil {
-		switch minutes, err := param.AsInt("", n); {
-		case err == nil && minutes > 59:
-			c.warn([]string{"schedule", "minutes_interval>"}, "", "write `cron>: \"0 */2 * * *\"` for every two hours",
-				"minutes_interval starts again every hour: %d means once an hour", minutes)
-		case err == nil && minutes > 0 && 60%minutes != 0:
-			c.warn([]string{"schedule", "minutes_interval>"}, "", fmt.Sprintf("write `seconds_interval>: %d` for equal intervals, or a number that divides 60", minutes*60),
-				"minutes_interval starts again every hour: the last interval of each hour is %d minutes", 60%minutes)
-		}
-	}
+func (c schedules) schedule(config *param.Map) {
+	c.minutes(config)
 	if v, _ := config.Get("daily>"); strings.HasPrefix(param.Text(v), `"-`) {
 		c.warn([]string{"schedule", "daily>"}, "", "write a time of the day, such as 07:00:00",
 			"a negative time starts the session before its day begins")
@@ -59,11 +53,28 @@ func (c *critic) schedule(config *param.Map) {
 	c.lateStart(config)
 }
 
+// minutes warns of intervals that are not what their number says.
+func (c schedules) minutes(config *param.Map) {
+	place := []string{"schedule", "minutes_interval>"}
+	n := config.Value("minutes_interval>")
+	if n == nil {
+		return
+	}
+	switch minutes, err := param.AsInt("", n); {
+	case err == nil && minutes > 59:
+		c.warn(place, "", "write `cron>: \"0 */2 * * *\"` for every two hours",
+			"minutes_interval starts again every hour: %d means once an hour", minutes)
+	case err == nil && minutes > 0 && 60%minutes != 0:
+		c.warn(place, "", fmt.Sprintf("write `seconds_interval>: %d` for equal intervals, or a number that divides 60", minutes*60),
+			"minutes_interval starts again every hour: the last interval of each hour is %d minutes", 60%minutes)
+	}
+}
+
 // fixedHour is a cron pattern for each minute of one hour.
 var fixedHour = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*(\*|\*/1)\s+(\d{1,2})\s+(\S+\s+\S+\s+\S+)\s*$`) })
 
 // everyMinute warns of a pattern that names an hour and not the minute in it.
-func (c *critic) everyMinute(config *param.Map) {
+func (c schedules) everyMinute(config *param.Map) {
 	for _, kind := range []string{"cron>", "crontab>"} {
 		text, _ := config.Value(kind).(string)
 		if m := fixedHour().FindStringSubmatch(text); m != nil {
@@ -77,7 +88,7 @@ func (c *critic) everyMinute(config *param.Map) {
 const calendarEnds = 60 * 24 * time.Hour
 
 // calendar warns of one whose holidays will soon be behind, and knows the variables that it brings.
-func (c *critic) calendar(w dig.Workflow) {
+func (c schedules) calendar(w dig.Workflow) {
 	zone, err := schedule.Zone(w.Zone)
 	if err != nil {
 		return
@@ -105,7 +116,7 @@ func (c *critic) calendar(w dig.Workflow) {
 }
 
 // lateStart warns of a time that lies beyond the hour or day that it is a time of: numbers are not bounded.
-func (c *critic) lateStart(config *param.Map) {
+func (c schedules) lateStart(config *param.Map) {
 	s, err := schedule.ParseHere(config.Without(schedule.AddedKeys()...), time.UTC)
 	if err != nil || config.Has("delay") && slices.Contains(schedule.Keys(keys.OperatorOf(config)), "delay") {
 		return
@@ -120,7 +131,7 @@ func (c *critic) lateStart(config *param.Map) {
 }
 
 // sla warns of an `sla:` that a push takes and every start then refuses, or ignores.
-func (c *critic) sla(workflow *param.Map) {
+func (c schedules) sla(workflow *param.Map) {
 	if err := dig.SLAFault(workflow); err != nil {
 		c.warn([]string{"sla"}, "", dig.SLAForm, "every start of this workflow will be refused: %v", err)
 	}

@@ -14,6 +14,9 @@ import (
 	"zerodag/engine/param"
 )
 
+// scripts looks at the scripts of tasks, in a workflow and in files of the project.
+type scripts struct{ *critic }
+
 // What is in a script of sh> and means something else, or nothing, to the shell that runs it.
 var (
 	ofBash = sync.OnceValue(func() *regexp.Regexp {
@@ -39,8 +42,34 @@ var (
 	quoteStart = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:^|[\s=(])([“”„‘])`) })
 )
 
+// bashOnly warns of what only bash knows.
+func (c scripts) bashOnly(place []string, task, plain string) {
+	if m := ofBash().FindStringSubmatch(plain); m != nil {
+		hint := "write `shell: [bash]`"
+		if m[1] == "source" {
+			hint = "write . instead of source, or `shell: [bash]`; what the file sets ends with the task"
+		}
+		c.warn(place, task, hint, "%s is of bash, and /bin/sh may be another shell, which does not know it", m[1])
+	} else if form := bashForms().FindString(plain); form != "" {
+		c.warn(place, task, "write `shell: [bash]`", "%s is of bash, and /bin/sh may be another shell, which cannot read it", strings.TrimSpace(form))
+	}
+}
+
+// otherStore warns of the way in which another tool stores a value: by a variable, or by a word behind two colons.
+func (c scripts) otherStore(place []string, task, variable, word string) {
+	what := "$" + variable
+	if variable == "" {
+		what = "::" + word
+	}
+	hint := "write a line NAME=VALUE into $DIGDAG_STORE"
+	if c.level == 0 {
+		hint += ", which needs `zerodag: 1` at the top of the file"
+	}
+	c.warn(place, task, hint, "%s is of another tool, and means nothing here", what)
+}
+
 // scriptText looks at the characters and forms of a script.
-func (c *critic) scriptText(place []string, task, script string, config *param.Map) {
+func (c scripts) scriptText(place []string, task, script string, config *param.Map) {
 	warn := func(hint, format string, args ...any) { c.warn(place, task, hint, format, args...) }
 	plain := bareScript(script)
 	inDocument := strings.Contains(plain, "<<")
@@ -51,15 +80,7 @@ func (c *critic) scriptText(place []string, task, script string, config *param.M
 		warn("remove the $ in front of the command", "the script begins a line with the $ of a terminal, which is no command")
 	}
 	if !c.hasShell(config) && !strings.HasPrefix(strings.TrimSpace(script), "#!") && !inDocument {
-		if m := ofBash().FindStringSubmatch(plain); m != nil {
-			hint := "write `shell: [bash]`"
-			if m[1] == "source" {
-				hint = "write . instead of source, or `shell: [bash]`; what the file sets ends with the task"
-			}
-			warn(hint, "%s is of bash, and /bin/sh may be another shell, which does not know it", m[1])
-		} else if form := bashForms().FindString(plain); form != "" {
-			warn("write `shell: [bash]`", "%s is of bash, and /bin/sh may be another shell, which cannot read it", strings.TrimSpace(form))
-		}
+		c.bashOnly(place, task, plain)
 	}
 	if asksUser().MatchString(plain) {
 		warn("give the value as a parameter: `-p NAME=VALUE`, and $NAME in the script", "read asks nobody: a command has no input")
@@ -73,15 +94,7 @@ func (c *critic) scriptText(place []string, task, script string, config *param.M
 		}
 	}
 	if m := ofActions().FindStringSubmatch(script); m != nil && !c.exports.Has(m[1]) && !config.Map("_env").Has(m[1]) {
-		what := "$" + m[1]
-		if m[1] == "" {
-			what = "::" + m[2]
-		}
-		hint := "write a line NAME=VALUE into $DIGDAG_STORE"
-		if c.level == 0 {
-			hint += ", which needs `zerodag: 1` at the top of the file"
-		}
-		warn(hint, "%s is of another tool, and means nothing here", what)
+		c.otherStore(place, task, m[1], m[2])
 	}
 	c.keyInScript(place, task, script, inDocument)
 	c.ownVariable(place, task, script)
@@ -101,12 +114,11 @@ func bareScript(script string) string {
 		case c == '\\' && quote != '\'' && i+1 < len(out) && script[i+1] != '\n':
 			out[i], out[i+1] = 'x', 'x'
 			i++
+		case quote != 0 && c == '\n':
+			out[i] = ' '
 		case quote != 0:
-			if c == quote {
+			if out[i] = 'x'; c == quote {
 				quote = 0
-			}
-			if out[i] = 'x'; c == '\n' {
-				out[i] = ' '
 			}
 		case c == '"' || c == '\'':
 			quote, out[i] = c, 'x'
@@ -120,12 +132,12 @@ func bareScript(script string) string {
 }
 
 // hasShell reports whether a task names the program that runs its script.
-func (c *critic) hasShell(config *param.Map) bool {
+func (c scripts) hasShell(config *param.Map) bool {
 	return config.Has("shell") || c.exports.Has("shell") || c.exports.Map("sh").Has("shell") || c.exports.Map("docker").Len() > 0 || config.Map("docker").Len() > 0
 }
 
 // scriptCharacters looks for characters that a shell takes for a part of a word, in a script without what is in quotes.
-func (c *critic) scriptCharacters(place []string, task, plain string) {
+func (c scripts) scriptCharacters(place []string, task, plain string) {
 	for line := range strings.Lines(plain) {
 		line = strings.TrimRight(line, " \t\r\n")
 		first, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
@@ -159,7 +171,7 @@ func (c *critic) scriptCharacters(place []string, task, plain string) {
 }
 
 // keyInScript warns of a key of the task that is indented so that it is a line of the script.
-func (c *critic) keyInScript(place []string, task, script string, inDocument bool) {
+func (c scripts) keyInScript(place []string, task, script string, inDocument bool) {
 	if inDocument || !strings.Contains(script, "\n") {
 		return
 	}
@@ -172,7 +184,7 @@ func (c *critic) keyInScript(place []string, task, script string, inDocument boo
 }
 
 // ownVariable warns of ${NAME} for a variable that the script itself sets: it is evaluated before a shell runs.
-func (c *critic) ownVariable(place []string, task, script string) {
+func (c scripts) ownVariable(place []string, task, script string) {
 	names := keys.NamesIn(script)
 	for _, m := range assigns().FindAllStringSubmatch(script, -1) {
 		name := m[1] + m[2] + m[3]
@@ -215,7 +227,7 @@ func endlessDocument(script string) string {
 }
 
 // programFile looks at a program of the project that is named in a form in which no shell finds it.
-func (c *critic) programFile(place []string, task, folder, word string) bool {
+func (c scripts) programFile(place []string, task, folder, word string) bool {
 	if word == "" || strings.ContainsAny(word, "$*?;|&<>()'\"`") {
 		return false
 	}

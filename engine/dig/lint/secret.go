@@ -23,16 +23,21 @@ func hasSecret(v param.Value) bool {
 // bareSecret is a reference to a secret without its braces.
 var bareSecret = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^secret:[\w.-]+$`) })
 
+// bareSecrets warns of references without their braces in the variables of a command.
+func (c *critic) bareSecrets(at []string, task string, variables *param.Map) {
+	for key, v := range variables.All() {
+		if text, _ := v.(string); bareSecret().MatchString(text) {
+			c.warn(append(slices.Clone(at), "_env", key), task, "write \"${"+text+"}\"", "%s stays as text", text)
+		}
+	}
+}
+
 // secrets warns of references to secrets in a task where they stay as text, or where their values become code.
 func (c *critic) secrets(at []string, task, operator, command string, config *param.Map) {
 	if operator != "echo" && operator != "fail" && !slices.Contains(c.known.BuiltIn, operator) {
 		return
 	}
-	for key, v := range config.Map("_env").All() {
-		if text, _ := v.(string); bareSecret().MatchString(text) {
-			c.warn(append(slices.Clone(at), "_env", key), task, "write \"${"+text+"}\"", "%s stays as text", text)
-		}
-	}
+	c.bareSecrets(at, task, config.Map("_env"))
 	for key, v := range config.All() {
 		place := append(slices.Clone(at), key)
 		switch own := key == command; {

@@ -74,9 +74,16 @@ func (c *critic) dollars(place []string, task, operator string, command param.Va
 			warn(append(slices.Clone(at), "data"), text, "")
 		}
 	}
-	file, isText := command.(string)
+	if isSQL {
+		c.dollarsInFile(place, task, command, config, hint)
+	}
+}
+
+// dollarsInFile is dollars for a file with SQL.
+func (c *critic) dollarsInFile(place []string, task string, command param.Value, config *param.Map, hint string) {
+	file, _ := command.(string)
 	folder, known := c.workdir(config)
-	if !isSQL || !isText || !known || file == "" || strings.ContainsAny(file, "\n$") {
+	if !known || file == "" || strings.ContainsAny(file, "\n$") {
 		return
 	}
 	name := path.Join(folder, file)

@@ -13,8 +13,11 @@ import (
 	"zerodag/engine/param"
 )
 
+// uses looks at what expressions do with parameters whose types decide the outcome.
+type uses struct{ *critic }
+
 // types warns of what expressions do with texts that look like numbers, booleans or mappings.
-func (c *critic) types(place []string, task string, v param.Value) {
+func (c uses) types(place []string, task string, v param.Value) {
 	switch x := v.(type) {
 	case string:
 		if c.known.Uses == nil || !strings.Contains(x, "${") {
@@ -35,7 +38,7 @@ func (c *critic) types(place []string, task string, v param.Value) {
 }
 
 // use warns of what an expression does with a parameter, or is itself.
-func (c *critic) use(place []string, task string, use param.Use) {
+func (c uses) use(place []string, task string, use param.Use) {
 	switch use.Kind {
 	case param.Mistake:
 		c.warn(place, task, use.Hint, "%s", use.Says)
@@ -71,7 +74,7 @@ var dateForms = sync.OnceValue(func() map[string]*regexp.Regexp {
 var outcomes = []string{"success", "error", "canceled"}
 
 // compared warns of a text that a built-in variable never is.
-func (c *critic) compared(place []string, task, name, text string) {
+func (c uses) compared(place []string, task, name, text string) {
 	if name == "outcome" && c.level > 0 && !c.exports.Has(name) && !slices.Contains(outcomes, text) {
 		c.warn(place, task, "it is "+strings.Join(outcomes, ", "), "outcome is never '%s'", text)
 		return
@@ -86,7 +89,7 @@ func (c *critic) compared(place []string, task, name, text string) {
 }
 
 // minus warns of a difference that is the name of a parameter, and of dates from which something is taken away.
-func (c *critic) minus(place []string, task, name string) {
+func (c uses) minus(place []string, task, name string) {
 	first, _, hyphens := strings.Cut(name, "-")
 	switch {
 	case hyphens && (c.exports.Has(name) || c.definitions().texts[name] != "" || c.definitions().others[name]):
@@ -97,7 +100,7 @@ func (c *critic) minus(place []string, task, name string) {
 }
 
 // text warns of a text that is used as a number or a boolean.
-func (c *critic) text(place []string, task string, use param.Use) {
+func (c uses) text(place []string, task string, use param.Use) {
 	if slices.Contains(c.loops, use.Name) {
 		return
 	}
@@ -129,7 +132,7 @@ func (c *critic) text(place []string, task string, use param.Use) {
 	c.warn(place, task, c.typeHint(use.Name, from, kind, cast), "%s; %s", message, from)
 }
 
-func (c *critic) typeHint(name, from, kind, cast string) string {
+func (c uses) typeHint(name, from, kind, cast string) string {
 	if from == fromText {
 		return "write the value without quotes, or ${" + cast + "}"
 	}
@@ -157,7 +160,7 @@ var (
 )
 
 // property warns of a part of a parameter that there is not, and so is an empty text.
-func (c *critic) property(place []string, task string, use param.Use) {
+func (c uses) property(place []string, task string, use param.Use) {
 	first := use.Path[0]
 	switch {
 	case use.Name == "http" && first != "last_status" && first != "last_content" && !c.definitions().keys["http"][first] && !c.definitions().open && !c.exports.Map("http").Has(first):
@@ -179,7 +182,7 @@ func (c *critic) property(place []string, task string, use param.Use) {
 }
 
 // isTextVariable reports whether a built-in variable is a text.
-func (c *critic) isTextVariable(name string) bool {
+func (c uses) isTextVariable(name string) bool {
 	return slices.Contains(c.known.Variables, name) && (strings.HasSuffix(name, "_time") || strings.HasSuffix(name, "_date") || strings.HasSuffix(name, "_compact") ||
 		slices.Contains([]string{"timezone", "task_name", "session_uuid"}, name))
 }
@@ -202,7 +205,7 @@ func inFailure(task string) bool {
 }
 
 // failure warns of a part of `error` that no failure has. A project that gives the name to values of its own is left alone.
-func (c *critic) failure(place []string, task, part string) {
+func (c uses) failure(place []string, task, part string) {
 	d := c.definitions()
 	if slices.Contains(errorKeys, part) || d.open || d.others[errorName] || d.texts[errorName] != "" || d.keys[errorName] != nil || d.words[errorName] && d.words[part] {
 		return
@@ -215,7 +218,7 @@ func (c *critic) failure(place []string, task, part string) {
 }
 
 // part looks for a part of a mapping that is exported to the task.
-func (c *critic) part(place []string, task string, use param.Use) {
+func (c uses) part(place []string, task string, use param.Use) {
 	d := c.definitions()
 	name, first := use.Name, use.Path[0]
 	if d.loose[name] || d.keys[name][first] || slices.Contains(c.known.Exported, name) || slices.Contains(c.known.Operators, name) || d.open || d.words[name] && d.words[first] {
@@ -230,7 +233,7 @@ func (c *critic) part(place []string, task string, use param.Use) {
 }
 
 // content looks at what `http>` has stored.
-func (c *critic) content(place []string, task string, use param.Use) {
+func (c uses) content(place []string, task string, use param.Use) {
 	if len(use.Path) > 1 && !slices.Contains(ofTexts, use.Path[1]) {
 		c.warn(place, task, "write ${JSON.parse(http.last_content)."+strings.Join(use.Path[1:], ".")+"}", "http.last_content is a text and has no %s", use.Path[1])
 		return

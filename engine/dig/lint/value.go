@@ -61,46 +61,63 @@ var ofAirflow = map[string]string{
 	"run_id": "session_uuid", "dag_run": "session_uuid", "ti": "task_name", "task_instance": "task_name", "params": "NAME", "var": "NAME",
 }
 
+// ofJinja warns of a variable in double braces, and reports whether it did.
+func (c *critic) ofJinja(place []string, task, text string) bool {
+	m := jinja().FindStringSubmatch(text)
+	if m == nil {
+		return false
+	}
+	name := ofAirflow[m[1]]
+	if name == "" && c.variable(m[1]) {
+		name = m[1]
+	}
+	switch {
+	case name == "":
+		return false
+	case strings.Contains(text, "$"+m[0]):
+		c.warn(place, task, "write ${"+name+"}, with one pair of braces", "$%s is a mapping of JavaScript, and not the value of %s", m[0], m[1])
+	default:
+		c.warn(place, task, "a variable is written as ${"+name+"} (`zerodag docs variables`)", "%s stays as text", m[0])
+	}
+	return true
+}
+
+// ofShell warns of what only a shell would replace by the output of a command, and reports whether it did.
+func (c *critic) ofShell(place []string, task, operator, text string) bool {
+	inBackticks, inParentheses := backticks().FindString(text), shellCommand().FindString(text)
+	shows := operator == "echo" || operator == "fail"
+	switch {
+	case inBackticks != "" && shows:
+		c.warn(place, task, "write `sh>: echo \"...\"`: a shell runs it", "%s stays as text, as %s> runs no commands", inBackticks, operator)
+	case inParentheses != "" && c.variable(strings.TrimSpace(inParentheses[2:len(inParentheses)-1])):
+		c.warn(place, task, "write ${"+strings.TrimSpace(inParentheses[2:len(inParentheses)-1])+"}", "%s stays as text", inParentheses)
+	case inParentheses != "" && shows:
+		c.warn(place, task, "write `sh>: echo \"...\"`: a shell runs it", "%s stays as text, as %s> runs no commands", inParentheses, operator)
+	default:
+		return false
+	}
+	return true
+}
+
 // foreign warns of variables in texts that are written as another program or a shell writes them, and so stay as text.
 func (c *critic) foreign(place []string, task, operator string, v param.Value) {
 	text, isText := v.(string)
 	if !isText {
 		return
 	}
-	if m := jinja().FindStringSubmatch(text); m != nil {
-		name := ofAirflow[m[1]]
-		if name == "" && c.variable(m[1]) {
-			name = m[1]
-		}
-		if name != "" && strings.Contains(text, "$"+m[0]) {
-			c.warn(place, task, "write ${"+name+"}, with one pair of braces", "$%s is a mapping of JavaScript, and not the value of %s", m[0], m[1])
-			return
-		}
-		if name != "" {
-			c.warn(place, task, "a variable is written as ${"+name+"} (`zerodag docs variables`)", "%s stays as text", m[0])
-			return
-		}
+	if c.ofJinja(place, task, text) {
+		return
 	}
 	if !slices.Contains(c.known.BuiltIn, operator) || len(c.known.parameters(operator)) == 0 && operator != "echo" && operator != "fail" || slices.Contains(c.known.parameters(operator), "_env") {
 		return // a command has parameters in its environment
 	}
-	if m := otherForms().FindStringSubmatch(text); m != nil && c.variable(cmp.Or(m[1], m[2], m[3])) {
-		c.warn(place, task, "write ${"+cmp.Or(m[1], m[2], m[3])+"}", "%s stays as text", strings.TrimSpace(m[0]))
-		return
+	for _, form := range []*regexp.Regexp{otherForms(), moreForms()} {
+		if m := form.FindStringSubmatch(text); m != nil && c.variable(cmp.Or(m[1], m[2], m[3])) {
+			c.warn(place, task, "write ${"+cmp.Or(m[1], m[2], m[3])+"}", "%s stays as text", strings.TrimSpace(m[0]))
+			return
+		}
 	}
-	if m := moreForms().FindStringSubmatch(text); m != nil && c.variable(cmp.Or(m[1], m[2], m[3])) {
-		c.warn(place, task, "write ${"+cmp.Or(m[1], m[2], m[3])+"}", "%s stays as text", m[0])
-		return
-	}
-	if m := backticks().FindString(text); m != "" && (operator == "echo" || operator == "fail") {
-		c.warn(place, task, "write `sh>: echo \"...\"`: a shell runs it", "%s stays as text, as %s> runs no commands", m, operator)
-		return
-	}
-	if m := shellCommand().FindString(text); m != "" && c.variable(strings.TrimSpace(m[2:len(m)-1])) {
-		c.warn(place, task, "write ${"+strings.TrimSpace(m[2:len(m)-1])+"}", "%s stays as text", m)
-		return
-	} else if m != "" && (operator == "echo" || operator == "fail") {
-		c.warn(place, task, "write `sh>: echo \"...\"`: a shell runs it", "%s stays as text, as %s> runs no commands", m, operator)
+	if c.ofShell(place, task, operator, text) {
 		return
 	}
 	for _, m := range dollar().FindAllStringSubmatch(text, -1) {

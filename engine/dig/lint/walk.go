@@ -44,9 +44,9 @@ func (c *critic) workflow(w dig.Workflow) {
 	language, _ := keys.Gate(w.Config)
 	c.root, c.name, c.level = w.Config, w.Name, language.Level
 	c.placeholders(w.Config)
-	c.schedule(w.Config.Map("schedule"))
-	c.calendar(w)
-	c.sla(w.Config)
+	schedules{c}.schedule(w.Config.Map("schedule"))
+	schedules{c}.calendar(w)
+	schedules{c}.sla(w.Config)
 	c.requiring(w)
 	c.task(nil, "+"+w.Name, w.Config, false)
 	if c.tasks+1 > taskLimit {
@@ -93,7 +93,7 @@ func (c *critic) task(path []string, name string, config *param.Map, retried boo
 	c.plugins(path, config)
 	c.given(append(slices.Clone(path), "_export"), name, config.Map("_export"), c.known.Given, "")
 	c.docker(path, name, config)
-	c.envFiles(path, name, config)
+	scripts{c}.envFiles(path, name, config)
 	if c.level > 0 {
 		keys.OperatorFaults(keys.OperatorOf(config), config, c.reporter(path, name))
 	}
@@ -107,6 +107,18 @@ func (c *critic) task(path []string, name string, config *param.Map, retried boo
 		c.operator(path, name, config)
 		return
 	}
+	c.emptyGroup(path, name, config, s)
+	retries := c.group(path, name, config, retried)
+	if c.level > 0 && config.Has("_pool") {
+		outer := c.pooled
+		c.pooled = name
+		defer func() { c.pooled = outer }()
+	}
+	c.subtasks(path, name, config, retried || retries)
+}
+
+// emptyGroup warns of a group without tasks, and of a _retry that a group exports to its tasks.
+func (c *critic) emptyGroup(path []string, name string, config *param.Map, s keys.Shape) {
 	switch {
 	case s.Subtasks > 0:
 	case len(path) == 0:
@@ -114,16 +126,14 @@ func (c *critic) task(path []string, name string, config *param.Map, retried boo
 	case config.Has("_export"): // without, it may be a place that is kept free
 		c.warn(path, name, "write an operator, such as `sh>:`, or tasks below it; what this one exports is seen by its own tasks alone", "nothing is run here: it has neither an operator nor tasks")
 	}
-	retries := c.group(path, name, config, retried)
 	if s.Subtasks > 0 && config.Map("_export").Has("_retry") && config.Map("_export").Value("_retry") != int64(0) {
 		c.warn(append(slices.Clone(path), "_export", "_retry"), name, "write `_retry` at the tasks that are tried again, or `_defaults: {_retry: 3}` in a file with `zerodag: 1`",
 			"_retry in _export is that of each group and of each task below, and their tries multiply")
 	}
-	if c.level > 0 && config.Has("_pool") {
-		outer := c.pooled
-		c.pooled = name
-		defer func() { c.pooled = outer }()
-	}
+}
+
+// subtasks looks at the tasks of a group.
+func (c *critic) subtasks(path []string, name string, config *param.Map, retried bool) {
 	mode, _ := keys.ParallelOf(config) // define has read it without error
 	first, inTurn := true, false       // inTurn: a task before runs in its turn
 	for key, v := range config.All() {
@@ -148,7 +158,7 @@ func (c *critic) task(path []string, name string, config *param.Map, retried boo
 		}
 		first, inTurn = false, inTurn || !background
 		c.taskNamedAsKey(below, name+key, key)
-		c.task(below, name+key, sub, retried || retries)
+		c.task(below, name+key, sub, retried)
 	}
 }
 
