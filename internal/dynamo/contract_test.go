@@ -11,6 +11,7 @@ import (
 	"zerodag/internal/files"
 	"zerodag/internal/host"
 	"zerodag/internal/host/hosttest"
+	"zerodag/internal/host/hosttest/suite"
 	"zerodag/internal/sandbox/sandboxtest"
 	"zerodag/internal/sqlite"
 )
@@ -59,12 +60,12 @@ func open(t testing.TB, o dynamo.Options) (*dynamo.DB, *localstack.Counter) {
 	return db, counter
 }
 
-func stores(db *dynamo.DB, events host.Queue) hosttest.Stores {
-	return hosttest.Stores{Log: db, Events: events, Tasks: events, Projects: db, Workflows: db, Schedules: db, Attempts: db, Sessions: db, Retention: db,
+func stores(db *dynamo.DB, events host.Queue) suite.Stores {
+	return suite.Stores{Log: db, Events: events, Tasks: events, Projects: db, Workflows: db, Schedules: db, Attempts: db, Sessions: db, Retention: db,
 		Users: db, Audit: db, Pools: db, Semaphore: db, Backfills: db, ParamStore: db.ParamStore, ShortLogs: db, Horizon: db, Now: time.Now, Expires: true}
 }
 
-func plain(t *testing.T, run func(*testing.T, hosttest.Stores)) {
+func plain(t *testing.T, run func(*testing.T, suite.Stores)) {
 	o := options(t)
 	db, _ := open(t, o)
 	s := stores(db, o.Events)
@@ -73,7 +74,7 @@ func plain(t *testing.T, run func(*testing.T, hosttest.Stores)) {
 }
 
 // troubled has one call in five throttled, failed, or done without an answer.
-func troubled(t *testing.T, run func(*testing.T, hosttest.Stores)) {
+func troubled(t *testing.T, run func(*testing.T, suite.Stores)) {
 	o := options(t)
 	open(t, o)
 	c := localstack.Config(t)
@@ -89,7 +90,7 @@ func troubled(t *testing.T, run func(*testing.T, hosttest.Stores)) {
 func TestContract(t *testing.T) {
 	t.Parallel()
 	localstack.Config(t)
-	for name, harness := range map[string]hosttest.Harness{"plain": plain, "troubled": troubled} {
+	for name, harness := range map[string]suite.Harness{"plain": plain, "troubled": troubled} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			hosttest.Exercise(t, hosttest.Driver{Stores: harness, Absent: map[string]string{

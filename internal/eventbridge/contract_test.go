@@ -18,6 +18,7 @@ import (
 	"zerodag/internal/eventbridge"
 	"zerodag/internal/host"
 	"zerodag/internal/host/hosttest"
+	"zerodag/internal/host/hosttest/suite"
 )
 
 var _ host.Bus = (*eventbridge.Bus)(nil)
@@ -63,10 +64,10 @@ func open(t *testing.T, handler http.Handler, topics ...events.Topic) *eventbrid
 // TestContract runs the suite of buses against a service that answers as EventBridge does.
 func TestContract(t *testing.T) {
 	t.Parallel()
-	hosttest.Exercise(t, hosttest.Driver{Absent: hosttest.AllBut("a bus keeps nothing", "Bus"), Stores: func(t *testing.T, run func(*testing.T, hosttest.Stores)) {
+	hosttest.Exercise(t, hosttest.Driver{Absent: hosttest.AllBut("a bus keeps nothing", "Bus"), Stores: func(t *testing.T, run func(*testing.T, suite.Stores)) {
 		s := &service{}
 		bus := open(t, s, events.AttemptStarted, events.AttemptSucceeded, events.AttemptFailed, events.AttemptKilled, events.SLAMissed)
-		run(t, hosttest.Stores{Bus: bus, Heard: func(*testing.T) []events.Announcement {
+		run(t, suite.Stores{Bus: bus, Heard: func(*testing.T) []events.Announcement {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			return s.puts

@@ -12,7 +12,7 @@ import (
 	"zerodag/engine/param"
 	"zerodag/internal/catalogue"
 	"zerodag/internal/host"
-	"zerodag/internal/host/hosttest"
+	"zerodag/internal/host/hosttest/faults"
 	"zerodag/internal/node"
 	"zerodag/operators"
 )
@@ -334,10 +334,10 @@ func TestConcurrencyCrashes(t *testing.T) {
 			inBubble(t, func(w *world) {
 				d := &desk{}
 				w.on("long", d.busy(3*time.Minute))
-				faults := hosttest.NewFaults(1, hosttest.Rates{Refuse: .1, LoseAnswer: .1})
+				faulty := faults.New(1, faults.Rates{Refuse: .1, LoseAnswer: .1})
 				limits := func(o *node.Options) {
 					o.Limits = host.Limits{ReapInterval: time.Minute, Crashes: -1}
-					o.Semaphore = faults.Process().Semaphore(w.db)
+					o.Semaphore = faulty.Process().Semaphore(w.db)
 				}
 				p := w.serve(limits)
 				p.push("main.dig", limited("attempts: 1, on_limit: "+mode))

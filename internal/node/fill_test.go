@@ -12,7 +12,7 @@ import (
 	"zerodag/engine/param"
 	"zerodag/internal/catalogue"
 	"zerodag/internal/host"
-	"zerodag/internal/host/hosttest"
+	"zerodag/internal/host/hosttest/faults"
 	"zerodag/internal/node"
 	"zerodag/operators"
 )
@@ -366,10 +366,10 @@ func TestFillCrashes(t *testing.T) {
 			t.Parallel()
 			inBubble(t, func(w *world) {
 				w.on("a", lasting(3*time.Minute))
-				faults := hosttest.NewFaults(seed, hosttest.Rates{Refuse: .1, LoseAnswer: .1})
+				faulty := faults.New(seed, faults.Rates{Refuse: .1, LoseAnswer: .1})
 				limits := func(o *node.Options) {
 					o.Limits = host.Limits{ReapInterval: time.Minute, Crashes: -1}
-					life := faults.Process()
+					life := faulty.Process()
 					o.Backfills, o.Attempts = life.Backfills(w.db), life.Attempts(w.db)
 				}
 				p := w.serve()
@@ -382,7 +382,7 @@ func TestFillCrashes(t *testing.T) {
 					want(t, "no more at once than may", w.active() <= 3, true)
 					q.crash()
 				}
-				faults.Heal()
+				faulty.Heal()
 				q := w.serve(limits)
 				q.fillEnds(b)
 				b = q.backfillNow(b) // a task that is lost three times fails

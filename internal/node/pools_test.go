@@ -12,7 +12,7 @@ import (
 	"zerodag/engine"
 	"zerodag/internal/catalogue"
 	"zerodag/internal/host"
-	"zerodag/internal/host/hosttest"
+	"zerodag/internal/host/hosttest/faults"
 	"zerodag/internal/node"
 	"zerodag/operators"
 )
@@ -300,10 +300,10 @@ func poolCrashes(t *testing.T, text string) {
 	inBubble(t, func(w *world) {
 		d := &desk{}
 		w.on("long", d.busy(10*time.Minute))
-		faults := hosttest.NewFaults(1, hosttest.Rates{Refuse: .1, LoseAnswer: .1})
+		faulty := faults.New(1, faults.Rates{Refuse: .1, LoseAnswer: .1})
 		limits := func(o *node.Options) {
 			o.Limits = host.Limits{ReapInterval: time.Minute, Crashes: -1}
-			o.Semaphore = faults.Process().Semaphore(w.db)
+			o.Semaphore = faulty.Process().Semaphore(w.db)
 		}
 		ref := host.PoolRef{Name: "warehouse"}
 		_, err := w.db.SetPool(t.Context(), ref, 2, w.now())
@@ -439,14 +439,14 @@ func TestPoolList(t *testing.T) {
 		inBubble(t, func(w *world) {
 			d := &desk{}
 			w.on("long", d.busy(3*time.Minute))
-			rates := hosttest.Rates{Refuse: .1, LoseAnswer: .1}
+			rates := faults.Rates{Refuse: .1, LoseAnswer: .1}
 			if crashes == 0 {
-				rates = hosttest.Rates{}
+				rates = faults.Rates{}
 			}
-			faults := hosttest.NewFaults(1, rates)
+			faulty := faults.New(1, rates)
 			limits := func(o *node.Options) {
 				o.Limits = host.Limits{ReapInterval: time.Minute, Crashes: -1}
-				o.Semaphore = faults.Process().Semaphore(w.db)
+				o.Semaphore = faulty.Process().Semaphore(w.db)
 			}
 			warehouse, api := host.PoolRef{Name: "warehouse"}, host.PoolRef{Name: "api"}
 			for _, ref := range []host.PoolRef{warehouse, api} {

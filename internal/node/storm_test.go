@@ -12,7 +12,7 @@ import (
 	"zerodag/engine/param"
 	"zerodag/internal/catalogue"
 	"zerodag/internal/host"
-	"zerodag/internal/host/hosttest"
+	"zerodag/internal/host/hosttest/faults"
 	"zerodag/internal/node"
 	"zerodag/operators"
 )
@@ -47,9 +47,9 @@ const stormText = `_retry: 2
 
 // storm runs attempts of a workflow until all are over.
 func (w *world) storm(seed uint64, text string) {
-	rates := hosttest.Rates{Refuse: .02, LoseAnswer: .02, Conflict: .03, Drop: .03, Duplicate: .04, Reorder: .1,
+	rates := faults.Rates{Refuse: .02, LoseAnswer: .02, Conflict: .03, Drop: .03, Duplicate: .04, Reorder: .1,
 		CrashBefore: .004, CrashAfter: .004, MaxDelay: 2 * time.Second}
-	faults := hosttest.NewFaults(seed, rates)
+	faulty := faults.New(seed, rates)
 	w.on("slow", deaf(50*time.Second))
 	w.on("later", func(_ context.Context, o *operators.Task) (operators.Result, error) {
 		if o.RetryCount < 2 {
@@ -58,7 +58,7 @@ func (w *world) storm(seed uint64, text string) {
 		return operators.Result{}, nil
 	})
 	pack := int(seed % 3 * 5)
-	edit := func(life *hosttest.Process) func(*node.Options) {
+	edit := func(life *faults.Process) func(*node.Options) {
 		return func(o *node.Options) {
 			o.Log, o.Attempts, o.Schedules = life.Log(w.db), life.Attempts(w.db), life.Schedules(w.db)
 			o.Semaphore = life.Semaphore(w.db)
@@ -71,7 +71,7 @@ func (w *world) storm(seed uint64, text string) {
 	p.crash()
 	workflow := p.workflow("main").ID
 	var list []host.Attempt
-	for life, next := faults.Process(), 0; ; {
+	for life, next := faulty.Process(), 0; ; {
 		q := w.serve(edit(life))
 		for ; next < 8; next++ {
 			a, err := q.Start(w.t.Context(), catalogue.StartRequest{Workflow: workflow, SessionTime: time.Unix(int64(next), 0), Params: param.New()})
@@ -80,7 +80,7 @@ func (w *world) storm(seed uint64, text string) {
 			}
 		}
 		if len(w.writes("heal")) == 0 && time.Since(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)) > 20*time.Minute {
-			faults.Heal()
+			faulty.Heal()
 			w.must(w.call("heal", func() error { return nil }))
 		}
 		select {
@@ -95,7 +95,7 @@ func (w *world) storm(seed uint64, text string) {
 		if time.Since(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)) > 20*24*time.Hour {
 			w.t.Fatalf("attempts do not end\n%s", w.said())
 		}
-		life = faults.Process()
+		life = faulty.Process()
 		synctest.Wait()
 	}
 	w.checkStorm(p, list)

@@ -11,6 +11,7 @@ import (
 	"zerodag/engine/param"
 	"zerodag/internal/host"
 	"zerodag/internal/host/hosttest"
+	"zerodag/internal/host/hosttest/suite"
 	"zerodag/internal/notice"
 )
 
@@ -19,7 +20,7 @@ var _ host.Notices = (*notice.Notices)(nil)
 // TestContract runs the suite of notices, by HTTP.
 func TestContract(t *testing.T) {
 	t.Parallel()
-	hosttest.Exercise(t, hosttest.Driver{Absent: hosttest.AllBut("a notice is sent and not kept", "Notices"), Stores: func(t *testing.T, run func(*testing.T, hosttest.Stores)) {
+	hosttest.Exercise(t, hosttest.Driver{Absent: hosttest.AllBut("a notice is sent and not kept", "Notices"), Stores: func(t *testing.T, run func(*testing.T, suite.Stores)) {
 		var mu sync.Mutex
 		var told []*param.Map
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -34,7 +35,7 @@ func TestContract(t *testing.T) {
 			told = append(told, v.(*param.Map))
 		}))
 		t.Cleanup(server.Close)
-		run(t, hosttest.Stores{Notices: notice.New(notice.HTTP{URL: server.URL}, notice.Options{Now: time.Now}), Told: func(*testing.T) []*param.Map {
+		run(t, suite.Stores{Notices: notice.New(notice.HTTP{URL: server.URL}, notice.Options{Now: time.Now}), Told: func(*testing.T) []*param.Map {
 			mu.Lock()
 			defer mu.Unlock()
 			return told

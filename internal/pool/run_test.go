@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"zerodag/internal/host"
-	"zerodag/internal/host/hosttest"
+	"zerodag/internal/host/hosttest/faults"
 	"zerodag/internal/pool"
 	"zerodag/internal/sqlite"
 )
@@ -19,7 +19,7 @@ import (
 type shop struct {
 	t      *testing.T
 	ref    host.PoolRef
-	faults *hosttest.Faults
+	faults *faults.Faults
 	store  *sqlite.DB
 
 	mu      sync.Mutex
@@ -48,7 +48,7 @@ func (s *shop) do(turn func(again bool) pool.Turn) pool.Outcome {
 		if err == nil {
 			return o
 		}
-		if !errors.Is(err, host.ErrUnavailable) && !errors.Is(err, hosttest.ErrCrashed) {
+		if !errors.Is(err, host.ErrUnavailable) && !errors.Is(err, faults.ErrCrashed) {
 			s.t.Error(err)
 			return o
 		}
@@ -100,7 +100,7 @@ func runShop(t *testing.T, seed uint64) {
 	}
 	defer db.Close()
 	s := &shop{t: t, ref: host.PoolRef{Site: 1, Name: "warehouse"}, store: db, woken: map[string]chan struct{}{},
-		faults: hosttest.NewFaults(seed, hosttest.Rates{Delay: .3, MaxDelay: time.Second, Refuse: .05, LoseAnswer: .05, CrashBefore: .05, CrashAfter: .05})}
+		faults: faults.New(seed, faults.Rates{Delay: .3, MaxDelay: time.Second, Refuse: .05, LoseAnswer: .05, CrashBefore: .05, CrashAfter: .05})}
 	if _, err := db.SetPool(t.Context(), s.ref, 4, time.Now()); err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +141,7 @@ func runLists(t *testing.T, seed uint64) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	faults := hosttest.NewFaults(seed, hosttest.Rates{Delay: .3, MaxDelay: time.Second, Refuse: .05, LoseAnswer: .05, CrashBefore: .05, CrashAfter: .05})
+	faults := faults.New(seed, faults.Rates{Delay: .3, MaxDelay: time.Second, Refuse: .05, LoseAnswer: .05, CrashBefore: .05, CrashAfter: .05})
 	var shops []*shop
 	for i, name := range []string{"api", "db", "gpu"} {
 		s := &shop{t: t, ref: host.PoolRef{Site: 1, Name: name}, store: db, woken: map[string]chan struct{}{}, faults: faults}

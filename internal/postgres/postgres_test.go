@@ -9,6 +9,7 @@ import (
 
 	"zerodag/internal/host"
 	"zerodag/internal/host/hosttest"
+	"zerodag/internal/host/hosttest/suite"
 	"zerodag/operators/operatortest/postgres"
 )
 
@@ -107,8 +108,8 @@ func (l *lab) fresh(t *testing.T) *DB {
 	return open(t, l.options())
 }
 
-func storesOf(db *DB) hosttest.Stores {
-	return hosttest.Stores{Log: db, Events: db.Queue("events"), Tasks: db.Queue("tasks"), Projects: db, Workflows: db, Schedules: db,
+func storesOf(db *DB) suite.Stores {
+	return suite.Stores{Log: db, Events: db.Queue("events"), Tasks: db.Queue("tasks"), Projects: db, Workflows: db, Schedules: db,
 		Attempts: db, Sessions: db, Retention: db, Secrets: db, Users: db, Audit: db, Pools: db, Semaphore: db, Backfills: db, Inventory: db, ParamStore: db.ParamStore, Blobs: NewBlobs(db), Logs: NewLogs(db, LogOptions{}), Now: time.Now}
 }
 
@@ -126,7 +127,7 @@ func absent() map[string]string {
 
 // testContract runs the suites of all ports.
 func testContract(t *testing.T, l *lab) {
-	hosttest.Exercise(t, hosttest.Driver{Absent: absent(), Stores: func(t *testing.T, run func(*testing.T, hosttest.Stores)) {
+	hosttest.Exercise(t, hosttest.Driver{Absent: absent(), Stores: func(t *testing.T, run func(*testing.T, suite.Stores)) {
 		run(t, storesOf(l.fresh(t)))
 	}})
 }

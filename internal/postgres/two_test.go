@@ -11,6 +11,8 @@ import (
 
 	"zerodag/internal/host"
 	"zerodag/internal/host/hosttest"
+	"zerodag/internal/host/hosttest/faults"
+	"zerodag/internal/host/hosttest/suite"
 )
 
 // either is a queue of two servers: each call goes to one of them.
@@ -47,7 +49,7 @@ func (e either) Release(ctx context.Context, d host.Delivery, delay time.Duratio
 // testTwo runs the suites with ports of two servers on one schema: what one has written the other reads, and both
 // queues are one.
 func testTwo(t *testing.T, l *lab) {
-	hosttest.Exercise(t, hosttest.Driver{Absent: absent(), Stores: func(t *testing.T, run func(*testing.T, hosttest.Stores)) {
+	hosttest.Exercise(t, hosttest.Driver{Absent: absent(), Stores: func(t *testing.T, run func(*testing.T, suite.Stores)) {
 		l.enter(t)
 		o := l.options()
 		one, two := open(t, o), open(t, o)
@@ -74,11 +76,11 @@ func (r readElsewhere) Files(ctx context.Context, a host.Attempt, prefix string)
 func testFaults(t *testing.T, l *lab) {
 	db := l.fresh(t)
 	a := setScene(t, db).start(t, db)
-	f := hosttest.NewFaults(1, hosttest.Rates{Refuse: .05, LoseAnswer: .1, Delay: .1, Conflict: .1, Drop: .05, Duplicate: .1, Reorder: .1,
+	f := faults.New(1, faults.Rates{Refuse: .05, LoseAnswer: .1, Delay: .1, Conflict: .1, Drop: .05, Duplicate: .1, Reorder: .1,
 		CrashBefore: .02, CrashAfter: .02, MaxDelay: 5 * time.Millisecond})
 	p := f.Process()
 	done := func(err error) bool {
-		if errors.Is(err, hosttest.ErrCrashed) {
+		if errors.Is(err, faults.ErrCrashed) {
 			p = f.Process()
 		}
 		return err == nil

@@ -11,6 +11,7 @@ import (
 	"zerodag/integration/localstack"
 	"zerodag/internal/host"
 	"zerodag/internal/host/hosttest"
+	"zerodag/internal/host/hosttest/suite"
 	"zerodag/internal/s3"
 )
 
@@ -49,9 +50,9 @@ func TestContract(t *testing.T) {
 	t.Parallel()
 	c := localstack.Config(t)
 	hosttest.Exercise(t, hosttest.Driver{Absent: hosttest.AllBut("objects of S3 are large things, the rest is in a table (package dynamo)", "Blobs", "Logs"),
-		Stores: func(t *testing.T, run func(*testing.T, hosttest.Stores)) {
+		Stores: func(t *testing.T, run func(*testing.T, suite.Stores)) {
 			name := bucket(t, c)
-			run(t, hosttest.Stores{Now: time.Now, Blobs: s3.NewBlobs(c, name),
+			run(t, suite.Stores{Now: time.Now, Blobs: s3.NewBlobs(c, name),
 				Logs: s3.NewLogs(c, s3.LogOptions{Bucket: name, AgentID: "agent", Moment: 10 * time.Millisecond, LongestMoment: 10 * time.Millisecond})})
 		}})
 }

@@ -14,6 +14,7 @@ import (
 	"zerodag/engine/param"
 	"zerodag/integration/localstack"
 	"zerodag/internal/host/hosttest"
+	"zerodag/internal/host/hosttest/suite"
 	"zerodag/internal/notice"
 )
 
@@ -22,7 +23,7 @@ var _ notice.Sender = (*Topic)(nil)
 // TestContract runs the suite of notices against a service that answers as SNS does.
 func TestContract(t *testing.T) {
 	t.Parallel()
-	hosttest.Exercise(t, hosttest.Driver{Absent: hosttest.AllBut("a topic keeps nothing", "Notices"), Stores: func(t *testing.T, run func(*testing.T, hosttest.Stores)) {
+	hosttest.Exercise(t, hosttest.Driver{Absent: hosttest.AllBut("a topic keeps nothing", "Notices"), Stores: func(t *testing.T, run func(*testing.T, suite.Stores)) {
 		var mu sync.Mutex
 		var told []*param.Map
 		server := httptest.NewServer(localstack.Judged(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -39,7 +40,7 @@ func TestContract(t *testing.T) {
 		t.Cleanup(server.Close)
 		c := aws.Config{Region: "eu-central-1", BaseEndpoint: &server.URL, Credentials: credentials.NewStaticCredentialsProvider("k", "s", "")}
 		topic := New(c, Options{ARN: "arn:topic", Stage: "main", Tries: 1})
-		run(t, hosttest.Stores{Notices: notice.New(topic, notice.Options{Now: time.Now}), Told: func(*testing.T) []*param.Map {
+		run(t, suite.Stores{Notices: notice.New(topic, notice.Options{Now: time.Now}), Told: func(*testing.T) []*param.Map {
 			mu.Lock()
 			defer mu.Unlock()
 			return told

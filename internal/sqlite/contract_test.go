@@ -6,28 +6,29 @@ import (
 	"time"
 
 	"zerodag/internal/host/hosttest"
+	"zerodag/internal/host/hosttest/suite"
 )
 
-func storesOf(db *DB) hosttest.Stores {
-	return hosttest.Stores{Log: db, Events: db.Queue("events"), Tasks: db.Queue("tasks"), Projects: db, Workflows: db, Schedules: db,
+func storesOf(db *DB) suite.Stores {
+	return suite.Stores{Log: db, Events: db.Queue("events"), Tasks: db.Queue("tasks"), Projects: db, Workflows: db, Schedules: db,
 		Attempts: db, Sessions: db, Retention: db, Secrets: db, Users: db, Audit: db, Pools: db, Semaphore: db, Backfills: db, Inventory: db, ParamStore: db.ParamStore, Now: time.Now}
 }
 
 var testKey = []byte("0123456789abcdef")
 
 // inMemory runs cases on a fake clock: a wait costs nothing.
-func inMemory(t *testing.T, run func(*testing.T, hosttest.Stores)) {
+func inMemory(t *testing.T, run func(*testing.T, suite.Stores)) {
 	synctest.Test(t, func(t *testing.T) { run(t, storesOf(open(t, Options{SecretKey: testKey}))) })
 }
 
-func inFile(t *testing.T, run func(*testing.T, hosttest.Stores)) {
+func inFile(t *testing.T, run func(*testing.T, suite.Stores)) {
 	run(t, storesOf(open(t, Options{Path: fileOf(t), SecretKey: testKey, Sync: SyncNone})))
 }
 
 // TestContract runs the suites of all ports.
 func TestContract(t *testing.T) {
 	t.Parallel()
-	for name, harness := range map[string]hosttest.Harness{"memory": inMemory, "file": inFile} {
+	for name, harness := range map[string]suite.Harness{"memory": inMemory, "file": inFile} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			hosttest.Exercise(t, hosttest.Driver{Stores: harness, Absent: map[string]string{

@@ -14,7 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"zerodag/internal/host"
-	"zerodag/internal/host/hosttest"
+	"zerodag/internal/host/hosttest/faults"
 )
 
 // TestFaults proves that the wrapper does each of its faults, the same ones for the same
@@ -41,12 +41,12 @@ func faultyRun(t *testing.T, seed uint64) string {
 	synctest.Test(t, func(t *testing.T) {
 		db := open(t, Options{})
 		id := started(t, db, 1)[0]
-		f := hosttest.NewFaults(seed, hosttest.Rates{Refuse: .05, LoseAnswer: .1, Delay: .1, Conflict: .1, Drop: .1, Duplicate: .1, Reorder: .1,
+		f := faults.New(seed, faults.Rates{Refuse: .05, LoseAnswer: .1, Delay: .1, Conflict: .1, Drop: .1, Duplicate: .1, Reorder: .1,
 			CrashBefore: .02, CrashAfter: .02, MaxDelay: time.Second})
 		p := f.Process()
 		note := func(what string, err error) bool {
 			fmt.Fprintln(&trace, what, err)
-			if errors.Is(err, hosttest.ErrCrashed) {
+			if errors.Is(err, faults.ErrCrashed) {
 				p = f.Process()
 			}
 			return err == nil

@@ -11,6 +11,7 @@ import (
 	"zerodag/integration/localstack"
 	"zerodag/internal/host"
 	"zerodag/internal/host/hosttest"
+	"zerodag/internal/host/hosttest/suite"
 	"zerodag/internal/sqs"
 )
 
@@ -40,7 +41,7 @@ func open(t testing.TB, c aws.Config, name string, fifo bool) *sqs.Queue {
 func TestContract(t *testing.T) {
 	t.Parallel()
 	c := localstack.Config(t)
-	hosttest.Exercise(t, hosttest.Driver{Absent: hosttest.AllBut("a queue of SQS keeps messages", "Queue"), Stores: func(t *testing.T, run func(*testing.T, hosttest.Stores)) {
-		run(t, hosttest.Stores{Events: open(t, c, "events", true), Tasks: open(t, c, "tasks", false), Now: time.Now, Grain: time.Second})
+	hosttest.Exercise(t, hosttest.Driver{Absent: hosttest.AllBut("a queue of SQS keeps messages", "Queue"), Stores: func(t *testing.T, run func(*testing.T, suite.Stores)) {
+		run(t, suite.Stores{Events: open(t, c, "events", true), Tasks: open(t, c, "tasks", false), Now: time.Now, Grain: time.Second})
 	}})
 }

@@ -8,6 +8,7 @@ import (
 	"zerodag/integration/localstack"
 	"zerodag/internal/host"
 	"zerodag/internal/host/hosttest"
+	"zerodag/internal/host/hosttest/suite"
 	"zerodag/internal/ssm"
 )
 
@@ -17,8 +18,8 @@ func TestContract(t *testing.T) {
 	t.Parallel()
 	c := localstack.Config(t)
 	hosttest.Exercise(t, hosttest.Driver{Absent: hosttest.AllBut("parameters of SSM are secrets", "Secrets"),
-		Stores: func(t *testing.T, run func(*testing.T, hosttest.Stores)) {
-			run(t, hosttest.Stores{Secrets: ssm.New(c, ssm.Options{Prefix: "/" + localstack.Name()}), Now: time.Now})
+		Stores: func(t *testing.T, run func(*testing.T, suite.Stores)) {
+			run(t, suite.Stores{Secrets: ssm.New(c, ssm.Options{Prefix: "/" + localstack.Name()}), Now: time.Now})
 		}})
 }
 

@@ -10,11 +10,12 @@ import (
 
 	"zerodag/engine/param"
 	"zerodag/internal/host"
+	"zerodag/internal/host/hosttest/suite"
 )
 
 // attemptsSuite checks host.Attempts.
-func attemptsSuite(t *testing.T, h Harness) {
-	cases{
+func attemptsSuite(t *testing.T, h suite.Harness) {
+	suite.Cases{
 		"a start makes everything":    attemptsStart,
 		"a session has one unnamed":   attemptsConflict,
 		"all of a list or none":       attemptsList,
@@ -30,48 +31,48 @@ func attemptsSuite(t *testing.T, h Harness) {
 		"the end":                     attemptsFinish,
 		"logs expire, the rest stays": attemptsExpire,
 		"attempts of sites are apart": attemptsSites,
-	}.run(t, h)
+	}.Run(t, h)
 }
 
-func attemptsStart(t *testing.T, s Stores) {
-	ctx, w := t.Context(), definition(t, s, 1, "demo")
-	n := attemptOf(1, w, instant(0), "")
-	a := got(s.Attempts.Start(ctx, n))(t)[0]
-	want := host.Attempt{ID: a.ID, Site: 1, SessionID: a.SessionID, SessionUUID: a.SessionUUID, SessionTime: instant(0), Project: w.Project,
-		Workflow: host.Ref{ID: w.ID, Name: "main"}, Index: 1, Zone: "Asia/Tokyo", Params: param.New("p", int64(1), "data", param.Literal("${x}")), CreatedAt: instant(1)}
+func attemptsStart(t *testing.T, s suite.Stores) {
+	ctx, w := t.Context(), suite.Definition(t, s, 1, "demo")
+	n := suite.AttemptOf(1, w, suite.Instant(0), "")
+	a := suite.Got(s.Attempts.Start(ctx, n))(t)[0]
+	want := host.Attempt{ID: a.ID, Site: 1, SessionID: a.SessionID, SessionUUID: a.SessionUUID, SessionTime: suite.Instant(0), Project: w.Project,
+		Workflow: host.Ref{ID: w.ID, Name: "main"}, Index: 1, Zone: "Asia/Tokyo", Params: param.New("p", int64(1), "data", param.Literal("${x}")), CreatedAt: suite.Instant(1)}
 	if diff := cmp.Diff(want, a, sameTree()); diff != "" || a.ID == 0 || a.SessionID == 0 || len(a.SessionUUID) != 36 {
 		t.Errorf("started attempt (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(want, got(s.Attempts.Attempt(ctx, 1, a.ID))(t), sameTree()); diff != "" {
+	if diff := cmp.Diff(want, suite.Got(s.Attempts.Attempt(ctx, 1, a.ID))(t), sameTree()); diff != "" {
 		t.Errorf("attempt by id (-want +got):\n%s", diff)
 	}
-	l := got(s.Log.Load(ctx, a.ID))(t)
+	l := suite.Got(s.Log.Load(ctx, a.ID))(t)
 	if diff := cmp.Diff([]host.Entry{loaded(n.First)}, loadedAll(l.Entries)); diff != "" {
 		t.Errorf("log (-want +got):\n%s", diff)
 	}
-	d := receive(t, s.Events, long)
+	d := suite.Receive(t, s.Events, suite.Long)
 	id := strconv.FormatInt(a.ID, 10)
 	if d.ID != id+"/go" || d.Group != id || string(d.Body) != "{}" {
 		t.Errorf("message is %+v", d.Message)
 	}
-	second := got(s.Attempts.Start(ctx, attemptOf(1, w, instant(0), "again")))(t)[0]
+	second := suite.Got(s.Attempts.Start(ctx, suite.AttemptOf(1, w, suite.Instant(0), "again")))(t)[0]
 	if second.SessionID != a.SessionID || second.SessionUUID != a.SessionUUID || second.Index != 2 || second.RetryName != "again" || second.ID <= a.ID {
 		t.Errorf("second attempt of the session is %+v", second)
 	}
-	third := got(s.Attempts.Start(ctx, attemptOf(1, w, instant(3600), "")))(t)[0]
+	third := suite.Got(s.Attempts.Start(ctx, suite.AttemptOf(1, w, suite.Instant(3600), "")))(t)[0]
 	if third.SessionID == a.SessionID || third.SessionUUID == a.SessionUUID || third.Index != 1 {
 		t.Errorf("first attempt of another session is %+v", third)
 	}
 }
 
-func attemptsConflict(t *testing.T, s Stores) {
-	ctx, w := t.Context(), definition(t, s, 1, "demo")
-	first := got(s.Attempts.Start(ctx, attemptOf(1, w, instant(0), "")))(t)[0]
-	named := got(s.Attempts.Start(ctx, attemptOf(1, w, instant(0), "x")))(t)[0]
-	last := got(s.Attempts.Start(ctx, attemptOf(1, w, instant(0), "y")))(t)[0]
+func attemptsConflict(t *testing.T, s suite.Stores) {
+	ctx, w := t.Context(), suite.Definition(t, s, 1, "demo")
+	first := suite.Got(s.Attempts.Start(ctx, suite.AttemptOf(1, w, suite.Instant(0), "")))(t)[0]
+	named := suite.Got(s.Attempts.Start(ctx, suite.AttemptOf(1, w, suite.Instant(0), "x")))(t)[0]
+	last := suite.Got(s.Attempts.Start(ctx, suite.AttemptOf(1, w, suite.Instant(0), "y")))(t)[0]
 	for name, want := range map[string]int64{"": last.ID, "x": named.ID, "y": last.ID} {
-		list, err := s.Attempts.Start(ctx, attemptOf(1, w, instant(0), name))
-		wantError(t, "start again", err, host.ErrConflict)
+		list, err := s.Attempts.Start(ctx, suite.AttemptOf(1, w, suite.Instant(0), name))
+		suite.WantError(t, "start again", err, host.ErrConflict)
 		if len(list) != 1 || list[0].ID != want {
 			t.Errorf("start of %q again conflicts with %+v, want attempt %d", name, list, want)
 		}
@@ -81,22 +82,22 @@ func attemptsConflict(t *testing.T, s Stores) {
 	}
 }
 
-func attemptsNew(t *testing.T, s Stores) {
-	ctx, w := t.Context(), definition(t, s, 1, "demo")
+func attemptsNew(t *testing.T, s suite.Stores) {
+	ctx, w := t.Context(), suite.Definition(t, s, 1, "demo")
 	only := func(name string, seconds int64) host.NewAttempt {
-		n := attemptOf(1, w, instant(seconds), name)
+		n := suite.AttemptOf(1, w, suite.Instant(seconds), name)
 		n.New = true
 		return n
 	}
-	first := got(s.Attempts.Start(ctx, only("x", 0)))(t)[0]
-	last := got(s.Attempts.Start(ctx, attemptOf(1, w, instant(0), "y")))(t)[0]
-	another := got(s.Attempts.Start(ctx, attemptOf(1, w, instant(5), "y")))(t)[0]
+	first := suite.Got(s.Attempts.Start(ctx, only("x", 0)))(t)[0]
+	last := suite.Got(s.Attempts.Start(ctx, suite.AttemptOf(1, w, suite.Instant(0), "y")))(t)[0]
+	another := suite.Got(s.Attempts.Start(ctx, suite.AttemptOf(1, w, suite.Instant(5), "y")))(t)[0]
 	for _, c := range []struct {
 		n    host.NewAttempt
 		want int64
 	}{{only("x", 0), first.ID}, {only("y", 0), last.ID}, {only("z", 0), last.ID}, {only("", 0), last.ID}, {only("z", 5), another.ID}, {only("y", 5), another.ID}} {
 		list, err := s.Attempts.Start(ctx, c.n)
-		wantError(t, "start of what is not new", err, host.ErrConflict)
+		suite.WantError(t, "start of what is not new", err, host.ErrConflict)
 		if len(list) != 1 || list[0].ID != c.want {
 			t.Errorf("start of %q at %v conflicts with %+v, want attempt %d", c.n.RetryName, c.n.SessionTime, list, c.want)
 		}
@@ -106,33 +107,33 @@ func attemptsNew(t *testing.T, s Stores) {
 	}
 }
 
-func attemptsList(t *testing.T, s Stores) {
-	ctx, w := t.Context(), definition(t, s, 1, "demo")
-	there := got(s.Attempts.Start(ctx, attemptOf(1, w, instant(100), "")))(t)[0]
-	list, err := s.Attempts.Start(ctx, attemptOf(1, w, instant(0), ""), attemptOf(1, w, instant(100), ""), attemptOf(1, w, instant(200), ""))
-	wantError(t, "a list with one that is there", err, host.ErrConflict)
+func attemptsList(t *testing.T, s suite.Stores) {
+	ctx, w := t.Context(), suite.Definition(t, s, 1, "demo")
+	there := suite.Got(s.Attempts.Start(ctx, suite.AttemptOf(1, w, suite.Instant(100), "")))(t)[0]
+	list, err := s.Attempts.Start(ctx, suite.AttemptOf(1, w, suite.Instant(0), ""), suite.AttemptOf(1, w, suite.Instant(100), ""), suite.AttemptOf(1, w, suite.Instant(200), ""))
+	suite.WantError(t, "a list with one that is there", err, host.ErrConflict)
 	if len(list) != 1 || list[0].ID != there.ID {
 		t.Errorf("the list conflicts with %+v, want attempt %d", list, there.ID)
 	}
 	if all := attempts(t, s, host.AttemptQuery{Site: 1}); all != ids(there) {
 		t.Errorf("after the conflict there are attempts %s, want only %d", all, there.ID)
 	}
-	must(t, s.Events.Delete(ctx, receive(t, s.Events, long)))
-	nothing(t, s.Events)
-	list = got(s.Attempts.Start(ctx, attemptOf(1, w, instant(0), ""), attemptOf(1, w, instant(200), "")))(t)
+	suite.Must(t, s.Events.Delete(ctx, suite.Receive(t, s.Events, suite.Long)))
+	suite.Nothing(t, s.Events)
+	list = suite.Got(s.Attempts.Start(ctx, suite.AttemptOf(1, w, suite.Instant(0), ""), suite.AttemptOf(1, w, suite.Instant(200), "")))(t)
 	if all := attempts(t, s, host.AttemptQuery{Site: 1}); all != ids(list[1], list[0], there) {
 		t.Errorf("there are attempts %s", all)
 	}
 }
 
-func attemptsRace(t *testing.T, s Stores) {
-	ctx, w := t.Context(), definition(t, s, 1, "demo")
+func attemptsRace(t *testing.T, s suite.Stores) {
+	ctx, w := t.Context(), suite.Definition(t, s, 1, "demo")
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	var won, lost []int64
 	for range 6 {
 		all.Go(func() {
-			list, err := s.Attempts.Start(ctx, attemptOf(1, w, instant(0), ""))
+			list, err := s.Attempts.Start(ctx, suite.AttemptOf(1, w, suite.Instant(0), ""))
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
@@ -157,52 +158,52 @@ func attemptsRace(t *testing.T, s Stores) {
 }
 
 // waiting starts two attempts, the second of which waits for the session of the first.
-func waiting(t *testing.T, s Stores) (first, second host.Attempt) {
+func waiting(t *testing.T, s suite.Stores) (first, second host.Attempt) {
 	t.Helper()
-	w := definition(t, s, 1, "demo")
-	n := attemptOf(1, w, instant(3600), "")
+	w := suite.Definition(t, s, 1, "demo")
+	n := suite.AttemptOf(1, w, suite.Instant(3600), "")
 	n.WaitsFor, n.First, n.Message = 0, host.Entry{}, host.Message{}
-	list := got(s.Attempts.Start(t.Context(), attemptOf(1, w, instant(0), ""), n))(t)
-	must(t, s.Events.Delete(t.Context(), receive(t, s.Events, long)))
+	list := suite.Got(s.Attempts.Start(t.Context(), suite.AttemptOf(1, w, suite.Instant(0), ""), n))(t)
+	suite.Must(t, s.Events.Delete(t.Context(), suite.Receive(t, s.Events, suite.Long)))
 	return list[0], list[1]
 }
 
 func begin() (host.Entry, host.Message) {
-	n := attemptOf(1, host.Workflow{}, instant(0), "")
+	n := suite.AttemptOf(1, host.Workflow{}, suite.Instant(0), "")
 	return n.First, n.Message
 }
 
-func attemptsWait(t *testing.T, s Stores) {
+func attemptsWait(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
 	first, second := waiting(t, s)
 	if second.AfterSession != first.SessionID || first.AfterSession != 0 {
 		t.Errorf("the attempts wait for %d and %d, want 0 and %d", first.AfterSession, second.AfterSession, first.SessionID)
 	}
-	nothing(t, s.Events)
+	suite.Nothing(t, s.Events)
 	_, err := s.Log.Load(ctx, second.ID)
-	wantError(t, "load one that waits", err, host.ErrNotFound)
-	if list := got(s.Sessions.Waiting(ctx, first.SessionID))(t); ids(list...) != ids(second) {
+	suite.WantError(t, "load one that waits", err, host.ErrNotFound)
+	if list := suite.Got(s.Sessions.Waiting(ctx, first.SessionID))(t); ids(list...) != ids(second) {
 		t.Errorf("waiting: %s, want %d", ids(list...), second.ID)
 	}
-	if list := got(s.Sessions.Active(ctx, host.ActiveQuery{Site: 1, Count: 10}))(t); ids(list...) != ids(first, second) {
+	if list := suite.Got(s.Sessions.Active(ctx, host.ActiveQuery{Site: 1, Count: 10}))(t); ids(list...) != ids(first, second) {
 		t.Errorf("active: %s", ids(list...))
 	}
 	e, m := begin()
-	must(t, s.Attempts.Begin(ctx, second.ID, e, m))
-	if a := got(s.Attempts.Attempt(ctx, 1, second.ID))(t); a.AfterSession != 0 {
+	suite.Must(t, s.Attempts.Begin(ctx, second.ID, e, m))
+	if a := suite.Got(s.Attempts.Attempt(ctx, 1, second.ID))(t); a.AfterSession != 0 {
 		t.Errorf("after its begin it waits for %d", a.AfterSession)
 	}
-	if list := got(s.Sessions.Waiting(ctx, first.SessionID))(t); len(list) != 0 {
+	if list := suite.Got(s.Sessions.Waiting(ctx, first.SessionID))(t); len(list) != 0 {
 		t.Errorf("waiting after its begin: %s", ids(list...))
 	}
-	if d, id := receive(t, s.Events, long), strconv.FormatInt(second.ID, 10); d.ID != id+"/go" || d.Group != id {
+	if d, id := suite.Receive(t, s.Events, suite.Long), strconv.FormatInt(second.ID, 10); d.ID != id+"/go" || d.Group != id {
 		t.Errorf("message is %+v", d.Message)
 	}
-	got(s.Log.Load(ctx, second.ID))(t)
-	must(t, s.Log.Append(ctx, second.ID, entry(2, "n")))
+	suite.Got(s.Log.Load(ctx, second.ID))(t)
+	suite.Must(t, s.Log.Append(ctx, second.ID, entry(2, "n")))
 }
 
-func attemptsBeginRace(t *testing.T, s Stores) {
+func attemptsBeginRace(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
 	_, second := waiting(t, s)
 	var all sync.WaitGroup
@@ -226,64 +227,64 @@ func attemptsBeginRace(t *testing.T, s Stores) {
 		t.Errorf("%d of 6 began the attempt", won)
 	}
 	e, m := begin()
-	wantError(t, "begin of none", s.Attempts.Begin(ctx, second.ID+100, e, m), host.ErrNotFound)
+	suite.WantError(t, "begin of none", s.Attempts.Begin(ctx, second.ID+100, e, m), host.ErrNotFound)
 }
 
-func attemptsWaitEnds(t *testing.T, s Stores) {
+func attemptsWaitEnds(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
 	first, second := waiting(t, s)
-	must(t, s.Attempts.Finish(ctx, second.ID, host.End{At: instant(9), Canceled: true}))
-	if list := got(s.Sessions.Waiting(ctx, first.SessionID))(t); len(list) != 0 {
+	suite.Must(t, s.Attempts.Finish(ctx, second.ID, host.End{At: suite.Instant(9), Canceled: true}))
+	if list := suite.Got(s.Sessions.Waiting(ctx, first.SessionID))(t); len(list) != 0 {
 		t.Errorf("waiting after its end: %s", ids(list...))
 	}
 	e, m := begin()
-	wantError(t, "begin after the end", s.Attempts.Begin(ctx, second.ID, e, m), host.ErrConflict)
-	nothing(t, s.Events)
+	suite.WantError(t, "begin after the end", s.Attempts.Begin(ctx, second.ID, e, m), host.ErrConflict)
+	suite.Nothing(t, s.Events)
 }
 
-func attemptsCancel(t *testing.T, s Stores) {
-	ctx, a := t.Context(), start(t, s)
-	must(t, s.Attempts.Cancel(ctx, a.ID))
-	if a := got(s.Attempts.Attempt(ctx, 1, a.ID))(t); !a.Canceled || a.Done || a.Status() != "running" {
+func attemptsCancel(t *testing.T, s suite.Stores) {
+	ctx, a := t.Context(), suite.Start(t, s)
+	suite.Must(t, s.Attempts.Cancel(ctx, a.ID))
+	if a := suite.Got(s.Attempts.Attempt(ctx, 1, a.ID))(t); !a.Canceled || a.Done || a.Status() != "running" {
 		t.Errorf("after the kill: %+v", a)
 	}
-	must(t, s.Attempts.Finish(ctx, a.ID, host.End{At: instant(9)}))
-	if a := got(s.Attempts.Attempt(ctx, 1, a.ID))(t); a.Status() != "killed" {
+	suite.Must(t, s.Attempts.Finish(ctx, a.ID, host.End{At: suite.Instant(9)}))
+	if a := suite.Got(s.Attempts.Attempt(ctx, 1, a.ID))(t); a.Status() != "killed" {
 		t.Errorf("status is %s, want killed", a.Status())
 	}
-	wantError(t, "kill of none", s.Attempts.Cancel(ctx, a.ID+1), host.ErrNotFound)
+	suite.WantError(t, "kill of none", s.Attempts.Cancel(ctx, a.ID+1), host.ErrNotFound)
 }
 
-func attemptsPause(t *testing.T, s Stores) {
-	ctx, a := t.Context(), start(t, s)
+func attemptsPause(t *testing.T, s suite.Stores) {
+	ctx, a := t.Context(), suite.Start(t, s)
 	for _, paused := range []bool{true, true, false, false, true} {
-		must(t, s.Attempts.SetPaused(ctx, a.ID, paused))
-		if a := got(s.Attempts.Attempt(ctx, 1, a.ID))(t); a.Paused != paused || a.Canceled || a.Done || a.Status() != "running" {
+		suite.Must(t, s.Attempts.SetPaused(ctx, a.ID, paused))
+		if a := suite.Got(s.Attempts.Attempt(ctx, 1, a.ID))(t); a.Paused != paused || a.Canceled || a.Done || a.Status() != "running" {
 			t.Errorf("after paused=%v: %+v", paused, a)
 		}
 	}
-	must(t, s.Attempts.Cancel(ctx, a.ID))
-	if a := got(s.Attempts.Attempt(ctx, 1, a.ID))(t); !a.Canceled || !a.Paused {
+	suite.Must(t, s.Attempts.Cancel(ctx, a.ID))
+	if a := suite.Got(s.Attempts.Attempt(ctx, 1, a.ID))(t); !a.Canceled || !a.Paused {
 		t.Errorf("after the kill: %+v", a)
 	}
-	must(t, s.Attempts.Finish(ctx, a.ID, host.End{At: instant(9)}))
-	must(t, s.Attempts.SetPaused(ctx, a.ID, false))
-	if a := got(s.Attempts.Attempt(ctx, 1, a.ID))(t); a.Status() != "killed" || !a.Paused {
+	suite.Must(t, s.Attempts.Finish(ctx, a.ID, host.End{At: suite.Instant(9)}))
+	suite.Must(t, s.Attempts.SetPaused(ctx, a.ID, false))
+	if a := suite.Got(s.Attempts.Attempt(ctx, 1, a.ID))(t); a.Status() != "killed" || !a.Paused {
 		t.Errorf("after the end: %+v", a)
 	}
-	wantError(t, "pause of none", s.Attempts.SetPaused(ctx, a.ID+1, true), host.ErrNotFound)
+	suite.WantError(t, "pause of none", s.Attempts.SetPaused(ctx, a.ID+1, true), host.ErrNotFound)
 }
 
 // attemptsLater: the time at which an attempt is to begin stays what it was, whatever else is noted, and in lists.
-func attemptsLater(t *testing.T, s Stores) {
-	ctx, w := t.Context(), definition(t, s, 1, "demo")
-	n := attemptOf(1, w, instant(0), "")
-	n.StartsAt = instant(7200)
-	a := got(s.Attempts.Start(ctx, n))(t)[0]
+func attemptsLater(t *testing.T, s suite.Stores) {
+	ctx, w := t.Context(), suite.Definition(t, s, 1, "demo")
+	n := suite.AttemptOf(1, w, suite.Instant(0), "")
+	n.StartsAt = suite.Instant(7200)
+	a := suite.Got(s.Attempts.Start(ctx, n))(t)[0]
 	same := func(when string) {
 		t.Helper()
-		list := got(s.Sessions.Attempts(ctx, host.AttemptQuery{Site: 1, Retried: true}))(t)
-		for _, a := range append(list, a, got(s.Attempts.Attempt(ctx, 1, a.ID))(t)) {
+		list := suite.Got(s.Sessions.Attempts(ctx, host.AttemptQuery{Site: 1, Retried: true}))(t)
+		for _, a := range append(list, a, suite.Got(s.Attempts.Attempt(ctx, 1, a.ID))(t)) {
 			if !a.StartsAt.Equal(n.StartsAt) || !a.BeginsAt().Equal(n.StartsAt) {
 				t.Errorf("%s it begins at %v: %+v", when, a.StartsAt, a)
 			}
@@ -293,30 +294,30 @@ func attemptsLater(t *testing.T, s Stores) {
 		}
 	}
 	same("as it is made")
-	must(t, s.Attempts.SetPaused(ctx, a.ID, true))
-	must(t, s.Attempts.SetPaused(ctx, a.ID, false))
+	suite.Must(t, s.Attempts.SetPaused(ctx, a.ID, true))
+	suite.Must(t, s.Attempts.SetPaused(ctx, a.ID, false))
 	same("after a pause")
-	must(t, s.Attempts.Cancel(ctx, a.ID))
-	must(t, s.Attempts.Finish(ctx, a.ID, host.End{At: instant(9), Canceled: true}))
+	suite.Must(t, s.Attempts.Cancel(ctx, a.ID))
+	suite.Must(t, s.Attempts.Finish(ctx, a.ID, host.End{At: suite.Instant(9), Canceled: true}))
 	same("after the end")
-	if a := got(s.Attempts.Attempt(ctx, 1, a.ID))(t); a.Status() != "killed" || a.Paused {
+	if a := suite.Got(s.Attempts.Attempt(ctx, 1, a.ID))(t); a.Status() != "killed" || a.Paused {
 		t.Errorf("after the end: %+v", a)
 	}
 }
 
 // attemptsLabels: labels stay what they were, in their order and in all lists; each attempt of a session has its own.
-func attemptsLabels(t *testing.T, s Stores) {
-	ctx, w := t.Context(), definition(t, s, 1, "demo")
-	n, plain := attemptOf(1, w, instant(0), ""), attemptOf(1, w, instant(3600), "")
+func attemptsLabels(t *testing.T, s suite.Stores) {
+	ctx, w := t.Context(), suite.Definition(t, s, 1, "demo")
+	n, plain := suite.AttemptOf(1, w, suite.Instant(0), ""), suite.AttemptOf(1, w, suite.Instant(3600), "")
 	n.Labels = param.New("team", "sales", "note", "für = alle", "a", "1")
-	a := got(s.Attempts.Start(ctx, n, plain))(t)[0]
-	must(t, s.Attempts.Cancel(ctx, a.ID))
-	must(t, s.Attempts.Finish(ctx, a.ID, host.End{At: instant(9), Canceled: true}))
-	again := attemptOf(1, w, instant(0), "again")
+	a := suite.Got(s.Attempts.Start(ctx, n, plain))(t)[0]
+	suite.Must(t, s.Attempts.Cancel(ctx, a.ID))
+	suite.Must(t, s.Attempts.Finish(ctx, a.ID, host.End{At: suite.Instant(9), Canceled: true}))
+	again := suite.AttemptOf(1, w, suite.Instant(0), "again")
 	again.Labels = param.New("team", "other")
-	got(s.Attempts.Start(ctx, again))(t)
+	suite.Got(s.Attempts.Start(ctx, again))(t)
 	want := map[string]string{"": param.Text(n.Labels), "again": param.Text(again.Labels)}
-	list := append(got(s.Sessions.Attempts(ctx, host.AttemptQuery{Site: 1, Retried: true}))(t), a, got(s.Attempts.Attempt(ctx, 1, a.ID))(t))
+	list := append(suite.Got(s.Sessions.Attempts(ctx, host.AttemptQuery{Site: 1, Retried: true}))(t), a, suite.Got(s.Attempts.Attempt(ctx, 1, a.ID))(t))
 	if len(list) != 5 {
 		t.Errorf("the list has %d attempts", len(list)-2)
 	}
@@ -330,81 +331,81 @@ func attemptsLabels(t *testing.T, s Stores) {
 			t.Errorf("attempt %q has %s, want %s", x.RetryName, param.Text(x.Labels), want[x.RetryName])
 		}
 	}
-	if last := got(s.Sessions.Session(ctx, 1, a.SessionID))(t).Last; param.Text(last.Labels) != want["again"] {
+	if last := suite.Got(s.Sessions.Session(ctx, 1, a.SessionID))(t).Last; param.Text(last.Labels) != want["again"] {
 		t.Errorf("the session has %s", param.Text(last.Labels))
 	}
 }
 
-func attemptsFinish(t *testing.T, s Stores) {
-	ctx, a := t.Context(), start(t, s)
+func attemptsFinish(t *testing.T, s suite.Stores) {
+	ctx, a := t.Context(), suite.Start(t, s)
 	_, err := s.Attempts.Archive(ctx, a.ID)
-	wantError(t, "archive before the end", err, host.ErrNotFound)
+	suite.WantError(t, "archive before the end", err, host.ErrNotFound)
 	archive := make([]byte, 300_000)
 	archive[len(archive)-1] = 7
-	must(t, s.Attempts.Finish(ctx, a.ID, host.End{At: instant(9), Success: true, Archive: archive, HasOutputs: true, Ignored: true}))
-	must(t, s.Attempts.Finish(ctx, a.ID, host.End{At: instant(99), Canceled: true, Archive: []byte("other")}))
-	must(t, s.Attempts.Cancel(ctx, a.ID))
-	a.FinishedAt, a.Done, a.Success, a.HasOutputs, a.Ignored = instant(9), true, true, true, true
-	if diff := cmp.Diff(a, got(s.Attempts.Attempt(ctx, 1, a.ID))(t), sameTree()); diff != "" {
+	suite.Must(t, s.Attempts.Finish(ctx, a.ID, host.End{At: suite.Instant(9), Success: true, Archive: archive, HasOutputs: true, Ignored: true}))
+	suite.Must(t, s.Attempts.Finish(ctx, a.ID, host.End{At: suite.Instant(99), Canceled: true, Archive: []byte("other")}))
+	suite.Must(t, s.Attempts.Cancel(ctx, a.ID))
+	a.FinishedAt, a.Done, a.Success, a.HasOutputs, a.Ignored = suite.Instant(9), true, true, true, true
+	if diff := cmp.Diff(a, suite.Got(s.Attempts.Attempt(ctx, 1, a.ID))(t), sameTree()); diff != "" {
 		t.Errorf("finished attempt (-want +got):\n%s", diff)
 	}
-	if kept := got(s.Attempts.Archive(ctx, a.ID))(t); len(kept) != len(archive) || kept[len(kept)-1] != 7 {
+	if kept := suite.Got(s.Attempts.Archive(ctx, a.ID))(t); len(kept) != len(archive) || kept[len(kept)-1] != 7 {
 		t.Errorf("the archive has %d bytes, want the %d of the first end", len(kept), len(archive))
 	}
-	wantError(t, "end of none", s.Attempts.Finish(ctx, a.ID+1, host.End{At: instant(9)}), host.ErrNotFound)
+	suite.WantError(t, "end of none", s.Attempts.Finish(ctx, a.ID+1, host.End{At: suite.Instant(9)}), host.ErrNotFound)
 }
 
-func attemptsExpire(t *testing.T, s Stores) {
+func attemptsExpire(t *testing.T, s suite.Stores) {
 	if s.Expires {
-		if n := got(s.Attempts.Expire(t.Context(), instant(1<<30), 10))(t); n != 0 {
+		if n := suite.Got(s.Attempts.Expire(t.Context(), suite.Instant(1<<30), 10))(t); n != 0 {
 			t.Errorf("expired %d logs, which expire by themselves", n)
 		}
 		return
 	}
-	ctx, w := t.Context(), definition(t, s, 1, "demo")
+	ctx, w := t.Context(), suite.Definition(t, s, 1, "demo")
 	var list []host.Attempt
 	for i := range int64(4) {
-		a := got(s.Attempts.Start(ctx, attemptOf(1, w, instant(i), "")))(t)[0]
+		a := suite.Got(s.Attempts.Start(ctx, suite.AttemptOf(1, w, suite.Instant(i), "")))(t)[0]
 		e := entry(2, "n")
 		e.Snapshot = []byte("s")
-		must(t, s.Log.Append(ctx, a.ID, e))
+		suite.Must(t, s.Log.Append(ctx, a.ID, e))
 		if i < 3 {
-			must(t, s.Attempts.Finish(ctx, a.ID, host.End{At: instant(10 * (i + 1)), Archive: []byte("kept")}))
+			suite.Must(t, s.Attempts.Finish(ctx, a.ID, host.End{At: suite.Instant(10 * (i + 1)), Archive: []byte("kept")}))
 		}
 		list = append(list, a)
 	}
 	for _, want := range []int{1, 1, 0} {
-		if n := got(s.Attempts.Expire(ctx, instant(25), 1))(t); n != want {
+		if n := suite.Got(s.Attempts.Expire(ctx, suite.Instant(25), 1))(t); n != want {
 			t.Errorf("expired %d logs, want %d", n, want)
 		}
 	}
 	for i, a := range list {
 		_, err := s.Log.Load(ctx, a.ID)
-		wantError(t, "load "+strconv.Itoa(i), err, map[bool]error{true: host.ErrNotFound, false: nil}[i < 2])
-		got(s.Attempts.Attempt(ctx, 1, a.ID))(t)
+		suite.WantError(t, "load "+strconv.Itoa(i), err, map[bool]error{true: host.ErrNotFound, false: nil}[i < 2])
+		suite.Got(s.Attempts.Attempt(ctx, 1, a.ID))(t)
 	}
-	if kept := got(s.Attempts.Archive(ctx, list[0].ID))(t); string(kept) != "kept" {
+	if kept := suite.Got(s.Attempts.Archive(ctx, list[0].ID))(t); string(kept) != "kept" {
 		t.Errorf("the archive is %q after its log expired", kept)
 	}
-	wantError(t, "append to an expired log", s.Log.Append(ctx, list[0].ID, entry(3, "n")), host.ErrNotFound)
+	suite.WantError(t, "append to an expired log", s.Log.Append(ctx, list[0].ID, entry(3, "n")), host.ErrNotFound)
 }
 
-func attemptsSites(t *testing.T, s Stores) {
-	ctx, a := t.Context(), start(t, s)
+func attemptsSites(t *testing.T, s suite.Stores) {
+	ctx, a := t.Context(), suite.Start(t, s)
 	_, err := s.Attempts.Attempt(ctx, 2, a.ID)
-	wantError(t, "attempt of another site", err, host.ErrNotFound)
-	if a := got(s.Attempts.Attempt(ctx, host.AnySite, a.ID))(t); a.Site != 1 {
+	suite.WantError(t, "attempt of another site", err, host.ErrNotFound)
+	if a := suite.Got(s.Attempts.Attempt(ctx, host.AnySite, a.ID))(t); a.Site != 1 {
 		t.Errorf("attempt of any site has site %d", a.Site)
 	}
 	_, err = s.Sessions.Session(ctx, 2, a.SessionID)
-	wantError(t, "session of another site", err, host.ErrNotFound)
+	suite.WantError(t, "session of another site", err, host.ErrNotFound)
 	if list := attempts(t, s, host.AttemptQuery{Site: 2, Retried: true}); list != "" {
 		t.Errorf("attempts of another site: %s", list)
 	}
-	if list := got(s.Sessions.Sessions(ctx, host.SessionQuery{Site: 2, Project: a.Project.ID}))(t); len(list) != 0 {
+	if list := suite.Got(s.Sessions.Sessions(ctx, host.SessionQuery{Site: 2, Project: a.Project.ID}))(t); len(list) != 0 {
 		t.Errorf("%d sessions of another site", len(list))
 	}
-	if n := got(s.Sessions.CountActive(ctx, 2, 10))(t); n != 0 {
+	if n := suite.Got(s.Sessions.CountActive(ctx, 2, 10))(t); n != 0 {
 		t.Errorf("%d active attempts of another site", n)
 	}
 }
@@ -418,7 +419,7 @@ func ids(list ...host.Attempt) string {
 	return text
 }
 
-func attempts(t *testing.T, s Stores, q host.AttemptQuery) string {
+func attempts(t *testing.T, s suite.Stores, q host.AttemptQuery) string {
 	t.Helper()
-	return ids(got(s.Sessions.Attempts(t.Context(), q))(t)...)
+	return ids(suite.Got(s.Sessions.Attempts(t.Context(), q))(t)...)
 }

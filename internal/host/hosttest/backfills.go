@@ -12,26 +12,27 @@ import (
 
 	"zerodag/engine/param"
 	"zerodag/internal/host"
+	"zerodag/internal/host/hosttest/suite"
 )
 
 // backfillsSuite checks a host.Backfills. Projects are pushed before, since stores may go by the sites that they know.
-func backfillsSuite(t *testing.T, h Harness) {
-	cases{"backfills are kept": backfillsKept, "a name is given once": backfillsNamed, "changes are not lost": backfillsChanged, "backfills are listed": backfillsListed,
-		"old ones are removed": backfillsForgotten}.run(t, h)
+func backfillsSuite(t *testing.T, h suite.Harness) {
+	suite.Cases{"backfills are kept": backfillsKept, "a name is given once": backfillsNamed, "changes are not lost": backfillsChanged, "backfills are listed": backfillsListed,
+		"old ones are removed": backfillsForgotten}.Run(t, h)
 }
 
 // backfillOf is a backfill of four sessions.
 func backfillOf(site int64, w host.Workflow, name string) host.Backfill {
-	return host.Backfill{Site: site, Project: w.Project, Workflow: host.Ref{ID: w.ID, Name: w.Name}, Name: name, CreatedAt: instant(1), UpdatedAt: instant(1),
-		Plan: host.BackfillPlan{Sessions: host.SessionTimes{instant(0), instant(60), instant(120), instant(600)}, Parallel: 3, Descending: true, Existing: "skip", Priority: -1, Zone: "Asia/Tokyo",
+	return host.Backfill{Site: site, Project: w.Project, Workflow: host.Ref{ID: w.ID, Name: w.Name}, Name: name, CreatedAt: suite.Instant(1), UpdatedAt: suite.Instant(1),
+		Plan: host.BackfillPlan{Sessions: host.SessionTimes{suite.Instant(0), suite.Instant(60), suite.Instant(120), suite.Instant(600)}, Parallel: 3, Descending: true, Existing: "skip", Priority: -1, Zone: "Asia/Tokyo",
 			Params: param.New("n", int64(1), "data", param.Literal("${x}"))},
 		State: host.BackfillState{LeftOut: 2}}
 }
 
-func backfillsKept(t *testing.T, s Stores) {
-	ctx, w := t.Context(), definition(t, s, 1, "demo")
+func backfillsKept(t *testing.T, s suite.Stores) {
+	ctx, w := t.Context(), suite.Definition(t, s, 1, "demo")
 	want := backfillOf(1, w, "a")
-	b := got(s.Backfills.AddBackfill(ctx, want))(t)
+	b := suite.Got(s.Backfills.AddBackfill(ctx, want))(t)
 	if b.ID <= 0 {
 		t.Errorf("its id is %d", b.ID)
 	}
@@ -40,39 +41,39 @@ func backfillsKept(t *testing.T, s Stores) {
 		t.Errorf("what was added (-want +got):\n%s", diff)
 	}
 	for _, site := range []int64{1, host.AnySite} {
-		if diff := cmp.Diff(want, got(s.Backfills.Backfill(ctx, site, b.ID))(t), sameTree()); diff != "" {
+		if diff := cmp.Diff(want, suite.Got(s.Backfills.Backfill(ctx, site, b.ID))(t), sameTree()); diff != "" {
 			t.Errorf("what was read (-want +got):\n%s", diff)
 		}
 	}
 	_, err := s.Backfills.Backfill(ctx, 2, b.ID)
-	wantError(t, "of another site", err, host.ErrNotFound)
+	suite.WantError(t, "of another site", err, host.ErrNotFound)
 	_, err = s.Backfills.Backfill(ctx, 1, b.ID+1)
-	wantError(t, "one that there is not", err, host.ErrNotFound)
-	b.State = host.BackfillState{Begun: 3, Running: []host.BackfillRun{{Session: 2, Attempt: 7, Since: instant(3)}}, Succeeded: 1, Failed: 1, FailedAttempts: []int64{6}, OnHold: true, Why: "why"}
-	b.UpdatedAt = instant(4)
-	must(t, s.Backfills.UpdateBackfill(ctx, b))
+	suite.WantError(t, "one that there is not", err, host.ErrNotFound)
+	b.State = host.BackfillState{Begun: 3, Running: []host.BackfillRun{{Session: 2, Attempt: 7, Since: suite.Instant(3)}}, Succeeded: 1, Failed: 1, FailedAttempts: []int64{6}, OnHold: true, Why: "why"}
+	b.UpdatedAt = suite.Instant(4)
+	suite.Must(t, s.Backfills.UpdateBackfill(ctx, b))
 	b.Version++
-	if diff := cmp.Diff(b, got(s.Backfills.Backfill(ctx, 1, b.ID))(t), sameTree()); diff != "" {
+	if diff := cmp.Diff(b, suite.Got(s.Backfills.Backfill(ctx, 1, b.ID))(t), sameTree()); diff != "" {
 		t.Errorf("what was changed (-want +got):\n%s", diff)
 	}
-	b.FinishedAt, b.State.Running = instant(5), nil
-	must(t, s.Backfills.UpdateBackfill(ctx, b))
+	b.FinishedAt, b.State.Running = suite.Instant(5), nil
+	suite.Must(t, s.Backfills.UpdateBackfill(ctx, b))
 	b.Version++
-	if diff := cmp.Diff(b, got(s.Backfills.Backfill(ctx, 1, b.ID))(t), sameTree()); diff != "" {
+	if diff := cmp.Diff(b, suite.Got(s.Backfills.Backfill(ctx, 1, b.ID))(t), sameTree()); diff != "" {
 		t.Errorf("one that is over (-want +got):\n%s", diff)
 	}
 }
 
-func backfillsNamed(t *testing.T, s Stores) {
-	ctx, w, other := t.Context(), definition(t, s, 1, "demo"), definition(t, s, 1, "other")
-	b := got(s.Backfills.AddBackfill(ctx, backfillOf(1, w, "a")))(t)
+func backfillsNamed(t *testing.T, s suite.Stores) {
+	ctx, w, other := t.Context(), suite.Definition(t, s, 1, "demo"), suite.Definition(t, s, 1, "other")
+	b := suite.Got(s.Backfills.AddBackfill(ctx, backfillOf(1, w, "a")))(t)
 	again, err := s.Backfills.AddBackfill(ctx, backfillOf(1, w, "a"))
-	wantError(t, "a name that is taken", err, host.ErrConflict)
+	suite.WantError(t, "a name that is taken", err, host.ErrConflict)
 	if diff := cmp.Diff(b, again, sameTree()); diff != "" {
 		t.Errorf("the one that has it (-want +got):\n%s", diff)
 	}
 	for _, free := range []host.Backfill{backfillOf(1, w, "b"), backfillOf(1, other, "a")} {
-		if x := got(s.Backfills.AddBackfill(ctx, free))(t); x.ID == b.ID {
+		if x := suite.Got(s.Backfills.AddBackfill(ctx, free))(t); x.ID == b.ID {
 			t.Errorf("a name that is free has given %+v", x)
 		}
 	}
@@ -80,9 +81,9 @@ func backfillsNamed(t *testing.T, s Stores) {
 
 // backfillsChanged has many change one backfill: each change is made once, and none on what is not so any more. A change whose
 // answer was lost may be there although the store says that somebody else was first: whoever reads again sees it.
-func backfillsChanged(t *testing.T, s Stores) {
-	ctx, w := t.Context(), definition(t, s, 1, "demo")
-	b := got(s.Backfills.AddBackfill(ctx, backfillOf(1, w, "a")))(t)
+func backfillsChanged(t *testing.T, s suite.Stores) {
+	ctx, w := t.Context(), suite.Definition(t, s, 1, "demo")
+	b := suite.Got(s.Backfills.AddBackfill(ctx, backfillOf(1, w, "a")))(t)
 	var all sync.WaitGroup
 	var done atomic.Int64
 	for n := range int64(5) {
@@ -107,22 +108,22 @@ func backfillsChanged(t *testing.T, s Stores) {
 		})
 	}
 	all.Wait()
-	now := got(s.Backfills.Backfill(ctx, 1, b.ID))(t)
+	now := suite.Got(s.Backfills.Backfill(ctx, 1, b.ID))(t)
 	if n := len(now.State.FailedAttempts); n != 20 || done.Load() != 20 || now.Version != 20 {
 		t.Errorf("of 20 changes %d are there, after %d answers, as version %d", n, done.Load(), now.Version)
 	}
-	wantError(t, "a change of what was read before", s.Backfills.UpdateBackfill(ctx, b), host.ErrConflict)
+	suite.WantError(t, "a change of what was read before", s.Backfills.UpdateBackfill(ctx, b), host.ErrConflict)
 }
 
-func backfillsListed(t *testing.T, s Stores) {
-	ctx, w, other := t.Context(), definition(t, s, 1, "demo"), definition(t, s, 1, "other")
-	elsewhere := definition(t, s, 2, "demo")
+func backfillsListed(t *testing.T, s suite.Stores) {
+	ctx, w, other := t.Context(), suite.Definition(t, s, 1, "demo"), suite.Definition(t, s, 1, "other")
+	elsewhere := suite.Definition(t, s, 2, "demo")
 	add := func(site int64, w host.Workflow, name string) host.Backfill {
-		return got(s.Backfills.AddBackfill(ctx, backfillOf(site, w, name)))(t)
+		return suite.Got(s.Backfills.AddBackfill(ctx, backfillOf(site, w, name)))(t)
 	}
 	a, b, c, d := add(1, w, "a"), add(1, w, "b"), add(1, other, "c"), add(2, elsewhere, "d")
-	b.FinishedAt = instant(9)
-	must(t, s.Backfills.UpdateBackfill(ctx, b))
+	b.FinishedAt = suite.Instant(9)
+	suite.Must(t, s.Backfills.UpdateBackfill(ctx, b))
 	for what, x := range map[string]struct {
 		q    host.BackfillQuery
 		want []host.Backfill
@@ -140,7 +141,7 @@ func backfillsListed(t *testing.T, s Stores) {
 		"of a project, page by it": {host.BackfillQuery{Site: 1, Project: w.Project.ID, Count: 1}, []host.Backfill{b}},
 	} {
 		var names, want []string
-		for _, y := range got(s.Backfills.Backfills(ctx, x.q))(t) {
+		for _, y := range suite.Got(s.Backfills.Backfills(ctx, x.q))(t) {
 			names = append(names, y.Name)
 		}
 		for _, y := range x.want {
@@ -152,25 +153,25 @@ func backfillsListed(t *testing.T, s Stores) {
 	}
 }
 
-func backfillsForgotten(t *testing.T, s Stores) {
-	ctx, w := t.Context(), definition(t, s, 1, "demo")
+func backfillsForgotten(t *testing.T, s suite.Stores) {
+	ctx, w := t.Context(), suite.Definition(t, s, 1, "demo")
 	for n := range 5 {
-		b := got(s.Backfills.AddBackfill(ctx, backfillOf(1, w, fmt.Sprint(n))))(t)
+		b := suite.Got(s.Backfills.AddBackfill(ctx, backfillOf(1, w, fmt.Sprint(n))))(t)
 		if n < 4 {
 			b.FinishedAt = s.Now().Add(time.Duration(n) * time.Hour).UTC().Truncate(time.Millisecond)
-			must(t, s.Backfills.UpdateBackfill(ctx, b))
+			suite.Must(t, s.Backfills.UpdateBackfill(ctx, b))
 		}
 	}
-	left := func() int { return len(got(s.Backfills.Backfills(ctx, host.BackfillQuery{Site: 1}))(t)) }
-	if n := got(s.Backfills.ForgetBackfills(ctx, s.Now().Add(-time.Hour), 10))(t); n != 0 || left() != 5 {
+	left := func() int { return len(suite.Got(s.Backfills.Backfills(ctx, host.BackfillQuery{Site: 1}))(t)) }
+	if n := suite.Got(s.Backfills.ForgetBackfills(ctx, s.Now().Add(-time.Hour), 10))(t); n != 0 || left() != 5 {
 		t.Errorf("of what is younger %d went, %d are left", n, left())
 	}
 	later := s.Now().Add(150 * time.Minute)
-	if n := got(s.Backfills.ForgetBackfills(ctx, later, 2))(t); n != 2 || left() != 3 {
+	if n := suite.Got(s.Backfills.ForgetBackfills(ctx, later, 2))(t); n != 2 || left() != 3 {
 		t.Errorf("of two at once %d went, %d are left", n, left())
 	}
-	if n := got(s.Backfills.ForgetBackfills(ctx, later, 10))(t); n != 1 || left() != 2 {
+	if n := suite.Got(s.Backfills.ForgetBackfills(ctx, later, 10))(t); n != 1 || left() != 2 {
 		t.Errorf("of the rest %d went, %d are left", n, left())
 	}
-	got(s.Backfills.AddBackfill(ctx, backfillOf(1, w, "0")))(t) // its name is free again
+	suite.Got(s.Backfills.AddBackfill(ctx, backfillOf(1, w, "0")))(t) // its name is free again
 }

@@ -9,55 +9,56 @@ import (
 	"testing"
 
 	"zerodag/internal/host"
+	"zerodag/internal/host/hosttest/suite"
 )
 
 // blobsSuite checks a host.Blobs.
-func blobsSuite(t *testing.T, h Harness) {
-	cases{
+func blobsSuite(t *testing.T, h suite.Harness) {
+	suite.Cases{
 		"a blob is kept":               blobsKeep,
 		"a key is written once":        blobsOnce,
 		"what is cut short is no blob": blobsShort,
 		"keys stay inside":             blobsKeys,
 		"a blob is deleted":            blobsDelete,
-	}.run(t, h)
+	}.Run(t, h)
 }
 
 func readAll(t *testing.T, r io.ReadCloser, size int64, err error) string {
 	t.Helper()
-	must(t, err)
+	suite.Must(t, err)
 	defer r.Close()
-	content := got(io.ReadAll(r))(t)
+	content := suite.Got(io.ReadAll(r))(t)
 	if int64(len(content)) != size {
 		t.Errorf("read %d bytes of %d", len(content), size)
 	}
 	return string(content)
 }
 
-func blob(t *testing.T, s Stores, key string) string {
+func blob(t *testing.T, s suite.Stores, key string) string {
 	t.Helper()
 	r, size, err := s.Blobs.Open(t.Context(), key)
 	return readAll(t, r, size, err)
 }
 
-func put(ctx context.Context, s Stores, key, content string) error {
+func put(ctx context.Context, s suite.Stores, key, content string) error {
 	return s.Blobs.Put(ctx, key, strings.NewReader(content), int64(len(content)))
 }
 
-func blobsKeep(t *testing.T, s Stores) {
+func blobsKeep(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
 	_, _, err := s.Blobs.Open(ctx, "a/b.tar.gz")
-	wantError(t, "open before it is there", err, host.ErrNotFound)
+	suite.WantError(t, "open before it is there", err, host.ErrNotFound)
 	large := strings.Repeat("0123456789", 300_000)
-	must(t, put(ctx, s, "a/b.tar.gz", large))
-	must(t, put(ctx, s, "empty", ""))
+	suite.Must(t, put(ctx, s, "a/b.tar.gz", large))
+	suite.Must(t, put(ctx, s, "empty", ""))
 	if blob(t, s, "a/b.tar.gz") != large || blob(t, s, "empty") != "" {
 		t.Error("a blob is not what was put")
 	}
 	_, _, err = s.Blobs.Open(ctx, "a")
-	wantError(t, "open the first part of a key", err, host.ErrNotFound)
+	suite.WantError(t, "open the first part of a key", err, host.ErrNotFound)
 }
 
-func blobsOnce(t *testing.T, s Stores) {
+func blobsOnce(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
 	var all sync.WaitGroup
 	for _, content := range []string{"one", "two"} {
@@ -71,33 +72,33 @@ func blobsOnce(t *testing.T, s Stores) {
 	}
 	all.Wait()
 	first := blob(t, s, "k")
-	must(t, put(ctx, s, "k", "three"))
+	suite.Must(t, put(ctx, s, "k", "three"))
 	if now := blob(t, s, "k"); now != first || now != "one" && now != "two" {
 		t.Errorf("the blob was %q and is %q", first, now)
 	}
 }
 
-func blobsShort(t *testing.T, s Stores) {
+func blobsShort(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
 	for name, size := range map[string]int64{"short": 11, "long": 9} {
 		if err := s.Blobs.Put(ctx, name, strings.NewReader("0123456789"), size); err == nil {
 			t.Errorf("10 bytes were taken for %d", size)
 		}
 		_, _, err := s.Blobs.Open(ctx, name)
-		wantError(t, "open "+name, err, host.ErrNotFound)
+		suite.WantError(t, "open "+name, err, host.ErrNotFound)
 	}
 	broken := errors.New("broken")
 	err := s.Blobs.Put(ctx, "broken", io.MultiReader(strings.NewReader("01234"), failing{broken}), 10)
-	wantError(t, "put of a broken stream", err, broken)
+	suite.WantError(t, "put of a broken stream", err, broken)
 	_, _, err = s.Blobs.Open(ctx, "broken")
-	wantError(t, "open of it", err, host.ErrNotFound)
+	suite.WantError(t, "open of it", err, host.ErrNotFound)
 }
 
 type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-func blobsKeys(t *testing.T, s Stores) {
+func blobsKeys(t *testing.T, s suite.Stores) {
 	for _, key := range []string{"", ".", "..", "../x", "a/../../x", "/etc/passwd", "a//b", "a/", "a/../b", "a\x00b"} {
 		if err := put(t.Context(), s, key, "x"); err == nil {
 			t.Errorf("key %q was taken", key)
@@ -109,11 +110,11 @@ func blobsKeys(t *testing.T, s Stores) {
 	}
 }
 
-func blobsDelete(t *testing.T, s Stores) {
+func blobsDelete(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
-	must(t, put(ctx, s, "a/b", "x"))
-	must(t, s.Blobs.Delete(ctx, "a/b"))
-	must(t, s.Blobs.Delete(ctx, "a/b"))
+	suite.Must(t, put(ctx, s, "a/b", "x"))
+	suite.Must(t, s.Blobs.Delete(ctx, "a/b"))
+	suite.Must(t, s.Blobs.Delete(ctx, "a/b"))
 	_, _, err := s.Blobs.Open(ctx, "a/b")
-	wantError(t, "open after the delete", err, host.ErrNotFound)
+	suite.WantError(t, "open after the delete", err, host.ErrNotFound)
 }

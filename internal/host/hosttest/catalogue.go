@@ -10,11 +10,12 @@ import (
 
 	"zerodag/engine/param"
 	"zerodag/internal/host"
+	"zerodag/internal/host/hosttest/suite"
 )
 
 // catalogueSuite checks host.Projects and host.Workflows.
-func catalogueSuite(t *testing.T, h Harness) {
-	cases{
+func catalogueSuite(t *testing.T, h suite.Harness) {
+	suite.Cases{
 		"a push makes a project":           catalogueFirst,
 		"a push adds a revision":           catalogueSecond,
 		"a revision is pushed once":        catalogueRace,
@@ -25,7 +26,7 @@ func catalogueSuite(t *testing.T, h Harness) {
 		"a paused project":                 cataloguePause,
 		"a pause beside pushes":            cataloguePauseBeside,
 		"sites are apart":                  catalogueSites,
-	}.run(t, h)
+	}.Run(t, h)
 }
 
 // sameTree compares mappings with the order of their keys.
@@ -35,36 +36,36 @@ func sameTree() cmp.Option {
 	})
 }
 
-func catalogueFirst(t *testing.T, s Stores) {
+func catalogueFirst(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
-	p := got(push(ctx, s, 1, "demo", "r1", []string{"main", "sub/other"}, nil))(t)
-	want := host.Project{ID: p.ID, Site: 1, Name: "demo", CreatedAt: instant(0), Latest: host.Revision{ID: p.Latest.ID, ProjectID: p.ID, Name: "r1",
-		CreatedAt: instant(0), Archive: "a/r1", ArchiveMD5: []byte{1, 2}, UserInfo: param.New("user", "me")}}
+	p := suite.Got(suite.Push(ctx, s, 1, "demo", "r1", []string{"main", "sub/other"}, nil))(t)
+	want := host.Project{ID: p.ID, Site: 1, Name: "demo", CreatedAt: suite.Instant(0), Latest: host.Revision{ID: p.Latest.ID, ProjectID: p.ID, Name: "r1",
+		CreatedAt: suite.Instant(0), Archive: "a/r1", ArchiveMD5: []byte{1, 2}, UserInfo: param.New("user", "me")}}
 	if diff := cmp.Diff(want, p, sameTree()); diff != "" || p.ID == 0 || p.Latest.ID == 0 {
 		t.Errorf("pushed project (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(want, got(s.Projects.Project(ctx, 1, p.ID))(t), sameTree()); diff != "" {
+	if diff := cmp.Diff(want, suite.Got(s.Projects.Project(ctx, 1, p.ID))(t), sameTree()); diff != "" {
 		t.Errorf("project by id (-want +got):\n%s", diff)
 	}
-	list := got(s.Workflows.Workflows(ctx, host.WorkflowQuery{Site: 1, Revision: p.Latest.ID}))(t)
+	list := suite.Got(s.Workflows.Workflows(ctx, host.WorkflowQuery{Site: 1, Revision: p.Latest.ID}))(t)
 	for i, name := range []string{"main", "sub/other"} {
 		want := host.Workflow{ID: list[i].ID, Site: 1, Project: host.Ref{ID: p.ID, Name: "demo"}, Revision: host.Ref{ID: p.Latest.ID, Name: "r1"},
-			Archive: "a/r1", Name: name, Zone: "Asia/Tokyo", Config: config(name)}
+			Archive: "a/r1", Name: name, Zone: "Asia/Tokyo", Config: suite.Config(name)}
 		if diff := cmp.Diff(want, list[i], sameTree()); diff != "" {
 			t.Errorf("definition of the list (-want +got):\n%s", diff)
 		}
-		if diff := cmp.Diff(want, got(s.Workflows.Workflow(ctx, 1, want.ID))(t), sameTree()); diff != "" {
+		if diff := cmp.Diff(want, suite.Got(s.Workflows.Workflow(ctx, 1, want.ID))(t), sameTree()); diff != "" {
 			t.Errorf("definition by id (-want +got):\n%s", diff)
 		}
 	}
 }
 
-func catalogueSecond(t *testing.T, s Stores) {
+func catalogueSecond(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
-	first := got(push(ctx, s, 1, "demo", "r1", []string{"main", "gone"}, nil))(t)
-	_, err := push(ctx, s, 1, "demo", "r1", []string{"changed"}, nil)
-	wantError(t, "the same revision again", err, host.ErrConflict)
-	second := got(push(ctx, s, 1, "demo", "r2", []string{"main"}, nil))(t)
+	first := suite.Got(suite.Push(ctx, s, 1, "demo", "r1", []string{"main", "gone"}, nil))(t)
+	_, err := suite.Push(ctx, s, 1, "demo", "r1", []string{"changed"}, nil)
+	suite.WantError(t, "the same revision again", err, host.ErrConflict)
+	second := suite.Got(suite.Push(ctx, s, 1, "demo", "r2", []string{"main"}, nil))(t)
 	if second.ID != first.ID || second.Latest.ID <= first.Latest.ID || second.Latest.Name != "r2" {
 		t.Errorf("second push: %+v, after %+v", second, first)
 	}
@@ -76,13 +77,13 @@ func catalogueSecond(t *testing.T, s Stores) {
 	}
 }
 
-func catalogueRace(t *testing.T, s Stores) {
+func catalogueRace(t *testing.T, s suite.Stores) {
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	won := 0
 	for range 6 {
 		all.Go(func() {
-			_, err := push(t.Context(), s, 1, "demo", "r1", []string{"main"}, nil)
+			_, err := suite.Push(t.Context(), s, 1, "demo", "r1", []string{"main"}, nil)
 			mu.Lock()
 			defer mu.Unlock()
 			if err == nil {
@@ -93,24 +94,24 @@ func catalogueRace(t *testing.T, s Stores) {
 		})
 	}
 	all.Wait()
-	if list := got(s.Projects.Projects(t.Context(), host.ProjectQuery{Site: 1}))(t); won != 1 || len(list) != 1 {
+	if list := suite.Got(s.Projects.Projects(t.Context(), host.ProjectQuery{Site: 1}))(t); won != 1 || len(list) != 1 {
 		t.Errorf("of 6 pushes of one revision %d won and %d projects were made; want 1 and 1", won, len(list))
 	}
 }
 
-func projects(t *testing.T, s Stores, q host.ProjectQuery) string {
+func projects(t *testing.T, s suite.Stores, q host.ProjectQuery) string {
 	t.Helper()
 	names := ""
-	for _, p := range got(s.Projects.Projects(t.Context(), q))(t) {
+	for _, p := range suite.Got(s.Projects.Projects(t.Context(), q))(t) {
 		names += p.Name + " "
 	}
 	return names
 }
 
-func catalogueProjects(t *testing.T, s Stores) {
+func catalogueProjects(t *testing.T, s suite.Stores) {
 	var ids []int64
 	for _, name := range []string{"one", "two", "Two", "three"} {
-		ids = append(ids, got(push(t.Context(), s, 1, name, "r", []string{"main"}, nil))(t).ID)
+		ids = append(ids, suite.Got(suite.Push(t.Context(), s, 1, name, "r", []string{"main"}, nil))(t).ID)
 	}
 	for _, c := range []struct {
 		q    host.ProjectQuery
@@ -131,13 +132,13 @@ func catalogueProjects(t *testing.T, s Stores) {
 	}
 }
 
-func catalogueRevisions(t *testing.T, s Stores) {
+func catalogueRevisions(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
 	var last host.Project
 	for i := range 4 {
-		last = got(push(ctx, s, 1, "demo", fmt.Sprint("r", i), []string{"main"}, nil))(t)
+		last = suite.Got(suite.Push(ctx, s, 1, "demo", fmt.Sprint("r", i), []string{"main"}, nil))(t)
 	}
-	got(push(ctx, s, 1, "other", "r9", []string{"main"}, nil))(t)
+	suite.Got(suite.Push(ctx, s, 1, "other", "r9", []string{"main"}, nil))(t)
 	for _, c := range []struct {
 		q    host.RevisionQuery
 		want string
@@ -149,7 +150,7 @@ func catalogueRevisions(t *testing.T, s Stores) {
 		{host.RevisionQuery{Site: 2, Project: last.ID}, ""},
 	} {
 		names := ""
-		for _, r := range got(s.Projects.Revisions(ctx, c.q))(t) {
+		for _, r := range suite.Got(s.Projects.Revisions(ctx, c.q))(t) {
 			names += r.Name + " "
 		}
 		if names != c.want {
@@ -158,21 +159,21 @@ func catalogueRevisions(t *testing.T, s Stores) {
 	}
 }
 
-func workflows(t *testing.T, s Stores, q host.WorkflowQuery) string {
+func workflows(t *testing.T, s suite.Stores, q host.WorkflowQuery) string {
 	t.Helper()
 	names := ""
-	for _, w := range got(s.Workflows.Workflows(t.Context(), q))(t) {
+	for _, w := range suite.Got(s.Workflows.Workflows(t.Context(), q))(t) {
 		names += w.Name + " "
 	}
 	return names
 }
 
-func catalogueWorkflows(t *testing.T, s Stores) {
+func catalogueWorkflows(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
-	got(push(ctx, s, 1, "alpha", "r1", []string{"old"}, nil))(t)
-	got(push(ctx, s, 1, "alpha", "r2", []string{"daily", "main"}, nil))(t)
-	got(push(ctx, s, 1, "beta", "r1", []string{"main", "weekly"}, nil))(t)
-	list := got(s.Workflows.Workflows(ctx, host.WorkflowQuery{Site: 1}))(t)
+	suite.Got(suite.Push(ctx, s, 1, "alpha", "r1", []string{"old"}, nil))(t)
+	suite.Got(suite.Push(ctx, s, 1, "alpha", "r2", []string{"daily", "main"}, nil))(t)
+	suite.Got(suite.Push(ctx, s, 1, "beta", "r1", []string{"main", "weekly"}, nil))(t)
+	list := suite.Got(s.Workflows.Workflows(ctx, host.WorkflowQuery{Site: 1}))(t)
 	if len(list) != 4 {
 		t.Fatalf("%d newest definitions, want 4", len(list))
 	}
@@ -198,25 +199,25 @@ func catalogueWorkflows(t *testing.T, s Stores) {
 	}
 }
 
-func catalogueDelete(t *testing.T, s Stores) {
+func catalogueDelete(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
-	p := got(push(ctx, s, 1, "demo", "r1", []string{"main"}, map[string]host.Times{"main": {Run: instant(10), Session: instant(9)}}))(t)
-	w := got(s.Workflows.Workflows(ctx, host.WorkflowQuery{Site: 1}))(t)[0]
-	must(t, s.Projects.DeleteProject(ctx, 1, p.ID, instant(5)))
-	wantError(t, "delete again", s.Projects.DeleteProject(ctx, 1, p.ID, instant(6)), host.ErrNotFound)
+	p := suite.Got(suite.Push(ctx, s, 1, "demo", "r1", []string{"main"}, map[string]host.Times{"main": {Run: suite.Instant(10), Session: suite.Instant(9)}}))(t)
+	w := suite.Got(s.Workflows.Workflows(ctx, host.WorkflowQuery{Site: 1}))(t)[0]
+	suite.Must(t, s.Projects.DeleteProject(ctx, 1, p.ID, suite.Instant(5)))
+	suite.WantError(t, "delete again", s.Projects.DeleteProject(ctx, 1, p.ID, suite.Instant(6)), host.ErrNotFound)
 	if got := projects(t, s, host.ProjectQuery{Site: 1}) + workflows(t, s, host.WorkflowQuery{Site: 1}); got != "" {
 		t.Errorf("after the delete the lists show %s", got)
 	}
-	if list := got(s.Schedules.Schedules(ctx, host.ScheduleQuery{Site: 1}))(t); len(list) != 0 {
+	if list := suite.Got(s.Schedules.Schedules(ctx, host.ScheduleQuery{Site: 1}))(t); len(list) != 0 {
 		t.Errorf("%d schedules of a deleted project", len(list))
 	}
-	if p := got(s.Projects.Project(ctx, 1, p.ID))(t); p.Name != "demo" || !p.DeletedAt.Equal(instant(5)) {
+	if p := suite.Got(s.Projects.Project(ctx, 1, p.ID))(t); p.Name != "demo" || !p.DeletedAt.Equal(suite.Instant(5)) {
 		t.Errorf("the deleted project is %q, deleted at %v", p.Name, p.DeletedAt)
 	}
-	if w := got(s.Workflows.Workflow(ctx, 1, w.ID))(t); w.Name != "main" || w.Project.Name != "demo" {
+	if w := suite.Got(s.Workflows.Workflow(ctx, 1, w.ID))(t); w.Name != "main" || w.Project.Name != "demo" {
 		t.Errorf("the definition of a deleted project is %+v", w)
 	}
-	again := got(push(ctx, s, 1, "demo", "r1", []string{"main"}, nil))(t)
+	again := suite.Got(suite.Push(ctx, s, 1, "demo", "r1", []string{"main"}, nil))(t)
 	if again.ID == p.ID {
 		t.Error("a push brought the deleted project back")
 	}
@@ -224,92 +225,92 @@ func catalogueDelete(t *testing.T, s Stores) {
 
 // cataloguePause proves that a pause of a project is kept over pushes, until it is taken away, and that one of a deleted project or of another
 // site's is none.
-func cataloguePause(t *testing.T, s Stores) {
+func cataloguePause(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
-	p := got(push(ctx, s, 1, "demo", "r1", []string{"main"}, nil))(t)
-	other := got(push(ctx, s, 1, "other", "r1", []string{"main"}, nil))(t)
+	p := suite.Got(suite.Push(ctx, s, 1, "demo", "r1", []string{"main"}, nil))(t)
+	other := suite.Got(suite.Push(ctx, s, 1, "other", "r1", []string{"main"}, nil))(t)
 	paused := func(what string, want host.Pause) {
 		t.Helper()
-		one := got(s.Projects.Project(ctx, 1, p.ID))(t).Paused
-		list := got(s.Projects.Projects(ctx, host.ProjectQuery{Site: 1}))(t)
-		named := got(s.Projects.Projects(ctx, host.ProjectQuery{Site: 1, Name: "demo"}))(t)
+		one := suite.Got(s.Projects.Project(ctx, 1, p.ID))(t).Paused
+		list := suite.Got(s.Projects.Projects(ctx, host.ProjectQuery{Site: 1}))(t)
+		named := suite.Got(s.Projects.Projects(ctx, host.ProjectQuery{Site: 1, Name: "demo"}))(t)
 		if diff := cmp.Diff([]host.Pause{want, want, {}, want}, []host.Pause{one, list[0].Paused, list[1].Paused, named[0].Paused}); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", what, diff)
 		}
 	}
 	paused("at first", host.Pause{})
-	why := host.Pause{At: instant(5), By: "anna\x00", Reason: "the warehouse\nis down"}
-	must(t, s.Projects.PauseProject(ctx, 1, p.ID, why))
+	why := host.Pause{At: suite.Instant(5), By: "anna\x00", Reason: "the warehouse\nis down"}
+	suite.Must(t, s.Projects.PauseProject(ctx, 1, p.ID, why))
 	paused("paused", why)
-	if again := got(push(ctx, s, 1, "demo", "r2", []string{"main"}, nil))(t); again.Paused != why {
+	if again := suite.Got(suite.Push(ctx, s, 1, "demo", "r2", []string{"main"}, nil))(t); again.Paused != why {
 		t.Errorf("a push answers with the pause %+v", again.Paused)
 	}
 	paused("pushed", why)
-	why = host.Pause{At: instant(6)}
-	must(t, s.Projects.PauseProject(ctx, host.AnySite, p.ID, why))
+	why = host.Pause{At: suite.Instant(6)}
+	suite.Must(t, s.Projects.PauseProject(ctx, host.AnySite, p.ID, why))
 	paused("paused by nobody who has a name", why)
-	must(t, s.Projects.PauseProject(ctx, 1, p.ID, host.Pause{}))
+	suite.Must(t, s.Projects.PauseProject(ctx, 1, p.ID, host.Pause{}))
 	paused("unpaused", host.Pause{})
-	got(push(ctx, s, 1, "demo", "r3", []string{"main"}, nil))(t)
+	suite.Got(suite.Push(ctx, s, 1, "demo", "r3", []string{"main"}, nil))(t)
 	paused("pushed again", host.Pause{})
-	wantError(t, "pause a project of another site", s.Projects.PauseProject(ctx, 2, p.ID, why), host.ErrNotFound)
-	wantError(t, "pause what there is not", s.Projects.PauseProject(ctx, 1, p.ID+other.ID+1000, why), host.ErrNotFound)
-	must(t, s.Projects.DeleteProject(ctx, 1, p.ID, instant(7)))
-	wantError(t, "pause a deleted project", s.Projects.PauseProject(ctx, 1, p.ID, why), host.ErrNotFound)
+	suite.WantError(t, "pause a project of another site", s.Projects.PauseProject(ctx, 2, p.ID, why), host.ErrNotFound)
+	suite.WantError(t, "pause what there is not", s.Projects.PauseProject(ctx, 1, p.ID+other.ID+1000, why), host.ErrNotFound)
+	suite.Must(t, s.Projects.DeleteProject(ctx, 1, p.ID, suite.Instant(7)))
+	suite.WantError(t, "pause a deleted project", s.Projects.PauseProject(ctx, 1, p.ID, why), host.ErrNotFound)
 }
 
 // cataloguePauseBeside proves that a push which is under way neither loses a pause nor brings back one that was taken away.
-func cataloguePauseBeside(t *testing.T, s Stores) {
+func cataloguePauseBeside(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
-	p := got(push(ctx, s, 1, "demo", "r", []string{"main"}, nil))(t)
+	p := suite.Got(suite.Push(ctx, s, 1, "demo", "r", []string{"main"}, nil))(t)
 	for n := range 6 {
 		var want host.Pause
 		if n%2 == 0 {
-			want = host.Pause{At: instant(int64(n) + 1), By: "anna"}
+			want = host.Pause{At: suite.Instant(int64(n) + 1), By: "anna"}
 		}
 		var all sync.WaitGroup
 		for i := range 3 {
 			all.Go(func() {
-				if _, err := push(ctx, s, 1, "demo", fmt.Sprintf("r%d.%d", n, i), []string{"main"}, nil); err != nil {
+				if _, err := suite.Push(ctx, s, 1, "demo", fmt.Sprintf("r%d.%d", n, i), []string{"main"}, nil); err != nil {
 					t.Error(err)
 				}
 			})
 		}
-		must(t, s.Projects.PauseProject(ctx, 1, p.ID, want))
+		suite.Must(t, s.Projects.PauseProject(ctx, 1, p.ID, want))
 		all.Wait()
-		if is := got(s.Projects.Project(ctx, 1, p.ID))(t).Paused; is != want {
+		if is := suite.Got(s.Projects.Project(ctx, 1, p.ID))(t).Paused; is != want {
 			t.Errorf("after pushes beside it the pause is %+v, not %+v", is, want)
 		}
 	}
 }
 
-func catalogueSites(t *testing.T, s Stores) {
+func catalogueSites(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
-	one := got(push(ctx, s, 1, "demo", "r1", []string{"main"}, nil))(t)
-	two := got(push(ctx, s, 2, "demo", "r1", []string{"main"}, nil))(t)
+	one := suite.Got(suite.Push(ctx, s, 1, "demo", "r1", []string{"main"}, nil))(t)
+	two := suite.Got(suite.Push(ctx, s, 2, "demo", "r1", []string{"main"}, nil))(t)
 	if one.ID == two.ID {
 		t.Fatal("two sites share a project")
 	}
 	_, err := s.Projects.Project(ctx, 2, one.ID)
-	wantError(t, "project of another site", err, host.ErrNotFound)
-	w := got(s.Workflows.Workflows(ctx, host.WorkflowQuery{Site: 1}))(t)[0]
+	suite.WantError(t, "project of another site", err, host.ErrNotFound)
+	w := suite.Got(s.Workflows.Workflows(ctx, host.WorkflowQuery{Site: 1}))(t)[0]
 	_, err = s.Workflows.Workflow(ctx, 2, w.ID)
-	wantError(t, "definition of another site", err, host.ErrNotFound)
-	wantError(t, "delete a project of another site", s.Projects.DeleteProject(ctx, 2, one.ID, instant(0)), host.ErrNotFound)
-	got(push(ctx, s, 1, "more", "r1", []string{"main"}, nil))(t)
-	gone := got(push(ctx, s, 30, "gone", "r1", []string{"main"}, nil))(t)
-	must(t, s.Projects.DeleteProject(ctx, 30, gone.ID, instant(0)))
+	suite.WantError(t, "definition of another site", err, host.ErrNotFound)
+	suite.WantError(t, "delete a project of another site", s.Projects.DeleteProject(ctx, 2, one.ID, suite.Instant(0)), host.ErrNotFound)
+	suite.Got(suite.Push(ctx, s, 1, "more", "r1", []string{"main"}, nil))(t)
+	gone := suite.Got(suite.Push(ctx, s, 30, "gone", "r1", []string{"main"}, nil))(t)
+	suite.Must(t, s.Projects.DeleteProject(ctx, 30, gone.ID, suite.Instant(0)))
 	all := []host.Site{{ID: 1, Projects: 2}, {ID: 2, Projects: 1}, {ID: 30}}
-	if diff := cmp.Diff(all, got(s.Projects.Sites(ctx, -1, 10))(t)); diff != "" {
+	if diff := cmp.Diff(all, suite.Got(s.Projects.Sites(ctx, -1, 10))(t)); diff != "" {
 		t.Errorf("sites (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(all[1:2], got(s.Projects.Sites(ctx, 1, 1))(t)); diff != "" {
+	if diff := cmp.Diff(all[1:2], suite.Got(s.Projects.Sites(ctx, 1, 1))(t)); diff != "" {
 		t.Errorf("one site after the first (-want +got):\n%s", diff)
 	}
-	if p := got(s.Projects.Project(ctx, host.AnySite, two.ID))(t); p.Site != 2 {
+	if p := suite.Got(s.Projects.Project(ctx, host.AnySite, two.ID))(t); p.Site != 2 {
 		t.Errorf("project of any site has site %d, want 2", p.Site)
 	}
-	if w := got(s.Workflows.Workflow(ctx, host.AnySite, w.ID))(t); w.Site != 1 {
+	if w := suite.Got(s.Workflows.Workflow(ctx, host.AnySite, w.ID))(t); w.Site != 1 {
 		t.Errorf("definition of any site has site %d, want 1", w.Site)
 	}
 }

@@ -4,13 +4,15 @@ import (
 	"testing"
 
 	"zerodag/internal/host"
+	"zerodag/internal/host/hosttest/messages"
+	"zerodag/internal/host/hosttest/suite"
 )
 
 // Driver is what Exercise needs to know of a driver.
 type Driver struct {
 	// Stores makes the driver's ports, new and empty for each case, and those of another driver that
 	// its cases cannot do without.
-	Stores Harness
+	Stores suite.Harness
 	// Absent names the ports that the driver does not implement, each with the reason.
 	Absent map[string]string
 }
@@ -18,37 +20,37 @@ type Driver struct {
 // port is one of the host's ports with its suite.
 type port struct {
 	name  string
-	suite func(*testing.T, Harness)
-	has   func(Stores) bool
+	suite func(*testing.T, suite.Harness)
+	has   func(suite.Stores) bool
 }
 
 // ports are all of them.
 func ports() []port {
 	return []port{
-		{"Log", logSuite, func(s Stores) bool { return s.Log != nil }},
-		{"Queue", queueSuite, func(s Stores) bool { return s.Events != nil && s.Tasks != nil }},
-		{"Projects", catalogueSuite, func(s Stores) bool { return s.Projects != nil && s.Workflows != nil }},
-		{"Schedules", schedulesSuite, func(s Stores) bool { return s.Schedules != nil }},
-		{"Attempts", attemptsSuite, func(s Stores) bool { return s.Attempts != nil }},
-		{"Retention", retentionSuite, func(s Stores) bool { return s.Retention != nil }},
-		{"Sessions", sessionsSuite, func(s Stores) bool { return s.Sessions != nil }},
-		{"Secrets", secretsSuite, func(s Stores) bool { return s.Secrets != nil }},
-		{"Blobs", blobsSuite, func(s Stores) bool { return s.Blobs != nil }},
-		{"Logs", taskLogsSuite, func(s Stores) bool { return s.Logs != nil }},
-		{"Users", usersSuite, func(s Stores) bool { return s.Users != nil }},
-		{"Audit", auditSuite, func(s Stores) bool { return s.Audit != nil }},
-		{"Pools", poolsSuite, func(s Stores) bool { return s.Pools != nil && s.Semaphore != nil }},
-		{"Semaphore", semaphoreSuite, func(s Stores) bool { return s.Pools != nil && s.Semaphore != nil }},
-		{"Backfills", backfillsSuite, func(s Stores) bool { return s.Backfills != nil }},
-		{"Inventory", inventorySuite, func(s Stores) bool { return s.Inventory != nil }},
-		{"Marker", markerSuite, func(s Stores) bool { _, marks := s.Tasks.(host.Marker); return marks }},
-		{"ParamStore", paramStoreSuite, func(s Stores) bool { return s.ParamStore != nil }},
-		{"ShortLogs", shortLogsSuite, func(s Stores) bool { return s.ShortLogs != nil }},
-		{"Timers", timersSuite, func(s Stores) bool { return s.Timers != nil }},
-		{"Horizon", horizonSuite, func(s Stores) bool { return s.Horizon != nil }},
-		{"Bus", busSuite, func(s Stores) bool { return s.Bus != nil && s.Heard != nil }},
-		{"Notices", noticesSuite, func(s Stores) bool { return s.Notices != nil && s.Told != nil }},
-		{"Tracer", tracerSuite, func(s Stores) bool { return s.Tracer != nil && s.Traced != nil }},
+		{"Log", logSuite, func(s suite.Stores) bool { return s.Log != nil }},
+		{"Queue", messages.Queue, func(s suite.Stores) bool { return s.Events != nil && s.Tasks != nil }},
+		{"Projects", catalogueSuite, func(s suite.Stores) bool { return s.Projects != nil && s.Workflows != nil }},
+		{"Schedules", schedulesSuite, func(s suite.Stores) bool { return s.Schedules != nil }},
+		{"Attempts", attemptsSuite, func(s suite.Stores) bool { return s.Attempts != nil }},
+		{"Retention", retentionSuite, func(s suite.Stores) bool { return s.Retention != nil }},
+		{"Sessions", sessionsSuite, func(s suite.Stores) bool { return s.Sessions != nil }},
+		{"Secrets", secretsSuite, func(s suite.Stores) bool { return s.Secrets != nil }},
+		{"Blobs", blobsSuite, func(s suite.Stores) bool { return s.Blobs != nil }},
+		{"Logs", taskLogsSuite, func(s suite.Stores) bool { return s.Logs != nil }},
+		{"Users", usersSuite, func(s suite.Stores) bool { return s.Users != nil }},
+		{"Audit", auditSuite, func(s suite.Stores) bool { return s.Audit != nil }},
+		{"Pools", poolsSuite, func(s suite.Stores) bool { return s.Pools != nil && s.Semaphore != nil }},
+		{"Semaphore", semaphoreSuite, func(s suite.Stores) bool { return s.Pools != nil && s.Semaphore != nil }},
+		{"Backfills", backfillsSuite, func(s suite.Stores) bool { return s.Backfills != nil }},
+		{"Inventory", inventorySuite, func(s suite.Stores) bool { return s.Inventory != nil }},
+		{"Marker", messages.Marker, func(s suite.Stores) bool { _, marks := s.Tasks.(host.Marker); return marks }},
+		{"ParamStore", paramStoreSuite, func(s suite.Stores) bool { return s.ParamStore != nil }},
+		{"ShortLogs", shortLogsSuite, func(s suite.Stores) bool { return s.ShortLogs != nil }},
+		{"Timers", messages.Timers, func(s suite.Stores) bool { return s.Timers != nil }},
+		{"Horizon", messages.Horizon, func(s suite.Stores) bool { return s.Horizon != nil }},
+		{"Bus", messages.Bus, func(s suite.Stores) bool { return s.Bus != nil && s.Heard != nil }},
+		{"Notices", messages.Notices, func(s suite.Stores) bool { return s.Notices != nil && s.Told != nil }},
+		{"Tracer", messages.Tracer, func(s suite.Stores) bool { return s.Tracer != nil && s.Traced != nil }},
 	}
 }
 
@@ -63,8 +65,8 @@ func Exercise(t *testing.T, d Driver) {
 	for _, p := range run {
 		t.Run(p.name, func(t *testing.T) {
 			t.Parallel()
-			p.suite(t, func(t *testing.T, run func(*testing.T, Stores)) {
-				d.Stores(t, func(t *testing.T, s Stores) {
+			p.suite(t, func(t *testing.T, run func(*testing.T, suite.Stores)) {
+				d.Stores(t, func(t *testing.T, s suite.Stores) {
 					if !p.has(s) {
 						t.Fatalf("the driver has no %s: make it in Stores, or name it in Absent with the reason", p.name)
 					}

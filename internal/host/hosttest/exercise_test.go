@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"zerodag/internal/host/hosttest/suite"
 )
 
 // inSuiteOf are ports that the suite of another one checks, and interfaces of package host that are
@@ -83,7 +85,7 @@ func TestForgottenPort(t *testing.T) {
 		}
 	}
 	run, problems := exercised(Driver{Absent: absent})
-	if len(run) != 1 || run[0].name != "Bus" || run[0].has(Stores{}) || len(problems) != 0 {
+	if len(run) != 1 || run[0].name != "Bus" || run[0].has(suite.Stores{}) || len(problems) != 0 {
 		t.Errorf("run %v, problems %v", run, problems)
 	}
 	absent["Bus"], absent["Buss"] = "", "a typing error"

@@ -8,20 +8,21 @@ import (
 	"testing"
 
 	"zerodag/internal/host"
+	"zerodag/internal/host/hosttest/suite"
 )
 
 // inventorySuite checks a host.Inventory.
-func inventorySuite(t *testing.T, h Harness) {
-	cases{"messages of an attempt": inventoryOf, "attempts without messages": inventorySilent, "deadlines": inventoryDeadlines, "paused, waiting and ended": inventoryIdle}.run(t, h)
+func inventorySuite(t *testing.T, h suite.Harness) {
+	suite.Cases{"messages of an attempt": inventoryOf, "attempts without messages": inventorySilent, "deadlines": inventoryDeadlines, "paused, waiting and ended": inventoryIdle}.Run(t, h)
 }
 
 // wantOf checks the names of the messages of an attempt.
-func wantOf(t *testing.T, s Stores, attempt int64, want ...string) {
+func wantOf(t *testing.T, s suite.Stores, attempt int64, want ...string) {
 	t.Helper()
 	var names []string
-	for _, m := range got(s.Inventory.MessagesOf(t.Context(), attempt))(t) {
+	for _, m := range suite.Got(s.Inventory.MessagesOf(t.Context(), attempt))(t) {
 		_, name, err := host.ParseMessageID(m.ID)
-		must(t, err)
+		suite.Must(t, err)
 		names = append(names, fmt.Sprintf("%s %s %s", name, m.Group, m.Body))
 	}
 	slices.Sort(names)
@@ -31,10 +32,10 @@ func wantOf(t *testing.T, s Stores, attempt int64, want ...string) {
 }
 
 // wantSilent checks which attempts have no message.
-func wantSilent(t *testing.T, s Stores, want ...host.Attempt) {
+func wantSilent(t *testing.T, s suite.Stores, want ...host.Attempt) {
 	t.Helper()
 	list := []host.Attempt{}
-	for _, id := range got(s.Inventory.Silent(t.Context(), 0, 100))(t) {
+	for _, id := range suite.Got(s.Inventory.Silent(t.Context(), 0, 100))(t) {
 		list = append(list, host.Attempt{ID: id})
 	}
 	if ids(list...) != ids(want...) {
@@ -43,10 +44,10 @@ func wantSilent(t *testing.T, s Stores, want ...host.Attempt) {
 }
 
 // inventoryOf has attempts whose ids begin with each other's digits.
-func inventoryOf(t *testing.T, s Stores) {
+func inventoryOf(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
 	send := func(q host.Queue, attempt int64, name, group string) {
-		must(t, q.Send(ctx, host.Message{ID: host.MessageID(attempt, name), Group: group, Body: []byte("of " + name)}))
+		suite.Must(t, q.Send(ctx, host.Message{ID: host.MessageID(attempt, name), Group: group, Body: []byte("of " + name)}))
 	}
 	send(s.Tasks, 7, "1.1", "")
 	send(s.Events, 7, "kill", "7")
@@ -56,60 +57,60 @@ func inventoryOf(t *testing.T, s Stores) {
 	wantOf(t, s, 7, "1.1  of 1.1", "go 7 of go", "kill 7 of kill")
 	wantOf(t, s, 77, "1.1  of 1.1")
 	wantOf(t, s, 70)
-	d := receive(t, s.Events, long)
+	d := suite.Receive(t, s.Events, suite.Long)
 	wantOf(t, s, 7, "1.1  of 1.1", "go 7 of go", "kill 7 of kill") // one under a lease is there
-	must(t, s.Events.Delete(ctx, d))
+	suite.Must(t, s.Events.Delete(ctx, d))
 	wantOf(t, s, 7, "1.1  of 1.1", "go 7 of go")
 }
 
-func inventorySilent(t *testing.T, s Stores) {
-	ctx, w := t.Context(), definition(t, s, 1, "demo")
+func inventorySilent(t *testing.T, s suite.Stores) {
+	ctx, w := t.Context(), suite.Definition(t, s, 1, "demo")
 	var list []host.Attempt
 	for i := range 12 { // so that ids have one and two digits where they count from 1
-		list = append(list, got(s.Attempts.Start(ctx, attemptOf(1, w, instant(int64(i)), "")))(t)...)
+		list = append(list, suite.Got(s.Attempts.Start(ctx, suite.AttemptOf(1, w, suite.Instant(int64(i)), "")))(t)...)
 	}
 	wantSilent(t, s)
 	for range list {
-		must(t, s.Events.Delete(ctx, receive(t, s.Events, long)))
+		suite.Must(t, s.Events.Delete(ctx, suite.Receive(t, s.Events, suite.Long)))
 	}
 	wantSilent(t, s, list...)
-	must(t, s.Tasks.Send(ctx, host.Message{ID: host.MessageID(list[1].ID, "1.1")}, host.Message{ID: host.MessageID(list[2].ID, "1.1"), Due: s.Now().Add(long)}))
-	d := receive(t, s.Tasks, long)
+	suite.Must(t, s.Tasks.Send(ctx, host.Message{ID: host.MessageID(list[1].ID, "1.1")}, host.Message{ID: host.MessageID(list[2].ID, "1.1"), Due: s.Now().Add(suite.Long)}))
+	d := suite.Receive(t, s.Tasks, suite.Long)
 	wantSilent(t, s, append([]host.Attempt{list[0]}, list[3:]...)...)
-	must(t, s.Tasks.Delete(ctx, d))
-	must(t, s.Events.Send(ctx, host.Message{ID: host.MessageID(list[0].ID, "go"), Group: strconv.FormatInt(list[0].ID, 10)})) // makes the deletion durable
+	suite.Must(t, s.Tasks.Delete(ctx, d))
+	suite.Must(t, s.Events.Send(ctx, host.Message{ID: host.MessageID(list[0].ID, "go"), Group: strconv.FormatInt(list[0].ID, 10)})) // makes the deletion durable
 	wantSilent(t, s, append([]host.Attempt{list[1]}, list[3:]...)...)
-	if few := got(s.Inventory.Silent(ctx, list[4].ID, 3))(t); !slices.Equal(few, []int64{list[5].ID, list[6].ID, list[7].ID}) {
+	if few := suite.Got(s.Inventory.Silent(ctx, list[4].ID, 3))(t); !slices.Equal(few, []int64{list[5].ID, list[6].ID, list[7].ID}) {
 		t.Errorf("three behind %d: %v", list[4].ID, few)
 	}
 }
 
-func inventoryDeadlines(t *testing.T, s Stores) {
-	a := start(t, s)
-	must(t, s.Events.Delete(t.Context(), receive(t, s.Events, long)))
+func inventoryDeadlines(t *testing.T, s suite.Stores) {
+	a := suite.Start(t, s)
+	suite.Must(t, s.Events.Delete(t.Context(), suite.Receive(t, s.Events, suite.Long)))
 	for _, name := range []string{host.SLAGuard, host.TimeoutMark + "1.1"} {
 		if !host.IsDeadline(name) {
 			t.Errorf("%s is no deadline", name)
 		}
-		must(t, s.Tasks.Send(t.Context(), host.Message{ID: host.MessageID(a.ID, name), Due: s.Now().Add(long)}))
+		suite.Must(t, s.Tasks.Send(t.Context(), host.Message{ID: host.MessageID(a.ID, name), Due: s.Now().Add(suite.Long)}))
 	}
 	wantSilent(t, s, a)
-	must(t, s.Tasks.Send(t.Context(), host.Message{ID: host.MessageID(a.ID, "slots"), Due: s.Now().Add(long)}))
+	suite.Must(t, s.Tasks.Send(t.Context(), host.Message{ID: host.MessageID(a.ID, "slots"), Due: s.Now().Add(suite.Long)}))
 	wantSilent(t, s)
 }
 
-func inventoryIdle(t *testing.T, s Stores) {
+func inventoryIdle(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
 	first, second := waiting(t, s)
 	wantSilent(t, s, first)
-	must(t, s.Attempts.SetPaused(ctx, first.ID, true))
+	suite.Must(t, s.Attempts.SetPaused(ctx, first.ID, true))
 	wantSilent(t, s)
-	must(t, s.Attempts.SetPaused(ctx, first.ID, false))
+	suite.Must(t, s.Attempts.SetPaused(ctx, first.ID, false))
 	wantSilent(t, s, first)
-	must(t, s.Attempts.Finish(ctx, first.ID, host.End{At: instant(5), Archive: []byte("end")}))
+	suite.Must(t, s.Attempts.Finish(ctx, first.ID, host.End{At: suite.Instant(5), Archive: []byte("end")}))
 	e, m := begin()
-	must(t, s.Attempts.Begin(ctx, second.ID, e, m))
+	suite.Must(t, s.Attempts.Begin(ctx, second.ID, e, m))
 	wantSilent(t, s)
-	must(t, s.Events.Delete(ctx, receive(t, s.Events, long)))
+	suite.Must(t, s.Events.Delete(ctx, suite.Receive(t, s.Events, suite.Long)))
 	wantSilent(t, s, second)
 }

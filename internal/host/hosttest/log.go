@@ -11,11 +11,12 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"zerodag/internal/host"
+	"zerodag/internal/host/hosttest/suite"
 )
 
 // logSuite checks a host.Log.
-func logSuite(t *testing.T, h Harness) {
-	cases{
+func logSuite(t *testing.T, h suite.Harness) {
+	suite.Cases{
 		"an entry follows the one before it": logOrder,
 		"who comes second learns of it":      logConflict,
 		"a log begins with its attempt":      logWithoutAttempt,
@@ -23,11 +24,11 @@ func logSuite(t *testing.T, h Harness) {
 		"history looks back":                 logHistory,
 		"large entries":                      logLarge,
 		"one winner for each number":         logRace,
-	}.run(t, h)
+	}.Run(t, h)
 }
 
 func entry(seq int64, nonce string) host.Entry {
-	return host.Entry{Seq: seq, Nonce: nonce, At: instant(seq), Changes: fmt.Append(nil, "changes ", seq, nonce), Events: fmt.Append(nil, `["`, seq, `"]`)}
+	return host.Entry{Seq: seq, Nonce: nonce, At: suite.Instant(seq), Changes: fmt.Append(nil, "changes ", seq, nonce), Events: fmt.Append(nil, `["`, seq, `"]`)}
 }
 
 // loaded is an entry as Load shows it: its events need not be read.
@@ -44,62 +45,62 @@ func loadedAll(list []host.Entry) []host.Entry {
 	return out
 }
 
-func logOrder(t *testing.T, s Stores) {
-	ctx, a := t.Context(), start(t, s)
-	want := []host.Entry{loaded(attemptOf(1, host.Workflow{}, instant(0), "").First)}
+func logOrder(t *testing.T, s suite.Stores) {
+	ctx, a := t.Context(), suite.Start(t, s)
+	want := []host.Entry{loaded(suite.AttemptOf(1, host.Workflow{}, suite.Instant(0), "").First)}
 	for seq := int64(2); seq < 40; seq++ {
-		must(t, s.Log.Append(ctx, a.ID, entry(seq, "n")))
+		suite.Must(t, s.Log.Append(ctx, a.ID, entry(seq, "n")))
 		want = append(want, loaded(entry(seq, "n")))
 	}
 	if err := s.Log.Append(ctx, a.ID, entry(50, "n")); err == nil {
 		t.Error("an entry was appended behind a gap")
 	}
-	l := got(s.Log.Load(ctx, a.ID))(t)
+	l := suite.Got(s.Log.Load(ctx, a.ID))(t)
 	if diff := cmp.Diff(want, loadedAll(l.Entries)); diff != "" || l.Snapshot != nil || l.At != 0 {
 		t.Errorf("loaded log, snapshot at %d (-want +got):\n%s", l.At, diff)
 	}
 }
 
-func logConflict(t *testing.T, s Stores) {
-	ctx, a := t.Context(), start(t, s)
-	must(t, s.Log.Append(ctx, a.ID, entry(2, "mine")))
-	wantError(t, "the same entry again", s.Log.Append(ctx, a.ID, entry(2, "mine")), nil)
-	wantError(t, "another writer's", s.Log.Append(ctx, a.ID, entry(2, "other")), host.ErrConflict)
-	must(t, s.Log.Append(ctx, a.ID, entry(3, "mine")))
-	wantError(t, "the same entry, late", s.Log.Append(ctx, a.ID, entry(2, "mine")), nil)
-	l := got(s.Log.Load(ctx, a.ID))(t)
+func logConflict(t *testing.T, s suite.Stores) {
+	ctx, a := t.Context(), suite.Start(t, s)
+	suite.Must(t, s.Log.Append(ctx, a.ID, entry(2, "mine")))
+	suite.WantError(t, "the same entry again", s.Log.Append(ctx, a.ID, entry(2, "mine")), nil)
+	suite.WantError(t, "another writer's", s.Log.Append(ctx, a.ID, entry(2, "other")), host.ErrConflict)
+	suite.Must(t, s.Log.Append(ctx, a.ID, entry(3, "mine")))
+	suite.WantError(t, "the same entry, late", s.Log.Append(ctx, a.ID, entry(2, "mine")), nil)
+	l := suite.Got(s.Log.Load(ctx, a.ID))(t)
 	if diff := cmp.Diff([]host.Entry{loaded(entry(2, "mine")), loaded(entry(3, "mine"))}, loadedAll(l.Entries)[1:]); diff != "" {
 		t.Errorf("loaded log (-want +got):\n%s", diff)
 	}
 }
 
-func logWithoutAttempt(t *testing.T, s Stores) {
-	ctx, a := t.Context(), start(t, s)
-	wantError(t, "append", s.Log.Append(ctx, a.ID+1, entry(2, "n")), host.ErrNotFound)
+func logWithoutAttempt(t *testing.T, s suite.Stores) {
+	ctx, a := t.Context(), suite.Start(t, s)
+	suite.WantError(t, "append", s.Log.Append(ctx, a.ID+1, entry(2, "n")), host.ErrNotFound)
 	_, err := s.Log.Load(ctx, a.ID+1)
-	wantError(t, "load", err, host.ErrNotFound)
+	suite.WantError(t, "load", err, host.ErrNotFound)
 	_, err = s.Log.History(ctx, a.ID+1, 1, 10)
-	wantError(t, "history", err, host.ErrNotFound)
+	suite.WantError(t, "history", err, host.ErrNotFound)
 }
 
 // withSnapshots has a log of 9 entries with snapshots in entries 4 and 7.
-func withSnapshots(t *testing.T, s Stores) (host.Attempt, []host.Entry) {
-	a := start(t, s)
-	list := []host.Entry{attemptOf(1, host.Workflow{}, instant(0), "").First}
+func withSnapshots(t *testing.T, s suite.Stores) (host.Attempt, []host.Entry) {
+	a := suite.Start(t, s)
+	list := []host.Entry{suite.AttemptOf(1, host.Workflow{}, suite.Instant(0), "").First}
 	for seq := int64(2); seq < 10; seq++ {
 		e := entry(seq, "n")
 		if seq == 4 || seq == 7 {
 			e.Snapshot = fmt.Append(nil, "state ", seq)
 		}
-		must(t, s.Log.Append(t.Context(), a.ID, e))
+		suite.Must(t, s.Log.Append(t.Context(), a.ID, e))
 		list = append(list, e)
 	}
 	return a, list
 }
 
-func logSnapshots(t *testing.T, s Stores) {
+func logSnapshots(t *testing.T, s suite.Stores) {
 	a, list := withSnapshots(t, s)
-	l := got(s.Log.Load(t.Context(), a.ID))(t)
+	l := suite.Got(s.Log.Load(t.Context(), a.ID))(t)
 	if string(l.Snapshot) != "state 7" || l.At != 7 {
 		t.Errorf("snapshot is %q at %d, want that of entry 7", l.Snapshot, l.At)
 	}
@@ -108,7 +109,7 @@ func logSnapshots(t *testing.T, s Stores) {
 	}
 }
 
-func logHistory(t *testing.T, s Stores) {
+func logHistory(t *testing.T, s suite.Stores) {
 	a, list := withSnapshots(t, s)
 	for _, c := range []struct {
 		first    int64
@@ -116,7 +117,7 @@ func logHistory(t *testing.T, s Stores) {
 		at       int64
 		from, to int
 	}{{1, 3, 0, 0, 3}, {4, 2, 0, 3, 5}, {5, 100, 4, 4, 9}, {8, 1, 7, 7, 8}, {9, 0, 7, 8, 8}, {100, 5, 7, 9, 9}} {
-		l := got(s.Log.History(t.Context(), a.ID, c.first, c.n))(t)
+		l := suite.Got(s.Log.History(t.Context(), a.ID, c.first, c.n))(t)
 		want := host.Stored{At: c.at, Entries: append([]host.Entry(nil), list[c.from:c.to]...)}
 		if c.at > 0 {
 			want.Snapshot = list[c.at-1].Snapshot
@@ -127,24 +128,24 @@ func logHistory(t *testing.T, s Stores) {
 	}
 }
 
-func logLarge(t *testing.T, s Stores) {
-	ctx, a := t.Context(), start(t, s)
+func logLarge(t *testing.T, s suite.Stores) {
+	ctx, a := t.Context(), suite.Start(t, s)
 	e := entry(2, "n")
 	e.Changes, e.Snapshot = bytes.Repeat([]byte("0123456789"), 40_000), bytes.Repeat([]byte("snap"), 300_000)
-	must(t, s.Log.Append(ctx, a.ID, e))
-	l := got(s.Log.History(ctx, a.ID, 2, 1))(t)
+	suite.Must(t, s.Log.Append(ctx, a.ID, e))
+	l := suite.Got(s.Log.History(ctx, a.ID, 2, 1))(t)
 	if len(l.Entries) != 1 || !bytes.Equal(l.Entries[0].Changes, e.Changes) {
 		t.Error("a large entry is not what was appended")
 	}
-	if l := got(s.Log.Load(ctx, a.ID))(t); !bytes.Equal(l.Snapshot, e.Snapshot) {
+	if l := suite.Got(s.Log.Load(ctx, a.ID))(t); !bytes.Equal(l.Snapshot, e.Snapshot) {
 		t.Error("a large snapshot is not what was appended")
 	}
 }
 
 // logRace lets writers race for every sequence number of one log. A writer that is told that it
 // won must be the only one, and be in the log; who lost must find the winner there.
-func logRace(t *testing.T, s Stores) {
-	ctx, a := t.Context(), start(t, s)
+func logRace(t *testing.T, s suite.Stores) {
+	ctx, a := t.Context(), suite.Start(t, s)
 	const writers, length = 6, 30
 	var mu sync.Mutex
 	winners := map[int64][]string{}
@@ -172,7 +173,7 @@ func logRace(t *testing.T, s Stores) {
 		})
 	}
 	all.Wait()
-	l := got(s.Log.Load(ctx, a.ID))(t)
+	l := suite.Got(s.Log.Load(ctx, a.ID))(t)
 	for i, e := range l.Entries[1:] {
 		if e.Seq != int64(i)+2 || len(winners[e.Seq]) != 1 || winners[e.Seq][0] != e.Nonce {
 			t.Errorf("entry %d is by %q; told that they won: %q", e.Seq, e.Nonce, winners[e.Seq])

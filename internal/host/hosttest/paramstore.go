@@ -6,23 +6,25 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"zerodag/internal/host/hosttest/suite"
 )
 
 // paramStoreSuite checks an operators.ParamStore.
-func paramStoreSuite(t *testing.T, h Harness) {
-	cases{
+func paramStoreSuite(t *testing.T, h suite.Harness) {
+	suite.Cases{
 		"values are kept":            paramsKept,
 		"all are set or none":        paramsAtOnce,
 		"sites are apart":            paramsApart,
 		"a cancelled call sets none": paramsCancelled,
-	}.run(t, h)
+	}.Run(t, h)
 }
 
 // param checks the value of a key; "-" is none.
-func paramIs(t *testing.T, s Stores, site int64, key, want string) {
+func paramIs(t *testing.T, s suite.Stores, site int64, key, want string) {
 	t.Helper()
 	value, found, err := s.ParamStore(site).Get(t.Context(), key)
-	must(t, err)
+	suite.Must(t, err)
 	if !found {
 		value = "-"
 	}
@@ -31,27 +33,27 @@ func paramIs(t *testing.T, s Stores, site int64, key, want string) {
 	}
 }
 
-func paramsKept(t *testing.T, s Stores) {
+func paramsKept(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
 	long := strings.Repeat("x", 64<<10)
-	must(t, s.ParamStore(1).Set(ctx, map[string]string{"a": "old", "b/../c": "✓ \n\x00", "empty": "", "long": long}))
-	must(t, s.ParamStore(1).Set(ctx, map[string]string{"a": "new"}))
-	must(t, s.ParamStore(1).Set(ctx, nil))
+	suite.Must(t, s.ParamStore(1).Set(ctx, map[string]string{"a": "old", "b/../c": "✓ \n\x00", "empty": "", "long": long}))
+	suite.Must(t, s.ParamStore(1).Set(ctx, map[string]string{"a": "new"}))
+	suite.Must(t, s.ParamStore(1).Set(ctx, nil))
 	for key, want := range map[string]string{"a": "new", "b/../c": "✓ \n\x00", "empty": "", "long": long, "A": "-", "missing": "-"} {
 		paramIs(t, s, 1, key, want)
 	}
 }
 
-func paramsApart(t *testing.T, s Stores) {
-	must(t, s.ParamStore(1).Set(t.Context(), map[string]string{"a": "one"}))
-	must(t, s.ParamStore(2).Set(t.Context(), map[string]string{"a": "two"}))
+func paramsApart(t *testing.T, s suite.Stores) {
+	suite.Must(t, s.ParamStore(1).Set(t.Context(), map[string]string{"a": "one"}))
+	suite.Must(t, s.ParamStore(2).Set(t.Context(), map[string]string{"a": "two"}))
 	paramIs(t, s, 1, "a", "one")
 	paramIs(t, s, 2, "a", "two")
 	paramIs(t, s, 3, "a", "-")
 }
 
 // paramsAtOnce has several writers set the same two keys: the last one has set both.
-func paramsAtOnce(t *testing.T, s Stores) {
+func paramsAtOnce(t *testing.T, s suite.Stores) {
 	var writers sync.WaitGroup
 	for writer := range 4 {
 		writers.Go(func() {
@@ -71,14 +73,14 @@ func paramsAtOnce(t *testing.T, s Stores) {
 	}
 	writers.Wait()
 	left, found, err := s.ParamStore(1).Get(t.Context(), "left")
-	must(t, err)
+	suite.Must(t, err)
 	if !found {
 		t.Error("nothing was set")
 	}
 	paramIs(t, s, 1, "right", left)
 }
 
-func paramsCancelled(t *testing.T, s Stores) {
+func paramsCancelled(t *testing.T, s suite.Stores) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := s.ParamStore(1).Set(ctx, map[string]string{"a": "1", "b": "2"}); err == nil {

@@ -13,11 +13,12 @@ import (
 
 	"zerodag/engine/param"
 	"zerodag/internal/host"
+	"zerodag/internal/host/hosttest/suite"
 )
 
 // retentionSuite checks host.Retention.
-func retentionSuite(t *testing.T, h Harness) {
-	cases{
+func retentionSuite(t *testing.T, h suite.Harness) {
+	suite.Cases{
 		"a session goes with all it has":  forgetWhole,
 		"the last one that is over stays": forgetLast,
 		"what is not over stays":          forgetUnfinished,
@@ -31,18 +32,18 @@ func retentionSuite(t *testing.T, h Harness) {
 		"what was removed is noted":       forgetNoted,
 		"what is known of an archive":     forgetArchive,
 		"entries of the audit log go":     forgetRecords,
-	}.run(t, h)
+	}.Run(t, h)
 }
 
 // over makes a session with attempts of these names that have ended at a time.
-func over(t *testing.T, s Stores, w host.Workflow, session, end int64, names ...string) []host.Attempt {
+func over(t *testing.T, s suite.Stores, w host.Workflow, session, end int64, names ...string) []host.Attempt {
 	t.Helper()
 	var list []host.Attempt
 	for _, name := range names {
-		n := attemptOf(1, w, instant(session), name)
+		n := suite.AttemptOf(1, w, suite.Instant(session), name)
 		n.Params = param.New("large", noise())
-		a := got(s.Attempts.Start(t.Context(), n))(t)[0]
-		must(t, s.Attempts.Finish(t.Context(), a.ID, host.End{At: instant(end), Success: true, Archive: []byte(fmt.Sprint("state of ", a.ID))}))
+		a := suite.Got(s.Attempts.Start(t.Context(), n))(t)[0]
+		suite.Must(t, s.Attempts.Finish(t.Context(), a.ID, host.End{At: suite.Instant(end), Success: true, Archive: []byte(fmt.Sprint("state of ", a.ID))}))
 		list = append(list, a)
 	}
 	return list
@@ -58,41 +59,41 @@ func noise() string {
 }
 
 // forget asks for a session to go that was over before a time.
-func forget(t *testing.T, s Stores, a host.Attempt, before int64) bool {
+func forget(t *testing.T, s suite.Stores, a host.Attempt, before int64) bool {
 	t.Helper()
-	return got(s.Retention.Forget(t.Context(), a.Site, a.SessionID, instant(before), nil))(t)
+	return suite.Got(s.Retention.Forget(t.Context(), a.Site, a.SessionID, suite.Instant(before), nil))(t)
 }
 
 // gone says that nothing shows an attempt of a session any more.
-func gone(t *testing.T, s Stores, list []host.Attempt) {
+func gone(t *testing.T, s suite.Stores, list []host.Attempt) {
 	t.Helper()
 	ctx := t.Context()
 	for _, a := range list {
 		_, err := s.Attempts.Attempt(ctx, 1, a.ID)
-		wantError(t, "attempt by id", err, host.ErrNotFound)
+		suite.WantError(t, "attempt by id", err, host.ErrNotFound)
 		_, err = s.Attempts.Archive(ctx, a.ID)
-		wantError(t, "final state", err, host.ErrNotFound)
+		suite.WantError(t, "final state", err, host.ErrNotFound)
 		_, err = s.Log.Load(ctx, a.ID)
-		wantError(t, "log", err, host.ErrNotFound)
+		suite.WantError(t, "log", err, host.ErrNotFound)
 	}
 	_, err := s.Sessions.Session(ctx, 1, list[0].SessionID)
-	wantError(t, "session by id", err, host.ErrNotFound)
+	suite.WantError(t, "session by id", err, host.ErrNotFound)
 }
 
-func forgetWhole(t *testing.T, s Stores) {
-	ctx, w := t.Context(), definition(t, s, 1, "demo")
+func forgetWhole(t *testing.T, s suite.Stores) {
+	ctx, w := t.Context(), suite.Definition(t, s, 1, "demo")
 	first, second := over(t, s, w, 0, 10, "", "a", "b"), over(t, s, w, 3600, 20, "")
 	var told []int64
 	clear := func(_ context.Context, list []host.Attempt) error {
 		told = nil
 		for _, a := range list {
 			_, err := s.Attempts.Attempt(ctx, 1, a.ID)
-			wantError(t, "attempt that is told of", err, host.ErrNotFound)
+			suite.WantError(t, "attempt that is told of", err, host.ErrNotFound)
 			told = append(told, a.ID)
 		}
 		return nil
 	}
-	if !got(s.Retention.Forget(ctx, 1, first[0].SessionID, instant(30), clear))(t) {
+	if !suite.Got(s.Retention.Forget(ctx, 1, first[0].SessionID, suite.Instant(30), clear))(t) {
 		t.Fatal("it was not removed")
 	}
 	if diff := cmp.Diff([]int64{first[0].ID, first[1].ID, first[2].ID}, told); diff != "" {
@@ -102,21 +103,21 @@ func forgetWhole(t *testing.T, s Stores) {
 	if list := attempts(t, s, host.AttemptQuery{Site: 1, Retried: true}); list != ids(second[0]) {
 		t.Errorf("there are attempts %s", list)
 	}
-	if list := got(s.Sessions.Sessions(ctx, host.SessionQuery{Site: 1}))(t); len(list) != 1 || list[0].Last.ID != second[0].ID {
+	if list := suite.Got(s.Sessions.Sessions(ctx, host.SessionQuery{Site: 1}))(t); len(list) != 1 || list[0].Last.ID != second[0].ID {
 		t.Errorf("there are sessions %+v", list)
 	}
 	if forget(t, s, first[0], 30) {
 		t.Error("it was removed twice")
 	}
-	must(t, s.Retention.Clear(ctx))
-	again := got(s.Attempts.Start(ctx, attemptOf(1, w, instant(0), "")))(t)[0]
+	suite.Must(t, s.Retention.Clear(ctx))
+	again := suite.Got(s.Attempts.Start(ctx, suite.AttemptOf(1, w, suite.Instant(0), "")))(t)[0]
 	if again.Index != 1 || again.SessionID == first[0].SessionID {
 		t.Errorf("started again it is %+v", again)
 	}
 }
 
-func forgetLast(t *testing.T, s Stores) {
-	w := definition(t, s, 1, "demo")
+func forgetLast(t *testing.T, s suite.Stores) {
+	w := suite.Definition(t, s, 1, "demo")
 	first, second := over(t, s, w, 0, 10, ""), over(t, s, w, 3600, 20, "")
 	if forget(t, s, second[0], 1000) {
 		t.Error("the last session was removed")
@@ -124,30 +125,30 @@ func forgetLast(t *testing.T, s Stores) {
 	if !forget(t, s, first[0], 1000) {
 		t.Error("the first session stayed")
 	}
-	if at := got(s.Sessions.LastSession(t.Context(), w.Project.ID, w.Name, instant(4000)))(t); !at.Equal(instant(3600)) {
+	if at := suite.Got(s.Sessions.LastSession(t.Context(), w.Project.ID, w.Name, suite.Instant(4000)))(t); !at.Equal(suite.Instant(3600)) {
 		t.Errorf("the last session is %v", at)
 	}
-	got(s.Attempts.Start(t.Context(), attemptOf(1, w, instant(7200), "")))(t)
+	suite.Got(s.Attempts.Start(t.Context(), suite.AttemptOf(1, w, suite.Instant(7200), "")))(t)
 	if forget(t, s, second[0], 1000) {
 		t.Error("the last session that is over was removed while the next one runs")
 	}
 }
 
-func forgetUnfinished(t *testing.T, s Stores) {
-	ctx, w := t.Context(), definition(t, s, 1, "demo")
+func forgetUnfinished(t *testing.T, s suite.Stores) {
+	ctx, w := t.Context(), suite.Definition(t, s, 1, "demo")
 	list := over(t, s, w, 0, 10, "")
 	over(t, s, w, 3600, 20, "")
 	if forget(t, s, list[0], 10) {
 		t.Error("one that ended just then was removed")
 	}
-	if got(s.Retention.Forget(ctx, 2, list[0].SessionID, instant(1000), nil))(t) {
+	if suite.Got(s.Retention.Forget(ctx, 2, list[0].SessionID, suite.Instant(1000), nil))(t) {
 		t.Error("another site removed it")
 	}
-	a := got(s.Attempts.Start(ctx, attemptOf(1, w, instant(0), "a")))(t)[0]
+	a := suite.Got(s.Attempts.Start(ctx, suite.AttemptOf(1, w, suite.Instant(0), "a")))(t)[0]
 	if forget(t, s, a, 1000) {
 		t.Error("a session with an attempt that runs was removed")
 	}
-	must(t, s.Attempts.Finish(ctx, a.ID, host.End{At: instant(2000)}))
+	suite.Must(t, s.Attempts.Finish(ctx, a.ID, host.End{At: suite.Instant(2000)}))
 	if forget(t, s, a, 1000) {
 		t.Error("a session whose last attempt ended later was removed")
 	}
@@ -156,42 +157,42 @@ func forgetUnfinished(t *testing.T, s Stores) {
 	}
 }
 
-func forgetWaitedFor(t *testing.T, s Stores) {
-	ctx, w := t.Context(), definition(t, s, 1, "demo")
-	waits := attemptOf(1, w, instant(0), "")
+func forgetWaitedFor(t *testing.T, s suite.Stores) {
+	ctx, w := t.Context(), suite.Definition(t, s, 1, "demo")
+	waits := suite.AttemptOf(1, w, suite.Instant(0), "")
 	waits.WaitsFor = 0
-	list := got(s.Attempts.Start(ctx, attemptOf(1, w, instant(3600), ""), waits))(t)
+	list := suite.Got(s.Attempts.Start(ctx, suite.AttemptOf(1, w, suite.Instant(3600), ""), waits))(t)
 	first, second := list[0], list[1]
-	must(t, s.Attempts.Finish(ctx, first.ID, host.End{At: instant(10)}))
+	suite.Must(t, s.Attempts.Finish(ctx, first.ID, host.End{At: suite.Instant(10)}))
 	over(t, s, w, 7200, 20, "")
 	if forget(t, s, first, 4000) {
 		t.Error("a session was removed that another one waits for")
 	}
-	must(t, s.Attempts.Finish(ctx, second.ID, host.End{At: instant(15)}))
+	suite.Must(t, s.Attempts.Finish(ctx, second.ID, host.End{At: suite.Instant(15)}))
 	if !forget(t, s, first, 4000) {
 		t.Error("a session stayed that nothing waits for any more")
 	}
 }
 
-func forgetRefused(t *testing.T, s Stores) {
-	ctx, w := t.Context(), definition(t, s, 1, "demo")
+func forgetRefused(t *testing.T, s suite.Stores) {
+	ctx, w := t.Context(), suite.Definition(t, s, 1, "demo")
 	list := over(t, s, w, 0, 10, "", "a")
 	over(t, s, w, 3600, 20, "")
 	no := errors.New("the disk is away")
-	removed, err := s.Retention.Forget(ctx, 1, list[0].SessionID, instant(30), func(context.Context, []host.Attempt) error { return no })
-	wantError(t, "forget", err, no)
+	removed, err := s.Retention.Forget(ctx, 1, list[0].SessionID, suite.Instant(30), func(context.Context, []host.Attempt) error { return no })
+	suite.WantError(t, "forget", err, no)
 	if !removed {
 		t.Error("it was not removed")
 	}
 	gone(t, s, list)
 }
 
-func forgetStartedAgain(t *testing.T, s Stores) {
-	ctx, w := t.Context(), definition(t, s, 1, "demo")
+func forgetStartedAgain(t *testing.T, s suite.Stores) {
+	ctx, w := t.Context(), suite.Definition(t, s, 1, "demo")
 	list := over(t, s, w, 0, 10, "")
 	over(t, s, w, 3600, 20, "")
-	list = append(list, got(s.Attempts.Start(ctx, attemptOf(1, w, instant(0), "again")))(t)[0])
-	removed := got(s.Retention.Forget(ctx, 1, list[0].SessionID, instant(30), func(context.Context, []host.Attempt) error {
+	list = append(list, suite.Got(s.Attempts.Start(ctx, suite.AttemptOf(1, w, suite.Instant(0), "again")))(t)[0])
+	removed := suite.Got(s.Retention.Forget(ctx, 1, list[0].SessionID, suite.Instant(30), func(context.Context, []host.Attempt) error {
 		t.Error("it was cleared")
 		return nil
 	}))(t)
@@ -203,8 +204,8 @@ func forgetStartedAgain(t *testing.T, s Stores) {
 	}
 }
 
-func forgetAhead(t *testing.T, s Stores) {
-	w := definition(t, s, 1, "demo")
+func forgetAhead(t *testing.T, s suite.Stores) {
+	w := suite.Definition(t, s, 1, "demo")
 	list := over(t, s, w, 3600, 10, "")
 	over(t, s, w, 7200, 20, "")
 	if forget(t, s, list[0], 3600) {
@@ -215,13 +216,13 @@ func forgetAhead(t *testing.T, s Stores) {
 	}
 }
 
-func forgetScheduled(t *testing.T, s Stores) {
-	ctx, w := t.Context(), definition(t, s, 1, "demo")
+func forgetScheduled(t *testing.T, s suite.Stores) {
+	ctx, w := t.Context(), suite.Definition(t, s, 1, "demo")
 	times := func(session int64) host.Times {
-		return host.Times{Run: instant(session), Session: instant(session)}
+		return host.Times{Run: suite.Instant(session), Session: suite.Instant(session)}
 	}
-	got(push(ctx, s, 1, "demo", "r2", []string{"main"}, map[string]host.Times{"main": times(3600)}))(t)
-	schedule := got(s.Schedules.Schedules(ctx, host.ScheduleQuery{Site: 1}))(t)[0]
+	suite.Got(suite.Push(ctx, s, 1, "demo", "r2", []string{"main"}, map[string]host.Times{"main": times(3600)}))(t)
+	schedule := suite.Got(s.Schedules.Schedules(ctx, host.ScheduleQuery{Site: 1}))(t)[0]
 	before, next := over(t, s, w, 0, 10, ""), over(t, s, w, 3600, 20, "")
 	over(t, s, w, 7200, 30, "")
 	if !forget(t, s, before[0], 10000) {
@@ -230,21 +231,21 @@ func forgetScheduled(t *testing.T, s Stores) {
 	if forget(t, s, next[0], 10000) {
 		t.Error("the next session of the schedule was removed")
 	}
-	schedule.DisabledAt = instant(40)
-	must(t, s.Schedules.Update(ctx, schedule, schedule.Times, instant(40)))
+	schedule.DisabledAt = suite.Instant(40)
+	suite.Must(t, s.Schedules.Update(ctx, schedule, schedule.Times, suite.Instant(40)))
 	if forget(t, s, next[0], 10000) {
 		t.Error("the next session of the schedule was removed while that is disabled")
 	}
 	old := schedule.Times
 	schedule.Times = times(7200)
-	must(t, s.Schedules.Update(ctx, schedule, old, instant(50)))
+	suite.Must(t, s.Schedules.Update(ctx, schedule, old, suite.Instant(50)))
 	if !forget(t, s, next[0], 10000) {
 		t.Error("a session stayed that the schedule has passed since")
 	}
 }
 
-func forgetMany(t *testing.T, s Stores) {
-	w := definition(t, s, 1, "demo")
+func forgetMany(t *testing.T, s suite.Stores) {
+	w := suite.Definition(t, s, 1, "demo")
 	names := []string{""}
 	for i := range 31 {
 		names = append(names, fmt.Sprint("n", i))
@@ -259,12 +260,12 @@ func forgetMany(t *testing.T, s Stores) {
 
 // forgetNoted checks what is started by itself: not a session that was removed, not even when a person has
 // started it again, while one of that name is found as ever.
-func forgetNoted(t *testing.T, s Stores) {
-	ctx, w := t.Context(), definition(t, s, 1, "demo")
+func forgetNoted(t *testing.T, s suite.Stores) {
+	ctx, w := t.Context(), suite.Definition(t, s, 1, "demo")
 	list := over(t, s, w, 0, 10, "", "a")
 	over(t, s, w, 3600, 20, "")
 	once := func(session int64, name string) ([]host.Attempt, error) {
-		n := attemptOf(1, w, instant(session), name)
+		n := suite.AttemptOf(1, w, suite.Instant(session), name)
 		n.Once = true
 		return s.Attempts.Start(ctx, n)
 	}
@@ -273,114 +274,114 @@ func forgetNoted(t *testing.T, s Stores) {
 	}
 	for _, name := range []string{"", "b"} {
 		_, err := once(0, name)
-		wantError(t, "start of a removed session by itself", err, host.ErrForgotten)
+		suite.WantError(t, "start of a removed session by itself", err, host.ErrForgotten)
 	}
-	if list := got(s.Sessions.Sessions(ctx, host.SessionQuery{Site: 1}))(t); len(list) != 1 {
+	if list := suite.Got(s.Sessions.Sessions(ctx, host.SessionQuery{Site: 1}))(t); len(list) != 1 {
 		t.Errorf("there are %d sessions", len(list))
 	}
-	got(once(1800, ""))(t) // it never was, although it is as old
-	other := definition(t, s, 1, "other")
+	suite.Got(once(1800, ""))(t) // it never was, although it is as old
+	other := suite.Definition(t, s, 1, "other")
 	other.ID++ // whatever its definition is
-	n := attemptOf(1, other, instant(0), "")
+	n := suite.AttemptOf(1, other, suite.Instant(0), "")
 	n.Once = true
-	got(s.Attempts.Start(ctx, n))(t)
-	again := got(s.Attempts.Start(ctx, attemptOf(1, w, instant(0), "")))(t)[0]
+	suite.Got(s.Attempts.Start(ctx, n))(t)
+	again := suite.Got(s.Attempts.Start(ctx, suite.AttemptOf(1, w, suite.Instant(0), "")))(t)[0]
 	there, err := once(0, "")
-	wantError(t, "start of what a person has started again", err, host.ErrConflict)
+	suite.WantError(t, "start of what a person has started again", err, host.ErrConflict)
 	if len(there) != 1 || there[0].ID != again.ID {
 		t.Errorf("in the way is %+v", there)
 	}
 	_, err = once(0, "c")
-	wantError(t, "start of another name", err, host.ErrForgotten)
+	suite.WantError(t, "start of another name", err, host.ErrForgotten)
 }
 
-func forgetOld(t *testing.T, s Stores) {
-	ctx, w := t.Context(), definition(t, s, 1, "demo")
+func forgetOld(t *testing.T, s suite.Stores) {
+	ctx, w := t.Context(), suite.Definition(t, s, 1, "demo")
 	list := over(t, s, w, 0, 10, "", "a")
-	running := got(s.Attempts.Start(ctx, attemptOf(1, w, instant(7200), "")))(t)[0]
+	running := suite.Got(s.Attempts.Start(ctx, suite.AttemptOf(1, w, suite.Instant(7200), "")))(t)[0]
 	later := s.Now().Add(time.Hour) // ids may have the time of the clock, rows have that of the case
-	if at := instant(1 << 20); at.After(later) {
+	if at := suite.Instant(1 << 20); at.After(later) {
 		later = at
 	}
 	var found []int64
 	for after := int64(0); ; after = found[len(found)-1] {
-		part := got(s.Retention.Old(ctx, later, after, 1))(t)
+		part := suite.Got(s.Retention.Old(ctx, later, after, 1))(t)
 		if len(part) == 0 {
 			break
 		}
 		found = append(found, part[0].ID)
-		if part[0].ID == list[1].ID && (part[0].Index != 2 || !part[0].Done || !part[0].FinishedAt.Equal(instant(10)) || part[0].Site != 1 || part[0].SessionID != list[0].SessionID) {
+		if part[0].ID == list[1].ID && (part[0].Index != 2 || !part[0].Done || !part[0].FinishedAt.Equal(suite.Instant(10)) || part[0].Site != 1 || part[0].SessionID != list[0].SessionID) {
 			t.Errorf("an old one is %+v", part[0])
 		}
 	}
 	if diff := cmp.Diff([]int64{list[0].ID, list[1].ID, running.ID}, found); diff != "" {
 		t.Errorf("old attempts are %s", diff)
 	}
-	if part := got(s.Retention.Old(ctx, instant(-1000), 0, 10))(t); len(part) != 0 {
+	if part := suite.Got(s.Retention.Old(ctx, suite.Instant(-1000), 0, 10))(t); len(part) != 0 {
 		t.Errorf("made before that were %+v", part)
 	}
 }
 
 // forgetArchive checks that of two who change what is known of an archive one is told so, that it may be repeated,
 // and that it is of one revision.
-func forgetArchive(t *testing.T, s Stores) {
+func forgetArchive(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
 	for _, name := range []string{"r1", "r2"} {
-		got(push(ctx, s, 1, "demo", name, []string{"main"}, nil))(t)
+		suite.Got(suite.Push(ctx, s, 1, "demo", name, []string{"main"}, nil))(t)
 	}
-	other := got(push(ctx, s, 2, "other", "r1", []string{"main"}, nil))(t)
-	p := got(s.Projects.Projects(ctx, host.ProjectQuery{Site: 1}))(t)[0]
-	all := got(s.Projects.Projects(ctx, host.ProjectQuery{Site: host.AnySite}))(t)
+	other := suite.Got(suite.Push(ctx, s, 2, "other", "r1", []string{"main"}, nil))(t)
+	p := suite.Got(s.Projects.Projects(ctx, host.ProjectQuery{Site: 1}))(t)[0]
+	all := suite.Got(s.Projects.Projects(ctx, host.ProjectQuery{Site: host.AnySite}))(t)
 	if len(all) != 2 || all[0].ID != p.ID || all[1].ID != other.ID {
 		t.Errorf("projects of all sites are %+v", all)
 	}
-	if rest := got(s.Projects.Projects(ctx, host.ProjectQuery{Site: host.AnySite, After: p.ID, Count: 1}))(t); len(rest) != 1 || rest[0].ID != other.ID {
+	if rest := suite.Got(s.Projects.Projects(ctx, host.ProjectQuery{Site: host.AnySite, After: p.ID, Count: 1}))(t); len(rest) != 1 || rest[0].ID != other.ID {
 		t.Errorf("the second one is %+v", rest)
 	}
 	revisions := func() []host.Revision {
-		return got(s.Projects.Revisions(ctx, host.RevisionQuery{Site: 1, Project: p.ID}))(t)
+		return suite.Got(s.Projects.Revisions(ctx, host.RevisionQuery{Site: 1, Project: p.ID}))(t)
 	}
 	r := revisions()[1]
-	none, going := host.ArchiveState{}, host.ArchiveState{Going: instant(7).Add(123456789)}
-	removed := host.ArchiveState{Removed: instant(9), Cleared: true}
+	none, going := host.ArchiveState{}, host.ArchiveState{Going: suite.Instant(7).Add(123456789)}
+	removed := host.ArchiveState{Removed: suite.Instant(9), Cleared: true}
 	for _, step := range []struct {
 		old, state host.ArchiveState
 		err        error
 	}{{none, none, nil}, {going, removed, host.ErrConflict}, {none, going, nil}, {none, going, nil}, {none, removed, host.ErrConflict}, {going, removed, nil}, {going, none, host.ErrConflict}} {
-		wantError(t, fmt.Sprintf("from %q to %q", step.old.Text(), step.state.Text()), s.Retention.SetArchive(ctx, r, step.old, step.state), step.err)
+		suite.WantError(t, fmt.Sprintf("from %q to %q", step.old.Text(), step.state.Text()), s.Retention.SetArchive(ctx, r, step.old, step.state), step.err)
 	}
 	list := revisions()
 	if diff := cmp.Diff([]host.ArchiveState{none, removed}, []host.ArchiveState{list[0].Kept, list[1].Kept}); diff != "" {
 		t.Errorf("known is (-want +got):\n%s", diff)
 	}
-	if named := got(s.Projects.Revisions(ctx, host.RevisionQuery{Site: 1, Project: p.ID, Name: "r1"}))(t); named[0].Kept != removed {
+	if named := suite.Got(s.Projects.Revisions(ctx, host.RevisionQuery{Site: 1, Project: p.ID, Name: "r1"}))(t); named[0].Kept != removed {
 		t.Errorf("by name it is %+v", named[0].Kept)
 	}
-	must(t, s.Retention.SetArchive(ctx, r, removed, none))
+	suite.Must(t, s.Retention.SetArchive(ctx, r, removed, none))
 	r.ID += 1000
-	wantError(t, "of no revision", s.Retention.SetArchive(ctx, r, none, going), host.ErrNotFound)
+	suite.WantError(t, "of no revision", s.Retention.SetArchive(ctx, r, none, going), host.ErrNotFound)
 }
 
-func forgetRecords(t *testing.T, s Stores) {
+func forgetRecords(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
 	for _, site := range []int64{1, 2} {
-		got(push(ctx, s, site, "demo", "r1", []string{"main"}, nil))(t)
+		suite.Got(suite.Push(ctx, s, site, "demo", "r1", []string{"main"}, nil))(t)
 	}
 	for i := range 4 {
-		must(t, s.Audit.Record(ctx, host.Record{At: instant(int64(i)), Site: int64(1 + i%2), Who: "me", Action: "push"}))
+		suite.Must(t, s.Audit.Record(ctx, host.Record{At: suite.Instant(int64(i)), Site: int64(1 + i%2), Who: "me", Action: "push"}))
 	}
-	if n := got(s.Retention.ForgetRecords(ctx, instant(-1000), 10))(t); n != 0 {
+	if n := suite.Got(s.Retention.ForgetRecords(ctx, suite.Instant(-1000), 10))(t); n != 0 {
 		t.Errorf("%d went that are not old", n)
 	}
 	later := s.Now().Add(time.Hour) // ids may have the time of the clock, rows have that of the case
-	if at := instant(1 << 20); at.After(later) {
+	if at := suite.Instant(1 << 20); at.After(later) {
 		later = at
 	}
-	left := func(site int64) int { return len(got(s.Audit.Audits(ctx, site, 0, 10))(t)) }
-	if n := got(s.Retention.ForgetRecords(ctx, later, 1))(t); n != 1 || left(1) != 1 || left(2) != 2 {
+	left := func(site int64) int { return len(suite.Got(s.Audit.Audits(ctx, site, 0, 10))(t)) }
+	if n := suite.Got(s.Retention.ForgetRecords(ctx, later, 1))(t); n != 1 || left(1) != 1 || left(2) != 2 {
 		t.Errorf("%d went, left are %d and %d", n, left(1), left(2))
 	}
-	if n := got(s.Retention.ForgetRecords(ctx, later, 10))(t); n != 3 || left(1)+left(2) != 0 {
+	if n := suite.Got(s.Retention.ForgetRecords(ctx, later, 10))(t); n != 3 || left(1)+left(2) != 0 {
 		t.Errorf("%d went, left are %d and %d", n, left(1), left(2))
 	}
 }

@@ -10,21 +10,22 @@ import (
 
 	"zerodag/engine/dig"
 	"zerodag/internal/host"
+	"zerodag/internal/host/hosttest/suite"
 )
 
 // schedulesSuite checks host.Schedules.
-func schedulesSuite(t *testing.T, h Harness) {
-	cases{
+func schedulesSuite(t *testing.T, h suite.Harness) {
+	suite.Cases{
 		"a push brings them in line": schedulesPush,
 		"one moves on once":          schedulesRace,
 		"it is told of each move":    schedulesMoves,
 		"those that are due":         schedulesDue,
 		"they are listed":            schedulesList,
-	}.run(t, h)
+	}.Run(t, h)
 }
 
 func times(run int64) host.Times {
-	return host.Times{Run: instant(run), Session: instant(run - 5)}
+	return host.Times{Run: suite.Instant(run), Session: suite.Instant(run - 5)}
 }
 
 // named finds the schedule of a workflow: ids need not be in the order of anything. Lists
@@ -46,26 +47,26 @@ func named(t *testing.T, list []host.Schedule, workflow string) host.Schedule {
 	return found
 }
 
-func schedulesPush(t *testing.T, s Stores) {
+func schedulesPush(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
-	p := got(push(ctx, s, 1, "demo", "r1", []string{"a", "b"}, map[string]host.Times{"a": times(10), "b": times(20)}))(t)
-	list := got(s.Schedules.Schedules(ctx, host.ScheduleQuery{Site: 1}))(t)
+	p := suite.Got(suite.Push(ctx, s, 1, "demo", "r1", []string{"a", "b"}, map[string]host.Times{"a": times(10), "b": times(20)}))(t)
+	list := suite.Got(s.Schedules.Schedules(ctx, host.ScheduleQuery{Site: 1}))(t)
 	if len(list) != 2 {
 		t.Fatalf("%d schedules, want 2", len(list))
 	}
 	a := named(t, list, "a")
 	want := host.Schedule{ID: a.ID, Site: 1, Project: host.Ref{ID: p.ID, Name: "demo"}, Workflow: host.Ref{ID: a.Workflow.ID, Name: "a"}, Times: times(10),
-		CreatedAt: instant(0), UpdatedAt: instant(0)}
+		CreatedAt: suite.Instant(0), UpdatedAt: suite.Instant(0)}
 	if diff := cmp.Diff(want, a); diff != "" {
 		t.Errorf("first schedule (-want +got):\n%s", diff)
 	}
 	disabled := a
-	disabled.DisabledAt = instant(3)
-	must(t, s.Schedules.Update(ctx, disabled, a.Times, instant(3)))
+	disabled.DisabledAt = suite.Instant(3)
+	suite.Must(t, s.Schedules.Update(ctx, disabled, a.Times, suite.Instant(3)))
 	var old *host.Schedule
-	second := host.Push{Site: 1, Project: "demo", Revision: host.Revision{Name: "r2", CreatedAt: instant(50)}}
+	second := host.Push{Site: 1, Project: "demo", Revision: host.Revision{Name: "r2", CreatedAt: suite.Instant(50)}}
 	for _, name := range []string{"a", "c"} {
-		second.Workflows = append(second.Workflows, dig.Workflow{Name: name, Zone: "UTC", Config: config(name)})
+		second.Workflows = append(second.Workflows, dig.Workflow{Name: name, Zone: "UTC", Config: suite.Config(name)})
 	}
 	second.Schedules = map[string]host.NextTimes{
 		"a": func(o *host.Schedule, _ bool) host.Times { old = o; return times(30) },
@@ -75,51 +76,51 @@ func schedulesPush(t *testing.T, s Stores) {
 			}
 			return times(40)
 		}}
-	pushed := got(s.Projects.Push(ctx, second))(t)
-	if old == nil || old.ID != a.ID || !old.Times.Run.Equal(instant(10)) || !old.DisabledAt.Equal(instant(3)) {
+	pushed := suite.Got(s.Projects.Push(ctx, second))(t)
+	if old == nil || old.ID != a.ID || !old.Times.Run.Equal(suite.Instant(10)) || !old.DisabledAt.Equal(suite.Instant(3)) {
 		t.Errorf("the old schedule that was shown is %+v", old)
 	}
-	list = got(s.Schedules.Schedules(ctx, host.ScheduleQuery{Site: 1}))(t)
+	list = suite.Got(s.Schedules.Schedules(ctx, host.ScheduleQuery{Site: 1}))(t)
 	if len(list) != 2 || named(t, list, "a").ID != a.ID || named(t, list, "c").ID == a.ID {
 		t.Fatalf("after the second push: %+v", list)
 	}
-	newest := got(s.Workflows.Workflows(ctx, host.WorkflowQuery{Site: 1, Revision: pushed.Latest.ID, Name: "a"}))(t)[0]
-	want.Workflow.ID, want.Times, want.UpdatedAt, want.DisabledAt = newest.ID, times(30), instant(50), instant(3)
-	if diff := cmp.Diff(want, got(s.Schedules.Schedule(ctx, 1, a.ID))(t)); diff != "" {
+	newest := suite.Got(s.Workflows.Workflows(ctx, host.WorkflowQuery{Site: 1, Revision: pushed.Latest.ID, Name: "a"}))(t)[0]
+	want.Workflow.ID, want.Times, want.UpdatedAt, want.DisabledAt = newest.ID, times(30), suite.Instant(50), suite.Instant(3)
+	if diff := cmp.Diff(want, suite.Got(s.Schedules.Schedule(ctx, 1, a.ID))(t)); diff != "" {
 		t.Errorf("kept schedule (-want +got):\n%s", diff)
 	}
 	_, err := s.Schedules.Schedule(ctx, 2, a.ID)
-	wantError(t, "schedule of another site", err, host.ErrNotFound)
+	suite.WantError(t, "schedule of another site", err, host.ErrNotFound)
 }
 
 // schedulesMoves moves a schedule again and again, at times as a clock tells them and not as rows keep
 // them: whoever moved it must hear so, also when the answer was lost on the way, or nobody sends its
 // next run.
-func schedulesMoves(t *testing.T, s Stores) {
+func schedulesMoves(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
-	got(push(ctx, s, 1, "demo", "r1", []string{"a"}, map[string]host.Times{"a": times(10)}))(t)
-	a := got(s.Schedules.Schedules(ctx, host.ScheduleQuery{Site: 1}))(t)[0]
+	suite.Got(suite.Push(ctx, s, 1, "demo", "r1", []string{"a"}, map[string]host.Times{"a": times(10)}))(t)
+	a := suite.Got(s.Schedules.Schedules(ctx, host.ScheduleQuery{Site: 1}))(t)[0]
 	zone := time.FixedZone("", 2*60*60)
 	for i := range 60 {
 		old := a.Times
 		at := time.Now().Add(time.Duration(i)*time.Second + time.Nanosecond)
 		a.Times = host.Times{Run: at.Add(time.Hour), Session: at.In(zone), Last: old.Session}
-		must(t, s.Schedules.Update(ctx, a, old, at))
+		suite.Must(t, s.Schedules.Update(ctx, a, old, at))
 	}
 }
 
-func schedulesRace(t *testing.T, s Stores) {
+func schedulesRace(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
-	got(push(ctx, s, 1, "demo", "r1", []string{"a"}, map[string]host.Times{"a": times(10)}))(t)
-	a := got(s.Schedules.Schedules(ctx, host.ScheduleQuery{Site: 1}))(t)[0]
+	suite.Got(suite.Push(ctx, s, 1, "demo", "r1", []string{"a"}, map[string]host.Times{"a": times(10)}))(t)
+	a := suite.Got(s.Schedules.Schedules(ctx, host.ScheduleQuery{Site: 1}))(t)[0]
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	var won []host.Times
 	for i := range 6 {
 		all.Go(func() {
 			moved := a
-			moved.Times = host.Times{Run: instant(100 + int64(i)), Session: instant(90), Last: instant(5)}
-			err := s.Schedules.Update(ctx, moved, a.Times, instant(20))
+			moved.Times = host.Times{Run: suite.Instant(100 + int64(i)), Session: suite.Instant(90), Last: suite.Instant(5)}
+			err := s.Schedules.Update(ctx, moved, a.Times, suite.Instant(20))
 			mu.Lock()
 			defer mu.Unlock()
 			if err == nil {
@@ -130,28 +131,28 @@ func schedulesRace(t *testing.T, s Stores) {
 		})
 	}
 	all.Wait()
-	now := got(s.Schedules.Schedule(ctx, 1, a.ID))(t)
-	if diff := cmp.Diff([]host.Times{now.Times}, won); diff != "" || !now.UpdatedAt.Equal(instant(20)) {
+	now := suite.Got(s.Schedules.Schedule(ctx, 1, a.ID))(t)
+	if diff := cmp.Diff([]host.Times{now.Times}, won); diff != "" || !now.UpdatedAt.Equal(suite.Instant(20)) {
 		t.Errorf("who won, against what is stored, updated at %v (-want +got):\n%s", now.UpdatedAt, diff)
 	}
 	a.ID += 100
-	wantError(t, "update of none", s.Schedules.Update(ctx, a, a.Times, instant(1)), host.ErrNotFound)
+	suite.WantError(t, "update of none", s.Schedules.Update(ctx, a, a.Times, suite.Instant(1)), host.ErrNotFound)
 }
 
-func schedulesDue(t *testing.T, s Stores) {
+func schedulesDue(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
-	if next := got(s.Schedules.NextDue(ctx))(t); !next.IsZero() {
+	if next := suite.Got(s.Schedules.NextDue(ctx))(t); !next.IsZero() {
 		t.Errorf("without schedules the next one is due at %v", next)
 	}
 	ended := host.Times{Run: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), Session: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}
-	got(push(ctx, s, 1, "one", "r1", []string{"a", "b", "c"}, map[string]host.Times{"a": times(30), "b": times(10), "c": ended}))(t)
-	got(push(ctx, s, 2, "two", "r1", []string{"d", "off"}, map[string]host.Times{"d": times(20), "off": times(5)}))(t)
-	for _, x := range got(s.Schedules.Schedules(ctx, host.ScheduleQuery{Site: 2, Workflow: "off"}))(t) {
-		x.DisabledAt = instant(1)
-		must(t, s.Schedules.Update(ctx, x, x.Times, instant(1)))
+	suite.Got(suite.Push(ctx, s, 1, "one", "r1", []string{"a", "b", "c"}, map[string]host.Times{"a": times(30), "b": times(10), "c": ended}))(t)
+	suite.Got(suite.Push(ctx, s, 2, "two", "r1", []string{"d", "off"}, map[string]host.Times{"d": times(20), "off": times(5)}))(t)
+	for _, x := range suite.Got(s.Schedules.Schedules(ctx, host.ScheduleQuery{Site: 2, Workflow: "off"}))(t) {
+		x.DisabledAt = suite.Instant(1)
+		suite.Must(t, s.Schedules.Update(ctx, x, x.Times, suite.Instant(1)))
 	}
-	if next := got(s.Schedules.NextDue(ctx))(t); !next.Equal(instant(10)) {
-		t.Errorf("the next one is due at %v, want %v", next, instant(10))
+	if next := suite.Got(s.Schedules.NextDue(ctx))(t); !next.Equal(suite.Instant(10)) {
+		t.Errorf("the next one is due at %v, want %v", next, suite.Instant(10))
 	}
 	for _, c := range []struct {
 		from, until int64
@@ -159,23 +160,23 @@ func schedulesDue(t *testing.T, s Stores) {
 		want        string
 	}{{0, 9, 10, ""}, {0, 10, 10, "b "}, {0, 100, 10, "b d a "}, {0, 100, 2, "b d "}, {0, 100, 0, "b d a "}, {0, 1 << 40, 10, "b d a "},
 		{10, 100, 10, "d a "}, {9, 29, 0, "b d "}, {30, 100, 10, ""}} {
-		from := instant(c.from)
+		from := suite.Instant(c.from)
 		if c.from == 0 {
 			from = time.Time{}
 		}
 		names := ""
 		var each []host.Schedule
-		must(t, s.Schedules.EachDue(ctx, from, instant(c.until), func(list []host.Schedule) error {
+		suite.Must(t, s.Schedules.EachDue(ctx, from, suite.Instant(c.until), func(list []host.Schedule) error {
 			if len(list) == 0 {
 				t.Error("a part has no schedule")
 			}
 			each = append(each, list...)
 			return nil
 		}))
-		if all := got(s.Schedules.Due(ctx, from, instant(c.until), 0))(t); !cmp.Equal(all, each) {
+		if all := suite.Got(s.Schedules.Due(ctx, from, suite.Instant(c.until), 0))(t); !cmp.Equal(all, each) {
 			t.Errorf("in parts %v, at once %v", each, all)
 		}
-		for _, x := range got(s.Schedules.Due(ctx, from, instant(c.until), c.n))(t) {
+		for _, x := range suite.Got(s.Schedules.Due(ctx, from, suite.Instant(c.until), c.n))(t) {
 			names += x.Workflow.Name + " "
 		}
 		if names != c.want {
@@ -184,11 +185,11 @@ func schedulesDue(t *testing.T, s Stores) {
 	}
 }
 
-func schedulesList(t *testing.T, s Stores) {
+func schedulesList(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
-	one := got(push(ctx, s, 1, "one", "r1", []string{"a", "b"}, map[string]host.Times{"a": times(1), "b": times(2)}))(t)
-	got(push(ctx, s, 1, "two", "r1", []string{"a"}, map[string]host.Times{"a": times(3)}))(t)
-	list := got(s.Schedules.Schedules(ctx, host.ScheduleQuery{Site: 1}))(t)
+	one := suite.Got(suite.Push(ctx, s, 1, "one", "r1", []string{"a", "b"}, map[string]host.Times{"a": times(1), "b": times(2)}))(t)
+	suite.Got(suite.Push(ctx, s, 1, "two", "r1", []string{"a"}, map[string]host.Times{"a": times(3)}))(t)
+	list := suite.Got(s.Schedules.Schedules(ctx, host.ScheduleQuery{Site: 1}))(t)
 	if len(list) != 3 {
 		t.Fatalf("%d schedules, want 3", len(list))
 	}
@@ -201,7 +202,7 @@ func schedulesList(t *testing.T, s Stores) {
 		{host.ScheduleQuery{Site: 1, Project: one.ID}, 2}, {host.ScheduleQuery{Site: 1, Project: one.ID, Workflow: "b"}, 1},
 		{host.ScheduleQuery{Site: 1, Workflow: "a"}, 2}, {host.ScheduleQuery{Site: 2}, 0},
 	} {
-		if got := len(got(s.Schedules.Schedules(ctx, c.q))(t)); got != c.want {
+		if got := len(suite.Got(s.Schedules.Schedules(ctx, c.q))(t)); got != c.want {
 			t.Errorf("%+v: %d schedules, want %d", c.q, got, c.want)
 		}
 	}

@@ -5,34 +5,36 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"zerodag/internal/host/hosttest/suite"
 )
 
 // secretsSuite checks a host.Secrets.
-func secretsSuite(t *testing.T, h Harness) {
-	cases{"secrets are kept": secretsKeep}.run(t, h)
+func secretsSuite(t *testing.T, h suite.Harness) {
+	suite.Cases{"secrets are kept": secretsKeep}.Run(t, h)
 }
 
-func secretsKeep(t *testing.T, s Stores) {
+func secretsKeep(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
 	for _, x := range []struct {
 		site, project int64
 		key, value    string
 	}{{1, 1, "b.c", "old"}, {1, 1, "b.c", "new ✓"}, {1, 1, "a", ""}, {1, 1, "long", strings.Repeat("x", 16<<10)}, {1, 2, "a", "other project"}, {2, 1, "a", "other site"}} {
-		must(t, s.Secrets.PutSecret(ctx, x.site, x.project, x.key, x.value))
+		suite.Must(t, s.Secrets.PutSecret(ctx, x.site, x.project, x.key, x.value))
 	}
 	if err := s.Secrets.PutSecret(ctx, 1, 1, "large", strings.Repeat("x", 16<<10+1)); err == nil {
 		t.Error("a secret of more than 16 KiB was taken")
 	}
-	if diff := cmp.Diff([]string{"a", "b.c", "long"}, got(s.Secrets.SecretKeys(ctx, 1, 1))(t)); diff != "" {
+	if diff := cmp.Diff([]string{"a", "b.c", "long"}, suite.Got(s.Secrets.SecretKeys(ctx, 1, 1))(t)); diff != "" {
 		t.Errorf("keys (-want +got):\n%s", diff)
 	}
-	must(t, s.Secrets.DeleteSecret(ctx, 1, 1, "long"))
-	must(t, s.Secrets.DeleteSecret(ctx, 1, 1, "long"))
+	suite.Must(t, s.Secrets.DeleteSecret(ctx, 1, 1, "long"))
+	suite.Must(t, s.Secrets.DeleteSecret(ctx, 1, 1, "long"))
 	for _, x := range []struct {
 		site, project int64
 		want          map[string]string
 	}{{1, 1, map[string]string{"a": "", "b.c": "new ✓"}}, {1, 2, map[string]string{"a": "other project"}}, {2, 1, map[string]string{"a": "other site"}}, {2, 2, map[string]string{}}} {
-		if diff := cmp.Diff(x.want, got(s.Secrets.ProjectSecrets(ctx, x.site, x.project))(t)); diff != "" {
+		if diff := cmp.Diff(x.want, suite.Got(s.Secrets.ProjectSecrets(ctx, x.site, x.project))(t)); diff != "" {
 			t.Errorf("secrets of site %d, project %d (-want +got):\n%s", x.site, x.project, diff)
 		}
 	}

@@ -11,11 +11,12 @@ import (
 
 	"zerodag/engine/param"
 	"zerodag/internal/host"
+	"zerodag/internal/host/hosttest/suite"
 )
 
 // sessionsSuite checks host.Sessions.
-func sessionsSuite(t *testing.T, h Harness) {
-	cases{
+func sessionsSuite(t *testing.T, h suite.Harness) {
+	suite.Cases{
 		"a session shows its last attempt": sessionsLast,
 		"attempts are listed":              sessionsAttempts,
 		"sessions are listed":              sessionsList,
@@ -23,33 +24,33 @@ func sessionsSuite(t *testing.T, h Harness) {
 		"active ones":                      sessionsActive,
 		"the last session before a time":   sessionsBefore,
 		"the sessions of some times":       sessionsAt,
-	}.run(t, h)
+	}.Run(t, h)
 }
 
-func sessionsLast(t *testing.T, s Stores) {
-	ctx, w := t.Context(), definition(t, s, 1, "demo")
-	first := got(s.Attempts.Start(ctx, attemptOf(1, w, instant(0), "")))(t)[0]
-	got(push(ctx, s, 1, "demo", "r2", []string{"main"}, nil))(t)
-	newer := got(s.Workflows.Workflows(ctx, host.WorkflowQuery{Site: 1}))(t)[0]
-	last := got(s.Attempts.Start(ctx, attemptOf(1, newer, instant(0), "x")))(t)[0]
-	want := host.Session{ID: first.SessionID, Site: 1, Project: w.Project, Workflow: host.Ref{ID: newer.ID, Name: "main"}, UUID: first.SessionUUID, Time: instant(0), Last: last}
-	if diff := cmp.Diff(want, got(s.Sessions.Session(ctx, 1, first.SessionID))(t), sameTree()); diff != "" {
+func sessionsLast(t *testing.T, s suite.Stores) {
+	ctx, w := t.Context(), suite.Definition(t, s, 1, "demo")
+	first := suite.Got(s.Attempts.Start(ctx, suite.AttemptOf(1, w, suite.Instant(0), "")))(t)[0]
+	suite.Got(suite.Push(ctx, s, 1, "demo", "r2", []string{"main"}, nil))(t)
+	newer := suite.Got(s.Workflows.Workflows(ctx, host.WorkflowQuery{Site: 1}))(t)[0]
+	last := suite.Got(s.Attempts.Start(ctx, suite.AttemptOf(1, newer, suite.Instant(0), "x")))(t)[0]
+	want := host.Session{ID: first.SessionID, Site: 1, Project: w.Project, Workflow: host.Ref{ID: newer.ID, Name: "main"}, UUID: first.SessionUUID, Time: suite.Instant(0), Last: last}
+	if diff := cmp.Diff(want, suite.Got(s.Sessions.Session(ctx, 1, first.SessionID))(t), sameTree()); diff != "" {
 		t.Errorf("session by id (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff([]host.Session{want}, got(s.Sessions.Sessions(ctx, host.SessionQuery{Site: 1}))(t), sameTree()); diff != "" {
+	if diff := cmp.Diff([]host.Session{want}, suite.Got(s.Sessions.Sessions(ctx, host.SessionQuery{Site: 1}))(t), sameTree()); diff != "" {
 		t.Errorf("list of sessions (-want +got):\n%s", diff)
 	}
 }
 
-func sessionsAt(t *testing.T, s Stores) {
+func sessionsAt(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
 	w, _, list := several(t, s)
 	at := func(site int64, workflow string, seconds ...int64) (found []int64) {
 		times := []time.Time{}
 		for _, n := range seconds {
-			times = append(times, instant(n))
+			times = append(times, suite.Instant(n))
 		}
-		for _, x := range got(s.Sessions.Sessions(ctx, host.SessionQuery{Site: site, Project: w.Project.ID, Workflow: workflow, Times: times}))(t) {
+		for _, x := range suite.Got(s.Sessions.Sessions(ctx, host.SessionQuery{Site: site, Project: w.Project.ID, Workflow: workflow, Times: times}))(t) {
 			if !x.Time.Equal(x.Last.SessionTime) || x.ID != x.Last.SessionID {
 				t.Errorf("session %+v has the last attempt %+v", x, x.Last)
 			}
@@ -71,19 +72,19 @@ func sessionsAt(t *testing.T, s Stores) {
 }
 
 // several are attempts of two projects, one of them retried.
-func several(t *testing.T, s Stores) (w, other host.Workflow, list []host.Attempt) {
+func several(t *testing.T, s suite.Stores) (w, other host.Workflow, list []host.Attempt) {
 	t.Helper()
 	ctx := t.Context()
-	w, other = definition(t, s, 1, "demo"), definition(t, s, 1, "other")
+	w, other = suite.Definition(t, s, 1, "demo"), suite.Definition(t, s, 1, "other")
 	for _, n := range []host.NewAttempt{
-		attemptOf(1, w, instant(0), ""), attemptOf(1, w, instant(10), ""), attemptOf(1, other, instant(0), ""),
-		attemptOf(1, w, instant(0), "again"), attemptOf(1, w, instant(20), "")} {
-		list = append(list, got(s.Attempts.Start(ctx, n))(t)[0])
+		suite.AttemptOf(1, w, suite.Instant(0), ""), suite.AttemptOf(1, w, suite.Instant(10), ""), suite.AttemptOf(1, other, suite.Instant(0), ""),
+		suite.AttemptOf(1, w, suite.Instant(0), "again"), suite.AttemptOf(1, w, suite.Instant(20), "")} {
+		list = append(list, suite.Got(s.Attempts.Start(ctx, n))(t)[0])
 	}
 	return w, other, list
 }
 
-func sessionsAttempts(t *testing.T, s Stores) {
+func sessionsAttempts(t *testing.T, s suite.Stores) {
 	w, other, l := several(t, s)
 	for _, c := range []struct {
 		q    host.AttemptQuery
@@ -107,7 +108,7 @@ func sessionsAttempts(t *testing.T, s Stores) {
 	}
 }
 
-func sessionsList(t *testing.T, s Stores) {
+func sessionsList(t *testing.T, s suite.Stores) {
 	w, other, l := several(t, s)
 	for _, c := range []struct {
 		q    host.SessionQuery
@@ -121,7 +122,7 @@ func sessionsList(t *testing.T, s Stores) {
 		{host.SessionQuery{Site: 1, Project: other.Project.ID, Workflow: "x"}, ""},
 	} {
 		text := ""
-		for _, n := range got(s.Sessions.Sessions(t.Context(), c.q))(t) {
+		for _, n := range suite.Got(s.Sessions.Sessions(t.Context(), c.q))(t) {
 			text += ids(n.Last)
 		}
 		if text != c.want {
@@ -132,29 +133,29 @@ func sessionsList(t *testing.T, s Stores) {
 
 // sessionsBounded proves that large parameters make pages short and lose nothing: who goes on from the last row of each
 // page until one is empty has all.
-func sessionsBounded(t *testing.T, s Stores) {
+func sessionsBounded(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
-	w := definition(t, s, 1, "demo")
+	w := suite.Definition(t, s, 1, "demo")
 	const each = 500 << 10 // more than an item of DynamoDB has room for
 	var all []host.Attempt
 	for i := range 7 {
-		n := attemptOf(1, w, instant(int64(i)), "")
+		n := suite.AttemptOf(1, w, suite.Instant(int64(i)), "")
 		n.Params = param.New("text", strings.Repeat(strconv.Itoa(i), each))
-		all = append(all, got(s.Attempts.Start(ctx, n))(t)[0])
+		all = append(all, suite.Got(s.Attempts.Start(ctx, n))(t)[0])
 	}
 	slices.Reverse(all)
 	for bytes, want := range map[int][]int{0: {7}, 1: {1, 1, 1, 1, 1, 1, 1}, 3*each + each/2: {3, 3, 1}} {
 		var sizes, sessionSizes []int
 		var list, sessions []host.Attempt
 		for before := int64(0); ; before = list[len(list)-1].ID {
-			page := got(s.Sessions.Attempts(ctx, host.AttemptQuery{Site: 1, Before: before, Count: 10, Bytes: bytes}))(t)
+			page := suite.Got(s.Sessions.Attempts(ctx, host.AttemptQuery{Site: 1, Before: before, Count: 10, Bytes: bytes}))(t)
 			if len(page) == 0 {
 				break
 			}
 			sizes, list = append(sizes, len(page)), append(list, page...)
 		}
 		for before := int64(0); ; before = sessions[len(sessions)-1].SessionID {
-			page := got(s.Sessions.Sessions(ctx, host.SessionQuery{Site: 1, Before: before, Count: 10, Bytes: bytes}))(t)
+			page := suite.Got(s.Sessions.Sessions(ctx, host.SessionQuery{Site: 1, Before: before, Count: 10, Bytes: bytes}))(t)
 			if len(page) == 0 {
 				break
 			}
@@ -170,35 +171,35 @@ func sessionsBounded(t *testing.T, s Stores) {
 	}
 }
 
-func sessionsActive(t *testing.T, s Stores) {
+func sessionsActive(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
 	_, _, l := several(t, s)
-	two := got(s.Attempts.Start(ctx, attemptOf(2, definition(t, s, 2, "demo"), instant(0), "")))(t)[0]
-	must(t, s.Attempts.Finish(ctx, l[1].ID, host.End{At: instant(50)}))
+	two := suite.Got(s.Attempts.Start(ctx, suite.AttemptOf(2, suite.Definition(t, s, 2, "demo"), suite.Instant(0), "")))(t)[0]
+	suite.Must(t, s.Attempts.Finish(ctx, l[1].ID, host.End{At: suite.Instant(50)}))
 	for _, c := range []struct {
 		site, after int64
 		n           int
 		want        string
 	}{{1, 0, 10, ids(l[0], l[2], l[3], l[4])}, {1, l[2].ID, 1, ids(l[3])}, {2, 0, 10, ids(two)}, {-1, l[3].ID, 10, ids(l[4], two)}} {
-		if list := got(s.Sessions.Active(ctx, host.ActiveQuery{Site: c.site, After: c.after, Count: c.n}))(t); ids(list...) != c.want {
+		if list := suite.Got(s.Sessions.Active(ctx, host.ActiveQuery{Site: c.site, After: c.after, Count: c.n}))(t); ids(list...) != c.want {
 			t.Errorf("active of site %d after %d: %s, want %s", c.site, c.after, ids(list...), c.want)
 		}
 	}
 	for limit, want := range map[int]int{3: 3, 4: 4, 5: 4} {
-		if n := got(s.Sessions.CountActive(ctx, 1, limit))(t); n != want {
+		if n := suite.Got(s.Sessions.CountActive(ctx, 1, limit))(t); n != want {
 			t.Errorf("%d active up to %d, want %d", n, limit, want)
 		}
 	}
 }
 
-func sessionsBefore(t *testing.T, s Stores) {
+func sessionsBefore(t *testing.T, s suite.Stores) {
 	w, _, _ := several(t, s)
 	for _, c := range []struct {
 		workflow string
 		before   time.Time
 		want     time.Time
-	}{{"main", instant(100), instant(20)}, {"main", instant(20), instant(10)}, {"main", instant(0), time.Time{}}, {"x", instant(100), time.Time{}}} {
-		if at := got(s.Sessions.LastSession(t.Context(), w.Project.ID, c.workflow, c.before))(t); !at.Equal(c.want) {
+	}{{"main", suite.Instant(100), suite.Instant(20)}, {"main", suite.Instant(20), suite.Instant(10)}, {"main", suite.Instant(0), time.Time{}}, {"x", suite.Instant(100), time.Time{}}} {
+		if at := suite.Got(s.Sessions.LastSession(t.Context(), w.Project.ID, c.workflow, c.before))(t); !at.Equal(c.want) {
 			t.Errorf("last session of %s before %v is %v, want %v", c.workflow, c.before, at, c.want)
 		}
 	}

@@ -8,18 +8,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"zerodag/events"
+	"zerodag/internal/host/hosttest/suite"
 )
 
 // shortLogsSuite checks a host.ShortLogs, which is the Log of its driver.
-func shortLogsSuite(t *testing.T, h Harness) {
-	cases{"short logs go with the next entry": shortLogsGo, "another process takes them": shortLogsTaken}.run(t, h)
+func shortLogsSuite(t *testing.T, h suite.Harness) {
+	suite.Cases{"short logs go with the next entry": shortLogsGo, "another process takes them": shortLogsTaken}.Run(t, h)
 }
 
-func shortLogsGo(t *testing.T, s Stores) {
-	a := start(t, s)
+func shortLogsGo(t *testing.T, s suite.Stores) {
+	a := suite.Start(t, s)
 	s.ShortLogs.KeepShort(a.ID, "one", []byte("1"))
 	s.ShortLogs.KeepShort(a.ID+1, "other", []byte("x"))
-	must(t, s.Log.Append(t.Context(), a.ID, entry(2, "n")))
+	suite.Must(t, s.Log.Append(t.Context(), a.ID, entry(2, "n")))
 	if list := s.ShortLogs.TakeShort(a.ID); len(list) != 0 {
 		t.Errorf("after an entry that took them along there are %v", list)
 	}
@@ -28,7 +29,7 @@ func shortLogsGo(t *testing.T, s Stores) {
 	}
 }
 
-func shortLogsTaken(t *testing.T, s Stores) {
+func shortLogsTaken(t *testing.T, s suite.Stores) {
 	s.ShortLogs.KeepShort(7, "one", []byte("1"))
 	s.ShortLogs.KeepShort(7, "two", nil)
 	want := []events.Log{{Name: "one", Content: []byte("1")}, {Name: "two"}}

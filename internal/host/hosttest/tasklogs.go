@@ -9,38 +9,39 @@ import (
 	"time"
 
 	"zerodag/internal/host"
+	"zerodag/internal/host/hosttest/suite"
 	"zerodag/operators"
 )
 
 // taskLogsSuite checks a host.Logs.
-func taskLogsSuite(t *testing.T, h Harness) {
-	cases{
+func taskLogsSuite(t *testing.T, h suite.Harness) {
+	suite.Cases{
 		"a run has a file":           logsFile,
 		"a file is read as it grows": logsLive,
 		"names stay inside":          logsNames,
-	}.run(t, h)
+	}.Run(t, h)
 }
 
 // run names a run of a task, and the attempt that it belongs to.
 func run(task string) (operators.Identity, host.Attempt) {
 	tokyo := time.FixedZone("", 9*3600)
-	id := operators.Identity{SiteID: 1, ProjectID: 2, ProjectName: "demo", Workflow: "sub/main", SessionID: 3, SessionTime: instant(0).In(tokyo), Zone: "Asia/Tokyo",
+	id := operators.Identity{SiteID: 1, ProjectID: 2, ProjectName: "demo", Workflow: "sub/main", SessionID: 3, SessionTime: suite.Instant(0).In(tokyo), Zone: "Asia/Tokyo",
 		AttemptID: 4, RetryAttemptName: "again/1", TaskID: 5, TaskName: task, Dispatch: 1}
-	return id, host.Attempt{ID: 4, Site: 1, Project: host.Ref{ID: 2, Name: "demo"}, Workflow: host.Ref{ID: 9, Name: "sub/main"}, SessionTime: instant(0), RetryName: "again/1",
-		Zone: "Asia/Tokyo", CreatedAt: instant(60)}
+	return id, host.Attempt{ID: 4, Site: 1, Project: host.Ref{ID: 2, Name: "demo"}, Workflow: host.Ref{ID: 9, Name: "sub/main"}, SessionTime: suite.Instant(0), RetryName: "again/1",
+		Zone: "Asia/Tokyo", CreatedAt: suite.Instant(60)}
 }
 
 // content unpacks a log file.
-func content(t *testing.T, s Stores, a host.Attempt, name string) string {
+func content(t *testing.T, s suite.Stores, a host.Attempt, name string) string {
 	t.Helper()
 	r, size, err := s.Logs.File(t.Context(), a, name)
 	packed := readAll(t, r, size, err)
 	text, err := gzip.NewReader(bytes.NewReader([]byte(packed)))
-	must(t, err)
-	return string(got(io.ReadAll(text))(t))
+	suite.Must(t, err)
+	return string(suite.Got(io.ReadAll(text))(t))
 }
 
-func logsFile(t *testing.T, s Stores) {
+func logsFile(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
 	var a host.Attempt
 	for _, task := range []string{"+main+b", "+main+a", "+main+silent"} {
@@ -52,9 +53,9 @@ func logsFile(t *testing.T, s Stores) {
 			l.Echo("hello")
 			l.Write([]byte("raw\n"))
 		}
-		must(t, l.Close())
+		suite.Must(t, l.Close())
 	}
-	list := got(s.Logs.Files(ctx, a, ""))(t)
+	list := suite.Got(s.Logs.Files(ctx, a, ""))(t)
 	if len(list) != 2 || list[0].TaskName != "+main+a" || list[1].TaskName != "+main+b" || list[0].AgentID == "" || list[0].Size == 0 || s.Now().Sub(list[0].Time).Abs() > time.Hour {
 		t.Fatalf("files are %+v", list)
 	}
@@ -62,23 +63,23 @@ func logsFile(t *testing.T, s Stores) {
 	if head, rest, _ := strings.Cut(text, "[INFO] "); len(head) != len("2026-01-02 03:04:05.006 +0000 ") || rest != "+main+a: echo>: hello\nhelloraw\n" {
 		t.Errorf("the log is %q", text)
 	}
-	if list := got(s.Logs.Files(ctx, a, "+main+b"))(t); len(list) != 1 || list[0].TaskName != "+main+b" {
+	if list := suite.Got(s.Logs.Files(ctx, a, "+main+b"))(t); len(list) != 1 || list[0].TaskName != "+main+b" {
 		t.Errorf("files that begin with +main+b are %+v", list)
 	}
 	a.ID, a.RetryName = 99, ""
-	if list := got(s.Logs.Files(ctx, a, ""))(t); len(list) != 0 {
+	if list := suite.Got(s.Logs.Files(ctx, a, ""))(t); len(list) != 0 {
 		t.Errorf("another attempt has the files %+v", list)
 	}
 }
 
-func logsLive(t *testing.T, s Stores) {
+func logsLive(t *testing.T, s suite.Stores) {
 	id, a := run("+main+a")
 	l := s.Logs.Open(id, a.CreatedAt)
 	l.Write([]byte("first\n"))
 	shown := func(want string) {
 		t.Helper()
 		for begin := s.Now(); ; {
-			list := got(s.Logs.Files(t.Context(), a, ""))(t)
+			list := suite.Got(s.Logs.Files(t.Context(), a, ""))(t)
 			if len(list) == 1 && content(t, s, a, list[0].Name) == want {
 				return
 			}
@@ -92,23 +93,23 @@ func logsLive(t *testing.T, s Stores) {
 	l.Write([]byte("second\n"))
 	shown("first\nsecond\n")
 	l.Echo("third")
-	must(t, l.Close())
-	must(t, l.Close())
+	suite.Must(t, l.Close())
+	suite.Must(t, l.Close())
 	l.Echo("after the end")
 	shown("first\nsecond\nthird")
 }
 
-func logsNames(t *testing.T, s Stores) {
+func logsNames(t *testing.T, s suite.Stores) {
 	id, a := run("+main+../../x/y")
 	l := s.Logs.Open(id, a.CreatedAt)
 	l.Echo("x")
-	must(t, l.Close())
-	list := got(s.Logs.Files(t.Context(), a, ""))(t)
+	suite.Must(t, l.Close())
+	list := suite.Got(s.Logs.Files(t.Context(), a, ""))(t)
 	if len(list) != 1 || strings.Contains(list[0].Name, "/") {
 		t.Fatalf("files are %+v", list)
 	}
 	for _, name := range []string{"", "..", "../" + list[0].Name, "x/" + list[0].Name, "+main+a", list[0].Name + "x", "+main+a@0000000000000000.agent.log.gz"} {
 		_, _, err := s.Logs.File(t.Context(), a, name)
-		wantError(t, "file "+name, err, host.ErrNotFound)
+		suite.WantError(t, "file "+name, err, host.ErrNotFound)
 	}
 }

@@ -6,46 +6,49 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"zerodag/internal/host"
+	"zerodag/internal/host/hosttest/suite"
 )
 
 // usersSuite checks a host.Users.
-func usersSuite(t *testing.T, h Harness) { cases{"tokens are kept": usersTokens}.run(t, h) }
+func usersSuite(t *testing.T, h suite.Harness) { suite.Cases{"tokens are kept": usersTokens}.Run(t, h) }
 
 // auditSuite checks a host.Audit.
-func auditSuite(t *testing.T, h Harness) { cases{"changes are noted": usersAudit}.run(t, h) }
+func auditSuite(t *testing.T, h suite.Harness) {
+	suite.Cases{"changes are noted": usersAudit}.Run(t, h)
+}
 
-func usersTokens(t *testing.T, s Stores) {
+func usersTokens(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
 	make := func(site int64, name string) host.Token {
-		return got(s.Users.Create(ctx, host.Token{Site: site, Name: name, Role: "viewer", Hash: []byte("hash of " + name), CreatedAt: instant(0)}))(t)
+		return suite.Got(s.Users.Create(ctx, host.Token{Site: site, Name: name, Role: "viewer", Hash: []byte("hash of " + name), CreatedAt: suite.Instant(0)}))(t)
 	}
 	one, two, other := make(1, "one"), make(1, "two"), make(2, "other")
-	_, err := s.Users.Create(ctx, host.Token{Site: 2, Name: "x", Role: "admin", Hash: one.Hash, CreatedAt: instant(0)})
-	wantError(t, "a hash that is there", err, host.ErrConflict)
-	if diff := cmp.Diff([]host.Token{one, two}, got(s.Users.List(ctx, 1))(t)); diff != "" {
+	_, err := s.Users.Create(ctx, host.Token{Site: 2, Name: "x", Role: "admin", Hash: one.Hash, CreatedAt: suite.Instant(0)})
+	suite.WantError(t, "a hash that is there", err, host.ErrConflict)
+	if diff := cmp.Diff([]host.Token{one, two}, suite.Got(s.Users.List(ctx, 1))(t)); diff != "" {
 		t.Errorf("tokens of a site (-want +got):\n%s", diff)
 	}
-	found := got(s.Users.ByHash(ctx, other.Hash))(t)
+	found := suite.Got(s.Users.ByHash(ctx, other.Hash))(t)
 	if found.ID != other.ID || found.Site != 2 || found.Role != "viewer" {
 		t.Errorf("token by hash is %+v", found)
 	}
-	wantError(t, "revoke a token of another site", s.Users.Revoke(ctx, 1, other.ID), host.ErrNotFound)
-	must(t, s.Users.Revoke(ctx, 1, one.ID))
-	wantError(t, "revoke again", s.Users.Revoke(ctx, 1, one.ID), host.ErrNotFound)
+	suite.WantError(t, "revoke a token of another site", s.Users.Revoke(ctx, 1, other.ID), host.ErrNotFound)
+	suite.Must(t, s.Users.Revoke(ctx, 1, one.ID))
+	suite.WantError(t, "revoke again", s.Users.Revoke(ctx, 1, one.ID), host.ErrNotFound)
 	_, err = s.Users.ByHash(ctx, one.Hash)
-	wantError(t, "a revoked token", err, host.ErrNotFound)
+	suite.WantError(t, "a revoked token", err, host.ErrNotFound)
 }
 
-func usersAudit(t *testing.T, s Stores) {
+func usersAudit(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
 	for i, site := range []int64{1, 2, 1, 1} {
-		must(t, s.Audit.Record(ctx, host.Record{At: instant(int64(i)), Site: site, Who: "me", Action: "push", Target: "project demo", Detail: "r1"}))
+		suite.Must(t, s.Audit.Record(ctx, host.Record{At: suite.Instant(int64(i)), Site: site, Who: "me", Action: "push", Target: "project demo", Detail: "r1"}))
 	}
-	list := got(s.Audit.Audits(ctx, 1, 0, 2))(t)
-	list = append(list, got(s.Audit.Audits(ctx, 1, list[1].ID, 9))(t)...)
+	list := suite.Got(s.Audit.Audits(ctx, 1, 0, 2))(t)
+	list = append(list, suite.Got(s.Audit.Audits(ctx, 1, list[1].ID, 9))(t)...)
 	want := host.Record{Site: 1, Who: "me", Action: "push", Target: "project demo", Detail: "r1"}
 	for i, at := range []int64{3, 2, 0} {
-		if want.At, want.ID = instant(at), list[i].ID; list[i] != want {
+		if want.At, want.ID = suite.Instant(at), list[i].ID; list[i] != want {
 			t.Errorf("note %d is %+v, want %+v", i, list[i], want)
 		}
 	}

@@ -1,4 +1,4 @@
-package hosttest
+package messages
 
 import (
 	"context"
@@ -9,23 +9,24 @@ import (
 	"zerodag/engine/param"
 	"zerodag/events"
 	"zerodag/internal/host"
+	"zerodag/internal/host/hosttest/suite"
 )
 
-// busSuite checks a host.Bus that is asked for all topics.
-func busSuite(t *testing.T, h Harness) {
-	cases{"announcements arrive": busArrive, "a cancelled call is an error": busCancelled}.run(t, h)
+// Bus checks a host.Bus that is asked for all topics.
+func Bus(t *testing.T, h suite.Harness) {
+	suite.Cases{"announcements arrive": busArrive, "a cancelled call is an error": busCancelled}.Run(t, h)
 }
 
 func announcement(topic events.Topic) events.Announcement {
-	return events.Announcement{Topic: topic, Time: instant(0), Detail: events.AttemptDetail{V: 1, ID: "7/" + string(topic), SiteID: 1}}
+	return events.Announcement{Topic: topic, Time: suite.Instant(0), Detail: events.AttemptDetail{V: 1, ID: "7/" + string(topic), SiteID: 1}}
 }
 
-func busArrive(t *testing.T, s Stores) {
+func busArrive(t *testing.T, s suite.Stores) {
 	topics := []events.Topic{events.AttemptStarted, events.AttemptSucceeded, events.AttemptFailed, events.AttemptKilled, events.SLAMissed}
 	want := map[string]events.Announcement{}
 	for _, topic := range append(topics, events.AttemptStarted) { // one is told again
 		a := announcement(topic)
-		must(t, s.Bus.Announce(t.Context(), a))
+		suite.Must(t, s.Bus.Announce(t.Context(), a))
 		want[a.Detail.ID] = a
 	}
 	arrived := map[string]events.Announcement{}
@@ -37,7 +38,7 @@ func busArrive(t *testing.T, s Stores) {
 	}
 }
 
-func busCancelled(t *testing.T, s Stores) {
+func busCancelled(t *testing.T, s suite.Stores) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := s.Bus.Announce(ctx, announcement(events.AttemptFailed)); err == nil {
@@ -45,19 +46,19 @@ func busCancelled(t *testing.T, s Stores) {
 	}
 }
 
-// noticesSuite checks a host.Notices.
-func noticesSuite(t *testing.T, h Harness) {
-	cases{"notices arrive": noticesArrive, "a cancelled call is an error": noticesCancelled}.run(t, h)
+// Notices checks a host.Notices.
+func Notices(t *testing.T, h suite.Harness) {
+	suite.Cases{"notices arrive": noticesArrive, "a cancelled call is an error": noticesCancelled}.Run(t, h)
 }
 
 func notice(task string) host.Notice {
 	return host.Notice{Message: "Workflow session attempt failed", Revision: "r1", Task: task, Attempt: host.Attempt{ID: 7, Site: 1, SessionID: 3,
-		Project: host.Ref{ID: 1, Name: "demo"}, Workflow: host.Ref{ID: 5, Name: "main"}, Zone: "+09:00", SessionTime: instant(0), SessionUUID: "u"}}
+		Project: host.Ref{ID: 1, Name: "demo"}, Workflow: host.Ref{ID: 5, Name: "main"}, Zone: "+09:00", SessionTime: suite.Instant(0), SessionUUID: "u"}}
 }
 
-func noticesArrive(t *testing.T, s Stores) {
+func noticesArrive(t *testing.T, s suite.Stores) {
 	for _, task := range []string{"+main+a", ""} {
-		must(t, s.Notices.Notify(t.Context(), notice(task)))
+		suite.Must(t, s.Notices.Notify(t.Context(), notice(task)))
 	}
 	list := s.Told(t)
 	if len(list) != 2 {
@@ -73,7 +74,7 @@ func noticesArrive(t *testing.T, s Stores) {
 	}
 }
 
-func noticesCancelled(t *testing.T, s Stores) {
+func noticesCancelled(t *testing.T, s suite.Stores) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := s.Notices.Notify(ctx, notice("")); err == nil {
@@ -81,20 +82,20 @@ func noticesCancelled(t *testing.T, s Stores) {
 	}
 }
 
-// tracerSuite checks a host.Tracer.
-func tracerSuite(t *testing.T, h Harness) {
-	cases{"an attempt has one trace": tracesOnce, "a cancelled call is an error": traceCancelled}.run(t, h)
+// Tracer checks a host.Tracer.
+func Tracer(t *testing.T, h suite.Harness) {
+	suite.Cases{"an attempt has one trace": tracesOnce, "a cancelled call is an error": traceCancelled}.Run(t, h)
 }
 
 func traced(id int64) host.Attempt {
 	a := notice("").Attempt
-	a.ID, a.CreatedAt, a.FinishedAt, a.Done = id, instant(0), instant(1), true
+	a.ID, a.CreatedAt, a.FinishedAt, a.Done = id, suite.Instant(0), suite.Instant(1), true
 	return a
 }
 
-func tracesOnce(t *testing.T, s Stores) {
+func tracesOnce(t *testing.T, s suite.Stores) {
 	for _, id := range []int64{7, 7, 8} { // one ends twice, as after a crash
-		must(t, s.Tracer.Trace(traced(id), nil)(t.Context()))
+		suite.Must(t, s.Tracer.Trace(traced(id), nil)(t.Context()))
 	}
 	list := s.Traced(t)
 	if len(list) != 3 || list[0] != list[1] || list[0] == list[2] || list[0] == "" {
@@ -102,7 +103,7 @@ func tracesOnce(t *testing.T, s Stores) {
 	}
 }
 
-func traceCancelled(t *testing.T, s Stores) {
+func traceCancelled(t *testing.T, s suite.Stores) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := s.Tracer.Trace(traced(7), nil)(ctx); err == nil {

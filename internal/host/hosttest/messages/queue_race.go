@@ -1,4 +1,4 @@
-package hosttest
+package messages
 
 import (
 	"context"
@@ -11,12 +11,13 @@ import (
 	"time"
 
 	"zerodag/internal/host"
+	"zerodag/internal/host/hosttest/suite"
 )
 
 // queueRace lets workers receive, keep for too long, extend, give back and delete. While a
 // lease holds no other receiver gets the message, nor another of its group; the messages
 // of a group end in the order sent; nothing is lost.
-func queueRace(t *testing.T, s Stores) {
+func queueRace(t *testing.T, s suite.Stores) {
 	const messages, groups, workers = 60, 6, 8
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
@@ -26,7 +27,7 @@ func queueRace(t *testing.T, s Stores) {
 		if g := i % (groups + 1); g > 0 {
 			group = fmt.Sprint("g", g)
 		}
-		must(t, s.Events.Send(ctx, message(fmt.Sprintf("%03d", i), group)))
+		suite.Must(t, s.Events.Send(ctx, suite.Message(fmt.Sprintf("%03d", i), group)))
 	}
 	var all sync.WaitGroup
 	for seed := range workers {

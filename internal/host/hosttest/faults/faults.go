@@ -1,4 +1,4 @@
-package hosttest
+package faults
 
 import (
 	"context"
@@ -41,8 +41,8 @@ type Faults struct {
 	done  map[string]int // faults by kind
 }
 
-// NewFaults makes Faults.
-func NewFaults(seed uint64, rates Rates) *Faults {
+// New makes Faults.
+func New(seed uint64, rates Rates) *Faults {
 	return &Faults{seed: seed, rates: rates, calls: map[string]int{}, done: map[string]int{}}
 }
 

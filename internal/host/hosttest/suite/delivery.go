@@ -1,0 +1,35 @@
+package suite
+
+import (
+	"crypto/rand"
+	"testing"
+	"time"
+
+	"zerodag/internal/host"
+)
+
+// Long is a lease that does not end within a case.
+const Long = time.Hour
+
+func Message(id, group string) host.Message {
+	return host.Message{ID: id, Group: group, Body: []byte("body of " + id)}
+}
+
+// Receive takes one message, which must be there.
+func Receive(t *testing.T, q host.Queue, lease time.Duration) host.Delivery {
+	t.Helper()
+	return Got(q.Receive(t.Context(), 1, lease))(t)[0]
+}
+
+// Nothing checks that no message is visible. A message marks the end of what there is.
+func Nothing(t *testing.T, q host.Queue) {
+	t.Helper()
+	end := "the end " + rand.Text() // an ID is used once
+	Must(t, q.Send(t.Context(), Message(end, "")))
+	for _, d := range Got(q.Receive(t.Context(), 10, Long))(t) {
+		if d.ID != end {
+			t.Errorf("received %s, which nobody should see", d.ID)
+		}
+		Must(t, q.Delete(t.Context(), d))
+	}
+}

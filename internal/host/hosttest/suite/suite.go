@@ -1,0 +1,149 @@
+// Package suite holds what every contract suite of package hosttest is made of: the ports of one deployment, the harness that makes
+// them for each case, and the few things that cases assert and make alike.
+//
+// Suites and drivers' harnesses use it. It must never know a driver, nor promise what a comment of package host does not.
+package suite
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"zerodag/engine/dig"
+	"zerodag/engine/param"
+	"zerodag/events"
+	"zerodag/internal/host"
+	"zerodag/operators"
+)
+
+// Stores are the ports of one deployment; a suite uses those of its name, and those that
+// it needs to make what it tests.
+type Stores struct {
+	Log       host.Log
+	Events    host.Queue
+	Tasks     host.Queue
+	Projects  host.Projects
+	Workflows host.Workflows
+	Schedules host.Schedules
+	Attempts  host.Attempts
+	Sessions  host.Sessions
+	Retention host.Retention
+	Secrets   host.Secrets
+	Blobs     host.Blobs
+	Logs      host.Logs
+	Users     host.Users
+	Audit     host.Audit
+	Pools     host.Pools
+	Semaphore host.Semaphore
+	Backfills host.Backfills
+	// Inventory is that of Events and Tasks.
+	Inventory host.Inventory
+	// ParamStore is that of a site.
+	ParamStore func(site int64) operators.ParamStore
+	// ShortLogs go with the entries of Log.
+	ShortLogs host.ShortLogs
+	Timers    host.Timers
+	Horizon   host.Horizon
+	// Bus, and what has arrived at its other end.
+	Bus   host.Bus
+	Heard func(t *testing.T) []events.Announcement
+	// Notices, and the fields of what was delivered.
+	Notices host.Notices
+	Told    func(t *testing.T) []*param.Map
+	// Tracer, and the ids of the traces that were delivered.
+	Tracer host.Tracer
+	Traced func(t *testing.T) []string
+	Now    func() time.Time
+
+	// Grain is how exactly the queues keep time: cases wait as much longer. 0 is exactly.
+	Grain time.Duration
+	// Expires: logs expire by themselves, and Attempts.Expire has nothing to do.
+	Expires bool
+}
+
+// Harness runs a case with new, empty stores. It may do so on a fake clock.
+type Harness func(t *testing.T, run func(*testing.T, Stores))
+
+// Cases are run as parallel subtests.
+type Cases map[string]func(*testing.T, Stores)
+
+func (c Cases) Run(t *testing.T, h Harness) {
+	for name, run := range c {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			h(t, run)
+		})
+	}
+}
+
+// Must ends the case when something failed that it does not test.
+func Must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Got is must for calls with a result.
+func Got[T any](v T, err error) func(*testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
+		Must(t, err)
+		return v
+	}
+}
+
+// WantError checks which error a call answers; nil is success.
+func WantError(t *testing.T, what string, err, want error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("%s: error is %v, want %v", what, err, want)
+	}
+}
+
+// Instant is the time that most things of a suite are made at.
+func Instant(seconds int64) time.Time { return time.Unix(1_700_000_000+seconds, 0).UTC() }
+
+// Push pushes workflows of a name each, those of schedules at the times given.
+func Push(ctx context.Context, s Stores, site int64, project, revision string, workflows []string, schedules map[string]host.Times) (host.Project, error) {
+	p := host.Push{Site: site, Project: project, Schedules: map[string]host.NextTimes{},
+		Revision: host.Revision{Name: revision, CreatedAt: Instant(0), Archive: "a/" + revision, ArchiveMD5: []byte{1, 2}, UserInfo: param.New("user", "me")}}
+	for _, name := range workflows {
+		p.Workflows = append(p.Workflows, dig.Workflow{Name: name, Zone: "Asia/Tokyo", Config: Config(name)})
+	}
+	for name, times := range schedules {
+		p.Schedules[name] = func(*host.Schedule, bool) host.Times { return times }
+	}
+	return s.Projects.Push(ctx, p)
+}
+
+// Config is a definition whose order of keys and kinds of numbers must be kept.
+func Config(name string) *param.Map {
+	return param.New("+z", param.New("echo>", name), "+a", param.New("sh>", "true", "n", int64(1), "f", 1.5, "l", []param.Value{true, nil, "x"}))
+}
+
+// Definition pushes a project with one workflow and returns that.
+func Definition(t *testing.T, s Stores, site int64, project string) host.Workflow {
+	t.Helper()
+	p := Got(Push(t.Context(), s, site, project, "r1", []string{"main"}, nil))(t)
+	list := Got(s.Workflows.Workflows(t.Context(), host.WorkflowQuery{Site: site, Revision: p.Latest.ID}))(t)
+	if len(list) != 1 {
+		t.Fatalf("the revision has %d workflows, want 1", len(list))
+	}
+	return list[0]
+}
+
+// AttemptOf asks for an attempt of a session.
+func AttemptOf(site int64, w host.Workflow, session time.Time, retryName string) host.NewAttempt {
+	return host.NewAttempt{Site: site, Project: w.Project, Workflow: host.Ref{ID: w.ID, Name: w.Name}, SessionTime: session, RetryName: retryName,
+		Zone: "Asia/Tokyo", Params: param.New("p", int64(1), "data", param.Literal("${x}")), CreatedAt: Instant(1), WaitsFor: -1,
+		First:   host.Entry{Seq: 1, Nonce: "first", At: Instant(1), Changes: []byte("start"), Events: []byte("[]")},
+		Message: host.Message{ID: "go", Body: []byte("{}")}}
+}
+
+// Start starts an attempt of the first site's project "demo".
+func Start(t *testing.T, s Stores) host.Attempt {
+	t.Helper()
+	return Got(s.Attempts.Start(t.Context(), AttemptOf(1, Definition(t, s, 1, "demo"), Instant(0), "")))(t)[0]
+}
