@@ -36,7 +36,7 @@ func (e *Engine) sandbox(account aws.Config, c env.Commands, links s3.Links, sec
 		places[operators.OnMicrovm] = microvm.New(account, microvm.Options{Image: c.Microvms.Image, Connector: c.Microvms.Connector, URL: c.URL})
 	}
 	return sandbox.New(sandbox.Options{
-		Commands: e.DB.Commands(), Work: e.DB.Commands(), Runners: e.DB, Liveness: e.DB, Fences: e.DB, Links: links, Secrets: secrets.ProjectSecrets, Logger: e.Logger,
+		Commands: e.DB.Commands(), Work: e.DB.Commands(), Runners: e.DB.Runners(), Liveness: e.DB.Runners(), Fences: e.DB.Runners(), Links: links, Secrets: secrets.ProjectSecrets, Logger: e.Logger,
 		Launcher: places, Microvm: microvmClass(c.Microvms.Memory),
 		Keys: &sandbox.Keyring{Read: keys.Read, Make: keys.Make}, Alarm: e.alarm(account),
 		Default: sandbox.Class{Image: c.Image, CPU: c.CPU, Memory: c.Memory, Spot: c.Spot},

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"zerodag/engine/param"
+	"zerodag/internal/dynamo/table"
 	"zerodag/internal/host"
 )
 
@@ -48,76 +49,77 @@ const (
 	aListActive   = "ga"
 )
 
-// shards spread a list over partitions of its index: one takes 1,000 writes a second.
-const shards = 8
+func attemptKey(id int64) table.Key { return table.At("A#"+table.Decimal(id), table.Row) }
 
-func shardOf(id int64) int64 { return id % shards }
-
-func attemptKey(id int64) key { return key{"A#" + decimal(id), row} }
-
-func siteList(site, shard int64) string       { return "A#" + decimal(site) + "#" + decimal(shard) }
-func projectList(project, shard int64) string { return "A#" + decimal(project) + "#" + decimal(shard) }
-func workflowList(project int64, name string, shard int64) string {
-	return "A#" + decimal(project) + "#" + name + "#" + decimal(shard)
+func siteList(site, shard int64) string {
+	return "A#" + table.Decimal(site) + "#" + table.Decimal(shard)
 }
-func activeList(site, shard int64) string { return decimal(site) + "#" + decimal(shard) }
+func projectList(project, shard int64) string {
+	return "A#" + table.Decimal(project) + "#" + table.Decimal(shard)
+}
+func workflowList(project int64, name string, shard int64) string {
+	return "A#" + table.Decimal(project) + "#" + name + "#" + table.Decimal(shard)
+}
+func activeList(site, shard int64) string { return table.Decimal(site) + "#" + table.Decimal(shard) }
 
-func waitKey(session, attempt int64) key { return key{"W#" + decimal(session), ordered(attempt)} }
+func waitKey(session, attempt int64) table.Key {
+	return table.At("W#"+table.Decimal(session), table.Ordered(attempt))
+}
 
-func siteKey(site int64) key { return key{"sites", ordered(site)} }
+func siteKey(site int64) table.Key { return table.At("sites", table.Ordered(site)) }
 
 // largestParams is what lies in the row: lists read rows.
 const largestParams = 4 << 10
 
-func (db *DB) attemptItem(ctx context.Context, a host.Attempt) (item, error) {
-	it := attemptKey(a.ID).item()
-	s := shardOf(a.ID)
-	it[aID] = number(a.ID)
-	it[aListSite], it[aListProject] = text(siteList(a.Site, s)), text(projectList(a.Project.ID, s))
-	it[aListWorkflow], it[aListActive] = text(workflowList(a.Project.ID, a.Workflow.Name, s)), text(activeList(a.Site, s))
-	it.setNum(aSite, a.Site)
-	it.setNum(aSession, a.SessionID)
-	it.setStr(aUUID, a.SessionUUID)
-	it.setTime(aSessionTime, a.SessionTime)
-	it.setNum(aProject, a.Project.ID)
-	it.setStr(aProjectName, a.Project.Name)
-	it.setNum(aWorkflow, a.Workflow.ID)
-	it.setStr(aName, a.Workflow.Name)
-	it.setNum(aIndex, int64(a.Index))
-	it.setStr(aRetryName, a.RetryName)
-	it.setStr(aZone, a.Zone)
-	it.setTree(aLabels, a.Labels)
-	it.setTime(aCreated, a.CreatedAt)
-	it.setTime(aStarts, a.StartsAt)
-	it.setNum(aWaits, a.AfterSession)
-	return it, db.setLarge(ctx, it, aParams, aParamsBlob, statePrefix(a.ID), pack(param.AppendStored(nil, a.Params)), largestParams)
+func (db *DB) attemptItem(ctx context.Context, a host.Attempt) (table.Item, error) {
+	it := attemptKey(a.ID).Item()
+	s := table.ShardOf(a.ID)
+	it[table.ID] = table.Number(a.ID)
+	it[aListSite], it[aListProject] = table.Text(siteList(a.Site, s)), table.Text(projectList(a.Project.ID, s))
+	it[aListWorkflow], it[aListActive] = table.Text(workflowList(a.Project.ID, a.Workflow.Name, s)), table.Text(activeList(a.Site, s))
+	it.SetNum(table.Site, a.Site)
+	it.SetNum(aSession, a.SessionID)
+	it.SetStr(aUUID, a.SessionUUID)
+	it.SetTime(aSessionTime, a.SessionTime)
+	it.SetNum(aProject, a.Project.ID)
+	it.SetStr(aProjectName, a.Project.Name)
+	it.SetNum(aWorkflow, a.Workflow.ID)
+	it.SetStr(aName, a.Workflow.Name)
+	it.SetNum(aIndex, int64(a.Index))
+	it.SetStr(aRetryName, a.RetryName)
+	it.SetStr(aZone, a.Zone)
+	it.SetTree(aLabels, a.Labels)
+	it.SetTime(aCreated, a.CreatedAt)
+	it.SetTime(aStarts, a.StartsAt)
+	it.SetNum(aWaits, a.AfterSession)
+	return it, db.t.SetLarge(ctx, it, aParams, aParamsBlob, table.StatePrefix(a.ID), table.Pack(param.AppendStored(nil, a.Params)), largestParams)
 }
 
-func (db *DB) attemptOf(ctx context.Context, it item) (host.Attempt, error) {
-	text, err := db.large(ctx, it, aParams, aParamsBlob)
+func (db *DB) attemptOf(ctx context.Context, it table.Item) (host.Attempt, error) {
+	text, err := db.t.Large(ctx, it, aParams, aParamsBlob)
 	if err != nil {
 		return host.Attempt{}, err
 	}
-	params, err := treeOf(text)
+	params, err := table.TreeOf(text)
 	if err != nil {
-		return host.Attempt{}, fmt.Errorf("decode params of attempt %d: %w", it.num(aID), err)
+		return host.Attempt{}, fmt.Errorf("decode params of attempt %d: %w", it.Num(table.ID), err)
 	}
 	a := rowOf(it, params)
-	if a.Labels, err = it.tree(aLabels); err != nil {
+	if a.Labels, err = it.Tree(aLabels); err != nil {
 		return host.Attempt{}, fmt.Errorf("decode labels of attempt %d: %w", a.ID, err)
 	}
 	return a, nil
 }
 
 // rowOf is the attempt of an item without its labels, with parameters that were read from it or nil.
-func rowOf(it item, params *param.Map) host.Attempt {
-	return host.Attempt{ID: it.num(aID), Site: it.num(aSite), SessionID: it.num(aSession), SessionUUID: it.str(aUUID), SessionTime: it.time(aSessionTime),
-		Project: host.Ref{ID: it.num(aProject), Name: it.str(aProjectName)}, Workflow: host.Ref{ID: it.num(aWorkflow), Name: it.str(aName)},
-		Index: int(it.num(aIndex)), RetryName: it.str(aRetryName), Zone: it.str(aZone), Params: params, CreatedAt: it.time(aCreated), StartsAt: it.time(aStarts), FinishedAt: it.time(aFinished),
-		Canceled: it.bool(aCanceled), Done: it.has(aFinished), Success: it.bool(aSuccess), HasOutputs: it.bool(aOutputs), Ignored: it.bool(aIgnored), Paused: it.bool(aPaused), AfterSession: it.num(aWaits)}
+func rowOf(it table.Item, params *param.Map) host.Attempt {
+	return host.Attempt{ID: it.Num(table.ID), Site: it.Num(table.Site), SessionID: it.Num(aSession), SessionUUID: it.Str(aUUID), SessionTime: it.Time(aSessionTime),
+		Project: host.Ref{ID: it.Num(aProject), Name: it.Str(aProjectName)}, Workflow: host.Ref{ID: it.Num(aWorkflow), Name: it.Str(aName)},
+		Index: int(it.Num(aIndex)), RetryName: it.Str(aRetryName), Zone: it.Str(aZone), Params: params, CreatedAt: it.Time(aCreated), StartsAt: it.Time(aStarts), FinishedAt: it.Time(aFinished),
+		Canceled: it.Bool(aCanceled), Done: it.Has(aFinished), Success: it.Bool(aSuccess), HasOutputs: it.Bool(aOutputs), Ignored: it.Bool(aIgnored), Paused: it.Bool(aPaused), AfterSession: it.Num(aWaits)}
 }
 
-func (db *DB) attemptsOf(ctx context.Context, list []item) ([]host.Attempt, error) {
+func (db *DB) attemptsOf(ctx context.Context, list []table.Item) ([]host.Attempt, error) {
 	var out []host.Attempt
 	for _, it := range list {
 		a, err := db.attemptOf(ctx, it)

@@ -16,7 +16,7 @@ func TestAttemptItem(t *testing.T) {
 	db, ctx := New(aws.Config{}, Options{}), t.Context()
 	a := host.Attempt{ID: 7, Params: param.New("a", "b")}
 	plain, err := db.attemptItem(ctx, a)
-	if err != nil || plain.has(aLabels) {
+	if err != nil || plain.Has(aLabels) {
 		t.Errorf("without labels: %v, %v", plain, err)
 	}
 	a.Labels = param.New("team", "sales", "a", "1")

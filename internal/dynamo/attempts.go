@@ -7,47 +7,48 @@ import (
 	"slices"
 	"time"
 
+	"zerodag/internal/dynamo/table"
 	"zerodag/internal/host"
 )
 
 // Attempt returns an attempt.
 func (db *DB) Attempt(ctx context.Context, site, id int64) (host.Attempt, error) {
-	it, err := db.get(ctx, attemptKey(id))
-	if err != nil || it == nil || site != host.AnySite && it.num(aSite) != site {
-		return host.Attempt{}, orNotFound(err, "read attempt %d", id)
+	it, err := db.t.Get(ctx, attemptKey(id))
+	if err != nil || it == nil || site != host.AnySite && it.Num(table.Site) != site {
+		return host.Attempt{}, table.OrNotFound(err, "read attempt %d", id)
 	}
 	return db.attemptOf(ctx, it)
 }
 
 // unfinished is the condition of what may be done before an attempt's end only.
-func unfinished() where {
-	return where{text: "attribute_exists(#p) AND attribute_not_exists(#f)", names: []string{aPartition, aFinished}}
+func unfinished() table.Where {
+	return table.Where{Text: "attribute_exists(#p) AND attribute_not_exists(#f)", Names: []string{table.Partition, aFinished}}
 }
 
 // Cancel notes that a kill was requested.
 func (db *DB) Cancel(ctx context.Context, id int64) error {
-	there, err := db.update(ctx, attemptKey(id), where{text: "SET #cx = :yes", names: []string{aCanceled}, values: item{":yes": yes()}}, unfinished())
-	if !errors.Is(err, errCondition) {
+	there, err := db.t.Update(ctx, attemptKey(id), table.Where{Text: "SET #cx = :yes", Names: []string{aCanceled}, Values: table.Item{":yes": table.Yes()}}, unfinished())
+	if !errors.Is(err, table.ErrCondition) {
 		return err
 	}
 	if there == nil {
-		return orNotFound(nil, "cancel attempt %d", id)
+		return table.OrNotFound(nil, "cancel attempt %d", id)
 	}
 	return nil
 }
 
 // SetPaused notes whether the attempt is paused.
 func (db *DB) SetPaused(ctx context.Context, id int64, on bool) error {
-	change := where{text: "REMOVE #pa", names: []string{aPaused}}
+	change := table.Where{Text: "REMOVE #pa", Names: []string{aPaused}}
 	if on {
-		change = where{text: "SET #pa = :yes", names: []string{aPaused}, values: item{":yes": yes()}}
+		change = table.Where{Text: "SET #pa = :yes", Names: []string{aPaused}, Values: table.Item{":yes": table.Yes()}}
 	}
-	there, err := db.update(ctx, attemptKey(id), change, unfinished())
-	if !errors.Is(err, errCondition) {
+	there, err := db.t.Update(ctx, attemptKey(id), change, unfinished())
+	if !errors.Is(err, table.ErrCondition) {
 		return err
 	}
 	if there == nil {
-		return orNotFound(nil, "pause attempt %d", id)
+		return table.OrNotFound(nil, "pause attempt %d", id)
 	}
 	return nil
 }
@@ -63,51 +64,51 @@ func (db *DB) Finish(ctx context.Context, id int64, e host.End) error {
 		return err
 	}
 	when := unfinished()
-	when.text += " AND attribute_not_exists(#wt)"
-	when.names = append(when.names, aWaits)
-	there, err := db.update(ctx, attemptKey(id), change, when)
+	when.Text += " AND attribute_not_exists(#wt)"
+	when.Names = append(when.Names, aWaits)
+	there, err := db.t.Update(ctx, attemptKey(id), change, when)
 	switch {
-	case !errors.Is(err, errCondition):
+	case !errors.Is(err, table.ErrCondition):
 		return err
 	case there == nil:
-		return orNotFound(nil, "finish attempt %d", id)
-	case there.has(aFinished):
+		return table.OrNotFound(nil, "finish attempt %d", id)
+	case there.Has(aFinished):
 		return nil
 	}
-	change.text += ", #wt"
-	change.names = append(change.names, aWaits)
-	_, err = db.transact(ctx, []action{{update: attemptKey(id), change: change, when: unfinished()}, {delete: waitKey(there.num(aWaits), id)}})
-	if errors.Is(err, errCondition) {
+	change.Text += ", #wt"
+	change.Names = append(change.Names, aWaits)
+	_, err = db.t.Transact(ctx, []table.Action{{Update: attemptKey(id), Change: change, When: unfinished()}, {Delete: waitKey(there.Num(aWaits), id)}})
+	if errors.Is(err, table.ErrCondition) {
 		return nil // another process ended it
 	}
 	return err
 }
 
 // ending is the change of the row. It ends with a REMOVE.
-func (db *DB) ending(ctx context.Context, id int64, e host.End) (where, error) {
-	w := where{text: "SET #f = :f", names: []string{aFinished, aListActive}, values: item{":f": micros(e.At)}}
-	set := func(name string, of func(item)) {
-		values := item{}
+func (db *DB) ending(ctx context.Context, id int64, e host.End) (table.Where, error) {
+	w := table.Where{Text: "SET #f = :f", Names: []string{aFinished, aListActive}, Values: table.Item{":f": table.Micros(e.At)}}
+	set := func(name string, of func(table.Item)) {
+		values := table.Item{}
 		if of(values); values[name] != nil {
-			w.text += ", #" + name + " = :" + name
-			w.names = append(w.names, name)
-			w.values[":"+name] = values[name]
+			w.Text += ", #" + name + " = :" + name
+			w.Names = append(w.Names, name)
+			w.Values[":"+name] = values[name]
 		}
 	}
-	set(aSuccess, func(it item) { it.setBool(aSuccess, e.Success) })
-	set(aCanceled, func(it item) { it.setBool(aCanceled, e.Canceled) })
-	set(aIgnored, func(it item) { it.setBool(aIgnored, e.Ignored) })
-	set(aOutputs, func(it item) { it.setBool(aOutputs, e.HasOutputs) })
+	set(aSuccess, func(it table.Item) { it.SetBool(aSuccess, e.Success) })
+	set(aCanceled, func(it table.Item) { it.SetBool(aCanceled, e.Canceled) })
+	set(aIgnored, func(it table.Item) { it.SetBool(aIgnored, e.Ignored) })
+	set(aOutputs, func(it table.Item) { it.SetBool(aOutputs, e.HasOutputs) })
 	if len(e.Archive) > 0 {
-		state := pack(e.Archive)
+		state := table.Pack(e.Archive)
 		if len(state) <= largestArchive {
-			set(aArchive, func(it item) { it.setBytes(aArchive, state) })
+			set(aArchive, func(it table.Item) { it.SetBytes(aArchive, state) })
 		} else {
-			blob, err := db.putArchive(ctx, id, state)
+			blob, err := db.t.PutArchive(ctx, id, state)
 			if err != nil {
 				return w, err
 			}
-			set(aArchiveBlob, func(it item) { it.setStr(aArchiveBlob, blob) })
+			set(aArchiveBlob, func(it table.Item) { it.SetStr(aArchiveBlob, blob) })
 		}
 	}
 	short, err := db.shortAtEnd(ctx, id)
@@ -115,44 +116,44 @@ func (db *DB) ending(ctx context.Context, id int64, e host.End) (where, error) {
 		return w, err
 	}
 	for _, name := range []string{aShort, aShortBlob} {
-		set(name, func(it item) { maps.Copy(it, short) })
+		set(name, func(it table.Item) { maps.Copy(it, short) })
 	}
-	w.text += " REMOVE #ga"
+	w.Text += " REMOVE #ga"
 	return w, nil
 }
 
 // shortAtEnd are the attributes that keep the short logs, which go with the log otherwise.
-func (db *DB) shortAtEnd(ctx context.Context, id int64) (item, error) {
+func (db *DB) shortAtEnd(ctx context.Context, id int64) (table.Item, error) {
 	list, known := db.recent.of(id)
 	more, err := db.shortFrom(ctx, id, known+1)
 	if err != nil {
 		return nil, err
 	}
-	it, b := item{}, packShort(slices.Concat(list, more, db.short.take(id)))
+	it, b := table.Item{}, packShort(slices.Concat(list, more, db.short.take(id)))
 	if len(b) > largestArchive {
-		blob, err := db.putArchive(ctx, id, b)
-		it.setStr(aShortBlob, blob)
+		blob, err := db.t.PutArchive(ctx, id, b)
+		it.SetStr(aShortBlob, blob)
 		return it, err
 	}
 	if b != nil {
-		it.setBytes(aShort, b)
+		it.SetBytes(aShort, b)
 	}
 	return it, nil
 }
 
 // Archive returns the final state that Finish kept.
 func (db *DB) Archive(ctx context.Context, id int64) ([]byte, error) {
-	it, err := db.get(ctx, attemptKey(id))
-	if err != nil || !it.has(aFinished) {
-		return nil, orNotFound(err, "read archive of attempt %d", id)
+	it, err := db.t.Get(ctx, attemptKey(id))
+	if err != nil || !it.Has(aFinished) {
+		return nil, table.OrNotFound(err, "read archive of attempt %d", id)
 	}
-	state := it.bytes(aArchive)
-	if blob := it.str(aArchiveBlob); blob != "" {
-		if state, err = db.readBlob(ctx, blob); err != nil {
+	state := it.Bytes(aArchive)
+	if blob := it.Str(aArchiveBlob); blob != "" {
+		if state, err = db.t.ReadBlob(ctx, blob); err != nil {
 			return nil, err
 		}
 	}
-	return unpack(state)
+	return table.Unpack(state)
 }
 
 // Expire has nothing to do: everything of a log carries its expiry from the first write.

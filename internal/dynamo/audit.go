@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 
+	"zerodag/internal/dynamo/table"
 	"zerodag/internal/host"
 )
 
@@ -18,35 +19,40 @@ const (
 	aDetail = "de"
 )
 
-func auditKey(site, id int64) key { return key{"U#" + decimal(site), ordered(id)} }
+func auditKey(site, id int64) table.Key {
+	return table.At("U#"+table.Decimal(site), table.Ordered(id))
+}
+
+// audits are host.Audit.
+type audits struct{ t *table.Table }
 
 // Record adds to the audit log.
-func (db *DB) Record(ctx context.Context, e host.Record) error {
-	it := item{}
-	it.setNum(aSite, e.Site)
-	it.setTime(aAt, e.At)
-	it.setStr(aWho, e.Who)
-	it.setStr(aAction, e.Action)
-	it.setStr(aTarget, e.Target)
-	it.setStr(aDetail, e.Detail)
+func (db *audits) Record(ctx context.Context, e host.Record) error {
+	it := table.Item{}
+	it.SetNum(table.Site, e.Site)
+	it.SetTime(aAt, e.At)
+	it.SetStr(aWho, e.Who)
+	it.SetStr(aAction, e.Action)
+	it.SetStr(aTarget, e.Target)
+	it.SetStr(aDetail, e.Detail)
 	for {
-		id := db.ids.next(1)
-		maps.Copy(it, auditKey(e.Site, id).item())
-		it[aID] = number(id)
-		if _, err := db.put(ctx, it, absent()); !errors.Is(err, errCondition) {
+		id := db.t.NextID(1)
+		maps.Copy(it, auditKey(e.Site, id).Item())
+		it[table.ID] = table.Number(id)
+		if _, err := db.t.Put(ctx, it, table.Absent()); !errors.Is(err, table.ErrCondition) {
 			return err
 		}
 	}
 }
 
 // Audits lists entries of the audit log, newest first.
-func (db *DB) Audits(ctx context.Context, site, before int64, n int) ([]host.Record, error) {
-	s := below(before)
-	list, err := db.find(ctx, query{descending: true, limit: n, where: where{text: "#p = :p AND #s BETWEEN :from AND :to", names: []string{aPartition, aSort},
-		values: item{":p": text(auditKey(site, 0).partition), ":from": text(ordered(s.from)), ":to": text(ordered(s.to))}}})
+func (db *audits) Audits(ctx context.Context, site, before int64, n int) ([]host.Record, error) {
+	s := table.Below(before)
+	list, err := db.t.Find(ctx, table.Query{Descending: true, Limit: n, Where: table.Where{Text: "#p = :p AND #s BETWEEN :from AND :to", Names: []string{table.Partition, table.Sort},
+		Values: table.Item{":p": table.Text(auditKey(site, 0).Partition), ":from": table.Text(table.Ordered(s.From)), ":to": table.Text(table.Ordered(s.To))}}})
 	var out []host.Record
 	for _, it := range list {
-		out = append(out, host.Record{ID: it.num(aID), At: it.time(aAt), Site: it.num(aSite), Who: it.str(aWho), Action: it.str(aAction), Target: it.str(aTarget), Detail: it.str(aDetail)})
+		out = append(out, host.Record{ID: it.Num(table.ID), At: it.Time(aAt), Site: it.Num(table.Site), Who: it.Str(aWho), Action: it.Str(aAction), Target: it.Str(aTarget), Detail: it.Str(aDetail)})
 	}
 	return out, err
 }

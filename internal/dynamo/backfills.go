@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"zerodag/internal/dynamo/table"
 	"zerodag/internal/env"
 	"zerodag/internal/host"
 )
@@ -21,85 +22,88 @@ const (
 	aWriter  = "wb" // of the last change
 )
 
-func backfillKey(id int64) key           { return key{"B#" + decimal(id), row} }
-func backfillsOfSite(site int64) string  { return "B#" + decimal(site) }
-func backfillsOfProject(id int64) string { return "B#" + decimal(id) }
-func backfillNameKey(b host.Backfill) key {
-	return key{backfillsOf(b.Project.ID, b.Workflow.Name), b.Name}
+func backfillKey(id int64) table.Key     { return table.At("B#"+table.Decimal(id), table.Row) }
+func backfillsOfSite(site int64) string  { return "B#" + table.Decimal(site) }
+func backfillsOfProject(id int64) string { return "B#" + table.Decimal(id) }
+func backfillNameKey(b host.Backfill) table.Key {
+	return table.At(backfillsOf(b.Project.ID, b.Workflow.Name), b.Name)
 }
 func backfillsOf(project int64, workflow string) string {
-	return "B#" + decimal(project) + "#" + workflow
+	return "B#" + table.Decimal(project) + "#" + workflow
 }
 
 // openBackfills are those of every site that are not over.
 const openBackfills = "B#"
 
-func backfillOf(it item) (host.Backfill, error) {
-	b := host.Backfill{ID: it.num(aID), Site: it.num(aSite), Project: host.Ref{ID: it.num(aProject), Name: it.str(aProjectName)},
-		Workflow: host.Ref{ID: it.num(aWorkflow), Name: it.str(aName)}, Name: it.str(aRetryName),
-		CreatedAt: it.time(aCreated), UpdatedAt: it.time(aUpdated), FinishedAt: it.time(aFinished), Version: it.num(aVersion)}
-	plan, err := unpack(it.bytes(aPlan))
+func backfillOf(it table.Item) (host.Backfill, error) {
+	b := host.Backfill{ID: it.Num(table.ID), Site: it.Num(table.Site), Project: host.Ref{ID: it.Num(aProject), Name: it.Str(aProjectName)},
+		Workflow: host.Ref{ID: it.Num(aWorkflow), Name: it.Str(aName)}, Name: it.Str(aRetryName),
+		CreatedAt: it.Time(aCreated), UpdatedAt: it.Time(aUpdated), FinishedAt: it.Time(aFinished), Version: it.Num(aVersion)}
+	plan, err := table.Unpack(it.Bytes(aPlan))
 	if err != nil {
 		return b, err
 	}
-	state, err := unpack(it.bytes(aState))
+	state, err := table.Unpack(it.Bytes(aState))
 	if err != nil {
 		return b, err
 	}
 	return b, b.DecodeBackfill(plan, state)
 }
 
-func backfillItem(b host.Backfill) (item, error) {
+func backfillItem(b host.Backfill) (table.Item, error) {
 	plan, state, err := host.EncodeBackfill(b)
 	if err != nil {
 		return nil, err
 	}
-	it := backfillKey(b.ID).item()
-	it[aID] = number(b.ID)
-	it[aListSite], it[aListProject] = text(backfillsOfSite(b.Site)), text(backfillsOfProject(b.Project.ID))
-	it[aListWorkflow], it[aListActive] = text(backfillsOf(b.Project.ID, b.Workflow.Name)), text(openBackfills)
-	it.setNum(aSite, b.Site)
-	it.setNum(aProject, b.Project.ID)
-	it.setStr(aProjectName, b.Project.Name)
-	it.setNum(aWorkflow, b.Workflow.ID)
-	it.setStr(aName, b.Workflow.Name)
-	it.setStr(aRetryName, b.Name)
-	it.setTime(aCreated, b.CreatedAt)
-	it.setTime(aUpdated, b.UpdatedAt)
-	it[aVersion] = number(b.Version)
-	it.setBytes(aPlan, pack(plan))
-	it.setBytes(aState, pack(state))
+	it := backfillKey(b.ID).Item()
+	it[table.ID] = table.Number(b.ID)
+	it[aListSite], it[aListProject] = table.Text(backfillsOfSite(b.Site)), table.Text(backfillsOfProject(b.Project.ID))
+	it[aListWorkflow], it[aListActive] = table.Text(backfillsOf(b.Project.ID, b.Workflow.Name)), table.Text(openBackfills)
+	it.SetNum(table.Site, b.Site)
+	it.SetNum(aProject, b.Project.ID)
+	it.SetStr(aProjectName, b.Project.Name)
+	it.SetNum(aWorkflow, b.Workflow.ID)
+	it.SetStr(aName, b.Workflow.Name)
+	it.SetStr(aRetryName, b.Name)
+	it.SetTime(aCreated, b.CreatedAt)
+	it.SetTime(aUpdated, b.UpdatedAt)
+	it[aVersion] = table.Number(b.Version)
+	it.SetBytes(aPlan, table.Pack(plan))
+	it.SetBytes(aState, table.Pack(state))
 	return it, nil
 }
 
+// backfills are host.Backfills.
+type backfills struct{ t *table.Table }
+
 // AddBackfill keeps a new backfill: see host.Backfills.
-func (db *DB) AddBackfill(ctx context.Context, b host.Backfill) (host.Backfill, error) {
+func (db *backfills) AddBackfill(ctx context.Context, b host.Backfill) (host.Backfill, error) {
 	b.Version = 0
 	for try := 0; ; try++ {
-		b.ID = db.ids.next(1)
+		b.ID = db.t.NextID(1)
 		it, err := backfillItem(b)
 		if err != nil {
 			return b, err
 		}
-		taken := backfillNameKey(b).item()
-		taken[aID] = number(b.ID)
-		inTheWay, err := db.transact(ctx, []action{{put: it, when: absent()}, {put: taken, when: absent()}})
-		if !errors.Is(err, errCondition) {
+		taken := backfillNameKey(b).Item()
+		taken[table.ID] = table.Number(b.ID)
+		inTheWay, err := db.t.Transact(ctx, []table.Action{{Put: it, When: table.Absent()}, {Put: taken, When: table.Absent()}})
+		if !errors.Is(err, table.ErrCondition) {
 			return db.addedBackfill(ctx, b.ID, err)
 		}
 		for _, m := range inTheWay {
-			if m.at == 1 {
-				return db.namedBackfill(ctx, b, m.item.num(aID))
+			if m.At == 1 {
+				return db.namedBackfill(ctx, b, m.Item.Num(table.ID))
 			}
 		}
-		if err := pause(ctx, try); err != nil { // another process had the idea of the same id
+		if err := table.Pause(ctx, try); err != nil { // another process had the idea of the same id
 			return b, err
 		}
 	}
 }
 
 // addedBackfill reads what was added, as any reader has it.
-func (db *DB) addedBackfill(ctx context.Context, id int64, err error) (host.Backfill, error) {
+func (db *backfills) addedBackfill(ctx context.Context, id int64, err error) (host.Backfill, error) {
 	if err != nil {
 		return host.Backfill{}, err
 	}
@@ -107,7 +111,7 @@ func (db *DB) addedBackfill(ctx context.Context, id int64, err error) (host.Back
 }
 
 // namedBackfill answers with the backfill that has a name. It may be the one that was to be added, whose answer was lost.
-func (db *DB) namedBackfill(ctx context.Context, b host.Backfill, id int64) (host.Backfill, error) {
+func (db *backfills) namedBackfill(ctx context.Context, b host.Backfill, id int64) (host.Backfill, error) {
 	there, err := db.Backfill(ctx, host.AnySite, id)
 	if err == nil && id != b.ID {
 		err = host.ErrConflict
@@ -116,16 +120,16 @@ func (db *DB) namedBackfill(ctx context.Context, b host.Backfill, id int64) (hos
 }
 
 // Backfill returns a backfill.
-func (db *DB) Backfill(ctx context.Context, site, id int64) (host.Backfill, error) {
-	it, err := db.get(ctx, backfillKey(id))
-	if err != nil || it == nil || site != host.AnySite && it.num(aSite) != site {
-		return host.Backfill{}, orNotFound(err, "read backfill %d", id)
+func (db *backfills) Backfill(ctx context.Context, site, id int64) (host.Backfill, error) {
+	it, err := db.t.Get(ctx, backfillKey(id))
+	if err != nil || it == nil || site != host.AnySite && it.Num(table.Site) != site {
+		return host.Backfill{}, table.OrNotFound(err, "read backfill %d", id)
 	}
 	return backfillOf(it)
 }
 
 // backfillList is the narrowest list that holds what is asked for.
-func (db *DB) backfillList(q host.BackfillQuery) *list {
+func (db *backfills) backfillList(q host.BackfillQuery) *table.List {
 	index, partition := env.BySite(), backfillsOfSite(q.Site)
 	switch {
 	case q.Site == host.AnySite:
@@ -135,12 +139,12 @@ func (db *DB) backfillList(q host.BackfillQuery) *list {
 	case q.Project != 0:
 		index, partition = env.ByProject(), backfillsOfProject(q.Project)
 	}
-	return db.listOf(index, below(q.Before), true, q.Count, []string{partition})
+	return db.t.ListOf(index, table.Below(q.Before), true, q.Count, []string{partition})
 }
 
 // Backfills lists backfills, descending by id.
-func (db *DB) Backfills(ctx context.Context, q host.BackfillQuery) (out []host.Backfill, err error) {
-	err = db.backfillList(q).rows(ctx, func(rows []item) (bool, error) {
+func (db *backfills) Backfills(ctx context.Context, q host.BackfillQuery) (out []host.Backfill, err error) {
+	err = db.backfillList(q).Rows(ctx, func(rows []table.Item) (bool, error) {
 		for _, it := range rows {
 			b, err := backfillOf(it)
 			if err != nil {
@@ -156,32 +160,32 @@ func (db *DB) Backfills(ctx context.Context, q host.BackfillQuery) (out []host.B
 }
 
 // UpdateBackfill changes a backfill: see host.Backfills.
-func (db *DB) UpdateBackfill(ctx context.Context, b host.Backfill) error {
+func (db *backfills) UpdateBackfill(ctx context.Context, b host.Backfill) error {
 	_, state, err := host.EncodeBackfill(b)
 	if err != nil {
 		return err
 	}
 	writer := rand.Text() // of two that change a backfill in the same way, one must hear that it was late
-	change := where{text: "SET #bs = :state, #ua = :at, #ve = :next, #wb = :writer", names: []string{aState, aUpdated, aVersion, aWriter},
-		values: item{":state": binaryOf(pack(state)), ":at": micros(b.UpdatedAt), ":next": number(b.Version + 1), ":writer": text(writer)}}
+	change := table.Where{Text: "SET #bs = :state, #ua = :at, #ve = :next, #wb = :writer", Names: []string{aState, aUpdated, aVersion, aWriter},
+		Values: table.Item{":state": table.Bytes(table.Pack(state)), ":at": table.Micros(b.UpdatedAt), ":next": table.Number(b.Version + 1), ":writer": table.Text(writer)}}
 	if !b.FinishedAt.IsZero() {
-		change.text += ", #f = :f REMOVE #ga"
-		change.names = append(change.names, aFinished, aListActive)
-		change.values[":f"] = micros(b.FinishedAt)
+		change.Text += ", #f = :f REMOVE #ga"
+		change.Names = append(change.Names, aFinished, aListActive)
+		change.Values[":f"] = table.Micros(b.FinishedAt)
 	}
-	there, err := db.update(ctx, backfillKey(b.ID), change, where{text: "#ve = :version", names: []string{aVersion}, values: item{":version": number(b.Version)}})
+	there, err := db.t.Update(ctx, backfillKey(b.ID), change, table.Where{Text: "#ve = :version", Names: []string{aVersion}, Values: table.Item{":version": table.Number(b.Version)}})
 	switch {
-	case !errors.Is(err, errCondition):
+	case !errors.Is(err, table.ErrCondition):
 		return err
-	case there.str(aWriter) == writer:
+	case there.Str(aWriter) == writer:
 		return nil // an answer was lost: it is our own
 	}
 	return host.ErrConflict
 }
 
 // ForgetBackfills removes backfills that are over: see host.Backfills. Ids ascend with time, so those that were made after t are not read.
-func (db *DB) ForgetBackfills(ctx context.Context, t time.Time, n int) (int, error) {
-	sites, err := db.sites(ctx)
+func (db *backfills) ForgetBackfills(ctx context.Context, t time.Time, n int) (int, error) {
+	sites, err := allSites(ctx, db.t)
 	if err != nil {
 		return 0, err
 	}
@@ -189,12 +193,12 @@ func (db *DB) ForgetBackfills(ctx context.Context, t time.Time, n int) (int, err
 	for _, site := range sites {
 		partitions = append(partitions, backfillsOfSite(site))
 	}
-	var gone []key
-	err = db.listOf(env.BySite(), span{0, idAt(t)}, false, 0, partitions).rows(ctx, func(rows []item) (bool, error) {
+	var gone []table.Key
+	err = db.t.ListOf(env.BySite(), table.Span{From: 0, To: table.IDAt(t)}, false, 0, partitions).Rows(ctx, func(rows []table.Item) (bool, error) {
 		for _, it := range rows {
-			if it.has(aFinished) && it.time(aFinished).Before(t) && len(gone) < 2*n {
-				b := host.Backfill{Project: host.Ref{ID: it.num(aProject)}, Workflow: host.Ref{Name: it.str(aName)}, Name: it.str(aRetryName)}
-				gone = append(gone, backfillNameKey(b), keyOf(it))
+			if it.Has(aFinished) && it.Time(aFinished).Before(t) && len(gone) < 2*n {
+				b := host.Backfill{Project: host.Ref{ID: it.Num(aProject)}, Workflow: host.Ref{Name: it.Str(aName)}, Name: it.Str(aRetryName)}
+				gone = append(gone, backfillNameKey(b), table.KeyOf(it))
 			}
 		}
 		return len(gone) >= 2*n, nil
@@ -202,5 +206,5 @@ func (db *DB) ForgetBackfills(ctx context.Context, t time.Time, n int) (int, err
 	if err != nil {
 		return 0, err
 	}
-	return len(gone) / 2, db.deleteAll(ctx, gone)
+	return len(gone) / 2, db.t.DeleteAll(ctx, gone)
 }

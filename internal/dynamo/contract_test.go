@@ -114,5 +114,5 @@ func TestSandbox(t *testing.T) {
 	db, _ := open(t, options(t))
 	id := atomic.Int64{}
 	id.Store(1 << 45)
-	sandboxtest.Suite(t, sandboxtest.Stores{Commands: db.Commands(), Work: db.Commands(), Runners: db, Liveness: db, Fences: db, Attempt: func() int64 { return id.Add(1) }})
+	sandboxtest.Suite(t, sandboxtest.Stores{Commands: db.Commands(), Work: db.Commands(), Runners: db.Runners(), Liveness: db.Runners(), Fences: db.Runners(), Attempt: func() int64 { return id.Add(1) }})
 }

@@ -1,13 +1,12 @@
 package dynamo
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"strings"
 
+	"zerodag/internal/dynamo/table"
 	"zerodag/internal/host"
 )
 
@@ -42,64 +41,66 @@ const (
 	maxSeq          = 9_999_999_999
 )
 
-func entryKey(attempt, seq int64) key { return key{attemptKey(attempt).partition, entrySort(seq)} }
+func entryKey(attempt, seq int64) table.Key {
+	return table.At(attemptKey(attempt).Partition, entrySort(seq))
+}
 
 func entrySort(seq int64) string { return fmt.Sprintf("%s%010d", entryPrefix, seq) }
 
-func seqOf(it item) int64 {
+func seqOf(it table.Item) int64 {
 	var n int64
-	fmt.Sscanf(it.str(aSort), entryPrefix+"%d", &n) //nolint:errcheck // the key is one that this package wrote
+	fmt.Sscanf(it.Str(table.Sort), entryPrefix+"%d", &n) //nolint:errcheck // the key is one that this package wrote
 	return n
 }
 
 // entryItem makes the item; what is too large for it is stored first.
-func (db *DB) entryItem(ctx context.Context, attempt int64, e host.Entry, snapshot int64) (item, error) {
-	it, largest := entryKey(attempt, e.Seq).item(), largestBody
+func (db *logs) entryItem(ctx context.Context, attempt int64, e host.Entry, snapshot int64) (table.Item, error) {
+	it, largest := entryKey(attempt, e.Seq).Item(), largestBody
 	if e.Seq == 1 {
 		largest = largestFirst
 	}
-	it.setStr(aNonce, e.Nonce)
-	it.setTime(aAt, e.At)
-	it.setNum(aSnapshotSeq, snapshot)
-	it[aExpiry] = number(db.expiry(attempt, e.At))
-	changes, happened := pack(e.Changes), pack(e.Events)
+	it.SetStr(aNonce, e.Nonce)
+	it.SetTime(aAt, e.At)
+	it.SetNum(aSnapshotSeq, snapshot)
+	it[table.Expiry] = table.Number(db.t.Expiry(attempt, e.At))
+	changes, happened := table.Pack(e.Changes), table.Pack(e.Events)
 	if len(changes)+len(happened) > largest {
 		body := binary.AppendUvarint(nil, uint64(len(changes)))
-		blob, err := db.putBlob(ctx, attempt, append(append(body, changes...), happened...))
+		blob, err := db.t.PutBlob(ctx, attempt, append(append(body, changes...), happened...))
 		if err != nil {
 			return nil, err
 		}
-		it[aBody] = text(blob)
+		it[aBody] = table.Text(blob)
 	} else {
 		if e.Changes != nil {
-			it[aChanges] = binaryOf(changes)
+			it[aChanges] = table.Bytes(changes)
 		}
 		if e.Events != nil {
-			it[aEvents] = binaryOf(happened)
+			it[aEvents] = table.Bytes(happened)
 		}
 	}
 	if e.Snapshot == nil {
 		return it, nil
 	}
-	it[aSnapshotSeq] = number(e.Seq)
-	state := pack(e.Snapshot)
+	it[aSnapshotSeq] = table.Number(e.Seq)
+	state := table.Pack(e.Snapshot)
 	if len(state) <= largestSnapshot {
-		it[aSnapshot] = binaryOf(state)
+		it[aSnapshot] = table.Bytes(state)
 		return it, nil
 	}
-	blob, err := db.putBlob(ctx, attempt, state)
+	blob, err := db.t.PutBlob(ctx, attempt, state)
 	if err != nil {
 		return nil, err
 	}
-	it[aSnapshotBlob] = text(blob)
+	it[aSnapshotBlob] = table.Text(blob)
 	return it, nil
 }
 
 // firstAttributes are those of entry 1 as a row has them.
-func firstAttributes(entry item) item {
-	it := item{}
+func firstAttributes(entry table.Item) table.Item {
+	it := table.Item{}
 	for name, v := range entry {
-		if name != aPartition && name != aSort {
+		if name != table.Partition && name != table.Sort {
 			it[firstPrefix+name] = v
 		}
 	}
@@ -107,11 +108,11 @@ func firstAttributes(entry item) item {
 }
 
 // firstOf is entry 1 of a row; nil when its attempt has not begun.
-func firstOf(row item) item {
-	if !row.has(firstPrefix + aExpiry) {
+func firstOf(row table.Item) table.Item {
+	if !row.Has(firstPrefix + table.Expiry) {
 		return nil
 	}
-	it := item{aPartition: row[aPartition], aSort: text(entrySort(1))}
+	it := table.Item{table.Partition: row[table.Partition], table.Sort: table.Text(entrySort(1))}
 	for name, v := range row {
 		if own, ok := strings.CutPrefix(name, firstPrefix); ok {
 			it[own] = v
@@ -120,34 +121,11 @@ func firstOf(row item) item {
 	return it
 }
 
-// putBlob stores a part under the attempt's own prefix, named by its content: two writers
-// of one entry do not meet.
-func (db *DB) putBlob(ctx context.Context, attempt int64, b []byte) (string, error) {
-	return db.putNamed(ctx, fmt.Sprintf("log/%d/", attempt), b)
-}
-
-// putArchive stores a final state where it does not expire.
-func (db *DB) putArchive(ctx context.Context, attempt int64, b []byte) (string, error) {
-	return db.putNamed(ctx, statePrefix(attempt), b)
-}
-
-// statePrefix is of what stays as long as the row of an attempt.
-func statePrefix(attempt int64) string { return fmt.Sprintf("state/%d/", attempt) }
-
-func (db *DB) putNamed(ctx context.Context, prefix string, b []byte) (string, error) {
-	sum := sha256.Sum256(b)
-	blob := fmt.Sprintf("%s%x", prefix, sum[:16])
-	if err := db.blobs.Put(ctx, blob, bytes.NewReader(b), int64(len(b))); err != nil {
-		return "", fmt.Errorf("store %s: %w", blob, err)
-	}
-	return blob, nil
-}
-
-func (db *DB) entryOf(ctx context.Context, it item) (host.Entry, error) {
-	e := host.Entry{Seq: seqOf(it), Nonce: it.str(aNonce), At: it.time(aAt)}
-	changes, happened := it.bytes(aChanges), it.bytes(aEvents)
-	if blob := it.str(aBody); blob != "" {
-		body, err := db.readBlob(ctx, blob)
+func (db *logs) entryOf(ctx context.Context, it table.Item) (host.Entry, error) {
+	e := host.Entry{Seq: seqOf(it), Nonce: it.Str(aNonce), At: it.Time(aAt)}
+	changes, happened := it.Bytes(aChanges), it.Bytes(aEvents)
+	if blob := it.Str(aBody); blob != "" {
+		body, err := db.t.ReadBlob(ctx, blob)
 		if err != nil {
 			return e, err
 		}
@@ -158,23 +136,23 @@ func (db *DB) entryOf(ctx context.Context, it item) (host.Entry, error) {
 		changes, happened = body[n:n+int(size)], body[n+int(size):]
 	}
 	var err error
-	if e.Changes, err = unpack(changes); err != nil {
+	if e.Changes, err = table.Unpack(changes); err != nil {
 		return e, fmt.Errorf("read entry %d: %w", e.Seq, err)
 	}
-	if e.Events, err = unpack(happened); err != nil {
+	if e.Events, err = table.Unpack(happened); err != nil {
 		return e, fmt.Errorf("read entry %d: %w", e.Seq, err)
 	}
 	return e, nil
 }
 
 // snapshotOf reads the snapshot of an entry; nil when it has none.
-func (db *DB) snapshotOf(ctx context.Context, it item) ([]byte, error) {
-	state := it.bytes(aSnapshot)
-	if blob := it.str(aSnapshotBlob); blob != "" {
+func (db *logs) snapshotOf(ctx context.Context, it table.Item) ([]byte, error) {
+	state := it.Bytes(aSnapshot)
+	if blob := it.Str(aSnapshotBlob); blob != "" {
 		var err error
-		if state, err = db.readBlob(ctx, blob); err != nil {
+		if state, err = db.t.ReadBlob(ctx, blob); err != nil {
 			return nil, err
 		}
 	}
-	return unpack(state)
+	return table.Unpack(state)
 }

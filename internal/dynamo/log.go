@@ -7,12 +7,21 @@ import (
 	"slices"
 	"sync"
 
+	"zerodag/internal/dynamo/table"
 	"zerodag/internal/host"
 )
 
+// logs are host.Log and host.ShortLogs: the entries of attempts, and the short logs of runs that entries take along.
+type logs struct {
+	t      *table.Table
+	tails  tails
+	recent recent
+	short  shortLogs
+}
+
 // Append writes an entry: see host.Log. It is one put, since the caller has read the
 // entry before, or written it; else that is read first.
-func (db *DB) Append(ctx context.Context, attempt int64, e host.Entry) error {
+func (db *logs) Append(ctx context.Context, attempt int64, e host.Entry) error {
 	if e.Seq < 2 || e.Seq > maxSeq {
 		return fmt.Errorf("append entry %d of attempt %d: no such place", e.Seq, attempt)
 	}
@@ -25,39 +34,39 @@ func (db *DB) Append(ctx context.Context, attempt int64, e host.Entry) error {
 		return err
 	}
 	short := db.short.take(attempt)
-	it.setBytes(aShort, packShort(short))
-	there, err := db.put(ctx, it, absent())
-	if errors.Is(err, errCondition) && there.str(aNonce) == e.Nonce {
+	it.SetBytes(aShort, packShort(short))
+	there, err := db.t.Put(ctx, it, table.Absent())
+	if errors.Is(err, table.ErrCondition) && there.Str(aNonce) == e.Nonce {
 		err = nil // a lost answer: it is ours
 	}
 	if err != nil {
 		db.short.giveBack(attempt, short)
 	}
 	switch {
-	case errors.Is(err, errCondition) && db.expired(there):
-		return orNotFound(nil, "append to the log of attempt %d, which has expired", attempt)
-	case errors.Is(err, errCondition):
+	case errors.Is(err, table.ErrCondition) && db.t.Expired(there):
+		return table.OrNotFound(nil, "append to the log of attempt %d, which has expired", attempt)
+	case errors.Is(err, table.ErrCondition):
 		return host.ErrConflict
 	case err != nil:
 		return err
 	}
-	db.tails.note(attempt, tail{e.Seq, it.num(aSnapshotSeq)})
+	db.tails.note(attempt, tail{e.Seq, it.Num(aSnapshotSeq)})
 	db.recent.next(attempt, e.Seq, short)
 	return nil
 }
 
 // tailBefore finds out that there is an entry before seq, and which snapshot it names.
-func (db *DB) tailBefore(ctx context.Context, attempt, seq int64) (tail, error) {
+func (db *logs) tailBefore(ctx context.Context, attempt, seq int64) (tail, error) {
 	if t, ok := db.tails.of(attempt); ok && t.seq >= seq-1 {
 		return t, nil
 	}
 	if seq > 2 {
-		it, err := db.get(ctx, entryKey(attempt, seq-1))
+		it, err := db.t.Get(ctx, entryKey(attempt, seq-1))
 		if err != nil {
 			return tail{}, err
 		}
-		if it != nil && !db.expired(it) {
-			return tail{seq - 1, it.num(aSnapshotSeq)}, nil
+		if it != nil && !db.t.Expired(it) {
+			return tail{seq - 1, it.Num(aSnapshotSeq)}, nil
 		}
 	}
 	first, err := db.firstEntry(ctx, attempt)
@@ -67,28 +76,28 @@ func (db *DB) tailBefore(ctx context.Context, attempt, seq int64) (tail, error) 
 	if seq > 2 {
 		return tail{}, fmt.Errorf("append entry %d of attempt %d: entry %d is not there", seq, attempt, seq-1)
 	}
-	return tail{1, first.num(aSnapshotSeq)}, nil
+	return tail{1, first.Num(aSnapshotSeq)}, nil
 }
 
 // firstEntry reads entry 1. Of a log that has expired some may be deleted already, so it
 // counts as gone.
-func (db *DB) firstEntry(ctx context.Context, attempt int64) (item, error) {
-	row, err := db.get(ctx, attemptKey(attempt))
+func (db *logs) firstEntry(ctx context.Context, attempt int64) (table.Item, error) {
+	row, err := db.t.Get(ctx, attemptKey(attempt))
 	first := firstOf(row)
-	if err != nil || first == nil || db.expired(first) {
-		return nil, orNotFound(err, "read log of attempt %d", attempt)
+	if err != nil || first == nil || db.t.Expired(first) {
+		return nil, table.OrNotFound(err, "read log of attempt %d", attempt)
 	}
 	return first, nil
 }
 
 // entries are those from first to last.
-func entries(attempt, first, last int64) where {
+func entries(attempt, first, last int64) table.Where {
 	return between(attempt, entrySort(first), entrySort(last))
 }
 
-func between(attempt int64, from, to string) where {
-	return where{text: "#p = :p AND #s BETWEEN :first AND :last", names: []string{aPartition, aSort},
-		values: item{":p": text(attemptKey(attempt).partition), ":first": text(from), ":last": text(to)}}
+func between(attempt int64, from, to string) table.Where {
+	return table.Where{Text: "#p = :p AND #s BETWEEN :first AND :last", Names: []string{table.Partition, table.Sort},
+		Values: table.Item{":p": table.Text(attemptKey(attempt).Partition), ":first": table.Text(from), ":last": table.Text(to)}}
 }
 
 // firstPage is how many items loading reads before it knows how many it needs: the row,
@@ -97,28 +106,28 @@ func between(attempt int64, from, to string) where {
 const firstPage = 12
 
 // Load reads what is needed for the newest state: see host.Log. Events are left out.
-func (db *DB) Load(ctx context.Context, attempt int64) (host.Stored, error) {
-	list, err := db.find(ctx, query{where: between(attempt, entrySort(2), row), descending: true, limit: firstPage})
-	if err != nil || len(list) == 0 || list[0].str(aSort) != row {
-		return host.Stored{}, orNotFound(err, "load attempt %d", attempt)
+func (db *logs) Load(ctx context.Context, attempt int64) (host.Stored, error) {
+	list, err := db.t.Find(ctx, table.Query{Where: between(attempt, entrySort(2), table.Row), Descending: true, Limit: firstPage})
+	if err != nil || len(list) == 0 || list[0].Str(table.Sort) != table.Row {
+		return host.Stored{}, table.OrNotFound(err, "load attempt %d", attempt)
 	}
 	first, list := firstOf(list[0]), list[1:]
-	if first == nil || db.expired(first) {
-		return host.Stored{}, orNotFound(nil, "load attempt %d", attempt)
+	if first == nil || db.t.Expired(first) {
+		return host.Stored{}, table.OrNotFound(nil, "load attempt %d", attempt)
 	}
 	newest := first
 	if len(list) > 0 {
 		newest = list[0]
-		begin := max(newest.num(aSnapshotSeq), 2)
+		begin := max(newest.Num(aSnapshotSeq), 2)
 		if lowest := seqOf(list[len(list)-1]); lowest > begin {
-			rest, err := db.find(ctx, query{where: entries(attempt, begin, lowest-1), descending: true})
+			rest, err := db.t.Find(ctx, table.Query{Where: entries(attempt, begin, lowest-1), Descending: true})
 			if err != nil {
 				return host.Stored{}, err
 			}
 			list = append(list, rest...)
 		}
 	}
-	at := newest.num(aSnapshotSeq)
+	at := newest.Num(aSnapshotSeq)
 	list = append(list, first)
 	slices.Reverse(list)
 	if len(list) == 1 || seqOf(list[1]) == 2 { // these are all entries
@@ -140,7 +149,7 @@ func (db *DB) Load(ctx context.Context, attempt int64) (host.Stored, error) {
 }
 
 // stored is the snapshot of entry at, which is 0 for none, and the entries after it.
-func (db *DB) stored(ctx context.Context, list []item, at int64) (host.Stored, error) {
+func (db *logs) stored(ctx context.Context, list []table.Item, at int64) (host.Stored, error) {
 	s := host.Stored{At: at}
 	for _, it := range list {
 		switch n := seqOf(it); {
@@ -164,21 +173,21 @@ func (db *DB) stored(ctx context.Context, list []item, at int64) (host.Stored, e
 }
 
 // History reads a part of a log: see host.Log.
-func (db *DB) History(ctx context.Context, attempt int64, first int64, n int) (host.Stored, error) {
+func (db *logs) History(ctx context.Context, attempt int64, first int64, n int) (host.Stored, error) {
 	first = min(max(first, 1), maxSeq)
 	var s host.Stored
 	before, err := db.entryBefore(ctx, attempt, max(first, 2))
 	if err != nil {
 		return s, err
 	}
-	var list []item
+	var list []table.Item
 	if first == 1 {
 		list = append(list, before)
 	} else if s.Snapshot, s.At, err = db.snapshotBefore(ctx, attempt, before); err != nil {
 		return s, err
 	}
 	if len(list) < n {
-		rest, err := db.find(ctx, query{where: entries(attempt, max(first, 2), maxSeq), limit: n - len(list)})
+		rest, err := db.t.Find(ctx, table.Query{Where: entries(attempt, max(first, 2), maxSeq), Limit: n - len(list)})
 		if err != nil {
 			return s, err
 		}
@@ -198,13 +207,13 @@ func (db *DB) History(ctx context.Context, attempt int64, first int64, n int) (h
 }
 
 // entryBefore reads the newest entry before a number.
-func (db *DB) entryBefore(ctx context.Context, attempt, seq int64) (item, error) {
+func (db *logs) entryBefore(ctx context.Context, attempt, seq int64) (table.Item, error) {
 	if seq > 2 {
-		list, err := db.find(ctx, query{where: entries(attempt, 2, seq-1), descending: true, limit: 1})
+		list, err := db.t.Find(ctx, table.Query{Where: entries(attempt, 2, seq-1), Descending: true, Limit: 1})
 		if err != nil {
 			return nil, err
 		}
-		if len(list) > 0 && !db.expired(list[0]) {
+		if len(list) > 0 && !db.t.Expired(list[0]) {
 			return list[0], nil
 		}
 	}
@@ -212,8 +221,8 @@ func (db *DB) entryBefore(ctx context.Context, attempt, seq int64) (item, error)
 }
 
 // snapshotBefore reads the snapshot that an entry names.
-func (db *DB) snapshotBefore(ctx context.Context, attempt int64, it item) ([]byte, int64, error) {
-	at := it.num(aSnapshotSeq)
+func (db *logs) snapshotBefore(ctx context.Context, attempt int64, it table.Item) ([]byte, int64, error) {
+	at := it.Num(aSnapshotSeq)
 	if at == 0 {
 		return nil, 0, nil
 	}
@@ -222,10 +231,10 @@ func (db *DB) snapshotBefore(ctx context.Context, attempt int64, it item) ([]byt
 		if at == 1 {
 			it, err = db.firstEntry(ctx, attempt)
 		} else {
-			it, err = db.get(ctx, entryKey(attempt, at))
+			it, err = db.t.Get(ctx, entryKey(attempt, at))
 		}
 		if err != nil || it == nil {
-			return nil, 0, orNotFound(err, "read snapshot %d of attempt %d", at, attempt)
+			return nil, 0, table.OrNotFound(err, "read snapshot %d of attempt %d", at, attempt)
 		}
 	}
 	state, err := db.snapshotOf(ctx, it)

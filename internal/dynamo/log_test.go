@@ -18,12 +18,13 @@ import (
 
 	"zerodag/engine/param"
 	"zerodag/internal/dynamo"
+	"zerodag/internal/dynamo/table"
 	"zerodag/internal/host"
 )
 
 // noted notes which blobs are put, in which order with other things.
 type noted struct {
-	dynamo.Blobs
+	table.Blobs
 	mu   sync.Mutex
 	keys []string
 	fail error

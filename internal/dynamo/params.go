@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"zerodag/internal/dynamo/table"
 	"zerodag/operators"
 )
 
@@ -24,49 +25,49 @@ const (
 const paramLifetime = 90 * 24 * time.Hour
 
 // paramKey has a hash, since keys may be longer than DynamoDB's.
-func paramKey(site int64, name string) key {
+func paramKey(site int64, name string) table.Key {
 	sum := sha256.Sum256([]byte(name))
-	return key{"Y#" + decimal(site) + "#" + hex.EncodeToString(sum[:]), row}
+	return table.At("Y#" + table.Decimal(site) + "#" + hex.EncodeToString(sum[:]), table.Row)
 }
 
 // params are those of one site.
 type params struct {
-	db   *DB
+	t    *table.Table
 	site int64
 }
 
 // ParamStore returns what `param_set>` and `param_get>` of a site use.
-func (db *DB) ParamStore(site int64) operators.ParamStore { return params{db, site} }
+func (db *DB) ParamStore(site int64) operators.ParamStore { return params{db.t, site} }
 
 // Set stores all values or none: one is a put, up to a hundred are a transaction.
 func (p params) Set(ctx context.Context, values map[string]string) error {
-	if len(values) > maxActions {
-		return fmt.Errorf("set %d params: at most %d can be set together", len(values), maxActions)
+	if len(values) > table.MaxActions {
+		return fmt.Errorf("set %d params: at most %d can be set together", len(values), table.MaxActions)
 	}
-	var actions []action
+	var actions []table.Action
 	for _, name := range slices.Sorted(maps.Keys(values)) {
-		it := paramKey(p.site, name).item()
-		it.setStr(aKey, name)
-		it.setStr(aValue, values[name])
-		it[aExpiry] = number(p.db.now().Add(paramLifetime).Unix())
-		actions = append(actions, action{put: it})
+		it := paramKey(p.site, name).Item()
+		it.SetStr(aKey, name)
+		it.SetStr(aValue, values[name])
+		it[table.Expiry] = table.Number(p.t.Now().Add(paramLifetime).Unix())
+		actions = append(actions, table.Action{Put: it})
 	}
 	switch len(actions) {
 	case 0:
 		return nil
 	case 1:
-		_, err := p.db.put(ctx, actions[0].put, where{})
+		_, err := p.t.Put(ctx, actions[0].Put, table.Where{})
 		return err
 	}
-	_, err := p.db.transact(ctx, actions)
+	_, err := p.t.Transact(ctx, actions)
 	return err
 }
 
 // Get returns a value, and whether there is one that is not too old.
 func (p params) Get(ctx context.Context, name string) (string, bool, error) {
-	it, err := p.db.get(ctx, paramKey(p.site, name))
-	if err != nil || it == nil || p.db.expired(it) {
+	it, err := p.t.Get(ctx, paramKey(p.site, name))
+	if err != nil || it == nil || p.t.Expired(it) {
 		return "", false, err
 	}
-	return it.str(aValue), true, nil
+	return it.Str(aValue), true, nil
 }

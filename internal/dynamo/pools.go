@@ -8,9 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
+	"zerodag/internal/dynamo/table"
 	"zerodag/internal/env"
 	"zerodag/internal/host"
 )
@@ -40,49 +40,52 @@ const (
 const linePage = 100
 
 func poolPartition(ref host.PoolRef) string {
-	return "O#" + decimal(ref.Site) + "#" + decimal(ref.Project) + "#" + ref.Name
+	return "O#" + table.Decimal(ref.Site) + "#" + table.Decimal(ref.Project) + "#" + ref.Name
 }
 
-func poolKey(ref host.PoolRef) key { return key{poolPartition(ref), row} }
-func poolsOf(site int64) string    { return "O#" + decimal(site) }
+func poolKey(ref host.PoolRef) table.Key { return table.At(poolPartition(ref), table.Row) }
+func poolsOf(site int64) string          { return "O#" + table.Decimal(site) }
 
 // allPools are those of every site.
 const allPools = "O#"
 
-func slotKey(ref host.PoolRef, number int) key {
-	return key{poolPartition(ref), fmt.Sprintf("%s%04d", slotPrefix, number)}
+func slotKey(ref host.PoolRef, number int) table.Key {
+	return table.At(poolPartition(ref), fmt.Sprintf("%s%04d", slotPrefix, number))
 }
 
-func claimKey(ref host.PoolRef, c host.Claim) key {
-	return key{poolPartition(ref), fmt.Sprintf("%s%02d#%s#%s", claimPrefix, lastRank-c.Priority, ordered(c.Since), c.Holder)}
+func claimKey(ref host.PoolRef, c host.Claim) table.Key {
+	return table.At(poolPartition(ref), fmt.Sprintf("%s%02d#%s#%s", claimPrefix, lastRank-c.Priority, table.Ordered(c.Since), c.Holder))
 }
 
-func poolOf(it item) host.Pool {
-	return host.Pool{ID: it.num(aID), PoolRef: host.PoolRef{Site: it.num(aSite), Project: it.num(aProject), Name: it.str(aPoolName)},
-		Slots: int(it.num(aPoolSlots)), Held: it.bool(aHeld), CreatedAt: it.time(aCreated), UpdatedAt: it.time(aUpdated)}
+func poolOf(it table.Item) host.Pool {
+	return host.Pool{ID: it.Num(table.ID), PoolRef: host.PoolRef{Site: it.Num(table.Site), Project: it.Num(aProject), Name: it.Str(aPoolName)},
+		Slots: int(it.Num(aPoolSlots)), Held: it.Bool(aHeld), CreatedAt: it.Time(aCreated), UpdatedAt: it.Time(aUpdated)}
 }
 
 // claimOf reads a claim from its key.
-func claimOf(it item) (c host.Claim, err error) {
-	parts := strings.SplitN(strings.TrimPrefix(it.str(aSort), claimPrefix), "#", 3)
+func claimOf(it table.Item) (c host.Claim, err error) {
+	parts := strings.SplitN(strings.TrimPrefix(it.Str(table.Sort), claimPrefix), "#", 3)
 	if len(parts) != 3 {
-		return c, fmt.Errorf("read claim %s of %s: %w", it.str(aSort), it.str(aPartition), errFormat)
+		return c, fmt.Errorf("read claim %s of %s: %w", it.Str(table.Sort), it.Str(table.Partition), table.ErrFormat)
 	}
 	rank, badRank := strconv.Atoi(parts[0])
 	since, badSince := strconv.ParseInt(parts[1], 10, 64)
 	if err := errors.Join(badRank, badSince); err != nil {
-		return c, fmt.Errorf("read claim %s of %s: %w", it.str(aSort), it.str(aPartition), err)
+		return c, fmt.Errorf("read claim %s of %s: %w", it.Str(table.Sort), it.Str(table.Partition), err)
 	}
-	return host.Claim{Holder: parts[2], Slots: int(it.num(aPoolSlots)), Priority: lastRank - rank, Since: since}, nil
+	return host.Claim{Holder: parts[2], Slots: int(it.Num(aPoolSlots)), Priority: lastRank - rank, Since: since}, nil
 }
 
+// pools are host.Pools and host.Semaphore.
+type pools struct{ t *table.Table }
+
 // SetPool makes or changes a pool: see host.Pools.
-func (db *DB) SetPool(ctx context.Context, ref host.PoolRef, slots int, at time.Time) (host.Pool, error) {
-	it, err := db.updated(ctx, poolKey(ref), where{
-		text:  "SET #sl = :slots, #ua = :at, #c = if_not_exists(#c, :at), #i = if_not_exists(#i, :id), #gs = :list, #gp = :all, #si = :site, #pj = :project, #nm = :name",
-		names: []string{aPoolSlots, aUpdated, aCreated, aID, aListSite, aListProject, aSite, aProject, aPoolName},
-		values: item{":slots": number(int64(slots)), ":at": micros(at), ":id": number(db.ids.next(1)), ":list": text(poolsOf(ref.Site)), ":all": text(allPools), ":site": number(ref.Site),
-			":project": number(ref.Project), ":name": text(ref.Name)}}, where{})
+func (db *pools) SetPool(ctx context.Context, ref host.PoolRef, slots int, at time.Time) (host.Pool, error) {
+	it, err := db.t.Updated(ctx, poolKey(ref), table.Where{
+		Text:  "SET #sl = :slots, #ua = :at, #c = if_not_exists(#c, :at), #i = if_not_exists(#i, :id), #gs = :list, #gp = :all, #si = :site, #pj = :project, #nm = :name",
+		Names: []string{aPoolSlots, aUpdated, aCreated, table.ID, aListSite, aListProject, table.Site, aProject, aPoolName},
+		Values: table.Item{":slots": table.Number(int64(slots)), ":at": table.Micros(at), ":id": table.Number(db.t.NextID(1)), ":list": table.Text(poolsOf(ref.Site)), ":all": table.Text(allPools), ":site": table.Number(ref.Site),
+			":project": table.Number(ref.Project), ":name": table.Text(ref.Name)}}, table.Where{})
 	if err != nil {
 		return host.Pool{}, err
 	}
@@ -90,11 +93,11 @@ func (db *DB) SetPool(ctx context.Context, ref host.PoolRef, slots int, at time.
 }
 
 // HoldPool sets whether a pool is held.
-func (db *DB) HoldPool(ctx context.Context, ref host.PoolRef, held bool, at time.Time) (host.Pool, error) {
-	it, err := db.updated(ctx, poolKey(ref), where{text: "SET #he = :held, #ua = :at", names: []string{aHeld, aUpdated},
-		values: item{":held": &types.AttributeValueMemberBOOL{Value: held}, ":at": micros(at)}}, exists())
-	if errors.Is(err, errCondition) {
-		return host.Pool{}, orNotFound(nil, "hold pool %s", ref.Name)
+func (db *pools) HoldPool(ctx context.Context, ref host.PoolRef, held bool, at time.Time) (host.Pool, error) {
+	it, err := db.t.Updated(ctx, poolKey(ref), table.Where{Text: "SET #he = :held, #ua = :at", Names: []string{aHeld, aUpdated},
+		Values: table.Item{":held": &types.AttributeValueMemberBOOL{Value: held}, ":at": table.Micros(at)}}, table.Exists())
+	if errors.Is(err, table.ErrCondition) {
+		return host.Pool{}, table.OrNotFound(nil, "hold pool %s", ref.Name)
 	} else if err != nil {
 		return host.Pool{}, err
 	}
@@ -102,21 +105,21 @@ func (db *DB) HoldPool(ctx context.Context, ref host.PoolRef, held bool, at time
 }
 
 // Pool returns a pool.
-func (db *DB) Pool(ctx context.Context, ref host.PoolRef) (host.Pool, error) {
-	it, err := db.get(ctx, poolKey(ref))
+func (db *pools) Pool(ctx context.Context, ref host.PoolRef) (host.Pool, error) {
+	it, err := db.t.Get(ctx, poolKey(ref))
 	if err != nil || it == nil {
-		return host.Pool{}, orNotFound(err, "read pool %s", ref.Name)
+		return host.Pool{}, table.OrNotFound(err, "read pool %s", ref.Name)
 	}
 	return poolOf(it), nil
 }
 
 // Pools lists pools of a site.
-func (db *DB) Pools(ctx context.Context, q host.PoolQuery) (out []host.Pool, err error) {
+func (db *pools) Pools(ctx context.Context, q host.PoolQuery) (out []host.Pool, err error) {
 	index, partition := env.BySite(), poolsOf(q.Site)
 	if q.Site == host.AnySite {
 		index, partition = env.ByProject(), allPools
 	}
-	err = db.listOf(index, above(q.After), false, q.Count, []string{partition}).rows(ctx, func(rows []item) (bool, error) {
+	err = db.t.ListOf(index, table.Above(q.After), false, q.Count, []string{partition}).Rows(ctx, func(rows []table.Item) (bool, error) {
 		for _, it := range rows {
 			if out = append(out, poolOf(it)); q.Count > 0 && len(out) == q.Count {
 				return true, nil
@@ -128,52 +131,48 @@ func (db *DB) Pools(ctx context.Context, q host.PoolQuery) (out []host.Pool, err
 }
 
 // DeletePool removes a pool that nobody uses. Who takes a slot in the same moment has it until its try ends.
-func (db *DB) DeletePool(ctx context.Context, ref host.PoolRef) error {
+func (db *pools) DeletePool(ctx context.Context, ref host.PoolRef) error {
 	l, err := db.Line(ctx, ref, 1)
 	if err == nil && len(l.Taken)+len(l.Waiting) > 0 {
 		return host.ErrConflict
 	}
 	if err == nil {
-		err = db.remove(ctx, poolKey(ref), exists())
+		err = db.t.Remove(ctx, poolKey(ref), table.Exists())
 	}
-	if errors.Is(err, errCondition) {
-		return orNotFound(nil, "delete pool %s", ref.Name)
+	if errors.Is(err, table.ErrCondition) {
+		return table.OrNotFound(nil, "delete pool %s", ref.Name)
 	}
 	return err
 }
 
 // Line reads a pool: see host.Semaphore. Slots are read before the claims that wait.
-func (db *DB) Line(ctx context.Context, ref host.PoolRef, n int) (l host.Line, err error) {
-	in := db.input(query{where: where{text: "#p = :p", names: []string{aPartition}, values: item{":p": text(poolPartition(ref))}}})
-	in.Limit = aws.Int32(linePage)
-	for {
-		out, err := db.client.Query(ctx, in)
-		if err != nil {
-			return host.Line{}, translate("query", err)
-		}
-		for _, it := range out.Items {
+func (db *pools) Line(ctx context.Context, ref host.PoolRef, n int) (l host.Line, err error) {
+	q := table.Query{Where: table.Where{Text: "#p = :p", Names: []string{table.Partition}, Values: table.Item{":p": table.Text(poolPartition(ref))}}}
+	err = db.t.Pages(ctx, q, linePage, func(items []table.Item) (enough bool, err error) {
+		for _, it := range items {
 			if err := addToLine(&l, it); err != nil {
-				return host.Line{}, err
+				return false, err
 			}
 		}
-		if out.LastEvaluatedKey == nil || len(l.Waiting) >= max(n, l.Slots, 1) {
-			return l, nil
-		}
-		in.ExclusiveStartKey = out.LastEvaluatedKey
+		return len(l.Waiting) >= max(n, l.Slots, 1), nil
+	})
+	if err != nil {
+		return host.Line{}, err
 	}
+	return l, nil
 }
 
 // addToLine adds what an item of a pool says.
-func addToLine(l *host.Line, it item) error {
-	switch sort := it.str(aSort); {
-	case sort == row:
-		l.Slots, l.Held = int(it.num(aPoolSlots)), it.bool(aHeld)
+func addToLine(l *host.Line, it table.Item) error {
+	switch sort := it.Str(table.Sort); {
+	case sort == table.Row:
+		l.Slots, l.Held = int(it.Num(aPoolSlots)), it.Bool(aHeld)
 	case strings.HasPrefix(sort, slotPrefix):
 		number, err := strconv.Atoi(sort[len(slotPrefix):])
 		if err != nil {
-			return fmt.Errorf("read slot %s of %s: %w", sort, it.str(aPartition), err)
+			return fmt.Errorf("read slot %s of %s: %w", sort, it.Str(table.Partition), err)
 		}
-		l.Taken = append(l.Taken, host.TakenSlot{Number: number, Holder: it.str(aHolder), At: it.time(aTakenAt)})
+		l.Taken = append(l.Taken, host.TakenSlot{Number: number, Holder: it.Str(aHolder), At: it.Time(aTakenAt)})
 	default:
 		c, err := claimOf(it)
 		if err != nil {
@@ -185,47 +184,47 @@ func addToLine(l *host.Line, it item) error {
 }
 
 // TakeSlots gives slots to a holder: see host.Semaphore. One slot of a pool in which nobody waits is one put.
-func (db *DB) TakeSlots(ctx context.Context, ref host.PoolRef, c host.Claim, numbers []int, inLine bool, at time.Time) error {
-	var actions []action
+func (db *pools) TakeSlots(ctx context.Context, ref host.PoolRef, c host.Claim, numbers []int, inLine bool, at time.Time) error {
+	var actions []table.Action
 	for _, n := range numbers {
-		it := slotKey(ref, n).item()
-		it.setStr(aHolder, c.Holder)
-		it.setTime(aTakenAt, at)
-		actions = append(actions, action{put: it, when: absent()})
+		it := slotKey(ref, n).Item()
+		it.SetStr(aHolder, c.Holder)
+		it.SetTime(aTakenAt, at)
+		actions = append(actions, table.Action{Put: it, When: table.Absent()})
 	}
 	var err error
 	if len(actions) == 1 && !inLine {
-		_, err = db.put(ctx, actions[0].put, absent())
+		_, err = db.t.Put(ctx, actions[0].Put, table.Absent())
 	} else {
 		if inLine {
-			actions = append(actions, action{delete: claimKey(ref, c)})
+			actions = append(actions, table.Action{Delete: claimKey(ref, c)})
 		}
-		_, err = db.transact(ctx, actions)
+		_, err = db.t.Transact(ctx, actions)
 	}
-	if errors.Is(err, errCondition) {
+	if errors.Is(err, table.ErrCondition) {
 		return host.ErrConflict
 	}
 	return err
 }
 
 // JoinLine puts a claim into the line.
-func (db *DB) JoinLine(ctx context.Context, ref host.PoolRef, c host.Claim) error {
-	it := claimKey(ref, c).item()
-	it.setNum(aPoolSlots, int64(c.Slots))
-	_, err := db.put(ctx, it, where{})
+func (db *pools) JoinLine(ctx context.Context, ref host.PoolRef, c host.Claim) error {
+	it := claimKey(ref, c).Item()
+	it.SetNum(aPoolSlots, int64(c.Slots))
+	_, err := db.t.Put(ctx, it, table.Where{})
 	return err
 }
 
 // LeaveLine takes a claim out of the line.
-func (db *DB) LeaveLine(ctx context.Context, ref host.PoolRef, c host.Claim) error {
-	return db.remove(ctx, claimKey(ref, c), where{})
+func (db *pools) LeaveLine(ctx context.Context, ref host.PoolRef, c host.Claim) error {
+	return db.t.Remove(ctx, claimKey(ref, c), table.Where{})
 }
 
 // FreeSlots frees slots of a holder, one after the other.
-func (db *DB) FreeSlots(ctx context.Context, ref host.PoolRef, holder string, numbers []int) error {
+func (db *pools) FreeSlots(ctx context.Context, ref host.PoolRef, holder string, numbers []int) error {
 	for _, n := range numbers {
-		err := db.remove(ctx, slotKey(ref, n), where{text: "#ho = :holder", names: []string{aHolder}, values: item{":holder": text(holder)}})
-		if err != nil && !errors.Is(err, errCondition) {
+		err := db.t.Remove(ctx, slotKey(ref, n), table.Where{Text: "#ho = :holder", Names: []string{aHolder}, Values: table.Item{":holder": table.Text(holder)}})
+		if err != nil && !errors.Is(err, table.ErrCondition) {
 			return err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 
+	"zerodag/internal/dynamo/table"
 	"zerodag/internal/host"
 )
 
@@ -29,63 +30,65 @@ const (
 	aPauseReason = "py"
 )
 
-func projectKey(id int64) key { return key{"P#" + decimal(id), row} }
-func revisionKey(project, id int64) key {
-	return key{projectKey(project).partition, "V#" + ordered(id)}
+func projectKey(id int64) table.Key { return table.At("P#"+table.Decimal(id), table.Row) }
+func revisionKey(project, id int64) table.Key {
+	return table.At(projectKey(project).Partition, "V#"+table.Ordered(id))
 }
-func revisionName(project int64, name string) key {
-	return key{projectKey(project).partition, "W#" + name}
+func revisionName(project int64, name string) table.Key {
+	return table.At(projectKey(project).Partition, "W#"+name)
 }
-func projectName(site int64, name string) key { return key{"N#" + decimal(site) + "#" + name, row} }
-func projectsOf(site int64) string            { return "P#" + decimal(site) }
+func projectName(site int64, name string) table.Key {
+	return table.At("N#"+table.Decimal(site)+"#"+name, table.Row)
+}
+func projectsOf(site int64) string { return "P#" + table.Decimal(site) }
 
-func (it item) setRevision(r host.Revision) {
-	it.setNum(aRevision, r.ID)
-	it.setStr(aRevName, r.Name)
-	it.setTime(aRevCreated, r.CreatedAt)
-	it.setStr(aRevArchive, r.Archive)
-	it.setBytes(aRevMD5, r.ArchiveMD5)
-	it.setTree(aRevUser, r.UserInfo)
+func setRevision(it table.Item, r host.Revision) {
+	it.SetNum(aRevision, r.ID)
+	it.SetStr(aRevName, r.Name)
+	it.SetTime(aRevCreated, r.CreatedAt)
+	it.SetStr(aRevArchive, r.Archive)
+	it.SetBytes(aRevMD5, r.ArchiveMD5)
+	it.SetTree(aRevUser, r.UserInfo)
 }
 
-func revisionItem(r host.Revision) item {
-	it := revisionKey(r.ProjectID, r.ID).item()
-	it[aID] = number(r.ID)
-	it.setRevision(r)
+func revisionItem(r host.Revision) table.Item {
+	it := revisionKey(r.ProjectID, r.ID).Item()
+	it[table.ID] = table.Number(r.ID)
+	setRevision(it, r)
 	return it
 }
 
-func revisionOf(it item) (host.Revision, error) {
-	user, err := it.tree(aRevUser)
-	kept, wrong := host.ParseArchiveState(it.str(aRevKept))
+func revisionOf(it table.Item) (host.Revision, error) {
+	user, err := it.Tree(aRevUser)
+	kept, wrong := host.ParseArchiveState(it.Str(aRevKept))
 	var project int64
-	if p, ok := strings.CutPrefix(it.str(aPartition), "P#"); ok {
+	if p, ok := strings.CutPrefix(it.Str(table.Partition), "P#"); ok {
 		project = parse(p)
 	}
-	return host.Revision{ID: it.num(aRevision), ProjectID: project, Name: it.str(aRevName), CreatedAt: it.time(aRevCreated), Archive: it.str(aRevArchive),
-		ArchiveMD5: it.bytes(aRevMD5), UserInfo: user, Kept: kept}, errors.Join(err, wrong)
+	return host.Revision{ID: it.Num(aRevision), ProjectID: project, Name: it.Str(aRevName), CreatedAt: it.Time(aRevCreated), Archive: it.Str(aRevArchive),
+		ArchiveMD5: it.Bytes(aRevMD5), UserInfo: user, Kept: kept}, errors.Join(err, wrong)
 }
 
 // projectItem is the row of a project that lives.
-func projectItem(p host.Project, pushes int64) item {
-	it := projectKey(p.ID).item()
-	it[aID], it[aListSite] = number(p.ID), text(projectsOf(p.Site))
-	it.setNum(aSite, p.Site)
-	it.setStr(aProjectItem, p.Name)
-	it.setTime(aCreated, p.CreatedAt)
-	it.setNum(aPushes, pushes)
-	it.setTime(aPausedAt, p.Paused.At)
-	it.setStr(aPausedBy, p.Paused.By)
-	it.setStr(aPauseReason, p.Paused.Reason)
-	it.setRevision(p.Latest)
+func projectItem(p host.Project, pushes int64) table.Item {
+	it := projectKey(p.ID).Item()
+	it[table.ID], it[aListSite] = table.Number(p.ID), table.Text(projectsOf(p.Site))
+	it.SetNum(table.Site, p.Site)
+	it.SetStr(aProjectItem, p.Name)
+	it.SetTime(aCreated, p.CreatedAt)
+	it.SetNum(aPushes, pushes)
+	it.SetTime(aPausedAt, p.Paused.At)
+	it.SetStr(aPausedBy, p.Paused.By)
+	it.SetStr(aPauseReason, p.Paused.Reason)
+	setRevision(it, p.Latest)
 	return it
 }
 
-func projectOf(it item) (host.Project, error) {
+func projectOf(it table.Item) (host.Project, error) {
 	r, err := revisionOf(it)
-	return host.Project{ID: it.num(aID), Site: it.num(aSite), Name: it.str(aProjectItem), CreatedAt: it.time(aCreated), DeletedAt: it.time(aDeleted), Paused: pauseOf(it), Latest: r}, err
+	return host.Project{ID: it.Num(table.ID), Site: it.Num(table.Site), Name: it.Str(aProjectItem), CreatedAt: it.Time(aCreated), DeletedAt: it.Time(aDeleted), Paused: pauseOf(it), Latest: r}, err
 }
 
-func pauseOf(it item) host.Pause {
-	return host.Pause{At: it.time(aPausedAt), By: it.str(aPausedBy), Reason: it.str(aPauseReason)}
+func pauseOf(it table.Item) host.Pause {
+	return host.Pause{At: it.Time(aPausedAt), By: it.Str(aPausedBy), Reason: it.Str(aPauseReason)}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"zerodag/internal/dynamo/table"
 	"zerodag/internal/env"
 	"zerodag/internal/host"
 )
@@ -23,21 +24,21 @@ func parse(s string) int64 {
 
 // Project returns a project, a deleted one as well.
 func (db *DB) Project(ctx context.Context, site, id int64) (host.Project, error) {
-	it, err := db.get(ctx, projectKey(id))
-	if err != nil || it == nil || site != host.AnySite && it.num(aSite) != site {
-		return host.Project{}, orNotFound(err, "read project %d", id)
+	it, err := db.t.Get(ctx, projectKey(id))
+	if err != nil || it == nil || site != host.AnySite && it.Num(table.Site) != site {
+		return host.Project{}, table.OrNotFound(err, "read project %d", id)
 	}
 	return projectOf(it)
 }
 
 // named returns the row of the living project of a name; nil when there is none.
-func (db *DB) named(ctx context.Context, site int64, name string) (item, error) {
-	it, err := db.get(ctx, projectName(site, name))
+func (db *DB) named(ctx context.Context, site int64, name string) (table.Item, error) {
+	it, err := db.t.Get(ctx, projectName(site, name))
 	if err != nil || it == nil {
 		return nil, err
 	}
-	it, err = db.get(ctx, projectKey(it.num(aID)))
-	if it.has(aDeleted) {
+	it, err = db.t.Get(ctx, projectKey(it.Num(table.ID)))
+	if it.Has(aDeleted) {
 		return nil, err
 	}
 	return it, err
@@ -46,7 +47,7 @@ func (db *DB) named(ctx context.Context, site int64, name string) (item, error) 
 // Projects lists living projects, ascending by id.
 func (db *DB) Projects(ctx context.Context, q host.ProjectQuery) ([]host.Project, error) {
 	var out []host.Project
-	choose := func(rows []item) (bool, error) {
+	choose := func(rows []table.Item) (bool, error) {
 		for _, it := range rows {
 			p, err := projectOf(it)
 			if err != nil {
@@ -61,27 +62,27 @@ func (db *DB) Projects(ctx context.Context, q host.ProjectQuery) ([]host.Project
 	if q.Name != "" {
 		it, err := db.named(ctx, q.Site, q.Name)
 		if err == nil && it != nil {
-			_, err = choose([]item{it})
+			_, err = choose([]table.Item{it})
 		}
 		return out, err
 	}
 	sites := []int64{q.Site}
 	if q.Site == host.AnySite {
 		var err error
-		if sites, err = db.sites(ctx); err != nil {
+		if sites, err = allSites(ctx, db.t); err != nil {
 			return nil, err
 		}
 	}
-	err := db.projectList(sites, q.After, q.Count).rows(ctx, choose)
+	err := db.projectList(sites, q.After, q.Count).Rows(ctx, choose)
 	return upTo(out, q.Count), err
 }
 
-func (db *DB) projectList(sites []int64, after int64, count int) *list {
+func (db *DB) projectList(sites []int64, after int64, count int) *table.List {
 	var partitions []string
 	for _, site := range sites {
 		partitions = append(partitions, projectsOf(site))
 	}
-	return db.listOf(env.BySite(), above(after), false, count, partitions)
+	return db.t.ListOf(env.BySite(), table.Above(after), false, count, partitions)
 }
 
 // Revisions lists revisions of a project, newest first.
@@ -91,25 +92,25 @@ func (db *DB) Revisions(ctx context.Context, q host.RevisionQuery) ([]host.Revis
 	} else if err != nil {
 		return nil, err
 	}
-	ask := query{descending: true, limit: q.Count}
-	below := ordered(max(q.Before-1, 0))
+	ask := table.Query{Descending: true, Limit: q.Count}
+	below := table.Ordered(max(q.Before-1, 0))
 	if q.Before == 0 {
 		below = "9" // above all numbers of 19 digits that ids can be
 	}
 	if q.Name != "" {
-		it, err := db.get(ctx, revisionName(q.Project, q.Name))
-		if err != nil || it == nil || q.Before != 0 && it.num(aID) >= q.Before {
+		it, err := db.t.Get(ctx, revisionName(q.Project, q.Name))
+		if err != nil || it == nil || q.Before != 0 && it.Num(table.ID) >= q.Before {
 			return nil, err
 		}
-		if it, err = db.get(ctx, revisionKey(q.Project, it.num(aID))); err != nil || it == nil {
+		if it, err = db.t.Get(ctx, revisionKey(q.Project, it.Num(table.ID))); err != nil || it == nil {
 			return nil, err
 		}
 		r, err := revisionOf(it)
 		return []host.Revision{r}, err
 	}
-	ask.where = where{text: "#p = :p AND #s BETWEEN :first AND :last", names: []string{aPartition, aSort},
-		values: item{":p": text(projectKey(q.Project).partition), ":first": text("V#"), ":last": text("V#" + below)}}
-	list, err := db.find(ctx, ask)
+	ask.Where = table.Where{Text: "#p = :p AND #s BETWEEN :first AND :last", Names: []string{table.Partition, table.Sort},
+		Values: table.Item{":p": table.Text(projectKey(q.Project).Partition), ":first": table.Text("V#"), ":last": table.Text("V#" + below)}}
+	list, err := db.t.Find(ctx, ask)
 	if err != nil {
 		return nil, err
 	}
@@ -128,31 +129,31 @@ func (db *DB) Revisions(ctx context.Context, q host.RevisionQuery) ([]host.Revis
 // deleted before. Of very many schedules the last ones go a moment later.
 func (db *DB) DeleteProject(ctx context.Context, site, id int64, at time.Time) error {
 	for try := 0; ; try++ {
-		it, err := db.get(ctx, projectKey(id))
-		if err != nil || it == nil || it.has(aDeleted) || site != host.AnySite && it.num(aSite) != site {
-			return orNotFound(err, "delete project %d", id)
+		it, err := db.t.Get(ctx, projectKey(id))
+		if err != nil || it == nil || it.Has(aDeleted) || site != host.AnySite && it.Num(table.Site) != site {
+			return table.OrNotFound(err, "delete project %d", id)
 		}
 		m, err := db.newestManifest(ctx, it)
 		if err != nil {
 			return err
 		}
 		schedules := slices.Sorted(maps.Values(m.Schedules))
-		actions := []action{
-			{update: projectKey(id), change: where{text: "SET #dl = :at REMOVE #gs", names: []string{aDeleted, aListSite}, values: item{":at": micros(at)}},
-				when: where{text: "attribute_not_exists(#dl) AND #np = :np", names: []string{aDeleted, aPushes}, values: item{":np": it[aPushes]}}},
-			{delete: projectName(it.num(aSite), it.str(aProjectItem))}}
-		first := min(len(schedules), maxActions-len(actions))
+		actions := []table.Action{
+			{Update: projectKey(id), Change: table.Where{Text: "SET #dl = :at REMOVE #gs", Names: []string{aDeleted, aListSite}, Values: table.Item{":at": table.Micros(at)}},
+				When: table.Where{Text: "attribute_not_exists(#dl) AND #np = :np", Names: []string{aDeleted, aPushes}, Values: table.Item{":np": it[aPushes]}}},
+			{Delete: projectName(it.Num(table.Site), it.Str(aProjectItem))}}
+		first := min(len(schedules), table.MaxActions-len(actions))
 		for _, s := range schedules[:first] {
-			actions = append(actions, action{delete: scheduleKey(s)})
+			actions = append(actions, table.Action{Delete: scheduleKey(s)})
 		}
-		_, err = db.transact(ctx, actions)
+		_, err = db.t.Transact(ctx, actions)
 		if err == nil {
 			return db.deleteSchedules(ctx, schedules[first:])
 		}
-		if !errors.Is(err, errCondition) {
+		if !errors.Is(err, table.ErrCondition) {
 			return err
 		}
-		if err := pause(ctx, try); err != nil { // a push, or another delete, was faster
+		if err := table.Pause(ctx, try); err != nil { // a push, or another delete, was faster
 			return err
 		}
 	}
@@ -160,27 +161,27 @@ func (db *DB) DeleteProject(ctx context.Context, site, id int64, at time.Time) e
 
 // PauseProject sets who has paused a project: see host.Projects.
 func (db *DB) PauseProject(ctx context.Context, site, id int64, p host.Pause) error {
-	it, err := db.get(ctx, projectKey(id))
-	if err != nil || it == nil || site != host.AnySite && it.num(aSite) != site {
-		return orNotFound(err, "pause project %d", id)
+	it, err := db.t.Get(ctx, projectKey(id))
+	if err != nil || it == nil || site != host.AnySite && it.Num(table.Site) != site {
+		return table.OrNotFound(err, "pause project %d", id)
 	}
-	change := where{text: "SET #pz = :at, #pw = :by, #py = :why", names: []string{aPausedAt, aPausedBy, aPauseReason},
-		values: item{":at": micros(p.At), ":by": text(p.By), ":why": text(p.Reason)}}
+	change := table.Where{Text: "SET #pz = :at, #pw = :by, #py = :why", Names: []string{aPausedAt, aPausedBy, aPauseReason},
+		Values: table.Item{":at": table.Micros(p.At), ":by": table.Text(p.By), ":why": table.Text(p.Reason)}}
 	if p.IsZero() {
-		change.text, change.values = "REMOVE #pz, #pw, #py", nil
+		change.Text, change.Values = "REMOVE #pz, #pw, #py", nil
 	}
-	_, err = db.update(ctx, projectKey(id), change, where{text: "attribute_exists(#p) AND attribute_not_exists(#dl)", names: []string{aPartition, aDeleted}})
-	if errors.Is(err, errCondition) {
-		return orNotFound(nil, "pause project %d", id)
+	_, err = db.t.Update(ctx, projectKey(id), change, table.Where{Text: "attribute_exists(#p) AND attribute_not_exists(#dl)", Names: []string{table.Partition, aDeleted}})
+	if errors.Is(err, table.ErrCondition) {
+		return table.OrNotFound(nil, "pause project %d", id)
 	}
 	return err
 }
 
 // newestManifest is that of a project's newest revision.
-func (db *DB) newestManifest(ctx context.Context, project item) (manifest, error) {
-	it, err := db.get(ctx, manifestKey(project.num(aRevision)))
+func (db *DB) newestManifest(ctx context.Context, project table.Item) (manifest, error) {
+	it, err := db.t.Get(ctx, manifestKey(project.Num(aRevision)))
 	if err != nil || it == nil {
-		return manifest{}, orNotFound(err, "read manifest of revision %d", project.num(aRevision))
+		return manifest{}, table.OrNotFound(err, "read manifest of revision %d", project.Num(aRevision))
 	}
 	return db.manifestOf(ctx, it)
 }

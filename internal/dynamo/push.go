@@ -11,6 +11,7 @@ import (
 
 	"zerodag/engine/dig"
 	"zerodag/engine/param"
+	"zerodag/internal/dynamo/table"
 	"zerodag/internal/host"
 )
 
@@ -18,7 +19,7 @@ import (
 // tries; those of its definitions follow it.
 type pushing struct {
 	host.Push
-	project  item // row as it was read; nil when it will be made
+	project  table.Item // row as it was read; nil when it will be made
 	revision int64
 	old      map[string]host.Schedule // by workflow
 	manifest manifest
@@ -38,10 +39,10 @@ func (db *DB) Push(ctx context.Context, p host.Push) (host.Project, error) {
 	}
 	for try := 0; ; try++ {
 		done, err := db.push(ctx, x)
-		if !errors.Is(err, errCondition) {
+		if !errors.Is(err, table.ErrCondition) {
 			return done, err
 		}
-		if err := pause(ctx, try); err != nil {
+		if err := table.Pause(ctx, try); err != nil {
 			return host.Project{}, err
 		}
 	}
@@ -51,13 +52,13 @@ func (db *DB) Push(ctx context.Context, p host.Push) (host.Project, error) {
 // which are written without a condition: whole milliseconds, each marked by the manifest
 // that will be there.
 func (db *DB) reserve(ctx context.Context, n int) (int64, error) {
-	slots := int64(n)>>randomBits + 1
+	slots := int64(n)>>table.RandomBits + 1
 	for try := 0; ; {
-		first, taken := db.ids.slots(slots), false
+		first, taken := db.t.NextSlots(slots), false
 		for i := range slots {
-			it := manifestKey(first + i<<randomBits).item()
-			_, err := db.put(ctx, it, absent())
-			if errors.Is(err, errCondition) {
+			it := manifestKey(first + i<<table.RandomBits).Item()
+			_, err := db.t.Put(ctx, it, table.Absent())
+			if errors.Is(err, table.ErrCondition) {
 				taken = true // or it is ours, and an answer was lost: the next one is as good
 				break
 			}
@@ -85,15 +86,15 @@ func (db *DB) push(ctx context.Context, x *pushing) (host.Project, error) {
 		return none, err
 	}
 	if x.project != nil {
-		taken, err := db.get(ctx, revisionName(x.project.num(aID), x.Revision.Name))
+		taken, err := db.t.Get(ctx, revisionName(x.project.Num(table.ID), x.Revision.Name))
 		if err != nil {
 			return none, err
 		}
-		if taken != nil && taken.num(aID) != x.revision {
-			return host.Project{ID: x.project.num(aID)}, host.ErrConflict
+		if taken != nil && taken.Num(table.ID) != x.revision {
+			return host.Project{ID: x.project.Num(table.ID)}, host.ErrConflict
 		}
 		if taken != nil { // an answer was lost: it is our own
-			return db.Project(ctx, x.Site, x.project.num(aID))
+			return db.Project(ctx, x.Site, x.project.Num(table.ID))
 		}
 	}
 	if err := db.plan(ctx, x); err != nil {
@@ -107,8 +108,8 @@ func (db *DB) push(ctx context.Context, x *pushing) (host.Project, error) {
 		return none, err
 	}
 	actions := x.revisionActions()
-	first := min(len(schedules), maxActions-len(actions))
-	if _, err := db.transact(ctx, append(actions, schedules[:first]...)); err != nil {
+	first := min(len(schedules), table.MaxActions-len(actions))
+	if _, err := db.t.Transact(ctx, append(actions, schedules[:first]...)); err != nil {
 		return none, err
 	}
 	return x.row, db.restOfSchedules(ctx, x, schedules[first:])
@@ -118,8 +119,8 @@ func (db *DB) push(ctx context.Context, x *pushing) (host.Project, error) {
 func (db *DB) plan(ctx context.Context, x *pushing) error {
 	r := x.Revision
 	r.ID = x.revision
-	x.pushes = x.project.num(aPushes) + 1
-	x.row = host.Project{ID: db.ids.next(1), Site: x.Site, Name: x.Push.Project, CreatedAt: r.CreatedAt}
+	x.pushes = x.project.Num(aPushes) + 1
+	x.row = host.Project{ID: db.t.NextID(1), Site: x.Site, Name: x.Push.Project, CreatedAt: r.CreatedAt}
 	before := manifest{}
 	if x.project != nil {
 		var err error
@@ -148,11 +149,11 @@ func digestOf(w dig.Workflow) string {
 }
 
 func (db *DB) readSchedules(ctx context.Context, x *pushing, ids map[string]int64) error {
-	var keys []key
+	var keys []table.Key
 	for _, id := range ids {
 		keys = append(keys, scheduleKey(id))
 	}
-	rows, err := db.getAll(ctx, keys)
+	rows, err := db.t.GetAll(ctx, keys)
 	if err != nil {
 		return err
 	}
@@ -179,11 +180,11 @@ func (db *DB) nameSchedules(ctx context.Context, x *pushing, ids map[string]int6
 		taken[id] = true
 	}
 	for len(probe) > 0 {
-		var keys []key
+		var keys []table.Key
 		for name, n := range probe {
 			keys = append(keys, scheduleKey(scheduleID(x.row.ID, name, n)))
 		}
-		rows, err := db.getAll(ctx, keys)
+		rows, err := db.t.GetAll(ctx, keys)
 		if err != nil {
 			return err
 		}
@@ -205,9 +206,9 @@ func (db *DB) nameSchedules(ctx context.Context, x *pushing, ids map[string]int6
 // one that is there already is written again as it is.
 func (db *DB) writeDefinitions(ctx context.Context, x *pushing) error {
 	if x.project == nil {
-		it := siteKey(x.Site).item()
-		it.setNum(aSite, x.Site)
-		if _, err := db.put(ctx, it, where{}); err != nil {
+		it := siteKey(x.Site).Item()
+		it.SetNum(table.Site, x.Site)
+		if _, err := db.t.Put(ctx, it, table.Where{}); err != nil {
 			return err
 		}
 	}
@@ -215,7 +216,7 @@ func (db *DB) writeDefinitions(ctx context.Context, x *pushing) error {
 	if err != nil {
 		return err
 	}
-	items, texts := []item{m}, map[string]bool{}
+	items, texts := []table.Item{m}, map[string]bool{}
 	for i, d := range x.manifest.Definitions {
 		it, err := definitionItem(x.manifest, d)
 		if err != nil {
@@ -226,46 +227,46 @@ func (db *DB) writeDefinitions(ctx context.Context, x *pushing) error {
 			continue
 		}
 		texts[d.Digest] = true
-		text := configKey(x.row.ID, d.Digest).item()
-		if err := db.setLarge(ctx, text, aConfig, aConfigBlob, fmt.Sprintf("definitions/%d/", x.row.ID), pack(param.AppendStored(nil, x.Workflows[i].Config)), largestBody); err != nil {
+		text := configKey(x.row.ID, d.Digest).Item()
+		if err := db.t.SetLarge(ctx, text, aConfig, aConfigBlob, fmt.Sprintf("definitions/%d/", x.row.ID), table.Pack(param.AppendStored(nil, x.Workflows[i].Config)), largestBody); err != nil {
 			return err
 		}
 		items = append(items, text)
 	}
-	return db.putAll(ctx, items)
+	return db.t.PutAll(ctx, items)
 }
 
 // revisionActions make the revision the project's newest.
-func (x *pushing) revisionActions() []action {
-	name := revisionName(x.row.ID, x.Revision.Name).item()
-	name[aID] = number(x.revision)
-	actions := []action{{put: revisionItem(x.row.Latest)}, {put: name, when: absent()}}
+func (x *pushing) revisionActions() []table.Action {
+	name := revisionName(x.row.ID, x.Revision.Name).Item()
+	name[table.ID] = table.Number(x.revision)
+	actions := []table.Action{{Put: revisionItem(x.row.Latest)}, {Put: name, When: table.Absent()}}
 	if x.project != nil {
-		return append(actions, action{put: projectItem(x.row, x.pushes), when: asRead(x.row, x.pushes-1)})
+		return append(actions, table.Action{Put: projectItem(x.row, x.pushes), When: asRead(x.row, x.pushes-1)})
 	}
-	named := projectName(x.Site, x.row.Name).item()
-	named[aID] = number(x.row.ID)
-	return append(actions, action{put: projectItem(x.row, x.pushes), when: absent()}, action{put: named, when: absent()})
+	named := projectName(x.Site, x.row.Name).Item()
+	named[table.ID] = table.Number(x.row.ID)
+	return append(actions, table.Action{Put: projectItem(x.row, x.pushes), When: table.Absent()}, table.Action{Put: named, When: table.Absent()})
 }
 
 // asRead is the condition that a project is as it was read: nobody has pushed, deleted or paused it since, or let it go on.
-func asRead(p host.Project, pushes int64) where {
-	w := where{text: "#np = :np AND attribute_not_exists(#dl) AND ", names: []string{aPushes, aDeleted, aPausedAt}, values: item{":np": number(pushes)}}
+func asRead(p host.Project, pushes int64) table.Where {
+	w := table.Where{Text: "#np = :np AND attribute_not_exists(#dl) AND ", Names: []string{aPushes, aDeleted, aPausedAt}, Values: table.Item{":np": table.Number(pushes)}}
 	if p.Paused.IsZero() {
-		w.text += "attribute_not_exists(#pz)"
+		w.Text += "attribute_not_exists(#pz)"
 		return w
 	}
-	w.text += "#pz = :pz"
-	w.values[":pz"] = micros(p.Paused.At)
+	w.Text += "#pz = :pz"
+	w.Values[":pz"] = table.Micros(p.Paused.At)
 	return w
 }
 
 // scheduleActions bring the schedules of the project in line with the revision.
-func (x *pushing) scheduleActions() ([]action, error) {
-	var actions []action
+func (x *pushing) scheduleActions() ([]table.Action, error) {
+	var actions []table.Action
 	for _, name := range slices.Sorted(maps.Keys(x.old)) {
 		if x.Schedules[name] == nil {
-			actions = append(actions, action{delete: scheduleKey(x.old[name].ID)})
+			actions = append(actions, table.Action{Delete: scheduleKey(x.old[name].ID)})
 		}
 	}
 	ids := map[string]int64{}
@@ -281,10 +282,10 @@ func (x *pushing) scheduleActions() ([]action, error) {
 	return actions, nil
 }
 
-func (x *pushing) scheduleAction(name string, definition int64) action {
+func (x *pushing) scheduleAction(name string, definition int64) table.Action {
 	at := x.Revision.CreatedAt
 	s := host.Schedule{ID: x.manifest.Schedules[name], Site: x.Site, Project: host.Ref{ID: x.row.ID, Name: x.row.Name}, CreatedAt: at}
-	when := absent()
+	when := table.Absent()
 	var shown *host.Schedule
 	if old, ok := x.old[name]; ok {
 		s, shown = old, &old
@@ -292,51 +293,51 @@ func (x *pushing) scheduleAction(name string, definition int64) action {
 	}
 	s.Workflow = host.Ref{ID: definition, Name: name}
 	s.Times, s.UpdatedAt = x.Schedules[name](shown, !x.row.Paused.IsZero()), at
-	return action{put: scheduleItem(s), when: when}
+	return table.Action{Put: scheduleItem(s), When: when}
 }
 
 // unchanged is the condition that a schedule is as it was read.
-func unchanged(s host.Schedule) where {
+func unchanged(s host.Schedule) table.Where {
 	w := still(s.Times)
-	w.names = append(w.names, aDisabled)
+	w.Names = append(w.Names, aDisabled)
 	if s.DisabledAt.IsZero() {
-		w.text += " AND attribute_not_exists(#da)"
+		w.Text += " AND attribute_not_exists(#da)"
 	} else {
-		w.text += " AND attribute_exists(#da)"
+		w.Text += " AND attribute_exists(#da)"
 	}
 	return w
 }
 
 // restOfSchedules does what the first transaction had no room for. What changed meanwhile
 // is read again; when another push came, that one brings all of them in line.
-func (db *DB) restOfSchedules(ctx context.Context, x *pushing, rest []action) error {
+func (db *DB) restOfSchedules(ctx context.Context, x *pushing, rest []table.Action) error {
 	for try := 0; len(rest) > 0; {
-		n := min(len(rest), maxActions-1)
-		mine := action{check: projectKey(x.row.ID), when: where{text: "#np = :np AND attribute_not_exists(#dl)", names: []string{aPushes, aDeleted},
-			values: item{":np": number(x.pushes)}}}
-		inTheWay, err := db.transact(ctx, append([]action{mine}, rest[:n]...))
+		n := min(len(rest), table.MaxActions-1)
+		mine := table.Action{Check: projectKey(x.row.ID), When: table.Where{Text: "#np = :np AND attribute_not_exists(#dl)", Names: []string{aPushes, aDeleted},
+			Values: table.Item{":np": table.Number(x.pushes)}}}
+		inTheWay, err := db.t.Transact(ctx, append([]table.Action{mine}, rest[:n]...))
 		switch {
 		case err == nil:
 			rest = rest[n:]
 			continue
-		case !errors.Is(err, errCondition):
+		case !errors.Is(err, table.ErrCondition):
 			return fmt.Errorf("bring schedules in line: %w", err)
-		case inTheWay[0].at == 0:
+		case inTheWay[0].At == 0:
 			return nil
 		}
 		for _, m := range inTheWay {
-			if m.item == nil {
+			if m.Item == nil {
 				return nil // deleted with its project
 			}
-			s := scheduleOf(m.item)
+			s := scheduleOf(m.Item)
 			x.old[s.Workflow.Name] = s
 			for _, d := range x.manifest.Definitions {
 				if d.Name == s.Workflow.Name {
-					rest[m.at-1] = x.scheduleAction(d.Name, d.ID)
+					rest[m.At-1] = x.scheduleAction(d.Name, d.ID)
 				}
 			}
 		}
-		if err := pause(ctx, try); err != nil {
+		if err := table.Pause(ctx, try); err != nil {
 			return err
 		}
 		try++

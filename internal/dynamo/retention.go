@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"zerodag/internal/dynamo/table"
 	"zerodag/internal/env"
 	"zerodag/internal/host"
 )
@@ -18,24 +19,24 @@ import (
 //	G   <attempt>   row
 const aBlobs = "bl" // keys, a line each
 
-func remainsKey(attempt int64) key { return key{"G", ordered(attempt)} }
+func remainsKey(attempt int64) table.Key { return table.At("G", table.Ordered(attempt)) }
 
 // Old lists attempts that were made before t: see host.Retention.
 func (db *DB) Old(ctx context.Context, t time.Time, after int64, n int) ([]host.Attempt, error) {
-	sites, err := db.sites(ctx)
+	sites, err := allSites(ctx, db.t)
 	if err != nil {
 		return nil, err
 	}
 	var partitions []string
 	for _, site := range sites {
-		partitions = append(partitions, byShard(func(s int64) string { return siteList(site, s) })...)
+		partitions = append(partitions, table.ByShard(func(s int64) string { return siteList(site, s) })...)
 	}
-	s := span{after + 1, idAt(t) - 1}
-	if s.from > s.to {
+	s := table.Span{From: after + 1, To: table.IDAt(t) - 1}
+	if s.From > s.To {
 		return nil, nil
 	}
 	var out []host.Attempt
-	err = db.listOf(env.BySite(), s, false, n, partitions).rows(ctx, func(rows []item) (bool, error) {
+	err = db.t.ListOf(env.BySite(), s, false, n, partitions).Rows(ctx, func(rows []table.Item) (bool, error) {
 		for _, it := range rows {
 			out = append(out, rowOf(it, nil)) // large parameters would be a call for each
 		}
@@ -50,14 +51,14 @@ const forgotAtOnce = 30
 
 // Forget removes a session: see host.Retention.
 func (db *DB) Forget(ctx context.Context, site, session int64, t time.Time, clear func(context.Context, []host.Attempt) error) (bool, error) {
-	first, err := db.get(ctx, attemptKey(session))
+	first, err := db.t.Get(ctx, attemptKey(session))
 	if err != nil || first == nil {
 		return false, err
 	}
 	// The row of the session is read before its attempts are judged: one that is started later changes it, and
 	// then nothing goes.
 	k := keyOfSession(rowOf(first, nil))
-	it, err := db.get(ctx, k)
+	it, err := db.t.Get(ctx, k)
 	if err != nil || it == nil {
 		return false, err
 	}
@@ -65,24 +66,24 @@ func (db *DB) Forget(ctx context.Context, site, session int64, t time.Time, clea
 	if err != nil || len(rows) == 0 {
 		return false, err
 	}
-	if rows[len(rows)-1].num(aID) != it.num(aLast) {
+	if rows[len(rows)-1].Num(table.ID) != it.Num(aLast) {
 		return false, nil // one was started meanwhile: the next round judges it too
 	}
-	same := where{text: "#n = :n AND #la = :la", names: []string{aAttempts, aLast}, values: item{":n": it[aAttempts], ":la": it[aLast]}}
+	same := table.Where{Text: "#n = :n AND #la = :la", Names: []string{aAttempts, aLast}, Values: table.Item{":n": it[aAttempts], ":la": it[aLast]}}
 	middle := rows[1:max(1, len(rows)-1)]
-	ends := append([]item{rows[0]}, rows[1+len(middle):]...)
+	ends := append([]table.Item{rows[0]}, rows[1+len(middle):]...)
 	if len(rows) <= forgotAtOnce {
 		middle, ends = nil, rows
 	}
 	// The mark comes with what goes first: from then on there are names of retries that nothing else remembers.
-	mark := []action{{put: forgottenKey(k).item()}}
+	mark := []table.Action{{Put: forgottenKey(k).Item()}}
 	for part := range slices.Chunk(middle, forgotAtOnce) {
-		if gone, err := db.forget(ctx, part, append(mark, action{check: k, when: same})...); !gone {
+		if gone, err := db.forget(ctx, part, append(mark, table.Action{Check: k, When: same})...); !gone {
 			return false, err
 		}
 		mark = nil
 	}
-	gone, err := db.forget(ctx, ends, append(mark, action{delete: k, when: same})...)
+	gone, err := db.forget(ctx, ends, append(mark, table.Action{Delete: k, When: same})...)
 	if gone && clear != nil {
 		err = errors.Join(err, clear(ctx, list))
 	}
@@ -91,29 +92,29 @@ func (db *DB) Forget(ctx context.Context, site, session int64, t time.Time, clea
 
 // forget removes rows if the session is as it was read, and then their blobs. An error about these comes with
 // true.
-func (db *DB) forget(ctx context.Context, rows []item, session ...action) (bool, error) {
+func (db *DB) forget(ctx context.Context, rows []table.Item, session ...table.Action) (bool, error) {
 	actions := session
-	var remains []item
+	var remains []table.Item
 	for _, it := range rows {
-		id := it.num(aID)
-		actions = append(actions, action{delete: attemptKey(id)})
-		if id != it.num(aSession) {
-			actions = append(actions, action{delete: retryKey(it.num(aSession), it.str(aRetryName))})
+		id := it.Num(table.ID)
+		actions = append(actions, table.Action{Delete: attemptKey(id)})
+		if id != it.Num(aSession) {
+			actions = append(actions, table.Action{Delete: retryKey(it.Num(aSession), it.Str(aRetryName))})
 		}
 		var blobs []string
 		for _, name := range []string{aParamsBlob, aArchiveBlob, aShortBlob} {
-			if blob := it.str(name); blob != "" {
+			if blob := it.Str(name); blob != "" {
 				blobs = append(blobs, blob)
 			}
 		}
 		if len(blobs) > 0 {
-			left := remainsKey(id).item()
-			left.setStr(aBlobs, strings.Join(blobs, "\n"))
-			actions, remains = append(actions, action{put: left}), append(remains, left)
+			left := remainsKey(id).Item()
+			left.SetStr(aBlobs, strings.Join(blobs, "\n"))
+			actions, remains = append(actions, table.Action{Put: left}), append(remains, left)
 		}
 	}
-	if _, err := db.transact(ctx, actions); err != nil {
-		if errors.Is(err, errCondition) {
+	if _, err := db.t.Transact(ctx, actions); err != nil {
+		if errors.Is(err, table.ErrCondition) {
 			err = nil // it was started again, or another process was first
 		}
 		return false, err
@@ -122,7 +123,7 @@ func (db *DB) forget(ctx context.Context, rows []item, session ...action) (bool,
 }
 
 // going reads the rows of a session, ascending by id, if all may go; none when one has to stay.
-func (db *DB) going(ctx context.Context, site, session int64, t time.Time) ([]item, []host.Attempt, error) {
+func (db *DB) going(ctx context.Context, site, session int64, t time.Time) ([]table.Item, []host.Attempt, error) {
 	rows, err := db.attemptsOfSession(ctx, session)
 	if err != nil || len(rows) == 0 {
 		return nil, nil, err
@@ -130,7 +131,7 @@ func (db *DB) going(ctx context.Context, site, session int64, t time.Time) ([]it
 	slices.Reverse(rows)
 	var list []host.Attempt
 	for _, it := range rows {
-		if !it.has(aFinished) || !it.time(aFinished).Before(t) || it.num(aSite) != site {
+		if !it.Has(aFinished) || !it.Time(aFinished).Before(t) || it.Num(table.Site) != site {
 			return nil, nil, nil
 		}
 		list = append(list, rowOf(it, nil))
@@ -138,7 +139,7 @@ func (db *DB) going(ctx context.Context, site, session int64, t time.Time) ([]it
 	if !list[0].SessionTime.Before(t) {
 		return nil, nil, nil
 	}
-	waiting, err := db.find(ctx, query{limit: 1, where: where{text: "#p = :p", names: []string{aPartition}, values: item{":p": text(waitKey(session, 0).partition)}}})
+	waiting, err := db.t.Find(ctx, table.Query{Limit: 1, Where: table.Where{Text: "#p = :p", Names: []string{table.Partition}, Values: table.Item{":p": table.Text(waitKey(session, 0).Partition)}}})
 	if err != nil || len(waiting) > 0 {
 		return nil, nil, err
 	}
@@ -154,20 +155,20 @@ func (db *DB) going(ctx context.Context, site, session int64, t time.Time) ([]it
 // nextIsOver says whether the session after that of an attempt has ended.
 func (db *DB) nextIsOver(ctx context.Context, a host.Attempt) (bool, error) {
 	own := keyOfSession(a)
-	next, err := db.find(ctx, query{limit: 1, where: where{text: "#p = :p AND #s > :s", names: []string{aPartition, aSort},
-		values: item{":p": text(own.partition), ":s": text(own.sort)}}})
+	next, err := db.t.Find(ctx, table.Query{Limit: 1, Where: table.Where{Text: "#p = :p AND #s > :s", Names: []string{table.Partition, table.Sort},
+		Values: table.Item{":p": table.Text(own.Partition), ":s": table.Text(own.Sort)}}})
 	if err != nil || len(next) == 0 {
 		return false, err
 	}
-	last, err := db.get(ctx, attemptKey(next[0].num(aLast)))
-	return last.has(aFinished), err
+	last, err := db.t.Get(ctx, attemptKey(next[0].Num(aLast)))
+	return last.Has(aFinished), err
 }
 
 // scheduled says whether the schedule of the workflow of an attempt, disabled or not, has yet to come past its
 // session. It asks by the ids that the schedule can have, as a push chooses them: an index may be behind.
 func (db *DB) scheduled(ctx context.Context, a host.Attempt) (bool, error) {
 	for n := 0; ; n++ {
-		it, err := db.get(ctx, scheduleKey(scheduleID(a.Project.ID, a.Workflow.Name, n)))
+		it, err := db.t.Get(ctx, scheduleKey(scheduleID(a.Project.ID, a.Workflow.Name, n)))
 		if err != nil || it == nil {
 			return false, err
 		}
@@ -179,21 +180,21 @@ func (db *DB) scheduled(ctx context.Context, a host.Attempt) (bool, error) {
 
 // Clear removes what a Forget that was cut off has left among the blobs.
 func (db *DB) Clear(ctx context.Context) error {
-	list, err := db.find(ctx, query{where: where{text: "#p = :p", names: []string{aPartition}, values: item{":p": text(remainsKey(0).partition)}}})
+	list, err := db.t.Find(ctx, table.Query{Where: table.Where{Text: "#p = :p", Names: []string{table.Partition}, Values: table.Item{":p": table.Text(remainsKey(0).Partition)}}})
 	if err != nil {
 		return err
 	}
 	return db.clear(ctx, list)
 }
 
-func (db *DB) clear(ctx context.Context, remains []item) error {
+func (db *DB) clear(ctx context.Context, remains []table.Item) error {
 	for _, it := range remains {
-		for blob := range strings.SplitSeq(it.str(aBlobs), "\n") {
-			if err := db.blobs.Delete(ctx, blob); err != nil {
+		for blob := range strings.SplitSeq(it.Str(aBlobs), "\n") {
+			if err := db.t.Blobs.Delete(ctx, blob); err != nil {
 				return err
 			}
 		}
-		if err := db.remove(ctx, keyOf(it), where{}); err != nil {
+		if err := db.t.Remove(ctx, table.KeyOf(it), table.Where{}); err != nil {
 			return err
 		}
 	}
@@ -202,25 +203,25 @@ func (db *DB) clear(ctx context.Context, remains []item) error {
 
 // SetArchive implements host.Retention.
 func (db *DB) SetArchive(ctx context.Context, r host.Revision, old, state host.ArchiveState) error {
-	when := where{text: "attribute_exists(#p) AND ", names: []string{aPartition, aRevKept}, values: item{}}
+	when := table.Where{Text: "attribute_exists(#p) AND ", Names: []string{table.Partition, aRevKept}, Values: table.Item{}}
 	if text := old.Text(); text == "" {
-		when.text += "attribute_not_exists(#rk)"
+		when.Text += "attribute_not_exists(#rk)"
 	} else {
-		when.text += "#rk = :old"
-		when.values.setStr(":old", text)
+		when.Text += "#rk = :old"
+		when.Values.SetStr(":old", text)
 	}
-	change := where{text: "REMOVE #rk"}
+	change := table.Where{Text: "REMOVE #rk"}
 	if text := state.Text(); text != "" {
-		change = where{text: "SET #rk = :new", values: item{}}
-		change.values.setStr(":new", text)
+		change = table.Where{Text: "SET #rk = :new", Values: table.Item{}}
+		change.Values.SetStr(":new", text)
 	}
-	there, err := db.update(ctx, revisionKey(r.ProjectID, r.ID), change, when)
+	there, err := db.t.Update(ctx, revisionKey(r.ProjectID, r.ID), change, when)
 	switch {
-	case !errors.Is(err, errCondition):
+	case !errors.Is(err, table.ErrCondition):
 		return err
 	case there == nil:
-		return orNotFound(nil, "change what is known of the archive of revision %d", r.ID)
-	case there.str(aRevKept) == state.Text():
+		return table.OrNotFound(nil, "change what is known of the archive of revision %d", r.ID)
+	case there.Str(aRevKept) == state.Text():
 		return nil // an answer was lost
 	}
 	return host.ErrConflict
@@ -228,22 +229,22 @@ func (db *DB) SetArchive(ctx context.Context, r host.Revision, old, state host.A
 
 // ForgetRecords implements host.Retention.
 func (db *DB) ForgetRecords(ctx context.Context, t time.Time, n int) (int, error) {
-	sites, err := db.sites(ctx)
+	sites, err := allSites(ctx, db.t)
 	if err != nil {
 		return 0, err
 	}
 	gone := 0
 	for _, site := range sites {
-		list, err := db.find(ctx, query{limit: n - gone, where: where{text: "#p = :p AND #s < :to", names: []string{aPartition, aSort},
-			values: item{":p": text(auditKey(site, 0).partition), ":to": text(ordered(idAt(t)))}}})
+		list, err := db.t.Find(ctx, table.Query{Limit: n - gone, Where: table.Where{Text: "#p = :p AND #s < :to", Names: []string{table.Partition, table.Sort},
+			Values: table.Item{":p": table.Text(auditKey(site, 0).Partition), ":to": table.Text(table.Ordered(table.IDAt(t)))}}})
 		if err != nil {
 			return gone, err
 		}
-		var keys []key
+		var keys []table.Key
 		for _, it := range list {
-			keys = append(keys, keyOf(it))
+			keys = append(keys, table.KeyOf(it))
 		}
-		if err := db.deleteAll(ctx, keys); err != nil {
+		if err := db.t.DeleteAll(ctx, keys); err != nil {
 			return gone, err
 		}
 		if gone += len(keys); gone >= n {

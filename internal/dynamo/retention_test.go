@@ -17,12 +17,13 @@ import (
 	"zerodag/engine/param"
 	"zerodag/integration/localstack"
 	"zerodag/internal/dynamo"
+	"zerodag/internal/dynamo/table"
 	"zerodag/internal/host"
 )
 
 // fragile are blobs that cannot be deleted for a while.
 type fragile struct {
-	dynamo.Blobs
+	table.Blobs
 	mu      sync.Mutex
 	away    error
 	deleted []string

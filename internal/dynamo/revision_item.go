@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"zerodag/engine/param"
+	"zerodag/internal/dynamo/table"
 	"zerodag/internal/host"
 )
 
@@ -23,10 +24,12 @@ const (
 	aConfigBlob   = "cb"
 )
 
-func manifestKey(revision int64) key { return key{"V#" + decimal(revision), row} }
-func definitionKey(id int64) key     { return key{"D#" + decimal(id), row} }
-func configKey(project int64, digest string) key {
-	return key{"C#" + decimal(project) + "#" + digest, row}
+func manifestKey(revision int64) table.Key {
+	return table.At("V#"+table.Decimal(revision), table.Row)
+}
+func definitionKey(id int64) table.Key { return table.At("D#"+table.Decimal(id), table.Row) }
+func configKey(project int64, digest string) table.Key {
+	return table.At("C#"+table.Decimal(project)+"#"+digest, table.Row)
 }
 
 // manifest says what belongs to a revision.
@@ -48,89 +51,67 @@ type definition struct {
 	Digest string `json:"digest"`
 }
 
-func (db *DB) manifestItem(ctx context.Context, m manifest) (item, error) {
+func (db *DB) manifestItem(ctx context.Context, m manifest) (table.Item, error) {
 	b, err := json.Marshal(m)
 	if err != nil {
 		return nil, fmt.Errorf("encode manifest of revision %s: %w", m.Name, err)
 	}
-	it := manifestKey(m.Revision).item()
-	return it, db.setLarge(ctx, it, aManifest, aManifestBlob, fmt.Sprintf("definitions/%d/", m.Project), pack(b), largestBody)
-}
-
-// setLarge stores b in the item or, when it is too large for one, in a blob.
-func (db *DB) setLarge(ctx context.Context, it item, name, blobName, prefix string, b []byte, largest int) error {
-	if len(b) <= largest {
-		it[name] = binaryOf(b)
-		return nil
-	}
-	blob, err := db.putNamed(ctx, prefix, b)
-	it.setStr(blobName, blob)
-	return err
-}
-
-func (db *DB) large(ctx context.Context, it item, name, blobName string) ([]byte, error) {
-	b := it.bytes(name)
-	if blob := it.str(blobName); blob != "" {
-		var err error
-		if b, err = db.readBlob(ctx, blob); err != nil {
-			return nil, err
-		}
-	}
-	return unpack(b)
+	it := manifestKey(m.Revision).Item()
+	return it, db.t.SetLarge(ctx, it, aManifest, aManifestBlob, fmt.Sprintf("definitions/%d/", m.Project), table.Pack(b), largestBody)
 }
 
 // manifestOf is empty for a revision that is being pushed.
-func (db *DB) manifestOf(ctx context.Context, it item) (m manifest, err error) {
-	if !it.has(aManifest) && !it.has(aManifestBlob) {
+func (db *DB) manifestOf(ctx context.Context, it table.Item) (m manifest, err error) {
+	if !it.Has(aManifest) && !it.Has(aManifestBlob) {
 		return manifest{Site: host.AnySite}, nil
 	}
-	b, err := db.large(ctx, it, aManifest, aManifestBlob)
+	b, err := db.t.Large(ctx, it, aManifest, aManifestBlob)
 	if err != nil {
 		return m, err
 	}
 	if err := json.Unmarshal(b, &m); err != nil {
-		return m, fmt.Errorf("decode manifest %s: %w", it.str(aPartition), err)
+		return m, fmt.Errorf("decode manifest %s: %w", it.Str(table.Partition), err)
 	}
 	return m, nil
 }
 
-func definitionItem(m manifest, d definition) (item, error) {
-	it := definitionKey(d.ID).item()
-	it[aID] = number(d.ID)
-	it.setNum(aSite, m.Site)
-	it.setNum(aProject, m.Project)
-	it.setStr(aProjectName, m.ProjectName)
-	it.setNum(aRevision, m.Revision)
-	it.setStr(aRevName, m.Name)
-	it.setStr(aRevArchive, m.Archive)
-	it.setStr(aName, d.Name)
-	it.setStr(aZone, d.Zone)
+func definitionItem(m manifest, d definition) (table.Item, error) {
+	it := definitionKey(d.ID).Item()
+	it[table.ID] = table.Number(d.ID)
+	it.SetNum(table.Site, m.Site)
+	it.SetNum(aProject, m.Project)
+	it.SetStr(aProjectName, m.ProjectName)
+	it.SetNum(aRevision, m.Revision)
+	it.SetStr(aRevName, m.Name)
+	it.SetStr(aRevArchive, m.Archive)
+	it.SetStr(aName, d.Name)
+	it.SetStr(aZone, d.Zone)
 	digest, err := hex.DecodeString(d.Digest)
-	it.setBytes(aDigest, digest)
+	it.SetBytes(aDigest, digest)
 	return it, err
 }
 
 // workflowOf is a definition without its text, and where that is.
-func workflowOf(it item) (host.Workflow, key) {
-	w := host.Workflow{ID: it.num(aID), Site: it.num(aSite), Project: host.Ref{ID: it.num(aProject), Name: it.str(aProjectName)},
-		Revision: host.Ref{ID: it.num(aRevision), Name: it.str(aRevName)}, Archive: it.str(aRevArchive), Name: it.str(aName), Zone: it.str(aZone)}
-	return w, configKey(w.Project.ID, hex.EncodeToString(it.bytes(aDigest)))
+func workflowOf(it table.Item) (host.Workflow, table.Key) {
+	w := host.Workflow{ID: it.Num(table.ID), Site: it.Num(table.Site), Project: host.Ref{ID: it.Num(aProject), Name: it.Str(aProjectName)},
+		Revision: host.Ref{ID: it.Num(aRevision), Name: it.Str(aRevName)}, Archive: it.Str(aRevArchive), Name: it.Str(aName), Zone: it.Str(aZone)}
+	return w, configKey(w.Project.ID, hex.EncodeToString(it.Bytes(aDigest)))
 }
 
-func (m manifest) workflow(d definition) (host.Workflow, key) {
+func (m manifest) workflow(d definition) (host.Workflow, table.Key) {
 	w := host.Workflow{ID: d.ID, Site: m.Site, Project: host.Ref{ID: m.Project, Name: m.ProjectName}, Revision: host.Ref{ID: m.Revision, Name: m.Name},
 		Archive: m.Archive, Name: d.Name, Zone: d.Zone}
 	return w, configKey(m.Project, d.Digest)
 }
 
-func (db *DB) configOf(ctx context.Context, it item) (*param.Map, error) {
-	b, err := db.large(ctx, it, aConfig, aConfigBlob)
+func (db *DB) configOf(ctx context.Context, it table.Item) (*param.Map, error) {
+	b, err := db.t.Large(ctx, it, aConfig, aConfigBlob)
 	if err != nil {
 		return nil, err
 	}
-	m, err := treeOf(b)
+	m, err := table.TreeOf(b)
 	if err != nil {
-		return nil, fmt.Errorf("decode definition %s: %w", it.str(aPartition), err)
+		return nil, fmt.Errorf("decode definition %s: %w", it.Str(table.Partition), err)
 	}
 	return m, nil
 }

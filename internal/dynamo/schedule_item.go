@@ -4,6 +4,7 @@ import (
 	"hash/fnv"
 	"time"
 
+	"zerodag/internal/dynamo/table"
 	"zerodag/internal/host"
 )
 
@@ -23,65 +24,65 @@ const (
 	aDue     = "d"
 )
 
-func scheduleKey(id int64) key          { return key{"H#" + decimal(id), row} }
-func schedulesOfSite(site int64) string { return "H#" + decimal(site) }
-func schedulesOfProject(p int64) string { return "H#" + decimal(p) }
-func dueSchedules(shard int64) string   { return "H#" + decimal(shard) }
+func scheduleKey(id int64) table.Key    { return table.At("H#"+table.Decimal(id), table.Row) }
+func schedulesOfSite(site int64) string { return "H#" + table.Decimal(site) }
+func schedulesOfProject(p int64) string { return "H#" + table.Decimal(p) }
+func dueSchedules(shard int64) string   { return "H#" + table.Decimal(shard) }
 
 // scheduleID is the n-th id to try.
 func scheduleID(project int64, workflow string, n int) int64 {
 	f := fnv.New32a()
-	f.Write([]byte(decimal(project) + "#" + workflow + "#" + decimal(int64(n))))
+	f.Write([]byte(table.Decimal(project) + "#" + workflow + "#" + table.Decimal(int64(n))))
 	return max(int64(f.Sum32()&(1<<31-1)), 1)
 }
 
 // ended is the next run of schedules that have ended; these are never due.
 var ended = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC) //nolint:gochecknoglobals // never changed
 
-func scheduleItem(s host.Schedule) item {
-	it := scheduleKey(s.ID).item()
-	it[aID] = number(s.ID)
-	it[aListSite], it[aListProject] = text(schedulesOfSite(s.Site)), text(schedulesOfProject(s.Project.ID))
-	it.setNum(aSite, s.Site)
-	it.setNum(aProject, s.Project.ID)
-	it.setStr(aProjectName, s.Project.Name)
-	it.setNum(aWorkflow, s.Workflow.ID)
-	it.setStr(aName, s.Workflow.Name)
-	it.setTime(aRun, s.Times.Run)
-	it.setTime(aNext, s.Times.Session)
-	it.setTime(aLastTime, s.Times.Last)
-	it.setTime(aCreated, s.CreatedAt)
-	it.setTime(aUpdated, s.UpdatedAt)
-	it.setTime(aDisabled, s.DisabledAt)
+func scheduleItem(s host.Schedule) table.Item {
+	it := scheduleKey(s.ID).Item()
+	it[table.ID] = table.Number(s.ID)
+	it[aListSite], it[aListProject] = table.Text(schedulesOfSite(s.Site)), table.Text(schedulesOfProject(s.Project.ID))
+	it.SetNum(table.Site, s.Site)
+	it.SetNum(aProject, s.Project.ID)
+	it.SetStr(aProjectName, s.Project.Name)
+	it.SetNum(aWorkflow, s.Workflow.ID)
+	it.SetStr(aName, s.Workflow.Name)
+	it.SetTime(aRun, s.Times.Run)
+	it.SetTime(aNext, s.Times.Session)
+	it.SetTime(aLastTime, s.Times.Last)
+	it.SetTime(aCreated, s.CreatedAt)
+	it.SetTime(aUpdated, s.UpdatedAt)
+	it.SetTime(aDisabled, s.DisabledAt)
 	if s.DisabledAt.IsZero() && s.Times.Run.Before(ended) {
-		it[aListDue], it[aDue] = text(dueSchedules(shardOf(s.ID))), micros(s.Times.Run)
+		it[aListDue], it[aDue] = table.Text(dueSchedules(table.ShardOf(s.ID))), table.Micros(s.Times.Run)
 	}
 	return it
 }
 
-func scheduleOf(it item) host.Schedule {
-	return host.Schedule{ID: it.num(aID), Site: it.num(aSite), Project: host.Ref{ID: it.num(aProject), Name: it.str(aProjectName)},
-		Workflow: host.Ref{ID: it.num(aWorkflow), Name: it.str(aName)}, Times: host.Times{Run: it.time(aRun), Session: it.time(aNext), Last: it.time(aLastTime)},
-		CreatedAt: it.time(aCreated), UpdatedAt: it.time(aUpdated), DisabledAt: it.time(aDisabled)}
+func scheduleOf(it table.Item) host.Schedule {
+	return host.Schedule{ID: it.Num(table.ID), Site: it.Num(table.Site), Project: host.Ref{ID: it.Num(aProject), Name: it.Str(aProjectName)},
+		Workflow: host.Ref{ID: it.Num(aWorkflow), Name: it.Str(aName)}, Times: host.Times{Run: it.Time(aRun), Session: it.Time(aNext), Last: it.Time(aLastTime)},
+		CreatedAt: it.Time(aCreated), UpdatedAt: it.Time(aUpdated), DisabledAt: it.Time(aDisabled)}
 }
 
 // still is the condition that a schedule has the times that were read.
-func still(t host.Times) where {
-	w := exists()
+func still(t host.Times) table.Where {
+	w := table.Exists()
 	for _, x := range []struct {
 		name string
 		time time.Time
 	}{{aRun, t.Run}, {aNext, t.Session}, {aLastTime, t.Last}} {
-		w.names = append(w.names, x.name)
+		w.Names = append(w.Names, x.name)
 		if x.time.IsZero() {
-			w.text += " AND attribute_not_exists(#" + x.name + ")"
+			w.Text += " AND attribute_not_exists(#" + x.name + ")"
 			continue
 		}
-		if w.values == nil {
-			w.values = item{}
+		if w.Values == nil {
+			w.Values = table.Item{}
 		}
-		w.text += " AND #" + x.name + " = :old" + x.name
-		w.values[":old"+x.name] = micros(x.time)
+		w.Text += " AND #" + x.name + " = :old" + x.name
+		w.Values[":old"+x.name] = table.Micros(x.time)
 	}
 	return w
 }

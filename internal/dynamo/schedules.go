@@ -8,27 +8,31 @@ import (
 	"slices"
 	"time"
 
+	"zerodag/internal/dynamo/table"
 	"zerodag/internal/env"
 	"zerodag/internal/host"
 )
 
+// schedules are host.Schedules.
+type schedules struct{ t *table.Table }
+
 // Schedule returns a schedule.
-func (db *DB) Schedule(ctx context.Context, site, id int64) (host.Schedule, error) {
-	it, err := db.get(ctx, scheduleKey(id))
-	if err != nil || it == nil || site != host.AnySite && it.num(aSite) != site {
-		return host.Schedule{}, orNotFound(err, "read schedule %d", id)
+func (db *schedules) Schedule(ctx context.Context, site, id int64) (host.Schedule, error) {
+	it, err := db.t.Get(ctx, scheduleKey(id))
+	if err != nil || it == nil || site != host.AnySite && it.Num(table.Site) != site {
+		return host.Schedule{}, table.OrNotFound(err, "read schedule %d", id)
 	}
 	return scheduleOf(it), nil
 }
 
 // Schedules lists schedules, ascending by id. Those of deleted projects are gone.
-func (db *DB) Schedules(ctx context.Context, q host.ScheduleQuery) ([]host.Schedule, error) {
-	l := db.listOf(env.BySite(), above(q.After), false, q.Count, []string{schedulesOfSite(q.Site)})
+func (db *schedules) Schedules(ctx context.Context, q host.ScheduleQuery) ([]host.Schedule, error) {
+	l := db.t.ListOf(env.BySite(), table.Above(q.After), false, q.Count, []string{schedulesOfSite(q.Site)})
 	if q.Project != 0 {
-		l = db.listOf(env.ByProject(), above(q.After), false, q.Count, []string{schedulesOfProject(q.Project)})
+		l = db.t.ListOf(env.ByProject(), table.Above(q.After), false, q.Count, []string{schedulesOfProject(q.Project)})
 	}
 	var out []host.Schedule
-	err := l.rows(ctx, func(rows []item) (bool, error) {
+	err := l.Rows(ctx, func(rows []table.Item) (bool, error) {
 		for _, it := range rows {
 			if s := scheduleOf(it); s.Site == q.Site && (q.Workflow == "" || s.Workflow.Name == q.Workflow) {
 				out = append(out, s)
@@ -40,53 +44,53 @@ func (db *DB) Schedules(ctx context.Context, q host.ScheduleQuery) ([]host.Sched
 }
 
 // Update moves a schedule: see host.Schedules.
-func (db *DB) Update(ctx context.Context, s host.Schedule, old host.Times, at time.Time) error {
+func (db *schedules) Update(ctx context.Context, s host.Schedule, old host.Times, at time.Time) error {
 	s.UpdatedAt = at
 	want := scheduleItem(s)
-	w := where{text: "SET ", values: item{}}
+	w := table.Where{Text: "SET ", Values: table.Item{}}
 	var gone string
 	moved := []string{aRun, aNext, aLastTime, aUpdated, aDisabled, aListDue, aDue}
 	for i, name := range moved {
-		w.names = append(w.names, name)
+		w.Names = append(w.Names, name)
 		if want[name] == nil {
 			gone += ", #" + name
 			continue
 		}
-		if i > 0 && w.text != "SET " {
-			w.text += ", "
+		if i > 0 && w.Text != "SET " {
+			w.Text += ", "
 		}
-		w.text += "#" + name + " = :" + name
-		w.values[":"+name] = want[name]
+		w.Text += "#" + name + " = :" + name
+		w.Values[":"+name] = want[name]
 	}
 	if gone != "" {
-		w.text += " REMOVE " + gone[2:]
+		w.Text += " REMOVE " + gone[2:]
 	}
 	when := still(old)
-	when.text += " AND #si = :site"
-	when.names = append(when.names, aSite)
-	if when.values == nil {
-		when.values = item{}
+	when.Text += " AND #si = :site"
+	when.Names = append(when.Names, table.Site)
+	if when.Values == nil {
+		when.Values = table.Item{}
 	}
-	when.values[":site"] = number(s.Site)
+	when.Values[":site"] = table.Number(s.Site)
 	if s.Site == 0 {
-		when.text = still(old).text + " AND attribute_not_exists(#si)"
-		delete(when.values, ":site")
+		when.Text = still(old).Text + " AND attribute_not_exists(#si)"
+		delete(when.Values, ":site")
 	}
-	there, err := db.update(ctx, scheduleKey(s.ID), w, when)
-	if !errors.Is(err, errCondition) {
+	there, err := db.t.Update(ctx, scheduleKey(s.ID), w, when)
+	if !errors.Is(err, table.ErrCondition) {
 		return err
 	}
 	switch {
-	case there == nil || there.num(aSite) != s.Site:
-		return orNotFound(nil, "update schedule %d", s.ID)
-	case there.same(want, moved):
+	case there == nil || there.Num(table.Site) != s.Site:
+		return table.OrNotFound(nil, "update schedule %d", s.ID)
+	case there.Same(want, moved):
 		return nil // an answer was lost: it is our own
 	}
 	return host.ErrConflict
 }
 
 // Due lists enabled schedules that are due, of all sites.
-func (db *DB) Due(ctx context.Context, from, until time.Time, n int) ([]host.Schedule, error) {
+func (db *schedules) Due(ctx context.Context, from, until time.Time, n int) ([]host.Schedule, error) {
 	var out []host.Schedule
 	err := db.eachDue(ctx, from, until, n, func(list []host.Schedule) (bool, error) {
 		out = append(out, list...)
@@ -96,7 +100,7 @@ func (db *DB) Due(ctx context.Context, from, until time.Time, n int) ([]host.Sch
 }
 
 // EachDue implements host.Schedules.
-func (db *DB) EachDue(ctx context.Context, from, until time.Time, do func([]host.Schedule) error) error {
+func (db *schedules) EachDue(ctx context.Context, from, until time.Time, do func([]host.Schedule) error) error {
 	return db.eachDue(ctx, from, until, 0, func(list []host.Schedule) (bool, error) {
 		if len(list) == 0 {
 			return false, nil
@@ -107,20 +111,20 @@ func (db *DB) EachDue(ctx context.Context, from, until time.Time, do func([]host
 
 // eachDue hands out the earliest first. A schedule that was moved on while its list was read waits for
 // those of its new time: whoever notes how far he has come must not pass others by.
-func (db *DB) eachDue(ctx context.Context, from, until time.Time, n int, do func([]host.Schedule) (enough bool, err error)) error {
-	l := db.listOf(env.Due(), span{max(0, from.UnixMicro()+1), until.UnixMicro()}, false, n, byShard(dueSchedules))
+func (db *schedules) eachDue(ctx context.Context, from, until time.Time, n int, do func([]host.Schedule) (enough bool, err error)) error {
+	l := db.t.ListOf(env.Due(), table.Span{From: max(0, from.UnixMicro()+1), To: until.UnixMicro()}, false, n, table.ByShard(dueSchedules))
 	var moved []host.Schedule
 	content := false
-	err := l.rows(ctx, func(rows []item) (enough bool, err error) {
+	err := l.Rows(ctx, func(rows []table.Item) (enough bool, err error) {
 		list := moved
 		for _, it := range rows {
 			// The index may be a moment behind.
-			if s := scheduleOf(it); it.has(aListDue) && s.Times.Run.After(from) && !s.Times.Run.After(until) {
+			if s := scheduleOf(it); it.Has(aListDue) && s.Times.Run.After(from) && !s.Times.Run.After(until) {
 				list = append(list, s)
 			}
 		}
 		slices.SortStableFunc(list, func(a, b host.Schedule) int { return a.Times.Run.Compare(b.Times.Run) })
-		reached, _ := slices.BinarySearchFunc(list, l.reached+1, func(s host.Schedule, at int64) int { return cmp.Compare(s.Times.Run.UnixMicro(), at) })
+		reached, _ := slices.BinarySearchFunc(list, l.Reached+1, func(s host.Schedule, at int64) int { return cmp.Compare(s.Times.Run.UnixMicro(), at) })
 		moved = slices.Clone(list[reached:])
 		content, err = do(list[:reached])
 		return content, err
@@ -133,22 +137,20 @@ func (db *DB) eachDue(ctx context.Context, from, until time.Time, n int, do func
 }
 
 // NextDue is when the next enabled schedule is due; zero when none ever is.
-func (db *DB) NextDue(ctx context.Context) (time.Time, error) {
-	l := db.listOf(env.Due(), span{0, math.MaxInt64}, false, 1, byShard(dueSchedules))
-	if err := l.fill(ctx); err != nil {
+func (db *schedules) NextDue(ctx context.Context) (time.Time, error) {
+	l := db.t.ListOf(env.Due(), table.Span{From: 0, To: math.MaxInt64}, false, 1, table.ByShard(dueSchedules))
+	next, err := l.Peek(ctx)
+	if err != nil || next == nil {
 		return time.Time{}, err
 	}
-	if s := l.first(); s != nil {
-		return s.found[0].time(aDue), nil
-	}
-	return time.Time{}, nil
+	return next.Time(aDue), nil
 }
 
 // deleteSchedules deletes those that a transaction had no room for.
-func (db *DB) deleteSchedules(ctx context.Context, ids []int64) error {
-	keys := make([]key, len(ids))
+func (db *schedules) deleteSchedules(ctx context.Context, ids []int64) error {
+	keys := make([]table.Key, len(ids))
 	for i, id := range ids {
 		keys[i] = scheduleKey(id)
 	}
-	return db.deleteAll(ctx, keys)
+	return db.t.DeleteAll(ctx, keys)
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"zerodag/internal/dynamo/table"
 	"zerodag/internal/host"
 )
 
@@ -20,26 +21,28 @@ const (
 	aLast     = "la" // id of the last one
 )
 
-func sessionKey(project int64, workflow string, t time.Time) key {
-	return key{sessionsOf(project, workflow), sessionSort(t)}
+func sessionKey(project int64, workflow string, t time.Time) table.Key {
+	return table.At(sessionsOf(project, workflow), sessionSort(t))
 }
 
 func sessionsOf(project int64, workflow string) string {
-	return "S#" + decimal(project) + "#" + workflow
+	return "S#" + table.Decimal(project) + "#" + workflow
 }
 
-func forgottenKey(session key) key {
-	return key{"F" + strings.TrimPrefix(session.partition, "S"), session.sort}
+func forgottenKey(session table.Key) table.Key {
+	return table.At("F"+strings.TrimPrefix(session.Partition, "S"), session.Sort)
 }
 
 // sessionSort sorts like the time, those before 1970 included.
-func sessionSort(t time.Time) string { return ordered(t.UnixMicro() + 1<<62) }
+func sessionSort(t time.Time) string { return table.Ordered(t.UnixMicro() + 1<<62) }
 
-func retriesOf(session int64) string          { return "R#" + decimal(session) }
-func retryKey(session int64, name string) key { return key{retriesOf(session), "N#" + name} }
-func retryItem(session int64, name string, attempt int64) item {
-	it := retryKey(session, name).item()
-	it[aID] = number(attempt)
+func retriesOf(session int64) string { return "R#" + table.Decimal(session) }
+func retryKey(session int64, name string) table.Key {
+	return table.At(retriesOf(session), "N#"+name)
+}
+func retryItem(session int64, name string, attempt int64) table.Item {
+	it := retryKey(session, name).Item()
+	it[table.ID] = table.Number(attempt)
 	return it
 }
 
@@ -52,21 +55,21 @@ type session struct {
 	last     int64
 }
 
-func sessionOf(it item) session {
-	return session{id: it.num(aID), uuid: it.str(aUUID), attempts: it.num(aAttempts), first: it.str(aFirst), last: it.num(aLast)}
+func sessionOf(it table.Item) session {
+	return session{id: it.Num(table.ID), uuid: it.Str(aUUID), attempts: it.Num(aAttempts), first: it.Str(aFirst), last: it.Num(aLast)}
 }
 
-func (s session) item(k key) item {
-	it := k.item()
-	it[aID] = number(s.id)
-	it.setStr(aUUID, s.uuid)
-	it.setNum(aAttempts, s.attempts)
-	it.setStr(aFirst, s.first)
-	it.setNum(aLast, s.last)
+func (s session) item(k table.Key) table.Item {
+	it := k.Item()
+	it[table.ID] = table.Number(s.id)
+	it.SetStr(aUUID, s.uuid)
+	it.SetNum(aAttempts, s.attempts)
+	it.SetStr(aFirst, s.first)
+	it.SetNum(aLast, s.last)
 	return it
 }
 
-func keyOfSession(a host.Attempt) key {
+func keyOfSession(a host.Attempt) table.Key {
 	return sessionKey(a.Project.ID, a.Workflow.Name, a.SessionTime)
 }
 

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"zerodag/internal/dynamo/table"
 	"zerodag/internal/env"
 	"zerodag/internal/host"
 )
@@ -17,27 +18,27 @@ func (db *DB) Session(ctx context.Context, site, id int64) (host.Session, error)
 		return host.Session{}, err
 	}
 	if first.SessionID != id {
-		return host.Session{}, orNotFound(nil, "read session %d", id)
+		return host.Session{}, table.OrNotFound(nil, "read session %d", id)
 	}
 	list, err := db.sessionsOf(ctx, []host.Attempt{first})
 	if err != nil || len(list) == 0 {
-		return host.Session{}, orNotFound(err, "read session %d", id)
+		return host.Session{}, table.OrNotFound(err, "read session %d", id)
 	}
 	return list[0], nil
 }
 
 // sessionsOf reads the sessions that begin with some attempts.
 func (db *DB) sessionsOf(ctx context.Context, firsts []host.Attempt) ([]host.Session, error) {
-	var keys []key
+	var keys []table.Key
 	for _, a := range firsts {
 		keys = append(keys, keyOfSession(a))
 	}
-	rows, err := db.getAll(ctx, keys)
+	rows, err := db.t.GetAll(ctx, keys)
 	if err != nil {
 		return nil, err
 	}
 	lasts := map[int64]host.Attempt{}
-	var others []key
+	var others []table.Key
 	for _, a := range firsts {
 		if s := sessionOf(rows[keyOfSession(a)]); s.last == a.ID {
 			lasts[a.ID] = a
@@ -45,7 +46,7 @@ func (db *DB) sessionsOf(ctx context.Context, firsts []host.Attempt) ([]host.Ses
 			others = append(others, attemptKey(s.last))
 		}
 	}
-	found, err := db.getAll(ctx, others)
+	found, err := db.t.GetAll(ctx, others)
 	if err != nil {
 		return nil, err
 	}
@@ -67,14 +68,14 @@ func (db *DB) sessionsOf(ctx context.Context, firsts []host.Attempt) ([]host.Ses
 }
 
 // attemptList is the narrowest list that holds what is asked for.
-func (db *DB) attemptList(site, project int64, workflow string, before int64, count int) *list {
+func (db *DB) attemptList(site, project int64, workflow string, before int64, count int) *table.List {
 	switch {
 	case project != 0 && workflow != "":
-		return db.listOf(env.ByWorkflow(), below(before), true, count, byShard(func(s int64) string { return workflowList(project, workflow, s) }))
+		return db.t.ListOf(env.ByWorkflow(), table.Below(before), true, count, table.ByShard(func(s int64) string { return workflowList(project, workflow, s) }))
 	case project != 0:
-		return db.listOf(env.ByProject(), below(before), true, count, byShard(func(s int64) string { return projectList(project, s) }))
+		return db.t.ListOf(env.ByProject(), table.Below(before), true, count, table.ByShard(func(s int64) string { return projectList(project, s) }))
 	}
-	return db.listOf(env.BySite(), below(before), true, count, byShard(func(s int64) string { return siteList(site, s) }))
+	return db.t.ListOf(env.BySite(), table.Below(before), true, count, table.ByShard(func(s int64) string { return siteList(site, s) }))
 }
 
 // Sessions lists sessions, descending by id: the first attempts are a list of them.
@@ -83,7 +84,7 @@ func (db *DB) Sessions(ctx context.Context, q host.SessionQuery) ([]host.Session
 		return db.sessionsAt(ctx, q)
 	}
 	out := host.Page[host.Session]{Bytes: q.Bytes}
-	err := db.attemptList(q.Site, q.Project, q.Workflow, q.Before, q.Count).rows(ctx, inParts(q.Bytes, func(rows []item) (bool, error) {
+	err := db.attemptList(q.Site, q.Project, q.Workflow, q.Before, q.Count).Rows(ctx, inParts(q.Bytes, func(rows []table.Item) (bool, error) {
 		list, err := db.attemptsOf(ctx, rows)
 		if err != nil {
 			return false, err
@@ -107,15 +108,15 @@ func (db *DB) Sessions(ctx context.Context, q host.SessionQuery) ([]host.Session
 
 // inParts hands rows on in parts of about so many bytes of parameters, 0 for all at once: those that lie beside
 // their item are read only when it is their turn.
-func inParts(bytes int, f func([]item) (enough bool, err error)) func([]item) (bool, error) {
+func inParts(bytes int, f func([]table.Item) (enough bool, err error)) func([]table.Item) (bool, error) {
 	const packed = 8 // how much smaller a text of parameters lies there, at most as a rule
-	return func(rows []item) (bool, error) {
+	return func(rows []table.Item) (bool, error) {
 		first, used := 0, 0
 		for i, it := range rows {
-			if it.has(aParamsBlob) {
+			if it.Has(aParamsBlob) {
 				used += bytes / 4 // it is too large for the item
 			}
-			used += packed * len(it.str(aParams))
+			used += packed * len(it.Str(aParams))
 			if bytes == 0 || used < bytes || i == len(rows)-1 {
 				continue
 			}
@@ -139,9 +140,9 @@ func upTo[T any](list []T, count int) []T {
 // Attempts lists attempts, descending by id.
 func (db *DB) Attempts(ctx context.Context, q host.AttemptQuery) ([]host.Attempt, error) {
 	out := host.Page[host.Attempt]{Bytes: q.Bytes}
-	choose := func(rows []item) (bool, error) {
+	choose := func(rows []table.Item) (bool, error) {
 		for _, it := range rows {
-			if !q.Retried && it.bool(aRetried) {
+			if !q.Retried && it.Bool(aRetried) {
 				continue
 			}
 			a, err := db.attemptOf(ctx, it)
@@ -163,31 +164,31 @@ func (db *DB) Attempts(ctx context.Context, q host.AttemptQuery) ([]host.Attempt
 		}
 		return upTo(out.Rows, q.Count), err
 	}
-	err := db.attemptList(q.Site, q.Project, q.Workflow, q.Before, q.Count).rows(ctx, choose)
+	err := db.attemptList(q.Site, q.Project, q.Workflow, q.Before, q.Count).Rows(ctx, choose)
 	return upTo(out.Rows, q.Count), err
 }
 
 // attemptsOfSession reads all rows of a session, descending by id.
-func (db *DB) attemptsOfSession(ctx context.Context, session int64) ([]item, error) {
-	later, err := db.find(ctx, query{where: where{text: "#p = :p", names: []string{aPartition}, values: item{":p": text(retriesOf(session))}}})
+func (db *DB) attemptsOfSession(ctx context.Context, session int64) ([]table.Item, error) {
+	later, err := db.t.Find(ctx, table.Query{Where: table.Where{Text: "#p = :p", Names: []string{table.Partition}, Values: table.Item{":p": table.Text(retriesOf(session))}}})
 	if err != nil {
 		return nil, err
 	}
-	keys := []key{attemptKey(session)}
+	keys := []table.Key{attemptKey(session)}
 	for _, it := range later {
-		keys = append(keys, attemptKey(it.num(aID)))
+		keys = append(keys, attemptKey(it.Num(table.ID)))
 	}
-	found, err := db.getAll(ctx, keys)
+	found, err := db.t.GetAll(ctx, keys)
 	if err != nil {
 		return nil, err
 	}
-	var rows []item
+	var rows []table.Item
 	for _, it := range found {
-		if it.num(aSession) == session {
+		if it.Num(aSession) == session {
 			rows = append(rows, it)
 		}
 	}
-	sortByID(rows, func(it item) int64 { return it.num(aID) }, true)
+	table.SortByID(rows, func(it table.Item) int64 { return it.Num(table.ID) }, true)
 	return rows, nil
 }
 
@@ -195,21 +196,21 @@ func (db *DB) attemptsOfSession(ctx context.Context, session int64) ([]item, err
 func (db *DB) Active(ctx context.Context, q host.ActiveQuery) ([]host.Attempt, error) {
 	after, n := q.After, q.Count
 	if !q.Since.IsZero() {
-		after = max(after, idAt(q.Since))
+		after = max(after, table.IDAt(q.Since))
 	}
 	sites := []int64{q.Site}
 	if q.Site < 0 {
 		var err error
-		if sites, err = db.sites(ctx); err != nil {
+		if sites, err = allSites(ctx, db.t); err != nil {
 			return nil, err
 		}
 	}
 	var partitions []string
 	for _, site := range sites {
-		partitions = append(partitions, byShard(func(s int64) string { return activeList(site, s) })...)
+		partitions = append(partitions, table.ByShard(func(s int64) string { return activeList(site, s) })...)
 	}
 	var out []host.Attempt
-	err := db.listOf(env.Active(), above(after), false, n, partitions).rows(ctx, func(rows []item) (bool, error) {
+	err := db.t.ListOf(env.Active(), table.Above(after), false, n, partitions).Rows(ctx, func(rows []table.Item) (bool, error) {
 		list, err := db.attemptsOf(ctx, rows)
 		for _, a := range list {
 			if !a.Done { // the index may be a moment behind
@@ -221,20 +222,20 @@ func (db *DB) Active(ctx context.Context, q host.ActiveQuery) ([]host.Attempt, e
 	return upTo(out, n), err
 }
 
-// sites lists those that have, or had, projects.
-func (db *DB) sites(ctx context.Context) ([]int64, error) {
-	list, err := db.find(ctx, query{where: where{text: "#p = :p", names: []string{aPartition}, values: item{":p": text(siteKey(0).partition)}}})
+// allSites lists the sites that have, or had, projects.
+func allSites(ctx context.Context, t *table.Table) ([]int64, error) {
+	list, err := t.Find(ctx, table.Query{Where: table.Where{Text: "#p = :p", Names: []string{table.Partition}, Values: table.Item{":p": table.Text(siteKey(0).Partition)}}})
 	var out []int64
 	for _, it := range list {
-		out = append(out, it.num(aSite))
+		out = append(out, it.Num(table.Site))
 	}
 	return out, err
 }
 
 // Sites lists those that have, or had, projects; how many they have is counted from the index alone.
 func (db *DB) Sites(ctx context.Context, after int64, n int) ([]host.Site, error) {
-	rows, err := db.find(ctx, query{limit: n, where: where{text: "#p = :p AND #s > :after", names: []string{aPartition, aSort},
-		values: item{":p": text(siteKey(0).partition), ":after": text(siteAfter(after))}}})
+	rows, err := db.t.Find(ctx, table.Query{Limit: n, Where: table.Where{Text: "#p = :p AND #s > :after", Names: []string{table.Partition, table.Sort},
+		Values: table.Item{":p": table.Text(siteKey(0).Partition), ":after": table.Text(siteAfter(after))}}})
 	if err != nil {
 		return nil, err
 	}
@@ -242,9 +243,9 @@ func (db *DB) Sites(ctx context.Context, after int64, n int) ([]host.Site, error
 	var all sync.WaitGroup
 	for i, it := range rows {
 		all.Go(func() {
-			list[i].ID = it.num(aSite)
-			_, list[i].Projects, errs[i] = db.run(ctx, query{index: env.BySite().Name, count: true, where: where{text: "#gs = :p", names: []string{aListSite},
-				values: item{":p": text(projectsOf(list[i].ID))}}})
+			list[i].ID = it.Num(table.Site)
+			_, list[i].Projects, errs[i] = db.t.Run(ctx, table.Query{Index: env.BySite().Name, Count: true, Where: table.Where{Text: "#gs = :p", Names: []string{aListSite},
+				Values: table.Item{":p": table.Text(projectsOf(list[i].ID))}}})
 		})
 	}
 	all.Wait()
@@ -256,18 +257,18 @@ func siteAfter(site int64) string {
 	if site < 0 {
 		return " "
 	}
-	return siteKey(site).sort
+	return siteKey(site).Sort
 }
 
 // CountActive counts unfinished attempts of a site, up to a limit, from the index alone.
 func (db *DB) CountActive(ctx context.Context, site int64, limit int) (int, error) {
 	var all sync.WaitGroup
-	var counts [shards]int
-	var errs [shards]error
-	for s := range int64(shards) {
+	var counts [table.Shards]int
+	var errs [table.Shards]error
+	for s := range int64(table.Shards) {
 		all.Go(func() {
-			_, counts[s], errs[s] = db.run(ctx, query{index: env.Active().Name, count: true, limit: limit, where: where{text: "#ga = :p", names: []string{aListActive},
-				values: item{":p": text(activeList(site, s))}}})
+			_, counts[s], errs[s] = db.t.Run(ctx, table.Query{Index: env.Active().Name, Count: true, Limit: limit, Where: table.Where{Text: "#ga = :p", Names: []string{aListActive},
+				Values: table.Item{":p": table.Text(activeList(site, s))}}})
 		})
 	}
 	all.Wait()
@@ -286,21 +287,21 @@ func (db *DB) CountActive(ctx context.Context, site int64, limit int) (int, erro
 
 // Waiting lists attempts that wait for a session.
 func (db *DB) Waiting(ctx context.Context, session int64) ([]host.Attempt, error) {
-	list, err := db.find(ctx, query{where: where{text: "#p = :p", names: []string{aPartition}, values: item{":p": text(waitKey(session, 0).partition)}}})
+	list, err := db.t.Find(ctx, table.Query{Where: table.Where{Text: "#p = :p", Names: []string{table.Partition}, Values: table.Item{":p": table.Text(waitKey(session, 0).Partition)}}})
 	if err != nil || len(list) == 0 {
 		return nil, err
 	}
-	var keys []key
+	var keys []table.Key
 	for _, it := range list {
-		keys = append(keys, attemptKey(it.num(aID)))
+		keys = append(keys, attemptKey(it.Num(table.ID)))
 	}
-	found, err := db.getAll(ctx, keys)
+	found, err := db.t.GetAll(ctx, keys)
 	if err != nil {
 		return nil, err
 	}
 	var out []host.Attempt
 	for _, k := range keys {
-		if it := found[k]; it.num(aWaits) == session {
+		if it := found[k]; it.Num(aWaits) == session {
 			a, err := db.attemptOf(ctx, it)
 			if err != nil {
 				return nil, err
@@ -313,19 +314,19 @@ func (db *DB) Waiting(ctx context.Context, session int64) ([]host.Attempt, error
 
 // sessionsAt are the sessions that there are of some times.
 func (db *DB) sessionsAt(ctx context.Context, q host.SessionQuery) ([]host.Session, error) {
-	var keys []key
+	var keys []table.Key
 	for _, t := range q.Times {
 		keys = append(keys, sessionKey(q.Project, q.Workflow, t))
 	}
-	rows, err := db.getAll(ctx, keys)
+	rows, err := db.t.GetAll(ctx, keys)
 	if err != nil {
 		return nil, err
 	}
-	lasts := make([]key, 0, len(rows))
+	lasts := make([]table.Key, 0, len(rows))
 	for _, it := range rows {
 		lasts = append(lasts, attemptKey(sessionOf(it).last))
 	}
-	found, err := db.getAll(ctx, lasts)
+	found, err := db.t.GetAll(ctx, lasts)
 	if err != nil {
 		return nil, err
 	}
@@ -344,16 +345,16 @@ func (db *DB) sessionsAt(ctx context.Context, q host.SessionQuery) ([]host.Sessi
 			list = append(list, host.Session{ID: s.id, Site: q.Site, Project: last.Project, Workflow: last.Workflow, UUID: s.uuid, Time: last.SessionTime, Last: last})
 		}
 	}
-	sortByID(list, func(s host.Session) int64 { return s.ID }, true)
+	table.SortByID(list, func(s host.Session) int64 { return s.ID }, true)
 	return list, nil
 }
 
 // LastSession is the newest session time of a workflow before t; zero for none.
 func (db *DB) LastSession(ctx context.Context, project int64, workflow string, t time.Time) (time.Time, error) {
-	list, err := db.find(ctx, query{descending: true, limit: 1, where: where{text: "#p = :p AND #s < :t", names: []string{aPartition, aSort},
-		values: item{":p": text(sessionsOf(project, workflow)), ":t": text(sessionSort(t))}}})
+	list, err := db.t.Find(ctx, table.Query{Descending: true, Limit: 1, Where: table.Where{Text: "#p = :p AND #s < :t", Names: []string{table.Partition, table.Sort},
+		Values: table.Item{":p": table.Text(sessionsOf(project, workflow)), ":t": table.Text(sessionSort(t))}}})
 	if err != nil || len(list) == 0 {
 		return time.Time{}, err
 	}
-	return sessionTime(list[0].str(aSort)), nil
+	return sessionTime(list[0].Str(table.Sort)), nil
 }

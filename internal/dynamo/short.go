@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"zerodag/events"
+	"zerodag/internal/dynamo/table"
 )
 
 // shortLog is the log of a run that is too short for an object of its own.
@@ -22,12 +23,12 @@ type shortLogs struct {
 
 // KeepShort keeps a log until the next entry of the attempt is appended by this process;
 // the entry with the task's result is. A process that ends before has no result either.
-func (db *DB) KeepShort(attempt int64, name string, content []byte) {
+func (db *logs) KeepShort(attempt int64, name string, content []byte) {
 	db.short.giveBack(attempt, []shortLog{{name, content}})
 }
 
 // TakeShort takes away what is kept for an attempt: another process will append.
-func (db *DB) TakeShort(attempt int64) []events.Log {
+func (db *logs) TakeShort(attempt int64) []events.Log {
 	var list []events.Log
 	for _, l := range db.short.take(attempt) {
 		list = append(list, events.Log{Name: l.name, Content: l.content})
@@ -118,10 +119,10 @@ func (r *recent) of(attempt int64) (list []shortLog, seq int64) {
 
 // EachShort calls f for the short logs of an attempt: those of its entries while there are
 // any, of its row afterwards, and those that no entry has taken yet.
-func (db *DB) EachShort(ctx context.Context, attempt int64, f func(name string, content []byte)) error {
-	it, err := db.get(ctx, attemptKey(attempt))
+func (db *logs) EachShort(ctx context.Context, attempt int64, f func(name string, content []byte)) error {
+	it, err := db.t.Get(ctx, attemptKey(attempt))
 	if err != nil || it == nil {
-		return orNotFound(err, "read short logs of attempt %d", attempt)
+		return table.OrNotFound(err, "read short logs of attempt %d", attempt)
 	}
 	list, err := db.shortOf(ctx, it)
 	if err != nil {
@@ -146,8 +147,8 @@ func (db *DB) EachShort(ctx context.Context, attempt int64, f func(name string, 
 }
 
 // shortOf are those of the row of an attempt that has ended; nil when it has none.
-func (db *DB) shortOf(ctx context.Context, it item) ([]shortLog, error) {
-	b, err := db.large(ctx, it, aShort, aShortBlob)
+func (db *logs) shortOf(ctx context.Context, it table.Item) ([]shortLog, error) {
+	b, err := db.t.Large(ctx, it, aShort, aShortBlob)
 	if err != nil || b == nil {
 		return nil, err
 	}
@@ -155,18 +156,18 @@ func (db *DB) shortOf(ctx context.Context, it item) ([]shortLog, error) {
 }
 
 // shortFrom are those of the entries from first on.
-func (db *DB) shortFrom(ctx context.Context, attempt, first int64) ([]shortLog, error) {
-	entries, err := db.find(ctx, query{where: entries(attempt, first, maxSeq), names: []string{aShort}})
+func (db *logs) shortFrom(ctx context.Context, attempt, first int64) ([]shortLog, error) {
+	entries, err := db.t.Find(ctx, table.Query{Where: entries(attempt, first, maxSeq), Names: []string{aShort}})
 	if err != nil {
 		return nil, err
 	}
 	return shortOfEntries(entries)
 }
 
-func shortOfEntries(entries []item) ([]shortLog, error) {
+func shortOfEntries(entries []table.Item) ([]shortLog, error) {
 	var list []shortLog
 	for _, it := range entries {
-		if b := it.bytes(aShort); b != nil {
+		if b := it.Bytes(aShort); b != nil {
 			part, err := unpackShort(b)
 			if err != nil {
 				return nil, err

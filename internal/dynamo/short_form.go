@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 
+	"zerodag/internal/dynamo/table"
 	"zerodag/internal/tasklog"
 )
 
@@ -27,12 +28,12 @@ func packShort(list []shortLog) []byte {
 	if len(list) == 0 {
 		return nil
 	}
-	return pack(joinShort(list))
+	return table.Pack(joinShort(list))
 }
 
 // unpackShort reads what an entry took along.
 func unpackShort(b []byte) ([]shortLog, error) {
-	text, err := unpack(b)
+	text, err := table.Unpack(b)
 	if err != nil {
 		return nil, err
 	}
@@ -57,7 +58,7 @@ var errShort = errors.New("read short logs: cut short")
 
 func splitShort(b []byte) ([]shortLog, error) {
 	if len(b) == 0 || b[0] != togetherForm {
-		return nil, errFormat
+		return nil, table.ErrFormat
 	}
 	var list []shortLog
 	b = b[1:]
@@ -79,7 +80,7 @@ func splitShort(b []byte) ([]shortLog, error) {
 		case gunzip:
 			content = compress(content)
 		default:
-			return nil, errFormat
+			return nil, table.ErrFormat
 		}
 		list, b = append(list, shortLog{string(name), content}), rest
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"zerodag/engine/param"
+	"zerodag/internal/dynamo/table"
 	"zerodag/internal/host"
 )
 
@@ -15,17 +16,17 @@ import (
 // to be made once.
 func maxStarts(list []*starting) int {
 	if slices.ContainsFunc(list, func(s *starting) bool { return s.Once }) {
-		return maxActions / 6
+		return table.MaxActions / 6
 	}
-	return maxActions / 5
+	return table.MaxActions / 5
 }
 
 // starting is one new attempt with what its actions depend on.
 type starting struct {
 	host.NewAttempt
 	row     host.Attempt
-	key     key     // of the session
-	session session // as it was read; without attempts when there is none yet
+	key     table.Key // of the session
+	session session   // as it was read; without attempts when there is none yet
 }
 
 // Start makes attempts: see host.Attempts. Up to some 20 of them are one transaction; of
@@ -56,10 +57,10 @@ func (db *DB) Start(ctx context.Context, list ...host.NewAttempt) ([]host.Attemp
 			}
 			continue
 		}
-		if !errors.Is(err, errCondition) {
+		if !errors.Is(err, table.ErrCondition) {
 			return there, err
 		}
-		if err := pause(ctx, try); err != nil {
+		if err := table.Pause(ctx, try); err != nil {
 			return nil, err
 		}
 	}
@@ -67,7 +68,7 @@ func (db *DB) Start(ctx context.Context, list ...host.NewAttempt) ([]host.Attemp
 
 // planStart gives everything its id.
 func (db *DB) planStart(list []host.NewAttempt) ([]*starting, error) {
-	first, seen := db.ids.next(len(list)), map[key]bool{}
+	first, seen := db.t.NextID(len(list)), map[table.Key]bool{}
 	var starts []*starting
 	for i, n := range list {
 		if n.Params == nil {
@@ -91,11 +92,11 @@ func (db *DB) planStart(list []host.NewAttempt) ([]*starting, error) {
 
 // readSessions finds out which sessions are there, and makes the attempts theirs.
 func (db *DB) readSessions(ctx context.Context, starts []*starting) error {
-	var keys []key
+	var keys []table.Key
 	for _, s := range starts {
 		keys = append(keys, s.key)
 	}
-	found, err := db.getAll(ctx, keys)
+	found, err := db.t.GetAll(ctx, keys)
 	if err != nil {
 		return err
 	}
@@ -149,18 +150,18 @@ func (db *DB) inTheWay(ctx context.Context, s *starting, named int64) ([]host.At
 
 // notNew is inTheWay for a session that was to be new.
 func (db *DB) notNew(ctx context.Context, s *starting) ([]host.Attempt, error) {
-	named, err := db.get(ctx, retryKey(s.session.id, s.RetryName))
+	named, err := db.t.Get(ctx, retryKey(s.session.id, s.RetryName))
 	switch {
 	case err != nil:
 		return nil, err
 	case named == nil:
 		return db.inTheWay(ctx, s, s.session.last)
 	}
-	return db.inTheWay(ctx, s, named.num(aID))
+	return db.inTheWay(ctx, s, named.Num(table.ID))
 }
 
 func (db *DB) startPart(ctx context.Context, part []*starting) ([]host.Attempt, error) {
-	var actions []action
+	var actions []table.Action
 	var of []*starting // by action
 	for _, s := range part {
 		list, err := db.startActions(ctx, s)
@@ -171,27 +172,27 @@ func (db *DB) startPart(ctx context.Context, part []*starting) ([]host.Attempt, 
 			actions, of = append(actions, a), append(of, s)
 		}
 	}
-	inTheWay, err := db.transact(ctx, actions)
-	if !errors.Is(err, errCondition) {
+	inTheWay, err := db.t.Transact(ctx, actions)
+	if !errors.Is(err, table.ErrCondition) {
 		return nil, err
 	}
 	forgotten := true // nothing else is in the way
 	for _, m := range inTheWay {
-		s := of[m.at]
-		forgotten = forgotten && actions[m.at].check == forgottenKey(s.key)
+		s := of[m.At]
+		forgotten = forgotten && actions[m.At].Check == forgottenKey(s.key)
 		switch {
-		case m.item.str(aUUID) == s.row.SessionUUID && (m.item.num(aLast) == s.row.ID || m.item.num(aID) == s.row.ID && m.item.has(aSessionTime)):
+		case m.Item.Str(aUUID) == s.row.SessionUUID && (m.Item.Num(aLast) == s.row.ID || m.Item.Num(table.ID) == s.row.ID && m.Item.Has(aSessionTime)):
 			return nil, nil // an answer was lost: it is our own
-		case m.item.num(aID) == s.row.ID && m.item.has(aSessionTime):
+		case m.Item.Num(table.ID) == s.row.ID && m.Item.Has(aSessionTime):
 			return nil, errTaken
-		case actions[m.at].put[aSort] != nil && keyOf(actions[m.at].put) == retryKey(s.session.id, s.RetryName):
-			return db.inTheWay(ctx, s, m.item.num(aID))
+		case actions[m.At].Put[table.Sort] != nil && table.KeyOf(actions[m.At].Put) == retryKey(s.session.id, s.RetryName):
+			return db.inTheWay(ctx, s, m.Item.Num(table.ID))
 		}
 	}
 	if forgotten {
 		return nil, host.ErrForgotten
 	}
-	return nil, errCondition
+	return nil, table.ErrCondition
 }
 
 // errTaken: another process had the idea of the same id in the same millisecond.
@@ -199,34 +200,34 @@ var errTaken = errors.New("id is taken")
 
 // startActions are what makes one attempt. None of them touches its project: all starts of
 // a project would be in each other's way.
-func (db *DB) startActions(ctx context.Context, s *starting) ([]action, error) {
+func (db *DB) startActions(ctx context.Context, s *starting) ([]table.Action, error) {
 	row, err := db.attemptItem(ctx, s.row)
 	if err != nil {
 		return nil, err
 	}
-	actions := []action{{put: row, when: absent()}}
+	actions := []table.Action{{Put: row, When: table.Absent()}}
 	if s.session.attempts == 0 {
 		made := session{id: s.row.ID, uuid: s.row.SessionUUID, attempts: 1, first: s.RetryName, last: s.row.ID}
-		actions = append(actions, action{put: made.item(s.key), when: absent()})
+		actions = append(actions, table.Action{Put: made.item(s.key), When: table.Absent()})
 	} else {
 		actions = append(actions,
-			action{put: retryItem(s.session.id, s.RetryName, s.row.ID), when: absent()},
-			action{update: s.key,
-				change: where{text: "SET #n = :next, #la = :id", names: []string{aLast, aAttempts}, values: item{":next": number(s.session.attempts + 1), ":id": number(s.row.ID)}},
-				when:   where{text: "#n = :n", names: []string{aAttempts}, values: item{":n": number(s.session.attempts)}}},
-			action{update: attemptKey(s.session.last), change: where{text: "SET #rt = :yes", names: []string{aRetried}, values: item{":yes": yes()}}, when: exists()})
+			table.Action{Put: retryItem(s.session.id, s.RetryName, s.row.ID), When: table.Absent()},
+			table.Action{Update: s.key,
+				Change: table.Where{Text: "SET #n = :next, #la = :id", Names: []string{aLast, aAttempts}, Values: table.Item{":next": table.Number(s.session.attempts + 1), ":id": table.Number(s.row.ID)}},
+				When:   table.Where{Text: "#n = :n", Names: []string{aAttempts}, Values: table.Item{":n": table.Number(s.session.attempts)}}},
+			table.Action{Update: attemptKey(s.session.last), Change: table.Where{Text: "SET #rt = :yes", Names: []string{aRetried}, Values: table.Item{":yes": table.Yes()}}, When: table.Exists()})
 	}
 	if s.Once {
-		actions = append(actions, action{check: forgottenKey(s.key), when: absent()})
+		actions = append(actions, table.Action{Check: forgottenKey(s.key), When: table.Absent()})
 	}
 	if s.WaitsFor >= 0 {
-		it := waitKey(s.row.AfterSession, s.row.ID).item()
-		it[aID] = number(s.row.ID)
-		return append(actions, action{put: it}), nil
+		it := waitKey(s.row.AfterSession, s.row.ID).Item()
+		it[table.ID] = table.Number(s.row.ID)
+		return append(actions, table.Action{Put: it}), nil
 	}
 	first, err := db.entryItem(ctx, s.row.ID, s.First, 0)
 	if err == nil && !s.StartsAt.IsZero() {
-		first[aExpiry] = number(db.expiry(s.row.ID, s.StartsAt)) // the other entries are not written before
+		first[table.Expiry] = table.Number(db.t.Expiry(s.row.ID, s.StartsAt)) // the other entries are not written before
 	}
 	maps.Copy(row, firstAttributes(first))
 	return actions, err
@@ -236,17 +237,17 @@ func (db *DB) startActions(ctx context.Context, s *starting) ([]action, error) {
 func (db *DB) takeBack(ctx context.Context, part []*starting) error {
 	var failed error
 	for _, s := range part {
-		actions := []action{{delete: attemptKey(s.row.ID)}, {delete: waitKey(s.row.AfterSession, s.row.ID)}}
-		mine := where{text: "#la = :id", names: []string{aLast}, values: item{":id": number(s.row.ID)}}
+		actions := []table.Action{{Delete: attemptKey(s.row.ID)}, {Delete: waitKey(s.row.AfterSession, s.row.ID)}}
+		mine := table.Where{Text: "#la = :id", Names: []string{aLast}, Values: table.Item{":id": table.Number(s.row.ID)}}
 		if s.session.attempts == 0 {
-			actions = append(actions, action{delete: s.key, when: mine})
+			actions = append(actions, table.Action{Delete: s.key, When: mine})
 		} else {
-			back := where{text: "SET #la = :last", names: []string{aLast}, values: item{":last": number(s.session.last)}}
-			last := where{text: "REMOVE #rt", names: []string{aRetried}}
-			actions = append(actions, action{update: s.key, change: back, when: mine}, action{delete: retryKey(s.session.id, s.RetryName)},
-				action{update: attemptKey(s.session.last), change: last, when: exists()})
+			back := table.Where{Text: "SET #la = :last", Names: []string{aLast}, Values: table.Item{":last": table.Number(s.session.last)}}
+			last := table.Where{Text: "REMOVE #rt", Names: []string{aRetried}}
+			actions = append(actions, table.Action{Update: s.key, Change: back, When: mine}, table.Action{Delete: retryKey(s.session.id, s.RetryName)},
+				table.Action{Update: attemptKey(s.session.last), Change: last, When: table.Exists()})
 		}
-		if _, err := db.transact(ctx, actions); err != nil && !errors.Is(err, errCondition) {
+		if _, err := db.t.Transact(ctx, actions); err != nil && !errors.Is(err, table.ErrCondition) {
 			failed = errors.Join(failed, fmt.Errorf("take back attempt %d: %w", s.row.ID, err))
 		}
 	}
@@ -282,7 +283,7 @@ func snapshotAtFirst(e host.Entry) int64 {
 }
 
 func firstMessage(attempt int64, m host.Message) host.Message {
-	m.Group = decimal(attempt)
+	m.Group = table.Decimal(attempt)
 	m.ID = m.Group + "/" + m.ID
 	return m
 }
@@ -300,16 +301,16 @@ func (db *DB) Begin(ctx context.Context, attempt int64, first host.Entry, m host
 	if err != nil {
 		return err
 	}
-	change := where{values: item{}}
+	change := table.Where{Values: table.Item{}}
 	for name, v := range firstAttributes(entry) {
-		change.text += ", #" + name + " = :" + name
-		change.names = append(change.names, name)
-		change.values[":"+name] = v
+		change.Text += ", #" + name + " = :" + name
+		change.Names = append(change.Names, name)
+		change.Values[":"+name] = v
 	}
-	change.text = "SET " + change.text[2:] + " REMOVE #wt"
-	_, err = db.transact(ctx, []action{{delete: waitKey(a.AfterSession, attempt)}, {update: attemptKey(attempt), change: change,
-		when: where{text: "attribute_exists(#wt) AND attribute_not_exists(#f)", names: []string{aWaits, aFinished}}}})
-	if errors.Is(err, errCondition) {
+	change.Text = "SET " + change.Text[2:] + " REMOVE #wt"
+	_, err = db.t.Transact(ctx, []table.Action{{Delete: waitKey(a.AfterSession, attempt)}, {Update: attemptKey(attempt), Change: change,
+		When: table.Where{Text: "attribute_exists(#wt) AND attribute_not_exists(#f)", Names: []string{aWaits, aFinished}}}})
+	if errors.Is(err, table.ErrCondition) {
 		return host.ErrConflict
 	}
 	if err != nil {

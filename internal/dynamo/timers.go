@@ -6,6 +6,7 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 
+	"zerodag/internal/dynamo/table"
 	"zerodag/internal/env"
 	"zerodag/internal/host"
 )
@@ -21,39 +22,41 @@ const (
 	aText    = "bo"
 )
 
-func timerKey(queue, id string) key { return key{"T#" + queue + "#" + id, row} }
-func dueTimers(shard int64) string  { return "T#" + decimal(shard) }
+func timerKey(queue, id string) table.Key { return table.At("T#"+queue+"#"+id, table.Row) }
+func dueTimers(shard int64) string        { return "T#" + table.Decimal(shard) }
 
 // Timers keeps messages until they are near enough to be sent. It is apart from DB, which needs the
 // queues that need Timers.
-type Timers struct{ db *DB }
+type Timers struct{ t *table.Table }
 
 // NewTimers makes Timers in a deployment's table.
-func NewTimers(c aws.Config, table string) *Timers { return &Timers{New(c, Options{Table: table})} }
+func NewTimers(c aws.Config, name string) *Timers {
+	return &Timers{table.Open(c, table.Config{Name: name})}
+}
 
 // Later keeps messages until they are near enough to be sent. Repeated it changes nothing.
-func (t *Timers) Later(ctx context.Context, queue string, messages ...host.Message) error {
-	var items []item
+func (x *Timers) Later(ctx context.Context, queue string, messages ...host.Message) error {
+	var items []table.Item
 	for _, m := range messages {
-		it := timerKey(queue, m.ID).item()
-		it[aListDue], it[aDue] = text(dueTimers(shardOf(m.Due.UnixMicro()))), micros(m.Due)
-		it.setStr(aQueue, queue)
-		it.setStr(aMessage, m.ID)
-		it.setStr(aGroup, m.Group)
-		it.setStr(aShare, m.Share)
-		it.setBytes(aText, m.Body)
+		it := timerKey(queue, m.ID).Item()
+		it[aListDue], it[aDue] = table.Text(dueTimers(table.ShardOf(m.Due.UnixMicro()))), table.Micros(m.Due)
+		it.SetStr(aQueue, queue)
+		it.SetStr(aMessage, m.ID)
+		it.SetStr(aGroup, m.Group)
+		it.SetStr(aShare, m.Share)
+		it.SetBytes(aText, m.Body)
 		items = append(items, it)
 	}
-	return t.db.putAll(ctx, items)
+	return x.t.PutAll(ctx, items)
 }
 
 // Due lists up to n messages due at or before a time, the earliest first. The sender of
 // one deletes it afterwards: a crash in between sends it twice.
-func (t *Timers) Due(ctx context.Context, until time.Time, n int) ([]host.Timer, error) {
+func (x *Timers) Due(ctx context.Context, until time.Time, n int) ([]host.Timer, error) {
 	var out []host.Timer
-	err := t.db.listOf(env.Due(), span{0, until.UnixMicro()}, false, n, byShard(dueTimers)).rows(ctx, func(rows []item) (bool, error) {
+	err := x.t.ListOf(env.Due(), table.Span{From: 0, To: until.UnixMicro()}, false, n, table.ByShard(dueTimers)).Rows(ctx, func(rows []table.Item) (bool, error) {
 		for _, it := range rows {
-			out = append(out, host.Timer{Queue: it.str(aQueue), Message: host.Message{ID: it.str(aMessage), Group: it.str(aGroup), Share: it.str(aShare), Body: it.bytes(aText), Due: it.time(aDue)}})
+			out = append(out, host.Timer{Queue: it.Str(aQueue), Message: host.Message{ID: it.Str(aMessage), Group: it.Str(aGroup), Share: it.Str(aShare), Body: it.Bytes(aText), Due: it.Time(aDue)}})
 		}
 		return n > 0 && len(out) >= n, nil
 	})
@@ -61,10 +64,10 @@ func (t *Timers) Due(ctx context.Context, until time.Time, n int) ([]host.Timer,
 }
 
 // Delete removes messages that were sent.
-func (t *Timers) Delete(ctx context.Context, list []host.Timer) error {
-	keys := make([]key, len(list))
-	for i, x := range list {
-		keys[i] = timerKey(x.Queue, x.Message.ID)
+func (x *Timers) Delete(ctx context.Context, list []host.Timer) error {
+	keys := make([]table.Key, len(list))
+	for i, timer := range list {
+		keys[i] = timerKey(timer.Queue, timer.Message.ID)
 	}
-	return t.db.deleteAll(ctx, keys)
+	return x.t.DeleteAll(ctx, keys)
 }

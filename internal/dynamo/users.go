@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"zerodag/internal/dynamo/table"
 	"zerodag/internal/env"
 	"zerodag/internal/host"
 )
@@ -19,41 +20,44 @@ const (
 	aUsed      = "us"
 )
 
-func tokenKey(hash []byte) key   { return key{"K#" + hex.EncodeToString(hash), row} }
-func tokensOf(site int64) string { return "K#" + decimal(site) }
+func tokenKey(hash []byte) table.Key { return table.At("K#"+hex.EncodeToString(hash), table.Row) }
+func tokensOf(site int64) string     { return "K#" + table.Decimal(site) }
 
-func tokenItem(t host.Token) item {
-	it := tokenKey(t.Hash).item()
-	it[aID], it[aListSite] = number(t.ID), text(tokensOf(t.Site))
-	it.setNum(aSite, t.Site)
-	it.setStr(aTokenName, t.Name)
-	it.setStr(aRole, t.Role)
-	it.setTime(aCreated, t.CreatedAt)
+func tokenItem(t host.Token) table.Item {
+	it := tokenKey(t.Hash).Item()
+	it[table.ID], it[aListSite] = table.Number(t.ID), table.Text(tokensOf(t.Site))
+	it.SetNum(table.Site, t.Site)
+	it.SetStr(aTokenName, t.Name)
+	it.SetStr(aRole, t.Role)
+	it.SetTime(aCreated, t.CreatedAt)
 	return it
 }
 
-func tokenOf(it item) (host.Token, error) {
-	hash, err := hex.DecodeString(it.str(aPartition)[len("K#"):])
-	return host.Token{ID: it.num(aID), Site: it.num(aSite), Name: it.str(aTokenName), Role: it.str(aRole), Hash: hash, CreatedAt: it.time(aCreated), LastUsed: it.time(aUsed)}, err
+func tokenOf(it table.Item) (host.Token, error) {
+	hash, err := hex.DecodeString(it.Str(table.Partition)[len("K#"):])
+	return host.Token{ID: it.Num(table.ID), Site: it.Num(table.Site), Name: it.Str(aTokenName), Role: it.Str(aRole), Hash: hash, CreatedAt: it.Time(aCreated), LastUsed: it.Time(aUsed)}, err
 }
 
+// tokens are host.Users.
+type tokens struct{ t *table.Table }
+
 // Create stores a token: see host.Users.
-func (db *DB) Create(ctx context.Context, t host.Token) (host.Token, error) {
-	t.ID = db.ids.next(1)
-	there, err := db.put(ctx, tokenItem(t), absent())
+func (db *tokens) Create(ctx context.Context, t host.Token) (host.Token, error) {
+	t.ID = db.t.NextID(1)
+	there, err := db.t.Put(ctx, tokenItem(t), table.Absent())
 	switch {
-	case errors.Is(err, errCondition) && there.num(aID) == t.ID:
+	case errors.Is(err, table.ErrCondition) && there.Num(table.ID) == t.ID:
 		return t, nil // an answer was lost: it is our own
-	case errors.Is(err, errCondition):
+	case errors.Is(err, table.ErrCondition):
 		return t, host.ErrConflict
 	}
 	return t, err
 }
 
 // List lists the tokens of a site.
-func (db *DB) List(ctx context.Context, site int64) ([]host.Token, error) {
+func (db *tokens) List(ctx context.Context, site int64) ([]host.Token, error) {
 	var out []host.Token
-	err := db.listOf(env.BySite(), above(0), false, 0, []string{tokensOf(site)}).rows(ctx, func(rows []item) (bool, error) {
+	err := db.t.ListOf(env.BySite(), table.Above(0), false, 0, []string{tokensOf(site)}).Rows(ctx, func(rows []table.Item) (bool, error) {
 		for _, it := range rows {
 			t, err := tokenOf(it)
 			if err != nil {
@@ -67,13 +71,13 @@ func (db *DB) List(ctx context.Context, site int64) ([]host.Token, error) {
 }
 
 // Revoke deletes a token.
-func (db *DB) Revoke(ctx context.Context, site, id int64) error {
-	keys, err := db.listOf(env.BySite(), span{id, id}, false, 1, []string{tokensOf(site)}).next(ctx, 1)
+func (db *tokens) Revoke(ctx context.Context, site, id int64) error {
+	keys, err := db.t.ListOf(env.BySite(), table.Span{From: id, To: id}, false, 1, []string{tokensOf(site)}).Next(ctx, 1)
 	if err != nil || len(keys) == 0 {
-		return orNotFound(err, "revoke token %d", id)
+		return table.OrNotFound(err, "revoke token %d", id)
 	}
-	if err := db.remove(ctx, keys[0], exists()); errors.Is(err, errCondition) {
-		return orNotFound(nil, "revoke token %d", id)
+	if err := db.t.Remove(ctx, keys[0], table.Exists()); errors.Is(err, table.ErrCondition) {
+		return table.OrNotFound(nil, "revoke token %d", id)
 	} else if err != nil {
 		return err
 	}
@@ -86,17 +90,17 @@ const useEvery = time.Hour
 
 // ByHash finds a token, and notes now and then that it is used. That note is not worth
 // failing for.
-func (db *DB) ByHash(ctx context.Context, hash []byte) (host.Token, error) {
-	it, err := db.get(ctx, tokenKey(hash))
+func (db *tokens) ByHash(ctx context.Context, hash []byte) (host.Token, error) {
+	it, err := db.t.Get(ctx, tokenKey(hash))
 	if err != nil || it == nil {
-		return host.Token{}, orNotFound(err, "read token")
+		return host.Token{}, table.OrNotFound(err, "read token")
 	}
 	t, err := tokenOf(it)
-	if now := db.now().UTC(); err == nil && now.Sub(t.LastUsed) > useEvery {
+	if now := db.t.Now().UTC(); err == nil && now.Sub(t.LastUsed) > useEvery {
 		t.LastUsed = now
-		_, noted := db.update(ctx, tokenKey(hash), where{text: "SET #us = :now", names: []string{aUsed}, values: item{":now": micros(now)}}, exists())
-		if errors.Is(noted, errCondition) {
-			return host.Token{}, orNotFound(nil, "read token") // revoked meanwhile
+		_, noted := db.t.Update(ctx, tokenKey(hash), table.Where{Text: "SET #us = :now", Names: []string{aUsed}, Values: table.Item{":now": table.Micros(now)}}, table.Exists())
+		if errors.Is(noted, table.ErrCondition) {
+			return host.Token{}, table.OrNotFound(nil, "read token") // revoked meanwhile
 		}
 	}
 	return t, err

@@ -4,19 +4,20 @@ import (
 	"context"
 	"strings"
 
+	"zerodag/internal/dynamo/table"
 	"zerodag/internal/host"
 )
 
 // Workflow returns a definition of any revision.
 func (db *DB) Workflow(ctx context.Context, site, id int64) (host.Workflow, error) {
-	it, err := db.get(ctx, definitionKey(id))
-	if err != nil || it == nil || site != host.AnySite && it.num(aSite) != site {
-		return host.Workflow{}, orNotFound(err, "read workflow %d", id)
+	it, err := db.t.Get(ctx, definitionKey(id))
+	if err != nil || it == nil || site != host.AnySite && it.Num(table.Site) != site {
+		return host.Workflow{}, table.OrNotFound(err, "read workflow %d", id)
 	}
 	w, k := workflowOf(it)
-	text, err := db.get(ctx, k)
+	text, err := db.t.Get(ctx, k)
 	if err != nil || text == nil {
-		return w, orNotFound(err, "read text of workflow %d", id)
+		return w, table.OrNotFound(err, "read text of workflow %d", id)
 	}
 	w.Config, err = db.configOf(ctx, text)
 	return w, err
@@ -25,7 +26,7 @@ func (db *DB) Workflow(ctx context.Context, site, id int64) (host.Workflow, erro
 // found is a definition whose text has yet to be read.
 type found struct {
 	workflow host.Workflow
-	text     key
+	text     table.Key
 }
 
 // Workflows lists definitions: see host.Workflows.
@@ -34,13 +35,13 @@ func (db *DB) Workflows(ctx context.Context, q host.WorkflowQuery) ([]host.Workf
 	if err != nil {
 		return nil, err
 	}
-	sortByID(list, func(f found) int64 { return f.workflow.ID }, q.Descending)
+	table.SortByID(list, func(f found) int64 { return f.workflow.ID }, q.Descending)
 	list = upTo(list, q.Count)
-	var keys []key
+	var keys []table.Key
 	for _, f := range list {
 		keys = append(keys, f.text)
 	}
-	texts, err := db.getAll(ctx, keys)
+	texts, err := db.t.GetAll(ctx, keys)
 	if err != nil {
 		return nil, err
 	}
@@ -48,7 +49,7 @@ func (db *DB) Workflows(ctx context.Context, q host.WorkflowQuery) ([]host.Workf
 	for _, f := range list {
 		it := texts[f.text]
 		if it == nil {
-			return nil, orNotFound(nil, "read text of workflow %d", f.workflow.ID)
+			return nil, table.OrNotFound(nil, "read text of workflow %d", f.workflow.ID)
 		}
 		if f.workflow.Config, err = db.configOf(ctx, it); err != nil {
 			return nil, err
@@ -64,7 +65,7 @@ func (db *DB) Workflows(ctx context.Context, q host.WorkflowQuery) ([]host.Workf
 // one of every living project: a push is seen with all its definitions or not at all.
 func (db *DB) definitions(ctx context.Context, q host.WorkflowQuery) ([]found, error) {
 	var out []found
-	choose := func(it item) error {
+	choose := func(it table.Item) error {
 		m, err := db.manifestOf(ctx, it)
 		if err != nil || m.Site != q.Site {
 			return err
@@ -78,21 +79,21 @@ func (db *DB) definitions(ctx context.Context, q host.WorkflowQuery) ([]found, e
 		return nil
 	}
 	if q.Revision != 0 {
-		it, err := db.get(ctx, manifestKey(q.Revision))
+		it, err := db.t.Get(ctx, manifestKey(q.Revision))
 		if err != nil || it == nil {
 			return nil, err
 		}
 		err = choose(it)
 		return out, err
 	}
-	err := db.projectList([]int64{q.Site}, 0, 0).rows(ctx, func(rows []item) (bool, error) {
-		var keys []key
+	err := db.projectList([]int64{q.Site}, 0, 0).Rows(ctx, func(rows []table.Item) (bool, error) {
+		var keys []table.Key
 		for _, it := range rows {
-			if !it.has(aDeleted) {
-				keys = append(keys, manifestKey(it.num(aRevision)))
+			if !it.Has(aDeleted) {
+				keys = append(keys, manifestKey(it.Num(aRevision)))
 			}
 		}
-		manifests, err := db.getAll(ctx, keys)
+		manifests, err := db.t.GetAll(ctx, keys)
 		if err != nil {
 			return false, err
 		}

@@ -1,4 +1,4 @@
-package dynamo
+package table
 
 import (
 	"errors"
@@ -18,11 +18,11 @@ func translate(doing string, err error) error {
 	return border.Translate(doing, err, conflicts()...)
 }
 
-// errCondition: a condition was not met.
-var errCondition = errors.New("condition not met")
+// ErrCondition: a condition was not met.
+var ErrCondition = errors.New("condition not met")
 
-// orNotFound is err, or host.ErrNotFound where there is none.
-func orNotFound(err error, doing string, args ...any) error {
+// OrNotFound is err, or host.ErrNotFound where there is none.
+func OrNotFound(err error, doing string, args ...any) error {
 	if err == nil {
 		err = host.ErrNotFound
 	}

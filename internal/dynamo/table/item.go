@@ -1,0 +1,188 @@
+package table
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+	"reflect"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"zerodag/engine/param"
+	"zerodag/internal/env"
+)
+
+// Attributes of all items; those of one entity are beside its keys. Names are short: they
+// are paid for with every item.
+const (
+	Partition = env.PartitionKey
+	Sort      = env.SortKey
+	Expiry    = env.Expiry
+	ID        = "i"
+	Site      = "si"
+)
+
+// Item is what the table holds under one key. Zero values are not stored.
+type Item map[string]types.AttributeValue
+
+// Key names an item.
+type Key struct{ Partition, Sort string }
+
+// Row is the sort key of items that are alone in their partition.
+const Row = "R"
+
+// At is the key of an item in a partition.
+func At(partition, sort string) Key { return Key{partition, sort} }
+
+// Item is an item with this key and nothing else.
+func (k Key) Item() Item {
+	return Item{Partition: Text(k.Partition), Sort: Text(k.Sort)}
+}
+
+// KeyOf is the key that an item has.
+func KeyOf(it Item) Key { return Key{it.Str(Partition), it.Str(Sort)} }
+
+// Text is a text as DynamoDB has it.
+func Text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
+
+// Number is a whole number as DynamoDB has it.
+func Number(n int64) types.AttributeValue { return &types.AttributeValueMemberN{Value: Decimal(n)} }
+
+// Bytes are bytes as DynamoDB has them.
+func Bytes(b []byte) types.AttributeValue { return &types.AttributeValueMemberB{Value: b} }
+
+// Yes is true as DynamoDB has it; false is not stored.
+func Yes() types.AttributeValue { return &types.AttributeValueMemberBOOL{Value: true} }
+
+// Decimal writes a number as part of a key.
+func Decimal(n int64) string { return strconv.FormatInt(n, 10) }
+
+// Ordered writes a number so that text sorts like it.
+func Ordered(n int64) string { return fmt.Sprintf("%019d", n) }
+
+// SetStr sets a text; "" is left out.
+func (it Item) SetStr(name, s string) {
+	if s != "" {
+		it[name] = Text(s)
+	}
+}
+
+// SetNum sets a number; 0 is left out.
+func (it Item) SetNum(name string, n int64) {
+	if n != 0 {
+		it[name] = Number(n)
+	}
+}
+
+// SetBool sets true; false is left out.
+func (it Item) SetBool(name string, b bool) {
+	if b {
+		it[name] = Yes()
+	}
+}
+
+// SetBytes sets bytes; nil is left out.
+func (it Item) SetBytes(name string, b []byte) {
+	if b != nil {
+		it[name] = Bytes(b)
+	}
+}
+
+// SetTime sets a time to the microsecond; the zero time is left out.
+func (it Item) SetTime(name string, t time.Time) {
+	if !t.IsZero() {
+		it[name] = Micros(t)
+	}
+}
+
+// SetTree sets a parameter tree, packed; nil is left out.
+func (it Item) SetTree(name string, m *param.Map) {
+	if m != nil {
+		it[name] = Bytes(Pack(param.AppendStored(nil, m)))
+	}
+}
+
+// Micros is how times are stored: microseconds since 1970.
+func Micros(t time.Time) types.AttributeValue { return Number(t.UnixMicro()) }
+
+// Same says that an item has the attributes with these names as another one has them: what is read
+// has microseconds, so times are compared as they are stored.
+func (it Item) Same(other Item, names []string) bool {
+	for _, name := range names {
+		if !reflect.DeepEqual(it[name], other[name]) {
+			return false
+		}
+	}
+	return true
+}
+
+// Str returns a text; "" for none.
+func (it Item) Str(name string) string {
+	if v, ok := it[name].(*types.AttributeValueMemberS); ok {
+		return v.Value
+	}
+	return ""
+}
+
+// Num returns a number; 0 for none.
+func (it Item) Num(name string) int64 {
+	if v, ok := it[name].(*types.AttributeValueMemberN); ok {
+		if n, err := strconv.ParseInt(v.Value, 10, 64); err == nil {
+			return n
+		}
+	}
+	return 0
+}
+
+// Bool reports whether an attribute is true.
+func (it Item) Bool(name string) bool {
+	v, ok := it[name].(*types.AttributeValueMemberBOOL)
+	return ok && v.Value
+}
+
+// Bytes returns bytes; nil for none.
+func (it Item) Bytes(name string) []byte {
+	if v, ok := it[name].(*types.AttributeValueMemberB); ok {
+		return v.Value
+	}
+	return nil
+}
+
+// Has reports whether an attribute is stored.
+func (it Item) Has(name string) bool { return it[name] != nil }
+
+// Time returns a time; the zero time for none.
+func (it Item) Time(name string) time.Time {
+	if !it.Has(name) {
+		return time.Time{}
+	}
+	return time.UnixMicro(it.Num(name)).UTC()
+}
+
+// Tree returns a parameter tree; nil for none.
+func (it Item) Tree(name string) (*param.Map, error) {
+	if !it.Has(name) {
+		return nil, nil
+	}
+	b, err := Unpack(it.Bytes(name))
+	if err != nil {
+		return nil, err
+	}
+	m, err := TreeOf(b)
+	if err != nil {
+		return nil, fmt.Errorf("decode %s of %s: %w", name, it.Str(Partition), err)
+	}
+	return m, nil
+}
+
+// TreeOf reads a parameter tree as SetTree stores it, unpacked.
+func TreeOf(text []byte) (*param.Map, error) { return param.ParseStored(string(text)) }
+
+// randomInt is below a power of two.
+func randomInt(n int64) int64 {
+	var b [8]byte
+	rand.Read(b[:]) // never fails
+	return int64(binary.BigEndian.Uint64(b[:]) & uint64(n-1))
+}

@@ -1,0 +1,203 @@
+package table
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+
+	"zerodag/internal/env"
+)
+
+// List reads the ids of a sharded index in their order: it asks all shards at once, merges,
+// and asks one again only when its ids have run out. Rows are read from the table.
+type List struct {
+	table      *Table
+	index      env.Index
+	span       Span
+	descending bool
+	page       int // ids asked of a shard at once
+	shards     []*shard
+	Reached    int64 // the sort key of the last id that was handed out
+}
+
+type shard struct {
+	partition string
+	found     []Item // not handed out yet
+	next      Item   // where to go on
+	done      bool
+}
+
+// Span bounds the sort key of an index, both ends included.
+type Span struct{ From, To int64 }
+
+// Above is the range above an id, which is not in it.
+func Above(id int64) Span { return Span{id + 1, math.MaxInt64} }
+
+// Below is the range below an id, which is not in it; 0 is no limit.
+func Below(id int64) Span {
+	if id == 0 {
+		return Span{0, math.MaxInt64}
+	}
+	return Span{0, id - 1}
+}
+
+// listPage is how many keys are read at once when there is no limit.
+const listPage = 1000
+
+// batchesAtOnce is how many batches of rows are read side by side.
+const batchesAtOnce = 8
+
+// ListOf begins a list in partitions of an index.
+func (t *Table) ListOf(index env.Index, s Span, descending bool, count int, partitions []string) *List {
+	l := &List{table: t, index: index, span: s, descending: descending, page: listPage}
+	if count > 0 {
+		l.page = min(count, listPage)
+	}
+	for _, p := range partitions {
+		l.shards = append(l.shards, &shard{partition: p})
+	}
+	return l
+}
+
+// ByShard names the partitions of a list.
+func ByShard(name func(shard int64) string) []string {
+	var out []string
+	for s := range int64(Shards) {
+		out = append(out, name(s))
+	}
+	return out
+}
+
+// fill asks the shards that have nothing left, side by side.
+func (l *List) fill(ctx context.Context) error {
+	var all sync.WaitGroup
+	errs := make([]error, len(l.shards))
+	for i, s := range l.shards {
+		if len(s.found) == 0 && !s.done {
+			all.Go(func() { errs[i] = l.ask(ctx, s) })
+		}
+	}
+	all.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *List) ask(ctx context.Context, s *shard) error {
+	in := l.table.input(Query{Index: l.index.Name, Descending: l.descending, Where: Where{
+		Text: fmt.Sprintf("#%s = :p AND #%s BETWEEN :from AND :to", l.index.Partition, l.index.Sort), Names: []string{l.index.Partition, l.index.Sort},
+		Values: Item{":p": Text(s.partition), ":from": Number(l.span.From), ":to": Number(l.span.To)}}})
+	in.Limit, in.ExclusiveStartKey = aws.Int32(int32(l.page)), s.next
+	out, err := l.table.client.Query(ctx, in)
+	if err != nil {
+		return translate("query "+l.index.Name, err)
+	}
+	for _, it := range out.Items {
+		s.found = append(s.found, it)
+	}
+	s.next, s.done = out.LastEvaluatedKey, out.LastEvaluatedKey == nil
+	return nil
+}
+
+// Next returns up to n keys of rows in the order of the index; none at the end.
+func (l *List) Next(ctx context.Context, n int) ([]Key, error) {
+	var keys []Key
+	for len(keys) < n {
+		if err := l.fill(ctx); err != nil {
+			return nil, err
+		}
+		if !l.full() {
+			continue // a page may be empty, and not the last one
+		}
+		first := l.first()
+		if first == nil {
+			break
+		}
+		keys = append(keys, KeyOf(first.found[0]))
+		l.Reached = first.found[0].Num(l.index.Sort)
+		first.found = first.found[1:]
+	}
+	return keys, nil
+}
+
+// full says whether every shard has an id at hand, or no more.
+func (l *List) full() bool {
+	return !slices.ContainsFunc(l.shards, func(s *shard) bool { return len(s.found) == 0 && !s.done })
+}
+
+// first is the shard whose next id comes first.
+func (l *List) first() *shard {
+	var best *shard
+	for _, s := range l.shards {
+		if len(s.found) > 0 && (best == nil || l.before(s.found[0], best.found[0])) {
+			best = s
+		}
+	}
+	return best
+}
+
+func (l *List) before(a, b Item) bool {
+	if l.descending {
+		return a.Num(l.index.Sort) > b.Num(l.index.Sort)
+	}
+	return a.Num(l.index.Sort) < b.Num(l.index.Sort)
+}
+
+// Peek returns what Next would begin with, as the index has it; nil for an empty list.
+func (l *List) Peek(ctx context.Context) (Item, error) {
+	if err := l.fill(ctx); err != nil {
+		return nil, err
+	}
+	if s := l.first(); s != nil {
+		return s.found[0], nil
+	}
+	return nil, nil
+}
+
+// Rows reads pages of rows until f, which gets them in the order of the list, says that it
+// is content. Rows that went meanwhile are left out.
+func (l *List) Rows(ctx context.Context, f func([]Item) (enough bool, err error)) error {
+	for {
+		keys, err := l.Next(ctx, min(l.page, batchesAtOnce*maxBatchGet))
+		if err != nil || len(keys) == 0 {
+			return err
+		}
+		found, err := l.table.GetAll(ctx, keys)
+		if err != nil {
+			return err
+		}
+		var rows []Item
+		for _, k := range keys {
+			if it := found[k]; it != nil {
+				rows = append(rows, it)
+			}
+		}
+		if enough, err := f(rows); enough || err != nil {
+			return err
+		}
+	}
+}
+
+// SortByID puts things in the order of their ids.
+func SortByID[T any](list []T, id func(T) int64, descending bool) {
+	slices.SortFunc(list, func(a, b T) int {
+		if descending {
+			a, b = b, a
+		}
+		return cmp.Compare(id(a), id(b))
+	})
+}
+
+// Shards is how many partitions of its index a list is spread over: one takes 1,000 writes a second.
+const Shards = 8
+
+// ShardOf is the shard of a row.
+func ShardOf(id int64) int64 { return id % Shards }

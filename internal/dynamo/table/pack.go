@@ -1,0 +1,62 @@
+package table
+
+import (
+	"bytes"
+	"compress/flate"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+)
+
+// The first byte of what Pack made.
+const (
+	plain    = 0
+	deflated = 1
+)
+
+// worthPacking is the size below which compression gains nothing.
+const worthPacking = 64
+
+var writers = sync.Pool{New: func() any { //nolint:gochecknoglobals // its writers are all the same
+	w, _ := flate.NewWriter(nil, flate.BestCompression) // no error: the level is one of its own
+	return w
+}}
+
+// Pack compresses; what does not get smaller stays as it is.
+func Pack(b []byte) []byte {
+	if len(b) >= worthPacking {
+		var out bytes.Buffer
+		out.WriteByte(deflated)
+		w := writers.Get().(*flate.Writer)
+		defer writers.Put(w)
+		w.Reset(&out)
+		w.Write(b) //nolint:errcheck // to memory
+		w.Close()  //nolint:errcheck // to memory
+		if out.Len() <= len(b) {
+			return out.Bytes()
+		}
+	}
+	return append([]byte{plain}, b...)
+}
+
+// ErrFormat is what was packed by a later release.
+var ErrFormat = errors.New("stored in a form that this release does not know: a later one wrote it")
+
+// Unpack returns what Pack was given.
+func Unpack(b []byte) ([]byte, error) {
+	if len(b) == 0 {
+		return nil, nil
+	}
+	switch b[0] {
+	case plain:
+		return b[1:], nil
+	case deflated:
+		out, err := io.ReadAll(flate.NewReader(bytes.NewReader(b[1:])))
+		if err != nil {
+			return nil, fmt.Errorf("decompress: %w", err)
+		}
+		return out, nil
+	}
+	return nil, ErrFormat
+}

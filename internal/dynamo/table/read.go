@@ -1,0 +1,167 @@
+package table
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+)
+
+// What DynamoDB takes at once.
+const (
+	maxBatchGet   = 100
+	maxBatchWrite = 25
+	MaxActions    = 100
+)
+
+// Get reads an item, consistently; nil when there is none.
+func (t *Table) Get(ctx context.Context, k Key) (Item, error) {
+	out, err := t.client.GetItem(ctx, &dynamodb.GetItemInput{TableName: &t.name, Key: k.Item(), ConsistentRead: aws.Bool(true)})
+	if err != nil {
+		return nil, translate("read "+k.Partition, err)
+	}
+	return out.Item, nil
+}
+
+// GetAll reads items, consistently and up to eight batches side by side; those that are not there are
+// not in the answer.
+func (t *Table) GetAll(ctx context.Context, keys []Key) (map[Key]Item, error) {
+	parts := slices.Collect(slices.Chunk(unique(keys), maxBatchGet))
+	found, errs := make([][]Item, len(parts)), make([]error, len(parts))
+	var all sync.WaitGroup
+	slots := make(chan struct{}, batchesAtOnce)
+	for i, part := range parts {
+		slots <- struct{}{}
+		all.Go(func() {
+			defer func() { <-slots }()
+			found[i], errs[i] = t.getPart(ctx, part)
+		})
+	}
+	all.Wait()
+	rows := map[Key]Item{}
+	for i := range parts {
+		if errs[i] != nil {
+			return nil, errs[i]
+		}
+		for _, it := range found[i] {
+			rows[KeyOf(it)] = it
+		}
+	}
+	return rows, nil
+}
+
+// getPart reads what one call can ask for, until all of it is answered.
+func (t *Table) getPart(ctx context.Context, keys []Key) (found []Item, err error) {
+	var ask []map[string]types.AttributeValue
+	for _, k := range keys {
+		ask = append(ask, k.Item())
+	}
+	for try := 0; len(ask) > 0; try++ {
+		out, err := t.client.BatchGetItem(ctx, &dynamodb.BatchGetItemInput{RequestItems: map[string]types.KeysAndAttributes{
+			t.name: {Keys: ask, ConsistentRead: aws.Bool(true)}}})
+		if err != nil {
+			return nil, translate("read items", err)
+		}
+		for _, it := range out.Responses[t.name] {
+			found = append(found, it)
+		}
+		left := out.UnprocessedKeys[t.name].Keys
+		if len(left) == len(ask) { // not even one: DynamoDB is throttling
+			if err := Pause(ctx, try); err != nil {
+				return nil, err
+			}
+		}
+		ask = left
+	}
+	return found, nil
+}
+
+func unique(keys []Key) []Key {
+	seen := map[Key]bool{}
+	return slices.DeleteFunc(slices.Clone(keys), func(k Key) bool {
+		was := seen[k]
+		seen[k] = true
+		return was
+	})
+}
+
+// Query asks the table, or an index of it, for a range of sort keys.
+type Query struct {
+	Index      string // "" is the table, read consistently
+	Where      Where
+	Descending bool
+	Limit      int // 0 is all
+	Names      []string
+	Count      bool
+	Stale      bool // the table may be read as it was a second ago, for half the price
+}
+
+// input is the first page of a query.
+func (t *Table) input(q Query) *dynamodb.QueryInput {
+	in := &dynamodb.QueryInput{TableName: &t.name, KeyConditionExpression: &q.Where.Text, ScanIndexForward: aws.Bool(!q.Descending),
+		ExpressionAttributeNames: nameMap(q.Where, Where{Names: q.Names}), ExpressionAttributeValues: q.Where.Values}
+	if q.Index != "" {
+		in.IndexName = &q.Index
+	} else {
+		in.ConsistentRead = aws.Bool(!q.Stale)
+	}
+	if q.Count {
+		in.Select = types.SelectCount
+	}
+	if len(q.Names) > 0 {
+		in.ProjectionExpression = aws.String("#" + strings.Join(q.Names, ", #"))
+	}
+	return in
+}
+
+// Run returns what was found, page by page, up to the limit.
+func (t *Table) Run(ctx context.Context, q Query) (list []Item, count int, err error) {
+	in := t.input(q)
+	for {
+		if q.Limit > 0 {
+			in.Limit = aws.Int32(int32(q.Limit - count))
+		}
+		out, err := t.client.Query(ctx, in)
+		if err != nil {
+			return nil, 0, translate("query", err)
+		}
+		for _, it := range out.Items {
+			list = append(list, it)
+		}
+		count += int(out.Count)
+		if out.LastEvaluatedKey == nil || q.Limit > 0 && count >= q.Limit {
+			return list, count, nil
+		}
+		in.ExclusiveStartKey = out.LastEvaluatedKey
+	}
+}
+
+// Pages passes what a query finds to do, a page of at most size items at a time, until do has enough.
+func (t *Table) Pages(ctx context.Context, q Query, size int, do func([]Item) (enough bool, err error)) error {
+	in := t.input(q)
+	in.Limit = aws.Int32(int32(size))
+	for {
+		out, err := t.client.Query(ctx, in)
+		if err != nil {
+			return translate("query", err)
+		}
+		items := make([]Item, len(out.Items))
+		for i, it := range out.Items {
+			items[i] = it
+		}
+		if enough, err := do(items); enough || err != nil || out.LastEvaluatedKey == nil {
+			return err
+		}
+		in.ExclusiveStartKey = out.LastEvaluatedKey
+	}
+}
+
+// Find returns all that a query finds, up to its limit.
+func (t *Table) Find(ctx context.Context, q Query) ([]Item, error) {
+	list, _, err := t.Run(ctx, q)
+	return list, err
+}
