@@ -18,9 +18,9 @@ type allowed struct{ packages, imports, why string }
 
 // What several rows share.
 const (
-	core   = " engine engine/dig engine/dig/keys engine/dig/rule engine/param engine/schedule events operators internal/host "
+	core   = " engine engine/claim engine/dig engine/dig/keys engine/dig/rule engine/param engine/schedule events operators internal/host "
 	sdk    = " github.com/aws/aws-sdk-go-v2/aws/... github.com/aws/smithy-go/... internal/border "
-	shared = " internal/pool internal/replay internal/retry internal/vault internal/execution engine/expr operators/run "
+	shared = " engine/resume internal/pool internal/replay internal/retry internal/vault internal/execution engine/expr operators/run "
 	test   = " github.com/google/go-cmp/cmp "
 )
 
@@ -39,12 +39,15 @@ func imports() []allowed {
 		{"engine/dig/letters", "", "it knows characters"},
 		{"engine/dig", "engine/dig/keys engine/dig/letters engine/dig/rule engine/param engine/schedule gopkg.in/yaml.v3", "it alone reads workflows"},
 		{"engine/dig/lint", "engine/dig engine/dig/keys engine/dig/letters engine/param engine/schedule", "it warns, and changes nothing of what runs"},
-		{"engine engine/enginetest", "engine engine/dig engine/dig/keys engine/param engine/schedule", "the state machine never evaluates an expression"},
+		{"engine/claim", "engine/param", "it knows durations and slots, and no task"},
+		{"engine", "engine/claim engine/dig engine/dig/keys engine/param engine/schedule", "the state machine never evaluates an expression"},
+		{"engine/resume", "engine engine/dig engine/dig/keys engine/param", "it reads states, and changes none"},
+		{"engine/enginetest", "engine engine/claim engine/dig engine/dig/keys engine/param engine/resume engine/schedule", "they test the state machine alone"},
 		{"engine/expr/script", "engine/expr engine/param github.com/dop251/goja/... github.com/dlclark/regexp2/v2", "it alone runs JavaScript"},
-		{"events", "engine engine/param", "wire forms know no host"},
+		{"events", "engine engine/claim engine/param", "wire forms know no host"},
 
 		{"operators", "engine engine/dig engine/dig/keys engine/dig/rule engine/param", "the contract knows no operator, driver or SDK, nor who runs it"},
-		{"operators/run", "engine engine/dig engine/dig/keys engine/dig/rule engine/expr engine/param operators", "the runtime knows the contract, and no operator"},
+		{"operators/run", "engine engine/claim engine/dig engine/dig/keys engine/dig/rule engine/expr engine/param operators", "the runtime knows the contract, and no operator"},
 		{"operators/all operators/inline", "operators operators/*", "lists of operators, and nothing else"},
 		{"operators/aws", "engine/... operators github.com/aws/aws-sdk-go-v2/config github.com/aws/aws-sdk-go-v2/credentials/..." + sdk[:len(sdk)-len("internal/border ")] + service("sts"),
 			"what operators of AWS share is the same for every service"},
@@ -61,7 +64,7 @@ func imports() []allowed {
 		{"internal/host/hosttest/... internal/sandbox/sandboxtest internal/executors/executorstest", core + "engine/expr internal/host/hosttest/... internal/sandbox operators/run operators/sh" + test, "suites know contracts"},
 		{"internal/replay internal/retry internal/tick", core, "parts of the shell that know ports only"},
 		{"internal/execution internal/vault", core + "engine/expr operators/run", "they make what a run needs, and run nothing"},
-		{"internal/pool", "engine events internal/host", "rules of pools know neither clock nor store"},
+		{"internal/pool", "engine engine/claim events internal/host", "rules of pools know neither clock nor store"},
 		{"internal/catalogue", core + shared + "engine/dig/lint", "it does not know internal/delivery: internal/node puts them together"},
 		{"internal/delivery", core + shared, "it does not know internal/catalogue: internal/node puts them together"},
 		{"internal/node", core + shared + "internal/catalogue internal/delivery internal/tasklog", "the shell knows ports and the form of logs, not drivers"},
@@ -138,7 +141,7 @@ func imports() []allowed {
 		{"internal/configuration", "operators/run engine/dig engine/param github.com/magiconair/properties github.com/spf13/pflag internal/egress internal/executors internal/lineage internal/logstream internal/program internal/tasklog operators", "it reads keys, and opens nothing that they name"},
 		{"internal/localsecret", "operators/run internal/configuration internal/files internal/program operators", "it knows the secrets of this machine, and no server's"},
 		{"internal/projectfolder", "engine/dig/keys engine/dig/lint engine/dig engine/expr/script engine/param internal/check internal/configuration internal/datafolder internal/files internal/program internal/remedy internal/term operators operators/plugin", "it reads a folder, runs nothing and asks no server"},
-		{"internal/localrun", core + " operators/run internal/configuration internal/evaluators internal/executors internal/files internal/httpclient internal/lineage internal/local internal/localsecret internal/logstream internal/program internal/projectfolder internal/remedy internal/scratch internal/taskview internal/term operators/all",
+		{"internal/localrun", core + " engine/resume operators/run internal/configuration internal/evaluators internal/executors internal/files internal/httpclient internal/lineage internal/local internal/localsecret internal/logstream internal/program internal/projectfolder internal/remedy internal/scratch internal/taskview internal/term operators/all",
 			"it runs a workflow of a folder in this process, without a server or its settings"},
 		{"internal/serverconfig", core + "engine/expr github.com/spf13/pflag internal/configuration internal/datafolder internal/embedded internal/evaluators internal/files internal/gate internal/httpapi internal/node internal/notice/... internal/oidc internal/postgres internal/program internal/shared internal/sqlite internal/trace/otlp",
 			"it reads what a server is told into the options of its parts, and starts none of them"},

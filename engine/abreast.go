@@ -82,7 +82,7 @@ func (d *decision) makeRoom(t *Task) {
 }
 
 // pastBegun moves an index over the first of the children that are not blocked: none will be again.
-func (s *State) pastBegun(children []TaskID, from int) int {
+func (s *tree) pastBegun(children []TaskID, from int) int {
 	for from < len(children) && s.task(children[from]).State != Blocked {
 		from++
 	}
@@ -92,7 +92,7 @@ func (s *State) pastBegun(children []TaskID, from int) int {
 // again runs a task again that waited for a place.
 func (d *decision) again(t *Task) {
 	if t.needsSlots() {
-		d.acquire(t, t.Pool.PoolClaim, nil)
+		d.acquire(t, t.Pool.Pool, nil)
 		return
 	}
 	d.dispatch(t, nil)

@@ -121,7 +121,7 @@ func shifted(indexes []int, first TaskID) []TaskID {
 // insert links a new task to its parent and upstreams, which were made before it.
 func (s *State) insert(t *Task) {
 	s.tasks[t.ID-1] = t
-	s.secret = s.secret || t.Outcome != nil && t.Outcome.Secret || t.left.holdsSecrets()
+	s.secret = s.secret || t.Outcome != nil && t.Outcome.Secret || t.Left.holdsSecrets()
 	for _, u := range t.Upstreams {
 		up := s.task(u)
 		up.downstream = append(up.downstream, t.ID)
@@ -191,7 +191,7 @@ func (s *State) spend(t *Task) {
 // skip makes a task and all below it successes.
 func (s *State) skip(c Skipped) {
 	t := s.task(c.Task)
-	for _, x := range s.descendants(t, []*Task{t}) {
+	for _, x := range s.Below(t, []*Task{t}) {
 		if x.State.Done() {
 			continue // it was taken over from an earlier attempt
 		}
@@ -204,7 +204,7 @@ func (s *State) skip(c Skipped) {
 
 // cancelBelow cancels what is below a task and not done, as a kill does.
 func (s *State) cancelBelow(c SubtreeCanceled) {
-	for _, x := range s.descendants(s.task(c.Task), nil) {
+	for _, x := range s.Below(s.task(c.Task), nil) {
 		if x.State.Done() || s.closes(x, c.Task) {
 			continue
 		}
@@ -226,9 +226,9 @@ func (s *State) Touched(c Change) []TaskID {
 	case Admitted:
 		return []TaskID{Root}
 	case Skipped:
-		below = s.descendants(s.task(c.Task), []*Task{s.task(c.Task)})
+		below = s.Below(s.task(c.Task), []*Task{s.task(c.Task)})
 	case SubtreeCanceled:
-		below = s.descendants(s.task(c.Task), nil)
+		below = s.Below(s.task(c.Task), nil)
 	}
 	ids := make([]TaskID, len(below))
 	for i, t := range below {
@@ -267,11 +267,11 @@ func asInt(b bool) int {
 }
 
 // stores reports whether the task changes the parameters of later tasks, through its own results or those left by an earlier attempt.
-func (t *Task) stores() bool { return t.Outcome != nil && t.Outcome.stored() || !t.left.isEmpty() }
+func (t *Task) stores() bool { return t.Outcome != nil && t.Outcome.stored() || !t.Left.isEmpty() }
 
 func (o *Outcome) stored() bool { return o.Stores.Len() > 0 || len(o.ResetStore) > 0 }
 
-func (s *State) markStoring(t *Task) {
+func (s *tree) markStoring(t *Task) {
 	for !t.storing {
 		t.storing = true
 		if t.Parent == 0 {
@@ -341,7 +341,7 @@ func (s *State) copyGroup(c GroupRestarted) {
 	g := s.task(c.Group)
 	next := c.First
 	ids := map[TaskID]TaskID{g.ID: g.ID}
-	for _, old := range s.descendants(g, nil) {
+	for _, old := range s.Below(g, nil) {
 		if !old.copied(g) {
 			continue
 		}
@@ -363,53 +363,15 @@ func (t *Task) copied(g *Task) bool {
 	return t.Initial && !strings.Contains(t.Name[len(g.Name):], "^sub")
 }
 
-// newest are the children of a task that count, by name: none that a newer one of the same name replaces, and no `^check` of a group's earlier
-// round.
-func (s *State) newest(t *Task) map[string]TaskID {
-	newest := make(map[string]TaskID, len(t.children))
-	for _, id := range t.children {
-		newest[s.task(id).Name] = id
-	}
-	if t.Group && s.checkOf(t) == nil {
-		delete(newest, t.Name+checkName)
-	}
-	return newest
-}
-
-// Superseded are the tasks of which another run counts: those of earlier rounds of a group, and all tasks below them.
-func (s *State) Superseded() map[TaskID]bool {
-	old := map[TaskID]bool{}
-	for _, t := range s.Tasks() {
-		newest := s.newest(t)
-		for _, id := range t.children {
-			if c := s.task(id); newest[c.Name] != id && !old[id] {
-				for _, x := range s.descendants(c, []*Task{c}) {
-					old[x.ID] = true
-				}
-			}
-		}
-	}
-	return old
-}
-
 // recountFailed counts the children that failed, of those that count.
-func (s *State) recountFailed(t *Task) {
-	newest := s.newest(t)
+func (s *tree) recountFailed(t *Task) {
+	newest := s.Newest(t)
 	t.failed = 0
 	for _, id := range t.children {
 		if c := s.task(id); newest[c.Name] == id && c.State.Error() {
 			t.failed++
 		}
 	}
-}
-
-// descendants appends everything below a task, each before its own children, siblings by id.
-func (s *State) descendants(t *Task, to []*Task) []*Task {
-	for _, id := range t.children {
-		c := s.task(id)
-		to = s.descendants(c, append(to, c))
-	}
-	return to
 }
 
 func (s *State) flagKilled(c KillRequested) {

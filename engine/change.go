@@ -3,6 +3,7 @@ package engine
 import (
 	"time"
 
+	"zerodag/engine/claim"
 	"zerodag/engine/dig"
 	"zerodag/engine/param"
 )
@@ -21,8 +22,8 @@ type AttemptStarted struct {
 	SLAGuard string     `json:"slaGuard,omitempty"`
 	Priority int        `json:"priority,omitempty"`
 	// Slot is what the attempt waits for before its first task, and SlotGuard who owes that it is asked for.
-	Slot      *PoolUse `json:"slot,omitempty"`
-	SlotGuard string   `json:"slotGuard,omitempty"`
+	Slot      *claim.Use `json:"slot,omitempty"`
+	SlotGuard string     `json:"slotGuard,omitempty"`
 	// StartsAt is when the attempt begins, unless it has begun with this entry, and StartsGuard who owes the timer.
 	StartsAt    time.Time `json:"startsAt,omitzero"`
 	StartsGuard string    `json:"startsGuard,omitempty"`
@@ -102,8 +103,8 @@ type KillRequested struct {
 type PauseChanged struct {
 	Paused *Paused `json:"paused,omitempty"`
 	// Slot is what the attempt waits for, which leaves the line or, under SlotGuard, asks again; nil: it does not wait for its turn.
-	Slot      *PoolUse `json:"slot,omitempty"`
-	SlotGuard string   `json:"slotGuard,omitempty"`
+	Slot      *claim.Use `json:"slot,omitempty"`
+	SlotGuard string     `json:"slotGuard,omitempty"`
 }
 
 // SLAFired removes the timer of `sla:`.

@@ -181,43 +181,10 @@ func (d *decision) closingFailure(t *Task) *param.Map {
 	return failure
 }
 
-// closes says whether a task belongs to what comes last of a task below another one, 0 for any: it is that, or below it.
-func (s *State) closes(t *Task, below TaskID) bool {
-	for ; t != nil && t.ID != below; t = s.Task(t.Parent) {
-		if t.Closing != "" {
-			return true
-		}
-	}
-	return false
-}
-
-// isClosing says whether a task is made of some `_cancel` or `_finally`.
-func (s *State) isClosing(t *Task) bool {
-	for ; t.Parent != 0; t = s.task(t.Parent) {
-		if t.closesTaskOf(s.task(t.Parent)) {
-			return true
-		}
-	}
-	return false
-}
-
-// apart says whether a task is made of some `_cancel` or `_finally` that changes nothing about how its task ends.
-func (s *State) apart(t *Task) bool {
-	for ; t.Parent != 0; t = s.task(t.Parent) {
-		if of := s.task(t.Parent); of.Closing != ClosingFailed && t.closesTaskOf(of) {
-			return true
-		}
-	}
-	return false
-}
-
 // closesTaskOf says that a task is `^cancel` or `^finally` of its parent.
 func (t *Task) closesTaskOf(parent *Task) bool {
 	return parent.Closing != "" && (t.Name == parent.Name+"^"+string(ClosingCancel) || t.Name == parent.Name+"^"+string(ClosingFinally))
 }
-
-// Closes says whether a task belongs to what comes last of some task, and so is left alone by a kill.
-func (s *State) Closes(id TaskID) bool { return s.closes(s.Task(id), 0) }
 
 // Spares says whether a kill has left something alone that a second one ends.
 func (s *State) Spares() bool {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"zerodag/engine/claim"
 	"zerodag/engine/dig"
 	"zerodag/engine/param"
 )
@@ -138,7 +139,7 @@ type snapshot struct {
 	Priority int            `json:"priority,omitempty"`
 	Forced   bool           `json:"forced,omitempty"`
 	Paused   *Paused        `json:"paused,omitempty"`
-	Slot     *PoolUse       `json:"slot,omitempty"`
+	Slot     *claim.Use     `json:"slot,omitempty"`
 	SlotBy   string         `json:"slotGuard,omitempty"`
 	Size     int            `json:"size"` // ids given out
 	Tasks    []snapshotTask `json:"tasks"`
@@ -165,7 +166,7 @@ func EncodeState(s *State) ([]byte, error) {
 		snap.Carried = append(snap.Carried, s.carried[name])
 	}
 	for _, t := range s.Tasks() {
-		x := snapshotTask{ID: t.ID, Resumed: t.Resumed, Left: t.left, Progress: t.Progress, Outcome: t.Outcome}
+		x := snapshotTask{ID: t.ID, Resumed: t.Resumed, Left: t.Left, Progress: t.Progress, Outcome: t.Outcome}
 		if int(t.ID) > len(s.def.Nodes) || t.Resumed {
 			x.Node = &dig.Node{Name: t.Name, Group: t.Group, Config: t.Config, Export: t.Export, Level: t.Level}
 			x.Parent, x.Upstreams, x.Initial = t.Parent, t.Upstreams, t.Initial
@@ -190,7 +191,7 @@ func DecodeState(def *Definition, defaults *param.Map, text []byte) (*State, err
 	s.slaAt, s.slaGuard, s.startAt, s.endAt = snap.SLAAt, snap.SLAGuard, snap.StartAt, snap.EndAt
 	s.priority, s.forced, s.slot, s.slotGuard = snap.Priority, snap.Forced, snap.Slot, snap.SlotBy
 	s.paused, s.startsAt, s.startsGuard = snap.Paused, snap.StartsAt, snap.StartsBy
-	if err := s.slot.check(); err != nil {
+	if err := s.slot.Check(); err != nil {
 		return nil, fmt.Errorf("decode attempt: %w", err)
 	}
 	for _, c := range snap.Carried {
@@ -228,7 +229,7 @@ func (s *State) decodeGrowing(list []growth) error {
 }
 
 func (x snapshotTask) task(s *State) (*Task, error) {
-	t := &Task{ID: x.ID, Initial: x.Initial, Resumed: x.Resumed, left: x.Left, Progress: x.Progress, Outcome: x.Outcome, Parent: x.Parent, Upstreams: x.Upstreams}
+	t := &Task{ID: x.ID, Initial: x.Initial, Resumed: x.Resumed, Left: x.Left, Progress: x.Progress, Outcome: x.Outcome, Parent: x.Parent, Upstreams: x.Upstreams}
 	n := x.Node
 	if n == nil {
 		if int(x.ID) < 1 || int(x.ID) > len(s.def.Nodes) {

@@ -15,9 +15,9 @@ const maxSize = 10_000_000
 func checkChange(c Change) error {
 	switch c := c.(type) {
 	case AttemptStarted:
-		return c.Slot.check()
+		return c.Slot.Check()
 	case PauseChanged:
-		return c.Slot.check()
+		return c.Slot.Check()
 	case TasksAdded:
 		if c.Parent < Root || c.First <= c.Parent || c.From < 0 || c.From+len(c.Nodes) > maxSize || c.First > maxSize {
 			return fmt.Errorf("tasks below %d cannot have ids from %d", c.Parent, c.First)
@@ -81,23 +81,7 @@ func (p Progress) check() error {
 	if t := p.Timeout; t != nil && (t.Try < 0 || t.Total < 0 || t.Warn < 0 || t.Grace < 0 || t.Timer < 0) {
 		return fmt.Errorf("a task cannot have %v for a try and %v in all", t.Try, t.Total)
 	}
-	return p.Pool.check()
-}
-
-func (u *PoolUse) check() error {
-	if u == nil {
-		return nil
-	}
-	for _, c := range u.Claims() {
-		if c.Slots < 1 || c.Wait < 0 || len(c.Then) > 0 {
-			return fmt.Errorf("nobody can ask for %d slots of pool %s", c.Slots, c.Name)
-		}
-	}
-	tooMany := func(f FreedTry) bool { return len(f.Got) > len(u.Then) }
-	if u.Try < 0 || u.Try == 0 && (u.Waits || u.Has) || len(u.Got) > len(u.Then) || slices.ContainsFunc(u.Freed, tooMany) {
-		return fmt.Errorf("try %d cannot have slots of %d pools", u.Try, len(u.Got)+1)
-	}
-	return nil
+	return p.Pool.Check()
 }
 
 func (g growth) check() error {

@@ -3,6 +3,8 @@ package engine
 import (
 	"slices"
 	"time"
+
+	"zerodag/engine/claim"
 )
 
 // Effect is something a message still owes. Performing one twice is harmless: each
@@ -25,18 +27,18 @@ type Timer struct {
 // Acquire asks for the slots that a task, or the Whole attempt, waits for; Granted is the answer. It is owed for as long as the task waits.
 type Acquire struct {
 	Run
-	Pool PoolUse `json:"pool"` // whose Asked it is
+	Pool claim.Use `json:"pool"` // whose Asked it is
 }
 
 // Release gives up the slots of a try that is over, and its place in the line. Nobody answers it: it is owed by who
 // has ended the try until that is done.
 type Release struct {
-	Task    TaskID    `json:"task"`
-	Pool    PoolClaim `json:"pool"`
-	Try     int       `json:"try"`
-	Since   time.Time `json:"since"`             // of one that Waited
-	Waited  bool      `json:"waited,omitempty"`  // it was never granted
-	Project int64     `json:"project,omitempty"` // that the pool belongs to which granted it
+	Task    TaskID     `json:"task"`
+	Pool    claim.Pool `json:"pool"`
+	Try     int        `json:"try"`
+	Since   time.Time  `json:"since"`             // of one that Waited
+	Waited  bool       `json:"waited,omitempty"`  // it was never granted
+	Project int64      `json:"project,omitempty"` // that the pool belongs to which granted it
 }
 
 // TimeoutTimer asks for a TimedOut event at At.

@@ -3,6 +3,7 @@ package engine
 import (
 	"time"
 
+	"zerodag/engine/claim"
 	"zerodag/engine/param"
 )
 
@@ -28,7 +29,7 @@ type Start struct {
 	// Priority is that of the attempt, -2 to 2, where no `_priority` says another one.
 	Priority int `json:"priority,omitempty"`
 	// Slot is that of a pool which the attempt needs before its first task and has until its end (`concurrency`). nil: none.
-	Slot *PoolClaim `json:"slot,omitempty"`
+	Slot *claim.Pool `json:"slot,omitempty"`
 	// At is when the attempt is to begin; zero, or a time that has come, is now.
 	At time.Time `json:"startAt,omitzero"`
 }
@@ -57,10 +58,10 @@ type Succeeded struct {
 type Prepared struct {
 	By
 	Run
-	Skip string     `json:"skip,omitempty"` // why the task and all below it are not to be run
-	Pool *PoolClaim `json:"pool,omitempty"` // the slots that the task needs; nil for none
+	Skip string      `json:"skip,omitempty"` // why the task and all below it are not to be run
+	Pool *claim.Pool `json:"pool,omitempty"` // the slots that the task needs; nil for none
 
-	Timeout *TimeoutClaim `json:"timeout,omitempty"` // how long the task may take; nil for any time
+	Timeout *claim.Limits `json:"timeout,omitempty"` // how long the task may take; nil for any time
 	Exports *param.Map    `json:"export,omitempty"`  // what `params` of a called file give the tasks below; nil for nothing
 	Outputs *param.Map    `json:"outputs,omitempty"` // of a run that ends the attempt, see Progress.Ends
 }

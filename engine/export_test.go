@@ -98,7 +98,7 @@ func (s *State) hasPassed(id TaskID) bool {
 	return t.State == Success
 }
 
-func (s *State) storesBelow(t *Task) bool {
+func (s *tree) storesBelow(t *Task) bool {
 	if t.storing { // once set it stays: a later run may store nothing
 		return true
 	}

@@ -139,7 +139,7 @@ func Shortened(text string) string {
 }
 
 // FailedTasks describes the tasks that failed, as `error.tasks` of handlers does; nil if none did.
-func (s *State) FailedTasks() []param.Value {
+func (s *tree) FailedTasks() []param.Value {
 	root := s.task(Root)
 	var own *param.Map
 	if root.Outcome != nil {
@@ -174,10 +174,10 @@ func (s *State) CutLogs(names []string) (list []Change) {
 
 // failedBelow lists the tasks below one that failed, and the task itself if own is its error: those in handlers, or all others. Earlier tries
 // and ignored failures do not count.
-func (s *State) failedBelow(t *Task, own *param.Map, inHandlers bool) (list []failedTask) {
+func (s *tree) failedBelow(t *Task, own *param.Map, inHandlers bool) (list []failedTask) {
 	var add func(t *Task, handles bool)
 	add = func(t *Task, handles bool) {
-		newest := s.newest(t)
+		newest := s.Newest(t)
 		for _, id := range t.children {
 			c := s.task(id)
 			if newest[c.Name] != id || c.Ignored {

@@ -50,7 +50,7 @@ func (t *Task) atWork() bool {
 func (d *decision) pause(e Pause) {
 	c := PauseChanged{Paused: &Paused{By: e.Who, Reason: e.Reason, At: d.now}}
 	if d.Waits() {
-		c.Slot = d.slot.outOfLine(d.guard)
+		c.Slot = d.slot.OutOfLine(d.guard)
 	}
 	d.apply(c)
 	for _, t := range d.tasks {

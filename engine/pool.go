@@ -4,45 +4,10 @@ import (
 	"slices"
 	"time"
 
+	"zerodag/engine/claim"
 	"zerodag/engine/dig/keys"
 	"zerodag/engine/param"
 )
-
-// PoolClaim is what `_pool` of a task came to: how many slots of which pool it needs while it runs.
-type PoolClaim struct {
-	Name     string `json:"name"`
-	Slots    int    `json:"slots"`
-	Priority int    `json:"priority,omitempty"` // the higher one goes first
-	// Inherits, of Prepared: the priority is the nearest `_priority`, or that of the attempt.
-	Inherits bool `json:"inherits,omitempty"`
-	// Size, of a pool that nobody has to make: it is there as soon as somebody asks, with so many slots. 0: it must be there.
-	Size int `json:"size,omitempty"`
-	// Wait is how long a try may wait for its slots before the task fails. 0: any time.
-	Wait time.Duration `json:"wait,omitempty"`
-	// Then, of a list, is what it needs besides, in the order in which it asks: that of the names, so that no two wait for each other.
-	Then []PoolClaim `json:"then,omitempty"`
-	// OnLimit, of an attempt (see Start.Slot), is what is done while there is no slot, as keys.Concurrency has it.
-	OnLimit string `json:"onLimit,omitempty"`
-}
-
-// Claims lists what is asked for, one pool each, in the order in which it is.
-func (c PoolClaim) Claims() []PoolClaim {
-	list := append([]PoolClaim{c}, c.Then...)
-	list[0].Then = nil
-	return list
-}
-
-// ClaimOf is the claim of which a list are the Claims; nil of none.
-func ClaimOf(list []PoolClaim) *PoolClaim {
-	if len(list) == 0 {
-		return nil
-	}
-	first := list[0]
-	if len(list) > 1 {
-		first.Then = list[1:]
-	}
-	return &first
-}
 
 // Whole stands in place of a task where an attempt as a whole asks for a slot, has it or gives it up: see Start.Slot.
 const Whole TaskID = 0
@@ -50,80 +15,28 @@ const Whole TaskID = 0
 // slotRun is the run under which the attempt asks for its slot: it asks once, and again after each pause.
 func (s *State) slotRun() Run { return Run{Task: Whole, Dispatch: s.slot.Try} }
 
-// PoolUse is what a task has of its pools, for one try; a group has it for one round. It is replaced as a whole, never changed.
-type PoolUse struct {
-	PoolClaim            // all that it needs, see Asked
-	Try       int        `json:"try"`               // from 1; each one has slots of its own. 0: a pause came before the first
-	Since     time.Time  `json:"since"`             // when this try began to wait, of a list for the pool that it asked for last
-	Waits     bool       `json:"waits,omitempty"`   // it is not run before Granted
-	Has       bool       `json:"has,omitempty"`     // it has all its slots
-	Got       []int64    `json:"got,omitempty"`     // of a list: as Project, of those pools before Asked that it has slots of
-	Begun     bool       `json:"begun,omitempty"`   // of a group: it had slots for a round, so that what comes is another one
-	More      int        `json:"more,omitempty"`    // how often a try went on to ask for another pool
-	Project   int64      `json:"project,omitempty"` // that the pool belongs to which granted them; 0: it is one of the site
-	Freed     []FreedTry `json:"freed,omitempty"`   // tries that are over since the last grant
-}
-
-// FreedTry is a try whose slots are to be given up.
-type FreedTry struct {
-	Try     int       `json:"try"`
-	Since   time.Time `json:"since"`
-	Waited  bool      `json:"waited,omitempty"`  // it was never granted
-	Project int64     `json:"project,omitempty"` // see PoolUse; 0 where it waited
-	Got     []int64   `json:"got,omitempty"`     // see PoolUse
-	Guard   string    `json:"guard"`             // who owes that
-}
-
-// Asked is the pool that the try waits for, or of which it got slots last.
-func (u *PoolUse) Asked() PoolClaim { return u.Claims()[len(u.Got)] }
-
 // Waits says whether the task is ready to run but for slots of a pool.
 func (t *Task) Waits() bool { return t.reason() == ForSlots }
 
-// Standing is how a try of a task stands with its pool.
-type Standing uint8
-
-// The standings.
-const (
-	NotKnown Standing = iota // the attempt knows no such try
-	TryOver
-	TryWaits // for its slots
-	TryHas   // its slots
-)
-
 // TryOf says how a try of a task stands with one of its pools. Once over it stays so.
-func (s *State) TryOf(task TaskID, try int, pool string) Standing {
+func (s *State) TryOf(task TaskID, try int, pool string) claim.Standing {
 	use, _ := s.UseOf(task)
 	switch {
 	case s.ended:
-		return TryOver
+		return claim.TryOver
 	case use == nil || try > use.Try:
-		return NotKnown
+		return claim.NotKnown
 	case try < use.Try:
-		return TryOver
+		return claim.TryOver
 	}
 	if task == Whole {
-		return use.with(pool, s.paused == nil)
+		return use.With(pool, s.paused == nil)
 	}
-	return use.with(pool, s.Task(task).Waits())
-}
-
-// with is how the current try stands with a pool; waits says whether it may be granted what it waits for.
-func (u *PoolUse) with(pool string, waits bool) Standing {
-	at := slices.IndexFunc(u.Claims(), func(c PoolClaim) bool { return c.Name == pool })
-	switch {
-	case !u.Has && !(u.Waits && waits):
-		return TryOver
-	case at < 0 || at > len(u.Got):
-		return NotKnown
-	case u.Waits && at == len(u.Got):
-		return TryWaits
-	}
-	return TryHas
+	return use.With(pool, s.Task(task).Waits())
 }
 
 // UseOf is what a task, or the attempt as a Whole, has of its pool, nil for nothing, and the run that waits for it.
-func (s *State) UseOf(task TaskID) (*PoolUse, Run) {
+func (s *State) UseOf(task TaskID) (*claim.Use, Run) {
 	if task == Whole && s.slot != nil {
 		return s.slot, s.slotRun()
 	}
@@ -141,17 +54,6 @@ func (s *State) Waits() bool {
 
 // asks says whether the attempt asks for its slot: while it is paused it stands in no line.
 func (s *State) asks() bool { return s.Waits() && s.paused == nil }
-
-// outOfLine is a use that waits and has left the line, as guard is to see to.
-func (u PoolUse) outOfLine(guard string) *PoolUse {
-	u.Freed = append(slices.Clone(u.Freed), FreedTry{Try: u.Try, Since: u.Since, Waited: true, Guard: guard})
-	return &u
-}
-
-// hasLeft says whether the current try has left the line.
-func (u *PoolUse) hasLeft() bool {
-	return slices.ContainsFunc(u.Freed, func(f FreedTry) bool { return f.Try == u.Try })
-}
 
 // StartsAt is the time for which the attempt waits, zero once that has come (see Start.At).
 func (s *State) StartsAt() time.Time { return s.startsAt }
@@ -173,10 +75,10 @@ func (t *Task) notBegun() bool { return t.Group && t.Pool != nil && !t.Pool.Begu
 
 // besides is what a task needs besides the slots that it runs with anyway; nil for nothing. A file that `call>` runs may be run by itself, too, and
 // so name a pool of which a group around the call has as many slots.
-func (s *State) besides(t *Task, claim PoolClaim) *PoolClaim {
+func (s *tree) besides(t *Task, asked claim.Pool) *claim.Pool {
 	caller := s.Task(t.Parent)
 	if caller == nil || keys.OperatorOf(caller.Config) != "call" {
-		return &claim
+		return &asked
 	}
 	has := map[string]int{}
 	for p := caller; p != nil; p = s.Task(p.Parent) {
@@ -186,13 +88,13 @@ func (s *State) besides(t *Task, claim PoolClaim) *PoolClaim {
 			}
 		}
 	}
-	return ClaimOf(slices.DeleteFunc(claim.Claims(), func(c PoolClaim) bool { return has[c.Name] >= c.Slots }))
+	return claim.Of(slices.DeleteFunc(asked.Claims(), func(c claim.Pool) bool { return has[c.Name] >= c.Slots }))
 }
 
 // cannotNeed says why a task may not wait for slots; "" when it may. Everybody takes slots in the order of the names of the pools, what is
 // below a group after the group; and a task that has a place of the attempt never waits for slots of a group whose tasks need places. So
 // there is always somebody who waits for nothing.
-func (s *State) cannotNeed(t *Task, claim PoolClaim) string {
+func (s *State) cannotNeed(t *Task, asked claim.Pool) string {
 	if t.Group && t.Parent != 0 && s.def.Tasks > 0 {
 		return keys.NoGroupPool + ": " + keys.NoGroupPoolHint
 	}
@@ -204,7 +106,7 @@ func (s *State) cannotNeed(t *Task, claim PoolClaim) string {
 		for _, c := range p.Pool.Claims() {
 			has = append(has, c.Name)
 		}
-		if why, hint := keys.PoolOrder(claim.Name, has, p.Name); why != "" {
+		if why, hint := keys.PoolOrder(asked.Name, has, p.Name); why != "" {
 			return why + ": " + hint
 		}
 		return ""
@@ -241,47 +143,18 @@ func (d *decision) admitted(project int64) {
 	}
 }
 
-// freed is what is left of a use once the try is over.
-func (u *PoolUse) freed(guard string) *PoolUse {
-	if u == nil || !u.Waits && !u.Has {
-		return u
-	}
-	next := *u
-	next.Waits, next.Has = false, false
-	next.Freed = append(slices.Clone(u.Freed), FreedTry{Try: u.Try, Since: u.Since, Waited: u.Waits, Project: u.Project, Got: u.Got, Guard: guard})
-	return &next
-}
-
-// waitEnds is when a try that waits has waited for too long; zero: never, or it does not wait.
-func (u *PoolUse) waitEnds() time.Time {
-	if u == nil || !u.Waits || u.Asked().Wait == 0 {
-		return time.Time{}
-	}
-	return u.Since.Add(u.Asked().Wait)
-}
-
-// waited is what is said of a task that has waited for too long.
-func (c PoolClaim) waited() *param.Map {
-	return param.New("message", "waited "+written(c.Wait)+" for pool "+c.Name, "timeout", string(ByWait))
-}
-
-// bounded says whether there is a pool that a try may not wait for any time for.
-func (c *PoolClaim) bounded() bool {
-	return c != nil && slices.ContainsFunc(c.Claims(), func(c PoolClaim) bool { return c.Wait > 0 })
-}
-
 // needsSlots says that the task has to wait for slots before its next run.
 func (t *Task) needsSlots() bool { return t.Pool != nil && !t.Pool.Has && !t.Cancel }
 
 // acquire has a task wait for the slots of its next try; edit, unless nil, may set more of its progress.
-func (d *decision) acquire(t *Task, claim PoolClaim, edit func(*Progress)) {
-	list := claim.Claims()
+func (d *decision) acquire(t *Task, asked claim.Pool, edit func(*Progress)) {
+	list := asked.Claims()
 	for i := range list {
 		if c := &list[i]; c.Inherits {
 			c.Priority, c.Inherits = d.priorityOf(t), false
 		}
 	}
-	next := PoolUse{PoolClaim: *ClaimOf(list), Try: 1, Since: d.now, Waits: true}
+	next := claim.Use{Pool: *claim.Of(list), Try: 1, Since: d.now, Waits: true}
 	if old := t.Pool; old != nil {
 		next.Try, next.Freed, next.More, next.Begun = old.Try+1, old.Freed, old.More, old.Begun
 	}
@@ -307,7 +180,7 @@ func (s *State) priorityOf(t *Task) int {
 
 // ComputedPriorityOf is the nearest `_priority` of a task where that is computed: the run that prepares the task evaluates it, and no other one asks.
 // "" where it is a word, or there is none.
-func (s *State) ComputedPriorityOf(id TaskID) string {
+func (s *tree) ComputedPriorityOf(id TaskID) string {
 	for t := s.Task(id); t != nil; t = s.Task(t.Parent) {
 		if t.Level == 0 {
 			continue
@@ -351,7 +224,7 @@ func (d *decision) granted(t *Task, project int64) {
 }
 
 // beginRound lets the tasks below a group begin, which has its slots.
-func (d *decision) beginRound(t *Task, has *PoolUse) {
+func (d *decision) beginRound(t *Task, has *claim.Use) {
 	if has.Begun {
 		d.apply(GroupRestarted{Group: t.ID, First: TaskID(len(d.tasks) + 1), At: d.now})
 	}
@@ -394,12 +267,12 @@ func (s *State) noteFreed(t *Task) {
 
 // slotReleases lists what a guard owes to give up of the slot of the attempt: after the end all of it, and a place in the line that it left.
 func (s *State) slotReleases(guard string) (list []Effect) {
-	if s.ended && s.startsAt.IsZero() && guard == s.endGuard && !s.slot.hasLeft() {
-		list = append(list, Release{Task: Whole, Pool: s.slot.PoolClaim, Try: s.slot.Try, Since: s.slot.Since, Waited: s.slot.Waits, Project: s.slot.Project})
+	if s.ended && s.startsAt.IsZero() && guard == s.endGuard && !s.slot.HasLeft() {
+		list = append(list, Release{Task: Whole, Pool: s.slot.Pool, Try: s.slot.Try, Since: s.slot.Since, Waited: s.slot.Waits, Project: s.slot.Project})
 	}
 	for _, f := range s.slot.Freed {
 		if f.Guard == guard {
-			list = append(list, Release{Task: Whole, Pool: s.slot.PoolClaim, Try: f.Try, Since: f.Since, Waited: f.Waited})
+			list = append(list, Release{Task: Whole, Pool: s.slot.Pool, Try: f.Try, Since: f.Since, Waited: f.Waited})
 		}
 	}
 	return list

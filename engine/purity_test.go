@@ -28,7 +28,7 @@ const scripts = "expr/script"
 // randomness, no goroutine, no order of a Go map.
 func TestPurity(t *testing.T) {
 	t.Parallel()
-	for _, dir := range []string{".", "dig", "param", "schedule", "expr", scripts, "expr/assets"} {
+	for _, dir := range []string{".", "claim", "dig", "param", "resume", "schedule", "expr", scripts, "expr/assets"} {
 		t.Run(dir, func(t *testing.T) {
 			t.Parallel()
 			for _, problem := range impurities(t, dir) {

@@ -47,7 +47,7 @@ func (s *State) ParamsOf(id TaskID) *param.Map {
 
 // EnvOf returns the variables that the groups around a task give to the commands of all tasks below them, the nearest
 // ones on top, and what they say of files with variables, the nearest one last; nil for none.
-func (s *State) EnvOf(id TaskID) (env *param.Map, files []param.Value) {
+func (s *tree) EnvOf(id TaskID) (env *param.Map, files []param.Value) {
 	for t := s.Task(s.task(id).Parent); t != nil; t = s.Task(t.Parent) {
 		if t.Level == 0 || !t.Group {
 			continue
@@ -121,20 +121,20 @@ func (o *Outcome) storeInto(m *param.Map) *param.Map {
 }
 
 // storesInto lays the stores of a task and of all below it on m.
-func (s *State) storesInto(m *param.Map, t *Task) *param.Map {
+func (s *tree) storesInto(m *param.Map, t *Task) *param.Map {
 	if !t.storing {
 		return m
 	}
 	if t.Outcome != nil {
 		m = t.Outcome.storeInto(m)
 	}
-	m = layStores(m, t.left.Before)
+	m = layStores(m, t.Left.Before)
 	for _, id := range t.children {
-		if !t.left.Whole {
+		if !t.Left.Whole {
 			m = s.storesInto(m, s.task(id))
 		}
 	}
-	return layStores(m, t.left.After)
+	return layStores(m, t.Left.After)
 }
 
 // scopeOf finds what a task sees, when all its upstreams are done.
@@ -155,7 +155,7 @@ func (s *State) scopeOf(t *Task) *scope {
 		return base
 	}
 	base := s.innerOf(p)
-	for _, u := range s.upstreamsOf(t, nil, map[TaskID]bool{}) {
+	for _, u := range s.UpstreamsOf(t, nil, map[TaskID]bool{}) {
 		base = s.stored(base, u)
 	}
 	return base
@@ -180,19 +180,6 @@ func (s *State) commonScope(upstreams []TaskID) (*scope, bool) {
 		first.scope = s.scopeOf(first)
 	}
 	return first.scope, true
-}
-
-// upstreamsOf appends the upstreams of a task, each after its own, siblings by id.
-func (s *State) upstreamsOf(t *Task, to []*Task, seen map[TaskID]bool) []*Task {
-	for _, id := range t.Upstreams {
-		if seen[id] {
-			continue
-		}
-		seen[id] = true
-		u := s.task(id)
-		to = append(s.upstreamsOf(u, to, seen), u)
-	}
-	return to
 }
 
 func (s *State) stored(base *scope, u *Task) *scope {

@@ -2,10 +2,10 @@ package engine
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"time"
 
+	"zerodag/engine/claim"
 	"zerodag/engine/dig"
 	"zerodag/engine/dig/keys"
 	"zerodag/engine/param"
@@ -61,7 +61,7 @@ type Task struct {
 	// tried again copies these and no others (engine.md 2.7).
 	Initial bool
 	Resumed bool // taken over as success from an earlier attempt
-	left    Left // of one that was taken over
+	Left    Left // of one that was taken over
 
 	Progress
 	*Outcome // nil until a run returned something
@@ -110,9 +110,9 @@ type Progress struct {
 	// the root, for the turn of the attempt, and nobody owes it.
 	Held bool `json:"held,omitempty"`
 
-	Closing Closing  `json:"closing,omitempty"` // what comes last of it is under way, and Ending is how it ends then
-	Pool    *PoolUse `json:"pool,omitempty"`    // nil: it needs no slots
-	Timeout *Timeout `json:"timeout,omitempty"` // nil: it may take any time
+	Closing Closing        `json:"closing,omitempty"` // what comes last of it is under way, and Ending is how it ends then
+	Pool    *claim.Use     `json:"pool,omitempty"`    // nil: it needs no slots
+	Timeout *claim.Timeout `json:"timeout,omitempty"` // nil: it may take any time
 }
 
 // Outcome is what runs of a task returned.
@@ -200,14 +200,14 @@ type State struct {
 
 	endAt time.Time
 
-	priority  int      // that the start said
-	slot      *PoolUse // that the attempt needs to begin; nil: none. It is replaced as a whole, never changed
-	slotGuard string   // who owes that it is asked for
+	priority  int        // that the start said
+	slot      *claim.Use // that the attempt needs to begin; nil: none. It is replaced as a whole, never changed
+	slotGuard string     // who owes that it is asked for
 
 	occupied int // tasks that take a place of `concurrency: {tasks: N}`; derived
 
-	secret  bool    // some Outcome says so
-	tasks   []*Task // by id - 1; nil where a portion is not made yet
+	secret bool // some Outcome says so
+	tree
 	growing []growth
 	owed    map[string]*debt
 	freeing map[string][]TaskID // tasks whose slots a guard gives up; nil: none
@@ -220,17 +220,9 @@ func New(def *Definition, defaults *param.Map) *State {
 	return &State{def: def, defaults: defaults, owed: map[string]*debt{}}
 }
 
-// Task returns a task, or nil when there is none of that id.
-func (s *State) Task(id TaskID) *Task {
-	if id < 1 || int(id) > len(s.tasks) {
-		return nil
-	}
-	return s.tasks[id-1]
-}
-
 // Failure is the first task that failed for good, and what is said of that; "" when none did. Groups only
 // contain such a task, but for those whose time was over. A task of an earlier round of a group does not count.
-func (s *State) Failure() (task, message string) {
+func (s *tree) Failure() (task, message string) {
 	var first *Task
 	old := s.Superseded()
 	for _, t := range s.tasks {
@@ -256,58 +248,6 @@ func (t *Task) FailedItself() bool {
 		return t.Outcome != nil && t.Error.Len() > 0
 	}
 	return false
-}
-
-// IsIgnored says that a task failed, or a group around it, and is a success all the same.
-func (s *State) IsIgnored(t *Task) bool { return s.ignoredBelow(t, 0) }
-
-// ignoredBelow is IsIgnored by what stands below another task, which it is below; 0: below any.
-func (s *State) ignoredBelow(t *Task, top TaskID) bool {
-	for ; t != nil && t.ID != top && t.Level > 0; t = s.Task(t.Parent) {
-		if t.Ignored {
-			return true
-		}
-	}
-	return false
-}
-
-// Tasks returns all tasks in the order of their ids.
-func (s *State) Tasks() []*Task {
-	all := make([]*Task, 0, len(s.tasks))
-	for _, t := range s.tasks {
-		if t != nil {
-			all = append(all, t)
-		}
-	}
-	return all
-}
-
-// Next returns the tasks that will run when a task has succeeded and nothing else has to: those
-// that wait for no other one, and the first ones of groups that do.
-func (s *State) Next(id TaskID) []*Task {
-	var list []*Task
-	t := s.Task(id)
-	if t == nil {
-		return nil
-	}
-	for _, d := range t.downstream {
-		if x := s.task(d); x.waiting == 1 && x.State == Blocked {
-			list = s.firstOf(x, list)
-		}
-	}
-	return list
-}
-
-func (s *State) firstOf(t *Task, list []*Task) []*Task {
-	if !t.Group {
-		return append(list, t)
-	}
-	for _, id := range t.children {
-		if c := s.task(id); c.waiting == 0 {
-			list = s.firstOf(c, list)
-		}
-	}
-	return list
 }
 
 // HoldsSecrets says whether what tasks returned may hold secrets that they were given.
@@ -343,13 +283,6 @@ func (s *State) EndedAt() time.Time { return s.endAt }
 
 // Succeeded says whether the attempt is over and its root a success.
 func (s *State) Succeeded() bool { return s.ended && s.tasks[0].State == Success }
-
-func (s *State) task(id TaskID) *Task {
-	if t := s.Task(id); t != nil {
-		return t
-	}
-	panic(fmt.Sprintf("engine: attempt has no task %d", id))
-}
 
 // counted says whether a child can still move (engine.md 2.6, "progressible").
 func (t *Task) counted() bool {

@@ -211,7 +211,7 @@ func (d *decision) move(t *Task, to TaskState, out *Outcome, edit func(*Progress
 		p.Guard = ""
 	}
 	if !t.keepsSlots(p) {
-		p.Pool = p.Pool.freed(d.guard)
+		p.Pool = p.Pool.GivenUp(d.guard)
 	}
 	p.Timeout = d.timed(&p, t)
 	p.Idle = t.idle(&p)

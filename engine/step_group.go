@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"zerodag/engine/claim"
 	"zerodag/engine/param"
 )
 
@@ -35,7 +36,7 @@ func (d *decision) check(t *Task) bool {
 	if !t.Group || t.Level == 0 || body.Len() == 0 || d.checkOf(t) != nil {
 		return false
 	}
-	nodes, err := compile(t, checkName, body)
+	nodes, err := compile(t, CheckName, body)
 	if err == nil {
 		err = d.checkLimit(0, len(nodes))
 	}
@@ -47,37 +48,11 @@ func (d *decision) check(t *Task) bool {
 	return true
 }
 
-// checkName is what is added to the name of a task for those of its `_check`.
-const checkName = "^check"
+// CheckName is what is added to the name of a task for those of its `_check`.
+const CheckName = "^check"
 
-// checkOf is `^check` of the round that a group is in, nil as long as there is none: what belongs to a round is made after all of the
-// one before.
-func (s *State) checkOf(g *Task) *Task {
-	for _, id := range slices.Backward(g.children) {
-		c := s.task(id)
-		if c.Name == g.Name+checkName {
-			return c
-		}
-		if c.isWrittenIn(g) {
-			return nil
-		}
-	}
-	return nil
-}
-
-// lastOf lists the tasks of a group's round that no other one waits for.
-func (s *State) lastOf(g *Task) (list []TaskID) {
-	newest := s.newest(g)
-	for _, id := range g.children {
-		if c := s.task(id); c.isWrittenIn(g) && newest[c.Name] == id && len(c.downstream) == 0 {
-			list = append(list, id)
-		}
-	}
-	return list
-}
-
-// isWrittenIn says of a child of a group that it is one of its tasks, and was not added when these were over, or late.
-func (t *Task) isWrittenIn(g *Task) bool { return t.Name[len(g.Name)] == '+' }
+// WrittenIn says of a child of a group that it is one of its tasks, and was not added when these were over, or late.
+func (t *Task) WrittenIn(g *Task) bool { return t.Name[len(g.Name)] == '+' }
 
 // groupFailed ends a task whose children failed for good, behind its `_error` if it has one. own, unless nil, is an
 // error of the task itself.
@@ -102,8 +77,8 @@ func (d *decision) groupFailed(t *Task, own *param.Map) {
 // failureOf merges the errors of all tasks below one, but for those of its own `_error` and those that are ignored below it.
 func (d *decision) failureOf(t *Task) *param.Map {
 	failure := param.New()
-	for _, c := range d.descendants(t, nil) {
-		if c.Outcome != nil && c.State.Error() && !strings.HasPrefix(c.Name, t.Name+"^error") && !d.apart(c) && !d.ignoredBelow(c, t.ID) {
+	for _, c := range d.Below(t, nil) {
+		if c.Outcome != nil && c.State.Error() && !strings.HasPrefix(c.Name, t.Name+"^error") && !d.apart(c) && !d.IgnoredBelow(c, t.ID) {
 			failure = param.Merge(failure, c.Error)
 		}
 	}
@@ -149,7 +124,7 @@ func (d *decision) tryAgain(t *Task) bool {
 // tooManyCopies says whether another round would take the attempt over every limit.
 func (d *decision) tooManyCopies(t *Task) bool {
 	copies := 0
-	for _, c := range d.descendants(t, nil) {
+	for _, c := range d.Below(t, nil) {
 		copies += asInt(c.copied(t))
 	}
 	return len(d.tasks)+copies > max(d.limit, HardLimit)
@@ -187,8 +162,8 @@ func (d *decision) alert(root *Task) {
 // and one `error` merged of all of theirs that are not ignored, under its own.
 func (d *decision) failureExport(export *param.Map, t *Task, own *param.Map) *param.Map {
 	failure := param.New()
-	for _, c := range d.descendants(t, nil) {
-		if c.Outcome != nil && !d.apart(c) && !d.ignoredBelow(c, t.ID) {
+	for _, c := range d.Below(t, nil) {
+		if c.Outcome != nil && !d.apart(c) && !d.IgnoredBelow(c, t.ID) {
 			failure = param.Merge(failure, c.Error)
 		}
 	}
@@ -198,7 +173,7 @@ func (d *decision) failureExport(export *param.Map, t *Task, own *param.Map) *pa
 }
 
 // layStoresBelow lays on m what all tasks below one stored.
-func (s *State) layStoresBelow(m *param.Map, t *Task) *param.Map {
+func (s *tree) layStoresBelow(m *param.Map, t *Task) *param.Map {
 	for _, id := range t.children {
 		m = s.storesInto(m, s.task(id))
 	}
@@ -209,13 +184,13 @@ func (s *State) layStoresBelow(m *param.Map, t *Task) *param.Map {
 func (d *decision) due(t *Task) {
 	switch {
 	case t.State == GroupRetryWaiting && t.totalOver(d.now) && t.notBegun():
-		d.neverBegins(t, t.Timeout.Error(ByTotal))
+		d.neverBegins(t, t.Timeout.Error(claim.ByTotal))
 	case t.State == GroupRetryWaiting && t.totalOver(d.now):
-		d.groupFailed(t, t.Timeout.Error(ByTotal))
+		d.groupFailed(t, t.Timeout.Error(claim.ByTotal))
 	case d.pauses(t) && !t.atWork():
 		d.hold(t, nil)
 	case t.Group && t.State == GroupRetryWaiting && t.Pool != nil:
-		d.acquire(t, t.Pool.PoolClaim, nil)
+		d.acquire(t, t.Pool.Pool, nil)
 	case t.Group && t.State == GroupRetryWaiting:
 		d.apply(GroupRestarted{Group: t.ID, First: TaskID(len(d.tasks) + 1), At: d.now})
 		d.move(t, Planned, nil, nil)
@@ -223,7 +198,7 @@ func (d *decision) due(t *Task) {
 	case t.State == GroupRetryWaiting && d.noPlace(t):
 		d.hold(t, nil)
 	case t.needsSlots():
-		d.acquire(t, t.Pool.PoolClaim, nil)
+		d.acquire(t, t.Pool.Pool, nil)
 	default: // its run was sent when it began to wait: it goes on under the same dispatch, and under who woke it
 		d.move(t, Running, nil, func(p *Progress) { p.Guard, p.RetryAt = d.guard, time.Time{} })
 	}

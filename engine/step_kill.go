@@ -54,7 +54,7 @@ func (d *decision) stopGrowing(g growth) {
 
 // cancelBelow ends what is below a task as a kill would, and leaves the task itself and all others alone.
 func (d *decision) cancelBelow(t *Task) {
-	below := d.descendants(t, nil)
+	below := d.Below(t, nil)
 	for _, g := range append([]growth(nil), d.growing...) {
 		if g.First == t.ID || isBelow(d.State, g.First, t) && !d.closes(d.task(g.First), t.ID) {
 			d.stopGrowing(g)

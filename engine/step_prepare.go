@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"zerodag/engine/claim"
 	"zerodag/engine/dig/keys"
 	"zerodag/engine/param"
 )
@@ -108,7 +109,7 @@ func (d *decision) needs(t *Task, e Prepared) {
 			if bounded != nil {
 				bounded(p)
 			}
-			p.Pool = &PoolUse{PoolClaim: *e.Pool} // for which it has not asked yet
+			p.Pool = &claim.Use{Pool: *e.Pool} // for which it has not asked yet
 		})
 	default:
 		d.acquire(t, *e.Pool, bounded)
@@ -117,12 +118,12 @@ func (d *decision) needs(t *Task, e Prepared) {
 
 // bounded gives a task that starts the time that it may take.
 func (d *decision) bounded(e Prepared) func(*Progress) {
-	if e.Timeout == nil && !e.Pool.bounded() {
+	if e.Timeout == nil && !e.Pool.Bounded() {
 		return nil
 	}
-	var t Timeout
+	var t claim.Timeout
 	if e.Timeout != nil {
-		t.TimeoutClaim = *e.Timeout
+		t.Limits = *e.Timeout
 	}
 	if t.Total > 0 {
 		t.TotalEnds = d.now.Add(t.Total)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"zerodag/engine/claim"
 	"zerodag/engine/dig"
 	"zerodag/engine/dig/keys"
 	"zerodag/engine/param"
@@ -118,16 +119,16 @@ func (d *decision) later(t *Task, e Later) {
 		return
 	}
 	if e.Retry && t.totalOver(d.now) { // the run ended just before that
-		d.errored(t, t.Timeout.Error(ByTotal))
+		d.errored(t, t.Timeout.Error(claim.ByTotal))
 		return
 	}
 	at := d.now.Add(e.After.Truncate(time.Second))
 	if e.After%time.Second > 0 {
 		at = at.Add(time.Second) // the original knows whole seconds only
 	}
-	limits := t.Timeout.heard(e)
+	limits := heard(t.Timeout, e)
 	if limits != nil {
-		at = limits.within(at, d.now)
+		at = limits.Within(at, d.now)
 	}
 	to := RetryWaiting
 	if !at.After(d.now) {
@@ -139,7 +140,7 @@ func (d *decision) later(t *Task, e Later) {
 		p.Losses, p.Crashes = 0, 0 // it was heard of
 		p.Guard, p.Params, p.RetryAt, p.Timeout = d.guard, e.State, at, limits
 		if e.Retry {
-			p.Pool = p.Pool.freed(d.guard)
+			p.Pool = p.Pool.GivenUp(d.guard)
 		}
 	})
 	if to == Running && d.pauses(t) && !t.atWork() {
@@ -147,7 +148,7 @@ func (d *decision) later(t *Task, e Later) {
 		return
 	}
 	if to == Running && t.needsSlots() {
-		d.acquire(t, t.Pool.PoolClaim, nil)
+		d.acquire(t, t.Pool.Pool, nil)
 	}
 }
 
@@ -191,7 +192,7 @@ func (d *decision) lost(t *Task, e Lost) {
 	d.move(t, t.State, nil, func(p *Progress) {
 		count(p)
 		p.Dispatch++
-		p.Guard, p.RetryAt, p.Timeout = d.guard, t.RetryAt, t.Timeout.begun()
+		p.Guard, p.RetryAt, p.Timeout = d.guard, t.RetryAt, t.Timeout.Begun()
 	})
 }
 
@@ -217,7 +218,7 @@ func compileCheck(t *Task) ([]dig.Node, error) {
 			return nil, err
 		}
 	}
-	return compile(t, checkName, t.setting("_check"))
+	return compile(t, CheckName, t.setting("_check"))
 }
 
 func compile(t *Task, name string, config *param.Map) ([]dig.Node, error) {

@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 
+	"zerodag/engine/claim"
 	"zerodag/engine/dig"
 	"zerodag/engine/dig/keys"
 	"zerodag/engine/param"
@@ -23,7 +24,7 @@ func (d *decision) start(e Start) {
 	}
 	c.Priority = e.Priority
 	if e.Slot != nil {
-		use := PoolUse{PoolClaim: *e.Slot, Try: 1, Since: d.now, Waits: true}
+		use := claim.Use{Pool: *e.Slot, Try: 1, Since: d.now, Waits: true}
 		use.Priority = e.Priority
 		if root := d.def.Nodes[0]; root.Level > 0 {
 			if own, there := keys.PriorityOf(root.Config); there {

@@ -2,15 +2,17 @@ package engine
 
 import (
 	"time"
+
+	"zerodag/engine/claim"
 )
 
 // Waiting is why a task that has begun to matter does not run: what it waits for, since when, and until when if that is known.
 // Each reason has a row in waits, which says how the rest of the package treats it.
 type Waiting struct {
 	Reason Reason
-	Since  time.Time  // zero: it is not noted
-	Until  time.Time  // when the wait ends by itself; zero: when something else lets it
-	Pool   *PoolClaim // whose slots are asked for; nil of other reasons, and while a pause keeps it out of the line
+	Since  time.Time   // zero: it is not noted
+	Until  time.Time   // when the wait ends by itself; zero: when something else lets it
+	Pool   *claim.Pool // whose slots are asked for; nil of other reasons, and while a pause keeps it out of the line
 }
 
 // Reason is what a task waits for.
@@ -114,13 +116,13 @@ func (s *State) WaitingOf(id TaskID) Waiting {
 	case ForStartTime:
 		w.Since, w.Until = time.Time{}, s.startsAt
 	case ForTurn:
-		claim := s.slot.Asked()
-		w.Since, w.Pool = s.slot.Since, &claim
+		asked := s.slot.Asked()
+		w.Since, w.Pool = s.slot.Since, &asked
 	case ForPause:
 		w.Since = s.paused.At
 	case ForSlots:
-		claim := t.Pool.Asked()
-		w.Since, w.Until, w.Pool = t.Pool.Since, t.Pool.waitEnds(), &claim
+		asked := t.Pool.Asked()
+		w.Since, w.Until, w.Pool = t.Pool.Since, t.Pool.WaitEnds(), &asked
 	case ForRetry, ForPoll:
 		w.Until = t.RetryAt
 	}

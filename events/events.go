@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"zerodag/engine"
+	"zerodag/engine/claim"
 	"zerodag/engine/param"
 )
 
@@ -124,19 +125,19 @@ type Log struct {
 
 // Result is what one run came to, on its way to the log.
 type Result struct {
-	Kind    Kind              `json:"event"` // Succeeded, Prepared, Failed or Later
-	Run     engine.Run        `json:"run"`
-	Outcome engine.Outcome    `json:"outcome,omitzero"` // of Succeeded and Failed
-	Skip    string            `json:"skip,omitempty"`   // of Prepared
-	Pool    *engine.PoolClaim `json:"pool,omitempty"`   // of Prepared
-	Until   time.Time         `json:"until,omitzero"`   // of Later
-	SlowAt  time.Time         `json:"slowAt,omitzero"`  // of Later
-	Warned  bool              `json:"warned,omitempty"` // of Later
+	Kind    Kind           `json:"event"` // Succeeded, Prepared, Failed or Later
+	Run     engine.Run     `json:"run"`
+	Outcome engine.Outcome `json:"outcome,omitzero"` // of Succeeded and Failed
+	Skip    string         `json:"skip,omitempty"`   // of Prepared
+	Pool    *claim.Pool    `json:"pool,omitempty"`   // of Prepared
+	Until   time.Time      `json:"until,omitzero"`   // of Later
+	SlowAt  time.Time      `json:"slowAt,omitzero"`  // of Later
+	Warned  bool           `json:"warned,omitempty"` // of Later
 
-	Timeout *engine.TimeoutClaim `json:"timeout,omitempty"` // of Prepared
-	Retry   bool                 `json:"retry,omitempty"`   // of Later
-	After   time.Duration        `json:"after,omitempty"`   // of Later: nanoseconds
-	State   *param.Map           `json:"state,omitempty"`
+	Timeout *claim.Limits `json:"timeout,omitempty"` // of Prepared
+	Retry   bool          `json:"retry,omitempty"`   // of Later
+	After   time.Duration `json:"after,omitempty"`   // of Later: nanoseconds
+	State   *param.Map    `json:"state,omitempty"`
 }
 
 // Kind says what happened.

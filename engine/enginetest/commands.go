@@ -6,8 +6,10 @@ import (
 	"time"
 
 	"zerodag/engine"
+	"zerodag/engine/claim"
 	"zerodag/engine/dig"
 	"zerodag/engine/param"
+	"zerodag/engine/resume"
 )
 
 // workflow compiles the YAML below it: workflow [name=wf] [defaults={...}]
@@ -75,7 +77,7 @@ func (in *interpreter) start(a args, _ Step) (string, error) {
 	by := in.by(a)
 	e := engine.Start{By: by, Params: params, Limit: limit, Carried: in.carried, NoSLA: a.keys["nosla"] == "true"}
 	if name := a.keys["slot"]; name != "" {
-		e.Slot = &engine.PoolClaim{Name: name, Slots: 1, Size: 1}
+		e.Slot = &claim.Pool{Name: name, Slots: 1, Size: 1}
 	}
 	e.Priority, err = a.number("priority", 0)
 	if err != nil {
@@ -115,9 +117,9 @@ func (in *interpreter) resume(a args, _ Step) (string, error) {
 	in.carried = nil
 	switch a.word(0) {
 	case "failed":
-		in.carried, err = old.CarryFailed()
+		in.carried, err = resume.Failed(old)
 	case "from":
-		in.carried, err = old.CarryBefore(a.word(1))
+		in.carried, err = resume.Before(old, a.word(1))
 	case "only":
 		part.Only = a.word(1)
 	case "all":
@@ -125,7 +127,7 @@ func (in *interpreter) resume(a args, _ Step) (string, error) {
 		return "", fmt.Errorf("resume failed, from, only or all")
 	}
 	if err == nil && !part.IsEmpty() {
-		in.carried, err = in.def.CarryPart(old, in.carried, part, in.now)
+		in.carried, err = resume.OfPart(in.def, old, in.carried, part, in.now)
 	}
 	if err != nil {
 		return "error: " + err.Error(), nil
@@ -252,7 +254,7 @@ func (in *interpreter) prepared(a args, _ Step) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	limits, wait := engine.TimeoutClaim{}, time.Duration(0)
+	limits, wait := claim.Limits{}, time.Duration(0)
 	for key, to := range map[string]*time.Duration{"wait": &wait, "try": &limits.Try, "total": &limits.Total, "warn": &limits.Warn} {
 		if _, there := a.keys[key]; there {
 			if *to, err = a.duration(key); err != nil {
@@ -268,12 +270,12 @@ func (in *interpreter) prepared(a args, _ Step) (string, error) {
 	if e.Outputs, err = a.mapping("outputs"); err != nil {
 		return "", err
 	}
-	if limits != (engine.TimeoutClaim{}) {
+	if limits != (claim.Limits{}) {
 		e.Timeout = &limits
 	}
 	if name != "" {
 		for i, name := range strings.Split(name, ",") {
-			c := engine.PoolClaim{Name: name, Slots: slots, Inherits: true, Wait: wait}
+			c := claim.Pool{Name: name, Slots: slots, Inherits: true, Wait: wait}
 			if i == 0 {
 				e.Pool = &c
 			} else {

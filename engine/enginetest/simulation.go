@@ -6,8 +6,10 @@ import (
 	"time"
 
 	"zerodag/engine"
+	"zerodag/engine/claim"
 	"zerodag/engine/dig"
 	"zerodag/engine/param"
+	"zerodag/engine/resume"
 )
 
 // Simulation drives a random attempt through random events, among them what a host
@@ -79,9 +81,9 @@ func (s *Simulation) Start() error {
 // Resume starts a new attempt of the same workflow from the one that is over, perhaps of a part of it, which is
 // false when there is nothing to resume. There is no model of resuming.
 func (s *Simulation) Resume() (bool, error) {
-	carried, err := s.state.CarryFailed()
+	carried, err := resume.Failed(s.state)
 	if part := s.part(); !part.IsEmpty() {
-		if carried, err = s.def.CarryPart(s.state, carried, part, s.now); err != nil && !strings.Contains(err.Error(), "Task pattern") {
+		if carried, err = resume.OfPart(s.def, s.state, carried, part, s.now); err != nil && !strings.Contains(err.Error(), "Task pattern") {
 			return false, err
 		}
 	}
@@ -119,7 +121,7 @@ func (s *Simulation) start(limit int, carried []engine.Carried) engine.Start {
 		e.At = s.now.Add(time.Duration(s.Choose("minutes", 3)) * time.Minute)
 	}
 	if s.Gated && s.one("slot", 3) {
-		e.Slot = &engine.PoolClaim{Name: "whole", Slots: 1, Size: 1}
+		e.Slot = &claim.Pool{Name: "whole", Slots: 1, Size: 1}
 	}
 	return e
 }
@@ -241,7 +243,7 @@ func (s *Simulation) ending(run engine.Run, wild bool) engine.Event {
 			e.Pool = &claim
 		}
 		if t.Config.Has("_timeout") {
-			e.Timeout = &engine.TimeoutClaim{Try: time.Duration(s.Choose("try", 3)) * time.Minute, Total: time.Duration(s.Choose("total", 3)) * 2 * time.Minute, Warn: time.Duration(s.Choose("warn", 3)) * 20 * time.Second}
+			e.Timeout = &claim.Limits{Try: time.Duration(s.Choose("try", 3)) * time.Minute, Total: time.Duration(s.Choose("total", 3)) * 2 * time.Minute, Warn: time.Duration(s.Choose("warn", 3)) * 20 * time.Second}
 		}
 		return e
 	}
@@ -267,8 +269,8 @@ func (s *Simulation) ending(run engine.Run, wild bool) engine.Event {
 	return engine.Succeeded{By: s.by(), Run: run, Result: o}
 }
 
-func (s *Simulation) claim(name string) engine.PoolClaim {
-	return engine.PoolClaim{Name: name, Slots: 1 + s.Choose("slots", 2), Inherits: s.one("inherits", 2), Wait: time.Duration(s.Choose("wait", 3)) * time.Minute, Size: 2 * s.Choose("size", 2)}
+func (s *Simulation) claim(name string) claim.Pool {
+	return claim.Pool{Name: name, Slots: 1 + s.Choose("slots", 2), Inherits: s.one("inherits", 2), Wait: time.Duration(s.Choose("wait", 3)) * time.Minute, Size: 2 * s.Choose("size", 2)}
 }
 
 // again is an event as it is delivered a second time, by another message.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"zerodag/engine"
+	"zerodag/engine/claim"
 	"zerodag/engine/dig/keys"
 	"zerodag/engine/param"
 	"zerodag/engine/schedule"
@@ -16,7 +16,7 @@ import (
 
 // slotOf is the slot that an attempt needs before its first task, nil for none. backfill: somebody has asked for just this session,
 // which is never skipped.
-func (c lifecycle) slotOf(d replay.Definition, params *param.Map, session time.Time, backfill bool) (*engine.PoolClaim, error) {
+func (c lifecycle) slotOf(d replay.Definition, params *param.Map, session time.Time, backfill bool) (*claim.Pool, error) {
 	limit := keys.ConcurrencyOf(d.Workflow.Config)
 	if limit.Attempts == 0 {
 		return nil, nil
@@ -28,7 +28,7 @@ func (c lifecycle) slotOf(d replay.Definition, params *param.Map, session time.T
 	if backfill && limit.OnLimit == keys.LimitSkip {
 		limit.OnLimit = keys.LimitWait
 	}
-	return &engine.PoolClaim{Name: host.ConcurrencyPool(d.Workflow.Name, key), Slots: 1, Size: limit.Attempts, OnLimit: limit.OnLimit}, nil
+	return &claim.Pool{Name: host.ConcurrencyPool(d.Workflow.Name, key), Slots: 1, Size: limit.Attempts, OnLimit: limit.OnLimit}, nil
 }
 
 func (c lifecycle) keyOf(limit keys.Concurrency, params *param.Map, session time.Time, zone *time.Location) (string, error) {

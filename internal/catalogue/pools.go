@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"zerodag/engine"
+	"zerodag/engine/claim"
 	"zerodag/internal/host"
 	"zerodag/internal/pool"
 )
@@ -168,26 +169,26 @@ func (c *stores) checkHolder(ctx context.Context, r pool.Runner, ref host.PoolRe
 	if err != nil {
 		return err
 	}
-	stands, claim := engine.TryOver, host.Claim{Holder: holder}
+	stands, held := claim.TryOver, host.Claim{Holder: holder}
 	loaded, err := c.o.Reader.Load(ctx, h.Attempt)
 	switch {
 	case err == nil:
 		task := engine.TaskID(h.Task)
-		if stands = loaded.State.TryOf(task, h.Try, ref.Name); stands == engine.TryWaits {
+		if stands = loaded.State.TryOf(task, h.Try, ref.Name); stands == claim.TryWaits {
 			u, _ := loaded.State.UseOf(task)
 			asked := u.Asked()
-			claim.Slots, claim.Priority, claim.Since = asked.Slots, asked.Priority, u.Since.UnixMilli()
+			held.Slots, held.Priority, held.Since = asked.Slots, asked.Priority, u.Since.UnixMilli()
 		}
 	case !errors.Is(err, host.ErrGone) && !errors.Is(err, host.ErrNotFound):
 		return fmt.Errorf("look after pool %s: %w", ref.Name, err)
 	}
 	switch stands {
-	case engine.TryOver:
+	case claim.TryOver:
 		c.o.Logger.Warn("slots of a pool are freed: their task is over", "pool", ref.Name, "attempt", h.Attempt, "task", h.Task)
-		_, err := r.Run(ctx, ref, pool.Release(claim, false))
+		_, err := r.Run(ctx, ref, pool.Release(held, false))
 		return err
-	case engine.TryWaits:
-		return r.Wake(ctx, ref, []host.Claim{claim})
+	case claim.TryWaits:
+		return r.Wake(ctx, ref, []host.Claim{held})
 	}
 	return nil
 }

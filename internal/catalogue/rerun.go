@@ -9,6 +9,7 @@ import (
 
 	"zerodag/engine"
 	"zerodag/engine/param"
+	"zerodag/engine/resume"
 	"zerodag/internal/host"
 	"zerodag/internal/replay"
 )
@@ -89,7 +90,7 @@ func (c lifecycle) takePart(ctx context.Context, a host.Attempt, r RerunRequest,
 		if r.Mode == "only" {
 			q.priority = s.Priority()
 		}
-		q.carried, wrong = d.Compiled.CarryPart(s, q.carried, r.Part, c.o.Now().UTC())
+		q.carried, wrong = resume.OfPart(d.Compiled, s, q.carried, r.Part, c.o.Now().UTC())
 	})
 	if err != nil {
 		return fmt.Errorf("read attempt: %w", err)

@@ -17,6 +17,7 @@ import (
 	"zerodag/engine/dig"
 	"zerodag/engine/dig/keys"
 	"zerodag/engine/param"
+	"zerodag/engine/resume"
 	"zerodag/events"
 	"zerodag/internal/host"
 	"zerodag/internal/replay"
@@ -363,9 +364,9 @@ func (c lifecycle) carried(ctx context.Context, a host.Attempt, r Resume) (list 
 		case s == nil:
 			wrong = host.Invalidf("Attempt id=%d was not started yet: nothing to resume from", a.ID)
 		case r.Mode == "failed":
-			list, wrong = s.CarryFailed()
+			list, wrong = resume.Failed(s)
 		case r.Mode == "from":
-			list, wrong = s.CarryBefore(r.From)
+			list, wrong = resume.Before(s, r.From)
 		default:
 			wrong = host.Invalidf("unknown resume mode %q: use failed or from", r.Mode)
 		}

@@ -6,6 +6,7 @@ import (
 
 	"zerodag/engine"
 	"zerodag/engine/param"
+	"zerodag/engine/resume"
 	"zerodag/internal/host"
 	"zerodag/internal/replay"
 	"zerodag/internal/vault"
@@ -120,5 +121,5 @@ func (c lifecycle) carriedAt(ctx context.Context, a host.Attempt, seq int64) ([]
 	if err != nil {
 		return nil, 0, err
 	}
-	return state.CarryDone(), state.Priority(), nil
+	return resume.Done(state), state.Priority(), nil
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"zerodag/engine"
+	"zerodag/engine/claim"
 	"zerodag/engine/dig/keys"
 	"zerodag/events"
 	"zerodag/internal/host"
@@ -37,7 +38,7 @@ func (r rival) before(other rival) bool {
 }
 
 // atLimit does what is to be done about an attempt that has to wait. Of a task nothing is.
-func (d *delivery) atLimit(ctx context.Context, use engine.PoolUse, ref host.PoolRef, c host.Claim) error {
+func (d *delivery) atLimit(ctx context.Context, use claim.Use, ref host.PoolRef, c host.Claim) error {
 	if use.OnLimit == "" || use.OnLimit == keys.LimitWait {
 		return nil
 	}

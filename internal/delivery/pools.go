@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"zerodag/engine"
+	"zerodag/engine/claim"
 	"zerodag/engine/param"
 	"zerodag/events"
 	"zerodag/internal/host"
@@ -23,7 +24,7 @@ func claimOf(attempt int64, ask events.SlotsAsk) host.Claim {
 	return host.Claim{Holder: host.Holder{Attempt: attempt, Task: int(ask.Task), Try: ask.Try}.String(), Slots: ask.Slots, Priority: ask.Priority, Since: ask.Since}
 }
 
-func (a *attempt) ask(task engine.TaskID, c engine.PoolClaim, try int, since time.Time) events.SlotsAsk {
+func (a *attempt) ask(task engine.TaskID, c claim.Pool, try int, since time.Time) events.SlotsAsk {
 	return events.SlotsAsk{Task: task, Try: try, Pool: c.Name, Slots: c.Slots, Priority: c.Priority, Since: since.UnixMilli(), Site: a.row.Site}
 }
 
@@ -87,7 +88,7 @@ func (w *Worker) releaseSlots(ctx context.Context, a *attempt, r engine.Release)
 
 // poolsOf are the pools that a claim may mean in an attempt: that of its project goes before that of the site. One that nobody
 // has to make is of the project.
-func poolsOf(row host.Attempt, c engine.PoolClaim) []host.PoolRef {
+func poolsOf(row host.Attempt, c claim.Pool) []host.PoolRef {
 	of := host.PoolRef{Site: row.Site, Project: row.Project.ID, Name: c.Name}
 	if c.Size > 0 || of.Implicit() {
 		return []host.PoolRef{of}
@@ -119,51 +120,51 @@ func (d *delivery) slots(ctx context.Context, ask events.SlotsAsk) error {
 	if ask.By != 0 {
 		return d.displaced(ctx, ask)
 	}
-	claim, asked, again := claimOf(d.attempt.id, ask), named(use, ask.Pool), d.message.Count > 1
+	of, asked, again := claimOf(d.attempt.id, ask), named(use, ask.Pool), d.message.Count > 1
 	refs := poolsOf(row, asked)
 	woken := host.PoolRef{Site: ask.Site, Project: ask.Project, Name: ask.Pool}
 	switch now {
-	case engine.TryWaits:
-		ref, outcome, err := d.acquire(ctx, refs, claim, d.Slots.Sized(asked.Size, !ask.Woken))
+	case claim.TryWaits:
+		ref, outcome, err := d.acquire(ctx, refs, of, d.Slots.Sized(asked.Size, !ask.Woken))
 		if err != nil {
 			return err
 		}
 		if ask.Woken && woken != ref { // a pool of the project was made, or deleted, since it joined that line
-			if _, err := d.Slots.Run(ctx, woken, pool.Release(claim, true)); err != nil {
+			if _, err := d.Slots.Run(ctx, woken, pool.Release(of, true)); err != nil {
 				return err
 			}
 		}
 		if outcome == pool.Waiting {
-			return d.atLimit(ctx, use, ref, claim)
+			return d.atLimit(ctx, use, ref, of)
 		}
 		return d.logOutcome(ctx, ask, ref, outcome, refs)
-	case engine.TryHas:
+	case claim.TryHas:
 		for _, ref := range refs {
-			if _, err := d.Slots.Run(ctx, ref, pool.Tidy(claim, again)); err != nil {
+			if _, err := d.Slots.Run(ctx, ref, pool.Tidy(of, again)); err != nil {
 				return err
 			}
 		}
 		return d.apply(ctx, d.attempt, propose(d.guard)) // what an earlier delivery left to be done
 	}
-	if err := d.giveUpSlots(ctx, refs, claim, again); err != nil || row.Done {
+	if err := d.giveUpSlots(ctx, refs, of, again); err != nil || row.Done {
 		return err
 	}
 	return d.apply(ctx, d.attempt, propose(d.guard)) // also where the attempt has ended by this message, and nobody was told yet
 }
 
 // named is what a try asks of one of its pools.
-func named(use engine.PoolUse, pool string) engine.PoolClaim {
+func named(use claim.Use, pool string) claim.Pool {
 	for _, c := range use.Claims() {
 		if c.Name == pool {
 			return c
 		}
 	}
-	return engine.PoolClaim{Name: pool}
+	return claim.Pool{Name: pool}
 }
 
 // standing reads what the log says of a try. Of an attempt that is gone all is over, and its row says Done.
-func (d *delivery) standing(ctx context.Context, ask events.SlotsAsk) (host.Attempt, engine.Standing, engine.PoolUse, error) {
-	use := engine.PoolUse{PoolClaim: engine.PoolClaim{Name: ask.Pool}}
+func (d *delivery) standing(ctx context.Context, ask events.SlotsAsk) (host.Attempt, claim.Standing, claim.Use, error) {
+	use := claim.Use{Pool: claim.Pool{Name: ask.Pool}}
 	a := d.attempt
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -174,10 +175,10 @@ func (d *delivery) standing(ctx context.Context, ask events.SlotsAsk) (host.Atte
 			row, err = host.Attempt{Site: ask.Site, Project: host.Ref{ID: ask.Project}}, nil // retention has removed it
 		}
 		row.Done = true
-		return row, engine.TryOver, use, err
+		return row, claim.TryOver, use, err
 	}
 	if err != nil {
-		return host.Attempt{}, engine.NotKnown, use, err
+		return host.Attempt{}, claim.NotKnown, use, err
 	}
 	if u, _ := a.state.UseOf(ask.Task); u != nil {
 		use = *u
@@ -210,7 +211,7 @@ func (d *delivery) giveUpSlots(ctx context.Context, refs []host.PoolRef, c host.
 func (d *delivery) logOutcome(ctx context.Context, ask events.SlotsAsk, ref host.PoolRef, o pool.Outcome, refs []host.PoolRef) error {
 	p := &proposal{guards: []string{d.guard}}
 	p.plan = func(s *engine.State) ([]engine.Event, bool) {
-		if s.TryOf(ask.Task, ask.Try, ask.Pool) != engine.TryWaits {
+		if s.TryOf(ask.Task, ask.Try, ask.Pool) != claim.TryWaits {
 			return nil, false
 		}
 		_, run := s.UseOf(ask.Task)
@@ -231,9 +232,9 @@ func (d *delivery) logOutcome(ctx context.Context, ask events.SlotsAsk, ref host
 	switch {
 	case err != nil:
 		return err
-	case now == engine.TryWaits:
+	case now == claim.TryWaits:
 		return errWaitsAgain // another message changed something else meanwhile: this one comes again
-	case now == engine.TryHas: // another message told the log of the same slots
+	case now == claim.TryHas: // another message told the log of the same slots
 		return nil
 	}
 	return d.giveUpSlots(ctx, refs, claimOf(d.attempt.id, ask), true)

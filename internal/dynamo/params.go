@@ -27,7 +27,7 @@ const paramLifetime = 90 * 24 * time.Hour
 // paramKey has a hash, since keys may be longer than DynamoDB's.
 func paramKey(site int64, name string) table.Key {
 	sum := sha256.Sum256([]byte(name))
-	return table.At("Y#" + table.Decimal(site) + "#" + hex.EncodeToString(sum[:]), table.Row)
+	return table.At("Y#"+table.Decimal(site)+"#"+hex.EncodeToString(sum[:]), table.Row)
 }
 
 // params are those of one site.

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"zerodag/engine"
+	"zerodag/engine/claim"
 	"zerodag/engine/dig/keys"
 	"zerodag/operators"
 	"zerodag/operators/run"
@@ -63,7 +64,7 @@ func Result(by engine.By, run engine.Run, o run.Outcome) engine.Event {
 	case o.Prepared != nil:
 		e := engine.Prepared{By: by, Run: run, Skip: o.Prepared.Skip, Exports: o.Prepared.Exports, Outputs: o.Prepared.Outputs, Pool: poolClaim(o.Prepared.Pools)}
 		if t := o.Prepared.Timeout; t != nil {
-			e.Timeout = &engine.TimeoutClaim{Try: t.Try, Total: t.Total, Warn: t.Warn, Grace: t.Grace}
+			e.Timeout = &claim.Limits{Try: t.Try, Total: t.Total, Warn: t.Warn, Grace: t.Grace}
 		}
 		return e
 	case o.Error != nil:
@@ -75,11 +76,11 @@ func Result(by engine.By, run engine.Run, o run.Outcome) engine.Event {
 }
 
 // poolClaim is what a task asks of pools, nil for nothing. All that need several ask in the order of the names.
-func poolClaim(pools []keys.Pool) *engine.PoolClaim {
-	var list []engine.PoolClaim
+func poolClaim(pools []keys.Pool) *claim.Pool {
+	var list []claim.Pool
 	for _, p := range pools {
-		list = append(list, engine.PoolClaim{Name: p.Key(), Slots: p.Slots, Priority: p.Priority, Inherits: !p.Given, Wait: p.Wait, Size: p.Limit})
+		list = append(list, claim.Pool{Name: p.Key(), Slots: p.Slots, Priority: p.Priority, Inherits: !p.Given, Wait: p.Wait, Size: p.Limit})
 	}
-	slices.SortFunc(list, func(a, b engine.PoolClaim) int { return strings.Compare(a.Name, b.Name) })
-	return engine.ClaimOf(list)
+	slices.SortFunc(list, func(a, b claim.Pool) int { return strings.Compare(a.Name, b.Name) })
+	return claim.Of(list)
 }

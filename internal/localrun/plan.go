@@ -7,6 +7,7 @@ import (
 
 	"zerodag/engine"
 	"zerodag/engine/dig"
+	"zerodag/engine/resume"
 	"zerodag/internal/program"
 	"zerodag/internal/remedy"
 	"zerodag/operators"
@@ -50,7 +51,7 @@ func findNode(nodes []dig.Node, pattern string) (int, error) {
 	for i, n := range nodes {
 		names[i] = n.Name
 	}
-	at, err := engine.FindTask(names, pattern)
+	at, err := resume.FindTask(names, pattern)
 	if hint := remedy.MeantTask(pattern, names); err != nil && hint != "" && !program.AsDigdag() {
 		return at, fmt.Errorf("%w\nhint: %s", err, strings.TrimRight(hint, "; "))
 	}
@@ -222,12 +223,12 @@ func (p *plan) save(s *engine.State, t *engine.Task) {
 	keeps := !p.dry && !p.taken[t.Name] && !p.left[t.Name] && !engine.OfFailure(t.Name)
 	p.mu.Unlock()
 	if keeps {
-		p.status.save(t, s.Kept(t))
+		p.status.save(t, resume.Kept(s, t))
 	}
 	if !t.Group {
 		return
 	}
-	if first := s.FirstOf(t); first != nil && first.State == engine.Success { // earlier rounds of the group are kept with it
+	if first := resume.FirstOf(s, t); first != nil && first.State == engine.Success { // earlier rounds of the group are kept with it
 		p.save(s, first)
 	}
 }

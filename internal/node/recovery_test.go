@@ -22,6 +22,7 @@ import (
 	"zerodag/engine/dig"
 	"zerodag/engine/enginetest"
 	"zerodag/engine/param"
+	"zerodag/engine/resume"
 	"zerodag/internal/catalogue"
 	"zerodag/internal/evaluators/evaluator"
 	"zerodag/internal/execution"
@@ -327,9 +328,9 @@ func namesOf(m enginetest.Mode) []string {
 func carriedFor(def *engine.Definition, s *engine.State, m enginetest.Mode) (list []engine.Carried, err error) {
 	switch m.Base {
 	case "failed":
-		list, err = s.CarryFailed()
+		list, err = resume.Failed(s)
 	case "from":
-		list, err = s.CarryBefore(m.Task)
+		list, err = resume.Before(s, m.Task)
 	}
 	part := engine.Part{Until: m.Until, Done: m.Done}
 	if m.Base == "only" {
@@ -338,14 +339,14 @@ func carriedFor(def *engine.Definition, s *engine.State, m enginetest.Mode) (lis
 	if err != nil || part.IsEmpty() {
 		return list, err
 	}
-	return def.CarryPart(s, list, part, time.Unix(0, 0))
+	return resume.OfPart(def, s, list, part, time.Unix(0, 0))
 }
 
 // forked runs an attempt once more up to a run of a command, and returns what a fork from there takes over, by the walk and in truth.
 func (d *direct) forked(of *last, at int) (walked *enginetest.Recovery, carried []engine.Carried, err error) {
 	g := of.given
 	g.EndAt = at
-	_, err = d.run(of.carried, g.Number, g.KillAt, at, func(s *engine.State) { carried = s.CarryDone() })
+	_, err = d.run(of.carried, g.Number, g.KillAt, at, func(s *engine.State) { carried = resume.Done(s) })
 	return d.Follow(g), carried, err
 }
 

@@ -7,7 +7,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"zerodag/engine"
+	"zerodag/engine/claim"
 	"zerodag/engine/param"
 	"zerodag/operators"
 	"zerodag/operators/operatortest"
@@ -56,7 +56,7 @@ func TestTimeJustBefore(t *testing.T) {
 			w := operatortest.New(t, `{}`)
 			w.Now = time.Now()
 			j := &run.Job{Task: w.Task, Own: param.New("x>", "y"), Vars: param.New(),
-				Timeout: &engine.Timeout{TimeoutClaim: engine.TimeoutClaim{Try: time.Hour}, TryEnds: w.Now.Add(time.Hour)}}
+				Timeout: &claim.Timeout{Limits: claim.Limits{Try: time.Hour}, TryEnds: w.Now.Add(time.Hour)}}
 			out := run.Run(ctx, operators.Registry{"x": op}, plainText{}, j)
 			if failure == nil {
 				if message, _ := out.Error.Get("message"); message != "timed out after 1h" {

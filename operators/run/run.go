@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"zerodag/engine"
+	"zerodag/engine/claim"
 	"zerodag/engine/expr"
 	"zerodag/engine/param"
 	"zerodag/operators"
@@ -40,10 +41,10 @@ type Job struct {
 	Priority string // the nearest `_priority`, where it is computed; "" where it is not
 	// Prepare: the run only finds out what the gate keys of the task come to, which may be a group.
 	Prepare bool
-	Ends    bool            // of such a run: it finds out what `outputs` of the file come to, after all tasks
-	Timeout *engine.Timeout // how long the run may take; nil for any time
-	Away    int             // how often this run was postponed, see Resume
-	Vault   SecretStore     // all secrets of the project; `_secrets` is applied here
+	Ends    bool           // of such a run: it finds out what `outputs` of the file come to, after all tasks
+	Timeout *claim.Timeout // how long the run may take; nil for any time
+	Away    int            // how often this run was postponed, see Resume
+	Vault   SecretStore    // all secrets of the project; `_secrets` is applied here
 
 	// EvalStored evaluates what operators stored as the original does: again before each task,
 	// secrets included. Else it is data.

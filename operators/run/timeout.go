@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"zerodag/engine"
+	"zerodag/engine/claim"
 	"zerodag/operators"
 )
 
@@ -38,7 +38,7 @@ func (j *Job) inTime(ctx context.Context, e Evaluator, op operators.Operator) (o
 		return operators.Result{}, fmt.Errorf("%w after the time of the task was over", err)
 	}
 	failure := j.late(kind)
-	if kind == engine.ByTotal {
+	if kind == claim.ByTotal {
 		return operators.Result{}, failure
 	}
 	policy, err := j.retries()
@@ -49,7 +49,7 @@ func (j *Job) inTime(ctx context.Context, e Evaluator, op operators.Operator) (o
 }
 
 // late is the failure of a task whose time is over.
-func (j *Job) late(kind engine.TimeoutKind) *operators.Failure {
+func (j *Job) late(kind claim.TimeoutKind) *operators.Failure {
 	text, _ := j.Timeout.Error(kind).Get("message")
 	return &operators.Failure{Message: fmt.Sprint(text), Properties: j.Timeout.Error(kind).Without("message")}
 }

@@ -1,4 +1,4 @@
-package engine
+package resume
 
 import (
 	"cmp"
@@ -7,17 +7,11 @@ import (
 	"strings"
 	"time"
 
+	"zerodag/engine"
 	"zerodag/engine/dig"
 	"zerodag/engine/dig/keys"
 	"zerodag/engine/param"
 )
-
-// Part says which tasks of a resumed attempt do not run although they might have to. All of it are patterns of tasks, see FindTask.
-type Part struct {
-	Only  string   // no task runs but this one, with what is below it
-	Until string   // no task runs but this one, with what is below it, and what precedes it
-	Done  []string // these, with what is below them, are success without having run
-}
 
 // Why a task of a resumed attempt is a success that has run in none.
 const (
@@ -27,31 +21,28 @@ const (
 
 // leftOut are the tasks that no retry of a part has run yet, and the groups around them: nothing of them is done, although they
 // are success. Outdated tasks do not count. A group whose failure was ignored in an earlier attempt is done, whatever below it never ran.
-func (s *State) leftOut() map[TaskID]bool {
-	var set, old map[TaskID]bool
+func leftOut(s *engine.State) map[engine.TaskID]bool {
+	var set, old map[engine.TaskID]bool
 	for _, t := range s.Tasks() {
 		if t.Skipped != skippedByPart {
 			continue
 		}
 		if set == nil {
-			set, old = map[TaskID]bool{}, s.outdated()
+			set, old = map[engine.TaskID]bool{}, outdated(s)
 		}
-		for ; t.Parent != 0 && !set[t.ID] && !old[t.ID] && !(t.Resumed && t.Ignored); t = s.task(t.Parent) {
+		for ; t.Parent != 0 && !set[t.ID] && !old[t.ID] && !(t.Resumed && t.Ignored); t = s.Task(t.Parent) {
 			set[t.ID] = true
 		}
 	}
 	return set
 }
 
-// IsEmpty says whether nothing is asked for.
-func (p Part) IsEmpty() bool { return p.Only == "" && p.Until == "" && len(p.Done) == 0 }
-
-// CarryPart lists what an attempt of the definition takes over from an earlier one, s, of which no more than a part is to run.
+// OfPart lists what an attempt of the definition takes over from an earlier one, s, of which no more than a part is to run.
 // carried is what it takes over otherwise; it does not matter with Part.Only, where all but one task is taken over. A task that
 // does not run keeps what it returned if it was a success before, and counts as skipped since now if not. The groups around a task
 // that runs do run. An error is about a pattern that names no task, several, or the whole workflow.
-func (d *Definition) CarryPart(s *State, carried []Carried, p Part, now time.Time) ([]Carried, error) {
-	f := d.familyWith(s)
+func OfPart(d *engine.Definition, s *engine.State, carried []engine.Carried, p engine.Part, now time.Time) ([]engine.Carried, error) {
+	f := familyWith(d, s)
 	done := make([]bool, len(f))
 	for _, pattern := range p.Done {
 		i, err := f.find(pattern)
@@ -80,7 +71,7 @@ func (d *Definition) CarryPart(s *State, carried []Carried, p Part, now time.Tim
 		runs = append(runs, make([]bool, len(f)-len(runs))...)
 		done = append(done, make([]bool, len(f)-len(done))...)
 	}
-	before, list := byName(s.CarryDone()), byName(carried)
+	before, list := byName(Done(s)), byName(carried)
 	if p.Only != "" {
 		list = before
 	}
@@ -95,9 +86,9 @@ func (d *Definition) CarryPart(s *State, carried []Carried, p Part, now time.Tim
 			delete(list, m.name)
 		}
 	}
-	maps.DeleteFunc(list, func(name string, _ Carried) bool { return OfFailure(name) }) // handlers run for a failure of this attempt, too
-	s.leaveToSkipped(list)
-	all := make([]Carried, 0, len(list))
+	maps.DeleteFunc(list, func(name string, _ engine.Carried) bool { return engine.OfFailure(name) }) // handlers run for a failure of this attempt, too
+	leaveToSkipped(s, list)
+	all := make([]engine.Carried, 0, len(list))
 	for _, name := range slices.Sorted(maps.Keys(list)) {
 		all = append(all, list[name])
 	}
@@ -106,23 +97,23 @@ func (d *Definition) CarryPart(s *State, carried []Carried, p Part, now time.Tim
 
 // leaveToSkipped gives each task that did not succeed before, and does not run now, the stores of the tasks below it that are taken over:
 // it will not create them.
-func (s *State) leaveToSkipped(list map[string]Carried) {
-	taken, last := map[TaskID]bool{}, map[string]TaskID{}
+func leaveToSkipped(s *engine.State, list map[string]engine.Carried) {
+	taken, last := map[engine.TaskID]bool{}, map[string]engine.TaskID{}
 	for _, t := range s.Tasks() {
 		last[t.Name] = t.ID
-		taken[t.ID] = list[t.Name].of == t.ID
+		taken[t.ID] = list[t.Name].Of == t.ID
 	}
 	for _, t := range s.Tasks() {
-		if c, there := list[t.Name]; there && c.of == 0 && last[t.Name] == t.ID {
-			c.Left = s.leftBy(t, taken)
+		if c, there := list[t.Name]; there && c.Of == 0 && last[t.Name] == t.ID {
+			c.Left = leftBy(s, t, taken)
 			list[t.Name] = c
 		}
 	}
 }
 
 // byName is a list by names; of several of one name the last one counts.
-func byName(list []Carried) map[string]Carried {
-	m := make(map[string]Carried, len(list))
+func byName(list []engine.Carried) map[string]engine.Carried {
+	m := make(map[string]engine.Carried, len(list))
 	for _, c := range list {
 		m[c.Name] = c
 	}
@@ -141,7 +132,7 @@ type member struct {
 
 // familyWith lists the tasks of a definition with `_check` of its groups, and those of an attempt that were made at run time below one of them. What a failure
 // or the end of a task has made is none of these: nobody knows whether it is made again.
-func (d *Definition) familyWith(s *State) family {
+func familyWith(d *engine.Definition, s *engine.State) family {
 	var f family
 	place := map[string]int{}
 	f.add(d.Nodes, -1)
@@ -149,16 +140,16 @@ func (d *Definition) familyWith(s *State) family {
 		place[m.name] = i
 	}
 	for _, t := range s.Tasks() {
-		if _, known := place[t.Name]; known || !strings.Contains(t.Name, "^") || OfFailure(t.Name) || s.isClosing(t) {
+		if _, known := place[t.Name]; known || !strings.Contains(t.Name, "^") || engine.OfFailure(t.Name) || s.IsClosing(t) {
 			continue // one without ^ was written in another revision, and is gone
 		}
 		m := member{name: t.Name, config: t.Config, export: t.Export}
 		var there bool
-		if m.parent, there = place[s.task(t.Parent).Name]; !there {
+		if m.parent, there = place[s.Task(t.Parent).Name]; !there {
 			continue
 		}
 		for _, id := range t.Upstreams {
-			if u, there := place[s.task(id).Name]; there {
+			if u, there := place[s.Task(id).Name]; there {
 				m.upstreams = append(m.upstreams, u)
 			}
 		}
@@ -186,7 +177,7 @@ func (f *family) add(nodes []dig.Node, below int) {
 		if !n.Group || n.Level == 0 || body.Len() == 0 {
 			continue
 		}
-		check, err := dig.Compile(n.Name, checkName, keys.Language{Level: n.Level}, body)
+		check, err := dig.Compile(n.Name, engine.CheckName, keys.Language{Level: n.Level}, body)
 		if err != nil {
 			continue // which is told when it is made
 		}
@@ -207,43 +198,11 @@ func (f family) withChecks(i int) family {
 		known[m.name] = true
 	}
 	for x := f[i].parent; x >= 0; x = f[x].parent {
-		if name := f[x].name + checkName; !known[name] && (f[x].config.Has("_check") || f[x].export.Has("_check")) {
+		if name := f[x].name + engine.CheckName; !known[name] && (f[x].config.Has("_check") || f[x].export.Has("_check")) {
 			f = append(f, member{name: name, parent: x, config: param.New()})
 		}
 	}
 	return f
-}
-
-// OfFailure says whether a task was made because another one failed, was killed or was late: nobody knows whether one is again.
-func OfFailure(name string) bool {
-	return strings.Contains(name, "^error") || strings.Contains(name, "^cancel") || strings.Contains(name, FailureAlert) || strings.Contains(name, "^sla")
-}
-
-// OwnName returns what a task adds to the full name of its parent: `+task`, or `^error` and the like.
-func OwnName(name string) string {
-	if at := strings.LastIndexAny(name, "+^"); at > 0 {
-		return name[at:]
-	}
-	return name
-}
-
-// HandlerOf splits the name of a task that the engine runs for its owner, another task, in addition to that task's work: part of `_error`,
-// `_check`, `_finally`, `_cancel`, an alert, or what `sla:` adds. handler is the name of the outermost of these.
-func HandlerOf(name string) (owner, handler string, is bool) {
-	first := len(name)
-	for _, mark := range []string{"^error", checkName, "^finally", "^cancel", FailureAlert, "^sla"} {
-		if at := strings.Index(name, mark); at >= 0 && at < first {
-			first, is = at, true
-			handler = name[:at+len(mark)]
-		}
-	}
-	return name[:first], handler, is
-}
-
-// WorksBelow says by their names whether a task is below a group or another task, and was not made of a failure.
-func WorksBelow(name, above string) bool {
-	rest, is := strings.CutPrefix(name, above)
-	return is && (strings.HasPrefix(rest, "+") || strings.HasPrefix(rest, "^")) && !OfFailure(name)
 }
 
 // find returns the place of the task that a pattern names.
@@ -254,7 +213,7 @@ func (f family) find(pattern string) (int, error) {
 	}
 	i, err := FindTask(names, pattern)
 	if err == nil && i == 0 {
-		err = param.Errorf("Task pattern '%s' names the whole workflow: name one task or group of it", pattern)
+		err = param.Errorf("engine.Task pattern '%s' names the whole workflow: name one task or group of it", pattern)
 	}
 	return i, err
 }
@@ -279,9 +238,9 @@ func (f family) precede(i int, set []bool) {
 }
 
 // skip is the task as success: as it was in an earlier attempt, else as one that did not run and why.
-func (m member) skip(before map[string]Carried, why string, now time.Time) Carried {
+func (m member) skip(before map[string]engine.Carried, why string, now time.Time) engine.Carried {
 	if c, ok := before[m.name]; ok {
 		return c
 	}
-	return Carried{Name: m.name, Config: m.config, Export: m.export, UpdatedAt: now, Skipped: why}
+	return engine.Carried{Name: m.name, Config: m.config, Export: m.export, UpdatedAt: now, Skipped: why}
 }

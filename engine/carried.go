@@ -1,0 +1,96 @@
+package engine
+
+import (
+	"slices"
+	"time"
+
+	"zerodag/engine/param"
+)
+
+// Carried is a task that a new attempt takes over as success from an earlier one.
+type Carried struct {
+	Name      string     `json:"name"` // full name: the only thing that is compared
+	Config    *param.Map `json:"config"`
+	Export    *param.Map `json:"export"`
+	Outcome   *Outcome   `json:"out,omitempty"`
+	UpdatedAt time.Time  `json:"updated,omitzero"`
+	Skipped   string     `json:"skipped,omitempty"`
+	Ignored   bool       `json:"ignored,omitempty"`
+	// Spent, in the new attempt, reports that the group around the task has begun another round, for which nothing is taken over.
+	Spent bool `json:"spent,omitempty"`
+	Left
+
+	// Of is the task in the earlier attempt; 0 for one that did not run there. It is not kept.
+	Of TaskID `json:"-"`
+}
+
+// Left holds the stores of the tasks below a task that the new attempt does not create: generated tasks, earlier rounds of a group,
+// handlers. Later tasks see them as if these tasks had run.
+type Left struct {
+	Before []Stored `json:"before,omitempty"` // lower than the stores of children that the new attempt creates
+	After  []Stored `json:"after,omitempty"`  // on top of these
+	// Whole reports that After has the stores of all tasks below, including those that the new attempt creates: some of them failed,
+	// the failure was ignored, and none runs again.
+	Whole bool `json:"whole,omitempty"`
+}
+
+// Stored holds the stores of one or several tasks.
+type Stored struct {
+	Reset  [][]string `json:"reset,omitempty"`
+	Stores *param.Map `json:"store,omitempty"`
+	Secret bool       `json:"secret,omitempty"` // see Outcome.Secret
+}
+
+// Parameters lists the top-level parameters that a task brings along when it is taken over, sorted.
+func (c Carried) Parameters() []string {
+	var names []string
+	add := func(stores *param.Map) {
+		for k := range stores.All() {
+			names = append(names, k)
+		}
+	}
+	if c.Outcome != nil {
+		add(c.Outcome.Stores)
+	}
+	for _, x := range append(slices.Clip(c.Before), c.After...) {
+		add(x.Stores)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+func (l Left) isEmpty() bool { return len(l.Before) == 0 && len(l.After) == 0 }
+
+func (l Left) holdsSecrets() bool {
+	secret := func(x Stored) bool { return x.Secret }
+	return slices.ContainsFunc(l.Before, secret) || slices.ContainsFunc(l.After, secret)
+}
+
+// layStores lays a list of stores on m.
+func layStores(m *param.Map, list []Stored) *param.Map {
+	for _, x := range list {
+		m = param.Merge(param.Reset(m, x.Reset...), x.Stores)
+	}
+	return m
+}
+
+// give makes t the task that was carried over: the old task's config and results, without its state params (engine.md 2.8).
+func (c Carried) give(t *Task) {
+	t.Resumed = true
+	t.Config, t.Export, t.Left = c.Config, c.Export, c.Left
+	t.Progress = Progress{State: Success, UpdatedAt: c.UpdatedAt, Skipped: c.Skipped, Ignored: c.Ignored}
+	if c.Outcome != nil {
+		o := *c.Outcome
+		t.Outcome = &o
+	}
+}
+
+// Part says which tasks of a resumed attempt do not run although they might have to. All of it are patterns of tasks, see FindTask.
+type Part struct {
+	Only  string   // no task runs but this one, with what is below it
+	Until string   // no task runs but this one, with what is below it, and what precedes it
+	Done  []string // these, with what is below them, are success without having run
+}
+
+// IsEmpty says whether nothing is asked for.
+func (p Part) IsEmpty() bool { return p.Only == "" && p.Until == "" && len(p.Done) == 0 }

@@ -1,0 +1,194 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+)
+
+// tree is the tasks of an attempt and how they belong together. It knows nothing of the attempt as a whole.
+type tree struct {
+	tasks []*Task // by id - 1; nil where a portion is not made yet
+}
+
+// Task returns a task, or nil when there is none of that id.
+func (s *tree) Task(id TaskID) *Task {
+	if id < 1 || int(id) > len(s.tasks) {
+		return nil
+	}
+	return s.tasks[id-1]
+}
+
+func (s *tree) task(id TaskID) *Task {
+	if t := s.Task(id); t != nil {
+		return t
+	}
+	panic(fmt.Sprintf("engine: attempt has no task %d", id))
+}
+
+// Tasks returns all tasks in the order of their ids.
+func (s *tree) Tasks() []*Task {
+	all := make([]*Task, 0, len(s.tasks))
+	for _, t := range s.tasks {
+		if t != nil {
+			all = append(all, t)
+		}
+	}
+	return all
+}
+
+// Next returns the tasks that will run when a task has succeeded and nothing else has to: those
+// that wait for no other one, and the first ones of groups that do.
+func (s *tree) Next(id TaskID) []*Task {
+	var list []*Task
+	t := s.Task(id)
+	if t == nil {
+		return nil
+	}
+	for _, d := range t.downstream {
+		if x := s.task(d); x.waiting == 1 && x.State == Blocked {
+			list = s.firstOf(x, list)
+		}
+	}
+	return list
+}
+
+func (s *tree) firstOf(t *Task, list []*Task) []*Task {
+	if !t.Group {
+		return append(list, t)
+	}
+	for _, id := range t.children {
+		if c := s.task(id); c.waiting == 0 {
+			list = s.firstOf(c, list)
+		}
+	}
+	return list
+}
+
+// IsIgnored says that a task failed, or a group around it, and is a success all the same.
+func (s *tree) IsIgnored(t *Task) bool { return s.IgnoredBelow(t, 0) }
+
+// IgnoredBelow is IsIgnored by what stands below another task, which it is below; 0: below any.
+func (s *tree) IgnoredBelow(t *Task, top TaskID) bool {
+	for ; t != nil && t.ID != top && t.Level > 0; t = s.Task(t.Parent) {
+		if t.Ignored {
+			return true
+		}
+	}
+	return false
+}
+
+// Children are the tasks right below a task, by id.
+func (t *Task) Children() []TaskID { return t.children }
+
+// StoresBelow reports whether a task, or one below it, has stored parameters.
+func (t *Task) StoresBelow() bool { return t.storing }
+
+// Newest are the children of a task that count, by name: none that a newer one of the same name replaces, and no `^check` of a group's earlier
+// round.
+func (s *tree) Newest(t *Task) map[string]TaskID {
+	newest := make(map[string]TaskID, len(t.children))
+	for _, id := range t.children {
+		newest[s.task(id).Name] = id
+	}
+	if t.Group && s.checkOf(t) == nil {
+		delete(newest, t.Name+CheckName)
+	}
+	return newest
+}
+
+// Superseded are the tasks of which another run counts: those of earlier rounds of a group, and all tasks below them.
+func (s *tree) Superseded() map[TaskID]bool {
+	old := map[TaskID]bool{}
+	for _, t := range s.Tasks() {
+		newest := s.Newest(t)
+		for _, id := range t.children {
+			if c := s.task(id); newest[c.Name] != id && !old[id] {
+				for _, x := range s.Below(c, []*Task{c}) {
+					old[x.ID] = true
+				}
+			}
+		}
+	}
+	return old
+}
+
+// Below appends everything below a task, each before its own children, siblings by id.
+func (s *tree) Below(t *Task, to []*Task) []*Task {
+	for _, id := range t.children {
+		c := s.task(id)
+		to = s.Below(c, append(to, c))
+	}
+	return to
+}
+
+// UpstreamsOf appends the upstreams of a task, each after its own, siblings by id.
+func (s *tree) UpstreamsOf(t *Task, to []*Task, seen map[TaskID]bool) []*Task {
+	for _, id := range t.Upstreams {
+		if seen[id] {
+			continue
+		}
+		seen[id] = true
+		u := s.task(id)
+		to = append(s.UpstreamsOf(u, to, seen), u)
+	}
+	return to
+}
+
+// closes says whether a task belongs to what comes last of a task below another one, 0 for any: it is that, or below it.
+func (s *tree) closes(t *Task, below TaskID) bool {
+	for ; t != nil && t.ID != below; t = s.Task(t.Parent) {
+		if t.Closing != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// IsClosing says whether a task is made of some `_cancel` or `_finally`.
+func (s *tree) IsClosing(t *Task) bool {
+	for ; t.Parent != 0; t = s.task(t.Parent) {
+		if t.closesTaskOf(s.task(t.Parent)) {
+			return true
+		}
+	}
+	return false
+}
+
+// apart says whether a task is made of some `_cancel` or `_finally` that changes nothing about how its task ends.
+func (s *tree) apart(t *Task) bool {
+	for ; t.Parent != 0; t = s.task(t.Parent) {
+		if of := s.task(t.Parent); of.Closing != ClosingFailed && t.closesTaskOf(of) {
+			return true
+		}
+	}
+	return false
+}
+
+// Closes says whether a task belongs to what comes last of some task, and so is left alone by a kill.
+func (s *tree) Closes(id TaskID) bool { return s.closes(s.Task(id), 0) }
+
+// checkOf is `^check` of the round that a group is in, nil as long as there is none: what belongs to a round is made after all of the
+// one before.
+func (s *tree) checkOf(g *Task) *Task {
+	for _, id := range slices.Backward(g.children) {
+		c := s.task(id)
+		if c.Name == g.Name+CheckName {
+			return c
+		}
+		if c.WrittenIn(g) {
+			return nil
+		}
+	}
+	return nil
+}
+
+// lastOf lists the tasks of a group's round that no other one waits for.
+func (s *tree) lastOf(g *Task) (list []TaskID) {
+	newest := s.Newest(g)
+	for _, id := range g.children {
+		if c := s.task(id); c.WrittenIn(g) && newest[c.Name] == id && len(c.downstream) == 0 {
+			list = append(list, id)
+		}
+	}
+	return list
+}
