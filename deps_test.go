@@ -113,7 +113,8 @@ func imports() []allowed {
 		{"internal/materials", "", "it reads programs, for a release and for a deploy"},
 		{"internal/prices", "", "numbers, for the program and for tests"},
 		{"internal/cost", core + "internal/prices internal/sandbox", "an estimate is pure: it asks nobody"},
-		{"internal/account", "infra/settings internal/env internal/prices internal/sigv4 github.com/aws/aws-sdk-go-v2/config github.com/aws/aws-sdk-go-v2/credentials" + sdk[:len(sdk)-len("internal/border ")] + service("dynamodb") + service("ecs") + service("lambda") + service("ssm") + service("sts"),
+		{"internal/awscall", "github.com/aws/aws-sdk-go-v2/aws/... internal/sigv4", "it sends requests to any service, and knows none"},
+		{"internal/account", "infra/settings internal/awscall internal/env internal/prices github.com/aws/aws-sdk-go-v2/config github.com/aws/aws-sdk-go-v2/credentials" + sdk[:len(sdk)-len("internal/border ")] + service("dynamodb") + service("ecs") + service("lambda") + service("ssm") + service("sts"),
 			"it looks at accounts for who deploys, and knows no part of a deployment but its settings"},
 
 		{"internal/embedded", core + "engine/expr/... internal/datafolder internal/evaluators/... internal/executors internal/files internal/httpclient internal/node internal/seal internal/sqlite internal/tasklog internal/uptime operators/all operators/run",

@@ -17,11 +17,14 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 	"github.com/aws/smithy-go"
+
+	"zerodag/internal/awscall"
 )
 
 // Account is the account and region of some credentials.
 type Account struct {
 	config   aws.Config
+	calls    *awscall.Client // for services whose clients are not linked
 	lambda   *lambda.Client
 	ecs      *ecs.Client
 	ssm      *ssm.Client
@@ -45,7 +48,7 @@ func Open(ctx context.Context) (*Account, error) {
 
 // New is Open for a configuration that is there.
 func New(c aws.Config) *Account {
-	return &Account{config: c, lambda: lambda.NewFromConfig(c), ecs: ecs.NewFromConfig(c),
+	return &Account{config: c, calls: awscall.New(c), lambda: lambda.NewFromConfig(c), ecs: ecs.NewFromConfig(c),
 		ssm: ssm.NewFromConfig(c), sts: sts.NewFromConfig(c), dynamodb: dynamodb.NewFromConfig(c), pause: 5 * time.Second}
 }
 
@@ -80,10 +83,32 @@ func (a *Account) Deployed(ctx context.Context, stage string) (Answer, error) {
 
 // isDenied reports whether the credentials are not allowed to make a call.
 func isDenied(err error) bool {
-	var own *refusal
+	var own *awscall.Refusal
 	if errors.As(err, &own) {
-		return own.status == http.StatusForbidden || strings.HasPrefix(own.code, "AccessDenied")
+		return own.Status == http.StatusForbidden || strings.HasPrefix(own.Code, "AccessDenied")
 	}
 	var answer smithy.APIError
 	return errors.As(err, &answer) && (strings.HasPrefix(answer.ErrorCode(), "AccessDenied") || answer.ErrorCode() == "UnauthorizedOperation")
+}
+
+// partition is what ARNs of the region begin with, after "arn:".
+func (a *Account) partition() string {
+	switch {
+	case strings.HasPrefix(a.config.Region, "cn-"):
+		return "aws-cn"
+	case strings.HasPrefix(a.config.Region, "us-gov-"):
+		return "aws-us-gov"
+	}
+	return "aws"
+}
+
+// global is IAM, which is one for all regions of a partition.
+func (a *Account) global() awscall.Service {
+	switch {
+	case strings.HasPrefix(a.config.Region, "cn-"):
+		return awscall.Service{Name: "iam", Endpoint: "https://iam.cn-north-1.amazonaws.com.cn", Region: "cn-north-1"}
+	case strings.HasPrefix(a.config.Region, "us-gov-"):
+		return awscall.Service{Name: "iam", Endpoint: "https://iam.us-gov.amazonaws.com", Region: "us-gov-west-1"}
+	}
+	return awscall.Service{Name: "iam", Endpoint: "https://iam.amazonaws.com", Region: "us-east-1"}
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"zerodag/internal/awscall"
 )
 
 // Bill is what Cost Explorer says of a stage.
@@ -60,7 +62,7 @@ func (a *Account) Billed(ctx context.Context, stage string, from, to time.Time) 
 			Next string `json:"NextPageToken"`
 		}
 		bill.Requests++
-		if err := a.call(ctx, a.costs(), "AWSInsightsIndexService.GetCostAndUsage", in, &page); err != nil {
+		if err := a.calls.Call(ctx, a.costs(), "AWSInsightsIndexService.GetCostAndUsage", in, &page); err != nil {
 			return bill, fmt.Errorf("ask Cost Explorer: %w", err)
 		}
 		for _, r := range page.Results {
@@ -108,11 +110,11 @@ func billLine(keys []string, amount, unit string) (BillLine, error) {
 }
 
 // costs is Cost Explorer, which is one for all regions of a partition.
-func (a *Account) costs() service {
+func (a *Account) costs() awscall.Service {
 	if strings.HasPrefix(a.config.Region, "cn-") {
-		return service{"ce", "https://ce.cn-northwest-1.amazonaws.com.cn", "cn-northwest-1"}
+		return awscall.Service{Name: "ce", Endpoint: "https://ce.cn-northwest-1.amazonaws.com.cn", Region: "cn-northwest-1"}
 	}
-	return service{"ce", "https://ce.us-east-1.amazonaws.com", "us-east-1"}
+	return awscall.Service{Name: "ce", Endpoint: "https://ce.us-east-1.amazonaws.com", Region: "us-east-1"}
 }
 
 // IsDenied reports whether an error is that the credentials may not ask.
@@ -120,9 +122,9 @@ func IsDenied(err error) bool { return isDenied(err) }
 
 // WhyUnknown is why an amount is not known, for people: what the credentials may not ask, or what the service said.
 func WhyUnknown(err error, action string) string {
-	var no *refusal
+	var no *awscall.Refusal
 	switch {
-	case errors.As(err, &no) && no.code == "DataUnavailableException":
+	case errors.As(err, &no) && no.Code == "DataUnavailableException":
 		return "Cost Explorer has no data yet: it begins a day after it was switched on for the account"
 	case isDenied(err):
 		return "the credentials may not ask (" + action + "), or the account does not let them: " + firstLine(err)

@@ -18,6 +18,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sts"
 
 	"zerodag/infra/settings"
+	"zerodag/internal/awscall"
 )
 
 // Level says how a check ended.
@@ -195,9 +196,9 @@ const ecsRole = "AWSServiceRoleForECS"
 // hasRole says whether ECS has been used in the account.
 func (a *Account) hasRole(ctx context.Context) (bool, error) {
 	var answer struct{}
-	err := a.query(ctx, a.global(), url.Values{"Action": {"GetRole"}, "Version": {"2010-05-08"}, "RoleName": {ecsRole}}, &answer)
-	var no *refusal
-	if errors.As(err, &no) && no.code == "NoSuchEntity" {
+	err := a.calls.Query(ctx, a.global(), url.Values{"Action": {"GetRole"}, "Version": {"2010-05-08"}, "RoleName": {ecsRole}}, &answer)
+	var no *awscall.Refusal
+	if errors.As(err, &no) && no.Code == "NoSuchEntity" {
 		return false, nil
 	}
 	if err != nil {
@@ -232,9 +233,9 @@ func (a *Account) CreateRole(ctx context.Context) error {
 		return err
 	}
 	var answer struct{}
-	err = a.query(ctx, a.global(), url.Values{"Action": {"CreateServiceLinkedRole"}, "Version": {"2010-05-08"}, "AWSServiceName": {"ecs.amazonaws.com"}}, &answer)
-	var no *refusal
-	if errors.As(err, &no) && no.code == "InvalidInput" { // somebody else was faster
+	err = a.calls.Query(ctx, a.global(), url.Values{"Action": {"CreateServiceLinkedRole"}, "Version": {"2010-05-08"}, "AWSServiceName": {"ecs.amazonaws.com"}}, &answer)
+	var no *awscall.Refusal
+	if errors.As(err, &no) && no.Code == "InvalidInput" { // somebody else was faster
 		return nil
 	}
 	if isDenied(err) {
@@ -249,10 +250,10 @@ func (a *Account) CreateRole(ctx context.Context) error {
 // quota reads one; those that nobody raised have no value of their own in some regions.
 func (a *Account) quota(ctx context.Context, of, code string) (float64, error) {
 	var answer struct{ Quota struct{ Value float64 } }
-	in, to := map[string]string{"ServiceCode": of, "QuotaCode": code}, a.regional("servicequotas")
-	err := a.call(ctx, to, "ServiceQuotasV20190624.GetServiceQuota", in, &answer)
+	in, to := map[string]string{"ServiceCode": of, "QuotaCode": code}, a.calls.Regional("servicequotas")
+	err := a.calls.Call(ctx, to, "ServiceQuotasV20190624.GetServiceQuota", in, &answer)
 	if err != nil {
-		if otherwise := a.call(ctx, to, "ServiceQuotasV20190624.GetAWSDefaultServiceQuota", in, &answer); otherwise != nil {
+		if otherwise := a.calls.Call(ctx, to, "ServiceQuotasV20190624.GetAWSDefaultServiceQuota", in, &answer); otherwise != nil {
 			return 0, fmt.Errorf("read the quota %s of %s: %w", code, of, err)
 		}
 	}
@@ -308,7 +309,7 @@ func (a *Account) endpoints(ctx context.Context, s settings.Settings) (Finding, 
 			} `xml:"vpcSet>item"`
 		}
 		form := url.Values{"Action": {"DescribeVpcs"}, "Version": {"2016-11-15"}, "Filter.1.Name": {"is-default"}, "Filter.1.Value.1": {"true"}}
-		if err := a.query(ctx, a.regional("ec2"), form, &answer); err != nil {
+		if err := a.calls.Query(ctx, a.calls.Regional("ec2"), form, &answer); err != nil {
 			return Finding{}, fmt.Errorf("look for the default VPC: %w", err)
 		}
 		if len(answer.VPCs) == 0 {
@@ -324,7 +325,7 @@ func (a *Account) endpoints(ctx context.Context, s settings.Settings) (Finding, 
 	}
 	form := url.Values{"Action": {"DescribeVpcEndpoints"}, "Version": {"2016-11-15"}, "Filter.1.Name": {"vpc-id"}, "Filter.1.Value.1": {vpc},
 		"Filter.2.Name": {"service-name"}, "Filter.2.Value.1": {"com.amazonaws." + a.config.Region + ".execute-api"}}
-	if err := a.query(ctx, a.regional("ec2"), form, &answer); err != nil {
+	if err := a.calls.Query(ctx, a.calls.Regional("ec2"), form, &answer); err != nil {
 		return Finding{}, fmt.Errorf("list the endpoints of %s: %w", vpc, err)
 	}
 	for _, e := range answer.Endpoints {
@@ -354,8 +355,8 @@ func (a *Account) microvms(ctx context.Context, s settings.Settings) (Finding, e
 			} `json:"items"`
 			Next string `json:"nextToken"`
 		}
-		var refused *refusal
-		err := a.get(ctx, a.regional("lambda"), path, query, &page)
+		var refused *awscall.Refusal
+		err := a.calls.Get(ctx, a.calls.Regional("lambda"), path, query, &page)
 		if errors.As(err, &refused) && noService(refused) {
 			return Finding{Level: Fail, What: "the region has no Lambda MicroVMs with the base image " + name, Change: "microvms: none in the file of the stage, or another region"}, nil
 		}
@@ -388,8 +389,8 @@ func (a *Account) microvms(ctx context.Context, s settings.Settings) (Finding, e
 
 // noService reports whether the region lacks the service or the image. Lambda answers an unknown path with 403 and the message that it
 // cannot determine the operation.
-func noService(r *refusal) bool {
-	return r.status == http.StatusNotFound || r.code == "UnknownOperationException" || strings.Contains(r.message, "Unable to determine service/operation name")
+func noService(r *awscall.Refusal) bool {
+	return r.Status == http.StatusNotFound || r.Code == "UnknownOperationException" || strings.Contains(r.Message, "Unable to determine service/operation name")
 }
 
 // entrances checks the endpoints that lead to a private API: each must be there, belong to API Gateway and be available.
@@ -407,7 +408,7 @@ func (a *Account) entrances(ctx context.Context, s settings.Settings) (Finding, 
 	for i, id := range s.APIEndpoints {
 		form.Set(fmt.Sprintf("Filter.1.Value.%d", i+1), id)
 	}
-	if err := a.query(ctx, a.regional("ec2"), form, &answer); err != nil {
+	if err := a.calls.Query(ctx, a.calls.Regional("ec2"), form, &answer); err != nil {
 		return Finding{}, fmt.Errorf("look for the endpoints %s: %w", strings.Join(s.APIEndpoints, ", "), err)
 	}
 	for _, id := range s.APIEndpoints {
@@ -435,7 +436,7 @@ func (a *Account) vpcs(ctx context.Context) (int, error) {
 			} `xml:"vpcSet>item"`
 			NextToken string `xml:"nextToken"`
 		}
-		if err := a.query(ctx, a.regional("ec2"), form, &page); err != nil {
+		if err := a.calls.Query(ctx, a.calls.Regional("ec2"), form, &page); err != nil {
 			return 0, fmt.Errorf("list the VPCs: %w", err)
 		}
 		count += len(page.VPCs)

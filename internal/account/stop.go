@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	lambdatypes "github.com/aws/aws-sdk-go-v2/service/lambda/types"
 
+	"zerodag/internal/awscall"
 	"zerodag/internal/env"
 )
 
@@ -122,9 +123,9 @@ func (a *Account) endMicrovms(ctx context.Context, stage string) (int, error) {
 		return 0, err
 	}
 	for i, id := range running {
-		text, status, err := a.send(ctx, a.regional("lambda"), request{method: http.MethodDelete, path: microvmsPath + "/" + url.PathEscape(id)})
+		text, status, err := a.calls.Send(ctx, a.calls.Regional("lambda"), awscall.Request{Method: http.MethodDelete, Path: microvmsPath + "/" + url.PathEscape(id)})
 		if err == nil && status != http.StatusNotFound && status != http.StatusConflict { // it has ended, or is about to
-			err = readJSON(text, status, &struct{}{})
+			err = awscall.ReadJSON(text, status, &struct{}{})
 		}
 		if err != nil {
 			return i, fmt.Errorf("terminate MicroVM %s: %w", id, err)
@@ -165,7 +166,7 @@ func (a *Account) runningMicrovms(ctx context.Context, image string) ([]string, 
 			} `json:"items"`
 			Next string `json:"nextToken"`
 		}
-		if err := a.get(ctx, a.regional("lambda"), microvmsPath, query, &page); err != nil {
+		if err := a.calls.Get(ctx, a.calls.Regional("lambda"), microvmsPath, query, &page); err != nil {
 			return nil, fmt.Errorf("list the MicroVMs of %s: %w", image, err)
 		}
 		for _, i := range page.Items {

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	lambdatypes "github.com/aws/aws-sdk-go-v2/service/lambda/types"
 
+	"zerodag/internal/awscall"
 	"zerodag/internal/prices"
 )
 
@@ -22,6 +23,7 @@ type Stack struct {
 	APIs                       []string
 	Functions, Queues          []string
 	Tables, LogGroups          []string
+	CommandFunction            string // runs short commands, whose time is that of tasks; "" if there is none
 	Alarms, Dashboards         int
 	Account, Region, StackName string
 }
@@ -86,8 +88,10 @@ func (a *Account) resources(ctx context.Context, stage string, s *Stack) error {
 		for _, r := range page.List {
 			switch r.Type {
 			case "AWS::Lambda::Function":
-				// Not those that the CDK has for itself, nor the one of commands, whose time is that of tasks.
-				if strings.HasPrefix(r.ID, "zerodag-") && r.ID != "zerodag-"+stage+"-commands" {
+				switch {
+				case r.ID == "zerodag-"+stage+"-commands":
+					s.CommandFunction = r.ID
+				case strings.HasPrefix(r.ID, "zerodag-"): // and no function that the CDK has for itself
 					s.Functions = append(s.Functions, r.ID)
 				}
 			case "AWS::SQS::Queue":
@@ -115,12 +119,12 @@ func (a *Account) resources(ctx context.Context, stage string, s *Stack) error {
 func (a *Account) stacks(ctx context.Context, stage string, form url.Values, answer any) error {
 	form.Set("Version", stacksVersion)
 	form.Set("StackName", "zerodag-"+stage)
-	err := a.query(ctx, a.regional("cloudformation"), form, answer)
-	var no *refusal
+	err := a.calls.Query(ctx, a.calls.Regional("cloudformation"), form, answer)
+	var no *awscall.Refusal
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &no) && no.code == "ValidationError" && strings.Contains(no.message, "does not exist"):
+	case errors.As(err, &no) && no.Code == "ValidationError" && strings.Contains(no.Message, "does not exist"):
 		return &NoStage{stage, a.config.Region}
 	case isDenied(err):
 		needs := "cloudformation:DescribeStacks and cloudformation:ListStackResources"
@@ -139,7 +143,8 @@ type metric struct{ namespace, name, dimension, value string }
 const mostQueries = 500
 
 // Usage is what a stage used, as CloudWatch counts it for the stage as a whole, priced by list. S3, SNS, EventBridge,
-// SSM, KMS and machines have no counts there. The unit of time is a day. IsDenied reports whether the credentials may not ask.
+// SSM, KMS and machines have no counts there. The unit of time is a day, or five minutes of less than a day. IsDenied reports
+// whether the credentials may not ask.
 func (a *Account) Usage(ctx context.Context, s Stack, from, to time.Time) ([]prices.Metered, error) {
 	var wanted []metric
 	for _, f := range s.Functions {
@@ -172,9 +177,13 @@ func (a *Account) Usage(ctx context.Context, s Stack, from, to time.Time) ([]pri
 	return metered(sums, sizes), nil
 }
 
-// sums adds up metrics day by day.
+// sums adds up metrics day by day, or in steps of five minutes where that would count much more time.
 func (a *Account) sums(ctx context.Context, wanted []metric, from, to time.Time, sums map[metric]float64) error {
 	form := url.Values{"Action": {"GetMetricData"}, "Version": {"2010-08-01"}, "StartTime": {from.UTC().Format(time.RFC3339)}, "EndTime": {to.UTC().Format(time.RFC3339)}}
+	period := "86400"
+	if to.Sub(from) < 24*time.Hour {
+		period = "300"
+	}
 	for i, m := range wanted {
 		at := fmt.Sprintf("MetricDataQueries.member.%d.", i+1)
 		form.Set(at+"Id", "m"+strconv.Itoa(i))
@@ -182,7 +191,7 @@ func (a *Account) sums(ctx context.Context, wanted []metric, from, to time.Time,
 		form.Set(at+"MetricStat.Metric.MetricName", m.name)
 		form.Set(at+"MetricStat.Metric.Dimensions.member.1.Name", m.dimension)
 		form.Set(at+"MetricStat.Metric.Dimensions.member.1.Value", m.value)
-		form.Set(at+"MetricStat.Period", "86400")
+		form.Set(at+"MetricStat.Period", period)
 		form.Set(at+"MetricStat.Stat", "Sum")
 	}
 	for {
@@ -194,7 +203,7 @@ func (a *Account) sums(ctx context.Context, wanted []metric, from, to time.Time,
 			} `xml:"GetMetricDataResult>MetricDataResults>member"`
 			Next string `xml:"GetMetricDataResult>NextToken"`
 		}
-		if err := a.query(ctx, a.regional("monitoring"), form, &page); err != nil {
+		if err := a.calls.Query(ctx, a.calls.Regional("monitoring"), form, &page); err != nil {
 			return err
 		}
 		for _, r := range page.List {
