@@ -13,13 +13,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/ecs"
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
-	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/aws/aws-sdk-go-v2/service/scheduler"
-	"github.com/aws/aws-sdk-go-v2/service/sns"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 	"github.com/aws/aws-sdk-go-v2/service/sts"
+
+	"zerodag/internal/awscall"
 )
 
 // account is the account and region of the credentials, and the stage of one run in it.
@@ -29,13 +29,12 @@ type account struct {
 	pause  time.Duration // between two looks at what takes its time
 	near   bool          // it is an emulator on this machine
 
+	calls    *awscall.Client // for services whose clients would be modules more
 	dynamodb *dynamodb.Client
 	ecs      *ecs.Client
 	events   *eventbridge.Client
-	lambda   *lambda.Client
 	s3       *s3.Client
 	schedule *scheduler.Client
-	sns      *sns.Client
 	sqs      *sqs.Client
 	ssm      *ssm.Client
 	sts      *sts.Client
@@ -50,7 +49,7 @@ func open(ctx context.Context, stage string) (*account, error) {
 	if !stageName.MatchString(stage) {
 		return nil, fmt.Errorf("%q cannot be the stage of a run: it must be 2 to 17 small letters and digits, beginning with a letter", stage)
 	}
-	c, err := awsconfig.LoadDefaultConfig(ctx, awsconfig.WithRetryMaxAttempts(tries))
+	c, err := awsconfig.LoadDefaultConfig(ctx, awsconfig.WithRetryMaxAttempts(6))
 	if err != nil {
 		return nil, fmt.Errorf("read the AWS configuration: %w", err)
 	}
@@ -62,10 +61,10 @@ func open(ctx context.Context, stage string) (*account, error) {
 
 func newAccount(c aws.Config, stage string) *account {
 	near := c.BaseEndpoint != nil && strings.Contains(*c.BaseEndpoint, "//127.0.0.1:")
-	a := &account{stage: stage, config: c, pause: 5 * time.Second, near: near,
-		dynamodb: dynamodb.NewFromConfig(c), ecs: ecs.NewFromConfig(c), events: eventbridge.NewFromConfig(c), lambda: lambda.NewFromConfig(c),
+	a := &account{stage: stage, config: c, pause: 5 * time.Second, near: near, calls: awscall.New(c),
+		dynamodb: dynamodb.NewFromConfig(c), ecs: ecs.NewFromConfig(c), events: eventbridge.NewFromConfig(c),
 		s3:       s3.NewFromConfig(c, func(o *s3.Options) { o.UsePathStyle = near }),
-		schedule: scheduler.NewFromConfig(c), sns: sns.NewFromConfig(c), sqs: sqs.NewFromConfig(c), ssm: ssm.NewFromConfig(c), sts: sts.NewFromConfig(c)}
+		schedule: scheduler.NewFromConfig(c), sqs: sqs.NewFromConfig(c), ssm: ssm.NewFromConfig(c), sts: sts.NewFromConfig(c)}
 	if near {
 		a.pause = 500 * time.Millisecond
 	}
@@ -75,7 +74,7 @@ func newAccount(c aws.Config, stage string) *account {
 // prefix is how names of the stage begin.
 func (a *account) prefix() string { return "zerodag-" + a.stage }
 
-// owns says whether a name is one of the stage: zerodag-STAGE, zerodag-STAGE-x, or a path with
+// owns reports whether a name is one of the stage: zerodag-STAGE, zerodag-STAGE-x, or a path with
 // zerodag/STAGE in it.
 func (a *account) owns(name string) bool {
 	rest, begins := strings.CutPrefix(name, a.prefix())

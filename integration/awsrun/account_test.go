@@ -18,14 +18,17 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	dynamotypes "github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/aws/aws-sdk-go-v2/service/ecs"
+	ecstypes "github.com/aws/aws-sdk-go-v2/service/ecs/types"
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
 	"github.com/aws/aws-sdk-go-v2/service/glue"
 	gluetypes "github.com/aws/aws-sdk-go-v2/service/glue/types"
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 	s3types "github.com/aws/aws-sdk-go-v2/service/s3/types"
-	"github.com/aws/aws-sdk-go-v2/service/sns"
+	"github.com/aws/aws-sdk-go-v2/service/scheduler"
+	scheduletypes "github.com/aws/aws-sdk-go-v2/service/scheduler/types"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
+	"github.com/google/go-cmp/cmp"
 
 	"zerodag/integration/localstack"
 )
@@ -48,19 +51,14 @@ type planting struct {
 
 func (a *account) plantings() []planting {
 	x := a.prefix() + "-x"
-	form := func(service, version, action string, values url.Values) func(context.Context) error {
+	group := func(name string) func(context.Context) error {
 		return func(ctx context.Context) error {
-			var none struct{}
-			return a.form(ctx, service, version, action, values, &none)
+			return a.calls.Call(ctx, a.calls.Regional("logs"), "Logs_20140328.CreateLogGroup", map[string]any{"logGroupName": name}, nil)
 		}
 	}
 	return []planting{
 		{"queue", func(ctx context.Context) error {
 			_, err := a.sqs.CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: &x})
-			return err
-		}, x},
-		{"topic", func(ctx context.Context) error {
-			_, err := a.sns.CreateTopic(ctx, &sns.CreateTopicInput{Name: &x})
 			return err
 		}, x},
 		{"table", a.plantTable, x},
@@ -69,33 +67,27 @@ func (a *account) plantings() []planting {
 			_, err := a.ssm.PutParameter(ctx, &ssm.PutParameterInput{Name: aws.String("/zerodag/" + a.stage + "/0/1/secret"), Value: aws.String("v"), Type: "SecureString"})
 			return err
 		}, "/0/1/secret"},
-		{"secret", func(ctx context.Context) error {
-			return a.target(ctx, "secretsmanager", "secretsmanager.CreateSecret", map[string]any{"Name": x, "SecretString": "v", "ClientRequestToken": "0123456789012345678901234567890123456789"}, nil)
-		}, x},
-		{"log group", func(ctx context.Context) error {
-			return a.target(ctx, "logs", "Logs_20140328.CreateLogGroup", map[string]any{"logGroupName": "/aws/lambda/" + x}, nil)
-		}, "/aws/lambda/" + x},
-		{"log group", func(ctx context.Context) error {
-			return a.target(ctx, "logs", "Logs_20140328.CreateLogGroup", map[string]any{"logGroupName": "/zerodag/" + a.stage + "/runner"}, nil)
-		}, "/runner"},
+		{"log group", group("/aws/lambda/" + x), "/aws/lambda/" + x},
+		{"log group", group("/zerodag/" + a.stage + "/runner"), "/runner"},
 		{"rule", func(ctx context.Context) error {
 			_, err := a.events.PutRule(ctx, &eventbridge.PutRuleInput{Name: &x, EventPattern: aws.String(`{"source":["none"]}`)})
 			return err
 		}, "default " + x},
-		{"event bus", func(ctx context.Context) error {
-			_, err := a.events.CreateEventBus(ctx, &eventbridge.CreateEventBusInput{Name: &x})
+		{"schedule", func(ctx context.Context) error {
+			_, err := a.schedule.CreateSchedule(ctx, &scheduler.CreateScheduleInput{Name: &x, ScheduleExpression: aws.String("at(2099-01-01T00:00:00)"),
+				FlexibleTimeWindow: &scheduletypes.FlexibleTimeWindow{Mode: scheduletypes.FlexibleTimeWindowModeOff},
+				Target:             &scheduletypes.Target{Arn: aws.String("arn:aws:sqs:us-east-1:000000000000:" + x), RoleArn: aws.String("arn:aws:iam::000000000000:role/any")}})
 			return err
 		}, x},
-		{"cluster", func(ctx context.Context) error {
-			_, err := a.ecs.CreateCluster(ctx, &ecs.CreateClusterInput{ClusterName: &x})
+		{"task definition", func(ctx context.Context) error {
+			_, err := a.ecs.RegisterTaskDefinition(ctx, &ecs.RegisterTaskDefinitionInput{Family: &x, ContainerDefinitions: []ecstypes.ContainerDefinition{{Name: aws.String("c"), Image: aws.String("i")}},
+				RequiresCompatibilities: []ecstypes.Compatibility{ecstypes.CompatibilityFargate}, NetworkMode: ecstypes.NetworkModeAwsvpc, Cpu: aws.String("256"), Memory: aws.String("512")})
 			return err
-		}, x},
-		{"alarm", form("monitoring", metricVersion, "PutMetricAlarm", url.Values{"AlarmName": {x}, "MetricName": {"m"}, "Namespace": {"n"}, "Statistic": {"Sum"}, "Period": {"60"},
-			"EvaluationPeriods": {"1"}, "Threshold": {"1"}, "ComparisonOperator": {"GreaterThanThreshold"}}), x},
-		{"role", form("iam", roleVersion, "CreateRole", url.Values{"RoleName": {x}, "AssumeRolePolicyDocument": {`{"Version":"2012-10-17","Statement":[]}`}}), x},
-		{"VPC", form("ec2", networkVersion, "CreateVpc", url.Values{"CidrBlock": {"10.9.0.0/16"}, "TagSpecification.1.ResourceType": {"vpc"},
-			"TagSpecification.1.Tag.1.Key": {"Name"}, "TagSpecification.1.Tag.1.Value": {"Zerodag-" + a.stage + "/Network"}}), "vpc-"},
-		{"security group", form("ec2", networkVersion, "CreateSecurityGroup", url.Values{"GroupName": {x}, "GroupDescription": {"x"}}), "sg-"},
+		}, x + ":1"},
+		{"stack", func(ctx context.Context) error {
+			_, err := a.cloudFormation(ctx, "CreateStack", url.Values{"StackName": {a.prefix()}, "TemplateBody": {`{"Resources":{"T":{"Type":"AWS::SNS::Topic"}}}`}})
+			return err
+		}, a.prefix()},
 		{"tagged", func(ctx context.Context) error { // of a service that nobody has thought of
 			_, err := glue.NewFromConfig(a.config).CreateJob(ctx, &glue.CreateJobInput{Name: &x, Role: aws.String("r"), Command: &gluetypes.JobCommand{Name: aws.String("glueetl")}, Tags: map[string]string{runTag: a.stage}})
 			return err
@@ -177,14 +169,14 @@ func TestLeftBehind(t *testing.T) {
 	folder := t.TempDir()
 	err = a.remove(ctx, folder, &bytes.Buffer{})
 	if err == nil || !strings.Contains(err.Error(), "LEFT BEHIND") {
-		t.Fatalf("what goes with the stack only was removed: %v", err)
+		t.Fatalf("what only its owner can remove is not reported: %v", err)
 	}
 	for _, k := range kinds() {
 		if stays := strings.Contains(err.Error(), "\n  "+k.name+" "); stays && k.remove != nil {
 			t.Errorf("the %s is not removed: %v", k.name, err)
 		}
 	}
-	if text, e := report(folder, time.Now()); e != nil || !strings.Contains(text, "cluster "+a.prefix()+"-x") {
+	if text, e := report(folder, time.Now()); e != nil || !strings.Contains(text, "tagged arn:aws:glue:") {
 		t.Errorf("the report does not name what is left: %v\n%s", e, text)
 	}
 	if err := a.marked(ctx); err != nil {
@@ -219,25 +211,22 @@ func TestMark(t *testing.T) {
 	}
 }
 
-// TestUsageIsSummed proves that what CloudWatch has counted since the begin of a run is summed up, and
-// what was before it is not.
-func TestUsageIsSummed(t *testing.T) {
+// TestMachinesAreCounted proves that a machine costs what its time and size do, a minute at least, and only if it began in the run.
+func TestMachinesAreCounted(t *testing.T) {
 	t.Parallel()
-	a := inBed(t)
-	now := time.Now().UTC()
-	put := func(value string, at time.Time) {
-		var none struct{}
-		if err := a.form(t.Context(), "monitoring", metricVersion, "PutMetricData", url.Values{"Namespace": {a.prefix()}, "MetricData.member.1.MetricName": {"m"}, "MetricData.member.1.Value": {value},
-			"MetricData.member.1.Timestamp": {at.Format(time.RFC3339)}, "MetricData.member.1.Dimensions.member.1.Name": {"d"}, "MetricData.member.1.Dimensions.member.1.Value": {"1"}}, &none); err != nil {
-			t.Fatal(err)
-		}
+	began := time.Now().Add(-2 * time.Hour)
+	machine := func(after, took time.Duration, attributes ...ecstypes.Attribute) ecstypes.Task {
+		return ecstypes.Task{PullStartedAt: aws.Time(began.Add(after)), StoppedAt: aws.Time(began.Add(after + took)), Cpu: aws.String("512"), Memory: aws.String("2048"), Attributes: attributes}
 	}
-	put("3", now)
-	put("4", now.Add(-10*time.Minute))
-	put("100", now.Add(-2*time.Hour))
-	got, err := a.sum(t.Context(), a.prefix(), "m", now.Add(-time.Hour), "d", "1")
-	if err != nil || got != 7 {
-		t.Errorf("%v %v, want 7", got, err)
+	arm := ecstypes.Attribute{Name: aws.String("ecs.cpu-architecture"), Value: aws.String("arm64")}
+	list := machineUsage([]ecstypes.Task{machine(0, time.Hour), machine(time.Minute, time.Second), machine(0, time.Hour, arm), machine(-time.Minute, time.Hour), {}}, began)
+	var got []string
+	for _, m := range list {
+		got = append(got, fmt.Sprintf("%s %.3f", m.Type, m.Quantity))
+	}
+	want := []string{"Fargate-vCPU-Hours:perCPU (3 machines of both kinds) 0.508", "Fargate-GB-Hours 2.033", "Fargate-ARM-vCPU-Hours:perCPU 0.500", "Fargate-ARM-GB-Hours 2.000", "PublicIPv4:InUseAddress 2.017"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }
 
@@ -258,45 +247,125 @@ func TestNames(t *testing.T) {
 	}
 }
 
+// fake is an account that answers as AWS documents where LocalStack does not: by the name of an operation, one answer after the
+// other, the last of them for ever.
+type fake struct {
+	answers map[string][]string
+	asked   []string // "OPERATION BODY"
+}
+
+func (f *fake) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, _ := io.ReadAll(r.Body)
+	_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
+	if form, err := url.ParseQuery(string(body)); operation == "" && err == nil {
+		operation = form.Get("Action")
+	}
+	f.asked = append(f.asked, operation+" "+string(body))
+	list := f.answers[operation]
+	if len(list) == 0 {
+		http.Error(w, `{}`, http.StatusBadRequest)
+		return
+	}
+	if len(list) > 1 {
+		f.answers[operation] = list[1:]
+	}
+	if strings.Contains(list[0], "<Error>") {
+		w.WriteHeader(http.StatusBadRequest)
+	}
+	fmt.Fprint(w, list[0])
+}
+
+func (f *fake) open(t *testing.T) *account {
+	t.Helper()
+	server := httptest.NewServer(localstack.Judged(t, f))
+	t.Cleanup(server.Close)
+	a := newAccount(aws.Config{Region: "eu-central-1", BaseEndpoint: &server.URL, Credentials: credentials.NewStaticCredentialsProvider("a", "b", "")}, "it1")
+	a.near, a.pause = false, time.Millisecond
+	return a
+}
+
 // TestUserPools proves that the user pools of the stage are found, page by page, those of others are not, and that one
-// is removed with its address, and in spite of its protection. LocalStack has no Cognito: an answer is what AWS documents.
+// is removed with its address, and in spite of its protection.
 func TestUserPools(t *testing.T) {
 	t.Parallel()
-	var asked []string
-	server := httptest.NewServer(localstack.Judged(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		_, operation, _ := strings.Cut(r.Header.Get("X-Amz-Target"), ".")
-		body, err := io.ReadAll(r.Body)
-		if err != nil {
-			t.Error(err)
-		}
-		asked = append(asked, operation+" "+string(body))
-		switch {
-		case operation == "ListUserPools" && strings.Contains(string(body), "NextToken"):
-			fmt.Fprint(w, `{"UserPools":[{"Id":"eu-central-1_B","Name":"zerodag-it1-people"}]}`)
-		case operation == "ListUserPools":
-			fmt.Fprint(w, `{"UserPools":[{"Id":"eu-central-1_A","Name":"zerodag-it12-people"},{"Id":"eu-central-1_C","Name":"payroll"}],"NextToken":"n"}`)
-		case operation == "DescribeUserPool":
-			fmt.Fprint(w, `{"UserPool":{"Id":"eu-central-1_B","Domain":"zerodag-it1-111111111111","DeletionProtection":"ACTIVE"}}`)
-		}
-	})))
-	defer server.Close()
-	a := newAccount(aws.Config{Region: "eu-central-1", BaseEndpoint: &server.URL, Credentials: credentials.NewStaticCredentialsProvider("a", "b", "")}, "it1")
-	a.near = false
+	f := &fake{answers: map[string][]string{
+		"ListUserPools": {`{"UserPools":[{"Id":"eu-central-1_A","Name":"zerodag-it12-people"},{"Id":"eu-central-1_C","Name":"payroll"}],"NextToken":"n"}`,
+			`{"UserPools":[{"Id":"eu-central-1_B","Name":"zerodag-it1-people"}]}`},
+		"DescribeUserPool": {`{"UserPool":{"Id":"eu-central-1_B","Domain":"zerodag-it1-111111111111","DeletionProtection":"ACTIVE"}}`}, "DeleteUserPoolDomain": {""}, "UpdateUserPool": {"{}"}, "DeleteUserPool": {""}}}
+	a := f.open(t)
 	list, err := a.userPools(t.Context())
 	if err != nil || !slices.Equal(list, []string{"zerodag-it1-people eu-central-1_B"}) {
 		t.Fatalf("%v, %v", list, err)
 	}
-	asked = nil
+	f.asked = nil
 	if err := a.removeUserPool(t.Context(), list[0]); err != nil {
 		t.Fatal(err)
 	}
 	want := []string{"DescribeUserPool ", `DeleteUserPoolDomain {"Domain":"zerodag-it1-111111111111"`, `UpdateUserPool {"AutoVerifiedAttributes":["email"],"DeletionProtection":"INACTIVE"`, `DeleteUserPool {"UserPoolId":"eu-central-1_B"`}
-	if len(asked) != len(want) {
-		t.Fatalf("asked %q", asked)
+	if len(f.asked) != len(want) {
+		t.Fatalf("asked %q", f.asked)
 	}
 	for i, begin := range want {
-		if !strings.HasPrefix(asked[i], begin) {
-			t.Errorf("asked %s, want %s", asked[i], begin)
+		if !strings.HasPrefix(f.asked[i], begin) {
+			t.Errorf("asked %s, want %s", f.asked[i], begin)
 		}
+	}
+}
+
+const (
+	described = `<R><DescribeStacksResult><Stacks><member><StackName>zerodag-it1</StackName><StackStatus>%s</StackStatus><StackStatusReason>%s</StackStatusReason></member></Stacks></DescribeStacksResult></R>`
+	noStack   = `<R><Error><Code>ValidationError</Code><Message>Stack with id zerodag-it1 does not exist</Message></Error></R>`
+)
+
+// TestStackIsRemoved proves that CloudFormation is asked until the stack is gone, and that the reason of a failure is reported.
+func TestStackIsRemoved(t *testing.T) {
+	t.Parallel()
+	f := &fake{answers: map[string][]string{"DeleteStack": {"<R/>"},
+		"DescribeStacks": {fmt.Sprintf(described, "CREATE_FAILED", ""), fmt.Sprintf(described, "DELETE_IN_PROGRESS", ""), fmt.Sprintf(described, "DELETE_FAILED", "a bus has rules"), fmt.Sprintf(described, "DELETE_IN_PROGRESS", ""), noStack}}}
+	a := f.open(t)
+	list, err := a.stacks(t.Context())
+	if err != nil || !slices.Equal(list, []string{"zerodag-it1"}) {
+		t.Fatalf("%v, %v", list, err)
+	}
+	if err := a.removeStack(t.Context(), list[0]); err == nil || !strings.Contains(err.Error(), "a bus has rules") {
+		t.Errorf("a deletion that failed: %v", err)
+	}
+	if err := a.removeStack(t.Context(), list[0]); err != nil {
+		t.Error(err)
+	}
+	if list, err := a.stacks(t.Context()); err != nil || len(list) != 0 {
+		t.Errorf("a stack that is gone: %v, %v", list, err)
+	}
+}
+
+// TestTagged proves that tagged resources are found whatever their service, but for those that other lists show and those of which
+// CloudFormation says that it deleted them: tags of both stay for a while.
+func TestTagged(t *testing.T) {
+	t.Parallel()
+	resource := func(arn, key, value string) string {
+		return fmt.Sprintf(`{"ResourceARN":"arn:aws:%s","Tags":[{"Key":%q,"Value":%q}]}`, arn, key, value)
+	}
+	page := func(token string, list ...string) string {
+		return fmt.Sprintf(`{"PaginationToken":%q,"ResourceTagMappingList":[%s]}`, token, strings.Join(list, ","))
+	}
+	everything := []string{
+		page("n", resource("sns:eu-central-1:1:zerodag-it1-notices", stackTag, "zerodag-it1"), resource("dynamodb:eu-central-1:1:table/zerodag-it1-table", stackTag, "zerodag-it1"),
+			resource("ecs:eu-central-1:1:cluster/zerodag-it1-commands", stackTag, "zerodag-it1"), resource("kms:eu-central-1:1:key/k1", stackTag, "zerodag-it1"), resource("lambda:eu-central-1:1:function:zerodag-it1-api", stackTag, "zerodag-it1")),
+		page("", resource("glue:eu-central-1:1:job/other", runTag, "it1"), resource("events:eu-central-1:1:event-bus/zerodag-it1-bus", runTag, "it1"), resource("glue:eu-central-1:1:job/strange", runTag, "it12")),
+		page("", resource("glue:eu-central-1:1:job/mine", runTag, "it1"), resource("sns:eu-central-1:1:zerodag-it1-notices", runTag, "it1")),
+	}
+	f := &fake{answers: map[string][]string{"GetResources": everything,
+		"ListStacks": {`<R><ListStacksResult><StackSummaries><member><StackName>zerodag-it12</StackName><StackId>s2</StackId></member></StackSummaries><NextToken>n</NextToken></ListStacksResult></R>`,
+			`<R><ListStacksResult><StackSummaries><member><StackName>zerodag-it1</StackName><StackId>s1</StackId></member></StackSummaries></ListStacksResult></R>`},
+		"ListStackResources": {`<R><ListStackResourcesResult><StackResourceSummaries><member><PhysicalResourceId>arn:aws:sns:eu-central-1:1:zerodag-it1-notices</PhysicalResourceId><ResourceStatus>DELETE_COMPLETE</ResourceStatus></member>` +
+			`<member><PhysicalResourceId>zerodag-it1-commands</PhysicalResourceId><ResourceStatus>DELETE_COMPLETE</ResourceStatus></member><member><PhysicalResourceId>k1</PhysicalResourceId><ResourceStatus>DELETE_SKIPPED</ResourceStatus></member>` +
+			`<member><PhysicalResourceId>api</PhysicalResourceId><ResourceStatus>DELETE_COMPLETE</ResourceStatus></member></StackResourceSummaries></ListStackResourcesResult></R>`}}}
+	got, err := f.open(t).tagged(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"arn:aws:glue:eu-central-1:1:job/mine", "arn:aws:kms:eu-central-1:1:key/k1", "arn:aws:lambda:eu-central-1:1:function:zerodag-it1-api"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Error(diff)
 	}
 }

@@ -11,52 +11,38 @@ import (
 	deployed "zerodag/internal/account"
 )
 
-// kind is a sort of resource: how those of the stage are found, and how one is removed. What has no
-// remove goes with the stack, and with nothing else, but for machines, which are stopped before it.
+// kind is a sort of resource: how those of the stage are listed, and how one is removed, if it can be.
 type kind struct {
 	name   string
 	list   func(*account, context.Context) ([]string, error)
 	remove func(*account, context.Context, string) error
 }
 
-// kinds are in the order of their removal: the stack before what outlives it.
+// kinds are in the order of their removal: what interrupted tests leave, which may keep the stack from being deleted; the stack;
+// and what outlives it. CloudFormation deletes everything else, and tags show what it forgot.
 func kinds() []kind {
 	return []kind{
 		{"schedule", (*account).schedules, (*account).removeSchedule},
-		{"Fargate task", (*account).machines, nil},
+		{"rule", (*account).rules, (*account).removeRule},
 		{"stack", (*account).stacks, (*account).removeStack},
+		{"queue", (*account).queues, (*account).removeQueue},
 		{"task definition", (*account).definitions, (*account).removeDefinition},
 		{"table", (*account).tables, (*account).removeTable},
 		{"bucket", (*account).buckets, (*account).removeBucket},
-		{"queue", (*account).queues, (*account).removeQueue},
-		{"topic", (*account).topics, (*account).removeTopic},
-		{"rule", (*account).rules, (*account).removeRule},
-		{"event bus", (*account).buses, nil},
-		{"event source mapping", (*account).mappings, nil},
-		{"function", (*account).functions, nil},
-		{"API", (*account).apis, nil},
-		{"alarm", (*account).alarms, nil},
-		{"dashboard", (*account).dashboards, nil},
-		{"role", (*account).roles, nil},
-		{"cluster", (*account).clusters, nil},
-		{"network interface", (*account).interfaces, nil},
-		{"VPC", (*account).vpcs, nil},
-		{"security group", (*account).groups, nil},
 		{"log group", (*account).logGroups, (*account).removeLogGroup},
 		{"parameter", (*account).parameters, (*account).removeParameter},
 		{"user pool", (*account).userPools, (*account).removeUserPool},
-		{"secret", (*account).secrets, (*account).removeSecret},
 		{"tagged", (*account).tagged, nil},
 	}
 }
 
-// leftover is something of the stage that is there.
+// leftover is a resource of the stage that exists.
 type leftover struct{ Kind, Name string }
 
 func (l leftover) String() string { return l.Kind + " " + l.Name }
 
-// leftovers is all that is there of the stage, but for the mark of the run. What cannot be asked is
-// an error: then nobody knows.
+// leftovers lists the resources of the stage, but for the mark of the run. A kind that cannot be listed is an error: nobody knows
+// whether one exists.
 func (a *account) leftovers(ctx context.Context) ([]leftover, error) {
 	var all []leftover
 	var failed []error
@@ -77,13 +63,13 @@ func (a *account) leftovers(ctx context.Context) ([]leftover, error) {
 	return all, errors.Join(failed...)
 }
 
-// rounds is how often removal goes over everything: what one round cannot remove because something
-// else still needs it, the next one can.
+// rounds is how often removal goes over everything: what one round cannot remove because something else still needs it, the next
+// one can. A network interface of a machine may need an hour, and mostly needs a minute.
 const rounds = 3
 
-// removeAll removes what is there of the stage, and returns what is left nevertheless, and why. It
-// refuses a stage that no run has made. Machines are stopped first, since the stack cannot be deleted
-// while they run, and the mark of the run, which allows all that, goes last.
+// removeAll removes the resources of the stage, and returns what is left nevertheless, and why. It refuses a stage that no run has
+// made. Machines are stopped first, since the stack cannot be deleted while they run, and the mark of the run, which allows all
+// that, goes last.
 func (a *account) removeAll(ctx context.Context, say func(string, ...any)) ([]leftover, error) {
 	if err := a.marked(ctx); err != nil {
 		return nil, err
@@ -106,7 +92,7 @@ func (a *account) removeAll(ctx context.Context, say func(string, ...any)) ([]le
 			return left, err
 		}
 		if len(left) == 0 {
-			return nil, a.unmark(ctx)
+			return nil, a.removeParameter(ctx, a.mark())
 		}
 		if errors.Join(failed...) == nil { // nothing that is left can be removed
 			return left, nil
@@ -136,11 +122,11 @@ func (a *account) removeKind(ctx context.Context, k kind, say func(string, ...an
 	return failed
 }
 
-// looks is how often it is looked again whether something is really left: lists of AWS show what was
-// removed for a while, and queues for a minute.
+// looks is how often it is looked again whether something is really left: lists of AWS show what was removed for a while, and
+// queues for a minute.
 const looks = 20
 
-// settle looks for what is left until nothing is, or nothing changes any more.
+// settle lists what is left until nothing is, or nothing changes any more.
 func (a *account) settle(ctx context.Context) (left []leftover, err error) {
 	for look := range looks {
 		if left, err = a.leftovers(ctx); err != nil || len(left) == 0 || a.near && look > 2 {
@@ -153,9 +139,37 @@ func (a *account) settle(ctx context.Context) (left []leftover, err error) {
 	return left, nil
 }
 
-// owned keeps the names that are of the stage.
-func (a *account) owned(names []string) []string {
-	return slices.DeleteFunc(names, func(name string) bool { return !a.owns(name) })
+// pager is a paginator of the SDK.
+type pager[Page, Options any] interface {
+	HasMorePages() bool
+	NextPage(context.Context, ...func(*Options)) (*Page, error)
+}
+
+// all reads every page of a list.
+func all[Page, Options any](ctx context.Context, p pager[Page, Options], names func(*Page) []string) (list []string, err error) {
+	for p.HasMorePages() {
+		page, err := p.NextPage(ctx)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, names(page)...)
+	}
+	return list, nil
+}
+
+// each reads a name off every element.
+func each[T any](list []T, name func(T) *string) (names []string) {
+	for _, x := range list {
+		if n := name(x); n != nil {
+			names = append(names, *n)
+		}
+	}
+	return names
+}
+
+// owned keeps the names of the stage, and drops an error's.
+func (a *account) owned(names []string, err error) ([]string, error) {
+	return slices.DeleteFunc(names, func(name string) bool { return !a.owns(last(name, ":")) && !a.owns(last(name, "/")) && !a.owns(name) }), err
 }
 
 // last is the part of a name behind its last separator.

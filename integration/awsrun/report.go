@@ -134,7 +134,7 @@ func writeLatencies(b *strings.Builder, list []latency) {
 }
 
 func writeUsage(b *strings.Builder, used []prices.Metered) {
-	b.WriteString("## Requests, and what they cost\n\nIn the units of Cost Explorer, by list prices of us-east-1 without a free tier. The tests' own resources, S3, SSM and EventBridge are not counted where CloudWatch has no metrics of them.\n\n")
+	b.WriteString("## Requests, and what they cost\n\nBy list prices of us-east-1 without a free tier. The tests' own resources, S3, SSM and EventBridge are not counted where CloudWatch has no metrics of them.\n\n")
 	if len(used) == 0 {
 		b.WriteString("They were not counted.\n\n")
 		return
