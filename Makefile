@@ -57,7 +57,7 @@ test-long-code:
 test-long-systems:
 	ZERODAG_PART=most $(MAKE) --no-print-directory -j1 test-aws
 	$(MAKE) --no-print-directory -j1 test-servers
-	$(MAKE) --no-print-directory -j1 test-moto
+	$(MAKE) --no-print-directory -j1 test-ministack
 
 .PHONY: test-servers
 test-servers: tools assets ## recorded cases, REST calls and the Java client on two servers that share a PostgreSQL, with kills
@@ -323,10 +323,10 @@ destroy: cdk build ## remove STAGE, which must be named, from the account: stops
 test-aws: tools-aws assets lint-template ## the drivers against LocalStack, and the end-to-end list against a stack deployed to it
 	REQUIRE=client,localstack,peers integration/stack/run.sh localstack
 
-.PHONY: test-moto
-test-moto: assets ## the drivers of S3, SQS, SSM, SNS and DynamoDB on moto, a second emulator
+.PHONY: test-ministack
+test-ministack: assets ## the drivers of AWS on ministack, a second emulator
 	@$(call atleast,python3 --version,3.10,Python)
-	$(GO) run ./integration/moto
+	$(GO) run ./integration/ministack
 
 .PHONY: integration-aws
 integration-aws: tools assets ## the end-to-end list on the AWS account of the environment, in a stage that is removed at the end; about 70 cents; writes docs/aws-runs/

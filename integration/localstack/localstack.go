@@ -27,10 +27,10 @@ import (
 // Region is the one region that there is.
 const Region = "us-east-1"
 
-// Endpoint is the address of LocalStack, whether it runs or not: LS_PORT chooses the port. MOTO_ENDPOINT replaces
-// LocalStack by moto, the second emulator of `make test-moto`.
+// Endpoint is the address of LocalStack, whether it runs or not: LS_PORT chooses the port. MINISTACK_ENDPOINT replaces
+// LocalStack by ministack, the second emulator of `make test-ministack`.
 func Endpoint() string {
-	if at := os.Getenv("MOTO_ENDPOINT"); at != "" {
+	if at := os.Getenv("MINISTACK_ENDPOINT"); at != "" {
 		return at
 	}
 	port := os.Getenv("LS_PORT")
@@ -42,7 +42,7 @@ func Endpoint() string {
 
 // Tables is where its DynamoDB listens.
 func Tables() (string, error) {
-	if moto() {
+	if ministack() {
 		return Endpoint(), nil
 	}
 	client := http.Client{Timeout: 5 * time.Second}
@@ -83,7 +83,7 @@ func Secrets(services ...string) map[string]string {
 
 func required() bool { return strings.Contains(os.Getenv("REQUIRE"), "localstack") }
 
-func moto() bool { return os.Getenv("MOTO_ENDPOINT") != "" }
+func ministack() bool { return os.Getenv("MINISTACK_ENDPOINT") != "" }
 
 // found is nil when LocalStack answers. It is looked for, and started where that is asked
 // for, once a process.
@@ -104,7 +104,7 @@ var found = sync.OnceValue(func() error {
 })
 
 func healthy() error {
-	if moto() {
+	if ministack() {
 		return nil // whoever names it has started it
 	}
 	if os.Getenv("LS_PORT") == "" && !required() {

@@ -32,7 +32,7 @@ func TestCompare(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	excused, err := parse("# a comment\n\np TestKnown/a: as moto does it\np TestNowGood: no longer\np TestSkipped: never runs\n")
+	excused, err := parse("# a comment\n\np TestKnown/a: as ministack does it\np TestNowGood: no longer\np TestSkipped: never runs\n")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,8 +40,8 @@ func TestCompare(t *testing.T) {
 		"FAILS: p TestBad/b\nwhy\n",
 		"FAILS: p TestHangs\n",
 		"FAILS: q \npanic in init\n",
-		"NOT RUN: p TestSkipped is in integration/moto/unsupported.txt (never runs)",
-		"PASSES NOW: p TestNowGood: take it out of integration/moto/unsupported.txt (no longer)",
+		"NOT RUN: p TestSkipped is in integration/ministack/unsupported.txt (never runs)",
+		"PASSES NOW: p TestNowGood: take it out of integration/ministack/unsupported.txt (no longer)",
 	}
 	if diff := cmp.Diff(want, compare(results, excused)); diff != "" {
 		t.Error(diff)

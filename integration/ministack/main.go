@@ -1,15 +1,14 @@
-// Command moto runs the suites of the drivers and operators for S3, SQS, SSM, SNS and DynamoDB against moto, a second
-// emulator, which disagrees with LocalStack where neither is sure to be AWS.
+// Command ministack runs the suites of the drivers and operators for AWS against ministack, a second emulator, which disagrees with
+// LocalStack where neither is sure to be AWS.
 //
-//	go run ./integration/moto
+//	go run ./integration/ministack
 //
-// `make test-moto` calls it. unsupported.txt lists the tests that fail because moto lacks something, each with the
-// reason; all others must pass. A listed test that passes fails the run, so the list shrinks with each release of moto.
+// `make test-ministack` calls it. unsupported.txt lists the tests that fail because ministack lacks something, each with the
+// reason; all others must pass. A listed test that passes fails the run, so the list shrinks with each release of ministack.
 // It must never need LocalStack.
 package main
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"crypto/sha256"
@@ -18,6 +17,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"os/signal"
@@ -25,6 +26,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 )
 
 //go:embed requirements.lock
@@ -33,16 +35,11 @@ var requirements []byte
 //go:embed unsupported.txt
 var unsupported string
 
-// skipped are tests that pass on moto by chance, so that nothing can be expected of them. Where answers are lost, drivers
-// depend on the ClientRequestToken of transactions, which moto ignores as long as TestOnce in unsupported.txt fails. And
-// moto sometimes never delivers a group of a FIFO queue again after the lease of a message has run out.
-const skipped = "TestContract/troubled|TestContract/Queue/nobody_holds_what_another_holds"
-
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := run(ctx, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "moto:", err)
+		fmt.Fprintln(os.Stderr, "ministack:", err)
 		os.Exit(1)
 	}
 }
@@ -75,7 +72,7 @@ func run(ctx context.Context, out io.Writer) error {
 			passed++
 		}
 	}
-	fmt.Fprintf(out, "moto: %d tests passed, %d are known to fail, %d are wrong\n", passed, len(excused), len(wrong))
+	fmt.Fprintf(out, "ministack: %d tests passed, %d are known to fail, %d are wrong\n", passed, len(excused), len(wrong))
 	if len(wrong) > 0 {
 		return errors.New("see above")
 	}
@@ -103,20 +100,20 @@ func parse(text string) (map[string]string, error) {
 	return excused, nil
 }
 
-// install puts moto into a folder for exactly these versions, once.
+// install puts ministack into a folder for exactly these versions, once.
 func install(ctx context.Context) (python string, err error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", err
 	}
-	home := filepath.Join(cache, "zerodag", fmt.Sprintf("moto-%x", sha256.Sum256(requirements))[:17])
+	home := filepath.Join(cache, "zerodag", fmt.Sprintf("ministack-%x", sha256.Sum256(requirements))[:22])
 	python = filepath.Join(home, "bin", "python")
 	complete := filepath.Join(home, ".complete")
 	if _, err := os.Stat(complete); err == nil {
 		return python, nil
 	}
 	lock := filepath.Join(home, "requirements.lock")
-	fmt.Fprintln(os.Stderr, "moto: installing into", home)
+	fmt.Fprintln(os.Stderr, "ministack: installing into", home)
 	// A second run beside this one installs the same.
 	for _, step := range [][]string{{"python3", "-m", "venv", home}, {python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "-r", lock}} {
 		if step[0] == python {
@@ -133,31 +130,61 @@ func install(ctx context.Context) (python string, err error) {
 	return python, os.WriteFile(complete, nil, 0o600)
 }
 
-// start runs moto on a free port until stop.
+// program starts ministack and ends it with its standard input, so also when this process is killed.
+const program = `import os, sys, threading
+threading.Thread(target=lambda: (sys.stdin.read(), os._exit(0)), daemon=True).start()
+from ministack.app import main
+main()`
+
+// patience limits the time until ministack answers.
+const patience = time.Minute
+
+// start runs ministack on a free port until stop.
 func start(ctx context.Context, python string) (endpoint string, stop func(), err error) {
-	c := exec.CommandContext(ctx, python, "integration/moto/server.py")
-	c.Stderr = os.Stderr
-	in, err := c.StdinPipe() // moto ends when it is closed, also when this process is killed
+	folder, err := os.MkdirTemp("", "ministack-")
 	if err != nil {
 		return "", nil, err
 	}
-	out, err := c.StdoutPipe()
+	address, err := free()
+	if err != nil {
+		return "", nil, err
+	}
+	endpoint = "http://" + address
+	_, port, _ := strings.Cut(address, ":")
+	c := exec.CommandContext(ctx, python, "-c", program)
+	c.Env = append(os.Environ(), "BIND_HOST=127.0.0.1", "GATEWAY_PORT="+port, "TMPDIR="+folder, "LOG_LEVEL=CRITICAL") // tests report what fails
+	c.Dir = folder
+	in, err := c.StdinPipe()
 	if err != nil {
 		return "", nil, err
 	}
 	if err := c.Start(); err != nil {
-		return "", nil, fmt.Errorf("start moto: %w", err)
+		return "", nil, fmt.Errorf("start ministack: %w", err)
 	}
 	stop = func() {
 		in.Close()
 		c.Wait()
+		os.RemoveAll(folder)
 	}
-	port, err := bufio.NewReader(out).ReadString('\n')
+	for end := time.Now().Add(patience); ; {
+		if r, err := http.Get(endpoint + "/_ministack/health"); err == nil {
+			r.Body.Close()
+			return endpoint, stop, nil
+		} else if ctx.Err() != nil || time.Now().After(end) {
+			stop()
+			return "", nil, fmt.Errorf("ministack does not start: %w", err)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// free returns an address whose port nobody uses.
+func free() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
-		stop()
-		return "", nil, fmt.Errorf("moto does not start: %w", err)
+		return "", err
 	}
-	return "http://127.0.0.1:" + strings.TrimSpace(port), stop, nil
+	return l.Addr().String(), l.Close()
 }
 
 // result is the outcome of one test and what it printed.
@@ -168,14 +195,14 @@ type result struct {
 
 // test runs all suites. That tests fail is no error.
 func test(ctx context.Context, endpoint string) (map[string]*result, error) {
-	// moto answers one request at a time: with more tests at once, drivers would run out of patience.
-	arguments := []string{"test", "-json", "-count=1", "-timeout=5m", "-p=2", "-parallel=8", "-skip=" + skipped}
-	// Their tests need nothing else of AWS.
-	for _, p := range []string{"internal/s3", "internal/sqs", "internal/ssm", "internal/dynamo", "operators/s3", "operators/sqs", "operators/sns", "operators/dynamodb"} {
+	arguments := []string{"test", "-json", "-count=1", "-timeout=15m", "-p=2", "-parallel=8"}
+	// Their tests need nothing of AWS that ministack lacks.
+	for _, p := range []string{"internal/cloud", "internal/dynamo", "internal/eventbridge", "internal/s3", "internal/sns", "internal/sqs", "internal/ssm",
+		"operators/aws", "operators/dynamodb", "operators/lambda", "operators/s3", "operators/sns", "operators/sqs", "operators/stepfunctions"} {
 		arguments = append(arguments, "./"+p)
 	}
 	c := exec.CommandContext(ctx, "go", arguments...)
-	c.Env = append(os.Environ(), "MOTO_ENDPOINT="+endpoint)
+	c.Env = append(os.Environ(), "MINISTACK_ENDPOINT="+endpoint)
 	c.Stderr = os.Stderr
 	var out bytes.Buffer
 	c.Stdout = &out
@@ -224,7 +251,7 @@ func compare(results map[string]*result, excused map[string]string) []string {
 	var wrong []string
 	for name, r := range results {
 		if r.passed && excused[name] != "" {
-			wrong = append(wrong, fmt.Sprintf("PASSES NOW: %s: take it out of integration/moto/unsupported.txt (%s)", name, excused[name]))
+			wrong = append(wrong, fmt.Sprintf("PASSES NOW: %s: take it out of integration/ministack/unsupported.txt (%s)", name, excused[name]))
 		}
 		if !r.passed && excused[name] == "" && !below(name, results) {
 			wrong = append(wrong, fmt.Sprintf("FAILS: %s\n%s", name, r.output.String()))
@@ -232,7 +259,7 @@ func compare(results map[string]*result, excused map[string]string) []string {
 	}
 	for name, reason := range excused {
 		if results[name] == nil {
-			wrong = append(wrong, fmt.Sprintf("NOT RUN: %s is in integration/moto/unsupported.txt (%s)", name, reason))
+			wrong = append(wrong, fmt.Sprintf("NOT RUN: %s is in integration/ministack/unsupported.txt (%s)", name, reason))
 		}
 	}
 	slices.Sort(wrong)
