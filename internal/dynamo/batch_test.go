@@ -66,7 +66,7 @@ func TestLongList(t *testing.T) {
 	if err != nil || len(made) != 50 {
 		t.Fatalf("made %d attempts: %v", len(made), err)
 	}
-	if got := counter.Take(); got != "BatchGetItem 1, TransactWriteItems 3" {
+	if got := counter.Take().String(); got != "BatchGetItem 1, TransactWriteItems 3" {
 		t.Errorf("50 attempts took %s", got)
 	}
 	for i, a := range made {
@@ -91,7 +91,7 @@ func TestManySchedules(t *testing.T) {
 	pushed(t, db, "r1", 230)
 	counter.Take()
 	p := pushed(t, db, "r2", 210)
-	if got := counter.Take(); !strings.Contains(got, "TransactWriteItems 3") {
+	if got := counter.Take().String(); !strings.Contains(got, "TransactWriteItems 3") {
 		t.Errorf("a push with 230 changes of schedules took %s", got)
 	}
 	list, err := db.Schedules(ctx, host.ScheduleQuery{Site: 1})

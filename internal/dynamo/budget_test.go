@@ -36,7 +36,7 @@ func TestBudget(t *testing.T) {
 		tasks int
 		most  float64
 	}{{1, 11}, {100, 100 + 12}} {
-		b.count.Units()
+		b.count.Take()
 		def := chain(t, x.tasks)
 		state := engine.New(def, nil)
 		now, guard := time.Now().UTC(), engine.By{Guard: "g"}
@@ -86,10 +86,10 @@ func TestBudget(t *testing.T) {
 		if err := db.Finish(t.Context(), list[0].ID, host.End{At: now, Success: true, Archive: archive}); err != nil {
 			t.Fatal(err)
 		}
-		reads, writes := b.count.Units()
-		t.Logf("%d tasks: %d entries, %v write units, %v read units, %.2f write units per task", x.tasks, seq, writes, reads, writes/float64(x.tasks))
-		if writes > x.most {
-			t.Errorf("%d tasks took %v write units, want at most %v", x.tasks, writes, x.most)
+		took := b.count.Take()
+		t.Logf("%d tasks: %d entries, %v write units, %v read units, %.2f write units per task", x.tasks, seq, took.Writes, took.Reads, took.Writes/float64(x.tasks))
+		if took.Writes > x.most {
+			t.Errorf("%d tasks took %v write units, want at most %v", x.tasks, took.Writes, x.most)
 		}
 	}
 }

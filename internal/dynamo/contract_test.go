@@ -6,7 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
+
 	"zerodag/integration/localstack"
+	"zerodag/integration/localstack/proxy"
 	"zerodag/internal/dynamo"
 	"zerodag/internal/files"
 	"zerodag/internal/host"
@@ -46,11 +49,10 @@ func options(t testing.TB) dynamo.Options {
 	return dynamo.Options{Table: localstack.Name(), Blobs: blobs, Events: db.Queue("events")}
 }
 
-// open makes a DB with a table of its own, and counts its calls.
-func open(t testing.TB, o dynamo.Options) (*dynamo.DB, *localstack.Counter) {
+// open makes a DB with a separate table, and counts its calls.
+func open(t testing.TB, o dynamo.Options) (*dynamo.DB, *proxy.Proxy) {
 	t.Helper()
-	c := localstack.Config(t)
-	counter := localstack.Count(&c)
+	c, counter := counted(t)
 	db := dynamo.New(c, o)
 	if err := db.CreateTable(t.Context()); err != nil {
 		t.Fatal(err)
@@ -58,6 +60,15 @@ func open(t testing.TB, o dynamo.Options) (*dynamo.DB, *localstack.Counter) {
 	localstack.Cleanup(t, db.DeleteTable)
 	counter.Take()
 	return db, counter
+}
+
+// counted is a configuration whose calls are counted.
+func counted(t testing.TB) (aws.Config, *proxy.Proxy) {
+	t.Helper()
+	c := localstack.Config(t)
+	p := proxy.Start(t, "")
+	c.BaseEndpoint = &p.URL
+	return c, p
 }
 
 func stores(db *dynamo.DB, events host.Queue) suite.Stores {
@@ -77,8 +88,8 @@ func plain(t *testing.T, run func(*testing.T, suite.Stores)) {
 func troubled(t *testing.T, run func(*testing.T, suite.Stores)) {
 	o := options(t)
 	open(t, o)
-	c := localstack.Config(t)
-	localstack.Faulty(t, &c, 1, 0.07)
+	c, p := counted(t)
+	p.Trouble(1, proxy.Faults{Throttle: 0.07, Before: 0.07, After: 0.07})
 	o.Tries = 12
 	s := stores(dynamo.New(c, o), o.Events)
 	s.Timers = dynamo.NewTimers(localstack.Config(t), o.Table)

@@ -34,6 +34,5 @@ func TestRequestsOfPools(t *testing.T) {
 		}
 	}
 	b.count.Take()
-	b.count.Units()
 	line("read a pool with a long line", 3)
 }

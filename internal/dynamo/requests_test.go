@@ -8,7 +8,7 @@ import (
 
 	"zerodag/engine/dig"
 	"zerodag/engine/param"
-	"zerodag/integration/localstack"
+	"zerodag/integration/localstack/proxy"
 	"zerodag/internal/dynamo"
 	"zerodag/internal/host"
 )
@@ -41,7 +41,7 @@ func newAttempt(p host.Project, session int64, name string) host.NewAttempt {
 // bill checks what calls are made of, and with units (0: not checked) what they cost.
 type bill struct {
 	t     *testing.T
-	count *localstack.Counter
+	count *proxy.Proxy
 }
 
 func (b bill) is(what, calls string, reads, writes float64, err error) {
@@ -49,12 +49,12 @@ func (b bill) is(what, calls string, reads, writes float64, err error) {
 	if err != nil {
 		b.t.Fatalf("%s: %v", what, err)
 	}
-	r, w := b.count.Units()
-	if got := b.count.Take(); got != calls {
+	got := b.count.Take()
+	if got.String() != calls {
 		b.t.Errorf("%s: %s; want %s", what, got, calls)
 	}
-	if reads > 0 && r > reads || writes > 0 && w > writes {
-		b.t.Errorf("%s: %v read and %v write units, want at most %v and %v", what, r, w, reads, writes)
+	if reads > 0 && got.Reads > reads || writes > 0 && got.Writes > writes {
+		b.t.Errorf("%s: %v read and %v write units, want at most %v and %v", what, got.Reads, got.Writes, reads, writes)
 	}
 }
 
@@ -94,8 +94,8 @@ func TestRequestsOfAttempts(t *testing.T) {
 	}
 	_, err = db.Load(ctx, first.ID)
 	b.is("load near a snapshot", "Query 1", 2, 0, err)
-	c := localstack.Config(t)
-	other := bill{t, localstack.Count(&c)}
+	c, counter := counted(t)
+	other := bill{t, counter}
 	fresh := dynamo.New(c, o)
 	other.is("append by another process", "GetItem 1, PutItem 1", 1, 1, fresh.Append(ctx, first.ID, entry(30)))
 	for seq := int64(31); seq < 60; seq++ {

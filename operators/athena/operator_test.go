@@ -13,6 +13,7 @@ import (
 
 	"zerodag/engine/param"
 	"zerodag/integration/localstack"
+	"zerodag/integration/localstack/proxy"
 	"zerodag/operators"
 	ours "zerodag/operators/athena"
 	"zerodag/operators/operatortest"
@@ -228,7 +229,7 @@ func TestFaults(t *testing.T) {
 			t.Parallel()
 			group, client := bed(t)
 			w := world(t, group, `"query": "select 1 as a", "store_last_results": "first"`)
-			w.Vault["aws.athena.endpoint"] = localstack.FaultyEndpoint(t, seed, 0.2)
+			w.Vault["aws.athena.endpoint"] = faulty(t, seed, 0.2)
 			got := untilDone(t, w)
 			if n := len(queries(t, client, group)); n != 1 || !strings.HasSuffix(got.Store, `"last_results":{"a":1}}}`) {
 				t.Errorf("%d queries, %+v", n, got)
@@ -242,7 +243,7 @@ func TestBusy(t *testing.T) {
 	t.Parallel()
 	group, _ := bed(t)
 	w := world(t, group, `"query": "select 1"`)
-	w.Vault["aws.athena.endpoint"] = localstack.FaultyEndpoint(t, 1, 1)
+	w.Vault["aws.athena.endpoint"] = faulty(t, 1, 1)
 	w.State = look(t, w).State
 	later := look(t, w)
 	if want := `{"commandStatus":{"looks":1}}`; later.After != time.Second || param.Text(later.State) != want {
@@ -255,7 +256,7 @@ func TestPatience(t *testing.T) {
 	t.Parallel()
 	group, _ := bed(t)
 	w := world(t, group, `"query": "select 1"`)
-	w.Vault["aws.athena.endpoint"] = localstack.FaultyEndpoint(t, 1, 1)
+	w.Vault["aws.athena.endpoint"] = faulty(t, 1, 1)
 	w.State = param.New("commandStatus", param.New("looks", int64(20)))
 	if got := operatortest.RunOnce(t, ours.Operator(), w); !strings.HasPrefix(got.Error, "athena>: can't start the query: AWS is not answering") {
 		t.Errorf("in the end: %+v", got)
@@ -270,4 +271,12 @@ func TestMessages(t *testing.T) {
 	if got := operatortest.RunOnce(t, ours.Operator(), w); !strings.HasPrefix(got.Error, "athena>: can't start the query: ") {
 		t.Errorf("got %+v", got)
 	}
+}
+
+// faulty is an address of the service behind which a share of calls is refused, fails, or loses its answer.
+func faulty(t *testing.T, seed uint64, share float64) string {
+	t.Helper()
+	p := proxy.Start(t, "")
+	p.Trouble(seed, proxy.Faults{Throttle: share, Before: share, After: share})
+	return p.URL
 }

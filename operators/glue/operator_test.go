@@ -14,6 +14,7 @@ import (
 
 	"zerodag/engine/param"
 	"zerodag/integration/localstack"
+	"zerodag/integration/localstack/proxy"
 	"zerodag/operators"
 	ours "zerodag/operators/glue"
 	"zerodag/operators/operatortest"
@@ -251,7 +252,7 @@ func TestFaults(t *testing.T) {
 			t.Parallel()
 			b := job(t, 10)
 			w := b.world(t, `"_command": "NAME", "arguments": {"takes": 0.1}`)
-			w.Vault["aws.glue.endpoint"] = localstack.FaultyEndpoint(t, seed, 0.2)
+			w.Vault["aws.glue.endpoint"] = faulty(t, seed, 0.2)
 			got := untilDone(t, w)
 			if n := len(b.runs(t)); n != 1 || got.Error != "" {
 				t.Errorf("%d runs, %+v", n, got)
@@ -337,4 +338,12 @@ func TestMessages(t *testing.T) {
 			t.Error(diff)
 		}
 	}
+}
+
+// faulty is an address of the service behind which a share of calls is refused, fails, or loses its answer.
+func faulty(t *testing.T, seed uint64, share float64) string {
+	t.Helper()
+	p := proxy.Start(t, "")
+	p.Trouble(seed, proxy.Faults{Throttle: share, Before: share, After: share})
+	return p.URL
 }

@@ -3,12 +3,14 @@ package proxy
 import (
 	"encoding/base64"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"math"
 	"net/http"
 	"regexp"
+	"slices"
+	"strings"
 
-	"zerodag/integration/localstack"
 	"zerodag/internal/env"
 )
 
@@ -33,6 +35,16 @@ func (b Bill) Of(service string) int {
 		}
 	}
 	return n
+}
+
+// String lists the operations, "GetItem 1, Query 8".
+func (b Bill) String() string {
+	var list []string
+	for c, times := range b.Calls {
+		list = append(list, fmt.Sprint(c.Operation, " ", times))
+	}
+	slices.Sort(list)
+	return strings.Join(list, ", ")
 }
 
 // Take returns what was asked for since the last Take, and begins again.
@@ -139,6 +151,8 @@ func (v value) size() int {
 	return 1
 }
 
+// transaction is what AWS takes for a transaction: twice the units of each item, and those of its index entries, which are
+// written once. An update is taken for one unit, as small rows are.
 func transaction(body []byte) float64 {
 	var in struct {
 		TransactItems []struct {
@@ -148,22 +162,22 @@ func transaction(body []byte) float64 {
 	if err := json.Unmarshal(body, &in); err != nil {
 		return math.NaN() // it was a success, so it is JSON
 	}
-	var actions []localstack.Action
+	units := 0.0
 	for _, x := range in.TransactItems {
-		var a localstack.Action
+		size := 0
 		if x.Put != nil {
 			for name, v := range x.Put.Item {
-				a.Size += len(name) + v.size()
+				size += len(name) + v.size()
 			}
 			for _, i := range env.Indexes() {
 				if _, there := x.Put.Item[i.Partition]; there {
-					a.Indexes++
+					units++
 				}
 			}
 		}
-		actions = append(actions, a)
+		units += 2 * math.Ceil(float64(max(size, 1))/1024)
 	}
-	return localstack.TransactionUnits(actions)
+	return units
 }
 
 // message is one as it is sent.
