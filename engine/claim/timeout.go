@@ -96,10 +96,12 @@ func (t *Timeout) BeginTry(now time.Time, fresh bool) {
 	}
 }
 
+// NoTry has no try run.
 func (t *Timeout) NoTry() {
 	t.TryEnds, t.WarnAt, t.Fresh, t.Warned = time.Time{}, time.Time{}, false, false
 }
 
+// TryBegan reports whether the clock of a try runs.
 func (t *Timeout) TryBegan() bool { return !t.TryEnds.IsZero() || !t.WarnAt.IsZero() }
 
 // Warns says whether people are yet to be told when the try is slow.

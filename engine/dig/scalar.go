@@ -41,7 +41,7 @@ func scalar(n *yaml.Node) (param.Value, error) {
 }
 
 // nulls are the ways to write nothing.
-var nulls = [...]string{"~", "null", "Null", "NULL"} //nolint:gochecknoglobals // it is read for each scalar, and a constant
+var nulls = [...]string{"~", "null", "Null", "NULL"}
 
 func plain(s string) (param.Value, error) {
 	if s == "" {

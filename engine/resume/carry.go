@@ -65,7 +65,7 @@ func leftBy(s *engine.State, t *engine.Task, only map[engine.TaskID]bool) engine
 		case l.Whole:
 			l.After = storedBy(s, c, only, l.After)
 		case t.Group && c.WrittenIn(t) && newest[c.Name] == id:
-			remade = true // and has its own engine.Left
+			remade = true // and has its own Left
 		case t.Group && !remade:
 			l.Before = storedBy(s, c, only, l.Before)
 		default:
@@ -194,7 +194,7 @@ func FindTask(names []string, pattern string) (int, error) {
 		}
 	}
 	if len(words) == 0 {
-		return 0, param.Errorf("engine.Task pattern '%s' doesn't match with any tasks.", pattern)
+		return 0, param.Errorf("Task pattern '%s' doesn't match with any tasks.", pattern)
 	}
 	var found []int
 	for i, name := range names {
@@ -206,13 +206,13 @@ func FindTask(names []string, pattern string) (int, error) {
 	case 1:
 		return found[0], nil
 	case 0:
-		return 0, param.Errorf("engine.Task pattern '%s' doesn't match with any tasks.", pattern)
+		return 0, param.Errorf("Task pattern '%s' doesn't match with any tasks.", pattern)
 	}
 	var candidates []string
 	for _, i := range found {
 		candidates = append(candidates, names[i])
 	}
-	return 0, param.Errorf("engine.Task pattern '%s' is ambiguous. Matching candidates are [%s]", pattern, strings.Join(candidates, ", "))
+	return 0, param.Errorf("Task pattern '%s' is ambiguous. Matching candidates are [%s]", pattern, strings.Join(candidates, ", "))
 }
 
 func endsWith(name, words []string) bool {

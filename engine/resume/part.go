@@ -213,7 +213,7 @@ func (f family) find(pattern string) (int, error) {
 	}
 	i, err := FindTask(names, pattern)
 	if err == nil && i == 0 {
-		err = param.Errorf("engine.Task pattern '%s' names the whole workflow: name one task or group of it", pattern)
+		err = param.Errorf("Task pattern '%s' names the whole workflow: name one task or group of it", pattern)
 	}
 	return i, err
 }

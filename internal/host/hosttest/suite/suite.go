@@ -68,6 +68,7 @@ type Harness func(t *testing.T, run func(*testing.T, Stores))
 // Cases are run as parallel subtests.
 type Cases map[string]func(*testing.T, Stores)
 
+// Run runs each case with stores of its own.
 func (c Cases) Run(t *testing.T, h Harness) {
 	for name, run := range c {
 		t.Run(name, func(t *testing.T) {
