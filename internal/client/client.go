@@ -52,12 +52,16 @@ type Options struct {
 
 // Client is one server. It is safe for concurrent use.
 type Client struct {
+	transport
+	slots atomic.Bool // the server said that archives may go to its store
+}
+
+// transport sends requests to one server, again if need be, and reads its answers.
+type transport struct {
 	Options
 	base string // "http://host:port", without a slash at the end
 	root string // what paths of the API are put behind: base, or the part of signed requests
 	http *http.Client
-
-	slots atomic.Bool // the server said that archives may go to its store
 }
 
 // New returns a client; nothing is sent yet.
@@ -80,21 +84,21 @@ func New(o Options) (*Client, error) {
 	if o.Sign != nil {
 		root += "/iam"
 	}
-	return &Client{
+	return &Client{transport: transport{
 		Options: o,
 		base:    base.String(),
 		root:    root,
 		http: &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error {
 			return http.ErrUseLastResponse // only downloads follow, without our headers
 		}},
-	}, nil
+	}}, nil
 }
 
 // URL is the address of the server.
-func (c *Client) URL() string { return c.base }
+func (c *transport) URL() string { return c.base }
 
 // Close ends idle connections.
-func (c *Client) Close() { c.http.CloseIdleConnections() }
+func (c *transport) Close() { c.http.CloseIdleConnections() }
 
 // parseEndpoint reads "http[s]://host[:port]" or "host[:port]"; a path is dropped, as the
 // original does.

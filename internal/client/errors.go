@@ -71,7 +71,7 @@ func (e *StatusError) text() string {
 }
 
 // accessHint says how a request that was refused has shown who makes it, and what to do.
-func (c *Client) accessHint(status int) string {
+func (c *transport) accessHint(status int) string {
 	if c.Access == "" {
 		return ""
 	}
@@ -118,7 +118,7 @@ func (e *Unreachable) Error() string {
 func (e *Unreachable) Unwrap() error { return e.cause }
 
 // connectError turns what the network says into an error for people.
-func (c *Client) connectError(err error) error {
+func (c *transport) connectError(err error) error {
 	var op *net.OpError
 	var name *net.DNSError
 	var certificate *tls.CertificateVerificationError

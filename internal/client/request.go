@@ -50,12 +50,12 @@ func query(pairs ...string) url.Values {
 }
 
 // get reads JSON, again when the server or the network failed.
-func (c *Client) get(ctx context.Context, path string, q url.Values, into any) error {
+func (c *transport) get(ctx context.Context, path string, q url.Values, into any) error {
 	_, err := c.getWithHeader(ctx, path, q, into)
 	return err
 }
 
-func (c *Client) getWithHeader(ctx context.Context, path string, q url.Values, into any) (http.Header, error) {
+func (c *transport) getWithHeader(ctx context.Context, path string, q url.Values, into any) (http.Header, error) {
 	r, err := c.repeat(ctx, func() (*http.Response, error) {
 		return c.do(ctx, request{method: http.MethodGet, address: c.address(path, q), accept: jsonType})
 	})
@@ -67,7 +67,7 @@ func (c *Client) getWithHeader(ctx context.Context, path string, q url.Values, i
 }
 
 // send sends JSON. What changes something is repeated only when it was turned away before anything began.
-func (c *Client) send(ctx context.Context, method, path string, q url.Values, body, into any) error {
+func (c *transport) send(ctx context.Context, method, path string, q url.Values, body, into any) error {
 	var text []byte
 	to := request{method: method, address: c.address(path, q), accept: jsonType}
 	if body != nil {
@@ -85,7 +85,7 @@ func (c *Client) send(ctx context.Context, method, path string, q url.Values, bo
 	return c.decode(r, into)
 }
 
-func (c *Client) address(path string, q url.Values) string {
+func (c *transport) address(path string, q url.Values) string {
 	address := c.root + path
 	if len(q) > 0 {
 		address += "?" + q.Encode()
@@ -109,7 +109,7 @@ type request struct {
 
 // do sends a request to the server, with its headers, again while it is turned away: a crowd of clients
 // spreads itself by random waits. The answer is a success.
-func (c *Client) do(ctx context.Context, to request) (*http.Response, error) {
+func (c *transport) do(ctx context.Context, to request) (*http.Response, error) {
 	pause := firstWait
 	for waited := time.Duration(0); ; waited += pause {
 		began := time.Now()
@@ -129,7 +129,7 @@ func (c *Client) do(ctx context.Context, to request) (*http.Response, error) {
 }
 
 // once sends a request one time.
-func (c *Client) once(ctx context.Context, to request) (*http.Response, error) {
+func (c *transport) once(ctx context.Context, to request) (*http.Response, error) {
 	var body io.Reader
 	if to.body != nil {
 		body = to.body()
@@ -165,7 +165,7 @@ func (c *Client) once(ctx context.Context, to request) (*http.Response, error) {
 }
 
 // answer sends a request and turns everything but success into an error.
-func (c *Client) answer(r *http.Request) (*http.Response, error) {
+func (c *transport) answer(r *http.Request) (*http.Response, error) {
 	answer, err := c.http.Do(r)
 	if err != nil {
 		if ended := r.Context().Err(); ended != nil {
@@ -181,7 +181,7 @@ func (c *Client) answer(r *http.Request) (*http.Response, error) {
 }
 
 // repeat tries until it works, the error is final or it was tried often enough.
-func (c *Client) repeat(ctx context.Context, try func() (*http.Response, error)) (*http.Response, error) {
+func (c *transport) repeat(ctx context.Context, try func() (*http.Response, error)) (*http.Response, error) {
 	pause := firstWait
 	for n := 1; ; n++ {
 		r, err := try()
@@ -219,7 +219,7 @@ func isFinal(err error) bool {
 	return s.Status < 500
 }
 
-func (c *Client) decode(r *http.Response, into any) error {
+func (c *transport) decode(r *http.Response, into any) error {
 	if into == nil {
 		_, err := io.Copy(io.Discard, r.Body)
 		return err

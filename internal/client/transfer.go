@@ -13,7 +13,7 @@ const maxRedirects = 10
 
 // download opens a file of the server. Redirects are followed without our headers:
 // storages refuse, or must not see, what is meant for the server.
-func (c *Client) download(ctx context.Context, path string, q url.Values) (io.ReadCloser, error) {
+func (c *transport) download(ctx context.Context, path string, q url.Values) (io.ReadCloser, error) {
 	if c.NoDirect {
 		q.Set("direct_download", "false")
 	}
@@ -51,7 +51,7 @@ func redirected(r *http.Response) *url.URL {
 }
 
 // plain gets an address that is not the server's own.
-func (c *Client) plain(ctx context.Context, address string) (*http.Response, error) {
+func (c *transport) plain(ctx context.Context, address string) (*http.Response, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, fmt.Errorf("make request: %w", err)
@@ -60,7 +60,7 @@ func (c *Client) plain(ctx context.Context, address string) (*http.Response, err
 }
 
 // counted tells Progress while it is read.
-func (c *Client) counted(r io.ReadCloser, total int64) io.ReadCloser {
+func (c *transport) counted(r io.ReadCloser, total int64) io.ReadCloser {
 	if c.Progress == nil {
 		return r
 	}

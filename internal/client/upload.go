@@ -166,7 +166,7 @@ func (c *Client) putPart(ctx context.Context, link string, headers map[string]st
 }
 
 // again repeats what may be repeated.
-func (c *Client) again(ctx context.Context, do func() error) error {
+func (c *transport) again(ctx context.Context, do func() error) error {
 	_, err := c.repeat(ctx, func() (*http.Response, error) { return nil, do() })
 	return err
 }
