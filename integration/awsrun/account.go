@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"regexp"
 	"strings"
 	"time"
@@ -40,6 +41,9 @@ type account struct {
 	sts      *sts.Client
 }
 
+// tries is how often a request is sent.
+const tries = 6
+
 var stageName = regexp.MustCompile(`^[a-z][a-z0-9]{1,16}$`)
 
 // open finds the credentials and the region of the environment, as every AWS tool does. It asks
@@ -49,7 +53,7 @@ func open(ctx context.Context, stage string) (*account, error) {
 	if !stageName.MatchString(stage) {
 		return nil, fmt.Errorf("%q cannot be the stage of a run: it must be 2 to 17 small letters and digits, beginning with a letter", stage)
 	}
-	c, err := awsconfig.LoadDefaultConfig(ctx, awsconfig.WithRetryMaxAttempts(6))
+	c, err := awsconfig.LoadDefaultConfig(ctx, awsconfig.WithRetryMaxAttempts(tries))
 	if err != nil {
 		return nil, fmt.Errorf("read the AWS configuration: %w", err)
 	}
@@ -61,7 +65,7 @@ func open(ctx context.Context, stage string) (*account, error) {
 
 func newAccount(c aws.Config, stage string) *account {
 	near := c.BaseEndpoint != nil && strings.Contains(*c.BaseEndpoint, "//127.0.0.1:")
-	a := &account{stage: stage, config: c, pause: 5 * time.Second, near: near, calls: awscall.New(c),
+	a := &account{stage: stage, config: c, pause: 5 * time.Second, near: near, calls: awscall.New(patient(c)),
 		dynamodb: dynamodb.NewFromConfig(c), ecs: ecs.NewFromConfig(c), events: eventbridge.NewFromConfig(c),
 		s3:       s3.NewFromConfig(c, func(o *s3.Options) { o.UsePathStyle = near }),
 		schedule: scheduler.NewFromConfig(c), sqs: sqs.NewFromConfig(c), ssm: ssm.NewFromConfig(c), sts: sts.NewFromConfig(c)}
@@ -69,6 +73,30 @@ func newAccount(c aws.Config, stage string) *account {
 		a.pause = 500 * time.Millisecond
 	}
 	return a
+}
+
+// again is a client that repeats a request that was not answered: all that is asked for may be done twice.
+type again struct{ *http.Client }
+
+// Do implements aws.HTTPClient.
+func (c again) Do(r *http.Request) (*http.Response, error) {
+	for try := 1; ; try++ {
+		answer, err := c.Client.Do(r)
+		if err == nil || r.Context().Err() != nil || try == tries {
+			return answer, err
+		}
+		if r.Body, err = r.GetBody(); err != nil {
+			return nil, err
+		}
+		time.Sleep(time.Duration(try) * time.Second)
+	}
+}
+
+// patient waits longer for answers than awscall does, and asks again: an emulator loads all of its services when it is first
+// asked for tags.
+func patient(c aws.Config) aws.Config {
+	c.HTTPClient = again{&http.Client{Timeout: 2 * time.Minute}}
+	return c
 }
 
 // prefix is how names of the stage begin.

@@ -8,7 +8,6 @@
 //	awsrun measure -run FOLDER                 times calls, first tasks and commands of the stack of the environment
 //	awsrun usage   -run FOLDER -stage NAME     counts what was used
 //	awsrun remove  -run FOLDER -stage NAME     removes all of the stage; fails with the names of what is left
-//	awsrun left    -stage NAME                 fails with the names of what is there of a stage
 //	awsrun report  -run FOLDER -into FILE      writes the report
 //
 // It never removes anything of a stage that it has not begun itself.
@@ -45,7 +44,7 @@ type options struct {
 
 func run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
-		return fmt.Errorf("name what to do: begin, tests, measure, usage, remove, left or report")
+		return fmt.Errorf("name what to do: begin, tests, measure, usage, remove or report")
 	}
 	var o options
 	set := flag.NewFlagSet(args[0], flag.ContinueOnError)
@@ -79,8 +78,6 @@ func run(ctx context.Context, args []string) error {
 		return o.usage(ctx, a)
 	case "remove":
 		return a.remove(ctx, o.folder, os.Stdout)
-	case "left":
-		return a.check(ctx, os.Stdout)
 	}
 	return fmt.Errorf("%q is nothing that can be done", args[0])
 }

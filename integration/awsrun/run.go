@@ -91,19 +91,6 @@ func (a *account) remove(ctx context.Context, folder string, out io.Writer) erro
 	return err
 }
 
-// check fails with the names of what is there of the stage.
-func (a *account) check(ctx context.Context, out io.Writer) error {
-	there, err := a.settle(ctx)
-	if err != nil {
-		return err
-	}
-	if len(there) > 0 {
-		return fmt.Errorf("of stage %s there is:\n%s", a.stage, lines(there))
-	}
-	fmt.Fprintf(out, "awsrun: nothing of stage %s is there\n", a.stage)
-	return nil
-}
-
 func lines(list []leftover) (text string) {
 	for _, l := range list {
 		text += "  " + l.String() + "\n"
