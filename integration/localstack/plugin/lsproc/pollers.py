@@ -32,7 +32,7 @@ from localstack.services.lambda_.event_source_mapping.pollers import sqs_poller
 from localstack.services.lambda_.event_source_mapping.pollers.poller import EmptyPollResultsException
 from werkzeug import Request, Response
 
-AT_ONCE = int(os.environ.get("LSPROC_BATCHES", "5"))
+AT_ONCE = 5
 MOST = int(os.environ.get("LSPROC_MOST_BATCHES", "20"))  # each is a process of this machine
 GROWTH = 0.2  # seconds until one more may be under way
 FIRST_WAIT, LONGEST_WAIT = 0.1, 5  # seconds between two tries of a throttled batch
