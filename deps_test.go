@@ -72,7 +72,8 @@ func imports() []allowed {
 		{"internal/local", core + shared + "internal/catalogue", "`run` knows interfaces, not drivers"},
 		{"internal/console", core + "engine/expr internal/catalogue", "a console reads what the catalogue has"},
 		{"internal/check", "engine/dig engine/dig/keys engine/dig/lint engine/param operators operators/all operators/run" + test, "it looks at files that came in a request, and at nothing else"},
-		{"internal/httpapi", core + "docs internal/catalogue internal/check internal/console internal/node internal/replay internal/seal internal/uploads", "the API serves every deployment and runs no operator"},
+		{"internal/httpapi/wire", core + "internal/catalogue internal/check internal/console internal/replay", "it is JSON, and asks no store"},
+		{"internal/httpapi", core + "docs internal/catalogue internal/check internal/console internal/httpapi/wire internal/node internal/replay internal/seal internal/uploads", "the API serves every deployment and runs no operator"},
 
 		{"internal/evaluators/wire", "engine/expr engine/param engine/schedule", "both sides of it are small"},
 		{"internal/evaluators/evaluator", "engine/... internal/evaluators/wire golang.org/x/sys/... github.com/elastic/go-seccomp-bpf/...", "an evaluator is small: expressions and nothing else"},

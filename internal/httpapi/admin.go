@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"zerodag/internal/host"
+	"zerodag/internal/httpapi/wire"
 )
 
 // getUserInfo answers with who pushed the revision of an attempt. Only administrators on
@@ -18,14 +19,14 @@ func getUserInfo(c *call) (any, error) {
 	}
 	w, err := c.Node.Workflow(c.ctx(), c.actor.Site, a.Workflow.ID)
 	if err != nil {
-		return nil, found(err, "workflow id=%d", a.Workflow.ID)
+		return nil, wire.OrMissing(err, "workflow id=%d", a.Workflow.ID)
 	}
 	list, err := c.Node.Revisions(c.ctx(), host.RevisionQuery{Site: c.actor.Site, Project: a.Project.ID, Name: w.Revision.Name, Count: 1})
 	if err != nil {
 		return nil, err
 	}
 	if len(list) == 0 {
-		return nil, missing("revision name=%s in project id=%d", w.Revision.Name, a.Project.ID)
+		return nil, wire.Missing("revision name=%s in project id=%d", w.Revision.Name, a.Project.ID)
 	}
-	return object{list[0].UserInfo}, nil
+	return wire.Object{Map: list[0].UserInfo}, nil
 }

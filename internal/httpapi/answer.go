@@ -11,13 +11,8 @@ import (
 	"time"
 
 	"zerodag/internal/host"
+	"zerodag/internal/httpapi/wire"
 )
-
-// errorBody is the body of every error, but for a conflict with an attempt.
-type errorBody struct {
-	Message string `json:"message"`
-	Status  int    `json:"status"`
-}
 
 // withStatus is an answer of another status than 200.
 type withStatus struct {
@@ -80,7 +75,7 @@ func (c *call) answerError(err error) {
 	var tooLarge *http.MaxBytesError
 	switch {
 	case errors.As(err, &user) && user.Existing != nil:
-		c.write(http.StatusConflict, attempt(*user.Existing))
+		c.write(http.StatusConflict, wire.AttemptOf(*user.Existing))
 	case errors.As(err, &user):
 		c.fail(codes[user.Code], user.Message)
 	case errors.As(err, &refused):
@@ -126,7 +121,7 @@ func (c *call) turnAway(err error) {
 }
 
 func (c *call) fail(status int, message string) {
-	c.write(status, errorBody{Message: message, Status: status})
+	c.write(status, wire.ErrorBody{Message: message, Status: status})
 }
 
 // write is the only place where answers become JSON.

@@ -15,6 +15,7 @@ import (
 	"zerodag/internal/check"
 	"zerodag/internal/console"
 	"zerodag/internal/host"
+	"zerodag/internal/httpapi/wire"
 	"zerodag/internal/node"
 )
 
@@ -255,5 +256,5 @@ func (c *call) recovered() {
 	}
 	c.metrics.panics.Add(1)
 	c.Logger.Error("request panicked", "method", c.r.Method, "path", c.r.URL.Path, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-	c.write(http.StatusInternalServerError, errorBody{Message: "internal error", Status: http.StatusInternalServerError})
+	c.write(http.StatusInternalServerError, wire.ErrorBody{Message: "internal error", Status: http.StatusInternalServerError})
 }

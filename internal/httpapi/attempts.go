@@ -7,9 +7,9 @@ import (
 	"strconv"
 	"time"
 
-	"zerodag/engine/param"
 	"zerodag/internal/catalogue"
 	"zerodag/internal/host"
+	"zerodag/internal/httpapi/wire"
 )
 
 // attemptOf returns the attempt of the path.
@@ -19,7 +19,7 @@ func (c *call) attemptOf(variable string) (host.Attempt, error) {
 		return host.Attempt{}, err
 	}
 	a, err := c.Node.Attempt(c.ctx(), c.actor.Site, n)
-	return a, found(err, "session attempt id=%d", n)
+	return a, wire.OrMissing(err, "session attempt id=%d", n)
 }
 
 // attemptList answers with attempts; a page of none is not asked for.
@@ -27,12 +27,12 @@ func (c *call) attemptList(q host.AttemptQuery) (any, error) {
 	var list []host.Attempt
 	if q.Count > 0 {
 		var err error
-		q.Bytes = mostListed
+		q.Bytes = wire.MostListed
 		if list, err = c.Node.Attempts(c.ctx(), q); err != nil {
 			return nil, err
 		}
 	}
-	return collection("attempts", list, attempt), nil
+	return wire.Collection("attempts", list, wire.AttemptOf), nil
 }
 
 func getAttempts(c *call) (any, error) {
@@ -69,17 +69,17 @@ func getAttempt(c *call) (any, error) {
 		return nil, err
 	}
 	if outputs != nil {
-		shown.Outputs = &object{outputs}
+		shown.Outputs = &wire.Object{Map: outputs}
 	}
 	return shown, nil
 }
 
 // withPause shows an attempt, and who has paused it.
-func (c *call) withPause(ctx context.Context, a host.Attempt) (restAttempt, error) {
-	shown := attempt(a)
+func (c *call) withPause(ctx context.Context, a host.Attempt) (wire.Attempt, error) {
+	shown := wire.AttemptOf(a)
 	p, err := c.Node.Paused(ctx, a)
 	if p != nil {
-		shown.Paused = &restPaused{By: p.By, At: moment(p.At), Reason: p.Reason}
+		shown.Paused = &wire.Paused{By: p.By, At: wire.Moment(p.At), Reason: p.Reason}
 	}
 	return shown, err
 }
@@ -89,85 +89,16 @@ func getRetries(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	list, err := c.Node.Attempts(c.ctx(), host.AttemptQuery{Site: c.actor.Site, Session: a.SessionID, Retried: true, Bytes: mostListed})
+	list, err := c.Node.Attempts(c.ctx(), host.AttemptQuery{Site: c.actor.Site, Session: a.SessionID, Retried: true, Bytes: wire.MostListed})
 	if err != nil {
 		return nil, err
 	}
 	slices.SortFunc(list, func(x, y host.Attempt) int { return cmp.Compare(x.Index, y.Index) })
-	return collection("attempts", list, attempt), nil
-}
-
-type startBody struct {
-	WorkflowID       *whole      `json:"workflowId"`
-	SessionTime      *instant    `json:"sessionTime"`
-	RetryAttemptName *words      `json:"retryAttemptName"`
-	Params           *param.Map  `json:"params"`
-	Resume           *resumeBody `json:"resume"`
-	Priority         *string     `json:"priority"`
-	At               *instant    `json:"at"`
-	Labels           *param.Map  `json:"labels"`
-}
-
-type resumeBody struct {
-	Mode      *string `json:"mode"`
-	AttemptID *whole  `json:"attemptId"`
-	From      *words  `json:"from"`
-}
-
-func (b *startBody) check() error {
-	var absent []string
-	if b.WorkflowID == nil {
-		absent = append(absent, "workflowId")
-	}
-	if b.SessionTime == nil {
-		absent = append(absent, "sessionTime")
-	}
-	if b.Params == nil {
-		absent = append(absent, "params")
-	}
-	if len(absent) > 0 {
-		return notSet(absent...)
-	}
-	if b.RetryAttemptName != nil {
-		if err := catalogue.CheckRetryName(string(*b.RetryAttemptName)); err != nil {
-			return err
-		}
-	}
-	return b.Resume.check()
-}
-
-func (b *resumeBody) check() error {
-	switch {
-	case b == nil:
-		return nil
-	case b.Mode == nil:
-		return notSet("resume.mode")
-	case *b.Mode != "failed" && *b.Mode != "from":
-		return invalid("Unknown resuming mode: %s (failed and from are known)", *b.Mode)
-	case b.AttemptID == nil:
-		return notSet("resume.attemptId")
-	case *b.Mode == "from" && b.From == nil:
-		return notSet("resume.from")
-	}
-	return nil
-}
-
-func (b *resumeBody) request() *catalogue.Resume {
-	if b == nil {
-		return nil
-	}
-	r := &catalogue.Resume{Mode: *b.Mode, Attempt: int64(*b.AttemptID)}
-	if b.From != nil {
-		r.From = string(*b.From)
-	}
-	return r
+	return wire.Collection("attempts", list, wire.AttemptOf), nil
 }
 
 // outside says whether the caller's parameters are data: only who may push may give code.
 func (c *call) outside() bool { return c.actor.Role < Admin }
-
-// mostStart is the size of the body of a start: twice what its parameters may be.
-const mostStart = 2 << 20
 
 func startAttempt(c *call) (any, error) {
 	r, err := c.startRequest()
@@ -176,17 +107,12 @@ func startAttempt(c *call) (any, error) {
 	}
 	a, err := c.Node.Start(c.ctx(), r)
 	if err != nil {
-		return nil, found(err, "workflow id=%d", r.Workflow)
+		return nil, wire.OrMissing(err, "workflow id=%d", r.Workflow)
 	}
 	c.target = "attempt " + strconv.FormatInt(a.ID, 10)
-	shown := attempt(a)
+	shown := wire.AttemptOf(a)
 	shown.Warnings = c.Node.StartWarnings(c.ctx(), c.actor.Site, r.Workflow, r.Params)
 	return shown, nil
-}
-
-type restStartPlan struct {
-	Params   object   `json:"params"`
-	Warnings []string `json:"warnings"`
 }
 
 // checkStart answers as startAttempt does, and starts nothing.
@@ -197,23 +123,23 @@ func checkStart(c *call) (any, error) {
 	}
 	p, err := c.Node.PlanStart(c.ctx(), r)
 	if err != nil {
-		return nil, found(err, "workflow id=%d", r.Workflow)
+		return nil, wire.OrMissing(err, "workflow id=%d", r.Workflow)
 	}
-	return restStartPlan{object{p.Params}, slices.Concat([]string{}, p.Warnings)}, nil
+	return wire.StartPlan{Params: wire.Object{Map: p.Params}, Warnings: slices.Concat([]string{}, p.Warnings)}, nil
 }
 
 // startRequest reads the body of a start.
 func (c *call) startRequest() (catalogue.StartRequest, error) {
-	var b startBody
-	c.mostBody = mostStart
+	var b wire.StartBody
+	c.mostBody = wire.MostStart
 	if err := c.read(&b, false); err != nil {
 		return catalogue.StartRequest{}, err
 	}
-	if err := b.check(); err != nil {
+	if err := b.Check(); err != nil {
 		return catalogue.StartRequest{}, err
 	}
 	r := catalogue.StartRequest{Site: c.actor.Site, Workflow: int64(*b.WorkflowID), SessionTime: b.SessionTime.Truncate(time.Second),
-		Params: b.Params, Resume: b.Resume.request(), Labels: b.Labels, Outside: c.outside()}
+		Params: b.Params, Resume: b.Resume.Request(), Labels: b.Labels, Outside: c.outside()}
 	if b.RetryAttemptName != nil {
 		r.RetryName = string(*b.RetryAttemptName)
 	}
@@ -235,9 +161,9 @@ func killAttempt(c *call) (any, error) {
 	c.target = "attempt " + c.vars["id"]
 	before, err := c.Node.Kill(c.ctx(), c.actor.Site, a.ID)
 	if err != nil {
-		return nil, found(err, "session attempt id=%d", a.ID)
+		return nil, wire.OrMissing(err, "session attempt id=%d", a.ID)
 	}
-	return attempt(before), nil
+	return wire.AttemptOf(before), nil
 }
 
 // reason reads why something is paused, from a body that may be missing.
@@ -274,28 +200,22 @@ func (c *call) changePause(change func(host.Attempt) (host.Attempt, error)) (any
 	c.target = "attempt " + c.vars["id"]
 	before, err := change(a)
 	if err != nil {
-		return nil, found(err, "session attempt id=%d", a.ID)
+		return nil, wire.OrMissing(err, "session attempt id=%d", a.ID)
 	}
 	return c.withPause(c.ctx(), before)
 }
 
-type forkBody struct {
-	Seq              *whole     `json:"seq"`
-	RetryAttemptName *string    `json:"retryAttemptName"`
-	Params           *param.Map `json:"params"`
-}
-
 func forkAttempt(c *call) (any, error) {
-	var b forkBody
-	c.mostBody = mostStart
+	var b wire.ForkBody
+	c.mostBody = wire.MostStart
 	if err := c.read(&b, false); err != nil {
 		return nil, err
 	}
 	switch {
 	case b.Seq == nil:
-		return nil, notSet("seq")
+		return nil, wire.NotSet("seq")
 	case b.RetryAttemptName == nil || *b.RetryAttemptName == "":
-		return nil, notSet("retryAttemptName")
+		return nil, wire.NotSet("retryAttemptName")
 	}
 	if err := catalogue.CheckRetryName(*b.RetryAttemptName); err != nil {
 		return nil, err
@@ -307,8 +227,8 @@ func forkAttempt(c *call) (any, error) {
 	c.target = "attempt " + c.vars["id"]
 	fork, err := c.Node.Fork(c.ctx(), a, catalogue.ForkRequest{Seq: int64(*b.Seq), RetryName: *b.RetryAttemptName, Params: b.Params, Outside: c.outside()})
 	if err != nil {
-		return nil, found(err, "entry seq=%d of session attempt id=%d", *b.Seq, a.ID)
+		return nil, wire.OrMissing(err, "entry seq=%d of session attempt id=%d", *b.Seq, a.ID)
 	}
 	c.target += " as attempt " + strconv.FormatInt(fork.ID, 10)
-	return attempt(fork), nil
+	return wire.AttemptOf(fork), nil
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"zerodag/internal/host"
+	"zerodag/internal/httpapi/wire"
 )
 
 // audit records a change that was made, or one that the caller was not allowed to make. A
@@ -28,19 +29,6 @@ func (c *call) audit(rt *route, outcome error) {
 	}
 }
 
-type restRecord struct {
-	ID     id      `json:"id"`
-	At     moment  `json:"at"`
-	Who    string  `json:"who"`
-	Action string  `json:"action"`
-	Target string  `json:"target"`
-	Detail *string `json:"detail"`
-}
-
-func record(r host.Record) restRecord {
-	return restRecord{id(r.ID), moment(r.At), r.Who, r.Action, r.Target, textOrNull(r.Detail)}
-}
-
 func getAudit(c *call) (any, error) {
 	last, size, err := c.page(auditPage)
 	if err != nil {
@@ -52,7 +40,7 @@ func getAudit(c *call) (any, error) {
 			return nil, err
 		}
 	}
-	return collection("audits", list, record), nil
+	return wire.Collection("audits", list, wire.RecordOf), nil
 }
 
 // auditPage is the largest page of the audit log.

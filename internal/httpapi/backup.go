@@ -3,12 +3,14 @@ package httpapi
 import (
 	"net/http"
 	"time"
+
+	"zerodag/internal/httpapi/wire"
 )
 
 // getBackup answers with all data of the server, of every site.
 func getBackup(c *call) (any, error) {
 	if c.Backup == nil {
-		return nil, missing("backup: the store of this server makes its own")
+		return nil, wire.Missing("backup: the store of this server makes its own")
 	}
 	out := &begun{w: c.w}
 	if err := c.Backup(c.ctx(), out); err != nil {
@@ -24,22 +26,13 @@ func getBackup(c *call) (any, error) {
 // redrive sends the messages that could not be handled back to their queues, of all sites.
 func redrive(c *call) (any, error) {
 	if c.Redrive == nil {
-		return nil, missing("dead letters: the queues of this server have none")
+		return nil, wire.Missing("dead letters: the queues of this server have none")
 	}
 	n, err := c.Redrive(c.ctx())
 	if err != nil {
 		return nil, err
 	}
 	return map[string]int{"messages": n}, nil
-}
-
-// restRevived is what one part of a revival came to; LastID is there when there are more.
-type restRevived struct {
-	Attempts    int   `json:"attempts"`
-	Messages    int   `json:"messages"`
-	LastID      id    `json:"lastId,omitzero"`
-	Together    bool  `json:"together"`
-	WaitSeconds int64 `json:"waitSeconds"`
 }
 
 // revive sends messages to one part of the unfinished attempts, of all sites.
@@ -57,7 +50,7 @@ func revive(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return restRevived{Attempts: r.Attempts, Messages: r.Messages, LastID: id(r.Next), Together: r.Together, WaitSeconds: int64(r.Wait / time.Second)}, nil
+	return wire.Revived{Attempts: r.Attempts, Messages: r.Messages, LastID: wire.ID(r.Next), Together: r.Together, WaitSeconds: int64(r.Wait / time.Second)}, nil
 }
 
 // begun knows whether an answer has begun: from then on there is no other one.

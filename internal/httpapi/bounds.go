@@ -4,17 +4,8 @@ import (
 	"time"
 
 	"zerodag/internal/host"
+	"zerodag/internal/httpapi/wire"
 )
-
-// restLimit is a number that bounds what the server does.
-type restLimit struct {
-	Name    string  `json:"name"`
-	About   string  `json:"about"`
-	Setting *string `json:"setting"` // that changes it; null: nothing does
-	Unit    string  `json:"unit"`    // of value and use: "seconds", "bytes", or what is counted
-	Value   *int64  `json:"value"`   // null: there is no bound
-	Use     *int64  `json:"use"`     // of it now; null where that is not one cheap look
-}
 
 // bound is a limit: how it is called, and by which settings of a server and of a stage on AWS it is changed.
 type bound struct {
@@ -28,12 +19,10 @@ type bound struct {
 func onOneMachine(c *call) bool { return len(c.Dead) == 0 }
 func withSlots(c *call) bool    { return c.Uploads != nil }
 
-func inSeconds(d time.Duration) int64 { return int64(max(d, 0) / time.Second) }
-
 // bounds are all limits, in the order in which they are shown.
 func bounds() []bound {
 	duration := func(of func(host.Limits) time.Duration) func(*call, host.Limits) int64 {
-		return func(_ *call, l host.Limits) int64 { return inSeconds(of(l)) }
+		return func(_ *call, l host.Limits) int64 { return wire.InSeconds(of(l)) }
 	}
 	return []bound{
 		{"attempts", "attempts of a site that have not ended", "executor.attempt_max_run", "attemptLimit", "attempts",
@@ -55,8 +44,8 @@ func bounds() []bound {
 		{"body", "the JSON of a request", "", "", "bytes", func(c *call, _ host.Limits) int64 { return c.Limits.Body }, nil, nil},
 		{"attempts_page", "attempts in one answer", "api.max_attempts_page_size", "", "rows", func(c *call, _ host.Limits) int64 { return int64(c.Limits.Attempts) }, nil, nil},
 		{"sessions_page", "sessions in one answer", "api.max_sessions_page_size", "", "rows", func(c *call, _ host.Limits) int64 { return int64(c.Limits.Sessions) }, nil, nil},
-		{"request_time", "how long a request may take", "", "", "seconds", func(c *call, _ host.Limits) int64 { return inSeconds(c.Limits.Request) }, nil, nil},
-		{"transfer_time", "how long an upload or a download may take", "", "", "seconds", func(c *call, _ host.Limits) int64 { return inSeconds(c.Limits.Transfer) }, nil, nil},
+		{"request_time", "how long a request may take", "", "", "seconds", func(c *call, _ host.Limits) int64 { return wire.InSeconds(c.Limits.Request) }, nil, nil},
+		{"transfer_time", "how long an upload or a download may take", "", "", "seconds", func(c *call, _ host.Limits) int64 { return wire.InSeconds(c.Limits.Transfer) }, nil, nil},
 	}
 }
 
@@ -71,14 +60,14 @@ func runningNow(c *call) (int64, error) { return c.Node.Stats().TasksRunning, ni
 
 // getLimits lists what bounds the server, with its use where that is known without reading much.
 func getLimits(c *call) (any, error) {
-	l, list := c.Node.Limits(), []restLimit{}
+	l, list := c.Node.Limits(), []wire.Limit{}
 	for _, b := range bounds() {
 		if b.only != nil && !b.only(c) {
 			continue
 		}
-		r := restLimit{Name: b.name, About: b.about, Setting: textOrNull(b.server), Unit: b.unit}
+		r := wire.Limit{Name: b.name, About: b.about, Setting: wire.TextOrNull(b.server), Unit: b.unit}
 		if !onOneMachine(c) {
-			r.Setting = textOrNull(b.stage)
+			r.Setting = wire.TextOrNull(b.stage)
 		}
 		if n := b.value(c, l); n != 0 {
 			r.Value = &n
@@ -92,5 +81,5 @@ func getLimits(c *call) (any, error) {
 		}
 		list = append(list, r)
 	}
-	return map[string][]restLimit{"limits": list}, nil
+	return map[string][]wire.Limit{"limits": list}, nil
 }

@@ -3,14 +3,13 @@ package httpapi
 import (
 	"context"
 	"errors"
-	"fmt"
 	"mime"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
 
-	"zerodag/internal/host"
+	"zerodag/internal/httpapi/wire"
 )
 
 // call is one request on its way.
@@ -74,7 +73,7 @@ func (c *call) text(name string) string {
 func (c *call) required(name string) (string, error) {
 	v, ok := c.arg(name)
 	if !ok {
-		return "", invalid("%s= is required", name)
+		return "", wire.Invalid("%s= is required", name)
 	}
 	return v, nil
 }
@@ -99,7 +98,7 @@ func (c *call) pageSize(most int) (int, error) {
 	case err != nil:
 		return 0, err
 	case n > int64(most):
-		return 0, invalid("Your specified page_size is %d, but it is larger than MAX_PAGE_SIZE: %d. You must specify page_size with a number which is smaller than %d.", n, most, most)
+		return 0, wire.Invalid("Your specified page_size is %d, but it is larger than MAX_PAGE_SIZE: %d. You must specify page_size with a number which is smaller than %d.", n, most, most)
 	case n < 0:
 		return most, nil
 	}
@@ -132,23 +131,7 @@ func (c *call) consumes(want string) error {
 		return nil
 	}
 	if media, _, err := mime.ParseMediaType(given); err != nil || media != want {
-		return invalid("Cannot consume content type %s: %s is needed", given, want)
+		return wire.Invalid("Cannot consume content type %s: %s is needed", given, want)
 	}
 	return nil
-}
-
-func invalid(format string, args ...any) error {
-	return &host.Error{Code: host.Invalid, Message: fmt.Sprintf(format, args...)}
-}
-
-func missing(format string, args ...any) error {
-	return &host.Error{Code: host.Missing, Message: "Resource does not exist: " + fmt.Sprintf(format, args...)}
-}
-
-// found gives ErrNotFound of a store its text.
-func found(err error, format string, args ...any) error {
-	if errors.Is(err, host.ErrNotFound) {
-		return missing(format, args...)
-	}
-	return err
 }

@@ -7,27 +7,13 @@ import (
 	"strings"
 
 	"zerodag/engine"
+	"zerodag/internal/httpapi/wire"
 	"zerodag/internal/replay"
 )
 
-// change is an entry of the history of an attempt, and what it did to the tasks.
-type change struct {
-	Seq int64 `json:"seq"`
-	At  int64 `json:"at"` // milliseconds since 1970
-	// Made are tasks that were not there before; null for none.
-	Made *taskColumns `json:"made"`
-	// Task, State and Runs are tasks that were there and that it changed: row i is the same task. A state may
-	// be the same as before.
-	Task  []engine.TaskID `json:"task"`
-	State []string        `json:"state"`
-	Runs  []int           `json:"runs"`
-	Retry []int64         `json:"retry"` // milliseconds since 1970; 0 for none
-	standings
-}
-
 // changes are a page of them.
 type changes struct {
-	Changes []change `json:"changes"`
+	Changes []wire.Change `json:"changes"`
 	// Next is what after= is for what comes after these.
 	Next int64 `json:"next"`
 	// More says that there are more already.
@@ -42,27 +28,24 @@ type changes struct {
 // changesPage is how many entries are looked at for a page.
 const changesPage = 500
 
-// changeBytes is about what a task takes that changed.
-const changeBytes = 30
-
 func (p *changes) add(step replay.Step, s *engine.State) (more bool) {
-	if p.bytes > mostColumns {
+	if p.bytes > wire.MostColumns {
 		p.More = true
 		return false
 	}
-	ch := change{Seq: step.Seq, At: millis(step.At), Task: []engine.TaskID{}, State: []string{}, Runs: []int{}, Retry: []int64{}}
+	ch := wire.Change{Seq: step.Seq, At: wire.Millis(step.At), Task: []engine.TaskID{}, State: []string{}, Runs: []int{}, Retry: []int64{}}
 	if len(step.Made) > 0 {
-		ch.Made = newColumns()
+		ch.Made = wire.NewColumns()
 		for _, id := range step.Made {
-			ch.Made.add(s, s.Task(id))
+			ch.Made.Add(s, s.Task(id))
 		}
-		p.bytes += ch.Made.bytes
+		p.bytes += ch.Made.Bytes
 	}
 	for _, id := range step.Changed {
 		t := s.Task(id)
-		ch.Task, ch.State, ch.Runs, ch.Retry = append(ch.Task, id), append(ch.State, t.State.String()), append(ch.Runs, t.Runs()), append(ch.Retry, millis(t.RetryAt))
-		ch.standings.add(s, t)
-		p.bytes += changeBytes
+		ch.Task, ch.State, ch.Runs, ch.Retry = append(ch.Task, id), append(ch.State, t.State.String()), append(ch.Runs, t.Runs()), append(ch.Retry, wire.Millis(t.RetryAt))
+		ch.Standings.Add(s, t)
+		p.bytes += wire.ChangeBytes
 	}
 	p.Changes, p.Next = append(p.Changes, ch), step.Seq
 	return true
@@ -72,9 +55,9 @@ func (p *changes) add(step replay.Step, s *engine.State) (more bool) {
 func (c *call) changesAfter(ctx context.Context, attempt, after int64) (*changes, error) {
 	a, err := c.Node.Attempt(ctx, c.actor.Site, attempt)
 	if err != nil {
-		return nil, found(err, "session attempt id=%d", attempt)
+		return nil, wire.OrMissing(err, "session attempt id=%d", attempt)
 	}
-	p := &changes{Changes: []change{}, Next: after, At: millis(c.Now())}
+	p := &changes{Changes: []wire.Change{}, Next: after, At: wire.Millis(c.Now())}
 	if a.AfterSession == 0 {
 		if err := c.Node.Changes(ctx, a, after, changesPage, p.add); err != nil {
 			return nil, err
@@ -96,7 +79,7 @@ func getChanges(c *call) (any, error) {
 		return nil, err
 	}
 	if after < 0 {
-		return nil, invalid("after= is the number of an entry, or 0: %d", after)
+		return nil, wire.Invalid("after= is the number of an entry, or 0: %d", after)
 	}
 	if !strings.Contains(c.r.Header.Get("Accept"), "text/event-stream") {
 		ctx, cancel := context.WithTimeout(c.ctx(), c.Limits.Request) // the endpoint has none, for streams

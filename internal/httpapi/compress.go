@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"zerodag/internal/httpapi/wire"
 )
 
 // packer is a compressor that is used again: a new one clears a megabyte.
@@ -76,7 +78,7 @@ func unpacked(w http.ResponseWriter, r *http.Request, limit int64) (io.ReadClose
 		return nil, &refusal{http.StatusUnsupportedMediaType, "Content-Encoding " + encoding + " is not known: gzip and deflate are"}
 	}
 	if err != nil {
-		return nil, invalid("Body cannot be unpacked: %v", err)
+		return nil, wire.Invalid("Body cannot be unpacked: %v", err)
 	}
 	return http.MaxBytesReader(w, plain, limit), nil
 }

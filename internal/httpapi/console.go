@@ -5,51 +5,14 @@ import (
 
 	"zerodag/engine/schedule"
 	"zerodag/internal/console"
-	"zerodag/internal/host"
+	"zerodag/internal/httpapi/wire"
 )
-
-// brief is an attempt without its parameters, which may be a megabyte: lists have many.
-type brief struct {
-	ID               id        `json:"id"`
-	Status           string    `json:"status"`
-	Project          idName    `json:"project"`
-	Workflow         nameOptID `json:"workflow"`
-	SessionID        id        `json:"sessionId"`
-	SessionTime      string    `json:"sessionTime"`
-	RetryAttemptName *string   `json:"retryAttemptName"`
-	Created          int64     `json:"created"`  // milliseconds since 1970
-	Finished         int64     `json:"finished"` // 0: not yet
-	// Standing is what the status does not tell: a success with errors that are "ignored", or that what runs is "paused".
-	Standing string `json:"standing,omitempty"`
-}
-
-func briefly(a host.Attempt) brief {
-	return brief{ID: id(a.ID), Status: a.Status(), Project: named(a.Project), Workflow: optional(a.Workflow), SessionID: id(a.SessionID),
-		SessionTime: offsetTime(a.SessionTime, a.Zone), RetryAttemptName: textOrNull(a.RetryName), Created: millis(a.CreatedAt), Finished: millis(a.FinishedAt), Standing: standing(a)}
-}
-
-func standing(a host.Attempt) string {
-	switch {
-	case a.Ignored:
-		return "ignored"
-	case a.Paused && !a.Done:
-		return "paused"
-	}
-	return ""
-}
-
-// lastBriefly is the last attempt of a session.
-func lastBriefly(s host.Session) brief {
-	a := s.Last
-	a.Project, a.Workflow, a.SessionID, a.SessionTime = s.Project, s.Workflow, s.ID, s.Time
-	return briefly(a)
-}
 
 // counting reads a number of rows that is asked for: from 1 to most.
 func (c *call) counting(name string, otherwise, most int64) (int, error) {
 	n, err := c.number(name, otherwise)
 	if err == nil && (n < 1 || n > most) {
-		err = invalid("%s= must be from 1 to %d, not %d", name, most, n)
+		err = wire.Invalid("%s= must be from 1 to %d, not %d", name, most, n)
 	}
 	return int(n), err
 }
@@ -60,55 +23,15 @@ func (c *call) timeArg(name string) (time.Time, error) {
 	if !given || text == "" {
 		return time.Time{}, nil
 	}
-	t, err := parseInstant(text)
+	t, err := wire.ParseInstant(text)
 	if err != nil {
-		return time.Time{}, invalid("%s= must be a date and time with an offset or Z, as 2026-01-31T00:00:00Z, not %q", name, text)
+		return time.Time{}, wire.Invalid("%s= must be a date and time with an offset or Z, as 2026-01-31T00:00:00Z, not %q", name, text)
 	}
 	return t, nil
 }
 
-type restRunning struct {
-	Attempt brief `json:"attempt"`
-	Tasks   int   `json:"tasks"` // without groups; 0 where they were not counted
-	Done    int   `json:"done"`
-}
-
-type restFailed struct {
-	Attempt brief   `json:"attempt"`
-	Task    *string `json:"task"` // the first one that failed for good; null where it was not looked for
-	Message *string `json:"message"`
-}
-
-type restLate struct {
-	Kind     console.LateKind `json:"kind"`
-	Since    int64            `json:"since"`
-	Attempt  *brief           `json:"attempt"`
-	Schedule *restSchedule    `json:"schedule"`
-	Usual    int64            `json:"usual"` // milliseconds; 0 unless the kind is slow
-}
-
-type restOverview struct {
-	At      int64 `json:"at"`
-	Running struct {
-		Total int           `json:"total"`
-		Rows  []restRunning `json:"rows"`
-	} `json:"running"`
-	Failed struct {
-		All  bool         `json:"all"`
-		Rows []restFailed `json:"rows"`
-	} `json:"failed"`
-	Late []restLate `json:"late"`
-	Next struct {
-		Total int            `json:"total"`
-		Rows  []restSchedule `json:"rows"`
-	} `json:"next"`
-}
-
-// seenUnlessSaid is since when failures are shown to who does not say.
-const seenUnlessSaid = 24 * time.Hour
-
 func getOverview(c *call) (any, error) {
-	seen, err := c.number("seen", c.Now().Add(-seenUnlessSaid).UnixMilli())
+	seen, err := c.number("seen", c.Now().Add(-wire.SeenUnlessSaid).UnixMilli())
 	if err != nil {
 		return nil, err
 	}
@@ -116,19 +39,21 @@ func getOverview(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := restOverview{At: millis(o.At), Late: make([]restLate, len(o.Late))}
+	r := wire.Overview{At: wire.Millis(o.At), Late: make([]wire.Late, len(o.Late))}
 	r.Running.Total = o.Active
-	r.Running.Rows = each(o.Running, func(x console.Running) restRunning { return restRunning{briefly(x.Attempt), x.Tasks, x.Done} })
+	r.Running.Rows = wire.Each(o.Running, func(x console.Running) wire.Running {
+		return wire.Running{Attempt: wire.Briefly(x.Attempt), Tasks: x.Tasks, Done: x.Done}
+	})
 	r.Failed.All = o.FailedAll
-	r.Failed.Rows = each(o.Failed, func(x console.Failed) restFailed {
-		return restFailed{briefly(x.Attempt), textOrNull(x.Task), textOrNull(beginning(x.Message))}
+	r.Failed.Rows = wire.Each(o.Failed, func(x console.Failed) wire.Failed {
+		return wire.Failed{Attempt: wire.Briefly(x.Attempt), Task: wire.TextOrNull(x.Task), Message: wire.TextOrNull(wire.Beginning(x.Message))}
 	})
 	for i, x := range o.Late {
 		if r.Late[i], err = c.late(x); err != nil {
 			return nil, err
 		}
 	}
-	r.Next.Total, r.Next.Rows = o.Schedules, make([]restSchedule, len(o.Next))
+	r.Next.Total, r.Next.Rows = o.Schedules, make([]wire.Schedule, len(o.Next))
 	for i, s := range o.Next {
 		if r.Next.Rows[i], err = c.schedule(s); err != nil {
 			return nil, err
@@ -137,21 +62,16 @@ func getOverview(c *call) (any, error) {
 	return r, nil
 }
 
-func (c *call) late(x console.Late) (restLate, error) {
-	r := restLate{Kind: x.Kind, Since: millis(x.Since), Usual: x.Usual.Milliseconds()}
+func (c *call) late(x console.Late) (wire.Late, error) {
+	r := wire.Late{Kind: x.Kind, Since: wire.Millis(x.Since), Usual: x.Usual.Milliseconds()}
 	if x.Kind != console.Due {
-		b := briefly(x.Attempt)
+		b := wire.Briefly(x.Attempt)
 		r.Attempt = &b
 		return r, nil
 	}
 	s, err := c.schedule(x.Schedule)
 	r.Schedule = &s
 	return r, err
-}
-
-type restFound struct {
-	Sessions []brief `json:"sessions"` // the last attempt of each
-	Next     *id     `json:"next"`     // what before= is for the next page; null on the last
 }
 
 func findSessions(c *call) (any, error) {
@@ -177,23 +97,7 @@ func findSessions(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return restFound{each(p.Sessions, lastBriefly), orNull(p.Next)}, nil
-}
-
-type restGrid struct {
-	Columns []brief   `json:"columns"` // the last attempt of each session, the newest session first
-	Rows    []restRow `json:"rows"`
-	More    bool      `json:"more"` // there are more rows than asked for
-	Next    *id       `json:"next"` // what before= is for the columns before these; null for none
-}
-
-// restRow is a task through all columns: item i of each list is of column i.
-type restRow struct {
-	Name  string    `json:"name"`  // what it adds to the name of the parent
-	Inner bool      `json:"inner"` // there are tasks below it
-	State []*string `json:"state"` // null where the attempt has no such task
-	Took  []int64   `json:"took"`  // milliseconds from the first run to the end; 0 unless it is over
-	Tries []int     `json:"tries"` // how often it was made
+	return wire.Found{Sessions: wire.Each(p.Sessions, wire.LastBriefly), Next: wire.OrNull(p.Next)}, nil
 }
 
 func getGrid(c *call) (any, error) {
@@ -213,27 +117,14 @@ func getGrid(c *call) (any, error) {
 	}
 	w, err := c.Node.Workflow(c.ctx(), q.Site, n)
 	if err != nil {
-		return nil, found(err, "workflow id=%d", n)
+		return nil, wire.OrMissing(err, "workflow id=%d", n)
 	}
 	q.Project, q.Workflow = w.Project.ID, w.Name
 	g, err := c.console.Grid(c.ctx(), q)
 	if err != nil {
 		return nil, err
 	}
-	return restGrid{Columns: each(g.Columns, lastBriefly), Rows: each(g.Rows, gridRow), More: g.More, Next: orNull(g.Next)}, nil
-}
-
-func gridRow(row console.Row) restRow {
-	to := restRow{Name: row.Name, Inner: row.Inner, State: []*string{}, Took: []int64{}, Tries: []int{}}
-	for _, cell := range row.Cells {
-		to.State, to.Took, to.Tries = append(to.State, textOrNull(cell.State)), append(to.Took, cell.Took.Milliseconds()), append(to.Tries, cell.Tries)
-	}
-	return to
-}
-
-type restTime struct {
-	SessionTime string `json:"sessionTime"` // in the zone of the workflow
-	RunTime     moment `json:"runTime"`
+	return wire.Grid{Columns: wire.Each(g.Columns, wire.LastBriefly), Rows: wire.Each(g.Rows, wire.GridRow), More: g.More, Next: wire.OrNull(g.Next)}, nil
 }
 
 func getUpcoming(c *call) (any, error) {
@@ -253,22 +144,9 @@ func getUpcoming(c *call) (any, error) {
 	if err != nil {
 		return nil, c.noSchedule(err)
 	}
-	return collection("times", list, func(t schedule.Time) restTime { return restTime{t.Time.Format(offsetForm), moment(t.RunTime)} }), nil
-}
-
-type restDate struct {
-	SessionTime string `json:"sessionTime"` // in the zone of the workflow
-	State       string `json:"state"`       // "new", or the status of the session's last attempt
-	SessionID   *id    `json:"sessionId"`
-	AttemptID   *id    `json:"attemptId"`
-	// Ahead says that the schedule itself has yet to start it: no backfill does.
-	Ahead bool `json:"ahead"`
-}
-
-type restDates struct {
-	Dates []restDate `json:"dates"`
-	// All is false where not all sessions of the workflow were looked at: what is new may be there.
-	All bool `json:"all"`
+	return wire.Collection("times", list, func(t schedule.Time) wire.Time {
+		return wire.Time{SessionTime: t.Time.Format(wire.OffsetForm), RunTime: wire.Moment(t.RunTime)}
+	}), nil
 }
 
 func getDates(c *call) (any, error) {
@@ -298,11 +176,11 @@ func getDates(c *call) (any, error) {
 	if err != nil {
 		return nil, c.noSchedule(err)
 	}
-	r := restDates{Dates: make([]restDate, len(list)), All: all}
+	r := wire.Dates{Dates: make([]wire.Date, len(list)), All: all}
 	for i, d := range list {
-		r.Dates[i] = restDate{SessionTime: d.Time.Format(offsetForm), State: "new", Ahead: d.Ahead}
+		r.Dates[i] = wire.Date{SessionTime: d.Time.Format(wire.OffsetForm), State: "new", Ahead: d.Ahead}
 		if s := d.Session; s != nil {
-			r.Dates[i].State, r.Dates[i].SessionID, r.Dates[i].AttemptID = s.Last.Status(), orNull(s.ID), orNull(s.Last.ID)
+			r.Dates[i].State, r.Dates[i].SessionID, r.Dates[i].AttemptID = s.Last.Status(), wire.OrNull(s.ID), wire.OrNull(s.Last.ID)
 		}
 	}
 	return r, nil

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"zerodag/internal/httpapi/wire"
 	"zerodag/internal/seal"
 )
 
@@ -43,7 +44,7 @@ func (c *call) plainly() bool {
 func (c *call) keepsCookies() error {
 	origin, err := url.Parse(c.r.Header.Get("Origin"))
 	if err == nil && origin.Scheme == "http" && !onLoopback(origin.Host) {
-		return invalid("This page came over http from another machine, where a sign-in can be read on the way: put a proxy with a certificate before the server, or reach it through a tunnel as http://localhost")
+		return wire.Invalid("This page came over http from another machine, where a sign-in can be read on the way: put a proxy with a certificate before the server, or reach it through a tunnel as http://localhost")
 	}
 	return nil
 }

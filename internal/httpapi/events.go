@@ -11,6 +11,7 @@ import (
 
 	"zerodag/engine"
 	"zerodag/internal/host"
+	"zerodag/internal/httpapi/wire"
 )
 
 // chunk bounds the text of one log event.
@@ -98,14 +99,14 @@ func (f *feed) round(ctx context.Context, last bool) (done bool, err error) {
 }
 
 func (f *feed) sendTasks(ctx context.Context, a host.Attempt) error {
-	var changed []restTask
+	var changed []wire.Task
 	var wrong error
 	err := f.Node.View(ctx, a, func(s *engine.State) {
 		f.running = map[string]bool{}
 		if s == nil {
 			return
 		}
-		var mask masker
+		var mask wire.Masker
 		if mask, wrong = f.Node.Masker(ctx, a, s); wrong != nil {
 			return
 		}
@@ -119,7 +120,7 @@ func (f *feed) sendTasks(ctx context.Context, a host.Attempt) error {
 			}
 			f.tasks[t.ID] = now
 			if t.UpdatedAt.IsZero() || !t.UpdatedAt.Before(f.since) {
-				changed = append(changed, task(s, t, a.CreatedAt, mask))
+				changed = append(changed, wire.TaskOf(s, t, a.CreatedAt, mask))
 			}
 		}
 	})

@@ -1,11 +1,11 @@
 package httpapi
 
 import (
-	"encoding/json"
 	"errors"
 
 	"zerodag/engine"
 	"zerodag/internal/host"
+	"zerodag/internal/httpapi/wire"
 )
 
 // The pages of a history: what is asked for unless said otherwise, and at most.
@@ -13,20 +13,6 @@ const (
 	historyPage = 100
 	historyMost = 1000
 )
-
-type restPast struct {
-	Seq    int64           `json:"seq"`
-	At     moment          `json:"at"`
-	Events json.RawMessage `json:"events"`
-}
-
-func past(e host.Entry) restPast {
-	r := restPast{Seq: e.Seq, At: moment(e.At), Events: e.Events}
-	if len(e.Events) == 0 {
-		r.Events = json.RawMessage("[]")
-	}
-	return r
-}
 
 func getHistory(c *call) (any, error) {
 	first, err := c.number("first", 1)
@@ -38,7 +24,7 @@ func getHistory(c *call) (any, error) {
 		return nil, err
 	}
 	if first < 1 || count < 0 || count > historyMost {
-		return nil, invalid("first= must be at least 1, count= from 0 to %d", historyMost)
+		return nil, wire.Invalid("first= must be at least 1, count= from 0 to %d", historyMost)
 	}
 	a, err := c.attemptOf("id")
 	if err != nil {
@@ -47,10 +33,10 @@ func getHistory(c *call) (any, error) {
 	var list []host.Entry
 	if count > 0 {
 		if list, err = c.Node.History(c.ctx(), a, first, int(count)); err != nil {
-			return nil, found(err, "history of session attempt id=%d", a.ID)
+			return nil, wire.OrMissing(err, "history of session attempt id=%d", a.ID)
 		}
 	}
-	return collection("history", list, past), nil
+	return wire.Collection("history", list, wire.PastOf), nil
 }
 
 func getPastTasks(c *call) (any, error) {
@@ -66,7 +52,7 @@ func getPastTasks(c *call) (any, error) {
 	var wrong error
 	err = c.Node.ViewAt(c.ctx(), a, seq, func(s *engine.State) { answer, wrong = c.tasks(a, s) })
 	if err = errors.Join(err, wrong); err != nil {
-		return nil, found(err, "entry seq=%d of session attempt id=%d", seq, a.ID)
+		return nil, wire.OrMissing(err, "entry seq=%d of session attempt id=%d", seq, a.ID)
 	}
 	return answer, nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"zerodag/engine/param"
 	"zerodag/internal/host"
+	"zerodag/internal/httpapi/wire"
 )
 
 // OIDC lets people sign in at a provider of identities.
@@ -115,7 +116,7 @@ func getCallback(c *call) (any, error) {
 		return c.cameBack("/", &refusal{http.StatusForbidden, "That sign-in was not begun in this browser, or it took too long: sign in again"})
 	}
 	if why := c.text("error"); why != "" {
-		return c.cameBack(l.Return, &refusal{http.StatusForbidden, o.Name + " did not let you in: " + beginning(why+" "+c.text("error_description"))})
+		return c.cameBack(l.Return, &refusal{http.StatusForbidden, o.Name + " did not let you in: " + wire.Beginning(why+" "+c.text("error_description"))})
 	}
 	p, err := o.Provider.Finish(c.ctx(), l.SignIn, c.text("code"))
 	if err != nil {
@@ -124,7 +125,7 @@ func getCallback(c *call) (any, error) {
 	g, granted := grantOf(o.Grants, p)
 	if !granted {
 		c.Logger.Warn("login failed", "remote", c.remote(), "user", p.Name, "with", "a provider of identities", "reason", "no grant fits")
-		return c.cameBack(l.Return, &refusal{http.StatusForbidden, o.Name + " knows you as " + beginning(p.Name) + ", whom nobody has let into this server: ask its administrator"})
+		return c.cameBack(l.Return, &refusal{http.StatusForbidden, o.Name + " knows you as " + wire.Beginning(p.Name) + ", whom nobody has let into this server: ask its administrator"})
 	}
 	c.actor = Actor{Name: p.Name, By: ByOIDC, Site: g.Site, Role: g.Role, Info: param.New("oidc", p.Name)}
 	c.setCookie(landingCookie, "", 0, false)

@@ -6,16 +6,8 @@ import (
 	"strings"
 
 	"zerodag/internal/host"
+	"zerodag/internal/httpapi/wire"
 )
-
-type restLogFile struct {
-	FileName string  `json:"fileName"`
-	FileSize int64   `json:"fileSize"`
-	TaskName string  `json:"taskName"`
-	FileTime moment  `json:"fileTime"`
-	AgentID  string  `json:"agentId"`
-	Direct   *string `json:"direct"`
-}
 
 func getLogFiles(c *call) (any, error) {
 	a, err := c.attemptOf("attempt_id")
@@ -41,12 +33,12 @@ func getLogFiles(c *call) (any, error) {
 }
 
 // logFiles shows log files; never null.
-func (c *call) logFiles(list []host.LogFile) []restLogFile {
+func (c *call) logFiles(list []host.LogFile) []wire.LogFile {
 	direct := c.direct()
-	return each(list, func(f host.LogFile) restLogFile {
-		r := restLogFile{f.Name, f.Size, f.TaskName, moment(f.Time), f.AgentID, nil}
+	return wire.Each(list, func(f host.LogFile) wire.LogFile {
+		r := wire.LogFile{FileName: f.Name, FileSize: f.Size, TaskName: f.TaskName, FileTime: wire.Moment(f.Time), AgentID: f.AgentID, Direct: nil}
 		if direct {
-			r.Direct = textOrNull(f.Direct)
+			r.Direct = wire.TextOrNull(f.Direct)
 		}
 		return r
 	})
@@ -64,11 +56,11 @@ func getLogFile(c *call) (any, error) {
 func (c *call) openLog(a host.Attempt) (download, error) {
 	name := c.vars["file_name"]
 	if strings.ContainsAny(name, "/\\\x00") || name == "." || name == ".." || name == "" {
-		return download{}, invalid("Invalid log file name: %q", name)
+		return download{}, wire.Invalid("Invalid log file name: %q", name)
 	}
 	body, size, err := c.Node.LogFile(c.ctx(), a, name)
 	if errors.Is(err, host.ErrNotFound) {
-		return download{}, missing("log file name=%s of session attempt id=%d", name, a.ID)
+		return download{}, wire.Missing("log file name=%s of session attempt id=%d", name, a.ID)
 	}
 	if err != nil {
 		return download{}, err

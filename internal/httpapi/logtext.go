@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"strings"
+
+	"zerodag/internal/httpapi/wire"
 )
 
 // logPiece is text of a log file as far as it is written.
@@ -27,7 +29,7 @@ func getLogText(c *call) (any, error) {
 		return nil, err
 	}
 	if after < 0 {
-		return nil, invalid("after= is a number of bytes: %d", after)
+		return nil, wire.Invalid("after= is a number of bytes: %d", after)
 	}
 	a, err := c.attemptOf("attempt_id")
 	if err != nil {

@@ -1,136 +1,12 @@
 package httpapi
 
 import (
-	"encoding/binary"
 	"errors"
-	"strings"
-	"time"
 
 	"zerodag/engine"
 	"zerodag/internal/host"
+	"zerodag/internal/httpapi/wire"
 )
-
-// taskColumns are tasks, as one list for each of their properties: a tenth of what as many objects take. Row i of
-// each list is of the same task. Numbers of tasks count from 1, the root, within the attempt; times are
-// milliseconds since 1970, 0 for none.
-type taskColumns struct {
-	ID     []engine.TaskID `json:"id"`
-	Parent []engine.TaskID `json:"parent"` // 0 for the root
-	Name   []string        `json:"name"`   // what it adds to the full name of its parent
-	// Upstreams is which of Sets a task waits for: the tasks after a barrier wait for the same ones.
-	Upstreams []int    `json:"upstreams"`
-	Group     []bool   `json:"group"`
-	Resumed   []bool   `json:"resumed"` // taken over as success from an earlier attempt
-	State     []string `json:"state"`
-	Started   []int64  `json:"started"` // when it was sent to be run for the first time
-	Changed   []int64  `json:"changed"` // when its state changed last: of one that is over, when it ended
-	Retry     []int64  `json:"retry"`   // when one that waits is due
-	Runs      []int    `json:"runs"`    // runs so far: the first, retries, polls, and those after a loss
-	// Sets are lists of tasks, the first one empty.
-	Sets [][]engine.TaskID `json:"sets"`
-	standings
-
-	sets  map[string]int
-	bytes int // of names and sets, about
-}
-
-// standings are the tasks that stand otherwise than their state alone tells.
-type standings struct {
-	Skipped []engine.TaskID `json:"skipped,omitempty"` // successes that were not run
-	Ignored []engine.TaskID `json:"ignored,omitempty"` // successes that failed
-	Waiting []engine.TaskID `json:"waiting,omitempty"` // for slots; the root: for its turn
-}
-
-func (l *standings) add(s *engine.State, t *engine.Task) {
-	switch {
-	case t.Skipped != "":
-		l.Skipped = append(l.Skipped, t.ID)
-	case t.Ignored && t.State == engine.Success:
-		l.Ignored = append(l.Ignored, t.ID)
-	case s.WaitingOf(t.ID).Reason.Ready():
-		l.Waiting = append(l.Waiting, t.ID)
-	}
-}
-
-func newColumns() *taskColumns {
-	return &taskColumns{ID: []engine.TaskID{}, Parent: []engine.TaskID{}, Name: []string{}, Upstreams: []int{}, Group: []bool{}, Resumed: []bool{},
-		State: []string{}, Started: []int64{}, Changed: []int64{}, Retry: []int64{}, Runs: []int{},
-		Sets: [][]engine.TaskID{{}}, sets: map[string]int{"": 0}}
-}
-
-func (l *taskColumns) add(s *engine.State, t *engine.Task) {
-	name := t.Name
-	if parent := s.Task(t.Parent); parent != nil {
-		name = strings.TrimPrefix(name, parent.Name)
-	}
-	l.ID, l.Parent, l.Name = append(l.ID, t.ID), append(l.Parent, t.Parent), append(l.Name, name)
-	l.Upstreams = append(l.Upstreams, l.set(t.Upstreams))
-	l.Group, l.Resumed = append(l.Group, t.Group), append(l.Resumed, t.Resumed)
-	l.State, l.Runs = append(l.State, t.State.String()), append(l.Runs, t.Runs())
-	l.Started, l.Changed, l.Retry = append(l.Started, millis(t.StartedAt)), append(l.Changed, millis(t.UpdatedAt)), append(l.Retry, millis(t.RetryAt))
-	l.standings.add(s, t)
-	l.bytes += len(name) + rowBytes
-}
-
-// rowBytes is about what a row takes beside its name: numbers, a state, two times.
-const rowBytes = 90
-
-// set returns the index of a list of tasks.
-func (l *taskColumns) set(tasks []engine.TaskID) int {
-	var key []byte
-	for _, t := range tasks {
-		key = binary.BigEndian.AppendUint32(key, uint32(t)) // #nosec G115 -- of all tasks that there can be, none has a larger number
-	}
-	n, known := l.sets[string(key)]
-	if !known {
-		n = len(l.Sets)
-		l.sets[string(key)] = n
-		l.Sets = append(l.Sets, tasks)
-		l.bytes += 8 * len(tasks)
-	}
-	return n
-}
-
-// full says that more rows would make an answer too large: functions on AWS answer with 6 MB at most.
-func (l *taskColumns) full() bool { return l.bytes > mostColumns }
-
-const mostColumns = 3 << 20
-
-func millis(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.UnixMilli()
-}
-
-// outline is an attempt as a page of pictures needs it: all its tasks, without their parameters.
-type outline struct {
-	// Seq is the entry of the history that the tasks are as of: what changes from then on comes after it. It is
-	// null where nothing changes any more.
-	Seq    *int64       `json:"seq"`
-	At     int64        `json:"at"` // the server's clock
-	Tasks  *taskColumns `json:"tasks"`
-	Errors []taskError  `json:"errors"`
-	// Next is what after= is for the next page; null on the last.
-	Next *engine.TaskID `json:"next"`
-}
-
-// taskError is why a task failed, as far as a line tells.
-type taskError struct {
-	Task    engine.TaskID `json:"task"`
-	Message string        `json:"message"`
-}
-
-// What of errors an outline has.
-const (
-	mostErrors  = 100
-	longestText = 1000 // bytes of a message
-)
-
-// beginning is as much of a message as a list has.
-func beginning(message string) string {
-	return strings.ToValidUTF8(message[:min(len(message), longestText)], "")
-}
 
 func getOutline(c *call) (any, error) {
 	after, err := c.number("after", 0)
@@ -141,7 +17,7 @@ func getOutline(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := outline{At: millis(c.Now()), Tasks: newColumns(), Errors: []taskError{}}
+	o := wire.Outline{At: wire.Millis(c.Now()), Tasks: wire.NewColumns(), Errors: []wire.TaskError{}}
 	var wrong error
 	err = c.Node.ViewSince(c.ctx(), a, func(s *engine.State, seq int64) {
 		if seq > 0 {
@@ -154,7 +30,7 @@ func getOutline(c *call) (any, error) {
 	return o, errors.Join(err, wrong)
 }
 
-func (c *call) fill(o *outline, a host.Attempt, s *engine.State, after engine.TaskID) error {
+func (c *call) fill(o *wire.Outline, a host.Attempt, s *engine.State, after engine.TaskID) error {
 	mask, err := c.Node.Masker(c.ctx(), a, s)
 	if err != nil {
 		return err
@@ -163,15 +39,15 @@ func (c *call) fill(o *outline, a host.Attempt, s *engine.State, after engine.Ta
 		if t.ID <= after {
 			continue
 		}
-		if o.Tasks.full() {
+		if o.Tasks.Full() {
 			o.Next = new(o.Tasks.ID[len(o.Tasks.ID)-1])
 			return nil
 		}
-		o.Tasks.add(s, t)
-		if t.State == engine.Failed && t.Outcome != nil && len(o.Errors) < mostErrors {
+		o.Tasks.Add(s, t)
+		if t.State == engine.Failed && t.Outcome != nil && len(o.Errors) < wire.MostErrors {
 			text, _ := mask(t.Error).Get("message")
 			message, _ := text.(string)
-			o.Errors = append(o.Errors, taskError{t.ID, beginning(message)})
+			o.Errors = append(o.Errors, wire.TaskError{Task: t.ID, Message: wire.Beginning(message)})
 		}
 	}
 	return nil

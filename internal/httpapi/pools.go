@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"zerodag/internal/host"
+	"zerodag/internal/httpapi/wire"
 )
 
 const (
@@ -13,52 +14,15 @@ const (
 	shownClaims = 100
 )
 
-type restPool struct {
-	ID        id      `json:"id"`
-	Name      string  `json:"name"`
-	Project   *idName `json:"project"`
-	Slots     int     `json:"slots"`
-	Held      bool    `json:"held"`
-	CreatedAt moment  `json:"createdAt"`
-	UpdatedAt moment  `json:"updatedAt"`
-}
-
-type restTaken struct {
-	AttemptID id     `json:"attemptId"`
-	Task      id     `json:"taskId"`
-	Number    int    `json:"slot"`
-	At        moment `json:"since"`
-}
-
-type restClaim struct {
-	AttemptID id     `json:"attemptId"`
-	Task      id     `json:"taskId"`
-	Slots     int    `json:"slots"`
-	Priority  int    `json:"priority"`
-	Since     moment `json:"since"`
-}
-
-// restLine is a pool with who has its slots and who waits.
-type restLine struct {
-	restPool
-	Taken   []restTaken `json:"taken"`
-	Waiting []restClaim `json:"waiting"`
-	All     bool        `json:"all"` // false: more claims wait
-}
-
-type poolBody struct {
-	Slots *whole `json:"slots"`
-}
-
 // pool shows a pool. Of project only the name is asked for.
-func (c *call) pool(p host.Pool) (restPool, error) {
-	shown := restPool{ID: id(p.ID), Name: p.Name, Slots: p.Slots, Held: p.Held, CreatedAt: moment(p.CreatedAt), UpdatedAt: moment(p.UpdatedAt)}
+func (c *call) pool(p host.Pool) (wire.Pool, error) {
+	shown := wire.Pool{ID: wire.ID(p.ID), Name: p.Name, Slots: p.Slots, Held: p.Held, CreatedAt: wire.Moment(p.CreatedAt), UpdatedAt: wire.Moment(p.UpdatedAt)}
 	if p.Project != 0 {
 		of, err := c.Node.Project(c.ctx(), c.actor.Site, p.Project)
 		if err != nil {
-			return shown, found(err, "project id=%d", p.Project)
+			return shown, wire.OrMissing(err, "project id=%d", p.Project)
 		}
-		shown.Project = &idName{id(of.ID), of.Name}
+		shown.Project = &wire.IDName{ID: wire.ID(of.ID), Name: of.Name}
 	}
 	return shown, nil
 }
@@ -95,13 +59,13 @@ func getPools(c *call) (any, error) {
 			return nil, err
 		}
 	}
-	shown := make([]restPool, len(list))
+	shown := make([]wire.Pool, len(list))
 	for i, p := range list {
 		if shown[i], err = c.pool(p); err != nil {
 			return nil, err
 		}
 	}
-	return map[string][]restPool{"pools": shown}, nil
+	return map[string][]wire.Pool{"pools": shown}, nil
 }
 
 func getPool(c *call) (any, error) {
@@ -113,8 +77,8 @@ func getPool(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	shown := restLine{All: len(l.Waiting) <= shownClaims, Taken: []restTaken{}, Waiting: []restClaim{}}
-	if shown.restPool, err = c.pool(p); err != nil {
+	shown := wire.Line{All: len(l.Waiting) <= shownClaims, Taken: []wire.Taken{}, Waiting: []wire.Claim{}}
+	if shown.Pool, err = c.pool(p); err != nil {
 		return nil, err
 	}
 	for _, s := range l.Taken {
@@ -122,25 +86,25 @@ func getPool(c *call) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		shown.Taken = append(shown.Taken, restTaken{id(h.Attempt), id(h.Task), s.Number, moment(s.At)})
+		shown.Taken = append(shown.Taken, wire.Taken{AttemptID: wire.ID(h.Attempt), Task: wire.ID(h.Task), Number: s.Number, At: wire.Moment(s.At)})
 	}
 	for _, w := range l.Waiting[:min(len(l.Waiting), shownClaims)] {
 		h, err := host.ParseHolder(w.Holder)
 		if err != nil {
 			return nil, err
 		}
-		shown.Waiting = append(shown.Waiting, restClaim{id(h.Attempt), id(h.Task), w.Slots, w.Priority, moment(time.UnixMilli(w.Since).UTC())})
+		shown.Waiting = append(shown.Waiting, wire.Claim{AttemptID: wire.ID(h.Attempt), Task: wire.ID(h.Task), Slots: w.Slots, Priority: w.Priority, Since: wire.Moment(time.UnixMilli(w.Since).UTC())})
 	}
 	return shown, nil
 }
 
 func putPool(c *call) (any, error) {
-	var b poolBody
+	var b wire.PoolBody
 	if err := c.read(&b, false); err != nil {
 		return nil, err
 	}
 	if b.Slots == nil {
-		return nil, notSet("slots")
+		return nil, wire.NotSet("slots")
 	}
 	ref, err := c.poolRef()
 	if err != nil {

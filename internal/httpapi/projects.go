@@ -9,6 +9,7 @@ import (
 
 	"zerodag/internal/catalogue"
 	"zerodag/internal/host"
+	"zerodag/internal/httpapi/wire"
 )
 
 // linkValid is how long a client has to follow a link to the store.
@@ -22,7 +23,7 @@ func (c *call) living() (host.Project, error) {
 	}
 	p, err := c.Node.Project(c.ctx(), c.actor.Site, n)
 	if err != nil {
-		return p, found(err, "project id=%d", n)
+		return p, wire.OrMissing(err, "project id=%d", n)
 	}
 	if !p.DeletedAt.IsZero() {
 		return p, &host.Error{Code: host.Missing, Message: "Project id=" + c.vars["id"] + " is already deleted at " + preciseInstant(p.DeletedAt)}
@@ -46,7 +47,7 @@ func preciseInstant(t time.Time) string {
 func (c *call) byName(name string) (host.Project, error) {
 	list, err := c.Node.Projects(c.ctx(), host.ProjectQuery{Site: c.actor.Site, Name: name, Count: 1})
 	if err == nil && (len(list) == 0 || name == "") {
-		err = missing("project name=%s", name)
+		err = wire.Missing("project name=%s", name)
 	}
 	if err != nil {
 		return host.Project{}, err
@@ -61,11 +62,11 @@ func (c *call) revisionOf(p host.Project) (host.Revision, error) {
 		return p.Latest, nil
 	}
 	if name == "" {
-		return host.Revision{}, missing("revision name= in project id=%d", p.ID)
+		return host.Revision{}, wire.Missing("revision name= in project id=%d", p.ID)
 	}
 	list, err := c.Node.Revisions(c.ctx(), host.RevisionQuery{Site: c.actor.Site, Project: p.ID, Name: name, Count: 1})
 	if err == nil && len(list) == 0 {
-		err = missing("revision name=%s in project id=%d", name, p.ID)
+		err = wire.Missing("revision name=%s in project id=%d", name, p.ID)
 	}
 	if err != nil {
 		return host.Revision{}, err
@@ -122,7 +123,7 @@ func getProjects(c *call) (any, error) {
 			return nil, err
 		}
 	}
-	return collection("projects", list, c.project), nil
+	return wire.Collection("projects", list, c.project), nil
 }
 
 func getRevisions(c *call) (any, error) {
@@ -145,7 +146,7 @@ func getRevisions(c *call) (any, error) {
 			return nil, err
 		}
 	}
-	return collection("revisions", list, c.revision), nil
+	return wire.Collection("revisions", list, c.revision), nil
 }
 
 func deleteProject(c *call) (any, error) {
@@ -156,7 +157,7 @@ func deleteProject(c *call) (any, error) {
 	c.target = "project " + before.Name
 	p, err := c.Node.DeleteProject(c.ctx(), c.actor.Site, before.ID)
 	if err != nil {
-		return nil, found(err, "project id=%d", before.ID)
+		return nil, wire.OrMissing(err, "project id=%d", before.ID)
 	}
 	p.DeletedAt = time.Time{} // as before the deletion
 	return c.project(p), nil
@@ -185,7 +186,7 @@ func (c *call) changeStarts(change func(host.Project) (host.Project, error)) (an
 	c.target = "project " + p.Name
 	after, err := change(p)
 	if err != nil {
-		return nil, found(err, "project id=%d", p.ID)
+		return nil, wire.OrMissing(err, "project id=%d", p.ID)
 	}
 	return c.project(after), nil
 }
@@ -196,9 +197,9 @@ func (c *call) pushRequest() (catalogue.PushRequest, error) {
 		Clear: c.list("clear_schedule"), ClearAll: c.flag("clear_schedule_all"), UserInfo: c.actor.Info}
 	switch {
 	case r.Project == "":
-		return r, invalid("project= is required")
+		return r, wire.Invalid("project= is required")
 	case r.Revision == "":
-		return r, invalid("revision= is required")
+		return r, wire.Invalid("revision= is required")
 	}
 	if err := r.CheckNames(); err != nil {
 		return r, err
@@ -207,7 +208,7 @@ func (c *call) pushRequest() (catalogue.PushRequest, error) {
 	if text := c.text("schedule_from"); text != "" {
 		from, err := time.Parse(time.RFC3339, text) // with seconds, unlike times in bodies
 		if err != nil {
-			return r, invalid("Invalid schedule_from= parameter format. Expected yyyy-MM-dd'T'HH:mm:ss'Z' format")
+			return r, wire.Invalid("Invalid schedule_from= parameter format. Expected yyyy-MM-dd'T'HH:mm:ss'Z' format")
 		}
 		r.ScheduleFrom = from
 	}
@@ -224,14 +225,14 @@ func putProject(c *call) (any, error) {
 	case size > c.Limits.Archive && c.Uploads != nil:
 		return nil, &host.Error{Code: host.TooLarge, Message: fmt.Sprintf("The archive has %d bytes, and a request to this server carries %d at most: push it with `zerodag push` or `zerodag upload`, which take it to the store directly", size, c.Limits.Archive)}
 	case size > c.Limits.Archive:
-		return nil, invalid("Size of the uploaded archive file exceeds limit (%d bytes)", c.Limits.Archive)
+		return nil, wire.Invalid("Size of the uploaded archive file exceeds limit (%d bytes)", c.Limits.Archive)
 	case size < 0:
-		return nil, invalid("Content-Length header doesn't match with uploaded data size: it is missing")
+		return nil, wire.Invalid("Content-Length header doesn't match with uploaded data size: it is missing")
 	}
 	body := &counted{Reader: http.MaxBytesReader(c.w, c.r.Body, c.Limits.Archive)}
 	p, err := c.Node.Push(c.ctx(), r, body, size)
 	if body.broken {
-		return nil, invalid("Content-Length header doesn't match with uploaded data size")
+		return nil, wire.Invalid("Content-Length header doesn't match with uploaded data size")
 	}
 	if err != nil {
 		return nil, err

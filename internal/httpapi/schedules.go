@@ -6,33 +6,17 @@ import (
 
 	"zerodag/internal/catalogue"
 	"zerodag/internal/host"
+	"zerodag/internal/httpapi/wire"
 )
 
-type restSchedule struct {
-	ID               id     `json:"id"`
-	Project          idName `json:"project"`
-	Workflow         idName `json:"workflow"`
-	NextRunTime      moment `json:"nextRunTime"`
-	NextScheduleTime string `json:"nextScheduleTime"`
-	DisabledAt       moment `json:"disabledAt"`
-}
-
-// restSummary is what changes of a schedule answer. updatedAt repeats createdAt, as in
-// the original.
-type restSummary struct {
-	restSchedule
-	CreatedAt moment `json:"createdAt"`
-	UpdatedAt moment `json:"updatedAt"`
-}
-
 // schedule shows a schedule; its times are in the zone of its workflow.
-func (c *call) schedule(s host.Schedule) (restSchedule, error) {
+func (c *call) schedule(s host.Schedule) (wire.Schedule, error) {
 	w, err := c.Node.Workflow(c.ctx(), c.actor.Site, s.Workflow.ID)
 	if err != nil && !errors.Is(err, host.ErrNotFound) {
-		return restSchedule{}, err
+		return wire.Schedule{}, err
 	}
-	return restSchedule{ID: id(s.ID), Project: named(s.Project), Workflow: named(s.Workflow), NextRunTime: moment(s.Times.Run),
-		NextScheduleTime: offsetTime(s.Times.Session, w.Zone), DisabledAt: moment(s.DisabledAt)}, nil
+	return wire.Schedule{ID: wire.ID(s.ID), Project: wire.Named(s.Project), Workflow: wire.Named(s.Workflow), NextRunTime: wire.Moment(s.Times.Run),
+		NextScheduleTime: wire.OffsetTime(s.Times.Session, w.Zone), DisabledAt: wire.Moment(s.DisabledAt)}, nil
 }
 
 // summary answers with a schedule that was changed.
@@ -41,10 +25,12 @@ func (c *call) summary(s host.Schedule, err error) (any, error) {
 		return nil, c.noSchedule(err)
 	}
 	r, err := c.schedule(s)
-	return restSummary{r, moment(s.CreatedAt), moment(s.CreatedAt)}, err
+	return wire.Summary{Schedule: r, CreatedAt: wire.Moment(s.CreatedAt), UpdatedAt: wire.Moment(s.CreatedAt)}, err
 }
 
-func (c *call) noSchedule(err error) error { return found(err, "schedule id=%s", c.vars["id"]) }
+func (c *call) noSchedule(err error) error {
+	return wire.OrMissing(err, "schedule id=%s", c.vars["id"])
+}
 
 // scheduleList answers with up to 100 schedules.
 func (c *call) scheduleList(q host.ScheduleQuery) (any, error) {
@@ -57,14 +43,14 @@ func (c *call) scheduleList(q host.ScheduleQuery) (any, error) {
 }
 
 func (c *call) shown(list []host.Schedule) (any, error) {
-	rows := make([]restSchedule, len(list))
+	rows := make([]wire.Schedule, len(list))
 	for i, s := range list {
 		var err error
 		if rows[i], err = c.schedule(s); err != nil {
 			return nil, err
 		}
 	}
-	return map[string][]restSchedule{"schedules": rows}, nil
+	return map[string][]wire.Schedule{"schedules": rows}, nil
 }
 
 func getSchedules(c *call) (any, error) {
@@ -106,14 +92,6 @@ func getSchedule(c *call) (any, error) {
 	return c.schedule(s)
 }
 
-type skipBody struct {
-	NextTime    *localOrInstant `json:"nextTime"`
-	Count       *whole          `json:"count"`
-	FromTime    *instant        `json:"fromTime"`
-	NextRunTime *instant        `json:"nextRunTime"`
-	DryRun      choice          `json:"dryRun"`
-}
-
 // changing reads the id and body of a change of a schedule.
 func (c *call) changing(body any, optional bool) (int64, error) {
 	n, err := c.id("id")
@@ -128,17 +106,17 @@ func (c *call) changing(body any, optional bool) (int64, error) {
 }
 
 func skipSchedule(c *call) (any, error) {
-	var b skipBody
+	var b wire.SkipBody
 	n, err := c.changing(&b, false)
 	switch {
 	case err != nil:
 		return nil, err
-	case !b.DryRun.given:
-		return nil, notSet("dryRun")
+	case !b.DryRun.Given:
+		return nil, wire.NotSet("dryRun")
 	case b.NextTime == nil && (b.Count == nil || b.FromTime == nil):
-		return nil, invalid("nextTime or (fromTime and count) are required")
+		return nil, wire.Invalid("nextTime or (fromTime and count) are required")
 	}
-	r := catalogue.SkipRequest{DryRun: b.DryRun.yes}
+	r := catalogue.SkipRequest{DryRun: b.DryRun.Yes}
 	c.dry = r.DryRun
 	if b.NextTime != nil {
 		r.To = string(*b.NextTime)
@@ -151,47 +129,16 @@ func skipSchedule(c *call) (any, error) {
 	return c.summary(c.Node.Skip(c.ctx(), c.actor.Site, n, r))
 }
 
-type backfillBody struct {
-	FromTime    *instant `json:"fromTime"`
-	AttemptName *words   `json:"attemptName"`
-	Count       *whole   `json:"count"`
-	DryRun      choice   `json:"dryRun"`
-}
-
-func (b *backfillBody) check() error {
-	var absent []string
-	if b.FromTime == nil {
-		absent = append(absent, "fromTime")
-	}
-	if b.AttemptName == nil {
-		absent = append(absent, "attemptName")
-	}
-	if !b.DryRun.given {
-		absent = append(absent, "dryRun")
-	}
-	if len(absent) > 0 {
-		return notSet(absent...)
-	}
-	return nil
-}
-
-type restBackfill struct {
-	ID       id            `json:"id"`
-	Project  idName        `json:"project"`
-	Workflow idName        `json:"workflow"`
-	Attempts []restAttempt `json:"attempts"`
-}
-
 func backfillSchedule(c *call) (any, error) {
-	var b backfillBody
+	var b wire.BackfillBody
 	n, err := c.changing(&b, false)
 	if err != nil {
 		return nil, err
 	}
-	if err := b.check(); err != nil {
+	if err := b.Check(); err != nil {
 		return nil, err
 	}
-	r := catalogue.BackfillRequest{From: b.FromTime.Time, Name: string(*b.AttemptName), DryRun: b.DryRun.yes}
+	r := catalogue.BackfillRequest{From: b.FromTime.Time, Name: string(*b.AttemptName), DryRun: b.DryRun.Yes}
 	c.dry = r.DryRun
 	if b.Count != nil {
 		n := int(*b.Count)
@@ -201,8 +148,8 @@ func backfillSchedule(c *call) (any, error) {
 	if err != nil {
 		return nil, c.noSchedule(err)
 	}
-	list := collection("attempts", attempts, attempt)["attempts"]
-	return restBackfill{id(s.ID), named(s.Project), named(s.Workflow), list}, nil
+	list := wire.Collection("attempts", attempts, wire.AttemptOf)["attempts"]
+	return wire.Backfilled{ID: wire.ID(s.ID), Project: wire.Named(s.Project), Workflow: wire.Named(s.Workflow), Attempts: list}, nil
 }
 
 func disableSchedule(c *call) (any, error) {
@@ -213,21 +160,16 @@ func disableSchedule(c *call) (any, error) {
 	return c.summary(c.Node.Disable(c.ctx(), c.actor.Site, n))
 }
 
-type enableBody struct {
-	SkipSchedule choice `json:"skipSchedule"`
-	NextTime     *words `json:"nextTime"`
-}
-
 func enableSchedule(c *call) (any, error) {
-	var b enableBody
+	var b wire.EnableBody
 	n, err := c.changing(&b, true)
 	if err != nil {
 		return nil, err
 	}
-	r := catalogue.EnableRequest{Skip: b.SkipSchedule.yes}
+	r := catalogue.EnableRequest{Skip: b.SkipSchedule.Yes}
 	if b.NextTime != nil && r.Skip { // the original reads the time in no other case
 		r.To = string(*b.NextTime)
-		if to, err := parseLocalOrInstant(r.To); err == nil {
+		if to, err := wire.ParseLocalOrInstant(r.To); err == nil {
 			r.To = string(to)
 		}
 	}

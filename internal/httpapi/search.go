@@ -3,29 +3,11 @@ package httpapi
 import (
 	"zerodag/internal/console"
 	"zerodag/internal/host"
+	"zerodag/internal/httpapi/wire"
 )
 
-type restSearch struct {
-	Projects  []idName            `json:"projects"`
-	Workflows []restFoundWorkflow `json:"workflows"`
-	Tasks     []restFoundTask     `json:"tasks"`
-	Session   *brief              `json:"session"` // its last attempt
-	Attempt   *brief              `json:"attempt"`
-}
-
-type restFoundWorkflow struct {
-	ID      id     `json:"id"`
-	Name    string `json:"name"`
-	Project idName `json:"project"`
-}
-
-type restFoundTask struct {
-	Name     string            `json:"name"`
-	Workflow restFoundWorkflow `json:"workflow"`
-}
-
-func foundWorkflow(w host.Workflow) restFoundWorkflow {
-	return restFoundWorkflow{id(w.ID), w.Name, named(w.Project)}
+func foundWorkflow(w host.Workflow) wire.FoundWorkflow {
+	return wire.FoundWorkflow{ID: wire.ID(w.ID), Name: w.Name, Project: wire.Named(w.Project)}
 }
 
 // mostQuery is the longest text that is searched for, in bytes.
@@ -37,19 +19,21 @@ func search(c *call) (any, error) {
 		return nil, err
 	}
 	if text == "" || len(text) > mostQuery {
-		return nil, invalid("q= must have 1 to %d bytes", mostQuery)
+		return nil, wire.Invalid("q= must have 1 to %d bytes", mostQuery)
 	}
 	f, err := c.console.Search(c.ctx(), c.actor.Site, text)
 	if err != nil {
 		return nil, err
 	}
-	r := restSearch{Projects: each(f.Projects, func(p host.Project) idName { return idName{id(p.ID), p.Name} }), Workflows: each(f.Workflows, foundWorkflow),
-		Tasks: each(f.Tasks, func(t console.FoundTask) restFoundTask { return restFoundTask{t.Name, foundWorkflow(t.Workflow)} })}
+	r := wire.Search{Projects: wire.Each(f.Projects, func(p host.Project) wire.IDName { return wire.IDName{ID: wire.ID(p.ID), Name: p.Name} }), Workflows: wire.Each(f.Workflows, foundWorkflow),
+		Tasks: wire.Each(f.Tasks, func(t console.FoundTask) wire.FoundTask {
+			return wire.FoundTask{Name: t.Name, Workflow: foundWorkflow(t.Workflow)}
+		})}
 	if f.Session != nil {
-		r.Session = new(lastBriefly(*f.Session))
+		r.Session = new(wire.LastBriefly(*f.Session))
 	}
 	if f.Attempt != nil {
-		r.Attempt = new(briefly(*f.Attempt))
+		r.Attempt = new(wire.Briefly(*f.Attempt))
 	}
 	return r, nil
 }

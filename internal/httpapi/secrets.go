@@ -3,6 +3,8 @@ package httpapi
 import (
 	"regexp"
 	"strings"
+
+	"zerodag/internal/httpapi/wire"
 )
 
 // The bounds of a secret (wire.md 3.2).
@@ -11,17 +13,8 @@ const (
 	secretValueMost = 16384 // bytes
 )
 
-type restSecret struct {
-	Key     string `json:"key"`
-	Project idName `json:"project"`
-}
-
 type secretKey struct {
 	Key string `json:"key"`
-}
-
-type secretBody struct {
-	Value *words `json:"value"`
 }
 
 func getSecrets(c *call) (any, error) {
@@ -33,7 +26,7 @@ func getSecrets(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return collection("secrets", keys, func(k string) secretKey { return secretKey{k} }), nil
+	return wire.Collection("secrets", keys, func(k string) secretKey { return secretKey{k} }), nil
 }
 
 func validSecretKey(key string) bool {
@@ -50,7 +43,7 @@ func validSecretKey(key string) bool {
 }
 
 func putSecret(c *call) (any, error) {
-	var b secretBody
+	var b wire.SecretBody
 	if _, err := c.id("id"); err != nil {
 		return nil, err
 	}
@@ -58,11 +51,11 @@ func putSecret(c *call) (any, error) {
 		return nil, err
 	}
 	if b.Value == nil {
-		return nil, notSet("value")
+		return nil, wire.NotSet("value")
 	}
 	key := c.vars["key"]
 	if !validSecretKey(key) || len(*b.Value) > secretValueMost {
-		return nil, invalid("Invalid secret")
+		return nil, wire.Invalid("Invalid secret")
 	}
 	p, err := c.living()
 	if err != nil {
@@ -72,7 +65,7 @@ func putSecret(c *call) (any, error) {
 	if err := c.Node.PutSecret(c.ctx(), c.actor.Site, p.ID, key, string(*b.Value)); err != nil {
 		return nil, err
 	}
-	return restSecret{key, idName{id(p.ID), p.Name}}, nil
+	return wire.Secret{Key: key, Project: wire.IDName{ID: wire.ID(p.ID), Name: p.Name}}, nil
 }
 
 func deleteSecret(c *call) (any, error) {
@@ -81,7 +74,7 @@ func deleteSecret(c *call) (any, error) {
 	}
 	key := c.vars["key"]
 	if !validSecretKey(key) {
-		return nil, invalid("Invalid secret")
+		return nil, wire.Invalid("Invalid secret")
 	}
 	p, err := c.living()
 	if err != nil {
@@ -91,5 +84,5 @@ func deleteSecret(c *call) (any, error) {
 	if err := c.Node.DeleteSecret(c.ctx(), c.actor.Site, p.ID, key); err != nil {
 		return nil, err
 	}
-	return restSecret{key, idName{id(p.ID), p.Name}}, nil
+	return wire.Secret{Key: key, Project: wire.IDName{ID: wire.ID(p.ID), Name: p.Name}}, nil
 }

@@ -5,37 +5,8 @@ import (
 	"net/http"
 
 	"zerodag/internal/host"
+	"zerodag/internal/httpapi/wire"
 )
-
-// restSignIn is what a page has to know before anything else: how to sign in, who is, and what they may do.
-type restSignIn struct {
-	Authenticated bool       `json:"authenticated"`
-	Methods       []string   `json:"methods"`
-	OIDC          *restOIDC  `json:"oidc"`
-	User          *string    `json:"user"`
-	Role          *string    `json:"role"`
-	Rights        restRights `json:"rights"`
-	Timezone      string     `json:"timezone"`
-	Site          *string    `json:"site"`
-	Live          string     `json:"live"`
-	AWS           bool       `json:"aws"`
-	Version       string     `json:"version"`
-	// Problem is why the sign-in at the provider failed from which this browser came back; told once.
-	Problem *string `json:"problem"`
-}
-
-type restOIDC struct {
-	Name string `json:"name"`
-	URL  string `json:"url"`
-}
-
-// restRights says what the caller may do, in the order of the roles.
-type restRights struct {
-	Read  bool `json:"read"`
-	Write bool `json:"write"`
-	Admin bool `json:"admin"`
-	Owner bool `json:"owner"`
-}
 
 // defaultZone is the zone of what names none.
 const defaultZone = "UTC"
@@ -68,7 +39,7 @@ func getSignIn(c *call) (any, error) {
 		return nil, err
 	}
 	s := c.session()
-	s.Problem = textOrNull(problem)
+	s.Problem = wire.TextOrNull(problem)
 	return s, nil
 }
 
@@ -78,28 +49,22 @@ func isRefused(err error) bool {
 }
 
 // session describes the caller.
-func (c *call) session() restSignIn {
-	s := restSignIn{Methods: c.signIns(), Timezone: defaultZone, Live: "stream", AWS: c.Redrive != nil, Version: c.Version}
+func (c *call) session() wire.SignIn {
+	s := wire.SignIn{Methods: c.signIns(), Timezone: defaultZone, Live: "stream", AWS: c.Redrive != nil, Version: c.Version}
 	if c.Limits.Stream > 0 {
 		s.Live = "poll"
 	}
 	if c.Auth.OIDC != nil && c.Auth.Seal != nil {
-		s.OIDC = &restOIDC{c.Auth.OIDC.Name, leavePath}
+		s.OIDC = &wire.OIDC{Name: c.Auth.OIDC.Name, URL: leavePath}
 	}
 	if role := c.actor.Role; role > 0 {
-		s.Authenticated, s.User, s.Role = true, textOrNull(c.actor.Name), new(role.String())
-		s.Rights = restRights{Read: role >= Viewer, Write: role >= Operator, Admin: role >= Admin, Owner: role >= Owner}
+		s.Authenticated, s.User, s.Role = true, wire.TextOrNull(c.actor.Name), new(role.String())
+		s.Rights = wire.Rights{Read: role >= Viewer, Write: role >= Operator, Admin: role >= Admin, Owner: role >= Owner}
 		if c.actor.Site != 0 {
 			s.Site = new(decimal(c.actor.Site))
 		}
 	}
 	return s
-}
-
-type signInBody struct {
-	Token    string `json:"token"`
-	User     string `json:"user"`
-	Password string `json:"password"`
 }
 
 // mostSignIn is the size of what somebody signs in with.
@@ -117,7 +82,7 @@ func signIn(c *call) (any, error) {
 	if err := c.keepsCookies(); err != nil {
 		return nil, err
 	}
-	var b signInBody
+	var b wire.SignInBody
 	c.mostBody = mostSignIn
 	if err := c.read(&b, false); err != nil {
 		return nil, err
@@ -125,15 +90,15 @@ func signIn(c *call) (any, error) {
 	var err error
 	switch {
 	case b.Token != "" && b.User+b.Password != "":
-		err = invalid("Sign in with a token, or with user and password, not both")
+		err = wire.Invalid("Sign in with a token, or with user and password, not both")
 	case b.Token != "" && c.Auth.Tokens != nil:
 		err = c.byToken(b.Token)
 	case b.User != "" && len(c.Auth.Users) > 0:
 		err = c.byPassword(b.User, b.Password)
 	case b.Token != "" || b.User != "":
-		err = invalid("This server does not take that way to sign in")
+		err = wire.Invalid("This server does not take that way to sign in")
 	default:
-		err = notSet("token, or user and password")
+		err = wire.NotSet("token, or user and password")
 	}
 	if err != nil {
 		return nil, err

@@ -8,6 +8,7 @@ import (
 	"zerodag/engine/dig/keys"
 	"zerodag/internal/console"
 	"zerodag/internal/host"
+	"zerodag/internal/httpapi/wire"
 )
 
 // sessionList answers with sessions; a page of none is not asked for.
@@ -18,12 +19,12 @@ func (c *call) sessionList(q host.SessionQuery) (any, error) {
 	var list []host.Session
 	if q.Count > 0 {
 		var err error
-		q.Bytes = mostListed
+		q.Bytes = wire.MostListed
 		if list, err = c.Node.Sessions(c.ctx(), q); err != nil {
 			return nil, err
 		}
 	}
-	return collection("sessions", list, session), nil
+	return wire.Collection("sessions", list, wire.SessionOf), nil
 }
 
 func getSessions(c *call) (any, error) {
@@ -60,7 +61,7 @@ func (c *call) sessionOf() (host.Session, error) {
 		return host.Session{}, err
 	}
 	s, err := c.Node.Session(c.ctx(), c.actor.Site, n)
-	return s, found(err, "session id=%d", n)
+	return s, wire.OrMissing(err, "session id=%d", n)
 }
 
 func getSession(c *call) (any, error) {
@@ -68,7 +69,7 @@ func getSession(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return session(s), nil
+	return wire.SessionOf(s), nil
 }
 
 func getSessionAttempts(c *call) (any, error) {
@@ -97,30 +98,23 @@ func (c *call) searches() bool {
 // mostSearched is how many sessions are looked at for an answer.
 const mostSearched = 10_000
 
-type restSearched struct {
-	Sessions []restSession `json:"sessions"`
-	Searched int           `json:"searched"` // how many were looked at
-	Complete bool          `json:"complete"` // false: so many were looked at that there may be more for this page
-	Next     *id           `json:"next"`     // what last_id= is for the next page; null on the last
-}
-
 func (c *call) searchSessions(q host.SessionQuery) (any, error) {
 	f, err := c.sessionFilter("status")
 	if err != nil {
 		return nil, err
 	}
 	if len(f.Text) > mostQuery {
-		return nil, invalid("q= may have %d bytes at most", mostQuery)
+		return nil, wire.Invalid("q= may have %d bytes at most", mostQuery)
 	}
 	var p console.SessionPage
 	if q.Count > 0 {
 		f.Project, f.Workflow, f.Before, f.Count = q.Project, q.Workflow, q.Before, q.Count
-		f.InFile, f.Most, f.Bytes = true, mostSearched, mostListed
+		f.InFile, f.Most, f.Bytes = true, mostSearched, wire.MostListed
 		if p, err = c.console.Sessions(c.ctx(), f); err != nil {
 			return nil, err
 		}
 	}
-	return restSearched{each(p.Sessions, session), p.Searched, !p.Cut, orNull(p.Next)}, nil
+	return wire.Searched{Sessions: wire.Each(p.Sessions, wire.SessionOf), Searched: p.Searched, Complete: !p.Cut, Next: wire.OrNull(p.Next)}, nil
 }
 
 // states are the words of the states of sessions.
@@ -137,24 +131,24 @@ func (c *call) sessionFilter(stateName string) (console.SessionFilter, error) {
 		return f, err
 	}
 	if len(f.Tags)+len(f.Labels) > keys.MostTags {
-		return f, invalid("tag= and label= may be given %d times at most", keys.MostTags)
+		return f, wire.Invalid("tag= and label= may be given %d times at most", keys.MostTags)
 	}
 	if slices.Contains(f.Tags, "") {
-		return f, invalid("tag= must name a tag, such as daily or team=sales")
+		return f, wire.Invalid("tag= must name a tag, such as daily or team=sales")
 	}
 	for _, label := range f.Labels {
 		name, value, isPair := strings.Cut(label, "=")
 		if !isPair {
-			return f, invalid("label= must be a name and a value, as label=team=sales, not %q", label)
+			return f, wire.Invalid("label= must be a name and a value, as label=team=sales, not %q", label)
 		}
 		if fault := keys.LabelFault(name, value); fault != "" {
-			return f, invalid("label=: a label's %s", fault)
+			return f, wire.Invalid("label=: a label's %s", fault)
 		}
 	}
 	for _, list := range c.list(stateName) {
 		for state := range strings.SplitSeq(list, ",") {
 			if !slices.Contains(states, state) {
-				return f, invalid("%s= must be one of %s, or several with commas, not %q", stateName, strings.Join(states, ", "), state)
+				return f, wire.Invalid("%s= must be one of %s, or several with commas, not %q", stateName, strings.Join(states, ", "), state)
 			}
 			f.States[state] = true
 		}
@@ -168,7 +162,7 @@ func (c *call) bound(name string) (console.Bound, error) {
 	if text == "" {
 		return console.Bound{}, nil
 	}
-	if t, err := parseInstant(text); err == nil {
+	if t, err := wire.ParseInstant(text); err == nil {
 		return console.Bound{At: t}, nil
 	}
 	for _, layout := range []string{time.DateOnly, "2006-01-02T15:04:05", "2006-01-02T15:04"} {
@@ -176,5 +170,5 @@ func (c *call) bound(name string) (console.Bound, error) {
 			return console.Bound{At: t, Local: true}, nil
 		}
 	}
-	return console.Bound{}, invalid("%s= must be a date, or a date and time, in the zone of each session or with an offset or Z, as 2026-01-31T00:00:00Z, not %q", name, text)
+	return console.Bound{}, wire.Invalid("%s= must be a date, or a date and time, in the zone of each session or with an offset or Z, as 2026-01-31T00:00:00Z, not %q", name, text)
 }

@@ -1,18 +1,9 @@
 package httpapi
 
-import "zerodag/internal/host"
-
-type restSite struct {
-	ID       id   `json:"id"`
-	Projects int  `json:"projects"`
-	Attempts int  `json:"attempts"` // that have not ended; mostCounted are so many or more
-	Tokens   *int `json:"tokens"`   // null where the server keeps none
-}
-
-type restSites struct {
-	Sites []restSite `json:"sites"`
-	Next  *id        `json:"next"` // after of the next page; null: this is the last one
-}
+import (
+	"zerodag/internal/host"
+	"zerodag/internal/httpapi/wire"
+)
 
 // How many sites are listed, and how far unfinished attempts of each are counted.
 const (
@@ -34,12 +25,12 @@ func getSites(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var r restSites
+	var r wire.Sites
 	if len(list) > n {
 		list = list[:n]
-		r.Next = new(id(list[n-1].ID))
+		r.Next = new(wire.ID(list[n-1].ID))
 	}
-	r.Sites = make([]restSite, len(list))
+	r.Sites = make([]wire.Site, len(list))
 	for i, s := range list {
 		if r.Sites[i], err = c.site(s); err != nil {
 			return nil, err
@@ -48,8 +39,8 @@ func getSites(c *call) (any, error) {
 	return r, nil
 }
 
-func (c *call) site(s host.Site) (r restSite, err error) {
-	r = restSite{ID: id(s.ID), Projects: s.Projects}
+func (c *call) site(s host.Site) (r wire.Site, err error) {
+	r = wire.Site{ID: wire.ID(s.ID), Projects: s.Projects}
 	if r.Attempts, err = c.Node.CountActive(c.ctx(), s.ID, mostCounted); err != nil || c.Auth.Tokens == nil {
 		return r, err
 	}

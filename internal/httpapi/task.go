@@ -6,22 +6,8 @@ import (
 	"zerodag/engine"
 	"zerodag/engine/param"
 	"zerodag/internal/host"
+	"zerodag/internal/httpapi/wire"
 )
-
-// taskDetail is all that is known of a task.
-type taskDetail struct {
-	Task restTask `json:"task"`
-	// Params is what the task sees of the rest of the attempt, and its own exports, without the server's own
-	// parameters for all attempts; null before it has begun, and where it is larger than mostParams.
-	Params *object `json:"params"`
-	// Logs are the files of its runs, the first one first: each run that wrote something has one, or several.
-	Logs []restLogFile `json:"logs"`
-	// Place is where the task is written; null unless it was asked for and is known.
-	Place *restPlace `json:"place"`
-}
-
-// mostParams is how many bytes of parameters an answer has.
-const mostParams = 2 << 20
 
 func getTask(c *call) (any, error) {
 	n, err := c.id("task_id")
@@ -32,14 +18,14 @@ func getTask(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var d *taskDetail
+	var d *wire.TaskDetail
 	var wrong error
 	err = c.Node.View(c.ctx(), a, func(s *engine.State) { d, wrong = c.detail(a, s, n) })
 	if err := errors.Join(err, wrong); err != nil {
 		return nil, err
 	}
 	if d == nil {
-		return nil, missing("task id=%d of session attempt id=%d", n, a.ID)
+		return nil, wire.Missing("task id=%d of session attempt id=%d", n, a.ID)
 	}
 	if d.Task.Waiting != nil && d.Task.Waiting.Pool != "" {
 		if err := c.placeInLine(a, &d.Task); err != nil {
@@ -61,14 +47,14 @@ func getTask(c *call) (any, error) {
 		if err != nil {
 			return nil, err
 		}
-		d.Place = place(at)
+		d.Place = wire.PlaceOf(at)
 	}
 	return d, nil
 }
 
 // placeInLine says how many stand before a task in the line of its pool: that of the project, else that of the site. It says
 // nothing where there is none, or so many that the task is not among those that are looked at.
-func (c *call) placeInLine(a host.Attempt, t *restTask) error {
+func (c *call) placeInLine(a host.Attempt, t *wire.Task) error {
 	for _, project := range []int64{a.Project.ID, 0} {
 		p, line, err := c.Node.Pool(c.ctx(), host.PoolRef{Site: a.Site, Project: project, Name: t.Waiting.Pool}, shownClaims)
 		if told, ok := errors.AsType[*host.Error](err); ok && told.Code == host.Missing {
@@ -90,7 +76,7 @@ func (c *call) placeInLine(a host.Attempt, t *restTask) error {
 }
 
 // detail shows a task; nil where there is none of that id.
-func (c *call) detail(a host.Attempt, s *engine.State, n int64) (*taskDetail, error) {
+func (c *call) detail(a host.Attempt, s *engine.State, n int64) (*wire.TaskDetail, error) {
 	if s == nil || n < 1 || n > engine.HardLimit*2 || s.Task(engine.TaskID(n)) == nil {
 		return nil, nil
 	}
@@ -99,10 +85,10 @@ func (c *call) detail(a host.Attempt, s *engine.State, n int64) (*taskDetail, er
 		return nil, err
 	}
 	t := s.Task(engine.TaskID(n))
-	d := &taskDetail{Task: task(s, t, a.CreatedAt, mask)}
+	d := &wire.TaskDetail{Task: wire.TaskOf(s, t, a.CreatedAt, mask)}
 	if !t.StartedAt.IsZero() {
-		if params := mask(s.ShownParamsOf(t.ID)); len(param.AppendJSON(nil, params)) <= mostParams {
-			d.Params = &object{params}
+		if params := mask(s.ShownParamsOf(t.ID)); len(param.AppendJSON(nil, params)) <= wire.MostParams {
+			d.Params = &wire.Object{Map: params}
 		}
 	}
 	return d, nil

@@ -9,6 +9,7 @@ import (
 
 	"zerodag/internal/catalogue"
 	"zerodag/internal/host"
+	"zerodag/internal/httpapi/wire"
 )
 
 // tokenPrefix lets people and scanners of code tell what a leaked text is.
@@ -26,31 +27,6 @@ func hashOf(secret string) []byte {
 	return sum[:]
 }
 
-type restToken struct {
-	ID        id     `json:"id"`
-	Name      string `json:"name"`
-	Site      int64  `json:"site"`
-	Role      string `json:"role"`
-	CreatedAt moment `json:"createdAt"`
-	LastUsed  moment `json:"lastUsedAt"`
-}
-
-// restNewToken is the one answer that holds the secret.
-type restNewToken struct {
-	restToken
-	Token string `json:"token"`
-}
-
-func token(t host.Token) restToken {
-	return restToken{id(t.ID), t.Name, t.Site, t.Role, moment(t.CreatedAt), moment(t.LastUsed)}
-}
-
-type tokenBody struct {
-	Name *string `json:"name"`
-	Role *string `json:"role"`
-	Site *whole  `json:"site"`
-}
-
 // tokens returns the store of tokens; without one the paths do not exist.
 func (c *call) tokens() (host.Users, error) {
 	if c.Auth.Tokens == nil {
@@ -61,7 +37,7 @@ func (c *call) tokens() (host.Users, error) {
 
 // siteOf is the site that a token administration is about: the caller's own, but for
 // owners of the server.
-func (c *call) siteOf(asked *whole) (int64, error) {
+func (c *call) siteOf(asked *wire.Whole) (int64, error) {
 	if asked == nil || int64(*asked) == c.actor.Site {
 		return c.actor.Site, nil
 	}
@@ -77,7 +53,7 @@ func (c *call) siteAsked() (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	return c.siteOf((*whole)(&n))
+	return c.siteOf((*wire.Whole)(&n))
 }
 
 // below refuses to give or take away more than the caller has.
@@ -101,7 +77,7 @@ func getTokens(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return collection("tokens", list, token), nil
+	return wire.Collection("tokens", list, wire.TokenOf), nil
 }
 
 func createToken(c *call) (any, error) {
@@ -109,22 +85,22 @@ func createToken(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var b tokenBody
+	var b wire.TokenBody
 	if err := c.read(&b, false); err != nil {
 		return nil, err
 	}
 	switch {
 	case b.Name == nil || *b.Name == "":
-		return nil, notSet("name")
+		return nil, wire.NotSet("name")
 	case b.Role == nil:
-		return nil, notSet("role")
+		return nil, wire.NotSet("role")
 	}
 	if err := catalogue.CheckTokenName(*b.Name); err != nil {
 		return nil, err
 	}
 	role, err := ParseRole(*b.Role)
 	if err != nil {
-		return nil, invalid("%v", err)
+		return nil, wire.Invalid("%v", err)
 	}
 	if err := c.below(role); err != nil {
 		return nil, err
@@ -139,7 +115,7 @@ func createToken(c *call) (any, error) {
 		return nil, err
 	}
 	c.target = "token " + strconv.FormatInt(t.ID, 10) + " " + t.Name
-	return restNewToken{token(t), secret}, nil
+	return wire.NewToken{ShownToken: wire.TokenOf(t), Token: secret}, nil
 }
 
 func revokeToken(c *call) (any, error) {
@@ -168,8 +144,8 @@ func revokeToken(c *call) (any, error) {
 			if err := store.Revoke(c.ctx(), site, n); err != nil && !errors.Is(err, host.ErrNotFound) {
 				return nil, err
 			}
-			return token(t), nil
+			return wire.TokenOf(t), nil
 		}
 	}
-	return nil, missing("token id=%d", n)
+	return nil, wire.Missing("token id=%d", n)
 }

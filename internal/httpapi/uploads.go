@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"zerodag/internal/host"
+	"zerodag/internal/httpapi/wire"
 	"zerodag/internal/uploads"
 )
 
@@ -35,24 +36,6 @@ func (c *call) uploads() (Uploads, error) {
 	return c.Uploads, nil
 }
 
-type slotBody struct {
-	Size     *whole   `json:"size"`
-	PartSize *whole   `json:"partSize"`
-	Sums     []string `json:"sha256"`
-}
-
-type restPart struct {
-	URL     string            `json:"url"`
-	Headers map[string]string `json:"headers"`
-	Size    int64             `json:"size"`
-}
-
-type restSlot struct {
-	ID      string     `json:"id"`
-	Parts   []restPart `json:"parts"`
-	Expires moment     `json:"expires"`
-}
-
 // postUpload opens a slot. Nothing is changed yet: the push is recorded when it is one.
 func postUpload(c *call) (any, error) {
 	slots, err := c.uploads()
@@ -73,21 +56,21 @@ func postUpload(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer := restSlot{ID: place.ID, Expires: moment(place.Expires)}
+	answer := wire.Slot{ID: place.ID, Expires: wire.Moment(place.Expires)}
 	for _, p := range place.Parts {
-		answer.Parts = append(answer.Parts, restPart{p.URL, p.Header, p.Size})
+		answer.Parts = append(answer.Parts, wire.Part{URL: p.URL, Headers: p.Header, Size: p.Size})
 	}
 	return answer, nil
 }
 
 // slot reads what the archive will be.
 func (c *call) slot() (uploads.Slot, error) {
-	var body slotBody
+	var body wire.SlotBody
 	if err := c.read(&body, false); err != nil {
 		return uploads.Slot{}, err
 	}
 	if body.Size == nil || *body.Size < 1 {
-		return uploads.Slot{}, invalid("size= of the archive is required, in bytes")
+		return uploads.Slot{}, wire.Invalid("size= of the archive is required, in bytes")
 	}
 	s := uploads.Slot{Size: int64(*body.Size), PartSize: int64(*body.Size), Sums: body.Sums}
 	if body.PartSize != nil {
@@ -95,23 +78,19 @@ func (c *call) slot() (uploads.Slot, error) {
 	}
 	switch {
 	case s.Size > c.Limits.Upload:
-		return uploads.Slot{}, invalid("Size of the uploaded archive file exceeds limit (%d bytes)", c.Limits.Upload)
+		return uploads.Slot{}, wire.Invalid("Size of the uploaded archive file exceeds limit (%d bytes)", c.Limits.Upload)
 	case s.PartSize < s.Size && s.PartSize < smallestPart:
-		return uploads.Slot{}, invalid("partSize must be at least %d bytes", smallestPart)
+		return uploads.Slot{}, wire.Invalid("partSize must be at least %d bytes", smallestPart)
 	}
 	if n := int((s.Size + s.PartSize - 1) / s.PartSize); n > mostParts || n != len(s.Sums) {
-		return uploads.Slot{}, invalid("sha256 must list one checksum for each of %d parts, at most %d; it lists %d", n, mostParts, len(s.Sums))
+		return uploads.Slot{}, wire.Invalid("sha256 must list one checksum for each of %d parts, at most %d; it lists %d", n, mostParts, len(s.Sums))
 	}
 	for _, sum := range s.Sums {
 		if b, err := base64.StdEncoding.DecodeString(sum); err != nil || len(b) != 32 {
-			return uploads.Slot{}, invalid("sha256: %q is no SHA-256 in base64", sum)
+			return uploads.Slot{}, wire.Invalid("sha256: %q is no SHA-256 in base64", sum)
 		}
 	}
 	return s, nil
-}
-
-type completeBody struct {
-	Tags []string `json:"tags"`
 }
 
 // completeUpload says that all parts of an archive are there.
@@ -121,25 +100,17 @@ func completeUpload(c *call) (any, error) {
 		return nil, err
 	}
 	c.dry = true
-	var body completeBody
+	var body wire.CompleteBody
 	if err := c.read(&body, false); err != nil {
 		return nil, err
 	}
 	if err := slots.CloseSlot(c.ctx(), c.actor.Site, c.vars["id"], body.Tags); err != nil {
 		return nil, c.foundUpload(err)
 	}
-	return restOutcome{Status: "working"}, nil
+	return wire.Outcome{Status: "working"}, nil
 }
 
-func (c *call) foundUpload(err error) error { return found(err, "upload id=%s", c.vars["id"]) }
-
-// restOutcome is how far an upload is. Error is what the push by a request would have
-// been answered.
-type restOutcome struct {
-	Status  string       `json:"status"`
-	Project *restProject `json:"project"`
-	Error   *errorBody   `json:"error"`
-}
+func (c *call) foundUpload(err error) error { return wire.OrMissing(err, "upload id=%s", c.vars["id"]) }
 
 func getUpload(c *call) (any, error) {
 	slots, err := c.uploads()
@@ -151,25 +122,25 @@ func getUpload(c *call) (any, error) {
 	case err != nil:
 		return nil, c.foundUpload(err)
 	case o.Err != nil:
-		return restOutcome{Status: "failed", Error: &errorBody{o.Err.Message, statusOf(o.Err)}}, nil //nolint:nilerr // to tell it is the answer
+		return wire.Outcome{Status: "failed", Error: &wire.ErrorBody{Message: o.Err.Message, Status: statusOf(o.Err)}}, nil //nolint:nilerr // to tell it is the answer
 	case o.Ended:
 		p, err := c.pushedProject(o)
-		return restOutcome{Status: "done", Project: p}, err
+		return wire.Outcome{Status: "done", Project: p}, err
 	case o.Stored:
-		return restOutcome{Status: "working"}, nil
+		return wire.Outcome{Status: "working"}, nil
 	}
-	return restOutcome{Status: "waiting"}, nil
+	return wire.Outcome{Status: "waiting"}, nil
 }
 
 // pushedProject is a project as the push of a revision answers it.
-func (c *call) pushedProject(o uploads.Outcome) (*restProject, error) {
+func (c *call) pushedProject(o uploads.Outcome) (*wire.Project, error) {
 	p, err := c.Node.Project(c.ctx(), c.actor.Site, o.Project)
 	if err != nil {
-		return nil, found(err, "project id=%d", o.Project)
+		return nil, wire.OrMissing(err, "project id=%d", o.Project)
 	}
 	list, err := c.Node.Revisions(c.ctx(), host.RevisionQuery{Site: c.actor.Site, Project: p.ID, Name: o.Revision, Count: 1})
 	if err == nil && len(list) == 0 {
-		err = missing("revision name=%s in project id=%d", o.Revision, p.ID)
+		err = wire.Missing("revision name=%s in project id=%d", o.Revision, p.ID)
 	}
 	if err != nil {
 		return nil, err

@@ -5,13 +5,11 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"zerodag/internal/httpapi/wire"
 )
 
-type restVersion struct {
-	Version string `json:"version"`
-}
-
-func getVersion(c *call) (any, error) { return restVersion{c.Version}, nil }
+func getVersion(c *call) (any, error) { return wire.Version{Version: c.Version}, nil }
 
 // versionCheck says which clients are too old.
 type versionCheck struct {
@@ -27,13 +25,13 @@ type clientVersion struct {
 func parseVersion(text string) (*clientVersion, error) {
 	parts := regexp.MustCompile(`^((?:0|[1-9][0-9]*)(?:\.(?:0|[1-9][0-9]*))*)(?:-([A-Za-z0-9_.\-]+))?$`).FindStringSubmatch(text)
 	if parts == nil {
-		return nil, invalid("Invalid version string: %s", text)
+		return nil, wire.Invalid("Invalid version string: %s", text)
 	}
 	v := &clientVersion{qualifier: parts[2]}
 	for s := range strings.SplitSeq(parts[1], ".") {
 		n, err := strconv.ParseInt(s, 10, 32)
 		if err != nil {
-			return nil, invalid("Too big version number: %s", text)
+			return nil, wire.Invalid("Too big version number: %s", text)
 		}
 		v.numbers = append(v.numbers, int(n))
 	}
@@ -73,12 +71,6 @@ func newVersionCheck(o Options) (versionCheck, error) {
 	return check, err
 }
 
-type restVersionCheck struct {
-	ServerVersion      string `json:"serverVersion"`
-	UpgradeRecommended bool   `json:"upgradeRecommended"`
-	APICompatible      bool   `json:"apiCompatible"`
-}
-
 // UploadsHeader in the answer to a version check says that the server gives upload slots.
 // The body is as clients of the original know it.
 const UploadsHeader = "Zerodag-Uploads"
@@ -96,5 +88,5 @@ func checkVersion(c *call) (any, error) {
 	if c.Uploads != nil {
 		c.w.Header().Set(UploadsHeader, "slots")
 	}
-	return restVersionCheck{c.Version, older(c.versions.upgrade), !older(c.versions.incompatible)}, nil
+	return wire.VersionCheck{ServerVersion: c.Version, UpgradeRecommended: older(c.versions.upgrade), APICompatible: !older(c.versions.incompatible)}, nil
 }

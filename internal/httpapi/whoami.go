@@ -1,13 +1,8 @@
 package httpapi
 
-type restCaller struct {
-	Name *string `json:"name"`
-	By   string  `json:"by"`
-	Role string  `json:"role"`
-	Site int64   `json:"site"`
-}
+import "zerodag/internal/httpapi/wire"
 
 // getCaller answers with who asks, and how it has shown that.
 func getCaller(c *call) (any, error) {
-	return restCaller{textOrNull(c.actor.Name), c.actor.By, c.actor.Role.String(), c.actor.Site}, nil
+	return wire.Caller{Name: wire.TextOrNull(c.actor.Name), By: c.actor.By, Role: c.actor.Role.String(), Site: c.actor.Site}, nil
 }

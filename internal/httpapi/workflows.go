@@ -2,13 +2,14 @@ package httpapi
 
 import (
 	"zerodag/internal/host"
+	"zerodag/internal/httpapi/wire"
 )
 
 // definition returns the definition of a name in a revision.
 func (c *call) definition(r host.Revision, name string) (host.Workflow, error) {
 	list, err := c.definitions(r, name, name != "")
 	if err == nil && (len(list) == 0 || name == "") {
-		err = missing("workflow name=%s in revision id=%d", name, r.ID)
+		err = wire.Missing("workflow name=%s in revision id=%d", name, r.ID)
 	}
 	if err != nil {
 		return host.Workflow{}, err
@@ -34,7 +35,7 @@ func (c *call) definitionIn(p host.Project, name string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return workflow(w), nil
+	return wire.WorkflowOf(w), nil
 }
 
 func getProjectWorkflows(c *call) (any, error) {
@@ -53,7 +54,7 @@ func getProjectWorkflows(c *call) (any, error) {
 			return nil, err
 		}
 	}
-	return collection("workflows", list, workflow), nil
+	return wire.Collection("workflows", list, wire.WorkflowOf), nil
 }
 
 func getWorkflowByName(c *call) (any, error) {
@@ -102,17 +103,17 @@ func getWorkflows(c *call) (any, error) {
 	}
 	order, given := c.arg("order")
 	if given && order != "asc" && order != "desc" {
-		return nil, invalid("parameter 'order' must be either 'asc' or 'desc'")
+		return nil, wire.Invalid("parameter 'order' must be either 'asc' or 'desc'")
 	}
 	var list []host.Workflow
 	if count > 0 {
 		list, err = c.Node.Workflows(c.ctx(), host.WorkflowQuery{Site: c.actor.Site, Pattern: c.text("name_pattern"),
-			OrProject: c.flag("search_project_name"), Last: last, Count: count, Bytes: mostListed, Descending: order == "desc"})
+			OrProject: c.flag("search_project_name"), Last: last, Count: count, Bytes: wire.MostListed, Descending: order == "desc"})
 		if err != nil {
 			return nil, err
 		}
 	}
-	return collection("workflows", list, workflow), nil
+	return wire.Collection("workflows", list, wire.WorkflowOf), nil
 }
 
 // workflowOf returns the definition of the path.
@@ -122,7 +123,7 @@ func (c *call) workflowOf() (host.Workflow, error) {
 		return host.Workflow{}, err
 	}
 	w, err := c.Node.Workflow(c.ctx(), c.actor.Site, n)
-	return w, found(err, "workflow id=%d", n)
+	return w, wire.OrMissing(err, "workflow id=%d", n)
 }
 
 func getWorkflow(c *call) (any, error) {
@@ -130,20 +131,13 @@ func getWorkflow(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return workflow(w), nil
-}
-
-type restSessionTime struct {
-	Project     idName `json:"project"`
-	Revision    string `json:"revision"`
-	SessionTime string `json:"sessionTime"`
-	Timezone    string `json:"timezone"`
+	return wire.WorkflowOf(w), nil
 }
 
 func getSessionTime(c *call) (any, error) {
 	text, given := c.arg("session_time")
 	mode := c.text("mode")
-	at, err := parseLocalOrInstant(text)
+	at, err := wire.ParseLocalOrInstant(text)
 	if given && err != nil {
 		return nil, errUnreadable
 	}
@@ -156,7 +150,7 @@ func getSessionTime(c *call) (any, error) {
 		return nil, err
 	}
 	if !given {
-		return nil, invalid("session_time= is required")
+		return nil, wire.Invalid("session_time= is required")
 	}
 	w, err := c.workflowOf()
 	if err != nil {
@@ -166,5 +160,5 @@ func getSessionTime(c *call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return restSessionTime{named(w.Project), w.Revision.Name, offsetTime(t, w.Zone), w.Zone}, nil
+	return wire.SessionTime{Project: wire.Named(w.Project), Revision: w.Revision.Name, SessionTime: wire.OffsetTime(t, w.Zone), Timezone: w.Zone}, nil
 }

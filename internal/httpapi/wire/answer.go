@@ -1,0 +1,7 @@
+package wire
+
+// ErrorBody is the body of every error, but for a conflict with an attempt.
+type ErrorBody struct {
+	Message string `json:"message"`
+	Status  int    `json:"status"`
+}

@@ -1,0 +1,76 @@
+package wire
+
+import (
+	"zerodag/engine/dig"
+	"zerodag/engine/param"
+	"zerodag/internal/check"
+)
+
+// CheckBody has the files that are to be checked.
+type CheckBody struct {
+	Files map[string]string `json:"files"`
+	// Plan names a workflow whose tasks are told, too; "" for none.
+	Plan string `json:"plan"`
+}
+
+// Findings are what a check of files says.
+type Findings struct {
+	Findings []Finding `json:"findings"`
+	All      bool      `json:"all"` // false: there are more than an answer has
+	// Schedules are those of the workflows; null where a file cannot be read.
+	Schedules *[]Scheduled `json:"schedules"`
+	// Plan is null unless it was asked for, and can be read.
+	Plan *PlanHere `json:"plan"`
+}
+
+// Scheduled is when a workflow is to run.
+type Scheduled struct {
+	Workflow string `json:"workflow"`
+	Timezone string `json:"timezone"`
+	Schedule Object `json:"schedule"` // as it is written
+}
+
+// PlanHere is what a workflow of checked files would run.
+type PlanHere struct {
+	Tasks []Planned `json:"tasks"`
+	All   bool      `json:"all"`
+}
+
+// Finding is one error or warning about a file.
+type Finding struct {
+	File    *string `json:"file"`
+	Line    int     `json:"line"`   // from 1; 0 where it is not known
+	Column  int     `json:"column"` // from 1; 0 where it is not known
+	Task    *string `json:"task"`
+	Code    string  `json:"code"`
+	Refused bool    `json:"refused"`
+	Message string  `json:"message"`
+	Hint    *string `json:"hint"`
+}
+
+// Bounds of what is checked, and of what is said of it.
+const (
+	MostChecked  = 4 << 20 // bytes of a request
+	MostFiles    = 2000
+	MostFindings = 1000
+)
+
+// MostSchedule is how many bytes a schedule has that is told. No real one is near.
+const MostSchedule = 4 << 10
+
+// SchedulesOf are the schedules of workflows that have one.
+func SchedulesOf(workflows []dig.Workflow) []Scheduled {
+	list := []Scheduled{}
+	for _, w := range workflows {
+		if s := w.Config.Map("schedule"); s != nil && len(param.AppendJSON(nil, s)) <= MostSchedule {
+			list = append(list, Scheduled{w.Name, w.Zone, Object{s}})
+		}
+	}
+	return list
+}
+
+// FindingOf shows an error or a warning.
+func FindingOf(f check.Finding) Finding {
+	return Finding{File: TextOrNull(f.File), Line: f.Line, Column: f.Column, Task: TextOrNull(Beginning(f.Task)), Code: f.Code,
+		Refused: f.Code == check.Refused || f.Code == check.Empty, Message: Beginning(f.Message), Hint: TextOrNull(Beginning(f.Hint))}
+}

@@ -1,0 +1,66 @@
+package wire
+
+import (
+	"zerodag/engine/param"
+)
+
+// File is the name and size of a file of a project.
+type File struct {
+	Path string `json:"path"`
+	Size int64  `json:"size"`
+}
+
+// Files are those of a revision.
+type Files struct {
+	Revision string `json:"revision"`
+	Files    []File `json:"files"`
+	All      bool   `json:"all"` // false: the archive has more than is read
+}
+
+// Text is the content of a file.
+type Text struct {
+	Path     string  `json:"path"`
+	Revision string  `json:"revision"`
+	Size     int64   `json:"size"`
+	Text     *string `json:"text"` // null where the file is larger than mostText, or no text
+}
+
+// Comparison shows what differs between two attempts.
+type Comparison struct {
+	With     *Brief          `json:"with"`
+	Looked   bool            `json:"looked"` // all earlier attempts were looked at
+	Revision FromTo[*string] `json:"revision"`
+	Files    []FileChange    `json:"files"` // null where they cannot be compared
+	Params   []Param         `json:"params"`
+	Tasks    []Took          `json:"tasks"`
+}
+
+// FromTo is a value of the earlier attempt and that of the later one.
+type FromTo[T any] struct {
+	From T `json:"from"`
+	To   T `json:"to"`
+}
+
+// FileChange is a file that differs.
+type FileChange struct {
+	Path string `json:"path"`
+	Kind string `json:"kind"`
+}
+
+// Param is a parameter that differs.
+type Param struct {
+	Name string `json:"name"`
+	FromTo[Value]
+}
+
+// Took is a task with the milliseconds that it took.
+type Took struct {
+	Name string `json:"name"`
+	FromTo[int64]
+}
+
+// Value is any parameter.
+type Value struct{ param.Value }
+
+// MarshalJSON writes the value with its keys in order.
+func (v Value) MarshalJSON() ([]byte, error) { return param.AppendJSON(nil, v.Value), nil }

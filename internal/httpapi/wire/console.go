@@ -1,0 +1,146 @@
+package wire
+
+import (
+	"time"
+
+	"zerodag/internal/console"
+	"zerodag/internal/host"
+)
+
+// Brief is an attempt without its parameters, which may be a megabyte: lists have many.
+type Brief struct {
+	ID               ID        `json:"id"`
+	Status           string    `json:"status"`
+	Project          IDName    `json:"project"`
+	Workflow         NameOptID `json:"workflow"`
+	SessionID        ID        `json:"sessionId"`
+	SessionTime      string    `json:"sessionTime"`
+	RetryAttemptName *string   `json:"retryAttemptName"`
+	Created          int64     `json:"created"`  // milliseconds since 1970
+	Finished         int64     `json:"finished"` // 0: not yet
+	// Standing is what the status does not tell: a success with errors that are "ignored", or that what runs is "paused".
+	Standing string `json:"standing,omitempty"`
+}
+
+// Briefly shows an attempt in a list of many.
+func Briefly(a host.Attempt) Brief {
+	return Brief{ID: ID(a.ID), Status: a.Status(), Project: Named(a.Project), Workflow: Optional(a.Workflow), SessionID: ID(a.SessionID),
+		SessionTime: OffsetTime(a.SessionTime, a.Zone), RetryAttemptName: TextOrNull(a.RetryName), Created: Millis(a.CreatedAt), Finished: Millis(a.FinishedAt), Standing: Standing(a)}
+}
+
+// Standing is the word for how an attempt is.
+func Standing(a host.Attempt) string {
+	switch {
+	case a.Ignored:
+		return "ignored"
+	case a.Paused && !a.Done:
+		return "paused"
+	}
+	return ""
+}
+
+// LastBriefly is the last attempt of a session.
+func LastBriefly(s host.Session) Brief {
+	a := s.Last
+	a.Project, a.Workflow, a.SessionID, a.SessionTime = s.Project, s.Workflow, s.ID, s.Time
+	return Briefly(a)
+}
+
+// Running is an attempt of the overview that has not ended.
+type Running struct {
+	Attempt Brief `json:"attempt"`
+	Tasks   int   `json:"tasks"` // without groups; 0 where they were not counted
+	Done    int   `json:"done"`
+}
+
+// Failed is a session of the overview whose last attempt failed.
+type Failed struct {
+	Attempt Brief   `json:"attempt"`
+	Task    *string `json:"task"` // the first one that failed for good; null where it was not looked for
+	Message *string `json:"message"`
+}
+
+// Late is a schedule of the overview whose session has not started in time.
+type Late struct {
+	Kind     console.LateKind `json:"kind"`
+	Since    int64            `json:"since"`
+	Attempt  *Brief           `json:"attempt"`
+	Schedule *Schedule        `json:"schedule"`
+	Usual    int64            `json:"usual"` // milliseconds; 0 unless the kind is slow
+}
+
+// Overview is what the first page of the console shows.
+type Overview struct {
+	At      int64 `json:"at"`
+	Running struct {
+		Total int       `json:"total"`
+		Rows  []Running `json:"rows"`
+	} `json:"running"`
+	Failed struct {
+		All  bool     `json:"all"`
+		Rows []Failed `json:"rows"`
+	} `json:"failed"`
+	Late []Late `json:"late"`
+	Next struct {
+		Total int        `json:"total"`
+		Rows  []Schedule `json:"rows"`
+	} `json:"next"`
+}
+
+// SeenUnlessSaid is since when failures are shown to who does not say.
+const SeenUnlessSaid = 24 * time.Hour
+
+// Found is a session that a search found.
+type Found struct {
+	Sessions []Brief `json:"sessions"` // the last attempt of each
+	Next     *ID     `json:"next"`     // what before= is for the next page; null on the last
+}
+
+// Grid shows the last sessions of a workflow, each with its tasks.
+type Grid struct {
+	Columns []Brief `json:"columns"` // the last attempt of each session, the newest session first
+	Rows    []Row   `json:"rows"`
+	More    bool    `json:"more"` // there are more rows than asked for
+	Next    *ID     `json:"next"` // what before= is for the columns before these; null for none
+}
+
+// Row is a task through all columns: item i of each list is of column i.
+type Row struct {
+	Name  string    `json:"name"`  // what it adds to the name of the parent
+	Inner bool      `json:"inner"` // there are tasks below it
+	State []*string `json:"state"` // null where the attempt has no such task
+	Took  []int64   `json:"took"`  // milliseconds from the first run to the end; 0 unless it is over
+	Tries []int     `json:"tries"` // how often it was made
+}
+
+// GridRow shows a session of a grid.
+func GridRow(row console.Row) Row {
+	to := Row{Name: row.Name, Inner: row.Inner, State: []*string{}, Took: []int64{}, Tries: []int{}}
+	for _, cell := range row.Cells {
+		to.State, to.Took, to.Tries = append(to.State, TextOrNull(cell.State)), append(to.Took, cell.Took.Milliseconds()), append(to.Tries, cell.Tries)
+	}
+	return to
+}
+
+// Time is a session time to come, with the time at which it starts.
+type Time struct {
+	SessionTime string `json:"sessionTime"` // in the zone of the workflow
+	RunTime     Moment `json:"runTime"`
+}
+
+// Date is a day of a calendar.
+type Date struct {
+	SessionTime string `json:"sessionTime"` // in the zone of the workflow
+	State       string `json:"state"`       // "new", or the status of the session's last attempt
+	SessionID   *ID    `json:"sessionId"`
+	AttemptID   *ID    `json:"attemptId"`
+	// Ahead says that the schedule itself has yet to start it: no backfill does.
+	Ahead bool `json:"ahead"`
+}
+
+// Dates are the days on which a schedule starts, or does not.
+type Dates struct {
+	Dates []Date `json:"dates"`
+	// All is false where not all sessions of the workflow were looked at: what is new may be there.
+	All bool `json:"all"`
+}

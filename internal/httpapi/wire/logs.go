@@ -1,0 +1,11 @@
+package wire
+
+// LogFile is the handle of a log file.
+type LogFile struct {
+	FileName string  `json:"fileName"`
+	FileSize int64   `json:"fileSize"`
+	TaskName string  `json:"taskName"`
+	FileTime Moment  `json:"fileTime"`
+	AgentID  string  `json:"agentId"`
+	Direct   *string `json:"direct"`
+}

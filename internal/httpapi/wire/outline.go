@@ -1,0 +1,136 @@
+package wire
+
+import (
+	"encoding/binary"
+	"strings"
+	"time"
+
+	"zerodag/engine"
+)
+
+// TaskColumns are tasks, as one list for each of their properties: a tenth of what as many objects take. Row i of
+// each list is of the same task. Numbers of tasks count from 1, the root, within the attempt; times are
+// milliseconds since 1970, 0 for none.
+type TaskColumns struct {
+	ID     []engine.TaskID `json:"id"`
+	Parent []engine.TaskID `json:"parent"` // 0 for the root
+	Name   []string        `json:"name"`   // what it adds to the full name of its parent
+	// Upstreams is which of Sets a task waits for: the tasks after a barrier wait for the same ones.
+	Upstreams []int    `json:"upstreams"`
+	Group     []bool   `json:"group"`
+	Resumed   []bool   `json:"resumed"` // taken over as success from an earlier attempt
+	State     []string `json:"state"`
+	Started   []int64  `json:"started"` // when it was sent to be run for the first time
+	Changed   []int64  `json:"changed"` // when its state changed last: of one that is over, when it ended
+	Retry     []int64  `json:"retry"`   // when one that waits is due
+	Runs      []int    `json:"runs"`    // runs so far: the first, retries, polls, and those after a loss
+	// Sets are lists of tasks, the first one empty.
+	Sets [][]engine.TaskID `json:"sets"`
+	Standings
+
+	sets  map[string]int
+	Bytes int `json:"-"` // of names and sets, about
+}
+
+// Standings are the tasks that stand otherwise than their state alone tells.
+type Standings struct {
+	Skipped []engine.TaskID `json:"skipped,omitempty"` // successes that were not run
+	Ignored []engine.TaskID `json:"ignored,omitempty"` // successes that failed
+	Waiting []engine.TaskID `json:"waiting,omitempty"` // for slots; the root: for its turn
+}
+
+// Add counts a task.
+func (l *Standings) Add(s *engine.State, t *engine.Task) {
+	switch {
+	case t.Skipped != "":
+		l.Skipped = append(l.Skipped, t.ID)
+	case t.Ignored && t.State == engine.Success:
+		l.Ignored = append(l.Ignored, t.ID)
+	case s.WaitingOf(t.ID).Reason.Ready():
+		l.Waiting = append(l.Waiting, t.ID)
+	}
+}
+
+// NewColumns returns columns without rows.
+func NewColumns() *TaskColumns {
+	return &TaskColumns{ID: []engine.TaskID{}, Parent: []engine.TaskID{}, Name: []string{}, Upstreams: []int{}, Group: []bool{}, Resumed: []bool{},
+		State: []string{}, Started: []int64{}, Changed: []int64{}, Retry: []int64{}, Runs: []int{},
+		Sets: [][]engine.TaskID{{}}, sets: map[string]int{"": 0}}
+}
+
+// Add appends a task.
+func (l *TaskColumns) Add(s *engine.State, t *engine.Task) {
+	name := t.Name
+	if parent := s.Task(t.Parent); parent != nil {
+		name = strings.TrimPrefix(name, parent.Name)
+	}
+	l.ID, l.Parent, l.Name = append(l.ID, t.ID), append(l.Parent, t.Parent), append(l.Name, name)
+	l.Upstreams = append(l.Upstreams, l.set(t.Upstreams))
+	l.Group, l.Resumed = append(l.Group, t.Group), append(l.Resumed, t.Resumed)
+	l.State, l.Runs = append(l.State, t.State.String()), append(l.Runs, t.Runs())
+	l.Started, l.Changed, l.Retry = append(l.Started, Millis(t.StartedAt)), append(l.Changed, Millis(t.UpdatedAt)), append(l.Retry, Millis(t.RetryAt))
+	l.Standings.Add(s, t)
+	l.Bytes += len(name) + RowBytes
+}
+
+// RowBytes is about what a row takes beside its name: numbers, a state, two times.
+const RowBytes = 90
+
+// set returns the index of a list of tasks.
+func (l *TaskColumns) set(tasks []engine.TaskID) int {
+	var key []byte
+	for _, t := range tasks {
+		key = binary.BigEndian.AppendUint32(key, uint32(t)) // #nosec G115 -- of all tasks that there can be, none has a larger number
+	}
+	n, known := l.sets[string(key)]
+	if !known {
+		n = len(l.Sets)
+		l.sets[string(key)] = n
+		l.Sets = append(l.Sets, tasks)
+		l.Bytes += 8 * len(tasks)
+	}
+	return n
+}
+
+// Full says that more rows would make an answer too large: functions on AWS answer with 6 MB at most.
+func (l *TaskColumns) Full() bool { return l.Bytes > MostColumns }
+
+// MostColumns is how many bytes the columns of an answer may have.
+const MostColumns = 3 << 20
+
+// Millis returns a time in milliseconds since 1970; 0 for the zero time.
+func Millis(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMilli()
+}
+
+// Outline is an attempt as a page of pictures needs it: all its tasks, without their parameters.
+type Outline struct {
+	// Seq is the entry of the history that the tasks are as of: what changes from then on comes after it. It is
+	// null where nothing changes any more.
+	Seq    *int64       `json:"seq"`
+	At     int64        `json:"at"` // the server's clock
+	Tasks  *TaskColumns `json:"tasks"`
+	Errors []TaskError  `json:"errors"`
+	// Next is what after= is for the next page; null on the last.
+	Next *engine.TaskID `json:"next"`
+}
+
+// TaskError is why a task failed, as far as a line tells.
+type TaskError struct {
+	Task    engine.TaskID `json:"task"`
+	Message string        `json:"message"`
+}
+
+// What of errors an outline has.
+const (
+	MostErrors  = 100
+	LongestText = 1000 // bytes of a message
+)
+
+// Beginning is as much of a message as a list has.
+func Beginning(message string) string {
+	return strings.ToValidUTF8(message[:min(len(message), LongestText)], "")
+}

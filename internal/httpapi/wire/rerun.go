@@ -1,0 +1,133 @@
+package wire
+
+import (
+	"zerodag/engine"
+	"zerodag/engine/param"
+	"zerodag/internal/catalogue"
+	"zerodag/internal/host"
+)
+
+// RerunBody asks for another attempt of a session.
+type RerunBody struct {
+	Mode             *string    `json:"mode"`
+	From             *Words     `json:"from"`
+	Seq              *Whole     `json:"seq"`
+	Only             *Words     `json:"only"`
+	Until            *Words     `json:"until"`
+	MarkSuccess      []Words    `json:"markSuccess"`
+	Revision         *string    `json:"revision"`
+	RetryAttemptName *Words     `json:"retryAttemptName"`
+	Params           *param.Map `json:"params"`
+	Priority         *string    `json:"priority"`
+	DryRun           Choice     `json:"dryRun"`
+}
+
+// Request checks the body; a name is made where it has none.
+func (b *RerunBody) Request() (catalogue.RerunRequest, error) {
+	r := catalogue.RerunRequest{RetryName: host.NewUUID(), Params: b.Params}
+	switch {
+	case b.Mode == nil:
+		return r, NotSet("mode")
+	case *b.Mode == "from" && b.From == nil:
+		return r, NotSet("from")
+	case *b.Mode == "fork" && b.Seq == nil:
+		return r, NotSet("seq")
+	case *b.Mode != "from" && b.From != nil, *b.Mode != "fork" && b.Seq != nil:
+		return r, Invalid("from goes with mode from, seq with mode fork")
+	case (*b.Mode == "only") != (b.Only != nil), b.Only != nil && *b.Only == "":
+		return r, Invalid("mode only needs only, the task that runs, and no other mode has it")
+	case b.Until != nil && *b.Until == "":
+		return r, Invalid("until is the name of a task")
+	case *b.Mode == "fork" && (b.Until != nil || b.MarkSuccess != nil), *b.Mode == "only" && b.Until != nil:
+		return r, Invalid("until goes with the modes failed, from and all, markSuccess with these and with only")
+	case len(b.MarkSuccess) > MostMarked:
+		return r, Invalid("markSuccess has more than %d tasks", MostMarked)
+	}
+	r.Mode, r.Part = *b.Mode, b.part()
+	if b.Priority != nil {
+		r.Priority = *b.Priority
+	}
+	if b.From != nil {
+		r.From = string(*b.From)
+	}
+	if b.Seq != nil {
+		r.Seq = int64(*b.Seq)
+	}
+	if b.RetryAttemptName != nil {
+		r.RetryName = string(*b.RetryAttemptName)
+		return r, catalogue.CheckRetryName(r.RetryName)
+	}
+	return r, nil
+}
+
+// MostMarked is how many tasks one request may mark as success: a group of them is one.
+const MostMarked = 100
+
+func (b *RerunBody) part() (p engine.Part) {
+	if b.Only != nil {
+		p.Only = string(*b.Only)
+	}
+	if b.Until != nil {
+		p.Until = string(*b.Until)
+	}
+	for _, t := range b.MarkSuccess {
+		p.Done = append(p.Done, string(t))
+	}
+	return p
+}
+
+// Rerun is the attempt that was started again.
+type Rerun struct {
+	Attempt *Attempt   `json:"attempt"` // that was started; null for a dry run
+	Plan    *RerunPlan `json:"plan"`    // of a dry run
+}
+
+// RerunPlan is what another attempt would run.
+type RerunPlan struct {
+	Workflow IDName     `json:"workflow"`
+	Revision string     `json:"revision"`
+	Carried  RerunTasks `json:"carried"`
+	Runs     RerunTasks `json:"runs"`
+	Gone     int        `json:"gone"`
+}
+
+// RerunTasks are the tasks of such a plan.
+type RerunTasks struct {
+	Total int         `json:"total"`
+	Rows  []RerunTask `json:"rows"`
+}
+
+// RerunTask is a task, and whether it would run.
+type RerunTask struct {
+	Name  string `json:"name"`
+	Group bool   `json:"group"`
+	Made  bool   `json:"made"`
+	Took  int64  `json:"took"`
+
+	Skipped    string   `json:"skipped,omitempty"`
+	Parameters []string `json:"parameters,omitempty"`
+}
+
+// Bounds of each list of a plan.
+const (
+	MostRerunRows  = 2000
+	MostRerunBytes = 1 << 20
+)
+
+// RerunTasksOf shows as many tasks as an answer holds.
+func RerunTasksOf(list []catalogue.RerunTask) RerunTasks {
+	shown, bytes := list[:min(len(list), MostRerunRows)], 0
+	for i, t := range shown {
+		bytes += len(t.Name)
+		for _, name := range t.Parameters {
+			bytes += len(name)
+		}
+		if bytes > MostRerunBytes {
+			shown = shown[:i]
+			break
+		}
+	}
+	return RerunTasks{len(list), Each(shown, func(t catalogue.RerunTask) RerunTask {
+		return RerunTask{t.Name, t.Group, t.Made, t.Took.Milliseconds(), t.Skipped, t.Parameters}
+	})}
+}

@@ -1,0 +1,39 @@
+package wire
+
+// SignIn is what a page has to know before anything else: how to sign in, who is, and what they may do.
+type SignIn struct {
+	Authenticated bool     `json:"authenticated"`
+	Methods       []string `json:"methods"`
+	OIDC          *OIDC    `json:"oidc"`
+	User          *string  `json:"user"`
+	Role          *string  `json:"role"`
+	Rights        Rights   `json:"rights"`
+	Timezone      string   `json:"timezone"`
+	Site          *string  `json:"site"`
+	Live          string   `json:"live"`
+	AWS           bool     `json:"aws"`
+	Version       string   `json:"version"`
+	// Problem is why the sign-in at the provider failed from which this browser came back; told once.
+	Problem *string `json:"problem"`
+}
+
+// OIDC is the button for those who sign in elsewhere.
+type OIDC struct {
+	Name string `json:"name"`
+	URL  string `json:"url"`
+}
+
+// Rights says what the caller may do, in the order of the roles.
+type Rights struct {
+	Read  bool `json:"read"`
+	Write bool `json:"write"`
+	Admin bool `json:"admin"`
+	Owner bool `json:"owner"`
+}
+
+// SignInBody signs somebody in.
+type SignInBody struct {
+	Token    string `json:"token"`
+	User     string `json:"user"`
+	Password string `json:"password"`
+}

@@ -1,0 +1,247 @@
+package wire
+
+import (
+	"strconv"
+	"time"
+
+	"zerodag/engine/dig/keys"
+	"zerodag/engine/param"
+	"zerodag/engine/schedule"
+	"zerodag/internal/host"
+)
+
+// ID is a number that is written as a string, as clients in JavaScript need it.
+type ID int64
+
+// MarshalJSON writes the id as a string.
+func (i ID) MarshalJSON() ([]byte, error) {
+	return strconv.AppendQuote(nil, strconv.FormatInt(int64(i), 10)), nil
+}
+
+// OrNull returns nil for the zero id.
+func OrNull(i int64) *ID {
+	if i == 0 {
+		return nil
+	}
+	v := ID(i)
+	return &v
+}
+
+// TextOrNull returns nil for an empty text.
+func TextOrNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+// Moment is a time as an instant in seconds; the zero time is null.
+type Moment time.Time
+
+// MarshalJSON writes yyyy-MM-dd'T'HH:mm:ss'Z'.
+func (m Moment) MarshalJSON() ([]byte, error) {
+	t := time.Time(m)
+	if t.IsZero() {
+		return []byte("null"), nil
+	}
+	return []byte(t.UTC().Format(`"2006-01-02T15:04:05Z"`)), nil
+}
+
+// OffsetTime writes a time in a zone; that of a zone which is not known any more is UTC.
+func OffsetTime(t time.Time, zone string) string {
+	location, err := schedule.Zone(zone)
+	if err != nil {
+		location = time.UTC
+	}
+	return t.In(location).Format(OffsetForm)
+}
+
+// OffsetForm is a time with its offset.
+const OffsetForm = "2006-01-02T15:04:05-07:00"
+
+// Object is a mapping that is never null.
+type Object struct{ *param.Map }
+
+// MarshalJSON writes the mapping with its keys in order.
+func (o Object) MarshalJSON() ([]byte, error) {
+	if o.Map == nil {
+		return []byte("{}"), nil
+	}
+	return param.AppendJSON(nil, o.Map), nil
+}
+
+// IDName is a thing with its id and name.
+type IDName struct {
+	ID   ID     `json:"id"`
+	Name string `json:"name"`
+}
+
+// Named shows a reference.
+func Named(r host.Ref) IDName { return IDName{ID(r.ID), r.Name} }
+
+// NameOptID is a thing whose id may be absent.
+type NameOptID struct {
+	Name string `json:"name"`
+	ID   *ID    `json:"id"`
+}
+
+// Optional shows a reference whose id may be absent.
+func Optional(r host.Ref) NameOptID { return NameOptID{r.Name, OrNull(r.ID)} }
+
+// MostListed is how many bytes of parameters or definitions a page of a list has: what a function may answer has 6 MB,
+// and a page of attempts with large parameters must not take a machine's memory.
+const MostListed = 4 << 20
+
+// Collection is a list under its name; it is never null.
+func Collection[T, R any](name string, rows []T, f func(T) R) map[string][]R {
+	return map[string][]R{name: Each(rows, f)}
+}
+
+// Each shows the rows of a list; the result is never null.
+func Each[T, R any](rows []T, f func(T) R) []R {
+	list := make([]R, len(rows))
+	for i, row := range rows {
+		list[i] = f(row)
+	}
+	return list
+}
+
+// Project is a project with its latest revision.
+type Project struct {
+	ID          ID     `json:"id"`
+	Name        string `json:"name"`
+	Revision    string `json:"revision"`
+	CreatedAt   Moment `json:"createdAt"`
+	UpdatedAt   Moment `json:"updatedAt"`
+	DeletedAt   Moment `json:"deletedAt"`
+	ArchiveType string `json:"archiveType"`
+	ArchiveMD5  []byte `json:"archiveMd5"`
+	// Paused is there while nothing of the project starts.
+	Paused *Paused `json:"paused,omitempty"`
+}
+
+// Revision is a revision of a project.
+type Revision struct {
+	Revision    string `json:"revision"`
+	CreatedAt   Moment `json:"createdAt"`
+	ArchiveType string `json:"archiveType"`
+	ArchiveMD5  []byte `json:"archiveMd5"`
+	UserInfo    Object `json:"userInfo"`
+}
+
+// Workflow is the definition of a workflow.
+type Workflow struct {
+	ID       ID     `json:"id"`
+	Name     string `json:"name"`
+	Project  IDName `json:"project"`
+	Revision string `json:"revision"`
+	Timezone string `json:"timezone"`
+	Config   Object `json:"config"`
+	// What is for people is there where the file has it.
+	Description string   `json:"description,omitempty"`
+	Owner       string   `json:"owner,omitempty"`
+	Tags        []string `json:"tags,omitempty"`
+}
+
+// WorkflowOf shows a definition.
+func WorkflowOf(w host.Workflow) Workflow {
+	return Workflow{ID: ID(w.ID), Name: w.Name, Project: Named(w.Project), Revision: w.Revision.Name, Timezone: w.Zone, Config: Object{w.Config},
+		Description: keys.DescriptionOf(w.Config), Owner: keys.OwnerOf(w.Config), Tags: keys.TagsOf(w.Config)}
+}
+
+// LastAttempt is what a session shows of its last attempt.
+type LastAttempt struct {
+	ID               ID      `json:"id"`
+	RetryAttemptName *string `json:"retryAttemptName"`
+	Done             bool    `json:"done"`
+	Success          bool    `json:"success"`
+	CancelRequested  bool    `json:"cancelRequested"`
+	Params           Object  `json:"params"`
+	CreatedAt        Moment  `json:"createdAt"`
+	FinishedAt       Moment  `json:"finishedAt"`
+	StartsAt         *Moment `json:"startsAt,omitempty"`
+	Labels           *Object `json:"labels,omitempty"`
+	IgnoredErrors    bool    `json:"ignoredErrors,omitempty"`
+}
+
+// Session is a session with its last attempt.
+type Session struct {
+	ID          ID          `json:"id"`
+	Project     IDName      `json:"project"`
+	Workflow    NameOptID   `json:"workflow"`
+	SessionUUID string      `json:"sessionUuid"`
+	SessionTime string      `json:"sessionTime"`
+	LastAttempt LastAttempt `json:"lastAttempt"`
+}
+
+// SessionOf shows a session.
+func SessionOf(s host.Session) Session {
+	l := s.Last
+	return Session{ID: ID(s.ID), Project: Named(s.Project), Workflow: Optional(s.Workflow), SessionUUID: s.UUID,
+		SessionTime: OffsetTime(s.Time, l.Zone),
+		LastAttempt: LastAttempt{ID: ID(l.ID), RetryAttemptName: TextOrNull(l.RetryName), Done: l.Done, Success: l.Success,
+			CancelRequested: l.Canceled, Params: Object{l.Params}, CreatedAt: Moment(l.CreatedAt), FinishedAt: Moment(l.FinishedAt), StartsAt: OrAbsent(l.StartsAt), Labels: Labels(l), IgnoredErrors: l.Ignored}}
+}
+
+// Attempt is an attempt.
+type Attempt struct {
+	Status           string    `json:"status"`
+	ID               ID        `json:"id"`
+	Index            int       `json:"index"`
+	Project          IDName    `json:"project"`
+	Workflow         NameOptID `json:"workflow"`
+	SessionID        ID        `json:"sessionId"`
+	SessionUUID      string    `json:"sessionUuid"`
+	SessionTime      string    `json:"sessionTime"`
+	RetryAttemptName *string   `json:"retryAttemptName"`
+	Done             bool      `json:"done"`
+	Success          bool      `json:"success"`
+	CancelRequested  bool      `json:"cancelRequested"`
+	Params           Object    `json:"params"`
+	CreatedAt        Moment    `json:"createdAt"`
+	FinishedAt       Moment    `json:"finishedAt"`
+	// StartsAt is there where the start has named a time.
+	StartsAt *Moment `json:"startsAt,omitempty"`
+	// Labels are there where the attempt has some.
+	Labels *Object `json:"labels,omitempty"`
+	// IgnoredErrors is there where the attempt is a success although tasks failed.
+	IgnoredErrors bool `json:"ignoredErrors,omitempty"`
+	// Outputs are there in the answer about one attempt, if it has any.
+	Outputs *Object `json:"outputs,omitempty"`
+	// Paused is there in the answer about one attempt, and in its events, while it is paused.
+	Paused *Paused `json:"paused,omitempty"`
+	// Warnings are there in the answer to a start, if there are any.
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// Paused says who paused something, when and why.
+type Paused struct {
+	By     string `json:"by"`
+	At     Moment `json:"at"`
+	Reason string `json:"reason"`
+}
+
+// AttemptOf shows an attempt.
+func AttemptOf(a host.Attempt) Attempt {
+	return Attempt{Status: a.Status(), ID: ID(a.ID), Index: a.Index, Project: Named(a.Project), Workflow: Optional(a.Workflow),
+		SessionID: ID(a.SessionID), SessionUUID: a.SessionUUID, SessionTime: OffsetTime(a.SessionTime, a.Zone),
+		RetryAttemptName: TextOrNull(a.RetryName), Done: a.Done, Success: a.Success, CancelRequested: a.Canceled,
+		Params: Object{a.Params}, CreatedAt: Moment(a.CreatedAt), FinishedAt: Moment(a.FinishedAt), StartsAt: OrAbsent(a.StartsAt), Labels: Labels(a), IgnoredErrors: a.Ignored}
+}
+
+// Labels are those of an attempt; nil for none.
+func Labels(a host.Attempt) *Object {
+	if a.Labels == nil {
+		return nil
+	}
+	return &Object{a.Labels}
+}
+
+// OrAbsent leaves a time out that is not there.
+func OrAbsent(t time.Time) *Moment {
+	if t.IsZero() {
+		return nil
+	}
+	m := Moment(t)
+	return &m
+}

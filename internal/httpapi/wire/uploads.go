@@ -1,0 +1,35 @@
+package wire
+
+// SlotBody asks for a slot, a place in the store to which an archive is uploaded.
+type SlotBody struct {
+	Size     *Whole   `json:"size"`
+	PartSize *Whole   `json:"partSize"`
+	Sums     []string `json:"sha256"`
+}
+
+// Part is the link by which a part of an archive is uploaded.
+type Part struct {
+	URL     string            `json:"url"`
+	Headers map[string]string `json:"headers"`
+	Size    int64             `json:"size"`
+}
+
+// Slot is a slot with its links.
+type Slot struct {
+	ID      string `json:"id"`
+	Parts   []Part `json:"parts"`
+	Expires Moment `json:"expires"`
+}
+
+// CompleteBody says that all parts are uploaded.
+type CompleteBody struct {
+	Tags []string `json:"tags"`
+}
+
+// Outcome is how far an upload is. Error is what the push by a request would have
+// been answered.
+type Outcome struct {
+	Status  string     `json:"status"`
+	Project *Project   `json:"project"`
+	Error   *ErrorBody `json:"error"`
+}

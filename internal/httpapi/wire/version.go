@@ -1,0 +1,13 @@
+package wire
+
+// Version is the version of the server.
+type Version struct {
+	Version string `json:"version"`
+}
+
+// VersionCheck says whether a client is new enough.
+type VersionCheck struct {
+	ServerVersion      string `json:"serverVersion"`
+	UpgradeRecommended bool   `json:"upgradeRecommended"`
+	APICompatible      bool   `json:"apiCompatible"`
+}
