@@ -51,7 +51,7 @@ func (s session) begin(ctx context.Context, status sql.Table, id string) (done b
 		"1. add 'strict_transaction: false' option to disable exactly-once transaction control that depends on this table.\n"+
 		"2. ask system administrator to create a schema that this user can create a table and set 'status_table_schema' option to it\n",
 		fmt.Sprintf("CREATE TABLE %s AS SELECT '%s'::text AS query_id, GETDATE()::timestamptz AS created_at, NULL::timestamptz AS completed_at", name, id))
-	if c := sql.Code(err); c == sql.NotUnique || c == sql.TableThere {
+	if c := sql.Code(err); c == sql.NotUnique || c == sql.TableThere || c == sql.TypeThere {
 		return true, nil
 	}
 	return false, err
