@@ -153,9 +153,15 @@ func imports() []allowed {
 		{"internal/attemptview", "engine engine/dig engine/param internal/client internal/program internal/remedy internal/tasklog internal/taskview internal/term operators", "it reads a server by its client, and changes nothing there"},
 		{"internal/overview", "engine/dig engine/schedule internal/client", "it reads a server by its client, and changes nothing there"},
 		{"internal/awscost", "engine/param infra/settings internal/account internal/client internal/cost internal/prices internal/sandbox internal/term operators operators/all", "it asks the API and the account, and prices nothing itself"},
-		{"cmd/zerodag", core + "docs engine/... github.com/spf13/... infra/settings internal/account internal/attemptview internal/awscost internal/catalogue internal/client internal/configuration internal/connection internal/cost internal/dagu internal/embedded " +
-			"internal/evaluators/... internal/files internal/icalendar internal/localrun internal/localsecret internal/logstream internal/manual internal/overview internal/postgres internal/program internal/projectfolder internal/remedy internal/scratch internal/serverconfig internal/serverrun internal/sqlite internal/taskview internal/term operators/all",
-			"commands are thin: they bind options, call what does the work and print; the databases are those that `migrate` names"},
+		{"cmd/zerodag/internal/cli", "engine/dig engine/param github.com/spf13/... internal/attemptview internal/client internal/connection internal/program internal/term",
+			"it is what commands share, and knows none of them"},
+		{"cmd/zerodag/internal/operate", "cmd/zerodag/internal/cli engine/dig engine/param github.com/spf13/... infra/settings internal/account internal/awscost internal/client internal/cost internal/localsecret internal/program internal/remedy internal/term",
+			"commands are thin: they bind options, call what does the work and print"},
+		{"cmd/zerodag/internal/transfer", "cmd/zerodag/internal/cli engine/schedule github.com/spf13/... internal/client internal/configuration internal/connection internal/dagu internal/embedded internal/files internal/postgres internal/program internal/projectfolder internal/serverconfig internal/sqlite internal/term",
+			"commands are thin; the databases are those that `migrate` names"},
+		{"cmd/zerodag", core + "cmd/zerodag/internal/... docs engine/... github.com/spf13/... internal/attemptview internal/catalogue internal/client internal/configuration internal/connection " +
+			"internal/evaluators/... internal/files internal/icalendar internal/localrun internal/logstream internal/manual internal/overview internal/program internal/projectfolder internal/remedy internal/scratch internal/serverconfig internal/serverrun internal/taskview internal/term operators/all",
+			"commands are thin: they bind options, call what does the work and print"},
 		{"packaging", "internal/materials", "it packs the program and knows nothing of it"},
 		{".", core + "internal/catalogue internal/embedded internal/evaluators internal/files internal/httpapi internal/node", "the engine inside a Go program is that of one machine"},
 		{"integration/...", "...", "integration may import anything, and nothing imports it"},

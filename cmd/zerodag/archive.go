@@ -8,19 +8,20 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/internal/projectfolder"
 )
 
 // newArchive writes a project's archive to a file; no server is asked.
-func newArchive(s streams) *cobra.Command {
-	r := &remote{streams: s, format: textForm}
+func newArchive(s cli.Streams) *cobra.Command {
+	r := &remote{cli.Remote{Streams: s, Format: cli.TextForm}}
 	project, output, copyLinks := "", "", false
 	c := &cobra.Command{Use: "archive", Short: "Write an archive of a project's folder"}
 	c.Flags().StringVar(&project, "project", "", "the project's `DIR` (default: the current one)")
 	c.Flags().StringVarP(&output, "output", "o", "digdag.archive.tar.gz", "`PATH` of the archive")
 	c.Flags().BoolVar(&copyLinks, "copy-outgoing-symlinks", false, "store what links out of the folder lead to")
-	return r.command(c, 0, 0, func(context.Context, []string) error {
-		if err := r.begin(); err != nil {
+	return r.Command(c, 0, 0, func(context.Context, []string) error {
+		if err := r.Begin(); err != nil {
 			return err
 		}
 		if err := r.archive(project, output, copyLinks); err != nil {
@@ -29,12 +30,12 @@ func newArchive(s streams) *cobra.Command {
 		result := struct {
 			Path string `json:"path"`
 		}{output}
-		return r.show(result, func(p printer) {
-			p.line("Created %s.", output)
-			p.line("Use `zerodag upload <path.tar.gz> <project> <revision>` to upload it a server.\n")
-			p.line("  Examples:")
-			p.line("    $ zerodag upload %s $(basename $(pwd)) -r $(date +%%Y%%m%%d-%%H%%M%%S)", output)
-			p.line("    $ zerodag upload %s $(git rev-parse --abbrev-ref HEAD) -r $(git rev-parse HEAD)\n", output)
+		return r.Show(result, func(p cli.Printer) {
+			p.Line("Created %s.", output)
+			p.Line("Use `zerodag upload <path.tar.gz> <project> <revision>` to upload it a server.\n")
+			p.Line("  Examples:")
+			p.Line("    $ zerodag upload %s $(basename $(pwd)) -r $(date +%%Y%%m%%d-%%H%%M%%S)", output)
+			p.Line("    $ zerodag upload %s $(git rev-parse --abbrev-ref HEAD) -r $(git rev-parse HEAD)\n", output)
 		})
 	})
 }
@@ -51,7 +52,7 @@ func (r *remote) archive(project, output string, copyLinks bool) error {
 	}
 	defer os.Remove(temporary.Name())
 	defer temporary.Close()
-	if _, err := folder.Archive(temporary, output, copyLinks, r.notes()); err != nil {
+	if _, err := folder.Archive(temporary, output, copyLinks, r.Notes()); err != nil {
 		return err
 	}
 	if err := temporary.Chmod(0o644); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/engine/param"
 	"zerodag/internal/attemptview"
 	"zerodag/internal/client"
@@ -18,33 +19,33 @@ import (
 )
 
 // newAttempts lists attempts.
-func newAttempts(s streams) *cobra.Command {
-	r := &remote{streams: s}
+func newAttempts(s cli.Streams) *cobra.Command {
+	r := &remote{cli.Remote{Streams: s}}
 	var page pageFlags
 	c := &cobra.Command{Use: "attempts [session-id]", Short: "Show attempts of all sessions or of one"}
 	page.registerShort(c, "attempts")
-	return r.command(c, 0, 1, func(ctx context.Context, args []string) error {
+	return r.Command(c, 0, 1, func(ctx context.Context, args []string) error {
 		var session client.ID
 		if len(args) == 1 {
 			var err error
-			if session, err = idArgument("session-id", args[0]); err != nil {
+			if session, err = cli.IDArgument("session-id", args[0]); err != nil {
 				return err
 			}
 		}
-		if err := r.open(ctx); err != nil {
+		if err := r.Open(ctx); err != nil {
 			return err
 		}
 		list, err := r.Attempts(ctx, session, page.page())
 		if err != nil {
 			return err
 		}
-		if !r.ours() { // the original shows the newest at the end
+		if !r.Ours() { // the original shows the newest at the end
 			slices.Reverse(list)
 		}
-		return r.list(list, func(p printer) {
-			p.line("Session attempts:")
+		return r.List(list, func(p cli.Printer) {
+			p.Line("Session attempts:")
 			for _, a := range list {
-				p.attempt(a, a.Status)
+				printAttempt(p, a, a.Status)
 			}
 			r.hintStart(len(list))
 		}, attemptTable(time.Now(), list), "There are no attempts. `zerodag start` starts one.")
@@ -57,7 +58,7 @@ func attemptTable(now time.Time, list []client.Attempt) *term.Table {
 		term.Column{Title: "SESSION", Wide: true}, term.Column{Title: "RETRY NAME", Wide: true}, term.Column{Title: "PARAMS", Wide: true})
 	for _, a := range list {
 		t.Add(string(a.ID), a.Project.Name, a.Workflow.Name, term.OffsetText(a.SessionTime), attemptStatus(a, now), term.ShortTimeIn(a.SessionTime.Location(), a.BeginsAt()), term.Took(now, a.BeginsAt(), a.FinishedAt), labelsText(a.Labels),
-			string(a.SessionID), shown(a.RetryAttemptName), shown(a.Params))
+			string(a.SessionID), cli.Shown(a.RetryAttemptName), cli.Shown(a.Params))
 	}
 	return t
 }
@@ -74,11 +75,11 @@ func startsText(t time.Time) string { return "starts at " + term.ShortTime(&t) }
 
 // openAttempt reads the id of an attempt, before the server is asked anything.
 func (r *remote) openAttempt(ctx context.Context, argument string) (client.ID, error) {
-	id, err := idArgument("attempt-id", argument)
+	id, err := cli.IDArgument("attempt-id", argument)
 	if err != nil {
 		return "", err
 	}
-	return id, r.open(ctx)
+	return id, r.Open(ctx)
 }
 
 // attemptOf reads the attempt that an argument names.
@@ -91,50 +92,50 @@ func (r *remote) attemptOf(ctx context.Context, argument string) (client.Attempt
 }
 
 // newAttempt shows one attempt.
-func newAttempt(s streams) *cobra.Command {
-	r := &remote{streams: s}
+func newAttempt(s cli.Streams) *cobra.Command {
+	r := &remote{cli.Remote{Streams: s}}
 	c := &cobra.Command{Use: "attempt attempt-id", Short: "Show an attempt"}
-	return r.command(c, 1, 1, func(ctx context.Context, args []string) error {
+	return r.Command(c, 1, 1, func(ctx context.Context, args []string) error {
 		a, err := r.attemptOf(ctx, args[0])
 		if err != nil {
 			return err
 		}
 		var failed []attemptview.Failure
-		if r.ours() && a.Done && !a.Success {
-			if failed, err = r.attempts().Failures(ctx, a, taskview.LastLines); err != nil {
+		if r.Ours() && a.Done && !a.Success {
+			if failed, err = r.AttemptViews().Failures(ctx, a, taskview.LastLines); err != nil {
 				return err
 			}
 		}
 		var ignored []client.Task
-		if r.ours() && a.IgnoredErrors { // else there are none, and the tasks need not be read
-			if ignored, err = r.attempts().Ignored(ctx, a); err != nil {
+		if r.Ours() && a.IgnoredErrors { // else there are none, and the tasks need not be read
+			if ignored, err = r.AttemptViews().Ignored(ctx, a); err != nil {
 				return err
 			}
 		}
 		var waiting []string
-		if r.ours() && !a.Done {
+		if r.Ours() && !a.Done {
 			if waiting, err = r.waiting(ctx, a); err != nil {
 				return err
 			}
 		}
 		status := a.Status
-		if r.ours() {
+		if r.Ours() {
 			status = attemptview.OfIgnored(status, a.IgnoredErrors)
 		}
-		return r.show(a, func(p printer) {
-			p.attempt(a, status)
-			p.labels(a.Labels)
+		return r.Show(a, func(p cli.Printer) {
+			printAttempt(p, a, status)
+			printLabels(p, a.Labels)
 			if !a.Done && a.BeginsAt().After(time.Now()) {
-				p.line("  %s", startsText(*a.StartsAt))
+				p.Line("  %s", startsText(*a.StartsAt))
 			}
 			if a.Paused != nil {
-				p.line("  %s", pausedText(a.Paused))
+				p.Line("  %s", pausedText(a.Paused))
 			}
 			for _, text := range waiting {
-				p.line("  %s", text)
+				p.Line("  %s", text)
 			}
-			if r.ours() && a.Done {
-				_, ink := term.Look(r.out)
+			if r.Ours() && a.Done {
+				_, ink := term.Look(r.Out)
 				p.WriteString(attemptview.Outcome(a, failed, ink) + attemptview.IgnoredText(a.ID, ignored, ink))
 			}
 		})
@@ -179,32 +180,32 @@ func (r *remote) waiting(ctx context.Context, a client.Attempt) ([]string, error
 	return list, err
 }
 
-// labels are in a line of their own, and in none where there are none.
-func (p printer) labels(labels *param.Map) {
+// printLabels are in a line of their own, and in none where there are none.
+func printLabels(p cli.Printer, labels *param.Map) {
 	if labels.Len() > 0 {
-		p.line("  labels: %s", labelsText(labels))
+		p.Line("  labels: %s", labelsText(labels))
 	}
 }
 
 func labelsText(labels *param.Map) string {
 	var list []string
 	for name, v := range labels.All() {
-		list = append(list, name+"="+shown(v))
+		list = append(list, name+"="+cli.Shown(v))
 	}
 	return strings.Join(list, ", ")
 }
 
-func (p printer) attempt(a client.Attempt, status string) {
-	p.block("  ", "session id", a.SessionID, "attempt id", a.ID, "uuid", a.SessionUUID, "project", a.Project.Name, "workflow", a.Workflow.Name,
-		"session time", offsetTime(a.SessionTime), "retry attempt name", a.RetryAttemptName, "params", a.Params,
+func printAttempt(p cli.Printer, a client.Attempt, status string) {
+	p.Block("  ", "session id", a.SessionID, "attempt id", a.ID, "uuid", a.SessionUUID, "project", a.Project.Name, "workflow", a.Workflow.Name,
+		"session time", cli.OffsetTime(a.SessionTime), "retry attempt name", a.RetryAttemptName, "params", a.Params,
 		"created at", a.CreatedAt, "finished at", a.FinishedAt, "kill requested", a.CancelRequested, "status", status)
 }
 
 // newKill ends an attempt.
-func newKill(s streams) *cobra.Command {
-	r := &remote{streams: s}
+func newKill(s cli.Streams) *cobra.Command {
+	r := &remote{cli.Remote{Streams: s}}
 	c := &cobra.Command{Use: "kill attempt-id", Short: "Kill a running attempt; a second time also its _cancel and _finally"}
-	return r.command(c, 1, 1, func(ctx context.Context, args []string) error {
+	return r.Command(c, 1, 1, func(ctx context.Context, args []string) error {
 		id, err := r.openAttempt(ctx, args[0])
 		if err != nil {
 			return err
@@ -213,6 +214,6 @@ func newKill(s streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return r.show(a, func(p printer) { p.line("Kill requested for session attempt %s", id) })
+		return r.Show(a, func(p cli.Printer) { p.Line("Kill requested for session attempt %s", id) })
 	})
 }

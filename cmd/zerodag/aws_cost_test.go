@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/internal/awscost"
 	"zerodag/internal/prices"
 )
@@ -165,7 +166,7 @@ func (s *costStage) cost(t *testing.T, folder, arguments string) (code int, out,
 	defer cloud.Close()
 	t.Setenv("AWS_ENDPOINT_URL", cloud.URL)
 	var o, e bytes.Buffer
-	code = run(t.Context(), strings.Fields("aws cost --stages "+folder+" "+strings.ReplaceAll(arguments, "API", api.URL)), streams{strings.NewReader(""), &o, &e})
+	code = run(t.Context(), strings.Fields("aws cost --stages "+folder+" "+strings.ReplaceAll(arguments, "API", api.URL)), cli.Streams{In: strings.NewReader(""), Out: &o, Err: &e, ProgramVersion: version()})
 	return code, o.String(), e.String()
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	stage "zerodag/infra/settings"
 	"zerodag/internal/httpapi"
 )
@@ -98,7 +99,7 @@ func TestAWSDoctor(t *testing.T) {
 		{"aws start main", 1, []string{"cloudformation:GetTemplate"}},
 	} {
 		var out, errs bytes.Buffer
-		code := run(t.Context(), strings.Fields(x.arguments), streams{strings.NewReader(""), &out, &errs})
+		code := run(t.Context(), strings.Fields(x.arguments), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, ProgramVersion: version()})
 		text := out.String() + errs.String()
 		for _, want := range x.says {
 			if !strings.Contains(text, want) {

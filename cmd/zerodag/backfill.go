@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/internal/client"
 	"zerodag/internal/host"
 	"zerodag/internal/program"
@@ -27,8 +28,8 @@ type backfillCommand struct {
 }
 
 // newBackfill starts past sessions of a workflow: one after the other, as the original does, or as one thing.
-func newBackfill(s streams) *cobra.Command {
-	c := &backfillCommand{remote: remote{streams: s}}
+func newBackfill(s cli.Streams) *cobra.Command {
+	c := &backfillCommand{remote: remote{cli.Remote{Streams: s}}}
 	cmd := &cobra.Command{Use: "backfill schedule-id | project-name name --from TIME", Short: "Start past sessions of a workflow", Args: cobra.ArbitraryArgs,
 		Example: `  zerodag backfill shop nightly --from 2026-01-01                  # one after the other, up to the next session of the schedule
   zerodag backfill shop nightly --from 2026-01-01 --to 2026-01-31 --parallel 5 --existing skip
@@ -50,9 +51,9 @@ func newBackfill(s streams) *cobra.Command {
 	c.RegisterParams(cmd.Flags())
 	cmd.AddCommand(newBackfillList(s), newBackfillShow(s), newBackfillChange(s, "hold", "Have nothing further of a backfill begin: what runs goes on"),
 		newBackfillChange(s, "release", "Have a backfill that was held go on"), newBackfillChange(s, "kill", "End a backfill: nothing further begins, and what runs is killed"))
-	return c.command(cmd, 0, 2, func(ctx context.Context, args []string) error {
+	return c.Command(cmd, 0, 2, func(ctx context.Context, args []string) error {
 		if len(args) == 0 {
-			return wrongCount(cmd, s, args, 2)
+			return cli.WrongCount(cmd, s, args, 2)
 		}
 		if err := c.check(cmd, args); err != nil {
 			return err
@@ -94,7 +95,7 @@ func (c *backfillCommand) check(cmd *cobra.Command, args []string) error {
 	case c.wait && c.dryRun:
 		return program.UsageError(errors.New("--wait waits for what --dry-run does not start: use one of them"))
 	case len(args) == 1:
-		_, err := idArgument("schedule-id", args[0])
+		_, err := cli.IDArgument("schedule-id", args[0])
 		return err
 	}
 	return nil
@@ -114,7 +115,7 @@ func turnedRound(from, to string) bool {
 }
 
 func (c *backfillCommand) backfill(ctx context.Context, args []string, b client.Backfill) error {
-	if err := c.open(ctx); err != nil {
+	if err := c.Open(ctx); err != nil {
 		return err
 	}
 	schedule, err := c.oneSchedule(ctx, args)
@@ -139,23 +140,23 @@ func (c *backfillCommand) backfill(ctx context.Context, args []string, b client.
 	if err != nil {
 		return c.tooLate(err, at.SessionTime, schedule)
 	}
-	err = c.show(list, func(p printer) {
-		p.line("Session attempts:")
+	err = c.Show(list, func(p cli.Printer) {
+		p.Line("Session attempts:")
 		for _, a := range list {
-			p.block("  ", "id", a.ID, "uuid", a.SessionUUID, "project", a.Project.Name, "workflow", a.Workflow.Name,
-				"session time", offsetTime(a.SessionTime), "retry attempt name", a.RetryAttemptName, "params", a.Params, "created at", a.CreatedAt)
+			p.Block("  ", "id", a.ID, "uuid", a.SessionUUID, "project", a.Project.Name, "workflow", a.Workflow.Name,
+				"session time", cli.OffsetTime(a.SessionTime), "retry attempt name", a.RetryAttemptName, "params", a.Params, "created at", a.CreatedAt)
 		}
 	})
 	if c.dryRun || len(list) == 0 {
-		c.hint("No session attempts started.")
+		c.Hint("No session attempts started.")
 		if len(list) == 0 && !at.SessionTime.Before(schedule.NextScheduleTime) && !program.AsDigdag() {
-			c.hint("%s", c.notPast(schedule))
+			c.Hint("%s", c.notPast(schedule))
 		}
 		c.hintPausedName(ctx, schedule.Project.Name)
 		return err
 	}
-	c.hint("Backfill session attempts started.")
-	c.hint("Use `zerodag sessions` to show the session attempts.")
+	c.Hint("Backfill session attempts started.")
+	c.Hint("Use `zerodag sessions` to show the session attempts.")
 	return err
 }
 

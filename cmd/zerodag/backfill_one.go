@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/internal/attemptview"
 	"zerodag/internal/client"
 	"zerodag/internal/program"
@@ -15,14 +16,14 @@ import (
 
 // fillAsOne starts a backfill that is one thing.
 func (c *backfillCommand) fillAsOne(ctx context.Context, args []string) error {
-	if err := c.begin(); err != nil {
+	if err := c.Begin(); err != nil {
 		return err
 	}
 	params, err := c.Parameters(c.Settings)
 	if err != nil {
 		return err
 	}
-	if err := c.open(ctx); err != nil {
+	if err := c.Open(ctx); err != nil {
 		return err
 	}
 	f := c.fill
@@ -40,16 +41,16 @@ func (c *backfillCommand) fillAsOne(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	c.warnings(b.Warnings)
+	c.Warnings(b.Warnings)
 	if c.wait {
 		return c.awaitFilling(ctx, b)
 	}
-	err = c.show(b, func(p printer) {
-		p.line("Started a backfill:")
-		p.filling(b)
+	err = c.Show(b, func(p cli.Printer) {
+		p.Line("Started a backfill:")
+		printFilling(p, b)
 	})
-	c.hint("* Use `zerodag backfill show %s` to show how far it has come.", b.ID)
-	c.hint("* Use `zerodag backfill hold %s` to have nothing further begin for now, and `zerodag backfill kill %s` to end it.", b.ID, b.ID)
+	c.Hint("* Use `zerodag backfill show %s` to show how far it has come.", b.ID)
+	c.Hint("* Use `zerodag backfill hold %s` to have nothing further begin for now, and `zerodag backfill kill %s` to end it.", b.ID, b.ID)
 	return err
 }
 
@@ -72,7 +73,7 @@ func (c *backfillCommand) showFillPlan(ctx context.Context, f client.Fill) error
 	if err != nil {
 		return err
 	}
-	c.warnings(plan.Warnings)
+	c.Warnings(plan.Warnings)
 	table := term.NewTable(term.Column{Title: "SESSION TIME", Name: true}, term.Column{Title: "LAST ATTEMPT"}, term.Column{Title: "STATUS"}, term.Column{Title: "WOULD BE"})
 	for _, s := range plan.Rows {
 		id, status, would := "", "", "started"
@@ -85,16 +86,16 @@ func (c *backfillCommand) showFillPlan(ctx context.Context, f client.Fill) error
 		}
 		table.Add(term.OffsetText(s.SessionTime), id, status, would)
 	}
-	err = c.list(plan, func(p printer) {
-		p.line("Sessions:")
+	err = c.List(plan, func(p cli.Printer) {
+		p.Line("Sessions:")
 		for _, s := range plan.Rows {
-			p.block("  ", "session time", offsetTime(s.SessionTime), "exists", s.Last != nil, "left out", s.LeftOut)
+			p.Block("  ", "session time", cli.OffsetTime(s.SessionTime), "exists", s.Last != nil, "left out", s.LeftOut)
 		}
 	}, table, "There are no sessions.")
 	if n := plan.Total - len(plan.Rows); n > 0 {
-		c.hint("%s more are not shown.", term.Counted(n, "session"))
+		c.Hint("%s more are not shown.", term.Counted(n, "session"))
 	}
-	c.hint("%s would start, %d would be left out. Nothing was started.", term.Counted(plan.Total-plan.LeftOut, "session"), plan.LeftOut)
+	c.Hint("%s would start, %d would be left out. Nothing was started.", term.Counted(plan.Total-plan.LeftOut, "session"), plan.LeftOut)
 	return err
 }
 
@@ -103,7 +104,7 @@ func (r *remote) awaitFilling(ctx context.Context, b client.Filling) error {
 	before := ""
 	for pause := attemptview.FollowFirst; b.FinishedAt == nil; pause = min(2*pause, attemptview.FollowLast) {
 		if now := fillingProgress(b); now != before {
-			r.hint("Backfill %s is %s: %s.", b.ID, b.Status, now)
+			r.Hint("Backfill %s is %s: %s.", b.ID, b.Status, now)
 			before, pause = now, attemptview.FollowFirst
 		}
 		err := r.Wait(ctx, pause)
@@ -112,19 +113,19 @@ func (r *remote) awaitFilling(ctx context.Context, b client.Filling) error {
 		}
 		if err != nil {
 			if ctx.Err() != nil {
-				r.hint("The backfill goes on: `zerodag backfill show %s` shows it again, `zerodag backfill kill %s` ends it.", b.ID, b.ID)
+				r.Hint("The backfill goes on: `zerodag backfill show %s` shows it again, `zerodag backfill kill %s` ends it.", b.ID, b.ID)
 			}
 			return err
 		}
 	}
-	if err := r.show(b, func(p printer) { p.filling(b) }); err != nil {
+	if err := r.Show(b, func(p cli.Printer) { printFilling(p, b) }); err != nil {
 		return err
 	}
-	r.hint("%s: %d succeeded, %d failed, %d left out.", term.Counted(b.Sessions-b.NotBegun, "session"), b.Succeeded, b.Failed, b.LeftOut)
+	r.Hint("%s: %d succeeded, %d failed, %d left out.", term.Counted(b.Sessions-b.NotBegun, "session"), b.Succeeded, b.Failed, b.LeftOut)
 	if b.Status == "success" {
 		return nil
 	}
-	r.hint("`zerodag backfill show %s` lists those that failed; `zerodag retry --all-failed` tries them again.", b.ID)
+	r.Hint("`zerodag backfill show %s` lists those that failed; `zerodag retry --all-failed` tries them again.", b.ID)
 	return program.ErrShown
 }
 
@@ -137,14 +138,14 @@ func fillingProgress(b client.Filling) string {
 	return text
 }
 
-func newBackfillList(s streams) *cobra.Command {
-	r := &remote{streams: s}
+func newBackfillList(s cli.Streams) *cobra.Command {
+	r := &remote{cli.Remote{Streams: s}}
 	open, last := false, ""
 	c := &cobra.Command{Use: "list [project-name [name]]", Short: "Show backfills, the newest first"}
 	c.Flags().BoolVar(&open, "open", false, "only those that are not over")
 	c.Flags().StringVarP(&last, "last-id", "i", "", "only those with ids below this `ID`")
-	return r.command(c, 0, 2, func(ctx context.Context, args []string) error {
-		if err := r.open(ctx); err != nil {
+	return r.Command(c, 0, 2, func(ctx context.Context, args []string) error {
+		if err := r.Open(ctx); err != nil {
 			return err
 		}
 		args = append(args, "", "")
@@ -158,20 +159,20 @@ func newBackfillList(s streams) *cobra.Command {
 			table.Add(string(b.ID), b.Project.Name, b.Workflow.Name, b.Status, strconv.Itoa(b.Sessions), strconv.Itoa(b.Succeeded), strconv.Itoa(b.Failed), strconv.Itoa(b.LeftOut),
 				strconv.Itoa(len(b.Running)-b.Waiting()), term.ShortTime(&b.CreatedAt))
 		}
-		return r.list(list, func(p printer) {
-			p.line("Backfills:")
+		return r.List(list, func(p cli.Printer) {
+			p.Line("Backfills:")
 			for _, b := range list {
-				p.filling(b)
+				printFilling(p, b)
 			}
-			p.line("%d entries.", len(list))
+			p.Line("%d entries.", len(list))
 		}, table, "There are no backfills.")
 	})
 }
 
-func newBackfillShow(s streams) *cobra.Command {
-	r := &remote{streams: s}
+func newBackfillShow(s cli.Streams) *cobra.Command {
+	r := &remote{cli.Remote{Streams: s}}
 	c := &cobra.Command{Use: "show backfill-id", Short: "Show a backfill, and how far it has come"}
-	return r.command(c, 1, 1, func(ctx context.Context, args []string) error {
+	return r.Command(c, 1, 1, func(ctx context.Context, args []string) error {
 		id, err := r.openBackfill(ctx, args)
 		if err != nil {
 			return err
@@ -180,17 +181,17 @@ func newBackfillShow(s streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		err = r.show(b, func(p printer) {
-			p.filling(b)
+		err = r.Show(b, func(p cli.Printer) {
+			printFilling(p, b)
 			for _, x := range b.Running {
 				if x.AttemptID == nil {
-					p.block("  ", "waiting session", offsetTime(x.SessionTime), "since", x.Since)
+					p.Block("  ", "waiting session", cli.OffsetTime(x.SessionTime), "since", x.Since)
 					continue
 				}
-				p.block("  ", "running session", offsetTime(x.SessionTime), "attempt id", *x.AttemptID, "since", x.Since)
+				p.Block("  ", "running session", cli.OffsetTime(x.SessionTime), "attempt id", *x.AttemptID, "since", x.Since)
 			}
 			if len(b.FailedAttempts) > 0 {
-				p.block("  ", "failed attempt ids", b.FailedAttempts)
+				p.Block("  ", "failed attempt ids", b.FailedAttempts)
 			}
 		})
 		if b.FinishedAt == nil {
@@ -201,10 +202,10 @@ func newBackfillShow(s streams) *cobra.Command {
 }
 
 // newBackfillChange makes the commands that hold, release and kill a backfill.
-func newBackfillChange(s streams, action, short string) *cobra.Command {
-	r := &remote{streams: s}
+func newBackfillChange(s cli.Streams, action, short string) *cobra.Command {
+	r := &remote{cli.Remote{Streams: s}}
 	c := &cobra.Command{Use: action + " backfill-id", Short: short}
-	return r.command(c, 1, 1, func(ctx context.Context, args []string) error {
+	return r.Command(c, 1, 1, func(ctx context.Context, args []string) error {
 		id, err := r.openBackfill(ctx, args)
 		if err != nil {
 			return err
@@ -213,22 +214,22 @@ func newBackfillChange(s streams, action, short string) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return r.show(b, func(p printer) { p.filling(b) })
+		return r.Show(b, func(p cli.Printer) { printFilling(p, b) })
 	})
 }
 
 // openBackfill reads the number of a backfill.
 func (r *remote) openBackfill(ctx context.Context, args []string) (client.ID, error) {
-	id, err := idArgument("backfill-id", args[0])
+	id, err := cli.IDArgument("backfill-id", args[0])
 	if err != nil {
 		return id, err
 	}
-	return id, r.open(ctx)
+	return id, r.Open(ctx)
 }
 
-func (p printer) filling(b client.Filling) {
-	p.block("  ", "id", b.ID, "name", b.Name, "project", b.Project.Name, "workflow", b.Workflow.Name, "status", b.Status, "sessions", b.Sessions,
-		"first session", offsetTime(b.First), "last session", offsetTime(b.Last), "not begun", b.NotBegun, "running", len(b.Running)-b.Waiting(), "waiting to begin", b.Waiting(), "succeeded", b.Succeeded, "failed", b.Failed, "left out", b.LeftOut,
+func printFilling(p cli.Printer, b client.Filling) {
+	p.Block("  ", "id", b.ID, "name", b.Name, "project", b.Project.Name, "workflow", b.Workflow.Name, "status", b.Status, "sessions", b.Sessions,
+		"first session", cli.OffsetTime(b.First), "last session", cli.OffsetTime(b.Last), "not begun", b.NotBegun, "running", len(b.Running)-b.Waiting(), "waiting to begin", b.Waiting(), "succeeded", b.Succeeded, "failed", b.Failed, "left out", b.LeftOut,
 		"parallel", b.Parallel, "order", b.Order, "existing", b.Existing, "priority", b.Priority, "params", b.Params, "retry attempt name", b.AttemptName, "why", b.Why,
 		"created at", b.CreatedAt, "finished at", b.FinishedAt)
 }

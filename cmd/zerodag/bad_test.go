@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/integration/badprojects"
 )
 
@@ -29,7 +30,7 @@ func TestBadProjects(t *testing.T) {
 			}
 			var out, errs bytes.Buffer
 			args := []string{"run", "main", "--project", dir, "--no-save", "--session", "2024-01-01", "-c", "/dev/null"}
-			code := run(t.Context(), args, streams{strings.NewReader(""), &out, &errs})
+			code := run(t.Context(), args, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, ProgramVersion: version()})
 			if code != 1 {
 				t.Errorf("exit code %d, want 1\n%s%s", code, &out, &errs)
 			}
@@ -79,7 +80,7 @@ func TestFlagsOfOtherPrograms(t *testing.T) {
 		"backfill a b --from 2026-02-01 --to 2026-01-01": "--to 2026-01-01 is before --from 2026-02-01",
 	} {
 		var out, errs bytes.Buffer
-		run(t.Context(), strings.Fields(line), streams{strings.NewReader(""), &out, &errs})
+		run(t.Context(), strings.Fields(line), cli.Streams{In: strings.NewReader(""), Out: &out, Err: &errs, ProgramVersion: version()})
 		first, _, _ := strings.Cut(errs.String(), "\n")
 		if !strings.HasSuffix(first, want) {
 			t.Errorf("%s: %q, want %q", line, first, want)

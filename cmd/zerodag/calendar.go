@@ -9,11 +9,12 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/internal/icalendar"
 )
 
 // newCalendar makes calendars of schedules.
-func newCalendar(s streams) *cobra.Command {
+func newCalendar(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{Use: "calendar", Short: "Make calendars of business days, for schedules"}
 	c.AddCommand(&cobra.Command{
 		Use:     "from-ics FILE",
@@ -21,7 +22,7 @@ func newCalendar(s streams) *cobra.Command {
 		Example: "  zerodag calendar from-ics holidays.ics > calendars/jp.yml    # then in a workflow: schedule: {calendar: calendars/jp.yml}",
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return wrongCount(c, s, args, 1)
+				return cli.WrongCount(c, s, args, 1)
 			}
 			text, err := os.ReadFile(args[0])
 			if err != nil {
@@ -34,7 +35,7 @@ func newCalendar(s streams) *cobra.Command {
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)
 			}
-			_, err = s.out.Write([]byte(calendarText(days)))
+			_, err = s.Out.Write([]byte(calendarText(days)))
 			return err
 		},
 	})

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/engine/dig"
 	"zerodag/engine/schedule"
 	"zerodag/internal/configuration"
@@ -19,19 +20,19 @@ import (
 
 type checkCommand struct {
 	configuration.Flags
-	streams
+	cli.Streams
 	project string
 	strict  bool
 }
 
 // newCheck shows what a project defines, and what can be known to be wrong with it.
-func newCheck(s streams) *cobra.Command {
-	c := &checkCommand{streams: s}
+func newCheck(s cli.Streams) *cobra.Command {
+	c := &checkCommand{Streams: s}
 	cmd := &cobra.Command{
 		Use:     "check [workflow.dig]",
 		Aliases: []string{"c"},
 		Short:   "Show and check the workflows of a project",
-		Args:    upTo(1),
+		Args:    cli.UpTo(1),
 		RunE:    func(_ *cobra.Command, args []string) error { return c.check(args) },
 	}
 	cmd.Flags().StringVar(&c.project, "project", "", "the project's `DIR` (default: the current one)")
@@ -42,12 +43,12 @@ func newCheck(s streams) *cobra.Command {
 }
 
 func (c *checkCommand) check(args []string) error {
-	banner(c.err)
+	c.Banner()
 	settings, err := c.Load()
 	if err != nil {
 		return err
 	}
-	c.Tell(c.err, settings)
+	c.Tell(c.Err, settings)
 	project, err := projectfolder.Open(c.project)
 	if err != nil {
 		return err
@@ -56,13 +57,13 @@ func (c *checkCommand) check(args []string) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.out, "  System default timezone: %s\n\n", systemZone())
+	fmt.Fprintf(c.Out, "  System default timezone: %s\n\n", systemZone())
 	named, of := "", ""
 	if len(args) > 0 {
 		named = project.WorkflowName(args[0])
 		of = named + ".dig"
 	}
-	contents, err := project.ReadHere(named, c.err)
+	contents, err := project.ReadHere(named, c.Err)
 	if err != nil {
 		return err
 	}
@@ -81,13 +82,13 @@ func (c *checkCommand) check(args []string) error {
 	if err := c.showDefinitions(contents.Workflows); err != nil {
 		return err
 	}
-	fmt.Fprintf(c.out, "  Parameters:\n%s\n", term.Indented(string(dig.FormatYAML(params)), "    "))
+	fmt.Fprintf(c.Out, "  Parameters:\n%s\n", term.Indented(string(dig.FormatYAML(params)), "    "))
 	scheduled, err := c.showSchedules(contents.Workflows)
 	if err != nil {
 		return err
 	}
 	for _, s := range scheduled {
-		s.showNext(c.out)
+		s.showNext(c.Out)
 	}
 	more, err := project.Warnings(contents, "", params)
 	if err != nil {
@@ -105,23 +106,23 @@ func (c *checkCommand) check(args []string) error {
 }
 
 func (c *checkCommand) showDefinitions(workflows []dig.Workflow) error {
-	fmt.Fprintf(c.out, "  Definitions (%d workflows):\n", len(workflows))
+	fmt.Fprintf(c.Out, "  Definitions (%d workflows):\n", len(workflows))
 	for _, w := range workflows {
 		nodes, err := dig.Tree(w.Name, w.Config)
 		if err != nil {
 			return err
 		}
-		fmt.Fprintf(c.out, "    %s (%d tasks)\n", w.Name, len(nodes))
+		fmt.Fprintf(c.Out, "    %s (%d tasks)\n", w.Name, len(nodes))
 		shown := map[string]bool{}
 		for _, n := range nodes {
 			v, _ := n.Config.Get("require>")
 			if required, ok := v.(string); ok && !shown[required] {
 				shown[required] = true
-				fmt.Fprintf(c.out, "      -> %s\n", required)
+				fmt.Fprintf(c.Out, "      -> %s\n", required)
 			}
 		}
 	}
-	fmt.Fprintln(c.out)
+	fmt.Fprintln(c.Out)
 	return nil
 }
 
@@ -167,7 +168,7 @@ func (c *checkCommand) showSchedules(workflows []dig.Workflow) ([]scheduled, err
 		fmt.Fprintf(&text, "      first session time: %s\n", term.Time(first.Time.In(shown)))
 		fmt.Fprintf(&text, "      first scheduled to run at: %s\n", term.TimeFrom(now, first.RunTime.In(shown)))
 	}
-	fmt.Fprintf(c.out, "  Schedules (%d entries):\n%s\n", len(list), text.String())
+	fmt.Fprintf(c.Out, "  Schedules (%d entries):\n%s\n", len(list), text.String())
 	return list, nil
 }
 
@@ -192,9 +193,9 @@ func (c *checkCommand) warn(warnings dig.Errors) error {
 	if len(warnings) == 0 {
 		return nil
 	}
-	fmt.Fprintf(c.out, "  Warnings (%d):\n", len(warnings))
-	fmt.Fprint(c.out, term.Indented(warnings.Error(), "    "))
-	fmt.Fprintln(c.out)
+	fmt.Fprintf(c.Out, "  Warnings (%d):\n", len(warnings))
+	fmt.Fprint(c.Out, term.Indented(warnings.Error(), "    "))
+	fmt.Fprintln(c.Out)
 	return projectfolder.Strictly(warnings, c.strict)
 }
 

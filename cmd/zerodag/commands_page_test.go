@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/internal/configuration"
 )
 
@@ -40,7 +41,7 @@ func TestCommandPage(t *testing.T) {
 
 // commandPage draws all commands. Options that every command takes are listed once.
 func commandPage() string {
-	root := newRoot(streams{})
+	root := newRoot(cli.Streams{})
 	var b strings.Builder
 	b.WriteString("# Commands\n\nEvery command with its options, as `zerodag COMMAND --help` shows them; [cli.md](../cli.md) tells what they are for.\n" +
 		"This page is written by `go test ./cmd/zerodag -run TestCommandPage -rewrite`.\n")

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/engine"
 	"zerodag/engine/dig"
 	"zerodag/internal/client"
@@ -117,7 +118,7 @@ func workflowTasks(_ context.Context, c *cobra.Command, before []string) ([]stri
 
 // serverOf is the server that the options of a command name.
 func serverOf(c *cobra.Command) (*client.Client, error) {
-	r := &remote{streams: streams{err: io.Discard}, Choice: connection.Choice{NoCheck: true}}
+	r := &remote{cli.Remote{Streams: cli.Streams{Err: io.Discard, ProgramVersion: version()}, Choice: connection.Choice{NoCheck: true}}}
 	for name, to := range map[string]*string{"endpoint": &r.Endpoint, "context": &r.Context, "token": &r.Token, "basic-auth": &r.BasicAuth, "config": &r.Config} {
 		*to, _ = c.Flags().GetString(name) // each client command has them
 	}
@@ -129,7 +130,7 @@ func serverOf(c *cobra.Command) (*client.Client, error) {
 	if r.Settings, err = r.Load(); err != nil {
 		return nil, err
 	}
-	err = r.dial()
+	err = r.Dial()
 	return r.Client, err
 }
 

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/internal/logstream"
 	"zerodag/internal/projectfolder"
 )
@@ -14,7 +15,7 @@ import (
 // optionValues are the values of options that can be told, by the option, or by its command and the option.
 func optionValues() map[string]proposal {
 	sessions := words("daily", "hourly", "last", "schedule")
-	formats := words(textForm, wideForm, jsonForm, yamlForm, digdagForm)
+	formats := words(cli.TextForm, cli.WideForm, cli.JSONForm, cli.YAMLForm, cli.DigdagForm)
 	return map[string]proposal{
 		"run --start": workflowTasks, "run --goal": workflowTasks, "run --end": workflowTasks, "run --session": sessions, "run --session-time": sessions,
 		"start --session": words("daily", "hourly", "now"), "retry --resume-from": taskNames, "retry --only": taskNames, "retry --until": taskNames, "retry --mark-success": taskNames,

@@ -9,13 +9,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/internal/connection"
 	"zerodag/internal/program"
 	"zerodag/internal/term"
 )
 
 // newContext keeps the servers that a user works with.
-func newContext(s streams) *cobra.Command {
+func newContext(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "context",
 		Short: "Name servers and choose the one that commands talk to",
@@ -27,13 +28,13 @@ func newContext(s streams) *cobra.Command {
 	return c
 }
 
-func newContextList(s streams) *cobra.Command {
+func newContextList(s cli.Streams) *cobra.Command {
 	return &cobra.Command{Use: "list", Short: "Show the contexts, and which one is in use", RunE: func(c *cobra.Command, args []string) error { return listContexts(c, s, args) }}
 }
 
-func listContexts(cmd *cobra.Command, s streams, args []string) error {
+func listContexts(cmd *cobra.Command, s cli.Streams, args []string) error {
 	if len(args) > 0 {
-		return wrongCount(cmd, s, args, 0)
+		return cli.WrongCount(cmd, s, args, 0)
 	}
 	names, err := connection.Names()
 	if err != nil {
@@ -44,7 +45,7 @@ func listContexts(cmd *cobra.Command, s streams, args []string) error {
 		return err
 	}
 	if len(names) == 0 {
-		fmt.Fprintln(s.err, "There is no context: zerodag context set NAME -e URL makes one.")
+		fmt.Fprintln(s.Err, "There is no context: zerodag context set NAME -e URL makes one.")
 		return nil
 	}
 	t := term.NewTable(term.Column{Title: "IN USE"}, term.Column{Title: "NAME", Name: true}, term.Column{Title: "ENDPOINT", Name: true}, term.Column{Title: "SHOWS"})
@@ -60,12 +61,12 @@ func listContexts(cmd *cobra.Command, s streams, args []string) error {
 		}
 		t.Add(mark, name, c.Endpoint, c.Who())
 	}
-	columns, ink := term.Look(s.out)
-	fmt.Fprint(s.out, t.Text(false, columns, ink))
+	columns, ink := term.Look(s.Out)
+	fmt.Fprint(s.Out, t.Text(false, columns, ink))
 	return nil
 }
 
-func newContextSet(s streams) *cobra.Command {
+func newContextSet(s cli.Streams) *cobra.Command {
 	set := connection.Server{}
 	c := &cobra.Command{Use: "set NAME -e URL", Short: "Make a context, or change one"}
 	c.Flags().StringVarP(&set.Endpoint, "endpoint", "e", "", "`URL` of the server")
@@ -73,7 +74,7 @@ func newContextSet(s streams) *cobra.Command {
 	c.Flags().BoolVar(&set.IAM, "iam", false, "sign requests with AWS credentials")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return wrongCount(cmd, s, args, 1)
+			return cli.WrongCount(cmd, s, args, 1)
 		}
 		if set.IAM && set.Token != "" {
 			return program.UsageError(errors.New("--iam and --token cannot be used together"))
@@ -106,23 +107,23 @@ func newContextSet(s streams) *cobra.Command {
 		if err := c.Save(); err != nil {
 			return err
 		}
-		fmt.Fprintf(s.err, "Context %s is %s. zerodag context use %s makes it the one in use.\n", c.Name, c.Endpoint, term.ShellWord(c.Name))
+		fmt.Fprintf(s.Err, "Context %s is %s. zerodag context use %s makes it the one in use.\n", c.Name, c.Endpoint, term.ShellWord(c.Name))
 		return nil
 	}
 	return c
 }
 
-func newContextUse(s streams) *cobra.Command {
-	c := &cobra.Command{Use: "use NAME", Short: "Choose the context that commands use; - for none", ValidArgsFunction: completeContexts}
+func newContextUse(s cli.Streams) *cobra.Command {
+	c := &cobra.Command{Use: "use NAME", Short: "Choose the context that commands use; - for none", ValidArgsFunction: cli.CompleteContexts}
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return wrongCount(cmd, s, args, 1)
+			return cli.WrongCount(cmd, s, args, 1)
 		}
 		if args[0] == "-" {
 			if err := connection.Leave(); err != nil {
 				return err
 			}
-			fmt.Fprintln(s.err, "No context is in use.")
+			fmt.Fprintln(s.Err, "No context is in use.")
 			return nil
 		}
 		c, err := connection.Load(args[0])
@@ -132,33 +133,33 @@ func newContextUse(s streams) *cobra.Command {
 		if err := c.Use(); err != nil {
 			return err
 		}
-		fmt.Fprintf(s.err, "Commands use %s from now on: %s\n", c.Name, c.Endpoint)
+		fmt.Fprintf(s.Err, "Commands use %s from now on: %s\n", c.Name, c.Endpoint)
 		return nil
 	}
 	return c
 }
 
-func newContextDelete(s streams) *cobra.Command {
-	c := &cobra.Command{Use: "delete NAME", Short: "Forget a context", ValidArgsFunction: completeContexts}
+func newContextDelete(s cli.Streams) *cobra.Command {
+	c := &cobra.Command{Use: "delete NAME", Short: "Forget a context", ValidArgsFunction: cli.CompleteContexts}
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return wrongCount(cmd, s, args, 1)
+			return cli.WrongCount(cmd, s, args, 1)
 		}
 		if err := connection.Forget(args[0]); err != nil {
 			return err
 		}
-		fmt.Fprintf(s.err, "Context %s is forgotten.\n", args[0])
+		fmt.Fprintf(s.Err, "Context %s is forgotten.\n", args[0])
 		return nil
 	}
 	return c
 }
 
 // readLine reads a secret that somebody types or pipes.
-func readLine(s streams) (string, error) {
+func readLine(s cli.Streams) (string, error) {
 	var text bytes.Buffer
 	one := make([]byte, 1)
 	for {
-		n, err := s.in.Read(one)
+		n, err := s.In.Read(one)
 		if n > 0 && one[0] != '\n' {
 			text.WriteByte(one[0])
 		}
@@ -170,10 +171,4 @@ func readLine(s streams) (string, error) {
 		return line, nil
 	}
 	return "", errors.New("read the token: stdin has none")
-}
-
-// completeContexts proposes the names of contexts.
-func completeContexts(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	names, _ := connection.Names() // a shell that completes has no place for errors
-	return names, cobra.ShellCompDirectiveNoFileComp
 }

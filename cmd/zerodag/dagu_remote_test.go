@@ -17,6 +17,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/operators/operatortest/postgres"
 	"zerodag/operators/operatortest/sshd"
 )
@@ -30,7 +31,7 @@ func importAndRun(t *testing.T, text string, args ...string) (code int, out stri
 		t.Fatal(err)
 	}
 	var b bytes.Buffer
-	s := streams{strings.NewReader(""), &b, &b}
+	s := cli.Streams{In: strings.NewReader(""), Out: &b, Err: &b, ProgramVersion: version()}
 	if code := run(t.Context(), []string{"import", "dagu", file, "-o", project}, s); code != 0 {
 		t.Fatalf("import ends with %d\n%s", code, b.Bytes())
 	}
@@ -218,7 +219,7 @@ func TestDaguDotenv(t *testing.T) {
 				}
 			}
 			var out bytes.Buffer
-			code := run(t.Context(), []string{"import", "dagu", filepath.Join(dir, "in.yaml"), "-o", filepath.Join(dir, "p")}, streams{strings.NewReader(""), &out, &out})
+			code := run(t.Context(), []string{"import", "dagu", filepath.Join(dir, "in.yaml"), "-o", filepath.Join(dir, "p")}, cli.Streams{In: strings.NewReader(""), Out: &out, Err: &out, ProgramVersion: version()})
 			if told := strings.Contains(out.String(), "zerodag run --env-file "+filepath.Join(dir, ".env")); code != 0 || told != c.told {
 				t.Errorf("exit code %d\n%s", code, out.Bytes())
 			}

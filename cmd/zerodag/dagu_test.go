@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"zerodag/cmd/zerodag/internal/cli"
 )
 
 // TestDaguOutcomes runs workflows of Dagu after `import dagu` and compares what they did with what Dagu 2.15.1
@@ -34,7 +36,7 @@ func TestDaguOutcomes(t *testing.T) {
 				t.Fatal(err)
 			}
 			var out bytes.Buffer
-			s := streams{strings.NewReader(""), &out, &out}
+			s := cli.Streams{In: strings.NewReader(""), Out: &out, Err: &out, ProgramVersion: version()}
 			if code := run(t.Context(), []string{"import", "dagu", filepath.Join(dir, "in.yaml"), "-o", project}, s); code != 0 {
 				t.Fatalf("import ends with %d\n%s", code, out.Bytes())
 			}

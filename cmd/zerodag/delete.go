@@ -8,25 +8,27 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"zerodag/cmd/zerodag/internal/cli"
 )
 
 // newDelete deletes a project.
-func newDelete(s streams) *cobra.Command {
-	r := &remote{streams: s}
+func newDelete(s cli.Streams) *cobra.Command {
+	r := &remote{cli.Remote{Streams: s}}
 	var force bool
 	c := &cobra.Command{Use: "delete project", Short: "Delete a project"}
 	c.Flags().BoolVar(&force, "force", false, "do not ask")
-	return r.command(c, 1, 1, func(ctx context.Context, args []string) error {
-		if err := r.open(ctx); err != nil {
+	return r.Command(c, 1, 1, func(ctx context.Context, args []string) error {
+		if err := r.Open(ctx); err != nil {
 			return err
 		}
 		project, err := r.Project(ctx, args[0])
 		if err != nil {
 			return err
 		}
-		err = r.show(project, func(p printer) {
-			p.line("Project:")
-			p.block("  ", "id", project.ID, "name", project.Name, "latest revision", project.Revision,
+		err = r.Show(project, func(p cli.Printer) {
+			p.Line("Project:")
+			p.Block("  ", "id", project.ID, "name", project.Name, "latest revision", project.Revision,
 				"created at", project.CreatedAt, "last updated at", project.UpdatedAt)
 			p.Truncate(p.Len() - 1) // here no empty line follows
 		})
@@ -34,8 +36,8 @@ func newDelete(s streams) *cobra.Command {
 			return err
 		}
 		if !force {
-			fmt.Fprint(r.err, "Are you sure you want to delete this project? [y/N]: ")
-			answer, _ := bufio.NewReader(r.in).ReadString('\n') // no answer is no
+			fmt.Fprint(r.Err, "Are you sure you want to delete this project? [y/N]: ")
+			answer, _ := bufio.NewReader(r.In).ReadString('\n') // no answer is no
 			if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
 				return errors.New("canceled.")
 			}
@@ -43,7 +45,7 @@ func newDelete(s streams) *cobra.Command {
 		if _, err := r.Client.Delete(ctx, project.ID); err != nil {
 			return err
 		}
-		r.hint("Project '%s' is deleted.", args[0])
+		r.Hint("Project '%s' is deleted.", args[0])
 		return nil
 	})
 }

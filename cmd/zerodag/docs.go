@@ -5,13 +5,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/internal/manual"
 	"zerodag/internal/term"
 )
 
 // newDocs lists the pages for users, or shows one: by its name, or by a word that it is about.
-func newDocs(s streams) *cobra.Command {
-	r := &remote{streams: s}
+func newDocs(s cli.Streams) *cobra.Command {
+	r := &remote{cli.Remote{Streams: s}}
 	c := &cobra.Command{
 		Use:     "docs [TOPIC]",
 		Aliases: []string{"doc"},
@@ -19,9 +20,9 @@ func newDocs(s streams) *cobra.Command {
 		Example: "  zerodag docs schedules          # a page\n" +
 			"  zerodag docs _retry             # what a key, a variable or a setting is\n" +
 			"  zerodag docs http               # an operator",
-		Args: upTo(1),
+		Args: cli.UpTo(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := r.checkFormat(); err != nil {
+			if err := r.CheckFormat(); err != nil {
 				return err
 			}
 			if len(args) == 0 {
@@ -36,7 +37,7 @@ func newDocs(s streams) *cobra.Command {
 			return manual.Names(), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
-	r.registerFormat(c)
+	r.RegisterFormat(c)
 	return c
 }
 
@@ -50,18 +51,18 @@ func (r *remote) listTopics() error {
 		list[i].Page = ""
 		width = max(width, len(list[i].Name))
 	}
-	err = r.show(list, func(p printer) {
+	err = r.Show(list, func(p cli.Printer) {
 		group := ""
 		for _, t := range list {
 			if t.Group != group {
 				group = t.Group
-				p.line("%s", group)
+				p.Line("%s", group)
 			}
-			p.line("  %-*s  %s", width, t.Name, t.Title)
+			p.Line("  %-*s  %s", width, t.Name, t.Title)
 		}
-		p.line("")
+		p.Line("")
 	})
-	r.hint("Use `zerodag docs <topic>` to show one; the name of a key, a variable, a setting or an operator will do, too.")
+	r.Hint("Use `zerodag docs <topic>` to show one; the name of a key, a variable, a setting or an operator will do, too.")
 	return err
 }
 
@@ -70,11 +71,11 @@ func (r *remote) showTopic(word string) error {
 	if err != nil {
 		return err
 	}
-	if err := r.show(found, func(p printer) { p.WriteString(term.PlainPage(found.Page)) }); err != nil {
+	if err := r.Show(found, func(p cli.Printer) { p.WriteString(term.PlainPage(found.Page)) }); err != nil {
 		return err
 	}
 	if found.Name != word {
-		r.hint("Use `zerodag docs %s` to show the whole page.", found.Name)
+		r.Hint("Use `zerodag docs %s` to show the whole page.", found.Name)
 	}
 	return nil
 }

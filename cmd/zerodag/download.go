@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/internal/client"
 	"zerodag/internal/connection"
 	"zerodag/internal/program"
@@ -17,14 +18,14 @@ import (
 )
 
 // newDownload unpacks a revision into a folder.
-func newDownload(s streams) *cobra.Command {
-	r := &remote{streams: s}
+func newDownload(s cli.Streams) *cobra.Command {
+	r := &remote{cli.Remote{Streams: s}}
 	revision, output := "", ""
 	c := &cobra.Command{Use: "download project", Short: "Get the files of a project"}
 	c.Flags().StringVarP(&revision, "revision", "r", "", "`REVISION` instead of the latest one")
 	c.Flags().StringVarP(&output, "output", "o", "", "put the files into this `DIR` (default: the name of the project)")
-	return r.command(c, 1, 1, func(ctx context.Context, args []string) error {
-		if err := r.open(ctx); err != nil {
+	return r.Command(c, 1, 1, func(ctx context.Context, args []string) error {
+		if err := r.Open(ctx); err != nil {
 			return err
 		}
 		project, err := r.Project(ctx, args[0])
@@ -49,15 +50,15 @@ func newDownload(s streams) *cobra.Command {
 			Folder   string   `json:"folder"`
 			Files    []string `json:"files"`
 		}{args[0], revision, output, names}
-		return r.show(result, func(p printer) {
+		return r.Show(result, func(p cli.Printer) {
 			for _, name := range names {
 				if target, err := os.Readlink(filepath.Join(output, name)); err == nil {
-					p.line("  %s -> %s", filepath.Join(output, name), target)
+					p.Line("  %s -> %s", filepath.Join(output, name), target)
 					continue
 				}
-				p.line("  %s", filepath.Join(output, name))
+				p.Line("  %s", filepath.Join(output, name))
 			}
-			p.line("Extracted project '%s' revision '%s' to %s.", args[0], revision, output)
+			p.Line("Extracted project '%s' revision '%s' to %s.", args[0], revision, output)
 		})
 	})
 }
@@ -72,7 +73,7 @@ func noArchive(revision string, err error) error {
 
 // download unpacks a revision into a folder.
 func (r *remote) download(ctx context.Context, project client.ID, revision, output string) ([]string, error) {
-	defer r.watch(r.Client)()
+	defer r.Watch(r.Client)()
 	archive, err := r.Archive(ctx, project, revision)
 	if client.IsMissing(err) {
 		err := noArchive(revision, err)
@@ -85,5 +86,5 @@ func (r *remote) download(ctx context.Context, project client.ID, revision, outp
 		return nil, err
 	}
 	defer archive.Close()
-	return projectfolder.Unpack(ctx, archive, output, r.notes())
+	return projectfolder.Unpack(ctx, archive, output, r.Notes())
 }

@@ -7,14 +7,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/internal/client"
 	"zerodag/internal/host"
 	"zerodag/internal/program"
 )
 
 // newFork starts another attempt of a session from a moment of an earlier one.
-func newFork(s streams) *cobra.Command {
-	r := &remote{streams: s}
+func newFork(s cli.Streams) *cobra.Command {
+	r := &remote{cli.Remote{Streams: s}}
 	var name string
 	var at int64
 	var wait waitFlags
@@ -23,7 +24,7 @@ func newFork(s streams) *cobra.Command {
 	flags.Int64Var(&at, "at", 0, "the `ENTRY` of the attempt's history after which it is forked: tasks that were success then are taken over")
 	flags.StringVar(&name, "name", "", "unique `NAME` of the new attempt (default: a random one)")
 	wait.register(c)
-	return r.command(c, 1, 1, func(ctx context.Context, args []string) error {
+	return r.Command(c, 1, 1, func(ctx context.Context, args []string) error {
 		if at < 1 {
 			return program.UsageError(fmt.Errorf("fork needs --at ENTRY, a number of the attempt's history: the web console shows it in the address of a moment (at=ENTRY)"))
 		}

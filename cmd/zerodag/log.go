@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/internal/attemptview"
 	"zerodag/internal/client"
 	"zerodag/internal/program"
@@ -21,13 +22,13 @@ type logCommand struct {
 }
 
 // newLog shows the logs of an attempt.
-func newLog(s streams) *cobra.Command {
-	c := &logCommand{remote: remote{streams: s}}
+func newLog(s cli.Streams) *cobra.Command {
+	c := &logCommand{remote: remote{cli.Remote{Streams: s}}}
 	cmd := &cobra.Command{Use: "log attempt-id [+task name prefix]", Aliases: []string{"logs"}, Short: "Show the logs of an attempt or of its tasks"}
 	cmd.Flags().BoolVarP(&c.verbose, "verbose", "v", false, "show debug messages, too")
 	cmd.Flags().BoolVarP(&c.follow, "follow", "f", false, "show new lines until the attempt or the task is over")
 	cmd.Flags().BoolVar(&c.urls, "url", false, "show the URLs of the log files instead of their content")
-	return c.command(cmd, 1, 2, func(ctx context.Context, args []string) error {
+	return c.Command(cmd, 1, 2, func(ctx context.Context, args []string) error {
 		id, err := c.openAttempt(ctx, args[0])
 		if err != nil {
 			return err
@@ -36,10 +37,10 @@ func newLog(s streams) *cobra.Command {
 		if len(args) == 2 {
 			prefix = args[1]
 		}
-		if c.urls || !c.forPeople() {
+		if c.urls || !c.ForPeople() {
 			return c.listFiles(ctx, id, prefix)
 		}
-		if !c.ours() {
+		if !c.Ours() {
 			return c.reader(true).Read(ctx, id, prefix)
 		}
 		return c.showLog(ctx, id, prefix)
@@ -48,8 +49,8 @@ func newLog(s streams) *cobra.Command {
 
 // reader reads the log as the options say; plain leaves lines as they are.
 func (c *logCommand) reader(plain bool) *attemptview.LogReader {
-	_, ink := term.Look(c.out)
-	return attemptview.NewLogReader(c.Client, attemptview.LogOptions{Out: c.out, Verbose: c.verbose, Follow: c.follow, Plain: plain, Ink: ink})
+	_, ink := term.Look(c.Out)
+	return attemptview.NewLogReader(c.Client, attemptview.LogOptions{Out: c.Out, Verbose: c.verbose, Follow: c.follow, Plain: plain, Ink: ink})
 }
 
 // showLog shows the log to people. Who follows it to the end of the attempt is told how it ended.
@@ -65,7 +66,7 @@ func (c *logCommand) showLog(ctx context.Context, id client.ID, prefix string) e
 	case prefix != "":
 		return nil
 	case !c.follow:
-		return c.tellFailed(ctx, id, nil)
+		return c.TellFailed(ctx, id, nil)
 	}
 	a, err := c.Attempt(ctx, id)
 	if err != nil {
@@ -75,15 +76,15 @@ func (c *logCommand) showLog(ctx context.Context, id client.ID, prefix string) e
 	if err != nil {
 		return err
 	}
-	c.warnings(attemptview.IncompleteLogs(tasks))
+	c.Warnings(attemptview.IncompleteLogs(tasks))
 	if a.Success {
-		return c.tellEnd(a, nil)
+		return c.TellEnd(a, nil)
 	}
-	failed, err := c.attempts().FailuresAmong(ctx, a, tasks, 0)
+	failed, err := c.AttemptViews().FailuresAmong(ctx, a, tasks, 0)
 	if err != nil {
 		return err
 	}
-	return c.tellEnd(a, failed)
+	return c.TellEnd(a, failed)
 }
 
 // knowTask refuses a beginning of names that no task of an attempt has.
@@ -116,8 +117,8 @@ func (f *waitFlags) register(c *cobra.Command) {
 
 // check refuses what would mix a log with a result for programs.
 func (f *waitFlags) check(r *remote) error {
-	if f.follow && !r.forPeople() {
-		return program.UsageError(fmt.Errorf("--follow shows the log among the result: with --output %s use --wait", r.format))
+	if f.follow && !r.ForPeople() {
+		return program.UsageError(fmt.Errorf("--follow shows the log among the result: with --output %s use --wait", r.Format))
 	}
 	return nil
 }
@@ -126,7 +127,7 @@ func (f *waitFlags) check(r *remote) error {
 func (f *waitFlags) until(ctx context.Context, r *remote, a client.Attempt) error {
 	defer func() {
 		if ctx.Err() != nil {
-			r.hint("The attempt goes on: `zerodag log %s --follow` shows its log again.", a.ID)
+			r.Hint("The attempt goes on: `zerodag log %s --follow` shows its log again.", a.ID)
 		}
 	}()
 	switch {
@@ -134,11 +135,11 @@ func (f *waitFlags) until(ctx context.Context, r *remote, a client.Attempt) erro
 		c := &logCommand{remote: *r, follow: true}
 		return c.showLog(ctx, a.ID, "")
 	case f.wait:
-		a, err := r.attempts().Await(ctx, a.ID)
+		a, err := r.AttemptViews().Await(ctx, a.ID)
 		if err != nil {
 			return err
 		}
-		return r.tellOutcome(ctx, a, taskview.LastLines)
+		return r.TellOutcome(ctx, a, taskview.LastLines)
 	}
 	return nil
 }
@@ -164,15 +165,15 @@ func (c *logCommand) listFiles(ctx context.Context, id client.ID, prefix string)
 			closed++
 		}
 	}
-	if err := c.show(files, func(p printer) {
+	if err := c.Show(files, func(p cli.Printer) {
 		for _, l := range files {
-			p.line("%s", l.URL)
+			p.Line("%s", l.URL)
 		}
 	}); err != nil {
 		return err
 	}
-	if c.urls && c.ours() && closed > 0 {
-		c.hint("hint: the API serves %d of %d logs, and its addresses need a login: `zerodag log %s` shows them", closed, len(files), id)
+	if c.urls && c.Ours() && closed > 0 {
+		c.Hint("hint: the API serves %d of %d logs, and its addresses need a login: `zerodag log %s` shows them", closed, len(files), id)
 	}
 	return nil
 }

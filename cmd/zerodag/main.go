@@ -9,7 +9,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -17,6 +16,7 @@ import (
 	"strings"
 	"time"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/engine/dig"
 	"zerodag/internal/client"
 	"zerodag/internal/evaluators/evaluator"
@@ -30,7 +30,7 @@ func main() {
 	ctx, left := program.HeedSignals()
 	ended := make(chan int, 1)
 	go func() {
-		ended <- run(ctx, os.Args[1:], streams{os.Stdin, term.Guard(os.Stdout), term.Guard(os.Stderr)})
+		ended <- run(ctx, os.Args[1:], cli.Streams{In: os.Stdin, Out: term.Guard(os.Stdout), Err: term.Guard(os.Stderr), ProgramVersion: version()})
 	}()
 	select {
 	case code := <-ended:
@@ -73,9 +73,9 @@ func last(ended <-chan int, left <-chan struct{}, args []string) int {
 
 // run carries out one command line and returns the exit code: 0 for success, 2 for a wrong
 // command line, 1 for any other error.
-func run(ctx context.Context, args []string, s streams) int {
+func run(ctx context.Context, args []string, s cli.Streams) int {
 	if slices.Contains(args, "--version") { // whatever else is asked for, as the original does
-		fmt.Fprintln(s.out, version())
+		fmt.Fprintln(s.Out, version())
 		return 0
 	}
 	root := newRoot(s)
@@ -93,7 +93,7 @@ func run(ctx context.Context, args []string, s streams) int {
 		return wrongUsage(s, c, err)
 	}
 	if !errors.Is(err, program.ErrShown) {
-		fmt.Fprintf(s.err, "error: %s\n", program.AsCalled(plainError(err)))
+		fmt.Fprintf(s.Err, "error: %s\n", program.AsCalled(plainError(err)))
 	}
 	return 1
 }
@@ -123,11 +123,6 @@ func longHelp(args []string) []string {
 		}
 	}
 	return args
-}
-
-// banner is the first line on stderr of every command that does something.
-func banner(w io.Writer) {
-	fmt.Fprintf(w, "%s: zerodag v%s\n", time.Now().Format("2006-01-02 15:04:05 -0700"), version())
 }
 
 // strayOption is an option of a command line without a command that is none of the program's own; "" for none.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/engine/param"
 	"zerodag/internal/term"
 	"zerodag/operators"
@@ -14,15 +15,15 @@ import (
 )
 
 // newOperators lists the words of the language, or shows the user page of one.
-func newOperators(s streams) *cobra.Command {
-	r := &remote{streams: s}
+func newOperators(s cli.Streams) *cobra.Command {
+	r := &remote{cli.Remote{Streams: s}}
 	c := &cobra.Command{
 		Use:     "operators [NAME]",
 		Aliases: []string{"operator"},
 		Short:   "Show the built-in operators, or the page of one",
-		Args:    upTo(1),
+		Args:    cli.UpTo(1),
 		RunE: func(_ *cobra.Command, args []string) error {
-			if err := r.checkFormat(); err != nil {
+			if err := r.CheckFormat(); err != nil {
 				return err
 			}
 			if len(args) == 0 {
@@ -31,7 +32,7 @@ func newOperators(s streams) *cobra.Command {
 			return r.showOperator(all.Registry(), strings.TrimSuffix(args[0], ">"))
 		},
 	}
-	r.registerFormat(c)
+	r.RegisterFormat(c)
 	return c
 }
 
@@ -49,14 +50,14 @@ func (r *remote) listOperators(registry operators.Registry) error {
 		list = append(list, operatorInfo{Name: name, Summary: registry[name].Summary})
 		width = max(width, len(name)+len(">"))
 	}
-	err := r.show(list, func(p printer) {
+	err := r.Show(list, func(p cli.Printer) {
 		for _, o := range list {
-			p.line("  %-*s  %s", width, o.Name+">", o.Summary)
+			p.Line("  %-*s  %s", width, o.Name+">", o.Summary)
 		}
-		p.line("")
+		p.Line("")
 	})
-	r.hint("Use `zerodag operators <name>` to show parameters, an example and errors.")
-	r.hint("Executables in operators/ of a project are operators too: see `zerodag docs plugins`.")
+	r.Hint("Use `zerodag operators <name>` to show parameters, an example and errors.")
+	r.Hint("Executables in operators/ of a project are operators too: see `zerodag docs plugins`.")
 	return err
 }
 
@@ -74,5 +75,5 @@ func (r *remote) showOperator(registry operators.Registry, name string) error {
 	if !ok {
 		return fmt.Errorf("operator %s> has no page in this program", name)
 	}
-	return r.show(operatorInfo{name, registry[name].Summary, page}, func(p printer) { p.WriteString(term.PlainPage(page)) })
+	return r.Show(operatorInfo{name, registry[name].Summary, page}, func(p cli.Printer) { p.WriteString(term.PlainPage(page)) })
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/internal/client"
 	"zerodag/internal/program"
 	"zerodag/internal/tasklog"
@@ -88,7 +89,7 @@ func (s *failing) opened(t *testing.T) (r remote, out, said *bytes.Buffer) {
 	}
 	t.Cleanup(connection.Close)
 	out, said = new(bytes.Buffer), new(bytes.Buffer)
-	return remote{streams: streams{out: out, err: said}, format: textForm, Client: connection}, out, said
+	return remote{cli.Remote{Streams: cli.Streams{Out: out, Err: said, ProgramVersion: version()}, Format: cli.TextForm, Client: connection}}, out, said
 }
 
 // TestOutcome proves that who waits for an attempt that fails is told which task failed, why, the last

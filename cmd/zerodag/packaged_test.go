@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"gopkg.in/yaml.v3"
+
+	"zerodag/cmd/zerodag/internal/cli"
 )
 
 // TestPackagedSettings proves that the server takes each setting of the file that packages install, also those that
@@ -69,7 +71,9 @@ func served(t *testing.T, args ...string) string {
 	defer stop()
 	out, errs := &listening{found: make(chan string, 1)}, &bytes.Buffer{}
 	ended := make(chan int, 1)
-	go func() { ended <- run(ctx, args, streams{strings.NewReader(""), out, errs}) }()
+	go func() {
+		ended <- run(ctx, args, cli.Streams{In: strings.NewReader(""), Out: out, Err: errs, ProgramVersion: version()})
+	}()
 	select {
 	case <-out.found:
 		stop()

@@ -6,15 +6,16 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/internal/client"
 )
 
 // newPause lets nothing new begin in an attempt.
-func newPause(s streams) *cobra.Command {
-	r, reason := &remote{streams: s}, ""
+func newPause(s cli.Streams) *cobra.Command {
+	r, reason := &remote{cli.Remote{Streams: s}}, ""
 	c := &cobra.Command{Use: "pause attempt-id", Short: "Let nothing new begin in a running attempt; what runs ends"}
 	c.Flags().StringVar(&reason, "reason", "", "why, for those who see that it is paused")
-	return r.command(c, 1, 1, func(ctx context.Context, args []string) error {
+	return r.Command(c, 1, 1, func(ctx context.Context, args []string) error {
 		id, err := r.openAttempt(ctx, args[0])
 		if err != nil {
 			return err
@@ -27,19 +28,19 @@ func newPause(s streams) *cobra.Command {
 		if !r.pauseSeen(ctx, id, true) {
 			text = "Pause requested for session attempt %s"
 		}
-		if err := r.show(a, func(p printer) { p.line(text, id) }); err != nil {
+		if err := r.Show(a, func(p cli.Printer) { p.Line(text, id) }); err != nil {
 			return err
 		}
-		r.hint("What runs ends. `zerodag unpause %s` lets the attempt go on.", id)
+		r.Hint("What runs ends. `zerodag unpause %s` lets the attempt go on.", id)
 		return nil
 	})
 }
 
 // newUnpause lets a paused attempt go on.
-func newUnpause(s streams) *cobra.Command {
-	r := &remote{streams: s}
+func newUnpause(s cli.Streams) *cobra.Command {
+	r := &remote{cli.Remote{Streams: s}}
 	c := &cobra.Command{Use: "unpause attempt-id", Short: "Let an attempt go on that was paused"}
-	return r.command(c, 1, 1, func(ctx context.Context, args []string) error {
+	return r.Command(c, 1, 1, func(ctx context.Context, args []string) error {
 		id, err := r.openAttempt(ctx, args[0])
 		if err != nil {
 			return err
@@ -52,7 +53,7 @@ func newUnpause(s streams) *cobra.Command {
 		if !r.pauseSeen(ctx, id, false) {
 			text = "Session attempt %s is to go on"
 		}
-		return r.show(a, func(p printer) { p.line(text, id) })
+		return r.Show(a, func(p cli.Printer) { p.Line(text, id) })
 	})
 }
 

@@ -5,12 +5,13 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/internal/client"
 )
 
 // newProjectPause lets nothing of a project start.
-func newProjectPause(s streams) *cobra.Command {
-	r, reason := &remote{streams: s}, ""
+func newProjectPause(s cli.Streams) *cobra.Command {
+	r, reason := &remote{cli.Remote{Streams: s}}, ""
 	c := &cobra.Command{Use: "pause project", Short: "Let no attempt of a project start; those that there are go on"}
 	c.Flags().StringVar(&reason, "reason", "", "why, for those who see that it is paused")
 	pause := func(ctx context.Context, id client.ID) (client.Project, error) {
@@ -21,8 +22,8 @@ func newProjectPause(s streams) *cobra.Command {
 }
 
 // newProjectUnpause lets attempts of a project start again.
-func newProjectUnpause(s streams) *cobra.Command {
-	r := &remote{streams: s}
+func newProjectUnpause(s cli.Streams) *cobra.Command {
+	r := &remote{cli.Remote{Streams: s}}
 	c := &cobra.Command{Use: "unpause project", Short: "Let attempts of a project start again that was paused"}
 	unpause := func(ctx context.Context, id client.ID) (client.Project, error) {
 		return r.Client.UnpauseProject(ctx, id)
@@ -34,8 +35,8 @@ func newProjectUnpause(s streams) *cobra.Command {
 // changeStarts makes c a command that changes whether anything of the project that is its argument starts. It gives one
 // of two hints with the project's name, the second one where that was so before.
 func (r *remote) changeStarts(c *cobra.Command, change func(context.Context, client.ID) (client.Project, error), changed, same string) *cobra.Command {
-	return r.command(c, 1, 1, func(ctx context.Context, args []string) error {
-		if err := r.open(ctx); err != nil {
+	return r.Command(c, 1, 1, func(ctx context.Context, args []string) error {
+		if err := r.Open(ctx); err != nil {
 			return err
 		}
 		project, err := r.Project(ctx, args[0])
@@ -53,13 +54,13 @@ func (r *remote) changeStarts(c *cobra.Command, change func(context.Context, cli
 		if project.Paused != nil {
 			text = "Project " + project.Name + " is " + pausedText(project.Paused)
 		}
-		if err := r.show(project, func(p printer) { p.line("%s", text) }); err != nil {
+		if err := r.Show(project, func(p cli.Printer) { p.Line("%s", text) }); err != nil {
 			return err
 		}
 		if (before == nil) == (project.Paused == nil) {
-			r.hint(same, project.Name)
+			r.Hint(same, project.Name)
 		} else {
-			r.hint(changed, project.Name)
+			r.Hint(changed, project.Name)
 		}
 		return nil
 	})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/internal/client"
 	"zerodag/internal/connection"
 	"zerodag/internal/overview"
@@ -24,8 +25,8 @@ type pageFlags struct {
 func (f *pageFlags) page() client.Page { return client.Page{Last: client.ID(f.last), Count: f.count} }
 
 // newProjects lists projects, or shows one.
-func newProjects(s streams) *cobra.Command {
-	r := &remote{streams: s}
+func newProjects(s cli.Streams) *cobra.Command {
+	r := &remote{cli.Remote{Streams: s}}
 	var page pageFlags
 	var pattern string
 	c := &cobra.Command{Use: "projects [name]", Aliases: []string{"project"}, Short: "Show projects"}
@@ -35,8 +36,8 @@ func newProjects(s streams) *cobra.Command {
 	c.Flags().IntVar(&page.count, "count", 100, "`NUMBER` of projects")
 	c.Flags().StringVar(&page.last, "last-id", "", "projects after this `ID`")
 	c.Flags().StringVar(&pattern, "name", "", "projects with this `TEXT` in their name (only without the argument)")
-	return r.command(c, 0, 1, func(ctx context.Context, args []string) error {
-		if err := r.open(ctx); err != nil {
+	return r.Command(c, 0, 1, func(ctx context.Context, args []string) error {
+		if err := r.Open(ctx); err != nil {
 			return err
 		}
 		list, err := r.listProjects(ctx, args, page.page(), pattern)
@@ -48,18 +49,18 @@ func newProjects(s streams) *cobra.Command {
 		for _, one := range list {
 			t.Add(one.Name, string(one.ID), one.Revision, term.ShortTime(&one.UpdatedAt), pausedBy(one.Paused), term.ShortTime(&one.CreatedAt), one.ArchiveType)
 		}
-		err = r.list(list, func(p printer) {
-			p.line("Projects")
+		err = r.List(list, func(p cli.Printer) {
+			p.Line("Projects")
 			for _, project := range list {
 				pairs := []any{"name", project.Name, "id", project.ID, "revision", project.Revision, "archive type", project.ArchiveType,
 					"project created at", project.CreatedAt, "revision updated at", project.UpdatedAt}
 				if project.Paused != nil {
 					pairs = append(pairs, "starts", pausedText(project.Paused))
 				}
-				p.block("  ", pairs...)
+				p.Block("  ", pairs...)
 			}
 		}, t, "There are no projects.")
-		r.hint("Use `zerodag workflows <project-name>` to show details.")
+		r.Hint("Use `zerodag workflows <project-name>` to show details.")
 		return err
 	})
 }
@@ -95,7 +96,7 @@ func (r *remote) hintPausedName(ctx context.Context, name string) {
 // hintPaused says of a project that is paused that nothing of it starts.
 func (r *remote) hintPaused(p client.Project) {
 	if p.Paused != nil && !program.AsDigdag() {
-		r.hint("Project %s is paused %s: nothing of it starts until `zerodag project unpause %s`.", p.Name, pausedBy(p.Paused), p.Name)
+		r.Hint("Project %s is paused %s: nothing of it starts until `zerodag project unpause %s`.", p.Name, pausedBy(p.Paused), p.Name)
 	}
 }
 

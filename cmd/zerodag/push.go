@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/engine/dig"
 	"zerodag/internal/client"
 	"zerodag/internal/files"
@@ -27,8 +28,8 @@ type pushCommand struct {
 }
 
 // newPush uploads a project's folder as a new revision.
-func newPush(s streams) *cobra.Command {
-	c := &pushCommand{remote: remote{streams: s}}
+func newPush(s cli.Streams) *cobra.Command {
+	c := &pushCommand{remote: remote{cli.Remote{Streams: s}}}
 	cmd := &cobra.Command{Use: "push project", Short: "Upload a project's folder as a new revision"}
 	flags := cmd.Flags()
 	flags.StringVar(&c.project, "project", "", "the project's `DIR` (default: the current one)")
@@ -38,7 +39,7 @@ func newPush(s streams) *cobra.Command {
 	flags.BoolVar(&c.dryRun, "dry-run", false, "only show what would change")
 	flags.BoolVar(&c.strict, "strict", false, "warnings are errors: nothing is pushed")
 	flags.BoolVar(&c.allowEmpty, "allow-empty", false, "push a folder without workflows: the project then has none")
-	return c.command(cmd, 1, 1, func(ctx context.Context, args []string) error {
+	return c.Command(cmd, 1, 1, func(ctx context.Context, args []string) error {
 		switch {
 		case args[0] == "":
 			return program.UsageError(errors.New("project name cannot be empty"))
@@ -52,7 +53,7 @@ func newPush(s streams) *cobra.Command {
 }
 
 func (c *pushCommand) push(ctx context.Context, name string) error {
-	if err := c.begin(); err != nil {
+	if err := c.Begin(); err != nil {
 		return err
 	}
 	p := client.Push{Project: name, Revision: c.revision}
@@ -81,19 +82,19 @@ func (c *pushCommand) push(ctx context.Context, name string) error {
 	}
 	defer os.Remove(archive.Name())
 	defer archive.Close()
-	workflows, err := folder.Archive(archive, archive.Name(), c.copyLinks, c.notes())
+	workflows, err := folder.Archive(archive, archive.Name(), c.copyLinks, c.Notes())
 	if err != nil {
 		return err
 	}
 	c.listPacked(workflows)
-	if err := c.open(ctx); err != nil {
+	if err := c.Open(ctx); err != nil {
 		return err
 	}
 	before, err := c.current(ctx, name)
 	if err != nil {
 		return err
 	}
-	project, err := c.upload(ctx, p, archive)
+	project, err := c.SendArchive(ctx, p, archive)
 	if err != nil {
 		return err
 	}
@@ -121,11 +122,11 @@ func (c *pushCommand) warn(folder projectfolder.Folder) error {
 	if err != nil {
 		return err
 	}
-	return projectfolder.TellWarnings(c.err, warnings, c.strict)
+	return projectfolder.TellWarnings(c.Err, warnings, c.strict)
 }
 
 func (c *pushCommand) listPacked(workflows []dig.Workflow) {
-	out := c.notes()
+	out := c.Notes()
 	fmt.Fprintln(out, "Workflows:")
 	for _, w := range workflows {
 		fmt.Fprintf(out, "  %s.dig\n", w.Name)
@@ -147,17 +148,7 @@ func (r *remote) uploadGiven(ctx context.Context, p client.Push, archive *os.Fil
 		return client.Project{}, fmt.Errorf("archive %s has the data of a server in %s (its database and the key of its secrets): nothing was sent; make the archive again with `zerodag archive`, which leaves it out",
 			archive.Name(), strings.Join(data, ", "))
 	}
-	return r.upload(ctx, p, archive)
-}
-
-// upload sends an archive.
-func (r *remote) upload(ctx context.Context, p client.Push, archive *os.File) (client.Project, error) {
-	defer r.watch(r.Client)()
-	info, err := archive.Stat()
-	if err != nil {
-		return client.Project{}, fmt.Errorf("read archive: %w", err)
-	}
-	return r.Push(ctx, p, archive, info.Size())
+	return r.SendArchive(ctx, p, archive)
 }
 
 // showUploaded is what `push` and `upload` print.
@@ -166,10 +157,10 @@ func (r *remote) showUploaded(p client.Project, list []change) error {
 		client.Project
 		Changes []change `json:"changes,omitempty"`
 	}{p, list}
-	return r.show(result, func(out printer) {
-		out.line("Uploaded:")
-		out.block("  ", "id", p.ID, "name", p.Name, "revision", p.Revision, "archive type", p.ArchiveType,
+	return r.Show(result, func(out cli.Printer) {
+		out.Line("Uploaded:")
+		out.Block("  ", "id", p.ID, "name", p.Name, "revision", p.Revision, "archive type", p.ArchiveType,
 			"project created at", p.CreatedAt.UTC().Format(time.RFC3339), "revision updated at", p.UpdatedAt.UTC().Format(time.RFC3339))
-		out.line("Use `zerodag workflows` to show all workflows.")
+		out.Line("Use `zerodag workflows` to show all workflows.")
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/engine/dig"
 	"zerodag/engine/param"
 	"zerodag/engine/schedule"
@@ -96,15 +97,15 @@ func compare(before state, workflows []dig.Workflow, after map[string]client.Sch
 }
 
 // sameText compares with the order of keys: it is the order of tasks.
-func sameText(a, b *param.Map) bool { return shown(a) == shown(b) }
+func sameText(a, b *param.Map) bool { return cli.Shown(a) == cli.Shown(b) }
 
 // tellChanges shows a person what changed.
 func (r *remote) tellChanges(list []change) {
 	if len(list) == 0 {
-		r.hint("Nothing changed in workflows and schedules.")
+		r.Hint("Nothing changed in workflows and schedules.")
 		return
 	}
-	r.hint("Changes:")
+	r.Hint("Changes:")
 	for _, c := range list {
 		sign := map[string]string{"added": "+", "changed": "~", "removed": "-"}[c.Change]
 		next := ""
@@ -114,7 +115,7 @@ func (r *remote) tellChanges(list []change) {
 				next = ", no run to come"
 			}
 		}
-		r.hint("  %s %s %s (%s%s)", sign, c.Kind, c.Name, c.Change, next)
+		r.Hint("  %s %s %s (%s%s)", sign, c.Kind, c.Name, c.Change, next)
 	}
 }
 
@@ -124,7 +125,7 @@ func (c *pushCommand) showChanges(ctx context.Context, folder projectfolder.Fold
 	if err != nil {
 		return err
 	}
-	if err := c.open(ctx); err != nil {
+	if err := c.Open(ctx); err != nil {
 		return err
 	}
 	before, err := c.current(ctx, p.Project)
@@ -145,11 +146,11 @@ func (c *pushCommand) showChanges(ctx context.Context, folder projectfolder.Fold
 	list := compare(before, contents.Workflows, after)
 	c.tellChanges(list)
 	c.hintPausedName(ctx, p.Project)
-	c.hint("Project '%s' is not pushed.", p.Project)
-	if c.forPeople() {
+	c.Hint("Project '%s' is not pushed.", p.Project)
+	if c.ForPeople() {
 		return nil
 	}
-	return c.show(list, func(printer) {})
+	return c.Show(list, func(cli.Printer) {})
 }
 
 // findPools fails as the push would where tasks name pools that there are not. A server that cannot say which there are
@@ -164,7 +165,7 @@ func (c *pushCommand) findPools(ctx context.Context, folder projectfolder.Folder
 		return nil
 	}
 	if err != nil {
-		c.hint("Whether there are the pools that tasks name could not be asked: %v", err)
+		c.Hint("Whether there are the pools that tasks name could not be asked: %v", err)
 		return nil
 	}
 	there := map[string]bool{}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/internal/client"
 	"zerodag/internal/projectfolder"
 )
@@ -48,7 +49,7 @@ func TestPoolsOfADryRun(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		push := pushCommand{remote: remote{streams: streams{err: &hint}, Client: to}}
+		push := pushCommand{remote: remote{cli.Remote{Streams: cli.Streams{Err: &hint, ProgramVersion: version()}, Client: to}}}
 		says := ""
 		if err := push.findPools(t.Context(), project, contents.Workflows, "p"); err != nil {
 			says = err.Error()

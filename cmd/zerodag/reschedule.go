@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/internal/client"
 	"zerodag/internal/program"
 	"zerodag/internal/term"
@@ -20,25 +21,25 @@ type rescheduleCommand struct {
 }
 
 // newReschedule moves a schedule on.
-func newReschedule(s streams) *cobra.Command {
-	c := &rescheduleCommand{remote: remote{streams: s}}
+func newReschedule(s cli.Streams) *cobra.Command {
+	c := &rescheduleCommand{remote: remote{cli.Remote{Streams: s}}}
 	cmd := &cobra.Command{Use: "reschedule schedule-id | project-name name", Short: "Skip sessions of a schedule"}
 	flags := cmd.Flags()
 	flags.IntVarP(&c.skip, "skip", "s", 0, "skip this `NUMBER` of sessions from now on")
 	flags.StringVarP(&c.to, "skip-to", "t", "", "skip sessions before this `TIME`: \"yyyy-MM-dd HH:mm:ss Z\" or now")
 	flags.StringVarP(&c.runAt, "run-at", "a", "", "run next at this `TIME`: \"yyyy-MM-dd HH:mm:ss Z\"")
 	flags.BoolVarP(&c.dryRun, "dry-run", "d", false, "only show what would change")
-	return c.command(cmd, 0, 2, func(ctx context.Context, args []string) error {
+	return c.Command(cmd, 0, 2, func(ctx context.Context, args []string) error {
 		switch {
 		case c.to != "" && c.skip > 0:
 			return errors.New("-s and -t can't be set together")
 		case c.to == "" && c.skip <= 0:
 			return program.UsageError(errors.New("-s or -t is required"))
 		case len(args) == 0:
-			return wrongCount(cmd, s, args, 2)
+			return cli.WrongCount(cmd, s, args, 2)
 		}
 		if len(args) == 1 {
-			if _, err := idArgument("schedule-id", args[0]); err != nil {
+			if _, err := cli.IDArgument("schedule-id", args[0]); err != nil {
 				return err
 			}
 		}
@@ -65,7 +66,7 @@ func (c *rescheduleCommand) reschedule(ctx context.Context, args []string) error
 			return err
 		}
 	}
-	if err := c.open(ctx); err != nil {
+	if err := c.Open(ctx); err != nil {
 		return err
 	}
 	id := client.ID(args[0])
@@ -80,14 +81,14 @@ func (c *rescheduleCommand) reschedule(ctx context.Context, args []string) error
 	if err != nil {
 		return err
 	}
-	err = c.show(changed, func(p printer) {
-		p.block("  ", "id", changed.ID, "workflow", changed.Workflow.Name, "disabled at", term.Away(now, changed.DisabledAt),
-			"next session time", offsetTime(changed.NextScheduleTime), "next scheduled to run at", term.Away(now, &changed.NextRunTime))
+	err = c.Show(changed, func(p cli.Printer) {
+		p.Block("  ", "id", changed.ID, "workflow", changed.Workflow.Name, "disabled at", term.Away(now, changed.DisabledAt),
+			"next session time", cli.OffsetTime(changed.NextScheduleTime), "next scheduled to run at", term.Away(now, &changed.NextRunTime))
 	})
 	if c.dryRun {
-		c.hint("Schedule is not updated.")
+		c.Hint("Schedule is not updated.")
 	} else {
-		c.hint("Use `zerodag schedules` to show schedules.")
+		c.Hint("Use `zerodag schedules` to show schedules.")
 	}
 	return err
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/engine/param"
 	"zerodag/internal/client"
 	"zerodag/internal/host"
@@ -29,8 +30,8 @@ type retryCommand struct {
 }
 
 // newRetry starts another attempt of a session.
-func newRetry(s streams) *cobra.Command {
-	c := &retryCommand{remote: remote{streams: s}}
+func newRetry(s cli.Streams) *cobra.Command {
+	c := &retryCommand{remote: remote{cli.Remote{Streams: s}}}
 	cmd := &cobra.Command{Use: "retry attempt-id | --all-failed [project-name [name]] --from TIME", Short: "Start another attempt of a session, or of all that failed"}
 	flags := cmd.Flags()
 	flags.StringVar(&c.name, "name", "", "unique `NAME` of the new attempt (default: a random one)")
@@ -50,9 +51,9 @@ func newRetry(s streams) *cobra.Command {
 	flags.StringVar(&c.priority, "priority", "", "`WORD` for how important it is where attempts and tasks wait: highest, high, normal, low or lowest (default: with --resume that of the attempt)")
 	c.waiting.register(cmd)
 	c.RegisterParams(cmd.Flags())
-	return c.command(cmd, 0, 2, func(ctx context.Context, args []string) error {
+	return c.Command(cmd, 0, 2, func(ctx context.Context, args []string) error {
 		if !c.failed && len(args) != 1 {
-			return wrongCount(cmd, s, args, 1)
+			return cli.WrongCount(cmd, s, args, 1)
 		}
 		if err := errors.Join(c.checkChoices(), c.checkFailed(args), c.waiting.check(&c.remote)); err != nil {
 			return err
@@ -60,7 +61,7 @@ func newRetry(s streams) *cobra.Command {
 		if c.failed {
 			return c.retryFailed(ctx, args)
 		}
-		id, err := idArgument("attempt-id", args[0])
+		id, err := cli.IDArgument("attempt-id", args[0])
 		if err != nil {
 			return err
 		}
@@ -107,10 +108,10 @@ func count(choices ...bool) (n int) {
 }
 
 func (c *retryCommand) retry(ctx context.Context, id client.ID) error {
-	if err := c.begin(); err != nil {
+	if err := c.Begin(); err != nil {
 		return err
 	}
-	if err := c.open(ctx); err != nil {
+	if err := c.Open(ctx); err != nil {
 		return err
 	}
 	if c.dryRun {
@@ -123,7 +124,7 @@ func (c *retryCommand) retry(ctx context.Context, id client.ID) error {
 	if err != nil {
 		return err
 	}
-	c.warnings(a.Warnings)
+	c.Warnings(a.Warnings)
 	if err := c.showStarted(a, c.waiting); err != nil {
 		return err
 	}
@@ -184,7 +185,7 @@ func (c *retryCommand) showPlan(ctx context.Context, id client.ID) error {
 	if err != nil {
 		return err
 	}
-	err = c.show(plan, func(p printer) {
+	err = c.Show(plan, func(p cli.Printer) {
 		for _, list := range []struct {
 			title string
 			of    client.RerunTasks
@@ -192,19 +193,19 @@ func (c *retryCommand) showPlan(ctx context.Context, id client.ID) error {
 			if list.of.Total == 0 {
 				continue
 			}
-			p.line("%s", list.title)
+			p.Line("%s", list.title)
 			for _, t := range list.of.Rows {
-				p.line("  %s%s", t.Name, planned(t))
+				p.Line("  %s%s", t.Name, planned(t))
 			}
 			if more := list.of.Total - len(list.of.Rows); more > 0 {
-				p.line("  and %s", term.Counted(more, "more task"))
+				p.Line("  and %s", term.Counted(more, "more task"))
 			}
 		}
 		if plan.Gone > 0 {
-			p.line("%s of tasks that revision %s does not have.", term.Counted(plan.Gone, "result"), plan.Revision)
+			p.Line("%s of tasks that revision %s does not have.", term.Counted(plan.Gone, "result"), plan.Revision)
 		}
 	})
-	c.hint("Nothing was retried.")
+	c.Hint("Nothing was retried.")
 	return err
 }
 

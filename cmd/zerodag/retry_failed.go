@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/internal/client"
 	"zerodag/internal/host"
 	"zerodag/internal/overview"
@@ -36,7 +37,7 @@ func (c *retryCommand) checkFailed(args []string) error {
 // retryFailed retries each session of a time whose last attempt failed, the earliest first. args may name a
 // project, and a workflow of it. One that cannot be retried keeps none of the others from it.
 func (c *retryCommand) retryFailed(ctx context.Context, args []string) error {
-	if err := c.open(ctx); err != nil {
+	if err := c.Open(ctx); err != nil {
 		return err
 	}
 	list, err := c.failedSessions(ctx, args)
@@ -44,8 +45,8 @@ func (c *retryCommand) retryFailed(ctx context.Context, args []string) error {
 		return err
 	}
 	if c.dryRun {
-		err := c.show(list, func(p printer) { c.showTable(p, sessionTable(list)) })
-		c.hint("%s failed. Nothing was retried.", term.Counted(len(list), "session"))
+		err := c.Show(list, func(p cli.Printer) { c.showTable(p, sessionTable(list)) })
+		c.Hint("%s failed. Nothing was retried.", term.Counted(len(list), "session"))
 		return err
 	}
 	started, failed := []client.Attempt{}, []error(nil)
@@ -64,15 +65,15 @@ func (c *retryCommand) retryFailed(ctx context.Context, args []string) error {
 			break
 		}
 	}
-	err = c.show(started, func(p printer) { c.showTable(p, attemptTable(time.Now(), started)) })
-	c.hint("%s retried.", term.Counted(len(started), "session"))
+	err = c.Show(started, func(p cli.Printer) { c.showTable(p, attemptTable(time.Now(), started)) })
+	c.Hint("%s retried.", term.Counted(len(started), "session"))
 	return errors.Join(append([]error{err}, failed...)...)
 }
 
-func (c *retryCommand) showTable(p printer, t *term.Table) {
-	columns, ink := term.Look(c.out)
+func (c *retryCommand) showTable(p cli.Printer, t *term.Table) {
+	columns, ink := term.Look(c.Out)
 	if !t.Empty() {
-		p.WriteString(t.Text(c.format == wideForm, columns, ink))
+		p.WriteString(t.Text(c.Format == cli.WideForm, columns, ink))
 	}
 }
 

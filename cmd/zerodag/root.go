@@ -8,12 +8,15 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"zerodag/cmd/zerodag/internal/cli"
+	"zerodag/cmd/zerodag/internal/operate"
+	"zerodag/cmd/zerodag/internal/transfer"
 	"zerodag/internal/configuration"
 	"zerodag/internal/program"
 )
 
 // newRoot makes the command tree.
-func newRoot(s streams) *cobra.Command {
+func newRoot(s cli.Streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:           program.Called(),
 		Short:         "Runs workflows of the Digdag language",
@@ -29,21 +32,21 @@ func newRoot(s streams) *cobra.Command {
 			}
 			return unknownCommand(c, args[0])
 		},
-		RunE:              func(c *cobra.Command, _ []string) error { return showUsage(c, s) },
+		RunE:              func(c *cobra.Command, _ []string) error { return cli.ShowUsage(c, s) },
 		PersistentPreRunE: func(c *cobra.Command, _ []string) error { return checkCommon(c) },
 	}
 	root.SetVersionTemplate("{{.Version}}\n")
-	root.SetIn(s.in)
-	root.SetOut(s.out)
-	root.SetErr(s.err)
+	root.SetIn(s.In)
+	root.SetOut(s.Out)
+	root.SetErr(s.Err)
 	root.SetFlagErrorFunc(wrongFlag)
-	root.AddCommand(newInit(s), newRun(s), newCheck(s), newOperators(s), newDocs(s), newSchema(s), newCalendar(s), newServer(s), newScheduler(s), newMigrate(s), newBackup(s), newRestore(s), newAWS(s))
+	root.AddCommand(newInit(s), newRun(s), newCheck(s), newOperators(s), newDocs(s), newSchema(s), newCalendar(s), newServer(s), newScheduler(s), transfer.NewMigrate(s), transfer.NewBackup(s), transfer.NewRestore(s), operate.NewAWS(s))
 	root.AddCommand(clientCommands(s)...)
 	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "Usage:{{if .Runnable}}\n  {{.UseLine}}", "Usage:{{if .Runnable}} {{.UseLine}}", 1)) // as the original writes it
 	if program.AsDigdag() {
 		help := root.HelpFunc()
 		root.SetHelpFunc(func(c *cobra.Command, args []string) {
-			c.SetOut(s.err) // where scripts that were written for the original read it
+			c.SetOut(s.Err) // where scripts that were written for the original read it
 			help(c, args)
 		})
 	}
@@ -138,31 +141,5 @@ func checkNumbers(c *cobra.Command) (err error) {
 			err = program.UsageError(fmt.Errorf("--%s must be a number but is %q", f.Name, text))
 		}
 	})
-	return err
-}
-
-func commandNames(c *cobra.Command) string {
-	var names []string
-	for _, sub := range c.Commands() {
-		if sub.IsAvailableCommand() {
-			names = append(names, sub.Name())
-		}
-	}
-	return strings.Join(names, ", ")
-}
-
-// upTo accepts no more than n arguments.
-func upTo(n int) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
-		if len(args) > n {
-			return program.UsageError(fmt.Errorf("unexpected argument: %s", args[n]))
-		}
-		return nil
-	}
-}
-
-// showUsage is for a command that only holds others.
-func showUsage(c *cobra.Command, s streams) error {
-	_, err := fmt.Fprint(s.err, c.UsageString())
 	return err
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+
+	"zerodag/cmd/zerodag/internal/cli"
 )
 
 // TestEveryCommandTakesTheCommonOptions proves that scripts may give them to any command, also to
@@ -28,7 +30,7 @@ func TestEveryCommandTakesTheCommonOptions(t *testing.T) {
 			visit(sub)
 		}
 	}
-	visit(newRoot(streams{}))
+	visit(newRoot(cli.Streams{}))
 	if seen < 30 {
 		t.Fatalf("only %d commands were looked at", seen)
 	}
@@ -64,7 +66,7 @@ func TestOptionsOfTheOriginal(t *testing.T) {
 		if !slices.Contains(local, name) {
 			options += " e endpoint H header basic-auth disable-version-check disable-cert-validation"
 		}
-		c, _, err := newRoot(streams{}).Find([]string{name})
+		c, _, err := newRoot(cli.Streams{}).Find([]string{name})
 		if err != nil {
 			t.Errorf("there is no command %s: %v", name, err)
 			continue
@@ -103,7 +105,7 @@ func TestEveryCommandIsOnAPage(t *testing.T) {
 			visit(sub)
 		}
 	}
-	visit(newRoot(streams{}))
+	visit(newRoot(cli.Streams{}))
 	if seen < 30 {
 		t.Fatalf("only %d commands were looked at", seen)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/engine/dig"
 	"zerodag/engine/param"
 	"zerodag/internal/catalogue"
@@ -24,7 +25,7 @@ import (
 
 // runCommand is `zerodag run`.
 type runCommand struct {
-	streams
+	cli.Streams
 	localrun.Options
 	project  string
 	envFiles []string
@@ -34,16 +35,16 @@ type runCommand struct {
 }
 
 // newRun runs one workflow in this process.
-func newRun(s streams) *cobra.Command {
-	c := &runCommand{streams: s, Options: localrun.Options{Out: s.out, Err: s.err}}
+func newRun(s cli.Streams) *cobra.Command {
+	c := &runCommand{Streams: s, Options: localrun.Options{Out: s.Out, Err: s.Err}}
 	cmd := &cobra.Command{
 		Use:     "run <workflow.dig> [+task]",
 		Aliases: []string{"r"},
 		Short:   "Run a workflow on this machine",
-		Args:    upTo(2),
+		Args:    cli.UpTo(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return wrongCount(cmd, s, args, 2)
+				return cli.WrongCount(cmd, s, args, 2)
 			}
 			c.Again = func(session time.Time) string { return againCommand(cmd.Flags(), args, session) }
 			return c.run(cmd.Context(), args[0], strings.Join(args[1:], ""))
@@ -96,15 +97,15 @@ func (c *runCommand) run(ctx context.Context, argument, pattern string) error {
 		return err
 	}
 	if c.Original() {
-		banner(c.err)
+		c.Banner()
 	}
 	settings, err := c.Load()
 	if err != nil {
 		return err
 	}
-	c.Tell(c.err, settings)
+	c.Tell(c.Streams.Err, settings)
 	if c.timezone != "" && !program.AsDigdag() {
-		fmt.Fprintln(c.err, "warning: --timezone has no effect: `timezone:` of the workflow says it")
+		fmt.Fprintln(c.Streams.Err, "warning: --timezone has no effect: `timezone:` of the workflow says it")
 	}
 	if err := settings.StayHere(c.accept, false, configuration.ExecutorPlaces...); err != nil {
 		return err
@@ -130,7 +131,7 @@ func (c *runCommand) run(ctx context.Context, argument, pattern string) error {
 		}
 	}
 	named := project.WorkflowName(argument)
-	contents, err := project.ReadHere(named, c.err)
+	contents, err := project.ReadHere(named, c.Streams.Err)
 	if err != nil {
 		return err
 	}
@@ -139,7 +140,7 @@ func (c *runCommand) run(ctx context.Context, argument, pattern string) error {
 		return err
 	}
 	for _, w := range catalogue.UndeclaredWarnings(workflow.Config, params) {
-		fmt.Fprintln(c.err, "warning: "+w)
+		fmt.Fprintln(c.Streams.Err, "warning: "+w)
 	}
 	if err := c.warn(project, contents, workflow.Name+".dig", params); err != nil {
 		return err
@@ -185,5 +186,5 @@ func (c *runCommand) warn(project projectfolder.Folder, contents projectfolder.C
 	if len(c.envFiles) == 0 && !program.AsDigdag() {
 		more = append(more, project.UnreadDotEnv(params)...)
 	}
-	return projectfolder.TellWarnings(c.err, slices.Concat(warnings, more, unread), c.strict)
+	return projectfolder.TellWarnings(c.Streams.Err, slices.Concat(warnings, more, unread), c.strict)
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"github.com/spf13/cobra"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/internal/projectfolder"
 	"zerodag/internal/scratch"
 	"zerodag/internal/serverconfig"
@@ -10,14 +11,14 @@ import (
 )
 
 // newScheduler runs the schedules of a folder.
-func newScheduler(s streams) *cobra.Command {
-	c := &serverCommand{streams: s, CommandLine: serverconfig.CommandLine{Version: version()}}
+func newScheduler(s cli.Streams) *cobra.Command {
+	c := &serverCommand{Streams: s, CommandLine: serverconfig.CommandLine{Version: version()}}
 	folder := ""
 	cmd := &cobra.Command{Use: "scheduler [options...]", Aliases: []string{"sched"}, Short: "Run the schedules of a project's folder",
 		Long: `Run the schedules of a project's folder: a server with this one project, "default", whose
 tasks work in the folder itself. The folder is read again every 5 seconds; data is in
 memory unless --database or the configuration key database.type says otherwise.`,
-		Args: upTo(0)}
+		Args: cli.UpTo(0)}
 	cmd.Flags().StringVar(&folder, "project", "", "the project's `DIR` (default: the current one)")
 	c.Register(cmd.Flags(), "in memory", "with the data")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/engine/schedule"
 	"zerodag/internal/client"
 	"zerodag/internal/program"
@@ -14,11 +15,11 @@ import (
 )
 
 // newSchedules lists schedules.
-func newSchedules(s streams) *cobra.Command {
-	r := &remote{streams: s}
+func newSchedules(s cli.Streams) *cobra.Command {
+	r := &remote{cli.Remote{Streams: s}}
 	c := &cobra.Command{Use: "schedules", Aliases: []string{"schedule"}, Short: "Show schedules"}
-	return r.command(c, 0, 0, func(ctx context.Context, _ []string) error {
-		if err := r.open(ctx); err != nil {
+	return r.Command(c, 0, 0, func(ctx context.Context, _ []string) error {
+		if err := r.Open(ctx); err != nil {
 			return err
 		}
 		now := time.Now()
@@ -32,15 +33,15 @@ func newSchedules(s streams) *cobra.Command {
 				return err
 			}
 		}
-		err = r.list(list, func(p printer) {
-			p.line("Schedules:")
+		err = r.List(list, func(p cli.Printer) {
+			p.Line("Schedules:")
 			for _, one := range list {
-				p.block("  ", "id", one.ID, "project", one.Project.Name, "workflow", one.Workflow.Name, "disabled at", term.Away(now, one.DisabledAt),
-					"next session time", offsetTime(one.NextScheduleTime), "next scheduled to run at", term.Away(now, &one.NextRunTime))
+				p.Block("  ", "id", one.ID, "project", one.Project.Name, "workflow", one.Workflow.Name, "disabled at", term.Away(now, one.DisabledAt),
+					"next session time", cli.OffsetTime(one.NextScheduleTime), "next scheduled to run at", term.Away(now, &one.NextRunTime))
 			}
-			p.line("%d entries.", len(list))
+			p.Line("%d entries.", len(list))
 		}, scheduleTable(now, list, paused), "There are no schedules.")
-		r.hint("Use `zerodag workflows [project-name] [name]` to show workflow details.")
+		r.Hint("Use `zerodag workflows [project-name] [name]` to show workflow details.")
 		return err
 	})
 }
@@ -67,13 +68,13 @@ func scheduleTable(now time.Time, list []client.Schedule, paused []client.Projec
 }
 
 // newEnable and newDisable switch schedules.
-func newEnable(s streams) *cobra.Command {
-	r := &remote{streams: s}
+func newEnable(s cli.Streams) *cobra.Command {
+	r := &remote{cli.Remote{Streams: s}}
 	return r.switchCommand("enable", "Enabled", (*client.Client).Enable)
 }
 
-func newDisable(s streams) *cobra.Command {
-	r := &remote{streams: s}
+func newDisable(s cli.Streams) *cobra.Command {
+	r := &remote{cli.Remote{Streams: s}}
 	return r.switchCommand("disable", "Disabled", (*client.Client).Disable)
 }
 
@@ -85,8 +86,8 @@ func (r *remote) switchCommand(name, done string, do func(*client.Client, contex
 			"  zerodag " + name + " myproj       # all schedules of a project\n" +
 			"  zerodag " + name + " myproj mywf  # the schedule of a workflow",
 	}
-	return r.command(c, 1, 2, func(ctx context.Context, args []string) error {
-		if err := r.open(ctx); err != nil {
+	return r.Command(c, 1, 2, func(ctx context.Context, args []string) error {
+		if err := r.Open(ctx); err != nil {
 			return err
 		}
 		ids, err := r.schedulesOf(ctx, args)
@@ -101,9 +102,9 @@ func (r *remote) switchCommand(name, done string, do func(*client.Client, contex
 			}
 			changed = append(changed, one)
 		}
-		return r.show(changed, func(p printer) {
+		return r.Show(changed, func(p cli.Printer) {
 			for _, id := range ids {
-				p.line("%s schedule id: %s", done, id)
+				p.Line("%s schedule id: %s", done, id)
 			}
 		})
 	})
@@ -112,7 +113,7 @@ func (r *remote) switchCommand(name, done string, do func(*client.Client, contex
 // schedulesOf are the schedules that arguments name: by id, by project or by workflow.
 func (r *remote) schedulesOf(ctx context.Context, args []string) ([]client.ID, error) {
 	if len(args) == 1 {
-		if id, err := idArgument("schedule-id", args[0]); err == nil {
+		if id, err := cli.IDArgument("schedule-id", args[0]); err == nil {
 			return []client.ID{id}, nil
 		}
 	}

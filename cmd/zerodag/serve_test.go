@@ -12,6 +12,8 @@ import (
 	"sync"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"zerodag/cmd/zerodag/internal/cli"
 )
 
 // serve is a command of scripts: `serve NAME [-o DIR] [options...]` starts a server, in memory
@@ -34,7 +36,7 @@ func serve(ts *testscript.TestScript, _ bool, args []string) {
 	var errs bytes.Buffer
 	ended := make(chan int, 1)
 	go func() {
-		ended <- run(ctx, slices.Concat([]string{"server", "--port", "0", "-c", config}, place, options), streams{strings.NewReader(""), out, &errs})
+		ended <- run(ctx, slices.Concat([]string{"server", "--port", "0", "-c", config}, place, options), cli.Streams{In: strings.NewReader(""), Out: out, Err: &errs, ProgramVersion: version()})
 	}()
 	select {
 	case address := <-out.found:

@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/internal/configuration"
 	"zerodag/internal/evaluators"
 	"zerodag/internal/serverconfig"
@@ -15,13 +16,13 @@ import (
 // serverCommand is `zerodag server`.
 type serverCommand struct {
 	serverconfig.CommandLine
-	streams
+	cli.Streams
 	local *serverrun.Project // of `zerodag scheduler`
 }
 
 // newServer serves the API, and runs schedules and tasks.
-func newServer(s streams) *cobra.Command {
-	c := &serverCommand{streams: s, CommandLine: serverconfig.CommandLine{Version: version()}}
+func newServer(s cli.Streams) *cobra.Command {
+	c := &serverCommand{Streams: s, CommandLine: serverconfig.CommandLine{Version: version()}}
 	cmd := &cobra.Command{
 		Use:   "server [options...]",
 		Short: "Run a server: REST API, schedules and tasks on this machine",
@@ -30,7 +31,7 @@ func newServer(s streams) *cobra.Command {
 Without options it listens on 127.0.0.1:65432 and keeps its data in ./` + serverconfig.DataFolder + `. Clients of
 Digdag and the other subcommands of this program use it. Killed at any moment, it
 continues all attempts when it starts again.`,
-		Args: upTo(0),
+		Args: cli.UpTo(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context(), cmd.Flags()) },
 	}
 	c.Register(cmd.Flags(), "./"+serverconfig.DataFolder, "with the data")
@@ -44,7 +45,7 @@ func (c *serverCommand) run(ctx context.Context, flags *pflag.FlagSet) error {
 	}
 	format := r.OneOf(configuration.LogFormatKey, serverconfig.TextLog, serverconfig.JSONLog)
 	if format != serverconfig.JSONLog {
-		banner(c.err)
+		c.Banner()
 	}
 	pool := evaluators.New("")
 	defer pool.Close()
@@ -52,7 +53,7 @@ func (c *serverCommand) run(ctx context.Context, flags *pflag.FlagSet) error {
 	if err != nil {
 		return err
 	}
-	out, closeLog, err := c.LogWriter(c.out)
+	out, closeLog, err := c.LogWriter(c.Out)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"zerodag/cmd/zerodag/internal/cli"
 )
 
 // TestServerLogAsJSON proves that with `--log-format json` everything that a server says is one JSON object a line, and
@@ -34,7 +36,7 @@ func TestServerLogAsJSON(t *testing.T) {
 	var errs bytes.Buffer
 	ended := make(chan int, 1)
 	go func() {
-		ended <- run(ctx, []string{"server", "--port", "0", "-c", config, "--memory", "--log-format", "json"}, streams{strings.NewReader(""), out, &errs})
+		ended <- run(ctx, []string{"server", "--port", "0", "-c", config, "--memory", "--log-format", "json"}, cli.Streams{In: strings.NewReader(""), Out: out, Err: &errs, ProgramVersion: version()})
 	}()
 	var address string
 	select {
@@ -43,7 +45,7 @@ func TestServerLogAsJSON(t *testing.T) {
 		t.Fatalf("the server ended with code %d\n%s%s", code, out, &errs)
 	}
 	client := func(args ...string) int {
-		return run(ctx, append(args, "-e", address, "-c", config), streams{strings.NewReader(""), &bytes.Buffer{}, &bytes.Buffer{}})
+		return run(ctx, append(args, "-e", address, "-c", config), cli.Streams{In: strings.NewReader(""), Out: &bytes.Buffer{}, Err: &bytes.Buffer{}, ProgramVersion: version()})
 	}
 	if code := client("push", "p", "--project", project); code != 0 {
 		t.Fatalf("push: code %d", code)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/internal/attemptview"
 	"zerodag/internal/client"
 	"zerodag/internal/program"
@@ -19,8 +20,8 @@ func (f *pageFlags) registerShort(c *cobra.Command, what string) {
 }
 
 // newSessions lists sessions, or shows one.
-func newSessions(s streams) *cobra.Command {
-	r := &remote{streams: s}
+func newSessions(s cli.Streams) *cobra.Command {
+	r := &remote{cli.Remote{Streams: s}}
 	var page pageFlags
 	var search searchFlags
 	c := &cobra.Command{
@@ -32,25 +33,25 @@ func newSessions(s streams) *cobra.Command {
 	}
 	page.registerShort(c, "sessions")
 	search.register(c)
-	return r.command(c, 0, 2, func(ctx context.Context, args []string) error {
+	return r.Command(c, 0, 2, func(ctx context.Context, args []string) error {
 		wanted, err := search.search()
 		if err != nil {
 			return err
 		}
-		if err := r.open(ctx); err != nil {
+		if err := r.Open(ctx); err != nil {
 			return err
 		}
 		if len(args) == 1 && !search.given() {
-			if id, err := idArgument("session", args[0]); err == nil {
+			if id, err := cli.IDArgument("session", args[0]); err == nil {
 				one, err := r.Session(ctx, id)
 				if err != nil {
 					return err
 				}
 				status := sessionStatus(one)
-				if r.ours() && one.LastAttempt != nil {
+				if r.Ours() && one.LastAttempt != nil {
 					status = attemptview.OfIgnored(status, one.LastAttempt.IgnoredErrors)
 				}
-				return r.show(one, func(p printer) { p.session(one, status) })
+				return r.Show(one, func(p cli.Printer) { printSession(p, one, status) })
 			}
 		}
 		var list []client.Session
@@ -64,13 +65,13 @@ func newSessions(s streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if r.ours() {
+		if r.Ours() {
 			slices.Reverse(list)
 		}
-		return r.list(list, func(p printer) {
-			p.line("Sessions:")
+		return r.List(list, func(p cli.Printer) {
+			p.Line("Sessions:")
 			for _, one := range list {
-				p.session(one, sessionStatus(one))
+				printSession(p, one, sessionStatus(one))
 			}
 			r.hintStart(len(list))
 		}, sessionTable(list), none)
@@ -86,9 +87,9 @@ func sessionTable(list []client.Session) *term.Table {
 		started, params := "", ""
 		if s.LastAttempt != nil {
 			a = *s.LastAttempt
-			started, params = term.ShortTimeIn(s.SessionTime.Location(), &a.CreatedAt), shown(a.Params)
+			started, params = term.ShortTimeIn(s.SessionTime.Location(), &a.CreatedAt), cli.Shown(a.Params)
 		}
-		t.Add(string(s.ID), s.Project.Name, s.Workflow.Name, term.OffsetText(s.SessionTime), attemptview.OfIgnored(sessionStatus(s), a.IgnoredErrors), string(a.ID), started, labelsText(a.Labels), shown(a.RetryAttemptName), s.SessionUUID, params)
+		t.Add(string(s.ID), s.Project.Name, s.Workflow.Name, term.OffsetText(s.SessionTime), attemptview.OfIgnored(sessionStatus(s), a.IgnoredErrors), string(a.ID), started, labelsText(a.Labels), cli.Shown(a.RetryAttemptName), s.SessionUUID, params)
 	}
 	return t
 }
@@ -132,7 +133,7 @@ func (r *remote) listSessions(ctx context.Context, args []string, page client.Pa
 		return nil, err
 	}
 	list, err := r.Sessions(ctx, project, workflow, page)
-	if err == nil && len(list) == 0 && workflow != "" && r.ours() {
+	if err == nil && len(list) == 0 && workflow != "" && r.Ours() {
 		_, err = r.Workflow(ctx, project, workflow, "") // of one that there is not, too, there are no sessions
 	}
 	slices.Reverse(list)
@@ -141,19 +142,19 @@ func (r *remote) listSessions(ctx context.Context, args []string, page client.Pa
 
 func (r *remote) hintStart(n int) {
 	if n == 0 {
-		r.hint("Use `zerodag start` to start a session.")
+		r.Hint("Use `zerodag start` to start a session.")
 	}
 }
 
-func (p printer) session(s client.Session, status string) {
+func printSession(p cli.Printer, s client.Session, status string) {
 	var a client.Last
 	created, params := "", ""
 	if s.LastAttempt != nil {
 		a = *s.LastAttempt
-		created, params = shown(a.CreatedAt), shown(a.Params)
+		created, params = cli.Shown(a.CreatedAt), cli.Shown(a.Params)
 	}
-	p.block("  ", "session id", s.ID, "attempt id", a.ID, "uuid", s.SessionUUID, "project", s.Project.Name, "workflow", s.Workflow.Name,
-		"session time", offsetTime(s.SessionTime), "retry attempt name", a.RetryAttemptName, "params", params,
+	p.Block("  ", "session id", s.ID, "attempt id", a.ID, "uuid", s.SessionUUID, "project", s.Project.Name, "workflow", s.Workflow.Name,
+		"session time", cli.OffsetTime(s.SessionTime), "retry attempt name", a.RetryAttemptName, "params", params,
 		"created at", created, "kill requested", a.CancelRequested, "status", status)
-	p.labels(a.Labels)
+	printLabels(p, a.Labels)
 }

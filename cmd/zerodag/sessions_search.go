@@ -65,7 +65,7 @@ func (r *remote) searchSessions(ctx context.Context, args []string, s client.Ses
 	}
 	found, err := r.SearchSessions(ctx, project, workflow, s, page)
 	if err == nil && !found.Complete {
-		fmt.Fprintf(r.err, "note: these are of the newest %d sessions; `-i %s` looks further back\n", found.Searched, found.Next)
+		fmt.Fprintf(r.Err, "note: these are of the newest %d sessions; `-i %s` looks further back\n", found.Searched, found.Next)
 	}
 	if err == nil && len(found.Sessions) == 0 && workflow != "" {
 		_, err = r.Workflow(ctx, project, workflow, "") // one that there is not has no sessions, too

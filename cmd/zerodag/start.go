@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/engine/param"
 	"zerodag/internal/client"
 	"zerodag/internal/program"
@@ -24,8 +25,8 @@ type startCommand struct {
 }
 
 // newStart starts a session of a workflow.
-func newStart(s streams) *cobra.Command {
-	c := &startCommand{remote: remote{streams: s}}
+func newStart(s cli.Streams) *cobra.Command {
+	c := &startCommand{remote: remote{cli.Remote{Streams: s}}}
 	cmd := &cobra.Command{
 		Use:   "start project-name name --session TIME",
 		Short: "Start a session of a workflow",
@@ -43,7 +44,7 @@ func newStart(s streams) *cobra.Command {
 	cmd.Flags().BoolVarP(&c.dryRun, "dry-run", "d", false, "only show what would be started")
 	c.waiting.register(cmd)
 	c.RegisterParams(cmd.Flags())
-	return c.command(cmd, 2, 2, func(ctx context.Context, args []string) error {
+	return c.Command(cmd, 2, 2, func(ctx context.Context, args []string) error {
 		if c.session == "" {
 			return program.UsageError(errors.New("--session option is required"))
 		}
@@ -73,7 +74,7 @@ func (c *startCommand) sessionMode() (text, mode string, err error) {
 }
 
 func (c *startCommand) start(ctx context.Context, project, name string) error {
-	if err := c.begin(); err != nil {
+	if err := c.Begin(); err != nil {
 		return err
 	}
 	params, err := c.Parameters(c.Settings)
@@ -88,7 +89,7 @@ func (c *startCommand) start(ctx context.Context, project, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := c.open(ctx); err != nil {
+	if err := c.Open(ctx); err != nil {
 		return err
 	}
 	p, err := c.Project(ctx, project)
@@ -123,7 +124,7 @@ func (c *startCommand) start(ctx context.Context, project, name string) error {
 	if err != nil {
 		return startError(err)
 	}
-	c.warnings(a.Warnings)
+	c.Warnings(a.Warnings)
 	if err := c.showStarted(a, c.waiting); err != nil {
 		return err
 	}
@@ -135,20 +136,13 @@ func (c *startCommand) checkStart(ctx context.Context, asked client.Start) error
 	plan, err := c.CheckStart(ctx, asked)
 	switch {
 	case client.IsMissing(err):
-		c.hint("warning: the server cannot check a start: whether it would accept this one is unknown")
+		c.Hint("warning: the server cannot check a start: whether it would accept this one is unknown")
 		return nil
 	case err != nil:
 		return startError(err)
 	}
-	c.warnings(plan.Warnings)
+	c.Warnings(plan.Warnings)
 	return nil
-}
-
-// warnings shows those of a server.
-func (r *remote) warnings(list []string) {
-	for _, w := range list {
-		fmt.Fprintf(r.err, "warning: %s\n", w)
-	}
 }
 
 // startError names the command that runs an existing session again.
@@ -206,31 +200,31 @@ func (c *startCommand) showDryRun(w client.Workflow, at client.SessionTime, para
 		Params      *param.Map `json:"params"`
 		Labels      *param.Map `json:"labels,omitempty"`
 	}{w.Project, client.Ref{ID: w.ID, Name: w.Name}, at.SessionTime, c.retry, params, labels}
-	err := c.show(result, func(p printer) {
-		p.line("Session attempt:")
-		p.block("  ", "session id", none, "attempt id", none, "uuid", none, "project", w.Project.Name, "workflow", w.Name,
+	err := c.Show(result, func(p cli.Printer) {
+		p.Line("Session attempt:")
+		p.Block("  ", "session id", none, "attempt id", none, "uuid", none, "project", w.Project.Name, "workflow", w.Name,
 			"session time", at.SessionTime, "retry attempt name", c.retry, "params", params)
-		p.labels(labels)
+		printLabels(p, labels)
 	})
-	c.hint("Session attempt is not started.")
+	c.Hint("Session attempt is not started.")
 	return err
 }
 
 // showStarted is what `start` and `retry` print.
 func (r *remote) showStarted(a client.Attempt, waiting waitFlags) error {
-	err := r.show(a, func(p printer) {
-		p.line("Started a session attempt:")
-		p.block("  ", "session id", a.SessionID, "attempt id", a.ID, "uuid", a.SessionUUID, "project", a.Project.Name, "workflow", a.Workflow.Name,
-			"session time", offsetTime(a.SessionTime), "retry attempt name", a.RetryAttemptName, "params", a.Params, "created at", a.CreatedAt)
+	err := r.Show(a, func(p cli.Printer) {
+		p.Line("Started a session attempt:")
+		p.Block("  ", "session id", a.SessionID, "attempt id", a.ID, "uuid", a.SessionUUID, "project", a.Project.Name, "workflow", a.Workflow.Name,
+			"session time", cli.OffsetTime(a.SessionTime), "retry attempt name", a.RetryAttemptName, "params", a.Params, "created at", a.CreatedAt)
 		if a.StartsAt != nil {
-			p.line("  %s", startsText(*a.StartsAt))
+			p.Line("  %s", startsText(*a.StartsAt))
 		}
-		p.labels(a.Labels)
+		printLabels(p, a.Labels)
 	})
 	if waiting != (waitFlags{}) {
 		return err
 	}
-	r.hint("* Use `zerodag session %s` to show session status.", a.SessionID)
-	r.hint("* Use `zerodag task %s` and `zerodag log %s` to show task status and logs.", a.ID, a.ID)
+	r.Hint("* Use `zerodag session %s` to show session status.", a.SessionID)
+	r.Hint("* Use `zerodag task %s` and `zerodag log %s` to show task status and logs.", a.ID, a.ID)
 	return err
 }

@@ -7,17 +7,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/internal/client"
 	"zerodag/internal/overview"
 	"zerodag/internal/term"
 )
 
 // newStatus says what runs, what failed, what is late and what comes next.
-func newStatus(s streams) *cobra.Command {
-	r := &remote{streams: s}
+func newStatus(s cli.Streams) *cobra.Command {
+	r := &remote{cli.Remote{Streams: s}}
 	c := &cobra.Command{Use: "status [project-name]", Short: "Show what runs, what failed in the last day, what is late and what comes next"}
-	return r.command(c, 0, 1, func(ctx context.Context, args []string) error {
-		if err := r.open(ctx); err != nil {
+	return r.Command(c, 0, 1, func(ctx context.Context, args []string) error {
+		if err := r.Open(ctx); err != nil {
 			return err
 		}
 		now := time.Now()
@@ -29,15 +30,15 @@ func newStatus(s streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return r.show(found, func(p printer) {
-			columns, ink := term.Look(r.out)
+		return r.Show(found, func(p cli.Printer) {
+			columns, ink := term.Look(r.Out)
 			part := func(title string, t *term.Table) {
 				if t.Empty() {
-					p.line("%s: nothing", title)
+					p.Line("%s: nothing", title)
 					return
 				}
-				p.line("%s:", title)
-				p.WriteString(t.Text(r.format == wideForm, columns, ink))
+				p.Line("%s:", title)
+				p.WriteString(t.Text(r.Format == cli.WideForm, columns, ink))
 			}
 			if len(found.Paused) > 0 {
 				part("Paused, so that nothing of it starts", pausedTable(found.Paused))
@@ -47,11 +48,11 @@ func newStatus(s streams) *cobra.Command {
 			part("Late", scheduleTable(now, found.Late, found.Paused))
 			if i := slices.IndexFunc(found.Late, found.IsRefused); i >= 0 {
 				n := found.Late[i]
-				p.line("A session that was due could not start and is tried again later. `zerodag start %s %s --session now --dry-run` may say why; the log of the server does.", term.ShellWord(n.Project.Name), term.ShellWord(n.Workflow.Name))
+				p.Line("A session that was due could not start and is tried again later. `zerodag start %s %s --session now --dry-run` may say why; the log of the server does.", term.ShellWord(n.Project.Name), term.ShellWord(n.Workflow.Name))
 			}
 			part("Next", scheduleTable(now, found.Next, found.Paused))
 			if found.Partly {
-				p.line("Only the last %d attempts and sessions, and the first %d projects, were looked at.", overview.Most, overview.Most)
+				p.Line("Only the last %d attempts and sessions, and the first %d projects, were looked at.", overview.Most, overview.Most)
 			}
 		})
 	})

@@ -8,16 +8,17 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/internal/attemptview"
 	"zerodag/internal/client"
 	"zerodag/internal/term"
 )
 
 // newTasks lists the tasks of an attempt.
-func newTasks(s streams) *cobra.Command {
-	r := &remote{streams: s}
+func newTasks(s cli.Streams) *cobra.Command {
+	r := &remote{cli.Remote{Streams: s}}
 	c := &cobra.Command{Use: "tasks attempt-id", Aliases: []string{"task"}, Short: "Show the tasks of an attempt"}
-	return r.command(c, 1, 1, func(ctx context.Context, args []string) error {
+	return r.Command(c, 1, 1, func(ctx context.Context, args []string) error {
 		id, err := r.openAttempt(ctx, args[0])
 		if err != nil {
 			return err
@@ -31,18 +32,18 @@ func newTasks(s streams) *cobra.Command {
 				return err
 			}
 		}
-		err = r.list(list, func(p printer) {
+		err = r.List(list, func(p cli.Printer) {
 			for _, t := range list {
-				p.block("   ", "id", t.ID, "name", t.FullName, "state", t.State, "started", t.StartedAt, "updated", t.UpdatedAt,
+				p.Block("   ", "id", t.ID, "name", t.FullName, "state", t.State, "started", t.StartedAt, "updated", t.UpdatedAt,
 					"config", t.Config, "parent", t.ParentID, "upstreams", t.Upstreams, "export params", t.ExportParams,
 					"store params", t.StoreParams, "state params", t.StateParams)
 			}
-			p.line("%d entries.", len(list))
+			p.Line("%d entries.", len(list))
 		}, taskTable(time.Now(), list), "There are no tasks.")
-		if err != nil || !r.ours() {
+		if err != nil || !r.Ours() {
 			return err
 		}
-		return r.tellFailed(ctx, id, list)
+		return r.TellFailed(ctx, id, list)
 	})
 }
 
@@ -51,7 +52,7 @@ func taskTable(now time.Time, list []client.Task) *term.Table {
 	t := term.NewTable(term.Column{Title: "ID"}, term.Column{Title: "TASK", Name: true}, term.Column{Title: "STATE", Ink: attemptview.StatusInk}, term.Column{Title: "TRIES"}, term.Column{Title: "STARTED", Spare: true}, term.Column{Title: "TOOK"},
 		term.Column{Title: "ERROR", Name: true}, term.Column{Title: "UPDATED", Wide: true}, term.Column{Title: "STORED", Wide: true})
 	for _, one := range list {
-		t.Add(string(one.ID), one.FullName, one.State, tries(one), term.ShortTime(one.StartedAt), taskTook(now, one), firstLine(attemptview.ErrorOf(one)), term.ShortTime(&one.UpdatedAt), shown(one.StoreParams))
+		t.Add(string(one.ID), one.FullName, one.State, tries(one), term.ShortTime(one.StartedAt), taskTook(now, one), firstLine(attemptview.ErrorOf(one)), term.ShortTime(&one.UpdatedAt), cli.Shown(one.StoreParams))
 	}
 	return t
 }

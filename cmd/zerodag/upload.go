@@ -8,18 +8,19 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/internal/client"
 	"zerodag/internal/host"
 	"zerodag/internal/program"
 )
 
 // newUpload uploads an archive as a new revision.
-func newUpload(s streams) *cobra.Command {
-	r := &remote{streams: s}
+func newUpload(s cli.Streams) *cobra.Command {
+	r := &remote{cli.Remote{Streams: s}}
 	revision := ""
 	c := &cobra.Command{Use: "upload path.tar.gz project", Short: "Upload an archive as a new revision of a project"}
 	c.Flags().StringVarP(&revision, "revision", "r", "", "name of the `REVISION` (default: a random one)")
-	return r.command(c, 2, 2, func(ctx context.Context, args []string) error {
+	return r.Command(c, 2, 2, func(ctx context.Context, args []string) error {
 		switch {
 		case args[1] == "":
 			return program.UsageError(errors.New("project name cannot be empty"))
@@ -33,7 +34,7 @@ func newUpload(s streams) *cobra.Command {
 			return fmt.Errorf("open archive: %w", err)
 		}
 		defer archive.Close()
-		if err := r.open(ctx); err != nil {
+		if err := r.Open(ctx); err != nil {
 			return err
 		}
 		project, err := r.uploadGiven(ctx, client.Push{Project: args[1], Revision: revision}, archive)

@@ -10,35 +10,20 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/internal/program"
 	"zerodag/internal/remedy"
 )
 
 // wrongUsage tells what is wrong with a command line, in two lines, and returns the exit code.
 // The original shows all options before, and exits with 1.
-func wrongUsage(s streams, c *cobra.Command, err error) int {
+func wrongUsage(s cli.Streams, c *cobra.Command, err error) int {
 	if program.AsDigdag() {
-		fmt.Fprintf(s.err, "%serror: %s\n", c.UsageString(), program.AsCalled(err.Error()))
+		fmt.Fprintf(s.Err, "%serror: %s\n", c.UsageString(), program.AsCalled(err.Error()))
 		return 1
 	}
-	fmt.Fprintf(s.err, "error: %s\nUsage: %s (`%s --help` shows all options)\n", program.AsCalled(err.Error()), c.UseLine(), c.CommandPath())
+	fmt.Fprintf(s.Err, "error: %s\nUsage: %s (`%s --help` shows all options)\n", program.AsCalled(err.Error()), c.UseLine(), c.CommandPath())
 	return 2
-}
-
-// wrongCount is for too few or too many arguments. The original takes that for a wish to see
-// the usage, and a script never learns that nothing was done.
-func wrongCount(c *cobra.Command, s streams, args []string, most int) error {
-	if program.AsDigdag() {
-		return showUsage(c, s)
-	}
-	if len(args) > most {
-		return program.UsageError(fmt.Errorf("unexpected argument: %s", args[most]))
-	}
-	_, wanted, _ := strings.Cut(c.Use, " ")
-	if wanted == "" {
-		return program.UsageError(errors.New("an argument is missing"))
-	}
-	return program.UsageError(fmt.Errorf("an argument is missing: %s needs %s", c.Name(), wanted))
 }
 
 // unknownCommand names the command that was probably meant.
@@ -59,7 +44,7 @@ func unknownCommand(root *cobra.Command, name string) error {
 	if near != "" && !program.AsDigdag() {
 		return program.UsageError(fmt.Errorf("there is no command %q: did you mean %s?", strings.TrimPrefix(root.CommandPath()+" "+name, program.Name+" "), near))
 	}
-	return program.UsageError(fmt.Errorf("available commands are: [%s]; there is no %q", commandNames(root), name))
+	return program.UsageError(fmt.Errorf("available commands are: [%s]; there is no %q", cli.CommandNames(root), name))
 }
 
 // wrongFlag says what a flag takes whose value cannot be read, and adds the flag that was probably meant.

@@ -3,62 +3,33 @@ package main
 import (
 	"context"
 	"fmt"
-	"regexp"
-	"runtime/debug"
-	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
+
+	"zerodag/cmd/zerodag/internal/cli"
 )
 
 // newVersion prints the versions of this program and of the server.
-func newVersion(s streams) *cobra.Command {
-	r := &remote{streams: s}
+func newVersion(s cli.Streams) *cobra.Command {
+	r := &remote{cli.Remote{Streams: s}}
 	c := &cobra.Command{Use: "version", Short: "Show the versions of the client and of the server"}
-	return r.command(c, 0, 0, func(ctx context.Context, _ []string) error {
-		if err := r.begin(); err != nil {
+	return r.Command(c, 0, 0, func(ctx context.Context, _ []string) error {
+		if err := r.Begin(); err != nil {
 			return err
 		}
-		fmt.Fprintf(r.notes(), "Client version: %s\n", version())
-		if err := r.dial(); err != nil {
+		fmt.Fprintf(r.Notes(), "Client version: %s\n", r.ProgramVersion)
+		if err := r.Dial(); err != nil {
 			return err
 		}
 		server, err := r.Client.Version(ctx)
 		if err != nil {
-			fmt.Fprintln(r.notes(), "An error happened during getting Server version.")
+			fmt.Fprintln(r.Notes(), "An error happened during getting Server version.")
 			return err
 		}
 		result := struct {
 			Client string `json:"client"`
 			Server string `json:"server"`
-		}{version(), server}
-		return r.show(result, func(p printer) { p.line("Server version: %s", server) })
+		}{r.ProgramVersion, server}
+		return r.Show(result, func(p cli.Printer) { p.Line("Server version: %s", server) })
 	})
-}
-
-// linked is the version that the build was given (-ldflags "-X main.linked=1.2.3"), from the tag; "" is none.
-var linked string //nolint:gochecknoglobals // the linker writes it
-
-// untagged is the version of what was built from a commit without a tag.
-const untagged = "0.1.0"
-
-// version is what this program calls itself.
-var version = sync.OnceValue(func() string { return versionOf(linked, debug.ReadBuildInfo) })
-
-// versionOf is what the build was given or, where `go install` built a release, what that wrote down.
-func versionOf(linked string, read func() (*debug.BuildInfo, bool)) string {
-	if linked != "" {
-		return linked
-	}
-	info, ok := read()
-	if !ok || !isRelease(info.Main.Version) {
-		return untagged
-	}
-	return strings.TrimPrefix(info.Main.Version, "v")
-}
-
-// isRelease says whether the version of a module is a tag: pseudo-versions of commits end in a time and a hash,
-// and what was changed since a commit in "+dirty".
-func isRelease(module string) bool {
-	return regexp.MustCompile(`^v\d+\.\d+\.\d+(-(alpha|beta|rc)[.\d]*)?$`).MatchString(module)
 }

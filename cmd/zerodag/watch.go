@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/internal/attemptview"
 	"zerodag/internal/program"
 	"zerodag/internal/taskview"
@@ -13,34 +14,34 @@ import (
 )
 
 // newWatch shows how an attempt goes on, as `run` does of one of its own.
-func newWatch(s streams) *cobra.Command {
-	r := &remote{streams: s}
+func newWatch(s cli.Streams) *cobra.Command {
+	r := &remote{cli.Remote{Streams: s}}
 	c := &cobra.Command{Use: "watch attempt-id", Short: "Watch the tasks of an attempt until its end: exit code 0 only if it is a success"}
-	return r.command(c, 1, 1, func(ctx context.Context, args []string) error {
-		if !r.ours() {
-			return program.UsageError(fmt.Errorf("watch is for people: with --output %s use `zerodag attempt` and `zerodag tasks`", r.format))
+	return r.Command(c, 1, 1, func(ctx context.Context, args []string) error {
+		if !r.Ours() {
+			return program.UsageError(fmt.Errorf("watch is for people: with --output %s use `zerodag attempt` and `zerodag tasks`", r.Format))
 		}
 		a, err := r.attemptOf(ctx, args[0])
 		if err != nil {
 			return err
 		}
 		id := a.ID
-		r.hint("Attempt %s of %s/%s, session %s", a.ID, a.Project.Name, a.Workflow.Name, term.OffsetText(a.SessionTime))
-		a, err = r.attempts().Follow(ctx, id, r.newWatcher())
+		r.Hint("Attempt %s of %s/%s, session %s", a.ID, a.Project.Name, a.Workflow.Name, term.OffsetText(a.SessionTime))
+		a, err = r.AttemptViews().Follow(ctx, id, r.newWatcher())
 		if ctx.Err() != nil {
-			r.hint("The attempt goes on: `zerodag watch %s` shows it again, `zerodag kill %s` ends it.", id, id)
+			r.Hint("The attempt goes on: `zerodag watch %s` shows it again, `zerodag kill %s` ends it.", id, id)
 		}
 		if err != nil {
 			return err
 		}
-		return r.tellOutcome(ctx, a, taskview.LastLines)
+		return r.TellOutcome(ctx, a, taskview.LastLines)
 	})
 }
 
 // newWatcher is the live tree for a terminal, and lines about what changed for everything else.
 func (r *remote) newWatcher() attemptview.Watcher {
-	if file, ok := term.Watched(r.out); ok {
+	if file, ok := term.Watched(r.Out); ok {
 		return taskview.NewTree(term.NewPicture(file, term.Size(file)), nil, term.WholeDuration)
 	}
-	return taskview.NewChanges(taskview.Lines{Out: r.out, Whole: true})
+	return taskview.NewChanges(taskview.Lines{Out: r.Out, Whole: true})
 }

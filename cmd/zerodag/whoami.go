@@ -5,25 +5,27 @@ import (
 	"context"
 
 	"github.com/spf13/cobra"
+
+	"zerodag/cmd/zerodag/internal/cli"
 )
 
 // newWhoami shows who the server takes us for, and how we have shown that.
-func newWhoami(s streams) *cobra.Command {
-	r := &remote{streams: s}
+func newWhoami(s cli.Streams) *cobra.Command {
+	r := &remote{cli.Remote{Streams: s}}
 	c := &cobra.Command{Use: "whoami", Short: "Show who you are for the server, and how it knows"}
-	return r.command(c, 0, 0, func(ctx context.Context, _ []string) error {
-		if err := r.open(ctx); err != nil {
+	return r.Command(c, 0, 0, func(ctx context.Context, _ []string) error {
+		if err := r.Open(ctx); err != nil {
 			return err
 		}
 		who, err := r.Caller(ctx)
 		if err != nil {
 			return err
 		}
-		return r.show(who, func(p printer) {
-			p.line("%s", cmp.Or(who.Name, "everybody"))
-			p.line("  by: %s", r.Access)
-			p.line("  role: %s", who.Role)
-			p.line("  site: %d", who.Site)
+		return r.Show(who, func(p cli.Printer) {
+			p.Line("%s", cmp.Or(who.Name, "everybody"))
+			p.Line("  by: %s", r.Access)
+			p.Line("  role: %s", who.Role)
+			p.Line("  site: %d", who.Site)
 		})
 	})
 }

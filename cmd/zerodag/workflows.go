@@ -7,14 +7,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/engine/dig"
 	"zerodag/internal/client"
 	"zerodag/internal/program"
 )
 
 // newWorkflows lists workflows, or shows the definition of one.
-func newWorkflows(s streams) *cobra.Command {
-	r := &remote{streams: s}
+func newWorkflows(s cli.Streams) *cobra.Command {
+	r := &remote{cli.Remote{Streams: s}}
 	var page pageFlags
 	var pattern, order string
 	c := &cobra.Command{Use: "workflows [project-name] [name]", Aliases: []string{"workflow"}, Short: "Show workflows, or the definition of one"}
@@ -22,11 +23,11 @@ func newWorkflows(s streams) *cobra.Command {
 	c.Flags().StringVar(&page.last, "last-id", "", "workflows after this `ID`")
 	c.Flags().StringVar(&order, "order", "asc", "`ORDER` by id: asc or desc (only without a project)")
 	c.Flags().StringVar(&pattern, "name", "", "workflows with this `TEXT` in their name (only without a project)")
-	return r.command(c, 0, 2, func(ctx context.Context, args []string) error {
+	return r.Command(c, 0, 2, func(ctx context.Context, args []string) error {
 		if order != "asc" && order != "desc" {
 			return program.UsageError(fmt.Errorf("Invalid parameter value for --order: %s", order))
 		}
-		if err := r.open(ctx); err != nil {
+		if err := r.Open(ctx); err != nil {
 			return err
 		}
 		if len(args) == 2 {
@@ -36,8 +37,8 @@ func newWorkflows(s streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		err = r.show(list.workflows, list.print)
-		r.hint("Use `zerodag workflows <project-name> <name>` to show details.")
+		err = r.Show(list.workflows, list.print)
+		r.Hint("Use `zerodag workflows <project-name> <name>` to show details.")
 		return err
 	})
 }
@@ -48,15 +49,15 @@ type workflowList struct {
 	workflows []client.Workflow
 }
 
-func (l workflowList) print(p printer) {
+func (l workflowList) print(p cli.Printer) {
 	last := l.project
 	if last != "" {
-		p.line("  %s", last)
+		p.Line("  %s", last)
 	}
 	for _, w := range l.workflows {
 		if w.Project.Name != last {
 			last = w.Project.Name
-			p.line("  %s", last)
+			p.Line("  %s", last)
 		}
 		line := "    " + w.Name
 		if len(w.Tags) > 0 {
@@ -65,9 +66,9 @@ func (l workflowList) print(p printer) {
 		if what, _, _ := strings.Cut(w.Description, "\n"); what != "" {
 			line += "  " + what
 		}
-		p.line("%s", line)
+		p.Line("%s", line)
 	}
-	p.line("")
+	p.Line("")
 }
 
 func (r *remote) listWorkflows(ctx context.Context, args []string, page client.Page, order, pattern string) (workflowList, error) {
@@ -92,5 +93,5 @@ func (r *remote) showDefinition(ctx context.Context, project, name string) error
 	if err != nil {
 		return err
 	}
-	return r.show(w, func(p printer) { p.line("%s", dig.FormatYAML(w.Config)) })
+	return r.Show(w, func(p cli.Printer) { p.Line("%s", dig.FormatYAML(w.Config)) })
 }

@@ -1,4 +1,4 @@
-package main
+package operate
 
 import (
 	"errors"
@@ -102,7 +102,7 @@ func (r *secretReader) stdin() ([]byte, error) {
 		return nil, program.UsageError(errors.New("Can only read once from stdin"))
 	}
 	r.consumed = true
-	text, err := io.ReadAll(r.in)
+	text, err := io.ReadAll(r.In)
 	if err != nil {
 		return nil, fmt.Errorf("read stdin: %w", err)
 	}
@@ -141,13 +141,13 @@ func (r *secretReader) ask(key string) (string, error) {
 	if r.consumed {
 		return "", program.UsageError(errors.New("Stdin already read"))
 	}
-	file, ok := term.Keyboard(r.in)
+	file, ok := term.Keyboard(r.In)
 	if !ok {
 		return "", fmt.Errorf("there is no terminal to ask for the value of '%s': use --set %s=- or --set %s=@FILE", key, key, key)
 	}
-	fmt.Fprint(r.err, key+":")
+	fmt.Fprint(r.Err, key+":")
 	value, err := term.ReadHidden(file)
-	fmt.Fprintln(r.err)
+	fmt.Fprintln(r.Err)
 	if err != nil {
 		return "", fmt.Errorf("read secret: %w", err)
 	}

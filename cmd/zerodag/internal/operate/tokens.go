@@ -1,4 +1,4 @@
-package main
+package operate
 
 import (
 	"context"
@@ -6,17 +6,18 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/internal/client"
 	"zerodag/internal/program"
 	"zerodag/internal/term"
 )
 
-// newTokens keeps the bearer tokens of a server.
-func newTokens(s streams) *cobra.Command {
+// NewTokens keeps the bearer tokens of a server.
+func NewTokens(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "tokens",
 		Short: "Create, list and revoke bearer tokens",
-		RunE:  func(c *cobra.Command, _ []string) error { return showUsage(c, s) },
+		RunE:  func(c *cobra.Command, _ []string) error { return cli.ShowUsage(c, s) },
 	}
 	c.AddCommand(newTokenCreate(s), newTokenList(s), newTokenRevoke(s))
 	return c
@@ -26,37 +27,37 @@ func registerSite(c *cobra.Command, site *string) {
 	c.Flags().StringVar(site, "site", "", "`NUMBER` of the site (default: one's own)")
 }
 
-func newTokenCreate(s streams) *cobra.Command {
-	r := &remote{streams: s}
+func newTokenCreate(s cli.Streams) *cobra.Command {
+	r := &cli.Remote{Streams: s}
 	name, role, site := "", "", ""
 	c := &cobra.Command{Use: "create --name NAME --role ROLE", Short: "Create a token and show it, once"}
 	c.Flags().StringVar(&name, "name", "", "`NAME` of the token (required)")
 	c.Flags().StringVar(&role, "role", "", "`ROLE`: viewer, operator, admin, or owner of all sites (required)")
 	registerSite(c, &site)
-	return r.command(c, 0, 0, func(ctx context.Context, _ []string) error {
+	return r.Command(c, 0, 0, func(ctx context.Context, _ []string) error {
 		if name == "" || role == "" {
 			return program.UsageError(errors.New("--name and --role are required"))
 		}
-		if err := r.open(ctx); err != nil {
+		if err := r.Open(ctx); err != nil {
 			return err
 		}
 		t, err := r.CreateToken(ctx, name, role, client.ID(site))
 		if err != nil {
 			return err
 		}
-		err = r.show(t, func(p printer) { p.token(t) })
-		r.hint("The token is shown only now. Use it with --token, or in the environment variable ZERODAG_TOKEN.")
+		err = r.Show(t, func(p cli.Printer) { printToken(p, t) })
+		r.Hint("The token is shown only now. Use it with --token, or in the environment variable ZERODAG_TOKEN.")
 		return err
 	})
 }
 
-func newTokenList(s streams) *cobra.Command {
-	r := &remote{streams: s}
+func newTokenList(s cli.Streams) *cobra.Command {
+	r := &cli.Remote{Streams: s}
 	site := ""
 	c := &cobra.Command{Use: "list", Short: "Show tokens, without their text"}
 	registerSite(c, &site)
-	return r.command(c, 0, 0, func(ctx context.Context, _ []string) error {
-		if err := r.open(ctx); err != nil {
+	return r.Command(c, 0, 0, func(ctx context.Context, _ []string) error {
+		if err := r.Open(ctx); err != nil {
 			return err
 		}
 		list, err := r.Tokens(ctx, client.ID(site))
@@ -65,43 +66,43 @@ func newTokenList(s streams) *cobra.Command {
 		}
 		all := term.NewTable(term.Column{Title: "TOKEN"}, term.Column{Title: "NAME", Name: true}, term.Column{Title: "ROLE"}, term.Column{Title: "SITE"}, term.Column{Title: "CREATED"})
 		for _, t := range list {
-			all.Add(shown(t.ID), t.Name, shown(t.Role), shown(t.Site), term.ShortTime(&t.CreatedAt))
+			all.Add(cli.Shown(t.ID), t.Name, cli.Shown(t.Role), cli.Shown(t.Site), term.ShortTime(&t.CreatedAt))
 		}
-		return r.list(list, func(p printer) {
-			p.line("Tokens:")
+		return r.List(list, func(p cli.Printer) {
+			p.Line("Tokens:")
 			for _, t := range list {
-				p.token(t)
+				printToken(p, t)
 			}
-			p.line("%d entries.", len(list))
+			p.Line("%d entries.", len(list))
 		}, all, "There are no tokens.")
 	})
 }
 
-func (p printer) token(t client.Token) {
+func printToken(p cli.Printer, t client.Token) {
 	pairs := []any{"id", t.ID, "name", t.Name, "role", t.Role, "site", t.Site, "created at", t.CreatedAt}
 	if t.Token != "" {
 		pairs = append(pairs, "token", t.Token)
 	}
-	p.block("  ", pairs...)
+	p.Block("  ", pairs...)
 }
 
-func newTokenRevoke(s streams) *cobra.Command {
-	r := &remote{streams: s}
+func newTokenRevoke(s cli.Streams) *cobra.Command {
+	r := &cli.Remote{Streams: s}
 	site := ""
 	c := &cobra.Command{Use: "revoke id", Short: "Revoke a token"}
 	registerSite(c, &site)
-	return r.command(c, 1, 1, func(ctx context.Context, args []string) error {
-		id, err := idArgument("token id", args[0])
+	return r.Command(c, 1, 1, func(ctx context.Context, args []string) error {
+		id, err := cli.IDArgument("token id", args[0])
 		if err != nil {
 			return err
 		}
-		if err := r.open(ctx); err != nil {
+		if err := r.Open(ctx); err != nil {
 			return err
 		}
 		t, err := r.RevokeToken(ctx, id, client.ID(site))
 		if err != nil {
 			return err
 		}
-		return r.show(t, func(p printer) { p.line("Revoked token id: %s", id) })
+		return r.Show(t, func(p cli.Printer) { p.Line("Revoked token id: %s", id) })
 	})
 }

@@ -1,4 +1,4 @@
-package main
+package transfer
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/internal/configuration"
 	"zerodag/internal/embedded"
 	"zerodag/internal/postgres"
@@ -19,10 +20,10 @@ import (
 	"zerodag/internal/sqlite"
 )
 
-// newMigrate brings the database of a server that does not run up to date, or says what
+// NewMigrate brings the database of a server that does not run up to date, or says what
 // is pending.
-func newMigrate(s streams) *cobra.Command {
-	m := &migrate{streams: s}
+func NewMigrate(s cli.Streams) *cobra.Command {
+	m := &migrate{Streams: s}
 	c := &cobra.Command{Use: "migrate run|check", Short: "Bring a database up to date, or say what is pending", ValidArgs: []string{"run", "check"}}
 	c.Flags().StringVarP(&m.folder, "database", "o", "", "`DIR` of the server's data")
 	c.Flags().BoolVar(&m.acceptLocal, "accept-local", false, configuration.AcceptLocalUsage)
@@ -30,11 +31,11 @@ func newMigrate(s streams) *cobra.Command {
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) != 1:
-			return wrongCount(cmd, s, args, 1)
+			return cli.WrongCount(cmd, s, args, 1)
 		case args[0] != "run" && args[0] != "check":
 			return program.UsageError(errors.New("Invalid command"))
 		}
-		banner(s.err)
+		s.Banner()
 		return m.run(cmd.Context(), args[0] == "run")
 	}
 	return c
@@ -42,7 +43,7 @@ func newMigrate(s streams) *cobra.Command {
 
 type migrate struct {
 	configuration.Flags
-	streams
+	cli.Streams
 	folder      string
 	acceptLocal bool
 }
@@ -74,7 +75,7 @@ func (m *migrate) run(ctx context.Context, apply bool) error {
 	_, err := os.Stat(path)
 	made := errors.Is(err, fs.ErrNotExist)
 	if made && !apply {
-		fmt.Fprintln(m.out, "No table exist")
+		fmt.Fprintln(m.Out, "No table exist")
 		return nil
 	}
 	list, err := sqlite.Pending(ctx, path)
@@ -89,7 +90,7 @@ func (m *migrate) run(ctx context.Context, apply bool) error {
 		return err
 	}
 	if made && !program.AsDigdag() {
-		fmt.Fprintln(m.err, "There was no database in this folder: "+path+" is a new one.")
+		fmt.Fprintln(m.Err, "There was no database in this folder: "+path+" is a new one.")
 	}
 	return nil
 }
@@ -98,18 +99,18 @@ func (m *migrate) run(ctx context.Context, apply bool) error {
 func (m *migrate) apply(pending []string, apply bool, do func() error) (done bool, err error) {
 	switch {
 	case len(pending) == 0:
-		fmt.Fprintln(m.out, "No update")
+		fmt.Fprintln(m.Out, "No update")
 		return false, nil
 	case !apply:
 		for _, version := range pending {
-			fmt.Fprintln(m.out, version)
+			fmt.Fprintln(m.Out, version)
 		}
 		return false, nil
 	}
 	if err := do(); err != nil {
 		return false, err
 	}
-	fmt.Fprintln(m.out, "Migrations successfully finished")
+	fmt.Fprintln(m.Out, "Migrations successfully finished")
 	return true, nil
 }
 

@@ -1,4 +1,4 @@
-package main
+package operate
 
 import (
 	"context"
@@ -9,14 +9,15 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	stages "zerodag/infra/settings"
 	"zerodag/internal/account"
 )
 
-// newAWS is about the AWS account that a stage is deployed to, with the credentials of the user.
-func newAWS(s streams) *cobra.Command {
+// NewAWS is about the AWS account that a stage is deployed to, with the credentials of the user.
+func NewAWS(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{Use: "aws", Short: "Inspect the AWS account of a stage, and switch the stage off and on",
-		RunE: func(c *cobra.Command, _ []string) error { return showUsage(c, s) }}
+		RunE: func(c *cobra.Command, _ []string) error { return cli.ShowUsage(c, s) }}
 	c.AddCommand(newDoctor(s), newCost(s), newDeployed(s), newStopStage(s), newStartStage(s))
 	return c
 }
@@ -43,20 +44,20 @@ func split(c *cobra.Command, args []string) (before, after []string) {
 }
 
 // newDoctor reports what in the account would make a deploy fail.
-func newDoctor(s streams) *cobra.Command {
-	r := &remote{streams: s}
+func newDoctor(s cli.Streams) *cobra.Command {
+	r := &cli.Remote{Streams: s}
 	c := &cobra.Command{Use: "doctor [STAGE] [-- CDK-ARGUMENT...]", Short: "Check whether a deploy of a stage will work in the account, and what to change first",
 		Long: "Check whether a deploy of a stage will work in the account, and what to change first.\n\n" +
 			"Arguments after -- are those of the cdk command: settings that -c NAME=VALUE overrides there are checked with that value.",
 		Args: func(c *cobra.Command, args []string) error {
 			args, _ = split(c, args)
-			return upTo(1)(c, args)
+			return cli.UpTo(1)(c, args)
 		}}
 	folder := stageFolder(c)
 	create := c.Flags().Bool("create-role", false, "make the role of ECS if the account has none")
-	r.registerFormat(c)
+	r.RegisterFormat(c)
 	c.RunE = func(cmd *cobra.Command, args []string) error {
-		if err := r.checkFormat(); err != nil {
+		if err := r.CheckFormat(); err != nil {
 			return err
 		}
 		args, more := split(cmd, args)
@@ -87,11 +88,11 @@ func newDoctor(s streams) *cobra.Command {
 				failed++
 			}
 		}
-		if err := r.show(list, func(p printer) {
+		if err := r.Show(list, func(p cli.Printer) {
 			for _, f := range list {
-				p.line("%-8s %s: %s", f.Level, f.Check, f.What)
+				p.Line("%-8s %s: %s", f.Level, f.Check, f.What)
 				if f.Change != "" {
-					p.line("         -> %s", f.Change)
+					p.Line("         -> %s", f.Change)
 				}
 			}
 		}); err != nil {
@@ -111,8 +112,8 @@ func stageSettings(folder, stage string) (stages.Settings, error) {
 }
 
 // newDeployed answers scripts.
-func newDeployed(s streams) *cobra.Command {
-	return &cobra.Command{Use: "deployed [STAGE]", Short: "Say yes, no or unknown: whether the stage has a table in the account", Args: upTo(1), RunE: func(cmd *cobra.Command, args []string) error {
+func newDeployed(s cli.Streams) *cobra.Command {
+	return &cobra.Command{Use: "deployed [STAGE]", Short: "Say yes, no or unknown: whether the stage has a table in the account", Args: cli.UpTo(1), RunE: func(cmd *cobra.Command, args []string) error {
 		a, err := account.Open(cmd.Context())
 		if err != nil {
 			return err
@@ -121,7 +122,7 @@ func newDeployed(s streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintln(s.out, deployed)
+		_, err = fmt.Fprintln(s.Out, deployed)
 		return err
 	}}
 }
@@ -130,11 +131,11 @@ func newDeployed(s streams) *cobra.Command {
 const stopTime = 5 * time.Minute
 
 // newStopStage switches a stage off, which its removal requires.
-func newStopStage(s streams) *cobra.Command {
-	c := &cobra.Command{Use: "stop STAGE", Short: "Switch a stage off and stop its machines, for example before you remove it", Args: upTo(1)}
+func newStopStage(s cli.Streams) *cobra.Command {
+	c := &cobra.Command{Use: "stop STAGE", Short: "Switch a stage off and stop its machines, for example before you remove it", Args: cli.UpTo(1)}
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 { // a forgotten argument must not switch main off
-			return wrongCount(cmd, s, args, 1)
+			return cli.WrongCount(cmd, s, args, 1)
 		}
 		a, err := account.Open(cmd.Context())
 		if err != nil {
@@ -147,9 +148,9 @@ func newStopStage(s streams) *cobra.Command {
 			return err
 		}
 		if stopped.Left != nil {
-			fmt.Fprintf(s.err, "warning: MicroVMs of the stage may run for up to 8 hours: %v\n", stopped.Left)
+			fmt.Fprintf(s.Err, "warning: MicroVMs of the stage may run for up to 8 hours: %v\n", stopped.Left)
 		}
-		_, err = fmt.Fprintf(s.out, "stage %s is switched off; %d machines on Fargate and %d MicroVMs were stopped\n"+
+		_, err = fmt.Fprintf(s.Out, "stage %s is switched off; %d machines on Fargate and %d MicroVMs were stopped\n"+
 			"To switch it on again: zerodag aws start %s\n", args[0], stopped.Machines, stopped.Microvms, args[0])
 		return err
 	}
@@ -157,11 +158,11 @@ func newStopStage(s streams) *cobra.Command {
 }
 
 // newStartStage undoes newStopStage.
-func newStartStage(s streams) *cobra.Command {
-	c := &cobra.Command{Use: "start STAGE", Short: "Switch a stage on again that `zerodag aws stop` has switched off", Args: upTo(1)}
+func newStartStage(s cli.Streams) *cobra.Command {
+	c := &cobra.Command{Use: "start STAGE", Short: "Switch a stage on again that `zerodag aws stop` has switched off", Args: cli.UpTo(1)}
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return wrongCount(cmd, s, args, 1)
+			return cli.WrongCount(cmd, s, args, 1)
 		}
 		a, err := account.Open(cmd.Context())
 		if err != nil {
@@ -171,7 +172,7 @@ func newStartStage(s streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintf(s.out, "stage %s is switched on\n", args[0]); err != nil {
+		if _, err := fmt.Fprintf(s.Out, "stage %s is switched on\n", args[0]); err != nil {
 			return err
 		}
 		for _, f := range slices.Sorted(maps.Keys(reserved)) {
@@ -179,7 +180,7 @@ func newStartStage(s streams) *cobra.Command {
 			if reserved[f] > 0 {
 				what = fmt.Sprintf("a reserved concurrency of %d", reserved[f])
 			}
-			if _, err := fmt.Fprintf(s.out, "zerodag-%s-%s has %s\n", args[0], f, what); err != nil {
+			if _, err := fmt.Fprintf(s.Out, "zerodag-%s-%s has %s\n", args[0], f, what); err != nil {
 				return err
 			}
 		}

@@ -1,4 +1,4 @@
-package main
+package operate
 
 import (
 	"context"
@@ -6,42 +6,44 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"zerodag/cmd/zerodag/internal/cli"
 )
 
-// newAdmin looks after a deployment.
-func newAdmin(s streams) *cobra.Command {
+// NewAdmin looks after a deployment.
+func NewAdmin(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "admin",
 		Short: "Look after a deployment",
-		RunE:  func(c *cobra.Command, _ []string) error { return showUsage(c, s) },
+		RunE:  func(c *cobra.Command, _ []string) error { return cli.ShowUsage(c, s) },
 	}
 	c.AddCommand(newQueue(s), newLimits(s), newSites(s), newDeadLetters(s), newRedrive(s), newRevive(s))
 	return c
 }
 
-func newRedrive(s streams) *cobra.Command {
-	r := &remote{streams: s}
+func newRedrive(s cli.Streams) *cobra.Command {
+	r := &cli.Remote{Streams: s}
 	c := &cobra.Command{Use: "redrive [ID...]", Short: "Send messages that nobody could handle back to their queues, or some of them",
 		Long: `Send messages that nobody could handle back to their queues, now: all, or those of IDs as
 zerodag admin dead-letters lists them. The tick does so by itself, ever more slowly: this is
 for when the cause is mended.`}
-	return r.command(c, 0, 1<<10, func(ctx context.Context, args []string) error {
-		if err := r.open(ctx); err != nil {
+	return r.Command(c, 0, 1<<10, func(ctx context.Context, args []string) error {
+		if err := r.Open(ctx); err != nil {
 			return err
 		}
-		n, err := r.redrive(ctx, args)
+		n, err := redrive(ctx, r, args)
 		if err != nil {
 			return err
 		}
 		result := struct {
 			Messages int `json:"messages"`
 		}{n}
-		return r.show(result, func(p printer) { p.line("%s", sentBack(n)) })
+		return r.Show(result, func(p cli.Printer) { p.Line("%s", sentBack(n)) })
 	})
 }
 
 // redrive sends back the dead letters of ids, or all.
-func (r *remote) redrive(ctx context.Context, ids []string) (n int, err error) {
+func redrive(ctx context.Context, r *cli.Remote, ids []string) (n int, err error) {
 	if len(ids) == 0 {
 		return r.Redrive(ctx)
 	}
@@ -65,8 +67,8 @@ func sentBack(n int) string {
 	return fmt.Sprintf("Sent %d messages back.", n)
 }
 
-func newRevive(s streams) *cobra.Command {
-	r := &remote{streams: s}
+func newRevive(s cli.Streams) *cobra.Command {
+	r := &cli.Remote{Streams: s}
 	c := &cobra.Command{Use: "revive", Short: "Send everything anew that unfinished attempts wait for",
 		Long: `Send everything anew that unfinished attempts wait for: after the table of a deployment
 on AWS was restored, or its queues were lost. It is safe at any time, as often as you
@@ -75,22 +77,22 @@ that no function works on them any more.
 
 Servers with SQLite or PostgreSQL find messages that are missing every minute, and send
 those again. On such a server the command does the same at once.`}
-	return r.command(c, 0, 0, func(ctx context.Context, _ []string) error {
-		if err := r.open(ctx); err != nil {
+	return r.Command(c, 0, 0, func(ctx context.Context, _ []string) error {
+		if err := r.Open(ctx); err != nil {
 			return err
 		}
 		sum, err := r.Revive(ctx)
 		if err != nil {
 			return err
 		}
-		return r.show(sum, func(p printer) {
+		return r.Show(sum, func(p cli.Printer) {
 			if sum.Together {
-				p.line("Checking %d unfinished attempts. Whatever they wait for that has no message is sent again; a task that was running then runs again in about %v.", sum.Attempts, time.Duration(sum.WaitSeconds)*time.Second)
+				p.Line("Checking %d unfinished attempts. Whatever they wait for that has no message is sent again; a task that was running then runs again in about %v.", sum.Attempts, time.Duration(sum.WaitSeconds)*time.Second)
 				return
 			}
-			p.line("Looked at %d unfinished attempts and sent %d messages.", sum.Attempts, sum.Messages)
+			p.Line("Looked at %d unfinished attempts and sent %d messages.", sum.Attempts, sum.Messages)
 			if sum.Messages > 0 {
-				p.line("Tasks that were running, and that nobody ends before, run again in about %v.", time.Duration(sum.WaitSeconds)*time.Second)
+				p.Line("Tasks that were running, and that nobody ends before, run again in about %v.", time.Duration(sum.WaitSeconds)*time.Second)
 			}
 		})
 	})

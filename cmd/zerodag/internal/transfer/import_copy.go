@@ -1,4 +1,4 @@
-package main
+package transfer
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/engine/schedule"
 	"zerodag/internal/client"
 	"zerodag/internal/files"
@@ -88,7 +89,7 @@ func (c *importCommand) revision(ctx context.Context, from client.Project, r cli
 		// Nothing may start from a revision that is replaced at once.
 		push.From = schedule.Ended().AddDate(-1, 0, 0)
 	}
-	if _, err := c.upload(ctx, push, file); err != nil {
+	if _, err := c.SendArchive(ctx, push, file); err != nil {
 		return report.refused("revision "+r.Revision, err)
 	}
 	report.Copied = append(report.Copied, r.Revision)
@@ -102,7 +103,7 @@ func sameMD5(a, b client.Revision) bool {
 
 // fetch gets an archive into a temporary file.
 func (c *importCommand) fetch(ctx context.Context, project client.ID, revision string) (*os.File, error) {
-	defer c.watch(c.source)()
+	defer c.Watch(c.source)()
 	archive, err := c.source.Archive(ctx, project, revision)
 	if err != nil {
 		return nil, err
@@ -182,12 +183,12 @@ func (c *importCommand) showReport(list []imported) error {
 	for _, one := range list {
 		copied, there, problems = copied+len(one.Copied), there+one.There, problems+len(one.Problems)
 	}
-	err := c.show(list, func(p printer) {
-		p.line("Imported from %s to %s:", c.source.URL(), c.URL())
+	err := c.Show(list, func(p cli.Printer) {
+		p.Line("Imported from %s to %s:", c.source.URL(), c.URL())
 		for _, one := range list {
-			p.imported(one)
+			printImported(p, one)
 		}
-		p.line("%d projects, %d revisions copied, %d there already, %d problems.", len(list), copied, there, problems)
+		p.Line("%d projects, %d revisions copied, %d there already, %d problems.", len(list), copied, there, problems)
 	})
 	if err == nil && problems > 0 {
 		return fmt.Errorf("%d problems, see above", problems)
@@ -195,21 +196,21 @@ func (c *importCommand) showReport(list []imported) error {
 	return err
 }
 
-func (p printer) imported(one imported) {
-	p.line("  project: %s", one.Project)
-	p.line("  revisions copied: %d, there already: %d", len(one.Copied), one.There)
+func printImported(p cli.Printer, one imported) {
+	p.Line("  project: %s", one.Project)
+	p.Line("  revisions copied: %d, there already: %d", len(one.Copied), one.There)
 	for _, s := range one.Schedules {
 		state := ""
 		if s.Disabled {
 			state = ", disabled"
 		}
-		p.line("  schedule: %s, next run %s%s", s.Workflow, term.Time(s.Next.Local()), state)
+		p.Line("  schedule: %s, next run %s%s", s.Workflow, term.Time(s.Next.Local()), state)
 	}
 	if len(one.Secrets) > 0 {
-		p.line("  secrets to set: %s", strings.Join(one.Secrets, ", "))
+		p.Line("  secrets to set: %s", strings.Join(one.Secrets, ", "))
 	}
 	for _, text := range one.Problems {
-		p.line("  problem: %s", text)
+		p.Line("  problem: %s", text)
 	}
-	p.line("")
+	p.Line("")
 }

@@ -1,4 +1,4 @@
-package main
+package transfer
 
 import (
 	"errors"
@@ -9,21 +9,22 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/internal/dagu"
 	"zerodag/internal/program"
 	"zerodag/internal/term"
 )
 
 type importDagu struct {
-	streams
+	cli.Streams
 	folder string
 	force  bool
 	by     dagu.Release
 }
 
 // newImportDagu turns workflows of Dagu into workflow files.
-func newImportDagu(s streams) *cobra.Command {
-	c := &importDagu{streams: s}
+func newImportDagu(s cli.Streams) *cobra.Command {
+	c := &importDagu{Streams: s}
 	var release string
 	cmd := &cobra.Command{
 		Use:   "dagu FILE...",
@@ -41,7 +42,7 @@ Exit codes:
 		Example: "  zerodag import dagu etl.yaml report.yaml -o project",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
-				return wrongCount(cmd, s, args, 1)
+				return cli.WrongCount(cmd, s, args, 1)
 			}
 			if release != "" {
 				var err error
@@ -73,13 +74,13 @@ func (c *importDagu) run(names []string) error {
 		}
 	}
 	if steps.Total() > 0 {
-		fmt.Fprintf(c.err, "%s: %d translated, %d changed, %d refused\n", term.Counted(steps.Total(), "step"), steps.Translated, steps.Changed, steps.Refused)
+		fmt.Fprintf(c.Err, "%s: %d translated, %d changed, %d refused\n", term.Counted(steps.Total(), "step"), steps.Translated, steps.Changed, steps.Refused)
 	}
 	switch {
 	case len(failed) > 0:
 		return errors.Join(failed...)
 	case lost > 0:
-		fmt.Fprintf(c.err, "Not taken over: %s. See the comments at the top of the workflow files.\n", term.Counted(lost, "thing"))
+		fmt.Fprintf(c.Err, "Not taken over: %s. See the comments at the top of the workflow files.\n", term.Counted(lost, "thing"))
 		return program.ErrShown
 	}
 	return nil
@@ -100,11 +101,11 @@ func (c *importDagu) one(name string) (steps dagu.Count, lost int, err error) {
 		if n.Lost {
 			word, lost = "warning", lost+1
 		}
-		fmt.Fprintf(c.err, "%s: %s\n", word, n)
+		fmt.Fprintf(c.Err, "%s: %s\n", word, n)
 	}
 	if env := filepath.Join(filepath.Dir(name), ".env"); r.Dotenv {
 		if _, err := os.Stat(env); err == nil {
-			fmt.Fprintf(c.err, "note: %s: Dagu reads variables from %s\n  give them to the commands by `zerodag run --env-file %s`\n", name, env, env)
+			fmt.Fprintf(c.Err, "note: %s: Dagu reads variables from %s\n  give them to the commands by `zerodag run --env-file %s`\n", name, env, env)
 		}
 	}
 	for _, f := range r.Files {
@@ -112,7 +113,7 @@ func (c *importDagu) one(name string) (steps dagu.Count, lost int, err error) {
 		if err := c.write(path, f.Text); err != nil {
 			return steps, lost, err
 		}
-		fmt.Fprintln(c.out, path)
+		fmt.Fprintln(c.Out, path)
 	}
 	return r.Steps, lost, nil
 }

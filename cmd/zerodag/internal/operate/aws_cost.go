@@ -1,4 +1,4 @@
-package main
+package operate
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	stages "zerodag/infra/settings"
 	"zerodag/internal/account"
 	"zerodag/internal/awscost"
@@ -18,7 +19,7 @@ import (
 
 // costCommand is `zerodag aws cost`.
 type costCommand struct {
-	remote
+	cli.Remote
 	folder *string
 	month  string
 	sample int
@@ -30,14 +31,14 @@ type costCommand struct {
 const usualSample = 20
 
 // newCost reports the cost of a stage by project and workflow.
-func newCost(s streams) *cobra.Command {
-	r := &costCommand{remote: remote{streams: s}, now: time.Now}
+func newCost(s cli.Streams) *cobra.Command {
+	r := &costCommand{Remote: cli.Remote{Streams: s}, now: time.Now}
 	c := &cobra.Command{Use: "cost [STAGE]", Short: "Show what a stage cost in a month, by project and workflow"}
 	r.folder = stageFolder(c)
 	c.Flags().StringVar(&r.month, "month", "", "`MONTH` in UTC, as 2026-10, or now (default: the last complete one)")
 	c.Flags().IntVar(&r.sample, "sample", usualSample, "read the tasks of `N` attempts of each workflow and take the others to be like them; 0 reads all")
 	c.Flags().BoolVar(&r.billed, "billed", false, "also ask Cost Explorer what AWS billed; each request costs $0.01")
-	return r.command(c, 0, 1, func(ctx context.Context, args []string) error { return r.report(ctx, stageOf(args)) })
+	return r.Command(c, 0, 1, func(ctx context.Context, args []string) error { return r.report(ctx, stageOf(args)) })
 }
 
 func (r *costCommand) report(ctx context.Context, stage string) error {
@@ -72,9 +73,9 @@ func (r *costCommand) report(ctx context.Context, stage string) error {
 	if err != nil {
 		return err
 	}
-	return r.show(out, func(p printer) {
-		columns, ink := term.Look(r.out)
-		out.Print(p, r.format == wideForm, columns, ink)
+	return r.Show(out, func(p cli.Printer) {
+		columns, ink := term.Look(r.Out)
+		out.Print(p, r.Format == cli.WideForm, columns, ink)
 	})
 }
 
@@ -86,5 +87,5 @@ func (r *costCommand) reach(ctx context.Context, url string) error {
 	if r.Token == "" && r.BasicAuth == "" && r.Context == "" {
 		r.IAM = true
 	}
-	return r.open(ctx)
+	return r.Open(ctx)
 }

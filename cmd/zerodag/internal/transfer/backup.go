@@ -1,4 +1,4 @@
-package main
+package transfer
 
 import (
 	"context"
@@ -9,25 +9,26 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/internal/embedded"
 	"zerodag/internal/program"
 	"zerodag/internal/serverconfig"
 )
 
-// newBackup copies all data of a running server into a file.
-func newBackup(s streams) *cobra.Command {
-	r := &remote{streams: s}
+// NewBackup copies all data of a running server into a file.
+func NewBackup(s cli.Streams) *cobra.Command {
+	r := &cli.Remote{Streams: s}
 	c := &cobra.Command{Use: "backup FILE", Short: "Copy all data of a running server into a file",
 		Long: `Copy all data of a running server into a file (tar.gz): projects, schedules, attempts,
 secrets, archives and logs, as they are at one moment. The server goes on meanwhile.
 
 The key that encrypts secrets is part of the file when the server keeps it with its data:
 keep the file as safe as the secrets. "zerodag restore" makes a server's data of it.`}
-	return r.command(c, 1, 1, func(ctx context.Context, args []string) error {
-		if err := r.open(ctx); err != nil {
+	return r.Command(c, 1, 1, func(ctx context.Context, args []string) error {
+		if err := r.Open(ctx); err != nil {
 			return err
 		}
-		defer r.watch(r.Client)()
+		defer r.Watch(r.Client)()
 		in, err := r.Backup(ctx)
 		if err != nil {
 			return err
@@ -41,7 +42,7 @@ keep the file as safe as the secrets. "zerodag restore" makes a server's data of
 			File string `json:"file"`
 			Size int64  `json:"size"`
 		}{args[0], size}
-		return r.show(result, func(p printer) { p.line("Backed up to %s (%d bytes).", args[0], size) })
+		return r.Show(result, func(p cli.Printer) { p.Line("Backed up to %s (%d bytes).", args[0], size) })
 	})
 }
 
@@ -72,8 +73,8 @@ func save(file string, in io.Reader) (int64, error) {
 	return n, nil
 }
 
-// newRestore makes the data of a server from a backup.
-func newRestore(s streams) *cobra.Command {
+// NewRestore makes the data of a server from a backup.
+func NewRestore(s cli.Streams) *cobra.Command {
 	folder := ""
 	c := &cobra.Command{Use: "restore FILE", Short: "Make the data of a server from a backup", Args: func(_ *cobra.Command, args []string) error {
 		if len(args) != 1 {
@@ -83,7 +84,7 @@ func newRestore(s streams) *cobra.Command {
 	}}
 	c.Flags().StringVarP(&folder, "database", "o", serverconfig.DataFolder, "make the data in this `DIR`, which must be empty or not exist")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
-		banner(s.err)
+		s.Banner()
 		f, err := os.Open(args[0])
 		if err != nil {
 			return fmt.Errorf("open backup: %w", err)
@@ -92,7 +93,7 @@ func newRestore(s streams) *cobra.Command {
 		if err := embedded.Restore(cmd.Context(), f, folder); err != nil {
 			return err
 		}
-		fmt.Fprintf(s.out, "Restored to %s. Start it with: zerodag server -o %s\n", folder, folder)
+		fmt.Fprintf(s.Out, "Restored to %s. Start it with: zerodag server -o %s\n", folder, folder)
 		return nil
 	}
 	return c

@@ -1,4 +1,4 @@
-package main
+package transfer
 
 import (
 	"context"
@@ -11,13 +11,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/internal/client"
 	"zerodag/internal/connection"
 	"zerodag/internal/program"
 )
 
 type importCommand struct {
-	remote
+	cli.Remote
 	from                            string
 	fromHeaders                     []string
 	fromAuth                        string
@@ -26,7 +27,7 @@ type importCommand struct {
 	source                          *client.Client
 }
 
-// imported is the report about one project.
+// printImported is the report about one project.
 type imported struct {
 	Project   string             `json:"project"`
 	Copied    []string           `json:"copied"`
@@ -42,9 +43,9 @@ type importedSchedule struct {
 	Disabled bool      `json:"disabled"`
 }
 
-// newImport copies projects from another server.
-func newImport(s streams) *cobra.Command {
-	c := &importCommand{remote: remote{streams: s}}
+// NewImport copies projects from another server.
+func NewImport(s cli.Streams) *cobra.Command {
+	c := &importCommand{Remote: cli.Remote{Streams: s}}
 	cmd := &cobra.Command{
 		Use:   "import --from URL",
 		Short: "Copy projects and schedules from another Digdag or zerodag server",
@@ -64,7 +65,7 @@ those to be set again are shown.`,
 	flags.BoolVar(&c.disabled, "disabled", false, "leave all copied schedules disabled")
 	flags.BoolVar(&c.alsoSchedules, "schedules", false, "bring schedules in line also of projects that have nothing new")
 	cmd.AddCommand(newImportDagu(s))
-	return c.command(cmd, 0, 2, func(ctx context.Context, args []string) error {
+	return c.Command(cmd, 0, 2, func(ctx context.Context, args []string) error {
 		switch {
 		case len(args) == 0:
 		case strings.Contains(args[0], "://"):
@@ -80,7 +81,7 @@ those to be set again are shown.`,
 }
 
 func (c *importCommand) run(ctx context.Context) error {
-	if err := c.open(ctx); err != nil {
+	if err := c.Open(ctx); err != nil {
 		return err
 	}
 	header := http.Header{}
@@ -109,7 +110,7 @@ func (c *importCommand) run(ctx context.Context) error {
 			failed = fmt.Errorf("import project %s: %w\nhint: run the same command again; it continues", p.Name, err)
 			break
 		}
-		c.hint("Imported project '%s' (%d of %d).", p.Name, len(report), len(projects))
+		c.Hint("Imported project '%s' (%d of %d).", p.Name, len(report), len(projects))
 	}
 	return errors.Join(c.showReport(report), failed)
 }

@@ -1,4 +1,4 @@
-package main
+package operate
 
 import (
 	"context"
@@ -9,13 +9,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/internal/client"
 	"zerodag/internal/term"
 )
 
 // newQueue shows what waits.
-func newQueue(s streams) *cobra.Command {
-	r := &remote{streams: s}
+func newQueue(s cli.Streams) *cobra.Command {
+	r := &cli.Remote{Streams: s}
 	queue, count, after := "", 0, ""
 	c := &cobra.Command{Use: "queue", Short: "Show what waits in the queues, and what is worked on",
 		Long: `Show what waits in the queues, and what is worked on, of all sites: how many messages of each
@@ -24,27 +25,27 @@ to look at one there would take it away from the functions.`}
 	c.Flags().StringVar(&queue, "queue", "tasks", "`QUEUE` whose messages are listed: tasks or events")
 	c.Flags().IntVar(&count, "count", 50, "`NUMBER` of messages, 200 at most")
 	c.Flags().StringVar(&after, "after", "", "`PLACE` to go on from, as the list before says it")
-	return r.command(c, 0, 0, func(ctx context.Context, _ []string) error {
-		if err := r.open(ctx); err != nil {
+	return r.Command(c, 0, 0, func(ctx context.Context, _ []string) error {
+		if err := r.Open(ctx); err != nil {
 			return err
 		}
 		q, err := r.Queues(ctx, queue, client.ID(after), count)
 		if err != nil {
 			return err
 		}
-		if err := r.list(q, func(p printer) { p.WriteString(depths(q).Text(true, 0, term.Palette{})) }, depths(q), ""); err != nil || !r.ours() {
+		if err := r.List(q, func(p cli.Printer) { p.WriteString(depths(q).Text(true, 0, term.Palette{})) }, depths(q), ""); err != nil || !r.Ours() {
 			return err
 		}
 		now := time.UnixMilli(q.At)
 		switch {
 		case q.Messages == nil:
-			r.hint("The numbers are estimates. Messages cannot be listed here without taking them away from the functions.")
+			r.Hint("The numbers are estimates. Messages cannot be listed here without taking them away from the functions.")
 		case len(q.Messages) > 0:
-			fmt.Fprintln(r.out)
-			err = r.list(q.Messages, nil, waiting(q.Messages, now), "")
+			fmt.Fprintln(r.Out)
+			err = r.List(q.Messages, nil, waiting(q.Messages, now), "")
 		}
 		if q.Next != nil {
-			r.hint("There may be more: zerodag admin queue --queue %s --after %s", q.Queue, *q.Next)
+			r.Hint("There may be more: zerodag admin queue --queue %s --after %s", q.Queue, *q.Next)
 		}
 		return err
 	})
@@ -101,11 +102,11 @@ func agoMillis(now time.Time, millis int64) string {
 }
 
 // newLimits shows what bounds a server.
-func newLimits(s streams) *cobra.Command {
-	r := &remote{streams: s}
+func newLimits(s cli.Streams) *cobra.Command {
+	r := &cli.Remote{Streams: s}
 	c := &cobra.Command{Use: "limits", Short: "Show what bounds the server, and by which setting"}
-	return r.command(c, 0, 0, func(ctx context.Context, _ []string) error {
-		if err := r.open(ctx); err != nil {
+	return r.Command(c, 0, 0, func(ctx context.Context, _ []string) error {
+		if err := r.Open(ctx); err != nil {
 			return err
 		}
 		list, err := r.Limits(ctx)
@@ -120,7 +121,7 @@ func newLimits(s streams) *cobra.Command {
 			}
 			t.Add(l.Name, amount(l.Value, l.Unit, "none"), amount(l.Use, l.Unit, ""), setting, l.About)
 		}
-		return r.list(list, func(p printer) { p.WriteString(t.Text(true, 0, term.Palette{})) }, t, "There are no limits.")
+		return r.List(list, func(p cli.Printer) { p.WriteString(t.Text(true, 0, term.Palette{})) }, t, "There are no limits.")
 	})
 }
 
@@ -149,11 +150,11 @@ func longDuration(d time.Duration) string {
 }
 
 // newSites shows who shares a server.
-func newSites(s streams) *cobra.Command {
-	r := &remote{streams: s}
+func newSites(s cli.Streams) *cobra.Command {
+	r := &cli.Remote{Streams: s}
 	c := &cobra.Command{Use: "sites", Short: "Show the sites that share the server"}
-	return r.command(c, 0, 0, func(ctx context.Context, _ []string) error {
-		if err := r.open(ctx); err != nil {
+	return r.Command(c, 0, 0, func(ctx context.Context, _ []string) error {
+		if err := r.Open(ctx); err != nil {
 			return err
 		}
 		list, err := r.Sites(ctx)
@@ -168,21 +169,21 @@ func newSites(s streams) *cobra.Command {
 			}
 			t.Add(string(x.ID), strconv.Itoa(x.Projects), strconv.Itoa(x.Attempts), tokens)
 		}
-		return r.list(list, func(p printer) { p.WriteString(t.Text(true, 0, term.Palette{})) }, t, "No site has projects yet.")
+		return r.List(list, func(p cli.Printer) { p.WriteString(t.Text(true, 0, term.Palette{})) }, t, "No site has projects yet.")
 	})
 }
 
 // newDeadLetters shows what was put aside.
-func newDeadLetters(s streams) *cobra.Command {
-	r := &remote{streams: s}
+func newDeadLetters(s cli.Streams) *cobra.Command {
+	r := &cli.Remote{Streams: s}
 	count := 0
 	c := &cobra.Command{Use: "dead-letters [ID]", Short: "Show messages that nobody could handle, or one of them with what it says",
 		Long: `Show messages that nobody could handle and that were put aside, of all sites, or one of them
 with what it says, but for what tasks were given or have left. They stay where they are:
 zerodag admin redrive sends them back. Only on AWS.`}
 	c.Flags().IntVar(&count, "count", 50, "`NUMBER` of messages of each queue, 100 at most")
-	return r.command(c, 0, 1, func(ctx context.Context, args []string) error {
-		if err := r.open(ctx); err != nil {
+	return r.Command(c, 0, 1, func(ctx context.Context, args []string) error {
+		if err := r.Open(ctx); err != nil {
 			return err
 		}
 		if len(args) == 1 {
@@ -190,7 +191,7 @@ zerodag admin redrive sends them back. Only on AWS.`}
 			if err != nil {
 				return err
 			}
-			return r.show(l, func(p printer) { p.letter(l) })
+			return r.Show(l, func(p cli.Printer) { printLetter(p, l) })
 		}
 		list, all, err := r.DeadLetters(ctx, count)
 		if err != nil {
@@ -204,20 +205,20 @@ zerodag admin redrive sends them back. Only on AWS.`}
 			}
 			t.Add(append(append([]string{l.ID, l.Queue}, subjectCells(l.Subject)...), term.ShortTime(&sent), strconv.Itoa(l.Returned), broken)...)
 		}
-		err = r.list(list, func(p printer) { p.WriteString(t.Text(true, 0, term.Palette{})) }, t, "No message was put aside.")
+		err = r.List(list, func(p cli.Printer) { p.WriteString(t.Text(true, 0, term.Palette{})) }, t, "No message was put aside.")
 		if !all {
-			r.hint("There are more, which a longer list (--count) shows, or this one once some were sent back.")
+			r.Hint("There are more, which a longer list (--count) shows, or this one once some were sent back.")
 		}
 		return err
 	})
 }
 
-func (p printer) letter(l client.DeadLetter) {
+func printLetter(p cli.Printer, l client.DeadLetter) {
 	sent, cells := time.UnixMilli(l.Sent), subjectCells(l.Subject)
 	pairs := []any{"id", l.ID, "queue", l.Queue, "message", l.Name, "what", cells[0], "attempt", cells[1], "workflow", cells[2], "tasks", cells[3],
 		"sent", term.ShortTime(&sent), "deliveries", l.Deliveries, "returned", l.Returned, "bytes", l.Size}
 	if l.Broken != nil {
 		pairs = append(pairs, "problem", *l.Broken)
 	}
-	p.block("", append(pairs, "body", string(l.Body))...)
+	p.Block("", append(pairs, "body", string(l.Body))...)
 }

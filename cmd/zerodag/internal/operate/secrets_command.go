@@ -1,4 +1,4 @@
-package main
+package operate
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/internal/client"
 	"zerodag/internal/localsecret"
 	"zerodag/internal/program"
@@ -16,15 +17,15 @@ import (
 )
 
 type secretsCommand struct {
-	remote
+	cli.Remote
 	project     string
 	local       bool
 	set, delete []string
 }
 
-// newSecrets keeps the secrets of a project or of this machine.
-func newSecrets(s streams) *cobra.Command {
-	c := &secretsCommand{remote: remote{streams: s}}
+// NewSecrets keeps the secrets of a project or of this machine.
+func NewSecrets(s cli.Streams) *cobra.Command {
+	c := &secretsCommand{Remote: cli.Remote{Streams: s}}
 	cmd := &cobra.Command{
 		Use:     "secrets (--project NAME | --local) [--set KEY=VALUE... | --delete KEY...]",
 		Aliases: []string{"secret"},
@@ -45,7 +46,7 @@ The line end of a file or of stdin with one line is not part of the secret. Seve
 	flags.BoolVar(&c.local, "local", false, "secrets of this machine")
 	flags.StringArrayVar(&c.set, "set", nil, "set a secret: `KEY=VALUE` (several may follow)")
 	flags.StringArrayVar(&c.delete, "delete", nil, "delete a secret: `KEY` (several may follow)")
-	return c.command(cmd, 0, 1<<20, func(ctx context.Context, args []string) error {
+	return c.Command(cmd, 0, 1<<20, func(ctx context.Context, args []string) error {
 		if err := c.takeRest(args); err != nil {
 			return err
 		}
@@ -94,11 +95,11 @@ func (c *secretsCommand) change(ctx context.Context, store secretStore) error {
 	if err := checkDelete(c.delete); err != nil {
 		return err
 	}
-	if err := c.begin(); err != nil {
+	if err := c.Begin(); err != nil {
 		return err
 	}
 	if store == nil {
-		if err := c.open(ctx); err != nil {
+		if err := c.Open(ctx); err != nil {
 			return err
 		}
 		project, err := c.Project(ctx, c.project)
@@ -111,7 +112,7 @@ func (c *secretsCommand) change(ctx context.Context, store secretStore) error {
 		if err := store.Set(ctx, v.key, v.value); err != nil {
 			return err
 		}
-		c.hint("Secret '%s' set", v.key)
+		c.Hint("Secret '%s' set", v.key)
 	}
 	if err := c.deleteAll(ctx, store); err != nil {
 		return err
@@ -123,9 +124,9 @@ func (c *secretsCommand) change(ctx context.Context, store secretStore) error {
 	if err != nil {
 		return err
 	}
-	return c.show(keys, func(p printer) {
+	return c.Show(keys, func(p cli.Printer) {
 		for _, key := range keys {
-			p.line("%s", key)
+			p.Line("%s", key)
 		}
 	})
 }
@@ -147,14 +148,14 @@ func (c *secretsCommand) deleteAll(ctx context.Context, store secretStore) error
 			return err
 		}
 		if !told || slices.Contains(there, key) {
-			c.hint("Secret '%s' deleted", key)
+			c.Hint("Secret '%s' deleted", key)
 			continue
 		}
 		near := ""
 		if name := remedy.Near(key, there); name != "" {
 			near = ": did you mean " + name + "?"
 		}
-		fmt.Fprintf(c.err, "warning: there is no secret '%s', and nothing was deleted%s\n", key, near)
+		fmt.Fprintf(c.Err, "warning: there is no secret '%s', and nothing was deleted%s\n", key, near)
 	}
 	return nil
 }

@@ -1,0 +1,22 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"zerodag/cmd/zerodag/internal/cli"
+	"zerodag/cmd/zerodag/internal/operate"
+	"zerodag/cmd/zerodag/internal/transfer"
+)
+
+// clientCommands are those that talk to a server.
+func clientCommands(s cli.Streams) []*cobra.Command {
+	return []*cobra.Command{
+		newProjects(s), newWorkflows(s), newStart(s), newRetry(s), newFork(s), newKill(s), newPause(s), newUnpause(s), newDelete(s),
+		newStatus(s), newWatch(s), newSessions(s), newAttempts(s), newAttempt(s), newTasks(s),
+		newSchedules(s), newReschedule(s), newBackfill(s), newEnable(s), newDisable(s),
+		newPush(s), newUpload(s), newArchive(s), newDownload(s), newLog(s), operate.NewSecrets(s), transfer.NewImport(s), operate.NewTokens(s), operate.NewPool(s), operate.NewAdmin(s), newWhoami(s), newVersion(s), newContext(s),
+	}
+}
+
+// remote is a command of this package that talks to a server.
+type remote struct{ cli.Remote }

@@ -1,0 +1,38 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"time"
+
+	"zerodag/internal/client"
+	"zerodag/internal/term"
+)
+
+// Watch shows a bar, where a person looks on, for the transfers of a client until the returned function
+// is called.
+func (s Streams) Watch(c *client.Client) (end func()) {
+	file, ok := term.Watched(s.Err)
+	if !ok {
+		return func() {}
+	}
+	p := term.NewProgress(file)
+	c.Progress = p.Tell
+	return func() {
+		c.Progress = nil
+		p.End()
+	}
+}
+
+// Streams are where a command reads and writes.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+	// ProgramVersion is what the program calls itself.
+	ProgramVersion string
+}
+
+// Banner is the first line on stderr of every command that does something.
+func (s Streams) Banner() {
+	fmt.Fprintf(s.Err, "%s: zerodag v%s\n", time.Now().Format("2006-01-02 15:04:05 -0700"), s.ProgramVersion)
+}
