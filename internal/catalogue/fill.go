@@ -11,6 +11,7 @@ import (
 
 	"zerodag/engine/param"
 	"zerodag/engine/schedule"
+	"zerodag/internal/catalogue/sessiontime"
 	"zerodag/internal/host"
 )
 
@@ -47,7 +48,6 @@ const (
 
 // Bounds of a backfill.
 const (
-	mostFilled       = 10_000
 	mostParallel     = 100
 	mostFillParams   = 64 << 10 // bytes as JSON: they are written with each session that begins
 	shownOfExisting  = 5
@@ -325,13 +325,13 @@ func (c scheduling) fillTimes(ctx context.Context, w host.Workflow, r FillReques
 	if err != nil {
 		return nil, userError(err)
 	}
-	f := &filling{FillRequest: r, workflow: w.Name, zone: zone, times: times}
+	f := sessiontime.Range{From: r.From, To: r.To, Count: r.Count, Dates: r.Dates, Every: r.Every, Workflow: w.Name, Zone: zone, Times: times}
 	if times != nil {
-		if f.bound, err = c.nextOf(ctx, w); err != nil {
+		if f.Limit, err = c.nextOf(ctx, w); err != nil {
 			return nil, err
 		}
 	}
-	list, err := f.list(ctx)
+	list, err := f.List(ctx)
 	switch {
 	case err != nil:
 		return nil, err

@@ -7,22 +7,9 @@ import (
 	"time"
 
 	"zerodag/engine/schedule"
+	"zerodag/internal/catalogue/sessiontime"
 	"zerodag/internal/host"
 )
-
-// localTime is a time without a zone: that of the workflow is meant.
-const localTime = "2006-01-02T15:04:05"
-
-// parseTime reads an instant, or a local time of a zone.
-func parseTime(text string, zone *time.Location) (time.Time, error) {
-	if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
-		return t, nil
-	}
-	if t, err := time.Parse(localTime, text); err == nil {
-		return schedule.Local(t, zone), nil
-	}
-	return time.Time{}, host.Invalidf("Invalid timestamp format: %s", text)
-}
 
 // SessionTime resolves a session time in the workflow's zone: mode is "", "hour", "day",
 // "schedule" or "next_schedule".
@@ -31,7 +18,7 @@ func (c scheduling) SessionTime(w host.Workflow, text, mode string) (time.Time, 
 	if err != nil {
 		return time.Time{}, userError(err)
 	}
-	t, err := parseTime(text, zone)
+	t, err := sessiontime.Parse(text, zone)
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -113,7 +100,7 @@ func (c scheduling) Skip(ctx context.Context, site, id int64, r SkipRequest) (ho
 		var to schedule.Time
 		switch {
 		case r.To != "":
-			t, err := parseTime(r.To, p.zone)
+			t, err := sessiontime.Parse(r.To, p.zone)
 			if err != nil {
 				return err
 			}
@@ -199,7 +186,7 @@ func (c scheduling) Enable(ctx context.Context, site, id int64, r EnableRequest)
 		}
 		t, err := c.o.Now(), error(nil)
 		if r.To != "" {
-			t, err = parseTime(r.To, p.zone)
+			t, err = sessiontime.Parse(r.To, p.zone)
 		}
 		if err != nil {
 			return err

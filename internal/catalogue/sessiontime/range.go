@@ -1,4 +1,4 @@
-package catalogue
+package sessiontime
 
 import (
 	"cmp"
@@ -13,22 +13,29 @@ import (
 	"zerodag/internal/host"
 )
 
-// filling works out the sessions of a backfill.
-type filling struct {
-	FillRequest
-	workflow string
-	zone     *time.Location
-	times    *schedule.Schedule // nil: the workflow has none
-	bound    time.Time          // from which on the schedule itself starts sessions
+// Range is the sessions that a backfill asks for, as its request names them.
+type Range struct {
+	From, To string // the first and the last time, both included; a day as the last one is included whole
+	Count    int    // at most so many sessions, from the first on; 0 is all
+	Dates    []string
+	Every    string // how far apart the sessions are: "1d"; "" is as the schedule says
+
+	Workflow string // its name
+	Zone     *time.Location
+	Times    *schedule.Schedule // nil: the workflow has none
+	Limit    time.Time          // from which on the schedule itself starts sessions
 }
+
+// Most is how many sessions one backfill may have.
+const Most = 10_000
 
 // errTooMany bounds one backfill.
 func errTooMany() error {
-	return host.Invalidf("there are more than %d sessions: choose an earlier time for the last one, and start another backfill for the rest", mostFilled)
+	return host.Invalidf("there are more than %d sessions: choose an earlier time for the last one, and start another backfill for the rest", Most)
 }
 
-// list is ascending.
-func (f *filling) list(ctx context.Context) ([]time.Time, error) {
+// List returns the session times, ascending.
+func (f Range) List(ctx context.Context) ([]time.Time, error) {
 	if len(f.Dates) > 0 {
 		if f.From != "" || f.To != "" || f.Every != "" {
 			return nil, host.Invalidf("dates names the sessions: from, to and every do not go with it")
@@ -46,7 +53,7 @@ func (f *filling) list(ctx context.Context) ([]time.Time, error) {
 	if err != nil {
 		return nil, err
 	}
-	next := func(t time.Time) time.Time { return f.times.Next(t).Time }
+	next := func(t time.Time) time.Time { return f.Times.Next(t).Time }
 	first := from
 	switch {
 	case f.Every != "":
@@ -55,15 +62,15 @@ func (f *filling) list(ctx context.Context) ([]time.Time, error) {
 			return nil, err
 		}
 		n := 0
-		next = func(time.Time) time.Time { n++; return step.after(from.In(f.zone), n) }
-	case f.times == nil:
-		return nil, host.Invalidf("Workflow %s has no schedule: say with every how far apart its sessions are (1d, 12h), or name them with dates", f.workflow)
+		next = func(time.Time) time.Time { n++; return step.after(from.In(f.Zone), n) }
+	case f.Times == nil:
+		return nil, host.Invalidf("Workflow %s has no schedule: say with every how far apart its sessions are (1d, 12h), or name them with dates", f.Workflow)
 	default:
 		first = f.firstFrom(from)
 	}
 	var list []time.Time
 	for t := first; t.Before(end); t = next(t) {
-		if len(list) == mostFilled || ctx.Err() != nil {
+		if len(list) == Most || ctx.Err() != nil {
 			return nil, cmp.Or(ctx.Err(), errTooMany())
 		}
 		if list = append(list, t); len(list) == f.Count {
@@ -74,12 +81,12 @@ func (f *filling) list(ctx context.Context) ([]time.Time, error) {
 }
 
 // end is the first moment that is not asked for any more.
-func (f *filling) end() (time.Time, error) {
+func (f Range) end() (time.Time, error) {
 	if f.To == "" {
-		if f.times == nil {
-			return time.Time{}, host.Invalidf("Workflow %s has no schedule: say with to when the last session is", f.workflow)
+		if f.Times == nil {
+			return time.Time{}, host.Invalidf("Workflow %s has no schedule: say with to when the last session is", f.Workflow)
 		}
-		return f.bound, nil
+		return f.Limit, nil
 	}
 	to, isDay, err := f.moment(f.To)
 	if err != nil {
@@ -92,15 +99,15 @@ func (f *filling) end() (time.Time, error) {
 }
 
 // ahead refuses sessions that the schedule itself starts.
-func (f *filling) ahead(list []time.Time) error {
-	if f.times == nil || len(list) == 0 || list[len(list)-1].Before(f.bound) {
+func (f Range) ahead(list []time.Time) error {
+	if f.Times == nil || len(list) == 0 || list[len(list)-1].Before(f.Limit) {
 		return nil
 	}
-	return host.Invalidf("The schedule itself starts the sessions from %s on: end before that", f.shown(f.bound))
+	return host.Invalidf("The schedule itself starts the sessions from %s on: end before that", f.shown(f.Limit))
 }
 
 // dates are the sessions that are named: of a day all that the schedule has.
-func (f *filling) dates() ([]time.Time, error) {
+func (f Range) dates() ([]time.Time, error) {
 	var list []time.Time
 	for _, text := range f.Dates {
 		t, isDay, err := f.moment(text)
@@ -108,12 +115,12 @@ func (f *filling) dates() ([]time.Time, error) {
 			return nil, err
 		}
 		of := []time.Time{t}
-		if f.times != nil {
+		if f.Times != nil {
 			if of, err = f.scheduled(text, t, isDay); err != nil {
 				return nil, err
 			}
 		}
-		if list = append(list, of...); len(list) > mostFilled {
+		if list = append(list, of...); len(list) > Most {
 			return nil, errTooMany()
 		}
 	}
@@ -123,14 +130,14 @@ func (f *filling) dates() ([]time.Time, error) {
 }
 
 // scheduled are the sessions that a schedule has at a time, or on a day.
-func (f *filling) scheduled(text string, t time.Time, isDay bool) ([]time.Time, error) {
+func (f Range) scheduled(text string, t time.Time, isDay bool) ([]time.Time, error) {
 	end := t.Add(time.Second)
 	if isDay {
 		end = f.dayAfter(t)
 	}
 	var list []time.Time
 	next := f.firstFrom(t)
-	for x := next; x.Before(end) && len(list) <= mostFilled; x = f.times.Next(x).Time {
+	for x := next; x.Before(end) && len(list) <= Most; x = f.Times.Next(x).Time {
 		list = append(list, x)
 	}
 	if len(list) == 0 {
@@ -140,23 +147,23 @@ func (f *filling) scheduled(text string, t time.Time, isDay bool) ([]time.Time, 
 }
 
 // firstFrom is the schedule's first session at a time or after it. When a session is started does not matter.
-func (f *filling) firstFrom(t time.Time) time.Time { return f.times.Next(t.Add(-time.Second)).Time }
+func (f Range) firstFrom(t time.Time) time.Time { return f.Times.Next(t.Add(-time.Second)).Time }
 
-func (f *filling) shown(t time.Time) string { return t.In(f.zone).Format(time.RFC3339) }
+func (f Range) shown(t time.Time) string { return t.In(f.Zone).Format(time.RFC3339) }
 
-func (f *filling) dayAfter(t time.Time) time.Time { return step{days: 1}.after(t.In(f.zone), 1) }
+func (f Range) dayAfter(t time.Time) time.Time { return step{days: 1}.after(t.In(f.Zone), 1) }
 
 // moment reads an instant, a local time or a day of the workflow's zone.
-func (f *filling) moment(text string) (t time.Time, isDay bool, err error) {
+func (f Range) moment(text string) (t time.Time, isDay bool, err error) {
 	if t, err := time.Parse(time.DateOnly, text); err == nil {
-		return schedule.StartOfDay(t.Year(), t.Month(), t.Day(), f.zone), true, nil
+		return schedule.StartOfDay(t.Year(), t.Month(), t.Day(), f.Zone), true, nil
 	}
 	for _, layout := range []string{time.DateTime, "2006-01-02T15:04", "2006-01-02 15:04"} {
 		if t, err := time.Parse(layout, text); err == nil {
-			return schedule.Local(t, f.zone), false, nil
+			return schedule.Local(t, f.Zone), false, nil
 		}
 	}
-	if t, err = parseTime(text, f.zone); err != nil {
+	if t, err = Parse(text, f.Zone); err != nil {
 		return t, false, host.Invalidf("%q is no time: use 2026-01-31, 2026-01-31T07:00:00 or 2026-01-31T07:00:00Z", text)
 	}
 	return t.Truncate(time.Second), false, nil

@@ -1,0 +1,22 @@
+package sessiontime
+
+import (
+	"time"
+
+	"zerodag/engine/schedule"
+	"zerodag/internal/host"
+)
+
+// localTime is a time without a zone: that of the workflow is meant.
+const localTime = "2006-01-02T15:04:05"
+
+// Parse reads an instant, or a local time of a zone.
+func Parse(text string, zone *time.Location) (time.Time, error) {
+	if t, err := time.Parse(time.RFC3339Nano, text); err == nil {
+		return t, nil
+	}
+	if t, err := time.Parse(localTime, text); err == nil {
+		return schedule.Local(t, zone), nil
+	}
+	return time.Time{}, host.Invalidf("Invalid timestamp format: %s", text)
+}
