@@ -28,6 +28,7 @@ func ShowUsage(c *cobra.Command, s Streams) error {
 	return err
 }
 
+// CommandNames returns the names of the commands below a command, but for hidden ones.
 func CommandNames(c *cobra.Command) string {
 	var names []string
 	for _, sub := range c.Commands() {

@@ -39,6 +39,7 @@ func (r *Remote) RegisterFormat(c *cobra.Command) {
 	c.Flags().StringVar(&r.Format, name, usual, "`FORMAT` of the result: text, wide (more columns), json, yaml, or digdag (as the original)")
 }
 
+// CheckFormat returns an error if the form that was asked for is none.
 func (r *Remote) CheckFormat() error {
 	switch r.Format {
 	case TextForm, WideForm, DigdagForm, JSONForm, YAMLForm:
@@ -114,6 +115,7 @@ func (r *Remote) List(v any, original func(Printer), t *term.Table, none string)
 // Printer writes the lines that scripts parse (wire.md 3.6). It writes to memory.
 type Printer struct{ *bytes.Buffer }
 
+// Line writes a line; the name of the program in it is the one that it was called by.
 func (p Printer) Line(format string, args ...any) {
 	fmt.Fprintf(p, program.AsCalled(format)+"\n", args...)
 }
