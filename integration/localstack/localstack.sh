@@ -80,6 +80,7 @@ install() {
 alive() { [ -f "$PIDFILE" ] && ps -p "$(cat "$PIDFILE")" -o args= 2>/dev/null | grep -q localstack.runtime.main; }
 
 down() {
+  [ -f "$PIDFILE" ] || return 0 # the one on this port is another run's, and so is what it shares
   rm -rf "$SHARED"
   if ! alive; then
     rm -f "$PIDFILE"
