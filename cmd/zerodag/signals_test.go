@@ -13,7 +13,8 @@ import (
 )
 
 // stubborn are workflows whose commands go on after the first Ctrl-C. Each notes that it has begun, and that it, or the
-// run, was told to end.
+// run, was told to end. The shell writes the first note itself: a touch that has written it may still be there when the
+// signal comes, and with it the script would end.
 func stubborn() map[string]string {
 	return map[string]string{
 		"ignores TERM": `+a:
@@ -21,13 +22,13 @@ func stubborn() map[string]string {
     (trap '' TERM; exec sleep 1000) &
     (trap '' TERM; exec setsid env -i sleep 1000) &
     trap 'touch told' TERM
-    touch begun
+    echo > begun
     while :; do wait || :; done
 `,
 		"finally": `+a:
   _finally:
     sh>: touch told; sleep 1000
-  sh>: touch begun; sleep 1000
+  sh>: echo > begun; sleep 1000
 `,
 		"begins just then": `+a:
   _finally:
@@ -35,7 +36,7 @@ func stubborn() map[string]string {
     _parallel: true
     _do:
       sh>: touch told; sleep 1000
-  sh>: touch begun; sleep 1000
+  sh>: echo > begun; sleep 1000
 `,
 	}
 }
@@ -80,7 +81,7 @@ func TestHangup(t *testing.T) {
 // nohup, is not ended by them.
 func TestIgnoredSignal(t *testing.T) {
 	t.Parallel()
-	r := runIn(t, "/bin/sh", "+a:\n  sh>: touch begun; until test -f go-on; do sleep 0.01; done\n",
+	r := runIn(t, "/bin/sh", "+a:\n  sh>: echo > begun; until test -f go-on; do sleep 0.01; done\n",
 		"-c", `trap '' INT HUP; exec "$0" run main`, buildProgram(t))
 	r.until("begun")
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGINT, syscall.SIGHUP} {
