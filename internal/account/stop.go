@@ -78,12 +78,19 @@ func (a *Account) stopMachines(ctx context.Context, cluster string) (int, error)
 	}
 }
 
+// tasksOf is the operation as the SDK pages through it: to convert the client would link each of its operations (docs/adr/0021-what-a-function-links.md).
+type tasksOf func(context.Context, *ecs.ListTasksInput, ...func(*ecs.Options)) (*ecs.ListTasksOutput, error)
+
+func (call tasksOf) ListTasks(ctx context.Context, in *ecs.ListTasksInput, options ...func(*ecs.Options)) (*ecs.ListTasksOutput, error) {
+	return call(ctx, in, options...)
+}
+
 // machines are the tasks of a cluster that are not stopped: ECS lists them as wanted, or as stopping
 // until they are.
 func (a *Account) machines(ctx context.Context, cluster string) ([]string, error) {
 	var list []string
 	for _, desired := range []ecstypes.DesiredStatus{ecstypes.DesiredStatusRunning, ecstypes.DesiredStatusStopped} {
-		for p := ecs.NewListTasksPaginator(a.ecs, &ecs.ListTasksInput{Cluster: &cluster, DesiredStatus: desired}); p.HasMorePages(); {
+		for p := ecs.NewListTasksPaginator(tasksOf(a.ecs.ListTasks), &ecs.ListTasksInput{Cluster: &cluster, DesiredStatus: desired}); p.HasMorePages(); {
 			page, err := p.NextPage(ctx)
 			var missing *ecstypes.ClusterNotFoundException
 			if errors.As(err, &missing) {

@@ -11,6 +11,7 @@ import (
 
 	"zerodag/engine/param"
 	"zerodag/operators"
+	"zerodag/operators/aws"
 	"zerodag/operators/sql"
 )
 
@@ -65,13 +66,20 @@ type receiver interface {
 	Row(values [][]byte) error
 }
 
+// resultsOf is the operation as the SDK pages through it.
+type resultsOf aws.Operation[athena.GetQueryResultsInput, athena.GetQueryResultsOutput, athena.Options]
+
+func (call resultsOf) GetQueryResults(ctx context.Context, in *athena.GetQueryResultsInput, options ...func(*athena.Options)) (*athena.GetQueryResultsOutput, error) {
+	return call(ctx, in, options...)
+}
+
 // rows hands over the rows of a query, limit of them unless that is 0.
 func (q *query) rows(ctx context.Context, e *types.QueryExecution, to receiver, limit int) error {
 	in := &athena.GetQueryResultsInput{QueryExecutionId: e.QueryExecutionId}
 	if limit > 0 {
 		in.MaxResults = new(int32(limit + 1)) // the names of the columns are a row
 	}
-	pages := athena.NewGetQueryResultsPaginator(q.client, in)
+	pages := athena.NewGetQueryResultsPaginator(resultsOf(q.client.GetQueryResults), in)
 	for first := true; pages.HasMorePages() && (first || limit == 0); first = false {
 		page, err := pages.NextPage(ctx)
 		if err != nil {

@@ -44,10 +44,10 @@ const (
 
 // job is the one of a task.
 type job struct {
-	task   *operators.Task
-	client *batch.Client
-	spec   spec
-	name   string // by which it is found: that of no other try
+	task *operators.Task
+	calls
+	spec spec
+	name string // by which it is found: that of no other try
 
 	progress
 }
@@ -78,7 +78,8 @@ func open(ctx context.Context, account *aws.Account, t *operators.Task) (*job, e
 		return nil, err
 	}
 	c.Region = aws.RegionOf(j.spec.definition, 6, c.Region)
-	j.client = batch.NewFromConfig(c)
+	client := batch.NewFromConfig(c)
+	j.calls = calls{describeJobs: client.DescribeJobs, submitJob: client.SubmitJob, listJobs: client.ListJobs, terminateJob: client.TerminateJob}
 	return j, nil
 }
 
@@ -119,7 +120,7 @@ func (j *job) run(ctx context.Context) (operators.Result, error) {
 			return operators.Result{}, err
 		}
 	}
-	out, err := j.client.DescribeJobs(ctx, &batch.DescribeJobsInput{Jobs: []string{j.id}})
+	out, err := j.describeJobs(ctx, &batch.DescribeJobsInput{Jobs: []string{j.id}})
 	switch {
 	case err != nil && ctx.Err() == nil && aws.Temporary(err):
 		return operators.Result{}, j.lookAgain()
@@ -151,7 +152,7 @@ func (j *job) submit(ctx context.Context) error {
 	case len(list) > 0:
 		return j.submitted(*list[0].JobId)
 	}
-	out, err := j.client.SubmitJob(ctx, j.spec.input(j.name), func(o *batch.Options) { o.Retryer = onlyRefused() })
+	out, err := j.submitJob(ctx, j.spec.input(j.name), func(o *batch.Options) { o.Retryer = onlyRefused() })
 	if err != nil {
 		return j.unanswered(ctx, err, j.call("submit "+j.spec.definition+" to "+j.spec.queue, "batch:SubmitJob on both"))
 	}
@@ -184,11 +185,26 @@ func onlyRefused() sdk.Retryer {
 	})
 }
 
+// calls are the operations of Batch that tasks need.
+type calls struct {
+	describeJobs aws.Operation[batch.DescribeJobsInput, batch.DescribeJobsOutput, batch.Options]
+	submitJob    aws.Operation[batch.SubmitJobInput, batch.SubmitJobOutput, batch.Options]
+	listJobs     aws.Operation[batch.ListJobsInput, batch.ListJobsOutput, batch.Options]
+	terminateJob aws.Operation[batch.TerminateJobInput, batch.TerminateJobOutput, batch.Options]
+}
+
+// jobsOf is the operation as the SDK pages through it.
+type jobsOf aws.Operation[batch.ListJobsInput, batch.ListJobsOutput, batch.Options]
+
+func (call jobsOf) ListJobs(ctx context.Context, in *batch.ListJobsInput, options ...func(*batch.Options)) (*batch.ListJobsOutput, error) {
+	return call(ctx, in, options...)
+}
+
 // find lists the jobs of this try, the first submitted first.
 func (j *job) find(ctx context.Context) ([]types.JobSummary, error) {
 	in := &batch.ListJobsInput{JobQueue: &j.spec.queue, Filters: []types.KeyValuesPair{{Name: new("JOB_NAME"), Values: []string{j.name}}}}
 	var list []types.JobSummary
-	for pages := batch.NewListJobsPaginator(j.client, in); pages.HasMorePages(); {
+	for pages := batch.NewListJobsPaginator(jobsOf(j.listJobs), in); pages.HasMorePages(); {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			return nil, err
@@ -242,7 +258,7 @@ func (j *job) stop(ctx context.Context) error {
 }
 
 func (j *job) terminate(ctx context.Context, id, why string) error {
-	_, err := j.client.TerminateJob(ctx, &batch.TerminateJobInput{JobId: &id, Reason: &why})
+	_, err := j.terminateJob(ctx, &batch.TerminateJobInput{JobId: &id, Reason: &why})
 	if err != nil {
 		return j.call("terminate job "+id, "batch:TerminateJob").Failure(ctx, err)
 	}

@@ -40,12 +40,21 @@ const (
 
 // job is the ECS task of a task.
 type job struct {
-	task   *operators.Task
-	client *ecs.Client
-	spec   spec
-	name   string // by which it is found
+	task *operators.Task
+	calls
+	spec spec
+	name string // by which it is found
 
 	progress
+}
+
+// calls are the operations of ECS that tasks need.
+type calls struct {
+	describeTasks          aws.Operation[ecs.DescribeTasksInput, ecs.DescribeTasksOutput, ecs.Options]
+	runTask                aws.Operation[ecs.RunTaskInput, ecs.RunTaskOutput, ecs.Options]
+	listTasks              aws.Operation[ecs.ListTasksInput, ecs.ListTasksOutput, ecs.Options]
+	stopTask               aws.Operation[ecs.StopTaskInput, ecs.StopTaskOutput, ecs.Options]
+	describeTaskDefinition aws.Operation[ecs.DescribeTaskDefinitionInput, ecs.DescribeTaskDefinitionOutput, ecs.Options]
 }
 
 // progress is what is known of a job from one run to the next.
@@ -76,7 +85,9 @@ func open(ctx context.Context, account *aws.Account, t *operators.Task) (*job, e
 		return nil, err
 	}
 	c.Region = aws.RegionOf(j.spec.definition, 6, c.Region)
-	j.client = ecs.NewFromConfig(c)
+	client := ecs.NewFromConfig(c)
+	j.calls = calls{describeTasks: client.DescribeTasks, runTask: client.RunTask, listTasks: client.ListTasks,
+		stopTask: client.StopTask, describeTaskDefinition: client.DescribeTaskDefinition}
 	return j, nil
 }
 
@@ -110,7 +121,7 @@ func (j *job) run(ctx context.Context) (operators.Result, error) {
 	if j.arn == "" {
 		return operators.Result{}, j.start(ctx)
 	}
-	out, err := j.client.DescribeTasks(ctx, &ecs.DescribeTasksInput{Cluster: &j.spec.cluster, Tasks: []string{j.arn}})
+	out, err := j.describeTasks(ctx, &ecs.DescribeTasksInput{Cluster: &j.spec.cluster, Tasks: []string{j.arn}})
 	switch {
 	case err != nil && ctx.Err() == nil && aws.Temporary(err):
 		return operators.Result{}, j.lookAgain()
@@ -152,7 +163,7 @@ func (j *job) start(ctx context.Context) error {
 		return j.unanswered(ctx, err, j.call("look at "+j.spec.definition, "ecs:DescribeTaskDefinition"))
 	}
 	token := fmt.Sprintf("%s-%d", j.name, j.refused)
-	out, err := j.client.RunTask(ctx, j.spec.input(j.container, j.name, token))
+	out, err := j.runTask(ctx, j.spec.input(j.container, j.name, token))
 	var conflict *types.ConflictException
 	switch {
 	case errors.As(err, &conflict) && len(conflict.ResourceIds) > 0:
@@ -276,14 +287,14 @@ func reasons(found types.Task, c types.Container) string {
 func (j *job) stop(ctx context.Context) error {
 	arns := []string{j.arn}
 	if j.arn == "" {
-		out, err := j.client.ListTasks(ctx, &ecs.ListTasksInput{Cluster: &j.spec.cluster, StartedBy: &j.name})
+		out, err := j.listTasks(ctx, &ecs.ListTasksInput{Cluster: &j.spec.cluster, StartedBy: &j.name})
 		if err != nil {
 			return j.call("list the tasks of "+j.spec.cluster, "ecs:ListTasks").Failure(ctx, err)
 		}
 		arns = out.TaskArns
 	}
 	for _, arn := range arns {
-		_, err := j.client.StopTask(ctx, &ecs.StopTaskInput{Cluster: &j.spec.cluster, Task: &arn,
+		_, err := j.stopTask(ctx, &ecs.StopTaskInput{Cluster: &j.spec.cluster, Task: &arn,
 			Reason: new(fmt.Sprintf("attempt %d of %s was killed", j.task.AttemptID, j.task.ProjectName))})
 		if err != nil && !strings.Contains(err.Error(), "referenced task was not found") {
 			return j.call("stop "+arn, "ecs:StopTask").Failure(ctx, err)

@@ -184,7 +184,7 @@ func (s spec) input(container, startedBy, token string) *ecs.RunTaskInput {
 
 // define looks the definition up: whose exit code counts, and where its output goes.
 func (j *job) define(ctx context.Context) error {
-	out, err := j.client.DescribeTaskDefinition(ctx, &ecs.DescribeTaskDefinitionInput{TaskDefinition: &j.spec.definition})
+	out, err := j.describeTaskDefinition(ctx, &ecs.DescribeTaskDefinitionInput{TaskDefinition: &j.spec.definition})
 	if err != nil {
 		return err
 	}

@@ -11,16 +11,31 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/emr/types"
 
 	"zerodag/operators"
+	"zerodag/operators/aws"
 )
 
 // ours says whether a name has the tag of this try.
 func (w *stepsWork) ours(name *string) bool { return strings.HasSuffix(deref(name), "("+w.tag+")") }
 
+// stepsOf is the operation as the SDK pages through it.
+type stepsOf aws.Operation[emr.ListStepsInput, emr.ListStepsOutput, emr.Options]
+
+func (call stepsOf) ListSteps(ctx context.Context, in *emr.ListStepsInput, options ...func(*emr.Options)) (*emr.ListStepsOutput, error) {
+	return call(ctx, in, options...)
+}
+
+// clustersOf is like stepsOf.
+type clustersOf aws.Operation[emr.ListClustersInput, emr.ListClustersOutput, emr.Options]
+
+func (call clustersOf) ListClusters(ctx context.Context, in *emr.ListClustersInput, options ...func(*emr.Options)) (*emr.ListClustersOutput, error) {
+	return call(ctx, in, options...)
+}
+
 // listedSteps are the steps of this try, in the order of their submission; EMR lists the last
 // first. What a second submission added is left out.
 func (w *stepsWork) listedSteps(ctx context.Context) ([]types.StepSummary, error) {
 	var list []types.StepSummary
-	for pages := emr.NewListStepsPaginator(w.client, &emr.ListStepsInput{ClusterId: &w.cluster}); pages.HasMorePages(); {
+	for pages := emr.NewListStepsPaginator(stepsOf(w.listSteps), &emr.ListStepsInput{ClusterId: &w.cluster}); pages.HasMorePages(); {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			return nil, err
@@ -52,7 +67,7 @@ func (w *stepsWork) clusters(ctx context.Context) ([]string, error) {
 	}
 	since = since.Add(-time.Hour) // clocks differ
 	var list []types.ClusterSummary
-	for pages := emr.NewListClustersPaginator(w.client, &emr.ListClustersInput{CreatedAfter: &since}); pages.HasMorePages(); {
+	for pages := emr.NewListClustersPaginator(clustersOf(w.listClusters), &emr.ListClustersInput{CreatedAfter: &since}); pages.HasMorePages(); {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			return nil, err
@@ -91,7 +106,7 @@ func (w *stepsWork) keepOne(ctx context.Context) {
 		return
 	}
 	w.cluster = ids[0]
-	if _, err := w.client.TerminateJobFlows(ctx, &emr.TerminateJobFlowsInput{JobFlowIds: ids[1:]}); err != nil {
+	if _, err := w.terminateJobFlows(ctx, &emr.TerminateJobFlowsInput{JobFlowIds: ids[1:]}); err != nil {
 		w.task.Log.Line(operators.Error, "EmrOperator", fmt.Sprintf("Can't terminate the clusters %v, of which there should be one: %v", ids[1:], err))
 	}
 }

@@ -19,7 +19,7 @@ import (
 // stepsWork is steps on a cluster.
 type stepsWork struct {
 	*stage
-	client   *emr.Client
+	calls
 	objects  *s3.Client
 	steps    []types.StepConfig
 	programs []*program
@@ -29,6 +29,19 @@ type stepsWork struct {
 	cluster string // that the steps are on, "" before the start
 	last    string // id of the last step, "" while unknown
 	looks   int64
+}
+
+// calls are the operations of EMR that tasks need.
+type calls struct {
+	listSteps                aws.Operation[emr.ListStepsInput, emr.ListStepsOutput, emr.Options]
+	listClusters             aws.Operation[emr.ListClustersInput, emr.ListClustersOutput, emr.Options]
+	describeStep             aws.Operation[emr.DescribeStepInput, emr.DescribeStepOutput, emr.Options]
+	describeCluster          aws.Operation[emr.DescribeClusterInput, emr.DescribeClusterOutput, emr.Options]
+	runJobFlow               aws.Operation[emr.RunJobFlowInput, emr.RunJobFlowOutput, emr.Options]
+	addJobFlowSteps          aws.Operation[emr.AddJobFlowStepsInput, emr.AddJobFlowStepsOutput, emr.Options]
+	cancelSteps              aws.Operation[emr.CancelStepsInput, emr.CancelStepsOutput, emr.Options]
+	setTerminationProtection aws.Operation[emr.SetTerminationProtectionInput, emr.SetTerminationProtectionOutput, emr.Options]
+	terminateJobFlows        aws.Operation[emr.TerminateJobFlowsInput, emr.TerminateJobFlowsOutput, emr.Options]
 }
 
 func openSteps(ctx context.Context, account *aws.Account, from source) (*stepsWork, error) {
@@ -82,7 +95,10 @@ func (w *stepsWork) connect(ctx context.Context, account *aws.Account) error {
 	if err != nil {
 		return err
 	}
-	w.client = emr.NewFromConfig(c)
+	client := emr.NewFromConfig(c)
+	w.calls = calls{listSteps: client.ListSteps, listClusters: client.ListClusters, describeStep: client.DescribeStep,
+		describeCluster: client.DescribeCluster, runJobFlow: client.RunJobFlow, addJobFlowSteps: client.AddJobFlowSteps,
+		cancelSteps: client.CancelSteps, setTerminationProtection: client.SetTerminationProtection, terminateJobFlows: client.TerminateJobFlows}
 	c, own, err := w.config(ctx, account, "s3")
 	if err != nil {
 		return err
@@ -97,7 +113,7 @@ func (w *stepsWork) connect(ctx context.Context, account *aws.Account) error {
 	if c, _, err = w.config(ctx, account, "kms"); err != nil {
 		return err
 	}
-	w.kms = kms.NewFromConfig(c)
+	w.encrypt = kms.NewFromConfig(c).Encrypt
 	return nil
 }
 
@@ -125,7 +141,7 @@ func (w *stepsWork) run(ctx context.Context) (operators.Result, error) {
 	if w.fresh == nil && w.looks == 1 {
 		w.keepFirst(ctx)
 	}
-	out, err := w.client.DescribeStep(ctx, &emr.DescribeStepInput{ClusterId: &w.cluster, StepId: &w.last})
+	out, err := w.describeStep(ctx, &emr.DescribeStepInput{ClusterId: &w.cluster, StepId: &w.last})
 	if err != nil {
 		return operators.Result{}, w.lookFailed(ctx, err, shortestWait, "elasticmapreduce:DescribeStep")
 	}
@@ -170,7 +186,7 @@ func (w *stepsWork) start(ctx context.Context) error {
 		return err
 	}
 	w.fresh.Steps = w.steps
-	out, err := w.client.RunJobFlow(ctx, w.fresh, func(o *emr.Options) { o.Retryer = onlyRefused() })
+	out, err := w.runJobFlow(ctx, w.fresh, func(o *emr.Options) { o.Retryer = onlyRefused() })
 	if err != nil {
 		return unanswered(ctx, w.task, err, w.call("start a cluster", "elasticmapreduce:RunJobFlow, and iam:PassRole on its roles"))
 	}
@@ -204,7 +220,7 @@ func (w *stepsWork) addSteps(ctx context.Context) error {
 		if err := w.prepare(ctx); err != nil {
 			return err
 		}
-		out, err := w.client.AddJobFlowSteps(ctx, &emr.AddJobFlowStepsInput{JobFlowId: &w.existing, Steps: w.steps}, func(o *emr.Options) { o.Retryer = onlyRefused() })
+		out, err := w.addJobFlowSteps(ctx, &emr.AddJobFlowStepsInput{JobFlowId: &w.existing, Steps: w.steps}, func(o *emr.Options) { o.Retryer = onlyRefused() })
 		if err != nil {
 			return unanswered(ctx, w.task, err, w.call("add steps to cluster "+w.existing, "elasticmapreduce:AddJobFlowSteps"))
 		}
@@ -220,7 +236,7 @@ func (w *stepsWork) await(ctx context.Context) error {
 	if w.looks == 1 {
 		w.keepOne(ctx)
 	}
-	out, err := w.client.DescribeCluster(ctx, &emr.DescribeClusterInput{ClusterId: &w.cluster})
+	out, err := w.describeCluster(ctx, &emr.DescribeClusterInput{ClusterId: &w.cluster})
 	if err != nil {
 		return w.lookFailed(ctx, err, shortestBoot, "elasticmapreduce:DescribeCluster")
 	}
@@ -269,7 +285,7 @@ func (w *stepsWork) failure(ctx context.Context) error {
 	}
 	if why == "" {
 		why = ": its steps were cancelled"
-		if out, err := w.client.DescribeCluster(ctx, &emr.DescribeClusterInput{ClusterId: &w.cluster}); err == nil {
+		if out, err := w.describeCluster(ctx, &emr.DescribeClusterInput{ClusterId: &w.cluster}); err == nil {
 			why += because(out.Cluster.Status.StateChangeReason)
 		}
 	}

@@ -18,12 +18,20 @@ import (
 // jobRun is a job on an application of EMR Serverless.
 type jobRun struct {
 	*stage
-	client  *emrserverless.Client
+	serverlessCalls
 	objects *s3.Client
 	in      *emrserverless.StartJobRunInput
 
 	id    string // "" before the start
 	looks int64
+}
+
+// serverlessCalls are the operations of EMR Serverless that tasks need.
+type serverlessCalls struct {
+	getJobRun    aws.Operation[emrserverless.GetJobRunInput, emrserverless.GetJobRunOutput, emrserverless.Options]
+	startJobRun  aws.Operation[emrserverless.StartJobRunInput, emrserverless.StartJobRunOutput, emrserverless.Options]
+	listJobRuns  aws.Operation[emrserverless.ListJobRunsInput, emrserverless.ListJobRunsOutput, emrserverless.Options]
+	cancelJobRun aws.Operation[emrserverless.CancelJobRunInput, emrserverless.CancelJobRunOutput, emrserverless.Options]
 }
 
 func openServerless(ctx context.Context, account *aws.Account, from source) (*jobRun, error) {
@@ -46,7 +54,9 @@ func openServerless(ctx context.Context, account *aws.Account, from source) (*jo
 	if err != nil {
 		return nil, err
 	}
-	j.client = emrserverless.NewFromConfig(c)
+	client := emrserverless.NewFromConfig(c)
+	j.serverlessCalls = serverlessCalls{getJobRun: client.GetJobRun, startJobRun: client.StartJobRun, listJobRuns: client.ListJobRuns,
+		cancelJobRun: client.CancelJobRun}
 	c, own, err := s.config(ctx, account, "s3")
 	j.objects = s3.NewFromConfig(c, func(o *s3.Options) { o.UsePathStyle = own })
 	return j, err
@@ -192,7 +202,7 @@ func (j *jobRun) run(ctx context.Context) (operators.Result, error) {
 	if j.id == "" {
 		return operators.Result{}, j.start(ctx)
 	}
-	out, err := j.client.GetJobRun(ctx, &emrserverless.GetJobRunInput{ApplicationId: j.in.ApplicationId, JobRunId: &j.id})
+	out, err := j.getJobRun(ctx, &emrserverless.GetJobRunInput{ApplicationId: j.in.ApplicationId, JobRunId: &j.id})
 	switch {
 	case err != nil && ctx.Err() == nil && aws.Temporary(err):
 		return operators.Result{}, j.look()
@@ -226,7 +236,7 @@ func (j *jobRun) start(ctx context.Context) error {
 	if err := j.send(ctx, j.objects); err != nil {
 		return err
 	}
-	out, err := j.client.StartJobRun(ctx, j.in)
+	out, err := j.startJobRun(ctx, j.in)
 	if aws.Code(err) == "ConflictException" {
 		// The parameters were evaluated to something else meanwhile: the job of the first start it is.
 		ids, found := j.find(ctx)
@@ -247,12 +257,19 @@ func (j *jobRun) started(id string) error {
 	return j.look()
 }
 
+// jobRunsOf is the operation as the SDK pages through it.
+type jobRunsOf aws.Operation[emrserverless.ListJobRunsInput, emrserverless.ListJobRunsOutput, emrserverless.Options]
+
+func (call jobRunsOf) ListJobRuns(ctx context.Context, in *emrserverless.ListJobRunsInput, options ...func(*emrserverless.Options)) (*emrserverless.ListJobRunsOutput, error) {
+	return call(ctx, in, options...)
+}
+
 // find lists the runs of this try that have not ended, by their name.
 func (j *jobRun) find(ctx context.Context) ([]string, error) {
 	var ids []string
 	in := &emrserverless.ListJobRunsInput{ApplicationId: j.in.ApplicationId,
 		States: slices.DeleteFunc(types.JobRunState("").Values(), ended)}
-	for pages := emrserverless.NewListJobRunsPaginator(j.client, in); pages.HasMorePages(); {
+	for pages := emrserverless.NewListJobRunsPaginator(jobRunsOf(j.listJobRuns), in); pages.HasMorePages(); {
 		page, err := pages.NextPage(ctx)
 		if aws.Code(err) == "ResourceNotFoundException" {
 			return nil, nil
@@ -279,7 +296,7 @@ func (j *jobRun) stop(ctx context.Context) error {
 		}
 	}
 	for _, id := range ids {
-		_, err := j.client.CancelJobRun(ctx, &emrserverless.CancelJobRunInput{ApplicationId: j.in.ApplicationId, JobRunId: &id})
+		_, err := j.cancelJobRun(ctx, &emrserverless.CancelJobRunInput{ApplicationId: j.in.ApplicationId, JobRunId: &id})
 		if err != nil && aws.Code(err) != "ValidationException" { // it has ended
 			return j.call("cancel job run "+id, "emr-serverless:CancelJobRun").Failure(ctx, err)
 		}

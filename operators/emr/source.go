@@ -32,7 +32,7 @@ type stage struct {
 	uploads []upload
 	shared  map[string]string // addresses of what several steps use
 	seals   bool              // a value must be encrypted
-	kms     *kms.Client
+	encrypt aws.Operation[kms.EncryptInput, kms.EncryptOutput, kms.Options]
 	key     string // id of the key
 }
 
@@ -150,7 +150,7 @@ func (s *stage) seal(ctx context.Context, values ...param.Value) error {
 				}
 				continue
 			}
-			out, err := s.kms.Encrypt(ctx, &kms.EncryptInput{KeyId: &s.key, Plaintext: []byte(open)})
+			out, err := s.encrypt(ctx, &kms.EncryptInput{KeyId: &s.key, Plaintext: []byte(open)})
 			if err != nil {
 				return aws.Call{Operator: "emr", Doing: "encrypt a secret with the key " + s.key, Needs: "kms:Encrypt"}.Failure(ctx, err)
 			}

@@ -16,7 +16,7 @@ func (w *stepsWork) stop(ctx context.Context) error {
 	if w.fresh != nil {
 		failed = w.stopCluster(ctx)
 	} else {
-		failed = w.cancelSteps(ctx)
+		failed = w.cancelUnfinished(ctx)
 	}
 	if failed == nil {
 		w.clear(ctx, w.objects)
@@ -36,18 +36,18 @@ func (w *stepsWork) stopCluster(ctx context.Context) error {
 		return nil
 	}
 	if deref(w.fresh.Instances.TerminationProtected) {
-		_, err := w.client.SetTerminationProtection(ctx, &emr.SetTerminationProtectionInput{JobFlowIds: ids, TerminationProtected: new(false)})
+		_, err := w.setTerminationProtection(ctx, &emr.SetTerminationProtectionInput{JobFlowIds: ids, TerminationProtected: new(false)})
 		if err != nil {
 			return w.call("end the protection of cluster "+strings.Join(ids, ", "), "elasticmapreduce:SetTerminationProtection").Failure(ctx, err)
 		}
 	}
-	if _, err := w.client.TerminateJobFlows(ctx, &emr.TerminateJobFlowsInput{JobFlowIds: ids}); err != nil {
+	if _, err := w.terminateJobFlows(ctx, &emr.TerminateJobFlowsInput{JobFlowIds: ids}); err != nil {
 		return w.call("terminate cluster "+strings.Join(ids, ", "), "elasticmapreduce:TerminateJobFlows").Failure(ctx, err)
 	}
 	return nil
 }
 
-func (w *stepsWork) cancelSteps(ctx context.Context) error {
+func (w *stepsWork) cancelUnfinished(ctx context.Context) error {
 	w.cluster = w.existing
 	list, err := w.listedSteps(ctx)
 	var failed []error
@@ -71,7 +71,7 @@ func (w *stepsWork) cancel(ctx context.Context, list []types.StepSummary) error 
 	if len(ids) == 0 {
 		return nil
 	}
-	_, err := w.client.CancelSteps(ctx, &emr.CancelStepsInput{ClusterId: &w.cluster, StepIds: ids, StepCancellationOption: types.StepCancellationOptionTerminateProcess})
+	_, err := w.cancelSteps(ctx, &emr.CancelStepsInput{ClusterId: &w.cluster, StepIds: ids, StepCancellationOption: types.StepCancellationOptionTerminateProcess})
 	if err != nil {
 		return w.call("cancel the steps "+strings.Join(ids, ", "), "elasticmapreduce:CancelSteps").Failure(ctx, err)
 	}

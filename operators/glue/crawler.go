@@ -35,7 +35,7 @@ func (c *crawler) run(ctx context.Context) (operators.Result, error) {
 	if err != nil {
 		return operators.Result{}, err
 	}
-	out, err := c.client.GetCrawler(ctx, &glue.GetCrawlerInput{Name: &c.name})
+	out, err := c.getCrawler(ctx, &glue.GetCrawlerInput{Name: &c.name})
 	switch {
 	case err != nil && ctx.Err() == nil && aws.Temporary(err), err == nil && out.Crawler.State != types.CrawlerStateReady:
 		return operators.Result{}, c.lookAgain(before, looks)
@@ -58,7 +58,7 @@ func began(last *types.LastCrawlInfo) string {
 }
 
 func (c *crawler) begin(ctx context.Context, before string, tries int64) error {
-	_, err := c.client.StartCrawler(ctx, &glue.StartCrawlerInput{Name: &c.name}, onlyRefused)
+	_, err := c.startCrawler(ctx, &glue.StartCrawlerInput{Name: &c.name}, onlyRefused)
 	if err != nil && aws.Code(err) != "CrawlerRunningException" { // that is the one of an earlier run, or as good
 		if again, later := c.notStarted(ctx, err, tries, param.New("before", before)); again {
 			return later
@@ -94,7 +94,7 @@ func (c *crawler) stop(ctx context.Context) error {
 	if before, err := aws.Job(c.task).StringOr("before", ""); err != nil || before == "" {
 		return err
 	}
-	_, err := c.client.StopCrawler(ctx, &glue.StopCrawlerInput{Name: &c.name})
+	_, err := c.stopCrawler(ctx, &glue.StopCrawlerInput{Name: &c.name})
 	if code := aws.Code(err); code == "CrawlerNotRunningException" || code == "CrawlerStoppingException" {
 		return nil
 	}

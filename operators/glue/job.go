@@ -157,7 +157,7 @@ func (j *job) run(ctx context.Context) (operators.Result, error) {
 	if err != nil {
 		return operators.Result{}, err
 	}
-	out, err := j.client.GetJobRun(ctx, &glue.GetJobRunInput{JobName: j.input.JobName, RunId: &id})
+	out, err := j.getJobRun(ctx, &glue.GetJobRunInput{JobName: j.input.JobName, RunId: &id})
 	switch {
 	case err != nil && ctx.Err() == nil && aws.Temporary(err), err == nil && running(out.JobRun.JobRunState):
 		return operators.Result{}, j.lookAgain(id, looks)
@@ -194,7 +194,7 @@ func (j *job) begin(ctx context.Context, state *operators.Params) error {
 	if err == nil && id == "" {
 		needs, doing = "glue:StartJobRun", "start job "+*j.input.JobName
 		var out *glue.StartJobRunOutput
-		if out, err = j.client.StartJobRun(ctx, j.input, onlyRefused); err == nil {
+		if out, err = j.startJobRun(ctx, j.input, onlyRefused); err == nil {
 			id = *out.JobRunId
 		}
 	}
@@ -211,10 +211,17 @@ func (j *job) begin(ctx context.Context, state *operators.Params) error {
 // skew is how far the clocks of this host and of AWS may be apart.
 const skew = time.Hour
 
+// runsOf is the operation as the SDK pages through it.
+type runsOf aws.Operation[glue.GetJobRunsInput, glue.GetJobRunsOutput, glue.Options]
+
+func (call runsOf) GetJobRuns(ctx context.Context, in *glue.GetJobRunsInput, options ...func(*glue.Options)) (*glue.GetJobRunsOutput, error) {
+	return call(ctx, in, options...)
+}
+
 // find returns the run that has this task's key, "" for none. The list begins with the
 // newest, so it need not be read beyond the time at which the task began.
 func (j *job) find(ctx context.Context, since time.Time) (string, error) {
-	pages := glue.NewGetJobRunsPaginator(j.client, &glue.GetJobRunsInput{JobName: j.input.JobName, MaxResults: new(int32(100))})
+	pages := glue.NewGetJobRunsPaginator(runsOf(j.getJobRuns), &glue.GetJobRunsInput{JobName: j.input.JobName, MaxResults: new(int32(100))})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
@@ -257,7 +264,7 @@ func (j *job) stop(ctx context.Context) error {
 			return nil
 		}
 	}
-	out, err := j.client.BatchStopJobRun(ctx, &glue.BatchStopJobRunInput{JobName: j.input.JobName, JobRunIds: []string{id}})
+	out, err := j.batchStopJobRun(ctx, &glue.BatchStopJobRunInput{JobName: j.input.JobName, JobRunIds: []string{id}})
 	if err != nil {
 		return j.call("stop run "+id, "glue:BatchStopJobRun").Failure(ctx, err)
 	}
@@ -269,7 +276,7 @@ func (j *job) stopped(ctx context.Context, id string, errors []types.BatchStopJo
 	if len(errors) == 0 || errors[0].ErrorDetail == nil {
 		return nil
 	}
-	out, err := j.client.GetJobRun(ctx, &glue.GetJobRunInput{JobName: j.input.JobName, RunId: &id})
+	out, err := j.getJobRun(ctx, &glue.GetJobRunInput{JobName: j.input.JobName, RunId: &id})
 	if err == nil && (!running(out.JobRun.JobRunState) || out.JobRun.JobRunState == types.JobRunStateStopping) {
 		return nil
 	}

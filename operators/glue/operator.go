@@ -101,8 +101,19 @@ func params(t *operators.Task) (*operators.Params, error) {
 
 // service is Glue as a task sees it.
 type service struct {
-	task   *operators.Task
-	client *glue.Client
+	task *operators.Task
+	calls
+}
+
+// calls are the operations of Glue that tasks need.
+type calls struct {
+	getCrawler      aws.Operation[glue.GetCrawlerInput, glue.GetCrawlerOutput, glue.Options]
+	startCrawler    aws.Operation[glue.StartCrawlerInput, glue.StartCrawlerOutput, glue.Options]
+	stopCrawler     aws.Operation[glue.StopCrawlerInput, glue.StopCrawlerOutput, glue.Options]
+	getJobRun       aws.Operation[glue.GetJobRunInput, glue.GetJobRunOutput, glue.Options]
+	startJobRun     aws.Operation[glue.StartJobRunInput, glue.StartJobRunOutput, glue.Options]
+	getJobRuns      aws.Operation[glue.GetJobRunsInput, glue.GetJobRunsOutput, glue.Options]
+	batchStopJobRun aws.Operation[glue.BatchStopJobRunInput, glue.BatchStopJobRunOutput, glue.Options]
 }
 
 func (s *service) connect(ctx context.Context, account *aws.Account, p *operators.Params) error {
@@ -110,7 +121,9 @@ func (s *service) connect(ctx context.Context, account *aws.Account, p *operator
 	if err != nil {
 		return err
 	}
-	s.client = glue.NewFromConfig(c)
+	client := glue.NewFromConfig(c)
+	s.calls = calls{getCrawler: client.GetCrawler, startCrawler: client.StartCrawler, stopCrawler: client.StopCrawler,
+		getJobRun: client.GetJobRun, startJobRun: client.StartJobRun, getJobRuns: client.GetJobRuns, batchStopJobRun: client.BatchStopJobRun}
 	return nil
 }
 

@@ -24,7 +24,17 @@ type dataAPI struct {
 	database             *string
 	user, secret, schema *string
 
-	client *redshiftdata.Client
+	calls
+}
+
+// calls are the operations of the Data API that tasks need.
+type calls struct {
+	describeStatement     aws.Operation[redshiftdata.DescribeStatementInput, redshiftdata.DescribeStatementOutput, redshiftdata.Options]
+	executeStatement      aws.Operation[redshiftdata.ExecuteStatementInput, redshiftdata.ExecuteStatementOutput, redshiftdata.Options]
+	batchExecuteStatement aws.Operation[redshiftdata.BatchExecuteStatementInput, redshiftdata.BatchExecuteStatementOutput, redshiftdata.Options]
+	listStatements        aws.Operation[redshiftdata.ListStatementsInput, redshiftdata.ListStatementsOutput, redshiftdata.Options]
+	getStatementResult    aws.Operation[redshiftdata.GetStatementResultInput, redshiftdata.GetStatementResultOutput, redshiftdata.Options]
+	cancelStatement       aws.Operation[redshiftdata.CancelStatementInput, redshiftdata.CancelStatementOutput, redshiftdata.Options]
 }
 
 // readDataAPI reads which cluster or workgroup is meant; nil is for a task that names a host.
@@ -80,7 +90,9 @@ func (api *dataAPI) connect(ctx context.Context, w *task) error {
 	if err != nil {
 		return err
 	}
-	api.client = redshiftdata.NewFromConfig(c)
+	client := redshiftdata.NewFromConfig(c)
+	api.calls = calls{describeStatement: client.DescribeStatement, executeStatement: client.ExecuteStatement, batchExecuteStatement: client.BatchExecuteStatement,
+		listStatements: client.ListStatements, getStatementResult: client.GetStatementResult, cancelStatement: client.CancelStatement}
 	return nil
 }
 
@@ -126,7 +138,7 @@ func (api *dataAPI) run(ctx context.Context, w *task) (operators.Result, error) 
 	if id == "" {
 		return operators.Result{}, api.begin(ctx, w, looks)
 	}
-	out, err := api.client.DescribeStatement(ctx, &redshiftdata.DescribeStatementInput{Id: &id})
+	out, err := api.describeStatement(ctx, &redshiftdata.DescribeStatementInput{Id: &id})
 	switch {
 	case err != nil && ctx.Err() == nil && aws.Temporary(err), err == nil && running(out.Status):
 		return operators.Result{}, api.lookAgain(w, id, looks)
@@ -214,14 +226,14 @@ func (api *dataAPI) start(ctx context.Context, w *task) (string, error) {
 	}
 	name := aws.Name(w.Task)
 	if len(list) == 1 {
-		out, err := api.client.ExecuteStatement(ctx, &redshiftdata.ExecuteStatementInput{Sql: &list[0], ClientToken: &name, StatementName: &name,
+		out, err := api.executeStatement(ctx, &redshiftdata.ExecuteStatementInput{Sql: &list[0], ClientToken: &name, StatementName: &name,
 			ClusterIdentifier: api.cluster, WorkgroupName: api.workgroup, Database: api.database, DbUser: api.user, SecretArn: api.secret})
 		if err != nil {
 			return "", err
 		}
 		return *out.Id, nil
 	}
-	out, err := api.client.BatchExecuteStatement(ctx, &redshiftdata.BatchExecuteStatementInput{Sqls: list, ClientToken: &name, StatementName: &name,
+	out, err := api.batchExecuteStatement(ctx, &redshiftdata.BatchExecuteStatementInput{Sqls: list, ClientToken: &name, StatementName: &name,
 		ClusterIdentifier: api.cluster, WorkgroupName: api.workgroup, Database: api.database, DbUser: api.user, SecretArn: api.secret})
 	if err != nil {
 		return "", err
@@ -229,9 +241,16 @@ func (api *dataAPI) start(ctx context.Context, w *task) (string, error) {
 	return *out.Id, nil
 }
 
+// statementsOf is the operation as the SDK pages through it.
+type statementsOf aws.Operation[redshiftdata.ListStatementsInput, redshiftdata.ListStatementsOutput, redshiftdata.Options]
+
+func (call statementsOf) ListStatements(ctx context.Context, in *redshiftdata.ListStatementsInput, options ...func(*redshiftdata.Options)) (*redshiftdata.ListStatementsOutput, error) {
+	return call(ctx, in, options...)
+}
+
 // find returns the id of the statements that have the name of this task's try, "" for none.
 func (api *dataAPI) find(ctx context.Context, w *task) (string, error) {
-	pages := redshiftdata.NewListStatementsPaginator(api.client, &redshiftdata.ListStatementsInput{StatementName: new(aws.Name(w.Task)), Status: types.StatusStringAll})
+	pages := redshiftdata.NewListStatementsPaginator(statementsOf(api.listStatements), &redshiftdata.ListStatementsInput{StatementName: new(aws.Name(w.Task)), Status: types.StatusStringAll})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
@@ -298,7 +317,7 @@ func (api *dataAPI) stop(ctx context.Context, w *task) error {
 	if id == "" || err != nil {
 		return w.call("look for the statements", "redshift-data:ListStatements").Failure(ctx, err)
 	}
-	_, err = api.client.CancelStatement(ctx, &redshiftdata.CancelStatementInput{Id: &id})
+	_, err = api.cancelStatement(ctx, &redshiftdata.CancelStatementInput{Id: &id})
 	if aws.Code(err) == "ValidationException" && strings.Contains(fmt.Sprint(err), "already") {
 		return nil // it has ended
 	}

@@ -11,8 +11,16 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/redshiftdata/types"
 
 	"zerodag/operators"
+	"zerodag/operators/aws"
 	"zerodag/operators/sql"
 )
+
+// resultOf is the operation as the SDK pages through it.
+type resultOf aws.Operation[redshiftdata.GetStatementResultInput, redshiftdata.GetStatementResultOutput, redshiftdata.Options]
+
+func (call resultOf) GetStatementResult(ctx context.Context, in *redshiftdata.GetStatementResultInput, options ...func(*redshiftdata.Options)) (*redshiftdata.GetStatementResultOutput, error) {
+	return call(ctx, in, options...)
+}
 
 // read does with the rows of the last statement what the task wants.
 func (api *dataAPI) read(ctx context.Context, w *task, out *redshiftdata.DescribeStatementOutput) (operators.Result, error) {
@@ -30,7 +38,7 @@ func (api *dataAPI) read(ctx context.Context, w *task, out *redshiftdata.Describ
 		return operators.Result{}, err
 	}
 	defer to.Close()
-	pages := redshiftdata.NewGetStatementResultPaginator(api.client, &redshiftdata.GetStatementResultInput{Id: &id})
+	pages := redshiftdata.NewGetStatementResultPaginator(resultOf(api.getStatementResult), &redshiftdata.GetStatementResultInput{Id: &id})
 	for first := true; pages.HasMorePages() && (first || !w.query.First()); first = false {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
