@@ -74,7 +74,11 @@ func imports() []allowed {
 		{"internal/console", core + "engine/expr internal/catalogue", "a console reads what the catalogue has"},
 		{"internal/check", "engine/dig engine/dig/keys engine/dig/lint engine/param operators operators/all operators/run" + test, "it looks at files that came in a request, and at nothing else"},
 		{"internal/httpapi/wire", core + "internal/catalogue internal/check internal/console internal/replay", "it is JSON, and asks no store"},
-		{"internal/httpapi", core + "docs internal/catalogue internal/check internal/console internal/httpapi/wire internal/node internal/replay internal/seal internal/uploads", "the API serves every deployment and runs no operator"},
+		{"internal/httpapi/access", core + "internal/httpapi/wire internal/seal", "it knows callers, and no endpoint"},
+		{"internal/httpapi/endpoint", core + "internal/catalogue internal/check internal/console internal/httpapi/access internal/httpapi/wire internal/node internal/uploads", "it is what all endpoints share, and knows none"},
+		{"internal/httpapi/*", core + "docs internal/catalogue internal/check internal/console internal/httpapi/access internal/httpapi/endpoint internal/httpapi/wire internal/node internal/replay internal/uploads",
+			"rooms of endpoints do not know each other, and run no operator"},
+		{"internal/httpapi", "internal/host internal/httpapi/*", "the API serves every deployment and runs no operator"},
 
 		{"internal/evaluators/wire", "engine/expr engine/param engine/schedule", "both sides of it are small"},
 		{"internal/evaluators/evaluator", "engine/... internal/evaluators/wire golang.org/x/sys/... github.com/elastic/go-seccomp-bpf/...", "an evaluator is small: expressions and nothing else"},
@@ -123,7 +127,7 @@ func imports() []allowed {
 			"it wires the drivers of one machine: only operators link the SDK"},
 		{"internal/shared", core + sdk[:len(sdk)-len("internal/border ")] + "github.com/aws/aws-sdk-go-v2/config github.com/aws/aws-sdk-go-v2/credentials internal/embedded internal/files internal/postgres internal/s3 internal/tasklog",
 			"it opens what servers have together, and holds no rule"},
-		{"internal/cloud", core + sdk + "github.com/aws/aws-lambda-go/events github.com/aws/aws-lambda-go/lambdacontext github.com/aws/aws-sdk-go-v2/config internal/dynamo internal/egress internal/env internal/evaluators internal/eventbridge internal/fargate internal/files internal/httpapi " +
+		{"internal/cloud", core + sdk + "github.com/aws/aws-lambda-go/events github.com/aws/aws-lambda-go/lambdacontext github.com/aws/aws-sdk-go-v2/config internal/dynamo internal/egress internal/env internal/evaluators internal/eventbridge internal/fargate internal/files internal/httpapi internal/httpapi/access " +
 			"internal/httpclient internal/lambda internal/microvm internal/node internal/notice internal/oidc internal/placement internal/s3 internal/sandbox internal/seal internal/sigv4 internal/sns internal/sqs internal/ssm internal/tasklog internal/tick internal/trace/otlp internal/uploads",
 			"it wires the drivers of AWS: a function links the operators that it runs, and no others"},
 
@@ -146,9 +150,9 @@ func imports() []allowed {
 		{"internal/projectfolder", "engine/dig/keys engine/dig/lint engine/dig engine/expr/script engine/param internal/check internal/configuration internal/datafolder internal/files internal/program internal/remedy internal/term operators operators/plugin", "it reads a folder, runs nothing and asks no server"},
 		{"internal/localrun", core + " engine/resume operators/run internal/configuration internal/evaluators internal/executors internal/files internal/httpclient internal/lineage internal/local internal/localsecret internal/logstream internal/program internal/projectfolder internal/remedy internal/scratch internal/taskview internal/term operators/all",
 			"it runs a workflow of a folder in this process, without a server or its settings"},
-		{"internal/serverconfig", core + "engine/expr github.com/spf13/pflag internal/configuration internal/datafolder internal/embedded internal/evaluators internal/files internal/gate internal/httpapi internal/node internal/notice/... internal/oidc internal/postgres internal/program internal/shared internal/sqlite internal/trace/otlp",
+		{"internal/serverconfig", core + "engine/expr github.com/spf13/pflag internal/configuration internal/datafolder internal/embedded internal/evaluators internal/files internal/gate internal/httpapi internal/httpapi/access internal/node internal/notice/... internal/oidc internal/postgres internal/program internal/shared internal/sqlite internal/trace/otlp",
 			"it reads what a server is told into the options of its parts, and starts none of them"},
-		{"internal/serverrun", core + "engine/expr/script golang.org/x/sys/... internal/catalogue internal/check internal/configuration internal/datafolder internal/embedded internal/executors internal/files internal/gate internal/httpapi internal/lineage internal/logstream internal/program internal/projectfolder internal/serverconfig internal/shared internal/tasklog internal/term ui",
+		{"internal/serverrun", core + "engine/expr/script golang.org/x/sys/... internal/catalogue internal/check internal/configuration internal/datafolder internal/embedded internal/executors internal/files internal/gate internal/httpapi internal/httpapi/access internal/lineage internal/logstream internal/program internal/projectfolder internal/serverconfig internal/shared internal/tasklog internal/term ui",
 			"it runs what serverconfig has read, and opens no store but by embedded and shared"},
 		{"internal/connection", "github.com/magiconair/properties github.com/spf13/pflag internal/client internal/configuration internal/files internal/iam internal/program internal/remedy internal/term", "it chooses a server, and asks it for names alone"},
 		{"internal/attemptview", "engine engine/dig engine/param internal/client internal/program internal/remedy internal/tasklog internal/taskview internal/term operators", "it reads a server by its client, and changes nothing there"},
@@ -164,7 +168,7 @@ func imports() []allowed {
 			"internal/evaluators/... internal/files internal/icalendar internal/localrun internal/logstream internal/manual internal/overview internal/program internal/projectfolder internal/remedy internal/scratch internal/serverconfig internal/serverrun internal/taskview internal/term operators/all",
 			"commands are thin: they bind options, call what does the work and print"},
 		{"packaging", "internal/materials", "it packs the program and knows nothing of it"},
-		{".", core + "internal/catalogue internal/embedded internal/evaluators internal/files internal/httpapi internal/node", "the engine inside a Go program is that of one machine"},
+		{".", core + "internal/catalogue internal/embedded internal/evaluators internal/files internal/httpapi internal/httpapi/access internal/node", "the engine inside a Go program is that of one machine"},
 		{"integration/...", "...", "integration may import anything, and nothing imports it"},
 	}
 }

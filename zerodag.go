@@ -23,6 +23,7 @@ import (
 	"zerodag/internal/files"
 	"zerodag/internal/host"
 	"zerodag/internal/httpapi"
+	"zerodag/internal/httpapi/access"
 	"zerodag/internal/node"
 )
 
@@ -69,7 +70,7 @@ func Open(folder string, o Options) (*Engine, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open zerodag: %w", err)
 	}
-	api, err := httpapi.New(httpapi.Options{Node: e.Node, Version: "embedded", Writable: e.Writable, Vitals: e.Vitals, Logger: o.Logger, Auth: httpapi.Auth{Tokens: e.DB, Audit: e.DB}})
+	api, err := httpapi.New(httpapi.Options{Node: e.Node, Version: "embedded", Writable: e.Writable, Vitals: e.Vitals, Logger: o.Logger, Auth: access.Auth{Tokens: e.DB, Audit: e.DB}})
 	if err != nil {
 		return nil, errors.Join(err, e.Close())
 	}

@@ -12,7 +12,7 @@ import (
 
 	"zerodag/cmd/zerodag/internal/cli"
 	stage "zerodag/infra/settings"
-	"zerodag/internal/httpapi"
+	"zerodag/internal/httpapi/access"
 )
 
 // TestIAMGrantsAgree proves that a deploy takes exactly those grants to principals of IAM that the API can read: what
@@ -29,7 +29,7 @@ func TestIAMGrantsAgree(t *testing.T) {
 	} {
 		s := stage.Default("main")
 		s.IAMGrants = []string{grant}
-		_, err := httpapi.ParsePrincipals(s.IAMGrants)
+		_, err := access.ParsePrincipals(s.IAMGrants)
 		if deploys := s.Validate() == nil; deploys != right || (err == nil) != right {
 			t.Errorf("%q: a deploy takes it: %v, the API reads it: %v (%v), want %v", grant, deploys, err == nil, err, right)
 		}

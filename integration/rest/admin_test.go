@@ -16,6 +16,7 @@ import (
 	"zerodag/events"
 	"zerodag/internal/host"
 	"zerodag/internal/httpapi"
+	"zerodag/internal/httpapi/access"
 )
 
 // subjectOf is what an answer says of a message.
@@ -114,7 +115,7 @@ func TestQueue(t *testing.T) {
 // from its first push on.
 func TestSitesAreListed(t *testing.T) {
 	t.Parallel()
-	server := serve(t, httpapi.Options{Auth: httpapi.Auth{Required: true}})
+	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})
 	if server.deployed() {
 		t.Skip("NOT RUN on a deployed stack: it has the sites of all tests")
 	}
@@ -225,7 +226,7 @@ func TestDeadLetters(t *testing.T) {
 		failed.list = append(failed.list, host.DeadLetter{ID: fmt.Sprint("e", i), Queue: "events", Sent: at.Add(time.Duration(60-i) * time.Second), Count: 21, Times: 1, Size: len(result), Message: host.Message{ID: "999999/done", Group: "999999", Body: result}})
 	}
 	tasks.list = []host.DeadLetter{{ID: "t1", Queue: "tasks", Sent: at.Add(-time.Hour), Broken: "it has no attribute \"id\": it was not sent by zerodag"}}
-	server := ours(t, httpapi.Options{Auth: httpapi.Auth{Required: true}, Dead: []host.DeadLetters{failed, tasks}})
+	server := ours(t, httpapi.Options{Auth: access.Auth{Required: true}, Dead: []host.DeadLetters{failed, tasks}})
 	c := caller{server, t, server.token(t, 0, "owner")}
 	var answer struct {
 		Letters []struct {

@@ -12,6 +12,7 @@ import (
 	"zerodag/docs"
 	"zerodag/integration/stack"
 	"zerodag/internal/httpapi"
+	"zerodag/internal/httpapi/access"
 )
 
 func (c caller) request(method, path string, body io.Reader, headers ...string) answer {
@@ -185,13 +186,13 @@ func TestMetrics(t *testing.T) {
 func TestUserInfo(t *testing.T) {
 	t.Parallel()
 	stack.NeedsServer(t, "it has no listener for administrators")
-	users := []httpapi.User{{Name: "root", Password: "r", Admin: true}, {Name: "user", Password: "u"}}
+	users := []access.User{{Name: "root", Password: "r", Admin: true}, {Name: "user", Password: "u"}}
 	for _, want := range []struct {
 		admin  bool
 		header string
 		status int
 	}{{true, basic("root", "r"), 200}, {true, basic("user", "u"), 403}, {false, basic("root", "r"), 404}} {
-		server := serve(t, httpapi.Options{Admin: want.admin, Auth: httpapi.Auth{Users: users}})
+		server := serve(t, httpapi.Options{Admin: want.admin, Auth: access.Auth{Users: users}})
 		pusher := caller{server, t, server.token(t, 0, "admin")}
 		pusher.push(server.project())
 		attempt := pusher.start("p", "main", "2024-01-02T00:00:00Z")

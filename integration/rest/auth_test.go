@@ -10,13 +10,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"zerodag/internal/httpapi"
+	"zerodag/internal/httpapi/access"
 )
 
 // TestAuthorization proves who gets in, with which words the others are refused, and
 // what needs no authentication (server.md#who-may-call).
 func TestAuthorization(t *testing.T) {
 	t.Parallel()
-	server := serve(t, httpapi.Options{Auth: httpapi.Auth{Users: []httpapi.User{{Name: "user", Password: "se:cret"}, {Name: "other", Password: "x", Role: httpapi.Viewer}}}})
+	server := serve(t, httpapi.Options{Auth: access.Auth{Users: []access.User{{Name: "user", Password: "se:cret"}, {Name: "other", Password: "x", Role: access.Viewer}}}})
 	token := server.token(t, 0, "viewer")
 	for _, c := range []struct {
 		name, method, path, header string
@@ -82,7 +83,7 @@ func basic(name, password string) string {
 // before anything is looked up.
 func TestRoles(t *testing.T) {
 	t.Parallel()
-	server := serve(t, httpapi.Options{Auth: httpapi.Auth{Required: true}})
+	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})
 	admin := []string{"putProject", "deleteProject", "putProjectSecret", "deleteProjectSecret", "getTokens", "createToken", "deleteToken", "getAudit", "openUpload", "getUpload", "completeUpload", "getLimits", "setPool", "deletePool"}
 	operator := []string{"startAttempt", "killAttempt", "pauseAttempt", "unpauseAttempt", "pauseProject", "unpauseProject", "forkAttempt", "rerunAttempt", "skipSchedule", "backfillSchedule", "disableSchedule", "enableSchedule", "getProjectSecretList", "holdPool", "releasePool",
 		"checkStart", "startBackfill", "holdBackfill", "releaseBackfill", "killBackfill"}
@@ -158,7 +159,7 @@ func TestTokens(t *testing.T) {
 // reason, and that neither reading nor a dry run nor a mistake is.
 func TestAudit(t *testing.T) {
 	t.Parallel()
-	server := serve(t, httpapi.Options{Auth: httpapi.Auth{Required: true}})
+	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})
 	admin := caller{server, t, server.token(t, 0, "admin")}
 	viewer := caller{server, t, server.token(t, 0, "viewer")}
 	id := admin.push(server.project())

@@ -7,13 +7,14 @@ import (
 	"testing"
 
 	"zerodag/internal/httpapi"
+	"zerodag/internal/httpapi/access"
 )
 
 // TestBackfills proves that a backfill is planned, started once however often it is asked for, shown, held, released, killed and listed, and what is
 // said where that cannot be.
 func TestBackfills(t *testing.T) {
 	t.Parallel()
-	server := serve(t, httpapi.Options{Auth: httpapi.Auth{Required: true}})
+	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})
 	c := caller{server, t, server.token(t, 1, "admin")}
 	c.push(archive(map[string]string{"days.dig": "timezone: UTC\nschedule:\n  daily>: 07:00:00\n+a:\n  echo>: done\n", "none.dig": "+a:\n  wait>: 600s\n"}))
 	id := func(name string) string {

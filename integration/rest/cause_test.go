@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"zerodag/internal/httpapi"
+	"zerodag/internal/httpapi/access"
 )
 
 // TestCauseOfAGroup proves that the cause of a failure is also a group, or a whole file, whose time was over, with what was printed last below it.
 func TestCauseOfAGroup(t *testing.T) {
 	t.Parallel()
-	server := serve(t, httpapi.Options{Auth: httpapi.Auth{Required: true}})
+	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})
 	c := caller{server, t, server.token(t, 1, "admin")}
 	const slow = "+say:\n    echo>: working\n  +hang:\n    wait>: 600s\n"
 	c.push(archive(map[string]string{

@@ -10,6 +10,7 @@ import (
 
 	"zerodag/infra/settings"
 	"zerodag/internal/httpapi"
+	"zerodag/internal/httpapi/access"
 	"zerodag/internal/oidc"
 	"zerodag/internal/oidc/oidctest"
 	"zerodag/internal/seal"
@@ -18,11 +19,11 @@ import (
 // known is a server at which those sign in whom a provider of identities knows, as grants say.
 func known(t *testing.T, grants string, box *seal.Box) (*running, *oidctest.Provider) {
 	t.Helper()
-	if list, err := httpapi.ParseGrants(grants); err == nil {
+	if list, err := access.ParseGrants(grants); err == nil {
 		fake := oidctest.New(t)
-		o := &httpapi.OIDC{Name: "Fake", Grants: list}
-		server := ours(t, httpapi.Options{Auth: httpapi.Auth{OIDC: o, Seal: box}})
-		fake.Callback = server.URL + httpapi.CallbackPath
+		o := &access.OIDC{Name: "Fake", Grants: list}
+		server := ours(t, httpapi.Options{Auth: access.Auth{OIDC: o, Seal: box}})
+		fake.Callback = server.URL + access.CallbackPath
 		p, err := oidc.New(oidc.Options{Issuer: fake.URL, ClientID: oidctest.ClientID, Callback: fake.Callback, Secret: func(context.Context) (string, error) { return oidctest.Secret, nil }})
 		if err != nil {
 			t.Fatal(err)
@@ -134,7 +135,7 @@ func TestGrantsAreLookedAtAgain(t *testing.T) {
 			t.Errorf("with %s: %+v", grants, s)
 		}
 	}
-	none := ours(t, httpapi.Options{Auth: httpapi.Auth{Required: true, Seal: box}}).sitting(t)
+	none := ours(t, httpapi.Options{Auth: access.Auth{Required: true, Seal: box}}).sitting(t)
 	none.takes(b)
 	if none.signs().Authenticated {
 		t.Error("without the provider the session goes on")
@@ -179,7 +180,7 @@ func TestComingBack(t *testing.T) {
 
 	denied := server.sitting(t)
 	state := denied.leave("/x").Query().Get("state")
-	u := &url.URL{Path: httpapi.CallbackPath, RawQuery: url.Values{"state": {state}, "error": {"access_denied"}, "error_description": {"<img src=x onerror=alert(1)>"}}.Encode()}
+	u := &url.URL{Path: access.CallbackPath, RawQuery: url.Values{"state": {state}, "error": {"access_denied"}, "error_description": {"<img src=x onerror=alert(1)>"}}.Encode()}
 	if to := denied.land(u); to != "/x" {
 		t.Errorf("led to %s", to)
 	}
@@ -201,7 +202,7 @@ func TestGrantsOfAStage(t *testing.T) {
 		"*=viewer", "@=viewer", "*@example.com=viewer", "group:=viewer", "a@b@c=viewer", "@example.com=viewer/x", "@example.com=viewer/-1", "@example.com=viewer/", "a b@example.com=viewer"} {
 		s := settings.Default("main")
 		s.OIDCIssuer, s.OIDCAddress, s.OIDCClient, s.OIDCGrants = "https://id.example.com", "https://a.example.com", "c", []string{grant}
-		_, err := httpapi.ParseGrants(grant)
+		_, err := access.ParseGrants(grant)
 		if deploy := s.Validate(); (deploy == nil) != (err == nil) {
 			t.Errorf("%q: the deploy says %v, the API %v", grant, deploy, err)
 		}

@@ -8,13 +8,14 @@ import (
 	"time"
 
 	"zerodag/internal/httpapi"
+	"zerodag/internal/httpapi/access"
 )
 
 // TestPauseOverREST proves that an attempt is paused and goes on, who may do that, that the answers about it say who did, that
 // both are in the audit log, and what is refused.
 func TestPauseOverREST(t *testing.T) {
 	t.Parallel()
-	server := serve(t, httpapi.Options{Auth: httpapi.Auth{Required: true}})
+	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})
 	admin := caller{server, t, server.token(t, 1, "admin")}
 	operator := caller{server, t, server.token(t, 1, "operator")}
 	viewer := caller{server, t, server.token(t, 1, "viewer")}
@@ -70,7 +71,7 @@ func TestPauseOverREST(t *testing.T) {
 // project says so itself, and that both calls are in the audit log.
 func TestPauseProjectOverREST(t *testing.T) {
 	t.Parallel()
-	server := serve(t, httpapi.Options{Auth: httpapi.Auth{Required: true}})
+	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})
 	admin := caller{server, t, server.token(t, 1, "admin")}
 	operator := caller{server, t, server.token(t, 1, "operator")}
 	viewer := caller{server, t, server.token(t, 1, "viewer")}

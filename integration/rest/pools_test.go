@@ -9,12 +9,13 @@ import (
 
 	"zerodag/internal/host"
 	"zerodag/internal/httpapi"
+	"zerodag/internal/httpapi/access"
 )
 
 // TestPools proves that pools are made, changed, held, listed page by page and deleted, and what is said where that cannot be.
 func TestPools(t *testing.T) {
 	t.Parallel()
-	server := serve(t, httpapi.Options{Auth: httpapi.Auth{Required: true}})
+	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})
 	c := caller{server, t, server.token(t, 1, "admin")}
 	c.must(http.MethodPut, "/api/projects?project=demo&revision=1", c.project())
 	has := func(what string, v any, want ...string) {
@@ -68,7 +69,7 @@ func TestPools(t *testing.T) {
 // TestPoolInUse proves that a pool shows who has its slots and who waits, and that it is not deleted meanwhile.
 func TestPoolInUse(t *testing.T) {
 	t.Parallel()
-	server := serve(t, httpapi.Options{Auth: httpapi.Auth{Required: true}})
+	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})
 	if server.deployed() {
 		t.Skip("the store of a deployed stack is not at hand: the suites of the drivers show the same")
 	}
@@ -97,7 +98,7 @@ func TestPoolInUse(t *testing.T) {
 // one that waits.
 func TestConcurrency(t *testing.T) {
 	t.Parallel()
-	server := serve(t, httpapi.Options{Auth: httpapi.Auth{Required: true}})
+	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})
 	c := caller{server, t, server.token(t, 1, "admin")}
 	text := "zerodag: 1\nconcurrency: {attempts: 1, on_limit: %s}\n+a:\n  wait>: 600s\n"
 	c.push(archive(map[string]string{"line.dig": fmt.Sprintf(text, "wait"), "only.dig": fmt.Sprintf(text, "skip")}))
@@ -148,7 +149,7 @@ func (c caller) until(path, text string) {
 // many stand before them.
 func TestStandings(t *testing.T) {
 	t.Parallel()
-	server := serve(t, httpapi.Options{Auth: httpapi.Auth{Required: true}})
+	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})
 	c := caller{server, t, server.token(t, 1, "admin")}
 	c.must(http.MethodPut, "/api/pools/ware", `{"slots":1}`)
 	c.push(archive(map[string]string{

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"zerodag/internal/httpapi"
+	"zerodag/internal/httpapi/access"
 )
 
 // recorded is one call of the recording.
@@ -132,7 +133,7 @@ func TestRecordedCalls(t *testing.T) {
 	open := open(t)
 	closed := open.running
 	if !open.deployed() {
-		closed = serve(t, httpapi.Options{Auth: httpapi.Auth{Users: []httpapi.User{{Name: "user", Password: "secret"}}}})
+		closed = serve(t, httpapi.Options{Auth: access.Auth{Users: []access.User{{Name: "user", Password: "secret"}}}})
 	}
 	r := &replay{t: t, ids: ids{}, caller: open}
 	for i, c := range open.readRecording() {

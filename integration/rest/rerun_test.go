@@ -8,6 +8,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"zerodag/internal/httpapi"
+	"zerodag/internal/httpapi/access"
 )
 
 // plan is what a dry run of a rerun answers.
@@ -176,7 +177,7 @@ func TestRerun(t *testing.T) {
 // and cannot say what a task does; that a dry run says so, too; and that a rerun is recorded, a dry run not.
 func TestRerunFromOutside(t *testing.T) {
 	t.Parallel()
-	server := serve(t, httpapi.Options{Auth: httpapi.Auth{Required: true}})
+	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})
 	admin, operator := caller{server, t, server.token(t, 0, "admin")}, caller{server, t, server.token(t, 0, "operator")}
 	admin.push(archive(map[string]string{"wf.dig": "+a: {echo>: \"own=${own} given=${given}\"}\n"}))
 	w := admin.must(http.MethodGet, "/api/workflow?project=p&name=wf", nil)["id"].(string)

@@ -7,12 +7,13 @@ import (
 	"testing"
 
 	"zerodag/internal/httpapi"
+	"zerodag/internal/httpapi/access"
 )
 
 // TestSearch proves that names, parts of names, tasks and numbers are found, and nothing of another site.
 func TestSearch(t *testing.T) {
 	t.Parallel()
-	server := serve(t, httpapi.Options{Auth: httpapi.Auth{Required: true}})
+	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})
 	c := caller{server, t, server.token(t, 0, "admin")}
 	var many strings.Builder
 	for i := range 30 {

@@ -23,6 +23,7 @@ import (
 	"zerodag/internal/embedded"
 	"zerodag/internal/host"
 	"zerodag/internal/httpapi"
+	"zerodag/internal/httpapi/access"
 	"zerodag/internal/iam"
 	"zerodag/internal/node"
 	"zerodag/internal/postgres"
@@ -149,7 +150,7 @@ func (s *running) token(t *testing.T, site int64, role string) string {
 	if s.deployed() {
 		return s.stack.SiteToken(t, s.site+site, role)
 	}
-	secret, hash := httpapi.NewToken()
+	secret, hash := access.NewToken()
 	if _, err := s.engine.DB.Create(t.Context(), host.Token{Site: site, Name: role, Role: role, Hash: hash, CreatedAt: time.Now()}); err != nil {
 		t.Fatal(err)
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"zerodag/internal/httpapi"
+	"zerodag/internal/httpapi/access"
 	"zerodag/internal/seal"
 )
 
@@ -119,7 +120,7 @@ func (b *browser) cookieOf() *http.Cookie {
 // once the token is revoked.
 func TestSignInWithAToken(t *testing.T) {
 	t.Parallel()
-	server := serve(t, httpapi.Options{Auth: httpapi.Auth{Required: true}})
+	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})
 	token := server.token(t, 3, "operator")
 	b := server.sitting(t)
 	before := b.signs()
@@ -212,10 +213,10 @@ func ours(t *testing.T, o httpapi.Options) *running {
 func TestSignInWithAPassword(t *testing.T) {
 	t.Parallel()
 	box := seal.New(seal.Fixed([]byte("0123456789abcdef")))
-	users := func(list ...httpapi.User) *running {
-		return ours(t, httpapi.Options{Auth: httpapi.Auth{Users: list, Seal: box}})
+	users := func(list ...access.User) *running {
+		return ours(t, httpapi.Options{Auth: access.Auth{Users: list, Seal: box}})
 	}
-	server := users(httpapi.User{Name: "me", Password: "se:cret", Role: httpapi.Viewer}, httpapi.User{Name: "other", Password: "x"})
+	server := users(access.User{Name: "me", Password: "se:cret", Role: access.Viewer}, access.User{Name: "other", Password: "x"})
 	b := server.sitting(t)
 	if s := b.signs(); fmt.Sprint(s.Methods) != "[token basic]" {
 		t.Errorf("methods: %v", s.Methods)
@@ -224,10 +225,10 @@ func TestSignInWithAPassword(t *testing.T) {
 		t.Errorf("%d %s", a.status, a.content)
 	}
 	for name, other := range map[string]*running{
-		"the same":         users(httpapi.User{Name: "me", Password: "se:cret", Role: httpapi.Admin}),
-		"another password": users(httpapi.User{Name: "me", Password: "changed"}),
-		"another's":        users(httpapi.User{Name: "you", Password: "se:cret"}),
-		"another key":      ours(t, httpapi.Options{Auth: httpapi.Auth{Users: []httpapi.User{{Name: "me", Password: "se:cret"}}, Seal: seal.New(seal.Fixed(nil))}}),
+		"the same":         users(access.User{Name: "me", Password: "se:cret", Role: access.Admin}),
+		"another password": users(access.User{Name: "me", Password: "changed"}),
+		"another's":        users(access.User{Name: "you", Password: "se:cret"}),
+		"another key":      ours(t, httpapi.Options{Auth: access.Auth{Users: []access.User{{Name: "me", Password: "se:cret"}}, Seal: seal.New(seal.Fixed(nil))}}),
 	} {
 		x := other.sitting(t)
 		x.takes(b)
@@ -264,7 +265,7 @@ func TestSessionsEnd(t *testing.T) {
 	t.Parallel()
 	var at atomic.Int64
 	begun := time.Unix(1_700_000_000, 0)
-	server := ours(t, httpapi.Options{Auth: httpapi.Auth{Users: []httpapi.User{{Name: "me", Password: "p"}}}, Now: func() time.Time { return begun.Add(time.Duration(at.Load())) }})
+	server := ours(t, httpapi.Options{Auth: access.Auth{Users: []access.User{{Name: "me", Password: "p"}}}, Now: func() time.Time { return begun.Add(time.Duration(at.Load())) }})
 	b := server.sitting(t)
 	b.do(http.MethodPost, "/api/x/session", `{"user":"me","password":"p"}`)
 	first := b.cookieOf().Value
@@ -302,7 +303,7 @@ func TestSessionsEnd(t *testing.T) {
 // of another port, and that nobody signs in on a page that came without TLS from another machine.
 func TestWhereCookiesComeFrom(t *testing.T) {
 	t.Parallel()
-	server := ours(t, httpapi.Options{Auth: httpapi.Auth{Users: []httpapi.User{{Name: "me", Password: "p"}}}})
+	server := ours(t, httpapi.Options{Auth: access.Auth{Users: []access.User{{Name: "me", Password: "p"}}}})
 	b := server.sitting(t)
 	named := func(r *http.Request) { r.Host = "zerodag.example.com" }
 	const body = `{"user":"me","password":"p"}`
@@ -355,7 +356,7 @@ func TestWhereCookiesComeFrom(t *testing.T) {
 // of all ports together.
 func TestTwoServersOnOneMachine(t *testing.T) {
 	t.Parallel()
-	auth := httpapi.Options{Auth: httpapi.Auth{Users: []httpapi.User{{Name: "me", Password: "p"}}}}
+	auth := httpapi.Options{Auth: access.Auth{Users: []access.User{{Name: "me", Password: "p"}}}}
 	one, two := ours(t, auth), ours(t, auth)
 	first, second := one.sitting(t), two.sitting(t)
 	second.jar = first.jar
@@ -376,7 +377,7 @@ func TestTwoServersOnOneMachine(t *testing.T) {
 // a header beats a cookie.
 func TestWhoShowsAForm(t *testing.T) {
 	t.Parallel()
-	server := ours(t, httpapi.Options{Auth: httpapi.Auth{Users: []httpapi.User{{Name: "me", Password: "p"}, {Name: "you", Password: "q", Role: httpapi.Viewer}}}})
+	server := ours(t, httpapi.Options{Auth: access.Auth{Users: []access.User{{Name: "me", Password: "p"}, {Name: "you", Password: "q", Role: access.Viewer}}}})
 	b := server.sitting(t)
 	if a := b.do(http.MethodGet, "/api/projects", "", without("X-Zerodag-Request")); a.status != 401 || !strings.HasPrefix(a.header.Get("WWW-Authenticate"), "Basic ") {
 		t.Errorf("a program: %d %v", a.status, a.header)
@@ -384,7 +385,7 @@ func TestWhoShowsAForm(t *testing.T) {
 	if a := b.do(http.MethodGet, "/api/projects", ""); a.status != 401 || a.header.Get("WWW-Authenticate") != "" {
 		t.Errorf("a page: %d %v", a.status, a.header)
 	}
-	tokens := ours(t, httpapi.Options{Auth: httpapi.Auth{Required: true}}).sitting(t)
+	tokens := ours(t, httpapi.Options{Auth: access.Auth{Required: true}}).sitting(t)
 	if a := tokens.do(http.MethodGet, "/api/projects", "", without("X-Zerodag-Request")); a.status != 401 || a.header.Get("WWW-Authenticate") != "" {
 		t.Errorf("where nobody has a password: %d %v", a.status, a.header)
 	}
@@ -413,7 +414,7 @@ func TestNobodyHasToSignIn(t *testing.T) {
 // TestSignInIsDeliberate proves that no page of another origin can sign a browser in, as somebody else, by a form.
 func TestSignInIsDeliberate(t *testing.T) {
 	t.Parallel()
-	server := serve(t, httpapi.Options{Auth: httpapi.Auth{Required: true}})
+	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})
 	b, body := server.sitting(t), `{"token":"`+server.token(t, 0, "viewer")+`"}`
 	for name, change := range map[string]func(*http.Request){
 		"no header":           without("X-Zerodag-Request"),

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"zerodag/internal/httpapi"
+	"zerodag/internal/httpapi/access"
 )
 
 // marker is part of every name of the site that the other one must not see.
@@ -163,7 +164,7 @@ func (v tenant) seen() string {
 // one site neither sees nor changes what another site has.
 func TestSites(t *testing.T) {
 	t.Parallel()
-	server, _ := serveUploads(t, httpapi.Options{Auth: httpapi.Auth{Required: true}, Admin: true,
+	server, _ := serveUploads(t, httpapi.Options{Auth: access.Auth{Required: true}, Admin: true,
 		Backup: func(_ context.Context, w io.Writer) error { _, err := w.Write([]byte(marker)); return err }}, true)
 	one := newTenant(caller{server, t, server.token(t, 1, "admin")})
 	stranger := caller{server, t, server.token(t, 2, "admin")}

@@ -7,13 +7,14 @@ import (
 	"time"
 
 	"zerodag/internal/httpapi"
+	"zerodag/internal/httpapi/access"
 )
 
 // TestStandingInLists proves that lists tell a success with errors that are ignored from any other, and an attempt that is paused
 // from one that goes on.
 func TestStandingInLists(t *testing.T) {
 	t.Parallel()
-	server := serve(t, httpapi.Options{Auth: httpapi.Auth{Required: true}})
+	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})
 	c := caller{server, t, server.token(t, 1, "admin")}
 	c.push(archive(map[string]string{
 		"yellow.dig": "zerodag: 1\n+a:\n  fail>: x\n  _ignore_error: true\n",

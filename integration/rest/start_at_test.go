@@ -9,13 +9,14 @@ import (
 	"time"
 
 	"zerodag/internal/httpapi"
+	"zerodag/internal/httpapi/access"
 )
 
 // TestStartAtOverREST proves that the answers about an attempt which begins later say when, that it is killed as any other, and
 // what is refused.
 func TestStartAtOverREST(t *testing.T) {
 	t.Parallel()
-	server := serve(t, httpapi.Options{Auth: httpapi.Auth{Required: true}})
+	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})
 	admin := caller{server, t, server.token(t, 1, "admin")}
 	admin.push(archive(map[string]string{"main.dig": "+a:\n  echo>: a\n"}))
 	id := admin.must(http.MethodGet, "/api/workflow?project=p&name=main", nil)["id"]

@@ -25,6 +25,8 @@ import (
 	"zerodag/internal/client"
 	"zerodag/internal/host"
 	"zerodag/internal/httpapi"
+	"zerodag/internal/httpapi/access"
+	"zerodag/internal/httpapi/endpoint"
 	"zerodag/internal/uploads"
 )
 
@@ -220,7 +222,7 @@ func (c caller) outcome(id string) object {
 // wrong, and that it is in the audit log under who asked for the slot.
 func TestUpload(t *testing.T) {
 	t.Parallel()
-	server, d := serveUploads(t, httpapi.Options{Auth: httpapi.Auth{Required: true}}, false)
+	server, d := serveUploads(t, httpapi.Options{Auth: access.Auth{Required: true}}, false)
 	d.local(t)
 	admin := caller{server, t, server.token(t, 3, "admin")}
 	for name, archive := range map[string][]byte{
@@ -379,7 +381,7 @@ func TestUploadRefused(t *testing.T) {
 		t.Errorf("a server without slots: %d %s", a.status, a.content)
 	}
 	for _, x := range []caller{c, plain} {
-		if offered := x.call(http.MethodGet, "/api/version/check?client=1", nil).header.Get(httpapi.UploadsHeader) != ""; offered == (x == plain) {
+		if offered := x.call(http.MethodGet, "/api/version/check?client=1", nil).header.Get(endpoint.UploadsHeader) != ""; offered == (x == plain) {
 			t.Errorf("slots offered: %v", offered)
 		}
 	}
@@ -389,7 +391,7 @@ func TestUploadRefused(t *testing.T) {
 // in several, again when the store was busy, and shows what is wrong like a direct push.
 func TestUploadClient(t *testing.T) {
 	t.Parallel()
-	server, d := serveUploads(t, httpapi.Options{Auth: httpapi.Auth{Required: true}, Limits: httpapi.Limits{Archive: 4 << 20, Upload: 200 << 20}}, false)
+	server, d := serveUploads(t, httpapi.Options{Auth: access.Auth{Required: true}, Limits: httpapi.Limits{Archive: 4 << 20, Upload: 200 << 20}}, false)
 	d.local(t)
 	var done []int64
 	var mu sync.Mutex

@@ -12,6 +12,7 @@ import (
 
 	"zerodag/internal/host"
 	"zerodag/internal/httpapi"
+	"zerodag/internal/httpapi/access"
 	"zerodag/internal/seal"
 	"zerodag/internal/uploads"
 )
@@ -47,14 +48,14 @@ func signer(ctx context.Context) (name string, ok bool) {
 // Gateway has checked the signature of. The page serves what is not below /api; nil answers 404.
 func (e *Engine) API(version string, page http.Handler) (*API, error) {
 	box, provider := seal.New(e.sealKey.bytes), e.provider()
-	principals, err := httpapi.ParsePrincipals(e.Config.IAMGrants)
+	principals, err := access.ParsePrincipals(e.Config.IAMGrants)
 	if err != nil { // nobody can sign until the setting is right, rather than everybody as an owner
 		e.Logger.Error("no principal of IAM is let in", "error", err)
-		principals = httpapi.Principals{}
+		principals = access.Principals{}
 	}
 	handler := func(signed func(context.Context) (string, bool)) (http.Handler, error) {
 		return httpapi.New(httpapi.Options{Node: e.Node, Version: version, Direct: true, ArchiveType: "s3", Uploads: e.Uploads(), Redrive: e.Ticker.Redrive, Dead: e.Ticker.Dead, Depths: e.Depths, UI: page, Logger: e.Logger,
-			Auth:   httpapi.Auth{Tokens: e.DB, Audit: e.DB, Required: true, Signed: signed, Principals: principals, Seal: box, OIDC: provider},
+			Auth:   access.Auth{Tokens: e.DB, Audit: e.DB, Required: true, Signed: signed, Principals: principals, Seal: box, OIDC: provider},
 			Limits: httpapi.Limits{Archive: maxPayload, Upload: maxArchive, Request: 25 * time.Second, Transfer: 25 * time.Second, Stream: streamTime}})
 	}
 	a := &API{engine: e}
@@ -128,7 +129,7 @@ func (a *API) command(ctx context.Context, name string) (any, error) {
 	if name != "first-token" {
 		return nil, fmt.Errorf("unknown command %q: first-token is known", name)
 	}
-	text, hash := httpapi.NewToken()
-	_, err := a.engine.DB.Create(ctx, host.Token{Name: "first admin", Role: httpapi.Admin.String(), Hash: hash, CreatedAt: time.Now().UTC()})
+	text, hash := access.NewToken()
+	_, err := a.engine.DB.Create(ctx, host.Token{Name: "first admin", Role: access.Admin.String(), Hash: hash, CreatedAt: time.Now().UTC()})
 	return map[string]string{"token": text}, err
 }

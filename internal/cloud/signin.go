@@ -15,7 +15,7 @@ import (
 
 	"zerodag/internal/env"
 	"zerodag/internal/host"
-	"zerodag/internal/httpapi"
+	"zerodag/internal/httpapi/access"
 	"zerodag/internal/oidc"
 	"zerodag/internal/seal"
 	"zerodag/internal/ssm"
@@ -96,16 +96,16 @@ func (k *keptParameter) bytes(ctx context.Context) ([]byte, error) {
 
 // provider makes what lets people sign in at a provider of identities; nil where the deployment has none. Settings
 // that are wrong leave the API to those who have tokens.
-func (e *Engine) provider() *httpapi.OIDC {
+func (e *Engine) provider() *access.OIDC {
 	c := e.Config.OIDC
 	if c.Issuer == "" {
 		return nil
 	}
-	grants, err := httpapi.ParseGrants(strings.Join(c.Grants, "\n"))
+	grants, err := access.ParseGrants(strings.Join(c.Grants, "\n"))
 	if err == nil {
 		var p *oidc.Provider
-		if p, err = oidc.New(oidc.Options{Issuer: c.Issuer, ClientID: c.Client, Secret: e.clientSecret.orNone, Callback: strings.TrimSuffix(c.Address, "/") + httpapi.CallbackPath, Groups: c.Groups, Now: wall}); err == nil {
-			return &httpapi.OIDC{Provider: p, Name: c.Name, Grants: grants}
+		if p, err = oidc.New(oidc.Options{Issuer: c.Issuer, ClientID: c.Client, Secret: e.clientSecret.orNone, Callback: strings.TrimSuffix(c.Address, "/") + access.CallbackPath, Groups: c.Groups, Now: wall}); err == nil {
+			return &access.OIDC{Provider: p, Name: c.Name, Grants: grants}
 		}
 	}
 	e.Logger.Error("nobody can sign in at the provider of identities", "error", err)

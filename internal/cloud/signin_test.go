@@ -17,6 +17,7 @@ import (
 	"zerodag/internal/env"
 	"zerodag/internal/host"
 	"zerodag/internal/httpapi"
+	"zerodag/internal/httpapi/access"
 	"zerodag/internal/oidc/oidctest"
 	"zerodag/internal/seal"
 	"zerodag/internal/ssm"
@@ -127,14 +128,14 @@ func (tokens) ByHash(context.Context, []byte) (host.Token, error) {
 func TestSignInThroughTheGateway(t *testing.T) {
 	t.Parallel()
 	fake := oidctest.New(t)
-	fake.Callback = "https://zerodag.example.com" + httpapi.CallbackPath
+	fake.Callback = "https://zerodag.example.com" + access.CallbackPath
 	fake.Says(map[string]any{"sub": "7", "cognito:groups": []string{"ops"}}, nil)
 	key := &shared{value: base64.StdEncoding.EncodeToString(make([]byte, 32))}
 	function := func() http.Handler {
 		e := &Engine{Logger: slog.New(slog.DiscardHandler), Config: env.Config{OIDC: env.OIDC{Issuer: fake.URL, Client: oidctest.ClientID, Address: "https://zerodag.example.com/",
 			Name: "Cognito", Groups: "cognito:groups", Grants: []string{"group:ops=operator"}}}}
 		e.sealKey, e.clientSecret = &keptParameter{parameter: key, now: time.Now}, &keptParameter{parameter: &shared{value: oidctest.Secret}, now: time.Now}
-		h, err := httpapi.New(httpapi.Options{Version: "1", Auth: httpapi.Auth{Required: true, Tokens: tokens{}, Seal: seal.New(e.sealKey.bytes), OIDC: e.provider()}})
+		h, err := httpapi.New(httpapi.Options{Version: "1", Auth: access.Auth{Required: true, Tokens: tokens{}, Seal: seal.New(e.sealKey.bytes), OIDC: e.provider()}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -150,7 +151,7 @@ func TestSignInThroughTheGateway(t *testing.T) {
 	}
 	left := through(t, one, "GET", "/api/x/session/oidc", "return=%2Fhome", "", nil)
 	back := landing(t, left.Headers["location"])
-	done := through(t, two, "GET", httpapi.CallbackPath, back, "", sent(left.Cookies))
+	done := through(t, two, "GET", access.CallbackPath, back, "", sent(left.Cookies))
 	if done.StatusCode != 302 || done.Headers["location"] != "/home" || len(done.Cookies) != 2 {
 		t.Fatalf("%d %v %v %s", done.StatusCode, done.Headers, done.Cookies, done.Body)
 	}
@@ -174,7 +175,7 @@ func TestSignInAtAUserPool(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := &Engine{Logger: slog.New(slog.DiscardHandler), Config: read, clientSecret: &keptParameter{parameter: &shared{value: oidctest.Secret}, now: time.Now}}
-	api, err := httpapi.New(httpapi.Options{Auth: httpapi.Auth{Required: true, OIDC: e.provider(), Seal: seal.New(seal.Fixed([]byte("0123456789abcdef")))}})
+	api, err := httpapi.New(httpapi.Options{Auth: access.Auth{Required: true, OIDC: e.provider(), Seal: seal.New(seal.Fixed([]byte("0123456789abcdef")))}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,7 +195,7 @@ func TestSignInAtAUserPool(t *testing.T) {
 		}
 		fake.Says(claims, nil)
 		left := through(t, api, "GET", "/api/x/session/oidc", "return=%2Fhome", "", nil)
-		done := through(t, api, "GET", httpapi.CallbackPath, landing(t, left.Headers["location"]), "", sent(left.Cookies))
+		done := through(t, api, "GET", access.CallbackPath, landing(t, left.Headers["location"]), "", sent(left.Cookies))
 		if done.StatusCode != 302 {
 			t.Fatalf("%s: %d %s", name, done.StatusCode, done.Body)
 		}
@@ -208,8 +209,8 @@ func TestSignInAtAUserPool(t *testing.T) {
 // TestWhereTheClientSecretIs proves that a deploy and the API name the same parameter, and the same path by which browsers come back.
 func TestWhereTheClientSecretIs(t *testing.T) {
 	t.Parallel()
-	if env.CallbackPath != httpapi.CallbackPath {
-		t.Errorf("a deploy sends browsers back to %s, the API awaits them at %s", env.CallbackPath, httpapi.CallbackPath)
+	if env.CallbackPath != access.CallbackPath {
+		t.Errorf("a deploy sends browsers back to %s, the API awaits them at %s", env.CallbackPath, access.CallbackPath)
 	}
 	for want, config := range map[string]env.Config{
 		"/zerodag-keys/main/oidc":                             {Stage: "main"},

@@ -16,11 +16,11 @@ import (
 	"zerodag/internal/node"
 )
 
-type schedules = host.Schedules // a name that is none of its methods
+type scheduleStore = host.Schedules // a name that is none of its methods
 
 // broken answers every question about schedules with an error.
 type broken struct {
-	schedules
+	scheduleStore
 	err error
 }
 

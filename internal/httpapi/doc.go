@@ -2,7 +2,8 @@
 // server mounts it and a Lambda serves the same value. What is new beside the original's
 // endpoints is described in docs/openapi.yaml with them.
 //
-// Each file holds one resource; route.go is the table of all endpoints. It must never
-// know a driver, decide anything about attempts or schedules, or read what belongs to
-// another site than the caller's.
+// The rooms below it hold the endpoints, each with the table of its own: projects, attempts,
+// schedules, server and signin. They stand on endpoint and access. This package joins their
+// tables and leads each request to its endpoint. None of them may know a driver, decide
+// anything about attempts or schedules, or read what belongs to another site than the caller's.
 package httpapi

@@ -38,7 +38,7 @@ func TestHealthReasons(t *testing.T) {
 		{nil, 200, `{"status":"ok","version":"1"}`},
 	}
 	for _, c := range steps {
-		now = now.Add(probeEvery)
+		now = now.Add(time.Second)
 		if fault = nil; c.fault != nil {
 			fault = fmt.Errorf("try to write: %w", &fs.PathError{Op: "write", Path: "/secret/place", Err: c.fault})
 		}

@@ -12,16 +12,25 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"gopkg.in/yaml.v3"
+
+	"zerodag/internal/httpapi/server"
 )
+
+// timed are the names of the timers of all endpoints.
+func timed() []string {
+	m := server.NewMetrics(time.Time{})
+	m.Time(endpoints(&server.Room{}))
+	return m.Names
+}
 
 // metricTable is what a server measures, from the code.
 func metricTable() string {
 	var b strings.Builder
 	b.WriteString("| metric | kind | |\n|---|---|---|\n| `zerodag_build_info` | gauge | 1, with the label `version` |\n")
-	for _, m := range described() {
-		fmt.Fprintf(&b, "| `zerodag_%s` | %s | %s |\n", m.name, m.kind, m.help)
+	for _, m := range server.Described() {
+		fmt.Fprintf(&b, "| `zerodag_%s` | %s | %s |\n", m.Name, m.Kind, m.Help)
 	}
-	names := newMetrics(endpoints(), time.Time{}).names
+	names := timed()
 	fmt.Fprintf(&b, "| `zerodag_api_NAME_seconds` | histogram | requests of an endpoint, from the first on; NAME is %s |\n", "`"+strings.Join(names, "` `")+"`")
 	return b.String()
 }
@@ -52,11 +61,11 @@ func TestMetricTable(t *testing.T) {
 
 // isMeasured says whether a name that a query uses is of a metric.
 func isMeasured(name string) bool {
-	if name == "zerodag_build_info" || slices.ContainsFunc(described(), func(m metric) bool { return "zerodag_"+m.name == name }) {
+	if name == "zerodag_build_info" || slices.ContainsFunc(server.Described(), func(m server.Metric) bool { return "zerodag_"+m.Name == name }) {
 		return true
 	}
 	m := regexp.MustCompile(`^zerodag_api_(\w+)_seconds_(bucket|sum|count)$`).FindStringSubmatch(name)
-	return m != nil && slices.Contains(newMetrics(endpoints(), time.Time{}).names, m[1])
+	return m != nil && slices.Contains(timed(), m[1])
 }
 
 // queries are those of the alert rules and of the dashboard.

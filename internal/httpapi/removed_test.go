@@ -17,14 +17,14 @@ import (
 
 // Names that are none of their methods.
 type (
-	projects = host.Projects
-	attempts = host.Attempts
+	projectStore = host.Projects
+	attemptStore = host.Attempts
 )
 
 // aged is a store in which retention has been: a revision without its archive, and an attempt without logs.
 type aged struct {
-	projects
-	attempts
+	projectStore
+	attemptStore
 	now time.Time
 }
 

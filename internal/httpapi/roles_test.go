@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"zerodag/internal/httpapi/access"
+	"zerodag/internal/httpapi/server"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the table of roles into docs/server.md; read the diff before you keep it")
@@ -40,10 +43,10 @@ func TestRoleTable(t *testing.T) {
 func roleTable() string {
 	var b strings.Builder
 	b.WriteString("| | anybody | viewer | operator | admin | owner |\n|---|---|---|---|---|---|\n")
-	for _, rt := range endpoints() {
-		fmt.Fprintf(&b, "| `%s %s` |", rt.method, rt.path)
-		for role := Role(0); role <= Owner; role++ {
-			b.WriteString(map[bool]string{true: " yes |", false: " |"}[role >= rt.role])
+	for _, rt := range endpoints(&server.Room{}) {
+		fmt.Fprintf(&b, "| `%s %s` |", rt.Method, rt.Path)
+		for role := access.Role(0); role <= access.Owner; role++ {
+			b.WriteString(map[bool]string{true: " yes |", false: " |"}[role >= rt.Role])
 		}
 		b.WriteString("\n")
 	}
@@ -54,11 +57,11 @@ func roleTable() string {
 // endpoint itself looks at.
 func TestWhoCrossesSites(t *testing.T) {
 	t.Parallel()
-	for _, rt := range endpoints() {
+	for _, rt := range endpoints(&server.Room{}) {
 		crosses := map[string]bool{"getBackup": true, "redrive": true, "revive": true, "getMetrics": true, "getUserInfo": true,
-			"getSites": true, "getQueue": true, "getDeadLetters": true, "getDeadLetter": true, "redriveDeadLetter": true}[rt.name]
-		if crosses != (rt.role == Owner) {
-			t.Errorf("%s %s: crosses sites %t, needs role %q", rt.method, rt.path, crosses, rt.role)
+			"getSites": true, "getQueue": true, "getDeadLetters": true, "getDeadLetter": true, "redriveDeadLetter": true}[rt.Name]
+		if crosses != (rt.Role == access.Owner) {
+			t.Errorf("%s %s: crosses sites %t, needs role %q", rt.Method, rt.Path, crosses, rt.Role)
 		}
 	}
 }

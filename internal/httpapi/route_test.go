@@ -10,6 +10,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"zerodag/docs"
+	"zerodag/internal/httpapi/access"
+	"zerodag/internal/httpapi/endpoint"
+	"zerodag/internal/httpapi/server"
 )
 
 // TestDescription proves that docs/openapi.yaml is valid and names every endpoint, and no
@@ -29,8 +32,8 @@ func TestDescription(t *testing.T) {
 			described = append(described, method+" "+path+" "+operation.OperationID)
 		}
 	}
-	for _, rt := range endpoints() {
-		served = append(served, rt.method+" "+rt.path+" "+rt.name)
+	for _, rt := range endpoints(&server.Room{}) {
+		served = append(served, rt.Method+" "+rt.Path+" "+rt.Name)
 	}
 	slices.Sort(described)
 	slices.Sort(served)
@@ -41,27 +44,27 @@ func TestDescription(t *testing.T) {
 
 // signing says whether an endpoint is for those who are nobody yet: it changes nothing but their own browser's session,
 // and records who signs in itself.
-func signing(rt route) bool {
-	return rt.path == "/api/x/session" || strings.HasPrefix(rt.path, "/api/x/session/")
+func signing(rt endpoint.Route) bool {
+	return rt.Path == "/api/x/session" || strings.HasPrefix(rt.Path, "/api/x/session/")
 }
 
 // TestRoles proves that a caller who may only read cannot change anything, and that each
 // change is recorded.
 func TestRoles(t *testing.T) {
 	t.Parallel()
-	for _, rt := range endpoints() {
-		if signing(rt) && rt.role == 0 {
+	for _, rt := range endpoints(&server.Room{}) {
+		if signing(rt) && rt.Role == 0 {
 			continue
 		}
-		changes := rt.method != http.MethodGet && rt.name != "checkFiles" && rt.name != "checkStart" // what it checks is in the request, and is kept nowhere
-		if changes && rt.role < Operator {
-			t.Errorf("%s %s changes something but needs role %q only", rt.method, rt.path, rt.role)
+		changes := rt.Method != http.MethodGet && rt.Name != "checkFiles" && rt.Name != "checkStart" // what it checks is in the request, and is kept nowhere
+		if changes && rt.Role < access.Operator {
+			t.Errorf("%s %s changes something but needs role %q only", rt.Method, rt.Path, rt.Role)
 		}
-		if changes != (rt.change != "") {
-			t.Errorf("%s %s: changes %t, audited as %q", rt.method, rt.path, changes, rt.change)
+		if changes != (rt.Change != "") {
+			t.Errorf("%s %s: changes %t, audited as %q", rt.Method, rt.Path, changes, rt.Change)
 		}
-		if rt.role == 0 && !slices.Contains([]string{"/api/version", "/api/health"}, rt.path) {
-			t.Errorf("%s %s needs no authentication", rt.method, rt.path)
+		if rt.Role == 0 && !slices.Contains([]string{"/api/version", "/api/health"}, rt.Path) {
+			t.Errorf("%s %s needs no authentication", rt.Method, rt.Path)
 		}
 	}
 }
@@ -70,7 +73,7 @@ func TestRoles(t *testing.T) {
 // nothing for what is not in the table.
 func TestFind(t *testing.T) {
 	t.Parallel()
-	rs := newRoutes(endpoints())
+	rs := newRoutes(endpoints(&server.Room{}))
 	for path, want := range map[string]string{
 		"/api/projects":                       "",
 		"/api/projects/":                      "",
@@ -104,7 +107,7 @@ func TestFind(t *testing.T) {
 // TestAllow proves the order of methods that the original answers to OPTIONS.
 func TestAllow(t *testing.T) {
 	t.Parallel()
-	rs := newRoutes(endpoints())
+	rs := newRoutes(endpoints(&server.Room{}))
 	for path, want := range map[string]string{
 		"/api/projects":        "HEAD, GET, OPTIONS, PUT",
 		"/api/projects/1":      "HEAD, DELETE, GET, OPTIONS",

@@ -6,12 +6,12 @@ import (
 	"strings"
 
 	"zerodag/internal/configuration"
-	"zerodag/internal/httpapi"
+	"zerodag/internal/httpapi/access"
 	"zerodag/internal/oidc"
 )
 
 // provider reads where people sign in besides (server.md#signing-in-a-browser); nil for nowhere.
-func provider(r *configuration.Reading) (*httpapi.OIDC, error) {
+func provider(r *configuration.Reading) (*access.OIDC, error) {
 	const prefix = "server.authenticator.oidc."
 	issuer, client, address := r.Text(prefix+"issuer", ""), r.Text(prefix+"client-id", ""), r.Text(prefix+"address", "")
 	secret, grants := r.Text(prefix+"client-secret", ""), r.Text(prefix+"grants", "")
@@ -29,14 +29,14 @@ func provider(r *configuration.Reading) (*httpapi.OIDC, error) {
 	if secret != "" {
 		o.Secret = func(context.Context) (string, error) { return secret, nil }
 	}
-	o.Callback = strings.TrimSuffix(address, "/") + httpapi.CallbackPath
+	o.Callback = strings.TrimSuffix(address, "/") + access.CallbackPath
 	p, err := oidc.New(o)
 	if err != nil {
 		return nil, fmt.Errorf("configuration keys %s*: %w", prefix, err)
 	}
-	list, err := httpapi.ParseGrants(grants)
+	list, err := access.ParseGrants(grants)
 	if err != nil {
 		return nil, fmt.Errorf("configuration key %sgrants: %w", prefix, err)
 	}
-	return &httpapi.OIDC{Provider: p, Name: name, Grants: list}, nil
+	return &access.OIDC{Provider: p, Name: name, Grants: list}, nil
 }

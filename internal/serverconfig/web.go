@@ -12,6 +12,7 @@ import (
 	"zerodag/internal/configuration"
 	"zerodag/internal/gate"
 	"zerodag/internal/httpapi"
+	"zerodag/internal/httpapi/access"
 )
 
 // Web is where and how the API is served (server.md#settings).
@@ -102,7 +103,7 @@ func (o *Web) authentication(r *configuration.Reading) error {
 		if password == "" {
 			return errors.New("configuration key server.authenticator.basic.password is missing: a user without a password is none")
 		}
-		o.API.Auth.Users = []httpapi.User{{Name: name, Password: password, Admin: admin}}
+		o.API.Auth.Users = []access.User{{Name: name, Password: password, Admin: admin}}
 	case "token":
 		o.Token = true
 	default:

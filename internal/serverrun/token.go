@@ -11,7 +11,7 @@ import (
 	"zerodag/internal/embedded"
 	"zerodag/internal/files"
 	"zerodag/internal/host"
-	"zerodag/internal/httpapi"
+	"zerodag/internal/httpapi/access"
 )
 
 // firstToken makes the token by which all others are made, on a server that asks for
@@ -21,8 +21,8 @@ func firstToken(ctx context.Context, e *embedded.Engine, folder string, logger *
 	if err != nil || len(list) > 0 {
 		return err
 	}
-	text, hash := httpapi.NewToken()
-	token := host.Token{Name: "first owner", Role: httpapi.Owner.String(), Hash: hash, CreatedAt: time.Now().UTC()}
+	text, hash := access.NewToken()
+	token := host.Token{Name: "first owner", Role: access.Owner.String(), Hash: hash, CreatedAt: time.Now().UTC()}
 	if folder == "" { // in memory: there is no better place than the log
 		logger.Warn("The first token is " + text)
 	} else {

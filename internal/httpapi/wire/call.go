@@ -24,3 +24,9 @@ func OrMissing(err error, format string, args ...any) error {
 	}
 	return err
 }
+
+// The content types of bodies.
+const (
+	JSONType = "application/json"
+	GzipType = "application/gzip"
+)

@@ -9,3 +9,6 @@ type LogFile struct {
 	AgentID  string  `json:"agentId"`
 	Direct   *string `json:"direct"`
 }
+
+// MostText is how much text of a file an answer has, in bytes.
+const MostText = 1 << 20

@@ -28,6 +28,9 @@ type Claim struct {
 	Since     Moment `json:"since"`
 }
 
+// MostClaims is how many claims of a line are shown.
+const MostClaims = 100
+
 // Line is a pool with who has its slots and who waits.
 type Line struct {
 	Pool

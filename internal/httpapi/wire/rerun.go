@@ -25,23 +25,14 @@ type RerunBody struct {
 // Request checks the body; a name is made where it has none.
 func (b *RerunBody) Request() (catalogue.RerunRequest, error) {
 	r := catalogue.RerunRequest{RetryName: host.NewUUID(), Params: b.Params}
-	switch {
-	case b.Mode == nil:
+	if b.Mode == nil {
 		return r, NotSet("mode")
-	case *b.Mode == "from" && b.From == nil:
-		return r, NotSet("from")
-	case *b.Mode == "fork" && b.Seq == nil:
-		return r, NotSet("seq")
-	case *b.Mode != "from" && b.From != nil, *b.Mode != "fork" && b.Seq != nil:
-		return r, Invalid("from goes with mode from, seq with mode fork")
-	case (*b.Mode == "only") != (b.Only != nil), b.Only != nil && *b.Only == "":
-		return r, Invalid("mode only needs only, the task that runs, and no other mode has it")
-	case b.Until != nil && *b.Until == "":
-		return r, Invalid("until is the name of a task")
-	case *b.Mode == "fork" && (b.Until != nil || b.MarkSuccess != nil), *b.Mode == "only" && b.Until != nil:
-		return r, Invalid("until goes with the modes failed, from and all, markSuccess with these and with only")
-	case len(b.MarkSuccess) > MostMarked:
-		return r, Invalid("markSuccess has more than %d tasks", MostMarked)
+	}
+	if err := b.checkStart(*b.Mode); err != nil {
+		return r, err
+	}
+	if err := b.checkPart(*b.Mode); err != nil {
+		return r, err
 	}
 	r.Mode, r.Part = *b.Mode, b.part()
 	if b.Priority != nil {
@@ -58,6 +49,34 @@ func (b *RerunBody) Request() (catalogue.RerunRequest, error) {
 		return r, catalogue.CheckRetryName(r.RetryName)
 	}
 	return r, nil
+}
+
+// checkStart checks where the attempt begins.
+func (b *RerunBody) checkStart(mode string) error {
+	switch {
+	case mode == "from" && b.From == nil:
+		return NotSet("from")
+	case mode == "fork" && b.Seq == nil:
+		return NotSet("seq")
+	case mode != "from" && b.From != nil, mode != "fork" && b.Seq != nil:
+		return Invalid("from goes with mode from, seq with mode fork")
+	}
+	return nil
+}
+
+// checkPart checks which tasks the attempt has.
+func (b *RerunBody) checkPart(mode string) error {
+	switch {
+	case (mode == "only") != (b.Only != nil), b.Only != nil && *b.Only == "":
+		return Invalid("mode only needs only, the task that runs, and no other mode has it")
+	case b.Until != nil && *b.Until == "":
+		return Invalid("until is the name of a task")
+	case mode == "fork" && (b.Until != nil || b.MarkSuccess != nil), mode == "only" && b.Until != nil:
+		return Invalid("until goes with the modes failed, from and all, markSuccess with these and with only")
+	case len(b.MarkSuccess) > MostMarked:
+		return Invalid("markSuccess has more than %d tasks", MostMarked)
+	}
+	return nil
 }
 
 // MostMarked is how many tasks one request may mark as success: a group of them is one.

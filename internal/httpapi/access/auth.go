@@ -1,0 +1,150 @@
+package access
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"zerodag/engine/param"
+	"zerodag/internal/host"
+)
+
+// Authenticate finds out who calls.
+func (c *Caller) Authenticate() error {
+	if c.gate.Auth.Signed != nil {
+		return c.bySignature()
+	}
+	required := !c.gate.Auth.Open()
+	header := c.R.Header.Get("Authorization")
+	if header == "" && required {
+		if found, err := c.bySession(); err != nil {
+			return err
+		} else if found {
+			return c.OnPurpose()
+		}
+	}
+	scheme, credentials, _ := strings.Cut(header, " ")
+	switch {
+	case strings.EqualFold(scheme, "Bearer") && c.gate.Auth.Tokens != nil:
+		return c.ByToken(strings.TrimSpace(credentials))
+	case !required:
+		c.Actor = Actor{By: ByNothing, Role: Owner}
+		return nil
+	case header == "":
+		return Refuse(http.StatusUnauthorized, "Missing Authorization header")
+	}
+	name, password, ok := c.R.BasicAuth()
+	if !ok {
+		return c.wrong(c.guesser(""), User{}, "a header that is none")
+	}
+	return c.ByPassword(name, password)
+}
+
+// bySignature takes who has signed the request from what came with it.
+func (c *Caller) bySignature() error {
+	arn, ok := c.gate.Auth.Signed(c.R.Context())
+	if !ok {
+		return unauthorized()
+	}
+	g := Grant{Role: Owner}
+	if c.gate.Auth.Principals != nil {
+		if g, ok = c.gate.Auth.Principals.of(arn); !ok {
+			return Refuse(http.StatusForbidden, fmt.Sprintf("Access denied: the grants to principals (iamGrants) do not name %s", arn))
+		}
+	}
+	c.Actor = Actor{Name: arn, By: ByIAM, Site: g.Site, Role: g.Role, Info: param.New("iam", arn)}
+	return nil
+}
+
+// ByPassword compares with every user, so that the time tells nothing.
+func (c *Caller) ByPassword(name, password string) error {
+	found, meant := -1, User{}
+	for i, u := range c.gate.Auth.Users {
+		right := Same(u.Name, name)
+		if right == 1 {
+			meant = u
+		}
+		if right&Same(u.Password, password) == 1 {
+			found = i
+		}
+	}
+	who := c.guesser(name)
+	if err := c.patient(who); err != nil {
+		return err
+	}
+	if found < 0 {
+		return c.wrong(who, meant, "a password")
+	}
+	c.gate.guesses.succeeded(who)
+	c.Actor = actorOf(c.gate.Auth.Users[found])
+	return nil
+}
+
+// actorOf is a user who has shown the password.
+func actorOf(u User) Actor {
+	switch {
+	case u.Role == 0 && u.Admin:
+		u.Role = Owner
+	case u.Role == 0:
+		u.Role = Admin
+	}
+	return Actor{Name: u.Name, By: ByPassword, Site: u.Site, Role: u.Role, Admin: u.Admin}
+}
+
+// Same compares in constant time; hashes hide the lengths as well.
+func Same(a, b string) int {
+	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
+	return subtle.ConstantTimeCompare(x[:], y[:])
+}
+
+// ByToken looks a token up by its hash: how long that takes tells nothing of the token.
+func (c *Caller) ByToken(secret string) error {
+	found, err := c.bearer(hashOf(secret))
+	if err != nil || found {
+		return err
+	}
+	who := c.guesser("")
+	if err := c.patient(who); err != nil {
+		return err
+	}
+	return c.wrong(who, User{}, "a token")
+}
+
+// bearer makes the actor of a token, by its hash; found is that there is one.
+func (c *Caller) bearer(hash []byte) (found bool, err error) {
+	if c.gate.Auth.Tokens == nil {
+		return false, nil
+	}
+	t, err := c.gate.Auth.Tokens.ByHash(c.R.Context(), hash)
+	if errors.Is(err, host.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	role, err := ParseRole(t.Role)
+	if err != nil {
+		return false, unauthorized() // made by a newer version
+	}
+	c.Actor = Actor{Name: t.Name, By: ByToken, Site: t.Site, Role: role, Info: param.New("token", t.Name), token: hash}
+	return true, nil
+}
+
+// tokenPrefix lets people and scanners of code tell what a leaked text is.
+const tokenPrefix = "zdt_"
+
+// NewToken makes the secret of a token and its hash. Only the hash is stored; 26
+// characters of random text need no salt and no slow hash.
+func NewToken() (secret string, hash []byte) {
+	secret = tokenPrefix + rand.Text()
+	return secret, hashOf(secret)
+}
+
+func hashOf(secret string) []byte {
+	sum := sha256.Sum256([]byte(secret))
+	return sum[:]
+}

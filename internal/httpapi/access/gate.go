@@ -1,0 +1,105 @@
+package access
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"zerodag/internal/host"
+	"zerodag/internal/seal"
+)
+
+// Auth says who may call. With neither users nor Required everybody may, as an Owner of
+// site 0; a bearer token is looked at all the same.
+type Auth struct {
+	Users    []User
+	Tokens   host.Users // nil for none
+	Audit    host.Audit // nil for none
+	Required bool
+	// OIDC lets people sign in at a provider of identities; nil for none. With it callers must log in.
+	OIDC *OIDC
+	// Seal seals what browsers keep of a sign-in; nil: they can keep none.
+	Seal *seal.Box
+	// Signed returns the ARN of the principal that has signed a request whose signature was checked before it came here. nil where
+	// signatures are not checked; with it nothing else lets a caller in.
+	Signed func(context.Context) (arn string, ok bool)
+	// Principals are the grants to callers that sign requests; nil makes each of them an Owner in site 0.
+	Principals Principals
+}
+
+// Open says that callers need no login.
+func (a Auth) Open() bool {
+	return a.Signed == nil && !a.Required && len(a.Users) == 0 && a.OIDC == nil
+}
+
+// User is one that logs in by name and password (HTTP Basic).
+type User struct {
+	Name, Password string
+	Site           int64
+	Role           Role // 0 is Admin, or Owner for an Admin: the original knows no roles
+	Admin          bool // may call /api/admin
+}
+
+// OIDC lets people sign in at a provider of identities.
+type OIDC struct {
+	Provider host.Identities
+	Name     string  // on the button
+	Grants   []Grant // the first one that fits a person counts; who has none does not get in
+}
+
+// Where a browser goes to sign in at the provider, and where the provider sends it back to.
+const (
+	LeavePath    = "/api/x/session/oidc"
+	CallbackPath = LeavePath + "/callback"
+)
+
+// Refusal is an answer to one who must not do this.
+type Refusal struct {
+	Status  int
+	Message string
+}
+
+func (r *Refusal) Error() string { return r.Message }
+
+// Refuse makes a refusal.
+func Refuse(status int, message string) error { return &Refusal{status, message} }
+
+func unauthorized() error { return Refuse(http.StatusUnauthorized, "unauthorized") }
+
+// Rules say who may call, and from which pages.
+type Rules struct {
+	Auth Auth
+	// Bound is the address that is listened at: where there is no login, requests must name
+	// it, localhost, or one of Hosts. "" looks at no names.
+	Bound string
+	Hosts []string
+	// AnyOrigin lets pages of every origin call.
+	AnyOrigin bool
+	Logger    *slog.Logger
+	Now       func() time.Time
+}
+
+// Gate lets callers in by the rules, and remembers who has tried passwords.
+type Gate struct {
+	Rules
+	guesses *guesses
+}
+
+// NewGate makes a gate.
+func NewGate(r Rules) *Gate { return &Gate{r, newGuesses()} }
+
+// Caller is one who calls, by one request.
+type Caller struct {
+	W     http.ResponseWriter
+	R     *http.Request
+	Actor Actor // once they are known
+
+	gate    *Gate
+	checked time.Time // when the token was looked at last
+}
+
+// Caller takes a request.
+func (g *Gate) Caller(w http.ResponseWriter, r *http.Request) *Caller {
+	return &Caller{W: w, R: r, gate: g}
+}

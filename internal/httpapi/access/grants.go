@@ -1,0 +1,108 @@
+package access
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"zerodag/internal/host"
+)
+
+// Grant says what some of those may do whom a provider of identities knows.
+type Grant struct {
+	// Who is an e-mail address, "@" and a domain, or "group:" and the name of a group.
+	Who  string
+	Role Role
+	Site int64
+}
+
+// groupPrefix begins a Who that is a group.
+const groupPrefix = "group:"
+
+// ParseGrants reads grants, separated by commas or line ends: WHO=ROLE, or WHO=ROLE/SITE for another site than 0.
+// There must be one at least: nobody signs in by default.
+func ParseGrants(text string) ([]Grant, error) {
+	var list []Grant
+	for entry := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || r == '\n' }) {
+		if entry = strings.TrimSpace(entry); entry == "" {
+			continue
+		}
+		g, err := parseGrant(entry)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(list, func(x Grant) bool { return x.Who == g.Who }) {
+			return nil, fmt.Errorf("%q is said twice", g.Who)
+		}
+		list = append(list, g)
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("it names nobody: write WHO=ROLE, where WHO is an e-mail address, @DOMAIN or group:NAME")
+	}
+	return list, nil
+}
+
+func parseGrant(entry string) (Grant, error) {
+	cut := strings.LastIndex(entry, "=") // a group may have one in its name
+	if cut < 0 {
+		return Grant{}, fmt.Errorf("%q is no WHO=ROLE", entry)
+	}
+	g, err := parseRight(entry, strings.TrimSpace(entry[cut+1:]))
+	if err != nil {
+		return Grant{}, err
+	}
+	who := strings.TrimSpace(entry[:cut])
+	g.Who = who
+	if group, is := strings.CutPrefix(who, groupPrefix); is {
+		if group == "" {
+			return Grant{}, fmt.Errorf("%q names no group", entry)
+		}
+		return g, nil
+	}
+	person, domain, at := strings.Cut(who, "@")
+	if !at || domain == "" || strings.ContainsAny(person+domain, "@*? \t") {
+		return Grant{}, fmt.Errorf("%q: %q is no e-mail address, @DOMAIN or group:NAME", entry, who)
+	}
+	g.Who = strings.ToLower(who)
+	return g, nil
+}
+
+// parseRight parses the ROLE or ROLE/SITE of an entry.
+func parseRight(entry, text string) (g Grant, err error) {
+	name, site, other := strings.Cut(text, "/")
+	if g.Role, err = ParseRole(name); err != nil {
+		return g, fmt.Errorf("%q: %w", entry, err)
+	}
+	if other {
+		if g.Site, err = strconv.ParseInt(site, 10, 64); err != nil || g.Site < 0 {
+			return g, fmt.Errorf("%q: %q is no site: it is a number", entry, site)
+		}
+	}
+	return g, nil
+}
+
+// GrantOf is the first grant that fits a person.
+func GrantOf(list []Grant, p host.Person) (Grant, bool) {
+	email := strings.ToLower(p.Email)
+	_, domain, at := strings.Cut(email, "@")
+	i := slices.IndexFunc(list, func(g Grant) bool {
+		if group, is := strings.CutPrefix(g.Who, groupPrefix); is {
+			return slices.Contains(p.Groups, group)
+		}
+		return at && (g.Who == email || g.Who == "@"+domain)
+	})
+	if i < 0 {
+		return Grant{}, false
+	}
+	return list[i], true
+}
+
+// grantTo is the grant to exactly who.
+func grantTo(list []Grant, who string) (Grant, bool) {
+	i := slices.IndexFunc(list, func(g Grant) bool { return g.Who == who })
+	if i < 0 {
+		return Grant{}, false
+	}
+	return list[i], true
+}

@@ -1,0 +1,47 @@
+package access
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"zerodag/internal/host"
+)
+
+// TestGrants proves how grants are read, and that what is unclear lets nobody in.
+func TestGrants(t *testing.T) {
+	t.Parallel()
+	got, err := ParseGrants(" Alice@Example.com=owner,\n@example.com = viewer/3 ,group:Data Team=operator\n\ngroup:a=b=admin,")
+	want := []Grant{{"alice@example.com", Owner, 0}, {"@example.com", Viewer, 3}, {"group:Data Team", Operator, 0}, {"group:a=b", Admin, 0}}
+	if diff := cmp.Diff(want, got); err != nil || diff != "" {
+		t.Errorf("%v\n%s", err, diff)
+	}
+	for _, wrong := range []string{"", " , \n", "alice", "alice=viewer", "alice@example.com", "=viewer", "*=viewer", "@=viewer", "@*=viewer", "*@example.com=viewer", "group:=viewer",
+		"a@b@c=viewer", "@example.com=king", "@example.com=", "@example.com=viewer/x", "@example.com=viewer/-1", "@example.com=viewer/", "@a.b=viewer,@A.B=admin"} {
+		if list, err := ParseGrants(wrong); err == nil {
+			t.Errorf("%q is read as %v", wrong, list)
+		}
+	}
+}
+
+// FuzzParseGrants proves that who fits a grant that was read has an address, a domain or a group that the text names.
+func FuzzParseGrants(f *testing.F) {
+	f.Add("alice@example.com=owner,@example.com=viewer/3", "alice@example.com", "ops")
+	f.Add("group:ops=admin", "", "ops")
+	f.Add("@=viewer\n@@=viewer", "@", "")
+	f.Fuzz(func(t *testing.T, text, email, group string) {
+		list, err := ParseGrants(text)
+		if err != nil {
+			return
+		}
+		if g, granted := GrantOf(list, host.Person{Name: "x"}); granted {
+			t.Errorf("%q lets everybody in: %+v", text, g)
+		}
+		g, granted := GrantOf(list, host.Person{Email: email, Groups: []string{group}})
+		_, domain, _ := strings.Cut(strings.ToLower(email), "@")
+		if granted && g.Who != strings.ToLower(email) && (domain == "" || g.Who != "@"+domain) && g.Who != "group:"+group {
+			t.Errorf("%q lets %q of %q in by %+v", text, email, group, g)
+		}
+	})
+}

@@ -1,0 +1,169 @@
+package access
+
+import (
+	"context"
+	"crypto/sha256"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"sync"
+	"time"
+
+	"zerodag/internal/host"
+)
+
+// guesses makes callers who try passwords wait, ever longer. It counts in this process, for
+// each address and user: an address that many share (of a proxy) is slowed down for the user
+// that is tried only. Tokens cannot be guessed: a right one is let in at once, whatever wrong
+// ones came before it.
+type guesses struct {
+	mu    sync.Mutex
+	found map[guesser]guess
+
+	minute time.Time // in which it was told of
+	told   int
+}
+
+// guesser is who tries: user is a hash of the name, whether anybody has it or not, or none
+// for tokens. So no caller can see by the waiting which names there are.
+type guesser struct {
+	address string
+	user    [sha256.Size]byte
+}
+
+type guess struct {
+	failures int
+	last     time.Time
+}
+
+// The first failures cost nothing, then the wait doubles up to the longest. Who has not
+// failed for a while begins anew.
+const (
+	freeFailures   = 10
+	longestPenalty = 30 * time.Second
+	forgiven       = 10 * time.Minute
+	mostGuessers   = 4096
+	toldEachMinute = 20
+)
+
+func newGuesses() *guesses { return &guesses{found: map[guesser]guess{}} }
+
+// penalty is how long a caller has to wait still.
+func (g *guesses) penalty(who guesser, now time.Time) time.Duration {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	f := g.found[who]
+	over := f.failures - freeFailures
+	if over < 0 || now.Sub(f.last) > forgiven {
+		return 0
+	}
+	wait := longestPenalty
+	if over < 5 {
+		wait = min(wait, time.Second<<over)
+	}
+	return f.last.Add(wait).Sub(now)
+}
+
+// failed counts a failure. tell is that people should hear of it: the first, the tenth, the
+// twentieth, the fortieth, and no more than some in a minute.
+func (g *guesses) failed(who guesser, now time.Time) (failures int, tell bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	f, known := g.found[who]
+	if !known && len(g.found) >= mostGuessers {
+		g.forgetOne()
+	}
+	if now.Sub(f.last) > forgiven {
+		f.failures = 0
+	}
+	f.failures++
+	f.last = now
+	g.found[who] = f
+	if tens := f.failures / freeFailures; f.failures > 1 && (f.failures%freeFailures != 0 || tens&(tens-1) != 0) {
+		return f.failures, false
+	}
+	if minute := now.Truncate(time.Minute); !minute.Equal(g.minute) {
+		g.minute, g.told = minute, 0
+	}
+	g.told++
+	return f.failures, g.told <= toldEachMinute
+}
+
+// forgetOne makes room: of those with the fewest failures the oldest goes, so that trying many
+// names does not forget the one that is meant.
+func (g *guesses) forgetOne() {
+	var least guesser
+	var of guess
+	for who, f := range g.found {
+		if of.failures == 0 || f.failures < of.failures || f.failures == of.failures && f.last.Before(of.last) {
+			least, of = who, f
+		}
+	}
+	delete(g.found, least)
+}
+
+// succeeded forgets the failures of one who is let in.
+func (g *guesses) succeeded(who guesser) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.found, who)
+}
+
+// Remote is the address of a caller; of IPv6 the part that a network has as a whole.
+func (c *Caller) Remote() string {
+	name, _, err := net.SplitHostPort(c.R.RemoteAddr)
+	if err != nil {
+		return c.R.RemoteAddr
+	}
+	address, err := netip.ParseAddr(name)
+	if err != nil || !address.Is6() || address.Is4In6() {
+		return name
+	}
+	network, err := address.WithZone("").Prefix(64)
+	if err != nil {
+		return name
+	}
+	return network.String()
+}
+
+// guesser is who tries to be a user; "" is the bearer of a token.
+func (c *Caller) guesser(user string) guesser {
+	who := guesser{address: c.Remote()}
+	if user != "" {
+		who.user = sha256.Sum256([]byte(user))
+	}
+	return who
+}
+
+// wrong answers a failed login, and tells of it. user is one that there is: a name that no user
+// has may be a password in the wrong place.
+func (c *Caller) wrong(who guesser, user User, what string) error {
+	failures, tell := c.gate.guesses.failed(who, c.gate.Now())
+	if tell {
+		c.gate.Logger.Warn("login failed", "remote", who.address, "user", user.Name, "with", what, "failures", failures)
+		c.auditLogin(host.Record{At: c.gate.Now().UTC(), Site: user.Site, Who: user.Name, Action: "log in", Target: "from " + who.address,
+			Detail: what + " refused, " + strconv.Itoa(failures) + " times"})
+	}
+	return unauthorized()
+}
+
+func (c *Caller) auditLogin(r host.Record) {
+	if c.gate.Auth.Audit == nil {
+		return
+	}
+	if err := c.gate.Auth.Audit.Record(context.WithoutCancel(c.R.Context()), r); err != nil {
+		c.gate.Logger.Error("failed login is not in the audit log", "error", err)
+	}
+}
+
+// patient refuses who has to wait; nothing is looked at then.
+func (c *Caller) patient(who guesser) error {
+	wait := c.gate.guesses.penalty(who, c.gate.Now())
+	if wait <= 0 {
+		return nil
+	}
+	seconds := strconv.Itoa(int(wait/time.Second) + 1)
+	c.W.Header().Set("Retry-After", seconds)
+	return Refuse(http.StatusTooManyRequests, "Too many failed logins: try again in "+seconds+" s")
+}

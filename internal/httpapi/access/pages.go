@@ -1,0 +1,141 @@
+package access
+
+import (
+	"mime"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+
+	"zerodag/internal/httpapi/wire"
+)
+
+// A browser calls whatever a page tells it to, from behind every firewall and with what its
+// user has logged in with. The rules here let pages call this API only when it served them
+// itself (docs/adr/0017-listeners-without-login.md):
+//
+//   - named: where there is no login, the server is called by a name that is its own.
+//   - ownPage: a page of another origin is refused, everywhere.
+//   - deliberate: what a page can send without asking the server first changes nothing.
+
+// Named refuses names that are not this server's where there is no login: a page whose own name
+// was made to lead here would be of the same origin for its browser (DNS rebinding).
+func (g *Gate) Named(r *http.Request) error {
+	if g.Bound == "" || !g.Auth.Open() || g.isOurs(r.Host) {
+		return nil
+	}
+	return Refuse(http.StatusForbidden, "This server asks for no login and therefore answers only when it is called by its address or as localhost: use that, name the host in server.http.hosts, or let callers log in (server.authenticator.type)")
+}
+
+// isOurs says whether a request with that Host means this server. Its port is of no account:
+// tunnels and containers map ports, and no page can choose that of the Host. An address is
+// no name, so on a listener beyond loopback any address is as good as another.
+func (g *Gate) isOurs(hostport string) bool {
+	name := hostOf(hostport)
+	same := func(listed string) bool { return strings.EqualFold(listed, name) }
+	address, err := netip.ParseAddr(name)
+	switch {
+	case name == "":
+		return false
+	case same("localhost"), same(g.Bound), slices.ContainsFunc(g.Hosts, same):
+		return true
+	case err != nil:
+		return false
+	}
+	bound, err := netip.ParseAddr(g.Bound)
+	return address.IsLoopback() || err == nil && !bound.IsLoopback()
+}
+
+// hostOf is the name or address of a Host header.
+func hostOf(hostport string) string {
+	name, _, err := net.SplitHostPort(hostport)
+	if err != nil {
+		name = hostport
+		if inner, bracket := strings.CutPrefix(name, "["); bracket && strings.HasSuffix(inner, "]") {
+			name = strings.TrimSuffix(inner, "]")
+		}
+	}
+	return strings.TrimSuffix(name, ".")
+}
+
+// OwnPage refuses what a browser sends for a page of another origin, unless configuration
+// lets such pages call.
+func (g *Gate) OwnPage(r *http.Request) error {
+	if g.AnyOrigin || !g.foreign(r) {
+		return nil
+	}
+	if r.URL.Path == CallbackPath && reads(r.Method) {
+		return nil // a provider of identities sends browsers there; what they bring is looked at (package signin)
+	}
+	return Refuse(http.StatusForbidden, "A page of another origin must not call this API: call it without a browser, from a page of this server, or allow other origins by server.enable-swagger")
+}
+
+// foreign says that a browser sent a request for a page that this server did not serve. A
+// page cannot change either header; programs send none of them.
+func (g *Gate) foreign(r *http.Request) bool {
+	sites := r.Header.Values("Sec-Fetch-Site")
+	for _, site := range sites {
+		if site != "same-origin" && site != "none" {
+			return true
+		}
+	}
+	if len(sites) > 0 && !g.Auth.Open() {
+		return false // the browser has compared; a proxy may have given us another Host
+	}
+	return slices.ContainsFunc(r.Header.Values("Origin"), func(origin string) bool { return !g.ownOrigin(origin, r.Host) })
+}
+
+// ownOrigin says whether an Origin is that of the Host, or of a listed name where callers log
+// in. The scheme is of no account: no other site can serve on our address.
+func (g *Gate) ownOrigin(origin, hostport string) bool {
+	u, err := url.Parse(origin)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return false // "null" among others
+	}
+	standard := map[string]string{"http": ":80", "https": ":443"}[u.Scheme]
+	if strings.EqualFold(strings.TrimSuffix(u.Host, standard), strings.TrimSuffix(hostport, standard)) {
+		return true
+	}
+	return !g.Auth.Open() && slices.ContainsFunc(g.Hosts, func(listed string) bool { return strings.EqualFold(listed, u.Hostname()) })
+}
+
+// Deliberate refuses changes that a page can have its browser send without a preflight: a
+// POST with no content type or one of a form. A credential that the page itself must add
+// needs a preflight, and so does the header that goes with a session; a password that the browser knows does not.
+// method and consumes are those of the endpoint.
+func (c *Caller) Deliberate(method, consumes string) error {
+	if c.Actor.By == ByToken || c.Actor.By == ByIAM || c.Actor.session != nil || method == http.MethodGet || preflighted(c.R) {
+		return nil
+	}
+	bare := c.R.ContentLength == 0 || consumes == ""
+	switch {
+	case c.R.Method != http.MethodPost && (bare || consumes != wire.JSONType):
+		return nil // a browser asks before each
+	case bare && !(c.Actor.By == ByNothing && c.gate.Bound != "") && !c.gate.foreign(c.R):
+		return nil
+	}
+	return Refuse(http.StatusUnsupportedMediaType, "This request needs the header Content-Type: application/json, with or without a body: requests without it are those that any web page can send")
+}
+
+// preflighted says that the content type is one of ours: for those a browser asks first.
+func preflighted(r *http.Request) bool {
+	types := r.Header.Values("Content-Type")
+	if len(types) != 1 {
+		return false
+	}
+	media, _, err := mime.ParseMediaType(types[0])
+	return err == nil && (media == wire.JSONType || media == wire.GzipType)
+}
+
+// Protect sets the headers that keep a browser from making more of an answer than it is.
+// What the configuration or an endpoint says otherwise wins.
+func Protect(h http.Header, api bool) {
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	if api {
+		h.Set("Cache-Control", "no-store")
+		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+	}
+}

@@ -1,0 +1,53 @@
+package access
+
+import (
+	"fmt"
+
+	"zerodag/engine/param"
+)
+
+// Role is what a caller may do; each role may all that those below it may.
+type Role int
+
+// The roles.
+const (
+	Viewer   Role = iota + 1 // reads everything but the keys of secrets
+	Operator                 // also starts, kills, retries, moves schedules, lists keys of secrets
+	Admin                    // also pushes, deletes, sets secrets, manages tokens of the site
+	Owner                    // also what crosses sites: backups, metrics, tokens of every site
+)
+
+// String returns the name that tokens and settings use.
+func (r Role) String() string { return [...]string{"", "viewer", "operator", "admin", "owner"}[r] }
+
+// ParseRole reads the name of a role.
+func ParseRole(name string) (Role, error) {
+	for r := Viewer; r <= Owner; r++ {
+		if r.String() == name {
+			return r, nil
+		}
+	}
+	return 0, fmt.Errorf("%q is no role: use viewer, operator, admin or owner", name)
+}
+
+// How a caller has shown who it is.
+const (
+	ByNothing  = "nothing" // no login is needed
+	ByPassword = "password"
+	ByToken    = "token"
+	ByIAM      = "iam"
+	ByOIDC     = "oidc" // a provider of identities knows them
+)
+
+// Actor is who makes a request.
+type Actor struct {
+	Name  string // "" for everybody
+	By    string // one of ByNothing, ByPassword, ByToken, ByIAM, ByOIDC
+	Site  int64
+	Role  Role
+	Admin bool       // may call /api/admin
+	Info  *param.Map // stored with revisions
+
+	token   []byte    // hash of the bearer token; nil for none
+	session *signedIn // that their browser has shown; nil for none
+}

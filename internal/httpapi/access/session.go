@@ -1,0 +1,193 @@
+package access
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"net/http"
+	"time"
+
+	"zerodag/engine/param"
+	"zerodag/internal/host"
+)
+
+// How long a sign-in lasts: after its last request, and in all; and how old it may be before the browser is given
+// a newer one.
+const (
+	idleSession    = 2 * time.Hour
+	longestSession = 12 * time.Hour
+	renewSession   = 10 * time.Minute
+)
+
+// sessionPurpose is what sessions are sealed for.
+const sessionPurpose = "session"
+
+// signedIn is what the browser of one who has signed in carries: never what they have shown, but what that is
+// recognised by. Whether it still holds is looked at again with each request.
+type signedIn struct {
+	ID    string `json:"i"`
+	By    string `json:"b"`           // ByToken, ByPassword or ByOIDC
+	Token []byte `json:"t,omitempty"` // hash of the token
+	User  string `json:"u,omitempty"` // name of the user, or of the person
+	Mark  []byte `json:"m,omitempty"` // of the user's name and password
+	Grant string `json:"g,omitempty"` // whose grant the person has
+	Begun int64  `json:"s"`           // seconds since 1970
+	Last  int64  `json:"l"`           // of the last request, about
+}
+
+// latest is when the session ends, whatever anybody does.
+func (s *signedIn) latest() time.Time { return time.Unix(s.Begun, 0).Add(longestSession) }
+
+// ends is when the session ends unless somebody goes on with it.
+func (s *signedIn) ends() time.Time {
+	if idle := time.Unix(s.Last, 0).Add(idleSession); idle.Before(s.latest()) {
+		return idle
+	}
+	return s.latest()
+}
+
+// PageHeader marks requests that a script of a page has made on purpose: no form and no link can send it, and a script
+// of another origin must ask first.
+const (
+	PageHeader = "X-Zerodag-Request"
+	fromPage   = "page"
+)
+
+func reads(method string) bool { return method == http.MethodGet || method == http.MethodHead }
+
+// OnPurpose refuses what a page of another origin might have had the browser send with the session of its user.
+func (c *Caller) OnPurpose() error {
+	if reads(c.R.Method) || c.R.Header.Get(PageHeader) == fromPage {
+		return nil
+	}
+	return Refuse(http.StatusForbidden, "A change that is made with the session of a browser needs the header "+PageHeader+": "+fromPage)
+}
+
+// bySession takes who calls from the browser's session. It is not there: found is false.
+func (c *Caller) bySession() (found bool, err error) {
+	var s signedIn
+	if found, err = c.Opened(sessionCookie, sessionPurpose, &s); err != nil || !found {
+		return false, err
+	}
+	now := c.gate.Now()
+	if !now.Before(s.ends()) || c.gate.Auth.Seal.Spent(s.ID, now) {
+		return false, nil
+	}
+	if found, err = c.recognise(&s); err != nil || !found {
+		return false, err
+	}
+	c.Actor.session = &s
+	if reads(c.R.Method) && now.Sub(time.Unix(s.Last, 0)) >= renewSession {
+		s.Last = now.Unix()
+		return true, c.keepSession(&s)
+	}
+	return true, nil
+}
+
+// recognise makes the actor of a session, as it is now: a token may be revoked, a password be another one, a grant be
+// taken back, or each give another role.
+func (c *Caller) recognise(s *signedIn) (bool, error) {
+	switch s.By {
+	case ByToken:
+		return c.bearer(s.Token)
+	case ByPassword:
+		for _, u := range c.gate.Auth.Users {
+			mark, err := c.markOf(u)
+			if err != nil {
+				return false, err
+			}
+			if u.Name == s.User && bytes.Equal(mark, s.Mark) {
+				c.Actor = actorOf(u)
+				return true, nil
+			}
+		}
+	case ByOIDC:
+		if c.gate.Auth.OIDC == nil {
+			return false, nil
+		}
+		if g, granted := grantTo(c.gate.Auth.OIDC.Grants, s.Grant); granted {
+			c.Actor = Actor{Name: s.User, By: ByOIDC, Site: g.Site, Role: g.Role, Info: param.New("oidc", s.User)}
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// markOf tells a user's password from another one.
+func (c *Caller) markOf(u User) ([]byte, error) {
+	return c.gate.Auth.Seal.Mark(c.R.Context(), u.Name+"\x00"+u.Password)
+}
+
+// Begin signs the actor in: their browser gets a session that was not there before. grant is that of a person.
+func (c *Caller) Begin(grant string) error {
+	now := c.gate.Now()
+	s := &signedIn{ID: rand.Text(), By: c.Actor.By, Token: c.Actor.token, User: c.Actor.Name, Grant: grant, Begun: now.Unix(), Last: now.Unix()}
+	if s.By == ByPassword {
+		for _, u := range c.gate.Auth.Users {
+			if u.Name != s.User {
+				continue
+			}
+			var err error
+			if s.Mark, err = c.markOf(u); err != nil {
+				return err
+			}
+		}
+	}
+	if err := c.keepSession(s); err != nil {
+		return err
+	}
+	c.Actor.session = s
+	c.auditLogin(host.Record{At: now.UTC(), Site: c.Actor.Site, Who: c.Actor.Name, Action: "sign in", Target: "from " + c.Remote(), Detail: "with " + methodNames()[s.By]})
+	return nil
+}
+
+// methodNames are the ways of showing who one is, as people call them.
+func methodNames() map[string]string {
+	return map[string]string{ByToken: "a token", ByPassword: "a password", ByOIDC: "a provider of identities"}
+}
+
+func (c *Caller) keepSession(s *signedIn) error {
+	text, err := c.gate.Auth.Seal.Seal(c.R.Context(), sessionPurpose, s)
+	if err != nil {
+		return err
+	}
+	c.SetCookie(sessionCookie, text, s.latest().Sub(c.gate.Now()), true)
+	return nil
+}
+
+// SignOut takes the session from the caller's browser. What it carried opens nothing any more, as far as this process
+// sees to it (docs/server.md#signing-in-a-browser).
+func (c *Caller) SignOut() error {
+	var s signedIn
+	found, err := c.Opened(sessionCookie, sessionPurpose, &s)
+	if err != nil {
+		return err
+	}
+	if found {
+		c.gate.Auth.Seal.Spend(s.ID, c.gate.Now(), s.latest())
+	}
+	c.SetCookie(sessionCookie, "", 0, true)
+	return nil
+}
+
+// Recheck is how long after it was revoked a token may go on reading.
+const Recheck = 2 * time.Second
+
+// StillMay says whether the token or session that was shown when a long answer began is still good. Where that cannot
+// be looked up now, the next time will tell.
+func (c *Caller) StillMay(ctx context.Context) bool {
+	now := c.gate.Now()
+	if k := c.Actor.session; k != nil && (!now.Before(k.latest()) || c.gate.Auth.Seal.Spent(k.ID, now)) {
+		return false
+	}
+	if c.Actor.By != ByToken || time.Since(c.checked) < Recheck/2 {
+		return true
+	}
+	c.checked = time.Now()
+	t, err := c.gate.Auth.Tokens.ByHash(ctx, c.Actor.token)
+	if err != nil {
+		return !errors.Is(err, host.ErrNotFound)
+	}
+	return t.Site == c.Actor.Site && t.Role == c.Actor.Role.String()
+}

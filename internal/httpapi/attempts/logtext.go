@@ -1,0 +1,120 @@
+package attempts
+
+import (
+	"compress/gzip"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+
+	"zerodag/internal/httpapi/endpoint"
+	"zerodag/internal/httpapi/wire"
+)
+
+// logPiece is text of a log file as far as it is written.
+type logPiece struct {
+	After int64  `json:"after"` // bytes of the unpacked file before the text
+	Text  string `json:"text"`  // what is no UTF-8 is shown as U+FFFD
+	Next  int64  `json:"next"`  // what after= is for what comes after it
+	More  bool   `json:"more"`  // there is more already
+	// Done says that the attempt is over: nothing is added to the file any more.
+	Done bool `json:"done"`
+}
+
+func getLogText(c *endpoint.Call) (any, error) {
+	after, err := c.Number("after", 0)
+	if err != nil {
+		return nil, err
+	}
+	if after < 0 {
+		return nil, wire.Invalid("after= is a number of bytes: %d", after)
+	}
+	a, err := c.AttemptOf("attempt_id")
+	if err != nil {
+		return nil, err
+	}
+	file, err := openLog(c, a)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	if strings.Contains(c.R.Header.Get("Accept"), plainType) {
+		return plainText(c, file, after)
+	}
+	p := logPiece{After: after, Next: after, Done: a.Done}
+	text, more := textAfter(file, after)
+	p.Text, p.Next, p.More = string(text), after+int64(len(text)), more
+	return p, nil
+}
+
+const plainType = "text/plain"
+
+// plainText answers with all the text behind the first `after` bytes, as it is unpacked: a page reads a large log in
+// one pass. Where an answer is handed over only when it is whole it has wire.MostText at most.
+func plainText(c *endpoint.Call, file io.Reader, after int64) (any, error) {
+	h := c.W.Header()
+	h.Set("Content-Type", plainType+"; charset=utf-8")
+	h.Set("Vary", "Accept, Accept-Encoding")
+	if c.Limits.Stream > 0 {
+		text, _ := textAfter(file, after)
+		return endpoint.Document{Type: plainType + "; charset=utf-8", Text: text}, nil
+	}
+	z, err := gzip.NewReader(file)
+	if err == nil {
+		_, err = io.CopyN(io.Discard, z, after)
+	}
+	if err != nil || c.R.Method == http.MethodHead { // so much is not even written
+		return endpoint.Written{}, nil
+	}
+	to := io.Writer(c.W)
+	if endpoint.Preferred(c.R.Header.Get("Accept-Encoding")) == "gzip" {
+		h.Set("Content-Encoding", "gzip")
+		packed, _ := gzip.NewWriterLevel(c.W, gzip.BestSpeed) // the level is known
+		defer func() { _ = packed.Close() }()                 // a connection that is gone
+		to = packed
+	}
+	if err := copyText(to, z); err != nil {
+		// The status is sent: only a broken connection tells that this is not the whole.
+		panic(http.ErrAbortHandler)
+	}
+	return endpoint.Written{}, nil
+}
+
+// copyText copies text to its end, or to where the file is damaged or not yet written, and ends it with a whole
+// character. An error is one of writing.
+func copyText(to io.Writer, text io.Reader) error {
+	buf := make([]byte, 64<<10)
+	kept := 0
+	for more := true; more; {
+		n, end := text.Read(buf[kept:])
+		more = end == nil
+		n += kept
+		whole := len(wholeRunes(buf[:n]))
+		if _, err := to.Write(buf[:whole]); err != nil {
+			return err
+		}
+		kept = copy(buf, buf[whole:n])
+	}
+	return nil
+}
+
+// textAfter unpacks up to wire.MostText bytes behind the first `after`, and says whether there is more. A file that is
+// being written may end anywhere; one that is damaged ends there.
+func textAfter(file io.Reader, after int64) (text []byte, more bool) {
+	z, err := gzip.NewReader(file)
+	if err != nil {
+		return nil, false // not even its beginning is written
+	}
+	if _, err := io.CopyN(io.Discard, z, after); err != nil {
+		return nil, false
+	}
+	text = make([]byte, wire.MostText+1)
+	n, err := io.ReadFull(z, text)
+	if err == nil {
+		return wholeRunes(text[:wire.MostText]), true
+	}
+	if errors.Is(err, io.EOF) { // the file is whole: so are its characters, as far as they ever will be
+		return text[:n], false
+	}
+	return wholeRunes(text[:n]), false
+}

@@ -1,0 +1,37 @@
+package attempts
+
+import (
+	"bytes"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+// TestCopyText proves that text is copied as it is, however it comes, but for a character at its end that is not whole:
+// who counts the bytes goes on where that one begins.
+func TestCopyText(t *testing.T) {
+	t.Parallel()
+	text := strings.Repeat("a\xffé漢😀\n", 40_000)
+	for cut := range 5 {
+		given := text + "😀"[:cut]
+		want := text
+		if cut == len("😀") {
+			want += "😀"
+		}
+		for name, reader := range map[string]io.Reader{"whole": strings.NewReader(given), "in halves": iotest.HalfReader(strings.NewReader(given)), "with its end": iotest.DataErrReader(strings.NewReader(given)),
+			"damaged": io.MultiReader(strings.NewReader(given), iotest.ErrReader(io.ErrUnexpectedEOF))} {
+			var got bytes.Buffer
+			if err := copyText(&got, reader); err != nil || got.String() != want {
+				t.Errorf("%s, %d bytes of the last character: %d bytes, want %d: %v", name, cut, got.Len(), len(want), err)
+			}
+		}
+	}
+	if err := copyText(goneAway{}, strings.NewReader("x")); err == nil {
+		t.Error("a connection that is gone is no error")
+	}
+}
+
+type goneAway struct{}
+
+func (goneAway) Write([]byte) (int, error) { return 0, io.ErrClosedPipe }

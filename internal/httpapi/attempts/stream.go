@@ -1,0 +1,152 @@
+package attempts
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"zerodag/internal/host"
+	"zerodag/internal/httpapi/access"
+	"zerodag/internal/httpapi/endpoint"
+)
+
+// heartbeat is how long a stream may be silent: less than what proxies wait for.
+const heartbeat = 15 * time.Second
+
+// eventStream is an answer of server-sent events about one attempt, until that is over.
+type eventStream struct {
+	*endpoint.Call
+	of      host.Attempt
+	out     *bufio.Writer
+	control *http.ResponseController
+	wait    time.Duration // between two rounds while nothing is heard of the attempt
+	told    bool          // something was sent
+}
+
+func streamOf(c *endpoint.Call, a host.Attempt) *eventStream {
+	return &eventStream{Call: c, of: a, wait: c.Limits.Watch}
+}
+
+// ended is the position behind everything.
+const ended = "end"
+
+// begin writes the head of the answer, and returns the position that the client goes on from: "" is the
+// beginning; at `ended` there is nothing more, and the answer tells the client not to come again.
+func (s *eventStream) begin() (position string) {
+	if position = cmp.Or(s.R.Header.Get("Last-Event-ID"), s.Text("last_event_id")); position == ended {
+		s.W.WriteHeader(http.StatusNoContent)
+		return position
+	}
+	h := s.W.Header()
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no")
+	s.W.WriteHeader(http.StatusOK)
+	s.out, s.control = bufio.NewWriter(s.W), http.NewResponseController(s.W)
+	_ = s.control.SetReadDeadline(time.Time{}) // nothing more is read: a server must not miss it
+	_ = s.flush()                              // send meets the same error
+	return position
+}
+
+// flush sends what is written. A client that does not read for long is given up.
+func (s *eventStream) flush() error {
+	if err := s.control.SetWriteDeadline(time.Now().Add(2 * heartbeat)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
+	}
+	if err := s.out.Flush(); err != nil {
+		return err
+	}
+	return s.control.Flush()
+}
+
+// send sends round after round until the attempt is over, the client is gone or the server stops. A round
+// writes what is new and flushes it; it says that the attempt was over before it, and is told that it is the last.
+func (s *eventStream) send(round func(ctx context.Context, last bool) (done bool, err error)) {
+	if s.R.Method == http.MethodHead {
+		return
+	}
+	ctx, cancel := context.WithCancel(s.Ctx())
+	defer cancel()
+	if err := s.rounds(ctx, round); err != nil && !errors.Is(err, context.Canceled) && !errors.Is(err, context.DeadlineExceeded) {
+		s.Logger.Warn("stream of an attempt broke off", "attempt", s.of.ID, "error", err)
+	}
+}
+
+func (s *eventStream) rounds(ctx context.Context, round func(ctx context.Context, last bool) (bool, error)) error {
+	steps := s.Node.Watch(ctx, s.of)
+	over := false
+	for beat := time.Now(); ; {
+		begin := time.Now()
+		done, err := round(ctx, over)
+		if err != nil || over || s.told && s.Limits.Stream > 0 && !done {
+			return err
+		}
+		if done { // also where the steps are another process's: the rest of the logs, and the end
+			over = true
+			continue
+		}
+		if time.Since(beat) > heartbeat {
+			beat = time.Now()
+			fmt.Fprint(s.out, ":\n\n")
+		}
+		// Many steps at once are one round; rounds take a fifth of the time at most.
+		if !s.pause(ctx, max(minRound, 4*time.Since(begin))) {
+			return nil
+		}
+		if !s.StillMay(ctx) {
+			return nil
+		}
+		look := time.NewTimer(min(s.wait, access.Recheck))
+		select {
+		case _, open := <-steps:
+			over = !open
+		case <-look.C:
+		case <-s.Stopping:
+			return nil
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		look.Stop()
+	}
+}
+
+// minRound is the least time between two rounds.
+const minRound = 20 * time.Millisecond
+
+// pause says whether the stream goes on after d.
+func (s *eventStream) pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-s.Stopping:
+	case <-ctx.Done():
+	}
+	return false
+}
+
+func encode(v any) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		panic(err) // our own types: a programmer's mistake
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// end says that nothing more comes, nor will.
+func (s *eventStream) end() { fmt.Fprintf(s.out, "event: end\nid: %s\ndata: {}\n\n", ended) }
+
+func (s *eventStream) event(name, data string) {
+	s.told = true
+	fmt.Fprintf(s.out, "event: %s\ndata: %s\n\n", name, data)
+}

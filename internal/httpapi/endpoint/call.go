@@ -1,0 +1,145 @@
+package endpoint
+
+import (
+	"context"
+	"errors"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"zerodag/internal/httpapi/access"
+	"zerodag/internal/httpapi/wire"
+)
+
+// Call is one request on its way.
+type Call struct {
+	*Server
+	*access.Caller
+	Vars  map[string]string // of the path
+	query url.Values
+	// Target is what a change was made to, for the audit log.
+	Target string
+	// Why is the reason that the caller has given for it, for the audit log; "" for none.
+	Why string
+	// Dry says that nothing was changed.
+	Dry bool
+	// MostBody is the size of a JSON body where it is less than that of all.
+	MostBody int64
+}
+
+// NewCall takes a request that has come through a gate.
+func NewCall(s *Server, by *access.Caller) *Call { return &Call{Server: s, Caller: by} }
+
+// Ctx is that of the request, with its time limit.
+func (c *Call) Ctx() context.Context { return c.R.Context() }
+
+// ErrUnreadable is about a number in a path or query that is none. The original answers such
+// with an empty 404.
+var ErrUnreadable = errors.New("path or query cannot be read")
+
+// ID reads an id of the path.
+func (c *Call) ID(name string) (int64, error) { return number(c.Vars[name]) }
+
+func number(text string) (int64, error) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0, ErrUnreadable
+	}
+	return n, nil
+}
+
+// List returns all values of a query parameter.
+func (c *Call) List(name string) []string {
+	if c.query == nil {
+		c.query = c.R.URL.Query()
+	}
+	return c.query[name]
+}
+
+// Arg returns a query parameter and whether it was given.
+func (c *Call) Arg(name string) (string, bool) {
+	list := c.List(name)
+	if len(list) == 0 {
+		return "", false
+	}
+	return list[0], true
+}
+
+// Text returns a query parameter; "" when it was not given.
+func (c *Call) Text(name string) string {
+	v, _ := c.Arg(name)
+	return v
+}
+
+// Required returns a query parameter that must be there.
+func (c *Call) Required(name string) (string, error) {
+	v, ok := c.Arg(name)
+	if !ok {
+		return "", wire.Invalid("%s= is required", name)
+	}
+	return v, nil
+}
+
+// Number reads a query parameter; otherwise is its value when it was not given.
+func (c *Call) Number(name string, otherwise int64) (int64, error) {
+	v, ok := c.Arg(name)
+	if !ok {
+		return otherwise, nil
+	}
+	return number(v)
+}
+
+// Flag reads a query parameter as the original does: "true" in any case, all else is false.
+func (c *Call) Flag(name string) bool { return strings.EqualFold(c.Text(name), "true") }
+
+// PageSize reads page_size. Below zero it is the largest allowed, as a store without an
+// upper bound would answer.
+func (c *Call) PageSize(most int) (int, error) {
+	n, err := c.Number("page_size", int64(most))
+	switch {
+	case err != nil:
+		return 0, err
+	case n > int64(most):
+		return 0, wire.Invalid("Your specified page_size is %d, but it is larger than MAX_PAGE_SIZE: %d. You must specify page_size with a number which is smaller than %d.", n, most, most)
+	case n < 0:
+		return most, nil
+	}
+	return int(n), nil
+}
+
+// Before reads last_id of a list that descends; 0 is absent. No id is below those that it
+// gives, and a store takes 0 for all.
+func (c *Call) Before() (int64, error) {
+	last, err := c.Number("last_id", 0)
+	if _, given := c.Arg("last_id"); given && last <= 0 {
+		last = -1
+	}
+	return last, err
+}
+
+// Page reads last_id and page_size.
+func (c *Call) Page(most int) (last int64, size int, err error) {
+	if last, err = c.Before(); err != nil {
+		return 0, 0, err
+	}
+	size, err = c.PageSize(most)
+	return last, size, err
+}
+
+// Counting reads a number of rows that is asked for: from 1 to most.
+func (c *Call) Counting(name string, otherwise, most int64) (int, error) {
+	n, err := c.Number(name, otherwise)
+	if err == nil && (n < 1 || n > most) {
+		err = wire.Invalid("%s= must be from 1 to %d, not %d", name, most, n)
+	}
+	return int(n), err
+}
+
+// Outside says whether the caller's parameters are data: only who may push may give code.
+func (c *Call) Outside() bool { return c.Actor.Role < access.Admin }
+
+// Links says whether this client may be sent to the store.
+func (c *Call) Links() bool {
+	_, given := c.Arg("direct_download")
+	return c.Direct && (!given || c.Flag("direct_download"))
+}

@@ -1,0 +1,37 @@
+package endpoint
+
+import (
+	"net/http"
+
+	"zerodag/internal/httpapi/access"
+)
+
+// Kind says how long a request may take.
+type Kind int
+
+// The kinds.
+const (
+	Plain    Kind = iota
+	Transfer      // carries an archive or a log
+	Stream        // as long as both sides want
+)
+
+// Route is one endpoint.
+type Route struct {
+	Method, Path string
+	Name         string      // suffix of its timer, as the original names it (wire.md 3.5)
+	Role         access.Role // the least one that may call it: Owner for what crosses sites; 0 needs no authentication
+	Consumes     string      // content type of its body; "" is any
+	Change       string      // what the audit log calls it; "" only reads
+	Kind         Kind
+	Apart        bool // on the administrators' listener only: elsewhere the path does not exist
+	Serve        func(*Call) (any, error)
+}
+
+// Handler serves an endpoint: it returns what the answer is made of, or why there is none.
+type Handler = func(*Call) (any, error)
+
+// Get is an endpoint that reads, for everybody who may look.
+func Get(path, name string, serve Handler) Route {
+	return Route{Method: http.MethodGet, Path: path, Name: name, Role: access.Viewer, Serve: serve}
+}

@@ -1,0 +1,37 @@
+package projects
+
+import (
+	"slices"
+
+	"zerodag/engine/dig"
+	"zerodag/internal/check"
+	"zerodag/internal/console"
+	"zerodag/internal/httpapi/endpoint"
+	"zerodag/internal/httpapi/wire"
+)
+
+func checkFiles(c *endpoint.Call) (any, error) {
+	var b wire.CheckBody
+	c.MostBody = wire.MostChecked
+	if err := c.Read(&b, false); err != nil {
+		return nil, err
+	}
+	if b.Files == nil {
+		return nil, wire.NotSet("files")
+	}
+	if len(b.Files) > wire.MostFiles {
+		return nil, wire.Invalid("%d files are checked at once, and these are %d: send those that changed and what they include", wire.MostFiles, len(b.Files))
+	}
+	found, workflows := check.Files(b.Files, c.Code)
+	shown := found[:min(len(found), wire.MostFindings)]
+	answer := wire.Findings{Findings: wire.Each(shown, wire.FindingOf), All: len(shown) == len(found)}
+	if workflows != nil {
+		answer.Schedules = new(wire.SchedulesOf(workflows))
+	}
+	if i := slices.IndexFunc(workflows, func(w dig.Workflow) bool { return w.Name == b.Plan }); i >= 0 {
+		if p, err := console.PlanHere(workflows[i], check.Source(b.Files)); err == nil { // else it is among the findings
+			answer.Plan = &wire.PlanHere{Tasks: wire.PlannedTasks(p), All: p.All}
+		}
+	}
+	return answer, nil
+}

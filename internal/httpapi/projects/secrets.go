@@ -1,0 +1,89 @@
+package projects
+
+import (
+	"regexp"
+	"strings"
+
+	"zerodag/internal/httpapi/endpoint"
+	"zerodag/internal/httpapi/wire"
+)
+
+// The bounds of a secret (wire.md 3.2).
+const (
+	secretKeyMost   = 255
+	secretValueMost = 16384 // bytes
+)
+
+type secretKey struct {
+	Key string `json:"key"`
+}
+
+func getSecrets(c *endpoint.Call) (any, error) {
+	p, err := c.LivingProject()
+	if err != nil {
+		return nil, err
+	}
+	keys, err := c.Node.SecretKeys(c.Ctx(), c.Actor.Site, p.ID)
+	if err != nil {
+		return nil, err
+	}
+	return wire.Collection("secrets", keys, func(k string) secretKey { return secretKey{k} }), nil
+}
+
+func validSecretKey(key string) bool {
+	if len(key) > secretKeyMost {
+		return false
+	}
+	segment := regexp.MustCompile(`^[a-zA-Z]([a-zA-Z0-9_-]*[a-zA-Z0-9])?$`)
+	for s := range strings.SplitSeq(key, ".") {
+		if !segment.MatchString(s) {
+			return false
+		}
+	}
+	return true
+}
+
+func putSecret(c *endpoint.Call) (any, error) {
+	var b wire.SecretBody
+	if _, err := c.ID("id"); err != nil {
+		return nil, err
+	}
+	if err := c.Read(&b, false); err != nil {
+		return nil, err
+	}
+	if b.Value == nil {
+		return nil, wire.NotSet("value")
+	}
+	key := c.Vars["key"]
+	if !validSecretKey(key) || len(*b.Value) > secretValueMost {
+		return nil, wire.Invalid("Invalid secret")
+	}
+	p, err := c.LivingProject()
+	if err != nil {
+		return nil, err
+	}
+	c.Target = "secret " + key + " of project " + p.Name
+	if err := c.Node.PutSecret(c.Ctx(), c.Actor.Site, p.ID, key, string(*b.Value)); err != nil {
+		return nil, err
+	}
+	return wire.Secret{Key: key, Project: wire.IDName{ID: wire.ID(p.ID), Name: p.Name}}, nil
+}
+
+func deleteSecret(c *endpoint.Call) (any, error) {
+	if _, err := c.ID("id"); err != nil {
+		return nil, err
+	}
+	key := c.Vars["key"]
+	if !validSecretKey(key) {
+		return nil, wire.Invalid("Invalid secret")
+	}
+	p, err := c.LivingProject()
+	if err != nil {
+		return nil, err
+	}
+	c.Target = "secret " + key + " of project " + p.Name
+	if err := c.Node.DeleteSecret(c.Ctx(), c.Actor.Site, p.ID, key); err != nil {
+		return nil, err
+	}
+	return wire.Secret{Key: key, Project: wire.IDName{ID: wire.ID(p.ID), Name: p.Name}}, nil
+}

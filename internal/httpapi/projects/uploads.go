@@ -1,0 +1,135 @@
+package projects
+
+import (
+	"encoding/base64"
+
+	"zerodag/internal/host"
+	"zerodag/internal/httpapi/endpoint"
+	"zerodag/internal/httpapi/wire"
+	"zerodag/internal/uploads"
+)
+
+// Bounds of parts: the store's own, and what one answer can hold.
+const (
+	smallestPart = 5 << 20
+	mostParts    = 1000
+)
+
+// slotsOf returns the slots; where there are none the paths do not exist.
+func slotsOf(c *endpoint.Call) (endpoint.Uploads, error) {
+	if c.Uploads == nil {
+		return nil, &host.Error{Code: host.Missing, Message: "This server has no upload slots: push by PUT /api/projects"}
+	}
+	return c.Uploads, nil
+}
+
+// postUpload opens a slot. Nothing is changed yet: the push is recorded when it is one.
+func postUpload(c *endpoint.Call) (any, error) {
+	slots, err := slotsOf(c)
+	if err != nil {
+		return nil, err
+	}
+	c.Dry = true
+	r, err := pushRequest(c)
+	if err != nil {
+		return nil, err
+	}
+	s, err := slotAsked(c)
+	if err != nil {
+		return nil, err
+	}
+	s.PushRequest, s.Who = r, c.Actor.Name
+	place, err := slots.OpenSlot(c.Ctx(), s)
+	if err != nil {
+		return nil, err
+	}
+	answer := wire.Slot{ID: place.ID, Expires: wire.Moment(place.Expires)}
+	for _, p := range place.Parts {
+		answer.Parts = append(answer.Parts, wire.Part{URL: p.URL, Headers: p.Header, Size: p.Size})
+	}
+	return answer, nil
+}
+
+// slotAsked reads what the archive will be.
+func slotAsked(c *endpoint.Call) (uploads.Slot, error) {
+	var body wire.SlotBody
+	if err := c.Read(&body, false); err != nil {
+		return uploads.Slot{}, err
+	}
+	if body.Size == nil || *body.Size < 1 {
+		return uploads.Slot{}, wire.Invalid("size= of the archive is required, in bytes")
+	}
+	s := uploads.Slot{Size: int64(*body.Size), PartSize: int64(*body.Size), Sums: body.Sums}
+	if body.PartSize != nil {
+		s.PartSize = min(int64(*body.PartSize), s.Size)
+	}
+	switch {
+	case s.Size > c.Limits.Upload:
+		return uploads.Slot{}, wire.Invalid("Size of the uploaded archive file exceeds limit (%d bytes)", c.Limits.Upload)
+	case s.PartSize < s.Size && s.PartSize < smallestPart:
+		return uploads.Slot{}, wire.Invalid("partSize must be at least %d bytes", smallestPart)
+	}
+	if n := int((s.Size + s.PartSize - 1) / s.PartSize); n > mostParts || n != len(s.Sums) {
+		return uploads.Slot{}, wire.Invalid("sha256 must list one checksum for each of %d parts, at most %d; it lists %d", n, mostParts, len(s.Sums))
+	}
+	for _, sum := range s.Sums {
+		if b, err := base64.StdEncoding.DecodeString(sum); err != nil || len(b) != 32 {
+			return uploads.Slot{}, wire.Invalid("sha256: %q is no SHA-256 in base64", sum)
+		}
+	}
+	return s, nil
+}
+
+// completeUpload says that all parts of an archive are there.
+func completeUpload(c *endpoint.Call) (any, error) {
+	slots, err := slotsOf(c)
+	if err != nil {
+		return nil, err
+	}
+	c.Dry = true
+	var body wire.CompleteBody
+	if err := c.Read(&body, false); err != nil {
+		return nil, err
+	}
+	if err := slots.CloseSlot(c.Ctx(), c.Actor.Site, c.Vars["id"], body.Tags); err != nil {
+		return nil, foundUpload(c, err)
+	}
+	return wire.Outcome{Status: "working"}, nil
+}
+
+func foundUpload(c *endpoint.Call, err error) error {
+	return wire.OrMissing(err, "upload id=%s", c.Vars["id"])
+}
+
+func getUpload(c *endpoint.Call) (any, error) {
+	slots, err := slotsOf(c)
+	if err != nil {
+		return nil, err
+	}
+	o, err := slots.Outcome(c.Ctx(), c.Actor.Site, c.Vars["id"])
+	switch {
+	case err != nil:
+		return nil, foundUpload(c, err)
+	case o.Err != nil:
+		return wire.Outcome{Status: "failed", Error: &wire.ErrorBody{Message: o.Err.Message, Status: endpoint.StatusOf(o.Err)}}, nil //nolint:nilerr // to tell it is the answer
+	case o.Ended:
+		p, err := pushedProject(c, o)
+		return wire.Outcome{Status: "done", Project: p}, err
+	case o.Stored:
+		return wire.Outcome{Status: "working"}, nil
+	}
+	return wire.Outcome{Status: "waiting"}, nil
+}
+
+// pushedProject is a project as the push of a revision answers it.
+func pushedProject(c *endpoint.Call, o uploads.Outcome) (*wire.Project, error) {
+	p, err := c.Node.Project(c.Ctx(), c.Actor.Site, o.Project)
+	if err != nil {
+		return nil, wire.OrMissing(err, "project id=%d", o.Project)
+	}
+	if p.Latest, err = c.RevisionNamed(p.ID, o.Revision); err != nil {
+		return nil, err
+	}
+	answer := shownProject(c, p)
+	return &answer, nil
+}

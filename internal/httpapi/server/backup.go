@@ -1,0 +1,69 @@
+package server
+
+import (
+	"net/http"
+	"time"
+
+	"zerodag/internal/httpapi/endpoint"
+	"zerodag/internal/httpapi/wire"
+)
+
+// getBackup answers with all data of the server, of every site.
+func getBackup(c *endpoint.Call) (any, error) {
+	if c.Backup == nil {
+		return nil, wire.Missing("backup: the store of this server makes its own")
+	}
+	out := &begun{w: c.W}
+	if err := c.Backup(c.Ctx(), out); err != nil {
+		if !out.yes {
+			return nil, err
+		}
+		c.Logger.Error("backup", "error", err)
+		panic(http.ErrAbortHandler) // the client must see that what it has is not whole
+	}
+	return endpoint.Written{}, nil
+}
+
+// redrive sends the messages that could not be handled back to their queues, of all sites.
+func redrive(c *endpoint.Call) (any, error) {
+	if c.Redrive == nil {
+		return nil, wire.Missing("dead letters: the queues of this server have none")
+	}
+	n, err := c.Redrive(c.Ctx())
+	if err != nil {
+		return nil, err
+	}
+	return map[string]int{"messages": n}, nil
+}
+
+// revive sends messages to one part of the unfinished attempts, of all sites.
+func revive(c *endpoint.Call) (any, error) {
+	last, err := c.Number("last_id", 0)
+	if err != nil {
+		return nil, err
+	}
+	if last == 0 && c.Redrive != nil { // results that were put aside come before what runs their tasks again
+		if _, err := c.Redrive(c.Ctx()); err != nil {
+			return nil, err
+		}
+	}
+	r, err := c.Node.ReviveAll(c.Ctx(), last)
+	if err != nil {
+		return nil, err
+	}
+	return wire.Revived{Attempts: r.Attempts, Messages: r.Messages, LastID: wire.ID(r.Next), Together: r.Together, WaitSeconds: int64(r.Wait / time.Second)}, nil
+}
+
+// begun knows whether an answer has begun: from then on there is no other one.
+type begun struct {
+	w   http.ResponseWriter
+	yes bool
+}
+
+func (b *begun) Write(p []byte) (int, error) {
+	if !b.yes {
+		b.yes = true
+		b.w.Header().Set("Content-Type", wire.GzipType)
+	}
+	return b.w.Write(p)
+}

@@ -1,0 +1,82 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"syscall"
+	"time"
+
+	"zerodag/docs"
+	"zerodag/internal/host"
+	"zerodag/internal/httpapi/endpoint"
+)
+
+type restHealth struct {
+	Status  string `json:"status"` // "ok" or "unavailable"
+	Version string `json:"version"`
+	Reason  string `json:"reason,omitempty"` // "disk-full", "read-only" or "store"
+}
+
+// getHealth asks the store the cheapest thing there is, and whether it can be written. It
+// needs no authentication: load balancers call it.
+func (r *Room) getHealth(c *endpoint.Call) (any, error) {
+	ctx, cancel := context.WithTimeout(c.Ctx(), patience)
+	defer cancel()
+	_, err := c.Node.NextFiring(ctx)
+	if errors.Is(err, host.ErrNotFound) {
+		err = nil
+	}
+	if err == nil {
+		err = r.writable(c)
+	}
+	if err != nil {
+		c.Logger.Warn("health check failed", "error", err)
+		c.W.Header().Set("Retry-After", "1")
+		return endpoint.WithStatus{Status: http.StatusServiceUnavailable, Body: restHealth{"unavailable", c.Version, reason(err)}}, nil
+	}
+	return restHealth{Status: "ok", Version: c.Version}, nil
+}
+
+// reason is what everybody may know of a fault: one word.
+func reason(err error) string {
+	switch {
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return "disk-full"
+	case errors.Is(err, syscall.EROFS), errors.Is(err, syscall.EACCES), errors.Is(err, syscall.EPERM):
+		return "read-only"
+	}
+	return "store"
+}
+
+// probed is what the last try to write came to.
+type probed struct {
+	mu  sync.Mutex
+	at  time.Time
+	err error
+}
+
+// patience is how long a store may take to answer: one that hangs is no better than one that is away.
+const patience = 5 * time.Second
+
+// probeEvery bounds how often strangers make the server write.
+const probeEvery = time.Second
+
+func (r *Room) writable(c *endpoint.Call) error {
+	if c.Writable == nil {
+		return nil
+	}
+	r.probed.mu.Lock()
+	defer r.probed.mu.Unlock()
+	if now := c.Now(); now.Sub(r.probed.at) >= probeEvery {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.Ctx()), patience)
+		defer cancel()
+		r.probed.at, r.probed.err = now, c.Writable(ctx)
+	}
+	return r.probed.err
+}
+
+func getOpenAPI(*endpoint.Call) (any, error) {
+	return endpoint.Document{Type: "application/yaml", Text: docs.OpenAPI}, nil
+}

@@ -1,0 +1,43 @@
+package server
+
+import (
+	"net/http"
+
+	"zerodag/internal/httpapi/access"
+	"zerodag/internal/httpapi/endpoint"
+	"zerodag/internal/httpapi/wire"
+)
+
+// Routes are those of the server and of who uses it.
+func (r *Room) Routes() []endpoint.Route {
+	return []endpoint.Route{
+		{Method: http.MethodGet, Path: "/api/version", Name: "getVersion", Serve: getVersion},
+		endpoint.Get("/api/version/check", "checkClientVersion", r.checkVersion),
+		endpoint.Get("/api/whoami", "getCaller", getCaller),
+		{Method: http.MethodGet, Path: "/api/x/admin/limits", Name: "getLimits", Role: access.Admin, Serve: getLimits},
+		{Method: http.MethodGet, Path: "/api/x/admin/sites", Name: "getSites", Role: access.Owner, Serve: getSites},
+		{Method: http.MethodGet, Path: "/api/x/admin/queue", Name: "getQueue", Role: access.Owner, Serve: getQueue},
+		{Method: http.MethodGet, Path: "/api/x/admin/dead-letters", Name: "getDeadLetters", Role: access.Owner,
+			Serve: getLetters},
+		{Method: http.MethodGet, Path: "/api/x/admin/dead-letters/{letter}", Name: "getDeadLetter", Role: access.Owner,
+			Serve: getLetter},
+		{Method: http.MethodPost, Path: "/api/x/admin/dead-letters/{letter}/redrive", Name: "redriveDeadLetter", Role: access.Owner,
+			Change: "redrive", Serve: redriveLetter},
+		{Method: http.MethodGet, Path: "/api/health", Name: "getHealth", Serve: r.getHealth},
+		{Method: http.MethodGet, Path: "/api/metrics", Name: "getMetrics", Role: access.Owner, Serve: r.getMetrics},
+		endpoint.Get("/api/openapi.yaml", "getOpenAPI", getOpenAPI),
+		{Method: http.MethodGet, Path: "/api/tokens", Name: "getTokens", Role: access.Admin, Serve: getTokens},
+		{Method: http.MethodPost, Path: "/api/tokens", Name: "createToken", Role: access.Admin,
+			Consumes: wire.JSONType, Change: "create token", Serve: createToken},
+		{Method: http.MethodDelete, Path: "/api/tokens/{id}", Name: "deleteToken", Role: access.Admin,
+			Change: "revoke token", Serve: revokeToken},
+		{Method: http.MethodGet, Path: "/api/backup", Name: "getBackup", Role: access.Owner,
+			Kind: endpoint.Transfer, Serve: getBackup},
+		{Method: http.MethodPost, Path: "/api/redrive", Name: "redrive", Role: access.Owner,
+			Change: "redrive", Serve: redrive},
+		{Method: http.MethodPost, Path: "/api/revive", Name: "revive", Role: access.Owner, Change: "revive", Serve: revive},
+		{Method: http.MethodGet, Path: "/api/audit", Name: "getAudit", Role: access.Admin, Serve: getAudit},
+		{Method: http.MethodGet, Path: "/api/admin/attempts/{id}/userinfo", Name: "getUserInfo", Role: access.Owner,
+			Apart: true, Serve: getUserInfo},
+	}
+}

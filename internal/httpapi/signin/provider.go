@@ -1,0 +1,158 @@
+package signin
+
+import (
+	"crypto/rand"
+	"errors"
+	"net/http"
+	"net/url"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"zerodag/engine/param"
+	"zerodag/internal/host"
+	"zerodag/internal/httpapi/access"
+	"zerodag/internal/httpapi/endpoint"
+	"zerodag/internal/httpapi/wire"
+)
+
+// The purposes of the cookie of those who are at the provider, or come back from it.
+const (
+	leavingPurpose = "oidc"
+	problemPurpose = "problem"
+)
+
+// How long somebody may be at the provider, and how long a problem waits to be told.
+const (
+	longestAway    = 10 * time.Minute
+	longestProblem = time.Minute
+)
+
+// leaving is what the browser carries of a person who is at the provider.
+type leaving struct {
+	host.SignIn
+	Return string `json:"r"`
+	Begun  int64  `json:"b"` // seconds since 1970
+}
+
+// decimal writes a number.
+func decimal(n int64) string { return strconv.FormatInt(n, 10) }
+
+// mostReturn bounds the path that a browser comes back to, in bytes: it has to fit into a cookie.
+const mostReturn = 1500
+
+// localPath returns a path of this server, whatever a browser makes of it, or "/": it must not be led elsewhere, nor
+// to what changes something.
+func localPath(text string) string {
+	u, err := url.Parse(text)
+	if err != nil || len(text) > mostReturn || !strings.HasPrefix(text, "/") || u.Scheme != "" || u.Host != "" || u.User != nil || u.Opaque != "" {
+		return "/"
+	}
+	if clean := path.Clean(u.Path); clean != "/"+strings.Trim(u.Path, "/") || strings.HasPrefix(clean+"/", "/api/") || strings.HasPrefix(u.Path, "//") || strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == '\x7f' || r == '\\' }) {
+		return "/"
+	}
+	return u.String()
+}
+
+// goTo leads the browser to an address.
+func goTo(c *endpoint.Call, address string) (any, error) {
+	c.W.Header().Set("Location", address)
+	c.W.WriteHeader(http.StatusFound)
+	return endpoint.Written{}, nil
+}
+
+func providerOf(c *endpoint.Call) (*access.OIDC, error) {
+	if c.Auth.OIDC == nil || c.Auth.Seal == nil {
+		return nil, &host.Error{Code: host.Missing, Message: "This server knows no provider of identities"}
+	}
+	return c.Auth.OIDC, nil
+}
+
+// getOIDC sends the browser to the provider.
+func getOIDC(c *endpoint.Call) (any, error) {
+	o, err := providerOf(c)
+	if err != nil {
+		return nil, err
+	}
+	l := leaving{SignIn: host.SignIn{State: rand.Text(), Nonce: rand.Text(), Verifier: rand.Text() + rand.Text()}, Return: localPath(c.Text("return")), Begun: c.Now().Unix()}
+	address, err := o.Provider.Begin(c.Ctx(), l.SignIn)
+	if err != nil {
+		return cameBack(c, l.Return, err)
+	}
+	text, err := c.Auth.Seal.Seal(c.Ctx(), leavingPurpose, l)
+	if err != nil {
+		return nil, err
+	}
+	c.SetCookie(access.LandingCookie, text, longestAway, false)
+	return goTo(c, address)
+}
+
+// getCallback takes the browser back from the provider and signs the person in.
+func getCallback(c *endpoint.Call) (any, error) {
+	o, err := providerOf(c)
+	if err != nil {
+		return nil, err
+	}
+	var l leaving
+	found, err := c.Opened(access.LandingCookie, leavingPurpose, &l)
+	if err != nil {
+		return nil, err
+	}
+	now := c.Now()
+	over := time.Unix(l.Begun, 0).Add(longestAway)
+	if !found || !now.Before(over) || access.Same(l.State, c.Text("state")) != 1 || !c.Auth.Seal.Spend("oidc "+l.State, now, over) {
+		return cameBack(c, "/", access.Refuse(http.StatusForbidden, "That sign-in was not begun in this browser, or it took too long: sign in again"))
+	}
+	if why := c.Text("error"); why != "" {
+		return cameBack(c, l.Return, access.Refuse(http.StatusForbidden, o.Name+" did not let you in: "+wire.Beginning(why+" "+c.Text("error_description"))))
+	}
+	p, err := o.Provider.Finish(c.Ctx(), l.SignIn, c.Text("code"))
+	if err != nil {
+		return cameBack(c, l.Return, err)
+	}
+	g, granted := access.GrantOf(o.Grants, p)
+	if !granted {
+		c.Logger.Warn("login failed", "remote", c.Remote(), "user", p.Name, "with", "a provider of identities", "reason", "no grant fits")
+		return cameBack(c, l.Return, access.Refuse(http.StatusForbidden, o.Name+" knows you as "+wire.Beginning(p.Name)+", whom nobody has let into this server: ask its administrator"))
+	}
+	c.Actor = access.Actor{Name: p.Name, By: access.ByOIDC, Site: g.Site, Role: g.Role, Info: param.New("oidc", p.Name)}
+	c.SetCookie(access.LandingCookie, "", 0, false)
+	if err := c.Begin(g.Who); err != nil {
+		return nil, err
+	}
+	return goTo(c, l.Return)
+}
+
+// cameBack leads a browser back without a session, and has the page tell why.
+func cameBack(c *endpoint.Call, to string, why error) (any, error) {
+	var user *host.Error
+	var refused *access.Refusal
+	text := "The provider of identities cannot be reached now: try again"
+	switch {
+	case errors.As(why, &user):
+		text = user.Message
+	case errors.As(why, &refused):
+		text = refused.Message
+	case !errors.Is(why, host.ErrUnavailable):
+		return nil, why
+	}
+	if !errors.As(why, &refused) {
+		c.Logger.Warn("sign-in at the provider of identities failed", "error", why)
+	}
+	sealed, err := c.Auth.Seal.Seal(c.Ctx(), problemPurpose, text)
+	if err != nil {
+		return nil, err
+	}
+	c.SetCookie(access.LandingCookie, sealed, longestProblem, false)
+	return goTo(c, to)
+}
+
+// takeProblem takes what a sign-in at the provider failed of from the browser; "" for nothing.
+func takeProblem(c *endpoint.Call) (text string, err error) {
+	if found, err := c.Opened(access.LandingCookie, problemPurpose, &text); err != nil || !found {
+		return "", err
+	}
+	c.SetCookie(access.LandingCookie, "", 0, false)
+	return text, nil
+}
