@@ -1,0 +1,104 @@
+// Package document reads Dagu's workflow files: their documents, with keys as Dagu writes them today, the place of each key, and names
+// for what is made of them. A document collects the notes about its translation, and why a step, or the whole workflow, must not run.
+//
+// It must not decide what a key becomes: it only lists which keys the packages above translate.
+package document
+
+import (
+	"bytes"
+	"fmt"
+	"path"
+	"strings"
+
+	"zerodag/engine/dig"
+	"zerodag/engine/param"
+)
+
+// Release is how a file is read in which Dagu releases differ.
+type Release int
+
+const (
+	// ByKeys reads a file as today's if it has keys that only today's releases have, and as an earlier one's otherwise.
+	ByKeys Release = iota
+	// Earlier is any release before 2.7.
+	Earlier
+	// Today is release 2.7 or later.
+	Today
+)
+
+// ReleaseOf returns how the release with a version such as "2.15" or "v2.15.1" reads files.
+func ReleaseOf(version string) (Release, error) {
+	var major, minor int
+	if _, err := fmt.Sscanf(strings.TrimPrefix(version, "v"), "%d.%d", &major, &minor); err != nil {
+		return ByKeys, fmt.Errorf("%q is not a Dagu release: write it as 2.15", version)
+	}
+	if major > 2 || major == 2 && minor >= 7 {
+		return Today, nil
+	}
+	return Earlier, nil
+}
+
+// Document is a DAG, as Dagu calls it, with the notes about its translation.
+type Document struct {
+	*param.Map // with its keys as Dagu writes them today
+
+	File    string // that it is of
+	Name    string // of the workflow file that is made
+	Inner   bool   // it is not the first of its file
+	Release Release
+	Today   bool                 // today's releases read it
+	Beside  map[string]*Document // the documents of the file, by name
+	Lines   []string             // of the whole file
+	Notes   []Note
+	Itself  Verdict  // about the workflow: no step may run if it is refused
+	About   *Verdict // about the step that is being translated, to which notes belong; nil for none
+
+	at     func(m *param.Map, key string) dig.Place
+	origin map[*param.Map]*param.Map // what a mapping was made of
+}
+
+// Read cuts a file into its documents.
+func Read(name string, text []byte, by Release) (docs []*Document, err error) {
+	base := strings.TrimSuffix(strings.TrimSuffix(path.Base(name), ".yaml"), ".yml")
+	taken, beside := map[string]bool{}, map[string]*Document{}
+	lines, first := bytes.SplitAfter(text, []byte("\n")), 0
+	for i := 0; i <= len(lines); i++ {
+		if i < len(lines) && strings.TrimRight(string(lines[i]), " \r\n") != "---" {
+			continue
+		}
+		part := append(bytes.Repeat([]byte("\n"), first), bytes.Join(lines[first:i], nil)...)
+		first = i + 1
+		v, at, err := dig.ParseLocated(name, part)
+		if err != nil {
+			return nil, err
+		}
+		if v == nil {
+			continue
+		}
+		m, isMap := v.(*param.Map)
+		if !isMap || !m.Has("steps") {
+			return nil, fmt.Errorf("%s: a workflow of Dagu is a mapping with `steps`", name)
+		}
+		d := &Document{File: name, Release: by, Beside: beside, Inner: len(docs) > 0, at: at, origin: map[*param.Map]*param.Map{}}
+		d.Map, _ = d.Worded(m).(*param.Map)
+		d.Lines, d.Name = strings.Split(string(text), "\n"), FileName(base)
+		if own := Text(d.Map, "name"); own != "" && d.Inner {
+			d.Name = FileName(own)
+		}
+		d.Name = Unique(taken, d.Name)
+		beside[d.Name] = d
+		docs = append(docs, d)
+	}
+	if len(docs) == 0 {
+		return nil, fmt.Errorf("%s: there is no workflow in it", name)
+	}
+	return docs, nil
+}
+
+// FindsOut reports whether a command finds out a value: only releases before 2.7 ran it.
+func (d *Document) FindsOut(text string) bool { return !d.Today && HasCommand(text) }
+
+// HasCommand reports whether a text has a command in backticks or `$(...)`.
+func HasCommand(text string) bool {
+	return Backticks().MatchString(text) || strings.Contains(text, "$(")
+}

@@ -1,0 +1,185 @@
+package document
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+
+	"zerodag/engine/param"
+)
+
+// handling is how the translation treats a Dagu key.
+type handling int
+
+const (
+	// translated keys are read by this package.
+	translated handling = iota + 1
+	// elsewhere is a key for a setting that a server has in another place: it is noted.
+	elsewhere
+	// dropped is a key without a counterpart that changes neither what a command does nor where it runs: it is a warning.
+	dropped
+	// refused is a key that decides where, how or whether a command runs, and has no counterpart: the step must not run.
+	refused
+)
+
+// key is the handling of a Dagu key, with a remedy if it is not translated.
+type key struct {
+	how    handling
+	remedy string
+}
+
+// keysOf returns a table of keys: names has the translated ones.
+func keysOf(names string, others map[string]key) map[string]key {
+	table := others
+	for name := range strings.FieldsSeq(names) {
+		table[name] = key{how: translated}
+	}
+	return table
+}
+
+const (
+	keptByServer = "the server decides how long attempts are kept"
+	logsByServer = "the server keeps the logs: read them with `zerodag log`"
+	ownMail      = "write an `_error` with `mail>` or `notify>`"
+	askModel     = "run a command that asks the model"
+)
+
+// TopKeys are the keys of a workflow.
+var TopKeys = sync.OnceValue(func() map[string]key {
+	return keysOf(`name description labels tags group type shell shell_args working_dir schedule skip_if_successful catchup_window overlap_policy
+		env dotenv consts handler_on step_types actions steps timeout_sec delay_sec preconditions max_active_runs max_active_steps params
+		retry_policy container secrets defaults ssh s3 queue worker_selector`, map[string]key{
+		"hist_retention_days": {elsewhere, keptByServer}, "hist_retention_runs": {elsewhere, keptByServer},
+		"log_dir": {elsewhere, logsByServer}, "log_output": {elsewhere, logsByServer},
+		"max_output_size":       {elsewhere, "the values of a task have at most 64 KiB"},
+		"otel":                  {elsewhere, "see `config.otel` in the page about the server"},
+		"max_clean_up_time_sec": {elsewhere, "write `grace` in `_timeout`"},
+		"restart_wait_sec":      {elsewhere, "nothing restarts a workflow by the clock"},
+		"artifacts":             {elsewhere, "files stay in a folder of the machine that runs the commands"},
+		"smtp":                  {dropped, "see `mail>` and the mail settings of the server"},
+		"mail_on":               {dropped, ownMail}, "error_mail": {dropped, ownMail},
+		"info_mail": {dropped, "write a last task with `mail>`"}, "wait_mail": {dropped, "no task waits for a person"},
+		"webhook":        {dropped, "let the caller use PUT /api/attempts of the REST API"},
+		"registry_auths": {dropped, "log in to the registry on the machine that runs the commands"},
+		"redis":          {elsewhere, "steps for Redis are refused"},
+		"llm":            {dropped, askModel},
+		"harness":        {elsewhere, "steps for it are refused"}, "harnesses": {elsewhere, "steps for them are refused"},
+		"kubernetes": {dropped, "run kubectl as a command"},
+		"run_config": {dropped, "write `fixed: true` at parameters that a start may not change"},
+		"resources":  {dropped, "write `sandbox: {cpu: ..., memory: ...}` at the tasks"},
+		"tools":      {refused, "install the programs where the commands run, and remove `tools`"},
+	})
+})
+
+// StepKeys are the keys of a step.
+var StepKeys = sync.OnceValue(func() map[string]key {
+	return keysOf(`name id description working_dir command run action exec executor shell shell_args script stdout stderr output outputs depends
+		continue_on retry_policy repeat_policy preconditions call params parallel foreach env timeout_sec container type with config approval
+		value routes worker_selector log_output`, map[string]key{
+		"mail_on_error":  {dropped, "write an `_error` with `mail>`"},
+		"signal_on_stop": {dropped, "commands are asked to end with TERM"},
+		"shell_packages": {refused, "install the packages where the commands run"},
+		"llm":            {refused, askModel}, "messages": {refused, askModel}, "agent": {refused, askModel},
+		"tools":         {refused, "install the programs where the commands run"},
+		"output_schema": {refused, "write the rule into `_store`"},
+		"inputs":        {refused, "there are no builds that reuse earlier results"},
+		"dependencies":  {elsewhere, "put the files into the folder of the project: a push takes them along"},
+	})
+})
+
+// earlier maps names of keys in earlier Dagu releases to today's.
+func earlier() map[string]string {
+	return map[string]string{"precondition": "preconditions", "dir": "working_dir", "steptypes": "step_types"}
+}
+
+// named lists the keys whose mappings have names chosen by the author of the workflow instead of keys.
+func named() []string {
+	return []string{"command", "run", "script", "env", "consts", "params", "headers", "query", "form", "files", "data", "values", "labels", "tags", "routes", "output", "outputs", "step_types", "actions",
+		"input", "items", "collect", "metadata", "worker_selector", "harnesses", "registry_auths", "messages", "secrets"}
+}
+
+// snake returns a key as Dagu writes it today. Earlier releases wrote it in one word (retryPolicy) and ignored upper and lower case.
+func snake(name string) string {
+	folded := strings.ToLower(strings.ReplaceAll(name, "_", ""))
+	for _, table := range []map[string]key{TopKeys(), StepKeys()} {
+		for known := range table {
+			if strings.ReplaceAll(known, "_", "") == folded {
+				return known
+			}
+		}
+	}
+	if now := earlier()[folded]; now != "" {
+		return now
+	}
+	letters := []rune(name)
+	var b strings.Builder
+	for i, r := range letters {
+		begins := unicode.IsUpper(r) && i > 0 && letters[i-1] != '_' && letters[i-1] != '-' &&
+			(!unicode.IsUpper(letters[i-1]) || i+1 < len(letters) && unicode.IsLower(letters[i+1]))
+		if begins {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToLower(r))
+	}
+	return b.String()
+}
+
+// Worded returns a value with all its keys as Dagu writes them today.
+func (d *Document) Worded(v param.Value) param.Value {
+	switch x := v.(type) {
+	case *param.Map:
+		out := param.New()
+		for name, e := range x.All() {
+			now := snake(name)
+			switch {
+			case now == "steps":
+				e = d.wordedSteps(e)
+			case !slices.Contains(named(), now):
+				e = d.Worded(e)
+			}
+			if out.Has(now) {
+				d.Refuse(x, name, "remove one of the two", "%s appears twice", now)
+			}
+			out.Set(now, e)
+		}
+		return d.Made(out, x)
+	case []param.Value:
+		out := make([]param.Value, len(x))
+		for i, e := range x {
+			out[i] = d.Worded(e)
+		}
+		return out
+	}
+	return v
+}
+
+// wordedSteps does so for steps, which may be a mapping from names to steps.
+func (d *Document) wordedSteps(v param.Value) param.Value {
+	m, isMap := v.(*param.Map)
+	if !isMap {
+		return d.Worded(v)
+	}
+	out := param.New()
+	for name, e := range m.All() {
+		out.Set(name, d.Worded(e))
+	}
+	return d.Made(out, m)
+}
+
+// CheckKeys reports each key of a mapping that is not translated. of describes the mapping, such as " of a step".
+func (d *Document) CheckKeys(m *param.Map, table map[string]key, of string) {
+	for _, name := range m.Keys() {
+		switch k := table[name]; k.how {
+		case translated:
+		case elsewhere:
+			d.Note(m, name, k.remedy, false, "%s%s is not a matter of the workflow here", name, of)
+		case dropped:
+			d.Lost(m, name, k.remedy, "%s%s is not taken over", name, of)
+		case refused:
+			d.Refuse(m, name, k.remedy, "%s%s is not taken over", name, of)
+		default:
+			d.Refuse(m, name, "remove it, or write the step by hand", "%s%s is unknown", name, of)
+		}
+	}
+}

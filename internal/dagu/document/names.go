@@ -1,0 +1,78 @@
+package document
+
+import (
+	"path"
+	"strconv"
+	"strings"
+)
+
+// Latin is a text of letters, digits, `_`, `-`, `.` and `=`, in which a run of other characters is one `_`.
+func Latin(text string) string {
+	var b strings.Builder
+	gap := false
+	for _, r := range text {
+		if 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("_-.=", r) {
+			if gap && b.Len() > 0 {
+				b.WriteByte('_')
+			}
+			gap = false
+			b.WriteRune(r)
+		} else {
+			gap = true
+		}
+	}
+	return b.String()
+}
+
+// longestName is short enough for a task below others.
+const longestName = 100
+
+// TaskName is the name of a step as that of a task. One that is mostly written in other letters says nothing here: other is its name then.
+func TaskName(name, other string) string {
+	letters, foreign := 0, 0
+	for _, r := range name {
+		switch {
+		case r > '\x7f':
+			foreign++
+		case 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9':
+			letters++
+		}
+	}
+	if out := Latin(name); out != "" && letters > 0 && foreign <= letters {
+		return out[:min(len(out), longestName)]
+	}
+	return other
+}
+
+// Unique is a name that is not taken yet, which takes it.
+func Unique(taken map[string]bool, name string) string {
+	out := name
+	for i := 2; taken[out]; i++ {
+		out = name + "_" + strconv.Itoa(i)
+	}
+	taken[out] = true
+	return out
+}
+
+// FileName is a name as that of a workflow file.
+func FileName(name string) string {
+	name = path.Base(name)
+	name = strings.TrimSuffix(strings.TrimSuffix(name, ".yaml"), ".yml")
+	switch out := Latin(name); {
+	case out == "" || out == ".":
+		return "workflow"
+	case '0' <= out[0] && out[0] <= '9': // which no workflow begins with
+		return "dag_" + out
+	default:
+		return out
+	}
+}
+
+// Variable is a name as expressions and the environment of commands can have it.
+func Variable(name string) string {
+	name = strings.NewReplacer("-", "_", ".", "_", "=", "_").Replace(Latin(name))
+	if name == "" || '0' <= name[0] && name[0] <= '9' {
+		name = "p" + name
+	}
+	return name
+}

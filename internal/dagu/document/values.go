@@ -1,0 +1,140 @@
+package document
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+
+	"zerodag/engine/dig/keys"
+	"zerodag/engine/param"
+)
+
+// Text is a key that holds a text or a number, as text; "" for any other value.
+func Text(m *param.Map, key string) string {
+	v, _ := m.Get(key)
+	return TextOf(v)
+}
+
+// TextOf returns a text or a number as text; "" for any other value.
+func TextOf(v param.Value) string {
+	switch x := v.(type) {
+	case string:
+		return x
+	case nil, *param.Map, []param.Value:
+		return ""
+	}
+	return param.Text(v)
+}
+
+// Texts is a key that holds a text or a list of them.
+func Texts(m *param.Map, key string) (list []string) {
+	v, _ := m.Get(key)
+	all, isList := v.([]param.Value)
+	if !isList {
+		all = []param.Value{v}
+	}
+	for _, e := range all {
+		if t := TextOf(e); t != "" {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// TextsOf returns a list of texts, or of one.
+func TextsOf(v param.Value) (list []string) {
+	for _, e := range keys.ListOf(v) {
+		list = append(list, TextOf(e))
+	}
+	return list
+}
+
+// First returns the first value of a key that holds a list or one value; nil for none.
+func First(m *param.Map, key string) param.Value {
+	v, _ := m.Get(key)
+	if list := keys.ListOf(v); len(list) > 0 {
+		return list[0]
+	}
+	return nil
+}
+
+// ListOfTexts returns texts as a list of values.
+func ListOfTexts(texts []string) []param.Value {
+	list := make([]param.Value, len(texts))
+	for i, text := range texts {
+		list[i] = text
+	}
+	return list
+}
+
+// Words cuts a line as a shell does, as far as quotes go.
+func Words(line string) (list []string) {
+	var b strings.Builder
+	var quote rune
+	for _, r := range line {
+		switch {
+		case quote != 0 && r == quote:
+			quote = 0
+		case quote == 0 && (r == '"' || r == '\''):
+			quote = r
+		case quote == 0 && (r == ' ' || r == '\n' || r == '\t'):
+			if b.Len() > 0 {
+				list = append(list, b.String())
+			}
+			b.Reset()
+		default:
+			b.WriteRune(r)
+		}
+	}
+	if b.Len() > 0 {
+		list = append(list, b.String())
+	}
+	return list
+}
+
+// Entries are the pairs of `env`, in order.
+func Entries(m *param.Map) *param.Map {
+	out := param.New()
+	v, _ := m.Get("env")
+	list, isList := v.([]param.Value)
+	if !isList {
+		list = []param.Value{v}
+	}
+	for _, e := range list {
+		switch x := e.(type) {
+		case string:
+			if name, text, isPair := strings.Cut(x, "="); isPair {
+				out.Set(strings.TrimSpace(name), text)
+			}
+		case *param.Map:
+			for name, v := range x.All() {
+				out.Set(name, TextOf(v))
+			}
+		}
+	}
+	return out
+}
+
+// Whole is a number of a key; 0 where there is none.
+func (d *Document) Whole(m *param.Map, key string) int64 {
+	v, there := m.Get(key)
+	if !there || v == nil {
+		return 0
+	}
+	n, err := param.AsWhole(key, v)
+	if err != nil {
+		d.Lost(m, key, "write a number", "%s is no whole number: %s", key, param.Text(v))
+	}
+	return n
+}
+
+// Reference matches `${...}` and `$NAME`; what is between braces is the first group, a name without them the second.
+var Reference = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`\$\{([^{}]*)\}|\$([A-Za-z_][A-Za-z0-9_]*|[0-9]+)`)
+})
+
+// Identifier matches names of variables.
+var Identifier = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
+
+// Backticks matches a command in backticks.
+var Backticks = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("`([^`]*)`") })

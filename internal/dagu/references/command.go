@@ -1,0 +1,214 @@
+package references
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"zerodag/engine/param"
+	"zerodag/internal/dagu/document"
+)
+
+// reader is the kind of program that reads a text.
+type reader int
+
+// The kinds of readers.
+const (
+	ShellReader   reader = iota + 1 // a POSIX shell
+	quotesReader                    // one, between its double quotes, of a text that no shell reads in Dagu
+	ProgramReader                   // another program, for which `${` means something else or nothing
+)
+
+// Translator translates texts with references.
+type Translator struct{ *Scope }
+
+// Command translates a text that a shell or another program reads. References that Dagu replaces become expressions; the rest is unchanged.
+func (t Translator) Command(m *param.Map, key, text string, by reader) string {
+	var b strings.Builder
+	last := 0
+	safe := by != ProgramReader && !strings.ContainsAny(text, `'\`) && !strings.Contains(text, "<<")
+	for _, at := range document.Reference().FindAllStringSubmatchIndex(text, -1) {
+		before := text[last:at[0]]
+		last = at[1]
+		whole, group := text[at[0]:at[1]], at[2:4]
+		if group[0] < 0 {
+			group = at[4:6]
+		}
+		inner := text[group[0]:group[1]]
+		if isEscaped(text[:at[0]]) && isScoped(inner) { // Dagu removes this backslash
+			b.WriteString(Literal(strings.TrimSuffix(before, `\`) + whole))
+			continue
+		}
+		b.WriteString(Literal(before))
+		b.WriteString(t.inCommand(m, key, use{whole: whole, inner: inner, before: text[:at[0]], after: text[at[1]:], by: by, safe: safe}))
+	}
+	b.WriteString(Literal(text[last:]))
+	if t.current != nil {
+		t.mentioned(m, key, text)
+	}
+	return b.String()
+}
+
+// WithinDoubleQuotes translates a text that Dagu reads itself, and that is between double quotes of a shell here: a reference that Dagu keeps
+// must not be one for the shell.
+func (t Translator) WithinDoubleQuotes(m *param.Map, key, text string) string {
+	return t.Command(m, key, text, quotesReader)
+}
+
+// mentioned gives a command the variables of Dagu that it names without a `$`, as in os.environ["DAG_RUN_ID"].
+func (t Translator) mentioned(m *param.Map, key, text string) {
+	for _, name := range managed().FindAllString(text, -1) {
+		t.variable(m, key, name, name)
+	}
+	rest := document.Reference().ReplaceAllStringFunc(text, func(found string) string {
+		if strings.ContainsAny(found, ".") {
+			return ""
+		}
+		return found
+	})
+	for _, word := range nameInText().FindAllString(rest, -1) {
+		if t.Values[word].Kind == OfCall && !t.hidden(word) {
+			t.Refuse(m, key, "use `${"+word+".outputs.NAME}`", "the whole result of a called workflow has no counterpart: %s", word)
+		}
+	}
+}
+
+var nameInText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`) })
+
+// use is a reference in a command.
+type use struct {
+	whole, inner, before, after string
+	by                          reader
+	safe                        bool // `$NAME` is the same as `${NAME}` in the whole text
+}
+
+func (t Translator) inCommand(m *param.Map, key string, u use) string {
+	quoted := u.by != ProgramReader && inSingleQuotes(u.before)
+	if isEscaped(u.before) && !t.ofOutput(u.inner) {
+		return Literal(u.whole)
+	}
+	if u.by == quotesReader && t.keptByQuotes(u.before+u.whole+u.after, len(u.before), len(u.before)+len(u.whole)) {
+		return `\` + Literal(u.whole)
+	}
+	_, err := strconv.Atoi(u.inner)
+	braced := strings.HasPrefix(u.whole, "${")
+	if u.by == quotesReader && t.keepsName(u.inner) && t.Values[u.inner].Kind == 0 { // unless the machine has it
+		return t.variable(m, key, u.inner, "${"+u.inner+"-"+strings.NewReplacer("$", `\$`, "}", `\}`).Replace(u.whole)+"}")
+	}
+	if !braced && err != nil { // a shell's variable
+		return t.variable(m, key, u.inner, u.whole)
+	}
+	switch is := t.Meaning(u.inner); {
+	case is.kept && u.by == quotesReader:
+		t.keptText(m, key, u.whole)
+		return `\` + Literal(u.whole)
+	case is.kept:
+		t.keptText(m, key, u.whole)
+		return Literal(u.whole)
+	case is.Owned && is.Expression != "" && u.by == quotesReader:
+		return "${" + strings.ReplaceAll(is.Expression, `'\x24\x7bparams.`, `'\\\x24\x7bparams.`) + "}"
+	case is.Owned && is.Expression != "" && (err != nil || !quoted):
+		if name := u.inner[strings.LastIndex(u.inner, ".")+1:]; !strings.Contains(u.before+u.after, "\n") && strings.Contains(document.Text(t.Env, name)+document.Text(t.Params.Map(name), "default"), "\n") {
+			t.Refuse(m, key, "write `$"+name+"`", "a value of several lines cannot be a part of a command of one line: %s", u.whole)
+		}
+		return "${" + is.Expression + "}"
+	case !is.Owned || err == nil:
+	case strings.HasPrefix(u.inner, "env.") && document.Identifier().MatchString(u.inner[4:]) && u.by != ProgramReader:
+		return t.ofMachine(m, u.inner[4:], key, quoted)
+	case workFolder(u.inner) && u.by != ProgramReader && t.current != nil:
+		return inShell(t.variable(m, key, "DAG_RUN_WORK_DIR", "${DAG_RUN_WORK_DIR}"), quoted)
+	case (quoted || u.by == ProgramReader) && !t.known(u.inner):
+	default:
+		t.Refuse(m, key, "write the value itself, or let a command find it out and store it with `_store`", "nothing stands for %s", u.whole)
+	}
+	if document.Identifier().MatchString(u.inner) {
+		if text := t.variable(m, key, u.inner, u.whole); !u.safe || startsWord(u.after) {
+			return text
+		}
+		return "$" + u.inner
+	}
+	return Literal(u.whole)
+}
+
+// workFolder reports whether a reference is the folder of the run.
+func workFolder(inner string) bool { return strings.TrimPrefix(inner, "context.") == "paths.work_dir" }
+
+// inShell returns a variable of a shell, for the inside of single quotes if quoted is true.
+func inShell(variable string, quoted bool) string {
+	if quoted {
+		return `'"` + variable + `"'`
+	}
+	return variable
+}
+
+// ofMachine returns `${env.NAME}` for a variable of the machine. Dagu leaves the text as it is if there is none: a shell fails with it, unless
+// it is between single quotes or the shell only computes the value.
+func (t Translator) ofMachine(m *param.Map, name, key string, quoted bool) string {
+	text := "${" + name + "}"
+	if v := t.Values[name]; v.Kind == 0 && name != "PATH" && name != "HOME" && (t.current == nil || !document.Entries(t.current.Map).Has(name)) {
+		switch runs := slices.Contains([]string{"run", "command", "script"}, key); {
+		case runs && !quoted:
+			text = "${" + name + "?it is not set}"
+		default:
+			text = "${" + name + `-\${env.` + name + `\}}`
+		}
+	}
+	return inShell(t.variable(m, key, name, text), quoted)
+}
+
+// keptText notes that a reference stays as it is.
+func (t Translator) keptText(m *param.Map, key, whole string) {
+	t.Note(m, key, "correct the name, if it should have a value", false, "nothing provides %s: it stays in the text, as in Dagu", whole)
+}
+
+// variable returns a reference to an environment variable. If Dagu sets the variable, the step gets it.
+func (t Translator) variable(m *param.Map, key, name, whole string) string {
+	_, there := t.builtIn()[name]
+	switch {
+	case t.Values[name].Kind != 0 || t.current == nil:
+	case name == OutputFile && WritesOutputs(t.current.Map):
+	case t.Unavailable(name) && !there:
+		t.Refuse(m, key, "write to a file, or read the log with `zerodag log`", "nothing stands for %s", whole)
+	case there:
+		if name == "DAG_RUN_LOG_FILE" {
+			t.writesLog(m, key)
+		}
+		t.needs(name)
+	}
+	return Literal(whole)
+}
+
+// Exported returns a shell line that sets a variable. Commands in the text run.
+func (t Translator) Exported(m *param.Map, name, text string) string {
+	text = strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text)
+	return "export " + name + "=\"" + t.WithinDoubleQuotes(m, name, text) + "\"\n"
+}
+
+// QuotedPath is a path as a word of a shell.
+func (t Translator) QuotedPath(m *param.Map, key, text string) string {
+	if !strings.ContainsAny(text, " $'\"`\\*?[](){}<>|&;!#\n") {
+		return text
+	}
+	home, rest := "", text
+	if after, there := strings.CutPrefix(text, "~/"); there {
+		home, rest = "~/", after
+	}
+	rest = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "`", "\\`").Replace(rest)
+	return home + "\"" + t.WithinDoubleQuotes(m, key, rest) + "\""
+}
+
+// Into are the lines of a shell that change into a folder, which is made where it is missing.
+func (t Translator) Into(m *param.Map, folder string) string {
+	if folder == "." {
+		return ""
+	}
+	if found := document.Reference().FindStringSubmatchIndex(folder); found != nil && found[0] == 0 {
+		if value := document.Text(t.Env, strings.Trim(folder[1:found[1]], "{}")); strings.HasPrefix(value, "~") {
+			t.Refuse(m, "working_dir", "write the folder itself", "a shell does not expand ~ in the value of %s", folder[:found[1]])
+		}
+	}
+	name := t.QuotedPath(m, "working_dir", folder)
+	return "mkdir -p " + name + " && cd " + name + " || exit 1\n"
+}

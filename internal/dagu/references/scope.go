@@ -1,0 +1,268 @@
+// Package references translates references such as `${NAME}` and `${id.output.key}`, and the texts that have them: into expressions, and
+// into texts for a shell or another program. It knows what names mean in a workflow and to each of its steps, and refuses a reference for
+// which nothing stands: it must not guess.
+package references
+
+import (
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"zerodag/engine/param"
+	"zerodag/internal/dagu/document"
+	"zerodag/internal/dagu/sequence"
+)
+
+// Value is what a name in `${NAME}` may mean in a workflow.
+type Value struct {
+	Kind valueKind
+	// as is how an expression names it.
+	As      string
+	By      *sequence.Node // that stores it; nil for none
+	Decoded bool           // it is no text: its parts need no JSON.parse
+	Param   string         // the name of the parameter that it is; "" for none
+}
+
+type valueKind int
+
+// The kinds of values.
+const (
+	OfParam  valueKind = iota + 1 // given at a start
+	OfEnv                         // a variable of all commands, and maybe an exported one
+	OfOutput                      // a step stores it
+	OfSecret                      // a variable of all commands, and nothing else
+	OfShell                       // a variable that only the shell of a command can compute
+	OfItem                        // of a loop
+	OfConst                       // an expression that needs nothing
+	OfCall                        // the result of a called workflow, of which only parts have a value
+)
+
+// meaning is the translation of a reference.
+type meaning struct {
+	Expression string // as an expression; "" for none
+	Owned      bool   // Dagu replaces it itself, before a shell reads the text
+	kept       bool   // Dagu finds no value and leaves the text as it is
+}
+
+// Meaning translates `${inner}`.
+func (s *Scope) Meaning(inner string) meaning {
+	is := s.replaced(inner)
+	is.kept = is.Expression == "" && s.keeps(inner)
+	return is
+}
+
+// replaced translates a reference that has a value.
+func (s *Scope) replaced(inner string) meaning {
+	if n, err := strconv.Atoi(inner); err == nil {
+		if name := s.Positional[n]; name != "" {
+			return meaning{Expression: namedAs(name), Owned: true}
+		}
+		return meaning{}
+	}
+	if parts := sliced().FindStringSubmatch(inner); parts != nil {
+		return meaning{Expression: s.slice(parts)}
+	}
+	name, path, hasPath := strings.Cut(inner, ".")
+	if !hasPath {
+		if inner == "params" && s.Today && s.Params.Len() > 0 && s.Values[inner].Kind == 0 {
+			return meaning{Expression: s.paramsJSON(), Owned: true}
+		}
+		return meaning{Expression: s.named(inner)}
+	}
+	if !dotted().MatchString(inner) {
+		return meaning{}
+	}
+	switch name {
+	case "params", "consts", "env", "foreach", "steps":
+		return s.scoped(name, path, inner)
+	case "context", "dag", "run", "attempt", "step", "paths":
+		return meaning{Expression: s.contextual(strings.TrimPrefix(inner, "context.")), Owned: true}
+	}
+	if v, there := s.Values[inner]; there {
+		return meaning{Expression: s.held(v), Owned: true}
+	}
+	if field, ofStep := s.ofStep(name, path); ofStep {
+		return meaning{Expression: field, Owned: true}
+	}
+	if v, there := s.Values[name]; there {
+		return meaning{Expression: s.within(v, path), Owned: true}
+	}
+	return meaning{Owned: true}
+}
+
+var sliced = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)(?::([0-9]+)(?::([0-9]+))?|:-([^$]*))$`)
+})
+
+// slice translates what Dagu does like a shell where no shell reads a text: a part of a value, or a default for an empty one.
+func (s *Scope) slice(parts []string) string {
+	x := s.named(parts[1])
+	switch {
+	case x == "":
+		return ""
+	case parts[2] == "":
+		return "(" + x + " || " + QuotedScript(parts[4]) + ")"
+	case parts[3] == "":
+		return "('' + " + x + ").substr(" + parts[2] + ")"
+	}
+	return "('' + " + x + ").substr(" + parts[2] + ", " + parts[3] + ")"
+}
+
+// scoped translates a reference that begins with a namespace.
+func (s *Scope) scoped(scope, path, inner string) meaning {
+	switch v, there := s.Values[inner]; {
+	case scope == "steps" && (s.Handles != "" || there && v.By == s.current): // neither handlers nor the step itself see the output
+	case there && scope != "env":
+		return meaning{Expression: s.held(v), Owned: true}
+	case scope == "foreach":
+		if of, field, _ := strings.Cut(path, "."); field != "" {
+			if v, there := s.Values["foreach."+of]; there {
+				return meaning{Expression: v.As + "." + field, Owned: true}
+			}
+		}
+	case scope == "env":
+		if v := s.Values[path]; v.Kind == OfEnv || v.Kind == OfOutput || v.Kind == OfParam {
+			return meaning{Expression: s.named(path), Owned: true}
+		}
+		if _, there := s.builtIn()[path]; there && s.current != nil && s.Values[path].Kind == 0 && path != "DAG_RUN_WORK_DIR" {
+			return meaning{Expression: s.named(path), Owned: true}
+		}
+	}
+	return meaning{Owned: true}
+}
+
+// ofStep translates `${id.output.key}` and the like; ok reports whether id is a step.
+func (s *Scope) ofStep(id, path string) (string, bool) {
+	field, rest, _ := strings.Cut(path, ".")
+	if !slices.Contains([]string{"output", "outputs", "stdout", "stderr", "exit_code", "exitCode"}, field) {
+		return "", false
+	}
+	if v, there := s.Values[id+"."+field]; there && rest != "" {
+		return s.within(v, rest), true
+	}
+	if key, deeper, isDeeper := strings.Cut(rest, "."); isDeeper {
+		if v, there := s.Values[id+"."+field+"."+key]; there {
+			return s.within(v, deeper), true
+		}
+	}
+	return "", s.ofStepNamed(id)
+}
+
+// named translates a name without dots; "" if only a shell has its value.
+func (s *Scope) named(name string) string {
+	if x, there := s.builtIn()[name]; there && s.Values[name].Kind == 0 {
+		switch name {
+		case "DAG_RUN_ARTIFACTS_DIR":
+			s.Used[Artifacts] = true
+		case "DAG_RUN_LOG_FILE":
+			s.writesLog(s.Map, "steps")
+		}
+		return x
+	}
+	v, there := s.Values[name]
+	if !there || v.Kind == OfSecret || v.Kind == OfShell || v.Kind == OfCall {
+		return ""
+	}
+	s.Used[name] = true
+	return s.held(v)
+}
+
+// held returns the expression for a value; "" if its step need not have run yet. Handlers may run before a step stored its value.
+func (s *Scope) held(v Value) string {
+	own := v.By != nil && v.By == s.current // which its condition for a repetition may name
+	if v.By != nil && s.current != nil && s.Handles == "" && !own && !s.current.Follows(v.By) {
+		return ""
+	}
+	if v.Kind == OfOutput && (s.Handles != "" || own) {
+		return "(this." + v.As + " || '')"
+	}
+	if v.Kind == OfConst {
+		return v.As
+	}
+	return namedAs(v.As)
+}
+
+// within returns the expression for a part of a JSON value.
+func (s *Scope) within(v Value, path string) string {
+	if !jsonPath().MatchString(path) {
+		return ""
+	}
+	switch {
+	case v.Kind == OfCall:
+		return s.ofResult(v, path)
+	case s.held(v) == "":
+	case v.Kind == OfItem:
+		return v.As + "." + path
+	case v.Decoded && s.Handles == "":
+		return s.held(v) + "." + path
+	case v.Decoded:
+		return "(this." + v.As + " ? " + v.As + "." + path + " : '')"
+	case v.Kind == OfOutput && s.Handles != "":
+		return "(this." + v.As + " ? JSON.parse(" + v.As + ")." + path + " : '')"
+	case v.Kind == OfOutput || v.Kind == OfParam || v.Kind == OfEnv || v.Kind == OfConst:
+		if v.Kind == OfEnv {
+			s.Used[v.As] = true
+		}
+		return "JSON.parse(" + s.held(v) + ")." + path
+	}
+	return ""
+}
+
+var jsonPath = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*|\[[0-9]+\])*$`)
+})
+
+// namedAs returns the expression for a variable. A reserved word of JavaScript needs `this.`.
+func namedAs(name string) string {
+	if slices.Contains(strings.Fields("break case catch class const continue debugger default delete do else enum export extends false finally for function if implements "+
+		"import in instanceof interface let new null package private protected public return static super switch this throw true try typeof var void while with yield"), name) {
+		return "this." + name
+	}
+	return name
+}
+
+// isScoped reports whether a dotted name begins with a namespace of Dagu.
+func isScoped(inner string) bool {
+	name, _, isDotted := strings.Cut(inner, ".")
+	return isDotted && slices.Contains([]string{"params", "consts", "env", "steps", "foreach", "context"}, name)
+}
+
+// ofOutput reports whether a dotted name is the output of a step, which Dagu replaces even after a backslash.
+func (s *Scope) ofOutput(inner string) bool {
+	return strings.Contains(inner, ".") && s.Values[inner].Kind == OfOutput
+}
+
+func (s *Scope) ofStepNamed(id string) bool {
+	return slices.ContainsFunc(s.Every, func(s *sequence.Node) bool { return s.ID == id || s.Called == id })
+}
+
+var dotted = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+|\[[0-9]+\])+$`)
+})
+
+// Scope is what names mean in a workflow, and to the step that is being translated.
+type Scope struct {
+	*document.Document
+	Local      map[string]*Scope // the workflows of the file, by name
+	Values     map[string]Value  // what ${NAME} may mean
+	Taken      map[string]bool   // names of variables
+	Every      []*sequence.Node  // all steps
+	current    *sequence.Node    // the step that is being translated; nil for none
+	Params     *param.Map        // what the workflow declares
+	Positional map[int]string    // the names of the parameters that $1, $2, ... stand for
+	Env        *param.Map        // variables of all commands
+	Exports    []string          // lines that give commands variables which only their shell can compute
+	Used       map[string]bool   // of values: those that expressions name
+	Partial    string            // the condition that errors were ignored, after which a last task fails; "" for none
+	Handles    string            // which handler is being translated; "" for none
+}
+
+// NewScope returns the scope of a document in which nothing has a name yet. local has the scopes of the workflows of the file.
+func NewScope(d *document.Document, local map[string]*Scope) *Scope {
+	return &Scope{
+		Document: d, Local: local, Values: map[string]Value{}, Taken: map[string]bool{}, Used: map[string]bool{}, Positional: map[int]string{},
+		Params: param.New(), Env: param.New(),
+	}
+}

@@ -1,0 +1,37 @@
+package sequence
+
+// visit says how far the walk is that puts steps into an order.
+type visit int
+
+const (
+	under visit = iota + 1 // what the step waits for is being looked at
+	over
+)
+
+// Ordered puts steps into an order in which each follows those that it waits for. A step that waits for itself through another one no longer
+// waits for that one, after circle was called with both.
+func Ordered(steps []*Node, circle func(s, waited *Node)) (list []*Node) {
+	visited := map[*Node]visit{}
+	var look func(s *Node)
+	look = func(s *Node) {
+		visited[s] = under
+		var depends []*Node
+		for _, d := range s.Depends {
+			if visited[d] == under {
+				circle(s, d)
+				continue
+			}
+			if depends = append(depends, d); visited[d] == 0 {
+				look(d)
+			}
+		}
+		s.Depends, visited[s] = depends, over
+		list = append(list, s)
+	}
+	for _, s := range steps {
+		if visited[s] == 0 {
+			look(s)
+		}
+	}
+	return list
+}

@@ -1,0 +1,107 @@
+// Package sequence has the steps of a workflow as others see them: their names, what each waits for, and under which condition it
+// runs. It must not know what a step does.
+package sequence
+
+import (
+	"slices"
+	"strings"
+
+	"zerodag/engine/param"
+	"zerodag/internal/dagu/document"
+)
+
+// Node is a step as others see it: its names, its keys and what it waits for.
+type Node struct {
+	document.Verdict
+	*param.Map
+	Name    string // of its task, without "+"
+	Called  string // its name in Dagu
+	ID      string // by which others name it
+	Within  *Node  // the `foreach` that it is a step of; nil for none
+	Depends []*Node
+	Own     string     // its condition, as an expression; "" for none
+	Before  string     // the part of its whole condition which the steps before it bring
+	all     *string    // its whole condition, once it was asked for
+	Stores  []string   // what it stores, as expressions name it
+	Extra   *param.Map // the variables that its command gets
+	// inFolder is true if the command needs the variable for the folder of the run.
+	InFolder bool
+}
+
+// With is the configuration of a step for its type.
+func (s *Node) With() *param.Map {
+	if m := s.Map.Map("with"); m != nil {
+		return m
+	}
+	return param.New()
+}
+
+// Named returns the step with an id, or with a name in Dagu; nil for none.
+func Named(steps []*Node, name string) *Node {
+	for _, s := range steps {
+		if s.ID == name || s.Called == name {
+			return s
+		}
+	}
+	return nil
+}
+
+// Follows reports whether the step waits for another step, directly or not.
+func (s *Node) Follows(other *Node) bool {
+	seen := map[*Node]bool{}
+	var after func(of *Node) bool
+	after = func(of *Node) bool {
+		if seen[of] {
+			return false
+		}
+		seen[of] = true
+		return slices.ContainsFunc(of.Depends, func(d *Node) bool { return d == other || after(d) })
+	}
+	return after(s) || s.Within != nil && s.Within.Follows(other)
+}
+
+// Continues reports whether later steps run if this one was skipped or failed; what is one of the two.
+func (s *Node) Continues(what string) bool {
+	v, _ := s.Get("continue_on")
+	if m, isMap := v.(*param.Map); isMap {
+		on, _ := m.Get(what)
+		if what == "failed" && on == nil {
+			on, _ = m.Get("failure")
+		}
+		return on == true
+	}
+	return strings.HasPrefix(document.TextOf(v), what[:4])
+}
+
+// Condition is whether a step runs: its own one, and those of the steps that it waits for and that would have it skipped.
+func (s *Node) Condition() string {
+	if s.all != nil {
+		return *s.all
+	}
+	all := ""
+	s.all = &all
+	for _, d := range s.Depends {
+		if !d.Continues("skipped") && !d.Has("routed") {
+			all = Join(all, d.Condition())
+		}
+	}
+	s.Before = all
+	all = Join(all, s.Own)
+	return all
+}
+
+// MayBeAbsent reports whether later steps may run without the values that this step stores.
+func (s *Node) MayBeAbsent() bool {
+	return s.Condition() != "" || s.Has("continue_on") || s.Has("parallel")
+}
+
+// Join is a condition of two; either may be "".
+func Join(a, b string) string {
+	switch {
+	case a == "":
+		return b
+	case b == "", a == b, strings.HasPrefix(a, "("+b+") && "), strings.Contains(a, " && ("+b+")"):
+		return a
+	}
+	return "(" + a + ") && (" + b + ")"
+}

@@ -1,0 +1,60 @@
+package tasks
+
+import (
+	"zerodag/engine/param"
+	"zerodag/internal/dagu/document"
+	"zerodag/internal/dagu/references"
+)
+
+// Docker returns the image and options of a container, and the variables of its commands.
+func Docker(t references.Translator, c *param.Map) (docker, env *param.Map) {
+	env = param.New()
+	image := document.Text(c, "image")
+	if image == "" {
+		t.Refuse(c, "image", "name an image; each command gets its own container", "a command does not run in a container that is there")
+		return nil, env
+	}
+	docker = param.New("image", t.Plain(c, "image", image))
+	var options []param.Value
+	option := func(name, key, value string) { options = append(options, name, t.Plain(c, key, value)) }
+	for key, v := range c.All() {
+		switch key {
+		case "image":
+		case "env":
+			for name, v := range document.Entries(c).All() {
+				env.Set(name, t.Plain(c, "env", document.TextOf(v)))
+			}
+		case "volumes":
+			for _, one := range document.Texts(c, key) {
+				option("--volume", key, one)
+			}
+		case "ports":
+			for _, one := range document.Texts(c, key) {
+				option("--publish", key, one)
+			}
+		case "network", "user", "platform":
+			option("--"+key, key, document.TextOf(v))
+		case "working_dir": // the command changes into it
+		case "pull_policy", "pull":
+			if v == "always" || v == true {
+				docker.Set("pull_always", true)
+			}
+		case "auto_remove", "keep_container", "container_name", "name":
+			if key == "container_name" && v != "" {
+				t.Note(c, key, "remove it where others need not find it", false, "the container does not get the name %s", document.TextOf(v))
+			}
+		case "host":
+			host, _ := v.(*param.Map)
+			t.Only(host, "binds")
+			for _, one := range document.Texts(host, "binds") {
+				option("--volume", key, one)
+			}
+		default:
+			t.Refuse(c, key, "see `docker` in the page about commands", "%s of a container is not taken over", key)
+		}
+	}
+	if options != nil {
+		docker.Set("run_options", options)
+	}
+	return docker, env
+}

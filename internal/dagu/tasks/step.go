@@ -1,0 +1,30 @@
+// Package tasks makes the task of a step that runs a command: its program and container, its variables, conditions, outputs, and its
+// policies about errors and repetition. Steps of all kinds get their policies here.
+//
+// It must not know the kinds of steps: package kinds makes commands for them and calls this one.
+package tasks
+
+import (
+	"zerodag/engine/param"
+	"zerodag/internal/dagu/document"
+	"zerodag/internal/dagu/references"
+	"zerodag/internal/dagu/sequence"
+)
+
+// Step is one step, or several that a list in the list of steps runs side by side.
+type Step struct {
+	references.Translator
+	*sequence.Node
+	Beside []*Step
+	Ruled  *param.Map // by the name of a value that it stores, the rules for values of its command, and fixed values
+	Checks []*param.Map
+}
+
+// None refuses keys that only apply to commands.
+func (s *Step) None(keys ...string) {
+	for _, key := range append(keys, "outputs", "stdout", "stderr", "container") {
+		if s.Has(key) {
+			s.Refuse(s.Map, key, "run a command that does the same", "%s is not taken over for a step of type %s", key, document.Text(s.Map, "type"))
+		}
+	}
+}

@@ -1,0 +1,234 @@
+package workflow
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"zerodag/engine/dig/keys"
+	"zerodag/engine/param"
+	"zerodag/internal/dagu/document"
+	"zerodag/internal/dagu/written"
+)
+
+// description is what the workflow is for; nil where it says nothing. One that no key can hold is a comment instead.
+func (w *Workflow) description() param.Value {
+	text := strings.TrimSpace(document.Text(w.Map, "description"))
+	if text == "" || len(text) > keys.LongestDescription || strings.Contains(text, "${") {
+		return nil
+	}
+	return text
+}
+
+// heading is a description that no key can hold; "" for none.
+func (w *Workflow) heading() string {
+	if w.description() != nil {
+		return ""
+	}
+	return strings.TrimSpace(document.Text(w.Map, "description"))
+}
+
+// tags are its `labels`, or `tags` as they were called before, and its `group`; nil for none.
+func (w *Workflow) tags() param.Value {
+	var list []param.Value
+	seen := map[string]bool{}
+	add := func(key, name, value string) {
+		name, value = strings.TrimSpace(name), strings.TrimSpace(value)
+		fault := keys.LabelFault(name, value)
+		if value == "" {
+			fault = keys.LabelFault(name, name)
+		}
+		switch {
+		case fault == "" && strings.Contains(value, "${"):
+			fault = "value is not evaluated here: " + value
+		case fault == "" && len(list) == keys.MostTags:
+			fault = "name comes after as many as a workflow may have"
+		}
+		switch {
+		case name == "" && value == "" || seen[name+"="+value]:
+		case fault != "":
+			w.Lost(w.Map, key, "write another one into `tags`", "a label's %s", fault)
+		case value == "":
+			list = append(list, name)
+		default:
+			list = append(list, param.New(name, value))
+		}
+		seen[name+"="+value] = true
+	}
+	for _, key := range []string{"labels", "tags"} {
+		v, _ := w.Get(key)
+		for _, one := range labelsOf(v) {
+			name, value, _ := strings.Cut(one, "=")
+			add(key, name, value)
+		}
+	}
+	if group := document.Text(w.Map, "group"); group != "" {
+		add("group", "group", group)
+	}
+	if list == nil {
+		return nil
+	}
+	return list
+}
+
+// labelsOf reads labels as words and as NAME=VALUE: a text with commas between them, or with spaces where there are values, a list, or a
+// mapping.
+func labelsOf(v param.Value) (list []string) {
+	switch x := v.(type) {
+	case *param.Map:
+		for name, v := range x.All() {
+			list = append(list, name+"="+document.TextOf(v))
+		}
+	case []param.Value:
+		for _, v := range x {
+			if m, isMap := v.(*param.Map); isMap {
+				list = append(list, labelsOf(m)...)
+			} else {
+				list = append(list, document.TextOf(v))
+			}
+		}
+	case string:
+		list = strings.Split(x, ",")
+		if words := strings.Fields(x); !strings.Contains(x, ",") && !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(word, "=") }) {
+			list = words
+		}
+	default:
+		list = []string{document.TextOf(v)}
+	}
+	return list
+}
+
+// concurrency is how many runs and steps there may be at once; nil for any number.
+func (w *Workflow) concurrency() *param.Map {
+	out := param.New()
+	if n := w.Whole(w.Map, "max_active_runs"); n > 0 {
+		out.Set("attempts", n)
+		out.Set("on_limit", "wait")
+	}
+	if n := w.Whole(w.Map, "max_active_steps"); n > 0 {
+		out.Set("tasks", n)
+	}
+	return out
+}
+
+// queue is the pool that stands for a queue, whose size is said to the server there, too; nil for none. A workflow that another one of the file
+// calls runs with the slots of that one.
+func (w *Workflow) queue() param.Value {
+	v, there := w.Get("queue")
+	name := document.TextOf(v)
+	if !there || name == "" {
+		return nil
+	}
+	pools, err := keys.ParsePools(name)
+	switch {
+	case err != nil:
+		w.Lost(w.Map, "queue", "write `_pool` with a name of letters, digits, `-`, `_` and `.`", "a pool cannot have the name of the queue: %s", name)
+		return nil
+	case w.Inner:
+		w.Note(w.Map, "queue", "remove the `_pool` of the workflow that calls it where each call is to wait by itself", false, "queue %s is not asked for: it runs with the slots of the workflow that calls it", name)
+		return nil
+	}
+	w.Note(w.Map, "queue", "make it before the first push, by `zerodag pool set "+name+" N` with `max_concurrency` of the queue for N", false, "queue %s is the pool %s", name, name)
+	return pools[0].Name
+}
+
+// dotenv are the files of variables, which may all be missing there; nil for none.
+func (w *Workflow) dotenv() param.Value {
+	v, _ := w.Get("dotenv")
+	var files []param.Value
+	for _, v := range keys.ListOf(v) {
+		name := document.TextOf(v)
+		if name == "" {
+			continue
+		}
+		if _, err := keys.ParseEnvFiles(name); err != nil {
+			w.Lost(w.Map, "dotenv", "give the file a name without a dot, in the project, and write it into `_env_files`; what only your machine has: `zerodag run --env-file "+name+"`",
+				"%s is not taken over: a push takes no such file along", name)
+			continue
+		}
+		files = append(files, strings.TrimSuffix(name, "?")+"?")
+	}
+	if files == nil {
+		return nil
+	}
+	return files
+}
+
+// schedule turns cron patterns into a schedule.
+func (w *Workflow) schedule() param.Value {
+	v, there := w.Get("schedule")
+	if !there || v == nil {
+		return nil
+	}
+	if m, isMap := v.(*param.Map); isMap {
+		for _, key := range []string{"stop", "restart"} {
+			if m.Has(key) {
+				w.Lost(m, key, "write `_timeout`, or `sla: {time: ..., fail: true}`", "a schedule does not %s what runs", key)
+			}
+		}
+		v, _ = m.Get("start")
+	}
+	list, isList := v.([]param.Value)
+	if !isList {
+		list = []param.Value{v}
+	}
+	var patterns []string
+	for _, e := range list {
+		if m, isMap := e.(*param.Map); isMap {
+			w.Only(m, "cron", "kind", "expression", "at")
+			e, _ = m.Get("cron")
+			if e == nil {
+				e, _ = m.Get("expression")
+			}
+			if e == nil {
+				w.Lost(w.Map, "schedule", "write `once>: 2026-01-31T07:00:00`", "a single time is another kind of schedule")
+			}
+		}
+		if t := document.TextOf(e); t != "" {
+			patterns = append(patterns, t)
+		}
+	}
+	if len(patterns) == 0 {
+		return nil
+	}
+	s := param.New("crontab>", strings.Join(patterns, " | "))
+	window, policy := document.Text(w.Map, "catchup_window"), document.Text(w.Map, "overlap_policy")
+	switch {
+	case window == "":
+		s.Set("catch_up", "none")
+	case policy == "latest":
+		s.Set("catch_up", "latest")
+	default:
+		if d, ok := param.ParseDuration(window); !ok || d <= 0 {
+			w.Lost(w.Map, "catchup_window", "write a duration such as 12h", "catchup_window is no duration: %s", window)
+			break
+		}
+		s.Set("catch_up", "all")
+		s.Set("skip_delayed_by", window)
+	}
+	if policy != "all" && window != "" {
+		s.Set("skip_on_overtime", true)
+	}
+	if on, _ := w.Get("skip_if_successful"); on == true {
+		s.Set("skip_if_successful", true)
+	}
+	if fault := w.impossible(s); fault != "" {
+		w.Lost(w.Map, "schedule", "write `schedule` by hand", "the schedule is not taken over: %s", fault)
+		return nil
+	}
+	return s
+}
+
+// impossible returns why a push would refuse a schedule; "" if it would not.
+func (w *Workflow) impossible(schedule *param.Map) string {
+	text := written.Print(w.Document, w.heading(), param.New("zerodag", int64(1), "schedule", schedule, "+task", param.New("echo>", "")))
+	err := written.Check([]written.File{{Name: "schedule.dig", Text: text}})
+	if err == nil {
+		return ""
+	}
+	line, _, _ := strings.Cut(err.Error(), "\n")
+	return schedulePlace().ReplaceAllString(line, "")
+}
+
+var schedulePlace = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^schedule\.dig:[0-9]+:[0-9]+: `) })
