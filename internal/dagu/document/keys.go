@@ -23,17 +23,17 @@ const (
 	refused
 )
 
-// key is the handling of a Dagu key, with a remedy if it is not translated.
-type key struct {
+// Key is the handling of a Dagu key, with a remedy if it is not translated.
+type Key struct {
 	how    handling
 	remedy string
 }
 
 // keysOf returns a table of keys: names has the translated ones.
-func keysOf(names string, others map[string]key) map[string]key {
+func keysOf(names string, others map[string]Key) map[string]Key {
 	table := others
 	for name := range strings.FieldsSeq(names) {
-		table[name] = key{how: translated}
+		table[name] = Key{how: translated}
 	}
 	return table
 }
@@ -46,10 +46,10 @@ const (
 )
 
 // TopKeys are the keys of a workflow.
-var TopKeys = sync.OnceValue(func() map[string]key {
+var TopKeys = sync.OnceValue(func() map[string]Key {
 	return keysOf(`name description labels tags group type shell shell_args working_dir schedule skip_if_successful catchup_window overlap_policy
 		env dotenv consts handler_on step_types actions steps timeout_sec delay_sec preconditions max_active_runs max_active_steps params
-		retry_policy container secrets defaults ssh s3 queue worker_selector`, map[string]key{
+		retry_policy container secrets defaults ssh s3 queue worker_selector`, map[string]Key{
 		"hist_retention_days": {elsewhere, keptByServer}, "hist_retention_runs": {elsewhere, keptByServer},
 		"log_dir": {elsewhere, logsByServer}, "log_output": {elsewhere, logsByServer},
 		"max_output_size":       {elsewhere, "the values of a task have at most 64 KiB"},
@@ -73,10 +73,10 @@ var TopKeys = sync.OnceValue(func() map[string]key {
 })
 
 // StepKeys are the keys of a step.
-var StepKeys = sync.OnceValue(func() map[string]key {
+var StepKeys = sync.OnceValue(func() map[string]Key {
 	return keysOf(`name id description working_dir command run action exec executor shell shell_args script stdout stderr output outputs depends
 		continue_on retry_policy repeat_policy preconditions call params parallel foreach env timeout_sec container type with config approval
-		value routes worker_selector log_output`, map[string]key{
+		value routes worker_selector log_output`, map[string]Key{
 		"mail_on_error":  {dropped, "write an `_error` with `mail>`"},
 		"signal_on_stop": {dropped, "commands are asked to end with TERM"},
 		"shell_packages": {refused, "install the packages where the commands run"},
@@ -102,7 +102,7 @@ func named() []string {
 // snake returns a key as Dagu writes it today. Earlier releases wrote it in one word (retryPolicy) and ignored upper and lower case.
 func snake(name string) string {
 	folded := strings.ToLower(strings.ReplaceAll(name, "_", ""))
-	for _, table := range []map[string]key{TopKeys(), StepKeys()} {
+	for _, table := range []map[string]Key{TopKeys(), StepKeys()} {
 		for known := range table {
 			if strings.ReplaceAll(known, "_", "") == folded {
 				return known
@@ -168,7 +168,7 @@ func (d *Document) wordedSteps(v param.Value) param.Value {
 }
 
 // CheckKeys reports each key of a mapping that is not translated. of describes the mapping, such as " of a step".
-func (d *Document) CheckKeys(m *param.Map, table map[string]key, of string) {
+func (d *Document) CheckKeys(m *param.Map, table map[string]Key, of string) {
 	for _, name := range m.Keys() {
 		switch k := table[name]; k.how {
 		case translated:

@@ -9,7 +9,7 @@ import (
 // TestSnake proves that each key is found in one word, whatever its letters, and that others get underscores where words begin.
 func TestSnake(t *testing.T) {
 	t.Parallel()
-	for _, table := range []map[string]key{TopKeys(), StepKeys()} {
+	for _, table := range []map[string]Key{TopKeys(), StepKeys()} {
 		for name := range table {
 			for _, other := range []string{name, camel(name), strings.ReplaceAll(name, "_", ""), strings.ToUpper(name)} {
 				if got := snake(other); got != name {

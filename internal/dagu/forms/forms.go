@@ -83,13 +83,7 @@ func (f Reader) modern(m *param.Map) {
 	case m.Has("action"):
 		f.acts(m)
 	}
-	kind := strings.TrimSpace(document.Text(m, "type"))
-	if kind == "" {
-		kind = f.inherited(m)
-	}
-	if now, there := typesOf()[kind]; there {
-		kind = now
-	}
+	kind := f.kind(m)
 	if kind == "call" {
 		if !m.Has("call") {
 			m.Set("call", strings.TrimSpace(document.Text(m, "command")))
@@ -105,6 +99,18 @@ func (f Reader) modern(m *param.Map) {
 	} else {
 		m.Set("type", kind)
 	}
+}
+
+// kind returns the type of a step in today's words.
+func (f Reader) kind(m *param.Map) string {
+	kind := strings.TrimSpace(document.Text(m, "type"))
+	if kind == "" {
+		kind = f.inherited(m)
+	}
+	if now, there := typesOf()[kind]; there {
+		return now
+	}
+	return kind
 }
 
 // inherited returns the type of a step without one: `ssh` and `redis` at the top of the workflow apply to all of its commands, and

@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/dagu/tasks"
 )
 
-// http is a request. If the response is stored, curl sends it.
+// request is a request by HTTP. If the response is stored, curl sends it.
 func request(s *tasks.Step) *param.Map {
 	with := s.With()
 	method, address, found := strings.Cut(strings.TrimSpace(document.TextOf(document.First(s.Map, "command"))), " ")
@@ -36,39 +36,45 @@ func request(s *tasks.Step) *param.Map {
 	}
 	task := param.New("http>", s.Plain(with, "url", address), "method", s.Plain(with, "method", strings.ToUpper(method)))
 	for key, v := range with.All() {
-		switch key {
-		case "headers":
-			var list []param.Value
-			for name, v := range with.Map("headers").All() {
-				list = append(list, param.New(name, s.Plain(with, key, document.TextOf(v))))
-			}
-			task.Set("headers", list)
-		case "body":
-			text := document.TextOf(v)
-			if text == "" {
-				text = param.Text(v)
-			}
-			task.Set("content", s.Plain(with, key, text))
-			if !typedBody(with) {
-				task.Set("content_type", "text/plain; charset=utf-8")
-			}
-		case "query":
-			query := param.New()
-			for name, v := range with.Map(key).All() {
-				query.Set(name, s.Plain(with, key, document.TextOf(v)))
-			}
-			task.Set(key, query)
-		case "timeout":
-			task.Set(key, v)
-		case "skip_tls_verify":
-			task.Set("insecure", v)
-		case "silent", "json", "debug", "format", "method", "url":
-		default:
-			s.Refuse(with, key, "see `zerodag operators http`", "%s of a request is not taken over", key)
-		}
+		ofRequest(s, task, key, v)
 	}
 	s.Note(s.Map, "type", "see `store_content` of `http>`", false, "the log does not have the response to step %s", s.Called)
 	return task
+}
+
+// ofRequest translates a key of a request.
+func ofRequest(s *tasks.Step, task *param.Map, key string, v param.Value) {
+	with := s.With()
+	switch key {
+	case "headers":
+		var list []param.Value
+		for name, v := range with.Map("headers").All() {
+			list = append(list, param.New(name, s.Plain(with, key, document.TextOf(v))))
+		}
+		task.Set("headers", list)
+	case "body":
+		text := document.TextOf(v)
+		if text == "" {
+			text = param.Text(v)
+		}
+		task.Set("content", s.Plain(with, key, text))
+		if !typedBody(with) {
+			task.Set("content_type", "text/plain; charset=utf-8")
+		}
+	case "query":
+		query := param.New()
+		for name, v := range with.Map(key).All() {
+			query.Set(name, s.Plain(with, key, document.TextOf(v)))
+		}
+		task.Set(key, query)
+	case "timeout":
+		task.Set(key, v)
+	case "skip_tls_verify":
+		task.Set("insecure", v)
+	case "silent", "json", "debug", "format", "method", "url":
+	default:
+		s.Refuse(with, key, "see `zerodag operators http`", "%s of a request is not taken over", key)
+	}
 }
 
 // typedBody reports whether a request has a Content-Type.
@@ -123,34 +129,7 @@ func ssh(s *tasks.Step) *param.Map {
 	}
 	task := param.New("ssh>", remote(s, text))
 	for key, v := range with.All() {
-		switch key {
-		case "host", "user":
-			task.Set(key, s.Plain(with, key, document.TextOf(v)))
-		case "ip":
-			task.Set("host", s.Plain(with, key, document.TextOf(v)))
-		case "port":
-			if n, err := strconv.ParseInt(document.TextOf(v), 10, 64); err == nil {
-				task.Set(key, n)
-			} else {
-				s.Refuse(with, key, "write a number", "port of ssh is no number: %s", document.TextOf(v))
-			}
-		case "key", "password":
-			name := map[string]string{"key": "ssh.private_key=@FILE", "password": "ssh.password=-"}[key]
-			if key == "password" {
-				task.Set("password_auth", true)
-			}
-			s.Note(with, key, "zerodag secrets --project PROJECT --set "+name, false, "the %s for ssh is a secret here", key)
-		case "strict_host_key":
-			if v == false {
-				task.Set("host_key_checking", false)
-			}
-		case "known_host_file":
-			s.Note(with, key, "zerodag secrets --project PROJECT --set ssh.known_hosts=@FILE", false, "known hosts for ssh are a secret here")
-		case "timeout":
-			task.Set("connect_timeout", v)
-		default:
-			s.Refuse(with, key, "see `zerodag operators ssh`", "%s of ssh is not taken over", key)
-		}
+		ofSSH(s, task, with, key, v)
 	}
 	if !task.Has("host") || !task.Has("user") {
 		s.Refuse(s.Map, "type", "write `host` and `user`", "ssh has no host or no user")
@@ -159,6 +138,38 @@ func ssh(s *tasks.Step) *param.Map {
 		s.Note(s.Map, "type", "write `host_key`, or zerodag secrets --project PROJECT --set ssh.known_hosts=@~/.ssh/known_hosts", false, "step %s needs the host key of the server", s.Called)
 	}
 	return task
+}
+
+// ofSSH translates a key of the connection to another machine.
+func ofSSH(s *tasks.Step, task, with *param.Map, key string, v param.Value) {
+	switch key {
+	case "host", "user":
+		task.Set(key, s.Plain(with, key, document.TextOf(v)))
+	case "ip":
+		task.Set("host", s.Plain(with, key, document.TextOf(v)))
+	case "port":
+		if n, err := strconv.ParseInt(document.TextOf(v), 10, 64); err == nil {
+			task.Set(key, n)
+		} else {
+			s.Refuse(with, key, "write a number", "port of ssh is no number: %s", document.TextOf(v))
+		}
+	case "key", "password":
+		name := map[string]string{"key": "ssh.private_key=@FILE", "password": "ssh.password=-"}[key]
+		if key == "password" {
+			task.Set("password_auth", true)
+		}
+		s.Note(with, key, "zerodag secrets --project PROJECT --set "+name, false, "the %s for ssh is a secret here", key)
+	case "strict_host_key":
+		if v == false {
+			task.Set("host_key_checking", false)
+		}
+	case "known_host_file":
+		s.Note(with, key, "zerodag secrets --project PROJECT --set ssh.known_hosts=@FILE", false, "known hosts for ssh are a secret here")
+	case "timeout":
+		task.Set("connect_timeout", v)
+	default:
+		s.Refuse(with, key, "see `zerodag operators ssh`", "%s of ssh is not taken over", key)
+	}
 }
 
 // remote is a command for a shell on another machine. References with a value here are replaced; the others are left to that shell.

@@ -11,12 +11,12 @@ import (
 	"zerodag/internal/dagu/document"
 )
 
-// reader is the kind of program that reads a text.
-type reader int
+// Reader is the kind of program that reads a text.
+type Reader int
 
 // The kinds of readers.
 const (
-	ShellReader   reader = iota + 1 // a POSIX shell
+	ShellReader   Reader = iota + 1 // a POSIX shell
 	quotesReader                    // one, between its double quotes, of a text that no shell reads in Dagu
 	ProgramReader                   // another program, for which `${` means something else or nothing
 )
@@ -25,7 +25,7 @@ const (
 type Translator struct{ *Scope }
 
 // Command translates a text that a shell or another program reads. References that Dagu replaces become expressions; the rest is unchanged.
-func (t Translator) Command(m *param.Map, key, text string, by reader) string {
+func (t Translator) Command(m *param.Map, key, text string, by Reader) string {
 	var b strings.Builder
 	last := 0
 	safe := by != ProgramReader && !strings.ContainsAny(text, `'\`) && !strings.Contains(text, "<<")
@@ -42,7 +42,7 @@ func (t Translator) Command(m *param.Map, key, text string, by reader) string {
 			continue
 		}
 		b.WriteString(Literal(before))
-		b.WriteString(t.inCommand(m, key, use{whole: whole, inner: inner, before: text[:at[0]], after: text[at[1]:], by: by, safe: safe}))
+		b.WriteString(t.inCommand(use{of: m, key: key, whole: whole, inner: inner, before: text[:at[0]], after: text[at[1]:], by: by, safe: safe}))
 	}
 	b.WriteString(Literal(text[last:]))
 	if t.current != nil {
@@ -77,54 +77,89 @@ func (t Translator) mentioned(m *param.Map, key, text string) {
 
 var nameInText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_]*`) })
 
-// use is a reference in a command.
+// use is a reference in a command, which is the value of a key.
 type use struct {
+	of                          *param.Map
+	key                         string
 	whole, inner, before, after string
-	by                          reader
+	by                          Reader
 	safe                        bool // `$NAME` is the same as `${NAME}` in the whole text
 }
 
-func (t Translator) inCommand(m *param.Map, key string, u use) string {
-	quoted := u.by != ProgramReader && inSingleQuotes(u.before)
-	if isEscaped(u.before) && !t.ofOutput(u.inner) {
-		return Literal(u.whole)
-	}
-	if u.by == quotesReader && t.keptByQuotes(u.before+u.whole+u.after, len(u.before), len(u.before)+len(u.whole)) {
-		return `\` + Literal(u.whole)
-	}
+// numbered reports whether the reference is the place of a parameter.
+func (u use) numbered() bool {
 	_, err := strconv.Atoi(u.inner)
-	braced := strings.HasPrefix(u.whole, "${")
-	if u.by == quotesReader && t.keepsName(u.inner) && t.Values[u.inner].Kind == 0 { // unless the machine has it
-		return t.variable(m, key, u.inner, "${"+u.inner+"-"+strings.NewReplacer("$", `\$`, "}", `\}`).Replace(u.whole)+"}")
+	return err == nil
+}
+
+// byShell reports whether a shell reads the command.
+func (u use) byShell() bool { return u.by != ProgramReader }
+
+// quoted reports whether the reference is between single quotes of a shell.
+func (u use) quoted() bool { return u.byShell() && inSingleQuotes(u.before) }
+
+// inCommand translates a reference in a command.
+func (t Translator) inCommand(u use) string {
+	if text, left := t.leftToReader(u); left {
+		return text
 	}
-	if !braced && err != nil { // a shell's variable
-		return t.variable(m, key, u.inner, u.whole)
-	}
-	switch is := t.Meaning(u.inner); {
-	case is.kept && u.by == quotesReader:
-		t.keptText(m, key, u.whole)
-		return `\` + Literal(u.whole)
+	is := t.Meaning(u.inner)
+	switch {
 	case is.kept:
-		t.keptText(m, key, u.whole)
+		t.keptText(u.of, u.key, u.whole)
+		if u.by == quotesReader {
+			return `\` + Literal(u.whole)
+		}
 		return Literal(u.whole)
 	case is.Owned && is.Expression != "" && u.by == quotesReader:
 		return "${" + strings.ReplaceAll(is.Expression, `'\x24\x7bparams.`, `'\\\x24\x7bparams.`) + "}"
-	case is.Owned && is.Expression != "" && (err != nil || !quoted):
-		if name := u.inner[strings.LastIndex(u.inner, ".")+1:]; !strings.Contains(u.before+u.after, "\n") && strings.Contains(document.Text(t.Env, name)+document.Text(t.Params.Map(name), "default"), "\n") {
-			t.Refuse(m, key, "write `$"+name+"`", "a value of several lines cannot be a part of a command of one line: %s", u.whole)
-		}
+	case is.Owned && is.Expression != "" && !(u.numbered() && u.quoted()):
+		t.inOneLine(u)
 		return "${" + is.Expression + "}"
-	case !is.Owned || err == nil:
-	case strings.HasPrefix(u.inner, "env.") && document.Identifier().MatchString(u.inner[4:]) && u.by != ProgramReader:
-		return t.ofMachine(m, u.inner[4:], key, quoted)
-	case workFolder(u.inner) && u.by != ProgramReader && t.current != nil:
-		return inShell(t.variable(m, key, "DAG_RUN_WORK_DIR", "${DAG_RUN_WORK_DIR}"), quoted)
-	case (quoted || u.by == ProgramReader) && !t.known(u.inner):
+	}
+	return t.byReader(u, is.Owned && !u.numbered())
+}
+
+// leftToReader translates a reference that Dagu does not replace; left reports whether it is one.
+func (t Translator) leftToReader(u use) (text string, left bool) {
+	switch {
+	case isEscaped(u.before) && !t.ofOutput(u.inner):
+		return Literal(u.whole), true
+	case u.by == quotesReader && t.keptByQuotes(u.before+u.whole+u.after, len(u.before), len(u.before)+len(u.whole)):
+		return `\` + Literal(u.whole), true
+	case u.by == quotesReader && t.keepsName(u.inner) && t.Values[u.inner].Kind == 0: // unless the machine has it
+		otherwise := strings.NewReplacer("$", `\$`, "}", `\}`).Replace(u.whole)
+		return t.variable(u.of, u.key, u.inner, "${"+u.inner+"-"+otherwise+"}"), true
+	case !strings.HasPrefix(u.whole, "${") && !u.numbered(): // a shell's variable
+		return t.variable(u.of, u.key, u.inner, u.whole), true
+	}
+	return "", false
+}
+
+// inOneLine refuses a value of several lines in a command of one line.
+func (t Translator) inOneLine(u use) {
+	name := u.inner[strings.LastIndex(u.inner, ".")+1:]
+	value := document.Text(t.Env, name) + document.Text(t.Params.Map(name), "default")
+	if !strings.Contains(u.before+u.after, "\n") && strings.Contains(value, "\n") {
+		t.Refuse(u.of, u.key, "write `$"+name+"`", "a value of several lines cannot be a part of a command of one line: %s", u.whole)
+	}
+}
+
+// byReader translates a reference that no expression stands for: the reader of the command may have its value. If Dagu owns the reference,
+// nothing else has.
+func (t Translator) byReader(u use, owned bool) string {
+	switch {
+	case !owned:
+	case strings.HasPrefix(u.inner, "env.") && document.Identifier().MatchString(u.inner[4:]) && u.byShell():
+		return t.ofMachine(u)
+	case workFolder(u.inner) && u.byShell() && t.current != nil:
+		return inShell(t.variable(u.of, u.key, "DAG_RUN_WORK_DIR", "${DAG_RUN_WORK_DIR}"), u.quoted())
+	case (u.quoted() || !u.byShell()) && !t.known(u.inner):
 	default:
-		t.Refuse(m, key, "write the value itself, or let a command find it out and store it with `_store`", "nothing stands for %s", u.whole)
+		t.Refuse(u.of, u.key, "write the value itself, or let a command find it out and store it with `_store`", "nothing stands for %s", u.whole)
 	}
 	if document.Identifier().MatchString(u.inner) {
-		if text := t.variable(m, key, u.inner, u.whole); !u.safe || startsWord(u.after) {
+		if text := t.variable(u.of, u.key, u.inner, u.whole); !u.safe || startsWord(u.after) {
 			return text
 		}
 		return "$" + u.inner
@@ -145,17 +180,18 @@ func inShell(variable string, quoted bool) string {
 
 // ofMachine returns `${env.NAME}` for a variable of the machine. Dagu leaves the text as it is if there is none: a shell fails with it, unless
 // it is between single quotes or the shell only computes the value.
-func (t Translator) ofMachine(m *param.Map, name, key string, quoted bool) string {
+func (t Translator) ofMachine(u use) string {
+	name := u.inner[len("env."):]
 	text := "${" + name + "}"
 	if v := t.Values[name]; v.Kind == 0 && name != "PATH" && name != "HOME" && (t.current == nil || !document.Entries(t.current.Map).Has(name)) {
-		switch runs := slices.Contains([]string{"run", "command", "script"}, key); {
-		case runs && !quoted:
+		switch runs := slices.Contains([]string{"run", "command", "script"}, u.key); {
+		case runs && !u.quoted():
 			text = "${" + name + "?it is not set}"
 		default:
 			text = "${" + name + `-\${env.` + name + `\}}`
 		}
 	}
-	return inShell(t.variable(m, key, name, text), quoted)
+	return inShell(t.variable(u.of, u.key, name, text), u.quoted())
 }
 
 // keptText notes that a reference stays as it is.

@@ -96,4 +96,4 @@ func (s *Scope) known(inner string) bool {
 }
 
 // plain reports whether no shell is needed to compute a reference.
-func (is meaning) plain() bool { return is.Expression != "" || is.kept }
+func (is Meaning) plain() bool { return is.Expression != "" || is.kept }

@@ -17,7 +17,7 @@ import (
 
 // Value is what a name in `${NAME}` may mean in a workflow.
 type Value struct {
-	Kind valueKind
+	Kind ValueKind
 	// as is how an expression names it.
 	As      string
 	By      *sequence.Node // that stores it; nil for none
@@ -25,11 +25,11 @@ type Value struct {
 	Param   string         // the name of the parameter that it is; "" for none
 }
 
-type valueKind int
+type ValueKind int
 
 // The kinds of values.
 const (
-	OfParam  valueKind = iota + 1 // given at a start
+	OfParam  ValueKind = iota + 1 // given at a start
 	OfEnv                         // a variable of all commands, and maybe an exported one
 	OfOutput                      // a step stores it
 	OfSecret                      // a variable of all commands, and nothing else
@@ -39,57 +39,57 @@ const (
 	OfCall                        // the result of a called workflow, of which only parts have a value
 )
 
-// meaning is the translation of a reference.
-type meaning struct {
+// Meaning is the translation of a reference.
+type Meaning struct {
 	Expression string // as an expression; "" for none
 	Owned      bool   // Dagu replaces it itself, before a shell reads the text
 	kept       bool   // Dagu finds no value and leaves the text as it is
 }
 
 // Meaning translates `${inner}`.
-func (s *Scope) Meaning(inner string) meaning {
+func (s *Scope) Meaning(inner string) Meaning {
 	is := s.replaced(inner)
 	is.kept = is.Expression == "" && s.keeps(inner)
 	return is
 }
 
 // replaced translates a reference that has a value.
-func (s *Scope) replaced(inner string) meaning {
+func (s *Scope) replaced(inner string) Meaning {
 	if n, err := strconv.Atoi(inner); err == nil {
 		if name := s.Positional[n]; name != "" {
-			return meaning{Expression: namedAs(name), Owned: true}
+			return Meaning{Expression: namedAs(name), Owned: true}
 		}
-		return meaning{}
+		return Meaning{}
 	}
 	if parts := sliced().FindStringSubmatch(inner); parts != nil {
-		return meaning{Expression: s.slice(parts)}
+		return Meaning{Expression: s.slice(parts)}
 	}
 	name, path, hasPath := strings.Cut(inner, ".")
 	if !hasPath {
 		if inner == "params" && s.Today && s.Params.Len() > 0 && s.Values[inner].Kind == 0 {
-			return meaning{Expression: s.paramsJSON(), Owned: true}
+			return Meaning{Expression: s.paramsJSON(), Owned: true}
 		}
-		return meaning{Expression: s.named(inner)}
+		return Meaning{Expression: s.named(inner)}
 	}
 	if !dotted().MatchString(inner) {
-		return meaning{}
+		return Meaning{}
 	}
 	switch name {
 	case "params", "consts", "env", "foreach", "steps":
 		return s.scoped(name, path, inner)
 	case "context", "dag", "run", "attempt", "step", "paths":
-		return meaning{Expression: s.contextual(strings.TrimPrefix(inner, "context.")), Owned: true}
+		return Meaning{Expression: s.contextual(strings.TrimPrefix(inner, "context.")), Owned: true}
 	}
 	if v, there := s.Values[inner]; there {
-		return meaning{Expression: s.held(v), Owned: true}
+		return Meaning{Expression: s.held(v), Owned: true}
 	}
 	if field, ofStep := s.ofStep(name, path); ofStep {
-		return meaning{Expression: field, Owned: true}
+		return Meaning{Expression: field, Owned: true}
 	}
 	if v, there := s.Values[name]; there {
-		return meaning{Expression: s.within(v, path), Owned: true}
+		return Meaning{Expression: s.within(v, path), Owned: true}
 	}
-	return meaning{Owned: true}
+	return Meaning{Owned: true}
 }
 
 var sliced = sync.OnceValue(func() *regexp.Regexp {
@@ -111,26 +111,33 @@ func (s *Scope) slice(parts []string) string {
 }
 
 // scoped translates a reference that begins with a namespace.
-func (s *Scope) scoped(scope, path, inner string) meaning {
+func (s *Scope) scoped(scope, path, inner string) Meaning {
+	is := Meaning{Owned: true}
 	switch v, there := s.Values[inner]; {
 	case scope == "steps" && (s.Handles != "" || there && v.By == s.current): // neither handlers nor the step itself see the output
 	case there && scope != "env":
-		return meaning{Expression: s.held(v), Owned: true}
+		is.Expression = s.held(v)
 	case scope == "foreach":
-		if of, field, _ := strings.Cut(path, "."); field != "" {
-			if v, there := s.Values["foreach."+of]; there {
-				return meaning{Expression: v.As + "." + field, Owned: true}
-			}
+		of, field, _ := strings.Cut(path, ".")
+		if v, there := s.Values["foreach."+of]; there && field != "" {
+			is.Expression = v.As + "." + field
 		}
-	case scope == "env":
-		if v := s.Values[path]; v.Kind == OfEnv || v.Kind == OfOutput || v.Kind == OfParam {
-			return meaning{Expression: s.named(path), Owned: true}
-		}
-		if _, there := s.builtIn()[path]; there && s.current != nil && s.Values[path].Kind == 0 && path != "DAG_RUN_WORK_DIR" {
-			return meaning{Expression: s.named(path), Owned: true}
-		}
+	case scope == "env" && s.inEnv(path):
+		is.Expression = s.named(path)
 	}
-	return meaning{Owned: true}
+	return is
+}
+
+// inEnv reports whether an expression has the value of a variable of the environment.
+func (s *Scope) inEnv(name string) bool {
+	switch s.Values[name].Kind {
+	case OfEnv, OfOutput, OfParam:
+		return true
+	case 0:
+		_, there := s.builtIn()[name]
+		return there && s.current != nil && name != "DAG_RUN_WORK_DIR"
+	}
+	return false
 }
 
 // ofStep translates `${id.output.key}` and the like; ok reports whether id is a step.

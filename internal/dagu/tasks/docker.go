@@ -16,25 +16,15 @@ func Docker(t references.Translator, c *param.Map) (docker, env *param.Map) {
 	}
 	docker = param.New("image", t.Plain(c, "image", image))
 	var options []param.Value
-	option := func(name, key, value string) { options = append(options, name, t.Plain(c, key, value)) }
 	for key, v := range c.All() {
 		switch key {
-		case "image":
+		case "image", "working_dir": // the command changes into the folder
 		case "env":
 			for name, v := range document.Entries(c).All() {
 				env.Set(name, t.Plain(c, "env", document.TextOf(v)))
 			}
-		case "volumes":
-			for _, one := range document.Texts(c, key) {
-				option("--volume", key, one)
-			}
-		case "ports":
-			for _, one := range document.Texts(c, key) {
-				option("--publish", key, one)
-			}
-		case "network", "user", "platform":
-			option("--"+key, key, document.TextOf(v))
-		case "working_dir": // the command changes into it
+		case "volumes", "ports", "host", "network", "user", "platform":
+			options = append(options, containerOptions(t, c, key)...)
 		case "pull_policy", "pull":
 			if v == "always" || v == true {
 				docker.Set("pull_always", true)
@@ -42,12 +32,6 @@ func Docker(t references.Translator, c *param.Map) (docker, env *param.Map) {
 		case "auto_remove", "keep_container", "container_name", "name":
 			if key == "container_name" && v != "" {
 				t.Note(c, key, "remove it where others need not find it", false, "the container does not get the name %s", document.TextOf(v))
-			}
-		case "host":
-			host, _ := v.(*param.Map)
-			t.Only(host, "binds")
-			for _, one := range document.Texts(host, "binds") {
-				option("--volume", key, one)
 			}
 		default:
 			t.Refuse(c, key, "see `docker` in the page about commands", "%s of a container is not taken over", key)
@@ -57,4 +41,23 @@ func Docker(t references.Translator, c *param.Map) (docker, env *param.Map) {
 		docker.Set("run_options", options)
 	}
 	return docker, env
+}
+
+// containerOptions returns the options of `docker run` for a key of a container.
+func containerOptions(t references.Translator, c *param.Map, key string) (options []param.Value) {
+	name, values := "--"+key, []string{document.Text(c, key)}
+	switch key {
+	case "volumes":
+		name, values = "--volume", document.Texts(c, key)
+	case "ports":
+		name, values = "--publish", document.Texts(c, key)
+	case "host":
+		host := c.Map(key)
+		t.Only(host, "binds")
+		name, values = "--volume", document.Texts(host, "binds")
+	}
+	for _, one := range values {
+		options = append(options, name, t.Plain(c, key, one))
+	}
+	return options
 }

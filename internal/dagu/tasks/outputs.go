@@ -26,8 +26,25 @@ func (s *Step) Outputs() {
 		s.ofCalled(document.TextOf(v))
 		return
 	}
+	s.output(v)
+	for key, v := range s.printedOutputs().All() {
+		s.keep(key, v, s.ID+".outputs."+key)
+	}
+	for key := range s.Written().All() { // what the workflow gives to its caller
+		as := document.Variable(key)
+		if s.Taken[as] {
+			s.Refuse(s.Map, "with", "give it another name", "an output of the workflow has the name of another value: %s", key)
+		}
+		s.Taken[as] = true
+		s.store(as)
+	}
+	s.declare()
+	s.left()
+}
+
+// output declares the values of `output`: the whole stdout under a name, or a mapping of rules and values.
+func (s *Step) output(v param.Value) {
 	switch x := v.(type) {
-	case nil:
 	case string:
 		name := strings.Trim(strings.TrimPrefix(strings.TrimSpace(x), "$"), "{}")
 		if name != "" {
@@ -36,23 +53,16 @@ func (s *Step) Outputs() {
 	case *param.Map:
 		if x.Has("name") && !x.Has("from") && len(x.Keys()) <= 3 && (x.Has("key") || x.Has("omit") || x.Len() == 1) {
 			s.printed(document.Text(x, "name"))
-			break
+			return
 		}
 		for key, v := range x.All() {
 			s.keep(key, v, s.ID+".output."+key, s.ID+".outputs."+key)
 		}
 	}
-	for key, v := range s.printedOutputs().All() {
-		s.keep(key, v, s.ID+".outputs."+key)
-	}
-	for key := range s.Written().All() {
-		as := document.Variable(key)
-		if s.Taken[as] {
-			s.Refuse(s.Map, "with", "give it another name", "an output of the workflow has the name of another value: %s", key)
-		}
-		s.Taken[as] = true
-		s.store(as)
-	}
+}
+
+// declare declares the values that the command leaves in its file of outputs.
+func (s *Step) declare() {
 	for _, d := range s.declarations() {
 		if !document.Identifier().MatchString(d.name) {
 			s.Refuse(s.Map, "outputs", "give it a name of letters, digits and `_`", "an output cannot be called %s", d.name)
@@ -64,7 +74,6 @@ func (s *Step) Outputs() {
 		}
 		s.store(document.Unique(s.Taken, as), "steps."+s.ID+".outputs."+d.name, s.ID+".outputs."+d.name)
 	}
-	s.left()
 }
 
 // keep declares a value with a rule, or a fixed one.
@@ -175,10 +184,24 @@ func (s *Step) left() {
 	if strings.Contains(text, "${"+s.ID+".output") && s.Values[s.ID+".output"].Kind == 0 && !s.Has("output") && s.kindRuns() {
 		s.store(document.Unique(s.Taken, document.Variable(s.ID+"_output")), s.ID+".output")
 	}
-	goesOn := s.Ignores()
-	if ends := goesOn && len(s.Stores) > 0 && s.EndsRun(); !ends && !strings.Contains(text, "${"+s.ID+".exit_code}") && !strings.Contains(text, "${"+s.ID+".exitCode}") {
+	if !s.leavesCode(text) {
 		return
 	}
+	s.exitCode()
+	if code, there := s.Values[s.ID+".exit_code"]; there {
+		s.Values[s.ID+".exitCode"] = code
+	}
+}
+
+// leavesCode reports whether the file with a text refers to the exit code of the step, or the end of the run depends on it.
+func (s *Step) leavesCode(text string) bool {
+	ends := s.Ignores() && len(s.Stores) > 0 && s.EndsRun()
+	return ends || strings.Contains(text, "${"+s.ID+".exit_code}") || strings.Contains(text, "${"+s.ID+".exitCode}")
+}
+
+// exitCode declares the exit code of the step.
+func (s *Step) exitCode() {
+	goesOn := s.Ignores()
 	switch {
 	case s.Has("repeat_policy"), s.handlesNow(), !s.kindRuns():
 	case goesOn && len(s.Stores) > 0:
@@ -194,9 +217,6 @@ func (s *Step) left() {
 		s.Values[s.ID+".exit_code"] = references.Value{Kind: references.OfConst, As: "(" + of + " ? " + of + ".exit_code : 0)", By: s.Node}
 	default:
 		s.Values[s.ID+".exit_code"] = references.Value{Kind: references.OfConst, As: "0", By: s.Node}
-	}
-	if code, there := s.Values[s.ID+".exit_code"]; there {
-		s.Values[s.ID+".exitCode"] = code
 	}
 }
 

@@ -20,22 +20,8 @@ func Shell(d *document.Document, m *param.Map, ofStep bool) (list []param.Value,
 		return nil, true
 	}
 	parts = append(parts, document.Texts(m, "shell_args")...)
-	takesText := func(word string) bool {
-		return word == "-c" || isPOSIX(path.Base(parts[0])) && strings.HasPrefix(word, "-") && !strings.HasPrefix(word, "--") && strings.Contains(word, "c")
-	}
-	switch {
-	case !slices.ContainsFunc(parts[1:], takesText):
-	case d.Today && !slices.Contains(parts, "-c"):
-		d.Refuse(m, "shell", "write the shell without it", "Dagu runs no command in a shell that has -c among other options: %s", strings.Join(parts, " "))
+	if parts = readingFile(d, m, parts); parts == nil {
 		return nil, true
-	default:
-		d.Note(m, "shell", "write the shell without it", false, "-c of a shell is dropped: here the shell reads the command from a file")
-		for i, word := range parts[1:] {
-			if takesText(word) {
-				parts[i+1] = strings.Replace(word, "c", "", 1)
-			}
-		}
-		parts = slices.DeleteFunc(parts, func(word string) bool { return word == "-" })
 	}
 	name := strings.TrimSuffix(path.Base(parts[0]), ".exe")
 	if slices.Contains([]string{"nix-shell", "direct", "pwsh", "powershell", "cmd"}, name) || strings.ContainsAny(strings.Join(parts, ""), "$`") {
@@ -50,6 +36,27 @@ func Shell(d *document.Document, m *param.Map, ofStep bool) (list []param.Value,
 		parts[0] = "/bin/" + parts[0]
 	}
 	return document.ListOfTexts(parts), posix
+}
+
+// readingFile returns a shell without -c; nil for one that runs no command.
+func readingFile(d *document.Document, m *param.Map, shell []string) []string {
+	takesText := func(word string) bool {
+		return word == "-c" || isPOSIX(path.Base(shell[0])) && strings.HasPrefix(word, "-") && !strings.HasPrefix(word, "--") && strings.Contains(word, "c")
+	}
+	switch {
+	case !slices.ContainsFunc(shell[1:], takesText):
+		return shell
+	case d.Today && !slices.Contains(shell, "-c"):
+		d.Refuse(m, "shell", "write the shell without it", "Dagu runs no command in a shell that has -c among other options: %s", strings.Join(shell, " "))
+		return nil
+	}
+	d.Note(m, "shell", "write the shell without it", false, "-c of a shell is dropped: here the shell reads the command from a file")
+	for i, word := range shell[1:] {
+		if takesText(word) {
+			shell[i+1] = strings.Replace(word, "c", "", 1)
+		}
+	}
+	return slices.DeleteFunc(shell, func(word string) bool { return word == "-" })
 }
 
 // Program is a text with its interpreter.

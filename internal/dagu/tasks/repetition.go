@@ -29,17 +29,18 @@ func (s *Step) repetition() *repetition {
 	}
 	codes, _ := m.Get("exit_code")
 	r := &repetition{until: word == "until", condition: document.Text(m, "condition"), expected: document.Text(m, "expected"), codes: document.TextsOf(codes)}
+	bare := r.condition == "" && len(r.codes) == 0
 	switch {
-	case word != "" && word != "until" && word != "while" && word != "true":
+	case !slices.Contains([]string{"", "until", "while", "true"}, word):
 		s.Refuse(m, "repeat", "write while or until", "repeat is neither while nor until: %s", word)
-	case r.condition == "" && len(r.codes) == 0 && word == "":
+	case bare && word == "":
 		return nil
+	case bare && r.until:
+		r.codes = []string{"0"}
+	case bare:
+		r.always = true
 	case word == "" && r.condition != "" && r.expected != "":
 		r.until = true
-	case r.condition == "" && len(r.codes) == 0 && r.until:
-		r.codes = []string{"0"}
-	case r.condition == "" && len(r.codes) == 0:
-		r.always = true
 	}
 	return r
 }
@@ -116,6 +117,28 @@ func (s *Step) repeat(operator string) *param.Map {
 		return nil
 	}
 	r := param.New()
+	s.repeats(r, m, is, operator)
+	if !m.Has("limit") {
+		s.Note(m, "repeat", "write a `limit`", is.always, "a step that runs again and again fails after 1,000 runs")
+	}
+	if s.Has("retry_policy") {
+		s.Refuse(m, "repeat", "keep one of the two", "a step with both repeat_policy and retry_policy is not taken over")
+	}
+	if n := s.Whole(m, "interval_sec"); n > 0 {
+		r.Set("interval", n)
+	}
+	backoff(s.Document, m, r)
+	if n := s.Whole(m, "limit"); n > 0 {
+		r.Set("limit", n)
+		if !is.untilSuccess() { // the command fails by itself
+			r.Set("on_limit", "succeed")
+		}
+	}
+	return r
+}
+
+// repeats says in a `_repeat` under which condition a task with an operator runs again, or until when.
+func (s *Step) repeats(r, m *param.Map, is *repetition, operator string) {
 	word := "while"
 	if is.until {
 		word = "until"
@@ -137,23 +160,6 @@ func (s *Step) repeat(operator string) *param.Map {
 	default:
 		r.Set("while", "${true}")
 	}
-	if !m.Has("limit") {
-		s.Note(m, "repeat", "write a `limit`", is.always, "a step that runs again and again fails after 1,000 runs")
-	}
-	if s.Has("retry_policy") {
-		s.Refuse(m, "repeat", "keep one of the two", "a step with both repeat_policy and retry_policy is not taken over")
-	}
-	if n := s.Whole(m, "interval_sec"); n > 0 {
-		r.Set("interval", n)
-	}
-	backoff(s.Document, m, r)
-	if n := s.Whole(m, "limit"); n > 0 {
-		r.Set("limit", n)
-		if !is.untilSuccess() { // the command fails by itself
-			r.Set("on_limit", "succeed")
-		}
-	}
-	return r
 }
 
 // endsWithFailure notes that a failure ends a repetition that an expression decides.

@@ -15,30 +15,54 @@ import (
 // body are the tasks: what comes first, the steps, and what comes after their success.
 func (w *Workflow) body(steps []*tasks.Step, on map[string]*tasks.Step) *param.Map {
 	condition, checks := tasks.Conditions{Translator: w.Translator, Of: w.Map, Before: w.prelude}.Expression("whole")
-	only := func(task *param.Map) *param.Map {
-		if condition == "" {
-			return task
-		}
-		return param.Merge(param.New("_if", "${"+condition+"}"), task)
-	}
 	var init *param.Map
 	if on["init"] != nil {
-		init = only(w.handler(on["init"], "init"))
+		init = onlyIf(condition, w.handler(on["init"], "init"))
 	}
-	tasks, first, last := only(w.group(steps)), param.New(), param.New()
+	group := onlyIf(condition, w.group(steps))
+	last := w.last(steps, on, condition)
+	first := w.first(checks, init)
+	switch {
+	case w.apart(on):
+		group = param.New("+steps", param.Merge(param.New("_error", w.handler(on["failure"], "failure")), group))
+	case first.Len()+last.Len() == 0 && (condition == "" || len(on) == 0): // handlers run although no step does
+		return group
+	case group.Has("_parallel") || condition != "" || clash(group, first) || clash(group, last):
+		group = param.New("+steps", group)
+	}
+	return param.Merge(param.Merge(first, group), last)
+}
+
+// onlyIf returns a task that runs under a condition, which may be "".
+func onlyIf(condition string, task *param.Map) *param.Map {
+	if condition == "" {
+		return task
+	}
+	return param.Merge(param.New("_if", "${"+condition+"}"), task)
+}
+
+// last are the tasks after the success of the steps.
+func (w *Workflow) last(steps []*tasks.Step, on map[string]*tasks.Step, condition string) *param.Map {
+	last := param.New()
 	if on["success"] != nil {
 		task := w.handler(on["success"], "success")
 		if none := w.noSuccess(steps); none != "" {
 			task = param.New("_if", "${!("+none+")}", "+run", task)
 		}
-		last.Set("+success", only(task))
+		last.Set("+success", onlyIf(condition, task))
 	}
 	if w.Partial != "" {
-		last.Set("+"+document.Unique(taskNames(steps), "ignored"), only(w.partly(w.Partial)))
+		last.Set("+"+document.Unique(taskNames(steps), "ignored"), onlyIf(condition, w.partly(w.Partial)))
 	}
 	if on["failure"] != nil && w.noSuccess(steps) != "" {
 		w.Note(w.Map, "handler_on", "write the handler into the steps", false, "the failure handler does not run if all errors were ignored; in Dagu it runs if no step succeeded")
 	}
+	return last
+}
+
+// first are the tasks before the steps: what these need, the conditions of the workflow, and its handler `init`, which is nil for none.
+func (w *Workflow) first(checks []*param.Map, init *param.Map) *param.Map {
+	first := param.New()
 	if w.Used[references.Artifacts] {
 		script := "mkdir -p \"$DAG_RUN_ARTIFACTS_DIR\""
 		if w.Used[references.RunLog] {
@@ -67,15 +91,7 @@ func (w *Workflow) body(steps []*tasks.Step, on map[string]*tasks.Step) *param.M
 	if init != nil {
 		first.Set("+init", init)
 	}
-	switch {
-	case w.apart(on):
-		tasks = param.New("+steps", param.Merge(param.New("_error", w.handler(on["failure"], "failure")), tasks))
-	case first.Len()+last.Len() == 0 && (condition == "" || len(on) == 0): // handlers run although no step does
-		return tasks
-	case tasks.Has("_parallel") || condition != "" || clash(tasks, first) || clash(tasks, last):
-		tasks = param.New("+steps", tasks)
-	}
-	return param.Merge(param.Merge(first, tasks), last)
+	return first
 }
 
 // handlerSteps returns the steps of `handler_on` by handler.

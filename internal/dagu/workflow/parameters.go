@@ -134,6 +134,21 @@ func (w *Workflow) parameter(name string, rule *param.Map) {
 		as = document.Unique(w.Taken, as)
 	}
 	w.Taken[as] = true
+	rule = w.withDefault(name, as, rule)
+	is := references.Value{Kind: references.OfParam, As: as, Param: as}
+	if !rule.Has("default") && document.Text(rule, "required") != "true" {
+		is = references.Value{Kind: references.OfConst, As: "(this." + as + " || '')", Param: as}
+	}
+	w.Values[name], w.Values["params."+name] = is, is
+	if is.Kind == references.OfConst { // Dagu keeps the text of the reference
+		is.As = "(this." + as + " === undefined ? " + references.QuotedScript("${params."+name+"}") + " : this." + as + ")"
+		w.Values["params."+name] = is
+	}
+	w.Params.Set(as, rule)
+}
+
+// withDefault returns the rule of a parameter with a plain default, or none. A first task stores any other one.
+func (w *Workflow) withDefault(name, as string, rule *param.Map) *param.Map {
 	text := document.Text(rule, "default")
 	dynamic := (rule.Has("eval") || !w.Today) && (document.HasCommand(text) || document.Reference().MatchString(text))
 	rule = rule.Without("eval")
@@ -150,16 +165,7 @@ func (w *Workflow) parameter(name string, rule *param.Map) {
 		w.Refuse(w.Map, "params", "let a first task store it, with `_if: ${!this."+as+"}`, so that a value which is given wins", "the default of %s is not a plain value: %s", name, text)
 		rule = rule.Without("default")
 	}
-	is := references.Value{Kind: references.OfParam, As: as, Param: as}
-	if !rule.Has("default") && document.Text(rule, "required") != "true" {
-		is = references.Value{Kind: references.OfConst, As: "(this." + as + " || '')", Param: as}
-	}
-	w.Values[name], w.Values["params."+name] = is, is
-	if is.Kind == references.OfConst { // Dagu keeps the text of the reference
-		is.As = "(this." + as + " === undefined ? " + references.QuotedScript("${params."+name+"}") + " : this." + as + ")"
-		w.Values["params."+name] = is
-	}
-	w.Params.Set(as, rule)
+	return rule
 }
 
 // anyText says whether a parameter may be the empty text, which stands for a default that a command finds out.

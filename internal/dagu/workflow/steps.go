@@ -120,33 +120,39 @@ func (w *Workflow) stepOf(m *param.Map, name string, at int, taken map[string]bo
 
 // generated returns the name that Dagu gives to a nameless step: its kind and its place in the list.
 func (w *Workflow) generated(s *tasks.Step, written string, at int, taken map[string]bool) string {
-	kind, _, _ := strings.Cut(document.Text(s.Map, "type"), ".")
-	commands, _ := s.Get("command")
-	_, isList := commands.([]param.Value)
-	prefix := "step"
-	switch {
-	case w.Map.Map("actions").Has(written) || w.Map.Map("step_types").Has(written):
+	prefix := kindOf(s)
+	if w.Map.Map("actions").Has(written) || w.Map.Map("step_types").Has(written) {
 		prefix = written
-	case s.Has("foreach"):
-		prefix = "foreach"
-	case s.Has("parallel"):
-		prefix = "parallel"
-	case s.Has("call"):
-		prefix = "dag"
-	case s.Has("container"):
-		prefix = "docker"
-	case kind != "" && kind != "exec":
-		prefix = kind
-	case document.Text(s.Map, "script") != "" || strings.Contains(document.TextOf(commands), "\n"):
-		prefix = "script"
-	case isList || document.TextOf(commands) != "" || s.Has("exec"):
-		prefix = "cmd"
 	}
 	for ; ; at++ {
 		if name := fmt.Sprintf("%s_%d", prefix, at); !taken[name] {
 			return name
 		}
 	}
+}
+
+// kindOf returns what Dagu calls the kind of a step in its name.
+func kindOf(s *tasks.Step) string {
+	kind, _, _ := strings.Cut(document.Text(s.Map, "type"), ".")
+	commands, _ := s.Get("command")
+	_, isList := commands.([]param.Value)
+	switch {
+	case s.Has("foreach"):
+		return "foreach"
+	case s.Has("parallel"):
+		return "parallel"
+	case s.Has("call"):
+		return "dag"
+	case s.Has("container"):
+		return "docker"
+	case kind != "" && kind != "exec":
+		return kind
+	case document.Text(s.Map, "script") != "" || strings.Contains(document.TextOf(commands), "\n"):
+		return "script"
+	case isList || document.TextOf(commands) != "" || s.Has("exec"):
+		return "cmd"
+	}
+	return "step"
 }
 
 // routes make conditions at the steps that a router names.
