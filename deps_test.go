@@ -95,7 +95,7 @@ func imports() []allowed {
 		{"internal/dagu/tasks", "engine/dig/keys engine/param internal/dagu/document internal/dagu/references internal/dagu/sequence", "it makes tasks of commands, and knows no kinds of steps"},
 		{"internal/dagu/kinds", "engine/dig/keys engine/param internal/dagu/document internal/dagu/precomputed internal/dagu/references internal/dagu/sequence internal/dagu/tasks", "it knows kinds of steps, and no workflow"},
 		{"internal/dagu/workflow", "engine/dig/keys engine/param internal/dagu/document internal/dagu/forms internal/dagu/kinds internal/dagu/references internal/dagu/sequence internal/dagu/tasks internal/dagu/written", "it puts the tasks of steps together"},
-		{"internal/dagu", "internal/dagu/document internal/dagu/forms internal/dagu/references internal/dagu/workflow internal/dagu/written", "it turns a text into texts; its packages do the work"},
+		{"internal/dagu", "internal/dagu/document internal/dagu/workflow internal/dagu/written", "it turns a text into texts; its packages do the work"},
 		{"internal/process internal/docker", core + "internal/datafolder internal/limits internal/lineage internal/scratch golang.org/x/sys/...", "drivers do not know each other"},
 		{"internal/executors", core + "internal/docker internal/limits internal/lineage internal/placement internal/process", "it chooses where a command of one machine runs"},
 		{"internal/files", core + "operators/run internal/datafolder internal/limits internal/tasklog golang.org/x/sys/...", "drivers do not know each other"},

@@ -10,8 +10,6 @@ import (
 	"slices"
 
 	"zerodag/internal/dagu/document"
-	"zerodag/internal/dagu/forms"
-	"zerodag/internal/dagu/references"
 	"zerodag/internal/dagu/workflow"
 	"zerodag/internal/dagu/written"
 )
@@ -61,19 +59,8 @@ func Translate(name string, text []byte, by Release) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	handed := map[string]int{}
-	for _, d := range docs {
-		forms.Reader{Document: d}.Passed(handed)
-	}
-	local, all := map[string]*references.Scope{}, make([]*workflow.Workflow, len(docs))
-	for i, d := range docs {
-		all[i] = workflow.New(d, local, handed[d.Name])
-	}
-	for _, w := range all {
-		w.Declare()
-	}
 	var r Result
-	for _, w := range all {
+	for _, w := range workflow.All(docs) {
 		r.Files = append(r.Files, w.Written())
 		r.Notes = append(r.Notes, w.Notes...)
 		r.Steps.add(w)

@@ -44,7 +44,7 @@ func pickLater(s *tasks.Step, data param.Value) *param.Map {
 	return s.CommandTask(`printf '%s' "$WITH_DATA" | jq -s -r -M `+references.Literal(references.ShellWord(filter)), tasks.Program{POSIX: true, Stops: true})
 }
 
-// dataForm reads the form of the data from `with`.
+// formOf reads the form of the data from `with`.
 func formOf(s *tasks.Step) precomputed.DataForm {
 	with := s.With()
 	f := precomputed.DataForm{From: strings.ToLower(document.Text(with, "from")), To: strings.ToLower(document.Text(with, "to")), Header: isOn(s, "has_header", true), Headers: isOn(s, "headers", true),

@@ -102,6 +102,7 @@ func jq(s *tasks.Step) *param.Map {
 	return s.CommandTask(text, tasks.Program{POSIX: true, Stops: true})
 }
 
+// inDocker is a command in a container that `with` describes.
 func inDocker(s *tasks.Step) *param.Map {
 	with := s.With()
 	s.Map.Set("container", with.Without("shell", "command"))
@@ -127,7 +128,7 @@ func templateText(s *tasks.Step) string {
 	return text
 }
 
-// template is a step that fills a template and writes it.
+// filled returns the task of a step that fills a template and writes it.
 func filled(s *tasks.Step) *param.Map {
 	with := s.With()
 	s.Outside(s.Map, "type", "a template")

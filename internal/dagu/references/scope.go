@@ -17,14 +17,14 @@ import (
 
 // Value is what a name in `${NAME}` may mean in a workflow.
 type Value struct {
-	Kind ValueKind
-	// as is how an expression names it.
-	As      string
+	Kind    ValueKind
+	As      string         // how an expression names it
 	By      *sequence.Node // that stores it; nil for none
 	Decoded bool           // it is no text: its parts need no JSON.parse
 	Param   string         // the name of the parameter that it is; "" for none
 }
 
+// ValueKind is where a value comes from.
 type ValueKind int
 
 // The kinds of values.

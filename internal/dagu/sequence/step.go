@@ -24,7 +24,7 @@ type Node struct {
 	all     *string    // its whole condition, once it was asked for
 	Stores  []string   // what it stores, as expressions name it
 	Extra   *param.Map // the variables that its command gets
-	// inFolder is true if the command needs the variable for the folder of the run.
+	// InFolder is true if the command needs the variable for the folder of the run.
 	InFolder bool
 }
 

@@ -32,6 +32,7 @@ func (w *Workflow) steps() []*tasks.Step {
 	return steps
 }
 
+// flattened lists the steps, and those in lists of steps.
 func flattened(steps []*tasks.Step) (list []*tasks.Step) {
 	for _, s := range steps {
 		if s.Beside != nil {
@@ -198,6 +199,7 @@ func (w *Workflow) task(s *tasks.Step) (task *param.Map) {
 	return task
 }
 
+// single returns the task of one step, with its policies and conditions.
 func (w *Workflow) single(s *tasks.Step) *param.Map {
 	task := w.run(s)
 	s.Policies(task)

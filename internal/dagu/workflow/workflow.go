@@ -27,15 +27,31 @@ type Workflow struct {
 	secrets   *param.Map
 }
 
-// New begins the translation of a document. local has the workflows of the file, to which it is added.
-func New(d *document.Document, local map[string]*references.Scope, handed int) *Workflow {
+// All begins the translation of the documents of a file, which may call one another.
+func All(docs []*document.Document) []*Workflow {
+	handed := map[string]int{}
+	for _, d := range docs {
+		forms.Reader{Document: d}.Passed(handed)
+	}
+	local, all := map[string]*references.Scope{}, make([]*Workflow, len(docs))
+	for i, d := range docs {
+		all[i] = newWorkflow(d, local, handed[d.Name])
+	}
+	for _, w := range all {
+		w.declare()
+	}
+	return all
+}
+
+// newWorkflow begins the translation of a document. local has the workflows of the file, to which it is added.
+func newWorkflow(d *document.Document, local map[string]*references.Scope, handed int) *Workflow {
 	names := references.NewScope(d, local)
 	local[d.Name] = names
 	return &Workflow{Translator: references.Translator{Scope: names}, forms: forms.Reader{Document: d}, handed: handed, found: param.New(), secrets: param.New()}
 }
 
-// Declare reads the parts of the workflow that its callers need.
-func (w *Workflow) Declare() {
+// declare reads the parts of the workflow that its callers need.
+func (w *Workflow) declare() {
 	w.Today = w.Release == document.Today || w.Release == document.ByKeys && w.forms.WrittenToday()
 	w.CheckKeys(w.Map, document.TopKeys(), "")
 	w.forms.CheckPlace(w.Map)
@@ -45,9 +61,9 @@ func (w *Workflow) Declare() {
 	w.parameters()
 }
 
-// Written returns the workflow file.
+// Written returns the workflow file. Its notes are complete after that.
 func (w *Workflow) Written() written.File {
-	tree := w.translate() // which also makes the notes
+	tree := w.translate()
 	return written.File{Name: w.Name + ".dig", Text: written.Print(w.Document, w.heading(), tree)}
 }
 
@@ -61,7 +77,7 @@ func (w *Workflow) translate() *param.Map {
 	w.environment()
 	steps := w.steps()
 	on := w.handlerSteps()
-	if !w.runsAnything(steps) {
+	if len(flattened(steps)) == 0 {
 		w.Refuse(w.Map, "steps", "write steps", "the workflow has no steps")
 	}
 	handlers := param.New()
@@ -103,8 +119,6 @@ func (w *Workflow) translate() *param.Map {
 	inline(out, expressionsOf(out.Map("_export")))
 	return out
 }
-
-func (w *Workflow) runsAnything(steps []*tasks.Step) bool { return len(flattened(steps)) > 0 }
 
 // stopped returns a tree of tasks with every operator replaced by a failure.
 func (w *Workflow) stopped(tree *param.Map) *param.Map {
