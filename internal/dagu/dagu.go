@@ -1,8 +1,10 @@
-// Package dagu translates Dagu workflows (YAML) into workflow files with `zerodag: 1`. It reports everything that it could not
-// translate, with the place in the file and a remedy. A step whose meaning it does not fully understand becomes a `fail>`.
+// Package dagu translates Dagu workflows (YAML) into workflow files with `zerodag: 1`. It reports everything that it
+// could not translate, with the place in the file and a remedy. A step whose meaning it does not fully understand
+// becomes a `fail>`.
 //
-// The command line calls it (`zerodag import dagu`). It must never run anything or read files: the text is its only input. Its
-// packages do the work, from the bottom to the top: document, precomputed, forms, sequence, references, tasks, kinds, workflow.
+// The command line calls it (`zerodag import dagu`). It must never run anything or read files: the text is its only
+// input. Its packages do the work, from the bottom to the top: document, precomputed, forms, sequence, references,
+// tasks, kinds, workflow.
 package dagu
 
 import (

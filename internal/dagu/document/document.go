@@ -1,5 +1,6 @@
-// Package document reads Dagu's workflow files: their documents, with keys as Dagu writes them today, the place of each key, and names
-// for what is made of them. A document collects the notes about its translation, and why a step, or the whole workflow, must not run.
+// Package document reads Dagu's workflow files: their documents, with keys as Dagu writes them today, the place of each
+// key, and names for what is made of them. A document collects the notes about its translation, and why a step, or the
+// whole workflow, must not run.
 //
 // It must not decide what a key becomes: it only lists which keys the packages above translate.
 package document
@@ -79,7 +80,8 @@ func Read(name string, text []byte, by Release) (docs []*Document, err error) {
 		if !isMap || !m.Has("steps") {
 			return nil, fmt.Errorf("%s: a workflow of Dagu is a mapping with `steps`", name)
 		}
-		d := &Document{File: name, Release: by, Beside: beside, Inner: len(docs) > 0, at: at, origin: map[*param.Map]*param.Map{}}
+		d := &Document{File: name, Release: by, Beside: beside, Inner: len(docs) > 0, at: at,
+			origin: map[*param.Map]*param.Map{}}
 		d.Map, _ = d.Worded(m).(*param.Map)
 		d.Lines, d.Name = strings.Split(string(text), "\n"), FileName(base)
 		if own := Text(d.Map, "name"); own != "" && d.Inner {

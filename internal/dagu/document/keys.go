@@ -47,9 +47,10 @@ const (
 
 // TopKeys are the keys of a workflow.
 var TopKeys = sync.OnceValue(func() map[string]Key {
-	return keysOf(`name description labels tags group type shell shell_args working_dir schedule skip_if_successful catchup_window overlap_policy
-		env dotenv consts handler_on step_types actions steps timeout_sec delay_sec preconditions max_active_runs max_active_steps params
-		retry_policy container secrets defaults ssh s3 queue worker_selector`, map[string]Key{
+	return keysOf(`name description labels tags group type shell shell_args working_dir schedule skip_if_successful
+		catchup_window overlap_policy env dotenv consts handler_on step_types actions steps timeout_sec
+		delay_sec preconditions max_active_runs max_active_steps params retry_policy container secrets
+		defaults ssh s3 queue worker_selector`, map[string]Key{
 		"hist_retention_days": {elsewhere, keptByServer}, "hist_retention_runs": {elsewhere, keptByServer},
 		"log_dir": {elsewhere, logsByServer}, "log_output": {elsewhere, logsByServer},
 		"max_output_size":       {elsewhere, "the values of a task have at most 64 KiB"},
@@ -74,9 +75,10 @@ var TopKeys = sync.OnceValue(func() map[string]Key {
 
 // StepKeys are the keys of a step.
 var StepKeys = sync.OnceValue(func() map[string]Key {
-	return keysOf(`name id description working_dir command run action exec executor shell shell_args script stdout stderr output outputs depends
-		continue_on retry_policy repeat_policy preconditions call params parallel foreach env timeout_sec container type with config approval
-		value routes worker_selector log_output`, map[string]Key{
+	return keysOf(`name id description working_dir command run action exec executor shell shell_args script stdout
+		stderr output outputs depends continue_on retry_policy repeat_policy preconditions call params
+		parallel foreach env timeout_sec container type with config approval value routes worker_selector
+		log_output`, map[string]Key{
 		"mail_on_error":  {dropped, "write an `_error` with `mail>`"},
 		"signal_on_stop": {dropped, "commands are asked to end with TERM"},
 		"shell_packages": {refused, "install the packages where the commands run"},
@@ -95,11 +97,13 @@ func earlier() map[string]string {
 
 // named lists the keys whose mappings have names chosen by the author of the workflow instead of keys.
 func named() []string {
-	return []string{"command", "run", "script", "env", "consts", "params", "headers", "query", "form", "files", "data", "values", "labels", "tags", "routes", "output", "outputs", "step_types", "actions",
+	return []string{"command", "run", "script", "env", "consts", "params", "headers", "query", "form", "files", "data",
+		"values", "labels", "tags", "routes", "output", "outputs", "step_types", "actions",
 		"input", "items", "collect", "metadata", "worker_selector", "harnesses", "registry_auths", "messages", "secrets"}
 }
 
-// snake returns a key as Dagu writes it today. Earlier releases wrote it in one word (retryPolicy) and ignored upper and lower case.
+// snake returns a key as Dagu writes it today. Earlier releases wrote it in one word (retryPolicy) and ignored upper
+// and lower case.
 func snake(name string) string {
 	folded := strings.ToLower(strings.ReplaceAll(name, "_", ""))
 	for _, table := range []map[string]Key{TopKeys(), StepKeys()} {

@@ -33,7 +33,8 @@ func (d *Document) Lost(m *param.Map, key, remedy, format string, args ...any) {
 	d.Note(m, key, remedy, true, format, args...)
 }
 
-// Refuse adds a warning and replaces the current step by a `fail>`. Without a current step it refuses the whole workflow.
+// Refuse adds a warning and replaces the current step by a `fail>`. Without a current step it refuses the whole
+// workflow.
 func (d *Document) Refuse(m *param.Map, key, remedy, format string, args ...any) {
 	d.Note(m, key, remedy, true, format, args...)
 	reason := fmt.Sprintf(format, args...)

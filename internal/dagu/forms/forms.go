@@ -1,5 +1,6 @@
-// Package forms brings the many forms in which Dagu's releases write a step into one: `executor`, `run`, `action` and a workflow's own
-// types become `type`, `with`, `command`, `script` and `call`. It reads mappings and returns mappings, and must not make tasks.
+// Package forms brings the many forms in which Dagu's releases write a step into one: `executor`, `run`, `action` and a
+// workflow's own types become `type`, `with`, `command`, `script` and `call`. It reads mappings and returns mappings,
+// and must not make tasks.
 package forms
 
 import (
@@ -21,16 +22,19 @@ type form struct {
 // actions maps actions to the types that do the same.
 func actions() map[string]form {
 	return map[string]form{
-		"http.request": {kind: "http"}, "ssh.run": {kind: "ssh", text: "command"}, "mail.send": {kind: "mail"}, "log.write": {kind: "log"},
+		"http.request": {kind: "http"}, "ssh.run": {kind: "ssh", text: "command"}, "mail.send": {kind: "mail"},
+		"log.write":  {kind: "log"},
 		"docker.run": {kind: "docker", text: "command"}, "container.run": {kind: "docker", text: "command"},
 		"jq.filter": {kind: "jq", text: "filter", body: "data"}, "postgres.query": {kind: "postgres", text: "query"},
-		"template.render": {kind: "template", body: "template"}, "router.route": {kind: "router"}, "exec": {kind: "exec"}, "noop": {kind: "noop"},
+		"template.render": {kind: "template", body: "template"}, "router.route": {kind: "router"}, "exec": {kind: "exec"},
+		"noop": {kind: "noop"},
 	}
 }
 
 // typesOf maps other names of types, of any Dagu release, to the names used here.
 func typesOf() map[string]string {
-	return map[string]string{"command": "", "shell": "", "container": "docker", "sub": "call", "subworkflow": "call", "dag": "call", "pg": "postgres", "postgresql": "postgres", "http.request": "http"}
+	return map[string]string{"command": "", "shell": "", "container": "docker", "sub": "call", "subworkflow": "call",
+		"dag": "call", "pg": "postgres", "postgresql": "postgres", "http.request": "http"}
 }
 
 // Reader reads the steps of a document.
@@ -38,7 +42,8 @@ type Reader struct{ *document.Document }
 
 // operations lists the types whose command is an operation: `type: s3` with `command: upload` is the kind `s3.upload`.
 func operations() []string {
-	return []string{"s3", "file", "archive", "artifact", "data", "git", "outputs", "state", "wait", "sftp", "redis", "sqlite", "kubernetes", "k8s"}
+	return []string{"s3", "file", "archive", "artifact", "data", "git", "outputs", "state", "wait", "sftp", "redis",
+		"sqlite", "kubernetes", "k8s"}
 }
 
 // Merged returns a step in one form, with the `defaults` of the workflow and its own type filled in.
@@ -63,12 +68,14 @@ func (f Reader) Merged(m *param.Map) *param.Map {
 func (f Reader) CheckPlace(m *param.Map) {
 	if v, there := m.Get("worker_selector"); there && v != "local" {
 		if labels, isMap := v.(*param.Map); !isMap || labels.Len() > 0 {
-			f.Refuse(m, "worker_selector", "run the server on the machine that the commands need", "worker_selector chooses a machine for the command, which has no counterpart here")
+			f.Refuse(m, "worker_selector", "run the server on the machine that the commands need",
+				"worker_selector chooses a machine for the command, which has no counterpart here")
 		}
 	}
 }
 
-// modern brings all forms of a step into one: `executor`, `run` and `action` become `type`, `with`, `command`, `script` and `call`.
+// modern brings all forms of a step into one: `executor`, `run` and `action` become `type`, `with`, `command`, `script`
+// and `call`.
 func (f Reader) modern(m *param.Map) {
 	if m.Has("config") && !m.Has("with") {
 		v, _ := m.Get("config")
@@ -77,7 +84,8 @@ func (f Reader) modern(m *param.Map) {
 	f.executor(m)
 	switch {
 	case m.Has("run") && m.Has("action"), m.Has("run") && m.Has("command"), m.Has("action") && m.Has("command"):
-		f.Refuse(m, "run", "write one of `run`, `action` and `command`", "a step may have only one of run, action and command")
+		f.Refuse(m, "run", "write one of `run`, `action` and `command`",
+			"a step may have only one of run, action and command")
 	case m.Has("run"):
 		f.runs(m)
 	case m.Has("action"):
@@ -91,7 +99,8 @@ func (f Reader) modern(m *param.Map) {
 		}
 		kind = ""
 	}
-	if operation := strings.TrimSpace(document.Text(m, "command")); slices.Contains(operations(), kind) && document.Identifier().MatchString(operation) {
+	if operation := strings.TrimSpace(document.Text(m, "command")); slices.Contains(operations(), kind) &&
+		document.Identifier().MatchString(operation) {
 		kind += "." + operation
 	}
 	if kind == "" {
@@ -113,8 +122,8 @@ func (f Reader) kind(m *param.Map) string {
 	return kind
 }
 
-// inherited returns the type of a step without one: `ssh` and `redis` at the top of the workflow apply to all of its commands, and
-// `harness` did.
+// inherited returns the type of a step without one: `ssh` and `redis` at the top of the workflow apply to all of its
+// commands, and `harness` did.
 func (f Reader) inherited(m *param.Map) string {
 	command := m.Has("command") || m.Has("script") || m.Has("exec")
 	if !command || m.Has("container") || f.Map.Has("container") || m.Has("call") || m.Has("foreach") {
@@ -154,19 +163,22 @@ func (f Reader) executor(m *param.Map) {
 	}
 }
 
-// runCalls reports whether the `run` of a step is the name of another workflow, as in earlier releases, and not a command.
+// runCalls reports whether the `run` of a step is the name of another workflow, as in earlier releases, and not a
+// command.
 func (f Reader) runCalls(m *param.Map) bool {
 	v, _ := m.Get("run")
 	name, kind := document.TextOf(v), document.Text(m, "type")
-	ofWorkflow := strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml") || f.Beside[document.FileName(name)] != nil && document.Identifier().MatchString(strings.ReplaceAll(name, "-", "_"))
+	ofWorkflow := strings.HasSuffix(name, ".yaml") || strings.HasSuffix(name, ".yml") ||
+		f.Beside[document.FileName(name)] != nil && document.Identifier().MatchString(strings.ReplaceAll(name, "-", "_"))
 	if f.Release == document.Today {
 		ofWorkflow = false
 	}
-	return kind == "subworkflow" || kind == "dag" || kind == "call" || m.Has("params") || m.Has("parallel") || ofWorkflow && !strings.ContainsAny(name, " \n")
+	return kind == "subworkflow" || kind == "dag" || kind == "call" || m.Has("params") || m.Has("parallel") ||
+		ofWorkflow && !strings.ContainsAny(name, " \n")
 }
 
-// WrittenToday reports whether a step, or a handler, is written with keys that Dagu has since 2.7. Such a release leaves commands in values
-// as they are, unless the key is `eval`.
+// WrittenToday reports whether a step, or a handler, is written with keys that Dagu has since 2.7. Such a release
+// leaves commands in values as they are, unless the key is `eval`.
 func (f Reader) WrittenToday() bool {
 	var has func(v param.Value) bool
 	has = func(v param.Value) bool {
@@ -201,7 +213,8 @@ func (f Reader) runs(m *param.Map) {
 	kind := document.Text(m, "type")
 	if f.runCalls(m) {
 		if !m.Has("params") && !m.Has("parallel") && kind == "" {
-			f.Note(m, "run", "write `action: dag.run` if that is meant", false, "run is the name of the workflow %s, which is called as in Dagu before 2.7; today it is a command", name)
+			f.Note(m, "run", "write `action: dag.run` if that is meant", false,
+				"run is the name of the workflow %s, which is called as in Dagu before 2.7; today it is a command", name)
 		}
 		m.Set("call", name)
 		m.Delete("type")
@@ -217,7 +230,8 @@ func (f Reader) runs(m *param.Map) {
 		f.Refuse(with, key, "write it another way", "%s is unknown for a command", key)
 	}
 	if with.Has("shell_packages") {
-		f.Refuse(with, "shell_packages", "install the packages where the commands run", "shell_packages of a step is not taken over")
+		f.Refuse(with, "shell_packages", "install the packages where the commands run",
+			"shell_packages of a step is not taken over")
 	}
 	m.Delete("with")
 }

@@ -56,7 +56,8 @@ func nameless(params param.Value) (last int) {
 	return last
 }
 
-// namelessItems does so for the items of `parallel`, each of which is a line of parameters unless the step has parameters.
+// namelessItems does so for the items of `parallel`, each of which is a line of parameters unless the step has
+// parameters.
 func namelessItems(m *param.Map) (last int) {
 	items, there := m.Get("parallel")
 	if !there || m.Has("params") {

@@ -9,7 +9,8 @@ import (
 	"zerodag/internal/dagu/precomputed"
 )
 
-// typedStep is a step of a type that the workflow has defined itself, as the step that it stands for; any other one as it is.
+// typedStep is a step of a type that the workflow has defined itself, as the step that it stands for; any other one as
+// it is.
 func (f Reader) typedStep(m *param.Map) *param.Map {
 	kind := document.Text(m, "type")
 	of := f.Map.Map("step_types").Map(kind)

@@ -29,7 +29,8 @@ func call(s *tasks.Step) *param.Map {
 	name := document.FileName(target)
 	called := s.Local[name]
 	if called == nil {
-		s.Note(s.Map, "call", "translate it, too: zerodag import dagu "+name+".yaml", false, "the workflow %s is in another file", name)
+		s.Note(s.Map, "call", "translate it, too: zerodag import dagu "+name+".yaml", false,
+			"the workflow %s is in another file", name)
 	}
 	task := param.New("call>", name+".dig")
 	over, side := items(s)
@@ -65,7 +66,8 @@ func exportParams(task, params *param.Map) {
 	}
 }
 
-// itemParams exports the parts of each item for the called workflow. An item is a mapping or a line of parameters; each becomes a mapping.
+// itemParams exports the parts of each item for the called workflow. An item is a mapping or a line of parameters; each
+// becomes a mapping.
 func itemParams(s *tasks.Step, task *param.Map, items []param.Value, called *references.Scope) {
 	names := param.New()
 	for i, item := range items {
@@ -126,8 +128,8 @@ func parameterOf(s *tasks.Step, called *references.Scope, name string) string {
 	return document.Variable(name)
 }
 
-// ownDefaults returns the defaults of the called workflow's nameless parameters that the call does not give. The caller may have
-// parameters with the same names.
+// ownDefaults returns the defaults of the called workflow's nameless parameters that the call does not give. The caller
+// may have parameters with the same names.
 func ownDefaults(s *tasks.Step, called *references.Scope, given *param.Map) *param.Map {
 	out := param.New()
 	if called == nil {
@@ -139,7 +141,8 @@ func ownDefaults(s *tasks.Step, called *references.Scope, given *param.Map) *par
 	}
 	for name, v := range called.Params.All() {
 		rule, _ := v.(*param.Map)
-		if !passed[name] && slices.Contains(slices.Collect(maps.Values(called.Positional)), name) && (s.Params.Has(name) || s.Taken[name]) {
+		if !passed[name] && slices.Contains(slices.Collect(maps.Values(called.Positional)), name) &&
+			(s.Params.Has(name) || s.Taken[name]) {
 			v, _ := rule.Get("default")
 			if text, isText := v.(string); isText {
 				v = references.Literal(text)
@@ -150,8 +153,8 @@ func ownDefaults(s *tasks.Step, called *references.Scope, given *param.Map) *par
 	return out
 }
 
-// callParams returns the parameters for a called workflow. A parameter that keeps its name is visible there anyway: exporting it
-// under its own name would yield a text with ${...}.
+// callParams returns the parameters for a called workflow. A parameter that keeps its name is visible there anyway:
+// exporting it under its own name would yield a text with ${...}.
 func callParams(s *tasks.Step, called *references.Scope, list []string) *param.Map {
 	given := param.New()
 	v, _ := s.Get("params")

@@ -13,7 +13,8 @@ import (
 	"zerodag/internal/dagu/tasks"
 )
 
-// dataAction returns the task of data.convert and data.pick. The data is in the file: what the step prints is known before the run.
+// dataAction returns the task of data.convert and data.pick. The data is in the file: what the step prints is known
+// before the run.
 func dataAction(s *tasks.Step) *param.Map {
 	with := s.With()
 	s.Outside(s.Map, "type", "an action for data")
@@ -21,33 +22,44 @@ func dataAction(s *tasks.Step) *param.Map {
 	data, there := with.Get("data")
 	switch {
 	case !there:
-		s.Refuse(with, "input", "read the file with a command, such as `jq`", "a step of type %s with a file is not taken over", document.Text(s.Map, "type"))
-	case document.Reference().MatchString(param.Text(data)) && document.Text(s.Map, "type") == "data.pick" && strings.EqualFold(document.Text(with, "from"), "json") && isOn(s, "raw", false):
+		s.Refuse(with, "input", "read the file with a command, such as `jq`",
+			"a step of type %s with a file is not taken over", document.Text(s.Map, "type"))
+	case document.Reference().MatchString(param.Text(data)) && document.Text(s.Map, "type") == "data.pick" &&
+		strings.EqualFold(document.Text(with, "from"), "json") && isOn(s, "raw", false):
 		return pickLater(s, data)
 	case document.Reference().MatchString(param.Text(data)):
-		s.Refuse(with, "data", "write an expression such as ${JSON.parse(value).name}", "a step of type %s whose data is known only in the run is not taken over", document.Text(s.Map, "type"))
+		s.Refuse(with, "data", "write an expression such as ${JSON.parse(value).name}",
+			"a step of type %s whose data is known only in the run is not taken over", document.Text(s.Map, "type"))
 	}
 	printed, err := formOf(s).Convert(data)
 	if err != nil { // it fails in Dagu, too
 		return param.New("fail>", references.Literal(err.Error()))
 	}
-	return s.CommandTask("printf '%s' "+references.Literal(references.ShellWord(printed)), tasks.Program{POSIX: true, Stops: true})
+	return s.CommandTask("printf '%s' "+references.Literal(references.ShellWord(printed)),
+		tasks.Program{POSIX: true, Stops: true})
 }
 
-// pickLater returns a task that picks a part of JSON which the run makes. Its printed form is known for plain values only.
+// pickLater returns a task that picks a part of JSON which the run makes. Its printed form is known for plain values
+// only.
 func pickLater(s *tasks.Step, data param.Value) *param.Map {
 	with := s.With()
 	formOf(s) // refuses what it does not know
 	s.Extra.Set("WITH_DATA", s.Plain(with, "data", document.TextOf(data)))
-	s.Note(with, "data", "install it where the commands run", false, "step %s runs the program jq, and fails if it picks a list, a mapping or a number of a million or more", s.Called)
-	filter := `if length == 1 then .[0] else error("the data is not one JSON value") end | ` + document.Text(with, "select") + ` | if . == null then "" elif type == "string" or type == "boolean" or type == "number" and fabs < 1000000 then . else error("picked a list, a mapping or a large number") end`
-	return s.CommandTask(`printf '%s' "$WITH_DATA" | jq -s -r -M `+references.Literal(references.ShellWord(filter)), tasks.Program{POSIX: true, Stops: true})
+	s.Note(with, "data", "install it where the commands run", false,
+		"step %s runs the program jq, and fails if it picks a list, a mapping or a number of a million or more", s.Called)
+	filter := `if length == 1 then .[0] else error("the data is not one JSON value") end | ` +
+		document.Text(with, "select") +
+		` | if . == null then "" elif type == "string" or type == "boolean" or type == "number" and fabs < 1000000 then . else error("picked a list, a mapping or a large number") end`
+	return s.CommandTask(`printf '%s' "$WITH_DATA" | jq -s -r -M `+references.Literal(references.ShellWord(filter)),
+		tasks.Program{POSIX: true, Stops: true})
 }
 
 // formOf reads the form of the data from `with`.
 func formOf(s *tasks.Step) precomputed.DataForm {
 	with := s.With()
-	f := precomputed.DataForm{From: strings.ToLower(document.Text(with, "from")), To: strings.ToLower(document.Text(with, "to")), Header: isOn(s, "has_header", true), Headers: isOn(s, "headers", true),
+	f := precomputed.DataForm{From: strings.ToLower(document.Text(with, "from")),
+		To: strings.ToLower(document.Text(with, "to")), Header: isOn(s, "has_header", true),
+		Headers:   isOn(s, "headers", true),
 		Delimiter: document.Text(with, "delimiter"), Unquoted: isOn(s, "raw", false)}
 	columns, _ := with.Get("columns")
 	for _, c := range keys.ListOf(columns) {
@@ -65,7 +77,8 @@ func formOf(s *tasks.Step) precomputed.DataForm {
 		}
 	}
 	if !slices.Contains(known, f.From) || !slices.Contains(known, f.To) && !f.Unquoted {
-		s.Refuse(with, "from", "write json, yaml, csv, tsv or text", "the form of the data is not known: from %s to %s", f.From, f.To)
+		s.Refuse(with, "from", "write json, yaml, csv, tsv or text", "the form of the data is not known: from %s to %s",
+			f.From, f.To)
 	}
 	if len([]rune(f.Delimiter)) > 1 {
 		s.Refuse(with, "delimiter", "write one character", "a delimiter has one character, and not %s", f.Delimiter)

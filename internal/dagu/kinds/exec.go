@@ -44,19 +44,23 @@ func withinQuotes(s *tasks.Step, m *param.Map, key, text string) string {
 	return b.String() + references.Literal(text[last:])
 }
 
-// orItself returns a variable of the machine so that a shell keeps the text of an unset one, as Dagu does without a shell.
+// orItself returns a variable of the machine so that a shell keeps the text of an unset one, as Dagu does without a
+// shell.
 func orItself(s *tasks.Step, whole string) string {
 	name := strings.TrimPrefix(strings.Trim(whole[1:], "{}"), "env.")
-	if !document.Identifier().MatchString(name) || s.Meaning(name).Expression != "" || s.Values[name].Kind != 0 || s.Unavailable(name) {
+	if !document.Identifier().MatchString(name) || s.Meaning(name).Expression != "" || s.Values[name].Kind != 0 ||
+		s.Unavailable(name) {
 		return whole
 	}
 	return "${" + name + "-" + strings.NewReplacer("$", `\$`, "}", `\}`).Replace(whole) + "}"
 }
 
-// word returns a text as one word of a shell. Computed values go through a variable, so that the shell does not parse them.
+// word returns a text as one word of a shell. Computed values go through a variable, so that the shell does not parse
+// them.
 func word(s *tasks.Step, m *param.Map, key, text string) string {
 	switch {
-	case !document.Reference().MatchString(text) && tasks.PlainWords(text) && text != "" && !strings.ContainsAny(text, " '\"\t"):
+	case !document.Reference().MatchString(text) && tasks.PlainWords(text) && text != "" &&
+		!strings.ContainsAny(text, " '\"\t"):
 		return references.Literal(text)
 	case !document.Reference().MatchString(text):
 		return references.Literal(references.ShellWord(text))
@@ -96,9 +100,11 @@ func jq(s *tasks.Step) *param.Map {
 	const succeeds = " || [ $? = 5 ]" // Dagu prints an error of the filter, and succeeds
 	if isFile {
 		one := "if length == 1 then .[0] | (" + filter + "\n) else \"the file is not one JSON value\" | halt_error(2) end"
-		return s.CommandTask("jq -s -M "+options+" "+word(s, s.Map, "command", one)+" < "+s.QuotedPath(s.Map, "script", file)+succeeds, tasks.Program{POSIX: true, Stops: true})
+		return s.CommandTask("jq -s -M "+options+" "+word(s, s.Map, "command", one)+" < "+s.QuotedPath(s.Map, "script", file)+
+			succeeds, tasks.Program{POSIX: true, Stops: true})
 	}
-	text := "printf '%s' " + word(s, s.Map, "script", script) + " | jq -M " + options + " " + word(s, s.Map, "command", filter) + succeeds
+	text := "printf '%s' " + word(s, s.Map, "script", script) + " | jq -M " + options + " " +
+		word(s, s.Map, "command", filter) + succeeds
 	return s.CommandTask(text, tasks.Program{POSIX: true, Stops: true})
 }
 
@@ -122,8 +128,10 @@ func templateText(s *tasks.Step) string {
 	name, isVariable := strings.CutPrefix(document.TextOf(from), "${env.")
 	name, isWhole := strings.CutSuffix(name, "}")
 	text := document.Text(document.Entries(s.Document.Map), name)
-	if !isVariable || !isWhole || s.Has("script") || text == "" || document.Reference().MatchString(text) || s.Values[name].Kind != references.OfEnv || document.Entries(s.Map).Has(name) {
-		s.Refuse(s.With(), "template_ref", "write the template into the step", "a template from elsewhere is not taken over: %s", document.TextOf(from))
+	if !isVariable || !isWhole || s.Has("script") || text == "" || document.Reference().MatchString(text) ||
+		s.Values[name].Kind != references.OfEnv || document.Entries(s.Map).Has(name) {
+		s.Refuse(s.With(), "template_ref", "write the template into the step",
+			"a template from elsewhere is not taken over: %s", document.TextOf(from))
 	}
 	return text
 }
@@ -137,7 +145,8 @@ func filled(s *tasks.Step) *param.Map {
 	const dollar = "\ue000" // Dagu replaces references in the data, and not in the template
 	text, err := precomputed.Fill(precomputed.OutsideActions(templateText(s), "$", dollar), data)
 	switch {
-	case errors.Is(err, precomputed.ErrDecides), errors.Is(err, precomputed.ErrUnread), errors.Is(err, precomputed.ErrLong), err != nil && document.Reference().MatchString(param.Text(with.Map("data"))):
+	case errors.Is(err, precomputed.ErrDecides), errors.Is(err, precomputed.ErrUnread),
+		errors.Is(err, precomputed.ErrLong), err != nil && document.Reference().MatchString(param.Text(with.Map("data"))):
 		s.Refuse(s.Map, "script", "write it with ${...}", "the template cannot be filled before the run: %s", err)
 	case err != nil: // it fails in Dagu, too
 		return param.New("fail>", references.Literal(strings.ReplaceAll(err.Error(), dollar, "$")))

@@ -12,7 +12,8 @@ import (
 	"zerodag/internal/dagu/tasks"
 )
 
-// given returns a text of `with` as a word of a shell. Dagu replaces the references in it, unless they are between single quotes.
+// given returns a text of `with` as a word of a shell. Dagu replaces the references in it, unless they are between
+// single quotes.
 func given(s *tasks.Step, key string) string {
 	with := s.With()
 	v, _ := with.Get(key)
@@ -21,7 +22,8 @@ func given(s *tasks.Step, key string) string {
 		s.Refuse(with, key, "write a text", "%s of a step of type %s is no text", key, document.Text(s.Map, "type"))
 	}
 	if !s.Today && quotedVariable().MatchString(text) || strings.Contains(text, `\$`) {
-		s.Refuse(with, key, "write the file with a command", "a variable in quotes or after a backslash is not taken over in %s", key)
+		s.Refuse(with, key, "write the file with a command",
+			"a variable in quotes or after a backslash is not taken over in %s", key)
 	}
 	if !document.Reference().MatchString(text) {
 		return references.Literal(references.ShellWord(text))
@@ -41,7 +43,8 @@ func file(s *tasks.Step) string {
 	text := strings.TrimSpace(document.Text(s.With(), "path"))
 	switch {
 	case text == "" || strings.HasPrefix(text, "~") || strings.ContainsAny(text, "\"\\\n"):
-		s.Refuse(s.With(), "path", "write the path without ~, quotes and backslashes", "the path of a file is not taken over: %s", text)
+		s.Refuse(s.With(), "path", "write the path without ~, quotes and backslashes",
+			"the path of a file is not taken over: %s", text)
 	case !document.Reference().MatchString(text):
 		s.With().Set("path", path.Clean(text))
 	case strings.Contains("/"+text+"/", "/../") || strings.Contains("/"+text, "/./"):
@@ -106,12 +109,14 @@ func writeFile(s *tasks.Step) *param.Map {
 	if document.Text(s.With(), "content") == "" {
 		return fileTask(s, lines+mode(s)+"printf '{\"operation\":\"write\",\"path\":\"%s\",\"created\":true}\\n' \"$file\"\n")
 	}
-	return fileTask(s, lines+mode(s)+"printf '{\"operation\":\"write\",\"path\":\"%s\",\"bytes\":%d,\"created\":true}\\n' \"$file\" \"$(wc -c < \"$file\")\"\n")
+	return fileTask(s, lines+mode(s)+
+		"printf '{\"operation\":\"write\",\"path\":\"%s\",\"bytes\":%d,\"created\":true}\\n' \"$file\" \"$(wc -c < \"$file\")\"\n")
 }
 
 func makeFolder(s *tasks.Step) *param.Map {
 	s.Only(s.With(), "path")
-	return fileTask(s, file(s)+"(umask 027; mkdir -p \"$file\")\nprintf '{\"operation\":\"mkdir\",\"path\":\"%s\",\"created\":true}\\n' \"$file\"\n")
+	return fileTask(s, file(s)+"(umask 027; mkdir -p \"$file\")\n"+
+		"printf '{\"operation\":\"mkdir\",\"path\":\"%s\",\"created\":true}\\n' \"$file\"\n")
 }
 
 func readFile(s *tasks.Step) *param.Map {

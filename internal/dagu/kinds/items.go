@@ -49,15 +49,18 @@ func listed(s *tasks.Step, key, text string) param.Value {
 		return document.ListOfTexts(separated(text))
 	}
 	x := s.Script(s.Map, key, text)
-	s.Note(s.Map, key, "store a JSON list", false, "each item of %s is one value: NAME=VALUE in it sets no parameter", text)
+	s.Note(s.Map, key, "store a JSON list", false, "each item of %s is one value: NAME=VALUE in it sets no parameter",
+		text)
 	return "${(" + separatedScript + ")(('' + " + x + ").trim())}"
 }
 
-// separated cuts a text into items as Dagu does: at the ends of lines, or else at the sign that is most frequent among commas, semicolons,
-// bars and tabs, or else at spaces. Quotes hold an item together, and a JSON object is one item.
+// separated cuts a text into items as Dagu does: at the ends of lines, or else at the sign that is most frequent among
+// commas, semicolons, bars and tabs, or else at spaces. Quotes hold an item together, and a JSON object is one item.
 func separated(text string) (items []string) {
 	text = strings.TrimSpace(text)
-	quoted := strings.Count(text, `"`) > 1 && (strings.HasPrefix(text, `"`) || strings.HasSuffix(text, `"`) || strings.Contains(text, `" `) || strings.Contains(text, ` "`))
+	quoted := strings.Count(text, `"`) > 1 &&
+		(strings.HasPrefix(text, `"`) || strings.HasSuffix(text, `"`) || strings.Contains(text, `" `) ||
+			strings.Contains(text, ` "`))
 	switch {
 	case strings.HasPrefix(text, "{") && strings.HasSuffix(text, "}"):
 		return []string{text}
@@ -95,7 +98,8 @@ func quotedItems(text string) (items []string) {
 	return items
 }
 
-// separatedScript does so at run time, as a function of a trimmed text that returns a JSON list. It must have no braces.
+// separatedScript does so at run time, as a function of a trimmed text that returns a JSON list. It must have no
+// braces.
 const separatedScript = `t => t.charAt(0) == '[' ? t : JSON.stringify((t.charAt(0) == '\x7b' && t.slice(-1) == '\x7d' ? [t] : /\n/.test(t) ? t.split(/[\r\n]+/) : ` +
 	`t.split('"').length > 2 && /^"|"$|" | "/.test(t) ? t.split('"').map((s, i) => i % 2 ? [s] : s.split(/\s+/)).reduce((a, b) => a.concat(b)) : ` +
 	`t.split([[/\s+/, 1]].concat(['\t', '|', ';', ','].map(s => [s, t.split(s).length])).reduce((a, b) => b[1] > a[1] ? b : a)[0])).map(s => s.trim()).filter(String))`

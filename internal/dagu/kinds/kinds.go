@@ -1,5 +1,5 @@
-// Package kinds makes the task of a step by its type: requests, mails, queries, files, data, called workflows and others. A type without
-// a counterpart is refused. It must not read keys that all steps have: package tasks does.
+// Package kinds makes the task of a step by its type: requests, mails, queries, files, data, called workflows and
+// others. A type without a counterpart is refused. It must not read keys that all steps have: package tasks does.
 package kinds
 
 import (
@@ -30,7 +30,8 @@ func Task(s *tasks.Step) *param.Map {
 	switch {
 	case s.Has("call"):
 		if kind != "" {
-			s.Refuse(s.Map, "type", "write `require>`, which starts a separate attempt", "a workflow that is called by a step of type %s is not taken over", kind)
+			s.Refuse(s.Map, "type", "write `require>`, which starts a separate attempt",
+				"a workflow that is called by a step of type %s is not taken over", kind)
 		}
 		return call(s)
 	case s.Has("parallel"):
@@ -38,7 +39,8 @@ func Task(s *tasks.Step) *param.Map {
 	case kind == "" && s.Has("exec"):
 		return exec(s)
 	case kind == "" && s.With().Len() > 0:
-		s.Refuse(s.Map, "with", "write it another way", "a configuration of a command is not taken over: %s", strings.Join(s.With().Keys(), ", "))
+		s.Refuse(s.Map, "with", "write it another way", "a configuration of a command is not taken over: %s",
+			strings.Join(s.With().Keys(), ", "))
 	}
 	for _, key := range []string{"value", "routes"} {
 		if s.Has(key) && kind != "router" {
@@ -83,16 +85,21 @@ func router(s *tasks.Step) *param.Map {
 	s.None("output")
 	routes := s.Map.Map("routes")
 	patterns := slices.Clone(routes.Keys())
-	slices.SortFunc(patterns, func(a, b string) int { return cmp.Or(cmp.Compare(routeRank(a), routeRank(b)), cmp.Compare(a, b)) })
+	slices.SortFunc(patterns, func(a, b string) int {
+		return cmp.Or(cmp.Compare(routeRank(a), routeRank(b)),
+			cmp.Compare(a, b))
+	})
 	text := "Router evaluating: " + references.Literal(document.Text(s.Map, "value"))
 	for _, pattern := range patterns {
 		targets, _ := routes.Get(pattern)
-		text += "\n  " + references.Literal(pattern) + " -> [" + references.Literal(strings.Join(document.TextsOf(targets), " ")) + "]"
+		text += "\n  " + references.Literal(pattern) + " -> [" +
+			references.Literal(strings.Join(document.TextsOf(targets), " ")) + "]"
 	}
 	return param.New("echo>", text)
 }
 
-// routeRank orders the routes as Dagu prints them: plain values, then patterns, then the pattern that matches any value.
+// routeRank orders the routes as Dagu prints them: plain values, then patterns, then the pattern that matches any
+// value.
 func routeRank(pattern string) int {
 	switch {
 	case pattern == "re:.*":
@@ -125,14 +132,16 @@ func writeOutputs(s *tasks.Step) *param.Map {
 		s.Refuse(s.Map, "with", "write `values`", "the step has no outputs")
 	}
 	s.Outside(s.Map, "type", "writing outputs")
-	return s.CommandTask("cat >> \"$DIGDAG_STORE\" <<'END_OF_VALUES'\n"+s.JSON(s.With(), "values", out)+"\nEND_OF_VALUES\n", tasks.Program{POSIX: true, Stops: true})
+	return s.CommandTask("cat >> \"$DIGDAG_STORE\" <<'END_OF_VALUES'\n"+s.JSON(s.With(), "values", out)+
+		"\nEND_OF_VALUES\n", tasks.Program{POSIX: true, Stops: true})
 }
 
 func mail(s *tasks.Step) *param.Map {
 	with := s.With()
 	s.None("output")
 	s.Only(with, "to", "from", "subject", "message", "attachments", "cc", "bcc")
-	task := param.New("mail>", param.New("data", s.Plain(with, "message", document.Text(with, "message"))), "subject", s.Plain(with, "subject", document.Text(with, "subject")))
+	task := param.New("mail>", param.New("data", s.Plain(with, "message", document.Text(with, "message"))), "subject",
+		s.Plain(with, "subject", document.Text(with, "subject")))
 	for _, key := range []string{"to", "cc", "bcc"} {
 		var list []param.Value
 		for _, address := range document.Texts(with, key) {

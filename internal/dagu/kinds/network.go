@@ -38,7 +38,8 @@ func request(s *tasks.Step) *param.Map {
 	for key, v := range with.All() {
 		ofRequest(s, task, key, v)
 	}
-	s.Note(s.Map, "type", "see `store_content` of `http>`", false, "the log does not have the response to step %s", s.Called)
+	s.Note(s.Map, "type", "see `store_content` of `http>`", false, "the log does not have the response to step %s",
+		s.Called)
 	return task
 }
 
@@ -79,19 +80,22 @@ func ofRequest(s *tasks.Step, task *param.Map, key string, v param.Value) {
 
 // typedBody reports whether a request has a Content-Type.
 func typedBody(with *param.Map) bool {
-	return slices.ContainsFunc(with.Map("headers").Keys(), func(name string) bool { return strings.EqualFold(name, "Content-Type") })
+	return slices.ContainsFunc(with.Map("headers").Keys(),
+		func(name string) bool { return strings.EqualFold(name, "Content-Type") })
 }
 
 // curl is a request whose response is stored.
 func curl(s *tasks.Step, method, address string, silent bool) *param.Map {
 	with := s.With()
 	if !silent {
-		s.Refuse(s.Map, "output", "write `silent: true`, which leaves the body alone", "the output of a request begins with its status and headers")
+		s.Refuse(s.Map, "output", "write `silent: true`, which leaves the body alone",
+			"the output of a request begins with its status and headers")
 	}
 	s.Only(with, "method", "url", "headers", "body", "timeout", "silent", "skip_tls_verify")
 	command := []string{"curl", "-sSfL"}
 	body := document.Text(with, "body")
-	if method = strings.ToUpper(method); method != "GET" && (method != "POST" || body == "") { // which curl uses by itself, and not after a redirect
+	// curl uses GET and POST by itself, and not after a redirect.
+	if method = strings.ToUpper(method); method != "GET" && (method != "POST" || body == "") {
 		command = append(command, "-X", word(s, with, "method", method))
 	}
 	for name, v := range with.Map("headers").All() {
@@ -110,7 +114,8 @@ func curl(s *tasks.Step, method, address string, silent bool) *param.Map {
 		command = append(command, "-k")
 	}
 	s.Note(s.Map, "type", "install it where the commands run", false, "step %s runs the program curl", s.Called)
-	return s.CommandTask(strings.Join(append(command, word(s, with, "url", address)), " "), tasks.Program{POSIX: true, Stops: true})
+	return s.CommandTask(strings.Join(append(command, word(s, with, "url", address)), " "),
+		tasks.Program{POSIX: true, Stops: true})
 }
 
 // ssh is a command on another machine. It must never run locally.
@@ -122,7 +127,8 @@ func ssh(s *tasks.Step) *param.Map {
 		text = strings.TrimSpace(text + "\n" + script)
 	}
 	if v, _ := s.Get("command"); len(keys.ListOf(v)) > 1 {
-		s.Refuse(s.Map, "command", "write one command, or a task for each", "several commands of one step are not taken over for another machine")
+		s.Refuse(s.Map, "command", "write one command, or a task for each",
+			"several commands of one step are not taken over for another machine")
 	}
 	if text == "" {
 		s.Refuse(s.Map, "command", "write a command", "the step has no command")
@@ -135,7 +141,9 @@ func ssh(s *tasks.Step) *param.Map {
 		s.Refuse(s.Map, "type", "write `host` and `user`", "ssh has no host or no user")
 	}
 	if !task.Has("host_key_checking") && !with.Has("known_host_file") {
-		s.Note(s.Map, "type", "write `host_key`, or zerodag secrets --project PROJECT --set ssh.known_hosts=@~/.ssh/known_hosts", false, "step %s needs the host key of the server", s.Called)
+		s.Note(s.Map, "type",
+			"write `host_key`, or zerodag secrets --project PROJECT --set ssh.known_hosts=@~/.ssh/known_hosts",
+			false, "step %s needs the host key of the server", s.Called)
 	}
 	return task
 }
@@ -164,7 +172,8 @@ func ofSSH(s *tasks.Step, task, with *param.Map, key string, v param.Value) {
 			task.Set("host_key_checking", false)
 		}
 	case "known_host_file":
-		s.Note(with, key, "zerodag secrets --project PROJECT --set ssh.known_hosts=@FILE", false, "known hosts for ssh are a secret here")
+		s.Note(with, key, "zerodag secrets --project PROJECT --set ssh.known_hosts=@FILE", false,
+			"known hosts for ssh are a secret here")
 	case "timeout":
 		task.Set("connect_timeout", v)
 	default:
@@ -172,7 +181,8 @@ func ofSSH(s *tasks.Step, task, with *param.Map, key string, v param.Value) {
 	}
 }
 
-// remote is a command for a shell on another machine. References with a value here are replaced; the others are left to that shell.
+// remote is a command for a shell on another machine. References with a value here are replaced; the others are left to
+// that shell.
 func remote(s *tasks.Step, text string) string {
 	var b strings.Builder
 	last := 0
@@ -207,12 +217,15 @@ func postgres(s *tasks.Step) *param.Map {
 		s.Refuse(s.Map, "command", "write a query", "the step has no query")
 	}
 	if on, _ := with.Get("transaction"); on == true {
-		s.Refuse(with, "transaction", "`strict_transaction` of `pg>` runs each task exactly once", "transaction of a query is not taken over")
+		s.Refuse(with, "transaction", "`strict_transaction` of `pg>` runs each task exactly once",
+			"transaction of a query is not taken over")
 	}
 	task := param.New("pg>", param.New("data", s.Plain(s.Map, "command", query)))
 	u, err := url.Parse(document.Text(with, "dsn"))
-	if err != nil || u.Hostname() == "" || u.User.Username() == "" || document.Reference().MatchString(document.Text(with, "dsn")) {
-		s.Refuse(with, "dsn", "write `host`, `user` and `database`, and set the secret pg.password", "the connection is not a plain URL")
+	if err != nil || u.Hostname() == "" || u.User.Username() == "" ||
+		document.Reference().MatchString(document.Text(with, "dsn")) {
+		s.Refuse(with, "dsn", "write `host`, `user` and `database`, and set the secret pg.password",
+			"the connection is not a plain URL")
 		return task
 	}
 	task.Set("host", u.Hostname())
@@ -233,6 +246,7 @@ func postgres(s *tasks.Step) *param.Map {
 	if n := s.Whole(with, "timeout"); n > 0 {
 		task.Set("socket_timeout", strconv.FormatInt(n, 10)+"s")
 	}
-	s.Note(s.Map, "type", "zerodag secrets --project PROJECT --set pg.password=-", false, "the password of the database is a secret here, and the log does not have the rows of step %s", s.Called)
+	s.Note(s.Map, "type", "zerodag secrets --project PROJECT --set pg.password=-", false,
+		"the password of the database is a secret here, and the log does not have the rows of step %s", s.Called)
 	return task
 }

@@ -27,7 +27,8 @@ type DataForm struct {
 	Unquoted        bool
 }
 
-// DataPath returns the keys and indexes of a path such as `.a.b[0]` or `.[0].name`; nil for any other path. `.` has none.
+// DataPath returns the keys and indexes of a path such as `.a.b[0]` or `.[0].name`; nil for any other path. `.` has
+// none.
 func DataPath(text string) []any {
 	if !plainPath().MatchString(text) {
 		return nil

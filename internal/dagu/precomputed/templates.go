@@ -1,5 +1,6 @@
-// Package precomputed does at the time of the translation what Dagu does in a run: it fills templates and converts data. It refuses what
-// depends on values of the run, and must never call a function that depends on the machine, the time or chance.
+// Package precomputed does at the time of the translation what Dagu does in a run: it fills templates and converts
+// data. It refuses what depends on values of the run, and must never call a function that depends on the machine, the
+// time or chance.
 package precomputed
 
 import (
@@ -20,8 +21,8 @@ import (
 	"zerodag/internal/dagu/document"
 )
 
-// Fill fills a template of Dagu. Values that are known only when a workflow runs are their `${...}`: a template that does more than insert
-// them is refused with errDecides.
+// Fill fills a template of Dagu. Values that are known only when a workflow runs are their `${...}`: a template that
+// does more than insert them is refused with ErrDecides.
 func Fill(text string, data any) (string, error) {
 	t, err := template.New("").Option("missingkey=error").Funcs(functions()).Parse(text)
 	if err != nil {
@@ -83,13 +84,15 @@ func insertsOnly(list *parse.ListNode) bool {
 	return true
 }
 
-// functions returns the functions of templates. They come from the library that Dagu uses. Functions that depend on the machine or the time,
-// or make texts of any length, are not among them; some take their arguments in another order.
+// functions returns the functions of templates. They come from the library that Dagu uses. Functions that depend on the
+// machine or the time, or make texts of any length, are not among them; some take their arguments in another order.
 func functions() template.FuncMap {
 	all := template.FuncMap{}
+	others := strings.Fields(`env expandenv getHostByName now date dateInZone date_in_zone dateModify date_modify
+		mustDateModify must_date_modify ago duration durationRound unixEpoch toDate mustToDate htmlDate htmlDateInZone
+		uuidv4 repeat until untilStep seq`)
 	for name, of := range sprig.HermeticTxtFuncMap() {
-		if !slices.Contains(strings.Fields("env expandenv getHostByName now date dateInZone date_in_zone dateModify date_modify mustDateModify must_date_modify ago duration durationRound "+
-			"unixEpoch toDate mustToDate htmlDate htmlDateInZone uuidv4 repeat until untilStep seq"), name) {
+		if !slices.Contains(others, name) {
 			all[name] = of
 		}
 	}

@@ -24,7 +24,8 @@ const (
 // Translator translates texts with references.
 type Translator struct{ *Scope }
 
-// Command translates a text that a shell or another program reads. References that Dagu replaces become expressions; the rest is unchanged.
+// Command translates a text that a shell or another program reads. References that Dagu replaces become expressions;
+// the rest is unchanged.
 func (t Translator) Command(m *param.Map, key, text string, by Reader) string {
 	var b strings.Builder
 	last := 0
@@ -42,7 +43,8 @@ func (t Translator) Command(m *param.Map, key, text string, by Reader) string {
 			continue
 		}
 		b.WriteString(Literal(before))
-		b.WriteString(t.inCommand(use{of: m, key: key, whole: whole, inner: inner, before: text[:at[0]], after: text[at[1]:], by: by, safe: safe}))
+		b.WriteString(t.inCommand(use{of: m, key: key, whole: whole, inner: inner, before: text[:at[0]], after: text[at[1]:],
+			by: by, safe: safe}))
 	}
 	b.WriteString(Literal(text[last:]))
 	if t.current != nil {
@@ -51,8 +53,8 @@ func (t Translator) Command(m *param.Map, key, text string, by Reader) string {
 	return b.String()
 }
 
-// WithinDoubleQuotes translates a text that Dagu reads itself, and that is between double quotes of a shell here: a reference that Dagu keeps
-// must not be one for the shell.
+// WithinDoubleQuotes translates a text that Dagu reads itself, and that is between double quotes of a shell here: a
+// reference that Dagu keeps must not be one for the shell.
 func (t Translator) WithinDoubleQuotes(m *param.Map, key, text string) string {
 	return t.Command(m, key, text, quotesReader)
 }
@@ -70,7 +72,8 @@ func (t Translator) mentioned(m *param.Map, key, text string) {
 	})
 	for _, word := range nameInText().FindAllString(rest, -1) {
 		if t.Values[word].Kind == OfCall && !t.hidden(word) {
-			t.Refuse(m, key, "use `${"+word+".outputs.NAME}`", "the whole result of a called workflow has no counterpart: %s", word)
+			t.Refuse(m, key, "use `${"+word+".outputs.NAME}`", "the whole result of a called workflow has no counterpart: %s",
+				word)
 		}
 	}
 }
@@ -141,12 +144,13 @@ func (t Translator) inOneLine(u use) {
 	name := u.inner[strings.LastIndex(u.inner, ".")+1:]
 	value := document.Text(t.Env, name) + document.Text(t.Params.Map(name), "default")
 	if !strings.Contains(u.before+u.after, "\n") && strings.Contains(value, "\n") {
-		t.Refuse(u.of, u.key, "write `$"+name+"`", "a value of several lines cannot be a part of a command of one line: %s", u.whole)
+		t.Refuse(u.of, u.key, "write `$"+name+"`", "a value of several lines cannot be a part of a command of one line: %s",
+			u.whole)
 	}
 }
 
-// byReader translates a reference that no expression stands for: the reader of the command may have its value. If Dagu owns the reference,
-// nothing else has.
+// byReader translates a reference that no expression stands for: the reader of the command may have its value. If Dagu
+// owns the reference, nothing else has.
 func (t Translator) byReader(u use, owned bool) string {
 	switch {
 	case !owned:
@@ -156,7 +160,8 @@ func (t Translator) byReader(u use, owned bool) string {
 		return inShell(t.variable(u.of, u.key, "DAG_RUN_WORK_DIR", "${DAG_RUN_WORK_DIR}"), u.quoted())
 	case (u.quoted() || !u.byShell()) && !t.known(u.inner):
 	default:
-		t.Refuse(u.of, u.key, "write the value itself, or let a command find it out and store it with `_store`", "nothing stands for %s", u.whole)
+		t.Refuse(u.of, u.key, "write the value itself, or let a command find it out and store it with `_store`",
+			"nothing stands for %s", u.whole)
 	}
 	if document.Identifier().MatchString(u.inner) {
 		if text := t.variable(u.of, u.key, u.inner, u.whole); !u.safe || startsWord(u.after) {
@@ -178,12 +183,13 @@ func inShell(variable string, quoted bool) string {
 	return variable
 }
 
-// ofMachine returns `${env.NAME}` for a variable of the machine. Dagu leaves the text as it is if there is none: a shell fails with it, unless
-// it is between single quotes or the shell only computes the value.
+// ofMachine returns `${env.NAME}` for a variable of the machine. Dagu leaves the text as it is if there is none: a
+// shell fails with it, unless it is between single quotes or the shell only computes the value.
 func (t Translator) ofMachine(u use) string {
 	name := u.inner[len("env."):]
 	text := "${" + name + "}"
-	if v := t.Values[name]; v.Kind == 0 && name != "PATH" && name != "HOME" && (t.current == nil || !document.Entries(t.current.Map).Has(name)) {
+	if v := t.Values[name]; v.Kind == 0 && name != "PATH" && name != "HOME" &&
+		(t.current == nil || !document.Entries(t.current.Map).Has(name)) {
 		switch runs := slices.Contains([]string{"run", "command", "script"}, u.key); {
 		case runs && !u.quoted():
 			text = "${" + name + "?it is not set}"
@@ -196,7 +202,8 @@ func (t Translator) ofMachine(u use) string {
 
 // keptText notes that a reference stays as it is.
 func (t Translator) keptText(m *param.Map, key, whole string) {
-	t.Note(m, key, "correct the name, if it should have a value", false, "nothing provides %s: it stays in the text, as in Dagu", whole)
+	t.Note(m, key, "correct the name, if it should have a value", false,
+		"nothing provides %s: it stays in the text, as in Dagu", whole)
 }
 
 // variable returns a reference to an environment variable. If Dagu sets the variable, the step gets it.
@@ -242,7 +249,8 @@ func (t Translator) Into(m *param.Map, folder string) string {
 	}
 	if found := document.Reference().FindStringSubmatchIndex(folder); found != nil && found[0] == 0 {
 		if value := document.Text(t.Env, strings.Trim(folder[1:found[1]], "{}")); strings.HasPrefix(value, "~") {
-			t.Refuse(m, "working_dir", "write the folder itself", "a shell does not expand ~ in the value of %s", folder[:found[1]])
+			t.Refuse(m, "working_dir", "write the folder itself", "a shell does not expand ~ in the value of %s",
+				folder[:found[1]])
 		}
 	}
 	name := t.QuotedPath(m, "working_dir", folder)

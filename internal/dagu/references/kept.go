@@ -8,8 +8,8 @@ import (
 	"zerodag/internal/dagu/sequence"
 )
 
-// keeps reports whether Dagu leaves a reference without a value as it is. It does so with references to its own namespaces whose name is
-// unknown or not visible in the step.
+// keeps reports whether Dagu leaves a reference without a value as it is. It does so with references to its own
+// namespaces whose name is unknown or not visible in the step.
 func (s *Scope) keeps(inner string) bool {
 	if !dotted().MatchString(inner) {
 		return false
@@ -50,8 +50,8 @@ func (s *Scope) hiddenStep(of *sequence.Node) bool {
 	return s.current != nil && s.Handles == "" && of != s.current && !s.current.Follows(of)
 }
 
-// keepsName reports whether a text that no shell reads keeps `${NAME}`: Dagu has no such variable, or it is the output of a step that does not
-// come before.
+// keepsName reports whether a text that no shell reads keeps `${NAME}`: Dagu has no such variable, or it is the output
+// of a step that does not come before.
 func (s *Scope) keepsName(name string) bool {
 	if !s.Today || !document.Identifier().MatchString(name) || managed().MatchString(name) || fromMachine(name) {
 		return false
@@ -61,9 +61,11 @@ func (s *Scope) keepsName(name string) bool {
 
 // fromMachine reports whether Dagu passes on a variable of the machine.
 func fromMachine(name string) bool {
-	known := strings.Fields("PATH HOME USER SHELL TMPDIR TERM EDITOR VISUAL LANG TZ LD_LIBRARY_PATH XDG_CONFIG_HOME XDG_DATA_HOME XDG_CACHE_HOME XDG_STATE_HOME " +
-		"DOCKER_HOST DOCKER_TLS_VERIFY DOCKER_CERT_PATH DOCKER_API_VERSION PWD")
-	return slices.Contains(known, name) || slices.ContainsFunc([]string{"DAG_", "DAGU_", "LC_", "KUBERNETES_"}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
+	known := strings.Fields(`PATH HOME USER SHELL TMPDIR TERM EDITOR VISUAL LANG TZ LD_LIBRARY_PATH XDG_CONFIG_HOME
+		XDG_DATA_HOME XDG_CACHE_HOME XDG_STATE_HOME DOCKER_HOST DOCKER_TLS_VERIFY DOCKER_CERT_PATH DOCKER_API_VERSION PWD`)
+	return slices.Contains(known, name) ||
+		slices.ContainsFunc([]string{"DAG_", "DAGU_", "LC_", "KUBERNETES_"},
+			func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
 // keepsContext does so for a value of the run.
@@ -77,7 +79,8 @@ func (s *Scope) keepsContext(field string) bool {
 		return !s.Inner
 	case "trigger.actor", "profile.name", "profile.resolved_at", "pushback.iteration", "pushback.previous_stdout_file":
 		return true
-	case "dag.name", "run.id", "run.scheduled_at", "run.started_at", "attempt.id", "attempt.started_at", "step.name", "trigger.type", "paths.log_file", "paths.work_dir",
+	case "dag.name", "run.id", "run.scheduled_at", "run.started_at", "attempt.id", "attempt.started_at", "step.name",
+		"trigger.type", "paths.log_file", "paths.work_dir",
 		"paths.artifacts_dir", "paths.step_output_file", "paths.wiki_dir", "paths.docs_dir":
 		return false
 	case "paths.step_stdout_file", "paths.step_stderr_file":

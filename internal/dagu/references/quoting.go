@@ -39,9 +39,11 @@ func startsWord(text string) bool {
 	return text != "" && document.Identifier().MatchString("_"+text[:1])
 }
 
-// QuotedScript returns a JavaScript string literal. A `}` would end the expression of a workflow file, a `$` could begin another one.
+// QuotedScript returns a JavaScript string literal. A `}` would end the expression of a workflow file, a `$` could
+// begin another one.
 func QuotedScript(text string) string {
-	r := strings.NewReplacer(`\`, `\\`, `'`, `\'`, "\n", `\n`, "\r", `\r`, "{", `\x7b`, "}", `\x7d`, "$", `\x24`, "\u2028", `\u2028`, "\u2029", `\u2029`)
+	r := strings.NewReplacer(`\`, `\\`, `'`, `\'`, "\n", `\n`, "\r", `\r`, "{", `\x7b`, "}", `\x7d`, "$", `\x24`, "\u2028",
+		`\u2028`, "\u2029", `\u2029`)
 	return "'" + r.Replace(text) + "'"
 }
 

@@ -16,7 +16,8 @@ import (
 // Artifacts is the exported name of the folder for files of a run: one of the machine that runs the commands.
 const Artifacts = "artifacts_dir"
 
-// ArtifactsIn returns that folder. All attempts of a session have the same one, so that a resumed run finds the files of its tasks.
+// ArtifactsIn returns that folder. All attempts of a session have the same one, so that a resumed run finds the files
+// of its tasks.
 func (s *Scope) ArtifactsIn() string {
 	return "/tmp/artifacts-" + s.Name + "-${project_id}-${session_unixtime}"
 }
@@ -29,7 +30,8 @@ func (s *Scope) builtIn() map[string]string {
 		status = "(" + s.Partial + " ? 'partially_succeeded' : 'succeeded')"
 	}
 	step := "task_name"
-	switch handler := map[string]string{"init": "onInit", "success": "onSuccess", "failure": "onFailure", "exit": "onExit", "abort": "onAbort", "cancel": "onAbort"}[s.Handles]; {
+	switch handler := map[string]string{"init": "onInit", "success": "onSuccess", "failure": "onFailure", "exit": "onExit",
+		"abort": "onAbort", "cancel": "onAbort"}[s.Handles]; {
 	case handler != "":
 		step = QuotedScript(handler)
 	case s.current != nil:
@@ -53,8 +55,8 @@ func (s *Scope) builtIn() map[string]string {
 // RunLog is the file that stands for the log of the run, in the folder for its files.
 const RunLog = "/run.log"
 
-// logs returns the files of logs that commands may name, by variable: that of the run, and those of the current step. Handlers have only
-// the first.
+// logs returns the files of logs that commands may name, by variable: that of the run, and those of the current step.
+// Handlers have only the first.
 func (s *Scope) logs() map[string]string {
 	all := map[string]string{"DAG_RUN_LOG_FILE": RunLog}
 	if at := s.current; at != nil && s.Handles == "" {
@@ -76,11 +78,12 @@ func StreamVariable(stream string) string {
 func (s *Scope) writesLog(m *param.Map, key string) {
 	s.Outside(s.Map, "container", "the log of the run")
 	s.Used[Artifacts], s.Used[RunLog] = true, true
-	s.Note(m, key, "read the log with `zerodag log`", false, "the file of DAG_RUN_LOG_FILE has one line, with the name of the run, and is on the machine that runs the commands")
+	s.Note(m, key, "read the log with `zerodag log`", false,
+		"the file of DAG_RUN_LOG_FILE has one line, with the name of the run, and is on the machine that runs the commands")
 }
 
-// paramsJSON returns an expression for the values of all named parameters in the form of DAG_PARAMS_JSON: a JSON object of texts, ordered by
-// name, in which Go escapes three signs of HTML. A parameter without a value is not in it.
+// paramsJSON returns an expression for the values of all named parameters in the form of DAG_PARAMS_JSON: a JSON object
+// of texts, ordered by name, in which Go escapes three signs of HTML. A parameter without a value is not in it.
 func (s *Scope) paramsJSON() string {
 	as := map[string]string{}
 	for name, v := range s.Values {
@@ -99,7 +102,8 @@ func (s *Scope) paramsJSON() string {
 		key, of := QuotedScript(strconv.Quote(name)+":"), "this."+as[name]
 		pairs = append(pairs, "("+of+" === undefined ? '' : "+key+" + JSON.stringify('' + "+of+"))")
 	}
-	return `'\x7b' + [` + strings.Join(pairs, ", ") + `].filter(String).join(',').replace(/</g, '\\u003c').replace(/>/g, '\\u003e').replace(/&/g, '\\u0026') + '\x7d'`
+	return `'\x7b' + [` + strings.Join(pairs, ", ") +
+		`].filter(String).join(',').replace(/</g, '\\u003c').replace(/>/g, '\\u003e').replace(/&/g, '\\u0026') + '\x7d'`
 }
 
 // Called returns the name of the workflow in Dagu.
@@ -134,7 +138,10 @@ func (s *Scope) contextual(field string) string {
 	case "paths.log_file":
 		s.writesLog(s.Map, "steps")
 	}
-	name := map[string]string{"paths.log_file": "DAG_RUN_LOG_FILE", "paths.step_stdout_file": StreamVariable("stdout"), "paths.step_stderr_file": StreamVariable("stderr"), "dag.name": "DAG_NAME", "run.id": "DAG_RUN_ID", "step.name": "DAG_RUN_STEP_NAME", "run.status": "DAG_RUN_STATUS", "paths.artifacts_dir": "DAG_RUN_ARTIFACTS_DIR"}[field]
+	name := map[string]string{"paths.log_file": "DAG_RUN_LOG_FILE", "paths.step_stdout_file": StreamVariable("stdout"),
+		"paths.step_stderr_file": StreamVariable("stderr"), "dag.name": "DAG_NAME", "run.id": "DAG_RUN_ID",
+		"step.name": "DAG_RUN_STEP_NAME", "run.status": "DAG_RUN_STATUS",
+		"paths.artifacts_dir": "DAG_RUN_ARTIFACTS_DIR"}[field]
 	return s.builtIn()[name]
 }
 
@@ -179,7 +186,8 @@ func (s *Scope) needs(name string) {
 // Outside refuses a command that Dagu runs outside the container of the workflow: here all commands would run in it.
 func (s *Scope) Outside(m *param.Map, key, what string) {
 	if s.Map.Has("container") {
-		s.Refuse(m, key, "name the image at the steps, and not at the top", "%s runs outside the container of the workflow in Dagu, and would run in it here", what)
+		s.Refuse(m, key, "name the image at the steps, and not at the top",
+			"%s runs outside the container of the workflow in Dagu, and would run in it here", what)
 	}
 }
 

@@ -1,6 +1,6 @@
-// Package references translates references such as `${NAME}` and `${id.output.key}`, and the texts that have them: into expressions, and
-// into texts for a shell or another program. It knows what names mean in a workflow and to each of its steps, and refuses a reference for
-// which nothing stands: it must not guess.
+// Package references translates references such as `${NAME}` and `${id.output.key}`, and the texts that have them: into
+// expressions, and into texts for a shell or another program. It knows what names mean in a workflow and to each of its
+// steps, and refuses a reference for which nothing stands: it must not guess.
 package references
 
 import (
@@ -96,7 +96,8 @@ var sliced = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)(?::([0-9]+)(?::([0-9]+))?|:-([^$]*))$`)
 })
 
-// slice translates what Dagu does like a shell where no shell reads a text: a part of a value, or a default for an empty one.
+// slice translates what Dagu does like a shell where no shell reads a text: a part of a value, or a default for an
+// empty one.
 func (s *Scope) slice(parts []string) string {
 	x := s.named(parts[1])
 	switch {
@@ -114,7 +115,8 @@ func (s *Scope) slice(parts []string) string {
 func (s *Scope) scoped(scope, path, inner string) Meaning {
 	is := Meaning{Owned: true}
 	switch v, there := s.Values[inner]; {
-	case scope == "steps" && (s.Handles != "" || there && v.By == s.current): // neither handlers nor the step itself see the output
+	case scope == "steps" && (s.Handles != "" || there && v.By == s.current):
+		// neither handlers nor the step itself see the output
 	case there && scope != "env":
 		is.Expression = s.held(v)
 	case scope == "foreach":
@@ -176,7 +178,8 @@ func (s *Scope) named(name string) string {
 	return s.held(v)
 }
 
-// held returns the expression for a value; "" if its step need not have run yet. Handlers may run before a step stored its value.
+// held returns the expression for a value; "" if its step need not have run yet. Handlers may run before a step stored
+// its value.
 func (s *Scope) held(v Value) string {
 	own := v.By != nil && v.By == s.current // which its condition for a repetition may name
 	if v.By != nil && s.current != nil && s.Handles == "" && !own && !s.current.Follows(v.By) {
@@ -221,10 +224,16 @@ var jsonPath = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*|\[[0-9]+\])*$`)
 })
 
+// reservedWords are those of JavaScript.
+func reservedWords() []string {
+	return strings.Fields(`break case catch class const continue debugger default delete do else enum export extends false
+		finally for function if implements import in instanceof interface let new null package private
+		protected public return static super switch this throw true try typeof var void while with yield`)
+}
+
 // namedAs returns the expression for a variable. A reserved word of JavaScript needs `this.`.
 func namedAs(name string) string {
-	if slices.Contains(strings.Fields("break case catch class const continue debugger default delete do else enum export extends false finally for function if implements "+
-		"import in instanceof interface let new null package private protected public return static super switch this throw true try typeof var void while with yield"), name) {
+	if slices.Contains(reservedWords(), name) {
 		return "this." + name
 	}
 	return name
@@ -266,10 +275,12 @@ type Scope struct {
 	Handles    string            // which handler is being translated; "" for none
 }
 
-// NewScope returns the scope of a document in which nothing has a name yet. local has the scopes of the workflows of the file.
+// NewScope returns the scope of a document in which nothing has a name yet. local has the scopes of the workflows of
+// the file.
 func NewScope(d *document.Document, local map[string]*Scope) *Scope {
 	return &Scope{
-		Document: d, Local: local, Values: map[string]Value{}, Taken: map[string]bool{}, Used: map[string]bool{}, Positional: map[int]string{},
-		Params: param.New(), Env: param.New(),
+		Document: d, Local: local, Values: map[string]Value{}, Taken: map[string]bool{}, Used: map[string]bool{},
+		Positional: map[int]string{},
+		Params:     param.New(), Env: param.New(),
 	}
 }

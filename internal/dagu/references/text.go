@@ -45,7 +45,8 @@ func (t Translator) Plain(m *param.Map, key, text string) string {
 func (t Translator) IsPlain(text string) bool {
 	for _, at := range document.Reference().FindAllStringIndex(text, -1) {
 		inner := strings.Trim(text[at[0]+1:at[1]], "{}")
-		if !isEscaped(text[:at[0]]) && !t.keptByQuotes(text, at[0], at[1]) && !t.Meaning(inner).plain() && t.Values[strings.TrimPrefix(inner, "env.")].Kind != OfSecret && !(text[at[0]+1] != '{' && inner[0] <= '9') {
+		if !isEscaped(text[:at[0]]) && !t.keptByQuotes(text, at[0], at[1]) && !t.Meaning(inner).plain() &&
+			t.Values[strings.TrimPrefix(inner, "env.")].Kind != OfSecret && !(text[at[0]+1] != '{' && inner[0] <= '9') {
 			return false
 		}
 	}
@@ -72,7 +73,8 @@ func (t Translator) Script(m *param.Map, key, text string) string {
 			t.keptText(m, key, text[at[0]:at[1]])
 			x = QuotedScript(text[at[0]:at[1]])
 		case x == "":
-			t.Refuse(m, key, "compare parameters, outputs of steps, or what a command prints", "nothing stands for %s in a condition", text[at[0]:at[1]])
+			t.Refuse(m, key, "compare parameters, outputs of steps, or what a command prints",
+				"nothing stands for %s in a condition", text[at[0]:at[1]])
 			x = "''"
 		}
 		part(text[last:at[0]])
@@ -134,8 +136,8 @@ func (t Translator) SeveralLines(text string) bool {
 	return strings.Contains(strings.TrimSpace(text), "\n")
 }
 
-// keptByQuotes reports whether Dagu keeps a variable in a text that no shell reads because it is between single quotes. It replaces dotted
-// names even there. A quote after `$` or `}` opens nothing.
+// keptByQuotes reports whether Dagu keeps a variable in a text that no shell reads because it is between single quotes.
+// It replaces dotted names even there. A quote after `$` or `}` opens nothing.
 func (t Translator) keptByQuotes(text string, begin, end int) bool {
 	if !t.Today || strings.Contains(text[begin:end], ".") {
 		return false

@@ -1,5 +1,5 @@
-// Package sequence has the steps of a workflow as others see them: their names, what each waits for, and under which condition it
-// runs. It must not know what a step does.
+// Package sequence has the steps of a workflow as others see them: their names, what each waits for, and under which
+// condition it runs. It must not know what a step does.
 package sequence
 
 import (
@@ -73,7 +73,8 @@ func (s *Node) Continues(what string) bool {
 	return strings.HasPrefix(document.TextOf(v), what[:4])
 }
 
-// Condition is whether a step runs: its own one, and those of the steps that it waits for and that would have it skipped.
+// Condition is whether a step runs: its own one, and those of the steps that it waits for and that would have it
+// skipped.
 func (s *Node) Condition() string {
 	if s.all != nil {
 		return *s.all

@@ -43,7 +43,8 @@ func (s *Step) CommandTask(text string, p Program) *param.Map {
 	settled, codes := s.settles()
 	_, asks := s.repetition().asked(s)
 	fixed := s.fixed()
-	if !p.POSIX && (fixed != "" || before != "" || settled || asks || references.WritesOutputs(s.Map) || s.Has("stdout") && s.printedOutputs() == nil || s.Has("stderr")) {
+	if !p.POSIX && (fixed != "" || before != "" || settled || asks || references.WritesOutputs(s.Map) ||
+		s.Has("stdout") && s.printedOutputs() == nil || s.Has("stderr")) {
 		text, p = hosted(text, p), Program{Shell: []param.Value{"/bin/sh", "-e"}, POSIX: true, Stops: true}
 	}
 	text = s.asking(followed(s.redirected(text), s.declared()+fixed, p), p)
@@ -88,7 +89,8 @@ func (s *Step) finished(text string, shell []param.Value) *param.Map {
 			}
 			env = param.Merge(more, env)
 		} else {
-			s.Refuse(s.Map, "container", "name an image; each command gets its own container", "a command does not run in a container that is there")
+			s.Refuse(s.Map, "container", "name an image; each command gets its own container",
+				"a command does not run in a container that is there")
 		}
 	}
 	for name, v := range s.Extra.All() {
@@ -116,7 +118,8 @@ func hosted(text string, p Program) string {
 			list[i] = references.ShellWord(list[i])
 		}
 	}
-	return "script=$(mktemp)\ntrap 'rm -f \"$script\"' EXIT\ncat > \"$script\" <<'" + end + "'\n" + strings.TrimSuffix(text, "\n") + "\n" + end + "\n" + strings.Join(list, " ") + " \"$script\"\n"
+	return "script=$(mktemp)\ntrap 'rm -f \"$script\"' EXIT\ncat > \"$script\" <<'" + end + "'\n" +
+		strings.TrimSuffix(text, "\n") + "\n" + end + "\n" + strings.Join(list, " ") + " \"$script\"\n"
 }
 
 // plainEntries are the variables of the step that expressions compute.
@@ -133,7 +136,8 @@ func (s *Step) plainEntries() *param.Map {
 	return out
 }
 
-// plainEntry reports whether an expression can compute a variable: it uses no variable of the machine and none of those before it.
+// plainEntry reports whether an expression can compute a variable: it uses no variable of the machine and none of those
+// before it.
 func (s *Step) plainEntry(before *param.Map, text string) bool {
 	for _, found := range document.Reference().FindAllStringSubmatch(text, -1) {
 		if before.Has(found[1] + found[2]) {
@@ -147,7 +151,8 @@ func (s *Step) plainEntry(before *param.Map, text string) bool {
 func (s *Step) prelude() string {
 	var b strings.Builder
 	if references.WritesOutputs(s.Map) {
-		b.WriteString("export " + references.OutputFile + "=\"$DIGDAG_STORE.outputs\"\n: > \"$" + references.OutputFile + "\"\n")
+		b.WriteString("export " + references.OutputFile + "=\"$DIGDAG_STORE.outputs\"\n: > \"$" + references.OutputFile +
+			"\"\n")
 	}
 	if s.InFolder {
 		b.WriteString("export DAG_RUN_WORK_DIR=\"$PWD\"\n")
@@ -164,7 +169,8 @@ func (s *Step) prelude() string {
 		}
 		if shell = shell || !s.plainEntry(before, text); shell {
 			b.WriteString(s.Exported(s.Map, name, document.Backticks().ReplaceAllString(text, "$$($1)")))
-			s.Note(s.Map, "env", "check the value on that machine", false, "the machine that runs the command computes %s: %s", name, text)
+			s.Note(s.Map, "env", "check the value on that machine", false, "the machine that runs the command computes %s: %s",
+				name, text)
 		}
 		before.Set(name, v)
 	}
@@ -176,7 +182,8 @@ func (s *Step) prelude() string {
 
 // folders lists the folders that the command changes into, each relative to the one before.
 func (s *Step) folders() (list []string) {
-	for _, m := range []*param.Map{s.Document.Map, s.Document.Map.Map("container"), s.Map, s.Map.Map("container"), s.Map.Map("with")} {
+	for _, m := range []*param.Map{s.Document.Map, s.Document.Map.Map("container"), s.Map, s.Map.Map("container"),
+		s.Map.Map("with")} {
 		folder := strings.TrimSpace(document.Text(m, "working_dir"))
 		if folder == "" || slices.Contains(list, folder) {
 			continue
@@ -198,7 +205,8 @@ func (s *Step) redirected(text string) string {
 		if s.Map.Map(out.key).Has("outputs") {
 			continue
 		}
-		if m, isMap := v.(*param.Map); isMap && m.Len() == 1 && document.Text(m, "artifact") != "" && !s.Has("container") && !s.Document.Map.Has("container") {
+		if m, isMap := v.(*param.Map); isMap && m.Len() == 1 && document.Text(m, "artifact") != "" && !s.Has("container") &&
+			!s.Document.Map.Has("container") {
 			s.Used[references.Artifacts] = true
 			file = "$DAG_RUN_ARTIFACTS_DIR/" + document.Text(m, "artifact")
 			folder = path.Dir(file)
@@ -207,7 +215,8 @@ func (s *Step) redirected(text string) string {
 		case !there || v == nil:
 			continue
 		case file == "" || strings.ContainsAny(file, "'\n"):
-			s.Refuse(s.Map, out.key, "write `_store`, or a name of a file", "%s of a step is not taken over in this form", out.key)
+			s.Refuse(s.Map, out.key, "write `_store`, or a name of a file", "%s of a step is not taken over in this form",
+				out.key)
 			continue
 		}
 		file = s.QuotedPath(s.Map, out.key, file)
@@ -224,11 +233,12 @@ func (s *Step) redirected(text string) string {
 	if signs == "" {
 		return text
 	}
-	return made + "trap '" + strings.TrimSuffix(shown, "; ") + "' EXIT\n(\n" + strings.TrimSuffix(text, "\n") + "\n)" + signs + "\n"
+	return made + "trap '" + strings.TrimSuffix(shown, "; ") + "' EXIT\n(\n" + strings.TrimSuffix(text, "\n") + "\n)" +
+		signs + "\n"
 }
 
-// settles reports whether the task must succeed although its command fails: a failed task stores nothing. codes lists the exit codes
-// to which that applies; nil means all.
+// settles reports whether the task must succeed although its command fails: a failed task stores nothing. codes lists
+// the exit codes to which that applies; nil means all.
 func (s *Step) settles() (yes bool, codes []string) {
 	if len(s.Stores) == 0 {
 		return false, nil
@@ -246,7 +256,8 @@ func (s *Step) settles() (yes bool, codes []string) {
 
 // settled returns a command that succeeds after a failure, with its exit code stored.
 func (s *Step) settled(text string, p Program, codes []string) string {
-	s.Note(s.Map, "continue_on", "test its exit code in a later task", false, "step %s succeeds even if its command fails, since a failed task stores no values", s.Called)
+	s.Note(s.Map, "continue_on", "test its exit code in a later task", false,
+		"step %s succeeds even if its command fails, since a failed task stores no values", s.Called)
 	var b strings.Builder
 	b.WriteString("set +e\n(\n")
 	if p.Stops {
@@ -257,7 +268,8 @@ func (s *Step) settled(text string, p Program, codes []string) string {
 		b.WriteString("echo \"" + name.As + "=$code\" >> \"$DIGDAG_STORE\"\n")
 	}
 	if m := s.Map.Map("retry_policy"); m != nil {
-		b.WriteString("[ $code = 0 ] || [ \"$DIGDAG_TRY\" -gt " + strconv.FormatInt(s.Whole(m, "limit"), 10) + " ] || exit $code\n")
+		b.WriteString("[ $code = 0 ] || [ \"$DIGDAG_TRY\" -gt " + strconv.FormatInt(s.Whole(m, "limit"), 10) +
+			" ] || exit $code\n")
 	}
 	if codes != nil {
 		b.WriteString("case $code in 0|" + strings.Join(codes, "|") + ") ;; *) exit $code ;; esac\n")

@@ -24,7 +24,8 @@ func (s *Step) Conditions(name string) {
 	s.Own, s.Checks = sequence.Join(s.Own, own), checks
 }
 
-// Expression returns the preconditions as an expression, and the tasks that store the values in it. name is the prefix of these values.
+// Expression returns the preconditions as an expression, and the tasks that store the values in it. name is the prefix
+// of these values.
 func (c Conditions) Expression(name string) (all string, checks []*param.Map) {
 	v, _ := c.Of.Get("preconditions")
 	if v == nil {
@@ -70,8 +71,8 @@ func (c Conditions) read(v param.Value) condition {
 	return is
 }
 
-// one returns a condition as an expression. If a command decides it, check is the task that runs the command and stores its result under
-// the name stored.
+// one returns a condition as an expression. If a command decides it, check is the task that runs the command and stores
+// its result under the name stored.
 func (c Conditions) one(v param.Value, stored string) (one string, check *param.Map) {
 	is := c.read(v)
 	if strings.TrimSpace(is.text) == "" {
@@ -84,7 +85,8 @@ func (c Conditions) one(v param.Value, stored string) (one string, check *param.
 		check, one = c.check(stored, c.output(is)), c.Fits(c.Of, stored, is.expected, true)
 	case is.expected != "" && !c.IsPlain(is.text): // a part of it needs a shell
 		text := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "`", "\\`").Replace(is.text)
-		check, one = c.check(stored, "printf '%s\\n' \""+c.WithinDoubleQuotes(c.Of, "preconditions", text)+"\""), c.Fits(c.Of, stored, is.expected, true)
+		check, one = c.check(stored, "printf '%s\\n' \""+c.WithinDoubleQuotes(c.Of, "preconditions", text)+"\""),
+			c.Fits(c.Of, stored, is.expected, true)
 	case is.expected != "":
 		one = c.Fits(c.Of, c.Script(c.Of, "preconditions", is.text), is.expected, c.SeveralLines(is.text))
 	default:
@@ -103,7 +105,8 @@ func (c Conditions) one(v param.Value, stored string) (one string, check *param.
 // output returns a command that prints the text of a condition after its commands have run.
 func (c Conditions) output(is condition) string {
 	if !is.evaluated {
-		c.Note(c.Of, "preconditions", "test the output of a step", false, "the command of a condition is run, as Dagu before 2.7 did")
+		c.Note(c.Of, "preconditions", "test the output of a step", false,
+			"the command of a condition is run, as Dagu before 2.7 did")
 	}
 	shell, isCommand := references.AsCommand(is.text)
 	if !isCommand {
@@ -119,8 +122,10 @@ func (c Conditions) output(is condition) string {
 // echoed returns a command that prints a text with commands in it.
 func (c Conditions) echoed(text string) string {
 	text = document.Backticks().ReplaceAllString(text, "$$($1)")
-	if strings.Count(text, "$(") > 1 || strings.ContainsAny(text[:strings.Index(text, "$(")]+text[strings.LastIndex(text, ")")+1:], `"\`) {
-		c.Refuse(c.Of, "preconditions", "let a step store the value, and compare that", "a command within a text is not taken over: %s", text)
+	if strings.Count(text, "$(") > 1 ||
+		strings.ContainsAny(text[:strings.Index(text, "$(")]+text[strings.LastIndex(text, ")")+1:], `"\`) {
+		c.Refuse(c.Of, "preconditions", "let a step store the value, and compare that",
+			"a command within a text is not taken over: %s", text)
 	}
 	return "text=\"" + text + "\" && printf '%s' \"$text\""
 }
@@ -128,5 +133,6 @@ func (c Conditions) echoed(text string) string {
 // check returns a task that stores the output of a command.
 func (c Conditions) check(stored, command string) *param.Map {
 	c.Outside(c.Map, "container", "the command of a condition")
-	return param.New("sh>", c.Before()+command, "shell", []param.Value{"/bin/sh", "+e"}, "_store", param.New(stored, "stdout"))
+	return param.New("sh>", c.Before()+command, "shell", []param.Value{"/bin/sh", "+e"}, "_store",
+		param.New(stored, "stdout"))
 }

@@ -30,9 +30,9 @@ func (s *Step) declarations() (all []declaration) {
 	return all
 }
 
-// declared returns the lines that read the file of outputs as Dagu does and store them; "" for a step without one. The step fails if the
-// file has another form, lacks an output or has an undeclared one. The lines then write the reason to $DIGDAG_STORE, which rejects it: the
-// reason becomes the message of the task.
+// declared returns the lines that read the file of outputs as Dagu does and store them; "" for a step without one. The
+// step fails if the file has another form, lacks an output or has an undeclared one. The lines then write the reason to
+// $DIGDAG_STORE, which rejects it: the reason becomes the message of the task.
 func (s *Step) declared() string {
 	if !references.WritesOutputs(s.Map) {
 		return ""
@@ -51,11 +51,14 @@ func (s *Step) declared() string {
 	}
 	if len(inJSON) > 0 {
 		program = strings.Replace(program, "BEGIN {", jsonReader+"BEGIN {", 1)
-		program = strings.Replace(program, "value[name] = text\n", "if (name in json && !isJSON(text)) fail(\"the output is no JSON: \" name)\n  value[name] = text\n", 1)
-		program = strings.Replace(program, "BEGIN {\n", "BEGIN {\n  n = split(injson, list, \" \"); for (i = 1; i <= n; i++) json[list[i]] = 1\n", 1)
+		program = strings.Replace(program, "value[name] = text\n",
+			"if (name in json && !isJSON(text)) fail(\"the output is no JSON: \" name)\n  value[name] = text\n", 1)
+		program = strings.Replace(program, "BEGIN {\n",
+			"BEGIN {\n  n = split(injson, list, \" \"); for (i = 1; i <= n; i++) json[list[i]] = 1\n", 1)
 		options += " -v injson='" + strings.Join(inJSON, " ") + "'"
 	}
-	return "awk " + options + " '" + references.Literal(program) + "' \"$" + references.OutputFile + "\" >> \"$DIGDAG_STORE\"\n"
+	return "awk " + options + " '" + references.Literal(program) + "' \"$" + references.OutputFile +
+		"\" >> \"$DIGDAG_STORE\"\n"
 }
 
 // outputReader reads lines `name=value` and `name<<END`, and prints the values as a JSON object.

@@ -133,7 +133,8 @@ func (s *Step) printedOutputs() *param.Map {
 	return out
 }
 
-// Written returns the values that a step of type outputs.write gives to the caller of the workflow; nil for any other step.
+// Written returns the values that a step of type outputs.write gives to the caller of the workflow; nil for any other
+// step.
 func (s *Step) Written() *param.Map {
 	if document.Text(s.Map, "type") != "outputs.write" {
 		return nil
@@ -167,12 +168,16 @@ func (s *Step) printed(name string) {
 func (s *Step) streams(text string) {
 	for _, stream := range []string{"stdout", "stderr"} {
 		name, own := s.ID+"."+stream, param.Text(s.Map)
-		named := strings.Contains(text, "${"+name+"}") || s.Handles == "" && (strings.Contains(own, references.StreamVariable(stream)) || strings.Contains(own, "paths.step_"+stream+"_file"))
+		named := strings.Contains(text, "${"+name+"}") ||
+			s.Handles == "" && (strings.Contains(own, references.StreamVariable(stream)) ||
+				strings.Contains(own, "paths.step_"+stream+"_file"))
 		if named && s.kindRuns() && !s.Has(stream) {
 			s.Map.Set(stream, param.New("artifact", "streams/"+name))
-			s.Values[name] = references.Value{Kind: references.OfConst, As: references.Artifacts + " + " + references.QuotedScript("/streams/"+name), By: s.Node}
+			s.Values[name] = references.Value{Kind: references.OfConst,
+				As: references.Artifacts + " + " + references.QuotedScript("/streams/"+name), By: s.Node}
 			s.Used[references.Artifacts] = true
-			s.Note(s.Map, "id", "let the step store a value with `_store`", false, "the file of %s is on the machine that runs the commands", name)
+			s.Note(s.Map, "id", "let the step store a value with `_store`", false,
+				"the file of %s is on the machine that runs the commands", name)
 		}
 	}
 }
@@ -181,7 +186,8 @@ func (s *Step) streams(text string) {
 func (s *Step) left() {
 	text := strings.Join(s.Lines, "\n")
 	s.streams(text)
-	if strings.Contains(text, "${"+s.ID+".output") && s.Values[s.ID+".output"].Kind == 0 && !s.Has("output") && s.kindRuns() {
+	if strings.Contains(text, "${"+s.ID+".output") && s.Values[s.ID+".output"].Kind == 0 && !s.Has("output") &&
+		s.kindRuns() {
 		s.store(document.Unique(s.Taken, document.Variable(s.ID+"_output")), s.ID+".output")
 	}
 	if !s.leavesCode(text) {
@@ -193,7 +199,8 @@ func (s *Step) left() {
 	}
 }
 
-// leavesCode reports whether the file with a text refers to the exit code of the step, or the end of the run depends on it.
+// leavesCode reports whether the file with a text refers to the exit code of the step, or the end of the run depends on
+// it.
 func (s *Step) leavesCode(text string) bool {
 	ends := s.Ignores() && len(s.Stores) > 0 && s.EndsRun()
 	return ends || strings.Contains(text, "${"+s.ID+".exit_code}") || strings.Contains(text, "${"+s.ID+".exitCode}")
@@ -214,7 +221,8 @@ func (s *Step) exitCode() {
 		if s.Has("preconditions") || s.Has("approval") {
 			of = "failed.run"
 		}
-		s.Values[s.ID+".exit_code"] = references.Value{Kind: references.OfConst, As: "(" + of + " ? " + of + ".exit_code : 0)", By: s.Node}
+		s.Values[s.ID+".exit_code"] = references.Value{Kind: references.OfConst,
+			As: "(" + of + " ? " + of + ".exit_code : 0)", By: s.Node}
 	default:
 		s.Values[s.ID+".exit_code"] = references.Value{Kind: references.OfConst, As: "0", By: s.Node}
 	}
@@ -222,7 +230,8 @@ func (s *Step) exitCode() {
 
 // kindRuns reports whether the step becomes a command.
 func (s *Step) kindRuns() bool {
-	return slices.Contains([]string{"", "exec", "docker", "jq", "template", "file.write", "file.mkdir", "file.read", "data.convert", "data.pick"}, document.Text(s.Map, "type")) && !s.Has("call") && !s.Has("foreach")
+	return slices.Contains([]string{"", "exec", "docker", "jq", "template", "file.write", "file.mkdir", "file.read",
+		"data.convert", "data.pick"}, document.Text(s.Map, "type")) && !s.Has("call") && !s.Has("foreach")
 }
 
 // handlesNow reports whether a handler refers to the exit code of the step. A handler also runs after a failure.

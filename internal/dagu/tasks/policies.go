@@ -15,7 +15,8 @@ import (
 // Policies are the keys about errors, time and repetition.
 func (s *Step) Policies(task *param.Map) {
 	s.Only(s.Map.Map("retry_policy"), "limit", "interval_sec", "backoff", "max_interval_sec", "exit_code")
-	s.Only(s.Map.Map("repeat_policy"), "repeat", "limit", "interval_sec", "backoff", "max_interval_sec", "condition", "expected", "exit_code")
+	s.Only(s.Map.Map("repeat_policy"), "repeat", "limit", "interval_sec", "backoff", "max_interval_sec", "condition",
+		"expected", "exit_code")
 	s.Only(s.Map.Map("continue_on"), "failure", "failed", "skipped", "exit_code", "output", "mark_success")
 	if n := s.Whole(s.Map, "timeout_sec"); n > 0 {
 		task.Set("_timeout", strconv.FormatInt(n, 10)+"s")
@@ -29,7 +30,9 @@ func (s *Step) Policies(task *param.Map) {
 	if v := s.ignored(keys.OperatorOf(task)); v != nil {
 		task.Set("_ignore_error", v)
 		if !s.marksSuccess() && !s.EndsRun() {
-			s.Note(s.Map, "continue_on", "`zerodag run` and the server show how many errors were ignored", false, "a run in which step %s fails succeeds here; in Dagu it partially succeeds, or fails if no step succeeded", s.Called)
+			s.Note(s.Map, "continue_on", "`zerodag run` and the server show how many errors were ignored", false,
+				"a run in which step %s fails succeeds here; in Dagu it partially succeeds, or fails if no step succeeded",
+				s.Called)
 		}
 	}
 }
@@ -52,7 +55,8 @@ func Retry(d *document.Document, m *param.Map, operator string) param.Value {
 	case there && keys.FailsWithCode(operator):
 		r.Set("exit_code", failureCodes(codes))
 	case there:
-		d.Lost(m, "exit_code", "let the command that fails decide whether it is tried again", "there is no command here whose exit code could be looked at")
+		d.Lost(m, "exit_code", "let the command that fails decide whether it is tried again",
+			"there is no command here whose exit code could be looked at")
 	}
 	if r.Len() == 1 {
 		return limit
@@ -117,9 +121,10 @@ func (s *Step) Ignores() bool {
 	return s.Continues("failed") || m.Has("exit_code") || m.Has("output")
 }
 
-// EndsRun reports whether an ignored failure of the step ends the run with an error, after all steps and the handler of success: in Dagu such
-// a run partially succeeds, with exit code 1. A last task does so, unless something else would take it for the failure of the workflow: a
-// retry of the whole, a failure handler at the top, or an exit handler that uses the status.
+// EndsRun reports whether an ignored failure of the step ends the run with an error, after all steps and the handler of
+// success: in Dagu such a run partially succeeds, with exit code 1. A last task does so, unless something else would
+// take it for the failure of the workflow: a retry of the whole, a failure handler at the top, or an exit handler that
+// uses the status.
 func (s *Step) EndsRun() bool {
 	switch on := s.Document.Map.Map("handler_on"); {
 	case s.marksSuccess(), s.Handles != "", s.Within != nil, s.Document.Map.Has("retry_policy"):
@@ -167,7 +172,8 @@ func (s *Step) ignored(operator string) param.Value {
 	}
 	for _, key := range keys.NeverIgnored(operator) {
 		if out.Has(key) {
-			s.Refuse(m, key, "write `message` into `_ignore_error`, with a part of the error's message", "%s is that of a command, and there is none here", key)
+			s.Refuse(m, key, "write `message` into `_ignore_error`, with a part of the error's message",
+				"%s is that of a command, and there is none here", key)
 			out.Delete(key)
 		}
 	}
@@ -177,7 +183,8 @@ func (s *Step) ignored(operator string) param.Value {
 	return out
 }
 
-// oneOf returns a text that a line of output contains, or a regular expression between slashes for several and for "re:...".
+// oneOf returns a text that a line of output contains, or a regular expression between slashes for several and for
+// "re:...".
 func oneOf(list []string) string {
 	patterns := make([]string, len(list))
 	for i, text := range list {

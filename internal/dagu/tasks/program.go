@@ -9,8 +9,8 @@ import (
 	"zerodag/internal/dagu/document"
 )
 
-// Shell is the shell of a workflow or a step as a list, and whether it is a POSIX one; nil if it has none. Dagu adds -e to
-// a shell that no step names.
+// Shell is the shell of a workflow or a step as a list, and whether it is a POSIX one; nil if it has none. Dagu adds -e
+// to a shell that no step names.
 func Shell(d *document.Document, m *param.Map, ofStep bool) (list []param.Value, posix bool) {
 	parts := document.Texts(m, "shell")
 	if len(parts) == 1 {
@@ -24,8 +24,10 @@ func Shell(d *document.Document, m *param.Map, ofStep bool) (list []param.Value,
 		return nil, true
 	}
 	name := strings.TrimSuffix(path.Base(parts[0]), ".exe")
-	if slices.Contains([]string{"nix-shell", "direct", "pwsh", "powershell", "cmd"}, name) || strings.ContainsAny(strings.Join(parts, ""), "$`") {
-		d.Refuse(m, "shell", "write a shell that is installed where the commands run", "the shell %s is not taken over", strings.Join(parts, " "))
+	if slices.Contains([]string{"nix-shell", "direct", "pwsh", "powershell", "cmd"}, name) ||
+		strings.ContainsAny(strings.Join(parts, ""), "$`") {
+		d.Refuse(m, "shell", "write a shell that is installed where the commands run", "the shell %s is not taken over",
+			strings.Join(parts, " "))
 		return nil, true
 	}
 	posix = isPOSIX(name)
@@ -41,16 +43,19 @@ func Shell(d *document.Document, m *param.Map, ofStep bool) (list []param.Value,
 // readingFile returns a shell without -c; nil for one that runs no command.
 func readingFile(d *document.Document, m *param.Map, shell []string) []string {
 	takesText := func(word string) bool {
-		return word == "-c" || isPOSIX(path.Base(shell[0])) && strings.HasPrefix(word, "-") && !strings.HasPrefix(word, "--") && strings.Contains(word, "c")
+		return word == "-c" || isPOSIX(path.Base(shell[0])) && strings.HasPrefix(word, "-") &&
+			!strings.HasPrefix(word, "--") && strings.Contains(word, "c")
 	}
 	switch {
 	case !slices.ContainsFunc(shell[1:], takesText):
 		return shell
 	case d.Today && !slices.Contains(shell, "-c"):
-		d.Refuse(m, "shell", "write the shell without it", "Dagu runs no command in a shell that has -c among other options: %s", strings.Join(shell, " "))
+		d.Refuse(m, "shell", "write the shell without it",
+			"Dagu runs no command in a shell that has -c among other options: %s", strings.Join(shell, " "))
 		return nil
 	}
-	d.Note(m, "shell", "write the shell without it", false, "-c of a shell is dropped: here the shell reads the command from a file")
+	d.Note(m, "shell", "write the shell without it", false,
+		"-c of a shell is dropped: here the shell reads the command from a file")
 	for i, word := range shell[1:] {
 		if takesText(word) {
 			shell[i+1] = strings.Replace(word, "c", "", 1)
@@ -101,7 +106,8 @@ func (s *Step) program() Program {
 		p.POSIX = isPOSIX(path.Base(document.Words(command)[0]))
 		p.Stops = slices.Contains(document.Words(command)[1:], "-e")
 	default:
-		s.Refuse(s.Map, "command", "write the whole script into `command`", "a command that gets a script is too long to be the program that reads it: %s", command)
+		s.Refuse(s.Map, "command", "write the whole script into `command`",
+			"a command that gets a script is too long to be the program that reads it: %s", command)
 	}
 	return p
 }
@@ -113,7 +119,8 @@ func (s *Step) takesNoScript(text string) {
 		named = s.Document.Map
 	}
 	list := append(document.Texts(named, "shell"), document.Texts(named, "shell_args")...)
-	if s.Today && strings.Contains(text, "\n") && !strings.HasPrefix(text, "#!") && slices.Contains(document.Words(strings.Join(list, " ")), "-c") {
+	if s.Today && strings.Contains(text, "\n") && !strings.HasPrefix(text, "#!") &&
+		slices.Contains(document.Words(strings.Join(list, " ")), "-c") {
 		s.Refuse(named, "shell", "write the shell without -c", "Dagu gives no script of several lines to a shell with -c")
 	}
 }
@@ -169,7 +176,9 @@ func (s *Step) commands(list []param.Value, p Program) string {
 	case len(all) == 1:
 		return all[0]
 	case !s.Has("run") && !s.Today && oneProgram(all):
-		s.Refuse(s.Map, "command", "write it as one text, or as a list in `run`", "a list of words is a program with arguments in earlier releases of Dagu, and several commands today: %s", strings.Join(all, ", "))
+		s.Refuse(s.Map, "command", "write it as one text, or as a list in `run`",
+			"a list of words is a program with arguments in earlier releases of Dagu, and several commands today: %s",
+			strings.Join(all, ", "))
 	case len(all) > 0 && !p.POSIX:
 		s.Refuse(s.Map, "command", "write one command", "several commands are for a shell")
 	}
@@ -187,7 +196,8 @@ func (s *Step) commands(list []param.Value, p Program) string {
 	return b.String()
 }
 
-// oneProgram reports whether a list may be a program with its arguments, and not several commands: its first entry is a single word.
+// oneProgram reports whether a list may be a program with its arguments, and not several commands: its first entry is a
+// single word.
 func oneProgram(list []string) bool {
 	return len(list) > 1 && !strings.Contains(list[0], " ")
 }
@@ -197,8 +207,8 @@ func isPOSIX(name string) bool {
 	return slices.Contains([]string{"sh", "bash", "dash", "ash", "ksh", "zsh"}, name)
 }
 
-// continuing returns a shell that continues after a failed line, unless its own options say otherwise: `sh>` would end the script there,
-// Dagu does not for a shell that a step names.
+// continuing returns a shell that continues after a failed line, unless its own options say otherwise: `sh>` would end
+// the script there, Dagu does not for a shell that a step names.
 func continuing(shell []param.Value) []param.Value {
 	for i, word := range shell[:min(len(shell), 2)] {
 		name, _ := word.(string)

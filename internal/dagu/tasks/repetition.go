@@ -28,7 +28,8 @@ func (s *Step) repetition() *repetition {
 		return nil
 	}
 	codes, _ := m.Get("exit_code")
-	r := &repetition{until: word == "until", condition: document.Text(m, "condition"), expected: document.Text(m, "expected"), codes: document.TextsOf(codes)}
+	r := &repetition{until: word == "until", condition: document.Text(m, "condition"),
+		expected: document.Text(m, "expected"), codes: document.TextsOf(codes)}
 	bare := r.condition == "" && len(r.codes) == 0
 	switch {
 	case !slices.Contains([]string{"", "until", "while", "true"}, word):
@@ -71,8 +72,8 @@ func (s *Step) asCommand(text string) (string, bool) {
 	return references.AsCommand(text)
 }
 
-// asking returns a command that stores whether it runs again. Dagu decides that without regard to a failure of the command: only the
-// last run may fail.
+// asking returns a command that stores whether it runs again. Dagu decides that without regard to a failure of the
+// command: only the last run may fail.
 func (s *Step) asking(text string, p Program) string {
 	r := s.repetition()
 	name, yes := r.asked(s)
@@ -107,7 +108,8 @@ func (s *Step) asking(text string, p Program) string {
 	if n := s.Whole(s.Map.Map("repeat_policy"), "limit"); n > 0 {
 		last = " && [ \"$DIGDAG_TRY\" -lt " + strconv.FormatInt(n, 10) + " ]"
 	}
-	return "set +e\n(\n" + stops + text + ")\ncode=$?\n" + decision + "echo \"" + name + "=$again\" >> \"$DIGDAG_STORE\"\n[ $again = yes ]" + last + " || exit $code\n"
+	return "set +e\n(\n" + stops + text + ")\ncode=$?\n" + decision + "echo \"" + name +
+		"=$again\" >> \"$DIGDAG_STORE\"\n[ $again = yes ]" + last + " || exit $code\n"
 }
 
 // repeat returns the `_repeat` of a task with an operator; nil for none.
@@ -146,7 +148,8 @@ func (s *Step) repeats(r, m *param.Map, is *repetition, operator string) {
 	name, asks := is.asked(s)
 	switch {
 	case (asks || len(is.codes) > 0) && keys.RunsNoCommand(operator):
-		s.Refuse(s.Map, "repeat_policy", "write `_retry`, which repeats what fails", "%s> has no exit code and no command that could end the repetition", operator)
+		s.Refuse(s.Map, "repeat_policy", "write `_retry`, which repeats what fails",
+			"%s> has no exit code and no command that could end the repetition", operator)
 	case asks && is.matches():
 		r.Set(word, "${"+s.Fits(m, name, is.expected, true)+"}")
 		s.endsWithFailure()
@@ -164,5 +167,6 @@ func (s *Step) repeats(r, m *param.Map, is *repetition, operator string) {
 
 // endsWithFailure notes that a failure ends a repetition that an expression decides.
 func (s *Step) endsWithFailure() {
-	s.Note(s.Map, "repeat_policy", "let the command succeed", false, "a failure of its command ends the repetition of step %s, which Dagu continues", s.Called)
+	s.Note(s.Map, "repeat_policy", "let the command succeed", false,
+		"a failure of its command ends the repetition of step %s, which Dagu continues", s.Called)
 }

@@ -1,5 +1,5 @@
-// Package tasks makes the task of a step that runs a command: its program and container, its variables, conditions, outputs, and its
-// policies about errors and repetition. Steps of all kinds get their policies here.
+// Package tasks makes the task of a step that runs a command: its program and container, its variables, conditions,
+// outputs, and its policies about errors and repetition. Steps of all kinds get their policies here.
 //
 // It must not know the kinds of steps: package kinds makes commands for them and calls this one.
 package tasks
@@ -24,7 +24,8 @@ type Step struct {
 func (s *Step) None(keys ...string) {
 	for _, key := range append(keys, "outputs", "stdout", "stderr", "container") {
 		if s.Has(key) {
-			s.Refuse(s.Map, key, "run a command that does the same", "%s is not taken over for a step of type %s", key, document.Text(s.Map, "type"))
+			s.Refuse(s.Map, key, "run a command that does the same", "%s is not taken over for a step of type %s", key,
+				document.Text(s.Map, "type"))
 		}
 	}
 }

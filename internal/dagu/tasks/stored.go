@@ -37,12 +37,14 @@ func (s *Step) fixed() string {
 		return ""
 	}
 	if references.WritesOutputs(s.Map) {
-		s.Refuse(s.Map, "output", "let the command write them into $DIGDAG_STORE", "fixed values and a file of outputs in one step are not taken over")
+		s.Refuse(s.Map, "output", "let the command write them into $DIGDAG_STORE",
+			"fixed values and a file of outputs in one step are not taken over")
 	}
 	return "cat >> \"$DIGDAG_STORE\" <<'END_OF_VALUES'\n" + lines + "END_OF_VALUES\n"
 }
 
-// WithoutValue returns what later steps see of a value that the step did not store: for a declared output, the text of the reference.
+// WithoutValue returns what later steps see of a value that the step did not store: for a declared output, the text of
+// the reference.
 func (s *Step) WithoutValue(as string) string {
 	for name, v := range s.Values {
 		if v.By == s.Node && v.As == as && strings.HasPrefix(name, "steps.") {

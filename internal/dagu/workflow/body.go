@@ -55,18 +55,21 @@ func (w *Workflow) last(steps []*tasks.Step, on map[string]*tasks.Step, conditio
 		last.Set("+"+document.Unique(taskNames(steps), "ignored"), onlyIf(condition, w.partly(w.Partial)))
 	}
 	if on["failure"] != nil && w.noSuccess(steps) != "" {
-		w.Note(w.Map, "handler_on", "write the handler into the steps", false, "the failure handler does not run if all errors were ignored; in Dagu it runs if no step succeeded")
+		w.Note(w.Map, "handler_on", "write the handler into the steps", false,
+			"the failure handler does not run if all errors were ignored; in Dagu it runs if no step succeeded")
 	}
 	return last
 }
 
-// first are the tasks before the steps: what these need, the conditions of the workflow, and its handler `init`, which is nil for none.
+// first are the tasks before the steps: what these need, the conditions of the workflow, and its handler `init`, which
+// is nil for none.
 func (w *Workflow) first(checks []*param.Map, init *param.Map) *param.Map {
 	first := param.New()
 	if w.Used[references.Artifacts] {
 		script := "mkdir -p \"$DAG_RUN_ARTIFACTS_DIR\""
 		if w.Used[references.RunLog] {
-			script += "\necho " + references.Literal(references.ShellWord("run of "+w.Called())) + " >> \"$DAG_RUN_ARTIFACTS_DIR" + references.RunLog + "\"\n"
+			script += "\necho " + references.Literal(references.ShellWord("run of "+w.Called())) +
+				" >> \"$DAG_RUN_ARTIFACTS_DIR" + references.RunLog + "\"\n"
 		}
 		first.Set("+artifacts", param.New("sh>", script))
 	}
@@ -145,10 +148,12 @@ func (w *Workflow) prelude() string {
 	return before
 }
 
-// apart reports whether the failure handler belongs to the group of the steps: in Dagu it does not run if the init or success handler
-// fails, or if the run only partially succeeds. The time limit of a workflow ends no group with an error, so such a workflow has the handler at its top.
+// apart reports whether the failure handler belongs to the group of the steps: in Dagu it does not run if the init or
+// success handler fails, or if the run only partially succeeds. The time limit of a workflow ends no group with an
+// error, so such a workflow has the handler at its top.
 func (w *Workflow) apart(on map[string]*tasks.Step) bool {
-	return (on["success"] != nil || on["init"] != nil || w.Partial != "") && on["failure"] != nil && !w.Map.Has("timeout_sec")
+	return (on["success"] != nil || on["init"] != nil || w.Partial != "") && on["failure"] != nil &&
+		!w.Map.Has("timeout_sec")
 }
 
 func taskNames(steps []*tasks.Step) map[string]bool {
@@ -172,8 +177,8 @@ func (w *Workflow) ignoring(steps []*tasks.Step) string {
 	return strings.Join(all, " || ")
 }
 
-// noSuccess returns the condition that every step failed, which fails the run in Dagu although all errors were ignored; "" if a step succeeds
-// in each run that continues, or if it depends on conditions.
+// noSuccess returns the condition that every step failed, which fails the run in Dagu although all errors were ignored;
+// "" if a step succeeds in each run that continues, or if it depends on conditions.
 func (w *Workflow) noSuccess(steps []*tasks.Step) string {
 	var all []string
 	for _, s := range flattened(steps) {
@@ -185,7 +190,8 @@ func (w *Workflow) noSuccess(steps []*tasks.Step) string {
 	return strings.Join(all, " && ")
 }
 
-// partly returns the task that fails after an error that was ignored. It does nothing in a called workflow, after which the caller continues.
+// partly returns the task that fails after an error that was ignored. It does nothing in a called workflow, after which
+// the caller continues.
 func (w *Workflow) partly(condition string) *param.Map {
 	return param.New("_if", "${task_name.split('+').length == 3 && ("+condition+")}",
 		"fail>", "a step failed, and continue_on ignored it: as in Dagu, the run ends with exit code 1")

@@ -39,7 +39,8 @@ func (w *Workflow) secret() {
 		}
 		w.Values[name] = references.Value{Kind: references.OfSecret, As: name}
 		w.secrets.Set(name, "${secret:"+name+"}")
-		w.Note(m, "name", "set it by `zerodag secrets --project PROJECT --set "+name+"`", false, "the secret %s comes from %s %s", name, document.Text(m, "provider"), document.Text(m, "key"))
+		w.Note(m, "name", "set it by `zerodag secrets --project PROJECT --set "+name+"`", false,
+			"the secret %s comes from %s %s", name, document.Text(m, "provider"), document.Text(m, "key"))
 	}
 }
 
@@ -81,8 +82,8 @@ func inline(tasks *param.Map, known map[string]string) {
 	}
 }
 
-// environment reads the variables of all commands. Plain ones become `_env`, a first task finds out the output of commands, and a line
-// of shell sets values that use other variables of the machine.
+// environment reads the variables of all commands. Plain ones become `_env`, a first task finds out the output of
+// commands, and a line of shell sets values that use other variables of the machine.
 func (w *Workflow) environment() {
 	for name, v := range document.Entries(w.Map).All() {
 		text := document.TextOf(v)
@@ -96,7 +97,8 @@ func (w *Workflow) environment() {
 		case w.FindsOut(text):
 			w.finders = append(w.finders, w.stored(as, document.Backticks().ReplaceAllString(text, "$$($1)")))
 			w.Values[name] = references.Value{Kind: references.OfOutput, As: as}
-			w.Note(w.Map, "env", "write the value, or let a task store it", false, "a command computes %s, as in Dagu before 2.7", name)
+			w.Note(w.Map, "env", "write the value, or let a task store it", false,
+				"a command computes %s, as in Dagu before 2.7", name)
 		case w.IsPlain(text):
 			v := w.Plain(w.Map, "env", text)
 			w.Env.Set(name, v)
@@ -108,7 +110,8 @@ func (w *Workflow) environment() {
 		default:
 			w.Exports = append(w.Exports, w.Exported(w.Map, name, text))
 			w.Values[name] = references.Value{Kind: references.OfShell, As: as}
-			w.Note(w.Map, "env", "check the value on that machine", false, "%s uses variables of the machine that runs the commands: %s", name, text)
+			w.Note(w.Map, "env", "check the value on that machine", false,
+				"%s uses variables of the machine that runs the commands: %s", name, text)
 		}
 	}
 }
@@ -130,7 +133,8 @@ func (w *Workflow) export(steps []*tasks.Step) *param.Map {
 			for _, s := range w.Every {
 				s.Changed = true
 			}
-			w.Note(w.Map, "container", "write what commands share into files of the project", false, "each command has its own container instead of one for the whole run")
+			w.Note(w.Map, "container", "write what commands share into files of the project", false,
+				"each command has its own container instead of one for the whole run")
 		}
 	}
 	if w.Used[references.Artifacts] {

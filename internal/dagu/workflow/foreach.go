@@ -131,7 +131,8 @@ func (s loop) body(m *param.Map) (do *param.Map, body []*tasks.Step) {
 		}
 		for _, name := range document.Texts(b.Map, "depends") {
 			if sequence.Named(nodesOf(body[:i]), name) == nil {
-				s.Refuse(b.Map, "depends", "write the steps in their order", "a step within foreach depends on a step further down: %s", name)
+				s.Refuse(b.Map, "depends", "write the steps in their order",
+					"a step within foreach depends on a step further down: %s", name)
 			}
 		}
 		s.On(b.Node, func() {
@@ -175,7 +176,8 @@ func (s loop) collect(m *param.Map, item, collected string, body []*tasks.Step) 
 	}
 	text := ""
 	s.On(last, func() { text = s.JSON(m, "collect", values) })
-	return param.New("sh>", "cat >> \"$DIGDAG_STORE\" <<'END_OF_VALUES'\n{\""+collected+"\": {\"${"+item+"[0]}\": "+text+"}}\nEND_OF_VALUES\n")
+	return param.New("sh>", "cat >> \"$DIGDAG_STORE\" <<'END_OF_VALUES'\n{\""+collected+"\": {\"${"+item+"[0]}\": "+text+
+		"}}\nEND_OF_VALUES\n")
 }
 
 // around returns the loop with a check of the keys before it and the output of the step after it.
@@ -183,7 +185,8 @@ func (s loop) around(m, loop *param.Map, rows, collected string) *param.Map {
 	out := param.New()
 	if m.Has("key") {
 		keys := rows + ".map(row => row[1])"
-		out.Set("+keys", param.New("_if", "${new Set("+keys+").size < "+keys+".length || "+keys+".includes('')}", "fail>", "two items have the same key, or one has none"))
+		out.Set("+keys", param.New("_if", "${new Set("+keys+").size < "+keys+".length || "+keys+".includes('')}", "fail>",
+			"two items have the same key, or one has none"))
 	}
 	v, _ := s.Get("output")
 	name := strings.Trim(strings.TrimPrefix(strings.TrimSpace(document.TextOf(v)), "$"), "{}")
@@ -192,8 +195,10 @@ func (s loop) around(m, loop *param.Map, rows, collected string) *param.Map {
 		return loop
 	case !s.Has("output"):
 		return param.Merge(out, param.New("+items", loop))
-	case name == "" || s.Has("continue_on") || s.Has("repeat_policy") || s.Has("retry_policy") || slices.Contains(s.Stores, collected):
-		s.Refuse(s.Map, "output", "give the output of the loop a name", "the output of foreach is not taken over in this form")
+	case name == "" || s.Has("continue_on") || s.Has("repeat_policy") || s.Has("retry_policy") ||
+		slices.Contains(s.Stores, collected):
+		s.Refuse(s.Map, "output", "give the output of the loop a name",
+			"the output of foreach is not taken over in this form")
 	}
 	outputs, ofItem := "'\\x7b\\x7d'", ""
 	if m.Has("collect") {
@@ -202,9 +207,12 @@ func (s loop) around(m, loop *param.Map, rows, collected string) *param.Map {
 	}
 	item := `'\x7b"index":' + row[0] + ',"key":' + JSON.stringify(row[1]) + ',"status":"succeeded"' + ` + ofItem + `'\x7d'`
 	count := rows + ".length"
-	text := `'\x7b"summary":\x7b"total":' + ` + count + ` + ',"succeeded":' + ` + count + ` + ',"failed":0\x7d,"items":[' + ` + rows + ".map(row => " + item + `).join(',') + '],"outputs":[' + ` +
+	text := `'\x7b"summary":\x7b"total":' + ` + count + ` + ',"succeeded":' + ` + count +
+		` + ',"failed":0\x7d,"items":[' + ` + rows + ".map(row => " + item + `).join(',') + '],"outputs":[' + ` +
 		rows + ".map(row => " + outputs + `).join(',') + ']\x7d'`
 	out.Set("+items", loop)
-	out.Set("+output", param.New("sh>", "cat >> \"$DIGDAG_STORE\" <<'END_OF_VALUES'\n{\""+s.Values[s.ID+".output"].As+"\": ${JSON.stringify("+text+")}}\nEND_OF_VALUES\n"))
+	out.Set("+output", param.New("sh>",
+		"cat >> \"$DIGDAG_STORE\" <<'END_OF_VALUES'\n{\""+s.Values[s.ID+".output"].As+"\": ${JSON.stringify("+text+
+			")}}\nEND_OF_VALUES\n"))
 	return out
 }

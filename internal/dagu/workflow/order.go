@@ -18,8 +18,8 @@ const (
 	both                     // each waits for the one before and for the steps that it names
 )
 
-// order returns the order of the workflow. Without `type`, Dagu ran steps one after the other until it introduced `run` and `action`,
-// and runs them side by side since.
+// order returns the order of the workflow. Without `type`, Dagu ran steps one after the other until it introduced `run`
+// and `action`, and runs them side by side since.
 func (w *Workflow) order(steps []*tasks.Step) order {
 	flat := flattened(steps)
 	depends := slices.ContainsFunc(flat, func(s *tasks.Step) bool { return s.Has("depends") || s.Has("routed") })
@@ -33,11 +33,14 @@ func (w *Workflow) order(steps []*tasks.Step) order {
 	case w.Today:
 		return graph
 	case depends && len(flat) > len(steps):
-		w.Note(w.Map, "steps", "translate it with `--release 2.15` for the other order", false, "the workflow has no `type`: each step waits for the step above it and for its `depends`, as in Dagu from 1.17 to 2.6; today it waits only for `depends`")
+		w.Note(w.Map, "steps", "translate it with `--release 2.15` for the other order", false,
+			"the workflow has no `type`: each step waits for the step above it and for its `depends`, as in Dagu from 1.17 to 2.6; today it waits only for `depends`")
 		return both
 	case depends:
-		if slices.ContainsFunc(flat[1:], func(s *tasks.Step) bool { return len(document.Texts(s.Map, "depends")) == 0 && !s.Has("routed") }) {
-			w.Note(w.Map, "steps", "add `depends` where a step must wait", false, "the workflow has no `type`: steps without `depends` start at once, as in Dagu today; from 1.17 to 2.6 they waited for the step above")
+		if slices.ContainsFunc(flat[1:],
+			func(s *tasks.Step) bool { return len(document.Texts(s.Map, "depends")) == 0 && !s.Has("routed") }) {
+			w.Note(w.Map, "steps", "add `depends` where a step must wait", false,
+				"the workflow has no `type`: steps without `depends` start at once, as in Dagu today; from 1.17 to 2.6 they waited for the step above")
 		}
 		return graph
 	}
@@ -45,7 +48,8 @@ func (w *Workflow) order(steps []*tasks.Step) order {
 		for _, s := range flat[1:] {
 			s.Changed = true
 		}
-		w.Note(w.Map, "steps", "translate it with `--release 2.15` if today's Dagu runs it", false, "the workflow has no `type`: its steps run one after the other, as in Dagu before 2.7, instead of side by side")
+		w.Note(w.Map, "steps", "translate it with `--release 2.15` if today's Dagu runs it", false,
+			"the workflow has no `type`: its steps run one after the other, as in Dagu before 2.7, instead of side by side")
 	}
 	return chained
 }
@@ -79,7 +83,8 @@ func (w *Workflow) linked(steps []*tasks.Step) {
 	}
 }
 
-// group is a mapping of all steps. One may only wait for those above it, so they are put into an order in which that holds.
+// group is a mapping of all steps. One may only wait for those above it, so they are put into an order in which that
+// holds.
 func (w *Workflow) group(steps []*tasks.Step) *param.Map {
 	out := param.New()
 	if w.order(steps) == chained {

@@ -155,14 +155,16 @@ func (w *Workflow) withDefault(name, as string, rule *param.Map) *param.Map {
 	switch {
 	case dynamic && anyText(rule):
 		w.found.Set(as, w.stored(as, document.Backticks().ReplaceAllString(text, "$$($1)")))
-		w.Note(w.Map, "params", "write a plain default, if one will do", false, "a first task computes the default of %s: %s", name, text)
+		w.Note(w.Map, "params", "write a plain default, if one will do", false, "a first task computes the default of %s: %s",
+			name, text)
 		rule.Set("default", "")
 	case strings.Contains(text, "${") && !dynamic && anyText(rule):
 		w.found.Set(as, "printf '%s=%s\\n' "+as+" "+references.Literal(references.ShellWord(text))+" >> \"$DIGDAG_STORE\"\n")
 		rule.Set("default", "")
 		w.Note(w.Map, "params", "write the value", false, "the default of %s is text, as in Dagu since 2.7: %s", name, text)
 	case dynamic || strings.Contains(text, "${"):
-		w.Refuse(w.Map, "params", "let a first task store it, with `_if: ${!this."+as+"}`, so that a value which is given wins", "the default of %s is not a plain value: %s", name, text)
+		w.Refuse(w.Map, "params", "let a first task store it, with `_if: ${!this."+as+
+			"}`, so that a value which is given wins", "the default of %s is not a plain value: %s", name, text)
 		rule = rule.Without("default")
 	}
 	return rule
@@ -180,5 +182,6 @@ func anyText(rule *param.Map) bool {
 
 // stored are the lines of a script that find the value of a name and store it.
 func (w *Workflow) stored(name, shell string) string {
-	return fmt.Sprintf("%s=\"%s\"\necho \"%s=$%s\" >> \"$DIGDAG_STORE\"\n", name, w.Command(w.Map, "env", shell, references.ShellReader), name, name)
+	return fmt.Sprintf("%s=\"%s\"\necho \"%s=$%s\" >> \"$DIGDAG_STORE\"\n", name,
+		w.Command(w.Map, "env", shell, references.ShellReader), name, name)
 }

@@ -86,7 +86,8 @@ func (w *Workflow) catchUp(schedule *param.Map) {
 
 // impossible returns why a push would refuse a schedule; "" if it would not.
 func (w *Workflow) impossible(schedule *param.Map) string {
-	text := written.Print(w.Document, w.heading(), param.New("zerodag", int64(1), "schedule", schedule, "+task", param.New("echo>", "")))
+	text := written.Print(w.Document, w.heading(),
+		param.New("zerodag", int64(1), "schedule", schedule, "+task", param.New("echo>", "")))
 	err := written.Check([]written.File{{Name: "schedule.dig", Text: text}})
 	if err == nil {
 		return ""
@@ -95,4 +96,6 @@ func (w *Workflow) impossible(schedule *param.Map) string {
 	return schedulePlace().ReplaceAllString(line, "")
 }
 
-var schedulePlace = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^schedule\.dig:[0-9]+:[0-9]+: `) })
+var schedulePlace = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^schedule\.dig:[0-9]+:[0-9]+: `)
+})

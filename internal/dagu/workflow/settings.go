@@ -69,8 +69,8 @@ func (w *Workflow) tags() param.Value {
 	return list
 }
 
-// labelsOf reads labels as words and as NAME=VALUE: a text with commas between them, or with spaces where there are values, a list, or a
-// mapping.
+// labelsOf reads labels as words and as NAME=VALUE: a text with commas between them, or with spaces where there are
+// values, a list, or a mapping.
 func labelsOf(v param.Value) (list []string) {
 	switch x := v.(type) {
 	case *param.Map:
@@ -87,7 +87,8 @@ func labelsOf(v param.Value) (list []string) {
 		}
 	case string:
 		list = strings.Split(x, ",")
-		if words := strings.Fields(x); !strings.Contains(x, ",") && !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(word, "=") }) {
+		if words := strings.Fields(x); !strings.Contains(x, ",") &&
+			!slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(word, "=") }) {
 			list = words
 		}
 	default:
@@ -109,8 +110,8 @@ func (w *Workflow) concurrency() *param.Map {
 	return out
 }
 
-// queue is the pool that stands for a queue, whose size is said to the server there, too; nil for none. A workflow that another one of the file
-// calls runs with the slots of that one.
+// queue is the pool that stands for a queue, whose size is said to the server there, too; nil for none. A workflow that
+// another one of the file calls runs with the slots of that one.
 func (w *Workflow) queue() param.Value {
 	v, there := w.Get("queue")
 	name := document.TextOf(v)
@@ -120,13 +121,16 @@ func (w *Workflow) queue() param.Value {
 	pools, err := keys.ParsePools(name)
 	switch {
 	case err != nil:
-		w.Lost(w.Map, "queue", "write `_pool` with a name of letters, digits, `-`, `_` and `.`", "a pool cannot have the name of the queue: %s", name)
+		w.Lost(w.Map, "queue", "write `_pool` with a name of letters, digits, `-`, `_` and `.`",
+			"a pool cannot have the name of the queue: %s", name)
 		return nil
 	case w.Inner:
-		w.Note(w.Map, "queue", "remove the `_pool` of the workflow that calls it where each call is to wait by itself", false, "queue %s is not asked for: it runs with the slots of the workflow that calls it", name)
+		w.Note(w.Map, "queue", "remove the `_pool` of the workflow that calls it where each call is to wait by itself", false,
+			"queue %s is not asked for: it runs with the slots of the workflow that calls it", name)
 		return nil
 	}
-	w.Note(w.Map, "queue", "make it before the first push, by `zerodag pool set "+name+" N` with `max_concurrency` of the queue for N", false, "queue %s is the pool %s", name, name)
+	w.Note(w.Map, "queue", "make it before the first push, by `zerodag pool set "+name+
+		" N` with `max_concurrency` of the queue for N", false, "queue %s is the pool %s", name, name)
 	return pools[0].Name
 }
 
@@ -140,7 +144,9 @@ func (w *Workflow) dotenv() param.Value {
 			continue
 		}
 		if _, err := keys.ParseEnvFiles(name); err != nil {
-			w.Lost(w.Map, "dotenv", "give the file a name without a dot, in the project, and write it into `_env_files`; what only your machine has: `zerodag run --env-file "+name+"`",
+			w.Lost(w.Map, "dotenv",
+				"give the file a name without a dot, in the project, and write it into `_env_files`; what only your machine has: `zerodag run --env-file "+
+					name+"`",
 				"%s is not taken over: a push takes no such file along", name)
 			continue
 		}

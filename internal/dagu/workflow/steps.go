@@ -81,7 +81,8 @@ func (w *Workflow) stepsOf(v param.Value) (steps []*tasks.Step) {
 				case []param.Value:
 					name := fmt.Sprintf("beside%d", i+1)
 					if beside := read(e, i+1); beside != nil {
-						steps = append(steps, &tasks.Step{Translator: w.Translator, Node: &sequence.Node{Map: param.New(), Name: name, ID: name, Extra: param.New()}, Beside: beside})
+						steps = append(steps, &tasks.Step{Translator: w.Translator,
+							Node: &sequence.Node{Map: param.New(), Name: name, ID: name, Extra: param.New()}, Beside: beside})
 					}
 				default:
 					add(w.Made(param.New("command", e), w.Map), "")
@@ -172,7 +173,8 @@ func (w *Workflow) routes(steps []*tasks.Step) {
 						w.Refuse(s.Map, "routes", "name a step of the workflow", "there is no step %s", document.TextOf(e))
 						continue
 					}
-					target.Own = sequence.Join(target.Own, w.Fits(s.Map, on, strings.TrimSpace(pattern), w.SeveralLines(document.Text(s.Map, "value"))))
+					target.Own = sequence.Join(target.Own,
+						w.Fits(s.Map, on, strings.TrimSpace(pattern), w.SeveralLines(document.Text(s.Map, "value"))))
 					if !slices.Contains(target.Depends, s.Node) {
 						target.Depends = append(target.Depends, s.Node)
 					}
@@ -193,7 +195,8 @@ func (w *Workflow) task(s *tasks.Step) (task *param.Map) {
 		return out
 	}
 	w.On(s.Node, func() { task = w.single(s) })
-	if s.Called != s.Name && s.Called != s.ID && !strings.HasPrefix(s.Called, s.Name) || document.Latin(s.Called) != s.Called {
+	if s.Called != s.Name && s.Called != s.ID && !strings.HasPrefix(s.Called, s.Name) ||
+		document.Latin(s.Called) != s.Called {
 		task = param.Merge(param.New(written.Comment, "in Dagu: "+s.Called), task)
 	}
 	return task

@@ -1,5 +1,5 @@
-// Package workflow translates a whole workflow: its settings, parameters and variables, its handlers, and its steps in their order.
-// It must not know the kinds of steps: package kinds makes their tasks.
+// Package workflow translates a whole workflow: its settings, parameters and variables, its handlers, and its steps in
+// their order. It must not know the kinds of steps: package kinds makes their tasks.
 package workflow
 
 import (
@@ -47,7 +47,8 @@ func All(docs []*document.Document) []*Workflow {
 func newWorkflow(d *document.Document, local map[string]*references.Scope, handed int) *Workflow {
 	names := references.NewScope(d, local)
 	local[d.Name] = names
-	return &Workflow{Translator: references.Translator{Scope: names}, forms: forms.Reader{Document: d}, handed: handed, found: param.New(), secrets: param.New()}
+	return &Workflow{Translator: references.Translator{Scope: names}, forms: forms.Reader{Document: d}, handed: handed,
+		found: param.New(), secrets: param.New()}
 }
 
 // declare reads the parts of the workflow that its callers need.

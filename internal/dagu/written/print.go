@@ -1,5 +1,5 @@
-// Package written prints workflow files as a person would write them, with comments about what was not translated, and checks that a push
-// would take them. It must not change a workflow.
+// Package written prints workflow files as a person would write them, with comments about what was not translated, and
+// checks that a push would take them. It must not change a workflow.
 package written
 
 import (
@@ -15,8 +15,8 @@ import (
 // Comment is a key that is printed as a comment.
 const Comment = "#"
 
-// Print writes a workflow as a person would: short texts as they are, commands of several lines as such. It begins with comments: a heading, or
-// none, and what the workflow does not do.
+// Print writes a workflow as a person would: short texts as they are, commands of several lines as such. It begins with
+// comments: a heading, or none, and what the workflow does not do.
 func Print(d *document.Document, heading string, tree *param.Map) []byte {
 	var b strings.Builder
 	comment := func(text string) {
@@ -28,7 +28,8 @@ func Print(d *document.Document, heading string, tree *param.Map) []byte {
 	comment("From " + path.Base(d.File) + " by `zerodag import dagu`.")
 	for _, n := range d.Notes {
 		if n.Lost {
-			comment("Not taken over from line " + param.Text(int64(n.Line)) + ": " + n.Message + ". " + strings.ToUpper(n.Remedy[:1]) + n.Remedy[1:] + ".")
+			comment("Not taken over from line " + param.Text(int64(n.Line)) + ": " + n.Message + ". " +
+				strings.ToUpper(n.Remedy[:1]) + n.Remedy[1:] + ".")
 		}
 	}
 	printMap(&b, tree, "")
@@ -92,7 +93,8 @@ func flowMap(m *param.Map, indent string) string {
 			list = []param.Value{v}
 		}
 		flat := flow(list)
-		if flat == "" || strings.ContainsAny(flat, "\n") || strings.HasSuffix(key, ">") || indent == "  " && !strings.HasPrefix(key, "limit") && !strings.HasPrefix(key, "attempts") {
+		if flat == "" || strings.ContainsAny(flat, "\n") || strings.HasSuffix(key, ">") ||
+			indent == "  " && !strings.HasPrefix(key, "limit") && !strings.HasPrefix(key, "attempts") {
 			return ""
 		}
 		if !isList {
@@ -130,7 +132,8 @@ func flow(list []param.Value) string {
 // block is a text as a value: a command of several lines keeps its form.
 func block(text, indent string) string {
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
-	if len(lines) < 2 || strings.HasPrefix(text, " ") || strings.HasPrefix(text, "\n") || strings.HasSuffix(text, "\n\n") || strings.ContainsAny(text, "\r\u0085\u2028\u2029") || !printable(text) {
+	if len(lines) < 2 || strings.HasPrefix(text, " ") || strings.HasPrefix(text, "\n") ||
+		strings.HasSuffix(text, "\n\n") || strings.ContainsAny(text, "\r\u0085\u2028\u2029") || !printable(text) {
 		return scalar(text)
 	}
 	mark := "|-"
@@ -146,7 +149,8 @@ func block(text, indent string) string {
 }
 
 func printable(text string) bool {
-	return !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r == 0xfeff })
+	return !strings.ContainsFunc(text,
+		func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' || r == 0x7f || r == 0xfeff })
 }
 
 var (
@@ -160,7 +164,8 @@ var (
 
 // scalar is a text in one line, without quotes where YAML needs none.
 func scalar(text string) string {
-	if plainText().MatchString(text) && !reserved().MatchString(text) && !strings.HasSuffix(text, " ") && !strings.Contains(text, " #") {
+	if plainText().MatchString(text) && !reserved().MatchString(text) && !strings.HasSuffix(text, " ") &&
+		!strings.Contains(text, " #") {
 		return text
 	}
 	return quoted(text)
