@@ -20,11 +20,11 @@ import (
 	"zerodag/internal/catalogue"
 	"zerodag/internal/embedded"
 	"zerodag/internal/evaluators"
-	"zerodag/internal/files"
 	"zerodag/internal/host"
 	"zerodag/internal/httpapi"
 	"zerodag/internal/httpapi/access"
 	"zerodag/internal/node"
+	"zerodag/internal/projectfiles"
 )
 
 // Options of an Engine. Zero values are good for most programs.
@@ -106,7 +106,7 @@ func (e *Engine) Handler() http.Handler { return e.api }
 // its schedules run. A wrong project is an error that names file, line and task, and
 // changes nothing.
 func (e *Engine) Push(ctx context.Context, folder, project, revision string) error {
-	p, err := files.Open(folder)
+	p, err := projectfiles.Open(folder)
 	if err != nil {
 		return fmt.Errorf("push: %w", err)
 	}
@@ -116,7 +116,7 @@ func (e *Engine) Push(ctx context.Context, folder, project, revision string) err
 	}
 	defer os.Remove(archive.Name())
 	defer archive.Close()
-	if _, err := p.Pack(archive, files.Packing{}); err != nil {
+	if _, err := p.Pack(archive, projectfiles.Packing{}); err != nil {
 		return fmt.Errorf("push: %w", err)
 	}
 	size, err := archive.Seek(0, 1)

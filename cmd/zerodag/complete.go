@@ -15,7 +15,7 @@ import (
 	"zerodag/engine/dig"
 	"zerodag/internal/client"
 	"zerodag/internal/connection"
-	"zerodag/internal/files"
+	"zerodag/internal/projectfiles"
 	"zerodag/internal/projectfolder"
 	"zerodag/operators/all"
 )
@@ -89,7 +89,7 @@ func filesHere(c *cobra.Command) (projectfolder.Folder, []string, error) {
 		return p, nil, err
 	}
 	all, err := p.List()
-	return p, files.WorkflowNames(all), err
+	return p, projectfiles.WorkflowNames(all), err
 }
 
 // workflowTasks are the tasks of the workflow that is named before. What is wrong in other files is nothing to it.

@@ -13,9 +13,9 @@ import (
 	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/engine/dig"
 	"zerodag/internal/client"
-	"zerodag/internal/files"
 	"zerodag/internal/host"
 	"zerodag/internal/program"
+	"zerodag/internal/projectfiles"
 	"zerodag/internal/projectfolder"
 	"zerodag/internal/term"
 )
@@ -143,7 +143,7 @@ func (c *pushCommand) listPacked(workflows []dig.Workflow) {
 // uploadGiven sends an archive that was made elsewhere, unless a server's data is in it: also
 // a server that would take it must not have that.
 func (r *remote) uploadGiven(ctx context.Context, p client.Push, archive *os.File) (client.Project, error) {
-	data := files.ServerData(ctx, archive, projectfolder.Generous())
+	data := projectfiles.ServerData(ctx, archive, projectfolder.Generous())
 	if len(data) > 0 {
 		return client.Project{}, fmt.Errorf("archive %s has the data of a server in %s (its database and the key of its secrets): nothing was sent; make the archive again with `zerodag archive`, which leaves it out",
 			archive.Name(), strings.Join(data, ", "))

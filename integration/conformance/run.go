@@ -20,11 +20,11 @@ import (
 	"zerodag/engine/expr/script"
 	"zerodag/engine/param"
 	"zerodag/internal/evaluators/evaluator"
-	"zerodag/internal/files"
 	"zerodag/internal/host"
 	"zerodag/internal/httpclient"
 	"zerodag/internal/local"
 	"zerodag/internal/process"
+	"zerodag/internal/projectfiles"
 	"zerodag/operators"
 	"zerodag/operators/all"
 )
@@ -150,7 +150,7 @@ func (w *world) run(t testing.TB) object {
 
 // start pushes the project and runs its attempt.
 func (w *world) start(t testing.TB, result object) {
-	project, err := files.Open(w.project)
+	project, err := projectfiles.Open(w.project)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func (w *world) start(t testing.TB, result object) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	workflows, err := dig.Load(project.Source, files.WorkflowNames(names))
+	workflows, err := dig.Load(project.Source, projectfiles.WorkflowNames(names))
 	if err != nil {
 		result["push"] = object{"ok": false, "status": 400.0, "message": w.norm(err.Error())}
 		return
@@ -234,7 +234,7 @@ func (w *world) workspace(_ context.Context, id operators.Identity, _ host.Workf
 	if err != nil {
 		return host.Workspace{}, err
 	}
-	pushed, err := files.Open(w.project)
+	pushed, err := projectfiles.Open(w.project)
 	if err != nil {
 		return host.Workspace{}, err
 	}

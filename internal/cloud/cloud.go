@@ -30,6 +30,7 @@ import (
 	"zerodag/internal/httpclient"
 	"zerodag/internal/node"
 	"zerodag/internal/notice"
+	"zerodag/internal/projectfiles"
 	"zerodag/internal/s3"
 	"zerodag/internal/sandbox"
 	"zerodag/internal/sns"
@@ -113,7 +114,7 @@ func wire(config env.Config, account aws.Config, registry operators.Registry) (*
 	if err != nil {
 		return nil, err
 	}
-	workspaces, err := files.NewWorkspaces(filepath.Join(os.TempDir(), "zerodag"), files.Limits{Compressed: maxArchive}, func(ctx context.Context, key string) (io.ReadCloser, error) {
+	workspaces, err := files.NewWorkspaces(filepath.Join(os.TempDir(), "zerodag"), 0, projectfiles.Limits{Compressed: maxArchive}, func(ctx context.Context, key string) (io.ReadCloser, error) {
 		r, _, err := e.Blobs.Open(ctx, key)
 		return r, err
 	})

@@ -15,6 +15,7 @@ import (
 
 	"zerodag/internal/configuration"
 	"zerodag/internal/files"
+	"zerodag/internal/plainfile"
 	"zerodag/internal/program"
 	"zerodag/internal/term"
 )
@@ -121,7 +122,7 @@ func (c *Server) Save() error {
 	if _, err := p.Write(&text, properties.UTF8); err != nil {
 		return fmt.Errorf("save context %s: %w", c.Name, err)
 	}
-	return files.WriteSecret(filepath.Join(contextFolder(), c.Name), text.Bytes())
+	return plainfile.WriteSecret(filepath.Join(contextFolder(), c.Name), text.Bytes())
 }
 
 // Who returns how requests show who makes them: token, AWS credentials, or -.
@@ -161,7 +162,7 @@ func InUse() (string, error) {
 
 // Use makes the context the one in use.
 func (c *Server) Use() error {
-	return files.WriteAtomic(currentContext(), []byte(c.Name+"\n"))
+	return plainfile.Write(currentContext(), []byte(c.Name+"\n"))
 }
 
 // Leave ends the use of any context.

@@ -17,6 +17,7 @@ import (
 	"zerodag/internal/datafolder"
 	"zerodag/internal/files"
 	"zerodag/internal/host"
+	"zerodag/internal/projectfiles"
 	"zerodag/internal/sqlite"
 )
 
@@ -128,7 +129,7 @@ func Restore(ctx context.Context, backup io.Reader, folder string) error {
 	defer os.RemoveAll(temporary)
 	unpacked := filepath.Join(temporary, "data")
 	const tera = 1 << 40
-	if err := files.Unpack(ctx, backup, unpacked, files.Limits{Compressed: tera, Total: tera, Entries: 100_000_000}); err != nil {
+	if err := projectfiles.Unpack(ctx, backup, unpacked, projectfiles.Limits{Compressed: tera, Total: tera, Entries: 100_000_000}); err != nil {
 		return fmt.Errorf("restore: %w", err)
 	}
 	if _, err := os.Stat(filepath.Join(unpacked, DatabaseName)); err != nil {

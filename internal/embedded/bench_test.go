@@ -13,9 +13,9 @@ import (
 	"zerodag/engine/param"
 	"zerodag/internal/catalogue"
 	"zerodag/internal/embedded"
-	"zerodag/internal/files"
 	"zerodag/internal/host"
 	"zerodag/internal/node"
+	"zerodag/internal/projectfiles"
 )
 
 // running opens an engine on disk, runs its loops and pushes one workflow.
@@ -38,12 +38,12 @@ func running(b testing.TB, o embedded.Options, text string) (*embedded.Engine, h
 	if err := os.WriteFile(filepath.Join(folder, "main.dig"), []byte(text), 0o644); err != nil {
 		b.Fatal(err)
 	}
-	p, err := files.Open(folder)
+	p, err := projectfiles.Open(folder)
 	if err != nil {
 		b.Fatal(err)
 	}
 	var archive bytes.Buffer
-	if _, err := p.Pack(&archive, files.Packing{}); err != nil {
+	if _, err := p.Pack(&archive, projectfiles.Packing{}); err != nil {
 		b.Fatal(err)
 	}
 	project, err := e.Push(ctx, catalogue.PushRequest{Project: "p", Revision: "1"}, &archive, int64(archive.Len()))

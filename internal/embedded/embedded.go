@@ -30,6 +30,7 @@ import (
 	"zerodag/internal/host"
 	"zerodag/internal/httpclient"
 	"zerodag/internal/node"
+	"zerodag/internal/projectfiles"
 	"zerodag/internal/seal"
 	"zerodag/internal/sqlite"
 	"zerodag/internal/tasklog"
@@ -49,14 +50,15 @@ type Options struct {
 	Split    int64  // bytes after which a task's log goes on in another file; 0 is never
 	LogForm  tasklog.Form
 	// LogsApart gives every run a log file of its own; else short logs lie in the database.
-	LogsApart bool
-	Temp      string // folder for workspaces; "" is the system's
+	LogsApart  bool
+	Temp       string // folder for workspaces; "" is the system's
+	Workspaces int64  // bytes of all workspaces together; 0 is half of what is free on their disk
 
 	SecretKey []byte // 16 bytes; nil: secrets can neither be stored nor read
 	Sync      sqlite.Sync
 	Migrate   bool   // an older database is brought up to date; else it is refused
 	AgentID   string // "" is <pid>@<host>
-	Archive   files.Limits
+	Archive   projectfiles.Limits
 	Limits    host.Limits
 	Config    *param.Map // of operators, below "config."
 	Stored    run.Stored
@@ -205,7 +207,7 @@ func (e *Engine) wire(o Options) error {
 		r, _, err := kept.Blobs.Open(ctx, key)
 		return r, err
 	}
-	e.workspaces, err = files.NewWorkspaces(o.placeOfWorkspaces(), o.Archive, open)
+	e.workspaces, err = files.NewWorkspaces(o.placeOfWorkspaces(), o.Workspaces, o.Archive, open)
 	if err != nil {
 		return err
 	}

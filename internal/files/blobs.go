@@ -1,3 +1,8 @@
+// Package files is what a server stores as files: archives and logs of tasks, stored parameters, and the workspaces that
+// tasks run in. What it makes is closed to other users of the machine.
+//
+// The embedded server and the deployments use it. It must never write outside of the folders that it was given, and
+// nothing that a killed process leaves behind may keep the next one from starting.
 package files
 
 import (

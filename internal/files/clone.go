@@ -9,13 +9,14 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
+
+	"zerodag/internal/projectfiles"
 )
 
 // clone is a copy of a project's folder that knows what it was like when it was made. To
 // rename one that was not changed is far cheaper than to make another.
 type clone struct {
-	Project
+	projectfiles.Project
 	size   int64            // of its files when it was made
 	stamps map[string]stamp // by slash name; nil: there are too many to look at
 }
@@ -37,7 +38,7 @@ const (
 func cleanNames() string { return "clean-" + rand.Text() + "-" }
 
 // copied makes a copy of a project in a new folder.
-func copied(p Project, folder string) (*clone, error) {
+func copied(p projectfiles.Project, folder string) (*clone, error) {
 	own, err := p.CopyAll(folder)
 	if err != nil {
 		return nil, err
@@ -53,7 +54,7 @@ func (c *clone) look() (map[string]stamp, error) {
 	stamps := map[string]stamp{}
 	var read func(folder string) error
 	read = func(folder string) error {
-		entries, err := os.ReadDir(filepath.Join(c.root, filepath.FromSlash(folder)))
+		entries, err := os.ReadDir(filepath.Join(c.Root(), filepath.FromSlash(folder)))
 		if err != nil {
 			return err
 		}
@@ -68,7 +69,7 @@ func (c *clone) look() (map[string]stamp, error) {
 				}
 			} else if len(stamps) == maxStamps {
 				return nil
-			} else if stamps[name], err = stampOf(filepath.Join(c.root, filepath.FromSlash(name))); err != nil {
+			} else if stamps[name], err = stampOf(filepath.Join(c.Root(), filepath.FromSlash(name))); err != nil {
 				return err
 			}
 			if e.IsDir() {
@@ -108,14 +109,10 @@ func (c *clone) unchanged() bool {
 	return true
 }
 
-// moveTo renames the copy within its folder: from one folder to another the file system would have
-// to change the copy itself, too. Nothing is there under the new name.
-func (c *clone) moveTo(folder string) error {
-	if err := syscall.Rename(c.root, folder); err != nil {
-		return err
-	}
-	c.root = folder
-	return nil
+// moveTo renames the copy.
+func (c *clone) moveTo(folder string) (err error) {
+	c.Project, err = c.Rename(folder)
+	return err
 }
 
 func (w *Workspaces) takeClean(u *unpacked) *clone {

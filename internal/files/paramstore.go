@@ -14,6 +14,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"zerodag/internal/plainfile"
 )
 
 // paramLifetime is how long a value is kept after it was set (wire.md 3.7).
@@ -58,7 +60,7 @@ func (s *ParamStore) Set(ctx context.Context, values map[string]string) (err err
 		if err != nil {
 			return fmt.Errorf("encode param %s: %w", key, err)
 		}
-		if written[s.file(key)], err = writeBeside(s.file(key), content, privateFile); err != nil {
+		if written[s.file(key)], err = plainfile.WriteBeside(s.file(key), content, privateFile); err != nil {
 			return fmt.Errorf("store param %s: %w", key, err)
 		}
 	}

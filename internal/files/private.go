@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"zerodag/internal/plainfile"
 )
 
 // The modes of everything that a server keeps: its user's alone, whatever the umask.
@@ -102,7 +104,7 @@ func tighten(name string, closed *[]string) error {
 // ReadKey reads a small file that holds a secret: a plain one, never a pipe or a device, which
 // would be read for ever. warning says that others can read it, and whether that was mended.
 func ReadKey(file string) (content []byte, warning string, err error) {
-	f, err := openPlain(os.OpenFile, file, maxKey)
+	f, err := plainfile.Open(os.OpenFile, file, maxKey)
 	if err != nil {
 		return nil, "", err
 	}
@@ -111,7 +113,7 @@ func ReadKey(file string) (content []byte, warning string, err error) {
 	if err != nil {
 		return nil, "", err
 	}
-	content, err = readPlain(f, maxKey)
+	content, err = plainfile.Read(f, maxKey)
 	if err != nil {
 		return nil, "", err
 	}

@@ -98,7 +98,7 @@ func (w *Workspaces) dropClean() {
 
 // remove deletes a copy.
 func (w *Workspaces) remove(c *clone) {
-	removeFolder(c.root)
+	removeFolder(c.Root())
 	w.room.give(c.size)
 }
 

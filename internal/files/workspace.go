@@ -12,6 +12,7 @@ import (
 	"zerodag/engine/param"
 	"zerodag/internal/datafolder"
 	"zerodag/internal/limits"
+	"zerodag/internal/projectfiles"
 	"zerodag/operators"
 	"zerodag/operators/run"
 )
@@ -24,7 +25,7 @@ type Workspaces struct {
 	room    *room
 	folder  string
 	archive func(ctx context.Context, key string) (io.ReadCloser, error)
-	limits  Limits
+	limits  projectfiles.Limits
 
 	mu       sync.Mutex
 	unpacked map[string]*unpacked
@@ -36,7 +37,7 @@ type Workspaces struct {
 // unpacked is an archive on disk, made by the first run that asks.
 type unpacked struct {
 	once    sync.Once
-	project Project
+	project projectfiles.Project
 	size    int64 // of its files
 	err     error
 	ended   bool     // the run that made it was ended, and err is of that
@@ -48,8 +49,9 @@ type unpacked struct {
 const keptArchives = 20
 
 // NewWorkspaces makes workspaces in a new folder below parent that is this process's alone.
-// What processes left there that are gone is deleted.
-func NewWorkspaces(parent string, most Limits, archive func(ctx context.Context, key string) (io.ReadCloser, error)) (*Workspaces, error) {
+// What processes left there that are gone is deleted. All workspaces together take at most so many bytes of
+// disk; 0 is half of what is free there.
+func NewWorkspaces(parent string, disk int64, most projectfiles.Limits, archive func(ctx context.Context, key string) (io.ReadCloser, error)) (*Workspaces, error) {
 	p, err := newPlace(parent)
 	if err != nil {
 		return nil, fmt.Errorf("make workspaces: %w", err)
@@ -59,7 +61,7 @@ func NewWorkspaces(parent string, most Limits, archive func(ctx context.Context,
 			return nil, errors.Join(fmt.Errorf("make workspaces: %w", err), p.close())
 		}
 	}
-	return &Workspaces{place: p, room: newRoom(p.folder, most.Workspaces), folder: p.folder, archive: archive, limits: most, clean: cleanNames(), unpacked: map[string]*unpacked{}}, nil
+	return &Workspaces{place: p, room: newRoom(p.folder, disk), folder: p.folder, archive: archive, limits: most, clean: cleanNames(), unpacked: map[string]*unpacked{}}, nil
 }
 
 // Share lets other users of the machine reach a workspace whose name they know: those whom
@@ -96,13 +98,13 @@ func (w *Workspaces) Of(ctx context.Context, archive string, id operators.Identi
 func (w *Workspace) patiently(do func() error) error { return limits.Patiently(w.ctx, nil, do) }
 
 // shared returns the unpacked archive.
-func (w *Workspace) shared() (p Project, err error) {
+func (w *Workspace) shared() (p projectfiles.Project, err error) {
 	err = w.patiently(func() (err error) { p, err = w.unpacked(); return err })
 	return p, err
 }
 
 // unpacked is made by one run, for all that wait for it. Where that one was ended meanwhile, the next of them makes it.
-func (w *Workspace) unpacked() (Project, error) {
+func (w *Workspace) unpacked() (projectfiles.Project, error) {
 	for {
 		if w.from == nil {
 			w.from = w.all.take(w.key)
@@ -110,7 +112,7 @@ func (w *Workspace) unpacked() (Project, error) {
 		u := w.from
 		u.once.Do(func() {
 			if u.project, u.err = w.all.unpack(w.ctx, w.key); u.err == nil {
-				u.size = sizeOf(u.project.root)
+				u.size = sizeOf(u.project.Root())
 			} else {
 				u.ended = w.ctx.Err() != nil
 			}
@@ -167,7 +169,7 @@ func (w *Workspaces) give(u *unpacked) {
 		key := w.oldest[i]
 		if old := w.unpacked[key]; old.users == 0 {
 			w.drop(key)
-			removeFolder(old.project.root)
+			removeFolder(old.project.Root())
 			for _, c := range old.clean {
 				w.remove(c)
 			}
@@ -182,31 +184,31 @@ func (w *Workspaces) inspect(ctx context.Context, key string) error {
 		return fmt.Errorf("read project archive: %w", err)
 	}
 	defer in.Close()
-	return Inspect(ctx, in, w.limits)
+	return projectfiles.Inspect(ctx, in, w.limits)
 }
 
-func (w *Workspaces) unpack(ctx context.Context, key string) (Project, error) {
+func (w *Workspaces) unpack(ctx context.Context, key string) (projectfiles.Project, error) {
 	in, err := w.archive(ctx, key)
 	if err != nil {
-		return Project{}, fmt.Errorf("read project archive: %w", err)
+		return projectfiles.Project{}, fmt.Errorf("read project archive: %w", err)
 	}
 	defer in.Close()
 	folder, err := os.MkdirTemp(filepath.Join(w.folder, "archive"), "")
 	if err != nil {
-		return Project{}, fmt.Errorf("unpack project archive: %w", err)
+		return projectfiles.Project{}, fmt.Errorf("unpack project archive: %w", err)
 	}
-	if err := Unpack(ctx, in, folder, w.limits); err != nil {
+	if err := projectfiles.Unpack(ctx, in, folder, w.limits); err != nil {
 		removeFolder(folder)
-		return Project{}, fmt.Errorf("unpack project archive: %w", err)
+		return projectfiles.Project{}, fmt.Errorf("unpack project archive: %w", err)
 	}
 	if _, err := datafolder.Remove(folder); err != nil { // of a revision that was pushed before such archives were refused
-		return Project{}, errors.Join(err, os.RemoveAll(folder))
+		return projectfiles.Project{}, errors.Join(err, os.RemoveAll(folder))
 	}
-	return Open(folder)
+	return projectfiles.Open(folder)
 }
 
 // project is where files are read: the run's own folder once there is one.
-func (w *Workspace) project() (Project, error) {
+func (w *Workspace) project() (projectfiles.Project, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.own != nil {
@@ -216,7 +218,7 @@ func (w *Workspace) project() (Project, error) {
 }
 
 // mine makes the run's own folder.
-func (w *Workspace) mine() (Project, error) {
+func (w *Workspace) mine() (projectfiles.Project, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.own == nil && w.wrong == nil {
@@ -237,7 +239,7 @@ func (w *Workspace) mine() (Project, error) {
 		}
 	}
 	if w.wrong != nil {
-		return Project{w.path()}, w.wrong
+		return projectfiles.Project{}, w.wrong
 	}
 	return w.own.Project, nil
 }
@@ -279,7 +281,10 @@ func (w *Workspace) Wrong() error {
 // Root implements operators.Files. A folder that could not be made is told by what is
 // done with it.
 func (w *Workspace) Root() string {
-	p, _ := w.mine()
+	p, err := w.mine()
+	if err != nil {
+		return w.path()
+	}
 	return p.Root()
 }
 
@@ -343,7 +348,7 @@ func (w *Workspace) Leave() {
 
 // Archive unpacks an archive for looking at it; Close deletes what was unpacked. One that is
 // refused is before anything is made of it.
-func (w *Workspaces) Archive(ctx context.Context, key string) (*Archive, error) {
+func (w *Workspaces) Archive(ctx context.Context, key string) (*projectfiles.Archive, error) {
 	if err := w.inspect(ctx, key); err != nil {
 		return nil, err
 	}
@@ -351,5 +356,5 @@ func (w *Workspaces) Archive(ctx context.Context, key string) (*Archive, error) 
 	if err != nil {
 		return nil, err
 	}
-	return OpenArchive(p.root)
+	return projectfiles.OpenArchive(p.Root())
 }

@@ -10,7 +10,7 @@ import (
 	"zerodag/engine/dig"
 	"zerodag/engine/param"
 	"zerodag/engine/schedule"
-	"zerodag/internal/files"
+	"zerodag/internal/projectfiles"
 	"zerodag/internal/projectfolder"
 )
 
@@ -27,7 +27,7 @@ func saving(t *testing.T, config *param.Map, sessions ...string) *run {
 			t.Fatal(err)
 		}
 	}
-	p, err := files.Open(root)
+	p, err := projectfiles.Open(root)
 	if err != nil {
 		t.Fatal(err)
 	}

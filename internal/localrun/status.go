@@ -13,7 +13,7 @@ import (
 	"zerodag/engine"
 	"zerodag/engine/dig"
 	"zerodag/engine/param"
-	"zerodag/internal/files"
+	"zerodag/internal/plainfile"
 	"zerodag/operators"
 )
 
@@ -75,7 +75,7 @@ func (f *statusFolder) save(t *engine.Task, kept engine.Stored) {
 	if o.Subtasks != nil && !param.Equal(o.Subtasks, param.CodeMap(o.Subtasks)) {
 		state.Set(rerunKey, true)
 	}
-	if err := files.WriteAtomic(f.path(t.Name), dig.FormatYAML(state)); err != nil {
+	if err := plainfile.Write(f.path(t.Name), dig.FormatYAML(state)); err != nil {
 		remedy := "--no-save does without"
 		if errors.Is(err, syscall.ENOSPC) {
 			remedy = "free some space or use --no-save"

@@ -10,7 +10,7 @@ import (
 	"regexp"
 
 	"zerodag/internal/configuration"
-	"zerodag/internal/files"
+	"zerodag/internal/plainfile"
 	"zerodag/internal/program"
 )
 
@@ -52,7 +52,7 @@ func (s Folder) Set(_ context.Context, key, value string) error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return fmt.Errorf("set secret: %w", err)
 	}
-	return files.WriteSecret(filepath.Join(s.dir, key), []byte(value))
+	return plainfile.WriteSecret(filepath.Join(s.dir, key), []byte(value))
 }
 
 // Delete removes a secret; that there is none is no error.

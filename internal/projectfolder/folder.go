@@ -15,12 +15,12 @@ import (
 	"syscall"
 
 	"zerodag/engine/dig"
-	"zerodag/internal/files"
+	"zerodag/internal/projectfiles"
 	"zerodag/internal/term"
 )
 
 // Folder is the folder of a project on this machine. Functions that take no names of files read all of it.
-type Folder struct{ files.Project }
+type Folder struct{ projectfiles.Project }
 
 // Open opens the folder of a project, which must be there; "" is the current one.
 func Open(dir string) (Folder, error) {
@@ -34,7 +34,7 @@ func Open(dir string) (Folder, error) {
 	case !info.IsDir():
 		return Folder{}, fmt.Errorf("project folder %s is a file: name the folder that holds the .dig files", dir)
 	}
-	p, err := files.Open(dir)
+	p, err := projectfiles.Open(dir)
 	return Folder{p}, err
 }
 
@@ -84,7 +84,7 @@ func copyHint(root string) string {
 // elsewhere returns a hint at workflow files in folders of a project that has none at its top; "" for none.
 func (f Folder) elsewhere() string {
 	all, err := f.List()
-	if err != nil || len(files.WorkflowNames(all)) > 0 {
+	if err != nil || len(projectfiles.WorkflowNames(all)) > 0 {
 		return ""
 	}
 	for _, name := range all {
@@ -156,7 +156,7 @@ func (f Folder) ReadHere(named string, notes io.Writer) (Contents, error) {
 	if err != nil {
 		return Contents{}, err
 	}
-	c := Contents{Names: files.WorkflowNames(all)}
+	c := Contents{Names: projectfiles.WorkflowNames(all)}
 	if file := named + ".dig"; named != "" && !strings.Contains(named, "/") && !slices.Contains(c.Names, file) {
 		if line, ignored := f.IgnoredBy(file); ignored {
 			fmt.Fprintf(notes, "note: line %d of .digdagignore leaves %s out of the project: it is read here because you named it, and is not pushed\n", line, file)
@@ -173,7 +173,7 @@ func (f Folder) Read() (Contents, error) {
 	if err != nil {
 		return Contents{}, err
 	}
-	c := Contents{Names: files.WorkflowNames(all)}
+	c := Contents{Names: projectfiles.WorkflowNames(all)}
 	c.Workflows, err = dig.Load(f.Source, c.Names)
 	return c, err
 }

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 
 	"zerodag/engine/dig"
-	"zerodag/internal/files"
+	"zerodag/internal/projectfiles"
 )
 
 // NewArchiveFile makes a file for an archive that is uploaded: below the current folder, where Digdag has it, or among
@@ -43,7 +43,7 @@ func (f Folder) Archive(to *os.File, name string, copyLinks bool, out io.Writer)
 	if err != nil {
 		return nil, fmt.Errorf("make archive: %w", err)
 	}
-	_, err = f.Pack(to, files.Packing{CopyOutgoing: copyLinks, Output: itself, Packed: func(name, target string) {
+	_, err = f.Pack(to, projectfiles.Packing{CopyOutgoing: copyLinks, Output: itself, Packed: func(name, target string) {
 		fmt.Fprintf(out, "  Archiving %s\n", name)
 		if target != "" {
 			fmt.Fprintf(out, "    symlink -> %s\n", target)

@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"zerodag/internal/datafolder"
-	"zerodag/internal/files"
+	"zerodag/internal/projectfiles"
 	"zerodag/internal/term"
 )
 
@@ -20,9 +20,9 @@ func NamesFolder(name string) bool {
 }
 
 // Generous returns limits for archives of a server that the user trusts.
-func Generous() files.Limits {
+func Generous() projectfiles.Limits {
 	const tera = 1 << 40
-	return files.Limits{Compressed: tera, Total: tera, Entries: 10_000_000}
+	return projectfiles.Limits{Compressed: tera, Total: tera, Entries: 10_000_000}
 }
 
 // Unpack unpacks an archive beside the files that are in a folder already and then moves its files into place: an
@@ -37,7 +37,7 @@ func Unpack(ctx context.Context, archive io.Reader, folder string, out io.Writer
 	}
 	defer os.RemoveAll(temporary)
 	unpacked := filepath.Join(temporary, "p")
-	if err := files.Unpack(ctx, archive, unpacked, Generous()); err != nil {
+	if err := projectfiles.Unpack(ctx, archive, unpacked, Generous()); err != nil {
 		return nil, err
 	}
 	left, err := datafolder.Remove(unpacked)

@@ -10,8 +10,8 @@ import (
 	"zerodag/engine/param"
 	"zerodag/internal/configuration"
 	"zerodag/internal/embedded"
-	"zerodag/internal/files"
 	"zerodag/internal/host"
+	"zerodag/internal/projectfiles"
 	"zerodag/internal/sqlite"
 )
 
@@ -34,9 +34,9 @@ func (c *CommandLine) embeddedOptions(r *configuration.Reading) (embedded.Option
 		c.places(r, &o)
 	}
 	if total := int64(r.Number("api.max_archive_total_size_limit", 0)); total > 0 {
-		o.Archive = files.Limits{Compressed: total, Total: total, File: total}
+		o.Archive = projectfiles.Limits{Compressed: total, Total: total, File: total}
 	}
-	o.Archive.Workspaces = r.Size("agent.workspaces.disk")
+	o.Workspaces = r.Size("agent.workspaces.disk")
 	if o.Commands = r.Commands(); c.Project != "" {
 		o.Commands = configuration.OwnFolder(o.Commands)
 	}

@@ -15,8 +15,8 @@ import (
 	"zerodag/internal/catalogue"
 	"zerodag/internal/embedded"
 	"zerodag/internal/executors"
-	"zerodag/internal/files"
 	"zerodag/internal/host"
+	"zerodag/internal/projectfiles"
 	"zerodag/internal/projectfolder"
 	"zerodag/operators"
 )
@@ -100,7 +100,7 @@ func (p *Project) doubts(contents projectfolder.Contents, logger *slog.Logger) e
 func (p *Project) push(ctx context.Context, e *embedded.Engine, logger *slog.Logger) error {
 	var archive bytes.Buffer
 	out := func(name string) { logger.Warn(strings.TrimSpace(projectfolder.LeftOut(name))) }
-	if _, err := p.files.Pack(&archive, files.Packing{LeftOut: out}); err != nil {
+	if _, err := p.files.Pack(&archive, projectfiles.Packing{LeftOut: out}); err != nil {
 		return err
 	}
 	number, err := p.next(ctx, e)

@@ -9,9 +9,9 @@ import (
 
 	"zerodag/internal/datafolder"
 	"zerodag/internal/embedded"
-	"zerodag/internal/files"
 	"zerodag/internal/host"
 	"zerodag/internal/httpapi/access"
+	"zerodag/internal/plainfile"
 )
 
 // firstToken makes the token by which all others are made, on a server that asks for
@@ -27,7 +27,7 @@ func firstToken(ctx context.Context, e *embedded.Engine, folder string, logger *
 		logger.Warn("The first token is " + text)
 	} else {
 		file := filepath.Join(folder, datafolder.Token)
-		if err := files.WriteSecret(file, []byte(text+"\n")); err != nil {
+		if err := plainfile.WriteSecret(file, []byte(text+"\n")); err != nil {
 			return fmt.Errorf("keep the first token: %w", err)
 		}
 		logger.Warn("The first token is in " + file + ": use it with --token, or as ZERODAG_TOKEN")

@@ -19,6 +19,7 @@ import (
 	"zerodag/internal/files"
 	"zerodag/internal/gate"
 	"zerodag/internal/httpapi"
+	"zerodag/internal/plainfile"
 	"zerodag/internal/serverconfig"
 	"zerodag/ui"
 )
@@ -147,7 +148,7 @@ func (w *web) writeRuntimeInfo(path string) error {
 	if err != nil {
 		return err
 	}
-	if err := files.WriteAtomic(path, text); err != nil {
+	if err := plainfile.Write(path, text); err != nil {
 		return fmt.Errorf("write server.runtime-info.path: %w", err)
 	}
 	return nil

@@ -23,6 +23,7 @@ import (
 	"zerodag/internal/files"
 	"zerodag/internal/host"
 	"zerodag/internal/node"
+	"zerodag/internal/projectfiles"
 	"zerodag/internal/s3"
 	"zerodag/internal/sqlite"
 )
@@ -61,7 +62,7 @@ func slots(t *testing.T, log *bytes.Buffer) *deployment {
 	t.Cleanup(func() { must(db.Close()) })
 	blobs, err := files.NewBlobs(t.TempDir())
 	must(err)
-	spaces, err := files.NewWorkspaces(t.TempDir(), files.Limits{}, func(ctx context.Context, key string) (io.ReadCloser, error) {
+	spaces, err := files.NewWorkspaces(t.TempDir(), 0, projectfiles.Limits{}, func(ctx context.Context, key string) (io.ReadCloser, error) {
 		r, _, err := blobs.Open(ctx, key)
 		return r, err
 	})
@@ -82,12 +83,12 @@ func (u *deployment) stored(t *testing.T, r catalogue.PushRequest) string {
 	if err := os.WriteFile(folder+"/main.dig", []byte("+a:\n  echo>: x\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	p, err := files.Open(folder)
+	p, err := projectfiles.Open(folder)
 	if err != nil {
 		t.Fatal(err)
 	}
 	var archive bytes.Buffer
-	if _, err := p.Pack(&archive, files.Packing{}); err != nil {
+	if _, err := p.Pack(&archive, projectfiles.Packing{}); err != nil {
 		t.Fatal(err)
 	}
 	place, err := u.OpenSlot(t.Context(), Slot{PushRequest: r, Who: "ci", Size: int64(archive.Len()), PartSize: int64(archive.Len()), Sums: []string{"c3Vt"}})

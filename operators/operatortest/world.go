@@ -18,6 +18,7 @@ import (
 	"zerodag/internal/files"
 	"zerodag/internal/httpclient"
 	"zerodag/internal/process"
+	"zerodag/internal/projectfiles"
 	"zerodag/operators"
 )
 
@@ -31,14 +32,14 @@ type World struct {
 	Vault   Vault
 	Grants  *Attempts
 	Told    *Notes
-	Project files.Project
+	Project projectfiles.Project
 }
 
 // New makes a task in an empty project. The parameters are JSON text, and all of them are
 // the task's own.
 func New(t *testing.T, params string) *World {
 	t.Helper()
-	project, err := files.Open(t.TempDir())
+	project, err := projectfiles.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

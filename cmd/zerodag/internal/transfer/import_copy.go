@@ -12,7 +12,7 @@ import (
 	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/engine/schedule"
 	"zerodag/internal/client"
-	"zerodag/internal/files"
+	"zerodag/internal/projectfiles"
 	"zerodag/internal/projectfolder"
 	"zerodag/internal/term"
 )
@@ -80,7 +80,7 @@ func (c *importCommand) revision(ctx context.Context, from client.Project, r cli
 	}
 	defer os.Remove(file.Name())
 	defer file.Close()
-	if data := files.ServerData(ctx, file, projectfolder.Generous()); len(data) > 0 {
+	if data := projectfiles.ServerData(ctx, file, projectfolder.Generous()); len(data) > 0 {
 		report.Problems = append(report.Problems, fmt.Sprintf("revision %s: it has the data of a server in %s (its database and the key of its secrets), and was left out", r.Revision, strings.Join(data, ", ")))
 		return nil
 	}

@@ -1,4 +1,7 @@
-package files
+// Package plainfile reads and writes single files: it reads only plain ones, of bounded size, and replaces a file as a whole.
+//
+// Whoever reads a file of somebody else's making uses it, as a pipe or a device would be read for ever.
+package plainfile
 
 import (
 	"errors"
@@ -9,9 +12,9 @@ import (
 	"syscall"
 )
 
-// openPlain opens a file for reading if it is a plain one of at most so many bytes. It does not
+// Open opens a file for reading if it is a plain one of at most so many bytes. It does not
 // wait, as for the other end of a pipe, and no device is touched.
-func openPlain(open func(name string, flag int, mode fs.FileMode) (*os.File, error), name string, most int64) (*os.File, error) {
+func Open(open func(name string, flag int, mode fs.FileMode) (*os.File, error), name string, most int64) (*os.File, error) {
 	f, err := open(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOCTTY, 0)
 	if err != nil {
 		return nil, err
@@ -41,8 +44,8 @@ func tooLarge(most int64) error {
 	return fmt.Errorf("it has more than the %d bytes that it may have", most)
 }
 
-// readPlain reads what openPlain opened, also when the file grows meanwhile.
-func readPlain(f *os.File, most int64) ([]byte, error) {
+// Read reads what Open opened, also when the file grows meanwhile.
+func Read(f *os.File, most int64) ([]byte, error) {
 	content, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err == nil && int64(len(content)) > most {
 		err = tooLarge(most)

@@ -1,8 +1,9 @@
-// Package files keeps a project's folder, and what an embedded server stores as files.
+// Package projectfiles is the folder of a project: which of its files belong to the project, how they are read and
+// written, and how they become an archive and come out of one.
 //
 // The local server, the command line and the tests call it. It must never read or write
-// outside of the folder that it was given.
-package files
+// outside of the folder that it was given, whatever links a project or an archive has.
+package projectfiles
 
 import (
 	"errors"
@@ -10,10 +11,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 
 	"zerodag/engine/dig"
 	"zerodag/engine/param"
 	"zerodag/internal/limits"
+	"zerodag/internal/plainfile"
 )
 
 // Project is the folder of one project: an operators.Files.
@@ -37,6 +40,16 @@ func Open(folder string) (Project, error) {
 
 // Root is the absolute path of the folder.
 func (p Project) Root() string { return p.root }
+
+// Rename gives the project's folder another absolute path, within the folder that it is in: from one
+// folder to another the file system would have to change the project itself, too. Nothing is there under the new name.
+// The project that is returned is the one that there is now, also after an error.
+func (p Project) Rename(to string) (Project, error) {
+	if err := syscall.Rename(p.root, to); err != nil {
+		return p, err
+	}
+	return Project{to}, nil
+}
 
 // path turns a slash name into a path of the system; a ConfigError when it leads out.
 func (p Project) path(name string) (string, error) {
@@ -63,12 +76,12 @@ func (p Project) read(name string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	defer root.Close()
-	f, err := openPlain(root.OpenFile, filepath.FromSlash(name), most)
+	f, err := plainfile.Open(root.OpenFile, filepath.FromSlash(name), most)
 	if err != nil {
 		return nil, p.inside(err)
 	}
 	defer f.Close()
-	return readPlain(f, most)
+	return plainfile.Read(f, most)
 }
 
 // inside says what a user calls the error of a link that leads out; os keeps no value for it.
@@ -86,7 +99,7 @@ func (p Project) Write(name string, content []byte) error {
 	if err != nil {
 		return err
 	}
-	return WriteAtomic(path, content)
+	return plainfile.Write(path, content)
 }
 
 // Load reads a workflow file as the config of a group; fs.ErrNotExist when it is missing,

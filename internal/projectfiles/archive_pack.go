@@ -1,4 +1,4 @@
-package files
+package projectfiles
 
 import (
 	"archive/tar"
@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"zerodag/internal/datafolder"
+	"zerodag/internal/plainfile"
 )
 
 // Packing is how a project becomes an archive.
@@ -170,7 +171,7 @@ func (k *packer) folder(name, file string, info fs.FileInfo, above []fs.FileInfo
 }
 
 func (k *packer) file(name, file string) error {
-	f, err := openPlain(os.OpenFile, file, math.MaxInt64)
+	f, err := plainfile.Open(os.OpenFile, file, math.MaxInt64)
 	if err != nil {
 		return fmt.Errorf("archive %s: %w", name, err)
 	}

@@ -1,7 +1,6 @@
-package files_test
+package projectfiles_test
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -11,26 +10,24 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"zerodag/engine/dig"
 	"zerodag/engine/param"
-	"zerodag/internal/files"
+	"zerodag/internal/projectfiles"
 	"zerodag/operators"
 )
 
 var (
-	_ operators.Files      = files.Project{}
-	_ operators.ParamStore = (*files.ParamStore)(nil)
-	_ dig.Source           = files.Project{}.Source
+	_ operators.Files = projectfiles.Project{}
+	_ dig.Source      = projectfiles.Project{}.Source
 )
 
 // project makes a project of (name, content).
-func project(t *testing.T, content map[string]string) files.Project {
+func project(t *testing.T, content map[string]string) projectfiles.Project {
 	t.Helper()
-	p, err := files.Open(t.TempDir())
+	p, err := projectfiles.Open(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +105,7 @@ func TestList(t *testing.T) {
 	if diff := cmp.Diff([]string{"a.txt", "main.dig", "sub/child.dig"}, names); diff != "" || err != nil {
 		t.Error(diff, err)
 	}
-	if diff := cmp.Diff([]string{"main.dig"}, files.WorkflowNames(names)); diff != "" {
+	if diff := cmp.Diff([]string{"main.dig"}, projectfiles.WorkflowNames(names)); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -209,50 +206,9 @@ func TestOpenNeedsAFolder(t *testing.T) {
 	t.Parallel()
 	p := project(t, map[string]string{"file": ""})
 	for _, name := range []string{"file", "none"} {
-		if _, err := files.Open(filepath.Join(p.Root(), name)); err == nil {
+		if _, err := projectfiles.Open(filepath.Join(p.Root(), name)); err == nil {
 			t.Errorf("%s was opened", name)
 		}
-	}
-}
-
-func TestParamStore(t *testing.T) {
-	t.Parallel()
-	now := time.Date(2024, 2, 29, 0, 0, 0, 0, time.UTC)
-	s := files.NewParamStore(filepath.Join(t.TempDir(), "params"), func() time.Time { return now })
-	odd := strings.Repeat("長い/..\x00", 100)
-	values := map[string]string{"a": "1", "A": "2", "": "empty", "../x": "outside", odd: "odd"}
-	if err := s.Set(t.Context(), values); err != nil {
-		t.Fatal(err)
-	}
-	want := func(when, key, value string, found bool) {
-		t.Helper()
-		if v, ok, err := s.Get(t.Context(), key); v != value || ok != found || err != nil {
-			t.Errorf("%s, %.10q: got %q, %v, %v", when, key, v, ok, err)
-		}
-	}
-	for key, value := range values {
-		want("at once", key, value, true)
-	}
-	want("at once", "b", "", false)
-	now = now.Add(89 * 24 * time.Hour)
-	if err := s.Set(t.Context(), map[string]string{"a": "new"}); err != nil {
-		t.Fatal(err)
-	}
-	now = now.Add(2 * 24 * time.Hour)
-	want("after 91 days", "a", "new", true)
-	want("after 91 days", "A", "", false)
-}
-
-func TestSetOfNothingWhenCancelled(t *testing.T) {
-	t.Parallel()
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	s := files.NewParamStore(t.TempDir(), time.Now)
-	if err := s.Set(ctx, map[string]string{"a": "1"}); !errors.Is(err, context.Canceled) {
-		t.Errorf("got %v", err)
-	}
-	if _, found, _ := s.Get(t.Context(), "a"); found {
-		t.Error("a value was stored")
 	}
 }
 

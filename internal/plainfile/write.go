@@ -1,4 +1,4 @@
-package files
+package plainfile
 
 import (
 	"fmt"
@@ -7,19 +7,19 @@ import (
 	"path/filepath"
 )
 
-// WriteAtomic replaces a file, making folders as needed. A reader sees the old content or
+// Write replaces a file, making folders as needed. A reader sees the old content or
 // the new, never a part; after a crash of the machine it may be the old.
-func WriteAtomic(name string, content []byte) error {
+func Write(name string, content []byte) error {
 	return replace(name, content, 0o644)
 }
 
-// WriteSecret is WriteAtomic of a file that only its owner may read.
+// WriteSecret is Write of a file that only its owner may read.
 func WriteSecret(name string, content []byte) error {
 	return replace(name, content, 0o600)
 }
 
 func replace(name string, content []byte, mode fs.FileMode) error {
-	temporary, err := writeBeside(name, content, mode)
+	temporary, err := WriteBeside(name, content, mode)
 	if err != nil {
 		return err
 	}
@@ -30,8 +30,8 @@ func replace(name string, content []byte, mode fs.FileMode) error {
 	return nil
 }
 
-// writeBeside writes content into a new file in the folder of name.
-func writeBeside(name string, content []byte, mode fs.FileMode) (string, error) {
+// WriteBeside writes content into a new file in the folder of name.
+func WriteBeside(name string, content []byte, mode fs.FileMode) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil { // #nosec G301 -- users who must be kept out are kept out of the folder of data above
 		return "", fmt.Errorf("write file: %w", err)
 	}

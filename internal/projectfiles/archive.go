@@ -1,4 +1,4 @@
-package files
+package projectfiles
 
 import (
 	"errors"
@@ -17,7 +17,6 @@ type Limits struct {
 	Total      int64 // bytes of all files together: 1 GiB
 	File       int64 // bytes of one file: as many as of all together
 	Entries    int   // files, folders and links: 10,000
-	Workspaces int64 // bytes of all workspaces together: half of what is free on their disk
 }
 
 const mebibyte = 1 << 20

@@ -1,4 +1,4 @@
-package files
+package projectfiles
 
 import (
 	"bytes"
@@ -12,7 +12,7 @@ import (
 )
 
 // TestIgnoreIsGit proves that `.digdagignore` leaves out what git leaves out by the same lines: three
-// hundred drawn files of patterns, each asked for forty names. It is why package files may read
+// hundred drawn files of patterns, each asked for forty names. It is why package projectfiles may read
 // these lines itself (docs/adr/0025-hand-written.md).
 func TestIgnoreIsGit(t *testing.T) {
 	t.Parallel()
