@@ -42,7 +42,10 @@ func imports() []allowed {
 		{"engine/claim", "engine/param", "it knows durations and slots, and no task"},
 		{"engine", "engine/claim engine/dig engine/dig/keys engine/param engine/schedule", "the state machine never evaluates an expression"},
 		{"engine/resume", "engine engine/dig engine/dig/keys engine/param", "it reads states, and changes none"},
-		{"engine/enginetest", "engine engine/claim engine/dig engine/dig/keys engine/param engine/resume engine/schedule", "they test the state machine alone"},
+		{"engine/enginetest", "engine engine/claim engine/dig engine/dig/keys engine/param engine/resume", "it tests the state machine alone"},
+		{"engine/enginetest/draw", "engine engine/param", "it makes values, and checks nothing"},
+		{"engine/enginetest/simulation", "engine engine/claim engine/dig engine/dig/keys engine/enginetest engine/enginetest/draw engine/param engine/resume", "it tests the state machine alone"},
+		{"engine/enginetest/recovery", "engine/enginetest/draw engine/param", "it predicts without the engine"},
 		{"engine/expr/script", "engine/expr engine/param github.com/dop251/goja/... github.com/dlclark/regexp2/v2", "it alone runs JavaScript"},
 		{"events", "engine engine/claim engine/param", "wire forms know no host"},
 

@@ -7,13 +7,14 @@ import (
 	"pgregory.net/rapid"
 
 	"zerodag/engine"
-	"zerodag/engine/enginetest"
+	"zerodag/engine/enginetest/draw"
+	"zerodag/engine/enginetest/simulation"
 )
 
 // drawn lets rapid choose, so that it can shrink what fails; it prints how to repeat it.
 // Numbers are made of coin flips: rapid's own ranges prefer small ones, which make small
 // workflows that end at once.
-func drawn(t *rapid.T) enginetest.Choose {
+func drawn(t *rapid.T) draw.Choose {
 	return func(label string, n int) int {
 		return rapid.Custom(func(t *rapid.T) int {
 			x := 0
@@ -28,7 +29,7 @@ func drawn(t *rapid.T) enginetest.Choose {
 	}
 }
 
-func simulate(t *rapid.T, s *enginetest.Simulation, steps int) {
+func simulate(t *rapid.T, s *simulation.Attempt, steps int) {
 	s.Choose, s.Check = drawn(t), engine.Recount
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
@@ -37,7 +38,7 @@ func simulate(t *rapid.T, s *enginetest.Simulation, steps int) {
 }
 
 // proceed feeds random events, then carries out what is owed until the attempt is over.
-func proceed(t *rapid.T, s *enginetest.Simulation, steps int) {
+func proceed(t *rapid.T, s *simulation.Attempt, steps int) {
 	for range s.Choose("steps", steps) {
 		if s.Ended() {
 			break
@@ -52,7 +53,7 @@ func proceed(t *rapid.T, s *enginetest.Simulation, steps int) {
 }
 
 // resume drives an attempt, and up to two more, each of which takes over from the one before it unless that succeeded.
-func resume(t *rapid.T, s *enginetest.Simulation, steps int) {
+func resume(t *rapid.T, s *simulation.Attempt, steps int) {
 	simulate(t, s, steps)
 	for range 2 {
 		resumed, err := s.Resume()
@@ -67,7 +68,7 @@ func resume(t *rapid.T, s *enginetest.Simulation, steps int) {
 }
 
 // portions drives some of the attempts that are large: each takes long.
-func portions(t *rapid.T, s *enginetest.Simulation) {
+func portions(t *rapid.T, s *simulation.Attempt) {
 	if drawn(t)("large", 4) == 3 {
 		simulate(t, s, 15)
 	}
@@ -81,7 +82,7 @@ func TestRandomAttempts(t *testing.T) {
 	for _, part := range []string{"a", "b", "c", "d", "e"} {
 		t.Run(part, func(t *testing.T) {
 			t.Parallel()
-			rapid.Check(t, func(t *rapid.T) { simulate(t, &enginetest.Simulation{}, 40) })
+			rapid.Check(t, func(t *rapid.T) { simulate(t, &simulation.Attempt{}, 40) })
 		})
 	}
 }
@@ -94,7 +95,7 @@ func TestRandomGatedAttempts(t *testing.T) {
 		t.Run(part, func(t *testing.T) {
 			t.Parallel()
 			rapid.Check(t, func(t *rapid.T) {
-				resume(t, &enginetest.Simulation{Gated: true}, 60)
+				resume(t, &simulation.Attempt{Gated: true}, 60)
 			})
 		})
 	}
@@ -104,7 +105,7 @@ func TestRandomGatedAttempts(t *testing.T) {
 func TestRandomGatedPortions(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		portions(t, &enginetest.Simulation{Large: true, Gated: true})
+		portions(t, &simulation.Attempt{Large: true, Gated: true})
 	})
 }
 
@@ -112,7 +113,7 @@ func TestRandomGatedPortions(t *testing.T) {
 func TestRandomResumes(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		resume(t, &enginetest.Simulation{}, 40)
+		resume(t, &simulation.Attempt{}, 40)
 	})
 }
 
@@ -120,6 +121,6 @@ func TestRandomResumes(t *testing.T) {
 func TestRandomPortions(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
-		portions(t, &enginetest.Simulation{Large: true})
+		portions(t, &simulation.Attempt{Large: true})
 	})
 }

@@ -1,7 +1,5 @@
-// Package enginetest holds what tests of the engine are made of: an interpreter of
-// scenario files, generators of random workflows and events, and a small reference model.
+// Package enginetest runs the scenario files of the engine: commands and events, and what they change, owe and show.
+// Beside it are the literal rule of parameters and the comparison of states, which simulations use, too.
 //
-// Tests of package engine and of hosts use it. It must never read a file, look at a clock
-// or draw a random number: text and choices are passed in. The model must stay slow and
-// literal, and must not share a line with the engine.
+// Tests of package engine use it. It must never read a file or look at a clock: text is passed in.
 package enginetest

@@ -123,7 +123,7 @@ func (in *interpreter) step(e engine.Event, guard string) (string, error) {
 		list.add(in.apply(c))
 	}
 	if len(in.named) < 100 || in.events%32 == 0 || in.state.Ended() { // it takes long when there are many
-		if err := sameState(in.state, in.mirror); err != nil {
+		if err := SameState(in.state, in.mirror); err != nil {
 			return "", err
 		}
 	}
@@ -133,7 +133,8 @@ func (in *interpreter) step(e engine.Event, guard string) (string, error) {
 	return list.String() + in.owed(guard), nil
 }
 
-func sameState(a, b *engine.State) error {
+// SameState returns an error if two states are stored differently.
+func SameState(a, b *engine.State) error {
 	x, err := engine.EncodeState(a)
 	if err != nil {
 		return err

@@ -15,7 +15,8 @@ import (
 
 	"zerodag/engine"
 	"zerodag/engine/dig"
-	"zerodag/engine/enginetest"
+	"zerodag/engine/enginetest/draw"
+	"zerodag/engine/enginetest/recovery"
 	"zerodag/engine/param"
 	"zerodag/internal/evaluators/evaluator"
 	"zerodag/internal/host"
@@ -67,9 +68,9 @@ type runReport struct {
 func runAgain(t *testing.T, seed int, e oprun.Evaluator) error {
 	t.Helper()
 	random := rand.New(rand.NewPCG(uint64(seed), 11))
-	choose := enginetest.Choose(func(_ string, n int) int { return random.IntN(n) })
+	choose := draw.Choose(func(_ string, n int) int { return random.IntN(n) })
 	gated, parallel := choose("gated", 2) == 0, choose("side by side", 2) == 0
-	x := operatortest.NewTrial(choose.Pipeline(gated, parallel))
+	x := operatortest.NewTrial(recovery.Draw(choose, gated, parallel))
 	files := map[string]string{"main.dig": string(dig.FormatYAML(x.Main))}
 	for name, config := range x.Files {
 		files[name] = string(dig.FormatYAML(config))
@@ -83,15 +84,15 @@ func runAgain(t *testing.T, seed int, e oprun.Evaluator) error {
 	if err != nil {
 		return fmt.Errorf("seed %d: %w\n%s", seed, err, x.Text())
 	}
-	dir, history, saved := t.TempDir(), "", enginetest.Saved{}
+	dir, history, saved := t.TempDir(), "", recovery.Saved{}
 	for number := range 5 {
-		g := enginetest.Given{Number: number, Local: saved}
+		g := recovery.Given{Number: number, Local: saved}
 		r := &run{Options: &Options{}}
 		written := x.Written()
 		switch choose("option", 6) {
 		case 0:
 			r.Rerun = true
-			g.Local = enginetest.Saved{}
+			g.Local = recovery.Saved{}
 		case 1:
 			if len(written) > 1 {
 				r.Start = written[1+choose("start", len(written)-1)]

@@ -20,7 +20,8 @@ import (
 
 	"zerodag/engine"
 	"zerodag/engine/dig"
-	"zerodag/engine/enginetest"
+	"zerodag/engine/enginetest/draw"
+	"zerodag/engine/enginetest/recovery"
 	"zerodag/engine/param"
 	"zerodag/engine/resume"
 	"zerodag/internal/catalogue"
@@ -52,7 +53,7 @@ func reportOf(x *operatortest.Trial, notices int, s *engine.State) report {
 	return r
 }
 
-func expected(r *enginetest.Recovery) report {
+func expected(r *recovery.Prediction) report {
 	return report{Runs: r.Runs, Notices: r.Notices, Outcome: r.Outcome}
 }
 
@@ -210,16 +211,16 @@ func number(t *testing.T, variable string, or int) int {
 }
 
 // drawnBy lets a seed choose.
-func drawnBy(seed int) enginetest.Choose {
+func drawnBy(seed int) draw.Choose {
 	r := rand.New(rand.NewPCG(uint64(seed), 7))
 	return func(_ string, n int) int { return r.IntN(n) }
 }
 
 // last is the attempt that the next one takes over from.
 type last struct {
-	given   enginetest.Given
+	given   recovery.Given
 	carried []engine.Carried
-	walked  *enginetest.Recovery
+	walked  *recovery.Prediction
 	state   *engine.State
 }
 
@@ -227,7 +228,7 @@ type last struct {
 func recover1(seed int, e run.Evaluator) (attempts int, used []string, err error) {
 	choose := drawnBy(seed)
 	gated, parallel := choose("gated", 2) == 0, choose("side by side", 2) == 0
-	x := operatortest.NewTrial(choose.Pipeline(gated, parallel))
+	x := operatortest.NewTrial(recovery.Draw(choose, gated, parallel))
 	d, err := newDirect(x, e)
 	if err != nil {
 		return 0, nil, fmt.Errorf("seed %d: %w\n%s", seed, err, x.Text())
@@ -238,7 +239,7 @@ func recover1(seed int, e run.Evaluator) (attempts int, used []string, err error
 	}
 	var before *last
 	for number := range 5 {
-		now := &last{given: enginetest.Given{Number: number}}
+		now := &last{given: recovery.Given{Number: number}}
 		if before != nil {
 			mode, there := chooseMode(choose, before.walked, parallel)
 			if !there {
@@ -283,7 +284,7 @@ func recover1(seed int, e run.Evaluator) (attempts int, used []string, err error
 }
 
 // chooseMode draws what the next attempt takes over, false when there is nothing to do.
-func chooseMode(choose enginetest.Choose, before *enginetest.Recovery, parallel bool) (enginetest.Mode, bool) {
+func chooseMode(choose draw.Choose, before *recovery.Prediction, parallel bool) (recovery.Mode, bool) {
 	one := func(names []string) string { return names[choose("task", len(names))] }
 	began, known := before.Names(true), before.Names(false)
 	kinds := []string{"only", "until all"}
@@ -298,23 +299,23 @@ func chooseMode(choose enginetest.Choose, before *enginetest.Recovery, parallel 
 	}
 	switch kind := kinds[choose("kind of retry", len(kinds))]; {
 	case len(known) == 0:
-		return enginetest.Mode{}, false
+		return recovery.Mode{}, false
 	case kind == "only":
-		return enginetest.Mode{Base: "only", Task: one(known)}, true
+		return recovery.Mode{Base: "only", Task: one(known)}, true
 	case kind == "until all":
-		return enginetest.Mode{Base: "all", Until: one(known)}, true
+		return recovery.Mode{Base: "all", Until: one(known)}, true
 	case kind == "until":
-		return enginetest.Mode{Base: "failed", Until: one(known)}, true
+		return recovery.Mode{Base: "failed", Until: one(known)}, true
 	case kind == "done":
-		return enginetest.Mode{Base: "failed", Done: []string{one(known)}}, true
+		return recovery.Mode{Base: "failed", Done: []string{one(known)}}, true
 	case kind == "from":
-		return enginetest.Mode{Base: "from", Task: one(began)}, true
+		return recovery.Mode{Base: "from", Task: one(began)}, true
 	default:
-		return enginetest.Mode{Base: kind}, true
+		return recovery.Mode{Base: kind}, true
 	}
 }
 
-func namesOf(m enginetest.Mode) []string {
+func namesOf(m recovery.Mode) []string {
 	names := []string{m.Base}
 	if m.Until != "" {
 		names = append(names, "until")
@@ -325,7 +326,7 @@ func namesOf(m enginetest.Mode) []string {
 	return names
 }
 
-func carriedFor(def *engine.Definition, s *engine.State, m enginetest.Mode) (list []engine.Carried, err error) {
+func carriedFor(def *engine.Definition, s *engine.State, m recovery.Mode) (list []engine.Carried, err error) {
 	switch m.Base {
 	case "failed":
 		list, err = resume.Failed(s)
@@ -343,7 +344,7 @@ func carriedFor(def *engine.Definition, s *engine.State, m enginetest.Mode) (lis
 }
 
 // forked runs an attempt once more up to a run of a command, and returns what a fork from there takes over, by the walk and in truth.
-func (d *direct) forked(of *last, at int) (walked *enginetest.Recovery, carried []engine.Carried, err error) {
+func (d *direct) forked(of *last, at int) (walked *recovery.Prediction, carried []engine.Carried, err error) {
 	g := of.given
 	g.EndAt = at
 	_, err = d.run(of.carried, g.Number, g.KillAt, at, func(s *engine.State) { carried = resume.Done(s) })
@@ -369,7 +370,7 @@ func TestRecoveryOnServer(t *testing.T) {
 				for seed := first + part; seed < first+cases; seed += worlds {
 					choose := drawnBy(seed)
 					gated, parallel := choose("gated", 2) == 0, choose("side by side", 2) == 0
-					x = operatortest.NewTrial(choose.Pipeline(gated, parallel))
+					x = operatortest.NewTrial(recovery.Draw(choose, gated, parallel))
 					if err := p.recover(x, choose, seed, parallel); err != nil {
 						t.Fatalf("%v\nagain: ZERODAG_RECOVERY_SERVER=1 ZERODAG_RECOVERY_SEED=%d go test -run TestRecoveryOnServer ./internal/node", err, seed)
 					}
@@ -380,17 +381,17 @@ func TestRecoveryOnServer(t *testing.T) {
 }
 
 // recover runs one pipeline on a server as recover1 does without one.
-func (p *process) recover(x *operatortest.Trial, choose enginetest.Choose, seed int, parallel bool) error {
+func (p *process) recover(x *operatortest.Trial, choose draw.Choose, seed int, parallel bool) error {
 	files := []string{"main.dig", string(dig.FormatYAML(x.Main))}
 	for _, name := range slices.Sorted(maps.Keys(x.Files)) {
 		files = append(files, name, string(dig.FormatYAML(x.Files[name])))
 	}
 	p.push(files...)
 	history := ""
-	var before *enginetest.Recovery
+	var before *recovery.Prediction
 	var a host.Attempt
 	for number := range 4 {
-		g := enginetest.Given{Number: number, Before: before}
+		g := recovery.Given{Number: number, Before: before}
 		if before != nil {
 			var there bool
 			if g.Mode, there = chooseMode(choose, before, parallel); !there || g.Mode.Base == "fork" {
@@ -434,7 +435,7 @@ func (p *process) recover(x *operatortest.Trial, choose enginetest.Choose, seed 
 	return nil
 }
 
-func rerunOf(m enginetest.Mode, name string) catalogue.RerunRequest {
+func rerunOf(m recovery.Mode, name string) catalogue.RerunRequest {
 	r := catalogue.RerunRequest{Mode: m.Base, RetryName: name, Part: engine.Part{Until: m.Until, Done: m.Done}}
 	switch m.Base {
 	case "from":

@@ -10,6 +10,7 @@ import (
 	"zerodag/engine"
 	"zerodag/engine/dig"
 	"zerodag/engine/enginetest"
+	"zerodag/engine/enginetest/draw"
 	"zerodag/engine/param"
 	"zerodag/internal/evaluators/evaluator"
 	"zerodag/internal/host"
@@ -78,7 +79,7 @@ func (s *sim) setClocks(to time.Duration) {
 }
 
 // choose is random in the way of one run: the same each time that it is asked.
-func (s *sim) choose(id operators.Identity) enginetest.Choose {
+func (s *sim) choose(id operators.Identity) draw.Choose {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%d %s %d", id.AttemptID, id.TaskName, id.Dispatch)
 	r := rand.New(rand.NewPCG(s.seed, h.Sum64()))
@@ -151,7 +152,7 @@ func (s *sim) ending(t *operators.Task, depth int) (operators.Result, error) {
 }
 
 // mixed makes half of the tasks of a generated tree such that do I/O.
-func (s *sim) mixed(m *param.Map, choose enginetest.Choose) *param.Map {
+func (s *sim) mixed(m *param.Map, choose draw.Choose) *param.Map {
 	out := param.New()
 	for k, v := range m.All() {
 		switch x := v.(type) {
@@ -169,7 +170,7 @@ func (s *sim) mixed(m *param.Map, choose enginetest.Choose) *param.Map {
 
 // define makes the workflows: one at random, one with `zerodag: 1` and what a kill leaves alone, and one with a schedule.
 func (s *sim) define() error {
-	choose := enginetest.Choose(func(_ string, n int) int { return s.random.IntN(n) })
+	choose := draw.Choose(func(_ string, n int) int { return s.random.IntN(n) })
 	for id := int64(1); id <= 3; id++ {
 		config := choose.Workflow()
 		if id == 2 {

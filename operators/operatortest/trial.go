@@ -8,14 +8,14 @@ import (
 	"sync"
 
 	"zerodag/engine/dig"
-	"zerodag/engine/enginetest"
+	"zerodag/engine/enginetest/recovery"
 	"zerodag/engine/param"
 	"zerodag/operators"
 )
 
-// Trial runs a pipeline of package enginetest: it is what `work>` and `make>` do, and notes what they saw.
+// Trial runs a pipeline of package recovery: it is what `work>` and `make>` do, and notes what they saw.
 type Trial struct {
-	*enginetest.Pipeline
+	*recovery.Pipeline
 	Main *param.Map // the pipeline's main file
 
 	mu      sync.Mutex
@@ -27,7 +27,7 @@ type Trial struct {
 }
 
 // NewTrial is a trial of a pipeline.
-func NewTrial(p *enginetest.Pipeline) *Trial { return &Trial{Pipeline: p, Main: p.Config()} }
+func NewTrial(p *recovery.Pipeline) *Trial { return &Trial{Pipeline: p, Main: p.Config()} }
 
 // Next begins an attempt, of which numbers count from 0. kill, unless nil, is asked at each run of a command, with the number of the run, whether the attempt is
 // killed during this run, and kills it; the run then waits for its end. Pipelines are not killed in a Handler.
@@ -63,7 +63,7 @@ func (x *Trial) run(ctx context.Context, t *operators.Task) (operators.Result, e
 	x.counts[t.TaskName]++
 	x.works++
 	attempt, n, work, kill := x.attempt, x.counts[t.TaskName], x.works, x.kill
-	x.runs = append(x.runs, fmt.Sprintf("%s#%d %s", t.TaskName, n, enginetest.Shown(t.Params.All())))
+	x.runs = append(x.runs, fmt.Sprintf("%s#%d %s", t.TaskName, n, recovery.Shown(t.Params.All())))
 	x.mu.Unlock()
 	if kill != nil && kill(t, work) {
 		<-ctx.Done()
@@ -72,7 +72,7 @@ func (x *Trial) run(ctx context.Context, t *operators.Task) (operators.Result, e
 	if x.Fails(attempt, t.TaskName, n) {
 		return operators.Result{}, operators.Failf("no")
 	}
-	stores, reset := enginetest.Stores(texts(t.Params, "keys"), texts(t.Params, "resets"), attempt, t.TaskName, n)
+	stores, reset := recovery.Stores(texts(t.Params, "keys"), texts(t.Params, "resets"), attempt, t.TaskName, n)
 	return operators.Result{Store: stores, ResetStore: reset, Subtasks: t.Params.All().Map("subtasks")}, nil
 }
 

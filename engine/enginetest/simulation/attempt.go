@@ -1,4 +1,9 @@
-package enginetest
+// Package simulation drives random attempts through random events and checks after each what must always hold, also
+// against a small reference model.
+//
+// Tests of package engine and of hosts use it. It must never look at a clock or draw a random number: choices are passed
+// in. The model must stay slow and literal, and must not share a line with the engine.
+package simulation
 
 import (
 	"fmt"
@@ -8,14 +13,16 @@ import (
 	"zerodag/engine"
 	"zerodag/engine/claim"
 	"zerodag/engine/dig"
+	"zerodag/engine/enginetest"
+	"zerodag/engine/enginetest/draw"
 	"zerodag/engine/param"
 	"zerodag/engine/resume"
 )
 
-// Simulation drives a random attempt through random events, among them what a host
+// Attempt drives a random attempt through random events, among them what a host
 // meets in its worst days, and checks after each of them what must always hold.
-type Simulation struct {
-	Choose
+type Attempt struct {
+	draw.Choose
 	// Check, unless nil, is asked after each event what else must hold.
 	Check func(*engine.State) error
 	// Large makes operators generate more than one portion. Then there is no model: it
@@ -27,7 +34,7 @@ type Simulation struct {
 	def     *engine.Definition
 	state   *engine.State
 	mirror  *engine.State // from stored changes alone
-	earlier *Earlier
+	earlier *enginetest.Earlier
 	model   *Model
 	now     time.Time
 	events  int
@@ -46,15 +53,15 @@ type owed struct {
 }
 
 // Start makes a workflow and starts its attempt.
-func (s *Simulation) Start() error {
+func (s *Attempt) Start() error {
 	raw := s.Workflow()
 	if s.Gated {
-		raw = s.gated(raw)
-		if s.one("outputs", 3) {
+		raw = s.Extended(raw)
+		if s.One("outputs", 3) {
 			raw.Set("outputs", param.New("rows", "${rows}"))
 		}
 		raw.Set("zerodag", int64(1))
-		if s.one("tasks", 4) {
+		if s.One("tasks", 4) {
 			raw.Set("concurrency", param.New("tasks", int64(1+s.Choose("places", 3))))
 		}
 	}
@@ -66,7 +73,7 @@ func (s *Simulation) Start() error {
 		return err
 	}
 	limit := 1000
-	if s.one("limited", 4) && !s.Large {
+	if s.One("limited", 4) && !s.Large {
 		limit = len(s.def.Nodes) + s.Choose("limit", 8)
 	}
 	s.now = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -80,7 +87,7 @@ func (s *Simulation) Start() error {
 
 // Resume starts a new attempt of the same workflow from the one that is over, perhaps of a part of it, which is
 // false when there is nothing to resume. There is no model of resuming.
-func (s *Simulation) Resume() (bool, error) {
+func (s *Attempt) Resume() (bool, error) {
 	carried, err := resume.Failed(s.state)
 	if part := s.part(); !part.IsEmpty() {
 		if carried, err = resume.OfPart(s.def, s.state, carried, part, s.now); err != nil && !strings.Contains(err.Error(), "Task pattern") {
@@ -90,7 +97,7 @@ func (s *Simulation) Resume() (bool, error) {
 	if err != nil {
 		return false, nil // a success cannot be resumed, nor a part of no task, and that is all
 	}
-	s.earlier = &Earlier{State: s.state, Carried: carried, Earlier: s.earlier}
+	s.earlier = &enginetest.Earlier{State: s.state, Carried: carried, Earlier: s.earlier}
 	s.model, s.past, s.guards, s.forced = nil, nil, nil, false
 	s.owed, s.final, s.ran = map[engine.TaskID]owed{}, map[engine.TaskID]engine.Progress{}, map[engine.TaskID]int{}
 	s.state, s.mirror = engine.New(s.def, nil), engine.New(s.def, nil)
@@ -98,7 +105,7 @@ func (s *Simulation) Resume() (bool, error) {
 }
 
 // part draws what a resumed attempt leaves out, if anything.
-func (s *Simulation) part() (p engine.Part) {
+func (s *Attempt) part() (p engine.Part) {
 	tasks := s.state.Tasks()
 	name := func() string { return tasks[s.Choose("part", len(tasks))].Name }
 	switch s.Choose("mode", 6) {
@@ -112,30 +119,30 @@ func (s *Simulation) part() (p engine.Part) {
 	return p
 }
 
-func (s *Simulation) start(limit int, carried []engine.Carried) engine.Start {
+func (s *Attempt) start(limit int, carried []engine.Carried) engine.Start {
 	e := engine.Start{By: s.by(), Params: s.Params(), Limit: limit, Carried: carried}
 	if s.Gated {
 		e.Priority = s.Choose("priority", 5) - 2
 	}
-	if s.Gated && s.one("at", 5) {
+	if s.Gated && s.One("at", 5) {
 		e.At = s.now.Add(time.Duration(s.Choose("minutes", 3)) * time.Minute)
 	}
-	if s.Gated && s.one("slot", 3) {
+	if s.Gated && s.One("slot", 3) {
 		e.Slot = &claim.Pool{Name: "whole", Slots: 1, Size: 1}
 	}
 	return e
 }
 
 // Ended says whether the attempt is over.
-func (s *Simulation) Ended() bool { return s.state.Ended() }
+func (s *Attempt) Ended() bool { return s.state.Ended() }
 
-func (s *Simulation) by() engine.By {
+func (s *Attempt) by() engine.By {
 	s.events++
 	return engine.By{Guard: fmt.Sprintf("m%d", s.events)}
 }
 
 // Step feeds one random event.
-func (s *Simulation) Step() error {
+func (s *Attempt) Step() error {
 	s.now = s.now.Add(time.Duration(s.Choose("seconds", 20)) * time.Second)
 	switch s.Choose("event", 16) {
 	case 11:
@@ -146,14 +153,14 @@ func (s *Simulation) Step() error {
 		run := engine.Run{Task: engine.TaskID(s.Choose("task", len(s.state.Tasks())+2)), Dispatch: s.Choose("dispatch", 4)}
 		return s.feed(s.ending(run, true))
 	case 13:
-		if s.Gated && s.one("pause", 3) {
+		if s.Gated && s.One("pause", 3) {
 			if s.state.Paused() != nil {
 				return s.feed(engine.Unpause{By: s.by()})
 			}
 			return s.feed(engine.Pause{By: s.by(), Who: "alice"})
 		}
-		if s.one("kill", 4) {
-			return s.feed(engine.Kill{By: s.by(), Force: s.one("second", 2)})
+		if s.One("kill", 4) {
+			return s.feed(engine.Kill{By: s.by(), Force: s.One("second", 2)})
 		}
 	case 14:
 		return s.feed(engine.GoOn{By: s.by()})
@@ -164,7 +171,7 @@ func (s *Simulation) Step() error {
 }
 
 // Finish carries out everything that is owed, successes only, until the attempt is over.
-func (s *Simulation) Finish() error {
+func (s *Attempt) Finish() error {
 	for range 20_000 {
 		if s.Ended() {
 			return s.afterEnd()
@@ -177,7 +184,7 @@ func (s *Simulation) Finish() error {
 }
 
 // carryOut does one thing that some guard owes.
-func (s *Simulation) carryOut(wild bool) error {
+func (s *Attempt) carryOut(wild bool) error {
 	var effects []engine.Effect
 	for _, g := range s.guards {
 		for _, e := range s.state.Outstanding(g) {
@@ -194,23 +201,23 @@ func (s *Simulation) carryOut(wild bool) error {
 	}
 	switch e := effects[s.Choose("effect", len(effects))].(type) {
 	case engine.Dispatch:
-		if wild && e.At.IsZero() && s.one("fence", 20) {
+		if wild && e.At.IsZero() && s.One("fence", 20) {
 			return s.feed(engine.Fenced{By: s.by(), Run: e.Run})
 		}
-		if !e.At.IsZero() && s.one("due", 2) {
+		if !e.At.IsZero() && s.One("due", 2) {
 			return s.feed(engine.Due{By: s.by(), Run: e.Run})
 		}
 		return s.feed(s.ending(e.Run, wild))
 	case engine.Acquire:
-		if wild && s.one("lost", 6) {
+		if wild && s.One("lost", 6) {
 			return s.feed(engine.Lost{By: s.by(), Run: e.Run})
 		}
-		if wild && s.one("no slots", 6) {
+		if wild && s.One("no slots", 6) {
 			return s.feed(engine.Errored{By: s.by(), Run: e.Run, Error: param.New("message", "no such pool")})
 		}
 		return s.feed(engine.Granted{By: s.by(), Run: e.Run})
 	case engine.Timer:
-		if wild && s.one("lost", 6) {
+		if wild && s.One("lost", 6) {
 			return s.feed(engine.Lost{By: s.by(), Run: e.Run})
 		}
 		return s.feed(engine.Due{By: s.by(), Run: e.Run})
@@ -227,14 +234,14 @@ func (s *Simulation) carryOut(wild bool) error {
 }
 
 // ending is an event that a run may end with.
-func (s *Simulation) ending(run engine.Run, wild bool) engine.Event {
-	if t := s.state.Task(run.Task); t != nil && t.Preparing && (!wild || !s.one("unprepared", 4)) {
+func (s *Attempt) ending(run engine.Run, wild bool) engine.Event {
+	if t := s.state.Task(run.Task); t != nil && t.Preparing && (!wild || !s.One("unprepared", 4)) {
 		e := engine.Prepared{By: s.by(), Run: run}
 		if t.Ends {
 			e.Outputs = param.New("rows", int64(s.Choose("rows", 3)))
-		} else if s.one("skip", 3) {
+		} else if s.One("skip", 3) {
 			e.Skip = "_if is false"
-		} else if s.one("pool", 2) {
+		} else if s.One("pool", 2) {
 			first := s.Choose("first pool", 5)
 			claim := s.claim(fmt.Sprint("p", first))
 			for i := range s.Choose("pools", 3) {
@@ -255,13 +262,13 @@ func (s *Simulation) ending(run engine.Run, wild bool) engine.Event {
 		return engine.Errored{By: s.by(), Run: run, Error: param.New("message", fmt.Sprintf("e%d", s.Choose("error", 3)))}
 	case 10:
 		after := time.Duration(s.Choose("after", 3)) * 700 * time.Millisecond
-		return engine.Later{By: s.by(), Run: run, After: after, Retry: s.one("retry", 2), State: param.New("retry_count", int64(s.Choose("count", 3)))}
+		return engine.Later{By: s.by(), Run: run, After: after, Retry: s.One("retry", 2), State: param.New("retry_count", int64(s.Choose("count", 3)))}
 	case 11:
 		return engine.Lost{By: s.by(), Run: run}
 	}
 	o := s.Outcome(1)
-	if s.Large && s.one("large", 3) && len(s.state.Tasks()) < 400 {
-		o.Subtasks = Loop(190+s.Choose("rounds", 30), true)
+	if s.Large && s.One("large", 3) && len(s.state.Tasks()) < 400 {
+		o.Subtasks = enginetest.Loop(190+s.Choose("rounds", 30), true)
 	}
 	if len(s.state.Tasks()) > 150 && !s.Large {
 		o.Subtasks = nil
@@ -269,8 +276,8 @@ func (s *Simulation) ending(run engine.Run, wild bool) engine.Event {
 	return engine.Succeeded{By: s.by(), Run: run, Result: o}
 }
 
-func (s *Simulation) claim(name string) claim.Pool {
-	return claim.Pool{Name: name, Slots: 1 + s.Choose("slots", 2), Inherits: s.one("inherits", 2), Wait: time.Duration(s.Choose("wait", 3)) * time.Minute, Size: 2 * s.Choose("size", 2)}
+func (s *Attempt) claim(name string) claim.Pool {
+	return claim.Pool{Name: name, Slots: 1 + s.Choose("slots", 2), Inherits: s.One("inherits", 2), Wait: time.Duration(s.Choose("wait", 3)) * time.Minute, Size: 2 * s.Choose("size", 2)}
 }
 
 // again is an event as it is delivered a second time, by another message.
@@ -319,16 +326,16 @@ func again(e engine.Event, by engine.By) engine.Event {
 }
 
 // reload goes on with what a snapshot holds.
-func (s *Simulation) reload() error {
+func (s *Attempt) reload() error {
 	fresh, err := s.snapshot()
 	if err != nil {
 		return err
 	}
 	s.state = fresh
-	return sameState(s.state, s.mirror)
+	return enginetest.SameState(s.state, s.mirror)
 }
 
-func (s *Simulation) snapshot() (*engine.State, error) {
+func (s *Attempt) snapshot() (*engine.State, error) {
 	text, err := engine.EncodeState(s.state)
 	if err != nil {
 		return nil, err
@@ -336,7 +343,7 @@ func (s *Simulation) snapshot() (*engine.State, error) {
 	return engine.DecodeState(s.def, nil, text)
 }
 
-func (s *Simulation) dump() string {
+func (s *Attempt) dump() string {
 	text := ""
 	for _, t := range s.state.Tasks() {
 		text += fmt.Sprintf("\n#%d %s %v d=%d", t.ID, t.Name, t.State, t.Dispatch)

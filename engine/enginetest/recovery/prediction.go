@@ -1,4 +1,4 @@
-package enginetest
+package recovery
 
 import (
 	"fmt"
@@ -8,9 +8,9 @@ import (
 	"zerodag/engine/param"
 )
 
-// Recovery predicts an attempt of a Pipeline. It follows the documentation and shares no code with the engine: it walks through the pieces
+// Prediction predicts an attempt of a Pipeline. It follows the documentation and shares no code with the engine: it walks through the pieces
 // of the file in order. The order of parallel tasks does not matter, since they do not see each other's values.
-type Recovery struct {
+type Prediction struct {
 	Runs    []string // each run of a command, with what it saw
 	Notices int      // sent because the attempt failed
 	Outcome string   // success, error, canceled
@@ -34,10 +34,10 @@ type result struct {
 type Given struct {
 	Number int // of the attempt
 	Mode   Mode
-	Before *Recovery // the attempt whose results are taken over
-	KillAt int       // it is killed while this run of a command is under way, counted from 1; 0: never
-	EndAt  int       // the world ends after this run; 0: never
-	Local  Saved     // of `zerodag run`; nil: an attempt of a server
+	Before *Prediction // the attempt whose results are taken over
+	KillAt int         // it is killed while this run of a command is under way, counted from 1; 0: never
+	EndAt  int         // the world ends after this run; 0: never
+	Local  Saved       // of `zerodag run`; nil: an attempt of a server
 }
 
 // effect is one result that later tasks see: the keys that a task reset, then the values that it stored.
@@ -111,7 +111,7 @@ func isHandler(name string) bool {
 type exec struct {
 	*Pipeline
 	Given
-	*Recovery
+	*Prediction
 	verdicts map[string]verdict
 	counts   map[string]int
 	spent    []string // tasks that were tried again as a whole
@@ -123,9 +123,9 @@ type exec struct {
 type ending struct{}
 
 // Follow predicts an attempt.
-func (p *Pipeline) Follow(g Given) *Recovery {
-	r := &Recovery{index: map[string]*made{}}
-	x := &exec{Pipeline: p, Given: g, Recovery: r, counts: map[string]int{}, seen: map[string]bool{}}
+func (p *Pipeline) Follow(g Given) *Prediction {
+	r := &Prediction{index: map[string]*made{}}
+	x := &exec{Pipeline: p, Given: g, Prediction: r, counts: map[string]int{}, seen: map[string]bool{}}
 	if g.Before != nil {
 		x.verdicts = p.verdicts(g)
 	}
@@ -150,7 +150,7 @@ func (p *Pipeline) Follow(g Given) *Recovery {
 	return r
 }
 
-func (r *Recovery) enter(t *made) {
+func (r *Prediction) enter(t *made) {
 	r.index[t.name] = t
 	for _, b := range t.current() {
 		r.enter(b)

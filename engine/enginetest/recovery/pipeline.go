@@ -1,10 +1,15 @@
-package enginetest
+// Package recovery predicts what becomes of a random workflow that fails, is killed or is left by its process, and is then
+// taken up again in any of the ways that there are.
+//
+// Tests of hosts and of `zerodag run` compare it with what really happened. It must not share a line with the engine.
+package recovery
 
 import (
 	"fmt"
 	"hash/fnv"
 	"strings"
 
+	"zerodag/engine/enginetest/draw"
 	"zerodag/engine/param"
 )
 
@@ -33,8 +38,8 @@ type Piece struct {
 	Error, Check, Finally, Cancel []*Piece
 }
 
-// Pipeline draws a pipeline; parallel allows parallel tasks.
-func (c Choose) Pipeline(gated, parallel bool) *Pipeline {
+// Draw draws a pipeline; parallel allows parallel tasks.
+func Draw(c draw.Choose, gated, parallel bool) *Pipeline {
 	p := &Pipeline{Gated: gated, Files: map[string]*param.Map{}, seed: uint64(c("seed", 1<<30))}
 	d := drawing{Choose: c, gated: gated, parallel: parallel, left: 14}
 	p.Root = &Piece{Name: "+main", Kind: "group", Below: d.pieces(2, true), Parallel: d.side()}
@@ -44,12 +49,12 @@ func (c Choose) Pipeline(gated, parallel bool) *Pipeline {
 }
 
 type drawing struct {
-	Choose
+	draw.Choose
 	gated, parallel bool
 	left            int
 }
 
-func (d *drawing) side() bool { return d.parallel && d.one("parallel", 4) }
+func (d *drawing) side() bool { return d.parallel && d.One("parallel", 4) }
 
 func (d *drawing) pieces(depth int, mayRetry bool) []*Piece {
 	var list []*Piece
@@ -72,20 +77,20 @@ func (d *drawing) piece(name string, depth int, mayRetry bool) *Piece {
 	}
 	if p.Kind == "work" || p.Kind == "make" {
 		for _, k := range []string{"k0", "k1", "m"} {
-			if d.one("key", 3) {
+			if d.One("key", 3) {
 				p.Keys = append(p.Keys, k)
 			}
 		}
-		if d.one("reset", 6) {
+		if d.One("reset", 6) {
 			p.Resets = []string{"k0", "k1", "m"}[d.Choose("which", 3):][:1]
 		}
 	}
-	if d.one("export", 5) {
+	if d.One("export", 5) {
 		p.Export = param.New("k1", "export of "+name)
 	}
 	// A group inside a group that is retried has nothing to copy in its second round, which is another story.
-	retries := mayRetry && d.one("retry", 4)
-	if retries || p.Kind == "work" && d.one("retry of work", 5) {
+	retries := mayRetry && d.One("retry", 4)
+	if retries || p.Kind == "work" && d.One("retry of work", 5) {
 		p.Retry = 1 + d.Choose("retries", 2)
 	}
 	if p.Kind != "work" {
@@ -99,27 +104,27 @@ func (d *drawing) piece(name string, depth int, mayRetry bool) *Piece {
 func (d *drawing) handlers(p *Piece) {
 	handler := func() []*Piece {
 		h := []*Piece{{Name: "+h0", Kind: "work", Keys: []string{"h"}}}
-		if d.one("second", 3) {
+		if d.One("second", 3) {
 			h = append(h, &Piece{Name: "+h1", Kind: "work", Keys: []string{"k0"}})
 		}
 		return h
 	}
-	if d.one("error", 4) {
+	if d.One("error", 4) {
 		p.Error = handler()
 	}
-	if (d.gated || p.Kind != "group") && d.one("check", 5) {
+	if (d.gated || p.Kind != "group") && d.One("check", 5) {
 		p.Check = handler()
 	}
 	if !d.gated {
 		return
 	}
-	if d.one("finally", 4) {
+	if d.One("finally", 4) {
 		p.Finally = handler()
 	}
-	if d.one("cancel", 4) {
+	if d.One("cancel", 4) {
 		p.Cancel = handler()
 	}
-	p.Ignore = d.one("ignore", 6)
+	p.Ignore = d.One("ignore", 6)
 }
 
 // Config is the main file of the pipeline. It adds the files that it calls to Files.

@@ -1,4 +1,4 @@
-package enginetest
+package recovery
 
 import (
 	"slices"
@@ -37,8 +37,8 @@ func isBelow(name, above string) bool {
 	return strings.HasPrefix(name, above+"+") || strings.HasPrefix(name, above+"^")
 }
 
-// Done reports whether a task succeeded in the attempt and is taken over by a resume.
-func (r *Recovery) done(name string) bool {
+// done reports whether a task succeeded in the attempt and is taken over by a resume.
+func (r *Prediction) done(name string) bool {
 	t := r.index[name]
 	if t == nil || t.state != ok || t == r.root || isHandler(name) {
 		return false
@@ -55,7 +55,7 @@ func (r *Recovery) done(name string) bool {
 }
 
 // Names lists the tasks that a mode may name, sorted: only those that began, or all.
-func (r *Recovery) Names(began bool) (list []string) {
+func (r *Prediction) Names(began bool) (list []string) {
 	for name, t := range r.index {
 		if t != r.root && !strings.Contains(strings.ReplaceAll(name, "^sub", ""), "^") && (!began || t.state != notRun) {
 			list = append(list, name)
@@ -66,10 +66,10 @@ func (r *Recovery) Names(began bool) (list []string) {
 }
 
 // Works returns the number of command runs of the attempt.
-func (r *Recovery) Works() int { return r.works }
+func (r *Prediction) Works() int { return r.works }
 
 // Reaches reports whether all that precedes a task is done, so that an attempt may begin with the task.
-func (r *Recovery) Reaches(name string) bool {
+func (r *Prediction) Reaches(name string) bool {
 	for x := name; x != r.root.name; x = parentOf(x) {
 		if slices.ContainsFunc(r.preceding(x), func(other string) bool { return !r.done(other) }) {
 			return false
@@ -79,7 +79,7 @@ func (r *Recovery) Reaches(name string) bool {
 }
 
 // LeavesOut reports whether the attempt skipped a part.
-func (r *Recovery) LeavesOut() bool {
+func (r *Prediction) LeavesOut() bool {
 	for _, t := range r.index {
 		if r.leavesOut(t, r.root.name) {
 			return true
@@ -90,7 +90,7 @@ func (r *Recovery) LeavesOut() bool {
 
 // leavesOut reports whether a skipped task would have run otherwise. The check of a failed task would not, nor would what is below a group
 // that is taken over because its failure was ignored, as far as that group and all around it are concerned.
-func (r *Recovery) leavesOut(t *made, seenFrom string) bool {
+func (r *Prediction) leavesOut(t *made, seenFrom string) bool {
 	owner, _, isCheck := strings.Cut(t.name, "^check")
 	if !t.byPart || isCheck && r.index[owner].state != ok {
 		return false
@@ -104,14 +104,14 @@ func (r *Recovery) leavesOut(t *made, seenFrom string) bool {
 }
 
 // MayResume reports whether the attempt can be resumed: it did not succeed as a whole.
-func (r *Recovery) MayResume() bool {
+func (r *Prediction) MayResume() bool {
 	return r.root.state != ok || r.LeavesOut()
 }
 
 func parentOf(name string) string { return name[:max(0, strings.LastIndexAny(name, "+^"))] }
 
 // preceding lists the siblings that must succeed before a task starts, and all tasks below them.
-func (r *Recovery) preceding(name string) (list []string) {
+func (r *Prediction) preceding(name string) (list []string) {
 	parent := r.index[parentOf(name)]
 	if parent == nil || !parent.group || parent.piece.Parallel {
 		return nil
@@ -131,7 +131,7 @@ func (r *Recovery) preceding(name string) (list []string) {
 }
 
 // family lists all tasks that an attempt may have: those written in the file and those that the earlier attempt generated.
-func (p *Pipeline) family(r *Recovery) []string {
+func (p *Pipeline) family(r *Prediction) []string {
 	all := map[string]bool{}
 	var add func(x *Piece, name string)
 	add = func(x *Piece, name string) {

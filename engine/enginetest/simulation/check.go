@@ -1,4 +1,4 @@
-package enginetest
+package simulation
 
 import (
 	"errors"
@@ -7,12 +7,13 @@ import (
 	"strings"
 
 	"zerodag/engine"
+	"zerodag/engine/enginetest"
 	"zerodag/engine/param"
 )
 
 // feed gives one event to the state, to a copy that was stored and loaded, and to the
 // model, and compares them.
-func (s *Simulation) feed(e engine.Event) error {
+func (s *Attempt) feed(e engine.Event) error {
 	guard := fmt.Sprintf("m%d", s.events)
 	s.guards = append(s.guards, guard)
 	before, err := s.twin()
@@ -69,15 +70,15 @@ func (s *Simulation) feed(e engine.Event) error {
 }
 
 // twin is what a stored and loaded state would do with the next event; now and then.
-func (s *Simulation) twin() (*engine.State, error) {
-	if len(s.state.Tasks()) == 0 || !s.one("twin", 3) || s.Large && s.events%16 != 0 {
+func (s *Attempt) twin() (*engine.State, error) {
+	if len(s.state.Tasks()) == 0 || !s.One("twin", 3) || s.Large && s.events%16 != 0 {
 		return nil, nil
 	}
 	return s.snapshot()
 }
 
 // follow applies stored changes one by one to the mirror and watches each transition.
-func (s *Simulation) follow(text []byte, guard string) error {
+func (s *Attempt) follow(text []byte, guard string) error {
 	stored, err := engine.DecodeChanges(text)
 	if err != nil {
 		return err
@@ -130,7 +131,7 @@ func (s *Simulation) follow(text []byte, guard string) error {
 }
 
 // transition checks a move of one task: done is for ever, and nothing starts early, or while the attempt waits.
-func (s *Simulation) transition(t *engine.Task, was engine.TaskState) error {
+func (s *Attempt) transition(t *engine.Task, was engine.TaskState) error {
 	if was.Done() {
 		return fmt.Errorf("%s left %v", t.Name, was)
 	}
@@ -155,7 +156,7 @@ func (s *Simulation) transition(t *engine.Task, was engine.TaskState) error {
 
 // number checks how often a task is said to have been sent to be run: once more than before, or not at all since it is to do something else, or
 // to wait, and what it was sent for before does not come to run either.
-func (s *Simulation) number(t *engine.Task, was engine.Progress) error {
+func (s *Attempt) number(t *engine.Task, was engine.Progress) error {
 	if t.Group || t.Dispatch == was.Dispatch {
 		return nil
 	}
@@ -172,7 +173,7 @@ func (s *Simulation) number(t *engine.Task, was engine.Progress) error {
 }
 
 // book keeps what the changes say is owed, by whom.
-func (s *Simulation) book(c engine.TaskChanged, guard string) {
+func (s *Attempt) book(c engine.TaskChanged, guard string) {
 	if c.Progress.Held {
 		delete(s.owed, c.Task)
 		return
@@ -190,7 +191,7 @@ func (s *Simulation) book(c engine.TaskChanged, guard string) {
 }
 
 // twice delivers an event that applied once more: nothing may change.
-func (s *Simulation) twice(e engine.Event) error {
+func (s *Attempt) twice(e engine.Event) error {
 	if _, endless := e.(engine.GoOn); endless {
 		return nil // it makes the next portion, whatever message asks
 	}
@@ -225,7 +226,7 @@ func runOf(e engine.Event) (engine.Run, bool) {
 }
 
 // forModel returns what the event is for the model; it must be asked before the step.
-func (s *Simulation) forModel(e engine.Event) func() {
+func (s *Attempt) forModel(e engine.Event) func() {
 	m := s.model
 	if m == nil {
 		return nil
@@ -256,8 +257,8 @@ func (s *Simulation) forModel(e engine.Event) func() {
 }
 
 // compare holds the state against the mirror, the model and itself.
-func (s *Simulation) compare() error {
-	if err := sameState(s.state, s.mirror); err != nil {
+func (s *Attempt) compare() error {
+	if err := enginetest.SameState(s.state, s.mirror); err != nil {
 		return err
 	}
 	for _, t := range s.state.Tasks() {
@@ -289,7 +290,7 @@ func (s *Simulation) compare() error {
 }
 
 // ledger compares what guards owe with what the changes said: each once, under one guard.
-func (s *Simulation) ledger() error {
+func (s *Attempt) ledger() error {
 	found := 0
 	for _, g := range s.guards {
 		for _, e := range s.state.Outstanding(g) {
@@ -322,12 +323,12 @@ func (s *Simulation) ledger() error {
 }
 
 // parameters compares what running tasks see with the rule, on the state and its mirror.
-func (s *Simulation) parameters() error {
+func (s *Attempt) parameters() error {
 	for _, t := range s.state.Tasks() {
-		if t.State != engine.Running || t.Dispatch > 1 && !s.one("params", 4) || s.Large && t.ID%50 != 0 {
+		if t.State != engine.Running || t.Dispatch > 1 && !s.One("params", 4) || s.Large && t.ID%50 != 0 {
 			continue
 		}
-		want := param.Text(LiteralParams(s.state, s.earlier, nil, t))
+		want := param.Text(enginetest.LiteralParams(s.state, s.earlier, nil, t))
 		if got := param.Text(s.state.ParamsOf(t.ID)); got != want {
 			return fmt.Errorf("%s sees %s, by the rule %s", t.Name, got, want)
 		}
@@ -339,7 +340,7 @@ func (s *Simulation) parameters() error {
 }
 
 // slots: no task runs without those that it needs, none that is over has any, and what a try had is given up by one guard.
-func (s *Simulation) slots() error {
+func (s *Attempt) slots() error {
 	owed := map[string]int{}
 	for _, g := range s.guards {
 		for _, e := range s.state.Outstanding(g) {
@@ -380,7 +381,7 @@ func (s *Simulation) slots() error {
 }
 
 // roundUnderWay says whether something runs that a round of a group is made of.
-func (s *Simulation) roundUnderWay(group *engine.Task) bool {
+func (s *Attempt) roundUnderWay(group *engine.Task) bool {
 	for _, t := range s.state.Tasks() {
 		if t.State < engine.Ready || t.State > engine.Planned || t.Resumed {
 			continue
@@ -397,7 +398,7 @@ func (s *Simulation) roundUnderWay(group *engine.Task) bool {
 }
 
 // inReverse says whether a group around a task has slots of a pool that comes after one of those which the task has, or that is one of them.
-func (s *Simulation) inReverse(t *engine.Task) bool {
+func (s *Attempt) inReverse(t *engine.Task) bool {
 	for p := s.state.Task(t.Parent); p != nil; p = s.state.Task(p.Parent) {
 		if p.Pool == nil || !p.Pool.Has {
 			continue
@@ -412,7 +413,7 @@ func (s *Simulation) inReverse(t *engine.Task) bool {
 }
 
 // timers: a task below which something runs, or that waits for slots or for a place, has the timer of its next deadline, and no other one has.
-func (s *Simulation) timers() error {
+func (s *Attempt) timers() error {
 	owed := map[engine.TaskID]int{}
 	for _, g := range s.guards {
 		for _, e := range s.state.Outstanding(g) {
@@ -449,7 +450,7 @@ func asInt(b bool) int {
 }
 
 // afterEnd: only End is owed, once, and slots that are to be given up; nothing applies any more.
-func (s *Simulation) afterEnd() error {
+func (s *Attempt) afterEnd() error {
 	ends, slots := 0, 0
 	for _, g := range s.guards {
 		for _, e := range s.state.Outstanding(g) {

@@ -1,4 +1,4 @@
-package enginetest
+package simulation
 
 import (
 	"fmt"
@@ -8,7 +8,7 @@ import (
 
 // closings: what comes last of a task is made once, after all else below it, and nothing of it is killed but by force. At
 // the end each task that came to an end of its own has what it says.
-func (s *Simulation) closings() error {
+func (s *Attempt) closings() error {
 	made := map[string]int{}
 	for _, t := range s.state.Tasks() {
 		if t.Parent != 0 {
@@ -39,7 +39,7 @@ func (s *Simulation) closings() error {
 }
 
 // closingOf looks at what comes last of one task while it is under way.
-func (s *Simulation) closingOf(of *engine.Task) error {
+func (s *Attempt) closingOf(of *engine.Task) error {
 	if of.Closing == "" || of.State.Done() {
 		return nil
 	}

@@ -1,4 +1,8 @@
-package enginetest
+// Package draw makes random workflows, parameters and outcomes of runs, from numbers that it is given.
+//
+// Simulations and predictions of package engine's tests use it. It must never draw a random number itself: who calls it
+// decides where numbers come from, so that a failure can be repeated and made smaller.
+package draw
 
 import (
 	"fmt"
@@ -11,14 +15,15 @@ import (
 // smaller the numbers, the simpler what they lead to.
 type Choose func(label string, n int) int
 
-func (c Choose) one(label string, in int) bool { return c(label, in) == in-1 }
+// One is true in one case of so many.
+func (c Choose) One(label string, in int) bool { return c(label, in) == in-1 }
 
 // Workflow is a random tree of groups and operators, with all forms of order and with
 // retries, handlers and checks.
 func (c Choose) Workflow() *param.Map {
 	m := c.group(3)
-	if c.one("sla", 8) {
-		m.Set("sla", param.New("duration", "00:01", "alert", c.one("alert", 2), "fail", c.one("fail", 2)))
+	if c.One("sla", 8) {
+		m.Set("sla", param.New("duration", "00:01", "alert", c.One("alert", 2), "fail", c.One("fail", 2)))
 	}
 	return m
 }
@@ -36,10 +41,10 @@ func (c Choose) group(depth int) *param.Map {
 	var names []param.Value
 	for i := range c("children", 6) {
 		child := c.task(depth)
-		if parallel < 2 && c.one("background", 5) {
+		if parallel < 2 && c.One("background", 5) {
 			child.Set("_background", true)
 		}
-		if parallel >= 2 && i > 0 && c.one("after", 3) {
+		if parallel >= 2 && i > 0 && c.One("after", 3) {
 			child.Set("_after", []param.Value{names[c("first", i)], names[c("second", i)]})
 		}
 		name := fmt.Sprintf("+t%d", i)
@@ -51,14 +56,14 @@ func (c Choose) group(depth int) *param.Map {
 
 func (c Choose) task(depth int) *param.Map {
 	switch {
-	case depth > 0 && c.one("group", 2):
+	case depth > 0 && c.One("group", 2):
 		return c.group(depth - 1)
-	case c.one("disable", 12):
+	case c.One("disable", 12):
 		return param.New("_disable", true)
 	}
 	m := param.New()
 	c.settings(m)
-	if c.one("check", 5) {
+	if c.One("check", 5) {
 		m.Set("_check", c.handler())
 	}
 	m.Set("echo>", "x")
@@ -67,7 +72,7 @@ func (c Choose) task(depth int) *param.Map {
 
 // settings are the keys that groups and operators share.
 func (c Choose) settings(m *param.Map) {
-	if c.one("export", 3) {
+	if c.One("export", 3) {
 		export := c.Params()
 		switch c("hidden", 10) { // settings may stand in _export, too
 		case 7:
@@ -85,44 +90,44 @@ func (c Choose) settings(m *param.Map) {
 	case 5:
 		m.Set("_retry", param.New("limit", int64(c("retries", 3)), "interval", int64(10)))
 	}
-	if c.one("error", 5) {
+	if c.One("error", 5) {
 		m.Set("_error", c.handler())
 	}
 }
 
-// gated is a workflow, with keys that zerodag adds at some of its tasks.
-func (c Choose) gated(config *param.Map) *param.Map {
+// Extended is a workflow, with keys that zerodag adds at some of its tasks.
+func (c Choose) Extended(config *param.Map) *param.Map {
 	m := param.New()
 	for key, v := range config.All() {
 		if inner, ok := v.(*param.Map); ok && key[0] == '+' {
-			v = c.gated(inner)
+			v = c.Extended(inner)
 		}
 		m.Set(key, v)
 	}
 	if m.Has("_disable") {
 		return m
 	}
-	if c.one("if", 4) {
+	if c.One("if", 4) {
 		m.Set("_if", "${x}")
 	}
-	if c.one("timeout", 4) {
+	if c.One("timeout", 4) {
 		m.Set("_timeout", "1m")
 	}
 	c.closing(m)
-	if !m.Has("echo>") && c.one("check", 5) {
+	if !m.Has("echo>") && c.One("check", 5) {
 		m.Set("_check", c.handler())
 	}
-	if c.one("important", 6) {
+	if c.One("important", 6) {
 		m.Set("_priority", "high")
 	}
-	if c.one("fast", 4) {
+	if c.One("fast", 4) {
 		m.Set("_fail_fast", true)
 		if m.Has("echo>") { // which makes no tasks that could fail
 			m.Delete("echo>")
 			m.Set("py>", "x")
 		}
 	}
-	if parallel := m.Map("_parallel"); parallel != nil && c.one("sliding", 2) {
+	if parallel := m.Map("_parallel"); parallel != nil && c.One("sliding", 2) {
 		m.Set("_parallel", param.New("limit", int64(1+c("abreast", 3)), "sliding", true))
 	}
 	switch c("ignore", 8) {
@@ -135,10 +140,10 @@ func (c Choose) gated(config *param.Map) *param.Map {
 }
 
 func (c Choose) closing(m *param.Map) {
-	if c.one("cancel", 5) {
+	if c.One("cancel", 5) {
 		m.Set("_cancel", c.handler())
 	}
-	if c.one("finally", 5) {
+	if c.One("finally", 5) {
 		m.Set("_finally", c.handler())
 	}
 }
@@ -165,7 +170,7 @@ func (c Choose) closings(config *param.Map) *param.Map {
 }
 
 func (c Choose) handler() *param.Map {
-	if c.one("handler", 3) {
+	if c.One("handler", 3) {
 		return param.New("+h", param.New("echo>", "x"), "+i", param.New("echo>", "x"))
 	}
 	return param.New("echo>", "x")
@@ -191,18 +196,18 @@ func (c Choose) Params() *param.Map {
 // Outcome is the result of a run that succeeded; depth bounds what it generates.
 func (c Choose) Outcome(depth int) engine.Outcome {
 	var o engine.Outcome
-	if c.one("stores", 3) {
+	if c.One("stores", 3) {
 		o.Stores = c.Params()
 	}
-	if c.one("exports", 5) {
+	if c.One("exports", 5) {
 		o.Exports = c.Params()
 	}
-	if c.one("reset", 6) {
+	if c.One("reset", 6) {
 		o.ResetStore = [][]string{{string(rune('a' + c("key", 4)))}, {string(rune('a' + c("key", 4))), "x"}}
 	}
-	if depth > 0 && c.one("generates", 3) {
+	if depth > 0 && c.One("generates", 3) {
 		o.Subtasks = c.group(depth - 1)
-		if c.one("broken", 10) {
+		if c.One("broken", 10) {
 			o.Subtasks = param.New("echo>", "x", "sh>", "y")
 		}
 	}
