@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"zerodag/engine/dig/keys"
-	"zerodag/engine/dig/lint"
+	"zerodag/engine/dig/lint/parameters"
 	"zerodag/engine/param"
 	"zerodag/internal/host"
 	"zerodag/operators"
@@ -48,7 +48,7 @@ func UndeclaredWarnings(config, params *param.Map) []string {
 func startWarnings(config, params *param.Map) []string {
 	warnings := UndeclaredWarnings(config, params)
 	if declared := keys.ParamsOf(config); len(declared.List) == 0 {
-		for _, e := range lint.Unread(config, params) {
+		for _, e := range parameters.Unread(config, params) {
 			warnings = append(warnings, e.Message)
 		}
 	}

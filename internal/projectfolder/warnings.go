@@ -9,6 +9,7 @@ import (
 
 	"zerodag/engine/dig"
 	"zerodag/engine/dig/lint"
+	"zerodag/engine/dig/lint/parameters"
 	"zerodag/engine/expr/script"
 	"zerodag/engine/param"
 	"zerodag/internal/check"
@@ -86,7 +87,7 @@ func (f Folder) UnreadParams(params []string) (dig.Errors, error) {
 			names = append(names, name)
 		}
 	}
-	return lint.UnreadIn(f.Source, f.Entries, names), nil
+	return parameters.UnreadIn(f.Source, f.Entries, names), nil
 }
 
 // TellWarnings writes warnings, a line each; with strict they are an error.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"zerodag/engine/dig/keys"
+	"zerodag/engine/dig/lint/parameters"
 
 	"zerodag/engine/param"
 )
@@ -14,7 +15,7 @@ import (
 // isArgument reports whether a key of a task with py> can be for its function only.
 func isArgument(config *param.Map, key string) bool {
 	return !strings.HasPrefix(key, "_") && !strings.HasPrefix(key, "+") && !strings.HasSuffix(key, ">") && key != "script" &&
-		!slices.Contains(anyForm, key) && !used(config, key) && !keys.IsBody(config, key)
+		!slices.Contains(anyForm, key) && !parameters.Used(config, key) && !keys.IsBody(config, key)
 }
 
 // arguments warns of parameters of py> that its function does not take, where the function is in a file of the project and nothing else of

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"zerodag/engine/dig"
+	"zerodag/engine/dig/lint/parameters"
 	"zerodag/engine/param"
 )
 
@@ -30,9 +31,7 @@ func (c *critic) wordsOf(file string) map[string]bool {
 	if !known {
 		if code, err := c.read(file); err == nil && len(code) > 0 { // an editor sends names without their texts where those are large
 			words = map[string]bool{"*": bytes.Contains(code, []byte("import *"))}
-			for _, word := range pythonName().FindAll(code, -1) {
-				words[string(word)] = true
-			}
+			parameters.AddWords(words, code)
 		}
 		c.words[file] = words
 	}
@@ -58,7 +57,13 @@ func (c *critic) faulty(place []string, task string, errs dig.Errors) {
 }
 
 // definitions are read once, when they are first asked for.
-func (c *critic) definitions() *definitions { return c.defined() }
+func (c *critic) definitions() *parameters.Definitions { return c.defined() }
+
+// expressions looks at those of the task that is looked at.
+func (c *critic) expressions() parameters.Expressions {
+	return parameters.Expressions{Level: c.level, Exports: c.exports, Loops: c.loops, Answers: c.stores, Defined: c.defined, Uses: c.known.Uses, Variables: c.known.Variables,
+		Taken: slices.Concat(c.known.Exported, c.known.Operators), Warn: c.warn}
+}
 
 // variable says whether tasks see a name: it is built in, exported around the task, or one of a loop.
 func (c *critic) variable(name string) bool {
@@ -119,8 +124,8 @@ type critic struct {
 
 	calls       *calls
 	required    *dig.Requires
-	defined     func() *definitions
-	stores      *bool           // whether an answer of http> may be stored; nil before it is asked for
+	defined     func() *parameters.Definitions
+	stores      func() bool     // whether an answer of http> may be stored
 	circles     map[string]bool // places of require> that are told to wait for themselves
 	evalsStored bool
 	toldEndless bool                       // a request without a limit was told

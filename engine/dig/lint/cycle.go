@@ -7,7 +7,7 @@ import (
 
 	"zerodag/engine/dig"
 
-	"zerodag/engine/dig/keys"
+	"zerodag/engine/dig/lint/parameters"
 	"zerodag/engine/param"
 )
 
@@ -24,63 +24,12 @@ func (c *critic) exported(at []string, task string, above, export *param.Map) *p
 	for key, v := range export.All() {
 		all.Set(key, v)
 	}
-	for _, chain := range circles(all, export.Keys()) {
+	for _, chain := range parameters.Circles(all, export.Keys()) {
 		key := chain[0]
 		c.warn(append(slices.Clone(at), "_export", key), task, "give one of them a value, or another name: a name that is exported again hides the one above",
 			"%s is made of itself (%s), so that ${%s} stays as text", key, strings.Join(append(chain, key), " -> "), append(chain, key)[1])
 	}
 	return all
-}
-
-// circles are the ways from parameters by the names in their expressions back to themselves, each told once. Each
-// begins with one of the given keys.
-func circles(all *param.Map, from []string) (found [][]string) {
-	var way []string
-	done := map[string]bool{}
-	var walk func(key string)
-	walk = func(key string) {
-		if i := slices.Index(way, key); i >= 0 {
-			chain := slices.Clone(way[i:])
-			if first := slices.IndexFunc(chain, func(k string) bool { return slices.Contains(from, k) }); first >= 0 {
-				found = append(found, slices.Concat(chain[first:], chain[:first]))
-			}
-			return
-		}
-		if done[key] || !all.Has(key) || len(way) > dig.MaxDepth {
-			return
-		}
-		way = append(way, key)
-		for _, name := range keys.NamesIn(all.Value(key)) {
-			if m, isMap := all.Value(key).(*param.Map); name != key || !isMap || refersToItself(key, m) {
-				walk(name)
-			}
-		}
-		way = way[:len(way)-1]
-		done[key] = true
-	}
-	for _, key := range from {
-		walk(key)
-	}
-	return found
-}
-
-// refersToItself reports whether a part of an exported mapping is made of itself: of other parts it may be made, as the mapping is laid over
-// the one that is exported around it.
-func refersToItself(name string, m *param.Map) bool {
-	for key, v := range m.All() {
-		inner, isMap := v.(*param.Map)
-		path := name + "." + key
-		if isMap && refersToItself(path, inner) {
-			return true
-		}
-		text, _ := v.(string)
-		for code := range keys.Expressions(text) {
-			if root, _, _ := strings.Cut(name, "."); strings.TrimSpace(code) == path || strings.TrimSpace(code) == root {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // calls follows call> from file to file, and reads each file once.

@@ -2,9 +2,9 @@ package lint
 
 import (
 	"slices"
-	"strings"
 
 	"zerodag/engine/dig/keys"
+	"zerodag/engine/dig/lint/shell"
 
 	"zerodag/engine/param"
 )
@@ -13,15 +13,9 @@ import (
 // such names for variables of their own, and so may whatever hands all of its keys to a function or to its command.
 func (c *critic) dagu(place []string, task, operator, key string, config *param.Map) bool {
 	meant := keys.OfDagu(key)
-	if c.level == 0 || meant == "" || operator == "py" || operator == "rb" || slices.ContainsFunc(config.Keys(), func(k string) bool { return asksShellFor(config.Value(k), key) }) {
+	if c.level == 0 || meant == "" || operator == "py" || operator == "rb" || slices.ContainsFunc(config.Keys(), func(k string) bool { return shell.Asks(config.Value(k), key) }) {
 		return false
 	}
 	c.warn(place, task, "write "+meant+"; a variable of your own needs another name, or _export", "%s is Dagu's, and is not read by %s>", key, operator)
 	return true
-}
-
-// asksShellFor says whether a text has $NAME or ${NAME}, for which a command has each key of its task.
-func asksShellFor(v param.Value, name string) bool {
-	text, _ := v.(string)
-	return strings.Contains(text, "$"+name) || strings.Contains(text, "{"+name)
 }

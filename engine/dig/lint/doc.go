@@ -3,5 +3,6 @@
 //
 // A warning never stops a run. The package reads the files of a project through a Source and is told in Known what there is
 // besides: operators, the parameters that they read, variables. A critic walks over each workflow that Load takes; each file of
-// the package holds the rules about one matter.
+// the package holds the rules about one matter. What needs no workflow is in rooms below: scripts of a shell, and what all
+// files of a project say of parameters.
 package lint

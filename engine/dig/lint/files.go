@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"zerodag/engine/dig"
 
@@ -159,9 +158,6 @@ func (c scripts) function(place []string, task, folder, text string, config *par
 		c.module(place, task, folder, parts, config)
 	}
 }
-
-// pythonName is a word of Python.
-var pythonName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[\pL_][\pL\pN_]*`) })
 
 // envFiles looks at the files of variables that a task names: whether they are there, and can be read.
 func (c scripts) envFiles(path []string, task string, config *param.Map) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"zerodag/engine/dig/keys"
+	"zerodag/engine/dig/lint/shell"
 
 	"zerodag/engine/param"
 )
@@ -89,7 +90,7 @@ func (c *critic) reads(key string, config *param.Map) bool {
 		return true
 	}
 	for _, v := range config.All() {
-		if asksShellFor(v, key) {
+		if shell.Asks(v, key) {
 			return true
 		}
 		text, _ := v.(string)

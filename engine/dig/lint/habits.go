@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"zerodag/engine/dig/keys"
+	"zerodag/engine/dig/lint/shell"
 
 	"zerodag/engine/param"
 )
@@ -89,12 +90,6 @@ func (c *critic) expressionHabits(place []string, task string, v param.Value) {
 	}
 }
 
-// Scripts of one line whose effect ends with them.
-var (
-	onlyCD     = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^cd\s+[^;&|\n]+$`) })
-	onlyExport = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^export\s+\w+=[^;&|\n]*$`) })
-)
-
 // percent is a variable as cmd.exe has it, and ofWindows are those that each Windows sets.
 var (
 	percent   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`%([A-Za-z_]\w*)%`) })
@@ -102,13 +97,6 @@ var (
 )
 
 func (c *critic) scriptHabits(place []string, task, script string, config *param.Map) {
-	trimmed := strings.TrimSpace(script)
-	switch {
-	case onlyCD().MatchString(trimmed):
-		c.warn(place, task, "write `_workdir: FOLDER` at the tasks that should run there", "cd ends with its task: the next task runs in the folder of the project again")
-	case onlyExport().MatchString(trimmed):
-		c.warn(place, task, "write the variable into `_env` or `_export` of the tasks that read it", "a variable ends with its task: the next task does not have it")
-	}
 	scripts{c}.scriptText(place, task, script, config)
 	for _, found := range percent().FindAllStringSubmatch(script, -1) {
 		if slices.Contains(ofWindows, strings.ToUpper(found[1])) || c.variable(found[1]) {
@@ -116,10 +104,7 @@ func (c *critic) scriptHabits(place []string, task, script string, config *param
 			break
 		}
 	}
-	first, _, _ := strings.Cut(trimmed, "\n")
-	program, isShebang := strings.CutPrefix(first, "#!")
-	program = strings.TrimSpace(program)
-	if isShebang && program != "/bin/sh" && !config.Has("shell") && !c.exports.Has("shell") && !c.exports.Map("sh").Has("shell") {
+	if program, is := shell.Interpreter(script); is && program != "/bin/sh" && !config.Has("shell") && !c.exports.Has("shell") && !c.exports.Map("sh").Has("shell") {
 		c.warn(place, task, "write `shell: ["+strings.Join(strings.Fields(program), ", ")+"]`", "the first line of the script is a comment: /bin/sh runs it, not %s", program)
 	}
 }

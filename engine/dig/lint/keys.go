@@ -8,6 +8,7 @@ import (
 	"zerodag/engine/dig"
 
 	"zerodag/engine/dig/keys"
+	"zerodag/engine/dig/lint/parameters"
 	"zerodag/engine/param"
 )
 
@@ -33,9 +34,9 @@ func (c *critic) keys(at []string, task string, config *param.Map) {
 			c.unmarked(place, task, operator, key)
 		case strings.HasPrefix(key, "_"):
 			c.steering(place, task, operator, key, v, own)
-		case own != nil && !used(config, key) && c.dagu(place, task, operator, key, config):
+		case own != nil && !parameters.Used(config, key) && c.dagu(place, task, operator, key, config):
 		case operator != "" && c.foreignKey(place, task, operator, key, config):
-		case own != nil && !used(config, key):
+		case own != nil && !parameters.Used(config, key):
 			c.unusedKey(place, task, operator, key, config)
 		case operator != "":
 			c.misnamed(place, task, key, v)
@@ -320,34 +321,6 @@ func (c *critic) parameter(place []string, task, operator, key string, v param.V
 	default:
 		c.misnamed(place, task, key, v)
 	}
-}
-
-// used says whether the texts of a task name one of its keys in an expression, so that it is a
-// variable of its author.
-func used(config *param.Map, key string) bool {
-	for k, v := range config.All() {
-		if k != key && !strings.HasPrefix(k, "+") && mentions(v, key) {
-			return true
-		}
-	}
-	return false
-}
-
-func mentions(v param.Value, word string) bool {
-	switch x := v.(type) {
-	case string:
-		_, code, found := strings.Cut(x, "${")
-		return found && strings.Contains(code, word)
-	case []param.Value:
-		return slices.ContainsFunc(x, func(e param.Value) bool { return mentions(e, word) })
-	case *param.Map:
-		for _, e := range x.All() {
-			if mentions(e, word) {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // plugins tells of Digdag's own plugins, which are not loaded, and of settings of docker that no

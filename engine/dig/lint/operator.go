@@ -331,10 +331,11 @@ func (c *critic) fixed(place []string, task, name string) {
 // templates looks for `${` whose brace is not the one that its author meant, and for
 // expressions that are no JavaScript.
 func (c *critic) templates(at []string, task string, config *param.Map) {
+	expressions := c.expressions()
 	for k, v := range config.All() {
 		if !strings.HasPrefix(k, "+") && !keys.HoldsTasks(config, k) {
 			c.syntax(append(slices.Clone(at), k), task, v)
-			uses{c}.types(append(slices.Clone(at), k), task, v)
+			expressions.Types(append(slices.Clone(at), k), task, v)
 		}
 		text, _ := v.(string)
 		for inner, closed := range keys.Expressions(text) {

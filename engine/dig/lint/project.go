@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"zerodag/engine/dig"
+	"zerodag/engine/dig/lint/parameters"
 )
 
 // projectFiles warns of files of a project that are not workflows: of one that is misnamed, and of private keys, which everyone who may
@@ -20,7 +21,7 @@ func projectFiles(read dig.Source, known Known) (list dig.Errors) {
 	if entries, _ := known.Folder("."); slices.Contains(entries, unread) && !slices.Contains(entries, settings) {
 		list = append(list, dig.Error{File: unread, Message: "this file is not read", Hint: "rename it to " + settings})
 	}
-	for _, name := range filesBelow(known.Folder, ".") {
+	for _, name := range parameters.FilesBelow(known.Folder, ".") {
 		if !keyName().MatchString(path.Base(name)) {
 			continue
 		}

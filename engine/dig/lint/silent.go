@@ -3,13 +3,12 @@ package lint
 import (
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"zerodag/engine/dig"
 
+	"zerodag/engine/dig/lint/shell"
 	"zerodag/engine/param"
 )
 
@@ -135,9 +134,6 @@ func (c *critic) storeFile(place []string, task, operator string, command param.
 	}
 }
 
-// written finds the files that a command writes by their plain names.
-var written = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`>>?\s*([\w][\w./-]*\.\w+)(?:\s|$)`) })
-
 // passedFiles warns of a file that one task writes and a later one reads: on a server each task begins with the project as it was pushed.
 func (c *critic) passedFiles(place []string, task, operator string, command param.Value, config *param.Map) {
 	if c.known.Only != "" {
@@ -146,14 +142,14 @@ func (c *critic) passedFiles(place []string, task, operator string, command para
 	text, _ := command.(string)
 	if operator == "sh" {
 		for _, name := range slices.Sorted(maps.Keys(c.madeFiles)) {
-			if by := c.madeFiles[name]; by != task && containsWord(text, name) && !strings.Contains(text, "> "+name) && !strings.Contains(text, ">"+name) {
+			if by := c.madeFiles[name]; by != task && shell.HasWord(text, name) && !strings.Contains(text, "> "+name) && !strings.Contains(text, ">"+name) {
 				c.warn(place, task, "write and read it in one task, or keep it elsewhere, such as in a bucket or a table",
 					"%s is written by %s: on a server this task does not see it, as each task begins with a fresh copy of the project", name, by)
 				delete(c.madeFiles, name)
 			}
 		}
-		for _, found := range written().FindAllStringSubmatch(text, -1) {
-			c.made(found[1], task)
+		for _, file := range shell.Written(text) {
+			c.made(file, task)
 		}
 	}
 	if file, _ := config.Value("download_file").(string); file != "" && !strings.Contains(file, "${") {
@@ -166,23 +162,4 @@ func (c *critic) made(file, task string) {
 		c.madeFiles = map[string]string{}
 	}
 	c.madeFiles[file] = task
-}
-
-// containsWord reports whether a command has a file's name as a separate word.
-func containsWord(text, name string) bool {
-	isPart := func(c byte) bool {
-		return c == '_' || c == '-' || c == '.' || c == '/' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
-	}
-	for from := 0; ; {
-		i := strings.Index(text[from:], name)
-		if i < 0 {
-			return false
-		}
-		i += from
-		end := i + len(name)
-		if (i == 0 || !isPart(text[i-1])) && (end == len(text) || !isPart(text[end])) {
-			return true
-		}
-		from = end
-	}
 }

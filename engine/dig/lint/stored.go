@@ -1,7 +1,6 @@
 package lint
 
 import (
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -9,6 +8,7 @@ import (
 
 	"zerodag/engine/dig"
 
+	"zerodag/engine/dig/lint/parameters"
 	"zerodag/engine/param"
 )
 
@@ -48,9 +48,7 @@ func (c *critic) storedNames(at []string, task, operator string, command param.V
 	if !isText || operator != "sh" {
 		return
 	}
-	d := definitions{texts: map[string]string{}}
-	d.script(script)
-	for _, name := range slices.Sorted(maps.Keys(d.texts)) {
+	for _, name := range parameters.StoredBy(script) {
 		c.fixed(append(slices.Clone(at), "sh>"), task, name)
 	}
 }

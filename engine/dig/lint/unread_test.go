@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"zerodag/engine/dig/lint/parameters"
 )
 
 // TestBeatenParameters proves that a parameter is told that has no effect since the one task that reads it sets it, and no other.
@@ -27,14 +29,14 @@ func TestBeatenParameters(t *testing.T) {
 		files := map[string]string{"main.dig": text + "\n", "m.py": "def f(): pass"}
 		folder := func(name string) ([]string, bool) { return slices.Sorted(maps.Keys(files)), name == "." }
 		got := ""
-		for _, e := range UnreadIn(mapFiles(files), folder, []string{"n"}) {
+		for _, e := range parameters.UnreadIn(mapFiles(files), folder, []string{"n"}) {
 			got, _, _ = strings.Cut(e.Error(), "\n")
 		}
 		if got != want {
 			t.Errorf("%s\n%q, want %q", text, got, want)
 		}
 		files["lib.sh"] = "echo $n"
-		if list := UnreadIn(mapFiles(files), folder, []string{"n"}); len(list) > 0 {
+		if list := parameters.UnreadIn(mapFiles(files), folder, []string{"n"}); len(list) > 0 {
 			t.Errorf("%s\nwith a script that reads it: %v", text, list)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"zerodag/engine/dig"
 
 	"zerodag/engine/dig/keys"
+	"zerodag/engine/dig/lint/parameters"
 	"zerodag/engine/param"
 )
 
@@ -20,7 +21,7 @@ func Warnings(read dig.Source, names []string, known Known) dig.Errors {
 	var all dig.Errors
 	words := map[string]map[string]bool{}
 	missing, called, required := &missing{}, &calls{read: read, files: map[string][]string{}, back: map[string][]string{}}, dig.NewRequires(read)
-	defined := sync.OnceValue(func() *definitions { return newDefinitions(read, names, known) })
+	defined := sync.OnceValue(func() *parameters.Definitions { return parameters.Read(read, names, known.BuiltIn, known.Folder) })
 	for _, name := range slices.Sorted(slices.Values(names)) {
 		if known.Only != "" && name != known.Only {
 			continue
@@ -43,6 +44,7 @@ func (c *critic) workflow(w dig.Workflow) {
 	c.evalsStored = keys.EvalsStored(w.Config)
 	language, _ := keys.Gate(w.Config)
 	c.root, c.name, c.level = w.Config, w.Name, language.Level
+	c.stores = sync.OnceValue(func() bool { return parameters.StoresAnswers(w.Config) })
 	c.placeholders(w.Config)
 	schedules{c}.schedule(w.Config.Map("schedule"))
 	schedules{c}.calendar(w)

@@ -1,4 +1,4 @@
-package lint
+package parameters
 
 import (
 	"cmp"
@@ -21,7 +21,7 @@ func UnreadIn(read dig.Source, folder func(string) ([]string, bool), names []str
 	if len(names) == 0 {
 		return nil
 	}
-	files := filesBelow(folder, ".")
+	files := FilesBelow(folder, ".")
 	if len(files) >= mostFiles {
 		return nil
 	}
@@ -33,14 +33,14 @@ func UnreadIn(read dig.Source, folder func(string) ([]string, bool), names []str
 		if !readable {
 			return nil
 		}
-		addWords(words, text)
+		AddWords(words, text)
 		if !strings.HasSuffix(file, dig.Suffix) {
-			addWords(others, text)
+			AddWords(others, text)
 			continue
 		}
 		raw, err := dig.LoadFile(read, file)
 		if err != nil {
-			addWords(others, text)
+			AddWords(others, text)
 			continue
 		}
 		sources[file] = raw
@@ -111,9 +111,12 @@ func small(read dig.Source, file string) ([]byte, bool) {
 	return text, err == nil && len(text) <= 1<<20
 }
 
-// addWords adds all words of a text that can be names of parameters.
-func addWords(words map[string]bool, text []byte) {
-	for _, word := range pythonName().FindAll(text, -1) {
+// aWord is what can be a name.
+var aWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[\pL_][\pL\pN_]*`) })
+
+// AddWords adds all words of a text that can be names of parameters.
+func AddWords(words map[string]bool, text []byte) {
+	for _, word := range aWord().FindAll(text, -1) {
 		words[string(word)] = true
 	}
 }

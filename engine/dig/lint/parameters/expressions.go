@@ -1,4 +1,4 @@
-package lint
+package parameters
 
 import (
 	"maps"
@@ -13,48 +13,58 @@ import (
 	"zerodag/engine/param"
 )
 
-// uses looks at what expressions do with parameters whose types decide the outcome.
-type uses struct{ *critic }
+// Expressions looks at what the expressions of a task do with parameters whose types decide the outcome.
+type Expressions struct {
+	Level     int         // of the language
+	Exports   *param.Map  // by tasks around it, and by itself
+	Loops     []string    // variables of the loops around it
+	Answers   func() bool // whether answers of http> may be stored
+	Defined   func() *Definitions
+	Uses      func(text string) []param.Use // lists what the expressions in a text do; nil: nobody knows
+	Variables []string                      // built-in ones
+	Taken     []string                      // further names that are not the project's: those of operators, and what these read
+	Warn      func(place []string, task, hint, format string, args ...any)
+}
 
-// types warns of what expressions do with texts that look like numbers, booleans or mappings.
-func (c uses) types(place []string, task string, v param.Value) {
+// Types warns of what expressions do with texts that look like numbers, booleans or mappings.
+func (c Expressions) Types(place []string, task string, v param.Value) {
 	switch x := v.(type) {
 	case string:
-		if c.known.Uses == nil || !strings.Contains(x, "${") {
+		if c.Uses == nil || !strings.Contains(x, "${") {
 			return
 		}
-		for _, use := range c.known.Uses(x) {
+		for _, use := range c.Uses(x) {
 			c.use(place, task, use)
 		}
 	case []param.Value:
 		for _, e := range x {
-			c.types(place, task, e)
+			c.Types(place, task, e)
 		}
 	case *param.Map:
 		for k, e := range x.All() {
-			c.types(append(slices.Clone(place), k), task, e)
+			c.Types(append(slices.Clone(place), k), task, e)
 		}
 	}
 }
 
 // use warns of what an expression does with a parameter, or is itself.
-func (c uses) use(place []string, task string, use param.Use) {
+func (c Expressions) use(place []string, task string, use param.Use) {
 	switch use.Kind {
 	case param.Mistake:
-		c.warn(place, task, use.Hint, "%s", use.Says)
+		c.Warn(place, task, use.Hint, "%s", use.Says)
 	case param.Property:
 		c.property(place, task, use)
 	case param.Minus:
 		c.minus(place, task, use.Name)
 	case param.Within:
-		if _, isList := c.exports.Value(use.Name).([]param.Value); isList {
-			c.warn(place, task, "write "+use.Name+".includes(...)", "`in` looks for an index of %s, not for a value", use.Name)
+		if _, isList := c.Exports.Value(use.Name).([]param.Value); isList {
+			c.Warn(place, task, "write "+use.Name+".includes(...)", "`in` looks for an index of %s, not for a value", use.Name)
 		}
 	case param.Written:
 		c.compared(place, task, use.Name, use.Other)
 	case param.Assigned:
 		if isCondition(place) {
-			c.warn(place, task, "write "+use.Name+" == ... to compare", "%s = ... assigns a value instead of comparing", use.Name)
+			c.Warn(place, task, "write "+use.Name+" == ... to compare", "%s = ... assigns a value instead of comparing", use.Name)
 		}
 	default:
 		c.text(place, task, use)
@@ -74,37 +84,37 @@ var dateForms = sync.OnceValue(func() map[string]*regexp.Regexp {
 var outcomes = []string{"success", "error", "canceled"}
 
 // compared warns of a text that a built-in variable never is.
-func (c uses) compared(place []string, task, name, text string) {
-	if name == "outcome" && c.level > 0 && !c.exports.Has(name) && !slices.Contains(outcomes, text) {
-		c.warn(place, task, "it is "+strings.Join(outcomes, ", "), "outcome is never '%s'", text)
+func (c Expressions) compared(place []string, task, name, text string) {
+	if name == "outcome" && c.Level > 0 && !c.Exports.Has(name) && !slices.Contains(outcomes, text) {
+		c.Warn(place, task, "it is "+strings.Join(outcomes, ", "), "outcome is never '%s'", text)
 		return
 	}
 	for _, ending := range []string{"_date_compact", "_date", "_time"} {
 		if strings.HasSuffix(name, ending) && c.isTextVariable(name) && text != "" && !dateForms()[ending].MatchString(text) {
 			example := map[string]string{"_date": "2026-12-31", "_date_compact": "20261231", "_time": "2026-12-31T00:00:00+00:00"}[ending]
-			c.warn(place, task, "write it as '"+example+"', or compare ${moment("+strings.TrimSuffix(name, "_compact")+").format(...)}", "%s has the form %s: '%s' is another", name, example, text)
+			c.Warn(place, task, "write it as '"+example+"', or compare ${moment("+strings.TrimSuffix(name, "_compact")+").format(...)}", "%s has the form %s: '%s' is another", name, example, text)
 			return
 		}
 	}
 }
 
 // minus warns of a difference that is the name of a parameter, and of dates from which something is taken away.
-func (c uses) minus(place []string, task, name string) {
+func (c Expressions) minus(place []string, task, name string) {
 	first, _, hyphens := strings.Cut(name, "-")
 	switch {
-	case hyphens && (c.exports.Has(name) || c.definitions().texts[name] != "" || c.definitions().others[name]):
-		c.warn(place, task, `write ${this["`+name+`"]}, or call the parameter `+strings.ReplaceAll(name, "-", "_"), "%s is read as a subtraction, not as the parameter of that name", name)
+	case hyphens && (c.Exports.Has(name) || c.Defined().texts[name] != "" || c.Defined().others[name]):
+		c.Warn(place, task, `write ${this["`+name+`"]}, or call the parameter `+strings.ReplaceAll(name, "-", "_"), "%s is read as a subtraction, not as the parameter of that name", name)
 	case c.isTextVariable(first) && !strings.HasSuffix(first, "_compact"):
-		c.warn(place, task, "write such as ${moment("+first+").subtract(1, 'day').format('YYYY-MM-DD')}, or ${moment(a).diff(moment(b), 'days')}", "%s is a text, and subtracting from a text gives no number", first)
+		c.Warn(place, task, "write such as ${moment("+first+").subtract(1, 'day').format('YYYY-MM-DD')}, or ${moment(a).diff(moment(b), 'days')}", "%s is a text, and subtracting from a text gives no number", first)
 	}
 }
 
 // text warns of a text that is used as a number or a boolean.
-func (c uses) text(place []string, task string, use param.Use) {
-	if slices.Contains(c.loops, use.Name) {
+func (c Expressions) text(place []string, task string, use param.Use) {
+	if slices.Contains(c.Loops, use.Name) {
 		return
 	}
-	from := c.definitions().textual(use.Name, c.known)
+	from := c.textual(use.Name)
 	if from == "" {
 		return
 	}
@@ -123,20 +133,28 @@ func (c uses) text(place []string, task string, use param.Use) {
 	case param.Added:
 		kind, message, cast = "integer", use.Name+" + 1 appends to a text: 5 + 1 is 51", "Number("+use.Name+") + 1"
 	case param.Compared:
-		other := c.definitions().textual(use.Other, c.known)
+		other := c.textual(use.Other)
 		if other == "" || from == "-p gives texts" && other == from && (ordered().MatchString(use.Name) || ordered().MatchString(use.Other)) {
 			return // a number beside it makes both numbers, and dates and names are compared as texts
 		}
 		kind, message, cast = "integer", use.Name+" and "+use.Other+" are compared letter by letter if both are texts: 9 is more than 10", "Number("+use.Name+")"
 	}
-	c.warn(place, task, c.typeHint(use.Name, from, kind, cast), "%s; %s", message, from)
+	c.Warn(place, task, c.typeHint(use.Name, from, kind, cast), "%s; %s", message, from)
 }
 
-func (c uses) typeHint(name, from, kind, cast string) string {
+// textual says why the value of a parameter is a text, or may be one; "" where it is not, or nobody knows.
+func (c Expressions) textual(name string) string {
+	if slices.Contains(c.Variables, name) || slices.Contains(c.Taken, name) {
+		return ""
+	}
+	return c.Defined().textual(name)
+}
+
+func (c Expressions) typeHint(name, from, kind, cast string) string {
 	if from == fromText {
 		return "write the value without quotes, or ${" + cast + "}"
 	}
-	if (from == "-p gives texts" || from == fromRule) && c.level > 0 {
+	if (from == "-p gives texts" || from == fromRule) && c.Level > 0 {
 		return "declare `params: {" + name + ": {type: " + kind + "}}` at the top of the file, or write ${" + cast + "}"
 	}
 	return "write ${" + cast + "}"
@@ -160,30 +178,30 @@ var (
 )
 
 // property warns of a part of a parameter that there is not, and so is an empty text.
-func (c uses) property(place []string, task string, use param.Use) {
+func (c Expressions) property(place []string, task string, use param.Use) {
 	first := use.Path[0]
 	switch {
-	case use.Name == "http" && first != "last_status" && first != "last_content" && !c.definitions().keys["http"][first] && !c.definitions().open && !c.exports.Map("http").Has(first):
-		c.warn(place, task, "http> stores http.last_status and, with `store_content: true`, http.last_content", "http has no %s: ${http.%s} is empty", first, first)
-	case use.Tried || slices.Contains(c.loops, use.Name) || slices.Contains(ofAll, first):
+	case use.Name == "http" && first != "last_status" && first != "last_content" && !c.Defined().keys["http"][first] && !c.Defined().open && !c.Exports.Map("http").Has(first):
+		c.Warn(place, task, "http> stores http.last_status and, with `store_content: true`, http.last_content", "http has no %s: ${http.%s} is empty", first, first)
+	case use.Tried || slices.Contains(c.Loops, use.Name) || slices.Contains(ofAll, first):
 	case use.Name == "http" && first == "last_content":
 		c.content(place, task, use)
 	case use.Name == errorName && inFailure(task):
 		c.failure(place, task, first)
 	case c.isTextVariable(use.Name):
-		c.warn(place, task, "for a part of a date, write such as ${moment("+use.Name+").format('YYYY')}", "%s is a text and has no %s: ${%s.%s} is empty", use.Name, first, use.Name, first)
-	case c.exports.Map(use.Name).Len() > 0:
+		c.Warn(place, task, "for a part of a date, write such as ${moment("+use.Name+").format('YYYY')}", "%s is a text and has no %s: ${%s.%s} is empty", use.Name, first, use.Name, first)
+	case c.Exports.Map(use.Name).Len() > 0:
 		c.part(place, task, use)
 	case slices.Contains([]string{"size", "count", "len", "length()"}, first):
-		if _, isList := c.exports.Value(use.Name).([]param.Value); isList {
-			c.warn(place, task, "write "+use.Name+".length", "a list has no %s: ${%s.%s} is empty", first, use.Name, first)
+		if _, isList := c.Exports.Value(use.Name).([]param.Value); isList {
+			c.Warn(place, task, "write "+use.Name+".length", "a list has no %s: ${%s.%s} is empty", first, use.Name, first)
 		}
 	}
 }
 
 // isTextVariable reports whether a built-in variable is a text.
-func (c uses) isTextVariable(name string) bool {
-	return slices.Contains(c.known.Variables, name) && (strings.HasSuffix(name, "_time") || strings.HasSuffix(name, "_date") || strings.HasSuffix(name, "_compact") ||
+func (c Expressions) isTextVariable(name string) bool {
+	return slices.Contains(c.Variables, name) && (strings.HasSuffix(name, "_time") || strings.HasSuffix(name, "_date") || strings.HasSuffix(name, "_compact") ||
 		slices.Contains([]string{"timezone", "task_name", "session_uuid"}, name))
 }
 
@@ -205,8 +223,8 @@ func inFailure(task string) bool {
 }
 
 // failure warns of a part of `error` that no failure has. A project that gives the name to values of its own is left alone.
-func (c uses) failure(place []string, task, part string) {
-	d := c.definitions()
+func (c Expressions) failure(place []string, task, part string) {
+	d := c.Defined()
 	if slices.Contains(errorKeys, part) || d.open || d.others[errorName] || d.texts[errorName] != "" || d.keys[errorName] != nil || d.words[errorName] && d.words[part] {
 		return
 	}
@@ -214,14 +232,14 @@ func (c uses) failure(place []string, task, part string) {
 	if near := param.Nearest(part, errorKeys); near != "" {
 		hint = "did you mean error." + near + "?"
 	}
-	c.warn(place, task, hint, "error has no %s, so that ${error.%s} is empty", part, part)
+	c.Warn(place, task, hint, "error has no %s, so that ${error.%s} is empty", part, part)
 }
 
 // part looks for a part of a mapping that is exported to the task.
-func (c uses) part(place []string, task string, use param.Use) {
-	d := c.definitions()
+func (c Expressions) part(place []string, task string, use param.Use) {
+	d := c.Defined()
 	name, first := use.Name, use.Path[0]
-	if d.loose[name] || d.keys[name][first] || slices.Contains(c.known.Exported, name) || slices.Contains(c.known.Operators, name) || d.open || d.words[name] && d.words[first] {
+	if d.loose[name] || d.keys[name][first] || slices.Contains(c.Taken, name) || d.open || d.words[name] && d.words[first] {
 		return
 	}
 	there := slices.Sorted(maps.Keys(d.keys[name]))
@@ -229,23 +247,24 @@ func (c uses) part(place []string, task string, use param.Use) {
 	if near := param.Nearest(first, there); near != "" {
 		hint = "did you mean " + name + "." + near + "?"
 	}
-	c.warn(place, task, hint+" Write ${"+name+"."+first+" || 'default'} if a start may give it", "%s has no %s in any _export, so that ${%s.%s} is empty", name, first, name, first)
+	c.Warn(place, task, hint+" Write ${"+name+"."+first+" || 'default'} if a start may give it", "%s has no %s in any _export, so that ${%s.%s} is empty", name, first, name, first)
 }
 
 // content looks at what `http>` has stored.
-func (c uses) content(place []string, task string, use param.Use) {
+func (c Expressions) content(place []string, task string, use param.Use) {
 	if len(use.Path) > 1 && !slices.Contains(ofTexts, use.Path[1]) {
-		c.warn(place, task, "write ${JSON.parse(http.last_content)."+strings.Join(use.Path[1:], ".")+"}", "http.last_content is a text and has no %s", use.Path[1])
+		c.Warn(place, task, "write ${JSON.parse(http.last_content)."+strings.Join(use.Path[1:], ".")+"}", "http.last_content is a text and has no %s", use.Path[1])
 		return
 	}
-	if c.stores == nil {
-		asks, stores := answers(c.root)
-		kept := stores || !asks
-		c.stores = &kept
+	if !c.Answers() {
+		c.Warn(place, task, "write `store_content: true` at the task with http>", "http.last_content is empty, as no http> of this file has store_content")
 	}
-	if !*c.stores {
-		c.warn(place, task, "write `store_content: true` at the task with http>", "http.last_content is empty, as no http> of this file has store_content")
-	}
+}
+
+// StoresAnswers reports whether answers of http> may be stored: a request of the file says so, or others make the requests.
+func StoresAnswers(file *param.Map) bool {
+	asks, stores := answers(file)
+	return stores || !asks
 }
 
 // answers reports whether a file has requests, and whether one of them stores its answer. A file that runs others may have both.

@@ -1,6 +1,11 @@
-package lint
+// Package parameters is what the files of a project say of its parameters: which names there are and of what types, which
+// ones nothing reads, and what expressions do with values whose types decide the outcome.
+//
+// Package lint asks it for each workflow, and the command line for parameters that are given. It warns, and changes nothing.
+package parameters
 
 import (
+	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -13,14 +18,16 @@ import (
 	"zerodag/engine/param"
 )
 
-// definitions is what the files of a project say of the types of its parameters.
-type definitions struct {
+// Definitions is what the files of a project say of the types of its parameters.
+type Definitions struct {
 	texts  map[string]string          // names whose values are texts, by where they come from
 	others map[string]bool            // names that may have values of other types
 	keys   map[string]map[string]bool // of mappings, by their name
 	loose  map[string]bool            // names that are mappings here and something else elsewhere
 	open   bool                       // an operator of the project may store any name
 	words  map[string]bool            // of files that are no workflows
+
+	builtIn []string // operators that no project brings
 }
 
 // Where texts come from.
@@ -33,19 +40,19 @@ const (
 // mostFiles bounds what is read of a project for its definitions.
 const mostFiles = 2000
 
-// newDefinitions reads the files of a project. Without a list of its folders, names that no workflow defines may be anything.
-func newDefinitions(read dig.Source, names []string, known Known) *definitions {
-	d := &definitions{texts: map[string]string{}, others: map[string]bool{"i": true, "range": true}, keys: map[string]map[string]bool{},
-		loose: map[string]bool{}, words: map[string]bool{}, open: known.Folder == nil}
+// Read reads the files of a project. Without a list of its folders, names that no workflow defines may be anything.
+func Read(read dig.Source, names, builtIn []string, folder func(string) ([]string, bool)) *Definitions {
+	d := &Definitions{texts: map[string]string{}, others: map[string]bool{"i": true, "range": true}, keys: map[string]map[string]bool{},
+		loose: map[string]bool{}, words: map[string]bool{}, open: folder == nil, builtIn: builtIn}
 	files := slices.Clone(names)
-	if known.Folder != nil {
-		files = filesBelow(known.Folder, ".")
+	if folder != nil {
+		files = FilesBelow(folder, ".")
 	}
 	for _, name := range files[:min(len(files), mostFiles)] {
 		if path.Ext(name) == dig.Suffix {
 			if raw, err := dig.LoadFile(read, name); err == nil {
 				d.params(raw)
-				d.mapping(raw.Without(keys.ParamsKey), known)
+				d.mapping(raw.Without(keys.ParamsKey))
 			}
 			continue
 		}
@@ -54,13 +61,13 @@ func newDefinitions(read dig.Source, names []string, known Known) *definitions {
 			continue
 		}
 		d.script(string(text))
-		addWords(d.words, text)
+		AddWords(d.words, text)
 	}
 	return d
 }
 
-// filesBelow are the files of a project below a folder, as far as there are not too many.
-func filesBelow(list func(string) ([]string, bool), folder string) (files []string) {
+// FilesBelow are the files of a project below a folder, as far as there are not too many.
+func FilesBelow(list func(string) ([]string, bool), folder string) (files []string) {
 	folders := []string{folder}
 	for seen := 0; len(folders) > 0 && seen < mostFiles; {
 		entries, _ := list(folders[0])
@@ -78,7 +85,7 @@ func filesBelow(list func(string) ([]string, bool), folder string) (files []stri
 	return files
 }
 
-func (d *definitions) params(raw *param.Map) {
+func (d *Definitions) params(raw *param.Map) {
 	for _, p := range keys.ReadParams(raw).List {
 		if p.Rule.Type == "" || p.Rule.Type == "string" {
 			d.texts[p.Name] = fromRule
@@ -89,34 +96,34 @@ func (d *definitions) params(raw *param.Map) {
 }
 
 // mapping notes each key as a name: what it is for is not asked, as any may be seen by an expression.
-func (d *definitions) mapping(m *param.Map, known Known) {
+func (d *Definitions) mapping(m *param.Map) {
 	for key, v := range m.All() {
 		switch {
 		case strings.HasSuffix(key, ">"):
-			d.operator(strings.TrimSuffix(key, ">"), v, known)
+			d.operator(strings.TrimSuffix(key, ">"), v)
 		case key == "_store":
 			d.stored(v)
 			continue
 		case !strings.HasPrefix(key, "+"):
 			d.name(key, v)
 		}
-		d.value(v, known)
+		d.value(v)
 	}
 }
 
-func (d *definitions) value(v param.Value, known Known) {
+func (d *Definitions) value(v param.Value) {
 	switch x := v.(type) {
 	case *param.Map:
-		d.mapping(x, known)
+		d.mapping(x)
 	case []param.Value:
 		for _, e := range x {
-			d.value(e, known)
+			d.value(e)
 		}
 	}
 }
 
-func (d *definitions) operator(name string, v param.Value, known Known) {
-	if !slices.Contains(known.BuiltIn, name) || name == "param_get" || name == "http_call" {
+func (d *Definitions) operator(name string, v param.Value) {
+	if !slices.Contains(d.builtIn, name) || name == "param_get" || name == "http_call" {
 		d.open = true
 	}
 	if script, isText := v.(string); isText && name == "sh" {
@@ -125,7 +132,7 @@ func (d *definitions) operator(name string, v param.Value, known Known) {
 }
 
 // stored notes what `_store` takes: texts, unless a rule says another type.
-func (d *definitions) stored(v param.Value) {
+func (d *Definitions) stored(v param.Value) {
 	m, _ := v.(*param.Map)
 	for name, from := range m.All() {
 		rule, _ := from.(*param.Map)
@@ -140,7 +147,7 @@ func (d *definitions) stored(v param.Value) {
 // typed is a text that reads as a number or a boolean.
 var typed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(-?\d+(\.\d+)?|true|false)$`) })
 
-func (d *definitions) name(key string, v param.Value) {
+func (d *Definitions) name(key string, v param.Value) {
 	switch x := v.(type) {
 	case *param.Map:
 		d.others[key] = true
@@ -167,7 +174,7 @@ func (d *definitions) name(key string, v param.Value) {
 var assigned = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:^|[\s"'(;])([A-Za-z_]\w*)=`) })
 
 // script notes the names that a script stores.
-func (d *definitions) script(text string) {
+func (d *Definitions) script(text string) {
 	for line := range strings.Lines(text) {
 		before, _, writes := strings.Cut(line, "DIGDAG_STORE")
 		if !writes {
@@ -180,9 +187,9 @@ func (d *definitions) script(text string) {
 }
 
 // textual says why the value of a parameter is a text, or may be one; "" where it is not, or nobody knows.
-func (d *definitions) textual(name string, known Known) string {
+func (d *Definitions) textual(name string) string {
 	switch from := d.texts[name]; {
-	case d.others[name], slices.Contains(known.Variables, name), slices.Contains(known.Exported, name), slices.Contains(known.Operators, name):
+	case d.others[name]:
 		return ""
 	case from != "":
 		return from
@@ -190,4 +197,17 @@ func (d *definitions) textual(name string, known Known) string {
 		return ""
 	}
 	return "-p gives texts"
+}
+
+// Has reports whether a project may give a name to something: one that its files define, that a script has, or any if an
+// operator of its own stores what nobody knows.
+func (d *Definitions) Has(name string) bool {
+	return d.open || d.others[name] || d.texts[name] != "" || d.words[name] || d.loose[name]
+}
+
+// StoredBy lists the names that a script stores, sorted.
+func StoredBy(script string) []string {
+	d := Definitions{texts: map[string]string{}}
+	d.script(script)
+	return slices.Sorted(maps.Keys(d.texts))
 }

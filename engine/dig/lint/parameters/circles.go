@@ -1,0 +1,89 @@
+package parameters
+
+import (
+	"slices"
+	"strings"
+
+	"zerodag/engine/dig"
+	"zerodag/engine/dig/keys"
+	"zerodag/engine/param"
+)
+
+// Circles are the ways from parameters by the names in their expressions back to themselves, each told once. Each
+// begins with one of the given keys.
+func Circles(all *param.Map, from []string) (found [][]string) {
+	var way []string
+	done := map[string]bool{}
+	var walk func(key string)
+	walk = func(key string) {
+		if i := slices.Index(way, key); i >= 0 {
+			chain := slices.Clone(way[i:])
+			if first := slices.IndexFunc(chain, func(k string) bool { return slices.Contains(from, k) }); first >= 0 {
+				found = append(found, slices.Concat(chain[first:], chain[:first]))
+			}
+			return
+		}
+		if done[key] || !all.Has(key) || len(way) > dig.MaxDepth {
+			return
+		}
+		way = append(way, key)
+		for _, name := range keys.NamesIn(all.Value(key)) {
+			if m, isMap := all.Value(key).(*param.Map); name != key || !isMap || refersToItself(key, m) {
+				walk(name)
+			}
+		}
+		way = way[:len(way)-1]
+		done[key] = true
+	}
+	for _, key := range from {
+		walk(key)
+	}
+	return found
+}
+
+// refersToItself reports whether a part of an exported mapping is made of itself: of other parts it may be made, as the mapping is laid over
+// the one that is exported around it.
+func refersToItself(name string, m *param.Map) bool {
+	for key, v := range m.All() {
+		inner, isMap := v.(*param.Map)
+		path := name + "." + key
+		if isMap && refersToItself(path, inner) {
+			return true
+		}
+		text, _ := v.(string)
+		for code := range keys.Expressions(text) {
+			if root, _, _ := strings.Cut(name, "."); strings.TrimSpace(code) == path || strings.TrimSpace(code) == root {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Used says whether the texts of a task name one of its keys in an expression, so that it is a
+// variable of its author.
+func Used(config *param.Map, key string) bool {
+	for k, v := range config.All() {
+		if k != key && !strings.HasPrefix(k, "+") && mentions(v, key) {
+			return true
+		}
+	}
+	return false
+}
+
+func mentions(v param.Value, word string) bool {
+	switch x := v.(type) {
+	case string:
+		_, code, found := strings.Cut(x, "${")
+		return found && strings.Contains(code, word)
+	case []param.Value:
+		return slices.ContainsFunc(x, func(e param.Value) bool { return mentions(e, word) })
+	case *param.Map:
+		for _, e := range x.All() {
+			if mentions(e, word) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,82 @@
+package shell
+
+import (
+	"strings"
+
+	"zerodag/engine/param"
+)
+
+// LoopedOver is the name of a parameter over whose words a script goes; "" for none.
+func LoopedOver(script string) string {
+	if m := forWords().FindStringSubmatch(script); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+// OtherStore finds the way in which another tool stores a value: by a variable, or by a word behind two colons.
+func OtherStore(script string) (variable, word string) {
+	if m := ofActions().FindStringSubmatch(script); m != nil {
+		return m[1], m[2]
+	}
+	return "", ""
+}
+
+// KeyLines are the keys in front of lines of a script that read as YAML.
+func KeyLines(script string) (keys []string) {
+	if !strings.Contains(script, "\n") || strings.Contains(bare(script), "<<") {
+		return nil
+	}
+	for _, m := range keyLine().FindAllStringSubmatch(script, -1) {
+		keys = append(keys, m[1])
+	}
+	return keys
+}
+
+// Assigned are the variables that a script sets itself.
+func Assigned(script string) (names []string) {
+	for _, m := range assigns().FindAllStringSubmatch(script, -1) {
+		names = append(names, m[1]+m[2]+m[3])
+	}
+	return names
+}
+
+// Asks reports whether a text has $NAME or ${NAME}, for which a command has each key of its task.
+func Asks(v param.Value, name string) bool {
+	text, _ := v.(string)
+	return strings.Contains(text, "$"+name) || strings.Contains(text, "{"+name)
+}
+
+// Interpreter is the program that the first line of a script names behind #!.
+func Interpreter(script string) (program string, is bool) {
+	first, _, _ := strings.Cut(strings.TrimSpace(script), "\n")
+	program, is = strings.CutPrefix(first, "#!")
+	return strings.TrimSpace(program), is
+}
+
+// Written are the files that a command writes by their plain names.
+func Written(command string) (files []string) {
+	for _, found := range written().FindAllStringSubmatch(command, -1) {
+		files = append(files, found[1])
+	}
+	return files
+}
+
+// HasWord reports whether a command has a file's name as a separate word.
+func HasWord(text, name string) bool {
+	isPart := func(c byte) bool {
+		return c == '_' || c == '-' || c == '.' || c == '/' || c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
+	}
+	for from := 0; ; {
+		i := strings.Index(text[from:], name)
+		if i < 0 {
+			return false
+		}
+		i += from
+		end := i + len(name)
+		if (i == 0 || !isPart(text[i-1])) && (end == len(text) || !isPart(text[end])) {
+			return true
+		}
+		from = end
+	}
+}
