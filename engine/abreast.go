@@ -61,11 +61,8 @@ func slidingOf(t *Task) int {
 // makeRoom starts what a task has left room for, in the order of the tasks. Where the attempt has places it looks at all its
 // tasks, some nanoseconds each.
 func (d *decision) makeRoom(t *Task) {
-	if p := d.Task(t.Parent); p != nil && p.sliding > 0 && t.State.Done() && p.opensChildren() {
-		p.begun = d.pastBegun(p.children, p.begun)
-		for i := p.begun; i < len(p.children) && p.busy < p.sliding; i++ {
-			d.unblock(p.children[i : i+1])
-		}
+	if p := d.Task(t.Parent); p != nil && p.sliding > 0 && t.State.Done() {
+		d.slide(p)
 	}
 	if !d.hasPlaces(t) || d.occupies(t) {
 		return
@@ -78,6 +75,17 @@ func (d *decision) makeRoom(t *Task) {
 		case x.State == Blocked && d.task(x.Parent).opensChildren():
 			d.unblock([]TaskID{id})
 		}
+	}
+}
+
+// slide starts as many children of a group as it has room for.
+func (d *decision) slide(p *Task) {
+	if !p.opensChildren() {
+		return
+	}
+	p.begun = d.pastBegun(p.children, p.begun)
+	for i := p.begun; i < len(p.children) && p.busy < p.sliding; i++ {
+		d.unblock(p.children[i : i+1])
 	}
 }
 

@@ -38,10 +38,7 @@ func (s *State) Apply(changes ...Change) {
 		case KillRequested:
 			s.flagKilled(c)
 		case PauseChanged:
-			s.paused = c.Paused
-			if c.Slot != nil {
-				s.slot, s.slotGuard = c.Slot, c.SlotGuard
-			}
+			s.pause(c)
 		case Begun:
 			s.begin(c)
 		case SLAFired:
@@ -66,6 +63,13 @@ func (s *State) start(c AttemptStarted) {
 		}
 	}
 	s.add(TasksAdded{First: Root, Nodes: s.def.Nodes, Initial: true, At: c.At})
+}
+
+func (s *State) pause(c PauseChanged) {
+	s.paused = c.Paused
+	if c.Slot != nil {
+		s.slot, s.slotGuard = c.Slot, c.SlotGuard
+	}
 }
 
 func (s *State) begin(c Begun) {

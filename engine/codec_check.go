@@ -19,15 +19,7 @@ func checkChange(c Change) error {
 	case PauseChanged:
 		return c.Slot.Check()
 	case TasksAdded:
-		if c.Parent < Root || c.First <= c.Parent || c.From < 0 || c.From+len(c.Nodes) > maxSize || c.First > maxSize {
-			return fmt.Errorf("tasks below %d cannot have ids from %d", c.Parent, c.First)
-		}
-		for _, u := range c.After {
-			if u < Root || u >= c.First {
-				return fmt.Errorf("task %d cannot wait for task %d", c.First, u)
-			}
-		}
-		return checkNodes(c.Nodes, c.From)
+		return c.check()
 	case TaskChanged:
 		if err := checkID(c.Task); err != nil {
 			return err
@@ -45,6 +37,18 @@ func checkChange(c Change) error {
 		return c.check()
 	}
 	return nil
+}
+
+func (c TasksAdded) check() error {
+	if c.Parent < Root || c.First <= c.Parent || c.From < 0 || c.From+len(c.Nodes) > maxSize || c.First > maxSize {
+		return fmt.Errorf("tasks below %d cannot have ids from %d", c.Parent, c.First)
+	}
+	for _, u := range c.After {
+		if u < Root || u >= c.First {
+			return fmt.Errorf("task %d cannot wait for task %d", c.First, u)
+		}
+	}
+	return checkNodes(c.Nodes, c.From)
 }
 
 func checkID(id TaskID) error {

@@ -242,13 +242,17 @@ func (d *decision) settle() {
 			d.apply(AttemptEnded{At: d.now, Guard: d.guard})
 			return
 		}
-		p := d.task(t.Parent)
-		if t.State.Error() && p.State == Planned && p.Ending == Blocked && p.active > 0 && p.failed > 0 && d.failsFast(p) {
-			d.cancelBelow(p)
-		}
-		if p.State == Planned && p.active == 0 {
-			d.childrenDone(p)
-		}
+		d.childDone(d.task(t.Parent), t)
+	}
+}
+
+// childDone is what a task does when a child of it is done.
+func (d *decision) childDone(p, child *Task) {
+	if child.State.Error() && p.State == Planned && p.Ending == Blocked && p.active > 0 && p.failed > 0 && d.failsFast(p) {
+		d.cancelBelow(p)
+	}
+	if p.State == Planned && p.active == 0 {
+		d.childrenDone(p)
 	}
 }
 

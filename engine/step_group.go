@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"zerodag/engine/claim"
 	"zerodag/engine/param"
 )
 
@@ -183,10 +182,8 @@ func (s *tree) layStoresBelow(m *param.Map, t *Task) *param.Map {
 // due continues a task whose waiting time is over.
 func (d *decision) due(t *Task) {
 	switch {
-	case t.State == GroupRetryWaiting && t.totalOver(d.now) && t.notBegun():
-		d.neverBegins(t, t.Timeout.Error(claim.ByTotal))
 	case t.State == GroupRetryWaiting && t.totalOver(d.now):
-		d.groupFailed(t, t.Timeout.Error(claim.ByTotal))
+		d.outOfTime(t)
 	case d.pauses(t) && !t.atWork():
 		d.hold(t, nil)
 	case t.Group && t.State == GroupRetryWaiting && t.Pool != nil:

@@ -16,27 +16,8 @@ func (d *decision) timed(p *Progress, of *Task) *claim.Timeout {
 	t := *p.Timeout
 	below := p.State == Planned && p.Ending == Blocked && t.Expired == ""
 	waits := p.rule().stops || below && of.Parent == 0 && d.Waits()
-	switch {
-	case waits, p.State == GroupRetryWaiting, p.State.Done():
-		t.NoTry()
-		t.Expired = ""
-	case p.Preparing || p.Cancel || t.Try == 0 && t.Warn == 0:
-	case below && (of.State != Planned || !t.TryBegan()):
-		t.BeginTry(d.now, false)
-	case p.State == Running && !t.TryBegan():
-		t.BeginTry(d.now, true)
-	}
-	at := time.Time{}
-	if below || waits {
-		at, _ = t.Deadline(d.now)
-	}
-	if end := p.Pool.WaitEnds(); !end.IsZero() && (at.IsZero() || end.Before(at)) {
-		at = end
-	}
-	if below && t.Warns() && (at.IsZero() || t.WarnAt.Before(at)) {
-		at = t.WarnAt
-	}
-	if !at.Equal(t.At) {
+	d.beginTime(&t, p, of, below, waits)
+	if at := d.nextTimer(&t, p.Pool, below, waits); !at.Equal(t.At) {
 		t.At, t.Guard = at, ""
 		if !at.IsZero() {
 			t.Timer++
@@ -47,6 +28,34 @@ func (d *decision) timed(p *Progress, of *Task) *claim.Timeout {
 		return p.Timeout
 	}
 	return &t
+}
+
+// beginTime begins and ends tries: below says that tasks below one run, waits that it waits for another try or for its turn.
+func (d *decision) beginTime(t *claim.Timeout, p *Progress, of *Task, below, waits bool) {
+	switch {
+	case waits, p.State == GroupRetryWaiting, p.State.Done():
+		t.NoTry()
+		t.Expired = ""
+	case p.Preparing || p.Cancel || t.Try == 0 && t.Warn == 0:
+	case below && (of.State != Planned || !t.TryBegan()):
+		t.BeginTry(d.now, false)
+	case p.State == Running && !t.TryBegan():
+		t.BeginTry(d.now, true)
+	}
+}
+
+// nextTimer is when something of a task's time comes next: an end, also that of its wait for slots, or a warning; zero for nothing.
+func (d *decision) nextTimer(t *claim.Timeout, pool *claim.Use, below, waits bool) (at time.Time) {
+	if below || waits {
+		at, _ = t.Deadline(d.now)
+	}
+	if end := pool.WaitEnds(); !end.IsZero() && (at.IsZero() || end.Before(at)) {
+		at = end
+	}
+	if below && t.Warns() && (at.IsZero() || t.WarnAt.Before(at)) {
+		at = t.WarnAt
+	}
+	return at
 }
 
 // heard is what is left of the bounds of a run that asks for another one.
@@ -76,6 +85,15 @@ func (t *Task) totalOver(now time.Time) bool {
 	return t.Timeout != nil && !t.Timeout.TotalEnds.IsZero() && !t.Timeout.TotalEnds.After(now)
 }
 
+// outOfTime ends a group that waits when all its time is over.
+func (d *decision) outOfTime(t *Task) {
+	if t.notBegun() {
+		d.neverBegins(t, t.Timeout.Error(claim.ByTotal))
+		return
+	}
+	d.groupFailed(t, t.Timeout.Error(claim.ByTotal))
+}
+
 // timedOut ends what a task's timer was set for.
 func (d *decision) timedOut(t *Task) {
 	if t.Waits() && !t.Timeout.At.Equal(t.Timeout.TotalEnds) {
@@ -86,12 +104,8 @@ func (d *decision) timedOut(t *Task) {
 		d.errored(t, t.Timeout.Error(claim.ByTotal))
 		return
 	}
-	if t.Held && t.notBegun() {
-		d.neverBegins(t, t.Timeout.Error(claim.ByTotal))
-		return
-	}
 	if t.Held {
-		d.groupFailed(t, t.Timeout.Error(claim.ByTotal))
+		d.outOfTime(t)
 		return
 	}
 	if t.State == Planned && t.Timeout.OnlySlow(d.now) {

@@ -48,16 +48,15 @@ func (c *compiler) added(index int, config *param.Map) {
 				c.fail(index, append([]string{key}, below...), hint, "%s", message)
 			})
 		case isAdded && a.Where&at == 0:
-			if at != keys.AtTask || slices.Contains(keys.TaskKeys(), key) || !strings.HasPrefix(key, "_") {
-				continue // which is told with other unknown keys of a group, or is a key of Digdag or of an operator here
+			if at == keys.AtTask && isUnknown(key) { // else it is told with other unknown keys of a group, or is a key of Digdag or of an operator here
+				c.fail(index, []string{key}, "it may stand "+a.Where.String(), "'%s' has no meaning here", key)
 			}
-			c.fail(index, []string{key}, "it may stand "+a.Where.String(), "'%s' has no meaning here", key)
 		case isAdded:
 			a.Check(key, v, func(below []string, message, hint string) {
 				c.fail(index, append([]string{key}, below...), hint, "%s", message)
 			})
-		case slices.Contains(keys.BranchKeys(), key) && keys.OperatorOf(config) == "switch":
-		case at == keys.AtTask && strings.HasPrefix(key, "_") && !slices.Contains(keys.TaskKeys(), key):
+		case isBranch(key, config):
+		case at == keys.AtTask && isUnknown(key):
 			c.fail(index, []string{key}, c.unknownHint(key), "'%s' is not read by anybody", key)
 		}
 	}
@@ -68,6 +67,16 @@ func (c *compiler) added(index int, config *param.Map) {
 	keys.OperatorFaults(keys.OperatorOf(config), config, func(path []string, message, hint string) {
 		c.fail(index, path, hint, "%s", message)
 	})
+}
+
+// isBranch reports whether a key holds tasks of a switch>.
+func isBranch(key string, config *param.Map) bool {
+	return slices.Contains(keys.BranchKeys(), key) && keys.OperatorOf(config) == "switch"
+}
+
+// isUnknown reports whether a key looks as those of Digdag's language do, and is none.
+func isUnknown(key string) bool {
+	return strings.HasPrefix(key, "_") && !slices.Contains(keys.TaskKeys(), key)
 }
 
 // closings compiles the tasks that come last of one, to find their mistakes now: when they are needed it is too late.

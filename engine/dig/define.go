@@ -60,10 +60,22 @@ func zoneHint(v param.Value) string {
 	return ""
 }
 
+// zoneOrUTC reads a zone; it is UTC if there is none, or no such one. An empty text is none, as in the original.
+func zoneOrUTC(v param.Value) (string, error) {
+	if v == nil || v == "" {
+		return "UTC", nil
+	}
+	zone, err := zoneOf(v)
+	if err != nil {
+		return "UTC", err
+	}
+	return zone, nil
+}
+
 // rebuild checks the keys of the top level and puts them in their stored order. With
 // a folder, `_workdir` is exported so that scripts run beside the file.
 func rebuild(read Source, name, folder string, raw *param.Map) (Workflow, []Problem) {
-	w := Workflow{Name: name, Zone: "UTC", Config: param.New()}
+	w := Workflow{Name: name, Config: param.New()}
 	var problems []Problem
 	fail := func(key, hint, message string) {
 		problems = append(problems, Problem{Path: []string{key}, Error: Error{Message: message, Hint: hint}})
@@ -77,12 +89,10 @@ func rebuild(read Source, name, folder string, raw *param.Map) (Workflow, []Prob
 		known, stored = append(known, keys.Added(keys.AtTop)...), append(stored, keys.Added(keys.AtTop)...)
 		w.Config.Set(keys.LevelKey, int64(level))
 	}
-	if v, _ := raw.Get("timezone"); v != nil && v != "" { // an empty text is none, as in the original
-		if zone, err := zoneOf(v); err != nil {
-			fail("timezone", zoneHint(v), err.Error())
-		} else {
-			w.Zone = zone
-		}
+	var err error
+	zone, _ := raw.Get("timezone")
+	if w.Zone, err = zoneOrUTC(zone); err != nil {
+		fail("timezone", zoneHint(zone), err.Error())
 	}
 	export, err := exportOf(raw, folder)
 	if err != nil {
@@ -91,11 +101,7 @@ func rebuild(read Source, name, folder string, raw *param.Map) (Workflow, []Prob
 	if export.Len() > 0 {
 		w.Config.Set("_export", export)
 	}
-	for _, key := range stored {
-		if v, ok := raw.Get(key); ok && key != keys.LevelKey {
-			w.Config.Set(key, v)
-		}
-	}
+	takeOver(w.Config, raw, stored)
 	var unknown []string
 	for key, v := range raw.All() {
 		switch {
@@ -120,6 +126,15 @@ func rebuild(read Source, name, folder string, raw *param.Map) (Workflow, []Prob
 		explainKeys(&problems[len(problems)-1], raw, unknown, known, level)
 	}
 	return w, problems
+}
+
+// takeOver copies keys of a file as they are written; its level was read before.
+func takeOver(config, raw *param.Map, names []string) {
+	for _, key := range names {
+		if v, ok := raw.Get(key); ok && key != keys.LevelKey {
+			config.Set(key, v)
+		}
+	}
 }
 
 // MaxListed bounds how many wrong keys one message lists.

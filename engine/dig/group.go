@@ -77,10 +77,8 @@ func (c *compiler) groupKeyHint(index int, key string, v param.Value, known []st
 	if operator := keys.OfElsewhere(key); operator != "" {
 		return "an operator ends with >: write `" + operator + ":`"
 	}
-	if near := param.Nearest(key, known); near == "" {
-		if s := keys.SteeringHint(key, c.language.Level); s != "" && !keys.IsTask(asMap(v)) {
-			return s
-		}
+	if s := c.foreignHint(key, v, known); s != "" {
+		return s
 	}
 	if _, remedy := keys.Misspelling(key, known, c.language.Level, c.place(index)); remedy != "" {
 		return remedy
@@ -92,6 +90,14 @@ func (c *compiler) groupKeyHint(index int, key string, v param.Value, known []st
 		return unmarkedHint(key, v)
 	}
 	return "this is a group: a task that runs something has an operator, such as `sh>:`"
+}
+
+// foreignHint is the remedy for a key of another tool that is neither a slip nor a task; "" where nothing is known of it.
+func (c *compiler) foreignHint(key string, v param.Value, known []string) string {
+	if param.Nearest(key, known) != "" || keys.IsTask(asMap(v)) {
+		return ""
+	}
+	return keys.SteeringHint(key, c.language.Level)
 }
 
 // asMap is a value as a mapping; nil where it is none.

@@ -116,10 +116,15 @@ func (f *finder) task(config *param.Map, rest string) {
 	case strings.HasPrefix(rest, "^sub"):
 		f.made(config, operator, rest[len("^sub"):])
 	default:
-		for _, handler := range []string{"error", "check", "cancel", "finally"} {
-			if below, ok := strings.CutPrefix(rest, "^"+handler); ok {
-				f.body(config, "_"+handler, below)
-			}
+		f.handler(config, rest)
+	}
+}
+
+// handler goes on with the tasks that are made when this one fails, has succeeded or is over, if rest begins with such.
+func (f *finder) handler(config *param.Map, rest string) {
+	for _, handler := range []string{"error", "check", "cancel", "finally"} {
+		if below, ok := strings.CutPrefix(rest, "^"+handler); ok {
+			f.body(config, "_"+handler, below)
 		}
 	}
 }

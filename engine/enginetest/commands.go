@@ -104,15 +104,9 @@ func (in *interpreter) resume(a args, _ Step) (string, error) {
 	if len(old.Tasks()) == 0 {
 		old = in.previous
 	}
-	var part engine.Part
-	var err error
-	if part.Until, err = a.text("until", ""); err != nil {
+	part, err := a.part()
+	if err != nil {
 		return "", err
-	}
-	if done, err := a.text("done", ""); err != nil {
-		return "", err
-	} else if done != "" {
-		part.Done = strings.Split(done, ",")
 	}
 	in.carried = nil
 	switch a.word(0) {
@@ -146,6 +140,18 @@ func (in *interpreter) resume(a args, _ Step) (string, error) {
 		return "nothing is taken over", nil
 	}
 	return list.String(), nil
+}
+
+// part is what a resumed attempt leaves out at its end, or where it is written.
+func (a args) part() (part engine.Part, err error) {
+	if part.Until, err = a.text("until", ""); err != nil {
+		return part, err
+	}
+	done, err := a.text("done", "")
+	if done != "" {
+		part.Done = strings.Split(done, ",")
+	}
+	return part, err
 }
 
 // succeed ends runs well: succeed +task [d=N] [store={...}] [export={...}] [reset=[a.b]]

@@ -80,42 +80,15 @@ func (w *walk) descendants(t *engine.Task) { w.below(t, nil) }
 // below walks the tasks below a task. For a task that was taken over, these are the tasks of the earlier attempt, except children that this
 // attempt created as well. instead, unless nil, walks the children of t that a later attempt created.
 func (w *walk) below(t *engine.Task, instead func()) {
-	newest := map[string]engine.TaskID{}
-	for _, x := range w.tasks {
-		newest[x.Name] = x.ID
-	}
-	own := func() {
-		for _, child := range w.tasks {
-			switch {
-			case child.Parent != t.ID:
-			case instead != nil && t.Group && child.Name[len(t.Name)] == '+' && newest[child.Name] == child.ID:
-				instead()
-				instead = func() {}
-			case w.only != nil && newest[child.Name] != child.ID: // nothing is taken over from an earlier round
-			case w.only[child.Name]:
-				whole := *w
-				whole.only = nil
-				whole.stores(child)
-				whole.descendants(child)
-			default:
-				w.stores(child)
-				w.descendants(child)
-			}
-		}
-		if instead != nil {
-			instead()
-		}
-	}
+	own := func() { w.own(t, instead) }
 	if !t.Resumed || w.earlier == nil || w.only != nil { // where t is not among those that count, nor is what it left
 		own()
 		return
 	}
 	old := walk{tasks: w.earlier.State.Tasks(), earlier: w.earlier.Earlier, params: w.params}
 	var was *engine.Task
-	for _, x := range old.tasks {
-		if x.Name == t.Name {
-			was = x
-		}
+	if id, there := old.newest()[t.Name]; there {
+		was = old.byID(id)
 	}
 	switch {
 	case was == nil:
@@ -131,6 +104,40 @@ func (w *walk) below(t *engine.Task, instead func()) {
 		own = nil
 	}
 	old.below(was, own)
+}
+
+// own walks the tasks below a task that its attempt has.
+func (w *walk) own(t *engine.Task, instead func()) {
+	newest := w.newest()
+	for _, child := range w.tasks {
+		switch {
+		case child.Parent != t.ID:
+		case instead != nil && t.Group && child.Name[len(t.Name)] == '+' && newest[child.Name] == child.ID:
+			instead()
+			instead = func() {}
+		case w.only != nil && newest[child.Name] != child.ID: // nothing is taken over from an earlier round
+		case w.only[child.Name]:
+			whole := *w
+			whole.only = nil
+			whole.stores(child)
+			whole.descendants(child)
+		default:
+			w.stores(child)
+			w.descendants(child)
+		}
+	}
+	if instead != nil {
+		instead()
+	}
+}
+
+// newest are the tasks that were made last of each name.
+func (w *walk) newest() map[string]engine.TaskID {
+	newest := map[string]engine.TaskID{}
+	for _, x := range w.tasks {
+		newest[x.Name] = x.ID
+	}
+	return newest
 }
 
 // done reports whether a task succeeded, and no retry left out anything of it. What is below a failure that was ignored before does not count.

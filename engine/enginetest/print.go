@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"zerodag/engine"
+	"zerodag/engine/claim"
 	"zerodag/engine/param"
 )
 
@@ -61,17 +62,7 @@ func (in *interpreter) apply(c engine.Change) line {
 	in.countNames(c)
 	switch c := c.(type) {
 	case engine.AttemptStarted:
-		text := fmt.Sprintf("attempt started: limit %d, %d tasks", c.Limit, len(m.Tasks()))
-		if !c.SLAAt.IsZero() {
-			text += ", sla at " + in.since(c.SLAAt)
-		}
-		if !c.StartsAt.IsZero() {
-			text += ", begins at " + in.since(c.StartsAt)
-		}
-		if c.Slot != nil {
-			text += ", waits for pool " + c.Slot.Name
-		}
-		return line{text: text}
+		return line{text: in.started(c)}
 	case engine.Begun:
 		return line{text: "the attempt begins"}
 	case engine.Admitted:
@@ -89,26 +80,41 @@ func (in *interpreter) apply(c engine.Change) line {
 	case engine.Growing:
 		return line{in.name(c.Owner), fmt.Sprintf("%d of %d subtasks are made", c.Next, c.Total)}
 	case engine.KillRequested:
-		if c.Forced {
-			return line{text: "a second kill requested"}
-		}
-		return line{text: "kill requested"}
+		return line{text: map[bool]string{true: "a second kill requested", false: "kill requested"}[c.Forced]}
 	case engine.PauseChanged:
-		switch {
-		case c.Paused == nil && c.Slot != nil:
-			return line{text: "the attempt goes on, and asks for its slot again"}
-		case c.Paused == nil:
-			return line{text: "the attempt goes on"}
-		case c.Slot != nil:
-			return line{text: "paused by " + c.Paused.By + ", and leaves the line"}
-		}
-		return line{text: "paused by " + c.Paused.By}
+		return line{text: paused(c)}
 	case engine.SLAFired:
 		return line{text: "sla fired"}
 	case engine.AttemptEnded:
 		return line{text: fmt.Sprintf("attempt ended: success %v", m.Succeeded())}
 	}
 	return line{text: fmt.Sprintf("%T", c)}
+}
+
+func (in *interpreter) started(c engine.AttemptStarted) string {
+	text := fmt.Sprintf("attempt started: limit %d, %d tasks", c.Limit, len(in.mirror.Tasks()))
+	if !c.SLAAt.IsZero() {
+		text += ", sla at " + in.since(c.SLAAt)
+	}
+	if !c.StartsAt.IsZero() {
+		text += ", begins at " + in.since(c.StartsAt)
+	}
+	if c.Slot != nil {
+		text += ", waits for pool " + c.Slot.Name
+	}
+	return text
+}
+
+func paused(c engine.PauseChanged) string {
+	switch {
+	case c.Paused == nil && c.Slot != nil:
+		return "the attempt goes on, and asks for its slot again"
+	case c.Paused == nil:
+		return "the attempt goes on"
+	case c.Slot != nil:
+		return "paused by " + c.Paused.By + ", and leaves the line"
+	}
+	return "paused by " + c.Paused.By
 }
 
 // name is a task's full name, with its id when several have that name.
@@ -153,56 +159,22 @@ func (in *interpreter) changed(c engine.TaskChanged, before engine.Progress) str
 		text = before.State.String() + " -> " + text
 	}
 	say := func(format string, x ...any) { text += fmt.Sprintf(" "+format, x...) }
-	if p.Dispatch != before.Dispatch {
-		say("d=%d", p.Dispatch)
-	}
-	if p.RetryCount != before.RetryCount {
-		say("retries=%d", p.RetryCount)
-	}
-	if p.Losses != before.Losses {
-		say("losses=%d", p.Losses)
-	}
-	if p.Crashes != before.Crashes {
-		say("crashes=%d", p.Crashes)
-	}
-	if p.Held != before.Held {
-		say("held=%v", p.Held)
-	}
-	if p.Preparing != before.Preparing {
-		say("preparing=%v", p.Preparing)
-	}
-	if p.Ends != before.Ends {
-		say("ends=%v", p.Ends)
+	for _, x := range []struct {
+		name    string
+		now, is any
+	}{
+		{"d", p.Dispatch, before.Dispatch}, {"retries", p.RetryCount, before.RetryCount}, {"losses", p.Losses, before.Losses}, {"crashes", p.Crashes, before.Crashes},
+		{"held", p.Held, before.Held}, {"preparing", p.Preparing, before.Preparing}, {"ends", p.Ends, before.Ends},
+	} {
+		if x.now != x.is {
+			say("%s=%v", x.name, x.now)
+		}
 	}
 	if u := p.Pool; u != nil && u != before.Pool {
-		say("pool=%s try=%d", u.Asked().Name, u.Try)
-		switch {
-		case u.Waits:
-			say("waits")
-		case u.Has:
-			say("has %d", u.Asked().Slots)
-		default:
-			say("freed")
-		}
-		if n := len(u.Got); n > 0 {
-			say("and %d before it", n)
-		}
+		text += slots(u)
 	}
 	if t := p.Timeout; t != nil && t != before.Timeout {
-		end, kind := t.Deadline(in.now)
-		switch {
-		case t.Expired != "":
-			say("its %s is over", t.Expired)
-		case !end.IsZero() && t.Fresh:
-			say("%s has %v", kind, t.Try)
-		case !end.IsZero():
-			say("%s ends %s", kind, in.since(end))
-		}
-		if was := before.Timeout; t.Warned && (was == nil || !was.Warned) {
-			say("people are told that it is slow")
-		} else if at := t.SlowAt(in.now); !at.IsZero() && (was == nil || !at.Equal(was.SlowAt(in.now))) {
-			say("slow %s", in.since(at))
-		}
+		text += in.deadline(t, before.Timeout)
 	}
 	if p.Ending != before.Ending {
 		say("then %v", p.Ending)
@@ -216,18 +188,60 @@ func (in *interpreter) changed(c engine.TaskChanged, before engine.Progress) str
 	if !param.Equal(p.Params, before.Params) && p.Params.Len() > 0 {
 		say("state=%s", param.Text(p.Params))
 	}
-	if o := c.Outcome; o != nil {
-		for _, part := range []struct {
-			name string
-			m    *param.Map
-		}{{"export", o.Exports}, {"store", o.Stores}, {"error", o.Error}, {"outputs", o.Outputs}} {
-			if part.m.Len() > 0 {
-				say("%s=%s", part.name, param.Text(part.m))
-			}
+	if c.Outcome != nil {
+		text += results(c.Outcome)
+	}
+	return text
+}
+
+// slots is how a task stands with those of its pool.
+func slots(u *claim.Use) string {
+	text := fmt.Sprintf(" pool=%s try=%d", u.Asked().Name, u.Try)
+	switch {
+	case u.Waits:
+		text += " waits"
+	case u.Has:
+		text += fmt.Sprintf(" has %d", u.Asked().Slots)
+	default:
+		text += " freed"
+	}
+	if n := len(u.Got); n > 0 {
+		text += fmt.Sprintf(" and %d before it", n)
+	}
+	return text
+}
+
+// deadline is when the time of a task ends, and when it is slow.
+func (in *interpreter) deadline(t, was *claim.Timeout) (text string) {
+	end, kind := t.Deadline(in.now)
+	switch {
+	case t.Expired != "":
+		text = fmt.Sprintf(" its %s is over", t.Expired)
+	case !end.IsZero() && t.Fresh:
+		text = fmt.Sprintf(" %s has %v", kind, t.Try)
+	case !end.IsZero():
+		text = fmt.Sprintf(" %s ends %s", kind, in.since(end))
+	}
+	if t.Warned && (was == nil || !was.Warned) {
+		text += " people are told that it is slow"
+	} else if at := t.SlowAt(in.now); !at.IsZero() && (was == nil || !at.Equal(was.SlowAt(in.now))) {
+		text += " slow " + in.since(at)
+	}
+	return text
+}
+
+// results is what a run came to.
+func results(o *engine.Outcome) (text string) {
+	for _, part := range []struct {
+		name string
+		m    *param.Map
+	}{{"export", o.Exports}, {"store", o.Stores}, {"error", o.Error}, {"outputs", o.Outputs}} {
+		if part.m.Len() > 0 {
+			text += " " + part.name + "=" + param.Text(part.m)
 		}
-		if len(o.ResetStore) > 0 {
-			say("reset=%v", o.ResetStore)
-		}
+	}
+	if len(o.ResetStore) > 0 {
+		text += fmt.Sprintf(" reset=%v", o.ResetStore)
 	}
 	return text
 }

@@ -69,21 +69,25 @@ func appendJSON(b []byte, v Value, stored bool) []byte {
 		}
 		return append(b, ']')
 	case *Map:
-		b = append(b, '{')
-		for i := range x.Len() {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			key := x.keys[i]
-			if stored {
-				key = storedKey(key)
-			}
-			b = appendQuoted(b, key)
-			b = appendJSON(append(b, ':'), x.vals[i], stored)
-		}
-		return append(b, '}')
+		return appendMap(b, x, stored)
 	}
 	panic(fmt.Sprintf("param: %T is no parameter value", v))
+}
+
+func appendMap(b []byte, m *Map, stored bool) []byte {
+	b = append(b, '{')
+	for i := range m.Len() {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		key := m.keys[i]
+		if stored {
+			key = storedKey(key)
+		}
+		b = appendQuoted(b, key)
+		b = appendJSON(append(b, ':'), m.vals[i], stored)
+	}
+	return append(b, '}')
 }
 
 // FloatText renders a number as the original does: always with a point, with an

@@ -43,15 +43,10 @@ func leftOut(s *engine.State) map[engine.TaskID]bool {
 // that runs do run. An error is about a pattern that names no task, several, or the whole workflow.
 func OfPart(d *engine.Definition, s *engine.State, carried []engine.Carried, p engine.Part, now time.Time) ([]engine.Carried, error) {
 	f := familyWith(d, s)
-	done := make([]bool, len(f))
-	for _, pattern := range p.Done {
-		i, err := f.find(pattern)
-		if err != nil {
-			return nil, err
-		}
-		done[i] = true
+	done, err := f.named(p.Done)
+	if err != nil {
+		return nil, err
 	}
-	f.lower(done)
 	var runs []bool // nil: all
 	if last := cmp.Or(p.Only, p.Until); last != "" {
 		i, err := f.find(last)
@@ -93,6 +88,20 @@ func OfPart(d *engine.Definition, s *engine.State, carried []engine.Carried, p e
 		all = append(all, list[name])
 	}
 	return all, nil
+}
+
+// named marks the tasks that patterns name, and all below them.
+func (f family) named(patterns []string) ([]bool, error) {
+	marked := make([]bool, len(f))
+	for _, pattern := range patterns {
+		i, err := f.find(pattern)
+		if err != nil {
+			return nil, err
+		}
+		marked[i] = true
+	}
+	f.lower(marked)
+	return marked, nil
 }
 
 // leaveToSkipped gives each task that did not succeed before, and does not run now, the stores of the tasks below it that are taken over:

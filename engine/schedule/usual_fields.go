@@ -187,16 +187,10 @@ func (f usualField) value(text string) (int, error) {
 // unknown returns the error about a value that is neither a number nor a name, with its meaning in other programs.
 func (f usualField) unknown(text string) error {
 	upper := strings.ToUpper(text)
-	lower := strings.ToLower(text)
-	name := ""
-	if len(lower) > 3 {
-		if i := strings.Index(f.names, lower[:3]); i >= 0 && i%3 == 0 && strings.HasPrefix(fullName(f.names[i:i+3]), lower) {
-			name = f.names[i : i+3]
-		}
+	if name := f.shortName(strings.ToLower(text)); name != "" {
+		return fmt.Errorf("names have three letters: write %s", name)
 	}
 	switch {
-	case name != "":
-		return fmt.Errorf("names have three letters: write %s", name)
 	case text == "?":
 		return errors.New("? is not supported: write *")
 	case text == "*":
@@ -215,6 +209,16 @@ func (f usualField) unknown(text string) error {
 		return fmt.Errorf("%q is neither a number from %d to %d nor a name such as %s", text, f.min, f.most, f.names[:3])
 	}
 	return fmt.Errorf("%q is not a number from %d to %d", text, f.min, f.most)
+}
+
+// shortName is what a name of the field is called that is written in full, or in more than three letters of it; "" for none.
+func (f usualField) shortName(lower string) string {
+	if len(lower) > 3 {
+		if i := strings.Index(f.names, lower[:3]); i >= 0 && i%3 == 0 && strings.HasPrefix(fullName(f.names[i:i+3]), lower) {
+			return f.names[i : i+3]
+		}
+	}
+	return ""
 }
 
 // fullName is the whole name of a month or a weekday.

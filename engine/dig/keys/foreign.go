@@ -98,12 +98,18 @@ func MeantBy(operator, key string) (meant, ours string) {
 	case slices.Contains(TaskKeys(), own) && own != "_type" && own != "_command", slices.Contains(Added(AtTask), own) && own != LevelKey:
 		return "`" + own + "`", own
 	}
+	meant = meantElsewhere(name)
+	return meant, keyIn().FindString(meant)
+}
+
+// meantElsewhere is how this language writes what other tools have a key for; "" where nothing is known.
+func meantElsewhere(name string) string {
 	for _, meant := range slices.Sorted(maps.Keys(foreignKeys())) {
 		if slices.Contains(foreignKeys()[meant], name) {
-			return meant, keyIn().FindString(meant)
+			return meant
 		}
 	}
-	return "", ""
+	return ""
 }
 
 // keyIn finds the key in what meantBy says.

@@ -127,34 +127,37 @@ func ReadPool(v param.Value, p *Pool, open bool, report rule.Report) {
 		report(nil, "'_pool' names no pool", poolForm)
 	}
 	for key, v := range m.All() {
-		text, _ := v.(string)
-		if open && Computed(text) {
-			continue
-		}
-		switch key {
-		case "name":
-			readPoolName([]string{key}, v, p, open, report)
-		case "slots":
-			p.Slots, _ = wholeOfPool(key, v, MaxPoolSlots, report)
-		case "priority":
-			if p.Priority, p.Given = ParsePriority(text); !p.Given {
-				report([]string{key}, "there is no priority "+param.Sample(v), PriorityForm)
-			}
-		case "limit":
-			if n, ok := wholeOfPool(key, v, MaxPoolLimit, report); ok {
-				p.Limit = n
-			}
-		case "wait":
-			var ok bool
-			if p.Wait, ok = param.ParseDuration(text); !ok || p.Wait == 0 {
-				report([]string{key}, "wait of _pool must be a duration, such as 1h 30m: "+param.Sample(v), poolForm)
-			}
-		default:
-			report([]string{key}, "'"+key+"' of _pool is not read by anybody", poolForm)
+		if text, _ := v.(string); !open || !Computed(text) {
+			readPoolKey(key, v, p, open, report)
 		}
 	}
 	if p.Limit > 0 && p.Slots > p.Limit && p.Slots <= MaxPoolSlots {
 		report([]string{"slots"}, fmt.Sprintf("a task cannot have %d slots of a pool that has a limit of %d", p.Slots, p.Limit), poolForm)
+	}
+}
+
+func readPoolKey(key string, v param.Value, p *Pool, open bool, report rule.Report) {
+	text, _ := v.(string)
+	switch key {
+	case "name":
+		readPoolName([]string{key}, v, p, open, report)
+	case "slots":
+		p.Slots, _ = wholeOfPool(key, v, MaxPoolSlots, report)
+	case "priority":
+		if p.Priority, p.Given = ParsePriority(text); !p.Given {
+			report([]string{key}, "there is no priority "+param.Sample(v), PriorityForm)
+		}
+	case "limit":
+		if n, ok := wholeOfPool(key, v, MaxPoolLimit, report); ok {
+			p.Limit = n
+		}
+	case "wait":
+		var ok bool
+		if p.Wait, ok = param.ParseDuration(text); !ok || p.Wait == 0 {
+			report([]string{key}, "wait of _pool must be a duration, such as 1h 30m: "+param.Sample(v), poolForm)
+		}
+	default:
+		report([]string{key}, "'"+key+"' of _pool is not read by anybody", poolForm)
 	}
 }
 

@@ -99,15 +99,25 @@ func readTimeout(v param.Value, t *Timeout, open bool, report rule.Report) {
 			sound = false
 		}
 	}
-	switch {
-	case !sound:
-	case !m.Has("try") && !m.Has("total") && !m.Has("warn"):
-		report(nil, "'_timeout' bounds nothing", timeoutForm)
-	case t.Total > 0 && t.Total < t.Try:
-		report(at("total"), "the total of _timeout is shorter than one try", timeoutForm)
-	case t.Warn > 0 && t.Try > 0 && t.Warn >= t.Try:
-		report(at("warn"), "warn of _timeout comes when a try is over, and so never", timeoutForm)
-	case t.Warn > 0 && t.Total > 0 && t.Warn >= t.Total:
-		report(at("warn"), "warn of _timeout comes when the total is over, and so never", timeoutForm)
+	if !sound {
+		return
 	}
+	if !m.Has("try") && !m.Has("total") && !m.Has("warn") {
+		report(nil, "'_timeout' bounds nothing", timeoutForm)
+	} else if key, fault := t.contradiction(); fault != "" {
+		report(at(key), fault, timeoutForm)
+	}
+}
+
+// contradiction says which of the durations has no meaning beside the others, and why; "" if all have one.
+func (t *Timeout) contradiction() (key, fault string) {
+	switch {
+	case t.Total > 0 && t.Total < t.Try:
+		return "total", "the total of _timeout is shorter than one try"
+	case t.Warn > 0 && t.Try > 0 && t.Warn >= t.Try:
+		return "warn", "warn of _timeout comes when a try is over, and so never"
+	case t.Warn > 0 && t.Total > 0 && t.Warn >= t.Total:
+		return "warn", "warn of _timeout comes when the total is over, and so never"
+	}
+	return "", ""
 }

@@ -97,24 +97,29 @@ func inValue(body string, from int) (at int, c rune, where string) {
 		return from, first, "around a value, which becomes a part of it"
 	case first == '｛', first == '［', first == '｜':
 		return from, first, "at the start of a value"
-	case first == '"' || first == '\'' || first == '#' || first == '|' || first == '>':
+	case strings.ContainsRune("\"'#|>", first):
 		return -1, 0, ""
 	}
 	if i, c := falseComment(trimmed); i >= 0 {
 		return from + i, c, "before a comment, which so becomes a part of the value"
 	}
-	if first != '[' && first != '{' {
-		return -1, 0, ""
-	}
-	if i := strings.IndexAny(withoutQuoted(trimmed), "，、：［］｛｝"); i >= 0 {
+	if i, where := inBrackets(trimmed); i >= 0 && (first == '[' || first == '{') {
 		c, _ := utf8.DecodeRuneInString(trimmed[i:])
-		return from + i, c, "within brackets"
-	}
-	if i := quoteInBrackets().FindStringSubmatchIndex(withoutQuoted(trimmed)); i != nil {
-		c, _ := utf8.DecodeRuneInString(trimmed[i[2]:])
-		return from + i[2], c, "around a value, which becomes a part of it"
+		return from + i, c, where
 	}
 	return -1, 0, ""
+}
+
+// inBrackets looks into a list or mapping of one line; -1 for none.
+func inBrackets(value string) (at int, where string) {
+	plain := withoutQuoted(value)
+	if i := strings.IndexAny(plain, "，、：［］｛｝"); i >= 0 {
+		return i, "within brackets"
+	}
+	if i := quoteInBrackets().FindStringSubmatchIndex(plain); i != nil {
+		return i[2], "around a value, which becomes a part of it"
+	}
+	return -1, ""
 }
 
 // falseComment returns the place of what looks like the beginning of a comment and is none, with its character; -1 for none.

@@ -43,18 +43,22 @@ func (c *critic) arguments(at []string, task, command string, config *param.Map)
 		if near == "" && (c.foreignHint("py", key) == "" && c.mayImport(folder, file) || c.mayReadParameters(file, key)) {
 			continue
 		}
-		hint := c.foreignHint("py", key)
-		switch {
-		case near != "":
-			hint = "did you mean " + near + "?"
-		case hint == "":
-			hint = "its arguments are " + strings.Join(names, ", ") + ": a variable of other tasks belongs into _export"
-		}
-		if len(names) == 0 && near == "" && c.foreignHint("py", key) == "" {
-			hint = "it has no arguments: a variable of other tasks belongs into _export"
-		}
-		c.warn(append(slices.Clone(at), key), task, hint, "%s in %s has no argument %s", command[dot+1:], file, key)
+		c.warn(append(slices.Clone(at), key), task, c.argumentHint(key, near, names), "%s in %s has no argument %s", command[dot+1:], file, key)
 	}
+}
+
+// argumentHint is the remedy for a parameter that is no argument of a function; near is the one that may be meant.
+func (c *critic) argumentHint(key, near string, names []string) string {
+	foreign := c.foreignHint("py", key)
+	switch {
+	case near != "":
+		return "did you mean " + near + "?"
+	case foreign != "":
+		return foreign
+	case len(names) == 0:
+		return "it has no arguments: a variable of other tasks belongs into _export"
+	}
+	return "its arguments are " + strings.Join(names, ", ") + ": a variable of other tasks belongs into _export"
 }
 
 // argumentsOf are the names of the arguments of a function of a Python module; found is false where it has none of that name at the top, or

@@ -14,8 +14,12 @@ import (
 	"zerodag/engine/param"
 )
 
-// isFileName reports whether what an operator takes is the name of a file.
-func isFileName(kind string) bool {
+// takesFile reports whether what an operator takes is the name of a file.
+func (c scripts) takesFile(operator string) bool {
+	if c.known.Takes == nil {
+		return false
+	}
+	kind := c.known.Takes(operator)
 	return kind == "file name" || strings.HasPrefix(kind, "file name, or `{") || strings.HasPrefix(kind, "file, or `{")
 }
 
@@ -26,10 +30,6 @@ func (c scripts) files(place []string, task, operator, text string, config *para
 	if !known {
 		return
 	}
-	kind := ""
-	if c.known.Takes != nil {
-		kind = c.known.Takes(operator)
-	}
 	switch {
 	case operator == "py":
 		c.function(place, task, folder, text, config)
@@ -37,16 +37,20 @@ func (c scripts) files(place []string, task, operator, text string, config *para
 		c.script(place, task, folder, text)
 	case operator == "rb" && (strings.HasSuffix(text, ".rb") || strings.Contains(text, "/")):
 		c.warn(place, task, "write `rb>: METHOD` or `rb>: CLASS.METHOD`, and `require: FILE` without .rb", "rb> runs a method, and not a file: %s", text)
-	case strings.HasPrefix(text, "http://") || strings.HasPrefix(text, "https://"):
+	case isAddress(text):
 		if operator == "slack" && !config.Has("webhook_url") {
 			c.warn(place, task, "write the text behind slack>, and the address as the secret slack.webhook_url: `zerodag secrets --set slack.webhook_url`", "slack> takes a message, and not the address of a webhook")
 		}
-	case operator != "call" && isFileName(kind) && !strings.Contains(text, "\n"):
+	case operator != "call" && c.takesFile(operator) && !strings.Contains(text, "\n"):
 		file := path.Join(folder, text)
 		if _, err := c.read(file); errors.Is(err, dig.ErrNotFound) && !c.makesFiles {
 			c.warn(place, task, "the path is relative to the folder of the project, or to _workdir", "%s> names the file %s, which is not in the project", operator, file)
 		}
 	}
+}
+
+func isAddress(text string) bool {
+	return strings.HasPrefix(text, "http://") || strings.HasPrefix(text, "https://")
 }
 
 // script looks at the program of the project with which a command begins.

@@ -50,7 +50,7 @@ var takesAnyKey = []string{"py", "rb", "call", "param_set"}
 // foreignKey warns of a key of a built-in operator's task that nothing reads: one of other tools, or any where the operator runs no
 // command, which would have all keys of its task.
 func (c *critic) foreignKey(place []string, task, operator, key string, config *param.Map) bool {
-	if !slices.Contains(c.known.BuiltIn, operator) || slices.Contains(takesAnyKey, operator) || operator == "require" && key == "ignore_failure" || strings.Contains(key, "${") || strings.HasSuffix(key, ">") || c.reads(key, config) {
+	if !slices.Contains(c.known.BuiltIn, operator) || mayTake(operator, key) || c.reads(key, config) {
 		return false
 	}
 	own := c.known.parameters(operator)
@@ -69,6 +69,11 @@ func (c *critic) foreignKey(place []string, task, operator, key string, config *
 	}
 	c.warn(place, task, hint, "%s is not read by %s>", key, operator)
 	return true
+}
+
+// mayTake reports whether an operator may take a key that is none of its parameters.
+func mayTake(operator, key string) bool {
+	return slices.Contains(takesAnyKey, operator) || operator == "require" && key == "ignore_failure" || strings.Contains(key, "${") || strings.HasSuffix(key, ">")
 }
 
 // takesNoOthers reports whether all parameters of an operator are known, and its task runs neither a command nor other tasks.

@@ -34,15 +34,24 @@ func (c *critic) keys(at []string, task string, config *param.Map) {
 			c.unmarked(place, task, operator, key)
 		case strings.HasPrefix(key, "_"):
 			c.steering(place, task, operator, key, v, own)
-		case own != nil && !parameters.Used(config, key) && c.dagu(place, task, operator, key, config):
-		case operator != "" && c.foreignKey(place, task, operator, key, config):
-		case own != nil && !parameters.Used(config, key):
-			c.unusedKey(place, task, operator, key, config)
-		case operator != "":
-			c.misnamed(place, task, key, v)
+		default:
+			c.otherKey(place, task, operator, key, config)
 		}
 	}
 	c.exportedKeys(at, task, config)
+}
+
+// otherKey looks at a key of a task that neither the language nor its operator reads.
+func (c *critic) otherKey(place []string, task, operator, key string, config *param.Map) {
+	unread := operator != "" && c.known.parameters(operator) != nil && !parameters.Used(config, key)
+	switch {
+	case unread && c.dagu(place, task, operator, key, config):
+	case operator != "" && c.foreignKey(place, task, operator, key, config):
+	case unread:
+		c.unusedKey(place, task, operator, key, config)
+	case operator != "":
+		c.misnamed(place, task, key, config.Value(key))
+	}
 }
 
 // exportedKeys looks at what a task exports.

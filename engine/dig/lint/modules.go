@@ -20,30 +20,46 @@ func (c scripts) module(place []string, task, folder string, parts []string, con
 		if !there {
 			return
 		}
-		if below := path.Join(folder, part); i < len(parts)-1 && slices.Contains(entries, part) {
-			if _, isFolder := c.known.Folder(below); isFolder {
-				folder = below
-				continue
-			}
+		if below := path.Join(folder, part); i < len(parts)-1 && slices.Contains(entries, part) && c.isFolder(below) {
+			folder = below
+			continue
 		}
 		if slices.ContainsFunc(entries, func(e string) bool { return e == part || strings.HasPrefix(e, part+".") }) {
 			return // such as a module that was compiled
 		}
-		modules := c.modulesIn(folder, entries)
-		near := param.Nearest(part, modules)
-		switch {
-		case i == 0 && (near == "" || len(parts) < 2 || !c.hasMember(path.Join(folder, near), parts[1])):
+		near := param.Nearest(part, c.modulesIn(folder, entries))
+		if i == 0 && !c.isMisspelt(folder, near, parts) {
 			return // it may be one of Python's
-		case i > 0 && (!slices.ContainsFunc(entries, isPython) || c.definedIn(path.Join(folder, "__init__.py"), part)):
-			return // a package made elsewhere, or one that gets the name from elsewhere
 		}
-		hint := "is there a file " + path.Join(folder, part) + ".py? The path is relative to the folder of the project, or to _workdir"
-		if near != "" {
-			hint = "did you mean " + strings.Join(slices.Concat(parts[:i], []string{near}, parts[i+1:]), ".") + "?"
+		if i > 0 && c.isMadeElsewhere(folder, entries, part) {
+			return
 		}
-		c.warn(place, task, hint, "py> finds no %s among the modules in %s", part, nameOfFolder(folder))
+		c.warn(place, task, moduleHint(folder, parts, i, near), "py> finds no %s among the modules in %s", part, nameOfFolder(folder))
 		return
 	}
+}
+
+// moduleHint is the remedy for a part of the name of a module that is not in a folder; near is what there is instead.
+func moduleHint(folder string, parts []string, i int, near string) string {
+	if near != "" {
+		return "did you mean " + strings.Join(slices.Concat(parts[:i], []string{near}, parts[i+1:]), ".") + "?"
+	}
+	return "is there a file " + path.Join(folder, parts[i]) + ".py? The path is relative to the folder of the project, or to _workdir"
+}
+
+func (c scripts) isFolder(name string) bool {
+	_, is := c.known.Folder(name)
+	return is
+}
+
+// isMisspelt reports whether a module of a folder, whose name is near, has what is named of the first part.
+func (c scripts) isMisspelt(folder, near string, parts []string) bool {
+	return near != "" && len(parts) > 1 && c.hasMember(path.Join(folder, near), parts[1])
+}
+
+// isMadeElsewhere reports whether a part may be in a package that is made elsewhere, or in one that gets the name from elsewhere.
+func (c scripts) isMadeElsewhere(folder string, entries []string, part string) bool {
+	return !slices.ContainsFunc(entries, isPython) || c.definedIn(path.Join(folder, "__init__.py"), part)
 }
 
 // nameOfFolder is what people call a folder of the project.

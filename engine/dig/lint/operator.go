@@ -30,17 +30,9 @@ func namesSession(config *param.Map) bool {
 func (c *critic) operator(at []string, task string, config *param.Map) {
 	name, key, command := keys.Operator(config)
 	place := append(slices.Clone(at), key)
-	if !strings.Contains(name, "${") && !slices.Contains(c.known.Operators, name) && len(c.missing) < maxMissing {
-		c.missing = append(c.missing, dig.Problem{Path: place, Error: dig.Error{Task: task, Message: name}})
-	}
+	c.missingOperator(place, task, name)
 	if text, ok := command.(string); ok && text != "" && !strings.Contains(text, "${") {
-		c.target(place, task, name, text, config)
-		if slices.Contains(c.known.BuiltIn, name) {
-			scripts{c}.files(place, task, name, text, config)
-		}
-		if name == "require" && text == c.name && !c.circles[fmt.Sprint(place)] && !namesSession(config) {
-			c.warn(place, task, "name another workflow, or another session with session_time", "require> waits for the end of its own workflow, and so never ends")
-		}
+		c.targets(place, task, name, text, config)
 	}
 	if c.pooled != "" && waits(name) {
 		c.warn(place, task, "let it wait before that group", "%s> waits while %s has slots of a pool, which nobody else can use meanwhile", name, c.pooled)
@@ -67,14 +59,30 @@ func (c *critic) operator(at []string, task string, config *param.Map) {
 	c.secrets(at, task, name, key, config)
 	c.storedNames(at, task, name, command, config)
 	scripts{c}.environment(at, task, name, key, config)
-	if !slices.Contains(c.known.BuiltIn, name) || c.runsCommand(name) || config.Has("download_file") {
-		c.makesFiles = true
-	}
+	c.makesFiles = c.makesFiles || !slices.Contains(c.known.BuiltIn, name) || c.runsCommand(name) || config.Has("download_file")
 	around := c.loops
 	c.loops = append(slices.Clone(around), keys.LoopNames(name, command)...)
 	defer func() { c.loops = around }()
 	for path, body := range keys.BodiesOf(config) {
 		c.task(slices.Concat(at, path), task+"^sub", body, false)
+	}
+}
+
+// missingOperator notes a task whose operator there is not.
+func (c *critic) missingOperator(place []string, task, name string) {
+	if !strings.Contains(name, "${") && !slices.Contains(c.known.Operators, name) && len(c.missing) < maxMissing {
+		c.missing = append(c.missing, dig.Problem{Path: place, Error: dig.Error{Task: task, Message: name}})
+	}
+}
+
+// targets looks at the files and the workflow that a task names in its value.
+func (c *critic) targets(place []string, task, operator, text string, config *param.Map) {
+	c.target(place, task, operator, text, config)
+	if slices.Contains(c.known.BuiltIn, operator) {
+		scripts{c}.files(place, task, operator, text, config)
+	}
+	if operator == "require" && text == c.name && !c.circles[fmt.Sprint(place)] && !namesSession(config) {
+		c.warn(place, task, "name another workflow, or another session with session_time", "require> waits for the end of its own workflow, and so never ends")
 	}
 }
 
@@ -282,26 +290,37 @@ func (c *critic) rounds(place []string, task, operator string, command param.Val
 		c.counter(place, task, config)
 		c.decimals(place, task, "loop>", command)
 	case "for_each":
-		nothing = m != nil && m.Len() == 0
-		for name, v := range m.All() {
-			c.fixed(place, task, name)
-			list, isList := v.([]param.Value)
-			nothing = nothing || isList && len(list) == 0
-			if !isList {
-				c.noList(place, task, v)
-			}
-		}
+		nothing = m != nil && c.noElement(place, task, m)
 	case "for_range":
-		from, hasFrom := m.Value("from").(int64)
-		to, hasTo := m.Value("to").(int64)
-		nothing = hasFrom && hasTo && from >= to
-		if step, isNumber := m.Value("step").(int64); isNumber && step < 1 || hasFrom && hasTo && !m.Has("step") && !m.Has("slices") {
-			c.warn(place, task, "write `step: 1`, or how many slices, such as `slices: 4`", "for_range> has no step of 1 or more and will fail")
-		}
+		nothing = c.emptyRange(place, task, m)
 	}
 	if nothing {
 		c.warn(place, task, "give it something to go through, or disable it by `_disable: true`", "%s> runs nothing: %s", operator, param.Sample(command))
 	}
+}
+
+// noElement looks at the lists of for_each>, and reports whether they lead to no task.
+func (c *critic) noElement(place []string, task string, m *param.Map) bool {
+	nothing := m.Len() == 0
+	for name, v := range m.All() {
+		c.fixed(place, task, name)
+		list, isList := v.([]param.Value)
+		nothing = nothing || isList && len(list) == 0
+		if !isList {
+			c.noList(place, task, v)
+		}
+	}
+	return nothing
+}
+
+// emptyRange looks at the numbers of for_range>, and reports whether they lead to no task.
+func (c *critic) emptyRange(place []string, task string, m *param.Map) bool {
+	from, hasFrom := m.Value("from").(int64)
+	to, hasTo := m.Value("to").(int64)
+	if step, isNumber := m.Value("step").(int64); isNumber && step < 1 || hasFrom && hasTo && !m.Has("step") && !m.Has("slices") {
+		c.warn(place, task, "write `step: 1`, or how many slices, such as `slices: 4`", "for_range> has no step of 1 or more and will fail")
+	}
+	return hasFrom && hasTo && from >= to
 }
 
 // counter warns of a name for the counter of loop>, which is always i.

@@ -34,7 +34,7 @@ func (c *critic) bareSecrets(at []string, task string, variables *param.Map) {
 
 // secrets warns of references to secrets in a task where they stay as text, or where their values become code.
 func (c *critic) secrets(at []string, task, operator, command string, config *param.Map) {
-	if operator != "echo" && operator != "fail" && !slices.Contains(c.known.BuiltIn, operator) {
+	if !showsText(operator) && !slices.Contains(c.known.BuiltIn, operator) {
 		return
 	}
 	c.bareSecrets(at, task, config.Map("_env"))
@@ -45,13 +45,16 @@ func (c *critic) secrets(at []string, task, operator, command string, config *pa
 		case own && operator == "sh":
 			c.warn(place, task, "write `_env: {TOKEN: \"${secret:NAME}\"}`, and \"$TOKEN\" in the script",
 				"the value of a secret becomes a part of the script, where a blank, a quote or a $ in it is code")
-		case own && (operator == "echo" || operator == "fail"):
+		case own && showsText(operator):
 			c.warn(place, task, "secrets are given to operators that log in somewhere, and to commands by `_env:`", "%s> shows no secrets: ${secret:...} stays as text", operator)
 		case !slices.Contains(replaceSecrets, operator) && operator != "require" && operator != "call":
 			c.warn(place, task, secretHint, "%s of a task with %s> is given no secret: ${secret:...} stays as text", key, operator)
 		}
 	}
 }
+
+// showsText reports whether an operator does no more than show its text.
+func showsText(operator string) bool { return operator == "echo" || operator == "fail" }
 
 // exportedSecrets warns of references to secrets in an _export that no task gets: an expression hands them on, to a task that may replace
 // them, but a command has an exported parameter as it is written.

@@ -122,10 +122,7 @@ func (r Reader) word(rule *Rule, key string, v param.Value, at []string) {
 			r.Fail(at, "write one of "+strings.Join(param.Types(), ", "), "there is no type %s", param.Sample(v))
 		}
 	case "enum":
-		list, ok := v.([]param.Value)
-		if rule.Enum = list; !ok || len(list) == 0 {
-			r.Fail(at, "write the values that are possible: `enum: [jp, us]`", "enum must be a list: %s", param.Sample(v))
-		}
+		rule.Enum = r.enum(v, at)
 	case "const":
 		if rule.Const = v; v == nil {
 			r.Fail(at, "write the one value that is possible", "const has no value")
@@ -139,29 +136,56 @@ func (r Reader) word(rule *Rule, key string, v param.Value, at []string) {
 	case "maxLength":
 		rule.MaxLength = r.length(key, v, at)
 	case "pattern":
-		text, _ := v.(string)
-		re, err := regexp.Compile(text)
-		if err != nil || text == "" {
-			r.Fail(at, ExpressionHint, "pattern is no regular expression: %s", param.Sample(v))
-			return
-		}
-		rule.Pattern = re
+		rule.Pattern = r.pattern(v, at)
 	case "format":
-		rule.Format, _ = v.(string)
-		if !slices.Contains(Formats(), rule.Format) {
-			hint := cmp.Or(param.DidYouMean(rule.Format, Formats()), "write one of "+strings.Join(Formats(), ", "))
-			r.Fail(at, hint, "there is no format %s", param.Sample(v))
-		}
+		rule.Format = r.format(v, at)
 	case "items":
-		if m := r.inner(key, v, at); m != nil {
-			items := r.nested(m, at)
-			rule.Items = &items
-		}
+		rule.Items = r.items(key, v, at)
 	case "properties":
 		if m := r.inner(key, v, at); m != nil {
 			rule.Properties = r.properties(m, at)
 		}
 	}
+}
+
+// items reads the rule of the elements of a list; nil if it is none.
+func (r Reader) items(key string, v param.Value, at []string) *Rule {
+	m := r.inner(key, v, at)
+	if m == nil {
+		return nil
+	}
+	items := r.nested(m, at)
+	return &items
+}
+
+// enum reads the values that are possible.
+func (r Reader) enum(v param.Value, at []string) []param.Value {
+	list, _ := v.([]param.Value)
+	if len(list) == 0 {
+		r.Fail(at, "write the values that are possible: `enum: [jp, us]`", "enum must be a list: %s", param.Sample(v))
+	}
+	return list
+}
+
+// pattern reads a regular expression; nil if it is none.
+func (r Reader) pattern(v param.Value, at []string) *regexp.Regexp {
+	text, _ := v.(string)
+	re, err := regexp.Compile(text)
+	if err != nil || text == "" {
+		r.Fail(at, ExpressionHint, "pattern is no regular expression: %s", param.Sample(v))
+		return nil
+	}
+	return re
+}
+
+// format reads the name of a form of texts.
+func (r Reader) format(v param.Value, at []string) string {
+	name, _ := v.(string)
+	if !slices.Contains(Formats(), name) {
+		hint := cmp.Or(param.DidYouMean(name, Formats()), "write one of "+strings.Join(Formats(), ", "))
+		r.Fail(at, hint, "there is no format %s", param.Sample(v))
+	}
+	return name
 }
 
 // IsText reports whether a value is a text.
@@ -266,17 +290,21 @@ func (r *Rule) Fit(name string, v param.Value) (param.Value, []string) {
 	case *param.Map:
 		v, faults = r.fitProperties(name, x, faults)
 	default:
-		if r.Type == "integer" && !IsExact(v) {
-			fail("has more digits than ${...} keeps, at most 9007199254740991: declare it with `type: string`: %s", Shown(v))
-		}
-		if r.Minimum != nil && rational(v).Cmp(rational(r.Minimum)) < 0 {
-			fail("must be %s or more: %s", Shown(r.Minimum), Shown(v))
-		}
-		if r.Maximum != nil && rational(v).Cmp(rational(r.Maximum)) > 0 {
-			fail("must be %s or less: %s", Shown(r.Maximum), Shown(v))
-		}
+		r.fitNumber(v, fail)
 	}
 	return v, faults
+}
+
+func (r *Rule) fitNumber(v param.Value, fail func(format string, args ...any)) {
+	if r.Type == "integer" && !IsExact(v) {
+		fail("has more digits than ${...} keeps, at most 9007199254740991: declare it with `type: string`: %s", Shown(v))
+	}
+	if r.Minimum != nil && rational(v).Cmp(rational(r.Minimum)) < 0 {
+		fail("must be %s or more: %s", Shown(r.Minimum), Shown(v))
+	}
+	if r.Maximum != nil && rational(v).Cmp(rational(r.Maximum)) > 0 {
+		fail("must be %s or less: %s", Shown(r.Maximum), Shown(v))
+	}
 }
 
 // mostFaults is how many a message has of what is wrong with a value: of a long list it may be each entry.

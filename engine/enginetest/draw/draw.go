@@ -130,13 +130,17 @@ func (c Choose) Extended(config *param.Map) *param.Map {
 	if parallel := m.Map("_parallel"); parallel != nil && c.One("sliding", 2) {
 		m.Set("_parallel", param.New("limit", int64(1+c("abreast", 3)), "sliding", true))
 	}
+	c.ignoring(m)
+	return m
+}
+
+func (c Choose) ignoring(m *param.Map) {
 	switch c("ignore", 8) {
 	case 6:
 		m.Set("_ignore_error", true)
 	case 7:
 		m.Set("_ignore_error", param.New("message", "e1"))
 	}
-	return m
 }
 
 func (c Choose) closing(m *param.Map) {

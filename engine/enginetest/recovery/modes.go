@@ -165,24 +165,8 @@ func (p *Pipeline) family(r *Prediction) []string {
 
 // verdicts decides on all tasks that are known when an attempt starts.
 func (p *Pipeline) verdicts(g Given) map[string]verdict {
-	v := map[string]verdict{}
 	r, m := g.Before, g.Mode
-	switch m.Base {
-	case "failed", "fork", "only":
-		for name := range r.index {
-			if r.done(name) {
-				v[name] = take
-			}
-		}
-	case "from":
-		for x := m.Task; x != p.Root.Name; x = parentOf(x) {
-			for _, name := range r.preceding(x) {
-				if r.done(name) {
-					v[name] = take
-				}
-			}
-		}
-	}
+	v := p.takenOver(r, m)
 	if m.Base != "only" && m.Until == "" && len(m.Done) == 0 {
 		return v
 	}
@@ -193,20 +177,9 @@ func (p *Pipeline) verdicts(g Given) map[string]verdict {
 	}
 	family := p.family(r)
 	if last != "" {
-		part = map[string]bool{last: true}
-		for x := last; x != p.Root.Name && m.Base != "only"; x = parentOf(x) {
-			for _, name := range r.preceding(x) {
-				part[name] = true
-			}
-		}
-		for _, name := range family {
-			part[name] = part[name] || part[parentOf(name)]
-		}
-		for x := last; x != ""; x = parentOf(x) {
-			part[x] = true
-			if x != last { // of what runs only in part, none is checked
-				family = append(family, x+"^check")
-			}
+		part = p.upTo(r, last, m.Base == "only", family)
+		for x := parentOf(last); x != ""; x = parentOf(x) { // of what runs only in part, none is checked
+			family = append(family, x+"^check")
 		}
 	}
 	for _, name := range family {
@@ -220,6 +193,46 @@ func (p *Pipeline) verdicts(g Given) map[string]verdict {
 		}
 	}
 	return v
+}
+
+// takenOver decides on the tasks that a mode takes over if no part of the attempt is left out.
+func (p *Pipeline) takenOver(r *Prediction, m Mode) map[string]verdict {
+	v := map[string]verdict{}
+	keep := func(name string) {
+		if r.done(name) {
+			v[name] = take
+		}
+	}
+	switch m.Base {
+	case "failed", "fork", "only":
+		for name := range r.index {
+			keep(name)
+		}
+	case "from":
+		for x := m.Task; x != p.Root.Name; x = parentOf(x) {
+			for _, name := range r.preceding(x) {
+				keep(name)
+			}
+		}
+	}
+	return v
+}
+
+// upTo returns the part of an attempt that ends with a task: that task, what is around and below it and, unless it runs alone, what precedes it.
+func (p *Pipeline) upTo(r *Prediction, last string, alone bool, family []string) map[string]bool {
+	part := map[string]bool{last: true}
+	for x := last; x != p.Root.Name && !alone; x = parentOf(x) {
+		for _, name := range r.preceding(x) {
+			part[name] = true
+		}
+	}
+	for _, name := range family {
+		part[name] = part[name] || part[parentOf(name)]
+	}
+	for x := last; x != ""; x = parentOf(x) {
+		part[x] = true
+	}
+	return part
 }
 
 func takeOr(other verdict, done bool) verdict {
@@ -339,12 +352,7 @@ func (x *exec) keep(t *made, before []effect) {
 		}
 		return
 	}
-	generated, again := false, false
-	for _, b := range current {
-		part := b.name[len(t.name):]
-		generated = generated || part == "^sub"
-		again = again || (part == "^sub" || part == "^check") && b.state != ok
-	}
+	generated, again := t.parts()
 	list := slices.Concat(before, t.own)
 	for _, b := range t.below {
 		if !slices.Contains(current, b) || !again && (b.name == t.name+"^error" || b.name == t.name+"^cancel") {
@@ -352,4 +360,14 @@ func (x *exec) keep(t *made, before []effect) {
 		}
 	}
 	x.Local[t.name] = result{list, generated}
+}
+
+// parts reports whether an operator generated tasks, and whether these or its check failed.
+func (t *made) parts() (generated, failed bool) {
+	for _, b := range t.current() {
+		part := b.name[len(t.name):]
+		generated = generated || part == "^sub"
+		failed = failed || (part == "^sub" || part == "^check") && b.state != ok
+	}
+	return generated, failed
 }

@@ -7,6 +7,7 @@ package recovery
 import (
 	"fmt"
 	"hash/fnv"
+	"slices"
 	"strings"
 
 	"zerodag/engine/enginetest/draw"
@@ -76,14 +77,7 @@ func (d *drawing) piece(name string, depth int, mayRetry bool) *Piece {
 		p.Rounds = 1 + d.Choose("rounds", 2)
 	}
 	if p.Kind == "work" || p.Kind == "make" {
-		for _, k := range []string{"k0", "k1", "m"} {
-			if d.One("key", 3) {
-				p.Keys = append(p.Keys, k)
-			}
-		}
-		if d.One("reset", 6) {
-			p.Resets = []string{"k0", "k1", "m"}[d.Choose("which", 3):][:1]
-		}
+		d.results(p)
 	}
 	if d.One("export", 5) {
 		p.Export = param.New("k1", "export of "+name)
@@ -95,10 +89,22 @@ func (d *drawing) piece(name string, depth int, mayRetry bool) *Piece {
 	}
 	if p.Kind != "work" {
 		p.Below = d.pieces(depth-1, mayRetry && !retries)
-		p.Parallel = (p.Kind == "group" || p.Kind == "loop" || p.Kind == "each") && d.side()
+		p.Parallel = slices.Contains([]string{"group", "loop", "each"}, p.Kind) && d.side()
 	}
 	d.handlers(p)
 	return p
+}
+
+// results draws what a command stores and resets.
+func (d *drawing) results(p *Piece) {
+	for _, k := range []string{"k0", "k1", "m"} {
+		if d.One("key", 3) {
+			p.Keys = append(p.Keys, k)
+		}
+	}
+	if d.One("reset", 6) {
+		p.Resets = []string{"k0", "k1", "m"}[d.Choose("which", 3):][:1]
+	}
 }
 
 func (d *drawing) handlers(p *Piece) {

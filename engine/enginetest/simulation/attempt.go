@@ -185,29 +185,44 @@ func (s *Attempt) Finish() error {
 
 // carryOut does one thing that some guard owes.
 func (s *Attempt) carryOut(wild bool) error {
-	var effects []engine.Effect
-	for _, g := range s.guards {
-		for _, e := range s.state.Outstanding(g) {
-			if _, answered := e.(engine.Release); !answered { // nobody answers these
-				effects = append(effects, e)
-			}
-		}
-	}
+	effects := s.answered()
 	if s.state.Paused() != nil && (len(effects) == 0 || !wild) {
 		return s.feed(engine.Unpause{By: s.by()})
 	}
 	if len(effects) == 0 {
 		return fmt.Errorf("nothing is owed and the attempt is not over: %s", s.dump())
 	}
-	switch e := effects[s.Choose("effect", len(effects))].(type) {
+	return s.answer(effects[s.Choose("effect", len(effects))], wild)
+}
+
+// answered are the effects that guards owe and that an event answers.
+func (s *Attempt) answered() (effects []engine.Effect) {
+	for _, g := range s.guards {
+		for _, e := range s.state.Outstanding(g) {
+			if _, released := e.(engine.Release); !released { // nobody answers these
+				effects = append(effects, e)
+			}
+		}
+	}
+	return effects
+}
+
+// run does what a task was sent to be run for.
+func (s *Attempt) run(e engine.Dispatch, wild bool) error {
+	if wild && e.At.IsZero() && s.One("fence", 20) {
+		return s.feed(engine.Fenced{By: s.by(), Run: e.Run})
+	}
+	if !e.At.IsZero() && s.One("due", 2) {
+		return s.feed(engine.Due{By: s.by(), Run: e.Run})
+	}
+	return s.feed(s.ending(e.Run, wild))
+}
+
+// answer feeds an event that answers an effect.
+func (s *Attempt) answer(e engine.Effect, wild bool) error {
+	switch e := e.(type) {
 	case engine.Dispatch:
-		if wild && e.At.IsZero() && s.One("fence", 20) {
-			return s.feed(engine.Fenced{By: s.by(), Run: e.Run})
-		}
-		if !e.At.IsZero() && s.One("due", 2) {
-			return s.feed(engine.Due{By: s.by(), Run: e.Run})
-		}
-		return s.feed(s.ending(e.Run, wild))
+		return s.run(e, wild)
 	case engine.Acquire:
 		if wild && s.One("lost", 6) {
 			return s.feed(engine.Lost{By: s.by(), Run: e.Run})
@@ -236,23 +251,7 @@ func (s *Attempt) carryOut(wild bool) error {
 // ending is an event that a run may end with.
 func (s *Attempt) ending(run engine.Run, wild bool) engine.Event {
 	if t := s.state.Task(run.Task); t != nil && t.Preparing && (!wild || !s.One("unprepared", 4)) {
-		e := engine.Prepared{By: s.by(), Run: run}
-		if t.Ends {
-			e.Outputs = param.New("rows", int64(s.Choose("rows", 3)))
-		} else if s.One("skip", 3) {
-			e.Skip = "_if is false"
-		} else if s.One("pool", 2) {
-			first := s.Choose("first pool", 5)
-			claim := s.claim(fmt.Sprint("p", first))
-			for i := range s.Choose("pools", 3) {
-				claim.Then = append(claim.Then, s.claim(fmt.Sprint("p", first+i+1)))
-			}
-			e.Pool = &claim
-		}
-		if t.Config.Has("_timeout") {
-			e.Timeout = &claim.Limits{Try: time.Duration(s.Choose("try", 3)) * time.Minute, Total: time.Duration(s.Choose("total", 3)) * 2 * time.Minute, Warn: time.Duration(s.Choose("warn", 3)) * 20 * time.Second}
-		}
-		return e
+		return s.prepared(t, run)
 	}
 	if !wild {
 		return engine.Succeeded{By: s.by(), Run: run}
@@ -274,6 +273,27 @@ func (s *Attempt) ending(run engine.Run, wild bool) engine.Event {
 		o.Subtasks = nil
 	}
 	return engine.Succeeded{By: s.by(), Run: run, Result: o}
+}
+
+// prepared is what comes out of a run that prepares a task.
+func (s *Attempt) prepared(t *engine.Task, run engine.Run) engine.Event {
+	e := engine.Prepared{By: s.by(), Run: run}
+	if t.Ends {
+		e.Outputs = param.New("rows", int64(s.Choose("rows", 3)))
+	} else if s.One("skip", 3) {
+		e.Skip = "_if is false"
+	} else if s.One("pool", 2) {
+		first := s.Choose("first pool", 5)
+		claim := s.claim(fmt.Sprint("p", first))
+		for i := range s.Choose("pools", 3) {
+			claim.Then = append(claim.Then, s.claim(fmt.Sprint("p", first+i+1)))
+		}
+		e.Pool = &claim
+	}
+	if t.Config.Has("_timeout") {
+		e.Timeout = &claim.Limits{Try: time.Duration(s.Choose("try", 3)) * time.Minute, Total: time.Duration(s.Choose("total", 3)) * 2 * time.Minute, Warn: time.Duration(s.Choose("warn", 3)) * 20 * time.Second}
+	}
+	return e
 }
 
 func (s *Attempt) claim(name string) claim.Pool {

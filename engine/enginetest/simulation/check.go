@@ -46,24 +46,40 @@ func (s *Attempt) feed(e engine.Event) error {
 		return fail("%v", err)
 	}
 	if why == "" {
-		if err := s.twice(e); err != nil {
+		if err := s.applied(e, model); err != nil {
 			return fail("%v", err)
 		}
-		switch e.(type) {
-		case engine.GoOn, engine.Fenced: // may happen any number of times
-		default:
-			s.past = append(s.past, e)
-		}
-		if model != nil {
-			model()
-		}
 	}
+	if err := s.everything(); err != nil {
+		return fail("%v", err)
+	}
+	return nil
+}
+
+// applied notes an event that applied, also for the model.
+func (s *Attempt) applied(e engine.Event, model func()) error {
+	if err := s.twice(e); err != nil {
+		return err
+	}
+	switch e.(type) {
+	case engine.GoOn, engine.Fenced: // may happen any number of times
+	default:
+		s.past = append(s.past, e)
+	}
+	if model != nil {
+		model()
+	}
+	return nil
+}
+
+// everything checks what holds after each event, of a large attempt now and then: it looks at every task.
+func (s *Attempt) everything() error {
 	if s.Large && s.events%16 != 0 && !s.Ended() {
-		return nil // what follows looks at every task
+		return nil
 	}
 	for _, check := range []func() error{s.compare, s.ledger, s.parameters} {
 		if err := check(); err != nil {
-			return fail("%v", err)
+			return err
 		}
 	}
 	return nil
@@ -95,29 +111,7 @@ func (s *Attempt) follow(text []byte, guard string) error {
 				delete(s.owed, id)
 			}
 		}
-		switch c := c.(type) {
-		case engine.AttemptStarted:
-			if c.Slot != nil && c.StartsAt.IsZero() {
-				s.owed[engine.Whole] = owed{dispatch: 1, guard: guard}
-			}
-		case engine.Begun:
-			if use, _ := s.mirror.UseOf(engine.Whole); use != nil && s.mirror.Paused() == nil {
-				s.owed[engine.Whole] = owed{dispatch: 1, guard: guard}
-			}
-		case engine.PauseChanged:
-			if c.Slot != nil {
-				delete(s.owed, engine.Whole)
-			}
-			if c.Slot != nil && c.Paused == nil {
-				s.owed[engine.Whole] = owed{dispatch: c.Slot.Try, guard: guard}
-			}
-		case engine.Admitted:
-			delete(s.owed, engine.Whole)
-		case engine.KillRequested:
-			s.forced = c.Forced
-		case engine.AttemptEnded:
-			clear(s.owed)
-		}
+		s.bookAttempt(c, guard)
 		if !ok {
 			continue
 		}
@@ -128,6 +122,33 @@ func (s *Attempt) follow(text []byte, guard string) error {
 		s.book(changed, guard)
 	}
 	return nil
+}
+
+// bookAttempt keeps what is owed of the attempt as a whole, by whom.
+func (s *Attempt) bookAttempt(c engine.Change, guard string) {
+	switch c := c.(type) {
+	case engine.AttemptStarted:
+		if c.Slot != nil && c.StartsAt.IsZero() {
+			s.owed[engine.Whole] = owed{dispatch: 1, guard: guard}
+		}
+	case engine.Begun:
+		if use, _ := s.mirror.UseOf(engine.Whole); use != nil && s.mirror.Paused() == nil {
+			s.owed[engine.Whole] = owed{dispatch: 1, guard: guard}
+		}
+	case engine.PauseChanged:
+		if c.Slot != nil {
+			delete(s.owed, engine.Whole)
+		}
+		if c.Slot != nil && c.Paused == nil {
+			s.owed[engine.Whole] = owed{dispatch: c.Slot.Try, guard: guard}
+		}
+	case engine.Admitted:
+		delete(s.owed, engine.Whole)
+	case engine.KillRequested:
+		s.forced = c.Forced
+	case engine.AttemptEnded:
+		clear(s.owed)
+	}
 }
 
 // transition checks a move of one task: done is for ever, and nothing starts early, or while the attempt waits.
@@ -141,6 +162,11 @@ func (s *Attempt) transition(t *engine.Task, was engine.TaskState) error {
 	if (s.mirror.Waits() || !s.mirror.StartsAt().IsZero()) && int(t.ID) <= len(s.def.Nodes) && t.State != engine.Canceled && !t.Cancel {
 		return fmt.Errorf("%s starts although the attempt waits", t.Name)
 	}
+	return s.inTurn(t)
+}
+
+// inTurn checks that what a task waits for is over when it starts.
+func (s *Attempt) inTurn(t *engine.Task) error {
 	root := s.mirror.Task(engine.Root)
 	sla := t.Parent == root.ID && strings.HasPrefix(t.Name, root.Name+"^sla") && (root.Waits() || root.Held)
 	if p := s.mirror.Task(t.Parent); p.State != engine.Planned && p.State != engine.Success && !sla {
@@ -341,6 +367,23 @@ func (s *Attempt) parameters() error {
 
 // slots: no task runs without those that it needs, none that is over has any, and what a try had is given up by one guard.
 func (s *Attempt) slots() error {
+	owed := s.released()
+	for _, t := range s.state.Tasks() {
+		if t.Pool == nil {
+			continue
+		}
+		if err := s.heldSlots(t); err != nil {
+			return err
+		}
+		if err := freedSlots(t, owed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// released counts how often slots are owed to be given up, by task, try and pool.
+func (s *Attempt) released() map[string]int {
 	owed := map[string]int{}
 	for _, g := range s.guards {
 		for _, e := range s.state.Outstanding(g) {
@@ -349,33 +392,46 @@ func (s *Attempt) slots() error {
 			}
 		}
 	}
-	for _, t := range s.state.Tasks() {
-		u := t.Pool
-		if u == nil {
-			continue
+	return owed
+}
+
+// heldSlots: a task that runs has those that it needs, in their order, and one that is over has none.
+func (s *Attempt) heldSlots(t *engine.Task) error {
+	u := t.Pool
+	switch {
+	case t.Group && !u.Has && s.roundUnderWay(t):
+		return fmt.Errorf("tasks below %s run without its slots: %+v", t.Name, *u)
+	case u.Has && s.inReverse(t):
+		return fmt.Errorf("%s has slots out of order: %+v", t.Name, *u)
+	case u.Has && len(u.Got) != len(u.Then), u.Waits && u.Has, (u.Waits || u.Has) && !needsSlots(t), t.State == engine.Running && !t.Cancel && !u.Waits && !u.Has:
+		return fmt.Errorf("%s is %v and has of its pool %+v", t.Name, t.State, *u)
+	}
+	return nil
+}
+
+// needsSlots says whether a task may have slots, or wait for them.
+func needsSlots(t *engine.Task) bool {
+	return t.State == engine.Running || t.State == engine.RetryWaiting || t.Group && underWay(t) && t.Closing == ""
+}
+
+// underWay says whether tasks below one run, and it has not begun to end.
+func underWay(t *engine.Task) bool { return t.State == engine.Planned && t.Ending == engine.Blocked }
+
+// freedSlots: what each try of a task had is given up by one guard, and nothing else is.
+func freedSlots(t *engine.Task, owed map[string]int) error {
+	u := t.Pool
+	for _, f := range u.Freed {
+		if f.Try > u.Try || f.Try == u.Try && (u.Waits || u.Has) {
+			return fmt.Errorf("%s gives up what it has: %+v of %+v", t.Name, f, *u)
 		}
-		active := t.State == engine.Running || t.State == engine.RetryWaiting || t.Group && t.State == engine.Planned && t.Ending == engine.Blocked && t.Closing == ""
-		switch {
-		case t.Group && !u.Has && s.roundUnderWay(t):
-			return fmt.Errorf("tasks below %s run without its slots: %+v", t.Name, *u)
-		case u.Has && s.inReverse(t):
-			return fmt.Errorf("%s has slots out of order: %+v", t.Name, *u)
-		case u.Has && len(u.Got) != len(u.Then), u.Waits && u.Has, (u.Waits || u.Has) && !active, t.State == engine.Running && !t.Cancel && !u.Waits && !u.Has:
-			return fmt.Errorf("%s is %v and has of its pool %+v", t.Name, t.State, *u)
-		}
-		for _, f := range u.Freed {
-			if f.Try > u.Try || f.Try == u.Try && (u.Waits || u.Has) {
-				return fmt.Errorf("%s gives up what it has: %+v of %+v", t.Name, f, *u)
+		for i, c := range u.Claims() {
+			if owed[fmt.Sprint(t.ID, "/", f.Try, "/", c.Name)] != asInt(i <= len(f.Got)) {
+				return fmt.Errorf("%s gives up what it had: %+v of %+v, owed %v", t.Name, f, *u, owed)
 			}
-			for i, c := range u.Claims() {
-				if owed[fmt.Sprint(t.ID, "/", f.Try, "/", c.Name)] != asInt(i <= len(f.Got)) {
-					return fmt.Errorf("%s gives up what it had: %+v of %+v, owed %v", t.Name, f, *u, owed)
-				}
-			}
 		}
-		if last := fmt.Sprint(t.ID, "/", u.Try, "/", u.Name); u.Try > 0 && !u.Waits && !u.Has && owed[last] != 1 {
-			return fmt.Errorf("nobody gives up try %d of %s", u.Try, t.Name)
-		}
+	}
+	if last := fmt.Sprint(t.ID, "/", u.Try, "/", u.Name); u.Try > 0 && !u.Waits && !u.Has && owed[last] != 1 {
+		return fmt.Errorf("nobody gives up try %d of %s", u.Try, t.Name)
 	}
 	return nil
 }
@@ -423,16 +479,7 @@ func (s *Attempt) timers() error {
 		}
 	}
 	for _, t := range s.state.Tasks() {
-		want := 0
-		if x := t.Timeout; x != nil && !t.Cancel && x.Expired == "" {
-			below := t.State == engine.Planned && t.Ending == engine.Blocked
-			turn := t.ID != engine.Root || !s.state.Waits() // its first round begins with it
-			want = max(asInt(below && turn && (x.Try > 0 || x.Warn > 0 && !x.Warned)), asInt((below || t.Waits() || t.Held) && x.Total > 0))
-		}
-		if t.Waits() && t.Pool.Asked().Wait > 0 {
-			want = 1
-		}
-		if owed[t.ID] != want && !s.Ended() {
+		if owed[t.ID] != asInt(s.hasDeadline(t)) && !s.Ended() {
 			return fmt.Errorf("%s is %v and has %d timers of %+v", t.Name, t.State, owed[t.ID], t.Timeout)
 		}
 		if x := t.Timeout; x != nil && t.State == engine.RetryWaiting && !x.TotalEnds.IsZero() && t.UpdatedAt.Before(x.TotalEnds) && t.RetryAt.After(x.TotalEnds) {
@@ -440,6 +487,20 @@ func (s *Attempt) timers() error {
 		}
 	}
 	return nil
+}
+
+// hasDeadline says whether a task has one that a timer is for.
+func (s *Attempt) hasDeadline(t *engine.Task) bool {
+	if t.Waits() && t.Pool.Asked().Wait > 0 {
+		return true
+	}
+	x := t.Timeout
+	if x == nil || t.Cancel || x.Expired != "" {
+		return false
+	}
+	below := underWay(t)
+	turn := t.ID != engine.Root || !s.state.Waits() // its first round begins with it
+	return below && turn && (x.Try > 0 || x.Warn > 0 && !x.Warned) || (below || t.Waits() || t.Held) && x.Total > 0
 }
 
 func asInt(b bool) int {

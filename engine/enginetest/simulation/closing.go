@@ -26,14 +26,26 @@ func (s *Attempt) closings() error {
 		if err := s.closingOf(t); err != nil {
 			return err
 		}
-		ran := t.State.Done() && t.State != engine.Canceled && !t.Resumed && t.Skipped == ""
-		if ran && t.Level > 0 && t.Config.Map("_finally").Len() > 0 && last == 0 && !s.forced {
-			return fmt.Errorf("%s is %v and its _finally never came", t.Name, t.State)
+		if err := s.leftUnclosed(t, cancels > 0, last > 0); err != nil {
+			return err
 		}
-		began := t.State == engine.Canceled && !t.Group && !t.StartedAt.IsZero() && !s.forced
-		if began && t.Config.Map("_cancel").Len() > 0 && cancels == 0 || began && t.Config.Map("_finally").Len() > 0 && last == 0 {
-			return fmt.Errorf("%s was canceled and nothing came after", t.Name)
-		}
+	}
+	return nil
+}
+
+// leftUnclosed: a task that is over has had its _cancel, if it was canceled, and its _finally, unless it was killed by force.
+func (s *Attempt) leftUnclosed(t *engine.Task, canceled, closed bool) error {
+	if s.forced {
+		return nil
+	}
+	lacksFinally := t.Config.Map("_finally").Len() > 0 && !closed
+	ran := t.State.Done() && t.State != engine.Canceled && !t.Resumed && t.Skipped == ""
+	if ran && t.Level > 0 && lacksFinally {
+		return fmt.Errorf("%s is %v and its _finally never came", t.Name, t.State)
+	}
+	began := t.State == engine.Canceled && !t.Group && !t.StartedAt.IsZero()
+	if began && (lacksFinally || t.Config.Map("_cancel").Len() > 0 && !canceled) {
+		return fmt.Errorf("%s was canceled and nothing came after", t.Name)
 	}
 	return nil
 }

@@ -68,43 +68,60 @@ func (m *Model) row(id int) *row { return m.rows[id-1] }
 // loop is the executor loop of 2.5 until nothing changes.
 func (m *Model) loop() {
 	for changed := true; changed; {
-		changed = false
-		for _, r := range m.rows { // 1: blocked -> ready
-			if r.state != engine.Blocked || r.parent == 0 || !m.mayRun(r) {
-				continue
-			}
-			changed = true
-			switch {
-			case r.grouping:
-				r.state = engine.Planned
-			case r.cancelRequested:
-				r.state = engine.Canceled
-			default:
-				r.state = engine.Ready
-			}
+		changed = m.unblock()
+		changed = m.enqueue() || changed
+		changed = m.finish() || changed
+	}
+}
+
+// unblock is 1: blocked -> ready.
+func (m *Model) unblock() (changed bool) {
+	for _, r := range m.rows {
+		if r.state != engine.Blocked || r.parent == 0 || !m.mayRun(r) {
+			continue
 		}
-		for _, r := range m.rows { // 2: retry waiting; 3: enqueue
-			if (r.state == engine.RetryWaiting || r.state == engine.GroupRetryWaiting) && r.due {
-				r.state, r.due, changed = engine.Ready, false, true
-			}
-			if r.state != engine.Ready {
-				continue
-			}
-			changed = true
-			if r.grouping {
-				m.recreate(r)
-				r.state = engine.Planned
-			} else {
-				r.state = engine.Running
-			}
-		}
-		for _, r := range m.rows { // 4: planned -> done
-			if r.state == engine.Planned && !m.anyProgressible(r) {
-				m.childrenFinished(r)
-				changed = true
-			}
+		changed = true
+		switch {
+		case r.grouping:
+			r.state = engine.Planned
+		case r.cancelRequested:
+			r.state = engine.Canceled
+		default:
+			r.state = engine.Ready
 		}
 	}
+	return changed
+}
+
+// enqueue is 2, retry waiting, and 3, enqueue.
+func (m *Model) enqueue() (changed bool) {
+	for _, r := range m.rows {
+		if (r.state == engine.RetryWaiting || r.state == engine.GroupRetryWaiting) && r.due {
+			r.state, r.due, changed = engine.Ready, false, true
+		}
+		if r.state != engine.Ready {
+			continue
+		}
+		changed = true
+		if r.grouping {
+			m.recreate(r)
+			r.state = engine.Planned
+		} else {
+			r.state = engine.Running
+		}
+	}
+	return changed
+}
+
+// finish is 4: planned -> done.
+func (m *Model) finish() (changed bool) {
+	for _, r := range m.rows {
+		if r.state == engine.Planned && !m.anyProgressible(r) {
+			m.childrenFinished(r)
+			changed = true
+		}
+	}
+	return changed
 }
 
 func (m *Model) mayRun(r *row) bool {

@@ -112,23 +112,39 @@ func (u *uses) called(n *ast.CallExpression) {
 		u.function(name.Name.String())
 		return
 	}
-	name, texts := methodOf(n), make([]string, len(n.ArgumentList))
-	for i, e := range n.ArgumentList {
-		if text, is := e.(*ast.StringLiteral); is {
-			texts[i] = text.Value.String()
-		}
-	}
+	name, texts := methodOf(n), textsOf(n.ArgumentList)
 	if dot, is := n.Callee.(*ast.DotExpression); is && isMoment(dot.Left) && u.ofMoment(name, texts, n.ArgumentList) {
 		return
 	}
 	switch {
 	case name == "format" && len(texts) == 1 && texts[0] != "":
 		u.form(texts[0])
-	case name == "toLocaleString" && len(texts) > 0, name == "locale" && len(texts) == 1 && texts[0] != "" && !strings.HasPrefix(texts[0], "en"):
+	case name == "toLocaleString" && len(texts) > 0, name == "locale" && isOtherLanguage(texts):
 		u.mistake("let a task with py> or sh> write it", "expressions support only English: %s(...)", name)
-	case name == "replaceAll" && len(texts) == 2 && strings.ContainsAny(texts[0], ".*+?^$|()[]{}") && !strings.Contains(texts[0], `\`):
+	case name == "replaceAll" && len(texts) == 2 && isPattern(texts[0]):
 		u.mistake("write x.split("+param.Text(texts[0])+").join(...) for the text itself", "the first argument of replaceAll is a pattern here, as in Java: %s", texts[0])
 	}
+}
+
+// textsOf are those of some arguments that are texts, and "" for the others.
+func textsOf(arguments []ast.Expression) []string {
+	texts := make([]string, len(arguments))
+	for i, e := range arguments {
+		if text, is := e.(*ast.StringLiteral); is {
+			texts[i] = text.Value.String()
+		}
+	}
+	return texts
+}
+
+// isOtherLanguage reports whether arguments are the name of a language that is not English.
+func isOtherLanguage(texts []string) bool {
+	return len(texts) == 1 && texts[0] != "" && !strings.HasPrefix(texts[0], "en")
+}
+
+// isPattern reports whether a text has characters that mean something else in a pattern, where it is hardly meant as one.
+func isPattern(text string) bool {
+	return strings.ContainsAny(text, ".*+?^$|()[]{}") && !strings.Contains(text, `\`)
 }
 
 // ofMoment looks at calls of methods of moments that take units, and reports whether this is one of them. Texts are

@@ -105,8 +105,8 @@ func (u *uses) node(node any, tried bool) (visited bool) {
 	case *ast.Binding, *ast.AssignExpression, *ast.FunctionLiteral:
 		u.named(n)
 	case *ast.UnaryExpression:
-		if name, is := n.Operand.(*ast.Identifier); n.Operator == token.NOT && is { // !this.x asks whether there is an x
-			u.add(param.Use{Kind: param.Negated, Name: name.Name.String()})
+		if n.Operator == token.NOT { // !this.x asks whether there is an x
+			u.whole(param.Negated, n.Operand)
 		}
 		visit(n.Operand, tried || n.Operator == token.TYPEOF || n.Operator == token.NOT)
 		return true
@@ -123,20 +123,28 @@ func (u *uses) node(node any, tried bool) (visited bool) {
 		return true
 	case *ast.CallExpression:
 		u.called(n)
-		if dot, is := n.Callee.(*ast.DotExpression); is { // the property is a function: where there is none, the expression fails
+		dot, is := n.Callee.(*ast.DotExpression)
+		if is { // the property is a function: where there is none, the expression fails
 			visit(dot.Left, tried)
 			visit(n.ArgumentList, tried)
-			return true
 		}
+		return is
 	case *ast.BracketExpression:
 		u.index(n)
 	case *ast.DotExpression:
-		if name, path := chain(n); name != "" && len(path) > 0 {
-			u.add(param.Use{Kind: param.Property, Name: name, Path: path, Tried: tried})
-			return true
-		}
+		return u.property(n, tried)
 	}
 	return false
+}
+
+// property notes a part of a parameter, and reports whether it is one.
+func (u *uses) property(n *ast.DotExpression, tried bool) bool {
+	name, path := chain(n)
+	if name == "" || len(path) == 0 {
+		return false
+	}
+	u.add(param.Use{Kind: param.Property, Name: name, Path: path, Tried: tried})
+	return true
 }
 
 // tries reports whether an operator deals with a value that is not there, on either side.
@@ -145,17 +153,37 @@ func tries(op token.Token) bool {
 		token.STRICT_NOT_EQUAL, token.IN, token.INSTANCEOF}, op)
 }
 
+// compares reports whether an operator compares two values.
+func compares(op token.Token) bool {
+	return slices.Contains([]token.Token{token.EQUAL, token.NOT_EQUAL, token.STRICT_EQUAL, token.STRICT_NOT_EQUAL, token.LESS, token.GREATER, token.LESS_OR_EQUAL,
+		token.GREATER_OR_EQUAL}, op)
+}
+
+func isTextOrName(e ast.Expression) bool {
+	_, isText := e.(*ast.StringLiteral)
+	return isText || nameOf(e) != ""
+}
+
+// whole notes a parameter that is used as it is, no part of it.
+func (u *uses) whole(kind param.UseKind, e ast.Expression) {
+	if name, is := e.(*ast.Identifier); is {
+		u.add(param.Use{Kind: kind, Name: name.Name.String()})
+	}
+}
+
 func (u *uses) binary(n *ast.BinaryExpression) {
 	u.comparison(n)
 	left, right := nameOf(n.Left), nameOf(n.Right)
+	if compares(n.Operator) {
+		u.literal(n.Left, n.Right)
+		u.literal(n.Right, n.Left)
+	}
 	switch n.Operator {
 	case token.MINUS:
 		if name := cmp.Or(hyphened(n), left); name != "" {
 			u.add(param.Use{Kind: param.Minus, Name: name})
 		}
 	case token.STRICT_EQUAL, token.STRICT_NOT_EQUAL:
-		u.literal(n.Left, n.Right)
-		u.literal(n.Right, n.Left)
 		if _, isNumber := n.Right.(*ast.NumberLiteral); isNumber && left != "" {
 			u.add(param.Use{Kind: param.Exactly, Name: left})
 		}
@@ -163,21 +191,13 @@ func (u *uses) binary(n *ast.BinaryExpression) {
 		if left != "" && right != "" {
 			u.add(param.Use{Kind: param.Compared, Name: left, Other: right})
 		}
-		u.literal(n.Left, n.Right)
-		u.literal(n.Right, n.Left)
-	case token.EQUAL, token.NOT_EQUAL:
-		u.literal(n.Left, n.Right)
-		u.literal(n.Right, n.Left)
 	case token.IN:
-		if _, isText := n.Left.(*ast.StringLiteral); (isText || left != "") && right != "" {
+		if isTextOrName(n.Left) && right != "" {
 			u.add(param.Use{Kind: param.Within, Name: right})
 		}
 	case token.LOGICAL_AND:
-		for _, side := range []ast.Expression{n.Left, n.Right} {
-			if name, is := side.(*ast.Identifier); is {
-				u.add(param.Use{Kind: param.Both, Name: name.Name.String()})
-			}
-		}
+		u.whole(param.Both, n.Left)
+		u.whole(param.Both, n.Right)
 	case token.PLUS:
 		u.plus(n)
 	}

@@ -181,7 +181,7 @@ var (
 func (c Expressions) property(place []string, task string, use param.Use) {
 	first := use.Path[0]
 	switch {
-	case use.Name == "http" && first != "last_status" && first != "last_content" && !c.Defined().keys["http"][first] && !c.Defined().open && !c.Exports.Map("http").Has(first):
+	case use.Name == "http" && !c.hasHTTP(first):
 		c.Warn(place, task, "http> stores http.last_status and, with `store_content: true`, http.last_content", "http has no %s: ${http.%s} is empty", first, first)
 	case use.Tried || slices.Contains(c.Loops, use.Name) || slices.Contains(ofAll, first):
 	case use.Name == "http" && first == "last_content":
@@ -197,6 +197,12 @@ func (c Expressions) property(place []string, task string, use param.Use) {
 			c.Warn(place, task, "write "+use.Name+".length", "a list has no %s: ${%s.%s} is empty", first, use.Name, first)
 		}
 	}
+}
+
+// hasHTTP reports whether http may have a part: one that http> stores, or one that the project gives it.
+func (c Expressions) hasHTTP(part string) bool {
+	d := c.Defined()
+	return part == "last_status" || part == "last_content" || d.keys["http"][part] || d.open || c.Exports.Map("http").Has(part)
 }
 
 // isTextVariable reports whether a built-in variable is a text.
