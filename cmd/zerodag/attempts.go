@@ -100,17 +100,9 @@ func newAttempt(s cli.Streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		var failed []attemptview.Failure
-		if r.Ours() && a.Done && !a.Success {
-			if failed, err = r.AttemptViews().Failures(ctx, a, taskview.LastLines); err != nil {
-				return err
-			}
-		}
-		var ignored []client.Task
-		if r.Ours() && a.IgnoredErrors { // else there are none, and the tasks need not be read
-			if ignored, err = r.AttemptViews().Ignored(ctx, a); err != nil {
-				return err
-			}
+		failed, ignored, err := r.problemsOf(ctx, a)
+		if err != nil {
+			return err
 		}
 		var waiting []string
 		if r.Ours() && !a.Done {
@@ -140,6 +132,19 @@ func newAttempt(s cli.Streams) *cobra.Command {
 			}
 		})
 	})
+}
+
+// problemsOf reads which tasks of an attempt failed, and whose failures were ignored. A server of Digdag is not asked.
+func (r *remote) problemsOf(ctx context.Context, a client.Attempt) (failed []attemptview.Failure, ignored []client.Task, err error) {
+	if r.Ours() && a.Done && !a.Success {
+		if failed, err = r.AttemptViews().Failures(ctx, a, taskview.LastLines); err != nil {
+			return nil, nil, err
+		}
+	}
+	if r.Ours() && a.IgnoredErrors { // else there are none, and the tasks need not be read
+		ignored, err = r.AttemptViews().Ignored(ctx, a)
+	}
+	return failed, ignored, err
 }
 
 // pausedText says who has paused an attempt or a project, when and why; "" if nobody has.

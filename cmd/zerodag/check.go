@@ -11,6 +11,7 @@ import (
 
 	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/engine/dig"
+	"zerodag/engine/param"
 	"zerodag/engine/schedule"
 	"zerodag/internal/configuration"
 	"zerodag/internal/program"
@@ -90,19 +91,24 @@ func (c *checkCommand) check(args []string) error {
 	for _, s := range scheduled {
 		s.showNext(c.Out)
 	}
-	more, err := project.Warnings(contents, "", params)
+	more, err := c.doubts(project, contents, params)
 	if err != nil {
 		return err
+	}
+	return c.warn(append(warnings, more...))
+}
+
+// doubts are what is legal in a project and hardly does what its author means.
+func (c *checkCommand) doubts(project projectfolder.Folder, contents projectfolder.Contents, params *param.Map) (dig.Errors, error) {
+	list, err := project.Warnings(contents, "", params)
+	if err != nil {
+		return nil, err
 	}
 	if len(contents.Names) == 0 && !program.AsDigdag() {
-		more = append(more, project.NoWorkflow())
+		list = append(list, project.NoWorkflow())
 	}
 	unread, err := project.UnreadParams(c.Params)
-	if err != nil {
-		return err
-	}
-	more = append(more, unread...)
-	return c.warn(append(warnings, more...))
+	return append(list, unread...), err
 }
 
 func (c *checkCommand) showDefinitions(workflows []dig.Workflow) error {

@@ -86,14 +86,7 @@ func newContextSet(s cli.Streams) *cobra.Command {
 			}
 			c = &connection.Server{Name: args[0]}
 		}
-		if set.Endpoint != "" && c.Endpoint != "" && set.Endpoint != c.Endpoint && !cmd.Flags().Changed("token") {
-			c.Token = "" // it was for the other server
-		}
-		c.Endpoint = cmp.Or(set.Endpoint, c.Endpoint)
-		if c.Endpoint == "" {
-			return program.UsageError(errors.New("--endpoint is required: where is the server?"))
-		}
-		if err := connection.CheckAddress(c.Endpoint); err != nil {
+		if err := moveTo(c, set.Endpoint, cmd.Flags().Changed("token")); err != nil {
 			return program.UsageError(err)
 		}
 		if set.Token == "-" {
@@ -111,6 +104,18 @@ func newContextSet(s cli.Streams) *cobra.Command {
 		return nil
 	}
 	return c
+}
+
+// moveTo gives a context the address of a server; "" is the one that it has. The token of another server goes.
+func moveTo(c *connection.Server, endpoint string, newToken bool) error {
+	if endpoint != "" && c.Endpoint != "" && endpoint != c.Endpoint && !newToken {
+		c.Token = ""
+	}
+	c.Endpoint = cmp.Or(endpoint, c.Endpoint)
+	if c.Endpoint == "" {
+		return errors.New("--endpoint is required: where is the server?")
+	}
+	return connection.CheckAddress(c.Endpoint)
 }
 
 func newContextUse(s cli.Streams) *cobra.Command {

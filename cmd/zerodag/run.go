@@ -122,13 +122,8 @@ func (c *runCommand) run(ctx context.Context, argument, pattern string) error {
 	if err != nil {
 		return err
 	}
-	if err := project.OwnState(); err != nil {
+	if err := c.checkState(project); err != nil {
 		return err
-	}
-	if !c.NoSave && !c.DryRun && !filepath.IsAbs(c.Save) {
-		if err := project.Writable(); err != nil {
-			return err
-		}
 	}
 	named := project.WorkflowName(argument)
 	contents, err := project.ReadHere(named, c.Streams.Err)
@@ -146,6 +141,14 @@ func (c *runCommand) run(ctx context.Context, argument, pattern string) error {
 		return err
 	}
 	return localrun.Run(ctx, c.Options, localrun.Work{Settings: settings, Params: params, Variables: variables, Folder: project, Workflows: contents.Workflows, Workflow: workflow, Task: pattern})
+}
+
+// checkState returns an error if what the run writes would not stay in the project's folder, or cannot be written there.
+func (c *runCommand) checkState(project projectfolder.Folder) error {
+	if err := project.OwnState(); err != nil || c.NoSave || c.DryRun || filepath.IsAbs(c.Save) {
+		return err
+	}
+	return project.Writable()
 }
 
 // readEnvFiles reads the variables of files that --env-file names, in their order.

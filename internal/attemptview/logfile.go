@@ -69,7 +69,7 @@ func (c *LogReader) showFile(ctx context.Context, id client.ID, h client.LogFile
 	}
 	defer file.Close()
 	z, err := gzip.NewReader(file)
-	if err == io.EOF || err == io.ErrUnexpectedEOF { //nolint:errorlint // a reader returns these bare
+	if isEnd(err) {
 		c.files[h.FileName].torn = true
 		return false, nil
 	}
@@ -79,7 +79,7 @@ func (c *LogReader) showFile(ctx context.Context, id client.ID, h client.LogFile
 	at, lines := c.files[h.FileName], bufio.NewReader(z)
 	for n := 0; ; n++ {
 		line, err := lines.ReadString('\n')
-		if err != nil && err != io.EOF && err != io.ErrUnexpectedEOF { //nolint:errorlint // a reader returns these bare
+		if err != nil && !isEnd(err) {
 			return news, fmt.Errorf("read log %s: %w", h.FileName, err)
 		}
 		open := err != nil
@@ -90,9 +90,7 @@ func (c *LogReader) showFile(ctx context.Context, id client.ID, h client.LogFile
 			continue
 		}
 		rest, goesOn := strings.TrimRight(line[min(at.part, len(line)):], "\r\n"), at.part > 0
-		if at.lines, at.part = n+1, 0; open {
-			at.lines, at.part = n, len(line)
-		}
+		at.pass(n, line, open)
 		if goesOn && rest == "" {
 			continue
 		}
@@ -100,6 +98,18 @@ func (c *LogReader) showFile(ctx context.Context, id client.ID, h client.LogFile
 		if err := c.showLine(h, at, rest); err != nil {
 			return news, err
 		}
+	}
+}
+
+// isEnd reports whether a file ended, wherever.
+func isEnd(err error) bool {
+	return err == io.EOF || err == io.ErrUnexpectedEOF //nolint:errorlint // a reader returns these bare
+}
+
+// pass notes the line of a number, counted from 0, as shown; open says that more of it may come.
+func (at *logRead) pass(n int, line string, open bool) {
+	if at.lines, at.part = n+1, 0; open {
+		at.lines, at.part = n, len(line)
 	}
 }
 

@@ -34,7 +34,7 @@ func (v *logView) show(h client.LogFile, at *logRead, l tasklog.Text) error {
 	}
 	heading := !at.begun && tasklog.NamesOperator(operators.Level(l.Level), l.Message) // a further try begins with one of level debug
 	at.begun = true
-	at.filtered = !v.verbose && (l.Level == "DEBUG" || l.Level == "TRACE") && !heading || v.quiet(h.TaskName, l.Level)
+	at.filtered = v.isDetail(l.Level) && !heading || v.quiet(h.TaskName, l.Level)
 	switch {
 	case at.filtered:
 		return nil
@@ -52,6 +52,11 @@ func (v *logView) show(h client.LogFile, at *logRead, l tasklog.Text) error {
 		return v.Show(h.TaskName, v.Ink.Yellow, "warning: "+l.Message)
 	}
 	return v.Show(h.TaskName, v.Ink.Dim, l.Message)
+}
+
+// isDetail reports whether lines of a level are only for people who ask for all of them.
+func (v *logView) isDetail(level string) bool {
+	return !v.verbose && (level == "DEBUG" || level == "TRACE")
 }
 
 // quiet reports whether a line of the engine is only about a notice of the failure that was sent.

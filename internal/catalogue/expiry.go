@@ -84,20 +84,25 @@ func (c lifecycle) lookAfter(ctx context.Context, a host.Attempt, now time.Time)
 	}
 	var late []string
 	err := c.View(ctx, a, func(s *engine.State) {
-		if s == nil {
-			return
-		}
-		for _, t := range s.Tasks() {
-			waits := t.State == engine.RetryWaiting || t.State == engine.GroupRetryWaiting || t.State == engine.Running
-			if waits && !t.Cancel && !t.StartedAt.IsZero() && now.Sub(t.StartedAt) > c.o.Limits.TaskTTL {
-				late = append(late, fmt.Sprint(t.ID))
-			}
+		if s != nil {
+			late = startedBefore(s, now.Add(-c.o.Limits.TaskTTL))
 		}
 	})
 	if err != nil || len(late) == 0 {
 		return err
 	}
 	return c.timeOut(ctx, a, "Task execution timeout: "+strings.Join(late, ","))
+}
+
+// startedBefore are the tasks that are under way, or wait for another try, since before a time.
+func startedBefore(s *engine.State, start time.Time) (tasks []string) {
+	for _, t := range s.Tasks() {
+		underWay := t.State == engine.RetryWaiting || t.State == engine.GroupRetryWaiting || t.State == engine.Running
+		if underWay && !t.Cancel && !t.StartedAt.IsZero() && t.StartedAt.Before(start) {
+			tasks = append(tasks, fmt.Sprint(t.ID))
+		}
+	}
+	return tasks
 }
 
 // timeOut kills an attempt and tells people why; the kill comes first.

@@ -351,9 +351,10 @@ func (c lifecycle) checkBackfill(ctx context.Context, b host.Backfill, now time.
 			notes = append(notes, ended(a))
 		case found && r.Attempt == 0:
 			notes = append(notes, begun(r, a.ID))
-		case !found && b.Stopped() && now.Sub(r.Since) > forgotten, !found && r.Attempt != 0:
+		case found:
+		case b.Stopped() && now.Sub(r.Since) > forgotten, r.Attempt != 0:
 			notes = append(notes, lost(r))
-		case !found && !b.Stopped():
+		case !b.Stopped():
 			again = append(again, r)
 		}
 	}

@@ -132,7 +132,7 @@ func (c *Console) files(ctx context.Context, f SessionFilter) (map[workflowKey]f
 			return found, err
 		}
 		for _, w := range list {
-			if q.Last = w.ID; f.Project != 0 && w.Project.ID != f.Project || f.Workflow != "" && w.Name != f.Workflow {
+			if q.Last = w.ID; !f.isAbout(w) {
 				continue
 			}
 			one := file{tags: keys.TagsOf(w.Config)}
@@ -142,6 +142,11 @@ func (c *Console) files(ctx context.Context, f SessionFilter) (map[workflowKey]f
 			}
 		}
 	}
+}
+
+// isAbout reports whether a workflow is one of those whose sessions are asked for.
+func (f SessionFilter) isAbout(w host.Workflow) bool {
+	return (f.Project == 0 || w.Project.ID == f.Project) && (f.Workflow == "" || w.Name == f.Workflow)
 }
 
 // holds says whether a key or a value of a definition, or of a part of one, has a text within it, which is in lower case.

@@ -212,10 +212,8 @@ func (d *delivery) take(ctx context.Context, p *proposal, c *runClaim) ([]engine
 	if d.Limits.ProcessTime > 0 && d.Now().Sub(a.known) > oldest {
 		a.state = nil // a run may be fenced
 	}
-	if a.state != nil && !c.again && !c.decided && p.doubt.Nonce == "" {
-		if _, applies := c.plan(a.state); applies && len(c.events) == 0 {
-			return c.runs, nil // tasks that were ready when they were sent
-		}
+	if p.doubt.Nonce == "" && c.wereReady(a) {
+		return c.runs, nil
 	}
 	if err := d.decideClaim(ctx, p, c); err != nil {
 		return nil, err
@@ -230,4 +228,13 @@ func (d *delivery) take(ctx context.Context, p *proposal, c *runClaim) ([]engine
 		return nil, a.superseded(c.guard)
 	}
 	return runs, nil
+}
+
+// wereReady reports whether the tasks of a first claim were ready when they were sent, as far as this process knows: nothing is to be decided.
+func (c *runClaim) wereReady(a *attempt) bool {
+	if a.state == nil || c.again || c.decided {
+		return false
+	}
+	_, applies := c.plan(a.state)
+	return applies && len(c.events) == 0
 }

@@ -46,7 +46,7 @@ func Of(ctx context.Context, api *client.Client, projects []client.Project, alon
 	found.Paused = append(found.Paused, Paused(projects)...)
 	partly, err := Pages(func(p client.Page) ([]client.Session, error) { return api.Sessions(ctx, project, "", p) }, func(s client.Session) (client.ID, bool) {
 		a := s.LastAttempt
-		if a != nil && a.Done && !a.Success && !a.CancelRequested && now.Sub(a.CreatedAt) <= recently {
+		if a != nil && hasFailed(a) && now.Sub(a.CreatedAt) <= recently {
 			found.Failed = append(found.Failed, s)
 		}
 		return s.ID, a != nil && now.Sub(a.CreatedAt) > recently
@@ -74,6 +74,9 @@ func Of(ctx context.Context, api *client.Client, projects []client.Project, alon
 	found.divide(schedules, now)
 	return found, nil
 }
+
+// hasFailed reports whether an attempt failed by itself: nobody has killed it.
+func hasFailed(a *client.Last) bool { return a.Done && !a.Success && !a.CancelRequested }
 
 // How a schedule is found whose session could not start: a server tries again within retried, and so many definitions
 // are read.

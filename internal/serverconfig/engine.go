@@ -40,26 +40,7 @@ func (c *CommandLine) embeddedOptions(r *configuration.Reading) (embedded.Option
 	if o.Commands = r.Commands(); c.Project != "" {
 		o.Commands = configuration.OwnFolder(o.Commands)
 	}
-	o.Limits = host.Limits{
-		Attempts:   r.Number("executor.attempt_max_run", r.Number("io.digdag.limits.maxAttempts", 0)),
-		Tasks:      r.Number("executor.task_max_run", r.Number("io.digdag.limits.maxWorkflowTasks", 0)),
-		AttemptTTL: r.Duration("executor.attempt_ttl", 0), TaskTTL: r.Duration("executor.task_ttl", 0),
-		ReapInterval: r.Duration("executor.ttl_reaping_interval", 0),
-		Lease:        r.Seconds("agent.lock-retention-time", 0), Heartbeat: r.Seconds("agent.heartbeat-interval", 0),
-		Threads: c.threads, Retention: r.Duration("executor.log_retention", 0),
-		KeepAttempts: r.Duration("retention.attempts", 0), KeepArchives: r.Duration("retention.archives", 0), KeepRecords: r.Duration("retention.audit", 0), KeepLogs: r.Duration("retention.logs", 0),
-	}
-	if o.Limits.Crashes = r.Number("agent.max_crashes", 3); o.Limits.Crashes == 0 {
-		o.Limits.Crashes = -1 // none
-	}
-	if c.threads == 0 {
-		o.Limits.Threads = r.Number("agent.max-task-threads", 0)
-	}
-	if shares {
-		o.Limits.Lease = r.Seconds("agent.lock-retention-time", sharedLease)
-		o.Limits.Heartbeat = min(r.Seconds("agent.heartbeat-interval", sharedLease/3), max(time.Second, o.Limits.Lease/3))
-	}
-	if o.Limits.Types = taskTypes(r); len(o.Limits.Types) > 0 && !shares && r.Err == nil {
+	if o.Limits = c.limits(r, shares); len(o.Limits.Types) > 0 && !shares && r.Err == nil {
 		return o, errors.New("agent.task-types leaves tasks to other servers, and this one is alone: use it with database.type = postgresql, or leave it out")
 	}
 	o.Stored, o.Network, o.LogForm = r.Stored(), r.Network(), r.LogForm()
@@ -73,6 +54,31 @@ func (c *CommandLine) embeddedOptions(r *configuration.Reading) (embedded.Option
 		r.Note("secrets can neither be stored nor read, and who signs in at the page is signed in at this server only: set digdag.secret-encryption-key, the same for all servers of this database")
 	}
 	return o, nil
+}
+
+// limits reads what bounds attempts and tasks; shares says that the server has its database together with others.
+func (c *CommandLine) limits(r *configuration.Reading, shares bool) host.Limits {
+	l := host.Limits{
+		Attempts:   r.Number("executor.attempt_max_run", r.Number("io.digdag.limits.maxAttempts", 0)),
+		Tasks:      r.Number("executor.task_max_run", r.Number("io.digdag.limits.maxWorkflowTasks", 0)),
+		AttemptTTL: r.Duration("executor.attempt_ttl", 0), TaskTTL: r.Duration("executor.task_ttl", 0),
+		ReapInterval: r.Duration("executor.ttl_reaping_interval", 0),
+		Lease:        r.Seconds("agent.lock-retention-time", 0), Heartbeat: r.Seconds("agent.heartbeat-interval", 0),
+		Threads: c.threads, Retention: r.Duration("executor.log_retention", 0),
+		KeepAttempts: r.Duration("retention.attempts", 0), KeepArchives: r.Duration("retention.archives", 0), KeepRecords: r.Duration("retention.audit", 0), KeepLogs: r.Duration("retention.logs", 0),
+	}
+	if l.Crashes = r.Number("agent.max_crashes", 3); l.Crashes == 0 {
+		l.Crashes = -1 // none
+	}
+	if c.threads == 0 {
+		l.Threads = r.Number("agent.max-task-threads", 0)
+	}
+	if shares {
+		l.Lease = r.Seconds("agent.lock-retention-time", sharedLease)
+		l.Heartbeat = min(r.Seconds("agent.heartbeat-interval", sharedLease/3), max(time.Second, l.Lease/3))
+	}
+	l.Types = taskTypes(r)
+	return l
 }
 
 // taskTypes are the operators whose tasks the server runs; nil is all.

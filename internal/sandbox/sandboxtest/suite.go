@@ -60,15 +60,28 @@ func (s Stores) add(t *testing.T, attempt int64, key, class string) sandbox.Comm
 	return c
 }
 
+// fails and works note whether something was refused as it should be; second is the error that comes beside a value.
+func fails(t *testing.T, what string, want, err error) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("%s: %v", what, err)
+	}
+}
+
+func works(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func second[T any](_ T, err error) error { return err }
+
 func addOnce(t *testing.T, s Stores) {
 	a := s.Attempt()
 	first := command(a, "2.0", "k", time.Now())
-	if _, err := s.Commands.Add(t.Context(), first); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Work.Claim(t.Context(), a, "2.0", "r"); err != nil {
-		t.Fatal(err)
-	}
+	works(t, second(s.Commands.Add(t.Context(), first)))
+	works(t, second(s.Work.Claim(t.Context(), a, "2.0", "r")))
 	got, err := s.Commands.Add(t.Context(), command(a, "2.0", "other", time.Now()))
 	if err != nil || got.State != sandbox.Claimed || got.Class != "k" || got.Runner != "r" {
 		t.Errorf("added again: %+v, %v", got, err)
@@ -80,9 +93,7 @@ func addOnce(t *testing.T, s Stores) {
 	if err != nil || got.Site != 3 || got.Project != 7 || got.Task != "+w+t" || !got.CreatedAt.Equal(first.CreatedAt) || got.Spec != nil {
 		t.Errorf("read: %+v, %v", got, err)
 	}
-	if _, err := s.Commands.Command(t.Context(), a, "3.0"); !errors.Is(err, host.ErrNotFound) {
-		t.Errorf("one that is not there: %v", err)
-	}
+	fails(t, "one that is not there", host.ErrNotFound, second(s.Commands.Command(t.Context(), a, "3.0")))
 }
 
 func claimOnce(t *testing.T, s Stores) {
@@ -123,9 +134,7 @@ func claimOnce(t *testing.T, s Stores) {
 func waiting(t *testing.T, s Stores) {
 	a, now := s.Attempt(), time.Now()
 	for i, key := range []string{"9.0", "2.0", "30.1"} {
-		if _, err := s.Commands.Add(t.Context(), command(a, key, "k", now.Add(time.Duration(i)*time.Second))); err != nil {
-			t.Fatal(err)
-		}
+		works(t, second(s.Commands.Add(t.Context(), command(a, key, "k", now.Add(time.Duration(i)*time.Second)))))
 	}
 	s.add(t, a, "4.0", "other")
 	var keys []string
@@ -144,15 +153,9 @@ func waiting(t *testing.T, s Stores) {
 func endOnce(t *testing.T, s Stores) {
 	a := s.Attempt()
 	s.add(t, a, "2.0", "k")
-	if _, err := s.Work.Claim(t.Context(), a, "2.0", "r"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Commands.End(t.Context(), a, "2.0", "other", sandbox.Result{}); !errors.Is(err, host.ErrConflict) {
-		t.Errorf("another caller ended it: %v", err)
-	}
-	if _, err := s.Commands.Park(t.Context(), a, "2.0", 5); err != nil {
-		t.Fatal(err)
-	}
+	works(t, second(s.Work.Claim(t.Context(), a, "2.0", "r")))
+	fails(t, "another caller ended it", host.ErrConflict, second(s.Commands.End(t.Context(), a, "2.0", "other", sandbox.Result{})))
+	works(t, second(s.Commands.Park(t.Context(), a, "2.0", 5)))
 	r := sandbox.Result{Code: 3, Signal: 9, Why: "because", Outputs: map[string][]byte{"o": []byte("x")}, Blobs: map[string]string{"b": "k"}}
 	c, err := s.Commands.End(t.Context(), a, "2.0", "r", r)
 	if err != nil || c.Parked != 5 || c.State != sandbox.Over {
@@ -161,9 +164,7 @@ func endOnce(t *testing.T, s Stores) {
 	if c, err := s.Commands.End(t.Context(), a, "2.0", "r", r); err != nil || c.Parked != 5 {
 		t.Errorf("the same end again: %+v, %v", c, err)
 	}
-	if _, err := s.Commands.End(t.Context(), a, "2.0", "r", sandbox.Result{}); !errors.Is(err, host.ErrConflict) {
-		t.Errorf("ended twice: %v", err)
-	}
+	fails(t, "ended twice", host.ErrConflict, second(s.Commands.End(t.Context(), a, "2.0", "r", sandbox.Result{})))
 	c, err = s.Commands.Command(t.Context(), a, "2.0")
 	if err != nil || c.Result.Code != 3 || c.Result.Signal != 9 || c.Result.Why != "because" || string(c.Result.Outputs["o"]) != "x" || c.Result.Blobs["b"] != "k" {
 		t.Errorf("read: %+v, %v", c, err)
@@ -176,17 +177,13 @@ func endOnce(t *testing.T, s Stores) {
 	if list, err := s.Work.Waiting(t.Context(), a, "k", 0); err != nil || len(list) != 0 {
 		t.Errorf("what is over waits: %+v, %v", list, err)
 	}
-	if _, err := s.Work.Claim(t.Context(), a, "3.0", "r"); !errors.Is(err, host.ErrConflict) {
-		t.Errorf("what is over was claimed: %v", err)
-	}
+	fails(t, "what is over was claimed", host.ErrConflict, second(s.Work.Claim(t.Context(), a, "3.0", "r")))
 }
 
 // endedWithAll notes that nothing of a command runs which r has ended.
 func endedWithAll(t *testing.T, s Stores, a int64) {
 	t.Helper()
-	if err := s.Work.Ended(t.Context(), a, "2.0", "other"); !errors.Is(err, host.ErrConflict) {
-		t.Errorf("another caller says that nothing of it runs: %v", err)
-	}
+	fails(t, "another caller says that nothing of it runs", host.ErrConflict, s.Work.Ended(t.Context(), a, "2.0", "other"))
 	for range 2 {
 		if err := s.Work.Ended(t.Context(), a, "2.0", "r"); err != nil {
 			t.Errorf("nothing of it runs: %v", err)
@@ -203,9 +200,7 @@ func park(t *testing.T, s Stores) {
 	if c, err := s.Commands.Park(t.Context(), a, "2.0", 4); err != nil || c.Parked != 4 || c.State != sandbox.Waiting {
 		t.Errorf("parked: %+v, %v", c, err)
 	}
-	if _, err := s.Commands.End(t.Context(), a, "2.0", "", sandbox.Result{Code: 7}); err != nil {
-		t.Fatal(err)
-	}
+	works(t, second(s.Commands.End(t.Context(), a, "2.0", "", sandbox.Result{Code: 7})))
 	if c, err := s.Commands.Park(t.Context(), a, "2.0", 5); err != nil || c.State != sandbox.Over || c.Result.Code != 7 {
 		t.Errorf("parked too late: %+v, %v", c, err)
 	}
@@ -219,12 +214,8 @@ func note(t *testing.T, s Stores) {
 			t.Errorf("%q: %+v, %v", text, c, err)
 		}
 	}
-	if _, err := s.Work.Claim(t.Context(), a, "2.0", "r"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := s.Work.Note(t.Context(), a, "2.0", "x"); !errors.Is(err, host.ErrConflict) {
-		t.Errorf("it waits no more: %v", err)
-	}
+	works(t, second(s.Work.Claim(t.Context(), a, "2.0", "r")))
+	fails(t, "it waits no more", host.ErrConflict, second(s.Work.Note(t.Context(), a, "2.0", "x")))
 	if c, err := s.Commands.Command(t.Context(), a, "2.0"); err != nil || c.Troubles != 2 || c.Trouble != "no room at all" {
 		t.Errorf("read: %+v, %v", c, err)
 	}
@@ -238,9 +229,7 @@ func large(t *testing.T, s Stores) {
 		b.WriteByte(byte(i*i*7919>>3) | 1)
 	}
 	c.Spec = []byte(b.String())
-	if _, err := s.Commands.Add(t.Context(), c); err != nil {
-		t.Fatal(err)
-	}
+	works(t, second(s.Commands.Add(t.Context(), c)))
 	if got, err := s.Work.Claim(t.Context(), a, "2.0", "r"); err != nil || string(got.Spec) != b.String() {
 		t.Errorf("%d bytes came back of %d, %v", len(got.Spec), b.Len(), err)
 	}
@@ -254,18 +243,14 @@ func runnerIn(attempt int64, slot int, id string) sandbox.Runner {
 
 func (s Stores) runner(t *testing.T, r sandbox.Runner) string {
 	t.Helper()
-	if err := s.Runners.AddRunner(t.Context(), r); err != nil {
-		t.Fatal(err)
-	}
+	works(t, s.Runners.AddRunner(t.Context(), r))
 	return r.Name()
 }
 
 func slots(t *testing.T, s Stores) {
 	a := s.Attempt()
 	name := s.runner(t, runnerIn(a, 0, "one"))
-	if err := s.Runners.AddRunner(t.Context(), runnerIn(a, 0, "two")); !errors.Is(err, host.ErrConflict) {
-		t.Errorf("a second one: %v", err)
-	}
+	fails(t, "a second one", host.ErrConflict, s.Runners.AddRunner(t.Context(), runnerIn(a, 0, "two")))
 	s.runner(t, runnerIn(a, 1, "two"))
 	if err := s.Runners.AddRunner(t.Context(), runnerIn(a, 1, "two")); err != nil {
 		t.Errorf("the same again: %v", err)
@@ -283,9 +268,7 @@ func slots(t *testing.T, s Stores) {
 	if err != nil || found != 2 {
 		t.Errorf("%d of them among all, %v", found, err)
 	}
-	if _, err := s.Runners.Runner(t.Context(), runnerIn(a, 0, "other").Name()); !errors.Is(err, host.ErrNotFound) {
-		t.Errorf("an earlier one of the slot: %v", err)
-	}
+	fails(t, "an earlier one of the slot", host.ErrNotFound, second(s.Runners.Runner(t.Context(), runnerIn(a, 0, "other").Name())))
 	for _, name := range []string{"", "x", "1-2-3", "a-b-c-d"} {
 		if _, err := s.Runners.Runner(t.Context(), name); err == nil {
 			t.Errorf("%q is a runner", name)
@@ -301,15 +284,9 @@ func leave(t *testing.T, s Stores) {
 	if err != nil || !r.Seen.Equal(at) || r.Load != 3 || r.Asked != 1 {
 		t.Errorf("beat: %+v, %v", r, err)
 	}
-	if err := s.Liveness.Ask(t.Context(), name); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Liveness.Leave(t.Context(), name, r.Asked); !errors.Is(err, host.ErrConflict) {
-		t.Errorf("it left although it was asked: %v", err)
-	}
-	if err := s.Runners.Remove(t.Context(), name, r.Asked); !errors.Is(err, host.ErrConflict) {
-		t.Errorf("removed although it was asked: %v", err)
-	}
+	works(t, s.Liveness.Ask(t.Context(), name))
+	fails(t, "it left although it was asked", host.ErrConflict, s.Liveness.Leave(t.Context(), name, r.Asked))
+	fails(t, "removed although it was asked", host.ErrConflict, s.Runners.Remove(t.Context(), name, r.Asked))
 	if err := s.Liveness.Leave(t.Context(), name, 2); err != nil {
 		t.Errorf("it cannot leave: %v", err)
 	}
@@ -338,12 +315,8 @@ func leave(t *testing.T, s Stores) {
 func discard(t *testing.T, s Stores) {
 	a := s.Attempt()
 	name := s.runner(t, runnerIn(a, 0, "one"))
-	if err := s.Runners.Discard(t.Context(), name, 0); !errors.Is(err, host.ErrConflict) {
-		t.Errorf("it is gone although it was asked: %v", err)
-	}
-	if _, err := s.Liveness.Join(t.Context(), name, []byte{1}, time.Now()); err != nil {
-		t.Fatal(err)
-	}
+	fails(t, "it is gone although it was asked", host.ErrConflict, s.Runners.Discard(t.Context(), name, 0))
+	works(t, second(s.Liveness.Join(t.Context(), name, []byte{1}, time.Now())))
 	for _, asked := range []int{1, -1} {
 		if err := s.Runners.Discard(t.Context(), name, asked); !errors.Is(err, host.ErrConflict) {
 			t.Errorf("it is gone although it has joined: %v", err)
@@ -374,9 +347,7 @@ func fence(t *testing.T, s Stores) {
 	if r, err := s.Fences.Fence(t.Context(), name, "again"); !errors.Is(err, host.ErrConflict) || r.Name() != name || r.Why != "because" {
 		t.Errorf("fenced twice: %+v, %v", r, err)
 	}
-	if _, err := s.Liveness.Join(t.Context(), name, []byte{1}, time.Now()); !errors.Is(err, host.ErrNotFound) {
-		t.Errorf("it joins: %v", err)
-	}
+	fails(t, "it joins", host.ErrNotFound, second(s.Liveness.Join(t.Context(), name, []byte{1}, time.Now())))
 	_, beat := s.Liveness.Beat(t.Context(), name, time.Now(), 0)
 	if ask, launched := s.Liveness.Ask(t.Context(), name), s.Runners.Launched(t.Context(), name, "t", time.Now()); !errors.Is(beat, host.ErrNotFound) || !errors.Is(ask, host.ErrNotFound) || !errors.Is(launched, host.ErrNotFound) {
 		t.Errorf("it has rights: %v, %v, %v", beat, ask, launched)
@@ -387,29 +358,25 @@ func fence(t *testing.T, s Stores) {
 	if err := s.Runners.Remove(t.Context(), name, -1); err != nil {
 		t.Error(err)
 	}
-	if _, err := s.Fences.Fence(t.Context(), name, "x"); !errors.Is(err, host.ErrNotFound) {
-		t.Errorf("one that is gone: %v", err)
-	}
+	fails(t, "one that is gone", host.ErrNotFound, second(s.Fences.Fence(t.Context(), name, "x")))
 }
 
 func shownTwice(t *testing.T, s Stores) {
 	a := s.Attempt()
 	free, fenced, left := s.runner(t, runnerIn(a, 0, "one")), s.runner(t, runnerIn(a, 1, "two")), s.runner(t, runnerIn(a, 2, "three"))
-	if _, err := s.Fences.Fence(t.Context(), fenced, "because"); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Liveness.Leave(t.Context(), left, 1); err != nil {
-		t.Fatal(err)
-	}
+	works(t, second(s.Fences.Fence(t.Context(), fenced, "because")))
+	works(t, s.Liveness.Leave(t.Context(), left, 1))
 	for name, why := range map[string]string{free: "twice", fenced: "because", left: "twice"} {
 		for range 2 {
 			if r, err := s.Fences.ShownTwice(t.Context(), name, "twice"); err != nil || !r.Fenced || !r.Twice || r.Told || r.Why != why || r.Name() != name {
 				t.Errorf("shown twice: %+v, %v", r, err)
 			}
 		}
-		told, again := s.Fences.Told(t.Context(), name), s.Fences.Told(t.Context(), name)
-		if r, err := s.Runners.Runner(t.Context(), name); err != nil || !r.Told || !r.Twice || told != nil || again != nil {
-			t.Errorf("told: %+v, %v, %v, %v", r, err, told, again)
+		for range 2 {
+			works(t, s.Fences.Told(t.Context(), name))
+		}
+		if r, err := s.Runners.Runner(t.Context(), name); err != nil || !r.Told || !r.Twice {
+			t.Errorf("told: %+v, %v", r, err)
 		}
 	}
 	other := runnerIn(a, 0, "other").Name()
@@ -426,16 +393,12 @@ func launched(t *testing.T, s Stores) {
 		t.Errorf("before: %+v, %v", r, err)
 	}
 	at := time.Now().UTC().Truncate(time.Microsecond)
-	if err := s.Runners.Refused(t.Context(), name, "no room", at); err != nil {
-		t.Fatal(err)
-	}
+	works(t, s.Runners.Refused(t.Context(), name, "no room", at))
 	if r, err := s.Runners.Runner(t.Context(), name); err != nil || r.Task != "" || r.Refused != "no room" || !r.Launched.Equal(at) {
 		t.Errorf("refused: %+v, %v", r, err)
 	}
 	at = at.Add(time.Second)
-	if err := s.Runners.Launched(t.Context(), name, "task", at); err != nil {
-		t.Fatal(err)
-	}
+	works(t, s.Runners.Launched(t.Context(), name, "task", at))
 	if r, err := s.Runners.Runner(t.Context(), name); err != nil || r.Task != "task" || r.Refused != "" || !r.Launched.Equal(at) || r.Hash != nil {
 		t.Errorf("after: %+v, %v", r, err)
 	}
@@ -453,20 +416,14 @@ func join(t *testing.T, s Stores) {
 			t.Errorf("it joins: %+v, %v", r, err)
 		}
 	}
-	if _, err := s.Liveness.Join(t.Context(), name, []byte{3}, at); !errors.Is(err, host.ErrConflict) {
-		t.Errorf("another one joins: %v", err)
-	}
+	fails(t, "another one joins", host.ErrConflict, second(s.Liveness.Join(t.Context(), name, []byte{3}, at)))
 	if r, err := s.Runners.Runner(t.Context(), name); err != nil || string(r.Hash) != "\x01\x02" || !r.Seen.Equal(at) {
 		t.Errorf("then: %+v, %v", r, err)
 	}
-	if _, err := s.Fences.Fence(t.Context(), name, "because"); err != nil {
-		t.Fatal(err)
-	}
+	works(t, second(s.Fences.Fence(t.Context(), name, "because")))
 	_, other := s.Liveness.Join(t.Context(), name, []byte{3}, at)
 	if _, err := s.Liveness.Join(t.Context(), name, []byte{1, 2}, at); !errors.Is(err, host.ErrNotFound) || !errors.Is(other, host.ErrConflict) {
 		t.Errorf("of one that is fenced joins itself: %v, and another one: %v", err, other)
 	}
-	if _, err := s.Liveness.Join(t.Context(), runnerIn(a, 0, "other").Name(), []byte{1}, at); !errors.Is(err, host.ErrNotFound) {
-		t.Errorf("one that is not there: %v", err)
-	}
+	fails(t, "one that is not there", host.ErrNotFound, second(s.Liveness.Join(t.Context(), runnerIn(a, 0, "other").Name(), []byte{1}, at)))
 }

@@ -49,18 +49,8 @@ func (r *secretReader) item(item string) error {
 	switch {
 	case item == "" || item == "@" || hasValue && key == "" || value == "@":
 		return program.UsageError(fmt.Errorf("--set %q must be KEY, KEY=VALUE, KEY=@FILE, KEY=-, @FILE or @-", item))
-	case item == "@-":
-		text, err := r.stdin()
-		if err != nil {
-			return err
-		}
-		return r.mapping("stdin", text)
 	case item[0] == '@':
-		text, err := os.ReadFile(item[1:])
-		if err != nil {
-			return fmt.Errorf("read secrets: %w", err)
-		}
-		return r.mapping("file: "+item[1:], text)
+		return r.several(item[1:])
 	case !hasValue:
 		text, err := r.ask(key)
 		if err != nil {
@@ -83,6 +73,22 @@ func (r *secretReader) item(item string) error {
 		return r.add(key, localsecret.Text(text), "--set")
 	}
 	return r.add(key, value, "--set")
+}
+
+// several reads a mapping of secrets from a file; - is stdin.
+func (r *secretReader) several(file string) error {
+	if file == "-" {
+		text, err := r.stdin()
+		if err != nil {
+			return err
+		}
+		return r.mapping("stdin", text)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return fmt.Errorf("read secrets: %w", err)
+	}
+	return r.mapping("file: "+file, text)
 }
 
 func (r *secretReader) add(key, value, source string) error {

@@ -49,25 +49,31 @@ type migrate struct {
 }
 
 func (m *migrate) run(ctx context.Context, apply bool) error {
-	folder := m.folder
-	if folder == "" {
-		settings, err := m.Load()
-		if err != nil {
-			return err
-		}
-		if strings.TrimSpace(settings["database.type"]) == configuration.PostgreSQL {
-			return m.shared(ctx, settings, apply)
-		}
-		if err := settings.StayHere(m.acceptLocal, false, "database.type"); err != nil {
-			return err
-		}
-		if folder = settings["database.path"]; folder == "" {
-			if m.Config != "" && !program.AsDigdag() {
-				return fmt.Errorf("%s has no database.path: name the folder of the server's data there, or with --database DIR", m.Config)
-			}
-			return program.UsageError(errors.New("--database, or --config option is required"))
-		}
+	if m.folder != "" {
+		return m.local(ctx, m.folder, apply)
 	}
+	settings, err := m.Load()
+	if err != nil {
+		return err
+	}
+	if strings.TrimSpace(settings["database.type"]) == configuration.PostgreSQL {
+		return m.shared(ctx, settings, apply)
+	}
+	if err := settings.StayHere(m.acceptLocal, false, "database.type"); err != nil {
+		return err
+	}
+	folder := settings["database.path"]
+	switch {
+	case folder != "":
+		return m.local(ctx, folder, apply)
+	case m.Config != "" && !program.AsDigdag():
+		return fmt.Errorf("%s has no database.path: name the folder of the server's data there, or with --database DIR", m.Config)
+	}
+	return program.UsageError(errors.New("--database, or --config option is required"))
+}
+
+// local is run for the database in a folder.
+func (m *migrate) local(ctx context.Context, folder string, apply bool) error {
 	if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) && !apply && !program.AsDigdag() {
 		return fmt.Errorf("there is no folder %s: name the one of the server's data", folder)
 	}
