@@ -13,6 +13,12 @@ import (
 	"zerodag/internal/dagu/tasks"
 )
 
+// calling is a step that calls another workflow.
+type calling struct {
+	*tasks.Step
+	target *references.Scope // the workflow; nil if it is in another file
+}
+
 // call returns a task that runs another workflow, once or for each of several items.
 func call(s *tasks.Step) *param.Map {
 	target := strings.TrimSpace(document.Text(s.Map, "call"))
@@ -27,24 +33,24 @@ func call(s *tasks.Step) *param.Map {
 		}
 	}
 	name := document.FileName(target)
-	called := s.Local[name]
-	if called == nil {
+	c := calling{Step: s, target: s.Local[name]}
+	if c.target == nil {
 		s.Note(s.Map, "call", "translate it, too: zerodag import dagu "+name+".yaml", false,
 			"the workflow %s is in another file", name)
 	}
 	task := param.New("call>", name+".dig")
 	over, side := items(s)
 	if over == nil {
-		exportParams(task, callParams(s, called, nil))
+		exportParams(task, c.params(nil))
 		return task
 	}
 	if list, isList := over.([]param.Value); isList && !s.Has("params") {
-		itemParams(s, task, list, called)
+		c.itemParams(task, list)
 		over = list
 	} else if !s.Has("params") {
-		exportParams(task, callParams(s, called, []string{"${ITEM}"}))
+		exportParams(task, c.params([]string{"${ITEM}"}))
 	} else {
-		exportParams(task, callParams(s, called, nil))
+		exportParams(task, c.params(nil))
 	}
 	loop := param.New("for_each>", param.New("ITEM", over))
 	loop.Set("_parallel", side)
@@ -60,6 +66,7 @@ func call(s *tasks.Step) *param.Map {
 	return param.New("+items", param.New("_if", "${"+none+"}", "fail>", "parallel has no items"), "+each", loop)
 }
 
+// exportParams exports parameters to a task.
 func exportParams(task, params *param.Map) {
 	if params.Len() > 0 {
 		task.Set("_export", params)
@@ -68,12 +75,12 @@ func exportParams(task, params *param.Map) {
 
 // itemParams exports the parts of each item for the called workflow. An item is a mapping or a line of parameters; each
 // becomes a mapping.
-func itemParams(s *tasks.Step, task *param.Map, items []param.Value, called *references.Scope) {
+func (c calling) itemParams(task *param.Map, items []param.Value) {
 	names := param.New()
 	for i, item := range items {
 		m, isMap := item.(*param.Map)
 		if !isMap {
-			if m = line(s, document.Words(document.TextOf(item))); document.Reference().MatchString(document.TextOf(item)) {
+			if m = line(document.Words(document.TextOf(item))); document.Reference().MatchString(document.TextOf(item)) {
 				m = param.New("p1", document.TextOf(item))
 			}
 		}
@@ -82,23 +89,23 @@ func itemParams(s *tasks.Step, task *param.Map, items []param.Value, called *ref
 			names.Set(name, true)
 		}
 	}
-	out := ownDefaults(s, called, names)
+	out := c.ownDefaults(names)
 	for name := range names.All() {
-		as := parameterOf(s, called, name)
+		as := c.parameter(name)
 		out.Set(as, "${ITEM."+document.Variable(name)+"}")
 	}
 	for i, item := range items {
 		full := param.New()
 		for name := range names.All() {
 			v, there := item.(*param.Map).Get(name)
-			if !there && called != nil {
-				v, there = called.Params.Map(parameterOf(s, called, name)).Get("default")
+			if !there && c.target != nil {
+				v, there = c.target.Params.Map(c.parameter(name)).Get("default")
 			}
 			if !there {
-				s.Refuse(s.Map, "parallel", "give each item the same parameters", "an item has no %s", name)
+				c.Refuse(c.Map, "parallel", "give each item the same parameters", "an item has no %s", name)
 				v = ""
 			}
-			full.Set(document.Variable(name), s.Evaluated(s.Map, "parallel", v))
+			full.Set(document.Variable(name), c.Evaluated(c.Map, "parallel", v))
 		}
 		items[i] = full
 	}
@@ -106,7 +113,7 @@ func itemParams(s *tasks.Step, task *param.Map, items []param.Value, called *ref
 }
 
 // line parses the parameters of a command line.
-func line(s *tasks.Step, list []string) *param.Map {
+func line(list []string) *param.Map {
 	out := param.New()
 	for i, word := range list {
 		name, text, isPair := strings.Cut(word, "=")
@@ -118,10 +125,10 @@ func line(s *tasks.Step, list []string) *param.Map {
 	return out
 }
 
-// parameterOf returns the translated name of a parameter of a called workflow.
-func parameterOf(s *tasks.Step, called *references.Scope, name string) string {
-	if called != nil {
-		if v := called.Values["params."+name]; v.Kind == references.OfParam {
+// parameter returns the translated name of a parameter of a called workflow.
+func (c calling) parameter(name string) string {
+	if c.target != nil {
+		if v := c.target.Values["params."+name]; v.Kind == references.OfParam {
 			return v.As
 		}
 	}
@@ -130,19 +137,19 @@ func parameterOf(s *tasks.Step, called *references.Scope, name string) string {
 
 // ownDefaults returns the defaults of the called workflow's nameless parameters that the call does not give. The caller
 // may have parameters with the same names.
-func ownDefaults(s *tasks.Step, called *references.Scope, given *param.Map) *param.Map {
+func (c calling) ownDefaults(given *param.Map) *param.Map {
 	out := param.New()
-	if called == nil {
+	if c.target == nil {
 		return out
 	}
 	passed := map[string]bool{}
 	for name := range given.All() {
-		passed[parameterOf(s, called, name)] = true
+		passed[c.parameter(name)] = true
 	}
-	for name, v := range called.Params.All() {
+	for name, v := range c.target.Params.All() {
 		rule, _ := v.(*param.Map)
-		if !passed[name] && slices.Contains(slices.Collect(maps.Values(called.Positional)), name) &&
-			(s.Params.Has(name) || s.Taken[name]) {
+		if !passed[name] && slices.Contains(slices.Collect(maps.Values(c.target.Positional)), name) &&
+			(c.Params.Has(name) || c.Taken[name]) {
 			v, _ := rule.Get("default")
 			if text, isText := v.(string); isText {
 				v = references.Literal(text)
@@ -153,11 +160,11 @@ func ownDefaults(s *tasks.Step, called *references.Scope, given *param.Map) *par
 	return out
 }
 
-// callParams returns the parameters for a called workflow. A parameter that keeps its name is visible there anyway:
+// params returns the parameters for a called workflow. A parameter that keeps its name is visible there anyway:
 // exporting it under its own name would yield a text with ${...}.
-func callParams(s *tasks.Step, called *references.Scope, list []string) *param.Map {
+func (c calling) params(list []string) *param.Map {
 	given := param.New()
-	v, _ := s.Get("params")
+	v, _ := c.Get("params")
 	for _, e := range keys.ListOf(v) {
 		switch x := e.(type) {
 		case *param.Map:
@@ -172,13 +179,13 @@ func callParams(s *tasks.Step, called *references.Scope, list []string) *param.M
 			list = append(list, document.Words(document.TextOf(x))...)
 		}
 	}
-	for name, v := range line(s, list).All() {
+	for name, v := range line(list).All() {
 		given.Set(name, v)
 	}
-	out := ownDefaults(s, called, given)
+	out := c.ownDefaults(given)
 	for name, v := range given.All() {
-		as := parameterOf(s, called, name)
-		text := s.Plain(s.Map, "params", document.TextOf(v))
+		as := c.parameter(name)
+		text := c.Plain(c.Map, "params", document.TextOf(v))
 		if text == "${"+as+"}" {
 			continue
 		}
