@@ -147,12 +147,7 @@ func (c lifecycle) beginRuns(ctx context.Context, b host.Backfill, runs []host.B
 			notes = append(notes, notBegun(r, failed.Error()))
 		}
 	}
-	return func(b *host.Backfill) (changed bool) {
-		for _, note := range notes {
-			changed = note(b) || changed
-		}
-		return changed
-	}
+	return together(notes)
 }
 
 // mayFillLater says whether what could not start may start later.
@@ -361,16 +356,21 @@ func (c lifecycle) checkBackfill(ctx context.Context, b host.Backfill, now time.
 	if len(again) > 0 {
 		notes = append(notes, c.beginRuns(ctx, b, again))
 	}
-	after, err := c.fill(ctx, b.ID, func(b *host.Backfill) (changed bool) {
-		for _, note := range notes {
-			changed = note(b) || changed
-		}
-		return changed
-	})
+	after, err := c.fill(ctx, b.ID, together(notes))
 	if err != nil {
 		return err
 	}
 	return c.killRuns(ctx, after)
+}
+
+// together makes all of several notes, in one write.
+func together(notes []func(*host.Backfill) bool) func(*host.Backfill) bool {
+	return func(b *host.Backfill) (changed bool) {
+		for _, note := range notes {
+			changed = note(b) || changed
+		}
+		return changed
+	}
 }
 
 // lost notes that a session will not run: its attempt was never made, or retention has removed it.
