@@ -345,10 +345,7 @@ func (s *State) copyGroup(c GroupRestarted) {
 	g := s.task(c.Group)
 	next := c.First
 	ids := map[TaskID]TaskID{g.ID: g.ID}
-	for _, old := range s.Below(g, nil) {
-		if !old.copied(g) {
-			continue
-		}
+	for _, old := range s.roundOf(g) {
 		t := &Task{ID: next, Parent: ids[old.Parent], Name: old.Name, Config: old.Config, Export: old.Export, Group: old.Group, Level: old.Level}
 		for _, u := range old.Upstreams {
 			t.Upstreams = append(t.Upstreams, ids[u])
@@ -362,9 +359,22 @@ func (s *State) copyGroup(c GroupRestarted) {
 	s.recountFailed(g)
 }
 
-// copied says whether a task belongs to what a retry of group g makes anew.
-func (t *Task) copied(g *Task) bool {
-	return t.Initial && !strings.Contains(t.Name[len(g.Name):], "^sub")
+// roundOf lists the tasks that another round of a group makes anew: its initial tasks, but for what operators generated.
+// The tasks of a group that is a copy itself, or belongs to a handler, are not initial. Digdag makes nothing anew there
+// (engine.md 2.7). In a file with `zerodag: 1`, the tasks of the group's first round are made anew.
+func (s *tree) roundOf(g *Task) []*Task {
+	list := s.Below(g, nil)
+	if g.Level > 0 && !g.Initial {
+		seen := make(map[string]bool, len(list))
+		return slices.DeleteFunc(list, func(t *Task) bool {
+			added := strings.Contains(t.Name[len(g.Name):], "^") || seen[t.Name]
+			seen[t.Name] = true
+			return added
+		})
+	}
+	return slices.DeleteFunc(list, func(t *Task) bool {
+		return !t.Initial || strings.Contains(t.Name[len(g.Name):], "^sub")
+	})
 }
 
 // recountFailed counts the children that failed, of those that count.

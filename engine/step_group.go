@@ -122,11 +122,7 @@ func (d *decision) tryAgain(t *Task) bool {
 
 // tooManyCopies says whether another round would take the attempt over every limit.
 func (d *decision) tooManyCopies(t *Task) bool {
-	copies := 0
-	for _, c := range d.Below(t, nil) {
-		copies += asInt(c.copied(t))
-	}
-	return len(d.tasks)+copies > max(d.limit, HardLimit)
+	return len(d.tasks)+len(d.roundOf(t)) > max(d.limit, HardLimit)
 }
 
 // FailureAlert is what the engine adds to the name of a workflow's root for the task that tells people that
