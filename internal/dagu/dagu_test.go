@@ -94,6 +94,7 @@ func TestRefuses(t *testing.T) {
 		"shell that is not here":        step("shell: pwsh\ncommand: touch danger"),
 		"unknown reference":             step("command: touch danger ${b.stdout}"),
 		"folder of the wiki":            step("command: touch danger $DAG_WIKI_DIR"),
+		"defaults that say what to do":  "defaults:\n  foreach: {items: [a, b], steps: [{id: c, command: touch danger}]}\n" + step("foreach: {items: [a], steps: [{id: d, command: touch danger}]}"),
 		"words or commands":             step("command: [touch, danger]"),
 		"parallel without a workflow":   step("command: touch danger\nparallel: [a, b]"),
 		"workflow known when it runs":   step("call: $danger"),

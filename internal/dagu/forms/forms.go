@@ -46,12 +46,21 @@ func operations() []string {
 		"sqlite", "kubernetes", "k8s"}
 }
 
+// ofOneStep reports whether a key says what a step is or does, which no default can: in the steps of a `foreach`, it
+// would make each of them a `foreach` again.
+func ofOneStep(key string) bool {
+	return slices.Contains([]string{"id", "name", "depends", "foreach", "parallel", "call", "steps", "command", "script", "run", "action"}, key)
+}
+
 // Merged returns a step in one form, with the `defaults` of the workflow and its own type filled in.
 func (f Reader) Merged(m *param.Map) *param.Map {
 	out := f.Made(f.typedStep(m).Clone(), m)
-	for key, v := range f.Map.Map("defaults").All() {
+	defaults := f.Map.Map("defaults")
+	for key, v := range defaults.All() {
 		own, there := out.Get(key)
 		switch {
+		case ofOneStep(key):
+			f.Refuse(defaults, key, "write it in the steps that need it", "%s is not a default for steps", key)
 		case !there:
 			out.Set(key, v)
 		case key == "env" || key == "preconditions": // both count, those of the workflow first
