@@ -329,7 +329,7 @@ test-ministack: assets ## the drivers of AWS on ministack, a second emulator
 	$(GO) run ./integration/ministack
 
 .PHONY: integration-aws
-integration-aws: tools assets ## the end-to-end list on the AWS account of the environment, in a stage that is removed at the end; about 70 cents; writes docs/aws-runs/
+integration-aws: tools assets ## the end-to-end list on the AWS account of the environment, in a stage that is removed at the end; about 70 cents; writes its report to bin/
 	$(if $(filter command line,$(origin STAGE)),STAGE=$(STAGE)) REQUIRE=client integration/stack/run.sh account
 
 .PHONY: integration-aws-remove

@@ -14,12 +14,12 @@ type Group struct {
 // Groups lists all pages for users, in the order in which somebody new should meet them.
 func Groups() ([]Group, error) {
 	list := []Group{
-		{"Begin here", []string{"tutorial.md"}},
+		{"Begin here", []string{"tutorial.md", "tour.md"}},
 		{"The language", []string{"language/*.md"}},
 		{"How to", []string{"how-to/*.md"}},
 		{"Running it", []string{rest}},
-		{"Reference", []string{"reference/commands.md", "reference/rest.md"}},
-		{"How it works inside", []string{"guarantees.md", "how-it-works.md", "glossary.md", "state-machine.md", "roadmap.md", "reference/[a-bd-q]*.md", "reference/wire.md"}},
+		{"Reference", []string{"operators.md", "reference/commands.md", "reference/rest.md"}},
+		{"How it works inside", []string{"guarantees.md", "how-it-works.md", "glossary.md", "state-machine.md", "packages.md", "reference/[a-bd-q]*.md", "reference/wire.md"}},
 	}
 	var taken []string // by name, wherever that stands in the list
 	for _, g := range list {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write the map of packages into CONTRIBUTING.md; read the diff before you keep it")
+var rewrite = flag.Bool("rewrite", false, "update what is generated from pages and packages; read the diff before you keep it")
 
 // areas are the parts of the map, and what the paths of their packages begin with. The first
 // that fits has a package.
@@ -26,11 +26,10 @@ var areas = []struct {
 	{"Tests of the whole", []string{"integration"}},
 }
 
-// TestMap proves that the map in CONTRIBUTING.md has every package, and each with what its
-// comment says first.
+// TestMap proves that docs/packages.md lists every package with the first sentence of its comment.
 func TestMap(t *testing.T) {
 	t.Parallel()
-	const page, begin, end = root + "/CONTRIBUTING.md", "<!-- packages -->\n", "<!-- end of packages -->"
+	const page, begin, end = "packages.md", "<!-- packages -->\n", "<!-- end of packages -->"
 	text, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)

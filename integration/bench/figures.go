@@ -14,10 +14,11 @@ type measured struct {
 	here     float64
 	memory   int
 	original float64 // 0: nothing was measured
+	dagu     float64 // likewise
 }
 
 // printedRow is a row as bench.row prints it.
-var printedRow = regexp.MustCompile(`^(.{46}) +([\d.]+) ms +(\d+) MiB +(?:([\d.]+) ms|-) +(?:[\d.]+ ms|-)`)
+var printedRow = regexp.MustCompile(`^(.{46}) +([\d.]+) ms +(\d+) MiB +(?:([\d.]+) ms|-) +(?:([\d.]+) ms|-)`)
 
 // readFigures reads what was printed: the line about the machine, that about its load, and the rows by part and name.
 func readFigures(text string) (machine, load string, rows map[string]measured) {
@@ -31,6 +32,7 @@ func readFigures(text string) (machine, load string, rows map[string]measured) {
 			r.here, _ = strconv.ParseFloat(m[2], 64) // the expression lets numbers through only
 			r.memory, _ = strconv.Atoi(m[3])
 			r.original, _ = strconv.ParseFloat(m[4], 64)
+			r.dagu, _ = strconv.ParseFloat(m[5], 64)
 			rows[part+strings.TrimSpace(m[1])] = r
 		case strings.HasPrefix(line, "measured on "):
 			machine = line
@@ -43,17 +45,17 @@ func readFigures(text string) (machine, load string, rows map[string]measured) {
 	return machine, load, rows
 }
 
-// compared are the rows of the README and where their figures are.
+// compared are the rows of the page about other engines, and where their figures are.
 var compared = []struct{ says, row string }{
-	{"one `echo>` by `run`, from start to exit", "one echo>"},
-	{"server: from start to first answer", "server: start to first answer; idle memory"},
-	{"server: chain of 50 `echo>`, from request to done", "server: chain of 50 echo>"},
-	{"server: 500 `echo>` in parallel", "server: 500 echo> in parallel"},
-	{"server: 20 attempts of 20 chained `echo>`", "server: 20 attempts x 20 chained echo>"},
-	{"server: chain of 20 `sh>`", "server: chain of 20 sh>: true"},
+	{"one task on the command line", "one echo>"},
+	{"server: start to first answer", "server: start to first answer; idle memory"},
+	{"server: 50 tasks in a row", "server: chain of 50 echo>"},
+	{"server: 500 tasks in parallel", "server: 500 echo> in parallel"},
+	{"server: 20 runs of 20 tasks in a row", "server: 20 attempts x 20 chained echo>"},
+	{"server: 20 shell commands in a row", "server: chain of 20 sh>: true"},
 }
 
-// comparison is the table of the README, from what was printed and the figures of the original.
+// comparison returns the table of docs/comparison.md, made from what was printed and from the figures of the other engines.
 func comparison(printed, reference string) (string, error) {
 	machine, load, rows := readFigures(printed)
 	text, err := os.ReadFile(reference)
@@ -61,28 +63,40 @@ func comparison(printed, reference string) (string, error) {
 		return "", err
 	}
 	var others struct {
-		Original struct {
-			Version string
-			Idle    float64 `json:"idle_rss_mb"`
-		} `json:"original_engine"`
+		Original engine `json:"original_engine"`
+		Dagu     engine `json:"dagu"`
 	}
 	if err := json.Unmarshal(text, &others); err != nil {
 		return "", fmt.Errorf("%s: %w", reference, err)
 	}
 	var b strings.Builder
-	b.WriteString("| median time | zerodag | Digdag | Digdag takes |\n|---|---|---|---|\n")
+	b.WriteString("| | zerodag | Digdag | Dagu |\n|---|---|---|---|\n")
 	for _, c := range compared {
 		r, found := rows[c.row]
 		if !found || r.original == 0 {
 			return "", fmt.Errorf("there is no figure of %q for both", c.row)
 		}
-		fmt.Fprintf(&b, "| %s | %.0f ms | %s ms | %s times as long |\n", c.says, r.here, thousands(r.original), thousands(rounded(r.original/r.here)))
+		fmt.Fprintf(&b, "| %s | %.0f ms | %s | %s |\n", c.says, r.here, against(r.original, r.here), against(r.dagu, r.here))
 	}
 	idle := rows["server: start to first answer; idle memory"].memory
-	fmt.Fprintf(&b, "| **resident memory** | | | **Digdag needs** |\n| server that does nothing (VmRSS) | %d MiB | %.0f MiB | %.1f times as much |\n", idle, others.Original.Idle, others.Original.Idle/float64(idle))
-	fmt.Fprintf(&b, "\nzerodag was %s (%s); all that was printed is [kept](integration/bench/testdata/kept.txt). Digdag %s was measured before that, not beside it, on a machine with as many processors and as much memory, "+
-		"which had other work: read how many times as long, not the digits. `make bench` measures zerodag on yours.\n", machine, load, others.Original.Version)
+	fmt.Fprintf(&b, "| idle server: resident memory | %d MiB | %.0f MiB | %.0f MiB |\n", idle, others.Original.Idle, others.Dagu.Idle)
+	fmt.Fprintf(&b, "\nzerodag was %s (%s); the [complete output](../integration/bench/testdata/kept.txt) is in the repository. Digdag %s and Dagu %s were measured earlier on a machine of the same size "+
+		"that also did other work. Compare the ratios, not the milliseconds.\n", machine, load, others.Original.Version, others.Dagu.Version)
 	return b.String(), nil
+}
+
+// engine has what is known of another engine besides the times of rows.
+type engine struct {
+	Version string
+	Idle    float64 `json:"idle_rss_mb"`
+}
+
+// against writes the time that another engine took, and how many times as long that is; a dash if it was not measured.
+func against(theirs, here float64) string {
+	if theirs == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%s ms (%s times)", thousands(theirs), thousands(rounded(theirs/here)))
 }
 
 // rounded leaves two digits of a number.

@@ -15,28 +15,19 @@ import (
 const (
 	demoCast    = "testdata/demo.cast"
 	demoPicture = "../../docs/pictures/run.svg"
-	demoAbout   = "A workflow runs as a tree of tasks, one of which fails and says why. Run again when it is mended, the workflow goes on with that task."
+	demoAbout   = "A workflow runs as a tree of tasks. One task fails and shows its error. After the fix, the same command resumes with that task."
 )
-
-// demoFiles are the project of the picture: what takes time in it is pretended.
-var demoFiles = map[string]string{
-	"extract.sh": "#!/bin/sh\ncase $1 in eu) n=1204 s=1.2;; us) n=873 s=1.8;; *) n=412 s=0.7;; esac\nsleep $s\necho $n orders of $2\n",
-	"report.sh":  "#!/bin/sh\nsleep 1\ntest -f template.html || { echo template.html is missing >&2; exit 1; }\necho the report of $1 is sent\n",
-}
 
 // demoCommands are typed one after the other.
 var demoCommands = []string{"zerodag run nightly.dig --session 2026-03-01", "touch template.html", "zerodag run nightly.dig --session 2026-03-01"}
 
-// demo types the commands into a shell with the workflow of the README and returns the last screen; a person types
+// demo types the commands into a shell with the project examples/nightly and returns the last screen; a person types
 // more slowly than the test.
 func demo(t *testing.T, cast *Cast, pause time.Duration) string {
 	t.Helper()
 	f := newFolder(t, "unused", "+a: {}\n")
-	keep(t, filepath.Join(f.path, "nightly.dig"), readmeWorkflow(t))
-	for name, text := range demoFiles {
-		if err := os.WriteFile(filepath.Join(f.path, name), []byte(text), 0o755); err != nil {
-			t.Fatal(err)
-		}
+	if err := os.CopyFS(f.path, os.DirFS("../../examples/nightly")); err != nil {
+		t.Fatal(err)
 	}
 	shell := exec.Command("bash", "--norc", "--noprofile")
 	shell.Dir, shell.Env = f.path, append(f.command().Env, "PS1="+prompt, "PATH="+filepath.Dir(program)+":"+os.Getenv("PATH"), "HISTFILE=")
@@ -64,21 +55,6 @@ func awaitPrompt(t *testing.T, s *Screen, commands int) {
 	if err != nil {
 		t.Fatalf("%v:\n%s", err, text)
 	}
-}
-
-// readmeWorkflow is the workflow that the README shows.
-func readmeWorkflow(t *testing.T) string {
-	t.Helper()
-	text, err := os.ReadFile("../../README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, rest, found := strings.Cut(string(text), "```yaml\n# nightly.dig\n")
-	workflow, _, closed := strings.Cut(rest, "```")
-	if !found || !closed {
-		t.Fatal("README.md has no nightly.dig")
-	}
-	return workflow
 }
 
 // TestDemo proves that the moving picture of the README is drawn from the cast, and ends with what the program shows

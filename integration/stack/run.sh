@@ -158,7 +158,7 @@ on_localstack() {
 }
 
 on_account() {
-  report=${REPORT:-docs/aws-runs/$(date -u +%F)-${AWS_REGION:-${AWS_DEFAULT_REGION:-region-of-profile}}.md}
+  report=${REPORT:-bin/aws-run-$(date -u +%F)-${AWS_REGION:-${AWS_DEFAULT_REGION:-region-of-profile}}.md}
   export ZERODAG_PATIENCE=${ZERODAG_PATIENCE:-90m}
   patience=$ZERODAG_PATIENCE
   begin

@@ -164,12 +164,11 @@ func (s *shell) follow(t *testing.T, page string, list []step) {
 // serversLog are lines of a server in the background, which come when they come.
 var serversLog = regexp.MustCompile(`(?m)^\d{4}-.* zerodag\.server: .*\n`)
 
-// TestREADME proves that the tour of the README works as it is typed, line by line, and shows
-// what it says that it shows. The first line builds the program, which is done before.
-func TestREADME(t *testing.T) {
+// TestTour proves that the commands of the tour work as they are typed, and print what the page shows. The first one
+// builds the program, which the test has already done.
+func TestTour(t *testing.T) {
 	t.Parallel()
-	tour, _, _ := strings.Cut(section(t, "README.md", "Tour"), "\nOn AWS,")
-	list := read(tour).steps
+	list := read(section(t, "docs/tour.md", "Tour")).steps
 	if len(list) < 15 {
 		t.Fatalf("the tour has %d commands", len(list))
 	}
@@ -177,10 +176,20 @@ func TestREADME(t *testing.T) {
 		t.Fatalf("the tour begins with %q", first)
 	}
 	s := open(t)
-	s.follow(t, "README.md, Tour", list[1:])
+	s.follow(t, "docs/tour.md", list[1:])
 	if entries, err := os.ReadDir(filepath.Join(s.home, "zerodag-data")); err != nil || len(entries) == 0 {
 		t.Errorf("the server of the tour kept nothing in ~/zerodag-data: %v", err)
 	}
+}
+
+// TestREADME proves that the first workflow of the README runs, locally and on a server, by the commands beside it.
+func TestREADME(t *testing.T) {
+	t.Parallel()
+	list := read(section(t, "README.md", "A first workflow")).steps
+	if len(list) < 6 || list[0].file != "nightly.dig" {
+		t.Fatalf("the section has %d steps and begins with the file %q", len(list), list[0].file)
+	}
+	open(t).follow(t, "README.md", list)
 }
 
 // TestDiffers proves that the comparison finds what it is for.
