@@ -1,6 +1,7 @@
 package tour
 
 import (
+	"fmt"
 	"os"
 	"regexp"
 	"slices"
@@ -30,7 +31,8 @@ func section(t *testing.T, file, heading string) string {
 
 var word = regexp.MustCompile("`([a-z0-9_]+)`")
 
-// TestListOfOperators proves that docs/operators.md lists every built-in operator once, and no other.
+// TestListOfOperators proves that docs/operators.md lists every built-in operator once, and no other, and
+// that pages give their number.
 func TestListOfOperators(t *testing.T) {
 	t.Parallel()
 	var names []string
@@ -41,6 +43,15 @@ func TestListOfOperators(t *testing.T) {
 	want := slices.Sorted(slices.Values(all.Registry().Names()))
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Error(diff)
+	}
+	for page, text := range map[string]string{"README.md": "[%d operators]", "docs/comparison.md": "[%d built in]", "CHANGELOG.md": "%d built-in [operators]"} {
+		content, err := os.ReadFile("../../" + page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if count := fmt.Sprintf(text, len(want)); !strings.Contains(string(content), count) {
+			t.Errorf("%s does not say %q", page, count)
+		}
 	}
 }
 
