@@ -37,15 +37,15 @@ type extracts struct{ t *testing.T }
 
 const skillHead = `---
 name: zerodag
-description: Write, check, run and mend workflows of zerodag (or Digdag), which are .dig files. Use it when a project has .dig files, or when somebody wants a workflow with tasks, retries, a schedule or a backfill.
+description: Write, check, run and fix zerodag (or Digdag) workflows, which are .dig files. Use it if a project has .dig files, or if the user wants a workflow with tasks, retries, a schedule or a backfill.
 ---
 
-# Workflows of zerodag
+# zerodag workflows
 
-This file is made of the reference; ` + "`zerodag docs TOPIC`" + ` shows all of it: a page, a key, a variable, a setting or an operator.
+This file is generated from the reference; ` + "`zerodag docs TOPIC`" + ` shows the full text of a page, a key, a variable, a setting or an operator.
 
-How to work: write the file, ` + "`zerodag check`" + ` it until it has no errors and no warnings, then ` + "`zerodag run FILE.dig --session 2026-03-01`" + `. A run goes on where the last one of that session failed;
-` + "`--rerun`" + ` begins anew, ` + "`--dry-run --show-params`" + ` shows what tasks see. On a server: ` + "`zerodag push PROJECT`, `start PROJECT NAME --session now --wait`, `log ID`, `retry ID --latest-revision --resume`" + `.
+How to work: write the file, run ` + "`zerodag check`" + ` until it reports no errors and no warnings, then run ` + "`zerodag run FILE.dig --session 2026-03-01`" + `. A run resumes where the last one of that session failed;
+` + "`--rerun`" + ` starts over, ` + "`--dry-run --show-params`" + ` shows the parameters of each task. On a server: ` + "`zerodag push PROJECT`, `start PROJECT NAME --session now --wait`, `log ID`, `retry ID --latest-revision --resume`" + `.
 `
 
 func (x extracts) skill() string {
