@@ -4,34 +4,34 @@ import (
 	"zerodag/engine/dig/keys"
 )
 
-// underWay says whether a task has begun and has not ended.
+// underWay reports whether a task has begun and has not ended.
 func (t *Task) underWay() bool { return t.State >= Ready && t.State <= Planned }
 
-// occupies says whether a task takes one of the places that `concurrency: {tasks: N}` of the file has: from its start to its
-// end, waits included, but not while it only waits for its subtasks, which need places of their own.
+// occupies reports whether a task takes one of the places of the file's `concurrency: {tasks: N}`. It does from start
+// to end, waits included, except while it only waits for its subtasks: they need places themselves.
 func (s *State) occupies(t *Task) bool {
 	return s.hasPlaces(t) && (t.State == Running || t.State == RetryWaiting)
 }
 
-// hasPlaces says whether a task needs a place at all. Groups do not, nor what `sla:` has added, which is about how long the rest takes.
+// hasPlaces reports whether a task needs a place at all. Groups do not, nor do tasks added by `sla:`, which is about
+// how long the others take.
 func (s *State) hasPlaces(t *Task) bool {
 	return s.def.Tasks > 0 && !t.Group && !s.isSLA(t)
 }
 
-// crowded says whether a task that has not begun has to wait until others of its group, or of the attempt, have ended.
+// crowded reports whether a task that has not begun must wait until others of its group, or of the attempt, have ended.
 func (s *State) crowded(t *Task) bool {
 	p := s.Task(t.Parent)
 	return !t.Cancel && p != nil && p.sliding > 0 && p.busy >= p.sliding || s.noPlace(t)
 }
 
-// noPlace says whether a task needs a place of the attempt, and none is free.
+// noPlace reports whether a task needs a place of the attempt and none is free.
 func (s *State) noPlace(t *Task) bool {
 	return !t.Cancel && s.hasPlaces(t) && s.occupied >= s.def.Tasks
 }
 
-// hold has the next try of a task wait, for a place, since it gave its own up when it waited for its subtasks, or for the end
-// of a pause. It gives up what it has, or waits for, of a pool.
-// edit, unless nil, may set more of its progress.
+// hold delays the next run of a task until it has a place, since it gave up its own to wait for its subtasks, or until
+// a pause ends. The task gives up the slots that it has or waits for. edit, unless nil, may set more of its progress.
 func (d *decision) hold(t *Task, edit func(*Progress)) {
 	d.move(t, GroupRetryWaiting, nil, func(p *Progress) {
 		if edit != nil {
@@ -42,7 +42,7 @@ func (d *decision) hold(t *Task, edit func(*Progress)) {
 	})
 }
 
-// count adds what a task counts for in the limits of its group and of the attempt, or takes it away again.
+// count adds a task to the counters of its group and of the attempt (sign 1), or removes it (-1).
 func (s *State) count(t *Task, sign int) {
 	if p := s.Task(t.Parent); p != nil {
 		p.busy += sign * asInt(t.underWay())
@@ -50,7 +50,7 @@ func (s *State) count(t *Task, sign int) {
 	s.occupied += sign * asInt(s.occupies(t))
 }
 
-// slidingOf is how many children of a task may be under way at once, 0 for any number.
+// slidingOf returns how many children of a task may be under way at once, 0 for any number.
 func slidingOf(t *Task) int {
 	if t.Level == 0 || !t.Group {
 		return 0
@@ -58,8 +58,8 @@ func slidingOf(t *Task) int {
 	return keys.Sliding(t.Config)
 }
 
-// makeRoom starts what a task has left room for, in the order of the tasks. Where the attempt has places it looks at all its
-// tasks, some nanoseconds each.
+// makeRoom starts the tasks that a finished task has left room for, in task order. If the attempt limits its tasks,
+// this scans all of them, at some nanoseconds each.
 func (d *decision) makeRoom(t *Task) {
 	if p := d.Task(t.Parent); p != nil && p.sliding > 0 && t.State.Done() {
 		d.slide(p)
@@ -89,7 +89,7 @@ func (d *decision) slide(p *Task) {
 	}
 }
 
-// pastBegun moves an index over the first of the children that are not blocked: none will be again.
+// pastBegun moves an index past the leading children that are no longer blocked: they will not be blocked again.
 func (s *tree) pastBegun(children []TaskID, from int) int {
 	for from < len(children) && s.task(children[from]).State != Blocked {
 		from++
@@ -97,7 +97,7 @@ func (s *tree) pastBegun(children []TaskID, from int) int {
 	return from
 }
 
-// again runs a task again that waited for a place.
+// again resumes a task that waited for a place.
 func (d *decision) again(t *Task) {
 	if t.needsSlots() {
 		d.acquire(t, t.Pool.Pool, nil)
@@ -106,7 +106,7 @@ func (d *decision) again(t *Task) {
 	d.dispatch(t, nil)
 }
 
-// opensChildren says whether children of a task may start.
+// opensChildren reports whether children of a task may start.
 func (t *Task) opensChildren() bool {
 	return t.State == Planned || t.Resumed && !t.Ignored && t.Skipped == ""
 }

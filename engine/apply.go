@@ -10,10 +10,9 @@ import (
 	"zerodag/engine/dig"
 )
 
-// Apply repeats stored changes on a state. It decides nothing, so a log written by
-// another version of this package leads to the state that its writer had. It panics on
-// changes of another attempt: tasks that they name do not exist. DecodeChanges has
-// refused what could fit no attempt at all.
+// Apply repeats stored changes on a state. It decides nothing, so a log written by another version of this package
+// leads to the state that its writer had. It panics on changes of another attempt, since the tasks they name do not
+// exist. DecodeChanges has already refused changes that no attempt could have.
 func (s *State) Apply(changes ...Change) {
 	for _, c := range changes {
 		switch c := c.(type) {
@@ -59,7 +58,7 @@ func (s *State) start(c AttemptStarted) {
 	if len(c.Carried) > 0 {
 		s.carried = make(map[string]Carried, len(c.Carried))
 		for _, x := range c.Carried {
-			s.carried[x.Name] = x // of several of one name the newest is last
+			s.carried[x.Name] = x // the newest of several with the same name comes last
 		}
 	}
 	s.add(TasksAdded{First: Root, Nodes: s.def.Nodes, Initial: true, At: c.At})
@@ -118,7 +117,7 @@ func shifted(indexes []int, first TaskID) []TaskID {
 	for i, x := range indexes {
 		ids[i] = first + TaskID(x)
 	}
-	slices.Sort(ids) // `_after` names them in any order; what they stored is laid down by id
+	slices.Sort(ids) // `_after` names them in any order; their stores are merged by id
 	return ids
 }
 
@@ -181,7 +180,8 @@ func (s *State) set(t *Task, c TaskChanged) {
 	p.failed += asInt(t.State.Error()) - asInt(was.Error())
 }
 
-// spend has nothing more taken over below a task that is tried again: what an earlier attempt came to counts for the first round alone.
+// spend marks everything carried over below a retried task as used up: results of an earlier attempt count for the
+// first iteration only.
 func (s *State) spend(t *Task) {
 	for _, name := range slices.Sorted(maps.Keys(s.carried)) {
 		if strings.HasPrefix(name, t.Name+"+") || strings.HasPrefix(name, t.Name+"^") {
@@ -192,12 +192,12 @@ func (s *State) spend(t *Task) {
 	}
 }
 
-// skip makes a task and all below it successes.
+// skip marks a task and everything below it as succeeded.
 func (s *State) skip(c Skipped) {
 	t := s.task(c.Task)
 	for _, x := range s.Below(t, []*Task{t}) {
 		if x.State.Done() {
-			continue // it was taken over from an earlier attempt
+			continue // it was carried over from an earlier attempt
 		}
 		p := x.Progress
 		p.State, p.UpdatedAt, p.RetryAt, p.Guard = Success, c.At, time.Time{}, ""
@@ -206,7 +206,7 @@ func (s *State) skip(c Skipped) {
 	}
 }
 
-// cancelBelow cancels what is below a task and not done, as a kill does.
+// cancelBelow cancels the unfinished tasks below a task, as a kill does.
 func (s *State) cancelBelow(c SubtreeCanceled) {
 	for _, x := range s.Below(s.task(c.Task), nil) {
 		if x.State.Done() || s.closes(x, c.Task) {
@@ -221,7 +221,7 @@ func (s *State) cancelBelow(c SubtreeCanceled) {
 	}
 }
 
-// Touched returns the tasks that stand otherwise since a change was applied.
+// Touched returns the tasks whose state a change affects, once it is applied.
 func (s *State) Touched(c Change) []TaskID {
 	var below []*Task
 	switch c := c.(type) {
@@ -270,7 +270,8 @@ func asInt(b bool) int {
 	return 0
 }
 
-// stores reports whether the task changes the parameters of later tasks, through its own results or those left by an earlier attempt.
+// stores reports whether the task changes the parameters of later tasks, through its own results or those left by an
+// earlier attempt.
 func (t *Task) stores() bool { return t.Outcome != nil && t.Outcome.stored() || !t.Left.isEmpty() }
 
 func (o *Outcome) stored() bool { return o.Stores.Len() > 0 || len(o.ResetStore) > 0 }
@@ -285,12 +286,11 @@ func (s *tree) markStoring(t *Task) {
 	}
 }
 
-// noticeLate makes everything look again at what it sees when a task stores that others
-// are past already: below a group that was taken over, or in a list where a task was that
-// comes after one that runs again. What follows such a task need not wait for this one. So
-// it is with what an ignored failure stores: below a task that was taken over, something of
-// the same group may still run. And so it is with that of a file which never got its slots, while something that `sla:` has added
-// runs. A state that is loaded later sees the store as well.
+// noticeLate makes tasks recompute the parameters they see if a task stores some after others have already passed it.
+// This happens below a group that was carried over, and in a list in which a carried-over task comes after one that
+// runs again: the tasks that follow need not wait for this one. It also happens when an ignored failure stores
+// parameters below a carried-over task while other tasks of the same group still run, and when the root fails without
+// getting its slots while tasks added by `sla:` run. A state that is loaded later sees these stores as well.
 func (s *State) noticeLate(t *Task) {
 	if t.Parent == 0 && t.active > 0 {
 		s.forgetScopes()
@@ -310,7 +310,7 @@ func (s *State) noticeLate(t *Task) {
 	}
 }
 
-// forgetScopes has what every task sees found out anew.
+// forgetScopes discards what every task sees, so that it is computed again.
 func (s *State) forgetScopes() {
 	for _, t := range s.Tasks() {
 		t.scope, t.inner, t.after = nil, nil, nil
@@ -339,8 +339,8 @@ func (s *State) grow(g growth) {
 	s.task(g.First).active++ // it must not end before all its children exist
 }
 
-// copyGroup makes the next round of a group: its initial tasks again, blocked, without
-// the flag, and without what operators generated (engine.md 2.7).
+// copyGroup creates the next iteration of a group: its initial tasks again, blocked, without the flag, and without
+// tasks that operators generated (engine.md 2.7).
 func (s *State) copyGroup(c GroupRestarted) {
 	g := s.task(c.Group)
 	next := c.First
@@ -359,9 +359,10 @@ func (s *State) copyGroup(c GroupRestarted) {
 	s.recountFailed(g)
 }
 
-// roundOf lists the tasks that another round of a group makes anew: its initial tasks, but for what operators generated.
-// The tasks of a group that is a copy itself, or belongs to a handler, are not initial. Digdag makes nothing anew there
-// (engine.md 2.7). In a file with `zerodag: 1`, the tasks of the group's first round are made anew.
+// roundOf lists the tasks that the next iteration of a group creates again: its initial tasks, except those that
+// operators generated. The tasks of a group that is itself a copy, or belongs to a handler, are not initial, so Digdag
+// creates none of them again (engine.md 2.7). In a file with `zerodag: 1`, the tasks of the group's first iteration are
+// created again.
 func (s *tree) roundOf(g *Task) []*Task {
 	list := s.Below(g, nil)
 	if g.Level > 0 && !g.Initial {
@@ -377,7 +378,7 @@ func (s *tree) roundOf(g *Task) []*Task {
 	})
 }
 
-// recountFailed counts the children that failed, of those that count.
+// recountFailed counts the failed children, ignoring those that newer ones replace.
 func (s *tree) recountFailed(t *Task) {
 	newest := s.Newest(t)
 	t.failed = 0
@@ -397,7 +398,7 @@ func (s *State) flagKilled(c KillRequested) {
 	}
 }
 
-// nodesFor compiles again what an owner's growing children come from.
+// nodesFor compiles the source of an owner's growing children again.
 func (s *State) nodesFor(g growth) ([]dig.Node, error) {
 	owner := s.task(g.Owner)
 	return compileSub(owner, owner.Subtasks)

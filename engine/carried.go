@@ -7,20 +7,21 @@ import (
 	"zerodag/engine/param"
 )
 
-// Carried is a task that a new attempt takes over as success from an earlier one.
+// Carried is a task that a new attempt takes over as succeeded from an earlier one.
 type Carried struct {
-	Name      string     `json:"name"` // full name: the only thing that is compared
+	Name      string     `json:"name"` // full name, the only thing that is compared
 	Config    *param.Map `json:"config"`
 	Export    *param.Map `json:"export"`
 	Outcome   *Outcome   `json:"out,omitempty"`
 	UpdatedAt time.Time  `json:"updated,omitzero"`
 	Skipped   string     `json:"skipped,omitempty"`
 	Ignored   bool       `json:"ignored,omitempty"`
-	// Spent, in the new attempt, reports that the group around the task has begun another round, for which nothing is taken over.
+	// Spent reports, in the new attempt, that the group around the task has begun another iteration, for which nothing
+	// is carried over.
 	Spent bool `json:"spent,omitempty"`
 	Left
 
-	// Of is the task in the earlier attempt; 0 for one that did not run there. It is not kept.
+	// Of is the task in the earlier attempt, 0 if it did not run there. It is not stored.
 	Of TaskID `json:"-"`
 }
 
@@ -29,8 +30,8 @@ type Carried struct {
 type Left struct {
 	Before []Stored `json:"before,omitempty"` // lower than the stores of children that the new attempt creates
 	After  []Stored `json:"after,omitempty"`  // on top of these
-	// Whole reports that After has the stores of all tasks below, including those that the new attempt creates: some of them failed,
-	// the failure was ignored, and none runs again.
+	// Whole reports that After has the stores of all tasks below, including those that the new attempt creates: some of
+	// them failed, the failure was ignored, and none runs again.
 	Whole bool `json:"whole,omitempty"`
 }
 
@@ -41,7 +42,7 @@ type Stored struct {
 	Secret bool       `json:"secret,omitempty"` // see Outcome.Secret
 }
 
-// Parameters lists the top-level parameters that a task brings along when it is taken over, sorted.
+// Parameters lists the top-level parameters that a carried-over task brings along, sorted.
 func (c Carried) Parameters() []string {
 	var names []string
 	add := func(stores *param.Map) {
@@ -66,7 +67,7 @@ func (l Left) holdsSecrets() bool {
 	return slices.ContainsFunc(l.Before, secret) || slices.ContainsFunc(l.After, secret)
 }
 
-// layStores lays a list of stores on m.
+// layStores merges a list of stores into m.
 func layStores(m *param.Map, list []Stored) *param.Map {
 	for _, x := range list {
 		m = param.Merge(param.Reset(m, x.Reset...), x.Stores)
@@ -85,12 +86,13 @@ func (c Carried) give(t *Task) {
 	}
 }
 
-// Part says which tasks of a resumed attempt do not run although they might have to. All of it are patterns of tasks, see FindTask.
+// Part selects tasks of a resumed attempt that do not run although they otherwise would. All fields hold task patterns,
+// see FindTask.
 type Part struct {
-	Only  string   // no task runs but this one, with what is below it
-	Until string   // no task runs but this one, with what is below it, and what precedes it
-	Done  []string // these, with what is below them, are success without having run
+	Only  string   // only this task and those below it run
+	Until string   // only this task, those below it and those before it run
+	Done  []string // these tasks and those below them succeed without running
 }
 
-// IsEmpty says whether nothing is asked for.
+// IsEmpty reports whether nothing is selected.
 func (p Part) IsEmpty() bool { return p.Only == "" && p.Until == "" && len(p.Done) == 0 }

@@ -21,30 +21,33 @@ type AttemptStarted struct {
 	SLAAt    time.Time  `json:"slaAt,omitzero"`
 	SLAGuard string     `json:"slaGuard,omitempty"`
 	Priority int        `json:"priority,omitempty"`
-	// Slot is what the attempt waits for before its first task, and SlotGuard who owes that it is asked for.
+	// Slot is the slot that the attempt waits for before its first task, and SlotGuard the message that owes the
+	// request for it.
 	Slot      *claim.Use `json:"slot,omitempty"`
 	SlotGuard string     `json:"slotGuard,omitempty"`
-	// StartsAt is when the attempt begins, unless it has begun with this entry, and StartsGuard who owes the timer.
+	// StartsAt is when the attempt begins, unless it begins with this entry, and StartsGuard the message that owes the
+	// timer.
 	StartsAt    time.Time `json:"startsAt,omitzero"`
 	StartsGuard string    `json:"startsGuard,omitempty"`
 }
 
-// Begun says that an attempt begins which waited for its time, and who asks for its slot if it needs one.
+// Begun reports that an attempt begins after waiting for its start time. Guard then owes the request for its slot, if
+// it needs one.
 type Begun struct {
 	At    time.Time `json:"at"`
 	Guard string    `json:"guard"`
 }
 
-// Admitted says that the attempt has the slot that it waited for.
+// Admitted reports that the attempt has the slot that it waited for.
 type Admitted struct {
-	Project int64 `json:"project,omitempty"` // that the pool belongs to
+	Project int64 `json:"project,omitempty"` // that owns the pool
 }
 
-// TasksAdded puts generated tasks below a parent. Ids count from First; when only a
-// portion of the nodes is made, From says which.
+// TasksAdded adds generated tasks below a parent. Ids count from First; if only a portion of the nodes is created, From
+// is the first of them.
 type TasksAdded struct {
 	Parent  TaskID     `json:"parent"`
-	First   TaskID     `json:"first"` // id of node 0, made or not
+	First   TaskID     `json:"first"` // id of node 0, created or not
 	From    int        `json:"from,omitempty"`
 	Nodes   []dig.Node `json:"nodes"`
 	After   []TaskID   `json:"after,omitempty"` // upstreams of node 0
@@ -59,30 +62,31 @@ type TaskChanged struct {
 	Outcome  *Outcome `json:"out,omitempty"`
 }
 
-// Skipped makes a task and all that was made below it successes that were not run.
+// Skipped marks a task and everything created below it as succeeded without a run.
 type Skipped struct {
 	Task TaskID    `json:"task"`
 	Why  string    `json:"why"`
 	At   time.Time `json:"at"`
 }
 
-// SubtreeCanceled ends what is below a task: what has not started is canceled, and what has is flagged as by a kill.
+// SubtreeCanceled ends the tasks below a task: those that have not started are canceled, and the others flagged as by a
+// kill.
 type SubtreeCanceled struct {
 	Task TaskID    `json:"task"`
 	At   time.Time `json:"at"`
 }
 
-// GroupRestarted copies a group's initial tasks for its next try.
+// GroupRestarted copies a group's initial tasks for its next iteration.
 type GroupRestarted struct {
 	Group TaskID    `json:"group"`
 	First TaskID    `json:"first"` // id of the first copy
 	At    time.Time `json:"at"`
 }
 
-// Growing says how far the children of an owner are made; at Next == Total they all are.
+// Growing records how many children of an owner are created; at Next == Total all of them are.
 type Growing struct{ growth }
 
-// growth is a set of nodes that is made in portions.
+// growth is a set of nodes that are created in portions.
 type growth struct {
 	Owner TaskID     `json:"owner"`
 	First TaskID     `json:"first"`
@@ -92,17 +96,18 @@ type growth struct {
 	nodes []dig.Node // compiled again after a load
 }
 
-// KillRequested flags everything that is not done, but for the `_cancel` and `_finally` that are under way: these only a
-// second kill ends.
+// KillRequested flags everything that is not done, except `_cancel` and `_finally` blocks that are under way: only a
+// second kill ends those.
 type KillRequested struct {
 	At     time.Time `json:"at"`
-	Forced bool      `json:"forced,omitempty"` // it is a second one
+	Forced bool      `json:"forced,omitempty"` // a second kill
 }
 
-// PauseChanged says that the attempt is paused, or, without Paused, that it goes on.
+// PauseChanged reports that the attempt is paused or, without Paused, that it continues.
 type PauseChanged struct {
 	Paused *Paused `json:"paused,omitempty"`
-	// Slot is what the attempt waits for, which leaves the line or, under SlotGuard, asks again; nil: it does not wait for its turn.
+	// Slot is the slot that the attempt waits for: it leaves the line or, with SlotGuard, asks again. nil if the
+	// attempt does not wait for its turn.
 	Slot      *claim.Use `json:"slot,omitempty"`
 	SlotGuard string     `json:"slotGuard,omitempty"`
 }

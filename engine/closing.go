@@ -6,27 +6,28 @@ import (
 	"zerodag/engine/param"
 )
 
-// Closing says what of a task that comes last has begun: the tasks of its `_cancel` and of its `_finally`. A kill leaves
-// these alone, as they clean up after it; a second one does not.
+// Closing is the part of a task's cleanup that has begun: the tasks of its `_cancel` or of its `_finally`. A first kill
+// leaves these running, since they clean up after it; a second one ends them.
 type Closing string
 
-// What comes last of a task.
+// Parts of a task's cleanup.
 const (
 	ClosingCancel  Closing = "cancel"
 	ClosingFinally Closing = "finally"
-	ClosingFailed  Closing = "failed" // its `_finally` has failed, and so has the task, which was a success but for that
+	ClosingFailed  Closing = "failed" // its `_finally` failed, and so did the task, which had otherwise succeeded
 )
 
-// closingTime is what the tasks have in all that come last of a task which was canceled, unless they say otherwise: no end
-// of an attempt may wait for ever for one that hangs.
+// closingTime is the default time limit for the cleanup tasks of a canceled task: one that hangs must not keep the
+// attempt from ending.
 const closingTime = "10m"
 
-// hasClosing says that something comes last of the task.
+// hasClosing reports whether the task has a `_cancel` or `_finally`.
 func (t *Task) hasClosing() bool {
 	return t.Level > 0 && (t.Config.Map("_cancel").Len() > 0 || t.Config.Map("_finally").Len() > 0)
 }
 
-// finish ends a task, behind its `_cancel` and `_finally` as far as it has them; edit, unless nil, may set more of its progress.
+// finish ends a task after its `_cancel` and `_finally`, if it has them; edit, unless nil, may set more of its
+// progress.
 func (d *decision) finish(t *Task, to TaskState, out *Outcome, edit func(*Progress)) {
 	if t.hasClosing() && !d.forced && (to != Canceled || d.hasBegun(t)) {
 		if to == Canceled && t.Closing == "" && d.close(t, ClosingCancel, to, out, edit) {
@@ -39,7 +40,7 @@ func (d *decision) finish(t *Task, to TaskState, out *Outcome, edit func(*Progre
 	d.move(t, to, out, edit)
 }
 
-// hasBegun says whether a task that is canceled had begun: what did not leaves nothing that is to be cleaned up.
+// hasBegun reports whether a canceled task had begun. If not, there is nothing to clean up.
 func (d *decision) hasBegun(t *Task) bool {
 	switch {
 	case t.Closing != "":
@@ -56,8 +57,8 @@ func (d *decision) hasBegun(t *Task) bool {
 	return !t.StartedAt.IsZero()
 }
 
-// close adds what comes last of a task; its state waits for that. False when there is nothing to add. The limit of tasks
-// that an attempt may have is none for what cleans up.
+// close adds the cleanup tasks of a task, whose final state waits for them. It returns false if there are none to add.
+// They may exceed the task limit of an attempt, up to HardLimit.
 func (d *decision) close(t *Task, which Closing, to TaskState, out *Outcome, edit func(*Progress)) bool {
 	body := t.Config.Map("_" + string(which))
 	if to == Canceled && body.Len() > 0 && !isBounded(body) {
@@ -80,13 +81,13 @@ func (d *decision) close(t *Task, which Closing, to TaskState, out *Outcome, edi
 	return true
 }
 
-// isBounded says whether a `_timeout` ends what takes too long, and does not only tell of it.
+// isBounded reports whether a `_timeout` ends tasks that take too long, instead of only warning.
 func isBounded(body *param.Map) bool {
 	limits := body.Map("_timeout")
 	return body.Has("_timeout") && (limits == nil || limits.Has("try") || limits.Has("total"))
 }
 
-// closingExport lays on an export what all tasks below one stored, and how it ends.
+// closingExport adds to an export what all tasks below t stored, and the outcome of t.
 func (d *decision) closingExport(export *param.Map, t *Task, which Closing, to TaskState, out *Outcome) *param.Map {
 	export = d.layStoresBelow(export, t)
 	if out == nil {
@@ -110,7 +111,7 @@ func (d *decision) closingExport(export *param.Map, t *Task, which Closing, to T
 	return export
 }
 
-// outcomeName is what `_finally` sees of how its task ends.
+// outcomeName returns the outcome of a task as its `_finally` sees it.
 func outcomeName(end TaskState) string {
 	switch {
 	case end == Success:
@@ -121,7 +122,7 @@ func outcomeName(end TaskState) string {
 	return "canceled"
 }
 
-// closed goes on with a task once what comes last of it is over.
+// closed continues with a task once its cleanup is over.
 func (d *decision) closed(t *Task) {
 	switch {
 	case t.Closing == ClosingCancel:
@@ -135,7 +136,7 @@ func (d *decision) closed(t *Task) {
 	}
 }
 
-// closedWell ends a task that is a success unless its `_finally` has failed.
+// closedWell ends a task as succeeded, unless its `_finally` failed.
 func (d *decision) closedWell(t *Task) {
 	failure := d.closingFailure(t)
 	switch {
@@ -151,8 +152,8 @@ func (d *decision) closedWell(t *Task) {
 	}
 }
 
-// withoutOutputs is the outcome of a root that was a success but for its `_finally`: such an attempt has no outputs. nil where it
-// stays as it is.
+// withoutOutputs returns the outcome of a root that would have succeeded without its `_finally`: such an attempt has no
+// outputs. It returns nil if the outcome stays as it is.
 func (t *Task) withoutOutputs() *Outcome {
 	if t.Outcome == nil || t.Outputs == nil {
 		return nil
@@ -162,8 +163,8 @@ func (t *Task) withoutOutputs() *Outcome {
 	return &out
 }
 
-// closingFailure merges the errors of what has failed below a task since its `_finally` began: that, and what `sla:` has
-// added meanwhile. nil: nothing has.
+// closingFailure merges the errors of tasks below t that failed since its `_finally` began: its own tasks and those
+// that `sla:` has added meanwhile. It returns nil if none failed.
 func (d *decision) closingFailure(t *Task) *param.Map {
 	var failure *param.Map
 	for _, id := range slices.Backward(t.children) {
@@ -181,19 +182,19 @@ func (d *decision) closingFailure(t *Task) *param.Map {
 	return failure
 }
 
-// closesTaskOf says that a task is `^cancel` or `^finally` of its parent.
+// closesTaskOf reports whether a task is `^cancel` or `^finally` of its parent.
 func (t *Task) closesTaskOf(parent *Task) bool {
 	return parent.Closing != "" && (t.Name == parent.Name+"^"+string(ClosingCancel) || t.Name == parent.Name+"^"+string(ClosingFinally))
 }
 
-// Spares says whether a kill has left something alone that a second one ends.
+// Spares reports whether a kill has left cleanup tasks running that a second one ends.
 func (s *State) Spares() bool {
 	return s.canceled && !s.forced && !s.ended && slices.ContainsFunc(s.tasks, func(t *Task) bool {
 		return t != nil && t.Closing != "" && !t.State.Done()
 	})
 }
 
-// noKill says why a kill changes nothing.
+// noKill returns why a kill changes nothing, "" if it does.
 func (s *State) noKill(e Kill) Refusal {
 	switch {
 	case e.Force && !s.canceled:

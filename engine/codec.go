@@ -12,8 +12,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// EncodeChanges writes changes as JSON, for the attempt's log. Every change says its
-// kind, so that a reader that does not know it can refuse the entry.
+// EncodeChanges writes changes as JSON, for the attempt's log. Every change names its kind, so that a reader that does
+// not know it can refuse the entry.
 func EncodeChanges(changes []Change) ([]byte, error) {
 	list := make([]taggedChange, len(changes))
 	for i, c := range changes {
@@ -122,7 +122,7 @@ func decodeAs[T Change](body []byte) (Change, error) {
 	return c, err
 }
 
-// snapshot is a State as it is stored. Tasks of the definition leave out what it says.
+// snapshot is the stored form of a State. Tasks omit whatever the definition has.
 type snapshot struct {
 	Params   *param.Map     `json:"params"`
 	Limit    int            `json:"limit"`
@@ -141,7 +141,7 @@ type snapshot struct {
 	Paused   *Paused        `json:"paused,omitempty"`
 	Slot     *claim.Use     `json:"slot,omitempty"`
 	SlotBy   string         `json:"slotGuard,omitempty"`
-	Size     int            `json:"size"` // ids given out
+	Size     int            `json:"size"` // ids assigned
 	Tasks    []snapshotTask `json:"tasks"`
 	Growing  []growth       `json:"growing,omitempty"`
 }

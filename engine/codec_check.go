@@ -7,11 +7,11 @@ import (
 	"zerodag/engine/dig"
 )
 
-// maxSize bounds what stored text may claim, before memory is taken for it.
+// maxSize limits the size that stored text may claim, before memory is allocated for it.
 const maxSize = 10_000_000
 
-// checkChange refuses a change that no attempt could have made. Whether it fits the
-// attempt it is applied to is known only there: see Apply.
+// checkChange refuses a change that no attempt could have made. Whether it fits its attempt is only known when it is
+// applied: see Apply.
 func checkChange(c Change) error {
 	switch c := c.(type) {
 	case AttemptStarted:

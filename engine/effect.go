@@ -7,60 +7,61 @@ import (
 	"zerodag/engine/claim"
 )
 
-// Effect is something a message still owes. Performing one twice is harmless: each
-// carries the dispatch that makes it unique.
+// Effect is something that a message still owes. Carrying one out twice is harmless: each has the dispatch that makes
+// it unique.
 type Effect interface{ effect() }
 
-// Dispatch sends a task to be run, at At when it is not zero.
+// Dispatch sends a task to be run, at At unless that is zero.
 type Dispatch struct {
 	Run
 	At     time.Time `json:"at,omitzero"`
-	Cancel bool      `json:"cancel,omitempty"` // to be cleaned up, not run
+	Cancel bool      `json:"cancel,omitempty"` // clean up, do not run
 }
 
-// Timer asks for a Due event of a group at At.
+// Timer requests a Due event for a group at At.
 type Timer struct {
 	Run
 	At time.Time `json:"at"`
 }
 
-// Acquire asks for the slots that a task, or the Whole attempt, waits for; Granted is the answer. It is owed for as long as the task waits.
+// Acquire requests the slots that a task, or the Whole attempt, waits for. Granted is the answer. It is owed for as
+// long as the task waits.
 type Acquire struct {
 	Run
-	Pool claim.Use `json:"pool"` // whose Asked it is
+	Pool claim.Use `json:"pool"` // its Asked is requested
 }
 
-// Release gives up the slots of a try that is over, and its place in the line. Nobody answers it: it is owed by who
-// has ended the try until that is done.
+// Release gives up the slots of a finished try, and its place in the line. It has no answer: the message that ended the
+// try owes it until it is done.
 type Release struct {
 	Task    TaskID     `json:"task"`
 	Pool    claim.Pool `json:"pool"`
 	Try     int        `json:"try"`
-	Since   time.Time  `json:"since"`             // of one that Waited
+	Since   time.Time  `json:"since"`             // for a try that Waited
 	Waited  bool       `json:"waited,omitempty"`  // it was never granted
-	Project int64      `json:"project,omitempty"` // that the pool belongs to which granted it
+	Project int64      `json:"project,omitempty"` // that owns the pool that granted it
 }
 
-// TimeoutTimer asks for a TimedOut event at At.
+// TimeoutTimer requests a TimedOut event at At.
 type TimeoutTimer struct {
 	Expiry
 	At time.Time `json:"at"`
 }
 
-// SLATimer asks for an SLADue event at At.
+// SLATimer requests an SLADue event at At.
 type SLATimer struct {
 	At time.Time `json:"at"`
 }
 
-// StartTimer asks for a StartDue event at At.
+// StartTimer requests a StartDue event at At.
 type StartTimer struct {
 	At time.Time `json:"at"`
 }
 
-// Continue asks for a GoOn event.
+// Continue requests a GoOn event.
 type Continue struct{}
 
-// End tells that the attempt is over.
+// End reports that the attempt is over.
 type End struct {
 	Success bool `json:"success"`
 }
@@ -75,25 +76,24 @@ func (StartTimer) effect()   {}
 func (Continue) effect()     {}
 func (End) effect()          {}
 
-// debt is the tasks whose run or timer one guard owes, and some that it no longer owes or that
-// are there twice: it is swept when these are the most.
+// debt lists the tasks whose run or timer one guard owes. It may also contain duplicates and tasks that the guard no
+// longer owes; when most entries are such, it is swept.
 type debt struct {
 	tasks []TaskID
 	live  int
 }
 
-// leastSwept is the length from which on a debt is swept.
+// leastSwept is the minimum length at which a debt is swept.
 const leastSwept = 32
 
-// owes says whether the task's current run or timer is an effect still outstanding.
+// owes reports whether the task's current run or timer is an effect still outstanding.
 func (t *Task) owes() bool {
 	return t.State == Running || t.rule().owed
 }
 
-// Outstanding lists what the message with this guard still owes, in the order of task
-// ids. A host carries out this list and nothing else, the first time as after a crash.
-// Slots are given up before all else. After the end only the guard that ended the attempt owes more, and only End. It
-// changes nothing.
+// Outstanding lists what the message with this guard still owes, in the order of task ids, with releases of slots
+// first. A host carries out this list and nothing else, both the first time and after a crash. Once the attempt has
+// ended, a message owes only releases of slots, and the one that ended it owes End. Outstanding changes nothing.
 func (s *State) Outstanding(guard string) []Effect {
 	if s.ended {
 		list := s.releases(guard)
@@ -126,8 +126,8 @@ func (s *State) Outstanding(guard string) []Effect {
 	return list
 }
 
-// Owed lists what all messages together still owe, in the order of task ids, but for slots that are to be given up. It
-// changes nothing.
+// Owed lists what all messages together still owe, in the order of task ids, except for releases of slots. It changes
+// nothing.
 func (s *State) Owed() []Effect {
 	if s.ended {
 		return []Effect{End{Success: s.Succeeded()}}
@@ -156,7 +156,7 @@ func (s *State) Owed() []Effect {
 	return list
 }
 
-// stillOwed appends to ids the tasks of a debt that its guard owes, ascending and once each.
+// stillOwed appends to ids the tasks of a debt that its guard owes, sorted and without duplicates.
 func (s *State) stillOwed(ids []TaskID, d *debt, guard string) []TaskID {
 	for _, id := range d.tasks {
 		if t := s.task(id); t.owes() && t.Guard == guard {
@@ -178,7 +178,7 @@ func (s *State) effectOf(t *Task) Effect {
 	return Dispatch{Run: run, At: t.RetryAt, Cancel: t.Cancel}
 }
 
-// owe and acquit keep the index by guard, after and before a change of the task.
+// owe and acquit maintain the index by guard, after and before a change of the task.
 func (s *State) owe(t *Task) {
 	s.noteFreed(t)
 	s.noteTimer(t)
@@ -204,7 +204,7 @@ func (s *State) acquit(t *Task) {
 	case d.live == 0:
 		delete(s.owed, t.Guard)
 	case len(d.tasks) >= leastSwept && 2*d.live < len(d.tasks):
-		// t owes until the change that follows, and is left out by a later sweep.
+		// t owes until the next change; a later sweep drops it.
 		d.tasks = s.stillOwed(d.tasks[:0], d, t.Guard)
 	}
 }

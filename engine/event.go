@@ -7,8 +7,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// Event is something that happened to an attempt. Each names its guard: the message
-// that brought it, which then owes the effects that it causes.
+// Event is something that happened to an attempt. Each names its guard: the message that brought it, which then owes
+// the effects that the event causes.
 type Event interface{ from() string }
 
 // By is the guard of an event.
@@ -18,19 +18,20 @@ type By struct {
 
 func (b By) from() string { return b.Guard }
 
-// Start begins an attempt. It applies to a new State only.
+// Start begins an attempt. It applies only to a new State.
 type Start struct {
 	By
 	Params  *param.Map `json:"params"`
 	Limit   int        `json:"limit"` // tasks; 0 is DefaultLimit
 	Carried []Carried  `json:"carried,omitempty"`
-	RunAt   time.Time  `json:"runAt,omitzero"` // what sla: counts from; zero is now
+	RunAt   time.Time  `json:"runAt,omitzero"` // the time from which sla: counts; zero is now
 	NoSLA   bool       `json:"noSLA,omitempty"`
-	// Priority is that of the attempt, -2 to 2, where no `_priority` says another one.
+	// Priority is the attempt's priority, -2 to 2, used unless a `_priority` overrides it.
 	Priority int `json:"priority,omitempty"`
-	// Slot is that of a pool which the attempt needs before its first task and has until its end (`concurrency`). nil: none.
+	// Slot is the slot of a pool that the attempt needs before its first task and keeps until its end (`concurrency`);
+	// nil if it needs none.
 	Slot *claim.Pool `json:"slot,omitempty"`
-	// At is when the attempt is to begin; zero, or a time that has come, is now.
+	// At is when the attempt begins; zero or a time in the past is now.
 	At time.Time `json:"startAt,omitzero"`
 }
 
@@ -53,29 +54,29 @@ type Succeeded struct {
 	Result Outcome `json:"result"`
 }
 
-// Prepared is what the keys of a task evaluated to, for a run that evaluates them (Progress.Preparing). A host
-// evaluates them, also of groups, whose other keys nobody evaluates.
+// Prepared has the evaluated keys of a task, for a run that evaluates them (Progress.Preparing). A host evaluates them
+// for groups also; their other keys are not evaluated.
 type Prepared struct {
 	By
 	Run
-	Skip string      `json:"skip,omitempty"` // why the task and all below it are not to be run
-	Pool *claim.Pool `json:"pool,omitempty"` // the slots that the task needs; nil for none
+	Skip string      `json:"skip,omitempty"` // why the task and everything below it must be skipped
+	Pool *claim.Pool `json:"pool,omitempty"` // slots that the task needs; nil for none
 
-	Timeout *claim.Limits `json:"timeout,omitempty"` // how long the task may take; nil for any time
-	Exports *param.Map    `json:"export,omitempty"`  // what `params` of a called file give the tasks below; nil for nothing
+	Timeout *claim.Limits `json:"timeout,omitempty"` // time limits of the task; nil for none
+	Exports *param.Map    `json:"export,omitempty"`  // exports of the called file's `params` to the tasks below; nil for none
 	Outputs *param.Map    `json:"outputs,omitempty"` // of a run that ends the attempt, see Progress.Ends
 }
 
-// Granted reports that a task, or the Whole attempt, has the slots of a pool that it waited for. One that needs slots of several pools
-// is granted them one after the other.
+// Granted reports that a task, or the Whole attempt, has the slots of a pool that it waited for. A task that needs
+// slots of several pools gets them one pool after the other.
 type Granted struct {
 	By
 	Run
-	Project int64 `json:"project,omitempty"` // that the pool belongs to; 0: it is one of the site
+	Project int64 `json:"project,omitempty"` // that owns the pool; 0 if the site does
 }
 
-// Errored reports that a run failed without further retries: `_retry` of the operator's own failures was
-// decided by the host that ran it.
+// Errored reports that a run failed without further retries: the host that ran it has already decided about `_retry`
+// for the operator's own failures.
 type Errored struct {
 	By
 	Run
@@ -90,11 +91,11 @@ type Later struct {
 	Logged
 	After time.Duration `json:"after"`
 	State *param.Map    `json:"state"`
-	Until time.Time     `json:"until,omitzero"` // when the try must be over, as who ran it has bounded it
-	// SlowAt is when people are told that the try is slow, as who ran it knows, and Warned that they were.
+	Until time.Time     `json:"until,omitzero"` // when the try must be over, as limited by the host that ran it
+	// SlowAt is when the host that ran the try warns that it is slow, and Warned reports that it did.
 	SlowAt time.Time `json:"slowAt,omitzero"`
 	Warned bool      `json:"warned,omitempty"`
-	Retry  bool      `json:"retry,omitempty"` // the try has failed, and the next one is another
+	Retry  bool      `json:"retry,omitempty"` // the try has failed, and the next run is a new one
 }
 
 // Due reports that the time of a waiting task has come. It is never compared with now.
@@ -103,11 +104,10 @@ type Due struct {
 	Run
 }
 
-// Lost reports that the holder of the run is dead or silent. The guard of this event takes
-// the task over; three losses fail it. A loss with all else that the host did, when the only
-// server was stopped, is nothing that a task may be blamed for and does not count. When that
-// server crashed, the loss is counted apart, and Crashes says how many a task may be under
-// way at in a row: the last one fails it. 0 is no crash, or one that is not counted.
+// Lost reports that the holder of the run is dead or silent. The guard of this event takes the task over; after three
+// losses, the task fails. A loss does not count if the whole host was stopped (Blameless), since the task is not to
+// blame. If the only server crashed, the loss is counted separately: Crashes is how many consecutive crashes a task may
+// be running in, and the last one fails it. Crashes is 0 if there was no crash, or for one that does not count.
 type Lost struct {
 	By
 	Run
@@ -115,23 +115,22 @@ type Lost struct {
 	Crashes   int  `json:"crashes,omitempty"`
 }
 
-// Fenced reports that no one knows whether the run continues. Nothing ends it and its result counts, but the
-// guard of this event answers for it from now on: a host does not begin a run that is fenced, it takes
-// it over as Lost.
+// Fenced reports that it is unknown whether the run continues. Nothing ends it and its result counts, but the guard of
+// this event is responsible for it from now on: a host does not begin a fenced run but takes it over as Lost.
 type Fenced struct {
 	By
 	Run
 }
 
-// Kill requests the end of the attempt: nothing further runs, and no `_error`.
+// Kill requests the end of the attempt: nothing further runs, not even `_error`.
 type Kill struct {
 	By
-	Why string `json:"why,omitempty"` // where nobody asked for it
-	// Force, of a second kill, ends the `_cancel` and `_finally` that the first one has left alone, too.
+	Why string `json:"why,omitempty"` // if no user requested it
+	// Force, of a second kill, also ends the `_cancel` and `_finally` blocks that the first one spared.
 	Force bool `json:"force,omitempty"`
 }
 
-// Pause lets nothing new begin until Unpause: what runs ends, and its result counts.
+// Pause lets nothing new begin until Unpause. Running tasks finish, and their results count.
 type Pause struct {
 	By
 	Who    string `json:"who"`
@@ -141,22 +140,22 @@ type Pause struct {
 // Unpause resumes a paused attempt.
 type Unpause struct{ By }
 
-// GoOn asks to make the next portion of what is being made in portions.
+// GoOn requests the next portion of tasks that are created in portions.
 type GoOn struct{ By }
 
-// TimedOut reports that the time of a timer of `_timeout` has come.
+// TimedOut reports that the time of a `_timeout` timer has come.
 type TimedOut struct {
 	By
 	Expiry
 }
 
-// Expiry names a timer of `_timeout`. Only the task's last one counts.
+// Expiry names a `_timeout` timer. Only the task's last one counts.
 type Expiry struct {
 	Task  TaskID `json:"task"`
 	Timer int    `json:"timer"`
 }
 
-// StartDue reports that the time has come at which the attempt is to begin (see Start.At).
+// StartDue reports that the start time of the attempt has come (see Start.At).
 type StartDue struct{ By }
 
 // SLADue reports that the time of `sla:` has come.

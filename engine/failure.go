@@ -8,11 +8,11 @@ import (
 	"zerodag/engine/param"
 )
 
-// kinded is an error of a named kind, "config" say, that users see behind the message.
+// kinded is an error with a named kind, such as "config", which users see after the message.
 type kinded interface{ ErrorKind() string }
 
-// ErrorObject is the error of a task as REST shows it and as `_error` tasks see it: the
-// message with its kind in parentheses, and a stacktrace. Errors without a kind are "(runtime)".
+// ErrorObject returns the error of a task as the REST API shows it and `_error` tasks see it: the message with its kind
+// in parentheses, and a stacktrace. Errors without a kind are "(runtime)".
 func ErrorObject(err error) *param.Map {
 	kind := "runtime"
 	var k kinded
@@ -22,21 +22,21 @@ func ErrorObject(err error) *param.Map {
 	return param.New("message", err.Error()+" ("+kind+")", StackKey, Stack(err))
 }
 
-// StackKey is the key of an error object that says where the failure came from. Failures that an
-// exception caused have it, those that an operator makes out of a message alone do not.
+// StackKey is the key of an error object that holds the origin of the failure. Failures caused by an exception have it;
+// failures that an operator builds from a message alone do not.
 const StackKey = "stacktrace"
 
-// SecretKey is the key of an error object that names the secret which is not there. No `_retry` tries again after such a
-// failure: until the secret is set, each try fails alike.
+// SecretKey is the key of an error object that names the missing secret. `_retry` does not repeat such a failure: until
+// the secret is set, every retry would fail in the same way.
 const SecretKey = "missing_secret"
 
-// Stack is text for the authors of the program: the types of an error and of what caused it, from
-// the outermost on. It holds no message, as that of a cause may hold what is to stay hidden.
+// Stack is for developers of zerodag: the types of an error and of its causes, outermost first. It contains no
+// messages, since a cause's message may contain secrets.
 func Stack(err error) string {
 	var types []string
 	for err != nil {
 		types = append(types, fmt.Sprintf("%T", err))
-		switch e := err.(type) { //nolint:errorlint // each error of the chain is looked at, one by one
+		switch e := err.(type) { //nolint:errorlint // each error of the chain is inspected separately
 		case interface{ Unwrap() error }:
 			err = e.Unwrap()
 		case interface{ Unwrap() []error }:
@@ -55,7 +55,7 @@ func Stack(err error) string {
 const (
 	errorTask  = "task"  // the full name of the task whose message it is
 	errorTasks = "tasks" // all tasks that failed, each with `task`, `message` and, for commands, `exit_code`
-	// ExitCodeKey is the code with which its command ended, if it was one.
+	// ExitCodeKey holds the exit code if the task ran a command.
 	ExitCodeKey = "exit_code"
 )
 
@@ -63,8 +63,8 @@ const (
 const (
 	mostErrorTasks   = 1000
 	mostErrorMessage = 2000      // bytes of each message
-	mostErrorLines   = 20        // lines of it
-	mostErrorText    = 100 << 10 // of all
+	mostErrorLines   = 20        // lines of each message
+	mostErrorText    = 100 << 10 // bytes of all messages together
 )
 
 // failedTask is a task that failed, and its error.
@@ -101,7 +101,7 @@ func named(failure *param.Map, failed, inHandlers []failedTask) *param.Map {
 	return out
 }
 
-// messageOf is the message of an error, "" without one.
+// messageOf returns the message of an error, "" if it has none.
 func messageOf(failure *param.Map) string {
 	switch v, _ := failure.Get("message"); text := v.(type) {
 	case string:
@@ -121,7 +121,7 @@ func (f failedTask) described() *param.Map {
 	return m
 }
 
-// Shortened is the beginning of a message, as much as people are shown outside of the log, and where the rest of it is.
+// Shortened returns the beginning of a message, as much as is shown outside the log, and a note on where the rest is.
 func Shortened(text string) string {
 	end := min(len(text), mostErrorMessage)
 	for at, lines := 0, 0; at < end; at++ {
@@ -138,7 +138,7 @@ func Shortened(text string) string {
 	return strings.ToValidUTF8(text[:end], "") + " ...\n(shortened: the log of the task has the whole message)"
 }
 
-// FailedTasks describes the tasks that failed, as `error.tasks` of handlers does; nil if none did.
+// FailedTasks describes the tasks that failed, like `error.tasks` in handlers; nil if none did.
 func (s *tree) FailedTasks() []param.Value {
 	root := s.task(Root)
 	var own *param.Map
@@ -150,8 +150,8 @@ func (s *tree) FailedTasks() []param.Value {
 	return tasks
 }
 
-// CutLogs notes that the logs of tasks could not be stored, by their names, and returns the changes. If several tasks share a name,
-// the last one that was sent to be run is meant: only runs write logs.
+// CutLogs records that the logs of the named tasks could not be stored, and returns the changes. If several tasks share
+// a name, the last one that was dispatched is meant: only runs write logs.
 func (s *State) CutLogs(names []string) (list []Change) {
 	for _, name := range names {
 		var of *Task
@@ -172,8 +172,8 @@ func (s *State) CutLogs(names []string) (list []Change) {
 	return list
 }
 
-// failedBelow lists the tasks below one that failed, and the task itself if own is its error: those in handlers, or all others. Earlier tries
-// and ignored failures do not count.
+// failedBelow lists the failed tasks below one, and the task itself if own is its error: those in handlers, or all
+// others. Earlier iterations and ignored failures do not count.
 func (s *tree) failedBelow(t *Task, own *param.Map, inHandlers bool) (list []failedTask) {
 	var add func(t *Task, handles bool)
 	add = func(t *Task, handles bool) {

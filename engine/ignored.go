@@ -10,8 +10,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// ignores says whether a failure of the task for good counts as a success: `_ignore_error` is true, or one of its
-// conditions fits the failure.
+// ignores reports whether the task succeeds despite a final failure: `_ignore_error` is true, or one of its conditions
+// matches the failure.
 func (t *Task) ignores(failure *param.Map) bool {
 	if t.Level == 0 {
 		return false
@@ -45,13 +45,13 @@ func (t *Task) ignores(failure *param.Map) bool {
 	return part != "" && err == nil && pattern.In(message) // files with a wrong expression are refused
 }
 
-// OutputKey is the key of an error with the line of a command's output that `_ignore_error: {output}` looks for.
+// OutputKey is the key of an error with the line of a command's output that `_ignore_error: {output}` matches.
 const OutputKey = "output"
 
 var codePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:failed|ended) with code (\d+)`) })
 
-// exitCode returns the exit code of the command whose failure this is. If the message is that of a program, it may contain
-// anything, and the operator gives the code in a separate key. Others have it in their message.
+// exitCode returns the exit code of the command that failed. If the message comes from a program, it may contain
+// anything, so the operator gives the code in a separate key. Other messages contain the code.
 func exitCode(failure *param.Map) (int64, bool) {
 	if v, there := failure.Get(ExitCodeKey); there {
 		n, err := param.AsInt(ExitCodeKey, v)
@@ -65,8 +65,8 @@ func exitCode(failure *param.Map) (int64, bool) {
 	return n, err == nil
 }
 
-// ignored is the outcome of a task whose error is ignored: the error stays, and later tasks find it as
-// `failed.NAME`, by the last part of the task's name.
+// ignored returns the outcome of a task whose error is ignored: the error is kept, and later tasks find it as
+// `failed.NAME`, where NAME is the last part of the task's name.
 func (t *Task) ignored(failure *param.Map) *Outcome {
 	out := t.withError(failure)
 	told := param.New()

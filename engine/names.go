@@ -4,12 +4,13 @@ import (
 	"strings"
 )
 
-// OfFailure says whether a task was made because another one failed, was killed or was late: nobody knows whether one is again.
+// OfFailure reports whether a task was created because another one failed, was killed or was late: a new attempt may
+// not create it.
 func OfFailure(name string) bool {
 	return strings.Contains(name, "^error") || strings.Contains(name, "^cancel") || strings.Contains(name, FailureAlert) || strings.Contains(name, "^sla")
 }
 
-// OwnName returns what a task adds to the full name of its parent: `+task`, or `^error` and the like.
+// OwnName returns the part that a task adds to the full name of its parent: `+task`, or `^error` and the like.
 func OwnName(name string) string {
 	if at := strings.LastIndexAny(name, "+^"); at > 0 {
 		return name[at:]
@@ -30,7 +31,8 @@ func HandlerOf(name string) (owner, handler string, is bool) {
 	return name[:first], handler, is
 }
 
-// WorksBelow says by their names whether a task is below a group or another task, and was not made of a failure.
+// WorksBelow reports, by their names, whether a task is below a group or another task and was not created because of a
+// failure.
 func WorksBelow(name, above string) bool {
 	rest, is := strings.CutPrefix(name, above)
 	return is && (strings.HasPrefix(rest, "+") || strings.HasPrefix(rest, "^")) && !OfFailure(name)

@@ -5,17 +5,17 @@ import (
 	"time"
 )
 
-// Paused says who has paused an attempt.
+// Paused records who paused an attempt.
 type Paused struct {
 	By     string    `json:"by"`
 	Reason string    `json:"reason,omitempty"`
 	At     time.Time `json:"at"`
 }
 
-// Paused returns who has paused the attempt, nil when nobody has.
+// Paused returns who paused the attempt, or nil if it is not paused.
 func (s *State) Paused() *Paused { return s.paused }
 
-// noPause says why a pause changes nothing.
+// noPause returns why a pause changes nothing, "" if it does.
 func (s *State) noPause() Refusal {
 	switch {
 	case s.canceled:
@@ -26,27 +26,29 @@ func (s *State) noPause() Refusal {
 	return ""
 }
 
-// pauses says whether a pause keeps a task from beginning. What `sla:` has added, and the notice of a failure, are no work.
+// pauses reports whether a pause keeps a task from beginning. Tasks added by `sla:` and failure alerts are not paused,
+// since they do no work.
 func (s *State) pauses(t *Task) bool {
 	return s.paused != nil && !t.Cancel && !t.Ends && !s.isSLA(t) && t.Name != s.def.Nodes[0].Name+FailureAlert
 }
 
-// isSLA says whether a task is one that `sla:` has added, or below that.
+// isSLA reports whether a task was added by `sla:`, or is below such a task.
 func (s *State) isSLA(t *Task) bool { return strings.HasPrefix(t.Name, s.def.Nodes[0].Name+"^sla") }
 
-// opensSLA says whether a task is the root of a file that waits for slots, or to ask for them. What `sla:` adds is about that wait, too, and does
-// not take part in it.
+// opensSLA reports whether a task is the root of a file and waits for slots, or to request them. Tasks that `sla:` adds
+// run during that wait, since the limit includes it.
 func (s *State) opensSLA(t *Task) bool {
 	return t.Parent == 0 && t.Group && t.Pool != nil && t.rule().stops
 }
 
-// atWork says that the next run of a task is no new work, and so is not held by a pause: it finds out what keys of the task
-// come to, or it looks at a try that something else makes, a command or a job.
+// atWork reports whether the next run of a task is no new work, so that a pause does not delay it: it evaluates keys of
+// the task, or polls a command or job that is already running.
 func (t *Task) atWork() bool {
 	return t.Preparing || t.State != GroupRetryWaiting && t.Progress.Params.Has(jobState)
 }
 
-// pause lets nothing begin. What waits for slots of a pool, or for the turn of the attempt, gives up its place in the line.
+// pause lets nothing begin. Tasks that wait for slots of a pool, and an attempt that waits for its turn, give up their
+// place in the line.
 func (d *decision) pause(e Pause) {
 	c := PauseChanged{Paused: &Paused{By: e.Who, Reason: e.Reason, At: d.now}}
 	if d.Waits() {
@@ -60,7 +62,8 @@ func (d *decision) pause(e Pause) {
 	}
 }
 
-// unpause lets everything begin that was held, but for what is to end. An attempt that waits for its turn stands in the line again, where it stood.
+// unpause starts everything that the pause delayed, except tasks that must end. An attempt that waits for its turn
+// returns to its old place in the line.
 func (d *decision) unpause() {
 	var c PauseChanged
 	if d.Waits() && !d.canceled {
@@ -80,7 +83,7 @@ func (d *decision) unpause() {
 	}
 }
 
-// goOnWith lets a task begin, or try again, that was held.
+// goOnWith lets a delayed task begin, or retry.
 func (d *decision) goOnWith(t *Task) {
 	if t.Group {
 		d.due(t)

@@ -9,16 +9,16 @@ import (
 	"zerodag/engine/param"
 )
 
-// Whole stands in place of a task where an attempt as a whole asks for a slot, has it or gives it up: see Start.Slot.
+// Whole replaces a task id when the attempt as a whole requests, has or gives up a slot: see Start.Slot.
 const Whole TaskID = 0
 
-// slotRun is the run under which the attempt asks for its slot: it asks once, and again after each pause.
+// slotRun is the run under which the attempt requests its slot: once, and again after each pause.
 func (s *State) slotRun() Run { return Run{Task: Whole, Dispatch: s.slot.Try} }
 
-// Waits says whether the task is ready to run but for slots of a pool.
+// Waits reports whether only slots of a pool keep the task from running.
 func (t *Task) Waits() bool { return t.reason() == ForSlots }
 
-// TryOf says how a try of a task stands with one of its pools. Once over it stays so.
+// TryOf returns the standing of a task's try with one of its pools. Once it is over, it stays so.
 func (s *State) TryOf(task TaskID, try int, pool string) claim.Standing {
 	use, _ := s.UseOf(task)
 	switch {
@@ -35,7 +35,8 @@ func (s *State) TryOf(task TaskID, try int, pool string) claim.Standing {
 	return use.With(pool, s.Task(task).Waits())
 }
 
-// UseOf is what a task, or the attempt as a Whole, has of its pool, nil for nothing, and the run that waits for it.
+// UseOf returns the pool use of a task, or of the attempt as a Whole, and the run that waits for it; nil if there is
+// none.
 func (s *State) UseOf(task TaskID) (*claim.Use, Run) {
 	if task == Whole && s.slot != nil {
 		return s.slot, s.slotRun()
@@ -46,20 +47,21 @@ func (s *State) UseOf(task TaskID) (*claim.Use, Run) {
 	return nil, Run{}
 }
 
-// Waits says whether the attempt waits for its turn (see Start.Slot): none of its workflow's tasks has begun. It does not ask
-// before its time has come.
+// Waits reports whether the attempt waits for its turn (see Start.Slot): none of its workflow's tasks has begun. It
+// does not request its slot before its start time.
 func (s *State) Waits() bool {
 	return !s.ended && s.startsAt.IsZero() && s.slot != nil && s.slot.Waits
 }
 
-// asks says whether the attempt asks for its slot: while it is paused it stands in no line.
+// asks reports whether the attempt requests its slot: a paused attempt is not in the line.
 func (s *State) asks() bool { return s.Waits() && s.paused == nil }
 
-// StartsAt is the time for which the attempt waits, zero once that has come (see Start.At).
+// StartsAt returns the start time that the attempt waits for, or zero once it has come (see Start.At).
 func (s *State) StartsAt() time.Time { return s.startsAt }
 
-// keepsSlots says whether a task has, or waits for, slots of pools while its progress is p: for its try, and a group for a round, until all below it has
-// ended. What comes after a round, such as `_error`, has them no more.
+// keepsSlots reports whether a task with progress p has, or waits for, slots of pools. A task has them for one try, a
+// group for one iteration, until everything below it has ended. Handlers such as `_error`, which come after an
+// iteration, no longer have them.
 func (t *Task) keepsSlots(p Progress) bool {
 	switch p.State {
 	case Running, RetryWaiting:
@@ -70,11 +72,12 @@ func (t *Task) keepsSlots(p Progress) bool {
 	return false
 }
 
-// notBegun says of a group that it has not had its slots yet, and so has not begun.
+// notBegun reports whether a group has not had its slots yet, and so has not begun.
 func (t *Task) notBegun() bool { return t.Group && t.Pool != nil && !t.Pool.Begun }
 
-// besides is what a task needs besides the slots that it runs with anyway; nil for nothing. A file that `call>` runs may be run by itself, too, and
-// so name a pool of which a group around the call has as many slots.
+// besides returns what a task needs in addition to the slots that it already runs with; nil for nothing. A file that
+// `call>` runs can also run on its own, so it may name a pool of which a group around the call already has as many
+// slots.
 func (s *tree) besides(t *Task, asked claim.Pool) *claim.Pool {
 	caller := s.Task(t.Parent)
 	if caller == nil || keys.OperatorOf(caller.Config) != "call" {
@@ -91,9 +94,9 @@ func (s *tree) besides(t *Task, asked claim.Pool) *claim.Pool {
 	return claim.Of(slices.DeleteFunc(asked.Claims(), func(c claim.Pool) bool { return has[c.Name] >= c.Slots }))
 }
 
-// cannotNeed says why a task may not wait for slots; "" when it may. Everybody takes slots in the order of the names of the pools, what is
-// below a group after the group; and a task that has a place of the attempt never waits for slots of a group whose tasks need places. So
-// there is always somebody who waits for nothing.
+// cannotNeed returns why a task may not wait for slots; "" if it may. Every task takes slots in the order of pool
+// names, tasks below a group after the group; and a task that has a place of the attempt never waits for slots of a
+// group whose tasks need places. This rules out deadlocks: there is always a task that waits for nothing.
 func (s *State) cannotNeed(t *Task, asked claim.Pool) string {
 	if t.Group && t.Parent != 0 && s.def.Tasks > 0 {
 		return keys.NoGroupPool + ": " + keys.NoGroupPoolHint
@@ -114,7 +117,7 @@ func (s *State) cannotNeed(t *Task, asked claim.Pool) string {
 	return ""
 }
 
-// neverBegins ends a task that does not get its slots. Below a group nothing starts any more.
+// neverBegins ends a task that does not get its slots. Below a group, nothing starts any more.
 func (d *decision) neverBegins(t *Task, failure *param.Map) {
 	if !t.Group {
 		d.errored(t, failure)
@@ -124,12 +127,13 @@ func (d *decision) neverBegins(t *Task, failure *param.Map) {
 	d.groupFailed(t, failure)
 }
 
-// holdsBack says whether a task has to wait since the attempt does, or is paused. What `sla:` has added does not: it is about the wait, too.
+// holdsBack reports whether a task must wait because the attempt waits or is paused. Tasks added by `sla:` do not wait:
+// the limit includes the wait.
 func (s *State) holdsBack(t *Task) bool {
 	return s.pauses(t) || (!s.startsAt.IsZero() || s.slot != nil && s.slot.Waits) && !t.Cancel && int(t.ID) <= len(s.def.Nodes)
 }
 
-// admitted lets the attempt begin, which has its slot.
+// admitted begins an attempt that has its slot.
 func (d *decision) admitted(project int64) {
 	d.apply(Admitted{Project: project})
 	switch root := d.task(Root); {
@@ -143,10 +147,10 @@ func (d *decision) admitted(project int64) {
 	}
 }
 
-// needsSlots says that the task has to wait for slots before its next run.
+// needsSlots reports whether the task must wait for slots before its next run.
 func (t *Task) needsSlots() bool { return t.Pool != nil && !t.Pool.Has && !t.Cancel }
 
-// acquire has a task wait for the slots of its next try; edit, unless nil, may set more of its progress.
+// acquire makes a task wait for the slots of its next try; edit, unless nil, may set more of its progress.
 func (d *decision) acquire(t *Task, asked claim.Pool, edit func(*Progress)) {
 	list := asked.Claims()
 	for i := range list {
@@ -167,8 +171,8 @@ func (d *decision) acquire(t *Task, asked claim.Pool, edit func(*Progress)) {
 	})
 }
 
-// priorityOf is how important a task is among those that wait: what the nearest `_priority` says, else what its start said. A
-// file that `call>` runs without a level of its own says nothing.
+// priorityOf returns the priority of a waiting task: that of the nearest `_priority`, otherwise that of the attempt's
+// start. A file run by `call>` without its own language level sets none.
 func (s *State) priorityOf(t *Task) int {
 	for ; t != nil; t = s.Task(t.Parent) {
 		if p, there := keys.PriorityOf(t.Config); there && t.Level > 0 {
@@ -178,8 +182,8 @@ func (s *State) priorityOf(t *Task) int {
 	return s.priority
 }
 
-// ComputedPriorityOf is the nearest `_priority` of a task where that is computed: the run that prepares the task evaluates it, and no other one asks.
-// "" where it is a word, or there is none.
+// ComputedPriorityOf returns the nearest `_priority` of a task if that is an expression: the run that prepares the task
+// evaluates it, no other run does. It returns "" for a fixed value, or if there is none.
 func (s *tree) ComputedPriorityOf(id TaskID) string {
 	for t := s.Task(id); t != nil; t = s.Task(t.Parent) {
 		if t.Level == 0 {
@@ -193,11 +197,11 @@ func (s *tree) ComputedPriorityOf(id TaskID) string {
 	return ""
 }
 
-// Priority is what the start of the attempt said: -2 to 2, the higher one goes first.
+// Priority returns the priority given at the start of the attempt: -2 to 2, higher ones go first.
 func (s *State) Priority() int { return s.priority }
 
-// granted runs a task that has its slots, or has it ask for those of the next pool. What earlier tries had was given up before
-// this one asked.
+// granted runs a task that has its slots, or requests those of its next pool. Slots of earlier tries were given up
+// before this request.
 func (d *decision) granted(t *Task, project int64) {
 	has := *t.Pool
 	has.Freed = nil
@@ -223,7 +227,7 @@ func (d *decision) granted(t *Task, project int64) {
 	})
 }
 
-// beginRound lets the tasks below a group begin, which has its slots.
+// beginRound lets the tasks below a group begin once it has its slots.
 func (d *decision) beginRound(t *Task, has *claim.Use) {
 	if has.Begun {
 		d.apply(GroupRestarted{Group: t.ID, First: TaskID(len(d.tasks) + 1), At: d.now})
@@ -233,7 +237,7 @@ func (d *decision) beginRound(t *Task, has *claim.Use) {
 	d.lookAtResumed(t.ID)
 }
 
-// noGrant says why a task is not granted slots.
+// noGrant returns why a task is not granted slots, "" if it is.
 func (s *State) noGrant(r Run) Refusal {
 	if r.Task == Whole {
 		if s.slot == nil {
@@ -250,7 +254,7 @@ func (s *State) noGrant(r Run) Refusal {
 	return s.stale(r)
 }
 
-// noteFreed keeps the index of who owes that slots are given up.
+// noteFreed maintains the index of the guards that owe releases of slots.
 func (s *State) noteFreed(t *Task) {
 	if t.Pool == nil {
 		return
@@ -265,7 +269,8 @@ func (s *State) noteFreed(t *Task) {
 	}
 }
 
-// slotReleases lists what a guard owes to give up of the slot of the attempt: after the end all of it, and a place in the line that it left.
+// slotReleases lists the releases of the attempt's slot that a guard owes: the slot itself after the end, and places in
+// the line that the attempt left.
 func (s *State) slotReleases(guard string) (list []Effect) {
 	if s.ended && s.startsAt.IsZero() && guard == s.endGuard && !s.slot.HasLeft() {
 		list = append(list, Release{Task: Whole, Pool: s.slot.Pool, Try: s.slot.Try, Since: s.slot.Since, Waited: s.slot.Waits, Project: s.slot.Project})
@@ -278,7 +283,7 @@ func (s *State) slotReleases(guard string) (list []Effect) {
 	return list
 }
 
-// releases lists the slots that a guard owes to give up.
+// releases lists the slots that a guard must give up.
 func (s *State) releases(guard string) []Effect {
 	var list []Effect
 	if s.slot != nil {

@@ -18,12 +18,12 @@ import (
 type RetryPolicy struct {
 	Limit       int64  // retries, not runs
 	Interval    int64  // seconds
-	MaxInterval *int64 // seconds; nil is no bound; only for exponential
+	MaxInterval *int64 // seconds; nil for no limit; only for exponential
 	Exponential bool
 	keys.AddedRetry
 }
 
-// ParseRetry reads the value of `_retry` in a file of a level of the language: a number, numeric text, or a mapping.
+// ParseRetry reads the value of `_retry` in a file of a language level: a number, numeric text, or a mapping.
 func ParseRetry(v param.Value, level int) (RetryPolicy, error) {
 	var p RetryPolicy
 	var err error
@@ -88,7 +88,7 @@ func scalarRetry(v param.Value) (RetryPolicy, error) {
 // retryCount is the key in state params that counts retries of every kind.
 const retryCount = "retry_count"
 
-// RetryState is what of the state of a task counts retries, without what an operator keeps in it.
+// RetryState returns the part of a task's state that counts retries, without anything that an operator keeps in it.
 func RetryState(state *param.Map) *param.Map {
 	out := param.New()
 	if n, there := state.Get(retryCount); there {
@@ -97,19 +97,19 @@ func RetryState(state *param.Map) *param.Map {
 	return out
 }
 
-// jobState is the key in state params of what a try has started elsewhere: the next try must
-// not take it for its own.
+// jobState is the key in state params of a job that a try has started elsewhere: the next try must not mistake it for
+// its own.
 const jobState = "commandStatus"
 
-// Repeats says whether another try may come after a failure with a message, as far as its exit code tells.
+// Repeats reports whether a failure may be retried, as far as its exit code decides that.
 func (p RetryPolicy) Repeats(failure *param.Map) bool {
 	code, there := exitCode(failure)
 	return p.ExitCodes == nil || there && slices.Contains(p.ExitCodes, code)
 }
 
-// Next returns the state params of the next try and how long to wait for it, or false
-// when no try is left. state is that of the try that failed. of names the task among those of all attempts: what jitter
-// takes off a wait is made of that, so that it is the same whoever asks.
+// Next returns the state params of the next try and how long to wait for it, or false if no retries are left. state is
+// that of the failed try. of names the task uniquely among those of all attempts: jitter is derived from it, so that
+// every caller gets the same wait.
 func (p RetryPolicy) Next(state *param.Map, of string) (*param.Map, time.Duration, bool) {
 	done, _ := state.Get(retryCount)
 	n, _ := done.(int64)
@@ -133,7 +133,8 @@ func (p RetryPolicy) wait(done int64) time.Duration {
 	return time.Duration(math.Round(min(seconds, longest))) * time.Second
 }
 
-// shorter takes a part off a wait, up to what jitter says, in whole seconds. Tries that failed together come again apart.
+// shorter reduces a wait by a part, up to what jitter allows, in whole seconds. This spreads out retries of tasks that
+// failed together.
 func (p RetryPolicy) shorter(wait time.Duration, of string) time.Duration {
 	if p.Jitter == 0 || wait <= 0 {
 		return wait

@@ -7,10 +7,9 @@ import (
 	"zerodag/engine/param"
 )
 
-// scope is what a task sees of the others (language.md 1.5): a chain of links, each
-// adding what one task exported or what one upstream and its descendants stored. Links
-// are merged only when a task is about to run, and the merged tree is kept at every
-// mergeEvery-th link and wherever it is asked for twice.
+// scope is what a task sees of the others (language.md 1.5): a chain of links, each adding what one task exported or
+// what one upstream and its descendants stored. Links are merged only when a task is about to run. The merged tree is
+// kept at every mergeEvery-th link and at links that are read twice.
 type scope struct {
 	up     *scope
 	of     *Task
@@ -30,9 +29,9 @@ func (c *scope) link(t *Task, export bool) *scope {
 	return n
 }
 
-// ParamsOf returns the parameters of a task that runs, steps 1 to 5 of language.md 1.5:
-// everything but run-time variables and its own keys. The result is shared. Of a run for `outputs` it is what a task after all
-// others would see.
+// ParamsOf returns the parameters of a task that runs, steps 1 to 5 of language.md 1.5: everything but run-time
+// variables and its own keys. The result is shared. For a run that evaluates `outputs`, these are the parameters that a
+// task after all others would see.
 func (s *State) ParamsOf(id TaskID) *param.Map {
 	t := s.task(id)
 	if t.scope == nil {
@@ -45,8 +44,8 @@ func (s *State) ParamsOf(id TaskID) *param.Map {
 	return seen
 }
 
-// EnvOf returns the variables that the groups around a task give to the commands of all tasks below them, the nearest
-// ones on top, and what they say of files with variables, the nearest one last; nil for none.
+// EnvOf returns the variables that the groups around a task set for the commands of all tasks below them, nearest group
+// on top, and their files with variables, nearest group last; nil for none.
 func (s *tree) EnvOf(id TaskID) (env *param.Map, files []param.Value) {
 	for t := s.Task(s.task(id).Parent); t != nil; t = s.Task(t.Parent) {
 		if t.Level == 0 || !t.Group {
@@ -62,11 +61,11 @@ func (s *tree) EnvOf(id TaskID) (env *param.Map, files []param.Value) {
 	return env, files
 }
 
-// ShownParamsOf is ParamsOf for people: without the parameters that the host lays below those of all attempts, which
-// are not everybody's to see, where nothing has replaced them.
+// ShownParamsOf is ParamsOf for display: it omits the defaults that the host gives to all attempts, which not every
+// user may see, unless they are overridden.
 func (s *State) ShownParamsOf(id TaskID) *param.Map { return leaveOut(s.ParamsOf(id), s.defaults) }
 
-// leaveOut leaves out of a tree the values that are in another one at the same place.
+// leaveOut removes from a tree the values that another one has at the same place.
 func leaveOut(m, values *param.Map) *param.Map {
 	if values.Len() == 0 {
 		return m
@@ -120,7 +119,7 @@ func (o *Outcome) storeInto(m *param.Map) *param.Map {
 	return param.Merge(param.Reset(m, o.ResetStore...), o.Stores)
 }
 
-// storesInto lays the stores of a task and of all below it on m.
+// storesInto merges the stores of a task and of everything below it into m.
 func (s *tree) storesInto(m *param.Map, t *Task) *param.Map {
 	if !t.storing {
 		return m
@@ -137,7 +136,7 @@ func (s *tree) storesInto(m *param.Map, t *Task) *param.Map {
 	return layStores(m, t.Left.After)
 }
 
-// scopeOf finds what a task sees, when all its upstreams are done.
+// scopeOf returns what a task sees, once all its upstreams are done.
 func (s *State) scopeOf(t *Task) *scope {
 	if t.Parent == 0 {
 		return &scope{}
@@ -148,7 +147,7 @@ func (s *State) scopeOf(t *Task) *scope {
 	}
 	if base, same := s.commonScope(t.Upstreams); same {
 		for i, id := range t.Upstreams {
-			if i == 0 || id != t.Upstreams[i-1] { // one that is named twice stores once
+			if i == 0 || id != t.Upstreams[i-1] { // an upstream that is named twice stores once
 				base = s.stored(base, s.task(id))
 			}
 		}
@@ -192,7 +191,7 @@ func (s *State) stored(base *scope, u *Task) *scope {
 	return u.after
 }
 
-// innerOf is what the children of a task see, before any of them stored something.
+// innerOf returns what the children of a task see before any of them stored something.
 func (s *State) innerOf(t *Task) *scope {
 	if t.inner != nil {
 		return t.inner

@@ -18,15 +18,15 @@ type TaskID int
 // Root is the task that stands for the workflow itself.
 const Root TaskID = 1
 
-// TaskState is where a task stands (engine.md 2.4). The numbers are stored.
+// TaskState is the state of a task (engine.md 2.4). The numbers are stored.
 type TaskState uint8
 
-// The states, with the original's numbers.
+// The states, with Digdag's numbers.
 const (
 	Blocked           TaskState = 0 // waits for its parent or upstreams
-	Ready             TaskState = 1 // passed through within one step, never seen between two
-	RetryWaiting      TaskState = 2 // asked to run again at RetryAt
-	GroupRetryWaiting TaskState = 3 // children failed, tries again at RetryAt
+	Ready             TaskState = 1 // passed through within one step, never seen between steps
+	RetryWaiting      TaskState = 2 // will run again at RetryAt
+	GroupRetryWaiting TaskState = 3 // children failed, the group runs again at RetryAt
 	Running           TaskState = 4 // sent to be run
 	Planned           TaskState = 5 // own work done, waits for children
 	GroupError        TaskState = 6 // a child failed
@@ -41,13 +41,13 @@ var stateNames = [...]string{"blocked", "ready", "retry_waiting", "group_retry_w
 // String returns the name that the REST API shows.
 func (s TaskState) String() string { return stateNames[s] }
 
-// Done says whether the state is final.
+// Done reports whether the state is final.
 func (s TaskState) Done() bool { return s >= GroupError }
 
-// Error says whether the state is a failure.
+// Error reports whether the state is a failure.
 func (s TaskState) Error() bool { return s == GroupError || s == Failed }
 
-// Task is one node of the attempt's tree. Everything exported is to be read only.
+// Task is one node of the attempt's tree. Exported fields are read-only.
 type Task struct {
 	ID        TaskID
 	Parent    TaskID // 0 for the root
@@ -56,30 +56,30 @@ type Task struct {
 	Export    *param.Map
 	Upstreams []TaskID
 	Group     bool
-	Level     int // of the language that it is written in, see keys.Language
-	// Initial tasks came with the workflow or with an operator's result; a group that is
-	// tried again copies these and no others (engine.md 2.7).
+	Level     int // of the language of its file, see keys.Language
+	// Initial tasks came with the workflow or with an operator's result; a retried group copies these and no others
+	// (engine.md 2.7).
 	Initial bool
-	Resumed bool // taken over as success from an earlier attempt
-	Left    Left // of one that was taken over
+	Resumed bool // carried over as succeeded from an earlier attempt
+	Left    Left // of a task that was carried over
 
 	Progress
 	*Outcome // nil until a run returned something
 
-	// What follows is derived from the above and never stored.
+	// The following fields are derived from the above and never stored.
 	children   []TaskID
 	downstream []TaskID
 	waiting    int    // upstreams that have not passed
 	active     int    // children that can still move
-	failed     int    // children in an error state, older copies left out
+	failed     int    // children in an error state, except older copies
 	busy       int    // children under way
-	begun      int    // so many of the first children are known to have begun, where sliding is not 0
+	begun      int    // this many leading children are known to have begun, if sliding is not 0
 	sliding    int    // how many children may be under way at once; 0: any number
-	overtaken  bool   // a child was taken over although one before it was not
+	overtaken  bool   // a child was carried over although an earlier one was not
 	storing    bool   // it or a descendant stored parameters
 	scope      *scope // what it sees; set when it starts
 	inner      *scope // what its children see; set when they may start
-	after      *scope // its stores laid on its scope, shared by all that follow
+	after      *scope // its stores merged into its scope, shared by all later tasks
 }
 
 // Progress is the part of a task that steps replace as a whole.
@@ -88,53 +88,53 @@ type Progress struct {
 	Cancel     bool       `json:"cancel,omitempty"`  // a kill was requested
 	Ending     TaskState  `json:"ending,omitempty"`  // final state once ^error and ^failure-alert ended
 	Dispatch   int        `json:"d,omitempty"`       // number of the current run; 0 before the first
-	Guard      string     `json:"guard,omitempty"`   // who owes the current run, or the timer
+	Guard      string     `json:"guard,omitempty"`   // the message that owes the current run, or the timer
 	RetryCount int        `json:"retries,omitempty"` // how often it was asked to run again
-	Idle       int        `json:"idle,omitempty"`    // how many of the numbers in Dispatch are of no run, see idles
-	Losses     int        `json:"losses,omitempty"`  // runs that were never heard of again
-	Crashes    int        `json:"crashes,omitempty"` // of the only server while it ran, in a row
+	Idle       int        `json:"idle,omitempty"`    // how many of the numbers in Dispatch belong to no run, see idles
+	Losses     int        `json:"losses,omitempty"`  // runs that never reported back
+	Crashes    int        `json:"crashes,omitempty"` // consecutive crashes of the only server while it ran
 	StartedAt  time.Time  `json:"started,omitzero"`  // first run
 	UpdatedAt  time.Time  `json:"updated,omitzero"`  // last change of state
 	RetryAt    time.Time  `json:"retry,omitzero"`    // when a waiting task is due
 	Params     *param.Map `json:"sp,omitempty"`      // state params for the next run
-	// LogIncomplete reports that some text of the logs of its runs could not be stored.
+	// LogIncomplete reports that some log text of its runs could not be stored.
 	LogIncomplete bool `json:"log_incomplete,omitempty"`
 
-	// Of tasks of a file with `zerodag: 1` only.
-	Preparing bool   `json:"prep,omitempty"`    // the current run finds out what its gate keys come to, see Prepared
-	Ends      bool   `json:"ends,omitempty"`    // of such a run: all below has succeeded, and it finds out what `outputs` come to
-	Skipped   string `json:"skipped,omitempty"` // why it was not run, and is a success all the same
-	Ignored   bool   `json:"ignored,omitempty"` // it failed, and is a success all the same
+	// Only for tasks of a file with `zerodag: 1`.
+	Preparing bool   `json:"prep,omitempty"`    // the current run evaluates its `zerodag: 1` keys, see Prepared
+	Ends      bool   `json:"ends,omitempty"`    // of such a run: everything below has succeeded, and it evaluates `outputs`
+	Skipped   string `json:"skipped,omitempty"` // why it was skipped; it counts as succeeded
+	Ignored   bool   `json:"ignored,omitempty"` // it failed, but counts as succeeded
 
-	// Held, of a task that waits for its next try: it waits for a place of `concurrency: {tasks: N}`, for the end of a pause, or, of
-	// the root, for the turn of the attempt, and nobody owes it.
+	// Held reports, of a task that waits for its next run, that it waits for a place of `concurrency: {tasks: N}`, for
+	// the end of a pause or, for the root, for the turn of the attempt. No guard owes it.
 	Held bool `json:"held,omitempty"`
 
-	Closing Closing        `json:"closing,omitempty"` // what comes last of it is under way, and Ending is how it ends then
-	Pool    *claim.Use     `json:"pool,omitempty"`    // nil: it needs no slots
-	Timeout *claim.Timeout `json:"timeout,omitempty"` // nil: it may take any time
+	Closing Closing        `json:"closing,omitempty"` // the part of its cleanup under way; Ending follows
+	Pool    *claim.Use     `json:"pool,omitempty"`    // nil if it needs no slots
+	Timeout *claim.Timeout `json:"timeout,omitempty"` // nil for no limit
 }
 
-// Outcome is what runs of a task returned.
+// Outcome is what the runs of a task returned.
 type Outcome struct {
 	Subtasks   *param.Map `json:"sub,omitempty"`
 	Exports    *param.Map `json:"export,omitempty"`
 	Stores     *param.Map `json:"store,omitempty"`
 	ResetStore [][]string `json:"reset,omitempty"`
 	Error      *param.Map `json:"error,omitempty"` // {message, stacktrace?}
-	// Outputs are what `outputs` of the file came to, of the root of an attempt that is a success.
+	// Outputs are the values of the file's `outputs`, for the root of an attempt that succeeded.
 	Outputs *param.Map `json:"outputs,omitempty"`
-	// Secret says that the run was given secrets, which may be in what it returned.
+	// Secret reports that the run was given secrets, which its results may contain.
 	Secret bool `json:"secret,omitempty"`
 }
 
-// DefaultLimit is how many tasks an attempt may have unless configured (language.md 1.14).
+// DefaultLimit is the task limit of an attempt unless configured (language.md 1.14).
 const DefaultLimit = 1000
 
-// HardLimit bounds what copies of retried groups may add beyond the limit.
+// HardLimit caps what copies of retried groups may add beyond the limit.
 const HardLimit = 100_000
 
-// Definition is what an attempt runs. It is static and shared: not part of the log.
+// Definition is what an attempt runs. It is static and shared, and not part of the log.
 type Definition struct {
 	Name  string
 	Nodes []dig.Node // compiled, the root first
@@ -143,7 +143,7 @@ type Definition struct {
 	Zone  *time.Location // of the workflow
 }
 
-// Define compiles a workflow for attempts of it.
+// Define compiles a workflow for its attempts.
 func Define(w dig.Workflow) (*Definition, error) {
 	nodes, err := dig.Tree(w.Name, w.Config)
 	if err != nil {
@@ -166,8 +166,8 @@ func Define(w dig.Workflow) (*Definition, error) {
 	return d, nil
 }
 
-// CheckLimit says whether an attempt may have this many tasks (0 is DefaultLimit). The
-// root counts twice, as in the original; a host asks before it starts an attempt.
+// CheckLimit returns an error if an attempt may not have this many tasks (0 is DefaultLimit). The root counts twice, as
+// in Digdag. A host calls it before it starts an attempt.
 func (d *Definition) CheckLimit(limit int) error {
 	limit = cmp.Or(limit, DefaultLimit)
 	if 1+len(d.Nodes) > limit {
@@ -176,19 +176,19 @@ func (d *Definition) CheckLimit(limit int) error {
 	return nil
 }
 
-// State is one attempt. It is made by New or DecodeState, changed by Step and Apply
-// only, and belongs to one goroutine at a time.
+// State is one attempt. New or DecodeState creates it, and only Step and Apply change it. It belongs to one goroutine
+// at a time.
 type State struct {
 	def      *Definition
 	params   *param.Map // given at start
-	defaults *param.Map // below them
+	defaults *param.Map // merged below them
 	limit    int
 	carried  map[string]Carried
 
 	started  bool
 	canceled bool
-	forced   bool    // by a second kill, which spares nothing
-	paused   *Paused // nil: nothing keeps tasks from beginning
+	forced   bool    // killed a second time: nothing is spared
+	paused   *Paused // nil if not paused
 	ended    bool
 	endGuard string
 	slaAt    time.Time // zero when there is none or it fired
@@ -196,22 +196,22 @@ type State struct {
 	startsAt time.Time // when it begins; zero once it has
 	startAt  time.Time
 
-	startsGuard string // who owes the timer of startsAt
+	startsGuard string // the message that owes the timer of startsAt
 
 	endAt time.Time
 
-	priority  int        // that the start said
+	priority  int        // given at start
 	slot      *claim.Use // that the attempt needs to begin; nil: none. It is replaced as a whole, never changed
-	slotGuard string     // who owes that it is asked for
+	slotGuard string     // the message that owes the request for it
 
 	occupied int // tasks that take a place of `concurrency: {tasks: N}`; derived
 
-	secret bool // some Outcome says so
+	secret bool // some Outcome has Secret set
 	tree
 	growing []growth
 	owed    map[string]*debt
-	freeing map[string][]TaskID // tasks whose slots a guard gives up; nil: none
-	timers  map[string][]TaskID // tasks of whose `_timeout` a guard owes the timer; nil: none
+	freeing map[string][]TaskID // tasks whose slots a guard must release; nil: none
+	timers  map[string][]TaskID // tasks whose `_timeout` timer a guard owes; nil: none
 }
 
 // New returns the state of an attempt that was not started. defaults are parameters
@@ -220,8 +220,9 @@ func New(def *Definition, defaults *param.Map) *State {
 	return &State{def: def, defaults: defaults, owed: map[string]*debt{}}
 }
 
-// Failure is the first task that failed for good, and what is said of that; "" when none did. Groups only
-// contain such a task, but for those whose time was over. A task of an earlier round of a group does not count.
+// Failure returns the first task that failed without further retries, and its message; "" if none did. Groups count
+// only if they timed out, otherwise the failed task is inside them. A task of an earlier iteration of a group does not
+// count.
 func (s *tree) Failure() (task, message string) {
 	var first *Task
 	old := s.Superseded()
@@ -238,8 +239,8 @@ func (s *tree) Failure() (task, message string) {
 	return first.Name, message
 }
 
-// FailedItself says whether a task failed, and not only one below it: also a group whose time was over. It has failed when what
-// its failure has begun, `^error` and `^failure-alert`, still runs.
+// FailedItself reports whether a task itself failed, and not only one below it. That includes a group that timed out,
+// and a task whose failure handlers, `^error` and `^failure-alert`, still run.
 func (t *Task) FailedItself() bool {
 	switch cmp.Or(t.Ending, t.State) {
 	case Failed:
@@ -250,7 +251,7 @@ func (t *Task) FailedItself() bool {
 	return false
 }
 
-// HoldsSecrets says whether what tasks returned may hold secrets that they were given.
+// HoldsSecrets reports whether task results may contain secrets that the tasks were given.
 func (s *State) HoldsSecrets() bool { return s.secret }
 
 // Params returns the parameters given at start.
@@ -259,7 +260,7 @@ func (s *State) Params() *param.Map { return s.params }
 // Definition returns what the attempt runs.
 func (s *State) Definition() *Definition { return s.def }
 
-// Outputs are those of an attempt that is over and a success; nil when its file has none.
+// Outputs returns the outputs of an attempt that has succeeded; nil if its file has none.
 func (s *State) Outputs() *param.Map {
 	if !s.Succeeded() || s.tasks[0].Outcome == nil {
 		return nil
@@ -267,24 +268,24 @@ func (s *State) Outputs() *param.Map {
 	return s.tasks[0].Outputs
 }
 
-// Ignored says that an attempt is a success although tasks failed, whose errors are ignored.
+// Ignored reports whether an attempt succeeded although tasks failed, because their errors are ignored.
 func (s *State) Ignored() bool {
 	return s.Succeeded() && slices.ContainsFunc(s.tasks, func(t *Task) bool { return t != nil && t.Ignored && t.State == Success })
 }
 
-// Canceled says whether a kill was requested.
+// Canceled reports whether a kill was requested.
 func (s *State) Canceled() bool { return s.canceled }
 
-// Ended says whether the attempt is over, and EndedAt since when.
+// Ended reports whether the attempt is over; EndedAt returns since when.
 func (s *State) Ended() bool { return s.ended }
 
 // EndedAt returns when the attempt ended; zero before.
 func (s *State) EndedAt() time.Time { return s.endAt }
 
-// Succeeded says whether the attempt is over and its root a success.
+// Succeeded reports whether the attempt is over and its root succeeded.
 func (s *State) Succeeded() bool { return s.ended && s.tasks[0].State == Success }
 
-// counted says whether a child can still move (engine.md 2.6, "progressible").
+// counted reports whether a child can still move (engine.md 2.6, "progressible").
 func (t *Task) counted() bool {
 	return t.State >= Ready && t.State <= Planned || t.State == Blocked && t.waiting == 0
 }

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Refusal says why an event changed nothing; empty when it applied.
+// Refusal is the reason why an event changed nothing; empty if it applied.
 type Refusal string
 
-// Reasons for which an event does not apply.
+// Reasons why an event does not apply.
 const (
 	NotStarted Refusal = "the attempt was not started"
 	Started    Refusal = "the attempt was started before"
@@ -20,10 +20,9 @@ const (
 	Killed     Refusal = "the attempt was killed"
 )
 
-// Step decides what an event changes at a time, changes the state accordingly and
-// returns the changes to be stored. An event that is late, repeated or for another run
-// changes nothing, and the Refusal says why. now must not be before that of the step
-// before. The cost is that of what changes, not of the attempt's size.
+// Step decides what an event changes at the given time, changes the state accordingly and returns the changes to be
+// stored. An event that is late, repeated or for another run changes nothing, and the Refusal is the reason. now must
+// not be before that of the previous step. The cost depends on what changes, not on the attempt's size.
 func (s *State) Step(e Event, now time.Time) ([]Change, Refusal) {
 	if why := s.refuse(e); why != "" {
 		return nil, why
@@ -135,8 +134,8 @@ func (s *State) refuse(e Event) Refusal {
 	return ""
 }
 
-// noResult says why a run has no result: groups that are prepared have timers only, or fail while they wait for slots, and what waits for its next try may have to wait for
-// a place, too, which Due decides.
+// noResult returns why a run can have no result: prepared groups have only timers, or fail while they wait for slots,
+// and a task that waits for its next run may also have to wait for a place, which Due decides.
 func (s *State) noResult(r Run) Refusal {
 	if t := s.Task(r.Task); t != nil && (t.Group && !t.Preparing && !t.Waits() || t.State == GroupRetryWaiting && s.hasPlaces(t)) {
 		return Stale
@@ -155,7 +154,7 @@ func (s *State) stale(r Run) Refusal {
 	return ""
 }
 
-// noFence says why a run is not fenced: one that waits is not under way.
+// noFence returns why a run is not fenced: waiting tasks have no run to fence.
 func (s *State) noFence(e Fenced) Refusal {
 	if why := s.stale(e.Run); why != "" {
 		return why
@@ -169,7 +168,7 @@ func (s *State) noFence(e Fenced) Refusal {
 	return ""
 }
 
-// decision is one step in the making.
+// decision is a step in progress.
 type decision struct {
 	*State
 	now     time.Time
@@ -179,7 +178,7 @@ type decision struct {
 	cut     TaskID   // the task whose log the event reports as incomplete; 0: none
 }
 
-// logged notes what an event reports of the log of a run.
+// logged records what an event reports about the log of a run.
 func (d *decision) logged(r Run, l Logged) *Task {
 	if l.LogIncomplete {
 		d.cut = r.Task
@@ -219,7 +218,7 @@ func (d *decision) move(t *Task, to TaskState, out *Outcome, edit func(*Progress
 	d.look = append(d.look, t.ID)
 }
 
-// settle follows what the changes so far make possible, until nothing more moves.
+// settle follows up on the changes so far until nothing more moves.
 func (d *decision) settle() {
 	for len(d.look) > 0 {
 		id := d.look[0]
@@ -246,7 +245,7 @@ func (d *decision) settle() {
 	}
 }
 
-// childDone is what a task does when a child of it is done.
+// childDone updates a task after one of its children has ended.
 func (d *decision) childDone(p, child *Task) {
 	if child.State.Error() && p.State == Planned && p.Ending == Blocked && p.active > 0 && p.failed > 0 && d.failsFast(p) {
 		d.cancelBelow(p)
@@ -256,7 +255,7 @@ func (d *decision) childDone(p, child *Task) {
 	}
 }
 
-// unblock starts those of the tasks that nothing holds back any more.
+// unblock starts the tasks of a list that nothing blocks any more.
 func (d *decision) unblock(ids []TaskID) {
 	for _, id := range ids {
 		t := d.task(id)
@@ -269,7 +268,7 @@ func (d *decision) unblock(ids []TaskID) {
 	}
 }
 
-// unblockAfter starts what waited for a task, also behind tasks that were taken over.
+// unblockAfter starts the tasks that waited for a task, including those behind carried-over tasks.
 func (d *decision) unblockAfter(t *Task) {
 	for next := []*Task{t}; len(next) > 0; {
 		t, next = next[0], next[1:]
@@ -282,8 +281,8 @@ func (d *decision) unblockAfter(t *Task) {
 	}
 }
 
-// ready moves a task on from blocked: groups are planned at once, and that is decided
-// before a kill is looked at, as the original does.
+// ready moves a task on from blocked. Groups are planned at once; like Digdag, this decides that before it checks for a
+// kill.
 func (d *decision) ready(t *Task) {
 	t.scope = d.scopeOf(t)
 	switch {

@@ -9,7 +9,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// childrenDone ends a planned task none of whose children can move (engine.md 2.6).
+// childrenDone ends a planned task when none of its children can move (engine.md 2.6).
 func (d *decision) childrenDone(t *Task) {
 	switch {
 	case t.Closing != "":
@@ -28,8 +28,8 @@ func (d *decision) childrenDone(t *Task) {
 	}
 }
 
-// check adds `_check` of a group in a file with `zerodag: 1`, as a last task of the round that has succeeded. False when there is nothing to
-// add: it is over.
+// check adds `_check` of a group in a file with `zerodag: 1`, as the last task of an iteration that has succeeded. It
+// returns false if there is nothing to add, so that the iteration is over.
 func (d *decision) check(t *Task) bool {
 	body := t.Config.Map("_check")
 	if !t.Group || t.Level == 0 || body.Len() == 0 || d.checkOf(t) != nil {
@@ -47,14 +47,15 @@ func (d *decision) check(t *Task) bool {
 	return true
 }
 
-// CheckName is what is added to the name of a task for those of its `_check`.
+// CheckName is appended to the name of a task to form the names of its `_check` tasks.
 const CheckName = "^check"
 
-// WrittenIn says of a child of a group that it is one of its tasks, and was not added when these were over, or late.
+// WrittenIn reports whether a child of a group is one of its own tasks, and was not added when these were over, or
+// late.
 func (t *Task) WrittenIn(g *Task) bool { return t.Name[len(g.Name)] == '+' }
 
-// groupFailed ends a task whose children failed for good, behind its `_error` if it has one. own, unless nil, is an
-// error of the task itself.
+// groupFailed ends a task whose children failed without further retries, after its `_error` if it has one. own, unless
+// nil, is an error of the task itself.
 func (d *decision) groupFailed(t *Task, own *param.Map) {
 	end, ignored := GroupError, false
 	var out *Outcome
@@ -66,14 +67,15 @@ func (d *decision) groupFailed(t *Task, own *param.Map) {
 			end, ignored, out = Success, true, t.ignored(failure)
 		}
 	}
-	if d.handleFailure(t, own, ignored) || t.active > 0 { // what `sla:` has added runs
+	if d.handleFailure(t, own, ignored) || t.active > 0 { // tasks that `sla:` has added still run
 		d.move(t, Planned, out, func(p *Progress) { p.Ending, p.Ignored = end, ignored })
 		return
 	}
 	d.finish(t, end, out, func(p *Progress) { p.Ignored = ignored })
 }
 
-// failureOf merges the errors of all tasks below one, but for those of its own `_error` and those that are ignored below it.
+// failureOf merges the errors of all tasks below one, except those of its own `_error` and those that are ignored below
+// it.
 func (d *decision) failureOf(t *Task) *param.Map {
 	failure := param.New()
 	for _, c := range d.Below(t, nil) {
@@ -84,8 +86,8 @@ func (d *decision) failureOf(t *Task) *param.Map {
 	return failure
 }
 
-// tryAgain starts the next try of a task whose children failed, if `_retry` leaves one.
-// A `_retry` that cannot be read is no retry, as the original decides.
+// tryAgain starts the next iteration of a task whose children failed, if `_retry` allows one. Like Digdag, it treats an
+// unreadable `_retry` as none.
 func (d *decision) tryAgain(t *Task) bool {
 	v, ok := t.Config.Get("_retry")
 	if t.Export.Has("_retry") {
@@ -95,7 +97,7 @@ func (d *decision) tryAgain(t *Task) bool {
 		return false
 	}
 	policy, err := ParseRetry(v, t.Level)
-	if err != nil || !policy.Repeats(nil) { // what failed is a task below it, and no command of its own
+	if err != nil || !policy.Repeats(nil) { // a task below it failed, not a command of the task itself
 		return false
 	}
 	if slices.ContainsFunc(d.failedBelow(t, nil, false), func(f failedTask) bool { return f.error.Has(SecretKey) }) {
@@ -120,17 +122,16 @@ func (d *decision) tryAgain(t *Task) bool {
 	return true
 }
 
-// tooManyCopies says whether another round would take the attempt over every limit.
+// tooManyCopies reports whether another iteration would exceed every limit of the attempt.
 func (d *decision) tooManyCopies(t *Task) bool {
 	return len(d.tasks)+len(d.roundOf(t)) > max(d.limit, HardLimit)
 }
 
-// FailureAlert is what the engine adds to the name of a workflow's root for the task that tells people that
-// an attempt has failed.
+// FailureAlert is appended to the name of a workflow's root for the task that notifies users of a failed attempt.
 const FailureAlert = "^failure-alert"
 
 // handleFailure adds `^failure-alert`, unless the failure is ignored, and `^error` below a group that failed; the final
-// state waits for them. False when there is nothing to add.
+// state waits for them. It returns false if there is nothing to add.
 func (d *decision) handleFailure(t *Task, own *param.Map, ignored bool) bool {
 	before := len(d.tasks)
 	if t.Parent == 0 && !ignored {
@@ -153,8 +154,8 @@ func (d *decision) alert(root *Task) {
 	}
 }
 
-// failureExport lays on a handler's export what all tasks below the failed group stored,
-// and one `error` merged of all of theirs that are not ignored, under its own.
+// failureExport adds to a handler's export what all tasks below the failed group stored, and one `error`: the group's
+// own, merged over those of the tasks that are not ignored.
 func (d *decision) failureExport(export *param.Map, t *Task, own *param.Map) *param.Map {
 	failure := param.New()
 	for _, c := range d.Below(t, nil) {
@@ -167,7 +168,7 @@ func (d *decision) failureExport(export *param.Map, t *Task, own *param.Map) *pa
 	return c
 }
 
-// layStoresBelow lays on m what all tasks below one stored.
+// layStoresBelow merges the stores of all tasks below t into m.
 func (s *tree) layStoresBelow(m *param.Map, t *Task) *param.Map {
 	for _, id := range t.children {
 		m = s.storesInto(m, s.task(id))
@@ -192,7 +193,7 @@ func (d *decision) due(t *Task) {
 		d.hold(t, nil)
 	case t.needsSlots():
 		d.acquire(t, t.Pool.Pool, nil)
-	default: // its run was sent when it began to wait: it goes on under the same dispatch, and under who woke it
+	default: // its run was sent when it began to wait: it continues under the same dispatch, and the guard that woke it
 		d.move(t, Running, nil, func(p *Progress) { p.Guard, p.RetryAt = d.guard, time.Time{} })
 	}
 }

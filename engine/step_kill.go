@@ -2,8 +2,8 @@ package engine
 
 import "zerodag/engine/param"
 
-// kill flags everything that is not done and calls waiting tasks back at once, so that
-// they are cleaned up. Runs that go on end when their host meets this entry. Why, unless empty, becomes the error of the root.
+// kill flags everything that is not done and wakes waiting tasks at once, so that they are cleaned up. Running tasks
+// end when their host reads this entry. Why, unless empty, becomes the error of the root.
 func (d *decision) kill(e Kill) {
 	d.apply(KillRequested{At: d.now, Forced: e.Force})
 	if d.paused != nil {
@@ -24,7 +24,7 @@ func (d *decision) kill(e Kill) {
 	}
 }
 
-// callBack lets a task that a kill has flagged come to its end.
+// callBack ends a task that a kill has flagged, or lets it end.
 func (d *decision) callBack(t *Task) {
 	switch {
 	case t.State.Done(), !t.Cancel:
@@ -43,7 +43,7 @@ func (d *decision) callBack(t *Task) {
 	}
 }
 
-// stopGrowing leaves it at the children that are made: the others never will be.
+// stopGrowing keeps the children created so far and creates no more.
 func (d *decision) stopGrowing(g growth) {
 	g.Next = g.Total
 	d.apply(Growing{g})
@@ -52,7 +52,7 @@ func (d *decision) stopGrowing(g growth) {
 	}
 }
 
-// cancelBelow ends what is below a task as a kill would, and leaves the task itself and all others alone.
+// cancelBelow ends everything below a task as a kill would, without touching the task itself or any other.
 func (d *decision) cancelBelow(t *Task) {
 	below := d.Below(t, nil)
 	for _, g := range append([]growth(nil), d.growing...) {
@@ -76,7 +76,7 @@ func isBelow(s *State, id TaskID, t *Task) bool {
 	return false
 }
 
-// cleanUp sends a task to its operator's clean-up, with what its last run left behind.
+// cleanUp runs the cleanup of a task's operator, with the state that its last run left behind.
 func (d *decision) cleanUp(t *Task, state *param.Map) {
 	d.move(t, Running, nil, func(p *Progress) {
 		p.Dispatch++

@@ -2,12 +2,12 @@ package engine
 
 import "zerodag/engine/dig"
 
-// Portion is how many tasks one step makes of an operator's result, so that no entry of
-// the log and no step gets out of bounds; the next GoOn makes the next ones.
+// Portion is how many tasks of an operator's result one step creates, which limits the size of log entries and steps.
+// The next GoOn creates the next portion.
 const Portion = 200
 
-// addPortion makes the first tasks of an operator's result and returns the id of the
-// group or task that holds them all.
+// addPortion creates the first tasks of an operator's result and returns the id of the group or task that holds them
+// all.
 func (d *decision) addPortion(t *Task, nodes []dig.Node) TaskID {
 	first := TaskID(len(d.tasks) + 1)
 	end := portionEnd(nodes, 0)
@@ -20,8 +20,8 @@ func (d *decision) addPortion(t *Task, nodes []dig.Node) TaskID {
 	return first
 }
 
-// portionEnd cuts between children of node 0 only: a subtree is made whole, so that no
-// group can end before its children exist.
+// portionEnd cuts only between children of node 0: a subtree is created whole, so that no group can end before its
+// children exist.
 func portionEnd(nodes []dig.Node, from int) int {
 	for i := from + Portion; i < len(nodes); i++ {
 		if nodes[i].Parent == 0 {
@@ -31,14 +31,14 @@ func portionEnd(nodes []dig.Node, from int) int {
 	return len(nodes)
 }
 
-// goOn makes the next portion of everything that grows.
+// goOn creates the next portion for everything that grows.
 func (d *decision) goOn() {
 	for _, g := range append([]growth(nil), d.growing...) {
 		nodes := g.nodes
 		if nodes == nil {
 			var err error
 			if nodes, err = d.nodesFor(g); err != nil || len(nodes) != g.Total {
-				nodes = nil // another version compiles it otherwise: what exists is all there is
+				nodes = nil // a different version compiles it differently: keep what exists
 			}
 		}
 		end, from, holder := g.Total, g.Next, d.task(g.First)

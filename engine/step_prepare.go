@@ -6,29 +6,29 @@ import (
 	"zerodag/engine/param"
 )
 
-// toPrepare says that keys of the task must be evaluated before it may start.
+// toPrepare reports whether keys of the task must be evaluated before it may start.
 func (t *Task) toPrepare() bool { return !t.Cancel && t.hasGateKeys() }
 
 func (t *Task) hasGateKeys() bool {
 	return t.Level > 0 && (keys.Prepares(t.Config) || t.takesParams())
 }
 
-// takesParams says whether a task is a file that another one calls, and says which parameters it takes. Those of the attempt's
-// own file were looked at before it started.
+// takesParams reports whether a task is a called file that declares parameters. Those of the attempt's own file were
+// checked before it started.
 func (t *Task) takesParams() bool { return t.Group && t.Parent != 0 && t.Config.Has("params") }
 
-// Runs is how often the task was sent to be run so far: first, again, to poll, and after a loss. To have its keys evaluated, to
-// ask for slots and to wait for a place are no runs of it.
+// Runs returns how often the task was sent to be run so far: first, retries, polls, and after losses. Evaluating its
+// keys, requesting slots and waiting for a place are not runs.
 func (t *Task) Runs() int { return t.Dispatch - t.Idle }
 
-// idles says whether the number that a task has is of no run: it finds out what its keys come to, or waits for slots, a place or the end of a
-// pause.
+// idles reports whether the current dispatch number belongs to no run: the task evaluates its keys, or waits for slots,
+// a place or the end of a pause.
 func (p *Progress) idles() bool {
 	return p.rule().idle
 }
 
-// idle is how many of the numbers of a task are of no run, now that its progress is to be next. That under which its next try was sent
-// already is of none any more where the try has to wait.
+// idle returns how many dispatch numbers of a task belong to no run, if next becomes its progress. The number under
+// which its next run was already sent also belongs to none if that run has to wait.
 func (t *Task) idle(next *Progress) int {
 	if next.Dispatch == t.Dispatch || !next.idles() {
 		return t.Idle
@@ -36,8 +36,8 @@ func (t *Task) idle(next *Progress) int {
 	return t.Idle + 1 + asInt(t.Dispatch > 0 && !t.Group && !t.idles())
 }
 
-// prepare sends a task to have its gate keys evaluated. That is a run as any other: who has it owes it, and it is
-// taken over when that one is lost. It is none that people count, so the task has not started.
+// prepare sends a task to have its `zerodag: 1` keys evaluated. That is a run like any other: its guard owes it, and it
+// is taken over if its holder is lost. It is not shown to users as a run, so the task has not started.
 func (d *decision) prepare(t *Task) {
 	d.move(t, Running, nil, func(p *Progress) {
 		p.Dispatch++
@@ -45,8 +45,8 @@ func (d *decision) prepare(t *Task) {
 	})
 }
 
-// undecided says whether a group around a task may still be left out, or waits for slots. Only what is below a group that was
-// taken over could start before that is known.
+// undecided reports whether a group around a task may still be skipped, or waits for slots. Only tasks below a group
+// that was carried over could start before that is known.
 func (s *State) undecided(t *Task) bool {
 	if len(s.carried) == 0 {
 		return false
@@ -59,12 +59,12 @@ func (s *State) undecided(t *Task) bool {
 	return false
 }
 
-// prepared starts a task whose gate keys are known, or leaves it out.
+// prepared starts a task whose `zerodag: 1` keys are evaluated, or skips it.
 func (d *decision) prepared(t *Task, e Prepared) {
 	switch {
 	case t.Cancel:
 		d.finish(t, Canceled, nil, nil)
-	case t.Ends && t.active > 0: // `sla:` has made tasks meanwhile
+	case t.Ends && t.active > 0: // `sla:` has added tasks meanwhile
 		d.move(t, Planned, nil, nil)
 	case t.Ends:
 		out := &Outcome{}
@@ -90,8 +90,8 @@ func (d *decision) prepared(t *Task, e Prepared) {
 	}
 }
 
-// needs has a task that is prepared ask for slots, or do so later: after a pause, and the root once the attempt has its turn, so that no
-// attempt has slots of pools while it waits for another one.
+// needs makes a prepared task request slots, or do so later: after a pause, and for the root once the attempt has its
+// turn, so that no attempt has slots of pools while it waits for another attempt.
 func (d *decision) needs(t *Task, e Prepared) {
 	if e.Pool = d.besides(t, *e.Pool); e.Pool == nil {
 		d.prepared(t, e)
@@ -109,14 +109,14 @@ func (d *decision) needs(t *Task, e Prepared) {
 			if bounded != nil {
 				bounded(p)
 			}
-			p.Pool = &claim.Use{Pool: *e.Pool} // for which it has not asked yet
+			p.Pool = &claim.Use{Pool: *e.Pool} // not requested yet
 		})
 	default:
 		d.acquire(t, *e.Pool, bounded)
 	}
 }
 
-// bounded gives a task that starts the time that it may take.
+// bounded gives a starting task its time limits.
 func (d *decision) bounded(e Prepared) func(*Progress) {
 	if e.Timeout == nil && !e.Pool.Bounded() {
 		return nil
@@ -131,8 +131,8 @@ func (d *decision) bounded(e Prepared) func(*Progress) {
 	return func(p *Progress) { p.Timeout = &t }
 }
 
-// succeed ends a group below which all has succeeded, after its `_check`. The root of a file with `outputs` has them evaluated
-// first, in a run as that which prepares a task.
+// succeed ends a group below which everything has succeeded, after its `_check`. If the root's file has `outputs`, they
+// are evaluated first, in a run like that which prepares a task.
 func (d *decision) succeed(t *Task) {
 	if d.check(t) {
 		return
@@ -147,8 +147,8 @@ func (d *decision) succeed(t *Task) {
 	})
 }
 
-// failsFast says whether the first error among the children of a task ends the others. That of a loop is said at its task,
-// whose rounds are below another one that the loop made.
+// failsFast reports whether the first error among the children of a task ends the others. A loop has this key at its
+// own task, but its iterations are below a second task that the loop created.
 func (s *State) failsFast(t *Task) bool {
 	if t.Level == 0 {
 		return false
@@ -161,7 +161,7 @@ func (s *State) failsFast(t *Task) bool {
 	return on(t) || t.Parent != 0 && t.Name == s.task(t.Parent).Name+"^sub" && on(s.task(t.Parent))
 }
 
-// EndsTasks says whether any task of the attempt may end others that run.
+// EndsTasks reports whether any task of the attempt may end others that run.
 func (s *State) EndsTasks() bool {
 	for _, t := range s.tasks {
 		if t != nil && t.Level > 0 && (t.Config.Has("_fail_fast") || t.Config.Has("_timeout")) {
@@ -171,7 +171,7 @@ func (s *State) EndsTasks() bool {
 	return false
 }
 
-// skip leaves out a task and all below it, also what is not made yet.
+// skip skips a task and everything below it, including tasks that are not created yet.
 func (d *decision) skip(t *Task, why string) {
 	for _, g := range append([]growth(nil), d.growing...) {
 		if g.First == t.ID {

@@ -45,7 +45,7 @@ func (d *decision) succeeded(t *Task, r Outcome) {
 	d.addTasks(t, check, after, false)
 }
 
-// errored ends a task whose run failed for good, after its `_error` if it has one.
+// errored ends a task whose run failed without further retries, after its `_error` if it has one.
 func (d *decision) errored(t *Task, failure *param.Map) {
 	if t.Cancel {
 		d.finish(t, Canceled, nil, nil)
@@ -67,7 +67,7 @@ func (d *decision) errored(t *Task, failure *param.Map) {
 	if ignored {
 		end, out = Success, t.ignored(failure)
 	}
-	if t.Group { // what was to start it failed: nothing below it ever starts
+	if t.Group { // the run that had to start it failed: nothing below it ever starts
 		d.cancelBelow(t)
 	}
 	nodes, err := compile(t, "^error", handler)
@@ -79,7 +79,7 @@ func (d *decision) errored(t *Task, failure *param.Map) {
 	d.addTasks(t, nodes, nil, false)
 }
 
-// withError is the outcome of a task that failed: what an earlier try stored stays.
+// withError returns the outcome of a failed task: what an earlier try stored is kept.
 func (t *Task) withError(failure *param.Map) *Outcome {
 	out := &Outcome{}
 	if t.Outcome != nil {
@@ -89,8 +89,8 @@ func (t *Task) withError(failure *param.Map) *Outcome {
 	return out
 }
 
-// setting returns a mapping that a task's config holds, or its `_export` below that: the
-// original looks into both (language.md 1.9).
+// setting returns a mapping from a task's config, or from its `_export` below that: Digdag reads both (language.md
+// 1.9).
 func (t *Task) setting(key string) *param.Map {
 	if !t.Export.Has(key) {
 		return t.Config.Map(key)
@@ -112,19 +112,19 @@ func withExport(handler *param.Map, change func(*param.Map) *param.Map) *param.M
 	return c
 }
 
-// later lets a task wait and sends it again; a kill calls it back at once.
+// later makes a task wait and sends it again; a kill wakes it at once.
 func (d *decision) later(t *Task, e Later) {
 	if t.Cancel {
-		d.cleanUp(t, e.State) // which may name what the run started elsewhere
+		d.cleanUp(t, e.State) // the state may name a job that the run started elsewhere
 		return
 	}
-	if e.Retry && t.totalOver(d.now) { // the run ended just before that
+	if e.Retry && t.totalOver(d.now) { // the run ended just before its time did
 		d.errored(t, t.Timeout.Error(claim.ByTotal))
 		return
 	}
 	at := d.now.Add(e.After.Truncate(time.Second))
 	if e.After%time.Second > 0 {
-		at = at.Add(time.Second) // the original knows whole seconds only
+		at = at.Add(time.Second) // Digdag counts whole seconds only
 	}
 	limits := heard(t.Timeout, e)
 	if limits != nil {
@@ -137,7 +137,7 @@ func (d *decision) later(t *Task, e Later) {
 	d.move(t, to, nil, func(p *Progress) {
 		p.Dispatch++
 		p.RetryCount++
-		p.Losses, p.Crashes = 0, 0 // it was heard of
+		p.Losses, p.Crashes = 0, 0 // it reported back
 		p.Guard, p.Params, p.RetryAt, p.Timeout = d.guard, e.State, at, limits
 		if e.Retry {
 			p.Pool = p.Pool.GivenUp(d.guard)
@@ -157,14 +157,14 @@ const maxLosses = 3
 
 // lost takes over a run whose holder is gone.
 func (d *decision) lost(t *Task, e Lost) {
-	if t.Group && !t.Preparing { // a timer, not a run: it can be set as often as need be
+	if t.Group && !t.Preparing { // a timer, not a run: it may be set any number of times
 		d.move(t, t.State, nil, func(p *Progress) {
 			p.Dispatch++
 			p.Guard, p.RetryAt = d.guard, t.RetryAt
 		})
 		return
 	}
-	if t.Waits() { // there is no run: somebody else asks for its slots
+	if t.Waits() { // there is no run: another host requests its slots
 		d.move(t, Running, nil, func(p *Progress) {
 			p.Dispatch++
 			p.Guard = d.guard
@@ -196,18 +196,18 @@ func (d *decision) lost(t *Task, e Lost) {
 	})
 }
 
-// fenced lets another guard answer for a run, which goes on if it does.
+// fenced makes another guard responsible for a run, which continues if it still exists.
 func (d *decision) fenced(t *Task) {
 	d.move(t, t.State, nil, func(p *Progress) { p.Guard = d.guard })
 }
 
-// crashed is what is said of a task that the only server may not survive.
+// crashed is the error of a task that may have crashed the only server.
 func crashed(times int) string {
 	return fmt.Sprintf("The server ended unexpectedly %d times in a row while this task ran: it is not run again. "+
 		"Either the task takes the server down (its memory, say), or agent.max_crashes is too low for this machine", times)
 }
 
-// compileCheck compiles `_check`, which was not looked at before.
+// compileCheck compiles `_check`, which was not validated before.
 func compileCheck(t *Task) ([]dig.Node, error) {
 	v, ok := t.Config.Get("_check")
 	if !ok {
@@ -228,7 +228,7 @@ func compile(t *Task, name string, config *param.Map) ([]dig.Node, error) {
 	return dig.Compile(t.Name, name, keys.Language{Level: t.Level}, config)
 }
 
-// compileSub compiles what the operator of a task has made.
+// compileSub compiles the tasks that the operator of a task has generated.
 func compileSub(t *Task, made *param.Map) ([]dig.Node, error) {
 	if made.Len() == 0 {
 		return nil, nil
@@ -237,13 +237,14 @@ func compileSub(t *Task, made *param.Map) ([]dig.Node, error) {
 	return dig.Compile(t.Name, "^sub", language, body)
 }
 
-// limitError says that an attempt would have too many tasks.
+// limitError reports that an attempt would have too many tasks.
 type limitError struct{ message string }
 
 func (e *limitError) Error() string     { return e.message }
 func (e *limitError) ErrorKind() string { return "task limit exceeded" }
 
-// checkLimit says whether so many tasks may be added after others that are to be added.
+// checkLimit returns an error if adding this many tasks, after `before` others that will be added, would exceed the
+// limit.
 func (d *decision) checkLimit(before, adding int) error {
 	current := len(d.tasks) + before
 	if adding == 0 || current+adding <= d.limit {
@@ -256,7 +257,7 @@ func tooManyTasks(limit, current, adding int) error {
 	return &limitError{fmt.Sprintf("Too many tasks. Limit: %d, Current: %d, Adding: %d", limit, current, adding)}
 }
 
-// addTasks makes generated tasks below t, all at once. After are upstreams of the first.
+// addTasks creates generated tasks below t, all at once. after are the upstreams of the first one.
 func (d *decision) addTasks(t *Task, nodes []dig.Node, after []TaskID, initial bool) {
 	if len(nodes) == 0 {
 		return
@@ -267,8 +268,8 @@ func (d *decision) addTasks(t *Task, nodes []dig.Node, after []TaskID, initial b
 	d.lookAtResumed(first)
 }
 
-// lookAtResumed puts new groups that were taken over on the list: children that the
-// earlier attempt did not have may start at once.
+// lookAtResumed queues new groups that were carried over: children that the earlier attempt did not have may start at
+// once.
 func (d *decision) lookAtResumed(first TaskID) {
 	if len(d.carried) == 0 {
 		return

@@ -9,7 +9,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// start makes the attempt's tasks and sets the root going.
+// start creates the attempt's tasks and begins with the root.
 func (d *decision) start(e Start) {
 	c := AttemptStarted{Params: e.Params, Limit: cmp.Or(e.Limit, DefaultLimit), Carried: e.Carried, At: d.now}
 	if d.def.SLA != nil && !e.NoSLA {
@@ -42,13 +42,13 @@ func (d *decision) start(e Start) {
 	d.begin()
 }
 
-// startDue begins an attempt whose time has come.
+// startDue begins an attempt whose start time has come.
 func (d *decision) startDue() {
 	d.apply(Begun{At: d.now, Guard: d.guard})
 	d.begin()
 }
 
-// begin sets the root going, unless a pause keeps it.
+// begin starts the root, unless the attempt is paused.
 func (d *decision) begin() {
 	d.lookAtResumed(Root)
 	root := d.task(Root)
@@ -64,7 +64,7 @@ func (d *decision) begin() {
 	}
 }
 
-// slaDue adds the tasks of `sla:` below the root; they count against no limit.
+// slaDue adds the tasks of `sla:` below the root; no limit applies to them.
 func (d *decision) slaDue() {
 	d.apply(SLAFired{})
 	root := d.task(Root)
@@ -79,7 +79,7 @@ func (d *decision) slaDue() {
 		d.addSLATask(root, "^sla^fail", "fail")
 	}
 	if nodes, err := dig.Compile(root.Name, "^sla", keys.Language{Level: root.Level}, sla.Tasks); err == nil {
-		d.addTasks(root, nodes, nil, false) // an empty ^sla is a group all the same
+		d.addTasks(root, nodes, nil, false) // even an empty ^sla is a group
 	}
 }
 

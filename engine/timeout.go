@@ -7,8 +7,8 @@ import (
 	"zerodag/engine/claim"
 )
 
-// timed is how a task stands with its `_timeout` once its progress is p. It begins tries and rounds and sets the timer. The
-// first round of the root begins when the attempt has its turn.
+// timed returns the `_timeout` state of a task once its progress is p. It begins tries and iterations and sets the
+// timer. The first iteration of the root begins when the attempt has its turn.
 func (d *decision) timed(p *Progress, of *Task) *claim.Timeout {
 	if p.Timeout == nil {
 		return nil
@@ -30,7 +30,8 @@ func (d *decision) timed(p *Progress, of *Task) *claim.Timeout {
 	return &t
 }
 
-// beginTime begins and ends tries: below says that tasks below one run, waits that it waits for another try or for its turn.
+// beginTime begins and ends tries. below means that tasks below this one run, waits that it waits for its next try or
+// its turn.
 func (d *decision) beginTime(t *claim.Timeout, p *Progress, of *Task, below, waits bool) {
 	switch {
 	case waits, p.State == GroupRetryWaiting, p.State.Done():
@@ -44,7 +45,8 @@ func (d *decision) beginTime(t *claim.Timeout, p *Progress, of *Task, below, wai
 	}
 }
 
-// nextTimer is when something of a task's time comes next: an end, also that of its wait for slots, or a warning; zero for nothing.
+// nextTimer returns when the next time limit of a task is due: an end, including that of its wait for slots, or a
+// warning; zero for none.
 func (d *decision) nextTimer(t *claim.Timeout, pool *claim.Use, below, waits bool) (at time.Time) {
 	if below || waits {
 		at, _ = t.Deadline(d.now)
@@ -58,7 +60,7 @@ func (d *decision) nextTimer(t *claim.Timeout, pool *claim.Use, below, waits boo
 	return at
 }
 
-// heard is what is left of the bounds of a run that asks for another one.
+// heard returns what is left of the limits of a run that asks to be called again.
 func heard(t *claim.Timeout, e Later) *claim.Timeout {
 	if t == nil {
 		return nil
@@ -80,12 +82,12 @@ func heard(t *claim.Timeout, e Later) *claim.Timeout {
 	return &next
 }
 
-// totalOver says whether all the time that the task has is over.
+// totalOver reports whether the task's total time is over.
 func (t *Task) totalOver(now time.Time) bool {
 	return t.Timeout != nil && !t.Timeout.TotalEnds.IsZero() && !t.Timeout.TotalEnds.After(now)
 }
 
-// outOfTime ends a group that waits when all its time is over.
+// outOfTime ends a waiting group when its total time is over.
 func (d *decision) outOfTime(t *Task) {
 	if t.notBegun() {
 		d.neverBegins(t, t.Timeout.Error(claim.ByTotal))
@@ -122,7 +124,7 @@ func (d *decision) timedOut(t *Task) {
 	d.cancelBelow(t)
 }
 
-// Slow is the task of which a timer, whose time has come, has found that it is slow, and what people are told; "" for none.
+// Slow returns the task that an expired timer has found to be slow, and the warning for users; "" for none.
 func (s *tree) Slow(x Expiry) (task, message string) {
 	t := s.Task(x.Task)
 	if t == nil || t.Timeout == nil || !t.Timeout.Warned || t.Timeout.Expired != "" || t.State != Planned {
@@ -134,7 +136,7 @@ func (s *tree) Slow(x Expiry) (task, message string) {
 	return "", ""
 }
 
-// roundTimedOut ends a task below which nothing is left, because its time was over.
+// roundTimedOut ends a task that timed out, once nothing below it is left.
 func (d *decision) roundTimedOut(t *Task) {
 	kind := t.Timeout.Expired
 	if kind == claim.ByTry && d.tryAgain(t) {
@@ -143,7 +145,7 @@ func (d *decision) roundTimedOut(t *Task) {
 	d.groupFailed(t, t.Timeout.Error(kind))
 }
 
-// noTimeout says why a timer of `_timeout` means nothing any more.
+// noTimeout returns why a `_timeout` timer no longer means anything, "" if it does.
 func (s *tree) noTimeout(x Expiry) Refusal {
 	t := s.Task(x.Task)
 	switch {
@@ -155,12 +157,12 @@ func (s *tree) noTimeout(x Expiry) Refusal {
 	return ""
 }
 
-// timerOwed says whether the timer of `_timeout` is still outstanding.
+// timerOwed reports whether the `_timeout` timer is still outstanding.
 func (t *Task) timerOwed() bool {
 	return t.Timeout != nil && !t.Timeout.At.IsZero() && !t.Cancel && !t.State.Done()
 }
 
-// noteTimer keeps the index of who owes which timers of `_timeout`.
+// noteTimer maintains the index of guards and the `_timeout` timers that they owe.
 func (s *State) noteTimer(t *Task) {
 	if !t.timerOwed() {
 		return
@@ -171,7 +173,7 @@ func (s *State) noteTimer(t *Task) {
 	s.timers[t.Timeout.Guard] = append(s.timers[t.Timeout.Guard], t.ID)
 }
 
-// dropTimer takes a timer off the index, before the task changes.
+// dropTimer removes a timer from the index, before the task changes.
 func (s *State) dropTimer(t *Task) {
 	if t.Timeout == nil || t.Timeout.At.IsZero() {
 		return
@@ -190,7 +192,7 @@ func (s *State) dropTimer(t *Task) {
 	s.timers[guard] = rest
 }
 
-// timersOf lists the timers of `_timeout` that a guard owes.
+// timersOf lists the `_timeout` timers that a guard owes.
 func (s *State) timersOf(guard string) []Effect {
 	var list []Effect
 	for _, id := range slices.Sorted(slices.Values(s.timers[guard])) {

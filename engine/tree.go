@@ -5,12 +5,12 @@ import (
 	"slices"
 )
 
-// tree is the tasks of an attempt and how they belong together. It knows nothing of the attempt as a whole.
+// tree is the tasks of an attempt and their relations. It has no state of the attempt as a whole.
 type tree struct {
-	tasks []*Task // by id - 1; nil where a portion is not made yet
+	tasks []*Task // by id - 1; nil for tasks of a portion that is not created yet
 }
 
-// Task returns a task, or nil when there is none of that id.
+// Task returns the task with an id, or nil if there is none.
 func (s *tree) Task(id TaskID) *Task {
 	if id < 1 || int(id) > len(s.tasks) {
 		return nil
@@ -36,8 +36,8 @@ func (s *tree) Tasks() []*Task {
 	return all
 }
 
-// Next returns the tasks that will run when a task has succeeded and nothing else has to: those
-// that wait for no other one, and the first ones of groups that do.
+// Next returns the tasks that will run once a task has succeeded, if nothing else delays them: those that wait only for
+// this task, and the first tasks of such groups.
 func (s *tree) Next(id TaskID) []*Task {
 	var list []*Task
 	t := s.Task(id)
@@ -64,10 +64,10 @@ func (s *tree) firstOf(t *Task, list []*Task) []*Task {
 	return list
 }
 
-// IsIgnored says that a task failed, or a group around it, and is a success all the same.
+// IsIgnored reports whether a task, or a group around it, failed but counts as succeeded.
 func (s *tree) IsIgnored(t *Task) bool { return s.IgnoredBelow(t, 0) }
 
-// IgnoredBelow is IsIgnored by what stands below another task, which it is below; 0: below any.
+// IgnoredBelow is IsIgnored restricted to the groups below top, which the task is below; top 0 includes all groups.
 func (s *tree) IgnoredBelow(t *Task, top TaskID) bool {
 	for ; t != nil && t.ID != top && t.Level > 0; t = s.Task(t.Parent) {
 		if t.Ignored {
@@ -77,14 +77,14 @@ func (s *tree) IgnoredBelow(t *Task, top TaskID) bool {
 	return false
 }
 
-// Children are the tasks right below a task, by id.
+// Children returns the tasks right below a task, by id.
 func (t *Task) Children() []TaskID { return t.children }
 
 // StoresBelow reports whether a task, or one below it, has stored parameters.
 func (t *Task) StoresBelow() bool { return t.storing }
 
-// Newest are the children of a task that count, by name: none that a newer one of the same name replaces, and no `^check` of a group's earlier
-// round.
+// Newest returns the children of a task that count, by name: none that a newer one of the same name replaces, and no
+// `^check` of a group's earlier iteration.
 func (s *tree) Newest(t *Task) map[string]TaskID {
 	newest := make(map[string]TaskID, len(t.children))
 	for _, id := range t.children {
@@ -96,7 +96,8 @@ func (s *tree) Newest(t *Task) map[string]TaskID {
 	return newest
 }
 
-// Superseded are the tasks of which another run counts: those of earlier rounds of a group, and all tasks below them.
+// Superseded returns the tasks that a newer run replaces: those of earlier iterations of a group, and all tasks below
+// them.
 func (s *tree) Superseded() map[TaskID]bool {
 	old := map[TaskID]bool{}
 	for _, t := range s.Tasks() {
@@ -134,7 +135,8 @@ func (s *tree) UpstreamsOf(t *Task, to []*Task, seen map[TaskID]bool) []*Task {
 	return to
 }
 
-// closes says whether a task belongs to what comes last of a task below another one, 0 for any: it is that, or below it.
+// closes reports whether the cleanup of a task has begun, or that of a task around it which is below the given one (0
+// for any).
 func (s *tree) closes(t *Task, below TaskID) bool {
 	for ; t != nil && t.ID != below; t = s.Task(t.Parent) {
 		if t.Closing != "" {
@@ -144,7 +146,7 @@ func (s *tree) closes(t *Task, below TaskID) bool {
 	return false
 }
 
-// IsClosing says whether a task is made of some `_cancel` or `_finally`.
+// IsClosing reports whether a task belongs to some `_cancel` or `_finally`.
 func (s *tree) IsClosing(t *Task) bool {
 	for ; t.Parent != 0; t = s.task(t.Parent) {
 		if t.closesTaskOf(s.task(t.Parent)) {
@@ -154,7 +156,7 @@ func (s *tree) IsClosing(t *Task) bool {
 	return false
 }
 
-// apart says whether a task is made of some `_cancel` or `_finally` that changes nothing about how its task ends.
+// apart reports whether a task belongs to some `_cancel` or `_finally` that does not change how its task ends.
 func (s *tree) apart(t *Task) bool {
 	for ; t.Parent != 0; t = s.task(t.Parent) {
 		if of := s.task(t.Parent); of.Closing != ClosingFailed && t.closesTaskOf(of) {
@@ -164,11 +166,11 @@ func (s *tree) apart(t *Task) bool {
 	return false
 }
 
-// Closes says whether a task belongs to what comes last of some task, and so is left alone by a kill.
+// Closes reports whether a task belongs to the cleanup of some task, so that a kill spares it.
 func (s *tree) Closes(id TaskID) bool { return s.closes(s.Task(id), 0) }
 
-// checkOf is `^check` of the round that a group is in, nil as long as there is none: what belongs to a round is made after all of the
-// one before.
+// checkOf returns `^check` of a group's current iteration, or nil if there is none yet: the tasks of an iteration are
+// created after all of the previous one.
 func (s *tree) checkOf(g *Task) *Task {
 	for _, id := range slices.Backward(g.children) {
 		c := s.task(id)
@@ -182,7 +184,7 @@ func (s *tree) checkOf(g *Task) *Task {
 	return nil
 }
 
-// lastOf lists the tasks of a group's round that no other one waits for.
+// lastOf lists the tasks of a group's iteration that no other one waits for.
 func (s *tree) lastOf(g *Task) (list []TaskID) {
 	newest := s.Newest(g)
 	for _, id := range g.children {

@@ -6,13 +6,13 @@ import (
 	"zerodag/engine/claim"
 )
 
-// Waiting is why a task that has begun to matter does not run: what it waits for, since when, and until when if that is known.
-// Each reason has a row in waits, which says how the rest of the package treats it.
+// Waiting is why a task that is due or under way does not run: what it waits for, since when, and until when if that is
+// known. Each reason has a row in waits, which determines how the rest of the package treats it.
 type Waiting struct {
 	Reason Reason
-	Since  time.Time   // zero: it is not noted
-	Until  time.Time   // when the wait ends by itself; zero: when something else lets it
-	Pool   *claim.Pool // whose slots are asked for; nil of other reasons, and while a pause keeps it out of the line
+	Since  time.Time   // zero if not recorded
+	Until  time.Time   // when the wait ends without an event; zero: when something else ends it
+	Pool   *claim.Pool // whose slots are requested; nil for other reasons, and while a pause keeps it out of the line
 }
 
 // Reason is what a task waits for.
@@ -27,8 +27,8 @@ const (
 	ForSlots            // slots of a pool
 	ForPlace            // a place of `concurrency: {tasks: N}`
 	ForKeys             // the values of its keys, which are being evaluated
-	ForRetry            // the time of its next try
-	ForPoll             // the time to look at what something else does for it
+	ForRetry            // the time of its next retry
+	ForPoll             // the time of its next poll
 )
 
 // waitRule is what the package does while a task waits.
@@ -36,9 +36,9 @@ type waitRule struct {
 	name string
 	// idle: the number that the task has belongs to no run of its operator.
 	idle bool
-	// stops: the clock of a try does not run. The total of `_timeout` does.
+	// stops: the clock of a try is stopped. The total of `_timeout` is not.
 	stops bool
-	// ready: it could run otherwise, and is shown as such.
+	// ready: it could run otherwise, and is shown as ready.
 	ready bool
 	// owed: a guard owes the run or the timer that ends the wait.
 	owed bool
@@ -59,16 +59,17 @@ func waits() [ForPoll + 1]waitRule {
 	}
 }
 
-// String is the word for the reason in answers of the API; "" for none.
+// String returns the reason's name in answers of the API; "" for none.
 func (r Reason) String() string { return waits()[r].name }
 
 // Ready reports whether a task that waits for this could run otherwise.
 func (r Reason) Ready() bool { return waits()[r].ready }
 
-// StopsTry reports whether the clock of a try stops while a task waits for this. The total of `_timeout` goes on.
+// StopsTry reports whether the clock of a try stops while a task waits for this. The total of `_timeout` continues.
 func (r Reason) StopsTry() bool { return waits()[r].stops }
 
-// reason is what the progress of a task alone tells. Held is for a place as long as the state of the attempt tells nothing else.
+// reason returns the reason derived from the progress of a task alone. Held means waiting for a place unless the state
+// of the attempt shows another reason.
 func (p *Progress) reason() Reason {
 	switch {
 	case p.Preparing:
@@ -85,10 +86,10 @@ func (p *Progress) reason() Reason {
 	return NoWait
 }
 
-// rule is how the reason that the progress tells is treated.
+// rule returns how the reason derived from the progress is treated.
 func (p *Progress) rule() waitRule { return waits()[p.reason()] }
 
-// reasonOf is what a task waits for, its attempt considered.
+// reasonOf returns what a task waits for, taking its attempt into account.
 func (s *State) reasonOf(t *Task) Reason {
 	r := t.reason()
 	whole := t.Parent == 0 && s.Waits()
@@ -103,7 +104,7 @@ func (s *State) reasonOf(t *Task) Reason {
 	return r
 }
 
-// WaitingOf is what a task waits for, with no reason for one that waits for nothing, or for other tasks only.
+// WaitingOf returns what a task waits for. It has no reason if the task waits for nothing, or only for other tasks.
 func (s *State) WaitingOf(id TaskID) Waiting {
 	t := s.Task(id)
 	if t == nil || t.State.Done() {
