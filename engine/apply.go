@@ -287,8 +287,8 @@ func (s *tree) markStoring(t *Task) {
 }
 
 // noticeLate makes tasks recompute the parameters they see if a task stores some after others have already passed it.
-// This happens below a group that was carried over, and in a list in which a carried-over task comes after one that
-// runs again: the tasks that follow need not wait for this one. It also happens when an ignored failure stores
+// This happens below a group that was carried over, and in a list in which a task that runs again precedes a
+// carried-over one: the tasks that follow need not wait for this one. It also happens when an ignored failure stores
 // parameters below a carried-over task while other tasks of the same group still run, and when the root fails without
 // getting its slots while tasks added by `sla:` run. A state that is loaded later sees these stores as well.
 func (s *State) noticeLate(t *Task) {
@@ -359,10 +359,10 @@ func (s *State) copyGroup(c GroupRestarted) {
 	s.recountFailed(g)
 }
 
-// roundOf lists the tasks that the next iteration of a group creates again: its initial tasks, except those that
-// operators generated. The tasks of a group that is itself a copy, or belongs to a handler, are not initial, so Digdag
-// creates none of them again (engine.md 2.7). In a file with `zerodag: 1`, the tasks of the group's first iteration are
-// created again.
+// roundOf lists the tasks that the next iteration of a group creates again: its initial tasks, without
+// operator-generated ones. The tasks of a group that is itself a copy, or belongs to a handler, are not initial, so
+// Digdag creates none of them again (engine.md 2.7). In a file with `zerodag: 1`, the tasks of the group's first
+// iteration are created again.
 func (s *tree) roundOf(g *Task) []*Task {
 	list := s.Below(g, nil)
 	if g.Level > 0 && !g.Initial {
@@ -378,7 +378,7 @@ func (s *tree) roundOf(g *Task) []*Task {
 	})
 }
 
-// recountFailed counts the failed children, ignoring those that newer ones replace.
+// recountFailed counts the failed children, ignoring older tasks that a newer one replaces.
 func (s *tree) recountFailed(t *Task) {
 	newest := s.Newest(t)
 	t.failed = 0

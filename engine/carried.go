@@ -30,7 +30,7 @@ type Carried struct {
 type Left struct {
 	Before []Stored `json:"before,omitempty"` // lower than the stores of children that the new attempt creates
 	After  []Stored `json:"after,omitempty"`  // on top of these
-	// Whole reports that After has the stores of all tasks below, including those that the new attempt creates: some of
+	// Whole reports that After has the stores of all tasks below, including tasks that the new attempt creates: some of
 	// them failed, the failure was ignored, and none runs again.
 	Whole bool `json:"whole,omitempty"`
 }

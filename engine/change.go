@@ -69,7 +69,7 @@ type Skipped struct {
 	At   time.Time `json:"at"`
 }
 
-// SubtreeCanceled ends the tasks below a task: those that have not started are canceled, and the others flagged as by a
+// SubtreeCanceled ends the tasks below a task: tasks that have not started are canceled, and the others flagged as by a
 // kill.
 type SubtreeCanceled struct {
 	Task TaskID    `json:"task"`

@@ -17,7 +17,7 @@ const (
 	ClosingFailed  Closing = "failed" // its `_finally` failed, and so did the task, which had otherwise succeeded
 )
 
-// closingTime is the default time limit for the cleanup tasks of a canceled task: one that hangs must not keep the
+// closingTime is the default time limit for the cleanup tasks of a canceled task: a hanging cleanup must not keep the
 // attempt from ending.
 const closingTime = "10m"
 
@@ -163,7 +163,7 @@ func (t *Task) withoutOutputs() *Outcome {
 	return &out
 }
 
-// closingFailure merges the errors of tasks below t that failed since its `_finally` began: its own tasks and those
+// closingFailure merges the errors of tasks below t that failed since its `_finally` began: its own tasks and tasks
 // that `sla:` has added meanwhile. It returns nil if none failed.
 func (d *decision) closingFailure(t *Task) *param.Map {
 	var failure *param.Map

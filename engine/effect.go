@@ -93,7 +93,7 @@ func (t *Task) owes() bool {
 
 // Outstanding lists what the message with this guard still owes, in the order of task ids, with releases of slots
 // first. A host carries out this list and nothing else, both the first time and after a crash. Once the attempt has
-// ended, a message owes only releases of slots, and the one that ended it owes End. Outstanding changes nothing.
+// ended, messages owe only releases of slots; the message that ended it also owes End. Outstanding changes nothing.
 func (s *State) Outstanding(guard string) []Effect {
 	if s.ended {
 		list := s.releases(guard)

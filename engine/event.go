@@ -107,7 +107,7 @@ type Due struct {
 // Lost reports that the holder of the run is dead or silent. The guard of this event takes the task over; after three
 // losses, the task fails. A loss does not count if the whole host was stopped (Blameless), since the task is not to
 // blame. If the only server crashed, the loss is counted separately: Crashes is how many consecutive crashes a task may
-// be running in, and the last one fails it. Crashes is 0 if there was no crash, or for one that does not count.
+// be running in, and the last one fails it. Crashes is 0 if there was no crash, or if the crash does not count.
 type Lost struct {
 	By
 	Run

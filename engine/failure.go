@@ -151,7 +151,7 @@ func (s *tree) FailedTasks() []param.Value {
 }
 
 // CutLogs records that the logs of the named tasks could not be stored, and returns the changes. If several tasks share
-// a name, the last one that was dispatched is meant: only runs write logs.
+// a name, this means the most recently dispatched one: only runs write logs.
 func (s *State) CutLogs(names []string) (list []Change) {
 	for _, name := range names {
 		var of *Task

@@ -4,8 +4,7 @@ import (
 	"strings"
 )
 
-// OfFailure reports whether a task was created because another one failed, was killed or was late: a new attempt may
-// not create it.
+// OfFailure reports whether a task was created after a failure, a kill or a delay: a new attempt may not create it.
 func OfFailure(name string) bool {
 	return strings.Contains(name, "^error") || strings.Contains(name, "^cancel") || strings.Contains(name, FailureAlert) || strings.Contains(name, "^sla")
 }

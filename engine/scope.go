@@ -65,7 +65,7 @@ func (s *tree) EnvOf(id TaskID) (env *param.Map, files []param.Value) {
 // user may see, unless they are overridden.
 func (s *State) ShownParamsOf(id TaskID) *param.Map { return leaveOut(s.ParamsOf(id), s.defaults) }
 
-// leaveOut removes from a tree the values that another one has at the same place.
+// leaveOut removes from a tree the values that are also in a second tree at the same place.
 func leaveOut(m, values *param.Map) *param.Map {
 	if values.Len() == 0 {
 		return m

@@ -50,8 +50,8 @@ func (d *decision) check(t *Task) bool {
 // CheckName is appended to the name of a task to form the names of its `_check` tasks.
 const CheckName = "^check"
 
-// WrittenIn reports whether a child of a group is one of its own tasks, and was not added when these were over, or
-// late.
+// WrittenIn reports whether a child of a group is one of its own tasks, and was not added after these were over or when
+// they were late.
 func (t *Task) WrittenIn(g *Task) bool { return t.Name[len(g.Name)] == '+' }
 
 // groupFailed ends a task whose children failed without further retries, after its `_error` if it has one. own, unless
@@ -74,8 +74,8 @@ func (d *decision) groupFailed(t *Task, own *param.Map) {
 	d.finish(t, end, out, func(p *Progress) { p.Ignored = ignored })
 }
 
-// failureOf merges the errors of all tasks below one, except those of its own `_error` and those that are ignored below
-// it.
+// failureOf merges the errors of all tasks below one, except errors of its own `_error` and errors that are ignored
+// below it.
 func (d *decision) failureOf(t *Task) *param.Map {
 	failure := param.New()
 	for _, c := range d.Below(t, nil) {

@@ -36,8 +36,8 @@ func (s *tree) Tasks() []*Task {
 	return all
 }
 
-// Next returns the tasks that will run once a task has succeeded, if nothing else delays them: those that wait only for
-// this task, and the first tasks of such groups.
+// Next returns the tasks that will run once a task has succeeded, if nothing else delays them: tasks that wait only for
+// this one, and the first tasks of such groups.
 func (s *tree) Next(id TaskID) []*Task {
 	var list []*Task
 	t := s.Task(id)

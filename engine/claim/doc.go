@@ -1,5 +1,5 @@
-// Package claim is what a task asks for besides its turn, and has: slots of pools (`_pool`) and time (`_timeout`). Its values are stored,
-// and replaced as a whole.
+// Package claim describes what a task needs before and while it runs, and what it has been given: slots of pools
+// (`_pool`) and time (`_timeout`). Its values are stored, and replaced as a whole.
 //
-// Package engine decides with it, and hosts read it. It must never know a task.
+// Package engine decides with them, and hosts read them. This package must never know about tasks.
 package claim

@@ -8,45 +8,46 @@ import (
 	"zerodag/engine/param"
 )
 
-// Limits is what `_timeout` of a task came to. Zero is no bound.
+// Limits is the evaluated `_timeout` of a task. Zero is no limit.
 type Limits struct {
 	Try   time.Duration `json:"try,omitempty"`
 	Total time.Duration `json:"total,omitempty"`
 	Warn  time.Duration `json:"warn,omitempty"`
-	Grace time.Duration `json:"grace,omitempty"` // between the request to end and the force, for commands
+	Grace time.Duration `json:"grace,omitempty"` // between the request to end and the kill, for commands
 }
 
-// Timeout is how a task stands with its `_timeout`, and with the `wait` of its `_pool`. It is replaced as a whole, never changed.
+// Timeout is the state of a task's `_timeout`, and of the `wait` of its `_pool`. It is replaced as a whole, never
+// changed.
 //
-// Who runs an operator bounds the run, and a run that is taken over by its first one's deadline. A poll or a retry is
-// never due later than a deadline. So it needs a timer of its own only where nothing runs: for the tasks below, and for
-// the slots of a pool.
+// The host that runs an operator limits the run; a run that is taken over keeps its first deadline. A poll or a retry
+// is never due later than a deadline. A separate timer is therefore needed only while nothing runs: for the tasks
+// below, and for the slots of a pool.
 type Timeout struct {
 	Limits
-	TotalEnds time.Time `json:"totalEnds,omitzero"` // zero: no bound
-	TryEnds   time.Time `json:"tryEnds,omitzero"`   // zero: no bound, or between two tries
-	// WarnAt is when people are told that the try is slow, and Warned that they were; zero as TryEnds.
+	TotalEnds time.Time `json:"totalEnds,omitzero"` // zero: no limit
+	TryEnds   time.Time `json:"tryEnds,omitzero"`   // zero: no limit, or between two tries
+	// WarnAt is when users are warned that the try is slow, and Warned reports that they were; zero like TryEnds.
 	WarnAt time.Time `json:"warnAt,omitzero"`
 	Warned bool      `json:"warned,omitempty"`
-	// Fresh says that the try was sent and nobody is known to have begun with it: it has its whole time from then on.
+	// Fresh reports that the try was sent and is not known to have begun: its time starts when it does.
 	Fresh   bool        `json:"fresh,omitempty"`
 	Timer   int         `json:"timer,omitempty"` // number of the last timer
-	At      time.Time   `json:"at,omitzero"`     // of that timer; zero: it is not owed
-	Guard   string      `json:"guard,omitempty"` // who owes it
+	At      time.Time   `json:"at,omitzero"`     // of that timer; zero if it is not owed
+	Guard   string      `json:"guard,omitempty"` // the message that owes it
 	Expired TimeoutKind `json:"expired,omitempty"`
 }
 
-// TimeoutKind says which bound is meant.
+// TimeoutKind names a limit.
 type TimeoutKind string
 
-// The bounds.
+// The limits.
 const (
 	ByTry   TimeoutKind = "try"
 	ByTotal TimeoutKind = "total"
 	ByWait  TimeoutKind = "wait" // of `_pool`
 )
 
-// Deadline is when a run must be over that begins now, and by which bound; zero: never.
+// Deadline returns when a run that begins now must be over, and by which limit; zero: never.
 func (t *Timeout) Deadline(now time.Time) (time.Time, TimeoutKind) {
 	if t == nil {
 		return time.Time{}, ""
@@ -61,7 +62,7 @@ func (t *Timeout) Deadline(now time.Time) (time.Time, TimeoutKind) {
 	return end, ByTry
 }
 
-// Error is what is said of a task whose time is over.
+// Error returns the error of a task that timed out.
 func (c Limits) Error(kind TimeoutKind) *param.Map {
 	limit := c.Try
 	if kind == ByTotal {
@@ -70,7 +71,7 @@ func (c Limits) Error(kind TimeoutKind) *param.Map {
 	return param.New("message", "timed out after "+written(limit), "timeout", string(kind))
 }
 
-// written is a duration as the language writes it.
+// written formats a duration as the language does.
 func written(d time.Duration) string {
 	var b strings.Builder
 	for _, u := range []struct {
@@ -85,7 +86,7 @@ func written(d time.Duration) string {
 	return strings.TrimSpace(b.String())
 }
 
-// BeginTry has a try begin now, or when whoever it is sent to begins with it.
+// BeginTry begins a try now or, if it is fresh, when its receiver begins with it.
 func (t *Timeout) BeginTry(now time.Time, fresh bool) {
 	t.NoTry()
 	if t.Fresh = fresh; t.Try > 0 {
@@ -96,18 +97,18 @@ func (t *Timeout) BeginTry(now time.Time, fresh bool) {
 	}
 }
 
-// NoTry has no try run.
+// NoTry ends the current try.
 func (t *Timeout) NoTry() {
 	t.TryEnds, t.WarnAt, t.Fresh, t.Warned = time.Time{}, time.Time{}, false, false
 }
 
-// TryBegan reports whether the clock of a try runs.
+// TryBegan reports whether the clock of a try is running.
 func (t *Timeout) TryBegan() bool { return !t.TryEnds.IsZero() || !t.WarnAt.IsZero() }
 
-// Warns says whether people are yet to be told when the try is slow.
+// Warns reports whether a warning about a slow try is still to come.
 func (t *Timeout) Warns() bool { return !t.WarnAt.IsZero() && !t.Warned }
 
-// SlowAt is when people are to be told that a run is slow which begins now; zero: never, or they were told.
+// SlowAt returns when to warn that a run that begins now is slow; zero: never, or the warning was sent.
 func (t *Timeout) SlowAt(now time.Time) time.Time {
 	switch {
 	case t == nil || !t.Warns():
@@ -118,12 +119,12 @@ func (t *Timeout) SlowAt(now time.Time) time.Time {
 	return t.WarnAt
 }
 
-// Slow is what people are told of a task that takes longer than it should.
+// Slow returns the warning about a task that takes longer than it should.
 func (c Limits) Slow(task string) string {
 	return fmt.Sprintf("Task %s is slow: it takes longer than %s", task, written(c.Warn))
 }
 
-// Begun says that somebody may have begun with the try: who takes it over has what is left of its time.
+// Begun returns the timeout of a try that may have begun: a host that takes it over has only the rest of its time.
 func (t *Timeout) Begun() *Timeout {
 	if t == nil || !t.Fresh {
 		return t
@@ -133,12 +134,12 @@ func (t *Timeout) Begun() *Timeout {
 	return &next
 }
 
-// overdue is how soon a task is looked at again whose deadline has passed when its run asks for another one: the run may
-// have ended just before it, and knows nothing of it, or has begun to clean up.
+// overdue is how soon a task is checked again if its deadline has passed when its run asks to be called again: the run
+// may have ended just before the deadline, unaware of it, or may have begun to clean up.
 const overdue = 5 * time.Second
 
-// Within is the time at which a task that waits until then is looked at: not later than its next deadline, and soon where
-// that has passed.
+// Within returns when to check a task that waits until `at`: no later than its next deadline, and soon if that has
+// passed.
 func (t *Timeout) Within(at, now time.Time) time.Time {
 	end, _ := t.Deadline(now)
 	if !end.IsZero() && !end.After(now) {
@@ -153,7 +154,7 @@ func (t *Timeout) Within(at, now time.Time) time.Time {
 	return at
 }
 
-// OnlySlow says that the timer was set to tell people, and no bound has been reached since.
+// OnlySlow reports whether the timer was set for a warning and no limit has been reached since.
 func (t *Timeout) OnlySlow(now time.Time) bool {
 	end, _ := t.Deadline(now)
 	return t.Warns() && t.At.Equal(t.WarnAt) && (end.IsZero() || end.After(now))

@@ -10,21 +10,21 @@ import (
 	"zerodag/engine/param"
 )
 
-// SettingsFile is the file of a project with what holds for all of its gated workflow files. A project without such files
-// may use the name for something else: nobody reads it.
+// SettingsFile is the project file with settings for all of its workflow files with `zerodag: 1`. A project without
+// such files may use the name for something else: the file is not read.
 const SettingsFile = "zerodag.yml"
 
-// baseKey is its key with the keys that lie under the top of each file.
+// baseKey is its key for the keys that are merged below the top level of each file.
 const baseKey = "base"
 
 const settingsForm = "write `zerodag: 1` and, below `base:`, keys of the top of a workflow file"
 
-// BaseKeys are those that `base:` may have. A schedule is no such key: the files that others call have none.
+// BaseKeys are the keys that `base:` may have. `schedule` is not among them: called files have no schedule.
 func BaseKeys() []string {
 	return slices.DeleteFunc(append(TopKeys(), keys.Added(keys.AtTop)...), func(key string) bool { return key == keys.LevelKey || key == "schedule" })
 }
 
-// workflow is file for a workflow: a gated one has the keys of `base:` that it lacks.
+// workflow is file for a workflow: one with `zerodag: 1` gets the keys of `base:` that it lacks.
 func (p *project) workflow(name string) *param.Map {
 	raw := p.file(name)
 	if raw == nil || p.lost || !raw.Has(keys.LevelKey) {
@@ -35,15 +35,15 @@ func (p *project) workflow(name string) *param.Map {
 		return raw
 	}
 	for _, key := range append([]string{"_error", "_check"}, keys.Closing()...) {
-		if raw.Has(key) { // one task takes the place of another
+		if raw.Has(key) { // one handler replaces the other
 			base = p.without(base, key)
 		}
 	}
 	return p.overlay(base, raw)
 }
 
-// base reads the settings of the project and returns what lies under its gated files; nil where there is nothing, or where
-// something is wrong, which was reported.
+// base reads the settings of the project and returns the keys for its files with `zerodag: 1`. It returns nil if there
+// are none, or after an error, which was reported.
 func (p *project) base() *param.Map {
 	text, err := p.read(SettingsFile)
 	if errors.Is(err, ErrNotFound) {
@@ -67,7 +67,7 @@ func (p *project) base() *param.Map {
 	return base
 }
 
-// readSettings checks what a project says of its files.
+// readSettings validates the settings of a project.
 func readSettings(raw *param.Map) (base *param.Map, problems []Problem) {
 	fail := func(hint, message string, path ...string) {
 		problems = append(problems, Problem{Path: path, Error: Error{Message: message, Hint: hint}})
@@ -112,7 +112,7 @@ func readSettings(raw *param.Map) (base *param.Map, problems []Problem) {
 	return base, problems
 }
 
-// without is a mapping without a key, where the places of its keys are kept.
+// without returns a mapping without a key; the places of the other keys are kept.
 func (p *project) without(m *param.Map, key string) *param.Map {
 	i := slices.Index(m.Keys(), key)
 	if i < 0 {

@@ -2,9 +2,8 @@ package dig
 
 import "fmt"
 
-// The bounds of what is read as workflows. They are looked at before a parser sees the text: to
-// parse it takes some hundred bytes of memory for each of its elements. Ten thousand tasks of
-// ten keys are within them.
+// Limits for text that is read as workflows. They are checked before the text is parsed: parsing takes some hundred
+// bytes of memory for each element. Ten thousand tasks of ten keys are within the limits.
 const (
 	MaxFile         = 2 << 20  // bytes of one file
 	maxText         = 16 << 20 // bytes of all files that one Load reads
@@ -15,10 +14,10 @@ const (
 // amount is what one Load has read so far.
 type amount struct {
 	bytes, elements int
-	over            bool // more than it may be
+	over            bool // over a limit
 }
 
-// admit looks whether the text of a file may be parsed; nil says that it may.
+// admit checks whether the text of a file may be parsed; nil if it may.
 func (r *amount) admit(file string, text []byte) *Error {
 	if len(text) > MaxFile {
 		return beyond(file, "has %d bytes, more than the %d that a workflow file may have", len(text), MaxFile)
@@ -43,7 +42,8 @@ func beyond(file, format string, args ...any) *Error {
 		Hint: "make tasks with a loop (for_each>, loop>), read data in a task, or split the project"}
 }
 
-// elementsOf counts what can begin a key, an item of a list or a line: no fewer than there are.
+// elementsOf counts the characters that can begin a key, an item of a list or a line: never fewer than there are
+// elements.
 func elementsOf(text []byte) (n int) {
 	for i, c := range text {
 		switch c {

@@ -10,8 +10,9 @@ import (
 	"zerodag/engine/schedule"
 )
 
-// calendarOf reads the calendar that the schedule of a file names, which is stored in the place of its name: a schedule
-// goes on for years, and needs no file then. It is nil where there is none, and empty where that was told as an error.
+// calendarOf reads the calendar that the schedule of a file names. The calendar is stored instead of its name, so that
+// a schedule that runs for years needs no file. It returns nil if there is none, and an empty mapping after an error,
+// which was reported.
 func (p *project) calendarOf(file string, raw *param.Map) *param.Map {
 	name, ok := raw.Map("schedule").Value("calendar").(string)
 	if !ok || !raw.Has(keys.LevelKey) {
@@ -33,7 +34,7 @@ func (p *project) calendarOf(file string, raw *param.Map) *param.Map {
 	}
 	if m == nil || len(own.errs) > 0 {
 		for _, e := range own.errs {
-			if e.Line == 0 { // the file itself is not there
+			if e.Line == 0 { // the file itself is missing
 				here := p.located(file, raw, []Problem{{Path: at, Error: Error{Message: e.Message, Hint: "a calendar is a file of the project, by its path from the folder of the project on"}}})
 				e = here[0]
 			}
@@ -44,7 +45,7 @@ func (p *project) calendarOf(file string, raw *param.Map) *param.Map {
 	return m
 }
 
-// withCalendar puts a calendar that was read in the place of the name of its file.
+// withCalendar replaces the file name of a calendar with the calendar that was read.
 func withCalendar(config, calendar *param.Map) *param.Map {
 	if calendar == nil {
 		return config

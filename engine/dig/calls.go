@@ -8,10 +8,10 @@ import (
 	"zerodag/engine/param"
 )
 
-// MostCalls bounds how many files are followed from one call>.
+// MostCalls limits how many files are followed from one call>.
 const MostCalls = 50
 
-// Callees are the files that static tasks call.
+// Callees returns the files that static tasks call.
 func Callees(folder string, config *param.Map) (files []string) {
 	for _, task := range certainTasks(config) {
 		operator, _, command := keys.Operator(task)
@@ -22,7 +22,7 @@ func Callees(folder string, config *param.Map) (files []string) {
 	return files
 }
 
-// CalledFile is the file that call> names in a workflow of a folder.
+// CalledFile returns the file that call> names in a workflow of a folder.
 func CalledFile(folder, name string) string {
 	return strings.TrimSuffix(path.Join(folder, name), Suffix) + Suffix
 }

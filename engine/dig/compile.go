@@ -9,12 +9,12 @@ import (
 	"zerodag/engine/param"
 )
 
-// Compile makes the tree of a task and its static subtasks, in pre-order, of config written in
-// a language. The name of the first node is parentFullName + name; its place in the parent is the caller's.
-// An error is Errors, and it is a *param.ConfigError too.
+// Compile builds the tree of a task and its static subtasks, in pre-order, from config in the given language. The name
+// of the first node is parentFullName + name; the caller places it in its parent. An error is Errors, and also a
+// *param.ConfigError.
 //
-// The engine compiles the body of a loop once for each round: sub-mappings are shared
-// with config, and copied only where keys must be taken out.
+// The engine compiles the body of a loop once per iteration: sub-mappings are shared with config, and copied only if
+// keys must be removed.
 func Compile(parentFullName, name string, l keys.Language, config *param.Map) ([]Node, error) {
 	c := &compiler{language: l}
 	c.tree(parentFullName, name, config)
@@ -30,7 +30,7 @@ func Tree(name string, stored *param.Map) ([]Node, error) {
 	return Compile("", "+"+name, l, config)
 }
 
-// tree adds a task that has no parent and everything below it, and looks at what only the whole of it tells.
+// tree adds a task without a parent and everything below it, and makes the checks that need the whole tree.
 func (c *compiler) tree(parentName, name string, config *param.Map) {
 	c.task(noParent, parentName, name, config)
 	c.poolsInside()
@@ -109,7 +109,7 @@ func (c *compiler) split(index int, config *param.Map, s keys.Shape) *param.Map 
 		c.nodes[index].Export = export
 		if c.language.Level > 0 {
 			c.exportsOfItself(index, export)
-			if v, there := export.Get("_retry"); there { // which it may be for all tasks below
+			if v, there := export.Get("_retry"); there { // it may be the _retry of all tasks below
 				keys.CheckRetry(keys.AnyOperator, v, func(below []string, message, hint string) {
 					c.fail(index, append([]string{"_export", "_retry"}, below...), hint, "%s", message)
 				})
@@ -119,8 +119,8 @@ func (c *compiler) split(index int, config *param.Map, s keys.Shape) *param.Map 
 	return local
 }
 
-// exportsOfItself refuses parameters that are exported as themselves. What is exported hides what is around it, so that the name would
-// stand for its own text, and a task would run with that text without an error.
+// exportsOfItself refuses parameters that are exported as themselves. An export hides the parameter of the same name
+// around it, so the name would stand for its own text, and a task would run with that text without an error.
 func (c *compiler) exportsOfItself(index int, export *param.Map) {
 	for key, v := range export.All() {
 		if text, ok := v.(string); ok && strings.Contains(strings.ReplaceAll(text, " ", ""), "${"+key+"}") {
@@ -130,7 +130,7 @@ func (c *compiler) exportsOfItself(index int, export *param.Map) {
 	}
 }
 
-// rest is config without its subtasks and its export.
+// rest returns config without its subtasks and its export.
 func (c *compiler) rest(config *param.Map, s keys.Shape) *param.Map {
 	left := config.Len() - s.Subtasks
 	if s.Export {
@@ -151,7 +151,7 @@ func (c *compiler) rest(config *param.Map, s keys.Shape) *param.Map {
 	return out
 }
 
-// rest is what messages show of a task: all but its subtasks.
+// rest returns what messages show of a task: everything except its subtasks.
 func rest(config *param.Map) *param.Map {
 	out := param.New()
 	for k, v := range config.All() {
@@ -162,8 +162,9 @@ func rest(config *param.Map) *param.Map {
 	return out
 }
 
-// handlers compiles _error only to find its mistakes now: when the task has failed it is too late. _check and _do are left alone; they fail their
-// task when it runs. With the gate there are no old files whose _check nobody may look at.
+// handlers compiles _error only to find its mistakes now: when the task has failed, it is too late. _check and _do are
+// left alone; they fail their task when it runs. With `zerodag: 1`, _check is compiled also, since no existing files
+// can break.
 func (c *compiler) handlers(index int, config *param.Map) {
 	keys := []string{"_error"}
 	if c.language.Level > 0 {
@@ -182,7 +183,7 @@ func (c *compiler) handlers(index int, config *param.Map) {
 	}
 }
 
-// inner compiles tasks that may be made below a task, under a key of it, to find their mistakes.
+// inner compiles tasks that may be generated below a task, from one of its keys, to find their mistakes.
 func (c *compiler) inner(index int, key []string, name string, config *param.Map) {
 	sub := &compiler{language: keys.Language{Level: c.language.Level}}
 	sub.tree(c.nodes[index].Name, name, config)

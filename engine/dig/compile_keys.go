@@ -10,7 +10,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// place is where a node stands.
+// place returns the kind of place a node is in.
 func (c *compiler) place(index int) keys.Where {
 	switch {
 	case index == 0 && c.language.Whole:
@@ -21,7 +21,7 @@ func (c *compiler) place(index int) keys.Where {
 	return keys.AtTask
 }
 
-// unknownHint is the hint for a key of a task that nothing reads.
+// unknownHint returns the hint for an unused key of a task.
 func (c *compiler) unknownHint(key string) string {
 	known := append(keys.TaskKeys(), keys.Added(keys.AtTask)...)
 	if near := param.Nearest(key, known); near != "" {
@@ -31,8 +31,8 @@ func (c *compiler) unknownHint(key string) string {
 		"keys of a task that begin with _ are "+strings.Join(known, ", "))
 }
 
-// added checks the keys of a task that zerodag adds, and that no other key begins with "_": one that is misspelt would
-// be a parameter that nobody reads.
+// added checks the keys of a task that zerodag adds, and that no other key begins with "_": a misspelled key would
+// become an unused parameter.
 func (c *compiler) added(index int, config *param.Map) {
 	if c.language.Level == 0 {
 		return
@@ -48,7 +48,7 @@ func (c *compiler) added(index int, config *param.Map) {
 				c.fail(index, append([]string{key}, below...), hint, "%s", message)
 			})
 		case isAdded && a.Where&at == 0:
-			if at == keys.AtTask && isUnknown(key) { // else it is told with other unknown keys of a group, or is a key of Digdag or of an operator here
+			if at == keys.AtTask && isUnknown(key) { // otherwise it is reported with other unknown keys of a group, or it is a key of Digdag or of an operator here
 				c.fail(index, []string{key}, "it may stand "+a.Where.String(), "'%s' has no meaning here", key)
 			}
 		case isAdded:
@@ -74,12 +74,12 @@ func isBranch(key string, config *param.Map) bool {
 	return slices.Contains(keys.BranchKeys(), key) && keys.OperatorOf(config) == "switch"
 }
 
-// isUnknown reports whether a key looks as those of Digdag's language do, and is none.
+// isUnknown reports whether a key looks like a key of Digdag's language but is not one.
 func isUnknown(key string) bool {
 	return strings.HasPrefix(key, "_") && !slices.Contains(keys.TaskKeys(), key)
 }
 
-// closings compiles the tasks that come last of one, to find their mistakes now: when they are needed it is too late.
+// closings compiles the cleanup tasks of a task, to find their mistakes now: when they are needed, it is too late.
 func (c *compiler) closings(index int, config *param.Map) {
 	if c.language.Level == 0 {
 		return
@@ -91,14 +91,14 @@ func (c *compiler) closings(index int, config *param.Map) {
 	}
 }
 
-// branches compiles the tasks of a `switch>` only to find their mistakes now: which of them run is known when it does.
+// branches compiles the tasks of a `switch>` only to find their mistakes now: which of them run is not known before.
 func (c *compiler) branches(index int, config *param.Map) {
 	if keys.OperatorOf(config) != "switch" {
 		return
 	}
 	cases, ok := config.Value("_cases").(*param.Map)
 	if !ok && c.language.Level == 0 {
-		return // an old file may mean an operator of a plugin, which is missing when it runs
+		return // an existing file may mean an operator of a plugin, which is missing when it runs
 	}
 	keys.CaseFaults(config, func(path []string, message, hint string) {
 		c.fail(index, path, hint, "%s", message)
@@ -118,12 +118,12 @@ func (c *compiler) branch(index int, key []string, tasks *param.Map) {
 	}
 }
 
-// nestedFaults refuses in a file with `zerodag: 1` what nested warns of, for the tasks that the file itself has.
+// nestedFaults refuses, in a file with `zerodag: 1`, what nested warns about, for the file's own tasks.
 func (c *compiler) nestedFaults() {
 	if c.language.Level == 0 {
 		return
 	}
-	seen := make([]*param.Map, len(c.nodes)) // what is exported to each task
+	seen := make([]*param.Map, len(c.nodes)) // the parameters exported to each task
 	for i := range c.nodes {
 		n := &c.nodes[i]
 		if n.Parent != noParent {
@@ -141,7 +141,7 @@ func (c *compiler) nestedFaults() {
 	}
 }
 
-// pooledAbove is the next group from here upward that has slots.
+// pooledAbove returns the nearest group with slots, from here upward.
 func (c *compiler) pooledAbove(up int) int {
 	for up != noParent && !(c.nodes[up].Group && c.nodes[up].Config.Has("_pool")) {
 		up = c.nodes[up].Parent
@@ -149,8 +149,8 @@ func (c *compiler) pooledAbove(up int) int {
 	return up
 }
 
-// poolsInside looks for tasks that ask for slots below a group which has some, and may not, and for groups that may have none, as
-// far as the text tells.
+// poolsInside reports tasks that request slots below a group with slots if they may not, and groups that may have no
+// slots, as far as the text shows.
 func (c *compiler) poolsInside() {
 	if c.language.Level == 0 {
 		return
@@ -179,19 +179,19 @@ func (c *compiler) poolsInside() {
 	}
 }
 
-// checkParallel wants keys of `_parallel` that mean something, in a file with `zerodag: 1`. What loops have there is evaluated.
+// checkParallel requires valid keys of `_parallel` in a file with `zerodag: 1`. Loops may use expressions there.
 func (c *compiler) checkParallel(index int, v param.Value) {
 	const form = "write `_parallel: {limit: 4, sliding: true}`"
 	loop := c.place(index) == keys.AtTask
 	m, ok := v.(*param.Map)
 	if !ok {
 		text, _ := v.(string)
-		if _, err := param.AsYes("_parallel", v); loop && err != nil && !keys.Computed(text) { // at a group it was told before
+		if _, err := param.AsYes("_parallel", v); loop && err != nil && !keys.Computed(text) { // at a group it was reported
 			c.fail(index, []string{"_parallel"}, "write true, false or {limit: N}", "Invalid _parallel format: %s", param.Sample(v))
 		}
 		return
 	}
-	if loop && !m.Has("limit") && !slices.ContainsFunc(m.Keys(), func(key string) bool { return key != keys.SlidingKey }) { // another one may have meant it
+	if loop && !m.Has("limit") && !slices.ContainsFunc(m.Keys(), func(key string) bool { return key != keys.SlidingKey }) { // an unknown key may be a typo of it
 		c.fail(index, []string{"_parallel"}, form, "_parallel has no limit, and the task would fail")
 	}
 	for key, v := range m.All() {
@@ -201,7 +201,7 @@ func (c *compiler) checkParallel(index int, v param.Value) {
 	}
 }
 
-// parallelFault says what is wrong with a key of `_parallel`, of a loop or of a group.
+// parallelFault returns what is wrong with a key of `_parallel`, of a loop or of a group.
 func parallelFault(key string, v param.Value, loop bool) string {
 	if !slices.Contains(keys.ParallelKeys(), key) {
 		return fmt.Sprintf("'%s' of _parallel is not read by anybody", key)
@@ -213,7 +213,7 @@ func parallelFault(key string, v param.Value, loop bool) string {
 	_, noWhole := param.AsWhole(key, v)
 	_, noYes := param.AsYes(key, v)
 	switch {
-	case key == "limit" && noWhole != nil && (loop || noNumber == nil): // what a group cannot read at all was told before
+	case key == "limit" && noWhole != nil && (loop || noNumber == nil): // other values of a group were reported before
 		return "limit of _parallel must be a whole number: " + param.Sample(v)
 	case key == keys.SlidingKey && noYes != nil:
 		return "'sliding' must be true or false: " + param.Sample(v)

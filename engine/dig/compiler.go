@@ -12,16 +12,16 @@ import (
 type Node struct {
 	Name      string     // full name
 	Parent    int        // index of the parent; -1 for the first node
-	Upstreams []int      // indexes of the siblings that must succeed before
+	Upstreams []int      // indexes of the siblings that must succeed first
 	Group     bool       // has no operator
-	Config    *param.Map // what is left of its mapping without subtasks and _export
+	Config    *param.Map // its mapping without subtasks and _export
 	Export    *param.Map // its _export; may be nil
-	Level     int        `json:",omitempty"` // of the language that it is written in, see Language
+	Level     int        `json:",omitempty"` // of the language of its file, see Language
 }
 
 const noParent = -1
 
-// compiler collects nodes and problems; it goes on after a problem to find them all.
+// compiler collects nodes and problems; it continues after a problem to find them all.
 type compiler struct {
 	language keys.Language
 	nodes    []Node

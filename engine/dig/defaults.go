@@ -9,9 +9,9 @@ import (
 	"zerodag/engine/param"
 )
 
-// withDefaults returns a file's tasks with the keys that they lack, and without `_defaults` itself: what is stored says
-// of each task what holds for it. Defaults that are wrong stay where they are, and Compile tells. Nothing is changed in
-// config. read reads the files of the project, and is nil where there are none.
+// withDefaults returns a file's tasks with the default keys that they lack, and without `_defaults` itself: each stored
+// task has all keys that apply to it. Invalid defaults are kept for Compile to report. config is not changed. read
+// reads the files of the project, and is nil if there are none.
 func withDefaults(config *param.Map, read Source) *param.Map {
 	v, there := config.Get(keys.DefaultsKey)
 	sound := there
@@ -31,7 +31,7 @@ type defaulting struct {
 	read Source
 }
 
-// below is a task, or a file, with the defaults of its own and of all tasks in it.
+// below returns a task, or a file, with the defaults applied to it and to all tasks in it.
 func (d defaulting) below(config *param.Map) *param.Map {
 	out := param.New()
 	for key, v := range config.All() {
@@ -62,8 +62,8 @@ func (d defaulting) below(config *param.Map) *param.Map {
 	return out
 }
 
-// fitting is what a default comes to at a task with an operator, where it may mean nothing: what could never happen there is left out, as
-// it would be refused if the task said it.
+// fitting adapts a default to a task with an operator to which it may not apply: it omits the parts that could never
+// take effect, as they would be refused if the task had them itself.
 func (d defaulting) fitting(key string, v param.Value, operator string) (param.Value, bool) {
 	m, isMap := v.(*param.Map)
 	switch {
@@ -80,14 +80,14 @@ func (d defaulting) fitting(key string, v param.Value, operator string) (param.V
 		return m, m.Len() > 0
 	case key == "_store", key == "_repeat" && m.Has(keys.ExitCodeKey):
 		return v, !keys.RunsNoCommand(operator) && !d.unclear(operator)
-	case key == "_repeat": // which would run such an operator again and again before any of its tasks
+	case key == "_repeat": // it would run such an operator again and again before any of its tasks
 		return v, !keys.OnlyRunsTasks(operator) && !keys.AsksForTasks(operator) && !d.unclear(operator)
 	}
 	return v, true
 }
 
-// unclear says of an operator that it may be one that only runs tasks: its name is computed, or the project has it as a workflow file, as
-// long as no executable has its name.
+// unclear reports whether an operator may be one that only runs tasks: its name is an expression, or the project has a
+// workflow file of that name, unless an executable has it.
 func (d defaulting) unclear(operator string) bool {
 	switch {
 	case strings.Contains(operator, "${"):
@@ -99,7 +99,7 @@ func (d defaulting) unclear(operator string) bool {
 	return err == nil
 }
 
-// task is below for what may stand for a task: a mapping, or a list of them.
+// task is below for a value that may be a task: a mapping, or a list of them.
 func (d defaulting) task(v param.Value) param.Value {
 	switch x := v.(type) {
 	case *param.Map:

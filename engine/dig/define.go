@@ -14,20 +14,21 @@ import (
 	"zerodag/engine/param"
 )
 
-// Define checks one raw workflow and rebuilds it as it is stored: the keys of the top
-// level, all tasks, the time zone and the schedule. Errors is what is wrong with it.
+// Define checks one raw workflow and rebuilds it in its stored form: the keys of the top level, all tasks, the time
+// zone and the schedule. Errors lists everything that is wrong with it.
 func Define(name string, raw *param.Map) (Workflow, error) {
 	d := define(nil, name, "", raw, nil)
 	return d.Workflow, unplaced(slices.Concat(d.problems, d.wrong, d.unused))
 }
 
-// defined is a workflow and what is wrong with it; wrong and unused are of its schedule.
+// defined is a workflow and its problems; wrong and unused are those of its schedule.
 type defined struct {
 	Workflow
 	problems, wrong, unused []Problem
 }
 
-// define is Define for a file in a folder of a project, nil is none, with the calendar that its schedule names; nil is none.
+// define is Define for a file in a folder of a project (nil for none), with the calendar that its schedule names (nil
+// for none).
 func define(read Source, name, folder string, raw, calendar *param.Map) defined {
 	w, problems := rebuild(read, name, folder, raw)
 	w.Config = withCalendar(w.Config, calendar)
@@ -44,7 +45,7 @@ func define(read Source, name, folder string, raw, calendar *param.Map) defined 
 	return defined{w, problems, wrong, unused}
 }
 
-// TopKeys are the keys of a workflow besides its tasks.
+// TopKeys are the keys of a workflow other than its tasks.
 func TopKeys() []string { return append([]string{"timezone", "_export"}, storedKeys()...) }
 
 // storedKeys follow _export in the stored config, in this order.
@@ -52,7 +53,7 @@ func storedKeys() []string {
 	return []string{"schedule", "sla", "_error", "_check", "_retry", "_parallel"}
 }
 
-// zoneHint is the hint for a zone that there is not.
+// zoneHint returns the hint for an unknown time zone.
 func zoneHint(v param.Value) string {
 	if text, _ := v.(string); strings.Contains(text, "${") {
 		return "${...} is not evaluated here: write the zone itself"
@@ -60,7 +61,7 @@ func zoneHint(v param.Value) string {
 	return ""
 }
 
-// zoneOrUTC reads a zone; it is UTC if there is none, or no such one. An empty text is none, as in the original.
+// zoneOrUTC reads a zone; it is UTC if there is none, or if it is unknown. Empty text is none, as in Digdag.
 func zoneOrUTC(v param.Value) (string, error) {
 	if v == nil || v == "" {
 		return "UTC", nil
@@ -128,7 +129,7 @@ func rebuild(read Source, name, folder string, raw *param.Map) (Workflow, []Prob
 	return w, problems
 }
 
-// takeOver copies keys of a file as they are written; its level was read before.
+// takeOver copies keys of a file unchanged; its level was read before.
 func takeOver(config, raw *param.Map, names []string) {
 	for _, key := range names {
 		if v, ok := raw.Get(key); ok && key != keys.LevelKey {
@@ -137,10 +138,10 @@ func takeOver(config, raw *param.Map, names []string) {
 	}
 }
 
-// MaxListed bounds how many wrong keys one message lists.
+// MaxListed limits how many wrong keys one message lists.
 const MaxListed = 20
 
-// explainKeys gives a problem the explanation of the first wrong key that one is known for, and the further keys their own.
+// explainKeys gives a problem the hint of the first wrong key that has one, and each further key its own.
 func explainKeys(p *Problem, raw *param.Map, unknown, known []string, level int) {
 	hints := make([]string, len(unknown))
 	for i, key := range unknown {
@@ -153,7 +154,7 @@ func explainKeys(p *Problem, raw *param.Map, unknown, known []string, level int)
 	}
 }
 
-// topKeys are keys that other tools have at the top of a file, by how this language writes the same.
+// topKeys maps hints to the keys that other tools use at the top of a file for the same thing.
 var topKeys = sync.OnceValue(func() map[string][]string {
 	return map[string][]string{
 		"the name of a workflow is that of its file; text about it goes into `description`":                                                       {"name", "title", "id", "dag_id", "workflow_name"},
@@ -174,7 +175,7 @@ var topKeys = sync.OnceValue(func() map[string][]string {
 	}
 })
 
-// topHint explains a key of another tool at the top of a file; "" where nothing is known of it.
+// topHint explains a key of another tool at the top of a file; "" if it is unknown.
 func topHint(key string, raw *param.Map, level int) string {
 	name := keys.ForeignName(key)
 	for _, meant := range slices.Sorted(maps.Keys(topKeys())) {
@@ -190,7 +191,7 @@ func topHint(key string, raw *param.Map, level int) string {
 		return ""
 	}
 	if _, ours := keys.MeantBy("", key); ours == "_do" || ours == "_else_do" {
-		return "" // there is no loop and no condition around a file
+		return "" // a file has no loop and no condition around it
 	}
 	return keys.SteeringHint(key, level)
 }
@@ -198,7 +199,7 @@ func topHint(key string, raw *param.Map, level int) string {
 // keyOfAdded finds the key that a hint names first.
 var keyOfAdded = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("`(_?[a-z]+)[:`]") })
 
-// unknownKeyHint explains a wrong key; "" where nothing is known of it.
+// unknownKeyHint explains a wrong key; "" if nothing is known about it.
 func unknownKeyHint(raw *param.Map, key string, known []string, level int) string {
 	if s := keys.Ungated(key); s != "" && level == 0 {
 		return s
@@ -224,7 +225,7 @@ func unknownKeyHint(raw *param.Map, key string, known []string, level int) strin
 	return ""
 }
 
-// lineNumbered is a key with the number of its line in front of it.
+// lineNumbered matches a key with the number of its line in front of it.
 var lineNumbered = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\d+[:|.]?\s+[+\w]`) })
 
 // exportOf returns the workflow's exports, with the working directory of its folder.
@@ -249,7 +250,7 @@ func exportOf(raw *param.Map, folder string) (*param.Map, error) {
 	return export, nil
 }
 
-// paramFaults is what is wrong with `params` besides the rest of the file.
+// paramFaults returns problems of `params` that depend on the rest of the file.
 func paramFaults(w Workflow) (problems []Problem) {
 	export := w.Config.Map("_export")
 	for _, p := range keys.ParamsOf(w.Config).List {

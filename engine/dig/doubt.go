@@ -11,13 +11,13 @@ import (
 	"zerodag/engine/param"
 )
 
-// octal is a plain number that begins with 0 and so is one of base 8, as in the original.
+// octal matches a plain number that begins with 0, which Digdag reads as base 8.
 var octal = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[-+]?0[0-7_]+$`) })
 
-// version is a plain number that may be meant as a version, whose last 0 a number does not have.
+// version matches a plain number that may be meant as a version and would lose its final 0.
 var version = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[1-9]\d*\.[1-9]0$`) })
 
-// doubt notes a scalar whose value is hardly what its author reads in it.
+// doubt records a scalar whose value is probably not what its author expects.
 func (r *reader) doubt(n *yaml.Node) {
 	if r.doubts != nil && n.Style == 0 && version().MatchString(n.Value) {
 		r.noteDoubt(n, fmt.Sprintf("quote it, as in '%s', if it is a version or a text", n.Value), "%s is the number %s", n.Value, strings.TrimSuffix(n.Value, "0"))
@@ -35,7 +35,7 @@ func (r *reader) doubt(n *yaml.Node) {
 	}
 }
 
-// rest is the text from a node to the end of its line.
+// rest returns the text from a node to the end of its line.
 func (r *reader) rest(n *yaml.Node) []byte {
 	if r.lines == nil {
 		r.lines = bytes.Split(r.text, []byte("\n"))

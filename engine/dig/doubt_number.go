@@ -12,10 +12,10 @@ import (
 	"zerodag/engine/param"
 )
 
-// hexLike is a number that may be a piece of a hexadecimal text, such as the name of a commit.
+// hexLike matches a number that may be part of a hexadecimal text, such as a commit hash.
 var hexLike = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\d+[eE]\d+$`) })
 
-// large notes a plain number that loses digits, or is one by accident.
+// large records a plain number that loses digits, or is only accidentally a number.
 func (r *reader) large(n *yaml.Node) {
 	v, err := scalar(n)
 	if err != nil {
@@ -31,10 +31,10 @@ func (r *reader) large(n *yaml.Node) {
 	}
 }
 
-// numberText is a number as an expression shows it.
+// numberText formats a number as an expression shows it.
 func numberText(v param.Value) string {
 	if f, isFloat := v.(float64); isFloat {
 		return strconv.FormatFloat(f, 'g', -1, 64)
 	}
-	return strings.Trim(param.Text(v), `"`) // Infinity is a text
+	return strings.Trim(param.Text(v), `"`) // Infinity is text
 }

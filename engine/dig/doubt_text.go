@@ -12,10 +12,10 @@ import (
 	"zerodag/engine/param"
 )
 
-// textKeys have a value of one line in which a # is hardly a comment.
+// textKeys have one-line values in which a # is rarely a comment.
 var textKeys = []string{"echo>", "fail>", "sh>", "ssh>", "slack>", "notify>", "subject"}
 
-// cut notes a text that a comment ends: a # behind one blank with something right behind it, such as `order #5`.
+// cut records a text that a comment ends: a # after one space, directly followed by text, as in `order #5`.
 func (r *reader) cut(key string, n *yaml.Node) {
 	if !slices.Contains(textKeys, key) || n.Kind != yaml.ScalarNode || n.Style != 0 || n.Value == "" {
 		return
@@ -26,7 +26,7 @@ func (r *reader) cut(key string, n *yaml.Node) {
 	}
 }
 
-// joined notes a key of {...} that holds its value, as in {a:1}: for YAML a colon ends a key only before a blank.
+// joined records a key of {...} that contains its value, as in {a:1}: in YAML a colon ends a key only before a space.
 func (r *reader) joined(key, value *yaml.Node) {
 	name, rest, isJoined := strings.Cut(key.Value, ":")
 	if isJoined && name != "" && rest != "" && key.Style == 0 && value.Kind == yaml.ScalarNode && value.Tag == "!!null" && value.Value == "" && !strings.HasPrefix(rest, "/") {
@@ -34,7 +34,7 @@ func (r *reader) joined(key, value *yaml.Node) {
 	}
 }
 
-// folded notes a script of several lines that YAML makes one line of, since nothing marks it as a block, or a > does.
+// folded records a script of several lines that YAML joins into one, because nothing marks it as a block, or > does.
 func (r *reader) folded(key string, n *yaml.Node) {
 	if key != "sh>" || n.Kind != yaml.ScalarNode || n.Anchor != "" || !strings.Contains(n.Value, " ") {
 		return
@@ -51,9 +51,9 @@ func (r *reader) folded(key string, n *yaml.Node) {
 	}
 }
 
-// block is the text below a node of several lines, down to the first line that is indented less than its first.
+// block returns the text below a node of several lines, up to the first line that is indented less than its first.
 func (r *reader) block(n *yaml.Node) (lines []string) {
-	r.rest(n) // which splits the text
+	r.rest(n) // this splits the text
 	indent := 0
 	for _, line := range r.lines[min(n.Line, len(r.lines)):] {
 		text := strings.TrimRight(string(line), "\r")
@@ -72,8 +72,8 @@ func (r *reader) block(n *yaml.Node) (lines []string) {
 	return lines
 }
 
-// joinsCommands reports whether lines that YAML joins are hardly one command: a line begins as a command does. An empty line and lines that
-// are indented further keep their line ends.
+// joinsCommands reports whether lines that YAML joins are probably several commands: a line begins like a command. An
+// empty line and lines that are indented further keep their line ends.
 func joinsCommands(lines []string) bool {
 	for i := 1; i < len(lines); i++ {
 		above, line := strings.TrimSpace(lines[i-1]), lines[i]
@@ -87,7 +87,7 @@ func joinsCommands(lines []string) bool {
 	return false
 }
 
-// commands are programs and words of the shell with which lines of a script begin.
+// commands are programs and shell keywords with which lines of a script begin.
 var commands = sync.OnceValue(func() []string {
 	return strings.Fields(`. [ awk aws bash basename bq bundle bunzip2 bzip2 cargo cat cd chmod chown cp curl cut dbt declare df diff digdag docker du echo embulk env
 	eval exec exit export find fi for ftp function gcloud gem git grep gsutil gunzip gzip head hostname if java jq kill kubectl ln ls make mkdir mktemp mv mysql node npm npx
@@ -95,7 +95,7 @@ var commands = sync.OnceValue(func() []string {
 	terraform touch tr trap uniq unset unzip until uv wc wget while xargs yarn zerodag zip zsh`)
 })
 
-// beginsCommand reports whether a line begins as a command does, rather than as one more argument of the line above.
+// beginsCommand reports whether a line begins like a command, rather than as another argument of the line above.
 func beginsCommand(first, line string) bool {
 	word, _, _ := strings.Cut(line, " ")
 	program, _, _ := strings.Cut(first, " ")
@@ -106,7 +106,7 @@ func beginsCommand(first, line string) bool {
 	return slices.Contains(commands(), word) || strings.HasPrefix(word, "./") && strings.HasSuffix(word, ".sh") || word == program || assigns && keys.EnvName().MatchString(name) && strings.ToUpper(name) == name
 }
 
-// goesOn are the ends and the beginnings of lines of one command.
+// goesOn and isContinued match ends and beginnings of lines that continue one command.
 var (
 	goesOn      = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\\|\||&&|;|\(|\{|,|=|\b(then|do|else))$`) })
 	isContinued = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([-|&;<>)}"'$]|\d?>)`) })

@@ -8,7 +8,7 @@ import (
 	"zerodag/engine/dig/keys"
 )
 
-// EnvVariable is a variable of a file, in which `${secret:...}` is not replaced yet.
+// EnvVariable is a variable of a file, with `${secret:...}` not yet replaced.
 type EnvVariable struct{ Name, Value string }
 
 const (
@@ -16,9 +16,9 @@ const (
 	envQuoteForm = `a text in "..." or '...' ends in the same line; in "..." \n stands for the end of one`
 )
 
-// ReadEnvFile reads the lines of a file of variables: KEY=value, with or without `export` before it. A value is what
-// follows up to a comment, or a text in quotes; in double ones \n, \r, \t, \", \$ and \\ are read. A name that comes twice
-// is in the list twice, the later one wins. Whatever is wrong is reported together, as Errors with their lines.
+// ReadEnvFile reads the lines of a file of variables: KEY=value, optionally after `export`. A value is the text up to a
+// comment, or quoted text; in double quotes, \n, \r, \t, \", \$ and \\ are escapes. A repeated name is in the list
+// twice; the later one wins. All mistakes are reported together, as Errors with their lines.
 func ReadEnvFile(file string, text []byte) ([]EnvVariable, error) {
 	if len(text) > keys.MaxEnvFile {
 		return nil, Errors{{File: file, Message: fmt.Sprintf("A file of variables has at most %d bytes, and this one has %d", keys.MaxEnvFile, len(text)), Hint: "give commands a file to read in place of variables"}}
@@ -45,7 +45,7 @@ func ReadEnvFile(file string, text []byte) ([]EnvVariable, error) {
 	return list, nil
 }
 
-// envLine reads one line, which is no comment. What is wrong is told without the value: it may be a secret.
+// envLine reads one line that is not a comment. Mistakes are reported without the value, which may be a secret.
 func envLine(line string) (v EnvVariable, message, hint string) {
 	if rest, ok := strings.CutPrefix(line, "export"); ok && strings.TrimLeft(rest, " \t") != rest {
 		line = strings.TrimLeft(rest, " \t")
@@ -75,7 +75,7 @@ func envLine(line string) (v EnvVariable, message, hint string) {
 	return v, "", ""
 }
 
-// withoutComment ends a value where white space and # begin a comment.
+// withoutComment ends a value at white space and # that begin a comment.
 func withoutComment(value string) string {
 	for i := range len(value) {
 		if value[i] == '#' && (i == 0 || value[i-1] == ' ' || value[i-1] == '\t') {
@@ -85,7 +85,7 @@ func withoutComment(value string) string {
 	return value
 }
 
-// unquoteEnv reads up to the double quote that ends a text.
+// unquoteEnv reads up to the closing double quote.
 func unquoteEnv(text string) (value, rest string, ok bool) {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
@@ -103,7 +103,7 @@ func unquoteEnv(text string) (value, rest string, ok bool) {
 				b.WriteByte('\t')
 			case '"', '\\', '$':
 				b.WriteByte(e)
-			default: // as shells do: others stay as they are
+			default: // as in shells: other escapes are kept as they are
 				b.WriteByte('\\')
 				b.WriteByte(e)
 			}

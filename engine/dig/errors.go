@@ -12,20 +12,20 @@ import (
 	"zerodag/engine/param"
 )
 
-// ErrNotFound is what a Source wraps when there is no such file.
+// ErrNotFound is wrapped by a Source if the file does not exist.
 var ErrNotFound = errors.New("file not found")
 
-// Error is one thing that is wrong with a project, said to its author.
+// Error is one mistake in a project, described for its author.
 type Error struct {
-	File         string // slash path in the project; "" when the config came from no file
+	File         string // slash path in the project; "" if the config came from no file
 	Line, Column int    // from 1; 0 when unknown
 	Task         string // full name of the task, "" outside of tasks
 	Message      string // what is wrong
-	Hint         string // how to mend it; may be ""
+	Hint         string // how to fix it; may be ""
 }
 
-// Error renders "file:line:column: message (task)" and the hint on a second line.
-// Without a file it is the bare message: that is what a task's error shows.
+// Error renders "file:line:column: message (task)" and the hint on a second line. Without a file it is only the
+// message, which a task's error shows.
 func (e Error) Error() string {
 	if e.File == "" {
 		return e.Message
@@ -45,8 +45,8 @@ func (e Error) Error() string {
 	return b.String()
 }
 
-// PlaceBehind renders all of them with the place behind the message, "message (file:line:column)": programs that read
-// what the original says look for the message first.
+// PlaceBehind renders all errors with the place after the message, "message (file:line:column)": programs that parse
+// Digdag's output expect the message first.
 func (e Errors) PlaceBehind() string {
 	lines := make([]string, len(e))
 	for i, one := range e {
@@ -65,7 +65,7 @@ func (e Errors) PlaceBehind() string {
 	return strings.Join(lines, "\n")
 }
 
-// fileText is the name of a file as a line of text has it: one with the end of a line in it must not begin another.
+// fileText returns the name of a file for a line of text: a line end in the name must not begin a new line.
 func fileText(name string) string {
 	if !utf8.ValidString(name) || strings.ContainsFunc(name, func(c rune) bool { return c < ' ' || c == 0x7f }) {
 		return strconv.Quote(name)
@@ -73,14 +73,13 @@ func fileText(name string) string {
 	return name
 }
 
-// Unwrap makes every Error a *param.ConfigError: trying again cannot help.
+// Unwrap makes every Error a *param.ConfigError: a retry cannot help.
 func (e Error) Unwrap() error { return &param.ConfigError{Message: e.Message} }
 
-// Errors is everything that is wrong, ordered by file and position. It is never empty
-// when it is returned as an error.
+// Errors is everything that is wrong, ordered by file and position. It is never empty if it is returned as an error.
 type Errors []Error
 
-// Error lists all of them, one below the other.
+// Error lists all errors, one per line.
 func (e Errors) Error() string {
 	lines := make([]string, len(e))
 	for i, one := range e {
@@ -89,7 +88,7 @@ func (e Errors) Error() string {
 	return strings.Join(lines, "\n")
 }
 
-// Unwrap gives errors.Is and errors.As each single Error.
+// Unwrap lets errors.Is and errors.As find each single Error.
 func (e Errors) Unwrap() []error {
 	list := make([]error, len(e))
 	for i, one := range e {
@@ -109,7 +108,7 @@ func (e Errors) AsError() error {
 	return slices.Compact(e)
 }
 
-// maxReported bounds the errors of one file: no user reads more.
+// maxReported limits the errors of one file: no user reads more.
 const maxReported = 100
 
 // Problem is an Error whose place is still a path of keys from the workflow's root.
@@ -119,11 +118,11 @@ type Problem struct {
 	Error
 }
 
-// further is another key of the mapping that a problem is in, which its message names too. The message is one, as in the original, and its
-// place is that of the first key.
+// further is another key of the mapping that a problem is in, which its message also names. There is one message, as in
+// Digdag, and its place is that of the first key.
 type further struct{ key, hint string }
 
-// furtherKey is a further key with its own hint, unless that was told of the message.
+// furtherKey is a further key with its own hint, unless the message already has that hint.
 func furtherKey(key, hint, told string) further {
 	switch {
 	case hint == "" || hint == told:
@@ -134,7 +133,7 @@ func furtherKey(key, hint, told string) further {
 	return further{key, hint}
 }
 
-// unplaced turns problems of a config without file into Errors.
+// unplaced converts problems of a config without a file into Errors.
 func unplaced(problems []Problem) error {
 	var list Errors
 	for _, p := range problems[:min(len(problems), maxReported)] {
@@ -143,7 +142,7 @@ func unplaced(problems []Problem) error {
 	return list.AsError()
 }
 
-// Once drops what was said before: several workflows may include one file.
+// Once drops duplicates: several workflows may include one file.
 func Once(all Errors) Errors {
 	said := map[Error]bool{}
 	return slices.DeleteFunc(all, func(e Error) bool {

@@ -2,17 +2,17 @@ package dig
 
 import "zerodag/engine/param"
 
-// File is a workflow file that Load takes, with what is known of its text.
+// File is a workflow file that Load accepts, with observations about its text.
 type File struct {
 	Workflow Workflow
-	Doubts   Errors // texts that are legal YAML, and hardly what their author means
+	Doubts   Errors // legal YAML that probably does not mean what its author expects
 
 	name    string
 	raw     *param.Map
 	project *project
 }
 
-// Inspect reads one workflow file, and returns nil where Load refuses it.
+// Inspect reads one workflow file, and returns nil if Load refuses it.
 func Inspect(read Source, name string) *File {
 	p := newProject(read)
 	p.doubts = &Errors{}

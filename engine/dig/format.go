@@ -8,9 +8,9 @@ import (
 	"zerodag/engine/param"
 )
 
-// FormatYAML writes a value the way the original prints YAML (`check`, `workflows`,
-// status files): block style, two blanks of indentation, lists at the indentation of
-// their key, every text in double quotes, keys bare where YAML allows.
+// FormatYAML writes a value the way Digdag prints YAML (`check`, `workflows`, status files): block style, an
+// indentation of two spaces, lists at the indentation of their key, all text in double quotes, keys bare if YAML
+// allows.
 func FormatYAML(v param.Value) []byte {
 	w := &yamlWriter{}
 	w.item(v, 0)
@@ -20,7 +20,7 @@ func FormatYAML(v param.Value) []byte {
 
 const (
 	indentWidth = 2
-	lineWidth   = 80  // text is folded at the blank behind this column
+	lineWidth   = 80  // text is folded at the space after this column
 	keyWidth    = 128 // longer keys need the "? " form
 )
 
@@ -40,7 +40,7 @@ func (w *yamlWriter) newLine(indent int) {
 	w.put(strings.Repeat(" ", indent))
 }
 
-// item writes a value that starts where the line is: a document's or a list's.
+// item writes a value that starts a line: of a document or of a list.
 func (w *yamlWriter) item(v param.Value, indent int) {
 	switch x := v.(type) {
 	case *param.Map:
@@ -93,7 +93,7 @@ func (w *yamlWriter) list(list []param.Value, indent int) {
 	}
 }
 
-// scalar writes what fits on the line; indent is that of folded text.
+// scalar writes a value that fits on the line; indent is that of folded text.
 func (w *yamlWriter) scalar(v param.Value, indent int) {
 	switch x := v.(type) {
 	case string:
@@ -119,7 +119,7 @@ func (w *yamlWriter) key(key string, indent int) {
 	w.put(":")
 }
 
-// plainOr writes a key bare, else in single quotes, else in double quotes.
+// plainOr writes a key bare, otherwise in single quotes, otherwise in double quotes.
 func (w *yamlWriter) plainOr(key string) {
 	special := strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || escape(r) != "" && r != '"' && r != '\\' })
 	switch {
@@ -136,7 +136,7 @@ func (w *yamlWriter) plainOr(key string) {
 	}
 }
 
-// plainKey says whether YAML reads the bare text back as this key.
+// plainKey reports whether YAML reads the bare text back as this key.
 func plainKey(key string) bool {
 	if key == "" || strings.TrimSpace(key) != key || strings.Contains("#,[]{}&*!|>'\"%@`", key[:1]) {
 		return false
@@ -150,8 +150,8 @@ func plainKey(key string) bool {
 		!strings.Contains(key, ": ") && !strings.Contains(key, " #")
 }
 
-// quoted writes text in double quotes. Beyond the line's width it is folded at blanks
-// and behind escapes, as the original's library does.
+// quoted writes text in double quotes. Text beyond the line width is folded at spaces and after escapes, as Digdag's
+// YAML library does.
 func (w *yamlWriter) quoted(s string, indent int) {
 	w.put(`"`)
 	runes := []rune(s)
@@ -179,7 +179,7 @@ func (w *yamlWriter) quoted(s string, indent int) {
 	w.put(`"`)
 }
 
-// char writes one character, escaped where it must be.
+// char writes one character, escaped if necessary.
 func (w *yamlWriter) char(r rune) {
 	if e := escape(r); e != "" {
 		w.put(e)
@@ -188,7 +188,7 @@ func (w *yamlWriter) char(r rune) {
 	w.put(string(r))
 }
 
-// escape returns how a character is escaped in double quotes, "" if it is not.
+// escape returns the escape of a character in double quotes, "" if it needs none.
 func escape(r rune) string {
 	if ' ' <= r && r <= '~' && r != '"' && r != '\\' {
 		return ""

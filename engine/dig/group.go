@@ -59,7 +59,7 @@ func (c *compiler) checkGroupKeys(index int, local *param.Map) {
 	}
 }
 
-// groupKeyHint says what to do about a key that a group cannot have, beside those that it may have.
+// groupKeyHint returns how to fix a key that a group cannot have, in addition to the keys that it may have.
 func (c *compiler) groupKeyHint(index int, key string, v param.Value, known []string) string {
 	gated := c.language.Level > 0
 	if key == "_do" || key == "_else_do" {
@@ -84,7 +84,7 @@ func (c *compiler) groupKeyHint(index int, key string, v param.Value, known []st
 		return remedy
 	}
 	if near := param.Nearest(key, known); near != "" || slices.Contains(known, "_"+key) {
-		return "" // the message asks whether that one is meant
+		return "" // the message suggests that key
 	}
 	if !strings.HasPrefix(key, "_") {
 		return unmarkedHint(key, v)
@@ -92,7 +92,8 @@ func (c *compiler) groupKeyHint(index int, key string, v param.Value, known []st
 	return "this is a group: a task that runs something has an operator, such as `sh>:`"
 }
 
-// foreignHint is the remedy for a key of another tool that is neither a slip nor a task; "" where nothing is known of it.
+// foreignHint returns the hint for a key of another tool that is neither a typo nor a task; "" if nothing is known
+// about it.
 func (c *compiler) foreignHint(key string, v param.Value, known []string) string {
 	if param.Nearest(key, known) != "" || keys.IsTask(asMap(v)) {
 		return ""
@@ -100,13 +101,13 @@ func (c *compiler) foreignHint(key string, v param.Value, known []string) string
 	return keys.SteeringHint(key, c.language.Level)
 }
 
-// asMap is a value as a mapping; nil where it is none.
+// asMap returns a value as a mapping, or nil.
 func asMap(v param.Value) *param.Map {
 	m, _ := v.(*param.Map)
 	return m
 }
 
-// unmarkedHint says how a key of a group is written that is neither marked as a task nor as an operator.
+// unmarkedHint returns how to write a key of a group that is marked neither as a task nor as an operator.
 func unmarkedHint(key string, v param.Value) string {
 	switch m, isMap := v.(*param.Map); {
 	case keys.IsTask(m):
@@ -159,8 +160,8 @@ func notATaskHint(key string, v param.Value) string {
 	return "put an operator below it, such as `echo>: hello`; an empty task is `" + key + ": {}`"
 }
 
-// sequence: a child waits for the one before it and for the background tasks between
-// them. A background task waits for nothing, not even for earlier ones.
+// sequence links children so that each waits for the previous one and for the background tasks between them. A
+// background task waits for nothing, not even for earlier ones.
 func (c *compiler) sequence(children []int) {
 	from := 0 // children[from:i] are what the next foreground child waits for
 	for i, child := range children {
@@ -180,7 +181,7 @@ func (c *compiler) sequence(children []int) {
 	}
 }
 
-// background reads a child's _background; ok says whether the key is there.
+// background reads a child's _background; ok reports whether the key exists.
 func (c *compiler) background(child int, config *param.Map) (on, ok bool) {
 	v, ok := config.Get("_background")
 	if v == nil {
@@ -193,7 +194,7 @@ func (c *compiler) background(child int, config *param.Map) (on, ok bool) {
 	return on, ok
 }
 
-// link keeps edges in one array of the whole tree.
+// link stores edges in one array for the whole tree.
 func (c *compiler) link(to []int) []int {
 	if len(to) == 0 {
 		return nil
@@ -203,10 +204,10 @@ func (c *compiler) link(to []int) []int {
 	return c.edges[start:len(c.edges):len(c.edges)]
 }
 
-// parallel: children depend on what their _after names. With a limit they are cut into
-// chunks, and every child waits for the whole chunk before its own.
+// parallel links children to the siblings that their _after names. With a limit, they are cut into chunks, and every
+// child waits for the whole previous chunk.
 func (c *compiler) parallel(children []int, limit int64) {
-	var order map[string]int // names of the children so far, made when _after asks
+	var order map[string]int // names of the children so far, built when the first _after needs them
 	var barrier []int        // shared by all children of a chunk
 	for i, child := range children {
 		if limit > 0 && i > 0 && int64(i)%limit == 0 {
@@ -236,7 +237,7 @@ func (c *compiler) order(children []int) map[string]int {
 	return order
 }
 
-// after adds the siblings that `_after` names; they must be defined earlier.
+// after adds the siblings that `_after` names, which must be defined earlier.
 func (c *compiler) after(child int, v param.Value, order map[string]int) {
 	if v == nil {
 		return
@@ -257,7 +258,7 @@ func (c *compiler) after(child int, v param.Value, order map[string]int) {
 		switch {
 		case !ok || up >= child:
 			c.fail(child, []string{"_after"}, afterHint(name, ok, order), "Dependency task '%s' does not exist", name)
-		default: // a name that stands twice is an edge twice, as in the original
+		default: // a repeated name is a repeated edge, as in Digdag
 			ups = append(ups, up)
 		}
 	}

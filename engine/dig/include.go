@@ -11,15 +11,15 @@ import (
 	"zerodag/engine/param"
 )
 
-// maxIncludes bounds how many files may include each other in a chain.
+// maxIncludes limits how long a chain of includes may be.
 const maxIncludes = 50
 
-// includeCost is what one include takes from the budget besides its text: opening a file
-// is dearer than reading a byte.
+// includeCost is what an include takes from the budget in addition to its text: opening a file costs more than reading
+// a byte.
 const includeCost = 4 << 10
 
-// include merges another file into the mapping at this place. An existing mapping and
-// an included one merge deeply and the included wins; else the included replaces.
+// include merges another file into the mapping at this place. If both values are mappings, they are merged deeply and
+// the included file wins; otherwise the included value replaces the existing one.
 func (b *mappingBuilder) include(key, value *yaml.Node, depth int) {
 	name, ok := b.includedName(key, value)
 	if !ok {
@@ -39,8 +39,7 @@ func (b *mappingBuilder) include(key, value *yaml.Node, depth int) {
 	}
 }
 
-// includedName resolves the path against the folder of the including file, which it
-// must not leave.
+// includedName resolves the path relative to the folder of the including file, which it must not leave.
 func (b *mappingBuilder) includedName(key, value *yaml.Node) (string, bool) {
 	text, isText := b.value(value, 0).(string)
 	if !isText || text == "" {
@@ -57,7 +56,7 @@ func (b *mappingBuilder) includedName(key, value *yaml.Node) (string, bool) {
 	return name, true
 }
 
-// included loads a file that the directive at key names; nil when that failed.
+// included loads the file that the directive at key names; nil if that failed.
 func (r *reader) included(key *yaml.Node, name string, depth int) *param.Map {
 	chain := append(slices.Clone(r.above), r.file)
 	if slices.Contains(chain, name) || len(chain) > maxIncludes {
@@ -83,7 +82,7 @@ func (r *reader) included(key *yaml.Node, name string, depth int) *param.Map {
 	return m
 }
 
-// open parses one file into a value; false when it is no YAML, which was reported.
+// open parses one file into a value; false if it is not YAML, which was reported.
 func (p *project) open(name string, above []string, text []byte, depth int) (param.Value, bool) {
 	fault := p.seen.admit(name, text)
 	var node *yaml.Node
@@ -103,7 +102,7 @@ func (p *project) open(name string, above []string, text []byte, depth int) (par
 	return v, v != nil || len(p.errs) == before
 }
 
-// overlay is param.Merge that keeps the places of the keys.
+// overlay is param.Merge, but keeps the places of the keys.
 func (p *project) overlay(base, over *param.Map) *param.Map {
 	b := &mappingBuilder{reader: &reader{project: p}, out: base.Clone(), at: slices.Clone(p.places[base])}
 	at := p.places[over]

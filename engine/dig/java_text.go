@@ -6,8 +6,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// javaText writes a mapping or a list that stands as a key as the original does, which is as
-// Java writes them: {a=1, b=[x, null]}.
+// javaText formats a mapping or list that is used as a key as Digdag does, in Java's notation: {a=1, b=[x, null]}.
 func javaText(v param.Value) string {
 	var b strings.Builder
 	writeJava(&b, v)

@@ -16,7 +16,7 @@ import (
 // Source reads a project file by its slash path. A missing file is ErrNotFound.
 type Source func(name string) ([]byte, error)
 
-// Workflow is one workflow of a project, as it is stored.
+// Workflow is one workflow of a project, in its stored form.
 type Workflow struct {
 	Name   string     // file name without ".dig"
 	Zone   string     // Java ZoneId text, "UTC" unless the file says otherwise
@@ -26,8 +26,8 @@ type Workflow struct {
 // Suffix ends the names of workflow files.
 const Suffix = ".dig"
 
-// Load reads the named workflow files as a push does. Whatever is wrong in any of them is
-// reported together, as Errors; then there are no workflows.
+// Load reads the named workflow files like a push. All mistakes in any of them are reported together, as Errors; then
+// there are no workflows.
 func Load(read Source, names []string) ([]Workflow, error) {
 	l := load(read, names)
 	errs := slices.Concat(l.errs, l.wrong, l.unused)
@@ -37,21 +37,21 @@ func Load(read Source, names []string) ([]Workflow, error) {
 	return l.workflows, nil
 }
 
-// ScheduleFaults are what is wrong below `schedule:` of workflow files.
+// ScheduleFaults are the mistakes below `schedule:` of workflow files.
 type ScheduleFaults struct {
 	Unused Errors // keys that are never read
 	Wrong  Errors // everything else
 }
 
-// AsPushed returns the faults as a push takes them: a key that is never read is wrong, too.
+// AsPushed returns the faults as a push counts them: a key that is never read is also wrong.
 func (f ScheduleFaults) AsPushed() ScheduleFaults {
 	all := slices.Concat(f.Wrong, f.Unused)
-	_ = all.AsError() // which sorts them
+	_ = all.AsError() // this sorts them
 	return ScheduleFaults{Wrong: all}
 }
 
-// LoadHere is Load for what works with the files in a folder and stores nothing: no schedule
-// but that of the workflow at hand matters to it, so their faults are told apart.
+// LoadHere is Load for commands that use the files in a folder and store nothing: only the schedule of the current
+// workflow matters to them, so faults of schedules are returned separately.
 func LoadHere(read Source, names []string) ([]Workflow, ScheduleFaults, error) {
 	l := load(read, names)
 	if len(l.errs) > 0 {
@@ -61,7 +61,7 @@ func LoadHere(read Source, names []string) ([]Workflow, ScheduleFaults, error) {
 	return l.workflows, ScheduleFaults{l.unused, l.wrong}, nil
 }
 
-// loaded is what one reading of a project's workflow files gives.
+// loaded is the result of reading a project's workflow files once.
 type loaded struct {
 	workflows           []Workflow
 	errs, wrong, unused Errors // wrong and unused are of schedules
@@ -71,7 +71,7 @@ func load(read Source, names []string) (l loaded) {
 	all, required := &amount{}, NewRequires(read)
 	for _, name := range slices.Sorted(slices.Values(names)) {
 		if all.over {
-			break // that was told, and nothing more is read
+			break // already reported, and nothing more is read
 		}
 		p := newProject(read)
 		p.seen = all
@@ -84,7 +84,7 @@ func load(read Source, names []string) (l loaded) {
 		}
 		l.errs = append(l.errs, explained(read, p.errs)...)
 	}
-	l.errs = Once(l.errs) // what is wrong with the settings of the project was found for each file
+	l.errs = Once(l.errs) // mistakes in the project's settings were found again for each file
 	return l
 }
 
@@ -98,9 +98,8 @@ func LoadFile(read Source, name string) (*param.Map, error) {
 	return raw, nil
 }
 
-// Callee reads the workflow file that call> names, with or without ".dig", as the
-// config of a subtask group: `_workdir` is exported when the file is in a folder.
-// Its time zone is checked and ignored, as are its schedule and sla.
+// Callee reads the workflow file that call> names, with or without ".dig", as the config of a subtask group. `_workdir`
+// is exported if the file is in a folder. Its time zone is checked and ignored, like its schedule and sla.
 func Callee(read Source, name string) (*param.Map, error) {
 	name = path.Clean(name)
 	if !strings.HasSuffix(name, Suffix) {
@@ -113,8 +112,8 @@ func Callee(read Source, name string) (*param.Map, error) {
 	return p.callee(name, p.workflow(name))
 }
 
-// CalleeText is Callee for the text that http_call> received; name is for messages. A text that says no level of the language has that of the
-// task.
+// CalleeText is Callee for text that http_call> received; name is for messages. Text without a language level has the
+// level of the task.
 func CalleeText(name, text string, level int) (*param.Map, error) {
 	p := newProject(func(string) ([]byte, error) { return nil, ErrNotFound })
 	raw := p.mapping(name, []byte(text))
@@ -140,7 +139,7 @@ func newProject(read Source) *project {
 	return &project{read: read, places: map[*param.Map][]position{}, budget: maxExpansion, seen: &amount{}}
 }
 
-// file reads and parses one workflow file; nil when that failed.
+// file reads and parses one workflow file; nil if that failed.
 func (p *project) file(name string) *param.Map {
 	text, err := p.read(name)
 	if err != nil {
@@ -166,7 +165,7 @@ func (p *project) mapping(name string, text []byte) *param.Map {
 	return m
 }
 
-// mappingHint says what a file holds that is no mapping.
+// mappingHint describes what a file must contain if it is not a mapping.
 func mappingHint(name string) string {
 	if strings.HasSuffix(name, Suffix) {
 		return "a workflow is a mapping of tasks, such as `+hello:` with `echo>: hello` in it"
@@ -194,7 +193,7 @@ func (p *project) located(file string, raw *param.Map, problems []Problem) (list
 	return list
 }
 
-// furtherPlace says where another key stands beside the one at a path.
+// furtherPlace returns where another key is, next to the one at a path.
 func (p *project) furtherPlace(raw *param.Map, path []string, other further) string {
 	at := p.find(raw, append(slices.Clone(path[:len(path)-1]), other.key))
 	if at.line == 0 {
@@ -203,7 +202,7 @@ func (p *project) furtherPlace(raw *param.Map, path []string, other further) str
 	return fmt.Sprintf("%s:%d:%d: %s", fileText(at.file), at.line, at.column, other.hint)
 }
 
-// find walks down a path of keys and returns the place of the last one that is there.
+// find walks down a path of keys and returns the place of the last one that exists.
 func (p *project) find(v param.Value, keys []string) position {
 	if len(keys) == 0 {
 		return position{}
@@ -221,7 +220,7 @@ func (p *project) find(v param.Value, keys []string) position {
 		if at := p.places[x]; i < len(at) {
 			return at[i]
 		}
-	case []param.Value: // an entry by its number; or a task as a list of mappings: later ones win
+	case []param.Value: // an entry by its number; or a task written as a list of mappings: later ones win
 		if i, err := strconv.Atoi(keys[0]); err == nil && i >= 0 && i < len(x) {
 			if at := p.find(x[i], keys[1:]); at.line > 0 {
 				return at
@@ -236,7 +235,7 @@ func (p *project) find(v param.Value, keys []string) position {
 	return position{}
 }
 
-// WorkflowName is the name of the workflow in a file.
+// WorkflowName returns the name of the workflow in a file.
 func WorkflowName(file string) string { return strings.TrimSuffix(file, Suffix) }
 
 // FolderOf returns the folder of a project file, "" for the top one.

@@ -9,10 +9,10 @@ import (
 	"zerodag/engine/dig/letters"
 )
 
-// lookAlikes finds characters in places that need the ASCII characters they resemble. Texts of several lines, quoted
-// texts and comments hold what they like.
+// lookAlikes finds characters in places that need the ASCII characters they resemble. Multi-line text, quoted text and
+// comments may contain anything.
 func lookAlikes(file string, text []byte) (found Errors) {
-	block := -1 // indentation of the key whose text of several lines is passed over
+	block := -1 // indentation of the key whose multi-line text is skipped
 	for n, line := range strings.Split(strings.TrimPrefix(string(text), "\ufeff"), "\n") {
 		line = strings.TrimSuffix(line, "\r")
 		body := strings.TrimLeft(line, " \t")
@@ -32,7 +32,7 @@ func lookAlikes(file string, text []byte) (found Errors) {
 	return found
 }
 
-// explained replaces what is wrong with files by the look-alikes in them, whose consequences the other messages are.
+// explained replaces the errors of files by the look-alikes in them that caused these errors.
 func explained(read Source, errs Errors) Errors {
 	var files []string
 	for _, e := range errs {

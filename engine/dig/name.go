@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// maxNameLength bounds the name of a project, workflow or task, in UTF-16 units.
+// maxNameLength limits the name of a project, workflow or task, in UTF-16 units.
 const maxNameLength = 255
 
-// TaskNameFault says what is wrong with one segment of a task's name, "" if nothing.
+// TaskNameFault returns what is wrong with one segment of a task's name, "" if nothing.
 func TaskNameFault(name string) string {
 	switch {
 	case name == "":
@@ -39,8 +39,8 @@ func isTaskNameByte(c byte) bool {
 	return false
 }
 
-// WorkflowNameFault says what is wrong with the name of a workflow or a project, ""
-// if nothing. Only the first character is tested for symbols: "sub/wf" is a name.
+// WorkflowNameFault returns what is wrong with the name of a workflow or a project, "" if nothing. Only the first
+// character is checked for symbols: "sub/wf" is a valid name.
 func WorkflowNameFault(name string) string {
 	switch {
 	case name == "":

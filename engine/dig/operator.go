@@ -10,26 +10,26 @@ import (
 	"zerodag/engine/param"
 )
 
-// operatorFolder is where a project has operators of its own.
+// operatorFolder is the folder of a project's own operators.
 const operatorFolder = "operators"
 
-// IsOperatorFile says whether a file of a project, by its slash path, is an operator written as a workflow.
+// IsOperatorFile reports whether a project file, by its slash path, is an operator written as a workflow.
 func IsOperatorFile(name string) bool {
 	return path.Dir(name) == operatorFolder && path.Ext(name) == Suffix && path.Base(name) != Suffix
 }
 
-// operatorFile is the workflow file that an operator may be.
+// operatorFile returns the workflow file that an operator may be defined in.
 func operatorFile(name string) string {
 	return operatorFolder + "/" + strings.TrimSuffix(name, Suffix) + Suffix
 }
 
-// OperatorGate says what an operator lacks that is written as a file without the gate.
+// OperatorGate returns the error for an operator file without `zerodag: 1`.
 func OperatorGate(file string) string {
 	return fmt.Sprintf("%s is no operator without `%s: %d` at its top", file, keys.LevelKey, keys.Latest)
 }
 
-// ReadOperator reads an operator that a project has as a workflow file: the name of the file, its keys with includes expanded, and
-// what is wrong with it. There are no keys where the project has no such file, or where it cannot be read.
+// ReadOperator reads an operator that a project has as a workflow file. It returns the name of the file, its keys with
+// includes expanded, and its mistakes. There are no keys if the project has no such file, or if it cannot be read.
 func ReadOperator(read Source, operator string) (file string, raw *param.Map, errs Errors) {
 	file = operatorFile(operator)
 	if _, err := read(file); err != nil {

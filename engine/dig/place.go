@@ -11,19 +11,19 @@ import (
 	"zerodag/engine/param"
 )
 
-// Place is where something is written in a project.
+// Place is a position in a project's files.
 type Place struct {
 	File         string // slash path in the project
 	Line, Column int    // from 1
 }
 
-// String is what editors and terminals open: "file:line:column".
+// String returns "file:line:column", which editors and terminals open.
 func (p Place) String() string { return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Column) }
 
-// Find says where a task that failed is written, by its full name in an attempt of the workflow in file: its
-// operator, or the key or text of it, or of a group around it, that the message of its error quotes. A task that an
-// operator has made is found in what it was made of: the body of a loop, the file that call> names. Where that is not
-// known, it is the place of the task that made it. found is false when the workflow cannot be read.
+// Find returns the place of a failed task in the source, by its full name in an attempt of the workflow in file. This
+// is its operator, or the key or text that the error message quotes, in the task or in a group around it. A task that
+// an operator has generated is found in its source: the body of a loop, or the file that call> names. If that is not
+// known, it is the place of the task that generated it. found is false if the workflow cannot be read.
 func Find(read Source, file, task, message string) (place Place, found bool) {
 	p := newProject(read)
 	raw := p.workflow(file)
@@ -33,7 +33,7 @@ func Find(read Source, file, task, message string) (place Place, found bool) {
 	return p.placeOf(file, raw, task, message)
 }
 
-// Places is Find for many tasks at once, without a message: by their names, those that are found.
+// Places is Find for many tasks at once, without a message. It returns the tasks that are found, by name.
 func Places(read Source, file string, tasks []string) map[string]Place {
 	p, places := newProject(read), map[string]Place{}
 	raw := p.workflow(file)
@@ -48,9 +48,9 @@ func Places(read Source, file string, tasks []string) map[string]Place {
 	return places
 }
 
-// Names are those that its workflow lets the expressions of a task see: what is exported by it and around it, and the
-// variables of loops around it, each where it is written. A task is found as Find does. None are there of a workflow that
-// cannot be read.
+// Names returns the names that the workflow defines for the expressions of a task, each with its place: exports of the
+// task and of groups around it, and the variables of loops around it. The task is found as in Find. If the workflow
+// cannot be read, there are no names.
 func Names(read Source, file, task string) map[string]Place {
 	p, names := newProject(read), map[string]Place{}
 	raw := p.workflow(file)
@@ -62,7 +62,7 @@ func Names(read Source, file, task string) map[string]Place {
 	return names
 }
 
-// placeOf looks for a task in the workflow raw of a file.
+// placeOf finds a task in the workflow raw of a file.
 func (p *project) placeOf(file string, raw *param.Map, task, message string) (place Place, found bool) {
 	f := &finder{project: p, file: file, message: message}
 	f.task(raw, strings.TrimPrefix(task, "+"+WorkflowName(file)))
@@ -76,15 +76,15 @@ func (p *project) placeOf(file string, raw *param.Map, task, message string) (pl
 // finder follows the name of a task down from its workflow.
 type finder struct {
 	*project
-	file    string // that is followed
+	file    string // currently followed
 	message string
 	written position // of the innermost task so far
-	quoted  position // of what the message is about, in the innermost task that has it
+	quoted  position // of the text that the message is about, in the innermost task that has it
 
-	names map[string]Place // that the tasks so far let others see; nil where nobody asks
+	names map[string]Place // defined by the tasks so far; nil if not requested
 }
 
-// task looks at a task; rest is what its name leaves of the name that is looked for.
+// task visits a task; rest is the part of the name that is still to be followed.
 func (f *finder) task(config *param.Map, rest string) {
 	operator, key, command := keys.Operator(config)
 	if key != "" {
@@ -120,7 +120,8 @@ func (f *finder) task(config *param.Map, rest string) {
 	}
 }
 
-// handler goes on with the tasks that are made when this one fails, has succeeded or is over, if rest begins with such.
+// handler continues with the tasks that run after a failure, a success or the end of this task, if rest begins with
+// such a handler.
 func (f *finder) handler(config *param.Map, rest string) {
 	for _, handler := range []string{"error", "check", "cancel", "finally"} {
 		if below, ok := strings.CutPrefix(rest, "^"+handler); ok {
@@ -133,7 +134,7 @@ func (f *finder) name(name string, at position) {
 	f.names[name] = Place{at.file, at.line, at.column}
 }
 
-// child goes on with the subtask that rest begins with, if there is one.
+// child continues with the subtask that rest begins with, if there is one.
 func (f *finder) child(config *param.Map, rest string) bool {
 	for _, key := range config.Keys() {
 		below, ok := strings.CutPrefix(rest, key)
@@ -146,7 +147,7 @@ func (f *finder) child(config *param.Map, rest string) bool {
 	return false
 }
 
-// body goes on with a task that stands under a key.
+// body continues with the task under a key.
 func (f *finder) body(config *param.Map, key, rest string) {
 	at := f.at(config, key)
 	if at.line > 0 {
@@ -164,7 +165,7 @@ func (f *finder) body(config *param.Map, key, rest string) {
 	}
 }
 
-// made goes on with what an operator makes of its bodies.
+// made continues with the tasks that an operator generates from its bodies.
 func (f *finder) made(config *param.Map, operator, rest string) {
 	if slices.Contains([]string{"loop", "for_each", "for_range", "td_for_each"}, operator) {
 		if end := strings.IndexAny(strings.TrimPrefix(rest, "+"), "+^"); end >= 0 {
@@ -187,12 +188,12 @@ func (f *finder) made(config *param.Map, operator, rest string) {
 		}
 		holders, key = append(holders, holder), path[len(path)-1]
 	}
-	if len(holders) == 1 { // of two that could be, nobody knows which has run
+	if len(holders) == 1 { // of two candidates, it is unknown which has run
 		f.body(holders[0], key, rest)
 	}
 }
 
-// call goes on in the file that call> names.
+// call continues in the file that call> names.
 func (f *finder) call(command param.Value, rest string) {
 	name, ok := command.(string)
 	if !ok {
@@ -205,7 +206,7 @@ func (f *finder) call(command param.Value, rest string) {
 	f.open(name, rest)
 }
 
-// open goes on in a file.
+// open continues in a file.
 func (f *finder) open(name, rest string) {
 	if raw := f.project.workflow(name); raw != nil {
 		f.file = name
@@ -213,7 +214,7 @@ func (f *finder) open(name, rest string) {
 	}
 }
 
-// writtenIn is the workflow file that an operator of the project is; "" for none.
+// writtenIn returns the workflow file of an operator of the project; "" for none.
 func (f *finder) writtenIn(operator string) string {
 	name := operatorFile(operator)
 	if _, err := f.read(name); err != nil {
@@ -250,7 +251,7 @@ func (f *finder) quotes(v param.Value) bool {
 	return false
 }
 
-// named finds the key of a task that the message names.
+// named finds a key of a task that the message names.
 func (f *finder) named(config *param.Map, operatorKey string) {
 	for _, key := range config.Keys() {
 		if key != operatorKey && strings.Contains(f.message, "'"+key+"'") && !strings.HasPrefix(key, "+") {
@@ -259,7 +260,7 @@ func (f *finder) named(config *param.Map, operatorKey string) {
 	}
 }
 
-// at is the place of a key.
+// at returns the place of a key.
 func (f *finder) at(config *param.Map, key string) position {
 	i := slices.Index(config.Keys(), key)
 	if at := f.places[config]; i >= 0 && i < len(at) {

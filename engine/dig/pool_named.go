@@ -10,14 +10,15 @@ import (
 	"zerodag/engine/param"
 )
 
-// NamedPool is a pool that a task asks for by a name that the text says, and that somebody has to make.
+// NamedPool is a pool that a task requests by a literal name and that a user must create.
 type NamedPool struct {
 	Name string
 	path []string
-	at   Error // where the task asks; without a message
+	at   Error // where the task requests it; without a message
 }
 
-// NamedPools are those of all tasks of some workflows, of which read has the files. A file without `zerodag: 1` asks for none.
+// NamedPools returns the pools that tasks of some workflows request; read has their files. A file without `zerodag: 1`
+// requests none.
 func NamedPools(read Source, workflows []Workflow) []NamedPool {
 	var all []NamedPool
 	for _, w := range workflows {
@@ -26,7 +27,7 @@ func NamedPools(read Source, workflows []Workflow) []NamedPool {
 		}
 		var found poolSearch
 		found.task("+"+w.Name, nil, w.Config)
-		if len(found) > 0 { // the file of any other one is not read again
+		if len(found) > 0 { // files without pools are not read again
 			found.place(read, w.Name+Suffix)
 		}
 		all = append(all, found...)
@@ -34,7 +35,8 @@ func NamedPools(read Source, workflows []Workflow) []NamedPool {
 	return all
 }
 
-// MissingPools says of each task that asks for a pool which is missing what message says of that pool; nil where none is.
+// MissingPools returns an error for each task that requests a missing pool, with the message for that pool; nil if none
+// is missing.
 func MissingPools(pools []NamedPool, missing []string, message func(pool string) string) error {
 	var list Errors
 	for _, p := range pools {
@@ -53,7 +55,7 @@ func MissingPools(pools []NamedPool, missing []string, message func(pool string)
 // poolSearch collects the pools that tasks name.
 type poolSearch []NamedPool
 
-// place says where in its file, or one that it includes, each of them is named.
+// place finds where each pool is named, in its file or an included one.
 func (s poolSearch) place(read Source, file string) {
 	p := newProject(read)
 	raw := p.workflow(file)
@@ -66,7 +68,7 @@ func (s poolSearch) place(read Source, file string) {
 	}
 }
 
-// task looks at a task, which stands at a path of keys, and at all below it.
+// task visits the task at a path of keys, and all tasks below it.
 func (s *poolSearch) task(name string, path []string, v param.Value) {
 	switch x := v.(type) {
 	case []param.Value:
@@ -93,7 +95,7 @@ func (s *poolSearch) task(name string, path []string, v param.Value) {
 	}
 }
 
-// ask adds what `_pool` of a task names.
+// ask adds the pools that `_pool` of a task names.
 func (s *poolSearch) ask(task string, path []string, config *param.Map) {
 	v, there := config.Get("_pool")
 	if !there {

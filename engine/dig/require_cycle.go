@@ -13,14 +13,14 @@ import (
 // Requires follows require> from workflow to workflow of a project, and reads each file once.
 type Requires struct {
 	read Source
-	of   map[string][]string // the workflows whose ends a workflow waits for
+	of   map[string][]string // the workflows that a workflow waits for
 }
 
-// NewRequires returns one that has read no file yet.
+// NewRequires returns a Requires that has not read any files yet.
 func NewRequires(read Source) *Requires { return &Requires{read: read, of: map[string][]string{}} }
 
-// Faults are the tasks of a workflow that wait for the end of a session which waits for the end of this one. Only tasks that run whatever
-// happens count: a task below an if>, a loop or an _error may never run.
+// Faults returns the tasks of a workflow that wait for the end of a session which in turn waits for the end of this
+// one. Only tasks that always run count: a task below an if>, a loop or an _error may never run.
 func (r *Requires) Faults(name string, config *param.Map) (list []Problem) {
 	for path, task := range certainTasks(config) {
 		required := requiredHere(task)
@@ -42,7 +42,7 @@ func (r *Requires) Faults(name string, config *param.Map) (list []Problem) {
 	return list
 }
 
-// way is how a workflow leads to another one by require>, both named; nil where it does not.
+// way returns the chain of workflows from one to another along require>, including both; nil if there is none.
 func (r *Requires) way(from, to string) []string {
 	seen := map[string]bool{}
 	var walk func(name string) []string
@@ -64,7 +64,7 @@ func (r *Requires) way(from, to string) []string {
 	return walk(from)
 }
 
-// requiredBy are the workflows that one requires, itself or in files that it calls; none of one that cannot be read.
+// requiredBy returns the workflows that one requires, directly or in files that it calls; none if it cannot be read.
 func (r *Requires) requiredBy(name string) []string {
 	list, known := r.of[name]
 	if known {
@@ -79,7 +79,7 @@ func (r *Requires) requiredBy(name string) []string {
 		seen[file] = true
 		raw, err := LoadFile(r.read, file)
 		if err != nil {
-			continue // which is told where it is looked at
+			continue // reported when that file is checked
 		}
 		files = append(files, Callees(FolderOf(file), raw)...)
 		for _, task := range certainTasks(raw) {
@@ -92,8 +92,8 @@ func (r *Requires) requiredBy(name string) []string {
 	return list
 }
 
-// requiredHere is the workflow of this project whose session at the same time a task requires; "" where it requires none, or where only a
-// run says which.
+// requiredHere returns the workflow of this project whose session at the same time a task requires; "" if it requires
+// none, or if that is only known when it runs.
 func requiredHere(task *param.Map) string {
 	operator, _, command := keys.Operator(task)
 	name, _ := command.(string)
@@ -106,7 +106,7 @@ func requiredHere(task *param.Map) string {
 	return name
 }
 
-// certainTasks are the tasks of a file that run whatever happens, with the keys that lead to them.
+// certainTasks returns the tasks of a file that always run, with the keys that lead to them.
 func certainTasks(config *param.Map) iter.Seq2[[]string, *param.Map] {
 	return func(yield func([]string, *param.Map) bool) { walkStatic(nil, config, yield) }
 }
@@ -132,8 +132,8 @@ func walkStatic(path []string, config *param.Map, yield func([]string, *param.Ma
 	return true
 }
 
-// requireFaults are those of a workflow that keep a project from being pushed: in a file without `zerodag: 1` they are warned of, as
-// Digdag takes them.
+// requireFaults returns the faults of a workflow that keep a project from being pushed. In a file without `zerodag: 1`
+// they are only warnings, since Digdag accepts them.
 func requireFaults(r *Requires, w Workflow) []Problem {
 	if language, _ := keys.Gate(w.Config); language.Level == 0 {
 		return nil
@@ -145,7 +145,7 @@ func requireFaults(r *Requires, w Workflow) []Problem {
 	return list
 }
 
-// TaskOf is the full name of a task by the keys that lead to its operator.
+// TaskOf returns the full name of a task from the keys that lead to its operator.
 func TaskOf(workflow string, path []string) string {
 	return "+" + workflow + strings.Join(path[:len(path)-1], "")
 }

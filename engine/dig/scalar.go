@@ -17,8 +17,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// Plain scalars that are numbers (language.md 1.2). What looks like a time of
-// day, a date or a number with a leading zero stays text.
+// Plain scalars that are numbers (language.md 1.2). Text that looks like a time of day, a date or a number with a
+// leading zero stays text.
 var (
 	intForm = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^[-+]?(0b[01_]+|0[0-7_]+|0|[1-9][0-9_]*|0x[0-9a-fA-F_]+)$`)
@@ -28,8 +28,8 @@ var (
 	})
 )
 
-// scalar gives the value of a scalar node. Quoted text is text; plain text is typed
-// by its form; an explicit tag decides over both.
+// scalar returns the value of a scalar node. Quoted text is text; plain text is typed by its form; an explicit tag
+// overrides both.
 func scalar(n *yaml.Node) (param.Value, error) {
 	if n.Style&yaml.TaggedStyle != 0 {
 		return tagged(n)
@@ -40,7 +40,7 @@ func scalar(n *yaml.Node) (param.Value, error) {
 	return plain(n.Value)
 }
 
-// nulls are the ways to write nothing.
+// nulls are the spellings of null.
 var nulls = [...]string{"~", "null", "Null", "NULL"}
 
 func plain(s string) (param.Value, error) {
@@ -71,7 +71,7 @@ func plain(s string) (param.Value, error) {
 	return s, nil
 }
 
-// maxDigits bounds whole numbers: the time to read one grows with its square.
+// maxDigits limits whole numbers: the time to read one grows with the square of its length.
 const maxDigits = 1000
 
 // parseInt reads a whole number: 0b, 0x and 0 are prefixes of bases 2, 16 and 8.
@@ -102,8 +102,8 @@ func parseInt(s string) (param.Value, error) {
 	return n, nil
 }
 
-// parseFloat reads a number; 1:30.5 is in base 60. What JSON cannot say becomes the
-// text that the original's trees hold: "Infinity", "-Infinity", "NaN".
+// parseFloat reads a number; 1:30.5 is in base 60. Numbers that JSON lacks become the text that Digdag's trees contain:
+// "Infinity", "-Infinity", "NaN".
 func parseFloat(s string) (param.Value, error) {
 	digits, negative := unsigned(s)
 	var f float64

@@ -13,18 +13,18 @@ import (
 	"zerodag/engine/param"
 )
 
-// project is what one Load shares: where files come from, the errors so far, and where
-// in which file each key stands. Keeping the places aside keeps param.Map plain.
+// project is the state shared by one Load: the source of files, the errors so far, and the file and place of each key.
+// Keeping the places separate keeps param.Map simple.
 type project struct {
-	read   Source // nil: !include is not known
+	read   Source // nil: !include is unavailable
 	errs   Errors
-	lost   bool                      // a value could not be read: what follows from that is not reported
-	places map[*param.Map][]position // parallel to the map's keys; nil: not wanted
-	seen   *amount                   // what was read, of this load
-	doubts *Errors                   // scalars whose value is hardly what is meant; nil: not wanted
+	lost   bool                      // a value could not be read: errors that follow from that are not reported
+	places map[*param.Map][]position // parallel to the map's keys; nil if not needed
+	seen   *amount                   // the amount read by this load
+	doubts *Errors                   // scalars that probably do not mean what their author expects; nil if not needed
 	budget int                       // what aliases and includes may still add, see maxExpansion
 
-	weight  int // values plus bytes of text made so far
+	weight  int // values plus bytes of text created so far
 	deepest int // level of the deepest value since the innermost open anchor
 }
 
@@ -34,16 +34,16 @@ type position struct {
 	line, column int
 }
 
-// maxExpansion bounds what aliases and included files may add to one project, in
-// values plus bytes of text: without it a few lines grow to gigabytes.
+// maxExpansion limits what aliases and included files may add to one project, in values plus bytes of text: without it,
+// a few lines expand to gigabytes.
 const maxExpansion = 4 << 20
 
-// reader turns the nodes of one file into values.
+// reader converts the nodes of one file into values.
 type reader struct {
 	*project
 	file    string
 	text    []byte
-	lines   [][]byte // of text, once they are asked for
+	lines   [][]byte // of text, once needed
 	above   []string // the files that include this one, outermost first
 	anchors map[*yaml.Node]*anchor
 }
@@ -52,7 +52,7 @@ type reader struct {
 type anchor struct {
 	value  param.Value
 	weight int
-	height int  // levels below it: aliases of aliases nest, too
+	height int  // levels below it: aliases of aliases also nest
 	open   bool // still being converted: an alias to it would contain itself
 }
 
@@ -69,8 +69,7 @@ func (r *reader) report(n *yaml.Node, hint, format string, args ...any) {
 	}
 }
 
-// value converts one node. After a failure it returns nil and goes on, so that one
-// load reports everything.
+// value converts one node. After a failure it returns nil and continues, so that one load reports everything.
 func (r *reader) value(n *yaml.Node, depth int) param.Value {
 	if n.Kind == yaml.AliasNode {
 		return r.alias(n, depth)
@@ -91,7 +90,7 @@ func (r *reader) value(n *yaml.Node, depth int) param.Value {
 	return a.value
 }
 
-// descend notes that a value reaches down to a level; false when that is too deep.
+// descend records that a value reaches a level; false if that is too deep.
 func (r *reader) descend(n *yaml.Node, level int) bool {
 	if level > MaxDepth {
 		r.fail(n, "flatten it, or move parts to files of their own", "nested deeper than %d levels", MaxDepth)
@@ -206,12 +205,12 @@ func (r *reader) mapping(n *yaml.Node, depth int) param.Value {
 	return nil
 }
 
-// mappingBuilder makes one mapping from its own entries, merges and includes.
+// mappingBuilder builds one mapping from its own entries, merges and includes.
 type mappingBuilder struct {
 	*reader
 	out   *param.Map
 	at    []position
-	index map[string]int // of out's keys, as far as it was needed
+	index map[string]int // of out's keys, as far as needed
 }
 
 func (b *mappingBuilder) entry(key, value *yaml.Node, depth int) {
@@ -235,7 +234,7 @@ func (b *mappingBuilder) entry(key, value *yaml.Node, depth int) {
 	}
 }
 
-// set puts a value; a key that is there keeps its place in the order.
+// set sets a value; an existing key keeps its place in the order.
 func (b *mappingBuilder) set(key string, v param.Value, at position) {
 	switch {
 	case b.places == nil:
@@ -247,8 +246,7 @@ func (b *mappingBuilder) set(key string, v param.Value, at position) {
 	b.out.Set(key, v)
 }
 
-// indexOf finds a key that is there. Many overrides in one mapping are rare but must
-// not cost a search each.
+// indexOf finds an existing key. Many overrides in one mapping are rare but must not cost a search each.
 func (b *mappingBuilder) indexOf(key string) int {
 	for i := len(b.index); i < b.out.Len(); i++ {
 		if b.index == nil {
@@ -260,8 +258,8 @@ func (b *mappingBuilder) indexOf(key string) int {
 	return b.index[key]
 }
 
-// key turns a key into text, as JSON does: 1 is "1", true is "true".
-// A list or a mapping is the text that the original makes of it.
+// key converts a key to text, like JSON: 1 is "1", true is "true". A list or a mapping becomes the text that Digdag
+// makes of it.
 func (b *mappingBuilder) key(n *yaml.Node, depth int) (string, error) {
 	written := n
 	if n.Kind == yaml.AliasNode {
@@ -327,8 +325,8 @@ func (b *mappingBuilder) checkDuplicates(n *yaml.Node) {
 	}
 }
 
-// merge adds what "<<" names: a key that is there already, from above or from an
-// earlier merge, stays; one that comes later overrides it in place.
+// merge adds the mappings that "<<" names: a key that already exists, from above or from an earlier merge, is kept; a
+// key that comes later overrides it in place.
 func (b *mappingBuilder) merge(value *yaml.Node, depth int) {
 	switch v := b.value(value, depth+1).(type) {
 	case *param.Map:
@@ -344,7 +342,7 @@ func (b *mappingBuilder) merge(value *yaml.Node, depth int) {
 		}
 	default:
 		if v == nil && b.lost {
-			return // what was lost has been reported
+			return // the lost value has been reported
 		}
 		b.fail(value, "name a mapping by alias: `<<: *a`", "expected a mapping or list of mappings for merging, but found %s", param.KindOf(v))
 	}

@@ -24,8 +24,8 @@ func zoneOf(v param.Value) (string, error) {
 	return schedule.ZoneID(name), err
 }
 
-// scheduleFaults lists what is wrong below `schedule`: keys that are never read, which only a
-// push minds in a file without `zerodag: 1`, and the rest. A null is a mistake, not "none".
+// scheduleFaults lists mistakes below `schedule`: keys that are never read, which only a push rejects in a file without
+// `zerodag: 1`, and the others. A null is a mistake, not "none".
 func scheduleFaults(w Workflow) (unused, wrong []Problem) {
 	v, ok := w.Config.Get("schedule")
 	if !ok {
@@ -66,7 +66,7 @@ func scheduleFaults(w Workflow) (unused, wrong []Problem) {
 	return unused, wrong
 }
 
-// addedKind is the type of a schedule if zerodag adds it, as its key.
+// addedKind returns the type of a schedule, as its key, if zerodag adds that type.
 func addedKind(config *param.Map) string {
 	kind, _, _ := keys.Operator(config)
 	if slices.Contains(schedule.AddedKinds(), kind+">") {
@@ -97,7 +97,7 @@ func unusedHint(u schedule.Unused, gated bool) string {
 	return "remove it: a schedule has start, end, skip_on_overtime, skip_delayed_by, and delay with cron> and intervals"
 }
 
-// faultyKey is the key of a schedule that a message is about: that of its type, unless another one is named.
+// faultyKey returns the key of a schedule that a message is about: that of its type, unless the message names another.
 func faultyKey(config *param.Map, message string) (key string) {
 	for _, k := range config.Keys() {
 		switch {
@@ -123,7 +123,7 @@ func valueHint(key string, v param.Value) string {
 	return keyHint(key)
 }
 
-// keyHint says how the value of a key of a schedule is written, or which types of schedules there are.
+// keyHint returns how to write the value of a key of a schedule, or which types of schedules there are.
 func keyHint(key string) string {
 	switch key {
 	case "":
@@ -156,17 +156,17 @@ func keyHint(key string) string {
 	return "the types of schedules are " + strings.Join(schedule.Kinds(), ", ")
 }
 
-// Schedule reads the schedule of a workflow as a push does; nil when it has none. zone is the workflow's.
+// Schedule reads the schedule of a workflow as a push does; nil if it has none. zone is the workflow's.
 func Schedule(workflow *param.Map, zone *time.Location) (*schedule.Schedule, error) {
 	return readSchedule(workflow, zone, schedule.Parse)
 }
 
-// ScheduleHere reads it as a run on this machine does, which passes over keys that are never read.
+// ScheduleHere reads it as a local run does, which ignores keys that are never read.
 func ScheduleHere(workflow *param.Map, zone *time.Location) (*schedule.Schedule, error) {
 	return readSchedule(workflow, zone, schedule.ParseHere)
 }
 
-// readSchedule leaves out what zerodag adds where the file does not ask for it.
+// readSchedule ignores keys that zerodag adds if the file does not enable them.
 func readSchedule(workflow *param.Map, zone *time.Location, parse func(*param.Map, *time.Location) (*schedule.Schedule, error)) (*schedule.Schedule, error) {
 	config := workflow.Map("schedule")
 	if config == nil {
@@ -178,10 +178,11 @@ func readSchedule(workflow *param.Map, zone *time.Location, parse func(*param.Ma
 	return parse(config, zone)
 }
 
-// SLAForm says how `sla:` is written.
+// SLAForm describes how to write `sla:`.
 const SLAForm = "write `sla: {duration: \"02:00:00\"}` or `sla: {time: \"09:00:00\"}`"
 
-// SLAFault returns why every start of a workflow is refused because of its `sla:`. A push of a file without `zerodag: 1` takes it, as in Digdag.
+// SLAFault returns why every start of a workflow is refused because of its `sla:`. A push of a file without `zerodag:
+// 1` accepts it, as in Digdag.
 func SLAFault(workflow *param.Map) error {
 	v, _ := workflow.Get("sla")
 	if v == nil {

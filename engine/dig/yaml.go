@@ -16,7 +16,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// MaxDepth bounds the nesting of collections: deeper text is an attack or an accident.
+// MaxDepth limits the nesting of collections: deeper text is an attack or an accident.
 const MaxDepth = 500
 
 // ParseYAML reads one YAML document in the language's subset (language.md 1.2),
@@ -27,7 +27,8 @@ func ParseYAML(file string, text []byte) (param.Value, error) {
 	return v, p.errs.AsError()
 }
 
-// ParseLocated is ParseYAML that also says where a key of a mapping that it has read stands; the zero Place where that is not known.
+// ParseLocated is ParseYAML and also returns a function for the place of a key in a mapping that was read, the zero
+// Place if unknown.
 func ParseLocated(file string, text []byte) (param.Value, func(m *param.Map, key string) Place, error) {
 	p := &project{budget: maxExpansion, seen: &amount{}, places: map[*param.Map][]position{}}
 	v, _ := p.open(file, nil, text, 0)
@@ -38,13 +39,13 @@ func ParseLocated(file string, text []byte) (param.Value, func(m *param.Map, key
 	return v, at, p.errs.AsError()
 }
 
-// document parses text into its single document's node; nil for an empty one.
+// document parses text into the node of its single document; nil for empty text.
 func document(file string, text []byte) (root *yaml.Node, fault *Error) {
 	if fault = invalidText(file, text); fault != nil {
 		return nil, fault
 	}
-	// The parser is third-party code with a history of panics on odd input, and this
-	// text comes from strangers: a panic is one more way to say "not YAML".
+	// The parser is third-party code with a history of panics on odd input, and this text comes from strangers: a panic
+	// counts as "not YAML".
 	defer func() {
 		if p := recover(); p != nil {
 			root, fault = nil, &Error{File: file, Message: fmt.Sprintf("cannot read this as YAML: %v", p)}
@@ -70,7 +71,7 @@ func document(file string, text []byte) (root *yaml.Node, fault *Error) {
 	return first.Content[0], nil
 }
 
-// invalidText finds what is no text at all, before a parser meets it.
+// invalidText finds input that is not text at all, before the parser sees it.
 func invalidText(file string, text []byte) *Error {
 	for at := 0; at < len(text); {
 		r, n := utf8.DecodeRune(text[at:])
@@ -91,7 +92,7 @@ func invalidText(file string, text []byte) *Error {
 	return nil
 }
 
-// isControl is true for what YAML 1.1 calls not printable.
+// isControl reports whether YAML 1.1 considers a character not printable.
 func isControl(r rune) bool {
 	switch r {
 	case '\t', '\n', '\r', 0x85:
@@ -108,15 +109,15 @@ func place(text []byte, at int) (line, column int) {
 
 var syntaxForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)^yaml: (?:line (\d+): )?(.*)$`) })
 
-// parserFaults are the messages whose line the library counts from 0.
+// parserFaults matches the messages whose line the library counts from 0.
 var parserFaults = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(did not find expected (key|node content|'-' indicator|',' or|<)|found (duplicate|incompatible|undefined))`)
 })
 
-// bareInclude is an !include whose colon YAML takes for a part of the tag.
+// bareInclude matches an !include whose colon YAML takes for a part of the tag.
 var bareInclude = regexp.MustCompile(`(?m)^[ \t]*!include:`)
 
-// syntaxError gives an error of the YAML library a place and a remedy.
+// syntaxError adds a place and a hint to an error of the YAML library.
 func syntaxError(file string, text []byte, err error) *Error {
 	m := syntaxForm().FindStringSubmatch(err.Error())
 	if m == nil {
@@ -143,7 +144,7 @@ func syntaxError(file string, text []byte, err error) *Error {
 		line, column = place(text, max(0, bytes.Index(text, []byte("*"+name))))
 	}
 	about := newAround(text, message, line, block)
-	if column == 0 { // the library does not tell: the first character of the line
+	if column == 0 { // the library gives none: the first character of the line
 		column = 1 + indentOf(about.at)
 	}
 	return &Error{File: file, Line: line, Column: column, Message: "this is not YAML: " + message, Hint: about.hint()}

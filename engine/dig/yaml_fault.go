@@ -11,11 +11,11 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// mostSearched bounds the text in which the line of a fault is searched: each step of the search parses a part of it.
+// mostSearched limits the text in which the line of a fault is searched: each step of the search parses a part of it.
 const mostSearched = 256 << 10
 
-// faultLine finds the line at which the parser gave up with an error: the last one of the shortest beginning of the
-// text that fails in the same way. The library tells only where the block begins that it was in.
+// faultLine finds the line at which the parser gave up with an error: the last line of the shortest prefix of the text
+// that fails in the same way. The library only reports where the enclosing block begins.
 func faultLine(text []byte, err error) (line int, found bool) {
 	if len(text) > mostSearched {
 		return 0, false
@@ -31,7 +31,7 @@ func faultLine(text []byte, err error) (line int, found bool) {
 	return n + 1, n < len(ends)
 }
 
-// parseFault is what the library says of a text; "" where it can read it.
+// parseFault returns the library's error for a text; "" if it can read it.
 func parseFault(text []byte) (fault string) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -39,7 +39,7 @@ func parseFault(text []byte) (fault string) {
 		}
 	}()
 	d := yaml.NewDecoder(bytes.NewReader(text))
-	for range 2 { // the second document is none, or the fault
+	for range 2 { // the second document is missing, or the fault
 		var node yaml.Node
 		if err := d.Decode(&node); err != nil {
 			return err.Error()
@@ -48,7 +48,7 @@ func parseFault(text []byte) (fault string) {
 	return ""
 }
 
-// around is what a syntax error is explained with: the line at fault, the last one with text above it, and the one
+// around is the context that explains a syntax error: the line at fault, the last line with text above it, and the line
 // where the block begins that the library names. Numbers count from 1.
 type around struct {
 	lines       []string
@@ -70,7 +70,7 @@ func newAround(text []byte, message string, line, block int) around {
 	return a
 }
 
-// hint says how to mend it.
+// hint returns how to fix it.
 func (a around) hint() string {
 	for _, look := range []func() string{a.ofForeign, a.ofParser, a.ofColon, a.ofBrackets} {
 		if hint := look(); hint != "" {
@@ -83,7 +83,7 @@ func (a around) hint() string {
 	return "check the indentation and the quotes of this line and the one above"
 }
 
-// ofForeign is the hint for what does not belong into a file of YAML at all.
+// ofForeign returns the hint for content that does not belong in a YAML file at all.
 func (a around) ofForeign() string {
 	switch {
 	case mergeMark().MatchString(a.at), mergeMark().MatchString(a.above):
@@ -100,7 +100,7 @@ func (a around) ofForeign() string {
 	return ""
 }
 
-// ofParser is the hint for what the YAML library says.
+// ofParser returns the hint for the error of the YAML library.
 func (a around) ofParser() string {
 	switch {
 	case strings.Contains(a.message, "cannot start any token"):
@@ -127,7 +127,7 @@ func (a around) ofParser() string {
 	return ""
 }
 
-// ofColon is the hint for a line that ends no text, or has no colon where one is needed.
+// ofColon returns the hint for a line that does not continue a text, or lacks a colon.
 func (a around) ofColon() string {
 	switch {
 	case blockText().MatchString(a.above) && indentOf(a.at) <= indentOf(a.above):
@@ -142,7 +142,7 @@ func (a around) ofColon() string {
 	return ""
 }
 
-// ofBrackets is the hint for brackets and quotes without their counterparts.
+// ofBrackets returns the hint for brackets and quotes without their counterparts.
 func (a around) ofBrackets() string {
 	opened := func(line, open, closing string) bool { return strings.Count(line, open) > strings.Count(line, closing) }
 	switch {
@@ -160,21 +160,21 @@ func (a around) ofBrackets() string {
 	return ""
 }
 
-// noKey is for a line that is neither a key nor a part of a text.
+// noKey returns the hint for a line that is neither a key nor part of a text.
 func noKey(line int) string {
 	return fmt.Sprintf("line %d is no key with a value: remove it, or write a # in front of it", line)
 }
 
-// likeKey is a line that a colon is missing of.
+// likeKey matches a key that lacks its colon.
 var likeKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:- )?["']?[+_A-Za-z0-9][\w.+-]*>?["']?$`) })
 
-// python is a line of a Python program.
+// python matches a line of a Python program.
 var python = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(from [\w.]+ import |import \w|def \w+\(|class \w+[(:]|with \w.*:$|@\w+[(.]|print\()`)
 })
 
-// foreignLine explains a line that was copied along with a workflow, or that belongs to another language; "" where neither it nor the one
-// above is such a line.
+// foreignLine explains a line that was copied along with a workflow, or that belongs to another language; "" if neither
+// it nor the one above is such a line.
 func (a around) foreignLine() string {
 	for _, line := range []string{a.above, a.at} {
 		text := strings.TrimSpace(line)
@@ -197,19 +197,19 @@ func (a around) foreignLine() string {
 	return ""
 }
 
-// numberedLine is a line with its number in front.
+// numberedLine matches a line with its number in front.
 var numberedLine = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\d+[:|.]?\s+[+\w].*:`) })
 
-// afterBracket is a value in brackets with text behind it.
+// afterBracket matches a value in brackets followed by text.
 var afterBracket = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\s*(?:- +)*[^\s"'#\[{][^"'\[{]*:\s+(?:\[[^\[\]{}]*\]|\{[^\[\]{}]*\})\s*[^\s#,:\]}]`)
 })
 
-// mostLevels is how many lines are named to which another could belong.
+// mostLevels is how many candidate lines are named to which another could belong.
 const mostLevels = 4
 
-// levels are the indentations above the line to which it could belong, from the nearest, and whether it has one of
-// them.
+// levels returns the indentations above the line to which it could belong, nearest first, and whether the line has one
+// of them.
 func (a around) levels() (list []string, fits bool) {
 	least := -1
 	for n := a.line - 1; n > 0 && least != 0; n-- {
@@ -226,7 +226,7 @@ func (a around) levels() (list []string, fits bool) {
 	return list, fits || list == nil
 }
 
-// secondValue is for a key where there cannot be one.
+// secondValue returns the hint for a key in a place where no key is allowed.
 func (a around) secondValue() string {
 	above := strings.TrimSpace(a.above)
 	switch {
@@ -244,18 +244,18 @@ func (a around) secondValue() string {
 	return "quote text that contains a colon and a blank, and check the indentation"
 }
 
-// mergeMark is a line that git writes where both sides of a merge changed a place.
+// mergeMark matches a line that git writes at a merge conflict.
 var mergeMark = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(<<<<<<< |=======$|>>>>>>> )`) })
 
-// afterQuote is a value in quotes with text behind it that is no comment.
+// afterQuote matches a quoted value followed by text that is not a comment.
 var afterQuote = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\s*(?:- +)*[^\s"'#][^"']*:\s+(?:"(?:[^"\\]|\\.)*"|'[^']*')\s*[^\s#,'\]}:]`)
 })
 
-// textBehindMark is a key with the mark of a text of lines, and text in the same line.
+// textBehindMark matches a key with the mark of a block text and text on the same line.
 var textBehindMark = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*[\w+>.-]+:\s+[|>][-+0-9]*\s+[^\s#]`) })
 
-// blockText is a key behind which a text of lines begins, noBlank one whose value begins right behind its colon.
+// blockText matches a key that begins a block text, noBlank one whose value directly follows its colon.
 var (
 	blockText = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`:\s+[|>][-+0-9]*\s*$`) })
 	noBlank   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[+_A-Za-z][\w>.-]*:[^\s:/][^:]*$`) })
@@ -268,10 +268,10 @@ func blanks(n int) string {
 	return fmt.Sprintf("%d blanks", n)
 }
 
-// indentOf is the number of bytes before the text of a line.
+// indentOf returns the number of bytes before the text of a line.
 func indentOf(line string) int { return len(line) - len(strings.TrimLeft(line, " \t")) }
 
-// blockIndent is the column, from 0, of what a line adds to a block: that of its key, behind the marks of lists.
+// blockIndent returns the column, from 0, of the key that a line adds to a block, after list marks.
 func blockIndent(line string) int {
 	n := indentOf(line)
 	for strings.HasPrefix(line[n:], "- ") {

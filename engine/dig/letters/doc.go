@@ -1,3 +1,3 @@
-// Package letters knows the characters that look like those of YAML and are others, such as full-width colons and no-break
-// spaces, and the ones that take no room at all.
+// Package letters finds characters that resemble those of YAML but differ, such as full-width colons and no-break
+// spaces, and characters without width.
 package letters

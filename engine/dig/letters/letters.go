@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Spaces that look like those of ASCII, and with which YAML neither indents nor ends a colon.
+// Characters that look like ASCII spaces, but do not count as indentation or end a key's colon in YAML.
 const (
 	IdeographicSpace = '\u3000'
 	NoBreakSpace     = '\u00a0'
@@ -17,7 +17,7 @@ func twins() map[rune]string {
 		'“': `"`, '”': `"`, '„': `"`, '‘': "'", '’': "'"}
 }
 
-// IsInvisible reports whether a character takes no room: nobody sees it, and it is a part of the key or word it is in.
+// IsInvisible reports whether a character has no width: it cannot be seen, but is part of its key or word.
 func IsInvisible(c rune) bool {
 	switch c {
 	case '\u00ad', '\u200b', '\u200c', '\u200d', '\u200e', '\u200f', '\u2060', '\ufeff':
@@ -26,7 +26,7 @@ func IsInvisible(c rune) bool {
 	return false
 }
 
-// Visible is a text without its invisible characters.
+// Visible returns a text without its invisible characters.
 func Visible(text string) string {
 	return strings.Map(func(r rune) rune {
 		if IsInvisible(r) {
@@ -36,7 +36,7 @@ func Visible(text string) string {
 	}, text)
 }
 
-// IsLookAlike reports whether a character resembles one of ASCII.
+// IsLookAlike reports whether a character resembles an ASCII one.
 func IsLookAlike(c rune) bool {
 	_, isTwin := twins()[c]
 	return isTwin || c == IdeographicSpace || c == NoBreakSpace || isDash(c) || IsInvisible(c)
@@ -64,7 +64,7 @@ func NameOf(c rune) string {
 	return fmt.Sprintf("a full-width %c", c)
 }
 
-// Remedy returns the remedy for a character.
+// Remedy returns how to replace a character.
 func Remedy(c rune) string {
 	switch {
 	case isDash(c):

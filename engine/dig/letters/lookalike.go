@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// StartsText reports whether the lines below, as far as they are indented, are a text.
+// StartsText reports whether a line starts a block of text, so that the indented lines below it are text.
 func StartsText(body string) bool {
 	_, value, found := strings.Cut(body, ": ")
 	if !found {
@@ -21,7 +21,7 @@ func StartsText(body string) bool {
 	return strings.Trim(rest, "+-0123456789 ") == ""
 }
 
-// Find finds the first such character of a line without its indentation; -1 for none.
+// Find returns the first such character of a line without its indentation; -1 for none.
 func Find(body string) (at int, c rune, where string) {
 	first, size := utf8.DecodeRuneInString(body)
 	if at, c := invisibleInKey(body); at >= 0 {
@@ -50,7 +50,7 @@ func Find(body string) (at int, c rune, where string) {
 	return inValue(body, key+width)
 }
 
-// invisibleInKey finds an invisible character in the key at the beginning of a line; -1 for none.
+// invisibleInKey returns an invisible character in the key at the beginning of a line; -1 for none.
 func invisibleInKey(body string) (at int, c rune) {
 	key, _, isKey := strings.Cut(body, ":")
 	at = strings.IndexFunc(key, IsInvisible)
@@ -64,8 +64,8 @@ func invisibleInKey(body string) (at int, c rune) {
 	return at, c
 }
 
-// keyEnd is where the name at the beginning of a line ends, with a colon or with what looks like one of the characters that a key is
-// made of; -1 if the line begins with no key.
+// keyEnd returns where the name at the beginning of a line ends, at a colon or at a character that resembles one used
+// in keys; -1 if the line does not begin with a key.
 func keyEnd(body string) int {
 	name := strings.TrimPrefix(body, "- ")
 	start := len(body) - len(name)
@@ -80,7 +80,7 @@ func keyEnd(body string) int {
 	return -1
 }
 
-// inValue looks behind the colon of a key.
+// inValue searches after the colon of a key.
 func inValue(body string, from int) (at int, c rune, where string) {
 	value := body[from:]
 	trimmed := strings.TrimLeft(value, " \t")
@@ -110,7 +110,7 @@ func inValue(body string, from int) (at int, c rune, where string) {
 	return -1, 0, ""
 }
 
-// inBrackets looks into a list or mapping of one line; -1 for none.
+// inBrackets searches a one-line list or mapping; -1 for none.
 func inBrackets(value string) (at int, where string) {
 	plain := withoutQuoted(value)
 	if i := strings.IndexAny(plain, "，、：［］｛｝"); i >= 0 {
@@ -122,9 +122,10 @@ func inBrackets(value string) (at int, where string) {
 	return -1, ""
 }
 
-// falseComment returns the place of what looks like the beginning of a comment and is none, with its character; -1 for none.
+// falseComment returns the place of text that looks like the beginning of a comment but is not, with its character; -1
+// for none.
 func falseComment(text string) (int, rune) {
-	for _, mark := range []string{"\u3000#", "\u00a0#", " ＃"} { // a comment that is none
+	for _, mark := range []string{"\u3000#", "\u00a0#", " ＃"} { // looks like a comment
 		if i := strings.Index(text, mark); i >= 0 {
 			c, _ := utf8.DecodeRuneInString(strings.TrimLeft(text[i:], " "))
 			return i, c
@@ -133,10 +134,10 @@ func falseComment(text string) (int, rune) {
 	return -1, 0
 }
 
-// quoteInBrackets is a typographic quote where a value within brackets begins.
+// quoteInBrackets matches a typographic quote at the beginning of a value within brackets.
 var quoteInBrackets = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:[\[{,]|: )\s*([“”„‘])`) })
 
-// withoutQuoted replaces what is in quotes by spaces.
+// withoutQuoted replaces quoted text by spaces.
 func withoutQuoted(text string) string {
 	out := []byte(text)
 	var quote byte

@@ -1,6 +1,6 @@
-// Package rule says what a value must be like, in words of JSON Schema: the rules of parameters, outputs and stored values. It
-// reads rules, fits values to them and lists what is wrong.
+// Package rule describes valid values with keywords of JSON Schema: the rules of parameters, outputs and stored values.
+// It reads rules, converts values to their types and lists violations.
 //
-// A value that was given as text takes the type of its rule, as everywhere in the language: "7" fits an integer. Why this is no
-// library of JSON Schema: ADR 56.
+// A value that was given as text takes the type of its rule, as everywhere in the language: "7" is a valid integer. ADR
+// 56 explains why this is not a JSON Schema library.
 package rule

@@ -15,7 +15,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// Rule is what a value must be like, in words of JSON Schema.
+// Rule describes valid values, with keywords of JSON Schema.
 type Rule struct {
 	Type       string // "" is any
 	Enum       []param.Value
@@ -30,38 +30,39 @@ type Rule struct {
 	Properties []Property
 }
 
-// Property is a part of a value of type object.
+// Property is a member of a value of type object.
 type Property struct {
 	Name     string
 	Required bool
 	Rule     Rule
 }
 
-// ruleWords are the words of a rule, and the types that a value must have for each; none are for all.
+// ruleWords maps the keywords of a rule to the types that each requires; none means any type.
 func ruleWords() map[string][]string {
 	text, number := []string{"string"}, []string{"integer", "number"}
 	return map[string][]string{"type": nil, "enum": nil, "const": nil, "minimum": number, "maximum": number,
 		"minLength": text, "maxLength": text, "pattern": text, "format": text, "items": {"array"}, "properties": {"object"}}
 }
 
-// Formats are the forms that a text may be asked to have.
+// Formats are the values of `format` for text.
 func Formats() []string { return []string{"date", "date-time", "email", "uri"} }
 
-// mostDeep bounds how rules may nest, and so what checking a value can take.
+// mostDeep limits how deep rules may nest, and so the cost of checking a value.
 const mostDeep = 10
 
-// Reader reads rules and tells what is wrong with them.
+// Reader reads rules and reports their mistakes.
 type Reader struct {
-	Of     string // the key of the file that they are of
+	Of     string // the key of the file that has them
 	Report Report
 }
 
-// Fail reports a mistake at some keys below the one that the rules are of.
+// Fail reports a mistake at a path of keys below the key that has the rules.
 func (r Reader) Fail(at []string, hint, format string, args ...any) {
 	r.Report(at, fmt.Sprintf(format, args...), hint)
 }
 
-// Read reads the words of a rule; own says of others whether somebody else reads them. words are all that may stand there.
+// Read reads the keywords of a rule; own reports whether the caller handles another key itself. words are all keys that
+// are allowed there.
 func (r Reader) Read(m *param.Map, at []string, words []string, own func(key string, v param.Value, at []string) bool) Rule {
 	var rule Rule
 	rule.Type, _ = m.Value("type").(string)
@@ -88,7 +89,7 @@ func (r Reader) Read(m *param.Map, at []string, words []string, own func(key str
 	return rule
 }
 
-// fits wants the values that a rule allows to be of its own type.
+// fits requires the values that a rule allows to have its own type.
 func (r Reader) fits(rule Rule, key string, m *param.Map, at []string) {
 	list, isList := m.Value(key).([]param.Value)
 	if key == "const" {
@@ -105,9 +106,9 @@ func (r Reader) fits(rule Rule, key string, m *param.Map, at []string) {
 	}
 }
 
-// bound reads a number; nil if it is none.
+// bound reads a number; nil if it is not one.
 func (r Reader) bound(key string, v param.Value, at []string) param.Value {
-	n, err := param.AsType("number", v) // 0.5 is a text in this language, as in Digdag
+	n, err := param.AsType("number", v) // 0.5 is text in this language, as in Digdag
 	if err != nil {
 		r.Fail(at, "write it as a number; ${...} is not evaluated here", "%s must be a number: %s", key, param.Sample(v))
 		return nil
@@ -148,7 +149,7 @@ func (r Reader) word(rule *Rule, key string, v param.Value, at []string) {
 	}
 }
 
-// items reads the rule of the elements of a list; nil if it is none.
+// items reads the rule for the elements of a list; nil if it is not one.
 func (r Reader) items(key string, v param.Value, at []string) *Rule {
 	m := r.inner(key, v, at)
 	if m == nil {
@@ -158,7 +159,7 @@ func (r Reader) items(key string, v param.Value, at []string) *Rule {
 	return &items
 }
 
-// enum reads the values that are possible.
+// enum reads the possible values.
 func (r Reader) enum(v param.Value, at []string) []param.Value {
 	list, _ := v.([]param.Value)
 	if len(list) == 0 {
@@ -167,7 +168,7 @@ func (r Reader) enum(v param.Value, at []string) []param.Value {
 	return list
 }
 
-// pattern reads a regular expression; nil if it is none.
+// pattern reads a regular expression; nil if it is not one.
 func (r Reader) pattern(v param.Value, at []string) *regexp.Regexp {
 	text, _ := v.(string)
 	re, err := regexp.Compile(text)
@@ -178,7 +179,7 @@ func (r Reader) pattern(v param.Value, at []string) *regexp.Regexp {
 	return re
 }
 
-// format reads the name of a form of texts.
+// format reads the name of a text format.
 func (r Reader) format(v param.Value, at []string) string {
 	name, _ := v.(string)
 	if !slices.Contains(Formats(), name) {
@@ -188,7 +189,7 @@ func (r Reader) format(v param.Value, at []string) string {
 	return name
 }
 
-// IsText reports whether a value is a text.
+// IsText reports whether a value is text.
 func IsText(v param.Value) bool {
 	_, is := v.(string)
 	return is
@@ -198,7 +199,7 @@ func (r Reader) length(key string, v param.Value, at []string) int {
 	return WholeFrom1(v, 1<<20, key, func(message, hint string) { r.Report(at, message, hint) })
 }
 
-// inner is the mapping of a word that has rules below it; nil where it is none.
+// inner returns the mapping of a keyword that has rules below it; nil if it is not a mapping.
 func (r Reader) inner(key string, v param.Value, at []string) *param.Map {
 	m, ok := v.(*param.Map)
 	switch {
@@ -234,7 +235,7 @@ func (r Reader) properties(m *param.Map, at []string) (list []Property) {
 	return list
 }
 
-// Described says whether a key is a description, which is for people.
+// Described reports whether a key is a description, which is for users.
 func (r Reader) Described(key string, v param.Value, at []string) bool {
 	if key != "description" {
 		return false
@@ -245,7 +246,7 @@ func (r Reader) Described(key string, v param.Value, at []string) bool {
 	return true
 }
 
-// Yes reads true or false if the key is the one that is asked for.
+// Yes reads true or false if the key has the given name.
 func (r Reader) Yes(name string, to *bool, key string, v param.Value, at []string) bool {
 	if key != name {
 		return false
@@ -257,12 +258,13 @@ func (r Reader) Yes(name string, to *bool, key string, v param.Value, at []strin
 	return true
 }
 
-// Words are those that a rule may have, with some more, sorted.
+// Words returns the keywords that a rule may have and the given additional ones, sorted.
 func Words(more ...string) []string {
 	return slices.Sorted(slices.Values(slices.AppendSeq(more, maps.Keys(ruleWords()))))
 }
 
-// Fit turns text into the type of the rule, at any depth, and lists what is wrong with the value, by the names that lead there.
+// Fit converts text into the type of the rule, at any depth, and lists what is wrong with the value, by the names that
+// lead there.
 func (r *Rule) Fit(name string, v param.Value) (param.Value, []string) {
 	v, err := param.AsType(r.Type, v)
 	if err != nil {
@@ -307,10 +309,10 @@ func (r *Rule) fitNumber(v param.Value, fail func(format string, args ...any)) {
 	}
 }
 
-// mostFaults is how many a message has of what is wrong with a value: of a long list it may be each entry.
+// mostFaults is how many faults of a value a message lists: in a long list, every entry may be wrong.
 const mostFaults = 10
 
-// Faults is the message of what is wrong with a value.
+// Faults joins faults of a value into a message.
 func Faults(faults []string) string {
 	more := len(faults) - mostFaults
 	if more <= 0 {
@@ -319,7 +321,7 @@ func Faults(faults []string) string {
 	return fmt.Sprintf("%s; and %d more", strings.Join(faults[:mostFaults], "; "), more)
 }
 
-// typed is a value of the rule itself, which may be written as text.
+// typed returns a value of the rule itself, which may be written as text, in the rule's type.
 func (r *Rule) typed(v param.Value) param.Value {
 	if t, err := param.AsType(r.Type, v); err == nil {
 		return t
@@ -327,10 +329,10 @@ func (r *Rule) typed(v param.Value) param.Value {
 	return v
 }
 
-// Shown is a value in a message.
+// Shown formats a value for a message.
 func Shown(v param.Value) string { return param.Shortened(param.Text(v)) }
 
-// rational is a number without the error of a comparison between whole ones and others.
+// rational converts a number, so that whole and other numbers compare exactly.
 func rational(v param.Value) *big.Rat {
 	switch x := v.(type) {
 	case int64:
@@ -410,7 +412,7 @@ func (r *Rule) fitProperties(name string, m *param.Map, faults []string) (param.
 	return out, faults
 }
 
-// MaxExact is the largest whole number that expressions keep, as they are JavaScript: 2^53-1.
+// MaxExact is the largest whole number that expressions represent exactly, since they are JavaScript: 2^53-1.
 const MaxExact = 1<<53 - 1
 
 // IsExact reports whether an expression keeps all digits of a number.
@@ -419,12 +421,12 @@ func IsExact(v param.Value) bool {
 	case int64:
 		return -MaxExact <= x && x <= MaxExact
 	case *big.Int:
-		return false // one that fits is an int64
+		return false // smaller ones are int64
 	}
 	return true
 }
 
-// WholeFrom1 reads a whole number from 1 to most; 0 after a fault, whose message begins with what.
+// WholeFrom1 reads a whole number from 1 to most; 0 after a fault, whose message begins with `what`.
 func WholeFrom1(v param.Value, most int64, what string, fault func(message, hint string)) int {
 	n, err := param.AsWhole(what, v)
 	if err != nil || IsText(v) || n < 1 || n > most {
@@ -434,5 +436,5 @@ func WholeFrom1(v param.Value, most int64, what string, fault func(message, hint
 	return int(n)
 }
 
-// ExpressionHint is the remedy for a wrong regular expression.
+// ExpressionHint is the hint for an invalid regular expression.
 const ExpressionHint = "see https://pkg.go.dev/regexp/syntax for what one may have"

@@ -2,12 +2,12 @@ package rule
 
 import "zerodag/engine/param"
 
-// SchemaOf is what may be said of a value: the words of a rule, and some more.
+// SchemaOf returns the schema of a rule: its keywords and the given additional ones.
 func SchemaOf(meaning Meaning, required []string, more ...string) Schema {
 	properties := Schema{}
 	for _, word := range Words(more...) {
 		properties[word] = Schema{}
-		if word != "value" { // which is what a user writes anyway
+		if word != "value" { // users write it anyway
 			properties[word] = Schema{"description": meaning(word)}
 		}
 	}
@@ -21,7 +21,7 @@ func SchemaOf(meaning Meaning, required []string, more ...string) Schema {
 	return s
 }
 
-// AnyOf is a list of words as the enum of a schema.
+// AnyOf returns a list of words as the enum of a schema.
 func AnyOf(words []string) []any {
 	list := make([]any, len(words))
 	for i, w := range words {
