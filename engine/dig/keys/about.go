@@ -10,13 +10,13 @@ import (
 	"zerodag/engine/param"
 )
 
-// Keys at the top of a file by which people know what the workflow is for, and whom to ask about it.
+// Keys at the top of a file that describe what the workflow is for and who is responsible for it.
 const (
 	descriptionKey = "description"
 	ownerKey       = "owner"
 )
 
-// How many characters they have at most.
+// Maximum lengths in characters.
 const (
 	LongestDescription = 4000
 	LongestOwner       = 200
@@ -39,10 +39,10 @@ func aboutKey(name, doc string, longest int) Key {
 	}
 }
 
-// DescriptionOf is what a workflow is for, as its file says; "" where it says nothing.
+// DescriptionOf returns what a workflow is for, according to its file; "" if it has no description.
 func DescriptionOf(config *param.Map) string { return aboutOf(config, descriptionKey) }
 
-// OwnerOf is whom to ask about a workflow, as its file says; "" where it says nothing.
+// OwnerOf returns the owner of a workflow, according to its file; "" if it names none.
 func OwnerOf(config *param.Map) string { return aboutOf(config, ownerKey) }
 
 func aboutOf(config *param.Map, key string) string {
@@ -53,7 +53,7 @@ func aboutOf(config *param.Map, key string) string {
 	return strings.TrimSpace(text)
 }
 
-// checkAbout wants a text for people. A description may have several lines.
+// checkAbout requires text for users. A description may have several lines.
 func checkAbout(key string, v param.Value, report rule.Report) {
 	most, line := LongestOwner, "`owner: data team <data@example.com>`"
 	if key == descriptionKey {

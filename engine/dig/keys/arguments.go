@@ -7,9 +7,9 @@ import (
 	"zerodag/engine/param"
 )
 
-// Arguments turns what a task gives to an operator that is written with these `params` into what its tasks see: the value
-// behind the operator's name is that of the first parameter. One that is not given, and has no default, is what is seen around
-// the task, as everywhere. faults lists all that breaks a rule.
+// Arguments turns the parameters that a task gives to an operator with these `params` into the parameters that the
+// operator's tasks see. The value after the operator's name is that of the first parameter. A parameter that is not
+// given and has no default has the value seen around the task, as everywhere. faults lists all violations of rules.
 func (p Params) Arguments(operator string, command param.Value, given *param.Map) (arguments *param.Map, faults []string) {
 	given = given.Clone()
 	var names []string

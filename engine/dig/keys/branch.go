@@ -7,12 +7,13 @@ import (
 	"zerodag/engine/param"
 )
 
-// BranchKeys are the keys of `switch>` that hold tasks: those of each case, and those of none.
+// BranchKeys are the keys of `switch>` that hold tasks: of its cases, and of the default.
 func BranchKeys() []string { return []string{"_cases", "_default"} }
 
 const casesForm = "write the tasks of each case below it: `_cases: {JP: {+a: {...}}, /^U/: {+b: {...}}}`"
 
-// CaseFaults reports the cases that a `switch>` cannot choose from. None are computed: `${...}` of them is evaluated when they are run.
+// CaseFaults reports cases that a `switch>` cannot choose from. The cases are not computed: `${...}` in them is
+// evaluated when they run.
 func CaseFaults(config *param.Map, report func(path []string, message, hint string)) {
 	cases, ok := config.Value("_cases").(*param.Map)
 	if !ok {
@@ -32,7 +33,7 @@ func CaseFaults(config *param.Map, report func(path []string, message, hint stri
 	}
 }
 
-// CanBeTasks says whether a value is a mapping, or nothing.
+// CanBeTasks reports whether a value is a mapping, or nothing.
 func CanBeTasks(v param.Value) bool {
 	_, ok := v.(*param.Map)
 	return ok || v == nil

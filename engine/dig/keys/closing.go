@@ -20,7 +20,7 @@ func closingKey(name, doc string) Key {
 	}
 }
 
-// checkTasks wants a task. What is wrong below it is told by closings.
+// checkTasks requires a task. Mistakes below it are reported by closings.
 func checkTasks(key string, v param.Value, report rule.Report) {
 	const form = "write it as a task: an operator, or subtasks"
 	switch m, ok := v.(*param.Map); {
@@ -31,5 +31,5 @@ func checkTasks(key string, v param.Value, report rule.Report) {
 	}
 }
 
-// Closing are those whose tasks come last of a task.
+// Closing returns the keys of a task's cleanup tasks, which run last.
 func Closing() []string { return []string{"_cancel", "_finally"} }

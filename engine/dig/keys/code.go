@@ -9,7 +9,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// NamesIn are the names in the expressions of a value.
+// NamesIn returns the names in the expressions of a value.
 func NamesIn(v param.Value) (names []string) {
 	switch x := v.(type) {
 	case string:
@@ -36,10 +36,11 @@ func NamesIn(v param.Value) (names []string) {
 	return names
 }
 
-// BracesHint is the remedy where an expression has another end than its author meant.
+// BracesHint is the hint for an expression that ends elsewhere than its author meant.
 const BracesHint = "braces are counted, those within quotes too"
 
-// Expressions are what stands behind each ${ of a text, and whether it is closed: the last one may not be, and stays as text.
+// Expressions yields the code after each ${ of a text, and whether it is closed: the last one may be unclosed, and is
+// kept as text.
 func Expressions(text string) iter.Seq2[string, bool] {
 	return func(yield func(string, bool) bool) {
 		for {
@@ -60,8 +61,8 @@ func Expressions(text string) iter.Seq2[string, bool] {
 	}
 }
 
-// Computed says whether what a text comes to is known only when its task runs. One with a ${ that is never closed keeps it then, and
-// so is no number, no duration and no condition.
+// Computed reports whether the value of a text is known only when its task runs. A text with a ${ that is never closed
+// is kept as it is, and so is not a number, a duration or a condition.
 func Computed(text string) (is bool) {
 	for _, closed := range Expressions(text) {
 		is = closed
@@ -69,7 +70,7 @@ func Computed(text string) (is bool) {
 	return is
 }
 
-// closingBrace finds the end of an expression, braces counted as the language does.
+// closingBrace finds the end of an expression, counting braces as the language does.
 func closingBrace(text string) int {
 	depth := 1
 	for i := range len(text) {
@@ -85,7 +86,7 @@ func closingBrace(text string) int {
 	return -1
 }
 
-// nameInCode is a name in JavaScript that is no property of something else; texts in quotes are taken out before.
+// nameInCode matches a name in JavaScript that is not a property of something else; quoted text is removed before.
 var (
 	nameInCode = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:^|[^.\w$])([A-Za-z_$][\w$]*)`) })
 	quoted     = sync.OnceValue(func() *regexp.Regexp {

@@ -6,8 +6,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// RunsNoCommand says of an operator that it is built in and runs no command: nothing is left that `_store` could take.
-// An operator that is not known here, one of the project say, may run one.
+// RunsNoCommand reports whether an operator is built in and runs no command, so that it leaves nothing for `_store` to
+// take. An operator that is not known here, such as one of the project, may run one.
 func RunsNoCommand(operator string) bool {
 	return slices.Contains([]string{
 		"athena", "batch", "bq", "bq_ddl", "bq_extract", "bq_load", "call", "dynamodb", "echo", "ecs", "emr", "fail", "for_each", "for_range",
@@ -18,32 +18,33 @@ func RunsNoCommand(operator string) bool {
 	}, operator)
 }
 
-// CommandsBuiltIn are the operators that are built in and run commands.
+// CommandsBuiltIn are the built-in operators that run commands.
 var CommandsBuiltIn = []string{"sh", "py", "rb", "embulk"}
 
-// FailsWithCode says whether failures of an operator, "" of none, may name the exit code of a command.
+// FailsWithCode reports whether failures of an operator ("" for none) may include the exit code of a command.
 func FailsWithCode(operator string) bool {
 	return operator != "" && (!RunsNoCommand(operator) || endsElsewhere(operator))
 }
 
-// endsElsewhere says of an operator that it runs a command elsewhere, whose exit code its failures name.
+// endsElsewhere reports whether an operator runs a command elsewhere, whose exit code its failures include.
 func endsElsewhere(operator string) bool { return operator == "ssh" || operator == "ecs" }
 
-// OnlyRunsTasks says of an operator that it is built in and does nothing but to make tasks, whose failures are its own.
+// OnlyRunsTasks reports whether an operator is built in and only generates tasks, whose failures are its own.
 func OnlyRunsTasks(operator string) bool {
 	return slices.Contains([]string{"call", "for_each", "for_range", "if", "loop", "switch"}, operator)
 }
 
-// MakesNoTasks says of an operator that it is built in and makes no tasks. Commands of py> and rb> may.
+// MakesNoTasks reports whether an operator is built in and generates no tasks. Commands of py> and rb> may generate
+// some.
 func MakesNoTasks(operator string) bool {
 	return operator == "sh" || operator == "embulk" || RunsNoCommand(operator) && !OnlyRunsTasks(operator) && !AsksForTasks(operator)
 }
 
-// AsksForTasks says of an operator that it is built in and asks somebody else which tasks to make.
+// AsksForTasks reports whether an operator is built in and asks a remote system which tasks to generate.
 func AsksForTasks(operator string) bool { return operator == "http_call" || operator == "td_for_each" }
 
-// NeverIgnored are the conditions of `_ignore_error` that no failure of an operator, "" of a group, fulfills. One of the tasks below may have their
-// exit code.
+// NeverIgnored returns the conditions of `_ignore_error` that no failure of an operator ("" for a group) can match. One
+// of the tasks below may have an exit code.
 func NeverIgnored(operator string) (keys []string) {
 	if operator == "" || RunsNoCommand(operator) {
 		keys = append(keys, "output")
@@ -54,13 +55,13 @@ func NeverIgnored(operator string) (keys []string) {
 	return keys
 }
 
-// ofTasks is the remedy for a key of a command at a group.
+// ofTasks is the hint for a key of a command at a group.
 const ofTasks = "write it at the tasks that run commands, or for all of them into `_defaults`"
 
 const commandForm = "sh>, py>, rb>, embulk> and executables of the project run commands"
 
-// OperatorFaults reports the keys that mean nothing with the operator of a task, "" of a group: those about a command where none is run, and those
-// about tasks below it where there are none.
+// OperatorFaults reports keys that have no meaning with the operator of a task ("" for a group): keys about a command
+// if none is run, and keys about tasks below it if there are none.
 func OperatorFaults(operator string, config *param.Map, report func(path []string, message, hint string)) {
 	if config.Has("_fail_fast") && MakesNoTasks(operator) {
 		report([]string{"_fail_fast"}, "'_fail_fast' ends the tasks below a group or a loop, and "+operator+"> has none", "write it at the group around this task")
@@ -86,7 +87,7 @@ func OperatorFaults(operator string, config *param.Map, report func(path []strin
 	}
 }
 
-// CommandFaults reports the keys of a task that are about a command, of an operator that runs none.
+// CommandFaults reports keys about a command at an operator that runs none.
 func CommandFaults(operator string, config *param.Map, report func(path []string, message, hint string)) {
 	if config.Has("_store") {
 		report([]string{"_store"}, "'_store' has no meaning for "+operator+">, which runs no command here", commandForm+"; `zerodag operators NAME` says what others store")

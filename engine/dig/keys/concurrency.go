@@ -9,31 +9,31 @@ import (
 	"zerodag/engine/param"
 )
 
-// ConcurrencyKey is the key at the top of a file that says how many attempts of the workflow may run at once.
+// ConcurrencyKey is the key at the top of a file for how many attempts of the workflow may run at once.
 const ConcurrencyKey = "concurrency"
 
-// What becomes of an attempt that would be one too many (Concurrency.OnLimit).
+// What happens to an attempt beyond the limit (Concurrency.OnLimit).
 const (
 	LimitWait    = "wait"    // it waits for its turn
 	LimitSkip    = "skip"    // it does not start
-	LimitLatest  = "latest"  // it waits, and those that waited before it are canceled
-	LimitReplace = "replace" // it waits, and those before it that are not more important are killed
+	LimitLatest  = "latest"  // it waits, and attempts that waited before it are canceled
+	LimitReplace = "replace" // it waits, and earlier attempts are killed unless their priority is higher
 )
 
-// MaxConcurrency is the highest `attempts` of `concurrency`: an attempt has a slot of a pool.
+// MaxConcurrency is the highest `attempts` of `concurrency`: each attempt has a slot of a pool.
 const MaxConcurrency = 1000
 
 // maxTasksAtOnce is more than any attempt has.
 const maxTasksAtOnce = 1_000_000
 
-// Concurrency is `concurrency` of a file: how many attempts of the workflow may run at once, and what becomes of one more, and
-// how many tasks of each attempt.
+// Concurrency is `concurrency` of a file: how many attempts of the workflow may run at once, what happens to further
+// ones, and how many tasks of each attempt may run at once.
 type Concurrency struct {
 	Attempts   int    // 1 to MaxConcurrency; 0: any number
 	Tasks      int    // how many tasks of one attempt may run at once; 0: any number
-	OnLimit    string // one of the words above
-	Key        string // attempts with the same text of this count together; it may name parameters
-	MaxWaiting int    // a start is refused while so many wait; 0: any number may
+	OnLimit    string // one of the constants above
+	Key        string // attempts with the same text are counted together; it may name parameters
+	MaxWaiting int    // with this many waiting, a start is refused; 0: no limit
 }
 
 const concurrencyForm = "write `concurrency: {attempts: 1, on_limit: wait}`"
@@ -49,7 +49,7 @@ func concurrencyKey() Key {
 	}
 }
 
-// ConcurrencyOf reads `concurrency` of a file as it is stored; the zero value where it says nothing.
+// ConcurrencyOf reads `concurrency` of a file in its stored form; the zero value if there is none.
 func ConcurrencyOf(config *param.Map) Concurrency {
 	var c Concurrency
 	if language, _ := Gate(config); language.Level == 0 {
@@ -61,12 +61,12 @@ func ConcurrencyOf(config *param.Map) Concurrency {
 	return c
 }
 
-// checkConcurrency wants limits that a start can follow.
+// checkConcurrency requires limits that a start can apply.
 func checkConcurrency(_ string, v param.Value, report rule.Report) {
 	ReadConcurrency(v, &Concurrency{}, report)
 }
 
-// ReadConcurrency reads `concurrency` as it is written into c, and reports what is wrong with it.
+// ReadConcurrency reads an unevaluated `concurrency` into c, and reports what is wrong with it.
 func ReadConcurrency(v param.Value, c *Concurrency, report rule.Report) {
 	m, ok := v.(*param.Map)
 	if !ok {
@@ -108,7 +108,7 @@ func ReadConcurrency(v param.Value, c *Concurrency, report rule.Report) {
 
 func keyReference() *regexp.Regexp { return regexp.MustCompile(`\$\{\s*([A-Za-z_][A-Za-z0-9_]*)\s*\}`) }
 
-// notKnownAtStart are variables that an attempt has, but not before it is started.
+// notKnownAtStart are variables of an attempt that do not exist before it is started.
 func notKnownAtStart() []string {
 	return []string{"session_id", "session_uuid", "attempt_id", "retry_attempt_name", "task_name", "project_id", "timezone"}
 }
@@ -132,7 +132,7 @@ func readConcurrencyKey(v param.Value, fault func(message, hint string)) string 
 	return text
 }
 
-// KeyFor fills a key with parameters of a start. It is an error where one of them is not given.
+// KeyFor fills a key with parameters of a start. A missing parameter is an error.
 func (c Concurrency) KeyFor(vars *param.Map) (string, error) {
 	var missing error
 	key := keyReference().ReplaceAllStringFunc(c.Key, func(reference string) string {

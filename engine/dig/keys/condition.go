@@ -25,7 +25,7 @@ func conditionKey() Key {
 	}
 }
 
-// checkIf wants something that can be true or false.
+// checkIf requires a value that can be true or false.
 func checkIf(key string, v param.Value, report rule.Report) {
 	const form = "write an expression, such as `_if: ${session_date > '2026-01-01'}`"
 	switch x := v.(type) {

@@ -22,7 +22,7 @@ func defaultsKey() Key {
 	}
 }
 
-// DefaultableKeys are the keys that `_defaults` may have: those that say how a task is run, not what.
+// DefaultableKeys are the keys that `_defaults` may have: keys for how a task is run, not for what it runs.
 func DefaultableKeys() []string {
 	keys := []string{"_retry", "_error", "_check", "_env", "_workdir", "_secrets"}
 	for _, k := range All() {
@@ -33,8 +33,8 @@ func DefaultableKeys() []string {
 	return keys
 }
 
-// CheckDefaults wants keys that a task with an operator may have. What is wrong with their values is told here, and not
-// at each task again.
+// CheckDefaults requires keys that a task with an operator may have. Mistakes in their values are reported here, not
+// again at each task.
 func CheckDefaults(key string, v param.Value, report rule.Report) {
 	m, ok := v.(*param.Map)
 	if !ok {
@@ -66,7 +66,7 @@ func CheckDefaults(key string, v param.Value, report rule.Report) {
 	}
 }
 
-// AnyOperator stands for that of a task which has a default.
+// AnyOperator stands for the operator of any task that gets a default.
 const AnyOperator = "any"
 
 func isMap(v param.Value) bool {

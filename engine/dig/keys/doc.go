@@ -1,7 +1,7 @@
-// Package keys knows the keys of the workflow language: what a look at a task's keys tells (its operator, its subtasks, the
-// tasks of its handlers), and what each key that `zerodag: 1` adds may say and means.
+// Package keys describes the keys of the workflow language. It derives from a task's keys its operator, its subtasks
+// and the tasks of its handlers, and defines the values and meaning of each key that `zerodag: 1` adds.
 //
-// Each key of that kind has a file, with what reads it, what checks it and where it may stand. Readers take a value as it is
-// written or as an expression made it, and report what is wrong by the names of the keys that lead there; the caller puts a
-// place to it. Nothing here reads a file, and nothing evaluates an expression.
+// Each added key has a file with its reader, its check and the places where it is allowed. Readers take a value as
+// written or as evaluated, and report mistakes by the names of the keys that lead there; the caller adds the position
+// in the file. Nothing here reads a file or evaluates an expression.
 package keys

@@ -19,7 +19,7 @@ func envKey() Key {
 	}
 }
 
-// checkEnv wants variables with names that a command can have.
+// checkEnv requires variables with names that a command's environment can have.
 func checkEnv(key string, v param.Value, report rule.Report) {
 	const form = "write names and values: `_env: {STAGE: test}`"
 	m, ok := v.(*param.Map)
@@ -38,5 +38,5 @@ func checkEnv(key string, v param.Value, report rule.Report) {
 	}
 }
 
-// EnvName is what a variable of the environment may be called.
+// EnvName matches names of environment variables.
 var EnvName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })

@@ -8,15 +8,15 @@ import (
 	"zerodag/engine/param"
 )
 
-// EnvFilesKey names files with variables for the commands of a task, or of all below a group.
+// EnvFilesKey names files with variables for the commands of a task, or of all tasks below a group.
 const EnvFilesKey = "_env_files"
 
-// MaxEnvFile is how many bytes a file of variables may have: a command takes few more on any system.
+// MaxEnvFile is the maximum size of a file of variables in bytes: commands accept little more on any system.
 const MaxEnvFile = 64 << 10
 
-// EnvFile is a file of variables that `_env_files` names.
+// EnvFile is a file of variables named by `_env_files`.
 type EnvFile struct {
-	Name     string // slash path, from the project's folder
+	Name     string // slash path, relative to the project's folder
 	Optional bool   // it may be missing
 }
 
@@ -45,7 +45,7 @@ func ParseEnvFiles(v param.Value) (files []EnvFile, err error) {
 	return files, nil
 }
 
-// ListOf is a value as a list: a list itself, nothing for none, and else a list with that value.
+// ListOf returns a value as a list: a list unchanged, nil for nil, otherwise a list with only that value.
 func ListOf(v param.Value) []param.Value {
 	switch x := v.(type) {
 	case nil:
@@ -56,7 +56,7 @@ func ListOf(v param.Value) []param.Value {
 	return []param.Value{v}
 }
 
-// checkEnvFiles wants names of files that a push takes along.
+// checkEnvFiles requires names of files that a push includes.
 func checkEnvFiles(key string, v param.Value, report rule.Report) {
 	list := ListOf(v)
 	if len(list) == 0 {
@@ -70,7 +70,7 @@ func checkEnvFiles(key string, v param.Value, report rule.Report) {
 	}
 }
 
-// EnvFileOf reads one name; with open, `${...}` may stand for anything.
+// EnvFileOf reads one name; if open, `${...}` may stand for anything.
 func EnvFileOf(v param.Value, open bool) (f EnvFile, fault, hint string) {
 	text, ok := v.(string)
 	f.Name, f.Optional = strings.CutSuffix(text, "?")

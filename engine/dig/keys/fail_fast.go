@@ -16,7 +16,7 @@ func failFastKey() Key {
 	}
 }
 
-// checkYes wants true or false, as written.
+// checkYes requires true or false, as written.
 func checkYes(key string, v param.Value, report rule.Report) {
 	if _, err := param.AsYes(key, v); err != nil {
 		report(nil, "'"+key+"' must be true or false: "+param.Sample(v), "write true or false; ${...} is not evaluated here")

@@ -9,7 +9,7 @@ import (
 	"unicode"
 )
 
-// OfDagu are keys of steps in Dagu, which its users write out of habit, and what does the same here.
+// OfDagu maps keys of steps in Dagu, which its users write out of habit, to their equivalents here.
 func OfDagu(key string) string {
 	return map[string]string{
 		"command":               "`sh>`",
@@ -33,7 +33,7 @@ func OfDagu(key string) string {
 	}[snakeCase(key)]
 }
 
-// snakeCase writes timeoutSec, as older files of Dagu have it, as timeout_sec.
+// snakeCase converts timeoutSec, as in older Dagu files, to timeout_sec.
 func snakeCase(key string) string {
 	var b strings.Builder
 	for _, r := range key {
@@ -45,7 +45,7 @@ func snakeCase(key string) string {
 	return b.String()
 }
 
-// foreignKeys are keys of other tools, by how this language writes the same. They may begin with _.
+// foreignKeys maps the spelling in this language to keys of other tools for the same thing. They may begin with _.
 var foreignKeys = sync.OnceValue(func() map[string][]string {
 	return map[string][]string{
 		"`_if: ${...}`":                                                          {"when", "condition", "conditions", "only_if", "run_if", "if_condition", "unless"},
@@ -75,15 +75,16 @@ var foreignKeys = sync.OnceValue(func() map[string][]string {
 	}
 })
 
-// httpBody are names that other clients have for the body of a request.
+// httpBody are names for the body of a request in other clients.
 var httpBody = []string{"body", "data", "json", "payload", "form"}
 
-// ForeignName is a key as the tables of keys of other tools have it.
+// ForeignName returns a key in the form used in the tables of other tools' keys.
 func ForeignName(key string) string {
 	return strings.TrimLeft(strings.ReplaceAll(snakeCase(key), "-", "_"), "_")
 }
 
-// MeantBy says how this language writes what a key of another tool is for, and the key of this language in it; "" where nothing is known.
+// MeantBy returns how this language writes what a key of another tool does, and the key of this language in it; "" if
+// unknown.
 func MeantBy(operator, key string) (meant, ours string) {
 	name := ForeignName(key)
 	own := "_" + name
@@ -102,7 +103,7 @@ func MeantBy(operator, key string) (meant, ours string) {
 	return meant, keyIn().FindString(meant)
 }
 
-// meantElsewhere is how this language writes what other tools have a key for; "" where nothing is known.
+// meantElsewhere returns how this language writes what a key of other tools does; "" if unknown.
 func meantElsewhere(name string) string {
 	for _, meant := range slices.Sorted(maps.Keys(foreignKeys())) {
 		if slices.Contains(foreignKeys()[meant], name) {
@@ -112,10 +113,11 @@ func meantElsewhere(name string) string {
 	return ""
 }
 
-// keyIn finds the key in what meantBy says.
+// keyIn matches the key in the answers of MeantBy.
 var keyIn = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`_[a-z_]+`) })
 
-// SteeringHint is the remedy for an unknown key that begins with _, or for one of a group; "" where nothing is known of it.
+// SteeringHint returns the hint for an unknown key that begins with _, or for one of a group; "" if nothing is known
+// about it.
 func SteeringHint(key string, level int) string {
 	meant, ours := MeantBy("", key)
 	if meant == "" {
@@ -132,7 +134,7 @@ func NeedsGate(key string) bool {
 	return key != "" && Ungated(key) != "" && !slices.Contains(TaskKeys(), key)
 }
 
-// operatorsElsewhere are keys with which other tools run something.
+// operatorsElsewhere maps operators to the keys with which other tools run the same thing.
 var operatorsElsewhere = sync.OnceValue(func() map[string][]string {
 	return map[string][]string{
 		"sh>":   {"sh", "run", "command", "cmd", "script", "shell", "bash", "exec", "commands", "bash_command"},
@@ -145,7 +147,8 @@ var operatorsElsewhere = sync.OnceValue(func() map[string][]string {
 	}
 })
 
-// OfElsewhere is the operator that a key without its > stands for, as other tools, a page of the web or a slip have it; "" for none.
+// OfElsewhere returns the operator meant by a key without its >, as other tools, web pages or a typo have it; "" for
+// none.
 func OfElsewhere(key string) string {
 	name := strings.ToLower(strings.TrimRight(strings.TrimSuffix(key, "&gt;"), " <>)}]:;=-.»›"))
 	for _, operator := range slices.Sorted(maps.Keys(operatorsElsewhere())) {

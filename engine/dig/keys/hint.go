@@ -6,8 +6,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// Misspelling is the question whether key is a misspelling of one that is known where it stands, or that the gate would add there;
-// then remedy says how that one is put to use. A key that means something at another place is no misspelling.
+// Misspelling asks whether key is a misspelling of a key that is known in its place, or would be with `zerodag: 1`;
+// then remedy is how to enable that key. A key that has a meaning in another place is not a misspelling.
 func Misspelling(key string, known []string, level int, at Where) (question, remedy string) {
 	if _, isAdded := Find(key); isAdded || slices.Contains(TaskKeys(), key) {
 		return "", ""
@@ -18,8 +18,8 @@ func Misspelling(key string, known []string, level int, at Where) (question, rem
 	return param.DidYouMean(key, known), ""
 }
 
-// BehindGate is the key which key of a file without the gate is most likely a slip of, if it is one that the gate would add
-// there. A known key that is as near goes before it, as an old file hardly means a new key.
+// BehindGate returns the key for which a key in a file without `zerodag: 1` is most likely a typo, if `zerodag: 1`
+// would add it there. A known key that is as similar takes precedence, since an existing file hardly means a new key.
 func BehindGate(key string, known []string, at Where) string {
 	near := param.Nearest(key, slices.Concat(known, Added(at)))
 	if slices.Contains(known, near) || Ungated(near) == "" {

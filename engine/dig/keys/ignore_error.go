@@ -16,7 +16,7 @@ func ignoreErrorKey() Key {
 	}
 }
 
-// checkIgnore wants true or false, or what an error must be like.
+// checkIgnore requires true or false, or conditions for an error.
 func checkIgnore(key string, v param.Value, report rule.Report) {
 	m, ok := v.(*param.Map)
 	if !ok {

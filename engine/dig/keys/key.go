@@ -9,43 +9,43 @@ import (
 	"zerodag/engine/param"
 )
 
-// Where says at which places of a file a key may stand; places are added up.
+// Where is the set of places in a file in which a key is allowed.
 type Where uint8
 
-// The places.
+// The places, which can be combined.
 const (
 	AtTop   Where = 1 << iota // of the file
 	AtGroup                   // a task without an operator
 	AtTask                    // a task with an operator
 )
 
-// Key is a key that `zerodag: 1` adds to the language. Its literal is all that there is to say of it: checks, the schema for
-// editors, the page of the keys, defaults and the preparation of a task are made of these.
+// Key is a key that `zerodag: 1` adds to the language. Its literal is the single definition: checks, the schema for
+// editors, the documentation of the keys, defaults and the preparation of a task are derived from it.
 type Key struct {
 	Name  string
 	Where Where
-	Doc   string // what it is for, in a few words of Markdown
-	// Check reports what is wrong with a value as far as the text tells; `${...}` is not evaluated.
+	Doc   string // its purpose, in a few words of Markdown
+	// Check reports mistakes in a value as far as the text shows them; `${...}` is not evaluated.
 	Check func(key string, v param.Value, report rule.Report)
-	// Schema is what a value may be.
+	// Schema describes the allowed values.
 	Schema func(rule.Meaning) rule.Schema
-	// Prepare takes the value as it was evaluated before the task's turn; nil: it is not evaluated then.
+	// Prepare takes the value, evaluated before the task's turn; nil if it is not evaluated then.
 	Prepare func(v param.Value, to *Prepared) error
-	// SeesParams says that Prepare comes after the `params` of a called file, and its expressions see what these give.
+	// SeesParams means that Prepare comes after the `params` of a called file, whose values its expressions see.
 	SeesParams bool
-	// Own says that it is about the one task, so that `_defaults` cannot have it.
+	// Own means that the key applies to one specific task, so that `_defaults` cannot have it.
 	Own bool
 }
 
-// Prepared is what the keys of a task that are evaluated before its turn come to.
+// Prepared holds the values of a task's keys that are evaluated before its turn.
 type Prepared struct {
-	Skip    string   // why the task is not run; "" when it is
-	Pools   []Pool   // whose slots it needs
-	Timeout *Timeout // how long it may take; nil: any time
+	Skip    string   // why the task is skipped; "" if it is not
+	Pools   []Pool   // of which it needs slots
+	Timeout *Timeout // its time limits; nil for none
 }
 
-// All returns the keys in the order of the page about them and, of the keys with a Prepare, in the order of their evaluation.
-// A file without `zerodag: 1` has none of them.
+// All returns the keys in the order of their documentation and, for keys with a Prepare, of their evaluation. A file
+// without `zerodag: 1` has none of them.
 func All() []Key {
 	return []Key{
 		levelOfFileKey(), conditionKey(), failFastKey(), ignoreErrorKey(), finallyKey(), cancelKey(), timeoutKey(), poolKey(),
@@ -54,7 +54,7 @@ func All() []Key {
 	}
 }
 
-// Added returns the names of the keys that zerodag adds at any of some places.
+// Added returns the names of the keys that zerodag adds at any of the given places.
 func Added(at Where) []string {
 	var names []string
 	for _, k := range All() {
@@ -65,7 +65,7 @@ func Added(at Where) []string {
 	return names
 }
 
-// Find returns the key of a name, and whether zerodag adds one.
+// Find returns the key with a name, and whether zerodag adds it.
 func Find(name string) (Key, bool) {
 	for _, k := range All() {
 		if k.Name == name {
@@ -85,7 +85,7 @@ var prepared = sync.OnceValue(func() (names []string) {
 	return names
 })
 
-// Prepares reports whether keys of a task have to be evaluated before its turn.
+// Prepares reports whether keys of a task must be evaluated before its turn.
 func Prepares(config *param.Map) bool { return slices.ContainsFunc(prepared(), config.Has) }
 
 // String names the places, as in "at the top of a file or in a group".

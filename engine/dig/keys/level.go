@@ -7,19 +7,18 @@ import (
 	"zerodag/engine/param"
 )
 
-// Latest is the highest level of the language that this version knows.
+// Latest is the highest language level that this version supports.
 const Latest = 1
 
-// LevelKey is the key at the top of a file that says its level.
+// LevelKey is the key at the top of a file for its language level.
 const LevelKey = "zerodag"
 
-// Language is what a mapping of tasks is written in.
+// Language is the language of a mapping of tasks.
 type Language struct {
-	// Level is 0 for Digdag's own language, and more where the file asks for the keys that zerodag adds (see
-	// AddedKeys): Digdag takes any key of a task for a parameter, so that nothing new may mean anything in an
-	// old file.
+	// Level is 0 for Digdag's own language, and more if the file opts in to the keys that zerodag adds (see Added).
+	// Digdag treats any key of a task as a parameter, so nothing new may have a meaning in an existing file.
 	Level int
-	// Whole says that the mapping is a whole file, which may have keys that only the top of one has.
+	// Whole means that the mapping is a whole file, which may have keys that are only allowed at the top of one.
 	Whole bool
 }
 
@@ -34,7 +33,8 @@ func levelOfFileKey() Key {
 	}
 }
 
-// Gate takes the level out of a file as it is stored (Workflow.Config, Callee): what is left is what Compile wants.
+// Gate removes the level from a file in its stored form (Workflow.Config, Callee) and returns the rest, which Compile
+// expects.
 func Gate(config *param.Map) (Language, *param.Map) {
 	l := Language{Whole: true}
 	v, there := config.Get(LevelKey)
@@ -47,8 +47,8 @@ func Gate(config *param.Map) (Language, *param.Map) {
 	return l, config.Without(LevelKey)
 }
 
-// Body takes the level out of what an operator has made: subtasks are written in the language of the task that made
-// them, but a file that call> read says its own, and a text that http_call> received may.
+// Body removes the level from tasks that an operator has generated. Subtasks have the language of the task that
+// generated them, but a file that call> read has its own level, and a text that http_call> received may have one.
 func Body(of Language, operator string, body *param.Map) (Language, *param.Map) {
 	switch {
 	case operator == "call", operator == "http_call" && body.Has(LevelKey):
@@ -57,8 +57,8 @@ func Body(of Language, operator string, body *param.Map) (Language, *param.Map) 
 	return Language{Level: of.Level}, body
 }
 
-// LevelOf reads the level at the top of a file; "" is no fault. A file with a fault is read as if it had the latest one,
-// so that its other keys give no faults that are none.
+// LevelOf reads the level at the top of a file; fault is "" if it is valid. A file with a fault is read as if it had
+// the latest level, so that its other keys cause no false errors.
 func LevelOf(raw *param.Map) (level int, fault, hint string) {
 	v, there := raw.Get(LevelKey)
 	if !there {
@@ -74,7 +74,7 @@ func LevelOf(raw *param.Map) (level int, fault, hint string) {
 	return int(n), "", ""
 }
 
-// Ungated says how a key is put to use that zerodag adds, "" for any other one.
+// Ungated returns how to enable a key that zerodag adds, "" for any other key.
 func Ungated(key string) string {
 	if _, isAdded := Find(key); isAdded && key != LevelKey {
 		return GateHint(key)
@@ -82,7 +82,7 @@ func Ungated(key string) string {
 	return ""
 }
 
-// GateHint is the remedy for a key that only files with `zerodag: 1` may have.
+// GateHint is the hint for a key that only files with `zerodag: 1` may have.
 func GateHint(key string) string {
 	return fmt.Sprintf("'%s' is a zerodag key: put `%s: %d` at the top of the file", key, LevelKey, Latest)
 }

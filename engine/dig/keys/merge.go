@@ -4,7 +4,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// Overlaid lays the mappings of a list over each other, shallowly.
+// Overlaid merges the mappings of a list shallowly; later ones win.
 func Overlaid(list []param.Value) *param.Map {
 	out := param.New()
 	for _, v := range list {

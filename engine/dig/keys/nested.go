@@ -7,7 +7,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// ExportsExpression reports whether an exported text is an expression: without one no task has to be looked at.
+// ExportsExpression reports whether an exported text is an expression. If none is, no task needs to be checked.
 func ExportsExpression(exports *param.Map) bool {
 	for _, v := range exports.All() {
 		if text, _ := v.(string); Computed(text) {
@@ -17,15 +17,15 @@ func ExportsExpression(exports *param.Map) bool {
 	return false
 }
 
-// NestedUses finds texts within mappings of a task that use an exported parameter which is an expression itself: there, they get the
-// text of that expression. A text or a list of the task itself gets its value.
+// NestedUses finds text within mappings of a task that uses an exported parameter which is itself an expression: there,
+// the text of that expression is inserted. Directly in the task, a text or a list gets its value.
 type NestedUses struct {
 	Exports *param.Map             // what the task sees
-	Skip    func(name string) bool // names that something else sets; may be nil
+	Skip    func(name string) bool // names that are set elsewhere; may be nil
 	Report  func(below []string, message, hint string)
 }
 
-// Task looks at the keys of a task, but not at the tasks below it.
+// Task checks the keys of a task, but not the tasks below it.
 func (u NestedUses) Task(config *param.Map) {
 	for key, v := range config.All() {
 		if strings.HasPrefix(key, "+") || HoldsTasks(config, key) || key == "schedule" || key == "sla" {
@@ -41,7 +41,7 @@ func (u NestedUses) Task(config *param.Map) {
 	}
 }
 
-// value looks at a value; siblings are the keys before it in its mapping, whose values it sees.
+// value checks a value; siblings are the keys before it in its mapping, whose values it sees.
 func (u NestedUses) value(below []string, v param.Value, siblings []string, inside bool) {
 	switch x := v.(type) {
 	case *param.Map:

@@ -5,16 +5,16 @@ import (
 	"zerodag/engine/param"
 )
 
-// OutputsKey is the key at the top of a file that says what a successful attempt of the workflow comes to.
+// OutputsKey is the key at the top of a file for the results of a successful attempt of the workflow.
 const OutputsKey = "outputs"
 
-// MostOutputs is how many bytes the outputs of an attempt have at most, as JSON.
+// MostOutputs is the maximum size of an attempt's outputs in bytes, as JSON.
 const MostOutputs = 256 << 10
 
-// Output is a value that a successful attempt comes to.
+// Output is a result of a successful attempt.
 type Output struct {
 	Name  string
-	Value param.Value // `${...}` is not evaluated yet
+	Value param.Value // `${...}` is not yet evaluated
 	Rule  rule.Rule
 }
 
@@ -32,13 +32,13 @@ func outputsKey() Key {
 	}
 }
 
-// ReadOutputs reads `outputs` of the top of a file that has keys of zerodag.
+// ReadOutputs reads `outputs` at the top of a file with `zerodag: 1`.
 func ReadOutputs(config *param.Map) []Output {
 	v, _ := config.Get(OutputsKey)
 	return readOutputs(v, func([]string, string, string) {})
 }
 
-// checkOutputs wants values, and rules that they can be held against.
+// checkOutputs requires values, and rules that they can be checked against.
 func checkOutputs(_ string, v param.Value, report rule.Report) {
 	readOutputs(v, report)
 }
@@ -69,7 +69,7 @@ func readOutputs(v param.Value, report rule.Report) (list []Output) {
 	return list
 }
 
-// OutputsOf holds evaluated values against the rules of the outputs.
+// OutputsOf checks evaluated values against the rules of the outputs.
 func OutputsOf(list []Output, values *param.Map) (*param.Map, error) {
 	out, faults := param.New(), []string{}
 	for i := range list {

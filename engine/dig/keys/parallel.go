@@ -4,15 +4,15 @@ import (
 	"zerodag/engine/param"
 )
 
-// ParallelForm says where _parallel is written.
+// ParallelForm describes where to write _parallel.
 const ParallelForm = "write it into the group of the tasks that run at the same time, or beside the `_do` of a loop"
 
-// ParallelFault is the message about `_parallel` at an operator that makes no tasks.
+// ParallelFault is the message about `_parallel` at an operator that generates no tasks.
 func ParallelFault(operator string) string {
 	return "'_parallel' runs the tasks below it at the same time, and " + operator + "> has none"
 }
 
-// parallelMode is a group's `_parallel`. A limit of 0 or less is none.
+// parallelMode is a group's `_parallel`. A limit of 0 or less means no limit.
 type parallelMode struct {
 	On    bool
 	Limit int64
@@ -45,14 +45,14 @@ func ParallelOf(config *param.Map) (parallelMode, error) {
 	return parallelMode{}, param.Errorf("Invalid _parallel format: %s", param.Sample(v))
 }
 
-// ParallelKeys are those of the mapping that _parallel may be.
+// ParallelKeys are the keys of `_parallel` if it is a mapping.
 func ParallelKeys() []string { return []string{"limit", SlidingKey} }
 
-// SlidingKey is the key of `_parallel` by which one task makes room for the next one, in place of a whole chunk.
+// SlidingKey is the key of `_parallel` that lets the next task start when any one ends, instead of a whole chunk.
 const SlidingKey = "sliding"
 
-// Sliding is how many children of a group or a loop may be under way at once where `_parallel` has `sliding: true`; 0: it
-// has not, or there is no limit. Only files with `zerodag: 1` have it.
+// Sliding returns how many children of a group or a loop may be under way at once if `_parallel` has `sliding: true`; 0
+// if it does not, or if there is no limit. Only files with `zerodag: 1` have it.
 func Sliding(config *param.Map) int {
 	v, _ := config.Get("_parallel")
 	m, ok := v.(*param.Map)

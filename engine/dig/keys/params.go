@@ -12,9 +12,9 @@ import (
 )
 
 const (
-	// ParamsKey is the key at the top of a file that says which parameters a start of the workflow may give.
+	// ParamsKey is the key at the top of a file for the parameters that a start of the workflow may give.
 	ParamsKey = "params"
-	// openKey is the word of `params` that says whether a start may give others. A parameter may have that name, too.
+	// openKey is the key of `params` that allows a start to give other parameters. A parameter may also have that name.
 	openKey = "additional"
 )
 
@@ -54,7 +54,7 @@ func paramsKey() Key {
 	}
 }
 
-// ParamsOf reads `params` of a file as it is stored; the zero value where it says nothing.
+// ParamsOf reads `params` of a file in its stored form; the zero value if it has none.
 func ParamsOf(config *param.Map) Params {
 	var p Params
 	if language, _ := Gate(config); language.Level == 0 {
@@ -63,7 +63,7 @@ func ParamsOf(config *param.Map) Params {
 	return ReadParams(config)
 }
 
-// ReadParams reads `params` of a task of a file that has keys of zerodag.
+// ReadParams reads `params` of a task in a file with `zerodag: 1`.
 func ReadParams(config *param.Map) (p Params) {
 	if v, there := config.Get(ParamsKey); there {
 		p.read(v, func([]string, string, string) {})
@@ -71,7 +71,7 @@ func ReadParams(config *param.Map) (p Params) {
 	return p
 }
 
-// checkParams wants rules that a start can be held against.
+// checkParams requires rules that a start can be checked against.
 func checkParams(_ string, v param.Value, report rule.Report) {
 	new(Params).read(v, report)
 }
@@ -104,7 +104,7 @@ func (p *Params) read(v param.Value, report rule.Report) {
 	}
 }
 
-// paramWords are those of a parameter besides its rule.
+// paramWords are the keys of a parameter other than its rule.
 func paramWords() []string { return []string{"default", "required", "fixed", "secret"} }
 
 // readParam reads one parameter.
@@ -144,8 +144,9 @@ func (p *Param) fit(v param.Value) (param.Value, []string) {
 	return v, faults
 }
 
-// Fill turns what was given into the declared types, adds defaults, and lists all that breaks a rule. again: a session is run once
-// more with what an earlier attempt had, so that a fixed parameter is what it is now.
+// Fill converts the given values to the declared types, adds defaults, and lists all violations of rules. again means
+// that a session is repeated with the parameters of an earlier attempt, so that a fixed parameter gets its current
+// value.
 func (p Params) Fill(given *param.Map, again bool) (filled *param.Map, faults []string) {
 	filled = given.Clone()
 	for i := range p.List {
@@ -189,7 +190,7 @@ func (p Params) Undeclared(given *param.Map) []string {
 	return p.undeclared(given)
 }
 
-// about is what a message adds of a parameter that nobody has given.
+// about returns the addition to a message about a missing parameter.
 func (p *Param) about() string {
 	if p.Description == "" {
 		return ""
@@ -205,7 +206,7 @@ func (p Params) names() []string {
 	return names
 }
 
-// undeclared lists names that are neither declared nor those of variables that every task has.
+// undeclared lists names that are neither declared nor variables that every task has.
 func (p Params) undeclared(given *param.Map) (names []string) {
 	declared := p.names()
 	for _, name := range given.Keys() {
@@ -216,7 +217,7 @@ func (p Params) undeclared(given *param.Map) (names []string) {
 	return names
 }
 
-// builtInNames are the variables that every task has, or that a schedule gives.
+// builtInNames are the variables that every task has, or that a schedule sets.
 func builtInNames() []string {
 	names := []string{"timezone", "project_id", "task_name", "session_id", "session_uuid", "attempt_id", "retry_attempt_name",
 		"last_business_date", "next_business_date", "failed"}

@@ -12,28 +12,29 @@ import (
 	"zerodag/engine/param"
 )
 
-// MaxPoolSlots is how many slots of a pool one task may ask for.
+// MaxPoolSlots is how many slots of a pool one task may request.
 const MaxPoolSlots = 10
 
-// MaxPools is how many pools one task may ask for slots of.
+// MaxPools is how many pools one task may use.
 const MaxPools = 3
 
 // MaxPoolLimit is the highest `limit` of a pool.
 const MaxPoolLimit = 1000
 
-// Pool is what `_pool` of a task asks for of one pool, evaluated.
+// Pool is one pool of an evaluated `_pool`.
 type Pool struct {
 	Name     string
 	Slots    int // 1 to MaxPoolSlots
-	Priority int // -2 to 2: the higher one goes first
-	// Given: the pool's own priority counts, and not the nearest `_priority`.
+	Priority int // -2 to 2; higher ones go first
+	// Given means that this priority applies, instead of the nearest `_priority`.
 	Given bool
-	// Limit is how many slots the pool has, which belongs to the project then and is there as soon as somebody asks. 0: somebody makes it.
+	// Limit is how many slots the pool has. Such a pool belongs to the project and exists from its first request on. 0
+	// for a pool that a user creates.
 	Limit int
-	Wait  time.Duration // how long a try may wait for its slots; 0: any time
+	Wait  time.Duration // how long a try may wait for its slots; 0: no limit
 }
 
-// LimitPrefix is what the name of a pool begins with that has a limit: a `:` is in no name that somebody gives.
+// LimitPrefix begins the name of a pool that has a limit: names given by users contain no `:`.
 const LimitPrefix = "limit:"
 
 func poolKey() Key {
@@ -52,7 +53,7 @@ func poolKey() Key {
 	}
 }
 
-// Key is the name by which pools are told apart, and in whose order tasks ask for slots of several.
+// Key is the unique name of a pool, in whose order tasks request slots of several pools.
 func (p Pool) Key() string {
 	if p.Limit > 0 {
 		return LimitPrefix + p.Name
@@ -76,12 +77,12 @@ func ParsePools(v param.Value) ([]Pool, error) {
 	return list, nil
 }
 
-// checkPool wants pools that a task can ask for, as far as the text tells.
+// checkPool requires pools that a task can request, as far as the text shows.
 func checkPool(_ string, v param.Value, report rule.Report) {
 	readPools(v, true, report)
 }
 
-// readPools reads one pool or a list of them; with open, `${...}` may stand for anything.
+// readPools reads one pool or a list of pools; if open, `${...}` may stand for anything.
 func readPools(v param.Value, open bool, report rule.Report) []Pool {
 	list, isList := v.([]param.Value)
 	if !isList {
@@ -116,7 +117,7 @@ func wholeOfPool(key string, v param.Value, most int64, report rule.Report) (_ i
 	return int(n), ok
 }
 
-// ReadPool reads what is there; with open, `${...}` may stand for anything.
+// ReadPool reads the keys of one pool; if open, `${...}` may stand for anything.
 func ReadPool(v param.Value, p *Pool, open bool, report rule.Report) {
 	m, isMap := v.(*param.Map)
 	if !isMap {
@@ -174,7 +175,7 @@ func readPoolName(below []string, v param.Value, p *Pool, open bool, report rule
 	p.Name = text
 }
 
-// PoolKeys are those of `_pool` of a task, ascending; none where something of it is computed, or wrong.
+// PoolKeys returns the pools of a task's `_pool`, sorted; none if any part of it is computed or invalid.
 func PoolKeys(config *param.Map) []string {
 	v, _ := config.Get("_pool")
 	wrong := strings.Contains(param.Text(v), "${")
@@ -189,15 +190,15 @@ func PoolKeys(config *param.Map) []string {
 	return keys
 }
 
-// NoGroupPool says why a group has no pools in an attempt whose file bounds how many tasks run at once. A task that waits for slots takes
-// a place there, which those below a group with these slots may need.
+// NoGroupPool explains why a group has no pools in an attempt whose file limits how many tasks run at once. A task that
+// waits for slots takes a place there, which tasks below the group with these slots may need.
 const (
 	NoGroupPool     = "a group cannot have `_pool` where `concurrency: {tasks: N}` of the file says how many tasks run at once"
 	NoGroupPoolHint = "write it at tasks, or at the top of the file that has `concurrency`"
 )
 
-// PoolOrder says why a task cannot ask for slots of a pool, of several the first one, where a group around it has slots of others, ascending, and what
-// to do; "" when it can.
+// PoolOrder returns why a task cannot request slots of a pool (the first of several) below a group that has slots of
+// the pools in `has` (sorted), and what to do; "" if it can.
 func PoolOrder(asked string, has []string, group string) (message, hint string) {
 	last := has[len(has)-1]
 	switch {

@@ -7,7 +7,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// PriorityKey is the key of tasks, groups and files that says how important they are among those that wait.
+// PriorityKey is the key of tasks, groups and files for their priority while they wait.
 const PriorityKey = "_priority"
 
 func priorityKey() Key {
@@ -21,29 +21,30 @@ func priorityKey() Key {
 	}
 }
 
-// priorities are the words for them, the lowest first.
+// priorities are the priorities by name, lowest first.
 func priorities() []string { return []string{"lowest", "low", "normal", "high", "highest"} }
 
-// PriorityForm is what is told to who wrote no priority.
+// PriorityForm is the hint for an invalid priority.
 const PriorityForm = "write one of lowest, low, normal, high, highest"
 
-// ParsePriority reads a word for a priority: -2 to 2, the higher one goes first.
+// ParsePriority reads the name of a priority: -2 to 2, higher ones go first.
 func ParsePriority(word string) (int, bool) {
 	at := slices.Index(priorities(), word)
 	return at - len(priorities())/2, at >= 0
 }
 
-// PriorityName is the word for a priority.
+// PriorityName returns the name of a priority.
 func PriorityName(p int) string { return priorities()[p+len(priorities())/2] }
 
-// PriorityOf is what `_priority` of a task's config says; false where it says nothing.
+// PriorityOf reads `_priority` of a task's config; false if it is not set.
 func PriorityOf(config *param.Map) (int, bool) {
 	v, _ := config.Get(PriorityKey)
 	word, _ := v.(string)
 	return ParsePriority(word)
 }
 
-// ComputedPriority is what `_priority` of a task's config comes to when the task asks for slots; "" where it says nothing, or a word.
+// ComputedPriority returns `_priority` of a task's config if it is an expression, evaluated when the task requests
+// slots; "" if it is not set or a fixed value.
 func ComputedPriority(config *param.Map) string {
 	v, _ := config.Get(PriorityKey)
 	if text, _ := v.(string); Computed(text) {
@@ -52,7 +53,7 @@ func ComputedPriority(config *param.Map) string {
 	return ""
 }
 
-// checkPriority wants a word, or what may come to one.
+// checkPriority requires the name of a priority, or an expression that may evaluate to one.
 func checkPriority(key string, v param.Value, report rule.Report) {
 	word, _ := v.(string)
 	if _, known := ParsePriority(word); known || Computed(word) {

@@ -7,15 +7,15 @@ import (
 	"zerodag/engine/param"
 )
 
-// Repeat is `_repeat`: how often and until when a task is run again that has succeeded.
+// Repeat is `_repeat`: how often, and until when, a task that has succeeded runs again.
 type Repeat struct {
 	Until, While param.Value // expressions, unevaluated; nil for none
-	ExitCodes    []int64     // with one of these the command is done; nil for none
-	Policy       *param.Map  // limit, interval, interval_type, max_interval, factor and jitter, as `_retry` has them
-	Succeed      bool        // a task that has been repeated often enough is a success
+	ExitCodes    []int64     // the command is done if it ends with one of these; nil for none
+	Policy       *param.Map  // limit, interval, interval_type, max_interval, factor and jitter, as in `_retry`
+	Succeed      bool        // a task that was repeated often enough succeeds
 }
 
-// repeatLimit is how often a task is run at most unless it says otherwise.
+// repeatLimit is the default for how often a task runs at most.
 const repeatLimit = 1000
 
 const repeatForm = "write `_repeat: {until: \"${status == 'ready'}\", interval: 60}`, with while or exit_code in place of until"
@@ -67,7 +67,7 @@ func checkWord(key string, v param.Value, report rule.Report, one, other string)
 	}
 }
 
-// checkLeast checks a number of rounds or seconds.
+// checkLeast checks a number of iterations or seconds.
 func checkLeast(key string, v param.Value, least int64, report rule.Report) {
 	if n, err := param.AsWhole(key, v); err != nil || rule.IsText(v) || n < least {
 		report([]string{key}, key+" of _repeat must be a whole number, at least "+param.Text(least)+": "+param.Sample(v), repeatForm)

@@ -8,39 +8,39 @@ import (
 	"zerodag/engine/param"
 )
 
-// ExitCodeKey is the key, of several others, with numbers with which a command ends.
+// ExitCodeKey is a key of `_retry`, `_repeat` and `_ignore_error` with exit codes of a command.
 const ExitCodeKey = "exit_code"
 
-// RetryKeys are those of the mapping that _retry may be.
+// RetryKeys are the keys of `_retry` if it is a mapping.
 func RetryKeys() []string { return []string{"limit", "interval", "max_interval", "interval_type"} }
 
-// AddedRetryKeys are those that it may have beside them in a file with `zerodag: 1`.
+// AddedRetryKeys are the additional keys in a file with `zerodag: 1`.
 func AddedRetryKeys() []string { return []string{ExitCodeKey, "factor", "jitter"} }
 
 // allRetryKeys are both.
 func allRetryKeys() []string { return append(RetryKeys(), AddedRetryKeys()...) }
 
-// RetryNumbers are the keys of whole numbers, of tries or of seconds.
+// RetryNumbers are the keys with whole numbers, of retries or of seconds.
 func RetryNumbers() []string { return []string{"limit", "interval", "max_interval"} }
 
-// LacksLimit says of a `_retry` that it does not say how often; one with a key that nobody knows may have meant that.
+// LacksLimit reports whether a `_retry` has no limit. An unknown key may be a misspelled limit.
 func LacksLimit(m *param.Map) bool {
 	known := allRetryKeys()
 	return m.Value("limit") == nil && !slices.ContainsFunc(m.Keys(), func(key string) bool { return !slices.Contains(known, key) })
 }
 
-// AddedRetry is what `_retry` says under the added keys.
+// AddedRetry holds the added keys of `_retry`.
 type AddedRetry struct {
-	ExitCodes []int64 // another try comes only after one of these; nil: after any failure
-	Factor    float64 // by which an exponential interval grows; 0 is not said
-	Jitter    float64 // the most that is taken off an interval, as a part of it
+	ExitCodes []int64 // retry only after one of these; nil: after any failure
+	Factor    float64 // by which an exponential interval grows; 0 if not set
+	Jitter    float64 // the largest part by which an interval is reduced
 }
 
-// usualJitter is that of who only writes true.
+// usualJitter is the jitter of `jitter: true`.
 const usualJitter = 0.5
 
-// ParseAddedRetry reads the added keys of an evaluated `_retry`, and holds all of it against what a push asks for: what it came to is
-// known only now.
+// ParseAddedRetry reads the added keys of an evaluated `_retry`, and applies to all of it the checks of a push: its
+// values are known only now.
 func ParseAddedRetry(v param.Value) (AddedRetry, error) {
 	fault := ""
 	r := readRetry(v, false, func(_ []string, message, _ string) {
@@ -54,8 +54,8 @@ func ParseAddedRetry(v param.Value) (AddedRetry, error) {
 	return r, nil
 }
 
-// readAddedRetry reads what is there under the added keys of `_retry`, or of what has them as it does; with open, `${...}` may
-// stand for anything.
+// readAddedRetry reads the added keys of `_retry`, or of another key that has them; if open, `${...}` may stand for
+// anything.
 func readAddedRetry(of string, m *param.Map, open bool, report rule.Report) (r AddedRetry) {
 	for key, v := range m.All() {
 		if open && Computed(param.Text(v)) {
@@ -84,7 +84,7 @@ func readAddedRetry(of string, m *param.Map, open bool, report rule.Report) (r A
 	return r
 }
 
-// asNumber reads a number between two others, also one that an expression has made a text of.
+// asNumber reads a number between two others, including one that an expression has turned into text.
 func asNumber(v param.Value, least, most float64) (float64, bool) {
 	number, err := param.AsType("number", v)
 	n, isFloat := number.(float64)
@@ -104,7 +104,7 @@ func asJitter(v param.Value) (float64, bool) {
 	return asNumber(v, 0, 1)
 }
 
-// exitCodes reads a number or a list of numbers of ends of commands, the least of which is 0 or 1.
+// exitCodes reads an exit code or a list of exit codes, of which the smallest is 0 or 1.
 func exitCodes(v param.Value, least int64) (codes []int64, ok bool) {
 	list, isList := v.([]param.Value)
 	if !isList {
@@ -121,12 +121,12 @@ func exitCodes(v param.Value, least int64) (codes []int64, ok bool) {
 	return codes, len(codes) > 0
 }
 
-// CheckRetry looks at `_retry` of a task with an operator, or of a group, which has none, in a file with `zerodag: 1`: a key that nobody
-// reads would be lost without a word, and a task fails that says nonsense.
+// CheckRetry checks `_retry` of a task with an operator, or of a group (""), in a file with `zerodag: 1`: an unknown
+// key would be ignored silently, and a task with an invalid value fails.
 func CheckRetry(operator string, v param.Value, report rule.Report) {
 	group := operator == ""
 	m, _ := v.(*param.Map)
-	if group && m.Has(ExitCodeKey) { // all failures of a group are those of tasks below it
+	if group && m.Has(ExitCodeKey) { // all failures of a group are failures of tasks below it
 		report([]string{ExitCodeKey}, "exit_code of _retry is that of a command, and a group has none", ofTasks)
 		v = m.Without(ExitCodeKey)
 	}
@@ -139,7 +139,8 @@ func CheckRetry(operator string, v param.Value, report rule.Report) {
 	})
 }
 
-// readRetry reads the added keys of a `_retry`, and tells what is wrong with all of it; with open, `${...}` may stand for anything.
+// readRetry reads the added keys of a `_retry`, and reports mistakes in all of it; if open, `${...}` may stand for
+// anything.
 func readRetry(v param.Value, open bool, report rule.Report) AddedRetry {
 	m, isMap := v.(*param.Map)
 	if !isMap {
@@ -172,7 +173,7 @@ func readRetry(v param.Value, open bool, report rule.Report) AddedRetry {
 	return readAddedRetry("_retry", m, open, report)
 }
 
-// isTries says whether a value is a number of tries or of seconds; with open, `${...}` may come to one.
+// isTries reports whether a value is a number of retries or of seconds; if open, `${...}` may evaluate to one.
 func isTries(v param.Value, open bool) bool {
 	text, isText := v.(string)
 	if isText && open && Computed(text) {
@@ -182,11 +183,11 @@ func isTries(v param.Value, open bool) bool {
 	return err == nil && n >= 0
 }
 
-// IsIntervalType reports whether a value is a kind of interval; with open, `${...}` may evaluate to one.
+// IsIntervalType reports whether a value is a kind of interval; if open, `${...}` may evaluate to one.
 func IsIntervalType(v param.Value, open bool) bool {
 	kind, isText := v.(string)
 	return isText && (open && Computed(kind) || strings.EqualFold(kind, "constant") || strings.EqualFold(kind, "exponential"))
 }
 
-// RetryForm is how _retry is written.
+// RetryForm describes how to write _retry.
 const RetryForm = "write a number, or {limit: 3, interval: 10}, an interval in seconds"

@@ -9,13 +9,13 @@ import (
 	"zerodag/engine/param"
 )
 
-// Shape is what one look at a task's keys tells.
+// Shape is a summary of a task's keys.
 type Shape struct {
 	Subtasks, Operators int
 	Typed, Export       bool
 }
 
-// ShapeOf returns what the keys of a task tell about it.
+// ShapeOf summarizes the keys of a task.
 func ShapeOf(config *param.Map) (s Shape) {
 	for _, key := range config.Keys() {
 		switch {
@@ -33,13 +33,13 @@ func ShapeOf(config *param.Map) (s Shape) {
 	return s
 }
 
-// TaskKeys are the keys that the language has for tasks, besides subtasks and operators.
+// TaskKeys are the keys that the language has for tasks, other than subtasks and operators.
 func TaskKeys() []string {
 	return []string{"_export", "_do", "_else_do", "_parallel", "_background", "_after", "_retry", "_error", "_check",
 		"_type", "_command", "_env", "_disable", "_workdir", "_secrets"}
 }
 
-// BodiesOf are the tasks that the operator of a task may make, with the keys under which they stand.
+// BodiesOf returns the tasks that the operator of a task may generate, with the keys that hold them.
 func BodiesOf(config *param.Map) iter.Seq2[[]string, *param.Map] {
 	return func(yield func([]string, *param.Map) bool) {
 		for _, key := range []string{"_do", "_else_do"} {
@@ -61,13 +61,13 @@ func BodiesOf(config *param.Map) iter.Seq2[[]string, *param.Map] {
 	}
 }
 
-// OperatorOf is the name of the operator of a task; "" of a group.
+// OperatorOf returns the name of the operator of a task; "" for a group.
 func OperatorOf(config *param.Map) string {
 	name, _, _ := Operator(config)
 	return name
 }
 
-// Operator returns the operator of a task: its name, the key that names it and the value behind that.
+// Operator returns the operator of a task: its name, the key that names it and that key's value.
 func Operator(config *param.Map) (name, key string, command param.Value) {
 	if v, ok := config.Get("_type"); ok {
 		name, _ = v.(string)
@@ -81,16 +81,15 @@ func Operator(config *param.Map) (name, key string, command param.Value) {
 	return "", "", nil
 }
 
-// WithBodies are the built-in operators that run tasks of their own, which stand below _do, and for if> below
-// _else_do.
+// WithBodies are the built-in operators with tasks below _do, and for if> also below _else_do.
 var WithBodies = []string{"if", "loop", "for_each", "for_range", "td_for_each"}
 
-// IsBody says whether a key that the language does not have holds tasks.
+// IsBody reports whether an unknown key holds tasks.
 func IsBody(config *param.Map, key string) bool {
 	return !strings.HasPrefix(key, "+") && !strings.HasSuffix(key, ">") && !slices.Contains(TaskKeys(), key) && IsTask(config.Map(key))
 }
 
-// TaskBodies hold tasks, which are looked at by themselves.
+// TaskBodies are keys that hold tasks, which are checked separately.
 var TaskBodies = []string{"_do", "_else_do", "_error", "_check", "_cancel", "_finally"}
 
 // HoldsTasks reports whether a key of a task holds tasks.
@@ -112,13 +111,13 @@ func LoopNames(operator string, command param.Value) []string {
 	return nil
 }
 
-// GroupKeys are the keys of a group besides its subtasks.
+// GroupKeys are the keys of a group other than its subtasks.
 func GroupKeys() []string {
 	return []string{"timezone", "schedule", "sla", "_parallel", "_background", "_after",
 		"_error", "_check", "_retry", "_export", "_secrets"}
 }
 
-// TaskName is a key as the name of a task. ^ is for generated tasks, and +1 is a number.
+// TaskName turns a key into the name of a task. ^ is reserved for generated tasks, and YAML reads +1 as a number.
 func TaskName(key string) string {
 	key = "+" + strings.TrimLeft(key, "^")
 	if _, err := strconv.ParseFloat(key, 64); err == nil {
@@ -127,7 +126,7 @@ func TaskName(key string) string {
 	return key
 }
 
-// IsTask says whether a mapping reads like a task: it has an operator or subtasks.
+// IsTask reports whether a mapping looks like a task: it has an operator or subtasks.
 func IsTask(m *param.Map) bool {
 	s := ShapeOf(m)
 	return s.Operators+s.Subtasks > 0

@@ -9,14 +9,14 @@ import (
 	"zerodag/engine/param"
 )
 
-// Stored is a value that `_store` takes from what a command leaves.
+// Stored is a value that `_store` takes from the output of a command.
 type Stored struct {
 	Name     string
 	From     string // stdout, stderr or file
 	Path     string // of the file, as the command names it
 	Decode   string // text, lines, json or yaml
 	Match    *regexp.Regexp
-	Select   []string // names and indexes, from the outside to the inside
+	Select   []string // names and indexes, outermost first
 	Rule     rule.Rule
 	Optional bool
 }
@@ -32,13 +32,13 @@ func storeKey() Key {
 	}
 }
 
-// StoredFrom are the places from which `_store` takes values.
+// StoredFrom are the sources from which `_store` takes values.
 func StoredFrom() []string { return []string{"stdout", "stderr", "file"} }
 
-// StoredDecode are the ways in which `_store` reads what is there.
+// StoredDecode are the formats that `_store` decodes.
 func StoredDecode() []string { return []string{"text", "lines", "json", "yaml"} }
 
-// StoredWords are those of a value of `_store` besides its rule.
+// StoredWords are the keys of a value of `_store` other than its rule.
 func StoredWords() []string {
 	return []string{"from", "path", "decode", "match", "select", "optional"}
 }
@@ -89,7 +89,7 @@ func (s *Stored) from(below []string, v param.Value, report rule.Report) {
 	}
 }
 
-// read reads one value's mapping: where it comes from, and its rule.
+// read reads one value's mapping: its source and its rule.
 func (s *Stored) read(name string, m *param.Map, report rule.Report) {
 	r := rule.Reader{Of: "_store", Report: report}
 	words := rule.Words(append(StoredWords(), "description")...)
@@ -106,7 +106,7 @@ func (s *Stored) read(name string, m *param.Map, report rule.Report) {
 	}
 }
 
-// word reads what is no part of the rule, and says whether it was such a word.
+// word reads a key that is not part of the rule, and reports whether it was one.
 func (s *Stored) word(r rule.Reader, key string, v param.Value, at []string) bool {
 	text, isText := v.(string)
 	switch key {

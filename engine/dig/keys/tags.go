@@ -13,10 +13,10 @@ import (
 	"zerodag/engine/param"
 )
 
-// tagsKey is the key at the top of a file with words by which people find the workflow.
+// tagsKey is the key at the top of a file with words to search for the workflow.
 const tagsKey = "tags"
 
-// What tags, and labels of attempts, may be.
+// Limits of tags, and of labels of attempts.
 const (
 	MostTags      = 20  // of a workflow, and labels of an attempt
 	LongestLabel  = 200 // characters of the value of one
@@ -40,7 +40,7 @@ func tagsKeyOfFile() Key {
 	}
 }
 
-// TagsOf are the tags of a workflow as it is stored, in their order: a name and a value are "team=sales".
+// TagsOf returns the tags of a workflow in its stored form, in order: a name and a value are "team=sales".
 func TagsOf(config *param.Map) []string {
 	if language, _ := Gate(config); language.Level == 0 {
 		return nil
@@ -52,7 +52,7 @@ func TagsOf(config *param.Map) []string {
 	return readTags(v, func([]string, string, string) {})
 }
 
-// checkTags wants words that people can search for.
+// checkTags requires words that users can search for.
 func checkTags(_ string, v param.Value, report rule.Report) {
 	readTags(v, report)
 }
@@ -81,7 +81,7 @@ func readTags(v param.Value, report rule.Report) (tags []string) {
 	return tags
 }
 
-// tagOf reads one tag; below is the key of its name, where it has a value.
+// tagOf reads one tag; below is the key of its name, if it has a value.
 func tagOf(v param.Value) (tag string, below []string, fault string) {
 	m, isPair := v.(*param.Map)
 	if !isPair {
@@ -112,7 +112,7 @@ func tagOf(v param.Value) (tag string, below []string, fault string) {
 	return name + "=" + text, below, ""
 }
 
-// tagText is a text, or a number or true or false as text: what YAML makes of 2026 is no matter here.
+// tagText converts text, a number or a boolean to text: how YAML types 2026 does not matter here.
 func tagText(v param.Value) (string, bool) {
 	switch v.(type) {
 	case nil, *param.Map, []param.Value:
@@ -122,7 +122,7 @@ func tagText(v param.Value) (string, bool) {
 	return text, err == nil
 }
 
-// LabelFault says what is wrong with a name and a value by which people find things; "" is nothing.
+// LabelFault returns what is wrong with the name and value of a label; "" if nothing.
 func LabelFault(name, value string) string {
 	switch {
 	case !labelName().MatchString(name):

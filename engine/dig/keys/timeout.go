@@ -7,15 +7,15 @@ import (
 	"zerodag/engine/param"
 )
 
-// Timeout is what `_timeout` of a task or group asks for, evaluated. Zero is no bound.
+// Timeout is an evaluated `_timeout` of a task or group. Zero is no limit.
 type Timeout struct {
-	Try   time.Duration // for each run of an operator and each round of a group
-	Total time.Duration // from the first start on, with everything that it waits for
-	Warn  time.Duration // of a try, after which people are told that it is slow, and it goes on
-	Grace time.Duration // between the request to end and the force, for commands
+	Try   time.Duration // for each run of an operator and each iteration of a group
+	Total time.Duration // from the first start on, including all waits
+	Warn  time.Duration // of a try, after which users are warned that it is slow; it continues
+	Grace time.Duration // between the request to end and the kill, for commands
 }
 
-// usualGrace is the one of who writes none.
+// usualGrace is the default grace.
 const usualGrace = 10 * time.Second
 
 const timeoutForm = "write `_timeout: 30m`, or {try: 30m, total: 2h, warn: 20m, grace: 10s}"
@@ -53,12 +53,12 @@ func ParseTimeout(v param.Value) (Timeout, error) {
 	return t, nil
 }
 
-// checkTimeout wants bounds that a task can have, as far as the text tells.
+// checkTimeout requires limits that a task can have, as far as the text shows.
 func checkTimeout(_ string, v param.Value, report rule.Report) {
 	readTimeout(v, &Timeout{}, true, report)
 }
 
-// set reads one of the durations, and says what is wrong with it.
+// set reads one of the durations, and returns what is wrong with it.
 func (t *Timeout) set(key string, v param.Value, what string) (fault string) {
 	to := map[string]*time.Duration{"try": &t.Try, "total": &t.Total, "warn": &t.Warn, "grace": &t.Grace}[key]
 	if to == nil {
@@ -73,7 +73,7 @@ func (t *Timeout) set(key string, v param.Value, what string) (fault string) {
 	return ""
 }
 
-// readTimeout reads what is there; with open, `${...}` may stand for anything.
+// readTimeout reads all durations; if open, `${...}` may stand for anything.
 func readTimeout(v param.Value, t *Timeout, open bool, report rule.Report) {
 	m, isMap := v.(*param.Map)
 	if !isMap {
@@ -109,7 +109,7 @@ func readTimeout(v param.Value, t *Timeout, open bool, report rule.Report) {
 	}
 }
 
-// contradiction says which of the durations has no meaning beside the others, and why; "" if all have one.
+// contradiction returns which of the durations has no meaning next to the others, and why; "" if all have one.
 func (t *Timeout) contradiction() (key, fault string) {
 	switch {
 	case t.Total > 0 && t.Total < t.Try:
