@@ -12,14 +12,14 @@ import (
 	"zerodag/engine/param"
 )
 
-// isArgument reports whether a key of a task with py> can be for its function only.
+// isArgument reports whether a key of a task with py> can only be for its function.
 func isArgument(config *param.Map, key string) bool {
 	return !strings.HasPrefix(key, "_") && !strings.HasPrefix(key, "+") && !strings.HasSuffix(key, ">") && key != "script" &&
 		!slices.Contains(anyForm, key) && !parameters.Used(config, key) && !keys.IsBody(config, key)
 }
 
-// arguments warns of parameters of py> that its function does not take, where the function is in a file of the project and nothing else of
-// that file may read them.
+// arguments warns about parameters of py> that its function does not take, if the function is in a project file and
+// nothing else in that file may read them.
 func (c *critic) arguments(at []string, task, command string, config *param.Map) {
 	folder, known := c.workdir(config)
 	dot := strings.LastIndexByte(command, '.')
@@ -47,7 +47,8 @@ func (c *critic) arguments(at []string, task, command string, config *param.Map)
 	}
 }
 
-// argumentHint is the remedy for a parameter that is no argument of a function; near is the one that may be meant.
+// argumentHint returns the hint for a parameter that is not an argument of a function; near is the argument that may be
+// meant.
 func (c *critic) argumentHint(key, near string, names []string) string {
 	foreign := c.foreignHint("py", key)
 	switch {
@@ -61,8 +62,8 @@ func (c *critic) argumentHint(key, near string, names []string) string {
 	return "its arguments are " + strings.Join(names, ", ") + ": a variable of other tasks belongs into _export"
 }
 
-// argumentsOf are the names of the arguments of a function of a Python module; found is false where it has none of that name at the top, or
-// one that is decorated or takes any argument.
+// argumentsOf returns the names of the arguments of a function of a Python module. found is false if the module has no
+// such function at its top level, or if it is decorated or takes any arguments.
 func argumentsOf(code, function string) (names []string, found bool) {
 	def := regexp.MustCompile(`(?m)(^@.*\r?\n)?^(?:async )?def ` + regexp.QuoteMeta(function) + `\s*\(([^()]*(?:\([^()]*\)[^()]*)*)\)`)
 	all := def.FindAllStringSubmatch(code, -1)
@@ -91,7 +92,7 @@ func argumentsOf(code, function string) (names []string, found bool) {
 	return names, true
 }
 
-// pythonComment is what Python does not read of a line.
+// pythonComment matches a comment in Python.
 var pythonComment = regexp.MustCompile(`#[^\n]*`)
 
 // mayReadParameters reports whether a module may read a parameter by its name, or all of them.
@@ -100,7 +101,7 @@ func (c *critic) mayReadParameters(file, key string) bool {
 	return words[key] || words["*"] || words["params"] || slices.ContainsFunc(dynamic, func(d string) bool { return words[d] })
 }
 
-// mayImport reports whether a module may import another one of its folder, which may read parameters.
+// mayImport reports whether a module may import another module of its folder, which may read parameters.
 func (c *critic) mayImport(folder, file string) bool {
 	if c.known.Folder == nil {
 		return true

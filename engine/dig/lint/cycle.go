@@ -11,8 +11,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// exported warns of parameters of an _export that are made of themselves, by others or at once: such a ${...} stays
-// as text. above is what tasks around this one export. It returns what is exported to the tasks below.
+// exported warns about parameters of an _export that refer to themselves, directly or through others: such a ${...}
+// stays as text. above is what tasks around this one export. It returns what the tasks below see.
 func (c *critic) exported(at []string, task string, above, export *param.Map) *param.Map {
 	if export.Len() == 0 {
 		return above
@@ -36,11 +36,11 @@ func (c *critic) exported(at []string, task string, above, export *param.Map) *p
 type calls struct {
 	read  dig.Source
 	files map[string][]string // the files that a file calls
-	back  map[string][]string // the way from a file back to itself
+	back  map[string][]string // the path from a file back to itself
 }
 
-// itself is the way from a file that call> names back to it by tasks that run whatever happens; nil where there
-// is none. What stands below an if>, a loop or an _error may end the circle.
+// itself returns the path from a file that call> names back to it along tasks that always run; nil if there is none.
+// Tasks below an if>, a loop or an _error may end the cycle.
 func (c *calls) itself(start string) []string {
 	if way, known := c.back[start]; known {
 		return way
@@ -66,7 +66,7 @@ func (c *calls) itself(start string) []string {
 	return c.back[start]
 }
 
-// of are the files that a file calls; none of one that cannot be read, which is told where it is looked at.
+// of returns the files that a file calls; none if it cannot be read, which is reported when that file is checked.
 func (c *calls) of(file string) []string {
 	list, known := c.files[file]
 	if !known {
@@ -78,7 +78,7 @@ func (c *calls) of(file string) []string {
 	return list
 }
 
-// requiring warns of a workflow that waits for itself, and notes the places that were told.
+// requiring warns about a workflow that waits for itself, and records the places that were reported.
 func (c *critic) requiring(w dig.Workflow) {
 	c.circles = map[string]bool{}
 	for _, p := range c.required.Faults(w.Name, w.Config) {

@@ -9,8 +9,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// dagu warns of a key of a step of Dagu beside an operator that does not read it. Files without `zerodag: 1` may have
-// such names for variables of their own, and so may whatever hands all of its keys to a function or to its command.
+// dagu warns about a key of a Dagu step at an operator that does not read it. Files without `zerodag: 1` may have
+// variables of that name, and so may operators that pass all of their keys to a function or a command.
 func (c *critic) dagu(place []string, task, operator, key string, config *param.Map) bool {
 	meant := keys.OfDagu(key)
 	if c.level == 0 || meant == "" || operator == "py" || operator == "rb" || slices.ContainsFunc(config.Keys(), func(k string) bool { return shell.Asks(config.Value(k), key) }) {

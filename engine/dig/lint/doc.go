@@ -1,8 +1,8 @@
-// Package lint warns of what is legal in a workflow and hardly does what its author means: parameters that nothing reads,
-// keys of other tools, expressions whose outcome depends on types, files that are missing, secrets in the open.
+// Package lint warns about parts of a workflow that are legal but rarely do what their author means: unused parameters,
+// keys of other tools, expressions whose outcome depends on types, missing files, exposed secrets.
 //
-// A warning never stops a run. The package reads the files of a project through a Source and is told in Known what there is
-// besides: operators, the parameters that they read, variables. A critic walks over each workflow that Load takes; each file of
-// the package holds the rules about one matter. What needs no workflow is in rooms below: scripts of a shell, and what all
-// files of a project say of parameters.
+// A warning never stops a run. The package reads the files of a project through a Source; Known lists what exists
+// outside it: operators, the parameters that they read, variables. A critic walks over each workflow that Load accepts;
+// each file of the package holds the rules about one subject. Checks that need no workflow are in subpackages: shell
+// scripts, and what all files of a project define about parameters.
 package lint

@@ -14,7 +14,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// takesFile reports whether what an operator takes is the name of a file.
+// takesFile reports whether the value of an operator is the name of a file.
 func (c scripts) takesFile(operator string) bool {
 	if c.known.Takes == nil {
 		return false
@@ -23,8 +23,8 @@ func (c scripts) takesFile(operator string) bool {
 	return kind == "file name" || strings.HasPrefix(kind, "file name, or `{") || strings.HasPrefix(kind, "file, or `{")
 }
 
-// files looks at the files of the project that a task with a built-in operator names in its value: whether they are
-// there, and can be run.
+// files checks the project files that a task with a built-in operator names in its value: whether they exist, and can
+// be run.
 func (c scripts) files(place []string, task, operator, text string, config *param.Map) {
 	folder, known := c.workdir(config)
 	if !known {
@@ -53,7 +53,7 @@ func isAddress(text string) bool {
 	return strings.HasPrefix(text, "http://") || strings.HasPrefix(text, "https://")
 }
 
-// script looks at the program of the project with which a command begins.
+// script checks the program of the project with which a command begins.
 func (c scripts) script(place []string, task, folder, command string) {
 	first, _, _ := strings.Cut(strings.TrimSpace(command), "\n")
 	word, arguments, _ := strings.Cut(first, " ")
@@ -69,7 +69,7 @@ func (c scripts) script(place []string, task, folder, command string) {
 	text, err := c.read(file)
 	if errors.Is(err, dig.ErrNotFound) {
 		if c.makesFiles {
-			return // a task before it may make this one
+			return // an earlier task may create it
 		}
 		c.warn(place, task, "the path is relative to the folder of the project, or to _workdir", "sh> begins with %s, which is not in the project", file)
 		return
@@ -80,7 +80,7 @@ func (c scripts) script(place []string, task, folder, command string) {
 	}
 }
 
-// shellScript looks at a file that a shell reads, which takes the CR at the end of a line for a part of its last word.
+// shellScript checks a file that a shell reads, which takes the CR at the end of a line as part of its last word.
 func (c scripts) shellScript(place []string, task, folder, name string) {
 	if name == "" || strings.ContainsAny(name, "$*?;|&<>()'\"\\`") || strings.HasPrefix(name, "-") || path.IsAbs(name) {
 		return
@@ -95,17 +95,18 @@ func unixEnds(file string) string {
 	return "save it with the ends of lines of Unix: sed -i 's/\\r$//' " + file
 }
 
-// pythonModules are modules of Python itself for which projects are likely to have a file of the same name, and digdag, which the runner
-// brings. Python finds them before the files of a project.
+// pythonModules are standard modules of Python for which projects are likely to have a file of the same name, and
+// digdag, which the runner provides. Python finds them before the files of a project.
 var pythonModules = []string{"array", "ast", "calendar", "code", "collections", "copy", "csv", "dataclasses", "datetime", "digdag", "email", "enum", "fractions", "glob", "graphlib",
 	"html", "http", "io", "json", "locale", "logging", "mailbox", "math", "numbers", "operator", "os", "pickle", "platform", "profile", "queue", "random", "re", "sched",
 	"secrets", "select", "shelve", "signal", "site", "socket", "sqlite3", "statistics", "string", "subprocess", "sys", "tempfile", "threading", "time", "token", "trace",
 	"types", "typing", "unittest", "uuid", "warnings", "xml", "zipfile"}
 
-// dynamic are words of a script that may make names which stand nowhere in it.
+// dynamic are words of a script that may define names which do not appear in it.
 var dynamic = []string{"globals", "setattr", "exec", "eval", "__getattr__", "vars", "locals"}
 
-// functionAsPath warns of a function of py> that is written as a path, and reports whether nothing else is to be said of it.
+// functionAsPath warns about a function of py> that is written as a path, and reports whether there is nothing else to
+// check.
 func (c scripts) functionAsPath(place []string, task, folder, text string) bool {
 	if !strings.ContainsAny(text, `/\`) && !strings.HasSuffix(text, ".py") {
 		return false
@@ -127,8 +128,8 @@ func (c scripts) functionAsPath(place []string, task, folder, text string) bool 
 	return true
 }
 
-// function looks for what py> names in its module, where that is a file of the project: of MODULE.CLASS.METHOD the
-// class, since a method may be inherited.
+// function checks that the target of py> exists in its module, if that is a project file: of MODULE.CLASS.METHOD only
+// the class, since a method may be inherited.
 func (c scripts) function(place []string, task, folder, text string, config *param.Map) {
 	const form = "py> is written as MODULE.FUNCTION or MODULE.CLASS.METHOD"
 	if c.functionAsPath(place, task, folder, text) {
@@ -163,7 +164,7 @@ func (c scripts) function(place []string, task, folder, text string, config *par
 	}
 }
 
-// envFiles looks at the files of variables that a task names: whether they are there, and can be read.
+// envFiles checks the files of variables that a task names: whether they exist, and can be read.
 func (c scripts) envFiles(path []string, task string, config *param.Map) {
 	if c.level == 0 {
 		return
@@ -186,7 +187,8 @@ func (c scripts) envFiles(path []string, task string, config *param.Map) {
 	}
 }
 
-// environment looks at what a command is given, and where it runs. Its operator stands under the key command.
+// environment checks the environment variables of a command, and the folder in which it runs. command is the key of its
+// operator.
 func (c scripts) environment(at []string, task, operator, command string, config *param.Map) {
 	for _, key := range config.Map("_env").Keys() {
 		if !strings.Contains(key, "${") && !keys.EnvName().MatchString(key) {
@@ -196,7 +198,7 @@ func (c scripts) environment(at []string, task, operator, command string, config
 	c.workFolder(at, task, operator, command, config)
 }
 
-// workFolder looks at the folder in which a command runs.
+// workFolder checks the folder in which a command runs.
 func (c scripts) workFolder(at []string, task, operator, command string, config *param.Map) {
 	folder, known := c.workdir(config)
 	if !known || !config.Has("_workdir") && !c.exports.Has("_workdir") {
@@ -204,7 +206,7 @@ func (c scripts) workFolder(at []string, task, operator, command string, config 
 	}
 	where := append(slices.Clone(at), "_workdir")
 	if !config.Has("_workdir") {
-		where = append(slices.Clone(at), command) // the place of what runs there: an _export may be far away
+		where = append(slices.Clone(at), command) // the place of the command: an _export may be far away
 	}
 	switch clean := path.Clean(folder); {
 	case path.IsAbs(folder):

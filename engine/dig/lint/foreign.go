@@ -11,8 +11,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// isForeign reports whether a value has the form that another tool wants for a key of foreignKeys. Some of the keys may well be variables of
-// an author.
+// isForeign reports whether a value has the form that another tool expects for a key of foreignKeys. Some of the keys
+// may well be variables of the author.
 func (c *critic) isForeign(key string, v param.Value) bool {
 	m, isMap := v.(*param.Map)
 	_, isList := v.([]param.Value)
@@ -32,7 +32,7 @@ func (c *critic) isForeign(key string, v param.Value) bool {
 	return true
 }
 
-// foreignHint is the remedy for a key of another tool; "" where nothing is known of it.
+// foreignHint returns the hint for a key of another tool; "" if nothing is known about it.
 func (c *critic) foreignHint(operator, key string) string {
 	meant, ours := keys.MeantBy(operator, key)
 	if meant == "" {
@@ -44,18 +44,18 @@ func (c *critic) foreignHint(operator, key string) string {
 	return "write " + meant + "; a variable of your own needs another name, or _export"
 }
 
-// takesAnyKey are operators that hand all keys of a task on, as arguments or as parameters.
+// takesAnyKey are operators that pass on all keys of a task, as arguments or as parameters.
 var takesAnyKey = []string{"py", "rb", "call", "param_set"}
 
-// foreignKey warns of a key of a built-in operator's task that nothing reads: one of other tools, or any where the operator runs no
-// command, which would have all keys of its task.
+// foreignKey warns about an unused key of a built-in operator's task: a key of other tools, or any key if the operator
+// runs no command, which would receive all keys of its task.
 func (c *critic) foreignKey(place []string, task, operator, key string, config *param.Map) bool {
 	if !slices.Contains(c.known.BuiltIn, operator) || mayTake(operator, key) || c.reads(key, config) {
 		return false
 	}
 	own := c.known.parameters(operator)
 	if own != nil && (slices.Contains(steeringKeys, "_"+key) || key == "timeout" && slices.Contains(own, "sandbox")) {
-		return false // which is told with other slips of parameters
+		return false // reported with other misspelled parameters
 	}
 	hint := ""
 	if c.isForeign(keys.ForeignName(key), config.Value(key)) {
@@ -71,7 +71,7 @@ func (c *critic) foreignKey(place []string, task, operator, key string, config *
 	return true
 }
 
-// mayTake reports whether an operator may take a key that is none of its parameters.
+// mayTake reports whether an operator may use a key that is not one of its parameters.
 func mayTake(operator, key string) bool {
 	return slices.Contains(takesAnyKey, operator) || operator == "require" && key == "ignore_failure" || strings.Contains(key, "${") || strings.HasSuffix(key, ">")
 }
@@ -108,7 +108,7 @@ func (c *critic) reads(key string, config *param.Map) bool {
 	return false
 }
 
-// mostWords bounds how many words of a text are tried as names of files.
+// mostWords limits how many words of a text are tried as names of files.
 const mostWords = 100
 
 // fileReads reports whether a file of the project may read a variable.
@@ -119,7 +119,7 @@ func (c *critic) fileReads(name, key string) bool {
 	})
 }
 
-// taskNamedAsKey warns of a task whose name is a key of tasks: `+_error` runs as any other task.
+// taskNamedAsKey warns about a task whose name is a key of tasks: `+_error` runs like any other task.
 func (c *critic) taskNamedAsKey(place []string, task, name string) {
 	key := strings.TrimPrefix(name, "+")
 	if slices.Contains(keys.TaskKeys(), key) || strings.HasPrefix(key, "_") && slices.Contains(keys.Added(keys.AtGroup|keys.AtTask), key) {

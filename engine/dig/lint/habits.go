@@ -13,7 +13,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// habits warns of what works in other places and means nothing, or something else, here.
+// habits warns about things that work in other tools and mean nothing, or something else, here.
 func (c *critic) habits(path []string, task string, config *param.Map) {
 	at := func(keys ...string) []string { return slices.Concat(path, keys) }
 	if len(path) > 0 && config.Has(keys.LevelKey) {
@@ -39,12 +39,12 @@ func (c *critic) habits(path []string, task string, config *param.Map) {
 	}
 }
 
-// passwords are names under which nothing but a secret can be meant.
+// passwords are names that can only mean a secret.
 func passwords() []string {
 	return []string{"password", "passwd", "api_key", "apikey", "secret_key", "secret_access_key", "access_token", "private_key"}
 }
 
-// password warns of a secret that is written into a workflow.
+// password warns about a secret that is written into a workflow.
 func (c *critic) password(place []string, task, key string, v param.Value) {
 	text, isText := v.(string)
 	if isText && text != "" && slices.Contains(passwords(), strings.ToLower(key)) && !strings.Contains(text, "${") {
@@ -53,7 +53,7 @@ func (c *critic) password(place []string, task, key string, v param.Value) {
 	}
 }
 
-// What expressions have in JavaScript and in moment that is hardly meant.
+// Forms in expressions that JavaScript and moment accept but that are rarely meant.
 var (
 	dateSum = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`\b(session_date|session_time|session_local_time|last_session_date|next_session_date)\s*\+\s*\d`)
@@ -90,7 +90,7 @@ func (c *critic) expressionHabits(place []string, task string, v param.Value) {
 	}
 }
 
-// percent is a variable as cmd.exe has it, and ofWindows are those that each Windows sets.
+// percent matches a variable in the form of cmd.exe, and ofWindows are variables that every Windows system sets.
 var (
 	percent   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`%([A-Za-z_]\w*)%`) })
 	ofWindows = []string{"APPDATA", "CD", "COMPUTERNAME", "ERRORLEVEL", "HOMEDRIVE", "HOMEPATH", "PATH", "PROGRAMFILES", "SYSTEMROOT", "TEMP", "USERNAME", "USERPROFILE", "WINDIR"}

@@ -12,8 +12,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// keys warns of keys of a task that are never read although they look like some that are read: a
-// misspelt _retry or timeout is lost in silence. Any other key may be a parameter of its author.
+// keys warns about unused keys of a task that look like valid ones: a misspelled _retry or timeout is ignored silently.
+// Any other key may be a parameter of the author.
 func (c *critic) keys(at []string, task string, config *param.Map) {
 	operator, command, _ := keys.Operator(config)
 	var own []string
@@ -41,7 +41,7 @@ func (c *critic) keys(at []string, task string, config *param.Map) {
 	c.exportedKeys(at, task, config)
 }
 
-// otherKey looks at a key of a task that neither the language nor its operator reads.
+// otherKey checks a key of a task that neither the language nor its operator reads.
 func (c *critic) otherKey(place []string, task, operator, key string, config *param.Map) {
 	unread := operator != "" && c.known.parameters(operator) != nil && !parameters.Used(config, key)
 	switch {
@@ -54,7 +54,7 @@ func (c *critic) otherKey(place []string, task, operator, key string, config *pa
 	}
 }
 
-// exportedKeys looks at what a task exports.
+// exportedKeys checks what a task exports.
 func (c *critic) exportedKeys(at []string, task string, config *param.Map) {
 	for key, v := range config.Map("_export").All() {
 		place := append(slices.Clone(at), "_export", key)
@@ -74,14 +74,15 @@ func (c *critic) exportedKeys(at []string, task string, config *param.Map) {
 	}
 }
 
-// unusedKey looks at a key that a built-in operator does not read. A command has each parameter of its task in its environment.
+// unusedKey checks a key that a built-in operator does not read. A command has each parameter of its task in its
+// environment.
 func (c *critic) unusedKey(place []string, task, operator, key string, config *param.Map) {
 	if !c.runsCommand(operator) || !c.reads(key, config) {
 		c.parameter(place, task, operator, key, config.Value(key), c.known.parameters(operator))
 	}
 }
 
-// exportedName warns of a name that takes the place of a variable which programs need, or that no expression finds.
+// exportedName warns about a name that overrides a variable which programs need, or that no expression can refer to.
 func (c *critic) exportedName(place []string, task, key string, v param.Value) {
 	text, isText := v.(string)
 	ofCommands := isText && !strings.Contains(text, "${") && runsScripts(c.root)
@@ -116,8 +117,8 @@ func runsScripts(v param.Value) bool {
 	return false
 }
 
-// defaults looks at the mapping of exported defaults of a built-in operator for slips of its parameters; what is near
-// none may be the author's own.
+// defaults checks the exported defaults of a built-in operator for misspelled parameters; other keys may be the
+// author's own.
 func (c *critic) defaults(place []string, task, operator string, v param.Value) {
 	m, _ := v.(*param.Map)
 	own := c.known.parameters(operator)
@@ -132,7 +133,7 @@ func (c *critic) defaults(place []string, task, operator string, v param.Value) 
 	}
 }
 
-// ofWorkflow warns of a key that is read at the top of a file alone, and accepted elsewhere.
+// ofWorkflow warns about a key that is read only at the top of a file, and accepted elsewhere.
 func (c *critic) ofWorkflow(place []string, task, operator, key string) bool {
 	if key != "schedule" && key != "sla" && (key != "timezone" || operator != "") {
 		return false
@@ -141,7 +142,7 @@ func (c *critic) ofWorkflow(place []string, task, operator, key string) bool {
 	return true
 }
 
-// unmarked looks at a key of a task with an operator that holds tasks and is not marked so that they are run.
+// unmarked checks a key of a task with an operator that holds tasks but is not marked so that they run.
 func (c *critic) unmarked(place []string, task, operator, key string) {
 	hint := "the name of a task begins with +: write `" + keys.TaskName(key) + ":`, outside of this task, since one with an operator has no subtasks"
 	near := param.Nearest(key, keys.TaskKeys())
@@ -166,7 +167,7 @@ func (c *critic) unmarked(place []string, task, operator, key string) {
 // anyForm are names with a meaning for commands, which need not be mappings.
 var anyForm = []string{"docker", "sandbox", "python", "shell"}
 
-// misnamed looks at a name that may be a slip of one with a meaning for operators, where no expression reads it.
+// misnamed checks a name that may be a misspelling of one with a meaning for operators, if no expression reads it.
 func (c *critic) misnamed(place []string, task, key string, v param.Value) {
 	near := param.Nearest(key, c.known.Exported)
 	_, isMap := v.(*param.Map)
@@ -176,7 +177,7 @@ func (c *critic) misnamed(place []string, task, key string, v param.Value) {
 	c.warn(place, task, "did you mean "+near+"?", "%s is not read by any operator", key)
 }
 
-// steering looks at a key that begins with "_".
+// steering checks a key that begins with "_".
 func (c *critic) steering(place []string, task, operator, key string, v param.Value, own []string) {
 	switch {
 	case key == "_retry":
@@ -192,7 +193,7 @@ func (c *critic) steering(place []string, task, operator, key string, v param.Va
 	}
 }
 
-// parallel looks at `_parallel`.
+// parallel checks `_parallel`.
 func (c *critic) parallel(place []string, task, operator string, v param.Value) {
 	if m, ok := v.(*param.Map); ok && c.level == 0 && m.Has(keys.SlidingKey) {
 		c.warn(append(slices.Clone(place), keys.SlidingKey), task, keys.GateHint(keys.SlidingKey), "sliding of _parallel is not read by anybody here")
@@ -205,7 +206,7 @@ func (c *critic) parallel(place []string, task, operator string, v param.Value) 
 	c.whole(place, task, v, "limit", 1, "write how many may run at once, such as `_parallel: {limit: 2}`")
 }
 
-// steeringHint is the hint for a key that begins with "_" and is none; own are those that the operator reads.
+// steeringHint returns the hint for an unknown key that begins with "_"; own are the keys that the operator reads.
 func (c *critic) steeringHint(key string, own []string) string {
 	if foreign := keys.SteeringHint(key, c.level); foreign != "" {
 		return foreign
@@ -217,13 +218,14 @@ func (c *critic) steeringHint(key string, own []string) string {
 	if near := param.Nearest(key, known); near != "" {
 		return "did you mean " + near + "?"
 	}
-	if far := param.Suggest(key, keys.TaskKeys()); len(far) > 0 { // such as _retires: no key of the user's own begins so
+	if far := param.Suggest(key, keys.TaskKeys()); len(far) > 0 { // such as _retires: users' own keys do not begin so
 		return "did you mean " + strings.Join(far, ", ") + "?"
 	}
 	return "keys of a task that begin with _ are " + strings.Join(keys.TaskKeys(), ", ")
 }
 
-// retry looks at a _retry. With the gate, what a push does not refuse is below an operator that makes the task.
+// retry checks a _retry. With `zerodag: 1`, mistakes that a push does not refuse are below an operator that generates
+// the task.
 func (c *critic) retry(place []string, task, operator string, v param.Value) {
 	if c.level > 0 {
 		keys.CheckRetry(operator, v, c.reporter(place, task))
@@ -251,7 +253,7 @@ func (c *critic) retry(place []string, task, operator string, v param.Value) {
 	}
 }
 
-// retryKeys looks at the keys of a _retry.
+// retryKeys checks the keys of a _retry.
 func (c *critic) retryKeys(place []string, task string, m *param.Map) {
 	for _, key := range keys.AddedRetryKeys() {
 		if m.Has(key) {
@@ -261,7 +263,7 @@ func (c *critic) retryKeys(place []string, task string, m *param.Map) {
 	c.unknownKeys(place, task, m.Without(keys.AddedRetryKeys()...), keys.RetryKeys())
 }
 
-// tries looks at a _retry that is a number.
+// tries checks a _retry that is a number.
 func (c *critic) tries(place []string, task string, v param.Value) {
 	c.decimals(place, task, "_retry", v)
 	n, err := param.AsInt("_retry", v)
@@ -273,8 +275,7 @@ func (c *critic) tries(place []string, task string, v param.Value) {
 	}
 }
 
-// whole looks at a number below a key of the language: whether it is one, and no less than the least that has a
-// meaning.
+// whole checks a number below a key of the language: whether it is one, and at least the smallest meaningful one.
 func (c *critic) whole(place []string, task string, v param.Value, key string, least int64, form string) {
 	m, _ := v.(*param.Map)
 	value := m.Value(key)
@@ -302,7 +303,7 @@ func (c *critic) unknownKeys(place []string, task string, v param.Value, known [
 	}
 }
 
-// unknownKey looks at a key of the mapping at a place, which may have known ones.
+// unknownKey checks a key of the mapping at a place against the known ones.
 func (c *critic) unknownKey(place []string, task, key string, known []string) {
 	if slices.Contains(known, key) {
 		return
@@ -317,7 +318,7 @@ func (c *critic) unknownKey(place []string, task, key string, known []string) {
 // steeringKeys are keys of the language whose underscore is often forgotten.
 var steeringKeys = []string{"_retry", "_parallel", "_export", "_background", "_after", "_error", "_check"}
 
-// parameter looks at a key of a task that its operator does not read.
+// parameter checks a key of a task that its operator does not read.
 func (c *critic) parameter(place []string, task, operator, key string, v param.Value, own []string) {
 	underscored := "_" + key
 	switch near := param.Nearest(key, own); {
@@ -332,8 +333,7 @@ func (c *critic) parameter(place []string, task, operator, key string, v param.V
 	}
 }
 
-// plugins tells of Digdag's own plugins, which are not loaded, and of settings of docker that no
-// command takes.
+// plugins warns about Digdag's own plugins, which are not loaded, and about settings of docker that no command uses.
 func (c *critic) plugins(at []string, config *param.Map) {
 	export := config.Map("_export")
 	if text, ok := export.Value("plugin").(string); ok {
@@ -359,15 +359,14 @@ func (c *critic) docker(at []string, task string, config *param.Map) {
 	}
 }
 
-// given tells of parameters of a run that an _export sets to something else: what is exported wins, for the
-// task and all below it.
+// given warns about parameters of a run that an _export overrides, for the task and all tasks below it.
 func (c *critic) given(at []string, task string, export, given *param.Map, prefix string) {
 	for key, value := range given.All() {
 		exported, ok := export.Get(key)
 		inner, isMap := value.(*param.Map)
 		below, both := exported.(*param.Map)
 		switch {
-		case !ok || unquoted(value) == unquoted(exported): // on a command line a number is a text
+		case !ok || unquoted(value) == unquoted(exported): // on a command line, a number is text
 		case isMap && both:
 			c.given(append(slices.Clone(at), key), task, below, inner, prefix+key+".")
 		default:
@@ -379,7 +378,7 @@ func (c *critic) given(at []string, task string, export, given *param.Map, prefi
 
 func unquoted(v param.Value) string { return strings.Trim(param.Text(v), `"`) }
 
-// placeholders looks for mappings that became keys.
+// placeholders finds mappings that became keys.
 func (c *critic) placeholders(config *param.Map) { c.placeholder(nil, config, 0) }
 
 func (c *critic) placeholder(at []string, v param.Value, depth int) {

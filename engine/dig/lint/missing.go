@@ -12,17 +12,17 @@ import (
 	"zerodag/engine/param"
 )
 
-// maxMissing bounds the tasks of one file that are counted.
+// maxMissing limits the number of tasks of one file that are counted.
 const maxMissing = 10_000
 
-// missing collects the tasks whose operator there is not, by operator: a project for another
-// engine has hundreds of them, and one line each says enough.
+// missing collects the tasks whose operator does not exist, by operator: a project for another engine has hundreds of
+// them, and one line per operator is enough.
 type missing struct {
 	order []string
 	tasks map[string]dig.Errors
 }
 
-// add takes tasks whose message is the name of their operator.
+// add adds tasks whose message is the name of their operator.
 func (m *missing) add(tasks dig.Errors) {
 	if m.tasks == nil {
 		m.tasks = map[string]dig.Errors{}
@@ -35,7 +35,7 @@ func (m *missing) add(tasks dig.Errors) {
 	}
 }
 
-// warnings are one for each operator, in the order of their first tasks.
+// warnings returns one warning per operator, in the order of their first tasks.
 func (m *missing) warnings(known Known) (list dig.Errors) {
 	for _, name := range m.order {
 		tasks := m.tasks[name]
@@ -67,7 +67,7 @@ func missingHint(name string, known Known) string {
 	if best := param.Nearest(name, known.Operators); best != "" {
 		near = []string{best}
 	} else if len(name) > 3 {
-		near = nil // half of the letters of a whole word are another word
+		near = nil // a half-matching whole word is a different word
 	}
 	if len(near) > 0 {
 		return "did you mean " + strings.Join(near, ", ") + "?"

@@ -8,9 +8,9 @@ import (
 	"zerodag/engine/param"
 )
 
-// module looks for the module that py> names, of which no file was found: parts are what is written between the points.
-// Python may know modules that no project has, so only two slips are told: a part that is not in a folder of the project
-// with other modules, and a first part that is near a module of the project which has what is named of it.
+// module checks the module that py> names if no file was found for it: parts are the names between the dots. Python may
+// have modules that are in no project, so only two mistakes are reported: a part that is missing in a project folder
+// with other modules, and a first part that is similar to a module of the project which has the named member.
 func (c scripts) module(place []string, task, folder string, parts []string, config *param.Map) {
 	if c.known.Folder == nil || c.makesFiles || config.Map("_env").Has("PYTHONPATH") {
 		return
@@ -25,11 +25,11 @@ func (c scripts) module(place []string, task, folder string, parts []string, con
 			continue
 		}
 		if slices.ContainsFunc(entries, func(e string) bool { return e == part || strings.HasPrefix(e, part+".") }) {
-			return // such as a module that was compiled
+			return // such as a compiled module
 		}
 		near := param.Nearest(part, c.modulesIn(folder, entries))
 		if i == 0 && !c.isMisspelt(folder, near, parts) {
-			return // it may be one of Python's
+			return // it may be a module of Python
 		}
 		if i > 0 && c.isMadeElsewhere(folder, entries, part) {
 			return
@@ -39,7 +39,8 @@ func (c scripts) module(place []string, task, folder string, parts []string, con
 	}
 }
 
-// moduleHint is the remedy for a part of the name of a module that is not in a folder; near is what there is instead.
+// moduleHint returns the hint for a part of the name of a module that is not in a folder; near is the similar name that
+// exists.
 func moduleHint(folder string, parts []string, i int, near string) string {
 	if near != "" {
 		return "did you mean " + strings.Join(slices.Concat(parts[:i], []string{near}, parts[i+1:]), ".") + "?"
@@ -52,17 +53,19 @@ func (c scripts) isFolder(name string) bool {
 	return is
 }
 
-// isMisspelt reports whether a module of a folder, whose name is near, has what is named of the first part.
+// isMisspelt reports whether a module of a folder, whose name is similar, has the member that is named after the first
+// part.
 func (c scripts) isMisspelt(folder, near string, parts []string) bool {
 	return near != "" && len(parts) > 1 && c.hasMember(path.Join(folder, near), parts[1])
 }
 
-// isMadeElsewhere reports whether a part may be in a package that is made elsewhere, or in one that gets the name from elsewhere.
+// isMadeElsewhere reports whether a part may be in a package that is created elsewhere, or in one that imports the
+// name.
 func (c scripts) isMadeElsewhere(folder string, entries []string, part string) bool {
 	return !slices.ContainsFunc(entries, isPython) || c.definedIn(path.Join(folder, "__init__.py"), part)
 }
 
-// nameOfFolder is what people call a folder of the project.
+// nameOfFolder returns a readable name for a folder of the project.
 func nameOfFolder(folder string) string {
 	if folder = path.Clean(folder); folder != "." {
 		return folder + "/"
@@ -72,7 +75,7 @@ func nameOfFolder(folder string) string {
 
 func isPython(file string) bool { return path.Ext(file) == ".py" }
 
-// modulesIn are the names under which Python imports what a folder has.
+// modulesIn returns the names under which Python imports the contents of a folder.
 func (c scripts) modulesIn(folder string, entries []string) (names []string) {
 	for _, e := range entries {
 		if name, is := strings.CutSuffix(e, ".py"); is {
@@ -84,7 +87,7 @@ func (c scripts) modulesIn(folder string, entries []string) (names []string) {
 	return names
 }
 
-// hasMember says whether a module, a file or a folder, has something of a name.
+// hasMember reports whether a module, a file or a folder, has a member with a name.
 func (c scripts) hasMember(module, name string) bool {
 	if c.wordsOf(module + ".py")[name] {
 		return true
@@ -93,7 +96,7 @@ func (c scripts) hasMember(module, name string) bool {
 	return slices.Contains(inner, name) || slices.Contains(inner, name+".py")
 }
 
-// definedIn says whether a script may have something of a name: it has the word, or makes names at run time.
+// definedIn reports whether a script may define a name: it contains the word, or defines names at run time.
 func (c scripts) definedIn(file, name string) bool {
 	words := c.wordsOf(file)
 	return words[name] || words["*"] || slices.ContainsFunc(slices.Concat(dynamic, []string{"sys", "__path__"}), func(d string) bool { return words[d] })

@@ -24,9 +24,8 @@ func namesSession(config *param.Map) bool {
 	return config.Has("session_time") || config.Has("project_name") || config.Has("project_id")
 }
 
-// operator looks at a task that runs something: whether there is such an operator, and
-// whether the file or workflow that it names is in the project. Names with `${` are not
-// known yet.
+// operator checks a task with an operator: whether the operator exists, and whether the file or workflow that it names
+// is in the project. Names with `${` are not yet known.
 func (c *critic) operator(at []string, task string, config *param.Map) {
 	name, key, command := keys.Operator(config)
 	place := append(slices.Clone(at), key)
@@ -68,14 +67,14 @@ func (c *critic) operator(at []string, task string, config *param.Map) {
 	}
 }
 
-// missingOperator notes a task whose operator there is not.
+// missingOperator records a task whose operator does not exist.
 func (c *critic) missingOperator(place []string, task, name string) {
 	if !strings.Contains(name, "${") && !slices.Contains(c.known.Operators, name) && len(c.missing) < maxMissing {
 		c.missing = append(c.missing, dig.Problem{Path: place, Error: dig.Error{Task: task, Message: name}})
 	}
 }
 
-// targets looks at the files and the workflow that a task names in its value.
+// targets checks the files and the workflow that a task names in its value.
 func (c *critic) targets(place []string, task, operator, text string, config *param.Map) {
 	c.target(place, task, operator, text, config)
 	if slices.Contains(c.known.BuiltIn, operator) {
@@ -86,7 +85,7 @@ func (c *critic) targets(place []string, task, operator, text string, config *pa
 	}
 }
 
-// twoOperators warns of a second operator, or a second value, that is written in another form and not read.
+// twoOperators warns about a second operator, or a second value, that is written in another form and ignored.
 func (c *critic) twoOperators(at []string, task, operator, key string, config *param.Map) {
 	if key != "_type" {
 		if config.Has("_command") {
@@ -105,7 +104,7 @@ func (c *critic) twoOperators(at []string, task, operator, key string, config *p
 	}
 }
 
-// condition warns of an if> with text around its expressions, which is neither true nor false.
+// condition warns about an if> with text around its expressions, which is neither true nor false.
 func (c *critic) condition(place []string, task, operator string, v param.Value) {
 	text, _ := v.(string)
 	if operator != "if" || !keys.Computed(text) {
@@ -130,7 +129,7 @@ func (c *critic) condition(place []string, task, operator string, v param.Value)
 	c.warn(place, task, hint, "this condition is neither true nor false: `%s` is outside of ${...}", rest)
 }
 
-// waits says of an operator that it may wait for long, for something that others do or for a time.
+// waits reports whether an operator may wait for a long time, for an external event or a point in time.
 func waits(operator string) bool {
 	return operator == "wait" || operator == "require" || operator == "td_wait_table" || strings.HasSuffix(operator, "_wait")
 }
@@ -145,7 +144,7 @@ func (c *critic) target(place []string, task, operator, named string, config *pa
 		file := dig.CalledFile(folder, named)
 		if _, err := c.read(file); err != nil {
 			if c.makesFiles {
-				return // a task before it may make this file
+				return // an earlier task may create this file
 			}
 			c.warn(place, task, "the path is relative to the folder of this workflow, or to _workdir", "call> names %s, which is not in the project", file)
 			return
@@ -172,7 +171,7 @@ func (c *critic) target(place []string, task, operator, named string, config *pa
 	}
 }
 
-// objects warns of patterns and incomplete names of objects in S3 and Cloud Storage, for which no object is found.
+// objects warns about patterns and incomplete names of objects in S3 and Cloud Storage, for which no object is found.
 func (c *critic) objects(at []string, task, operator, key string, config *param.Map) {
 	var hint string
 	switch operator {
@@ -199,10 +198,10 @@ func (c *critic) objects(at []string, task, operator, key string, config *param.
 	}
 }
 
-// evaluated matches `${...}` as far as a text tells where they end.
+// evaluated matches `${...}` as far as the end can be seen in the text.
 var evaluated = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)\$\{[^}]*\}`) })
 
-// addressFault says why no request can be sent to an address; "" where one can.
+// addressFault returns why no request can be sent to an address; "" if one can.
 func addressFault(address string) string {
 	u, err := url.Parse(address)
 	var wrong *url.Error
@@ -224,7 +223,7 @@ func addressFault(address string) string {
 	return ""
 }
 
-// bodies looks whether an operator has the tasks that it runs, and no others.
+// bodies checks whether an operator has the tasks that it runs, and no others.
 func (c *critic) bodies(at []string, task, operator, key string, config *param.Map) {
 	runs := slices.Contains(keys.WithBodies, operator)
 	if !slices.Contains(c.known.BuiltIn, operator) {
@@ -244,18 +243,18 @@ func (c *critic) bodies(at []string, task, operator, key string, config *param.M
 		return
 	}
 	if slices.ContainsFunc(config.Keys(), func(k string) bool { return keys.IsBody(config, k) }) {
-		return // which was told as a key that nobody reads
+		return // it was reported as an unknown key
 	}
 	c.warn(append(slices.Clone(at), key), task, "write `_do:` with tasks below it", "%s> has no _do and will fail: there is nothing to run", operator)
 }
 
-// otherCase is a case of switch> that is meant for all values that fit no other, and severalValues one for more than one.
+// otherCase are cases of switch> meant for all other values, and severalValues matches one meant for several.
 var (
 	otherCase     = []string{"_default", "default", "*", "_", "else", "_else_do", "otherwise"}
 	severalValues = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\w.-]+(\s*[,|]\s*[\w.-]+)+$`) })
 )
 
-// cases warns of cases of switch> that no value fits.
+// cases warns about cases of switch> that match no value.
 func (c *critic) cases(at []string, task, operator string, config *param.Map) {
 	if operator != "switch" || !slices.Contains(c.known.BuiltIn, operator) {
 		return
@@ -271,7 +270,7 @@ func (c *critic) cases(at []string, task, operator string, config *param.Map) {
 	}
 }
 
-// noList warns of a value of for_each> that is no list, and will not become one.
+// noList warns about a value of for_each> that is not a list, and will not become one.
 func (c *critic) noList(place []string, task string, v param.Value) {
 	text := param.Text(v)
 	if !strings.Contains(text, "${") && !strings.HasPrefix(strings.Trim(text, `" `), "[") {
@@ -279,7 +278,7 @@ func (c *critic) noList(place []string, task string, v param.Value) {
 	}
 }
 
-// rounds warns of a loop that is written so that it runs nothing.
+// rounds warns about a loop without any iterations.
 func (c *critic) rounds(place []string, task, operator string, command param.Value, config *param.Map) {
 	m, _ := command.(*param.Map)
 	nothing := false
@@ -299,7 +298,7 @@ func (c *critic) rounds(place []string, task, operator string, command param.Val
 	}
 }
 
-// noElement looks at the lists of for_each>, and reports whether they lead to no task.
+// noElement checks the lists of for_each>, and reports whether they lead to no task.
 func (c *critic) noElement(place []string, task string, m *param.Map) bool {
 	nothing := m.Len() == 0
 	for name, v := range m.All() {
@@ -313,7 +312,7 @@ func (c *critic) noElement(place []string, task string, m *param.Map) bool {
 	return nothing
 }
 
-// emptyRange looks at the numbers of for_range>, and reports whether they lead to no task.
+// emptyRange checks the numbers of for_range>, and reports whether they lead to no task.
 func (c *critic) emptyRange(place []string, task string, m *param.Map) bool {
 	from, hasFrom := m.Value("from").(int64)
 	to, hasTo := m.Value("to").(int64)
@@ -323,7 +322,7 @@ func (c *critic) emptyRange(place []string, task string, m *param.Map) bool {
 	return hasFrom && hasTo && from >= to
 }
 
-// counter warns of a name for the counter of loop>, which is always i.
+// counter warns about a name for the counter of loop>, which is always i.
 func (c *critic) counter(place []string, task string, config *param.Map) {
 	for _, key := range []string{"var", "as", "variable", "index", "name", "counter", "loop_var", "iterator"} {
 		name, isText := config.Value(key).(string)
@@ -333,22 +332,22 @@ func (c *critic) counter(place []string, task string, config *param.Map) {
 	}
 }
 
-// decimals warns of a number that loses its decimals.
+// decimals warns about a number that loses its decimals.
 func (c *critic) decimals(place []string, task, name string, v param.Value) {
 	if f, isFloat := v.(float64); isFloat && f != math.Trunc(f) {
 		c.warn(place, task, "write a whole number", "%s must be a whole number: %v counts as %v", name, f, math.Trunc(f))
 	}
 }
 
-// fixed warns of a name that a task gives to a value, and that a built-in variable has.
+// fixed warns about a name for a value that is also a built-in variable.
 func (c *critic) fixed(place []string, task, name string) {
 	if slices.Contains(c.known.Variables, name) {
 		c.warn(place, task, "choose another name", "%s is a built-in variable, which wins: expressions do not see this value", name)
 	}
 }
 
-// templates looks for `${` whose brace is not the one that its author meant, and for
-// expressions that are no JavaScript.
+// templates finds `${` with a different closing brace than its author meant, and expressions that are not valid
+// JavaScript.
 func (c *critic) templates(at []string, task string, config *param.Map) {
 	expressions := c.expressions()
 	for k, v := range config.All() {
@@ -368,10 +367,10 @@ func (c *critic) templates(at []string, task string, config *param.Map) {
 	}
 }
 
-// shellLength is how a shell counts the letters of a variable.
+// shellLength matches a shell's length of a variable.
 var shellLength = regexp.MustCompile(`\$\{#[A-Za-z_]\w*\}`)
 
-// shellDefault is how a shell gives a variable a default.
+// shellDefault matches a shell's default for a variable.
 var shellDefault = regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*):[-=?+]`)
 
 func (c *critic) syntax(place []string, task string, v param.Value) {
@@ -382,7 +381,7 @@ func (c *critic) syntax(place []string, task string, v param.Value) {
 		}
 		if at := shellLength.FindString(x); at != "" {
 			c.warn(place, task, "put the script into a file, or write ${NAME.length} for a parameter", "this cannot be evaluated: %s is the shell's, which never sees it", at)
-		} else if at := shellDefault.FindStringSubmatch(x); at != nil { // a second $ does not help: what follows is evaluated all the same
+		} else if at := shellDefault.FindStringSubmatch(x); at != nil { // a second $ does not help: the rest is still evaluated
 			c.warn(place, task, "put the script into a file, or write ${this."+at[1]+" || '...'} if it is a parameter",
 				"this cannot be evaluated: %s...} is the shell's, which never sees it", at[0])
 		} else if err := c.known.Syntax(x); err != nil {
@@ -399,10 +398,10 @@ func (c *critic) syntax(place []string, task string, v param.Value) {
 	}
 }
 
-// reservedWords are words of JavaScript that people give to parameters.
+// reservedWords are words of JavaScript that are used as names of parameters.
 var reservedWords = []string{"class", "default", "new", "delete", "function", "return", "switch", "case", "in", "var", "void", "with", "enum", "export", "import", "package", "public", "private", "if", "else", "for", "do", "while", "try", "catch"}
 
-// syntaxHint is the remedy for an expression in a text that is no JavaScript.
+// syntaxHint returns the hint for an expression in a text that is not valid JavaScript.
 func syntaxHint(text string) string {
 	for inner := range keys.Expressions(text) {
 		alike := strings.IndexFunc(inner, func(r rune) bool {

@@ -11,8 +11,8 @@ import (
 	"zerodag/engine/dig/lint/parameters"
 )
 
-// projectFiles warns of files of a project that are not workflows: of one that is misnamed, and of private keys, which everyone who may
-// download the project could read.
+// projectFiles warns about project files that are not workflows: a misnamed one, and private keys, which everyone who
+// may download the project could read.
 func projectFiles(read dig.Source, known Known) (list dig.Errors) {
 	if known.Folder == nil || known.Only != "" {
 		return nil
@@ -33,5 +33,5 @@ func projectFiles(read dig.Source, known Known) (list dig.Errors) {
 	return list
 }
 
-// keyName is what files of private keys are called.
+// keyName matches names of files with private keys.
 var keyName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^id_(rsa|dsa|ecdsa|ed25519)$|\.(pem|key)$`) })

@@ -14,10 +14,10 @@ import (
 	"zerodag/engine/schedule"
 )
 
-// schedules looks at when a workflow runs, and how late.
+// schedules checks when a workflow runs, and how late.
 type schedules struct{ *critic }
 
-// missingDays warns of a monthly schedule on a day that some months do not have.
+// missingDays warns about a monthly schedule on a day that some months do not have.
 func (c schedules) missingDays(config *param.Map) {
 	text, _ := config.Value("monthly>").(string)
 	day, _, _ := strings.Cut(text, ",")
@@ -53,7 +53,7 @@ func (c schedules) schedule(config *param.Map) {
 	c.lateStart(config)
 }
 
-// minutes warns of intervals that are not what their number says.
+// minutes warns about intervals that differ from what their number suggests.
 func (c schedules) minutes(config *param.Map) {
 	place := []string{"schedule", "minutes_interval>"}
 	n := config.Value("minutes_interval>")
@@ -70,10 +70,10 @@ func (c schedules) minutes(config *param.Map) {
 	}
 }
 
-// fixedHour is a cron pattern for each minute of one hour.
+// fixedHour matches a cron pattern for each minute of one hour.
 var fixedHour = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\s*(\*|\*/1)\s+(\d{1,2})\s+(\S+\s+\S+\s+\S+)\s*$`) })
 
-// everyMinute warns of a pattern that names an hour and not the minute in it.
+// everyMinute warns about a pattern that names an hour but no minute.
 func (c schedules) everyMinute(config *param.Map) {
 	for _, kind := range []string{"cron>", "crontab>"} {
 		text, _ := config.Value(kind).(string)
@@ -84,10 +84,10 @@ func (c schedules) everyMinute(config *param.Map) {
 	}
 }
 
-// calendarEnds is how long before its end a calendar is to be told of.
+// calendarEnds is how long before the end of a calendar the warning starts.
 const calendarEnds = 60 * 24 * time.Hour
 
-// calendar warns of one whose holidays will soon be behind, and knows the variables that it brings.
+// calendar warns about a calendar whose last holiday is near, and adds the variables that a calendar provides.
 func (c schedules) calendar(w dig.Workflow) {
 	zone, err := schedule.Zone(w.Zone)
 	if err != nil {
@@ -115,7 +115,7 @@ func (c schedules) calendar(w dig.Workflow) {
 	}
 }
 
-// lateStart warns of a time that lies beyond the hour or day that it is a time of: numbers are not bounded.
+// lateStart warns about a time beyond the hour or day it belongs to: the numbers are not limited.
 func (c schedules) lateStart(config *param.Map) {
 	s, err := schedule.ParseHere(config.Without(schedule.AddedKeys()...), time.UTC)
 	if err != nil || config.Has("delay") && slices.Contains(schedule.Keys(keys.OperatorOf(config)), "delay") {
@@ -130,7 +130,7 @@ func (c schedules) lateStart(config *param.Map) {
 	}
 }
 
-// sla warns of an `sla:` that a push takes and every start then refuses, or ignores.
+// sla warns about an `sla:` that a push accepts but every start refuses, or ignores.
 func (c schedules) sla(workflow *param.Map) {
 	if err := dig.SLAFault(workflow); err != nil {
 		c.warn([]string{"sla"}, "", dig.SLAForm, "every start of this workflow will be refused: %v", err)
@@ -156,7 +156,7 @@ func (c schedules) sla(workflow *param.Map) {
 	}
 }
 
-// lateClock is a time of the day beyond it: numbers are not limited.
+// lateClock matches a time beyond the end of its day: the numbers are not limited.
 var lateClock = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\s*(2[4-9]|[3-9]\d|\d{3,}):|^[^:]*:([6-9]\d|\d{3,})|^[^:]*:[^:]*:([6-9]\d|\d{3,})`)
 })

@@ -12,10 +12,10 @@ import (
 	"zerodag/engine/param"
 )
 
-// scripts looks at the scripts of tasks, in a workflow and in files of the project.
+// scripts checks the scripts of tasks, in a workflow and in files of the project.
 type scripts struct{ *critic }
 
-// otherStore warns of the way in which another tool stores a value: by a variable, or by a word behind two colons.
+// otherStore warns about another tool's way to store a value: by a variable, or by a keyword between double colons.
 func (c scripts) otherStore(place []string, task, variable, word string) {
 	what := "$" + variable
 	if variable == "" {
@@ -28,7 +28,7 @@ func (c scripts) otherStore(place []string, task, variable, word string) {
 	c.warn(place, task, hint, "%s is of another tool, and means nothing here", what)
 }
 
-// scriptText looks at the characters and forms of a script.
+// scriptText checks the characters and forms of a script.
 func (c scripts) scriptText(place []string, task, script string, config *param.Map) {
 	warn := func(hint, format string, args ...any) { c.warn(place, task, hint, format, args...) }
 	for _, slip := range shell.Slips(script, !c.hasShell(config)) {
@@ -56,7 +56,7 @@ func (c scripts) hasShell(config *param.Map) bool {
 	return config.Has("shell") || c.exports.Has("shell") || c.exports.Map("sh").Has("shell") || c.exports.Map("docker").Len() > 0 || config.Map("docker").Len() > 0
 }
 
-// keyInScript warns of a key of the task that is indented so that it is a line of the script.
+// keyInScript warns about a key of the task that is indented so far that it is a line of the script.
 func (c scripts) keyInScript(place []string, task, script string) {
 	for _, key := range shell.KeyLines(script) {
 		if slices.Contains(c.known.parameters("sh"), key) || slices.Contains(keys.TaskKeys(), key) || strings.HasPrefix(key, "_") && slices.Contains(keys.Added(keys.AtTask), key) {
@@ -66,7 +66,7 @@ func (c scripts) keyInScript(place []string, task, script string) {
 	}
 }
 
-// ownVariable warns of ${NAME} for a variable that the script itself sets: it is evaluated before a shell runs.
+// ownVariable warns about ${NAME} for a variable that the script itself sets: it is evaluated before a shell runs.
 func (c scripts) ownVariable(place []string, task, script string) {
 	names := keys.NamesIn(script)
 	for _, name := range shell.Assigned(script) {
@@ -81,7 +81,7 @@ func (c scripts) ownVariable(place []string, task, script string) {
 	}
 }
 
-// programFile looks at a program of the project that is named in a form in which no shell finds it.
+// programFile checks a program of the project that is named in a form in which no shell finds it.
 func (c scripts) programFile(place []string, task, folder, word string) bool {
 	if word == "" || strings.ContainsAny(word, "$*?;|&<>()'\"`") {
 		return false

@@ -20,10 +20,10 @@ func hasSecret(v param.Value) bool {
 	return param.AnyText(v, func(text string) bool { return strings.Contains(text, "${secret:") })
 }
 
-// bareSecret is a reference to a secret without its braces.
+// bareSecret matches a reference to a secret without its braces.
 var bareSecret = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^secret:[\w.-]+$`) })
 
-// bareSecrets warns of references without their braces in the variables of a command.
+// bareSecrets warns about references without their braces in the variables of a command.
 func (c *critic) bareSecrets(at []string, task string, variables *param.Map) {
 	for key, v := range variables.All() {
 		if text, _ := v.(string); bareSecret().MatchString(text) {
@@ -32,7 +32,7 @@ func (c *critic) bareSecrets(at []string, task string, variables *param.Map) {
 	}
 }
 
-// secrets warns of references to secrets in a task where they stay as text, or where their values become code.
+// secrets warns about references to secrets that stay as text, or whose values become code.
 func (c *critic) secrets(at []string, task, operator, command string, config *param.Map) {
 	if !showsText(operator) && !slices.Contains(c.known.BuiltIn, operator) {
 		return
@@ -53,11 +53,11 @@ func (c *critic) secrets(at []string, task, operator, command string, config *pa
 	}
 }
 
-// showsText reports whether an operator does no more than show its text.
+// showsText reports whether an operator only shows its text.
 func showsText(operator string) bool { return operator == "echo" || operator == "fail" }
 
-// exportedSecrets warns of references to secrets in an _export that no task gets: an expression hands them on, to a task that may replace
-// them, but a command has an exported parameter as it is written.
+// exportedSecrets warns about references to secrets in an _export that no task gets: an expression passes them on, to a
+// task that may replace them, but a command gets an exported parameter as it is written.
 func (c *critic) exportedSecrets(at []string, task string, export *param.Map) {
 	for key, v := range export.All() {
 		mayReplace := func(operator string) bool {

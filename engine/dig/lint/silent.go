@@ -12,7 +12,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// endless warns of a request that Digdag's language repeats without limit. A file with `zerodag: 1` has a limit.
+// endless warns about a request that Digdag's language repeats without limit. A file with `zerodag: 1` has a limit.
 func (c *critic) endless(place []string, task, operator string, config *param.Map) {
 	if c.level > 0 || c.toldEndless || operator != "http" && operator != "http_call" {
 		return
@@ -28,12 +28,12 @@ func (c *critic) endless(place []string, task, operator string, config *param.Ma
 	}
 	text, isText := method.(string)
 	if method == nil || isText && slices.Contains([]string{"GET", "HEAD", "OPTIONS", "TRACE"}, strings.ToUpper(text)) {
-		c.toldEndless = true // once for a file: it is a habit of its author
+		c.toldEndless = true // once per file: it is a habit of its author
 		c.warn(place, task, "write `retry_for: 10m`, or `retry: false`; `_export: {http: {retry_for: 10m}}` is for all of a file", "%s> retries without limit while the server gives no answer, also if its name is mistyped", operator)
 	}
 }
 
-// retryCount warns of a number of retries where http> reads true or false.
+// retryCount warns about a number of retries if http> expects true or false.
 func (c *critic) retryCount(at []string, task, operator string, config *param.Map) {
 	v := config.Value("retry")
 	n, isNumber := v.(int64)
@@ -44,11 +44,11 @@ func (c *critic) retryCount(at []string, task, operator string, config *param.Ma
 		"retry of %s> is true or false, and %d is no number of retries", operator, n)
 }
 
-// sqlOperators run SQL out of a text or a file.
+// sqlOperators run SQL from a text or a file.
 var sqlOperators = []string{"pg", "redshift", "mysql", "td", "td_for_each", "td_wait", "athena", "bq"}
 
-// dollars warns of `$$` in a command or in SQL, which becomes a single `$`: the shell's process id, or the quotes of a
-// function's body.
+// dollars warns about `$$` in a command or in SQL, which becomes a single `$`: the shell's process id, or the quotes of
+// a function's body.
 func (c *critic) dollars(place []string, task, operator string, command param.Value, config *param.Map) {
 	isSQL := slices.Contains(sqlOperators, operator)
 	if !isSQL && operator != "sh" && operator != "ssh" {
@@ -93,7 +93,8 @@ func (c *critic) dollarsInFile(place []string, task string, command param.Value,
 	}
 }
 
-// twoDollars is the line of the first `$$` of a text that is neither before an expression nor written twice; 0 for none.
+// twoDollars returns the line of the first `$$` of a text that is neither before an expression nor written twice; 0 for
+// none.
 func twoDollars(text string) int {
 	for i := 0; i < len(text); {
 		if text[i] != '$' {
@@ -116,17 +117,17 @@ func twoDollars(text string) int {
 	return 0
 }
 
-// scheduled warns of a called file whose schedule starts nothing, since the file is not a workflow.
+// scheduled warns about a called file whose schedule starts nothing, since the file is not a workflow.
 func (c *critic) scheduled(place []string, task, file string) {
 	if !strings.Contains(file, "/") {
-		return // a file at the top of the project is a workflow, too
+		return // a file at the top of the project is also a workflow
 	}
 	if raw, err := dig.LoadFile(c.read, file); err == nil && raw.Has("schedule") {
 		c.warn(place, task, "put the schedule into a workflow at the top of the project", "schedule of %s has no effect: only files at the top of the project are started by their schedules", file)
 	}
 }
 
-// storeFile warns of a command that writes to a file which is there with `zerodag: 1` alone.
+// storeFile warns about a command that writes to a file which exists only with `zerodag: 1`.
 func (c *critic) storeFile(place []string, task, operator string, command param.Value) {
 	text, _ := command.(string)
 	if c.level == 0 && (operator == "sh" || c.runsCommand(operator)) && strings.Contains(text, "$DIGDAG_STORE") {
@@ -134,10 +135,11 @@ func (c *critic) storeFile(place []string, task, operator string, command param.
 	}
 }
 
-// passedFiles warns of a file that one task writes and a later one reads: on a server each task begins with the project as it was pushed.
+// passedFiles warns about a file that one task writes and a later one reads: on a server, each task begins with the
+// project as it was pushed.
 func (c *critic) passedFiles(place []string, task, operator string, command param.Value, config *param.Map) {
 	if c.known.Only != "" {
-		return // a run on this machine keeps the files
+		return // a local run keeps the files
 	}
 	text, _ := command.(string)
 	if operator == "sh" {

@@ -14,14 +14,13 @@ import (
 
 const storedHint = "what is stored is data here (`zerodag docs compatibility`); `_export: {eval: {stored: true}}` evaluates it again"
 
-// handsOn are the operators whose evaluated values others see: a text that was written to be
-// evaluated by those is not.
+// handsOn are the operators whose evaluated values other tasks see: text that was written to be evaluated there is not.
 var handsOn = []string{"for_each>", "param_set>", "fail>"}
 
-// madeReference is an expression that puts a reference to a secret together.
+// madeReference matches an expression that assembles a reference to a secret.
 var madeReference = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\{[^}]*["'][^"'}]*secret:`) })
 
-// stored warns of what the original evaluates a second time.
+// stored warns about text that Digdag evaluates a second time.
 func (c *critic) stored(at []string, task string, config *param.Map) {
 	if c.evalsStored {
 		return
@@ -36,7 +35,7 @@ func (c *critic) stored(at []string, task string, config *param.Map) {
 	}
 }
 
-// storedNames warns of values that a command stores under the names of built-in variables.
+// storedNames warns about values that a command stores under the names of built-in variables.
 func (c *critic) storedNames(at []string, task, operator string, command param.Value, config *param.Map) {
 	if c.level == 0 {
 		return
@@ -57,11 +56,10 @@ func escapes(v param.Value) bool {
 	return param.AnyText(v, func(text string) bool { return strings.Contains(text, "$${") })
 }
 
-// scriptStores is a line of a script that stores or exports text with `${`.
+// scriptStores matches a line of a script that stores or exports text with `${`.
 var scriptStores = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)\b(?:store|export|set_state)\w*\b.*\$\{`) })
 
-// StoredByScript lists the lines of a Python or Ruby file that store text which the original
-// would evaluate.
+// StoredByScript lists the lines of a Python or Ruby file that store text which Digdag would evaluate.
 func StoredByScript(name string, content []byte) dig.Errors {
 	var found dig.Errors
 	line := 0

@@ -10,7 +10,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// misread warns of values that a built-in operator will refuse when its task runs.
+// misread warns about values that a built-in operator will refuse when its task runs.
 func (c *critic) misread(at []string, task, operator, command string, config *param.Map) {
 	if c.known.Misread == nil || !slices.Contains(c.known.BuiltIn, operator) {
 		return
@@ -30,13 +30,13 @@ func (c *critic) misread(at []string, task, operator, command string, config *pa
 	}
 }
 
-// The forms in which others write variables in a text.
+// Forms in which other tools write variables in a text.
 var (
 	jinja  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\{\{[-\s]*([A-Za-z_][A-Za-z0-9_]*)[^{}]*\}\}`) })
 	dollar = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$([A-Za-z_][A-Za-z0-9_]*)`) })
 )
 
-// Further forms: `$ {name}`, `$[name]` and `{name}`; and a command in a text, as a shell has it.
+// Further forms: `$ {name}`, `$[name]` and `{name}`; and a command in a text, as in a shell.
 var (
 	otherForms = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`\$\s+\{([A-Za-z_]\w*)\}|\$\[([A-Za-z_]\w*)\]|(?:^|[^${\w])\{([A-Za-z_]\w*)\}`)
@@ -44,7 +44,7 @@ var (
 	shellCommand = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\$\([a-z][^()]*\)`) })
 )
 
-// Forms of further tools: `<%= name %>`, `%(name)s` and `%name%`; and a command in backticks, for which Markdown has them, too.
+// Forms of further tools: `<%= name %>`, `%(name)s` and `%name%`; and a command in backticks, which Markdown also uses.
 var (
 	moreForms = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`<%=?\s*([A-Za-z_]\w*)\s*%>|%\(([A-Za-z_]\w*)\)s|%([A-Za-z_]\w*)%`)
@@ -54,14 +54,14 @@ var (
 	})
 )
 
-// ofAirflow are variables of Airflow's templates, and what comes closest here.
+// ofAirflow maps variables of Airflow's templates to the closest ones here.
 var ofAirflow = map[string]string{
 	"ds": "session_date", "ds_nodash": "session_date_compact", "ts": "session_time", "execution_date": "session_time", "logical_date": "session_time",
 	"data_interval_start": "session_time", "data_interval_end": "next_session_time", "next_ds": "next_session_date", "prev_ds": "last_session_date",
 	"run_id": "session_uuid", "dag_run": "session_uuid", "ti": "task_name", "task_instance": "task_name", "params": "NAME", "var": "NAME",
 }
 
-// ofJinja warns of a variable in double braces, and reports whether it did.
+// ofJinja warns about a variable in double braces, and reports whether it did.
 func (c *critic) ofJinja(place []string, task, text string) bool {
 	m := jinja().FindStringSubmatch(text)
 	if m == nil {
@@ -82,7 +82,7 @@ func (c *critic) ofJinja(place []string, task, text string) bool {
 	return true
 }
 
-// ofShell warns of what only a shell would replace by the output of a command, and reports whether it did.
+// ofShell warns about text that only a shell would replace by the output of a command, and reports whether it did.
 func (c *critic) ofShell(place []string, task, operator, text string) bool {
 	inBackticks, inParentheses := backticks().FindString(text), shellCommand().FindString(text)
 	shows := operator == "echo" || operator == "fail"
@@ -99,7 +99,7 @@ func (c *critic) ofShell(place []string, task, operator, text string) bool {
 	return true
 }
 
-// foreign warns of variables in texts that are written as another program or a shell writes them, and so stay as text.
+// foreign warns about variables in text that are written as in another program or a shell, and so stay as text.
 func (c *critic) foreign(place []string, task, operator string, v param.Value) {
 	text, isText := v.(string)
 	if !isText {

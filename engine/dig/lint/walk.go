@@ -15,8 +15,8 @@ import (
 // taskLimit is the default number of tasks of an attempt, in which the root counts twice.
 const taskLimit = 1000
 
-// Warnings lists what in the named files is legal but hardly does what its author
-// thinks: `check`, `push` and `run` show it. Files that Load refuses are left out.
+// Warnings lists what is legal in the named files but rarely does what its author expects: `check`, `push` and `run`
+// show it. Files that Load refuses are skipped.
 func Warnings(read dig.Source, names []string, known Known) dig.Errors {
 	var all dig.Errors
 	words := map[string]map[string]bool{}
@@ -33,7 +33,7 @@ func Warnings(read dig.Source, names []string, known Known) dig.Errors {
 		c := &critic{read: read, names: names, known: known, folder: dig.FolderOf(name), calls: called, required: required, words: words, defined: defined}
 		c.workflow(f.Workflow)
 		found := append(f.Located(c.found), f.Doubts...)
-		_ = found.AsError() // which puts them in order
+		_ = found.AsError() // this sorts them
 		all = append(all, found...)
 		missing.add(f.Located(c.missing))
 	}
@@ -57,8 +57,8 @@ func (c *critic) workflow(w dig.Workflow) {
 	}
 }
 
-// replaced warns of a list whose mappings have a key in common. They are laid over each other, as in the original: what
-// reads like steps one after the other is only the last of them.
+// replaced warns about a list whose mappings have a key in common. They are merged, as in Digdag: what looks like
+// consecutive steps is only the last of them.
 func (c *critic) replaced(path []string, task string, list []param.Value) {
 	seen := map[string]bool{}
 	for _, v := range list {
@@ -77,7 +77,7 @@ func (c *critic) replaced(path []string, task string, list []param.Value) {
 	}
 }
 
-// task looks at one task; retried says that a group around it has a _retry.
+// task checks one task; retried reports whether a group around it has a _retry.
 func (c *critic) task(path []string, name string, config *param.Map, retried bool) {
 	c.tasks++
 	s := keys.ShapeOf(config)
@@ -119,13 +119,13 @@ func (c *critic) task(path []string, name string, config *param.Map, retried boo
 	c.subtasks(path, name, config, retried || retries)
 }
 
-// emptyGroup warns of a group without tasks, and of a _retry that a group exports to its tasks.
+// emptyGroup warns about a group without tasks, and about a _retry that a group exports to its tasks.
 func (c *critic) emptyGroup(path []string, name string, config *param.Map, s keys.Shape) {
 	switch {
 	case s.Subtasks > 0:
 	case len(path) == 0:
 		c.warn(nil, "", "write tasks, such as `+hello:` and below it `echo>: hello`", "workflow %s has no tasks: it runs nothing", c.name)
-	case config.Has("_export"): // without, it may be a place that is kept free
+	case config.Has("_export"): // without it, the group may be a placeholder
 		c.warn(path, name, "write an operator, such as `sh>:`, or tasks below it; what this one exports is seen by its own tasks alone", "nothing is run here: it has neither an operator nor tasks")
 	}
 	if s.Subtasks > 0 && config.Map("_export").Has("_retry") && config.Map("_export").Value("_retry") != int64(0) {
@@ -134,10 +134,10 @@ func (c *critic) emptyGroup(path []string, name string, config *param.Map, s key
 	}
 }
 
-// subtasks looks at the tasks of a group.
+// subtasks checks the tasks of a group.
 func (c *critic) subtasks(path []string, name string, config *param.Map, retried bool) {
-	mode, _ := keys.ParallelOf(config) // define has read it without error
-	first, inTurn := true, false       // inTurn: a task before runs in its turn
+	mode, _ := keys.ParallelOf(config) // define has read it without an error
+	first, inTurn := true, false       // inTurn: an earlier task runs in sequence
 	for key, v := range config.All() {
 		if !strings.HasPrefix(key, "+") {
 			continue
@@ -164,7 +164,7 @@ func (c *critic) subtasks(path []string, name string, config *param.Map, retried
 	}
 }
 
-// aloneInBackground reports whether the task behind the first one of a group waits for it.
+// aloneInBackground reports whether the task after the first one of a group waits for it.
 func aloneInBackground(config *param.Map, first string) bool {
 	seen := false
 	for key, v := range config.All() {
@@ -180,7 +180,7 @@ func aloneInBackground(config *param.Map, first string) bool {
 	return false
 }
 
-// handlers looks at the tasks that are made when this one fails, has succeeded or is over.
+// handlers checks the tasks that run after a failure, a success or the end of this task.
 func (c *critic) handlers(path []string, name string, config *param.Map) {
 	static, bodies := c.tasks, []string{"_error", "_check"}
 	if c.level > 0 {
@@ -194,7 +194,7 @@ func (c *critic) handlers(path []string, name string, config *param.Map) {
 	c.tasks = static
 }
 
-// group warns about keys that a group accepts and does not follow.
+// group warns about keys that a group accepts but ignores.
 func (c *critic) group(path []string, name string, config *param.Map, retried bool) (retries bool) {
 	if c.level == 0 && config.Value("_check") != nil {
 		c.warn(append(path, "_check"), name, "put it on a task with an operator, add a last task to the group, or put `zerodag: 1` at the top of the file",

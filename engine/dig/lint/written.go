@@ -11,7 +11,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// written looks at what a task gives to an operator that the project has as a workflow file.
+// written checks the parameters that a task gives to an operator that the project defines in a workflow file.
 func (c *critic) written(at []string, task, operator, key string, config *param.Map) {
 	if slices.Contains(c.known.BuiltIn, operator) || strings.ContainsAny(operator, "$/") {
 		return
@@ -28,7 +28,7 @@ func (c *critic) written(at []string, task, operator, key string, config *param.
 		c.warn(place, task, fmt.Sprintf("put `%s: %d` at its top, and `params` with the keys that it takes", keys.LevelKey, keys.Latest), "%s", dig.OperatorGate(file))
 		return
 	}
-	if c.level > 0 { // it runs no command, as long as no executable has its name
+	if c.level > 0 { // it runs no command, unless an executable has its name
 		keys.CommandFaults(operator, config, c.reporter(at, task))
 	}
 	declared, given := keys.ReadParams(raw), param.New()
@@ -43,7 +43,7 @@ func (c *critic) written(at []string, task, operator, key string, config *param.
 		if i == 0 && v == nil {
 			v = command
 		}
-		if strings.Contains(param.Text(v), "${") { // what it comes to, nobody knows yet
+		if strings.Contains(param.Text(v), "${") { // its value is not yet known
 			declared.List[i] = keys.Param{Name: q.Name}
 		}
 	}

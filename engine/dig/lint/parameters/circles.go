@@ -9,8 +9,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// Circles are the ways from parameters by the names in their expressions back to themselves, each told once. Each
-// begins with one of the given keys.
+// Circles returns the cycles of parameters that refer to each other in their expressions, each once. Each begins with
+// one of the given keys.
 func Circles(all *param.Map, from []string) (found [][]string) {
 	var way []string
 	done := map[string]bool{}
@@ -41,8 +41,8 @@ func Circles(all *param.Map, from []string) (found [][]string) {
 	return found
 }
 
-// refersToItself reports whether a part of an exported mapping is made of itself: of other parts it may be made, as the mapping is laid over
-// the one that is exported around it.
+// refersToItself reports whether a part of an exported mapping refers to itself. It may refer to other parts, since the
+// mapping is merged over the one that is exported around it.
 func refersToItself(name string, m *param.Map) bool {
 	for key, v := range m.All() {
 		inner, isMap := v.(*param.Map)
@@ -60,8 +60,7 @@ func refersToItself(name string, m *param.Map) bool {
 	return false
 }
 
-// Used says whether the texts of a task name one of its keys in an expression, so that it is a
-// variable of its author.
+// Used reports whether an expression of a task names one of its keys, so that the key is a variable of its author.
 func Used(config *param.Map, key string) bool {
 	for k, v := range config.All() {
 		if k != key && !strings.HasPrefix(k, "+") && mentions(v, key) {

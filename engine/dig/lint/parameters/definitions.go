@@ -1,7 +1,8 @@
-// Package parameters is what the files of a project say of its parameters: which names there are and of what types, which
+// Package parameters collects what the files of a project define about its parameters: their names and types, which
 // ones nothing reads, and what expressions do with values whose types decide the outcome.
 //
-// Package lint asks it for each workflow, and the command line for parameters that are given. It warns, and changes nothing.
+// Package lint uses it for each workflow, and the command line for parameters that are given. It warns, and changes
+// nothing.
 package parameters
 
 import (
@@ -18,26 +19,26 @@ import (
 	"zerodag/engine/param"
 )
 
-// Definitions is what the files of a project say of the types of its parameters.
+// Definitions holds what the files of a project define about the types of its parameters.
 type Definitions struct {
-	texts  map[string]string          // names whose values are texts, by where they come from
+	texts  map[string]string          // names whose values are text, with the source of the text
 	others map[string]bool            // names that may have values of other types
 	keys   map[string]map[string]bool // of mappings, by their name
-	loose  map[string]bool            // names that are mappings here and something else elsewhere
+	loose  map[string]bool            // names that are mappings in one place and something else in another
 	open   bool                       // an operator of the project may store any name
-	words  map[string]bool            // of files that are no workflows
+	words  map[string]bool            // of files that are not workflows
 
-	builtIn []string // operators that no project brings
+	builtIn []string // operators that do not come from a project
 }
 
-// Where texts come from.
+// Sources of text.
 const (
 	fromStore = "$DIGDAG_STORE stores texts"
 	fromRule  = "`params` declares it as a text"
 	fromText  = "it is a text in the file"
 )
 
-// mostFiles bounds what is read of a project for its definitions.
+// mostFiles limits how many files of a project are read for its definitions.
 const mostFiles = 2000
 
 // Read reads the files of a project. Without a list of its folders, names that no workflow defines may be anything.
@@ -66,7 +67,7 @@ func Read(read dig.Source, names, builtIn []string, folder func(string) ([]strin
 	return d
 }
 
-// FilesBelow are the files of a project below a folder, as far as there are not too many.
+// FilesBelow returns the files of a project below a folder, up to a limit.
 func FilesBelow(list func(string) ([]string, bool), folder string) (files []string) {
 	folders := []string{folder}
 	for seen := 0; len(folders) > 0 && seen < mostFiles; {
@@ -95,7 +96,7 @@ func (d *Definitions) params(raw *param.Map) {
 	}
 }
 
-// mapping notes each key as a name: what it is for is not asked, as any may be seen by an expression.
+// mapping records each key as a name, whatever its purpose, since an expression may see any of them.
 func (d *Definitions) mapping(m *param.Map) {
 	for key, v := range m.All() {
 		switch {
@@ -131,7 +132,7 @@ func (d *Definitions) operator(name string, v param.Value) {
 	}
 }
 
-// stored notes what `_store` takes: texts, unless a rule says another type.
+// stored records the names of `_store`: text, unless a rule has another type.
 func (d *Definitions) stored(v param.Value) {
 	m, _ := v.(*param.Map)
 	for name, from := range m.All() {
@@ -144,7 +145,7 @@ func (d *Definitions) stored(v param.Value) {
 	}
 }
 
-// typed is a text that reads as a number or a boolean.
+// typed matches text that looks like a number or a boolean.
 var typed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(-?\d+(\.\d+)?|true|false)$`) })
 
 func (d *Definitions) name(key string, v param.Value) {
@@ -170,10 +171,10 @@ func (d *Definitions) name(key string, v param.Value) {
 	}
 }
 
-// assigned is NAME= in a line that writes to the file for values.
+// assigned matches NAME= in a line that writes to the file for values.
 var assigned = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:^|[\s"'(;])([A-Za-z_]\w*)=`) })
 
-// script notes the names that a script stores.
+// script records the names that a script stores.
 func (d *Definitions) script(text string) {
 	for line := range strings.Lines(text) {
 		before, _, writes := strings.Cut(line, "DIGDAG_STORE")
@@ -186,7 +187,7 @@ func (d *Definitions) script(text string) {
 	}
 }
 
-// textual says why the value of a parameter is a text, or may be one; "" where it is not, or nobody knows.
+// textual returns why the value of a parameter is text, or may be; "" if it is not, or if that is unknown.
 func (d *Definitions) textual(name string) string {
 	switch from := d.texts[name]; {
 	case d.others[name]:
@@ -199,8 +200,8 @@ func (d *Definitions) textual(name string) string {
 	return "-p gives texts"
 }
 
-// Has reports whether a project may give a name to something: one that its files define, that a script has, or any if an
-// operator of its own stores what nobody knows.
+// Has reports whether a project may define a name: its files define it, a script contains it, or an operator of the
+// project stores unknown names.
 func (d *Definitions) Has(name string) bool {
 	return d.open || d.others[name] || d.texts[name] != "" || d.words[name] || d.loose[name]
 }

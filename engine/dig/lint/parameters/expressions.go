@@ -13,20 +13,20 @@ import (
 	"zerodag/engine/param"
 )
 
-// Expressions looks at what the expressions of a task do with parameters whose types decide the outcome.
+// Expressions checks what the expressions of a task do with parameters whose types decide the outcome.
 type Expressions struct {
 	Level     int         // of the language
-	Exports   *param.Map  // by tasks around it, and by itself
+	Exports   *param.Map  // of the tasks around it, and its own
 	Loops     []string    // variables of the loops around it
 	Answers   func() bool // whether answers of http> may be stored
 	Defined   func() *Definitions
-	Uses      func(text string) []param.Use // lists what the expressions in a text do; nil: nobody knows
+	Uses      func(text string) []param.Use // lists what the expressions in a text do; nil if unavailable
 	Variables []string                      // built-in ones
-	Taken     []string                      // further names that are not the project's: those of operators, and what these read
+	Taken     []string                      // further names that are not the project's: of operators, and of what these read
 	Warn      func(place []string, task, hint, format string, args ...any)
 }
 
-// Types warns of what expressions do with texts that look like numbers, booleans or mappings.
+// Types warns about expressions on text that looks like numbers, booleans or mappings.
 func (c Expressions) Types(place []string, task string, v param.Value) {
 	switch x := v.(type) {
 	case string:
@@ -47,7 +47,7 @@ func (c Expressions) Types(place []string, task string, v param.Value) {
 	}
 }
 
-// use warns of what an expression does with a parameter, or is itself.
+// use warns about an expression's use of a parameter, or about the expression itself.
 func (c Expressions) use(place []string, task string, use param.Use) {
 	switch use.Kind {
 	case param.Mistake:
@@ -83,7 +83,7 @@ var dateForms = sync.OnceValue(func() map[string]*regexp.Regexp {
 // outcomes are the values of ${outcome} in _finally.
 var outcomes = []string{"success", "error", "canceled"}
 
-// compared warns of a text that a built-in variable never is.
+// compared warns about a comparison with a text that a built-in variable never has.
 func (c Expressions) compared(place []string, task, name, text string) {
 	if name == "outcome" && c.Level > 0 && !c.Exports.Has(name) && !slices.Contains(outcomes, text) {
 		c.Warn(place, task, "it is "+strings.Join(outcomes, ", "), "outcome is never '%s'", text)
@@ -98,7 +98,7 @@ func (c Expressions) compared(place []string, task, name, text string) {
 	}
 }
 
-// minus warns of a difference that is the name of a parameter, and of dates from which something is taken away.
+// minus warns about a difference that is also the name of a parameter, and about subtractions from dates.
 func (c Expressions) minus(place []string, task, name string) {
 	first, _, hyphens := strings.Cut(name, "-")
 	switch {
@@ -109,7 +109,7 @@ func (c Expressions) minus(place []string, task, name string) {
 	}
 }
 
-// text warns of a text that is used as a number or a boolean.
+// text warns about text that is used as a number or a boolean.
 func (c Expressions) text(place []string, task string, use param.Use) {
 	if slices.Contains(c.Loops, use.Name) {
 		return
@@ -125,7 +125,7 @@ func (c Expressions) text(place []string, task string, use param.Use) {
 		cast = use.Name + " != 'true'"
 	case param.Both:
 		if from == "-p gives texts" && !isCondition(place) {
-			return // it may ask whether there is a text
+			return // it may test whether there is text
 		}
 		message = use.Name + " counts as true also if it is the text 'false'"
 	case param.Exactly:
@@ -135,14 +135,14 @@ func (c Expressions) text(place []string, task string, use param.Use) {
 	case param.Compared:
 		other := c.textual(use.Other)
 		if other == "" || from == "-p gives texts" && other == from && (ordered().MatchString(use.Name) || ordered().MatchString(use.Other)) {
-			return // a number beside it makes both numbers, and dates and names are compared as texts
+			return // a number beside it makes both numbers; dates and names are compared as text
 		}
 		kind, message, cast = "integer", use.Name+" and "+use.Other+" are compared letter by letter if both are texts: 9 is more than 10", "Number("+use.Name+")"
 	}
 	c.Warn(place, task, c.typeHint(use.Name, from, kind, cast), "%s; %s", message, from)
 }
 
-// textual says why the value of a parameter is a text, or may be one; "" where it is not, or nobody knows.
+// textual returns why the value of a parameter is text, or may be; "" if it is not, or if that is unknown.
 func (c Expressions) textual(name string) string {
 	if slices.Contains(c.Variables, name) || slices.Contains(c.Taken, name) {
 		return ""
@@ -160,24 +160,24 @@ func (c Expressions) typeHint(name, from, kind, cast string) string {
 	return "write ${" + cast + "}"
 }
 
-// isCondition reports whether a place holds a condition.
+// isCondition reports whether a place contains a condition.
 func isCondition(place []string) bool {
 	key := place[len(place)-1]
 	return key == "if>" || key == "_if" || key == "_disable"
 }
 
-// ordered is a name of something whose order as a text is right: a date, a version, a name.
+// ordered matches names of values that sort correctly as text: a date, a version, a name.
 var ordered = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)(date|day|time|from|to|start|end|since|until|after|before|month|week|year|first|last|name|version|key|id)$`)
 })
 
-// ofTexts and ofAll are properties of JavaScript's own, of texts and of any value.
+// ofTexts and ofAll are JavaScript's own properties, of text and of any value.
 var (
 	ofTexts = []string{"length"}
 	ofAll   = []string{"constructor", "hasOwnProperty", "toString", "valueOf", "length"}
 )
 
-// property warns of a part of a parameter that there is not, and so is an empty text.
+// property warns about a missing part of a parameter, which evaluates to empty text.
 func (c Expressions) property(place []string, task string, use param.Use) {
 	first := use.Path[0]
 	switch {
@@ -199,25 +199,25 @@ func (c Expressions) property(place []string, task string, use param.Use) {
 	}
 }
 
-// hasHTTP reports whether http may have a part: one that http> stores, or one that the project gives it.
+// hasHTTP reports whether http may have a part: one that http> stores, or one that the project adds.
 func (c Expressions) hasHTTP(part string) bool {
 	d := c.Defined()
 	return part == "last_status" || part == "last_content" || d.keys["http"][part] || d.open || c.Exports.Map("http").Has(part)
 }
 
-// isTextVariable reports whether a built-in variable is a text.
+// isTextVariable reports whether a built-in variable is text.
 func (c Expressions) isTextVariable(name string) bool {
 	return slices.Contains(c.Variables, name) && (strings.HasSuffix(name, "_time") || strings.HasSuffix(name, "_date") || strings.HasSuffix(name, "_compact") ||
 		slices.Contains([]string{"timezone", "task_name", "session_uuid"}, name))
 }
 
-// errorName is the parameter that describes a failure, for what is run because of it.
+// errorName is the parameter that describes a failure, for tasks that run because of it.
 const errorName = "error"
 
 // errorKeys are the parts that it can have.
 var errorKeys = []string{"message", "task", "tasks", "exit_code", "missing_secret", "attempt", "stacktrace", "timeout", "errors", "job"}
 
-// inFailure reports whether a task is run because of a failure, by its full name.
+// inFailure reports whether a task runs because of a failure, by its full name.
 func inFailure(task string) bool {
 	for _, key := range append(keys.Closing(), "_error") {
 		handler := "^" + key[1:]
@@ -228,7 +228,8 @@ func inFailure(task string) bool {
 	return false
 }
 
-// failure warns of a part of `error` that no failure has. A project that gives the name to values of its own is left alone.
+// failure warns about a part of `error` that no failure has. Projects that use the name for their own values are
+// skipped.
 func (c Expressions) failure(place []string, task, part string) {
 	d := c.Defined()
 	if slices.Contains(errorKeys, part) || d.open || d.others[errorName] || d.texts[errorName] != "" || d.keys[errorName] != nil || d.words[errorName] && d.words[part] {
@@ -241,7 +242,7 @@ func (c Expressions) failure(place []string, task, part string) {
 	c.Warn(place, task, hint, "error has no %s, so that ${error.%s} is empty", part, part)
 }
 
-// part looks for a part of a mapping that is exported to the task.
+// part checks a part of a mapping that is exported to the task.
 func (c Expressions) part(place []string, task string, use param.Use) {
 	d := c.Defined()
 	name, first := use.Name, use.Path[0]
@@ -256,7 +257,7 @@ func (c Expressions) part(place []string, task string, use param.Use) {
 	c.Warn(place, task, hint+" Write ${"+name+"."+first+" || 'default'} if a start may give it", "%s has no %s in any _export, so that ${%s.%s} is empty", name, first, name, first)
 }
 
-// content looks at what `http>` has stored.
+// content checks the use of what `http>` has stored.
 func (c Expressions) content(place []string, task string, use param.Use) {
 	if len(use.Path) > 1 && !slices.Contains(ofTexts, use.Path[1]) {
 		c.Warn(place, task, "write ${JSON.parse(http.last_content)."+strings.Join(use.Path[1:], ".")+"}", "http.last_content is a text and has no %s", use.Path[1])
@@ -267,13 +268,15 @@ func (c Expressions) content(place []string, task string, use param.Use) {
 	}
 }
 
-// StoresAnswers reports whether answers of http> may be stored: a request of the file says so, or others make the requests.
+// StoresAnswers reports whether answers of http> may be stored: a request of the file does so, or others make the
+// requests.
 func StoresAnswers(file *param.Map) bool {
 	asks, stores := answers(file)
 	return stores || !asks
 }
 
-// answers reports whether a file has requests, and whether one of them stores its answer. A file that runs others may have both.
+// answers reports whether a file has requests, and whether one of them stores its answer. A file that runs other files
+// may have both.
 func answers(v param.Value) (asks, stores bool) {
 	switch x := v.(type) {
 	case *param.Map:

@@ -15,8 +15,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// UnreadIn warns of parameters of a run that nothing in the project can read: their names are in none of its files. It returns none where a
-// file is too large to be read, or there are too many.
+// UnreadIn warns about parameters of a run that nothing in the project can read: their names are in none of its files.
+// It returns none if a file is too large to be read, or if there are too many files.
 func UnreadIn(read dig.Source, folder func(string) ([]string, bool), names []string) (found dig.Errors) {
 	if len(names) == 0 {
 		return nil
@@ -26,7 +26,7 @@ func UnreadIn(read dig.Source, folder func(string) ([]string, bool), names []str
 		return nil
 	}
 	words, asked := map[string]bool{}, []string{}
-	others := map[string]bool{} // words of files that are no workflows
+	others := map[string]bool{} // words of files that are not workflows
 	sources := map[string]*param.Map{}
 	for _, file := range files {
 		text, readable := small(read, file)
@@ -57,7 +57,7 @@ func UnreadIn(read dig.Source, folder func(string) ([]string, bool), names []str
 	return found
 }
 
-// beaten warns of a parameter that only tasks read which set it themselves.
+// beaten warns about a parameter that is read only by tasks which set it themselves.
 func beaten(name string, sources map[string]*param.Map) dig.Errors {
 	word := regexp.MustCompile(`\b` + regexp.QuoteMeta(name) + `\b`)
 	var task, of string
@@ -97,7 +97,7 @@ func ownKey(name, task string, config *param.Map, word *regexp.Regexp) (setter s
 			found, elsewhere := ownKey(name, task+suffix, below, word)
 			read = read || elsewhere
 			setter = cmp.Or(setter, found)
-		case own && !strings.Contains(text, "${") && !isMap: // what a command sees under the name is the task's own
+		case own && !strings.Contains(text, "${") && !isMap: // a command sees the task's own value under the name
 		case word.MatchString(key), word.MatchString(text):
 			read = true
 		}
@@ -111,7 +111,7 @@ func small(read dig.Source, file string) ([]byte, bool) {
 	return text, err == nil && len(text) <= 1<<20
 }
 
-// aWord is what can be a name.
+// aWord matches anything that can be a name.
 var aWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[\pL_][\pL\pN_]*`) })
 
 // AddWords adds all words of a text that can be names of parameters.
@@ -121,8 +121,8 @@ func AddWords(words map[string]bool, text []byte) {
 	}
 }
 
-// Unread warns of parameters of a start that a workflow cannot read: it has no commands, files or operators of its own, and none of its
-// expressions has the name.
+// Unread warns about parameters of a start that a workflow cannot read: it has no commands, files or operators of its
+// project, and none of its expressions has the name.
 func Unread(config, given *param.Map) (found dig.Errors) {
 	if given.Len() == 0 || !readsOnlyExpressions(config) {
 		return nil
@@ -144,7 +144,7 @@ func unread(name string, asked []string) dig.Error {
 	return e
 }
 
-// thisNames are the names behind `this.` in expressions.
+// thisNames returns the names after `this.` in expressions.
 func thisNames(v param.Value) (names []string) {
 	for _, piece := range strings.Split(param.Text(v), "this.")[1:] {
 		names = append(names, nameAtStart().FindString(piece))

@@ -6,7 +6,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// LoopedOver is the name of a parameter over whose words a script goes; "" for none.
+// LoopedOver returns the name of a parameter whose words a script loops over; "" for none.
 func LoopedOver(script string) string {
 	if m := forWords().FindStringSubmatch(script); m != nil {
 		return m[1]
@@ -14,7 +14,7 @@ func LoopedOver(script string) string {
 	return ""
 }
 
-// OtherStore finds the way in which another tool stores a value: by a variable, or by a word behind two colons.
+// OtherStore finds another tool's way to store a value: by a variable, or by a keyword between double colons.
 func OtherStore(script string) (variable, word string) {
 	if m := ofActions().FindStringSubmatch(script); m != nil {
 		return m[1], m[2]
@@ -22,7 +22,7 @@ func OtherStore(script string) (variable, word string) {
 	return "", ""
 }
 
-// KeyLines are the keys in front of lines of a script that read as YAML.
+// KeyLines returns the keys at the start of lines of a script that look like YAML.
 func KeyLines(script string) (keys []string) {
 	if !strings.Contains(script, "\n") || strings.Contains(bare(script), "<<") {
 		return nil
@@ -33,7 +33,7 @@ func KeyLines(script string) (keys []string) {
 	return keys
 }
 
-// Assigned are the variables that a script sets itself.
+// Assigned returns the variables that a script sets itself.
 func Assigned(script string) (names []string) {
 	for _, m := range assigns().FindAllStringSubmatch(script, -1) {
 		names = append(names, m[1]+m[2]+m[3])
@@ -41,20 +41,20 @@ func Assigned(script string) (names []string) {
 	return names
 }
 
-// Asks reports whether a text has $NAME or ${NAME}, for which a command has each key of its task.
+// Asks reports whether a text contains $NAME or ${NAME}: a command has each key of its task as a variable.
 func Asks(v param.Value, name string) bool {
 	text, _ := v.(string)
 	return strings.Contains(text, "$"+name) || strings.Contains(text, "{"+name)
 }
 
-// Interpreter is the program that the first line of a script names behind #!.
+// Interpreter returns the program that the first line of a script names after #!.
 func Interpreter(script string) (program string, is bool) {
 	first, _, _ := strings.Cut(strings.TrimSpace(script), "\n")
 	program, is = strings.CutPrefix(first, "#!")
 	return strings.TrimSpace(program), is
 }
 
-// Written are the files that a command writes by their plain names.
+// Written returns the files that a command writes by their plain names.
 func Written(command string) (files []string) {
 	for _, found := range written().FindAllStringSubmatch(command, -1) {
 		files = append(files, found[1])

@@ -1,6 +1,6 @@
-// Package shell finds in the text of a script what the shell that runs it reads otherwise than its author.
+// Package shell finds text in a script that the shell reads differently than its author.
 //
-// Package lint asks it for scripts of tasks. It knows texts, and nothing of workflows.
+// Package lint uses it for scripts of tasks. It works on text, and has no notion of workflows.
 package shell
 
 import (
@@ -12,7 +12,7 @@ import (
 	"zerodag/engine/dig/letters"
 )
 
-// What is in a script of sh> and means something else, or nothing, to the shell that runs it.
+// Forms in a script of sh> that mean something else, or nothing, to the shell that runs it.
 var (
 	ofBash = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?m)(?:^|[;&|(]|\b(?:if|elif|while|until|then|do|else)\b|!)[ \t]*(\[\[|source|declare|pushd|popd|shopt|mapfile|readarray)[ \t]`)
@@ -40,10 +40,11 @@ var (
 	written    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`>>?\s*([\w][\w./-]*\.\w+)(?:\s|$)`) })
 )
 
-// Slip is something in a script that its author hardly means.
+// Slip is something in a script that its author probably does not mean.
 type Slip struct{ Message, Hint string }
 
-// Slips are those that a script has whatever its task is; inSh says that /bin/sh runs it, unless the script names a program itself.
+// Slips returns the slips of a script that do not depend on its task; inSh means that /bin/sh runs it, unless the
+// script names a program itself.
 func Slips(script string, inSh bool) (found []Slip) {
 	add := func(is bool, message, hint string) {
 		if is {
@@ -67,7 +68,7 @@ func Slips(script string, inSh bool) (found []Slip) {
 	return found
 }
 
-// bashOnly finds what only bash knows.
+// bashOnly finds forms that only bash supports.
 func bashOnly(plain string) []Slip {
 	if m := ofBash().FindStringSubmatch(plain); m != nil {
 		hint := "write `shell: [bash]`"
@@ -82,7 +83,8 @@ func bashOnly(plain string) []Slip {
 	return nil
 }
 
-// characters finds the first one that a shell takes for a part of a word, in a script without what is in quotes.
+// characters finds the first character that a shell takes as part of a word by mistake, in a script without quoted
+// text.
 func characters(plain string) []Slip {
 	for line := range strings.Lines(plain) {
 		line = strings.TrimRight(line, " \t\r\n")
@@ -99,7 +101,7 @@ func characters(plain string) []Slip {
 		case dash != nil && !prints:
 			r, _ := utf8.DecodeRuneInString(dash[1])
 			return []Slip{{"the script has " + letters.NameOf(r) + ", which begins no option", "write - or --"}}
-		case quote != nil && (!prints || quotesAll(strings.TrimSpace(rest), line)): // else it may be a text
+		case quote != nil && (!prints || quotesAll(strings.TrimSpace(rest), line)): // otherwise it may be text
 			r, _ := utf8.DecodeRuneInString(quote[1])
 			return []Slip{{"the script has " + letters.NameOf(r) + ", which quotes nothing and is a part of a word", letters.Remedy(r)}}
 		}
@@ -107,14 +109,14 @@ func characters(plain string) []Slip {
 	return nil
 }
 
-// quotesAll reports whether typographic quotes are around the text with which a line ends.
+// quotesAll reports whether typographic quotes are around the text at the end of a line.
 func quotesAll(text, line string) bool {
 	begin, _ := utf8.DecodeRuneInString(text)
 	last, _ := utf8.DecodeLastRuneInString(line)
 	return strings.ContainsRune("“„‘", begin) && strings.ContainsRune("“”’", last)
 }
 
-// bare is a script without its comments and without what is in quotes.
+// bare returns a script without its comments and quoted text.
 func bare(script string) string {
 	out := []byte(script)
 	var quote byte
@@ -140,7 +142,7 @@ func bare(script string) string {
 	return string(out)
 }
 
-// endlessDocument is the word that should end a text behind <<, where it is there with blanks in front of it alone.
+// endlessDocument returns the word that should end a text after <<, if it appears only with spaces in front of it.
 func endlessDocument(script string) string {
 	lines := strings.Split(script, "\n")
 	for i, line := range lines {
