@@ -15,7 +15,7 @@ import (
 // scripts checks the scripts of tasks, in a workflow and in files of the project.
 type scripts struct{ *critic }
 
-// otherStore warns about another tool's way to store a value: by a variable, or by a keyword between double colons.
+// otherStore warns about another tool's way to store a value: by a variable, or by a keyword after two colons.
 func (c scripts) otherStore(place []string, task, variable, word string) {
 	what := "$" + variable
 	if variable == "" {
