@@ -50,8 +50,8 @@ func (d *decision) check(t *Task) bool {
 // CheckName is appended to the name of a task to form the names of its `_check` tasks.
 const CheckName = "^check"
 
-// WrittenIn reports whether a child of a group is one of its own tasks, and was not added after these were over or when
-// they were late.
+// WrittenIn reports whether a child of a group is a task of the group as written, and was not added after these were
+// over or when they were late.
 func (t *Task) WrittenIn(g *Task) bool { return t.Name[len(g.Name)] == '+' }
 
 // groupFailed ends a task whose children failed without further retries, after its `_error` if it has one. own, unless

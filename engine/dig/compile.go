@@ -76,8 +76,7 @@ func (c *compiler) task(parent int, parentName, name string, config *param.Map) 
 	return index
 }
 
-// disabled reads _disable. A disabled task has no children, but what it names as
-// children must still be tasks.
+// disabled reads _disable. A disabled task has no children, but its subtask keys must still hold tasks.
 func (c *compiler) disabled(index int, config *param.Map) bool {
 	v, _ := config.Get("_disable")
 	if v == nil {

@@ -86,8 +86,8 @@ func (d defaulting) fitting(key string, v param.Value, operator string) (param.V
 	return v, true
 }
 
-// unclear reports whether an operator may be one that only runs tasks: its name is an expression, or the project has a
-// workflow file of that name, unless an executable has it.
+// unclear reports whether an operator may only run tasks: its name is an expression, or the project has a workflow file
+// of that name, unless an executable has it.
 func (d defaulting) unclear(operator string) bool {
 	switch {
 	case strings.Contains(operator, "${"):

@@ -202,7 +202,7 @@ func (p *project) furtherPlace(raw *param.Map, path []string, other further) str
 	return fmt.Sprintf("%s:%d:%d: %s", fileText(at.file), at.line, at.column, other.hint)
 }
 
-// find walks down a path of keys and returns the place of the last one that exists.
+// find walks down a path of keys and returns the place of the last existing key.
 func (p *project) find(v param.Value, keys []string) position {
 	if len(keys) == 0 {
 		return position{}

@@ -10,8 +10,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// args are the words of a command: plain ones in order, and key=value ones. A value is
-// YAML; it ends at a blank unless brackets or quotes are open.
+// args are the words of a command: plain ones in order, and key=value ones. A value is YAML; it ends at a space unless
+// brackets or quotes are open.
 type args struct {
 	name  string
 	words []string
@@ -59,7 +59,7 @@ func splitWords(line string) []string {
 	return words
 }
 
-// only fails on keys that a command does not know, so that a misspelt one is noticed.
+// only fails on unknown keys of a command, so that typos are noticed.
 func (a args) only(words int, keys ...string) error {
 	known := " " + strings.Join(keys, " ") + " "
 	for k := range a.keys {

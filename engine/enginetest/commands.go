@@ -54,7 +54,7 @@ func (in *interpreter) workflow(a args, s Step) (string, error) {
 	return shortened(b.String(), 30), nil
 }
 
-// fresh makes an attempt that was not started, and remembers the one before.
+// fresh creates an attempt that was not started, and keeps the previous one.
 func (in *interpreter) fresh() {
 	in.previous = in.state
 	in.state, in.mirror = engine.New(in.def, in.defaults), engine.New(in.def, in.defaults)
@@ -93,9 +93,8 @@ func (in *interpreter) start(a args, _ Step) (string, error) {
 	return in.step(e, by.Guard)
 }
 
-// resume takes over tasks of the attempt so far into a new one of the same workflow, or
-// of the one that the last workflow command defined, and leaves some out:
-// resume failed|from +x|only +x|all [until=+x] [done=+x,+y]
+// resume carries tasks of the attempt so far over into a new one of the same workflow, or of the workflow that the last
+// workflow command defined, and skips some: resume failed|from +x|only +x|all [until=+x] [done=+x,+y]
 func (in *interpreter) resume(a args, _ Step) (string, error) {
 	if err := a.only(2, "until", "done"); err != nil {
 		return "", err
@@ -142,7 +141,7 @@ func (in *interpreter) resume(a args, _ Step) (string, error) {
 	return list.String(), nil
 }
 
-// part is what a resumed attempt leaves out at its end, or where it is written.
+// part returns what a resumed attempt skips, from the until and done keys.
 func (a args) part() (part engine.Part, err error) {
 	if part.Until, err = a.text("until", ""); err != nil {
 		return part, err
@@ -154,9 +153,8 @@ func (a args) part() (part engine.Part, err error) {
 	return part, err
 }
 
-// succeed ends runs well: succeed +task [d=N] [store={...}] [export={...}] [reset=[a.b]]
-// [sub={...}] [loop=N [parallel=...]]; the body is YAML of subtasks. succeed * ends all
-// that run.
+// succeed ends runs successfully: succeed +task [d=N] [store={...}] [export={...}] [reset=[a.b]] [sub={...}] [loop=N
+// [parallel=...]]; the body is YAML of subtasks. succeed * ends all active runs.
 func (in *interpreter) succeed(a args, s Step) (string, error) {
 	if err := a.only(1, "d", "store", "export", "reset", "sub", "loop", "parallel", "guard"); err != nil {
 		return "", err
@@ -226,7 +224,7 @@ func outcome(a args, s Step) (o engine.Outcome, err error) {
 	return o, err
 }
 
-// Loop is the subtasks that an operator such as loop> generates, one echo a round.
+// Loop returns the subtasks that an operator such as loop> generates, one echo per iteration.
 func Loop(rounds int, parallel param.Value) *param.Map {
 	sub := param.New()
 	if parallel != nil {
@@ -238,8 +236,8 @@ func Loop(rounds int, parallel param.Value) *param.Map {
 	return sub
 }
 
-// prepared tells what the gate keys of a task came to: prepared +task [skip="_if is false"] [pool=NAME,...] [slots=N] [wait=2h]
-// [try=30m] [total=2h] [export={a: 1}] [outputs={a: 1}] [d=N]
+// prepared feeds the evaluated `zerodag: 1` keys of a task: prepared +task [skip="_if is false"] [pool=NAME,...]
+// [slots=N] [wait=2h] [try=30m] [total=2h] [export={a: 1}] [outputs={a: 1}] [d=N]
 func (in *interpreter) prepared(a args, _ Step) (string, error) {
 	if err := a.only(1, "d", "skip", "pool", "slots", "wait", "try", "total", "warn", "export", "outputs", "guard"); err != nil {
 		return "", err
@@ -292,7 +290,7 @@ func (in *interpreter) prepared(a args, _ Step) (string, error) {
 	return in.step(e, by.Guard)
 }
 
-// granted says that a task, or the attempt, has the slots that it waits for: granted +task [d=N] | granted attempt
+// granted gives a task, or the attempt, the slots that it waits for: granted +task [d=N] | granted attempt
 func (in *interpreter) granted(a args, _ Step) (string, error) {
 	if err := a.only(1, "d", "guard"); err != nil {
 		return "", err
@@ -310,7 +308,7 @@ func (in *interpreter) granted(a args, _ Step) (string, error) {
 	return in.step(engine.Granted{By: by, Run: run}, by.Guard)
 }
 
-// timeout says that the time of the last timer of a task's `_timeout` has come: timeout +task [timer=N]
+// timeout fires the last timer of a task's `_timeout`: timeout +task [timer=N]
 func (in *interpreter) timeout(a args, _ Step) (string, error) {
 	if err := a.only(1, "timer", "guard"); err != nil {
 		return "", err
@@ -331,7 +329,7 @@ func (in *interpreter) timeout(a args, _ Step) (string, error) {
 	return in.step(engine.TimedOut{By: by, Expiry: engine.Expiry{Task: t.ID, Timer: number}}, by.Guard)
 }
 
-// fail ends a run badly: fail +task [d=N] [message=...]
+// fail ends a run with a failure: fail +task [d=N] [message=...]
 func (in *interpreter) fail(a args, _ Step) (string, error) {
 	if err := a.only(1, "d", "message", "error", "guard"); err != nil {
 		return "", err
@@ -385,12 +383,12 @@ func (in *interpreter) later(a args, _ Step) (string, error) {
 	return in.step(e, by.Guard)
 }
 
-// due says that the time of a waiting task has come: due +task [d=N]
+// due ends the wait of a task: due +task [d=N]
 func (in *interpreter) due(a args, _ Step) (string, error) {
 	return in.ofRun(a, func(by engine.By, run engine.Run) engine.Event { return engine.Due{By: by, Run: run} })
 }
 
-// lost says that a run was never heard of again: lost +task [blameless | crash] [d=N]
+// lost reports that a run never reported back: lost +task [blameless | crash] [d=N]
 func (in *interpreter) lost(a args, _ Step) (string, error) {
 	return in.ofRun(a, func(by engine.By, run engine.Run) engine.Event {
 		if a.word(1) == "crash" {
@@ -400,7 +398,7 @@ func (in *interpreter) lost(a args, _ Step) (string, error) {
 	})
 }
 
-// fence says that nobody knows whether a run goes on: fence +task [d=N]
+// fence reports that it is unknown whether a run continues: fence +task [d=N]
 func (in *interpreter) fence(a args, _ Step) (string, error) {
 	return in.ofRun(a, func(by engine.By, run engine.Run) engine.Event { return engine.Fenced{By: by, Run: run} })
 }
@@ -417,13 +415,13 @@ func (in *interpreter) ofRun(a args, event func(engine.By, engine.Run) engine.Ev
 	return in.step(event(by, run), by.Guard)
 }
 
-// kill requests the end: kill [again], which is a second kill
+// kill requests the end: kill, or kill again for a second kill
 func (in *interpreter) kill(a args, _ Step) (string, error) {
 	by := in.by(a)
 	return in.step(engine.Kill{By: by, Force: a.word(0) == "again"}, by.Guard)
 }
 
-// pause and unpause hold and release the attempt: pause [reason=...]
+// pause and unpause pause and resume the attempt: pause [reason=...]
 func (in *interpreter) pause(a args, _ Step) (string, error) {
 	if err := a.only(0, "reason", "guard"); err != nil {
 		return "", err
@@ -453,7 +451,7 @@ func (in *interpreter) slaDue(a args, _ Step) (string, error) {
 	return in.step(engine.SLADue{By: by}, by.Guard)
 }
 
-// startDue feeds that the time of the attempt has come.
+// startDue feeds the event that the start time of the attempt has come.
 func (in *interpreter) startDue(a args, _ Step) (string, error) {
 	by := in.by(a)
 	return in.step(engine.StartDue{By: by}, by.Guard)

@@ -8,12 +8,12 @@ import (
 	"zerodag/engine/param"
 )
 
-// interpreter is what the commands of one scenario work on.
+// interpreter is the state that the commands of one scenario work on.
 type interpreter struct {
 	def      *engine.Definition
 	defaults *param.Map
 	state    *engine.State
-	mirror   *engine.State // what the stored changes alone lead to
+	mirror   *engine.State // built from the stored changes alone
 	previous *engine.State // for resume
 	earlier  *Earlier
 	carried  []engine.Carried
@@ -57,7 +57,7 @@ func (in *interpreter) command(s Step) (string, error) {
 	return h(in, a, s)
 }
 
-// by makes the guard of an event: m1, m2 ... unless the command names one.
+// by returns the guard of an event: m1, m2 ... unless the command names one.
 func (in *interpreter) by(a args) engine.By {
 	in.events++
 	guard := a.keys["guard"]
@@ -99,8 +99,8 @@ func (in *interpreter) find(name string) *engine.Task {
 	return found
 }
 
-// step feeds an event and prints what became of it. The changes go through their stored
-// form into the mirror, which must end up the same.
+// step feeds an event and prints the result. The changes go through their stored form into the mirror, which must end
+// up the same.
 func (in *interpreter) step(e engine.Event, guard string) (string, error) {
 	changes, why := in.state.Step(e, in.now)
 	in.trace.event(e, why)
@@ -122,7 +122,7 @@ func (in *interpreter) step(e engine.Event, guard string) (string, error) {
 	for _, c := range stored {
 		list.add(in.apply(c))
 	}
-	if len(in.named) < 100 || in.events%32 == 0 || in.state.Ended() { // it takes long when there are many
+	if len(in.named) < 100 || in.events%32 == 0 || in.state.Ended() { // it is slow if there are many
 		if err := SameState(in.state, in.mirror); err != nil {
 			return "", err
 		}

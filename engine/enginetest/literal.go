@@ -8,10 +8,9 @@ import (
 	"zerodag/engine/param"
 )
 
-// LiteralParams is the walk of language.md 1.5, word for word: from the root to the task;
-// before each, its upstream siblings, oldest first, each with all its descendants; then
-// what the ancestor exported, then what it stored. A task that was taken over has left what it and all below it stored in the
-// earlier attempt.
+// LiteralParams is the walk of language.md 1.5, word for word: from the root to the task; before each, its upstream
+// siblings, oldest first, each with all its descendants; then what the ancestor exported, then what it stored. A
+// carried-over task has left what it and all tasks below it stored in the earlier attempt.
 func LiteralParams(s *engine.State, earlier *Earlier, defaults *param.Map, t *engine.Task) *param.Map {
 	params := param.Merge(defaults, s.Params())
 	w := walk{tasks: s.Tasks(), earlier: earlier, params: &params}
@@ -31,21 +30,21 @@ func LiteralParams(s *engine.State, earlier *Earlier, defaults *param.Map, t *en
 		}
 	}
 	*w.params = param.Merge(*w.params, t.Export)
-	if t.Ends { // what `outputs` see: all that was stored
+	if t.Ends { // `outputs` see all stores
 		w.stores(t)
 		w.descendants(t)
 	}
 	return *w.params
 }
 
-// Earlier is an attempt whose results another attempt takes over.
+// Earlier is an attempt whose results are carried over into another.
 type Earlier struct {
 	State   *engine.State
-	Carried []engine.Carried // what is taken over; only names and whether a task was skipped count
-	Earlier *Earlier         // the attempt before that one; nil: it ran all its tasks
+	Carried []engine.Carried // what is carried over; only names and whether a task was skipped count
+	Earlier *Earlier         // the attempt before that; nil if it ran all its tasks
 }
 
-// leftOut is why a task of a retry of a part did not run, although nothing of it is taken over either.
+// leftOut is the reason of a partial retry for skipping a task of which nothing is carried over either.
 const leftOut = "the retry leaves it out"
 
 type walk struct {
@@ -77,11 +76,11 @@ func (w *walk) upstreams(t *engine.Task, seen map[engine.TaskID]bool) {
 
 func (w *walk) descendants(t *engine.Task) { w.below(t, nil) }
 
-// below walks the tasks below a task. For a task that was taken over, these are the tasks of the earlier attempt, except children that this
-// attempt created as well. instead, unless nil, walks the children of t that a later attempt created.
+// below walks the tasks below a task. For a carried-over task, these are the tasks of the earlier attempt, except
+// children that this attempt also created. instead, unless nil, walks the children of t that a later attempt created.
 func (w *walk) below(t *engine.Task, instead func()) {
 	own := func() { w.own(t, instead) }
-	if !t.Resumed || w.earlier == nil || w.only != nil { // where t is not among those that count, nor is what it left
+	if !t.Resumed || w.earlier == nil || w.only != nil { // if t does not count, nor does what it left
 		own()
 		return
 	}
@@ -94,7 +93,7 @@ func (w *walk) below(t *engine.Task, instead func()) {
 	case was == nil:
 		own()
 		return
-	case t.Skipped == leftOut || t.Skipped != "" && !old.done(was): // unlike some tasks below it, it is not taken over
+	case t.Skipped == leftOut || t.Skipped != "" && !old.done(was): // unlike some tasks below it, it is not carried over
 		old.only = map[string]bool{}
 		for _, c := range w.earlier.Carried {
 			old.only[c.Name] = c.Skipped == ""
@@ -106,7 +105,7 @@ func (w *walk) below(t *engine.Task, instead func()) {
 	old.below(was, own)
 }
 
-// own walks the tasks below a task that its attempt has.
+// own walks the tasks below a task that exist in its attempt.
 func (w *walk) own(t *engine.Task, instead func()) {
 	newest := w.newest()
 	for _, child := range w.tasks {
@@ -115,7 +114,7 @@ func (w *walk) own(t *engine.Task, instead func()) {
 		case instead != nil && t.Group && child.Name[len(t.Name)] == '+' && newest[child.Name] == child.ID:
 			instead()
 			instead = func() {}
-		case w.only != nil && newest[child.Name] != child.ID: // nothing is taken over from an earlier round
+		case w.only != nil && newest[child.Name] != child.ID: // nothing is carried over from an earlier iteration
 		case w.only[child.Name]:
 			whole := *w
 			whole.only = nil
@@ -131,7 +130,7 @@ func (w *walk) own(t *engine.Task, instead func()) {
 	}
 }
 
-// newest are the tasks that were made last of each name.
+// newest returns the newest task of each name.
 func (w *walk) newest() map[string]engine.TaskID {
 	newest := map[string]engine.TaskID{}
 	for _, x := range w.tasks {
@@ -140,7 +139,8 @@ func (w *walk) newest() map[string]engine.TaskID {
 	return newest
 }
 
-// done reports whether a task succeeded, and no retry left out anything of it. What is below a failure that was ignored before does not count.
+// done reports whether a task succeeded, and no retry skipped any part of it. Tasks below a failure that was ignored
+// before do not count.
 func (w *walk) done(t *engine.Task) bool {
 	for _, x := range w.tasks {
 		if x.Skipped == leftOut && !w.outdated(x) && (x == t || strings.HasPrefix(x.Name, t.Name+"+") || strings.HasPrefix(x.Name, t.Name+"^")) && !w.forgiven(x, t) {
@@ -150,7 +150,8 @@ func (w *walk) done(t *engine.Task) bool {
 	return t.State == engine.Success
 }
 
-// forgiven reports whether a group around a task, up to top, was taken over although it had failed, which was ignored.
+// forgiven reports whether a group around a task, up to top, was carried over although it had failed, because the
+// failure was ignored.
 func (w *walk) forgiven(t, top *engine.Task) bool {
 	for ; t != nil; t = w.byID(t.Parent) {
 		if t.Resumed && t.Ignored {
@@ -163,7 +164,7 @@ func (w *walk) forgiven(t, top *engine.Task) bool {
 	return false
 }
 
-// outdated reports whether a task, or what is around it, was made again.
+// outdated reports whether a task, or a group around it, was created again.
 func (w *walk) outdated(t *engine.Task) bool {
 	for ; t != nil; t = w.byID(t.Parent) {
 		for _, x := range w.tasks {

@@ -11,7 +11,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// reload stores the attempt as a snapshot and goes on with what was read back.
+// reload stores the attempt as a snapshot and continues with the state read back from it.
 func (in *interpreter) reload(args, Step) (string, error) {
 	text, err := engine.EncodeState(in.state)
 	if err != nil {
@@ -23,7 +23,7 @@ func (in *interpreter) reload(args, Step) (string, error) {
 	return "ok", nil
 }
 
-// outstanding prints what a guard still owes, or what all do: outstanding [guard=m1]
+// outstanding prints what a guard still owes, or what all guards owe: outstanding [guard=m1]
 func (in *interpreter) outstanding(a args, _ Step) (string, error) {
 	if err := a.only(0, "guard"); err != nil {
 		return "", err
@@ -129,7 +129,8 @@ func (in *interpreter) show(a args, _ Step) (string, error) {
 	return b.String(), nil
 }
 
-// retry prints the waits of a `_retry` value: retry {limit: 3, interval: 5}, and of one in a file with the gate: retry gated 3
+// retry prints the waits of a `_retry` value: retry {limit: 3, interval: 5}, and in a file with `zerodag: 1`: retry
+// gated 3
 func (in *interpreter) retry(_ args, s Step) (string, error) {
 	level := 0
 	text, gated := strings.CutPrefix(strings.TrimPrefix(s.Command, "retry "), "gated ")

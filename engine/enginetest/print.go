@@ -10,13 +10,13 @@ import (
 	"zerodag/engine/param"
 )
 
-// line is one thing to print: about whom, and what.
+// line is one thing to print: its subject and its text.
 type line struct{ subject, text string }
 
-// lines join runs of the same text about many into one line.
+// lines joins consecutive lines that have the same text and many subjects.
 type lines []line
 
-const few = 6 // lines of one text that are printed in full
+const few = 6 // lines of the same text that are printed in full
 
 func (l *lines) add(x line) { *l = append(*l, x) }
 
@@ -50,7 +50,7 @@ func shortened(text string, most int) string {
 	return strings.Join(all[:3], "") + fmt.Sprintf("... %d more\n", len(all)-4)
 }
 
-// apply carries a change out on the mirror and says what it was.
+// apply applies a change to the mirror and describes it.
 func (in *interpreter) apply(c engine.Change) line {
 	m := in.mirror
 	var before engine.Progress
@@ -117,7 +117,7 @@ func paused(c engine.PauseChanged) string {
 	return "paused by " + c.Paused.By
 }
 
-// name is a task's full name, with its id when several have that name.
+// name returns a task's full name, with its id if several have that name.
 func (in *interpreter) name(id engine.TaskID) string {
 	if id == engine.Whole {
 		return "the attempt"
@@ -129,7 +129,7 @@ func (in *interpreter) name(id engine.TaskID) string {
 	return t.Name
 }
 
-// countNames counts the tasks of each name again, after a change that made some.
+// countNames counts the tasks of each name again, after a change that created some.
 func (in *interpreter) countNames(c engine.Change) {
 	switch c.(type) {
 	case engine.AttemptStarted, engine.TasksAdded, engine.GroupRestarted:
@@ -194,7 +194,7 @@ func (in *interpreter) changed(c engine.TaskChanged, before engine.Progress) str
 	return text
 }
 
-// slots is how a task stands with those of its pool.
+// slots describes a task's standing with the slots of its pool.
 func slots(u *claim.Use) string {
 	text := fmt.Sprintf(" pool=%s try=%d", u.Asked().Name, u.Try)
 	switch {
@@ -211,7 +211,7 @@ func slots(u *claim.Use) string {
 	return text
 }
 
-// deadline is when the time of a task ends, and when it is slow.
+// deadline describes when the time of a task ends, and when it is slow.
 func (in *interpreter) deadline(t, was *claim.Timeout) (text string) {
 	end, kind := t.Deadline(in.now)
 	switch {
@@ -230,7 +230,7 @@ func (in *interpreter) deadline(t, was *claim.Timeout) (text string) {
 	return text
 }
 
-// results is what a run came to.
+// results describes the result of a run.
 func results(o *engine.Outcome) (text string) {
 	for _, part := range []struct {
 		name string
@@ -253,7 +253,7 @@ func important(priority int) string {
 	return fmt.Sprintf(", priority %d", priority)
 }
 
-// effect says what a guard owes.
+// effect describes what a guard owes.
 func (in *interpreter) effect(guard string, e engine.Effect) line {
 	at := func(t time.Time) string {
 		if t.IsZero() {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Step is one command of a scenario file, with what it must print.
+// Step is one command of a scenario file, with its expected output.
 type Step struct {
 	Comment string // lines before it, verbatim
 	Line    int    // of the command, from 1
@@ -14,8 +14,8 @@ type Step struct {
 	Want    string // lines below ---- up to an empty line
 }
 
-// Parse cuts a scenario file into its steps. A step is a command line, perhaps lines of
-// YAML, a line ----, and the output, which an empty line ends.
+// Parse splits a scenario file into steps. A step is a command line, optionally lines of YAML, a line ----, and the
+// output, which ends with an empty line.
 func Parse(text string) ([]Step, error) {
 	var steps []Step
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
@@ -70,8 +70,7 @@ func Format(steps []Step) string {
 	return b.String()
 }
 
-// Run carries out a scenario and returns it with what it really printed, and what the
-// states of tasks did meanwhile.
+// Run runs a scenario and returns it with its actual output, and a trace of the states of its tasks.
 func Run(text string) (string, *Trace, error) {
 	steps, err := Parse(text)
 	if err != nil {

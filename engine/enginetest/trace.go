@@ -9,12 +9,12 @@ import (
 	"zerodag/engine"
 )
 
-// Trace is what the states of tasks did in scenarios, for docs/state-machine.md.
+// Trace records the states of tasks in scenarios, for docs/state-machine.md.
 type Trace struct {
-	moves    map[move]map[string]bool           // and the kinds of event that made them
-	refusals map[string]map[engine.Refusal]bool // by kind of event; empty: it applied
+	moves    map[move]map[string]bool           // with the kinds of events that caused them
+	refusals map[string]map[engine.Refusal]bool // by kind of event; empty if it applied
 	last     string
-	waits    map[engine.Reason]bool // what tasks were seen to wait for
+	waits    map[engine.Reason]bool // the waits that were seen
 }
 
 type move struct{ from, to engine.TaskState }
@@ -30,7 +30,7 @@ func (t *Trace) event(e engine.Event, why engine.Refusal) {
 	t.refusals[t.last][why] = true
 }
 
-// waiting notes what the tasks of an attempt wait for.
+// waiting records what the tasks of an attempt wait for.
 func (t *Trace) waiting(s *engine.State) {
 	if t.waits == nil {
 		t.waits = map[engine.Reason]bool{}
@@ -55,7 +55,7 @@ func (t *Trace) applied(c engine.Change, before engine.Progress) {
 	t.moves[m][t.last] = true
 }
 
-// Add takes over what another scenario saw.
+// Add adds the records of another scenario.
 func (t *Trace) Add(other *Trace) {
 	if t.refusals == nil {
 		t.moves, t.refusals = map[move]map[string]bool{}, map[string]map[engine.Refusal]bool{}
@@ -96,7 +96,7 @@ func (t *Trace) Diagram() string {
 	return b.String()
 }
 
-// Refusals lists what refused an event of a kind, in a fixed order.
+// Refusals lists the refusals of a kind of event, in a fixed order.
 func (t *Trace) Refusals(kind string) []string {
 	var list []string
 	for _, why := range slices.Sorted(maps.Keys(t.refusals[kind])) {

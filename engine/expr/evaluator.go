@@ -7,33 +7,31 @@ import (
 	"zerodag/engine/param"
 )
 
-// MaxResult is how many bytes a template with expressions may become.
+// MaxResult is the maximum size in bytes of an evaluated template with expressions.
 const MaxResult = 1 << 20
 
 const maxQuoted = 4 << 10 // bytes of a template that a message shows
 
-// Script is a template that needs JavaScript, with all that it can see. It may cross to
-// another process.
+// Script is a template that needs JavaScript, with everything that it can see. It may be sent to another process.
 type Script struct {
 	Text  string
 	Vars  *param.Map
 	Scope Scope
 }
 
-// ScriptError is what is wrong with a script, for its author.
+// ScriptError describes what is wrong with a script, for its author.
 type ScriptError string
 
 func (e ScriptError) Error() string { return string(e) }
 
-// Evaluator evaluates templates. It has no state: it is as safe for concurrent use as what
-// runs its scripts.
+// Evaluator evaluates templates. It has no state: it is as safe for concurrent use as the function that runs its
+// scripts.
 type Evaluator struct {
 	run func(Script) (string, error)
 }
 
-// New returns an Evaluator that has run evaluate what needs JavaScript: package script does, in
-// this process or in another one. What a script itself got wrong is a ScriptError; every other
-// error of run is handed on as it is.
+// New returns an Evaluator whose JavaScript is evaluated by run: package script provides such functions, for this
+// process or another. A mistake in a script is a ScriptError; every other error of run is returned unchanged.
 func New(run func(Script) (string, error)) *Evaluator { return &Evaluator{run} }
 
 // evalText evaluates one string that has a `$`.

@@ -1,9 +1,8 @@
 // Package expr evaluates `${...}` in parameter trees and template files.
 //
-// The agent side of the host calls Eval once before every run of a task and
-// Template for files; the state machine itself never does. References to parameters are
-// looked up here; what needs JavaScript is handed to package script, here or in another process.
-// This package must never run any, nor link the engine that does.
+// The agent side of the host calls Eval once before every run of a task and Template for files; the state machine
+// itself never does. References to parameters are looked up here; anything that needs JavaScript is passed to package
+// script, in this process or another. This package must never run JavaScript, nor link the engine that does.
 //
 // The rules are language.md 1.7.
 package expr
@@ -15,23 +14,22 @@ import (
 	"zerodag/engine/param"
 )
 
-// Scope is what expressions see beside the parameters.
+// Scope is what expressions see in addition to the parameters.
 type Scope struct {
-	Zone *time.Location // local time of Date and moment, nil is UTC
+	Zone *time.Location // local time of Date and moment; nil is UTC
 	Now  time.Time      // the current time of Date and moment
 	Seed uint64         // of Math.random
 
-	// Mark, unless empty, is put behind the `$` of every `${` that stays in the written text of
-	// a template, so that a reference to a secret can be told from data that reads like one.
+	// Mark, unless empty, is inserted after the `$` of every `${` that remains in the written text of a template, so
+	// that a reference to a secret can be distinguished from data that looks like one.
 	Mark string
 }
 
-// Eval returns all with every string evaluated, in order. A string sees vars, which
-// are not evaluated, overlaid by the evaluated entries before it in its own mapping.
-// Values under _do and _else_do are left alone, and so are keys. What has no `$` is
-// shared with the result; when nothing changes the result is all itself.
+// Eval returns all with every string evaluated, in order. A string sees vars, which are not evaluated, overlaid by the
+// evaluated entries before it in its own mapping. Values under _do and _else_do are not evaluated, and neither are
+// keys. Values without `$` are shared with the result; if nothing changes, the result is all itself.
 //
-// Errors are param.ConfigErrors with the original's text.
+// Errors are param.ConfigErrors with Digdag's text.
 func (e *Evaluator) Eval(all, vars *param.Map, s Scope) (*param.Map, error) {
 	return e.evalMap(all, vars, &s)
 }
@@ -44,7 +42,7 @@ func (e *Evaluator) Template(text string, vars *param.Map, s Scope) (string, err
 	return e.evalText(text, scope{vars: vars}, &s)
 }
 
-// Location is the zone of Date and moment.
+// Location returns the zone of Date and moment.
 func (s *Scope) Location() *time.Location {
 	if s.Zone == nil {
 		return time.UTC
@@ -52,8 +50,8 @@ func (s *Scope) Location() *time.Location {
 	return s.Zone
 }
 
-// scope is what a string sees: siblings first, then vars. Mark, unless empty, is what the code in
-// vars lacks: it was not evaluated.
+// scope is what a string sees: siblings first, then vars. mark, unless empty, is missing from the code in vars, since
+// that was not evaluated.
 type scope struct {
 	siblings, vars *param.Map
 	mark           string
@@ -66,7 +64,7 @@ func (sc scope) get(key string) (param.Value, bool) {
 	return sc.vars.Get(key)
 }
 
-// merged is the scope as one mapping: siblings replace, they do not merge.
+// merged returns the scope as one mapping: siblings replace values, they do not merge with them.
 func (sc scope) merged() *param.Map {
 	m := markCode(sc.vars, sc.mark).(*param.Map).Clone()
 	for key, value := range sc.siblings.All() {
@@ -75,7 +73,7 @@ func (sc scope) merged() *param.Map {
 	return m
 }
 
-// evalMap evaluates the entries of m; m itself is the result when none needs it.
+// evalMap evaluates the entries of m; it returns m itself if none needs it.
 func (e *Evaluator) evalMap(m, vars *param.Map, s *Scope) (*param.Map, error) {
 	if !dollar(m) {
 		return m, nil
@@ -126,7 +124,7 @@ func (e *Evaluator) evalList(list []param.Value, sc scope, s *Scope) (param.Valu
 	return out, nil
 }
 
-// dollar says whether a value has a string to evaluate.
+// dollar reports whether a value has a string to evaluate.
 func dollar(v param.Value) bool {
 	switch x := v.(type) {
 	case param.Literal:

@@ -7,8 +7,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// reach is what a template can see at most, as far as that shows without parsing it: more than
-// the script will be given, never less.
+// reach returns at least the parameters that a template can see, as far as that shows without parsing it: perhaps more
+// than the script will be given, never less.
 func (sc scope) reach(parts []Part) *param.Map {
 	text := Code(parts)
 	if SeesAll(text, mayCompute(text)) {
@@ -17,7 +17,7 @@ func (sc scope) reach(parts []Part) *param.Map {
 	return sc.seen(text)
 }
 
-// seen are the parameters whose names occur in the text of expressions.
+// seen returns the parameters whose names occur in the text of expressions.
 func (sc scope) seen(text string) *param.Map {
 	m := param.New()
 	for key, value := range sc.vars.All() {
@@ -33,8 +33,7 @@ func (sc scope) seen(text string) *param.Map {
 	return m
 }
 
-// Named says whether the script may see key: it is in its text, or the code around
-// the expressions uses it.
+// Named reports whether the script may see key: it is in its text, or the code around the expressions uses it.
 func Named(text, key string) bool {
 	switch key {
 	case "JSON", "Array", "print", "undefined":
@@ -47,21 +46,20 @@ func hasAny(text string, words ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 }
 
-// ReachesAll says whether code can name anything at all.
+// ReachesAll reports whether code can name anything at all.
 func ReachesAll(text string, computed bool) bool {
 	return computed || hasAny(text, "eval", "Function", "onstructor", "rototype", "__", "Reflect", "escriptor",
 		"getOwn", "Proxy", "globalThis", "import", "\\u", "\\x", "with")
 }
 
-// SeesAll says whether code can look at the parameters as a whole.
+// SeesAll reports whether code can use the parameters as a whole.
 func SeesAll(text string, computed bool) bool {
 	return ReachesAll(text, computed) ||
 		hasAny(text, "this", "valueOf", "hasOwn", "propertyIsEnumerable", "Locale", "apply", "call", "bind")
 }
 
-// mayCompute says whether code could compute the name of a property, without parsing it:
-// it has a bracket that is neither an index of digits nor, by what stands before it, a
-// list.
+// mayCompute reports whether code could compute the name of a property, without parsing it: it has a bracket that is
+// neither an index of digits nor, judging by the text before it, a list.
 func mayCompute(text string) bool {
 	for i := range len(text) {
 		if text[i] != '[' {

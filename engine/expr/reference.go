@@ -11,15 +11,14 @@ import (
 // maxReference is the longest path that is looked up without a script.
 const maxReference = 16
 
-// plain evaluates a template all of whose expressions are references to parameters,
-// like `${a}`, `${a.b.c}` or `${a[0].b}`; false when a script has to decide, which it
-// does for everything that is not there.
+// plain evaluates a template whose expressions are all references to parameters, like `${a}`, `${a.b.c}` or
+// `${a[0].b}`. It returns false if a script must decide, as for every missing parameter.
 func plain(parts []Part, sc scope) (string, bool) {
 	if len(parts) == 1 && !parts[0].Code {
 		return parts[0].Text, true
 	}
 	for _, name := range []string{"JSON", "Array", "__p", "__t", "__j", "print"} {
-		// The script around the expressions uses these names: it decides.
+		// The script around the expressions uses these names, so it decides.
 		if _, ok := sc.get(name); ok {
 			return "", false
 		}
@@ -80,7 +79,7 @@ func lookup(ref string, sc scope) (param.Value, bool) {
 	return nil, false
 }
 
-// root is the parameter that a reference begins with.
+// root returns the parameter that a reference begins with.
 func root(ref string) string {
 	name, _ := word(strings.Trim(ref, " \t\r\n"))
 	return name
@@ -97,7 +96,7 @@ func element(v param.Value, text string) (item param.Value, rest string, ok bool
 	return list[n], rest, true
 }
 
-// word cuts an identifier off the start; "" when there is none.
+// word cuts an identifier off the start; "" if there is none.
 func word(text string) (name, rest string) {
 	n := 0
 	for n < len(text) {
@@ -111,7 +110,7 @@ func word(text string) (name, rest string) {
 	return text[:n], text[n:]
 }
 
-// reserved says whether a name is not an ordinary identifier of JavaScript.
+// reserved reports whether a name is not an ordinary identifier of JavaScript.
 func reserved(name string) bool {
 	switch name {
 	case "await", "break", "case", "catch", "class", "const", "continue", "debugger", "default",
@@ -124,9 +123,8 @@ func reserved(name string) bool {
 	return false
 }
 
-// render writes a value as a template does: null is nothing, text is itself, and
-// anything else is what JSON.stringify makes of it. False for text that is not
-// UTF-8, which the script repairs.
+// render formats a value as a template does: null is empty, text is itself, and anything else is the result of
+// JSON.stringify. It returns false for text that is not UTF-8, which the script repairs.
 func render(v param.Value) (string, bool) {
 	switch x := v.(type) {
 	case nil:

@@ -82,7 +82,7 @@ func keyOrder(m *param.Map) []string {
 }
 
 func compareIndex(a, b string) int {
-	x, _ := strconv.ParseUint(a, 10, 64) // isIndex said yes
+	x, _ := strconv.ParseUint(a, 10, 64) // isIndex has checked it
 	y, _ := strconv.ParseUint(b, 10, 64)
 	if x < y {
 		return -1
@@ -90,7 +90,7 @@ func compareIndex(a, b string) int {
 	return 1
 }
 
-// isIndex says whether a key is a canonical array index, 0 to 2^32-2.
+// isIndex reports whether a key is a canonical array index, 0 to 2^32-2.
 func isIndex(key string) bool {
 	if key == "" || len(key) > 10 || key[0] < '0' || key[0] > '9' || len(key) > 1 && key[0] == '0' {
 		return false
@@ -116,12 +116,12 @@ func AppendNumber(b []byte, v param.Value) []byte {
 	switch {
 	case math.IsNaN(f), math.IsInf(f, 0):
 		if _, isFloat := v.(float64); isFloat {
-			// As a parameter it is text already: JSON has no such number.
+			// As a parameter it is already text: JSON has no such number.
 			return append(b, param.FloatText(f)...)
 		}
 		return append(b, "null"...)
 	case f == 0:
-		return append(b, '0') // -0 too
+		return append(b, '0') // also -0
 	case math.Abs(f) >= 1e21 || math.Abs(f) < 1e-6:
 		s := strconv.AppendFloat(nil, f, 'e', -1, 64)
 		s = bytes.Replace(s, []byte("e-0"), []byte("e-"), 1)
@@ -130,7 +130,7 @@ func AppendNumber(b []byte, v param.Value) []byte {
 	return strconv.AppendFloat(b, f, 'f', -1, 64)
 }
 
-// AppendString quotes text as JSON.stringify does; false when it is not UTF-8.
+// AppendString quotes text like JSON.stringify; false if it is not UTF-8.
 func AppendString(b []byte, s string) ([]byte, bool) {
 	if !utf8.ValidString(s) {
 		return b, false

@@ -12,10 +12,9 @@ type Part struct {
 	Code bool
 }
 
-// Parse splits a template. An expression runs from `${` to the `}` that closes it,
-// where braces are only counted: those in strings and comments count too. Without
-// that brace everything from `${` on is literal, and so is `${word:`, which is left
-// for the operators (`${secret:key}`). In literals `$$` is `$`, and `${` gets the mark.
+// Parse splits a template. An expression runs from `${` to the `}` that closes it; braces are only counted, including
+// braces in strings and comments. Without that brace everything from `${` on is literal, and so is `${word:`, which is
+// left for the operators (`${secret:key}`). In literals `$$` becomes `$`, and `${` gets the mark.
 func Parse(text, mark string) []Part {
 	var parts []Part
 	for text != "" {
@@ -50,8 +49,8 @@ func literal(parts []Part, text, mark string) []Part {
 	return append(parts, Part{Text: text})
 }
 
-// markCode returns a value of parameters that were not evaluated yet with the mark in all code that
-// looks like a reference: what is made of it was written, too. Data stays as it is.
+// markCode returns a parameter value that was not yet evaluated, with the mark in all code that looks like a reference:
+// text made from it was also written by the author. Data is not changed.
 func markCode(v param.Value, mark string) param.Value {
 	if mark == "" {
 		return v
@@ -78,7 +77,7 @@ func markCode(v param.Value, mark string) param.Value {
 	return v
 }
 
-// Code is the text of all expressions of a template.
+// Code returns the text of all expressions of a template.
 func Code(parts []Part) string {
 	var text strings.Builder
 	for _, p := range parts {
@@ -103,7 +102,7 @@ func find(text string) int {
 	}
 }
 
-// isWord says whether text begins like "secret:".
+// isWord reports whether text begins like "secret:".
 func isWord(text string) bool {
 	n := 0
 	for n < len(text) && text[n] >= 'a' && text[n] <= 'z' {

@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// ConfigError says that a project's own text is wrong: the task fails without an
-// operator-level retry and its message ends in "(config)".
+// ConfigError reports a mistake in a project's own text: the task fails without an operator-level retry and its message
+// ends in "(config)".
 type ConfigError struct{ Message string }
 
-// Error returns the message as it was written.
+// Error returns the message unchanged.
 func (e *ConfigError) Error() string { return e.Message }
 
-// ErrorKind is the word that users see behind the message.
+// ErrorKind returns the word that users see after the message.
 func (e *ConfigError) ErrorKind() string { return "config" }
 
-// Errorf makes a ConfigError.
+// Errorf returns a ConfigError.
 func Errorf(format string, args ...any) error {
 	return &ConfigError{Message: fmt.Sprintf(format, args...)}
 }
@@ -40,8 +40,8 @@ func AsString(key string, v Value) (string, error) {
 	return "", mismatch("string type", key, v)
 }
 
-// AsInt reads a whole number; numeric text is parsed, fractions of numbers are cut off.
-// Text without content is 0, as the original reads it: `loop>: ${n}` with an empty n.
+// AsInt reads a whole number; numeric text is parsed, fractions of numbers are cut off. Empty text is 0, as in Digdag:
+// `loop>: ${n}` with an empty n.
 func AsInt(key string, v Value) (int64, error) {
 	switch x := v.(type) {
 	case int64:
@@ -62,8 +62,8 @@ func AsInt(key string, v Value) (int64, error) {
 	return 0, mismatch("integer (int) type", key, v)
 }
 
-// AsBool reads a boolean: true, false, their texts, numbers (0 is false) and the
-// empty text, which is what an expression without value yields, and is false.
+// AsBool reads a boolean: true, false, their text forms, numbers (0 is false) and empty text, which an expression
+// without a value returns, and which is false.
 func AsBool(key string, v Value) (bool, error) {
 	switch x := v.(type) {
 	case bool:
@@ -83,7 +83,7 @@ func AsBool(key string, v Value) (bool, error) {
 	return false, mismatch("'true' or 'false'", key, v)
 }
 
-// AsWhole reads an integer as AsInt does, but for a number with a fraction, which AsInt cuts off.
+// AsWhole is AsInt, but refuses a number with a fraction, which AsInt cuts off.
 func AsWhole(key string, v Value) (int64, error) {
 	if x, ok := v.(float64); ok && x != math.Trunc(x) {
 		return 0, mismatch("integer (int) type", key, v)
@@ -91,7 +91,7 @@ func AsWhole(key string, v Value) (int64, error) {
 	return AsInt(key, v)
 }
 
-// AsYes reads a boolean as AsBool does, but for a number, of which AsBool takes each but 0 for true.
+// AsYes is AsBool, but refuses numbers, of which AsBool takes all but 0 as true.
 func AsYes(key string, v Value) (bool, error) {
 	switch v.(type) {
 	case bool, string:
@@ -100,8 +100,8 @@ func AsYes(key string, v Value) (bool, error) {
 	return false, mismatch("'true' or 'false'", key, v)
 }
 
-// AsCondition reads what decides whether something happens: a boolean as AsBool does, or text of a number, which is
-// what an expression of a number gives; 0 is false.
+// AsCondition reads a condition: a boolean as in AsBool, or numeric text, which an expression with a number returns; 0
+// is false.
 func AsCondition(key string, v Value) (bool, error) {
 	if v == nil {
 		return false, nil

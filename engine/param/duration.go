@@ -11,8 +11,8 @@ var durationForm = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?i)^\s*(?:(\d+)\s*d)?\s*(?:(\d+)\s*h)?\s*(?:(\d+)\s*m)?\s*(?:(\d+)\s*s)?\s*$`)
 })
 
-// AsDuration reads a duration as the language writes it: "1d 2h 3m 4s" in this order,
-// at least one part, blanks and capitals allowed (language.md 1.10).
+// AsDuration reads a duration in the language's form: "1d 2h 3m 4s" in this order, at least one part, spaces and
+// capitals allowed (language.md 1.10).
 func AsDuration(key string, v Value) (time.Duration, error) {
 	text, err := AsString(key, v)
 	if err != nil {
@@ -24,7 +24,7 @@ func AsDuration(key string, v Value) (time.Duration, error) {
 	return 0, Errorf("Invalid duration for key '%s': %s (write it like \"1d 2h 3m 4s\")", key, text)
 }
 
-// ParseDuration reads "1d 2h 3m 4s"; false when the text is none or too long a time.
+// ParseDuration reads "1d 2h 3m 4s"; false if the text is not a duration, or too long a time.
 func ParseDuration(text string) (time.Duration, bool) {
 	m := durationForm().FindStringSubmatch(text)
 	if m == nil {

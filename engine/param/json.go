@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 )
 
-// MarshalJSON writes the mapping as AppendStored does.
+// MarshalJSON writes the mapping like AppendStored.
 func (m *Map) MarshalJSON() ([]byte, error) { return AppendStored(nil, m), nil }
 
 // UnmarshalJSON reads what MarshalJSON wrote, or any JSON object; its keys keep their order.
@@ -31,13 +31,12 @@ func (m *Map) UnmarshalJSON(b []byte) error {
 // Text renders a value as compact JSON.
 func Text(v Value) string { return string(AppendJSON(nil, v)) }
 
-// AppendJSON appends a value as compact JSON, keys in order, floating-point numbers
-// in the original's form ("1.0", "1.0E10"): commands see them as text. A Literal is the
-// text that it is.
+// AppendJSON appends a value as compact JSON, keys in order, floating-point numbers in Digdag's form ("1.0", "1.0E10"):
+// commands see them as text. A Literal is written as plain text.
 func AppendJSON(b []byte, v Value) []byte { return appendJSON(b, v, false) }
 
-// AppendStored appends a value as JSON that ParseStored reads back as it was, Literals
-// included: what zerodag keeps and hands over between its own processes.
+// AppendStored appends a value as JSON that ParseStored reads back unchanged, including Literals. It is for data that
+// zerodag stores and passes between its own processes.
 func AppendStored(b []byte, v Value) []byte { return appendJSON(b, v, true) }
 
 func appendJSON(b []byte, v Value, stored bool) []byte {
@@ -90,8 +89,8 @@ func appendMap(b []byte, m *Map, stored bool) []byte {
 	return append(b, '}')
 }
 
-// FloatText renders a number as the original does: always with a point, with an
-// exponent from 1e7 and below 1e-3; what JSON has no number for is quoted.
+// FloatText formats a number like Digdag: always with a point, with an exponent from 1e7 and below 1e-3; values that
+// JSON has no number for are quoted.
 func FloatText(f float64) string {
 	switch {
 	case math.IsNaN(f):
@@ -118,8 +117,8 @@ func FloatText(f float64) string {
 
 const hexDigits = "0123456789ABCDEF"
 
-// appendQuoted quotes like the original: only what JSON demands is escaped, so that
-// text in any script stays readable in logs and environment variables.
+// appendQuoted quotes like Digdag: it escapes only what JSON requires, so that text in any script stays readable in
+// logs and environment variables.
 func appendQuoted(b []byte, s string) []byte {
 	b = append(b, '"')
 	start := 0
@@ -161,14 +160,14 @@ func appendQuoted(b []byte, s string) []byte {
 	return append(append(b, s[start:]...), '"')
 }
 
-// maxDepth bounds the nesting of what is parsed: deeper text is an attack, not data.
+// maxDepth limits the nesting of parsed text: deeper text is an attack, not data.
 const maxDepth = 1000
 
-// ParseJSON reads one JSON text. Keys keep their order, whole numbers stay whole
-// however large, and anything after the value is an error.
+// ParseJSON reads one JSON text. Keys keep their order, whole numbers stay whole at any size, and anything after the
+// value is an error.
 func ParseJSON(text string) (Value, error) { return parseJSON(text, false) }
 
-// ParseStored reads a mapping that AppendStored wrote; nil when the text is no mapping.
+// ParseStored reads a mapping that AppendStored wrote; nil if the text is not a mapping.
 func ParseStored(text string) (*Map, error) {
 	v, err := parseJSON(text, true)
 	m, _ := v.(*Map)
@@ -188,7 +187,7 @@ func parseJSON(text string, stored bool) (Value, error) {
 	return v, nil
 }
 
-// reader reads JSON, and in stored text Literals.
+// reader reads JSON and, in stored text, Literals.
 type reader struct {
 	*json.Decoder
 	stored bool
@@ -268,7 +267,7 @@ func ParseNumber(s string) (Value, error) {
 		}
 	}
 	f, err := strconv.ParseFloat(s, 64)
-	if err != nil { // not a number, or one beyond all bounds
+	if err != nil { // not a number, or one beyond all limits
 		return nil, fmt.Errorf("%q is no number that can be kept", s)
 	}
 	return f, nil

@@ -2,12 +2,11 @@ package param
 
 import "strings"
 
-// Literal is text that is data: where `${...}` stands in it, nothing is ever evaluated.
-// What operators store and what comes from outside is made of it, as far as it has a `$`
-// at all; everywhere else it reads as the text that it is.
+// Literal is text that is data: a `${...}` in it is never evaluated. Stores of operators and external input become
+// Literals if they contain a `$`; otherwise a Literal behaves like its text.
 type Literal string
 
-// Data returns a value in which every text is data. What has no `$` is shared.
+// Data returns a value in which all text is data. Parts without `$` are shared.
 func Data(v Value) Value {
 	switch x := v.(type) {
 	case string:
@@ -29,7 +28,7 @@ func Data(v Value) Value {
 	return v
 }
 
-// DataMap is Data of a mapping; nil stays nil. Keys are never evaluated.
+// DataMap is Data for a mapping; nil stays nil. Keys are never evaluated.
 func DataMap(m *Map) *Map {
 	if !hasDollar(m) {
 		return m
@@ -41,7 +40,7 @@ func DataMap(m *Map) *Map {
 	return out
 }
 
-// hasDollar says whether a value has a text that could be evaluated.
+// hasDollar reports whether a value has text that could be evaluated.
 func hasDollar(v Value) bool {
 	switch x := v.(type) {
 	case string:
@@ -79,7 +78,7 @@ func Code(v Value) Value {
 	return v
 }
 
-// CodeMap is Code of a mapping; nil stays nil.
+// CodeMap is Code for a mapping; nil stays nil.
 func CodeMap(m *Map) *Map {
 	if m == nil {
 		return nil
@@ -91,11 +90,11 @@ func CodeMap(m *Map) *Map {
 	return out
 }
 
-// Same is Equal, where data and code with the same text are the same.
+// Same is Equal, except that data and code with the same text are equal.
 func Same(a, b Value) bool { return Equal(Code(a), Code(b)) }
 
-// In stored text a Literal is an object with literalKey as its only key; keys of mappings
-// that begin like it have it once more in front, so that none can be taken for it.
+// In stored text a Literal is an object with literalKey as its only key. Keys of mappings that begin with literalKey
+// get it prepended once more, so that they cannot be mistaken for a Literal.
 const literalKey = "\x00"
 
 func appendLiteral(b []byte, text Literal) []byte {

@@ -1,8 +1,8 @@
-// Package param holds ordered parameter trees: what a .dig file, a task's
-// configuration, exports, stores and `${...}` are made of.
+// Package param holds ordered parameter trees: the data of .dig files, task configurations, exports, stores and
+// `${...}`.
 //
-// Everything that handles parameters uses it. It must never do I/O, and never
-// change a Map that it was handed: trees are shared by all tasks of an attempt.
+// Everything that handles parameters uses it. It must never do I/O, and never change a Map that it was given: trees are
+// shared by all tasks of an attempt.
 package param
 
 import (
@@ -11,16 +11,15 @@ import (
 	"slices"
 )
 
-// Value is one node of a tree: nil, bool, int64, *big.Int (only when it does not
-// fit int64), float64, string, Literal, []Value or *Map. Nothing else ever occurs; and
-// where a task was evaluated no Literal is left.
+// Value is one node of a tree: nil, bool, int64, *big.Int (only if it does not fit int64), float64, string, Literal,
+// []Value or *Map. No other types occur, and the evaluated keys of a task contain no Literal.
 type Value = any
 
-// Map is an ordered mapping. The order of keys is the order in which they were
-// first set: it decides the order of tasks and what an expression can see.
+// Map is an ordered mapping. The order of keys is the order in which they were first set: it decides the order of tasks
+// and what an expression can see.
 //
-// A Map is built with Set and Delete by its only owner; once handed to another package
-// it is frozen and shared. A nil *Map reads as an empty one.
+// A Map is built with Set and Delete by its only owner; once passed to another package, it is frozen and shared. A nil
+// *Map behaves like an empty one.
 type Map struct {
 	keys  []string
 	vals  []Value
@@ -69,7 +68,7 @@ func (m *Map) All() iter.Seq2[string, Value] {
 	}
 }
 
-// Get returns the value of a key and whether the key is there (it may be there with nil).
+// Get returns the value of a key and whether the key exists (its value may be nil).
 func (m *Map) Get(key string) (Value, bool) {
 	if i := m.find(key); i >= 0 {
 		return m.vals[i], true
@@ -77,16 +76,16 @@ func (m *Map) Get(key string) (Value, bool) {
 	return nil, false
 }
 
-// Value returns the value of a key, and nil where the key is not there.
+// Value returns the value of a key, or nil if the key does not exist.
 func (m *Map) Value(key string) Value {
 	v, _ := m.Get(key)
 	return v
 }
 
-// Has says whether the key is there, with any value.
+// Has reports whether the key exists, with any value.
 func (m *Map) Has(key string) bool { return m.find(key) >= 0 }
 
-// Map returns the nested mapping under key, or nil when there is none.
+// Map returns the nested mapping under key, or nil if there is none.
 func (m *Map) Map(key string) *Map {
 	v, _ := m.Get(key)
 	n, _ := v.(*Map)
@@ -106,7 +105,7 @@ func (m *Map) find(key string) int {
 	return slices.Index(m.keys, key)
 }
 
-// Set puts a value under key; a key that was there keeps its place. Owner only.
+// Set sets the value of a key; an existing key keeps its place. Owner only.
 func (m *Map) Set(key string, v Value) {
 	if i := m.find(key); i >= 0 {
 		m.vals[i] = v
@@ -145,7 +144,7 @@ func (m *Map) reindex() {
 // Clone returns a Map that its caller owns and that shares all values.
 func (m *Map) Clone() *Map { return m.cloneFor(0) }
 
-// cloneFor is Clone with room for extra more keys.
+// cloneFor is Clone with room for extra keys.
 func (m *Map) cloneFor(extra int) *Map {
 	n := m.Len() + extra
 	c := &Map{keys: make([]string, 0, n), vals: make([]Value, 0, n)}
@@ -160,7 +159,7 @@ func (m *Map) cloneFor(extra int) *Map {
 	return c
 }
 
-// Without returns m less the given keys; m itself when none of them is there.
+// Without returns m without the given keys; m itself if it has none of them.
 func (m *Map) Without(keys ...string) *Map {
 	if !slices.ContainsFunc(keys, m.Has) {
 		return m
@@ -174,9 +173,8 @@ func (m *Map) Without(keys ...string) *Map {
 	return c
 }
 
-// Merge lays over on base: mappings merge into mappings, everything else is
-// replaced, lists and null included (language.md 1.5). Neither is changed;
-// the result shares what did not change.
+// Merge merges over into base: mappings merge into mappings, everything else is replaced, including lists and null
+// (language.md 1.5). Neither is changed; the result shares unchanged parts.
 func Merge(base, over *Map) *Map {
 	switch {
 	case over.Len() == 0 && base != nil:

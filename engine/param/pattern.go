@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Pattern is what a text of a workflow looks for: `/a+b/` is a regular expression (RE2), anything else the text itself.
+// Pattern is a text to search for: `/a+b/` is a regular expression (RE2), anything else is the text itself.
 type Pattern struct {
 	text string
-	re   *regexp.Regexp // nil: there is none between slashes
+	re   *regexp.Regexp // nil if it is plain text
 }
 
 // ParsePattern reads a pattern. The error is about the regular expression.
@@ -22,7 +22,7 @@ func ParsePattern(text string) (Pattern, error) {
 	return Pattern{text, re}, err
 }
 
-// Is says whether a text is the pattern's, or has something that its expression looks for.
+// Is reports whether a text equals the pattern's, or matches its expression.
 func (p Pattern) Is(text string) bool {
 	if p.re != nil {
 		return p.re.MatchString(text)
@@ -30,7 +30,7 @@ func (p Pattern) Is(text string) bool {
 	return text == p.text
 }
 
-// In says whether a text has the pattern's in it, or something that its expression looks for.
+// In reports whether a text contains the pattern's, or matches its expression.
 func (p Pattern) In(text string) bool {
 	if p.re != nil {
 		return p.re.MatchString(text)

@@ -2,8 +2,8 @@ package param
 
 import "strings"
 
-// Suggest returns the candidates that key may be a misspelling of, in their order: at
-// most half of a candidate's letters may differ (the original's rule), or two neighbours changed places.
+// Suggest returns the candidates that key may be a misspelling of, in order: at most half of a candidate's letters
+// differ (Digdag's rule), or two neighboring letters are swapped.
 func Suggest(key string, candidates []string) []string {
 	var near []string
 	for _, c := range candidates {
@@ -14,13 +14,13 @@ func Suggest(key string, candidates []string) []string {
 	return near
 }
 
-// swapped says whether two words differ by two neighbours alone that changed places, the most common slip of all.
+// swapped reports whether two words differ only by two swapped neighboring letters, the most common typo of all.
 func swapped(a, b string) bool {
 	return len(a) == len(b) && distance(a, b, false) == 2 && distance(a, b, true) == 1
 }
 
-// distance counts the insertions, deletions and replacements that turn a into b; with exchanges, two neighbours that
-// changed places are one, as they are one slip of a hand.
+// distance counts the insertions, deletions and replacements that turn a into b; with exchanges, two swapped
+// neighboring letters count as one, since they are one typo.
 func distance(a, b string, exchanges bool) int {
 	before, row := make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
@@ -44,12 +44,12 @@ func distance(a, b string, exchanges bool) int {
 	return row[len(b)]
 }
 
-// longestWord is the length of a word that is compared: no key that people mistype is longer.
+// longestWord is the length up to which words are compared: no key is longer.
 const longestWord = 100
 
-// Nearest returns the candidate that key is most likely a slip of: no more than a quarter of its
-// letters differ, so that a key of the user's own is none; of one with three letters two may have changed places. "" when there
-// is none, or when key is a candidate itself.
+// Nearest returns the candidate for which key is most likely a typo: no more than a quarter of its letters differ, so
+// that a user's own key is not mistaken for one; with three letters, two may be swapped. It returns "" if there is
+// none, or if key is a candidate itself.
 func Nearest(key string, candidates []string) string {
 	best, least := "", 0
 	for _, c := range candidates {
@@ -69,8 +69,7 @@ func Nearest(key string, candidates []string) string {
 	return best
 }
 
-// DidYouMean renders the candidates that key may be a misspelling of as a question,
-// "" when there is none.
+// DidYouMean formats the candidates that key may be a misspelling of as a question, "" if there are none.
 func DidYouMean(key string, candidates []string) string {
 	if near := Suggest(key, candidates); len(near) > 0 {
 		return Asked(near...)
@@ -78,5 +77,5 @@ func DidYouMean(key string, candidates []string) string {
 	return ""
 }
 
-// Asked renders names as a question.
+// Asked formats names as a question.
 func Asked(near ...string) string { return "did you mean [" + strings.Join(near, ", ") + "]?" }

@@ -2,7 +2,8 @@ package param
 
 import "slices"
 
-// AnyText reports whether a text within a value, which may be a list or a mapping of others, is as wanted. Keys are no texts of a value.
+// AnyText reports whether any text within a value, which may be a list or a mapping, satisfies wanted. Keys are not
+// checked.
 func AnyText(v Value, wanted func(string) bool) bool {
 	switch x := v.(type) {
 	case string:

@@ -8,12 +8,12 @@ import (
 	"unicode/utf8"
 )
 
-// Types are the types that a value may be asked to have.
+// Types are the types that a rule may require.
 func Types() []string {
 	return []string{"string", "integer", "number", "boolean", "array", "object"}
 }
 
-// AsType turns text into a value of a type, and refuses a value of another one. "" is any type.
+// AsType converts text to a value of a type, and refuses a value of another type. "" is any type.
 func AsType(kind string, v Value) (Value, error) {
 	text, isText := v.(string)
 	if isText && kind != "string" && kind != "" {
@@ -56,7 +56,7 @@ func isOfType(kind string, v Value) bool {
 	return fits
 }
 
-// Shortened is the beginning of a text for a message.
+// Shortened returns the beginning of a text for a message.
 func Shortened(text string) string {
 	const most = 60
 	if utf8.RuneCountInString(text) <= most {
@@ -65,7 +65,7 @@ func Shortened(text string) string {
 	return string([]rune(text)[:most]) + "..."
 }
 
-// Sample is the beginning of a value as text, for a message about a value that is wrong: up to 500 characters.
+// Sample returns the beginning of a value as text, for an error message: up to 500 characters.
 func Sample(v Value) string {
 	const most = 500
 	r := []rune(Text(v))

@@ -1,14 +1,14 @@
 package param
 
-// Use is what an expression does with a parameter whose outcome depends on the parameter's type.
+// Use is an operation of an expression on a parameter whose outcome depends on the parameter's type.
 type Use struct {
 	Kind  UseKind
 	Name  string
 	Other string   // the name that it is compared with
-	Path  []string // the property that is read, from the parameter down
-	Tried bool     // the expression says what follows if there is no such property, as in `a.b || 'x'`
-	Says  string   // of a Mistake: what it is
-	Hint  string   // what helps
+	Path  []string // the property that is read, starting at the parameter
+	Tried bool     // the expression handles a missing property, as in `a.b || 'x'`
+	Says  string   // of a Mistake: its description
+	Hint  string   // how to fix it
 }
 
 // UseKind is one of the kinds below.
@@ -26,5 +26,5 @@ const (
 	Written  UseKind = "''" // name == 'other'
 	Within   UseKind = "in" // 'x' in name
 	Assigned UseKind = ":=" // name = ...
-	Mistake  UseKind = "?"  // what is no use of a parameter, and hardly meant
+	Mistake  UseKind = "?"  // not a use of a parameter, but probably not meant
 )

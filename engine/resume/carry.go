@@ -10,8 +10,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// addStored appends to a list. Two entries become one where that gives the same parameters whatever they are laid on: a loop of 10,000
-// rounds that stores one value leaves one.
+// addStored appends to a list. Two entries become one if that gives the same parameters in every case: a loop of 10,000
+// iterations that stores one value leaves one.
 func addStored(list []engine.Stored, x engine.Stored) []engine.Stored {
 	if len(x.Reset) == 0 && x.Stores.Len() == 0 {
 		return list
@@ -24,8 +24,9 @@ func addStored(list []engine.Stored, x engine.Stored) []engine.Stored {
 	return append(list, x)
 }
 
-// mergesAlone reports whether merging over on base first, and then both on something, is the same as laying one after the other. It is not
-// where a mapping replaces another value, which would then merge with a mapping below both.
+// mergesAlone reports whether merging over into base first, and then both into something, is the same as merging one
+// after the other. It is not if a mapping replaces another value, because it would then merge with a mapping below
+// both.
 func mergesAlone(base, over *param.Map) bool {
 	for k, v := range over.All() {
 		sub, isMap := v.(*param.Map)
@@ -40,14 +41,14 @@ func mergesAlone(base, over *param.Map) bool {
 	return true
 }
 
-// carry describes a successful task for the new attempt that takes it over.
+// carry describes a successful task for the new attempt that it is carried over to.
 func carry(s *engine.State, t *engine.Task) engine.Carried {
 	return engine.Carried{Name: t.Name, Config: t.Config, Export: t.Export, Outcome: t.Outcome, UpdatedAt: t.UpdatedAt, Skipped: t.Skipped, Ignored: t.Ignored,
 		Left: leftBy(s, t, nil), Of: t.ID}
 }
 
-// leftBy collects what the tasks below t stored that a new attempt does not create when it takes t over. only, unless nil, restricts it to
-// these tasks.
+// leftBy collects the stores of tasks below t that a new attempt does not create when t is carried over. only, unless
+// nil, restricts it to these tasks.
 func leftBy(s *engine.State, t *engine.Task, only map[engine.TaskID]bool) engine.Left {
 	own := t.Left
 	if only != nil && !only[t.ID] {
@@ -65,7 +66,7 @@ func leftBy(s *engine.State, t *engine.Task, only map[engine.TaskID]bool) engine
 		case l.Whole:
 			l.After = storedBy(s, c, only, l.After)
 		case t.Group && c.WrittenIn(t) && newest[c.Name] == id:
-			remade = true // and has its own Left
+			remade = true // with its own Left
 		case t.Group && !remade:
 			l.Before = storedBy(s, c, only, l.Before)
 		default:
@@ -76,14 +77,14 @@ func leftBy(s *engine.State, t *engine.Task, only map[engine.TaskID]bool) engine
 	return l
 }
 
-// storedBy appends what a task and all below it stored, in the order in which storesInto lays it.
+// storedBy appends what a task and all tasks below it stored, in the order of storesInto.
 func storedBy(s *engine.State, t *engine.Task, only map[engine.TaskID]bool, list []engine.Stored) []engine.Stored {
 	if !t.StoresBelow() {
 		return list
 	}
 	counts := only == nil || only[t.ID]
 	if counts {
-		only = nil // and so does all below it
+		only = nil // and so do all tasks below it
 	}
 	if counts && t.Outcome != nil {
 		list = addStored(list, engine.Stored{Reset: t.ResetStore, Stores: t.Stores, Secret: t.Secret})
@@ -109,8 +110,8 @@ func layOn(list, more []engine.Stored) []engine.Stored {
 	return list
 }
 
-// Failed lists what a resume of mode "failed" takes over: every success. It is an
-// error when the whole attempt succeeded, unless it was one of a part.
+// Failed lists what a resume of mode "failed" carries over: every task that succeeded. It returns an error if the whole
+// attempt succeeded, unless it ran only a part.
 func Failed(s *engine.State) ([]engine.Carried, error) {
 	not := leftOut(s)
 	misses := func(id engine.TaskID) bool { return not[id] }
@@ -120,8 +121,8 @@ func Failed(s *engine.State) ([]engine.Carried, error) {
 	return Done(s), nil
 }
 
-// Done lists every task that is success now, but for the root and for what was left out: what a fork from
-// this state takes over.
+// Done lists every task that has succeeded, except the root and skipped ones: a fork from this state carries these
+// over.
 func Done(s *engine.State) []engine.Carried {
 	var list []engine.Carried
 	not, old := leftOut(s), outdated(s)
@@ -133,8 +134,9 @@ func Done(s *engine.State) []engine.Carried {
 	return list
 }
 
-// outdated are tasks that a new attempt does not take over, whatever their outcome: those of earlier rounds of a group and of earlier runs of
-// an operator, handlers of failures, which run again for each failure, and the checks of a task that runs again.
+// outdated returns tasks that a new attempt does not carry over, whatever their outcome: tasks of earlier iterations of
+// a group and of earlier runs of an operator, handlers of failures, which run again for each failure, and the checks of
+// a task that runs again.
 func outdated(s *engine.State) map[engine.TaskID]bool {
 	old := map[engine.TaskID]bool{}
 	for _, t := range s.Tasks() {
@@ -152,8 +154,8 @@ func outdated(s *engine.State) map[engine.TaskID]bool {
 	return old
 }
 
-// Before lists what a resume of mode "from" takes over: everything that precedes
-// the one task that pattern matches (see FindTask).
+// Before lists what a resume of mode "from" carries over: everything before the one task that pattern matches (see
+// FindTask).
 func Before(s *engine.State, pattern string) ([]engine.Carried, error) {
 	not, old := leftOut(s), outdated(s)
 	tasks := slices.DeleteFunc(s.Tasks(), func(t *engine.Task) bool { return old[t.ID] })
@@ -184,8 +186,8 @@ func Before(s *engine.State, pattern string) ([]engine.Carried, error) {
 
 var patternWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[+^][^+^]*|^[^+^]+`) })
 
-// FindTask returns the index of the one name whose last words are those of pattern:
-// "+b" and "+a+b" both match "+wf+a+b" (engine.md 2.8).
+// FindTask returns the index of the one name that ends with the words of pattern: "+b" and "+a+b" both match "+wf+a+b"
+// (engine.md 2.8).
 func FindTask(names []string, pattern string) (int, error) {
 	words := patternWord().FindAllString(pattern, -1)
 	for _, w := range words {

@@ -7,9 +7,9 @@ import (
 	"zerodag/engine/param"
 )
 
-// Kept returns what a successful operator task has to store if its result alone stands for it in a run that makes all other tasks again,
-// each from its own result: its own stores, and those of tasks that such a run does not make. These are earlier runs of the task,
-// handlers of its ignored failure, and, for the first task of a successful group, earlier rounds of the group.
+// Kept returns the stores of a successful operator task for a run that creates all other tasks again, each from its own
+// result. They are its own stores and those of tasks that such a run does not create: earlier runs of the task,
+// handlers of its ignored failure and, for the first task of a successful group, earlier iterations of the group.
 func Kept(s *engine.State, t *engine.Task) engine.Stored {
 	var list []engine.Stored
 	for _, g := range groupsThatBeginWith(s, t) {
@@ -31,8 +31,8 @@ func Kept(s *engine.State, t *engine.Task) engine.Stored {
 	return all
 }
 
-// failsAgain reports whether a task fails again, and runs its handlers, though its own result is taken: a task that it generated, or its
-// check, has failed.
+// failsAgain reports whether a task fails again and runs its handlers, although its own result is reused: a task that
+// it generated, or its check, has failed.
 func failsAgain(s *engine.State, t *engine.Task) bool {
 	newest := s.Newest(t)
 	return slices.ContainsFunc(t.Children(), func(id engine.TaskID) bool {
@@ -41,7 +41,7 @@ func failsAgain(s *engine.State, t *engine.Task) bool {
 	})
 }
 
-// FirstOf returns the operator task that comes first in the last round of a group; nil if there is none.
+// FirstOf returns the operator task that comes first in the last iteration of a group; nil if there is none.
 func FirstOf(s *engine.State, g *engine.Task) *engine.Task {
 	newest := s.Newest(g)
 	for _, id := range g.Children() {
@@ -70,7 +70,7 @@ func groupsThatBeginWith(s *engine.State, t *engine.Task) (list []*engine.Task) 
 	return list
 }
 
-// supersededBy appends what was stored below t in its earlier rounds or runs.
+// supersededBy appends what earlier iterations or runs of t stored below it.
 func supersededBy(s *engine.State, t *engine.Task, list []engine.Stored) []engine.Stored {
 	newest := s.Newest(t)
 	for _, id := range t.Children() {
@@ -81,14 +81,14 @@ func supersededBy(s *engine.State, t *engine.Task, list []engine.Stored) []engin
 	return list
 }
 
-// both returns one entry that gives the same parameters as laying x and then over.
+// both returns one entry that gives the same parameters as merging x and then over.
 func both(x, over engine.Stored) engine.Stored {
 	reset := slices.Concat(x.Reset, over.Reset, replaced(nil, x.Stores, over.Stores))
 	return engine.Stored{Reset: reset, Stores: param.Merge(param.Reset(x.Stores, over.Reset...), over.Stores), Secret: x.Secret || over.Secret}
 }
 
-// replaced lists the paths at which over has a mapping and base another value: merged into one, they would no longer replace what they are
-// laid on.
+// replaced lists the paths at which over has a mapping and base another value: merged into one, they would no longer
+// replace what they are merged into.
 func replaced(at []string, base, over *param.Map) (paths [][]string) {
 	for k, v := range over.All() {
 		if sub, isMap := v.(*param.Map); !isMap || !base.Has(k) {

@@ -13,14 +13,15 @@ import (
 	"zerodag/engine/param"
 )
 
-// Why a task of a resumed attempt is a success that has run in none.
+// Why a task of a resumed attempt succeeded without ever running.
 const (
 	skippedByPart = "the retry leaves it out"
 	skippedByHand = "marked as success"
 )
 
-// leftOut are the tasks that no retry of a part has run yet, and the groups around them: nothing of them is done, although they
-// are success. Outdated tasks do not count. A group whose failure was ignored in an earlier attempt is done, whatever below it never ran.
+// leftOut returns the tasks that no partial retry has run yet, and the groups around them: no part of them is done,
+// although they succeeded. Outdated tasks do not count. A group whose failure was ignored in an earlier attempt is
+// done, even if tasks below it never ran.
 func leftOut(s *engine.State) map[engine.TaskID]bool {
 	var set, old map[engine.TaskID]bool
 	for _, t := range s.Tasks() {
@@ -37,10 +38,11 @@ func leftOut(s *engine.State) map[engine.TaskID]bool {
 	return set
 }
 
-// OfPart lists what an attempt of the definition takes over from an earlier one, s, of which no more than a part is to run.
-// carried is what it takes over otherwise; it does not matter with Part.Only, where all but one task is taken over. A task that
-// does not run keeps what it returned if it was a success before, and counts as skipped since now if not. The groups around a task
-// that runs do run. An error is about a pattern that names no task, several, or the whole workflow.
+// OfPart lists what an attempt of the definition carries over from an earlier one, s, if only a part of it will run.
+// carried is what it would carry over otherwise; that does not matter with Part.Only, which carries over all tasks but
+// one. A task that does not run keeps its results if it succeeded before, and otherwise counts as skipped from now on.
+// The groups around a task that runs also run. An error is about a pattern that matches no task, several tasks, or the
+// whole workflow.
 func OfPart(d *engine.Definition, s *engine.State, carried []engine.Carried, p engine.Part, now time.Time) ([]engine.Carried, error) {
 	f := familyWith(d, s)
 	done, err := f.named(p.Done)
@@ -81,7 +83,7 @@ func OfPart(d *engine.Definition, s *engine.State, carried []engine.Carried, p e
 			delete(list, m.name)
 		}
 	}
-	maps.DeleteFunc(list, func(name string, _ engine.Carried) bool { return engine.OfFailure(name) }) // handlers run for a failure of this attempt, too
+	maps.DeleteFunc(list, func(name string, _ engine.Carried) bool { return engine.OfFailure(name) }) // handlers also run for a failure of this attempt
 	leaveToSkipped(s, list)
 	all := make([]engine.Carried, 0, len(list))
 	for _, name := range slices.Sorted(maps.Keys(list)) {
@@ -90,7 +92,7 @@ func OfPart(d *engine.Definition, s *engine.State, carried []engine.Carried, p e
 	return all, nil
 }
 
-// named marks the tasks that patterns name, and all below them.
+// named marks the tasks that patterns name, and all tasks below them.
 func (f family) named(patterns []string) ([]bool, error) {
 	marked := make([]bool, len(f))
 	for _, pattern := range patterns {
@@ -104,8 +106,8 @@ func (f family) named(patterns []string) ([]bool, error) {
 	return marked, nil
 }
 
-// leaveToSkipped gives each task that did not succeed before, and does not run now, the stores of the tasks below it that are taken over:
-// it will not create them.
+// leaveToSkipped gives each task that did not succeed before, and does not run now, the stores of the carried-over
+// tasks below it, which it will not create.
 func leaveToSkipped(s *engine.State, list map[string]engine.Carried) {
 	taken, last := map[engine.TaskID]bool{}, map[string]engine.TaskID{}
 	for _, t := range s.Tasks() {
@@ -120,7 +122,7 @@ func leaveToSkipped(s *engine.State, list map[string]engine.Carried) {
 	}
 }
 
-// byName is a list by names; of several of one name the last one counts.
+// byName returns a list by name; the last one of each name counts.
 func byName(list []engine.Carried) map[string]engine.Carried {
 	m := make(map[string]engine.Carried, len(list))
 	for _, c := range list {
@@ -129,18 +131,20 @@ func byName(list []engine.Carried) map[string]engine.Carried {
 	return m
 }
 
-// family are the tasks that an attempt may have, parents first: those that are written, and those that an earlier attempt made besides.
+// family lists the tasks that an attempt may have, parents first: tasks in the file, and tasks that an earlier attempt
+// generated.
 type family []member
 
 type member struct {
 	name           string
-	parent         int // -1: the root
+	parent         int // -1 for the root
 	upstreams      []int
 	config, export *param.Map
 }
 
-// familyWith lists the tasks of a definition with `_check` of its groups, and those of an attempt that were made at run time below one of them. What a failure
-// or the end of a task has made is none of these: nobody knows whether it is made again.
+// familyWith lists the tasks of a definition with `_check` of its groups, and the tasks that an attempt generated below
+// one of them at run time. Tasks created by a failure or by the end of a task are not included: they may not be created
+// again.
 func familyWith(d *engine.Definition, s *engine.State) family {
 	var f family
 	place := map[string]int{}
@@ -150,7 +154,7 @@ func familyWith(d *engine.Definition, s *engine.State) family {
 	}
 	for _, t := range s.Tasks() {
 		if _, known := place[t.Name]; known || !strings.Contains(t.Name, "^") || engine.OfFailure(t.Name) || s.IsClosing(t) {
-			continue // one without ^ was written in another revision, and is gone
+			continue // a task without ^ was written in another revision, and no longer exists
 		}
 		m := member{name: t.Name, config: t.Config, export: t.Export}
 		var there bool
@@ -168,7 +172,8 @@ func familyWith(d *engine.Definition, s *engine.State) family {
 	return f
 }
 
-// add adds nodes, the first of them below a member, or as the root, and those of `_check` of groups among them, which come last there.
+// add adds nodes, the first of them below a member or as the root, and the nodes of `_check` of their groups, which
+// come last in each group.
 func (f *family) add(nodes []dig.Node, below int) {
 	first := len(*f)
 	for _, n := range nodes {
@@ -188,7 +193,7 @@ func (f *family) add(nodes []dig.Node, below int) {
 		}
 		check, err := dig.Compile(n.Name, engine.CheckName, keys.Language{Level: n.Level}, body)
 		if err != nil {
-			continue // which is told when it is made
+			continue // reported when it is created
 		}
 		at := len(*f)
 		f.add(check, first+i)
@@ -214,7 +219,7 @@ func (f family) withChecks(i int) family {
 	return f
 }
 
-// find returns the place of the task that a pattern names.
+// find returns the index of the task that a pattern names.
 func (f family) find(pattern string) (int, error) {
 	names := make([]string, len(f))
 	for i, m := range f {
@@ -227,14 +232,14 @@ func (f family) find(pattern string) (int, error) {
 	return i, err
 }
 
-// lower adds to a set what is below each member of it.
+// lower adds everything below the members of a set to it.
 func (f family) lower(set []bool) {
 	for i := 1; i < len(f); i++ {
 		set[i] = set[i] || set[f[i].parent]
 	}
 }
 
-// precede adds to a set what must succeed before a member of the family starts, among its siblings.
+// precede adds to a set the siblings that must succeed before a member of the family starts.
 func (f family) precede(i int, set []bool) {
 	for next := slices.Clone(f[i].upstreams); len(next) > 0; {
 		u := next[len(next)-1]
@@ -246,7 +251,7 @@ func (f family) precede(i int, set []bool) {
 	}
 }
 
-// skip is the task as success: as it was in an earlier attempt, else as one that did not run and why.
+// skip returns the task as succeeded: with its results from an earlier attempt, or else as skipped, with the reason.
 func (m member) skip(before map[string]engine.Carried, why string, now time.Time) engine.Carried {
 	if c, ok := before[m.name]; ok {
 		return c

@@ -7,27 +7,27 @@ import (
 	"zerodag/engine/param"
 )
 
-// AddedKeys are the keys of a schedule of any kind that zerodag adds, for files with `zerodag: 1`.
+// AddedKeys are the keys that zerodag adds to all kinds of schedules, for files with `zerodag: 1`.
 func AddedKeys() []string {
 	return []string{"catch_up", "skip_if_successful", "calendar", "on_holiday"}
 }
 
-// CatchUp says which of the sessions run whose times passed while nothing ran them, since the server was down or
-// the schedule was disabled.
+// CatchUp selects which missed sessions run: those whose time passed while the server was down or the schedule was
+// disabled.
 type CatchUp string
 
-// What may be said.
+// Values of catch_up.
 const (
-	CatchUpAll    CatchUp = "all"    // each of them, as in the original
-	CatchUpLatest CatchUp = "latest" // the last one
-	CatchUpNone   CatchUp = "none"   // none, but for one whose time has just come
+	CatchUpAll    CatchUp = "all"    // all of them, as in Digdag
+	CatchUpLatest CatchUp = "latest" // only the last one
+	CatchUpNone   CatchUp = "none"   // none, except one whose time has just come
 )
 
-// JustNow is how late a session may be that CatchUpNone does not leave out, unless skip_delayed_by says something else:
-// longer than a server takes to start again, and than a firing that was cut off takes to come again.
+// JustNow is how late a session may be that CatchUpNone still runs, unless skip_delayed_by sets another limit. It is
+// longer than a server takes to restart, and than an interrupted firing takes to repeat.
 const JustNow = 10 * time.Minute
 
-// readAdded reads what zerodag adds.
+// readAdded reads the keys that zerodag adds.
 func (s *Schedule) readAdded(config *param.Map) error {
 	s.CatchUp = CatchUpAll
 	if v, ok := config.Get("catch_up"); ok {
@@ -46,11 +46,11 @@ func (s *Schedule) readAdded(config *param.Map) error {
 	return nil
 }
 
-// mostSkipped bounds the sessions that CaughtUp leaves out at once: who asks again goes on from there.
+// mostSkipped limits the sessions that CaughtUp skips at once: the next call continues from there.
 const mostSkipped = 10_000
 
-// CaughtUp returns the session to go on with in the place of one that is due, by what catch_up says: the session itself
-// if it is to run. run is when it is to start, which may be later than its own run time.
+// CaughtUp returns the session to continue with instead of a due one, according to catch_up: the session itself if it
+// should run. run is when it starts, which may be later than its own run time.
 func (s *Schedule) CaughtUp(session, run, now time.Time) Time {
 	at := Time{Time: session, RunTime: run}
 	if s.CatchUp == CatchUpAll {
@@ -73,7 +73,7 @@ func (s *Schedule) CaughtUp(session, run, now time.Time) Time {
 	return at
 }
 
-// Has says whether the schedule has a session of that time, whatever start and end say.
+// Has reports whether the schedule has a session at that time, regardless of start and end.
 func (s *Schedule) Has(t time.Time) bool {
 	if s.seconds > 0 {
 		return t.Unix()%s.seconds == 0
@@ -82,8 +82,8 @@ func (s *Schedule) Has(t time.Time) bool {
 	return ok && next.Equal(t)
 }
 
-// Before returns the session before current, whatever start and end say; it is Ended where there is none. Unlike what
-// Last returns, it is a session of the schedule in every case.
+// Before returns the session before current, regardless of start and end; it is Ended if there is none. Unlike Last, it
+// always returns a session of the schedule.
 func (s *Schedule) Before(current time.Time) Time {
 	if s.seconds > 0 {
 		return s.Last(current)

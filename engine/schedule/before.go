@@ -2,9 +2,9 @@ package schedule
 
 import "time"
 
-// before returns the session before current, whatever start and end say. No pattern can be walked backwards, but that
-// there is a session between an instant and current is true up to the instant of that session, and false from it on: so
-// it is found by halving, from ever further back. It is Ended where there is none within longestGap.
+// before returns the session before current, regardless of start and end. Patterns cannot be walked backwards. But
+// whether there is a session between an instant and current is true up to the instant of that session, and false from
+// then on: so it is found by bisection, starting ever further back. It is Ended if there is none within longestGap.
 func (s *Schedule) before(current time.Time) Time {
 	end := current.Unix()
 	if current.Nanosecond() > 0 {

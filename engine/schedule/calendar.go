@@ -8,22 +8,22 @@ import (
 	"zerodag/engine/param"
 )
 
-// Calendar says which days are business days.
+// Calendar defines the business days.
 type Calendar struct {
 	weekend [7]bool        // from Sunday on
-	days    map[int64]bool // days of its own, and whether they are business days
-	// first and end are the first and the last of these; 0: there are none.
+	days    map[int64]bool // its own days, and whether they are business days
+	// first and end are the first and the last of these days; 0 if there are none.
 	first, end int64
 }
 
-// day is a date as days since 1970-01-01, as all below are.
+// day converts a date to days since 1970-01-01, the unit of all days below.
 func day(t time.Time) int64 { return floor(t.Unix(), daySeconds) / daySeconds }
 
 const daySeconds = 86400
 
 func dateText(day int64) string { return time.Unix(day*daySeconds, 0).UTC().Format(time.DateOnly) }
 
-// Bounds of a calendar: it holds some decades of holidays, and every search for a business day is short.
+// Limits of a calendar: it holds some decades of holidays, and every search for a business day is short.
 const (
 	mostDates   = 5000
 	longestHold = 366 // days without a business day
@@ -32,10 +32,10 @@ const (
 // CalendarKeys are the keys of a calendar.
 func CalendarKeys() []string { return []string{"weekend", "holidays", "workdays"} }
 
-// CalendarForm says how a calendar is written.
+// CalendarForm describes how to write a calendar.
 const CalendarForm = "weekend: [sat, sun], holidays: [2026-01-01] and workdays: [2026-01-10], each of which may be left out"
 
-// ReadCalendar reads a calendar; key is the one that an error is about, "" for all of it.
+// ReadCalendar reads a calendar; key is the key that an error is about, "" for the whole calendar.
 func ReadCalendar(m *param.Map) (c *Calendar, key string, err error) {
 	c = &Calendar{days: map[int64]bool{}, weekend: [7]bool{time.Saturday: true, time.Sunday: true}}
 	for key, v := range m.All() {
@@ -99,7 +99,7 @@ func (c *Calendar) readDays(key string, list []param.Value) error {
 	return nil
 }
 
-// check refuses a calendar that leaves no business day for too long.
+// check refuses a calendar with too long a period without a business day.
 func (c *Calendar) check() (key string, err error) {
 	if !slices.Contains(c.weekend[:], false) {
 		return "weekend", param.Errorf("the weekend of the calendar is the whole week: it has no business day")
@@ -116,7 +116,7 @@ func (c *Calendar) check() (key string, err error) {
 	return "", nil
 }
 
-// works says whether a day is a business day.
+// works reports whether a day is a business day.
 func (c *Calendar) works(day int64) bool {
 	if works, own := c.days[day]; own {
 		return works
@@ -124,7 +124,7 @@ func (c *Calendar) works(day int64) bool {
 	return !c.weekend[(day+int64(time.Thursday))%7] // 1970 began on a Thursday
 }
 
-// from is the first business day from a day on, which counts, by steps of 1 or -1.
+// from returns the first business day from a day on, inclusive, in steps of 1 or -1.
 func (c *Calendar) from(day, step int64) int64 {
 	for !c.works(day) {
 		day += step
@@ -139,8 +139,8 @@ const (
 	holidayPrevious = "previous"
 )
 
-// readCalendar reads the calendar of a schedule, and what becomes of sessions on days that are no business days. It
-// comes last, when the schedule walks already.
+// readCalendar reads the calendar of a schedule, and what happens to sessions on days that are not business days. It
+// comes last, when the schedule can already be walked.
 func (s *Schedule) readCalendar(config *param.Map, kind string) error {
 	v, there := config.Get("calendar")
 	on, says := config.Get("on_holiday")
@@ -175,18 +175,18 @@ func (s *Schedule) readCalendar(config *param.Map, kind string) error {
 	return nil
 }
 
-// everySeconds are the multiples of a number of seconds.
+// everySeconds is a walker over the multiples of a number of seconds.
 type everySeconds int64
 
 func (n everySeconds) next(after int64, _ *time.Location) (int64, bool) {
 	return floor(after, int64(n)) + int64(n), true
 }
 
-// businessDays are the times of a schedule with those on other days left out, or moved to a business day at the same
-// time of the day; what is moved to where another one is becomes one with it.
+// businessDays are the times of a schedule, with sessions on other days skipped or moved to a business day at the same
+// time of day. A session that is moved onto another merges with it.
 //
-// A business day has the times of a group of days, itself among them. Each group is walked from its own first day on,
-// so that what it comes to does not depend on where a search began.
+// A business day has the times of a group of days that includes itself. Each group is walked from its own first day on,
+// so that the result does not depend on where a search began.
 type businessDays struct {
 	times    walker
 	calendar *Calendar
@@ -207,7 +207,7 @@ func (b businessDays) next(after int64, zone *time.Location) (int64, bool) {
 				best, found = m, true
 			}
 			if found && b.policy == holidaySkip {
-				break // they are in their order
+				break // they are in order
 			}
 		}
 		if found || !ok || t >= endSeconds {
@@ -217,7 +217,7 @@ func (b businessDays) next(after int64, zone *time.Location) (int64, bool) {
 	}
 }
 
-// group is the days whose times a business day has.
+// group returns the days whose times a business day has.
 func (b businessDays) group(business int64) (first, last int64) {
 	switch b.policy {
 	case holidayNext:
@@ -228,7 +228,7 @@ func (b businessDays) group(business int64) (first, last int64) {
 	return business, business
 }
 
-// owner is the business day that has the times of a day; where they are left out it is the next one.
+// owner returns the business day that has the times of a day; if these are skipped, it is the next one.
 func (b businessDays) owner(day int64) int64 {
 	if b.policy == holidayPrevious {
 		return b.calendar.from(day, -1)
@@ -236,7 +236,7 @@ func (b businessDays) owner(day int64) int64 {
 	return b.calendar.from(day, 1)
 }
 
-// moved is an instant on another day, at the same time of the day by the rule of `cron>`.
+// moved returns an instant on another day, at the same time of day, by the rule of `cron>`.
 func moved(unix, day int64, zone *time.Location) int64 {
 	of := localDay(unix, zone)
 	if of == day {
@@ -256,8 +256,8 @@ func dayStart(day int64, zone *time.Location) int64 {
 // BusinessVariables are the variables of a workflow whose schedule has a calendar.
 func BusinessVariables() []string { return []string{"last_business_date", "next_business_date"} }
 
-// BusinessDates are the values of BusinessVariables: the business days before and after the day of a session. ok is
-// false where the schedule has no calendar.
+// BusinessDates returns the values of BusinessVariables: the business days before and after the day of a session. ok is
+// false if the schedule has no calendar.
 func (s *Schedule) BusinessDates(session time.Time) (last, next string, ok bool) {
 	if s.calendar == nil {
 		return "", "", false
@@ -266,7 +266,7 @@ func (s *Schedule) BusinessDates(session time.Time) (last, next string, ok bool)
 	return dateText(s.calendar.from(d-1, -1)), dateText(s.calendar.from(d+1, 1)), true
 }
 
-// CalendarEnd is the last day that the calendar says something of, at midnight UTC; zero where it names no days.
+// CalendarEnd returns the last day that the calendar lists, at midnight UTC; zero if it lists none.
 func (s *Schedule) CalendarEnd() time.Time {
 	if s.calendar == nil || s.calendar.end == 0 {
 		return time.Time{}

@@ -9,23 +9,21 @@ import (
 	"zerodag/engine/param"
 )
 
-// The dialect is that of the cron4j library which the original uses, and it is not
-// the usual one, so that the parser of robfig/cron serves only as the second
-// opinion in the tests, on the patterns which both read alike. The differences:
-// both day fields must match (usually either may); "5/15" is 5 alone; a range may
-// run backwards over the end ("22-2"); "L" is the last day of a month; "|" joins
-// several patterns; a negative number is read as positive; "0-7" is Sunday alone.
+// The dialect is that of the cron4j library, which Digdag uses. It is not the usual one, so the parser of robfig/cron
+// only serves as a second opinion in the tests, for patterns that both read alike. The differences: both day fields
+// must match (usually either may); "5/15" is only 5; a range may run backwards over the end ("22-2"); "L" is the last
+// day of a month; "|" joins several patterns; a negative number is read as positive; "0-7" is only Sunday.
 
-// pattern is one or more cron patterns; a time has to match any of them.
+// pattern is one or more cron patterns; a time must match any of them.
 type pattern []fields
 
-// fields are the bit sets of one pattern: bit n says that value n matches.
+// fields are the bit sets of one pattern: bit n means that value n matches.
 type fields struct{ minute, hour, day, month, weekday uint64 }
 
 // lastDay is the value of "L" in the day of month.
 const lastDay = 32
 
-// fieldSpec is how one of the five fields is read.
+// fieldSpec describes how to read one of the five fields.
 type fieldSpec struct {
 	name     string
 	min, max int
@@ -78,8 +76,7 @@ func parsePattern(text string) (pattern, error) {
 	return p, nil
 }
 
-// everMatches says whether there is any time at all that matches; the original
-// searches for ever when there is none.
+// everMatches reports whether any time matches at all; Digdag searches forever if there is none.
 func (f fields) everMatches() bool {
 	_, ok := f.walk(clock{year: 2000, month: 1, day: 1}, time.UTC)
 	return ok
@@ -104,8 +101,7 @@ func (f fieldSpec) parse(text string) (uint64, error) {
 	return set, nil
 }
 
-// element reads a value or range with an optional step; the step counts through
-// the values of the range in their order.
+// element reads a value or range with an optional step; the step counts through the values of the range in order.
 func (f fieldSpec) element(text string) (uint64, error) {
 	parts := tokens(text, "/")
 	if len(parts) < 1 || len(parts) > 2 {
@@ -133,7 +129,7 @@ func (f fieldSpec) element(text string) (uint64, error) {
 	return set, nil
 }
 
-// rangeOf lists the values of "*", "a" or "a-b", which wraps when a is beyond b.
+// rangeOf lists the values of "*", "a" or "a-b", which wraps if a is beyond b.
 func (f fieldSpec) rangeOf(text string) ([]int, error) {
 	if text == "*" {
 		return span(f.min, f.max), nil
@@ -201,8 +197,8 @@ func daysIn(year, month int) int {
 	return time.Date(year, time.Month(month)+1, 0, 0, 0, 0, 0, time.UTC).Day()
 }
 
-// matchDay says whether the day of month matches, "L" included. It is asked also
-// for days that a month does not have; there "L" never matches.
+// matchDay reports whether the day of month matches, including "L". It is also called for days that a month does not
+// have; there "L" never matches.
 func (f fields) matchDay(year, month, day int) bool {
 	if f.day>>day&1 == 1 {
 		return true

@@ -9,7 +9,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// reader returns what reads the value of a kind of schedule.
+// reader returns the function that reads the value of a kind of schedule.
 func reader(kind string) (func(*Schedule, param.Value) error, bool) {
 	switch kind {
 	case "hourly":
@@ -39,11 +39,10 @@ func Kinds() []string {
 	return []string{"hourly>", "daily>", "weekly>", "monthly>", "minutes_interval>", "seconds_interval>", "cron>"}
 }
 
-// AddedKinds are those that zerodag adds, for files with `zerodag: 1`.
+// AddedKinds are the kinds that zerodag adds, for files with `zerodag: 1`.
 func AddedKinds() []string { return []string{"crontab>", "once>"} }
 
-// Form says how the value of a kind of schedule is written, with an example. It is "" for a kind that there
-// is not.
+// Form describes how to write the value of a kind of schedule, with an example. It is "" for an unknown kind.
 func Form(kind string) string {
 	switch kind {
 	case "hourly":

@@ -7,14 +7,14 @@ import (
 	"zerodag/engine/param"
 )
 
-// instants are the times of `once>`, in their order.
+// instants are the times of `once>`, in order.
 type instants []int64
 
-// mostTimes bounds the times of one schedule.
+// mostTimes limits the times of one schedule.
 const mostTimes = 1000
 
 // readOnce reads one local time or a list of them. A time that does not exist on the night when clocks go forward moves
-// by the missing hour; if a time comes twice, the second one counts, as for all schedules.
+// by the missing hour; if a time occurs twice, the second one counts, as in all schedules.
 func readOnce(s *Schedule, v param.Value) error {
 	list, isList := v.([]param.Value)
 	if !isList {

@@ -9,8 +9,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// Parse reads the mapping under `schedule:` as a push does; zone is the workflow's time zone.
-// Every error is a param.ConfigError with the original's message.
+// Parse reads the mapping under `schedule:` as a push does; zone is the workflow's time zone. Every error is a
+// param.ConfigError with Digdag's message.
 func Parse(config *param.Map, zone *time.Location) (*Schedule, error) {
 	if err := unusedKeys(config); err != nil {
 		return nil, err
@@ -18,7 +18,7 @@ func Parse(config *param.Map, zone *time.Location) (*Schedule, error) {
 	return ParseHere(config, zone)
 }
 
-// ParseHere reads it as a run on this machine does, which passes over keys that are never read.
+// ParseHere reads it as a local run does, which ignores keys that are never read.
 func ParseHere(config *param.Map, zone *time.Location) (*Schedule, error) {
 	kind, command, err := kindOf(config)
 	if err != nil {
@@ -47,7 +47,7 @@ func ParseHere(config *param.Map, zone *time.Location) (*Schedule, error) {
 	if err := read(s, command); err != nil {
 		return nil, err
 	}
-	if slices.Contains(Keys(kind), "delay") { // the time of the others is their delay
+	if slices.Contains(Keys(kind), "delay") { // for other kinds, the time is the delay
 		if err := s.readDelay(config); err != nil {
 			return nil, err
 		}
@@ -73,13 +73,12 @@ func kindOf(config *param.Map) (kind string, command param.Value, err error) {
 // Unused is a key below `schedule:` that is never read.
 type Unused struct {
 	Key  string
-	Near []string // keys that it may be a misspelling of; one of AddedKeys where that is nearest, also in a file that may not have them
+	Near []string // keys that it may be a misspelling of; one of AddedKeys if that is nearest, even in a file that may not have them
 }
 
-// UnusedKeys lists the keys that are never read; none when the type of the schedule is not known. added says that the
-// file may have those that zerodag adds.
-// The original lists `delay` and `at` too, by mistake: its documentation has them, so they are
-// read here.
+// UnusedKeys lists the keys that are never read; none if the type of the schedule is unknown. added means that the file
+// may have the keys that zerodag adds. Digdag also lists `delay` and `at`, by mistake: its documentation has them, so
+// they are read here.
 func UnusedKeys(config *param.Map, added bool) (list []Unused) {
 	kind, _, err := kindOf(config)
 	if _, known := reader(kind); err != nil || !known {
@@ -106,7 +105,8 @@ func UnusedKeys(config *param.Map, added bool) (list []Unused) {
 	return list
 }
 
-// Keys are those that a schedule of a kind may have beside the key of the kind, such as "daily>", and AddedKeys.
+// Keys are the keys that a schedule of a kind may have in addition to the key of the kind, such as "daily>", and
+// AddedKeys.
 func Keys(kind string) []string {
 	keys := []string{"skip_on_overtime", "skip_delayed_by", "start", "end"}
 	switch kind {
@@ -160,10 +160,10 @@ func (s *Schedule) readSkips(config *param.Map) (err error) {
 	return err
 }
 
-// readBounds reads start and end: both days are included, and both bound run times.
+// readBounds reads start and end: both days are included, and both limit run times.
 func (s *Schedule) readBounds(config *param.Map, kind string) (err error) {
 	if kind == "seconds_interval" {
-		return nil // the original reads neither for this kind
+		return nil // Digdag reads neither for this kind
 	}
 	if s.start, err = s.day(config, "start", 0); err != nil {
 		return err
@@ -177,7 +177,7 @@ func (s *Schedule) readBounds(config *param.Map, kind string) (err error) {
 	return nil
 }
 
-// day returns the local midnight of a date, plus days; zero when there is none.
+// day returns the local midnight of a date, plus days; zero if there is none.
 func (s *Schedule) day(config *param.Map, key string, plus int) (time.Time, error) {
 	v, ok := config.Get(key)
 	if !ok || v == nil {

@@ -2,18 +2,16 @@ package schedule
 
 import "time"
 
-// searchYears bounds the search for a match: the calendar repeats after 400 years,
-// so that a pattern without a match by then ("0 0 31 2 *") never has one.
+// searchYears limits the search for a match: the calendar repeats after 400 years, so a pattern without a match by then
+// ("0 0 31 2 *") never has one.
 const searchYears = 400
 
-// next returns the first match after the minute of from, in Unix seconds, and
-// whether there is one.
+// next returns the first match after the minute of from, in Unix seconds, and whether there is one.
 //
-// As in the original the minute that follows is tried as an instant; if it does not
-// match, the local calendar is walked on as fields and the fields found are turned
-// into an instant. Thus a local time that does not exist is moved forward by the
-// gap, and one that occurs twice is met at its second occurrence, except from the
-// minute before the first (recordings: hourly over the end of daylight saving).
+// As in Digdag, the following minute is tried as an instant; if it does not match, the local calendar is walked as
+// fields, and the fields found are converted to an instant. Thus a local time that does not exist is moved forward by
+// the gap, and a repeated local time is found at its second occurrence, except from the minute before the first
+// (recordings: hourly over the end of daylight saving).
 func (p pattern) next(from int64, zone *time.Location) (int64, bool) {
 	from = floor(from, 60) + 60
 	if from >= endSeconds {
@@ -52,9 +50,8 @@ func (c clock) weekday() int {
 	return int(time.Date(c.year, time.Month(c.month), c.day, 0, 0, 0, 0, time.UTC).Weekday())
 }
 
-// walk moves the fields forward to the first match. A day which a month does not
-// have is carried into the next month and searched on from there: "0 0 1,30 * *"
-// therefore skips March 1st, as the original's calendar does.
+// walk moves the fields forward to the first match. A day that a month does not have is carried into the next month,
+// and the search continues from there: "0 0 1,30 * *" therefore skips March 1st, as Digdag's calendar does.
 func (f fields) walk(c clock, zone *time.Location) (int64, bool) {
 	for limit := c.year + searchYears; c.year <= limit; {
 		if !f.walkFields(&c, limit) {
@@ -78,9 +75,8 @@ func (f fields) walk(c clock, zone *time.Location) (int64, bool) {
 	return 0, false
 }
 
-// walkFields moves to the first fields that match all but the day of week. Every
-// month is given 31 days here: walk sees what the calendar makes of it. False when
-// there is none until the year limit.
+// walkFields moves to the first fields that match in everything but the day of week. Every month has 31 days here: walk
+// handles what the calendar makes of it. It returns false if there is no match until the year limit.
 func (f fields) walkFields(c *clock, limit int) bool {
 	for c.year <= limit {
 		f.walkTime(c)

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// archive is the time zone database as Go's own release has it; `make generate` copies it. The
-// program knows no other rules: time.LoadLocation would prefer those of $ZONEINFO and of the
-// system's files, and then two machines could disagree about the time of a session.
+// archive is the time zone database of Go's own release; `make generate` copies it. The program uses no other rules:
+// time.LoadLocation would prefer those of $ZONEINFO and of the system's files, and then two machines could disagree
+// about the time of a session.
 //
 //go:embed zoneinfo.zip
 var archive string
@@ -30,7 +30,7 @@ var regions = sync.OnceValue(func() map[string]*zip.File {
 	return files
 })
 
-// region returns the time zone of a name of the database, "Asia/Tokyo".
+// region returns the time zone with a name in the database, "Asia/Tokyo".
 func region(name string) (*time.Location, error) {
 	f, ok := regions()[name]
 	if !ok {

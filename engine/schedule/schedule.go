@@ -1,14 +1,11 @@
-// Package schedule turns a workflow's `schedule:` and `sla:` mappings into times:
-// which session comes first, next and last, when it starts, and when a running
-// attempt is late.
+// Package schedule turns a workflow's `schedule:` and `sla:` mappings into times: which session comes first, next and
+// last, when it starts, and when a running attempt is late.
 //
-// engine/dig parses schedules to reject wrong ones at push; the host asks First
-// and Next when it brings schedules in line and when one fires, Last and Next for
-// the variables of a session, and SLA.Due when an attempt starts. The package
-// must never read a clock: every instant is an argument.
+// engine/dig parses schedules to reject wrong ones at push; the host calls First and Next when it updates schedules and
+// when one fires, Last and Next for the variables of a session, and SLA.Due when an attempt starts. The package must
+// never read a clock: every instant is an argument.
 //
-// The rules are language.md 1.10 and 1.12 and the recordings of the original
-// engine in testdata; where they are odd the comment says so.
+// The rules are language.md 1.10 and 1.12 and the recordings of Digdag in testdata; comments mark the odd ones.
 package schedule
 
 import (
@@ -21,32 +18,32 @@ type Time struct {
 	RunTime time.Time // when the session is started, Time plus the delay
 }
 
-// endSeconds is 9999-01-01T00:00:00Z, which REST clients know as "no more".
+// endSeconds is 9999-01-01T00:00:00Z, which REST clients interpret as "no more".
 const endSeconds = 253370764800
 
-// Ended is the time of a schedule that has no more sessions: both fields of Time.
+// Ended is the time of a schedule without further sessions: both fields of Time.
 func Ended() time.Time { return time.Unix(endSeconds, 0).UTC() }
 
-// IsEnded says whether there is no more session.
+// IsEnded reports whether there are no more sessions.
 func (t Time) IsEnded() bool { return t.Time.Unix() >= endSeconds }
 
 // Schedule is a parsed `schedule:`. It is immutable and safe for concurrent use.
 type Schedule struct {
 	SkipOnOvertime bool          // skip while an attempt of the workflow runs
-	SkipDelayedBy  time.Duration // skip what is later than this after its run time
+	SkipDelayedBy  time.Duration // skip sessions that are later than this after their run time
 	HasSkipDelayed bool          // whether skip_delayed_by was given
-	// CatchUp and SkipIfSuccessful are what zerodag adds. The latter leaves a session out if a run by hand has succeeded
-	// since the session before it was due.
+	// CatchUp and SkipIfSuccessful are added by zerodag. The latter skips a session if a manual run has succeeded since
+	// the previous session was due.
 	CatchUp          CatchUp
 	SkipIfSuccessful bool
 
 	calendar   *Calendar // nil: every day is a business day
 	zone       *time.Location
 	times      walker        // of session times; unused when seconds is set
-	exact      bool          // the session before is the true one: not as the original finds it
+	exact      bool          // the previous session is the true one, not Digdag's
 	seconds    int64         // seconds_interval: session times are its multiples
 	delay      time.Duration // from session time to run time, elapsed time
-	start, end time.Time     // bounds of run times, the end excluded; zero = none
+	start, end time.Time     // limits of run times, the end excluded; zero = none
 }
 
 // walker finds session times.
@@ -68,16 +65,16 @@ func (s *Schedule) First(now time.Time) Time {
 	return s.Next(from.Add(-s.delay))
 }
 
-// Next returns the session after the session time last. Run times outside of
-// start and end are skipped; after the end it is Ended.
+// Next returns the session after the session time last. Run times outside of start and end are skipped; after the end
+// it is Ended.
 func (s *Schedule) Next(last time.Time) Time {
 	if s.seconds > 0 {
 		return s.at(floor(last.Unix(), s.seconds) + s.seconds)
 	}
 	next, ok := s.match(last)
 	if ok && !s.start.IsZero() && next.Add(s.delay).Before(s.start) {
-		// The session at the start is not checked against the end: the
-		// recordings show it so, and an end before the start is refused anyway.
+		// The session at the start is not checked against the end: the recordings show this, and an end before the
+		// start is refused anyway.
 		next, ok = s.match(s.start.Add(-time.Second))
 	} else if ok && !s.end.IsZero() && !next.Add(s.delay).Before(s.end) {
 		ok = false
@@ -88,13 +85,11 @@ func (s *Schedule) Next(last time.Time) Time {
 	return s.at(next.Unix())
 }
 
-// Last returns the session before current, whatever start and end say.
+// Last returns the session before current, regardless of start and end.
 //
-// It is computed like the original does: from an instant two intervals back,
-// stepping forward. Where sessions are not evenly spaced nothing may match in
-// between, and then that instant itself, which is on no grid, is the answer; it
-// only feeds the variable last_session_time. `crontab>`, which the original does not
-// know, has the true one.
+// It is computed like in Digdag: from an instant two intervals back, stepping forward. If sessions are not evenly
+// spaced, nothing may match in between, and then that instant itself, which is not a session, is the answer; it only
+// affects the variable last_session_time. `crontab>`, which Digdag does not have, returns the true one.
 func (s *Schedule) Last(current time.Time) Time {
 	switch {
 	case s.exact:
@@ -124,7 +119,7 @@ func (s *Schedule) timed(t time.Time) Time {
 	return Time{Time: t.In(s.zone), RunTime: t.Add(s.delay).In(s.zone)}
 }
 
-// RunTime is when the session of a session time is to run, as the file says.
+// RunTime returns when the session of a session time runs, according to the file.
 func (s *Schedule) RunTime(session time.Time) time.Time { return s.timed(session).RunTime }
 
 // match returns the first session time after t, without start, end and delay.

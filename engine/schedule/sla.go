@@ -9,19 +9,18 @@ import (
 	"zerodag/engine/param"
 )
 
-// SLA is a parsed `sla:`: when an attempt that still runs is late, and what then
-// happens.
+// SLA is a parsed `sla:`: when a running attempt is late, and what then happens.
 type SLA struct {
-	Alert bool       // notify "SLA violation"; true unless switched off
+	Alert bool       // notify "SLA violation"; true unless disabled
 	Fail  bool       // fail the attempt
-	Tasks *param.Map // the remaining keys: the tasks to run, may be empty
+	Tasks *param.Map // the remaining keys: the tasks to run; may be empty
 
-	isTime               bool // a time of day, else a duration
+	isTime               bool // a time of day, otherwise a duration
 	hour, minute, second int64
 }
 
-// ParseSLA reads the mapping under `sla:`. The original does so when an attempt is
-// started; `zerodag check` may do it earlier.
+// ParseSLA reads the mapping under `sla:`. Digdag does so when an attempt is started; `zerodag check` may do it
+// earlier.
 func ParseSLA(config *param.Map) (*SLA, error) {
 	at, hasTime := config.Get("time")
 	in, hasDuration := config.Get("duration")
@@ -41,10 +40,10 @@ func ParseSLA(config *param.Map) (*SLA, error) {
 	return s, nil
 }
 
-// SLAKeys are those of `sla:` beside its tasks.
+// SLAKeys are the keys of `sla:` other than its tasks.
 func SLAKeys() []string { return []string{"time", "duration", "alert", "fail"} }
 
-// choice reads true or false; what is neither counts for nothing, as in the original.
+// choice reads true or false; anything else is ignored, as in Digdag.
 func choice(config *param.Map, key string, otherwise bool) bool {
 	v, ok := config.Get(key)
 	if !ok || v == nil {
@@ -73,8 +72,8 @@ func (s *SLA) readClock(option string, value param.Value) error {
 	return nil
 }
 
-// Due returns when an attempt that started at run is late. A time of day means that
-// of run's day in zone, and 24 hours later when it was over already.
+// Due returns when an attempt that started at run is late. A time of day means that of run's day in zone, or 24 hours
+// later if it had already passed.
 func (s *SLA) Due(run time.Time, zone *time.Location) time.Time {
 	if !s.isTime {
 		return run.Add(time.Duration(s.hour*3600+s.minute*60+s.second) * time.Second)
@@ -90,11 +89,10 @@ func (s *SLA) Due(run time.Time, zone *time.Location) time.Time {
 
 var errClock = errors.New("no time of day")
 
-// maxClock bounds one number of a time of day, so that sums stay far from overflow.
+// maxClock limits each number of a time of day, so that sums stay far from overflow.
 const maxClock = 1 << 20
 
-// clockNumbers splits "1:2:3" into its numbers. Colons at the end count for nothing,
-// as for the original.
+// clockNumbers splits "1:2:3" into its numbers. Trailing colons are ignored, as in Digdag.
 func clockNumbers(text string) ([]int64, error) {
 	parts := strings.Split(strings.TrimRight(text, ":"), ":")
 	out := make([]int64, 0, len(parts))

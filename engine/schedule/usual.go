@@ -12,15 +12,15 @@ import (
 
 // usual is a pattern of `crontab>`: the dialect of most cron programs, walked by robfig/cron.
 //
-// The walk is made over local time as if it were UTC, where no clock ever changes, and what is found is
-// turned into an instant by the rule of `cron>`. So every kind of schedule treats the nights on which clocks
-// change alike, and a daily session is neither left out nor met twice on them.
+// The walk is made over local time as if it were UTC, which has no clock changes, and the result is converted to an
+// instant by the rule of `cron>`. All kinds of schedules therefore treat the nights of clock changes alike, and a daily
+// session is neither skipped nor repeated on them.
 type usual struct {
 	spec *cron.SpecSchedule
-	zone *time.Location // of CRON_TZ=; nil is that of the workflow
+	zone *time.Location // of CRON_TZ=; nil is the workflow's zone
 }
 
-// usualPatterns are some joined by "|": a time has to match any of them.
+// usualPatterns are patterns joined by "|": a time must match any of them.
 type usualPatterns []usual
 
 func readCrontab(s *Schedule, v param.Value) error {
@@ -54,7 +54,7 @@ func parseOneUsual(text string) (usual, error) {
 			continue
 		}
 		name, pattern, _ := strings.Cut(rest, " ")
-		zone, err := Zone(name) // and not that of the library, whose zones are those of the machine
+		zone, err := Zone(name) // not the library's, whose zones are those of the machine
 		if err != nil {
 			return u, err
 		}
@@ -99,8 +99,8 @@ func (u usual) walk(wall int64) (int64, bool) {
 	return 0, false
 }
 
-// next returns the first match after an instant. Around a change of the clocks local times are not in the order of
-// their instants, so the walk begins early enough and goes on until nothing earlier can come.
+// next returns the first match after an instant. Around a clock change local times are not in the order of their
+// instants, so the walk begins early enough and continues until nothing earlier can come.
 func (u usual) next(after int64, zone *time.Location) (int64, bool) {
 	if u.zone != nil {
 		zone = u.zone
@@ -125,10 +125,10 @@ func (u usual) next(after int64, zone *time.Location) (int64, bool) {
 	}
 }
 
-// changeWindow is longer than any hour that clocks were ever moved by: a whole day, on an island in the Pacific.
+// changeWindow is longer than any clock change ever made: a whole day, on an island in the Pacific.
 const changeWindow = 36 * 3600
 
-// offsetsAround are the least and the greatest offset from UTC near an instant.
+// offsetsAround returns the smallest and the largest offset from UTC near an instant.
 func offsetsAround(unix int64, zone *time.Location) (least, most int64) {
 	_, before := time.Unix(unix-changeWindow, 0).In(zone).Zone()
 	_, after := time.Unix(unix+changeWindow, 0).In(zone).Zone()
@@ -145,7 +145,7 @@ func (p usualPatterns) next(after int64, zone *time.Location) (int64, bool) {
 	return best, found
 }
 
-// MeansAnother says whether a pattern of `cron>` would mean other times in the usual dialect of `crontab>`: false where
+// MeansAnother reports whether a pattern of `cron>` would mean other times in the usual dialect of `crontab>`; false if
 // it cannot be read there at all.
 func MeansAnother(text string) bool {
 	ours, err := parsePattern(text)
@@ -161,11 +161,11 @@ func MeansAnother(text string) bool {
 	return false
 }
 
-// sameAs compares the sets of the fields, and whether both day fields must match, which says nothing where one of them
-// is "*" or both hold every day.
+// sameAs compares the sets of the fields, and whether both day fields must match, which makes no difference if one of
+// them is "*" or both hold every day.
 func (f fields) sameAs(s *cron.SpecSchedule) bool {
 	const star = starBit
-	week := (f.weekday | f.weekday>>7) & fullWeek // 7 is Sunday, as 0 is
+	week := (f.weekday | f.weekday>>7) & fullWeek // 7 is also Sunday
 	sets := f.minute == s.Minute&^star && f.hour == s.Hour&^star && f.month == s.Month&^star && f.day == s.Dom&^star && week == s.Dow&^star
 	both := (s.Dom|s.Dow)&star != 0
 	every := f.day == fullDays && week == fullWeek

@@ -10,11 +10,11 @@ import (
 	"github.com/robfig/cron/v3"
 )
 
-// usualField is how one of the five fields of `crontab>` is read.
+// usualField describes how to read one of the five fields of `crontab>`.
 type usualField struct {
 	name     string
 	min, max int
-	most     int // the largest number that may be written: 7 is Sunday, as 0 is
+	most     int // the largest number that may be written: 7 is also Sunday
 	names    string
 }
 
@@ -35,7 +35,7 @@ const sunday = 7
 // and its descendants; the library has the same bit.
 const starBit = 1 << 63
 
-// usualNames are the patterns with a name.
+// usualNames are the named patterns.
 func usualNames() map[string]string {
 	return map[string]string{"@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *", "@monthly": "0 0 1 * *", "@weekly": "0 0 * * 0",
 		"@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@hourly": "0 * * * *"}
@@ -107,7 +107,7 @@ func (f usualField) element(text string) (uint64, error) {
 	var set uint64
 	for v := low; v <= high; v += by {
 		if f.most == sunday && v == sunday {
-			set |= 1 // Sunday is 0 for the library
+			set |= 1 // the library uses 0 for Sunday
 			continue
 		}
 		set |= 1 << v
@@ -143,7 +143,7 @@ func (f usualField) bounds(text string, stepped bool) (low, high int, err error)
 	return low, high, nil
 }
 
-// backwards returns the error, with its remedy, about a range such as 22-2.
+// backwards returns the error, with a hint, about a range such as 22-2.
 func (f usualField) backwards(first, last string, low, high int) error {
 	top, bottom := f.max, f.min
 	one := func(from, to int) string {
@@ -152,13 +152,13 @@ func (f usualField) backwards(first, last string, low, high int) error {
 		}
 		return f.word(from, first) + "-" + f.word(to, first)
 	}
-	if low > top { // the weekday 7 is 0, too
+	if low > top { // the weekday 7 is also 0
 		return fmt.Errorf("the range %s-%s runs backwards: write %s", first, last, one(bottom, high))
 	}
 	return fmt.Errorf("the range %s-%s runs backwards: write %s,%s", first, last, one(low, top), one(bottom, high))
 }
 
-// word is a value as the user writes values: as a name if like is one.
+// word returns a value in the user's notation: as a name if like is one.
 func (f usualField) word(v int, like string) string {
 	if i := (v - f.min) * 3; f.names != "" && (like[0] < '0' || like[0] > '9') && i+3 <= len(f.names) {
 		return f.names[i : i+3]
@@ -184,7 +184,8 @@ func (f usualField) value(text string) (int, error) {
 	return n, nil
 }
 
-// unknown returns the error about a value that is neither a number nor a name, with its meaning in other programs.
+// unknown returns the error about a value that is neither a number nor a name, explaining its meaning in other
+// programs.
 func (f usualField) unknown(text string) error {
 	upper := strings.ToUpper(text)
 	if name := f.shortName(strings.ToLower(text)); name != "" {
@@ -211,7 +212,7 @@ func (f usualField) unknown(text string) error {
 	return fmt.Errorf("%q is not a number from %d to %d", text, f.min, f.most)
 }
 
-// shortName is what a name of the field is called that is written in full, or in more than three letters of it; "" for none.
+// shortName returns the short name for a name that is written in full, or with more than three letters; "" for none.
 func (f usualField) shortName(lower string) string {
 	if len(lower) > 3 {
 		if i := strings.Index(f.names, lower[:3]); i >= 0 && i%3 == 0 && strings.HasPrefix(fullName(f.names[i:i+3]), lower) {
@@ -221,7 +222,7 @@ func (f usualField) shortName(lower string) string {
 	return ""
 }
 
-// fullName is the whole name of a month or a weekday.
+// fullName returns the whole name of a month or a weekday.
 func fullName(short string) string {
 	for _, name := range strings.Fields("january february march april may june july august september october november december " +
 		"sunday monday tuesday wednesday thursday friday saturday") {
@@ -232,7 +233,7 @@ func fullName(short string) string {
 	return short
 }
 
-// LargeStep returns a step of a pattern of `cron>` or `crontab>` that is larger than its field, as people write who want an
+// LargeStep returns a step of a pattern of `cron>` or `crontab>` that is larger than its field, a common mistake for an
 // interval: "*/90" of minutes is one minute of each hour. It returns "" if there is none.
 func LargeStep(text string) string {
 	for part := range strings.SplitSeq(text, "|") {

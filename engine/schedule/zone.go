@@ -13,9 +13,9 @@ import (
 // maxOffset is the largest offset from UTC that a zone may have, in seconds.
 const maxOffset = 18 * 3600
 
-// Zone returns the time zone of a name in the syntax of Java's ZoneId: a region
-// ("Asia/Tokyo"), an offset ("Z", "+9", "+09", "+09:00", "+0900", also with
-// seconds), or UTC, GMT or UT alone or before an offset ("UTC+9"). Capitals count.
+// Zone returns the time zone with a name in the syntax of Java's ZoneId: a region ("Asia/Tokyo"), an offset ("Z", "+9",
+// "+09", "+09:00", "+0900", also with seconds), or UTC, GMT or UT alone or before an offset ("UTC+9"). Names are
+// case-sensitive.
 func Zone(name string) (*time.Location, error) {
 	switch name {
 	case "UTC":
@@ -43,8 +43,8 @@ func Zone(name string) (*time.Location, error) {
 	return zone, nil
 }
 
-// ZoneID is the name under which Java keeps the zone of a valid name: offsets are
-// written out, "+9" is "+09:00" and "UTC+9" is "UTC+09:00".
+// ZoneID returns the name under which Java stores the zone of a valid name: offsets are written out, "+9" is "+09:00"
+// and "UTC+9" is "UTC+09:00".
 func ZoneID(name string) string {
 	for _, prefix := range []string{"UTC", "GMT", "UT", ""} {
 		rest, ok := strings.CutPrefix(name, prefix)
@@ -79,8 +79,8 @@ func zoneError(name string) error {
 	return param.Errorf("timezone %q is unknown: use a region like \"Asia/Tokyo\", \"UTC\", or an offset like \"+09:00\"", name)
 }
 
-// isRegion refuses what the zone database of Go has and Java's has not: the three
-// abbreviations that stand for an offset, and names that are no zone at all.
+// isRegion refuses names that Go's zone database has and Java's has not: the three abbreviations for offsets, and names
+// that are not zones at all.
 func isRegion(name string) bool {
 	switch name {
 	case "EST", "MST", "HST", "ROC", "GMT+0", "GMT-0", "Local", "Factory", "":
@@ -89,7 +89,7 @@ func isRegion(name string) bool {
 	return len(name) > 1
 }
 
-// offsetDigits removes the colons of an offset, and completes an hour of one digit.
+// offsetDigits removes the colons of an offset, and pads a one-digit hour.
 func offsetDigits(text string) string {
 	switch {
 	case len(text) == 1:
@@ -126,21 +126,20 @@ func parseOffset(text string) (int, bool) {
 	return seconds, true
 }
 
-// resolve turns local calendar fields, which may be out of range, into Unix seconds
-// as Java's calendar does: a time in a gap is read with the offset before the gap,
-// a time that occurs twice is its second occurrence.
+// resolve converts local calendar fields, which may be out of range, to Unix seconds as Java's calendar does: a time in
+// a gap is read with the offset before the gap, and a time that occurs twice is its second occurrence.
 func resolve(c clock, zone *time.Location) int64 {
 	return resolveWall(wall(c), zone)
 }
 
-// wall is the local time as seconds, as if it were in UTC.
+// wall returns the local time in seconds, as if it were UTC.
 func wall(c clock) int64 {
 	return time.Date(c.year, time.Month(c.month), c.day, c.hour, c.minute, 0, 0, time.UTC).Unix()
 }
 
 func resolveWall(wall int64, zone *time.Location) int64 {
-	// The offset wanted is that of the latest period whose local start is not
-	// after the wall time; from the latest instant the wall time can be, back.
+	// The offset wanted is that of the latest period whose local start is not after the wall time, searched backwards
+	// from the latest possible instant.
 	t := time.Unix(wall+maxOffset, 0).In(zone)
 	for {
 		_, offset := t.Zone()
@@ -152,7 +151,7 @@ func resolveWall(wall int64, zone *time.Location) int64 {
 	}
 }
 
-// StartOfDay is the midnight with which a date begins, as java.time finds it: behind a gap, and of two midnights the first.
+// StartOfDay returns the midnight at which a date begins, as in java.time: after a gap, and the first of two midnights.
 func StartOfDay(year int, month time.Month, day int, zone *time.Location) time.Time {
 	midnight := time.Date(year, month, day, 0, 0, 0, 0, time.UTC).Unix()
 	second := resolveWall(midnight, zone)

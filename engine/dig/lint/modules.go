@@ -59,8 +59,8 @@ func (c scripts) isMisspelt(folder, near string, parts []string) bool {
 	return near != "" && len(parts) > 1 && c.hasMember(path.Join(folder, near), parts[1])
 }
 
-// isMadeElsewhere reports whether a part may be in a package that is created elsewhere, or in one that imports the
-// name.
+// isMadeElsewhere reports whether a part may be in a package that is created elsewhere, or in a package that imports
+// the name.
 func (c scripts) isMadeElsewhere(folder string, entries []string, part string) bool {
 	return !slices.ContainsFunc(entries, isPython) || c.definedIn(path.Join(folder, "__init__.py"), part)
 }

@@ -1,7 +1,7 @@
-// Package draw makes random workflows, parameters and outcomes of runs, from numbers that it is given.
+// Package draw creates random workflows, parameters and outcomes of runs from given numbers.
 //
-// Simulations and predictions of package engine's tests use it. It must never draw a random number itself: who calls it
-// decides where numbers come from, so that a failure can be repeated and made smaller.
+// Simulations and predictions of package engine's tests use it. It must never draw a random number itself: the caller
+// decides where numbers come from, so that a failure can be repeated and reduced.
 package draw
 
 import (
@@ -11,15 +11,14 @@ import (
 	"zerodag/engine/param"
 )
 
-// Choose picks a number from 0 to n-1. Where it comes from decides what is random; the
-// smaller the numbers, the simpler what they lead to.
+// Choose picks a number from 0 to n-1. Its source decides what is random; smaller numbers lead to simpler results.
 type Choose func(label string, n int) int
 
-// One is true in one case of so many.
+// One is true in one of `in` cases.
 func (c Choose) One(label string, in int) bool { return c(label, in) == in-1 }
 
-// Workflow is a random tree of groups and operators, with all forms of order and with
-// retries, handlers and checks.
+// Workflow returns a random tree of groups and operators, with all kinds of order and with retries, handlers and
+// checks.
 func (c Choose) Workflow() *param.Map {
 	m := c.group(3)
 	if c.One("sla", 8) {
@@ -70,11 +69,11 @@ func (c Choose) task(depth int) *param.Map {
 	return m
 }
 
-// settings are the keys that groups and operators share.
+// settings adds the keys that groups and operators share.
 func (c Choose) settings(m *param.Map) {
 	if c.One("export", 3) {
 		export := c.Params()
-		switch c("hidden", 10) { // settings may stand in _export, too
+		switch c("hidden", 10) { // settings may also be in _export
 		case 7:
 			export.Set("_check", c.handler())
 		case 8:
@@ -95,7 +94,7 @@ func (c Choose) settings(m *param.Map) {
 	}
 }
 
-// Extended is a workflow, with keys that zerodag adds at some of its tasks.
+// Extended returns a workflow with keys that zerodag adds at some of its tasks.
 func (c Choose) Extended(config *param.Map) *param.Map {
 	m := param.New()
 	for key, v := range config.All() {
@@ -122,7 +121,7 @@ func (c Choose) Extended(config *param.Map) *param.Map {
 	}
 	if c.One("fast", 4) {
 		m.Set("_fail_fast", true)
-		if m.Has("echo>") { // which makes no tasks that could fail
+		if m.Has("echo>") { // it generates no tasks that could fail
 			m.Delete("echo>")
 			m.Set("py>", "x")
 		}
@@ -152,7 +151,7 @@ func (c Choose) closing(m *param.Map) {
 	}
 }
 
-// Closings is a workflow with `zerodag: 1` and with what comes last of some of its tasks.
+// Closings returns a workflow with `zerodag: 1` and with cleanup at some of its tasks.
 func (c Choose) Closings(config *param.Map) *param.Map {
 	m := c.closings(config)
 	m.Set("zerodag", int64(1))
@@ -180,7 +179,7 @@ func (c Choose) handler() *param.Map {
 	return param.New("echo>", "x")
 }
 
-// Params is a small tree of parameters; few keys, so that they meet.
+// Params returns a small tree of parameters, with few keys so that they collide.
 func (c Choose) Params() *param.Map {
 	m := param.New()
 	for range c("keys", 3) {
@@ -197,7 +196,7 @@ func (c Choose) Params() *param.Map {
 	return m
 }
 
-// Outcome is the result of a run that succeeded; depth bounds what it generates.
+// Outcome returns the result of a run that succeeded; depth limits what it generates.
 func (c Choose) Outcome(depth int) engine.Outcome {
 	var o engine.Outcome
 	if c.One("stores", 3) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Mode selects the tasks of an earlier attempt that are taken over and the tasks that run.
+// Mode selects the tasks of an earlier attempt that are carried over and the tasks that run.
 type Mode struct {
 	Base string // all, failed, from, only, fork
 	Task string // of from and only: a full name
@@ -37,7 +37,7 @@ func isBelow(name, above string) bool {
 	return strings.HasPrefix(name, above+"+") || strings.HasPrefix(name, above+"^")
 }
 
-// done reports whether a task succeeded in the attempt and is taken over by a resume.
+// done reports whether a task succeeded in the attempt and is carried over by a resume.
 func (r *Prediction) done(name string) bool {
 	t := r.index[name]
 	if t == nil || t.state != ok || t == r.root || isHandler(name) {
@@ -54,7 +54,7 @@ func (r *Prediction) done(name string) bool {
 	return true
 }
 
-// Names lists the tasks that a mode may name, sorted: only those that began, or all.
+// Names lists the tasks that a mode may name, sorted: only tasks that began, or all.
 func (r *Prediction) Names(began bool) (list []string) {
 	for name, t := range r.index {
 		if t != r.root && !strings.Contains(strings.ReplaceAll(name, "^sub", ""), "^") && (!began || t.state != notRun) {
@@ -68,7 +68,7 @@ func (r *Prediction) Names(began bool) (list []string) {
 // Works returns the number of command runs of the attempt.
 func (r *Prediction) Works() int { return r.works }
 
-// Reaches reports whether all that precedes a task is done, so that an attempt may begin with the task.
+// Reaches reports whether everything before a task is done, so that an attempt may begin with the task.
 func (r *Prediction) Reaches(name string) bool {
 	for x := name; x != r.root.name; x = parentOf(x) {
 		if slices.ContainsFunc(r.preceding(x), func(other string) bool { return !r.done(other) }) {
@@ -88,8 +88,9 @@ func (r *Prediction) LeavesOut() bool {
 	return false
 }
 
-// leavesOut reports whether a skipped task would have run otherwise. The check of a failed task would not, nor would what is below a group
-// that is taken over because its failure was ignored, as far as that group and all around it are concerned.
+// leavesOut reports whether a skipped task would otherwise have run. The check of a failed task would not. Neither
+// would tasks below a group that is carried over because its failure was ignored, as far as that group and the groups
+// around it are concerned.
 func (r *Prediction) leavesOut(t *made, seenFrom string) bool {
 	owner, _, isCheck := strings.Cut(t.name, "^check")
 	if !t.byPart || isCheck && r.index[owner].state != ok {
@@ -130,7 +131,7 @@ func (r *Prediction) preceding(name string) (list []string) {
 	return nil
 }
 
-// family lists all tasks that an attempt may have: those written in the file and those that the earlier attempt generated.
+// family lists all tasks that an attempt may have: tasks in the file and tasks that the earlier attempt generated.
 func (p *Pipeline) family(r *Prediction) []string {
 	all := map[string]bool{}
 	var add func(x *Piece, name string)
@@ -170,7 +171,7 @@ func (p *Pipeline) verdicts(g Given) map[string]verdict {
 	if m.Base != "only" && m.Until == "" && len(m.Done) == 0 {
 		return v
 	}
-	var part map[string]bool // that runs, unless it is taken over
+	var part map[string]bool // the part that runs, unless it is carried over
 	last := m.Until
 	if m.Base == "only" {
 		last = m.Task
@@ -178,7 +179,7 @@ func (p *Pipeline) verdicts(g Given) map[string]verdict {
 	family := p.family(r)
 	if last != "" {
 		part = p.upTo(r, last, m.Base == "only", family)
-		for x := parentOf(last); x != ""; x = parentOf(x) { // of what runs only in part, none is checked
+		for x := parentOf(last); x != ""; x = parentOf(x) { // groups that run only in part are not checked
 			family = append(family, x+"^check")
 		}
 	}
@@ -195,7 +196,7 @@ func (p *Pipeline) verdicts(g Given) map[string]verdict {
 	return v
 }
 
-// takenOver decides on the tasks that a mode takes over if no part of the attempt is left out.
+// takenOver decides on the tasks that a mode carries over if no part of the attempt is skipped.
 func (p *Pipeline) takenOver(r *Prediction, m Mode) map[string]verdict {
 	v := map[string]verdict{}
 	keep := func(name string) {
@@ -218,7 +219,8 @@ func (p *Pipeline) takenOver(r *Prediction, m Mode) map[string]verdict {
 	return v
 }
 
-// upTo returns the part of an attempt that ends with a task: that task, what is around and below it and, unless it runs alone, what precedes it.
+// upTo returns the part of an attempt that ends with a task: that task, the tasks around and below it and, unless it
+// runs alone, the tasks before it.
 func (p *Pipeline) upTo(r *Prediction, last string, alone bool, family []string) map[string]bool {
 	part := map[string]bool{last: true}
 	for x := last; x != p.Root.Name && !alone; x = parentOf(x) {
@@ -269,12 +271,12 @@ func (s Saved) From(p *Pipeline, start string) Saved {
 	return kept
 }
 
-// precedes reports whether a written task must succeed before another one starts.
+// precedes reports whether a written task must succeed before another starts.
 func (p *Pipeline) precedes(name, start string) bool {
 	at, path := p.Root, p.Root.Name
 	for path != start {
 		if name == path {
-			return true // it is around it
+			return true // the group around it
 		}
 		for _, b := range at.Below {
 			own := path + b.Name
@@ -290,8 +292,8 @@ func (p *Pipeline) precedes(name, start string) bool {
 	return false
 }
 
-// saved returns the saved success of a task that `zerodag run` takes. It takes it only once: a further round of a group runs all tasks. Handlers of
-// failures always run. A check or `_finally` runs if any other part of its task ran.
+// saved returns the saved success of a task that `zerodag run` uses. It uses it only once: a further iteration of a
+// group runs all tasks. Handlers of failures always run. A check or `_finally` runs if any other part of its task ran.
 func (x *exec) saved(name string) (result, bool) {
 	first := !x.seen[name]
 	x.seen[name] = true
@@ -333,8 +335,9 @@ func (x *exec) save(t *made) {
 	}
 }
 
-// keep keeps the result of a task. Before are the results of earlier rounds of groups whose first task it is: the next run does not repeat
-// these rounds. Neither does it repeat earlier runs of the task, or the handlers of a failure that is ignored, unless the task fails again.
+// keep keeps the result of a task. before holds the results of earlier iterations of groups whose first task it is: the
+// next run does not repeat these iterations. Neither does it repeat earlier runs of the task, or the handlers of an
+// ignored failure, unless the task fails again.
 func (x *exec) keep(t *made, before []effect) {
 	if t.state != ok {
 		return
@@ -362,7 +365,7 @@ func (x *exec) keep(t *made, before []effect) {
 	x.Local[t.name] = result{list, generated}
 }
 
-// parts reports whether an operator generated tasks, and whether these or its check failed.
+// parts reports whether an operator generated tasks, and whether these tasks or its check failed.
 func (t *made) parts() (generated, failed bool) {
 	for _, b := range t.current() {
 		part := b.name[len(t.name):]

@@ -1,7 +1,7 @@
-// Package recovery predicts what becomes of a random workflow that fails, is killed or is left by its process, and is then
-// taken up again in any of the ways that there are.
+// Package recovery predicts the outcome of a random workflow that fails, is killed or loses its process, and is then
+// resumed in any of the possible ways.
 //
-// Tests of hosts and of `zerodag run` compare it with what really happened. It must not share a line with the engine.
+// Tests of hosts and of `zerodag run` compare it with the actual outcome. It must not share a line with the engine.
 package recovery
 
 import (
@@ -82,7 +82,7 @@ func (d *drawing) piece(name string, depth int, mayRetry bool) *Piece {
 	if d.One("export", 5) {
 		p.Export = param.New("k1", "export of "+name)
 	}
-	// A group inside a group that is retried has nothing to copy in its second round, which is another story.
+	// A group inside a group that is retried has nothing to copy in its second iteration, which is a separate subject.
 	retries := mayRetry && d.One("retry", 4)
 	if retries || p.Kind == "work" && d.One("retry of work", 5) {
 		p.Retry = 1 + d.Choose("retries", 2)
@@ -133,7 +133,7 @@ func (d *drawing) handlers(p *Piece) {
 	p.Ignore = d.One("ignore", 6)
 }
 
-// Config is the main file of the pipeline. It adds the files that it calls to Files.
+// Config returns the main file of the pipeline, and adds the files that it calls to Files.
 func (p *Pipeline) Config() *param.Map {
 	return p.file(p.Root)
 }
@@ -177,7 +177,7 @@ func (p *Pipeline) config(x *Piece) *param.Map {
 		m.Set("_do", group())
 	case "call":
 		name := fmt.Sprintf("f%d.dig", len(p.Files))
-		p.Files[name] = param.New() // its place
+		p.Files[name] = param.New() // reserves its place
 		m.Set("call>", name)
 		p.Files[name] = p.file(&Piece{Kind: "group", Below: x.Below})
 	}
@@ -212,7 +212,8 @@ func texts(list []string) []param.Value {
 	return values
 }
 
-// Fails reports whether the nth run of a task fails in an attempt, which are numbered from 0. Less fails in later ones.
+// Fails reports whether the nth run of a task fails in an attempt; attempts are numbered from 0. Fewer runs fail in
+// later attempts.
 func (p *Pipeline) Fails(attempt int, name string, nth int) bool {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%d/%d/%s/%d", p.seed, attempt, name, nth)

@@ -21,10 +21,11 @@ type Prediction struct {
 	works int              // number of command runs
 }
 
-// Saved is what `zerodag run` has saved of the tasks of a session.
+// Saved is what `zerodag run` has saved for the tasks of a session.
 type Saved map[string]result
 
-// result is the saved success of a task: its stores, and whether it generated tasks. A task whose failure was ignored may have generated none.
+// result is the saved success of a task: its stores, and whether it generated tasks. A task whose failure was ignored
+// may not have generated any.
 type result struct {
 	own  []effect
 	made bool
@@ -34,13 +35,13 @@ type result struct {
 type Given struct {
 	Number int // of the attempt
 	Mode   Mode
-	Before *Prediction // the attempt whose results are taken over
-	KillAt int         // it is killed while this run of a command is under way, counted from 1; 0: never
-	EndAt  int         // the world ends after this run; 0: never
+	Before *Prediction // the attempt whose results are carried over
+	KillAt int         // it is killed during this run of a command, counted from 1; 0: never
+	EndAt  int         // everything stops after this run; 0: never
 	Local  Saved       // of `zerodag run`; nil: an attempt of a server
 }
 
-// effect is one result that later tasks see: the keys that a task reset, then the values that it stored.
+// effect is one result that later tasks see: the keys that a task reset, and then the values that it stored.
 type effect struct {
 	reset  [][]string
 	stores *param.Map
@@ -72,12 +73,12 @@ type made struct {
 	ignored bool
 	own     []effect
 	below   []*made // children in order of creation
-	round   int     // index in below at which the current round of a group begins
+	round   int     // index in below at which the current iteration of a group begins
 
-	before  *made    // the same task in the earlier attempt, if it is taken over
+	before  *made    // the same task in the earlier attempt, if it is carried over
 	byPart  bool     // skipped because the retry runs only a part
 	skipped bool     // skipped for any reason
-	left    []effect // of a skipped task that did not succeed before: the results of taken-over tasks below it
+	left    []effect // of a skipped task that did not succeed before: the results of carried-over tasks below it
 }
 
 // effects lists the results of a task and of all tasks below it, in the order in which later tasks see them.
@@ -92,7 +93,7 @@ func (t *made) effects() []effect {
 	return list
 }
 
-// current returns the children that count: the current round of a group, or the newest generated task of each name.
+// current returns the children that count: the current iteration of a group, or the newest generated task of each name.
 func (t *made) current() (list []*made) {
 	if t.group {
 		return t.below[t.round:]
@@ -114,9 +115,9 @@ type exec struct {
 	*Prediction
 	verdicts map[string]verdict
 	counts   map[string]int
-	spent    []string // tasks that were tried again as a whole
+	spent    []string // tasks that were retried as a whole
 	seen     map[string]bool
-	ran      []string // of commands that ran
+	ran      []string // tasks whose commands ran
 	killed   bool
 }
 
@@ -157,7 +158,7 @@ func (r *Prediction) enter(t *made) {
 	}
 }
 
-// make creates a task and the tasks written below it. A task that is taken over or skipped succeeds at once.
+// make creates a task and the tasks written below it. A task that is carried over or skipped succeeds at once.
 func (x *exec) make(parent *made, name string, p *Piece) *made {
 	t := &made{name: name, piece: p, group: p.Kind == "group"}
 	if parent != nil {
@@ -174,7 +175,7 @@ func (x *exec) make(parent *made, name string, p *Piece) *made {
 	return t
 }
 
-// makeBelow creates the tasks of a group for its next round.
+// makeBelow creates the tasks of a group for its next iteration.
 func (x *exec) makeBelow(t *made) {
 	t.round = len(t.below)
 	if t.group {
@@ -209,7 +210,7 @@ func (x *exec) skip(t *made) {
 	x.makeBelow(t)
 }
 
-// takenBelow returns the results of the taken-over tasks below a task that is not taken over itself.
+// takenBelow returns the results of the carried-over tasks below a task that is not carried over itself.
 func (x *exec) takenBelow(t *made) (list []effect) {
 	if t == nil {
 		return nil
@@ -229,7 +230,7 @@ func (x *exec) run(t *made, scope *param.Map) {
 	t.state = underWay
 	inner := param.Merge(scope, t.piece.Export)
 	for tries := 0; ; tries++ {
-		first := len(t.below) // of what belongs to this try
+		first := len(t.below) // where the tasks of this try begin
 		if t.group && tries == 0 {
 			first = t.round
 		}
@@ -264,7 +265,7 @@ func (x *exec) run(t *made, scope *param.Map) {
 	}
 }
 
-// group runs one round of a group.
+// group runs one iteration of a group.
 func (x *exec) group(t *made, inner *param.Map, again bool) bool {
 	if again {
 		x.makeBelow(t)

@@ -1,7 +1,7 @@
-// Package simulation drives random attempts through random events and checks after each what must always hold, also
-// against a small reference model.
+// Package simulation drives random attempts through random events and checks after each event the invariants of the
+// engine, also against a small reference model.
 //
-// Tests of package engine and of hosts use it. It must never look at a clock or draw a random number: choices are passed
+// Tests of package engine and of hosts use it. It must never read a clock or draw a random number: choices are passed
 // in. The model must stay slow and literal, and must not share a line with the engine.
 package simulation
 
@@ -19,28 +19,27 @@ import (
 	"zerodag/engine/resume"
 )
 
-// Attempt drives a random attempt through random events, among them what a host
-// meets in its worst days, and checks after each of them what must always hold.
+// Attempt drives a random attempt through random events, including the worst that a host can meet, and checks the
+// invariants after each of them.
 type Attempt struct {
 	draw.Choose
-	// Check, unless nil, is asked after each event what else must hold.
+	// Check, unless nil, checks further invariants after each event.
 	Check func(*engine.State) error
-	// Large makes operators generate more than one portion. Then there is no model: it
-	// makes all tasks at once.
+	// Large makes operators generate more than one portion. Then there is no model, which creates all tasks at once.
 	Large bool
-	// Gated gives the workflow keys that `zerodag: 1` allows. The model knows none of them.
+	// Gated gives the workflow keys that need `zerodag: 1`. The model supports none of them.
 	Gated bool
 
 	def     *engine.Definition
 	state   *engine.State
-	mirror  *engine.State // from stored changes alone
+	mirror  *engine.State // from stored changes only
 	earlier *enginetest.Earlier
 	model   *Model
 	now     time.Time
 	events  int
-	past    []engine.Event // that applied
+	past    []engine.Event // events that applied
 	guards  []string
-	ran     map[engine.TaskID]int // runs of each task that are behind it
+	ran     map[engine.TaskID]int // finished runs of each task
 	owed    map[engine.TaskID]owed
 	final   map[engine.TaskID]engine.Progress
 	forced  bool // a second kill applied
@@ -52,7 +51,7 @@ type owed struct {
 	waits    bool
 }
 
-// Start makes a workflow and starts its attempt.
+// Start creates a workflow and starts its attempt.
 func (s *Attempt) Start() error {
 	raw := s.Workflow()
 	if s.Gated {
@@ -85,8 +84,8 @@ func (s *Attempt) Start() error {
 	return s.feed(s.start(limit, nil))
 }
 
-// Resume starts a new attempt of the same workflow from the one that is over, perhaps of a part of it, which is
-// false when there is nothing to resume. There is no model of resuming.
+// Resume starts a new attempt of the same workflow from the finished one, perhaps only a part of it. It returns false
+// if there is nothing to resume. There is no model of resuming.
 func (s *Attempt) Resume() (bool, error) {
 	carried, err := resume.Failed(s.state)
 	if part := s.part(); !part.IsEmpty() {
@@ -95,7 +94,7 @@ func (s *Attempt) Resume() (bool, error) {
 		}
 	}
 	if err != nil {
-		return false, nil // a success cannot be resumed, nor a part of no task, and that is all
+		return false, nil // a success cannot be resumed, nor a part without tasks
 	}
 	s.earlier = &enginetest.Earlier{State: s.state, Carried: carried, Earlier: s.earlier}
 	s.model, s.past, s.guards, s.forced = nil, nil, nil, false
@@ -104,7 +103,7 @@ func (s *Attempt) Resume() (bool, error) {
 	return true, s.feed(s.start(1000, carried))
 }
 
-// part draws what a resumed attempt leaves out, if anything.
+// part draws what a resumed attempt skips, if anything.
 func (s *Attempt) part() (p engine.Part) {
 	tasks := s.state.Tasks()
 	name := func() string { return tasks[s.Choose("part", len(tasks))].Name }
@@ -133,7 +132,7 @@ func (s *Attempt) start(limit int, carried []engine.Carried) engine.Start {
 	return e
 }
 
-// Ended says whether the attempt is over.
+// Ended reports whether the attempt is over.
 func (s *Attempt) Ended() bool { return s.state.Ended() }
 
 func (s *Attempt) by() engine.By {
@@ -170,7 +169,7 @@ func (s *Attempt) Step() error {
 	return s.carryOut(true)
 }
 
-// Finish carries out everything that is owed, successes only, until the attempt is over.
+// Finish carries out everything that is owed, with successes only, until the attempt is over.
 func (s *Attempt) Finish() error {
 	for range 20_000 {
 		if s.Ended() {
@@ -183,7 +182,7 @@ func (s *Attempt) Finish() error {
 	return fmt.Errorf("the attempt is stuck or endless: %s", s.dump())
 }
 
-// carryOut does one thing that some guard owes.
+// carryOut carries out one effect that some guard owes.
 func (s *Attempt) carryOut(wild bool) error {
 	effects := s.answered()
 	if s.state.Paused() != nil && (len(effects) == 0 || !wild) {
@@ -195,11 +194,11 @@ func (s *Attempt) carryOut(wild bool) error {
 	return s.answer(effects[s.Choose("effect", len(effects))], wild)
 }
 
-// answered are the effects that guards owe and that an event answers.
+// answered returns the owed effects that an event answers.
 func (s *Attempt) answered() (effects []engine.Effect) {
 	for _, g := range s.guards {
 		for _, e := range s.state.Outstanding(g) {
-			if _, released := e.(engine.Release); !released { // nobody answers these
+			if _, released := e.(engine.Release); !released { // releases have no answer
 				effects = append(effects, e)
 			}
 		}
@@ -207,7 +206,7 @@ func (s *Attempt) answered() (effects []engine.Effect) {
 	return effects
 }
 
-// run does what a task was sent to be run for.
+// run carries out the run of a dispatched task.
 func (s *Attempt) run(e engine.Dispatch, wild bool) error {
 	if wild && e.At.IsZero() && s.One("fence", 20) {
 		return s.feed(engine.Fenced{By: s.by(), Run: e.Run})
@@ -248,7 +247,7 @@ func (s *Attempt) answer(e engine.Effect, wild bool) error {
 	return nil
 }
 
-// ending is an event that a run may end with.
+// ending returns an event that a run may end with.
 func (s *Attempt) ending(run engine.Run, wild bool) engine.Event {
 	if t := s.state.Task(run.Task); t != nil && t.Preparing && (!wild || !s.One("unprepared", 4)) {
 		return s.prepared(t, run)
@@ -275,7 +274,7 @@ func (s *Attempt) ending(run engine.Run, wild bool) engine.Event {
 	return engine.Succeeded{By: s.by(), Run: run, Result: o}
 }
 
-// prepared is what comes out of a run that prepares a task.
+// prepared returns the result of a run that prepares a task.
 func (s *Attempt) prepared(t *engine.Task, run engine.Run) engine.Event {
 	e := engine.Prepared{By: s.by(), Run: run}
 	if t.Ends {
@@ -300,7 +299,7 @@ func (s *Attempt) claim(name string) claim.Pool {
 	return claim.Pool{Name: name, Slots: 1 + s.Choose("slots", 2), Inherits: s.One("inherits", 2), Wait: time.Duration(s.Choose("wait", 3)) * time.Minute, Size: 2 * s.Choose("size", 2)}
 }
 
-// again is an event as it is delivered a second time, by another message.
+// again returns an event as delivered a second time, by a different message.
 func again(e engine.Event, by engine.By) engine.Event {
 	switch e := e.(type) {
 	case engine.Succeeded:
@@ -345,7 +344,7 @@ func again(e engine.Event, by engine.By) engine.Event {
 	return e
 }
 
-// reload goes on with what a snapshot holds.
+// reload continues with the state of a snapshot.
 func (s *Attempt) reload() error {
 	fresh, err := s.snapshot()
 	if err != nil {

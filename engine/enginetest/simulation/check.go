@@ -56,7 +56,7 @@ func (s *Attempt) feed(e engine.Event) error {
 	return nil
 }
 
-// applied notes an event that applied, also for the model.
+// applied records an event that applied, also for the model.
 func (s *Attempt) applied(e engine.Event, model func()) error {
 	if err := s.twice(e); err != nil {
 		return err
@@ -72,7 +72,7 @@ func (s *Attempt) applied(e engine.Event, model func()) error {
 	return nil
 }
 
-// everything checks what holds after each event, of a large attempt now and then: it looks at every task.
+// everything checks the invariants after each event; in a large attempt only sometimes, since it visits every task.
 func (s *Attempt) everything() error {
 	if s.Large && s.events%16 != 0 && !s.Ended() {
 		return nil
@@ -85,7 +85,7 @@ func (s *Attempt) everything() error {
 	return nil
 }
 
-// twin is what a stored and loaded state would do with the next event; now and then.
+// twin sometimes returns a stored and loaded copy of the state, to compare its response to the next event.
 func (s *Attempt) twin() (*engine.State, error) {
 	if len(s.state.Tasks()) == 0 || !s.One("twin", 3) || s.Large && s.events%16 != 0 {
 		return nil, nil
@@ -124,7 +124,7 @@ func (s *Attempt) follow(text []byte, guard string) error {
 	return nil
 }
 
-// bookAttempt keeps what is owed of the attempt as a whole, by whom.
+// bookAttempt records what is owed for the attempt as a whole, and by which guard.
 func (s *Attempt) bookAttempt(c engine.Change, guard string) {
 	switch c := c.(type) {
 	case engine.AttemptStarted:
@@ -151,7 +151,7 @@ func (s *Attempt) bookAttempt(c engine.Change, guard string) {
 	}
 }
 
-// transition checks a move of one task: done is for ever, and nothing starts early, or while the attempt waits.
+// transition checks a move of one task: done is final, and nothing starts early, or while the attempt waits.
 func (s *Attempt) transition(t *engine.Task, was engine.TaskState) error {
 	if was.Done() {
 		return fmt.Errorf("%s left %v", t.Name, was)
@@ -165,7 +165,7 @@ func (s *Attempt) transition(t *engine.Task, was engine.TaskState) error {
 	return s.inTurn(t)
 }
 
-// inTurn checks that what a task waits for is over when it starts.
+// inTurn checks that a task's waits are over when it starts.
 func (s *Attempt) inTurn(t *engine.Task) error {
 	root := s.mirror.Task(engine.Root)
 	sla := t.Parent == root.ID && strings.HasPrefix(t.Name, root.Name+"^sla") && (root.Waits() || root.Held)
@@ -180,8 +180,8 @@ func (s *Attempt) inTurn(t *engine.Task) error {
 	return nil
 }
 
-// number checks how often a task is said to have been sent to be run: once more than before, or not at all since it is to do something else, or
-// to wait, and what it was sent for before does not come to run either.
+// number checks the reported number of runs of a task. It is one more than before; or it is the same, since the task
+// now does something else or waits, and then the run for which it was sent before does not happen either.
 func (s *Attempt) number(t *engine.Task, was engine.Progress) error {
 	if t.Group || t.Dispatch == was.Dispatch {
 		return nil
@@ -198,7 +198,7 @@ func (s *Attempt) number(t *engine.Task, was engine.Progress) error {
 	return nil
 }
 
-// book keeps what the changes say is owed, by whom.
+// book records what the changes make owed, and by which guard.
 func (s *Attempt) book(c engine.TaskChanged, guard string) {
 	if c.Progress.Held {
 		delete(s.owed, c.Task)
@@ -208,7 +208,7 @@ func (s *Attempt) book(c engine.TaskChanged, guard string) {
 	case engine.Running, engine.RetryWaiting, engine.GroupRetryWaiting:
 		waits, was := c.Progress.State != engine.Running, s.owed[c.Task]
 		fenced := !was.waits && !waits && c.Progress.Guard == guard
-		if was.dispatch != c.Progress.Dispatch || was.waits && !waits || fenced { // who wakes it owes it
+		if was.dispatch != c.Progress.Dispatch || was.waits && !waits || fenced { // the guard that wakes it owes it
 			s.owed[c.Task] = owed{c.Progress.Dispatch, guard, waits}
 		}
 	default:
@@ -216,10 +216,10 @@ func (s *Attempt) book(c engine.TaskChanged, guard string) {
 	}
 }
 
-// twice delivers an event that applied once more: nothing may change.
+// twice delivers an event that applied a second time: nothing may change.
 func (s *Attempt) twice(e engine.Event) error {
 	if _, endless := e.(engine.GoOn); endless {
-		return nil // it makes the next portion, whatever message asks
+		return nil // it creates the next portion, whichever message requests it
 	}
 	if changes, _ := s.state.Step(e, s.now); len(changes) > 0 {
 		return fmt.Errorf("the second delivery changes %v", changes)
@@ -227,7 +227,7 @@ func (s *Attempt) twice(e engine.Event) error {
 	return nil
 }
 
-// sameRun says whether two events are about the same ending of the same run.
+// sameRun reports whether two events are about the same ending of the same run.
 func sameRun(a, b engine.Event) bool {
 	x, ok := runOf(a)
 	y, ok2 := runOf(b)
@@ -251,7 +251,7 @@ func runOf(e engine.Event) (engine.Run, bool) {
 	return engine.Run{}, false
 }
 
-// forModel returns what the event is for the model; it must be asked before the step.
+// forModel returns what the event means for the model; it must be called before the step.
 func (s *Attempt) forModel(e engine.Event) func() {
 	m := s.model
 	if m == nil {
@@ -282,7 +282,7 @@ func (s *Attempt) forModel(e engine.Event) func() {
 	return nil
 }
 
-// compare holds the state against the mirror, the model and itself.
+// compare compares the state with the mirror, the model and itself.
 func (s *Attempt) compare() error {
 	if err := enginetest.SameState(s.state, s.mirror); err != nil {
 		return err
@@ -315,7 +315,7 @@ func (s *Attempt) compare() error {
 	return nil
 }
 
-// ledger compares what guards owe with what the changes said: each once, under one guard.
+// ledger compares the debts of guards with the changes: each once, under one guard.
 func (s *Attempt) ledger() error {
 	found := 0
 	for _, g := range s.guards {
@@ -348,7 +348,7 @@ func (s *Attempt) ledger() error {
 	return nil
 }
 
-// parameters compares what running tasks see with the rule, on the state and its mirror.
+// parameters compares what running tasks see with the rule, for the state and its mirror.
 func (s *Attempt) parameters() error {
 	for _, t := range s.state.Tasks() {
 		if t.State != engine.Running || t.Dispatch > 1 && !s.One("params", 4) || s.Large && t.ID%50 != 0 {
@@ -372,7 +372,7 @@ func asInt(b bool) int {
 	return 0
 }
 
-// afterEnd: only End is owed, once, and slots that are to be given up; nothing applies any more.
+// afterEnd checks that only End, once, and releases of slots are owed, and that no event applies any more.
 func (s *Attempt) afterEnd() error {
 	ends, slots := 0, 0
 	for _, g := range s.guards {

@@ -6,8 +6,8 @@ import (
 	"zerodag/engine"
 )
 
-// closings: what comes last of a task is made once, after all else below it, and nothing of it is killed but by force. At
-// the end each task that came to an end of its own has what it says.
+// closings checks that the cleanup of a task is created once, after everything else below it, and that only a second
+// kill ends it. At the end, each task that was not killed has had its cleanup.
 func (s *Attempt) closings() error {
 	made := map[string]int{}
 	for _, t := range s.state.Tasks() {
@@ -33,7 +33,8 @@ func (s *Attempt) closings() error {
 	return nil
 }
 
-// leftUnclosed: a task that is over has had its _cancel, if it was canceled, and its _finally, unless it was killed by force.
+// leftUnclosed checks that a task that is over has had its _cancel, if it was canceled, and its _finally, unless it was
+// killed by force.
 func (s *Attempt) leftUnclosed(t *engine.Task, canceled, closed bool) error {
 	if s.forced {
 		return nil
@@ -50,7 +51,7 @@ func (s *Attempt) leftUnclosed(t *engine.Task, canceled, closed bool) error {
 	return nil
 }
 
-// closingOf looks at what comes last of one task while it is under way.
+// closingOf checks the cleanup of one task while it is under way.
 func (s *Attempt) closingOf(of *engine.Task) error {
 	if of.Closing == "" || of.State.Done() {
 		return nil

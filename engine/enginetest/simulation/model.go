@@ -9,9 +9,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// Model is an attempt as engine.md 2.4 to 2.10 tells it, word for word: rows of a
-// table, all of them looked at again and again until nothing changes. Where the engine
-// differs on purpose (a kill acts at once) the model says so.
+// Model is an attempt according to engine.md 2.4 to 2.10, word for word: rows of a table that are all visited again and
+// again until nothing changes. Intended differences of the engine (a kill acts at once) are noted in the model.
 type Model struct {
 	Limit int
 	rows  []*row // by id - 1
@@ -196,7 +195,7 @@ func (m *Model) childFailed(t *row) {
 	t.state = engine.GroupError
 }
 
-// collected is what ^error of a group gets: stores and errors of all descendants.
+// collected returns what ^error of a group gets: stores and errors of all descendants.
 func (m *Model) collected(t *row) func(*param.Map) *param.Map {
 	return func(export *param.Map) *param.Map {
 		failure := param.New()

@@ -50,7 +50,7 @@ func (m *Model) subtasksAndCheck(t *row, o engine.Outcome) (added bool, err erro
 	return added, nil
 }
 
-// Failed is taskFailed of 2.6. The text of errors is not modelled.
+// Failed is taskFailed of 2.6. The text of errors is not modeled.
 func (m *Model) Failed(id int, failure *param.Map) {
 	t := m.row(id)
 	switch {
@@ -69,7 +69,7 @@ func (m *Model) Failed(id int, failure *param.Map) {
 	m.loop()
 }
 
-// Later is retryTask of 2.6. A kill calls the task back at once, unlike the original.
+// Later is retryTask of 2.6. Unlike in Digdag, a kill wakes the task at once.
 func (m *Model) Later(id int, now bool, state *param.Map) {
 	t := m.row(id)
 	t.stateParams = state
@@ -77,12 +77,12 @@ func (m *Model) Later(id int, now bool, state *param.Map) {
 	if t.cancelRequested {
 		t.state, t.due = engine.Running, false
 	} else {
-		t.losses = 0 // it was heard of
+		t.losses = 0 // it reported back
 	}
 	m.loop()
 }
 
-// Due says that retry_at of a task has come.
+// Due means that retry_at of a task has come.
 func (m *Model) Due(id int) {
 	if t := m.row(id); t.state == engine.RetryWaiting || t.state == engine.GroupRetryWaiting {
 		t.due = true
@@ -90,7 +90,7 @@ func (m *Model) Due(id int) {
 	m.loop()
 }
 
-// Lost is an expired lease (2.12); the third one fails the task, unlike the original.
+// Lost is an expired lease (2.12); unlike in Digdag, the third one fails the task.
 func (m *Model) Lost(id int) {
 	t := m.row(id)
 	if t.grouping {
@@ -101,7 +101,7 @@ func (m *Model) Lost(id int) {
 	}
 }
 
-// Kill is 2.10, with waiting tasks called back and waiting groups ended at once.
+// Kill is 2.10, with waiting tasks woken and waiting groups ended at once.
 func (m *Model) Kill() {
 	for _, t := range m.rows {
 		if t.state.Done() {
@@ -121,7 +121,7 @@ func (m *Model) Kill() {
 // SLADue adds the tasks of `sla:` (language.md 1.12).
 func (m *Model) SLADue() {
 	root := m.rows[0]
-	if root.cancelRequested { // nothing further runs, unlike the original
+	if root.cancelRequested { // unlike in Digdag, nothing further runs
 		return
 	}
 	if m.def.SLA.Alert {
@@ -130,12 +130,12 @@ func (m *Model) SLADue() {
 	if m.def.SLA.Fail {
 		m.generate(root, "^sla^fail", param.New("_type", "fail", "_command", "SLA violation"), nil, false, false) // it compiles
 	}
-	m.generate(root, "^sla", m.def.SLA.Tasks, nil, false, false) // generated workflows have none that do not
+	m.generate(root, "^sla", m.def.SLA.Tasks, nil, false, false) // all generated workflows compile
 	m.loop()
 }
 
-// rowOf finds the row that stands for a task of the engine: the same one of those with
-// its name. Ids differ, as both give them out in their own order.
+// rowOf finds the row of a task of the engine: the nth one with its name. Ids differ, since the model and the engine
+// each assign their own.
 func (m *Model) rowOf(s *engine.State, t *engine.Task) (int, error) {
 	nth := 0
 	for _, x := range s.Tasks() {
@@ -172,12 +172,12 @@ func (m *Model) Same(s *engine.State) error {
 	return nil
 }
 
-// byName leaves several of one name in the order of their ids: rounds must agree.
+// byName keeps tasks of the same name in the order of their ids: iterations must agree.
 func byName(a, b string) int {
 	x, _, _ := strings.Cut(a, " ")
 	y, _, _ := strings.Cut(b, " ")
 	return strings.Compare(x, y)
 }
 
-// exportText leaves errors out: their text is not modelled.
+// exportText omits errors: their text is not modeled.
 func exportText(m *param.Map) string { return param.Text(m.Without("error")) }

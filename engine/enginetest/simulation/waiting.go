@@ -7,7 +7,8 @@ import (
 	"zerodag/engine"
 )
 
-// slots: no task runs without those that it needs, none that is over has any, and what a try had is given up by one guard.
+// slots checks that no task runs without the slots that it needs, that no finished task has any, and that exactly one
+// guard releases the slots of each try.
 func (s *Attempt) slots() error {
 	owed := s.released()
 	for _, t := range s.state.Tasks() {
@@ -24,7 +25,7 @@ func (s *Attempt) slots() error {
 	return nil
 }
 
-// released counts how often slots are owed to be given up, by task, try and pool.
+// released counts the owed releases of slots, by task, try and pool.
 func (s *Attempt) released() map[string]int {
 	owed := map[string]int{}
 	for _, g := range s.guards {
@@ -37,7 +38,7 @@ func (s *Attempt) released() map[string]int {
 	return owed
 }
 
-// heldSlots: a task that runs has those that it needs, in their order, and one that is over has none.
+// heldSlots checks that a running task has the slots that it needs, in order, and that a finished one has none.
 func (s *Attempt) heldSlots(t *engine.Task) error {
 	u := t.Pool
 	switch {
@@ -51,15 +52,15 @@ func (s *Attempt) heldSlots(t *engine.Task) error {
 	return nil
 }
 
-// needsSlots says whether a task may have slots, or wait for them.
+// needsSlots reports whether a task may have slots, or wait for them.
 func needsSlots(t *engine.Task) bool {
 	return t.State == engine.Running || t.State == engine.RetryWaiting || t.Group && underWay(t) && t.Closing == ""
 }
 
-// underWay says whether tasks below one run, and it has not begun to end.
+// underWay reports whether tasks below a task run and it has not begun to end.
 func underWay(t *engine.Task) bool { return t.State == engine.Planned && t.Ending == engine.Blocked }
 
-// freedSlots: what each try of a task had is given up by one guard, and nothing else is.
+// freedSlots checks that exactly one guard releases the slots of each try of a task, and that nothing else is released.
 func freedSlots(t *engine.Task, owed map[string]int) error {
 	u := t.Pool
 	for _, f := range u.Freed {
@@ -78,7 +79,7 @@ func freedSlots(t *engine.Task, owed map[string]int) error {
 	return nil
 }
 
-// roundUnderWay says whether something runs that a round of a group is made of.
+// roundUnderWay reports whether any task of the current iteration of a group runs.
 func (s *Attempt) roundUnderWay(group *engine.Task) bool {
 	for _, t := range s.state.Tasks() {
 		if t.State < engine.Ready || t.State > engine.Planned || t.Resumed {
@@ -95,7 +96,8 @@ func (s *Attempt) roundUnderWay(group *engine.Task) bool {
 	return false
 }
 
-// inReverse says whether a group around a task has slots of a pool that comes after one of those which the task has, or that is one of them.
+// inReverse reports whether a group around a task has slots of a pool that the task also has, or of a pool that comes
+// after a pool of the task.
 func (s *Attempt) inReverse(t *engine.Task) bool {
 	for p := s.state.Task(t.Parent); p != nil; p = s.state.Task(p.Parent) {
 		if p.Pool == nil || !p.Pool.Has {
@@ -110,7 +112,8 @@ func (s *Attempt) inReverse(t *engine.Task) bool {
 	return false
 }
 
-// timers: a task below which something runs, or that waits for slots or for a place, has the timer of its next deadline, and no other one has.
+// timers checks that a task has the timer of its next deadline if tasks below it run, or if it waits for slots or a
+// place, and that no other task has a timer.
 func (s *Attempt) timers() error {
 	owed := map[engine.TaskID]int{}
 	for _, g := range s.guards {
@@ -131,7 +134,7 @@ func (s *Attempt) timers() error {
 	return nil
 }
 
-// hasDeadline says whether a task has one that a timer is for.
+// hasDeadline reports whether a task has a deadline that needs a timer.
 func (s *Attempt) hasDeadline(t *engine.Task) bool {
 	if t.Waits() && t.Pool.Asked().Wait > 0 {
 		return true
@@ -141,6 +144,6 @@ func (s *Attempt) hasDeadline(t *engine.Task) bool {
 		return false
 	}
 	below := underWay(t)
-	turn := t.ID != engine.Root || !s.state.Waits() // its first round begins with it
+	turn := t.ID != engine.Root || !s.state.Waits() // its first iteration begins with its turn
 	return below && turn && (x.Try > 0 || x.Warn > 0 && !x.Warned) || (below || t.Waits() || t.Held) && x.Total > 0
 }

@@ -7,11 +7,11 @@ import (
 	"github.com/dop251/goja"
 )
 
-// scriptName is the file name of the script that a template becomes.
+// scriptName is the file name of a template's script.
 const scriptName = "template"
 
-// nameCallee puts the expression that was called into the message of a call of what is no function:
-// "7 is not a function" does not say where to look.
+// nameCallee adds the called expression to the error about calling something that is not a function: "7 is not a
+// function" does not show where to look.
 func nameCallee(said, err error, source string) error {
 	var thrown *goja.Exception
 	if !strings.HasPrefix(said.Error(), "TypeError: ") || !strings.HasSuffix(said.Error(), " is not a function") || !errors.As(err, &thrown) {
@@ -33,8 +33,8 @@ func nameCallee(said, err error, source string) error {
 	return said
 }
 
-// calleeBefore is the expression in front of the parenthesis at an offset of a line: names,
-// dots, and whole pairs of brackets. "" when it is of another form.
+// calleeBefore returns the expression in front of the parenthesis at an offset of a line: names, dots, and complete
+// pairs of brackets. It returns "" if it has another form.
 func calleeBefore(line string, at int) string {
 	if at < 0 || at >= len(line) || line[at] != '(' {
 		return ""
@@ -57,7 +57,7 @@ func calleeBefore(line string, at int) string {
 	return whole(line[start:end], depth)
 }
 
-// maxCallee bounds how much of an expression a message names, in bytes.
+// maxCallee limits how much of an expression a message names, in bytes.
 const maxCallee = 200
 
 func whole(callee string, depth int) string {

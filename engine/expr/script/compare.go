@@ -8,13 +8,14 @@ import (
 	"github.com/dop251/goja/token"
 )
 
-// isRelational reports whether an operator is one of those that goja's parser groups from the right, where JavaScript groups from the left.
+// isRelational reports whether goja's parser groups an operator from the right, while JavaScript groups it from the
+// left.
 func isRelational(op token.Token) bool {
 	return slices.Contains([]token.Token{token.LESS, token.LESS_OR_EQUAL, token.GREATER, token.GREATER_OR_EQUAL, token.INSTANCEOF, token.IN}, op)
 }
 
-// chained returns the right side of a < b < c as goja reads it, which is a < (b < c); nil if there is none, or if the parentheses are written.
-// The tree does not keep parentheses, so they are looked for in the source.
+// chained returns the right side of a < b < c as goja reads it, which is a < (b < c); nil if there is none, or if the
+// parentheses are written. The tree does not keep parentheses, so they are searched for in the source.
 func chained(source string, n *ast.BinaryExpression) *ast.BinaryExpression {
 	right, is := n.Right.(*ast.BinaryExpression)
 	if !is || !isRelational(n.Operator) || !isRelational(right.Operator) {
@@ -32,8 +33,8 @@ func chained(source string, n *ast.BinaryExpression) *ast.BinaryExpression {
 	return right
 }
 
-// closed counts the parentheses that end in a piece of source and began before it. It does not know regular expressions: one with a quote or a
-// parenthesis in it, below parentheses of its own, may be read wrongly.
+// closed counts the parentheses that end in a piece of source and began before it. It does not recognize regular
+// expressions: an expression with a quote or a parenthesis, inside parentheses, may be read wrongly.
 func closed(source string) int {
 	depth, least, quote := 0, 0, byte(0)
 	for i := 0; i < len(source); i++ {
@@ -56,7 +57,8 @@ func closed(source string) int {
 	return -least
 }
 
-// fromLeft groups a < b < c as JavaScript does, (a < b) < c, and reports whether it had to. It is called before the parts of n are looked at.
+// fromLeft groups a < b < c as JavaScript does, (a < b) < c, and reports whether it had to. It is called before the
+// parts of n are visited.
 func fromLeft(source string, n *ast.BinaryExpression) bool {
 	right := chained(source, n)
 	if right == nil {

@@ -10,14 +10,14 @@ import (
 // maxInstant is the last instant of a Date, in milliseconds.
 const maxInstant = 8.64e15
 
-// dateHost is what date.js needs to know about the zone of the scope.
+// dateHost returns the functions that date.js needs for the zone of the scope.
 func (x *script) dateHost() *goja.Object {
 	return x.host(hostFunction{"put", x.putCall},
 		hostFunction{"field", x.dateField}, hostFunction{"instant", x.dateInstant},
 		hostFunction{"parse", x.dateParse}, hostFunction{"format", x.dateFormat})
 }
 
-// local is the local time of a Date's value; false when the Date is invalid.
+// local returns the local time of a Date's value; false if the Date is invalid.
 func (x *script) local(v goja.Value) (time.Time, bool) {
 	ms := v.ToFloat()
 	if math.IsNaN(ms) {
@@ -26,8 +26,8 @@ func (x *script) local(v goja.Value) (time.Time, bool) {
 	return time.UnixMilli(int64(ms)).In(x.scope.Location()), true
 }
 
-// dateField(ms, n) is the n-th of year, month, day, hours, minutes, seconds,
-// milliseconds, day of week and minutes that UTC is ahead.
+// dateField(ms, n) is the nth of year, month, day, hours, minutes, seconds, milliseconds, day of week and minutes ahead
+// of UTC.
 func (x *script) dateField(call goja.FunctionCall) goja.Value {
 	t, ok := x.local(call.Argument(0))
 	if !ok {
@@ -95,12 +95,12 @@ func instant(f [7]float64, zone *time.Location) float64 {
 	return ms + 0 // not -0
 }
 
-// maxOffset is more than any zone is away from UTC, in seconds.
+// maxOffset is larger than the offset of any zone from UTC, in seconds.
 const maxOffset = 26 * 3600
 
-// offsetAt is the offset of a local time, given in seconds as if it were UTC. It is the
-// one after the transition both for a time that the clock skips and for one that it
-// shows twice: the original reckons as ECMAScript 5 did, not as later editions.
+// offsetAt returns the offset of a local time, given in seconds as if it were UTC. It is the offset after the
+// transition, both for a time that the clock skips and for a time that it shows twice: Digdag follows ECMAScript 5
+// here, not later editions.
 func offsetAt(wall int64, zone *time.Location) int64 {
 	t := time.Unix(wall-maxOffset, 0).In(zone)
 	_, offset := t.Zone()
@@ -109,7 +109,7 @@ func offsetAt(wall int64, zone *time.Location) int64 {
 		if end.IsZero() {
 			return int64(offset)
 		}
-		if !end.After(t) { // Go ends a year that only a rule describes after 365 days, a leap year too
+		if !end.After(t) { // Go ends a year that is only described by a rule after 365 days, even a leap year
 			end = time.Date(t.UTC().Year()+1, time.January, 1, 0, 0, 0, 0, time.UTC).In(zone)
 		}
 		_, next := end.Zone()
@@ -120,8 +120,7 @@ func offsetAt(wall int64, zone *time.Location) int64 {
 	}
 }
 
-// dateFormat(ms, n) is the text of toString, toDateString, toTimeString or one of
-// their toLocale relatives.
+// dateFormat(ms, n) is the text of toString, toDateString, toTimeString or one of their toLocale variants.
 func (x *script) dateFormat(call goja.FunctionCall) goja.Value {
 	t, ok := x.local(call.Argument(0))
 	if !ok {

@@ -6,10 +6,9 @@ import (
 	"time"
 )
 
-// parseDate reads the text of a date as Date.parse does: the ISO forms, and the loose
-// forms that people and Date's own toString write. The fields are those of instant.
-// Without a zone the ISO form with a "T" and a date alone are UTC, as in ECMAScript 5;
-// everything else is local.
+// parseDate reads the text of a date as Date.parse does: the ISO forms, and the loose forms that users and Date's own
+// toString write. The fields are those of instant. Without a zone, the ISO form with a "T" and a date alone are UTC, as
+// in ECMAScript 5; everything else is local.
 func parseDate(text string, local *time.Location) (f [7]float64, zone *time.Location, ok bool) {
 	text = strings.TrimSpace(text)
 	if f, zone, ok = parseISO(text, local); !ok {
@@ -20,7 +19,7 @@ func parseDate(text string, local *time.Location) (f [7]float64, zone *time.Loca
 	return f, zone, ok
 }
 
-// reader eats a text from its start.
+// reader consumes a text from its start.
 type reader struct{ rest string }
 
 // digits reads a number of exactly n digits.
@@ -112,7 +111,7 @@ func (r *reader) clock(f *[7]float64) (ok bool) {
 	return true
 }
 
-// zone reads "Z", "+hh:mm", "+hhmm" or "+hh"; nothing is local time.
+// zone reads "Z", "+hh:mm", "+hhmm" or "+hh"; empty is local time.
 func (r *reader) zone(local *time.Location) (*time.Location, bool) {
 	if r.rest == "" {
 		return local, true
@@ -140,10 +139,10 @@ func (r *reader) zone(local *time.Location) (*time.Location, bool) {
 	return time.FixedZone("", sign*int(h*3600+m*60)), h < 24 && m < 60
 }
 
-// loose collects what the words and numbers of a text mean.
+// loose collects the meaning of the words and numbers of a text.
 type loose struct {
 	numbers []float64
-	month   int // 1 to 12, 0 is none
+	month   int // 1 to 12; 0 for none
 	f       [7]float64
 	timed   bool
 	half    int // 1 is am, 2 is pm
@@ -183,7 +182,7 @@ func parseLoose(text string, local *time.Location) (f [7]float64, zone *time.Loc
 	return l.fields()
 }
 
-// dropComments removes what stands in parentheses.
+// dropComments removes text in parentheses.
 func dropComments(text string) string {
 	for {
 		before, after, ok := strings.Cut(text, "(")
@@ -248,8 +247,8 @@ func (l *loose) word(word string) bool {
 	return i >= 0 && i%3 == 0
 }
 
-// fields orders the numbers: with the name of a month day and year (or year and day),
-// without year/month/day or month/day/year.
+// fields orders the numbers: with the name of a month, day and year (or year and day); without one, year/month/day or
+// month/day/year.
 func (l *loose) fields() (f [7]float64, zone *time.Location, ok bool) {
 	n := l.numbers
 	f = l.f
@@ -271,7 +270,7 @@ func (l *loose) fields() (f [7]float64, zone *time.Location, ok bool) {
 	return f, l.zone, true
 }
 
-// inCentury is a year of four digits, of one that may have two.
+// inCentury expands a year that may have only two digits.
 func inCentury(year float64) float64 {
 	switch {
 	case year < 50:
@@ -282,7 +281,7 @@ func inCentury(year float64) float64 {
 	return year
 }
 
-// hour is an hour of a day of 24, of one that may be marked as am or pm.
+// hour converts an hour that may be marked as am or pm to 24 hours.
 func (l *loose) hour(h float64) float64 {
 	switch {
 	case l.half == 2 && h < 12:

@@ -1,11 +1,10 @@
-// Package script runs the JavaScript in `${...}`: the one package with a JavaScript engine.
+// Package script runs the JavaScript in `${...}`. It is the only package with a JavaScript engine.
 //
-// Expressions are written by users: it must never give them anything but the parameters, a clock
-// that stands still and the JavaScript standard library, and must return within its bounds
-// whatever they write. The engine cannot promise the last within one process: a host has scripts
-// run by another one (internal/evaluators), which the kernel bounds.
+// Expressions are written by users: the package must never expose anything but the parameters, a fixed clock and the
+// JavaScript standard library, and must return within its limits whatever they write. The engine cannot guarantee the
+// limits within one process: a host runs scripts in a separate one (internal/evaluators), which the kernel limits.
 //
-// Only programs that evaluate link it, and no function on AWS does but through a program of its
-// own: the engine finds methods by name, so that the linker must keep every method of every type
-// beside it (docs/adr/0021-what-a-function-links.md).
+// Only programs that evaluate expressions link it, and on AWS each function does so through a separate program: the
+// engine finds methods by name, so the linker must keep every method of every type
+// (docs/adr/0021-what-a-function-links.md).
 package script

@@ -14,12 +14,13 @@ import (
 	"zerodag/engine/param"
 )
 
-// mistake notes what an expression does that its author hardly means, whatever its parameters are.
+// mistake records something in an expression that its author probably does not mean, whatever its parameters are.
 func (u *uses) mistake(hint, format string, args ...any) {
 	u.add(param.Use{Kind: param.Mistake, Says: fmt.Sprintf(format, args...), Hint: hint})
 }
 
-// comparison looks at comparisons that have the same result for all values, or compare something else than they seem to.
+// comparison checks for comparisons that have the same result for all values, or compare something else than they seem
+// to.
 func (u *uses) comparison(n *ast.BinaryExpression) {
 	if !slices.Contains([]token.Token{token.EQUAL, token.NOT_EQUAL, token.STRICT_EQUAL, token.STRICT_NOT_EQUAL}, n.Operator) {
 		return
@@ -41,7 +42,7 @@ func (u *uses) comparison(n *ast.BinaryExpression) {
 	}
 }
 
-// parts are functions that give a part of a time as a number, with the least, the most and what that is.
+// parts are functions that return a part of a time as a number, with its minimum, its maximum and its meaning.
 var parts = map[string]struct {
 	least, most float64
 	form        string
@@ -52,7 +53,7 @@ var parts = map[string]struct {
 	"date": {1, 31, "1 to 31"}, "getDate": {1, 31, "1 to 31"}, "isoWeek": {1, 53, "1 to 53"}, "dayOfYear": {1, 366, "1 to 366"},
 }
 
-// part looks at what a part of a time is compared with.
+// part checks what a part of a time is compared with.
 func (u *uses) part(name string, with ast.Expression) {
 	p, known := parts[name]
 	if !known {
@@ -72,7 +73,7 @@ func (u *uses) part(name string, with ast.Expression) {
 	}
 }
 
-// methodOf is the name of what is called of something; "" for a function.
+// methodOf returns the name of the method of a call; "" for a function.
 func methodOf(n *ast.CallExpression) string {
 	if dot, is := n.Callee.(*ast.DotExpression); is {
 		return dot.Identifier.Name.String()
@@ -80,7 +81,7 @@ func methodOf(n *ast.CallExpression) string {
 	return ""
 }
 
-// isMoment reports whether an expression is a call of moment, or of a function of what it makes.
+// isMoment reports whether an expression is a call of moment, or of a method of its result.
 func isMoment(e ast.Expression) bool {
 	for {
 		call, is := e.(*ast.CallExpression)
@@ -101,12 +102,12 @@ func isMoment(e ast.Expression) bool {
 	}
 }
 
-// units are those of moment, in each of its spellings.
+// units are the units of moment, in all their spellings.
 var units = []string{"year", "years", "y", "quarter", "quarters", "Q", "month", "months", "M", "week", "weeks", "w", "isoWeek", "isoWeeks", "isoweek", "isoweeks", "W", "day", "days", "d", "date", "dates", "D",
 	"hour", "hours", "h", "minute", "minutes", "m", "second", "seconds", "s", "millisecond", "milliseconds", "ms", "weekday", "weekdays", "e", "isoWeekday", "isoWeekdays", "E", "dayOfYear", "dayOfYears", "DDD",
 	"weekYear", "weekYears", "gg", "isoWeekYear", "isoWeekYears", "GG"}
 
-// called looks at calls.
+// called checks calls.
 func (u *uses) called(n *ast.CallExpression) {
 	if name, is := n.Callee.(*ast.Identifier); is {
 		u.function(name.Name.String())
@@ -126,7 +127,7 @@ func (u *uses) called(n *ast.CallExpression) {
 	}
 }
 
-// textsOf are those of some arguments that are texts, and "" for the others.
+// textsOf returns the arguments that are text literals, and "" for the others.
 func textsOf(arguments []ast.Expression) []string {
 	texts := make([]string, len(arguments))
 	for i, e := range arguments {
@@ -137,18 +138,19 @@ func textsOf(arguments []ast.Expression) []string {
 	return texts
 }
 
-// isOtherLanguage reports whether arguments are the name of a language that is not English.
+// isOtherLanguage reports whether the arguments are the name of a language other than English.
 func isOtherLanguage(texts []string) bool {
 	return len(texts) == 1 && texts[0] != "" && !strings.HasPrefix(texts[0], "en")
 }
 
-// isPattern reports whether a text has characters that mean something else in a pattern, where it is hardly meant as one.
+// isPattern reports whether a text has characters with a special meaning in patterns, although it is probably not meant
+// as one.
 func isPattern(text string) bool {
 	return strings.ContainsAny(text, ".*+?^$|()[]{}") && !strings.Contains(text, `\`)
 }
 
-// ofMoment looks at calls of methods of moments that take units, and reports whether this is one of them. Texts are
-// those arguments that are literals.
+// ofMoment checks calls of methods of moments that take units, and reports whether this is one of them. texts are the
+// arguments that are literals.
 func (u *uses) ofMoment(name string, texts []string, arguments []ast.Expression) bool {
 	unit := ""
 	switch name {
@@ -175,7 +177,7 @@ func (u *uses) ofMoment(name string, texts []string, arguments []ast.Expression)
 	return true
 }
 
-// amount looks at the only argument of add and subtract.
+// amount checks the only argument of add and subtract.
 func (u *uses) amount(name, text string, argument ast.Expression) {
 	hint := "write such as ." + name + "(1, 'day')"
 	switch {
@@ -191,7 +193,7 @@ func isNumber(e ast.Expression) bool {
 	return is
 }
 
-// index looks at an index of a list that counts from its end, as in Python.
+// index checks for an index that counts from the end of a list, as in Python.
 func (u *uses) index(n *ast.BracketExpression) {
 	if key, is := n.Member.(*ast.StringLiteral); is && nameOf(n.Left) == "failed" && strings.HasPrefix(key.Value.String(), "+") {
 		u.mistake("write failed['"+strings.TrimLeft(key.Value.String(), "+")+"']", "names in failed have no +")
@@ -202,7 +204,7 @@ func (u *uses) index(n *ast.BracketExpression) {
 	}
 }
 
-// isDuration reports whether a text is one that moment adds: of ISO 8601, or 01:30.
+// isDuration reports whether moment can add a text: a duration of ISO 8601, or 01:30.
 func isDuration(text string) bool {
 	return strings.ContainsAny(text, ":0123456789")
 }
@@ -218,7 +220,7 @@ func (u *uses) unit(of, unit string) {
 	u.mistake(hint, "moment has no unit '%s', and %s ignores it", unit, of)
 }
 
-// What stands in a form of moment between brackets is text.
+// Text between brackets in a format of moment is literal.
 var (
 	bracketed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[[^\]]*\]`) })
 	formRules = sync.OnceValue(func() (list []formRule) {
@@ -242,7 +244,7 @@ type formRule struct {
 	says string
 }
 
-// form looks at a form of moment, whose letters mean other things than those of Java, C and Python.
+// form checks a format of moment, whose letters have other meanings than those of Java, C and Python.
 func (u *uses) form(text string) {
 	plain := bracketed().ReplaceAllString(text, "")
 	for _, r := range formRules() {
@@ -256,12 +258,12 @@ func (u *uses) form(text string) {
 	}
 }
 
-// functions are those of expressions that are no methods.
+// functions are the functions of expressions that are not methods.
 var functions = []string{"moment", "print", "parseInt", "parseFloat", "isNaN", "isFinite", "String", "Number", "Boolean", "Array", "Object", "Date", "RegExp", "Error", "TypeError", "RangeError", "SyntaxError", "Symbol",
 	"encodeURIComponent", "encodeURI", "decodeURIComponent", "decodeURI", "escape", "unescape", "eval", "Function", "Map", "Set", "WeakMap", "WeakSet", "Promise", "Proxy", "BigInt", "EvalError", "ReferenceError", "URIError",
 	"ArrayBuffer", "DataView", "Uint8Array", "Int8Array", "Uint16Array", "Int16Array", "Uint32Array", "Int32Array", "Float32Array", "Float64Array", "Uint8ClampedArray", "AggregateError"}
 
-// ofOthers are functions of other languages, and what comes closest here.
+// ofOthers maps functions of other languages to the closest equivalent here.
 var ofOthers = map[string]string{
 	"len": "x.length", "length": "x.length", "count": "x.length", "str": "String(x)", "int": "parseInt(x)", "float": "Number(x)", "bool": "Boolean(x)", "now": "moment()", "today": "session_date", "date": "moment(x).format('YYYY-MM-DD')",
 	"datetime": "moment(x)", "strftime": "moment(x).format('YYYY-MM-DD')", "upper": "x.toUpperCase()", "lower": "x.toLowerCase()", "replace": "x.replace('a', 'b')", "join": "list.join(', ')", "split": "x.split(',')",
@@ -269,7 +271,7 @@ var ofOthers = map[string]string{
 	"sum": "list.reduce((a, b) => a + b, 0)", "tojson": "JSON.stringify(x)", "to_json": "JSON.stringify(x)", "json": "JSON.stringify(x)", "contains": "x.includes('a')", "range": "for_range>", "format": "moment(x).format('YYYY-MM-DD')",
 }
 
-// function looks at the name of a function: a parameter is none.
+// function checks the name of a function, which cannot be a parameter.
 func (u *uses) function(name string) {
 	if slices.Contains(functions, name) {
 		return
@@ -277,7 +279,7 @@ func (u *uses) function(name string) {
 	u.add(param.Use{Kind: param.Mistake, Name: name, Says: "there is no function " + name, Hint: FunctionHint(name)})
 }
 
-// FunctionHint says what to write in place of a function that expressions do not have.
+// FunctionHint returns what to write instead of a function that expressions do not have.
 func FunctionHint(name string) string {
 	switch {
 	case ofOthers[name] != "":
@@ -291,7 +293,7 @@ func FunctionHint(name string) string {
 	return "expressions have JavaScript's own functions and moment (`zerodag docs expressions`)"
 }
 
-// printed looks at what a whole expression comes to.
+// printed checks the value of a whole expression.
 func (u *uses) printed(e ast.Expression) {
 	call, is := e.(*ast.CallExpression)
 	if !is || !isMoment(call) {

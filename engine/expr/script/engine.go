@@ -13,16 +13,16 @@ const (
 	cachedLength    = 4 << 10 // the longest of them
 )
 
-// Options is what an Engine is made of.
+// Options configure an Engine.
 type Options struct {
-	// Moment gives moment.js when a script needs it first; nil when the build has none.
-	// Engines on several goroutines may share it.
+	// Moment returns moment.js when a script first needs it; nil if the build has none. Engines on several goroutines
+	// may share it.
 	Moment func() *Moment
-	// Spent, unless nil, is the processor time that this process has used, which does nothing
-	// but evaluate, one template at a time: time and memory are the script's alone.
+	// Spent, unless nil, returns the processor time that this process has used. Such a process does nothing but
+	// evaluate, one template at a time, so that all time and memory belong to the script.
 	Spent func() time.Duration
-	// Match is how long one match of a regular expression may take, 0 is a little longer than a
-	// script may; the first Engine of a process decides for all.
+	// Match is how long one match of a regular expression may take; 0 means slightly longer than a script may run. The
+	// first Engine of a process sets it for all.
 	Match time.Duration
 }
 
@@ -35,7 +35,7 @@ type Engine struct {
 	scripts map[string]*compiled
 }
 
-// New returns an Engine that compiles the libraries for itself when it first needs them.
+// New returns an Engine that compiles the libraries itself when it first needs them.
 func New(o Options) *Engine {
 	limitBacktracking(o.Match)
 	return &Engine{options: o}
@@ -48,7 +48,7 @@ func (e *Engine) library() *libraries {
 	return e.common
 }
 
-// Run evaluates a template. What the script got wrong is an expr.ScriptError.
+// Run evaluates a template. A mistake in the script is an expr.ScriptError.
 func (e *Engine) Run(q expr.Script) (string, error) {
 	compiled, err := e.compiled(q.Text, q.Scope.Mark)
 	if err != nil {
@@ -61,8 +61,7 @@ func (e *Engine) Run(q expr.Script) (string, error) {
 	return result, nil
 }
 
-// compiled compiles a template, or finds it compiled: tasks of a loop evaluate the
-// same texts again and again.
+// compiled compiles a template, or returns it from the cache: tasks of a loop evaluate the same text again and again.
 func (e *Engine) compiled(text, mark string) (*compiled, error) {
 	if p, ok := e.scripts[text]; ok {
 		return p, nil
@@ -79,7 +78,7 @@ func (e *Engine) compiled(text, mark string) (*compiled, error) {
 	return p, nil
 }
 
-// isMarked says whether a template has the mark of one evaluation, so that no other can use it.
+// isMarked reports whether a template contains the mark of one evaluation, so that no other can use it.
 func isMarked(parts []expr.Part, mark string) bool {
 	return mark != "" && slices.ContainsFunc(parts, func(p expr.Part) bool { return !p.Code && strings.Contains(p.Text, mark) })
 }

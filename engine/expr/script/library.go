@@ -15,15 +15,15 @@ var guardSource string
 //go:embed date.js
 var dateSource string
 
-// Moment is moment.js, compiled. A process compiles it once, when the first script
-// needs it, and shares it: it does not change any more.
+// Moment is moment.js, compiled. A process compiles it once, when the first script needs it, and shares it: it never
+// changes afterwards.
 type Moment struct {
 	program *goja.Program
 	err     error
 }
 
-// CompileMoment compiles the text of moment.js, which takes some milliseconds. Without
-// text, expressions that need moment say what to do.
+// CompileMoment compiles the text of moment.js, which takes some milliseconds. Without text, expressions that need
+// moment fail with a hint.
 func CompileMoment(text string) *Moment {
 	if text == "" {
 		return &Moment{err: errors.New("moment is not in this build: run `make assets` and build again")}
@@ -50,7 +50,7 @@ func compileLibraries(o Options) *libraries {
 	}
 }
 
-// guard bounds the library of the runtime and adds what the original's has.
+// guard limits the library of the runtime and adds the functions that Digdag's has.
 func (x *script) guard(p plan, params goja.Value) error {
 	json := x.rt.Get("JSON").ToObject(x.rt)
 	x.put(json, x.rt.ToValue("stringify"), x.rt.ToValue(x.stringify))
@@ -75,7 +75,7 @@ func (x *script) guard(p plan, params goja.Value) error {
 	return err
 }
 
-// needs are the groups of a plan as guard.js reads them.
+// needs returns the groups of a plan as guard.js reads them.
 func (x *script) needs(p plan) *goja.Object {
 	o := x.rt.NewObject()
 	for _, group := range []struct {
@@ -108,13 +108,13 @@ func (x *script) put(o *goja.Object, name, value goja.Value) {
 	}
 }
 
-// hostFunction is a function that the guarding scripts call.
+// hostFunction is a function that the guard scripts call.
 type hostFunction struct {
 	name string
 	call func(goja.FunctionCall) goja.Value
 }
 
-// host makes an object of functions; scripts of users cannot reach it.
+// host creates an object of functions that scripts of users cannot reach.
 func (x *script) host(functions ...hostFunction) *goja.Object {
 	o := x.rt.NewObject()
 	for _, f := range functions {

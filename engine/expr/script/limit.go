@@ -13,51 +13,47 @@ import (
 
 const (
 	maxTime   = 500 * time.Millisecond // of one evaluation
-	maxMemory = 64 << 20               // bytes that the heap may grow by meanwhile
+	maxMemory = 64 << 20               // bytes by which the heap may grow during it
 
-	// Memory can be gone quickly, so the first looks at it follow fast.
+	// Memory can be exhausted quickly, so the first checks follow each other fast.
 	fastLooks = 20
 	fastPause = time.Millisecond
 	slowPause = 10 * time.Millisecond
 	maxLooks  = 1000
-	// A machine that had no time for so many looks had none for the script either.
+	// A machine that had no time for this many checks had none for the script either.
 	fairLooks = 8
-	// So often the time is given again then.
+	// Then the time is extended, at most this often.
 	maxDelays = 50
-	// The time of the processor that a script has, where it is known, and how often that is
-	// looked at beyond maxTime.
+	// The processor time of a script, if it is known, and how often it is checked beyond maxTime.
 	ownTime  = 350 * time.Millisecond
 	ownPause = maxTime / 10
 )
 
-// limitBacktracking bounds one match of a regular expression. The engine gives those that need
-// backtracking to a library which reads the limit from a variable of its own, and from nowhere
-// else. It is longer than a script may take, so that the interrupt comes first and the match does
-// not just seem to fail.
+// limitBacktracking limits one match of a regular expression. The engine passes expressions that need backtracking to a
+// library that reads the limit only from a package variable. It is longer than a script may run, so that the interrupt
+// comes first and the match does not merely seem to fail.
 func limitBacktracking(most time.Duration) {
 	backtracking.Do(func() { regexp2.DefaultMatchTimeout = cmp.Or(most, maxTime+matchGrace) })
 }
 
-var backtracking sync.Once //nolint:gochecknoglobals // the variable that it guards is of the process, too
+var backtracking sync.Once //nolint:gochecknoglobals // the variable that it guards also belongs to the process
 
 const matchGrace = 150 * time.Millisecond
 
-// watcher interrupts a script that takes too long or too much. The heap is that of
-// the whole process, so a script may be blamed for what others allocate: only one that
-// takes its time itself, as the first look is after a pause, and only if it is blamed
-// each time that it is tried.
+// watcher interrupts a script that takes too much time or memory. The heap is that of the whole process, so a script
+// may be blamed for allocations of others. That can only happen to a script that takes some time, as the first check
+// comes after a pause, and only if it is blamed in every attempt.
 //
-// In a process of its own a script has all the memory that is taken and all the time that is
-// spent: then its time is that of the processor, and a machine that has none to give only
-// delays it.
+// In a separate process, all memory and time used belong to the script. Then its time is processor time, and an
+// overloaded machine only delays it.
 type watcher struct {
 	rt          *goja.Runtime
-	spent       func() time.Duration // nil: the process is not the script's own
-	began       time.Duration        // of what was spent
+	spent       func() time.Duration // nil: the process is shared
+	began       time.Duration        // of the time spent
 	clock, heap *time.Timer
 	sample      []metrics.Sample
 	limit       uint64
-	// Counters of what happened, never read but for their length.
+	// Counters of events; only their length is read.
 	looks, delay, greedy chan struct{}
 }
 
@@ -73,7 +69,7 @@ func watch(rt *goja.Runtime, spent func() time.Duration) *watcher {
 	if spent != nil {
 		w.began = spent()
 	}
-	// Armed only when the fields are set, which the callbacks read.
+	// Started only after the fields are set that the callbacks read.
 	w.clock = time.AfterFunc(math.MaxInt64, w.ring)
 	w.heap = time.AfterFunc(math.MaxInt64, w.look)
 	w.clock.Reset(maxTime)
@@ -118,17 +114,16 @@ func (w *watcher) look() {
 	}
 }
 
-// stop ends the watch. A callback under way may still interrupt the runtime, which is
-// why a runtime that is used again is not trusted after an error. It returns whether
-// the result is in doubt: memory may have been taken by another evaluation, and on an overloaded
-// machine a regular expression may have run out of its time without an interrupt.
+// stop ends the watch. A running callback may still interrupt the runtime, which is why a reused runtime is not trusted
+// after an error. It reports whether the result is in doubt: another evaluation may have used the memory, and on an
+// overloaded machine a regular expression may have timed out without an interrupt.
 func (w *watcher) stop() (doubtful bool) {
 	w.clock.Stop()
 	w.heap.Stop()
 	return w.spent == nil && len(w.delay)+len(w.greedy) > 0
 }
 
-// random is a source of numbers that is the same for the same seed (splitmix64).
+// random is a source of numbers that depends only on the seed (splitmix64).
 func random(seed uint64) goja.RandSource {
 	return func() float64 {
 		seed += 0x9e3779b97f4a7c15

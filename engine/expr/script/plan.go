@@ -15,24 +15,23 @@ import (
 	"zerodag/engine/expr"
 )
 
-// plan says what of the library has to be guarded for a template. It is made of the
-// text: what a script does not name it cannot reach, unless it computes names; then
-// everything is guarded. A guarded library takes a while, and most expressions call
-// one harmless function.
+// plan lists the parts of the library that must be guarded for a template. It is derived from the text: a script cannot
+// reach what it does not name, unless it computes names; then everything is guarded. Guarding the library takes a
+// while, and most expressions call one harmless function.
 type plan struct {
-	pure                                            bool     // only chains of functions of moment, which change nothing
+	pure                                            bool     // only chains of methods of moment, which change nothing
 	call                                            bool     // anything can be called at all
-	whole                                           bool     // the parameters can be looked at as a whole
-	names                                           []string // functions of lists that are named
+	whole                                           bool     // the parameters can be used as a whole
+	names                                           []string // methods of lists that are named
 	lists, texts, code, regexp, java, memory, dates bool
 }
 
-// isBare says whether the library can stay as it is.
+// isBare reports whether the library can stay unguarded.
 func (p plan) isBare() bool {
 	return len(p.names) == 0 && !p.lists && !p.texts && !p.code && !p.regexp && !p.java && !p.memory && !p.dates
 }
 
-// planOf plans for the code of a template; computed says whether it computes names.
+// planOf returns the plan for the code of a template; computed reports whether it computes names.
 func planOf(text string, computed bool) plan {
 	names := func(words ...string) bool { return hasAny(text, words...) }
 	all := expr.ReachesAll(text, computed)
@@ -61,8 +60,7 @@ func hasAny(text string, words ...string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 }
 
-// pureForm is a moment and functions of moments that have no effect beyond it, their
-// arguments being names and literals.
+// pureForm matches a moment and methods of moments without side effects, whose arguments are names and literals.
 var pureForm = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\s*moment` + pureArguments + `(\.(format|add|subtract|startOf|endOf|utc|local|` +
 		`utcOffset|unix|valueOf|toISOString|clone|diff|isValid|year|month|date|day|hour|hours|minute|second|weekday|` +
@@ -74,13 +72,12 @@ const (
 	pureArgument  = `([A-Za-z_][A-Za-z_0-9]*(\.[A-Za-z_][A-Za-z_0-9]*)*|-?[0-9]+|'[^'\\\n]*'|"[^"\\\n]*")`
 )
 
-// isPure says whether all expressions are of the pure form.
+// isPure reports whether all expressions have the pure form.
 func isPure(parts []expr.Part) bool {
 	return !slices.ContainsFunc(parts, func(p expr.Part) bool { return p.Code && !pureForm().MatchString(p.Text) })
 }
 
-// listMethods are the functions of lists that walk over all of one; those which
-// guard.js does anew are not among them.
+// listMethods are the methods of lists that walk over a whole list, without the methods that guard.js reimplements.
 func listMethods() []string {
 	return []string{"at", "concat", "copyWithin", "entries", "every", "fill", "filter", "find", "findIndex",
 		"findLast", "findLastIndex", "flatMap", "forEach", "includes", "indexOf", "keys", "lastIndexOf",
@@ -93,18 +90,18 @@ func javaMethods() []string {
 		"compareTo", "strip", "hashCode", "toCharArray"}
 }
 
-// code is what the reflection over a parsed script looks for.
+// code holds what the reflection over a parsed script looks for.
 type code struct {
 	source   string
-	chained  bool // comparisons that goja reads from the right; they are grouped from the left now
+	chained  bool // comparisons that goja reads from the right, now grouped from the left
 	bigInt   bool // a BigInt literal
 	computed bool // a property whose name is computed, or a huge index
-	depth    int  // of the node being looked at
+	depth    int  // of the current node
 	deepest  int
 }
 
-// check says what cannot be compiled: deep nesting takes the compiler a time that
-// grows with its square, and an operation on BigInts can take any time and memory.
+// check reports what cannot be compiled: the compiler's time for deep nesting grows with its square, and an operation
+// on BigInts can take any amount of time and memory.
 func (c *code) check(tree *ast.Program) error {
 	c.inspect(reflect.ValueOf(tree.Body))
 	switch {
@@ -116,7 +113,7 @@ func (c *code) check(tree *ast.Program) error {
 	return nil
 }
 
-// inspect walks over a syntax tree, whose package has no walker of its own.
+// inspect walks over a syntax tree; the package of the tree has no walker.
 func (c *code) inspect(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Interface:
@@ -136,7 +133,7 @@ func (c *code) inspect(v reflect.Value) {
 		}
 	case reflect.Struct:
 		for i := range v.NumField() {
-			// The declarations of a function are in its body too.
+			// The declarations of a function are also in its body.
 			f := v.Type().Field(i)
 			if f.IsExported() && f.Name != "DeclarationList" && f.Name != "File" {
 				c.inspect(v.Field(i))
@@ -160,7 +157,7 @@ func (c *code) node(node any) {
 	}
 }
 
-// isComputed says whether the name of a property is not written down.
+// isComputed reports whether the name of a property is not a literal.
 func isComputed(name ast.Expression) bool {
 	switch n := name.(type) {
 	case *ast.StringLiteral:

@@ -16,8 +16,8 @@ const (
 	maxAttempts = 3    // of an evaluation whose result is in doubt
 )
 
-// script is a JavaScript runtime. It evaluates one template, so that nothing which a
-// script changes is seen by another, or any number of pure ones.
+// script is a JavaScript runtime. It evaluates one template, so that no other template sees its changes, or any number
+// of pure ones.
 type script struct {
 	rt        *goja.Runtime
 	libraries *libraries
@@ -26,9 +26,8 @@ type script struct {
 	spent     func() time.Duration // see Options
 }
 
-// run evaluates a compiled template in a runtime of its own, except for the chains of
-// moment's own functions that are most of what is written: those change nothing that
-// another could see, and share a runtime, as loading moment costs more than they do.
+// run evaluates a compiled template in a separate runtime. The exception are chains of moment's own methods, which are
+// most of what users write: they have no side effects and share a runtime, as loading moment costs more than they do.
 func (e *Engine) run(c *compiled, vars *param.Map, s *expr.Scope) (string, error) {
 	if c.plan.pure {
 		if e.shared == nil {
@@ -38,7 +37,7 @@ func (e *Engine) run(c *compiled, vars *param.Map, s *expr.Scope) (string, error
 		if err == nil && !doubtful {
 			return result, nil
 		}
-		// Whatever it was: the runtime is not trusted any more, and a fresh one decides.
+		// Whatever happened, the runtime is no longer trusted, and a fresh one decides.
 		e.shared = nil
 	}
 	for range maxAttempts - 1 {
@@ -57,14 +56,14 @@ func (e *Engine) newScript() *script {
 	return x
 }
 
-// eval evaluates a template, and says whether the result is in doubt. A script that is used again must be pure.
+// eval evaluates a template, and reports whether the result is in doubt. Only a pure script may be reused.
 func (x *script) eval(c *compiled, vars *param.Map, s *expr.Scope) (result string, doubtful bool, err error) {
 	if c.plan.call {
 		w := watch(x.rt, x.spent)
 		defer func() { doubtful = w.stop() }()
 	}
 	defer func() {
-		// A defect of the engine must not end the process.
+		// A bug of the engine must not end the process.
 		if p := recover(); p != nil {
 			result, err = "", fmt.Errorf("the JavaScript engine failed: %v", p)
 		}
@@ -119,9 +118,8 @@ func (x *script) params(vars *param.Map) (goja.Value, error) {
 	return parse(goja.Undefined(), x.rt.ToValue(param.Text(vars)))
 }
 
-// visible is the part of the parameters that the expressions can see: all of them when they
-// could look at them as a whole, else those whose names occur in them. Most scripts use a few
-// of many parameters, and each of them gets a fresh copy.
+// visible returns the parameters that the expressions can see: all of them if they could use them as a whole, otherwise
+// those whose names occur in them. Most scripts use few of many parameters, and each script gets a fresh copy.
 func visible(c *compiled, vars *param.Map) *param.Map {
 	if c.plan.whole {
 		return vars

@@ -17,12 +17,12 @@ const (
 	maxNesting = 500       // brackets: the parser is recursive
 	maxParts   = 20000     // texts and expressions of one template
 	maxTree    = 3000      // depth of the syntax tree
-	groupParts = 100       // that are added up in a row, for the same reason
+	groupParts = 100       // added up in one group, for the same reason
 )
 
-// source writes the script of a template: one function whose body is one statement
-// inside of a `with` over the parameters, as in the original. So a variable set in
-// one expression is there in the next, and print() writes to what is overwritten.
+// source writes the script of a template: one function whose body is one statement inside a `with` over the parameters,
+// as in Digdag. A variable set in one expression therefore exists in the next, and the output of print() is
+// overwritten.
 func source(parts []expr.Part) string {
 	var b strings.Builder
 	b.WriteString("(function(){with(this){\nvar __t,__p='',__j=Array.prototype.join," +
@@ -42,7 +42,7 @@ func source(parts []expr.Part) string {
 	return b.String()
 }
 
-// compiled is a template made into a script.
+// compiled is a template compiled into a script.
 type compiled struct {
 	program *goja.Program
 	source  string // of the program
@@ -50,7 +50,7 @@ type compiled struct {
 	plan    plan
 }
 
-// compile makes a script of a template.
+// compile compiles a template into a script.
 func compile(parts []expr.Part) (*compiled, error) {
 	text := expr.Code(parts)
 	if err := checkSource(text); err != nil {
@@ -73,14 +73,14 @@ func compile(parts []expr.Part) (*compiled, error) {
 		return nil, message(err)
 	}
 	p := planOf(text, c.computed)
-	// A pure script needs no more of the library than every other pure one.
+	// All pure scripts need the same part of the library.
 	if p.pure = isPure(parts); p.pure {
 		p = plan{pure: true, call: true, dates: true}
 	}
 	return &compiled{program, script, text, p}, nil
 }
 
-// checkSource refuses code that the recursive parser could not survive.
+// checkSource refuses code that would exhaust the recursive parser.
 func checkSource(code string) error {
 	if len(code) > maxSource {
 		return fmt.Errorf("more than %d bytes of expressions", maxSource)
@@ -91,7 +91,7 @@ func checkSource(code string) error {
 	return nil
 }
 
-// nesting counts how deep brackets are nested, those in texts included.
+// nesting counts how deep brackets are nested, including brackets in text.
 func nesting(code string) int {
 	depth, deepest := 0, 0
 	for i := range len(code) {
@@ -106,8 +106,7 @@ func nesting(code string) int {
 	return deepest
 }
 
-// syntaxError points at the expression that is wrong: its place in the script which
-// the template was made into would tell the user nothing.
+// syntaxError points to the wrong expression: its position in the generated script would mean nothing to the user.
 func syntaxError(parts []expr.Part, whole error) error {
 	for _, p := range parts {
 		if !p.Code {
@@ -125,7 +124,7 @@ func syntaxError(parts []expr.Part, whole error) error {
 	return fmt.Errorf("SyntaxError: %w", whole)
 }
 
-// column is the place in the line, less the parenthesis put before the first one.
+// column returns the place in the line, without the parenthesis added before the first one.
 func column(e *parser.Error) int {
 	if e.Position.Line == 1 {
 		return max(1, e.Position.Column-1)
@@ -137,8 +136,7 @@ func explain(message string) string {
 	return strings.Replace(message, "Unexpected token ILLEGAL", "Invalid or unexpected token", 1)
 }
 
-// message is what a failed script says to the user, in the original's words where
-// the engine has others.
+// message returns the error of a failed script for the user, in Digdag's words if the engine's differ.
 func message(err error) error {
 	var interrupted *goja.InterruptedError
 	var overflow *goja.StackOverflowError
@@ -167,8 +165,7 @@ func rephrase(text string) string {
 	return strings.TrimPrefix(text, "GoError: ")
 }
 
-// Check says what is wrong with the expressions of a template, as far as that can be known
-// without evaluating them.
+// Check returns what is wrong with the expressions of a template, as far as that can be known without evaluating them.
 func Check(text string) error {
 	parts := expr.Parse(text, "")
 	for _, p := range parts {

@@ -15,13 +15,13 @@ const (
 	maxLevels = 500     // of nesting in it
 )
 
-// stringify is JSON.stringify, bounded in length and depth: values that occur many
-// times in a small graph can make a text of any size.
+// stringify is JSON.stringify with limits of length and depth: values that occur many times in a small graph can
+// produce text of any size.
 type stringify struct {
 	x        *script
 	out      []byte
 	replacer goja.Callable
-	keys     []string // the only keys to write, when onlyKeys
+	keys     []string // the only keys to write, if onlyKeys
 	onlyKeys bool
 	gap      string
 	stack    []*goja.Object
@@ -69,7 +69,7 @@ func (s *stringify) readGap(v goja.Value) {
 	}
 }
 
-// write appends the value under key of holder; false when it is nothing in JSON.
+// write appends the value under key of holder; false if JSON omits it.
 func (s *stringify) write(holder *goja.Object, key string, v goja.Value, indent string) bool {
 	if o, ok := v.(*goja.Object); ok {
 		if f, ok := goja.AssertFunction(o.Get("toJSON")); ok {
@@ -96,7 +96,7 @@ func (s *stringify) write(holder *goja.Object, key string, v goja.Value, indent 
 	return true
 }
 
-// unbox makes a plain value of `new String(..)` and alike.
+// unbox converts `new String(..)` and the like to plain values.
 func (s *stringify) unbox(o *goja.Object) (goja.Value, bool) {
 	switch o.ClassName() {
 	case "Number":
@@ -222,7 +222,7 @@ func (s *stringify) quoted(text string) {
 	s.text(string(b))
 }
 
-// must passes on what a function of the script threw.
+// must rethrows an exception of a function of the script.
 func (s *stringify) must(v goja.Value, err error) goja.Value {
 	if err != nil {
 		panic(err)

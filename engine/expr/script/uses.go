@@ -13,8 +13,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// Uses lists what the expressions of a template do with parameters whose outcome depends on the types of these. It returns none for
-// expressions that cannot be parsed.
+// Uses lists what the expressions of a template do with parameters if the outcome depends on their types. It returns
+// none for expressions that cannot be parsed.
 func Uses(text string) []param.Use {
 	parts := expr.Parse(text, "")
 	if checkSource(expr.Code(parts)) != nil {
@@ -47,14 +47,14 @@ func Uses(text string) []param.Use {
 	})
 }
 
-// uses collects them.
+// uses collects the uses.
 type uses struct {
 	found    []param.Use
 	own      []string // names that the expressions set themselves, such as arguments of functions
-	declared []string // those of them that are no parameters: variables and arguments
+	declared []string // those among them that are not parameters: variables and arguments
 }
 
-// walk visits a part of the syntax tree; tried reports whether what is around it deals with a value that is not there.
+// walk visits a part of the syntax tree; tried reports whether the code around it handles a missing value.
 func (u *uses) walk(v reflect.Value, tried bool) {
 	switch v.Kind() {
 	case reflect.Interface:
@@ -79,7 +79,7 @@ func (u *uses) walk(v reflect.Value, tried bool) {
 	}
 }
 
-// named looks at nodes that give something a name.
+// named checks nodes that give something a name.
 func (u *uses) named(node any) {
 	switch n := node.(type) {
 	case *ast.Binding:
@@ -98,14 +98,14 @@ func (u *uses) named(node any) {
 	}
 }
 
-// node looks at one node, and reports whether it has visited all below it.
+// node checks one node, and reports whether it has visited everything below it.
 func (u *uses) node(node any, tried bool) (visited bool) {
 	visit := func(e any, tried bool) { u.walk(reflect.ValueOf(e), tried) }
 	switch n := node.(type) {
 	case *ast.Binding, *ast.AssignExpression, *ast.FunctionLiteral:
 		u.named(n)
 	case *ast.UnaryExpression:
-		if n.Operator == token.NOT { // !this.x asks whether there is an x
+		if n.Operator == token.NOT { // !this.x tests whether there is an x
 			u.whole(param.Negated, n.Operand)
 		}
 		visit(n.Operand, tried || n.Operator == token.TYPEOF || n.Operator == token.NOT)
@@ -124,7 +124,7 @@ func (u *uses) node(node any, tried bool) (visited bool) {
 	case *ast.CallExpression:
 		u.called(n)
 		dot, is := n.Callee.(*ast.DotExpression)
-		if is { // the property is a function: where there is none, the expression fails
+		if is { // the property is a function: without it, the expression fails
 			visit(dot.Left, tried)
 			visit(n.ArgumentList, tried)
 		}
@@ -137,7 +137,7 @@ func (u *uses) node(node any, tried bool) (visited bool) {
 	return false
 }
 
-// property notes a part of a parameter, and reports whether it is one.
+// property records a part of a parameter, and reports whether it is one.
 func (u *uses) property(n *ast.DotExpression, tried bool) bool {
 	name, path := chain(n)
 	if name == "" || len(path) == 0 {
@@ -147,7 +147,7 @@ func (u *uses) property(n *ast.DotExpression, tried bool) bool {
 	return true
 }
 
-// tries reports whether an operator deals with a value that is not there, on either side.
+// tries reports whether an operator handles a missing value, on either side.
 func tries(op token.Token) bool {
 	return slices.Contains([]token.Token{token.LOGICAL_OR, token.LOGICAL_AND, token.COALESCE, token.EQUAL, token.NOT_EQUAL, token.STRICT_EQUAL,
 		token.STRICT_NOT_EQUAL, token.IN, token.INSTANCEOF}, op)
@@ -164,7 +164,7 @@ func isTextOrName(e ast.Expression) bool {
 	return isText || nameOf(e) != ""
 }
 
-// whole notes a parameter that is used as it is, no part of it.
+// whole records a parameter that is used as a whole, not a part of it.
 func (u *uses) whole(kind param.UseKind, e ast.Expression) {
 	if name, is := e.(*ast.Identifier); is {
 		u.add(param.Use{Kind: kind, Name: name.Name.String()})
@@ -203,7 +203,7 @@ func (u *uses) binary(n *ast.BinaryExpression) {
 	}
 }
 
-// plus looks at sums of a parameter and a number.
+// plus checks sums of a parameter and a number.
 func (u *uses) plus(n *ast.BinaryExpression) {
 	for _, sides := range [][2]ast.Expression{{n.Left, n.Right}, {n.Right, n.Left}} {
 		name := nameOf(sides[0])
@@ -214,7 +214,7 @@ func (u *uses) plus(n *ast.BinaryExpression) {
 	}
 }
 
-// literal notes a parameter that is compared with a written text.
+// literal records a parameter that is compared with a literal text.
 func (u *uses) literal(a, b ast.Expression) {
 	name := nameOf(a)
 	if text, isText := b.(*ast.StringLiteral); isText && name != "" {
@@ -222,7 +222,7 @@ func (u *uses) literal(a, b ast.Expression) {
 	}
 }
 
-// hyphened is a difference of names as one name with hyphens; "" where something else is taken away.
+// hyphened returns a difference of names as one name with hyphens; "" if something else is subtracted.
 func hyphened(n *ast.BinaryExpression) string {
 	right := nameOf(n.Right)
 	if inner, is := n.Left.(*ast.BinaryExpression); is && inner.Operator == token.MINUS && right != "" {
@@ -239,7 +239,7 @@ func hyphened(n *ast.BinaryExpression) string {
 
 func (u *uses) add(one param.Use) { u.found = append(u.found, one) }
 
-// nameOf is the parameter that an expression is, as x or this.x; "" where it is none.
+// nameOf returns the parameter that an expression refers to, as x or this.x; "" if it is not one.
 func nameOf(e ast.Expression) string {
 	switch n := e.(type) {
 	case *ast.Identifier:
@@ -252,7 +252,7 @@ func nameOf(e ast.Expression) string {
 	return ""
 }
 
-// chain is the parameter and the properties of a.b.c; no name where it begins with something else.
+// chain returns the parameter and the properties of a.b.c; no name if it begins with something else.
 func chain(n *ast.DotExpression) (name string, path []string) {
 	for {
 		if name = nameOf(n); name != "" {

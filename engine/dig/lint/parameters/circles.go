@@ -42,7 +42,7 @@ func Circles(all *param.Map, from []string) (found [][]string) {
 }
 
 // refersToItself reports whether a part of an exported mapping refers to itself. It may refer to other parts, since the
-// mapping is merged over the one that is exported around it.
+// mapping is merged over the mapping exported around it.
 func refersToItself(name string, m *param.Map) bool {
 	for key, v := range m.All() {
 		inner, isMap := v.(*param.Map)

@@ -199,7 +199,7 @@ func (c Expressions) property(place []string, task string, use param.Use) {
 	}
 }
 
-// hasHTTP reports whether http may have a part: one that http> stores, or one that the project adds.
+// hasHTTP reports whether http may have a part: http> stores it, or the project adds it.
 func (c Expressions) hasHTTP(part string) bool {
 	d := c.Defined()
 	return part == "last_status" || part == "last_content" || d.keys["http"][part] || d.open || c.Exports.Map("http").Has(part)

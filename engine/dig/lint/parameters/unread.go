@@ -76,7 +76,8 @@ func beaten(name string, sources map[string]*param.Map) dig.Errors {
 	return dig.Errors{{File: of, Task: task, Message: fmt.Sprintf("the parameter %s that was given has no effect here: the task sets it itself", name), Hint: "take it out of the task"}}
 }
 
-// ownKey finds the first task below one that sets a parameter itself, and reports whether anything may read the parameter from elsewhere.
+// ownKey finds the first task below a task that sets a parameter itself, and reports whether anything may read the
+// parameter from elsewhere.
 func ownKey(name, task string, config *param.Map, word *regexp.Regexp) (setter string, read bool) {
 	own := config.Has(name) && keys.ShapeOf(config).Operators > 0
 	if own {
