@@ -10,8 +10,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// isEnvName says whether a text can be the name of a variable: letters, digits and _, of
-// which a digit is not the first. Each command asks it of all its parameters.
+// isEnvName reports whether a text can be the name of a variable: letters, digits and _, not starting with a digit.
+// Each command calls it for all its parameters.
 func isEnvName(text string) bool {
 	for i := range len(text) {
 		c := text[i]
@@ -22,7 +22,7 @@ func isEnvName(text string) bool {
 	return text != ""
 }
 
-// IdentityEnv is what every command is told of its run, as "NAME=value".
+// IdentityEnv returns the variables that describe its run to every command, as "NAME=value".
 func (t *Task) IdentityEnv() []string {
 	return []string{
 		"DIGDAG_ATTEMPT_ID=" + strconv.FormatInt(t.AttemptID, 10),
@@ -34,9 +34,8 @@ func (t *Task) IdentityEnv() []string {
 	}
 }
 
-// ParamEnv gives every parameter whose name can be that of a variable: text as it is,
-// everything else as JSON text (operators/sh/README.md). A null is an error, wherever it
-// comes from: the original asks for every parameter as one that must be there.
+// ParamEnv returns every parameter whose name can be that of a variable: text unchanged, everything else as JSON text
+// (operators/sh/README.md). A null is an error, wherever it comes from: Digdag requires every parameter.
 func ParamEnv(params *param.Map) ([]string, error) {
 	env := make([]string, 0, params.Len())
 	for name, v := range params.All() {
@@ -58,9 +57,9 @@ func ParamEnv(params *param.Map) ([]string, error) {
 // EnvFilesKey names files with variables.
 const EnvFilesKey = "_env_files"
 
-// LocalEnv is what a user wrote of the environment of the task's command, with secrets in place, the later one of a
-// name wins: variables of the host, those of `_env_files`, and `_env`. Keys of secrets are taken as written here:
-// `_secrets` does not re-mount them.
+// LocalEnv returns the variables that a user has set for the task's command, with secrets replaced; later ones of the
+// same name win: variables of the host, of `_env_files`, and `_env`. Keys of secrets are used as written: `_secrets`
+// does not re-mount them.
 func (t *Task) LocalEnv() ([]string, error) {
 	env, err := t.variables()
 	if err != nil {
@@ -70,7 +69,7 @@ func (t *Task) LocalEnv() ([]string, error) {
 	return append(env, own...), err
 }
 
-// variables are those of the host and of files, in which every reference to a secret was written.
+// variables returns those of the host and of files; every reference to a secret in them was written by a user.
 func (t *Task) variables() (env []string, err error) {
 	list := slices.Clone(t.Variables)
 	for _, f := range t.VariableFiles {
@@ -100,7 +99,7 @@ func (t *Task) variables() (env []string, err error) {
 	return env, nil
 }
 
-// ownEnv is `_env`.
+// ownEnv returns `_env`.
 func (t *Task) ownEnv() ([]string, error) {
 	t.Params.Get("_env")
 	v, ok := t.Local.Get("_env")

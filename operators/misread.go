@@ -7,8 +7,9 @@ import (
 	"zerodag/engine/param"
 )
 
-// Misread says why a value that a workflow gives to an operator cannot be read, by the type that TypesOf has for its
-// key. It is "" where it can, where the type does not say enough, and for texts that are evaluated first.
+// Misread returns why a value that a workflow gives to an operator cannot be read, by the type that TypesOf has for its
+// key. It returns "" if the value can be read, if the type is not specific enough, and for text that is evaluated
+// first.
 func Misread(kind, key string, v param.Value) string {
 	if text, ok := v.(string); v == nil || ok && strings.Contains(text, "${") {
 		return ""
@@ -21,11 +22,11 @@ func Misread(kind, key string, v param.Value) string {
 	return ""
 }
 
-// reader reads a value of a type of the tables.
+// reader reads a value of a type in the tables.
 type reader func(key string, v param.Value) (any, error)
 
-// readers are the types of the tables that tell what is no value of them. A reader takes what any operator takes
-// whose table has the type.
+// readers maps those types of the tables whose invalid values can be recognized. A reader accepts everything that any
+// operator with that type accepts.
 var readers = sync.OnceValue(func() map[string]reader {
 	text := func(key string, v param.Value) (any, error) { return param.AsString(key, v) }
 	mapping := func(key string, v param.Value) (any, error) { return param.ParseMap(key, v) }
@@ -57,8 +58,8 @@ var readers = sync.OnceValue(func() map[string]reader {
 	return all
 })
 
-// TypesOf are the types of the parameters of a built-in operator, by their keys (that of the value behind its name is
-// like "sh>"), as the table of its page has them, without marks of code; nil of an operator without a page.
+// TypesOf returns the types of the parameters of a built-in operator, by key (the value after its name has a key like
+// "sh>"), from the table of its page, without code marks; nil for an operator without a page.
 func TypesOf(operator string) map[string]string {
 	page, ok := Page(operator)
 	if !ok {

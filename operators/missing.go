@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// ofPlugins are operators of public plugins, and what comes closest here: the table of docs/how-to/plugin-operators.md. A
-// name that ends with a point is of all whose names begin so.
+// ofPlugins are operators of public plugins, and the closest equivalents here: the table of
+// docs/how-to/plugin-operators.md. A name that ends with a dot stands for all names that begin with it.
 var ofPlugins = []struct{ name, plugin, instead string }{
 	{"athena.query", "digdag-operator-athena", "athena>"},
 	{"athena.preview", "digdag-operator-athena", "athena> with preview: true"},
@@ -74,7 +74,7 @@ var ofPlugins = []struct{ name, plugin, instead string }{
 	{"ipynb", "a plugin for notebooks", "sh> with papermill or jupyter nbconvert"},
 }
 
-// otherNames are names that people give to operators who come from elsewhere, and what those are called here.
+// otherNames maps names of operators in other tools to the names here.
 var otherNames = map[string]string{
 	"bash": "sh", "shell": "sh", "cmd": "sh", "command": "sh", "exec": "sh", "script": "sh", "run": "sh",
 	"python": "py", "python3": "py", "ruby": "rb", "print": "echo", "log": "echo", "message": "echo",
@@ -84,7 +84,7 @@ var otherNames = map[string]string{
 	"include": "call", "workflow": "call", "subworkflow": "call", "trigger": "require", "depends_on": "require", "error": "fail", "exit": "fail", "abort": "fail", "raise": "fail",
 }
 
-// byCommand are names of programs that no operator is called after, and what runs them.
+// byCommand maps names of programs that are not operators to what runs them.
 func byCommand() map[string]string {
 	return map[string]string{
 		"docker": "write `docker: {image: IMAGE}` beside sh>, py> or rb>", "container": "write `docker: {image: IMAGE}` beside sh>, py> or rb>",
@@ -101,8 +101,7 @@ func byCommand() map[string]string {
 	}
 }
 
-// Missing says where an operator that is not built in here is known from, and what to do; ""
-// when it is not known.
+// Missing returns where an operator that is not built in here comes from, and what to do; "" if it is unknown.
 func Missing(name string) string {
 	for _, p := range ofPlugins {
 		if name == p.name || strings.HasSuffix(p.name, ".") && strings.HasPrefix(name, p.name) {
@@ -115,9 +114,9 @@ func Missing(name string) string {
 	return byCommand()[strings.ToLower(name)]
 }
 
-// ParametersOf lists the names that a built-in operator reads, by the tables of its page; nil
-// of an operator for which every parameter may have a meaning, as one of a function or of
-// tasks that it calls.
+// ParametersOf lists the names that a built-in operator reads, from the tables of its page; nil for an operator for
+// which every parameter may have a meaning, such as an argument of a function or a parameter of the tasks that it
+// calls.
 func ParametersOf(name string) []string {
 	switch name {
 	case "py", "rb", "call", "require", "param_set":
@@ -127,7 +126,7 @@ func ParametersOf(name string) []string {
 	if !ok {
 		return nil
 	}
-	list := []string{} // not nil: it is known that there are no others
+	list := []string{} // not nil: there are no others
 	for key := range PageKeys(page) {
 		if parameterName.MatchString(key) && key != "parameter" {
 			list = append(list, key)
@@ -137,8 +136,8 @@ func ParametersOf(name string) []string {
 	return list
 }
 
-// ExportedNames lists the names in an _export with a meaning for operators: those under which pages say that
-// defaults are, and those that are of every command.
+// ExportedNames lists the names in an _export with a meaning for operators: names under which pages describe defaults,
+// and names that apply to every command.
 func ExportedNames() []string {
 	names := []string{"docker", "sandbox", "plugin", "eval", "python", "shell"}
 	for _, page := range allPages() {

@@ -1,9 +1,8 @@
-// Package operators is the contract for authors of operators (`sh>`, `echo>` ...): what an operator is, what its run
-// gets to see and gives back, and what many of them need to read parameters, run commands and fill in secrets.
+// Package operators is the contract for authors of operators (`sh>`, `echo>` ...): what an operator is, the input and
+// output of its run, and helpers that many need to read parameters, run commands and fill in secrets.
 //
-// Operators live in one folder each beside this file and are listed in operators/all; operators/run runs them. This
-// package knows no driver, no SDK and no store: what operators need of the world they ask of the interfaces in
-// capability.go.
+// Each operator has a folder beside this file and is listed in operators/all; operators/run runs them. This package
+// knows no driver, no SDK and no store: operators access the outside world through the interfaces in capability.go.
 package operators
 
 import (
@@ -19,8 +18,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// Operator is one word of the language: `name>: command`. It has no state of its own:
-// what must survive between two runs of a task is returned as state params.
+// Operator is one operator of the language: `name>: command`. It has no state: what must survive between two runs of a
+// task is returned as state params.
 type Operator struct {
 	Name    string // "sh" for `sh>`
 	Summary string // one line for `zerodag operators`
@@ -29,34 +28,34 @@ type Operator struct {
 	// it itself, between two steps of the engine.
 	Inline bool
 
-	// Retries says that `_retry` of the task also repeats the operator's own failures
-	// (language.md 1.9); errors of evaluation are never repeated.
+	// Retries means that `_retry` of the task also repeats the operator's own failures (language.md 1.9); errors of
+	// evaluation are never repeated.
 	Retries bool
 
-	// Commands says that it runs a command, so that a machine for it may be prepared.
+	// Commands means that it runs a command, so that a machine for it may be prepared.
 	Commands bool
 
-	// Run does the work of one run. A Later error asks for another run, a Failure or a
-	// ConfigError fails the task, any other error fails it as "(runtime)".
+	// Run does the work of one run. A Later error requests another run, a Failure or a ConfigError fails the task, any
+	// other error fails it as "(runtime)".
 	Run func(ctx context.Context, t *Task) (Result, error)
 
-	// Clean ends what earlier runs of the task left running elsewhere; it is called
-	// instead of Run when the attempt was killed. May be nil. Must be repeatable.
+	// Clean ends what earlier runs of the task left running elsewhere; it is called instead of Run if the attempt was
+	// killed. It may be nil. It must be repeatable.
 	Clean func(ctx context.Context, t *Task) error
 
-	// Find is of the operator AnyOther alone, in place of Run: it returns the operator that
-	// the task's project brings itself under a name, and false where it brings none.
+	// Find belongs only to the operator AnyOther, in place of Run: it returns the operator that the task's project
+	// defines under a name, and false if it defines none.
 	Find func(t *Task, name string) (Operator, bool, error)
 }
 
-// AnyOther is the name of the entry of a Registry that finds what is in no registry. A
-// name of the language it is not: no task gets to it by writing it.
+// AnyOther is the name of the Registry entry that finds operators which are in no registry. It is not a valid name in
+// the language, so tasks cannot refer to it.
 const AnyOther = "*"
 
 // Registry finds operators by name.
 type Registry map[string]Operator
 
-// NewRegistry makes a registry of a literal list; it panics on a name listed twice.
+// NewRegistry builds a registry from a literal list; it panics on a name listed twice.
 func NewRegistry(list ...Operator) Registry {
 	r := make(Registry, len(list))
 	for _, o := range list {
@@ -68,7 +67,7 @@ func NewRegistry(list ...Operator) Registry {
 	return r
 }
 
-// Names lists the operators that are known before any project is looked at.
+// Names lists the operators that are known without any project.
 func (r Registry) Names() []string {
 	var names []string
 	for _, name := range slices.Sorted(maps.Keys(r)) {
@@ -84,39 +83,39 @@ type Task struct {
 	Identity
 	Params *Params    // the merged, evaluated parameters; remembers which keys were read
 	Local  *param.Map // the task's own keys, evaluated, without _export, _error, _check
-	State  *param.Map // state params of the run before; never nil
-	Now    time.Time  // the time of this run; operators never ask the clock
-	Steady time.Time  // Now by a clock that shows the right time when the process starts and is never set; zero where there is none
-	Level  int        // of the language that it is written in, see keys.Language
+	State  *param.Map // state params of the previous run; never nil
+	Now    time.Time  // the time of this run; operators never read the clock
+	Steady time.Time  // Now by a clock that is correct when the process starts and is never adjusted; zero if there is none
+	Level  int        // of the language of its file, see keys.Language
 
 	Log       Log
 	Files     Files
 	Secrets   Secrets
 	Commands  Commands
-	Store     ParamStore // nil where no parameter server is configured
+	Store     ParamStore // nil if no parameter server is configured
 	Workflows Workflows
 	Notifier  Notifier
 	HTTP      HTTPClient
-	Network   Network // nil: that of the machine
+	Network   Network // nil for the machine's network
 
 	// Config is the host's own configuration below "config." (mail, http ...), as a tree.
 	Config *param.Map
 	// TaskLimit is how many tasks an attempt may have; loops check it before they generate.
 	TaskLimit int
-	// Template evaluates `${...}` in text, a file's content say, with Params as variables.
+	// Template evaluates `${...}` in text, such as a file's content, with Params as variables.
 	Template func(text string) (string, error)
 
 	// Variables are "NAME=value" for commands, below all others: `zerodag run --env-file`. References to secrets
 	// in their values are replaced.
 	Variables []string
-	// VariableFiles have further ones; the later files win.
+	// VariableFiles have further variables; later files win.
 	VariableFiles []keys.EnvFile
-	// References know which `${secret:key}` the project wrote, for SecretText and CheckNames. nil: nothing is data,
-	// every one was written.
+	// References tell which `${secret:key}` the project wrote, for SecretText and CheckNames. If nil, nothing is data
+	// and all were written.
 	References References
 }
 
-// Identity says which run of which task this is.
+// Identity identifies this run of its task.
 type Identity struct {
 	SiteID      int64
 	ProjectID   int64
@@ -126,17 +125,17 @@ type Identity struct {
 	SessionID   int64
 	SessionUUID string
 	SessionTime time.Time // in the workflow's zone
-	Zone        string    // as the workflow wrote it, "Asia/Tokyo"
+	Zone        string    // as written in the workflow, "Asia/Tokyo"
 	AttemptID   int64
 	// RetryAttemptName is empty for a session's first attempt.
 	RetryAttemptName string
 	TaskID           int64  // ordinal within the attempt, 1 = root
 	TaskName         string // full name, "+wf+group+task"
 	Dispatch         int    // which run of the task this is, from 1; never repeats
-	// Try is the same as people count: that its keys are evaluated, and that it asks for slots, are no runs of it. 1 is never
-	// said twice.
+	// Try is the number shown to users: evaluating the keys of the task and requesting slots do not count as runs. 1 is
+	// never used twice.
 	Try int
-	// RetryCount is how often the task was asked to run again (polls and retries).
+	// RetryCount is how often the task requested another run (polls and retries).
 	RetryCount int
 	StartedAt  time.Time // of the task's first run
 }
@@ -147,25 +146,25 @@ func (i Identity) IdempotencyKey() string {
 	return fmt.Sprintf("%d-%d-%d", i.SiteID, i.AttemptID, i.TaskID)
 }
 
-// Result is what a successful run gives back.
+// Result is the output of a successful run.
 type Result struct {
 	Subtasks   *param.Map // config of a task or group to run below this one; nil for none
 	Export     *param.Map // visible to the generated tasks
 	Store      *param.Map // visible to everything that follows
 	ResetStore [][]string // paths removed before Store is merged
-	Secret     bool       // the run was given secrets, which may be in what it returns; the host sets it
+	Secret     bool       // the run was given secrets, which its result may contain; set by the host
 }
 
-// Later is returned as an error by a Run that wants to be called again.
+// Later is the error of a Run that wants to be called again.
 type Later struct {
 	After time.Duration // from now; rounded up to whole seconds, 0 is at once
 	State *param.Map    // state params of the next run
-	Err   error         // why, when it is a failure that is retried; else nil
-	Retry bool          // the next run is another try of the task, and not another look at this one
-	Until time.Time     // when the try must be over; the host sets it, and what follows
+	Err   error         // why, if it is a failure that is retried; otherwise nil
+	Retry bool          // the next run is another try of the task, not another poll of this one
+	Until time.Time     // when the try must be over; the host sets this and the following fields
 
-	SlowAt time.Time // when people are told that the try is slow
-	Warned bool      // they were
+	SlowAt time.Time // when users are warned that the try is slow
+	Warned bool      // the warning was sent
 }
 
 func (l *Later) Error() string {
@@ -177,20 +176,21 @@ func (l *Later) Error() string {
 
 func (l *Later) Unwrap() error { return l.Err }
 
-// Failure is a plain failure of the task, meant by the operator: its message is shown
-// without a kind, and without a stack trace unless something caused it (`fail>`, `http>`, `require>`).
+// Failure is a failure of the task that the operator reports itself: its message is shown without a kind, and without a
+// stack trace unless it has a cause (`fail>`, `http>`, `require>`).
 type Failure struct {
 	Message    string
 	Properties *param.Map // further keys of the error object; may be nil
-	Cause      error      // what went wrong below the operator; nil where the message is all there is
-	Trace      string     // where a program of the user failed, in its language; "" for none
+	Cause      error      // the error below the operator; nil if the message is everything
+	Trace      string     // where a user's program failed, in its language; "" for none
 }
 
 func (f *Failure) Error() string { return f.Message }
 
 func (f *Failure) Unwrap() error { return f.Cause }
 
-// Object is the failure as `_error` tasks see it: with a stack trace when something caused it, or a program of the user has one.
+// Object returns the failure as `_error` tasks see it: with a stack trace if it has a cause, or a user's program has
+// one.
 func (f *Failure) Object() *param.Map {
 	o := param.New("message", f.Message)
 	switch {
@@ -202,18 +202,18 @@ func (f *Failure) Object() *param.Map {
 	return param.Merge(o, f.Properties)
 }
 
-// Failf makes a Failure.
+// Failf returns a Failure.
 func Failf(format string, args ...any) error {
 	return &Failure{Message: fmt.Sprintf(format, args...)}
 }
 
-// Causedf makes a Failure that an error caused, in the operator's own words (`pg>`, `mail>`).
+// Causedf returns a Failure caused by an error, in the operator's own words (`pg>`, `mail>`).
 func Causedf(cause error, format string, args ...any) error {
 	return &Failure{Message: fmt.Sprintf(format, args...), Cause: cause}
 }
 
-// Fault is an unexpected failure: "message (kind)" with a stack trace key. Kind is the
-// original's exception in words, like "illegal argument"; empty means "runtime".
+// Fault is an unexpected failure: "message (kind)" with a stack trace key. Kind is Digdag's exception in words, like
+// "illegal argument"; empty means "runtime".
 type Fault struct {
 	Message string
 	Kind    string
@@ -221,10 +221,10 @@ type Fault struct {
 
 func (f *Fault) Error() string { return f.Message }
 
-// ErrorKind is the word that users see behind the message.
+// ErrorKind returns the word that users see after the message.
 func (f *Fault) ErrorKind() string { return cmp.Or(f.Kind, "runtime") }
 
-// Faultf makes a Fault of a kind.
+// Faultf returns a Fault of a kind.
 func Faultf(kind, format string, args ...any) error {
 	return &Fault{Kind: kind, Message: fmt.Sprintf(format, args...)}
 }

@@ -14,9 +14,8 @@ import (
 //go:embed */README.md
 var pages embed.FS
 
-// Page returns the user page of a built-in operator, as Markdown, and whether it has one.
-// A folder with several operators has their pages one after the other in its file; each
-// begins with "# name>".
+// Page returns the user page of a built-in operator, as Markdown, and whether it has one. A folder with several
+// operators has their pages one after the other in its file; each begins with "# name>".
 func Page(name string) (string, bool) {
 	folders, err := pages.ReadDir(".")
 	if err != nil {
@@ -37,7 +36,7 @@ func Page(name string) (string, bool) {
 // pageTitle is the first line of a page.
 var pageTitle = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^# [a-z0-9_]+>$`) })
 
-// allPages are the pages of all built-in operators.
+// allPages returns the pages of all built-in operators.
 func allPages() []string {
 	folders, err := pages.ReadDir(".")
 	if err != nil {
@@ -58,7 +57,7 @@ func allPages() []string {
 	return all
 }
 
-// Named lists the built-in operators by their pages: a program that runs none can know what there is.
+// Named lists the built-in operators by their pages, for programs that run none.
 func Named() []string { return slices.Clone(named()) }
 
 var named = sync.OnceValue(func() []string {
@@ -71,8 +70,8 @@ var named = sync.OnceValue(func() []string {
 	return names
 })
 
-// cutPage takes the part of text that begins with the line title and ends before the next
-// title; a comment in a sample of code is none.
+// cutPage returns the part of text that begins with the line title and ends before the next title; comments in code
+// samples do not count as titles.
 func cutPage(text, title string) (string, bool) {
 	var page strings.Builder
 	found, code := false, false
@@ -93,7 +92,7 @@ func cutPage(text, title string) (string, bool) {
 	return strings.TrimRight(page.String(), "\n") + "\n", found
 }
 
-// Example is the first example of how an operator is written, of its page; "" where there is none.
+// Example returns the first example on an operator's page; "" if there is none.
 func Example(name string) string {
 	page, _ := Page(name)
 	_, section, _ := strings.Cut(page, "\n## Example\n")
@@ -103,7 +102,7 @@ func Example(name string) string {
 	return code
 }
 
-// Takes is what the page of an operator says of the value behind its name; "" where it says nothing.
+// Takes returns what the page of an operator says about the value after its name; "" if nothing.
 func Takes(name string) string {
 	page, _ := Page(name)
 	_, row, _ := strings.Cut(page, "\n| `"+name+">` |")
@@ -111,7 +110,7 @@ func Takes(name string) string {
 	return strings.TrimSpace(kind)
 }
 
-// Reason is what the page of an operator says of an error; "" where it says nothing.
+// Reason returns what the page of an operator says about an error; "" if nothing.
 func Reason(name, message string) string {
 	page, _ := Page(name)
 	_, section, _ := strings.Cut(page, "\n## Errors\n")
@@ -130,13 +129,13 @@ func Reason(name, message string) string {
 	return ""
 }
 
-// pageLink is a link of a page, whose text is its first group.
+// pageLink matches a link of a page; its text is the first group.
 var pageLink = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[([^]]+)\]\([^)]+\)`) })
 
-// openPart is what a page leaves open in the text of an error: "…", a number, a name in quotes.
+// openPart matches variable parts in the text of an error on a page: "…", a number, a name in quotes.
 var openPart = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`…|'[a-z…]'|\b[nmN0-9]+\b`) })
 
-// errorForm recognizes the errors that a page means by a text.
+// errorForm returns an expression for the errors that a text on a page describes.
 func errorForm(text string) *regexp.Regexp {
 	var b strings.Builder
 	rest := text
@@ -147,10 +146,10 @@ func errorForm(text string) *regexp.Regexp {
 	return regexp.MustCompile(`(?s)^` + b.String() + regexp.QuoteMeta(rest))
 }
 
-// How a page names keys.
+// Patterns for keys on a page.
 var (
 	codeSpan = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("`([^`]+)`") })
-	// exported is how a page names the key under which defaults are: `sh: {...}`.
+	// exported matches the key of exported defaults on a page: `sh: {...}`.
 	exported = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("`([a-z_0-9]+): ") })
 )
 
@@ -176,7 +175,7 @@ func PageKeys(page string) map[string]bool {
 	return listed
 }
 
-// SummaryLine is the summary as a sentence: the first paragraph of the operator's page.
+// SummaryLine returns the summary as a sentence: the first paragraph of the operator's page.
 func (o Operator) SummaryLine() string {
 	if o.Summary == "" {
 		return ""

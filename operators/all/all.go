@@ -1,5 +1,4 @@
-// Package all lists the built-in operators. Programs that run tasks call it; it must hold
-// nothing but the list.
+// Package all lists the built-in operators. Programs that run tasks call it; it must contain nothing but the list.
 package all
 
 import (
@@ -38,7 +37,7 @@ import (
 	"zerodag/operators/wait"
 )
 
-// Registry has every built-in operator, and the one that finds those of projects.
+// Registry returns every built-in operator, and the entry that finds operators of projects.
 func Registry() operators.Registry {
 	return operators.NewRegistry(slices.Concat(
 		[]operators.Operator{

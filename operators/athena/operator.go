@@ -1,6 +1,5 @@
-// Package athena is `athena>`: it runs a query on Amazon Athena and waits for its end. Any
-// agent calls it; it must start one query for a try of a task, however often a run is
-// delivered, and hold no thread while it waits.
+// Package athena implements `athena>`: it runs a query on Amazon Athena and waits for its end. Any agent may run it. It
+// must start one query per attempt at a task, however often a run is delivered, and hold no thread while it waits.
 package athena
 
 import (
@@ -17,7 +16,7 @@ import (
 	"zerodag/operators/aws"
 )
 
-// Operator is `athena>`.
+// Operator returns `athena>`.
 func Operator() operators.Operator {
 	account := &aws.Account{}
 	return operators.Operator{Name: "athena", Summary: "runs a query on Amazon Athena", Retries: true,
@@ -40,15 +39,15 @@ func Operator() operators.Operator {
 		}}
 }
 
-// Between two looks at a query, and how often it is tried to start one.
+// Intervals between polls of a query, and how often a start is retried.
 const (
 	shortestWait = time.Second
 	longestWait  = 30 * time.Second
 	patience     = 20
 )
 
-// run goes from the intent, which is kept before anything is started, to the id of the
-// query, to its end. With the intent alone a query may have been started: its token finds it.
+// run proceeds from the intent, which is stored before anything is started, to the id of the query, to its end. If only
+// the intent is stored, a query may have been started: its token finds it.
 func (q *query) run(ctx context.Context) (operators.Result, error) {
 	if !aws.Started(q.task) {
 		return operators.Result{}, aws.Again(q.task, 0, param.New("looks", int64(0)))
@@ -88,8 +87,8 @@ func reason(s *types.QueryExecutionStatus) string {
 	return ""
 }
 
-// begin starts the query. A service that is busy, or whose answer is lost, is asked again:
-// the token makes it one query.
+// begin starts the query. If the service is busy, or its answer is lost, the request is repeated: the token makes it
+// one query.
 func (q *query) begin(ctx context.Context, tries int64) error {
 	id, err := q.start(ctx)
 	switch {
@@ -122,8 +121,7 @@ func (q *query) call(doing, needs string) aws.Call {
 	return aws.Call{Operator: "athena", Doing: doing, Needs: needs}
 }
 
-// stop ends the query after a kill, also one whose id never arrived: to start it again
-// tells it.
+// stop ends the query after a kill, even if its id never arrived: starting it again returns the id.
 func (q *query) stop(ctx context.Context) error {
 	id, err := aws.Job(q.task).StringOr("query", "")
 	if err != nil {

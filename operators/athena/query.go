@@ -14,7 +14,7 @@ import (
 	"zerodag/operators/sql"
 )
 
-// query is the one of a task.
+// query is the query of a task.
 type query struct {
 	task    *operators.Task
 	client  *athena.Client
@@ -49,18 +49,18 @@ func open(ctx context.Context, account *aws.Account, t *operators.Task) (*query,
 	return q, nil
 }
 
-// params have the defaults of `athena: {...}`, then those of `aws: {athena: {...}}`.
+// params applies the defaults of `athena: {...}`, then those of `aws: {athena: {...}}`.
 func params(t *operators.Task) (*operators.Params, error) {
 	own, err := operators.ReadOr(t.Params, "athena", param.AsMap, param.New())
 	if err != nil {
 		return nil, err
 	}
 	with := *t
-	with.Params = t.Params.Defaulted(own.Without("last_query", "last_results")) // those are no defaults
+	with.Params = t.Params.Defaulted(own.Without("last_query", "last_results")) // these are not defaults
 	return aws.Params(&with, "athena")
 }
 
-// longestReuse is how old a result that is used again may be.
+// longestReuse is the maximum age of a reused result.
 const longestReuse = 7 * 24 * time.Hour
 
 func input(t *operators.Task, p *operators.Params) (*athena.StartQueryExecutionInput, error) {
@@ -115,8 +115,8 @@ func reuse(p *operators.Params, in *athena.StartQueryExecutionInput) error {
 	return nil
 }
 
-// asLiterals reads the values for the question marks of a query. Athena takes each as an
-// expression, so texts are quoted.
+// asLiterals reads the values for the question marks of a query. Athena treats each as an expression, so text is
+// quoted.
 func asLiterals(key string, v param.Value) ([]string, error) {
 	list, err := param.AsList(key, v)
 	if err != nil {

@@ -18,7 +18,7 @@ import (
 // previewRows is how many rows a log shows.
 const previewRows = 20
 
-// result stores what came of the query, and does with its rows what the task wants.
+// result stores the outcome of the query, and handles its rows as the task requires.
 func (q *query) result(ctx context.Context, e *types.QueryExecution) (operators.Result, error) {
 	last := param.New("id", sdk.ToString(e.QueryExecutionId), "state", string(e.Status.State))
 	if e.Statistics != nil && e.Statistics.DataScannedInBytes != nil {
@@ -60,24 +60,24 @@ func (q *query) result(ctx context.Context, e *types.QueryExecution) (operators.
 	return operators.Result{Store: param.New("athena", store), ResetStore: reset}, nil
 }
 
-// receiver is who gets columns and rows.
+// receiver receives columns and rows.
 type receiver interface {
 	Columns(fields []sql.Column) error
 	Row(values [][]byte) error
 }
 
-// resultsOf is the operation as the SDK pages through it.
+// resultsOf adapts the operation to the SDK's paginator.
 type resultsOf aws.Operation[athena.GetQueryResultsInput, athena.GetQueryResultsOutput, athena.Options]
 
 func (call resultsOf) GetQueryResults(ctx context.Context, in *athena.GetQueryResultsInput, options ...func(*athena.Options)) (*athena.GetQueryResultsOutput, error) {
 	return call(ctx, in, options...)
 }
 
-// rows hands over the rows of a query, limit of them unless that is 0.
+// rows passes on the rows of a query, at most limit of them unless that is 0.
 func (q *query) rows(ctx context.Context, e *types.QueryExecution, to receiver, limit int) error {
 	in := &athena.GetQueryResultsInput{QueryExecutionId: e.QueryExecutionId}
 	if limit > 0 {
-		in.MaxResults = new(int32(limit + 1)) // the names of the columns are a row
+		in.MaxResults = new(int32(limit + 1)) // the column names are a row
 	}
 	pages := athena.NewGetQueryResultsPaginator(resultsOf(q.client.GetQueryResults), in)
 	for first := true; pages.HasMorePages() && (first || limit == 0); first = false {
@@ -103,7 +103,7 @@ func (q *query) rows(ctx context.Context, e *types.QueryExecution, to receiver, 
 	return nil
 }
 
-// contents are the rows and columns of a page, none of a statement without a result.
+// contents returns the rows and columns of a page, none for a statement without a result.
 func contents(r *types.ResultSet) ([]types.Row, []types.ColumnInfo) {
 	if r == nil || r.ResultSetMetadata == nil {
 		return nil, nil
@@ -111,14 +111,14 @@ func contents(r *types.ResultSet) ([]types.Row, []types.ColumnInfo) {
 	return r.Rows, r.ResultSetMetadata.ColumnInfo
 }
 
-// isHeader says whether a row has the names of the columns: that of a SELECT does.
+// isHeader reports whether a row has the names of the columns, as the first one of a SELECT does.
 func isHeader(row types.Row, columns []types.ColumnInfo) bool {
 	return slices.EqualFunc(row.Data, columns, func(d types.Datum, c types.ColumnInfo) bool {
 		return sdk.ToString(d.VarCharValue) == sdk.ToString(c.Name)
 	})
 }
 
-// Types of PostgreSQL whose values are like those of Athena; the others are texts.
+// Types of PostgreSQL whose values look like those of Athena; the others are text.
 const textType = 25
 
 func kindOf(athenaType string) uint32 {
@@ -143,7 +143,7 @@ func fields(columns []types.ColumnInfo) []sql.Column {
 	return list
 }
 
-// values are those of a row as PostgreSQL writes them.
+// values returns the values of a row as PostgreSQL writes them.
 func values(row types.Row, columns []types.ColumnInfo) [][]byte {
 	list := make([][]byte, len(columns))
 	for i, d := range row.Data {

@@ -1,8 +1,8 @@
-// Package aws is what the operators for services of AWS share: as whom and where a task
-// calls a service, how a job elsewhere is watched, and what an error means to a user.
+// Package aws is shared by the operators for AWS services: the credentials and region of a task's calls, polling of
+// remote jobs, and the meaning of errors for users.
 //
-// Operators in folders beside it call it. It must know no service: each operator links the
-// client of its own, and makes it when it is used.
+// Operators in the folders beside it use it. It must not know any service: each operator links its own client, and
+// creates it on use.
 package aws
 
 import (
@@ -27,20 +27,20 @@ import (
 	"zerodag/operators"
 )
 
-// tries is how often one call is sent; what still fails is the task's failure or, where it
-// polls, a reason to come back.
+// tries is how often one call is sent; a call that still fails is the task's failure or, if it polls, a reason to run
+// again.
 const tries = 5
 
-// Account is the host's own way to AWS, found when it is first needed. It is made once per
-// operator and shared by all tasks, so that connections are.
+// Account is the host's own access to AWS, loaded on first use. There is one per operator, shared by all tasks, so that
+// they share connections.
 type Account struct {
 	mu      sync.Mutex
 	base    *sdk.Config
-	bounded *awshttp.BuildableClient // for tasks whose host bounds where they connect to
+	bounded *awshttp.BuildableClient // for tasks whose host limits their connections
 }
 
-// RegionOf is the region in an ARN of at least so many parts, and otherwise when text is none:
-// what an ARN names is found in its own region only.
+// RegionOf returns the region in an ARN with at least the given number of parts, and `otherwise` if text is not an ARN:
+// an ARN is only valid in its own region.
 func RegionOf(text string, parts int, otherwise string) string {
 	if p := strings.Split(text, ":"); len(p) >= parts && p[0] == "arn" {
 		return p[3]
@@ -48,8 +48,8 @@ func RegionOf(text string, parts int, otherwise string) string {
 	return otherwise
 }
 
-// Params are the parameters of a task with the defaults that `_export` may give below
-// `aws.<service>`, then below `aws`.
+// Params returns the parameters of a task with the defaults that `_export` may set below `aws.<service>`, then below
+// `aws`.
 func Params(t *operators.Task, service string) (*operators.Params, error) {
 	all, err := operators.ReadOr(t.Params, "aws", param.AsMap, nil)
 	if err != nil || all == nil {
@@ -62,10 +62,9 @@ func Params(t *operators.Task, service string) (*operators.Params, error) {
 	return t.Params.Defaulted(own).Defaulted(all.Without(service)), nil
 }
 
-// Config says as whom and where a task calls a service, from the secrets
-// `aws.<service>.X` or else `aws.X`; region and endpoint may be parameters too.
-// Without keys in the secrets it is the host's own role, unless the host's
-// `config.aws.environment` is false.
+// Config returns the credentials, region and endpoint with which a task calls a service, from the secrets
+// `aws.<service>.X` or else `aws.X`; region and endpoint may also be parameters. Without keys in the secrets, it uses
+// the host's own role, unless the host's `config.aws.environment` is false.
 func (a *Account) Config(ctx context.Context, t *operators.Task, p *operators.Params, service string) (sdk.Config, error) {
 	s := secrets{t, service}
 	keys, err := s.keys()
@@ -99,9 +98,9 @@ func (a *Account) Config(ctx context.Context, t *operators.Task, p *operators.Pa
 	return c, present(ctx, c.Credentials, role, service)
 }
 
-// present says in time that there are no credentials: the error of a call would hide it.
+// present reports missing credentials early: the error of a call would hide them.
 func present(ctx context.Context, p sdk.CredentialsProvider, role, service string) error {
-	_, err := p.Retrieve(ctx) // kept by the provider
+	_, err := p.Retrieve(ctx) // cached by the provider
 	switch {
 	case err == nil:
 		return nil
@@ -115,7 +114,7 @@ func present(ctx context.Context, p sdk.CredentialsProvider, role, service strin
 		"aws.%s.access_key_id and aws.%[1]s.secret_access_key, or give this host a role", service)
 }
 
-// within is a client whose connections a network opens.
+// within returns a client whose connections a network opens.
 func (a *Account) within(network operators.Network) sdk.HTTPClient {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -125,7 +124,7 @@ func (a *Account) within(network operators.Network) sdk.HTTPClient {
 	return a.bounded
 }
 
-// mayLend says whether the host lends its role to tasks.
+// mayLend returns an error if the host does not lend its role to tasks.
 func mayLend(t *operators.Task, service string) error {
 	lends, err := operators.NewParams(t.Config.Map("aws")).BoolOr("environment", true)
 	if err == nil && !lends {
@@ -135,8 +134,7 @@ func mayLend(t *operators.Task, service string) error {
 	return err
 }
 
-// environment is the host's configuration: variables, profile, the role of the machine or
-// the function.
+// environment loads the host's configuration: variables, profile, the role of the machine or the function.
 func (a *Account) environment(ctx context.Context) (sdk.Config, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -150,8 +148,8 @@ func (a *Account) environment(ctx context.Context) (sdk.Config, error) {
 	return *a.base, nil
 }
 
-// Retryer repeats what was throttled or had no answer, up to a number of tries. Each call
-// has its own: that others failed says nothing about this one.
+// Retryer repeats throttled or unanswered requests, up to a number of tries. Each call has a separate one: failures of
+// others do not affect it.
 func Retryer(tries int) sdk.Retryer {
 	return retry.NewStandard(func(o *retry.StandardOptions) {
 		o.MaxAttempts = tries
@@ -159,13 +157,13 @@ func Retryer(tries int) sdk.Retryer {
 	})
 }
 
-// secrets are those of a task for one service.
+// secrets are the secrets of a task for one service.
 type secrets struct {
 	task    *operators.Task
 	service string
 }
 
-// first is the service's own value or the one for all services; "" for none.
+// first returns the service's own value or the one for all services; "" for none.
 func (s secrets) first(key string) (string, error) {
 	value, err := s.task.OptionalSecret("aws." + s.service + "." + key)
 	if err != nil || value != "" {
@@ -174,7 +172,7 @@ func (s secrets) first(key string) (string, error) {
 	return s.task.OptionalSecret("aws." + key)
 }
 
-// keys are the access key that the secrets hold, nil for none.
+// keys returns the access key from the secrets, nil for none.
 func (s secrets) keys() (sdk.CredentialsProvider, error) {
 	var values [3]string
 	for i, key := range []string{"access_key_id", "secret_access_key", "session_token"} {
@@ -199,8 +197,8 @@ var (
 	regionPart = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:^|[.:/])([a-z]{2}(?:-[a-z]+)+-\d+)(?:[.:/]|$)`) })
 )
 
-// place sets region and endpoint: those of the secrets, then of the parameters, then of
-// the host. An endpoint wins over a region.
+// place sets region and endpoint: from the secrets, then the parameters, then the host. An endpoint takes precedence
+// over a region.
 func (s secrets) place(c *sdk.Config, p *operators.Params) error {
 	region, err := s.first("region")
 	if err != nil {
@@ -232,14 +230,14 @@ func (s secrets) place(c *sdk.Config, p *operators.Params) error {
 			return err
 		}
 		if found := regionPart().FindStringSubmatch(endpoint); found != nil {
-			region = found[1] // it must sign for the region that it talks to
+			region = found[1] // requests must be signed for the endpoint's region
 		}
 	}
 	switch {
 	case region != "":
 		c.Region = region
 	case c.Region == "":
-		c.Region = "us-east-1" // as clients of AWS always did
+		c.Region = "us-east-1" // the traditional default of AWS clients
 	}
 	return nil
 }
@@ -256,7 +254,7 @@ func setEndpoint(c *sdk.Config, endpoint string) error {
 	return nil
 }
 
-// assume takes on the role of the secret `role_arn` and returns it, "" where there is none.
+// assume takes on the role of the secret `role_arn` and returns it, "" if there is none.
 func (s secrets) assume(c *sdk.Config, host sdk.Config) (string, error) {
 	role, err := s.first("role_arn")
 	if err != nil || role == "" {
@@ -274,7 +272,7 @@ func (s secrets) assume(c *sdk.Config, host sdk.Config) (string, error) {
 		return "", err
 	}
 	own := c.Copy()
-	own.BaseEndpoint = host.BaseEndpoint // not that of the service
+	own.BaseEndpoint = host.BaseEndpoint // not the endpoint of the service
 	if at != "" {
 		if err := setEndpoint(&own, at); err != nil {
 			return "", err

@@ -15,20 +15,20 @@ import (
 	"zerodag/operators"
 )
 
-// Call is one call of a service in the user's words.
+// Call describes one call of a service in the user's words.
 type Call struct {
 	Operator string // "sns"
 	Doing    string // "publish to arn:aws:sns:..."
 	Needs    string // the permission, "sns:Publish"
-	Missing  string // what to do when the thing is not there; "" is a remark on name and region
+	Missing  string // hint if the resource is missing; "" for a note on name and region
 }
 
-// Failure is what an error of a call means: one sentence with a remedy, ready to be the
-// task's failure. The end of a context stays what it is.
+// Failure converts an error of a call to one sentence with a remedy, which can be the task's failure. Errors of a
+// context are returned unchanged.
 func (c Call) Failure(ctx context.Context, err error) error {
 	var told *operators.Failure
 	if errors.As(err, &told) {
-		return err // by another call, in its own words
+		return err // from another call, with its own message
 	}
 	code := Code(err)
 	tell := func(format string, args ...any) error {
@@ -54,7 +54,7 @@ func (c Call) Failure(ctx context.Context, err error) error {
 	return tell("%s", short(err))
 }
 
-// Codes of the services for what users can mend.
+// Error codes of the services for problems that users can fix.
 var (
 	badKeys = []string{"ExpiredToken", "ExpiredTokenException", "InvalidAccessKeyId", "InvalidClientTokenId", "InvalidToken",
 		"SignatureDoesNotMatch", "InvalidSignatureException", "UnrecognizedClientException", "MissingAuthenticationToken", "IncompleteSignature"}
@@ -64,7 +64,7 @@ var (
 		"AWS.SimpleQueueService.NonExistentQueue", "StateMachineDoesNotExist", "ExecutionDoesNotExist", "EntityNotFoundException"}
 )
 
-// Code is what AWS calls an error; "" when it is none of its own.
+// Code returns the AWS error code; "" for other errors.
 func Code(err error) string {
 	var api smithy.APIError
 	if errors.As(err, &api) {
@@ -73,7 +73,7 @@ func Code(err error) string {
 	return ""
 }
 
-// Status is the HTTP status of an error's answer, 0 for none.
+// Status returns the HTTP status of an error's response, 0 for none.
 func Status(err error) int {
 	var answer *awshttp.ResponseError
 	if errors.As(err, &answer) {
@@ -82,10 +82,10 @@ func Status(err error) int {
 	return 0
 }
 
-// Temporary says whether another time may help: throttled, an outage, no answer.
+// Temporary reports whether a retry may help: throttling, an outage, no answer.
 func Temporary(err error) bool {
 	var refused interface{ Lasting() bool }
-	if errors.As(err, &refused) && refused.Lasting() { // by this host: see internal/egress
+	if errors.As(err, &refused) && refused.Lasting() { // by this host, see internal/egress
 		return false
 	}
 	var network net.Error
@@ -95,7 +95,7 @@ func Temporary(err error) bool {
 		errors.As(err, &network) || status >= 500 || status == http.StatusRequestTimeout || status == http.StatusTooManyRequests
 }
 
-// short is the service's own words, without the SDK's account of the request.
+// short returns the service's own message, without the SDK's description of the request.
 func short(err error) string {
 	var api smithy.APIError
 	if errors.As(err, &api) {

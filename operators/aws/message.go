@@ -7,7 +7,7 @@ import (
 	"zerodag/operators"
 )
 
-// AsMessage reads the body of a message: text as it is, everything else as JSON.
+// AsMessage reads the body of a message: text unchanged, everything else as JSON.
 func AsMessage(_ string, v param.Value) (string, error) {
 	if text, isText := v.(string); isText {
 		return text, nil
@@ -15,11 +15,11 @@ func AsMessage(_ string, v param.Value) (string, error) {
 	return param.Text(v), nil
 }
 
-// Attribute is one attribute of a message in the form of SNS and SQS.
+// Attribute is a message attribute in the form of SNS and SQS.
 type Attribute struct{ Type, Text string }
 
-// AsAttributes reads the attributes of a message: numbers are numbers, lists and mappings
-// JSON, all else text.
+// AsAttributes reads the attributes of a message: numbers are numbers, lists and mappings are JSON, everything else is
+// text.
 func AsAttributes(key string, v param.Value) (map[string]Attribute, error) {
 	m, err := param.AsMap(key, v)
 	if err != nil {
@@ -45,12 +45,11 @@ func AsAttributes(key string, v param.Value) (map[string]Attribute, error) {
 	return attributes, nil
 }
 
-// Order is what a FIFO queue or topic wants to know; empty texts for a standard one.
+// Order holds the group and deduplication id for a FIFO queue or topic; both are empty for a standard one.
 type Order struct{ Group, ID string }
 
-// ReadOrder reads `group_id` and `deduplication_id` for a queue or topic of that name. The
-// defaults are the task's name and its idempotency key: a message sent again by another run
-// of the task arrives once.
+// ReadOrder reads `group_id` and `deduplication_id` for a queue or topic with that name. The defaults are the task's
+// name and its idempotency key: a message that another run of the task sends again arrives once.
 func ReadOrder(t *operators.Task, p *operators.Params, name string) (Order, error) {
 	group, err := p.StringOr("group_id", "")
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"zerodag/operators"
 )
 
-// last is what is stored of a job, or said about it in an error object.
+// last returns what is stored about a job, and added to an error object.
 func (j *job) last(found types.JobDetail) *param.Map {
 	m := param.New("id", j.id, "name", j.name)
 	if c := found.Container; c != nil {
@@ -60,7 +60,7 @@ func (j *job) failure(found types.JobDetail) error {
 	return &operators.Failure{Message: message + output, Properties: param.New("job", j.last(found))}
 }
 
-// place says where the output of a container is.
+// place returns where the output of a container is.
 func place(c *types.ContainerDetail) string {
 	if deref(c.LogStreamName) == "" {
 		return ""

@@ -1,6 +1,5 @@
-// Package batch is `batch>`: it submits a job to AWS Batch and waits for its end. Any agent
-// calls it; it must submit one job for a try of a task, though the API has no token for
-// that, and hold no thread while it waits.
+// Package batch implements `batch>`: it submits a job to AWS Batch and waits for its end. Any agent may run it. It must
+// submit one job per attempt at a task, although the API has no token for that, and hold no thread while it waits.
 package batch
 
 import (
@@ -23,41 +22,41 @@ import (
 	"zerodag/operators/aws"
 )
 
-// Operator is `batch>`.
+// Operator returns `batch>`.
 func Operator() operators.Operator {
 	return aws.Opened(operators.Operator{Name: "batch", Summary: "runs a job of AWS Batch", Retries: true}, open, (*job).run, (*job).stop)
 }
 
-// How long to wait between looks at a job, and before a submission that had no answer is
-// looked for: lists of jobs follow a moment later.
+// How long to wait between polls of a job, and before looking for the job of an unanswered submission: job lists lag
+// slightly behind.
 const (
 	shortestWait = 2 * time.Second
 	longestWait  = time.Minute
 	settling     = 10 * time.Second
 )
 
-// What is borne before it is the task's failure.
+// Problems that are tolerated before the task fails.
 const (
-	mostOutages = 10 // submissions without an answer, none of which made a job
-	mostMissing = 5  // looks at a job that Batch does not know, yet or any more
+	mostOutages = 10 // submissions without an answer, none of which created a job
+	mostMissing = 5  // polls at which Batch did not know the job, not yet or no longer
 )
 
-// job is the one of a task.
+// job is the job of a task.
 type job struct {
 	task *operators.Task
 	calls
 	spec spec
-	name string // by which it is found: that of no other try
+	name string // by which it is found, different for each try
 
 	progress
 }
 
-// progress is what is known of a job from one run to the next.
+// progress is what is known about a job from one run to the next.
 type progress struct {
-	id      string // "" before it was submitted
-	outages int64  // submissions that had no answer
+	id      string // "" before it is submitted
+	outages int64  // submissions without an answer
 	looks   int64
-	missing int64 // looks in a row at which Batch did not know it
+	missing int64 // consecutive polls at which Batch did not know it
 }
 
 func open(ctx context.Context, account *aws.Account, t *operators.Task) (*job, error) {
@@ -142,8 +141,8 @@ func (j *job) run(ctx context.Context) (operators.Result, error) {
 	return operators.Result{}, j.lookAgain()
 }
 
-// submit submits the job unless one of its name is there: a run before submitted it, whose
-// answer or state was lost. A submission without an answer is looked for before another.
+// submit submits the job unless one with its name exists: then an earlier run submitted it, and its answer or state was
+// lost. After a submission without an answer, it looks for the job before it submits again.
 func (j *job) submit(ctx context.Context) error {
 	list, err := j.find(ctx)
 	switch {
@@ -165,7 +164,7 @@ func (j *job) submitted(id string) error {
 	return j.lookAgain()
 }
 
-// unanswered comes back after a call that may be answered another time.
+// unanswered runs again later if a call may then be answered.
 func (j *job) unanswered(ctx context.Context, err error, c aws.Call) error {
 	if ctx.Err() == nil && aws.Temporary(err) && j.outages < mostOutages {
 		j.outages++
@@ -174,8 +173,7 @@ func (j *job) unanswered(ctx context.Context, err error, c aws.Call) error {
 	return c.Failure(ctx, err)
 }
 
-// onlyRefused repeats a submission that Batch was too busy to take, and none that may have
-// made a job.
+// onlyRefused retries submissions that Batch was too busy to accept, but none that may have created a job.
 func onlyRefused() sdk.Retryer {
 	return retry.NewStandard(func(o *retry.StandardOptions) {
 		o.MaxAttempts = 6
@@ -193,14 +191,14 @@ type calls struct {
 	terminateJob aws.Operation[batch.TerminateJobInput, batch.TerminateJobOutput, batch.Options]
 }
 
-// jobsOf is the operation as the SDK pages through it.
+// jobsOf adapts the operation to the SDK's paginator.
 type jobsOf aws.Operation[batch.ListJobsInput, batch.ListJobsOutput, batch.Options]
 
 func (call jobsOf) ListJobs(ctx context.Context, in *batch.ListJobsInput, options ...func(*batch.Options)) (*batch.ListJobsOutput, error) {
 	return call(ctx, in, options...)
 }
 
-// find lists the jobs of this try, the first submitted first.
+// find lists the jobs of this try, earliest first.
 func (j *job) find(ctx context.Context) ([]types.JobSummary, error) {
 	in := &batch.ListJobsInput{JobQueue: &j.spec.queue, Filters: []types.KeyValuesPair{{Name: new("JOB_NAME"), Values: []string{j.name}}}}
 	var list []types.JobSummary
@@ -211,7 +209,7 @@ func (j *job) find(ctx context.Context) ([]types.JobSummary, error) {
 		}
 		list = append(list, page.JobSummaryList...)
 	}
-	// The jobs of an array, "ID:0" and so on, are parts of the one that was submitted.
+	// The jobs of an array, "ID:0" and so on, are parts of the submitted one.
 	list = slices.DeleteFunc(list, func(s types.JobSummary) bool { return strings.Contains(deref(s.JobId), ":") })
 	slices.SortFunc(list, func(a, b types.JobSummary) int {
 		return cmp.Or(cmp.Compare(deref(a.CreatedAt), deref(b.CreatedAt)), cmp.Compare(deref(a.JobId), deref(b.JobId)))
@@ -219,12 +217,11 @@ func (j *job) find(ctx context.Context) ([]types.JobSummary, error) {
 	return list, nil
 }
 
-// keepOne ends all jobs of this try but the first: two runs that were under way at the same
-// time saw none and submitted one each.
+// keepOne ends all jobs of this try but the first: two concurrent runs saw none and submitted one each.
 func (j *job) keepOne(ctx context.Context) error {
 	list, err := j.find(ctx)
 	if err != nil || len(list) < 2 {
-		return nil //nolint:nilerr // it is a precaution: what matters is the job
+		return nil //nolint:nilerr // it is a precaution: only the job matters
 	}
 	j.id = *list[0].JobId
 	for _, other := range list[1:] {
@@ -235,7 +232,7 @@ func (j *job) keepOne(ctx context.Context) error {
 	return nil
 }
 
-// stop ends the job after a kill, also one whose submission was never answered.
+// stop ends the job after a kill, even if its submission was never answered.
 func (j *job) stop(ctx context.Context) error {
 	list, err := j.find(ctx)
 	if err != nil && j.id == "" {

@@ -26,7 +26,7 @@ type spec struct {
 	timeout                          time.Duration
 }
 
-// nameForm leaves room for what makes a name that of one try.
+// nameForm leaves room for the suffix that makes a name unique for each try.
 var nameForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,90}$`) })
 
 func read(p *operators.Params) (spec, error) {
@@ -120,7 +120,7 @@ func (s *spec) readOverrides(p *operators.Params) error {
 	return nil
 }
 
-// texts reads a mapping of texts, with the order of its keys.
+// texts reads a mapping of text values, with the order of its keys.
 func texts(p *operators.Params, key string) (map[string]string, []string, error) {
 	m, err := operators.ReadOr(p, key, param.AsMap, nil)
 	if err != nil || m.Len() == 0 {

@@ -1,6 +1,5 @@
-// Package call is `call>`: it runs another workflow file as sub-tasks. It is called by
-// the host, between two steps of the engine, and must do no I/O but reading the
-// project through Files.
+// Package call implements `call>`: it runs another workflow file as subtasks. The host runs it between two steps of the
+// engine; it must do no I/O except reading the project through Files.
 package call
 
 import (
@@ -10,7 +9,7 @@ import (
 	"zerodag/operators"
 )
 
-// Operator is `call>`.
+// Operator returns `call>`.
 func Operator() operators.Operator {
 	return operators.Operator{
 		Name: "call", Summary: "runs another workflow file as sub-tasks", Inline: true, Retries: true, Run: run,

@@ -1,6 +1,5 @@
-// Package dynamodb is `dynamodb>`: it reads and writes items of a table of Amazon DynamoDB.
-// Any agent calls it; what is not safe to repeat it writes under a token, so that a run
-// that is delivered twice writes once.
+// Package dynamodb implements `dynamodb>`: it reads and writes items of an Amazon DynamoDB table. Any agent may run it.
+// Writes that are not safe to repeat use a token, so that a run that is delivered twice writes once.
 package dynamodb
 
 import (
@@ -17,14 +16,14 @@ import (
 	"zerodag/operators/aws"
 )
 
-// Operator is `dynamodb>`.
+// Operator returns `dynamodb>`.
 func Operator() operators.Operator {
 	account := &aws.Account{}
 	return operators.Operator{Name: "dynamodb", Summary: "reads and writes items of a DynamoDB table", Retries: true,
 		Run: func(ctx context.Context, t *operators.Task) (operators.Result, error) { return run(ctx, account, t) }}
 }
 
-// action is one of the things that a task can do with a table.
+// action is an operation on a table.
 type action struct {
 	name  string
 	needs string // the permission
@@ -41,7 +40,7 @@ func actions() []action {
 	}
 }
 
-// request is what a task asks of a table.
+// request is a task's request to a table.
 type request struct {
 	task      *operators.Task
 	params    *operators.Params
@@ -87,7 +86,7 @@ func run(ctx context.Context, account *aws.Account, t *operators.Task) (operator
 	return result, aws.Call{Operator: "dynamodb", Doing: r.action + " in table " + r.table, Needs: chosen.needs}.Failure(ctx, err)
 }
 
-// invalid is what DynamoDB says of an expression or a key of the wrong form.
+// invalid returns DynamoDB's error about an invalid expression or key.
 func invalid(r *request, err error) error {
 	var api smithy.APIError
 	errors.As(err, &api) // it has a code
@@ -135,7 +134,7 @@ func (r *request) readExpressions() error {
 	return err
 }
 
-// placeholder is a name as expressions write it; the mark before it may be left out.
+// placeholder returns a name as expressions write it; the mark before it may be omitted.
 func placeholder(mark, name string) string {
 	if strings.HasPrefix(name, mark) {
 		return name

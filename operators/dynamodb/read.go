@@ -9,7 +9,7 @@ import (
 	"zerodag/operators"
 )
 
-// What a query may bring into the parameters of a workflow.
+// Limits for the results of a query that become parameters of a workflow.
 const (
 	mostItems = 1000
 	mostBytes = 256 << 10 // as JSON

@@ -11,7 +11,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// attribute is a value of a workflow as DynamoDB holds it.
+// attribute converts a value of a workflow to DynamoDB's form.
 func attribute(v param.Value) types.AttributeValue {
 	switch x := v.(type) {
 	case nil:
@@ -40,8 +40,7 @@ func attributes(m *param.Map) map[string]types.AttributeValue {
 	return item
 }
 
-// plain is an item as a workflow sees it, its attributes in the order of their names: sets
-// are lists, bytes base64.
+// plain converts an item for a workflow, with its attributes sorted by name: sets become lists, bytes become base64.
 func plain(item map[string]types.AttributeValue) *param.Map {
 	m := param.New()
 	for _, k := range slices.Sorted(maps.Keys(item)) {
@@ -74,7 +73,7 @@ func value(a types.AttributeValue) param.Value {
 	return nil
 }
 
-// number is text where it has more digits than a workflow's numbers can hold.
+// number returns text if a number has more digits than a workflow's numbers can hold.
 func number(text string) param.Value {
 	v, err := param.ParseNumber(text)
 	if f, isFloat := v.(float64); err != nil || isFloat && strconv.FormatFloat(f, 'f', -1, 64) != text {

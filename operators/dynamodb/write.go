@@ -51,9 +51,8 @@ func (r *request) update(ctx context.Context) (operators.Result, error) {
 		ConditionExpression: r.condition, ExpressionAttributeNames: r.names, ExpressionAttributeValues: r.values}})
 }
 
-// once writes under a token of this try of the task, which DynamoDB remembers for ten
-// minutes: a counter is not raised twice, and a condition is not tested against what this
-// task has written itself.
+// once writes with a token for this try of the task, which DynamoDB remembers for ten minutes: a counter is not
+// incremented twice, and a condition is not checked against the task's own write.
 func (r *request) once(ctx context.Context, w types.TransactWriteItem) error {
 	token := aws.Name(r.task)
 	_, err := r.client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{w}, ClientRequestToken: &token})

@@ -1,5 +1,5 @@
-// Package echo is `echo>`: it shows a message. It is called by the host, between two
-// steps of the engine, and must do no I/O but the task's log.
+// Package echo implements `echo>`: it shows a message. The host runs it between two steps of the engine; it must do no
+// I/O except writing to the task's log.
 package echo
 
 import (
@@ -8,7 +8,7 @@ import (
 	"zerodag/operators"
 )
 
-// Operator is `echo>`.
+// Operator returns `echo>`.
 func Operator() operators.Operator {
 	return operators.Operator{Name: "echo", Summary: "shows a message, in the task's log and where the workflow is watched", Inline: true, Run: run}
 }

@@ -1,6 +1,6 @@
-// Package ecs is `ecs>`: it runs a task of any task definition on Amazon ECS and waits for
-// its end. Any agent calls it; it must run one task for a try, however often a run is
-// delivered, and hold no thread while it waits.
+// Package ecs implements `ecs>`: it runs a task of any task definition on Amazon ECS and waits for its end. Any agent
+// may run it. It must run one ECS task per attempt at a task, however often a run is delivered, and hold no thread
+// while it waits.
 package ecs
 
 import (
@@ -19,12 +19,12 @@ import (
 	"zerodag/operators/aws"
 )
 
-// Operator is `ecs>`.
+// Operator returns `ecs>`.
 func Operator() operators.Operator {
 	return aws.Opened(operators.Operator{Name: "ecs", Summary: "runs a task of Amazon ECS", Retries: true}, open, (*job).run, (*job).stop)
 }
 
-// How long to wait between looks at a task, and before another try to start it.
+// How long to wait between polls of a task, and before another attempt to start it.
 const (
 	shortestWait = 2 * time.Second
 	longestWait  = 30 * time.Second
@@ -32,10 +32,10 @@ const (
 	longestIdle  = time.Minute
 )
 
-// What is borne before it is the task's failure.
+// Problems that are tolerated before the task fails.
 const (
-	mostOutages = 10 // runs of a start without an answer, each of which has tried several times
-	mostMissing = 5  // looks at a task that ECS does not know, yet or any more
+	mostOutages = 10 // runs whose start had no answer, each of which has retried several times
+	mostMissing = 5  // polls at which ECS did not know the task, not yet or no longer
 )
 
 // job is the ECS task of a task.
@@ -57,15 +57,15 @@ type calls struct {
 	describeTaskDefinition aws.Operation[ecs.DescribeTaskDefinitionInput, ecs.DescribeTaskDefinitionOutput, ecs.Options]
 }
 
-// progress is what is known of a job from one run to the next.
+// progress is what is known about a job from one run to the next.
 type progress struct {
-	arn       string // "" before it was started
+	arn       string // "" before it is started
 	container string // whose exit code counts
-	log       string // where its output is, "" for unknown
-	refused   int64  // starts for which there was no capacity
-	outages   int64  // starts that had no answer
+	log       string // where its output is, "" if unknown
+	refused   int64  // starts that failed for lack of capacity
+	outages   int64  // starts without an answer
 	looks     int64
-	missing   int64 // looks in a row at which ECS did not know it
+	missing   int64 // consecutive polls at which ECS did not know it
 }
 
 func open(ctx context.Context, account *aws.Account, t *operators.Task) (*job, error) {
@@ -146,7 +146,7 @@ func (j *job) lookAgain() error {
 	return j.again(aws.Backoff(j.looks-1, shortestWait, longestWait))
 }
 
-// unknown: ECS learns of a task a moment after it was started, and forgets it an hour after
+// unknown handles a task that ECS does not list: it appears a moment after it was started, and disappears an hour after
 // its end.
 func (j *job) unknown() error {
 	if j.missing++; j.missing > mostMissing {
@@ -155,9 +155,8 @@ func (j *job) unknown() error {
 	return j.lookAgain()
 }
 
-// start runs the task. The client token makes ECS answer a start that is repeated with the
-// task of the first; one for which there was no capacity has made none, so the next has
-// another token.
+// start runs the task. Because of the client token, ECS answers a repeated start with the task of the first one. A
+// start that failed for lack of capacity has created none, so the next one uses a different token.
 func (j *job) start(ctx context.Context) error {
 	if err := j.define(ctx); err != nil {
 		return j.unanswered(ctx, err, j.call("look at "+j.spec.definition, "ecs:DescribeTaskDefinition"))
@@ -167,7 +166,7 @@ func (j *job) start(ctx context.Context) error {
 	var conflict *types.ConflictException
 	switch {
 	case errors.As(err, &conflict) && len(conflict.ResourceIds) > 0:
-		// The parameters were evaluated to something else meanwhile: the task of the first start it is.
+		// The parameters evaluate to something else by now: use the task of the first start.
 		return j.started(conflict.ResourceIds[0])
 	case err != nil && ctx.Err() == nil && noCapacity(err.Error()):
 		return j.refuse(err.Error())
@@ -186,12 +185,11 @@ func (j *job) start(ctx context.Context) error {
 	return operators.Failf("ecs>: can't run %s: %s%s", j.spec.definition, why, remedy(sdk.ToString(f.Reason)))
 }
 
-// unanswered comes back after a call that may be answered another time: nothing was started
-// that would be started twice.
+// unanswered runs again later if a call may then be answered: nothing was started that could be started twice.
 func (j *job) unanswered(ctx context.Context, err error, c aws.Call) error {
 	var plain *operators.Failure
 	switch {
-	case errors.As(err, &plain): // says already what is wrong
+	case errors.As(err, &plain): // already describes the problem
 		return err
 	case ctx.Err() == nil && aws.Temporary(err) && j.outages < mostOutages:
 		j.outages++
@@ -211,7 +209,7 @@ func (j *job) started(arn string) error {
 	return j.lookAgain()
 }
 
-// refuse comes back when there may be capacity; no thread waits for it.
+// refuse runs again when there may be capacity; no thread waits for it.
 func (j *job) refuse(why string) error {
 	j.arn = ""
 	j.refused++
@@ -220,13 +218,13 @@ func (j *job) refuse(why string) error {
 	return j.again(wait)
 }
 
-// noCapacity says whether a reason of ECS is one that passes.
+// noCapacity reports whether a reason of ECS is temporary.
 func noCapacity(reason string) bool {
 	return strings.HasPrefix(reason, "RESOURCE:") || reason == "AGENT" || reason == "EMPTY CAPACITY PROVIDER" ||
 		strings.Contains(reason, "Capacity is unavailable at this time") || strings.Contains(reason, "limit on the number of tasks")
 }
 
-// remedy is what helps against the failures of ECS that are told by one word.
+// remedy returns a hint for failures of ECS that are only a keyword.
 func remedy(reason string) string {
 	switch reason {
 	case "INACTIVE":
@@ -239,7 +237,7 @@ func remedy(reason string) string {
 	return ""
 }
 
-// result judges a task that has ended by the exit code of its container.
+// result determines the outcome of a finished task by the exit code of its container.
 func (j *job) result(found types.Task) (operators.Result, error) {
 	var container types.Container
 	for _, c := range found.Containers {
@@ -265,7 +263,7 @@ func (j *job) result(found types.Task) (operators.Result, error) {
 	return operators.Result{}, &operators.Failure{Message: message, Properties: param.New("task", last)}
 }
 
-// reasons are what ECS says about an end, without what an exit code says already.
+// reasons returns what ECS reports about an end, without the information in the exit code.
 func reasons(found types.Task, c types.Container) string {
 	var list []string
 	if code := found.StopCode; code != "" && code != types.TaskStopCodeEssentialContainerExited {
@@ -283,7 +281,7 @@ func reasons(found types.Task, c types.Container) string {
 	return ": " + strings.Join(list, ": ")
 }
 
-// stop ends the task after a kill, also one whose start was never answered.
+// stop ends the task after a kill, even if its start was never answered.
 func (j *job) stop(ctx context.Context) error {
 	arns := []string{j.arn}
 	if j.arn == "" {

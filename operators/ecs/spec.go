@@ -116,7 +116,7 @@ func asProviders(key string, v param.Value) ([]types.CapacityProviderStrategyIte
 	return items, nil
 }
 
-// readOverrides reads what is otherwise than the definition says.
+// readOverrides reads the settings that differ from the definition.
 func (s *spec) readOverrides(p *operators.Params) error {
 	var err error
 	if s.command, err = operators.ReadOr(p, "command", operators.ListOf, nil); err != nil {
@@ -153,8 +153,7 @@ func (s *spec) readOverrides(p *operators.Params) error {
 	return nil
 }
 
-// input is the request to run one task; startedBy is how it is found, and token what makes
-// a second request the same.
+// input returns the request to run one task; startedBy is used to find it, and token makes repeated requests identical.
 func (s spec) input(container, startedBy, token string) *ecs.RunTaskInput {
 	in := &ecs.RunTaskInput{TaskDefinition: &s.definition, Cluster: &s.cluster, Count: new(int32(1)), StartedBy: &startedBy, ClientToken: &token,
 		LaunchType: types.LaunchType(s.launchType), CapacityProviderStrategy: s.providers, Tags: s.tags}
@@ -182,7 +181,7 @@ func (s spec) input(container, startedBy, token string) *ecs.RunTaskInput {
 	return in
 }
 
-// define looks the definition up: whose exit code counts, and where its output goes.
+// define reads the definition: whose exit code counts, and where its output goes.
 func (j *job) define(ctx context.Context) error {
 	out, err := j.describeTaskDefinition(ctx, &ecs.DescribeTaskDefinitionInput{TaskDefinition: &j.spec.definition})
 	if err != nil {
@@ -214,8 +213,8 @@ func (j *job) define(ctx context.Context) error {
 	return nil
 }
 
-// logOf is where the output of a container is in CloudWatch Logs, but for the id of its
-// task; "" when it is elsewhere.
+// logOf returns where the output of a container is in CloudWatch Logs, without the id of its task; "" if it is
+// elsewhere.
 func logOf(c types.ContainerDefinition) string {
 	if c.LogConfiguration == nil || c.LogConfiguration.LogDriver != types.LogDriverAwslogs {
 		return ""

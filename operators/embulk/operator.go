@@ -1,6 +1,5 @@
-// Package embulk is `embulk>`: it runs a bulk load of Embulk. Agents with a sandbox call
-// it; it must start nothing but through Commands, and must never log the configuration of
-// a load, which may hold secrets.
+// Package embulk implements `embulk>`: it runs a bulk load with Embulk. Agents with a sandbox run it. It must start
+// processes only through Commands, and must never log the configuration of a load, which may contain secrets.
 package embulk
 
 import (
@@ -11,15 +10,15 @@ import (
 	"zerodag/operators"
 )
 
-// Operator is `embulk>`.
+// Operator returns `embulk>`.
 func Operator() operators.Operator {
 	return operators.Operator{Name: "embulk", Summary: "loads data with Embulk", Retries: true, Commands: true, Run: run}
 }
 
-// loadFile is the configuration as Embulk reads it: the name says YAML, and JSON is YAML.
+// loadFile is the configuration that Embulk reads: the name says YAML, and JSON is YAML.
 const loadFile = "load.yml"
 
-// notFound is how the shell says that there is no such program.
+// notFound is the shell's exit code for a missing program.
 const notFound = 127
 
 func run(ctx context.Context, t *operators.Task) (operators.Result, error) {
@@ -50,13 +49,12 @@ func run(ctx context.Context, t *operators.Task) (operators.Result, error) {
 	return operators.Result{}, nil
 }
 
-// start is how the shell starts embulk: so a missing program is told in the same way wherever
-// commands run, and the configuration with its secrets goes when the load ends, whatever
-// becomes of the folder.
+// start is the shell command that starts embulk. This way, a missing program is reported in the same form wherever
+// commands run, and the configuration with its secrets is removed when the load ends, whatever happens to the folder.
 const start = `trap 'rm -f "$2"' EXIT; trap 'exit 143' TERM; embulk "$@"`
 
-// config is that of the load: a file with `${...}` and secrets in place, or the mapping
-// `config`, whose secrets stay as they are written.
+// config returns the configuration of the load: a file with `${...}` and secrets replaced, or the mapping `config`,
+// whose secrets are not replaced.
 func config(t *operators.Task, p *operators.Params) (param.Value, error) {
 	if !p.Has("_command") {
 		return operators.Read(p, "config", param.AsMap)
@@ -76,7 +74,7 @@ func config(t *operators.Task, p *operators.Params) (param.Value, error) {
 	return withSecrets(t, text, m)
 }
 
-// withSecrets replaces `${secret:key}` in all texts of a tree that was read out of a text.
+// withSecrets replaces `${secret:key}` in all text of a tree that was parsed from a text.
 func withSecrets(t *operators.Task, whole string, v param.Value) (param.Value, error) {
 	switch x := v.(type) {
 	case string:

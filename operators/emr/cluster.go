@@ -97,8 +97,7 @@ func readInstances(s *stage, o *operators.Params) (*types.JobFlowInstancesConfig
 	return in, err
 }
 
-// readGroups reads the master, the core and the task groups; groups without machines are
-// not asked for.
+// readGroups reads the master, the core and the task groups; groups without machines are omitted.
 func readGroups(s *stage, ec2 *operators.Params, subnet bool) ([]types.InstanceGroupConfig, error) {
 	kind := map[bool][2]string{true: {"m4.2xlarge", "m4.xlarge"}, false: {"m3.2xlarge", "m3.xlarge"}}[subnet]
 	var groups []types.InstanceGroupConfig
@@ -235,8 +234,8 @@ func readDevice(o *operators.Params) (types.EbsBlockDeviceConfig, error) {
 	return d, nil
 }
 
-// readConfigurations reads `configurations`: mappings, or names of files with lists of them
-// in the form of AWS, whose keys begin with capitals.
+// readConfigurations reads `configurations`: mappings, or names of files with lists of mappings in AWS's form, whose
+// keys are capitalized.
 func readConfigurations(s *stage, o *operators.Params) ([]types.Configuration, error) {
 	list, err := operators.ReadOr(o, "configurations", param.ParseList, nil)
 	if err != nil {
@@ -326,7 +325,7 @@ func readConfiguration(v param.Value, classification, properties, configurations
 	return c, nil
 }
 
-// readBootstrap reads what runs on every machine before the first step.
+// readBootstrap reads the actions that run on every machine before the first step.
 func readBootstrap(s *stage, o *operators.Params) ([]types.BootstrapActionConfig, []*program, error) {
 	list, err := operators.ReadOr(o, "bootstrap", param.ParseList, nil)
 	if err != nil {
@@ -354,7 +353,7 @@ func readBootstrap(s *stage, o *operators.Params) ([]types.BootstrapActionConfig
 	return actions, programs, nil
 }
 
-// readAction reads one; a script on S3 that needs nothing else runs as it is.
+// readAction reads one action; a script on S3 that needs nothing else runs directly.
 func readAction(s *stage, o *operators.Params, i int) (types.BootstrapActionConfig, *program, error) {
 	var action types.BootstrapActionConfig
 	p := newProgram(s, "bootstrap", i)

@@ -14,10 +14,10 @@ import (
 	"zerodag/operators/aws"
 )
 
-// ours says whether a name has the tag of this try.
+// ours reports whether a name has the tag of this try.
 func (w *stepsWork) ours(name *string) bool { return strings.HasSuffix(deref(name), "("+w.tag+")") }
 
-// stepsOf is the operation as the SDK pages through it.
+// stepsOf adapts the operation to the SDK's paginator.
 type stepsOf aws.Operation[emr.ListStepsInput, emr.ListStepsOutput, emr.Options]
 
 func (call stepsOf) ListSteps(ctx context.Context, in *emr.ListStepsInput, options ...func(*emr.Options)) (*emr.ListStepsOutput, error) {
@@ -31,8 +31,8 @@ func (call clustersOf) ListClusters(ctx context.Context, in *emr.ListClustersInp
 	return call(ctx, in, options...)
 }
 
-// listedSteps are the steps of this try, in the order of their submission; EMR lists the last
-// first. What a second submission added is left out.
+// listedSteps returns the steps of this try in the order of their submission; EMR lists the last first. Steps of a
+// second submission are excluded.
 func (w *stepsWork) listedSteps(ctx context.Context) ([]types.StepSummary, error) {
 	var list []types.StepSummary
 	for pages := emr.NewListStepsPaginator(stepsOf(w.listSteps), &emr.ListStepsInput{ClusterId: &w.cluster}); pages.HasMorePages(); {
@@ -59,7 +59,7 @@ func (w *stepsWork) stepIDs(ctx context.Context) ([]string, error) {
 	return ids, err
 }
 
-// clusters are those of this try that are there or were, the first started first.
+// clusters returns the clusters of this try, existing or ended, earliest first.
 func (w *stepsWork) clusters(ctx context.Context) ([]string, error) {
 	since := w.task.StartedAt
 	if since.IsZero() {
@@ -98,8 +98,8 @@ func created(c types.ClusterSummary) time.Time {
 	return deref(c.Status.Timeline.CreationDateTime)
 }
 
-// keepOne ends all clusters of this try but the first: two runs that were under way at the
-// same time saw none and started one each. It is a precaution, which may fail.
+// keepOne ends all clusters of this try but the first: two concurrent runs saw none and started one each. It is a
+// precaution, which may fail.
 func (w *stepsWork) keepOne(ctx context.Context) {
 	ids, err := w.clusters(ctx)
 	if err != nil || len(ids) < 2 {
@@ -111,7 +111,7 @@ func (w *stepsWork) keepOne(ctx context.Context) {
 	}
 }
 
-// keepFirst is keepOne for steps on a cluster that is not the task's own.
+// keepFirst is keepOne for steps on a cluster that does not belong to the task.
 func (w *stepsWork) keepFirst(ctx context.Context) {
 	list, err := w.listedSteps(ctx)
 	if err != nil || len(list) <= len(w.steps) {

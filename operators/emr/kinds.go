@@ -9,8 +9,7 @@ import (
 	"zerodag/operators"
 )
 
-// Each kind of step reads its parameters into the command of a program, and returns the name
-// that steps of its kind have.
+// Each kind of step reads its parameters into the command of a program, and returns the default name of its steps.
 
 func (p *program) flink(o *operators.Params) (string, error) {
 	const title = "Flink Application"
@@ -211,7 +210,7 @@ func (p *program) commandStep(o *operators.Params) (string, error) {
 	return title, p.rest(o)
 }
 
-// rest is what scripts and commands have.
+// rest adds what scripts and commands have in common.
 func (p *program) rest(o *operators.Params) error {
 	if err := p.args(o, "args"); err != nil {
 		return err

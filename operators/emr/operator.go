@@ -1,7 +1,6 @@
-// Package emr is `emr>`: it runs steps on a cluster of Amazon EMR, one that is there or one
-// that it starts, or a job on an application of EMR Serverless, and waits for the end. Any
-// agent calls it; it must start one cluster or one list of steps for a try of a task, though
-// the API has no token for that, and hold no thread while it waits.
+// Package emr implements `emr>`: it runs steps on a cluster of Amazon EMR, an existing one or one that it starts, or a
+// job on an application of EMR Serverless, and waits for the end. Any agent may run it. It must start one cluster or
+// one list of steps per attempt at a task, although the API has no token for that, and hold no thread while it waits.
 package emr
 
 import (
@@ -19,15 +18,15 @@ import (
 	"zerodag/operators/aws"
 )
 
-// Operator is `emr>`.
+// Operator returns `emr>`.
 func Operator() operators.Operator {
 	return aws.Opened(operators.Operator{Name: "emr", Summary: "runs steps on Amazon EMR, or a job on EMR Serverless", Retries: true}, open, work.run, work.stop)
 }
 
-// work is what a task has done elsewhere.
+// work is the remote work of a task.
 type work interface {
 	run(context.Context) (operators.Result, error)
-	// stop ends it after a kill, also when its start was never answered.
+	// stop ends it after a kill, even if its start was never answered.
 	stop(context.Context) error
 }
 
@@ -46,14 +45,12 @@ func open(ctx context.Context, account *aws.Account, t *operators.Task) (work, e
 	return openSteps(ctx, account, s)
 }
 
-// tag is what is in the names of everything that this try of the task makes: 13 characters,
-// as the original's are.
+// tag is part of the names of everything that this try of the task creates: 13 characters, as in Digdag.
 func tag(t *operators.Task) string {
 	return strings.ToUpper(strings.ReplaceAll(operators.Derived("emr", aws.Name(t)), "-", ""))[:13]
 }
 
-// onlyRefused repeats a start that EMR was too busy to take, and none that may have made
-// something.
+// onlyRefused retries starts that EMR was too busy to accept, but none that may have created something.
 func onlyRefused() sdk.Retryer {
 	return retry.NewStandard(func(o *retry.StandardOptions) {
 		o.MaxAttempts = 6
@@ -68,10 +65,10 @@ const (
 	shortestBoot = 30 * time.Second // for a cluster
 	shortestWait = 15 * time.Second // for a step or a job
 	longestWait  = 5 * time.Minute
-	settling     = 30 * time.Second // before a start that had no answer is looked for
+	settling     = 30 * time.Second // before looking for the result of a start without an answer
 )
 
-// mostOutages is how many starts without an answer, none of which made anything, are borne.
+// mostOutages is how many starts without an answer, none of which created anything, are tolerated.
 const mostOutages = 10
 
 func deref[T any](p *T) T {
@@ -82,7 +79,7 @@ func deref[T any](p *T) T {
 	return *p
 }
 
-// optional is nil for "".
+// optional returns nil for "".
 func optional(s string) *string {
 	if s == "" {
 		return nil
@@ -90,8 +87,8 @@ func optional(s string) *string {
 	return &s
 }
 
-// config is as whom and where the task calls one of the services that it needs. The literal
-// keys `emr.region`, `s3.endpoint` ... are Digdag's.
+// config returns the credentials, region and endpoint for one of the services that the task needs. The literal keys
+// `emr.region`, `s3.endpoint` ... are Digdag's.
 func (s source) config(ctx context.Context, account *aws.Account, service string) (sdk.Config, bool, error) {
 	region, err := s.params.StringOr(service+".region", "")
 	if err != nil {
@@ -108,7 +105,7 @@ func (s source) config(ctx context.Context, account *aws.Account, service string
 	return s.other(c, service, region, endpoint)
 }
 
-// places are region and endpoint under the keys that all operators of AWS have.
+// places returns region and endpoint under the keys that all AWS operators share.
 func places(service string, p *operators.Params) *param.Map {
 	m := param.New()
 	for _, key := range []string{"region", "endpoint"} {
@@ -119,8 +116,8 @@ func places(service string, p *operators.Params) *param.Map {
 	return m
 }
 
-// other leads the configuration of EMR to another service, with the same credentials; it
-// says whether that has an address of its own.
+// other adapts the configuration of EMR to another service, with the same credentials; it reports whether that service
+// has a separate address.
 func (s source) other(c sdk.Config, service, region, endpoint string) (sdk.Config, bool, error) {
 	secretRegion, err := s.task.OptionalSecret("aws." + service + ".region")
 	if err != nil {
@@ -135,7 +132,7 @@ func (s source) other(c sdk.Config, service, region, endpoint string) (sdk.Confi
 		return c, false, err
 	}
 	if ownEndpoint != "" || s.params.Has("endpoint") || s.params.Has("emr.endpoint") {
-		c.BaseEndpoint = nil // that is of EMR alone
+		c.BaseEndpoint = nil // it is only for EMR
 	}
 	for _, r := range []string{region, secretRegion} {
 		if r != "" {
@@ -154,7 +151,7 @@ func (s source) other(c sdk.Config, service, region, endpoint string) (sdk.Confi
 	return c, c.BaseEndpoint != nil, nil
 }
 
-// unanswered is the failure of a start, or another run when it may be answered then.
+// unanswered is the failure of a start, or a request for another run if the start may be answered then.
 func unanswered(ctx context.Context, t *operators.Task, err error, c aws.Call) error {
 	outages, unreadable := aws.Job(t).IntOr("outages", 0)
 	var plain *operators.Failure

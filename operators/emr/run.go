@@ -23,10 +23,10 @@ type stepsWork struct {
 	objects  *s3.Client
 	steps    []types.StepConfig
 	programs []*program
-	existing string               // cluster that is there, "" for a new one
+	existing string               // existing cluster, "" for a new one
 	fresh    *emr.RunJobFlowInput // the new one, nil for none
 
-	cluster string // that the steps are on, "" before the start
+	cluster string // that has the steps, "" before the start
 	last    string // id of the last step, "" while unknown
 	looks   int64
 }
@@ -125,7 +125,7 @@ func (w *stepsWork) again(after time.Duration) error {
 	return aws.Again(w.task, after, param.New("cluster", w.cluster, "step", w.last, "looks", w.looks))
 }
 
-// look comes back after a look; each phase begins with short waits.
+// look runs again later; each phase begins with short waits.
 func (w *stepsWork) look(shortest time.Duration) error {
 	w.looks++
 	return w.again(aws.Backoff(w.looks-1, shortest, longestWait))
@@ -169,8 +169,8 @@ func (w *stepsWork) result() operators.Result {
 	return operators.Result{Store: param.New("emr", param.New("last_cluster_id", w.cluster)), ResetStore: [][]string{{"emr", "last_cluster_id"}}}
 }
 
-// start starts the cluster or the steps unless a run before did, whose answer or state was
-// lost: the tag is in their names.
+// start starts the cluster or the steps, unless an earlier run did and its answer or state was lost: the tag is in
+// their names.
 func (w *stepsWork) start(ctx context.Context) error {
 	if w.fresh == nil {
 		return w.addSteps(ctx)
@@ -199,7 +199,7 @@ func (w *stepsWork) started(cluster string) error {
 	return w.look(shortestBoot)
 }
 
-// prepare puts on S3 what the steps need.
+// prepare uploads to S3 what the steps need.
 func (w *stepsWork) prepare(ctx context.Context) error {
 	for _, p := range w.programs {
 		if err := w.seal(ctx, p.config); err != nil {
@@ -231,7 +231,7 @@ func (w *stepsWork) addSteps(ctx context.Context) error {
 	return w.look(shortestWait)
 }
 
-// await waits until a new cluster runs its steps, or has ended with them.
+// await waits until a new cluster runs its steps, or has finished them.
 func (w *stepsWork) await(ctx context.Context) error {
 	if w.looks == 1 {
 		w.keepOne(ctx)
@@ -262,7 +262,7 @@ func because(r *types.ClusterStateChangeReason) string {
 	return ": " + *r.Message
 }
 
-// failure tells how each step ended, in the log, and why, in the error.
+// failure logs how each step ended, and returns the reason as an error.
 func (w *stepsWork) failure(ctx context.Context) error {
 	list, err := w.listedSteps(ctx)
 	if err != nil {

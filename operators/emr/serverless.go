@@ -62,8 +62,8 @@ func openServerless(ctx context.Context, account *aws.Account, from source) (*jo
 	return j, err
 }
 
-// readJob reads the request for a job; its token makes EMR answer one that is repeated with
-// the job of the first.
+// readJob reads the request for a job; because of its token, EMR answers a repeated request with the job of the first
+// one.
 func readJob(s *stage) (*emrserverless.StartJobRunInput, error) {
 	p := s.params
 	in := &emrserverless.StartJobRunInput{ClientToken: new(aws.Name(s.task))}
@@ -179,8 +179,7 @@ func hiveDriver(s *stage, o *operators.Params) (types.JobDriver, error) {
 	return &types.JobDriverMemberHive{Value: h}, err
 }
 
-// staged is the address of a file on S3; one of the project is put there, with `${...}`
-// evaluated where it is a text.
+// staged returns the address of a file on S3; a project file is uploaded there, with `${...}` evaluated if it is text.
 func (s *stage) staged(o *operators.Params, key string) (*string, error) {
 	name, err := o.String(key)
 	if err != nil {
@@ -238,7 +237,7 @@ func (j *jobRun) start(ctx context.Context) error {
 	}
 	out, err := j.startJobRun(ctx, j.in)
 	if aws.Code(err) == "ConflictException" {
-		// The parameters were evaluated to something else meanwhile: the job of the first start it is.
+		// The parameters evaluate to something else by now: use the job of the first start.
 		ids, found := j.find(ctx)
 		if found == nil && len(ids) > 0 {
 			return j.started(ids[0])
@@ -257,14 +256,14 @@ func (j *jobRun) started(id string) error {
 	return j.look()
 }
 
-// jobRunsOf is the operation as the SDK pages through it.
+// jobRunsOf adapts the operation to the SDK's paginator.
 type jobRunsOf aws.Operation[emrserverless.ListJobRunsInput, emrserverless.ListJobRunsOutput, emrserverless.Options]
 
 func (call jobRunsOf) ListJobRuns(ctx context.Context, in *emrserverless.ListJobRunsInput, options ...func(*emrserverless.Options)) (*emrserverless.ListJobRunsOutput, error) {
 	return call(ctx, in, options...)
 }
 
-// find lists the runs of this try that have not ended, by their name.
+// find lists the unfinished runs of this try, by name.
 func (j *jobRun) find(ctx context.Context) ([]string, error) {
 	var ids []string
 	in := &emrserverless.ListJobRunsInput{ApplicationId: j.in.ApplicationId,
@@ -286,7 +285,7 @@ func (j *jobRun) find(ctx context.Context) ([]string, error) {
 	return ids, nil
 }
 
-// stop cancels the job after a kill, also one whose start was never answered.
+// stop cancels the job after a kill, even if its start was never answered.
 func (j *jobRun) stop(ctx context.Context) error {
 	ids := []string{j.id}
 	if j.id == "" {

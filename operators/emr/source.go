@@ -17,20 +17,20 @@ import (
 	"zerodag/operators/aws"
 )
 
-// source is where a task's request comes from: parameters and files of the project.
+// source is the origin of a task's request: parameters and files of the project.
 type source struct {
 	task   *operators.Task
 	params *operators.Params
 	tag    string
 }
 
-// stage collects what must be on S3 before a start: files of the project and what we add.
-// Names follow from the task, so that staging again replaces the same by the same.
+// stage collects what must be on S3 before a start: files of the project and our additions. Names are derived from the
+// task, so that staging again overwrites the same files.
 type stage struct {
 	source
 	root    string // `staging`, "" for none
 	uploads []upload
-	shared  map[string]string // addresses of what several steps use
+	shared  map[string]string // addresses of files used by several steps
 	seals   bool              // a value must be encrypted
 	encrypt aws.Operation[kms.EncryptInput, kms.EncryptOutput, kms.Options]
 	key     string // id of the key
@@ -52,7 +52,7 @@ func newStage(s source) (*stage, error) {
 	return &stage{source: s, root: root, shared: map[string]string{}}, nil
 }
 
-// folder is that of this try, below `staging`.
+// folder returns the folder of this try, below `staging`.
 func (s *stage) folder() string { return s.root + s.tag + "/" }
 
 // put plans an upload and returns its address.
@@ -65,7 +65,7 @@ func (s *stage) put(section, n, name string, content []byte) (string, error) {
 	return uri, nil
 }
 
-// share plans an upload of ours, once.
+// share plans an upload of our own files, once.
 func (s *stage) share(name string, content []byte) (string, error) {
 	if uri, known := s.shared[name]; known {
 		return uri, nil
@@ -77,12 +77,12 @@ func (s *stage) share(name string, content []byte) (string, error) {
 
 // file is a reference to a file: on S3, or of the project.
 type file struct {
-	uri  string // on S3, "" for one of the project
+	uri  string // on S3, "" for a project file
 	name string // without folders
 	path string // in the project
 }
 
-// reference reads a file reference; what begins with s3: is used where it is.
+// reference reads a file reference; an address that begins with s3: is used directly.
 func (s *stage) reference(key, text string) (file, error) {
 	if strings.HasPrefix(text, "s3:") {
 		if strings.HasSuffix(text, "/") {
@@ -116,8 +116,8 @@ func (s *stage) upload(f file, section, n string, template bool) (string, error)
 	return s.put(section, n, f.name, content)
 }
 
-// value is a text of a command as the program on the cluster reads it: plain, or encrypted
-// where it holds a secret. The parameter is what the text was made of.
+// value returns a text of a command for the program on the cluster: plain, or encrypted if it contains a secret.
+// parameter is the text before evaluation.
 func (s *stage) value(parameter, text string) (*param.Map, error) {
 	if !operators.HasSecret(text) {
 		return param.New("type", "plain", "value", text), nil
@@ -166,7 +166,7 @@ func bucket(uri string) (string, string) {
 	return name, key
 }
 
-// send carries out the uploads.
+// send performs the uploads.
 func (s *stage) send(ctx context.Context, client *s3.Client) error {
 	for _, u := range s.uploads {
 		name, key := bucket(u.uri)
@@ -178,8 +178,8 @@ func (s *stage) send(ctx context.Context, client *s3.Client) error {
 	return nil
 }
 
-// clear deletes what this try has staged. What can't be deleted is left, and said so: it is
-// no reason to fail a task whose work is done.
+// clear deletes the files that this try has staged. Files that cannot be deleted are left and logged: they are no
+// reason to fail a task whose work is done.
 func (s *stage) clear(ctx context.Context, client *s3.Client) {
 	if s.root == "" || len(s.uploads) == 0 {
 		return

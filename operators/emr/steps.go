@@ -12,7 +12,7 @@ import (
 	"zerodag/operators"
 )
 
-// What runs on the cluster.
+// Scripts for the cluster.
 var (
 	//go:embed runner.py
 	runnerText []byte
@@ -22,7 +22,7 @@ var (
 	sparkExitText []byte
 )
 
-// program is one step or bootstrap action as the runner on the cluster reads it.
+// program is one step or bootstrap action, as input of the runner on the cluster.
 type program struct {
 	stage   *stage
 	section string // "steps", "bootstrap"
@@ -31,7 +31,7 @@ type program struct {
 	command []param.Value
 	loads   []param.Value
 	env     *param.Map
-	plain   []string // the command as it is written
+	plain   []string // the command before evaluation
 	at      int      // index of its configuration in the uploads
 }
 
@@ -49,7 +49,7 @@ func (p *program) add(words ...string) error {
 	return nil
 }
 
-// addMade appends a word that was made of a parameter.
+// addMade appends a word that was derived from a parameter.
 func (p *program) addMade(parameter, word string) error {
 	v, err := p.stage.value(parameter, word)
 	if err != nil {
@@ -60,8 +60,8 @@ func (p *program) addMade(parameter, word string) error {
 	return nil
 }
 
-// local puts a file into the working folder on the cluster and returns its name there. A
-// file that is on S3 is used where it is, unless it must be a file of that machine.
+// local puts a file into the working folder on the cluster and returns its name there. A file on S3 is used in place,
+// unless it must be a local file.
 func (p *program) local(f file, template, must bool) (string, error) {
 	if f.uri != "" && !must {
 		return f.uri, nil
@@ -82,7 +82,7 @@ func (p *program) load(uri, name, mode string) {
 	p.loads = append(p.loads, m)
 }
 
-// own puts a text of ours into the working folder.
+// own puts one of our own texts into the working folder.
 func (p *program) own(name string, content []byte) (string, error) {
 	uri, err := p.stage.share(name, content)
 	if err == nil {
@@ -91,7 +91,7 @@ func (p *program) own(name string, content []byte) (string, error) {
 	return name, err
 }
 
-// readEnv and readFiles read what scripts, commands and bootstrap actions have.
+// readEnv and readFiles read what scripts, commands and bootstrap actions have in common.
 func (p *program) readEnv(o *operators.Params) error {
 	m, err := operators.ReadOr(o, "env", param.AsMap, nil)
 	if err != nil {
@@ -148,12 +148,12 @@ func (p *program) script(f file) error {
 	return p.add("./" + f.name)
 }
 
-// bare says whether the command runs as it is: nothing to fetch, to set, to decrypt.
+// bare reports whether the command runs directly: there is nothing to fetch, set or decrypt.
 func (p *program) bare() bool {
 	return len(p.loads) == 0 && p.env.Len() == 0 && !slices.ContainsFunc(p.plain, operators.HasSecret)
 }
 
-// finish stages the configuration and returns the addresses of the runner and of it.
+// finish stages the configuration and returns the addresses of the runner and of the configuration.
 func (p *program) finish() (string, string, error) {
 	p.config = param.New("download", p.loads, "working_directory",
 		fmt.Sprintf("~/digdag-staging/%s/%s/%s/wd", p.stage.tag, p.section, p.n), "env", p.env, "command", p.command)
@@ -162,7 +162,7 @@ func (p *program) finish() (string, string, error) {
 		return "", "", err
 	}
 	p.at = len(p.stage.uploads)
-	config, err := p.stage.put(p.section, p.n, "config.json", nil) // filled when its secrets are sealed
+	config, err := p.stage.put(p.section, p.n, "config.json", nil) // written once its secrets are sealed
 	return runner, config, err
 }
 
@@ -198,7 +198,7 @@ func readSteps(s *stage) ([]types.StepConfig, []*program, error) {
 	return steps, programs, nil
 }
 
-// readStep reads one step; its program is nil where the command runs as it is.
+// readStep reads one step; its program is nil if the command runs directly.
 func readStep(s *stage, o *operators.Params, i int, usual string) (types.StepConfig, *program, error) {
 	var step types.StepConfig
 	kind, err := o.String("type")

@@ -60,7 +60,7 @@ func (w *stepsWork) cancelUnfinished(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// cancel ends those of the steps that have not ended.
+// cancel ends the steps that have not ended.
 func (w *stepsWork) cancel(ctx context.Context, list []types.StepSummary) error {
 	var ids []string
 	for _, s := range list {

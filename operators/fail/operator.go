@@ -1,5 +1,5 @@
-// Package fail is `fail>`: it fails the task with a message. It is called by the host,
-// between two steps of the engine, and must do no I/O.
+// Package fail implements `fail>`: it fails the task with a message. The host runs it between two steps of the engine;
+// it must do no I/O.
 package fail
 
 import (
@@ -8,7 +8,7 @@ import (
 	"zerodag/operators"
 )
 
-// Operator is `fail>`.
+// Operator returns `fail>`.
 func Operator() operators.Operator {
 	return operators.Operator{Name: "fail", Summary: "fails the task with a message", Inline: true, Run: run}
 }

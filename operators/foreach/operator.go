@@ -1,5 +1,5 @@
-// Package foreach is `for_each>`: it runs sub-tasks for every combination of values. It
-// is called by the host, between two steps of the engine, and must do no I/O.
+// Package foreach implements `for_each>`: it runs subtasks for every combination of values. The host runs it between
+// two steps of the engine; it must do no I/O.
 package foreach
 
 import (
@@ -9,7 +9,7 @@ import (
 	"zerodag/operators"
 )
 
-// Operator is `for_each>`.
+// Operator returns `for_each>`.
 func Operator() operators.Operator {
 	return operators.Operator{
 		Name: "for_each", Summary: "runs tasks for every combination of values", Inline: true, Run: run,
@@ -80,9 +80,8 @@ func variables(t *operators.Task) ([]variable, error) {
 	return list, nil
 }
 
-// combinations is the product of all variables, the last one varying fastest. As in the
-// original, variables without values are passed over until one has some; after that
-// one an empty list leaves nothing.
+// combinations returns the product of all variables, the last one varying fastest. As in Digdag, variables without
+// values are skipped until one has some; after that, an empty list leaves nothing.
 func combinations(variables []variable) [][]choice {
 	var all [][]choice
 	for _, v := range variables {

@@ -1,6 +1,5 @@
-// Package forrange is `for_range>`: it runs sub-tasks for consecutive parts of a range of
-// whole numbers. It is called by the host, between two steps of the engine, and must do
-// no I/O.
+// Package forrange implements `for_range>`: it runs subtasks for consecutive parts of a range of whole numbers. The
+// host runs it between two steps of the engine; it must do no I/O.
 package forrange
 
 import (
@@ -13,7 +12,7 @@ import (
 	"zerodag/operators"
 )
 
-// Operator is `for_range>`.
+// Operator returns `for_range>`.
 func Operator() operators.Operator {
 	return operators.Operator{
 		Name: "for_range", Summary: "runs tasks for consecutive parts of a range of whole numbers", Inline: true, Run: run,
@@ -64,7 +63,7 @@ func (s span) subtasks(do *param.Map) (*param.Map, error) {
 	return group, nil
 }
 
-// parts counts without going over the largest number, however far apart the ends are.
+// parts counts without overflow, however far apart the ends are.
 func (s span) parts() uint64 {
 	if s.from >= s.to {
 		return 0
@@ -113,7 +112,7 @@ func step(p *operators.Params, s span) (int64, error) {
 	return int64(ceil(uint64(s.to)-uint64(s.from), uint64(slices))), nil
 }
 
-// asLong reads a whole number and calls it as the original does here.
+// asLong reads a whole number; its errors use Digdag's type name.
 func asLong(key string, v param.Value) (int64, error) {
 	n, err := param.AsInt(key, v)
 	var wrong *param.ConfigError

@@ -13,7 +13,7 @@ import (
 	"zerodag/operators"
 )
 
-// ddlOperator is `bq_ddl>`.
+// ddlOperator returns `bq_ddl>`.
 func ddlOperator() operators.Operator {
 	return operators.Operator{Name: "bq_ddl", Summary: "makes, empties and deletes datasets and tables of BigQuery", Retries: true,
 		Run: func(ctx context.Context, t *operators.Task) (operators.Result, error) {
@@ -21,7 +21,7 @@ func ddlOperator() operators.Operator {
 			if err != nil {
 				return operators.Result{}, err
 			}
-			w.params.Get("_command") // it means nothing, and is often there
+			w.params.Get("_command") // it has no meaning, but is often present
 			steps, err := w.ddl()
 			if err != nil {
 				return operators.Result{}, err
@@ -30,17 +30,17 @@ func ddlOperator() operators.Operator {
 		}}
 }
 
-// step is one change. It may be made again, alone or with those before it.
+// step is one change. It may be repeated, alone or with the previous ones.
 type step func(ctx context.Context) error
 
-// What a task remembers between its runs: the first step that is not known to be done, and the
-// failures in a row. The names are those of the original.
+// What a task stores between its runs: the first step that is not known to be done, and the number of consecutive
+// failures. The names are Digdag's.
 const (
 	operationKey = "operation"
 	requestKey   = "request"
 )
 
-// mostSteps is how many a run makes: the time of a run may be bounded, and the next one goes on.
+// mostSteps is how many steps a run makes: the duration of a run may be limited, and the next one continues.
 const mostSteps = 100
 
 // change makes the steps.
@@ -70,7 +70,7 @@ func (w *work) change(ctx context.Context, steps []step) error {
 	return nil
 }
 
-// ddl is what a task wants, in the order of the original.
+// ddl returns the changes that a task requests, in Digdag's order.
 func (w *work) ddl() ([]step, error) {
 	var steps []step
 	for _, kind := range []struct {
@@ -112,8 +112,8 @@ func (w *work) deleteDataset(item param.Value) ([]step, error) {
 	return []step{func(ctx context.Context) error { return w.client.EnsureNoDataset(ctx, d.project, d.id) }}, nil
 }
 
-// makeDataset makes a dataset, afresh where it is to be empty. Deleting and making are one step:
-// were they two, a run that is repeated could delete what an answer that was lost had made.
+// makeDataset creates a dataset, or recreates it if it must be empty. Deletion and creation are one step: otherwise, a
+// repeated run could delete a dataset whose creation was not acknowledged.
 func (w *work) makeDataset(item param.Value, empty bool) ([]step, error) {
 	resource, err := w.datasetResource(item)
 	if err != nil {
@@ -163,7 +163,7 @@ func orElse(text, otherwise string) string {
 	return text
 }
 
-// datasetResource is a resource Dataset: of a name, or of a mapping.
+// datasetResource returns a resource Dataset, from a name or a mapping.
 func (w *work) datasetResource(item param.Value) (*param.Map, error) {
 	if text, isText := item.(string); isText {
 		d, err := readDataset(text)
@@ -187,7 +187,7 @@ func (w *work) datasetResource(item param.Value) (*param.Map, error) {
 	return resource, d.end()
 }
 
-// tableResource is a resource Table, and its name: of a name, or of a mapping.
+// tableResource returns a resource Table and its name, from a name or a mapping.
 func (w *work) tableResource(item param.Value) (table, *param.Map, error) {
 	if text, isText := item.(string); isText {
 		t, err := w.readTable(text)
@@ -234,7 +234,7 @@ type description struct {
 	err    error
 }
 
-// read hands over a value that is there.
+// read passes on a value that exists.
 func (d *description) read(key string, use func(v param.Value) error) {
 	if d.params == nil {
 		m, err := param.AsMap(d.what, d.item)
@@ -271,7 +271,7 @@ func (d *description) copy(into *param.Map, key, name string, as func(string, pa
 	})
 }
 
-// end says what is wrong, and names keys in the log that mean nothing.
+// end returns the first error, and logs keys without a meaning.
 func (d *description) end() error {
 	var config *param.ConfigError
 	switch {
@@ -292,7 +292,7 @@ func (d *description) end() error {
 	return nil
 }
 
-// asLabels are labels, whose values are texts.
+// asLabels reads labels, whose values are text.
 func asLabels(key string, v param.Value) (param.Value, error) {
 	m, err := param.AsMap(key, v)
 	if err != nil {
@@ -309,8 +309,8 @@ func asLabels(key string, v param.Value) (param.Value, error) {
 	return out, nil
 }
 
-// asTime reads seconds since 1970, or a time with an offset, or one of the zone of the task. BigQuery
-// has it in milliseconds, as a text.
+// asTime reads seconds since 1970, a time with an offset, or a time in the task's zone. BigQuery expects milliseconds,
+// as text.
 func (w *work) asTime(key string, v param.Value) (param.Value, error) {
 	millis := func(at time.Time) param.Value { return strconv.FormatInt(at.UnixMilli(), 10) }
 	if seconds, err := param.AsInt(key, v); err == nil {

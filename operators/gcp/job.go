@@ -15,10 +15,10 @@ import (
 	"zerodag/operators/gcp/api"
 )
 
-// jobLogger is who says in the task's log what becomes of a job.
+// jobLogger is the source of messages about a job in the task's log.
 const jobLogger = "BqJobRunner"
 
-// ofJob makes an operator whose work is one job of BigQuery.
+// ofJob returns an operator that runs one BigQuery job.
 func ofJob(name, summary string, read readConfiguration) operators.Operator {
 	return operators.Operator{Name: name, Summary: summary, Retries: true,
 		Run: func(ctx context.Context, t *operators.Task) (operators.Result, error) {
@@ -38,7 +38,7 @@ func ofJob(name, summary string, read readConfiguration) operators.Operator {
 		},
 		Clean: func(ctx context.Context, t *operators.Task) error {
 			if !t.State.Has(jobKey) && !t.State.Has(openKey) {
-				return nil // nothing was started, so nobody needs to be asked
+				return nil // nothing was started, so there is nothing to stop
 			}
 			w, err := newWork(t, "bq", scopeBigQuery, jobLogger)
 			if err != nil {
@@ -53,23 +53,21 @@ func ofJob(name, summary string, read readConfiguration) operators.Operator {
 	}
 }
 
-// What a task remembers between its runs.
+// What a task stores between its runs.
 const (
-	// jobKey is the job of a try. It is the key that `_retry` forgets, so that the next try starts a
-	// job of its own.
+	// jobKey holds the job of a try. `_retry` removes it, so that the next try starts a new job.
 	jobKey = "commandStatus"
-	// openKey is a job of which nobody knows what became of it when its try failed: the next one takes
-	// it over, as it may run still.
+	// openKey holds a job with an unknown outcome when its try failed: the next try takes it over, as it may still run.
 	openKey = "openJob"
 )
 
-// job is the one of a try of a task.
+// job is the job of one try of a task.
 type job struct {
 	*work
 	progress
-	id       string // "" before it is decided
+	id       string // "" before it is chosen
 	started  bool   // BigQuery has it
-	location string // where it runs; "" where that is not known
+	location string // where it runs; "" if unknown
 }
 
 func (w *work) job() (j *job, err error) {
@@ -95,12 +93,12 @@ func (w *work) job() (j *job, err error) {
 	return j, err
 }
 
-// state is that of the next run.
+// state returns the state of the next run.
 func (j *job) state() *param.Map {
 	return under(j.State.Without(openKey), jobKey, j.progress.tree(j.remembered()))
 }
 
-// remembered is what is known of the job.
+// remembered returns what is known about the job.
 func (j *job) remembered() *param.Map {
 	beside := param.New("jobId", j.id)
 	if j.started {
@@ -112,8 +110,8 @@ func (j *job) remembered() *param.Map {
 	return beside
 }
 
-// again asks for another run after a call that failed, if that may help. Else the try fails; then
-// the job stays open, unless the first answer about it was that BigQuery does not take it.
+// again requests another run after a failed call, if that may help. Otherwise the try fails; then the job stays open,
+// unless BigQuery's first answer rejected it.
 func (j *job) again(ctx context.Context, doing string, err error) error {
 	n := j.retries
 	j.retries++
@@ -126,14 +124,14 @@ func (j *job) again(ctx context.Context, doing string, err error) error {
 	return outcome
 }
 
-// name is the job's as people read it.
+// name returns the job's readable name.
 func (j *job) name() string { return j.project + ":" + j.id }
 
-// run brings the job from its intent to its end.
+// run takes the job from its intent to its end.
 func (j *job) run(ctx context.Context, configuration *param.Map) (operators.Result, error) {
 	if j.id == "" {
-		// It is kept before anything is sent: whatever becomes of the run that starts the job,
-		// the next one asks for the same.
+		// The id is stored before anything is sent: whatever happens to the run that starts the job, the next one
+		// requests the same job.
 		j.id = newJobID(j.Task)
 		return operators.Result{}, &operators.Later{State: j.state()}
 	}
@@ -144,7 +142,7 @@ func (j *job) run(ctx context.Context, configuration *param.Map) (operators.Resu
 		}
 		j.started, j.retries = true, 0
 		if j.location != before && !foundAnywhere(j.location) {
-			// It is kept before the first look: without it nobody could find the job to cancel it.
+			// The location is stored before the first poll: without it, the job could not be found to cancel it.
 			return operators.Result{}, &operators.Later{State: j.state()}
 		}
 	}
@@ -168,7 +166,7 @@ func (j *job) run(ctx context.Context, configuration *param.Map) (operators.Resu
 	}
 }
 
-// start makes BigQuery run the job. That it has the job already is as good as a start.
+// start starts the job. A job that BigQuery already has counts as started.
 func (j *job) start(ctx context.Context, configuration *param.Map) error {
 	j.log(operators.Info, "Submitting BigQuery job: %s", j.name())
 	reference := param.New("projectId", j.project, "jobId", j.id)
@@ -178,7 +176,7 @@ func (j *job) start(ctx context.Context, configuration *param.Map) error {
 	known, err := j.client.InsertJob(ctx, j.project, param.New("jobReference", reference, "configuration", configuration))
 	var unread *api.Unreadable
 	if errors.As(err, &unread) && j.retries >= unreadable {
-		return nil // BigQuery has it, though it never says so in words that arrive
+		return nil // BigQuery has it, although its answer cannot be read
 	}
 	if api.Is(err, http.StatusConflict) {
 		j.log(operators.Debug, "BigQuery job already started: %s", j.name())
@@ -197,13 +195,13 @@ func (j *job) start(ctx context.Context, configuration *param.Map) error {
 	return nil
 }
 
-// foundAnywhere says of a place that BigQuery looks for jobs there without being told.
+// foundAnywhere reports whether BigQuery searches a location without being asked to.
 func foundAnywhere(location string) bool {
 	return strings.EqualFold(location, "US") || strings.EqualFold(location, "EU")
 }
 
-// locationIn finds where a job runs in what BigQuery says of one that it has: project:location.id.
-// It is "" where it says that in other words.
+// locationIn finds the location of a job in BigQuery's message about an existing one: project:location.id. It returns
+// "" if the message has another form.
 func locationIn(text, id string) string {
 	before, _, found := strings.Cut(text, "."+id)
 	if !found {
@@ -218,7 +216,7 @@ func locationIn(text, id string) string {
 	return where
 }
 
-// end is what becomes of the task when its job is over.
+// end returns the outcome of the task when its job is over.
 func (j *job) end(now, status *param.Map) (operators.Result, error) {
 	j.State = j.State.Without(openKey)
 	if failed := status.Map("errorResult"); failed != nil {
@@ -242,7 +240,7 @@ func (j *job) end(now, status *param.Map) (operators.Result, error) {
 		ResetStore: [][]string{{"bq", "last_job_id"}, {"bq", "last_jobid"}}}, nil
 }
 
-// why is the reason of a failure as the end of a sentence.
+// why returns the reason of a failure, formatted as the end of a sentence.
 func why(failed *param.Map) string {
 	text := ""
 	if message, _ := failed.Get("message"); message != nil && message != "" {
@@ -254,7 +252,7 @@ func why(failed *param.Map) string {
 	return text
 }
 
-// mostErrors bounds what a task fails with, in bytes: a load may have an error for each of its files.
+// mostErrors limits the error text of a task, in bytes: a load may have an error for each of its files.
 const mostErrors = 64 << 10
 
 func bounded(text string) string {
@@ -264,7 +262,7 @@ func bounded(text string) string {
 	return strings.ToValidUTF8(text[:mostErrors], "") + "…"
 }
 
-// pretty is an error as the original shows it: JSON with a line for each key.
+// pretty formats an error as Digdag does: JSON with a line for each key.
 func pretty(v param.Value) string {
 	m, isMap := v.(*param.Map)
 	if !isMap || m.Len() == 0 {
@@ -278,21 +276,20 @@ func pretty(v param.Value) string {
 	return "{\n" + strings.Join(keys, ",\n") + "\n}"
 }
 
-// Bounds of an id of a job, in bytes.
+// Limits of a job id, in bytes.
 const (
 	mostJobID = 1024
 	mostName  = 256
 )
 
-// newJobID names a job in the form of the original. It tells by whom the job was started, and is
-// of no other try.
+// newJobID returns a job id in Digdag's form. It names the task that started the job, and is unique for each try.
 func newJobID(t *operators.Task) string {
 	prefix := fmt.Sprintf("digdag_s%d_p_%s_w_%s_t_%d_a_%d", t.SiteID, inJobID(t.ProjectName), inJobID(t.Workflow), t.TaskID, t.AttemptID)
 	suffix := "_" + operators.Derived(t.IdempotencyKey(), t.SessionUUID, rand.Text())
 	return prefix[:min(len(prefix), mostJobID-len(suffix))] + suffix
 }
 
-// inJobID is a name with an underscore for what BigQuery does not take in an id.
+// inJobID replaces characters that BigQuery does not allow in an id by underscores.
 func inJobID(name string) string {
 	id := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
@@ -303,12 +300,12 @@ func inJobID(name string) string {
 	return id[:min(len(id), mostName)]
 }
 
-// How often, and after which pauses, it is tried to end a job: a kill does not come again.
+// cancelPauses returns how often, and after which pauses, a cancellation is tried: a kill is not repeated.
 func cancelPauses() []time.Duration {
 	return []time.Duration{500 * time.Millisecond, time.Second, 0}
 }
 
-// cancel ends the job of a task that was killed, also one whose start nobody heard of.
+// cancel ends the job of a killed task, even if its start was never acknowledged.
 func (j *job) cancel(ctx context.Context) error {
 	if j.id == "" {
 		return nil
@@ -330,7 +327,7 @@ func (j *job) cancel(ctx context.Context) error {
 	return nil
 }
 
-// sleep is false when ctx ended first.
+// sleep returns false if ctx ended first.
 func sleep(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -8,7 +8,7 @@ import (
 	"zerodag/operators"
 )
 
-// readLoad makes the job of `bq_load>`.
+// readLoad builds the job of `bq_load>`.
 func readLoad(w *work) (*param.Map, error) {
 	uris, err := textOrTexts(w.params, "_command", param.ParseList)
 	if err != nil {
@@ -55,7 +55,7 @@ func readLoad(w *work) (*param.Map, error) {
 		if err != nil {
 			return nil, err
 		}
-		load.Set(list[1], values(texts)) // an empty one is sent as well, as the original does
+		load.Set(list[1], values(texts)) // an empty one is also sent, as in Digdag
 	}
 	return param.New("load", load), nil
 }
@@ -68,7 +68,7 @@ func values(texts []string) []param.Value {
 	return out
 }
 
-// textOrTexts reads a list of texts, or else one text.
+// textOrTexts reads a list of texts, or otherwise one text.
 func textOrTexts(p *operators.Params, key string, asList func(string, param.Value) ([]param.Value, error)) (param.Value, error) {
 	list, err := operators.Read(p, key, asList)
 	if err != nil {
@@ -78,7 +78,7 @@ func textOrTexts(p *operators.Params, key string, asList func(string, param.Valu
 	return values(texts), err
 }
 
-// schema is that of the table: written in the task, or in a file with `${...}` that is JSON or YAML.
+// schema returns the schema of the table: from the task, or from a file with `${...}` that is JSON or YAML.
 func (w *work) schema() (*param.Map, error) {
 	if written, err := operators.Read(w.params, "schema", param.AsMap); err == nil {
 		return written, nil
@@ -108,7 +108,7 @@ func (w *work) schema() (*param.Map, error) {
 	return m, nil
 }
 
-// readExtract makes the job of `bq_extract>`.
+// readExtract builds the job of `bq_extract>`.
 func readExtract(w *work) (*param.Map, error) {
 	extract := param.New()
 	to, err := textOrTexts(w.params, "destination", param.AsList)

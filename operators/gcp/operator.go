@@ -1,8 +1,8 @@
-// Package gcp is the operators for Google Cloud: `bq>` and those whose names begin with `bq_`, for
-// BigQuery, and `gcs_wait>` for Cloud Storage.
+// Package gcp implements the operators for Google Cloud: `bq>` and the `bq_` operators for BigQuery, and `gcs_wait>`
+// for Cloud Storage.
 //
-// Any agent calls them. A job of BigQuery is started once for a try of a task, however often a run
-// is delivered: its id is stored before anything is sent. No thread is held while it runs.
+// Any agent may run them. A BigQuery job is started once per attempt at a task, however often a run is delivered: its
+// id is stored before anything is sent. No thread is held while it runs.
 package gcp
 
 import (
@@ -10,7 +10,7 @@ import (
 	"zerodag/operators"
 )
 
-// Operators are those for Google Cloud.
+// Operators returns the operators for Google Cloud.
 func Operators() []operators.Operator {
 	return []operators.Operator{
 		ofJob("bq", "runs a query on BigQuery", readQuery),
@@ -21,6 +21,5 @@ func Operators() []operators.Operator {
 	}
 }
 
-// readConfiguration makes what a job is to do of the parameters of a task: a resource
-// JobConfiguration.
+// readConfiguration builds a job's resource JobConfiguration from the parameters of a task.
 type readConfiguration func(w *work) (*param.Map, error)

@@ -5,13 +5,13 @@ import (
 	"zerodag/operators"
 )
 
-// option is a parameter that goes to BigQuery under another name, where it is set.
+// option is a parameter that is sent to BigQuery under another name, if it is set.
 type option struct {
 	key, name string
 	as        func(key string, v param.Value) (param.Value, error)
 }
 
-// What an option may be.
+// Types of options.
 func asText(key string, v param.Value) (param.Value, error)   { return param.AsString(key, v) }
 func asNumber(key string, v param.Value) (param.Value, error) { return param.AsInt(key, v) }
 func asSwitch(key string, v param.Value) (param.Value, error) { return param.AsBool(key, v) }
@@ -20,7 +20,7 @@ func asMapping(key string, v param.Value) (param.Value, error) {
 }
 func asList(key string, v param.Value) (param.Value, error) { return param.AsList(key, v) }
 
-// set puts the options that a task has into a resource.
+// set adds the options that a task has to a resource.
 func (w *work) set(into *param.Map, options ...option) error {
 	for _, o := range options {
 		v, err := operators.ReadOr(w.params, o.key, o.as, nil)
@@ -34,7 +34,7 @@ func (w *work) set(into *param.Map, options ...option) error {
 	return nil
 }
 
-// readQuery makes the job of `bq>`.
+// readQuery builds the job of `bq>`.
 func readQuery(w *work) (*param.Map, error) {
 	text, err := w.CommandText(w.params, "query")
 	if err != nil {

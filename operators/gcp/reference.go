@@ -9,10 +9,10 @@ import (
 	"zerodag/operators"
 )
 
-// dataset is the name of one. The project is "" where none is written.
+// dataset is the name of a dataset. The project is "" if none is written.
 type dataset struct{ project, id string }
 
-// resource is the name as BigQuery has it: a DatasetReference.
+// resource returns the name in BigQuery's form: a DatasetReference.
 func (d dataset) resource() *param.Map {
 	if d.project == "" {
 		return param.New("datasetId", d.id)
@@ -20,10 +20,10 @@ func (d dataset) resource() *param.Map {
 	return param.New("projectId", d.project, "datasetId", d.id)
 }
 
-// table is the name of one.
+// table is the name of a table.
 type table struct{ project, dataset, id string }
 
-// resource is the name as BigQuery has it: a TableReference.
+// resource returns the name in BigQuery's form: a TableReference.
 func (t table) resource() *param.Map {
 	return param.New("projectId", t.project, "datasetId", t.dataset, "tableId", t.id)
 }
@@ -35,7 +35,7 @@ var (
 	})
 )
 
-// mostTableName is how long the name of a table may be, without a partition.
+// mostTableName is the maximum length of a table name, without a partition.
 const mostTableName = 1024
 
 // readDataset reads [project:]dataset.
@@ -47,8 +47,8 @@ func readDataset(text string) (dataset, error) {
 	return dataset{m[1], m[2]}, nil
 }
 
-// readTable reads [project:][dataset.]table[$yyyymmdd]. What is not written is that of the
-// task's dataset, whose project wins over that of the credential.
+// readTable reads [project:][dataset.]table[$yyyymmdd]. Missing parts are those of the task's dataset, whose project
+// takes precedence over that of the credential.
 func (w *work) readTable(text string) (table, error) {
 	m := tableForm().FindStringSubmatch(text)
 	if m != nil {
@@ -79,7 +79,7 @@ func (w *work) readTable(text string) (table, error) {
 	return t, nil
 }
 
-// dataset is the task's own; nil where it has none.
+// dataset returns the task's own dataset; nil if it has none.
 func (w *work) dataset() (*dataset, error) {
 	text, err := w.params.StringOr("dataset", "")
 	if err != nil || !w.params.Has("dataset") {

@@ -11,12 +11,12 @@ import (
 	"zerodag/operators"
 )
 
-// waitOperator is `gcs_wait>`.
+// waitOperator returns `gcs_wait>`.
 func waitOperator() operators.Operator {
 	return operators.Operator{Name: "gcs_wait", Summary: "waits for an object in Cloud Storage", Retries: true, Run: wait}
 }
 
-// objectAddress is that of an object as a command has it.
+// objectAddress matches the address of an object in a command.
 var objectAddress = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:gs://)?([^/]+)/((?s:.+))$`) })
 
 // waitKey is the state of the task: {iteration, retry}.
@@ -51,7 +51,7 @@ func wait(ctx context.Context, t *operators.Task) (operators.Result, error) {
 		ResetStore: [][]string{{"gcs_wait", "last_object"}}}, nil
 }
 
-// object is the one that the task waits for.
+// object returns the object that the task waits for.
 func (w *work) object() (bucket, object string, err error) {
 	command, err := w.params.StringOr("_command", "")
 	if err != nil {
@@ -77,8 +77,8 @@ func (w *work) object() (bucket, object string, err error) {
 	return m[1], m[2], nil
 }
 
-// metadata is what the original stores of an object: numbers where Google sends the texts of
-// numbers, and times in its form.
+// metadata returns what Digdag stores about an object: numbers for the numeric text that Google sends, and times in its
+// own form.
 func metadata(object *param.Map) *param.Map {
 	out := object.Clone()
 	for key, v := range object.All() {

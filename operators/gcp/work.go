@@ -16,18 +16,18 @@ import (
 type work struct {
 	*operators.Task
 	params  *operators.Params // with the defaults of `bq: {...}` or `gcs: {...}`
-	logger  string            // who writes into the task's log
+	logger  string            // source of messages in the task's log
 	client  *api.Client
 	project string
 }
 
-// What tokens may be used for at most, as Google names it.
+// The maximum permissions of tokens, as named by Google.
 const (
 	scopeBigQuery = "https://www.googleapis.com/auth/cloud-platform" // loads read Cloud Storage, and extracts write there
 	scopeStorage  = "https://www.googleapis.com/auth/devstorage.read_only"
 )
 
-// newWork reads the defaults of a group, and finds out as whom the task calls. Nothing is sent.
+// newWork reads the defaults of a group and the task's credential. Nothing is sent.
 func newWork(t *operators.Task, group, scope, logger string) (*work, error) {
 	params, err := t.Params.WithDefaults(group)
 	if err != nil {
@@ -63,8 +63,8 @@ func newWork(t *operators.Task, group, scope, logger string) (*work, error) {
 	return w, nil
 }
 
-// endpoint is where an API is, by a secret: who may say where a token is sent is who set the
-// credential. "" is Google's own.
+// endpoint returns the address of an API from a secret: only a user who can set the credential may choose where a token
+// is sent. "" is Google's default.
 func (w *work) endpoint(key string) (string, error) {
 	address, err := w.OptionalSecret(key)
 	if address = strings.TrimSpace(address); err != nil || address == "" {
@@ -77,8 +77,7 @@ func (w *work) log(level operators.Level, format string, args ...any) {
 	w.Log.Line(level, w.logger, fmt.Sprintf(format, args...))
 }
 
-// The original waits twice as long each time, within these bounds, and never less than 5 seconds
-// between two looks.
+// Like Digdag, it doubles the wait each time, within these limits, and waits at least 5 seconds between two polls.
 const (
 	shortestWait = time.Second
 	longestWait  = 30 * time.Second
@@ -94,11 +93,11 @@ func backOff(n int64) time.Duration {
 
 func nextLook(n int64) time.Duration { return max(backOff(n), shortestLook) }
 
-// unreadable is how often an answer that nobody can read is asked for again.
+// unreadable is how often a request is repeated if its response is unreadable.
 const unreadable = 3
 
-// failed is what becomes of a task when a call failed: another run where that may help, else its
-// failure. n counts the failures in a row, and next is the state of another run.
+// failed decides on a task after a failed call: another run if that may help, otherwise its failure. n counts the
+// consecutive failures, and next is the state of another run.
 func (w *work) failed(ctx context.Context, doing string, err error, n int64, next *param.Map) error {
 	var told *api.Unreadable
 	switch {
@@ -112,7 +111,7 @@ func (w *work) failed(ctx context.Context, doing string, err error, n int64, nex
 	return &operators.Later{After: after, State: next}
 }
 
-// failure is the error of a call as users see it; an error that is of no call stays what it is.
+// failure returns the error of a call as users see it; other errors are returned unchanged.
 func failure(doing string, err error) error {
 	var named interface{ Kind() string }
 	if errors.As(err, &named) {
@@ -121,11 +120,11 @@ func failure(doing string, err error) error {
 	return err
 }
 
-// progress is what a task remembers of a part of its work, in the form of the original.
+// progress is what a task stores about a part of its work, in Digdag's form.
 type progress struct {
 	of      *operators.Params
-	retries int64 // failures in a row
-	looks   int64 // that found nothing yet
+	retries int64 // consecutive failures
+	looks   int64 // polls that found nothing yet
 }
 
 func readProgress(tree *param.Map) (p progress, err error) {
@@ -137,7 +136,7 @@ func readProgress(tree *param.Map) (p progress, err error) {
 	return p, err
 }
 
-// tree is what is remembered next, beside what else is to be.
+// tree returns the state to store next, merged with other values.
 func (p progress) tree(beside *param.Map) *param.Map {
 	out := beside.Clone()
 	for key, n := range map[string]int64{"retry": p.retries, "iteration": p.looks} {
@@ -148,7 +147,7 @@ func (p progress) tree(beside *param.Map) *param.Map {
 	return out
 }
 
-// under is a state with a value under a key.
+// under returns a state with a value under a key.
 func under(state *param.Map, key string, v param.Value) *param.Map {
 	next := state.Clone()
 	next.Set(key, v)

@@ -12,15 +12,15 @@ import (
 	"zerodag/operators/aws"
 )
 
-// crawler is a crawl. There is one at a time of a crawler, and of the last it is known when
-// it began: that tells the task's own from those before.
+// crawler is a crawl. A crawler runs one crawl at a time, and reports when its last one began: that distinguishes the
+// task's own crawl from earlier ones.
 type crawler struct {
 	service
 	name string
 }
 
-// run waits until no other crawl runs and keeps which crawl was the last, then starts one and
-// waits for another last.
+// run waits until no other crawl runs, stores which crawl was the last, then starts one and waits until a different one
+// is the last.
 func (c *crawler) run(ctx context.Context) (operators.Result, error) {
 	state := aws.Job(c.task)
 	looks, err := state.IntOr("looks", 0)
@@ -49,7 +49,7 @@ func (c *crawler) run(ctx context.Context) (operators.Result, error) {
 	return c.result(out.Crawler.LastCrawl)
 }
 
-// began is when a crawl began, "never" for none.
+// began returns when a crawl began, "never" for none.
 func began(last *types.LastCrawlInfo) string {
 	if last == nil || last.StartTime == nil {
 		return "never"
@@ -59,7 +59,7 @@ func began(last *types.LastCrawlInfo) string {
 
 func (c *crawler) begin(ctx context.Context, before string, tries int64) error {
 	_, err := c.startCrawler(ctx, &glue.StartCrawlerInput{Name: &c.name}, onlyRefused)
-	if err != nil && aws.Code(err) != "CrawlerRunningException" { // that is the one of an earlier run, or as good
+	if err != nil && aws.Code(err) != "CrawlerRunningException" { // it is the crawl of an earlier run, or equivalent
 		if again, later := c.notStarted(ctx, err, tries, param.New("before", before)); again {
 			return later
 		}
@@ -89,7 +89,7 @@ func (c *crawler) result(last *types.LastCrawlInfo) (operators.Result, error) {
 	return operators.Result{Store: param.New("glue", param.New("last_crawl", crawl)), ResetStore: [][]string{{"glue", "last_crawl"}}}, nil
 }
 
-// stop ends the crawl after a kill, unless the task had begun none: then it is another's.
+// stop ends the crawl after a kill, unless the task has not begun one: then it belongs to another.
 func (c *crawler) stop(ctx context.Context) error {
 	if before, err := aws.Job(c.task).StringOr("before", ""); err != nil || before == "" {
 		return err

@@ -15,7 +15,7 @@ import (
 	"zerodag/operators/aws"
 )
 
-// keyArgument is the argument by which a run is known to be this task's.
+// keyArgument is the argument that identifies a run as this task's.
 const keyArgument = "--zerodag-key"
 
 // job is a run of a job.
@@ -46,7 +46,7 @@ func jobInput(t *operators.Task, p *operators.Params) (*glue.StartJobRunInput, e
 	return in, readBounds(p, in)
 }
 
-// asArguments reads a mapping of names, "--" before them or not.
+// asArguments reads a mapping of names, with or without "--" before them.
 func asArguments(key string, v param.Value) (map[string]string, error) {
 	m, err := param.AsMap(key, v)
 	if err != nil {
@@ -97,7 +97,7 @@ func readSize(p *operators.Params, in *glue.StartJobRunInput) error {
 	return nil
 }
 
-// readBounds reads how long a run may take, and in what class and security configuration it runs.
+// readBounds reads the time limit, class and security configuration of a run.
 func readBounds(p *operators.Params, in *glue.StartJobRunInput) error {
 	limit, err := p.DurationOr("timeout", 0)
 	if err != nil {
@@ -139,8 +139,7 @@ func asCapacity(key string, v param.Value) (*float64, error) {
 	return nil, param.Errorf("Parameter '%s' is no number: %s", key, param.Text(v))
 }
 
-// run goes from the intent, which is kept before anything is started, to the id of the run,
-// to its end.
+// run proceeds from the intent, which is stored before anything is started, to the id of the run, to its end.
 func (j *job) run(ctx context.Context) (operators.Result, error) {
 	if !aws.Started(j.task) {
 		return operators.Result{}, aws.Again(j.task, 0, param.New("since", j.task.Now.Unix(), "tries", int64(0)))
@@ -178,8 +177,7 @@ func running(s types.JobRunState) bool {
 	return slices.Contains([]types.JobRunState{types.JobRunStateStarting, types.JobRunStateRunning, types.JobRunStateStopping, types.JobRunStateWaiting}, s)
 }
 
-// begin finds the run that an earlier run of the task started, whose answer or state was
-// lost, or else starts it.
+// begin finds the run that an earlier run of the task started, whose answer or state was lost, or otherwise starts it.
 func (j *job) begin(ctx context.Context, state *operators.Params) error {
 	since, err := state.Int("since")
 	if err != nil {
@@ -208,18 +206,18 @@ func (j *job) begin(ctx context.Context, state *operators.Params) error {
 	return j.lookAgain(id, 0)
 }
 
-// skew is how far the clocks of this host and of AWS may be apart.
+// skew is the maximum clock difference between this host and AWS.
 const skew = time.Hour
 
-// runsOf is the operation as the SDK pages through it.
+// runsOf adapts the operation to the SDK's paginator.
 type runsOf aws.Operation[glue.GetJobRunsInput, glue.GetJobRunsOutput, glue.Options]
 
 func (call runsOf) GetJobRuns(ctx context.Context, in *glue.GetJobRunsInput, options ...func(*glue.Options)) (*glue.GetJobRunsOutput, error) {
 	return call(ctx, in, options...)
 }
 
-// find returns the run that has this task's key, "" for none. The list begins with the
-// newest, so it need not be read beyond the time at which the task began.
+// find returns the run that has this task's key, "" for none. The list begins with the newest run, so it is read only
+// back to the time at which the task began.
 func (j *job) find(ctx context.Context, since time.Time) (string, error) {
 	pages := glue.NewGetJobRunsPaginator(runsOf(j.getJobRuns), &glue.GetJobRunsInput{JobName: j.input.JobName, MaxResults: new(int32(100))})
 	for pages.HasMorePages() {
@@ -245,7 +243,7 @@ func (j *job) lookAgain(id string, looks int64) error {
 	return aws.Again(j.task, aws.Backoff(looks, shortestWait, longestWait), param.New("run", id, "looks", looks+1))
 }
 
-// stop ends the run after a kill, also one whose start was never answered.
+// stop ends the run after a kill, even if its start was never answered.
 func (j *job) stop(ctx context.Context) error {
 	state := aws.Job(j.task)
 	id, err := state.StringOr("run", "")
@@ -271,7 +269,7 @@ func (j *job) stop(ctx context.Context) error {
 	return j.stopped(ctx, id, out.Errors)
 }
 
-// stopped says whether the run goes on: one that had ended before is no failure.
+// stopped returns an error if the run continues: a run that had already ended is not a failure.
 func (j *job) stopped(ctx context.Context, id string, errors []types.BatchStopJobRunError) error {
 	if len(errors) == 0 || errors[0].ErrorDetail == nil {
 		return nil

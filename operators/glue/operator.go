@@ -1,10 +1,9 @@
-// Package glue is `glue>`: it runs a job or a crawler of AWS Glue and waits for its end. Any
-// agent calls it; it must start one run for a try of a task, however often that is
-// delivered, and hold no thread while it waits.
+// Package glue implements `glue>`: it runs a job or a crawler of AWS Glue and waits for its end. Any agent may run it.
+// It must start one run per attempt at a task, however often that is delivered, and hold no thread while it waits.
 //
-// Glue knows no token of the client's. So what is about to be started is kept first; a job
-// run carries the task's key among its arguments, where a later run of the task finds it,
-// and of a crawler it is known which crawl was its last before.
+// Glue has no client tokens, so the intent to start is stored first. A job run carries the task's key among its
+// arguments, where a later run of the task finds it; for a crawler, the task stores which crawl was the last one
+// before.
 package glue
 
 import (
@@ -21,7 +20,7 @@ import (
 	"zerodag/operators/aws"
 )
 
-// Operator is `glue>`.
+// Operator returns `glue>`.
 func Operator() operators.Operator {
 	account := &aws.Account{}
 	return operators.Operator{Name: "glue", Summary: "runs a job or a crawler of AWS Glue", Retries: true,
@@ -44,8 +43,8 @@ func Operator() operators.Operator {
 		}}
 }
 
-// Between two looks at a run, and how often a service that does not answer is asked to
-// start one. A new run is in the list of runs when the first look is due.
+// Intervals between polls of a run, and how often an unresponsive service is asked to start one. A new run is in the
+// list of runs when the first poll is due.
 const (
 	shortestWait = 5 * time.Second
 	longestWait  = time.Minute
@@ -88,14 +87,14 @@ func open(ctx context.Context, account *aws.Account, t *operators.Task) (work, e
 	return j, nil
 }
 
-// params have the defaults of `glue: {...}`, then those of `aws: {glue: {...}}`.
+// params applies the defaults of `glue: {...}`, then those of `aws: {glue: {...}}`.
 func params(t *operators.Task) (*operators.Params, error) {
 	own, err := operators.ReadOr(t.Params, "glue", param.AsMap, param.New())
 	if err != nil {
 		return nil, err
 	}
 	with := *t
-	with.Params = t.Params.Defaulted(own.Without("last_run", "last_crawl")) // those are no defaults
+	with.Params = t.Params.Defaulted(own.Without("last_run", "last_crawl")) // these are not defaults
 	return aws.Params(&with, "glue")
 }
 
@@ -135,8 +134,7 @@ func (s *service) log(level operators.Level, text string) {
 	s.task.Log.Line(level, "GlueOperator", text)
 }
 
-// onlyRefused repeats what Glue was too busy to take, and nothing that may have started a
-// run.
+// onlyRefused retries requests that Glue was too busy to accept, but none that may have started a run.
 func onlyRefused(o *glue.Options) {
 	o.Retryer = retry.NewStandard(func(o *retry.StandardOptions) {
 		o.MaxAttempts = 4
@@ -145,13 +143,12 @@ func onlyRefused(o *glue.Options) {
 	})
 }
 
-// full says that there is no room for a run now.
+// full reports whether there is currently no room for a run.
 func full(err error) bool {
 	return slices.Contains([]string{"ConcurrentRunsExceededException", "ResourceNumberLimitExceededException"}, aws.Code(err))
 }
 
-// notStarted is what to do about a start that failed: it may be tried again after a look at
-// what there is.
+// notStarted handles a failed start: it may be retried after checking for existing runs.
 func (s *service) notStarted(ctx context.Context, err error, tries int64, intent *param.Map) (bool, error) {
 	next := intent.Clone()
 	switch {
@@ -159,7 +156,7 @@ func (s *service) notStarted(ctx context.Context, err error, tries int64, intent
 		return false, nil //nolint:nilerr // the caller returns the error that it gave
 	case full(err):
 		s.log(operators.Info, "Waiting for others to end: "+aws.Code(err))
-		next.Set("tries", min(tries+1, 4)) // that may take as long as it likes
+		next.Set("tries", min(tries+1, 4)) // waiting for room may take any time
 	case tries < patience && (aws.Temporary(err) || aws.Code(err) == "OperationTimeoutException"):
 		s.log(operators.Warn, "Glue does not answer, looking again: "+err.Error())
 		next.Set("tries", tries+1)

@@ -13,14 +13,14 @@ import (
 	"zerodag/operators"
 )
 
-// mostBytes of an answer are read; nothing that is kept may be longer.
+// mostBytes is how much of a response is read; nothing longer is stored.
 const mostBytes = 2 << 20
 
-// answer is what a server sent back.
+// answer is a server's response.
 type answer struct {
 	status      int
 	contentType string
-	length      int64 // as the server says, -1 when it does not
+	length      int64 // as reported by the server, -1 if it is not
 	content     []byte
 }
 
@@ -37,7 +37,7 @@ func (a *answer) text(contentType string) (string, error) {
 	if contentType == "" {
 		contentType = a.contentType
 	}
-	_, options, _ := mime.ParseMediaType(contentType) // what is not understood is UTF-8
+	_, options, _ := mime.ParseMediaType(contentType) // an unknown charset is read as UTF-8
 	charset := options["charset"]
 	if charset == "" || strings.EqualFold(charset, "utf-8") {
 		return strings.ToValidUTF8(string(a.content), "\uFFFD"), nil
@@ -50,7 +50,7 @@ func (a *answer) text(contentType string) (string, error) {
 	return string(text), err
 }
 
-// reason is the status line without the protocol, in the original's words.
+// reason returns the status line without the protocol, in Digdag's words.
 func (a *answer) reason() string {
 	text := http.StatusText(a.status)
 	switch {
@@ -65,7 +65,7 @@ func (a *answer) reason() string {
 // shownLength is how much of a content a message shows, in UTF-16 units.
 const shownLength = 200
 
-// summary is the content as a message shows it.
+// summary returns the content for a message.
 func (a *answer) summary(most int64) string {
 	if a.length > most {
 		return "(too long response body)"

@@ -10,11 +10,11 @@ import (
 // body is the content of a request with its Content-Type.
 type body struct {
 	text, kind string
-	secret     bool // it was given a secret
+	secret     bool // it contains a secret
 }
 
-// readBody makes the content that `content`, `content_format` and `content_type` ask for
-// (operators/http/README.md); nil for none.
+// readBody builds the content from `content`, `content_format` and `content_type` (operators/http/README.md); nil for
+// none.
 func (r *request) readBody() (*body, error) {
 	format, err := r.params.StringOr("content_format", "")
 	if err != nil {
@@ -66,7 +66,7 @@ func (r *request) render(content param.Value, format string) (*body, error) {
 		return &body{text, formType, secret}, err
 	}
 	text, err := param.AsString("content", open)
-	return &body{text, "plain/text", secret}, err // so it is called in the original
+	return &body{text, "plain/text", secret}, err // Digdag's name for it
 }
 
 func form(fields *param.Map) (string, error) {
@@ -84,7 +84,7 @@ func form(fields *param.Map) (string, error) {
 	return strings.Join(pairs, "&"), nil
 }
 
-// withSecrets replaces secrets in all texts of a content, keys included.
+// withSecrets replaces secrets in all text of a content, including keys.
 func (r *request) withSecrets(v param.Value) (param.Value, error) {
 	switch x := v.(type) {
 	case string:

@@ -11,7 +11,7 @@ import (
 	"zerodag/operators"
 )
 
-// fetchedFile is where the tasks of an answer are kept, in the working folder.
+// fetchedFile is where the tasks of a response are stored, in the working folder.
 const fetchedFile = "http_call.dig"
 
 func runCall(ctx context.Context, t *operators.Task) (operators.Result, error) {
@@ -47,12 +47,12 @@ func runCall(ctx context.Context, t *operators.Task) (operators.Result, error) {
 	}
 	result, err := load(t, definition)
 	if errors.Is(err, operators.ErrUnavailable) && !r.retry {
-		err = operators.Failf("The answer of %s could not be kept: %v", r.method, err) // to ask again would do again what was asked
+		err = operators.Failf("The answer of %s could not be kept: %v", r.method, err) // repeating the request would repeat its effect
 	}
 	return result, err
 }
 
-// load logs a fetched definition, keeps it and makes sub-tasks of it.
+// load logs a fetched definition, stores it and makes subtasks of it.
 func load(t *operators.Task, definition string) (operators.Result, error) {
 	t.Log.Line(operators.Info, "HttpCallOperator", "Fetched definition for http_call>:\n"+definition)
 	name, err := t.FileName(fetchedFile)
@@ -69,7 +69,7 @@ func load(t *operators.Task, definition string) (operators.Result, error) {
 	return operators.Result{Subtasks: subtasks}, nil
 }
 
-// asYAML is the text of a workflow file, out of JSON or YAML as the Content-Type says.
+// asYAML returns the text of a workflow file from JSON or YAML, according to the Content-Type.
 func asYAML(text, contentType, override string) (string, error) {
 	if override == "" && contentType == "" {
 		return "", operators.Failf("Content-Type must be set in the HTTP response but not set")

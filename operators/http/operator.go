@@ -1,6 +1,5 @@
-// Package http is `http>` and `http_call>`: they send an HTTP request, and run the answer
-// as tasks. Any agent calls it; it must open no connection but through the task's client,
-// and must never log a secret.
+// Package http implements `http>` and `http_call>`: they send an HTTP request, and run the response as tasks. Any agent
+// may run them. They must open connections only through the task's client, and must never log a secret.
 package http
 
 import (
@@ -11,7 +10,7 @@ import (
 	"zerodag/operators"
 )
 
-// Operators are `http>` and `http_call>`.
+// Operators returns `http>` and `http_call>`.
 func Operators() []operators.Operator {
 	return []operators.Operator{
 		{Name: "http", Summary: "sends an HTTP request", Retries: true, Run: run},
@@ -53,7 +52,7 @@ func run(ctx context.Context, t *operators.Task) (operators.Result, error) {
 	return r.result(answer, store)
 }
 
-// result is what the task stores of an answer. What an earlier `http>` stored is reset.
+// result returns what the task stores about a response. Values stored by an earlier `http>` are reset.
 func (r *request) result(a *answer, store bool) (operators.Result, error) {
 	stored := param.New("last_status", int64(a.status))
 	reset := [][]string{{"http", "last_status"}}
@@ -71,7 +70,7 @@ func (r *request) result(a *answer, store bool) (operators.Result, error) {
 	return operators.Result{Store: param.New("http", stored), ResetStore: reset}, nil
 }
 
-// limit bounds a text in characters as the original counts them: UTF-16 units.
+// limit limits a text in characters as Digdag counts them: UTF-16 units.
 func limit(text string, most int64) error {
 	if n := int64(units(text)); n > most {
 		return operators.Failf("Response content too large: %d > %d", n, most)

@@ -8,13 +8,13 @@ import (
 	"strings"
 )
 
-// impossible is a failure that another try would have as well.
+// impossible is a failure that a retry would repeat.
 type impossible struct{ message string }
 
 func (e *impossible) Error() string { return e.message }
 
-// client is the host's, which follows redirects without what is meant for the server of the
-// task alone: a server must not choose who gets the task's secrets.
+// client returns the host's client, which follows redirects without headers that are meant only for the task's server:
+// a server must not choose who gets the task's secrets.
 func (r *request) client() *http.Client {
 	connection := r.connection
 	for _, h := range r.headers {
@@ -36,7 +36,7 @@ func (r *request) client() *http.Client {
 	return &c
 }
 
-// redirected looks at a request that an answer asks for, which is not sent yet.
+// redirected checks a request to which a response redirects, before it is sent.
 func (r *request) redirected(next *http.Request, own *url.URL) error {
 	switch {
 	case next.URL.Scheme != "http" && next.URL.Scheme != "https":
@@ -54,7 +54,7 @@ func (r *request) redirected(next *http.Request, own *url.URL) error {
 	return nil
 }
 
-// origin is scheme, host and port: whom a secret is for.
+// origin returns scheme, host and port: the recipient that a secret is meant for.
 func origin(u *url.URL) string {
 	port := u.Port()
 	if port == "" {
@@ -63,8 +63,7 @@ func origin(u *url.URL) string {
 	return u.Scheme + "://" + strings.ToLower(u.Hostname()) + ":" + port
 }
 
-// lastingFailure says whether net/http refused to send a request at all, or the host to
-// connect to where it leads.
+// lastingFailure reports whether net/http refused to send a request at all, or the host to connect to its address.
 func lastingFailure(err error) bool {
 	var refused interface{ Lasting() bool }
 	var address *net.AddrError

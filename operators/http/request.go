@@ -11,7 +11,7 @@ import (
 	"zerodag/operators"
 )
 
-// request is one request of a task, as its parameters describe it.
+// request is the request of a task, as described by its parameters.
 type request struct {
 	task       *operators.Task
 	params     *operators.Params
@@ -19,14 +19,14 @@ type request struct {
 	connection operators.HTTPOptions
 	method     string
 	retry      bool
-	retryFor   time.Duration // how long; 0 for ever
+	retryFor   time.Duration // time limit of retries; 0 for none
 	uri        *url.URL
 	shown      string // the URI for logs and messages
 	headers    []header
 	body       *body // nil for none
 }
 
-// header is one that the task sends; secret ones are for the task's own server alone.
+// header is a header that the task sends; secret ones are only for the task's own server.
 type header struct {
 	name, value string
 	secret      bool
@@ -65,7 +65,8 @@ func newRequest(t *operators.Task) (*request, error) {
 	return r, err
 }
 
-// usualRetryFor is how long a request is retried in files with `zerodag: 1`. In others it is retried for ever, as in Digdag.
+// usualRetryFor is how long a request is retried in files with `zerodag: 1`. In others it is retried forever, as in
+// Digdag.
 const usualRetryFor = 10 * time.Minute
 
 func readRetryFor(p *operators.Params, level int) (time.Duration, error) {
@@ -83,7 +84,7 @@ func readRetryFor(p *operators.Params, level int) (time.Duration, error) {
 	return limit, err
 }
 
-// safe says whether a method may be sent again without being asked to.
+// safe reports whether a method may be repeated by default.
 func safe(method string) bool {
 	switch method {
 	case http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodTrace:
@@ -113,7 +114,7 @@ func (r *request) readHeaders() ([]header, error) {
 			return nil, err
 		}
 		h := header{name, value, name != key || value != text}
-		if !slices.Contains(headers, h) { // the original sends what is there twice once
+		if !slices.Contains(headers, h) { // Digdag sends duplicates once
 			headers = append(headers, h)
 		}
 	}
@@ -129,7 +130,7 @@ func (r *request) secretPair(key, value string) (string, string, error) {
 	return key, value, err
 }
 
-// secretParts is secretPair of what was read out of a text.
+// secretParts is secretPair for parts of a parsed text.
 func (r *request) secretParts(whole, key, value string) (string, string, error) {
 	key, err := r.task.SecretPart(whole, key)
 	if err != nil {
@@ -139,7 +140,7 @@ func (r *request) secretParts(whole, key, value string) (string, string, error) 
 	return key, value, err
 }
 
-// authorize puts the secrets of http> in front of the task's own headers.
+// authorize puts the secrets of http> before the task's own headers.
 func (r *request) authorize() error {
 	authorization, err := r.task.OptionalSecret("http.authorization")
 	if err != nil {
@@ -175,7 +176,7 @@ func (r *request) setCommandURI() error {
 	return r.setURI(text, operators.HasSecret(command))
 }
 
-// setURI sets the URI with the task's query, and what may be shown of it.
+// setURI sets the URI with the task's query, and the form of it that may be shown.
 func (r *request) setURI(text string, isSecret bool) error {
 	uri, err := url.Parse(text)
 	if err == nil && uri.Host == "" {
@@ -207,8 +208,8 @@ func (r *request) setURI(text string, isSecret bool) error {
 	return nil
 }
 
-// query appends the `query` of the task, a mapping or the text of a query, to that of the
-// URI; it says whether there is a secret in it.
+// query appends the `query` of the task, a mapping or text, to that of the URI; it reports whether it contains a
+// secret.
 func (r *request) query(own string) (string, bool, error) {
 	v, _ := r.params.Get("query")
 	if v == nil {
@@ -248,7 +249,7 @@ func (r *request) query(own string) (string, bool, error) {
 	return strings.Join(pairs, "&"), hidden, nil
 }
 
-// encodeQuery encodes the text of a query anew, so that it may be written with blanks.
+// encodeQuery encodes the text of a query again, so that it may be written with spaces.
 func encodeQuery(text string) string {
 	var pairs []string
 	for pair := range strings.SplitSeq(text, "&") {

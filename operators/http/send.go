@@ -15,13 +15,13 @@ import (
 	"zerodag/operators"
 )
 
-// temporary is a failure after which the request is sent again.
+// temporary is a failure after which the request is repeated.
 type temporary struct{ message string }
 
 func (e *temporary) Error() string { return e.message }
 
 // run sends the request once. After a temporary failure the task runs again until the time limit is reached: `_retry`
-// is for failures that last.
+// is for lasting failures.
 func (r *request) run(ctx context.Context) (*answer, error) {
 	a, err := r.send(ctx)
 	if err == nil {
@@ -43,14 +43,14 @@ func (r *request) run(ctx context.Context) (*answer, error) {
 	return nil, later
 }
 
-// The state of retries: {request: {retry: N, since: seconds, try: N}}, where try is that of `_retry`, whose tries each have
-// the whole time.
+// The state of retries: {request: {retry: N, since: seconds, try: N}}, where try is that of `_retry`; each of its tries
+// has the full time.
 const (
 	stateKey    = "request"
 	longestPoll = 30 * time.Second
 )
 
-// pollAgain is another run, nil if the time for that is over.
+// pollAgain returns another run, nil if its time is over.
 func (r *request) pollAgain() *operators.Later {
 	number := func(of *param.Map, key string, otherwise int64) int64 {
 		n, _ := operators.NewParams(of).IntOr(key, otherwise) // ours: always a number
@@ -127,7 +127,7 @@ func (r *request) build(ctx context.Context) (*http.Request, error) {
 	return request, nil
 }
 
-// judge turns a status into success, a failure, or a reason to try again.
+// judge converts a status to success, a failure, or a reason to retry.
 func (r *request) judge(a *answer) error {
 	if a.status >= 200 && a.status < 400 {
 		return nil
@@ -135,7 +135,7 @@ func (r *request) judge(a *answer) error {
 	return r.refused(a)
 }
 
-// refused is the failure that a status other than that of a success is.
+// refused returns the failure for an unsuccessful status.
 func (r *request) refused(a *answer) error {
 	told := fmt.Sprintf("%s %s - %s: %s", r.method, r.shown, a.reason(), a.summary(r.settings.maxStored))
 	switch {
@@ -149,8 +149,7 @@ func (r *request) refused(a *answer) error {
 	return r.ifRetried(nil, "Unexpected HTTP status: "+told)
 }
 
-// unanswered is the failure of a request without an answer; it never names the URI that
-// was really asked.
+// unanswered returns the failure of a request without a response; it never names the URI that was actually requested.
 func (r *request) unanswered(err error) error {
 	var proxy *operators.ProxyRefusal
 	if errors.As(err, &proxy) {
@@ -163,7 +162,7 @@ func (r *request) unanswered(err error) error {
 	return r.ifRetried(err, fmt.Sprintf("HTTP request failed: %s %s: %s", r.method, r.shown, plainReason(err)))
 }
 
-// ifRetried is a failure of the task unless it may try again; cause is nil where an answer says all.
+// ifRetried is a failure of the task unless it may be retried; cause is nil if the response is the whole reason.
 func (r *request) ifRetried(cause error, message string) error {
 	if r.retry {
 		return &temporary{message}
@@ -171,7 +170,7 @@ func (r *request) ifRetried(cause error, message string) error {
 	return operators.Causedf(cause, "%s", message)
 }
 
-// plainReason is an error without the URL that net/http puts before it.
+// plainReason returns an error without the URL that net/http adds.
 func plainReason(err error) string {
 	var of *url.Error
 	if errors.As(err, &of) {

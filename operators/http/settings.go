@@ -9,7 +9,7 @@ import (
 	"zerodag/operators"
 )
 
-// settings are what the host says under `config.http`.
+// settings are the host's settings under `config.http`.
 type settings struct {
 	allowUserProxy bool
 	systemProxy    string
@@ -38,7 +38,7 @@ func readSettings(config *param.Map) (settings, error) {
 	return s, err
 }
 
-// proxy reads the mapping `proxy` as a URL, "" when there is none or it is off.
+// proxy reads the mapping `proxy` as a URL, "" if there is none or it is disabled.
 func proxy(p *operators.Params) (string, error) {
 	m, err := operators.ReadOr(p, "proxy", param.AsMap, nil)
 	if err != nil {
@@ -67,7 +67,7 @@ func proxy(p *operators.Params) (string, error) {
 	return scheme + "://" + net.JoinHostPort(host, strconv.FormatInt(port, 10)), nil
 }
 
-// connection reads the options of the task that shape its connection.
+// connection reads the options of the task that affect its connection.
 func (s settings) connection(p *operators.Params) (operators.HTTPOptions, error) {
 	var o operators.HTTPOptions
 	timeout, err := p.IntOr("timeout", 30)

@@ -7,9 +7,8 @@ import (
 	"unicode/utf16"
 )
 
-// illegal says where a URI has a character that must be written as %XX, in the original's
-// words and counting as it does; "" when there is none. The original refuses such a URI
-// instead of guessing which parts of it are encoded already.
+// illegal returns where a URI has a character that must be written as %XX, in Digdag's words and with its way of
+// counting; "" if there is none. Digdag refuses such a URI instead of guessing which parts of it are already encoded.
 func illegal(uri string) string {
 	_, rest, _ := strings.Cut(uri, "://")
 	slash := strings.IndexAny(rest, "/?#")

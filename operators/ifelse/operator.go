@@ -1,5 +1,5 @@
-// Package ifelse is `if>`: it runs sub-tasks when a condition holds, or others when it
-// does not. It is called by the host, between two steps of the engine, and must do no I/O.
+// Package ifelse implements `if>`: it runs subtasks if a condition holds, or others if it does not. The host runs it
+// between two steps of the engine; it must do no I/O.
 package ifelse
 
 import (
@@ -9,7 +9,7 @@ import (
 	"zerodag/operators"
 )
 
-// Operator is `if>`.
+// Operator returns `if>`.
 func Operator() operators.Operator {
 	return operators.Operator{Name: "if", Summary: "runs tasks when a condition holds, or others when it does not", Inline: true, Run: run}
 }

@@ -1,8 +1,6 @@
-// Package inline lists the built-in operators without I/O, which a host runs itself between two
-// steps of the engine.
+// Package inline lists the built-in operators without I/O, which a host runs itself between two steps of the engine.
 //
-// Package all has them too; a program that runs no others links this list alone. It must hold
-// nothing but the list.
+// Package all also has them; a program that runs no others links only this list. It must contain nothing but the list.
 package inline
 
 import (
@@ -17,7 +15,7 @@ import (
 	"zerodag/operators/switchcase"
 )
 
-// Operators are all of them.
+// Operators returns all of them.
 func Operators() []operators.Operator {
 	return []operators.Operator{
 		call.Operator(),
@@ -31,5 +29,5 @@ func Operators() []operators.Operator {
 	}
 }
 
-// Registry has them alone: to a host with it every other task is one for an agent.
+// Registry has only these operators: for a host with it, every other task is one for an agent.
 func Registry() operators.Registry { return operators.NewRegistry(Operators()...) }

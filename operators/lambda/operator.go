@@ -1,6 +1,5 @@
-// Package lambda is `lambda>`: it invokes a function of AWS Lambda and takes its result or
-// its error as the task's. Any agent calls it; it must never repeat a call that may have
-// reached the function.
+// Package lambda implements `lambda>`: it invokes an AWS Lambda function and uses its result or its error as the
+// task's. Any agent may run it. It must never repeat a call that may have reached the function.
 package lambda
 
 import (
@@ -20,7 +19,7 @@ import (
 	"zerodag/operators/aws"
 )
 
-// Operator is `lambda>`.
+// Operator returns `lambda>`.
 func Operator() operators.Operator {
 	account := &aws.Account{}
 	return operators.Operator{Name: "lambda", Summary: "invokes an AWS Lambda function", Retries: true,
@@ -30,7 +29,7 @@ func Operator() operators.Operator {
 // largestResult is how much of a result a task may store, in bytes of JSON.
 const largestResult = 256 << 10
 
-// invocation is what a task asks for.
+// invocation is the call that a task requests.
 type invocation struct {
 	function, qualifier string
 	payload             []byte
@@ -69,7 +68,7 @@ func run(ctx context.Context, account *aws.Account, t *operators.Task) (operator
 	return i.result(out.Payload)
 }
 
-// onlyRefused repeats what Lambda was too busy to take, and nothing that may have run.
+// onlyRefused retries calls that Lambda was too busy to accept, but none that may have run.
 func onlyRefused() sdk.Retryer {
 	return retry.NewStandard(func(o *retry.StandardOptions) {
 		o.MaxAttempts = 6
@@ -118,7 +117,7 @@ func (i invocation) input(t *operators.Task) *lambda.InvokeInput {
 	return in
 }
 
-// result stores what the function returned, text where it is no JSON.
+// result stores what the function returned, as text if it is not JSON.
 func (i invocation) result(payload []byte) (operators.Result, error) {
 	if !i.store {
 		return operators.Result{}, nil
@@ -134,7 +133,7 @@ func (i invocation) result(payload []byte) (operators.Result, error) {
 	return operators.Result{Store: param.New("lambda", param.New("last_result", value)), ResetStore: [][]string{{"lambda", "last_result"}}}, nil
 }
 
-// errorText is the error of a function in its own words.
+// errorText returns the error of a function in its own words.
 func errorText(payload []byte) string {
 	var e struct{ ErrorMessage, ErrorType string }
 	if err := json.Unmarshal(payload, &e); err != nil || e.ErrorMessage == "" && e.ErrorType == "" {

@@ -1,5 +1,5 @@
-// Package loop is `loop>`: it runs sub-tasks a number of times. It is called by the
-// host, between two steps of the engine, and must do no I/O.
+// Package loop implements `loop>`: it runs subtasks a number of times. The host runs it between two steps of the
+// engine; it must do no I/O.
 package loop
 
 import (
@@ -10,7 +10,7 @@ import (
 	"zerodag/operators"
 )
 
-// Operator is `loop>`.
+// Operator returns `loop>`.
 func Operator() operators.Operator {
 	return operators.Operator{Name: "loop", Summary: "runs tasks a number of times", Inline: true, Run: run}
 }
@@ -38,7 +38,7 @@ func run(_ context.Context, t *operators.Task) (operators.Result, error) {
 	return t.Params.Group(group)
 }
 
-// count is `count` or the command; the command must be there in any case, as in the original.
+// count returns `count` or the command; the command must exist in any case, as in Digdag.
 func count(p *operators.Params) (int64, error) {
 	command, err := p.Int("_command")
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 // address is a mailbox, with the name before it or "".
 type address struct{ name, mailbox string }
 
-// header is the address as a message shows it: the name in quotes only if it must be, as Digdag's library writes it.
+// header returns the address as a message shows it: the name in quotes only if necessary, as Digdag's library writes
+// it.
 func (a address) header() string {
 	switch {
 	case a.name == "":
@@ -24,7 +25,7 @@ func (a address) header() string {
 	return a.name + " <" + a.mailbox + ">"
 }
 
-// headers are the values of an address header.
+// headers returns the values of an address header.
 func headers(list []address) []string {
 	values := make([]string, len(list))
 	for i, a := range list {

@@ -9,12 +9,12 @@ import (
 	"unicode/utf8"
 )
 
-// longestWord is the length up to which a word of a header stays as it is. RFC 5322 recommends lines of 78 characters, and the
-// name of the header or the mailbox may share the line.
+// longestWord is the length up to which a word of a header is not encoded. RFC 5322 recommends lines of 78 characters,
+// and the name of the header or the mailbox may share the line.
 const longestWord = 60
 
-// headerText is a text as the value of a header: as it is, or in encoded words (RFC 2047). Line ends and other control
-// characters become spaces, so that a text from elsewhere, such as the message of an error, cannot add headers.
+// headerText returns a text as the value of a header: unchanged, or in encoded words (RFC 2047). Line ends and other
+// control characters become spaces, so that external text, such as an error message, cannot add headers.
 func headerText(text string) string {
 	text = strings.TrimSpace(strings.Map(func(c rune) rune {
 		if unicode.IsControl(c) {

@@ -14,7 +14,7 @@ import (
 	"zerodag/operators"
 )
 
-// message is a mail before it has a form.
+// message is a mail before it is formatted.
 type message struct {
 	from        address
 	to, cc, bcc []address
@@ -36,7 +36,7 @@ func readAttachment(t *operators.Task, p *operators.Params) (attachment, error) 
 	if err != nil {
 		return attachment{}, err
 	}
-	// With the slash, as in the original: files of sub-folders are called so in mailboxes.
+	// With the slash, as in Digdag: files of subfolders have such names in mailboxes.
 	name, err := p.StringOr("filename", path[max(strings.LastIndexByte(path, '/'), 0):])
 	if err != nil {
 		return attachment{}, err
@@ -70,7 +70,7 @@ func validType(kind string) bool {
 	return err == nil && !tooLong && !strings.ContainsAny(kind, "\r\n")
 }
 
-// recipients are all mailboxes that the message goes to.
+// recipients returns all mailboxes that the message goes to.
 func (m *message) recipients() []string {
 	var all []string
 	for _, list := range [][]address{m.to, m.cc, m.bcc} {
@@ -81,11 +81,11 @@ func (m *message) recipients() []string {
 	return all
 }
 
-// bytes is the message in the form of RFC 5322. Blind copies are not named in it.
+// bytes formats the message according to RFC 5322. Blind copies are not named in it.
 func (m *message) bytes() ([]byte, error) {
 	msg := gomail.NewMsg(gomail.WithCharset(charset), gomail.WithNoDefaultUserAgent())
-	// All headers are set as text that is encoded already: what the library encodes and quotes itself can hold words that are
-	// too long to fold, and blanks in a row that it folds into an empty line, which would end the headers.
+	// All headers are set as encoded text: the library's own encoding and quoting can produce words that are too long
+	// to fold, and repeated spaces that it folds into an empty line, which would end the headers.
 	msg.SetDateWithValue(m.date)
 	msg.SetMessageIDWithValue(m.id + "@zerodag")
 	msg.SetGenHeader("From", m.from.header())
@@ -115,10 +115,10 @@ func (m *message) bytes() ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// charset is that of all texts.
+// charset is the encoding of all text.
 const charset gomail.Charset = "utf-8"
 
-// describe sets the headers of a part itself: those of the library are never folded, and have no slash in a name.
+// describe sets the headers of a part itself: the library never folds them, and allows no slash in a name.
 func (a attachment) describe(f *gomail.File) {
 	f.Header.Set("Content-Type", a.contentType())
 	f.Header.Set("Content-Transfer-Encoding", string(gomail.EncodingB64))
@@ -143,11 +143,11 @@ func (a attachment) contentType() string {
 	return kind
 }
 
-// longestLine is what SMTP allows in one line.
+// longestLine is the maximum line length in SMTP.
 const longestLine = 998
 
-// encodingFor chooses an encoding in which a text arrives unchanged through any server: none if it is ASCII in short lines,
-// else the readable one or the compact one, whichever is shorter.
+// encodingFor chooses an encoding in which a text arrives unchanged through any server: none if it is ASCII in short
+// lines, otherwise the readable or the compact one, whichever is shorter.
 func encodingFor(text string) gomail.Encoding {
 	other, line, long := 0, 0, false
 	for _, c := range []byte(strings.ReplaceAll(text, "\r\n", "\n")) {

@@ -1,5 +1,5 @@
-// Package mail is `mail>`: it sends a message by SMTP. Agents that may open connections
-// call it; it must send nothing but to the server that the task or the host names.
+// Package mail implements `mail>`: it sends a message by SMTP. Agents that may open connections run it. It must connect
+// only to the server that the task or the host names.
 package mail
 
 import (
@@ -9,7 +9,7 @@ import (
 	"zerodag/operators"
 )
 
-// Operator is `mail>`.
+// Operator returns `mail>`.
 func Operator() operators.Operator {
 	return operators.Operator{Name: "mail", Summary: "sends a mail by SMTP", Retries: true, Run: run}
 }
@@ -43,7 +43,7 @@ func run(ctx context.Context, t *operators.Task) (operators.Result, error) {
 	return operators.Result{}, nil
 }
 
-// readMessage reads all of a message but its sender and attachments.
+// readMessage reads everything but the sender and the attachments of a message.
 func readMessage(t *operators.Task, p, host *operators.Params) (*message, error) {
 	m := &message{date: t.Now, id: operators.Derived(t.IdempotencyKey(), t.SessionUUID, t.Dispatch)}
 	var err error
@@ -69,7 +69,7 @@ func readMessage(t *operators.Task, p, host *operators.Params) (*message, error)
 	return m, err
 }
 
-// withDefault reads a parameter that the host may have a default for.
+// withDefault reads a parameter for which the host may have a default.
 func withDefault(p, host *operators.Params, key string) (string, error) {
 	if !p.Has(key) && host.Has(key) {
 		return host.String(key)

@@ -16,25 +16,25 @@ import (
 	"zerodag/operators"
 )
 
-// The times a server has.
+// Time limits for the server.
 const (
 	connectTime = 10 * time.Second
 	answerTime  = 60 * time.Second
 )
 
-// server is where mail is handed over, with what it wants to know.
+// server is the mail server with its login.
 type server struct {
 	host               string
 	port               int64
 	username, password string
-	tls, ssl           bool // asked for within the connection, or from its start
+	tls, ssl           bool // upgraded by STARTTLS, or encrypted from the start
 	network            operators.Network
 }
 
 func (s *server) address() string { return net.JoinHostPort(s.host, strconv.FormatInt(s.port, 10)) }
 
-// findServer takes the task's server or the host's, each as a whole: the host's password
-// must not go to a server that a task names.
+// findServer uses the task's server or the host's, each as a whole: the host's password must not go to a server that a
+// task names.
 func findServer(t *operators.Task, p, host *operators.Params) (*server, error) {
 	secrets, err := mailSecrets(t)
 	if err != nil {
@@ -45,12 +45,12 @@ func findServer(t *operators.Task, p, host *operators.Params) (*server, error) {
 		return readServer(operators.NewParams(param.Merge(ownServer(p), secrets)), t.Dialer())
 	}
 	if host.Has("host") {
-		return readServer(host, &net.Dialer{}) // wherever its administrator has it
+		return readServer(host, &net.Dialer{}) // its administrator decides where it is
 	}
 	return nil, operators.Failf("Missing SMTP configuration")
 }
 
-// mailSecrets are the secrets below `mail.`, as a tree.
+// mailSecrets returns the secrets below `mail.`, as a tree.
 func mailSecrets(t *operators.Task) (*param.Map, error) {
 	found := param.New()
 	for _, key := range []string{"host", "port", "username", "password", "tls", "ssl"} {
@@ -65,8 +65,7 @@ func mailSecrets(t *operators.Task) (*param.Map, error) {
 	return found, nil
 }
 
-// ownServer is what the task says about its server. There is no password: as a parameter
-// it has never been read.
+// ownServer returns the task's settings for its server. They have no password: it was never read from a parameter.
 func ownServer(p *operators.Params) *param.Map {
 	own := param.New()
 	for _, key := range []string{"host", "port", "username", "tls", "ssl"} {
@@ -99,7 +98,7 @@ func readServer(p *operators.Params, network operators.Network) (*server, error)
 	return s, err
 }
 
-// send hands a message over. An error may leave open whether it was taken.
+// send delivers a message to the server. After an error it may be unknown whether the server accepted it.
 func (s *server) send(ctx context.Context, m *message) error {
 	content, err := m.bytes()
 	if err != nil {
@@ -136,7 +135,7 @@ func (s *server) send(ctx context.Context, m *message) error {
 	if err := data.Close(); err != nil {
 		return err
 	}
-	client.Quit() //nolint:errcheck // the message is taken, whatever the answer
+	client.Quit() //nolint:errcheck // the message is accepted, whatever the answer
 	return nil
 }
 
@@ -156,7 +155,7 @@ func (s *server) connect(ctx context.Context) (net.Conn, error) {
 
 func (s *server) tlsConfig() *tls.Config { return &tls.Config{ServerName: s.host} }
 
-// introduce makes the connection safe and says who we are, as far as the server can.
+// introduce secures the connection and logs in, as far as the server supports it.
 func (s *server) introduce(client *smtp.Client) error {
 	if offered, _ := client.Extension("STARTTLS"); offered && s.tls && !s.ssl {
 		if err := client.StartTLS(s.tlsConfig()); err != nil {
@@ -167,9 +166,10 @@ func (s *server) introduce(client *smtp.Client) error {
 	if s.username == "" || !offered {
 		return nil
 	}
-	// A task that wants TLS must not lose a password to a server that has none.
+	// A task that requires TLS must not reveal a password to a server without it.
 	plainAllowed := !s.tls
-	// The user asks to act as himself, as the original does: servers that were set up for it may compare all of it.
+	// The authorization identity is the user, as in Digdag: servers that were set up for it may compare the whole
+	// response.
 	auth := smtp.PlainAuth(s.username, s.username, s.password, s.host, plainAllowed)
 	switch list := " " + strings.ToUpper(mechanisms) + " "; {
 	case strings.Contains(list, " PLAIN "):
@@ -184,7 +184,7 @@ func (s *server) introduce(client *smtp.Client) error {
 	return nil
 }
 
-// patient is a connection whose other side has a time for each answer.
+// patient is a connection with a time limit for each answer.
 type patient struct{ net.Conn }
 
 func (p patient) Read(b []byte) (int, error) {

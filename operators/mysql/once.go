@@ -10,11 +10,11 @@ import (
 	"zerodag/operators/sql"
 )
 
-// quoted is an identifier as this SQL has it.
+// quoted returns an identifier quoted for this SQL dialect.
 func quoted(name string) string { return "`" + strings.ReplaceAll(name, "`", "``") + "`" }
 
-// The task's lock is of the server, belongs to a session, and outlasts transactions. It keeps runs apart, and tells
-// which session is that of a run before.
+// The task's lock is held by the server, belongs to a session, and outlasts transactions. It keeps runs apart, and
+// identifies the session of an earlier run.
 
 // lock takes the lock of the task; free is false while another session has it.
 func (s *session) lock(ctx context.Context) (free bool, err error) {
@@ -23,18 +23,18 @@ func (s *session) lock(ctx context.Context) (free bool, err error) {
 	return got.Int64 == 1, err
 }
 
-// holder is the session that has the lock of the task, 0 for none.
+// holder returns the session that has the lock of the task, 0 for none.
 func (s *session) holder(ctx context.Context) (int64, error) {
 	var id databases.NullInt64
 	err := s.row(ctx, "look for queries of earlier runs", "SELECT IS_USED_LOCK(?)", []any{s.at.Application}, []any{&id})
 	return id.Int64, err
 }
 
-// write executes the script of q; with strict_transaction only unless the status table says that it is done. Whatever
-// ends it, and wherever, the next call with the same id goes on rightly: the row of the status table is completed by the
-// very commit that makes the script's work last.
+// write executes the script of q; with strict_transaction, only unless the status table marks it as done. Wherever it
+// is interrupted, the next call with the same id continues correctly: the row of the status table is completed by the
+// same commit as the script's work.
 func (s *session) write(ctx context.Context, q *sql.Query, id string) error {
-	if q.Strict { // before the transaction: to make a table would end it
+	if q.Strict { // before the transaction: creating a table would end it
 		if err := s.makeStatusTable(ctx, q.Status); err != nil {
 			return err
 		}
@@ -60,12 +60,12 @@ func (s *session) write(ctx context.Context, q *sql.Query, id string) error {
 	if err != nil {
 		return err
 	}
-	// Rows that are no longer asked for. The work is done, whatever comes of this.
+	// Rows that are no longer needed. The work is done, whether or not this succeeds.
 	_ = s.exec(ctx, "delete old rows", "DELETE FROM "+q.Status.QuotedBy(quoted)+" WHERE completed_at < UTC_TIMESTAMP(6) - INTERVAL ? SECOND", int64(q.Keep.Seconds()))
 	return nil
 }
 
-// once executes the script in the transaction that has begun, and ends that.
+// once executes the script in the current transaction, and commits it.
 func (s *session) once(ctx context.Context, q *sql.Query, id string) error {
 	if err := s.exec(ctx, q.What(), q.StatementBy(quoted)); err != nil {
 		return err
@@ -74,14 +74,14 @@ func (s *session) once(ctx context.Context, q *sql.Query, id string) error {
 		return err
 	}
 	err := s.exec(ctx, "commit updated status row", "COMMIT")
-	if err != nil && ctx.Err() == nil && number(err) == 0 { // no answer of the server's
-		return fmt.Errorf("%w (%v)", sql.ErrUnknown, err) //nolint:errorlint // what is unknown must not be taken for what was refused
+	if err != nil && ctx.Err() == nil && number(err) == 0 { // no answer from the server
+		return fmt.Errorf("%w (%v)", sql.ErrUnknown, err) //nolint:errorlint // an unknown outcome must not be taken for a refusal
 	}
 	return err
 }
 
-// makeStatusTable makes the table unless it is there; to look first spares those the right to create tables whose
-// administrator made it.
+// makeStatusTable creates the table unless it exists; it checks first, so that users whose administrator created it
+// need no right to create tables.
 func (s *session) makeStatusTable(ctx context.Context, status sql.Table) error {
 	name := status.QuotedBy(quoted)
 	err := s.exec(ctx, "look for the status table "+name, "SELECT 1 FROM "+name+" LIMIT 0")
@@ -96,13 +96,13 @@ func (s *session) makeStatusTable(ctx context.Context, status sql.Table) error {
 		"3. ask system administrator to create a database in which this user can create a table and set 'status_table_schema' option to it\n", create)
 }
 
-// begin begins a transaction that holds the row of the query, and says whether the query is done.
+// begin begins a transaction that holds the row of the query, and reports whether the query is done.
 func (s *session) begin(ctx context.Context, status sql.Table, id string) (done bool, err error) {
 	table := status.QuotedBy(quoted)
 	if err := s.exec(ctx, "insert a status row", "INSERT IGNORE INTO "+table+" (query_id, created_at) VALUES (?, UTC_TIMESTAMP(6))", id); err != nil {
 		return false, err
 	}
-	// A session of a lost connection may still hold the row, on a server that lost the lock of the task.
+	// A session of a lost connection may still hold the row, on a server that no longer has the lock of the task.
 	for _, text := range []string{"SET SESSION innodb_lock_wait_timeout = 1", "START TRANSACTION"} {
 		if err := s.exec(ctx, "begin a transaction", text); err != nil {
 			return false, err
@@ -110,7 +110,7 @@ func (s *session) begin(ctx context.Context, status sql.Table, id string) (done 
 	}
 	err = s.row(ctx, "lock a status row", "SELECT completed_at IS NOT NULL FROM "+table+" WHERE query_id = ? FOR UPDATE", []any{id}, []any{&done})
 	switch {
-	case number(err) == lockTimeout, errors.Is(err, databases.ErrNoRows): // a row that goes is cleaned up by another task
+	case number(err) == lockTimeout, errors.Is(err, databases.ErrNoRows): // another task's cleanup has removed the row
 		return false, sql.ErrLocked
 	case err != nil:
 		return false, err

@@ -1,9 +1,9 @@
-// Package mysql is `mysql>`: it runs SQL on a MySQL or MariaDB database. Agents that may open connections call it; it
-// must connect to nothing but the server that the task names, and must never log what is a secret.
+// Package mysql implements `mysql>`: it runs SQL on a MySQL or MariaDB database. Agents that may open connections run
+// it. It must connect only to the server that the task names, and must never log secrets.
 //
 // A script that writes rows is executed exactly once: a row of a status table, found by an id that is in the task's
-// state before anything runs, is completed in the transaction of the script itself. Statements that define something
-// commit by themselves on such a server, so that a script with them may begin once more after a crash.
+// state before anything runs, is completed in the transaction of the script itself. On these servers, statements that
+// define something commit implicitly, so a script with such statements may start again after a crash.
 package mysql
 
 import (
@@ -13,7 +13,7 @@ import (
 	"zerodag/operators/sql"
 )
 
-// Operator is `mysql>`.
+// Operator returns `mysql>`.
 func Operator() operators.Operator {
 	return operators.Operator{Name: "mysql", Summary: "runs SQL on a MySQL or MariaDB database", Retries: true, Run: run, Clean: clean}
 }
@@ -48,12 +48,12 @@ func run(ctx context.Context, t *operators.Task) (operators.Result, error) {
 	return operators.Result{}, sql.Ended(t, s.write(ctx, q, id))
 }
 
-// clean ends what a run before left behind on the server: a query goes on there when the agent that waits for it dies.
-// Its session is the one that holds the task's lock.
+// clean ends the query that an earlier run left behind on the server: it continues there if the agent that waits for it
+// dies. Its session holds the task's lock.
 func clean(ctx context.Context, t *operators.Task) error {
 	p, err := t.Params.WithDefaults("mysql")
 	if err != nil {
-		return nil // with such parameters nothing ever ran
+		return nil // with such parameters nothing has run
 	}
 	at, err := kind().Find(t, p)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"zerodag/operators/sql"
 )
 
-// read executes a query whose rows are wanted, in a transaction that can change nothing.
+// read executes a query whose rows are needed, in a transaction that can change nothing.
 func read(ctx context.Context, t *operators.Task, at *sql.Server, q *sql.Query) (operators.Result, error) {
 	to, err := q.Rows(t, "mysql")
 	if err != nil {
@@ -26,7 +26,8 @@ func read(ctx context.Context, t *operators.Task, at *sql.Server, q *sql.Query) 
 	if _, err := s.lock(ctx); err != nil { // so that clean finds it; two may read
 		return operators.Result{}, err
 	}
-	// Of the session, not of one transaction: a statement that defines something ends that, and would be executed behind it.
+	// For the session, not only one transaction: a statement that defines something ends the transaction, and would be
+	// executed after it.
 	for _, text := range []string{"SET SESSION TRANSACTION READ ONLY", "START TRANSACTION"} {
 		if err := s.exec(ctx, "begin a transaction", text); err != nil {
 			return operators.Result{}, err
@@ -41,14 +42,14 @@ func read(ctx context.Context, t *operators.Task, at *sql.Server, q *sql.Query) 
 	return to.Result(nil)
 }
 
-// rows hands over the rows of a statement.
+// rows passes on the rows of a statement.
 func (s *session) rows(ctx context.Context, text string, to sql.Rows) error {
 	const what = "execute given SELECT statement"
 	rows, err := s.conn.QueryContext(ctx, text)
 	if err != nil {
 		return s.failure(ctx, what, err)
 	}
-	defer rows.Close() //nolint:errcheck // rows.Err says it
+	defer rows.Close() //nolint:errcheck // rows.Err reports it
 	types, err := rows.ColumnTypes()
 	if err != nil {
 		return s.failure(ctx, what, err)
@@ -81,14 +82,14 @@ func (s *session) rows(ctx context.Context, text string, to sql.Rows) error {
 	return s.failure(ctx, what, rows.Err())
 }
 
-// form is how values of a type are handed over: as those of a type of PostgreSQL, by its number, and as that one's text
-// where it differs.
+// form is how values of a type are passed on: as values of a type of PostgreSQL, by its number, and as that type's text
+// if it differs.
 type form struct {
 	oid  uint32
 	text func([]byte) []byte
 }
 
-// The types of PostgreSQL that values are handed over as.
+// The types of PostgreSQL as which values are passed on.
 const (
 	asNumber    = 1700
 	asFloat     = 701

@@ -17,16 +17,16 @@ import (
 	"zerodag/operators/sql"
 )
 
-// session is a connection to a server. An error leaves it in a transaction that is lost: closing rolls back.
+// session is a connection to a server. After an error its transaction is lost: closing rolls it back.
 type session struct {
 	at     *sql.Server
 	db     *databases.DB
 	conn   *databases.Conn
-	id     int64        // by which the server knows it
-	silent *atomic.Bool // the server said nothing for too long
+	id     int64        // the server's id of it
+	silent *atomic.Bool // the server was silent for too long
 }
 
-// Numbers of a server's errors.
+// Error numbers of the server.
 const (
 	noSuchTable  = 1146
 	noSuchThread = 1094
@@ -36,7 +36,7 @@ const (
 	secureWanted = 3159 // connections must be encrypted
 )
 
-// number is the server's number of an error, 0 when the server did not say it.
+// number returns the server's number of an error, 0 if the error is not from the server.
 func number(err error) uint16 {
 	var said *driver.MySQLError
 	if errors.As(err, &said) {
@@ -45,8 +45,8 @@ func number(err error) uint16 {
 	return 0
 }
 
-// connect opens a session; with scripts it takes several statements at once. Nothing of the agent's own environment has
-// a say in it.
+// connect opens a session; with scripts, it accepts several statements at once. The agent's own environment has no
+// influence on it.
 func connect(ctx context.Context, at *sql.Server, scripts bool) (*session, error) {
 	login := at.Login()
 	s := &session{at: at, silent: &atomic.Bool{}}
@@ -67,7 +67,7 @@ func connect(ctx context.Context, at *sql.Server, scripts bool) (*session, error
 		return &patientConn{c, login.Silence, s.silent}, nil
 	}
 	if login.TLS {
-		config.TLS = &tls.Config{ServerName: login.Host, InsecureSkipVerify: true} // #nosec G402 -- it is encrypted but not verified, as that of pg>
+		config.TLS = &tls.Config{ServerName: login.Host, InsecureSkipVerify: true} // #nosec G402 -- encrypted but not verified, like pg>
 	}
 	connector, err := driver.NewConnector(config)
 	if err != nil {
@@ -87,12 +87,12 @@ func connect(ctx context.Context, at *sql.Server, scripts bool) (*session, error
 
 func (s *session) close() {
 	if s.conn != nil {
-		s.conn.Close() //nolint:errcheck // what had to be kept is committed
+		s.conn.Close() //nolint:errcheck // what must be kept is committed
 	}
 	s.db.Close() //nolint:errcheck // likewise
 }
 
-// patientConn ends when the server says nothing for too long, and notes that.
+// patientConn ends if the server is silent for too long, and records that.
 type patientConn struct {
 	net.Conn
 	silence time.Duration
@@ -113,7 +113,7 @@ func (c *patientConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// exec executes a statement, or a script where the session takes them, whose rows are not wanted.
+// exec executes a statement, or a script if the session accepts them, whose rows are not needed.
 func (s *session) exec(ctx context.Context, what, text string, args ...any) error {
 	_, err := s.conn.ExecContext(ctx, text, args...)
 	return s.failure(ctx, what, err)
@@ -128,8 +128,8 @@ func (s *session) row(ctx context.Context, what, text string, args, into []any) 
 	return s.failure(ctx, what, err)
 }
 
-// failure is the failure of a statement. One that nobody waits for any more is ended on the server, too, which does not
-// notice by itself.
+// failure returns the failure of a statement. A statement that is no longer waited for is also ended on the server,
+// which would not notice.
 func (s *session) failure(ctx context.Context, what string, err error) error {
 	switch {
 	case err == nil:
@@ -144,19 +144,19 @@ func (s *session) failure(ctx context.Context, what string, err error) error {
 	return operators.Causedf(err, "Failed to %s [%s]", what, s.words(err))
 }
 
-// endQuery ends what the session executes, by another one.
+// endQuery ends the current statement of the session, through another session.
 func (s *session) endQuery() {
 	ctx, cancel := context.WithTimeout(context.Background(), sql.Farewell)
 	defer cancel()
 	other, err := connect(ctx, s.at, false)
 	if err != nil {
-		return // the server cannot be told
+		return // the server cannot be reached
 	}
 	defer other.close()
-	_ = other.kill(ctx, "KILL", s.id) // what is to be said is why the query was ended
+	_ = other.kill(ctx, "KILL", s.id) // only the reason for ending the query matters
 }
 
-// kill ends a session, or, by "KILL QUERY", what it executes; one that is gone is ended.
+// kill ends a session or, with "KILL QUERY", its statement; a missing session counts as ended.
 func (s *session) kill(ctx context.Context, how string, id int64) error {
 	err := s.exec(ctx, "end queries of earlier runs", how+" "+strconv.FormatInt(id, 10))
 	if number(err) == noSuchThread {
@@ -165,7 +165,7 @@ func (s *session) kill(ctx context.Context, how string, id int64) error {
 	return err
 }
 
-// words is what the server said, or else what went wrong on the way to it.
+// words returns the server's message, or otherwise the error on the way to it.
 func (s *session) words(err error) string {
 	var said *driver.MySQLError
 	if !errors.As(err, &said) {
@@ -174,7 +174,7 @@ func (s *session) words(err error) string {
 	return s.at.Plain(fmt.Sprintf("ERROR %d (%s): %s", said.Number, said.SQLState, said.Message))
 }
 
-// unreachable is the failure of a connection, with what may help.
+// unreachable returns the failure of a connection, with a hint.
 func (s *session) unreachable(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

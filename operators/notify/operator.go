@@ -1,6 +1,5 @@
-// Package notify is `notify>`: it tells people something, in the ways that the host was
-// set up for. The engine generates such tasks when an attempt fails or takes too long; it
-// must know no way of telling itself.
+// Package notify implements `notify>`: it sends a notification in the ways that the host was set up for. The engine
+// generates such tasks when an attempt fails or takes too long; the package must not know any way of delivery itself.
 package notify
 
 import (

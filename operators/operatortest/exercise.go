@@ -12,19 +12,19 @@ import (
 	"zerodag/operators"
 )
 
-// Subject is an operator with parameters, as JSON texts, that show how it behaves.
+// Subject is an operator with parameters, as JSON text, that show how it behaves.
 type Subject struct {
 	Operator operators.Operator
-	Good     string   // of a run that succeeds or asks for another
+	Good     string   // of a run that succeeds or requests another one
 	Wrong    []string // each is the project's own mistake: a ConfigError
-	Slow     string   // of a run that takes for ever; "" where none does
+	Slow     string   // of a run that never ends; "" if there is none
 
-	ReadsAll bool                         // hands all parameters on, so knows no unused ones
+	ReadsAll bool                         // passes on all parameters, so none are unused
 	Own      bool                         // belongs to a project, so has no page
-	Prepare  func(t *testing.T, w *World) // makes what Good and Slow need; may be nil
+	Prepare  func(t *testing.T, w *World) // creates what Good and Slow need; may be nil
 }
 
-// Exercise proves what every operator must keep.
+// Exercise checks what every operator must guarantee.
 func Exercise(t *testing.T, s Subject) {
 	t.Helper()
 	t.Run("is described", s.described)
@@ -47,7 +47,7 @@ func (s Subject) world(t *testing.T, params string) *World {
 	return w
 }
 
-// good runs Good; only Later is an error that it may give.
+// good runs Good; the only error that it may return is Later.
 func (s Subject) good(t *testing.T, w *World) (operators.Result, *operators.Later) {
 	t.Helper()
 	result, err := s.Operator.Run(t.Context(), &w.Task)
@@ -64,7 +64,7 @@ func (s Subject) described(t *testing.T) {
 	}
 }
 
-// changesNothing: trees are shared by all tasks of an attempt.
+// changesNothing checks that a run changes no trees, which all tasks of an attempt share.
 func (s Subject) changesNothing(t *testing.T) {
 	w := s.world(t, s.Good)
 	before := []string{param.Text(w.Params.All()), param.Text(w.Local), param.Text(w.State), param.Text(w.Config)}
@@ -93,7 +93,7 @@ func (s Subject) reportsUnknown(t *testing.T) {
 	}
 }
 
-// keepsState: `_retry` keeps its count beside the operator's own state.
+// keepsState checks that the operator keeps the count of `_retry` in its state.
 func (s Subject) keepsState(t *testing.T) {
 	w := s.world(t, s.Good)
 	w.State = param.New("retry_count", int64(2))
@@ -106,7 +106,7 @@ func (s Subject) keepsState(t *testing.T) {
 	}
 }
 
-// repeats: a run may be delivered twice.
+// repeats checks that a run may be delivered twice.
 func (s Subject) repeats(t *testing.T) {
 	w := s.world(t, s.Good)
 	first, _ := s.good(t, w)
@@ -133,7 +133,7 @@ func (s Subject) wrong(t *testing.T) {
 	}
 }
 
-// stops: a killed attempt does not wait for its tasks.
+// stops checks that a killed attempt does not wait for its tasks.
 func (s Subject) stops(t *testing.T) {
 	if s.Slow == "" {
 		t.Skip("this operator never takes long")
@@ -151,13 +151,13 @@ func (s Subject) timesOut(t *testing.T) {
 	s.interrupted(t, ctx, nil, context.DeadlineExceeded)
 }
 
-// interrupted runs Slow; started is called when it is known to run.
+// interrupted runs Slow; started is called once it is known to run.
 func (s Subject) interrupted(t *testing.T, ctx context.Context, started func(), want error) {
 	t.Helper()
 	w := s.world(t, s.Slow)
 	if started != nil {
 		w.Output.OnWrite(started)
-		time.AfterFunc(100*time.Millisecond, started) // for those that write nothing
+		time.AfterFunc(100*time.Millisecond, started) // for operators that write nothing
 	}
 	begin := time.Now()
 	if _, err := s.Operator.Run(ctx, &w.Task); !errors.Is(err, want) {

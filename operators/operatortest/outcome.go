@@ -8,14 +8,14 @@ import (
 	"zerodag/operators"
 )
 
-// Ended is how a run ended, as text to be compared.
+// Ended describes how a run ended, as text for comparison.
 type Ended struct {
 	Subtasks, Export, Store string // JSON, "" for none
 	Error                   string
 	Kind                    string // of the error: "config", "runtime", ..., "" for a plain failure
 }
 
-// RunOnce runs an operator and says how that ended; Later is told as an Error.
+// RunOnce runs an operator and returns how that ended; Later is returned as an Error.
 func RunOnce(t *testing.T, o operators.Operator, w *World) Ended {
 	t.Helper()
 	result, err := o.Run(t.Context(), &w.Task)

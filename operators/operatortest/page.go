@@ -8,11 +8,11 @@ import (
 	"zerodag/operators"
 )
 
-// sections are what every page has, in this order; others may stand between them.
+// sections are in every page, in this order; others may be between them.
 var sections = []string{"Parameters", "Example", "Errors", "Permissions"}
 
-// hasPage: `zerodag operators NAME` shows the README.md of the operator's folder, and users
-// rely on it: what the operator reads is in its table.
+// hasPage checks the README.md of the operator's folder, which `zerodag operators NAME` shows and users rely on: its
+// table has everything that the operator reads.
 func (s Subject) hasPage(t *testing.T) {
 	if s.Own {
 		t.Skip("this operator belongs to a project")
@@ -25,7 +25,7 @@ func (s Subject) hasPage(t *testing.T) {
 	asked := w.Params.Asked()
 	for _, params := range s.Wrong {
 		w := s.world(t, params)
-		s.Operator.Run(t.Context(), &w.Task) // what it says about them is looked at elsewhere
+		s.Operator.Run(t.Context(), &w.Task) // the errors are checked elsewhere
 		asked = append(asked, w.Params.Asked()...)
 	}
 	for _, key := range unlisted(s.Operator, asked) {
@@ -33,7 +33,7 @@ func (s Subject) hasPage(t *testing.T) {
 	}
 }
 
-// PageProblems says what is wrong with the form of an operator's page.
+// PageProblems returns what is wrong with the form of an operator's page.
 func PageProblems(o operators.Operator) []string {
 	page, ok := operators.Page(o.Name)
 	if !ok {
@@ -56,11 +56,11 @@ func PageProblems(o operators.Operator) []string {
 	return problems
 }
 
-// unlisted are the keys that are not in the parameters of the operator's page.
+// unlisted returns the keys that are missing in the parameters of the operator's page.
 func unlisted(o operators.Operator, asked []string) []string {
 	page, ok := operators.Page(o.Name)
 	if !ok {
-		return nil // that is a failure of its own
+		return nil // a separate failure
 	}
 	listed := operators.PageKeys(page)
 	if listed["any key"] {

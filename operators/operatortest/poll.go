@@ -9,7 +9,7 @@ import (
 	"zerodag/operators"
 )
 
-// Look runs a task once; it must ask for another run.
+// Look runs a task once; it must request another run.
 func Look(t *testing.T, o operators.Operator, w *World) *operators.Later {
 	t.Helper()
 	_, err := o.Run(t.Context(), &w.Task)
@@ -20,7 +20,7 @@ func Look(t *testing.T, o operators.Operator, w *World) *operators.Later {
 	return later
 }
 
-// UntilDone runs a task until it asks for no other run; time passes only between looks.
+// UntilDone runs a task until it requests no further run; time passes only between runs.
 func UntilDone(t *testing.T, o operators.Operator, w *World) Ended {
 	t.Helper()
 	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
@@ -39,7 +39,7 @@ func UntilDone(t *testing.T, o operators.Operator, w *World) Ended {
 	return Ended{}
 }
 
-// Waits proves after how many seconds a task asks for each of its next runs.
+// Waits checks after how many seconds a task requests each of its next runs.
 func Waits(t *testing.T, o operators.Operator, w *World, seconds ...int) {
 	t.Helper()
 	for i, want := range seconds {
@@ -51,9 +51,8 @@ func Waits(t *testing.T, o operators.Operator, w *World, seconds ...int) {
 	}
 }
 
-// Stops proves that the cleaning up of a task does no harm before there is anything to stop;
-// then it starts the task, and cleans up with no state and with that of the start, each twice.
-// It returns the latter.
+// Stops checks that the cleanup of a task does no harm if there is nothing to stop; then it starts the task, and cleans
+// up without a state and with that of the start, each twice. It returns the latter state.
 func Stops(t *testing.T, o operators.Operator, w *World) *param.Map {
 	t.Helper()
 	if err := o.Clean(t.Context(), &w.Task); err != nil {

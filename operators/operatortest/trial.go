@@ -13,7 +13,7 @@ import (
 	"zerodag/operators"
 )
 
-// Trial runs a pipeline of package recovery: it is what `work>` and `make>` do, and notes what they saw.
+// Trial runs a pipeline of package recovery: it implements `work>` and `make>`, and records what they saw.
 type Trial struct {
 	*recovery.Pipeline
 	Main *param.Map // the pipeline's main file
@@ -26,11 +26,12 @@ type Trial struct {
 	kill    func(*operators.Task, int) bool
 }
 
-// NewTrial is a trial of a pipeline.
+// NewTrial returns a trial of a pipeline.
 func NewTrial(p *recovery.Pipeline) *Trial { return &Trial{Pipeline: p, Main: p.Config()} }
 
-// Next begins an attempt, of which numbers count from 0. kill, unless nil, is asked at each run of a command, with the number of the run, whether the attempt is
-// killed during this run, and kills it; the run then waits for its end. Pipelines are not killed in a Handler.
+// Next begins an attempt; attempts are numbered from 0. kill, unless nil, is called at each run of a command, with the
+// number of the run. It reports whether the attempt is killed during this run, and kills it; the run then waits for its
+// end. Pipelines are not killed in a Handler.
 func (x *Trial) Next(attempt int, kill func(t *operators.Task, run int) bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -49,7 +50,7 @@ func (x *Trial) Runs() []string {
 	return slices.Sorted(slices.Values(x.runs))
 }
 
-// Add adds the commands of pipelines to a registry; of is the trial that a task belongs to.
+// Add adds the commands of pipelines to a registry; of returns the trial that a task belongs to.
 func Add(r operators.Registry, of func(*operators.Task) *Trial) {
 	for _, name := range []string{"work", "make"} {
 		r[name] = operators.Operator{Name: name, Retries: true, Run: func(ctx context.Context, t *operators.Task) (operators.Result, error) {

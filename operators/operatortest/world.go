@@ -1,8 +1,7 @@
-// Package operatortest proves that an operator behaves as hosts rely on.
+// Package operatortest checks that an operator behaves as hosts rely on.
 //
-// The test of every operator calls Exercise, and makes its own tasks with New. What a
-// task sees of the world is real where it can be: a folder, processes, HTTP. It must only
-// be imported by tests.
+// The test of every operator calls Exercise, and creates its own tasks with New. A task's environment is real if
+// possible: a folder, processes, HTTP. It must only be imported by tests.
 package operatortest
 
 import (
@@ -25,7 +24,7 @@ import (
 // Now is the time of every task.
 var Now = time.Date(2024, 2, 29, 12, 34, 56, 0, time.UTC)
 
-// World is a task with what it sees, all of which a test may change before it runs it.
+// World is a task with its environment, all of which a test may change before it runs the task.
 type World struct {
 	operators.Task
 	Output  *Log
@@ -35,8 +34,7 @@ type World struct {
 	Project projectfiles.Project
 }
 
-// New makes a task in an empty project. The parameters are JSON text, and all of them are
-// the task's own.
+// New creates a task in an empty project. The parameters are JSON text, and all of them are the task's own.
 func New(t *testing.T, params string) *World {
 	t.Helper()
 	project, err := projectfiles.Open(t.TempDir())
@@ -94,7 +92,7 @@ type Log struct {
 	wrote func()
 }
 
-// OnWrite calls f whenever a command wrote something.
+// OnWrite calls f whenever a command writes something.
 func (l *Log) OnWrite(f func()) { l.wrote = f }
 
 func (l *Log) Write(b []byte) (int, error) {
@@ -116,14 +114,14 @@ func (l *Log) Line(level operators.Level, logger, message string) {
 // Echo keeps a message.
 func (l *Log) Echo(message string) { l.Write([]byte(message)) }
 
-// String is everything that was logged.
+// String returns everything that was logged.
 func (l *Log) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.String()
 }
 
-// Vault is secrets by key.
+// Vault holds secrets by key.
 type Vault map[string]string
 
 // Get implements operators.Secrets.
@@ -135,7 +133,7 @@ func (v Vault) Get(key string) (string, bool, error) {
 // GetUnmounted implements operators.Secrets.
 func (v Vault) GetUnmounted(key string) (string, bool, error) { return v.Get(key) }
 
-// Attempts answers requests to start workflows, one after the other, and keeps them.
+// Attempts answers requests to start workflows, one after the other, and records them.
 type Attempts struct {
 	Answers  []operators.StartedAttempt
 	Err      error // instead of an answer
@@ -153,7 +151,7 @@ func (a *Attempts) StartAttempt(ctx context.Context, r operators.StartRequest) (
 	return answer, nil
 }
 
-// Notes keeps notifications.
+// Notes records notifications.
 type Notes struct {
 	Messages []string
 	Err      error

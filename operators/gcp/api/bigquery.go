@@ -8,22 +8,22 @@ import (
 	"zerodag/engine/param"
 )
 
-// InsertJob starts a job: a resource Job with a reference of its own. A 409 says that BigQuery has
-// the job already. The answer is the job as it is now; one that is *Unreadable says that it was started.
+// InsertJob starts a job: a resource Job with its own reference. A 409 means that BigQuery already has the job. It
+// returns the current state of the job; an *Unreadable error means that it was started.
 func (c *Client) InsertJob(ctx context.Context, project string, job *param.Map) (*param.Map, error) {
 	r := c.bigQuery(http.MethodPost, "projects", project, "jobs")
 	r.body = job
 	return c.read(ctx, r)
 }
 
-// Job returns a job. location is where it runs, "" lets BigQuery look in the US and the EU.
+// Job returns a job. location is where it runs; with "", BigQuery searches the US and the EU.
 func (c *Client) Job(ctx context.Context, project, id, location string) (*param.Map, error) {
 	r := c.bigQuery(http.MethodGet, "projects", project, "jobs", id)
 	r.query = at(location)
 	return c.read(ctx, r)
 }
 
-// CancelJob asks for the end of a job. One that is over stays as it is.
+// CancelJob requests the end of a job. A finished job is unchanged.
 func (c *Client) CancelJob(ctx context.Context, project, id, location string) error {
 	r := c.bigQuery(http.MethodPost, "projects", project, "jobs", id, "cancel")
 	r.query = at(location)
@@ -38,7 +38,7 @@ func at(location string) url.Values {
 	return url.Values{"location": {location}}
 }
 
-// EnsureDataset makes a dataset, a resource Dataset, unless there is one of its name.
+// EnsureDataset creates a dataset, a resource Dataset, unless one with its name exists.
 func (c *Client) EnsureDataset(ctx context.Context, project string, dataset *param.Map) error {
 	r := c.bigQuery(http.MethodPost, "projects", project, "datasets")
 	r.body = dataset
@@ -46,7 +46,7 @@ func (c *Client) EnsureDataset(ctx context.Context, project string, dataset *par
 	return unless(err, http.StatusConflict)
 }
 
-// EnsureNoDataset deletes a dataset with all that is in it, if it is there.
+// EnsureNoDataset deletes a dataset with all its contents, if it exists.
 func (c *Client) EnsureNoDataset(ctx context.Context, project, dataset string) error {
 	r := c.bigQuery(http.MethodDelete, "projects", project, "datasets", dataset)
 	r.query = url.Values{"deleteContents": {"true"}}
@@ -54,7 +54,7 @@ func (c *Client) EnsureNoDataset(ctx context.Context, project, dataset string) e
 	return unless(err, http.StatusNotFound)
 }
 
-// EnsureTable makes a table, a resource Table, unless there is one of its name.
+// EnsureTable creates a table, a resource Table, unless one with its name exists.
 func (c *Client) EnsureTable(ctx context.Context, project, dataset string, table *param.Map) error {
 	r := c.bigQuery(http.MethodPost, "projects", project, "datasets", dataset, "tables")
 	r.body = table
@@ -62,13 +62,13 @@ func (c *Client) EnsureTable(ctx context.Context, project, dataset string, table
 	return unless(err, http.StatusConflict)
 }
 
-// EnsureNoTable deletes a table, if it is there.
+// EnsureNoTable deletes a table, if it exists.
 func (c *Client) EnsureNoTable(ctx context.Context, project, dataset, table string) error {
 	_, err := c.call(ctx, c.bigQuery(http.MethodDelete, "projects", project, "datasets", dataset, "tables", table))
 	return unless(err, http.StatusNotFound)
 }
 
-// unless is nil for an answer with a status that says that things are as they were to become.
+// unless returns nil for a status that means that the intended state already holds.
 func unless(err error, status int) error {
 	if Is(err, status) {
 		return nil

@@ -1,10 +1,9 @@
-// Package api speaks the REST APIs of BigQuery and Cloud Storage as far as operators need them:
-// jobs, datasets, tables, and what is known of an object.
+// Package api calls the REST APIs of BigQuery and Cloud Storage as far as operators need them: jobs, datasets, tables,
+// and metadata of an object.
 //
-// The operators in operators/gcp call it, with the HTTP client of their task. Each method is one
-// call of an API; it must never wait, and never sends again what may have been done: who calls
-// decides about that by Temporary. What is sent is a tree, as much of it comes from workflows and
-// goes to Google as it is written there.
+// The operators in operators/gcp use it, with the HTTP client of their task. Each method is one API call; it must never
+// wait, and never repeat a request that may have taken effect: the caller decides about that with Temporary. Requests
+// are trees, since much of them comes from workflows and is passed to Google unchanged.
 package api
 
 import (
@@ -24,23 +23,23 @@ import (
 type Client struct {
 	// HTTP is the task's own client, which follows no redirect.
 	HTTP *http.Client
-	// Credential is whom the calls are made as. No error has any of it.
+	// Credential identifies the account of the calls. Errors never contain any of it.
 	Credential *Credential
-	// Scope is what the calls are allowed to do at most, as Google names it.
+	// Scope limits what the calls may do, as named by Google.
 	Scope string
-	// BigQuery and Storage are the addresses of the APIs without a path; "" is Google's own.
+	// BigQuery and Storage are the addresses of the APIs without a path; "" is Google's default.
 	BigQuery, Storage string
 
-	token string // of the calls of this client
+	token string // for the calls of this client
 }
 
-// Google's own addresses.
+// Google's default addresses.
 const (
 	bigQueryAddress = "https://bigquery.googleapis.com"
 	storageAddress  = "https://storage.googleapis.com"
 )
 
-// Bounds of an answer, and of the time that a call may take.
+// Limits of a response, and of the duration of a call.
 const (
 	mostAnswer = 32 << 20
 	longest    = time.Minute
@@ -56,7 +55,7 @@ type request struct {
 // pathOf joins the segments of a path, each escaped.
 func pathOf(begin string, segments ...string) string {
 	for i, s := range segments {
-		if i%2 == 1 { // names of resources and names of things take turns
+		if i%2 == 1 { // resource types and names alternate
 			s = url.PathEscape(s)
 		}
 		begin += "/" + s
@@ -64,7 +63,7 @@ func pathOf(begin string, segments ...string) string {
 	return begin
 }
 
-// read makes a call and returns its JSON answer.
+// read makes a call and returns its JSON response.
 func (c *Client) read(ctx context.Context, r request) (*param.Map, error) {
 	text, err := c.call(ctx, r)
 	if err != nil {
@@ -81,7 +80,7 @@ func (c *Client) read(ctx context.Context, r request) (*param.Map, error) {
 	return m, nil
 }
 
-// call makes a call and returns the content of a good answer.
+// call makes a call and returns the content of a successful response.
 func (c *Client) call(ctx context.Context, r request) ([]byte, error) {
 	bounded, end := context.WithTimeoutCause(ctx, longest, errSilent)
 	defer end()
@@ -136,7 +135,7 @@ func (c *Client) send(ctx context.Context, r request) ([]byte, error) {
 	return text, nil
 }
 
-// bigQuery is a call of the API of BigQuery.
+// bigQuery returns a request to the BigQuery API.
 func (c *Client) bigQuery(method string, segments ...string) request {
 	base := c.BigQuery
 	if base == "" {

@@ -16,21 +16,21 @@ import (
 	"zerodag/engine/param"
 )
 
-// Credential is a key of a service account, or that of a person who signed in by `gcloud`. It is
-// a secret: no error and no log has anything of it but the kind and the address of its tokens.
+// Credential is a key of a service account, or of a user who signed in with `gcloud`. It is a secret: errors and logs
+// contain nothing of it except its kind and the address of its tokens.
 type Credential struct {
-	Project string // of the account; "" where the key names none
+	Project string // of the account; "" if the key names none
 
 	kind, email, keyID, key            string // of a service account
-	clientID, clientSecret, refreshKey string // of a person
+	clientID, clientSecret, refreshKey string // of a user
 	tokenAddress                       string
 }
 
-// googleTokens is where Google gives tokens for credentials that name no address.
+// googleTokens is where Google issues tokens for credentials that name no address.
 const googleTokens = "https://oauth2.googleapis.com/token" // #nosec G101 -- an address
 
-// ReadCredential reads the JSON text that Google hands out as a key. Its errors are a
-// ConfigError: they say what is missing, and nothing of what is there.
+// ReadCredential reads the JSON text that Google issues as a key. Its errors are a ConfigError: they name what is
+// missing, and never show what exists.
 func ReadCredential(text string) (*Credential, error) {
 	var k struct {
 		Type      string `json:"type"`
@@ -43,7 +43,7 @@ func ReadCredential(text string) (*Credential, error) {
 		Refresh   string `json:"refresh_token"`
 		TokenURI  string `json:"token_uri"`
 	}
-	if json.Unmarshal([]byte(text), &k) != nil { // its error may show a part of the key
+	if json.Unmarshal([]byte(text), &k) != nil { // its error may contain a part of the key
 		return nil, param.Errorf("Unable to parse 'gcp.credential' secret: it is not the JSON of a key; set it from the file that Google gave, as `zerodag secrets --project NAME --set gcp.credential=@key.json`")
 	}
 	c := &Credential{Project: k.ProjectID, kind: k.Type, email: k.Email, keyID: k.KeyID, key: k.Key, clientID: k.ClientID, clientSecret: k.Secret,
@@ -62,8 +62,8 @@ func ReadCredential(text string) (*Credential, error) {
 	return c, CheckAddress("token_uri of the 'gcp.credential' secret", c.tokenAddress)
 }
 
-// CheckAddress makes sure that a credential and its tokens are never sent without TLS, but to this
-// machine, where a stand-in of Google may be.
+// CheckAddress makes sure that a credential and its tokens are never sent without TLS, except to the local machine,
+// where a stand-in for Google may run.
 func CheckAddress(what, address string) error {
 	at, err := url.Parse(address)
 	switch {
@@ -80,9 +80,9 @@ func isHere(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// TokenError says that a credential got no token.
+// TokenError reports that a credential got no token.
 type TokenError struct {
-	Status int // of the answer
+	Status int // of the response
 	Text   string
 }
 
@@ -90,11 +90,11 @@ func (e *TokenError) Error() string {
 	return "Google gives no token for the 'gcp.credential' secret: " + e.Text
 }
 
-// Kind is the word that users of the original see behind the text.
+// Kind returns the word that Digdag users see after the text.
 func (e *TokenError) Kind() string { return "token response" }
 
-// token asks for one, with the client of the task. The answer of an address that is not Google's
-// could be that of anything: no more of it is shown than the words that OAuth has for errors.
+// token requests a token, with the client of the task. A response from an address that is not Google's could be
+// anything: only the fields that OAuth has for errors are shown.
 func (c *Credential) token(ctx context.Context, client *http.Client, scope string) (string, error) {
 	watch := &watched{ctx: ctx, under: client.Transport}
 	through := context.WithValue(ctx, oauth2.HTTPClient, &http.Client{Transport: watch, CheckRedirect: client.CheckRedirect})
@@ -124,7 +124,7 @@ func (c *Credential) token(ctx context.Context, client *http.Client, scope strin
 	return "", &Unreadable{Path: "a request for a token", Why: "it has no token"}
 }
 
-// oauthWords are what an answer says in the form of OAuth; "" where it has another form.
+// oauthWords returns the error in an OAuth response; "" if it has another form.
 func oauthWords(content []byte) string {
 	var said struct {
 		Error       string `json:"error"`
@@ -136,8 +136,7 @@ func oauthWords(content []byte) string {
 	return ": " + bounded(said.Error, 100) + " " + bounded(said.Description, 400)
 }
 
-// watched ends requests with a context that the library does not hand on, and remembers how the
-// last one ended.
+// watched ends requests with a context that the library does not pass on, and remembers how the last one ended.
 type watched struct {
 	ctx    context.Context //nolint:containedctx // it lives as long as one call
 	under  http.RoundTripper

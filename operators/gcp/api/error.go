@@ -13,13 +13,13 @@ import (
 	"time"
 )
 
-// Error is an answer that is no success.
+// Error is an unsuccessful response.
 type Error struct {
 	Status       int
 	Method, Path string
-	// Text is what Google says about it, and Reason its word for that; both may be "".
+	// Text is Google's message, and Reason its error code; both may be "".
 	Text, Reason string
-	// After is how long Google asks to be left alone; 0 where it asks for nothing.
+	// After is how long Google asks clients to wait; 0 if it does not ask.
 	After time.Duration
 }
 
@@ -34,20 +34,20 @@ func (e *Error) Error() string {
 	return text + " at " + e.Method + " " + e.Path
 }
 
-// Kind is the word that users of the original see behind the text.
+// Kind returns the word that Digdag users see after the text.
 func (e *Error) Kind() string { return "google json response" }
 
-// Unreadable is an answer that says yes and then something that nobody can read.
+// Unreadable is a successful response with unreadable content.
 type Unreadable struct{ Path, Why string }
 
 func (e *Unreadable) Error() string {
 	return fmt.Sprintf("the answer of Google to %s cannot be read: %s", e.Path, e.Why)
 }
 
-// Kind is the word that users of the original see behind the text.
+// Kind returns the word that Digdag users see after the text.
 func (e *Unreadable) Kind() string { return "io" }
 
-// unsent is a call without an answer.
+// unsent is a call without a response.
 type unsent struct {
 	method, path string
 	err          error
@@ -59,12 +59,12 @@ func (e *unsent) Error() string {
 
 func (e *unsent) Unwrap() error { return e.err }
 
-// Kind is the word that users of the original see behind the text.
+// Kind returns the word that Digdag users see after the text.
 func (e *unsent) Kind() string { return "io" }
 
 func unanswered(r request, err error) error { return &unsent{r.method, r.path, plain(err)} }
 
-// plain is an error without the address that net/url puts before it.
+// plain returns an error without the address that net/url adds.
 func plain(err error) error {
 	var of *url.Error
 	if errors.As(err, &of) {
@@ -73,19 +73,19 @@ func plain(err error) error {
 	return err
 }
 
-// Is says whether an error is an answer with a status.
+// Is reports whether an error is a response with the given status.
 func Is(err error, status int) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Status == status
 }
 
-// Temporary says whether the same call may be answered later: throttled, an outage, no answer.
+// Temporary reports whether a retry may succeed: throttling, an outage, no response.
 func Temporary(err error) bool {
 	var answer *Error
 	var token *TokenError
 	var cut *unsent
 	var certificate *tls.CertificateVerificationError
-	var refused interface{ Lasting() bool } // by the host: see internal/egress
+	var refused interface{ Lasting() bool } // by the host, see internal/egress
 	switch {
 	case errors.As(err, &answer):
 		return temporary(answer.Status) || answer.Status == http.StatusForbidden && slices.Contains([]string{"rateLimitExceeded", "userRateLimitExceeded", "jobRateLimitExceeded", "backendError"}, answer.Reason)
@@ -101,7 +101,7 @@ func temporary(status int) bool {
 	return status == http.StatusTooManyRequests || status == http.StatusRequestTimeout || status < 400 && status >= 200 || status >= 500
 }
 
-// After is how long Google asked to be left alone, 0 for nothing.
+// After returns how long Google asks clients to wait, 0 if it does not ask.
 func After(err error) time.Duration {
 	var e *Error
 	if errors.As(err, &e) {
@@ -110,11 +110,11 @@ func After(err error) time.Duration {
 	return 0
 }
 
-// mostText bounds what is shown of an answer, in bytes.
+// mostText limits how much of a response is shown, in bytes.
 const mostText = 8 << 10
 
-// refusal reads an answer that is no success. What is not Google's form of an error may be of
-// anybody, such as a proxy, and is shown only in part.
+// refusal reads an unsuccessful response. A response that does not have Google's error format may come from elsewhere,
+// such as a proxy, and is shown only in part.
 func refusal(r request, answer *http.Response, content []byte) error {
 	e := &Error{Status: answer.StatusCode, Method: r.method, Path: r.path, After: retryAfter(answer.Header.Get("Retry-After"))}
 	var said struct {
@@ -138,7 +138,7 @@ func refusal(r request, answer *http.Response, content []byte) error {
 	return e
 }
 
-// bounded is a text that is no longer than most bytes, and valid.
+// bounded cuts a text to at most most bytes of valid UTF-8.
 func bounded(text string, most int) string {
 	text = strings.TrimSpace(strings.ToValidUTF8(text, "�"))
 	if len(text) > most {
@@ -147,10 +147,10 @@ func bounded(text string, most int) string {
 	return text
 }
 
-// longestAfter bounds what a service may ask for.
+// longestAfter limits the wait that a service may ask for.
 const longestAfter = 5 * time.Minute
 
-// retryAfter reads how many seconds a service asks for.
+// retryAfter reads how many seconds a service asks clients to wait.
 func retryAfter(header string) time.Duration {
 	seconds, err := strconv.ParseInt(strings.TrimSpace(header), 10, 32)
 	if err != nil || seconds < 0 {

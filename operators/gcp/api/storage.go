@@ -8,8 +8,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// Object returns what Cloud Storage knows of an object, a resource Object; nil where there is no
-// such object, or no such bucket.
+// Object returns the metadata of an object in Cloud Storage, a resource Object; nil if the object or the bucket does
+// not exist.
 func (c *Client) Object(ctx context.Context, bucket, object string) (*param.Map, error) {
 	base := c.Storage
 	if base == "" {

@@ -1,4 +1,4 @@
-// Package daemon runs the servers of others for tests: on 127.0.0.1, as an unprivileged user, and not longer than the
+// Package daemon runs third-party servers for tests: on 127.0.0.1, as an unprivileged user, and no longer than the
 // test. It must only be imported by tests.
 package daemon
 
@@ -22,7 +22,7 @@ import (
 	"time"
 )
 
-// Skip ends a test whose server is not on this machine: it fails where REQUIRE names peers.
+// Skip skips a test whose server is not installed; the test fails if REQUIRE names peers.
 func Skip(t testing.TB, err error) {
 	t.Helper()
 	if strings.Contains(os.Getenv("REQUIRE"), "peers") {
@@ -31,8 +31,8 @@ func Skip(t testing.TB, err error) {
 	t.Skipf("NOT TESTED: %v", err)
 }
 
-// Folder makes a folder for the data of a server, which goes with the test. who is the user that has it, the first of
-// the names that there is; nil where the test itself is no administrator.
+// Folder creates a folder for the data of a server, which is removed with the test. who is the user that owns it, the
+// first existing one of the names; nil if the test does not run as root.
 func Folder(t testing.TB, server string, names ...string) (folder string, who *syscall.SysProcAttr) {
 	t.Helper()
 	folder, err := os.MkdirTemp("", "zerodag-"+server+"-") // t.TempDir is closed to the user it runs as
@@ -48,7 +48,7 @@ func Folder(t testing.TB, server string, names ...string) (folder string, who *s
 		if err != nil {
 			continue
 		}
-		uid, _ := strconv.Atoi(u.Uid) // always numbers where there are users like these
+		uid, _ := strconv.Atoi(u.Uid) // always numbers on systems that have such users
 		gid, _ := strconv.Atoi(u.Gid)
 		if err := os.Chown(folder, uid, gid); err != nil {
 			t.Fatal(err)
@@ -59,7 +59,7 @@ func Folder(t testing.TB, server string, names ...string) (folder string, who *s
 	return "", nil
 }
 
-// Write writes a file of a server, which only its user reads.
+// Write writes a file of a server that only its user can read.
 func Write(t testing.TB, path, content string, who *syscall.SysProcAttr) {
 	t.Helper()
 	if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
@@ -72,7 +72,7 @@ func Write(t testing.TB, path, content string, who *syscall.SysProcAttr) {
 	}
 }
 
-// Certificate makes one that no client has reason to trust.
+// Certificate creates a certificate that no client trusts.
 func Certificate(t testing.TB) (certificate, key string) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -92,7 +92,7 @@ func Certificate(t testing.TB) (certificate, key string) {
 		string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}))
 }
 
-// FreePort is one that nobody listens on.
+// FreePort returns an unused port.
 func FreePort(t testing.TB) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -103,11 +103,11 @@ func FreePort(t testing.TB) int {
 	return l.Addr().(*net.TCPAddr).Port
 }
 
-// guard runs a server until its own standard input ends: with the test, however that ends.
+// guard runs a server until its own standard input ends, which it does with the test, however that ends.
 const guard = `"$@" >"$LOG" 2>&1 & server=$!; read -r _; kill -"$SIGNAL" $server; wait $server`
 
-// Run starts a server in the folder of its data, until the test ends, which signal ("INT") tells it. It returns when
-// ready, which is asked again and again, has no error.
+// Run starts a server in the folder of its data and stops it with the test by a signal ("INT"). It returns once ready,
+// which is called repeatedly, returns no error.
 func Run(t testing.TB, folder string, who *syscall.SysProcAttr, signal string, ready func() error, program string, args ...string) {
 	t.Helper()
 	log := filepath.Join(folder, "log")
@@ -123,7 +123,7 @@ func Run(t testing.TB, folder string, who *syscall.SysProcAttr, signal string, r
 	}
 	t.Cleanup(func() {
 		until.Close()
-		server.Wait() // its end is not the test's business
+		server.Wait() // its exit status does not matter
 		if t.Failed() {
 			t.Logf("the server's log:\n%s", tail(log))
 		}
@@ -145,6 +145,6 @@ func tail(file string) string {
 		return err.Error()
 	}
 	defer f.Close()
-	text, _ := io.ReadAll(f) // what there is
+	text, _ := io.ReadAll(f) // as much as there is
 	return string(text[max(0, len(text)-3000):])
 }

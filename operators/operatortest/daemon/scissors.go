@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// Scissors stand between a task and its server, and cut the connection at a request: before
-// it reaches the server, or when the server has answered.
+// Scissors are a proxy between a task and its server that cuts the connection at a request: before it reaches the
+// server, or after the server has answered.
 type Scissors struct {
-	Port int           // to be connected to instead
+	Port int           // to connect to instead
 	Done chan struct{} // closed when they have cut
 
 	port     int // of the server
@@ -18,7 +18,7 @@ type Scissors struct {
 	greets   bool
 }
 
-// Cut makes scissors for one connection to a port that cut at its nth request, from 1. greets says that the server
+// Cut creates scissors for one connection to a port that cut at its nth request, from 1. greets means that the server
 // speaks first.
 func Cut(t testing.TB, port, at int, answered, greets bool) *Scissors {
 	t.Helper()
@@ -37,7 +37,7 @@ func Cut(t testing.TB, port, at int, answered, greets bool) *Scissors {
 	return x
 }
 
-// forward knows that a client sends a request at once, and waits for the answer.
+// forward relies on clients that send each request in one piece and wait for the answer.
 func (x *Scissors) forward(client net.Conn) {
 	defer client.Close()
 	server, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", x.port))

@@ -1,5 +1,5 @@
 // Package mariadb starts a real MariaDB server for a test: in a temporary folder, on 127.0.0.1, as an unprivileged
-// user, with nothing kept that a crash could lose. It must only be imported by tests.
+// user, without durability. It must only be imported by tests.
 package mariadb
 
 import (
@@ -18,7 +18,7 @@ import (
 	"zerodag/operators/operatortest/daemon"
 )
 
-// What every server has. Careful may read and write Database, and make nothing in it.
+// Accounts of every server. Careful may read and write Database, but create nothing in it.
 const (
 	User     = "digdag"
 	Careful  = "careful"
@@ -32,7 +32,7 @@ type Server struct {
 	db   *databases.DB
 }
 
-// Missing says what Start misses on this machine, nil for nothing.
+// Missing returns what Start needs but this machine lacks, nil if nothing.
 func Missing() error {
 	for _, program := range []string{"mariadbd", "mariadb-install-db"} {
 		if find(program) == "" {
@@ -51,7 +51,7 @@ func find(program string) string {
 	return ""
 }
 
-// Start starts a server that ends with the test. Without the programs for it the test is skipped, or fails where REQUIRE
+// Start starts a server that ends with the test. Without the programs for it the test is skipped, or fails if REQUIRE
 // names peers.
 func Start(t testing.TB) Server {
 	t.Helper()
@@ -108,7 +108,7 @@ func (s Server) Exec(t testing.TB, text string) {
 	}
 }
 
-// Rows returns the rows of a statement that User executes, their values separated by blanks.
+// Rows returns the rows of a statement that User executes, their values separated by spaces.
 func (s Server) Rows(t testing.TB, text string) []string {
 	t.Helper()
 	rows, err := s.db.QueryContext(t.Context(), text)

@@ -1,6 +1,5 @@
-// Package postgres starts a real PostgreSQL server for a test: in a temporary folder, on
-// 127.0.0.1, as an unprivileged user, with nothing kept that a crash could lose. It must
-// only be imported by tests.
+// Package postgres starts a real PostgreSQL server for a test: in a temporary folder, on 127.0.0.1, as an unprivileged
+// user, without durability. It must only be imported by tests.
 package postgres
 
 import (
@@ -23,7 +22,7 @@ import (
 	"zerodag/operators/operatortest/daemon"
 )
 
-// What every server has. Careful has the password Password; User needs none.
+// Accounts of every server. Careful has the password Password; User needs none.
 const (
 	User     = "digdag"
 	Careful  = "careful"
@@ -40,15 +39,15 @@ type Server struct {
 	settings       []string
 }
 
-// Start starts a server that ends with the test. Without the programs for it the test is
-// skipped, or fails where REQUIRE names peers.
+// Start starts a server that ends with the test. Without the programs for it the test is skipped, or fails if REQUIRE
+// names peers.
 func Start(t testing.TB) Server {
 	t.Helper()
 	return start(t, "synchronous_commit=off", "max_connections=60")
 }
 
-// StartKeeping is Start for a server that keeps what it has committed when it is ended at once: see Restart. Many may be
-// connected to it.
+// StartKeeping is Start for a server that keeps committed data if it is killed: see Restart. It accepts many
+// connections.
 func StartKeeping(t testing.TB) Server {
 	t.Helper()
 	return start(t, "synchronous_commit=on", "max_connections=200")
@@ -113,21 +112,21 @@ func (s Server) CatchUp(t testing.TB) {
 	s.await(t, "SELECT 1 FROM pg_stat_replication WHERE replay_lsn >= '"+s.Rows(t, "SELECT pg_current_wal_lsn()")[0]+"'")
 }
 
-// Promote lets a standby take writes.
+// Promote makes a standby accept writes.
 func (s Server) Promote(t testing.TB) {
 	t.Helper()
-	s.Rows(t, "SELECT pg_promote(false)") // waiting, it would be in the way of its own recovery
+	s.Rows(t, "SELECT pg_promote(false)") // waiting would block its own recovery
 	s.await(t, "SELECT 1 WHERE NOT pg_is_in_recovery()")
 }
 
-// Restart ends the server at once, as a crash does, and starts it again. It returns when it answers.
+// Restart kills the server, as in a crash, and starts it again. It returns once the server answers.
 func (s Server) Restart(t testing.TB) {
 	t.Helper()
 	s.Stop(t)
 	s.Resume(t)
 }
 
-// Stop ends the server at once, as a crash does: no checkpoint, and recovery when it is started again.
+// Stop kills the server, as in a crash: without a checkpoint, so that the next start begins with recovery.
 func (s Server) Stop(t testing.TB) {
 	t.Helper()
 	file := filepath.Join(s.data, "postmaster.pid")
@@ -144,30 +143,30 @@ func (s Server) Stop(t testing.TB) {
 	}
 }
 
-// Resume starts the server again after Stop. It returns when it answers.
+// Resume starts the server again after Stop. It returns once the server answers.
 func (s Server) Resume(t testing.TB) {
 	t.Helper()
 	s.run(t)
 }
 
-// Freeze lets the server stand still, with all its connections, until the result is called.
+// Freeze suspends the server, with all its connections, until the result is called.
 func (s Server) Freeze(t testing.TB) (thaw func()) {
 	t.Helper()
 	pid := s.pid(t)
 	signal := func(n syscall.Signal) {
-		out, _ := exec.Command("pgrep", "-P", strconv.Itoa(pid)).Output() // without a child it fails, and there is none to stop
+		out, _ := exec.Command("pgrep", "-P", strconv.Itoa(pid)).Output() // without children it fails, and there are none to stop
 		for _, child := range append(strings.Fields(string(out)), strconv.Itoa(pid)) {
 			if n2, err := strconv.Atoi(child); err == nil {
 				syscall.Kill(n2, n)
 			}
 		}
 	}
-	syscall.Kill(pid, syscall.SIGSTOP) // no child comes from now on
+	syscall.Kill(pid, syscall.SIGSTOP) // no new children from now on
 	signal(syscall.SIGSTOP)
 	return func() { signal(syscall.SIGCONT) }
 }
 
-// pid is the number of the server's first process.
+// pid returns the process id of the server's first process.
 func (s Server) pid(t testing.TB) int {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(s.data, "postmaster.pid"))
@@ -182,7 +181,7 @@ func (s Server) pid(t testing.TB) int {
 	return pid
 }
 
-// Missing says what Start misses on this machine, nil for nothing.
+// Missing returns what Start needs but this machine lacks, nil if nothing.
 func Missing() error {
 	_, err := find()
 	return err
@@ -190,7 +189,7 @@ func Missing() error {
 
 // find returns the folder of the newest server's programs.
 func find() (string, error) {
-	folders, _ := filepath.Glob("/usr/lib/postgresql/*/bin") // the pattern is a good one
+	folders, _ := filepath.Glob("/usr/lib/postgresql/*/bin") // the pattern is valid
 	slices.SortFunc(folders, func(a, b string) int { return version(b) - version(a) })
 	if path, err := exec.LookPath("initdb"); err == nil {
 		if real, err := filepath.EvalSymlinks(path); err == nil {
@@ -206,11 +205,11 @@ func find() (string, error) {
 }
 
 func version(folder string) int {
-	n, _ := strconv.Atoi(filepath.Base(filepath.Dir(folder))) // what is no number comes last
+	n, _ := strconv.Atoi(filepath.Base(filepath.Dir(folder))) // folders that are not numbers come last
 	return n
 }
 
-// configure writes who may enter and how.
+// configure writes the rules for logins.
 func configure(t testing.TB, data string, who *syscall.SysProcAttr) {
 	t.Helper()
 	certificate, key := daemon.Certificate(t)
@@ -241,7 +240,7 @@ func (s Server) run(t testing.TB) {
 	}, filepath.Join(s.programs, "postgres"), args...)
 }
 
-// fill makes users and the database.
+// fill creates users and the database.
 func (s Server) fill(t testing.TB) {
 	t.Helper()
 	conn, err := s.connect(t.Context(), "postgres", "postgres")
@@ -263,8 +262,7 @@ func (s Server) connect(ctx context.Context, user, database string) (*pgconn.PgC
 	return pgconn.Connect(ctx, fmt.Sprintf("host=127.0.0.1 port=%d user=%s dbname=%s sslmode=disable connect_timeout=5", s.Port, user, database))
 }
 
-// Rows executes SQL as User and returns the rows of its last statement, their values
-// separated by blanks.
+// Rows executes SQL as User and returns the rows of its last statement, their values separated by spaces.
 func (s Server) Rows(t testing.TB, sql string) []string {
 	t.Helper()
 	conn, err := s.connect(t.Context(), User, Database)

@@ -18,7 +18,7 @@ import (
 	"zerodag/operators/sql"
 )
 
-// crashes cuts a run at each of its requests and lets another one take over: whatever the first one came to, the
+// crashes cuts a run at each of its requests and lets another run take over: however far the first one got, the
 // statement is executed once.
 func (s Subject) crashes(t *testing.T) {
 	open := 0
@@ -59,7 +59,7 @@ func (s Subject) crashes(t *testing.T) {
 	}
 }
 
-// atTheSameTime: an agent may believe that another one, which is only slow, is dead.
+// atTheSameTime checks two concurrent runs: an agent may believe that another one is dead when it is only slow.
 func (s Subject) atTheSameTime(t *testing.T) {
 	s.Exec(t, "create table side_by_side (a int)")
 	w := s.Task(t, Data(s.sleep(0.05)+"; insert into side_by_side values (1)")+`, "status_table": "fresh_status"`)
@@ -97,7 +97,7 @@ func (s Subject) atTheSameTime(t *testing.T) {
 	}
 }
 
-// kill: a query does not go on when no task waits for it.
+// kill checks that a query ends if no task waits for it.
 func (s Subject) kill(t *testing.T) {
 	for i, more := range []string{`, "store_last_results": "all"`, ``} {
 		statement := s.sleep(1001 + i)
@@ -121,7 +121,7 @@ func (s Subject) kill(t *testing.T) {
 	}
 }
 
-// clean: the agent is dead, its query is not.
+// clean checks the case of a dead agent whose query still runs.
 func (s Subject) clean(t *testing.T) {
 	statement := s.sleep(1003)
 	w := s.Task(t, Data(statement))
@@ -160,7 +160,7 @@ func (s Subject) silence(t *testing.T) {
 	}
 }
 
-// unreachable: after a commit whose answer was lost no task may say that it failed.
+// unreachable checks that no task reports a failure after a commit whose answer was lost.
 func (s Subject) unreachable(t *testing.T) {
 	w := operatortest.New(t, s.Changed(t, `"query": "select 1", "database": "none"`))
 	w.State = param.New(sql.QueryKey, operators.Derived("q"), "commitUnknown", true)

@@ -1,7 +1,7 @@
-// Package sqltest is the suite of operators that run SQL on a server: what pg>, mysql> and redshift> promise alike,
-// whatever the server is called and however it words its errors.
+// Package sqltest is the suite of operators that run SQL on a server: the common guarantees of pg>, mysql> and
+// redshift>, whatever the server and the wording of its errors.
 //
-// Each of them brings a real server and what its dialect differs in. The package must only be imported by tests.
+// Each of them provides a real server and the specifics of its dialect. The package must only be imported by tests.
 package sqltest
 
 import (
@@ -18,58 +18,59 @@ import (
 	"zerodag/operators/sql"
 )
 
-// Subject is an operator and the server that it is tried on. Parts that are not set are not tried, see Suite.
+// Subject is an operator and the server that it is tested on. Parts that are not set are not tested, see Suite.
 type Subject struct {
 	Operator operators.Operator
-	Secrets  string // what the names of its secrets begin with: "pg"
+	Secrets  string // prefix of the names of its secrets: "pg"
 
 	Port           int
 	User, Database string // of an account without a password
 	Careful        string // an account with one
-	Password       string // that one
+	Password       string // of Careful
 	Rows           func(t testing.TB, query string) []string
 	Exec           func(t testing.TB, script string)
 	// Greets: the server speaks first on a connection.
 	Greets bool
 
-	// Sleep is the form of a statement that takes some seconds: "select pg_sleep(%v)".
+	// Sleep is the format of a statement that takes some seconds: "select pg_sleep(%v)".
 	Sleep string
-	// Running counts the sessions of a task that execute a statement, Left those that are not over yet.
+	// Running counts the sessions of a task that execute a statement, Left the sessions that are not over yet.
 	Running, Left func(t *testing.T, w *operatortest.World, statement string) string
 
-	Values    map[string]string // last_results, by the parameters
-	Downloads map[string]string // the file, by the query
+	Values    map[string]string // last_results, by parameters
+	Downloads map[string]string // the file, by query
 	Broken    string            // a query that fails in the middle of its rows
-	// Errors are how tasks end whose parameters are changed so.
+	// Errors are the outcomes of tasks with these changes of parameters.
 	Errors map[string]operatortest.Ended
 	// Rejected is the error of an account with a wrong password, or without any.
 	Rejected func(given bool) string
-	// Settings are further secrets that a task reads when all is secret.
+	// Settings are further secrets that a task reads if all settings are secrets.
 	Settings map[string]string
-	// Statements are executed in their order, each followed by a look at what it did.
+	// Statements are executed in order, each followed by a check of its effect.
 	Statements []Statement
-	// StatusTables makes the tables that Suite describes; Denied are parts of the error where one may not be made.
+	// StatusTables creates the tables that Suite describes; Denied are parts of the error if one may not be created.
 	StatusTables string
 	Denied       []string
-	// Requests is how many a run has at least, Open after how many cuts of a run it is not known whether it was committed.
+	// Requests is the minimum number of requests of a run, Open the number of cuts after which it is unknown whether
+	// the run was committed.
 	Requests, Open int
 }
 
-// Statement is the task with some parameters, and what a query returns after it.
+// Statement is a task with some parameters, and what a query returns after it.
 type Statement struct {
 	Params, Check string
 	Want          []string
 }
 
-// Do makes a Statement.
+// Do returns a Statement.
 func Do(params, check string, want ...string) Statement { return Statement{params, check, want} }
 
-// Params are those of a task of User, with more of them.
+// Params returns the parameters of a task of User, with additional ones.
 func (s Subject) Params(more string) string {
 	return fmt.Sprintf(`{"host": "127.0.0.1", "port": %d, "user": %q, "database": %q, %s}`, s.Port, s.User, s.Database, more)
 }
 
-// Changed are those in which some are others.
+// Changed returns these parameters with some replaced.
 func (s Subject) Changed(t *testing.T, others string) string {
 	t.Helper()
 	m := operatortest.Map(t, s.Params(fmt.Sprintf(`"_type": %q`, s.Operator.Name)))
@@ -79,7 +80,7 @@ func (s Subject) Changed(t *testing.T, others string) string {
 	return param.Text(m)
 }
 
-// Task is one of a session of its own, so with a query id of its own.
+// Task returns a task with a separate session, and so a separate query id.
 func (s Subject) Task(t *testing.T, more string) *operatortest.World {
 	t.Helper()
 	w := operatortest.New(t, s.Params(more))
@@ -90,10 +91,10 @@ func (s Subject) Task(t *testing.T, more string) *operatortest.World {
 // Data is the parameter of a query.
 func Data(text string) string { return `"_command": ` + param.Text(param.New("data", text)) }
 
-// State is that of a task whose query has an id already.
+// State returns the state of a task whose query already has an id.
 func State(of string) *param.Map { return param.New(sql.QueryKey, operators.Derived(of)) }
 
-// Once runs a task as an agent does that gets it back at once, until it needs patience.
+// Once runs a task like an agent that gets it back at once, until it has to wait.
 func (s Subject) Once(ctx context.Context, w *operatortest.World) (operators.Result, error) {
 	for {
 		result, err := s.Operator.Run(ctx, &w.Task)
@@ -108,7 +109,7 @@ func (s Subject) Once(ctx context.Context, w *operatortest.World) (operators.Res
 	}
 }
 
-// Finish runs a task until it is done. What is in the way goes soon: the end of a session whose client is gone.
+// Finish runs a task until it is done. Obstacles disappear soon: a session ends after its client is gone.
 func (s Subject) Finish(t *testing.T, w *operatortest.World) operators.Result {
 	t.Helper()
 	for begin := time.Now(); ; time.Sleep(10 * time.Millisecond) {
@@ -123,7 +124,7 @@ func (s Subject) Finish(t *testing.T, w *operatortest.World) operators.Result {
 	}
 }
 
-// WaitFor waits until a query has the answer it is to have.
+// WaitFor waits until a query has the expected answer.
 func (s Subject) WaitFor(t *testing.T, query, want string) {
 	t.Helper()
 	for begin := time.Now(); ; time.Sleep(10 * time.Millisecond) {

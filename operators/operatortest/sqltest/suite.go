@@ -17,9 +17,10 @@ import (
 	"zerodag/operators/operatortest"
 )
 
-// Suite is what every operator for SQL passes, side by side; more are tests of its own. It makes tables of the names crash_*, plain and
-// side_by_side; StatusTables, if set, makes "worked", in which Careful may insert, and "made_by_admin", a status table with
-// the complete rows "old" (for hours) and "newer" and the row "open", which Careful may use.
+// Suite runs the tests that every operator for SQL must pass, in parallel; more are additional tests. It creates tables
+// with the names crash_*, plain and side_by_side; StatusTables, if set, creates "worked", in which Careful may insert,
+// and "made_by_admin", a status table with the complete rows "old" (for hours) and "newer" and the row "open", which
+// Careful may use.
 func (s Subject) Suite(t *testing.T, more map[string]func(t *testing.T)) {
 	tests := map[string]func(t *testing.T){"crashes": s.crashes, "at the same time": s.atTheSameTime, "kill": s.kill, "clean": s.clean,
 		"silence": s.silence, "unreachable after a lost commit": s.unreachable}
@@ -77,9 +78,9 @@ func (s Subject) downloads(t *testing.T) {
 func (s Subject) failures(t *testing.T) {
 	for others, want := range s.Errors {
 		w := operatortest.New(t, s.Changed(t, others))
-		w.SessionUUID = rand.Text() // the server knows a task by its session
+		w.SessionUUID = rand.Text() // the server identifies a task by its session
 		w.State = State(others)
-		w.Identity.SessionUUID = operators.Derived(others) // a task of its own: a server may still know the session of the one before
+		w.Identity.SessionUUID = operators.Derived(others) // a separate task: a server may still have the session of the previous one
 		if diff := cmp.Diff(want, operatortest.RunOnce(t, s.Operator, w)); diff != "" {
 			t.Errorf("%s: %s", others, diff)
 		}

@@ -1,6 +1,6 @@
-// Package sshd starts a real OpenSSH server for a test, on 127.0.0.1, for the user that runs the test, or, where that is
-// root, for the user postgres, who has a shell: OpenSSH passes signals on only where it gave rights up. It must only be
-// imported by tests.
+// Package sshd starts a real OpenSSH server for a test, on 127.0.0.1, for the user that runs the test or, if that is
+// root, for the user postgres, who has a shell: OpenSSH only passes on signals after it has dropped privileges. It must
+// only be imported by tests.
 package sshd
 
 import (
@@ -32,7 +32,7 @@ type Server struct {
 
 const program = "/usr/sbin/sshd"
 
-// Start starts a server that ends with the test. Without the program the test is skipped, or fails where REQUIRE names
+// Start starts a server that ends with the test. Without the program the test is skipped, or fails if REQUIRE names
 // peers.
 func Start(t testing.TB) Server {
 	t.Helper()
@@ -47,9 +47,9 @@ func Start(t testing.TB) Server {
 	folder, _ := daemon.Folder(t, "sshd", "postgres")
 	if os.Geteuid() == 0 {
 		if other, err := user.Lookup("postgres"); err == nil {
-			who, pam = other, "yes" // without it no account without a password may enter
+			who, pam = other, "yes" // without PAM, accounts without a password cannot log in
 		}
-		// What the service makes when it starts, and refuses to run without.
+		// The system service creates this when it starts; sshd refuses to run without it.
 		if err := os.MkdirAll("/run/sshd", 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +78,7 @@ func Start(t testing.TB) Server {
 	return s
 }
 
-// NewKey makes a pair of keys; the private one as OpenSSH writes it, locked by a passphrase unless that is "".
+// NewKey creates a key pair; the private key in OpenSSH's format, encrypted with a passphrase unless that is "".
 func NewKey(t testing.TB, passphrase string) (private string, public ssh.PublicKey) {
 	t.Helper()
 	p, key, err := ed25519.GenerateKey(rand.Reader)
