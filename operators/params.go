@@ -9,8 +9,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// Params are the evaluated parameters of one run. Reading a top-level key marks it as
-// used: what a task wrote and no operator read is reported in its log.
+// Params are the evaluated parameters of one run. Reading a top-level key marks it as used: a task's keys that no
+// operator read are reported in its log.
 type Params struct {
 	tree *param.Map
 	used *usage
@@ -32,7 +32,7 @@ func (p *Params) All() *param.Map {
 	return p.tree
 }
 
-// Used says whether a key was read.
+// Used reports whether a key was read.
 func (p *Params) Used(key string) bool { return p.used.all || p.used.keys[key] }
 
 // UsedKeys returns the keys that were read.
@@ -46,12 +46,11 @@ func (p *Params) UsedKeys() []string {
 	return keys
 }
 
-// Asked returns every key that was looked for by name, there or not, in order.
+// Asked returns every key that was looked up by name, whether it exists or not, in order.
 func (p *Params) Asked() []string { return slices.Sorted(maps.Keys(p.used.keys)) }
 
-// WithDefaults returns Params where what is missing at the top comes from the mapping
-// under group, so that `_export: {sh: {shell: [...]}}` works; mappings merge. It is an
-// error when group is there and no mapping.
+// WithDefaults returns Params in which missing top-level keys come from the mapping under group, so that `_export: {sh:
+// {shell: [...]}}` works; mappings merge. It returns an error if group exists and is not a mapping.
 func (p *Params) WithDefaults(group string) (*Params, error) {
 	v, ok := p.Get(group)
 	if !ok {
@@ -64,7 +63,7 @@ func (p *Params) WithDefaults(group string) (*Params, error) {
 	return p.Defaulted(defaults), nil
 }
 
-// Defaulted returns Params where what is missing comes from defaults; mappings merge.
+// Defaulted returns Params in which missing keys come from defaults; mappings merge.
 func (p *Params) Defaulted(defaults *param.Map) *Params {
 	return &Params{tree: fill(p.tree, defaults), used: p.used}
 }
@@ -86,13 +85,13 @@ func fill(m, defaults *param.Map) *param.Map {
 	return out
 }
 
-// Get returns a value as it is and marks it as used.
+// Get returns a value unchanged and marks it as used.
 func (p *Params) Get(key string) (param.Value, bool) {
 	p.used.keys[key] = true
 	return p.tree.Get(key)
 }
 
-// Has says whether the key is there with a value other than null.
+// Has reports whether the key exists with a value other than null.
 func (p *Params) Has(key string) bool {
 	v, ok := p.Get(key)
 	return ok && v != nil
@@ -136,8 +135,7 @@ func (p *Params) IntOr(key string, otherwise int64) (int64, error) {
 	return ReadOr(p, key, param.AsInt, otherwise)
 }
 
-// Int32 reads a required whole number for services that take one of 32 bits: a larger one
-// would turn into another.
+// Int32 reads a required whole number for services that take 32 bits: a larger one would be truncated.
 func (p *Params) Int32(key string) (int32, error) { return Read(p, key, asInt32) }
 
 // Int32Or reads such a number with a default.

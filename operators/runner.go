@@ -8,17 +8,15 @@ import (
 	"zerodag/engine/param"
 )
 
-// Report is what the runner of a script language leaves behind in OutputFile: the
-// results of the task, or why it failed.
+// Report is what the runner of a script language writes to OutputFile: the results of the task, or why it failed.
 type Report struct {
 	Subtasks, Export, Store *param.Map
 
-	ErrorClass, ErrorMessage string // empty for no error
+	ErrorClass, ErrorMessage string // empty if there was no error
 	Backtrace                []string
 }
 
-// The files of the protocol between an operator and a runner: parameters in as
-// {"params": {...}}, results out.
+// The files of the protocol between an operator and a runner: parameters in as {"params": {...}}, results out.
 const (
 	InputFile  = "input.json"
 	OutputFile = "output.json"
@@ -29,12 +27,11 @@ func RunnerInput(params *param.Map) []byte {
 	return param.AppendJSON(nil, param.New("params", params))
 }
 
-// ParseReport reads the content of OutputFile; it is the user's program that wrote it,
-// so anything may be in it.
+// ParseReport reads the content of OutputFile; the user's program wrote it, so it may contain anything.
 func ParseReport(content []byte) (*Report, error) {
 	report, err := parseReport(content)
 	if err != nil {
-		// Not a ConfigError, whatever it was: the text is a program's, not the project's.
+		// This is never a ConfigError: the text comes from a program, not from the project.
 		return nil, fmt.Errorf("read %s: %s", OutputFile, err) //nolint:errorlint // the text is for the task, which has no use for the cause
 	}
 	return report, nil
@@ -73,8 +70,8 @@ func parseReport(content []byte) (*Report, error) {
 	return r, r.readError(NewParams(failure))
 }
 
-// withData returns sub-tasks in which the parameters that functions are called with are data;
-// names lists them by sub-task. All else of a generated config is code.
+// withData returns subtasks in which the parameters for function calls are data; names lists them by subtask. The rest
+// of a generated config is code.
 func withData(subtasks, names *param.Map) (*param.Map, error) {
 	if names.Len() == 0 {
 		return subtasks, nil
@@ -122,7 +119,8 @@ func (r *Report) readError(p *Params) error {
 	return nil
 }
 
-// Reason is the error of the program as its language prints it last, `ValueError: no such column: x`; "" without one.
+// Reason returns the error of the program in the form of its language's last line, `ValueError: no such column: x`; ""
+// if there is none.
 func (r *Report) Reason() string {
 	switch {
 	case r.ErrorClass == "":
@@ -136,7 +134,7 @@ func (r *Report) Reason() string {
 // longestTrace limits the traceback that a failure keeps, in bytes. The log has the whole output of the program.
 const longestTrace = 16 << 10
 
-// Trace is the traceback of the error, the beginning and the end of a long one.
+// Trace returns the traceback of the error, or the beginning and the end of a long one.
 func (r *Report) Trace() string {
 	var b strings.Builder
 	for _, line := range r.Backtrace {
@@ -150,7 +148,7 @@ func (r *Report) Trace() string {
 	return strings.ToValidUTF8(text[:half], "") + "\n...\n" + strings.ToValidUTF8(text[len(text)-half:], "")
 }
 
-// Result is what the task gives back when the program went well.
+// Result returns the task's result after the program succeeded.
 func (r *Report) Result() Result {
 	result := Result{Export: r.Export, Store: r.Store}
 	if r.Subtasks.Len() > 0 {
@@ -159,7 +157,7 @@ func (r *Report) Result() Result {
 	return result
 }
 
-// Words reads a program with its options: text or a list of texts.
+// Words reads a program with its options: text or a list of text values.
 func Words(key string, v param.Value) ([]string, error) {
 	switch x := v.(type) {
 	case string:
@@ -170,8 +168,8 @@ func Words(key string, v param.Value) ([]string, error) {
 	return nil, param.Errorf("Invalid %s: %s", key, param.Text(v))
 }
 
-// RunnerResult turns the end of a runner into the result of the task. The message of a failure is that of the program's error. failed
-// begins the message when the program left none.
+// RunnerResult converts the end of a runner to the result of the task. The message of a failure is that of the
+// program's error. failed begins the message if the program left none.
 func RunnerResult(exit Exit, failed string) (Result, error) {
 	output, written := exit.Outputs[OutputFile]
 	if exit.Code == 0 {

@@ -13,20 +13,19 @@ import (
 	"zerodag/engine/param"
 )
 
-// Sandbox says where a command runs, and within which limits. Zero is what the deployment
-// has chosen.
+// Sandbox describes where a command runs, and its limits. Zero means the deployment's default.
 type Sandbox struct {
-	Executor  string        // one of Executors; "" is the deployment's, or docker where Docker is set
+	Executor  string        // one of Executors; "" is the deployment's, or docker if Docker is set
 	Docker    *param.Map    // `docker:` as written (commands.md#docker); nil for none
 	Image     string        // of Docker
 	CPU       float64       // vCPUs
 	Memory    int64         // bytes
 	Disk      int64         // bytes that it may write to its workspace
-	Time      time.Duration // after which it is ended
+	Time      time.Duration // after which it is terminated
 	Processes int           // at the same time
 	Output    int64         // bytes of stdout and stderr
-	Role      string        // of AWS, for the command: one that the deployment allows
-	Spot      bool          // on capacity that may be taken away
+	Role      string        // in AWS, for the command: one that the deployment allows
+	Spot      bool          // on capacity that may be reclaimed
 	Fresh     bool          // on a machine that nothing else has run on
 }
 
@@ -42,7 +41,7 @@ const (
 // Executors are the values of `sandbox: {executor: …}`.
 func Executors() []string { return []string{InProcess, InDocker, OnFargate, OnLambda, OnMicrovm} }
 
-// sandbox is that of the task.
+// sandbox returns the sandbox of the task.
 func (t *Task) sandbox() (Sandbox, error) { return ReadSandbox(t.Params) }
 
 // ReadSandbox reads `docker` and `sandbox` of parameters.
@@ -72,12 +71,12 @@ func ReadSandbox(p *Params) (Sandbox, error) {
 	return s, nil
 }
 
-// DockerKeys are those that `docker:` may have.
+// DockerKeys are the keys of `docker:`.
 func DockerKeys() []string {
 	return []string{"image", "build", "build_options", "run_options", "pull_always", "selinux", "docker"}
 }
 
-// SandboxKeys are those that `sandbox:` may have.
+// SandboxKeys are the keys of `sandbox:`.
 func SandboxKeys() []string {
 	return []string{"executor", "cpu", "memory", "disk", "timeout", "processes", "output", "role", "spot", "fresh"}
 }
@@ -148,7 +147,7 @@ func sizeOf(key string, v param.Value) (int64, error) {
 	return n, nil
 }
 
-// ParseSize reads a number of bytes as docker writes it: 512m, 2g.
+// ParseSize reads a number of bytes in docker's notation: 512m, 2g.
 func ParseSize(text string) (int64, error) {
 	m := sizeForm().FindStringSubmatch(strings.ToLower(text))
 	if m == nil {
@@ -162,7 +161,7 @@ func ParseSize(text string) (int64, error) {
 	return int64(bytes), nil
 }
 
-// Size writes bytes as users write them.
+// Size formats bytes in the users' notation.
 func Size(bytes int64) string {
 	for i, unit := range []string{"TiB", "GiB", "MiB", "KiB"} {
 		if one := int64(1) << (10 * (4 - i)); bytes >= one {
@@ -172,14 +171,14 @@ func Size(bytes int64) string {
 	return strconv.FormatInt(bytes, 10) + " bytes"
 }
 
-// The reasons for which commands are ended, the same from every executor.
+// Reasons why commands are terminated, the same for every executor.
 
-// TooLong says that a command had all its time.
+// TooLong reports that a command exceeded its time limit.
 func TooLong(limit time.Duration) string {
 	return fmt.Sprintf("The command took longer than %v and was ended (sandbox: timeout)", limit)
 }
 
-// OutOfMemory says that a command took more memory than there was; 0 is an unknown limit.
+// OutOfMemory reports that a command exceeded its memory limit; 0 is an unknown limit.
 func OutOfMemory(limit int64) string {
 	if limit == 0 {
 		return "The command was out of memory and was ended: give it more (sandbox: memory)"
@@ -187,17 +186,17 @@ func OutOfMemory(limit int64) string {
 	return fmt.Sprintf("The command was out of memory with %s and was ended: give it more (sandbox: memory)", Size(limit))
 }
 
-// TooMuchOutput says that a command wrote too much.
+// TooMuchOutput reports that a command wrote too much.
 func TooMuchOutput(limit int64) string {
 	return fmt.Sprintf("The command wrote more than %s to its log and was ended: write to a file, or less (sandbox: output)", Size(limit))
 }
 
-// TooManyProcesses says that a command had too many processes.
+// TooManyProcesses reports that a command had too many processes.
 func TooManyProcesses(limit int) string {
 	return fmt.Sprintf("The command had more than %d processes and was ended (sandbox: processes)", limit)
 }
 
-// TooMuchDisk says that a command wrote too many bytes to its workspace.
+// TooMuchDisk reports that a command wrote too many bytes to its workspace.
 func TooMuchDisk(limit int64) string {
 	return fmt.Sprintf("The command wrote more than %s to its workspace and was ended (sandbox: disk)", Size(limit))
 }

@@ -9,15 +9,13 @@ import (
 	"strings"
 )
 
-// Script is a program text that a command runs out of a scratch folder: what `sh>`,
-// `py>` and `rb>` have in common.
+// Script is a program text that a command runs from a scratch folder: the common part of `sh>`, `py>` and `rb>`.
 type Script struct {
 	Operator string            // names the scratch folder: "sh"
 	Files    map[string][]byte // put into the scratch folder
 	Outputs  []string          // read from it after the end
 	Env      []string          // below `_env`
-	// Args makes the command line; file gives the name of a scratch file as seen from
-	// the working folder.
+	// Args returns the command line; file returns the name of a scratch file relative to the working folder.
 	Args func(workdir string, file func(name string) string) []string
 }
 
@@ -55,11 +53,11 @@ func (t *Task) RunScript(ctx context.Context, s Script) (Exit, error) {
 	if exit.Why != "" {
 		return Exit{}, Failf("%s", exit.Why)
 	}
-	// A command that ends because it is told to must not look like one that failed.
+	// A command that ends because it was asked to must not look like a failed one.
 	return exit, ctx.Err()
 }
 
-// given are the secrets that a task was given so far, if whoever gives them knows.
+// given returns the secrets that a task was given so far, if the provider records them.
 func given(s Secrets) map[string]string {
 	if known, ok := s.(interface{ Given() map[string]string }); ok {
 		return known.Given()
@@ -70,7 +68,7 @@ func given(s Secrets) map[string]string {
 // commandKey is the state param of a command that runs elsewhere.
 const commandKey = "commandStatus"
 
-// pending asks for another run of a task whose command is not over yet.
+// pending requests another run of a task whose command is not over yet.
 func (t *Task) pending(err error) error {
 	var p *Pending
 	if !errors.As(err, &p) {
@@ -89,22 +87,22 @@ func (t *Task) StopCommand(ctx context.Context) error {
 	return t.Commands.Stop(ctx, t.State.Map(commandKey))
 }
 
-// HasCommand reports whether an earlier run of the task left a command running elsewhere. Other
-// operators keep jobs of their own under the same key.
+// HasCommand reports whether an earlier run of the task left a command running elsewhere. Other operators store their
+// own jobs under the same key.
 func (t *Task) HasCommand() bool { return t.State.Map(commandKey).Has("command") }
 
-// scratch names a folder that no other run of any task in this folder uses. It is the
-// same when a run is delivered twice.
+// scratch returns a folder name that no other run of any task in this folder uses. It is the same if a run is delivered
+// twice.
 func (t *Task) scratch(operator string) string {
 	h := fnv.New64a()
 	fmt.Fprintf(h, "%s %d %d", t.SessionUUID, t.AttemptID, t.Dispatch)
 	return fmt.Sprintf(".digdag/tmp/digdag-%s-%d-%d", operator, t.TaskID, h.Sum64())
 }
 
-// ScratchFile is the path of a file in the scratch folder, as seen from the working folder of the command.
+// ScratchFile returns the path of a file in the scratch folder, relative to the working folder of the command.
 func (c Command) ScratchFile(name string) string { return path.Join(upwards(c.Dir), c.Scratch, name) }
 
-// upwards is the way from a folder of the project back to the project's folder.
+// upwards returns the path from a folder of the project back to the project's folder.
 func upwards(dir string) string {
 	if dir == "" {
 		return ""

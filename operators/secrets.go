@@ -11,17 +11,18 @@ import (
 	"zerodag/engine/param"
 )
 
-// SecretForm is `${name:key}` as operators see it after evaluation: shortest texts,
-// over line ends as well (language.md 1.11).
+// SecretForm matches `${name:key}` as operators see it after evaluation: shortest match, also across line ends
+// (language.md 1.11).
 func SecretForm() *regexp.Regexp { return secretForm() }
 
 var secretForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?s)\$\{(.*?):(.+?)\}`) })
 
-// References know which references to secrets a project wrote, and replace those alone: what reads like one in data stays as it is.
+// References tell which references to secrets a project wrote, and replace only those: anything in data that looks like
+// one is not replaced.
 type References interface {
 	// Replace replaces the references that were written in text.
 	Replace(text string, secret func(key string) (string, error)) (string, error)
-	// ReplacePart does so in a part of text, as far as those references stand in text.
+	// ReplacePart does so in a part of text, for the references that occur in text.
 	ReplacePart(text, part string, secret func(key string) (string, error)) (string, error)
 }
 
@@ -32,17 +33,16 @@ func (t *Task) replace(text string, secret func(key string) (string, error)) (st
 	return t.References.Replace(text, secret)
 }
 
-// SecretText takes a parameter, or what Template returned, as it is: a copy of the text is not
-// known to have been written by anybody. It replaces every `${secret:key}` that was written in text by the secret,
-// literally; one that came with data stays as it is. Anything else of the form
-// `${name:...}` is a ConfigError where it was written, shell's `${x:-y}` included: a command
-// that silently differs from what was written is worse than one that is refused.
+// SecretText expects a parameter, or a result of Template, itself: a copy of the text does not count as written. It
+// replaces every `${secret:key}` that was written in text by the secret, literally; references in data are not
+// replaced. Anything else of the form `${name:...}` is a ConfigError if it was written, including the shell's
+// `${x:-y}`: a command that silently differs from what was written is worse than one that is refused.
 func (t *Task) SecretText(text string) (string, error) {
 	return t.replace(text, t.RequireSecret)
 }
 
-// SecretPart is SecretText of a part that was read out of a whole text, of JSON or YAML say:
-// the references count that were written in the whole.
+// SecretPart is SecretText for a part that was parsed from a whole text, such as JSON or YAML: references that were
+// written in the whole count.
 func (t *Task) SecretPart(whole, part string) (string, error) {
 	if t.References == nil {
 		return ReplaceForm(SecretForm(), part, nil, t.RequireSecret)
@@ -50,7 +50,7 @@ func (t *Task) SecretPart(whole, part string) (string, error) {
 	return t.References.ReplacePart(whole, part, t.RequireSecret)
 }
 
-// HasSecret says whether text refers to a secret, so that it must not be logged.
+// HasSecret reports whether text refers to a secret, so that it must not be logged.
 func HasSecret(text string) bool { return SecretForm().MatchString(text) }
 
 // RequireSecret returns a secret; a missing one fails the task.
@@ -69,8 +69,8 @@ func required(key string, get func(string) (string, bool, error)) (string, error
 	return value, nil
 }
 
-// MissingSecret marks an error as that of a secret that is not there, and names its key: no `_retry` tries again after it,
-// neither that of the task nor that of a group around it.
+// MissingSecret marks an error as caused by a missing secret, and names its key: no `_retry` repeats it, neither that
+// of the task nor that of a group around it.
 func MissingSecret(key string, err error) error { return &missingSecret{err, key} }
 
 type missingSecret struct {
@@ -80,7 +80,7 @@ type missingSecret struct {
 
 func (m *missingSecret) Unwrap() error { return m.error }
 
-// MissingKey returns the key of a secret that is not there, where an error is that of one.
+// MissingKey returns the key of the missing secret if an error is about one.
 func MissingKey(err error) (key string, missing bool) {
 	var m *missingSecret
 	if !errors.As(err, &m) {
@@ -89,7 +89,7 @@ func MissingKey(err error) (key string, missing bool) {
 	return m.key, true
 }
 
-// ReplaceForm replaces references to secrets that have the form, and are among the known ones unless those are nil.
+// ReplaceForm replaces references to secrets that match the form, and are among the known ones unless that is nil.
 func ReplaceForm(form *regexp.Regexp, text string, known map[string]bool, secret func(key string) (string, error)) (string, error) {
 	matches := form.FindAllStringSubmatchIndex(text, -1)
 	matches = slices.DeleteFunc(matches, func(m []int) bool { return known != nil && !known[text[m[0]:m[1]]] })

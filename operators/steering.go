@@ -8,9 +8,9 @@ import (
 	"zerodag/engine/param"
 )
 
-// configuration lists the parameters that built-in operators read beside their command, by the
-// tables of their pages, and the keys under which defaults are exported. Tests hold the
-// tables to the code. It is made once and never changed: loops ask for it, too.
+// configuration lists the parameters that built-in operators read in addition to their command, from the tables of
+// their pages, and the keys of exported defaults. Tests compare the tables with the code. It is created once and never
+// changed, since loops also use it.
 var configuration = sync.OnceValue(func() map[string]bool {
 	all := map[string]bool{}
 	for _, page := range allPages() {
@@ -18,14 +18,13 @@ var configuration = sync.OnceValue(func() map[string]bool {
 			all[key] = configurationName().MatchString(key)
 		}
 	}
-	delete(all, "parameter") // the head of the tables
+	delete(all, "parameter") // the header of the tables
 	return all
 })
 
 var configurationName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9_.-]*$`) })
 
-// steers says why a parameter would decide what tasks do, and not just what they work on;
-// "" when it would not.
+// steers returns why a parameter would control what tasks do, rather than only their data; "" if it would not.
 func steers(name string) string {
 	lower := strings.ToLower(name)
 	switch {
@@ -43,10 +42,10 @@ func steers(name string) string {
 	return ""
 }
 
-// CheckNames refuses names of variables that came with data, such as the keys of a JSON text that
-// was fetched: who writes the data must not decide what tasks do.
+// CheckNames refuses names of variables that came with data, such as the keys of fetched JSON: the author of the data
+// must not control what tasks do.
 func (t *Task) CheckNames(variables *param.Map) error {
-	if t.References == nil { // data is as good as what is written
+	if t.References == nil { // data is trusted like written text
 		return nil
 	}
 	for name := range variables.All() {

@@ -2,7 +2,7 @@ package operators
 
 import "zerodag/engine/param"
 
-// Do reads the sub-tasks of a loop; they are required and stay unevaluated.
+// Do reads the subtasks of a loop; they are required and stay unevaluated.
 func (p *Params) Do() (*param.Map, error) {
 	v, ok := p.Get("_do")
 	if !ok {
@@ -11,8 +11,8 @@ func (p *Params) Do() (*param.Map, error) {
 	return param.AsMap("_do", v)
 }
 
-// WithExport returns a copy of the sub-tasks do whose `_export` has more variables. What they
-// are is data: it was evaluated already.
+// WithExport returns a copy of the subtasks do with additional variables in `_export`. Their values are data, since
+// they were already evaluated.
 func WithExport(do, export *param.Map) (*param.Map, error) {
 	vars := param.New()
 	if v, ok := do.Get("_export"); ok && v != nil {
@@ -30,8 +30,8 @@ func WithExport(do, export *param.Map) (*param.Map, error) {
 	return out, nil
 }
 
-// Group is the result of a loop: the group of its sub-tasks, with the task's `_parallel`
-// (language.md 1.8). The owner of group is the caller.
+// Group returns the result of a loop: the group of its subtasks, with the task's `_parallel` (language.md 1.8). The
+// caller owns group.
 func (p *Params) Group(group *param.Map) (Result, error) {
 	parallel, err := p.parallel()
 	if err != nil {
@@ -46,8 +46,7 @@ func (p *Params) Group(group *param.Map) (Result, error) {
 	return Result{Subtasks: group}, nil
 }
 
-// parallel is what `_parallel` of a group is to be, nil for nothing: what the task says,
-// as it is, once it is known to be good.
+// parallel returns `_parallel` for a group, nil for none: the task's value, unchanged, after validation.
 func (p *Params) parallel() (param.Value, error) {
 	v, ok := p.Get("_parallel")
 	if !ok {

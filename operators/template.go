@@ -4,9 +4,9 @@ import (
 	"zerodag/engine/param"
 )
 
-// CommandText is the content that an operator's command stands for: a file of the working
-// folder with `${...}` evaluated, or the text under `data` of a mapping, or without a
-// command the parameter alias (language.md 1.7, "File templates").
+// CommandText returns the content that an operator's command refers to: a file of the working folder with `${...}`
+// evaluated, or the text under `data` of a mapping, or without a command the parameter alias (language.md 1.7, "File
+// templates").
 func (t *Task) CommandText(p *Params, alias string) (string, error) {
 	if !p.Has("_command") {
 		return p.String(alias)
@@ -34,7 +34,7 @@ func (t *Task) CommandText(p *Params, alias string) (string, error) {
 	return text, nil
 }
 
-// ListOf reads a list of texts.
+// ListOf reads a list of text values.
 func ListOf(key string, v param.Value) ([]string, error) {
 	list, err := param.AsList(key, v)
 	if err != nil {
@@ -49,7 +49,7 @@ func ListOf(key string, v param.Value) ([]string, error) {
 	return texts, nil
 }
 
-// OptionalSecret returns a secret, or "" where there is none.
+// OptionalSecret returns a secret, or "" if there is none.
 func (t *Task) OptionalSecret(key string) (string, error) {
 	value, _, err := t.Secrets.Get(key)
 	return value, err

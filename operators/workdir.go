@@ -10,8 +10,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// Workdir is the task's working folder, from `_workdir`: relative to the project, with
-// "/", "" for the project's folder itself.
+// Workdir returns the task's working folder, from `_workdir`: relative to the project, with "/", "" for the project's
+// folder itself.
 func (t *Task) Workdir() (string, error) {
 	dir, err := t.Params.StringOr("_workdir", "")
 	if err != nil {
@@ -25,8 +25,8 @@ func (t *Task) Workdir() (string, error) {
 	return name, nil
 }
 
-// FileName resolves a file name of the task: from its working folder, as a name for
-// Files. A name that leads out of the project fails the task.
+// FileName resolves a file name of the task from its working folder to a name for Files. A name that leads out of the
+// project fails the task.
 func (t *Task) FileName(name string) (string, error) {
 	dir, err := t.Workdir()
 	if err != nil {
@@ -40,11 +40,11 @@ func (t *Task) FileName(name string) (string, error) {
 	return file, nil
 }
 
-// within resolves name from dir; false when it is not below the project's folder.
+// within resolves name from dir; false if it is not below the project's folder.
 func (t *Task) within(dir, name string) (string, bool) {
 	name = filepath.ToSlash(name)
 	if path.IsAbs(name) {
-		root := filepath.ToSlash(t.Files.Root()) // for nothing else: there the folder may have to be made first
+		root := filepath.ToSlash(t.Files.Root()) // only in this case: elsewhere the folder may have to be created first
 		rest, inside := strings.CutPrefix(path.Clean(name)+"/", path.Clean(root)+"/")
 		return strings.TrimSuffix(rest, "/"), inside
 	}

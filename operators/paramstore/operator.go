@@ -1,5 +1,5 @@
-// Package paramstore is `param_set>` and `param_get>`: text kept for tasks of other
-// attempts and projects. Any agent calls it; it must know no store but operators.ParamStore.
+// Package paramstore implements `param_set>` and `param_get>`: text stored for tasks of other attempts and projects.
+// Any agent may run them; they must know no store but operators.ParamStore.
 package paramstore
 
 import (
@@ -10,7 +10,7 @@ import (
 	"zerodag/operators"
 )
 
-// Operators are `param_set>` and `param_get>`.
+// Operators returns `param_set>` and `param_get>`.
 func Operators() []operators.Operator {
 	return []operators.Operator{
 		{Name: "param_set", Summary: "stores values for other attempts", Retries: true, Run: set},
@@ -21,8 +21,7 @@ func Operators() []operators.Operator {
 // entry is one key of the task with its text.
 type entry struct{ key, text string }
 
-// entries are all keys that the task has itself, `_retry` and its like included, as in
-// the original.
+// entries returns all of the task's own keys, including `_retry` and the like, as in Digdag.
 func entries(t *operators.Task) ([]entry, error) {
 	if t.Store == nil {
 		return nil, param.Errorf("param_server.type is required to use this operator.")
@@ -67,7 +66,7 @@ func get(ctx context.Context, t *operators.Task) (operators.Result, error) {
 	}
 	values := param.New()
 	for _, e := range list {
-		value, _, err := t.Store.Get(ctx, e.key) // what is not there is empty text
+		value, _, err := t.Store.Get(ctx, e.key) // a missing value is empty text
 		if err != nil {
 			return operators.Result{}, fmt.Errorf("read param %s: %w", e.key, err)
 		}

@@ -9,13 +9,12 @@ import (
 	"zerodag/operators/sql"
 )
 
-// session is a connection with the status table in view.
+// session is a connection with operations on the status table.
 type session struct{ *sql.Session }
 
-// once executes the statement of q unless the status table says that it is done. Whatever
-// ends it, and wherever, the next call with the same id goes on rightly: the row of the
-// status table is completed by the very commit that makes the statement's work last, and
-// two runs at a time are kept apart by the lock of that row.
+// once executes the statement of q unless the status table marks it as done. Wherever it is interrupted, the next call
+// with the same id continues correctly: the row of the status table is completed by the same commit as the statement's
+// work, and the lock of that row keeps concurrent runs apart.
 func (s session) once(ctx context.Context, q *sql.Query, id string) error {
 	if err := s.makeStatusTable(ctx, q.Status); err != nil {
 		return err
@@ -34,14 +33,14 @@ func (s session) once(ctx context.Context, q *sql.Query, id string) error {
 	} else if err := s.Script(ctx, "rollback a transaction", "ROLLBACK"); err != nil {
 		return err
 	}
-	// Rows that are no longer asked for. The work is done, whatever comes of this.
+	// Rows that are no longer needed. The work is done, whether or not this succeeds.
 	_ = s.Query(ctx, "delete old rows", fmt.Sprintf("DELETE FROM %s WHERE completed_at < now() - $1::interval", q.Status.Quoted()),
 		[]string{fmt.Sprintf("%d seconds", int64(q.Keep.Seconds()))}, nil)
 	return nil
 }
 
-// makeStatusTable makes the table unless it is there; to look first spares those the right
-// to create tables whose administrator made it.
+// makeStatusTable creates the table unless it exists; it checks first, so that users whose administrator created it
+// need no right to create tables.
 func (s session) makeStatusTable(ctx context.Context, status sql.Table) error {
 	name := status.Quoted()
 	there := false
@@ -60,13 +59,12 @@ func (s session) makeStatusTable(ctx context.Context, status sql.Table) error {
 		"2. ask system administrator to create this table using the following command and grant SELECT, INSERT, UPDATE and DELETE to this user: "+create+";\n"+
 		"3. ask system administrator to create a schema that this user can create a table and set 'status_table_schema' option to it\n", create)
 	if c := sql.Code(err); c == sql.NotUnique || c == sql.TableThere || c == sql.TypeThere {
-		return nil // another task made it at the same moment: IF NOT EXISTS does not see that
+		return nil // another task created it at the same time, which IF NOT EXISTS does not detect
 	}
 	return err
 }
 
-// lock begins a transaction that holds the row of the query, and says whether the query
-// is done.
+// lock begins a transaction that holds the row of the query, and reports whether the query is done.
 func (s session) lock(ctx context.Context, status sql.Table, id string) (done bool, err error) {
 	for {
 		if err := s.Script(ctx, "begin a transaction", "BEGIN"); err != nil {
@@ -92,8 +90,7 @@ func (s session) lock(ctx context.Context, status sql.Table, id string) (done bo
 	}
 }
 
-// insert ends the transaction with a row for the query: only a committed row can be locked
-// by all.
+// insert commits a row for the query: only a committed row can be locked by all.
 func (s session) insert(ctx context.Context, status sql.Table, id string) error {
 	err := s.Query(ctx, "insert a status row", "INSERT INTO "+status.Quoted()+" (query_id, created_at) VALUES ($1, CURRENT_TIMESTAMP)", []string{id}, nil)
 	switch {

@@ -1,10 +1,9 @@
-// Package pg is `pg>`: it runs SQL on a PostgreSQL database. Agents that may open
-// connections call it; it must connect to nothing but the server that the task names, and
-// must never log what is a secret.
+// Package pg implements `pg>`: it runs SQL on a PostgreSQL database. Agents that may open connections run it. It must
+// connect only to the server that the task names, and must never log secrets.
 //
-// A statement that writes is executed exactly once: a row of a status table, found by an
-// id that is in the task's state before anything runs, is completed in the transaction of
-// the statement itself. The next run of the task reads from that row what came of it.
+// A statement that writes is executed exactly once: a row of a status table, found by an id that is in the task's state
+// before anything runs, is completed in the transaction of the statement itself. The next run of the task reads the
+// outcome from that row.
 package pg
 
 import (
@@ -14,7 +13,7 @@ import (
 	"zerodag/operators/sql"
 )
 
-// Operator is `pg>`.
+// Operator returns `pg>`.
 func Operator() operators.Operator {
 	return operators.Operator{Name: "pg", Summary: "runs SQL on a PostgreSQL database", Retries: true, Run: run, Clean: clean}
 }
@@ -45,12 +44,12 @@ func run(ctx context.Context, t *operators.Task) (operators.Result, error) {
 	})
 }
 
-// clean ends what a run before left behind on the server: a query goes on there when the
-// agent that waits for it dies.
+// clean ends the query that an earlier run left behind on the server: it continues there if the agent that waits for it
+// dies.
 func clean(ctx context.Context, t *operators.Task) error {
 	p, err := t.Params.WithDefaults("pg")
 	if err != nil {
-		return nil // with such parameters nothing ever ran
+		return nil // with such parameters nothing has run
 	}
 	at, err := kind().Find(t, p)
 	if err != nil {

@@ -13,36 +13,36 @@ import (
 	"zerodag/operators"
 )
 
-// maxAnswer bounds an answer, in bytes: it becomes part of the attempt's state.
+// maxAnswer limits an answer, in bytes: it becomes part of the attempt's state.
 const maxAnswer = 1 << 20
 
-// The time until the next poll.
+// Limits of the time until the next poll.
 const (
 	minPoll = time.Second
 	maxPoll = 30 * 24 * time.Hour
 )
 
-// answer is what a program has to say: a result, a poll or a failure.
+// answer is the output of a program: a result, a poll or a failure.
 type answer struct {
 	result  operators.Result
 	poll    *poll
 	failure string
 }
 
-// poll asks for another run.
+// poll requests another run.
 type poll struct {
 	after  time.Duration
 	state  *param.Map
-	cancel bool // the program wants to be called when the attempt is killed meanwhile
+	cancel bool // call the program if the attempt is killed in the meantime
 }
 
-// parseAnswer reads the file of the answer; it is the user's program that wrote it, so
-// anything may be in it. No answer is an empty result.
+// parseAnswer reads the file of the answer; the user's program wrote it, so it may contain anything. A missing answer
+// is an empty result.
 func parseAnswer(content []byte) (*answer, error) {
 	a, err := parse(content)
 	var wrong *param.ConfigError
 	if errors.As(err, &wrong) {
-		err = errors.New(wrong.Message) // the text is a program's, not the project's
+		err = errors.New(wrong.Message) // the text comes from a program, not from the project
 	}
 	return a, err
 }
@@ -128,7 +128,7 @@ func parsePoll(m *param.Map) (*poll, error) {
 	return q, err
 }
 
-// seconds reads a number of seconds, or a duration as the language writes it.
+// seconds reads a number of seconds, or a duration in the language's form.
 func seconds(key string, v param.Value) (time.Duration, error) {
 	if text, isText := v.(string); isText {
 		return param.AsDuration(key, text)
@@ -138,7 +138,7 @@ func seconds(key string, v param.Value) (time.Duration, error) {
 		return 0, err
 	}
 	if n < 0 || n > int64(maxPoll/time.Second) {
-		return 0, nil // out of bounds, and not to be multiplied
+		return 0, nil // out of range, so it must not be multiplied
 	}
 	return time.Duration(n) * time.Second, nil
 }
@@ -154,7 +154,7 @@ func parseFailure(m *param.Map) (string, error) {
 	return message, err
 }
 
-// onlyKnown refuses what has no meaning: a misspelt key must not be lost in silence.
+// onlyKnown refuses unknown keys: a misspelled key must not be ignored silently.
 func onlyKnown(prefix string, m *param.Map, known ...string) error {
 	for key := range m.All() {
 		if slices.Contains(known, key) {

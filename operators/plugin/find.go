@@ -15,14 +15,14 @@ import (
 	"zerodag/operators"
 )
 
-// Folder is where a project keeps its operators, below its own folder.
+// Folder is where a project stores its operators, below its own folder.
 const Folder = "operators"
 
-// nameForm is what a name of an operator of a project may be.
+// nameForm matches valid names of a project's operators.
 var nameForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`) })
 
-// commandOf is the command line behind a name, nil when the project has no such operator.
-// What the workflow declares wins over files.
+// commandOf returns the command line of a name, nil if the project has no such operator. A declaration in the workflow
+// takes precedence over files.
 func commandOf(t *operators.Task, name string) ([]string, error) {
 	v, _ := t.Params.Get("plugin")
 	command, err := declared(v, name)
@@ -62,7 +62,7 @@ func declared(v param.Value, name string) ([]string, error) {
 	return command, nil
 }
 
-// fileOf finds the executable behind a name in a project's folder, or else the workflow file; "" when there is none.
+// fileOf returns the executable of a name in a project's folder, or else the workflow file; "" if there is none.
 func fileOf(root, name string) (string, error) {
 	if !nameForm().MatchString(name) {
 		return "", nil
@@ -96,7 +96,7 @@ func fileOf(root, name string) (string, error) {
 	return "", nil
 }
 
-// NotExecutable says what to do with a file that has lost its mode.
+// NotExecutable returns the hint for a file that has lost its mode.
 func NotExecutable(file string) string {
 	return fmt.Sprintf("%s/%s is not executable: run `chmod +x %s/%s` and push the project again (an archive that was made without file modes loses them)",
 		Folder, file, Folder, file)
@@ -104,17 +104,17 @@ func NotExecutable(file string) string {
 
 // File is a file in the folder of operators.
 type File struct {
-	Name       string // of the operator: without the extension, "athena.query" of athena.query.sh
+	Name       string // of the operator: without the extension, "athena.query" for athena.query.sh
 	File       string
 	Executable bool
 }
 
-// List lists the files in the folder of operators of the project in root. Those that are
-// not executable may be there for others: modules, data, a README.
+// List lists the files in the folder of operators of the project in root. Files that are not executable may have other
+// purposes: modules, data, a README.
 func List(root string) ([]File, error) {
 	entries, err := os.ReadDir(filepath.Join(root, Folder))
 	if errors.Is(err, fs.ErrNotExist) {
-		_, err = os.Stat(root) // whether there is a project at all
+		_, err = os.Stat(root) // check whether there is a project at all
 	}
 	if err != nil {
 		return nil, fmt.Errorf("look for operators of the project: %w", err)
@@ -135,8 +135,7 @@ func List(root string) ([]File, error) {
 	return all, nil
 }
 
-// IsScript says whether the first line of a file names an interpreter, so that it is meant
-// to be executable.
+// IsScript reports whether the first line of a file names an interpreter, so that it is meant to be executable.
 func IsScript(root string, file File) bool {
 	f, err := os.Open(filepath.Join(root, Folder, file.File))
 	if err != nil {

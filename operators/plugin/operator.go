@@ -1,7 +1,7 @@
-// Package plugin is every operator that a project brings itself: an executable that gets a
-// request as JSON on stdin and may leave an answer as JSON in a file, or a workflow file with
-// parameters. docs/plugins.md is the protocol. Agents with a sandbox call it; it must start nothing but through Commands,
-// and must hand out no secret that the task does not name.
+// Package plugin implements all operators that a project defines itself: an executable that gets a request as JSON on
+// stdin and may leave an answer as JSON in a file, or a workflow file with parameters. docs/plugins.md describes the
+// protocol. Agents with a sandbox run it. It must start processes only through Commands, and must pass on only secrets
+// that the task names.
 package plugin
 
 import (
@@ -12,7 +12,7 @@ import (
 	"zerodag/operators"
 )
 
-// Operator finds the operators of projects.
+// Operator returns the entry that finds the operators of projects.
 func Operator() operators.Operator {
 	return operators.Operator{Name: operators.AnyOther, Summary: "runs an executable of the project", Find: find}
 }
@@ -29,13 +29,13 @@ func find(t *operators.Task, name string) (operators.Operator, bool, error) {
 	return operators.Operator{Name: name, Summary: "runs an executable of the project", Retries: true, Run: p.run, Clean: p.clean}, true, nil
 }
 
-// program is the executable behind a name.
+// program is the executable of a name.
 type program struct {
 	name    string
-	command []string // a program with a slash is seen from the project's folder
+	command []string // a program with a slash is relative to the project's folder
 }
 
-// What a request asks for.
+// Actions of a request.
 const (
 	actionRun    = "run"
 	actionCancel = "cancel"
@@ -53,20 +53,20 @@ func (p program) run(ctx context.Context, t *operators.Task) (operators.Result, 
 	if a.poll == nil {
 		return a.result, nil
 	}
-	state := t.State.Clone() // which `_retry` counts in, too
+	state := t.State.Clone() // it also has the count of `_retry`
 	state.Set(stateKey, param.New(ownKey, a.poll.state, cancelKey, a.poll.cancel))
 	return operators.Result{}, &operators.Later{After: a.poll.after, State: state}
 }
 
-// State params: those of the program are apart from the engine's.
+// State params: those of the program are separate from the engine's.
 const (
 	stateKey  = "plugin"
 	ownKey    = "state"
 	cancelKey = "cancel"
 )
 
-// clean tells a program of the kill that has asked for that with its last poll. Others
-// would take the call for one more run.
+// clean notifies a program of the kill if it has requested that with its last poll. Other programs would treat the call
+// as one more run.
 func (p program) clean(ctx context.Context, t *operators.Task) error {
 	wanted, err := operators.NewParams(t.State.Map(stateKey)).BoolOr(cancelKey, false)
 	if err != nil || !wanted {
@@ -80,7 +80,7 @@ func (p program) clean(ctx context.Context, t *operators.Task) error {
 	return err
 }
 
-// read turns the end of the program into its answer.
+// read converts the end of the program to its answer.
 func (p program) read(exit operators.Exit) (*answer, error) {
 	a, err := parseAnswer(exit.Outputs[resultFile])
 	switch {

@@ -9,7 +9,7 @@ import (
 	"zerodag/operators"
 )
 
-// version is that of the protocol. A program refuses one that it does not know.
+// version is the protocol version. A program refuses unknown versions.
 const version = 1
 
 // The files of a run, in its scratch folder.
@@ -18,9 +18,8 @@ const (
 	resultFile  = "result.json"
 )
 
-// start hands the request over on stdin. Commands have no stdin of their own, so that they
-// can be carried anywhere: a shell opens the file, and takes its name away before the
-// program runs, as there may be secrets in it.
+// start passes the request on stdin. Commands have no stdin, so that they can be sent anywhere: a shell opens the file,
+// and removes its name before the program runs, as it may contain secrets.
 const start = `ZERODAG_RESULT=$PWD/$2; export ZERODAG_RESULT; exec 3<"$1" || exit; rm -f "$1"; shift 2; exec "$@" <&3 3<&-`
 
 func (p program) start(ctx context.Context, t *operators.Task, action string) (operators.Exit, error) {
@@ -39,8 +38,8 @@ func (p program) start(ctx context.Context, t *operators.Task, action string) (o
 	})
 }
 
-// programFrom is the program as seen from a working folder: one with a slash in its name
-// is a file of the project, anything else is looked for where programs are.
+// programFrom returns the program relative to a working folder: one with a slash in its name is a file of the project,
+// anything else is searched for in the PATH.
 func (p program) programFrom(workdir string) string {
 	name := p.command[0]
 	if path.IsAbs(name) || !strings.Contains(name, "/") {
@@ -79,9 +78,8 @@ func identity(t *operators.Task) *param.Map {
 	)
 }
 
-// granted are the secrets that the task names in `_secrets`, by the names that it gives
-// them: {api: {token: true}} is "api.token", {api: {token: prod.token}} is the secret
-// prod.token under the name "api.token".
+// granted returns the secrets that the task names in `_secrets`, by the names that it gives them: {api: {token: true}}
+// is "api.token", {api: {token: prod.token}} is the secret prod.token under the name "api.token".
 func granted(t *operators.Task) (*param.Map, error) {
 	names, err := operators.ReadOr(t.Params, "_secrets", param.AsMap, nil)
 	if err != nil {

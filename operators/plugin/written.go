@@ -10,7 +10,7 @@ import (
 	"zerodag/operators"
 )
 
-// written is an operator that is a workflow file: its keys are the `params` of the file, which runs as by call>.
+// written is an operator in a workflow file: its keys are the `params` of the file, which runs as with call>.
 type written struct{ name, file string }
 
 func (w written) run(_ context.Context, t *operators.Task) (operators.Result, error) {
@@ -26,7 +26,7 @@ func (w written) run(_ context.Context, t *operators.Task) (operators.Result, er
 		if strings.HasPrefix(key, "_") || strings.HasSuffix(key, ">") {
 			continue
 		}
-		t.Params.Get(key) // which is a use of it
+		t.Params.Get(key) // this marks it as used
 		given.Set(key, v)
 	}
 	declared := keys.ParamsOf(config)
@@ -35,6 +35,6 @@ func (w written) run(_ context.Context, t *operators.Task) (operators.Result, er
 	if len(faults) > 0 {
 		return operators.Result{}, param.Errorf("%s: %s", w.file, strings.Join(faults, "; "))
 	}
-	// The call is a task of its own, so that the file is read, checked and run as any other that is called.
+	// The call is a separate task, so that the file is read, checked and run like any other called file.
 	return operators.Result{Subtasks: param.New("call>", w.file, "_workdir", "."), Export: filled}, nil
 }

@@ -1,5 +1,5 @@
-// Package py is `py>`: it calls a Python function. Agents with a sandbox call it; it must
-// start nothing but through Commands.
+// Package py implements `py>`: it calls a Python function. Agents with a sandbox run it; it must start processes only
+// through Commands.
 package py
 
 import (
@@ -14,7 +14,7 @@ var runnerText string
 
 const runner = "runner.py"
 
-// Operator is `py>`.
+// Operator returns `py>`.
 func Operator() operators.Operator {
 	return operators.Operator{Name: "py", Summary: "calls a Python function, method or class", Retries: true, Commands: true, Run: run}
 }
@@ -64,8 +64,8 @@ func script(p *operators.Params) (operators.Script, error) {
 	}, nil
 }
 
-// anyPython starts python, or python3 where only that is there. The choice is made where
-// the command runs, which need not be this machine.
+// anyPython starts python, or python3 if there is only that. The choice is made where the command runs, which need not
+// be this machine.
 func anyPython() []string {
 	const choose = `p=python; command -v "$p" >/dev/null 2>&1 || p=python3; exec "$p" "$@"`
 	return []string{"/bin/sh", "-c", choose, "python"}

@@ -1,5 +1,5 @@
-// Package rb is `rb>`: it calls a Ruby method. Agents with a sandbox call it; it must
-// start nothing but through Commands.
+// Package rb implements `rb>`: it calls a Ruby method. Agents with a sandbox run it; it must start processes only
+// through Commands.
 package rb
 
 import (
@@ -14,7 +14,7 @@ var runnerText string
 
 const runner = "runner.rb"
 
-// Operator is `rb>`.
+// Operator returns `rb>`.
 func Operator() operators.Operator {
 	return operators.Operator{Name: "rb", Summary: "calls a Ruby method", Retries: true, Commands: true, Run: run}
 }

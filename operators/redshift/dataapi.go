@@ -17,10 +17,9 @@ import (
 	"zerodag/operators/sql"
 )
 
-// dataAPI is the Redshift Data API: the statements of a task are handed over, and looked at
-// until they have ended.
+// dataAPI is the Redshift Data API: the statements of a task are submitted, and polled until they have ended.
 type dataAPI struct {
-	cluster, workgroup   *string // one of them
+	cluster, workgroup   *string // exactly one is set
 	database             *string
 	user, secret, schema *string
 
@@ -37,7 +36,7 @@ type calls struct {
 	cancelStatement       aws.Operation[redshiftdata.CancelStatementInput, redshiftdata.CancelStatementOutput, redshiftdata.Options]
 }
 
-// readDataAPI reads which cluster or workgroup is meant; nil is for a task that names a host.
+// readDataAPI reads the cluster or workgroup; nil for a task that names a host.
 func readDataAPI(w *task) (*dataAPI, error) {
 	api := &dataAPI{}
 	for _, option := range []struct {
@@ -81,7 +80,7 @@ func (api *dataAPI) connect(ctx context.Context, w *task) error {
 	if err != nil {
 		return err
 	}
-	if w.copy != nil { // whose region is that of the files
+	if w.copy != nil { // its region is that of the files
 		if p, err = aws.Params(&operators.Task{Params: operators.NewParams(param.New("aws", awsOf(w)))}, "redshift"); err != nil {
 			return err
 		}
@@ -99,21 +98,20 @@ func (api *dataAPI) connect(ctx context.Context, w *task) error {
 func awsOf(w *task) *param.Map {
 	all, err := operators.ReadOr(w.params, "aws", param.AsMap, param.New())
 	if err != nil {
-		return param.New() // aws.Params said so before
+		return param.New() // aws.Params has reported this error
 	}
 	return all
 }
 
-// Between two looks at statements, and how often it is tried to start them.
+// Intervals between polls of statements, and how often a start is retried.
 const (
 	shortestWait = time.Second
 	longestWait  = 30 * time.Second
 	patience     = 20
 )
 
-// run goes from the intent, which is kept before anything is started, over the deletion of
-// what earlier tries wrote, which must not happen once statements may run, to the id of the
-// statements, to their end.
+// run proceeds from the intent, which is stored before anything is started, to the deletion of files from earlier
+// tries, which must not happen once statements may run, to the id of the statements, to their end.
 func (api *dataAPI) run(ctx context.Context, w *task) (operators.Result, error) {
 	if _, err := kind().Identified(w.Task); err != nil {
 		return operators.Result{}, err
@@ -152,9 +150,9 @@ func (api *dataAPI) run(ctx context.Context, w *task) (operators.Result, error) 
 	return operators.Result{}, nil
 }
 
-// id is that of the query, which is in the state.
+// id returns the id of the query, from the state.
 func (w *task) id() string {
-	id, _ := kind().Identified(w.Task) // it was looked for
+	id, _ := kind().Identified(w.Task) // checked before
 	return id
 }
 
@@ -176,10 +174,10 @@ func running(s types.StatusString) bool {
 	return slices.Contains([]types.StatusString{types.StatusStringSubmitted, types.StatusStringPicked, types.StatusStringStarted}, s)
 }
 
-// errServer is what caused a failure that the server tells of.
+// errServer is the cause of a failure that the server reports.
 var errServer = errors.New("the server refused the statement")
 
-// failed is the server's word, without what is secret.
+// failed returns the server's error, without secrets.
 func (api *dataAPI) failed(w *task, out *redshiftdata.DescribeStatementOutput) error {
 	text := string(out.Status)
 	if out.Error != nil {
@@ -191,8 +189,8 @@ func (api *dataAPI) failed(w *task, out *redshiftdata.DescribeStatementOutput) e
 	return operators.Causedf(errServer, "Failed to %s [%s]", w.what(), hideKeys(text))
 }
 
-// begin hands the statements over. A service that is busy, or whose answer is lost, is asked
-// again: the token makes it one start.
+// begin submits the statements. If the service is busy, or its answer is lost, the request is repeated: the token makes
+// it one start.
 func (api *dataAPI) begin(ctx context.Context, w *task, tries int64) error {
 	id, err := api.start(ctx, w)
 	switch {
@@ -212,8 +210,8 @@ func (api *dataAPI) lookAgain(w *task, id string, looks int64) error {
 	return aws.Again(w.Task, aws.Backoff(looks, shortestWait, longestWait), param.New("statement", id, "looks", looks+1))
 }
 
-// start starts the statements, or finds those that an earlier run started. A copy has other
-// credentials each time, so it is looked for by its name: a token stands for one text.
+// start starts the statements, or finds those that an earlier run started. A copy has different credentials each time,
+// so it is found by its name: a token only covers identical text.
 func (api *dataAPI) start(ctx context.Context, w *task) (string, error) {
 	if w.copy != nil {
 		if id, err := api.find(ctx, w); id != "" || err != nil {
@@ -241,14 +239,14 @@ func (api *dataAPI) start(ctx context.Context, w *task) (string, error) {
 	return *out.Id, nil
 }
 
-// statementsOf is the operation as the SDK pages through it.
+// statementsOf adapts the operation to the SDK's paginator.
 type statementsOf aws.Operation[redshiftdata.ListStatementsInput, redshiftdata.ListStatementsOutput, redshiftdata.Options]
 
 func (call statementsOf) ListStatements(ctx context.Context, in *redshiftdata.ListStatementsInput, options ...func(*redshiftdata.Options)) (*redshiftdata.ListStatementsOutput, error) {
 	return call(ctx, in, options...)
 }
 
-// find returns the id of the statements that have the name of this task's try, "" for none.
+// find returns the id of the statements with the name of this try, "" for none.
 func (api *dataAPI) find(ctx context.Context, w *task) (string, error) {
 	pages := redshiftdata.NewListStatementsPaginator(statementsOf(api.listStatements), &redshiftdata.ListStatementsInput{StatementName: new(aws.Name(w.Task)), Status: types.StatusStringAll})
 	for pages.HasMorePages() {
@@ -265,10 +263,10 @@ func (api *dataAPI) find(ctx context.Context, w *task) (string, error) {
 	return "", nil
 }
 
-// mostStatements is how many the Data API takes at once.
+// mostStatements is how many statements the Data API accepts at once.
 const mostStatements = 40
 
-// statements are what is handed over: several are one transaction.
+// statements returns the statements to submit: several are one transaction.
 func (api *dataAPI) statements(ctx context.Context, w *task) ([]string, error) {
 	list, err := api.own(ctx, w)
 	if err != nil {
@@ -305,7 +303,7 @@ func (api *dataAPI) own(ctx context.Context, w *task) ([]string, error) {
 	return []string{w.copy.statement(w.id(), keys)}, err
 }
 
-// stop ends the statements after a kill, also those whose id never arrived.
+// stop ends the statements after a kill, even if their id never arrived.
 func (api *dataAPI) stop(ctx context.Context, w *task) error {
 	if !aws.Started(w.Task) {
 		return nil

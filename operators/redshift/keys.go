@@ -15,7 +15,7 @@ import (
 	"zerodag/operators/aws"
 )
 
-// keys are what COPY and UNLOAD reach files with.
+// keys are the credentials with which COPY and UNLOAD access files.
 type keys struct{ id, secret, token string }
 
 func (k keys) text() string {
@@ -26,11 +26,11 @@ func (k keys) text() string {
 	return text
 }
 
-// secrets are what must never be shown, as they are and as they are in a statement.
+// secrets returns texts that must never be shown, plain and as they appear in a statement.
 func (k keys) secrets() []string { return []string{k.id, k.secret, k.token} }
 
-// vault finds the keys of a copy where they may be: aws.redshift_load, aws.redshift, aws. A
-// role is not for the keys themselves but for those that are made of them.
+// vault finds the keys of a copy in aws.redshift_load, aws.redshift or aws. A role does not apply to the keys
+// themselves, but to the temporary ones made with them.
 type vault struct {
 	operators.Secrets
 	services []string
@@ -65,7 +65,7 @@ func (w *task) vault() vault {
 	return vault{w.Secrets, services}
 }
 
-// config is how a service is called with the keys of a copy.
+// config returns the configuration for a service with the keys of a copy.
 func (w *task) config(ctx context.Context, service, region string) (sdk.Config, error) {
 	t := *w.Task
 	t.Secrets = w.vault()
@@ -76,7 +76,7 @@ func (w *task) config(ctx context.Context, service, region string) (sdk.Config, 
 	return w.account.Config(ctx, &t, operators.NewParams(place), service)
 }
 
-// keys are those of the secrets or, unless the task wants them, some for this alone.
+// keys returns temporary keys for this task or, if it disables that, those of the secrets.
 func (w *task) keys(ctx context.Context) (keys, error) {
 	c, err := w.config(ctx, "sts", "")
 	if err != nil {
@@ -136,13 +136,13 @@ func keysOf(c *types.Credentials) keys {
 	return keys{*c.AccessKeyId, *c.SecretAccessKey, *c.SessionToken}
 }
 
-// grant is what credentials may do with objects, or with a table of DynamoDB.
+// grant is a permission on objects, or on a DynamoDB table.
 type grant struct {
 	at place
-	do string // "s3:GetObject"; "" for a table, whose name is the bucket's
+	do string // "s3:GetObject"; "" for a table, whose name is in bucket
 }
 
-// mayRead is what COPY needs of a source.
+// mayRead returns the permission that COPY needs for a source.
 func mayRead(uri string) (grant, error) {
 	if table, found := strings.CutPrefix(uri, "dynamodb://"); found {
 		return grant{place{bucket: table}, ""}, nil
@@ -159,7 +159,7 @@ type statement struct {
 	Action           []string
 }
 
-// policyText allows nothing but grants.
+// policyText returns a policy that allows only the grants.
 func policyText(grants []grant) string {
 	var list []statement
 	for _, g := range grants {
@@ -172,7 +172,7 @@ func policyText(grants []grant) string {
 	}
 	text, err := json.Marshal(map[string]any{"Version": "2012-10-17", "Statement": list})
 	if err != nil {
-		panic(err) // of texts alone
+		panic(err) // impossible for text
 	}
 	return string(text)
 }

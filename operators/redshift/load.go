@@ -8,7 +8,7 @@ import (
 	"zerodag/operators/sql"
 )
 
-// loadOptions are those of COPY in the order in which they are written.
+// loadOptions are the options of COPY in the order in which they are written.
 var loadOptions = [...]option{
 	{"readratio", number("READRATIO")}, {"manifest", flag("MANIFEST")}, {"encrypted", flag("ENCRYPTED")}, {"region", text("REGION")},
 	{"csv", csvOption}, {"delimiter", text("DELIMITER")}, {"fixedwidth", text("FIXEDWIDTH")}, {"json", text("FORMAT AS JSON")}, {"avro", text("FORMAT AS AVRO")},

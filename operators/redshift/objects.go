@@ -14,7 +14,7 @@ import (
 	"zerodag/operators/aws"
 )
 
-// place is an object in S3, or what objects begin with.
+// place is an object in S3, or a prefix of objects.
 type place struct{ bucket, key string }
 
 // asPlace reads s3://BUCKET/KEY.
@@ -31,12 +31,12 @@ func (w *task) objects(ctx context.Context, region string) (*s3.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	inPath := c.BaseEndpoint != nil // not AWS itself, where names of buckets need not be names of hosts
+	inPath := c.BaseEndpoint != nil // not AWS itself, where bucket names need not be host names
 	return s3.NewFromConfig(c, func(o *s3.Options) { o.UsePathStyle = inPath }), nil
 }
 
-// clear deletes what an earlier run wrote before it failed, with the keys of the secrets:
-// those of the copy may not.
+// clear deletes files that an earlier run wrote before it failed, with the keys of the secrets: those of the copy lack
+// the permission.
 func (w *task) clear(ctx context.Context, id string) error {
 	if w.copy.clears == nil {
 		return nil
@@ -74,10 +74,10 @@ func (w *task) clear(ctx context.Context, id string) error {
 	return nil
 }
 
-// largestManifest is how much of a list of files is read, in bytes.
+// largestManifest limits how much of a list of files is read, in bytes.
 const largestManifest = 16 << 20
 
-// listed is what COPY reads besides its manifest: the files that it names.
+// listed returns the files that COPY reads in addition to its manifest.
 func (w *task) listed(ctx context.Context) ([]grant, error) {
 	if !strings.HasPrefix(w.copy.manifest, "s3://") {
 		return nil, nil
@@ -114,7 +114,7 @@ func (w *task) listed(ctx context.Context) ([]grant, error) {
 	return list, nil
 }
 
-// widened has one grant for a bucket, for what all keys begin with: a policy must be short.
+// widened keeps one grant per bucket, for the common prefix of all keys: a policy must be short.
 func widened(list []grant, g grant) []grant {
 	for i, other := range list {
 		if other.at.bucket == g.at.bucket {

@@ -12,12 +12,11 @@ import (
 	"zerodag/operators/sql"
 )
 
-// session is a connection with status tables in view.
+// session is a connection with operations on status tables.
 type session struct{ *sql.Session }
 
-// once executes what execute does unless the status table of the query says that it is
-// done. A table that is there is complete: it was made by the transaction that did the work.
-// While another run is in the middle of it, the making of the table waits for its end.
+// once calls execute unless the status table of the query marks it as done. An existing table is complete: the
+// transaction that did the work created it. While another run is working, creating the table waits for its end.
 func (s session) once(ctx context.Context, q *sql.Query, id string, execute func() error) error {
 	status := sql.Table{Schema: q.Status.Schema, Name: q.Status.Name + "_" + id}
 	if err := s.Script(ctx, "begin a transaction", "BEGIN"); err != nil {
@@ -43,7 +42,7 @@ func (s session) once(ctx context.Context, q *sql.Query, id string, execute func
 	return nil
 }
 
-// begin makes the status table; done says that it is there.
+// begin creates the status table; done reports that it already exists.
 func (s session) begin(ctx context.Context, status sql.Table, id string) (done bool, err error) {
 	name := status.Quoted()
 	err = s.Script(ctx, "create a status table "+name+".\n"+
@@ -57,11 +56,10 @@ func (s session) begin(ctx context.Context, status sql.Table, id string) (done b
 	return false, err
 }
 
-// idForm is that of the ids of queries, so of what is behind the name of a status table.
+// idForm matches ids of queries, and so the ends of names of status tables.
 var idForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^_[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`) })
 
-// forget drops the status tables that are no longer asked for. The work is done, whatever
-// comes of this.
+// forget drops status tables that are no longer needed. The work is done, whether or not this succeeds.
 func (s session) forget(ctx context.Context, q *sql.Query) {
 	where, args := "schemaname = current_schema()", []string{q.Status.Name + "_"}
 	if q.Status.Schema != "" {
@@ -91,8 +89,8 @@ func (s session) forget(ctx context.Context, q *sql.Query) {
 	}
 }
 
-// end ends the statements that begin with a tag: they go on when the agent that waits for
-// them dies. It takes two queries since functions of the leader may not meet system tables.
+// end ends the statements that begin with a tag: they continue if the agent that waits for them dies. It takes two
+// queries, since leader node functions cannot be combined with system tables.
 func (s session) end(ctx context.Context, tag string) error {
 	var running []string
 	err := s.Query(ctx, "look for queries of earlier runs", "SELECT pid FROM stv_recents WHERE status = 'Running' AND substring(query, 1, length($1)) = $1",

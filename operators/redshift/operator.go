@@ -1,11 +1,10 @@
-// Package redshift is `redshift>`, `redshift_load>` and `redshift_unload>`: SQL on Amazon
-// Redshift, by a connection or by its Data API. Any agent calls it; it must connect to
-// nothing but what the task names, and must never log what is a secret.
+// Package redshift implements `redshift>`, `redshift_load>` and `redshift_unload>`: SQL on Amazon Redshift, by a
+// connection or by its Data API. Any agent may run them. They must connect only to servers that the task names, and
+// must never log secrets.
 //
-// What changes the database is done exactly once. By a connection, a table whose name has
-// the id of the query is made in the transaction of the statement itself: Redshift locks no
-// rows, but no two transactions make one table. By the Data API, the statements are one
-// transaction, whose start a token makes one.
+// Changes of the database are made exactly once. With a connection, a table whose name has the id of the query is
+// created in the transaction of the statement itself: Redshift locks no rows, but no two transactions can create the
+// same table. With the Data API, the statements are one transaction, and a token makes repeated starts one.
 package redshift
 
 import (
@@ -18,7 +17,7 @@ import (
 	"zerodag/operators/sql"
 )
 
-// Operators are those for Amazon Redshift.
+// Operators returns the operators for Amazon Redshift.
 func Operators() []operators.Operator {
 	account := &aws.Account{}
 	operator := func(name, summary string, read func(*task) error) operators.Operator {
@@ -34,7 +33,7 @@ func Operators() []operators.Operator {
 				w, err := open(ctx, account, t, name, read)
 				var wrong *param.ConfigError
 				if errors.As(err, &wrong) {
-					return nil // with such parameters nothing ever ran
+					return nil // with such parameters nothing has run
 				}
 				if err != nil {
 					return err
@@ -53,7 +52,7 @@ func kind() sql.Kind {
 	return sql.Kind{Name: "redshift", Secrets: "aws.redshift", Port: 5439, Redshift: true}
 }
 
-// task is a task with its way to the database: a server or the Data API.
+// task is a task with its access to the database: a server or the Data API.
 type task struct {
 	*operators.Task
 	name    string // of the operator
@@ -89,7 +88,7 @@ func open(ctx context.Context, account *aws.Account, t *operators.Task, name str
 	return w, nil
 }
 
-// readParams have the defaults of `redshift_load: {...}`, say, then those of `redshift: {...}`.
+// readParams applies the defaults of, for example, `redshift_load: {...}`, then those of `redshift: {...}`.
 func readParams(t *operators.Task, name string) (*operators.Params, error) {
 	p, err := t.Params.WithDefaults(name)
 	if err != nil || name == "redshift" {
@@ -119,7 +118,7 @@ func (w *task) run(ctx context.Context) (operators.Result, error) {
 	})
 }
 
-// execute runs the statement of the task, which has the credentials of a copy only now.
+// execute runs the statement of the task; credentials of a copy are created only now.
 func (w *task) execute(ctx context.Context, s *sql.Session, id string) error {
 	if w.copy == nil {
 		return s.Script(ctx, w.query.What(), w.query.Statement())

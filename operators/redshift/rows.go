@@ -15,14 +15,14 @@ import (
 	"zerodag/operators/sql"
 )
 
-// resultOf is the operation as the SDK pages through it.
+// resultOf adapts the operation to the SDK's paginator.
 type resultOf aws.Operation[redshiftdata.GetStatementResultInput, redshiftdata.GetStatementResultOutput, redshiftdata.Options]
 
 func (call resultOf) GetStatementResult(ctx context.Context, in *redshiftdata.GetStatementResultInput, options ...func(*redshiftdata.Options)) (*redshiftdata.GetStatementResultOutput, error) {
 	return call(ctx, in, options...)
 }
 
-// read does with the rows of the last statement what the task wants.
+// read handles the rows of the last statement as the task requires.
 func (api *dataAPI) read(ctx context.Context, w *task, out *redshiftdata.DescribeStatementOutput) (operators.Result, error) {
 	id := *out.Id
 	has := out.HasResultSet != nil && *out.HasResultSet
@@ -58,7 +58,7 @@ func (api *dataAPI) read(ctx context.Context, w *task, out *redshiftdata.Describ
 	return to.Result(nil)
 }
 
-// numbers are those that PostgreSQL has given to types; of others the values are texts.
+// numberOf returns PostgreSQL's number of a type; values of other types are text.
 func numberOf(typeName string) uint32 {
 	if n, known := map[string]uint32{"bool": 16, "int8": 20, "int2": 21, "int4": 23, "oid": 26, "float4": 700, "float8": 701, "bpchar": 1042, "varchar": 1043,
 		"date": 1082, "time": 1083, "timestamp": 1114, "timestamptz": 1184, "numeric": 1700}[typeName]; known {
@@ -84,7 +84,7 @@ func columns(list []types.ColumnMetadata) []sql.Column {
 	return columns
 }
 
-// values are those of a row in the text form of PostgreSQL.
+// values returns the values of a row in PostgreSQL's text form.
 func values(row []types.Field) [][]byte {
 	list := make([][]byte, len(row))
 	for i, field := range row {
@@ -104,11 +104,11 @@ func values(row []types.Field) [][]byte {
 	return list
 }
 
-// credentials are those in the text of a statement that an error may show.
+// credentials matches credentials in the text of a statement, which an error may show.
 var credentials = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(aws_access_key_id|aws_secret_access_key|token)=[^;'\s]*`)
 })
 
-// hideKeys takes credentials out of a text: who looks at a statement need not be who
-// started it, and does not know them.
+// hideKeys removes credentials from a text: a run that checks a statement may not have started it, and so may not know
+// them.
 func hideKeys(text string) string { return credentials().ReplaceAllString(text, "$1=***") }

@@ -14,24 +14,24 @@ import (
 // transfer is a COPY or an UNLOAD.
 type transfer struct {
 	what     string                           // in words
-	begin    func(id string) string           // of the statement, before the credentials
+	begin    func(id string) string           // start of the statement, before the credentials
 	options  []string                         // after them
-	grants   func(id string) ([]grant, error) // what the credentials must allow
-	manifest string                           // the list of files to be loaded: "s3://...", "" for none
+	grants   func(id string) ([]grant, error) // the permissions that the credentials need
+	manifest string                           // the list of files to load: "s3://...", "" for none
 	clears   func(id string) (place, error)   // files that an earlier run left there; nil for none
 
-	temporary bool  // credentials that are made for this alone
-	seconds   int64 // how long those are good
+	temporary bool  // credentials are created only for this task
+	seconds   int64 // how long those are valid
 }
 
 func (c *transfer) statement(id string, k keys) string {
 	return strings.Join(append([]string{c.begin(id), "CREDENTIALS " + literal(k.text())}, c.options...), "\n")
 }
 
-// oneEscape is a character that is written with a backslash: '\t' is a tab.
+// oneEscape matches a character that is written with a backslash: '\t' is a tab.
 var oneEscape = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\\([tnrbf\\]|[0-7]{3})$`) })
 
-// literal is a text as Redshift reads it, to which a backslash is no letter.
+// literal quotes a text for Redshift, in which a backslash is an escape character.
 func literal(text string) string {
 	if !oneEscape().MatchString(text) {
 		text = strings.ReplaceAll(text, `\`, `\\`)
@@ -39,13 +39,13 @@ func literal(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", "''") + "'"
 }
 
-// option is one of a statement: its parameter and how it is written there.
+// option is an option of a statement: its parameter and how it is written there.
 type option struct {
 	key   string
 	write func(p *operators.Params, key string) (string, error)
 }
 
-// read writes the options that there are, in their order.
+// readOptions writes the options that are set, in order.
 func readOptions(p *operators.Params, list []option) ([]string, error) {
 	var texts []string
 	for _, o := range list {
@@ -90,7 +90,7 @@ func number(word string) func(*operators.Params, string) (string, error) {
 	}
 }
 
-// csvOption may have a character for quotes; an empty text is the usual one.
+// csvOption may have a quote character; empty text is the default one.
 func csvOption(p *operators.Params, key string) (string, error) {
 	if !p.Has(key) {
 		return "", nil
@@ -104,7 +104,7 @@ func csvOption(p *operators.Params, key string) (string, error) {
 
 var plainWord = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9]+$`) })
 
-// bare is a word that is not quoted.
+// bare returns an option whose value is not quoted.
 func bare(word string) func(*operators.Params, string) (string, error) {
 	return func(p *operators.Params, key string) (string, error) {
 		if !p.Has(key) {
@@ -118,7 +118,7 @@ func bare(word string) func(*operators.Params, string) (string, error) {
 	}
 }
 
-// onOff is ON, OFF, TRUE or FALSE.
+// onOff returns an option with ON, OFF, TRUE or FALSE.
 func onOff(word string) func(*operators.Params, string) (string, error) {
 	return func(p *operators.Params, key string) (string, error) {
 		if !p.Has(key) {
@@ -136,7 +136,7 @@ func onOff(word string) func(*operators.Params, string) (string, error) {
 	}
 }
 
-// apart refuses options that exclude each other, by the words that they begin with.
+// apart refuses options that exclude each other, by their first words.
 func apart(options []string, pairs [][2]string) error {
 	there := map[string]bool{}
 	for _, o := range options {

@@ -6,7 +6,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// unloadOptions are those of UNLOAD in the order in which they are written.
+// unloadOptions are the options of UNLOAD in the order in which they are written.
 var unloadOptions = [...]option{
 	{"manifest", flag("MANIFEST")}, {"encrypted", flag("ENCRYPTED")}, {"allowoverwrite", flag("ALLOWOVERWRITE")}, {"delimiter", text("DELIMITER")},
 	{"fixedwidth", text("FIXEDWIDTH")}, {"gzip", flag("GZIP")}, {"bzip2", flag("BZIP2")}, {"null_as", text("NULL AS")}, {"escape", flag("ESCAPE")},

@@ -1,6 +1,5 @@
-// Package require is `require>`: it starts another workflow for a session time, unless it
-// ran already, and waits for its end. Any agent calls it; it must hold no thread while it
-// waits.
+// Package require implements `require>`: it starts another workflow for a session time, unless it has already run, and
+// waits for its end. Any agent may run it; it must hold no thread while it waits.
 package require
 
 import (
@@ -13,7 +12,7 @@ import (
 	"zerodag/operators"
 )
 
-// Operator is `require>`.
+// Operator returns `require>`.
 func Operator() operators.Operator {
 	return operators.Operator{
 		Name: "require", Summary: "waits for another workflow, starting it if needed", Retries: true, Run: run,
@@ -66,7 +65,7 @@ func run(ctx context.Context, t *operators.Task) (operators.Result, error) {
 	return operators.Result{}, later
 }
 
-// poll asks for another run, with more state; each wait is twice the one before.
+// poll requests another run, with additional state; each wait is twice the previous one.
 func poll(t *operators.Task, key string, v param.Value, attempt operators.StartedAttempt) *operators.Later {
 	polls, _ := operators.NewParams(t.State).IntOr(retryKey, 0) // ours: always a number
 	state := t.State.Clone()
@@ -119,7 +118,7 @@ func startFailure(r operators.StartRequest, own int64, err error) error {
 	return fmt.Errorf("start workflow %s: %w", r.Workflow, err)
 }
 
-// rerunName is new for every task and the same when a run is delivered twice.
+// rerunName is unique for every task and the same if a run is delivered twice.
 func rerunName(t *operators.Task) string {
 	return operators.Derived(t.IdempotencyKey(), t.SessionUUID, t.Dispatch)
 }

@@ -7,7 +7,7 @@ import (
 	"zerodag/operators"
 )
 
-// options are the task's own; request has the rerun's name already.
+// options are the task's options; request already has the rerun's name.
 type options struct {
 	request       operators.StartRequest
 	ignoreFailure bool
@@ -43,7 +43,7 @@ func read(t *operators.Task) (options, error) {
 	return o, readLocal(t, &o.request)
 }
 
-// readLocal reads what counts only when the task itself says it.
+// readLocal reads parameters that only count if they are the task's own.
 func readLocal(t *operators.Task, r *operators.StartRequest) error {
 	for _, key := range []string{"project_id", "project_name", "retry_attempt_name"} {
 		t.Params.Get(key) // marks it as used

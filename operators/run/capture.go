@@ -12,15 +12,16 @@ import (
 	"zerodag/operators"
 )
 
-// captures is what a task of a file with `zerodag: 1` wants of its command beside its end: the values that the command writes
-// into the file $DIGDAG_STORE, those that `_store` takes from what it prints and writes, and the line that `_ignore_error`
-// looks for. A shell around the command keeps them in its scratch folder, so that it is the same wherever commands run.
+// captures are the values that a task in a file with `zerodag: 1` takes from its command: values that the command
+// writes into the file $DIGDAG_STORE, values that `_store` takes from its output and files, and the line that
+// `_ignore_error` matches. A shell around the command stores them in its scratch folder, so that this works the same
+// wherever commands run.
 type captures struct {
 	stored  []keys.Stored
-	output  *param.Pattern // of a line, as `_ignore_error` has it; nil for none
+	output  *param.Pattern // for a line, from `_ignore_error`; nil for none
 	ran     bool
 	code    int
-	outputs map[string][]byte // that the command has left
+	outputs map[string][]byte // left by the command
 }
 
 // Files in the scratch folder of a command.
@@ -29,13 +30,13 @@ const (
 	storeFile   = "store"
 )
 
-// maxCaptured is how much of what a command prints is looked at, in bytes: its end. maxStored is how much it may store.
+// maxCaptured is how much of a command's output is examined, in bytes from its end. maxStored is how much it may store.
 const (
 	maxCaptured = 1 << 20
 	maxStored   = 64 << 10
 )
 
-// capturesOf reads what a task wants; nil for one of a file without the gate.
+// capturesOf reads a task's captures; nil for a file without `zerodag: 1`.
 func (j *Job) capturesOf() (*captures, error) {
 	if j.Level == 0 {
 		return nil, nil
@@ -58,12 +59,12 @@ func (j *Job) capturesOf() (*captures, error) {
 	return c, nil
 }
 
-// prints says whether what the command prints is looked at.
+// prints reports whether the command's output is examined.
 func (c *captures) prints() bool {
 	return c.output != nil || slices.ContainsFunc(c.stored, func(s keys.Stored) bool { return s.From != "file" })
 }
 
-// around has the shell run a command.
+// around wraps a command in the shell.
 func (c *captures) around(x operators.Command) operators.Command {
 	x.Args = append([]string{"/bin/sh", x.ScratchFile(captureFile), x.ScratchFile("")}, x.Args...)
 	x.Files = withFile(x.Files, captureFile, []byte(c.text()))
@@ -79,7 +80,7 @@ func (c *captures) around(x operators.Command) operators.Command {
 	return x
 }
 
-// capturing takes from commands what their task wants of them.
+// capturing takes the captures of their task from commands.
 type capturing struct {
 	operators.Commands
 	captures *captures
@@ -102,8 +103,9 @@ func withFile(files map[string][]byte, name string, content []byte) map[string][
 
 func fileName(place int) string { return fmt.Sprintf("file.%d", place) }
 
-// text is what the shell does. Where nothing else is looked at the command takes its place. Else both streams go on to where
-// they went, and a copy of each stays; of that only the end is kept. A request to end is the command's alone: the shell waits for it.
+// text returns the shell script. If the output is not examined, the command replaces the shell. Otherwise both streams
+// are passed on and copied; only the end of the copies is kept. A request to end goes only to the command: the shell
+// waits for it.
 func (c *captures) text() string {
 	text := "d=$1; shift\nDIGDAG_STORE=$PWD/$d/" + storeFile + "; export DIGDAG_STORE\n"
 	if len(c.stored) == 0 && c.output == nil {
@@ -128,10 +130,10 @@ exec 4>&1
 	return text + "exit \"$code\"\n"
 }
 
-// left notes how the command ended.
+// left records how the command ended.
 func (c *captures) left(e operators.Exit) { c.ran, c.code, c.outputs = true, e.Code, e.Outputs }
 
-// line is the first line of what the command printed that `_ignore_error` looks for; "" for none.
+// line returns the first line of output that `_ignore_error` matches; "" for none.
 func (c *captures) line() string {
 	if c == nil || c.output == nil {
 		return ""

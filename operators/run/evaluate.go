@@ -11,7 +11,7 @@ import (
 	"zerodag/operators"
 )
 
-// envFiles are the files of variables that the task and the parts above it name.
+// envFiles returns the files of variables named by the task and the groups around it.
 func (j *Job) envFiles() []param.Value {
 	files := slices.Clone(j.EnvFiles)
 	if j.Level > 0 {
@@ -21,7 +21,7 @@ func (j *Job) envFiles() []param.Value {
 	return files
 }
 
-// given are those of the keys that have a value.
+// given returns the keys that have a value.
 func given(all *param.Map, names []string) *param.Map {
 	some := param.New()
 	for _, k := range names {
@@ -32,7 +32,7 @@ func given(all *param.Map, names []string) *param.Map {
 	return some
 }
 
-// withCommand adds the operator and its command under the names that operators read them by.
+// withCommand adds the operator and its command under the names by which operators read them.
 func withCommand(all *param.Map) (*param.Map, error) {
 	name, key, err := operatorOf(all)
 	if err != nil || key == "" {
@@ -41,7 +41,7 @@ func withCommand(all *param.Map) (*param.Map, error) {
 	command, _ := all.Get(key)
 	all = all.Clone()
 	all.Set("_type", name)
-	if command != nil { // `op>:` without a value is no command
+	if command != nil { // `op>:` without a value has no command
 		all.Set("_command", command)
 	}
 	return all, nil
@@ -103,15 +103,15 @@ func (j *Job) evaluate(ctx context.Context, e Evaluator) error {
 	return nil
 }
 
-// invalidDate is what moment makes of a text that it cannot read as a date.
+// invalidDate is moment's result for text that it cannot read as a date.
 const invalidDate = "Invalid date"
 
-// refuseInvalidDates fails a task one of whose values moment could not make a date of; a task of a file without `zerodag: 1` runs, as in the
-// original, and its log has a warning.
+// refuseInvalidDates fails a task if moment could not parse the date in one of its values; a task in a file without
+// `zerodag: 1` runs with a warning in its log, as in Digdag.
 func (j *Job) refuseInvalidDates(written, evaluated *param.Map) error {
 	for key, v := range evaluated.All() {
 		if was, _ := written.Get(key); !mentions(v, invalidDate) || mentions(was, invalidDate) || !mentions(was, "moment(") {
-			continue // texts that only say so are passed on
+			continue // passes on text that merely contains the words
 		}
 		const why = "'%s' has a date that moment cannot parse (Invalid date): give its format, as in moment(text, 'DD.MM.YYYY')"
 		if j.Level > 0 {
@@ -127,8 +127,8 @@ func mentions(v param.Value, text string) bool {
 	return param.AnyText(v, func(within string) bool { return strings.Contains(within, text) })
 }
 
-// refer lets evaluation mark the references to secrets that are written; nil when what reads
-// like one is one.
+// refer makes evaluation mark the references to secrets that users wrote; nil if everything that looks like a reference
+// is one.
 func (j *Job) refer(own *param.Map) *references {
 	if j.EvalStored {
 		return nil
@@ -139,8 +139,8 @@ func (j *Job) refer(own *param.Map) *references {
 	return refs
 }
 
-// operatorOf finds the operator in evaluated parameters: `_type`, or else the first key
-// that ends in ">", which is returned too.
+// operatorOf finds the operator in evaluated parameters: `_type`, or else the first key that ends in ">", which it also
+// returns.
 func operatorOf(all *param.Map) (name, key string, err error) {
 	if all.Has("_type") {
 		name, err = operators.NewParams(all).String("_type")

@@ -7,21 +7,21 @@ import (
 	"zerodag/operators"
 )
 
-// SecretStore gives the secrets of a project by dotted key: the project's own, then
-// those that its site gives to all.
+// SecretStore provides the secrets of a project by dotted key: the project's own, then those that its site shares with
+// all projects.
 type SecretStore interface {
-	// Secret returns a value and whether there is one.
+	// Secret returns a value and whether it exists.
 	Secret(key string) (string, bool, error)
 }
 
-// mounted are the secrets as a task sees them: `_secrets` leads keys to other keys.
+// mounted are the secrets as a task sees them: `_secrets` maps keys to other keys.
 type mounted struct {
 	store  SecretStore
 	mounts *param.Map
-	given  map[string]string // what the task was given, by the key that it is stored under
+	given  map[string]string // secrets given to the task, by their stored key
 }
 
-// Given are the secrets that the task was given so far.
+// Given returns the secrets that the task was given so far.
 func (m mounted) Given() map[string]string { return m.given }
 
 func (m mounted) read(key string) (string, bool, error) {
@@ -41,7 +41,7 @@ func (m mounted) Get(key string) (string, bool, error) {
 	return m.read(real)
 }
 
-// GetUnmounted reads the key as it is written.
+// GetUnmounted reads the key as written.
 func (m mounted) GetUnmounted(key string) (string, bool, error) {
 	if err := checkSecretKey(key); err != nil {
 		return "", false, err
@@ -67,7 +67,7 @@ func (m mounted) resolve(key string) (string, error) {
 			return strings.Join(append([]string{x}, segments[i+1:]...), "."), nil
 		case bool:
 			if x {
-				return key, nil // the old way to grant a secret: allowed, without meaning
+				return key, nil // the old way to grant a secret: allowed, without effect
 			}
 			return "", param.Errorf("Illegal value in _secrets: %s", param.Text(v))
 		default:

@@ -9,22 +9,22 @@ import (
 	"zerodag/operators"
 )
 
-// Bounds of the time after which a run is made again that met a store which was away.
+// Limits of the delay before a run is repeated because a store was unavailable.
 const (
 	shortestAway = 2 * time.Second
 	longestAway  = time.Minute
-	// mostWithoutEvaluator is how often a run is postponed for want of an evaluator: for about a minute in all, and another half
-	// that the tries to start one take.
+	// mostWithoutEvaluator is how often a run is postponed for lack of an evaluator: this takes about a minute, plus
+	// half of that for the attempts to start one.
 	mostWithoutEvaluator = 5
 )
 
-// postponedKey is where the state keeps of a postponed run which run of the task it is, and how often it
-// was postponed. No operator sees it.
+// postponedKey is where the state of a postponed run has its run number, and how often it was postponed. Operators do
+// not see it.
 const postponedKey = "zerodag_postponed"
 
-// Resume takes apart the state of a task for its next run: what the operator has in it, which run of the
-// task it is (retries is what the engine has counted), and how often that was postponed. A postponed run
-// stays the run that it was: what it may have begun elsewhere before its agent died has its name.
+// Resume splits the state of a task for its next run into the operator's part, the number of the run (retries is the
+// engine's count), and how often it was postponed. A postponed run keeps its number: work that it may have begun
+// elsewhere before its agent died is named after it.
 func Resume(state *param.Map, retries int) (own *param.Map, run, away int) {
 	kept, there := state.Get(postponedKey)
 	list, ok := kept.([]param.Value)
@@ -39,10 +39,9 @@ func Resume(state *param.Map, retries int) (own *param.Map, run, away int) {
 	return state.Without(postponedKey), int(first), int(times)
 }
 
-// Postponed asks for the run again when err says that a store was not available; nil otherwise. The
-// state is that of the run before: what this one had got to is looked at anew. The
-// time grows with how often it was postponed and is partly random, so that a thousand tasks do not come
-// back at once.
+// Postponed requests the run again if err means that a store was unavailable; otherwise it returns nil. The state is
+// that of the previous run: the progress of this one is determined anew. The delay grows with the number of
+// postponements and is partly random, so that a thousand tasks do not come back at once.
 func (j *Job) Postponed(err error) *operators.Later { return j.postponed(err, j.State) }
 
 func (j *Job) postponed(err error, state *param.Map) *operators.Later {

@@ -10,14 +10,15 @@ import (
 	"zerodag/engine/param"
 )
 
-// Prepared is what the keys of a task that count before it starts came to.
+// Prepared holds the evaluated keys of a task that matter before it starts.
 type Prepared struct {
 	keys.Prepared
-	Exports *param.Map // what `params` give the tasks below; nil for nothing
-	Outputs *param.Map // what `outputs` came to; nil of a run that was for something else
+	Exports *param.Map // exports of `params` to the tasks below; nil for none
+	Outputs *param.Map // the evaluated `outputs`; nil for other runs
 }
 
-// prepare evaluates the keys of a task that count before it starts, which may be a group: its other keys are not looked at.
+// prepare evaluates the keys of a task that matter before it starts. It may be a group: then its other keys are not
+// evaluated.
 func (j *Job) prepare(ctx context.Context, e Evaluator) (*Prepared, error) {
 	if j.Cancel {
 		return nil, j.canceled()
@@ -52,7 +53,7 @@ func (j *Job) prepare(ctx context.Context, e Evaluator) (*Prepared, error) {
 	return prepared, j.prioritize(ctx, e, vars, prepared.Pools)
 }
 
-// prioritize says how important the task is in the lines of its pools, as far as these do not say it themselves, where that is computed.
+// prioritize sets the task's priority in its pools, unless they have their own, if the priority is an expression.
 func (j *Job) prioritize(ctx context.Context, e Evaluator, vars *param.Map, pools []keys.Pool) error {
 	if j.Priority == "" || !slices.ContainsFunc(pools, func(p keys.Pool) bool { return !p.Given }) {
 		return nil
@@ -75,7 +76,7 @@ func (j *Job) prioritize(ctx context.Context, e Evaluator, vars *param.Map, pool
 	return nil
 }
 
-// called holds what a file that call> runs sees against its `params`; nil when it has none.
+// called checks the parameters that a file run by call> sees against its `params`; nil if it has none.
 func (j *Job) called(ctx context.Context, e Evaluator, vars *param.Map) (*param.Map, error) {
 	if !j.Own.Has("params") || j.TaskID == int64(engine.Root) || keys.OperatorOf(j.Own) != "" {
 		return nil, nil
@@ -85,7 +86,7 @@ func (j *Job) called(ctx context.Context, e Evaluator, vars *param.Map) (*param.
 		return nil, err
 	}
 	declared, given := keys.ReadParams(j.Own), param.New()
-	declared.Closed = false // it sees all that the caller does
+	declared.Closed = false // it sees everything that the caller sees
 	for _, p := range declared.List {
 		if v, there := seen.Get(p.Name); there {
 			given.Set(p.Name, v)
@@ -119,7 +120,7 @@ func (j *Job) outputs(ctx context.Context, e Evaluator, vars *param.Map) (*Prepa
 	return &Prepared{Outputs: param.DataMap(outputs)}, nil
 }
 
-// gate evaluates one key of the task, and says whether it is there.
+// gate evaluates one key of the task, and reports whether it exists.
 func (j *Job) gate(ctx context.Context, e Evaluator, vars *param.Map, key string) (param.Value, bool, error) {
 	written, there := j.Own.Get(key)
 	if !there {
@@ -129,7 +130,7 @@ func (j *Job) gate(ctx context.Context, e Evaluator, vars *param.Map, key string
 	return value, true, err
 }
 
-// evalKey evaluates what is written under a key, by itself.
+// evalKey evaluates the text of one key, separately.
 func (j *Job) evalKey(ctx context.Context, e Evaluator, vars *param.Map, key string, written param.Value) (param.Value, error) {
 	all, err := e.Eval(ctx, param.Merge(vars, param.New(key, written)), vars, j.Scope)
 	if err != nil {
@@ -139,17 +140,17 @@ func (j *Job) evalKey(ctx context.Context, e Evaluator, vars *param.Map, key str
 	return value, nil
 }
 
-// seen are the parameters that expressions of the task may name, without its own keys.
+// seen returns the parameters that expressions of the task may name, without its own keys.
 func (j *Job) seen() *param.Map {
 	vars := param.Merge(j.Vars.Without(j.steering()...), param.DataMap(j.variables()))
-	if j.Level > 0 && !vars.Has("failed") { // so that `${!!failed.load}` is no error before +load has failed
+	if j.Level > 0 && !vars.Has("failed") { // so that `${!!failed.load}` is not an error before +load has failed
 		vars = param.Merge(vars, param.New("failed", param.New()))
 	}
 	return vars
 }
 
-// branches are the tasks of `switch>`, which are evaluated when they run; nil for all others, of which such keys are
-// parameters.
+// branches returns the tasks of `switch>`, which are evaluated when they run; nil for all others, for which such keys
+// are parameters.
 func branches(own *param.Map) *param.Map {
 	if keys.OperatorOf(own) != "switch" {
 		return nil
@@ -163,7 +164,7 @@ func branches(own *param.Map) *param.Map {
 	return out
 }
 
-// steering are the keys that say how a task is run and are no parameters of it.
+// steering returns the keys that control how a task is run and are not parameters of it.
 func (j *Job) steering() []string {
 	names := []string{"_check", "_error"}
 	if j.Level > 0 {

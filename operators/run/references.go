@@ -5,25 +5,24 @@ import (
 	"errors"
 	"regexp"
 	"strings"
-	"unsafe" // for the identity of texts, nothing else
+	"unsafe" // only for the identity of texts
 
 	"zerodag/engine/param"
 	"zerodag/operators"
 )
 
-// references knows which `${secret:key}` of a run's parameters a user wrote: in a workflow,
-// an `_export` or a file of the project. Evaluation puts a mark into each of those that no
-// data can guess; the marks are taken out before an operator sees a parameter. What reads
-// like a reference and is none stands in data: what another task fetched, say, must not
-// decide which secrets are given to whom.
+// references records which `${secret:key}` of a run's parameters a user wrote: in a workflow, an `_export` or a file of
+// the project. Evaluation puts a mark that data cannot guess into each of them; the marks are removed before an
+// operator sees a parameter. Anything else that looks like a reference is data: for example, text that another task
+// fetched must not decide which secrets are given to whom.
 //
-// A text is known again by where its bytes are, not by what it says: a server that a task
-// fetched from can make up a text that reads just like one of the project.
+// A text is recognized by the address of its bytes, not by its content: a server that a task fetches from can send a
+// text that looks exactly like one of the project.
 type references struct {
 	mark    string
 	form    *regexp.Regexp // of a reference with its mark
 	written map[*byte]writtenText
-	keys    map[string]bool // keys of the task's own config: nothing evaluates those
+	keys    map[string]bool // keys of the task's own config, which are never evaluated
 }
 
 // writtenText is a text with references, without and with their marks.
@@ -33,8 +32,7 @@ func newReferences() *references {
 	return &references{mark: rand.Text(), written: map[*byte]writtenText{}, keys: map[string]bool{}}
 }
 
-// clean takes the marks out of a value and remembers where they were. What has none is
-// shared with the result.
+// clean removes the marks from a value and records where they were. Values without marks are shared with the result.
 func (r *references) clean(v param.Value) param.Value {
 	switch x := v.(type) {
 	case string:
@@ -76,7 +74,7 @@ func (r *references) cleanText(marked string) string {
 	return text
 }
 
-// isMarked says whether a value has a mark in one of its texts.
+// isMarked reports whether a value has a mark in one of its texts.
 func (r *references) isMarked(v param.Value) bool {
 	switch x := v.(type) {
 	case string:
@@ -97,8 +95,7 @@ func (r *references) isMarked(v param.Value) bool {
 	return false
 }
 
-// knowKeys remembers references in the keys of a task's own config: keys are never
-// evaluated, so they have no marks.
+// knowKeys records references in the keys of a task's own config: keys are never evaluated, so they have no marks.
 func (r *references) knowKeys(v param.Value) {
 	switch x := v.(type) {
 	case *param.Map:
@@ -148,7 +145,7 @@ func (r *references) ReplacePart(text, part string, secret func(key string) (str
 	return operators.ReplaceForm(operators.SecretForm(), part, known, secret)
 }
 
-// find returns a text that was written with its marks.
+// find returns a written text with its marks.
 func (r *references) find(text string) (marked string, ok bool) {
 	if text == "" {
 		return "", false

@@ -13,12 +13,12 @@ import (
 	"zerodag/operators"
 )
 
-// repeatKey is the state param that counts how often a task with `_repeat` was run again; below it is a state of its own, in
-// which engine.RetryPolicy counts.
+// repeatKey is the state param that counts how often a task with `_repeat` was run again; it contains a separate state,
+// in which engine.RetryPolicy counts.
 const repeatKey = "repeat"
 
-// repeat asks for another run of a task with `_repeat` that is not done. It is another try, which knows nothing of the one before.
-// Errors are left to `_retry`, but for ends of commands that `exit_code` is about.
+// repeat requests another run of a task with `_repeat` that is not done. It is a new try, without the state of the
+// previous one. Errors are left to `_retry`, except exit codes that `exit_code` lists.
 func (j *Job) repeat(ctx context.Context, e Evaluator, result operators.Result, err error) (operators.Result, error) {
 	written, there := j.Own.Get("_repeat")
 	var later *operators.Later
@@ -33,13 +33,13 @@ func (j *Job) repeat(ctx context.Context, e Evaluator, result operators.Result, 
 	if wrong != nil {
 		return operators.Result{}, wrong
 	}
-	policy.Limit-- // which counts all runs
+	policy.Limit-- // it counts all runs
 	done, wrong := j.isDone(ctx, e, r, result, err)
 	if wrong != nil {
 		return operators.Result{}, wrong
 	}
 	if done {
-		if err != nil { // the command has ended as it was to
+		if err != nil { // the command has ended as expected
 			err = j.captures.store(&result)
 		}
 		return result, err
@@ -58,7 +58,7 @@ func (j *Job) repeat(ctx context.Context, e Evaluator, result operators.Result, 
 	return operators.Result{}, operators.Failf("The task was run %s, and what _repeat waits for has not come", times)
 }
 
-// isDone says whether a task that was run with this end need not be run again.
+// isDone reports whether a task whose run ended like this need not run again.
 func (j *Job) isDone(ctx context.Context, e Evaluator, r keys.Repeat, result operators.Result, err error) (bool, error) {
 	if r.ExitCodes != nil {
 		if !j.captures.ran {

@@ -10,7 +10,7 @@ import (
 	"zerodag/operators"
 )
 
-// report logs a failure the way the original does and returns its error object.
+// report logs a failure as Digdag does and returns its error object.
 func report(j *Job, err error) *param.Map {
 	var plain *operators.Failure
 	var config *param.ConfigError
@@ -41,7 +41,7 @@ func objectOf(err error) *param.Map {
 	return object
 }
 
-// indentedTrace is a traceback in the log, below the message. Views for people hide lines that begin with a tab.
+// indentedTrace formats a traceback for the log, below the message. User interfaces hide lines that begin with a tab.
 func indentedTrace(trace string) string {
 	if trace == "" {
 		return ""

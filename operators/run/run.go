@@ -1,9 +1,9 @@
-// Package run is the runtime of operators: it evaluates the parameters of a task, runs its operator with all that the
-// language says about it (secrets, retries, time limits, repetition, values taken from commands), and turns whatever
-// happens into one Outcome.
+// Package run is the runtime of operators: it evaluates the parameters of a task, runs its operator with the features
+// of the language (secrets, retries, time limits, repetition, values taken from commands), and converts the result to
+// one Outcome.
 //
-// Hosts call it, whatever they are: servers, functions and `zerodag run`. Authors of operators never import it: what
-// they need is in package operators.
+// All hosts call it: servers, functions and `zerodag run`. Authors of operators never import it: package operators has
+// what they need.
 package run
 
 import (
@@ -21,56 +21,56 @@ import (
 	"zerodag/operators"
 )
 
-// Evaluator evaluates `${...}` as expr.Evaluator does, for any number of goroutines at a
-// time. What is not the task's fault is a *Later; the end of ctx ends an evaluation.
+// Evaluator evaluates `${...}` like expr.Evaluator; it is safe for concurrent use. Problems that are not the task's
+// fault are a *Later; the end of ctx ends an evaluation.
 type Evaluator interface {
 	Eval(ctx context.Context, all, vars *param.Map, s expr.Scope) (*param.Map, error)
 	Template(ctx context.Context, text string, vars *param.Map, s expr.Scope) (string, error)
 }
 
-// Job is one run of one task, as a host hands it over.
+// Job is one run of one task, as passed by a host.
 type Job struct {
 	operators.Task            // Params, Local and Template are filled in by Run
 	Own            *param.Map // the task's own config, unevaluated
-	Env            *param.Map // variables that groups around it give to its command, below its own `_env`
-	// EnvFiles are what groups around it say of files with variables, unevaluated; its own ones come after them.
+	Env            *param.Map // variables that groups around it set for its command, below its own `_env`
+	// EnvFiles are the files of variables of groups around it, unevaluated; its own files come after them.
 	EnvFiles []param.Value
-	Vars     *param.Map // what it sees of others, unevaluated (engine.State.ParamsOf)
+	Vars     *param.Map // the parameters it sees from others, unevaluated (engine.State.ParamsOf)
 	Scope    expr.Scope
 	Cancel   bool   // the attempt was killed: clean up, do not run
-	Priority string // the nearest `_priority`, where it is computed; "" where it is not
-	// Prepare: the run only finds out what the gate keys of the task come to, which may be a group.
+	Priority string // the nearest `_priority` if it is an expression, otherwise ""
+	// Prepare means that the run only evaluates the `zerodag: 1` keys of the task, which may be a group.
 	Prepare bool
-	Ends    bool           // of such a run: it finds out what `outputs` of the file come to, after all tasks
-	Timeout *claim.Timeout // how long the run may take; nil for any time
+	Ends    bool           // of such a run: it evaluates `outputs` of the file, after all tasks
+	Timeout *claim.Timeout // time limits of the run; nil for none
 	Away    int            // how often this run was postponed, see Resume
 	Vault   SecretStore    // all secrets of the project; `_secrets` is applied here
 
-	// EvalStored evaluates what operators stored as the original does: again before each task,
-	// secrets included. Else it is data.
+	// EvalStored evaluates stored values of operators as Digdag does: again before each task, secrets included.
+	// Otherwise they are data.
 	EvalStored bool
 
-	// Before, unless nil, is called with the evaluated parameters before the operator; it
-	// says whether the operator is to be run at all (`--dry-run`, `--show-params`).
+	// Before, unless nil, is called with the evaluated parameters before the operator; it reports whether the operator
+	// should run at all (`--dry-run`, `--show-params`).
 	Before func(evaluated *param.Map) bool
 
 	all      *param.Map // the evaluated parameters
-	captures *captures  // what the command is to leave; nil: its file does not ask for anything
-	warned   bool       // people were told that the run is slow
+	captures *captures  // what to take from the command; nil if its file does not have this feature
+	warned   bool       // users were warned that the run is slow
 }
 
-// Outcome is how a run ended: exactly one of the first four is set.
+// Outcome is how a run ended: exactly one of the first four fields is set.
 type Outcome struct {
 	Result   *operators.Result
-	Prepared *Prepared // of a run that was to prepare the task
+	Prepared *Prepared // of a run that prepares the task
 	Later    *operators.Later
 	Error    *param.Map // {message, stacktrace?}
 
-	LogIncomplete bool // some text of its log could not be stored; the host sets it
+	LogIncomplete bool // some text of its log could not be stored; set by the host
 }
 
-// Run evaluates the parameters of a task, finds its operator and runs it. It logs what
-// the original logs, and a panic of an operator fails the task only.
+// Run evaluates the parameters of a task, finds its operator and runs it. It logs what Digdag logs, and a panic of an
+// operator only fails the task.
 func Run(ctx context.Context, r operators.Registry, e Evaluator, j *Job) (out Outcome) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -110,8 +110,8 @@ func Run(ctx context.Context, r operators.Registry, e Evaluator, j *Job) (out Ou
 		return Outcome{Later: later}
 	}
 	if errors.Is(ctx.Err(), context.Canceled) && !j.Cancel && j.State.Len() > 0 {
-		// A kill cut the run off, and what earlier ones started elsewhere goes on: the engine has a
-		// killed task that asks for another run cleaned up.
+		// A kill cut off the run, and work that earlier runs started elsewhere continues: if a killed task requests
+		// another run, the engine has it cleaned up.
 		return Outcome{Later: &operators.Later{State: j.State}}
 	}
 	failure := report(j, err)
@@ -133,7 +133,7 @@ func (j *Job) run(ctx context.Context, r operators.Registry, e Evaluator) (opera
 	}
 	name, key := j.announce(j.all)
 	if name == "" {
-		return operators.Result{}, nil // `_export` only, say: nothing to do is success
+		return operators.Result{}, nil // only `_export`, for example: nothing to do counts as success
 	}
 	if j.Before != nil && !j.Before(j.all) {
 		return operators.Result{}, nil
@@ -163,8 +163,8 @@ func (j *Job) run(ctx context.Context, r operators.Registry, e Evaluator) (opera
 	return result, err
 }
 
-// MarkData says of what an operator stores and exports that it is data. Sub-tasks are code, but
-// for what loops export to them, which they mark themselves.
+// MarkData marks what an operator stores and exports as data. Subtasks are code, except for exports of loops, which
+// loops mark themselves.
 func (j *Job) MarkData(r *operators.Result) {
 	if j.EvalStored {
 		r.Subtasks = param.CodeMap(r.Subtasks)
@@ -173,8 +173,8 @@ func (j *Job) MarkData(r *operators.Result) {
 	r.Store, r.Export = param.DataMap(r.Store), param.DataMap(r.Export)
 }
 
-// announce logs the first line of a run, and seldom again while a task polls. A run that only
-// looks after the command of an earlier one says nothing: that one has said it.
+// announce logs the first line of a run, and rarely again while a task polls. A run that only polls the command of an
+// earlier one logs nothing, as that one has.
 func (j *Job) announce(all *param.Map) (name, key string) {
 	log := j.Log.Line
 	if j.HasCommand() {
@@ -194,7 +194,7 @@ func (j *Job) announce(all *param.Map) (name, key string) {
 	name, err := operators.NewParams(all).StringOr("_type", "")
 	switch {
 	case err != nil || name == "":
-		return "", "" // evaluate looked at it: there is none
+		return "", "" // evaluate checked this: there is none
 	case key == name+">":
 		command, _ := all.Get("_command")
 		log(level, "OperatorManager", key+": "+commandText(command))

@@ -14,7 +14,8 @@ import (
 	"zerodag/operators"
 )
 
-// storedPairs reads what a command wrote into $DIGDAG_STORE: one JSON object, or a line KEY=VALUE for each value.
+// storedPairs reads the values that a command wrote into $DIGDAG_STORE: one JSON object, or a line KEY=VALUE for each
+// value.
 func storedPairs(text []byte) (*param.Map, error) {
 	out := param.New()
 	trimmed := strings.TrimSpace(string(text))
@@ -56,7 +57,7 @@ func storedPairs(text []byte) (*param.Map, error) {
 	return out, nil
 }
 
-// storedValue reads a value of `_store` out of a text; nil: there is none, and none is needed.
+// storedValue reads a value of `_store` from a text; nil if there is none and it is optional.
 func storedValue(s keys.Stored, text []byte, there bool) (param.Value, error) {
 	v, missing, err := findStored(s, text, there)
 	switch {
@@ -78,7 +79,7 @@ func storedValue(s keys.Stored, text []byte, there bool) (param.Value, error) {
 	return v, nil
 }
 
-// findStored looks a value up in a text, or says why it is not there.
+// findStored finds a value in a text, or returns why it is missing.
 func findStored(s keys.Stored, text []byte, there bool) (v param.Value, missing string, err error) {
 	switch {
 	case !there && s.From == "file":
@@ -130,7 +131,7 @@ func decoded(as, text string) (param.Value, error) {
 	return strings.TrimSpace(text), nil
 }
 
-// below is what a value has under a name or an index; nil is nothing.
+// below returns the element of a value with a name or an index; nil if there is none.
 func below(v param.Value, name string) param.Value {
 	switch x := v.(type) {
 	case *param.Map:

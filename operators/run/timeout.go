@@ -10,8 +10,8 @@ import (
 	"zerodag/operators"
 )
 
-// inTime is a try that ends when the time of the task is over, with all that it left running elsewhere. `_retry` may
-// repeat it, whatever the operator; when the time for all tries is over nothing is repeated.
+// inTime runs a try that ends when its time is over, together with everything that it left running elsewhere. `_retry`
+// may repeat it, whatever the operator; when the time for all tries is over, nothing is repeated.
 func (j *Job) inTime(ctx context.Context, e Evaluator, op operators.Operator) (operators.Result, error) {
 	defer j.tellSlow(ctx)()
 	end, kind := j.Timeout.Deadline(j.Now)
@@ -28,10 +28,10 @@ func (j *Job) inTime(ctx context.Context, e Evaluator, op operators.Operator) (o
 		switch {
 		case err == nil || !errors.Is(context.Cause(within), operators.ErrTime) || polls && ctx.Err() != nil:
 			return result, err
-		case ctx.Err() != nil: // the task was ended just after: the engine goes on from there, but the log says what came first
+		case ctx.Err() != nil: // the task was ended just after: the engine decides, but the log shows what came first
 			return operators.Result{}, j.late(kind)
 		case polls:
-			j.State = later.State // which names what the run has started elsewhere
+			j.State = later.State // it names what the run has started elsewhere
 		}
 	}
 	if err := j.end(ctx, op); err != nil {
@@ -48,17 +48,17 @@ func (j *Job) inTime(ctx context.Context, e Evaluator, op operators.Operator) (o
 	return operators.Result{}, j.again(policy, failure)
 }
 
-// late is the failure of a task whose time is over.
+// late returns the failure of a task that timed out.
 func (j *Job) late(kind claim.TimeoutKind) *operators.Failure {
 	text, _ := j.Timeout.Error(kind).Get("message")
 	return &operators.Failure{Message: fmt.Sprint(text), Properties: j.Timeout.Error(kind).Without("message")}
 }
 
-// longestNotice is how long a run that is over waits until people were told that it was slow.
+// longestNotice is how long a finished run waits for its slow warning to be delivered.
 const longestNotice = 30 * time.Second
 
-// tellSlow tells people when the try has taken as long as `warn` says, unless the returned function, which waits for what
-// is being told, is called before.
+// tellSlow sends the warning when the try has taken as long as `warn`, unless the returned function is called before;
+// that function waits for a warning in progress.
 func (j *Job) tellSlow(ctx context.Context) (stop func()) {
 	at := j.Timeout.SlowAt(j.Now)
 	if at.IsZero() || j.Cancel || j.Notifier == nil {
@@ -83,7 +83,7 @@ func (j *Job) tellSlow(ctx context.Context) (stop func()) {
 	}
 }
 
-// bound says in a run that asks for another one what is left of the try's time.
+// bound adds the rest of the try's time to a run that requests another one.
 func (j *Job) bound(l *operators.Later) {
 	l.Until, _ = j.Timeout.Deadline(j.Now)
 	l.SlowAt, l.Warned = j.Timeout.SlowAt(j.Now), j.warned

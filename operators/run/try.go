@@ -11,7 +11,7 @@ import (
 	"zerodag/operators"
 )
 
-// try runs the operator and turns its own failure into a retry while `_retry` allows.
+// try runs the operator and converts its own failure to a retry while `_retry` allows one.
 func (j *Job) try(ctx context.Context, e Evaluator, op operators.Operator) (operators.Result, error) {
 	if !op.Retries {
 		return j.once(ctx, e, op)
@@ -28,7 +28,7 @@ func (j *Job) try(ctx context.Context, e Evaluator, op operators.Operator) (oper
 	return operators.Result{}, j.again(policy, err)
 }
 
-// retries is `_retry` of the task.
+// retries returns `_retry` of the task.
 func (j *Job) retries() (engine.RetryPolicy, error) {
 	value, ok := j.Params.Get("_retry")
 	if !ok {
@@ -37,7 +37,7 @@ func (j *Job) retries() (engine.RetryPolicy, error) {
 	return engine.ParseRetry(value, j.Level)
 }
 
-// again is a failure, or the request for another try where one is left that may come after such a failure.
+// again returns the failure, or a request for another try if `_retry` allows one after such a failure.
 func (j *Job) again(policy engine.RetryPolicy, failure error) error {
 	next, wait, ok := policy.Next(j.State.Without(repeatKey), j.IdempotencyKey())
 	if ok && policy.Repeats(objectOf(failure)) {
@@ -46,7 +46,7 @@ func (j *Job) again(policy engine.RetryPolicy, failure error) error {
 	return failure
 }
 
-// once runs the operator, with what its command leaves, and says whether `_repeat` wants another run.
+// once runs the operator, takes the captured values of its command, and applies `_repeat`.
 func (j *Job) once(ctx context.Context, e Evaluator, op operators.Operator) (operators.Result, error) {
 	result, err := op.Run(ctx, &j.Task)
 	if err == nil {
@@ -80,7 +80,7 @@ func (j *Job) canceled() error {
 	return operators.Failf("Got a cancel-requested: attempt_id=%d, task_id=%d", j.AttemptID, j.TaskID)
 }
 
-// find looks a name up: what is listed wins over what the project brings.
+// find returns the operator with a name: listed operators take precedence over those of the project.
 func find(r operators.Registry, t *operators.Task, name string) (operators.Operator, error) {
 	if o, ok := r[name]; ok && name != operators.AnyOther {
 		return o, nil
@@ -93,15 +93,15 @@ func find(r operators.Registry, t *operators.Task, name string) (operators.Opera
 	return operators.Operator{}, param.Errorf("Unknown task type: %s", name)
 }
 
-// LeavesNothing says of a task that was killed whether its runs can have left nothing behind, as
-// far as its text tells: a kill must not wait for its expressions.
+// LeavesNothing reports whether the runs of a killed task cannot have left anything behind, as far as its text shows: a
+// kill must not wait for its expressions.
 func LeavesNothing(r operators.Registry, j *Job) bool {
 	name, _, err := operatorOf(j.Own)
 	op, builtIn := r[name]
 	return err == nil && builtIn && op.Clean == nil && j.State.Len() == 0
 }
 
-// reportUnused names keys of the task that its operator never looked at.
+// reportUnused logs keys of the task that its operator never read.
 func (j *Job) reportUnused(operatorKey string) {
 	for _, k := range j.Own.Without(append(j.steering(), "_export")...).Keys() {
 		if k == operatorKey || k == "_type" || j.Params.Used(k) || strings.HasPrefix(k, "_") {

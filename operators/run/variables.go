@@ -16,8 +16,7 @@ const (
 	offsetForm  = "-0700"
 )
 
-// variables are the built-in variables of a run; they override everything but the
-// task's own keys.
+// variables returns the built-in variables of a run; they override everything but the task's own keys.
 func (j *Job) variables() *param.Map {
 	m := param.New("timezone", j.Zone, "session_uuid", j.SessionUUID,
 		"session_time", operators.FormatTime(j.SessionTime), "session_id", j.SessionID)
@@ -39,19 +38,19 @@ func (j *Job) variables() *param.Map {
 	m.Set("attempt_id", j.AttemptID)
 	m.Set("task_name", j.TaskName)
 	if _, _, handles := engine.HandlerOf(j.TaskName); handles && j.Vars.Map("error") != nil {
-		m.Set("error", param.New("attempt", j.AttemptID)) // beside what the engine puts there
+		m.Set("error", param.New("attempt", j.AttemptID)) // merged with what the engine puts there
 	}
 	return m
 }
 
-// SessionTimes are the built-in variables that say which session it is, in the zone of the time.
+// SessionTimes returns the built-in variables that identify the session, in the zone of the time.
 func SessionTimes(session time.Time) *param.Map {
 	m := param.New("session_time", operators.FormatTime(session))
 	setTimes(m, "session_", session)
 	return m
 }
 
-// VariableNames are the names of all built-in variables.
+// VariableNames returns the names of all built-in variables.
 func VariableNames() []string {
 	j := &Job{Vars: param.New()}
 	times := []string{"last_session_time", "last_executed_session_time", "next_session_time"}
@@ -62,7 +61,7 @@ func VariableNames() []string {
 	return append(times, j.variables().Keys()...)
 }
 
-// FixedNames are those of the built-in variables that no parameter of a start replaces.
+// FixedNames returns the built-in variables that no parameter of a start overrides.
 func FixedNames() []string {
 	return append(SessionTimes(time.Unix(0, 0).UTC()).Keys(), "timezone", "project_id", "task_name", "session_id", "session_uuid", "attempt_id")
 }
@@ -75,8 +74,8 @@ func setTimes(m *param.Map, prefix string, t time.Time) {
 	m.Set(prefix+"unixtime", t.Unix())
 }
 
-// setNoTimes is for an attempt that no schedule started: texts are empty, and the
-// offset is that of the epoch (a quirk of the original).
+// setNoTimes is for an attempt that no schedule started: text values are empty, and the offset is that of the epoch (a
+// quirk of Digdag).
 func setNoTimes(m *param.Map, prefix string, zone *time.Location) {
 	for _, k := range []string{"time", "date", "date_compact", "local_time"} {
 		m.Set(prefix+k, "")

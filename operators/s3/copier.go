@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	largestCopy = 5 << 30 // S3 copies no more in one call
+	largestCopy = 5 << 30 // the most that S3 copies in one call
 	copyPart    = 1 << 30
 	mostParts   = 10000
 )
 
-// copier copies objects within S3. Copying again replaces the copy by the same.
+// copier copies objects within S3. Repeating a copy replaces it by an identical one.
 type copier struct {
 	client      *s3.Client
-	large, part int64 // what is copied in parts, and how large they are
+	large, part int64 // the size above which objects are copied in parts, and that of the parts
 }
 
 func (c copier) copy(ctx context.Context, from, to place, size int64) error {
@@ -29,8 +29,8 @@ func (c copier) copy(ctx context.Context, from, to place, size int64) error {
 	return err
 }
 
-// copyParts copies a large object with what is said about it. What was begun and failed is
-// removed, since it would be paid for.
+// copyParts copies a large object with its metadata. An incomplete copy is removed after a failure, since it would be
+// billed.
 func (c copier) copyParts(ctx context.Context, from, to place, size int64) error {
 	head, err := c.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &from.bucket, Key: &from.key})
 	if err != nil {
@@ -57,7 +57,7 @@ func (c copier) copyParts(ctx context.Context, from, to place, size int64) error
 	return err
 }
 
-// parts copies ranges of one state of the object: another ETag is an error.
+// parts copies ranges of one version of the object: a different ETag is an error.
 func (c copier) parts(ctx context.Context, from, to place, upload string, head *s3.HeadObjectOutput) ([]types.CompletedPart, error) {
 	size := *head.ContentLength
 	part := max(c.part, (size+mostParts-1)/mostParts)

@@ -15,19 +15,18 @@ import (
 	"zerodag/operators/aws"
 )
 
-// What one run does at most; then it asks for another one, so that a kill is heard and a
-// crash repeats little.
+// Limits of one run; then it requests another one, so that a kill takes effect and a crash repeats little.
 const (
 	pageObjects = 1000
 	pageBytes   = 50 << 30
 	atOnce      = 16
 )
 
-// progress is how far a task has come, kept in state params.
+// progress is the progress of a task, stored in state params.
 type progress struct {
-	after          string   // key of the last object that was dealt with
+	after          string   // key of the last object that was processed
 	objects, bytes int64    // so far
-	pending        []string // copied by the run before, to be deleted now
+	pending        []string // copied by the previous run, to be deleted now
 }
 
 const progressKey = "progress"
@@ -49,7 +48,7 @@ func (t *task) progress() (progress, error) {
 	return g, err
 }
 
-// goOn asks for the next run at once.
+// goOn requests the next run at once.
 func (t *task) goOn(g progress) error {
 	state := param.New("after", g.after, "objects", g.objects, "bytes", g.bytes)
 	if len(g.pending) > 0 {
@@ -64,7 +63,7 @@ func (t *task) goOn(g progress) error {
 	return &operators.Later{State: next}
 }
 
-// done is the result of `s3_copy>`, `s3_move>` and `s3_delete>`.
+// done returns the result of `s3_copy>`, `s3_move>` and `s3_delete>`.
 func (g progress) done(name string) operators.Result {
 	counts := param.New("objects", g.objects)
 	if name != "last_delete" {
@@ -73,7 +72,7 @@ func (g progress) done(name string) operators.Result {
 	return operators.Result{Store: param.New("s3", param.New(name, counts)), ResetStore: [][]string{{"s3", name}}}
 }
 
-// object is one of those that a task is about.
+// object is an object to process.
 type object struct {
 	key  string
 	size int64
@@ -100,8 +99,7 @@ func copyObjects(ctx context.Context, t *task) (operators.Result, error) {
 	return t.transfer(ctx, "s3_copy", false)
 }
 
-// moveObjects copies in one run and deletes in the next: whichever is delivered twice finds
-// what it needs.
+// moveObjects copies in one run and deletes in the next: a repeated delivery of either finds what it needs.
 func moveObjects(ctx context.Context, t *task) (operators.Result, error) {
 	return t.transfer(ctx, "s3_move", true)
 }
@@ -161,7 +159,7 @@ func (g *progress) count(list []object) {
 	}
 }
 
-// route is where objects come from and go to; a single one keeps its name in a folder.
+// route returns source and destination of objects; a single one keeps its name in a folder.
 func (t *task) route() (from, to place, err error) {
 	if from, err = operators.Read(t.params, "_command", asPlace); err != nil {
 		return from, to, err
@@ -181,7 +179,7 @@ func (t *task) route() (from, to place, err error) {
 	return from, to, nil
 }
 
-// chosen are the next objects: the one that was named, or a page of those below a prefix.
+// chosen returns the next objects: the named one, or a page of those below a prefix.
 func (t *task) chosen(ctx context.Context, from place, after string) ([]object, bool, error) {
 	if from.prefix() {
 		return t.page(ctx, from, after, pageObjects)
@@ -230,8 +228,7 @@ func deleteObjects(ctx context.Context, t *task) (operators.Result, error) {
 	if !at.prefix() {
 		return g.done("last_delete"), nil
 	}
-	// What is deleted is named in the state first, so that a run that is delivered twice
-	// counts the same.
+	// The objects to delete are stored in the state first, so that a run that is delivered twice counts the same.
 	list, _, err := t.page(ctx, at, g.after, pageObjects)
 	if err != nil {
 		return operators.Result{}, call.Failure(ctx, err)
@@ -247,7 +244,7 @@ func deleteObjects(ctx context.Context, t *task) (operators.Result, error) {
 	return operators.Result{}, t.goOn(g)
 }
 
-// remove deletes up to a page of objects; those that are gone already are no error.
+// remove deletes up to a page of objects; missing ones are not an error.
 func (t *task) remove(ctx context.Context, bucket string, keys []string) error {
 	if len(keys) == 0 {
 		return nil

@@ -1,6 +1,5 @@
-// Package s3 is `s3_wait>`, `s3_copy>`, `s3_move>` and `s3_delete>`: tasks about objects in
-// buckets. Any agent calls it; content never passes through the agent, and a wait holds no
-// thread.
+// Package s3 implements `s3_wait>`, `s3_copy>`, `s3_move>` and `s3_delete>`: tasks about objects in buckets. Any agent
+// may run them; content never passes through the agent, and a wait holds no thread.
 package s3
 
 import (
@@ -18,7 +17,7 @@ import (
 	"zerodag/operators/aws"
 )
 
-// Operators are those for objects.
+// Operators returns the operators for objects.
 func Operators() []operators.Operator {
 	account := &aws.Account{}
 	with := func(run func(context.Context, *task) (operators.Result, error)) func(context.Context, *operators.Task) (operators.Result, error) {
@@ -38,7 +37,7 @@ func Operators() []operators.Operator {
 	}
 }
 
-// task is a task with its way to S3.
+// task is a task with its access to S3.
 type task struct {
 	*operators.Task
 	params *operators.Params
@@ -61,7 +60,7 @@ func open(ctx context.Context, account *aws.Account, t *operators.Task) (*task, 
 	return &task{t, p, s3.NewFromConfig(c, func(o *s3.Options) { o.UsePathStyle = inPath })}, nil
 }
 
-// place is an object, or all objects below a prefix when key ends in "/".
+// place is an object, or all objects below a prefix if key ends in "/".
 type place struct{ bucket, key string }
 
 func (p place) String() string { return p.bucket + "/" + p.key }
@@ -80,12 +79,12 @@ func asPlace(key string, v param.Value) (place, error) {
 	return place{bucket, object}, nil
 }
 
-// source is the form that S3 wants for the object to be copied.
+// source returns an object in the form that S3 requires for the source of a copy.
 func (p place) source() string {
 	return strings.NewReplacer("%2F", "/", "+", "%20").Replace(url.QueryEscape(p.String()))
 }
 
-// encryption is a key of the customer, empty for none.
+// encryption is a customer-provided key, empty for none.
 type encryption struct{ key, algorithm, md5 string }
 
 func (t *task) encryption() (encryption, error) {

@@ -18,8 +18,7 @@ import (
 	"zerodag/operators/aws"
 )
 
-// The state of a wait: {EXISTS: {iteration, start_time}, POLL: {iteration}}, the second for
-// looks that failed.
+// The state of a wait: {EXISTS: {iteration, start_time}, POLL: {iteration}}, the second for polls that failed.
 const (
 	existsKey    = "EXISTS"
 	failedKey    = "POLL"
@@ -29,7 +28,7 @@ const (
 
 type waitOptions struct {
 	input       *s3.HeadObjectInput
-	timeout     time.Duration // -1: for ever
+	timeout     time.Duration // -1: no limit
 	mayContinue bool
 }
 
@@ -86,7 +85,7 @@ func optional(text string) *string {
 	return &text
 }
 
-// awaited is the object of the command, or else of bucket and key.
+// awaited returns the object of the command, or else of bucket and key.
 func (t *task) awaited() (place, error) {
 	p := t.params
 	command, bucket, key := p.Has("_command"), p.Has("bucket"), p.Has("key")
@@ -109,7 +108,7 @@ func (t *task) awaited() (place, error) {
 	return at, err
 }
 
-// lookAgain asks for another look, unless the time is over. counter is which looks to count.
+// lookAgain requests another poll, unless the time is over. counter selects the polls to count.
 func (t *task) lookAgain(o waitOptions, counter string) (operators.Result, error) {
 	next := t.State.Clone()
 	exists := t.State.Map(existsKey).Clone()
@@ -142,7 +141,7 @@ func (t *task) lookAgain(o waitOptions, counter string) (operators.Result, error
 
 func resetObject() [][]string { return [][]string{{"s3", "last_object"}} }
 
-// found is what a task stores of the object.
+// found returns what a task stores about the object.
 func found(out *s3.HeadObjectOutput) (operators.Result, error) {
 	response, ok := awsmiddleware.GetRawResponse(out.ResultMetadata).(*smithyhttp.Response)
 	if !ok {
@@ -155,8 +154,8 @@ func found(out *s3.HeadObjectOutput) (operators.Result, error) {
 
 const userPrefix = "X-Amz-Meta-"
 
-// headers gives the headers of an object by the names that S3 sends them with: those about
-// the answer left out, times in milliseconds, the tag without its quotes.
+// headers returns the headers of the object by the names that S3 sends: without headers of the response itself, times
+// in milliseconds, the tag without its quotes.
 func headers(h http.Header, out *s3.HeadObjectOutput) (metadata, user *param.Map) {
 	metadata, user = param.New(), param.New()
 	for _, name := range slices.Sorted(maps.Keys(h)) {

@@ -1,5 +1,5 @@
-// Package sh is `sh>`: it runs a shell script. Agents with a sandbox call it; it must
-// start nothing but through Commands.
+// Package sh implements `sh>`: it runs a shell script. Agents with a sandbox run it; it must start processes only
+// through Commands.
 package sh
 
 import (
@@ -11,20 +11,20 @@ import (
 	"zerodag/operators"
 )
 
-// Operator is `sh>`.
+// Operator returns `sh>`.
 func Operator() operators.Operator {
 	return operators.Operator{Name: "sh", Summary: "runs a shell script", Retries: true, Commands: true, Run: run}
 }
 
 const runner = "runner.sh"
 
-// shells are those whose option -e ends a script at the first command that fails.
+// shells are the shells whose option -e ends a script at the first command that fails.
 const shells = " sh bash dash ash ksh mksh zsh "
 
-// stopping adds -e to a shell, behind its name so that options of the user win: `[/bin/sh, +e]` continues after failures. Other
-// programs stay as they are.
+// stopping adds -e to a shell, after its name so that options of the user take precedence: `[/bin/sh, +e]` continues
+// after failures. Other programs are unchanged.
 func stopping(shell []string) []string {
-	for i, word := range shell[:min(len(shell), 2)] { // the second word is that of `[/usr/bin/env, bash]` and `[busybox, sh]`
+	for i, word := range shell[:min(len(shell), 2)] { // the second word for `[/usr/bin/env, bash]` and `[busybox, sh]`
 		name := strings.TrimSuffix(path.Base(strings.ReplaceAll(word, `\`, "/")), ".exe")
 		if strings.Contains(shells, " "+name+" ") {
 			return slices.Insert(slices.Clone(shell), i+1, "-e")

@@ -1,7 +1,6 @@
-// Package slack is `slack>`: it posts a message to Slack, by an incoming webhook or by the
-// method chat.postMessage. Any agent calls it; it must open no connection but through the
-// task's client, never show a token or the address of a webhook, and never send a message
-// again that Slack may have taken.
+// Package slack implements `slack>`: it posts a message to Slack, by an incoming webhook or by the method
+// chat.postMessage. Any agent may run it. It must open connections only through the task's client, never show a token
+// or the address of a webhook, and never repeat a message that Slack may have accepted.
 package slack
 
 import (
@@ -11,7 +10,7 @@ import (
 	"zerodag/operators"
 )
 
-// Operator is `slack>`.
+// Operator returns `slack>`.
 func Operator() operators.Operator {
 	return operators.Operator{Name: "slack", Summary: "posts a message to Slack", Retries: true, Run: run}
 }
@@ -44,15 +43,15 @@ func run(ctx context.Context, t *operators.Task) (operators.Result, error) {
 	return result, nil
 }
 
-// What Slack takes in one message.
+// Limits of a Slack message.
 const (
-	mostText        = 40000 // characters; Slack cuts what is longer without a word
+	mostText        = 40000 // characters; Slack silently cuts longer text
 	mostBlocks      = 50
 	mostAttachments = 100
 )
 
-// read makes the message that the parameters describe, with the names that Slack has for
-// its parts. With whole the command is a template of all of it.
+// read builds the message from the parameters, with Slack's names for its parts. With whole, the command is a template
+// of the whole message.
 func read(t *operators.Task, p *operators.Params, whole bool) (m *param.Map, err error) {
 	if whole {
 		m, err = payload(t, p)
@@ -98,7 +97,7 @@ func read(t *operators.Task, p *operators.Params, whole bool) (m *param.Map, err
 	return m, nil
 }
 
-// message is one that has a text, or nothing yet.
+// message returns a message with text, or an empty one.
 func message(t *operators.Task, p *operators.Params) (*param.Map, error) {
 	m := param.New()
 	text, err := text(t, p)
@@ -108,7 +107,7 @@ func message(t *operators.Task, p *operators.Params) (*param.Map, error) {
 	return m, err
 }
 
-// text is a file of the project with `${...}` evaluated, or the parameter; "" for none.
+// text returns a file of the project with `${...}` evaluated, or the parameter; "" for none.
 func text(t *operators.Task, p *operators.Params) (string, error) {
 	if !p.Has("_command") && !p.Has("text") {
 		return "", nil

@@ -6,11 +6,11 @@ import (
 	"zerodag/operators"
 )
 
-// webhookParameter is how a task of Digdag's plugin digdag-slack names its webhook. The command
-// of such a task is a template of all that is posted, and not of a text.
+// webhookParameter is the webhook parameter of tasks for Digdag's plugin digdag-slack. The command of such a task is a
+// template of everything that is posted, not only of the text.
 const webhookParameter = "webhook_url"
 
-// webhook is the address that a parameter gives, with secrets in it looked up; "" for none.
+// webhook returns the address in the parameter, with its secrets replaced; "" for none.
 func webhook(t *operators.Task, p *operators.Params) (string, error) {
 	if !p.Has(webhookParameter) {
 		return "", nil
@@ -26,8 +26,7 @@ func webhook(t *operators.Task, p *operators.Params) (string, error) {
 	return address, checkAddress("'"+webhookParameter+"'", address, true)
 }
 
-// payload reads the template of a whole message, in YAML or JSON. A plain text is the text of
-// a message.
+// payload reads the template of a whole message, in YAML or JSON. Plain text is the text of a message.
 func payload(t *operators.Task, p *operators.Params) (*param.Map, error) {
 	alias := "message"
 	if !p.Has(alias) {

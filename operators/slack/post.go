@@ -16,8 +16,8 @@ import (
 	"zerodag/operators"
 )
 
-// destination is where a message goes: an incoming webhook, which has a channel of its
-// own, or a method of the API with a token.
+// destination is where a message goes: an incoming webhook, which has a fixed channel, or a method of the API with a
+// token.
 type destination struct {
 	address string
 	token   string // "" for a webhook
@@ -26,11 +26,11 @@ type destination struct {
 
 const (
 	defaultAPI = "https://slack.com/api"
-	mostBytes  = 1 << 20 // of an answer
+	mostBytes  = 1 << 20 // of a response
 )
 
-// target chooses: the webhook of a parameter wins; a message that names a channel needs the
-// token, any other goes by the webhook that is a secret.
+// target chooses the destination: a webhook parameter takes precedence; a message that names a channel needs the token,
+// any other uses the webhook from the secrets.
 func target(t *operators.Task, p *operators.Params, m *param.Map, hook string) (destination, error) {
 	d := destination{}
 	var err error
@@ -69,8 +69,7 @@ func checkAddress(what, address string, secret bool) error {
 	return param.Errorf("%s is no URL: %s", what, address)
 }
 
-// post sends the message once and returns where it stands: nothing for a webhook, which
-// does not say.
+// post sends the message once and returns its location: nothing for a webhook, which does not report it.
 func (d destination) post(ctx context.Context, t *operators.Task, m *param.Map) (*param.Map, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, d.address, strings.NewReader(param.Text(m)))
 	if err != nil {
@@ -95,7 +94,8 @@ func (d destination) post(ctx context.Context, t *operators.Task, m *param.Map) 
 	return d.judge(t, response, string(body))
 }
 
-// unanswered: Slack may have the message, so it is not sent again unless the task says so.
+// unanswered returns the failure of a request without a response: Slack may have the message, so it is not repeated
+// unless the task requests that.
 func (d destination) unanswered(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -115,8 +115,7 @@ func (d destination) judgeWebhook(t *operators.Task, r *http.Response, body stri
 	return d.refused(r, strings.TrimSpace(body), "")
 }
 
-// judge reads the answer of a method: Slack says 200 to nearly everything, and what it
-// means in JSON.
+// judge reads the response of a method: Slack returns 200 in almost all cases, and the result in JSON.
 func (d destination) judge(t *operators.Task, r *http.Response, body string) (*param.Map, error) {
 	v, err := param.ParseJSON(body)
 	answer, isMap := v.(*param.Map)
@@ -149,11 +148,11 @@ func field(m *param.Map, key string) string {
 }
 
 const (
-	usualWait   = 30 * time.Second // where Slack does not say how long
+	usualWait   = 30 * time.Second // if Slack does not specify it
 	longestWait = time.Hour
 )
 
-// wait asks for another run when Slack takes messages again; none was posted.
+// wait requests another run when Slack accepts messages again; none was posted.
 func wait(t *operators.Task, r *http.Response) error {
 	after := usualWait
 	if seconds, err := strconv.Atoi(strings.TrimSpace(r.Header.Get("Retry-After"))); err == nil && seconds >= 0 {
@@ -163,7 +162,7 @@ func wait(t *operators.Task, r *http.Response) error {
 	return &operators.Later{After: after, State: t.State.Clone()}
 }
 
-// remedyFor says what users can do about an error of Slack; "" where they can do nothing.
+// remedyFor returns what users can do about an error of Slack; "" if nothing.
 func remedyFor(code string) string {
 	return map[string]string{
 		"account_inactive":        "renew the secret slack.token",
@@ -198,7 +197,7 @@ func remedyFor(code string) string {
 	}[code]
 }
 
-// refused is the failure that Slack told.
+// refused returns the failure that Slack reported.
 func (d destination) refused(r *http.Response, code, scope string) error {
 	remedy := remedyFor(code)
 	switch {
@@ -215,7 +214,7 @@ func (d destination) refused(r *http.Response, code, scope string) error {
 	return operators.Failf("slack>: %s: %s", d.masked(cmp.Or(code, "HTTP status "+strconv.Itoa(r.StatusCode))), remedy)
 }
 
-// masked is a text without what must not be seen.
+// masked returns a text without secrets.
 func (d destination) masked(text string) string {
 	if d.token != "" {
 		return strings.ReplaceAll(text, d.token, "***")
@@ -227,7 +226,7 @@ func (d destination) masked(text string) string {
 	return text
 }
 
-// reason is an error without the URL that net/http puts before it.
+// reason returns an error without the URL that net/http adds.
 func reason(err error) string {
 	var of *url.Error
 	if errors.As(err, &of) {

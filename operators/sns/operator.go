@@ -1,5 +1,5 @@
-// Package sns is `sns>`: it publishes a message to a topic of Amazon SNS. Any agent calls
-// it; it must never log the message.
+// Package sns implements `sns>`: it publishes a message to an Amazon SNS topic. Any agent may run it; it must never log
+// the message.
 package sns
 
 import (
@@ -15,7 +15,7 @@ import (
 	"zerodag/operators/aws"
 )
 
-// Operator is `sns>`.
+// Operator returns `sns>`.
 func Operator() operators.Operator {
 	account := &aws.Account{}
 	return operators.Operator{Name: "sns", Summary: "publishes a message to an SNS topic", Retries: true,
@@ -35,7 +35,7 @@ func run(ctx context.Context, account *aws.Account, t *operators.Task) (operator
 	if err != nil {
 		return operators.Result{}, err
 	}
-	c.Region = strings.Split(*m.TopicArn, ":")[3] // a topic is asked for in its own region only
+	c.Region = strings.Split(*m.TopicArn, ":")[3] // a topic is only known in its own region
 	out, err := sns.NewFromConfig(c).Publish(ctx, m)
 	if err != nil {
 		return operators.Result{}, aws.Call{Operator: "sns", Doing: "publish to " + *m.TopicArn, Needs: "sns:Publish"}.Failure(ctx, err)

@@ -13,16 +13,16 @@ import (
 	"zerodag/operators"
 )
 
-// CSV is a file of the project that rows are written to. They are never in memory together.
+// CSV is a file of the project that rows are written to. They are never all in memory.
 type CSV struct {
 	folder, name string
-	root         *os.Root // these are there from the header on
+	root         *os.Root // these are set once the header is written
 	file         *os.File
 	out          *bufio.Writer
-	whole        bool // the file has all rows
+	whole        bool // the file is complete
 }
 
-// NewCSV makes a file of a task; nothing is written before the header.
+// NewCSV returns a file of a task; nothing is written before the header.
 func NewCSV(t *operators.Task, file string) (*CSV, error) {
 	name, err := t.FileName(file)
 	if err != nil {
@@ -31,7 +31,7 @@ func NewCSV(t *operators.Task, file string) (*CSV, error) {
 	return &CSV{folder: t.Files.Root(), name: name}, nil
 }
 
-// Header makes the file, and writes the names of its columns.
+// Header creates the file, and writes the names of its columns.
 func (c *CSV) Header(names []string) error {
 	if err := c.open(); err != nil {
 		return err
@@ -75,12 +75,12 @@ func (c *CSV) Keep() error {
 	return nil
 }
 
-// Close leaves no file that has only a part of the rows.
+// Close removes an incomplete file.
 func (c *CSV) Close() {
 	if c.file != nil {
-		c.file.Close() // Keep has closed it where its content counts
+		c.file.Close() // Keep has closed it if its content matters
 		if !c.whole {
-			c.root.Remove(c.name) //nolint:errcheck // the failure before it is what counts
+			c.root.Remove(c.name) //nolint:errcheck // the failure before it matters more
 		}
 	}
 	if c.root != nil {
@@ -114,7 +114,7 @@ func (d *download) Columns(fields []Column) error {
 func (d *download) Row(values [][]byte) error {
 	texts := make([]string, len(values))
 	for i, v := range values {
-		if v != nil { // null is nothing at all, an empty text is ""
+		if v != nil { // null is nothing at all, empty text is ""
 			texts[i] = CSVText(d.fields[i].csv(string(v)))
 		}
 	}
@@ -125,7 +125,7 @@ func (d *download) Result(func([]Column) error) (operators.Result, error) {
 	return operators.Result{}, d.Keep()
 }
 
-// CSVText quotes what has to be; ends of lines within a value are line feeds.
+// CSVText quotes text if necessary; line ends within a value become line feeds.
 func CSVText(text string) string {
 	switch {
 	case text == "":

@@ -1,7 +1,6 @@
-// Package sql is what operators share that send SQL to a database: the parameters of a
-// query, the connection to a server that speaks PostgreSQL's protocol, and what becomes of
-// the rows.
+// Package sql is shared by operators that send SQL to a database: the parameters of a query, the connection to a server
+// that speaks PostgreSQL's protocol, and the handling of rows.
 //
-// Operators in folders beside it call it. It must connect to nothing but the server that
-// the task names, and must never log what is a secret.
+// Operators in the folders beside it use it. It must connect only to the server that the task names, and must never log
+// secrets.
 package sql

@@ -9,21 +9,21 @@ import (
 	"zerodag/operators"
 )
 
-// What the state of a task that writes has.
+// Keys in the state of a task that writes.
 const (
 	QueryKey   = "queryId"
-	WaitKey    = "pollInterval"  // seconds until the next look, the next time
+	WaitKey    = "pollInterval"  // seconds until the next poll
 	unknownKey = "commitUnknown" // the connection was lost while the server committed
 )
 
-// Why it is not known yet what came of a query.
+// Why the outcome of a query is not known yet.
 var (
 	ErrLocked  = errors.New("another run of this task executes the query")
 	ErrUnknown = errors.New("the connection was lost while the server committed: the status table knows what came of it")
 )
 
-// Identified says whether the task has the id of its query; Later asks for another run, at
-// once, that has it: it must be kept before it is used.
+// Identified returns the id of the task's query; Later requests another run, at once, that has it: the id must be
+// stored before it is used.
 func (k Kind) Identified(t *operators.Task) (id string, err error) {
 	if t.State.Has(QueryKey) {
 		return operators.NewParams(t.State).String(QueryKey)
@@ -33,9 +33,8 @@ func (k Kind) Identified(t *operators.Task) (id string, err error) {
 	return "", &operators.Later{State: next}
 }
 
-// Write does what changes the database; Later says that another run has to look. What do
-// begins it must either make last together with the knowledge that it is done, or not at
-// all; ErrLocked and ErrUnknown are for it to say.
+// Write makes changes in the database; Later means that another run must check the outcome. Work that do begins must
+// become permanent together with the record that it is done, or not at all; do returns ErrLocked and ErrUnknown.
 func (s *Server) Write(ctx context.Context, t *operators.Task, do func(ctx context.Context, s *Session, id string) error) error {
 	id, err := s.kind.Identified(t)
 	if err != nil {
@@ -49,15 +48,15 @@ func (s *Server) Write(ctx context.Context, t *operators.Task, do func(ctx conte
 	return Ended(t, do(ctx, c, id))
 }
 
-// Unreached is the end of a run of a task that writes, and that did not reach its server.
+// Unreached ends a run of a task that writes but did not reach its server.
 func Unreached(ctx context.Context, t *operators.Task, err error) error {
 	if ctx.Err() == nil && t.State.Has(unknownKey) {
-		return again(t.State, err) // it may be done: saying that it failed would be a guess
+		return again(t.State, err) // it may be done: reporting a failure would be a guess
 	}
 	return err
 }
 
-// Ended is the end of a run of a task that writes: what came of it, or Later where that is not known.
+// Ended ends a run of a task that writes: it returns the outcome, or Later if that is unknown.
 func Ended(t *operators.Task, err error) error {
 	switch {
 	case errors.Is(err, ErrLocked):
@@ -70,16 +69,16 @@ func Ended(t *operators.Task, err error) error {
 	return err
 }
 
-// Commit ends a transaction whose work must not be done again.
+// Commit ends a transaction whose work must not be repeated.
 func (s *Session) Commit(ctx context.Context) error {
 	err := s.Script(ctx, "commit updated status row", "COMMIT")
-	if err != nil && ctx.Err() == nil && Code(err) == "" { // no answer of the server's
-		return fmt.Errorf("%w (%v)", ErrUnknown, err) //nolint:errorlint // what is unknown must not be taken for what was refused
+	if err != nil && ctx.Err() == nil && Code(err) == "" { // no answer from the server
+		return fmt.Errorf("%w (%v)", ErrUnknown, err) //nolint:errorlint // an unknown outcome must not be taken for a refusal
 	}
 	return err
 }
 
-// again asks for another run after 1, 2, 4 ... seconds.
+// again requests another run after 1, 2, 4 ... seconds.
 func again(state *param.Map, why error) error {
 	const longest = 1200
 	wait, err := operators.NewParams(state).IntOr(WaitKey, 1)

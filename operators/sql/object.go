@@ -9,9 +9,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// object is a value as the original's driver hands over what Java has no class for: `json`, say.
-// Its "null" says true of every value that is there, by a mistake of that driver; workflows may
-// have come to read it.
+// object is a value in the form in which Digdag's driver returns types without a Java class, such as `json`. Its "null"
+// is true for every existing value, which is a bug of that driver; workflows may have come to rely on it.
 func object(kind, text string, more ...any) *param.Map {
 	o := param.New("type", kind, "value", text)
 	for i := 0; i < len(more); i += 2 {
@@ -47,7 +46,7 @@ func parseInterval(text string) (i interval, ok bool) {
 	return i, text != ""
 }
 
-// clock reads "-04:05:06.7"; the sign is of every part.
+// clock reads "-04:05:06.7"; the sign applies to every part.
 func (i *interval) clock(text string) bool {
 	sign := int64(1)
 	if strings.HasPrefix(text, "-") {
@@ -96,12 +95,12 @@ func intervalText(text string) string {
 // decimal finds the numbers of a shape.
 var decimal = regexp.MustCompile(`[-+]?[0-9.]+(e[-+]?[0-9]+)?`)
 
-// shapeText writes the numbers of a shape as the original does: "(1.0,2.5)".
+// shapeText formats the numbers of a shape as Digdag does: "(1.0,2.5)".
 func shapeText(text string) string {
 	return decimal.ReplaceAllStringFunc(text, floatText)
 }
 
-// asShape reads a geometric value: points are an object for each, of x and y.
+// asShape reads a geometric value: each point becomes an object of x and y.
 func asShape(kind string) func(text string) (param.Value, bool) {
 	return func(text string) (param.Value, bool) {
 		var at []float64

@@ -8,10 +8,10 @@ import (
 	"zerodag/operators"
 )
 
-// Query is what a task asks of a database.
+// Query is a task's query to a database.
 type Query struct {
 	SQL          string
-	create, into *Table // where the rows of sql go; at most one
+	create, into *Table // destination of the rows of SQL; at most one
 	Wanted
 
 	Strict bool          // exactly once
@@ -19,16 +19,16 @@ type Query struct {
 	Keep   time.Duration // how long that is remembered
 }
 
-// Wanted is what is to become of the rows of a query.
+// Wanted describes how to handle the rows of a query.
 type Wanted struct {
 	file  string // CSV of the rows; "" for none
 	store string // which rows are stored: "", first, all
 }
 
-// ReadOnly says whether the rows are what is asked for.
+// ReadOnly reports whether the rows are the purpose of the query.
 func (w Wanted) ReadOnly() bool { return w.file != "" || w.store != "" }
 
-// First says whether one row is enough.
+// First reports whether one row is enough.
 func (w Wanted) First() bool { return w.store == "first" }
 
 // ReadWanted reads `download_file` and `store_last_results`.
@@ -40,7 +40,7 @@ func ReadWanted(p *operators.Params) (w Wanted, err error) {
 	return w, err
 }
 
-// Check refuses what contradicts itself.
+// Check refuses contradictions.
 func (w Wanted) Check() error {
 	if w.store != "" && w.file != "" {
 		return param.Errorf("Can't use both download_file and store_last_results at once")
@@ -48,7 +48,7 @@ func (w Wanted) Check() error {
 	return nil
 }
 
-// ReadQuery reads what a task asks for from its parameters.
+// ReadQuery reads a task's query from its parameters.
 func ReadQuery(t *operators.Task, p *operators.Params) (*Query, error) {
 	q := &Query{}
 	var err error
@@ -70,7 +70,7 @@ func ReadQuery(t *operators.Task, p *operators.Params) (*Query, error) {
 	return q, q.check()
 }
 
-// ReadStrict reads how exactly once is kept, for those whose statement is no parameter.
+// ReadStrict reads the settings for exactly-once execution, for operators whose statement is not a parameter.
 func ReadStrict(p *operators.Params) (*Query, error) {
 	q := &Query{}
 	return q, q.readStrict(p)
@@ -103,10 +103,10 @@ func (q *Query) check() error {
 	return q.Wanted.Check()
 }
 
-// Statement is what is executed of a query that writes.
+// Statement returns what is executed for a query that writes.
 func (q *Query) Statement() string { return q.StatementBy(Quoted) }
 
-// StatementBy is Statement for a database that quotes names in another way.
+// StatementBy is Statement for a database with different quoting.
 func (q *Query) StatementBy(quote func(name string) string) string {
 	switch {
 	case q.into != nil:
@@ -118,7 +118,7 @@ func (q *Query) StatementBy(quote func(name string) string) string {
 	return q.SQL
 }
 
-// What says in words what the statement does.
+// What describes the statement in words.
 func (q *Query) What() string {
 	if q.into == nil && q.create == nil {
 		return "execute given SQL script"
@@ -138,7 +138,7 @@ func asStore(key string, v param.Value) (string, error) {
 	return "", param.Errorf("%s must be either of \"first\" or \"all\": %s", key, param.Text(v))
 }
 
-// Table is a name of a table, with that of its schema or "".
+// Table is the name of a table, with that of its schema or "".
 type Table struct{ Schema, Name string }
 
 // AsTable reads "[schema.]table".
@@ -153,10 +153,10 @@ func AsTable(key string, v param.Value) (*Table, error) {
 	return &Table{"", text}, nil
 }
 
-// Quoted is the name as SQL has it.
+// Quoted returns the name quoted for SQL.
 func (t Table) Quoted() string { return t.QuotedBy(Quoted) }
 
-// QuotedBy is Quoted for a database that quotes names in another way.
+// QuotedBy is Quoted for a database with different quoting.
 func (t Table) QuotedBy(quote func(name string) string) string {
 	if t.Schema == "" {
 		return quote(t.Name)
@@ -164,5 +164,5 @@ func (t Table) QuotedBy(quote func(name string) string) string {
 	return quote(t.Schema) + "." + quote(t.Name)
 }
 
-// Quoted is an identifier as SQL has it.
+// Quoted returns an identifier quoted for SQL.
 func Quoted(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }

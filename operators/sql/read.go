@@ -12,7 +12,7 @@ import (
 	"zerodag/operators"
 )
 
-// Read executes a query whose rows are wanted, in a transaction that can change nothing.
+// Read executes a query whose rows are needed, in a transaction that can change nothing.
 func (q *Query) Read(ctx context.Context, t *operators.Task, at *Server) (operators.Result, error) {
 	to, err := q.Rows(t, at.kind.Name)
 	if err != nil {
@@ -46,13 +46,13 @@ func (q *Query) Read(ctx context.Context, t *operators.Task, at *Server) (operat
 	return to.Result(s.typeNames(ctx))
 }
 
-// NoResults is the failure of a statement that has no rows where they are wanted.
+// NoResults is the failure of a statement without rows if they are needed.
 func NoResults() error {
 	err := errors.New("No results were returned by the query.")
 	return operators.Causedf(err, "Failed to execute given SELECT statement [%v]", err)
 }
 
-// WouldWrite is the failure of a query that is to be read and would write.
+// WouldWrite is the failure of a read-only query that would write.
 func (w Wanted) WouldWrite() error {
 	if w.store != "" {
 		return param.Errorf("Query must be read-only if store_last_results is set")
@@ -60,7 +60,7 @@ func (w Wanted) WouldWrite() error {
 	return param.Errorf("Query must be read-only if download_file is set")
 }
 
-// Rows makes who gets the rows of a query that is ReadOnly; results are stored under key.
+// Rows returns the receiver of the rows of a query that is ReadOnly; results are stored under key.
 func (w Wanted) Rows(t *operators.Task, key string) (Rows, error) {
 	if w.store != "" {
 		return newLastResults(t, key, w.store == "all")
@@ -76,7 +76,7 @@ func asColumns(fields []pgconn.FieldDescription) []Column {
 	return columns
 }
 
-// typeNames finds out about types while the session is there.
+// typeNames returns a function that looks up types while the session exists.
 func (s *Session) typeNames(ctx context.Context) func([]Column) error {
 	if s.at.kind.Redshift {
 		return nil
@@ -84,19 +84,18 @@ func (s *Session) typeNames(ctx context.Context) func([]Column) error {
 	return func(fields []Column) error { return s.nameTypes(ctx, fields) }
 }
 
-// Rows is who gets the rows of a query: the columns, then row by row in the server's
-// text form, nil for null.
+// Rows receives the rows of a query: the columns, then row by row in the server's text form, nil for null.
 type Rows interface {
 	Columns(fields []Column) error
 	Row(values [][]byte) error
-	// Result is called after the last row. name finds out about types that are not built
-	// into this package; nil is for a database that has none.
+	// Result is called after the last row. name looks up types that are not built into this package; nil for a database
+	// without that.
 	Result(name func(fields []Column) error) (operators.Result, error)
-	// Close may be called at any time; without a Result before nothing is kept.
+	// Close may be called at any time; without a Result before, nothing is kept.
 	Close()
 }
 
-// lastResults stores rows as `pg.last_results`, say.
+// lastResults stores rows, for example as `pg.last_results`.
 type lastResults struct {
 	key                             string // "pg"
 	all                             bool
@@ -180,7 +179,7 @@ func (l *lastResults) Result(name func([]Column) error) (operators.Result, error
 	return operators.Result{Store: param.New(l.key, param.New("last_results", stored))}, nil
 }
 
-// object is a row by the names of its columns; of two with one name the later counts.
+// object returns a row by the names of its columns; the later of two with the same name counts.
 func (l *lastResults) object(order []int, texts []*string) (*param.Map, error) {
 	row := param.New()
 	for _, i := range order {
@@ -199,7 +198,7 @@ func (l *lastResults) object(order []int, texts []*string) (*param.Map, error) {
 	return row, nil
 }
 
-// letters counts as the original does: in UTF-16 units.
+// letters counts like Digdag: in UTF-16 units.
 func letters(text string) int {
 	n := 0
 	for _, r := range text {
@@ -208,7 +207,7 @@ func letters(text string) int {
 	return n
 }
 
-// nameTypes finds out about types that are not built into this package.
+// nameTypes looks up types that are not built into this package.
 func (s *Session) nameTypes(ctx context.Context, fields []Column) error {
 	var unknown []string
 	for _, f := range fields {

@@ -16,22 +16,21 @@ import (
 	"zerodag/operators"
 )
 
-// Kind is a kind of database, as tasks name it.
+// Kind is a kind of database.
 type Kind struct {
-	Name    string // of the operator and of the defaults that are exported: "pg"
-	Secrets string // what its secrets begin with: "pg"
-	Port    int64  // where there is none in the parameters
+	Name    string // of the operator and of its exported defaults: "pg"
+	Secrets string // prefix of its secrets: "pg"
+	Port    int64  // default port
 
-	// Redshift says that it is one: its pg_type does not tell what types are like, schemas
-	// are set by a statement, and statements begin with a comment that says whose they are,
-	// for sessions have no names there.
+	// Redshift marks Amazon Redshift: its pg_type does not describe types, schemas are set by a statement, and
+	// statements begin with a comment that names the task, since sessions have no names there.
 	Redshift bool
 
-	// Flat says that databases have no schemas below them, so that there is no such setting.
+	// Flat means that databases have no schemas below them, so that there is no such setting.
 	Flat bool
 }
 
-// Server is where a task's database is, and who asks.
+// Server is the server of a task's database, with the login.
 type Server struct {
 	host, database         string
 	port                   uint16
@@ -39,18 +38,18 @@ type Server struct {
 	ssl                    bool
 	connectTime            time.Duration
 	network                operators.Network
-	silence                time.Duration // how long the server may say nothing; 0 is for ever
-	Application            string        // the name by which the server knows this task
+	silence                time.Duration // how long the server may be silent; 0 for no limit
+	Application            string        // the name under which the server knows this task
 	project                string
 	kind                   Kind
 	secrets                []string
-	hide                   *strings.Replacer // of what is a secret
+	hide                   *strings.Replacer // of secrets
 }
 
-// settings are read from secrets `pg.KEY`, say, first, then from parameters.
+// settings are read from secrets first, for example `pg.KEY`, then from parameters.
 var settings = [...]string{"host", "port", "user", "database", "ssl", "schema", "connect_timeout", "socket_timeout"}
 
-// Find reads where the database of a task is.
+// Find reads the server of a task's database.
 func (k Kind) Find(t *operators.Task, p *operators.Params) (*Server, error) {
 	found := param.New()
 	var secrets []string
@@ -120,7 +119,7 @@ func (k Kind) readServer(p *operators.Params, project string) (*Server, error) {
 	return s, err
 }
 
-// password is a secret, never a parameter. There may be none: some servers ask for none.
+// password returns the password from the secrets, never from a parameter. It may be missing: some servers require none.
 func (k Kind) password(t *operators.Task, p *operators.Params) (string, error) {
 	other, err := p.StringOr("password_override", "")
 	if err != nil {
@@ -136,12 +135,12 @@ func (k Kind) password(t *operators.Task, p *operators.Params) (string, error) {
 type Login struct {
 	Host, Database, User, Password string
 	Port                           uint16
-	TLS                            bool // encrypted; the server's certificate is not verified, as in the original
-	// Silence is how long the server may say nothing; 0 is for ever.
+	TLS                            bool // encrypted; the server's certificate is not verified, as in Digdag
+	// Silence is how long the server may be silent; 0 for no limit.
 	Silence time.Duration
 }
 
-// Login tells a driver that is not this package's where the database is.
+// Login returns the connection settings for a driver outside this package.
 func (s *Server) Login() Login {
 	return Login{Host: s.host, Database: s.database, User: s.user, Password: s.password, Port: s.port, TLS: s.ssl, Silence: s.silence}
 }
@@ -149,16 +148,16 @@ func (s *Server) Login() Login {
 // Project is the name of the task's project.
 func (s *Server) Project() string { return s.project }
 
-// Plain is a text of the server without the secrets that are known.
+// Plain returns a text of the server without known secrets.
 func (s *Server) Plain(text string) string { return s.hide.Replace(text) }
 
-// Hide takes further secrets out of the server's words.
+// Hide hides further secrets in the server's messages.
 func (s *Server) Hide(secrets ...string) {
 	s.secrets = append(s.secrets, secrets...)
 	s.hide = hiding(slices.Clone(s.secrets))
 }
 
-// Tag is the comment that statements begin with, "" for none.
+// Tag returns the comment that statements begin with, "" for none.
 func (s *Server) Tag() string {
 	if !s.kind.Redshift {
 		return ""
@@ -166,10 +165,10 @@ func (s *Server) Tag() string {
 	return "/* " + s.Application + " */ "
 }
 
-// hiding makes what takes secrets out of a server's words. Those that are shorter than
-// four letters would take half of a message with them, and are no secrets.
+// hiding returns a replacer that removes secrets from a server's messages. Texts shorter than four letters would remove
+// half of a message, and are not secrets.
 func hiding(secrets []string) *strings.Replacer {
-	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) }) // one may begin another
+	slices.SortFunc(secrets, func(a, b string) int { return len(b) - len(a) }) // one may be a prefix of another
 	var pairs []string
 	for _, s := range secrets {
 		if len(s) >= 4 {
@@ -179,8 +178,8 @@ func hiding(secrets []string) *strings.Replacer {
 	return strings.NewReplacer(pairs...)
 }
 
-// Connect opens a session. Nothing of the agent's own environment has a say in it: no
-// PGPASSWORD, no .pgpass, no socket of the agent's machine.
+// Connect opens a session. The agent's own environment has no influence on it: no PGPASSWORD, no .pgpass, no socket of
+// the agent's machine.
 func (s *Server) Connect(ctx context.Context) (*Session, error) {
 	config, err := pgconn.ParseConfig("host=localhost port=5432 user=nobody password=none dbname=none sslmode=disable " +
 		"sslcertmode=disable target_session_attrs=any passfile=''")
@@ -193,9 +192,9 @@ func (s *Server) Connect(ctx context.Context) (*Session, error) {
 	config.ConnectTimeout = s.connectTime
 	config.DialFunc = s.Dial
 	if s.ssl {
-		config.TLSConfig = &tls.Config{ServerName: s.host, InsecureSkipVerify: true} // #nosec G402 -- it is encrypted but not verified, as in the original
+		config.TLSConfig = &tls.Config{ServerName: s.host, InsecureSkipVerify: true} // #nosec G402 -- it is encrypted but not verified, as in Digdag
 	}
-	// What the original's driver sets. Connection poolers refuse most other parameters.
+	// The settings of Digdag's driver. Connection poolers refuse most other parameters.
 	config.RuntimeParams = map[string]string{"application_name": s.Application, "client_encoding": "UTF8", "DateStyle": "ISO", "TimeZone": "UTC"}
 	if s.schema != "" && !s.kind.Redshift {
 		config.RuntimeParams["search_path"] = s.schema
@@ -220,7 +219,7 @@ func (s *Server) Connect(ctx context.Context) (*Session, error) {
 // Farewell is how long a server has to end a query that no task waits for any more.
 const Farewell = 5 * time.Second
 
-// Dial opens a connection, within the time that the task gives it.
+// Dial opens a connection, within the task's time limit.
 func (s *Server) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if network != "tcp" {
 		return nil, fmt.Errorf("%s is no name of a host", s.host)

@@ -14,8 +14,7 @@ import (
 	"zerodag/operators"
 )
 
-// Session is a connection to a server. An error leaves it in a transaction that is lost:
-// closing rolls back.
+// Session is a connection to a server. After an error its transaction is lost: closing rolls it back.
 type Session struct {
 	conn *pgconn.PgConn
 	at   *Server
@@ -25,13 +24,13 @@ type Session struct {
 func (s *Session) Close() {
 	ctx, cancel := context.WithTimeout(context.Background(), Farewell)
 	defer cancel()
-	s.conn.Close(ctx) //nolint:errcheck // what had to be kept is committed
+	s.conn.Close(ctx) //nolint:errcheck // what must be kept is committed
 }
 
-// errSilent is why a query ends whose server says nothing.
+// errSilent is why a query ends if its server is silent.
 var errSilent = errors.New("silent")
 
-// patient bounds the time in which the server says nothing; heard begins it anew.
+// patient limits how long the server may be silent; heard restarts the limit.
 func (s *Session) patient(ctx context.Context) (limited context.Context, heard, done func()) {
 	limited, cancel := context.WithCancelCause(ctx)
 	if s.at.silence <= 0 {
@@ -41,14 +40,14 @@ func (s *Session) patient(ctx context.Context) (limited context.Context, heard, 
 	return limited, func() { timer.Reset(s.at.silence) }, func() { timer.Stop(); cancel(nil) }
 }
 
-// Script executes any number of statements, whose rows are not wanted. It reads the server's
-// messages itself: the library would wait for ever when a statement asks for data of ours.
+// Script executes any number of statements, whose rows are not needed. It reads the server's messages itself: the
+// library would wait forever if a statement asks for our data.
 func (s *Session) Script(ctx context.Context, what, sql string) error {
 	limited, heard, done := s.patient(ctx)
 	defer done()
 	s.conn.Frontend().SendQuery(&pgproto3.Query{String: s.at.Tag() + sql})
 	failed := s.conn.Frontend().Flush()
-	for failed == nil || Code(failed) != "" { // what the server says is followed by more
+	for failed == nil || Code(failed) != "" { // after an error from the server, more messages follow
 		message, err := s.conn.ReceiveMessage(limited)
 		if err != nil {
 			return s.failure(limited, what, cmp.Or(failed, err))
@@ -67,8 +66,8 @@ func (s *Session) Script(ctx context.Context, what, sql string) error {
 	return s.failure(limited, what, failed)
 }
 
-// Query executes one statement with arguments $1, $2 ... and hands over its rows, if take
-// is there, in the server's text form. What take returns ends it.
+// Query executes one statement with arguments $1, $2 ... and passes its rows to take, unless that is nil, in the
+// server's text form. An error of take ends it.
 func (s *Session) Query(ctx context.Context, what, sql string, args []string, take func(fields []pgconn.FieldDescription, row [][]byte) error) error {
 	limited, heard, done := s.patient(ctx)
 	defer done()
@@ -79,7 +78,7 @@ func (s *Session) Query(ctx context.Context, what, sql string, args []string, ta
 	rows := s.conn.ExecParams(limited, s.at.Tag()+sql, values, nil, nil, nil)
 	var refused error
 	if take != nil && rows.FieldDescriptions() != nil {
-		refused = take(rows.FieldDescriptions(), nil) // what the rows are, before the first
+		refused = take(rows.FieldDescriptions(), nil) // the columns, before the first row
 	}
 	for refused == nil && rows.NextRow() {
 		heard()
@@ -88,15 +87,15 @@ func (s *Session) Query(ctx context.Context, what, sql string, args []string, ta
 		}
 	}
 	if refused != nil {
-		done()       // the server may stop: the rest has no reader
-		rows.Close() //nolint:errcheck // the refusal is what counts
+		done()       // the server may stop: the rest is not read
+		rows.Close() //nolint:errcheck // the refusal matters more
 		return refused
 	}
 	_, err := rows.Close()
 	return s.failure(limited, what, err)
 }
 
-// Code is the server's code of an error, "" when the server did not say it.
+// Code returns the server's error code, "" if the error is not from the server.
 func Code(err error) string {
 	var said *pgconn.PgError
 	if errors.As(err, &said) {
@@ -117,8 +116,7 @@ func (s *Session) failure(limited context.Context, what string, err error) error
 	return operators.Causedf(err, "Failed to %s [%s]", what, s.at.words(err))
 }
 
-// words is what the server said, as the original's driver writes it, or else what went
-// wrong on the way to it.
+// words returns the server's message in the form of Digdag's driver, or otherwise the error on the way to it.
 func (s *Server) words(err error) string {
 	var said *pgconn.PgError
 	if !errors.As(err, &said) {
@@ -139,7 +137,7 @@ func (s *Server) words(err error) string {
 	return s.hide.Replace(text)
 }
 
-// Codes of a server.
+// Error codes of a server.
 const (
 	noSuchPassword = "28P01"
 	notAuthorized  = "28000"
@@ -147,10 +145,10 @@ const (
 	LockNotFree    = "55P03"
 	NotUnique      = "23505"
 	TableThere     = "42P07"
-	TypeThere      = "42710" // every table has a type of its name
+	TypeThere      = "42710" // every table has a type with its name
 )
 
-// unreachable is the failure of a connection, with what may help.
+// unreachable returns the failure of a connection, with a hint.
 func (s *Server) unreachable(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// apart are the parts of SQL in which a semicolon separates nothing, and what does. A
-// backslash in a text takes the next character with it, as Redshift has it.
+// apart matches the parts of SQL in which a semicolon separates nothing, and the other tokens. In text, a backslash
+// escapes the next character, as in Redshift.
 var (
 	apart = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(?s)^(?:'(?:[^'\\]|\\.|'')*'|"(?:[^"]|"")*"|--[^\n]*)`)
@@ -15,10 +15,10 @@ var (
 	dollar = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\$(?:[A-Za-z_][A-Za-z_0-9]*)?\$`) })
 )
 
-// Split takes a script apart into its statements, without the empty ones.
+// Split splits a script into its statements, without empty ones.
 func Split(script string) []string {
 	var list []string
-	from, says := 0, false // something that is no comment
+	from, says := 0, false // something other than comments
 	end := func(at int) {
 		if says {
 			list = append(list, strings.TrimSpace(script[from:at]))
@@ -39,7 +39,7 @@ func Split(script string) []string {
 	return list
 }
 
-// token is the length of what SQL begins with, and whether that says anything.
+// token returns the length of the first token of SQL, and whether it is more than a comment.
 func token(sql string) (int, bool) {
 	if strings.HasPrefix(sql, "/*") {
 		return comment(sql), false
@@ -55,7 +55,7 @@ func token(sql string) (int, bool) {
 	return 1, !strings.ContainsRune(" \t\r\n\f;", rune(sql[0]))
 }
 
-// comment is the length of one that may have others in it.
+// comment returns the length of a comment that may be nested.
 func comment(sql string) int {
 	depth := 0
 	for i := 0; i+1 < len(sql); i++ {

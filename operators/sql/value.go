@@ -12,8 +12,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// Column is a column of a result. OID says what its values are by the number that PostgreSQL
-// has given the type; Kind and Category are known of types without a form.
+// Column is a column of a result. OID is PostgreSQL's number of the type; Kind and Category are known for types without
+// a form.
 type Column struct {
 	Name           string
 	OID            uint32
@@ -21,18 +21,17 @@ type Column struct {
 	Kind, Category string // "jsonb", "U": pg_type.typname and typcategory
 }
 
-// singleBit says whether values are one bit, which is a boolean.
+// singleBit reports whether values are one bit, which is a boolean.
 func (c Column) singleBit() bool { return c.OID == 1560 && c.Modifier == 1 }
 
-// form is what values of a type become: when stored, and in a CSV file, where nil is the
-// server's own text. Texts that do not fit, "infinity" say, stay as they are.
+// form describes how values of a type are converted: when stored, and in a CSV file, where nil means the server's own
+// text. Values that do not fit, such as "infinity", stay text.
 type form struct {
 	stored func(text string) (param.Value, bool)
 	csv    func(text string) string
 }
 
-// forms are those of the original, where its driver, JSON library and CSV writer made them,
-// by the ids that PostgreSQL has given its types for ever.
+// forms are Digdag's, as its driver, JSON library and CSV writer produced them, by PostgreSQL's permanent ids of types.
 var forms = map[uint32]form{
 	16:   {asBool, boolText}, // bool
 	17:   {asBytes, nil},     // bytea
@@ -72,7 +71,7 @@ const (
 	timestamptzForm = "2006-01-02 15:04:05-07"
 )
 
-// value is what is stored of a text of the server.
+// value returns the stored form of a text of the server.
 func (c Column) value(text string) param.Value {
 	f, known := forms[c.OID]
 	if c.singleBit() {
@@ -83,14 +82,14 @@ func (c Column) value(text string) param.Value {
 			return v
 		}
 	}
-	// Arrays and enumerations are texts; what is left is what the driver had no class for.
+	// Arrays and enumerations are text; the rest are types for which the driver had no class.
 	if known || slices.Contains([]string{"A", "E", "S", ""}, c.Category) {
 		return text
 	}
 	return object(c.Kind, text)
 }
 
-// csv is a text of the server as a file has it.
+// csv returns a text of the server for a file.
 func (c Column) csv(text string) string {
 	if c.singleBit() {
 		return strconv.FormatBool(text == "1")
@@ -121,7 +120,7 @@ func asFloat(text string) (param.Value, bool) {
 	return f, err == nil && !notANumber(text)
 }
 
-// notANumber is what JSON has no number for: NaN and the infinities.
+// notANumber reports whether JSON has no number for a text: NaN and the infinities.
 func notANumber(text string) bool { return strings.ContainsAny(text, "NI") }
 
 func floatText(text string) string {
@@ -145,11 +144,10 @@ func moneyText(text string) string {
 	return text
 }
 
-// endless are the milliseconds that the original's driver has for times without an end.
+// endless are the milliseconds that Digdag's driver uses for infinite times.
 var endless = map[string]int64{"infinity": 9223372036825200000, "-infinity": -9223372036832400000}
 
-// asTime gives milliseconds since 1970, as the original does; a time without a zone is one
-// of UTC.
+// asTime returns milliseconds since 1970, as in Digdag; a time without a zone is UTC.
 func asTime(layout string) func(text string) (param.Value, bool) {
 	return func(text string) (param.Value, bool) {
 		if n, is := endless[text]; is {
@@ -160,7 +158,7 @@ func asTime(layout string) func(text string) (param.Value, bool) {
 	}
 }
 
-// asClock is a time of day to the second.
+// asClock returns a time of day to the second.
 func asClock(text string) (param.Value, bool) { return clockText(text), true }
 
 func clockText(text string) string {
@@ -171,7 +169,7 @@ func clockText(text string) string {
 	return whole
 }
 
-// asZonedClock is a time of day of UTC.
+// asZonedClock returns a time of day in UTC.
 func asZonedClock(text string) (param.Value, bool) { return zonedClockText(text), true }
 
 func zonedClockText(text string) string {
@@ -183,7 +181,7 @@ func zonedClockText(text string) string {
 	return text
 }
 
-// timestampText has a fraction of a second in any case, and no zone: it is UTC.
+// timestampText always has a fraction of a second, and no zone: it is UTC.
 func timestampText(text string) string {
 	text = strings.TrimSuffix(text, "+00")
 	if len(text) == len(timestampForm) {
@@ -194,8 +192,8 @@ func timestampText(text string) string {
 
 func oidText(oid uint32) string { return strconv.FormatUint(uint64(oid), 10) }
 
-// mapOrder is the order in which the original writes the columns of a row: that of its hash
-// map. Workflows that print a row as JSON show it.
+// mapOrder returns the order in which Digdag writes the columns of a row: that of its hash map. Workflows that print a
+// row as JSON show it.
 func mapOrder(columns []Column) []int {
 	buckets := 16
 	for 4*len(columns) > 3*buckets {

@@ -1,5 +1,5 @@
-// Package sqs is `sqs>`: it sends messages to a queue of Amazon SQS. Any agent calls it; it
-// must never log a message.
+// Package sqs implements `sqs>`: it sends messages to an Amazon SQS queue. Any agent may run it; it must never log a
+// message.
 package sqs
 
 import (
@@ -20,7 +20,7 @@ import (
 	"zerodag/operators/aws"
 )
 
-// Operator is `sqs>`.
+// Operator returns `sqs>`.
 func Operator() operators.Operator {
 	account := &aws.Account{}
 	return operators.Operator{Name: "sqs", Summary: "sends messages to an SQS queue", Retries: true,
@@ -75,7 +75,7 @@ func run(ctx context.Context, account *aws.Account, t *operators.Task) (operator
 
 func isURL(queue string) bool { return strings.Contains(queue, "://") }
 
-// regionOf is the region in the URL of a queue of AWS, "" for none.
+// regionOf returns the region in the URL of an AWS queue, "" for none.
 func regionOf(queue string) string {
 	u, err := url.Parse(queue)
 	if err != nil {
@@ -88,7 +88,7 @@ func regionOf(queue string) string {
 	return ""
 }
 
-// read makes the entries of all messages of a task.
+// read builds the entries of all messages of a task.
 func read(t *operators.Task, p *operators.Params, queue string) ([]types.SendMessageBatchRequestEntry, error) {
 	bodies, err := readBodies(p)
 	if err != nil {
@@ -154,7 +154,7 @@ func readBodies(p *operators.Params) ([]string, error) {
 	return bodies, nil
 }
 
-// batches parts entries into what one call may carry. Attributes are counted with each.
+// batches splits entries into groups that fit in one call. Attributes count for each.
 func batches(entries []types.SendMessageBatchRequestEntry) [][]types.SendMessageBatchRequestEntry {
 	var list [][]types.SendMessageBatchRequestEntry
 	room := 0
@@ -173,7 +173,7 @@ func batches(entries []types.SendMessageBatchRequestEntry) [][]types.SendMessage
 	return list
 }
 
-// send sends a batch; those of its messages that SQS could not take are an error.
+// send sends a batch; it returns an error if SQS did not accept some of its messages.
 func send(ctx context.Context, client *sqs.Client, address string, batch []types.SendMessageBatchRequestEntry) error {
 	out, err := client.SendMessageBatch(ctx, &sqs.SendMessageBatchInput{QueueUrl: &address, Entries: batch})
 	if err != nil || len(out.Failed) == 0 {

@@ -1,6 +1,6 @@
-// Package ssh is `ssh>`: it runs a command on another machine by SSH. Agents that may open connections call it; it must
-// connect to nothing but the server that the task names, must never trust a key that the task does not name, and must
-// never log what is a secret.
+// Package ssh implements `ssh>`: it runs a command on another machine by SSH. Agents that may open connections run it.
+// It must connect only to the server that the task names, must never trust a key that the task does not name, and must
+// never log secrets.
 package ssh
 
 import (
@@ -18,12 +18,12 @@ import (
 	"zerodag/operators"
 )
 
-// Operator is `ssh>`.
+// Operator returns `ssh>`.
 func Operator() operators.Operator {
 	return operators.Operator{Name: "ssh", Summary: "runs a command on another machine by SSH", Retries: true, Run: run}
 }
 
-// request is what a task asks for.
+// request is the command with its connection settings.
 type request struct {
 	command        string
 	address        string
@@ -47,7 +47,7 @@ func run(ctx context.Context, t *operators.Task) (operators.Result, error) {
 	if err != nil {
 		return operators.Result{}, err
 	}
-	defer client.Close() //nolint:errcheck // the command's end was heard before
+	defer client.Close() //nolint:errcheck // the command has ended before
 	return operators.Result{}, r.run(ctx, client, t.Log)
 }
 
@@ -94,7 +94,7 @@ func read(t *operators.Task, p *operators.Params) (*request, error) {
 	return r, err
 }
 
-// asTime reads a duration, or a number of seconds, which the plugin for Digdag has.
+// asTime reads a duration, or a number of seconds as in the Digdag plugin.
 func asTime(key string, v param.Value) (time.Duration, error) {
 	if n, err := param.AsInt(key, v); err == nil {
 		return time.Duration(n) * time.Second, nil
@@ -102,7 +102,7 @@ func asTime(key string, v param.Value) (time.Duration, error) {
 	return param.AsDuration(key, v)
 }
 
-// setting reads a parameter that a secret may say instead.
+// setting reads a parameter that a secret may override.
 func setting(t *operators.Task, p *operators.Params, key string) (string, error) {
 	secret, err := t.OptionalSecret("ssh." + key)
 	switch {
@@ -116,7 +116,7 @@ func setting(t *operators.Task, p *operators.Params, key string) (string, error)
 	return p.String(key)
 }
 
-// methods are the ways to log in that the task's secrets give.
+// methods returns the ways to log in that the task's secrets provide.
 func methods(t *operators.Task, p *operators.Params) ([]ssh.AuthMethod, error) {
 	byPassword, err := p.BoolOr("password_auth", false)
 	if err != nil {
@@ -159,7 +159,7 @@ func methods(t *operators.Task, p *operators.Params) ([]ssh.AuthMethod, error) {
 	return []ssh.AuthMethod{ssh.PublicKeys(signer)}, nil
 }
 
-// signerOf reads a private key. What is wrong with one must not be said in the library's words, which may quote it.
+// signerOf reads a private key. Its errors must not contain the library's messages, which may quote the key.
 func signerOf(key, passphrase string) (ssh.Signer, error) {
 	var signer ssh.Signer
 	var err error
@@ -209,20 +209,20 @@ func (r *request) dial(ctx context.Context, network operators.Network) (*ssh.Cli
 	return nil, operators.Causedf(err, "Failed to log in to %s as %s [%v]", r.address, r.user, err)
 }
 
-// farewell is how long a command has to end that was asked to.
+// farewell is how long a command has to end after it was asked to.
 const farewell = 5 * time.Second
 
-// run executes the command and waits for its end. One that takes too long, or whose attempt is killed, is asked to end,
-// then forced, as far as the server passes signals on.
+// run executes the command and waits for its end. A command that takes too long, or whose attempt is killed, is asked
+// to end, then killed, as far as the server passes signals on.
 func (r *request) run(ctx context.Context, client *ssh.Client, log operators.Log) error {
 	s, err := client.NewSession()
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return ctx.Err() // its end closed the connection
+		return ctx.Err() // the end of ctx closed the connection
 	case err != nil:
 		return operators.Causedf(err, "Failed to open a session on %s [%v]", r.address, err)
 	}
-	defer s.Close() //nolint:errcheck // the command's end was heard before
+	defer s.Close() //nolint:errcheck // the command has ended before
 	output := &lines{log: log}
 	if r.out {
 		s.Stdout = output
@@ -256,7 +256,7 @@ func (r *request) run(ctx context.Context, client *ssh.Client, log operators.Log
 	return operators.Failf("The command took longer than %v and was ended (command_timeout)", r.limit)
 }
 
-// end asks the command to end, and forces it when it does not.
+// end asks the command to end, and kills it if it does not.
 func end(s *ssh.Session, ended <-chan error) {
 	for _, signal := range []ssh.Signal{ssh.SIGTERM, ssh.SIGKILL} {
 		if s.Signal(signal) != nil {
@@ -272,7 +272,7 @@ func end(s *ssh.Session, ended <-chan error) {
 	}
 }
 
-// outcome tells how a command ended.
+// outcome returns how a command ended.
 func (r *request) outcome(err error) error {
 	var exit *ssh.ExitError
 	switch {
@@ -286,7 +286,7 @@ func (r *request) outcome(err error) error {
 	return operators.Faultf("", "Command failed with code %d", exit.ExitStatus())
 }
 
-// lines are both outputs of a command, which come at the same time, in one log.
+// lines merges both outputs of a command, which arrive concurrently, into one log.
 type lines struct {
 	mutex sync.Mutex
 	log   operators.Log

@@ -13,10 +13,10 @@ import (
 	"zerodag/operators"
 )
 
-// trust says which server is believed to be the one that the task means.
+// trust decides which server key is accepted for the task.
 type trust struct {
 	callback   ssh.HostKeyCallback
-	algorithms []string // of the keys that are known; nil for any
+	algorithms []string // of the known keys; nil for any
 }
 
 // unknownKeyError is the error about a server whose key the task does not name.
@@ -27,8 +27,8 @@ func (e *unknownKeyError) Error() string {
 		"write `host_key: \"%[2]s\"`. If the task knew another one, somebody may be in between", e.address, e.fingerprint, e.kind)
 }
 
-// readTrust reads `host_key` and the secret `ssh.known_hosts`. Without them no server is believed, and the error shows
-// the key that it has; `host_key_checking: false` believes any, as the plugin for Digdag does.
+// readTrust reads `host_key` and the secret `ssh.known_hosts`. Without them no server is trusted, and the error shows
+// the server's key; `host_key_checking: false` trusts any, like the Digdag plugin.
 func readTrust(t *operators.Task, p *operators.Params, host, address string) (trust, error) {
 	check, err := p.BoolOr("host_key_checking", true)
 	if err != nil {
@@ -43,7 +43,7 @@ func readTrust(t *operators.Task, p *operators.Params, host, address string) (tr
 		return trust{}, err
 	}
 	if !check {
-		return trust{callback: ssh.InsecureIgnoreHostKey()}, nil // #nosec G106 -- the task says so
+		return trust{callback: ssh.InsecureIgnoreHostKey()}, nil // #nosec G106 -- the task disables the check
 	}
 	k := &knownKeys{address: address}
 	for _, text := range written {
@@ -64,7 +64,7 @@ type knownKeys struct {
 	keys         []ssh.PublicKey
 }
 
-// add takes a fingerprint, or a key as a line of an authorized_keys has it.
+// add adds a fingerprint, or a key in the form of an authorized_keys line.
 func (k *knownKeys) add(text string) error {
 	text = strings.TrimSpace(text)
 	if strings.HasPrefix(text, "SHA256:") {
@@ -79,7 +79,7 @@ func (k *knownKeys) add(text string) error {
 	return nil
 }
 
-// addFile takes the keys of a host from lines of a known_hosts file.
+// addFile adds the keys of a host from lines of a known_hosts file.
 func (k *knownKeys) addFile(text []byte, host, address string) error {
 	names := []string{host, "[" + host + "]:" + portOf(address), address}
 	for len(bytes.TrimSpace(text)) > 0 {
@@ -103,8 +103,8 @@ func portOf(address string) string {
 	return port
 }
 
-// algorithms are those of the keys that are known, so that a server with several shows one of them; nil where a
-// fingerprint may be that of any.
+// algorithms returns those of the known keys, so that a server with several keys presents one of them; nil if a
+// fingerprint may belong to any.
 func (k *knownKeys) algorithms() []string {
 	if len(k.fingerprints) > 0 || len(k.keys) == 0 {
 		return nil

@@ -1,6 +1,6 @@
-// Package stepfunctions is `step_functions>`: it runs an execution of a state machine of AWS
-// Step Functions and waits for its end. Any agent calls it; it must start one execution for
-// a try of a task, however often a run is delivered, and hold no thread while it waits.
+// Package stepfunctions implements `step_functions>`: it runs an execution of an AWS Step Functions state machine and
+// waits for its end. Any agent may run it. It must start one execution per attempt at a task, however often a run is
+// delivered, and hold no thread while it waits.
 package stepfunctions
 
 import (
@@ -17,7 +17,7 @@ import (
 	"zerodag/operators/aws"
 )
 
-// Operator is `step_functions>`.
+// Operator returns `step_functions>`.
 func Operator() operators.Operator {
 	account := &aws.Account{}
 	return operators.Operator{Name: "step_functions", Summary: "runs a state machine of AWS Step Functions", Retries: true,
@@ -37,13 +37,13 @@ func Operator() operators.Operator {
 		}}
 }
 
-// Between two looks at an execution.
+// Intervals between polls of an execution.
 const (
 	shortestWait = 2 * time.Second
 	longestWait  = time.Minute
 )
 
-// execution is the one of a task.
+// execution is the execution of a task.
 type execution struct {
 	task    *operators.Task
 	client  *sfn.Client
@@ -72,7 +72,7 @@ func open(ctx context.Context, account *aws.Account, t *operators.Task) (*execut
 	if err != nil {
 		return nil, err
 	}
-	c.Region = strings.Split(e.machine, ":")[3] // it is found in its own region only
+	c.Region = strings.Split(e.machine, ":")[3] // it is only known in its own region
 	e.client = sfn.NewFromConfig(c)
 	return e, nil
 }
@@ -90,7 +90,7 @@ func asMachine(key string, v param.Value) (string, error) {
 	return arn, nil
 }
 
-// arn is that of the execution, which follows from its name.
+// arn returns the ARN of the execution, which follows from its name.
 func (e *execution) arn() string {
 	parts := strings.Split(e.machine, ":")
 	return strings.Join(append(parts[:5:5], "execution", parts[6], e.name), ":")
@@ -129,8 +129,7 @@ func running(s types.ExecutionStatus) bool {
 	return s == types.ExecutionStatusRunning || s == types.ExecutionStatusPendingRedrive
 }
 
-// start starts the execution; one that is there already was started by a run before, whose
-// answer or state was lost.
+// start starts the execution; an existing one was started by an earlier run, whose answer or state was lost.
 func (e *execution) start(ctx context.Context) error {
 	_, err := e.client.StartExecution(ctx, &sfn.StartExecutionInput{StateMachineArn: &e.machine, Name: &e.name, Input: &e.input})
 	if err != nil && aws.Code(err) != "ExecutionAlreadyExists" {
@@ -154,7 +153,7 @@ func cause(out *sfn.DescribeExecutionOutput) string {
 	return text
 }
 
-// result stores the output, text where it is no JSON.
+// result stores the output, as text if it is not JSON.
 func (e *execution) result(out *sfn.DescribeExecutionOutput) (operators.Result, error) {
 	if !e.store || out.Output == nil {
 		return operators.Result{}, nil
@@ -167,7 +166,7 @@ func (e *execution) result(out *sfn.DescribeExecutionOutput) (operators.Result, 
 	return operators.Result{Store: param.New("step_functions", last), ResetStore: [][]string{{"step_functions", "last_output"}}}, nil
 }
 
-// stop ends the execution after a kill, also one whose start was never answered.
+// stop ends the execution after a kill, even if its start was never answered.
 func (e *execution) stop(ctx context.Context) error {
 	arn := e.arn()
 	_, err := e.client.StopExecution(ctx, &sfn.StopExecutionInput{ExecutionArn: &arn, Error: new("Killed"),

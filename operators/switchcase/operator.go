@@ -1,5 +1,5 @@
-// Package switchcase is `switch>`: it runs the tasks of the first case that a value fits. It is called by the host,
-// between two steps of the engine, and must do no I/O.
+// Package switchcase implements `switch>`: it runs the tasks of the first case that matches a value. The host runs it
+// between two steps of the engine; it must do no I/O.
 package switchcase
 
 import (
@@ -9,7 +9,7 @@ import (
 	"zerodag/operators"
 )
 
-// Operator is `switch>`.
+// Operator returns `switch>`.
 func Operator() operators.Operator {
 	return operators.Operator{Name: "switch", Summary: "runs the tasks of the first case that a value fits", Inline: true, Run: run}
 }

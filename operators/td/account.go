@@ -11,11 +11,11 @@ import (
 	"zerodag/operators/td/api"
 )
 
-// mostRedirects is how many a call follows.
+// mostRedirects is how many redirects a call follows.
 const mostRedirects = 8
 
-// connect finds out as whom and where the task calls. The key is only looked up here: what is
-// wrong with parameters is said before.
+// connect reads the account and address of the task's calls. The key is looked up last, so that mistakes in parameters
+// are reported first.
 func (w *work) connect() error {
 	if !w.anywhere {
 		if err := w.readDatabase(); err != nil {
@@ -54,7 +54,7 @@ func (w *work) readDatabase() error {
 	if err == nil && !found {
 		name, err = w.params.String("database")
 	} else {
-		w.params.Get("database") // it is not unused: the secret wins
+		w.params.Get("database") // it does not count as unused: the secret takes precedence
 	}
 	if err != nil {
 		return err
@@ -81,7 +81,7 @@ func (w *work) key() (string, error) {
 	return key, nil
 }
 
-// address is where the API is, without a path.
+// address returns the address of the API, without a path.
 func (w *work) address() (string, error) {
 	fallback, err := w.config.StringOr("default_endpoint", defaultEndpoint)
 	if err != nil {
@@ -106,7 +106,7 @@ func (w *work) address() (string, error) {
 	return at.String(), nil
 }
 
-// proxy is the address of the proxy that the task asks for; "" leaves it to the host.
+// proxy returns the address of the task's proxy; "" leaves it to the host.
 func (w *work) proxy() (string, error) {
 	own, err := operators.ReadOr(w.params, "proxy", param.AsMap, nil)
 	if err != nil {
@@ -149,7 +149,7 @@ func (w *work) proxy() (string, error) {
 
 // setting reads a secret of td, or else a parameter.
 func setting[T any](w *work, secret string, p *operators.Params, key string, as func(string, param.Value) (T, error), otherwise T) (T, error) {
-	p.Get(key) // it is not unused where the secret wins
+	p.Get(key) // it does not count as unused if the secret takes precedence
 	text, found, err := w.Secrets.Get("td." + secret)
 	if err != nil {
 		return otherwise, err

@@ -8,7 +8,7 @@ import (
 	"zerodag/operators"
 )
 
-// ddlOperator is `td_ddl>`.
+// ddlOperator returns `td_ddl>`.
 func ddlOperator() operators.Operator {
 	return operators.Operator{Name: "td_ddl", Summary: "makes, empties, renames and deletes databases and tables of Treasure Data", Retries: true,
 		Run: func(ctx context.Context, t *operators.Task) (operators.Result, error) {
@@ -28,7 +28,7 @@ func ddlOperator() operators.Operator {
 		}}
 }
 
-// ddl is what a task wants, as steps in their order.
+// ddl is the changes that a task requests, as steps in order.
 type ddl struct {
 	*work
 	renames []rename
@@ -40,8 +40,8 @@ type rename struct {
 	to   string
 }
 
-// step is one change. All but a rename may be made again with those before it: a rename after
-// which an earlier step is made again would lose the table.
+// step is one change. All steps except a rename may be repeated together with the previous ones: repeating an earlier
+// step after a rename would lose the table.
 type step struct {
 	rename bool
 	run    func(ctx context.Context) error
@@ -77,8 +77,8 @@ func readDDL(w *work) (*ddl, error) {
 	return d, nil
 }
 
-// tablesOf reads a list, or JSON text of one, of names; those of databases are tables without
-// a point that matters.
+// tablesOf reads a list of names, or JSON text of one; names of databases are read as tables, in which the dot does not
+// matter.
 func tablesOf(p *operators.Params, key string) ([]table, error) {
 	list, err := operators.ReadOr(p, key, param.ParseList, nil)
 	if err != nil {
@@ -125,11 +125,11 @@ func (d *ddl) readRenames() error {
 // ddlKey is the state of the task: {checked, operation, retry}.
 const ddlKey = "ddl"
 
-// progress is how far the task is.
+// progress is the progress of the task.
 type progress struct {
-	checked   bool  // all tables to be renamed are there, or were
+	checked   bool  // all tables to rename exist, or existed
 	operation int64 // the first step that is not known to be done
-	retry     int64 // failures in a row
+	retry     int64 // consecutive failures
 }
 
 func (d *ddl) progress() (p progress, err error) {
@@ -150,8 +150,8 @@ func (p progress) with(state *param.Map) *param.Map {
 	return next
 }
 
-// run makes the steps. Before each rename it is stored how far the task is: what comes before
-// one is never made again after it.
+// run performs the steps. Before each rename it stores the progress of the task: earlier steps are never repeated after
+// a rename.
 func (d *ddl) run(ctx context.Context) error {
 	p, err := d.progress()
 	if err != nil {
@@ -184,7 +184,7 @@ func (d *ddl) again(ctx context.Context, doing string, err error, p progress) er
 	return d.failed(ctx, doing, err, n, p.with(d.State))
 }
 
-// check makes sure that a table that is not there when it is renamed was renamed before.
+// check makes sure that a table which is missing at its rename was renamed before.
 func (d *ddl) check(ctx context.Context) error {
 	for _, r := range d.renames {
 		database := r.from.in(d.database)

@@ -5,7 +5,7 @@ import (
 	"zerodag/operators/td/api"
 )
 
-// engineOptions say by what and how a query is run.
+// engineOptions describe the engine of a query and its settings.
 type engineOptions struct {
 	engine   string // "presto", "trino" or "hive"
 	version  string
@@ -41,7 +41,7 @@ func (w *work) engineOptions() (o engineOptions, err error) {
 	return o, err
 }
 
-// quote is that of names of tables.
+// quote returns the quote character for names of tables.
 func (o engineOptions) quote() string {
 	if o.engine == "hive" {
 		return "`"
@@ -49,7 +49,7 @@ func (o engineOptions) quote() string {
 	return `"`
 }
 
-// job is a query that these options run.
+// job returns the job of a query with these options.
 func (o engineOptions) job(w *work, query, domainKey string) api.Job {
 	return api.Job{Type: o.engine, Database: w.database, Query: query, Priority: o.priority, Retries: &o.retries, Pool: o.pool, Engine: o.version,
 		DomainKey: domainKey}

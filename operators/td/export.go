@@ -48,7 +48,7 @@ func readTableExport(w *work) (job, error) {
 	return e, err
 }
 
-// exportTime reads seconds since 1970, or a time of the zone of the task unless it has an offset.
+// exportTime reads seconds since 1970, or a time in the task's zone unless it has an offset.
 func (w *work) exportTime(key string) (time.Time, error) {
 	if seconds, err := w.params.Int(key); err == nil {
 		return time.Unix(seconds, 0), nil
@@ -103,10 +103,10 @@ func (*tableExport) finish(context.Context, *work, ended) (operators.Result, err
 type resultExport struct {
 	of, connection string
 	settings       *param.Map
-	source         string // the text that settings were read out of; "" for a mapping
+	source         string // the text from which settings were parsed; "" for a mapping
 }
 
-// readResultExport reads parameters of the task alone, as in the original.
+// readResultExport only reads the task's own parameters, as in Digdag.
 func readResultExport(w *work) (job, error) {
 	e := &resultExport{}
 	w.anywhere = true
@@ -126,8 +126,8 @@ func readResultExport(w *work) (job, error) {
 	return e, err
 }
 
-// start sends what Treasure Data knows no key for. So it is sent again only where it cannot have
-// been done: an export that is made twice writes its rows twice.
+// start sends a request for which Treasure Data has no domain key. It is repeated only if it cannot have taken effect:
+// a repeated export writes its rows twice.
 func (e *resultExport) start(ctx context.Context, w *work, _ string) (string, error) {
 	connection, err := w.client.Connection(ctx, e.connection)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"zerodag/operators/td/api"
 )
 
-// loop is the job of `td_for_each>`: a query whose rows are worked on by tasks.
+// loop is the job of `td_for_each>`: a query whose rows are processed by tasks.
 type loop struct {
 	engineOptions
 	text string
@@ -40,12 +40,12 @@ func (l *loop) start(ctx context.Context, w *work, domainKey string) (string, er
 	return id, err
 }
 
-// mostLoop bounds the texts of all rows together, in bytes: they are one value of the attempt.
+// mostLoop limits the text of all rows together, in bytes: they are one value of the attempt.
 const mostLoop = 32 << 20
 
 func (l *loop) finish(ctx context.Context, w *work, done ended) (operators.Result, error) {
 	if done.err != nil {
-		return operators.Result{}, done.err // the names of the columns are not known
+		return operators.Result{}, done.err // the names of the columns are unknown
 	}
 	var group *param.Map
 	var size int
@@ -77,7 +77,7 @@ func (l *loop) finish(ctx context.Context, w *work, done ended) (operators.Resul
 	return w.Params.Group(group)
 }
 
-// eachOf is a row as tasks see it.
+// eachOf returns a row as tasks see it.
 func eachOf(columns []string, row []param.Value) (*param.Map, error) {
 	for _, v := range row {
 		switch v.(type) {
@@ -97,8 +97,8 @@ func eachOf(columns []string, row []param.Value) (*param.Map, error) {
 	return each, nil
 }
 
-// withEach returns a copy of the tasks that exports a row as `td.each`, beside what they export
-// themselves. The row is data: nothing in it is evaluated.
+// withEach returns a copy of the tasks that exports a row as `td.each`, in addition to their own exports. The row is
+// data: nothing in it is evaluated.
 func withEach(do, row *param.Map) (*param.Map, error) {
 	export, err := mapOf(do, "_export")
 	if err != nil {
@@ -122,7 +122,7 @@ func withEach(do, row *param.Map) (*param.Map, error) {
 	return out, nil
 }
 
-// mapOf is a copy of the mapping under a key, an empty one where there is none.
+// mapOf returns a copy of the mapping under a key, an empty one if there is none.
 func mapOf(m *param.Map, key string) (*param.Map, error) {
 	own, err := operators.ReadOr(operators.NewParams(m), key, param.AsMap, param.New())
 	if err != nil {

@@ -12,13 +12,12 @@ import (
 	"zerodag/operators/td/api"
 )
 
-// What a task remembers between its runs.
+// What a task stores between its runs.
 const (
-	// jobKey is the job that is being started or runs. It is the key that `_retry` forgets, so
-	// that the next try starts a job of its own.
+	// jobKey holds the job that is being started or runs. `_retry` removes it, so that the next try starts a new job.
 	jobKey = "commandStatus"
-	// openKey is the domain key of a start of which nobody knows what became of it: the next try
-	// of `_retry` uses it again, and finds the job if there is one.
+	// openKey is the domain key of a start with an unknown outcome: the next try of `_retry` uses it again, and finds
+	// the job if there is one.
 	openKey = "openDomainKey"
 	// doneKey is the id of the job that succeeded: no try starts it again.
 	doneKey = "doneJobId"
@@ -27,7 +26,7 @@ const (
 	// previewKey marks its rows as shown, and rowKey holds the first row.
 	previewKey = "preview"
 	rowKey     = "lastResults"
-	// resultKey counts failures in a row to read its result.
+	// resultKey counts consecutive failures to read its result.
 	resultKey = "result"
 )
 
@@ -38,7 +37,7 @@ type ended struct {
 	err  error // why there is no info
 }
 
-// running is what is remembered of a job; the names are those of the original.
+// running is what is stored about a job; the names are Digdag's.
 type running struct {
 	domainKey, id string
 	looks, errors int64
@@ -64,7 +63,7 @@ func (w *work) running() (r running, err error) {
 	return r, err
 }
 
-// with is the state of the next run with this job in it.
+// with returns the state of the next run with this job in it.
 func (r running) with(state *param.Map) *param.Map {
 	m := param.New("domainKey", r.domainKey)
 	if r.id != "" {
@@ -83,7 +82,7 @@ func (r running) with(state *param.Map) *param.Map {
 	return next
 }
 
-// run brings the task's job from its intent to its end, and uses its result.
+// run takes the task's job from its intent to its end, and uses its result.
 func (w *work) run(ctx context.Context, j job) (operators.Result, error) {
 	id, err := operators.NewParams(w.State).StringOr(doneKey, "")
 	if err != nil {
@@ -113,13 +112,13 @@ func (w *work) run(ctx context.Context, j job) (operators.Result, error) {
 	return withJob(result, id, done.info.Records), nil
 }
 
-// remember keeps a result of this run for the next run, in case a later call fails.
+// remember stores a result of this run for the next run, in case a later call fails.
 func (w *work) remember(key string, v param.Value) {
 	w.State = w.State.Without(resultKey).Clone()
 	w.State.Set(key, v)
 }
 
-// info reads the task's job, once in all runs of the task.
+// info reads the task's job, once across all runs of the task.
 func (w *work) info(ctx context.Context, id string) (api.JobInfo, error) {
 	if known := operators.NewParams(w.State.Map(infoKey)); w.State.Has(infoKey) {
 		columns, err := operators.ReadOr(known, "columns", param.AsList, nil)
@@ -144,16 +143,16 @@ func (w *work) info(ctx context.Context, id string) (api.JobInfo, error) {
 	return info, err
 }
 
-// bring starts a job and looks at it until it succeeded. Every error but that is one of the
-// task, or asks for another run.
+// bring starts a job and polls it until it succeeds. Every other outcome is an error of the task, or a request for
+// another run.
 func (w *work) bring(ctx context.Context, start func(domainKey string) (string, error)) (string, error) {
 	r, err := w.running()
 	switch {
 	case err != nil:
 		return "", err
 	case r.domainKey == "":
-		// It is kept before anything is sent: whatever becomes of the run that starts the
-		// job, the next one finds the same.
+		// The key is stored before anything is sent: whatever happens to the run that starts the job, the next one
+		// finds the same job.
 		if r.domainKey, err = operators.NewParams(w.State).StringOr(openKey, ""); err != nil {
 			return "", err
 		}
@@ -182,7 +181,7 @@ func (w *work) begin(ctx context.Context, r running, start func(domainKey string
 	return &operators.Later{After: w.poll.shortest, State: running{domainKey: r.domainKey, id: id}.with(w.State.Without(openKey))}
 }
 
-// look is nil when the job succeeded.
+// look returns nil if the job succeeded.
 func (w *work) look(ctx context.Context, r running) error {
 	status, info := r.status, api.JobInfo{}
 	var err error
@@ -212,7 +211,7 @@ func (w *work) look(ctx context.Context, r running) error {
 	return operators.Failf("%s", tail(info.Output))
 }
 
-// unfinished is what becomes of a task whose job is done and whose result cannot be used.
+// unfinished decides on a task whose job is done but whose result cannot be used.
 func (w *work) unfinished(ctx context.Context, id string, err error) error {
 	n, bad := operators.NewParams(w.State.Map(resultKey)).IntOr("retry", 0)
 	if bad != nil {
@@ -235,7 +234,7 @@ func withJob(r operators.Result, id string, records int64) operators.Result {
 	return r
 }
 
-// kill ends the job of the task. One whose id was lost on its way is found by its key.
+// kill ends the job of the task. A job whose id was lost is found by its domain key.
 func (w *work) kill(ctx context.Context) error {
 	r, err := w.running()
 	if err != nil || r.domainKey == "" {

@@ -11,11 +11,11 @@ import (
 	"zerodag/operators/td/api"
 )
 
-// load is the job of `td_load>`: a bulk load by a configuration, or one that Treasure Data keeps.
+// load is the job of `td_load>`: a bulk load by a configuration, or one saved in Treasure Data.
 type load struct {
-	session string // name of a kept one; "" for a configuration
+	session string // name of a saved one; "" for a configuration
 	config  *param.Map
-	source  string // the text that config was read out of; "" for a parameter
+	source  string // the text from which config was parsed; "" for a parameter
 	into    *table
 }
 
@@ -50,7 +50,7 @@ func readLoad(w *work) (job, error) {
 		l.session = command
 	}
 	if l.session != "" {
-		p.Get("table") // Treasure Data has that of a kept one
+		p.Get("table") // a saved one has its table in Treasure Data
 		return l, nil
 	}
 	l.into, err = operators.Read(p, "table", asTable)
@@ -74,10 +74,9 @@ func (l *load) readFile(w *work) error {
 	return nil
 }
 
-// told puts the original's words before what is wrong with a file; a failure that is none of
-// the project stays what it is.
+// told adds Digdag's words to a mistake in a file; other failures are returned unchanged.
 func told(what string, err error) error {
-	if config, mine := err.(*param.ConfigError); mine { //nolint:errorlint // what wraps one is another failure
+	if config, mine := err.(*param.ConfigError); mine { //nolint:errorlint // an error that wraps one is a different failure
 		return param.Errorf("%s: %s", what, config.Message)
 	}
 	return err

@@ -1,7 +1,7 @@
-// Package td is the operators for Treasure Data: `td>` and those whose names begin with `td_`.
+// Package td implements the operators for Treasure Data: `td>` and the `td_` operators.
 //
-// Any agent calls them. A job is started once for a try of a task, however often a run is
-// delivered: its domain key is stored before anything is sent. No thread is held while it runs.
+// Any agent may run them. A job is started once per attempt at a task, however often a run is delivered: its domain key
+// is stored before anything is sent. No thread is held while it runs.
 package td
 
 import (
@@ -10,7 +10,7 @@ import (
 	"zerodag/operators"
 )
 
-// Operators are those for Treasure Data.
+// Operators returns the operators for Treasure Data.
 func Operators() []operators.Operator {
 	return append([]operators.Operator{
 		ddlOperator(),
@@ -24,16 +24,15 @@ func Operators() []operators.Operator {
 	}, waitOperators()...)
 }
 
-// job is what an operator makes of its parameters: something that Treasure Data is asked to do,
-// and what is done when it is over.
+// job is built by an operator from its parameters: a request to Treasure Data, and what to do with its result.
 type job interface {
-	// start starts the job, or returns the one that was started with this domain key before.
+	// start starts the job, or returns the one that was already started with this domain key.
 	start(ctx context.Context, w *work, domainKey string) (id string, err error)
-	// finish uses the result of the job. It may be called again when it failed.
+	// finish uses the result of the job. It may be called again after a failure.
 	finish(ctx context.Context, w *work, done ended) (operators.Result, error)
 }
 
-// ofJob makes an operator whose work is one job.
+// ofJob returns an operator that runs one job.
 func ofJob(name, logger, summary string, read func(*work) (job, error)) operators.Operator {
 	return operators.Operator{Name: name, Summary: summary, Retries: true,
 		Run: func(ctx context.Context, t *operators.Task) (operators.Result, error) {

@@ -34,7 +34,7 @@ func readPartialDelete(w *work) (job, error) {
 	return d, nil
 }
 
-// timestamp reads seconds since 1970, or a time of the workflow's zone unless it has an offset.
+// timestamp reads seconds since 1970, or a time in the workflow's zone unless it has an offset.
 func (w *work) timestamp(key string) (time.Time, error) {
 	return operators.Read(w.params, key, func(_ string, v param.Value) (time.Time, error) {
 		switch x := v.(type) {

@@ -8,7 +8,7 @@ import (
 	"zerodag/operators"
 )
 
-// http is the client for a proxy; "" leaves that to the host.
+// http returns the client for a proxy; "" leaves that to the host.
 func (w *work) http(proxy string) *http.Client {
 	options := operators.HTTPOptions{ProxyURL: proxy, MaxRedirects: mostRedirects, KeepAlive: true}
 	client := w.HTTP.Client(options)
@@ -24,8 +24,8 @@ func (w *work) http(proxy string) *http.Client {
 	return client
 }
 
-// maybePlain speaks TLS to a proxy, and continues without it if the proxy has none: Digdag never spoke it, whatever
-// proxy.use_ssl was. A password is not sent without TLS if TLS was asked for.
+// maybePlain uses TLS with a proxy, and falls back to no TLS if the proxy does not support it: Digdag never used it,
+// whatever proxy.use_ssl was. A password is not sent without TLS if TLS was requested.
 type maybePlain struct {
 	work      *work
 	proxy     string
@@ -63,7 +63,7 @@ func (p *maybePlain) CloseIdleConnections() {
 	}
 }
 
-// noTLS is a proxy to which no password is sent.
+// noTLS is a proxy without TLS, to which no password is sent.
 type noTLS struct{ proxy string }
 
 func (e noTLS) Error() string {

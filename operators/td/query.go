@@ -11,11 +11,11 @@ import (
 type query struct {
 	engineOptions
 	text           string
-	into, create   *table // where its rows go; at most one
-	resultURL      string // with secrets still to be looked up
+	into, create   *table // destination of its rows; at most one
+	resultURL      string // with secrets not yet replaced
 	connection     string
-	settings       *param.Map // with secrets still to be looked up; nil for none
-	settingsSource string     // the text that settings were read out of; "" for none
+	settings       *param.Map // with secrets not yet replaced; nil for none
+	settingsSource string     // the text from which settings were parsed; "" for none
 	rows           wanted
 }
 
@@ -88,8 +88,8 @@ func (q *query) start(ctx context.Context, w *work, domainKey string) (string, e
 	return id, nil
 }
 
-// statement is the query with what puts its rows into a table. The table is there before one
-// that is only written to.
+// statement returns the query with the command that writes its rows to a table. It creates the table first if rows are
+// only inserted.
 func (q *query) statement(ctx context.Context, w *work) (string, error) {
 	switch {
 	case q.into == nil && q.create == nil:
@@ -119,8 +119,7 @@ func (q *query) finish(ctx context.Context, w *work, done ended) (operators.Resu
 	return w.use(ctx, done, q.rows, to)
 }
 
-// resultSettings are a mapping, or JSON text of one; nil where there are none. The text is
-// returned, too.
+// resultSettings reads a mapping, or JSON text of one; nil if there is none. It also returns the text.
 func resultSettings(p *operators.Params) (*param.Map, string, error) {
 	v, _ := p.Get("result_settings")
 	if v == nil {
@@ -131,7 +130,7 @@ func resultSettings(p *operators.Params) (*param.Map, string, error) {
 	return m, text, err
 }
 
-// settingsText is the JSON of settings, with their secrets.
+// settingsText returns the JSON of settings, with their secrets.
 func settingsText(t *operators.Task, settings *param.Map, source string) (string, error) {
 	v, err := withSecrets(t, settings, source)
 	if err != nil {

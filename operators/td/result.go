@@ -16,7 +16,7 @@ import (
 // previewRows is how many rows a log shows.
 const previewRows = 20
 
-// wanted is what is to become of the rows of a query.
+// wanted describes how to handle the rows of a query.
 type wanted struct {
 	file    string // CSV of the rows; "" for none
 	store   bool   // the first row is stored
@@ -34,11 +34,10 @@ func (w *work) wanted() (o wanted, err error) {
 	return o, err
 }
 
-// use does with the rows of a job what the task wants. to is the table that they were put into,
-// nil for none.
+// use handles the rows of a job as the task requires. to is the table that they were written to, nil for none.
 func (w *work) use(ctx context.Context, done ended, o wanted, to *table) (operators.Result, error) {
 	if (o.file != "" || o.store) && done.err != nil {
-		return operators.Result{}, done.err // the names of the columns are not known
+		return operators.Result{}, done.err // the names of the columns are unknown
 	}
 	if o.preview && !w.State.Has(previewKey) {
 		if err := w.preview(ctx, done, to); err != nil {
@@ -54,14 +53,14 @@ func (w *work) use(ctx context.Context, done ended, o wanted, to *table) (operat
 		}
 		result = operators.Result{Store: param.New("td", param.New("last_results", last)), ResetStore: [][]string{{"td", "last_results"}}}
 	}
-	// The file comes last: the next run of the task may be in another folder.
+	// The file comes last: the next run of the task may be in a different folder.
 	if o.file == "" {
 		return result, nil
 	}
 	return result, w.download(ctx, done, o.file)
 }
 
-// lastRow is the first row of a job as an object, an empty one if there is none.
+// lastRow returns the first row of a job as an object, an empty one if there is none.
 func (w *work) lastRow(ctx context.Context, done ended) (*param.Map, error) {
 	if w.State.Has(rowKey) {
 		return w.State.Map(rowKey), nil
@@ -78,7 +77,7 @@ func (w *work) lastRow(ctx context.Context, done ended) (*param.Map, error) {
 	return last, nil
 }
 
-// download writes all rows to a file. They are never in memory together.
+// download writes all rows to a file. They are never all in memory.
 func (w *work) download(ctx context.Context, done ended, file string) error {
 	var out *sql.CSV
 	closeFile := func() {
@@ -101,7 +100,7 @@ func (w *work) download(ctx context.Context, done ended, file string) error {
 	return out.Keep()
 }
 
-// firstRows are the first rows of a job; a statement that has none has no result either.
+// firstRows returns the first rows of a job; a statement without rows also has no result.
 func (w *work) firstRows(ctx context.Context, id string, most int) ([][]param.Value, error) {
 	var rows [][]param.Value
 	err := w.client.Rows(ctx, id, func() (api.Taker, error) {
@@ -117,8 +116,8 @@ func (w *work) firstRows(ctx context.Context, id string, most int) ([][]param.Va
 	return rows, err
 }
 
-// preview shows some rows in the task's log. To fail at that is no failure of the task: what
-// was asked for is done. The rows of a table are those of a query of its own.
+// preview shows some rows in the task's log. If it fails, the task does not: its work is done. The rows of a table are
+// read by a separate query.
 func (w *work) preview(ctx context.Context, done ended, to *table) error {
 	of := "job id " + done.id
 	if to != nil {
@@ -168,7 +167,7 @@ func (w *work) noPreview(ctx context.Context, err error) error {
 	return nil
 }
 
-// object is a row by the names of its columns.
+// object returns a row by the names of its columns.
 func object(columns []string, row []param.Value) *param.Map {
 	m := param.New()
 	for i := range min(len(columns), len(row)) {
@@ -177,7 +176,7 @@ func object(columns []string, row []param.Value) *param.Map {
 	return m
 }
 
-// finite is a value as JSON has it: what is no number there is null.
+// finite converts values that JSON has no number for to null.
 func finite(v param.Value) param.Value {
 	if f, isFloat := v.(float64); isFloat && (math.IsNaN(f) || math.IsInf(f, 0)) {
 		return nil
@@ -185,7 +184,7 @@ func finite(v param.Value) param.Value {
 	return v
 }
 
-// csvLine is a row as CSV: texts as they are, null as nothing, all others as JSON.
+// csvLine formats a row as CSV: text unchanged, null as nothing, all others as JSON.
 func csvLine(row []param.Value) []string {
 	texts := make([]string, len(row))
 	for i, v := range row {

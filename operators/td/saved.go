@@ -8,10 +8,10 @@ import (
 	"zerodag/operators"
 )
 
-// saved is the job of `td_run>`: a query that Treasure Data keeps.
+// saved is the job of `td_run>`: a query saved in Treasure Data.
 type saved struct {
 	name   string
-	number int64 // when there is no name
+	number int64 // if there is no name
 	at     time.Time
 	rows   wanted
 }

@@ -9,8 +9,7 @@ import (
 	"zerodag/operators"
 )
 
-// Where a command goes into a query, as in the original. A dot of its language ends at every
-// end of line there is.
+// Where a command is inserted into a query, as in Digdag. A dot in its language stops at every kind of line end.
 var (
 	insertLine  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\A|\r?\n)--\s*DIGDAG_INSERT_LINE` + restOfLine) })
 	headComment = sync.OnceValue(func() *regexp.Regexp {
@@ -20,8 +19,8 @@ var (
 
 const restOfLine = `[^\n\r\x{85}\x{2028}\x{2029}]*`
 
-// withCommand puts a command such as INSERT before a query: at the line that asks for it, or
-// after comments at its head when one line follows, or else in front.
+// withCommand inserts a command such as INSERT into a query: at the line that asks for it, or after leading comments if
+// one line follows, or otherwise at the start.
 func withCommand(command, query string) string {
 	if m := insertLine().FindStringSubmatchIndex(query); m != nil {
 		return query[:m[0]] + query[m[2]:m[3]] + command + query[m[1]:]
@@ -32,7 +31,7 @@ func withCommand(command, query string) string {
 	return command + "\n" + query
 }
 
-// withOrigin puts comments before a statement that say which task it is of.
+// withOrigin puts comments before a statement that name its task.
 func withOrigin(t *operators.Task, statement string) string {
 	var b strings.Builder
 	for _, line := range []struct {

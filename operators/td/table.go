@@ -6,7 +6,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// table is the name of one, maybe with that of its database before a point.
+// table is the name of a table, optionally with that of its database before a dot.
 type table struct{ database, name string }
 
 func asTable(key string, v param.Value) (*table, error) {
@@ -27,7 +27,7 @@ func (t table) String() string {
 	return t.database + "." + t.name
 }
 
-// in is the table's database, or else the one of the task.
+// in returns the table's database, or else that of the task.
 func (t table) in(database string) string {
 	if t.database == "" {
 		return database
@@ -35,7 +35,7 @@ func (t table) in(database string) string {
 	return t.database
 }
 
-// quoted is the name as a query has it; quote is that of the engine.
+// quoted returns the name for a query; quote is the engine's quote character.
 func (t table) quoted(quote string) string {
 	if t.database == "" {
 		return quote + t.name + quote

@@ -11,7 +11,7 @@ import (
 	"zerodag/operators"
 )
 
-// waitOperators are `td_wait>` and `td_wait_table>`.
+// waitOperators returns `td_wait>` and `td_wait_table>`.
 func waitOperators() []operators.Operator {
 	return []operators.Operator{
 		waiting("td_wait", "TdWaitOperatorFactory", "waits until a query on Treasure Data answers true", readQueryWait),
@@ -19,18 +19,18 @@ func waitOperators() []operators.Operator {
 	}
 }
 
-// wait is what a task waits for: a query that is run again and again.
+// wait is what a task waits for: a query that runs again and again.
 type wait struct {
 	engineOptions
 	text     string
 	interval time.Duration
-	// scheduled is what TD_SCHEDULED_TIME() answers in the query; zero leaves it to the service.
+	// scheduled is the result of TD_SCHEDULED_TIME() in the query; zero leaves it to the service.
 	scheduled time.Time
-	// ready says whether there is any use in the query yet; nil is always.
+	// ready checks whether it makes sense to run the query yet; nil means always.
 	ready func(ctx context.Context) error
-	// enough says whether the first row of the query is what is waited for; nil is no row.
+	// enough reports whether the first row of the query ends the wait; the row is nil if there is none.
 	enough func(id string, row []param.Value) (bool, error)
-	// alone says that no query is needed once it is ready.
+	// alone means that no query is needed once it is ready.
 	alone bool
 }
 
@@ -53,7 +53,7 @@ func waiting(name, logger, summary string, read func(*work) (*wait, error)) oper
 		}}
 }
 
-// lastKey is the id of the query that was run last: only the first is told in the log.
+// lastKey is the id of the last query: only the first one is logged.
 const lastKey = "__last_job_id"
 
 func (o *wait) run(ctx context.Context, w *work) error {
@@ -115,7 +115,7 @@ func readQueryWait(w *work) (*wait, error) {
 	return o, err
 }
 
-// isTrue says whether the first column is neither null nor false nor the whole number 0.
+// isTrue reports whether the first column is neither null nor false nor the whole number 0.
 func isTrue(_ string, row []param.Value) (bool, error) {
 	if row == nil {
 		return false, nil
@@ -134,10 +134,10 @@ func isTrue(_ string, row []param.Value) (bool, error) {
 	return true, nil
 }
 
-// mostExistencePause is how long it waits at most between two looks whether a table is there.
+// mostExistencePause is the longest pause between two checks for the table.
 const mostExistencePause = 30 * time.Second
 
-// existsKey says that the table was seen; existsRetry counts failures to look.
+// existsKey records that the table was seen; existsRetry counts failed checks.
 const (
 	existsKey   = "table_exists"
 	existsRetry = "exists"
@@ -170,7 +170,7 @@ func readTableWait(w *work) (*wait, error) {
 	return o, nil
 }
 
-// tableThere is nil when the table is there, or was.
+// tableThere returns nil if the table exists, or existed.
 func (o *wait) tableThere(ctx context.Context, w *work, of table) error {
 	if w.State.Has(existsKey) {
 		return nil
@@ -193,7 +193,7 @@ func (o *wait) tableThere(ctx context.Context, w *work, of table) error {
 	return nil
 }
 
-// counts says whether a count is large enough.
+// counts reports whether a count is large enough.
 func counts(id string, row []param.Value, least int64) (bool, error) {
 	if row == nil {
 		return false, operators.Failf("Got unexpected empty result for count job: %s", id)
@@ -210,7 +210,7 @@ func counts(id string, row []param.Value, least int64) (bool, error) {
 	return false, operators.Failf("Got unexpected value type count job: %s", typeOf(row[0]))
 }
 
-// typeOf is the type of a value that is no whole number, as the original names it.
+// typeOf returns Digdag's name for the type of a value that is not a whole number.
 func typeOf(v param.Value) string {
 	switch v.(type) {
 	case nil:
@@ -227,11 +227,11 @@ func typeOf(v param.Value) string {
 	return "ARRAY"
 }
 
-// The bounds of `interval`, unless the host sets others below config.td.wait.
+// The limits of `interval`, unless the host sets others below config.td.wait.
 const (
 	shortestInterval = 30 * time.Second
 	longestInterval  = 48 * time.Hour
-	// The original means to wait 10 minutes, and waits the shorter of the two.
+	// Digdag intends to wait 10 minutes, and waits for the shorter of the two.
 	usualInterval = 10 * time.Minute
 )
 
@@ -265,7 +265,7 @@ func (w *work) waitInterval() (time.Duration, error) {
 	return interval, nil
 }
 
-// span is a duration as a user writes it: "2d", "1m 30s".
+// span formats a duration as a user writes it: "2d", "1m 30s".
 func span(d time.Duration) string {
 	var parts []string
 	for _, unit := range []struct {

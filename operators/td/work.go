@@ -17,9 +17,9 @@ type work struct {
 	*operators.Task
 	params   *operators.Params // with the defaults of `td: {...}`
 	config   *operators.Params // of the host, below config.td
-	logger   string            // who writes into the task's log
-	poll     interval          // between two looks at a job
-	pause    interval          // between runs, after a call that failed
+	logger   string            // source of messages in the task's log
+	poll     interval          // between polls of a job
+	pause    interval          // between runs, after a failed call
 	pauses   []time.Duration   // within a run, before the call is repeated
 	client   *api.Client
 	database string
@@ -36,7 +36,7 @@ func (i interval) after(n int64) time.Duration {
 	return i.shortest << n
 }
 
-// defaults of config.td.
+// Defaults of config.td.
 const (
 	defaultEndpoint = "api.treasuredata.com"
 	shortestWait    = time.Second
@@ -49,7 +49,7 @@ func newWork(t *operators.Task, logger string) (*work, error) {
 		return nil, err
 	}
 	w := &work{Task: t, logger: logger, config: operators.NewParams(t.Config.Map("td")),
-		params: t.Params.Defaulted(defaults.Without("last_results", "last_job", "last_job_id", "each"))} // those are no defaults
+		params: t.Params.Defaulted(defaults.Without("last_results", "last_job", "last_job_id", "each"))} // these are not defaults
 	if w.poll, err = w.interval("poll"); err != nil {
 		return nil, err
 	}
@@ -64,13 +64,13 @@ func newWork(t *operators.Task, logger string) (*work, error) {
 	return w, err
 }
 
-// A call that fails is repeated at once so often, after pauses that double, as Digdag does.
+// A failed call is repeated at once this often, after pauses that double, as in Digdag.
 const (
 	repetitions = 3
 	firstPause  = 500 * time.Millisecond
 )
 
-// interval reads one that the host sets.
+// interval reads an interval that the host sets.
 func (w *work) interval(of string) (i interval, err error) {
 	if i.shortest, err = w.config.DurationOr("min_"+of+"_interval", shortestWait); err != nil {
 		return i, err
@@ -83,19 +83,19 @@ func (w *work) log(level operators.Level, format string, args ...any) {
 	w.Log.Line(level, w.logger, fmt.Sprintf(format, args...))
 }
 
-// unreadable is how often an answer that nobody can read is asked for again: what was asked
-// for may have been done, and the domain key finds it.
+// unreadable is how often a request is repeated if its response is unreadable: it may have taken effect, and the domain
+// key finds the job.
 const unreadable = 3
 
-// failed is what becomes of a task when a call failed: another run where that may help, else
-// its failure. n counts the failures in a row, and next is the state of another run.
+// failed decides on a task after a failed call: another run if that may help, otherwise its failure. n counts the
+// consecutive failures, and next is the state of another run.
 func (w *work) failed(ctx context.Context, doing string, err error, n int64, next *param.Map) error {
 	var told *api.Unreadable
 	var meant *operators.Failure
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
-	case errors.As(err, &meant): // it says itself that it lasts, whatever caused it
+	case errors.As(err, &meant): // it reports itself as permanent, whatever caused it
 		return err
 	case !api.Temporary(err) && (!errors.As(err, &told) || n >= unreadable):
 		return failure(err)
@@ -105,7 +105,7 @@ func (w *work) failed(ctx context.Context, doing string, err error, n int64, nex
 	return &operators.Later{After: after, State: next}
 }
 
-// failure is the error of a call as users see it; an error that is of no call stays what it is.
+// failure returns the error of a call as users see it; other errors are returned unchanged.
 func failure(err error) error {
 	var named interface{ Kind() string }
 	var meant *operators.Failure
@@ -115,10 +115,10 @@ func failure(err error) error {
 	return err
 }
 
-// mostMessage bounds what is shown of what a job said, in bytes.
+// mostMessage limits how much of a job's output is shown, in bytes.
 const mostMessage = 64 << 10
 
-// tail is the end of a long text: that of a log is what tells.
+// tail returns the end of a long text: the end of a log is the informative part.
 func tail(text string) string {
 	if len(text) <= mostMessage {
 		return text

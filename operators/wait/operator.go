@@ -1,5 +1,5 @@
-// Package wait is `wait>`: it lets a time pass. Any agent calls it; without `blocking` it
-// must hold no thread, since the wait may take days.
+// Package wait implements `wait>`: it waits for a time. Any agent may run it; without `blocking` it must hold no
+// thread, since the wait may take days.
 package wait
 
 import (
@@ -11,15 +11,15 @@ import (
 	"zerodag/operators"
 )
 
-// startKey is the state param that keeps when the wait began, in milliseconds, by a clock that a process never sets where there is one: then only
-// a different process may find it earlier or later.
+// startKey is the state param with the time at which the wait began, in milliseconds, by a clock that is never adjusted
+// within a process if there is one: then only a different process may see it as earlier or later.
 const startKey = "wait_start_time_millis"
 
-// passedKey is the state param with the total of the pauses between polls so far, in milliseconds. The host measures them with a clock
-// that is never set.
+// passedKey is the state param with the total of the pauses between polls so far, in milliseconds. The host measures
+// them with a clock that is never adjusted.
 const passedKey = "wait_passed_millis"
 
-// Operator is `wait>`.
+// Operator returns `wait>`.
 func Operator() operators.Operator {
 	return operators.Operator{Name: "wait", Summary: "lets a time pass", Run: run}
 }
@@ -47,7 +47,7 @@ func run(ctx context.Context, t *operators.Task) (operators.Result, error) {
 	if err != nil {
 		return operators.Result{}, err
 	}
-	// A server that was down for a while has waited as well, so the later of both counts.
+	// The time while a server was down also counts, so the larger of both is used.
 	rest := o.duration - max(now.Sub(time.UnixMilli(start)), time.Duration(passed)*time.Millisecond)
 	if rest <= 0 && t.State.Has(startKey) {
 		return operators.Result{}, nil
@@ -94,7 +94,7 @@ func read(p *operators.Params) (options, error) {
 	return o, nil
 }
 
-// duration puts the original's words before what is wrong.
+// duration adds Digdag's words to an error.
 func duration(key string, v param.Value) (time.Duration, error) {
 	d, err := param.AsDuration(key, v)
 	if err != nil {

@@ -154,7 +154,7 @@ func (s Server) Freeze(t testing.TB) (thaw func()) {
 	t.Helper()
 	pid := s.pid(t)
 	signal := func(n syscall.Signal) {
-		out, _ := exec.Command("pgrep", "-P", strconv.Itoa(pid)).Output() // without children it fails, and there are none to stop
+		out, _ := exec.Command("pgrep", "-P", strconv.Itoa(pid)).Output() // it fails if there are no children
 		for _, child := range append(strings.Fields(string(out)), strconv.Itoa(pid)) {
 			if n2, err := strconv.Atoi(child); err == nil {
 				syscall.Kill(n2, n)

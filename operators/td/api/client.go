@@ -1,9 +1,9 @@
-// Package api speaks the REST API of Treasure Data as far as operators need it: jobs, their
-// results, saved queries, bulk loads, databases and tables.
+// Package api calls the REST API of Treasure Data as far as operators need it: jobs, their results, saved queries, bulk
+// loads, databases and tables.
 //
-// The operators in operators/td call it, with the HTTP client of their task. Each method makes one
-// call of the API, or two if its comment mentions them. A call without an answer is repeated a few times, unless
-// repeating it could do something twice; the caller decides by Temporary whether to try again later.
+// The operators in operators/td use it, with the HTTP client of their task. Each method makes one API call, or two if
+// its comment mentions them. A call without a response is repeated a few times, unless the repetition could have a
+// second effect; the caller uses Temporary to decide whether to retry later.
 package api
 
 import (
@@ -25,37 +25,37 @@ type Client struct {
 	HTTP *http.Client
 	// Base is the address without a path, "https://api.treasuredata.com".
 	Base string
-	// Key is the account's key. It is a secret: no error has it.
+	// Key is the account's key. It is a secret: errors never contain it.
 	Key string
-	// Renew gives the key once more after an answer that refused it, as it may have been changed
-	// meanwhile; the call is then made a second time. May be nil.
+	// Renew returns the key again after a response that refused it, as it may have been changed in the meantime; the
+	// call is then repeated. It may be nil.
 	Renew func() (string, error)
-	// Pauses are those between a call without an answer and its repetitions; nil for no repetition.
+	// Pauses are the pauses before repetitions of a call without a response; nil for no repetition.
 	Pauses []time.Duration
-	// Silence is how long the service may say nothing before a call is given up; 0 is a minute.
+	// Silence is how long the service may be silent before a call is given up; 0 is a minute.
 	Silence time.Duration
 }
 
-// Bounds of what an answer may be.
+// Limits of a response.
 const (
 	mostJSON   = 64 << 20
 	mostError  = 64 << 10
-	mostRest   = 64 << 10 // of an answer that nobody needs
+	mostRest   = 64 << 10 // of an unneeded response
 	longSilent = time.Minute
 )
 
-// errSilent ends a call whose service says nothing.
+// errSilent ends a call whose service is silent.
 var errSilent = errors.New("the service says nothing")
 
 // request is one call.
 type request struct {
 	method, path string
-	form         url.Values // of a POST: its content, or its query beside json
+	form         url.Values // of a POST: its content, or its query if there is also JSON
 	json         []byte
-	once         bool // doing it twice has another effect than doing it once
+	once         bool // repeating it has a second effect
 }
 
-// address is the path with the parameters that are sent behind it.
+// address returns the path with the query parameters.
 func (r request) address() string {
 	if len(r.form) == 0 || r.method != http.MethodGet && r.json == nil {
 		return r.path
@@ -79,7 +79,7 @@ func pathOf(begin string, segments ...string) string {
 	return begin
 }
 
-// read makes a call and reads its JSON answer into a value.
+// read makes a call and decodes its JSON response.
 func (c *Client) read(ctx context.Context, r request, into any) error {
 	return c.do(ctx, r, func(body io.Reader) error {
 		text, err := io.ReadAll(io.LimitReader(body, mostJSON+1))
@@ -96,12 +96,13 @@ func (c *Client) read(ctx context.Context, r request, into any) error {
 	})
 }
 
-// call makes a call whose answer says nothing but that it is done.
+// call makes a call whose response has no content that matters.
 func (c *Client) call(ctx context.Context, r request) error {
 	return c.do(ctx, r, func(io.Reader) error { return nil })
 }
 
-// do makes a call and hands the content of a good answer to use, which is called again if the call is repeated.
+// do makes a call and passes the content of a successful response to use, which is called again if the call is
+// repeated.
 func (c *Client) do(ctx context.Context, r request, use func(io.Reader) error) error {
 	err := c.authorized(ctx, r, use)
 	for _, pause := range c.Pauses {
@@ -156,7 +157,7 @@ func (c *Client) once(ctx context.Context, r request, use func(io.Reader) error)
 	return err
 }
 
-// send makes a call; heard is called whenever the service says something.
+// send makes a call; heard is called whenever data arrives from the service.
 func (c *Client) send(ctx context.Context, r request, heard func(), use func(io.Reader) error) error {
 	h, err := c.build(ctx, r)
 	if err != nil {
@@ -173,11 +174,11 @@ func (c *Client) send(ctx context.Context, r request, heard func(), use func(io.
 		return refusal(r, answer, body)
 	}
 	err = use(body)
-	if body.failed != nil { // what was cut off is the reason, whatever it looked like
+	if body.failed != nil { // the interruption is the reason, whatever it looked like
 		return unanswered(r, body.failed)
 	}
 	if err == nil {
-		_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, mostRest)) // a connection is used again after the end alone
+		_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, mostRest)) // a connection is only reused after the end
 	}
 	return err
 }
@@ -202,7 +203,7 @@ func (c *Client) build(ctx context.Context, r request) (*http.Request, error) {
 	return h, nil
 }
 
-// authorization is what a key is sent as: one of the old form has the name of its form before it.
+// authorization returns the header value for a key: a key in the old form gets the name of its form as a prefix.
 func authorization(key string) string {
 	if nakedKey().MatchString(key) {
 		return "TD1 " + key
@@ -210,10 +211,10 @@ func authorization(key string) string {
 	return key
 }
 
-// nakedKey is a key of the form TD1 without that word.
+// nakedKey matches a key of the form TD1 without that prefix.
 var nakedKey = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:[1-9][0-9]*/)?[a-f0-9]{40}$`) })
 
-// listened tells of every part of a content that arrives, and remembers why one ended early.
+// listened reports every part of a content that arrives, and records why one ended early.
 type listened struct {
 	from   io.Reader
 	heard  func()

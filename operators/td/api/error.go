@@ -13,15 +13,15 @@ import (
 	"time"
 )
 
-// Error is an answer that is no success. Its text is that of the original's client.
+// Error is an unsuccessful response. Its text is that of Digdag's client.
 type Error struct {
 	Status int
-	Path   string // with the query of a GET, which says what was looked for
-	// Text is what the service says about it; "" for nothing.
+	Path   string // with the query of a GET, which shows what was requested
+	// Text is the service's message; "" for none.
 	Text string
-	// ConflictsWith is the job that has the domain key already, of a 409; "" where none is named.
+	// ConflictsWith is the job that already has the domain key, for a 409; "" if none is named.
 	ConflictsWith string
-	// After is how long the service asks to be left alone; 0 where it asks for nothing.
+	// After is how long the service asks clients to wait; 0 if it does not ask.
 	After time.Duration
 }
 
@@ -53,7 +53,7 @@ func (e *Error) family() string {
 	return "UNEXPECTED_RESPONSE_CODE"
 }
 
-// Kind is the word that users of the original see behind the text.
+// Kind returns the word that Digdag users see after the text.
 func (e *Error) Kind() string {
 	switch e.Status {
 	case http.StatusUnauthorized:
@@ -68,39 +68,37 @@ func (e *Error) Kind() string {
 	return "td client http"
 }
 
-// Invalid is a call that is not made, as it cannot be right.
+// Invalid is a call that is not made because it cannot be valid.
 type Invalid struct{ Why string }
 
 func (e *Invalid) Error() string { return "[INVALID_INPUT] " + e.Why }
 
-// Kind is the word that users of the original see behind the text.
+// Kind returns the word that Digdag users see after the text.
 func (e *Invalid) Kind() string { return "td client" }
 
-// Unreadable is an answer that says yes and then something that nobody can read. What was
-// asked for may have been done.
+// Unreadable is a successful response with unreadable content. The request may have taken effect.
 type Unreadable struct{ Path, Why string }
 
 func (e *Unreadable) Error() string {
 	return fmt.Sprintf("[INVALID_JSON_RESPONSE] the answer of Treasure Data to %s cannot be read: %s", e.Path, e.Why)
 }
 
-// Kind is the word that users of the original see behind the text.
+// Kind returns the word that Digdag users see after the text.
 func (e *Unreadable) Kind() string { return "td client" }
 
-// Is says whether an error is an answer with a status.
+// Is reports whether an error is a response with the given status.
 func Is(err error, status int) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Status == status
 }
 
-// Temporary says whether the same call may be answered later: throttled, an outage, no answer.
-// As in the original every 4xx lasts but 408 and 429. An answer that cannot be read is none of
-// these: see Unreadable.
+// Temporary reports whether a retry may succeed: throttling, an outage, no response. As in Digdag, every 4xx is
+// permanent except 408 and 429. An unreadable response is not temporary: see Unreadable.
 func Temporary(err error) bool {
 	var answer *Error
 	var cut *unsent
 	var certificate *tls.CertificateVerificationError
-	var refused interface{ Lasting() bool } // by the host: see internal/egress
+	var refused interface{ Lasting() bool } // by the host, see internal/egress
 	switch {
 	case errors.As(err, &answer):
 		return answer.Status == http.StatusTooManyRequests || answer.Status == http.StatusRequestTimeout || answer.Status < 400 || answer.Status >= 500
@@ -110,7 +108,7 @@ func Temporary(err error) bool {
 	return errors.As(err, &cut)
 }
 
-// After is how long the service asked to be left alone, 0 for nothing.
+// After returns how long the service asks clients to wait, 0 if it does not ask.
 func After(err error) time.Duration {
 	var e *Error
 	if errors.As(err, &e) {
@@ -119,8 +117,7 @@ func After(err error) time.Duration {
 	return 0
 }
 
-// unsent is a call without an answer. It does not name the address, which may hold what is
-// nobody's business; the path is enough.
+// unsent is a call without a response. It does not name the address, which may be confidential; the path is enough.
 type unsent struct {
 	method, path string
 	err          error
@@ -132,7 +129,7 @@ func (e *unsent) Error() string {
 
 func (e *unsent) Unwrap() error { return e.err }
 
-// Kind is the word that users of the original see behind the text.
+// Kind returns the word that Digdag users see after the text.
 func (e *unsent) Kind() string { return "td client" }
 
 func unanswered(r request, err error) error {
@@ -143,7 +140,7 @@ func unanswered(r request, err error) error {
 	return &unsent{r.method, r.path, err}
 }
 
-// plain is an error without the address that net/url puts before it.
+// plain returns an error without the address that net/url adds.
 func plain(err error) string {
 	var of *url.Error
 	if errors.As(err, &of) {
@@ -152,7 +149,7 @@ func plain(err error) string {
 	return err.Error()
 }
 
-// refusal reads an answer that is no success.
+// refusal reads an unsuccessful response.
 func refusal(r request, answer *http.Response, body io.Reader) error {
 	e := &Error{Status: answer.StatusCode, Path: r.path, After: retryAfter(answer.Header.Get("Retry-After"))}
 	if r.method == http.MethodGet {
@@ -161,15 +158,15 @@ func refusal(r request, answer *http.Response, body io.Reader) error {
 	text, err := io.ReadAll(io.LimitReader(body, mostError))
 	switch {
 	case err != nil && answer.StatusCode == http.StatusConflict:
-		return unanswered(r, err) // the job that it names may be in the part that did not come
+		return unanswered(r, err) // the job that it names may be in the missing part
 	case err != nil && len(text) == 0:
-		return e // the status says enough
+		return e // the status is enough
 	}
 	e.Text, e.ConflictsWith = explain(text)
 	return e
 }
 
-// explain is what the content of an error says, and the job that it names.
+// explain returns the message in the content of an error, and the job that it names.
 func explain(content []byte) (text, conflictsWith string) {
 	var said struct {
 		Text    string `json:"text"`
@@ -191,10 +188,10 @@ func explain(content []byte) (text, conflictsWith string) {
 	return "", string(said.Details.ConflictsWith)
 }
 
-// longestAfter bounds what a service may ask for.
+// longestAfter limits the wait that a service may ask for.
 const longestAfter = 5 * time.Minute
 
-// retryAfter reads how many seconds a service asks for; a date is not among what this service says.
+// retryAfter reads how many seconds a service asks clients to wait; this service sends no dates.
 func retryAfter(header string) time.Duration {
 	seconds, err := strconv.ParseInt(strings.TrimSpace(header), 10, 32)
 	if err != nil || seconds < 0 {
@@ -203,7 +200,7 @@ func retryAfter(header string) time.Duration {
 	return min(time.Duration(seconds)*time.Second, longestAfter)
 }
 
-// Word is a text that some answers write as a number, as numbers of jobs.
+// Word is a text that some responses write as a number, such as job ids.
 type Word string
 
 // UnmarshalJSON implements json.Unmarshaler.

@@ -12,31 +12,30 @@ import (
 	"time"
 )
 
-// Job is a query or a load that is to be started. What is empty or nil is left to the service.
+// Job is a query or a load to start. Empty or nil fields are left to the service.
 type Job struct {
 	Type      string // "presto", "hive", "trino", "bulkload"
 	Database  string
 	Query     string
-	Priority  int64  // -2 to 2; anything else is 0, as in the original
-	Retries   *int64 // how often the service tries again
+	Priority  int64  // -2 to 2; anything else is 0, as in Digdag
+	Retries   *int64 // how often the service retries
 	Pool      string
 	Table     string // of a bulk load
 	Engine    string // version of the engine
 	Scheduled time.Time
 
-	// DomainKey makes it one job, however often it is sent.
+	// DomainKey makes repeated requests one job.
 	DomainKey string
 
-	ResultURL        string // may hold secrets
+	ResultURL        string // may contain secrets
 	ResultConnection int64  // 0 for none
-	ResultSettings   string // JSON; may hold secrets
+	ResultSettings   string // JSON; may contain secrets
 
-	// Config is the JSON of a bulk load; it may hold secrets.
+	// Config is the JSON of a bulk load; it may contain secrets.
 	Config []byte
 }
 
-// Submit starts a job and returns its id. That of an earlier start with the same domain key
-// is returned, too.
+// Submit starts a job and returns its id. If the domain key was used before, it returns the id of that job.
 func (c *Client) Submit(ctx context.Context, j Job) (string, error) {
 	r := post(pathOf("/v3/job/issue", j.Type, j.Database), j.form())
 	if j.Config != nil {
@@ -68,7 +67,7 @@ func (j *Job) form() url.Values {
 	return form
 }
 
-// start makes a call that starts a job, whose id is under a key of the answer.
+// start makes a call that starts a job, whose id is under a key of the response.
 func (c *Client) start(ctx context.Context, r request, key string) (string, error) {
 	var answer map[string]json.RawMessage
 	err := c.read(ctx, r, &answer)
@@ -82,7 +81,7 @@ func (c *Client) start(ctx context.Context, r request, key string) (string, erro
 	return string(id), nil
 }
 
-// conflicting is the job of an earlier call with the same domain key, where the answer says which.
+// conflicting returns the job of an earlier call with the same domain key, if the response names it.
 func conflicting(err error) (string, error) {
 	var e *Error
 	if errors.As(err, &e) && e.Status == http.StatusConflict && e.ConflictsWith != "" {
@@ -91,17 +90,17 @@ func conflicting(err error) (string, error) {
 	return "", err
 }
 
-// States of jobs that are over.
+// States of finished jobs.
 const (
 	Succeeded = "success"
 	Failed    = "error"
 	Killed    = "killed"
 )
 
-// Status is where a job is.
+// Status is the state of a job.
 type Status string
 
-// Over says whether the job has ended, well or not.
+// Over reports whether the job has ended, successfully or not.
 func (s Status) Over() bool { return s == Succeeded || s == Failed || s == Killed }
 
 type jobStatus struct {
@@ -109,7 +108,7 @@ type jobStatus struct {
 	Status string `json:"status"`
 }
 
-// JobStatus says where a job is.
+// JobStatus returns the state of a job.
 func (c *Client) JobStatus(ctx context.Context, id string) (Status, error) {
 	var answer jobStatus
 	path := pathOf("/v3/job/status", id)
@@ -122,7 +121,7 @@ func (c *Client) JobStatus(ctx context.Context, id string) (Status, error) {
 	return Status(strings.ToLower(answer.Status)), nil
 }
 
-// JobByKey finds the job of a domain key; false when there is none.
+// JobByKey returns the job of a domain key; false if there is none.
 func (c *Client) JobByKey(ctx context.Context, key string) (id string, found bool, err error) {
 	var answer jobStatus
 	err = c.read(ctx, get(pathOf("/v3/job/status_by_domain_key", key), nil), &answer)
@@ -132,14 +131,14 @@ func (c *Client) JobByKey(ctx context.Context, key string) (id string, found boo
 	return string(answer.ID), answer.ID != "", err
 }
 
-// JobInfo is what there is to know of a job that is over.
+// JobInfo describes a finished job.
 type JobInfo struct {
-	Columns []string // of its result, in their order; none where it has no result
+	Columns []string // of its result, in order; none if it has no result
 	Records int64
-	Output  string // of the command and of its errors, as the original shows them
+	Output  string // of the command and of its errors, as in Digdag
 }
 
-// JobInfo looks at a job.
+// JobInfo returns the description of a job.
 func (c *Client) JobInfo(ctx context.Context, id string) (JobInfo, error) {
 	var answer struct {
 		Schema  *string `json:"hive_result_schema"`
@@ -163,7 +162,7 @@ func (c *Client) JobInfo(ctx context.Context, id string) (JobInfo, error) {
 	return info, nil
 }
 
-// columns reads the names out of `[["a","bigint"],["b","varchar"]]`.
+// columns reads the names from `[["a","bigint"],["b","varchar"]]`.
 func columns(schema string) ([]string, error) {
 	var pairs [][]any
 	if err := json.Unmarshal([]byte(schema), &pairs); err != nil {
@@ -183,12 +182,12 @@ func columns(schema string) ([]string, error) {
 	return names, nil
 }
 
-// Kill ends a job; one that is over is left alone by the service.
+// Kill ends a job; the service ignores it for a finished one.
 func (c *Client) Kill(ctx context.Context, id string) error {
 	return c.call(ctx, post(pathOf("/v3/job/kill", id), nil))
 }
 
-// Connection looks up the id of a connection by its name.
+// Connection returns the id of a connection by its name.
 func (c *Client) Connection(ctx context.Context, name string) (int64, error) {
 	var answer struct {
 		ID *int64 `json:"id"`

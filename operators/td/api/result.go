@@ -14,23 +14,23 @@ import (
 	"zerodag/engine/param"
 )
 
-// Bounds of a result: what a service sends decides neither about memory nor about the stack.
+// Limits of a result: data from a service must not control the use of memory or stack.
 const (
 	mostRow   = 64 << 20 // bytes of one row
 	mostText  = 32 << 20 // bytes of one text
 	mostDepth = 100
 )
 
-// Taker takes a row, and reports whether it wants more rows.
+// Taker receives a row, and reports whether it wants more rows.
 type Taker func(row []param.Value) (more bool, err error)
 
-// Rows streams the result of a job: each row is handed over as it arrives and forgotten, until
-// the last one or until the taker wants no more. Values are nil, bool, int64, *big.Int, float64, string,
-// []param.Value and *param.Map. A stream that breaks off begins anew, with another taker from begin.
+// Rows streams the result of a job: each row is passed on as it arrives and not kept, until the last one or until the
+// taker wants no more. Values are nil, bool, int64, *big.Int, float64, string, []param.Value and *param.Map. An
+// interrupted stream starts again, with another taker from begin.
 func (c *Client) Rows(ctx context.Context, id string, begin func() (Taker, error)) error {
 	r := get(pathOf("/v3/job/result", id), url.Values{"format": {"msgpack.gz"}, "header": {"false"}})
 	return c.do(ctx, r, func(body io.Reader) error {
-		f, own := begin() // own is an error of the taker, which says nothing about the answer
+		f, own := begin() // own is an error of the taker, independent of the response
 		if own != nil {
 			return own
 		}
@@ -46,11 +46,11 @@ func (c *Client) Rows(ctx context.Context, id string, begin func() (Taker, error
 	})
 }
 
-// readRows reads the rows of a stream of MessagePack that is compressed by gzip.
+// readRows reads the rows of a stream of MessagePack compressed with gzip.
 func readRows(from io.Reader, f func(row []param.Value) (bool, error)) error {
 	plain, err := gzip.NewReader(from)
 	if errors.Is(err, io.EOF) {
-		return nil // nothing at all is no row
+		return nil // empty input has no rows
 	}
 	if err != nil {
 		return fmt.Errorf("it is not compressed by gzip: %w", err)
@@ -73,10 +73,10 @@ func readRows(from io.Reader, f func(row []param.Value) (bool, error)) error {
 	}
 }
 
-// errLongRow ends the reading of a row that nobody can hold.
+// errLongRow ends the reading of a row that is too long to hold.
 var errLongRow = fmt.Errorf("a row is longer than %d MiB", mostRow>>20)
 
-// bounded lets so many bytes pass before somebody says that there may be more.
+// bounded lets a number of bytes pass until it is told to allow more.
 type bounded struct {
 	from io.Reader
 	left int
@@ -91,10 +91,10 @@ func (b *bounded) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readRow reads one row; io.EOF says that there is none.
+// readRow reads one row; io.EOF means that there is none.
 func readRow(m *msgp.Reader) ([]param.Value, error) {
 	if _, err := m.R.PeekByte(); err != nil {
-		return nil, err // of the next value not a byte is there
+		return nil, err // not a single byte of the next value
 	}
 	row, err := readValue(m, 0)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
@@ -127,7 +127,7 @@ func readValue(m *msgp.Reader, depth int) (param.Value, error) {
 		return m.ReadInt64()
 	case msgp.UintType:
 		u, err := m.ReadUint64()
-		if i := int64(u); i >= 0 { // #nosec G115 -- what does not fit is negative then
+		if i := int64(u); i >= 0 { // #nosec G115 -- values that do not fit become negative
 			return i, err
 		}
 		return new(big.Int).SetUint64(u), err
@@ -149,7 +149,7 @@ func readValue(m *msgp.Reader, depth int) (param.Value, error) {
 	return nil, fmt.Errorf("a value is of the type %s, which results do not have", kind)
 }
 
-// readList makes no room for what was only announced.
+// readList does not allocate memory for a length that was only announced.
 func readList(m *msgp.Reader, depth int) (param.Value, error) {
 	n, err := m.ReadArrayHeader()
 	list := []param.Value{}

@@ -31,13 +31,13 @@ func (c *Client) RunSavedID(ctx context.Context, number int64, at time.Time, dom
 		json: object("scheduled_time", at.UTC().Format("2006-01-02T15:04:05Z"), "domain_key", domainKey)}, "id")
 }
 
-// RunSession starts a bulk load that is kept under a name.
+// RunSession starts a bulk load that is saved under a name.
 func (c *Client) RunSession(ctx context.Context, name string, at time.Time, domainKey string) (string, error) {
 	return c.start(ctx, request{method: "POST", path: pathOf("/v3/bulk_loads", name, "jobs"),
 		json: object("scheduled_time", strconv.FormatInt(at.Unix(), 10), "domain_key", domainKey)}, "job_id")
 }
 
-// object is a JSON object of texts.
+// object returns a JSON object of text values.
 func object(pairs ...string) []byte {
 	m := map[string]string{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -45,12 +45,12 @@ func object(pairs ...string) []byte {
 	}
 	text, err := json.Marshal(m)
 	if err != nil {
-		panic(err) // texts are always JSON
+		panic(err) // text is always valid JSON
 	}
 	return text
 }
 
-// TableExport is what is to be written of a table to S3, and where.
+// TableExport describes the export of a table to S3.
 type TableExport struct {
 	Database, Table      string
 	From, To             time.Time
@@ -74,8 +74,8 @@ func (c *Client) ExportTable(ctx context.Context, e TableExport) (string, error)
 	return c.start(ctx, post(pathOf("/v3/export/run", e.Database, e.Table), form), "job_id")
 }
 
-// ExportResult starts the export of the result of a job by a connection. The service knows no
-// domain key here: what is sent twice is exported twice.
+// ExportResult starts the export of the result of a job by a connection. There is no domain key here: a repeated
+// request exports twice.
 func (c *Client) ExportResult(ctx context.Context, job string, connection int64, settings string) (string, error) {
 	r := post(pathOf("/v3/job/result_export", job),
 		url.Values{"result_connection_id": {strconv.FormatInt(connection, 10)}, "result_connection_settings": {settings}})
@@ -83,7 +83,7 @@ func (c *Client) ExportResult(ctx context.Context, job string, connection int64,
 	return c.start(ctx, r, "job_id")
 }
 
-// PartialDelete starts the deletion of the rows of some hours; from and to are whole ones.
+// PartialDelete starts the deletion of the rows of some hours; from and to are full hours.
 func (c *Client) PartialDelete(ctx context.Context, database, table string, from, to time.Time, domainKey string) (string, error) {
 	return c.start(ctx, post(pathOf("/v3/table/partialdelete", database, table),
 		url.Values{"from": {strconv.FormatInt(from.Unix(), 10)}, "to": {strconv.FormatInt(to.Unix(), 10)}, "domain_key": {domainKey}}), "job_id")

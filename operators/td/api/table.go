@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// EnsureDatabase makes a database unless it is there. Like the original it looks whether it is
-// there afterwards and makes it once more when it is not.
+// EnsureDatabase creates a database unless it exists. Like Digdag, it checks afterwards that it exists, and otherwise
+// creates it once more.
 func (c *Client) EnsureDatabase(ctx context.Context, name string) error {
 	create := func() error {
 		return unless(http.StatusConflict, c.change(ctx, "Database", name, post(pathOf("/v3/database/create", name), nil)))
@@ -26,12 +26,12 @@ func (c *Client) EnsureDatabase(ctx context.Context, name string) error {
 	return create()
 }
 
-// EnsureNoDatabase deletes a database if it is there.
+// EnsureNoDatabase deletes a database if it exists.
 func (c *Client) EnsureNoDatabase(ctx context.Context, name string) error {
 	return unless(http.StatusNotFound, c.change(ctx, "Database", name, post(pathOf("/v3/database/delete", name), nil)))
 }
 
-// EnsureTable makes a table unless it is there, as EnsureDatabase does.
+// EnsureTable creates a table unless it exists, like EnsureDatabase.
 func (c *Client) EnsureTable(ctx context.Context, database, name string) error {
 	create := func() error {
 		return unless(http.StatusConflict, c.change(ctx, "Table", name, post(pathOf("/v3/table/create", database, name, "log"), nil)))
@@ -46,19 +46,19 @@ func (c *Client) EnsureTable(ctx context.Context, database, name string) error {
 	return create()
 }
 
-// EnsureNoTable deletes a table if it is there.
+// EnsureNoTable deletes a table if it exists.
 func (c *Client) EnsureNoTable(ctx context.Context, database, name string) error {
 	return unless(http.StatusNotFound, c.call(ctx, post(pathOf("/v3/table/delete", database, name), nil)))
 }
 
-// EnsureRenamed gives a table that was there another name, in place of one that has it. One that
-// is not there any more was renamed before.
+// EnsureRenamed renames a table that existed before, replacing one with the new name. A missing table was already
+// renamed.
 func (c *Client) EnsureRenamed(ctx context.Context, database, from, to string) error {
 	return unless(http.StatusNotFound, c.change(ctx, "Table", to,
 		post(pathOf("/v3/table/rename", database, from, to), url.Values{"overwrite": {"true"}})))
 }
 
-// change makes a call with a name that is to be a good one.
+// change makes a call with a name that must be valid.
 func (c *Client) change(ctx context.Context, what, name string, r request) error {
 	if err := checkName(what, name); err != nil {
 		return err
@@ -66,7 +66,7 @@ func (c *Client) change(ctx context.Context, what, name string, r request) error
 	return c.call(ctx, r)
 }
 
-// unless takes an answer for a success that says that it is so already.
+// unless treats a response as a success if it means that the intended state already holds.
 func unless(status int, err error) error {
 	if Is(err, status) {
 		return nil
@@ -76,7 +76,7 @@ func unless(status int, err error) error {
 
 var goodName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([a-z0-9_]+)$`) })
 
-// checkName refuses names that the service does not take.
+// checkName refuses names that the service does not accept.
 func checkName(what, name string) error {
 	switch {
 	case len(name) < 3 || len(name) > 256:
@@ -103,7 +103,7 @@ func (c *Client) hasDatabase(ctx context.Context, name string) (bool, error) {
 	return has(answer.Databases, name), err
 }
 
-// HasTable says whether a table is there; one of a database that is not there is not.
+// HasTable reports whether a table exists; false if its database does not exist.
 func (c *Client) HasTable(ctx context.Context, database, name string) (bool, error) {
 	var answer struct {
 		Tables []named `json:"tables"`
