@@ -84,7 +84,7 @@ var otherNames = map[string]string{
 	"include": "call", "workflow": "call", "subworkflow": "call", "trigger": "require", "depends_on": "require", "error": "fail", "exit": "fail", "abort": "fail", "raise": "fail",
 }
 
-// byCommand maps names of programs that are not operators to what runs them.
+// byCommand maps names of programs that are not operators to the way to run them.
 func byCommand() map[string]string {
 	return map[string]string{
 		"docker": "write `docker: {image: IMAGE}` beside sh>, py> or rb>", "container": "write `docker: {image: IMAGE}` beside sh>, py> or rb>",

@@ -1,8 +1,9 @@
 // Package operators is the contract for authors of operators (`sh>`, `echo>` ...): what an operator is, the input and
 // output of its run, and helpers that many need to read parameters, run commands and fill in secrets.
 //
-// Each operator has a folder beside this file and is listed in operators/all; operators/run runs them. This package
-// knows no driver, no SDK and no store: operators access the outside world through the interfaces in capability.go.
+// Each operator has a folder next to this file and is listed in operators/all; operators/run runs them. This package
+// depends on no driver, no SDK and no store: operators access the outside world through the interfaces in
+// capability.go.
 package operators
 
 import (
@@ -110,8 +111,8 @@ type Task struct {
 	Variables []string
 	// VariableFiles have further variables; later files win.
 	VariableFiles []keys.EnvFile
-	// References tell which `${secret:key}` the project wrote, for SecretText and CheckNames. If nil, nothing is data
-	// and all were written.
+	// References identify the `${secret:key}` that the project wrote, for SecretText and CheckNames. If nil, nothing is
+	// data and all were written.
 	References References
 }
 

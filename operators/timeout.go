@@ -13,7 +13,7 @@ var ErrTime = errors.New("the time of the task is over")
 var ErrEnded = errors.New("the task was ended")
 
 // Ended reports, for the context of a finished run, whether its task must end, because of a kill or a timeout: then
-// work that the run has started elsewhere ends as well. Otherwise only the run was cut off, and another one continues
+// work that the run has started elsewhere ends as well. Otherwise only the run was cut off, and another run continues
 // that work.
 func Ended(ctx context.Context) bool {
 	why := context.Cause(ctx)

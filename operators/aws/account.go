@@ -1,7 +1,7 @@
 // Package aws is shared by the operators for AWS services: the credentials and region of a task's calls, polling of
 // remote jobs, and the meaning of errors for users.
 //
-// Operators in the folders beside it use it. It must not know any service: each operator links its own client, and
+// Operators in the neighboring folders use it. It must not know any service: each operator links its own client, and
 // creates it on use.
 package aws
 

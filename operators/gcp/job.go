@@ -53,7 +53,7 @@ func ofJob(name, summary string, read readConfiguration) operators.Operator {
 	}
 }
 
-// What a task stores between its runs.
+// Values that a task stores between its runs.
 const (
 	// jobKey holds the job of a try. `_retry` removes it, so that the next try starts a new job.
 	jobKey = "commandStatus"

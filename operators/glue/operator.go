@@ -2,7 +2,7 @@
 // It must start one run per attempt at a task, however often that is delivered, and hold no thread while it waits.
 //
 // Glue has no client tokens, so the intent to start is stored first. A job run carries the task's key among its
-// arguments, where a later run of the task finds it; for a crawler, the task stores which crawl was the last one
+// arguments, so that a later run of the task finds it; for a crawler, the task stores which crawl was the last one
 // before.
 package glue
 

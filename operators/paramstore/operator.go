@@ -1,5 +1,5 @@
 // Package paramstore implements `param_set>` and `param_get>`: text stored for tasks of other attempts and projects.
-// Any agent may run them; they must know no store but operators.ParamStore.
+// Any agent may run them; they must use no store but operators.ParamStore.
 package paramstore
 
 import (

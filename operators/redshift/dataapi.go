@@ -210,8 +210,8 @@ func (api *dataAPI) lookAgain(w *task, id string, looks int64) error {
 	return aws.Again(w.Task, aws.Backoff(looks, shortestWait, longestWait), param.New("statement", id, "looks", looks+1))
 }
 
-// start starts the statements, or finds those that an earlier run started. A copy has different credentials each time,
-// so it is found by its name: a token only covers identical text.
+// start starts the statements, or finds statements that an earlier run started. A copy has different credentials each
+// time, so it is found by its name: a token only covers identical text.
 func (api *dataAPI) start(ctx context.Context, w *task) (string, error) {
 	if w.copy != nil {
 		if id, err := api.find(ctx, w); id != "" || err != nil {

@@ -83,7 +83,7 @@ func (j *Job) tellSlow(ctx context.Context) (stop func()) {
 	}
 }
 
-// bound adds the rest of the try's time to a run that requests another one.
+// bound adds the rest of the try's time to a request for another run.
 func (j *Job) bound(l *operators.Later) {
 	l.Until, _ = j.Timeout.Deadline(j.Now)
 	l.SlowAt, l.Warned = j.Timeout.SlowAt(j.Now), j.warned

@@ -15,7 +15,7 @@ import (
 	"zerodag/operators/aws"
 )
 
-// Limits of one run; then it requests another one, so that a kill takes effect and a crash repeats little.
+// Limits of one run; then it requests another run, so that a kill takes effect and a crash repeats little.
 const (
 	pageObjects = 1000
 	pageBytes   = 50 << 30

@@ -10,7 +10,7 @@ import (
 )
 
 // object is a value in the form in which Digdag's driver returns types without a Java class, such as `json`. Its "null"
-// is true for every existing value, which is a bug of that driver; workflows may have come to rely on it.
+// is true for every existing value, which is a bug of that driver; workflows may rely on it by now.
 func object(kind, text string, more ...any) *param.Map {
 	o := param.New("type", kind, "value", text)
 	for i := 0; i < len(more); i += 2 {

@@ -41,7 +41,7 @@ func (s *Session) patient(ctx context.Context) (limited context.Context, heard, 
 }
 
 // Script executes any number of statements, whose rows are not needed. It reads the server's messages itself: the
-// library would wait forever if a statement asks for our data.
+// library would wait forever if a statement requests our data.
 func (s *Session) Script(ctx context.Context, what, sql string) error {
 	limited, heard, done := s.patient(ctx)
 	defer done()

@@ -12,7 +12,7 @@ import (
 	"zerodag/operators/td/api"
 )
 
-// What a task stores between its runs.
+// Values that a task stores between its runs.
 const (
 	// jobKey holds the job that is being started or runs. `_retry` removes it, so that the next try starts a new job.
 	jobKey = "commandStatus"

@@ -26,7 +26,7 @@ func Operators() []operators.Operator {
 
 // job is built by an operator from its parameters: a request to Treasure Data, and what to do with its result.
 type job interface {
-	// start starts the job, or returns the one that was already started with this domain key.
+	// start starts the job, or returns the job already started with this domain key.
 	start(ctx context.Context, w *work, domainKey string) (id string, err error)
 	// finish uses the result of the job. It may be called again after a failure.
 	finish(ctx context.Context, w *work, done ended) (operators.Result, error)

@@ -9,7 +9,7 @@ import (
 	"zerodag/operators"
 )
 
-// Where a command is inserted into a query, as in Digdag. A dot in its language stops at every kind of line end.
+// Places for a command in a query, as in Digdag. A dot in its language stops at every kind of line end.
 var (
 	insertLine  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(\A|\r?\n)--\s*DIGDAG_INSERT_LINE` + restOfLine) })
 	headComment = sync.OnceValue(func() *regexp.Regexp {
@@ -19,8 +19,8 @@ var (
 
 const restOfLine = `[^\n\r\x{85}\x{2028}\x{2029}]*`
 
-// withCommand inserts a command such as INSERT into a query: at the line that asks for it, or after leading comments if
-// one line follows, or otherwise at the start.
+// withCommand inserts a command such as INSERT into a query: at the marked line, or after leading comments if one line
+// follows, or otherwise at the start.
 func withCommand(command, query string) string {
 	if m := insertLine().FindStringSubmatchIndex(query); m != nil {
 		return query[:m[0]] + query[m[2]:m[3]] + command + query[m[1]:]

@@ -62,8 +62,8 @@ func ReadCredential(text string) (*Credential, error) {
 	return c, CheckAddress("token_uri of the 'gcp.credential' secret", c.tokenAddress)
 }
 
-// CheckAddress makes sure that a credential and its tokens are never sent without TLS, except to the local machine,
-// where a stand-in for Google may run.
+// CheckAddress makes sure that a credential and its tokens are never sent without TLS, except to the local machine, on
+// which a stand-in for Google may run.
 func CheckAddress(what, address string) error {
 	at, err := url.Parse(address)
 	switch {

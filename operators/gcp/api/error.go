@@ -147,7 +147,7 @@ func bounded(text string, most int) string {
 	return text
 }
 
-// longestAfter limits the wait that a service may ask for.
+// longestAfter limits the wait that a service may request.
 const longestAfter = 5 * time.Minute
 
 // retryAfter reads how many seconds a service asks clients to wait.

@@ -59,7 +59,7 @@ func (s Subject) crashes(t *testing.T) {
 	}
 }
 
-// atTheSameTime checks two concurrent runs: an agent may believe that another one is dead when it is only slow.
+// atTheSameTime checks two concurrent runs: an agent may believe that another agent is dead when it is only slow.
 func (s Subject) atTheSameTime(t *testing.T) {
 	s.Exec(t, "create table side_by_side (a int)")
 	w := s.Task(t, Data(s.sleep(0.05)+"; insert into side_by_side values (1)")+`, "status_table": "fresh_status"`)

@@ -56,7 +56,7 @@ type Subject struct {
 	Requests, Open int
 }
 
-// Statement is a task with some parameters, and what a query returns after it.
+// Statement is a task with some parameters, and the result of a query after it.
 type Statement struct {
 	Params, Check string
 	Want          []string

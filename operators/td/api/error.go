@@ -188,7 +188,7 @@ func explain(content []byte) (text, conflictsWith string) {
 	return "", string(said.Details.ConflictsWith)
 }
 
-// longestAfter limits the wait that a service may ask for.
+// longestAfter limits the wait that a service may request.
 const longestAfter = 5 * time.Minute
 
 // retryAfter reads how many seconds a service asks clients to wait; this service sends no dates.
