@@ -1,5 +1,5 @@
-// Package zerodag runs workflows of the Digdag language inside a Go program: with a
-// durable log, schedules, retries and the REST API, and no server beside it.
+// Package zerodag runs workflows of the Digdag language inside a Go program: with a durable log, schedules, retries and
+// the REST API, and without a separate server.
 //
 //	e, err := zerodag.Open("data", zerodag.Options{})
 //	err = e.Push(ctx, "project", "reports", "rev-1")
@@ -7,6 +7,5 @@
 //	err = e.Wait(ctx, id)
 //	err = e.Close(ctx)
 //
-// Programs call it; the command line is cmd/zerodag, the state machine package engine. It
-// must hold no rule of its own.
+// Programs call it; the command line is cmd/zerodag, the state machine package engine. It must contain no rules itself.
 package zerodag

@@ -27,21 +27,20 @@ import (
 	"zerodag/internal/projectfiles"
 )
 
-// Options of an Engine. Zero values are good for most programs.
+// Options of an Engine. Zero values suit most programs.
 type Options struct {
-	// Logger is told what goes wrong; nil is no logger.
+	// Logger logs errors; nil for no logger.
 	Logger *slog.Logger
-	// SecretKey encrypts secrets: 16 bytes. Without it there are none.
+	// SecretKey encrypts secrets: 16 bytes. Without it, secrets cannot be stored.
 	SecretKey []byte
-	// MaxTasks is how many tasks run at the same time; 0 is no limit.
+	// MaxTasks is how many tasks run at the same time; 0 for no limit.
 	MaxTasks int
-	// Evaluators is the path of a program of zerodag of the same version (the command line, say) by which
-	// expressions are evaluated apart: processes that the kernel bounds and that may die. "" has
-	// them evaluated in this program, where only the JavaScript engine's own guards bound them:
-	// an expression made for it can end this program, or hang. That is good enough for
-	// workflows that the author of this program wrote.
+	// Evaluators is the path of a zerodag program of the same version (such as the command line). It evaluates
+	// expressions in separate processes, which the kernel limits and which may die. "" evaluates them in this program,
+	// limited only by the JavaScript engine's own guards: a malicious expression can crash this program, or hang. That
+	// is acceptable for workflows written by the author of this program.
 	Evaluators string
-	// NoSchedules leaves schedules alone: attempts start only by Start.
+	// NoSchedules disables schedules: attempts start only by Start.
 	NoSchedules bool
 }
 
@@ -49,14 +48,13 @@ type Options struct {
 type Engine struct {
 	embedded *embedded.Engine
 	api      http.Handler
-	stop     context.CancelFunc // lets tasks under way end
+	stop     context.CancelFunc // lets running tasks finish
 	cut      context.CancelFunc // does not
 	loops    sync.WaitGroup
 }
 
-// Open opens the data in a folder, or makes it, and continues every attempt that an
-// earlier program left unfinished. "" keeps the data in memory. One program at a time has
-// a folder.
+// Open opens the data in a folder, or creates it, and continues every attempt that an earlier program left unfinished.
+// "" keeps the data in memory. Only one program at a time can open a folder.
 func Open(folder string, o Options) (*Engine, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -81,8 +79,8 @@ func Open(folder string, o Options) (*Engine, error) {
 	return z, nil
 }
 
-// Close lets tasks that run end, unless ctx ends before, and closes the data. What was cut
-// off runs again after the next Open.
+// Close waits for running tasks, unless ctx ends first, and closes the data. Interrupted tasks run again after the next
+// Open.
 func (e *Engine) Close(ctx context.Context) error {
 	e.stop()
 	ended := make(chan struct{})
@@ -97,14 +95,12 @@ func (e *Engine) Close(ctx context.Context) error {
 	return e.embedded.Close()
 }
 
-// Handler is the REST API of the Engine, without any authentication: the program that mounts it
-// says who may call, and by which names (Host). What a browser sends for a page of another
-// origin is refused all the same.
+// Handler returns the REST API of the Engine, without any authentication: the program that mounts it decides who may
+// call it, and under which names (Host). Cross-origin requests from browsers are still refused.
 func (e *Engine) Handler() http.Handler { return e.api }
 
-// Push stores the project in a folder as a new revision: its workflows can be started, and
-// its schedules run. A wrong project is an error that names file, line and task, and
-// changes nothing.
+// Push stores the project in a folder as a new revision: its workflows can be started, and its schedules run. An
+// invalid project returns an error that names file, line and task, and changes nothing.
 func (e *Engine) Push(ctx context.Context, folder, project, revision string) error {
 	p, err := projectfiles.Open(folder)
 	if err != nil {
@@ -132,27 +128,26 @@ func (e *Engine) Push(ctx context.Context, folder, project, revision string) err
 	return nil
 }
 
-// Start says which attempt to start.
+// Start selects the attempt to start.
 type Start struct {
 	Project, Workflow string
-	// Session is the session time; zero is now. A session has one attempt without a Retry
-	// name: starting it again is ErrExists.
+	// Session is the session time; zero is now. A session has one attempt without a Retry name: starting it again
+	// returns ErrExists.
 	Session time.Time
 	Retry   string
-	// Params are parameters of the attempt: texts, numbers, booleans, lists, maps.
+	// Params are parameters of the attempt: text, numbers, booleans, lists, maps.
 	Params map[string]any
 }
 
-// ErrNotFound says that there is no such project, workflow or attempt: what the REST API answers
-// with 404.
+// ErrNotFound means that the project, workflow or attempt does not exist: the REST API returns 404.
 var ErrNotFound = errors.New("not found")
 
-// missing is what was not found, in the words of the API.
+// missing is an ErrNotFound with the message of the API.
 type missing struct{ error }
 
 func (m missing) Unwrap() []error { return []error{m.error, ErrNotFound} }
 
-// told says of an error of the host what a program can ask for.
+// told converts an error of the host to an error that a program can test for.
 func told(err error) error {
 	var known *host.Error
 	if errors.As(err, &known) && known.Code == host.Missing || errors.Is(err, host.ErrNotFound) {
@@ -161,11 +156,10 @@ func told(err error) error {
 	return err
 }
 
-// ErrExists says that the session has an attempt of that name already.
+// ErrExists means that the session already has an attempt with that name.
 var ErrExists = errors.New("the session has such an attempt already")
 
-// Start starts an attempt of the newest revision and returns its id. A project or workflow that is
-// not there is ErrNotFound.
+// Start starts an attempt of the newest revision and returns its id. A missing project or workflow is ErrNotFound.
 func (e *Engine) Start(ctx context.Context, s Start) (int64, error) {
 	w, err := e.embedded.Newest(ctx, 0, s.Project, s.Workflow)
 	if err != nil {
@@ -193,7 +187,7 @@ func (e *Engine) Start(ctx context.Context, s Start) (int64, error) {
 	return a.ID, nil
 }
 
-// paramsOf turns what a program has into parameters, by way of JSON.
+// paramsOf converts a program's values to parameters, by way of JSON.
 func paramsOf(m map[string]any) (*param.Map, error) {
 	if m == nil {
 		return param.New(), nil
@@ -209,7 +203,7 @@ func paramsOf(m map[string]any) (*param.Map, error) {
 	return param.AsMap("params", v)
 }
 
-// Failure says that an attempt ended without success.
+// Failure reports that an attempt did not succeed.
 type Failure struct {
 	Attempt int64
 	Killed  bool
@@ -228,8 +222,8 @@ func (f *Failure) Error() string {
 	return b.String()
 }
 
-// Wait waits for the end of an attempt. The error is a *Failure when it did not succeed,
-// ErrNotFound when there is no such attempt.
+// Wait waits for the end of an attempt. The error is a *Failure if it did not succeed, ErrNotFound if it does not
+// exist.
 func (e *Engine) Wait(ctx context.Context, attempt int64) error {
 	a, err := e.embedded.Attempt(ctx, 0, attempt)
 	if err == nil {
@@ -257,7 +251,7 @@ func (e *Engine) failure(ctx context.Context, a host.Attempt) error {
 		for _, t := range s.Tasks() {
 			if t.State == engine.Failed && t.Outcome != nil {
 				message, _ := t.Error.Get("message")
-				f.Tasks[t.Name], _ = param.AsString("message", message) // no text is none
+				f.Tasks[t.Name], _ = param.AsString("message", message) // empty if there is no text
 			}
 		}
 	})

@@ -5,14 +5,13 @@ import (
 	"time"
 )
 
-// BusSource is the source of what is put on the event bus, StartSource that of events that
-// start workflows.
+// BusSource is the source of events that are put on the event bus, StartSource that of events that start workflows.
 const (
 	BusSource   = "zerodag"
 	StartSource = "zerodag.start"
 )
 
-// Topic says what an announcement is about: the detail type on the bus.
+// Topic is the subject of an announcement: the detail type on the bus.
 type Topic string
 
 // The topics.
@@ -25,18 +24,17 @@ const (
 	StartRefused     Topic = "Start Refused" // of an event: there is no attempt
 )
 
-// Announcement is what other programs are told of an attempt.
+// Announcement notifies other programs about an attempt.
 type Announcement struct {
 	Topic  Topic
 	Time   time.Time
 	Detail AttemptDetail
 }
 
-// AttemptDetail is the body of an announcement. Fields are added to it, never taken away or
-// given another meaning.
+// AttemptDetail is the body of an announcement. Fields may be added, but never removed or given another meaning.
 type AttemptDetail struct {
 	V                int       `json:"version"`
-	ID               string    `json:"id"` // of the announcement: the same when it is told again
+	ID               string    `json:"id"` // of the announcement: the same if it is repeated
 	SiteID           int64     `json:"site_id"`
 	ProjectID        string    `json:"project_id"`
 	Project          string    `json:"project"`
@@ -58,11 +56,11 @@ func (d AttemptDetail) Encode() []byte {
 	return must(json.Marshal(d))
 }
 
-// StartDetail asks for a start: the detail of an event of StartSource, or the input of a
-// schedule or rule that calls the function itself, which then has an ID.
+// StartDetail requests a start: the detail of an event of StartSource, or the input of a schedule or rule that calls
+// the function itself, which then has an ID.
 type StartDetail struct {
 	ID          string          `json:"id,omitempty"`  // of the cause: the same ID starts once
-	Time        time.Time       `json:"time,omitzero"` // of the cause: the session time when there is no other
+	Time        time.Time       `json:"time,omitzero"` // of the cause: the session time if no other is given
 	Project     string          `json:"project"`
 	Workflow    string          `json:"workflow"`
 	Params      json.RawMessage `json:"params,omitempty"`       // object

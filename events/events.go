@@ -1,9 +1,8 @@
-// Package events holds what crosses a process boundary: the messages of the queues and
-// what an entry of an attempt's log says happened.
+// Package events holds the data that crosses a process boundary: the messages of the queues, and the events in entries
+// of an attempt's log.
 //
-// Hosts and functions write and read it. Every form says its version; a reader that finds
-// a newer one must refuse the message, so that it comes back to a newer reader. It must
-// never hold anything but data.
+// Hosts and functions write and read it. Every form has a version; a reader that finds a newer one must refuse the
+// message, so that it is redelivered to a newer reader. The package must contain nothing but data.
 package events
 
 import (
@@ -17,36 +16,35 @@ import (
 	"zerodag/engine/param"
 )
 
-// Version is the newest form of all messages.
+// Version is the newest version of all messages.
 const Version = 1
 
-// Task is a message of the queue "tasks": runs to be done, something that happens to the
-// attempt at the message's time, or schedules that are to be fired then.
+// Task is a message of the queue "tasks": runs to execute, an event for the attempt at the message's time, or schedules
+// to fire at that time.
 type Task struct {
 	V    int          `json:"v"`
 	Runs []engine.Run `json:"runs,omitempty"`
 	Wait bool         `json:"wait,omitempty"` // the runs wait until the time of the message
-	From []string     `json:"from,omitempty"` // guards whose messages came again: what they were at is taken over
-	// Unbegun: none that had these messages began with them, so that what is taken over was not lost.
+	From []string     `json:"from,omitempty"` // guards whose messages were redelivered: their work is taken over
+	// Unbegun means that no one began with these messages, so that the work taken over was not lost.
 	Unbegun bool      `json:"unbegun,omitempty"`
 	Then    *Event    `json:"then,omitempty"`
 	Fire    []Firing  `json:"fire,omitempty"`
 	Start   *Starting `json:"start,omitempty"`
 }
 
-// Firing names a schedule, and the time for which it is fired: one that was moved since is
-// left alone.
+// Firing names a schedule, and the time for which it fires: a schedule that was moved since is skipped.
 type Firing struct {
 	Site     int64 `json:"site,omitempty"`
 	Schedule int64 `json:"id"`
 	Run      int64 `json:"run"` // seconds since 1970
 }
 
-// Starting is a start that an event asked for and that has to wait.
+// Starting is a start that an event requested and that has to wait.
 type Starting struct {
 	StartDetail
 	Named bool `json:"named,omitempty"` // the author of a rule named its parameters
-	Times int  `json:"times"`           // how often it was put off, this time included
+	Times int  `json:"times"`           // how often it was postponed, including this time
 }
 
 // EncodeTask writes a message.
@@ -72,29 +70,29 @@ func DecodeTask(body []byte) (Task, error) {
 	return t, version(t.V)
 }
 
-// Event is a message of the queue "events", and what a log entry says happened. In an entry
-// results are not part of it: the changes hold them.
+// Event is a message of the queue "events", and an event in a log entry. In an entry it has no results: the changes
+// contain them.
 type Event struct {
 	V       int         `json:"v,omitempty"`
 	Kind    Kind        `json:"event"`
 	Run     *engine.Run `json:"run,omitempty"`
 	Results []Result    `json:"results,omitempty"`
-	Logs    []Log       `json:"logs,omitempty"`  // of Results: short ones, which are not stored yet
-	Guard   string      `json:"guard,omitempty"` // of TakeOver: that which fenced the runs
+	Logs    []Log       `json:"logs,omitempty"`  // of Results: short ones, which are not yet stored
+	Guard   string      `json:"guard,omitempty"` // of TakeOver: the guard that fenced the runs
 	// Expiry, of TimedOut, is the timer whose time has come.
 	Expiry *engine.Expiry `json:"expiry,omitempty"`
-	// Blameless: of Lost: nobody had begun with the run, or a stop of the server took it.
+	// Blameless, of Lost, means that the run had not begun, or that a stop of the server ended it.
 	Blameless bool `json:"blameless,omitempty"`
-	// Force, of Kill: it is a second one, which ends what the first one has left alone.
+	// Force, of Kill, marks a second kill, which ends what the first one spared.
 	Force bool `json:"force,omitempty"`
-	// Who and Reason, of Pause, are shown to people.
+	// Who and Reason, of Pause, are shown to users.
 	Who    string `json:"who,omitempty"`
 	Reason string `json:"reason,omitempty"`
-	// Slots, of Slots, says who is to try for the slots of which pool.
+	// Slots, of Slots, names who should request slots, and of which pool.
 	Slots *SlotsAsk `json:"slots,omitempty"`
 }
 
-// SlotsAsk names a try of a task, or an attempt as a whole, that waits for slots, or waited for them once.
+// SlotsAsk names a try of a task, or an attempt as a whole, that waits for slots, or once did.
 type SlotsAsk struct {
 	Task     engine.TaskID `json:"task"`
 	Try      int           `json:"try"`
@@ -102,12 +100,12 @@ type SlotsAsk struct {
 	Slots    int           `json:"slots"`
 	Priority int           `json:"priority,omitempty"`
 	Since    int64         `json:"since"` // milliseconds since 1970
-	// Woken: the try stands in the line of the pool of Project (0: of the site), or stood there.
+	// Woken means that the try is or was in the line of the pool of Project (0 for the site).
 	Woken   bool  `json:"woken,omitempty"`
 	Site    int64 `json:"site"`
 	Project int64 `json:"project,omitempty"`
-	// By, unless 0, is an attempt that waits for the slot of this one (Task is engine.Whole) and is to have it, by
-	// OnLimit of its workflow. Priority and Since are those of that attempt.
+	// By, unless 0, is an attempt that waits for the slot of this one (Task is engine.Whole) and takes it over,
+	// according to OnLimit of its workflow. Priority and Since are those of that attempt.
 	By      int64  `json:"by,omitempty"`
 	OnLimit string `json:"onLimit,omitempty"`
 }
@@ -117,13 +115,13 @@ func (s *SlotsAsk) complete() bool {
 	return s.Task >= engine.Whole && s.Try >= 1 && s.Slots >= 1 && s.Pool != ""
 }
 
-// Log is the log of a run, gzip, by the name of its file.
+// Log is the gzipped log of a run, by the name of its file.
 type Log struct {
 	Name    string `json:"name"`
 	Content []byte `json:"content"`
 }
 
-// Result is what one run came to, on its way to the log.
+// Result is the result of one run, on its way to the log.
 type Result struct {
 	Kind    Kind           `json:"event"` // Succeeded, Prepared, Failed or Later
 	Run     engine.Run     `json:"run"`
@@ -140,7 +138,7 @@ type Result struct {
 	State   *param.Map    `json:"state,omitempty"`
 }
 
-// Kind says what happened.
+// Kind is the kind of an event.
 type Kind string
 
 // The kinds of events.
@@ -148,24 +146,24 @@ const (
 	Start     Kind = "start" // the attempt was started
 	GoOn      Kind = "go_on"
 	Kill      Kind = "kill"
-	Pause     Kind = "pause" // nothing new is to begin
+	Pause     Kind = "pause" // nothing new may begin
 	Unpause   Kind = "unpause"
-	StartDue  Kind = "start_due" // the time has come at which the attempt is to begin
+	StartDue  Kind = "start_due" // the start time of the attempt has come
 	Due       Kind = "due"
 	SLADue    Kind = "sla_due"
-	TimedOut  Kind = "timed_out" // the time that `_timeout` gives a task is over
+	TimedOut  Kind = "timed_out" // the time limit of a task's `_timeout` has passed
 	Lost      Kind = "lost"
 	Succeeded Kind = "succeeded"
-	Prepared  Kind = "prepared" // it is known what the gate keys of a task come to
+	Prepared  Kind = "prepared" // the `zerodag: 1` keys of a task are evaluated
 	Granted   Kind = "granted"  // a task that waited for slots of a pool has them
-	Slots     Kind = "slots"    // a task should try for the slots that it waits for
+	Slots     Kind = "slots"    // a task should request the slots that it waits for
 	Failed    Kind = "failed"
-	Later     Kind = "later"   // a poll or a retry was asked for
-	Results   Kind = "results" // of runs that ended side by side
-	Check     Kind = "check"   // the executor should look whether the attempt ever began
+	Later     Kind = "later"   // a poll or a retry was requested
+	Results   Kind = "results" // of runs that ended concurrently
+	Check     Kind = "check"   // the executor should check whether the attempt ever began
 	Fenced    Kind = "fenced"
-	Revive    Kind = "revive"    // the executor should see to it that all that the attempt waits for has a message
-	TakeOver  Kind = "take_over" // what a revival fenced and nobody has ended since is lost
+	Revive    Kind = "revive"    // the executor should restore a message for each wait of the attempt
+	TakeOver  Kind = "take_over" // runs that a revival fenced and that have not ended since are lost
 )
 
 // Of describes an event of the engine.
@@ -207,8 +205,8 @@ func Of(e engine.Event) Event {
 	panic(fmt.Sprintf("events: unknown event %T", e))
 }
 
-// Engine is what happened for the engine, brought by the message with this guard. A start is
-// nothing: the attempt was started when its log began.
+// Engine returns the engine's events, brought by the message with this guard. A start returns none: the attempt was
+// started when its log began.
 func (e Event) Engine(guard string) []engine.Event {
 	by := engine.By{Guard: guard}
 	switch e.Kind {
@@ -236,7 +234,7 @@ func (e Event) Engine(guard string) []engine.Event {
 	return list
 }
 
-// ResultOf is how the end of a run travels.
+// ResultOf returns the result of a run for transport.
 func ResultOf(e engine.Event) Result {
 	switch e := e.(type) {
 	case engine.Succeeded:
@@ -316,10 +314,10 @@ func Decode(body []byte) (Event, error) {
 	return e, e.check()
 }
 
-// EncodeList writes what an entry says happened.
+// EncodeList writes the events of an entry.
 func EncodeList(list []Event) []byte { return must(json.Marshal(list)) }
 
-// DecodeList reads what an entry says happened.
+// DecodeList reads the events of an entry.
 func DecodeList(text []byte) ([]Event, error) {
 	var list []Event
 	if err := json.Unmarshal(text, &list); err != nil {
@@ -335,7 +333,7 @@ func version(v int) error {
 	return nil
 }
 
-// must is for values of our own types, which always can be written.
+// must is for values of our own types, which can always be encoded.
 func must(text []byte, err error) []byte {
 	if err != nil {
 		panic("events: " + err.Error())

@@ -1,5 +1,5 @@
-// Command evaluator evaluates the expressions of functions on AWS, which start it: it lies beside
-// their program, so that they do without the JavaScript engine. It must do nothing else.
+// Command evaluator evaluates the expressions of functions on AWS, which start it: it is deployed next to their
+// program, so that they do not need the JavaScript engine. It must do nothing else.
 package main
 
 import (

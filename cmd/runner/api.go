@@ -20,22 +20,22 @@ import (
 	"time"
 )
 
-// api is the other side, and the store that it gives links to.
+// api is the client of the server side, and of the store that it provides links to.
 type api struct {
-	url, token string // the ticket, until it has joined
+	url, token string // the ticket, until the runner has joined
 	machine    string // see settings
 	client     *http.Client
-	places     *places // given beforehand: there is no service to ask
+	places     *places // given in advance: there is no service to ask
 }
 
-// errOver is what the other side says of things that are over: they are to be left.
+// errOver is the server's answer for things that are over: leave them.
 var errOver = errors.New("this is over")
 
-// errRefused is what the store says of a link that leads nowhere; another one may.
+// errRefused is the store's answer for an invalid link; another link may work.
 var errRefused = errors.New("the store refuses it")
 
-// callTime bounds one call. It is longer than the function of machines may take (20 s, see
-// infra/deployment): what was given up may still be carried out.
+// callTime limits one call. It is longer than the function for machines may take (20 s, see infra/deployment): a call
+// that was given up may still take effect.
 const callTime = 25 * time.Second
 
 func newAPI(s settings) *api {
@@ -45,8 +45,7 @@ func newAPI(s settings) *api {
 	return &api{url: s.url, token: s.ticket, machine: s.machine, client: &http.Client{Transport: transport, CheckRedirect: follow}}
 }
 
-// follow lets a request be redirected a few times, without a word of where it comes from: links to
-// the store hold a signature.
+// follow allows a few redirects, without a Referer: links to the store contain a signature.
 func follow(next *http.Request, via []*http.Request) error {
 	if len(via) >= 10 {
 		return errors.New("stopped after 10 redirects")
@@ -55,8 +54,7 @@ func follow(next *http.Request, via []*http.Request) error {
 	return nil
 }
 
-// roots are the certificates of the image and those that were put beside this program: many
-// images have none.
+// roots returns the certificates of the image and the ones next to this program: many images have none.
 func roots() *x509.CertPool {
 	pool, err := x509.SystemCertPool()
 	if err != nil {
@@ -103,8 +101,8 @@ func (a *api) call(ctx context.Context, name string, body, answer any) error {
 	return json.NewDecoder(out.Body).Decode(answer)
 }
 
-// join exchanges the ticket for a pass. The secret is chosen here, so that it can be said again
-// when the answer is lost, and by nobody else.
+// join exchanges the ticket for a pass. The secret is chosen here, so that the request can be repeated if the answer is
+// lost, but only by this runner.
 func (a *api) join(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, deafTime)
 	defer cancel()
@@ -117,11 +115,11 @@ func (a *api) join(ctx context.Context) error {
 	return nil
 }
 
-// fewTries is how often something is tried that nobody waits for long: on a function.
+// fewTries is how often something is tried on a function, which must not wait long.
 const fewTries = 6
 
-// insist does something until it succeeds, is over, or ctx ends: that the API or the store
-// does not answer, or throttles, passes. On a function there is no time for that.
+// insist repeats do until it succeeds, is over, or ctx ends: the API or the store may be unresponsive or throttling for
+// a while. A function has no time for that.
 func (a *api) insist(ctx context.Context, do func() error) error {
 	for try := 0; ; try++ {
 		err := do()
@@ -134,12 +132,12 @@ func (a *api) insist(ctx context.Context, do func() error) error {
 	}
 }
 
-// mostRefused is how often the store may refuse what a command has left, each time with a link of
-// its own, within a minute: the first may have expired, another one fares no better for good.
+// mostRefused is how often the store may refuse the output of a command, each time with a new link, within a minute:
+// the first link may have expired, but repeated refusals are permanent.
 const mostRefused = 10
 
-// deliver is insist for what a command has left, so that its end is told in any case: it gives up
-// what is refused again and again, and anything after as long as the API may be away.
+// deliver is insist for the output of a command, so that its end is reported in any case: it gives up after repeated
+// refusals, and after any failure once the API has been unavailable for the maximum time.
 func (a *api) deliver(ctx context.Context, do func() error) error {
 	ctx, giveUp := context.WithCancel(ctx)
 	defer giveUp()
@@ -156,8 +154,7 @@ func (a *api) deliver(ctx context.Context, do func() error) error {
 	})
 }
 
-// backOff is how long to wait after a failure: 0.2 s, 0.4 s ... 10 s, and up to half as much
-// by chance.
+// backOff returns how long to wait after a failure: 0.2 s, 0.4 s ... 10 s, plus a random part of up to half of that.
 func backOff(try int) time.Duration {
 	wait := min(200*time.Millisecond<<min(try, 6), 10*time.Second)
 	return wait + rand.N(wait/2) // #nosec G404 -- chance spreads the tries of many runners, an attacker gains nothing by guessing it
@@ -174,7 +171,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// place is where something may be put.
+// place returns where something may be uploaded.
 func (a *api) place(ctx context.Context, w wanted) (g given, err error) {
 	if a.places != nil {
 		return a.places.place(w.Upload)
@@ -183,8 +180,7 @@ func (a *api) place(ctx context.Context, w wanted) (g given, err error) {
 	return g, err
 }
 
-// unlinked takes the link out of an error: its query is a signature, and errors are printed, and
-// told to people.
+// unlinked removes the link from an error: its query is a signature, and errors are printed and reported.
 func unlinked(err error) error {
 	var of *url.Error
 	if errors.As(err, &of) {
@@ -219,8 +215,8 @@ func (a *api) put(ctx context.Context, link, contentType string, content []byte)
 	return fmt.Errorf("store: %s: %s", out.Status, bytes.TrimSpace(text))
 }
 
-// get opens what is behind a link. That the store is away or throttles passes, and is waited for as long
-// as the API may be away, which is as long as the link is good; a function has no time for that.
+// get opens the content of a link. If the store is down or throttling, it retries for as long as the API may be
+// unavailable, which is as long as the link is valid; a function has no time for that.
 func (a *api) get(ctx context.Context, link string) (io.ReadCloser, error) {
 	began := time.Now()
 	for try := 0; ; try++ {
@@ -244,7 +240,7 @@ func (a *api) get(ctx context.Context, link string) (io.ReadCloser, error) {
 	}
 }
 
-// refused says of a status that asking again will not help.
+// refused reports whether a status means that a retry will not help.
 func refused(status int) bool {
 	return status/100 == 4 && status != http.StatusRequestTimeout && status != http.StatusTooManyRequests
 }

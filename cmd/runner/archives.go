@@ -18,23 +18,23 @@ import (
 	"time"
 )
 
-// archives are the project archives that commands of this machine need: each is fetched
-// once, and unpacked for every command anew.
+// archives are the project archives that commands of this machine need: each is fetched once, and unpacked again for
+// every command.
 type archives struct {
 	api    *api
 	folder string
-	most   int64 // bytes to keep for programs to come; 0 is none of it
+	most   int64 // bytes to keep for later programs; 0 keeps nothing
 
 	mu   sync.Mutex
 	have map[string]*fetched
 }
 
-// fetched is an archive that is fetched, or was.
+// fetched is an archive that is or was being fetched.
 type fetched struct {
 	once   sync.Once
 	file   string
 	err    error
-	cutOff bool // whoever fetched it was ended meanwhile, which says nothing to the others
+	cutOff bool // the command that fetched it was ended, which says nothing about the others
 }
 
 func newArchives(a *api, work string) *archives {
@@ -43,8 +43,8 @@ func newArchives(a *api, work string) *archives {
 
 func (a *archives) remove() { os.RemoveAll(a.folder) }
 
-// file returns an archive, by the key that never means another one. Commands that need it at a time wait for
-// one of them to fetch it; when that one is ended, another does.
+// file returns an archive, by a key that never refers to a different one. Concurrent commands that need it wait for one
+// of them to fetch it; if that one is ended, another does.
 func (a *archives) file(ctx context.Context, key, url string) (*fetched, error) {
 	for {
 		f := a.of(key)
@@ -53,7 +53,7 @@ func (a *archives) file(ctx context.Context, key, url string) (*fetched, error) 
 			f.cutOff = f.err != nil && ctx.Err() != nil
 		})
 		if f.err != nil {
-			a.forget(key, f) // the next one tries again
+			a.forget(key, f) // the next one retries
 		}
 		if !f.cutOff || ctx.Err() != nil {
 			return f, f.err
@@ -61,7 +61,7 @@ func (a *archives) file(ctx context.Context, key, url string) (*fetched, error) 
 	}
 }
 
-// of is an archive that is here, or is to be fetched.
+// of returns an archive that is stored, or must be fetched.
 func (a *archives) of(key string) *fetched {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -73,8 +73,8 @@ func (a *archives) of(key string) *fetched {
 	return f
 }
 
-// forget has the next command fetch an archive anew, unless another one has done so. A file that could not be unpacked
-// is taken away.
+// forget makes the next command fetch an archive again, unless another has done so. A file that could not be unpacked
+// is removed.
 func (a *archives) forget(key string, f *fetched) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -96,7 +96,7 @@ func (a *archives) fetch(ctx context.Context, key, url string) (string, error) {
 	if a.most > 0 && a.kept(name) {
 		return name, nil
 	}
-	part := name + ".part" // a download that is cut off leaves no half of an archive under its name
+	part := name + ".part" // an interrupted download leaves no partial archive under its name
 	var err error
 	began := time.Now()
 	for range 3 { // a connection may break in the middle
@@ -130,7 +130,7 @@ func (a *archives) download(ctx context.Context, url, name string) error {
 	return errors.Join(err, out.Close())
 }
 
-// unpack makes the project's files in a folder that is there; they belong to a user, unless 0.
+// unpack creates the project's files in an existing folder; they belong to a user, unless that is 0.
 func unpack(file, folder string, user int) error {
 	in, err := os.Open(file)
 	if err != nil {
@@ -160,7 +160,7 @@ func unpack(file, folder string, user int) error {
 	}
 }
 
-// unpackEntry makes one file; os.Root lets nothing out of the folder.
+// unpackEntry creates one file; os.Root keeps it inside the folder.
 func unpackEntry(root *os.Root, h *tar.Header, content io.Reader, user int) error {
 	name := strings.TrimSuffix(filepath.Clean(h.Name), "/")
 	if name == "." || name == "" {
@@ -187,7 +187,7 @@ func unpackEntry(root *os.Root, h *tar.Header, content io.Reader, user int) erro
 			return err
 		}
 		if !h.ModTime.IsZero() {
-			root.Chtimes(name, time.Now(), h.ModTime) // for tools that look at it; none needs it
+			root.Chtimes(name, time.Now(), h.ModTime) // for tools that read it; none needs it
 		}
 		return own(root, name, user)
 	}

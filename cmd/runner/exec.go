@@ -13,35 +13,34 @@ import (
 	"syscall"
 )
 
-// execWord is the first argument of this program when it becomes a command: between fork and
-// exec there are limits to be set, which only the new process itself can do.
+// execWord is the first argument of this program when it becomes a command: between fork and exec, the new process must
+// set limits for itself.
 const execWord = "exec"
 
-// prSetNoNewPrivs is PR_SET_NO_NEW_PRIVS of prctl(2): programs that are another user's by
-// their file (sudo, su) do not become that user.
+// prSetNoNewPrivs is PR_SET_NO_NEW_PRIVS of prctl(2): setuid programs (sudo, su) do not change the user.
 const prSetNoNewPrivs = 38
 
 // rlimitNproc is RLIMIT_NPROC.
 const rlimitNproc = 6
 
-// becoming are the settings of become.
+// becoming holds the settings of become.
 type becoming struct {
-	Processes uint64 `json:"processes"` // of the user; 0 is no limit
+	Processes uint64 `json:"processes"` // of the user; 0 for no limit
 	Image     string `json:"image"`
 }
 
-// codeNotExecutable is the exit code of a command that could not be started, as shells have it.
+// codeNotExecutable is the exit code of a command that could not be started, as in shells.
 const codeNotExecutable = 126
 
-// failures is the descriptor on which become says why there is no command.
+// failures is the descriptor to which become writes why the command could not start.
 const failures = 3
 
-// become sets limits and turns into the command. It does not return.
+// become sets limits and replaces itself with the command. It does not return.
 func become(args []string) {
 	var b becoming
 	if len(args) < 2 || json.Unmarshal([]byte(args[0]), &b) != nil {
 		fmt.Fprintln(os.Stderr, "zerodag: this program is started by itself only")
-		os.Exit(codeNotExecutable) //nolint:forbidigo // this process is nothing but the start of a command
+		os.Exit(codeNotExecutable) //nolint:forbidigo // this process only starts a command
 	}
 	args = args[1:]
 	syscall.RawSyscall6(syscall.SYS_PRCTL, prSetNoNewPrivs, 1, 0, 0, 0, 0)
@@ -50,7 +49,7 @@ func become(args []string) {
 	if b.Processes > 0 {
 		syscall.Setrlimit(rlimitNproc, &syscall.Rlimit{Cur: b.Processes, Max: b.Processes})
 	}
-	syscall.CloseOnExec(failures) // closed without a word, it says that the command runs
+	syscall.CloseOnExec(failures) // closed without output, it reports that the command runs
 	program, err := exec.LookPath(args[0])
 	if err == nil || errors.Is(err, exec.ErrDot) {
 		if program == "" {
@@ -59,10 +58,10 @@ func become(args []string) {
 		err = syscall.Exec(program, args, os.Environ())
 	}
 	syscall.Write(failures, []byte(whyNot(args[0], b.Image, err)))
-	os.Exit(codeNotExecutable) //nolint:forbidigo // this process is nothing but the start of a command
+	os.Exit(codeNotExecutable) //nolint:forbidigo // this process only starts a command
 }
 
-// whyNot says why a program of an image cannot be started, and what helps.
+// whyNot returns why a program of an image cannot be started, and a hint.
 func whyNot(program, image string, err error) string {
 	where := "this image"
 	instead := "choose another image (docker: {image: …})"

@@ -19,19 +19,19 @@ import (
 	"time"
 )
 
-// Limits of commands that ask for none.
+// Default limits of commands.
 const (
 	mostProcesses = 1024
 	mostOutput    = 1 << 30
 )
 
-// What is read back of a command, in bytes: package sandbox has the same.
+// Limits for output that is read back, in bytes: package sandbox has the same.
 const (
 	maxOutput    = 16 << 20
 	inlineOutput = 100 << 10
 )
 
-// execute runs one command from its beginning to its end, and leaves nothing of it.
+// execute runs one command from beginning to end, and removes everything that it leaves.
 func (r *runner) execute(ctx context.Context, o order) result {
 	if o.Spec.Limits.Processes == 0 {
 		o.Spec.Limits.Processes = mostProcesses
@@ -57,11 +57,11 @@ func (r *runner) execute(ctx context.Context, o order) result {
 	return c.log.complete(last, res)
 }
 
-// lastTime is how long a command that is ended may take to deliver what it has said.
+// lastTime is how long a terminated command may take to deliver its output.
 const lastTime = time.Minute
 
-// lasting ends a while after ctx: what a command has said is delivered for as long as that may
-// take, unless the command, or the runner, is ended.
+// lasting returns a context that ends some time after ctx: a command's output is delivered for as long as that takes,
+// unless the command, or the runner, is terminated.
 func lasting(ctx context.Context) (context.Context, context.CancelFunc) {
 	last, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
@@ -71,7 +71,7 @@ func lasting(ctx context.Context) (context.Context, context.CancelFunc) {
 	return last, func() { stop(); cancel() }
 }
 
-// command is one that runs.
+// command is a running command.
 type command struct {
 	*runner
 	order
@@ -82,11 +82,11 @@ type command struct {
 	pid     int
 	signal  int // that ended it
 	why     reason
-	refused chan struct{} // it says that it cannot start a process
+	refused chan struct{} // it reports that it cannot start a process
 	ended   chan struct{}
 }
 
-// run makes the workspace, runs the command in it, and takes both away.
+// run creates the workspace, runs the command in it, and removes the workspace.
 func (c *command) run(ctx context.Context) result {
 	folder, err := c.workspace(ctx)
 	if folder != "" {
@@ -105,8 +105,7 @@ func (c *command) run(ctx context.Context) result {
 	return c.outputs(ctx, code)
 }
 
-// workspace makes the folders of the command: all of them the command's user's, and closed to
-// others.
+// workspace creates the folders of the command: all of them belong to the command's user, and are closed to others.
 func (c *command) workspace(ctx context.Context) (folder string, err error) {
 	archive, err := c.archives.file(ctx, c.Spec.Archive, c.Archive)
 	if err != nil {
@@ -146,7 +145,7 @@ func (c *command) own(name string) error {
 	return os.Lchown(name, c.user, c.user)
 }
 
-// scratch puts the command's own files where it looks for them.
+// scratch writes the command's own files to its scratch folder.
 func (c *command) scratch() error {
 	if c.Spec.Scratch == "" {
 		return nil
@@ -172,27 +171,27 @@ func (c *command) scratch() error {
 	return nil
 }
 
-// environment is the image's, then the command's. HOME and TMPDIR are the command's own.
+// environment returns the image's environment, then the command's. The command has its own HOME and TMPDIR.
 func (c *command) environment(dir string) []string {
 	env := append(os.Environ(), "HOME="+c.home, "TMPDIR="+filepath.Join(c.home, "tmp"), "PWD="+dir)
 	env = slices.DeleteFunc(env, func(pair string) bool {
 		return strings.HasPrefix(pair, "ECS_CONTAINER_METADATA_URI") || strings.HasPrefix(pair, "ECS_AGENT_URI")
 	})
-	return append(env, c.Spec.Env...) // of one name the last counts
+	return append(env, c.Spec.Env...) // the last one of each name counts
 }
 
-// process starts the command, watches it, and ends all that is left of it.
+// process starts the command, watches it, and ends everything that is left of it.
 func (c *command) process(ctx context.Context) (code int, err error) {
 	dir := filepath.Join(c.root, filepath.FromSlash(c.Spec.Dir))
 	program, err := os.Executable()
 	if err != nil {
 		return 0, err
 	}
-	// Above the limit there is room until the watch has seen that it is passed: who is refused
-	// at once ends in many ways, and none says why.
+	// The kernel's limit is higher, so that the watch sees first that the limit is exceeded: a command whose fork is
+	// refused ends in many ways, and none shows the reason.
 	processes := uint64(c.Spec.Limits.Processes + max(c.Spec.Limits.Processes, 1000))
 	if c.user == 0 {
-		processes = 0 // it would be counted with others of this user
+		processes = 0 // it would be counted together with others of this user
 	}
 	setting, err := json.Marshal(becoming{Processes: processes, Image: c.image})
 	if err != nil {
@@ -208,7 +207,7 @@ func (c *command) process(ctx context.Context) (code int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	x.Stdout, x.Stderr = w, w // one pipe: in their order
+	x.Stdout, x.Stderr = w, w // one pipe, to keep their order
 	wrong, said, err := os.Pipe()
 	if err != nil {
 		return 0, err
@@ -245,7 +244,7 @@ func (c *command) process(ctx context.Context) (code int, err error) {
 	return c.code(x.ProcessState, ooms, err)
 }
 
-// code is the exit code, 128 + n for a signal. The kernel's own kill has a reason of its own.
+// code returns the exit code, 128 + n for a signal. The kernel's own kill has a separate reason.
 func (c *command) code(s *os.ProcessState, ooms int, err error) (int, error) {
 	status, known := s.Sys().(syscall.WaitStatus)
 	if !known {
@@ -265,7 +264,7 @@ func (c *command) code(s *os.ProcessState, ooms int, err error) (int, error) {
 	return 128 + int(status.Signal()), nil
 }
 
-// outputs reads what the command has written for its task.
+// outputs reads the files that the command has written for its task.
 func (c *command) outputs(ctx context.Context, code int) result {
 	res := result{Code: code, Signal: c.signal, Outputs: map[string][]byte{}, Blobs: map[string]string{}}
 	root, err := os.OpenRoot(c.root)
@@ -292,7 +291,7 @@ func (c *command) outputs(ctx context.Context, code int) result {
 	return res
 }
 
-// readOutput reads a plain file of the command. It is opened without waiting: it may be a pipe.
+// readOutput reads a regular file of the command. It is opened without blocking, since it may be a pipe.
 func readOutput(root *os.Root, name string) ([]byte, error) {
 	f, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK|syscall.O_NOFOLLOW, 0)
 	if err != nil {
@@ -326,8 +325,7 @@ func (c *command) upload(ctx context.Context, name string, content []byte) (blob
 	return blob, nil
 }
 
-// clear takes away what the command has left: its folders, and its files in folders that all
-// may write to.
+// clear removes what the command has left: its folders, and its files in world-writable folders.
 func (c *command) clear(folder string) {
 	if err := os.RemoveAll(folder); err != nil {
 		fmt.Fprintf(os.Stderr, "runner: remove the workspace of command %s: %v\n", c.Key, err)
@@ -336,7 +334,7 @@ func (c *command) clear(folder string) {
 		return
 	}
 	for _, shared := range []string{"/tmp", "/var/tmp", "/dev/shm"} {
-		names, _ := os.ReadDir(shared) // what cannot be read was not written
+		names, _ := os.ReadDir(shared) // unreadable folders were not written to
 		for _, name := range names {
 			file := filepath.Join(shared, name.Name())
 			var s syscall.Stat_t

@@ -17,31 +17,30 @@ import (
 	"time"
 )
 
-// How much text waits before it is compressed, how large a part may become, and how often
-// what is new is sent: those who watch see it within two seconds.
+// How much text is collected before it is compressed, how large a part may become, and how often new text is sent:
+// viewers see it within two seconds.
 const (
 	gathered  = 64 << 10
 	partSize  = 1 << 20
 	flushTime = time.Second
 )
 
-// output is the log of one command: what it writes, without secrets, in parts that are
-// objects. A part is stored again and again while it grows; what cannot be stored waits on the
-// disk.
+// output is the log of one command: its output, without secrets, in parts that are objects. A growing part is stored
+// repeatedly; parts that cannot be stored wait on disk.
 type output struct {
 	api     *api
 	key     string
-	spool   string // begins the names of files of parts that wait; "" is none
+	spool   string // prefix of the files of waiting parts; "" for none
 	mask    masker
 	limit   int64
-	exceed  func() // called once when the limit is passed
-	refused func() // called when the command says that it cannot start a process
+	exceed  func() // called once when the limit is exceeded
+	refused func() // called when the command reports that it cannot start a process
 
 	mu    sync.Mutex
 	text  []byte
-	parts []*part // in their order; the last one grows
+	parts []*part // in order; the last one grows
 	total int64
-	short []byte // all of it, where it goes with the result
+	short []byte // all of it, if it is sent with the result
 
 	storing sync.Mutex
 }
@@ -52,7 +51,7 @@ type part struct {
 	began   time.Time
 	url     string
 	stored  int    // bytes
-	file    string // where its content is instead; it grows no more
+	file    string // where its content is instead; it grows no further
 	size    int    // of the file
 }
 
@@ -68,10 +67,10 @@ func newOutput(r *runner, o order) *output {
 	return out
 }
 
-// last is the part that grows.
+// last returns the growing part.
 func (o *output) last() *part { return o.parts[len(o.parts)-1] }
 
-// Write takes output as it comes. It never fails: a command must not block on its log.
+// Write accepts output as it arrives. It never fails: a command must not block on its log.
 func (o *output) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -103,8 +102,8 @@ func (o *output) add(p []byte) {
 	}
 }
 
-// compress puts the text into the last part. One that has become large although it should
-// have been stored goes to the disk, so that a log takes no memory while the API is away.
+// compress adds the text to the last part. A part that grows large because it could not be stored goes to disk, so that
+// a log takes no memory while the API is unavailable.
 func (o *output) compress() {
 	if len(o.text) == 0 {
 		return
@@ -126,7 +125,7 @@ func (o *output) compress() {
 	o.parts = append(o.parts, &part{began: time.Now()})
 }
 
-// follow sends what is new until ctx ends.
+// follow sends new text until ctx ends.
 func (o *output) follow(ctx context.Context) {
 	for sleep(ctx, flushTime) {
 		if err := o.store(ctx); err != nil && ctx.Err() == nil {
@@ -135,7 +134,7 @@ func (o *output) follow(ctx context.Context) {
 	}
 }
 
-// close sends the rest, unless that is refused for good.
+// close sends the rest, unless that is refused permanently.
 func (o *output) close(ctx context.Context) error {
 	defer o.discard()
 	o.mu.Lock()
@@ -147,7 +146,7 @@ func (o *output) close(ctx context.Context) error {
 	return o.api.deliver(ctx, func() error { return o.store(ctx) })
 }
 
-// complete adds the log to a result: what goes with it, or why its end is not where it belongs.
+// complete adds the log to a result: text to send with it, or why its end could not be stored.
 func (o *output) complete(ctx context.Context, res result) result {
 	if err := o.close(ctx); err != nil && !errors.Is(err, errOver) {
 		fmt.Fprintf(os.Stderr, "runner: the end of the log of command %s could not be stored: %v\n", o.key, err)
@@ -157,7 +156,7 @@ func (o *output) complete(ctx context.Context, res result) result {
 	return res
 }
 
-// discard removes what was not delivered.
+// discard removes undelivered parts.
 func (o *output) discard() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -168,7 +167,7 @@ func (o *output) discard() {
 	}
 }
 
-// store puts the parts as they are now, in their order; a full one is followed by another.
+// store uploads the current parts, in order; a full one is followed by another.
 func (o *output) store(ctx context.Context) error {
 	o.storing.Lock()
 	defer o.storing.Unlock()
@@ -193,7 +192,7 @@ func (o *output) store(ctx context.Context) error {
 	}
 }
 
-// now is the content of a part as it is now; the lock of its log is held.
+// now returns the current content of a part; the lock of its log is held.
 func (p *part) now() ([]byte, error) {
 	if p.file != "" {
 		return os.ReadFile(p.file)
@@ -221,8 +220,7 @@ func (o *output) put(ctx context.Context, p *part, url string, began time.Time, 
 	return nil
 }
 
-// next goes on to the part after one that was just stored, if there is one, or if that one has
-// become as large as a part may be.
+// next advances to the part after the one just stored, if there is one, or if that one has reached the maximum size.
 func (o *output) next(p *part) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -241,14 +239,14 @@ func (o *output) next(p *part) bool {
 	return false
 }
 
-// masker leaves secrets out of a text that comes in pieces.
+// masker removes secrets from a text that arrives in pieces.
 type masker struct {
 	secrets []string
 	replace *strings.Replacer
 	held    []byte
 }
 
-// shortestMasked: shorter secrets are words and numbers that logs hold anyway.
+// shortestMasked: shorter secrets are words and numbers that logs contain anyway.
 const shortestMasked = 8
 
 func newMasker(secrets []string) masker {
@@ -258,7 +256,7 @@ func newMasker(secrets []string) masker {
 			m.secrets = append(m.secrets, s)
 		}
 	}
-	// The longest first: of two at the same place it is the one that leaves nothing over.
+	// Longest first: of two at the same place, the longer one leaves no remainder.
 	slices.SortFunc(m.secrets, func(a, b string) int { return len(b) - len(a) })
 	var pairs []string
 	for _, s := range m.secrets {
@@ -270,7 +268,7 @@ func newMasker(secrets []string) masker {
 	return m
 }
 
-// pass returns what can be said of the text so far: its end may be the beginning of a secret.
+// pass returns the text that is safe to send so far: its end may be the beginning of a secret.
 func (m *masker) pass(p []byte) []byte {
 	if m.replace == nil {
 		return p
@@ -281,7 +279,7 @@ func (m *masker) pass(p []byte) []byte {
 	return []byte(text[:cut])
 }
 
-// beginning is how many bytes at the end of text begin a secret.
+// beginning returns how many bytes at the end of text begin a secret.
 func (m *masker) beginning(text string) int {
 	most := 0
 	for _, s := range m.secrets {

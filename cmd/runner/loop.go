@@ -20,13 +20,13 @@ type runner struct {
 	users    *users
 	carryOut func(context.Context, order) result // execute
 
-	wake    chan struct{} // a command is over: poll at once
+	wake    chan struct{} // a command has ended: poll at once
 	mu      sync.Mutex
 	running map[string]context.CancelCauseFunc // by key
-	active  time.Time                          // when something happened last
+	active  time.Time                          // when something last happened
 }
 
-// Why a command is ended: it was asked for, or the runner itself ends.
+// Why a command is ended: by request, or because the runner ends.
 var (
 	errKilled = errors.New("killed")
 	errEnds   = errors.New("the runner ends")
@@ -43,7 +43,7 @@ func newRunner(env func(string) string) (*runner, error) {
 	}
 	u := newUsers()
 	if !u.separate {
-		s.slots = 1 // commands of one user are not safe from each other
+		s.slots = 1 // commands of one user are not isolated from each other
 	}
 	a := newAPI(s)
 	r := &runner{settings: s, api: a, archives: newArchives(a, s.work), users: u, wake: make(chan struct{}, 1), running: map[string]context.CancelCauseFunc{}, active: time.Now()}
@@ -51,7 +51,7 @@ func newRunner(env func(string) string) (*runner, error) {
 	return r, nil
 }
 
-// run polls until it is told to leave, is asked to end, or is deaf.
+// run polls until the server dismisses it, is asked to end, or hears nothing for too long.
 func (r *runner) run(ctx context.Context) error {
 	defer r.archives.remove()
 	fmt.Printf("runner %s: up to %d commands at a time, each under a user of its own: %v\n", version, r.slots, r.users.separate)
@@ -69,12 +69,12 @@ func (r *runner) run(ctx context.Context) error {
 	return err
 }
 
-// lostTime is for how long after a poll that failed its orders are asked for again: it may have
-// claimed commands after others were answered, and nobody else would begin those.
+// lostTime is for how long after a failed poll its orders are requested again: the poll may have claimed commands that
+// no other runner would begin.
 const lostTime = 45 * time.Second
 
-// poll asks for orders and has them carried out until it is over. An answer of any kind but an
-// order and the word that all is over is none: the gateway throttles, or the API is away.
+// poll requests orders and executes them until everything is over. Any other response than an order or the end counts
+// as no answer: the gateway is throttling, or the API is down.
 func (r *runner) poll(ctx context.Context, begin func(order)) error {
 	heard, failed := time.Now(), time.Time{}
 	for try := 0; ; {
@@ -85,7 +85,7 @@ func (r *runner) poll(ctx context.Context, begin func(order)) error {
 		switch {
 		case ctx.Err() != nil:
 			fmt.Println("runner: asked to end")
-			return nil //nolint:nilerr // that the call failed is for the same reason
+			return nil //nolint:nilerr // the call failed for the same reason
 		case errors.Is(err, errOver):
 			fmt.Println("runner: nothing that this runner does counts any more")
 			return nil
@@ -117,7 +117,7 @@ func (r *runner) poll(ctx context.Context, begin func(order)) error {
 	}
 }
 
-// rest waits for the next poll; the end of a command is a reason to poll at once.
+// rest waits for the next poll; the end of a command triggers a poll at once.
 func (r *runner) rest(ctx context.Context, d time.Duration) {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -139,7 +139,7 @@ func (r *runner) beat() beat {
 	return b
 }
 
-// begin starts a command beside the others.
+// begin starts a command concurrently with the others.
 func (r *runner) begin(ctx context.Context, all *sync.WaitGroup, o order) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	r.mu.Lock()
@@ -163,8 +163,8 @@ func (r *runner) begin(ctx context.Context, all *sync.WaitGroup, o order) {
 	})
 }
 
-// finish tells how a command ended, or that nothing of it runs any more although it was killed: whoever did so waits for
-// that, for a while. What cannot be told until the runner gives up is run again elsewhere.
+// finish reports how a command ended, or that none of it runs any more after it was killed: the killer waits for that,
+// for a while. If the end cannot be reported before the runner gives up, the command runs again elsewhere.
 func (r *runner) finish(ctx context.Context, key string, res result) {
 	if errors.Is(context.Cause(ctx), errKilled) {
 		var cancel context.CancelFunc

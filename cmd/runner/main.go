@@ -1,15 +1,12 @@
 //go:build linux
 
-// Command runner runs the commands of one attempt on a machine of its own: it fetches them,
-// runs each under a user of its own where it may, sends their output, tells how they ended,
-// and leaves when there are no more.
+// Command runner runs the commands of one attempt on a dedicated machine: it fetches them, runs each under a separate
+// user if possible, sends their output, reports how they ended, and leaves when there are no more.
 //
-// It is put into images that know nothing of it, so it is static and uses the standard
-// library only. Its settings are ZERODAG_URL, where it finds the API, ZERODAG_TICKET, which is
-// good for one pass that only its memory has, and ZERODAG_SLOTS, how many commands it runs at a
-// time. While the API does not answer, or throttles it, its commands go on, and what they say is
-// kept on its disk.
-// Package sandbox is the other side.
+// It is put into arbitrary images, so it is static and uses only the standard library. Its settings are ZERODAG_URL,
+// the address of the API, ZERODAG_TICKET, which is valid for one pass that exists only in its memory, and
+// ZERODAG_SLOTS, how many commands it runs at a time. While the API does not answer, or throttles it, its commands
+// continue, and their output is stored on its disk. Package sandbox is the server side.
 package main
 
 import (
@@ -65,18 +62,18 @@ func main() {
 	}
 }
 
-// settings are read once; the environment is cleared of them.
+// settings are read once and then removed from the environment.
 type settings struct {
 	url, ticket string
 	slots       int
 	work        string        // folder of workspaces
 	image       string        // for messages
-	machine     string        // what its launcher calls it, of one that was told so
+	machine     string        // the launcher's name for it, if one was given
 	grace       time.Duration // between TERM and KILL
 }
 
-// Times of the runner. It must give up before the server does (sandbox.deafTime), which then
-// ends the machine and, when that is over, has the commands run elsewhere.
+// Time limits of the runner. It must give up before the server does (sandbox.deafTime), which then ends the machine
+// and, once that is over, has the commands run elsewhere.
 const (
 	defaultGrace = 4 * time.Second
 	deafTime     = 15 * time.Minute
@@ -106,8 +103,8 @@ func readSettings(env func(string) string) (settings, error) {
 	return s, err
 }
 
-// workFolder is where workspaces are made: beside the program, which is on a volume that can
-// be written to even where the root file system cannot.
+// workFolder returns where workspaces are created: next to the program, which is on a writable volume even if the root
+// file system is read-only.
 func workFolder(named string) (string, error) {
 	program, err := os.Executable()
 	if err != nil {

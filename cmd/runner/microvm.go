@@ -19,17 +19,17 @@ import (
 	"time"
 )
 
-// microvmWord is the first argument of this program when it is what a Lambda MicroVM runs. The second, if there is one, is where it
-// listens.
+// microvmWord is the first argument of this program when a Lambda MicroVM runs it. The second, if there is one, is
+// where it listens.
 const microvmWord = "microvm"
 
 // hooksAddress is where Lambda calls the hooks: the port that infra/deployment gives the image. They are not called on loopback.
 const hooksAddress = ":9000"
 
-// hooksPath is what the path of a hook begins with.
+// hooksPath is the prefix of the paths of hooks.
 const hooksPath = "/aws/lambda-microvms/runtime/v1/"
 
-// mostStart limits what a machine is started with, in bytes: Lambda takes 16 KB at most.
+// mostStart limits the payload of a machine's start, in bytes: Lambda accepts at most 16 KB.
 const mostStart = 64 << 10
 
 // hooks answers the calls by which Lambda announces the start and end of a MicroVM. This process is in the snapshot from which all
@@ -45,7 +45,7 @@ type hooks struct {
 	child   *os.Process
 }
 
-// start is what a machine is started with: package microvm is the other side.
+// start is the payload of a machine's start: package microvm is the other side.
 type start struct {
 	URL    string `json:"url"`
 	Ticket string `json:"ticket"`
@@ -115,7 +115,7 @@ func (h *hooks) run(w http.ResponseWriter, r *http.Request) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
-	case h.over != nil && h.started == s: // Lambda tells it again
+	case h.over != nil && h.started == s: // Lambda repeats the call
 		return
 	case h.over != nil:
 		http.Error(w, "this machine has begun", http.StatusConflict)
@@ -138,10 +138,10 @@ func (h *hooks) run(w http.ResponseWriter, r *http.Request) {
 	}()
 }
 
-// microvmImage is what commands find there, in messages.
+// microvmImage is the name of the commands' image in messages.
 const microvmImage = "the image of the stage's MicroVMs"
 
-// errNothing is said about a machine that is started with nothing, as Lambda does to try an image.
+// errNothing is the error of a machine that is started without a payload, as Lambda does to test an image.
 var errNothing = errors.New("there is nothing to run")
 
 // readStart reads the body of the hook /run: the payload of RunMicrovm and the id of the machine, nested or in one object.
@@ -178,7 +178,8 @@ func readStart(body []byte) (s start, id string, err error) {
 	return *in.Zerodag, in.ID, nil
 }
 
-// terminate has the runner end its commands, and returns when it has. Calls from the machine itself are ignored, since a command could make them.
+// terminate makes the runner end its commands, and returns when it has. Calls from the machine itself are ignored,
+// since a command could make them.
 func (h *hooks) terminate(_ http.ResponseWriter, r *http.Request) {
 	if from, _ := net.ResolveTCPAddr("tcp", r.RemoteAddr); from == nil || h.local(from) {
 		fmt.Fprintln(os.Stderr, "runner: ignored a call of the hook terminate from this machine")
@@ -187,7 +188,7 @@ func (h *hooks) terminate(_ http.ResponseWriter, r *http.Request) {
 	h.end()
 }
 
-// end has the runner end, and waits for it.
+// end makes the runner end, and waits for it.
 func (h *hooks) end() {
 	h.mu.Lock()
 	child, over := h.child, h.over
@@ -204,7 +205,7 @@ func (h *hooks) end() {
 	}
 }
 
-// isLocal reports whether an address is one of this machine's own.
+// isLocal reports whether an address belongs to this machine.
 func isLocal(a net.Addr) bool {
 	from, is := a.(*net.TCPAddr)
 	if !is || from.IP.IsLoopback() {

@@ -18,20 +18,18 @@ import (
 	"time"
 )
 
-// onceWord is the first argument of this program when it runs one command only, which it
-// reads: that is how a function runs commands. The second is the folder that is the
-// function's alone.
+// onceWord is the first argument of this program when it runs only one command, which it reads: functions run commands
+// this way. The second is a folder that only the function uses.
 const onceWord = "once"
 
-// functionImage is what a function's commands find, in messages.
+// functionImage is the name of the commands' image in messages.
 const functionImage = "the function of commands (Python 3.13)"
 
-// keptArchives is how much a function keeps of the archives of projects, in bytes: a quarter
-// of its disk.
+// keptArchives is how much a function stores of project archives, in bytes: a quarter of its disk.
 const keptArchives = 512 << 20
 
-// once runs the command that is read, writes its result, and leaves nothing of it in folder
-// but the archive of its project.
+// once runs the command that it reads, writes its result, and leaves nothing in folder except the archive of its
+// project.
 func once(folder string, in io.Reader, out io.Writer) error {
 	hide()
 	var c call
@@ -42,7 +40,7 @@ func once(folder string, in io.Reader, out io.Writer) error {
 		return err
 	}
 	work := filepath.Join(folder, "zerodag")
-	if err := clean(folder, work); err != nil { // the last command may have been cut off
+	if err := clean(folder, work); err != nil { // the last command may have been interrupted
 		return err
 	}
 	if err := os.MkdirAll(work, 0o711); err != nil { // #nosec G301 -- commands of other users pass through it to folders of their own, and list nothing
@@ -52,7 +50,7 @@ func once(folder string, in io.Reader, out io.Writer) error {
 	a.places = &places{logs: c.Logs, outputs: c.Outputs}
 	kept := newArchives(a, work)
 	kept.most = keptArchives
-	r := &runner{settings: settings{work: work, image: functionImage, grace: defaultGrace}, api: a, archives: kept, users: &users{}} // all are one user there
+	r := &runner{settings: settings{work: work, image: functionImage, grace: defaultGrace}, api: a, archives: kept, users: &users{}} // all share one user there
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
 	defer stop()
 	ctx, kill := context.WithCancel(ctx)
@@ -65,11 +63,11 @@ func once(folder string, in io.Reader, out io.Writer) error {
 	return json.NewEncoder(out).Encode(res)
 }
 
-// killTime is how often a call asks whether it was killed.
+// killTime is how often a call checks whether it was killed.
 const killTime = 2 * time.Second
 
-// untilKilled looks whether there is something behind a link, which says that the call was
-// killed, and then has it end. What cannot be read is read again.
+// untilKilled polls a link whose content means that the call was killed, and then ends the call. Failed reads are
+// repeated.
 func (a *api) untilKilled(ctx context.Context, url string, kill func()) {
 	for url != "" && sleep(ctx, killTime) {
 		if a.there(ctx, url) {
@@ -79,7 +77,7 @@ func (a *api) untilKilled(ctx context.Context, url string, kill func()) {
 	}
 }
 
-// there says whether there is something behind a link.
+// there reports whether a link has content.
 func (a *api) there(ctx context.Context, url string) bool {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
@@ -96,8 +94,7 @@ func (a *api) there(ctx context.Context, url string) bool {
 	return out.StatusCode == http.StatusOK
 }
 
-// forget clears the environment of what is the function's own: its credentials, and the way
-// to its caller.
+// forget removes the function's own settings from the environment: its credentials, and the access to its caller.
 func forget() error {
 	for _, pair := range os.Environ() {
 		name, _, _ := strings.Cut(pair, "=")
@@ -122,7 +119,7 @@ func functionsOwn(name string) bool {
 	return false
 }
 
-// clean takes away all in the function's folder but archives.
+// clean removes everything but archives from the function's folder.
 func clean(folder, work string) error {
 	for _, dir := range []string{folder, work} {
 		entries, err := os.ReadDir(dir)
@@ -142,13 +139,13 @@ func clean(folder, work string) error {
 	return nil
 }
 
-// removeAll removes also what a command has closed to its own user.
+// removeAll also removes folders that a command has closed to its own user.
 func removeAll(name string) error {
 	err := os.RemoveAll(name)
 	if err == nil {
 		return nil
 	}
-	filepath.WalkDir(name, func(file string, e fs.DirEntry, _ error) error { // what fails here fails below
+	filepath.WalkDir(name, func(file string, e fs.DirEntry, _ error) error { // failures here show up below
 		if e != nil && e.IsDir() {
 			os.Chmod(file, 0o700) // #nosec G122 G302 -- the folders are those of a command that is over, and are deleted next
 		}
@@ -157,14 +154,14 @@ func removeAll(name string) error {
 	return os.RemoveAll(name)
 }
 
-// places are where things may be put, given beforehand.
+// places are upload locations, given in advance.
 type places struct {
 	logs    []string
 	outputs map[string]given
 	began   []int64 // of the parts of the log that have a place
 }
 
-// place gives each part of the log one of the places, the same whenever it asks.
+// place assigns each part of the log one of the places, always the same one.
 func (p *places) place(u upload) (given, error) {
 	if u.Kind == "output" {
 		g, found := p.outputs[u.Name]
@@ -185,8 +182,8 @@ func (p *places) place(u upload) (given, error) {
 	return given{URL: p.logs[len(p.began)-1]}, nil
 }
 
-// partSize is how large a part of a log may become. Where places are few, each is for twice
-// as much as the one before.
+// partSize returns how large a part of a log may become. If there are few places, each is twice as large as the
+// previous one.
 func (a *api) partSize() int {
 	if a.places == nil {
 		return partSize
@@ -194,7 +191,7 @@ func (a *api) partSize() int {
 	return partSize << (len(a.places.began) - 1)
 }
 
-// keepShort leaves a log that is short, and of which nothing was stored, to the result.
+// keepShort leaves a short log of which nothing was stored to the result.
 func (o *output) keepShort() bool {
 	o.storing.Lock()
 	defer o.storing.Unlock()
@@ -207,20 +204,19 @@ func (o *output) keepShort() bool {
 	return true
 }
 
-// kept says whether an archive is there from an earlier command, and that it was used now.
+// kept reports whether an archive exists from an earlier command, and marks it as used now.
 func (a *archives) kept(name string) bool {
 	now := time.Now()
 	return os.Chtimes(name, now, now) == nil
 }
 
-// discard removes archives, those that were not used for the longest time first, until the
-// rest is small enough; never the one that was fetched last.
+// discard removes archives, least recently used first, until the rest is small enough; never the archive fetched last.
 func (a *archives) discard(last string) {
 	for {
 		var total int64
 		var oldest string
 		var since time.Time
-		entries, _ := os.ReadDir(a.folder) // what cannot be read cannot be removed
+		entries, _ := os.ReadDir(a.folder) // unreadable folders cannot be cleaned
 		for _, e := range entries {
 			info, err := e.Info()
 			if err != nil {

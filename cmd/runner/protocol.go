@@ -4,8 +4,7 @@ package main
 
 import "time"
 
-// The forms of the protocol: package sandbox has the same ones, and a test runs this program
-// against it.
+// The types of the protocol: package sandbox has the same ones, and a test runs this program against it.
 
 type joining struct {
 	Secret  string `json:"secret"`

@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// users gives each command a user of its own, so that commands cannot see each other, and
-// what one leaves behind can be found by its user. Only root can do so.
+// users assigns each command a separate user, so that commands cannot see each other, and what one leaves behind can be
+// found by its user. This requires root.
 type users struct {
 	separate bool
 
@@ -25,12 +25,11 @@ func newUsers() *users {
 	return &users{separate: os.Getuid() == 0 && maySetUser(), next: firstUser()}
 }
 
-// firstUser is above what images use, and by chance, so that two runners on one machine do
-// not meet. A number is never used again: nothing of an earlier command belongs to a later
-// one.
+// firstUser returns a random number above the ones used by images, so that two runners on one machine do not collide. A
+// number is never reused: nothing of an earlier command belongs to a later one.
 func firstUser() int {
 	const above, each = 200_000, 10_000
-	text, _ := os.ReadFile("/proc/self/uid_map") // without it there are few
+	text, _ := os.ReadFile("/proc/self/uid_map") // without it, there are few
 	fields := strings.Fields(string(text))
 	if len(fields) < 3 {
 		return above
@@ -42,7 +41,7 @@ func firstUser() int {
 	return above + each*rand.IntN((1<<31-1-above)/each) // #nosec G404 -- the user need not be secret, only another one than those of other commands
 }
 
-// maySetUser says whether root may be another user here: a container can forbid it.
+// maySetUser reports whether root may become another user here: a container can forbid it.
 func maySetUser() bool {
 	const capSetuid, capSetgid, capKill, capChown = 7, 6, 5, 0
 	text, err := os.ReadFile("/proc/self/status")
@@ -59,7 +58,7 @@ func maySetUser() bool {
 	return false
 }
 
-// user is who a command runs as; 0 is this program's own.
+// user returns the user of a command; 0 is this program's own.
 func (u *users) user() int {
 	if !u.separate {
 		return 0
@@ -76,39 +75,37 @@ const (
 	prSetChildSubreaper = 36
 )
 
-// hide keeps the environment and the memory of this process, with the token in it, from
-// other processes of the same user; and makes it the parent of all orphans below it. Lambda
-// refuses both.
+// hide protects the environment and the memory of this process, including the token, from other processes of the same
+// user, and makes it the parent of all orphans below it. Lambda refuses both.
 func hide() {
 	syscall.RawSyscall(syscall.SYS_PRCTL, prSetDumpable, 0, 0)
 	adoptsOrphans()
 }
 
-// adoptsOrphans makes this process the parent of all orphans below it. It reports false in the
-// sandbox of a function, which refuses that and runs nothing else: there all processes of this user
-// but the ancestors of this one belong to the command.
+// adoptsOrphans makes this process the parent of all orphans below it. It reports false in the sandbox of a function,
+// which refuses that and runs nothing else: there, all processes of this user except the ancestors of this one belong
+// to the command.
 var adoptsOrphans = sync.OnceValue(func() bool {
 	_, function := os.LookupEnv("LAMBDA_TASK_ROOT")
 	_, _, refused := syscall.RawSyscall(syscall.SYS_PRCTL, prSetChildSubreaper, 1, 0)
 	return refused == 0 || !function
 })
 
-// process is one of /proc, as its status file says: the owner of its folder would be root's
-// for one that hides itself.
+// process is a process in /proc, according to its status file: the folder of a hidden process belongs to root.
 type process struct {
 	pid, parent, user int
 	memory            int64 // bytes in RAM
 	dead              bool
 }
 
-// processes lists all.
+// processes lists all processes.
 func processes() []process {
 	proc, err := os.Open("/proc")
 	if err != nil {
 		return nil
 	}
 	defer proc.Close()
-	names, _ := proc.Readdirnames(-1) // what could be read
+	names, _ := proc.Readdirnames(-1) // as many as could be read
 	var list []process
 	for _, name := range names {
 		if pid, err := strconv.Atoi(name); err == nil {
@@ -129,7 +126,7 @@ func readProcess(pid int) (process, bool) {
 	for line := range strings.Lines(string(text)) {
 		name, value, _ := strings.Cut(line, ":")
 		value, _, _ = strings.Cut(strings.TrimSpace(value), "\t")
-		number := func() int { n, _ := strconv.Atoi(strings.TrimSuffix(value, " kB")); return n } // the kernel's: always a number
+		number := func() int { n, _ := strconv.Atoi(strings.TrimSuffix(value, " kB")); return n } // always a number
 		switch name {
 		case "State":
 			p.dead = strings.HasPrefix(value, "Z") || strings.HasPrefix(value, "X")
@@ -139,15 +136,15 @@ func readProcess(pid int) (process, bool) {
 			p.user = number()
 		case "VmRSS":
 			p.memory = int64(number()) << 10
-		case "Threads": // behind all of these
+		case "Threads": // after all of these
 			return p, p.user >= 0
 		}
 	}
 	return p, p.user >= 0
 }
 
-// members are the processes of a command: those of its user or, where it has none of its
-// own, everything below this program, which runs one command at a time then.
+// members returns the processes of a command: those of its user or, if it has no separate user, everything below this
+// program, which then runs one command at a time.
 func members(user int) []process {
 	self := os.Getpid()
 	all := processes()
@@ -172,7 +169,7 @@ func members(user int) []process {
 	return list
 }
 
-// strangers are the processes of this program's user but for itself and its ancestors.
+// strangers returns the processes of this program's user, except itself and its ancestors.
 func strangers(all []process, self int) (list []process) {
 	parents := map[int]int{}
 	for _, p := range all {
@@ -190,7 +187,7 @@ func strangers(all []process, self int) (list []process) {
 	return list
 }
 
-// signalAll sends a signal to every process of a command that lives, and says how many did.
+// signalAll sends a signal to every live process of a command, and returns their number.
 func signalAll(user int, s syscall.Signal) int {
 	n := 0
 	for _, p := range members(user) {
@@ -201,8 +198,8 @@ func signalAll(user int, s syscall.Signal) int {
 	return n
 }
 
-// sweep ends everything that a command left, however often it forks meanwhile. Its first
-// process is over and reaped.
+// sweep ends everything that a command left, however often it forks in the meantime. Its first process has ended and
+// was reaped.
 func sweep(user int) {
 	for {
 		left := 0
@@ -219,7 +216,7 @@ func sweep(user int) {
 	}
 }
 
-// reap takes away dead orphans of a command, but for its first process, which is waited for.
+// reap reaps dead orphans of a command, except its first process, which is waited for.
 func reap(user, first int) {
 	for _, p := range members(user) {
 		if p.pid != first {
@@ -228,7 +225,7 @@ func reap(user, first int) {
 	}
 }
 
-// reap takes a process away that is dead, and was left to this one.
+// reap reaps a process if it is dead and a child of this one.
 func (p process) reap() {
 	if p.dead && p.parent == os.Getpid() {
 		syscall.Wait4(p.pid, nil, syscall.WNOHANG, nil)

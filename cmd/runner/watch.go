@@ -16,15 +16,14 @@ import (
 	"time"
 )
 
-// How often a command's processes are counted, and how often it is looked at as a whole.
+// How often a command's processes are counted, and how often all its limits are checked.
 const (
 	countTime = 25 * time.Millisecond
 	watchTime = time.Second
-	slowDisk  = 30 * time.Second // between two looks at a large folder
+	slowDisk  = 30 * time.Second // between two measurements of a large folder
 )
 
-// watch ends the command when it is to end: it was killed, its time is over, or it takes more
-// than it may.
+// watch ends the command if necessary: it was killed, timed out, or exceeded a limit.
 func (c *command) watch(ctx context.Context) {
 	var late <-chan time.Time
 	if c.Spec.Limits.Seconds > 0 {
@@ -45,7 +44,7 @@ func (c *command) watch(ctx context.Context) {
 			return
 		case <-late:
 			c.end(tooLong(c.Spec.Limits.time()))
-		case <-c.refused: // a bomb may be over before it is met by chance
+		case <-c.refused: // a fork bomb may be over before the next count
 			c.count()
 		case <-count.C:
 			c.count()
@@ -68,11 +67,11 @@ func (c *command) count() {
 	}
 }
 
-// end forces the command to end, for a reason.
+// end kills the command, for a reason.
 func (c *command) end(why string) {
 	c.why.set(why)
 	go func() {
-		for range 100 { // what forks meanwhile is met by the next round
+		for range 100 { // processes forked in the meantime are killed in the next iteration
 			select {
 			case <-c.ended:
 				return
@@ -86,7 +85,7 @@ func (c *command) end(why string) {
 	}()
 }
 
-// stop asks the whole command to end and, after the grace time, forces it.
+// stop asks the whole command to end and, after the grace time, kills it.
 func (c *command) stop() {
 	signalAll(c.user, syscall.SIGTERM)
 	select {
@@ -96,7 +95,7 @@ func (c *command) stop() {
 	}
 }
 
-// living counts the processes of a command that are not over.
+// living counts the live processes of a command.
 func living(user int) int {
 	n := 0
 	for _, p := range members(user) {
@@ -107,14 +106,14 @@ func living(user int) int {
 	return n
 }
 
-// howMany counts the processes of all, which is cheap.
+// howMany counts all processes, which is cheap.
 func howMany() int {
 	proc, err := os.Open("/proc")
 	if err != nil {
 		return 0
 	}
 	defer proc.Close()
-	names, _ := proc.Readdirnames(-1) // what could be read
+	names, _ := proc.Readdirnames(-1) // as many as could be read
 	n := 0
 	for _, name := range names {
 		if name[0] >= '1' && name[0] <= '9' {
@@ -131,7 +130,7 @@ func memoryOf(list []process) (total int64) {
 	return total
 }
 
-// diskWatch measures a folder, the seldomer the longer that takes.
+// diskWatch measures a folder, less often the longer that takes.
 type diskWatch struct {
 	limit int64
 	next  time.Time
@@ -151,14 +150,14 @@ func (d *diskWatch) full(folder string) bool {
 				}
 			}
 		}
-		return nil // what vanishes meanwhile does not count
+		return nil // files that vanish in the meantime do not count
 	})
 	d.next = now.Add(min(max(watchTime, 20*time.Since(now)), slowDisk))
 	return total > d.limit
 }
 
-// oomKills counts the processes that the kernel has ended for their memory: of this container
-// and of this machine, since neither is told of all.
+// oomKills counts the processes that the kernel has killed for lack of memory: of this container and of this machine,
+// since neither count is complete.
 func oomKills() (n int) {
 	for _, file := range []string{"/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control", "/proc/vmstat"} {
 		text, err := os.ReadFile(file)
@@ -167,7 +166,7 @@ func oomKills() (n int) {
 		}
 		for line := range strings.Lines(string(text)) {
 			if rest, ok := strings.CutPrefix(line, "oom_kill "); ok {
-				kills, _ := strconv.Atoi(strings.TrimSpace(rest)) // the kernel's: a number
+				kills, _ := strconv.Atoi(strings.TrimSpace(rest)) // from the kernel: a number
 				n += kills
 			}
 		}
@@ -175,7 +174,7 @@ func oomKills() (n int) {
 	return n
 }
 
-// The reasons, in the words of package operators.
+// The reasons, as in package operators.
 
 func tooLong(limit time.Duration) string {
 	return fmt.Sprintf("The command took longer than %v and was ended (sandbox: timeout)", limit)
@@ -209,7 +208,7 @@ func size(bytes int64) string {
 	return strconv.FormatInt(bytes, 10) + " bytes"
 }
 
-// reason is why a command was ended: the first counts.
+// reason is why a command was ended: the first one counts.
 type reason struct {
 	mu   sync.Mutex
 	text string

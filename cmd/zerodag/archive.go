@@ -12,7 +12,7 @@ import (
 	"zerodag/internal/projectfolder"
 )
 
-// newArchive writes a project's archive to a file; no server is asked.
+// newArchive writes a project's archive to a file, without a server.
 func newArchive(s cli.Streams) *cobra.Command {
 	r := &remote{cli.Remote{Streams: s, Format: cli.TextForm}}
 	project, output, copyLinks := "", "", false
@@ -40,7 +40,7 @@ func newArchive(s cli.Streams) *cobra.Command {
 	})
 }
 
-// archive replaces the file when the new one is complete.
+// archive replaces the file once the new one is complete.
 func (r *remote) archive(project, output string, copyLinks bool) error {
 	folder, err := projectfolder.Open(project)
 	if err != nil {

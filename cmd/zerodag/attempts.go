@@ -39,7 +39,7 @@ func newAttempts(s cli.Streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if !r.Ours() { // the original shows the newest at the end
+		if !r.Ours() { // Digdag shows the newest at the end
 			slices.Reverse(list)
 		}
 		return r.List(list, func(p cli.Printer) {
@@ -63,7 +63,7 @@ func attemptTable(now time.Time, list []client.Attempt) *term.Table {
 	return t
 }
 
-// attemptStatus is the status of an attempt, and of one that waits for its time when it begins.
+// attemptStatus returns the status of an attempt, or when it begins if it waits for its start time.
 func attemptStatus(a client.Attempt, now time.Time) string {
 	if !a.Done && a.BeginsAt().After(now) {
 		return startsText(*a.StartsAt)
@@ -73,7 +73,7 @@ func attemptStatus(a client.Attempt, now time.Time) string {
 
 func startsText(t time.Time) string { return "starts at " + term.ShortTime(&t) }
 
-// openAttempt reads the id of an attempt, before the server is asked anything.
+// openAttempt reads the id of an attempt, before any request to the server.
 func (r *remote) openAttempt(ctx context.Context, argument string) (client.ID, error) {
 	id, err := cli.IDArgument("attempt-id", argument)
 	if err != nil {
@@ -134,20 +134,20 @@ func newAttempt(s cli.Streams) *cobra.Command {
 	})
 }
 
-// problemsOf reads which tasks of an attempt failed, and whose failures were ignored. A server of Digdag is not asked.
+// problemsOf reads which tasks of an attempt failed, and whose failures were ignored. A Digdag server is not asked.
 func (r *remote) problemsOf(ctx context.Context, a client.Attempt) (failed []attemptview.Failure, ignored []client.Task, err error) {
 	if r.Ours() && a.Done && !a.Success {
 		if failed, err = r.AttemptViews().Failures(ctx, a, taskview.LastLines); err != nil {
 			return nil, nil, err
 		}
 	}
-	if r.Ours() && a.IgnoredErrors { // else there are none, and the tasks need not be read
+	if r.Ours() && a.IgnoredErrors { // otherwise there are none, and the tasks need not be read
 		ignored, err = r.AttemptViews().Ignored(ctx, a)
 	}
 	return failed, ignored, err
 }
 
-// pausedText says who has paused an attempt or a project, when and why; "" if nobody has.
+// pausedText returns who paused an attempt or a project, when and why; "" if it is not paused.
 func pausedText(p *client.Paused) string {
 	if text := pausedBy(p); text != "" {
 		return "paused " + text
@@ -167,7 +167,7 @@ func pausedBy(p *client.Paused) string {
 	return text
 }
 
-// waiting says what an attempt and its tasks wait for that could run otherwise.
+// waiting returns what an attempt and its ready tasks wait for.
 func (r *remote) waiting(ctx context.Context, a client.Attempt) ([]string, error) {
 	tasks, err := r.Tasks(ctx, a.ID)
 	var list []string
@@ -185,7 +185,7 @@ func (r *remote) waiting(ctx context.Context, a client.Attempt) ([]string, error
 	return list, err
 }
 
-// printLabels are in a line of their own, and in none where there are none.
+// printLabels prints labels on a separate line, or nothing if there are none.
 func printLabels(p cli.Printer, labels *param.Map) {
 	if labels.Len() > 0 {
 		p.Line("  labels: %s", labelsText(labels))

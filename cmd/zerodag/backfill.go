@@ -22,12 +22,12 @@ type backfillCommand struct {
 	from, name string
 	count      int
 	dryRun     bool
-	fill       client.Fill // of a backfill that is one thing
+	fill       client.Fill // of a backfill as one object
 	wait       bool
-	isNamed    bool // by the user; else the name is random
+	isNamed    bool // by the user; otherwise the name is random
 }
 
-// newBackfill starts past sessions of a workflow: one after the other, as the original does, or as one thing.
+// newBackfill starts past sessions of a workflow: one after the other, as in Digdag, or as one object.
 func newBackfill(s cli.Streams) *cobra.Command {
 	c := &backfillCommand{remote: remote{cli.Remote{Streams: s}}}
 	cmd := &cobra.Command{Use: "backfill schedule-id | project-name name --from TIME", Short: "Start past sessions of a workflow", Args: cobra.ArbitraryArgs,
@@ -73,7 +73,7 @@ func newBackfill(s cli.Streams) *cobra.Command {
 	})
 }
 
-// ofOneThing are the options that the original does not know: with one of them the backfill is one thing.
+// ofOneThing are the options that Digdag does not have: with one of them, the backfill is one object.
 func ofOneThing() []string {
 	return []string{"to", "dates", "every", "parallel", "order", "existing", "priority", "param", "params-file", "wait"}
 }
@@ -101,12 +101,12 @@ func (c *backfillCommand) check(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// turnedRound reports whether to is before from; a day that to names is included whole.
+// turnedRound reports whether to is before from; a day in to is included entirely.
 func turnedRound(from, to string) bool {
 	first, err := term.ParseLocal(from, "")
 	last, wrong := term.ParseLocal(to, "")
 	if err != nil || wrong != nil {
-		return false // which is refused elsewhere
+		return false // it is refused elsewhere
 	}
 	if !strings.Contains(to, ":") {
 		first, last = first[:len(time.DateOnly)], last[:len(time.DateOnly)]
@@ -160,7 +160,7 @@ func (c *backfillCommand) backfill(ctx context.Context, args []string, b client.
 	return err
 }
 
-// tooLate adds to an error that --from is not before the next session of the schedule, where a backfill ends.
+// tooLate adds a hint if --from is not before the next session of the schedule, at which a backfill ends.
 func (c *backfillCommand) tooLate(err error, from time.Time, s client.Schedule) error {
 	if program.AsDigdag() || from.Before(s.NextScheduleTime) {
 		return err
@@ -172,11 +172,11 @@ func (c *backfillCommand) notPast(s client.Schedule) string {
 	return fmt.Sprintf("--from %s is too late: a backfill starts sessions before the schedule's next one, %s", c.from, term.Time(s.NextScheduleTime))
 }
 
-// sessionPage is how many sessions are read at once: no server gives more.
+// sessionPage is how many sessions are read at once, the most that any server returns.
 const sessionPage = 100
 
-// refuseRepeated refuses a backfill without a name if one of its sessions ran before: with its random name it would run
-// all of them again.
+// refuseRepeated refuses a backfill without a name if one of its sessions ran before: with its random name, it would
+// run all of them again.
 func (c *backfillCommand) refuseRepeated(ctx context.Context, schedule client.Schedule, b client.Backfill) error {
 	b.DryRun = true
 	planned, err := c.Backfill(ctx, schedule.ID, b)
@@ -198,7 +198,7 @@ func (c *backfillCommand) refuseRepeated(ctx context.Context, schedule client.Sc
 					s.SessionTime.Format(time.RFC3339), schedule.Workflow.Name)
 			}
 		}
-		if len(page) == 0 { // a server may give fewer than were asked for
+		if len(page) == 0 { // a server may return fewer than requested
 			return nil
 		}
 	}

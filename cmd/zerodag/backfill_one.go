@@ -14,7 +14,7 @@ import (
 	"zerodag/internal/term"
 )
 
-// fillAsOne starts a backfill that is one thing.
+// fillAsOne starts a backfill as one object.
 func (c *backfillCommand) fillAsOne(ctx context.Context, args []string) error {
 	if err := c.Begin(); err != nil {
 		return err
@@ -54,7 +54,8 @@ func (c *backfillCommand) fillAsOne(ctx context.Context, args []string) error {
 	return err
 }
 
-// filledWorkflow is the definition whose sessions are started, with a schedule or without, and the name of its project.
+// filledWorkflow returns the definition whose sessions are started, with or without a schedule, and the name of its
+// project.
 func (c *backfillCommand) filledWorkflow(ctx context.Context, args []string) (workflow client.ID, project string, err error) {
 	if len(args) == 1 {
 		s, err := c.Schedule(ctx, client.ID(args[0]))
@@ -99,7 +100,7 @@ func (c *backfillCommand) showFillPlan(ctx context.Context, f client.Fill) error
 	return err
 }
 
-// awaitFilling waits for the end of a backfill and says what came of it.
+// awaitFilling waits for the end of a backfill and shows its result.
 func (r *remote) awaitFilling(ctx context.Context, b client.Filling) error {
 	before := ""
 	for pause := attemptview.FollowFirst; b.FinishedAt == nil; pause = min(2*pause, attemptview.FollowLast) {
@@ -129,7 +130,7 @@ func (r *remote) awaitFilling(ctx context.Context, b client.Filling) error {
 	return program.ErrShown
 }
 
-// fillingProgress says how far a backfill has come.
+// fillingProgress returns the progress of a backfill.
 func fillingProgress(b client.Filling) string {
 	text := fmt.Sprintf("%d of %s over, %d running", b.Succeeded+b.Failed+b.LeftOut, term.Counted(b.Sessions, "session"), len(b.Running)-b.Waiting())
 	if n := b.Waiting(); n > 0 {
@@ -201,7 +202,7 @@ func newBackfillShow(s cli.Streams) *cobra.Command {
 	})
 }
 
-// newBackfillChange makes the commands that hold, release and kill a backfill.
+// newBackfillChange returns the commands that pause, resume and kill a backfill.
 func newBackfillChange(s cli.Streams, action, short string) *cobra.Command {
 	r := &remote{cli.Remote{Streams: s}}
 	c := &cobra.Command{Use: action + " backfill-id", Short: short}

@@ -7,16 +7,16 @@ import (
 	"sync"
 )
 
-// linked is the version that the build was given (-ldflags "-X main.linked=1.2.3"), from the tag; "" is none.
+// linked is the version set by the build (-ldflags "-X main.linked=1.2.3"), from the tag; "" for none.
 var linked string //nolint:gochecknoglobals // the linker writes it
 
-// untagged is the version of what was built from a commit without a tag.
+// untagged is the version of a build from a commit without a tag.
 const untagged = "0.1.0"
 
-// version is what this program calls itself.
+// version returns the version of this program.
 var version = sync.OnceValue(func() string { return versionOf(linked, debug.ReadBuildInfo) })
 
-// versionOf is what the build was given or, where `go install` built a release, what that wrote down.
+// versionOf returns the version set by the build or, if `go install` built a release, the version that it recorded.
 func versionOf(linked string, read func() (*debug.BuildInfo, bool)) string {
 	if linked != "" {
 		return linked
@@ -28,8 +28,8 @@ func versionOf(linked string, read func() (*debug.BuildInfo, bool)) string {
 	return strings.TrimPrefix(info.Main.Version, "v")
 }
 
-// isRelease says whether the version of a module is a tag: pseudo-versions of commits end in a time and a hash,
-// and what was changed since a commit in "+dirty".
+// isRelease reports whether the version of a module is a tag: pseudo-versions of commits end in a time and a hash, and
+// modified ones in "+dirty".
 func isRelease(module string) bool {
 	return regexp.MustCompile(`^v\d+\.\d+\.\d+(-(alpha|beta|rc)[.\d]*)?$`).MatchString(module)
 }

@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/icalendar"
 )
 
-// newCalendar makes calendars of schedules.
+// newCalendar creates calendars for schedules.
 func newCalendar(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{Use: "calendar", Short: "Make calendars of business days, for schedules"}
 	c.AddCommand(&cobra.Command{
@@ -42,7 +42,7 @@ func newCalendar(s cli.Streams) *cobra.Command {
 	return c
 }
 
-// calendarText is a calendar as a file.
+// calendarText returns a calendar as the text of a file.
 func calendarText(days []icalendar.Day) string {
 	var b strings.Builder
 	b.WriteString("weekend: [sat, sun]\nholidays:\n")

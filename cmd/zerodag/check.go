@@ -26,7 +26,7 @@ type checkCommand struct {
 	strict  bool
 }
 
-// newCheck shows what a project defines, and what can be known to be wrong with it.
+// newCheck shows what a project defines, and its recognizable mistakes.
 func newCheck(s cli.Streams) *cobra.Command {
 	c := &checkCommand{Streams: s}
 	cmd := &cobra.Command{
@@ -68,14 +68,14 @@ func (c *checkCommand) check(args []string) error {
 	if err != nil {
 		return err
 	}
-	if !program.AsDigdag() { // a push refuses keys of a schedule that nothing reads, and so the runs below would never come
+	if !program.AsDigdag() { // a push refuses unread keys of a schedule, so the runs below would never happen
 		contents.Faults = contents.Faults.AsPushed()
 	}
 	warnings, err := projectfolder.SortFaults(contents.Faults, of)
 	if err != nil {
 		return err
 	}
-	if of != "" && !program.AsDigdag() { // a mistyped name must not be taken for a workflow in which nothing is wrong
+	if of != "" && !program.AsDigdag() { // a mistyped name must not be taken for a workflow without mistakes
 		if _, err := project.Find(contents.Workflows, named, c.project); err != nil {
 			return err
 		}
@@ -98,7 +98,7 @@ func (c *checkCommand) check(args []string) error {
 	return c.warn(append(warnings, more...))
 }
 
-// doubts are what is legal in a project and hardly does what its author means.
+// doubts returns what is legal in a project but rarely does what its author means.
 func (c *checkCommand) doubts(project projectfolder.Folder, contents projectfolder.Contents, params *param.Map) (dig.Errors, error) {
 	list, err := project.Warnings(contents, "", params)
 	if err != nil {
@@ -159,7 +159,7 @@ func (c *checkCommand) showSchedules(workflows []dig.Workflow) ([]scheduled, err
 		}
 		s, err := read(w.Config, zone)
 		if err != nil {
-			continue // it is among the warnings: another workflow is looked at
+			continue // it is among the warnings: a different workflow is checked
 		}
 		first, shown := s.First(now), zone
 		if program.AsDigdag() {
@@ -205,7 +205,7 @@ func (c *checkCommand) warn(warnings dig.Errors) error {
 	return projectfolder.Strictly(warnings, c.strict)
 }
 
-// systemZone names the time zone of this machine.
+// systemZone returns the name of this machine's time zone.
 func systemZone() string {
 	if name := os.Getenv("TZ"); name != "" {
 		return strings.TrimPrefix(name, ":")

@@ -20,11 +20,10 @@ import (
 	"zerodag/operators/all"
 )
 
-// proposal is what a shell is told of one argument: what could stand there. before are the arguments that
-// stand already.
+// proposal returns completions for one argument. before are the preceding arguments.
 type proposal func(ctx context.Context, c *cobra.Command, before []string) ([]string, error)
 
-// completions are the arguments of commands, by what they name.
+// completions returns proposals for the arguments of commands, by kind.
 func completions() map[string][]proposal {
 	return map[string][]proposal{
 		"run": {workflowFiles, workflowTasks}, "check": {workflowFiles}, "operators": {operatorNames},
@@ -35,10 +34,10 @@ func completions() map[string][]proposal {
 	}
 }
 
-// completeTime bounds how long a shell waits for a server.
+// completeTime limits how long a shell waits for a server.
 const completeTime = 2 * time.Second
 
-// completeArguments lets shells complete what commands take. A command that names files completes these.
+// completeArguments enables shell completion of arguments. For a command that takes files, shells complete files.
 func completeArguments(root *cobra.Command) {
 	list := completions()
 	for _, c := range root.Commands() {
@@ -54,13 +53,13 @@ func completeArguments(root *cobra.Command) {
 	completeOptions(root)
 }
 
-// complete is what cobra asks for: what could stand where so much has begun.
+// complete returns completions in cobra's form for an argument that begins with the given text.
 func (p proposal) complete(c *cobra.Command, before []string, begun string) ([]string, cobra.ShellCompDirective) {
 	ctx, stop := context.WithTimeout(context.Background(), completeTime)
 	defer stop()
 	found, err := p(ctx, c, before)
 	if err != nil {
-		cobra.CompDebugln(err.Error(), false) // a shell that completes has no place for errors
+		cobra.CompDebugln(err.Error(), false) // there is no place for errors during completion
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}
 	return slices.DeleteFunc(found, func(text string) bool { return !strings.HasPrefix(text, begun) }), cobra.ShellCompDirectiveNoFileComp
@@ -75,15 +74,15 @@ func operatorNames(context.Context, *cobra.Command, []string) ([]string, error) 
 	return names, nil
 }
 
-// workflowFiles are those of the project's folder, whatever is in them.
+// workflowFiles returns those of the project's folder, without reading them.
 func workflowFiles(_ context.Context, c *cobra.Command, _ []string) ([]string, error) {
 	_, names, err := filesHere(c)
 	return names, err
 }
 
-// filesHere are the workflow files of the folder that the options of a command name.
+// filesHere returns the workflow files of the folder that the options of a command name.
 func filesHere(c *cobra.Command) (projectfolder.Folder, []string, error) {
-	folder, _ := c.Flags().GetString("project") // "" is here
+	folder, _ := c.Flags().GetString("project") // "" is the current folder
 	p, err := projectfolder.Open(folder)
 	if err != nil {
 		return p, nil, err
@@ -92,7 +91,7 @@ func filesHere(c *cobra.Command) (projectfolder.Folder, []string, error) {
 	return p, projectfiles.WorkflowNames(all), err
 }
 
-// workflowTasks are the tasks of the workflow that is named before. What is wrong in other files is nothing to it.
+// workflowTasks returns the tasks of the workflow in the preceding argument. Mistakes in other files do not matter.
 func workflowTasks(_ context.Context, c *cobra.Command, before []string) ([]string, error) {
 	if len(before) == 0 {
 		return nil, nil
@@ -116,7 +115,7 @@ func workflowTasks(_ context.Context, c *cobra.Command, before []string) ([]stri
 	return names, nil
 }
 
-// serverOf is the server that the options of a command name.
+// serverOf returns the server that the options of a command name.
 func serverOf(c *cobra.Command) (*client.Client, error) {
 	r := &remote{cli.Remote{Streams: cli.Streams{Err: io.Discard, ProgramVersion: version()}, Choice: connection.Choice{NoCheck: true}}}
 	for name, to := range map[string]*string{"endpoint": &r.Endpoint, "context": &r.Context, "token": &r.Token, "basic-auth": &r.BasicAuth, "config": &r.Config} {

@@ -12,7 +12,7 @@ import (
 	"zerodag/internal/projectfolder"
 )
 
-// optionValues are the values of options that can be told, by the option, or by its command and the option.
+// optionValues returns proposals for the values of options, by option, or by command and option.
 func optionValues() map[string]proposal {
 	sessions := words("daily", "hourly", "last", "schedule")
 	formats := words(cli.TextForm, cli.WideForm, cli.JSONForm, cli.YAMLForm, cli.DigdagForm)
@@ -25,15 +25,15 @@ func optionValues() map[string]proposal {
 	}
 }
 
-// words are values that are always the same.
+// words proposes fixed values.
 func words(list ...string) proposal {
 	return func(context.Context, *cobra.Command, []string) ([]string, error) {
 		return append([]string{}, list...), nil
 	}
 }
 
-// completeOptions lets shells complete the values of the options of all commands. Where nothing is known these are
-// files, or folders where the option names one.
+// completeOptions enables shell completion of the values of all options. Unknown ones complete files, or folders if the
+// option names one.
 func completeOptions(c *cobra.Command) {
 	list := optionValues()
 	c.Flags().VisitAll(func(f *pflag.Flag) {
@@ -45,7 +45,7 @@ func completeOptions(c *cobra.Command) {
 		kind, _ := pflag.UnquoteUsage(f)
 		switch {
 		case known && kind != "PATH" && kind != "FILE" && kind != "DIR":
-			_ = c.RegisterFlagCompletionFunc(f.Name, values.complete) // the flag is there
+			_ = c.RegisterFlagCompletionFunc(f.Name, values.complete) // the flag exists
 		case kind == "DIR" || kind == "FOLDER":
 			_ = c.MarkFlagDirname(f.Name)
 		}

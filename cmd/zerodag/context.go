@@ -15,7 +15,7 @@ import (
 	"zerodag/internal/term"
 )
 
-// newContext keeps the servers that a user works with.
+// newContext manages the servers that a user works with.
 func newContext(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "context",
@@ -55,7 +55,7 @@ func listContexts(cmd *cobra.Command, s cli.Streams, args []string) error {
 			mark = "*"
 		}
 		c, err := connection.Load(name)
-		if err != nil { // the others are shown all the same
+		if err != nil { // the others are still shown
 			t.Add(mark, name, "broken: make it anew, or delete it", "-")
 			continue
 		}
@@ -106,7 +106,7 @@ func newContextSet(s cli.Streams) *cobra.Command {
 	return c
 }
 
-// moveTo gives a context the address of a server; "" is the one that it has. The token of another server goes.
+// moveTo sets the server address of a context; "" keeps the current one. The token of a previous server is removed.
 func moveTo(c *connection.Server, endpoint string, newToken bool) error {
 	if endpoint != "" && c.Endpoint != "" && endpoint != c.Endpoint && !newToken {
 		c.Token = ""
@@ -159,7 +159,7 @@ func newContextDelete(s cli.Streams) *cobra.Command {
 	return c
 }
 
-// readLine reads a secret that somebody types or pipes.
+// readLine reads a secret that is typed or piped.
 func readLine(s cli.Streams) (string, error) {
 	var text bytes.Buffer
 	one := make([]byte, 1)

@@ -30,14 +30,14 @@ func newDelete(s cli.Streams) *cobra.Command {
 			p.Line("Project:")
 			p.Block("  ", "id", project.ID, "name", project.Name, "latest revision", project.Revision,
 				"created at", project.CreatedAt, "last updated at", project.UpdatedAt)
-			p.Truncate(p.Len() - 1) // here no empty line follows
+			p.Truncate(p.Len() - 1) // no empty line follows here
 		})
 		if err != nil {
 			return err
 		}
 		if !force {
 			fmt.Fprint(r.Err, "Are you sure you want to delete this project? [y/N]: ")
-			answer, _ := bufio.NewReader(r.In).ReadString('\n') // no answer is no
+			answer, _ := bufio.NewReader(r.In).ReadString('\n') // no answer means no
 			if answer = strings.ToLower(strings.TrimSpace(answer)); answer != "y" && answer != "yes" {
 				return errors.New("canceled.")
 			}

@@ -10,7 +10,7 @@ import (
 	"zerodag/internal/term"
 )
 
-// newDocs lists the pages for users, or shows one: by its name, or by a word that it is about.
+// newDocs lists the user pages, or shows one: by its name, or by a term that it covers.
 func newDocs(s cli.Streams) *cobra.Command {
 	r := &remote{cli.Remote{Streams: s}}
 	c := &cobra.Command{

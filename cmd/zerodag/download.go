@@ -63,7 +63,7 @@ func newDownload(s cli.Streams) *cobra.Command {
 	})
 }
 
-// noArchive is what the user is told where a server says that there is none: what retention has removed was there.
+// noArchive returns the error if a server has no archive: an archive removed by retention did exist.
 func noArchive(revision string, err error) error {
 	if why := client.Message(err); strings.Contains(why, " was removed at ") {
 		return errors.New(why)

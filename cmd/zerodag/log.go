@@ -47,13 +47,13 @@ func newLog(s cli.Streams) *cobra.Command {
 	})
 }
 
-// reader reads the log as the options say; plain leaves lines as they are.
+// reader returns a reader of the log with the given options; plain keeps lines unchanged.
 func (c *logCommand) reader(plain bool) *attemptview.LogReader {
 	_, ink := term.Look(c.Out)
 	return attemptview.NewLogReader(c.Client, attemptview.LogOptions{Out: c.Out, Verbose: c.verbose, Follow: c.follow, Plain: plain, Ink: ink})
 }
 
-// showLog shows the log to people. Who follows it to the end of the attempt is told how it ended.
+// showLog shows the log as text. A user who follows it to the end of the attempt sees how it ended.
 func (c *logCommand) showLog(ctx context.Context, id client.ID, prefix string) error {
 	log := c.reader(false)
 	if err := log.Read(ctx, id, prefix); err != nil {
@@ -87,7 +87,7 @@ func (c *logCommand) showLog(ctx context.Context, id client.ID, prefix string) e
 	return c.TellEnd(a, failed)
 }
 
-// knowTask refuses a beginning of names that no task of an attempt has.
+// knowTask refuses a name prefix that no task of an attempt has.
 func (c *logCommand) knowTask(ctx context.Context, id client.ID, prefix string) error {
 	tasks, err := c.Tasks(ctx, id)
 	if err != nil {
@@ -115,7 +115,7 @@ func (f *waitFlags) register(c *cobra.Command) {
 	c.Flags().BoolVar(&f.follow, "follow", false, "like --wait, and show the log meanwhile")
 }
 
-// check refuses what would mix a log with a result for programs.
+// check refuses options that would mix a log with a result for programs.
 func (f *waitFlags) check(r *remote) error {
 	if f.follow && !r.ForPeople() {
 		return program.UsageError(fmt.Errorf("--follow shows the log among the result: with --output %s use --wait", r.Format))
@@ -123,7 +123,7 @@ func (f *waitFlags) check(r *remote) error {
 	return nil
 }
 
-// until waits for the end of an attempt, if that was asked for.
+// until waits for the end of an attempt, if requested.
 func (f *waitFlags) until(ctx context.Context, r *remote, a client.Attempt) error {
 	defer func() {
 		if ctx.Err() != nil {
@@ -144,7 +144,7 @@ func (f *waitFlags) until(ctx context.Context, r *remote, a client.Attempt) erro
 	return nil
 }
 
-// listFiles shows which files there are.
+// listFiles lists the log files.
 func (c *logCommand) listFiles(ctx context.Context, id client.ID, prefix string) error {
 	list := c.LogFiles
 	if c.urls {

@@ -1,7 +1,7 @@
 // Command zerodag runs workflows of the Digdag language on this machine.
 //
-// One file per subcommand: it binds options, calls the packages below internal/ that do the work, and prints. It must
-// never decide anything about tasks, and nothing imports it.
+// There is one file per subcommand: it binds options, calls the packages below internal/ that do the work, and prints.
+// It must never decide anything about tasks, and nothing imports it.
 package main
 
 import (
@@ -40,8 +40,8 @@ func main() {
 	os.Exit(last(ended, left, os.Args[1:]))
 }
 
-// collectLate lets memory grow to 16 MiB before the first collection: most commands are over by
-// then. From there on it is collected as usual.
+// collectLate lets memory grow to 16 MiB before the first garbage collection: most commands are over by then. After
+// that, the collector works as usual.
 func collectLate() {
 	if os.Getenv("GOGC") != "" {
 		return
@@ -50,11 +50,11 @@ func collectLate() {
 	runtime.AddCleanup(new([64]byte), func(percent int) { debug.SetGCPercent(percent) }, usual)
 }
 
-// shortEnd is the time in which what runs no tasks ends when it is asked to.
+// shortEnd is how long commands without tasks may take to end when asked to.
 const shortEnd = 2 * time.Second
 
-// last waits for the end of a command that was asked to. One that runs tasks takes its time;
-// any other may be busy with what a user gave it, and is left.
+// last waits for the end of a command that was asked to end. A command that runs tasks takes its time; any other may be
+// busy with a user's input, and is abandoned.
 func last(ended <-chan int, left <-chan struct{}, args []string) int {
 	var late <-chan time.Time
 	if !slices.ContainsFunc(args, func(a string) bool { return slices.Contains([]string{"server", "scheduler", "sched", "run", "r"}, a) }) {
@@ -71,10 +71,10 @@ func last(ended <-chan int, left <-chan struct{}, args []string) int {
 	}
 }
 
-// run carries out one command line and returns the exit code: 0 for success, 2 for a wrong
-// command line, 1 for any other error.
+// run executes one command line and returns the exit code: 0 for success, 2 for a wrong command line, 1 for any other
+// error.
 func run(ctx context.Context, args []string, s cli.Streams) int {
-	if slices.Contains(args, "--version") { // whatever else is asked for, as the original does
+	if slices.Contains(args, "--version") { // whatever else is requested, as in Digdag
 		fmt.Fprintln(s.Out, version())
 		return 0
 	}
@@ -98,8 +98,8 @@ func run(ctx context.Context, args []string, s cli.Streams) int {
 	return 1
 }
 
-// plainError is the text of an error; of what a server answered in JSON it has the message alone. Scripts for
-// the original read the JSON, and what is wrong with a project before its place.
+// plainError returns the text of an error; of a server's JSON answer, only the message. Scripts for Digdag read the
+// JSON, and expect a project's errors before their place.
 func plainError(err error) string {
 	text := err.Error()
 	var wrong dig.Errors
@@ -114,7 +114,7 @@ func plainError(err error) string {
 	return strings.Replace(text, status.Body, body.Message, 1)
 }
 
-// longHelp writes the original's `-help` as `--help`: with one hyphen it reads as letters.
+// longHelp converts Digdag's `-help` to `--help`: with one hyphen it is parsed as letters.
 func longHelp(args []string) []string {
 	args = slices.Clone(args)
 	for i, a := range args {
@@ -125,7 +125,7 @@ func longHelp(args []string) []string {
 	return args
 }
 
-// strayOption is an option of a command line without a command that is none of the program's own; "" for none.
+// strayOption returns an unknown option on a command line without a command; "" for none.
 func strayOption(args []string) string {
 	if slices.ContainsFunc(args, func(a string) bool { return !strings.HasPrefix(a, "-") }) {
 		return ""

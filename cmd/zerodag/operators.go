@@ -14,7 +14,7 @@ import (
 	"zerodag/operators/all"
 )
 
-// newOperators lists the words of the language, or shows the user page of one.
+// newOperators lists the operators, or shows the user page of one.
 func newOperators(s cli.Streams) *cobra.Command {
 	r := &remote{cli.Remote{Streams: s}}
 	c := &cobra.Command{
@@ -36,11 +36,11 @@ func newOperators(s cli.Streams) *cobra.Command {
 	return c
 }
 
-// operatorInfo is an operator as programs see it.
+// operatorInfo is an operator in results for programs.
 type operatorInfo struct {
 	Name    string `json:"name"`
 	Summary string `json:"summary"`
-	Page    string `json:"page,omitempty"` // Markdown; only where one operator is asked for
+	Page    string `json:"page,omitempty"` // Markdown; only if one operator is requested
 }
 
 func (r *remote) listOperators(registry operators.Registry) error {

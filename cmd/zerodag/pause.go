@@ -10,7 +10,7 @@ import (
 	"zerodag/internal/client"
 )
 
-// newPause lets nothing new begin in an attempt.
+// newPause pauses an attempt: nothing new begins.
 func newPause(s cli.Streams) *cobra.Command {
 	r, reason := &remote{cli.Remote{Streams: s}}, ""
 	c := &cobra.Command{Use: "pause attempt-id", Short: "Let nothing new begin in a running attempt; what runs ends"}
@@ -36,7 +36,7 @@ func newPause(s cli.Streams) *cobra.Command {
 	})
 }
 
-// newUnpause lets a paused attempt go on.
+// newUnpause resumes a paused attempt.
 func newUnpause(s cli.Streams) *cobra.Command {
 	r := &remote{cli.Remote{Streams: s}}
 	c := &cobra.Command{Use: "unpause attempt-id", Short: "Let an attempt go on that was paused"}
@@ -57,10 +57,10 @@ func newUnpause(s cli.Streams) *cobra.Command {
 	})
 }
 
-// longestPause is how long a command waits until an attempt is paused, which is a message in a queue.
+// longestPause is how long a command waits until an attempt is paused; the request is a message in a queue.
 const longestPause = 5 * time.Second
 
-// pauseSeen waits until an attempt says that it is paused, or that it is not, and whether it has said so in time.
+// pauseSeen waits until an attempt reports the paused state, and returns whether it did so in time.
 func (r *remote) pauseSeen(ctx context.Context, id client.ID, paused bool) bool {
 	ctx, stop := context.WithTimeout(ctx, longestPause)
 	defer stop()

@@ -9,7 +9,7 @@ import (
 	"zerodag/internal/client"
 )
 
-// newProjectPause lets nothing of a project start.
+// newProjectPause pauses a project: none of its attempts start.
 func newProjectPause(s cli.Streams) *cobra.Command {
 	r, reason := &remote{cli.Remote{Streams: s}}, ""
 	c := &cobra.Command{Use: "pause project", Short: "Let no attempt of a project start; those that there are go on"}
@@ -21,7 +21,7 @@ func newProjectPause(s cli.Streams) *cobra.Command {
 		"It was paused before, and nothing has changed. `zerodag project unpause %s` lets attempts start again.")
 }
 
-// newProjectUnpause lets attempts of a project start again.
+// newProjectUnpause resumes a project.
 func newProjectUnpause(s cli.Streams) *cobra.Command {
 	r := &remote{cli.Remote{Streams: s}}
 	c := &cobra.Command{Use: "unpause project", Short: "Let attempts of a project start again that was paused"}
@@ -32,8 +32,8 @@ func newProjectUnpause(s cli.Streams) *cobra.Command {
 		"It was not paused, and nothing has changed. `zerodag status %s` shows what runs.")
 }
 
-// changeStarts makes c a command that changes whether anything of the project that is its argument starts. It gives one
-// of two hints with the project's name, the second one where that was so before.
+// changeStarts makes c a command that changes whether attempts of the project in its argument start. It shows one of
+// two hints with the project's name, the second if nothing changed.
 func (r *remote) changeStarts(c *cobra.Command, change func(context.Context, client.ID) (client.Project, error), changed, same string) *cobra.Command {
 	return r.Command(c, 1, 1, func(ctx context.Context, args []string) error {
 		if err := r.Open(ctx); err != nil {

@@ -30,7 +30,7 @@ func newProjects(s cli.Streams) *cobra.Command {
 	var page pageFlags
 	var pattern string
 	c := &cobra.Command{Use: "projects [name]", Aliases: []string{"project"}, Short: "Show projects"}
-	if !program.AsDigdag() { // whose command takes any name
+	if !program.AsDigdag() { // Digdag's command takes any name
 		c.AddCommand(newProjectPause(s), newProjectUnpause(s))
 	}
 	c.Flags().IntVar(&page.count, "count", 100, "`NUMBER` of projects")
@@ -76,14 +76,14 @@ func (r *remote) listProjects(ctx context.Context, args []string, page client.Pa
 	return []client.Project{project}, err
 }
 
-// pausedProjects are those of which nothing starts, of the first thousand.
+// pausedProjects returns the paused projects among the first thousand.
 func (r *remote) pausedProjects(ctx context.Context) ([]client.Project, error) {
 	list, err := r.Projects(ctx, client.Page{Count: overview.Most}, "")
 	return overview.Paused(list), err
 }
 
-// hintPausedName is hintPaused for the name of a project. One that cannot be read is not paused: what was asked for has
-// been shown.
+// hintPausedName is hintPaused for the name of a project. An unreadable one counts as not paused: the requested result
+// has been shown.
 func (r *remote) hintPausedName(ctx context.Context, name string) {
 	if program.AsDigdag() {
 		return
@@ -93,20 +93,20 @@ func (r *remote) hintPausedName(ctx context.Context, name string) {
 	}
 }
 
-// hintPaused says of a project that is paused that nothing of it starts.
+// hintPaused shows a hint if a project is paused, so that nothing of it starts.
 func (r *remote) hintPaused(p client.Project) {
 	if p.Paused != nil && !program.AsDigdag() {
 		r.Hint("Project %s is paused %s: nothing of it starts until `zerodag project unpause %s`.", p.Name, pausedBy(p.Paused), p.Name)
 	}
 }
 
-// noProject is the error about the name of a project that there is not.
+// noProject is the error about an unknown project name.
 func (r *remote) noProject(ctx context.Context, name string) error {
 	text := fmt.Sprintf("Project '%s' does not exist.", name)
 	if program.AsDigdag() {
 		return errors.New(text)
 	}
-	// Names that cannot be read are none: the error is told all the same.
+	// If the names cannot be read, the error is still shown.
 	names, _ := connection.ProjectNames(ctx, r.Client)
 	return fmt.Errorf("%s\nhint: %s", text, program.AsCalled(remedy.Meant(name, names, "`zerodag projects` lists the projects")))
 }

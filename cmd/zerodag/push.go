@@ -109,7 +109,7 @@ func (c *pushCommand) push(ctx context.Context, name string) error {
 	return err
 }
 
-// warn tells what `check` would warn of: a project that goes up in silence fails in the night.
+// warn shows the warnings of `check`: a project that is pushed silently fails at night.
 func (c *pushCommand) warn(folder projectfolder.Folder) error {
 	contents, err := folder.Read()
 	if err != nil {
@@ -140,8 +140,8 @@ func (c *pushCommand) listPacked(workflows []dig.Workflow) {
 	}
 }
 
-// uploadGiven sends an archive that was made elsewhere, unless a server's data is in it: also
-// a server that would take it must not have that.
+// uploadGiven sends an archive that was created elsewhere, unless it contains a server's data: even a server that would
+// accept it must not get that.
 func (r *remote) uploadGiven(ctx context.Context, p client.Push, archive *os.File) (client.Project, error) {
 	data := projectfiles.ServerData(ctx, archive, projectfolder.Generous())
 	if len(data) > 0 {
@@ -151,7 +151,7 @@ func (r *remote) uploadGiven(ctx context.Context, p client.Push, archive *os.Fil
 	return r.SendArchive(ctx, p, archive)
 }
 
-// showUploaded is what `push` and `upload` print.
+// showUploaded prints the output of `push` and `upload`.
 func (r *remote) showUploaded(p client.Project, list []change) error {
 	result := struct {
 		client.Project

@@ -25,7 +25,7 @@ type change struct {
 	Next   *time.Time `json:"nextRunTime,omitempty"`
 }
 
-// state is a project on the server: empty when there is none.
+// state is a project on the server: empty if there is none.
 type state struct {
 	workflows map[string]client.Workflow
 	schedules map[string]client.Schedule
@@ -54,8 +54,7 @@ func (r *remote) current(ctx context.Context, project string) (state, error) {
 	return s, err
 }
 
-// compare lists what differs, first of workflows and then of schedules; after is when
-// schedules run next.
+// compare lists what differs, first workflows and then schedules; after has the next runs of schedules.
 func compare(before state, workflows []dig.Workflow, after map[string]client.Schedule) []change {
 	list := []change{}
 	now := map[string]*param.Map{}
@@ -96,10 +95,10 @@ func compare(before state, workflows []dig.Workflow, after map[string]client.Sch
 	return list
 }
 
-// sameText compares with the order of keys: it is the order of tasks.
+// sameText compares including the order of keys: it is the order of tasks.
 func sameText(a, b *param.Map) bool { return cli.Shown(a) == cli.Shown(b) }
 
-// tellChanges shows a person what changed.
+// tellChanges shows the user what changed.
 func (r *remote) tellChanges(list []change) {
 	if len(list) == 0 {
 		r.Hint("Nothing changed in workflows and schedules.")
@@ -119,7 +118,7 @@ func (r *remote) tellChanges(list []change) {
 	}
 }
 
-// showChanges is `push --dry-run`.
+// showChanges implements `push --dry-run`.
 func (c *pushCommand) showChanges(ctx context.Context, folder projectfolder.Folder, p client.Push) error {
 	contents, err := folder.Read()
 	if err != nil {
@@ -153,8 +152,8 @@ func (c *pushCommand) showChanges(ctx context.Context, folder projectfolder.Fold
 	return c.Show(list, func(cli.Printer) {})
 }
 
-// findPools fails as the push would where tasks name pools that there are not. A server that cannot say which there are
-// is older than pools, or is Digdag's, and the push will tell.
+// findPools fails as the push would if tasks name unknown pools. A server that cannot list its pools is older than
+// pools, or is Digdag; then the push decides.
 func (c *pushCommand) findPools(ctx context.Context, folder projectfolder.Folder, workflows []dig.Workflow, project string) error {
 	named := dig.NamedPools(folder.Source, workflows)
 	if len(named) == 0 {
@@ -183,8 +182,8 @@ func (c *pushCommand) findPools(ctx context.Context, folder projectfolder.Folder
 	return dig.MissingPools(named, missing, host.NoPool)
 }
 
-// expected is when schedules will run next, as far as can be known here: one that stays
-// as it is keeps its time, every other one counts from the time given.
+// expected returns when schedules will run next, as far as that is known here: an unchanged one keeps its time, all
+// others count from the given time.
 func expected(before state, workflows []dig.Workflow, from time.Time) (map[string]client.Schedule, error) {
 	after := map[string]client.Schedule{}
 	for _, w := range workflows {

@@ -157,7 +157,7 @@ func (c *retryCommand) again(ctx context.Context, id client.ID, name string) (cl
 	return c.Start(ctx, start)
 }
 
-// rerun is what the options say of another attempt, but for its parameters.
+// rerun returns the options for another attempt, except its parameters.
 func (c *retryCommand) rerun(name string) client.Rerun {
 	r := client.Rerun{Mode: "all", From: c.from, Only: c.only, Until: c.until, MarkSuccess: c.marked, Priority: c.priority, RetryName: name}
 	switch {
@@ -174,7 +174,7 @@ func (c *retryCommand) rerun(name string) client.Rerun {
 	return r
 }
 
-// showPlan says which tasks a retry would run.
+// showPlan shows which tasks a retry would run.
 func (c *retryCommand) showPlan(ctx context.Context, id client.ID) error {
 	r := c.rerun(host.NewUUID())
 	var err error
@@ -209,7 +209,7 @@ func (c *retryCommand) showPlan(ctx context.Context, id client.ID) error {
 	return err
 }
 
-// planned is what a plan says of a task besides its name.
+// planned describes a task in a plan, without its name.
 func planned(t client.RerunTask) string {
 	switch {
 	case t.Skipped != "":
@@ -222,7 +222,7 @@ func planned(t client.RerunTask) string {
 	return ""
 }
 
-// workflowOf finds the definition of the revision that was chosen.
+// workflowOf finds the definition in the chosen revision.
 func (c *retryCommand) workflowOf(ctx context.Context, old client.Attempt) (client.ID, error) {
 	if c.keep {
 		if old.Workflow.ID == "" {

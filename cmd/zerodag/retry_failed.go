@@ -15,7 +15,7 @@ import (
 	"zerodag/internal/term"
 )
 
-// checkFailed refuses options that do not go with --all-failed, or only with it.
+// checkFailed refuses options that are invalid with --all-failed, or without it.
 func (c *retryCommand) checkFailed(args []string) error {
 	switch {
 	case !c.failed && (c.since != "" || c.before != ""):
@@ -34,8 +34,8 @@ func (c *retryCommand) checkFailed(args []string) error {
 	return nil
 }
 
-// retryFailed retries each session of a time whose last attempt failed, the earliest first. args may name a
-// project, and a workflow of it. One that cannot be retried keeps none of the others from it.
+// retryFailed retries each session in a time range whose last attempt failed, earliest first. args may name a project,
+// and a workflow of it. A session that cannot be retried does not affect the others.
 func (c *retryCommand) retryFailed(ctx context.Context, args []string) error {
 	if err := c.Open(ctx); err != nil {
 		return err
@@ -77,8 +77,8 @@ func (c *retryCommand) showTable(p cli.Printer, t *term.Table) {
 	}
 }
 
-// failedSessions are those of the time that was asked for whose last attempt failed, the earliest first.
-// The time is that of each session's own zone.
+// failedSessions returns the sessions in the requested time range whose last attempt failed, earliest first. The time
+// is in each session's own zone.
 func (c *retryCommand) failedSessions(ctx context.Context, args []string) ([]client.Session, error) {
 	since, err := term.ParseLocal(c.since, `--from must be "yyyy-MM-dd", or "yyyy-MM-dd HH:mm:SS" format`)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"zerodag/internal/program"
 )
 
-// newRoot makes the command tree.
+// newRoot builds the command tree.
 func newRoot(s cli.Streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:           program.Called(),
@@ -24,7 +24,7 @@ func newRoot(s cli.Streams) *cobra.Command {
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		// A wrong command is told as such, whatever options follow it.
+		// A wrong command is reported as such, whatever options follow it.
 		FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true},
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -42,11 +42,11 @@ func newRoot(s cli.Streams) *cobra.Command {
 	root.SetFlagErrorFunc(wrongFlag)
 	root.AddCommand(newInit(s), newRun(s), newCheck(s), newOperators(s), newDocs(s), newSchema(s), newCalendar(s), newServer(s), newScheduler(s), transfer.NewMigrate(s), transfer.NewBackup(s), transfer.NewRestore(s), operate.NewAWS(s))
 	root.AddCommand(clientCommands(s)...)
-	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "Usage:{{if .Runnable}}\n  {{.UseLine}}", "Usage:{{if .Runnable}} {{.UseLine}}", 1)) // as the original writes it
+	root.SetUsageTemplate(strings.Replace(root.UsageTemplate(), "Usage:{{if .Runnable}}\n  {{.UseLine}}", "Usage:{{if .Runnable}} {{.UseLine}}", 1)) // as Digdag writes it
 	if program.AsDigdag() {
 		help := root.HelpFunc()
 		root.SetHelpFunc(func(c *cobra.Command, args []string) {
-			c.SetOut(s.Err) // where scripts that were written for the original read it
+			c.SetOut(s.Err) // where scripts written for Digdag read it
 			help(c, args)
 		})
 	}
@@ -59,7 +59,7 @@ func newRoot(s cli.Streams) *cobra.Command {
 	return root
 }
 
-// knowTopics has `help` refuse the name of a command that there is not.
+// knowTopics makes `help` refuse the names of unknown commands.
 func knowTopics(root *cobra.Command) {
 	help, _, err := root.Find([]string{"help"})
 	if err != nil || program.AsDigdag() {
@@ -80,8 +80,8 @@ func knowTopics(root *cobra.Command) {
 	}
 }
 
-// refuseUnknown has commands that only contain others refuse a word that is none of these. One whose usage names
-// arguments does something by itself, too.
+// refuseUnknown makes commands that only have subcommands refuse unknown ones. A command whose usage names arguments
+// also does something itself.
 func refuseUnknown(root *cobra.Command) {
 	for _, c := range root.Commands() {
 		if c.HasSubCommands() && !strings.Contains(c.Use, " ") {
@@ -98,8 +98,8 @@ func refuseUnknown(root *cobra.Command) {
 	}
 }
 
-// completeCommands gives the common options to every command that has none of its own: all take
-// them, used or not, as those of the original do.
+// completeCommands adds the common options to every command that does not define them: all accept them, used or not, as
+// in Digdag.
 func completeCommands(root *cobra.Command) {
 	for _, c := range root.Commands() {
 		completeCommands(c)
@@ -110,7 +110,7 @@ func completeCommands(root *cobra.Command) {
 	}
 }
 
-// checkCommon refuses common options that are wrong, whatever a command makes of them.
+// checkCommon refuses invalid common options, whether or not a command uses them.
 func checkCommon(c *cobra.Command) error {
 	if f := c.Flags().Lookup("config"); f != nil && f.Changed && !program.AsDigdag() {
 		if err := configuration.CheckFile(f.Value.String()); err != nil {
@@ -125,7 +125,7 @@ func checkCommon(c *cobra.Command) error {
 	return checkNumbers(c)
 }
 
-// checkNumbers refuses numbers below 0, which no option has a meaning for, and names of things by number that are none.
+// checkNumbers refuses numbers below 0, which have no meaning for any option, and ids that are not numbers.
 func checkNumbers(c *cobra.Command) (err error) {
 	if program.AsDigdag() {
 		return nil

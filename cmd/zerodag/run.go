@@ -23,7 +23,7 @@ import (
 	"zerodag/internal/projectfolder"
 )
 
-// runCommand is `zerodag run`.
+// runCommand implements `zerodag run`.
 type runCommand struct {
 	cli.Streams
 	localrun.Options
@@ -74,7 +74,7 @@ func newRun(s cli.Streams) *cobra.Command {
 	return cmd
 }
 
-// checkFlags refuses options that contradict each other, in the original's words.
+// checkFlags refuses options that contradict each other, in Digdag's words.
 func (c *runCommand) checkFlags() error {
 	for _, pair := range []struct {
 		both        bool
@@ -143,7 +143,7 @@ func (c *runCommand) run(ctx context.Context, argument, pattern string) error {
 	return localrun.Run(ctx, c.Options, localrun.Work{Settings: settings, Params: params, Variables: variables, Folder: project, Workflows: contents.Workflows, Workflow: workflow, Task: pattern})
 }
 
-// checkState returns an error if what the run writes would not stay in the project's folder, or cannot be written there.
+// checkState returns an error if the run's state would not stay in the project's folder, or cannot be written there.
 func (c *runCommand) checkState(project projectfolder.Folder) error {
 	if err := project.OwnState(); err != nil || c.NoSave || c.DryRun || filepath.IsAbs(c.Save) {
 		return err
@@ -151,7 +151,7 @@ func (c *runCommand) checkState(project projectfolder.Folder) error {
 	return project.Writable()
 }
 
-// readEnvFiles reads the variables of files that --env-file names, in their order.
+// readEnvFiles reads the variables of the --env-file files, in order.
 func readEnvFiles(names []string) (variables []string, err error) {
 	for _, name := range names {
 		text, err := os.ReadFile(name)
@@ -172,7 +172,7 @@ func readEnvFiles(names []string) (variables []string, err error) {
 	return variables, nil
 }
 
-// warn tells what looks wrong in the workflow's file, and which schedules of others are.
+// warn shows warnings about the workflow's file, and about wrong schedules of others.
 func (c *runCommand) warn(project projectfolder.Folder, contents projectfolder.Contents, file string, params *param.Map) error {
 	warnings, err := projectfolder.SortFaults(contents.Faults, file)
 	if err != nil {

@@ -10,9 +10,8 @@ import (
 	"zerodag/internal/term"
 )
 
-// againCommand says what goes on with the session: the command line of this run, but for what would begin
-// anew. One with values that may be secrets is not repeated, since what is printed may be kept for others to
-// read.
+// againCommand returns the command that resumes the session: the command line of this run, without options that would
+// start anew. A command with values that may be secrets is not repeated, since output may be stored for others to read.
 func againCommand(flags *pflag.FlagSet, args []string, session time.Time) string {
 	words, hidden, anew := append([]string{program.Name, "run"}, args...), false, ""
 	flags.Visit(func(f *pflag.Flag) {

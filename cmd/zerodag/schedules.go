@@ -46,7 +46,7 @@ func newSchedules(s cli.Streams) *cobra.Command {
 	})
 }
 
-// scheduleTable shows schedules; paused are projects of which nothing starts.
+// scheduleTable shows schedules; paused are the paused projects.
 func scheduleTable(now time.Time, list []client.Schedule, paused []client.Project) *term.Table {
 	t := term.NewTable(term.Column{Title: "SCHEDULE"}, term.Column{Title: "PROJECT", Name: true}, term.Column{Title: "WORKFLOW", Name: true}, term.Column{Title: "NEXT SESSION"}, term.Column{Title: "RUNS AT"},
 		term.Column{Title: "RUNS", Spare: true}, term.Column{Title: "DISABLED AT", Spare: true}, term.Column{Title: "PROJECT PAUSED", Spare: true})
@@ -67,7 +67,7 @@ func scheduleTable(now time.Time, list []client.Schedule, paused []client.Projec
 	return t
 }
 
-// newEnable and newDisable switch schedules.
+// newEnable and newDisable enable and disable schedules.
 func newEnable(s cli.Streams) *cobra.Command {
 	r := &remote{cli.Remote{Streams: s}}
 	return r.switchCommand("enable", "Enabled", (*client.Client).Enable)
@@ -110,7 +110,7 @@ func (r *remote) switchCommand(name, done string, do func(*client.Client, contex
 	})
 }
 
-// schedulesOf are the schedules that arguments name: by id, by project or by workflow.
+// schedulesOf returns the schedules that arguments name: by id, by project or by workflow.
 func (r *remote) schedulesOf(ctx context.Context, args []string) ([]client.ID, error) {
 	if len(args) == 1 {
 		if id, err := cli.IDArgument("schedule-id", args[0]); err == nil {
@@ -133,7 +133,7 @@ func (r *remote) schedulesOf(ctx context.Context, args []string) ([]client.ID, e
 	return ids, err
 }
 
-// oneSchedule is the schedule that an id, or a project and a workflow, name.
+// oneSchedule returns the schedule named by an id, or by a project and a workflow.
 func (r *remote) oneSchedule(ctx context.Context, args []string) (client.Schedule, error) {
 	if len(args) == 1 {
 		return r.Schedule(ctx, client.ID(args[0]))

@@ -13,14 +13,14 @@ import (
 	"zerodag/internal/serverrun"
 )
 
-// serverCommand is `zerodag server`.
+// serverCommand implements `zerodag server`.
 type serverCommand struct {
 	serverconfig.CommandLine
 	cli.Streams
 	local *serverrun.Project // of `zerodag scheduler`
 }
 
-// newServer serves the API, and runs schedules and tasks.
+// newServer serves the API and runs schedules and tasks.
 func newServer(s cli.Streams) *cobra.Command {
 	c := &serverCommand{Streams: s, CommandLine: serverconfig.CommandLine{Version: version()}}
 	cmd := &cobra.Command{

@@ -94,7 +94,7 @@ func sessionTable(list []client.Session) *term.Table {
 	return t
 }
 
-// sessionStatus is that of a session's last attempt.
+// sessionStatus returns the status of a session's last attempt.
 func sessionStatus(s client.Session) string {
 	switch a := s.LastAttempt; {
 	case a == nil:
@@ -111,7 +111,7 @@ func sessionStatus(s client.Session) string {
 	return "running"
 }
 
-// ofSessions reads the project and the workflow, if there are any, that arguments name.
+// ofSessions reads the optional project and workflow in the arguments.
 func (r *remote) ofSessions(ctx context.Context, args []string) (project client.ID, workflow string, err error) {
 	if len(args) > 0 {
 		p, err := r.Project(ctx, args[0])
@@ -126,7 +126,7 @@ func (r *remote) ofSessions(ctx context.Context, args []string) (project client.
 	return project, workflow, nil
 }
 
-// listSessions returns them oldest first.
+// listSessions returns sessions, oldest first.
 func (r *remote) listSessions(ctx context.Context, args []string, page client.Page) ([]client.Session, error) {
 	project, workflow, err := r.ofSessions(ctx, args)
 	if err != nil {
@@ -134,7 +134,7 @@ func (r *remote) listSessions(ctx context.Context, args []string, page client.Pa
 	}
 	list, err := r.Sessions(ctx, project, workflow, page)
 	if err == nil && len(list) == 0 && workflow != "" && r.Ours() {
-		_, err = r.Workflow(ctx, project, workflow, "") // of one that there is not, too, there are no sessions
+		_, err = r.Workflow(ctx, project, workflow, "") // a workflow that does not exist also has no sessions
 	}
 	slices.Reverse(list)
 	return list, err

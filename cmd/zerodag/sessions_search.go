@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/term"
 )
 
-// searchFlags say what sessions are like that are looked for.
+// searchFlags are the criteria of a search for sessions.
 type searchFlags struct {
 	tags, labels           []string
 	status, from, to, text string
@@ -32,7 +32,7 @@ func (f *searchFlags) given() bool {
 	return len(f.tags) > 0 || len(f.labels) > 0 || f.status != "" || f.from != "" || f.to != "" || f.text != ""
 }
 
-// search is what the API is asked for.
+// search returns the search for the API.
 func (f *searchFlags) search() (s client.SessionSearch, err error) {
 	if _, err := labelsOf(f.labels); err != nil {
 		return s, err
@@ -45,7 +45,7 @@ func (f *searchFlags) search() (s client.SessionSearch, err error) {
 	return s, err
 }
 
-// searchTime is a time of an option in the form of the API.
+// searchTime returns a time of an option in the API's form.
 func searchTime(option, text string) (string, error) {
 	if _, err := time.Parse(time.RFC3339, text); err == nil || text == "" {
 		return text, nil
@@ -57,7 +57,7 @@ func searchTime(option, text string) (string, error) {
 	return local, nil
 }
 
-// searchSessions returns those that are like this oldest first, and tells where not all were looked at.
+// searchSessions returns matching sessions, oldest first, and reports if not all sessions were searched.
 func (r *remote) searchSessions(ctx context.Context, args []string, s client.SessionSearch, page client.Page) ([]client.Session, error) {
 	project, workflow, err := r.ofSessions(ctx, args)
 	if err != nil {
@@ -68,7 +68,7 @@ func (r *remote) searchSessions(ctx context.Context, args []string, s client.Ses
 		fmt.Fprintf(r.Err, "note: these are of the newest %d sessions; `-i %s` looks further back\n", found.Searched, found.Next)
 	}
 	if err == nil && len(found.Sessions) == 0 && workflow != "" {
-		_, err = r.Workflow(ctx, project, workflow, "") // one that there is not has no sessions, too
+		_, err = r.Workflow(ctx, project, workflow, "") // a workflow that does not exist also has no sessions
 	}
 	slices.Reverse(found.Sessions)
 	return found.Sessions, err

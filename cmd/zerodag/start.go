@@ -55,7 +55,7 @@ func newStart(s cli.Streams) *cobra.Command {
 	})
 }
 
-// sessionMode turns --session into what the API understands.
+// sessionMode converts --session for the API.
 func (c *startCommand) sessionMode() (text, mode string, err error) {
 	now := time.Now().UTC().Format(time.RFC3339Nano)
 	switch c.session {
@@ -101,7 +101,7 @@ func (c *startCommand) start(ctx context.Context, project, name string) error {
 		return err
 	}
 	at, err := c.SessionTime(ctx, w.ID, text, mode)
-	if err == nil && c.session == "yesterday" { // of the workflow's zone, in which a day need not have 24 hours
+	if err == nil && c.session == "yesterday" { // in the workflow's zone, in which a day need not have 24 hours
 		at, err = c.SessionTime(ctx, w.ID, at.SessionTime.AddDate(0, 0, -1).Format("2006-01-02T15:04:05"), "")
 	}
 	if err != nil {
@@ -145,7 +145,7 @@ func (c *startCommand) checkStart(ctx context.Context, asked client.Start) error
 	return nil
 }
 
-// startError names the command that runs an existing session again.
+// startError adds the command that runs an existing session again.
 func startError(err error) error {
 	var exists *client.ExistsError
 	if errors.As(err, &exists) {
@@ -173,7 +173,7 @@ func labelsOf(values []string) (*param.Map, error) {
 	return labels, nil
 }
 
-// beginsAt is the time of --at, zero for none. Without an offset it is one of the workflow's time zone, which the
+// beginsAt returns the time of --at, zero for none. Without an offset it is in the workflow's time zone, which the
 // server knows.
 func (c *startCommand) beginsAt(ctx context.Context, w client.Workflow) (time.Time, error) {
 	if c.at == "" {
@@ -210,7 +210,7 @@ func (c *startCommand) showDryRun(w client.Workflow, at client.SessionTime, para
 	return err
 }
 
-// showStarted is what `start` and `retry` print.
+// showStarted prints the output of `start` and `retry`.
 func (r *remote) showStarted(a client.Attempt, waiting waitFlags) error {
 	err := r.Show(a, func(p cli.Printer) {
 		p.Line("Started a session attempt:")

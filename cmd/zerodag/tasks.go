@@ -27,7 +27,7 @@ func newTasks(s cli.Streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if len(list) == 0 { // an attempt that does not exist has none either
+		if len(list) == 0 { // a missing attempt also has none
 			if _, err := r.Attempt(ctx, id); err != nil {
 				return err
 			}
@@ -47,7 +47,7 @@ func newTasks(s cli.Streams) *cobra.Command {
 	})
 }
 
-// taskTable lists tasks in the order of their ids, with their tries and what went wrong.
+// taskTable lists tasks in the order of their ids, with their tries and errors.
 func taskTable(now time.Time, list []client.Task) *term.Table {
 	t := term.NewTable(term.Column{Title: "ID"}, term.Column{Title: "TASK", Name: true}, term.Column{Title: "STATE", Ink: attemptview.StatusInk}, term.Column{Title: "TRIES"}, term.Column{Title: "STARTED", Spare: true}, term.Column{Title: "TOOK"},
 		term.Column{Title: "ERROR", Name: true}, term.Column{Title: "UPDATED", Wide: true}, term.Column{Title: "STORED", Wide: true})
@@ -57,7 +57,7 @@ func taskTable(now time.Time, list []client.Task) *term.Table {
 	return t
 }
 
-// tries is how often a task has run or its group has begun; "" when there is nothing to tell.
+// tries returns how often a task has run or its group has begun; "" if that is unknown.
 func tries(t client.Task) string {
 	if n, counted := attemptview.RetriesOf(t); counted {
 		return strconv.Itoa(n + 1)
@@ -65,10 +65,10 @@ func tries(t client.Task) string {
 	return ""
 }
 
-// longestCell is how many characters of an error a list has.
+// longestCell is how many characters of an error a list shows.
 const longestCell = 200
 
-// firstLine is as much of a message as a list has.
+// firstLine returns as much of a message as a list shows.
 func firstLine(message string) string {
 	line, _, more := strings.Cut(message, "\n")
 	if short := term.ShortenEnd(line, longestCell); short != line || !more {

@@ -15,8 +15,8 @@ import (
 	"zerodag/internal/remedy"
 )
 
-// wrongUsage tells what is wrong with a command line, in two lines, and returns the exit code.
-// The original shows all options before, and exits with 1.
+// wrongUsage shows what is wrong with a command line, in two lines, and returns the exit code. Digdag shows all options
+// first, and exits with 1.
 func wrongUsage(s cli.Streams, c *cobra.Command, err error) int {
 	if program.AsDigdag() {
 		fmt.Fprintf(s.Err, "%serror: %s\n", c.UsageString(), program.AsCalled(err.Error()))
@@ -47,7 +47,8 @@ func unknownCommand(root *cobra.Command, name string) error {
 	return program.UsageError(fmt.Errorf("available commands are: [%s]; there is no %q", cli.CommandNames(root), name))
 }
 
-// wrongFlag says what a flag takes whose value cannot be read, and adds the flag that was probably meant.
+// wrongFlag describes the values of a flag if the given one cannot be read, or suggests the flag that was probably
+// meant.
 func wrongFlag(c *cobra.Command, err error) error {
 	var value *pflag.InvalidValueError
 	if errors.As(err, &value) && !program.AsDigdag() {
@@ -72,7 +73,7 @@ func wrongFlag(c *cobra.Command, err error) error {
 	return program.UsageError(err)
 }
 
-// wrongValue says in the words of the command line what the value of a flag must be.
+// wrongValue describes, in terms of the command line, what the value of a flag must be.
 func wrongValue(err *pflag.InvalidValueError) error {
 	name := "--" + err.GetFlag().Name
 	var form string

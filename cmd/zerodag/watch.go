@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/term"
 )
 
-// newWatch shows how an attempt goes on, as `run` does of one of its own.
+// newWatch shows the progress of an attempt, as `run` does for its own.
 func newWatch(s cli.Streams) *cobra.Command {
 	r := &remote{cli.Remote{Streams: s}}
 	c := &cobra.Command{Use: "watch attempt-id", Short: "Watch the tasks of an attempt until its end: exit code 0 only if it is a success"}
@@ -38,7 +38,7 @@ func newWatch(s cli.Streams) *cobra.Command {
 	})
 }
 
-// newWatcher is the live tree for a terminal, and lines about what changed for everything else.
+// newWatcher returns the live tree for a terminal, and lines about changes for everything else.
 func (r *remote) newWatcher() attemptview.Watcher {
 	if file, ok := term.Watched(r.Out); ok {
 		return taskview.NewTree(term.NewPicture(file, term.Size(file)), nil, term.WholeDuration)

@@ -9,7 +9,7 @@ import (
 	"zerodag/cmd/zerodag/internal/cli"
 )
 
-// newWhoami shows who the server takes us for, and how we have shown that.
+// newWhoami shows the user's identity on the server, and how it was authenticated.
 func newWhoami(s cli.Streams) *cobra.Command {
 	r := &remote{cli.Remote{Streams: s}}
 	c := &cobra.Command{Use: "whoami", Short: "Show who you are for the server, and how it knows"}

@@ -43,7 +43,7 @@ func newWorkflows(s cli.Streams) *cobra.Command {
 	})
 }
 
-// workflowList is what is listed; a project that was asked for is named without any, too.
+// workflowList is the list to show; a requested project is shown even if it has no workflows.
 type workflowList struct {
 	project   string
 	workflows []client.Workflow

@@ -22,13 +22,13 @@ func UpTo(n int) cobra.PositionalArgs {
 	}
 }
 
-// ShowUsage is for a command that only holds others.
+// ShowUsage shows the usage of a command that only has subcommands.
 func ShowUsage(c *cobra.Command, s Streams) error {
 	_, err := fmt.Fprint(s.Err, c.UsageString())
 	return err
 }
 
-// CommandNames returns the names of the commands below a command, but for hidden ones.
+// CommandNames returns the names of the visible subcommands of a command.
 func CommandNames(c *cobra.Command) string {
 	var names []string
 	for _, sub := range c.Commands() {
@@ -39,8 +39,8 @@ func CommandNames(c *cobra.Command) string {
 	return strings.Join(names, ", ")
 }
 
-// WrongCount is for too few or too many arguments. The original takes that for a wish to see
-// the usage, and a script never learns that nothing was done.
+// WrongCount handles too few or too many arguments. Digdag treats that as a request for the usage, so a script never
+// learns that nothing was done.
 func WrongCount(c *cobra.Command, s Streams, args []string, most int) error {
 	if program.AsDigdag() {
 		return ShowUsage(c, s)

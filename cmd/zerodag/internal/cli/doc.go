@@ -1,4 +1,5 @@
-// Package cli is what the commands of zerodag share: where they read and write, how they reach a server, and the forms of their results.
+// Package cli is shared by the commands of zerodag: input and output, the connection to a server, and the formats of
+// their results.
 //
 // The commands call it. It must never know a command.
 package cli

@@ -13,8 +13,7 @@ import (
 // AttemptViews reads attempts of the server.
 func (r *Remote) AttemptViews() attemptview.Attempts { return attemptview.Attempts{Client: r.Client} }
 
-// TellOutcome says on the error output how an attempt has ended. The error ends the program with code 1
-// if that is no success.
+// TellOutcome reports on stderr how an attempt has ended. The error ends the program with code 1 if it did not succeed.
 func (r *Remote) TellOutcome(ctx context.Context, a client.Attempt, lines int) error {
 	if a.Success {
 		return r.TellEnd(a, nil)
@@ -26,7 +25,7 @@ func (r *Remote) TellOutcome(ctx context.Context, a client.Attempt, lines int) e
 	return r.TellEnd(a, failed)
 }
 
-// TellEnd is tellOutcome with failures that were found already.
+// TellEnd is TellOutcome with failures that were already found.
 func (r *Remote) TellEnd(a client.Attempt, failed []attemptview.Failure) error {
 	_, ink := term.Look(r.Err)
 	fmt.Fprint(r.Err, attemptview.Outcome(a, failed, ink))
@@ -36,8 +35,8 @@ func (r *Remote) TellEnd(a client.Attempt, failed []attemptview.Failure) error {
 	return nil
 }
 
-// TellFailed writes to the error output of a list or a log which logs of an attempt are incomplete, why it failed, and
-// what resumes it; nothing else about a success. tasks are those of the attempt, nil where they were not read.
+// TellFailed writes to stderr, after a list or a log, which logs of an attempt are incomplete, why it failed, and how
+// to resume it; nothing else about a success. tasks are those of the attempt, nil if they were not read.
 func (r *Remote) TellFailed(ctx context.Context, id client.ID, tasks []client.Task) error {
 	a, err := r.Attempt(ctx, id)
 	if err != nil || !a.Done {
@@ -61,7 +60,7 @@ func (r *Remote) TellFailed(ctx context.Context, id client.ID, tasks []client.Ta
 	return nil
 }
 
-// Warnings shows those of a server.
+// Warnings shows a server's warnings.
 func (r *Remote) Warnings(list []string) {
 	for _, w := range list {
 		fmt.Fprintf(r.Err, "warning: %s\n", w)

@@ -17,7 +17,7 @@ import (
 	"zerodag/internal/term"
 )
 
-// The forms of a result. digdagForm is that of the original, which its scripts parse.
+// The formats of a result. DigdagForm is Digdag's, which its scripts parse.
 const (
 	TextForm   = "text"
 	WideForm   = "wide"
@@ -26,7 +26,7 @@ const (
 	YAMLForm   = "yaml"
 )
 
-// RegisterFormat adds --output, or --format where --output is a path already.
+// RegisterFormat adds --output, or --format if --output is already a path.
 func (r *Remote) RegisterFormat(c *cobra.Command) {
 	name := "output"
 	if c.Flags().Lookup(name) != nil {
@@ -39,7 +39,7 @@ func (r *Remote) RegisterFormat(c *cobra.Command) {
 	c.Flags().StringVar(&r.Format, name, usual, "`FORMAT` of the result: text, wide (more columns), json, yaml, or digdag (as the original)")
 }
 
-// CheckFormat returns an error if the form that was asked for is none.
+// CheckFormat returns an error if the requested format does not exist.
 func (r *Remote) CheckFormat() error {
 	switch r.Format {
 	case TextForm, WideForm, DigdagForm, JSONForm, YAMLForm:
@@ -48,13 +48,13 @@ func (r *Remote) CheckFormat() error {
 	return program.UsageError(fmt.Errorf("unknown format %q: it must be text, wide, json, yaml or digdag", r.Format))
 }
 
-// ForPeople says that the result is no object of the API.
+// ForPeople reports whether the result is text rather than an object of the API.
 func (r *Remote) ForPeople() bool { return r.Format != JSONForm && r.Format != YAMLForm }
 
-// Ours says that the result is for people, and not as the original shows it.
+// Ours reports whether the result is text in zerodag's format rather than Digdag's.
 func (r *Remote) Ours() bool { return r.Format == TextForm || r.Format == WideForm }
 
-// Notes is where lines go that are no result: away from a result for programs.
+// Notes returns the destination for lines that are not part of a result: separate from a result for programs.
 func (r *Remote) Notes() io.Writer {
 	if r.ForPeople() {
 		return r.Out
@@ -62,12 +62,12 @@ func (r *Remote) Notes() io.Writer {
 	return r.Err
 }
 
-// Hint tells a person what to do next.
+// Hint tells the user what to do next.
 func (r *Remote) Hint(format string, args ...any) {
 	fmt.Fprintf(r.Err, program.AsCalled(format)+"\n", args...)
 }
 
-// Show writes a result: as text for people, or as the API's object.
+// Show writes a result: as text, or as the API's object.
 func (r *Remote) Show(v any, text func(Printer)) error {
 	var b bytes.Buffer
 	switch r.Format {
@@ -97,7 +97,7 @@ func (r *Remote) Show(v any, text func(Printer)) error {
 	return nil
 }
 
-// List writes a list: as a table for people, as the original does, or as the API's objects.
+// List writes a list: as a table, in Digdag's format, or as the API's objects.
 func (r *Remote) List(v any, original func(Printer), t *term.Table, none string) error {
 	if !r.Ours() {
 		return r.Show(v, original)
@@ -115,7 +115,7 @@ func (r *Remote) List(v any, original func(Printer), t *term.Table, none string)
 // Printer writes the lines that scripts parse (wire.md 3.6). It writes to memory.
 type Printer struct{ *bytes.Buffer }
 
-// Line writes a line; the name of the program in it is the one that it was called by.
+// Line writes a line, in which the program has the name by which it was called.
 func (p Printer) Line(format string, args ...any) {
 	fmt.Fprintf(p, program.AsCalled(format)+"\n", args...)
 }
@@ -128,10 +128,10 @@ func (p Printer) Block(indent string, pairs ...any) {
 	p.Line("")
 }
 
-// OffsetTime is a time that is shown in the offset it has; others are in the system's zone.
+// OffsetTime is a time that is shown with its own offset; others are shown in the system's zone.
 type OffsetTime time.Time
 
-// Shown is the text of a value; what is absent is empty.
+// Shown returns the text of a value; an absent value is empty.
 func Shown(v any) string {
 	switch v := v.(type) {
 	case string:

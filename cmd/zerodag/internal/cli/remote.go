@@ -19,7 +19,7 @@ type Remote struct {
 	*client.Client
 }
 
-// Command makes c a client command, which takes from least to most arguments.
+// Command makes c a client command that takes from least to most arguments.
 func (r *Remote) Command(c *cobra.Command, least, most int, do func(ctx context.Context, args []string) error) *cobra.Command {
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) < least || len(args) > most {
@@ -41,11 +41,11 @@ func (r *Remote) Command(c *cobra.Command, least, most int, do func(ctx context.
 	r.Register(c.Flags())
 	r.RegisterFormat(c)
 	r.Flags.Register(c.Flags())
-	_ = c.RegisterFlagCompletionFunc("context", CompleteContexts) // the flag is there
+	_ = c.RegisterFlagCompletionFunc("context", CompleteContexts) // the flag exists
 	return c
 }
 
-// Begin reads the configuration, before anything is done.
+// Begin reads the configuration, before anything else.
 func (r *Remote) Begin() error {
 	if !r.Ours() {
 		r.Banner()
@@ -57,7 +57,7 @@ func (r *Remote) Begin() error {
 	return err
 }
 
-// Open is ready to talk to the server, which was asked whether it works with us.
+// Open connects to the server, after checking that it is compatible.
 func (r *Remote) Open(ctx context.Context) error {
 	if r.Settings == nil {
 		if err := r.Begin(); err != nil {
@@ -70,7 +70,7 @@ func (r *Remote) Open(ctx context.Context) error {
 	return r.CheckVersion(ctx, r.Client, r.In, r.Err)
 }
 
-// Dial makes the client; nothing is sent yet.
+// Dial creates the client; nothing is sent yet.
 func (r *Remote) Dial() (err error) {
 	r.Client, err = r.Connect(r.ProgramVersion, r.Err)
 	return err
@@ -78,6 +78,6 @@ func (r *Remote) Dial() (err error) {
 
 // CompleteContexts proposes the names of contexts.
 func CompleteContexts(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-	names, _ := connection.Names() // a shell that completes has no place for errors
+	names, _ := connection.Names() // there is no place for errors during completion
 	return names, cobra.ShellCompDirectiveNoFileComp
 }

@@ -9,8 +9,7 @@ import (
 	"zerodag/internal/term"
 )
 
-// Watch shows a bar, where a person looks on, for the transfers of a client until the returned function
-// is called.
+// Watch shows a progress bar on a terminal for the transfers of a client until the returned function is called.
 func (s Streams) Watch(c *client.Client) (end func()) {
 	file, ok := term.Watched(s.Err)
 	if !ok {
@@ -28,11 +27,11 @@ func (s Streams) Watch(c *client.Client) (end func()) {
 type Streams struct {
 	In       io.Reader
 	Out, Err io.Writer
-	// ProgramVersion is what the program calls itself.
+	// ProgramVersion is the version of the program.
 	ProgramVersion string
 }
 
-// Banner is the first line on stderr of every command that does something.
+// Banner writes the first line on stderr of every command that does something.
 func (s Streams) Banner() {
 	fmt.Fprintf(s.Err, "%s: zerodag v%s\n", time.Now().Format("2006-01-02 15:04:05 -0700"), s.ProgramVersion)
 }

@@ -10,7 +10,7 @@ import (
 	"zerodag/cmd/zerodag/internal/cli"
 )
 
-// NewAdmin looks after a deployment.
+// NewAdmin returns the commands that maintain a deployment.
 func NewAdmin(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "admin",
@@ -42,7 +42,7 @@ for when the cause is mended.`}
 	})
 }
 
-// redrive sends back the dead letters of ids, or all.
+// redrive sends back the dead letters with the given ids, or all.
 func redrive(ctx context.Context, r *cli.Remote, ids []string) (n int, err error) {
 	if len(ids) == 0 {
 		return r.Redrive(ctx)

@@ -14,7 +14,7 @@ import (
 	"zerodag/internal/term"
 )
 
-// newQueue shows what waits.
+// newQueue shows waiting messages.
 func newQueue(s cli.Streams) *cobra.Command {
 	r := &cli.Remote{Streams: s}
 	queue, count, after := "", 0, ""
@@ -71,7 +71,7 @@ func waiting(list []client.Queued, now time.Time) *term.Table {
 	return t
 }
 
-// subjectColumns are those that say what a message is about.
+// subjectColumns are the columns that describe the subject of a message.
 func subjectColumns() []term.Column {
 	return []term.Column{{Title: "WHAT"}, {Title: "ATTEMPT"}, {Title: "WORKFLOW", Name: true}, {Title: "TASK", Name: true}}
 }
@@ -93,7 +93,7 @@ func subjectCells(s client.Subject) []string {
 	return []string{s.What, attempt, workflow, tasks}
 }
 
-// agoMillis says how far away a time is, in milliseconds since 1970; "" for 0.
+// agoMillis returns how long ago a time was, in milliseconds since 1970; "" for 0.
 func agoMillis(now time.Time, millis int64) string {
 	if millis == 0 {
 		return ""
@@ -101,7 +101,7 @@ func agoMillis(now time.Time, millis int64) string {
 	return term.Ago(now, new(time.UnixMilli(millis)))
 }
 
-// newLimits shows what bounds a server.
+// newLimits shows the limits of a server.
 func newLimits(s cli.Streams) *cobra.Command {
 	r := &cli.Remote{Streams: s}
 	c := &cobra.Command{Use: "limits", Short: "Show what bounds the server, and by which setting"}
@@ -125,7 +125,7 @@ func newLimits(s cli.Streams) *cobra.Command {
 	})
 }
 
-// amount is a number of a unit, as people read it.
+// amount formats a number with its unit for users.
 func amount(n *int64, unit, none string) string {
 	switch {
 	case n == nil:
@@ -140,7 +140,7 @@ func amount(n *int64, unit, none string) string {
 	return strconv.FormatInt(*n, 10) + " " + unit
 }
 
-// longDuration is a time that settings have.
+// longDuration formats a duration as settings do.
 func longDuration(d time.Duration) string {
 	const day = 24 * time.Hour
 	if d >= day && d%day == 0 {
@@ -149,7 +149,7 @@ func longDuration(d time.Duration) string {
 	return term.WholeDuration(d)
 }
 
-// newSites shows who shares a server.
+// newSites shows the sites of a server.
 func newSites(s cli.Streams) *cobra.Command {
 	r := &cli.Remote{Streams: s}
 	c := &cobra.Command{Use: "sites", Short: "Show the sites that share the server"}
@@ -173,7 +173,7 @@ func newSites(s cli.Streams) *cobra.Command {
 	})
 }
 
-// newDeadLetters shows what was put aside.
+// newDeadLetters shows dead letters.
 func newDeadLetters(s cli.Streams) *cobra.Command {
 	r := &cli.Remote{Streams: s}
 	count := 0

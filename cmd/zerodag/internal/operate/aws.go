@@ -14,7 +14,7 @@ import (
 	"zerodag/internal/account"
 )
 
-// NewAWS is about the AWS account that a stage is deployed to, with the credentials of the user.
+// NewAWS returns the commands for the AWS account that a stage is deployed to, with the credentials of the user.
 func NewAWS(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{Use: "aws", Short: "Inspect the AWS account of a stage, and switch the stage off and on",
 		RunE: func(c *cobra.Command, _ []string) error { return cli.ShowUsage(c, s) }}
@@ -22,12 +22,12 @@ func NewAWS(s cli.Streams) *cobra.Command {
 	return c
 }
 
-// stageFolder adds the option that says where the files of stages are.
+// stageFolder adds the option for the folder with the files of stages.
 func stageFolder(c *cobra.Command) *string {
 	return c.Flags().String("stages", "stages", "`FOLDER` of the files of stages")
 }
 
-// stageOf is the stage that was named: main, unless another one was.
+// stageOf returns the named stage, by default main.
 func stageOf(args []string) string {
 	if len(args) == 0 {
 		return "main"
@@ -35,7 +35,7 @@ func stageOf(args []string) string {
 	return args[0]
 }
 
-// split parts arguments at "--".
+// split splits arguments at "--".
 func split(c *cobra.Command, args []string) (before, after []string) {
 	if n := c.ArgsLenAtDash(); n >= 0 {
 		return args[:n], args[n:]
@@ -43,7 +43,7 @@ func split(c *cobra.Command, args []string) (before, after []string) {
 	return args, nil
 }
 
-// newDoctor reports what in the account would make a deploy fail.
+// newDoctor reports what in the account would make a deployment fail.
 func newDoctor(s cli.Streams) *cobra.Command {
 	r := &cli.Remote{Streams: s}
 	c := &cobra.Command{Use: "doctor [STAGE] [-- CDK-ARGUMENT...]", Short: "Check whether a deploy of a stage will work in the account, and what to change first",
@@ -106,12 +106,12 @@ func newDoctor(s cli.Streams) *cobra.Command {
 	return c
 }
 
-// stageSettings are those of a stage as the CDK app reads them: main may be without a file.
+// stageSettings returns the settings of a stage as the CDK app reads them: main may have no file.
 func stageSettings(folder, stage string) (stages.Settings, error) {
 	return stages.ReadContext(folder, map[string]string{"stage": stage})
 }
 
-// newDeployed answers scripts.
+// newDeployed prints an answer for scripts.
 func newDeployed(s cli.Streams) *cobra.Command {
 	return &cobra.Command{Use: "deployed [STAGE]", Short: "Say yes, no or unknown: whether the stage has a table in the account", Args: cli.UpTo(1), RunE: func(cmd *cobra.Command, args []string) error {
 		a, err := account.Open(cmd.Context())
@@ -130,7 +130,7 @@ func newDeployed(s cli.Streams) *cobra.Command {
 // stopTime is how long machines may take to stop: ECS kills them after two minutes.
 const stopTime = 5 * time.Minute
 
-// newStopStage switches a stage off, which its removal requires.
+// newStopStage switches a stage off, which is required before its removal.
 func newStopStage(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{Use: "stop STAGE", Short: "Switch a stage off and stop its machines, for example before you remove it", Args: cli.UpTo(1)}
 	c.RunE = func(cmd *cobra.Command, args []string) error {

@@ -17,7 +17,7 @@ import (
 	"zerodag/internal/term"
 )
 
-// costCommand is `zerodag aws cost`.
+// costCommand implements `zerodag aws cost`.
 type costCommand struct {
 	cli.Remote
 	folder *string
@@ -27,7 +27,7 @@ type costCommand struct {
 	now    func() time.Time
 }
 
-// usualSample is how many attempts of a workflow have their tasks read.
+// usualSample is the default for how many attempts of a workflow have their tasks read.
 const usualSample = 20
 
 // newCost reports the cost of a stage by project and workflow.
@@ -62,7 +62,7 @@ func (r *costCommand) report(ctx context.Context, stage string) error {
 		return err
 	}
 	stack, err := a.Stack(ctx, stage)
-	unread := err // with --endpoint the report does without what the stack says
+	unread := err // with --endpoint, the report works without data from the stack
 	if unread != nil && (!account.IsDenied(unread) || r.Endpoint == "") {
 		return unread
 	}
@@ -79,7 +79,7 @@ func (r *costCommand) report(ctx context.Context, stage string) error {
 	})
 }
 
-// reach is ready to talk to the API of the stage: signed with the credentials, unless the options say how.
+// reach connects to the API of the stage: signed with the credentials, unless options say otherwise.
 func (r *costCommand) reach(ctx context.Context, url string) error {
 	if r.Endpoint == "" && r.Context == "" {
 		r.Endpoint = url

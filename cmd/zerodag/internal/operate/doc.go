@@ -1,4 +1,5 @@
-// Package operate is the commands for who runs a server: `admin`, `aws`, `pool`, `secrets` and `tokens`.
+// Package operate has the commands for operators of a server: `admin`, `aws`, `pool`, `secrets` and `tokens`.
 //
-// The root of the program registers them. They bind options, call what does the work and print, and must never decide anything about tasks.
+// The root of the program registers them. They bind options, call the packages that do the work, and print; they must
+// never decide anything about tasks.
 package operate

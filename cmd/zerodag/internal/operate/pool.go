@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/term"
 )
 
-// NewPool keeps the pools of a server.
+// NewPool returns the commands that manage the pools of a server.
 func NewPool(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "pool",
@@ -142,7 +142,7 @@ func printPool(p cli.Printer, of client.Pool) {
 	p.Block("  ", "name", of.Name, "project", projectOf(of), "slots", of.Slots, "held", of.Held, "changed at", of.UpdatedAt)
 }
 
-// projectOf names the project of a pool; "" where it belongs to the site.
+// projectOf returns the project of a pool; "" if it belongs to the site.
 func projectOf(p client.Pool) string {
 	if p.Project == nil {
 		return ""

@@ -23,7 +23,7 @@ type secretsCommand struct {
 	set, delete []string
 }
 
-// NewSecrets keeps the secrets of a project or of this machine.
+// NewSecrets returns the command that manages the secrets of a project or of this machine.
 func NewSecrets(s cli.Streams) *cobra.Command {
 	c := &secretsCommand{Remote: cli.Remote{Streams: s}}
 	cmd := &cobra.Command{
@@ -51,7 +51,7 @@ The line end of a file or of stdin with one line is not part of the secret. Seve
 			return err
 		}
 		if len(c.delete) > 0 {
-			c.delete = strings.Split(strings.Join(c.delete, ","), ",") // no key holds a comma
+			c.delete = strings.Split(strings.Join(c.delete, ","), ",") // no key contains a comma
 		}
 		switch {
 		case len(c.set) > 0 && len(c.delete) > 0:
@@ -65,7 +65,7 @@ The line end of a file or of stdin with one line is not part of the secret. Seve
 	})
 }
 
-// takeRest gives what follows --set or --delete without an option of its own to it.
+// takeRest adds arguments that follow --set or --delete to that option.
 func (c *secretsCommand) takeRest(args []string) error {
 	switch {
 	case len(args) == 0:
@@ -79,14 +79,14 @@ func (c *secretsCommand) takeRest(args []string) error {
 	return nil
 }
 
-// secretStore is where secrets are kept.
+// secretStore stores secrets.
 type secretStore interface {
 	List(ctx context.Context) ([]string, error)
 	Set(ctx context.Context, key, value string) error
 	Delete(ctx context.Context, key string) error
 }
 
-// change does what was asked for, in a store or, when it is nil, in the project's.
+// change performs the requested change, in a store or, if that is nil, in the project's.
 func (c *secretsCommand) change(ctx context.Context, store secretStore) error {
 	values, err := c.readSet()
 	if err != nil {
@@ -131,7 +131,7 @@ func (c *secretsCommand) change(ctx context.Context, store secretStore) error {
 	})
 }
 
-// deleteAll deletes the secrets that were named. One that there is not is no error, as in the original, but told.
+// deleteAll deletes the named secrets. As in Digdag, a missing one is not an error, but it is reported.
 func (c *secretsCommand) deleteAll(ctx context.Context, store secretStore) error {
 	if len(c.delete) == 0 {
 		return nil
@@ -141,7 +141,7 @@ func (c *secretsCommand) deleteAll(ctx context.Context, store secretStore) error
 	if told {
 		var err error
 		there, err = store.List(ctx)
-		told = err == nil // who may not list may delete all the same
+		told = err == nil // a user who may not list secrets may still delete them
 	}
 	for _, key := range c.delete {
 		if err := store.Delete(ctx, key); err != nil {

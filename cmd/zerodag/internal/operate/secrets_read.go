@@ -19,7 +19,7 @@ const maxSecret = 16 * 1024
 
 type secret struct{ key, value string }
 
-// secretReader turns --set items into secrets, in their order.
+// secretReader converts --set items to secrets, in order.
 type secretReader struct {
 	*secretsCommand
 	values   []secret
@@ -142,7 +142,7 @@ func (r *secretReader) mapping(source string, text []byte) error {
 	return nil
 }
 
-// ask asks for a value on the terminal, without showing it.
+// ask requests a value on the terminal, without showing it.
 func (r *secretReader) ask(key string) (string, error) {
 	if r.consumed {
 		return "", program.UsageError(errors.New("Stdin already read"))

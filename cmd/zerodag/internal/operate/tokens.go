@@ -12,7 +12,7 @@ import (
 	"zerodag/internal/term"
 )
 
-// NewTokens keeps the bearer tokens of a server.
+// NewTokens returns the commands that manage the bearer tokens of a server.
 func NewTokens(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "tokens",

@@ -46,7 +46,7 @@ keep the file as safe as the secrets. "zerodag restore" makes a server's data of
 	})
 }
 
-// save writes a new file that appears when it is complete.
+// save writes a new file that appears once it is complete.
 func save(file string, in io.Reader) (int64, error) {
 	if _, err := os.Stat(file); err == nil {
 		return 0, fmt.Errorf("%s exists: remove it, or name another file", file)
@@ -73,7 +73,7 @@ func save(file string, in io.Reader) (int64, error) {
 	return n, nil
 }
 
-// NewRestore makes the data of a server from a backup.
+// NewRestore creates the data of a server from a backup.
 func NewRestore(s cli.Streams) *cobra.Command {
 	folder := ""
 	c := &cobra.Command{Use: "restore FILE", Short: "Make the data of a server from a backup", Args: func(_ *cobra.Command, args []string) error {

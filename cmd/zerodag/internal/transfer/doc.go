@@ -1,5 +1,6 @@
-// Package transfer is the commands that move what a server has, or what another program wrote, elsewhere: `import`, `migrate`, `backup` and
-// `restore`.
+// Package transfer has the commands that move data of a server, or files of another program: `import`, `migrate`,
+// `backup` and `restore`.
 //
-// The root of the program registers them. They bind options, call what does the work and print, and must never decide anything about tasks.
+// The root of the program registers them. They bind options, call the packages that do the work, and print; they must
+// never decide anything about tasks.
 package transfer

@@ -27,7 +27,7 @@ type importCommand struct {
 	source                          *client.Client
 }
 
-// printImported is the report about one project.
+// imported is the report about one project.
 type imported struct {
 	Project   string             `json:"project"`
 	Copied    []string           `json:"copied"`
@@ -138,8 +138,8 @@ func (c *importCommand) chosen(ctx context.Context) (list []client.Project, err 
 	}
 }
 
-// project copies one project. What the servers refuse is a problem in the report; when
-// one of them cannot be reached it is an error.
+// project copies one project. Requests that the servers refuse become problems in the report; an unreachable server is
+// an error.
 func (c *importCommand) project(ctx context.Context, from client.Project) (imported, error) {
 	report := imported{Project: from.Name, Copied: []string{}, Schedules: []importedSchedule{}, Secrets: []string{}, Problems: []string{}}
 	revisions := []client.Revision{{Revision: from.Revision, ArchiveMD5: from.ArchiveMD5}}
@@ -168,7 +168,7 @@ func (c *importCommand) project(ctx context.Context, from client.Project) (impor
 	return report, c.compareSecrets(ctx, from.ID, to.ID, &report)
 }
 
-// refused notes what a server says no to; other errors are returned.
+// refused records a server's refusal; other errors are returned.
 func (r *imported) refused(what string, err error) error {
 	var status *client.StatusError
 	if errors.As(err, &status) && status.Status < 500 {
@@ -178,7 +178,7 @@ func (r *imported) refused(what string, err error) error {
 	return err
 }
 
-// compareSecrets finds the secrets that are still to be set.
+// compareSecrets finds the secrets that must still be set.
 func (c *importCommand) compareSecrets(ctx context.Context, from, to client.ID, report *imported) error {
 	there, err := c.source.Secrets(ctx, from)
 	if err != nil {

@@ -17,8 +17,7 @@ import (
 	"zerodag/internal/term"
 )
 
-// copyRevisions copies what is newer than all that is there: an older revision would become
-// the newest.
+// copyRevisions copies only revisions that are newer than all existing ones: an older revision would become the newest.
 func (c *importCommand) copyRevisions(ctx context.Context, from client.Project, list []client.Revision, report *imported) error {
 	there, err := c.existing(ctx, from.Name)
 	if err != nil {
@@ -55,7 +54,7 @@ func (c *importCommand) copyRevisions(ctx context.Context, from client.Project, 
 	return nil
 }
 
-// existing are the revisions on the server that is copied to.
+// existing returns the revisions on the target server.
 func (c *importCommand) existing(ctx context.Context, project string) (map[string]client.Revision, error) {
 	p, err := c.Project(ctx, project)
 	if client.IsMissing(err) {
@@ -86,7 +85,7 @@ func (c *importCommand) revision(ctx context.Context, from client.Project, r cli
 	}
 	push := client.Push{Project: from.Name, Revision: r.Revision}
 	if r.Revision != from.Revision {
-		// Nothing may start from a revision that is replaced at once.
+		// Nothing may start from a revision that is about to be replaced.
 		push.From = schedule.Ended().AddDate(-1, 0, 0)
 	}
 	if _, err := c.SendArchive(ctx, push, file); err != nil {
@@ -96,7 +95,7 @@ func (c *importCommand) revision(ctx context.Context, from client.Project, r cli
 	return nil
 }
 
-// sameMD5 compares archives; servers may not know a sum, and then the name decides.
+// sameMD5 compares archives; servers may lack a checksum, and then the name decides.
 func sameMD5(a, b client.Revision) bool {
 	return a.ArchiveMD5 == nil || b.ArchiveMD5 == nil || *a.ArchiveMD5 == *b.ArchiveMD5
 }
@@ -121,8 +120,8 @@ func (c *importCommand) fetch(ctx context.Context, project client.ID, revision s
 	return file, nil
 }
 
-// bringInLine gives schedules the times and the disabled state that they have on the other
-// server. One that is disabled is so before it moves: it cannot start meanwhile.
+// bringInLine sets the times and the disabled state of schedules to those on the other server. A schedule is disabled
+// before its time changes, so that it cannot start in between.
 func (c *importCommand) bringInLine(ctx context.Context, from, to client.ID, report *imported) error {
 	theirs, err := c.source.AllSchedules(ctx, from)
 	if err != nil {

@@ -22,7 +22,7 @@ type importDagu struct {
 	by     dagu.Release
 }
 
-// newImportDagu turns workflows of Dagu into workflow files.
+// newImportDagu converts Dagu workflows to workflow files.
 func newImportDagu(s cli.Streams) *cobra.Command {
 	c := &importDagu{Streams: s}
 	var release string
@@ -118,7 +118,7 @@ func (c *importDagu) one(name string) (steps dagu.Count, lost int, err error) {
 	return r.Steps, lost, nil
 }
 
-// write writes a workflow file, which must not be there unless --force says so.
+// write writes a workflow file, which must not exist yet unless --force is set.
 func (c *importDagu) write(path string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { // #nosec G301 -- a project is read by others, as any folder of its user
 		return fmt.Errorf("make folder: %w", err)

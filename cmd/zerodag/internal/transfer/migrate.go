@@ -20,8 +20,7 @@ import (
 	"zerodag/internal/sqlite"
 )
 
-// NewMigrate brings the database of a server that does not run up to date, or says what
-// is pending.
+// NewMigrate migrates the database of a stopped server, or shows pending migrations.
 func NewMigrate(s cli.Streams) *cobra.Command {
 	m := &migrate{Streams: s}
 	c := &cobra.Command{Use: "migrate run|check", Short: "Bring a database up to date, or say what is pending", ValidArgs: []string{"run", "check"}}
@@ -101,7 +100,7 @@ func (m *migrate) local(ctx context.Context, folder string, apply bool) error {
 	return nil
 }
 
-// apply says what is pending, or does it; done says that something was done.
+// apply shows pending migrations, or applies them; done reports that something was done.
 func (m *migrate) apply(pending []string, apply bool, do func() error) (done bool, err error) {
 	switch {
 	case len(pending) == 0:
@@ -120,7 +119,7 @@ func (m *migrate) apply(pending []string, apply bool, do func() error) (done boo
 	return true, nil
 }
 
-// shared is run for the database of several servers, which may run meanwhile.
+// shared is run for the database of several servers, which may be running.
 func (m *migrate) shared(ctx context.Context, s configuration.Settings, apply bool) error {
 	r := s.Reading()
 	o, err := serverconfig.Database(r)
