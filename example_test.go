@@ -13,7 +13,7 @@ import (
 	"zerodag"
 )
 
-// A project is a folder with .dig files; usually it lies beside the program.
+// A project is a folder with .dig files; usually it is next to the program.
 func project(files map[string]string) string {
 	folder, err := os.MkdirTemp("", "project-")
 	if err != nil {
@@ -76,8 +76,8 @@ func ExampleEngine_Wait_failure() {
 	// Output: map[+broken+work:no data today]
 }
 
-// TestStartNamesAll proves that a start without a project or a workflow is an error, and
-// starts nothing that happens to be there.
+// TestStartNamesAll checks that a start without a project or a workflow is an error, and does not start one that
+// happens to exist.
 func TestStartNamesAll(t *testing.T) {
 	t.Parallel()
 	folder := project(map[string]string{"daily.dig": "+hello:\n  echo>: x\n"})
@@ -110,8 +110,8 @@ func ExampleEngine_Push_wrong() {
 	// Output: true
 }
 
-// TestWhatIsNotThere proves that a program can tell what does not exist from what went wrong, as a
-// client of the API does by 404.
+// TestWhatIsNotThere checks that a program can distinguish what does not exist from other errors, as a client of the
+// API does by 404.
 func TestWhatIsNotThere(t *testing.T) {
 	t.Parallel()
 	folder := project(map[string]string{"main.dig": "+a:\n  echo>: a\n"})

@@ -33,7 +33,7 @@ func step(tb testing.TB, s *engine.State, e engine.Event) []engine.Change {
 	return changes
 }
 
-// succeed ends the task's current run well and asks what the message now owes.
+// succeed ends the task's current run successfully and reads what the message now owes.
 func succeed(tb testing.TB, s *engine.State, id engine.TaskID, o engine.Outcome) {
 	run := engine.Run{Task: id, Dispatch: s.Task(id).Dispatch}
 	by := engine.By{Guard: s.Task(id).Name}
@@ -43,8 +43,8 @@ func succeed(tb testing.TB, s *engine.State, id engine.TaskID, o engine.Outcome)
 
 func sizes() []int { return []int{1_000, 10_000, 100_000} }
 
-// BenchmarkStepEcho is one echo after another in an attempt of that many: the time of a
-// step must not depend on the size.
+// BenchmarkStepEcho runs one echo after another in an attempt of that many: the time of a step must not depend on the
+// size.
 func BenchmarkStepEcho(b *testing.B) {
 	for _, size := range sizes() {
 		for _, order := range []string{"sequence", "parallel", "sliding"} {
@@ -74,7 +74,7 @@ func BenchmarkStepEcho(b *testing.B) {
 	}
 }
 
-// BenchmarkStepFanOut is one result that makes 199 tasks and their group.
+// BenchmarkStepFanOut handles one result that creates 199 tasks and their group.
 func BenchmarkStepFanOut(b *testing.B) {
 	for _, size := range sizes() {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
@@ -96,7 +96,7 @@ func BenchmarkStepFanOut(b *testing.B) {
 	}
 }
 
-// BenchmarkGroupRetry10000 copies a group of 10,000 tasks for its next try.
+// BenchmarkGroupRetry10000 copies a group of 10,000 tasks for its next iteration.
 func BenchmarkGroupRetry10000(b *testing.B) {
 	const size = 10_000
 	group := enginetest.Loop(size, true)
@@ -115,8 +115,8 @@ func BenchmarkGroupRetry10000(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/size, "µs/task")
 }
 
-// BenchmarkChain is a chain of tasks that each look at their parameters and store one:
-// the time of each must not depend on its place.
+// BenchmarkChain runs a chain of tasks that each read their parameters and store one: the time of each must not depend
+// on its place.
 func BenchmarkChain(b *testing.B) {
 	for _, size := range []int{100, 1_000, 10_000} {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {
@@ -148,7 +148,7 @@ func halfDone(tb testing.TB, size int) *engine.State {
 	return s
 }
 
-// BenchmarkEncodeState writes a snapshot of an attempt that is half done.
+// BenchmarkEncodeState writes a snapshot of a half-finished attempt.
 func BenchmarkEncodeState(b *testing.B) {
 	for _, size := range sizes()[:2] {
 		b.Run(fmt.Sprint(size), func(b *testing.B) {

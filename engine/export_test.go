@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Recount compares every counter of the state with what a look at all tasks says.
+// Recount compares every counter of the state with a count over all tasks.
 func Recount(s *State) error {
 	for _, t := range s.tasks {
 		if t == nil {
@@ -25,7 +25,7 @@ func Recount(s *State) error {
 	return nil
 }
 
-// recountedUnderWay looks at all tasks for the numbers that limits are about, and at the limits.
+// recountedUnderWay counts all tasks that are subject to limits.
 func (s *State) recountedUnderWay(t *Task) (busy, occupied int) {
 	for _, c := range s.tasks {
 		if c != nil {
@@ -36,7 +36,7 @@ func (s *State) recountedUnderWay(t *Task) (busy, occupied int) {
 	return busy, occupied
 }
 
-// abreast says where a limit is exceeded, or a task held back for which there is room.
+// abreast returns an error if a limit is exceeded, or if a task is delayed although there is room.
 func (s *State) abreast(t *Task) error {
 	p := s.Task(t.Parent)
 	switch {
@@ -75,7 +75,7 @@ func (s *State) recounted(t *Task) (counts [4]int) {
 	check := newest[t.Name+"^check"]
 	for _, c := range newest {
 		anew := t.Group && check != nil && c.ID > check.ID && strings.HasPrefix(c.Name, t.Name+"+")
-		if anew { // its tasks are run again since it failed
+		if anew { // its tasks run again since it failed
 			delete(newest, check.Name)
 			break
 		}
@@ -87,7 +87,7 @@ func (s *State) recounted(t *Task) (counts [4]int) {
 	return counts
 }
 
-// hasPassed reports whether a task and all before it in its group have succeeded.
+// hasPassed reports whether a task and all previous ones in its group have succeeded.
 func (s *State) hasPassed(id TaskID) bool {
 	t := s.tasks[id-1]
 	for _, u := range t.Upstreams {
@@ -99,7 +99,7 @@ func (s *State) hasPassed(id TaskID) bool {
 }
 
 func (s *tree) storesBelow(t *Task) bool {
-	if t.storing { // once set it stays: a later run may store nothing
+	if t.storing { // it is never reset: a later run may store nothing
 		return true
 	}
 	for _, c := range s.tasks {

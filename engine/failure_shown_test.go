@@ -9,7 +9,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// TestShortened proves that a message of any length and of any number of lines becomes short, and that a short one stays as it is.
+// TestShortened checks that a message of any length and of any number of lines becomes short, and that a short one is
+// unchanged.
 func TestShortened(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "a", "a\nb", strings.Repeat("x", 2000), strings.Repeat("x\n", 19) + "x"} {
@@ -25,7 +26,7 @@ func TestShortened(t *testing.T) {
 	}
 }
 
-// TestExitCodeOfScript proves that an exit code that an operator gives counts, whatever the message of the program says.
+// TestExitCodeOfScript checks that an exit code from an operator counts, whatever the message of the program contains.
 func TestExitCodeOfScript(t *testing.T) {
 	t.Parallel()
 	var p engine.RetryPolicy

@@ -10,7 +10,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// texts are the stored forms of an attempt that saw most kinds of change.
+// texts returns the stored forms of an attempt with most kinds of changes.
 func texts(tb testing.TB) (def *engine.Definition, changes, states []string) {
 	tb.Helper()
 	config := param.New("sla", param.New("duration", "00:01"),
@@ -47,11 +47,10 @@ func texts(tb testing.TB) (def *engine.Definition, changes, states []string) {
 	return def, changes, states
 }
 
-// smallSeed leaves out what holds hundreds of tasks: the fuzzer would spend its time on
-// making it smaller.
+// smallSeed excludes seeds with hundreds of tasks: the fuzzer would spend its time on reducing them.
 const smallSeed = 4000
 
-// FuzzDecodeChanges: no text panics, and what is read is written and read the same.
+// FuzzDecodeChanges checks that no text panics, and that decoded changes survive being written and read again.
 func FuzzDecodeChanges(f *testing.F) {
 	_, changes, _ := texts(f)
 	for _, c := range append(changes, `[{"k":"new","v":{}}]`, `[{"k":"grow","v":{"owner":1,"first":2,"total":99999999999,"next":1}}]`, `[]`, `{`) {
@@ -79,7 +78,7 @@ func FuzzDecodeChanges(f *testing.F) {
 	})
 }
 
-// FuzzDecodeState: no text panics, and what is read is written and read the same.
+// FuzzDecodeState checks that no text panics, and that a decoded state survives being written and read again.
 func FuzzDecodeState(f *testing.F) {
 	def, _, states := texts(f)
 	for _, s := range append(states, `{"size":10000000}`,
@@ -111,7 +110,7 @@ func FuzzDecodeState(f *testing.F) {
 	})
 }
 
-// TestDecodeRefuses: text that no attempt wrote is an error that says why.
+// TestDecodeRefuses checks that text that no attempt wrote is an error with a reason.
 func TestDecodeRefuses(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -11,9 +11,9 @@ import (
 	"zerodag/engine/param"
 )
 
-// TestOutstandingChangesNothing proves finding 14.4: to ask what a message owes changes nothing, not
-// even the order of an index. It ends a hundred tasks that one message owes, from the middle, so that
-// the list of its debts gets holes and is swept.
+// TestOutstandingChangesNothing proves finding 14.4: reading what a message owes changes nothing, not even the order of
+// an index. It ends a hundred tasks that one message owes, from the middle, so that the list of its debts gets holes
+// and is swept.
 func TestOutstandingChangesNothing(t *testing.T) {
 	t.Parallel()
 	const tasks = 100

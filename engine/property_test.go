@@ -11,9 +11,8 @@ import (
 	"zerodag/engine/enginetest/simulation"
 )
 
-// drawn lets rapid choose, so that it can shrink what fails; it prints how to repeat it.
-// Numbers are made of coin flips: rapid's own ranges prefer small ones, which make small
-// workflows that end at once.
+// drawn lets rapid choose, so that it can shrink failures; it prints how to repeat one. Numbers are composed of coin
+// flips: rapid's own ranges prefer small ones, which produce small workflows that end at once.
 func drawn(t *rapid.T) draw.Choose {
 	return func(label string, n int) int {
 		return rapid.Custom(func(t *rapid.T) int {
@@ -52,7 +51,7 @@ func proceed(t *rapid.T, s *simulation.Attempt, steps int) {
 	}
 }
 
-// resume drives an attempt, and up to two more, each of which takes over from the one before it unless that succeeded.
+// resume drives an attempt, and up to two more, each of which resumes the previous one unless that succeeded.
 func resume(t *rapid.T, s *simulation.Attempt, steps int) {
 	simulate(t, s, steps)
 	for range 2 {
@@ -67,7 +66,7 @@ func resume(t *rapid.T, s *simulation.Attempt, steps int) {
 	}
 }
 
-// portions drives some of the attempts that are large: each takes long.
+// portions makes some of the attempts large: each of these takes long.
 func portions(t *rapid.T, s *simulation.Attempt) {
 	if drawn(t)("large", 4) == 3 {
 		simulate(t, s, 15)
@@ -87,8 +86,8 @@ func TestRandomAttempts(t *testing.T) {
 	}
 }
 
-// TestRandomGatedAttempts does so with keys that zerodag adds, which the model does not know: each attempt ends, and
-// stored changes, snapshots and a recount lead to the same. What was skipped never ran.
+// TestRandomGatedAttempts does so with keys that zerodag adds, which the model does not support: each attempt ends, and
+// stored changes, snapshots and a recount agree. Skipped tasks never run.
 func TestRandomGatedAttempts(t *testing.T) {
 	t.Parallel()
 	for _, part := range []string{"a", "b", "c"} {

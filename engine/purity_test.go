@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// banned are packages that the engine must do without, and why.
+// banned are packages that the engine must not import, with the reason.
 var banned = map[string]string{
 	"os": "no I/O", "net": "no I/O", "net/http": "no I/O", "io/fs": "files come through a Source", "os/exec": "no I/O",
 	"context": "nothing here waits", "sync/atomic": "a State belongs to one goroutine",
@@ -20,12 +20,12 @@ var banned = map[string]string{
 	"math/rand/v2": "randomness is an input", "crypto/rand": "randomness is an input", "unsafe": "nothing is worth it",
 }
 
-// scripts is the one package that may own a timer and watch memory, to interrupt scripts, and that
-// sets a variable of a library, once.
+// scripts is the only package that may have a timer and watch memory, to interrupt scripts, and that sets a variable of
+// a library, once.
 const scripts = "expr/script"
 
-// TestPurity proves that the engine is a function of its inputs: no I/O, no clock, no
-// randomness, no goroutine, no order of a Go map.
+// TestPurity proves that the engine is a function of its inputs: no I/O, no clock, no randomness, no goroutines, no
+// dependence on Go's map order.
 func TestPurity(t *testing.T) {
 	t.Parallel()
 	for _, dir := range []string{".", "claim", "dig", "param", "resume", "schedule", "expr", scripts, "expr/assets"} {
@@ -38,7 +38,7 @@ func TestPurity(t *testing.T) {
 	}
 }
 
-// TestPurityFindsSamples proves that the check above finds what it is for.
+// TestPurityFindsSamples checks that the test above finds what it is for.
 func TestPurityFindsSamples(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -94,7 +94,7 @@ func impurities(t *testing.T, dir string) []string {
 					}
 				}
 			case *ast.SelectorExpr:
-				// A constant that is made when it is first needed is one all the same.
+				// A lazily created constant is still a constant.
 				if name := of(info, n, "sync"); name != "" && name != "OnceValue" && (name != "Once" || dir != scripts) {
 					say(n, "sync."+name+": a State belongs to one goroutine")
 				}
@@ -111,7 +111,7 @@ func impurities(t *testing.T, dir string) []string {
 	return problems
 }
 
-// clock says whether a selector is a function of package time that knows what time it is.
+// clock reports whether a selector is a function of package time that reads the clock.
 func clock(info *types.Info, n *ast.SelectorExpr) bool {
 	switch of(info, n, "time") {
 	case "Now", "Since", "Until", "After", "AfterFunc", "NewTimer", "NewTicker", "Tick", "Sleep":
@@ -120,7 +120,7 @@ func clock(info *types.Info, n *ast.SelectorExpr) bool {
 	return false
 }
 
-// of is the name that a selector takes from a package, empty when it is of another one.
+// of returns the name that a selector takes from a package, empty if it is from another.
 func of(info *types.Info, n *ast.SelectorExpr, path string) string {
 	x, ok := n.X.(*ast.Ident)
 	if !ok {

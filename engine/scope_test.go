@@ -8,8 +8,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// TestShownParams proves that what the host lays below all attempts is not shown, unless an attempt has a value of its
-// own there.
+// TestShownParams checks that the host's defaults for all attempts are not shown, unless an attempt overrides them.
 func TestShownParams(t *testing.T) {
 	t.Parallel()
 	read := func(text string) *param.Map {

@@ -18,7 +18,7 @@ import (
 	"zerodag/engine/enginetest"
 )
 
-// TestStateMachine keeps docs/state-machine.md as it follows from the scenarios.
+// TestStateMachine compares docs/state-machine.md with the scenarios.
 func TestStateMachine(t *testing.T) {
 	t.Parallel()
 	var trace enginetest.Trace
@@ -112,7 +112,7 @@ func meanings() map[engine.TaskState]string {
 	}
 }
 
-// parsed is a file of the package.
+// parsed returns a parsed file of the package.
 func parsed(t *testing.T, name string) *ast.File {
 	t.Helper()
 	f, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
@@ -122,7 +122,7 @@ func parsed(t *testing.T, name string) *ast.File {
 	return f
 }
 
-// events are the types of event.go that have a guard, with the first sentence of their comments.
+// events returns the types of event.go that have a guard, with the first sentence of their comments.
 func events(t *testing.T) (list [][2]string) {
 	t.Helper()
 	for _, d := range parsed(t, "event.go").Decls {
@@ -144,7 +144,7 @@ func events(t *testing.T) (list [][2]string) {
 	return list
 }
 
-// reasons are the constants of waiting.go with their comments.
+// reasons returns the constants of waiting.go with their comments.
 func reasons(t *testing.T) iter.Seq2[engine.Reason, string] {
 	t.Helper()
 	var comments []string

@@ -14,8 +14,8 @@ import (
 
 var run = engine.Run{Task: 3, Dispatch: 2}
 
-// TestForms proves that nothing about stored messages changes unnoticed: these texts are
-// in the queues and logs of running deployments.
+// TestForms checks that nothing about stored messages changes unnoticed: these texts are in the queues and logs of
+// running deployments.
 func TestForms(t *testing.T) {
 	t.Parallel()
 	for text, got := range map[string][]byte{
@@ -39,8 +39,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestRoundTrip proves that the event that arrives is the one that was sent, under the
-// guard of its message.
+// TestRoundTrip checks that the event that arrives is the one that was sent, with the guard of its message.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	by := engine.By{Guard: "g"}
@@ -55,14 +54,14 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
-// sameText compares trees by how they are written.
+// sameText compares trees by their text.
 func sameText() cmp.Option {
 	return cmp.Comparer(func(a, b *param.Map) bool {
 		return string(param.AppendJSON(nil, a)) == string(param.AppendJSON(nil, b))
 	})
 }
 
-// TestResults proves that the ends of runs arrive as they were, in their order.
+// TestResults checks that results of runs arrive unchanged and in order.
 func TestResults(t *testing.T) {
 	t.Parallel()
 	by := engine.By{Guard: "g"}
@@ -85,8 +84,8 @@ func TestResults(t *testing.T) {
 	}
 }
 
-// TestRefused proves that a message that this program does not understand is an error: it
-// must come back to one that does.
+// TestRefused checks that a message that this program cannot read is an error, so that it is redelivered to one that
+// can.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{`{"v":2,"event":"kill"}`, `{"event":"kill"}`, `{"v":1,"event":"explode"}`, `{"v":1,"event":"due"}`, `{"v":1,"event":"take_over"}`, `{"v":1,"event":"results","results":[{"event":"kill","run":{"task":1,"d":1}}]}`, `{`, ``} {
@@ -101,8 +100,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// FuzzDecode proves that no text makes a reader panic, and that what is read is written
-// the same way.
+// FuzzDecode checks that no text makes a reader panic, and that decoded messages are encoded the same way.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"v":1,"event":"due","run":{"task":3,"d":2}}`))
 	f.Add([]byte(`{"v":1,"event":"results","results":[{"event":"succeeded","run":{"task":3,"d":2},"outcome":{"store":{"a":1}}},{"event":"later","run":{"task":3,"d":2},"after":5,"state":{}}]}`))

@@ -10,7 +10,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// BenchmarkCompile compiles what loops compile for each round; ns/node is what counts.
+// BenchmarkCompile compiles what loops compile for each iteration; ns/node is what counts.
 func BenchmarkCompile(b *testing.B) {
 	tasks := param.New()
 	for i := range 1000 {
@@ -40,8 +40,7 @@ func BenchmarkCompile(b *testing.B) {
 	}
 }
 
-// BenchmarkLoad reads workflow files of about 10 KB and 1 MB: the time per byte of both
-// must be alike.
+// BenchmarkLoad reads workflow files of about 10 KB and 1 MB: the time per byte must be similar for both.
 func BenchmarkLoad(b *testing.B) {
 	for _, size := range []int{10 << 10, 1 << 20} {
 		text := bigWorkflow(size)

@@ -11,18 +11,18 @@ import (
 	"zerodag/engine/param"
 )
 
-// casesFolder holds the recordings of the original engine.
+// casesFolder holds the recordings of Digdag.
 const casesFolder = "../../integration/conformance/cases"
 
 // better lists the recordings whose push result we deliberately do not follow.
 func better() []string {
 	return []string{
-		"l08-cron-delay",          // the original refuses its own documented key
-		"l24-skip-delayed-by-bad", // the original finds this mistake only when it runs
+		"l08-cron-delay",          // Digdag refuses its own documented key
+		"l24-skip-delayed-by-bad", // Digdag finds this mistake only when it runs
 	}
 }
 
-// recordedPush is the part of expected.json that a push decides.
+// recordedPush is the part of expected.json that a push determines.
 type recordedPush struct {
 	Push struct {
 		OK      bool `json:"ok"`
@@ -55,7 +55,7 @@ func TestRecordedPushes(t *testing.T) {
 	}
 }
 
-// folderSource reads project files from a folder of the test's machine.
+// folderSource reads project files from a local folder.
 func folderSource(folder string) Source {
 	return func(name string) ([]byte, error) {
 		text, err := os.ReadFile(filepath.Join(folder, filepath.FromSlash(name)))

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestReadEnvFile proves how each form of a line is read, and that no error tells a value, which may be a secret.
+// TestReadEnvFile checks how each form of a line is read, and that no error shows a value, which may be a secret.
 func TestReadEnvFile(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string][]EnvVariable{

@@ -36,8 +36,8 @@ func seed(f *testing.F) {
 	}
 }
 
-// FuzzParseYAML: any text is a value or an error with a place, soon; a value survives
-// being written and read again.
+// FuzzParseYAML checks that any text quickly becomes a value or an error with a place, and that a value survives being
+// written and read again.
 func FuzzParseYAML(f *testing.F) {
 	seed(f)
 	f.Fuzz(func(t *testing.T, text string) {
@@ -59,8 +59,8 @@ func FuzzParseYAML(f *testing.F) {
 	})
 }
 
-// FuzzLoad: any workflow file, which may include itself and others, is accepted or
-// refused with at least one error; what is accepted compiles.
+// FuzzLoad checks that any workflow file, which may include itself and others, is accepted or refused with at least one
+// error, and that accepted files compile.
 func FuzzLoad(f *testing.F) {
 	seed(f)
 	f.Fuzz(func(t *testing.T, text string) {
@@ -83,8 +83,8 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// FuzzEnvFile: any text is a list of variables that a command can have, or errors with their lines; in quotes, each value
-// is read as it was.
+// FuzzEnvFile checks that any text becomes a list of valid variables, or errors with their lines; in quotes, each value
+// is read unchanged.
 func FuzzEnvFile(f *testing.F) {
 	for _, text := range []string{"A=1", "export B = \"x\\n\" # c\r\n", "C='$a'", "\ufeffD=#", "E", "F=\"", "=", "G='a' b", "export=1", "#"} {
 		f.Add(text)
@@ -102,7 +102,7 @@ func FuzzEnvFile(f *testing.F) {
 			if !keys.EnvName().MatchString(v.Name) || strings.Contains(v.Value, "\x00") {
 				t.Errorf("no command can have %q", v)
 			}
-			if strings.Contains(v.Value, "\n") || len(text) > 1000 { // which are written in another way, and may be too long then
+			if strings.Contains(v.Value, "\n") || len(text) > 1000 { // these are written in another form, and may then be too long
 				continue
 			}
 			again, err := ReadEnvFile("f", []byte(v.Name+`="`+quote.Replace(v.Value)+`"`))

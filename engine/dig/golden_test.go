@@ -12,8 +12,7 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files of testdata")
 
-// TestGolden compiles each testdata/*.dig: its .golden file holds the stored config and
-// the tree of tasks, or what is wrong.
+// TestGolden compiles each testdata/*.dig: its .golden file has the stored config and the tree of tasks, or the errors.
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("testdata/*.dig")

@@ -180,7 +180,7 @@ func TestLoadBoundsItsReport(t *testing.T) {
 	}
 }
 
-// TestIncludeBomb: files that include each other tenfold must end early.
+// TestIncludeBomb checks that files which include each other tenfold end early.
 func TestIncludeBomb(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"9.dig": "x: " + strings.Repeat("y", 100)}

@@ -6,8 +6,8 @@ import (
 	"unicode/utf8"
 )
 
-// TestLookAlikes proves that characters which look like those of YAML are named with their line, whether the file can be read without
-// them or not.
+// TestLookAlikes checks that characters which look like those of YAML are named with their line, whether or not the
+// file can be read with them.
 func TestLookAlikes(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -40,7 +40,7 @@ func TestLookAlikes(t *testing.T) {
 	}
 }
 
-// TestLookAlikesWarned proves that those are warned of which are taken for a part of a text.
+// TestLookAlikesWarned checks the warnings about look-alikes that are taken as part of a text.
 func TestLookAlikesWarned(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -48,7 +48,7 @@ func TestLookAlikesWarned(t *testing.T) {
 		"+a:\n  echo>: “hi”\n":        "main.dig:2:10: line 2 has a typographic quote (“) around a value",
 		"+a:\n  echo>: ‘hi’\n":        "main.dig:2:10: line 2 has a typographic quote (‘) around a value",
 		"+a:\n  echo>: hi ＃ say it\n": "main.dig:2:12: line 2 has a full-width ＃ before a comment",
-		// nothing of it is out of place
+		// all valid
 		"# 注意：＋＞　“x”\n+a:\n  echo>: 注意：これ　は “引用” です\n":        "",
 		"+a:\n  sh>: |\n    echo “hi”　# x\n    ＋a：b\n\n  　\n": "",
 		"+a:\n  echo>: \"hi　# x\"\n":              "",
@@ -70,7 +70,7 @@ func TestLookAlikesWarned(t *testing.T) {
 	}
 }
 
-// FuzzLookAlikes proves that no text takes the search down, and that every place it names is in the text.
+// FuzzLookAlikes checks that no text crashes the search, and that every place it returns is in the text.
 func FuzzLookAlikes(f *testing.F) {
 	for _, seed := range []string{"+a：\n　b: “x”\n", "- ：\n", "a: [1，2]", "a: |\n  x\n：", "\u00a0", "a:\u3000", "\xff：", "a: '，'"} {
 		f.Add(seed)

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestFind proves that the place of a task that failed is where its author has to look: also of one that a loop, a
-// condition, a handler or another file has made.
+// TestFind checks that the place of a failed task is where its author has to look, even if a loop, a condition, a
+// handler or another file generated it.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	read := mapSource(map[string]string{
@@ -96,8 +96,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestNames proves that a task sees what is exported by it and around it, also around the call> that made it, and the
-// variables of the loops around it; and nothing of its neighbours.
+// TestNames checks that a task sees exports of itself and of groups around it, also around the call> that generated it,
+// and the variables of the loops around it; and nothing of its siblings.
 func TestNames(t *testing.T) {
 	t.Parallel()
 	read := mapSource(map[string]string{
@@ -140,7 +140,7 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// FuzzFind proves that no name of a task and no workflow make it fail.
+// FuzzFind checks that no task name and no workflow make it fail.
 func FuzzFind(f *testing.F) {
 	f.Add("+a:\n  call>: main\n", "+main+a^sub+a^sub+a", "")
 	f.Add("+a:\n  loop>: 1\n  _do: {echo>: x}\n", "+main+a^sub+loop-0", "'x'")
@@ -158,8 +158,8 @@ func FuzzFind(f *testing.F) {
 	})
 }
 
-// TestPlacesInTheBase proves that what came from the settings of the project is found there, and what a file has in place
-// of it in the file.
+// TestPlacesInTheBase checks that keys from the settings of the project are found there, and keys that a file overrides
+// in the file.
 func TestPlacesInTheBase(t *testing.T) {
 	t.Parallel()
 	read := mapSource(map[string]string{

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestMissingPools proves that each task is told that asks for a pool which is missing, where it is written, also by an included file and by
-// a list, and that of very many no more are told than of other errors.
+// TestMissingPools checks that each task that requests a missing pool is reported with its place, also in an included
+// file and in a list, and that the number of errors is limited as elsewhere.
 func TestMissingPools(t *testing.T) {
 	t.Parallel()
 	missing := func(files map[string]string) string {

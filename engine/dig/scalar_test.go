@@ -11,7 +11,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// compareValues lets cmp see into parameter trees, the order of keys included.
+// compareValues lets cmp compare parameter trees, including the order of keys.
 func compareValues() cmp.Option {
 	return cmp.Options{
 		cmp.Comparer(func(a, b *param.Map) bool { return param.Text(a) == param.Text(b) }),
@@ -149,7 +149,7 @@ func TestYAMLErrors(t *testing.T) {
 	}
 }
 
-// TestAliasChain: aliases of aliases are nested as deep as what is written out.
+// TestAliasChain checks that aliases of aliases count as nested as deep as if written out.
 func TestAliasChain(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder
@@ -163,7 +163,7 @@ func TestAliasChain(t *testing.T) {
 	}
 }
 
-// TestAliasBomb: a few lines may not grow to gigabytes.
+// TestAliasBomb checks that a few lines cannot grow to gigabytes.
 func TestAliasBomb(t *testing.T) {
 	t.Parallel()
 	var text strings.Builder

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestFaultsOfYAML proves that a fault is told at the line where it is, with what mends it: the library names the line
-// where the block around it begins.
+// TestFaultsOfYAML checks that a fault is reported at its line, with a fix: the library names the line at which the
+// enclosing block begins.
 func TestFaultsOfYAML(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -53,7 +53,8 @@ func TestFaultsOfYAML(t *testing.T) {
 	}
 }
 
-// TestUnmarkedNames proves that a key that is neither marked as a task nor as an operator is told in the right form.
+// TestUnmarkedNames checks that the correct form is shown for a key that is marked neither as a task nor as an
+// operator.
 func TestUnmarkedNames(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

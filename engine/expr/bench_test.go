@@ -23,7 +23,7 @@ func benchVars() *param.Map {
 		"n", int64(5), "list", []param.Value{int64(1), int64(2)})
 }
 
-// benchEval evaluates a tree of the usual size with one string of its own.
+// benchEval evaluates a tree of typical size with one additional string.
 func benchEval(b *testing.B, text string) {
 	e := newEvaluator(bundled)
 	vars, all := benchVars(), benchVars()

@@ -45,7 +45,7 @@ const recordedVars = `{"timezone":"UTC","n":5,"s":"abc","list":[1,2,3],"map":{"k
  "v1":[1,2,3,4,5],"m":{},"big":12345678901234567890,"f":1.50,"exp":1e3,"tilde":null,"t":true,"a-b":"dash",
  "mixed":{"b":1,"10":2,"9":3,"a":"\u0001\"é\u2028"},"neg":-0.0,"tiny":1e-7,"huge":1e21,"空":"kara","raw":"${n}"}`
 
-// TestTemplate holds templates against what Digdag makes of them (language.md 1.7; recorded cases b06, b13).
+// TestTemplate compares templates with Digdag's results (language.md 1.7; recorded cases b06, b13).
 func TestTemplate(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ in, want string }{
@@ -94,7 +94,7 @@ func TestTemplate(t *testing.T) {
 	}
 }
 
-// TestErrors has the messages that users see.
+// TestErrors checks the messages that users see.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ in, want string }{
@@ -128,7 +128,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestEval holds order and scope of evaluation (language.md 1.7; recorded cases b17, b23, b41).
+// TestEval checks order and scope of evaluation (language.md 1.7; recorded cases b17, b23, b41).
 func TestEval(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, all, vars, want string }{
@@ -195,7 +195,7 @@ func TestTooLong(t *testing.T) {
 	}
 }
 
-// withMoment is an Evaluator with moment; a build without it has nothing to test.
+// withMoment returns an Evaluator with moment; a build without it has nothing to test.
 func withMoment(t testing.TB) *expr.Evaluator {
 	t.Helper()
 	if assets.Moment() == "" {

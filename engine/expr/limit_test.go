@@ -9,13 +9,12 @@ import (
 	"zerodag/engine/param"
 )
 
-// patience is when a test gives up on an evaluation that does not end: figures are
-// logged, a busy machine is no failure.
+// patience is when a test gives up on an evaluation that does not end: times are only logged, since a busy machine is
+// not a failure.
 const patience = time.Minute
 
-// TestLimits has what would run for ever or take all memory: each fails soon, says
-// why, and leaves the evaluator usable. They run one after the other, for the memory
-// that is watched is that of the process.
+// TestLimits has expressions that would run forever or take all memory: each fails soon with a reason, and leaves the
+// evaluator usable. They run one after the other, since the watched memory is that of the process.
 func TestLimits(t *testing.T) {
 	e := newEvaluator(nil)
 	for _, c := range []struct{ in, want string }{
@@ -49,7 +48,7 @@ func TestLimits(t *testing.T) {
 		got, err := e.Template(c.in, nil, scopeIn(t, "UTC"))
 		took := time.Since(started)
 		short := c.in[:min(len(c.in), 70)]
-		t.Logf("%.40s: %v", short, took) // under a second where nothing else runs
+		t.Logf("%.40s: %v", short, took) // under a second on an idle machine
 		if took > patience {
 			t.Errorf("%s: took %v", short, took)
 		}

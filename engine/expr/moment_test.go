@@ -10,7 +10,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// TestMoment holds times against what Digdag makes of them (language.md 1.7; recorded cases b03, b16).
+// TestMoment compares times with Digdag's results (language.md 1.7; recorded cases b03, b16).
 func TestMoment(t *testing.T) {
 	t.Parallel()
 	dst := "2016-03-13T10:00:00Z"
@@ -44,7 +44,7 @@ func TestMoment(t *testing.T) {
 	}
 }
 
-// TestZonesSideBySide evaluates in turn for two zones and times in one process.
+// TestZonesSideBySide alternates between two zones and times in one process.
 func TestZonesSideBySide(t *testing.T) {
 	t.Parallel()
 	shared, other := withMoment(t), withMoment(t)
@@ -71,7 +71,7 @@ func TestZonesSideBySide(t *testing.T) {
 	}
 }
 
-// TestLeak has scripts that spoil whatever they can; the next must not notice.
+// TestLeak runs scripts that corrupt whatever they can; the next one must not be affected.
 func TestLeak(t *testing.T) {
 	t.Parallel()
 	e := withMoment(t)
@@ -94,7 +94,7 @@ func TestLeak(t *testing.T) {
 
 func evalOrFail(t *testing.T, template func(string, *param.Map, expr.Scope) (string, error), text string) string {
 	t.Helper()
-	// The first of them alone takes the shared runtime of pure scripts.
+	// Only the first of them uses the shared runtime of pure scripts.
 	pure, err := template("${moment(t).format('LLLL')}", param.New("t", "2024-01-01T00:00:00Z"), scopeIn(t, "UTC"))
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +106,7 @@ func evalOrFail(t *testing.T, template func(string, *param.Map, expr.Scope) (str
 	return pure + got
 }
 
-// TestThousandMoments bounds what isolation may cost.
+// TestThousandMoments limits the cost of isolation.
 func TestThousandMoments(t *testing.T) {
 	t.Parallel()
 	e, s, started := withMoment(t), scopeIn(t, "UTC"), time.Now()
@@ -120,7 +120,7 @@ func TestThousandMoments(t *testing.T) {
 	}
 }
 
-// TestDate compares Date in a zone with what Go knows of the zone.
+// TestDate compares Date in a zone with Go's data about the zone.
 func TestDate(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ zone, in, want string }{

@@ -11,12 +11,12 @@ import (
 	"zerodag/engine/param"
 )
 
-// expressions makes random ones, whose operators stand beside each other without parentheses as often as not.
+// expressions generates random ones, whose operators often follow each other without parentheses.
 type expressions struct{ *rand.Rand }
 
 func (e expressions) pick(list ...string) string { return list[e.IntN(len(list))] }
 
-// of makes an expression of some depth.
+// of generates an expression of some depth.
 func (e expressions) of(depth int) string {
 	if depth == 0 {
 		return e.pick("n", "m", "s", "t", "f", "yes", "no", "list", "thing", "nothing", "0", "1", "-1", "2.5", "'5'", `"abc"`, "true", "null", "undefined", "''", "[]", "[3, 1, 2]")
@@ -52,7 +52,7 @@ func (e expressions) of(depth int) string {
 
 const nodeValues = `{"n": 12, "m": 3, "s": "5", "t": "abc", "f": 1.5, "yes": true, "no": false, "list": [1, 2, 3], "thing": {"a": 1, "b": "x"}, "nothing": null}`
 
-// inNode is what the original's template makes of an expression, for each of a list of them; null where one throws.
+// inNode evaluates each of a list of expressions as Digdag's template does; null if one throws.
 const inNode = `const v = %s, list = JSON.parse(require('fs').readFileSync(0, 'utf8'))
 process.stdout.write(JSON.stringify(list.map(text => {
   try {
@@ -61,7 +61,7 @@ process.stdout.write(JSON.stringify(list.map(text => {
   } catch { return null }
 })))`
 
-// TestExpressionsAsNode holds the results of random expressions against those of Node.
+// TestExpressionsAsNode compares the results of random expressions with those of Node.
 func TestExpressionsAsNode(t *testing.T) {
 	t.Parallel()
 	node, err := exec.LookPath("node")

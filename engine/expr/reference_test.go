@@ -11,7 +11,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// anyName draws names that collide with each other, with JavaScript and with nothing.
+// anyName draws names that collide with each other, with JavaScript, or not at all.
 func anyName() *rapid.Generator[string] {
 	return rapid.SampledFrom([]string{"a", "b", "c", "length", "name", "toString", "constructor", "undefined", "true",
 		"Math", "JSON", "Array", "print", "__p", "__proto__", "this", "let", "of", "0", "10", "$", "_x", "a-b", "\u00e9", "NaN"})
@@ -39,8 +39,8 @@ func anyMap(depth int) *rapid.Generator[*param.Map] {
 	})
 }
 
-// TestReferenceIsScript compares references with the same property looked up by a
-// script, which a comment makes of it.
+// TestReferenceIsScript compares references with the same property read by a script; adding a comment makes a reference
+// a script.
 func TestReferenceIsScript(t *testing.T) {
 	t.Parallel()
 	e := newEvaluator(nil)

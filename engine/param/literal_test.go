@@ -10,8 +10,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// TestStored proves that what is stored comes back as it was: data stays data, code stays
-// code, whatever keys and texts a foreign server makes up to be taken for the other.
+// TestStored checks that stored values are read back unchanged: data stays data, code stays code, whatever keys and
+// text a foreign server invents to confuse them.
 func TestStored(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -53,7 +53,7 @@ func TestStored(t *testing.T) {
 	})
 }
 
-// TestData proves that every text that could be evaluated is made data, and nothing else.
+// TestData checks that exactly the text that could be evaluated becomes data.
 func TestData(t *testing.T) {
 	t.Parallel()
 	tree := param.New("code", "${x}", "text", "x", "list", []param.Value{"$", int64(1), param.New("${k}", "a$")}, "none", nil)

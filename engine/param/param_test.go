@@ -25,8 +25,8 @@ func tree(t testing.TB, text string) *param.Map {
 	return m
 }
 
-// TestMerge proves the rules of language.md 1.5: mappings merge into mappings, all else
-// is replaced, null included, and a key keeps the place of its first appearance.
+// TestMerge checks the rules of language.md 1.5: mappings merge into mappings, all else is replaced, null included, and
+// a key keeps the place of its first appearance.
 func TestMerge(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ base, over, want string }{
@@ -73,8 +73,7 @@ func TestReset(t *testing.T) {
 	}
 }
 
-// TestMapAgainstModel proves that a Map of any size behaves like a list of pairs, with
-// and without its index.
+// TestMapAgainstModel checks that a Map of any size behaves like a list of pairs, with and without its index.
 func TestMapAgainstModel(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -120,7 +119,7 @@ func remove(keys []string, key string) []string {
 	return left
 }
 
-// TestNilMap proves that a nil Map reads as an empty one.
+// TestNilMap checks that a nil Map behaves like an empty one.
 func TestNilMap(t *testing.T) {
 	t.Parallel()
 	var m *param.Map
@@ -132,7 +131,7 @@ func TestNilMap(t *testing.T) {
 	}
 }
 
-// TestFloatText proves the original's form of numbers, which commands see as text.
+// TestFloatText checks Digdag's form of numbers, which commands see as text.
 func TestFloatText(t *testing.T) {
 	t.Parallel()
 	for f, want := range map[float64]string{
@@ -171,8 +170,8 @@ func TestParseJSON(t *testing.T) {
 	}
 }
 
-// FuzzParseJSON proves that whatever is parsed can be written and read again, and that
-// what is written is JSON for all other readers.
+// FuzzParseJSON checks that parsed values can be written and read again, and that the output is valid JSON for all
+// other readers.
 func FuzzParseJSON(f *testing.F) {
 	f.Add(`{"a":[1,2.5,"x\n",null,true],"b":{"c":-1e-7}}`)
 	f.Add(`123456789012345678901234567890`)
@@ -212,7 +211,7 @@ func TestEqual(t *testing.T) {
 	}
 }
 
-// TestCoercions proves what language.md 1.13 says of reading values as types.
+// TestCoercions checks language.md 1.13 on reading values as types.
 func TestCoercions(t *testing.T) {
 	t.Parallel()
 	big, _ := new(big.Int).SetString("99999999999999999999", 10)
@@ -301,7 +300,7 @@ func TestSuggest(t *testing.T) {
 	}
 }
 
-// TestNearest proves that two letters that changed places are one slip, and that a key of another length is none.
+// TestNearest checks that two swapped letters count as one typo, and that a key of a different length does not match.
 func TestNearest(t *testing.T) {
 	t.Parallel()
 	for key, want := range map[string]string{"dokcer": "docker", "contnet": "content", "dcoker": "docker", "docker": "", "dock": "", "dockers": "docker", "rekcod": "", "": "", "metod": "method", "_fi": "_if", "_fx": "", "_if": "", "ot": ""} {

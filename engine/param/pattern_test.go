@@ -2,7 +2,7 @@ package param
 
 import "testing"
 
-// TestPattern proves what a text between slashes looks for, and any other one.
+// TestPattern checks patterns with and without slashes.
 func TestPattern(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -6,8 +6,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// FuzzStored proves that what is stored is read back as it was: a text never becomes a
-// Literal, nor a Literal code, whatever keys and texts a caller chooses.
+// FuzzStored checks that stored values are read back unchanged: text never becomes a Literal, nor a Literal code,
+// whatever keys and text a caller chooses.
 func FuzzStored(f *testing.F) {
 	for _, text := range []string{`{"a":1}`, `{"$literal":"x"}`, `{"a":{"\u0000":"x"}}`, `{"\u0000\u0000":1,"\u0000":"y"}`, `[]`, `{"a":["${1+1}",{"a":null}]}`} {
 		f.Add(text, "key", "${1+1}")
@@ -23,7 +23,7 @@ func FuzzStored(f *testing.F) {
 		v, err := param.ParseJSON(text)
 		m, is := v.(*param.Map)
 		if err != nil || !is {
-			_, _ = param.ParseStored(text) // whatever it is, it ends
+			_, _ = param.ParseStored(text) // whatever it is, it returns
 			return
 		}
 		whole := param.New("plain", m, "mixed", param.New(key, param.Literal(value)), key, param.New(key, value), "list", []param.Value{param.Literal(value), value})

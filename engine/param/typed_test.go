@@ -6,13 +6,13 @@ import (
 	"zerodag/engine/param"
 )
 
-// TestTypes proves which texts and values are of which type.
+// TestTypes checks which text and values have which type.
 func TestTypes(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		kind string
 		v    param.Value
-		want string // as JSON; "" is refused
+		want string // as JSON; "" if refused
 	}{
 		{"", "x", `"x"`}, {"string", "12", `"12"`}, {"string", int64(12), ""},
 		{"integer", " 12 ", "12"}, {"integer", "12.0", "12"}, {"integer", "1.5", ""}, {"integer", "x", ""}, {"integer", "", ""}, {"integer", true, ""},

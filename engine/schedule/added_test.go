@@ -28,7 +28,7 @@ func at(t *testing.T, text string) time.Time {
 	return x
 }
 
-// walked are the sessions from a time on, up to n of them.
+// walked returns up to n sessions from a time on.
 func walked(s *schedule.Schedule, from time.Time, n int) string {
 	var list []string
 	for next := s.First(from); len(list) < n && !next.IsEnded(); next = s.Next(next.Time) {
@@ -37,7 +37,8 @@ func walked(s *schedule.Schedule, from time.Time, n int) string {
 	return strings.Join(list, " ")
 }
 
-// TestOnce proves that single times come in their order and once each, in the zone of the workflow, and what is refused.
+// TestOnce checks that single times occur in order and once each, in the zone of the workflow, and which values are
+// refused.
 func TestOnce(t *testing.T) {
 	t.Parallel()
 	s := parsed(t, "Europe/Berlin", "once>", []param.Value{"2026-10-25T02:30:00", "2026-03-29T02:30:00", "2026-03-29 03:30:00", "2026-05-01T09:00:00"})
@@ -63,8 +64,8 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// TestCaughtUp proves which session runs of those that are due, at every moment of an hour, and that whoever asks again
-// for the session that is told gets that one: else a server that dies in between would leave one out.
+// TestCaughtUp checks which of the due sessions runs, at every moment of an hour, and that a second call for the
+// returned session returns the same one: otherwise a server that crashes in between would skip one.
 func TestCaughtUp(t *testing.T) {
 	t.Parallel()
 	session := at(t, "2026-03-01T00:00:00Z")
@@ -110,7 +111,7 @@ func TestCaughtUp(t *testing.T) {
 	}
 }
 
-// TestHas proves that a schedule knows its own sessions, also on the nights when clocks change.
+// TestHas checks that a schedule recognizes its own sessions, also on nights of clock changes.
 func TestHas(t *testing.T) {
 	t.Parallel()
 	for _, s := range []*schedule.Schedule{
@@ -128,7 +129,7 @@ func TestHas(t *testing.T) {
 	}
 }
 
-// TestAddedRefused proves that values with no meaning are refused.
+// TestAddedRefused checks that values without a meaning are refused.
 func TestAddedRefused(t *testing.T) {
 	t.Parallel()
 	for key, values := range map[string][]param.Value{"catch_up": {"newest", nil, true, "${x}"}, "skip_if_successful": {"perhaps", nil, "${x}"}} {

@@ -11,22 +11,22 @@ import (
 	"zerodag/engine/schedule"
 )
 
-// goldenWeek is a calendar with holidays before and after a weekend, and a Saturday on which people work.
+// goldenWeek is a calendar with holidays before and after a weekend, and a working Saturday.
 func goldenWeek() *param.Map {
 	return param.New("weekend", []param.Value{"sat", "Sunday"}, "holidays", []param.Value{"2026-04-29", "2026-05-01", "2026-05-04", "2026-05-05", "2026-05-06"},
 		"workdays", []param.Value{"2026-05-09"})
 }
 
-// TestHolidays proves what becomes of sessions on days that are no business days.
+// TestHolidays checks what happens to sessions on days that are not business days.
 func TestHolidays(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ kind, value, policy, want string }{
 		{"daily>", "07:00:00", "skip", "04-28T00:00 04-30T00:00 05-07T00:00 05-08T00:00 05-09T00:00 05-11T00:00"},
-		{"daily>", "07:00:00", "next", "04-28T00:00 04-30T00:00 05-07T00:00 05-08T00:00 05-09T00:00 05-11T00:00"}, // all are there already
+		{"daily>", "07:00:00", "next", "04-28T00:00 04-30T00:00 05-07T00:00 05-08T00:00 05-09T00:00 05-11T00:00"}, // all exist already
 		{"weekly>", "Wed,07:00:00", "next", "04-30T00:00 05-07T00:00 05-13T00:00"},
 		{"weekly>", "Wed,07:00:00", "previous", "04-28T00:00 04-30T00:00 05-13T00:00"},
 		{"weekly>", "Wed,07:00:00", "skip", "05-13T00:00 05-20T00:00"},
-		{"cron>", "30 9 1,4 * *", "next", "05-07T09:30 06-01T09:30"}, // both are moved to one day, and become one
+		{"cron>", "30 9 1,4 * *", "next", "05-07T09:30 06-01T09:30"}, // both are moved to the same day, and merge
 		{"cron>", "30 9 1,4 * *", "previous", "04-30T09:30 06-01T09:30"},
 		{"cron>", "0 12,18 * * fri", "next", "05-07T12:00 05-07T18:00 05-08T12:00 05-08T18:00"},
 		{"crontab>", "0 23 3 * *", "next", "05-07T23:00 06-03T23:00"},
@@ -51,8 +51,8 @@ func TestHolidays(t *testing.T) {
 	}
 }
 
-// TestHolidaysExactly proves that a walk meets exactly the sessions that each day's own come to, once each and in their
-// order, from wherever it begins, also on the nights when clocks change.
+// TestHolidaysExactly checks that a walk yields exactly the sessions that the single days result in, once each and in
+// order, from any starting point, also on nights of clock changes.
 func TestHolidaysExactly(t *testing.T) {
 	t.Parallel()
 	calendar := param.New("weekend", []param.Value{"sun"}, "holidays", []param.Value{"2026-03-28", "2026-03-30", "2026-10-24", "2026-10-26"})
@@ -99,14 +99,14 @@ func TestHolidaysExactly(t *testing.T) {
 	}
 }
 
-// TestBusinessDates proves what a session is told of its calendar.
+// TestBusinessDates checks the calendar variables of a session.
 func TestBusinessDates(t *testing.T) {
 	t.Parallel()
 	s := parsed(t, "Asia/Tokyo", "daily>", "07:00:00", "calendar", goldenWeek())
 	for session, want := range map[string]string{
 		"2026-05-06T15:00:00Z": "2026-04-30 2026-05-08", // the 7th in Tokyo
-		"2026-05-08T15:00:00Z": "2026-05-08 2026-05-11", // the Saturday on which people work
-		"2026-05-01T15:00:00Z": "2026-04-30 2026-05-07", // a run by hand on a holiday
+		"2026-05-08T15:00:00Z": "2026-05-08 2026-05-11", // the working Saturday
+		"2026-05-01T15:00:00Z": "2026-04-30 2026-05-07", // a manual run on a holiday
 	} {
 		last, next, ok := s.BusinessDates(at(t, session))
 		if got := last + " " + next; got != want || !ok {
@@ -125,7 +125,7 @@ func TestBusinessDates(t *testing.T) {
 	}
 }
 
-// TestCalendarRefused proves that a calendar with which no schedule could go on is refused, and slips are.
+// TestCalendarRefused checks that a calendar with which no schedule could continue is refused, as are typos.
 func TestCalendarRefused(t *testing.T) {
 	t.Parallel()
 	list := func(v ...param.Value) []param.Value { return v }

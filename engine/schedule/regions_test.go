@@ -11,8 +11,7 @@ import (
 	"time"
 )
 
-// TestRegions proves that every region in the program can be used, and that there are all that
-// users may write.
+// TestRegions checks that every region in the program can be used, and that all regions exist that users may write.
 func TestRegions(t *testing.T) {
 	t.Parallel()
 	n := 0
@@ -37,9 +36,8 @@ func TestRegions(t *testing.T) {
 	}
 }
 
-// TestZonesOfTheMachine proves finding 14.4: neither $ZONEINFO nor $TZ nor the system's files
-// change what a zone means. It looks at it in a process of its own, in whose $ZONEINFO Tokyo is
-// New York.
+// TestZonesOfTheMachine proves finding 14.4: neither $ZONEINFO nor $TZ nor the system's files change the meaning of a
+// zone. It checks this in a separate process, in whose $ZONEINFO Tokyo is New York.
 func TestZonesOfTheMachine(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 7, 1, 0, 0, 0, 0, time.UTC)
@@ -87,8 +85,8 @@ func BenchmarkZone(b *testing.B) {
 	}
 }
 
-// TestLastDaysOfYears proves that a local time at the end of a year is found in every region, also of
-// leap years, where the bounds that Go gives of years that only a rule describes are a day short.
+// TestLastDaysOfYears checks that a local time at the end of a year is found in every region, including leap years, in
+// which Go's bounds are a day short if only a rule describes the year.
 func TestLastDaysOfYears(t *testing.T) {
 	t.Parallel()
 	n := 0

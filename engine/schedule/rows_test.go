@@ -14,7 +14,7 @@ import (
 	"zerodag/engine/schedule"
 )
 
-// row is one recording of the original's scheduler.
+// row is one recording of Digdag's scheduler.
 type row struct {
 	Config   *param.Map `json:"config"`
 	Timezone string     `json:"timezone"`

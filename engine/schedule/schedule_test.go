@@ -40,7 +40,7 @@ func mustTime(t testing.TB, text string) time.Time {
 	return at
 }
 
-// TestVectors holds the rules against times that Digdag's own tests name (language.md 1.10).
+// TestVectors compares the rules with times from Digdag's own tests (language.md 1.10).
 func TestVectors(t *testing.T) {
 	t.Parallel()
 	const la = "America/Los_Angeles"
@@ -165,7 +165,7 @@ func TestOptions(t *testing.T) {
 	}
 }
 
-// TestAgainstRobfig has a second opinion on the patterns that both dialects read alike.
+// TestAgainstRobfig compares with a second implementation for patterns that both dialects read alike.
 func TestAgainstRobfig(t *testing.T) {
 	t.Parallel()
 	field := func(t *rapid.T, name string, low, high int) string {
@@ -182,7 +182,7 @@ func TestAgainstRobfig(t *testing.T) {
 			text += "* " + field(t, "month", 1, 12) + " " + field(t, "weekday", 0, 6)
 		}
 		if strings.HasSuffix(text, "*/7") {
-			return // 0 and 7 are both there only for cron4j
+			return // only cron4j has both 0 and 7
 		}
 		s, err := schedule.Parse(param.New("cron>", text), time.UTC)
 		if err != nil {
@@ -199,7 +199,7 @@ func TestAgainstRobfig(t *testing.T) {
 	})
 }
 
-// FuzzParse has any pattern in any zone: no panic, and time goes on.
+// FuzzParse checks that no pattern in any zone panics, and that time advances.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{"* * * * *", "0 0 29 2 1", "*/90 * * * *", "0 0 L * *|5 4 * 2-12/3 sun", "1-5/2,7 22-2 -5 dec 0-7", "59 23 31 12 7"} {
 		f.Add(seed, "America/New_York", int64(1710000000))

@@ -21,7 +21,7 @@ func crontab(t *testing.T, pattern, zone string) *schedule.Schedule {
 	return s
 }
 
-// TestCrontab proves what patterns of the usual dialect mean, where it is not what `cron>` means, too.
+// TestCrontab checks the meaning of patterns of the usual dialect, including those that differ in `cron>`.
 func TestCrontab(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ pattern, zone, from, want string }{
@@ -55,7 +55,7 @@ func TestCrontab(t *testing.T) {
 	}
 }
 
-// TestCrontabRefused proves that what cannot be a schedule is one error.
+// TestCrontabRefused checks that an invalid schedule is one error.
 func TestCrontabRefused(t *testing.T) {
 	t.Parallel()
 	for pattern, want := range map[string]string{
@@ -77,8 +77,8 @@ func TestCrontabRefused(t *testing.T) {
 	}
 }
 
-// TestCrontabBesideCron proves that both dialects have the same sessions where a pattern means the same, in the nights
-// on which clocks change as well, each session is the one before the next, and that the others are told apart.
+// TestCrontabBesideCron checks that both dialects have the same sessions if a pattern means the same in both, also on
+// nights of clock changes, that each session is the one before the next, and that differing patterns are recognized.
 func TestCrontabBesideCron(t *testing.T) {
 	t.Parallel()
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -114,8 +114,8 @@ func TestCrontabBesideCron(t *testing.T) {
 	}
 }
 
-// TestCrontabAgainstMinutes proves that sessions are the minutes that match, found by looking at every minute of weeks, with a reading
-// of the fields that shares nothing with that of the package.
+// TestCrontabAgainstMinutes checks that sessions are the matching minutes, found by testing every minute of weeks with
+// a reader of the fields that shares nothing with the package's.
 func TestCrontabAgainstMinutes(t *testing.T) {
 	t.Parallel()
 	weekdays := []string{"7", "0", "sun", "1-7", "5-7", "0-7", "6,7", "6-7", "7,1", "fri-sun", "mon-sun", "sun-tue", "Sat-Sun", "sun-sun", "*/7", "*/2", "*/3", "*/4", "1-7/2", "0-7/3", "2-7/5", "7-7", "fri-7", "mon,wed-fri", "1/2", "*", "*,3"}
@@ -206,7 +206,7 @@ func holds(field string, v, low, high int) bool {
 	return false
 }
 
-// TestLargeStep proves which steps cannot be meant.
+// TestLargeStep checks which steps cannot be meant.
 func TestLargeStep(t *testing.T) {
 	t.Parallel()
 	for pattern, want := range map[string]string{"*/90 * * * *": "*/90 of the minute", "0 */48 * * *": "*/48 of the hour", "0 0 */31 * *": "*/31 of the day of month", "*/59 * * * *": "", "*/30 */23 * * *": "", "@daily": "",
@@ -217,7 +217,7 @@ func TestLargeStep(t *testing.T) {
 	}
 }
 
-// FuzzCrontab proves that no text takes the parser down, and that what it accepts has a next and a last session.
+// FuzzCrontab checks that no text crashes the parser, and that accepted text has a next and a last session.
 func FuzzCrontab(f *testing.F) {
 	for _, seed := range []string{"30 7 * * *", "0 0 13 * 5", "@daily", "CRON_TZ=Asia/Tokyo 0 9 * * *", "*/5 1-3,7 L jan-dec sun|0 0 1 1 *", "0 0 29 2 *"} {
 		f.Add(seed)

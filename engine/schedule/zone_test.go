@@ -94,7 +94,7 @@ func mustMap(t *testing.T, text string) *param.Map {
 	return v.(*param.Map)
 }
 
-// TestStartOfDay proves that a day begins with its first midnight, and behind a gap where it has none.
+// TestStartOfDay checks that a day begins with its first midnight, or after a gap if it has none.
 func TestStartOfDay(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct{ zone, day, want string }{
@@ -116,7 +116,7 @@ func TestStartOfDay(t *testing.T) {
 	}
 }
 
-// TestLocal proves that local times which do not exist, or exist twice, are read as schedules read them.
+// TestLocal checks that local times which do not exist, or exist twice, are read as schedules read them.
 func TestLocal(t *testing.T) {
 	t.Parallel()
 	for _, row := range []struct{ zone, local, want string }{

@@ -20,7 +20,7 @@ func yamlMap(t testing.TB, text string) *param.Map {
 	return m
 }
 
-// TestFill proves what becomes of the parameters of a start, and which are refused.
+// TestFill checks how the parameters of a start are converted, and which are refused.
 func TestFill(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ params, given, want, faults string }{
@@ -53,7 +53,7 @@ func TestFill(t *testing.T) {
 	}
 }
 
-// TestFillAgain proves that a fixed parameter of a further attempt has what it is now, not what it was.
+// TestFillAgain checks that a fixed parameter of a further attempt has its current value, not the earlier one.
 func TestFillAgain(t *testing.T) {
 	t.Parallel()
 	p := keys.ReadParams(yamlMap(t, `{params: {a: {default: 2, fixed: true}}}`))
@@ -65,7 +65,8 @@ func TestFillAgain(t *testing.T) {
 	}
 }
 
-// FuzzFill proves that whatever a start gives is taken or refused, and that what was taken is taken again as it is.
+// FuzzFill checks that any parameters of a start are accepted or refused, and that accepted ones are accepted again
+// unchanged.
 func FuzzFill(f *testing.F) {
 	f.Add(`{"a": "7", "b": ["1"], "c": {"d": "x"}}`)
 	f.Add(`{"a": 1e400, "b": "[[]]", "c": null}`)

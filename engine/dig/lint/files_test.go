@@ -20,7 +20,7 @@ func mapFiles(files map[string]string) dig.Source {
 	}
 }
 
-// TestEnvFilesAreThere proves that a check tells of files of variables that are missing or wrong, and of no others.
+// TestEnvFilesAreThere checks the warnings about missing or wrong files of variables, and that there are no others.
 func TestEnvFilesAreThere(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"main.dig": `zerodag: 1
@@ -42,7 +42,7 @@ _env_files: [env/all, env/none]
 	}
 }
 
-// FuzzWarnings proves that no workflow takes the warnings down, or takes them long.
+// FuzzWarnings checks that no workflow crashes the warnings, or makes them slow.
 func FuzzWarnings(f *testing.F) {
 	for _, text := range []string{
 		"+a: {echo>: \"${x}\"}", "_export: {a: \"${b}\", b: \"${a}\"}\n+a: {sh>: x}", "schedule: {cron>: \"* 7 * * *\"}\n+a: {py>: m.f}",

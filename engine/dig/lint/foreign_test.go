@@ -2,7 +2,7 @@ package lint
 
 import "testing"
 
-// foreignKnown knows some operators as a program does.
+// foreignKnown has some operators, as a program does.
 func foreignKnown() Known {
 	return Known{
 		Operators: []string{"sh", "echo", "http", "py", "own", "pg", "if", "loop", "switch"}, BuiltIn: []string{"sh", "echo", "http", "py", "pg", "if", "loop", "switch"},
@@ -15,7 +15,8 @@ func foreignKnown() Known {
 	}
 }
 
-// TestForeignKeys proves that keys of other tools are told beside operators that do not read them, and none that something may read.
+// TestForeignKeys checks the warnings about keys of other tools at operators that do not read them; keys that may be
+// read cause none.
 func TestForeignKeys(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"uses.sh": "echo $when ${cwd}", "q.sql": "select '${tbl}'", "called.dig": "+x: {echo>: x}\n"}
@@ -27,7 +28,7 @@ func TestForeignKeys(t *testing.T) {
 		"+a: {echo>: x, needs: y, colour: red}":                                     "1:16: needs is not read by echo> (task +main+a); 1:26: colour is not read by echo> (task +main+a)",
 		"+a: {sh>: x, on_failure: {echo>: x}}":                                      "1:14: on_failure holds tasks that nobody runs (task +main+a)",
 		"+_error: {echo>: x}\n+g:\n  +_finally: {echo>: x}\n  +_other: {echo>: x}":  "1:1: +_error is an ordinary task, which runs in its turn (task +main+_error); 3:3: +_finally is an ordinary task, which runs in its turn (task +main+g+_finally)",
-		// and what is no mistake
+		// valid
 		"+a: {sh>: ./uses.sh, when: 1, cwd: y}":                                "",
 		"+a: {sh>: sh uses.sh, when: 1, cwd: y}":                               "",
 		"+a: {sh>: \"echo $needs ${enabled}\", needs: 1, enabled: true}":       "",
@@ -38,7 +39,8 @@ func TestForeignKeys(t *testing.T) {
 	})
 }
 
-// TestArgumentsOfFunctions proves that parameters of py> are told that its function does not take, unless something else may read them.
+// TestArgumentsOfFunctions checks the warnings about parameters of py> that its function does not take, unless
+// something else may read them.
 func TestArgumentsOfFunctions(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
@@ -52,7 +54,7 @@ func TestArgumentsOfFunctions(t *testing.T) {
 		"+a: {py>: m.load, days: 2, if: false}":               "1:28: load in m.py has no argument if (task +main+a)",
 		"+a: {py>: m.none, region: de}":                       "1:19: none in m.py has no argument region (task +main+a)",
 		"+a: {py>: h.f, tabel: x}":                            "1:16: f in h.py has no argument tabel (task +main+a)",
-		// and what is no mistake
+		// valid
 		"+a: {py>: m.every, x: 1}\n+b: {py>: m.made, y: 1}\n+c: {py>: m.none, noted: 1}\n+d: {py>: p.f, table: 1, other: 2}\n+e: {py>: h.f, table: 1, other: 2}\n+f: {py>: c.C, b: 1}": "",
 		"+a: {py>: m.load, days: \"${region}\", region: 1, _retry: 3, docker: {image: x}}\n+b: {py>: elsewhere.f, if: 1}":                                                              "",
 	})

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// TestHabitsOfOthers proves that values are told which other programs read in another way, and none that mean what they seem to.
+// TestHabitsOfOthers checks the warnings about values that other programs read differently; values that mean what they
+// seem to cause none.
 func TestHabitsOfOthers(t *testing.T) {
 	t.Parallel()
 	known := foreignKnown()
@@ -30,7 +31,7 @@ func TestHabitsOfOthers(t *testing.T) {
 		"+a: {sh>: \"x $TOKEN\", _env: {TOKEN: \"secret:api\"}}":                                                             "1:30: secret:api stays as text (task +main+a)",
 		"+a: {switch>: \"${n}\", _cases: {JP: {echo>: x}, _default: {echo>: y}, \"*\": {echo>: z}, \"DE, FR\": {echo>: w}}}": "1:48: _default matches only the value '_default' (task +main+a); 1:70: * matches only the value '*' (task +main+a); 1:87: DE, FR matches only that text, not several values (task +main+a)",
 		"+a: {echo>: \"on $(session_date)\"}":                                                                                "1:6: $(session_date) stays as text (task +main+a)",
-		// and what is no mistake
+		// valid
 		"+a: {switch>: \"${n}\", _cases: {JP: {echo>: x}, /^(DE|FR)$/: {echo>: y}}, _default: {echo>: z}}\n+b: {sh>: x, _env: {T: \"${secret:a}\", U: \"secret: x\"}}": "",
 		"timezone: Etc/GMT\nschedule: {daily>: \"07:00:00\"}\n+a: {sh>: \"psql -c \\\"select like '%FOO%'\\\"; date +%Y%m%d\"}":                                        "",
 		"+a: {echo>: \"${moment('2026-12-31').format('YYYY')} ${moment('31.12.2026', 'DD.MM.YYYY')}\"}":                                                                "",

@@ -8,7 +8,7 @@ import (
 	"zerodag/engine/dig"
 )
 
-// told is what is wrong with a workflow, or doubtful.
+// told returns the errors and warnings about a workflow.
 func told(known Known, files map[string]string, text string) string {
 	all := map[string]string{"main.dig": text}
 	for name, content := range files {
@@ -22,7 +22,7 @@ func told(known Known, files map[string]string, text string) string {
 	return Warnings(read, []string{"main.dig"}, known).Error()
 }
 
-// wantTold looks for a part of what is told of each text; "" wants nothing to be told.
+// wantTold checks that the warnings about each text contain a part; "" means no warnings.
 func wantTold(t *testing.T, known Known, files, cases map[string]string) {
 	t.Helper()
 	for text, want := range cases {
@@ -33,7 +33,8 @@ func wantTold(t *testing.T, known Known, files, cases map[string]string) {
 	}
 }
 
-// TestHintsOfKeys proves that the hint for a key of another tool names what does the same here, with and without a _ in front.
+// TestHintsOfKeys checks that the hint for a key of another tool names the equivalent here, with and without a leading
+// _.
 func TestHintsOfKeys(t *testing.T) {
 	t.Parallel()
 	known := foreignKnown()

@@ -11,8 +11,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// TestKeysThatNobodyReads proves that a slip of a key is told with what was meant, and that
-// keys of an author's own are not.
+// TestKeysThatNobodyReads checks that a misspelled key is reported with the key that was meant, and that an author's
+// own keys are not.
 func TestKeysThatNobodyReads(t *testing.T) {
 	t.Parallel()
 	known := Known{
@@ -105,7 +105,7 @@ func TestKeysThatNobodyReads(t *testing.T) {
 		"+a: {echo>: \"key ${secret:k}\"}":                                    "main.dig:1:6: echo> shows no secrets: ${secret:...} stays as text (task +main+a)",
 		"+: {sh>: x}":                                                         "main.dig:1:1: a task has no name (task +main+)",
 		"+a: {sh>: x, _chek: {sh>: y}}":                                       "_chek holds tasks that nobody runs (task +main+a)\n  did you mean _check?",
-		// and what is no mistake
+		// valid
 		"zerodag: 1\n+a: {sh>: \"echo $output ${script}\", output: x, script: y}\n+b: {py>: m.f, output: x}\n+c: {own>: x, depends: y}": "",
 		"+a: {sh>: x, output: y, depends: z}":                                                                      "",
 		"sla: {time: \"08:00\", +tell: {sh>: x}}\n+a: {sh>: x}":                                                    "",
@@ -134,8 +134,8 @@ func TestKeysThatNobodyReads(t *testing.T) {
 	}
 }
 
-// TestSchedulesOfOthers proves that a fault below schedule: keeps a project from being pushed
-// and nothing else, and that each key is told where it stands.
+// TestSchedulesOfOthers checks that a fault below schedule: prevents only the push of a project, and that each key is
+// reported with its place.
 func TestSchedulesOfOthers(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
@@ -159,8 +159,8 @@ func TestSchedulesOfOthers(t *testing.T) {
 	}
 }
 
-// TestKeysThatAreMappings proves that a mapping or a list as a key is the text that the original
-// makes of it, and that neither depth nor size of such keys is without bounds.
+// TestKeysThatAreMappings checks that a mapping or a list as a key becomes the text that Digdag makes of it, and that
+// depth and size of such keys are limited.
 func TestKeysThatAreMappings(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -194,7 +194,7 @@ func TestKeysThatAreMappings(t *testing.T) {
 	}
 }
 
-// TestWarnsOfGivenParameters proves that who gives a parameter to a run is told where an _export wins over it.
+// TestWarnsOfGivenParameters checks the warning about a parameter of a run that an _export overrides, with its place.
 func TestWarnsOfGivenParameters(t *testing.T) {
 	t.Parallel()
 	text := "_export: {day: 1, db: {host: a, port: 1}, same: x, port: 1}\n+a:\n  _export: {other: 3}\n  sh>: x\n"

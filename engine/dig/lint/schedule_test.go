@@ -7,7 +7,8 @@ import (
 	"zerodag/engine/dig"
 )
 
-// TestSchedulesThatMeanAnother proves that a schedule is told of whose times are hardly those that are meant, and how it is corrected.
+// TestSchedulesThatMeanAnother checks the warnings about schedules whose times are probably not meant, and their
+// corrections.
 func TestSchedulesThatMeanAnother(t *testing.T) {
 	t.Parallel()
 	known := foreignKnown()
@@ -26,7 +27,7 @@ func TestSchedulesThatMeanAnother(t *testing.T) {
 		"schedule: {cron>: \"0 7 * * 1–5\"}" + tasks:                     "there is a typographic dash (–)",
 		"zerodag: 1\nschedule: {once>: \"2020-01-01 07:00:00\"}" + tasks: "write a later time behind `once>`",
 		"schedule: {daily>: 07:00:00, end: 2020-01-01}" + tasks:          "or change its `end`",
-		// and what is no mistake
+		// valid
 		"schedule: {daily>: null, at: 08:00:00}" + tasks:      "",
 		"schedule: {cron>: \"0-59 7 * * *\"}" + tasks:         "",
 		"schedule: {cron>: \"* 9-17 * * *\"}" + tasks:         "",

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestScripts proves that a script of sh> is told of what the shell takes for something else, and not of what it can run.
+// TestScripts checks the warnings about text in a script of sh> that the shell misreads; scripts that it can run cause
+// none.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	known := foreignKnown()
@@ -36,7 +37,7 @@ func TestScripts(t *testing.T) {
 		"_export: {PATH: /data}\n+a: {sh>: ls}":                                "the PATH of all commands",
 		"_export: {HOME: here}\n+a: {sh>: ls}":                                 "the home folder of all commands",
 		"_export: {db.host: x}\n+a: {echo>: \"${db.host}\"}":                   "`db: {host: ...}`",
-		// and what is no mistake
+		// valid
 		"+a: {sh>: \"echo 'x –y “z”' # –l source\"}":                            "",
 		"+a: {sh>: \"echo Das „Ding“ – ja\"}":                                   "",
 		"+a: {sh>: \"[[ a == a ]]\", shell: [bash]}":                            "",
@@ -55,7 +56,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// TestFurtherMistakes proves that mistakes of several kinds are told, and not what looks like them.
+// TestFurtherMistakes checks the warnings about mistakes of several kinds; text that only looks like them causes none.
 func TestFurtherMistakes(t *testing.T) {
 	t.Parallel()
 	known := foreignKnown()
@@ -95,7 +96,7 @@ func TestFurtherMistakes(t *testing.T) {
 		"zerodag: 1\n_export: {day: \"${session_date}\"}\n+g:\n  _export: {td: {t: \"t_${day}\"}}\n  +a: {sh>: x}": "main.dig:4:18: day is an expression itself",
 		"+a: {loop>: 3, var: n, _do: {echo>: \"${n}\"}}":                                                           "write ${i} in its tasks",
 		"+a: {for_each>: {x: [“a”, “b”]}, _do: {echo>: \"${x}\"}}":                                                 "around a value",
-		// and what is no mistake
+		// valid
 		"+a: {for_each>: {x: [1, 2]}, _parallel: true, _do: {echo>: \"${x}\"}}":                                            "",
 		"+a: {_background: true, sh>: x}\n+b: {_background: true, sh>: y}\n+c: {sh>: z}":                                   "",
 		"+a: {sh>: x, _parallel: false}":                                                                                   "",

@@ -2,8 +2,8 @@ package lint
 
 import "testing"
 
-// TestSecretsThatStayText proves that a reference to a secret is told where it is not replaced, or becomes a part of a script, and not where
-// a task gets it.
+// TestSecretsThatStayText checks the warnings about references to secrets that are not replaced, or become part of a
+// script; references that a task gets cause none.
 func TestSecretsThatStayText(t *testing.T) {
 	t.Parallel()
 	known := foreignKnown()
@@ -14,7 +14,7 @@ func TestSecretsThatStayText(t *testing.T) {
 		"_export: {pg: {password: \"${secret:pg.pw}\"}}\n+a: {pg>: q.sql}": "1:11: pg of _export holds no secret: ${secret:...} stays as text (task +main)",
 		"+a: {sh>: \"curl -u x:${secret:pw}\"}":                            "1:6: the value of a secret becomes a part of the script, where a blank, a quote or a $ in it is code (task +main+a)",
 		"+a: {if>: true, _do: {echo>: \"key ${secret:k}\"}}":               "1:23: echo> shows no secrets: ${secret:...} stays as text (task +main+a^sub)",
-		// and what is no mistake
+		// valid
 		"+a: {sh>: echo $T, _env: {T: \"${secret:a}\"}}\n+b: {http>: \"${secret:url}\", content: \"${secret:x}\", retry: true}": "",
 		"_export: {tok: \"${secret:a}\", http: {headers: [{X: \"${secret:b}\"}]}}\n+a: {sh>: x, _env: {T: \"${tok}\"}}":         "",
 		"_export: {content: \"${secret:a}\"}\n+a: {http>: x, retry: true, method: POST}\n+b: {own>: x, token: \"${secret:a}\"}": "2:6: http> cannot send a request to \"x\": it does not begin with http:// or https:// (task +main+a)",

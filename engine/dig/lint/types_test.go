@@ -14,7 +14,7 @@ import (
 	"zerodag/engine/expr/script"
 )
 
-// wantOf compares the first lines of the warnings about projects whose main.dig is a text; "" is none.
+// wantOf compares the first lines of the warnings about projects whose main.dig is a text; "" for none.
 func wantOf(t *testing.T, files, texts map[string]string) {
 	t.Helper()
 	for text, want := range texts {
@@ -43,7 +43,8 @@ func wantOf(t *testing.T, files, texts map[string]string) {
 	}
 }
 
-// TestExpressionsOfParameters proves that uses of parameters are told which never give what is meant, and none that may.
+// TestExpressionsOfParameters checks the warnings about uses of parameters that never give what is meant; uses that may
+// be right cause none.
 func TestExpressionsOfParameters(t *testing.T) {
 	t.Parallel()
 	wantOf(t, map[string]string{"x.sh": "echo $timeout $env\n"}, map[string]string{
@@ -57,7 +58,7 @@ func TestExpressionsOfParameters(t *testing.T) {
 		"+a: {echo>: \"${1 < 2 < 3}\"}":                                                         "1:6: a < b < c compares true or false with c (task +main+a)",
 		"_export: {list: [a], c: a}\n+a: {if>: \"${c in list}\", _do: {echo>: x}}":              "2:6: `in` looks for an index of list, not for a value (task +main+a)",
 		"+a: {http>: \"http://x\"}\n+b: {if>: \"${http.status == 200}\", _do: {echo>: x}}":      "1:6: http> retries without limit while the server gives no answer, also if its name is mistyped (task +main+a); 2:6: http has no status: ${http.status} is empty (task +main+b)",
-		// and what is meant
+		// valid
 		"_export: {a: 3, b: 1, m: {x: 1}}\n+a: {echo>: \"${a-b} ${'x' in m} ${session_unixtime - 5} ${x = 3} ${m.size || 0}\"}":    "",
 		"+a: {if>: \"${session_date >= '2026-03-01' && session_time < '2026-03' && session_date != ''}\", _do: {echo>: x}}":        "",
 		"zerodag: 1\n+a: {sh>: x, _finally: {+x: {_if: \"${outcome != 'success'}\", echo>: x}}}":                                   "",
@@ -67,7 +68,8 @@ func TestExpressionsOfParameters(t *testing.T) {
 	})
 }
 
-// TestTextsAsOtherTypes proves that a text is told which an expression takes for a number or a boolean, and no value that may be one.
+// TestTextsAsOtherTypes checks the warnings about text that an expression takes for a number or a boolean; values that
+// may be one cause none.
 func TestTextsAsOtherTypes(t *testing.T) {
 	t.Parallel()
 	stores := "zerodag: 1\n+a: {sh>: \"echo read=9 >> $DIGDAG_STORE; echo \\\"written=10\\\" >> $DIGDAG_STORE\"}\n"
@@ -80,7 +82,7 @@ func TestTextsAsOtherTypes(t *testing.T) {
 		"_export: {n: '5'}\n+a: {echo>: \"${n + 1}\"}":                             "2:6: n + 1 appends to a text: 5 + 1 is 51; it is a text in the file (task +main+a)",
 		"zerodag: 1\nparams: {n: {type: string}}\n+a: {echo>: \"${n + 1}\"}":       "3:6: n + 1 appends to a text: 5 + 1 is 51; `params` declares it as a text (task +main+a)",
 		"zerodag: 1\n+a: {sh>: x, _store: {n: stdout}}\n+b: {echo>: \"${1 + n}\"}": "3:6: n + 1 appends to a text: 5 + 1 is 51; `_store` stores texts, without `type` (task +main+b)",
-		// and what is no mistake
+		// valid
 		stores + "+b: {if>: \"${Number(read) > Number(written) || read > 5}\", _do: {echo>: x}}":                                        "",
 		"zerodag: 1\nparams: {n: {type: integer}, flag: {type: boolean}}\n+a: {if>: \"${!flag && n > 3}\", _do: {echo>: \"${n + 1}\"}}": "",
 		"zerodag: 1\n+a: {sh>: x, _store: {n: {from: stdout, type: integer}}}\n+b: {echo>: \"${n + 1}\"}":                               "",
@@ -91,7 +93,8 @@ func TestTextsAsOtherTypes(t *testing.T) {
 	})
 }
 
-// TestPartsThatAreNot proves that a part of a parameter is told which no file gives it, and none that may be there or is dealt with.
+// TestPartsThatAreNot checks the warnings about parts of a parameter that no file defines; parts that may exist or are
+// handled cause none.
 func TestPartsThatAreNot(t *testing.T) {
 	t.Parallel()
 	paths := "_export: {paths: {tmp: ./build}}\n"
@@ -101,7 +104,7 @@ func TestPartsThatAreNot(t *testing.T) {
 		"+a: {echo>: \"${session_time.year}\"}":         "1:6: session_time is a text and has no year: ${session_time.year} is empty (task +main+a)",
 		get + "+b: {echo>: \"${http.last_content}\"}":   "3:6: http.last_content is empty, as no http> of this file has store_content (task +main+b)",
 		"_export: {http: {store_content: true, retry: false}}\n+a: {http>: \"http://x\"}\n+b: {echo>: \"${http.last_content.a}\"}": "3:6: http.last_content is a text and has no a (task +main+b)",
-		// and what is no mistake
+		// valid
 		paths + "+a: {echo>: \"${paths.tmp} ${paths.temp || 'x'} ${paths.length} ${session_time.length} ${typeof paths.temp}\"}":                                   "",
 		paths + "+a: {_export: {paths: {temp: x}}, echo>: \"${paths.temp}\"}":                                                                                      "",
 		"_export: {shared: {a: 1}, db: {port: 1}}\n+a: {echo>: \"${shared.b} ${db.host} ${unknown.x} ${shared.a}\"}":                                               "",
@@ -110,7 +113,7 @@ func TestPartsThatAreNot(t *testing.T) {
 	})
 }
 
-// TestFixedNames proves that a value is told which a task gives the name of a built-in variable.
+// TestFixedNames checks the warnings about values with the name of a built-in variable.
 func TestFixedNames(t *testing.T) {
 	t.Parallel()
 	wantOf(t, map[string]string{}, map[string]string{
@@ -121,7 +124,7 @@ func TestFixedNames(t *testing.T) {
 	})
 }
 
-// TestPartsOfError proves that a part of `error` is told which no failure has, where `error` is what failed.
+// TestPartsOfError checks the warnings about parts of `error` that no failure has, if `error` is the failure.
 func TestPartsOfError(t *testing.T) {
 	t.Parallel()
 	wantOf(t, map[string]string{"m.py": "def f(): pass"}, map[string]string{
@@ -129,7 +132,7 @@ func TestPartsOfError(t *testing.T) {
 		"_error: {+t: {sh>: \"echo ${error.mesage}\"}}\n+a: {sh>: x}":           "1:15: error has no mesage, so that ${error.mesage} is empty (task +main^error+t)",
 		"zerodag: 1\n+a: {sh>: x, _finally: {echo>: \"${error.code}\"}}":        "2:25: error has no code, so that ${error.code} is empty (task +main+a^finally)",
 		"+a: {sh>: x, _error: {if>: \"${x}\", _do: {echo>: \"${error.log}\"}}}": "1:42: error has no log, so that ${error.log} is empty (task +main+a^error^sub)",
-		// and what is no mistake
+		// valid
 		"+a: {sh>: x, _error: {echo>: \"${error.message} ${error.task} ${error.tasks[0].task} ${error.exit_code} ${error.attempt.id} ${error.stacktrace}\"}}": "",
 		"+a: {sh>: x, _error: {echo>: \"${error.output || 'none'} ${error.toString()}\"}}":                                                                    "",
 		"_export: {error: {output: 1}}\n+a: {sh>: x, _error: {echo>: \"${error.output}\"}}":                                                                   "",

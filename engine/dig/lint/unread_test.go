@@ -9,7 +9,8 @@ import (
 	"zerodag/engine/dig/lint/parameters"
 )
 
-// TestBeatenParameters proves that a parameter is told that has no effect since the one task that reads it sets it, and no other.
+// TestBeatenParameters checks the warning about a parameter that has no effect because the only task that reads it sets
+// it, and that there are no others.
 func TestBeatenParameters(t *testing.T) {
 	t.Parallel()
 	const beaten = "main.dig: the parameter n that was given has no effect here: the task sets it itself (task +main+a"

@@ -92,7 +92,7 @@ func manyTasks(n int) string {
 	return text.String()
 }
 
-// TestStoredByScript proves that the lines are found which store a text with ${...}.
+// TestStoredByScript checks that lines which store text with ${...} are found.
 func TestStoredByScript(t *testing.T) {
 	t.Parallel()
 	script := "import digdag\n# ${a}\ndigdag.env.store({'a': '${b}'})\nprint('${c}')\nDigdag.env.export(a: '${d}')\nrestore = 1 # ${e}\n"
@@ -118,8 +118,8 @@ func wantWarnings(t *testing.T, read dig.Source, names []string, known Known, wa
 	}
 }
 
-// TestKeysAboutCommands proves that keys about a command are told where there is none in tasks that no push refuses: those that an
-// operator makes, and those whose operator is a workflow file.
+// TestKeysAboutCommands checks the warnings about keys for commands in tasks without one that no push refuses:
+// generated tasks, and tasks whose operator is a workflow file.
 func TestKeysAboutCommands(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
@@ -140,8 +140,8 @@ func TestKeysAboutCommands(t *testing.T) {
 		"old.dig:1:32: _store is a parameter here, which nobody reads (task +old+a^sub)")
 }
 
-// TestWaitsWithSlots proves that what may wait for long is told below a group that has slots of a pool meanwhile, and not beside it, in
-// what runs after its round, or of a task's own slots.
+// TestWaitsWithSlots checks the warnings about tasks that may wait long below a group that holds slots of a pool. There
+// are none next to the group, for tasks that run after its iteration, or about a task's own slots.
 func TestWaitsWithSlots(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
@@ -155,8 +155,8 @@ func TestWaitsWithSlots(t *testing.T) {
 		"main.dig:6:29: s3_wait> waits while +main+g has slots of a pool, which nobody else can use meanwhile (task +main+g+b^sub+c)")
 }
 
-// TestCallsThatNeverEnd proves that a circle of call> over several files is told wherever it can be entered, and none
-// that something may end.
+// TestCallsThatNeverEnd checks that a cycle of call> over several files is reported wherever it can be entered, and no
+// cycle that something may end.
 func TestCallsThatNeverEnd(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
@@ -171,8 +171,8 @@ func TestCallsThatNeverEnd(t *testing.T) {
 		"own.dig:1:11: call> never ends: own.dig -> own.dig (task +own+x+y)")
 }
 
-// TestRequiresThatNeverEnd proves that a circle of require> is warned of in files without `zerodag: 1`, at each of its workflows, and none
-// that another session or a condition ends, or that leads through another project.
+// TestRequiresThatNeverEnd checks the warnings about cycles of require> in files without `zerodag: 1`, at each of their
+// workflows. Cycles that another session or a condition ends, or that lead through another project, cause none.
 func TestRequiresThatNeverEnd(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{
@@ -188,7 +188,7 @@ func TestRequiresThatNeverEnd(t *testing.T) {
 		"d.dig:4:24: require> waits for the end of its own workflow, and so never ends (task +d+own^sub)")
 }
 
-// TestSLAThatNoStartTakes proves that a push refuses it in a file with `zerodag: 1`.
+// TestSLAThatNoStartTakes checks that a push refuses it in a file with `zerodag: 1`.
 func TestSLAThatNoStartTakes(t *testing.T) {
 	t.Parallel()
 	for sla, want := range map[string]string{
@@ -203,7 +203,7 @@ func TestSLAThatNoStartTakes(t *testing.T) {
 	}
 }
 
-// TestObjects proves that a name is told by which no object in S3 or Cloud Storage is found.
+// TestObjects checks the warnings about names for which no object in S3 or Cloud Storage is found.
 func TestObjects(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -7,7 +7,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// wantEach compares the first lines of the warnings about each text, of a project with some files beside it; "" is none.
+// wantEach compares the first lines of the warnings about each text, in a project with some additional files; "" for
+// none.
 func wantEach(t *testing.T, known Known, files map[string]string, texts map[string]string) {
 	t.Helper()
 	for text, want := range texts {
@@ -26,14 +27,15 @@ func wantEach(t *testing.T, known Known, files map[string]string, texts map[stri
 	}
 }
 
-// TestScalarsThatAreChanged proves that a value is told of which YAML or an expression changes, and none that its author means.
+// TestScalarsThatAreChanged checks the warnings about values that YAML or an expression changes; values that their
+// author means cause none.
 func TestScalarsThatAreChanged(t *testing.T) {
 	t.Parallel()
 	const joined = "the lines of this script are one line for YAML: "
 	wantEach(t, Known{Operators: []string{"sh", "echo"}}, nil, map[string]string{
 		"+a:\n  sh>: >\n    echo start   # first\n    ./load.sh\n":                                                         "2:8: " + joined + `"echo start   # first ./load.sh\n"`,
 		"+a:\n  sh>: >-\n    set -e\n    test -f x\n":                                                                      "2:8: " + joined + `"set -e test -f x"`,
-		"+a:\n  sh>: >\n    ./a.sh\n      --in\n    ./b.sh\n":                                                              "", // line ends beside deeper lines stay
+		"+a:\n  sh>: >\n    ./a.sh\n      --in\n    ./b.sh\n":                                                              "", // line ends next to deeper lines are kept
 		"+a:\n  sh>: >\n    ./a.sh\n\n    ./b.sh\n":                                                                        "",
 		"+a:\n  sh>: >-\n    ./load.sh --from x\n    --to y |\n    sort\n    && echo done \\\n    well\n    > out.txt\n":   "",
 		"+a:\n  sh>: |\n    ./a.sh\n    ./b.sh\n":                                                                          "",

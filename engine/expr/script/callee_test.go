@@ -5,8 +5,7 @@ import (
 	"testing"
 )
 
-// TestCalleeBefore proves that the expression in front of a parenthesis is found whole, or not
-// at all.
+// TestCalleeBefore checks that the expression in front of a parenthesis is found whole, or not at all.
 func TestCalleeBefore(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{
@@ -24,7 +23,7 @@ func TestCalleeBefore(t *testing.T) {
 	}
 }
 
-// FuzzCalleeBefore proves that any line and place give a part of the line.
+// FuzzCalleeBefore checks that any line and place return a part of the line.
 func FuzzCalleeBefore(f *testing.F) {
 	f.Add("((__t=(s.nosuch())", 14)
 	f.Add("a[0](", 4)

@@ -7,9 +7,8 @@ import (
 	"zerodag/engine/schedule"
 )
 
-// TestEndOfLeapYears proves that the offset of every local hour around the end of a year is found,
-// also of leap years, where Go's bounds of a zone stand still on the last day: a search that
-// follows them would never end.
+// TestEndOfLeapYears checks that the offset of every local hour around the end of a year is found, including leap
+// years, in which Go's zone bounds stop advancing on the last day: a search that follows them would never end.
 func TestEndOfLeapYears(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"America/Los_Angeles", "Europe/Berlin", "America/Santiago", "Australia/Lord_Howe", "Asia/Tokyo"} {

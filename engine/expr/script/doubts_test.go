@@ -6,7 +6,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// TestMistakes proves which expressions are hardly meant as they are, whatever their parameters; and that those which are meant are not told.
+// TestMistakes checks which expressions are reported as probably not meant, whatever their parameters, and that
+// meaningful ones are not.
 func TestMistakes(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -46,7 +47,7 @@ func TestMistakes(t *testing.T) {
 		"moment(x).add(1).format()":              "add without a unit counts milliseconds",
 		"failed['+fetch']":                       "names in failed have no +",
 		"days[-1]":                               "a negative index of a list is undefined",
-		// and what is meant
+		// valid
 		"moment(x).day() == '6'": "", "moment(x).hour() > 20": "", "days[0]": "", "days[n - 1]": "", "moment(x).add(n).format()": "", "moment(x).add(moment.duration(1, 'd')).format()": "",
 		"(1 < n) == (n < 5)": "", "(1 < n) < 2": "", "1 < n && n < 5": "", "isNaN(n)": "", "list.length == 0": "", "moment().day() == 0": "", "moment(x).month() == 11": "", "day() == 7": "there is no function day",
 		"moment(x).format('YYYY-MM-DD HH:mm:ss.SSS')": "", "moment(x).format('YYYYMMDD')": "", "moment(x).format('h:mm A')": "", "moment(x).format('HHmm')": "", "moment(x).format('mm:ss')": "", "moment(x).format('DDD')": "",

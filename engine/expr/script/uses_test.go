@@ -8,7 +8,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestUses proves what is found of parameters in expressions, and that names which an expression sets itself are none.
+// TestUses checks which uses of parameters are found in expressions, and that names which an expression sets itself are
+// not.
 func TestUses(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
