@@ -12,8 +12,8 @@ import (
 	"testing"
 )
 
-// TestFetcherEnded proves that a command which waits for an archive that another one fetches gets it when that one is
-// ended: it fetches it itself.
+// TestFetcherEnded checks that a command that waits for an archive gets it even if the command that fetches the archive
+// is ended: the waiting command fetches it itself then.
 func TestFetcherEnded(t *testing.T) {
 	t.Parallel()
 	var asked atomic.Int64
@@ -52,7 +52,7 @@ func TestFetcherEnded(t *testing.T) {
 	}
 }
 
-// TestSpoilt proves that an archive that cannot be unpacked is fetched anew for the next command.
+// TestSpoilt checks that an archive that cannot be unpacked is fetched again for the next command.
 func TestSpoilt(t *testing.T) {
 	t.Parallel()
 	text := "spoilt"
@@ -77,7 +77,7 @@ func TestSpoilt(t *testing.T) {
 	if _, got := read(); got != "sound" {
 		t.Errorf("the next command has %q", got)
 	}
-	a.forget("k", old) // by another one that met the first
+	a.forget("k", old) // by another command, which met the first copy
 	if _, got := read(); got != "sound" {
 		t.Errorf("the one after it has %q", got)
 	}

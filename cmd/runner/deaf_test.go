@@ -23,21 +23,21 @@ import (
 	"zerodag/operators"
 )
 
-// fleet is a service whose machines run the loop of this program on a simulated clock, with
-// commands that only take time.
+// fleet is a service whose machines run the loop of this program on a simulated clock, with commands that only take
+// time.
 type fleet struct {
 	*sandbox.Service
 	t       *testing.T
-	away    func() bool // whether the API is
+	away    func() bool // whether the API is away
 	slow    func() bool // whether a poll takes longer than its machine waits
 	handler http.Handler
 
 	mu       sync.Mutex
 	machines map[string]*machine // by runner
 	woke     map[engine.Run]bool
-	runs     map[string]int // how often the command of a task was begun
-	running  map[string]int // how many of it run now
-	twice    []string       // tasks of which two ran at the same time
+	runs     map[string]int // how often the command of a task was started
+	running  map[string]int // how many commands of the task run now
+	twice    []string       // tasks that had two commands at the same time
 }
 
 type machine struct {
@@ -60,7 +60,7 @@ func newFleet(t *testing.T) *fleet {
 	return f
 }
 
-// RoundTrip is the way from a machine to the API, which a gateway answers while that is away.
+// RoundTrip carries a request from a machine to the API. A gateway answers while the API is away.
 func (f *fleet) RoundTrip(r *http.Request) (*http.Response, error) {
 	w := httptest.NewRecorder()
 	if strings.HasSuffix(r.URL.Path, "/poll") && f.slow() {
@@ -96,7 +96,7 @@ func (f *fleet) Launch(_ context.Context, r sandbox.Runner, ticket string) (stri
 		wake: make(chan struct{}, 1), running: map[string]context.CancelCauseFunc{}, active: time.Now()}
 	go func() {
 		defer close(m.ended)
-		sleep(ctx, 30*time.Second) // until it is up
+		sleep(ctx, 30*time.Second) // until the machine is up
 		x.run(ctx)
 	}()
 	return r.Name(), nil
@@ -123,8 +123,8 @@ func (f *fleet) Ended(_ context.Context, runners []sandbox.Runner) (map[string]s
 	return over, nil
 }
 
-// command takes a quarter of an hour, some a good deal longer; to be ended takes it
-// half a minute more.
+// command takes a quarter of an hour, and some commands take much longer. After a request to end it takes half a minute
+// more.
 func (f *fleet) command(ctx context.Context, o order) result {
 	task, _, _ := strings.Cut(o.Key, ".")
 	f.mu.Lock()
@@ -146,7 +146,7 @@ func (f *fleet) command(ctx context.Context, o order) result {
 	return result{Code: 7}
 }
 
-// task is a task with a command: it is run again each time that it is told, until that is over.
+// task runs a task with a command: it runs the task again at each notification until the command is over.
 func (f *fleet) task(n int64) {
 	id := sandboxtest.Task(1, n, 1)
 	c := operators.Command{Args: []string{"sh"}, Stdout: io.Discard}
@@ -171,7 +171,7 @@ func (f *fleet) task(n int64) {
 	}
 }
 
-// all runs tasks side by side, with the looks after the machines, and then ends these.
+// all runs tasks side by side, with the checks of the machines, and then ends the machines.
 func (f *fleet) all(tasks int) {
 	ctx, stop := context.WithCancel(f.t.Context())
 	go func() {
@@ -193,7 +193,7 @@ func (f *fleet) all(tasks int) {
 	}
 }
 
-// nowhere gives links that nobody follows.
+// nowhere returns links that nobody follows.
 type nowhere struct{}
 
 func (nowhere) Blob(context.Context, string) (string, error)          { return "", nil }
@@ -204,9 +204,9 @@ func (nowhere) Log(context.Context, sandbox.LogID, string, time.Time) (string, e
 	return "", nil
 }
 
-// TestAPIAway proves that no command is run again because the API was away, or throttled all
-// machines, for ten minutes while twenty ran, of which many ended meanwhile; and that after 20 minutes, when the machines have given
-// up, each is run again once, and never while it still runs elsewhere.
+// TestAPIAway checks that no command runs again because the API was away, or throttled all machines, for ten minutes
+// while twenty commands ran, of which many ended in the meantime. It also checks that after 20 minutes, when the
+// machines have given up, each command runs again once, and never while it still runs elsewhere.
 func TestAPIAway(t *testing.T) {
 	t.Parallel()
 	for minutes, runs := range map[int]int{10: 1, 20: 2} {
@@ -242,8 +242,8 @@ func TestAPIAway(t *testing.T) {
 	}
 }
 
-// TestLateClaim proves that a command is begun, once, which a poll has claimed that its machine had
-// given up, after the next poll was answered.
+// TestLateClaim checks that a command starts, exactly once, if a poll claimed it after the machine had given up that
+// poll and after the next poll was answered.
 func TestLateClaim(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -260,7 +260,7 @@ func TestLateClaim(t *testing.T) {
 			defer f.mu.Unlock()
 			return f.runs[task]
 		}
-		var polls atomic.Int64 // after a minute: the first of those is slow
+		var polls atomic.Int64 // after a minute: the first poll is slow
 		began := time.Now()
 		f.slow = func() bool { return time.Since(began) > time.Minute && polls.Add(1) == 1 }
 		submit(2)

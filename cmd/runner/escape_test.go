@@ -16,7 +16,7 @@ import (
 	"zerodag/operators"
 )
 
-// asRoot says aloud when a test of users of their own cannot run.
+// asRoot reports clearly that a test that needs separate users cannot run.
 func asRoot(t *testing.T) {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -24,8 +24,8 @@ func asRoot(t *testing.T) {
 	}
 }
 
-// TestEscape proves that a command cannot get at another command of the same machine, at the
-// runner, or at the archives: it may look for all of them as long as the other one runs.
+// TestEscape checks that a command cannot reach another command of the same machine, the runner, or the archives. It
+// searches for all of them as long as the other command runs.
 func TestEscape(t *testing.T) {
 	t.Parallel()
 	asRoot(t)
@@ -34,7 +34,7 @@ func TestEscape(t *testing.T) {
 	ctx := within(t, time.Minute)
 	marks := shared(t)
 	var all sync.WaitGroup
-	all.Go(func() { // the one that is looked for
+	all.Go(func() { // the command that the other one searches for
 		exit, err := w.Run(ctx, sandboxtest.Task(1, 2, 1), sh(fmt.Sprintf(
 			`echo private > secret.txt; chmod 666 secret.txt; pwd > %[1]s/where; echo $$ > %[1]s/pid; while [ ! -e %[1]s/done ]; do sleep 0.05; done; ls -A`, marks),
 			func(c *operators.Command) {
@@ -74,7 +74,7 @@ touch %[1]s/done; echo looked`, marks)))
 	}
 }
 
-// shared is a folder that all users may write to.
+// shared returns a folder that all users may write to.
 func shared(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -89,8 +89,8 @@ func shared(t *testing.T) string {
 	return dir
 }
 
-// TestNothingIsLeft proves that nothing of a command outlives it: no process, however it
-// hides, no file in the folders of all.
+// TestNothingIsLeft checks that nothing of a command outlives it: no process, however it hides, and no file in the
+// folders that all users share.
 func TestNothingIsLeft(t *testing.T) {
 	t.Parallel()
 	asRoot(t)
@@ -131,8 +131,8 @@ func read(t *testing.T, file string) string {
 	return string(text)
 }
 
-// TestBombs proves that commands that want everything end with a clear error, and leave the
-// machine able to run the next one.
+// TestBombs checks that commands that use up a resource end with a clear error, and leave the machine able to run the
+// next command.
 func TestBombs(t *testing.T) {
 	t.Parallel()
 	w := world(t, nil)
@@ -148,7 +148,7 @@ func TestBombs(t *testing.T) {
 		if want := operators.TooManyProcesses(100); err != nil || exit.Why != want {
 			t.Errorf("process bomb: %v %q, %v", exit, exit.Why, err)
 		}
-		// This one dies of the limit by itself, within a moment, if it is not met before.
+		// The limit ends this command within a moment, unless the check ends it first.
 		if exit, err = w.Run(ctx, sandboxtest.Task(1, 7, 1), sh("bomb() { bomb | bomb & }; bomb")); err != nil {
 			t.Errorf("a bomb that forks itself: %v, %v", exit, err)
 		}

@@ -17,7 +17,7 @@ import (
 	"zerodag/operators"
 )
 
-// TestStatic proves that the program asks for no loader and no library of an image.
+// TestStatic checks that the program needs no loader and no library of an image.
 func TestStatic(t *testing.T) {
 	t.Parallel()
 	name, err := binary()
@@ -47,7 +47,7 @@ func static(t *testing.T, name string) bool {
 	return true
 }
 
-// busybox is a static one: a whole image that needs no libc.
+// busybox returns a static busybox: a whole image that needs no libc.
 func busybox(t *testing.T) string {
 	t.Helper()
 	name, err := exec.LookPath("busybox")
@@ -61,9 +61,8 @@ func busybox(t *testing.T) string {
 	return ""
 }
 
-// container starts a program in a root file system of its own, as a container is: with /proc,
-// /dev and the volume of the runner, nothing else of this machine. $1 is the root, $2 the
-// volume, $3 "ro" or "rw", $4 the user.
+// container starts a program in a root file system of its own, as a container does: with /proc, /dev and the volume of
+// the runner, and nothing else of this machine. $1 is the root, $2 the volume, $3 "ro" or "rw", $4 the user.
 const container = `set -e
 mount --make-rprivate /
 mount --bind "$1" "$1"
@@ -73,9 +72,9 @@ mount --bind "$2" "$1/zerodag"
 mount -o remount,bind,$3 "$1"
 exec chroot --userspec="$4" "$1" /zerodag/runner run`
 
-// TestImages proves that the runner starts in images that have next to nothing, with a root
-// file system that cannot be written to, and as another user than root; and that a command
-// whose program the image lacks says so.
+// TestImages checks that the runner starts in images that contain almost nothing, with a root file system that is not
+// writable, and as another user than root. It also checks that a command whose program is missing from the image says
+// so.
 func TestImages(t *testing.T) {
 	t.Parallel()
 	asRoot(t)
@@ -124,7 +123,7 @@ func TestImages(t *testing.T) {
 // image makes a root file system with some programs, and the volume with the runner.
 func image(t *testing.T, box string, programs []string) (root, volume string) {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "image-") // not t.TempDir: commands of other users must get in
+	dir, err := os.MkdirTemp("", "image-") // not t.TempDir: commands of other users must be able to read it
 	if err != nil {
 		t.Fatal(err)
 	}

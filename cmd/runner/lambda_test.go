@@ -18,7 +18,8 @@ import (
 	"zerodag/operators"
 )
 
-// onLambda runs the function of commands as Lambda would: its program in Python and this one, in the sandbox of the test bed.
+// onLambda runs the function of commands as Lambda would: its program in Python and this one, in the sandbox of the
+// test bed.
 const onLambda = `#!/bin/sh
 TMPDIR=/tmp LAMBDA_TASK_ROOT=%[1]s exec %[1]s/sandbox "$2" python3 -B -c '
 import json, sys
@@ -27,15 +28,15 @@ import handler
 json.dump(handler.handler(json.load(sys.stdin), None), sys.stdout)'
 `
 
-// TestLambda proves that the function of commands works where the sandbox refuses prctl(2) and much else, and that a command
-// leaves no process there: neither in another session nor with another parent.
+// TestLambda checks that the function of commands works where the sandbox refuses prctl(2) and many other calls, and
+// that a command leaves no process there: neither in another session nor with another parent.
 func TestLambda(t *testing.T) {
 	t.Parallel()
 	runner, err := binary()
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, err := os.MkdirTemp("/var/tmp", "task-") // not t.TempDir: other users must get in, and there is another /tmp
+	dir, err := os.MkdirTemp("/var/tmp", "task-") // not t.TempDir: other users must read it; /tmp differs
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,15 +13,15 @@ import (
 	"testing/synctest"
 )
 
-// broken is a way that fails each request.
+// broken is a transport that fails each request.
 type broken struct{}
 
 func (broken) RoundTrip(*http.Request) (*http.Response, error) {
 	return nil, errors.New("the line is cut")
 }
 
-// TestNoLinkInErrors proves that no error of the way to the store, which is printed or told to
-// people, holds the query of a link: that is a signature.
+// TestNoLinkInErrors checks that no error of the connection to the store, which is printed or shown to people, contains
+// the query of a link: the query contains a signature.
 func TestNoLinkInErrors(t *testing.T) {
 	t.Parallel()
 	nobody := httptest.NewServer(nil)
@@ -39,7 +39,7 @@ func TestNoLinkInErrors(t *testing.T) {
 			a := newAPI(settings{})
 			put := a.put(t.Context(), link, "", []byte("x"))
 			ctx, cancel := context.WithCancel(t.Context())
-			cancel() // it is not tried again
+			cancel() // there is no second try
 			_, get := a.get(ctx, link)
 			_, fetch := newArchives(a, filepath.Join(t.TempDir(), "work")).file(ctx, "key", link)
 			for what, err := range map[string]error{"put": put, "get": get, "fetch": fetch} {
@@ -49,7 +49,7 @@ func TestNoLinkInErrors(t *testing.T) {
 			}
 		})
 	}
-	synctest.Test(t, func(t *testing.T) { // after the last of all tries
+	synctest.Test(t, func(t *testing.T) { // after the last try
 		a := &api{client: &http.Client{Transport: broken{}}}
 		if _, err := a.get(t.Context(), "http://store/log?X-Amz-Signature=hunter2"); err == nil || strings.Contains(err.Error(), "hunter2") || !strings.Contains(err.Error(), "the line is cut") {
 			t.Errorf("get: %v", err)

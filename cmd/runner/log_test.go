@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestMasker proves that secrets are left out however the text comes in pieces, and that
-// nothing is held back that begins none.
+// TestMasker checks that secrets are left out in whatever pieces the text comes, and that the masker holds back no text
+// that cannot begin a secret.
 func TestMasker(t *testing.T) {
 	t.Parallel()
 	const text = "a hunter2hunter2 b hunter2hunter2hunter2 c hunter2hunt d short e\n"

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// hooked makes hooks whose runner is a script, and says how a hook is called.
+// hooked returns hooks whose runner is a script, and a function that calls a hook.
 func hooked(t *testing.T, script string) (*hooks, func(name, body string) (int, string)) {
 	program := filepath.Join(t.TempDir(), "runner")
 	if err := os.WriteFile(program, []byte("#!/bin/sh\n"+script), 0o755); err != nil { // #nosec G306 -- it is a program
@@ -44,8 +44,8 @@ func began(t *testing.T, file string) string {
 
 const given1 = `{"zerodag":{"url":"https://api","ticket":"t1.x","slots":4}}`
 
-// TestHookRun proves that a machine starts its runner once, by each form that Lambda may hand the payload over in, and tells it what the
-// machine is called.
+// TestHookRun checks that a machine starts its runner once, by each form in which Lambda may pass the payload, and that
+// it tells the runner the name of the machine.
 func TestHookRun(t *testing.T) {
 	t.Parallel()
 	quoted := strings.ReplaceAll(given1, `"`, `\"`)
@@ -73,7 +73,8 @@ func TestHookRun(t *testing.T) {
 	}
 }
 
-// TestHookRefuses proves that a machine is not begun by what cannot be read, and that a trial of the image, which has no payload, is none.
+// TestHookRefuses checks that a machine does not start with a payload that cannot be read, and that a trial of the
+// image, which has no payload, starts nothing.
 func TestHookRefuses(t *testing.T) {
 	t.Parallel()
 	h, call := hooked(t, "exit 1")
@@ -101,7 +102,8 @@ func TestHookRefuses(t *testing.T) {
 	}
 }
 
-// TestHookTerminate proves that the end of a machine has its runner end first, and that a command of the machine itself cannot ask for it.
+// TestHookTerminate checks that at the end of a machine its runner ends first, and that a command of the machine itself
+// cannot request this.
 func TestHookTerminate(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -122,7 +124,7 @@ func TestHookTerminate(t *testing.T) {
 			t.Errorf("from %s: %d, over: %v", from, w.Code, err)
 		}
 	}
-	if code, text := call("terminate", ""); code != http.StatusOK { // httptest's callers are of 192.0.2.1
+	if code, text := call("terminate", ""); code != http.StatusOK { // httptest's callers have the address 192.0.2.1
 		t.Errorf("%d %s", code, text)
 	}
 	select {
@@ -135,7 +137,7 @@ func TestHookTerminate(t *testing.T) {
 	}
 }
 
-// addresses are this machine's own.
+// addresses returns the addresses of this machine.
 func addresses(t *testing.T) (list []string) {
 	own, err := net.InterfaceAddrs()
 	if err != nil {
@@ -149,7 +151,8 @@ func addresses(t *testing.T) (list []string) {
 	return list
 }
 
-// TestHookWaitsNoLonger proves that a runner which does not end delays the end of its machine by the time that Lambda gives, and no more.
+// TestHookWaitsNoLonger checks that a runner that does not end delays the end of its machine by the time that Lambda
+// gives, and no longer.
 func TestHookWaitsNoLonger(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -30,7 +30,7 @@ import (
 	"zerodag/operators"
 )
 
-// snapshots run MicroVMs as processes of this machine: the program waits for its hooks, as it does in a snapshot.
+// snapshots runs MicroVMs as processes of this machine: the program waits for its hooks, as it does in a snapshot.
 type snapshots struct {
 	*microvmfake.Fake
 	t   testing.TB
@@ -38,7 +38,7 @@ type snapshots struct {
 	all map[string]*exec.Cmd
 }
 
-// microvms is a world whose commands run in MicroVMs of the fake.
+// microvms returns a world whose commands run in MicroVMs of the fake.
 func microvms(t testing.TB) (*sandboxtest.World, *snapshots) {
 	w := world(t, func(o *sandbox.Options) {
 		o.Microvm = sandbox.Class{Image: "microvm", CPU: 1024, Memory: 2048, Disk: 8, On: operators.OnMicrovm}
@@ -55,7 +55,7 @@ func microvms(t testing.TB) (*sandboxtest.World, *snapshots) {
 }
 
 func (s *snapshots) run(m microvmfake.Machine) {
-	dir, err := os.MkdirTemp("", "microvm-") // not t.TempDir: commands of other users must get in
+	dir, err := os.MkdirTemp("", "microvm-") // not t.TempDir: commands of other users must be able to read it
 	if err != nil {
 		s.t.Error(err)
 		return
@@ -110,7 +110,8 @@ func (s *snapshots) hook(address, name string, body map[string]string) {
 	}
 }
 
-// terminate ends a machine: its program is told so by a signal here, since a hook from within is not heard.
+// terminate ends a machine. Its program gets a signal for that here, since it ignores a hook that is called from
+// within.
 func (s *snapshots) terminate(m microvmfake.Machine) {
 	s.mu.Lock()
 	c := s.all[m.ID]
@@ -121,12 +122,12 @@ func (s *snapshots) terminate(m microvmfake.Machine) {
 	}
 	c.Process.Signal(syscall.SIGTERM)
 	go func() {
-		c.Wait() // how it ended says nothing
+		c.Wait() // the way in which it ended has no meaning
 		s.Set(m.ID, "TERMINATED", "")
 	}()
 }
 
-// crash ends a machine as the end of its host would.
+// crash ends a machine as a crash of its host would.
 func (s *snapshots) crash(id string) {
 	s.mu.Lock()
 	c := s.all[id]
@@ -165,8 +166,9 @@ func appears(ctx context.Context, t *testing.T, file string) {
 	}
 }
 
-// TestMicrovms proves the whole way of commands in MicroVMs with the real program: a machine starts by its hooks, joins by the ticket that
-// it was started with, runs the commands of its attempt with their project, secrets, output and log, leaves, and is terminated.
+// TestMicrovms checks the whole path of commands in MicroVMs with the real program: a machine starts by its hooks,
+// joins with the ticket from its start, runs the commands of its attempt with their project, secrets, output and log,
+// leaves, and is terminated.
 func TestMicrovms(t *testing.T) {
 	t.Parallel()
 	w, s := microvms(t)
@@ -208,7 +210,8 @@ func TestMicrovms(t *testing.T) {
 	t.Error("its row stays")
 }
 
-// TestMicrovmsLostAnswer proves that a machine whose launch had no answer runs the command, and is known by what it says of itself.
+// TestMicrovmsLostAnswer checks that a machine whose launch got no answer runs the command, and is recognized by its
+// own report.
 func TestMicrovmsLostAnswer(t *testing.T) {
 	t.Parallel()
 	w, s := microvms(t)
@@ -223,7 +226,7 @@ func TestMicrovmsLostAnswer(t *testing.T) {
 	}
 }
 
-// TestMicrovmsKilled proves that a kill ends the command and its machine.
+// TestMicrovmsKilled checks that a kill ends the command and its machine.
 func TestMicrovmsKilled(t *testing.T) {
 	t.Parallel()
 	var killed atomic.Bool
@@ -253,7 +256,7 @@ func TestMicrovmsKilled(t *testing.T) {
 	}
 }
 
-// TestMicrovmsCrash proves that a command whose machine has crashed runs again, alone, on another one.
+// TestMicrovmsCrash checks that a command whose machine has crashed runs again, alone, on another one.
 func TestMicrovmsCrash(t *testing.T) {
 	t.Parallel()
 	w, s := microvms(t)
@@ -272,7 +275,7 @@ func TestMicrovmsCrash(t *testing.T) {
 	if err != nil || len(list) != 1 {
 		t.Fatalf("runners %+v, %v", list, err)
 	}
-	if err := w.Stopped(t.Context(), list[0].Name(), "crashed", sandbox.Lost); err != nil { // what Check says when it has been silent
+	if err := w.Stopped(t.Context(), list[0].Name(), "crashed", sandbox.Lost); err != nil { // as Check reports it
 		t.Fatal(err)
 	}
 	c.Status, id.Dispatch, id.RetryCount = p.Status, id.Dispatch+1, id.RetryCount+1
@@ -281,7 +284,8 @@ func TestMicrovmsCrash(t *testing.T) {
 	}
 }
 
-// TestMicrovmsSayOnce proves that a task whose command runs in a MicroVM says what it would say elsewhere, and once.
+// TestMicrovmsSayOnce checks that a task whose command runs in a MicroVM prints the same as elsewhere, and prints it
+// once.
 func TestMicrovmsSayOnce(t *testing.T) {
 	t.Parallel()
 	w, _ := microvms(t)

@@ -17,7 +17,7 @@ import (
 	"zerodag/operators"
 )
 
-// function is a function over this program, and the World of its stores, which change alters.
+// function returns a function over this program, and the World of its stores, changed by change.
 func function(t testing.TB, change func(*sandbox.Options)) (*sandboxtest.World, *sandboxtest.Environment, func(n int64, c operators.Command) (operators.Exit, error)) {
 	w := world(t, change)
 	name, err := binary()
@@ -31,8 +31,8 @@ func function(t testing.TB, change func(*sandbox.Options)) (*sandboxtest.World, 
 	}
 }
 
-// TestOnce proves that a command runs on a function as on a machine, that its log comes with
-// the result while it is short, and that archives are fetched once.
+// TestOnce checks that a command runs on a function as on a machine, that a short log comes with the result, and that
+// archives are fetched once.
 func TestOnce(t *testing.T) {
 	t.Parallel()
 	w, _, run := function(t, nil)
@@ -54,8 +54,8 @@ func TestOnce(t *testing.T) {
 	}
 }
 
-// TestOnceLong proves that the log of a command that takes longer is stored while it runs,
-// in parts that are in their order, and that large output finds its place.
+// TestOnceLong checks that the log of a command that takes longer is stored while the command runs, in parts that keep
+// their order, and that large output is stored too.
 func TestOnceLong(t *testing.T) {
 	t.Parallel()
 	w, _, run := function(t, nil)
@@ -73,8 +73,8 @@ func TestOnceLong(t *testing.T) {
 	}
 }
 
-// TestOnceLeavesNothing proves that a command finds nothing of the one before: no process, no
-// file, no environment that is the function's own; and that a secret is not in its log.
+// TestOnceLeavesNothing checks that a command finds nothing of the command before it: no process, no file, and no
+// environment of the function itself. It also checks that the log contains no secret.
 func TestOnceLeavesNothing(t *testing.T) {
 	t.Parallel()
 	_, e, run := function(t, nil)
@@ -115,7 +115,7 @@ func TestOnceLeavesNothing(t *testing.T) {
 	}
 }
 
-// TestOnceEnds proves that a command's ways to end are told apart on a function.
+// TestOnceEnds checks that a function tells the ways in which a command can end apart.
 func TestOnceEnds(t *testing.T) {
 	t.Parallel()
 	_, _, run := function(t, nil)
@@ -138,8 +138,8 @@ func TestOnceEnds(t *testing.T) {
 	}
 }
 
-// TestOnceKilled proves that a kill reaches a command on a function: it is asked to end, and
-// forced when it does not, with all that it has started.
+// TestOnceKilled checks that a kill reaches a command on a function: the command is asked to end, and is forced when it
+// does not, with all processes that it has started.
 func TestOnceKilled(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]string{
@@ -153,7 +153,7 @@ func TestOnceKilled(t *testing.T) {
 			ctx, kill := context.WithCancelCause(within(t, time.Minute))
 			time.AfterFunc(2*time.Second, func() { kill(operators.ErrEnded) })
 			began := time.Now()
-			var log bytes.Buffer // of what came with the result
+			var log bytes.Buffer // the log that came with the result
 			_, err := w.RunBy(ctx, f.For, sandboxtest.Task(1, 1, 1), sh(script, func(c *operators.Command) { c.Stdout = &log }))
 			if err == nil || !strings.Contains(err.Error(), "was stopped") {
 				t.Errorf("the task ended with %v", err)
@@ -169,7 +169,7 @@ func TestOnceKilled(t *testing.T) {
 	}
 }
 
-// BenchmarkOnce is one command on a function that is up.
+// BenchmarkOnce measures one command on a function that is up.
 func BenchmarkOnce(b *testing.B) {
 	w, e, _ := function(b, nil)
 	f := &sandbox.Function{Service: w.Service, Caller: e, Memory: 512}

@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// store is an API that gives links, each once, and the store behind them.
+// store is an API that returns links, each valid once, and the store behind them.
 type store struct {
-	says  func() int // the status of an answer
+	says  func() int // returns the status of an answer
 	links int
 	kept  map[string]bool // links that were used
 }
@@ -33,14 +33,14 @@ func (s *store) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: status, Status: fmt.Sprint(status), Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
 }
 
-// TestStoreRefuses proves that the end of a command is told even if the store never takes its log
-// or its output, with the reason; and that neither is given up for what passes.
+// TestStoreRefuses checks that the end of a command is reported, with the reason, even if the store never takes its log
+// or its output. It also checks that neither is given up because of a temporary failure.
 func TestStoreRefuses(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		name            string
 		status          int
-		passes          time.Duration // after which it takes all
+		passes          time.Duration // after this time the store takes everything
 		atLeast, atMost time.Duration
 		lost            bool
 	}{
@@ -96,9 +96,9 @@ func TestStoreRefuses(t *testing.T) {
 	}
 }
 
-// TestStoreAway proves that a machine waits for the project of a command while the store is away or
-// throttles, and for as long as its link is good; that it does not wait for what is refused; and that a
-// function gives up soon.
+// TestStoreAway checks that a machine waits for the project of a command while the store is away or throttles, as long
+// as its link is valid. It also checks that the machine does not wait after a refusal, and that a function gives up
+// soon.
 func TestStoreAway(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -25,7 +25,7 @@ import (
 	"zerodag/operators"
 )
 
-// binary is the program, built once for all tests.
+// binary returns the path of the program, which is built once for all tests.
 var binary = sync.OnceValues(func() (string, error) { // built once
 	dir, err := os.MkdirTemp("", "runner-")
 	if err != nil {
@@ -82,8 +82,8 @@ func within(t testing.TB, d time.Duration) context.Context {
 	return ctx
 }
 
-// TestTaskSaysOnce proves that a task whose command runs on a machine, or on a function, says what
-// it would say on one machine, and once: runs that wait for the end repeat nothing.
+// TestTaskSaysOnce checks that a task whose command runs on a machine or on a function prints the same as on one
+// machine, and prints it once: runs that wait for the end repeat nothing.
 func TestTaskSaysOnce(t *testing.T) {
 	t.Parallel()
 	t.Run("fargate", func(t *testing.T) {
@@ -107,8 +107,8 @@ func TestTaskSaysOnce(t *testing.T) {
 	})
 }
 
-// TestRuns proves that a command runs in the project's files with its environment, its own
-// files, output and exit code, and that its log is stored.
+// TestRuns checks that a command runs in the project's files with its environment, its own files, output and exit code,
+// and that its log is stored.
 func TestRuns(t *testing.T) {
 	t.Parallel()
 	w := world(t, nil)
@@ -122,8 +122,8 @@ func TestRuns(t *testing.T) {
 	}
 }
 
-// TestOneMachine proves that twenty commands of a kind, one after the other and side by side,
-// share a machine and one copy of the archive.
+// TestOneMachine checks that twenty commands of a kind, one after the other and side by side, share a machine and one
+// copy of the archive.
 func TestOneMachine(t *testing.T) {
 	t.Parallel()
 	w := world(t, nil)
@@ -150,7 +150,7 @@ func TestOneMachine(t *testing.T) {
 	}
 }
 
-// TestLogOnce proves that no line of a log is there twice when the store does not answer.
+// TestLogOnce checks that no line appears twice in a log when the store does not answer.
 func TestLogOnce(t *testing.T) {
 	t.Parallel()
 	w := world(t, nil)
@@ -168,7 +168,7 @@ func TestLogOnce(t *testing.T) {
 	}
 }
 
-// TestSecrets proves that a secret reaches its command, is in no row, and not in its log.
+// TestSecrets checks that a secret reaches its command, and is neither in a row nor in the log.
 func TestSecrets(t *testing.T) {
 	t.Parallel()
 	w := world(t, nil)
@@ -191,7 +191,7 @@ func TestSecrets(t *testing.T) {
 
 func c0(w *sandboxtest.World) string { return w.Machines.All()[0].Of.Name() }
 
-// TestEnds proves that every way to end a command is told apart.
+// TestEnds checks that the ways in which a command can end are told apart.
 func TestEnds(t *testing.T) {
 	t.Parallel()
 	w := world(t, nil)
@@ -221,9 +221,8 @@ func TestEnds(t *testing.T) {
 	all.Wait()
 }
 
-// TestAway proves that a command goes on while the API throttles its machine or is away, and
-// that its log, its output and its end are delivered when it is back; its links to the store
-// have expired by then.
+// TestAway checks that a command goes on while the API throttles its machine or is away, and that its log, its output
+// and its end are delivered when the API is back. Its links to the store have expired by then.
 func TestAway(t *testing.T) {
 	t.Parallel()
 	w := world(t, nil)
@@ -231,7 +230,7 @@ func TestAway(t *testing.T) {
 	present := func(name string) bool { _, err := os.Stat(filepath.Join(marks, name)); return err == nil }
 	statuses := []int{http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusNotFound, http.StatusInternalServerError, http.StatusBadGateway}
 	var refused atomic.Int64
-	over := func() bool { // for as long as it runs, and a second more
+	over := func() bool { // for as long as the command runs, and a second more
 		info, err := os.Stat(filepath.Join(marks, "end"))
 		return err == nil && time.Since(info.ModTime()) > time.Second
 	}
@@ -258,7 +257,7 @@ func TestAway(t *testing.T) {
 	}
 }
 
-// TestMachineLost proves that a command whose machine is killed runs again once, alone.
+// TestMachineLost checks that a command whose machine is killed runs again once, and never beside its first run.
 func TestMachineLost(t *testing.T) {
 	t.Parallel()
 	w := world(t, nil)
@@ -288,8 +287,8 @@ func TestMachineLost(t *testing.T) {
 	}
 }
 
-// TestKill proves that a command is ended, with all that it started, soon after its task is
-// stopped, and that the machine goes.
+// TestKill checks that a command and all processes that it started end soon after its task is stopped, and that the
+// machine goes.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	w := world(t, func(o *sandbox.Options) {
@@ -325,7 +324,7 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// BenchmarkCommand is one command through a machine that is up, over loopback.
+// BenchmarkCommand measures one command through a machine that is up, over loopback.
 func BenchmarkCommand(b *testing.B) {
 	w := world(b, nil)
 	ctx := b.Context()
@@ -342,8 +341,8 @@ func BenchmarkCommand(b *testing.B) {
 	}
 }
 
-// TestTimeOver proves that a command whose task's time is over ends with all that it started before its task goes on, and
-// that another task's command on the same machine is not disturbed.
+// TestTimeOver checks that a command whose task's time is over ends, with all processes that it started, before its
+// task goes on. It also checks that this does not disturb the command of another task on the same machine.
 func TestTimeOver(t *testing.T) {
 	t.Parallel()
 	w := world(t, nil)

@@ -9,14 +9,14 @@ import (
 	"zerodag/operators"
 )
 
-// TestSameRules proves that what the runner has for itself, since it links the standard
-// library only, is what the other executors do.
+// TestSameRules checks that the runner's own copies of rules, which it has because it links the standard library only,
+// do the same as the other executors.
 func TestSameRules(t *testing.T) {
 	t.Parallel()
 	for first := others.OOMKills(); ; first = others.OOMKills() {
 		got := oomKills()
 		if again := others.OOMKills(); again != first {
-			continue // another process ran out of memory meanwhile
+			continue // another process ran out of memory in the meantime
 		}
 		if got != first {
 			t.Errorf("processes ended for their memory: %d, want %d", got, first)

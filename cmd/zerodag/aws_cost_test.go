@@ -21,8 +21,8 @@ import (
 	"zerodag/internal/prices"
 )
 
-// costStage is a stage with its API and its account. Attempt 1 to 250 were created one an hour before and after the
-// beginning of January 2026: 1 to 20 in December, 21 to 220 in January, the others in February.
+// costStage is a stage with its API and its account. Attempts 1 to 250 were created one per hour around the beginning
+// of January 2026: 1 to 20 in December, 21 to 220 in January, the others in February.
 type costStage struct {
 	mu      sync.Mutex
 	deny    map[string]bool // operations of AWS
@@ -46,8 +46,8 @@ func costTime(id int) time.Time {
 	return january.AddDate(0, 1, 0).Add(time.Duration(id-221) * time.Hour)
 }
 
-// api answers as the API does. Even attempts are of the workflow load, whose task is a command of a minute; odd ones of
-// report, with a group, two tasks and one that was not run.
+// api answers as the API does. Attempts with even numbers belong to the workflow load, whose task is a command of a
+// minute. The odd ones belong to the workflow report, with a group, two tasks and one task that did not run.
 func (s *costStage) api(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -170,8 +170,9 @@ func (s *costStage) cost(t *testing.T, folder, arguments string) (code int, out,
 	return code, o.String(), e.String()
 }
 
-// TestAWSCost proves what `aws cost` reports of a month: attempts of that month alone, by workflow, priced; what is
-// counted and of no workflow; and that each part that may not be asked is unknown, and stops no other.
+// TestAWSCost checks the report of `aws cost` for a month: it contains the attempts of that month only, by workflow and
+// with prices, and the costs that belong to no workflow. A part that the user may not read is reported as unknown and
+// stops no other part.
 func TestAWSCost(t *testing.T) {
 	for name, value := range map[string]string{"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_REGION": "eu-central-1", "AWS_MAX_ATTEMPTS": "1", "AWS_CONFIG_FILE": "/nonexistent", "AWS_SHARED_CREDENTIALS_FILE": "/nonexistent",
 		"ZERODAG_TOKEN": "other", "HOME": t.TempDir(), "XDG_CONFIG_HOME": t.TempDir()} {
@@ -199,7 +200,7 @@ func TestAWSCost(t *testing.T) {
 			t.Errorf("%s: %v, want %v", what, x, want)
 		}
 	}
-	// A machine of 4 vCPUs and 8 GB, of which a command has one for itself, for a minute and a minute after it.
+	// A machine of 4 vCPUs and 8 GB, which one command has for itself, for a minute and a minute after it.
 	hours := 100 * 2.0 / 60
 	machines := hours * (4*prices.FargateCPUHour + 8*prices.FargateGBHour + prices.AddressHour)
 	load, report := got.Workflows[0], got.Workflows[1]

@@ -6,8 +6,8 @@ import (
 	"zerodag/internal/client"
 )
 
-// TestFillingProgress proves that a session whose turn has come, and that cannot start, since its project is paused
-// say, is not told as one that runs.
+// TestFillingProgress checks that the progress does not count a session as running if its turn has come but it cannot
+// start, for example because its project is paused.
 func TestFillingProgress(t *testing.T) {
 	t.Parallel()
 	b := client.Filling{Sessions: 6, Succeeded: 1, Running: []client.FillingRun{{AttemptID: new(client.ID("7"))}, {}}}

@@ -10,8 +10,8 @@ import (
 	"zerodag/integration/badprojects"
 )
 
-// TestBadProjects proves that a wrong project ends with a non-zero exit and one clear
-// error, whether its text is wrong or it fails while it runs.
+// TestBadProjects checks that a wrong project ends with a non-zero exit code and one clear error, whether its text is
+// wrong or it fails while it runs.
 func TestBadProjects(t *testing.T) {
 	t.Parallel()
 	projects, err := badprojects.Load("../../integration/badprojects")
@@ -49,8 +49,8 @@ func TestBadProjects(t *testing.T) {
 	}
 }
 
-// TestFlagsOfOtherPrograms proves that a flag which other programs have is answered with ours, where the command has
-// it.
+// TestFlagsOfOtherPrograms checks that the error about a flag of another program names the flag of zerodag that does
+// the same, if the command has one.
 func TestFlagsOfOtherPrograms(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string]string{

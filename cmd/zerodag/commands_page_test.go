@@ -16,8 +16,7 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write docs/reference/commands.md again; read the diff before you keep it")
 
-// TestCommandPage proves that the page of commands has each of them with all its options, as the
-// program has them.
+// TestCommandPage checks that the page of commands lists each command with all its options, as the program has them.
 func TestCommandPage(t *testing.T) {
 	t.Parallel()
 	const page = "../../docs/reference/commands.md"
@@ -39,7 +38,7 @@ func TestCommandPage(t *testing.T) {
 	}
 }
 
-// commandPage draws all commands. Options that every command takes are listed once.
+// commandPage returns the page with all commands. It lists the options that every command takes once.
 func commandPage() string {
 	root := newRoot(cli.Streams{})
 	var b strings.Builder
@@ -59,7 +58,7 @@ func commandPage() string {
 	return b.String()
 }
 
-// writeCommands adds the commands below one, each before what is below itself.
+// writeCommands adds the subcommands of a command, each followed by its own subcommands.
 func writeCommands(b *strings.Builder, c *cobra.Command, common map[string]bool) {
 	for _, sub := range c.Commands() {
 		if !sub.IsAvailableCommand() {
@@ -80,7 +79,7 @@ func writeCommands(b *strings.Builder, c *cobra.Command, common map[string]bool)
 	}
 }
 
-// writeOptions adds a table of options, if there are any to be seen.
+// writeOptions adds a table of options, if any are visible.
 func writeOptions(b *strings.Builder, flags *pflag.FlagSet) {
 	if !flags.HasAvailableFlags() {
 		return

@@ -39,8 +39,8 @@ func importAndRun(t *testing.T, text string, args ...string) (code int, out stri
 	return code, b.String()
 }
 
-// TestDaguHTTP proves that requests reach the server as those of Dagu do, by `http>` and, where the response is stored,
-// by curl.
+// TestDaguHTTP checks that requests reach the server as those of Dagu do: by `http>` and, if the response is stored, by
+// curl.
 func TestDaguHTTP(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
@@ -92,8 +92,9 @@ steps:
 	}
 }
 
-// TestDaguSSH proves that the command of an ssh step runs on the other machine, with the values of this run and the
-// variables of that one, and that a failure which is ignored lets the others run and ends the run with 1, as in Dagu.
+// TestDaguSSH checks that the command of an ssh step runs on the other machine, with the values of this run and the
+// variables of that machine. It also checks that after an ignored failure the other steps run and the run ends with 1,
+// as in Dagu.
 func TestDaguSSH(t *testing.T) {
 	t.Parallel()
 	server := sshd.Start(t)
@@ -109,7 +110,7 @@ steps:
 	}
 }
 
-// TestDaguMail proves that mails of both forms arrive.
+// TestDaguMail checks that mails of both forms arrive.
 func TestDaguMail(t *testing.T) {
 	t.Parallel()
 	address, mails := mailServer(t)
@@ -136,7 +137,7 @@ steps:
 	}
 }
 
-// mailServer accepts mails and hands on each conversation.
+// mailServer starts a server that accepts mails and passes on each conversation.
 func mailServer(t *testing.T) (address string, mails <-chan string) {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -181,7 +182,7 @@ func conversation(c net.Conn) string {
 	return b.String()
 }
 
-// TestDaguPostgres proves that the statements of a step run in the database of its URL, with values where Dagu puts
+// TestDaguPostgres checks that the statements of a step run in the database of its URL, with values where Dagu puts
 // them: not between single quotes.
 func TestDaguPostgres(t *testing.T) {
 	t.Parallel()
@@ -199,7 +200,7 @@ steps:
 	}
 }
 
-// TestDaguDotenv proves that the import names a file of variables that Dagu would read, and only then.
+// TestDaguDotenv checks that the import names a file of variables if Dagu would read it, and only then.
 func TestDaguDotenv(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -7,8 +7,8 @@ import (
 	"zerodag/internal/client"
 )
 
-// TestNoArchive proves that who downloads a revision whose archive was removed is told so, and of one that never
-// was what the original says.
+// TestNoArchive checks that a download of a revision reports that its archive was removed, and that the message for a
+// revision that never existed is that of Digdag.
 func TestNoArchive(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{

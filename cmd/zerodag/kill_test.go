@@ -11,9 +11,8 @@ import (
 	"time"
 )
 
-// TestKilledRunResumes proves that a run that is killed in the middle (SIGKILL) leaves a
-// state from which the next one goes on: what succeeded is not run again, everything
-// else is, and nothing is half-written.
+// TestKilledRunResumes checks that a run that is killed in the middle (SIGKILL) leaves a state from which the next run
+// goes on: tasks that succeeded do not run again, all others do, and no file is half-written.
 func TestKilledRunResumes(t *testing.T) {
 	t.Parallel()
 	program := buildProgram(t)
@@ -50,7 +49,7 @@ func TestKilledRunResumes(t *testing.T) {
 	}
 }
 
-// TestInterruptedRun proves that Ctrl-C ends the running command and saves what was done.
+// TestInterruptedRun checks that Ctrl-C ends the running command and saves the results so far.
 func TestInterruptedRun(t *testing.T) {
 	t.Parallel()
 	program := buildProgram(t)
@@ -87,8 +86,8 @@ func buildProgram(t *testing.T) string {
 	return program
 }
 
-// killLeftover ends the command that the killed run could not end: it carries the
-// project's folder as its working directory.
+// killLeftover ends the command that the killed run could not end. The command has the project's folder as its working
+// directory.
 func killLeftover(t *testing.T, dir string) {
 	t.Helper()
 	for _, pid := range processesIn(dir) {
@@ -96,12 +95,12 @@ func killLeftover(t *testing.T, dir string) {
 	}
 }
 
-// processesIn lists the processes whose working directory is dir.
+// processesIn returns the processes whose working directory is dir.
 func processesIn(dir string) (pids []int) {
 	links, _ := filepath.Glob("/proc/[0-9]*/cwd")
 	for _, link := range links {
 		if to, err := os.Readlink(link); err == nil && to == dir {
-			pid, _ := strconv.Atoi(strings.Split(link, "/")[2]) // the pattern: a number
+			pid, _ := strconv.Atoi(strings.Split(link, "/")[2]) // a number, by the pattern
 			pids = append(pids, pid)
 		}
 	}

@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"zerodag": main, "digdag": main})
 }
 
-// TestScripts runs what a user types, script by script, and looks at what is shown.
+// TestScripts runs the commands of each script as a user would type them, and checks the output.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:  "testdata/script",

@@ -23,7 +23,7 @@ import (
 	"zerodag/operators"
 )
 
-// failing is a server with one attempt that runs for some polls and then fails in a task of three tries.
+// failing is a server with one attempt that runs for some polls and then fails in a task with three tries.
 type failing struct {
 	polls int
 	form  tasklog.Form
@@ -56,7 +56,7 @@ func (s *failing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		task, second, _ := strings.Cut(name, ".")
 		level := "INFO"
 		if second > "2" {
-			level = "DEBUG" // as the heading of a further try
+			level = "DEBUG" // as the heading of another try
 		}
 		line := func(level, logger, text string) string {
 			at := time.Date(2024, 1, 1, 0, 0, int(second[0]-'0'), 0, time.UTC)
@@ -78,7 +78,7 @@ func (s *failing) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// opened is a remote of the server; what it prints goes to out and said.
+// opened returns a remote of the server, and the buffers out and said for its output.
 func (s *failing) opened(t *testing.T) (r remote, out, said *bytes.Buffer) {
 	t.Helper()
 	server := httptest.NewServer(s)
@@ -92,8 +92,8 @@ func (s *failing) opened(t *testing.T) (r remote, out, said *bytes.Buffer) {
 	return remote{cli.Remote{Streams: cli.Streams{Out: out, Err: said, ProgramVersion: version()}, Format: cli.TextForm, Client: connection}}, out, said
 }
 
-// TestOutcome proves that who waits for an attempt that fails is told which task failed, why, the last
-// that its last try printed, and what runs the rest, and that the program ends with an error.
+// TestOutcome checks that a command that waits for an attempt that fails prints which task failed, the reason, the last
+// output of its last try, and a command that runs the rest, and that the program ends with an error.
 func TestOutcome(t *testing.T) {
 	t.Parallel()
 	r, out, said := (&failing{polls: 2}).opened(t)
@@ -110,8 +110,8 @@ func TestOutcome(t *testing.T) {
 	}
 }
 
-// TestLogForPeople proves that each line stands beside its task, that every try shows what it printed
-// under a heading of its own, and that of the engine's own lines those of level debug are left out.
+// TestLogForPeople checks that each line stands beside its task, that the output of every try has a heading of its own,
+// and that the engine's own lines of level debug are left out.
 func TestLogForPeople(t *testing.T) {
 	t.Parallel()
 	for _, x := range []struct {
@@ -146,7 +146,7 @@ func TestLogForPeople(t *testing.T) {
 	}
 }
 
-// TestTaskTable proves that a list of tasks shows tries and errors.
+// TestTaskTable checks that a list of tasks shows tries and errors.
 func TestTaskTable(t *testing.T) {
 	t.Parallel()
 	r, _, _ := (&failing{}).opened(t)

@@ -14,8 +14,8 @@ import (
 	"zerodag/cmd/zerodag/internal/cli"
 )
 
-// TestPackagedSettings proves that the server takes each setting of the file that packages install, also those that
-// are there as examples behind a "#".
+// TestPackagedSettings checks that the server accepts each setting of the file that packages install, including the
+// examples behind a "#".
 func TestPackagedSettings(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../packaging/files/server.properties")
@@ -36,7 +36,7 @@ func TestPackagedSettings(t *testing.T) {
 	}
 }
 
-// TestComposeCommand proves that the server takes the options that the compose file gives it.
+// TestComposeCommand checks that the server accepts the options that the compose file gives it.
 func TestComposeCommand(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../packaging/files/compose.yaml")

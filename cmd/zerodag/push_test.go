@@ -14,8 +14,8 @@ import (
 	"zerodag/internal/projectfolder"
 )
 
-// TestPoolsOfADryRun proves that a dry run never fails since a server does not say which pools there are: an older one
-// and Digdag's have none, and another one may not let everybody look.
+// TestPoolsOfADryRun checks that a dry run never fails because a server does not report its pools: an older server and
+// Digdag's have none, and another server may not let everybody read them.
 func TestPoolsOfADryRun(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

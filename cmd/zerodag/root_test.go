@@ -13,8 +13,8 @@ import (
 	"zerodag/cmd/zerodag/internal/cli"
 )
 
-// TestEveryCommandTakesTheCommonOptions proves that scripts may give them to any command, also to
-// one that makes no use of them.
+// TestEveryCommandTakesTheCommonOptions checks that scripts may pass the common options to any command, including a
+// command that does not use them.
 func TestEveryCommandTakesTheCommonOptions(t *testing.T) {
 	t.Parallel()
 	seen := 0
@@ -36,8 +36,8 @@ func TestEveryCommandTakesTheCommonOptions(t *testing.T) {
 	}
 }
 
-// theirs are the options of each of the original's commands but the common ones, read from its
-// command classes; a letter is one with a single hyphen. `selfupdate` has no place here.
+// theirs contains the options of each of Digdag's commands except the common ones, read from its command classes. A
+// single letter is an option with one hyphen. `selfupdate` is left out.
 var theirs = map[string]string{
 	"init": "t type", "new": "t type",
 	"run": "project a rerun all s start g goal e end o save no-save p param P params-file t session-time session d dry-run E show-params timezone max-task-threads O task-log",
@@ -56,8 +56,8 @@ var theirs = map[string]string{
 	"kill": "", "schedule": "", "schedules": "", "disable": "", "enable": "", "delete": "force", "secrets": "project set delete local", "secret": "project", "version": "",
 }
 
-// TestOptionsOfTheOriginal proves that each command line of the original is understood: all its
-// commands, their other names and their options are there.
+// TestOptionsOfTheOriginal checks that zerodag understands each command line of Digdag: it has all its commands, their
+// other names and their options.
 func TestOptionsOfTheOriginal(t *testing.T) {
 	t.Parallel()
 	local := strings.Fields("init new run r check c scheduler sched server migrate")
@@ -79,7 +79,7 @@ func TestOptionsOfTheOriginal(t *testing.T) {
 	}
 }
 
-// TestEveryCommandIsOnAPage proves that a user finds each command in the docs.
+// TestEveryCommandIsOnAPage checks that a user finds each command in the docs.
 func TestEveryCommandIsOnAPage(t *testing.T) {
 	t.Parallel()
 	var pages strings.Builder

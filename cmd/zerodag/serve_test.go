@@ -16,9 +16,9 @@ import (
 	"zerodag/cmd/zerodag/internal/cli"
 )
 
-// serve is a command of scripts: `serve NAME [-o DIR] [options...]` starts a server, in memory
-// or on a folder, that lives as long as the script, and sets $NAME to its address. It reads
-// the script's server.properties, if there is one, and nothing of this machine.
+// serve is a command of scripts: `serve NAME [-o DIR] [options...]` starts a server, in memory or on a folder, that
+// lives as long as the script, and sets $NAME to its address. It reads the script's server.properties, if there is one,
+// and nothing of this machine.
 func serve(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) == 0 {
 		ts.Fatalf("usage: serve NAME [options...]")
@@ -51,7 +51,7 @@ func serve(ts *testscript.TestScript, _ bool, args []string) {
 	})
 }
 
-// listening is a server's log, which tells its address.
+// listening is a server's log, which contains its address.
 type listening struct {
 	mu    sync.Mutex
 	text  bytes.Buffer

@@ -13,9 +13,9 @@ import (
 	"zerodag/cmd/zerodag/internal/cli"
 )
 
-// TestServerLogAsJSON proves that with `--log-format json` everything that a server says is one JSON object a line, and
-// that the start and the end of an attempt can be read from them: what ran, how it ended, and of a failure where and
-// why.
+// TestServerLogAsJSON checks that with `--log-format json` a server prints one JSON object per line and nothing else,
+// and that these objects show the start and the end of an attempt: its workflow, its outcome, and the place and reason
+// of a failure.
 func TestServerLogAsJSON(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

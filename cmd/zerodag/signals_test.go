@@ -12,9 +12,9 @@ import (
 	"testing"
 )
 
-// stubborn are workflows whose commands go on after the first Ctrl-C. Each notes that it has begun, and that it, or the
-// run, was told to end. The shell writes the first note itself: a touch that has written it may still be there when the
-// signal comes, and with it the script would end.
+// stubborn returns workflows whose commands go on after the first Ctrl-C. Each command notes that it has started, and
+// that it, or the run, was told to end. The shell writes the first note itself: a touch that has written the note may
+// still run when the signal comes, and the script would end with it.
 func stubborn() map[string]string {
 	return map[string]string{
 		"ignores TERM": `+a:
@@ -41,8 +41,8 @@ func stubborn() map[string]string {
 	}
 }
 
-// TestSecondSignal proves that a run that is told to end for the second time ends at once, by the signal, and that
-// nothing is left then of what its commands had started, not even what begins in that moment.
+// TestSecondSignal checks that a run that is told to end for the second time ends at once, by the signal. No process
+// that its commands had started is left then, not even a process that starts in that moment.
 func TestSecondSignal(t *testing.T) {
 	t.Parallel()
 	program := buildProgram(t)
@@ -64,8 +64,8 @@ func TestSecondSignal(t *testing.T) {
 	}
 }
 
-// TestHangup proves that the end of a terminal ends a run as a Ctrl-C does, and is told once however often it is told:
-// the shell and the kernel both do.
+// TestHangup checks that the end of a terminal ends a run as Ctrl-C does, and counts once even if several signals come:
+// the shell and the kernel both send one.
 func TestHangup(t *testing.T) {
 	t.Parallel()
 	r := runIn(t, buildProgram(t), stubborn()["finally"])
@@ -77,8 +77,8 @@ func TestHangup(t *testing.T) {
 	r.wantEnd(syscall.SIGTERM)
 }
 
-// TestIgnoredSignal proves that a run which was started with signals that are ignored, as by a script with & or by
-// nohup, is not ended by them.
+// TestIgnoredSignal checks that a run that was started with ignored signals, as by a script with & or by nohup, is not
+// ended by them.
 func TestIgnoredSignal(t *testing.T) {
 	t.Parallel()
 	r := runIn(t, "/bin/sh", "+a:\n  sh>: echo > begun; until test -f go-on; do sleep 0.01; done\n",
@@ -93,7 +93,7 @@ func TestIgnoredSignal(t *testing.T) {
 	}
 }
 
-// signalled is a run in a process group of its own, which gets signals as those of a terminal are sent.
+// signalled is a run in a process group of its own, which gets signals in the way a terminal sends them.
 type signalled struct {
 	t   *testing.T
 	dir string
@@ -101,7 +101,7 @@ type signalled struct {
 	out strings.Builder
 }
 
-// runIn runs a workflow; without arguments program is zerodag.
+// runIn runs a workflow. Without arguments the program is zerodag.
 func runIn(t *testing.T, program, text string, args ...string) *signalled {
 	t.Helper()
 	if signal.Ignored(os.Interrupt) || signal.Ignored(syscall.SIGHUP) {
@@ -134,7 +134,7 @@ func (r *signalled) send(s syscall.Signal) {
 	}
 }
 
-// others are the processes of its commands.
+// others returns the processes of its commands.
 func (r *signalled) others() (list []string) {
 	for _, pid := range processesIn(r.dir) {
 		if pid != r.cmd.Process.Pid {
@@ -145,7 +145,7 @@ func (r *signalled) others() (list []string) {
 	return list
 }
 
-// wantEnd waits for the end of the run, by a signal, and looks for what is left.
+// wantEnd waits for the end of the run, by a signal, and checks that nothing is left.
 func (r *signalled) wantEnd(s syscall.Signal) {
 	r.t.Helper()
 	var exit *exec.ExitError

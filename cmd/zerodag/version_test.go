@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestVersionOf proves that a build says the version that it was given, else the tag that `go install` built, and
-// never takes a commit for a release.
+// TestVersionOf checks that a build reports the version that was passed to it, or else the tag that `go install` built,
+// and never reports a commit as a release.
 func TestVersionOf(t *testing.T) {
 	t.Parallel()
 	for _, x := range []struct{ linked, module, want string }{
