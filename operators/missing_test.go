@@ -8,11 +8,11 @@ import (
 	"testing"
 )
 
-// pluginRow is a row of the page about operators of plugins, whose first names are in code.
+// pluginRow matches a row of the page about operators of plugins, whose first names are in code.
 var pluginRow = regexp.MustCompile("(?m)^\\| (`.*?) \\| ([^|`]+) \\| (.*) \\|$")
 
-// TestPluginOperators proves that the page about operators of plugins and the hints of the program say the same: every
-// operator of the page is told with its plugin and what to write instead, and the page leaves out none that is known.
+// TestPluginOperators checks that the page about operators of plugins and the hints of the program agree: the hints
+// name every operator of the page with its plugin and its replacement, and the page contains all known operators.
 func TestPluginOperators(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../docs/how-to/plugin-operators.md")
@@ -46,8 +46,8 @@ func TestPluginOperators(t *testing.T) {
 	}
 }
 
-// TestDigdagsOperators proves that every operator of Digdag is built in here or told as one of Digdag's, so that nobody is
-// asked whether another one was meant.
+// TestDigdagsOperators checks that every operator of Digdag is either built in here or reported as an operator of
+// Digdag, so that the error does not suggest another name.
 func TestDigdagsOperators(t *testing.T) {
 	t.Parallel()
 	for name := range strings.FieldsSeq(`bq bq_ddl bq_extract bq_load call echo embulk emr fail for_each for_range gcs_wait http http_call if loop mail notify

@@ -30,7 +30,7 @@ func TestEveryFolderIsListed(t *testing.T) {
 	}
 	for _, folder := range folders {
 		name := folder.Name()
-		if !folder.IsDir() || name == "all" || name == "inline" || name == "run" || name == "operatortest" || name == "aws" || name == "sql" { // these are what others share
+		if !folder.IsDir() || name == "all" || name == "inline" || name == "run" || name == "operatortest" || name == "aws" || name == "sql" { // the other operators share these
 			continue
 		}
 		if !strings.Contains(imported, "zerodag/operators/"+name+" ") {
@@ -52,7 +52,7 @@ func TestRegistry(t *testing.T) {
 	if got := inline.Registry().Names(); len(got) != len(inlines) {
 		t.Errorf("operators/inline has %v", got)
 	}
-	plain := map[string]bool{ // those that `_retry` does not repeat
+	plain := map[string]bool{ // operators that `_retry` does not repeat
 		"echo": true, "fail": true, "notify": true, "wait": true, "s3_wait": true, "if": true, "loop": true, "for_each": true, "for_range": true, "switch": true,
 	}
 	for _, name := range all.Registry().Names() {
@@ -77,8 +77,7 @@ func TestRegistry(t *testing.T) {
 	}
 }
 
-// TestEveryOperatorHasAPage proves that `zerodag operators NAME` has something to show, in
-// the form that all pages have.
+// TestEveryOperatorHasAPage checks that `zerodag operators NAME` has a page to show, in the form that all pages have.
 func TestEveryOperatorHasAPage(t *testing.T) {
 	t.Parallel()
 	registry := all.Registry()

@@ -17,8 +17,7 @@ import (
 	"zerodag/operators/run"
 )
 
-// away is every port of a task while the stores of the deployment are: each call is noted and
-// fails.
+// away implements every port of a task while the stores of the deployment are away: it notes each call and fails it.
 type away struct {
 	root  string
 	calls []string
@@ -50,12 +49,12 @@ func (a *away) StartAttempt(context.Context, operators.StartRequest) (operators.
 
 func (a *away) Notify(context.Context, string, *operators.Task) error { return a.call("notify") }
 
-// aloneTasks need nothing of the deployment, or a file at most.
+// aloneTasks returns the operators that need nothing of the deployment, or a file at most.
 func aloneTasks() []string {
 	return []string{"echo", "fail", "for_each", "for_range", "if", "loop", "switch", "wait"}
 }
 
-// tasks is one task of each operator, which gets as far as the first port that it needs.
+// tasks returns one task of each operator, which gets as far as the first port that it needs.
 func tasks() map[string]string {
 	return map[string]string{
 		"athena":            `{"query": "select 1"}`,
@@ -117,9 +116,8 @@ func tasks() map[string]string {
 	}
 }
 
-// TestStoresThatAreAway proves of every operator that a store of the deployment which is away fails no
-// task and is no try of its `_retry`: the run is made again later, with the state that it had. A
-// kill meanwhile waits as well.
+// TestStoresThatAreAway checks for every operator that a store of the deployment that is away fails no task and uses up
+// no try of its `_retry`: the run is repeated later, with its state. A kill in the meantime waits as well.
 func TestStoresThatAreAway(t *testing.T) {
 	t.Parallel()
 	registry, evaluate := all.Registry(), evaluator.InProcess(nil)
@@ -158,8 +156,8 @@ func TestStoresThatAreAway(t *testing.T) {
 	}
 }
 
-// resumes says that the next run of a postponed seventh one is still the seventh, with the state that
-// the operator had, also when the state was stored meanwhile.
+// resumes reports whether the next run of a postponed seventh run is still the seventh, with the state that the
+// operator had, even if the state was stored in the meantime.
 func resumes(state *param.Map, want string) bool {
 	stored, err := param.ParseJSON(param.Text(state))
 	if err != nil {
@@ -169,8 +167,7 @@ func resumes(state *param.Map, want string) bool {
 	return param.Text(own) == want && run == 7 && away == 1
 }
 
-// TestWaitsForStores proves that the time between two runs that meet a store which is away grows and
-// is bounded.
+// TestWaitsForStores checks that the time between two runs that find a store away grows and is bounded.
 func TestWaitsForStores(t *testing.T) {
 	t.Parallel()
 	for count, most := range map[int]time.Duration{0: 2 * time.Second, 1: 4 * time.Second, 4: 32 * time.Second, 5: time.Minute, 1000: time.Minute} {

@@ -19,12 +19,12 @@ import (
 	"zerodag/operators/operatortest"
 )
 
-// endless is a query that ends when it is stopped.
+// endless is a query that runs until it is stopped.
 const endless = `"query": "with recursive n(i) as (select 1 union all select i + 1 from n) select max(i) from n"`
 
 func grant(_ *testing.T, w *operatortest.World) { maps.Copy(w.Vault, localstack.Secrets("athena")) }
 
-// bed is a workgroup of LocalStack, which runs queries on SQLite.
+// bed creates a workgroup of LocalStack, which runs queries on SQLite.
 func bed(t *testing.T) (group string, client *athena.Client) {
 	t.Helper()
 	client = athena.NewFromConfig(localstack.Config(t))
@@ -35,7 +35,7 @@ func bed(t *testing.T) (group string, client *athena.Client) {
 	return group, client
 }
 
-// world is a task in a workgroup; its attempt is that of no other test.
+// world returns a task in a workgroup, with an attempt that no other test uses.
 func world(t *testing.T, group, params string) *operatortest.World {
 	t.Helper()
 	w := operatortest.New(t, `{"workgroup": "`+group+`", "output": "s3://results/`+group+`", `+params+`}`)
@@ -54,7 +54,7 @@ func untilDone(t *testing.T, w *operatortest.World) operatortest.Ended {
 	return operatortest.UntilDone(t, ours.Operator(), w)
 }
 
-// queries are the ids of those that were started in a workgroup.
+// queries returns the ids of the queries that were started in a workgroup.
 func queries(t *testing.T, client *athena.Client, group string) []string {
 	t.Helper()
 	out, err := client.ListQueryExecutions(t.Context(), &athena.ListQueryExecutionsInput{WorkGroup: &group})
@@ -83,7 +83,7 @@ func TestExercise(t *testing.T) {
 	})
 }
 
-// TestResults proves what is stored of a query and of its rows.
+// TestResults checks the values that are stored from a query and from its rows.
 func TestResults(t *testing.T) {
 	t.Parallel()
 	for params, want := range map[string]string{
@@ -112,7 +112,7 @@ func TestResults(t *testing.T) {
 	}
 }
 
-// TestPages proves that all rows arrive, however many pages they are.
+// TestPages checks that all rows arrive, on any number of pages.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	group, _ := bed(t)
@@ -140,8 +140,8 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestFails proves that the reason of a query is the task's error, and that another try of
-// the task runs another query.
+// TestFails checks that the reason of a failed query is the task's error, and that another try of the task runs another
+// query.
 func TestFails(t *testing.T) {
 	t.Parallel()
 	group, client := bed(t)
@@ -157,8 +157,8 @@ func TestFails(t *testing.T) {
 	}
 }
 
-// TestStartsOnce proves that nothing is started before the intent is kept, and that one
-// query is started however often a run is delivered.
+// TestStartsOnce checks that nothing starts before the intent is stored, and that one query starts even if a run is
+// delivered several times.
 func TestStartsOnce(t *testing.T) {
 	t.Parallel()
 	group, client := bed(t)
@@ -183,7 +183,7 @@ func TestStartsOnce(t *testing.T) {
 	}
 }
 
-// TestLooks proves how long it waits between looks.
+// TestLooks checks how long the task waits between polls.
 func TestLooks(t *testing.T) {
 	t.Parallel()
 	group, _ := bed(t)
@@ -194,8 +194,8 @@ func TestLooks(t *testing.T) {
 	}
 }
 
-// TestKill proves that a query is stopped, also one whose id is lost, and that nothing is
-// started where nothing was.
+// TestKill checks that a query is stopped, even if its id is lost, and that nothing starts if nothing had started
+// before.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	group, client := bed(t)
@@ -221,7 +221,7 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// TestFaults proves that one query runs, and its rows arrive, whatever the service does.
+// TestFaults checks that one query runs, and its rows arrive, with any faults of the service.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(4) {
@@ -238,7 +238,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestBusy proves that a service that takes nothing is asked again later.
+// TestBusy checks that a service that accepts no query is asked again later.
 func TestBusy(t *testing.T) {
 	t.Parallel()
 	group, _ := bed(t)
@@ -251,7 +251,7 @@ func TestBusy(t *testing.T) {
 	}
 }
 
-// TestPatience proves that this is not done for ever.
+// TestPatience checks that the task does not repeat this forever.
 func TestPatience(t *testing.T) {
 	t.Parallel()
 	group, _ := bed(t)
@@ -273,7 +273,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// faulty is an address of the service behind which a share of calls is refused, fails, or loses its answer.
+// faulty returns an address of the service where a share of the calls is refused, fails, or loses its answer.
 func faulty(t *testing.T, seed uint64, share float64) string {
 	t.Helper()
 	p := proxy.Start(t, "")

@@ -21,7 +21,7 @@ import (
 	"zerodag/operators/operatortest"
 )
 
-// TestPlace proves which of many places is asked, as whom.
+// TestPlace checks which of several endpoints is called, and with which key.
 func TestPlace(t *testing.T) {
 	t.Setenv("AWS_CONFIG_FILE", "/nonexistent")
 	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", "/nonexistent")
@@ -77,8 +77,7 @@ func config(ctx context.Context, w *operatortest.World, service string) (sdk.Con
 	return (&aws.Account{}).Config(ctx, &w.Task, p, service)
 }
 
-// TestNoCredentials proves that a task is told what to set, and that a host may keep its
-// role to itself.
+// TestNoCredentials checks that the error names the settings to add, and that a host may keep its role to itself.
 func TestNoCredentials(t *testing.T) {
 	t.Setenv("AWS_CONFIG_FILE", "/nonexistent")
 	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", "/nonexistent")
@@ -104,7 +103,7 @@ func TestNoCredentials(t *testing.T) {
 	}
 }
 
-// TestRole proves that the role of the secret is taken on.
+// TestRole checks that the task assumes the role of the secret.
 func TestRole(t *testing.T) {
 	t.Parallel()
 	localstack.Config(t)
@@ -121,7 +120,7 @@ func TestRole(t *testing.T) {
 	}
 }
 
-// TestFailure proves that every kind of error is one sentence with a remedy.
+// TestFailure checks that every kind of error is one sentence with a remedy.
 func TestFailure(t *testing.T) {
 	t.Parallel()
 	api := func(code string) error {
@@ -157,7 +156,7 @@ func TestBackoff(t *testing.T) {
 	}
 }
 
-// TestName proves that a run that is repeated has its name, and another try another one.
+// TestName checks that a repeated run has the same name, and another try another name.
 func TestName(t *testing.T) {
 	t.Parallel()
 	w := operatortest.New(t, `{}`)

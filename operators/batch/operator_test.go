@@ -29,8 +29,8 @@ import (
 	"zerodag/operators/operatortest"
 )
 
-// environments are made one after the other: the test bed's first one makes a role, which two at
-// once would both make.
+// environments makes the tests create environments one after the other: the first environment of the test bed creates a
+// role, which two tests at the same time would both create.
 var environments sync.Mutex
 
 // definition registers a job that runs a shell script, and makes a queue of the same name.
@@ -57,7 +57,7 @@ func definition(t *testing.T, script string) (string, *batch.Client) {
 		t.Fatal(err)
 	}
 	localstack.Cleanup(t, func(ctx context.Context) error {
-		for _, job := range list(ctx, client, name) { // none may outlive the test
+		for _, job := range list(ctx, client, name) { // no job may outlive the test
 			if _, err := client.TerminateJob(ctx, &batch.TerminateJobInput{JobId: job.JobId, Reason: new("the test is over")}); err != nil {
 				return err
 			}
@@ -69,13 +69,13 @@ func definition(t *testing.T, script string) (string, *batch.Client) {
 	return name, client
 }
 
-// list are the jobs of a queue that `batch>` submitted.
+// list returns the jobs of a queue that `batch>` submitted.
 func list(ctx context.Context, client *batch.Client, queue string) []types.JobSummary {
 	out, err := client.ListJobs(ctx, &batch.ListJobsInput{JobQueue: &queue, Filters: []types.KeyValuesPair{{Name: new("JOB_NAME"), Values: []string{"zerodag*"}}}})
 	if err != nil {
 		return nil
 	}
-	return slices.DeleteFunc(out.JobSummaryList, func(j types.JobSummary) bool { return strings.Contains(*j.JobId, ":") }) // those of an array
+	return slices.DeleteFunc(out.JobSummaryList, func(j types.JobSummary) bool { return strings.Contains(*j.JobId, ":") }) // the jobs of an array
 }
 
 func jobs(t *testing.T, client *batch.Client, queue string) int {
@@ -85,7 +85,7 @@ func jobs(t *testing.T, client *batch.Client, queue string) int {
 
 func grant(_ *testing.T, w *operatortest.World) { maps.Copy(w.Vault, localstack.Secrets("batch")) }
 
-// world is a task about a definition; its attempt is that of no other test.
+// world returns a task for a definition, with an attempt that no other test uses.
 func world(t *testing.T, name, more string) *operatortest.World {
 	t.Helper()
 	w := operatortest.New(t, `{"_command": "`+name+`", "queue": "`+name+`"`+more+`}`)
@@ -104,7 +104,7 @@ func untilDone(t *testing.T, w *operatortest.World) operatortest.Ended {
 	return operatortest.UntilDone(t, ours.Operator(), w)
 }
 
-// plain replaces what differs from run to run.
+// plain replaces the values that differ from run to run.
 func plain(e operatortest.Ended, w *operatortest.World) operatortest.Ended {
 	id, _ := w.State.Map("commandStatus").Get("job")
 	for _, s := range []*string{&e.Error, &e.Store} {
@@ -161,8 +161,7 @@ func TestSucceeds(t *testing.T) {
 	}
 }
 
-// TestFails proves that the error tells how the job ended, and that another try of the task
-// submits another one.
+// TestFails checks that the error says how the job ended, and that another try of the task submits another job.
 func TestFails(t *testing.T) {
 	t.Parallel()
 	name, client := definition(t, "exit 3")
@@ -193,7 +192,7 @@ func TestArray(t *testing.T) {
 	}
 }
 
-// TestSubmitsOnce proves that one job runs however often the first run is delivered.
+// TestSubmitsOnce checks that one job runs even if the first run is delivered several times.
 func TestSubmitsOnce(t *testing.T) {
 	t.Parallel()
 	name, client := definition(t, "true")
@@ -210,7 +209,8 @@ func TestSubmitsOnce(t *testing.T) {
 	}
 }
 
-// lossy is LocalStack where the answers of the first submissions are lost; it counts all.
+// lossy returns the address of a LocalStack that loses the answers of the first submissions, and a counter of all
+// submissions.
 func lossy(t *testing.T, lost int64) (string, *atomic.Int64) {
 	t.Helper()
 	var submitted atomic.Int64
@@ -233,8 +233,7 @@ func lossy(t *testing.T, lost int64) (string, *atomic.Int64) {
 	return s.URL, &submitted
 }
 
-// TestLostAnswer proves that a submission whose answer was lost is looked for before
-// another one is made.
+// TestLostAnswer checks that after a lost answer the task searches for the submitted job before it submits another one.
 func TestLostAnswer(t *testing.T) {
 	t.Parallel()
 	name, client := definition(t, "true")
@@ -254,7 +253,7 @@ func TestLostAnswer(t *testing.T) {
 	}
 }
 
-// TestKeepsOne proves that of two jobs that runs at the same time submitted one is left.
+// TestKeepsOne checks that only one job is left if two runs at the same time submit one each.
 func TestKeepsOne(t *testing.T) {
 	t.Parallel()
 	name, client := definition(t, "exec sleep 300")
@@ -285,8 +284,8 @@ func TestKeepsOne(t *testing.T) {
 	}
 }
 
-// TestTrouble proves that one job runs, and its end is seen, when calls are throttled, fail
-// and lose their answers, and the state of a run may be lost too.
+// TestTrouble checks that one job runs, and its end is seen, when calls are throttled, fail and lose their answers,
+// even if the state of a run is lost too.
 func TestTrouble(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(3) {
@@ -315,8 +314,8 @@ func TestLooks(t *testing.T) {
 	}
 }
 
-// TestKill proves that a job is ended, also by a run that knows nothing of its submission,
-// and that there may be none.
+// TestKill checks that a job is ended, even by a run that knows nothing of its submission, and that a kill without a
+// job succeeds.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	name, client := definition(t, "exec sleep 300")
@@ -345,7 +344,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// TestWhatIsAsked compares the request with what the parameters say.
+// TestWhatIsAsked compares the request with the parameters.
 func TestWhatIsAsked(t *testing.T) {
 	t.Parallel()
 	var got string

@@ -41,11 +41,11 @@ func table(t *testing.T) (string, *dynamodb.Client) {
 
 func grant(_ *testing.T, w *operatortest.World) { maps.Copy(w.Vault, localstack.Secrets("dynamodb")) }
 
-// do runs a task; which number of it is part of its identity.
+// do runs a task. Its number is part of its identity.
 func do(t *testing.T, table string, number int64, params string) operatortest.Ended {
 	t.Helper()
 	w := operatortest.New(t, `{"_command": "`+table+`", `+params+`}`)
-	w.TaskID, w.SessionUUID = number, table // tokens are known to all tables
+	w.TaskID, w.SessionUUID = number, table // all tables share the tokens
 	grant(t, w)
 	return operatortest.RunOnce(t, ours.Operator(), w)
 }
@@ -108,8 +108,8 @@ func TestItems(t *testing.T) {
 	}
 }
 
-// TestOnce proves that what is delivered twice is done once, also when its parameters were
-// evaluated to something else, and that another task does it again.
+// TestOnce checks that a task that is delivered twice has its effect once, even if its parameters were evaluated to
+// different values, and that another task has the effect again.
 func TestOnce(t *testing.T) {
 	t.Parallel()
 	name, _ := table(t)

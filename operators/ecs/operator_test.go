@@ -56,8 +56,7 @@ func grant(_ *testing.T, w *operatortest.World) { maps.Copy(w.Vault, localstack.
 
 const place = `, "launch_type": "fargate", "subnets": ["subnet-1"], "security_groups": ["sg-1"], "assign_public_ip": true`
 
-// world is a task about a definition in the cluster of its name; its attempt is that of no
-// other test.
+// world returns a task for a definition in the cluster of its name, with an attempt that no other test uses.
 func world(t *testing.T, name, more string) *operatortest.World {
 	t.Helper()
 	w := operatortest.New(t, `{"_command": "`+name+`", "cluster": "`+name+`"`+place+more+`}`)
@@ -76,7 +75,7 @@ func untilDone(t *testing.T, w *operatortest.World) operatortest.Ended {
 	return operatortest.UntilDone(t, ours.Operator(), w)
 }
 
-// tasks are those that were ever run in a cluster.
+// tasks returns the tasks that ever ran in a cluster.
 func tasks(t *testing.T, client *ecs.Client, cluster string) []string {
 	t.Helper()
 	var arns []string
@@ -90,7 +89,7 @@ func tasks(t *testing.T, client *ecs.Client, cluster string) []string {
 	return arns
 }
 
-// plain replaces what differs from run to run.
+// plain replaces the values that differ from run to run.
 func plain(e operatortest.Ended, arn, name string) operatortest.Ended {
 	for _, s := range []*string{&e.Error, &e.Store} {
 		*s = strings.ReplaceAll(strings.ReplaceAll(*s, arn, "ARN"), arn[strings.LastIndex(arn, "/")+1:], "ID")
@@ -142,8 +141,7 @@ func TestSucceeds(t *testing.T) {
 	}
 }
 
-// TestFails proves that the error tells how the task ended, and that another try of the
-// task starts another one.
+// TestFails checks that the error says how the task ended, and that another try of the task starts another one.
 func TestFails(t *testing.T) {
 	t.Parallel()
 	name, client := definition(t, "exit 3")
@@ -161,7 +159,7 @@ func TestFails(t *testing.T) {
 	}
 }
 
-// TestWhichContainer proves whose exit code counts.
+// TestWhichContainer checks which container's exit code counts.
 func TestWhichContainer(t *testing.T) {
 	t.Parallel()
 	side := types.ContainerDefinition{Name: new("side"), Image: new("any"), EntryPoint: []string{"/bin/sh", "-c", "exit 7"}, Essential: new(false)}
@@ -186,7 +184,7 @@ func TestWhichContainer(t *testing.T) {
 	}
 }
 
-// TestStartsOnce proves that one task runs however often the first run is delivered.
+// TestStartsOnce checks that one task runs even if the first run is delivered several times.
 func TestStartsOnce(t *testing.T) {
 	t.Parallel()
 	name, client := definition(t, "true")
@@ -203,8 +201,8 @@ func TestStartsOnce(t *testing.T) {
 	}
 }
 
-// TestTrouble proves that one task runs, and its end is seen, when calls are throttled, fail
-// and lose their answers, and the state of a run may be lost too.
+// TestTrouble checks that one task runs, and its end is seen, when calls are throttled, fail and lose their answers,
+// even if the state of a run is lost too.
 func TestTrouble(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(3) {
@@ -238,8 +236,8 @@ func TestLooks(t *testing.T) {
 	}
 }
 
-// TestKill proves that a task is stopped, also by a run that knows nothing of its start,
-// and that there may be none.
+// TestKill checks that a task is stopped, even by a run that knows nothing of its start, and that a kill without a task
+// succeeds.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	name, client := definition(t, "exec sleep 300")
@@ -271,8 +269,8 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// behind is LocalStack with answers of some operations replaced, one after the other: what
-// Amazon ECS documents and the one of the tests never says.
+// behind returns the address of a LocalStack where the answers of some operations are replaced, one after the other.
+// The new answers are those that Amazon ECS documents and the ECS of the tests never returns.
 func behind(t *testing.T, answers map[string][]string) (string, func(operation string) []map[string]any) {
 	t.Helper()
 	var mu sync.Mutex
@@ -319,8 +317,8 @@ func behind(t *testing.T, answers map[string][]string) (string, func(operation s
 	}
 }
 
-// TestCapacity proves that a task waits for capacity without holding anything, and starts
-// under another token then, since the first may stand for its refusal.
+// TestCapacity checks that a task waits for capacity without holding any resource, and then starts with another token,
+// because the first token may be bound to the refusal.
 func TestCapacity(t *testing.T) {
 	t.Parallel()
 	name, client := definition(t, "true")
@@ -356,11 +354,11 @@ func TestCapacity(t *testing.T) {
 	}
 }
 
-// TestEnds proves what is said about ends that the ECS of the tests does not have.
+// TestEnds checks the messages about ends that the ECS of the tests does not have.
 func TestEnds(t *testing.T) {
 	t.Parallel()
 	name, _ := definition(t, "true")
-	const arn = "arn:aws:ecs:us-east-1:0:task/c/1dc5c17a-422b-4dc4-b493-371970c6c4d6" // no name has such an id by chance
+	const arn = "arn:aws:ecs:us-east-1:0:task/c/1dc5c17a-422b-4dc4-b493-371970c6c4d6" // no name contains such an id by chance
 	for answer, want := range map[string]string{
 		`"stopCode":"TaskFailedToStart","stoppedReason":"CannotPullContainerError: pull image manifest has been retried 1 time(s): not found","containers":[{"name":"main"}]`: "container main of task ARN did not run: " +
 			"TaskFailedToStart: CannotPullContainerError: pull image manifest has been retried 1 time(s): not found; its output is in /ecs/NAME run/main/ID",
@@ -380,8 +378,8 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestCapacityAfterTheStart proves that a task that Fargate had no place for is tried again,
-// and that one that ECS forgot is not waited for for ever.
+// TestCapacityAfterTheStart checks that a task that Fargate had no capacity for is tried again, and that the operator
+// does not wait forever for a task that ECS has forgotten.
 func TestCapacityAfterTheStart(t *testing.T) {
 	t.Parallel()
 	name, client := definition(t, "true")
@@ -402,8 +400,8 @@ func TestCapacityAfterTheStart(t *testing.T) {
 	}
 }
 
-// TestConflict proves that a run whose parameters are others than those of the first start
-// goes on with the task of that one.
+// TestConflict checks that a run whose parameters differ from those of the first start goes on with the task of the
+// first start.
 func TestConflict(t *testing.T) {
 	t.Parallel()
 	name, _ := definition(t, "true")
@@ -415,7 +413,7 @@ func TestConflict(t *testing.T) {
 	}
 }
 
-// TestWhatIsAsked compares the request with what the parameters say.
+// TestWhatIsAsked compares the request with the parameters.
 func TestWhatIsAsked(t *testing.T) {
 	t.Parallel()
 	name, _ := definition(t, "true")

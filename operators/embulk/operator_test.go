@@ -12,8 +12,7 @@ import (
 	"zerodag/operators/operatortest"
 )
 
-// shows is a program in Embulk's place that shows how it was called, not
-// what Embulk makes of it.
+// shows is a program in Embulk's place that prints its arguments, so it shows nothing of Embulk's own behavior.
 const shows = `#!/bin/sh
 echo "$# $1 $(echo "$2" | sed 's/[0-9][0-9]*-[0-9][0-9]*/N/') $TOKEN"
 cat "$2"
@@ -23,7 +22,7 @@ grep -q slow "$2" && exec sleep 1000
 exit 0
 `
 
-// world is a task whose commands find the program.
+// world returns a task whose commands find the program.
 func world(t *testing.T, params string) *operatortest.World {
 	t.Helper()
 	m := operatortest.Map(t, params)
@@ -114,7 +113,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestSecretsInEnv proves that secrets get to Embulk by `_env` too.
+// TestSecretsInEnv checks that secrets reach Embulk by `_env` too.
 func TestSecretsInEnv(t *testing.T) {
 	t.Parallel()
 	w := world(t, `{"config": {"a": 1}, "_env": {"TOKEN": "<${secret:pg.password}>", "PATH": "`+program(t)+`:/usr/bin:/bin"}}`)

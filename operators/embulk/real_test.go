@@ -16,8 +16,8 @@ import (
 	"zerodag/operators/operatortest"
 )
 
-// installed is the folder of a real embulk program, in the cache of this user. Where REQUIRE
-// names peers it is installed; else a test without it is skipped.
+// installed returns the folder of a real embulk program, in the cache of this user. If REQUIRE contains peers, the
+// program is installed. Otherwise a test without it is skipped.
 func installed(t *testing.T) string {
 	t.Helper()
 	folder, err := install()
@@ -30,7 +30,7 @@ func installed(t *testing.T) string {
 	return folder
 }
 
-// install looks once a process; "" when there is none and none is asked for.
+// install searches once per process. It returns "" when there is no program and REQUIRE does not ask for one.
 var install = sync.OnceValues(func() (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -48,13 +48,13 @@ var install = sync.OnceValues(func() (string, error) {
 	return filepath.Join(folder, "bin"), nil
 })
 
-// plugin names one of Embulk's own that is in a Maven repository.
+// plugin returns one of Embulk's own plugins, from a Maven repository.
 func plugin(name, version string) string {
 	return `{source: maven, group: org.embulk, name: ` + name + `, version: ` + version + `}`
 }
 
-// TestRealEmbulk loads files by Embulk itself: with a value that is evaluated, a column that
-// is a secret, and paths seen from the working folder.
+// TestRealEmbulk loads files with Embulk itself: with a value that is evaluated, a column that is a secret, and paths
+// relative to the working folder.
 func TestRealEmbulk(t *testing.T) {
 	t.Parallel()
 	bin := installed(t)
@@ -95,7 +95,7 @@ exec: {max_threads: 1, min_output_tasks: 1}
 	}
 }
 
-// TestRealEmbulkFails proves that Embulk's own failure is the task's.
+// TestRealEmbulkFails checks that Embulk's own failure is the failure of the task.
 func TestRealEmbulkFails(t *testing.T) {
 	t.Parallel()
 	w := operatortest.New(t, `{"config": {"in": {"type": "nosuch"}, "out": {"type": "stdout"}}, "_env": {"PATH": "`+installed(t)+`:`+os.Getenv("PATH")+`"}}`)

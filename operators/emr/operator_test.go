@@ -71,7 +71,7 @@ func (p place) object(t *testing.T, key, content string) string {
 	return "s3://" + p.bucket + "/" + key
 }
 
-// cluster starts one that stays.
+// cluster starts a cluster that stays up.
 func (p place) cluster(t *testing.T) string {
 	t.Helper()
 	out, err := p.emr.RunJobFlow(t.Context(), &emr.RunJobFlowInput{Name: &p.bucket, ReleaseLabel: new("emr-6.15.0"),
@@ -86,7 +86,7 @@ func (p place) cluster(t *testing.T) string {
 	return *out.JobFlowId
 }
 
-// clusters are those whose name begins with a text.
+// clusters returns the clusters whose name begins with a text.
 func (p place) clusters(t *testing.T, name string) []types.ClusterSummary {
 	t.Helper()
 	var list []types.ClusterSummary
@@ -117,7 +117,7 @@ func grant(w *operatortest.World) {
 	maps.Copy(w.Vault, localstack.Secrets("emr", "s3", "kms"))
 }
 
-// world is a task in this place; its attempt is that of no other test.
+// world returns a task in this place, with an attempt that no other test uses.
 func (p place) world(t *testing.T, params string) *operatortest.World {
 	t.Helper()
 	w := operatortest.New(t, strings.ReplaceAll(params, "BUCKET", p.bucket))
@@ -177,8 +177,8 @@ func TestExercise(t *testing.T) {
 	})
 }
 
-// TestNewCluster runs real programs: a bootstrap action, a script with files, variables and
-// a secret, and a command, on a cluster that is started for them.
+// TestNewCluster runs real programs on a cluster that is started for them: a bootstrap action, a script with files,
+// variables and a secret, and a command.
 func TestNewCluster(t *testing.T) {
 	t.Parallel()
 	p := open(t)
@@ -217,7 +217,7 @@ func TestNewCluster(t *testing.T) {
 	}
 }
 
-// TestSecretsStaySealed proves that no secret is on S3 or in a request in the open.
+// TestSecretsStaySealed checks that no secret is unencrypted on S3 or in a request.
 func TestSecretsStaySealed(t *testing.T) {
 	t.Parallel()
 	p := open(t)
@@ -278,7 +278,7 @@ func TestFails(t *testing.T) {
 	}
 }
 
-// TestBootstrapFails proves that a cluster that does not come up is told by its own words.
+// TestBootstrapFails checks that the error about a cluster that does not come up contains the cluster's own message.
 func TestBootstrapFails(t *testing.T) {
 	t.Parallel()
 	p := open(t)
@@ -290,8 +290,7 @@ func TestBootstrapFails(t *testing.T) {
 	}
 }
 
-// TestStartsOnce proves that one cluster and one list of steps are started however often
-// the first run is delivered.
+// TestStartsOnce checks that one cluster and one list of steps start even if the first run is delivered several times.
 func TestStartsOnce(t *testing.T) {
 	t.Parallel()
 	p := open(t)
@@ -313,8 +312,8 @@ func TestStartsOnce(t *testing.T) {
 	}
 }
 
-// TestTrouble proves that one cluster and one list of steps run, and their end is seen, when
-// calls are throttled, fail and lose their answers, and the state of a run may be lost too.
+// TestTrouble checks that one cluster and one list of steps run, and their end is seen, when calls are throttled, fail
+// and lose their answers, even if the state of a run is lost too.
 func TestTrouble(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(2) {
@@ -336,14 +335,14 @@ func TestTrouble(t *testing.T) {
 	}
 }
 
-// TestKeepsOne proves that of two clusters that runs at the same time started one is left.
+// TestKeepsOne checks that only one cluster is left if two runs at the same time start one each.
 func TestKeepsOne(t *testing.T) {
 	t.Parallel()
 	p := open(t)
 	w := p.world(t, `{"cluster": {`+strings.ReplaceAll(spot, "NAME", p.bucket)+`}, "steps": [{"type": "command", "command": "sleep", "args": ["300"]}]}`)
 	state := look(t, w).State
 	first := p.clusters(t, p.bucket)[0]
-	time.Sleep(time.Until(first.Status.Timeline.CreationDateTime.Add(1100 * time.Millisecond))) // it tells seconds
+	time.Sleep(time.Until(first.Status.Timeline.CreationDateTime.Add(1100 * time.Millisecond))) // its times are in seconds
 	_, err := p.emr.RunJobFlow(t.Context(), &emr.RunJobFlowInput{Name: first.Name, ReleaseLabel: new("emr-6.15.0"),
 		Instances: &types.JobFlowInstancesConfig{KeepJobFlowAliveWhenNoSteps: new(true), MasterInstanceType: new("m5.xlarge"), InstanceCount: new(int32(1))}})
 	if err != nil {
@@ -365,7 +364,7 @@ func TestKeepsOne(t *testing.T) {
 	}
 }
 
-// TestKeepsFirst proves the same of steps that were added twice to a cluster.
+// TestKeepsFirst checks the same of steps that were added twice to a cluster.
 func TestKeepsFirst(t *testing.T) {
 	t.Parallel()
 	p := open(t)
@@ -398,8 +397,8 @@ func TestLooks(t *testing.T) {
 	operatortest.Waits(t, ours.Operator(), w, 15, 30, 60, 120, 240, 300, 300)
 }
 
-// TestKill proves that a cluster that was started for the task is terminated, and that steps
-// on another are cancelled, also by a run that knows nothing of their start.
+// TestKill checks that a cluster that was started for the task is terminated, and that steps on another cluster are
+// cancelled, even by a run that knows nothing of their start.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	p := open(t)

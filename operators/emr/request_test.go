@@ -18,7 +18,7 @@ import (
 	"zerodag/operators/operatortest"
 )
 
-// records keeps what EMR, S3 and KMS are asked, and says yes.
+// records stores the requests to EMR, S3 and KMS, and answers each with success.
 type records struct {
 	mu    sync.Mutex
 	lines []string
@@ -59,7 +59,7 @@ func (r *records) ServeHTTP(w http.ResponseWriter, request *http.Request) {
 
 var rewrite = flag.Bool("rewrite", false, "write the files of testdata anew")
 
-// TestRequests compares everything that is asked for, and staged, with the files in testdata.
+// TestRequests compares all requests and staged files with the files in testdata.
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	tag := regexp.MustCompile(`\([0-9A-F]{13}\)|/[0-9A-F]{13}/|"[0-9A-F]{13}"`)

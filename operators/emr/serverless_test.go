@@ -18,8 +18,8 @@ import (
 	"zerodag/operators/operatortest"
 )
 
-// application makes one of EMR Serverless. The one of the tests runs an entry point as a
-// shell script.
+// application creates an application of EMR Serverless. The EMR Serverless of the tests runs an entry point as a shell
+// script.
 func application(t *testing.T) (string, *emrserverless.Client) {
 	t.Helper()
 	client := emrserverless.NewFromConfig(localstack.Config(t))
@@ -107,8 +107,8 @@ func TestServerlessFails(t *testing.T) {
 	}
 }
 
-// TestServerlessTrouble proves that one job runs, and its end is seen, when calls are
-// throttled, fail and lose their answers, and the state of a run may be lost too.
+// TestServerlessTrouble checks that one job runs, and its end is seen, when calls are throttled, fail and lose their
+// answers, even if the state of a run is lost too.
 func TestServerlessTrouble(t *testing.T) {
 	t.Parallel()
 	p := open(t)
@@ -129,8 +129,8 @@ func TestServerlessTrouble(t *testing.T) {
 	}
 }
 
-// TestServerlessKill proves that a job is cancelled, also by a run that knows nothing of its
-// start, and that there may be none.
+// TestServerlessKill checks that a job is cancelled, even by a run that knows nothing of its start, and that a kill
+// without a job succeeds.
 func TestServerlessKill(t *testing.T) {
 	t.Parallel()
 	p := open(t)

@@ -17,8 +17,8 @@ import (
 	"zerodag/operators/operatortest"
 )
 
-// TestAccount proves what is said of secrets that are not as they must be, before anything is sent, and that
-// nothing of a key is in it.
+// TestAccount checks the errors about wrong secrets, which come before anything is sent, and that they contain no part
+// of a key.
 func TestAccount(t *testing.T) {
 	t.Parallel()
 	without := func(key string) func(v operatortest.Vault) {
@@ -66,8 +66,8 @@ func TestAccount(t *testing.T) {
 	}
 }
 
-// TestPerson proves that the key of a person is good for a project that the secret names, and that the secret wins over
-// the project of a key.
+// TestPerson checks that the key of a person works for a project that the secret names, and that the secret takes
+// precedence over the project of a key.
 func TestPerson(t *testing.T) {
 	t.Parallel()
 	for _, credential := range []func(string) string{gcpfake.Credential, gcpfake.UserCredential} {
@@ -81,8 +81,8 @@ func TestPerson(t *testing.T) {
 	}
 }
 
-// TestToken proves that a credential that Google does not accept fails the task at once with what OAuth says, that
-// nothing is shown of an answer in another form, and that what passes is asked for again.
+// TestToken checks that a credential that Google does not accept fails the task at once with the message of OAuth, that
+// no error shows an answer in another form, and that a request is repeated after a temporary failure.
 func TestToken(t *testing.T) {
 	t.Parallel()
 	for content, want := range map[string]string{
@@ -105,8 +105,8 @@ func TestToken(t *testing.T) {
 	}
 }
 
-// TestAddressesThatAreRefused proves that the address in a key, and that of an API, are only reached where tasks may
-// connect, and that a refusal fails the task at once.
+// TestAddressesThatAreRefused checks that the address in a key, and the address of an API, are only reached where tasks
+// may connect, and that a refusal fails the task at once.
 func TestAddressesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -123,14 +123,14 @@ func TestAddressesThatAreRefused(t *testing.T) {
 	}
 }
 
-// except is a network that refuses local addresses but one.
+// except is a network that refuses all local addresses except one.
 type except struct{ address string }
 
 func (e except) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	return (&egress.Dialer{Except: []string{e.address}}).DialContext(ctx, network, address)
 }
 
-// TestNoRedirect proves that neither a key nor a token goes to where an answer points.
+// TestNoRedirect checks that neither a key nor a token is sent to the target of a redirect.
 func TestNoRedirect(t *testing.T) {
 	t.Parallel()
 	var reached atomic.Int64
@@ -151,8 +151,8 @@ func TestNoRedirect(t *testing.T) {
 	}
 }
 
-// TestNothingLeaks proves that no part of a key and no token is in what a task logs, keeps, stores or fails with,
-// whatever goes wrong.
+// TestNothingLeaks checks that a task's log, state, stored values and error never contain a part of a key or a token,
+// with any failure.
 func TestNothingLeaks(t *testing.T) {
 	t.Parallel()
 	for _, fault := range append(faults(), fake.None) {

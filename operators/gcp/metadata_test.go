@@ -6,8 +6,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// TestMetadata proves that what is stored of an object is what Digdag 0.10.6-SNAPSHOT stores of the same answer: the
-// wanted text is its own, written by its classes.
+// TestMetadata checks that the values stored from an object are those that Digdag 0.10.6-SNAPSHOT stores from the same
+// answer: its own classes wrote the expected text.
 func TestMetadata(t *testing.T) {
 	t.Parallel()
 	const (

@@ -16,16 +16,16 @@ import (
 	"zerodag/operators/operatortest"
 )
 
-// script is a query with what BigQuery is to do.
+// script returns a query that tells the fake of BigQuery how to behave.
 func script(does string) string { return `"query": ` + param.Text("-- bq: "+does+"\nselect") }
 
-// faults are all that can go wrong with a request and passes.
+// faults returns all temporary faults of a request.
 func faults() []fake.Fault {
 	return []fake.Fault{fake.Throttled, fake.Limited, fake.Broken, fake.Away, fake.Cut, fake.Lost, fake.Half, fake.Nonsense}
 }
 
-// TestStartsOnce proves that nothing is sent before the id is kept, that one job is started however often that run
-// is delivered, and what is stored of it. Its id is that of the original.
+// TestStartsOnce checks that nothing is sent before the id is stored, that one job starts even if that run is delivered
+// several times, and the values that are stored from it. Its id is that of Digdag.
 func TestStartsOnce(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -54,7 +54,7 @@ func TestStartsOnce(t *testing.T) {
 	}
 }
 
-// TestFaults proves that one job runs and its task succeeds, whatever goes wrong at any request.
+// TestFaults checks that one job runs and its task succeeds, with any fault at any request.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"bq", "bq_load", "bq_extract"} {
@@ -94,8 +94,8 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestDDLFaults proves that datasets and tables are as they are to be, whatever goes wrong at any request, and that
-// what was done is not done again after that.
+// TestDDLFaults checks that datasets and tables end up as the task says, with any fault at any request, and that
+// finished changes are not repeated after a fault.
 func TestDDLFaults(t *testing.T) {
 	t.Parallel()
 	for _, fault := range faults() {
@@ -118,7 +118,7 @@ func TestDDLFaults(t *testing.T) {
 	}
 }
 
-// TestManySteps proves that a run makes some of many changes, and that the next one goes on after them.
+// TestManySteps checks that a run makes some of many changes, and that the next run goes on after them.
 func TestManySteps(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -139,7 +139,8 @@ func TestManySteps(t *testing.T) {
 	}
 }
 
-// TestUnusedKeys proves that a key of a dataset or a table that means nothing is named, with one that was meant.
+// TestUnusedKeys checks that a meaningless key of a dataset or a table is reported, with the key that was probably
+// meant.
 func TestUnusedKeys(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -152,7 +153,7 @@ func TestUnusedKeys(t *testing.T) {
 	}
 }
 
-// TestLongErrors proves that what a task fails with is bounded, and is valid text.
+// TestLongErrors checks that the error of a task is bounded, and is valid text.
 func TestLongErrors(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -163,7 +164,7 @@ func TestLongErrors(t *testing.T) {
 	}
 }
 
-// TestLooks proves when a job is looked at again, and when a call is made again.
+// TestLooks checks when a job is polled again, and when a call is repeated.
 func TestLooks(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -179,8 +180,8 @@ func TestLooks(t *testing.T) {
 	operatortest.Waits(t, operator(t, "bq"), w, 1, 2)
 }
 
-// TestLocation proves that a job is found where it runs, also by a run that only hears that BigQuery has it: there the
-// answer to a look without a place is 404.
+// TestLocation checks that a job is found in its location, even by a run that only learns that BigQuery has the job:
+// BigQuery answers a poll without a location with 404 there.
 func TestLocation(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []fake.Fault{fake.None, fake.Lost, fake.Half, fake.Nonsense} {
@@ -194,7 +195,7 @@ func TestLocation(t *testing.T) {
 	}
 }
 
-// TestJobFails proves what is said of a job that fails, and that `_retry` runs another.
+// TestJobFails checks the error of a job that fails, and that `_retry` runs another job.
 func TestJobFails(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -234,8 +235,8 @@ func TestJobFails(t *testing.T) {
 	}
 }
 
-// TestOpenJob proves that `_retry` after a try that could not see the end of its job takes that job over, in place of
-// a second one beside it; and that a kill between the tries cancels it.
+// TestOpenJob checks that after a try that could not see the end of its job, `_retry` goes on with that job instead of
+// a second one beside it, and that a kill between the tries cancels it.
 func TestOpenJob(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/jobs", "/jobs/"} {
@@ -264,7 +265,7 @@ func TestOpenJob(t *testing.T) {
 	}
 }
 
-// TestRefused proves that what lasts fails the task at once, with what BigQuery says.
+// TestRefused checks that a permanent error fails the task at once, with BigQuery's message.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for params, want := range map[string]string{
@@ -288,8 +289,8 @@ func TestRefused(t *testing.T) {
 	same(t, "BigQuery DDL operation failed: 404 Not Found: Not found: Dataset my-project:nowhere [notFound] at POST /bigquery/v2/projects/my-project/datasets/nowhere/tables (google json response)", got.Error)
 }
 
-// TestKill proves that a job is cancelled, also one whose start nobody heard of, and that nothing is asked where
-// nothing was started.
+// TestKill checks that a job is cancelled, even if the answer to its start was lost, and that no request is sent if
+// nothing had started.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	for _, lost := range []bool{false, true} {
@@ -330,8 +331,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// TestEndOfContext proves that a kill that comes while a call is under way leaves a state by which the job is
-// cancelled, whatever BigQuery has done by then.
+// TestEndOfContext checks that a kill that comes during a call leaves a state from which the job is cancelled, whether
+// BigQuery has started the job by then or not.
 func TestEndOfContext(t *testing.T) {
 	t.Parallel()
 	o := operator(t, "bq")

@@ -13,7 +13,7 @@ import (
 	"zerodag/operators/operatortest"
 )
 
-// operator is the one of a name.
+// operator returns the operator with a name.
 func operator(t *testing.T, name string) operators.Operator {
 	t.Helper()
 	for _, o := range gcp.Operators() {
@@ -25,7 +25,7 @@ func operator(t *testing.T, name string) operators.Operator {
 	return operators.Operator{}
 }
 
-// bed is the services with their address.
+// bed contains the services and their address.
 type bed struct {
 	*gcpfake.Server
 	address string
@@ -37,13 +37,13 @@ func newBed(t *testing.T) *bed {
 	return &bed{s, s.Start(t)}
 }
 
-// grant gives a task what it needs to reach the services.
+// grant gives a task the secrets that it needs to reach the services.
 func (b *bed) grant(_ *testing.T, w *operatortest.World) {
 	w.Vault["gcp.credential"] = gcpfake.Credential(b.address)
 	w.Vault["gcp.bigquery.endpoint"], w.Vault["gcp.storage.endpoint"] = b.address, b.address
 }
 
-// world is a task that reaches the services.
+// world returns a task that reaches the services.
 func (b *bed) world(t *testing.T, params string) *operatortest.World {
 	t.Helper()
 	w := operatortest.New(t, params)
@@ -51,7 +51,7 @@ func (b *bed) world(t *testing.T, params string) *operatortest.World {
 	return w
 }
 
-// sent lists the requests as lines, with the ids of jobs as JOB.
+// sent returns the requests as lines, with the ids of jobs as JOB.
 func (b *bed) sent() []string {
 	var lines []string
 	for _, r := range b.Requests() {
@@ -64,7 +64,7 @@ func (b *bed) sent() []string {
 	return lines
 }
 
-// same compares what is wanted with what there is.
+// same fails the test if the wanted value and the actual value differ.
 func same(t *testing.T, want, got any) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -72,7 +72,7 @@ func same(t *testing.T, want, got any) {
 	}
 }
 
-// TestOperators proves what every operator must keep. What is named slow is never answered.
+// TestOperators checks the rules for every operator. A request with "slow" in a name is never answered.
 func TestOperators(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)

@@ -10,9 +10,9 @@ import (
 	"zerodag/operators/operatortest"
 )
 
-// TestBesideDigdag proves that the requests for a task are those that Digdag sent for it. They were recorded
-// (testdata/digdag.json) from Digdag 0.10.6-SNAPSHOT, whose requests to Google went to the fake of this
-// repository. What differs on purpose (docs/compatibility.md) is taken out by plain.
+// TestBesideDigdag checks that the requests for a task are those that Digdag sent for it. They were recorded
+// (testdata/digdag.json) from Digdag 0.10.6-SNAPSHOT, whose requests to Google went to the fake of this repository.
+// plain removes the intended differences (docs/compatibility.md).
 func TestBesideDigdag(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/digdag.json")
@@ -48,8 +48,8 @@ var (
 	whole    = regexp.MustCompile(`^(GET|DELETE) /bigquery/v2/projects/[^/]+/datasets/[^/]+$`)
 )
 
-// plain are requests without what differs on purpose, and with the keys of their contents sorted: where a job is
-// looked for and started, and by which requests a dataset is deleted.
+// plain returns requests without the intended differences, and with the keys of their contents sorted. The differences
+// are the location where a job is searched for and started, and the requests that delete a dataset.
 func plain(t *testing.T, requests []string) []string {
 	t.Helper()
 	var out []string

@@ -8,8 +8,8 @@ import (
 	"zerodag/operators"
 )
 
-// FuzzReadTable proves that a name of a table is read as something that, written in full, is read as the same, and
-// that no name does harm.
+// FuzzReadTable checks that the full form of a parsed table name is parsed to the same table, and that every name is
+// read without harm.
 func FuzzReadTable(f *testing.F) {
 	f.Add("p:d.t$20160101", "p2:d2")
 	f.Add("t", "")
@@ -27,7 +27,7 @@ func FuzzReadTable(f *testing.F) {
 	})
 }
 
-// FuzzLocation proves that nothing but a name of a place is taken out of an answer.
+// FuzzLocation checks that only the name of a location is taken out of an answer.
 func FuzzLocation(f *testing.F) {
 	f.Add("409 Conflict: Already Exists: Job my-project:asia-northeast1.digdag_s0", "digdag_s0")
 	f.Add("Already Exists: Job p:../../x.id", "id")
@@ -38,7 +38,7 @@ func FuzzLocation(f *testing.F) {
 	})
 }
 
-// TestLocationIn proves that the place is found in the words of BigQuery.
+// TestLocationIn checks that the location is found in the messages of BigQuery.
 func TestLocationIn(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

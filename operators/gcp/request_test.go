@@ -8,10 +8,10 @@ import (
 	"zerodag/operators/operatortest"
 )
 
-// TestRequests proves that what is sent for a task is what the original sends, but for three things
-// (docs/compatibility.md): a job is looked for where it runs, a dataset is deleted with its tables by one
-// request, and what another project has is made there. JOB stands for the id of the job. The fake refuses what
-// does not fit Google's description of its APIs.
+// TestRequests checks that a task sends the same requests as Digdag, with three exceptions (docs/compatibility.md): a
+// job is searched for where it runs, a dataset is deleted with its tables by one request, and objects of another
+// project are created there. JOB stands for the id of the job. The fake refuses requests that do not fit Google's
+// description of its APIs.
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	const (
@@ -94,7 +94,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestReferences proves which names of tables and datasets are understood, and as what, beside the original's forms.
+// TestReferences checks which names of tables and datasets are understood, and how, in addition to Digdag's forms.
 func TestReferences(t *testing.T) {
 	t.Parallel()
 	for of, want := range map[[2]string]string{
@@ -105,7 +105,7 @@ func TestReferences(t *testing.T) {
 		{"", "example.com:p:d.t"}:              "example.com:p:d.t",
 		{"ds", "t"}:                            "my-project:ds.t",
 		{"p2:ds", "t"}:                         "p2:ds.t",
-		{"p2:ds", "d.t"}:                       "p2:d.t", // as in the original
+		{"p2:ds", "d.t"}:                       "p2:d.t", // as in Digdag
 		{"p2:ds", "p:t"}:                       "p:ds.t",
 		{"", "t"}:                              "Bad table reference. Either configure 'dataset' or include dataset name in table reference: t",
 		{"", "d.t$2016"}:                       "Bad table reference: d.t$2016",

@@ -8,8 +8,8 @@ import (
 	"zerodag/operators/operatortest"
 )
 
-// TestWait proves that an object is asked for as the original does, by each way to name it, and what is
-// stored of it: numbers and times have the forms of the original.
+// TestWait checks that the request for an object is that of Digdag, by each way to name the object, and that the stored
+// numbers and times have the forms of Digdag.
 func TestWait(t *testing.T) {
 	t.Parallel()
 	const stored = `{"gcs_wait":{"last_object":{"metadata":{"kind":"storage#object","id":"my-bucket/a/ü b?.csv/1477466841081000","name":"a/ü b?.csv","bucket":"my-bucket",` +
@@ -35,8 +35,8 @@ func TestWait(t *testing.T) {
 	}
 }
 
-// TestWaitFaults proves that it is asked again after what passes, with growing pauses that begin anew after an answer,
-// and that what lasts fails the task at once with what Google says.
+// TestWaitFaults checks that the request is repeated after a temporary failure, with growing pauses that start again
+// after an answer, and that a permanent error fails the task at once with Google's message.
 func TestWaitFaults(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)

@@ -22,7 +22,7 @@ import (
 
 func grant(_ *testing.T, w *operatortest.World) { maps.Copy(w.Vault, localstack.Secrets("glue")) }
 
-// bed is a job or a crawler of LocalStack, both of one name.
+// bed is a job or a crawler of LocalStack, both with the same name.
 type bed struct {
 	name   string
 	client *glue.Client
@@ -43,7 +43,7 @@ func job(t *testing.T, atOnce int32) bed {
 	return b
 }
 
-// crawler makes one whose crawls go as its description says.
+// crawler creates a crawler whose crawls behave as its description says.
 func crawler(t *testing.T, how string) bed {
 	t.Helper()
 	b := bed{localstack.Name(), glue.NewFromConfig(localstack.Config(t))}
@@ -59,7 +59,7 @@ func crawler(t *testing.T, how string) bed {
 	return b
 }
 
-// world is a task about the bed; its attempt is that of no other test.
+// world returns a task for the bed, with an attempt that no other test uses.
 func (b bed) world(t *testing.T, params string) *operatortest.World {
 	t.Helper()
 	w := operatortest.New(t, "{"+strings.ReplaceAll(params, "NAME", b.name)+"}")
@@ -121,7 +121,7 @@ func TestCrawlerExercise(t *testing.T) {
 	operatortest.Exercise(t, operatortest.Subject{Operator: ours.Operator(), Good: `{"crawler": "` + b.name + `"}`, Prepare: grant})
 }
 
-// TestRun proves that a run gets what the task says.
+// TestRun checks that a run gets the settings of the task.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	b := job(t, 1)
@@ -155,8 +155,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// TestFails proves that the error of a run is the task's, and that another try of the task
-// starts another run.
+// TestFails checks that the error of a run is the task's, and that another try of the task starts another run.
 func TestFails(t *testing.T) {
 	t.Parallel()
 	b := job(t, 1)
@@ -172,8 +171,8 @@ func TestFails(t *testing.T) {
 	}
 }
 
-// TestStartsOnce proves that nothing is started before the intent is kept, and that one
-// run is started however often that is delivered, also among others.
+// TestStartsOnce checks that nothing starts before the intent is stored, and that one run starts even if that is
+// delivered several times, also among other runs.
 func TestStartsOnce(t *testing.T) {
 	t.Parallel()
 	b := job(t, 10)
@@ -198,7 +197,7 @@ func TestStartsOnce(t *testing.T) {
 	}
 }
 
-// TestFull proves that a task waits while its job may not run once more.
+// TestFull checks that a task waits while its job may not run once more.
 func TestFull(t *testing.T) {
 	t.Parallel()
 	b := job(t, 1)
@@ -216,8 +215,8 @@ func TestFull(t *testing.T) {
 	}
 }
 
-// TestKill proves that a run is stopped, also one whose id is lost and one that has ended,
-// and that nothing is started where nothing was.
+// TestKill checks that a run is stopped, even if its id is lost or it has ended, and that nothing starts if nothing had
+// started before.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	b := job(t, 1)
@@ -228,7 +227,7 @@ func TestKill(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	clean() // nothing was begun
+	clean() // no intent was stored
 	w.State = look(t, w).State
 	clean() // nothing was started
 	started := look(t, w)
@@ -244,7 +243,7 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// TestFaults proves that one run is started, and its end found, whatever the service does.
+// TestFaults checks that one run starts, and its end is found, with any faults of the service.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(4) {
@@ -261,7 +260,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// TestCrawler proves that a task runs a crawl of its own, after one of another caller.
+// TestCrawler checks that a task runs a crawl of its own, after a crawl of another caller.
 func TestCrawler(t *testing.T) {
 	t.Parallel()
 	b := crawler(t, "takes 0.3")
@@ -288,8 +287,7 @@ func TestCrawlerFails(t *testing.T) {
 	}
 }
 
-// TestCrawlerOnce proves that a state that is lost makes no second crawl, and that a kill
-// ends the task's own crawl alone.
+// TestCrawlerOnce checks that a lost state causes no second crawl, and that a kill ends only the task's own crawl.
 func TestCrawlerOnce(t *testing.T) {
 	t.Parallel()
 	b := crawler(t, "takes 100")
@@ -340,7 +338,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// faulty is an address of the service behind which a share of calls is refused, fails, or loses its answer.
+// faulty returns an address of the service where a share of the calls is refused, fails, or loses its answer.
 func faulty(t *testing.T, seed uint64, share float64) string {
 	t.Helper()
 	p := proxy.Start(t, "")

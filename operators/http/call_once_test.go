@@ -16,7 +16,7 @@ import (
 	"zerodag/operators/run"
 )
 
-// awayOnce cannot write the first time.
+// awayOnce fails the first write.
 type awayOnce struct {
 	operators.Files
 	n int
@@ -30,8 +30,7 @@ func (a *awayOnce) Write(name string, content []byte) error {
 	return a.Files.Write(name, content)
 }
 
-// TestCallOnce proves that a request which changes something is not sent again because its answer could
-// not be kept.
+// TestCallOnce checks that a request that changes something is not sent again because its answer could not be stored.
 func TestCallOnce(t *testing.T) {
 	t.Parallel()
 	posts := 0
@@ -62,7 +61,8 @@ func TestCallOnce(t *testing.T) {
 	}
 }
 
-// TestCallHasTheLevelOfItsTask proves that an answer which says no level of the language is read as what its task is written in, also at its top.
+// TestCallHasTheLevelOfItsTask checks that an answer without a level of the language has the level of its task, at its
+// top as well.
 func TestCallHasTheLevelOfItsTask(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

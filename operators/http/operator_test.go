@@ -222,7 +222,8 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// TestRetriesEnd proves after which waits a request is sent again, for how long, and that each try of `_retry` has the whole time.
+// TestRetriesEnd checks after which pauses a request is sent again, for how long, and that each try of `_retry` has the
+// whole time.
 func TestRetriesEnd(t *testing.T) {
 	t.Parallel()
 	const dead = `"_command": "http://127.0.0.1:1/x"`
@@ -296,8 +297,8 @@ func TestUserProxy(t *testing.T) {
 	}
 }
 
-// TestRefusalOfAProxy (B3) proves that a proxy's 4xx to CONNECT ends the task as one of the server
-// would, and that what may pass is asked for again.
+// TestRefusalOfAProxy (B3) checks that a 4xx answer of a proxy to CONNECT ends the task as such an answer of the server
+// would, and that a request is repeated after a temporary failure.
 func TestRefusalOfAProxy(t *testing.T) {
 	t.Parallel()
 	for status, want := range map[int]string{
@@ -328,8 +329,7 @@ func TestRefusalOfAProxy(t *testing.T) {
 	}
 }
 
-// TestHeadersAsWritten (B5) proves that the headers of a task are sent in its order and letters,
-// and equal ones once.
+// TestHeadersAsWritten (B5) checks that the headers of a task are sent in its order and letters, and equal ones once.
 func TestHeadersAsWritten(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

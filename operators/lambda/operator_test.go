@@ -30,7 +30,7 @@ def handler(event, context):
     return {"event": event, "n": 2}
 `
 
-// function makes a function that answers as its event asks.
+// function creates a function whose answers follow its event.
 func function(t *testing.T) string {
 	t.Helper()
 	client := lambda.NewFromConfig(localstack.Config(t))

@@ -18,12 +18,12 @@ import (
 	"zerodag/operators/operatortest"
 )
 
-// sink is a mail server that keeps what it is told.
+// sink is a mail server that stores all commands that it gets.
 type sink struct {
 	listener net.Listener
-	offers   string      // what EHLO answers besides, "AUTH PLAIN"
+	offers   string      // an addition to the answer to EHLO, "AUTH PLAIN"
 	taken    chan string // one session each, as lines
-	refuse   string      // a recipient that is not known
+	refuse   string      // an unknown recipient
 }
 
 func newSink(t *testing.T, offers string) *sink {

@@ -30,7 +30,7 @@ import (
 	"zerodag/operators/operatortest"
 )
 
-// certificate is that of all strict servers; TestMain makes it and has the process trust it.
+// certificate returns the certificate of all strict servers. TestMain creates it and makes the process trust it.
 var certificate = sync.OnceValues(func() (tls.Certificate, *x509.CertPool) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -57,11 +57,12 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// strict is a mail server which refuses what RFC 5321 and RFC 5322 do not allow, and headers longer than is recommended.
+// strict is a mail server that refuses everything that RFC 5321 and RFC 5322 do not allow, and headers longer than
+// recommended.
 type strict struct {
 	listener   net.Listener
 	mechanisms string // of AUTH, "" for no login
-	startTLS   bool   // nothing but STARTTLS is taken without TLS
+	startTLS   bool   // without TLS only STARTTLS is accepted
 	taken      chan []byte
 	logins     chan string
 }
@@ -142,7 +143,7 @@ func (s *strict) session(conn net.Conn) {
 	}
 }
 
-// login takes the steps of a mechanism and returns what was said, decoded.
+// login takes the steps of a mechanism and returns the client's answers, decoded.
 func (s *strict) login(rest string, in *bufio.Reader, answer func(string, ...any)) string {
 	ask := func(text string) string {
 		answer("334 %s", base64.StdEncoding.EncodeToString([]byte(text)))
@@ -162,7 +163,7 @@ func (s *strict) login(rest string, in *bufio.Reader, answer func(string, ...any
 	return mechanism + " " + strings.ReplaceAll(string(said), "\x00", "/")
 }
 
-// readStrictly reads a message up to the line with a point, and says what is wrong with it.
+// readStrictly reads a message up to the line with a point, and returns a complaint if it is wrong.
 func readStrictly(in *bufio.Reader) (content []byte, complaint string) {
 	inHeader := true
 	for {
@@ -189,7 +190,7 @@ func readStrictly(in *bufio.Reader) (content []byte, complaint string) {
 	}
 }
 
-// sentStrictly runs a task and returns the message that a strict server took.
+// sentStrictly runs a task and returns the message that a strict server received.
 func sentStrictly(t *testing.T, s *strict, w *operatortest.World) *mail.Message {
 	t.Helper()
 	if diff := cmp.Diff(operatortest.Ended{}, operatortest.RunOnce(t, Operator(), w)); diff != "" {
@@ -207,7 +208,7 @@ func strictTask(s *strict, more *param.Map) string {
 		"to", "you@example.com", "subject", "s", "body", "x"), more)))
 }
 
-// TestLongHeaders proves that subjects and names arrive as they are through a server that takes short lines alone.
+// TestLongHeaders checks that subjects and names arrive unchanged through a server that accepts short lines only.
 func TestLongHeaders(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
@@ -238,7 +239,7 @@ func TestLongHeaders(t *testing.T) {
 	}
 }
 
-// TestSubjectWithLineEnds proves that a subject made of a message with line ends is one line, and adds no header.
+// TestSubjectWithLineEnds checks that a subject made of a message with line ends is one line, and adds no header.
 func TestSubjectWithLineEnds(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
@@ -255,7 +256,7 @@ func TestSubjectWithLineEnds(t *testing.T) {
 	}
 }
 
-// TestAttachmentNames proves that names arrive as they are, however long, in headers of short lines.
+// TestAttachmentNames checks that names of any length arrive unchanged, in headers of short lines.
 func TestAttachmentNames(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{
@@ -293,7 +294,7 @@ func TestAttachmentNames(t *testing.T) {
 	}
 }
 
-// TestBodies proves that texts arrive as they are, but for their line ends.
+// TestBodies checks that texts arrive unchanged, except for their line ends.
 func TestBodies(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
@@ -321,7 +322,7 @@ func TestBodies(t *testing.T) {
 	}
 }
 
-// TestStartTLSAndLogin proves that a connection is made safe before the password is sent, with each mechanism.
+// TestStartTLSAndLogin checks that a connection is encrypted before the password is sent, with each mechanism.
 func TestStartTLSAndLogin(t *testing.T) {
 	t.Parallel()
 	for mechanisms, want := range map[string]string{"PLAIN": "PLAIN u/u/p", "LOGIN": "LOGIN u/p", "CRAM-MD5": "CRAM-MD5 u", "LOGIN PLAIN": "PLAIN u/u/p"} {
@@ -340,7 +341,7 @@ func TestStartTLSAndLogin(t *testing.T) {
 	}
 }
 
-// FuzzHeader looks for texts that break a header: too long, not ASCII, or not what was written.
+// FuzzHeader searches for texts that break a header: too long, not ASCII, or different from the written text.
 func FuzzHeader(f *testing.F) {
 	for _, text := range []string{"a", "売上", "a  b", "=?utf-8?b?YQ==?=", strings.Repeat("x", 200), "\r\nBcc: x", "\xff", `"\`} {
 		f.Add(text)

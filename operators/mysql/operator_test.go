@@ -13,7 +13,7 @@ import (
 	"zerodag/operators/sql"
 )
 
-// TestMySQL is everything that needs a server: one for all.
+// TestMySQL contains all tests that need a server. They share one server.
 func TestMySQL(t *testing.T) {
 	t.Parallel()
 	server := mariadb.Start(t)
@@ -74,7 +74,7 @@ func testRefused(t *testing.T, s sqltest.Subject) {
 	if got := operatortest.RunOnce(t, Operator(), w); !strings.HasPrefix(got.Error, "Failed to execute given SELECT statement [ERROR 1064 (42000): ") {
 		t.Errorf("two statements where one is wanted: %+v", got)
 	}
-	// A server may ask for any file of the client's: it gets none.
+	// A server may request any file of the client. It gets none.
 	w = s.Task(t, sqltest.Data("load data local infile '/etc/passwd' into table sinks"))
 	w.State = param.New(sql.QueryKey, rand.Text())
 	if got := operatortest.RunOnce(t, Operator(), w); got.Error == "" {

@@ -12,7 +12,7 @@ const everyType = `select cast(1 as signed) a, 18446744073709551615 b, 1.50 c, 1
 	timestamp '2024-02-29 12:34:56.789' i, time '12:34:56' j, null k, json_object('a', 1) l, bits.a m, true n, 'é' o, cast('2024-02-29 12:34:56' as datetime) p,
 	cast('100:00:00' as time) q, @@time_zone r from bits`
 
-// statusTables makes what sqltest asks for.
+// statusTables creates the tables that sqltest needs.
 const statusTables = `create database own; create table worked (a int); create table made_by_admin (query_id varchar(100) not null primary key, created_at datetime(6) not null, completed_at datetime(6));
 		insert into made_by_admin values ('old', utc_timestamp() - interval 3 hour, utc_timestamp() - interval 2 hour), ('newer', utc_timestamp(), utc_timestamp()), ('open', utc_timestamp(), null)`
 

@@ -10,8 +10,8 @@ import (
 	"zerodag/operators/gcp/api"
 )
 
-// FuzzReadCredential proves that no text does harm, that what is wrong is always the project's own mistake, and that
-// what says so has no part of a key.
+// FuzzReadCredential checks that every text is read without harm, that an error is always the project's own mistake,
+// and that its message contains no part of a key.
 func FuzzReadCredential(f *testing.F) {
 	f.Add(gcpfake.Credential("http://127.0.0.1:1"))
 	f.Add(gcpfake.UserCredential("https://example.com"))
@@ -31,7 +31,7 @@ func FuzzReadCredential(f *testing.F) {
 	})
 }
 
-// TestCheckAddress proves to which addresses a key may be sent.
+// TestCheckAddress checks to which addresses a key may be sent.
 func TestCheckAddress(t *testing.T) {
 	t.Parallel()
 	for address, good := range map[string]bool{
