@@ -11,7 +11,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// TestOutstandingChangesNothing proves finding 14.4: reading what a message owes changes nothing, not even the order of
+// TestOutstandingChangesNothing checks finding 14.4: reading what a message owes changes nothing, not even the order of
 // an index. It ends a hundred tasks that one message owes, from the middle, so that the list of its debts gets holes
 // and is swept.
 func TestOutstandingChangesNothing(t *testing.T) {

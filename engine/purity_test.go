@@ -24,7 +24,7 @@ var banned = map[string]string{
 // a library, once.
 const scripts = "expr/script"
 
-// TestPurity proves that the engine is a function of its inputs: no I/O, no clock, no randomness, no goroutines, no
+// TestPurity checks that the engine is a function of its inputs: no I/O, no clock, no randomness, no goroutines, no
 // dependence on Go's map order.
 func TestPurity(t *testing.T) {
 	t.Parallel()

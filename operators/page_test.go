@@ -8,7 +8,7 @@ import (
 	"zerodag/operators/all"
 )
 
-// TestPage proves that operators which share a folder have a page each.
+// TestPage checks that operators that share a folder have a page each.
 func TestPage(t *testing.T) {
 	t.Parallel()
 	for name, others := range map[string]string{"http": "# http_call>", "http_call": "# http>", "param_set": "# param_get>"} {
@@ -27,7 +27,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// TestReason proves that the page of an operator is asked what an error means, whatever names and numbers are in it.
+// TestReason checks that the page of an operator explains an error, with any names and numbers in it.
 func TestReason(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ operator, message, want string }{
@@ -51,7 +51,8 @@ func TestReason(t *testing.T) {
 	}
 }
 
-// TestEveryOperatorHasAnExample proves that whoever writes a built-in operator wrongly can be shown how it is written.
+// TestEveryOperatorHasAnExample checks that the error about a wrongly written built-in operator can show a correct
+// example.
 func TestEveryOperatorHasAnExample(t *testing.T) {
 	t.Parallel()
 	for _, name := range all.Registry().Names() {

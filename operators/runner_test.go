@@ -30,7 +30,7 @@ func TestParseReport(t *testing.T) {
 	}
 }
 
-// FuzzParseReport: the file is written by a user's program.
+// FuzzParseReport checks that no report does harm: a user's program writes the file.
 func FuzzParseReport(f *testing.F) {
 	f.Add([]byte(fullReport))
 	f.Add([]byte(`{"subtask_config": null}`))
@@ -39,7 +39,7 @@ func FuzzParseReport(f *testing.F) {
 		if err != nil {
 			return
 		}
-		_ = r.Reason() // none of them may panic
+		_ = r.Reason() // no report may cause a panic
 		if n := len(r.Trace()); n > 17<<10 {
 			t.Errorf("a traceback of %d bytes", n)
 		}

@@ -22,8 +22,8 @@ func sandboxOf(t *testing.T, text string) (operators.Sandbox, error) {
 	return operators.ReadSandbox(operators.NewParams(m))
 }
 
-// TestReadSandbox proves that every key of `sandbox:` is read, as the page writes it, as a
-// number or as the text that `${…}` makes of one.
+// TestReadSandbox checks that every key of `sandbox:` is read in the form of the page, as a number, and as the text
+// that `${…}` makes of a number.
 func TestReadSandbox(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]operators.Sandbox{
@@ -41,7 +41,7 @@ func TestReadSandbox(t *testing.T) {
 	}
 }
 
-// TestWrongSandbox proves that each wrong value is told with its key and what it must be.
+// TestWrongSandbox checks that each wrong value is reported with its key and its valid values.
 func TestWrongSandbox(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -45,7 +45,7 @@ func TestSecretText(t *testing.T) {
 	}
 }
 
-// FuzzSecretText: text around the secrets stays as it is, whatever it is.
+// FuzzSecretText checks that any text around the secrets stays unchanged.
 func FuzzSecretText(f *testing.F) {
 	for _, text := range []string{"${secret:a.b}", "${x:y}", "$${", "${secret:}", "${secret:a.b}}", "${${secret:a.b}"} {
 		f.Add(text)

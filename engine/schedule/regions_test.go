@@ -36,7 +36,7 @@ func TestRegions(t *testing.T) {
 	}
 }
 
-// TestZonesOfTheMachine proves finding 14.4: neither $ZONEINFO nor $TZ nor the system's files change the meaning of a
+// TestZonesOfTheMachine checks finding 14.4: neither $ZONEINFO nor $TZ nor the system's files change the meaning of a
 // zone. It checks this in a separate process, in whose $ZONEINFO Tokyo is New York.
 func TestZonesOfTheMachine(t *testing.T) {
 	t.Parallel()

@@ -358,7 +358,7 @@ func TestCapacity(t *testing.T) {
 func TestEnds(t *testing.T) {
 	t.Parallel()
 	name, _ := definition(t, "true")
-	const arn = "arn:aws:ecs:us-east-1:0:task/c/1dc5c17a-422b-4dc4-b493-371970c6c4d6" // no name contains such an id by chance
+	const arn = "arn:aws:ecs:us-east-1:0:task/c/1dc5c17a-422b-4dc4-b493-371970c6c4d6" // no name has such an id by chance
 	for answer, want := range map[string]string{
 		`"stopCode":"TaskFailedToStart","stoppedReason":"CannotPullContainerError: pull image manifest has been retried 1 time(s): not found","containers":[{"name":"main"}]`: "container main of task ARN did not run: " +
 			"TaskFailedToStart: CannotPullContainerError: pull image manifest has been retried 1 time(s): not found; its output is in /ecs/NAME run/main/ID",

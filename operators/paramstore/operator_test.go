@@ -19,7 +19,7 @@ func TestParamStore(t *testing.T) {
 				Operator: o,
 				Good:     `{"a": "x", "b": 2}`,
 				Wrong:    []string{`{}`, `{"a": [1]}`, `{"a": {"b": 1}}`},
-				ReadsAll: true, // every key is one to be stored
+				ReadsAll: true, // every key is stored
 			})
 		})
 	}

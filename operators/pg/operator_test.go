@@ -17,7 +17,7 @@ import (
 	"zerodag/operators/sql"
 )
 
-// TestPg is everything that needs a server: one for all.
+// TestPg contains all tests that need a server. They share one server.
 func TestPg(t *testing.T) {
 	t.Parallel()
 	server := postgres.Start(t)
@@ -126,7 +126,7 @@ func testLocked(t *testing.T, s sqltest.Subject) {
 	}
 }
 
-// application is the name under which the server knows a task.
+// application returns the name under which the server knows a task.
 func application(t *testing.T, w *operatortest.World) string {
 	t.Helper()
 	at, err := kind().Find(&w.Task, w.Params)

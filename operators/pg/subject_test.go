@@ -14,7 +14,7 @@ const everyType = `select 1::smallint a, 2 b, 3::bigint c, 1.5::real d, 5::float
 	time '12:34:56.7' p, null::int q, '{"a":1}'::jsonb r, '{1,2}'::int[] s, '6f8b47dd-b3a7-4eb4-ba62-90ea1628ad93'::uuid t, '12.5'::money u,
 	date 'infinity' v, 'sunny'::weather w, inet '10.0.0.1' x, 'infinity'::float8 y, 12345678901234567890 z`
 
-// What the original's driver (42.3.1) and JSON library make of values, as they did in a run of both.
+// The values and their forms in Digdag's driver (42.3.1) and JSON library, recorded in a run of both.
 const objects = `select '{"a": 1}'::json a, interval '1 year 2 mons -3 days -04:05:06.7' b, timetz '00:34:56.789+09:30' c, B'1'::bit(1) d,
 	B'101'::bit(3) e, point '(1.25,-2)' f, path '[(1,2),(3,4)]' g, circle '<(1,2),3>' h, timestamp '-infinity' i, 'null'::jsonb j, null::jsonb k,
 	int4range(1,5) l, time '24:00' m, ARRAY['{}'::json] n`
@@ -28,7 +28,7 @@ const wantObjects = `{"a":{"type":"json","value":"{\"a\": 1}","null":true},` +
 	`"h":{"type":"circle","value":"<(1.0,2.0),3.0>","center":{"type":"point","value":"(1.0,2.0)","x":1.0,"y":2.0,"isNull":false,"null":true},"radius":3.0,"null":true},` +
 	`"i":-9223372036832400000,"j":{"type":"jsonb","value":"null","null":true},"k":null,"l":{"type":"int4range","value":"[1,5)","null":true},"m":"00:00:00","n":"{\"{}\"}"}`
 
-// statusTables makes what sqltest asks for.
+// statusTables creates the tables that sqltest needs.
 const statusTables = `create schema own; create table worked (a int); grant insert, select on worked to careful;
 		create table made_by_admin (query_id text not null unique, created_at timestamptz not null, completed_at timestamptz);
 		grant select, insert, update, delete on made_by_admin to careful;
@@ -64,7 +64,7 @@ func subject(server postgres.Server) sqltest.Subject {
 	return s
 }
 
-// of is the beginning of a query that counts the sessions of a task.
+// of returns the beginning of a query that counts the sessions of a task.
 func of(t *testing.T, w *operatortest.World) string {
 	return "select count(*) from pg_stat_activity where application_name = '" + application(t, w) + "'"
 }

@@ -44,8 +44,7 @@ func TestAnswersThatAreRefused(t *testing.T) {
 	}
 }
 
-// FuzzAnswer proves that whatever a program writes is an answer of one kind, in its bounds,
-// or an error.
+// FuzzAnswer checks that every output of a program is read as an answer of one kind, within its bounds, or as an error.
 func FuzzAnswer(f *testing.F) {
 	for _, seed := range []string{
 		"", "{}", `{"store": {"a": 1}, "export": {"b": null}, "subtasks": {"+x": {"echo>": "x"}}}`,

@@ -51,7 +51,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestNotFound proves that a wrong name says what it always has, and a mistake what to do.
+// TestNotFound checks that a wrong name gets the same message as ever, and that the error about a mistake contains a
+// remedy.
 func TestNotFound(t *testing.T) {
 	t.Parallel()
 	const unknown = "Unknown task type: "
@@ -86,7 +87,7 @@ func TestNotFound(t *testing.T) {
 	}
 }
 
-// TestNoProject proves that a project that is gone is not taken for a wrong name.
+// TestNoProject checks that a project that is gone is not reported as a wrong name.
 func TestNoProject(t *testing.T) {
 	t.Parallel()
 	w := operatortest.New(t, `{}`)
@@ -100,8 +101,8 @@ type gone struct{ operators.Files }
 
 func (gone) Root() string { return "/nosuch/project" }
 
-// TestRegistry proves that what is built in wins, and that what a registry cannot find in a
-// project either is unknown, which no _retry repeats.
+// TestRegistry checks that built-in operators take precedence, and that an operator that neither a registry nor a
+// project contains is unknown, and no _retry repeats it.
 func TestRegistry(t *testing.T) {
 	t.Parallel()
 	ran := ""

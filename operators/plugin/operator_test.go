@@ -17,7 +17,7 @@ import (
 	"zerodag/operators/plugin"
 )
 
-// script puts an executable into the operators of a project.
+// script writes an executable into the operators of a project.
 func script(t *testing.T, w *operatortest.World, file, text string) {
 	t.Helper()
 	name := plugin.Folder + "/" + file
@@ -27,7 +27,7 @@ func script(t *testing.T, w *operatortest.World, file, text string) {
 	}
 }
 
-// own is an operator of the project of w.
+// own returns an operator of the project of w.
 func own(t *testing.T, w *operatortest.World, name string) operators.Operator {
 	t.Helper()
 	o, found, err := plugin.Operator().Find(&w.Task, name)
@@ -37,7 +37,7 @@ func own(t *testing.T, w *operatortest.World, name string) operators.Operator {
 	return o
 }
 
-// answering is a program that answers with a text and ends with a code.
+// answering returns a program that answers with a text and ends with a code.
 func answering(text, code string) string {
 	return "#!/bin/sh\ncat >/dev/null\nprintf '%s' '" + text + "' >\"$ZERODAG_RESULT\"\nexit " + code + "\n"
 }
@@ -74,7 +74,7 @@ func TestPlugin(t *testing.T) {
 	}
 }
 
-// TestRequest holds what a program is told: the golden file is the protocol.
+// TestRequest compares the request to a program with the golden file, which is the protocol.
 func TestRequest(t *testing.T) {
 	t.Parallel()
 	w := operatortest.New(t, `{"_type": "show", "_command": {"a": [1, 2.5, null]}, "size": 3, "_secrets": {"api": {"token": true}}}`)
@@ -134,7 +134,7 @@ func TestEnds(t *testing.T) {
 	}
 }
 
-// TestMissingSecret proves that a program does not run without a secret that it asks for.
+// TestMissingSecret checks that a program does not run without a secret that it needs.
 func TestMissingSecret(t *testing.T) {
 	t.Parallel()
 	w := operatortest.New(t, `{"_secrets": {"api": {"token": true}}}`)
@@ -148,8 +148,8 @@ func TestMissingSecret(t *testing.T) {
 	}
 }
 
-// TestSecretsAreNotKept proves that the request, which may hold secrets, is on disk under no
-// name while the program runs, nor after it.
+// TestSecretsAreNotKept checks that the request, which may contain secrets, is on disk under no name, neither while the
+// program runs nor after it.
 func TestSecretsAreNotKept(t *testing.T) {
 	t.Parallel()
 	w := operatortest.New(t, `{"_secrets": {"k": true}}`)
@@ -176,12 +176,12 @@ func TestSecretsAreNotKept(t *testing.T) {
 	}
 }
 
-// withoutFile leaves out what the test's own program says of itself: its text has the word.
+// withoutFile leaves out the test's own program from the found files, because its text contains the word.
 func withoutFile(output, file string) string {
 	return strings.NewReplacer("./"+file+"\nFOUND\n", "").Replace(output)
 }
 
-// TestPolls proves that a program gets its own state back, and that of no other.
+// TestPolls checks that a program gets its own state back, and no other state.
 func TestPolls(t *testing.T) {
 	t.Parallel()
 	w := operatortest.New(t, `{}`)
@@ -208,8 +208,7 @@ esac
 	}
 }
 
-// TestKill proves that only a program that asked for it is called when its attempt is killed
-// between two polls.
+// TestKill checks that after a kill between two polls only a program that requested it is called.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	for state, want := range map[string]string{
@@ -235,8 +234,7 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// TestKillEndsIt proves that a kill ends the program and what it started, with time to say
-// good-bye.
+// TestKillEndsIt checks that a kill ends the program and all processes that it started, with time to clean up.
 func TestKillEndsIt(t *testing.T) {
 	t.Parallel()
 	w := operatortest.New(t, `{}`)
@@ -251,7 +249,7 @@ func TestKillEndsIt(t *testing.T) {
 	}
 }
 
-// TestLog proves that a flood on stdout and stderr is the task's log and nothing else.
+// TestLog checks that a flood on stdout and stderr goes to the task's log and nowhere else.
 func TestLog(t *testing.T) {
 	t.Parallel()
 	w := operatortest.New(t, `{}`)
@@ -264,7 +262,7 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// TestWithoutCommands proves that where a deployment runs no commands its own words say so.
+// TestWithoutCommands checks that a deployment that runs no commands says so in its own words.
 func TestWithoutCommands(t *testing.T) {
 	t.Parallel()
 	w := operatortest.New(t, `{}`)

@@ -164,7 +164,7 @@ func TestResults(t *testing.T) {
 	}
 }
 
-// TestErrors proves that the message of a failure is the error of the program, and that its traceback is apart.
+// TestErrors checks that the message of a failure is the error of the program, and that its traceback is separate.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	needPython(t)

@@ -18,9 +18,8 @@ import (
 	"zerodag/operators/operatortest/postgres"
 )
 
-// service is a Data API whose statements PostgreSQL really executes, as one transaction
-// where they are several. What PostgreSQL does not know, COPY from S3 and UNLOAD, goes as a
-// row into the table "received".
+// service is a Data API whose statements PostgreSQL really executes, in one transaction if there are several.
+// Statements that PostgreSQL does not know, COPY from S3 and UNLOAD, are written as rows into the table "received".
 type service struct {
 	t      *testing.T
 	server postgres.Server
@@ -29,8 +28,8 @@ type service struct {
 	mu       sync.Mutex
 	all      []*submitted
 	requests []string // the names of calls
-	refuse   int      // so many calls are throttled
-	lose     string   // calls of this name are done, and their answer is lost once
+	refuse   int      // this many calls are throttled
+	lose     string   // calls of this name succeed, and their answer is lost once
 }
 
 type submitted struct {
@@ -195,7 +194,7 @@ func (s *service) transaction(ctx context.Context, list []string) ([]*pgconn.Res
 	return results, nil
 }
 
-// asReceived is a statement in a form that PostgreSQL takes.
+// asReceived returns a statement in a form that PostgreSQL accepts.
 func asReceived(sql string) string {
 	if strings.Contains(sql, "CREDENTIALS '") {
 		return "INSERT INTO received VALUES ($received$" + sql + "$received$)"
@@ -251,7 +250,7 @@ func (x *submitted) page(part, next string) map[string]any {
 	return out
 }
 
-// field is a value as the Data API has it.
+// field returns a value in the form of the Data API.
 func field(oid uint32, value []byte) map[string]any {
 	switch {
 	case value == nil:
@@ -270,7 +269,7 @@ func (s *service) grant() map[string]string {
 	return map[string]string{"aws.access_key_id": "test", "aws.secret_access_key": "test", "aws.redshift.endpoint": s.url}
 }
 
-// count is how often a call was made.
+// count returns how often a call was made.
 func (s *service) count(name string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -30,7 +30,7 @@ func operator(name string) operators.Operator {
 	panic(name)
 }
 
-// start starts a PostgreSQL that has what it lacks to be a Redshift.
+// start starts a PostgreSQL with additions that Redshift has and PostgreSQL lacks.
 func start(t *testing.T) postgres.Server {
 	t.Helper()
 	s := postgres.Start(t)
@@ -40,7 +40,7 @@ func start(t *testing.T) postgres.Server {
 	return s
 }
 
-// TestRedshift is everything that needs a server: one for all.
+// TestRedshift contains all tests that need a server. They share one server.
 func TestRedshift(t *testing.T) {
 	t.Parallel()
 	s := start(t)
@@ -55,9 +55,9 @@ func TestRedshift(t *testing.T) {
 	subject(s).Suite(t, own)
 }
 
-// subject is what redshift> shares with pg>; its status tables are of another kind, see testOnce.
+// subject returns the tests that redshift> shares with pg>. Its status tables are of another kind, see testOnce.
 func subject(s postgres.Server) sqltest.Subject {
-	// Tests differ in their statements; a task puts a comment before its own.
+	// Tests differ in their statements. A task puts a comment before its own statement.
 	sessions := "select count(*) from pg_stat_activity where query like '/* zerodag %%%s'"
 	return sqltest.Subject{
 		Operator: operator("redshift"), Secrets: "aws.redshift", Port: s.Port, User: postgres.User, Database: postgres.Database, Careful: postgres.Careful, Password: postgres.Password,
@@ -87,7 +87,7 @@ func subject(s postgres.Server) sqltest.Subject {
 	}
 }
 
-// byConnection are parameters of a task, with more of them.
+// byConnection returns parameters of a task, with more of them.
 func byConnection(s postgres.Server, more string) string {
 	return fmt.Sprintf(`{"host": "127.0.0.1", "port": %d, "user": %q, "database": %q, %s}`, s.Port, postgres.User, postgres.Database, more)
 }
@@ -96,7 +96,7 @@ func byDataAPI(more string) string {
 	return `{"cluster": "c", "db_user": "u", "database": "d", ` + more + `}`
 }
 
-// task is one of a session of its own, so with a query id of its own.
+// newTask returns a task of a session of its own, so it has a query id of its own.
 func newTask(t *testing.T, params string, vault map[string]string) *operatortest.World {
 	t.Helper()
 	w := operatortest.New(t, params)
@@ -105,7 +105,7 @@ func newTask(t *testing.T, params string, vault map[string]string) *operatortest
 	return w
 }
 
-// finish runs a task until it is done; time passes only between runs.
+// finish runs a task until it is done. Time passes only between runs.
 func finish(t *testing.T, name string, w *operatortest.World) operatortest.Ended {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
@@ -166,8 +166,8 @@ func testWriting(t *testing.T, s postgres.Server) {
 	})
 }
 
-// testOnce proves that a query is executed once however often its task is run, at one time
-// or after another.
+// testOnce checks that a query is executed once if its task runs several times, at the same time or one after the
+// other.
 func testOnce(t *testing.T, s postgres.Server) {
 	s.Rows(t, "create schema status; create table once (a int)")
 	w := newTask(t, byConnection(s, `"query": "insert into once select 1; select pg_sleep(0.1)", "status_table_schema": "status"`), nil)
@@ -208,7 +208,7 @@ func testOnce(t *testing.T, s postgres.Server) {
 	}
 }
 
-// testCleanup proves that status tables go when they are old, and no other table does.
+// testCleanup checks that status tables are dropped when they are old, and that no other table is dropped.
 func testCleanup(t *testing.T, s postgres.Server) {
 	old, open, recent := operators.Derived("old"), operators.Derived("open"), operators.Derived("new")
 	for name, completed := range map[string]string{"st_" + old: "now() - interval '2 hours'", "st_" + open: "null::timestamptz", "st_" + recent: "now()",
@@ -285,8 +285,8 @@ func testDataAPIResults(t *testing.T, s postgres.Server) {
 	}
 }
 
-// testDataAPIOnce proves that statements are started once, also when the answer or the
-// state is lost, and that another try starts them anew.
+// testDataAPIOnce checks that statements start once, even if the answer or the state is lost, and that another try
+// starts them again.
 func testDataAPIOnce(t *testing.T, s postgres.Server) {
 	api := newService(t, s)
 	s.Rows(t, "create table api_once (a int)")
@@ -361,8 +361,8 @@ func testBusy(t *testing.T, s postgres.Server) {
 	}
 }
 
-// TestMoto proves that what is sent has the form of the service: moto reads it by the model
-// of AWS, though it runs nothing.
+// TestMoto checks that the requests have the form of the service: moto reads them by the model of AWS, although it runs
+// nothing.
 func TestMoto(t *testing.T) {
 	t.Parallel()
 	client := redshiftdata.NewFromConfig(localstack.Config(t))

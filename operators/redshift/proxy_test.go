@@ -9,9 +9,8 @@ import (
 	"zerodag/operators/operatortest/postgres"
 )
 
-// proxied is an address of the server behind which it takes COPY from S3 and UNLOAD: as
-// rows of the table "received", in the transaction in which they come. Everything else
-// reaches it as it is.
+// proxied returns a server whose address accepts COPY from S3 and UNLOAD: it writes them as rows into the table
+// "received", in the transaction in which they come. All other statements reach the server unchanged.
 func proxied(t *testing.T, s postgres.Server) postgres.Server {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

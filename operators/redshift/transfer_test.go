@@ -20,7 +20,7 @@ import (
 	"zerodag/operators/operatortest/postgres"
 )
 
-// read reads a task without going anywhere.
+// read reads a task without a connection.
 func read(t *testing.T, name, params string, reader func(*task) error) (*task, error) {
 	t.Helper()
 	w := operatortest.New(t, params)
@@ -32,8 +32,7 @@ func read(t *testing.T, name, params string, reader func(*task) error) (*task, e
 	return c, reader(c)
 }
 
-// TestLoadText proves how a COPY is written, option by option in the order of the manual
-// of the operator.
+// TestLoadText checks how a COPY is written, option by option in the order of the manual of the operator.
 func TestLoadText(t *testing.T) {
 	t.Parallel()
 	const all = `{"table": "s.t", "from": "dynamodb://d", "column_list": "a, \"b\"", "readratio": 50, "manifest": true, "encrypted": true, "region": "us-east-1",
@@ -87,7 +86,7 @@ func TestUnloadText(t *testing.T) {
 	}
 }
 
-// TestRefused proves that each mistake is named.
+// TestRefused checks that each mistake is named.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for params, want := range map[string]string{
@@ -121,7 +120,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestPolicy proves that credentials reach what the statement needs, and nothing else.
+// TestPolicy checks that credentials allow the access that the statement needs, and nothing else.
 func TestPolicy(t *testing.T) {
 	t.Parallel()
 	for params, want := range map[string][]string{
@@ -168,7 +167,7 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
-// bucket makes one of LocalStack.
+// bucket creates a bucket of LocalStack.
 func bucket(t *testing.T) (string, *s3.Client) {
 	t.Helper()
 	client := s3.NewFromConfig(localstack.Config(t), func(o *s3.Options) { o.UsePathStyle = true })
@@ -208,7 +207,7 @@ func put(t *testing.T, client *s3.Client, bucket, key, content string) {
 	}
 }
 
-// received are the statements that have a text, with what is known of their credentials.
+// received returns the received statements that contain a text, with the known facts about their credentials.
 func received(t *testing.T, s postgres.Server, about string) []string {
 	t.Helper()
 	return s.Rows(t, "select statement from received where statement like '%"+about+"%'")
@@ -278,8 +277,8 @@ func secretsOf(make func(string) (string, map[string]string)) map[string]string 
 	return vault
 }
 
-// testMasked proves that no key is in an error: PostgreSQL itself does not know COPY from
-// S3, and says so with the text.
+// testMasked checks that no error contains a key: PostgreSQL itself does not know COPY from S3, and its error contains
+// the statement.
 func testMasked(t *testing.T, s postgres.Server, vault map[string]string) {
 	t.Helper()
 	secrets := maps.Clone(vault)
@@ -294,8 +293,7 @@ func testMasked(t *testing.T, s postgres.Server, vault map[string]string) {
 	}
 }
 
-// testUnload proves that what a failed run wrote is deleted, and what a complete one wrote
-// is not.
+// testUnload checks that the files of a failed run are deleted, and that the files of a complete run are not.
 func testUnload(t *testing.T, s postgres.Server) {
 	name, client := bucket(t)
 	near, api := proxied(t, s), newService(t, s)

@@ -39,7 +39,7 @@ var (
 	failed  = operators.StartedAttempt{SessionID: 7, AttemptID: 8, Done: true}
 )
 
-// TestSteps has one run each: state and answer in, wait and state out.
+// TestSteps makes one run for each case, with a state and an answer, and compares the pause and the new state.
 func TestSteps(t *testing.T) {
 	t.Parallel()
 	const ids = `"target_session_id":7,"target_attempt_id":8`
@@ -78,7 +78,7 @@ func TestSteps(t *testing.T) {
 
 var uuid = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
-// TestPaused proves that it asks again while the project of the other workflow is paused.
+// TestPaused checks that the task asks again while the project of the other workflow is paused.
 func TestPaused(t *testing.T) {
 	t.Parallel()
 	w := operatortest.New(t, good)
@@ -125,7 +125,7 @@ func TestRequests(t *testing.T) {
 	w := operatortest.New(t, `{"_command": "child", "session_time": "2024-01-01T09:00:00+09:00", "params": {"a": 1},
 		"project_name": "other", "retry_attempt_name": "again"}`)
 	operatortest.RunOnce(t, require.Operator(), w)
-	w.Local = param.New() // what is only inherited does not count
+	w.Local = param.New() // an inherited parameter does not count
 	w.State = param.New("rerun_on_retry_attempt_name", "rerun")
 	operatortest.RunOnce(t, require.Operator(), w)
 	want := []string{"other again", " rerun"}

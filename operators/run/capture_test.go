@@ -10,7 +10,8 @@ import (
 	"zerodag/operators"
 )
 
-// FuzzStored proves that whatever a command leaves is read to values or to an error, and never to more than was there.
+// FuzzStored checks that every output of a command is read as values or as an error, and never as more than the output
+// contains.
 func FuzzStored(f *testing.F) {
 	for _, text := range []string{"a=1\nb=x = y\n", `{"a": {"b": [1, null]}}`, "no pair", "\x00=\xff", `{"a":`, "id=1\nid=2"} {
 		f.Add([]byte(text), "json", "integer")
@@ -40,7 +41,7 @@ func FuzzStored(f *testing.F) {
 	})
 }
 
-// TestStoredPairs proves that spaces around = are no part of a value, and others are.
+// TestStoredPairs checks that spaces around = are no part of a value, and that other spaces are.
 func TestStoredPairs(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{

@@ -14,8 +14,8 @@ import (
 	"zerodag/operators/run"
 )
 
-// TestCutOff proves that a run that a kill cuts off asks to be cleaned up, with what earlier runs left, where they
-// left something; and that the cleaning up itself never does.
+// TestCutOff checks that a run that a kill cuts off asks for a cleanup, with the state of earlier runs if there is one,
+// and that the cleanup itself never does.
 func TestCutOff(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -39,8 +39,8 @@ func TestCutOff(t *testing.T) {
 	}
 }
 
-// TestTimeJustBefore proves that a run whose time was over just before its task was ended fails of that, and that what it had started
-// elsewhere is still named for whoever cleans it up.
+// TestTimeJustBefore checks that a run whose time was over just before its task was ended fails for that reason, and
+// that the work that it had started elsewhere is still named for the cleanup.
 func TestTimeJustBefore(t *testing.T) {
 	t.Parallel()
 	started := param.New("jobId", "7")

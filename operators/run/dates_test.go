@@ -12,15 +12,15 @@ import (
 	"zerodag/operators/run"
 )
 
-// noDate evaluates each text to that of a date which moment cannot parse.
+// noDate evaluates each text to the text of a date that moment cannot parse.
 type noDate struct{ plainText }
 
 func (noDate) Eval(_ context.Context, all, _ *param.Map, _ expr.Scope) (*param.Map, error) {
 	return param.Merge(all, param.New("x>", "until Invalid date")), nil
 }
 
-// TestInvalidDate proves that a date which moment cannot parse is told of in the log, as the original runs such a task, and fails it in a
-// file with `zerodag: 1`; and that a text which only says so is no such date.
+// TestInvalidDate checks that a date that moment cannot parse is reported in the log, because Digdag runs such a task,
+// and that it fails the task in a file with `zerodag: 1`. It also checks that a text that only says so is no such date.
 func TestInvalidDate(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

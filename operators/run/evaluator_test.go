@@ -25,8 +25,9 @@ func (b broken) Template(context.Context, string, *param.Map, expr.Scope) (strin
 	return "", b.err
 }
 
-// TestNoEvaluator proves that a task waits about a minute for an evaluator that does not start, keeps what earlier runs left
-// meanwhile, and fails then with the reason; and that it waits on where the machine only lacks something for a while.
+// TestNoEvaluator checks that a task waits about a minute for an evaluator that does not start, keeps the state of
+// earlier runs in the meantime, and then fails with the reason. It also checks that the task goes on waiting if the
+// machine only lacks a resource for a while.
 func TestNoEvaluator(t *testing.T) {
 	t.Parallel()
 	once := func(err error, state *param.Map) run.Outcome {

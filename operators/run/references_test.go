@@ -11,8 +11,8 @@ import (
 	"zerodag/operators/run"
 )
 
-// TestWrittenReferences proves that a secret is given where a project's own text refers to
-// it, and nowhere else: what data says is never looked up, in whatever pieces it comes.
+// TestWrittenReferences checks that a secret is inserted where a project's own text refers to it, and nowhere else: a
+// reference that comes from data, in any pieces, is never resolved.
 func TestWrittenReferences(t *testing.T) {
 	t.Parallel()
 	data := param.DataMap(param.New("evil", "${secret:a.b}", "open", "${secret:a.", "env", "a", "dollar", "$",
@@ -27,10 +27,10 @@ func TestWrittenReferences(t *testing.T) {
 		"${open}b}":                              "${secret:a.b}",
 		"${open + tail}":                         "${secret:a.b}",
 		"${'$' + '{secret:a.b}'}":                "${secret:a.b}",
-		"${dollar}{secret:a.b}":                  "value", // the name is written
-		"${secret:${env}.b}":                     "value", // the project says that data chooses
+		"${dollar}{secret:a.b}":                  "value", // the project contains the name
+		"${secret:${env}.b}":                     "value", // the project lets the data choose
 		"${secret:${other}}":                     "error: Secret not found for key: 'a'",
-		"$${secret:a.b}":                         "value", // as in the original
+		"$${secret:a.b}":                         "value", // as in Digdag
 		"${shell}":                               "${HOME:-x}",
 		"${secret:a.b} ${evil.split('').length}": "value 13",
 		"${code}":                                "value", // an _export of the project
@@ -49,8 +49,8 @@ func TestWrittenReferences(t *testing.T) {
 	}
 }
 
-// TestReferencesInParts proves the same of texts that an operator takes out of a parameter:
-// JSON of the project may refer to secrets, JSON that was fetched may not.
+// TestReferencesInParts checks the same of texts that an operator takes out of a parameter: JSON of the project may
+// refer to secrets, but JSON that was fetched may not.
 func TestReferencesInParts(t *testing.T) {
 	t.Parallel()
 	vars := param.DataMap(param.New("fetched", `{"k":"\u0024{secret:a.b}"}`))

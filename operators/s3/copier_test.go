@@ -11,7 +11,7 @@ import (
 	"zerodag/integration/localstack"
 )
 
-// TestCopyInParts proves that a large object arrives whole, with what is said about it.
+// TestCopyInParts checks that a large object arrives whole, with its metadata.
 func TestCopyInParts(t *testing.T) {
 	t.Parallel()
 	client := s3.NewFromConfig(localstack.Config(t), func(o *s3.Options) { o.UsePathStyle = true })

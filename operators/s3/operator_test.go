@@ -84,12 +84,12 @@ func (b bed) want(t *testing.T, keys ...string) {
 	}
 }
 
-// grant gives a task the way to LocalStack.
+// grant gives a task the secrets to reach LocalStack.
 func grant(_ *testing.T, w *operatortest.World) {
 	maps.Copy(w.Vault, localstack.Secrets("s3"))
 }
 
-// world is a task with its way to the bucket, which replaces BUCKET in the parameters.
+// world returns a task that reaches the bucket. The name of the bucket replaces BUCKET in the parameters.
 func (b bed) world(t *testing.T, params string) *operatortest.World {
 	t.Helper()
 	w := operatortest.New(t, b.text(params))
@@ -107,14 +107,14 @@ func operator(name string) operators.Operator {
 	return list[slices.IndexFunc(list, func(o operators.Operator) bool { return o.Name == name })]
 }
 
-// untilDone runs a task as often as it asks for, and says how often that was.
+// untilDone runs a task until it is done, and returns how many runs that took.
 func untilDone(t *testing.T, name string, w *operatortest.World) (operatortest.Ended, int) {
 	t.Helper()
 	for runs := 1; runs < 20; runs++ {
 		_, err := operator(name).Run(t.Context(), &w.Task)
 		var later *operators.Later
 		if !errors.As(err, &later) {
-			return operatortest.RunOnce(t, operator(name), w), runs // what is delivered twice ends as it did
+			return operatortest.RunOnce(t, operator(name), w), runs // a task that is delivered twice ends in the same way
 		}
 		if again := operatortest.RunOnce(t, operator(name), w); again.Kind != "later" {
 			t.Fatalf("run %d of %s was asked to go on, and a second delivery ended: %+v", runs, name, again)
@@ -165,7 +165,7 @@ func TestExercise(t *testing.T) {
 	}
 }
 
-// TestWaitFinds proves what of an object is stored.
+// TestWaitFinds checks which values of an object are stored.
 func TestWaitFinds(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -202,14 +202,14 @@ func TestWaitFinds(t *testing.T) {
 	}
 }
 
-// TestWaitPolls proves when a wait looks again, and when it gives up.
+// TestWaitPolls checks when a wait polls again, and when it gives up.
 func TestWaitPolls(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
 	began := param.Text(operatortest.Now.Add(-100 * time.Second).UnixMilli())
 	for name, c := range map[string]struct {
 		params, state string
-		after         time.Duration // 0: it ends as below
+		after         time.Duration // 0: the task ends as below
 		want          operatortest.Ended
 	}{
 		"first look":     {`{"_command": "BUCKET/k"}`, `{}`, 5 * time.Second, operatortest.Ended{}},
@@ -239,7 +239,7 @@ func TestWaitPolls(t *testing.T) {
 	}
 }
 
-// TestWaitForVersion proves that a version is waited for, not the object.
+// TestWaitForVersion checks that the task waits for a version, not for any version of the object.
 func TestWaitForVersion(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -250,7 +250,7 @@ func TestWaitForVersion(t *testing.T) {
 	}
 }
 
-// TestWaitWithOwnKey proves that an object under a key of the customer is found with it.
+// TestWaitWithOwnKey checks that an object that is encrypted with a key of the customer is found with that key.
 func TestWaitWithOwnKey(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -308,7 +308,7 @@ func TestCopyMoveDelete(t *testing.T) {
 	b.want(t, "again", "moved/b c+d", "moved/deep/ü", "moved/other")
 }
 
-// TestMessages proves that errors of S3 are told in one sentence with a remedy.
+// TestMessages checks that an error of S3 is reported as one sentence with a remedy.
 func TestMessages(t *testing.T) {
 	t.Parallel()
 	b := setup(t)
@@ -325,7 +325,7 @@ func TestMessages(t *testing.T) {
 	}
 }
 
-// TestWaitOutlastsOutage proves that a wait comes back when S3 does not answer.
+// TestWaitOutlastsOutage checks that a wait polls again later when S3 does not answer.
 func TestWaitOutlastsOutage(t *testing.T) {
 	t.Parallel()
 	w := operatortest.New(t, `{"_command": "b/k", "path_style_access": true}`)
@@ -338,7 +338,7 @@ func TestWaitOutlastsOutage(t *testing.T) {
 	}
 }
 
-// TestMovePages proves that a move of more than one page loses and leaves nothing.
+// TestMovePages checks that a move of more than one page loses no object and leaves none behind.
 func TestMovePages(t *testing.T) {
 	t.Parallel()
 	b := setup(t)

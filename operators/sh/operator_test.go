@@ -75,7 +75,7 @@ func TestFailures(t *testing.T) {
 	}
 }
 
-// TestScratchNames keeps the form that logs of the original have.
+// TestScratchNames checks that names keep the form that they have in logs of Digdag.
 func TestScratchNames(t *testing.T) {
 	t.Parallel()
 	form := regexp.MustCompile(`^\.digdag/tmp/digdag-sh-\d+-\d+/runner\.sh\n$`)
@@ -92,8 +92,8 @@ func TestScratchNames(t *testing.T) {
 	}
 }
 
-// TestStopsAtTheFirstFailure proves that a script of a file with `zerodag: 1` ends at the first command that fails, with each shell
-// that is there, and how it does not.
+// TestStopsAtTheFirstFailure checks that a script of a file with `zerodag: 1` ends at the first command that fails,
+// with each shell that is installed, and how a project can turn that off.
 func TestStopsAtTheFirstFailure(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -129,7 +129,7 @@ func TestStopsAtTheFirstFailure(t *testing.T) {
 	}
 }
 
-// TestOtherProgramsStay proves that no option is added to what is not a shell.
+// TestOtherProgramsStay checks that no option is added to a program that is not a shell.
 func TestOtherProgramsStay(t *testing.T) {
 	t.Parallel()
 	w := operatortest.New(t, `{"_command": "text", "shell": ["/bin/cat"]}`)

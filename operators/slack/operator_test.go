@@ -22,8 +22,8 @@ import (
 
 const token = "xoxb-1-secret"
 
-// workspace answers as Slack's documentation of chat.postMessage, of incoming webhooks and
-// of rate limits says, and keeps what was posted.
+// workspace answers according to Slack's documentation of chat.postMessage, of incoming webhooks and of rate limits,
+// and stores the posted messages.
 type workspace struct {
 	mu     sync.Mutex
 	posted []string
@@ -79,7 +79,7 @@ func (w *workspace) ServeHTTP(out http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// known are the arguments of chat.postMessage.
+// known matches the arguments of chat.postMessage.
 var known = regexp.MustCompile(`^(channel|text|blocks|attachments|thread_ts|reply_broadcast|username|icon_emoji|icon_url|mrkdwn|unfurl_links|unfurl_media|link_names|parse|metadata)$`)
 
 func (w *workspace) method(out http.ResponseWriter, r *http.Request, body []byte, m map[string]any) {
@@ -145,7 +145,7 @@ func (w *workspace) webhook(out http.ResponseWriter, r *http.Request, body []byt
 	io.WriteString(out, answer)
 }
 
-// world is a task that may use both ways.
+// world returns a task that may use both ways.
 func world(t *testing.T, base, params string) *operatortest.World {
 	t.Helper()
 	m := operatortest.Map(t, params)
@@ -184,7 +184,7 @@ func TestExercise(t *testing.T) {
 	}
 }
 
-// TestPosts compares what Slack has got and what the task stores of it.
+// TestPosts compares the messages that Slack got and the values that the task stores.
 func TestPosts(t *testing.T) {
 	t.Parallel()
 	const stored = `{"slack":{"last_message":{"channel":"C0123456789","ts":"1503435956.000247"}}}`
@@ -211,8 +211,8 @@ func TestPosts(t *testing.T) {
 	}
 }
 
-// TestForgetsTheLastMessage proves that a webhook, which does not say where its message is,
-// leaves no older one behind.
+// TestForgetsTheLastMessage checks that a webhook, which does not report the place of its message, leaves no older
+// place behind.
 func TestForgetsTheLastMessage(t *testing.T) {
 	t.Parallel()
 	_, base := open(t)
@@ -276,8 +276,8 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// TestLimits proves that a message that Slack did not take yet is posted later, once, and
-// that the task holds nothing meanwhile.
+// TestLimits checks that a message that Slack did not accept yet is posted later, once, and that the task holds no
+// resource in the meantime.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	server, base := open(t)
@@ -303,7 +303,7 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// TestLostAnswer proves that a message that Slack may have is not sent again by itself.
+// TestLostAnswer checks that a message that Slack may have received is not sent again automatically.
 func TestLostAnswer(t *testing.T) {
 	t.Parallel()
 	server, base := open(t)

@@ -10,8 +10,8 @@ import (
 	"zerodag/operators/slack"
 )
 
-// TestProjectsOfDigdagSlack proves that tasks of the plugin szyn/digdag-slack post what they
-// posted: the command is a template of all of the payload, the webhook is a parameter.
+// TestProjectsOfDigdagSlack checks that tasks of the plugin szyn/digdag-slack post the same messages as before: the
+// command is a template of the whole payload, and the webhook is a parameter.
 func TestProjectsOfDigdagSlack(t *testing.T) {
 	t.Parallel()
 	const sample = "---\nusername: Digdag\nicon_emoji: ':cry:'\nattachments:\n- color: \"danger\"\n  text: '*[FAILED]* `x`'\n  mrkdwn_in:\n  - text\n"
@@ -36,8 +36,8 @@ func TestProjectsOfDigdagSlack(t *testing.T) {
 	}
 }
 
-// TestPayloadsThatAreRefused proves that what is no payload is told, posted nowhere, and shows
-// no webhook.
+// TestPayloadsThatAreRefused checks that an invalid payload is reported and not posted, and that the error shows no
+// webhook.
 func TestPayloadsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	server, base := open(t)

@@ -17,7 +17,7 @@ import (
 	ours "zerodag/operators/sns"
 )
 
-// bed is a topic of LocalStack with a queue that hears it.
+// bed is a topic of LocalStack with a queue that subscribes to it.
 type bed struct {
 	topic, queue string
 	sqs          *sqs.Client
@@ -65,13 +65,13 @@ func (b bed) publish(t *testing.T, params string) {
 	}
 }
 
-// envelope is what a queue hears of a message.
+// envelope is the form in which a queue receives a message.
 type envelope struct {
 	Message, Subject  string
 	MessageAttributes map[string]struct{ Type, Value string }
 }
 
-// heard receives until nothing more comes.
+// heard receives messages until no more come.
 func (b bed) heard(t *testing.T) []envelope {
 	t.Helper()
 	var list []envelope
@@ -128,7 +128,7 @@ func TestPublish(t *testing.T) {
 	}
 }
 
-// TestOnceInOrder proves that a run that is delivered twice publishes once to a FIFO topic.
+// TestOnceInOrder checks that a run that is delivered twice publishes once to a FIFO topic.
 func TestOnceInOrder(t *testing.T) {
 	t.Parallel()
 	b := setup(t, ".fifo")

@@ -6,8 +6,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// TestObjects compares what is stored and what a file has with what the original's driver and
-// JSON library wrote of the same texts of a server.
+// TestObjects compares the stored values and the values in a file with those that Digdag's driver and JSON library
+// wrote for the same texts of a server.
 func TestObjects(t *testing.T) {
 	t.Parallel()
 	for _, x := range []struct {
@@ -48,8 +48,8 @@ func quoted(t *testing.T, text string) param.Value {
 	return v
 }
 
-// FuzzValues proves that no text of a server breaks its reader, and that what does not read as
-// its type stays a text.
+// FuzzValues checks that every text of a server is read without a crash, and that a text that does not fit its type
+// stays a text.
 func FuzzValues(f *testing.F) {
 	for _, text := range []string{"1 day 02:03:04.5", "-00:00:00.5", "(1,2)", "<(1,2),3>", "infinity", "12:00:00+09", "[(1e5,-2)]", ""} {
 		f.Add(text)

@@ -10,8 +10,7 @@ import (
 	"zerodag/operators/operatortest/postgres"
 )
 
-// TestNothingOfTheAgent: what the library would take from its environment is not the
-// task's.
+// TestNothingOfTheAgent checks that a task takes no settings from the environment, where the library would read them.
 func TestNothingOfTheAgent(t *testing.T) {
 	t.Parallel()
 	s := postgres.Start(t)

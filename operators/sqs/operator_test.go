@@ -53,11 +53,11 @@ func (b bed) send(t *testing.T, params string) {
 	}
 }
 
-// received are the bodies in the queue, each with its attributes, in their order.
+// received returns the bodies in the queue, each with its attributes, in their order.
 func (b bed) received(t *testing.T) []string {
 	t.Helper()
 	var list []string
-	for empty := 0; empty < 2; { // one answer without messages does not mean that there are none
+	for empty := 0; empty < 2; { // one answer without messages does not mean that the queue is empty
 		out, err := b.client.ReceiveMessage(t.Context(), &sqs.ReceiveMessageInput{QueueUrl: &b.url, MaxNumberOfMessages: 10, WaitTimeSeconds: 2,
 			MessageAttributeNames: []string{"All"}})
 		if err != nil {
@@ -107,8 +107,7 @@ func TestSend(t *testing.T) {
 	}
 }
 
-// TestMany proves that all messages arrive, however many calls that takes: by number and
-// by size.
+// TestMany checks that all messages arrive if they need several calls, because of their number or their size.
 func TestMany(t *testing.T) {
 	t.Parallel()
 	b := setup(t, "")
@@ -132,8 +131,7 @@ func TestMany(t *testing.T) {
 	}
 }
 
-// TestOnceInOrder proves that a run that is delivered twice sends once to a FIFO queue, in
-// the order of the list.
+// TestOnceInOrder checks that a run that is delivered twice sends once to a FIFO queue, in the order of the list.
 func TestOnceInOrder(t *testing.T) {
 	t.Parallel()
 	b := setup(t, ".fifo")

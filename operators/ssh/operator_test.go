@@ -20,7 +20,7 @@ import (
 	"zerodag/operators/operatortest/sshd"
 )
 
-// world is a task for a server, whose key it knows.
+// world returns a task for a server, with the key of that server.
 func world(t *testing.T, s sshd.Server, more string) *operatortest.World {
 	t.Helper()
 	w := operatortest.New(t, params(s, more))
@@ -32,7 +32,7 @@ func params(s sshd.Server, more string) string {
 	return fmt.Sprintf(`{"host": "127.0.0.1", "port": %d, "user": %q, "host_key": %q, %s}`, s.Port, s.User, s.Fingerprint, more)
 }
 
-// TestSSH is everything that a real sshd shows: one for all.
+// TestSSH contains all tests that need a real sshd. They share one.
 func TestSSH(t *testing.T) {
 	t.Parallel()
 	s := sshd.Start(t)
@@ -84,7 +84,7 @@ func TestSSH(t *testing.T) {
 	}
 	t.Run("a killed attempt ends the command", func(t *testing.T) {
 		t.Parallel()
-		folder, _ := daemon.Folder(t, "ssh-ended", s.User) // whose user can write there
+		folder, _ := daemon.Folder(t, "ssh-ended", s.User) // the user of the server can write there
 		file := filepath.Join(folder, "ended")
 		w := world(t, s, fmt.Sprintf(`"_command": "trap 'echo asked > %s; exit 1' TERM; echo ready; while :; do sleep 0.1; done"`, file))
 		ctx, cancel := context.WithCancel(t.Context())
@@ -113,7 +113,7 @@ func TestSSH(t *testing.T) {
 	})
 }
 
-// same compares outputs of a command, of which two may come in either order.
+// same compares outputs of a command. Two of the outputs may come in either order.
 func same(got, want string) bool {
 	if got == want {
 		return true
@@ -122,7 +122,7 @@ func same(got, want string) bool {
 	return len(lines) == 3 && got == lines[1]+lines[0]
 }
 
-// TestTrust proves that the error about a server whose key is unknown shows that key, whatever the task named instead.
+// TestTrust checks that the error about a server with an unknown key shows that key, with any key in the task.
 func TestTrust(t *testing.T) {
 	t.Parallel()
 	s := sshd.Start(t)
@@ -136,7 +136,7 @@ func TestTrust(t *testing.T) {
 	}
 }
 
-// TestLogins proves how secrets log in, against a server that has a password, and that none of them is told to anybody.
+// TestLogins checks how secrets log in, on a server that has a password, and that no error shows a secret.
 func TestLogins(t *testing.T) {
 	t.Parallel()
 	const password = "open sesame"
@@ -183,7 +183,7 @@ func TestLogins(t *testing.T) {
 	}
 }
 
-// passwordServer is a server for one user, alice, with a password, whose every command succeeds.
+// passwordServer starts a server for one user, alice, with a password. Every command on it succeeds.
 func passwordServer(t *testing.T, password string) (address, fingerprint string) {
 	t.Helper()
 	key, public := sshd.NewKey(t, "")

@@ -26,7 +26,7 @@ const (
 	waits  = `{"StartAt": "W", "States": {"W": {"Type": "Wait", "Seconds": 300, "End": true}}}`
 )
 
-// machine makes a state machine and returns its ARN.
+// machine creates a state machine and returns its ARN.
 func machine(t *testing.T, definition string) (string, *sfn.Client) {
 	t.Helper()
 	client := sfn.NewFromConfig(localstack.Config(t))
@@ -46,7 +46,7 @@ func grant(_ *testing.T, w *operatortest.World) {
 	maps.Copy(w.Vault, localstack.Secrets("step_functions"))
 }
 
-// world is a task about a machine; its attempt is that of no other test.
+// world returns a task for a machine, with an attempt that no other test uses.
 func world(t *testing.T, arn, params string) *operatortest.World {
 	t.Helper()
 	w := operatortest.New(t, `{"_command": "`+arn+`"`+params+`}`)
@@ -60,7 +60,7 @@ func look(t *testing.T, w *operatortest.World) *operators.Later {
 	return operatortest.Look(t, ours.Operator(), w)
 }
 
-// untilDone looks until the execution has ended; time passes only between looks.
+// untilDone polls until the execution has ended. Time passes only between polls.
 func untilDone(t *testing.T, w *operatortest.World) operatortest.Ended {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
@@ -111,8 +111,8 @@ func TestSucceeds(t *testing.T) {
 	}
 }
 
-// TestFails proves that the error of an execution is the task's, and that another try of
-// the task starts another execution.
+// TestFails checks that the error of an execution is the task's, and that another try of the task starts another
+// execution.
 func TestFails(t *testing.T) {
 	t.Parallel()
 	arn, client := machine(t, fails)
@@ -130,8 +130,8 @@ func TestFails(t *testing.T) {
 	}
 }
 
-// TestStartsOnce proves that one execution is started however often the first run is
-// delivered, also when it has ended or its input was evaluated to something else meanwhile.
+// TestStartsOnce checks that one execution starts if the first run is delivered several times, even if the execution
+// has ended or its input was evaluated to different values in the meantime.
 func TestStartsOnce(t *testing.T) {
 	t.Parallel()
 	arn, client := machine(t, passes)
@@ -152,7 +152,7 @@ func TestStartsOnce(t *testing.T) {
 	}
 }
 
-// TestLooks proves how long it waits between looks.
+// TestLooks checks how long the task waits between polls.
 func TestLooks(t *testing.T) {
 	t.Parallel()
 	arn, client := machine(t, waits)
@@ -168,8 +168,8 @@ func TestLooks(t *testing.T) {
 	}
 }
 
-// TestKill proves that an execution is stopped, also by a run that knows nothing of its
-// start, and that there may be none.
+// TestKill checks that an execution is stopped, even by a run that knows nothing of its start, and that a kill without
+// an execution succeeds.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	arn, client := machine(t, waits)

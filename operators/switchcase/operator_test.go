@@ -22,7 +22,7 @@ func TestSwitch(t *testing.T) {
 	})
 }
 
-// TestChoice proves that the first case that fits is taken, in the order of the file.
+// TestChoice checks that the task takes the first case that fits, in the order of the file.
 func TestChoice(t *testing.T) {
 	t.Parallel()
 	const cases = `, "_cases": {"JP": {"+a": {}}, "/^U/": {"+b": {}}, "US": {"+c": {}}, "": {"+e": {}}, "7": {"+f": {}}, "true": {"+g": {}}, "none": null}`

@@ -15,8 +15,8 @@ import (
 	"zerodag/operators/operatortest"
 )
 
-// TestStartsOnce proves that nothing is sent before the key is kept, and that one job is started
-// however often that run is delivered.
+// TestStartsOnce checks that nothing is sent before the key is stored, and that one job starts even if that run is
+// delivered several times.
 func TestStartsOnce(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -39,7 +39,7 @@ func TestStartsOnce(t *testing.T) {
 	}
 }
 
-// TestFaults proves that one job runs, and its rows arrive, whatever goes wrong at any request.
+// TestFaults checks that one job runs, and its rows arrive, with any fault at any request.
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []fake.Fault{fake.Throttled, fake.Broken, fake.Cut, fake.Lost, fake.Half, fake.Slow, fake.Nonsense} {
@@ -62,13 +62,13 @@ func TestFaults(t *testing.T) {
 		w := b.world(t, "{"+script(table)+`, "insert_into": "new_table", "preview": true, "store_last_results": true}`)
 		b.Fail(fake.Faults{Rate: 0.4, Seed: seed})
 		got := operatortest.UntilDone(t, operator(t, "td"), w)
-		if got.Error != "" || len(b.Jobs()) != 2 { // that of the preview is the other
+		if got.Error != "" || len(b.Jobs()) != 2 { // the other job is that of the preview
 			t.Errorf("seed %d: %d jobs, %+v", seed, len(b.Jobs()), got)
 		}
 	}
 }
 
-// TestResultIsNoReasonToRunAgain proves that `_retry` never runs a query again that has succeeded.
+// TestResultIsNoReasonToRunAgain checks that `_retry` never runs a query again that has succeeded.
 func TestResultIsNoReasonToRunAgain(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -87,7 +87,7 @@ func TestResultIsNoReasonToRunAgain(t *testing.T) {
 	}
 }
 
-// TestUnknownStart proves that `_retry` finds the job of a try whose answers nobody could read.
+// TestUnknownStart checks that `_retry` finds the job of a try whose answers were unreadable.
 func TestUnknownStart(t *testing.T) {
 	t.Parallel()
 	for _, fault := range []fake.Fault{fake.Nonsense, fake.HugeHeader} {
@@ -106,8 +106,8 @@ func TestUnknownStart(t *testing.T) {
 	}
 }
 
-// TestAsksLater proves that an answer may say when to ask again, and that nobody waits longer than
-// some minutes because of it. The pauses grow with every failure in a row, and begin anew after a success.
+// TestAsksLater checks that an answer may set the time of the next request, and that no task waits longer than some
+// minutes because of it. The pauses grow with every failure in a row, and start again after a success.
 func TestAsksLater(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -125,7 +125,7 @@ func TestAsksLater(t *testing.T) {
 	operatortest.Waits(t, operator(t, "td"), w, 1, 2)
 }
 
-// TestHostile proves that an answer that nobody can use fails the task with one message, in the end.
+// TestHostile checks that an unusable answer fails the task with one message in the end.
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	for fault, want := range map[fake.Fault]string{
@@ -138,8 +138,7 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestKill proves that a job is ended, also one whose number is lost, and that nothing is asked where
-// nothing was started.
+// TestKill checks that a job is ended, even if its number is lost, and that no request is sent if nothing had started.
 func TestKill(t *testing.T) {
 	t.Parallel()
 	for _, lost := range []bool{false, true} {
@@ -175,8 +174,8 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// TestLargeResult proves that the memory of a task does not grow with its result: the heap stays small while
-// a million rows go through, or ZERODAG_ROWS.
+// TestLargeResult checks that the memory of a task does not grow with its result: the heap stays small while a million
+// rows pass through, or as many as ZERODAG_ROWS says.
 func TestLargeResult(t *testing.T) {
 	rows := 1_000_000
 	if text := os.Getenv("ZERODAG_ROWS"); text != "" {
@@ -199,8 +198,8 @@ func TestLargeResult(t *testing.T) {
 	}
 }
 
-// TestEndOfContext proves that a kill that comes while a call is under way leaves a state by which the job is
-// ended, whatever the service has done by then; and that a run whose time is over says so.
+// TestEndOfContext checks that a kill that comes during a call leaves a state from which the job is ended, whether the
+// service has started it by then or not, and that a run whose time is over says so.
 func TestEndOfContext(t *testing.T) {
 	t.Parallel()
 	o := operator(t, "td")

@@ -13,7 +13,7 @@ import (
 	"zerodag/operators/td"
 )
 
-// operator is the one of a name.
+// operator returns the operator with a name.
 func operator(t *testing.T, name string) operators.Operator {
 	t.Helper()
 	for _, o := range td.Operators() {
@@ -37,12 +37,12 @@ func newBed(t *testing.T) *bed {
 	return &bed{s, s.Start(t)}
 }
 
-// grant gives a task what it needs to reach the service.
+// grant gives a task the secrets that it needs to reach the service.
 func (b *bed) grant(_ *testing.T, w *operatortest.World) {
 	w.Vault["td.apikey"], w.Vault["td.endpoint"], w.Vault["td.use_ssl"] = tdfake.Key, b.endpoint, "false"
 }
 
-// world is a task that reaches the service, with the database sample_datasets unless it says another.
+// world returns a task that reaches the service, with the database sample_datasets unless params contain another.
 func (b *bed) world(t *testing.T, params string) *operatortest.World {
 	t.Helper()
 	tree := operatortest.Map(t, `{"database": "sample_datasets"}`)
@@ -52,7 +52,7 @@ func (b *bed) world(t *testing.T, params string) *operatortest.World {
 	return w
 }
 
-// sent lists the requests as lines, with the domain key as KEY.
+// sent returns the requests as lines, with the domain key as KEY.
 func (b *bed) sent() []string {
 	var lines []string
 	for _, r := range b.Requests() {
@@ -71,7 +71,7 @@ func (b *bed) sent() []string {
 	return lines
 }
 
-// same compares what is wanted with what there is.
+// same fails the test if the wanted value and the actual value differ.
 func same(t *testing.T, want, got any) {
 	t.Helper()
 	if diff := cmp.Diff(want, got); diff != "" {

@@ -15,7 +15,7 @@ const accountOptions = `"endpoint": "e", "use_ssl": true, "proxy": {"enabled": f
 
 const queryOptions = `"engine": "hive", "engine_version": "v", "hive_engine_version": "w", "hive_pool_name": "p", "priority": 1, "job_retry": 2`
 
-// TestExercise proves of every operator but `td>` what every operator must keep.
+// TestExercise checks the rules for every operator, with each operator except `td>`.
 func TestExercise(t *testing.T) {
 	t.Parallel()
 	for name, s := range map[string]operatortest.Subject{
@@ -72,8 +72,8 @@ func TestExercise(t *testing.T) {
 	}
 }
 
-// TestRequests proves what is sent for a task: the requests of the original for the same task, as its
-// source has them, but for what TestQueryRequests says.
+// TestRequests checks the requests for a task: they are the requests of Digdag for the same task, according to its
+// source, with the exceptions that TestQueryRequests names.
 func TestRequests(t *testing.T) {
 	t.Parallel()
 	job := func(n string) []string { return []string{"GET /v3/job/status/" + n, "GET /v3/job/show/" + n} }
@@ -154,7 +154,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// TestErrors proves the texts that the original has for what cannot be right.
+// TestErrors checks Digdag's messages about wrong parameters.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ operator, params, want string }{
@@ -194,7 +194,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestDDL proves the order of the changes, and that one that is so already is none.
+// TestDDL checks the order of the changes, and that a change that is already made is not made again.
 func TestDDL(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -229,8 +229,8 @@ func TestDDL(t *testing.T) {
 	}
 }
 
-// TestDDLOnce proves that nothing that stands before a rename is made again after it, whatever run is
-// lost, and wherever an answer is: the table would be gone.
+// TestDDLOnce checks that no change that stands before a rename is repeated after it, with any lost run or answer: a
+// repeated change would remove the table.
 func TestDDLOnce(t *testing.T) {
 	t.Parallel()
 	const params = `{"drop_tables": ["to_1"], "create_tables": ["abc"], "rename_tables": [{"from": "from_1", "to": "to_1"}, {"from": "from_2", "to": "from_1"}]}`
@@ -246,7 +246,7 @@ func TestDDLOnce(t *testing.T) {
 				first := operatortest.RunOnce(t, operator(t, "td_ddl"), w)
 				lost := w.State
 				w.State = before
-				again := operatortest.RunOnce(t, operator(t, "td_ddl"), w) // the first was lost with its state
+				again := operatortest.RunOnce(t, operator(t, "td_ddl"), w) // the first run was lost with its state
 				if again.Kind != "later" {
 					done = true
 					if again.Error != "" {
@@ -263,7 +263,7 @@ func TestDDLOnce(t *testing.T) {
 	}
 }
 
-// TestForEach proves what tasks are made of rows, and that a row is data.
+// TestForEach checks which tasks are made from rows, and that a row is data.
 func TestForEach(t *testing.T) {
 	t.Parallel()
 	for params, want := range map[string]operatortest.Ended{
@@ -293,8 +293,8 @@ func TestForEach(t *testing.T) {
 	}
 }
 
-// TestWait proves what a query must answer, as the original's acceptance tests of truth do, and after how
-// long another is asked.
+// TestWait checks which answers of a query count as true, as in Digdag's acceptance tests, and after how long the next
+// query is sent.
 func TestWait(t *testing.T) {
 	t.Parallel()
 	for rows, truth := range map[string]bool{
@@ -328,7 +328,7 @@ func TestWait(t *testing.T) {
 	same(t, operatortest.Ended{Error: "poll interval must be at least 5s and no greater than 1m 30s", Kind: "config"}, operatortest.RunOnce(t, operator(t, "td_wait"), w))
 }
 
-// TestWaitTable proves that it waits for the table and then for its rows, and that a count must be one.
+// TestWaitTable checks that the task waits for the table and then for its rows, and that a count must be a number.
 func TestWaitTable(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -363,7 +363,7 @@ func TestWaitTable(t *testing.T) {
 	}
 }
 
-// TestKillOfAWait proves that the query of a wait is ended, too.
+// TestKillOfAWait checks that a kill ends the query of a wait, too.
 func TestKillOfAWait(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -375,9 +375,9 @@ func TestKillOfAWait(t *testing.T) {
 	}
 }
 
-// TestOnceForEveryJob proves of each operator that has a job that it is started once, whatever goes wrong at
-// any of its requests. An export of a result has no key: where its answer is lost the task fails
-// rather than to write the rows twice.
+// TestOnceForEveryJob checks for each operator with a job that the job starts once, with any fault at any of its
+// requests. An export of a result has no key: if its answer is lost, the task fails, because otherwise it might write
+// the rows twice.
 func TestOnceForEveryJob(t *testing.T) {
 	t.Parallel()
 	for name, params := range map[string]string{

@@ -11,7 +11,7 @@ import (
 	"zerodag/operators/operatortest"
 )
 
-// origin are the comments before each query of the tests.
+// origin contains the comments before each query of the tests.
 const origin = "-- project_id: 3\n-- project_name: project\n-- workflow_name: main\n-- session_id: 4\n-- attempt_id: 5\n-- task_name: +main+task\n"
 
 func TestExerciseQuery(t *testing.T) {
@@ -34,9 +34,9 @@ func TestExerciseQuery(t *testing.T) {
 	})
 }
 
-// TestQueryRequests proves what is sent for a task: the requests of the original for the same task, as
-// its source has them. Only the number of looks differs (it asks for the columns and the number of rows
-// once), and the version of the client is not told.
+// TestQueryRequests checks the requests for a task: they are the requests of Digdag for the same task, according to its
+// source. Only the number of polls differs (it requests the columns and the number of rows once), and the version of
+// the client is not sent.
 func TestQueryRequests(t *testing.T) {
 	t.Parallel()
 	submit := func(kind, query, more string) string {
@@ -96,13 +96,13 @@ func TestQueryRequests(t *testing.T) {
 	}
 }
 
-// script is a query with what the service is to do.
+// script returns a query that tells the fake service how to behave.
 func script(does string) string { return `"query": ` + param.Text("-- td: "+does+"\nselect") }
 
 const table = `{"columns": [["a", "bigint"], ["b", "varchar"], ["c", "double"], ["d", "array(bigint)"], ["e", "map"], ["f", "boolean"]], "rows": [` +
 	`[9223372036854775807, "x,\"y\"", 1.5, [1, [2]], {"k": null}, true], [null, "", 1e10, [], {}, false]]}`
 
-// TestResults proves what is stored of a job and of its rows, and what of an earlier one is forgotten.
+// TestResults checks which values of a job and of its rows are stored, and which values of an earlier job are removed.
 func TestResults(t *testing.T) {
 	t.Parallel()
 	const job = `"last_job_id":"1001","last_job":{"id":"1001","num_records":%d}`
@@ -130,7 +130,7 @@ func TestResults(t *testing.T) {
 	same(t, [][]string{{"td", "last_results"}}, result.ResetStore)
 }
 
-// TestDownload proves the form of the file, and of a preview.
+// TestDownload checks the form of the file and of a preview.
 func TestDownload(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -150,7 +150,7 @@ func TestDownload(t *testing.T) {
 	}
 }
 
-// TestPreviewFails proves that a preview that cannot be shown fails no task: what was asked for is done.
+// TestPreviewFails checks that a preview that cannot be shown fails no task: the query itself is done.
 func TestPreviewFails(t *testing.T) {
 	t.Parallel()
 	for fault, path := range map[fake.Fault]string{fake.Nonsense: "/v3/job/status/1002", fake.HugeHeader: "/v3/job/result/1002"} {
@@ -165,7 +165,7 @@ func TestPreviewFails(t *testing.T) {
 	}
 }
 
-// TestJobFails proves what is said of a job that does not succeed, and that `_retry` runs another.
+// TestJobFails checks the error of a job that does not succeed, and that `_retry` runs another job.
 func TestJobFails(t *testing.T) {
 	t.Parallel()
 	for does, want := range map[string]string{
@@ -190,7 +190,7 @@ func TestJobFails(t *testing.T) {
 	}
 }
 
-// TestLooks proves when it looks again, by the host's own intervals, too.
+// TestLooks checks when the task polls again, including with the host's own intervals.
 func TestLooks(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -203,7 +203,7 @@ func TestLooks(t *testing.T) {
 	operatortest.Waits(t, operator(t, "td"), w, 2, 3, 3)
 }
 
-// TestRefused proves what is said of an answer that lasts, and that a secret that is renewed is read.
+// TestRefused checks the error about a permanent refusal, and that a renewed secret is read.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -220,8 +220,7 @@ func TestRefused(t *testing.T) {
 	same(t, operatortest.Ended{Error: "[TARGET_NOT_FOUND] [404:Not Found] API request to /v3/job/issue/presto/nowhere has failed: Couldn't find database nowhere (td client http not found)"}, got)
 }
 
-// TestSecrets proves what is said of secrets that are not as they must be; p03-td-no-config of the
-// recorded cases is the first.
+// TestSecrets checks the errors about wrong secrets. The first is p03-td-no-config of the recorded cases.
 func TestSecrets(t *testing.T) {
 	t.Parallel()
 	for text, change := range map[string]func(v operatortest.Vault){
@@ -239,7 +238,7 @@ func TestSecrets(t *testing.T) {
 	}
 }
 
-// TestDatabaseSecret proves that the secret wins over the parameter, as in the original.
+// TestDatabaseSecret checks that the secret takes precedence over the parameter, as in Digdag.
 func TestDatabaseSecret(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -251,7 +250,7 @@ func TestDatabaseSecret(t *testing.T) {
 	}
 }
 
-// TestProxy proves that a task's own proxy is used, with its user.
+// TestProxy checks that a task's own proxy is used, with its user.
 func TestProxy(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)

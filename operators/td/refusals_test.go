@@ -15,7 +15,7 @@ import (
 	"zerodag/operators/operatortest"
 )
 
-// trusted are the certificates that this process trusts. All servers of httptest have the same one.
+// trusted returns the certificates that this process trusts. All servers of httptest have the same one.
 var trusted = sync.OnceValue(func() *x509.CertPool { return x509.NewCertPool() })
 
 func TestMain(m *testing.M) {
@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// rough is a task with what it stores at its end.
+// rough is a task with the values that it stores at its end.
 type rough struct{ operator, params, store, failure string }
 
 func roughTasks() map[string]rough {
@@ -53,7 +53,7 @@ func (r rough) reach(t *testing.T, b *bed, w *operatortest.World) {
 	}
 }
 
-// TestServiceAwayNowAndThen proves that a task comes to its end, with few calls, whatever share of its calls is refused.
+// TestServiceAwayNowAndThen checks that a task comes to its end, with few calls, if any share of its calls is refused.
 func TestServiceAwayNowAndThen(t *testing.T) {
 	t.Parallel()
 	away := []fake.Fault{fake.Away}
@@ -83,7 +83,7 @@ func TestServiceAwayNowAndThen(t *testing.T) {
 	}
 }
 
-// TestProxyThatRefuses proves the same of a proxy, and that connections are used again.
+// TestProxyThatRefuses checks the same of a proxy, and that connections are used again.
 func TestProxyThatRefuses(t *testing.T) {
 	t.Parallel()
 	chance := func(rate float64, seed uint64) func(int) bool {
@@ -121,7 +121,8 @@ func TestProxyThatRefuses(t *testing.T) {
 	}
 }
 
-// TestProxyPassword proves that a password is not sent to a proxy without TLS if TLS was asked for, and that the task fails at once.
+// TestProxyPassword checks that a password is not sent to a proxy without TLS if TLS was requested, and that the task
+// fails at once.
 func TestProxyPassword(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)
@@ -133,7 +134,7 @@ func TestProxyPassword(t *testing.T) {
 	}
 }
 
-// TestConnectionsAreKept proves that the calls of a run share one.
+// TestConnectionsAreKept checks that the calls of a run share one connection.
 func TestConnectionsAreKept(t *testing.T) {
 	t.Parallel()
 	s := tdfake.New()
@@ -152,7 +153,7 @@ func TestConnectionsAreKept(t *testing.T) {
 	}
 }
 
-// TestWhatIsMissingIsNamed proves that the error of a lookup says what was looked for.
+// TestWhatIsMissingIsNamed checks that the error of a lookup names the missing object.
 func TestWhatIsMissingIsNamed(t *testing.T) {
 	t.Parallel()
 	b := newBed(t)

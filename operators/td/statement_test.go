@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestWithCommand proves where a command goes: the cases are those of the original's own test.
+// TestWithCommand checks where a command is inserted. The cases are those of Digdag's own test.
 func TestWithCommand(t *testing.T) {
 	t.Parallel()
 	for query, want := range map[string]string{
@@ -28,8 +28,8 @@ func TestWithCommand(t *testing.T) {
 	}
 }
 
-// FuzzWithCommand proves that a command is put into any query once, and that nothing else of it is lost
-// but the line that asks for it.
+// FuzzWithCommand checks that a command is inserted into any query once, and that the query loses nothing else than the
+// line that asks for it.
 func FuzzWithCommand(f *testing.F) {
 	for _, query := range []string{"", "-- a\nb", "a\n--  DIGDAG_INSERT_LINE b\r\nc", "\r\n\t--\n"} {
 		f.Add(query)

@@ -18,7 +18,7 @@ import (
 	"zerodag/operators/td/api"
 )
 
-// client calls a service that gives every request the same answer.
+// client returns a client of a service that gives every request the same answer.
 func client(t testing.TB, answer http.HandlerFunc) *api.Client {
 	t.Helper()
 	s := httptest.NewServer(answer)
@@ -26,7 +26,7 @@ func client(t testing.TB, answer http.HandlerFunc) *api.Client {
 	return &api.Client{HTTP: s.Client(), Base: s.URL, Key: "key"}
 }
 
-// canned answers without a network, which a fuzz test has no time for.
+// canned answers without a network, which would be too slow for a fuzz test.
 type canned struct {
 	status  int
 	content []byte
@@ -48,7 +48,7 @@ func zipped(content []byte) []byte {
 	return b.Bytes()
 }
 
-// rowsOf are the rows of a content, as JSON.
+// rowsOf returns the rows of a content, as JSON.
 func rowsOf(c *api.Client) (string, error) {
 	var all []string
 	err := c.Rows(context.Background(), "1", taker(func(row []param.Value) (bool, error) {
@@ -58,7 +58,7 @@ func rowsOf(c *api.Client) (string, error) {
 	return strings.Join(all, "\n"), err
 }
 
-// TestRows proves how each type of MessagePack is read, and what is said of what is none.
+// TestRows checks how each type of MessagePack is read, and the errors about other content.
 func TestRows(t *testing.T) {
 	t.Parallel()
 	for content, want := range map[string]string{
@@ -93,7 +93,8 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// FuzzRows proves that no result does harm, and that the library's own reader agrees about what is whole.
+// FuzzRows checks that every result is read without harm, and that the library's own reader agrees about which rows are
+// whole.
 func FuzzRows(f *testing.F) {
 	for _, seed := range []string{"", "\x90", "\x92\x01\xa1a", "\x91\xdb\xff\xff\xff\xff", "\x91\x81\xa1a\xcb\x3f\xf8\x00\x00\x00\x00\x00\x00"} {
 		f.Add([]byte(seed))
@@ -113,7 +114,7 @@ func FuzzRows(f *testing.F) {
 	})
 }
 
-// FuzzAnswers proves that no JSON of the service does harm, and that an error has one form.
+// FuzzAnswers checks that all JSON of the service is read without harm, and that an error has one form.
 func FuzzAnswers(f *testing.F) {
 	f.Add(200, []byte(`{"job_id": 1, "status": "success", "hive_result_schema": "[[\"a\", \"b\"]]", "num_records": 3}`))
 	f.Add(409, []byte(`{"text": "x", "details": {"conflicts_with": 7}}`))
@@ -135,7 +136,7 @@ func FuzzAnswers(f *testing.F) {
 	})
 }
 
-// TestErrors proves the texts of the original's client, their kinds, and which of them last.
+// TestErrors checks the messages of Digdag's client, their kinds, and which of them are permanent.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -165,7 +166,7 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestKey proves how a key is sent, and that no error has it.
+// TestKey checks how a key is sent, and that no error contains it.
 func TestKey(t *testing.T) {
 	t.Parallel()
 	naked := "1/0123456789abcdef0123456789abcdef01234567"
@@ -182,8 +183,8 @@ func TestKey(t *testing.T) {
 	}
 }
 
-// TestSilence proves that a service that says nothing, or stops in the middle, is given up, and that one that goes
-// on slowly is not.
+// TestSilence checks that a call is given up if the service sends nothing or stops in the middle, and that it is not
+// given up if the service is only slow.
 func TestSilence(t *testing.T) {
 	t.Parallel()
 	for _, begin := range []string{"", `{"status": `} {
@@ -204,7 +205,7 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// TestLongAnswer proves that an answer has a bound.
+// TestLongAnswer checks that an answer has a bound.
 func TestLongAnswer(t *testing.T) {
 	t.Parallel()
 	c := answering(200, append([]byte(`{"status":"`), bytes.Repeat([]byte("a"), 65<<20)...))
@@ -213,7 +214,7 @@ func TestLongAnswer(t *testing.T) {
 	}
 }
 
-// TestConflict proves that the job that has a key already is found, and that a conflict which names none is told.
+// TestConflict checks that the job that already has a key is found, and that a conflict that names no job is reported.
 func TestConflict(t *testing.T) {
 	t.Parallel()
 	for content, want := range map[string]string{`{"details":{"conflicts_with":7}}`: "7", `{"details":{"conflicts_with":"8"}}`: "8", `{"details":{}}`: "", `{"details":{"conflicts_with":[]}}`: ""} {
@@ -224,7 +225,7 @@ func TestConflict(t *testing.T) {
 	}
 }
 
-// taker begins with the same function each time.
+// taker returns a function that starts with the same Taker each time.
 func taker(take api.Taker) func() (api.Taker, error) {
 	return func() (api.Taker, error) { return take, nil }
 }
