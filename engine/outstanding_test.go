@@ -58,7 +58,7 @@ func TestOutstandingChangesNothing(t *testing.T) {
 	}
 }
 
-// debts copies the index of what is owed.
+// debts returns a copy of the index of outstanding effects.
 func debts(s *State) map[string][]TaskID {
 	all := map[string][]TaskID{}
 	for guard, d := range s.owed {

@@ -36,7 +36,7 @@ func simulate(t *rapid.T, s *simulation.Attempt, steps int) {
 	proceed(t, s, steps)
 }
 
-// proceed feeds random events, then carries out what is owed until the attempt is over.
+// proceed feeds random events, then carries out the outstanding effects until the attempt is over.
 func proceed(t *rapid.T, s *simulation.Attempt, steps int) {
 	for range s.Choose("steps", steps) {
 		if s.Ended() {
@@ -51,7 +51,7 @@ func proceed(t *rapid.T, s *simulation.Attempt, steps int) {
 	}
 }
 
-// resume drives an attempt, and up to two more, each of which resumes the previous one unless that succeeded.
+// resume drives an attempt, and up to two more, where each resumes the previous attempt if that did not succeed.
 func resume(t *rapid.T, s *simulation.Attempt, steps int) {
 	simulate(t, s, steps)
 	for range 2 {

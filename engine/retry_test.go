@@ -9,8 +9,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// TestJitter checks that tasks which failed together are retried at different times, within the limits of jitter, and
-// each at the same time whoever computes it.
+// TestJitter checks that tasks that failed at the same time are retried at different times, within the limits of
+// jitter, and each at the same time whoever computes it.
 func TestJitter(t *testing.T) {
 	t.Parallel()
 	policy, err := engine.ParseRetry(param.New("limit", int64(1), "interval", int64(1000), "jitter", 0.25), 1)

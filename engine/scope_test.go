@@ -8,7 +8,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// TestShownParams checks that the host's defaults for all attempts are not shown, unless an attempt overrides them.
+// TestShownParams checks that the host's defaults for all attempts are shown only if an attempt overrides them.
 func TestShownParams(t *testing.T) {
 	t.Parallel()
 	read := func(text string) *param.Map {

@@ -39,7 +39,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestRoundTrip checks that the event that arrives is the one that was sent, with the guard of its message.
+// TestRoundTrip checks that the event arrives as it was sent, with the guard of its message.
 func TestRoundTrip(t *testing.T) {
 	t.Parallel()
 	by := engine.By{Guard: "g"}
@@ -84,8 +84,8 @@ func TestResults(t *testing.T) {
 	}
 }
 
-// TestRefused checks that a message that this program cannot read is an error, so that it is redelivered to one that
-// can.
+// TestRefused checks that a message that this program cannot read is an error, so that it is redelivered to a program
+// that can read it.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{`{"v":2,"event":"kill"}`, `{"event":"kill"}`, `{"v":1,"event":"explode"}`, `{"v":1,"event":"due"}`, `{"v":1,"event":"take_over"}`, `{"v":1,"event":"results","results":[{"event":"kill","run":{"task":1,"d":1}}]}`, `{`, ``} {

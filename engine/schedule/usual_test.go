@@ -21,7 +21,7 @@ func crontab(t *testing.T, pattern, zone string) *schedule.Schedule {
 	return s
 }
 
-// TestCrontab checks the meaning of patterns of the usual dialect, including those that differ in `cron>`.
+// TestCrontab checks the meaning of patterns of the usual dialect, including patterns that differ in `cron>`.
 func TestCrontab(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ pattern, zone, from, want string }{

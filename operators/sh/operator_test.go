@@ -93,7 +93,7 @@ func TestScratchNames(t *testing.T) {
 }
 
 // TestStopsAtTheFirstFailure checks that a script of a file with `zerodag: 1` ends at the first command that fails,
-// with each shell that is installed, and how a project can turn that off.
+// with each installed shell, and that `+e` in `shell` turns this off.
 func TestStopsAtTheFirstFailure(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -39,8 +39,8 @@ func TestForeignKeys(t *testing.T) {
 	})
 }
 
-// TestArgumentsOfFunctions checks the warnings about parameters of py> that its function does not take, unless
-// something else may read them.
+// TestArgumentsOfFunctions checks the warnings about parameters of py> that its function does not take and that nothing
+// else can read.
 func TestArgumentsOfFunctions(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{

@@ -43,8 +43,8 @@ func wantOf(t *testing.T, files, texts map[string]string) {
 	}
 }
 
-// TestExpressionsOfParameters checks the warnings about uses of parameters that never give what is meant; uses that may
-// be right cause none.
+// TestExpressionsOfParameters checks the warnings about uses of parameters that are always wrong. Uses that may be
+// right cause no warning.
 func TestExpressionsOfParameters(t *testing.T) {
 	t.Parallel()
 	wantOf(t, map[string]string{"x.sh": "echo $timeout $env\n"}, map[string]string{
