@@ -241,11 +241,12 @@ func (s *State) Touched(c Change) []TaskID {
 	return ids
 }
 
-// passed reports whether the task no longer blocks the tasks that wait for it: it and all tasks before it succeeded. A task that was taken
-// over has succeeded even if a task before it runs again.
+// passed reports whether the task no longer blocks the tasks that wait for it: it and all tasks before it succeeded. A
+// task that was carried over has succeeded even if a task before it runs again.
 func (t *Task) passed() bool { return t.State == Success && t.waiting == 0 }
 
-// pass records that a task has passed for the tasks that wait for it, and repeats this for taken-over tasks that pass because of it.
+// pass records that a task has passed for the tasks that wait for it, and repeats this for carried-over tasks that pass
+// because of it.
 func (s *State) pass(t *Task) {
 	for next := []*Task{t}; len(next) > 0; {
 		t, next = next[len(next)-1], next[:len(next)-1]

@@ -25,8 +25,8 @@ type Carried struct {
 	Of TaskID `json:"-"`
 }
 
-// Left holds the stores of the tasks below a task that the new attempt does not create: generated tasks, earlier rounds of a group,
-// handlers. Later tasks see them as if these tasks had run.
+// Left holds the stores of the tasks below a task that the new attempt does not create: generated tasks, earlier rounds
+// of a group, handlers. Later tasks see them as if these tasks had run.
 type Left struct {
 	Before []Stored `json:"before,omitempty"` // lower than the stores of children that the new attempt creates
 	After  []Stored `json:"after,omitempty"`  // on top of these
@@ -75,7 +75,8 @@ func layStores(m *param.Map, list []Stored) *param.Map {
 	return m
 }
 
-// give makes t the task that was carried over: the old task's config and results, without its state params (engine.md 2.8).
+// give makes t the task that was carried over: the old task's config and results, without its state params (engine.md
+// 2.8).
 func (c Carried) give(t *Task) {
 	t.Resumed = true
 	t.Config, t.Export, t.Left = c.Config, c.Export, c.Left

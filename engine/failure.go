@@ -73,8 +73,8 @@ type failedTask struct {
 	error *param.Map
 }
 
-// named adds the failed tasks to the error of a task or group, for handlers. failed is in the order of the tasks. If the message is that of a
-// task in a handler, this is the task that `error.task` names.
+// named adds the failed tasks to the error of a task or group, for handlers. failed is in the order of the tasks. If
+// the message is that of a task in a handler, this is the task that `error.task` names.
 func named(failure *param.Map, failed, inHandlers []failedTask) *param.Map {
 	if len(failed) == 0 {
 		return failure

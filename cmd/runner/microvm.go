@@ -23,7 +23,8 @@ import (
 // where it listens.
 const microvmWord = "microvm"
 
-// hooksAddress is where Lambda calls the hooks: the port that infra/deployment gives the image. They are not called on loopback.
+// hooksAddress is where Lambda calls the hooks: the port that infra/deployment gives the image. They are not called on
+// loopback.
 const hooksAddress = ":9000"
 
 // hooksPath is the prefix of the paths of hooks.
@@ -32,8 +33,9 @@ const hooksPath = "/aws/lambda-microvms/runtime/v1/"
 // mostStart limits the payload of a machine's start, in bytes: Lambda accepts at most 16 KB.
 const mostStart = 64 << 10
 
-// hooks answers the calls by which Lambda announces the start and end of a MicroVM. This process is in the snapshot from which all
-// machines start, so everything in its memory is shared. The runner is a separate process, started later.
+// hooks answers the calls by which Lambda announces the start and end of a MicroVM. This process is in the snapshot
+// from which all machines start, so everything in its memory is shared. The runner is a separate process, started
+// later.
 type hooks struct {
 	program string
 	wait    time.Duration // for the runner, when the machine ends
@@ -76,8 +78,8 @@ func serveHooks(ctx context.Context, address string) error {
 	return nil
 }
 
-// terminateTime is how long the end of a machine waits for its commands to end and their logs to be stored: less than the image's
-// terminateTimeoutInSeconds.
+// terminateTime is how long the end of a machine waits for its commands to end and their logs to be stored: less than
+// the image's terminateTimeoutInSeconds.
 const terminateTime = 25 * time.Second
 
 func (h *hooks) handler() http.Handler {
@@ -144,7 +146,8 @@ const microvmImage = "the image of the stage's MicroVMs"
 // errNothing is the error of a machine that is started without a payload, as Lambda does to test an image.
 var errNothing = errors.New("there is nothing to run")
 
-// readStart reads the body of the hook /run: the payload of RunMicrovm and the id of the machine, nested or in one object.
+// readStart reads the body of the hook /run: the payload of RunMicrovm and the id of the machine, nested or in one
+// object.
 func readStart(body []byte) (s start, id string, err error) {
 	type payload struct {
 		Zerodag *start `json:"zerodag"`

@@ -205,7 +205,8 @@ func (f *family) add(nodes []dig.Node, below int) {
 	}
 }
 
-// withChecks adds the checks of the groups around a member that the earlier attempt did not reach: a group that runs only in part is not checked.
+// withChecks adds the checks of the groups around a member that the earlier attempt did not reach: a group that runs
+// only in part is not checked.
 func (f family) withChecks(i int) family {
 	known := map[string]bool{}
 	for _, m := range f {

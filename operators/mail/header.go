@@ -28,8 +28,8 @@ func headerText(text string) string {
 	return encodedWords(text)
 }
 
-// foldable reports whether a text can be folded at its spaces without a change: it is ASCII, its words are short, and no two
-// spaces follow each other.
+// foldable reports whether a text can be folded at its spaces without a change: it is ASCII, its words are short, and
+// no two spaces follow each other.
 func foldable(text string) bool {
 	if strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c > '~' }) || strings.Contains(text, "=?") {
 		return false
@@ -85,7 +85,8 @@ func headerParameter(name, value string) string {
 	return b.String()
 }
 
-// unescaped reports whether RFC 2231 takes a character as it is. It would take some others, which not every reader does.
+// unescaped reports whether RFC 2231 takes a character as it is. It would take some others, which not every reader
+// does.
 func unescaped(c rune) bool {
 	return c < utf8.RuneSelf && (unicode.IsLetter(c) || unicode.IsDigit(c) || strings.ContainsRune("-._", c))
 }

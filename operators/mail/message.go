@@ -59,7 +59,8 @@ func readAttachment(t *operators.Task, p *operators.Params) (attachment, error) 
 	return attachment{name, kind, content}, nil
 }
 
-// validType reports whether a text is a media type with parameters. Names are limited as RFC 6838 does, so that lines stay short.
+// validType reports whether a text is a media type with parameters. Names are limited as RFC 6838 does, so that lines
+// stay short.
 func validType(kind string) bool {
 	const longest = 127
 	name, params, err := mime.ParseMediaType(kind)

@@ -76,13 +76,15 @@ func mayTake(operator, key string) bool {
 	return slices.Contains(takesAnyKey, operator) || operator == "require" && key == "ignore_failure" || strings.Contains(key, "${") || strings.HasSuffix(key, ">")
 }
 
-// takesNoOthers reports whether all parameters of an operator are known, and its task runs neither a command nor other tasks.
+// takesNoOthers reports whether all parameters of an operator are known, and its task runs neither a command nor other
+// tasks.
 func (c *critic) takesNoOthers(operator string) bool {
 	own := c.known.parameters(operator)
 	return (operator == "echo" || operator == "fail" || len(own) > 0) && !c.runsCommand(operator) && !slices.Contains(keys.WithBodies, operator) && operator != "switch"
 }
 
-// reads reports whether something may read a key of a task: an expression of the file, its command, or a file that it names.
+// reads reports whether something may read a key of a task: an expression of the file, its command, or a file that it
+// names.
 func (c *critic) reads(key string, config *param.Map) bool {
 	if c.named == nil {
 		c.named = map[string]bool{}

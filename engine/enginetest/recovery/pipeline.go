@@ -14,8 +14,9 @@ import (
 	"zerodag/engine/param"
 )
 
-// Pipeline is a random workflow whose tasks store, export and fail in a predetermined way, so that a test can run it with any host and
-// compare the outcome with a prediction. Its commands are `work>`, and `make>`, which also returns subtasks.
+// Pipeline is a random workflow whose tasks store, export and fail in a predetermined way, so that a test can run it
+// with any host and compare the outcome with a prediction. Its commands are `work>`, and `make>`, which also returns
+// subtasks.
 type Pipeline struct {
 	Root  *Piece
 	Gated bool                  // its files have `zerodag: 1`

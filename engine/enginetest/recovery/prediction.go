@@ -8,8 +8,9 @@ import (
 	"zerodag/engine/param"
 )
 
-// Prediction predicts an attempt of a Pipeline. It follows the documentation and shares no code with the engine: it walks through the pieces
-// of the file in order. The order of parallel tasks does not matter, since they do not see each other's values.
+// Prediction predicts an attempt of a Pipeline. It follows the documentation and shares no code with the engine: it
+// walks through the pieces of the file in order. The order of parallel tasks does not matter, since they do not see
+// each other's values.
 type Prediction struct {
 	Runs    []string // each run of a command, with what it saw
 	Notices int      // sent because the attempt failed
@@ -287,8 +288,8 @@ func (x *exec) group(t *made, inner *param.Map, again bool) bool {
 	return good
 }
 
-// operator runs a task's operator, including its retries, and then the tasks that it generated. itself reports that the operator failed
-// after its last retry.
+// operator runs a task's operator, including its retries, and then the tasks that it generated. itself reports that the
+// operator failed after its last retry.
 func (x *exec) operator(t *made, inner *param.Map, tries *int) (good, itself bool) {
 	makes := t.piece.Kind != "work"
 	saved, there := x.saved(t.name)

@@ -72,7 +72,8 @@ func start(t testing.TB, settings ...string) Server {
 	return s
 }
 
-// Standby starts a copy of the server that follows it. synchronous: the server acknowledges no commit that the copy does not have.
+// Standby starts a copy of the server that follows it. synchronous: the server acknowledges no commit that the copy
+// does not have.
 func (s Server) Standby(t testing.TB, synchronous bool) Server {
 	t.Helper()
 	copied := s
