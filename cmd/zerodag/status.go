@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/term"
 )
 
-// newStatus shows what runs, what failed, what is late and what comes next.
+// newStatus shows the running, the failed, the late and the next sessions.
 func newStatus(s cli.Streams) *cobra.Command {
 	r := &remote{cli.Remote{Streams: s}}
 	c := &cobra.Command{Use: "status [project-name]", Short: "Show what runs, what failed in the last day, what is late and what comes next"}
