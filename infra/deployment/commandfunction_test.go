@@ -36,7 +36,7 @@ func commandFunction(t *testing.T, m map[string]any) {
 	}
 }
 
-// commandFunctionRights looks at a policy: of the function's role, or of another one that may
+// commandFunctionRights looks at a policy: of the function's role, or of another that may
 // call it.
 func commandFunctionRights(t *testing.T, name string, r map[string]any) int {
 	list := statements(r)

@@ -201,7 +201,7 @@ func ofType(m map[string]any, kind string) (ids []string) {
 	return ids
 }
 
-// isAlias says that a resource is an alias that CodeDeploy moves.
+// isAlias reports whether a resource is an alias that CodeDeploy moves.
 func isAlias(r map[string]any) bool {
 	return r["Type"] == "AWS::Lambda::Alias" && strings.HasPrefix(fmt.Sprint(properties(r)["Name"]), "live")
 }

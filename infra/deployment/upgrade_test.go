@@ -133,7 +133,8 @@ func keeps(r map[string]any) bool {
 	return strings.HasPrefix(policy, "Retain")
 }
 
-// identity is the literal name by which AWS knows a resource, alone or within another one; none if CloudFormation makes it up.
+// identity is the literal name by which AWS knows a resource, alone or within another; none if CloudFormation makes it
+// up.
 func identity(r map[string]any, known schemas) string {
 	kind, name := r["Type"].(string), ""
 	of := known.Types[kind]

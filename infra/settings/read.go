@@ -16,7 +16,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// ErrNoFile says that a stage has no file.
+// ErrNoFile means that a stage has no file.
 var ErrNoFile = errors.New("the stage has no file of settings")
 
 // File is where the settings of a stage are, below a folder.
@@ -201,7 +201,7 @@ func setScalar(field reflect.Value, node *yaml.Node, wrong func(form string) err
 	return nil
 }
 
-// isNoText says that a node is no single value.
+// isNoText reports whether a node is no single value.
 func isNoText(n *yaml.Node) bool { return n.Kind != yaml.ScalarNode || n.Tag == "!!null" }
 
 // unknown is the error about a key that there is not, with the one that is likely meant.

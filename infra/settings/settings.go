@@ -138,7 +138,7 @@ func (s Settings) EventConcurrency() int {
 	return max(s.Agents/2, 2)
 }
 
-// Placed says that functions which run operators are in a VPC.
+// Placed reports whether functions which run operators are in a VPC.
 func (s Settings) Placed() bool { return s.VPC != "" && s.VPC != DefaultVPC }
 
 // HasSpot reports whether machines of Fargate Spot can be launched.
@@ -153,7 +153,7 @@ func (s Settings) HasMicrovms() bool { return s.Microvms != "none" }
 // IsGradual reports whether CodeDeploy moves calls to new versions of functions.
 func (s Settings) IsGradual() bool { return s.Gradual != "none" }
 
-// HasMachines says that commands run on Fargate.
+// HasMachines reports whether commands run on Fargate.
 func (s Settings) HasMachines() bool { return s.Commands == "fargate" }
 
 var stageName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,17}$`)

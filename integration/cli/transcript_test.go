@@ -23,14 +23,14 @@ import (
 //go:embed transcripts.json
 var transcripts []byte
 
-// recorded is one command line of the original with what it printed.
+// recorded is one command line of Digdag with what it printed.
 type recorded struct {
 	Cmd, Cwd, Stdout, Stderr string
 	RC                       int
 	Files                    []string
 }
 
-// TestTranscripts proves that scripts written for the original's command line keep
+// TestTranscripts proves that scripts written for Digdag's command line keep
 // working: each recorded command line, in its order, ends with the same exit code and
 // prints the same, apart from times, ids of attempts, random names and the order of files.
 // Where our errors say more, the test says so.
@@ -112,7 +112,7 @@ func build(t *testing.T, folder string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	program := filepath.Join(folder, "digdag") // by whose name it has the original's exit codes
+	program := filepath.Join(folder, "digdag") // by whose name it has Digdag's exit codes
 	if out, err := exec.Command("go", "build", "-o", program, "zerodag/cmd/zerodag").CombinedOutput(); err != nil {
 		t.Fatalf("go build: %v\n%s", err, out)
 	}
@@ -306,7 +306,7 @@ func (r *replay) normalErr(args []string, text string) []string {
 	return r.normal(strings.TrimRight(text, "\n"))
 }
 
-// betterErrors are errors where ours say more than the original's.
+// betterErrors are errors where ours say more than Digdag's.
 var betterErrors = []struct{ pattern, with string }{
 	{`(?s)(Resource not found: )(HTTP 404 Not Found|\{"message":"Resource does not exist.*)`, "${1}@WHAT@"},
 	{`(?s)(no server answers at|RESTEASY004655).*`, "@NO SERVER@"},

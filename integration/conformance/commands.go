@@ -13,13 +13,13 @@ var commandOperator = regexp.MustCompile(`\b(sh|py|rb)>|_type: (sh|py|rb)\b`)
 // peer is what stands in a case for the servers of this machine, and for its files.
 var peer = regexp.MustCompile(`@HTTP@|@SMTP_PORT@|@OUT@`)
 
-// runsCommands says whether the case uses an operator that starts a process.
+// runsCommands reports whether the case uses an operator that starts a process.
 func (c Case) runsCommands() bool { return c.contains(commandOperator) }
 
-// needsSurroundings says whether the case talks to servers of this machine.
+// needsSurroundings reports whether the case talks to servers of this machine.
 func (c Case) needsSurroundings() bool { return slices.Contains(c.Needs, "pg") || c.contains(peer) }
 
-// contains says whether a file of the case, but for its result, has something.
+// contains reports whether a file of the case, but for its result, has something.
 func (c Case) contains(what *regexp.Regexp) bool {
 	found := false
 	filepath.WalkDir(c.Dir, func(path string, d fs.DirEntry, err error) error { // a file that cannot be read fails the case itself

@@ -1,5 +1,5 @@
 // Package conformance runs recorded workflows through the engine and the operators of
-// this repository and compares what happens with what the original engine did.
+// this repository and compares what happens with what Digdag did.
 //
 // cases/NAME holds a project, case.json (how it is run) and expected.json (what was
 // recorded). The tests are its only users. It must never be told of a single case:

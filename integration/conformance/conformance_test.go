@@ -32,7 +32,7 @@ func missing(c Case) string {
 }
 
 // TestInProcess proves that every recorded case that is one start and its end goes as it
-// went in the original engine. ZERODAG_CASES names another folder of cases.
+// went in Digdag. ZERODAG_CASES names another folder of cases.
 func TestInProcess(t *testing.T) {
 	t.Parallel()
 	cases, err := LoadCases(cmp.Or(os.Getenv("ZERODAG_CASES"), "cases"))

@@ -86,7 +86,7 @@ func (w *world) describeLogs() object {
 	out := object{}
 	for task, texts := range w.logs.lines {
 		if strings.Contains(task, "@") {
-			continue // the original's list of log files cuts names at the first "@"
+			continue // Digdag's list of log files cuts names at the first "@"
 		}
 		all := strings.ToValidUTF8(strings.Join(texts, ""), "\uFFFD")
 		all = strings.ReplaceAll(all, engineMark, "\n")

@@ -80,11 +80,12 @@ func (r *remoteCase) run() (object, error) {
 	return result, nil
 }
 
-// errFired says that the server has fired a schedule of the case while it went on.
+// errFired means that the server has fired a schedule of the case while it continued.
 var errFired = errors.New("the server has started a session of the case's schedule meanwhile")
 
-// firedMeanwhile says whether there are sessions although the case starts none. Its schedules begin in the past, and are asked for
-// before the recorded server looks for such as are due; a deployed stack looks once a minute, which may be in the middle of the case.
+// firedMeanwhile reports whether there are sessions although the case starts none. Its schedules begin in the past, and
+// are asked for before the recorded server looks for such as are due; a deployed stack looks once a minute, which may
+// be in the middle of the case.
 func (r *remoteCase) firedMeanwhile() (bool, error) {
 	if r.projectID == "" || len(r.started) > 0 || !strings.Contains(r.PushQuery, "schedule_from=") {
 		return false, nil
@@ -280,7 +281,7 @@ func archive(folder string, database databasePeer) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// text is an id, which is a string, or a number in the original's earlier answers.
+// text is an id, which is a string, or a number in Digdag's earlier answers.
 func text(v any) string {
 	if n, isNumber := v.(float64); isNumber {
 		return strconv.FormatInt(int64(n), 10)

@@ -92,7 +92,7 @@ type world struct {
 
 // Run carries out a case and returns what conform.py would have recorded.
 func (c Case) Run(t testing.TB, s *Surroundings) object {
-	// The scratch names look like the original's, and no link is in them: pwd shows it.
+	// The scratch names look like Digdag's, and no link is in them: pwd shows it.
 	tmp, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -228,7 +228,7 @@ func (w *world) host(workflows []dig.Workflow) *local.Host {
 	})
 }
 
-// workspace gives each run a fresh copy of the project, named as the original names it.
+// workspace gives each run a fresh copy of the project, named as Digdag names it.
 func (w *world) workspace(_ context.Context, id operators.Identity, _ host.Workflow) (host.Workspace, error) {
 	root, err := os.MkdirTemp(w.spaces, fmt.Sprintf("%d_main_%d_%d_", id.ProjectID, id.AttemptID, id.TaskID)+strings.Repeat("0", 15)+"*")
 	if err != nil {
@@ -268,7 +268,7 @@ func (l *logs) of(id operators.Identity) operators.Log {
 	if id.AttemptID != 1 {
 		return &taskLog{logs: &logs{lines: map[string][]string{}}, task: id.TaskName}
 	}
-	l.add(id.TaskName, engineMark) // each run of the original has a file of its own
+	l.add(id.TaskName, engineMark) // each run of Digdag has a file of its own
 	return &taskLog{logs: l, task: id.TaskName}
 }
 

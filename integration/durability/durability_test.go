@@ -149,7 +149,7 @@ func (l *load) client(stop chan struct{}) {
 	}
 }
 
-// enough says whether so many attempts run already.
+// enough reports whether so many attempts run already.
 func (l *load) enough() bool {
 	l.mu.Lock()
 	ids := l.started[max(0, len(l.started)-2*attempts):]

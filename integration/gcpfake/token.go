@@ -61,7 +61,7 @@ func (t *tokens) scope(header string) (string, bool) {
 	return scope, known && strings.HasPrefix(header, "Bearer ")
 }
 
-// allows says whether a token for some scopes is good for a method.
+// allows reports whether a token for some scopes is good for a method.
 func allows(scopes, method string) bool {
 	for scope := range strings.FieldsSeq(scopes) {
 		if strings.HasSuffix(scope, "/cloud-platform") || strings.HasPrefix(method, "storage.") && strings.HasSuffix(scope, "/devstorage.read_only") {

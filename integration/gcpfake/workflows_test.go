@@ -31,7 +31,7 @@ type workflow struct {
 	faults fake.Faults
 }
 
-// cases are what the original's acceptance tests with a real account try, and what they leave out.
+// cases are what Digdag's acceptance tests with a real account try, and what they leave out.
 func cases() []workflow {
 	ddl := "timezone: UTC\n+run:\n  bq_ddl>:\n  dataset: default_ds\n  create_datasets:\n    - c1\n    - {id: c2, friendly_name: create dataset 2, location: US, default_table_expiration: 7d, labels: {l1: v1}}\n" +
 		"  delete_datasets: [d1, d2]\n  empty_datasets:\n    - e1\n    - {id: e2, location: US}\n  create_tables:\n    - t1\n    - e1.t2\n    - c1.t3\n    - id: t5\n      friendly_name: create table 5\n" +

@@ -53,7 +53,7 @@ func TestLoad(t *testing.T) {
 	}
 }
 
-// left is what a server holds when nothing goes on.
+// left is what a server holds when nothing continues.
 type left struct {
 	goroutines, handles int
 	memory              int64 // resident bytes; 0 where the system does not tell

@@ -99,7 +99,7 @@ func (b ecsBed) listen(t *testing.T) func(status string) []change {
 	}
 }
 
-// gaps says whether an event is missing between the first version of a task and the last that was heard of.
+// gaps reports whether an event is missing between the first version of a task and the last that was heard of.
 func gaps(seen []change) bool {
 	for i, c := range seen {
 		if c.Detail.Version != i+1 {

@@ -98,8 +98,9 @@ func matches(t *testing.T, s *Screen, name, when string) {
 	}
 }
 
-// alike says whether two screens show the same: the tree, or all of a screen without one, and above it the same lines as
-// far as both have them. How far a screen has scrolled depends on how tall the tree once was, and so on the machine.
+// alike reports whether two screens show the same: the tree, or all of a screen without one, and above it the same
+// lines as far as both have them. How far a screen has scrolled depends on how tall the tree once was, and so on the
+// machine.
 func alike(got, want string) bool {
 	above, tree := apart(got)
 	wantAbove, wantTree := apart(want)

@@ -82,7 +82,7 @@ func TestDemo(t *testing.T) {
 	}
 }
 
-// current says whether a file is what it is made of, or makes it.
+// current reports whether a file is what it is made of, or makes it.
 func current(t *testing.T, path, want string) {
 	t.Helper()
 	if *rewrite {

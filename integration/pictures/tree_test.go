@@ -108,7 +108,7 @@ func TestLongNames(t *testing.T) {
 	})
 }
 
-// TestInterrupted proves that a run which is ended by its user says what goes on with it.
+// TestInterrupted proves that a run which is ended by its user says what continues with it.
 func TestInterrupted(t *testing.T) {
 	inBoth(t, func(t *testing.T, size Size) {
 		f := newFolder(t, "nightly", fmt.Sprintf(three, strings.TrimPrefix(strings.TrimSpace(held("writing")), "sh>: ")))

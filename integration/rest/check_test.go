@@ -52,7 +52,7 @@ func TestPlanOfFiles(t *testing.T) {
 	}
 }
 
-// TestCheckOfFiles proves that what is wrong with files in a request is told with its place and how to mend it, that
+// TestCheckOfFiles proves that what is wrong with files in a request is told with its place and how to repair it, that
 // large requests are refused and many findings bounded, and that nothing is kept.
 func TestCheckOfFiles(t *testing.T) {
 	t.Parallel()

@@ -116,7 +116,7 @@ func logText(events []sent, task string) string {
 	return text.String()
 }
 
-// steps waits for files, so that a test decides when its task goes on.
+// steps waits for files, so that a test decides when its task continues.
 func steps(folder string) []byte {
 	return archive(map[string]string{"wf.dig": "+a:\n  sh>: echo one; until test -e " + folder + "/go; do sleep 0.01; done; echo two\n+b:\n  echo>: three\n"})
 }
@@ -129,7 +129,7 @@ func write(t *testing.T, name string) {
 }
 
 // TestEvents proves that a stream tells the attempt, its tasks and their logs while they
-// happen, that it goes on where a client left it, and that it ends with the attempt.
+// happen, that it continues where a client left it, and that it ends with the attempt.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	stack.NeedsServer(t, "a command decides when the test goes on; TestEventsInParts of integration/stack does without")

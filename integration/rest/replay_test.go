@@ -88,7 +88,7 @@ func elsewhere(v any) any {
 	return v
 }
 
-// launched says whether a log is that of the function which launched the machine of its task.
+// launched reports whether a log is that of the function which launched the machine of its task.
 func launched(file any, files []any) bool {
 	of := func(f any) (task string, machine bool) {
 		fields, _ := f.(map[string]any)

@@ -25,7 +25,7 @@ const recordedToday = "2026-11-21"
 
 var (
 	uuid = regexp.MustCompile(`^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$`)
-	// foreign texts name classes and files of the original.
+	// foreign texts name classes and files of Digdag.
 	foreign = regexp.MustCompile(`RESTEASY|io\.digdag|io\.undertow|java\.|@PUSHDIR@|Optional\.of|\{\}|Bad zip entry|Invalid prefix|not in the \.gz format|already deleted at`)
 	// passing fields change while an attempt runs.
 	passing = []string{"status", "done", "success", "cancelRequested", "finishedAt", "params", "state", "retryAt"}

@@ -103,7 +103,7 @@ func places(t *testing.T) []embedded.Options {
 	return list
 }
 
-// several says that tests of one server are tests of two.
+// several reports whether tests of one server are tests of two.
 func several() bool {
 	_, found := server.Found()
 	return found

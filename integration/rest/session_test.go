@@ -65,7 +65,7 @@ func (s *running) sessionName(t *testing.T) string {
 	return "zerodag_session_" + at.Port()
 }
 
-// takes has a browser show its server the session that another one has, as if that server stood in its place.
+// takes has a browser show its server the session that another has, as if that server stood in its place.
 func (b *browser) takes(other *browser) {
 	b.t.Helper()
 	name := b.sessionName(b.t)

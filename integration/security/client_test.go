@@ -152,7 +152,7 @@ func (s *server) start(workflow, session string, headers ...string) string {
 	return a.object(s.t)["id"].(string)
 }
 
-// succeeded waits for the end of an attempt and says whether it was a success.
+// succeeded waits for the end of an attempt and reports whether it was a success.
 func (s *server) succeeded(attempt string, headers ...string) bool {
 	s.t.Helper()
 	var row map[string]any

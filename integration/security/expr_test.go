@@ -22,7 +22,7 @@ const (
 )
 
 // TestC1_HostileExpressions proves that no expression ends the server, takes its memory or
-// goes on without end: each ends in an error of its task or a value, the server has no more
+// continues without end: each ends in an error of its task or a value, the server has no more
 // memory than before, and the next task runs.
 func TestC1_HostileExpressions(t *testing.T) {
 	t.Parallel()

@@ -189,7 +189,7 @@ func (s *server) listens(info string) bool {
 	return true
 }
 
-// over says whether the process has ended.
+// over reports whether the process has ended.
 func (s *server) over() bool {
 	select {
 	case <-s.ended:

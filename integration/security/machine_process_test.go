@@ -126,7 +126,7 @@ func TestM3_WhatHidesItsMarkIsEndedAtTheLatestWithAllOthers(t *testing.T) {
 	until(t, "it is gone", func() bool { return !machineAlive(machinePid(t, file)) })
 }
 
-// machineRunning says whether a process below the server has such a command line.
+// machineRunning reports whether a process below the server has such a command line.
 func machineRunning(s *server, line string) bool {
 	out, _ := exec.Command("pgrep", "-f", "-s", "0,"+strconv.Itoa(s.pid()), line).Output()
 	if len(out) > 0 {
@@ -208,7 +208,7 @@ func machineShell(script string) string {
 	return "+a:\n  sh>: " + strconv.Quote(strings.ReplaceAll(script, "$$", "$$$$")) + "\n" // $$ is a $ in a workflow
 }
 
-// machineAlive says whether a process is there and not only waits to be taken away.
+// machineAlive reports whether a process is there and not only waits to be taken away.
 func machineAlive(pid string) bool {
 	text, err := os.ReadFile("/proc/" + pid + "/stat")
 	if err != nil {

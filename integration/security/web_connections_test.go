@@ -109,7 +109,7 @@ func TestH5_BodiesOfStrangers(t *testing.T) {
 }
 
 // TestM6_IdleConnections proves that connections cannot take the descriptors that workflows
-// need: with 256 of them and 400 idle connections, health answers, a running attempt goes on
+// need: with 256 of them and 400 idle connections, health answers, a running attempt continues
 // and new ones succeed.
 func TestM6_IdleConnections(t *testing.T) {
 	t.Parallel()

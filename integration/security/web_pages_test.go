@@ -18,7 +18,7 @@ var daily = map[string]string{"daily.dig": "schedule:\n  daily>: 07:00:00\n+a:\n
 
 // TestC2_NoLogin proves what a listener without login refuses: names that are not its own
 // (DNS rebinding), pages of other origins, and every change that a page can send without a
-// preflight, with and without a body; and that programs and a console of its own origin go on.
+// preflight, with and without a body; and that programs and a console of its own origin continue.
 func TestC2_NoLogin(t *testing.T) {
 	t.Parallel()
 	s := serve(t)

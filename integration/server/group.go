@@ -57,7 +57,7 @@ func (p Place) Options() []string {
 	return append(options, "-X", "digdag.secret-encryption-key="+base64.StdEncoding.EncodeToString([]byte(Key)))
 }
 
-// group is servers that share a database, and a proxy that sends each request to another one, as a balancer does.
+// group is servers that share a database, and a proxy that sends each request to another, as a balancer does.
 type group struct {
 	servers []*Server
 	proxy   *httptest.Server

@@ -56,7 +56,7 @@ func Main(m *testing.M, program *string) int {
 }
 
 // New makes a server that is not started yet. Where the environment names a database (see Variable) it is two processes
-// that share a schema of it, behind a proxy that sends each request to another one.
+// that share a schema of it, behind a proxy that sends each request to another.
 func New(t testing.TB, program string, options ...string) *Server {
 	s := &Server{t: t, program: program, folder: t.TempDir(), options: options}
 	s.keeps = []string{"-o", filepath.Join(s.folder, "data")}

@@ -61,7 +61,7 @@ func TestJavaClient(t *testing.T) {
 	suite(t, environment, "zerodag/integration/client")
 }
 
-// TestCases proves that every recorded case goes on two servers as it went on the original's one.
+// TestCases proves that every recorded case goes on two servers as it went on Digdag's one.
 func TestCases(t *testing.T) {
 	_, environment := database(t)
 	suite(t, environment, "-run", "^TestServer$", "zerodag/integration/conformance")

@@ -112,8 +112,8 @@ func said(t *testing.T, s *stack.Stack, since time.Time, attempts []string) {
 	}
 }
 
-// isComplaint says that a line of a log tells of something that went wrong. That the SDK does not read to its end what was
-// refused is none.
+// isComplaint reports whether a line of a log tells of something that went wrong. That the SDK does not read to its end
+// what was refused is none.
 func isComplaint(line string) bool {
 	if strings.HasPrefix(line, "{") {
 		return strings.Contains(line, `"level":"ERROR"`) || strings.Contains(line, `"level":"WARN"`)
@@ -121,7 +121,7 @@ func isComplaint(line string) bool {
 	return !isPlatform(line) && !strings.Contains(line, "failed to close HTTP response body")
 }
 
-// isPlatform says that Lambda wrote a line of a log about a call that went well.
+// isPlatform reports whether Lambda wrote a line of a log about a call that went well.
 func isPlatform(line string) bool {
 	for _, word := range []string{"START ", "END ", "REPORT "} {
 		if strings.HasPrefix(line, word) {
@@ -182,7 +182,7 @@ func (l *load) check(sent map[proxy.Order]int) {
 	l.checkSchedule()
 }
 
-// lostThrice says whether each task that failed was lost three times: then it must fail.
+// lostThrice reports whether each task that failed was lost three times: then it must fail.
 func (h history) lostThrice() bool {
 	failed := 0
 	for task, message := range h.fail {

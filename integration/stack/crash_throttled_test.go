@@ -104,7 +104,7 @@ func dropping(t *testing.T, s *stack.Stack, seed uint64) drops {
 	return drops{drop(tasks, droppedTasks), drop(events, droppedEvents)}
 }
 
-// count says how many of each queue were dropped so far, end how many when none is any more.
+// count reports how many of each queue were dropped so far, end how many when none is any more.
 func (d drops) count(t *testing.T) leases { return d.ask(t, proxy.Drops.Count) }
 func (d drops) end(t *testing.T) leases   { return d.ask(t, proxy.Drops.End) }
 

@@ -161,7 +161,7 @@ func TestFollow(t *testing.T) {
 }
 
 // TestEventsInParts proves that events come although API Gateway hands over only whole
-// answers: each tells something and where to go on, until the attempt is over.
+// answers: each tells something and where to continue, until the attempt is over.
 func TestEventsInParts(t *testing.T) {
 	t.Parallel()
 	c, attempt, open := gated(t)

@@ -44,8 +44,9 @@ func (l *till) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	l.mu.Unlock()
 }
 
-// TestPoolOfTen proves that the tasks of many attempts which share a pool of ten slots run, each once, and never more than ten at
-// once. It prints how long that took, and the same attempts without a pool. ZERODAG_POOL says how many there are (40).
+// TestPoolOfTen proves that the tasks of many attempts which share a pool of ten slots run, each once, and never more
+// than ten at once. It prints how long that took, and the same attempts without a pool. ZERODAG_POOL reports how many
+// there are (40).
 //
 // It runs alone: its times are to be those of nothing else.
 func TestPoolOfTen(t *testing.T) {
@@ -62,7 +63,7 @@ func TestPoolOfTen(t *testing.T) {
 	serve(t, s, name+"-free", "", many)
 }
 
-// serve runs attempts of one task that asks a till, and says how many did at once.
+// serve runs attempts of one task that asks a till, and reports how many did at once.
 func serve(t *testing.T, s *stack.Stack, project, key string, many int) int {
 	t.Helper()
 	l := newTill(t)

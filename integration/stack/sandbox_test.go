@@ -298,7 +298,7 @@ func TestKillCommand(t *testing.T) {
 }
 
 // TestLostMachine proves that a command whose machine is lost in the middle runs again once,
-// soon, on another one; with the event that says so, and without.
+// soon, on another; with the event that says so, and without.
 func TestLostMachine(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -407,8 +407,8 @@ func askedAt(t *testing.T, log string) (int64, bool) {
 	return at, true
 }
 
-// TestTimeOverBeside proves that a command whose time is over, also at once, or whose group fails fast, ends without the
-// machine, on which another task's command goes on, and without that one running twice.
+// TestTimeOverBeside proves that a command whose time is over, also at once, or whose group fails fast, ends without
+// the machine, on which another task's command continues, and without that one running twice.
 func TestTimeOverBeside(t *testing.T) {
 	t.Parallel()
 	s := commands(t)

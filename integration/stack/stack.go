@@ -34,7 +34,7 @@ type Stack struct {
 	URL   string // of its REST API
 	Token string // of an administrator of site 0
 	Stage string // the stage that it was deployed as
-	// Commands says that it runs sh>, py> and rb>. It is true of a server that a test starts, too.
+	// Commands means that it runs sh>, py> and rb>. It is true of a server that a test starts, too.
 	Commands bool
 	client   *http.Client
 }
@@ -84,7 +84,7 @@ func NeedsServer(t testing.TB, why string) {
 	}
 }
 
-// Far says that what the stack runs on cannot reach servers of this machine: it is on a real
+// Far reports whether what the stack runs on cannot reach servers of this machine: it is on a real
 // account.
 func (s *Stack) Far() bool {
 	u, err := url.Parse(s.URL)

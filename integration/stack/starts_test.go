@@ -17,7 +17,7 @@ import (
 
 // TestStartsAtOnce proves that of attempts that are all started at the same moment in an account where ten
 // functions run at once each begins, once, and none fails. The clients are zerodag's own, which send again
-// what API Gateway has turned away. ZERODAG_STARTS says how many there are (100).
+// what API Gateway has turned away. ZERODAG_STARTS reports how many there are (100).
 //
 // It runs alone: it takes all that the account can do.
 func TestStartsAtOnce(t *testing.T) {

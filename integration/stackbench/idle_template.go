@@ -108,7 +108,7 @@ func idleBill(text []byte) ([]item, error) {
 	}, nil
 }
 
-// isFIFO says whether the queue that an attribute refers to is one.
+// isFIFO reports whether the queue that an attribute refers to is one.
 func (t template) isFIFO(reference string) bool {
 	for name, r := range t.Resources {
 		if r.Type == "AWS::SQS::Queue" && strings.Contains(reference, name) {

@@ -24,14 +24,14 @@ type workflow struct {
 	name  string
 	files map[string]string
 	// changes are the requests that start or change something, without what varies. They are those of
-	// the original for the same project.
+	// Digdag for the same project.
 	changes []string
 	out     string // in what the program writes
 	fails   bool
 	faults  fake.Faults
 }
 
-// cases are what the original's acceptance tests with a real account try, and what they leave out.
+// cases are what Digdag's acceptance tests with a real account try, and what they leave out.
 func cases() []workflow {
 	return []workflow{
 		{name: "query", files: map[string]string{"main.dig": "+run:\n  td>: query.sql\n  database: sample_datasets\n+post:\n  echo>: job ${td.last_job_id} has ${td.last_job.num_records} rows\n",

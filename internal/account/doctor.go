@@ -193,7 +193,7 @@ func (a *Account) reserved(ctx context.Context, stage, function string) (int, er
 // ecsRole is the service-linked role of ECS. With spot, a cluster cannot be made without it; otherwise ECS makes both.
 const ecsRole = "AWSServiceRoleForECS"
 
-// hasRole says whether ECS has been used in the account.
+// hasRole reports whether ECS has been used in the account.
 func (a *Account) hasRole(ctx context.Context) (bool, error) {
 	var answer struct{}
 	err := a.calls.Query(ctx, a.global(), url.Values{"Action": {"GetRole"}, "Version": {"2010-05-08"}, "RoleName": {ecsRole}}, &answer)

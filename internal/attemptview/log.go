@@ -93,7 +93,7 @@ func (c *LogReader) isOver(ctx context.Context, id client.ID, prefix string) (bo
 	}), nil
 }
 
-// update shows what is new, run by run in the order in which they began; it says
+// update shows what is new, run by run in the order in which they began; it reports
 // whether there was anything. A line without its end waits for the rest, unless it is the
 // last one; people see it when nothing has followed until the next round.
 func (c *LogReader) update(ctx context.Context, id client.ID, prefix string, last bool) (news bool, err error) {

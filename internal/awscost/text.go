@@ -107,7 +107,7 @@ func billedTable(o *Report) *term.Table {
 	return t
 }
 
-// projectName is that of a project with attempts in the month; of another one only the id is known.
+// projectName is that of a project with attempts in the month; of another only the id is known.
 func projectName(names map[string]string, l account.BillLine) string {
 	switch name, known := names[l.ProjectID]; {
 	case l.ProjectID == "":

@@ -14,8 +14,8 @@ import (
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 )
 
-// answerTime is how long AWS may take to begin with an answer, and to go on with it: more than the longest wait that a
-// call asks for, that of a receive.
+// answerTime is how long AWS may take to begin with an answer, and to continue with it: more than the longest wait that
+// a call asks for, that of a receive.
 const answerTime = 30 * time.Second
 
 // Answered is a configuration whose calls fail, and may be tried again, when no answer begins in time, or one stands still.
@@ -59,7 +59,7 @@ func (i impatient) Do(r *http.Request) (*http.Response, error) {
 	return out, err
 }
 
-// flowing is the body of an answer that must go on when it is read.
+// flowing is the body of an answer that must continue when it is read.
 type flowing struct {
 	io.ReadCloser
 	most  time.Duration

@@ -49,7 +49,7 @@ func (c lifecycle) trace(ctx context.Context, a host.Attempt, final *engine.Stat
 }
 
 // Notify tells people about an attempt, in the background: it may be tried again and again for
-// minutes, and goes on when ctx is over, which is that of what was done. AwaitBackground waits for that.
+// minutes, and continues when ctx is over, which is that of what was done. AwaitBackground waits for that.
 func (c lifecycle) Notify(ctx context.Context, a host.Attempt, message string) {
 	c.NotifyOf(ctx, a, "", message)
 }

@@ -103,7 +103,7 @@ func (c lifecycle) readyToGo(ctx context.Context, old []host.Revision) ([]*candi
 	return judged, failed
 }
 
-// mayGo says whether it is time to look for what needs the archive of a revision: not while the attempt is
+// mayGo reports whether it is time to look for what needs the archive of a revision: not while the attempt is
 // there that was found the last time, nor as long as a start may be under way of which nobody knows.
 func (c lifecycle) mayGo(ctx context.Context, r host.Revision) (bool, error) {
 	now := c.o.Now().UTC()
@@ -154,7 +154,7 @@ func (c lifecycle) judge(ctx context.Context, p host.Project, list []*candidate)
 	}
 	return errors.Join(each(c.o.Limits.Looks, list, func(x *candidate) error {
 		switch {
-		case scheduled[x]: // by a push that was cut off: the next one mends it
+		case scheduled[x]: // by a push that was cut off: the next one repairs it
 			return nil
 		case x.needed != 0:
 			return c.setArchive(ctx, x.revision, host.ArchiveState{Needed: x.needed})

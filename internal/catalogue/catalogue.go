@@ -95,7 +95,7 @@ func (c *stores) AwaitBackground(ctx context.Context) {
 	}
 }
 
-// telling is what goes on in the background. Unlike a sync.WaitGroup it may be added to while somebody
+// telling is what continues in the background. Unlike a sync.WaitGroup it may be added to while somebody
 // waits for what was there before.
 type telling struct {
 	mu   sync.Mutex

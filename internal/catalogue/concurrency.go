@@ -35,8 +35,8 @@ func (c lifecycle) keyOf(limit keys.Concurrency, params *param.Map, session time
 	return limit.KeyFor(param.Merge(param.Merge(c.o.Defaults, params), run.SessionTimes(session.In(zone))))
 }
 
-// mayBeOneMore says whether an attempt of a workflow may start, or wait. It is asked with what the stores say now, so that of
-// two that start at the same moment both may be told yes: the engine and package delivery see to those.
+// mayBeOneMore reports whether an attempt of a workflow may start, or wait. It is asked with what the stores say now,
+// so that of two that start at the same moment both may be told yes: the engine and package delivery see to those.
 func (c lifecycle) mayBeOneMore(ctx context.Context, d replay.Definition, r StartRequest) error {
 	limit := keys.ConcurrencyOf(d.Workflow.Config)
 	if limit.Attempts == 0 || limit.OnLimit != keys.LimitSkip && limit.MaxWaiting == 0 {

@@ -160,7 +160,7 @@ func (c scheduling) mayFill(ctx context.Context, r FillRequest, w host.Workflow,
 	return err
 }
 
-// named says whether there is a backfill of a name.
+// named reports whether there is a backfill of a name.
 func (c scheduling) named(ctx context.Context, w host.Workflow, name string) (bool, error) {
 	for before := int64(0); ; {
 		list, err := c.o.Backfills.Backfills(ctx, host.BackfillQuery{Site: w.Site, Project: w.Project.ID, Workflow: w.Name, Before: before, Count: atOnce})
@@ -209,7 +209,7 @@ func refuseExisting(r FillRequest, w host.Workflow, there map[int64]host.Attempt
 	return host.Conflictf("Workflow %s has these sessions already: %s%s. `existing: skip` leaves them out, `existing: retry` runs them again", w.Name, strings.Join(times, ", "), more)
 }
 
-// leftOut says whether a session that there is, is left out.
+// leftOut reports whether a session that there is, is left out.
 func leftOut(existing string, last host.Attempt) bool {
 	switch existing {
 	case ExistingError, ExistingSkip:

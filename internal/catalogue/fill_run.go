@@ -150,7 +150,7 @@ func (c lifecycle) beginRuns(ctx context.Context, b host.Backfill, runs []host.B
 	return together(notes)
 }
 
-// mayFillLater says whether what could not start may start later.
+// mayFillLater reports whether what could not start may start later.
 func mayFillLater(err error) bool {
 	var user *host.Error
 	return host.StartsLater(err) || !errors.As(err, &user)
@@ -189,7 +189,7 @@ func notBegun(r host.BackfillRun, why string) func(*host.Backfill) bool {
 	}
 }
 
-// errThere says that somebody else has an attempt of the session.
+// errThere means that somebody else has an attempt of the session.
 var errThere = errors.New("the session is there already")
 
 // beginRun starts the attempt of a session, unless it is there.

@@ -192,8 +192,8 @@ func (c scheduling) startScheduled(ctx context.Context, s host.Schedule) (host.T
 	return started, err
 }
 
-// tooLate says whether the session that is due is left out by `catch_up` or `skip_delayed_by` (engine.md 2.9), and where the schedule goes then. run is when
-// the session was to run.
+// tooLate reports whether the session that is due is left out by `catch_up` or `skip_delayed_by` (engine.md 2.9), and
+// where the schedule goes then. run is when the session was to run.
 func (c scheduling) tooLate(times *schedule.Schedule, t host.Times, run time.Time) (host.Times, bool) {
 	now := c.o.Now()
 	to := times.CaughtUp(t.Session, run, now)
@@ -214,7 +214,7 @@ func (c scheduling) isThere(ctx context.Context, s host.Schedule) (bool, error) 
 // atOnce is how many rows are read together.
 const atOnce = 200
 
-// skips says whether this session is left out, by `skip_on_overtime` (engine.md 2.9) or by `skip_if_successful`.
+// skips reports whether this session is left out, by `skip_on_overtime` (engine.md 2.9) or by `skip_if_successful`.
 func (c scheduling) skips(ctx context.Context, s host.Schedule, times *schedule.Schedule) (bool, error) {
 	if times.SkipIfSuccessful {
 		if done, err := c.doneByHand(ctx, s, times); err != nil || done {
@@ -228,10 +228,10 @@ func (c scheduling) skips(ctx context.Context, s host.Schedule, times *schedule.
 	return len(active) > 0, err
 }
 
-// doneByHand says whether the workflow has succeeded since the session before this one was due, in an attempt that is not
-// of one of the schedule's own sessions. Those say nothing of this session: each stands for its own time, and when it
-// ends depends on how long it takes, on retries, and on how many are caught up at once. Only the newest attempts of the
-// workflow are looked at.
+// doneByHand reports whether the workflow has succeeded since the session before this one was due, in an attempt that
+// is not of one of the schedule's own sessions. Those say nothing of this session: each stands for its own time, and
+// when it ends depends on how long it takes, on retries, and on how many are caught up at once. Only the newest
+// attempts of the workflow are looked at.
 func (c scheduling) doneByHand(ctx context.Context, s host.Schedule, times *schedule.Schedule) (bool, error) {
 	since := times.Before(s.Times.Session)
 	list, err := c.o.Sessions.Attempts(ctx, host.AttemptQuery{Site: s.Site, Project: s.Project.ID, Workflow: s.Workflow.Name, Retried: true, Count: atOnce})

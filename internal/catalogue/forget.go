@@ -80,7 +80,7 @@ func (c lifecycle) overBefore(ctx context.Context) (time.Time, error) {
 const recordsAtOnce = 500
 
 // ForgetRecords removes what of the audit log is older than it is kept, until there is no more (over) or ctx ends.
-// It has no place to go on from.
+// It has no place to continue from.
 func (c lifecycle) ForgetRecords(ctx context.Context, _ int64) (next int64, over bool, err error) {
 	if c.o.Limits.KeepRecords <= 0 || c.o.Retention == nil {
 		return 0, true, nil
@@ -133,7 +133,7 @@ func (c lifecycle) forgetLogs(ctx context.Context, after int64) (next int64, ove
 	return after, true, nil
 }
 
-// logsGone says that the logs of an attempt are removed for their age, or about to be.
+// logsGone reports whether the logs of an attempt are removed for their age, or about to be.
 func (c *stores) logsGone(a host.Attempt) bool {
 	keep := c.o.Limits.KeepLogs
 	return keep > 0 && a.Done && a.FinishedAt.Before(c.o.Now().Add(-keep))

@@ -38,7 +38,7 @@ func checkName(what, name string) error {
 	return nil
 }
 
-// CheckRetryName refuses names of attempts that the original refuses, and unprintable ones.
+// CheckRetryName refuses names of attempts that Digdag refuses, and unprintable ones.
 func CheckRetryName(name string) error {
 	const failed = "Validating attempt request failed\nretry attempt name must not "
 	if strings.TrimSpace(name) == "" {

@@ -17,8 +17,9 @@ import (
 // MostReason is the most characters of the reason of a pause.
 const MostReason = 1000
 
-// Pause asks that nothing new begins in an attempt, and Unpause that it goes on; both return it as it was before. Who asks for
-// what is so already asks for nothing. Each call has a message of its own name: one of before may still be on its way.
+// Pause asks that nothing new begins in an attempt, and Unpause that it continues; both return it as it was before. Who
+// asks for what is so already asks for nothing. Each call has a message of its own name: one of before may still be on
+// its way.
 func (c lifecycle) Pause(ctx context.Context, site, id int64, who, reason string) (host.Attempt, error) {
 	if err := checkReason(reason); err != nil {
 		return host.Attempt{}, err
@@ -70,8 +71,9 @@ func (c lifecycle) Paused(ctx context.Context, a host.Attempt) (paused *engine.P
 	return paused, err
 }
 
-// PauseProject lets no attempt of a project start, and UnpauseProject lets them start again; both return the project as it is then. Attempts that there are
-// go on. Who asks for what is so already changes nothing: the first one to pause it stays the one who did.
+// PauseProject lets no attempt of a project start, and UnpauseProject lets them start again; both return the project as
+// it is then. Attempts that there are continue. Who asks for what is so already changes nothing: the first one to pause
+// it stays the one who did.
 func (c pushing) PauseProject(ctx context.Context, site, id int64, who, reason string) (host.Project, error) {
 	if err := checkReason(reason); err != nil {
 		return host.Project{}, err

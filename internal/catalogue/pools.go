@@ -107,8 +107,9 @@ func namedPool(err error, ref host.PoolRef) error {
 // settled is how long ago a slot must have been taken before a look asks whether its holder still needs it.
 const settled = time.Minute
 
-// checkPools looks once after all pools. Crashes can leave a slot with a try that is over, or keep one that waits from hearing that it
-// may go on; both are rare, and nothing else finds them. What the log says decides: a slow task keeps its slots.
+// checkPools looks once after all pools. Crashes can leave a slot with a try that is over, or keep one that waits from
+// hearing that it may continue; both are rare, and nothing else finds them. What the log says decides: a slow task
+// keeps its slots.
 func (c *stores) checkPools(ctx context.Context) error {
 	if c.o.Pools == nil {
 		return nil

@@ -23,7 +23,7 @@ type PushRequest struct {
 	Project  string // made when there is none of that name
 	Revision string // unique in the project; a second push of it is a Conflict
 	// ScheduleFrom is the time from which first runs are counted; zero is now. Schedules that have
-	// run go on from their last session instead.
+	// run continue from their last session instead.
 	ScheduleFrom time.Time
 	// Clear names workflows whose schedules forget their last session; ClearAll is all.
 	Clear    []string
@@ -281,7 +281,7 @@ func scheduleOf(config *param.Map, zone string) (*schedule.Schedule, error) {
 }
 
 // timesAfterPush says what a schedule becomes with a new revision (engine.md 2.9): one that
-// ran goes on from its last session, which may be in the past. One that never ran begins anew, unless its
+// ran continues from its last session, which may be in the past. One that never ran begins anew, unless its
 // project is paused: a session that is held stays due.
 func timesAfterPush(s *schedule.Schedule, from time.Time, clear bool) host.NextTimes {
 	return func(old *host.Schedule, paused bool) host.Times {

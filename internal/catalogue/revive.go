@@ -184,7 +184,7 @@ const (
 	round = 15 * time.Minute
 )
 
-// mayNeverHaveBegun says whether it is the turn of an attempt to be looked at so.
+// mayNeverHaveBegun reports whether it is the turn of an attempt to be looked at so.
 func (c lifecycle) mayNeverHaveBegun(a host.Attempt, now time.Time) bool {
 	if c.o.Events.Traits().Remembers == 0 || a.AfterSession != 0 {
 		return false

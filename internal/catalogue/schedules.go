@@ -78,7 +78,7 @@ func (c scheduling) planned(ctx context.Context, site, id int64) (planned, error
 	return planned{s, w, times, zone}, err
 }
 
-// TimesOf returns a schedule with the rule by which it goes on.
+// TimesOf returns a schedule with the rule by which it continues.
 func (c scheduling) TimesOf(ctx context.Context, site, id int64) (host.Schedule, *schedule.Schedule, error) {
 	p, err := c.planned(ctx, site, id)
 	return p.Schedule, p.times, err

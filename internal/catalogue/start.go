@@ -39,7 +39,7 @@ type StartRequest struct {
 	// Priority is a word for how important the attempt is among those that wait (`_priority`); "" is that of the attempt
 	// that Resume names, else "normal".
 	Priority string
-	// Outside says that the caller who gives Params may not push, or is not known at all: none
+	// Outside means that the caller who gives Params may not push, or is not known at all: none
 	// of them may decide what a task does.
 	Outside bool
 	// At is when the attempt is to begin; zero, or a time that has come, is now. It exists at once.
@@ -72,7 +72,7 @@ func (r *refused) Error() string { return r.shown.Message }
 func (r *refused) Unwrap() []error { return []error{r.why, &r.shown} }
 
 // Start starts an attempt. Row, entry 1 and first message are stored together, or in a way that
-// Revive mends; from then on it is delivery's. Repeated with the same session and retry name it
+// Revive repairs; from then on it is delivery's. Repeated with the same session and retry name it
 // starts nothing: an *Error of code Conflict carries the attempt that exists. The limit of attempts
 // is soft: starts side by side may pass it by a few.
 func (c lifecycle) Start(ctx context.Context, r StartRequest) (host.Attempt, error) {
@@ -244,7 +244,7 @@ func named(a host.Attempt) []any {
 	return []any{"attempt", a.ID, "project", a.Project.Name, "workflow", a.Workflow.Name, "session", a.SessionTime.UTC().Format(time.RFC3339)}
 }
 
-// mayStart says whether the site may have n more attempts of a workflow.
+// mayStart reports whether the site may have n more attempts of a workflow.
 func (c lifecycle) mayStart(ctx context.Context, site int64, d replay.Definition, n int) error {
 	p, err := c.o.Projects.Project(ctx, site, d.Workflow.Project.ID)
 	if err != nil {

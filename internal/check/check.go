@@ -34,7 +34,7 @@ const (
 	Doubtful  = "doubtful"         // it hardly does what its author thinks
 	Shadowed  = "shadowed"         // an operator of the project that is never run: one of that name is built in
 	Ambiguous = "ambiguous"        // two operators of the project have one name
-	Stored    = "stored-as-data"   // what the original would evaluate again
+	Stored    = "stored-as-data"   // what Digdag would evaluate again
 	Empty     = "without-workflow" // there is no workflow file
 )
 

@@ -67,7 +67,7 @@ func (c *Client) DeleteSecret(ctx context.Context, project ID, key string) error
 	return c.send(ctx, http.MethodDelete, path("api", "projects", string(project), "secrets", key), nil, nil, nil)
 }
 
-// Redrive sends dead letters of the server's queues back, and says how many there were.
+// Redrive sends dead letters of the server's queues back, and reports how many there were.
 func (c *Client) Redrive(ctx context.Context) (int, error) {
 	var answer struct{ Messages int }
 	err := c.send(ctx, http.MethodPost, "/api/redrive", nil, struct{}{}, &answer)

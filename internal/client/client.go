@@ -100,8 +100,7 @@ func (c *transport) URL() string { return c.base }
 // Close ends idle connections.
 func (c *transport) Close() { c.http.CloseIdleConnections() }
 
-// parseEndpoint reads "http[s]://host[:port]" or "host[:port]"; a path is dropped, as the
-// original does.
+// parseEndpoint reads "http[s]://host[:port]" or "host[:port]"; a path is dropped, as Digdag does.
 func parseEndpoint(text string) (*url.URL, error) {
 	if text == "" {
 		text = DefaultEndpoint

@@ -236,7 +236,7 @@ func TestUnreachable(t *testing.T) {
 	}
 }
 
-// TestErrors proves the texts that scripts of the original look for.
+// TestErrors proves the texts that scripts of Digdag look for.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	for status, want := range map[int]string{

@@ -36,7 +36,7 @@ type Unknown struct {
 // has been at it for 30 seconds.
 const soon = 20 * time.Second
 
-// isGateways says that API Gateway has refused a request before anything began with it: there were too
+// isGateways reports whether API Gateway has refused a request before anything began with it: there were too
 // many of them, or the account had no place for one more call of a function. It says both in words of its
 // own: a 503 of the server or of another proxy may have begun with something, and the server's own 429
 // says when to come again.
@@ -50,7 +50,7 @@ func (e *StatusError) isGateways(took time.Duration) bool {
 	return false
 }
 
-// Error is the text that the original's command line shows (wire.md 3.4), and what to do.
+// Error is the text that Digdag's command line shows (wire.md 3.4), and what to do.
 func (e *StatusError) Error() string {
 	if e.hint != "" {
 		return e.text() + "\nhint: " + e.hint
@@ -86,10 +86,10 @@ func (c *transport) accessHint(status int) string {
 	return ""
 }
 
-// IsMissing says whether an error is that there is no such thing.
+// IsMissing reports whether an error is that there is no such thing.
 func IsMissing(err error) bool { return hasStatus(err, http.StatusNotFound) }
 
-// IsConflict says whether an error is a conflict with what is there.
+// IsConflict reports whether an error is a conflict with what is there.
 func IsConflict(err error) bool { return hasStatus(err, http.StatusConflict) }
 
 func hasStatus(err error, status int) bool {

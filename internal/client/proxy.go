@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// proxyFor returns the proxy that the environment names for a scheme, as the original
+// proxyFor returns the proxy that the environment names for a scheme, as Digdag
 // does: for https `http_proxy` is good enough. Hosts of `no_proxy` are reached directly.
 func proxyFor(scheme string, env func(string) string) (func(*http.Request) (*url.URL, error), error) {
 	if env == nil {
@@ -40,7 +40,7 @@ func proxyFor(scheme string, env func(string) string) (func(*http.Request) (*url
 	return nil, nil
 }
 
-// matchesAny says whether a host is, or is below, one of a list like "localhost,.corp";
+// matchesAny reports whether a host is, or is below, one of a list like "localhost,.corp";
 // "*" is every host.
 func matchesAny(host, list string) bool {
 	host = strings.ToLower(host)

@@ -199,7 +199,7 @@ func (c *transport) repeat(ctx context.Context, try func() (*http.Response, erro
 	}
 }
 
-// isFinal says whether the same request would get the same answer again, or was already tried for long.
+// isFinal reports whether the same request would get the same answer again, or was already tried for long.
 func isFinal(err error) bool {
 	var s *StatusError
 	var m *mistake

@@ -71,7 +71,7 @@ func TestToldBeforeTheEnd(t *testing.T) {
 				if took := time.Since(began); err != nil || notices.told.Load() != told || took > backgroundTime {
 					t.Errorf("%s: told %d times, want %d; after %v: %v", name, notices.told.Load(), told, took, err)
 				}
-				time.Sleep(takes) // what was begun goes on where the process does
+				time.Sleep(takes) // what was begun continues where the process does
 			})
 		}
 	}

@@ -102,8 +102,8 @@ func unfinished(t *testing.T, e *Engine, many int) {
 }
 
 // TestSweepRound proves with real rows that a round over all unfinished attempts comes to its end in the steps of
-// ticks, of which the first is cut off and the next goes on where that one was: each attempt that has not
-// begun is told to. ZERODAG_ATTEMPTS says how many there are (500). It prints what that asks of a partition beside
+// ticks, of which the first is cut off and the next continues where that one was: each attempt that has not
+// begun is told to. ZERODAG_ATTEMPTS reports how many there are (500). It prints what that asks of a partition beside
 // what AWS takes.
 func TestSweepRound(t *testing.T) {
 	t.Parallel()

@@ -126,8 +126,8 @@ func (m *minute) push(t *testing.T, many int) {
 }
 
 // TestTickMinute proves with real rows that all schedules of one minute are handed over by ticks: sent as they
-// are read, with the mark moved as they are sent, so that a tick after one that was cut off goes on where
-// that one was. ZERODAG_SCHEDULES says how many there are (2,000). It prints what that asks
+// are read, with the mark moved as they are sent, so that a tick after one that was cut off continues where
+// that one was. ZERODAG_SCHEDULES reports how many there are (2,000). It prints what that asks
 // of a partition beside what AWS takes.
 func TestTickMinute(t *testing.T) {
 	t.Parallel()

@@ -93,7 +93,7 @@ func (s Settings) misspelt() error {
 }
 
 // isSlip reports whether two keys are the same but for one letter too many, too few or wrong, or two that changed
-// places, in one of their words. Words that differ more may be keys of the original that have no meaning here. Of a
+// places, in one of their words. Words that differ more may be keys of Digdag that have no meaning here. Of a
 // tree, "x.*", only the words before the star count.
 func isSlip(key, known string) bool {
 	words, others := strings.Split(key, "."), strings.Split(known, ".")

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestSlips proves that a key is taken for a slip of another only where one letter or two neighbours differ: the
-// original has keys that are near others of this server.
+// TestSlips proves that a key is taken for a slip of another only where one letter or two neighbours differ: Digdag has
+// keys that are near others of this server.
 func TestSlips(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -42,7 +42,7 @@ func SplitPairs(option string, values []string) ([]Pair, error) {
 // bareName is what may be the name of a parameter whose value was forgotten.
 var bareName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`) })
 
-// tellJoined notes where a word behind a comma became a part of the value before it, as the original has it: it may
+// tellJoined notes where a word behind a comma became a part of the value before it, as Digdag has it: it may
 // have been meant as a parameter of its own.
 func tellJoined(out io.Writer, values []string) {
 	for _, value := range values {

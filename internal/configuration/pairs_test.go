@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestPairsAreSplitAtCommas proves the rule of the original's option parser: commas part pairs,
+// TestPairsAreSplitAtCommas proves the rule of Digdag's option parser: commas part pairs,
 // and what has no "=" belongs to the value before it.
 func TestPairsAreSplitAtCommas(t *testing.T) {
 	t.Parallel()

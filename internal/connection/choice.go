@@ -46,7 +46,7 @@ func (c *Choice) Register(flags *pflag.FlagSet) {
 }
 
 // server decides which server is meant: the command line over the environment over the context in use
-// over the configuration, unless the command line names a configuration that says it. Called as the original
+// over the configuration, unless the command line names a configuration that says it. Called as Digdag
 // there is no context in use: its scripts know none.
 func (c *Choice) server(env func(string) string, warn io.Writer) (endpoint string, named *Server, err error) {
 	configured := c.Settings[configuration.EndpointKey]

@@ -153,7 +153,7 @@ func compareParams(from, to *param.Map) (list []ParamChange) {
 	return list[:min(len(list), mostChanged)]
 }
 
-// ofSession says whether a parameter comes from the session's time.
+// ofSession reports whether a parameter comes from the session's time.
 func ofSession(name string) bool {
 	return slices.Contains([]string{"last_session_time", "next_session_time", "last_executed_session_time"}, name) || slices.Contains(schedule.BusinessVariables(), name)
 }

@@ -67,8 +67,8 @@ func (c *Console) sums(ctx context.Context, r host.Revision) (sums map[string][s
 	return sums, all, err
 }
 
-// eachFile shows the files of an archive to do, which says whether to go on; the content of a link is where it leads.
-// all is that there are no more.
+// eachFile shows the files of an archive to do, which reports whether to continue; the content of a link is where it
+// leads. all is that there are no more.
 func (c *Console) eachFile(ctx context.Context, r host.Revision, do func(f File, content io.Reader) (bool, error)) (all bool, err error) {
 	return c.eachEntry(ctx, r, func(h *tar.Header, name string, content io.Reader) (bool, error) {
 		if h.Typeflag == tar.TypeSymlink {

@@ -19,7 +19,7 @@ type Overview struct {
 	Running []Running
 	Active  int // attempts under way, up to mostActive
 	Failed  []Failed
-	// FailedAll says that all failures since then are among Failed: else so many attempts were looked at, or so many
+	// FailedAll means that all failures since then are among Failed: else so many attempts were looked at, or so many
 	// have failed.
 	FailedAll bool
 	Late      []Late

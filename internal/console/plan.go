@@ -32,7 +32,7 @@ type Planned struct {
 	Upstreams []int  // indexes of the tasks that must succeed before
 	Operator  string // "" of a group
 	Group     bool
-	// Makes says that the task makes tasks at run time; those of its bodies follow it, as Made.
+	// Makes means that the task makes tasks at run time; those of its bodies follow it, as Made.
 	Makes bool
 	Made  bool
 	Calls string    // what call> and require> name; "" for none, and where an expression says it
@@ -137,7 +137,7 @@ func (p *planner) lay(parent int, nodes []dig.Node, made bool, depth int) {
 	}
 }
 
-// makes says whether a task makes tasks, as far as its operator tells.
+// makes reports whether a task makes tasks, as far as its operator tells.
 func makes(n dig.Node) bool {
 	return slices.Contains([]string{"loop", "for_each", "for_range", "td_for_each", "if", "call", "http_call"}, keys.OperatorOf(n.Config))
 }

@@ -35,7 +35,7 @@ type Bound struct {
 	Local bool // what a clock in the zone of the session shows then, in UTC here
 }
 
-// before says whether a session is of an earlier time than the bound.
+// before reports whether a session is of an earlier time than the bound.
 func (b Bound) before(s host.Session) bool {
 	if !b.Local {
 		return s.Time.Before(b.At)
@@ -56,7 +56,7 @@ type SessionPage struct {
 	// Next is Before of the next page; 0 when all were looked at. A page may be short, even empty, and not the last:
 	// so many rows were looked at.
 	Next int64
-	// Cut says that the page is as it is because so many were looked at.
+	// Cut means that the page is as it is because so many were looked at.
 	Cut bool
 }
 
@@ -149,7 +149,8 @@ func (f SessionFilter) isAbout(w host.Workflow) bool {
 	return (f.Project == 0 || w.Project.ID == f.Project) && (f.Workflow == "" || w.Name == f.Workflow)
 }
 
-// holds says whether a key or a value of a definition, or of a part of one, has a text within it, which is in lower case.
+// holds reports whether a key or a value of a definition, or of a part of one, has a text within it, which is in lower
+// case.
 func holds(v param.Value, text string) bool {
 	switch x := v.(type) {
 	case *param.Map:
@@ -227,7 +228,7 @@ func (c *Console) newest(ctx context.Context, lanes []*lane) (*host.Session, err
 	return s, nil
 }
 
-// means says whether a session of a workflow with a definition is meant.
+// means reports whether a session of a workflow with a definition is meant.
 func (f SessionFilter) means(s host.Session, of file) bool {
 	switch {
 	case len(f.States) > 0 && !f.States[s.Last.Status()],

@@ -132,7 +132,7 @@ type machine struct {
 }
 
 // machines are those that the commands of an attempt must have had, by the rules of package sandbox: commands of a
-// class share machines, another one is launched when all of them have as many commands as they take, and there are
+// class share machines, another is launched when all of them have as many commands as they take, and there are
 // MaxRunners at most. A machine is billed until a minute after its last command, or until its attempt ends.
 func machines(commands []Task, finished time.Time) (list []*machine) {
 	slices.SortStableFunc(commands, func(a, b Task) int { return cmp.Or(a.From.Compare(b.From), a.To.Compare(b.To)) })

@@ -226,7 +226,7 @@ func noEmptyCommand(t *testing.T, v param.Value) {
 	}
 }
 
-// stepsIn counts the steps of a file by itself; sure says whether its form is one that can be counted so.
+// stepsIn counts the steps of a file by itself; sure reports whether its form is one that can be counted so.
 func stepsIn(text string) (n int, sure bool) {
 	if strings.Contains(text, "---") || strings.Contains(text, "defaults") || strings.Contains(text, "ypes") || strings.Contains(text, "actions") || strings.Contains(strings.ToLower(text), "foreach") {
 		return 0, false

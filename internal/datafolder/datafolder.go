@@ -27,7 +27,7 @@ const (
 // marks are the names that tell a folder of data.
 var marks = []string{Database, Key, Token, Archives}
 
-// Holds says whether a folder with entries of these names is the folder of a server's data:
+// Holds reports whether a folder with entries of these names is the folder of a server's data:
 // it has the database, or the key of secrets beside archives or the first token. File systems
 // may not tell capital letters from small ones, so neither does this.
 func Holds(names []string) bool {
@@ -96,7 +96,7 @@ func Among(names []string) (found []string) {
 	return found
 }
 
-// Reached says whether a path, with links followed, lies in a folder of a server's data, or is
+// Reached reports whether a path, with links followed, lies in a folder of a server's data, or is
 // one. Folders that root lies in do not count: what is in them is what root was chosen for.
 func Reached(root, file string) bool {
 	file, err := filepath.EvalSymlinks(file)

@@ -70,7 +70,7 @@ type Attempts struct {
 	idle  list.List // of *attempt without a holder, the one used last at the end
 }
 
-// NewAttempts makes an empty cache. shared: other processes go on with the same attempts, so that
+// NewAttempts makes an empty cache. shared: other processes continue with the same attempts, so that
 // to look at one is to read it anew.
 func NewAttempts(r *replay.Reader, shared bool) *Attempts {
 	return &Attempts{reader: r, shared: shared, lives: map[int64]*attempt{}}
@@ -239,7 +239,7 @@ func (a *attempt) clock(now time.Time) time.Time {
 	return a.at
 }
 
-// current says whether a run is the one that its task waits for.
+// current reports whether a run is the one that its task waits for.
 func current(s *engine.State) func(engine.Run) bool {
 	return func(r engine.Run) bool {
 		t := s.Task(r.Task)
@@ -248,7 +248,7 @@ func current(s *engine.State) func(engine.Run) bool {
 }
 
 // register notes that a delivery of a message is at what the message owes, or is about to
-// delete it. It is false when a later delivery is, or another one is about to delete it.
+// delete it. It is false when a later delivery is, or another is about to delete it.
 func (a *attempt) register(guard string, count, as int) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -275,7 +275,7 @@ func (a *attempt) superseded(guard string) error {
 	return errSuperseded
 }
 
-// fences says whether a run of the attempt is fenced. The lock is held.
+// fences reports whether a run of the attempt is fenced. The lock is held.
 func (a *attempt) fences() bool {
 	return slices.ContainsFunc(a.state.Tasks(), func(t *engine.Task) bool { return t.State == engine.Running && fenced(t) })
 }
@@ -283,6 +283,6 @@ func (a *attempt) fences() bool {
 // deleting is above every number of a delivery.
 const deleting = math.MaxInt
 
-// errSuperseded is said of work that another delivery of the same message goes on with.
+// errSuperseded is said of work that another delivery of the same message continues with.
 // Nothing is done about the message: that one deletes it, or it comes back.
 var errSuperseded = errors.New("the work goes on elsewhere")

@@ -145,7 +145,7 @@ func (d *delivery) claimRuns(ctx context.Context, m events.Task) (runs []engine.
 // agent down that it was not begun with, where its message then waits for a free agent.
 const mostUnbegun = 5
 
-// unbegun says that none of the receivers before began with what a message asks for: neither with
+// unbegun reports whether none of the receivers before began with what a message asks for: neither with
 // this message nor with those that it was sent in place of and whose runs nobody claimed yet.
 func unbegun(d host.Delivery, m events.Task) bool {
 	if len(m.From) > mostUnbegun {

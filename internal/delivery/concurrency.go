@@ -32,7 +32,7 @@ type rival struct {
 	ending   bool // it was killed, and its slot will be free
 }
 
-// before says that r asked before another one did.
+// before reports whether r asked before another did.
 func (r rival) before(other rival) bool {
 	return cmp.Or(cmp.Compare(r.since, other.since), cmp.Compare(r.attempt, other.attempt)) < 0
 }
@@ -74,7 +74,7 @@ func waitingRivals(l host.Line) ([]rival, error) {
 	return list, nil
 }
 
-// skipped ends an attempt that should not have started: another one did at the same time. Without anybody who has a slot it
+// skipped ends an attempt that should not have started: another did at the same time. Without anybody who has a slot it
 // is being woken.
 func (d *delivery) skipped(ctx context.Context, l host.Line) error {
 	if len(l.Taken) == 0 {
@@ -172,7 +172,7 @@ func (d *delivery) makeRoom(ctx context.Context, ref host.PoolRef, winner rival,
 	return nil
 }
 
-// displaced ends the attempt where it is to make room for another one.
+// displaced ends the attempt where it is to make room for another.
 func (d *delivery) displaced(ctx context.Context, ask events.SlotsAsk) error {
 	by := rival{attempt: ask.By, priority: ask.Priority, since: ask.Since}
 	why := fmt.Sprintf("Attempt %d takes its place (`on_limit: %s`)", ask.By, ask.OnLimit)

@@ -221,7 +221,7 @@ func (w *Worker) postpone(ctx context.Context, a *attempt, guard string, runs []
 	for _, run := range runs {
 		name := host.WakeMark + host.RunName(run)
 		before, _, _ := strings.Cut(strings.TrimPrefix(guard, name+"-"), "-")
-		times, _ := strconv.Atoi(before) // 0 for another one
+		times, _ := strconv.Atoi(before) // 0 for another
 		now := w.Now()
 		next := fmt.Sprintf("%s-%d-%s", name, times+1, strconv.FormatInt(now.UnixMicro(), 36))
 		m := a.message(next, events.Task{Runs: []engine.Run{run}, Wait: true}, now.Add(retry.BackOff(times)))

@@ -16,12 +16,12 @@ const (
 	maxReceived = 20
 )
 
-// isAbout says that an error is about one message or its attempt, and not about the store.
+// isAbout reports whether an error is about one message or its attempt, and not about the store.
 func isAbout(err error) bool {
 	return errors.Is(err, host.ErrPanic) || errors.Is(err, host.ErrGone) || errors.Is(err, host.ErrNoDefinition)
 }
 
-// isHopeless says that a message has failed in a way in which it will always fail.
+// isHopeless reports whether a message has failed in a way in which it will always fail.
 func (d *delivery) isHopeless(err error) bool {
 	if errors.Is(err, host.ErrNoDefinition) && errors.Is(err, host.ErrNotFound) {
 		return true
@@ -29,7 +29,7 @@ func (d *delivery) isHopeless(err error) bool {
 	return errors.Is(err, host.ErrPanic) && d.panicked()
 }
 
-// panicked counts a panic and says whether the attempt is to be given up.
+// panicked counts a panic and reports whether the attempt is to be given up.
 func (d *delivery) panicked() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -37,7 +37,7 @@ func (d *delivery) panicked() bool {
 	return d.panics[d.message.ID] >= maxPanics || d.message.Count >= maxReceived
 }
 
-// giveUp ends an attempt that cannot go on.
+// giveUp ends an attempt that cannot continue.
 func (d *delivery) giveUp(ctx context.Context, why error) error {
 	a := d.attempt
 	a.mu.Lock()

@@ -65,7 +65,7 @@ func (c *Attempts) inUse() []*attempt {
 	return list
 }
 
-// underWay says whether this process has a run of the attempt under way.
+// underWay reports whether this process has a run of the attempt under way.
 func (a *attempt) underWay() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -68,7 +68,7 @@ func (p *proposal) bring(happened []engine.Event) {
 	}
 }
 
-// goesOn says that the process will make the next entry of the attempt as well, as far as this state tells.
+// goesOn reports whether the process will make the next entry of the attempt as well, as far as this state tells.
 func (p *proposal) goesOn(s *engine.State) bool {
 	if !p.keeps || s.Canceled() {
 		return false
@@ -81,7 +81,7 @@ func (p *proposal) goesOn(s *engine.State) bool {
 	return ok && next.At.IsZero()
 }
 
-// tooSoon says that a task is about to wait for this run.
+// tooSoon reports whether a task is about to wait for this run.
 func tooSoon(s *engine.State, r engine.Run) bool {
 	t := s.Task(r.Task)
 	return t != nil && t.State == engine.Running && t.Dispatch+1 == r.Dispatch

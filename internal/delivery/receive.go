@@ -111,7 +111,7 @@ func join(list []host.Delivery) (joined, bool) {
 }
 
 // handle does what a message asks for and deletes it last. What fails comes back later,
-// each time later: nothing is dropped but what names an attempt that is gone. It says
+// each time later: nothing is dropped but what names an attempt that is gone. It reports
 // whether the message is done with.
 func (d *delivery) handle(ctx context.Context, do func(*delivery, context.Context) error) bool {
 	id, guard, err := host.ParseMessageID(d.message.ID)

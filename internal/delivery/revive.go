@@ -23,13 +23,13 @@ import (
 // is part of what host.Limits.FenceTime adds.
 const oldest = time.Minute
 
-// fenced says that a revival answers for the run of a task.
+// fenced reports whether a revival answers for the run of a task.
 func fenced(t *engine.Task) bool { return strings.HasPrefix(t.Guard, host.FenceMark) }
 
 // revive handles the message of a revival for one attempt.
 func (d *delivery) revive(ctx context.Context) error {
 	if d.Limits.ProcessTime == 0 && d.Inventory == nil {
-		return nil // a run may go on for ever: nobody ever knows that it does not
+		return nil // a run may continue for ever: nobody ever knows that it does not
 	}
 	a := d.attempt
 	a.mu.Lock()
@@ -141,7 +141,7 @@ func (d *delivery) takeOverSoon(ctx context.Context, e events.Event) error {
 
 // takeOver plans that what is still fenced is run by messages that this one sends. first: no earlier
 // receiver of the message can have planned that and ended before it sent them. A look that then finds nothing
-// fenced sends nothing: another one may have taken the runs over, by a guard that this one shares with it.
+// fenced sends nothing: another may have taken the runs over, by a guard that this one shares with it.
 func (p *proposal) takeOver(fence, guard string, first bool) {
 	p.plan = func(s *engine.State) (list []engine.Event, applies bool) {
 		for _, e := range s.Outstanding(fence) {

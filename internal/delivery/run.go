@@ -53,7 +53,7 @@ func (l tooLong) Error() string {
 	return fmt.Sprintf("a run of a task may take %v at a time in this deployment: split the work, or let it poll", l.most)
 }
 
-// Is says that the task ends with the run.
+// Is reports whether the task ends with the run.
 func (tooLong) Is(target error) bool { return target == operators.ErrEnded }
 
 // limited bounds a run: what could not end in time must not be lost with its process. It ends before when the returned
@@ -143,7 +143,7 @@ func (d *delivery) heartbeat(ctx context.Context, lost func()) (stop func()) {
 			lost()
 			return
 		}
-		timer.Reset(max(0, d.Limits.Heartbeat-time.Since(began))) // after a call that hung at once: the lease goes on
+		timer.Reset(max(0, d.Limits.Heartbeat-time.Since(began))) // after a call that hung at once: the lease continues
 	})
 	return func() {
 		cancel()

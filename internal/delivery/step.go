@@ -153,7 +153,7 @@ func (t *draft) begin(a *attempt, p *proposal, now time.Time, read bool) error {
 }
 
 // runInline runs what the message owes and needs no I/O, and feeds the results to the
-// engine. It says whether there may be more.
+// engine. It reports whether there may be more.
 func (w *Worker) runInline(ctx context.Context, a *attempt, p *proposal, guard string, t *draft, now time.Time) (bool, error) {
 	more := false
 	for _, e := range a.state.Outstanding(guard) {
@@ -240,7 +240,7 @@ func (w *Worker) append(ctx context.Context, a *attempt, p *proposal, t *draft, 
 	return nil
 }
 
-// snapshotDue says whether an entry is to have a snapshot, with which so many bytes would lie behind the last
+// snapshotDue reports whether an entry is to have a snapshot, with which so many bytes would lie behind the last
 // one. A snapshot saves reading, and costs as much as several entries. The process that runs a chain reads
 // nothing while nobody else has a part in the attempt, so it waits longer. The lock is held.
 func (a *attempt) snapshotDue(p *proposal, since int) bool {

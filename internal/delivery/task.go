@@ -108,7 +108,7 @@ func (d *delivery) handOn(ctx context.Context, run engine.Run) (away bool, err e
 			return err
 		}
 		if err = queue.Forward(ctx, d.message, m); errors.Is(err, host.ErrLeaseLost) {
-			return nil // whoever has the message now goes on with the run
+			return nil // whoever has the message now continues with the run
 		}
 		return err
 	})

@@ -108,7 +108,7 @@ func variables(env []string) (names, client, lines []string, err error) {
 	return names, client, lines, nil
 }
 
-// changesClient says whether the client itself reads such a variable.
+// changesClient reports whether the client itself reads such a variable.
 func changesClient(name string) bool {
 	for _, start := range []string{"DOCKER_", "BUILDKIT_", "BUILDX_", "COMPOSE_", "CONTAINER", "PODMAN_", "XDG_", "LD_", "GO", "SSL_", "SSH_", "OTEL_", "DBUS_", "NO_"} {
 		if strings.HasPrefix(name, start) {
@@ -149,7 +149,7 @@ func dockerfile(image string, build []string) string {
 	return b.String()
 }
 
-// dockerfileName is where the text goes, as the original has it.
+// dockerfileName is where the text goes, as Digdag has it.
 func dockerfileName(image string) string {
 	return path.Join(".digdag/tmp/docker", "Dockerfile."+strings.ReplaceAll(image, ":", "."))
 }

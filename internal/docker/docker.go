@@ -180,7 +180,7 @@ func lastLine(text string) string {
 const label = "zerodag.driver"
 
 // Reclaim removes the containers that a driver of the same name left when its program was
-// killed, and says how many. It is called before the first Run.
+// killed, and reports how many. It is called before the first Run.
 func (d *Driver) Reclaim(ctx context.Context) (int, error) {
 	total := 0
 	for _, program := range []string{"docker", "podman"} {

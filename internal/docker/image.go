@@ -53,7 +53,7 @@ func failed(what, image string, err error) error {
 }
 
 // image is the name of what is built for a project: by its id, so that no project gets an image
-// that another one has built. Without a revision it is never the same.
+// that another has built. Without a revision it is never the same.
 func (p Project) image(s settings) string {
 	revision := p.Revision
 	if revision == "" {

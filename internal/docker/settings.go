@@ -72,7 +72,7 @@ func (d *Driver) check(s settings) error {
 	return nil
 }
 
-// has says whether the task's own options have one of these.
+// has reports whether the task's own options have one of these.
 func (s settings) has(names ...string) bool {
 	return slices.ContainsFunc(s.runOptions, func(option string) bool {
 		name, _, _ := strings.Cut(option, "=")
@@ -80,5 +80,5 @@ func (s settings) has(names ...string) bool {
 	})
 }
 
-// ownUser says whether the task chooses the user itself.
+// ownUser reports whether the task chooses the user itself.
 func (s settings) ownUser() bool { return s.has("--user", "-u") }

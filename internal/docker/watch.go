@@ -52,7 +52,7 @@ func (r *run) watch() {
 	}
 }
 
-// crowded says whether the container has about as many processes as it may have. One is the
+// crowded reports whether the container has about as many processes as it may have. One is the
 // engine's, and threads count as well.
 func (r *run) crowded() bool {
 	out, err := ask(context.Background(), r.settings.program, "top", r.name)

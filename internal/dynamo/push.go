@@ -249,7 +249,8 @@ func (x *pushing) revisionActions() []table.Action {
 	return append(actions, table.Action{Put: projectItem(x.row, x.pushes), When: table.Absent()}, table.Action{Put: named, When: table.Absent()})
 }
 
-// asRead is the condition that a project is as it was read: nobody has pushed, deleted or paused it since, or let it go on.
+// asRead is the condition that a project is as it was read: nobody has pushed, deleted or paused it since, or let it
+// continue.
 func asRead(p host.Project, pushes int64) table.Where {
 	w := table.Where{Text: "#np = :np AND attribute_not_exists(#dl) AND ", Names: []string{aPushes, aDeleted, aPausedAt}, Values: table.Item{":np": table.Number(pushes)}}
 	if p.Paused.IsZero() {

@@ -152,7 +152,7 @@ func (db *DB) going(ctx context.Context, site, session int64, t time.Time) ([]ta
 	return rows, list, nil
 }
 
-// nextIsOver says whether the session after that of an attempt has ended.
+// nextIsOver reports whether the session after that of an attempt has ended.
 func (db *DB) nextIsOver(ctx context.Context, a host.Attempt) (bool, error) {
 	own := keyOfSession(a)
 	next, err := db.t.Find(ctx, table.Query{Limit: 1, Where: table.Where{Text: "#p = :p AND #s > :s", Names: []string{table.Partition, table.Sort},
@@ -164,7 +164,7 @@ func (db *DB) nextIsOver(ctx context.Context, a host.Attempt) (bool, error) {
 	return last.Has(aFinished), err
 }
 
-// scheduled says whether the schedule of the workflow of an attempt, disabled or not, has yet to come past its
+// scheduled reports whether the schedule of the workflow of an attempt, disabled or not, has yet to come past its
 // session. It asks by the ids that the schedule can have, as a push chooses them: an index may be behind.
 func (db *DB) scheduled(ctx context.Context, a host.Attempt) (bool, error) {
 	for n := 0; ; n++ {

@@ -77,7 +77,7 @@ var embedded = [...]struct {
 	{netip.MustParsePrefix("2002::/16"), 2},
 }
 
-// isLocal says whether an address is the same machine's from wherever it is asked, or its
+// isLocal reports whether an address is the same machine's from wherever it is asked, or its
 // link's, or that of a metadata service.
 func isLocal(a netip.Addr) bool {
 	a = a.WithZone("").Unmap()
@@ -91,7 +91,7 @@ func isLocal(a netip.Addr) bool {
 	return thisNetwork || a.IsLoopback() || a.IsUnspecified() || a.IsLinkLocalUnicast() || a.IsMulticast() || slices.Contains(metadata[:], a)
 }
 
-// isOwn says whether an interface of this machine has the address: what listens on all of
+// isOwn reports whether an interface of this machine has the address: what listens on all of
 // them is reached by it. Where that cannot be known, every address could be.
 func (d *Dialer) isOwn(a netip.Addr) bool {
 	own := d.Own

@@ -47,7 +47,7 @@ type Options struct {
 	Archives string // folder of the archives; "" is "blobs" in Folder
 	Logs     string // folder of the task logs; "" is "logs" in Folder
 	NoLogs   bool   // task logs are not kept
-	Split    int64  // bytes after which a task's log goes on in another file; 0 is never
+	Split    int64  // bytes after which a task's log continues in another file; 0 is never
 	LogForm  tasklog.Form
 	// LogsApart gives every run a log file of its own; else short logs lie in the database.
 	LogsApart  bool

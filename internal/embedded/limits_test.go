@@ -30,7 +30,7 @@ const greedy = `
 `
 
 // TestGreedyCommands proves that what writes without end, or forks without end, fails its
-// task with a clear error, and that the server goes on. It runs alone: it takes the whole
+// task with a clear error, and that the server continues. It runs alone: it takes the whole
 // machine for a moment.
 func TestGreedyCommands(t *testing.T) {
 	workflow, o := greedy, embedded.Options{}

@@ -123,7 +123,7 @@ func (p *process) kill() {
 	p.out.Close()
 }
 
-// isOver says whether the process has ended.
+// isOver reports whether the process has ended.
 func (p *process) isOver() bool {
 	select {
 	case <-p.ended:
@@ -133,15 +133,15 @@ func (p *process) isOver() bool {
 	}
 }
 
-// errNotAsked says that an evaluator had ended before it was asked: whatever ended it, the template did
+// errNotAsked means that an evaluator had ended before it was asked: whatever ended it, the template did
 // not, and another evaluator can be asked.
 var errNotAsked = errors.New("the evaluator had ended before it was asked")
 
-// errKilled says that somebody killed an evaluator which may have read the question: an administrator,
+// errKilled means that somebody killed an evaluator which may have read the question: an administrator,
 // or the kernel when the machine has no memory. An evaluation has no effect, so it can be asked again.
 var errKilled = errors.New("the process of the evaluation was killed from outside, twice: the machine may have no memory left")
 
-// evaluate asks for one evaluation. sound says whether the process can be asked again.
+// evaluate asks for one evaluation. sound reports whether the process can be asked again.
 func (p *process) evaluate(ctx context.Context, q expr.Script) (text string, sound bool, err error) {
 	b, err := wire.Question(q)
 	if err != nil {
@@ -220,7 +220,7 @@ func (p *process) answerOrEnd() (string, error) {
 	return text, err
 }
 
-// endedBy says whether that signal ended the process, which has ended.
+// endedBy reports whether that signal ended the process, which has ended.
 func (p *process) endedBy(signal syscall.Signal) bool {
 	if p.cmd.ProcessState == nil { // its end is not known
 		return false

@@ -130,7 +130,7 @@ func userOf(name string) (*process.User, error) {
 }
 
 // Reclaim ends what commands of the same name left running when their program was killed, and
-// says how many processes that were. Containers go meanwhile, for an engine may take its time:
+// reports how many processes that were. Containers go meanwhile, for an engine may take its time:
 // told hears how many, and commands in docker wait for it. It is called before the first
 // command.
 func (e *Executors) Reclaim(ctx context.Context, told func(containers int, err error)) int {

@@ -76,14 +76,14 @@ func (d detail) why() string {
 	return reason
 }
 
-// unreached says that the machine could not fetch its program, since the API did not answer.
+// unreached reports whether the machine could not fetch its program, since the API did not answer.
 func (d detail) unreached() bool {
 	return slices.ContainsFunc(d.Containers, func(c container) bool {
 		return c.Name == fetcher && c.ExitCode != nil && *c.ExitCode == unreached
 	})
 }
 
-// isFinal says that an image is not there or not allowed. A registry that does not answer, or
+// isFinal reports whether an image is not there or not allowed. A registry that does not answer, or
 // has had too many requests, may another time.
 func isFinal(why string) bool {
 	if !strings.Contains(why, "CannotPullContainerError") {

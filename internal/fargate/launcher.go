@@ -149,7 +149,7 @@ func variables(pairs ...string) []types.KeyValuePair {
 	return list
 }
 
-// refusal says whether a launch is to be tried later, or why it never will succeed.
+// refusal reports whether a launch is to be tried later, or why it never will succeed.
 func refusal(r sandbox.Runner, err error) error {
 	err = busy(border.Translate("launch a machine", err, "ThrottlingException", "LimitExceededException", "UpdateInProgressException", "ConflictException"))
 	if !errors.Is(err, sandbox.ErrBusy) && isMistake(err) {
@@ -166,13 +166,15 @@ func busy(err error) error {
 	return err
 }
 
-// isMistake says that ECS takes what it was asked for as wrong. It says so of some things that pass, too: see isRefusal.
+// isMistake reports whether ECS takes what it was asked for as wrong. It says so of some things that pass, too: see
+// isRefusal.
 func isMistake(err error) bool {
 	code := border.Code(err)
 	return code == "ClientException" || code == "InvalidParameterException"
 }
 
-// isRefusal says that a reason is one that passes: no capacity, a limit of the account, or others that do the same just now.
+// isRefusal reports whether a reason is one that passes: no capacity, a limit of the account, or others that do the
+// same just now.
 func isRefusal(reason string) bool {
 	return slices.ContainsFunc([]string{"ThrottlingException", "LimitExceeded", "UpdateInProgress", "ConflictException", "apacity", "imit on the number", "oncurrent"},
 		func(word string) bool { return strings.Contains(reason, word) })

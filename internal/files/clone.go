@@ -21,7 +21,7 @@ type clone struct {
 	stamps map[string]stamp // by slash name; nil: there are too many to look at
 }
 
-// stamp tells whether a file is what it was. No program can set the time of its last change.
+// stamp reports whether a file is what it was. No program can set the time of its last change.
 type stamp struct {
 	id, size, changed int64
 	mode              fs.FileMode
@@ -87,12 +87,12 @@ func (c *clone) look() (map[string]stamp, error) {
 	return stamps, err
 }
 
-// isOurs says whether a name is of the folder for scripts of commands, or a spare one.
+// isOurs reports whether a name is of the folder for scripts of commands, or a spare one.
 func isOurs(name string) bool {
 	return name == ".digdag" || name == ".digdag/tmp" || strings.HasPrefix(name, ".digdag/tmp/.spare-")
 }
 
-// unchanged says whether everything is as it was when the copy was made.
+// unchanged reports whether everything is as it was when the copy was made.
 func (c *clone) unchanged() bool {
 	if c.stamps == nil {
 		return false

@@ -57,7 +57,7 @@ func (g *gap) add(text []byte) {
 // String says what is missing.
 func (g gap) String() string { return fmt.Sprintf("%d lines (%d bytes)", g.lines, g.bytes) }
 
-// passes says whether what kept a log from being stored may go away by itself.
+// passes reports whether what kept a log from being stored may go away by itself.
 func passes(err error) bool {
 	return limits.Full(err) || limits.Scarce(err) || errors.Is(err, syscall.EIO) || errors.Is(err, syscall.EROFS)
 }

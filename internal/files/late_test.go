@@ -98,7 +98,7 @@ func kept(t *testing.T, logs *Logs) string {
 }
 
 // TestLogOfAFullDisk proves that a log which could not be written, because the disk was full,
-// had no inodes, or failed once, goes on when it can, that nothing of it is missing or doubled
+// had no inodes, or failed once, continues when it can, that nothing of it is missing or doubled
 // and that its file is whole at any time, whether its run is over by then or not.
 func TestLogOfAFullDisk(t *testing.T) {
 	t.Parallel()

@@ -11,7 +11,7 @@ import (
 	"zerodag/operators"
 )
 
-// The logs of tasks lie where the original puts them (engine.md 2.13): a folder for
+// The logs of tasks lie where Digdag puts them (engine.md 2.13): a folder for
 // each day, in it one for each attempt.
 const sessionForm = "20060102T150405-0700"
 

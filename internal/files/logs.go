@@ -53,7 +53,7 @@ type Logs struct {
 type LogOptions struct {
 	Folder  string
 	AgentID string           // in the names of the files; "" is <pid>@<host>
-	Split   int64            // bytes of text after which a run goes on in another file; 0 is never
+	Split   int64            // bytes of text after which a run continues in another file; 0 is never
 	Form    tasklog.Form     // of the lines of the engine
 	Short   ShortLogs        // keeps those that say little; nil: every run has a file of its own
 	Now     func() time.Time // time.Now when nil
@@ -170,7 +170,7 @@ func removeLogs(folder, workflow string) error {
 	return nil
 }
 
-// ofWorkflow says whether a task, by its name in that of a file, is of a workflow. The name may have been
+// ofWorkflow reports whether a task, by its name in that of a file, is of a workflow. The name may have been
 // shortened within that of the workflow.
 func ofWorkflow(task, workflow string) bool {
 	root := "+" + tasklog.Within(workflow)

@@ -82,7 +82,7 @@ func exampleAttempt(created time.Time) host.Attempt {
 	return host.Attempt{ID: 9, Site: 1, Project: host.Ref{ID: 23}, Workflow: host.Ref{Name: "sub/main"}, SessionTime: time.Date(2024, 2, 3, 9, 5, 6, 0, time.UTC), Zone: "-05:00", CreatedAt: created}
 }
 
-// TestLogSplit proves that a run goes on in another file when one is full, and that
+// TestLogSplit proves that a run continues in another file when one is full, and that
 // nothing is lost between them.
 func TestLogSplit(t *testing.T) {
 	t.Parallel()

@@ -102,7 +102,7 @@ func tighten(name string, closed *[]string) error {
 }
 
 // ReadKey reads a small file that holds a secret: a plain one, never a pipe or a device, which
-// would be read for ever. warning says that others can read it, and whether that was mended.
+// would be read for ever. warning says that others can read it, and whether that was repaired.
 func ReadKey(file string) (content []byte, warning string, err error) {
 	f, err := plainfile.Open(os.OpenFile, file, maxKey)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 // noFollow opens no link.
 const noFollow = syscall.O_NOFOLLOW
 
-// tryLock locks a file for this process, or fails at once when another one has it.
+// tryLock locks a file for this process, or fails at once when another has it.
 func tryLock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }
 
 // Free is how many bytes are free where a folder lies; 0: the system does not say.
@@ -23,14 +23,14 @@ func Free(folder string) int64 {
 	return int64(disk.Bavail * uint64(disk.Bsize))
 }
 
-// hasOtherNames says whether a file is also found elsewhere: another user may have given it a name
+// hasOtherNames reports whether a file is also found elsewhere: another user may have given it a name
 // here so that it is closed there.
 func hasOtherNames(info fs.FileInfo) bool {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	return info.Mode().IsRegular() && (!ok || s.Nlink > 1)
 }
 
-// isOwn says whether a file is of the user who runs this program.
+// isOwn reports whether a file is of the user who runs this program.
 func isOwn(info fs.FileInfo) bool {
 	s, ok := info.Sys().(*syscall.Stat_t)
 	return ok && int(s.Uid) == os.Geteuid()

@@ -41,7 +41,7 @@ type taskLog struct {
 	file   logFile // nil while nothing is written: a task that waits holds no descriptor
 	size   int64   // of the text in the file
 	whole  int64   // bytes of the file that are whole members
-	torn   bool    // there may be a part of another one behind them
+	torn   bool    // there may be a part of another behind them
 	last   byte    // of the text in the file; 0 when there is none
 	timer  *time.Timer
 	failed error // it cannot be kept
@@ -125,7 +125,7 @@ func (t *taskLog) tick() {
 	}
 }
 
-// room says whether there is memory for more text of a log that is behind. Behind a gap
+// room reports whether there is memory for more text of a log that is behind. Behind a gap
 // nothing is kept until what is before it is stored.
 func (t *taskLog) room(n int) bool {
 	if t.missing.bytes > 0 || len(t.text)+n > mostGathered || !t.logs.late.take(n) {
@@ -320,7 +320,7 @@ func (t *taskLog) create() error {
 	}
 }
 
-// open opens the file where it goes on, or makes it.
+// open opens the file where it continues, or makes it.
 func (t *taskLog) open() (err error) {
 	if t.name == "" {
 		return t.create()
@@ -378,7 +378,7 @@ func (t *taskLog) Close() error {
 	return nil
 }
 
-// isShort says whether a log is complete and lies with the other short ones.
+// isShort reports whether a log is complete and lies with the other short ones.
 func (t *taskLog) isShort() bool {
 	return t.logs.short != nil && t.closed && t.name == "" && len(t.text) > 0 && len(t.text) <= shortText
 }

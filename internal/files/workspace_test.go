@@ -33,8 +33,8 @@ func archiveOf(t *testing.T, content map[string]string) []byte {
 	return b.Bytes()
 }
 
-// TestUnpackedByOneThatEnds proves that a run whose archive is unpacked by another one, which is killed meanwhile, unpacks it itself; and that
-// who is killed is told that.
+// TestUnpackedByOneThatEnds proves that a run whose archive is unpacked by another, which is killed meanwhile, unpacks
+// it itself; and that who is killed is told that.
 func TestUnpackedByOneThatEnds(t *testing.T) {
 	t.Parallel()
 	archive, opened := archiveOf(t, map[string]string{"a.txt": "content"}), 0

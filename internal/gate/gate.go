@@ -19,7 +19,7 @@ import (
 const MaxHeaderBytes = 32 << 10
 
 // maxLines is how many headers a request may have: tiny ones take ten times their bytes once
-// they are parsed. The original takes 200.
+// they are parsed. Digdag takes 200.
 const maxLines = 256
 
 // maxPending bounds the bytes of headers that are not whole yet, of all connections together.
@@ -101,7 +101,7 @@ func (l *headerLines) count(p []byte) {
 	}
 }
 
-// Listener lets in the connections of another one.
+// Listener lets in the connections of another.
 func (g *Gate) Listener(l net.Listener) net.Listener { return &listener{l, g} }
 
 type listener struct {

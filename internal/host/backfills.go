@@ -75,7 +75,7 @@ type Backfills interface {
 	// UpdateBackfill replaces State, UpdatedAt and FinishedAt and adds 1 to the version, if that is still the one of b; else ErrConflict,
 	// also where its own answer was lost and somebody has changed the backfill since: whoever reads it again sees what is so.
 	UpdateBackfill(ctx context.Context, b Backfill) error
-	// ForgetBackfills removes up to n that were over before t, of all sites, and says how many.
+	// ForgetBackfills removes up to n that were over before t, of all sites, and reports how many.
 	ForgetBackfills(ctx context.Context, t time.Time, n int) (int, error)
 }
 
@@ -114,7 +114,7 @@ func (b *Backfill) Left() int {
 	return len(b.Plan.Sessions) - b.State.Begun
 }
 
-// Stopped says whether nothing further begins.
+// Stopped reports whether nothing further begins.
 func (b *Backfill) Stopped() bool { return b.State.Killed || b.State.Why != "" }
 
 // Status is the word of the REST API.

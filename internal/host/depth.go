@@ -8,12 +8,12 @@ type Depth struct {
 	Ready  int    // messages that can be received now
 	Later  int    // that are not due yet
 	Leased int    // that somebody has received and works on
-	Behind int    // that come after another one of their group; where that cannot be told they are among Ready
+	Behind int    // that come after another of their group; where that cannot be told they are among Ready
 	// Aside is how many dead letters there are; 0 where the queue puts none aside.
 	Aside int
 	// Oldest is since when the one of Ready waits that waits the longest; zero: there is none, or it is not known.
 	Oldest time.Time
-	// About says that the numbers are estimates.
+	// About means that the numbers are estimates.
 	About bool
 }
 
@@ -27,7 +27,7 @@ type Queued struct {
 	// older than the process that answers, and had no time to wait for, it is when that was started.
 	Since  time.Time
 	Until  time.Time // end of its lease; zero: nobody has it
-	Behind bool      // another one of its group comes first
+	Behind bool      // another of its group comes first
 }
 
 // DeadLetter is a message that was received too often and put aside.

@@ -24,16 +24,16 @@ var (
 	ErrUnavailable = operators.ErrUnavailable
 )
 
-// ErrAtLimit says that so many attempts of the workflow run, or wait, that no other one may start (`concurrency`).
+// ErrAtLimit means that so many attempts of the workflow run, or wait, that no other one may start (`concurrency`).
 var ErrAtLimit = errors.New("the workflow runs as often as it may")
 
-// ErrTooManyAttempts says that the site has all the unfinished attempts that it may have.
+// ErrTooManyAttempts means that the site has all the unfinished attempts that it may have.
 var ErrTooManyAttempts = errors.New("too many attempts running")
 
-// ErrPaused says that somebody has paused the project: nothing of it starts until it goes on.
+// ErrPaused means that somebody has paused the project: nothing of it starts until it continues.
 var ErrPaused = errors.New("the project is paused")
 
-// StartsLater says whether what could not start may start by itself later: nothing is wrong with it.
+// StartsLater reports whether what could not start may start by itself later: nothing is wrong with it.
 func StartsLater(err error) bool {
 	return errors.Is(err, ErrTooManyAttempts) || errors.Is(err, ErrPaused)
 }

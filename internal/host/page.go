@@ -12,7 +12,7 @@ type Page[T any] struct {
 	used int
 }
 
-// Add takes a row with its tree, and says whether there was room for it. After a refusal a driver stops reading.
+// Add takes a row with its tree, and reports whether there was room for it. After a refusal a driver stops reading.
 func (p *Page[T]) Add(row T, tree *param.Map) bool {
 	if p.Bytes > 0 {
 		p.used += param.Size(tree)

@@ -53,7 +53,7 @@ func ConcurrencyPool(workflow, key string) string {
 	return name + ":" + key
 }
 
-// Implicit says that nobody has made the pool: it is there since attempts or tasks asked for slots of it.
+// Implicit reports whether nobody has made the pool: it is there since attempts or tasks asked for slots of it.
 func (r PoolRef) Implicit() bool {
 	return strings.HasPrefix(r.Name, concurrencyPool) || strings.HasPrefix(r.Name, limitPool)
 }

@@ -110,7 +110,7 @@ type Traits struct {
 	// queue rounds delays up.
 	Rounding time.Duration
 	// StaleDeletes: a receiver whose lease has ended may still delete the message, although
-	// another one has received it since.
+	// another has received it since.
 	StaleDeletes bool
 }
 
@@ -138,7 +138,7 @@ type Queue interface {
 // Forwarder is a Queue whose receivers may be some that take messages of some types only.
 type Forwarder interface {
 	Queue
-	// Forward replaces a message that is held by another one, which is received by whoever takes its type: both or nothing.
+	// Forward replaces a message that is held by another, which is received by whoever takes its type: both or nothing.
 	// ErrLeaseLost: somebody else has the message by now. Repeated it may say so of what the call before has done.
 	Forward(ctx context.Context, d Delivery, m Message) error
 }
@@ -200,8 +200,8 @@ type Push struct {
 	Schedules map[string]NextTimes
 }
 
-// NextTimes says what a schedule becomes with a new revision; old is nil when there is none yet, and paused says whether the project is.
-// It is pure and may be called more than once.
+// NextTimes says what a schedule becomes with a new revision; old is nil when there is none yet, and paused reports
+// whether the project is. It is pure and may be called more than once.
 type NextTimes func(old *Schedule, paused bool) Times
 
 // ProjectQuery selects projects of a site.
@@ -298,7 +298,7 @@ type Attempts interface {
 	// Archive returns what Finish kept; ErrNotFound before.
 	Archive(ctx context.Context, id int64) ([]byte, error)
 	// Expire deletes up to n logs (entries and snapshots, not rows or archives) of attempts
-	// that finished before t, and says how many: 0 where logs expire by themselves.
+	// that finished before t, and reports how many: 0 where logs expire by themselves.
 	Expire(ctx context.Context, t time.Time, n int) (int, error)
 }
 
@@ -325,7 +325,7 @@ type Retention interface {
 	// It may be repeated.
 	SetArchive(ctx context.Context, r Revision, old, state ArchiveState) error
 	// ForgetRecords removes up to n entries of the audit log that were made before t, of all sites, the
-	// oldest first, and says how many.
+	// oldest first, and reports how many.
 	ForgetRecords(ctx context.Context, t time.Time, n int) (int, error)
 }
 
@@ -341,10 +341,10 @@ type NewAttempt struct {
 	CreatedAt   time.Time
 	StartsAt    time.Time  // see Attempt
 	Labels      *param.Map // nil for none
-	// Once says that nobody asks for this attempt by hand: of a session that retention has removed it is not
+	// Once means that nobody asks for this attempt by hand: of a session that retention has removed it is not
 	// started, since it may have run.
 	Once bool
-	// New says that the session must have no attempt yet: else ErrConflict, with its last one.
+	// New means that the session must have no attempt yet: else ErrConflict, with its last one.
 	New bool
 	// WaitsFor, unless negative, is the index in the same call of the attempt whose session
 	// must be over first: this one then has no First and no Message yet.
@@ -363,7 +363,7 @@ type End struct {
 	Ignored bool
 	// HasOutputs: there are outputs in it.
 	HasOutputs bool
-	// GivenUp: it could not go on, and people are told. Stores need not keep that.
+	// GivenUp: it could not continue, and people are told. Stores need not keep that.
 	GivenUp bool
 	// Failed is the task because of which the attempt failed, and Why what is said of that; for people.
 	// Stores need not keep them: they are part of the archive.

@@ -35,7 +35,7 @@ type Pause struct {
 	At         time.Time
 }
 
-// IsZero says that nobody does.
+// IsZero reports whether nobody does.
 func (p Pause) IsZero() bool { return p.At.IsZero() }
 
 // Revision is one pushed version of a project.

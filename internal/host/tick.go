@@ -54,7 +54,7 @@ type Horizon interface {
 
 // DeadLetters are the messages of a queue that were received too often and put aside.
 type DeadLetters interface {
-	// Redrive sends them back and says how many. turn is asked for each whether it should go now,
+	// Redrive sends them back and reports how many. turn is asked for each whether it should go now,
 	// given how often it went before.
 	Redrive(ctx context.Context, turn func(times int) bool) (int, error)
 	// Look shows each to f until that returns false, in no order, and leaves them there. While it looks nobody else

@@ -15,7 +15,7 @@ type Signer interface {
 	// CompleteParts makes a blob of its parts; tags are what the store answered for each. Repeated
 	// it changes nothing.
 	CompleteParts(ctx context.Context, key, id string, parts []Part, tags []string) error
-	// Has says whether a blob is there.
+	// Has reports whether a blob is there.
 	Has(ctx context.Context, key string) (bool, error)
 }
 

@@ -105,7 +105,7 @@ func (a *api) serveUI(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// answerOptions lists the methods of a path, in the original's order.
+// answerOptions lists the methods of a path, in Digdag's order.
 func answerOptions(w http.ResponseWriter, res *resource) {
 	if res == nil {
 		w.WriteHeader(http.StatusNotFound)

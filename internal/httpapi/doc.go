@@ -1,5 +1,5 @@
 // Package httpapi is Digdag's REST API as one http.Handler over a node.Node: the local
-// server mounts it and a Lambda serves the same value. What is new beside the original's
+// server mounts it and a Lambda serves the same value. What is new beside Digdag's
 // endpoints is described in docs/openapi.yaml with them.
 //
 // The rooms below it hold the endpoints, each with the table of its own: projects, attempts,

@@ -59,7 +59,7 @@ func TestMetricTable(t *testing.T) {
 	}
 }
 
-// isMeasured says whether a name that a query uses is of a metric.
+// isMeasured reports whether a name that a query uses is of a metric.
 func isMeasured(name string) bool {
 	if name == "zerodag_build_info" || slices.ContainsFunc(server.Described(), func(m server.Metric) bool { return "zerodag_"+m.Name == name }) {
 		return true

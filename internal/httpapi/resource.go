@@ -60,7 +60,7 @@ func (rs routes) find(path string) (*resource, map[string]string) {
 	return nil, nil
 }
 
-// endsWithName says that the last segment is a name that users chose, and no number.
+// endsWithName reports whether the last segment is a name that users chose, and no number.
 func (res *resource) endsWithName() bool {
 	last := res.segments[len(res.segments)-1]
 	return strings.HasPrefix(last, "{") && !strings.HasSuffix(last, "id}")
@@ -90,13 +90,13 @@ func (res *resource) route(method string) *endpoint.Route {
 	return res.methods[method]
 }
 
-// open says whether a method may be called without authentication.
+// open reports whether a method may be called without authentication.
 func (res *resource) open(method string) bool {
 	rt := res.route(method)
 	return rt != nil && rt.Role == 0
 }
 
-// allow lists the methods as the original does: its order is that of a Java hash set.
+// allow lists the methods as Digdag does: its order is that of a Java hash set.
 func (res *resource) allow() string {
 	var list []string
 	for _, m := range []string{"HEAD", "DELETE", "POST", "GET", "OPTIONS", "PUT"} {

@@ -42,8 +42,8 @@ func TestDescription(t *testing.T) {
 	}
 }
 
-// signing says whether an endpoint is for those who are nobody yet: it changes nothing but their own browser's session,
-// and records who signs in itself.
+// signing reports whether an endpoint is for those who are nobody yet: it changes nothing but their own browser's
+// session, and records who signs in itself.
 func signing(rt endpoint.Route) bool {
 	return rt.Path == "/api/x/session" || strings.HasPrefix(rt.Path, "/api/x/session/")
 }
@@ -104,7 +104,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestAllow proves the order of methods that the original answers to OPTIONS.
+// TestAllow proves the order of methods that Digdag answers to OPTIONS.
 func TestAllow(t *testing.T) {
 	t.Parallel()
 	rs := newRoutes(endpoints(&server.Room{}))

@@ -44,7 +44,7 @@ func (c *Clients) Client(o operators.HTTPOptions) *http.Client {
 		panic(err) // it fails for no options
 	}
 	return &http.Client{
-		Jar:       cookies, // of this client alone: what a redirect sets the next request has, as in the original
+		Jar:       cookies, // of this client alone: what a redirect sets the next request has, as in Digdag
 		Transport: d.transport(o),
 		Timeout:   o.Timeout,
 		CheckRedirect: func(next *http.Request, via []*http.Request) error {
@@ -77,7 +77,7 @@ func forgetReferer(next, first *http.Request) {
 	}
 }
 
-// fromEnvironment is the proxy that variables name for a request. As in the original `http_proxy`
+// fromEnvironment is the proxy that variables name for a request. As in Digdag `http_proxy`
 // is good enough for https. Hosts of `no_proxy` and those of this machine are reached directly.
 func fromEnvironment(env func(string) string) func(*http.Request) (*url.URL, error) {
 	plain := cmp.Or(env("http_proxy"), env("HTTP_PROXY"))

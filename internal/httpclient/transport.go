@@ -121,7 +121,7 @@ func (longHead) Error() string {
 	return fmt.Sprintf("the head of the answer is longer than %d bytes", mostAnswerHead)
 }
 
-// Lasting says that to ask again does not help.
+// Lasting reports whether to ask again does not help.
 func (longHead) Lasting() bool { return true }
 
 // whyNoAnswer is the failure to send a request where that is known, or else that of its answer.
@@ -158,7 +158,7 @@ func (t *transport) head(r *http.Request, by *url.URL, length int) []byte {
 	return append(b, "\r\n"...)
 }
 
-// asksForZipped says whether the answer may be compressed, which only this package sees.
+// asksForZipped reports whether the answer may be compressed, which only this package sees.
 func asksForZipped(r *http.Request) bool {
 	return r.Header.Get("Accept-Encoding") == "" && r.Header.Get("Range") == "" && r.Method != http.MethodHead
 }

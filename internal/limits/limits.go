@@ -119,7 +119,7 @@ func NewDisk(folder string, limit int64) *Disk {
 	return d
 }
 
-// Full says whether the folder has grown beyond the limit, as far as it is looked at by now: a look
+// Full reports whether the folder has grown beyond the limit, as far as it is looked at by now: a look
 // takes longer the more there is, so that looks are the rarer.
 func (d *Disk) Full() bool {
 	now := time.Now()

@@ -11,13 +11,13 @@ import (
 	"zerodag/operators"
 )
 
-// Scarce says whether an error is that the machine has no more descriptors, processes or memory
+// Scarce reports whether an error is that the machine has no more descriptors, processes or memory
 // to start something with just now: it is not the task's fault, and passes.
 func Scarce(err error) bool {
 	return overLast(err) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.ENOMEM)
 }
 
-// overLast says whether a program was not started because the descriptors that it was to be given have the highest
+// overLast reports whether a program was not started because the descriptors that it was to be given have the highest
 // numbers that this process may have: the new process first copies them to the numbers after those, which the kernel
 // answers as if they were not open.
 func overLast(err error) bool {
@@ -25,7 +25,7 @@ func overLast(err error) bool {
 	return errors.As(err, &start) && start.Op == "fork/exec" && errors.Is(start.Err, syscall.EBADF)
 }
 
-// Full says whether an error is that a disk has no more room, or none for this user.
+// Full reports whether an error is that a disk has no more room, or none for this user.
 func Full(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || isFull(err)
 }

@@ -13,7 +13,7 @@ func onDisk(info fs.FileInfo) int64 { return info.Size() }
 // openFiles is not known: this system bounds files by memory only.
 func openFiles() (uint64, bool) { return 0, false }
 
-// isFull says whether an error is this system's own for a disk without room.
+// isFull reports whether an error is this system's own for a disk without room.
 func isFull(err error) bool {
 	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_HANDLE_DISK_FULL)
 }

@@ -16,7 +16,7 @@ const (
 	Bare
 )
 
-// Gives says whether commands have a variable of this program.
+// Gives reports whether commands have a variable of this program.
 func (e Environment) Gives(name string) bool {
 	switch e {
 	case Everything:
@@ -29,12 +29,12 @@ func (e Environment) Gives(name string) bool {
 	return false
 }
 
-// isOwn says whether a variable is read by this program itself.
+// isOwn reports whether a variable is read by this program itself.
 func isOwn(name string) bool {
 	return strings.HasPrefix(name, "ZERODAG_") || strings.HasPrefix(name, "DIGDAG_CONFIG")
 }
 
-// isNeeded says whether a variable says where programs and temporary files are, or which
+// isNeeded reports whether a variable says where programs and temporary files are, or which
 // language and time zone this is.
 func isNeeded(name string) bool {
 	switch name {

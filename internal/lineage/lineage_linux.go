@@ -37,7 +37,7 @@ func Start(m Mark, start func() error) error {
 // starting is held while a mark is lent.
 var starting sync.Mutex //nolint:gochecknoglobals // the limit that it guards is the program's, too
 
-// Of returns the mark of a process; lent says whether one counts that was only lent. Who has a
+// Of returns the mark of a process; lent reports whether one counts that was only lent. Who has a
 // mark for good is told by it alone: what was lent is below it, and anybody may change that.
 func Of(pid int, lent bool) Mark {
 	var limit unix.Rlimit

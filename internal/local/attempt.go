@@ -33,7 +33,7 @@ type Attempt struct {
 	stop   map[engine.TaskID]context.CancelFunc
 }
 
-// result says whether the attempt is over, and how it went.
+// result reports whether the attempt is over, and how it went.
 func (a *Attempt) result() (done, success bool) {
 	select {
 	case <-a.done:
@@ -99,7 +99,7 @@ func (a *Attempt) heedKill(ctx context.Context) {
 	a.step(ctx, engine.Kill{By: a.guard()})
 }
 
-// within is the context of a run: what cleans up goes on when the caller's is cancelled.
+// within is the context of a run: what cleans up continues when the caller's is cancelled.
 func (a *Attempt) within(ctx context.Context, run engine.Run) context.Context {
 	if a.State.Closes(run.Task) {
 		return context.WithoutCancel(ctx)

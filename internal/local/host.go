@@ -170,7 +170,7 @@ func (h *Host) register(def *engine.Definition, w dig.Workflow, r Request) (*Att
 	s := h.sessions[sk]
 	if a := h.attempts[key]; a != nil {
 		if r.RetryAttemptName == "" {
-			a = s.last // as the original: without a name it is the session's newest
+			a = s.last // as Digdag: without a name it is the session's newest
 		}
 		return a, false
 	}

@@ -8,7 +8,7 @@ import (
 	"zerodag/operators"
 )
 
-// silent notifies no one, which is what the original does unless it is told otherwise.
+// silent notifies no one, which is what Digdag does unless it is told otherwise.
 type silent struct{}
 
 func (silent) Notify(context.Context, string, *operators.Task) error { return nil }

@@ -70,11 +70,11 @@ type runOutcome struct {
 	leftOut     int // of them, whose _if was false
 	ignored     int // errors that are successes
 	saved       bool
-	again       string     // the command that goes on where it stopped
+	again       string     // the command that continues where it stopped
 	outputs     *param.Map // what the run came to; nil for none
 }
 
-// runFailure is a task that failed, why, where it is written, what may mend it, and the end of what it printed.
+// runFailure is a task that failed, why, where it is written, what may repair it, and the end of what it printed.
 type runFailure struct {
 	task, reason, place string
 	tries               int // how often it ran, in all rounds of its group

@@ -17,8 +17,8 @@ import (
 	"zerodag/operators"
 )
 
-// statusFolder is where the state of one session is saved, in the original's form: one
-// YAML file per task that succeeded, so that either program can go on.
+// statusFolder is where the state of one session is saved, in Digdag's form: one
+// YAML file per task that succeeded, so that either program can continue.
 type statusFolder struct {
 	dir    string
 	failed error // the first that could not be written
@@ -36,7 +36,7 @@ func (r *run) saved() string {
 	return filepath.Join(r.Folder.Root(), r.Save)
 }
 
-// longestFileName is how long the original's form of a file's name may be: systems take 255 bytes, of which
+// longestFileName is how long Digdag's form of a file's name may be: systems take 255 bytes, of which
 // the ending and what a file is called until it is whole need some.
 const longestFileName = 200
 
@@ -55,7 +55,7 @@ func (f *statusFolder) path(task string) string {
 	return filepath.Join(f.dir, fileName(task)+".yml")
 }
 
-// rerunKey marks the state of a loop over data: the original's form does not tell data from
+// rerunKey marks the state of a loop over data: Digdag's form does not tell data from
 // code, so the loop, which has no effects, runs again.
 const rerunKey = "zerodag_rerun"
 

@@ -10,7 +10,7 @@ import (
 )
 
 // TestLongNamesAreSaved proves that the state of a task is saved whatever the length of its name, of each in a file of
-// its own, and that of names which fit the file has the original's.
+// its own, and that of names which fit the file has Digdag's.
 func TestLongNamesAreSaved(t *testing.T) {
 	t.Parallel()
 	f := &statusFolder{dir: t.TempDir()}

@@ -14,7 +14,7 @@ const hints = `  * Use --session <daily | hourly | "yyyy-MM-dd[ HH:mm:ss]"> to n
   * Use --rerun, --start +NAME, or --goal +NAME argument to rerun skipped tasks.
 `
 
-// failures lists the tasks that failed in the original's form.
+// failures lists the tasks that failed in Digdag's form.
 func failures(b *strings.Builder, s *engine.State) {
 	if s.Canceled() {
 		b.WriteString("  The run was interrupted.\n")

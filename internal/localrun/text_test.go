@@ -13,7 +13,7 @@ import (
 )
 
 // TestRunOutcome proves what is said at the end of a run: what failed, why, what it printed last, and the
-// command that goes on.
+// command that continues.
 func TestRunOutcome(t *testing.T) {
 	t.Parallel()
 	many := runOutcome{saved: true, again: "zerodag run a.dig", took: time.Second, count: taskview.Tally{Total: 9, Done: 2, Failed: 6}}

@@ -9,7 +9,7 @@ import (
 	"runtime"
 )
 
-// googleSecrets are the secrets `gcp.…` that Google's own tools give a run on this machine, as in the original (its
+// googleSecrets are the secrets `gcp.…` that Google's own tools give a run on this machine, as in Digdag (its
 // Application Default Credentials): the key of a file, and the project of the environment. There are none where
 // there is no such file.
 func googleSecrets() (map[string]string, error) {

@@ -11,7 +11,7 @@ import (
 )
 
 // tdSecrets are the secrets `td.…` that the configuration of Treasure Data's own command line gives a run on
-// this machine, as in the original; none where there is no such file.
+// this machine, as in Digdag; none where there is no such file.
 func tdSecrets() (map[string]string, error) {
 	name := cmp.Or(os.Getenv("TREASURE_DATA_CONFIG_PATH"), os.Getenv("TD_CONFIG_PATH"))
 	if name == "" {

@@ -191,7 +191,7 @@ func (s *slow) Attempts(ctx context.Context, q host.AttemptQuery) ([]host.Attemp
 	return s.sessions.Attempts(ctx, q)
 }
 
-// TestForgetArchivesInParts proves that a round which is cut off while it reads attempts goes on where it was,
+// TestForgetArchivesInParts proves that a round which is cut off while it reads attempts continues where it was,
 // and that what is found then counts.
 func TestForgetArchivesInParts(t *testing.T) {
 	t.Parallel()

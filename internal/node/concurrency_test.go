@@ -370,7 +370,7 @@ func TestConcurrencyCrashes(t *testing.T) {
 	}
 }
 
-// mayPause pauses an attempt, or lets it go on, unless it is over or is so.
+// mayPause pauses an attempt, or lets it continue, unless it is over or is so.
 func (p *process) mayPause(a host.Attempt, on bool) {
 	do := p.Unpause
 	if on {

@@ -124,7 +124,7 @@ func firsts(runs []string) []string {
 
 // TestTakenOver proves that a second delivery takes a task over under a new dispatch, and
 // that the earlier holder, which only was slow, is fenced: its result does not count and
-// it does not go on.
+// it does not continue.
 func TestTakenOver(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -197,7 +197,7 @@ func TestThreeLosses(t *testing.T) {
 
 // TestCrashesWithinSteps proves that an operator that is run within a step, of which a crash
 // leaves nothing, fails as well after it took the server down a few times, that the tasks
-// before it go on, and that the server is there for other attempts afterwards.
+// before it continue, and that the server is there for other attempts afterwards.
 func TestCrashesWithinSteps(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

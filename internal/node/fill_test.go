@@ -136,7 +136,7 @@ func TestFillOrder(t *testing.T) {
 	})
 }
 
-// TestFillHeld proves that a backfill that is held begins nothing further, and goes on when it is released.
+// TestFillHeld proves that a backfill that is held begins nothing further, and continues when it is released.
 func TestFillHeld(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

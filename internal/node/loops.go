@@ -59,7 +59,7 @@ func (n *Node) Run(ctx, accepting context.Context, p Parts) {
 // eventLease is long enough for a step and its effects, however many they are.
 const eventLease = time.Minute
 
-// executor receives events of attempts, until accepting ends. Where other processes would go on with them
+// executor receives events of attempts, until accepting ends. Where other processes would continue with them
 // they wait no longer than for a task.
 func (n *Node) executor(ctx, accepting context.Context) {
 	lease := eventLease

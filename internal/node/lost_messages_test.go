@@ -51,7 +51,7 @@ func (q *forgetful) Receive(ctx context.Context, n int, lease time.Duration) ([]
 	return list, err
 }
 
-// loseLeased loses the messages that somebody works on, and says how many there were.
+// loseLeased loses the messages that somebody works on, and reports how many there were.
 func (q *forgetful) loseLeased(ctx context.Context) (n int, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -185,7 +185,8 @@ func TestLostTimer(t *testing.T) {
 	}
 }
 
-// TestLostUnderWay proves that a run whose message is gone is left alone if its process goes on, and is stopped before it is made again.
+// TestLostUnderWay proves that a run whose message is gone is left alone if its process continues, and is stopped
+// before it is made again.
 func TestLostUnderWay(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

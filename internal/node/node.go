@@ -27,10 +27,10 @@ type Options struct {
 	host.Ports
 	host.Runtime
 
-	// Shared says that other processes go on with the same attempts: what this one has of them in
+	// Shared means that other processes continue with the same attempts: what this one has of them in
 	// memory may be old.
 	Shared bool
-	// FiredByMessages says that no process runs all the time: a tick hands the firings of
+	// FiredByMessages means that no process runs all the time: a tick hands the firings of
 	// schedules to the queue "tasks" (Node.HandOver). Else the loop of Run fires them.
 	FiredByMessages bool
 

@@ -25,7 +25,7 @@ func (p *process) paused(a host.Attempt) string {
 	return fmt.Sprintf("%s: %s", by.By, by.Reason)
 }
 
-// pause pauses an attempt, or lets it go on, and waits until that is so.
+// pause pauses an attempt, or lets it continue, and waits until that is so.
 func (p *process) pause(a host.Attempt, on bool) {
 	p.w.t.Helper()
 	var err error
@@ -38,8 +38,8 @@ func (p *process) pause(a host.Attempt, on bool) {
 	pass(0)
 }
 
-// TestPause proves that what runs when an attempt is paused ends and counts, that nothing new begins until it goes on, neither by
-// itself nor by a crash, and that both may be said twice, in one process and in several.
+// TestPause proves that what runs when an attempt is paused ends and counts, that nothing new begins until it
+// continues, neither by itself nor by a crash, and that both may be said twice, in one process and in several.
 func TestPause(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
@@ -129,8 +129,8 @@ func TestPauseWaits(t *testing.T) {
 	}
 }
 
-// TestPausePool proves that a task of a paused attempt leaves the line of its pool, so that the next one gets the slot, and comes
-// back at its end when the attempt goes on.
+// TestPausePool proves that a task of a paused attempt leaves the line of its pool, so that the next one gets the slot,
+// and comes back at its end when the attempt continues.
 func TestPausePool(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -151,8 +151,8 @@ func TestPausePool(t *testing.T) {
 	})
 }
 
-// TestPauseTurn proves that an attempt which is paused while it waits for its turn leaves the line, so that the next one gets it, and stands in
-// the line again where it stood when it goes on; a kill ends it where it is.
+// TestPauseTurn proves that an attempt which is paused while it waits for its turn leaves the line, so that the next
+// one gets it, and stands in the line again where it stood when it continues; a kill ends it where it is.
 func TestPauseTurn(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"wait", "latest"} {
@@ -225,8 +225,8 @@ func TestPauseKill(t *testing.T) {
 	})
 }
 
-// TestPauseCrash proves that a pause, and its end, survive the death of the server before and after any write: a caller who got no
-// answer asks again, nothing begins before the attempt is to go on, and then all does.
+// TestPauseCrash proves that a pause, and its end, survive the death of the server before and after any write: a caller
+// who got no answer asks again, nothing begins before the attempt is to continue, and then all does.
 func TestPauseCrash(t *testing.T) {
 	t.Parallel()
 	crashed := 0

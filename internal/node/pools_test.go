@@ -377,7 +377,8 @@ func TestPoolWaitRace(t *testing.T) {
 	want(t, "well before and well after", fmt.Sprint(ran[-2], ran[2]), "true false")
 }
 
-// TestPoolWaitCrash proves that a wait goes on while no server is there, and that one which is over by then is ended by the next server.
+// TestPoolWaitCrash proves that a wait continues while no server is there, and that one which is over by then is ended
+// by the next server.
 func TestPoolWaitCrash(t *testing.T) {
 	t.Parallel()
 	for _, away := range []time.Duration{10 * time.Minute, 3 * time.Hour} {

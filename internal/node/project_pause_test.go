@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// hold pauses the project of workflow "main", and release lets it go on.
+// hold pauses the project of workflow "main", and release lets it continue.
 func (p *process) hold() {
 	p.w.t.Helper()
 	_, err := p.PauseProject(p.w.t.Context(), 0, p.workflow("main").Project.ID, "anna", "the warehouse is down")

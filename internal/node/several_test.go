@@ -47,7 +47,7 @@ func TestKillElsewhere(t *testing.T) {
 	})
 }
 
-// TestSchedulesOfOthers proves that a process fires a schedule that another one has pushed, at its time, and that of
+// TestSchedulesOfOthers proves that a process fires a schedule that another has pushed, at its time, and that of
 // several that do so one attempt comes.
 func TestSchedulesOfOthers(t *testing.T) {
 	t.Parallel()
@@ -77,8 +77,8 @@ func TestSchedulesOfOthers(t *testing.T) {
 	})
 }
 
-// TestOutageLongerThanALease proves that what comes after a task whose lease has ended while the store was away runs once:
-// the process that has its result and the one that took the task over do not both go on.
+// TestOutageLongerThanALease proves that what comes after a task whose lease has ended while the store was away runs
+// once: the process that has its result and the one that took the task over do not both continue.
 func TestOutageLongerThanALease(t *testing.T) {
 	t.Parallel()
 	for name, ends := range map[string]time.Duration{"in the outage": 20 * time.Second, "after it": 62 * time.Second} {

@@ -78,7 +78,7 @@ func (st *simStore) checkCovered(attempt int64, when string) {
 		for _, m := range st.queues[name].list {
 			there[m.ID] = true
 			for id, sentOn := m.ID, strings.LastIndex(m.ID, "~"); sentOn > 0; sentOn = strings.LastIndex(id, "~") {
-				id = id[:sentOn] // it goes on with what that message was at
+				id = id[:sentOn] // it continues with what that message was at
 				there[id] = true
 			}
 			if about, again := strings.CutPrefix(strings.TrimPrefix(m.ID, strconv.FormatInt(attempt, 10)+"/"), host.AgainMark); again { // of a revival

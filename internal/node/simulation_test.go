@@ -193,7 +193,7 @@ func (s *sim) step(c *coroutine) {
 	}
 }
 
-// runnable lists the coroutines that can go on: no other one has their attempt's lock.
+// runnable lists the coroutines that can continue: no other one has their attempt's lock.
 func (s *sim) runnable() []*coroutine {
 	type place struct {
 		p *simProcess

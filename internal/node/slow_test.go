@@ -21,8 +21,8 @@ func thrice(_ context.Context, t *operators.Task) (operators.Result, error) {
 	return operators.Result{}, &operators.Later{After: time.Hour, State: state}
 }
 
-// TestSlow proves that people are told once a try or round of what takes longer than `warn` says, then and of which task, that it
-// goes on, and that they are told of nothing that ends before.
+// TestSlow proves that people are told once a try or round of what takes longer than `warn` says, then and of which
+// task, that it continues, and that they are told of nothing that ends before.
 func TestSlow(t *testing.T) {
 	t.Parallel()
 	const slow = "Task +main%s is slow: it takes longer than %s"

@@ -118,7 +118,7 @@ func TestResume(t *testing.T) {
 	})
 }
 
-// TestRequire proves that a workflow starts another one, waits for it without holding
+// TestRequire proves that a workflow starts another, waits for it without holding
 // anything and takes over its fate.
 func TestRequire(t *testing.T) {
 	t.Parallel()

@@ -8,7 +8,7 @@ import (
 )
 
 // TestGracefulStop proves that tasks under way end, that their results are kept, that
-// nothing new begins, and that the next process goes on from there.
+// nothing new begins, and that the next process continues from there.
 func TestGracefulStop(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

@@ -132,7 +132,7 @@ func (w *world) checkStorm(p *process, list []host.Attempt) {
 	}
 }
 
-// lostTooOften says whether a task failed because whatever ran it died three times.
+// lostTooOften reports whether a task failed because whatever ran it died three times.
 func (p *process) lostTooOften(a host.Attempt) (is bool) {
 	p.w.must(p.View(p.w.t.Context(), a, func(s *engine.State) {
 		for _, t := range s.Tasks() {

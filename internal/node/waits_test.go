@@ -9,7 +9,7 @@ import (
 	"zerodag/operators"
 )
 
-// TestWaits proves that what waits goes on at its time, to the second, and that nothing is
+// TestWaits proves that what waits continues at its time, to the second, and that nothing is
 // held meanwhile: a retry, a poll, a group's next try.
 func TestWaits(t *testing.T) {
 	t.Parallel()

@@ -72,8 +72,8 @@ func (n *Notices) Notify(ctx context.Context, notice host.Notice) error {
 	}
 }
 
-// Fields is the body of a notice, with the original's names; what is not known is null. Of an attempt that
-// failed it says also which task did, why, what that printed last, and what goes on: names of our own, which
+// Fields is the body of a notice, with Digdag's names; what is not known is null. Of an attempt that
+// failed it says also which task did, why, what that printed last, and what continues: names of our own, which
 // come last.
 func Fields(n host.Notice, now time.Time) *param.Map {
 	a := &n.Attempt

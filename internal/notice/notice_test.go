@@ -28,7 +28,7 @@ const wantJSON = `{"timestamp":"2024-02-03T04:05:06.000Z","message":"Workflow se
 
 func now() time.Time { return time.Date(2024, 2, 3, 4, 5, 6, 0, time.UTC) }
 
-// TestHTTP proves that the body is the original's, that headers are sent, and that a
+// TestHTTP proves that the body is Digdag's, that headers are sent, and that a
 // status outside 2xx is a failure that is tried again.
 func TestHTTP(t *testing.T) {
 	t.Parallel()
@@ -51,7 +51,7 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
-// TestFailureInNotice proves that what is said of a failure comes behind the original's fields.
+// TestFailureInNotice proves that what is said of a failure comes behind Digdag's fields.
 func TestFailureInNotice(t *testing.T) {
 	t.Parallel()
 	n := failed

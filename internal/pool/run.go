@@ -41,8 +41,8 @@ func NewRunner(s host.Semaphore, p host.Pools, q host.Queue, now func() time.Tim
 	}}
 }
 
-// Sized is the runner for a pool that is there as soon as somebody asks, with so many slots. With resize it also gets that
-// size where it had another one: of several who ask for different sizes the last one who began to ask is heard.
+// Sized is the runner for a pool that is there as soon as somebody asks, with so many slots. With resize it also gets
+// that size where it had another: of several who ask for different sizes the last one who began to ask is heard.
 func (r Runner) Sized(size int, resize bool) Runner {
 	r.size, r.resize = size, resize
 	return r

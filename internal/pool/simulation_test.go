@@ -23,8 +23,8 @@ const (
 // rates are how often something happens, for each call of a worker or each task.
 type rates struct{ crash, lost, double, kill, torn float64 }
 
-// simulated is a pool with workers of many tasks in virtual time: unlike an exploration it cannot look at all orders, but it goes
-// on for long, with many tasks, and with time.
+// simulated is a pool with workers of many tasks in virtual time: unlike an exploration it cannot look at all orders,
+// but it continues for long, with many tasks, and with time.
 type simulated struct {
 	rand  *rand.Rand
 	rates rates
@@ -191,7 +191,7 @@ func (s *simulated) receive(id int) {
 	s.work(id, m, false)
 }
 
-// work has a worker begin with a message, and now and then another one beside it.
+// work has a worker begin with a message, and now and then another beside it.
 func (s *simulated) work(id int, m message, again bool) {
 	s.tasks[id].busy = true
 	for _, own := range []bool{true, false} {
@@ -309,7 +309,7 @@ func (s *simulated) call(w *simWorker) func() {
 	return func() { s.step(w) }
 }
 
-// saw goes on after a read whose second half came later.
+// saw continues after a read whose second half came later.
 func (s *simulated) saw(w *simWorker, taken []int) {
 	w.turn = w.turn.Saw(s.seen(taken))
 	s.step(w)

@@ -122,7 +122,7 @@ func (t Turn) Next() Call {
 	return c
 }
 
-// Saw goes on with what a Read has found.
+// Saw continues with what a Read has found.
 func (t Turn) Saw(l host.Line) Turn {
 	own, row := t.has(l), inLine(l, t.claim)
 	switch {
@@ -173,7 +173,7 @@ func (t Turn) giveUp(l host.Line, row bool, o Outcome) Turn {
 	return t.waking(l)
 }
 
-// Done goes on after a call that was made.
+// Done continues after a call that was made.
 func (t Turn) Done() Turn {
 	switch t.next {
 	case Take:
@@ -194,7 +194,7 @@ func (t Turn) Done() Turn {
 	return t
 }
 
-// Refused goes on after a Take that found one of the slots taken.
+// Refused continues after a Take that found one of the slots taken.
 func (t Turn) Refused() Turn {
 	t.next = Read
 	return t

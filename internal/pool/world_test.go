@@ -337,7 +337,7 @@ func count(taken [maxSlots]int8, task int) int {
 	return n
 }
 
-// quiet says that nothing happens by itself but the ends of those who run.
+// quiet reports whether nothing happens by itself but the ends of those who run.
 func (w world) quiet() bool {
 	return w.workers == [maxWorkers]worker{} && w.messages == [maxTasks]message{}
 }

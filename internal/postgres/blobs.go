@@ -101,7 +101,7 @@ func (b *Blobs) fill(ctx context.Context, id int64, r io.Reader, size int64) err
 	}
 }
 
-// finish gives a blob its key, unless another one has it: then that stays, and this one goes.
+// finish gives a blob its key, unless another has it: then that stays, and this one goes.
 func (b *Blobs) finish(ctx context.Context, id int64, key string) error {
 	return b.db.write(ctx, func(c *conn) error {
 		if _, err := c.Exec("SELECT pg_advisory_xact_lock($1)", hashOf("blob", b.db.schema, key)); err != nil {

@@ -325,7 +325,7 @@ func FuzzReceipt(f *testing.F) {
 	})
 }
 
-// consume receives and deletes up to n messages of those that come within a while, and says how many.
+// consume receives and deletes up to n messages of those that come within a while, and reports how many.
 func consume(db *DB, queue string, wait time.Duration, n int) (taken int) {
 	ctx, cancel := context.WithTimeout(context.Background(), wait)
 	defer cancel()

@@ -32,7 +32,7 @@ func translated(ctx context.Context, err error) error {
 	return err
 }
 
-// passes says whether the cause of an answer may go away by itself.
+// passes reports whether the cause of an answer may go away by itself.
 func passes(code string) bool {
 	switch code[:2] {
 	case "08", "25", "28", "3D": // the connection; a server that is a copy, or ended a transaction that stood still; a password or a database that is just being changed

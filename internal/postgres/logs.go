@@ -32,7 +32,7 @@ type Logs struct {
 // LogOptions are what Logs are made of.
 type LogOptions struct {
 	AgentID string           // in the names of the files; "" is <pid>@<host>
-	Split   int64            // bytes of text after which a run goes on in another file; 0 is never
+	Split   int64            // bytes of text after which a run continues in another file; 0 is never
 	Form    tasklog.Form     // of the lines of the engine
 	Now     func() time.Time // time.Now when nil
 	Logger  *slog.Logger     // told of logs that cannot be stored; may be nil

@@ -102,7 +102,7 @@ func (p *proxy) disarm() bool {
 	return open
 }
 
-// now says whether the connection of a request is cut at it, and how.
+// now reports whether the connection of a request is cut at it, and how.
 func (p *proxy) now(request []byte) (cut, after bool, onCut func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -346,7 +346,7 @@ func (q *Queue) Delete(ctx context.Context, d host.Delivery) error {
 	})
 }
 
-// Forward replaces a message by another one: see host.Forwarder. Messages of groups are not forwarded.
+// Forward replaces a message by another: see host.Forwarder. Messages of groups are not forwarded.
 func (q *Queue) Forward(ctx context.Context, d host.Delivery, m host.Message) error {
 	id, receipt, ok := parseReceipt(d.Receipt)
 	if !ok {

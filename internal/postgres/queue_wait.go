@@ -115,7 +115,7 @@ func (db *DB) listen(config *pgx.ConnConfig) {
 	}
 }
 
-// hear listens on one connection for as long as that lasts, and says whether it ever did.
+// hear listens on one connection for as long as that lasts, and reports whether it ever did.
 func (db *DB) hear(ctx context.Context, config *pgx.ConnConfig) (heard bool) {
 	to, err := pgx.ConnectConfig(ctx, config)
 	if err != nil {

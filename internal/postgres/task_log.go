@@ -12,8 +12,8 @@ import (
 	"zerodag/operators"
 )
 
-// Text is gathered and stored as a gzip member of its own when there is much of it, after a moment, or at the end: what lies
-// in the database is complete at any time. Moments get longer for a log that goes on and on.
+// Text is gathered and stored as a gzip member of its own when there is much of it, after a moment, or at the end: what
+// lies in the database is complete at any time. Moments get longer for a log that keeps growing.
 const (
 	gathered      = 64 << 10
 	mostMember    = 256 << 10 // bytes of text in one member
@@ -87,7 +87,7 @@ func (t *taskLog) keep(p []byte) {
 	}
 }
 
-// over says whether the file is full.
+// over reports whether the file is full.
 func (t *taskLog) over(n int) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -95,7 +95,7 @@ func (t *taskLog) over(n int) bool {
 	return split > 0 && n > 0 && !t.closed && !t.behind && t.size+int64(len(t.text)) > split
 }
 
-// gather keeps text, and says whether there is so much of it that whoever adds more has to wait for the database.
+// gather keeps text, and reports whether there is so much of it that whoever adds more has to wait for the database.
 func (t *taskLog) gather(p []byte) (much bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -135,8 +135,8 @@ func (t *taskLog) tick() {
 	t.arm()
 }
 
-// store writes what was gathered, and in the place of what is missing a line that says so. With split the log then goes on in
-// another file. Meanwhile more may be gathered.
+// store writes what was gathered, and in the place of what is missing a line that says so. With split the log then
+// continues in another file. Meanwhile more may be gathered.
 func (t *taskLog) store(split bool) error {
 	t.storing.Lock()
 	defer t.storing.Unlock()

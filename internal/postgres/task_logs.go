@@ -59,7 +59,7 @@ func (db *DB) RemoveLogs(ctx context.Context, attempts []int64) error {
 	})
 }
 
-// addPart adds a part to a log, once: of a part that was there before it says whether it is the same.
+// addPart adds a part to a log, once: of a part that was there before it reports whether it is the same.
 func (db *DB) addPart(ctx context.Context, attempt int64, name string, part int64, content []byte) (own bool, err error) {
 	err = db.alone(ctx, func(c *conn) error {
 		n, err := c.Exec("INSERT INTO task_logs (attempt_id, name, part, content) VALUES ($1, $2, $3, $4) ON CONFLICT DO NOTHING", attempt, name, part, content)

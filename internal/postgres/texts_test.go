@@ -63,8 +63,9 @@ func testTexts(t *testing.T, l *lab) {
 	}
 }
 
-// testLogs proves that the log of a run is read part by part by another server, that it goes on in another file at the size asked
-// for, that two runs of one moment have a file each, and that a log says what it lacks when the database was away.
+// testLogs proves that the log of a run is read part by part by another server, that it continues in another file at
+// the size asked for, that two runs of one moment have a file each, and that a log says what it lacks when the database
+// was away.
 func testLogs(t *testing.T, l *lab) {
 	l.enter(t)
 	o := l.options()

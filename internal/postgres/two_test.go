@@ -214,8 +214,8 @@ func testLeaving(t *testing.T, l *lab) {
 	}
 }
 
-// testKilled proves that what a server had leased comes to another one when the lease ends, when it was killed: nobody sends a
-// notification then.
+// testKilled proves that what a server had leased comes to another when the lease ends, when it was killed: nobody
+// sends a notification then.
 func testKilled(t *testing.T, l *lab) {
 	l.enter(t)
 	o := l.options()

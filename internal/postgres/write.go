@@ -55,7 +55,7 @@ func (db *DB) repeat(ctx context.Context, try func(ctx context.Context) error) e
 	}
 }
 
-// mayPass says whether a try may have another answer in a moment.
+// mayPass reports whether a try may have another answer in a moment.
 func mayPass(err error) bool {
 	var unknown *doubt
 	return errors.Is(err, host.ErrUnavailable) && !errors.Is(err, errClosed) && !errors.As(err, &unknown)

@@ -68,7 +68,7 @@ func (d *Driver) given(all []string) *variables {
 	return v
 }
 
-// isOurs says whether a variable is about this program or its user, which another user has no
+// isOurs reports whether a variable is about this program or its user, which another user has no
 // use for.
 func isOurs(name string) bool {
 	return !lineage.NotOwn.Gives(name) || strings.HasPrefix(name, "DIGDAG_") || strings.HasPrefix(name, "SUDO_") || name == "XDG_CONFIG_HOME"

@@ -50,7 +50,7 @@ func (d *Driver) numberOf(m lineage.Mark) (number int, ours bool) {
 	return int(m & (1<<numberBits - 1)), m>>numberBits == d.base>>numberBits
 }
 
-// isLive says whether a command runs, or is being swept up after.
+// isLive reports whether a command runs, or is being swept up after.
 func (d *Driver) isLive(number int) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -38,7 +38,7 @@ type Options struct {
 	// program; "" is a random one.
 	Name string
 	User *User // whom commands run as; nil is who this program runs as
-	// Alone says that this program has no children but those of this driver, clients of
+	// Alone means that this program has no children but those of this driver, clients of
 	// container engines and copies of itself: any other process that it adopts was left by
 	// a command.
 	Alone       bool
@@ -89,7 +89,7 @@ func New(o Options) *Driver {
 }
 
 // Reclaim ends what commands of a driver of the same name left running when their program
-// was killed, and says how many processes that were. It is called before the first Run.
+// was killed, and reports how many processes that were. It is called before the first Run.
 func (d *Driver) Reclaim() int {
 	total := 0
 	for {

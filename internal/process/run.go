@@ -19,7 +19,7 @@ import (
 )
 
 // soon is the time in which most commands are over. Until then one goroutine reads their
-// output and then waits for them; only later another one waits beside it.
+// output and then waits for them; only later another waits beside it.
 const soon = 10 * time.Millisecond
 
 // run starts a command, passes its output on and returns how it ended.
@@ -91,7 +91,7 @@ func (d *Driver) run(ctx context.Context, root string, c operators.Command) (ope
 	return exit, nil
 }
 
-// ended says how many processes were ended.
+// ended reports how many processes were ended.
 func ended(n int) string {
 	if n == 1 {
 		return "ended a process"

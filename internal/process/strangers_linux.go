@@ -43,7 +43,7 @@ func (d *Driver) others() []*Driver {
 	return list
 }
 
-// ofAnother says whether a process is, or may be, a command's of another driver, which ends it itself.
+// ofAnother reports whether a process is, or may be, a command's of another driver, which ends it itself.
 func (d *Driver) ofAnother(pid int, m lineage.Mark) bool {
 	return slices.ContainsFunc(d.others(), func(o *Driver) bool {
 		_, theirs := o.numberOf(m)
@@ -51,7 +51,7 @@ func (d *Driver) ofAnother(pid int, m lineage.Mark) bool {
 	})
 }
 
-// isBusy says whether a command runs, or is being swept up after.
+// isBusy reports whether a command runs, or is being swept up after.
 func (d *Driver) isBusy() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -78,7 +78,7 @@ func (d *Driver) endStrangers() {
 	endAll(freeze(func() ([]int, bool) { return below(roots), false }))
 }
 
-// isOver says whether a child is a command's that is over.
+// isOver reports whether a child is a command's that is over.
 func (d *Driver) isOver(pid int) bool {
 	if d.isRunning(pid) || !isAdopted(pid) {
 		return false
@@ -97,7 +97,7 @@ func (d *Driver) isOver(pid int) bool {
 	return d.outlived(pid)
 }
 
-// outlived says whether all commands are over that ran when a process was seen first.
+// outlived reports whether all commands are over that ran when a process was seen first.
 func (d *Driver) outlived(pid int) bool {
 	status, there := statusOf(pid)
 	if !there {

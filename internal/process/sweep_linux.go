@@ -124,7 +124,7 @@ func hasChildren() bool {
 	return errno != syscall.ECHILD
 }
 
-// hasStrays says whether this process has living children that it adopted and that may be a
+// hasStrays reports whether this process has living children that it adopted and that may be a
 // command's. Dead ones are reaped on the way.
 func (d *Driver) hasStrays(number int) bool {
 	found := false
@@ -219,7 +219,7 @@ func readKernel(name string) ([]byte, error) {
 	}
 }
 
-// isStray says whether a child may be what that command left. What other parts of this program
+// isStray reports whether a child may be what that command left. What other parts of this program
 // start is in our session, or a copy of this program, or has a mark that says so; what commands
 // start can get into none of these.
 func (d *Driver) isStray(pid, number int) bool {
@@ -237,7 +237,7 @@ func (d *Driver) isStray(pid, number int) bool {
 	return !isCopy(pid) || lineage.Of(pid, false) != lineage.None
 }
 
-// isAdopted says whether a child is in another session than this program.
+// isAdopted reports whether a child is in another session than this program.
 func isAdopted(pid int) bool {
 	session, err := unix.Getsid(pid)
 	return err == nil && session != ownSession()
@@ -257,7 +257,7 @@ func (d *Driver) reapStray(pid int, known bool) bool {
 	return true
 }
 
-// isCopy says whether a process runs the program that this one is.
+// isCopy reports whether a process runs the program that this one is.
 func isCopy(pid int) bool {
 	theirs, err1 := os.Stat("/proc/" + strconv.Itoa(pid) + "/exe")
 	own, err2 := os.Stat("/proc/self/exe")
@@ -326,7 +326,7 @@ func grow(all []status, set map[int]bool) {
 	}
 }
 
-// carries says whether an environment, as the kernel shows it, has such a mark in its list.
+// carries reports whether an environment, as the kernel shows it, has such a mark in its list.
 func carries(environ []byte, mine func(mark string) bool) bool {
 	for variable := range bytes.SplitSeq(environ, []byte{0}) {
 		value, isMark := bytes.CutPrefix(variable, []byte(markName+"="))

@@ -44,7 +44,7 @@ func (w *watch) tooMuchOutput() {
 	w.end(operators.TooMuchOutput(limit))
 }
 
-// needed says whether a goroutine must look at the command while it runs.
+// needed reports whether a goroutine must look at the command while it runs.
 func (w *watch) needed() bool {
 	return w.limits.Processes > 0 || w.limits.Memory > 0 || w.limits.Disk > 0
 }
@@ -119,7 +119,7 @@ func (w *watch) exit(ctx context.Context, s syscall.WaitStatus) operators.Exit {
 	return operators.Exit{Code: 128 + int(s.Signal()), Signal: int(s.Signal()), Why: w.why.Get()}
 }
 
-// ranOutOfMemory says whether the kernel has ended processes for their memory since that was
+// ranOutOfMemory reports whether the kernel has ended processes for their memory since that was
 // last asked.
 func (d *Driver) ranOutOfMemory() bool {
 	n := limits.OOMKills()

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestNameThatIsCalled proves that the program answers to the original's name and to no other but
+// TestNameThatIsCalled proves that the program answers to Digdag's name and to no other but
 // its own.
 func TestNameThatIsCalled(t *testing.T) {
 	t.Parallel()

@@ -37,7 +37,7 @@ func HeedSignals() (_ context.Context, left <-chan struct{}) {
 		for s == syscall.SIGHUP { // the shell and the kernel both tell of one end of a terminal
 			s = <-signals
 		}
-		i.mu.Lock() // where the program leaves it stays so: the command that runs does not go on
+		i.mu.Lock() // where the program leaves it stays so: the command that runs does not continue
 		switch {
 		case i.do != nil && !i.do():
 			i.mu.Unlock()

@@ -90,7 +90,7 @@ func linkInside(name, target string) (string, bool) {
 	return target, true
 }
 
-// isEmptyFolder says whether a folder is there and has nothing in it.
+// isEmptyFolder reports whether a folder is there and has nothing in it.
 func isEmptyFolder(folder string) (there, empty bool, err error) {
 	entries, err := os.ReadDir(folder)
 	if errors.Is(err, fs.ErrNotExist) {

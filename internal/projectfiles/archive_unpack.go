@@ -155,7 +155,7 @@ func (u *unpacking) read(in io.Reader) error {
 	if err != nil {
 		return err
 	}
-	z.Multistream(false) // as the original reads it; what follows is not looked at
+	z.Multistream(false) // as Digdag reads it; what follows is not looked at
 	raw := &rawLimit{r: z, left: u.limits.Total + int64(u.limits.Entries)*8192 + mebibyte}
 	archive := tar.NewReader(raw)
 	for {

@@ -15,7 +15,7 @@ import (
 // mostScript is the size of a script that is looked into; none that people write is larger.
 const mostScript = 1 << 20
 
-// storedByScripts warns of scripts that store what the original would evaluate again, unless
+// storedByScripts warns of scripts that store what Digdag would evaluate again, unless
 // every workflow asks for just that.
 func storedByScripts(root string, workflows []dig.Workflow) (dig.Errors, error) {
 	asked := true

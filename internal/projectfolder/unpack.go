@@ -50,7 +50,7 @@ func Unpack(ctx context.Context, archive io.Reader, folder string, out io.Writer
 	return moveInto(unpacked, folder)
 }
 
-// moveInto moves all files of one folder into another one, replacing what is there. The
+// moveInto moves all files of one folder into another, replacing what is there. The
 // target is an os.Root: a link that is there must not lead a file elsewhere.
 func moveInto(from, to string) ([]string, error) {
 	root, err := os.OpenRoot(to)

@@ -72,7 +72,7 @@ func (f Fault) ofTime(name string) string {
 	return ""
 }
 
-// nearName is the remedy for a name that resembles another one.
+// nearName is the remedy for a name that resembles another.
 func (f Fault) nearName(name string) string {
 	if near := param.Nearest(name, slices.Sorted(maps.Keys(f.Names))); near != "" {
 		return "did you mean ${" + near + "}, which has its value in " + f.Names[near].String() + "?"

@@ -96,7 +96,7 @@ func lastChange(s *engine.State, created time.Time) time.Time {
 	return last
 }
 
-// Holds says whether an entry with this number and nonce is in the log of an attempt, of which
+// Holds reports whether an entry with this number and nonce is in the log of an attempt, of which
 // stored is what Load has read.
 func (r *Reader) Holds(ctx context.Context, id int64, stored host.Stored, entry host.Entry) (bool, error) {
 	if entry.Seq <= stored.At { // it was not read: the snapshot holds it

@@ -19,7 +19,7 @@ type Step struct {
 }
 
 // Walk shows up to n entries after entry after, in order, each with the tasks as they were then, to show,
-// which must keep nothing of the state and says whether to go on. An *Error of code Missing says that the
+// which must keep nothing of the state and reports whether to continue. An *Error of code Missing says that the
 // history is not kept any more.
 func (r *Reader) Walk(ctx context.Context, a host.Attempt, after int64, n int, show func(Step, *engine.State) bool) (err error) {
 	d, err := r.Definition(ctx, a.Site, a.Workflow.ID)

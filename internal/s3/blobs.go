@@ -195,5 +195,5 @@ func translate(doing string, err error) error {
 	return border.Translate(doing, err, conflicts()...)
 }
 
-// conflicts are what a conditional write is called that met another one.
+// conflicts are what a conditional write is called that met another.
 func conflicts() []string { return []string{"ConditionalRequestConflict", "OperationAborted"} }

@@ -19,7 +19,7 @@
 // # Logs
 //
 // The log of a run is one object, logs/<site>/<attempt>/<name>, until it has Options.Rotate
-// bytes: then it goes on in another. S3 cannot append, so the object is put whole: at the
+// bytes: then it continues in another. S3 cannot append, so the object is put whole: at the
 // end and, for those who watch, after a moment and then ever more rarely. What is short at
 // the end is handed to Options.Short and costs nothing: an object costs eight times what
 // the engine's own write for the task does.

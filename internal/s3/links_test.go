@@ -110,8 +110,8 @@ func (s *store) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("ETag", `"1"`)
 }
 
-// TestOneMember proves that a log which has ended is one member of gzip, of which browsers show everything, also where it
-// was written in several pieces and went on in another object; and that this costs no put more.
+// TestOneMember proves that a log which has ended is one member of gzip, of which browsers show everything, also where
+// it was written in several pieces and continued in another object; and that this costs no put more.
 func TestOneMember(t *testing.T) {
 	t.Parallel()
 	s := &store{objects: map[string][]byte{}}

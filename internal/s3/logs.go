@@ -35,7 +35,7 @@ type LogOptions struct {
 	// NoLinks: clients read logs by the server only. Else lists of files have links, which last for minutes.
 	NoLinks bool
 	Short   Short // nil: short logs are objects too
-	// Rotate is how many bytes an object may have before the log goes on in another: 1 MB.
+	// Rotate is how many bytes an object may have before the log continues in another: 1 MB.
 	Rotate int
 	// Moment is when a log that still grows is put for the first time, for those who watch;
 	// then after twice as long, and so on up to LongestMoment. 5 s and a minute.

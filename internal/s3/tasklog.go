@@ -102,7 +102,7 @@ func (t *taskLog) tick() {
 	}
 }
 
-// store puts the object as it is now; with rotate, the log then goes on in another.
+// store puts the object as it is now; with rotate, the log then continues in another.
 func (t *taskLog) store(rotate bool) error {
 	t.putting.Lock()
 	defer t.putting.Unlock()

@@ -86,7 +86,7 @@ func (b *Blobs) CompleteParts(ctx context.Context, key, id string, parts []host.
 	return translate("complete upload of "+key, err)
 }
 
-// Has says whether there is a blob.
+// Has reports whether there is a blob.
 func (b *Blobs) Has(ctx context.Context, key string) (bool, error) {
 	if err := checkKey(key); err != nil {
 		return false, err

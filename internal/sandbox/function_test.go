@@ -262,7 +262,7 @@ func TestFunctionTaken(t *testing.T) {
 	}
 }
 
-// TestFunctionWakes proves that a run that waits for the call of another one is told.
+// TestFunctionWakes proves that a run that waits for the call of another is told.
 func TestFunctionWakes(t *testing.T) {
 	t.Parallel()
 	var s *scene

@@ -15,7 +15,7 @@ import (
 // between two ticks: one that is silent is to be noticed within a minute.
 const looksMark = "machines/"
 
-// IsLook says whether a message of the queue "tasks" asks for a look after the machines.
+// IsLook reports whether a message of the queue "tasks" asks for a look after the machines.
 func IsLook(d host.Delivery) bool { return strings.HasPrefix(d.ID, looksMark) }
 
 // Tick looks after the machines of commands, and has it done again before the next tick while

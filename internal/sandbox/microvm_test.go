@@ -122,8 +122,8 @@ func TestMicrovmLife(t *testing.T) {
 	})
 }
 
-// TestMicrovmAge proves that a machine which is an hour old takes no more commands, leaves when its last one is over, and does not keep
-// another one from being launched: the platform would end it in the middle of what it took.
+// TestMicrovmAge proves that a machine which is an hour old takes no more commands, leaves when its last one is over,
+// and does not keep another from being launched: the platform would end it in the middle of what it took.
 func TestMicrovmAge(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -192,7 +192,7 @@ func TestMicrovmTellsItsName(t *testing.T) {
 	}
 }
 
-// TestMicrovmLost proves that a command is lost only when its machine has ended, and then runs again alone on another one.
+// TestMicrovmLost proves that a command is lost only when its machine has ended, and then runs again alone on another.
 func TestMicrovmLost(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

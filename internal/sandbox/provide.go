@@ -60,13 +60,13 @@ func (s *Service) provide(ctx context.Context, c Command, class Class) (p provis
 	return p, nil // there are as many as there may be: they take it in turn
 }
 
-// usable says whether commands may be expected to run on a runner: it comes up, or was heard
+// usable reports whether commands may be expected to run on a runner: it comes up, or was heard
 // lately.
 func (s *Service) usable(r Runner) bool {
 	return !r.Fenced && !s.silent(r) && !s.aged(r)
 }
 
-// silent says that a runner which was heard has said nothing for a while.
+// silent reports whether a runner which was heard has said nothing for a while.
 func (s *Service) silent(r Runner) bool {
 	return !r.Seen.IsZero() && s.Now().Sub(r.Seen) > silence
 }
@@ -91,7 +91,7 @@ func (p *provision) tried(err error) error {
 	return err
 }
 
-// fresh says that another process may be launching a runner just now, or was refused a moment ago.
+// fresh reports whether another process may be launching a runner just now, or was refused a moment ago.
 func (s *Service) fresh(r Runner) bool { return s.Now().Sub(r.Launched) < later(0) }
 
 // start launches a new runner; another caller may do the same at the same time.

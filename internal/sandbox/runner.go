@@ -46,7 +46,7 @@ func (c Class) Slots() int {
 	return max(2, 4*c.CPU/1024)
 }
 
-// Depth is how many commands may be with a runner, or wait for it, before another one is
+// Depth is how many commands may be with a runner, or wait for it, before another is
 // launched at once: to launch takes longer than short commands take.
 func (c Class) Depth() int {
 	if c.Own || c.Alone != "" {
@@ -60,7 +60,7 @@ type Runner struct {
 	Attempt  int64
 	Class    string // Class.Key
 	Slot     int    // 0 ... MaxRunners-1: at most one runner has it
-	ID       string // of this one: another one in the same slot has another
+	ID       string // of this one: another in the same slot has another
 	Of       Class
 	Site     int64
 	Project  int64

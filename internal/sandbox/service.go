@@ -62,7 +62,7 @@ const (
 	// comes sooner writes nothing.
 	seenTime = 10 * time.Second
 	// silence is how long a runner may say nothing before nothing is expected of it, and it is asked
-	// for whether its machine has ended. What it runs goes on.
+	// for whether its machine has ended. What it runs continues.
 	silence = 40 * time.Second
 	// deafTime is how long a runner may say nothing although its machine runs before that is
 	// stopped: the runner itself has given up two minutes before (cmd/runner: deafTime).
@@ -114,7 +114,7 @@ func New(o Options) *Service {
 	return &Service{Options: o}
 }
 
-// killed says whether an attempt is to end, or has ended, as far as that can be read. Agents
+// killed reports whether an attempt is to end, or has ended, as far as that can be read. Agents
 // that are at work are not told: they ask.
 func (s *Service) killed(ctx context.Context, site, attempt int64) bool {
 	a, err := s.Attempt(ctx, site, attempt)

@@ -376,7 +376,7 @@ func TestNotNotedAndDeaf(t *testing.T) {
 	})
 }
 
-// TestUnheard proves that a command that comes while a machine is not heard has another one, and
+// TestUnheard proves that a command that comes while a machine is not heard has another, and
 // that a machine that ends without a word is noticed by the look after all of them.
 func TestUnheard(t *testing.T) {
 	timed(t, func(t *testing.T) {
@@ -550,7 +550,7 @@ func TestNobodyWaits(t *testing.T) {
 	})
 }
 
-// TestStopped proves what the end of a machine before its first word means: another one is
+// TestStopped proves what the end of a machine before its first word means: another is
 // tried, or, when none would fare better, the commands fail with the reason.
 func TestStopped(t *testing.T) {
 	timed(t, func(t *testing.T) {
@@ -678,8 +678,8 @@ func TestKilledOneAfterTheOther(t *testing.T) {
 	})
 }
 
-// TestEndedAtFirst proves that a run that is cut off while it looks whether its command is soon over ends it if the task is to
-// end: no later run knows of it. Else the next run goes on with it.
+// TestEndedAtFirst proves that a run that is cut off while it looks whether its command is soon over ends it if the
+// task is to end: no later run knows of it. Else the next run continues with it.
 func TestEndedAtFirst(t *testing.T) {
 	t.Parallel()
 	for _, why := range []error{operators.ErrEnded, nil} {
@@ -893,7 +893,7 @@ func (l listed) Runners(ctx context.Context, attempt int64) ([]sandbox.Runner, e
 	return l.Memory.Runners(ctx, attempt)
 }
 
-// TestOldList proves that a look after all machines which goes on with an old list takes no
+// TestOldList proves that a look after all machines which continues with an old list takes no
 // machine away that has come up since.
 func TestOldList(t *testing.T) {
 	timed(t, func(t *testing.T) {
@@ -1037,7 +1037,7 @@ func TestLogLost(t *testing.T) {
 	})
 }
 
-// TestOutage proves that a task waits while the store cannot work, and goes on with the
+// TestOutage proves that a task waits while the store cannot work, and continues with the
 // command that it had asked for.
 func TestOutage(t *testing.T) {
 	timed(t, func(t *testing.T) {

@@ -92,7 +92,7 @@ type Owner struct {
 
 // Launcher starts machines, and is the judge of whether one has ended.
 type Launcher interface {
-	// Check says whether machines of the class can be launched at all: a role that is not allowed,
+	// Check reports whether machines of the class can be launched at all: a role that is not allowed,
 	// say, which projects of some sites may have. The error is for the user.
 	Check(class Class, of Owner) error
 	// Launch starts a runner and returns what to call it; repeated for the same runner it
@@ -108,7 +108,7 @@ type Launcher interface {
 // Gone is what a launcher says of a machine that its service does not know, or that is one of another region or account, as after a restore.
 const Gone = "its machine is gone"
 
-// ErrBusy says that nothing could be launched now; with why.
+// ErrBusy means that nothing could be launched now; with why.
 var ErrBusy = errors.New("no machine can be had now")
 
 // errUnknownRunner is said to a caller that shows no valid token: the runner leaves.

@@ -104,8 +104,8 @@ func (s *commands) Run(ctx context.Context, c operators.Command) (operators.Exit
 	return exit, err
 }
 
-// cutOff is the end of a run whose ctx is over. Its command ends with the task; unless that is to end another run goes on with
-// it.
+// cutOff is the end of a run whose ctx is over. Its command ends with the task; unless that is to end another run
+// continues with it.
 func (s *commands) cutOff(ctx context.Context, err error, key string) error {
 	var p *operators.Pending
 	if errors.As(err, &p) || !s.toEnd(ctx) { // whoever is told of one that is pending stops it
@@ -324,9 +324,9 @@ func (s *commands) Stop(ctx context.Context, status *param.Map) error {
 	return s.stop(ctx, key)
 }
 
-// stop ends a command because its task was killed, or its time is over, and returns when nothing of it runs any more, as
-// far as its machine can say. The machine goes on with the commands of other tasks, and learns of this one when it polls; one
-// that a killed attempt does not need any more is stopped, whose signal is faster than its next poll.
+// stop ends a command because its task was killed, or its time is over, and returns when nothing of it runs any more,
+// as far as its machine can say. The machine continues with the commands of other tasks, and learns of this one when it
+// polls; one that a killed attempt does not need any more is stopped, whose signal is faster than its next poll.
 func (s *commands) stop(ctx context.Context, key string) error {
 	c, err := s.Commands.End(ctx, s.id.AttemptID, key, "", Result{Code: 143, Stopped: true})
 	if errors.Is(err, host.ErrConflict) || errors.Is(err, host.ErrNotFound) {

@@ -67,7 +67,7 @@ func parseToken(text string) (token, error) {
 	return t, nil
 }
 
-// isSecret says whether a text is one that rand.Text may have made.
+// isSecret reports whether a text is one that rand.Text may have made.
 func isSecret(text string) bool {
 	return len(text) == secretLetters && !strings.ContainsFunc(text, func(c rune) bool { return (c < 'A' || c > 'Z') && (c < '2' || c > '7') })
 }
@@ -203,7 +203,7 @@ func macOf(key []byte, text string) []byte {
 	return h.Sum(nil)
 }
 
-// check says whether a token was signed here: ErrGone when it was not, host.ErrUnavailable
+// check reports whether a token was signed here: ErrGone when it was not, host.ErrUnavailable
 // when that cannot be said, since its key is not known: the keys may have been changed a moment ago.
 func (k *Keyring) check(ctx context.Context, t token) error {
 	keys, err := k.known(ctx, t.key)

@@ -12,7 +12,7 @@ import (
 )
 
 // Check looks after all runners: one whose machine has ended is lost, what never came up is
-// given up, and where commands have waited for long another runner is launched. It says how
+// given up, and where commands have waited for long another runner is launched. It reports how
 // many there were. It is called every 20 seconds while there are some, else every minute;
 // overlap and pauses are harmless.
 func (s *Service) Check(ctx context.Context) (runners int, err error) {
@@ -91,7 +91,7 @@ func (s *Service) checkGroup(ctx context.Context, group []Runner, over map[strin
 // checkFenced looks after a runner that may run nothing any more.
 func (s *Service) checkFenced(ctx context.Context, r Runner, ended bool) error {
 	if r.Left && !r.Twice && !ended && r.Of.endsItself() && s.Now().Sub(r.Launched) <= startTime {
-		return nil // its machine ends by itself, or has yet to show the ticket that another one has used
+		return nil // its machine ends by itself, or has yet to show the ticket that another has used
 	}
 	return s.bury(ctx, r, fate{over: ended})
 }

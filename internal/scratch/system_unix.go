@@ -24,7 +24,7 @@ func openToWrite(file string) (*os.File, error) {
 	return os.NewFile(uintptr(fd), file), nil
 }
 
-// hasOneName says whether a file is known by one name only.
+// hasOneName reports whether a file is known by one name only.
 func hasOneName(info fs.FileInfo) bool {
 	stat, ok := info.Sys().(*syscall.Stat_t)
 	return ok && stat.Nlink == 1

@@ -24,7 +24,7 @@ import (
 	"time"
 )
 
-// ErrBroken says that a text was not sealed by this box for this purpose.
+// ErrBroken means that a text was not sealed by this box for this purpose.
 var ErrBroken = errors.New("the text was not sealed here")
 
 // KeySize is the least size of a key, in bytes.
@@ -123,7 +123,7 @@ func (b *Box) Mark(ctx context.Context, text string) ([]byte, error) {
 // mostSpent bounds what a box remembers.
 const mostSpent = 10_000
 
-// Spend notes that a name is used up until a time, and says whether it was not yet. This process alone remembers it:
+// Spend notes that a name is used up until a time, and reports whether it was not yet. This process alone remembers it:
 // where several share a key, each has its own notes.
 func (b *Box) Spend(name string, now, until time.Time) (first bool) {
 	b.mu.Lock()
@@ -144,7 +144,7 @@ func (b *Box) Spend(name string, now, until time.Time) (first bool) {
 	return true
 }
 
-// Spent says whether a name is used up.
+// Spent reports whether a name is used up.
 func (b *Box) Spent(name string, now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

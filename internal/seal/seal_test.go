@@ -16,7 +16,7 @@ import (
 type value struct{ Who string }
 
 // TestSeal proves that a value opens with the same key for the same purpose and no other, that its text shows nothing
-// of it and is another one each time, and that no change of a byte goes unnoticed.
+// of it and is another each time, and that no change of a byte goes unnoticed.
 func TestSeal(t *testing.T) {
 	t.Parallel()
 	key := bytes.Repeat([]byte{7}, 16)

@@ -97,13 +97,13 @@ func taskTypes(r *configuration.Reading) []string {
 	return list
 }
 
-// sharedLease is how long a server that shares its database may be silent until others go on with its tasks.
+// sharedLease is how long a server that shares its database may be silent until others continue with its tasks.
 const sharedLease = 30 * time.Second
 
 // places reads where a server that is alone keeps its data.
 func (c *CommandLine) places(r *configuration.Reading, o *embedded.Options) {
 	r.Here("archive.type", "local", "db")
-	// A database of the original's own kind is one file on this machine, too.
+	// A database of Digdag's own kind is one file on this machine, too.
 	kinds := []string{"sqlite", "h2", "memory"}
 	if c.Project != "" {
 		kinds = []string{"memory", "sqlite", "h2"}

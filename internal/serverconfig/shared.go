@@ -96,7 +96,7 @@ func databaseURL(r *configuration.Reading, below string) (string, error) {
 	}
 	mode := r.Text(below+"sslmode", "")
 	if mode == "" && r.Bool(below+"ssl", false) {
-		mode = "require" // what the original's default, a factory that validates nothing, comes to
+		mode = "require" // what Digdag's default, a factory that validates nothing, comes to
 	}
 	for key, value := range map[string]string{"sslmode": mode, "sslcert": r.Text(below+"sslcert", ""), "sslkey": r.Text(below+"sslkey", ""), "sslrootcert": r.Text(below+"sslrootcert", "")} {
 		if value != "" {

@@ -38,7 +38,7 @@ func inSeconds(_ []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// consoleHandler writes structured messages as the original's log lines.
+// consoleHandler writes structured messages as Digdag's log lines.
 type consoleHandler struct {
 	console *logstream.Stream
 	with    []slog.Attr

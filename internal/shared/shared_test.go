@@ -34,7 +34,7 @@ func open(t *testing.T, server database.Server, schema string, o shared.Options)
 	return s.Blobs, s.Logs, s.RemoveLogs
 }
 
-// used proves that an archive and a log that one server keeps are there for another one, and that they can be removed. It
+// used proves that an archive and a log that one server keeps are there for another, and that they can be removed. It
 // looks with there whether they are where they were to be.
 func used(t *testing.T, server database.Server, o shared.Options, there func() []string) {
 	t.Helper()

@@ -28,13 +28,13 @@ func translated(err error) error {
 	return err
 }
 
-// ofStore says that an error comes from SQLite and is no answer of ours.
+// ofStore reports whether an error comes from SQLite and is no answer of ours.
 func ofStore(err error) bool {
 	var e *sqlite.Error
 	return errors.As(err, &e)
 }
 
-// busy says that another process holds the file.
+// busy reports whether another process holds the file.
 func busy(err error) bool {
 	var e *sqlite.Error
 	return errors.As(err, &e) && e.Code()&0xff == lib.SQLITE_BUSY

@@ -33,7 +33,7 @@ func (*outside) Fatal(args ...any) {
 }
 
 // TestDiskFull proves that with a disk that takes nothing more every write fails with a
-// clear error and leaves nothing behind, that reading goes on, and that the driver goes on
+// clear error and leaves nothing behind, that reading continues, and that the driver goes on
 // by itself when there is room again. The disk is a limit on the size of files.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()

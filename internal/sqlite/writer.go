@@ -16,7 +16,7 @@ type write struct {
 	after func()            // once it is committed, before anybody is answered; may be nil
 	undo  func()            // instead, when it is not; may be nil
 	power bool              // must survive a loss of power
-	// whole says that run returns errors of its own only before its first change: it needs
+	// whole means that run returns errors of its own only before its first change: it needs
 	// no savepoint.
 	whole bool
 

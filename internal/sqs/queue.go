@@ -157,7 +157,7 @@ type Record struct {
 // approximate, and of another clock.
 const slack = 5 * time.Second
 
-// unbegun says that each receiver before this one had the message for the whole visibility of the
+// unbegun reports whether each receiver before this one had the message for the whole visibility of the
 // queue. The first act of a function is to make that short, so none of them began: Lambda
 // received the message and was throttled, or the process died at once. One that began and
 // died makes the sum too small, however many others were throttled; only one that was at it for
@@ -227,7 +227,7 @@ func (q *Queue) Release(ctx context.Context, d host.Delivery, delay time.Duratio
 	return err
 }
 
-// lost says whether SQS refused a receipt.
+// lost reports whether SQS refused a receipt.
 func lost(err error) bool {
 	switch border.Code(err) {
 	case "ReceiptHandleIsInvalid", "MessageNotInflight", "InvalidParameterValue", "AWS.SimpleQueueService.MessageNotInflight":

@@ -18,7 +18,7 @@ const attrRedriven = "redriven"
 // hidden is how long a look through the dead letters may take (seconds).
 const hidden = 300
 
-// DeadLetters are the messages of this queue that were put aside in another one.
+// DeadLetters are the messages of this queue that were put aside in another.
 func (q *Queue) DeadLetters(url string) DeadLetters { return DeadLetters{q, url} }
 
 // DeadLetters is a host.DeadLetters.
@@ -33,7 +33,7 @@ func (d DeadLetters) Redrive(ctx context.Context, turn func(times int) bool) (in
 }
 
 // redrive sends messages that were put aside in a dead-letter queue back to this one, and
-// says how many. turn is asked for each whether it should go now, given how often it went
+// reports how many. turn is asked for each whether it should go now, given how often it went
 // before. Each is sent first and deleted then: a crash in between sends it twice, which the
 // log of its attempt notices.
 func (q *Queue) redrive(ctx context.Context, dead string, turn func(times int) bool) (int, error) {

@@ -175,7 +175,7 @@ func encode(m host.Message) (string, map[string]string) {
 	return base64.StdEncoding.EncodeToString(m.Body), attributes
 }
 
-// taken says whether SQS takes a body as it is: the characters of XML 1.0.
+// taken reports whether SQS takes a body as it is: the characters of XML 1.0.
 func taken(body []byte) bool {
 	for rest := body; len(rest) > 0; {
 		r, n := utf8.DecodeRune(rest)

@@ -227,7 +227,7 @@ func (s *Secrets) path(site, project int64) string {
 	return fmt.Sprintf("%s/%d/%d/", s.Prefix, site, project)
 }
 
-// updates is what a put is called that met another one of the same parameter.
+// updates is what a put is called that met another of the same parameter.
 const updates = "TooManyUpdates"
 
 func translate(doing string, err error) error { return border.Translate(doing, err, updates) }

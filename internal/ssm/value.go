@@ -28,7 +28,7 @@ type part struct {
 // encodedMark begins the head of a value that is written in Base64.
 const encodedMark = "b"
 
-// refusedBySSM says whether SSM would refuse the value as it is.
+// refusedBySSM reports whether SSM would refuse the value as it is.
 func refusedBySSM(value string) bool {
 	return strings.Contains(value, "{{") || strings.Contains(value, "}}")
 }

@@ -29,7 +29,7 @@ var within = sync.OnceValue(func() *strings.Replacer {
 	return strings.NewReplacer("/", "%2F", "\\", "%5C", "\x00", "%00")
 })
 
-// Name names the file of a run that began at a time, as the original does (engine.md
+// Name names the file of a run that began at a time, as Digdag does (engine.md
 // 2.13): <task>@<8 hex digits of seconds><8 hex digits of nanoseconds>.<agent>.log.gz.
 func Name(task, agent string, at time.Time) string {
 	agent = Shortened(Within(agent), longestTask/2)
@@ -56,7 +56,7 @@ func Prefix(task string) string {
 	return task + "@"
 }
 
-// IsOf says whether a file is of a task.
+// IsOf reports whether a file is of a task.
 func IsOf(f host.LogFile, task string) bool {
 	return f.TaskName == Shortened(Within(task), longestTask-len(f.AgentID))
 }

@@ -69,7 +69,7 @@ func begins(line string) bool {
 	return strings.HasPrefix(line, "#") || strings.HasPrefix(line, "|") || IsFence(line) || itemMark(line) != ""
 }
 
-// after is the first line from i on that does not go on with what began.
+// after is the first line from i on that does not continue with what began.
 func after(lines []string, i int, goesOn func(string) bool) int {
 	for i < len(lines) && goesOn(lines[i]) {
 		i++

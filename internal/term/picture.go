@@ -71,7 +71,7 @@ func (p *Picture) Draw(lines func(columns, lines int) []string) error {
 // Close leaves the last picture as it is, and makes the terminal as it was before.
 func (p *Picture) Close() { p.restore() }
 
-// A line of the picture that is wider than the terminal is cut by it: one that went on in the next line would
+// A line of the picture that is wider than the terminal is cut by it: one that continued in the next line would
 // make the cursor miss the first line at the next redraw.
 const (
 	cutLines  = "\x1b[?7l"

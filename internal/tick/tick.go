@@ -27,7 +27,7 @@ const (
 // timersAtOnce bounds what is handed over together.
 const timersAtOnce = 500
 
-// stepTime is the most that a tick spends on looking after all attempts: the next one goes on.
+// stepTime is the most that a tick spends on looking after all attempts: the next one continues.
 const stepTime = 30 * time.Second
 
 // Node is what a tick asks of the deployment.
@@ -221,7 +221,7 @@ func (t *Ticker) redriveSlowly(ctx context.Context, round time.Time) error {
 	return err
 }
 
-// Redrive sends all dead letters back now, and says how many there were.
+// Redrive sends all dead letters back now, and reports how many there were.
 func (t *Ticker) Redrive(ctx context.Context) (int, error) {
 	return t.redrive(ctx, func(int) bool { return true })
 }

@@ -200,7 +200,7 @@ func TestPartsGoOnApart(t *testing.T) {
 	}
 }
 
-// TestSweepInSteps proves that a round of looking after all attempts that takes longer than a tick goes on
+// TestSweepInSteps proves that a round of looking after all attempts that takes longer than a tick continues
 // with the next one where it was, and that schedules are handed over meanwhile.
 func TestSweepInSteps(t *testing.T) {
 	t.Parallel()
@@ -241,7 +241,7 @@ func TestHandOverGoesOn(t *testing.T) {
 }
 
 // TestForgetsOnceADay proves that a tick where attempts are kept for ever asks for nothing and moves no
-// mark, that old ones are removed part by part once a day, and that a day's work that failed goes on
+// mark, that old ones are removed part by part once a day, and that a day's work that failed continues
 // with the next tick where it was.
 func TestForgetsOnceADay(t *testing.T) {
 	t.Parallel()

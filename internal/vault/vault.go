@@ -103,7 +103,7 @@ func Of(ctx context.Context, secrets host.Secrets, site, project int64, hidden b
 	return v, err
 }
 
-// Gave says whether the vault gave a secret that is left out.
+// Gave reports whether the vault gave a secret that is left out.
 func (v *Vault) Gave() bool { return len(v.values()) > 0 }
 
 func (v *Vault) values() []string {

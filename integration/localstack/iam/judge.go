@@ -82,7 +82,7 @@ func (j *Judge) Role(role string, policies []json.RawMessage) error {
 	return j.write(map[string]any{"role": role, "policies": policies})
 }
 
-// Allows says whether a role may, and if not why not.
+// Allows reports whether a role may, and if not why not.
 func (j *Judge) Allows(role string, a Access) (bool, string, error) {
 	key, err := json.Marshal([]any{role, a})
 	if err != nil {

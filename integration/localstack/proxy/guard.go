@@ -64,7 +64,7 @@ func (p *Proxy) Asked() map[string]map[string]int {
 	return g.asked
 }
 
-// isOwn says that a request is signed with what a role was lent: tasks that call AWS bring keys of
+// isOwn reports whether a request is signed with what a role was lent: tasks that call AWS bring keys of
 // their own.
 func isOwn(r *http.Request) bool {
 	return r.Header.Get("X-Amz-Security-Token") != "" || r.URL.Query().Get("X-Amz-Security-Token") != ""

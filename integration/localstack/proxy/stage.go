@@ -203,10 +203,10 @@ func DropReceives(ctx context.Context, queue string, seed uint64, share float64)
 	return d, nil
 }
 
-// Count says how many batches were dropped so far.
+// Count reports how many batches were dropped so far.
 func (d Drops) Count(ctx context.Context) (int, error) { return d.ask(ctx, http.MethodGet) }
 
-// End lets all that is received reach the function again, and says how many batches were dropped.
+// End lets all that is received reach the function again, and reports how many batches were dropped.
 func (d Drops) End(ctx context.Context) (int, error) { return d.ask(ctx, http.MethodDelete) }
 
 func (d Drops) ask(ctx context.Context, method string) (int, error) {

@@ -14,8 +14,8 @@ type Note struct {
 	dig.Place
 	Message string
 	Remedy  string
-	// Lost says that the workflow does less than it did, or something else. Other notes are about what a server is told in
-	// another place.
+	// Lost means that the workflow does less than it did, or something else. Other notes are about what a server is
+	// told in another place.
 	Lost bool
 }
 

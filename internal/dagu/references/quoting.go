@@ -40,7 +40,7 @@ func startsWord(text string) bool {
 }
 
 // QuotedScript returns a JavaScript string literal. A `}` would end the expression of a workflow file, a `$` could
-// begin another one.
+// begin another.
 func QuotedScript(text string) string {
 	r := strings.NewReplacer(`\`, `\\`, `'`, `\'`, "\n", `\n`, "\r", `\r`, "{", `\x7b`, "}", `\x7d`, "$", `\x24`, "\u2028",
 		`\u2028`, "\u2029", `\u2029`)

@@ -9,7 +9,7 @@ const (
 )
 
 // Ordered puts steps into an order in which each follows those that it waits for. A step that waits for itself through
-// another one no longer waits for that one, after circle was called with both.
+// another no longer waits for that one, after circle was called with both.
 func Ordered(steps []*Node, circle func(s, waited *Node)) (list []*Node) {
 	visited := map[*Node]visit{}
 	var look func(s *Node)

@@ -170,7 +170,7 @@ func (w *Workflow) withDefault(name, as string, rule *param.Map) *param.Map {
 	return rule
 }
 
-// anyText says whether a parameter may be the empty text, which stands for a default that a command finds out.
+// anyText reports whether a parameter may be the empty text, which stands for a default that a command finds out.
 func anyText(rule *param.Map) bool {
 	for key, v := range rule.All() {
 		if key != "default" && key != "description" && key != "required" && (key != "type" || v != "string") {

@@ -111,7 +111,7 @@ func (w *Workflow) concurrency() *param.Map {
 }
 
 // queue is the pool that stands for a queue, whose size is said to the server there, too; nil for none. A workflow that
-// another one of the file calls runs with the slots of that one.
+// another of the file calls runs with the slots of that one.
 func (w *Workflow) queue() param.Value {
 	v, there := w.Get("queue")
 	name := document.TextOf(v)

@@ -226,7 +226,7 @@ func (db Runners) removeRunner(ctx context.Context, name string, asked int, is t
 	}
 	it, err := db.t.Get(ctx, k)
 	if err != nil || it == nil || it.Str(rID) != id {
-		return err // another one has its slot, or none has
+		return err // another has its slot, or none has
 	}
 	return fmt.Errorf("remove runner %s: %w", name, host.ErrConflict)
 }

@@ -18,7 +18,7 @@ func translate(doing string, err error) error {
 	return border.Translate(doing, err, conflicts()...)
 }
 
-// ErrCondition says that a condition was not met.
+// ErrCondition means that a condition was not met.
 var ErrCondition = errors.New("condition not met")
 
 // OrNotFound is err, or host.ErrNotFound where there is none.

@@ -28,7 +28,7 @@ type List struct {
 type shard struct {
 	partition string
 	found     []Item // not handed out yet
-	next      Item   // where to go on
+	next      Item   // where to continue
 	done      bool
 }
 
@@ -128,7 +128,7 @@ func (l *List) Next(ctx context.Context, n int) ([]Key, error) {
 	return keys, nil
 }
 
-// full says whether every shard has an id at hand, or no more.
+// full reports whether every shard has an id at hand, or no more.
 func (l *List) full() bool {
 	return !slices.ContainsFunc(l.shards, func(s *shard) bool { return len(s.found) == 0 && !s.done })
 }

@@ -53,7 +53,7 @@ type Met struct {
 }
 
 // Transact does all actions or none. With errCondition comes what was in the way. A
-// transaction that met another one is repeated: neither has done anything.
+// transaction that met another is repeated: neither has done anything.
 func (t *Table) Transact(ctx context.Context, actions []Action) ([]Met, error) {
 	var list []types.TransactWriteItem
 	for _, a := range actions {

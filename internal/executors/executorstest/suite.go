@@ -21,7 +21,7 @@ import (
 type Subject struct {
 	In      func(root string) operators.Commands
 	Sandbox operators.Sandbox // of every command
-	// Mixed says that the two streams of output come apart, each in its order: a real engine
+	// Mixed means that the two streams of output come apart, each in its order: a real engine
 	// has a pipe for each.
 	Mixed bool
 }

@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/host/hosttest/suite"
 )
 
-// inSuiteOf are ports that the suite of another one checks, and interfaces of package host that are
+// inSuiteOf are ports that the suite of another checks, and interfaces of package host that are
 // no port of a driver.
 func inSuiteOf(name string) string {
 	return map[string]string{

@@ -51,7 +51,7 @@ func inventoryOf(t *testing.T, s suite.Stores) {
 	}
 	send(s.Tasks, 7, "1.1", "")
 	send(s.Events, 7, "kill", "7")
-	send(s.Events, 7, "go", "7") // behind another one of its group
+	send(s.Events, 7, "go", "7") // behind another of its group
 	send(s.Tasks, 77, "1.1", "")
 	send(s.Tasks, 6, "1.1", "")
 	wantOf(t, s, 7, "1.1  of 1.1", "go 7 of go", "kill 7 of kill")

@@ -133,7 +133,7 @@ func semaphoreLine(t *testing.T, s suite.Stores) {
 	wantLine(t, s, "who is refused stays in the line", pool, host.Line{Slots: 5, Taken: []host.TakenSlot{{Number: 3, Holder: "late", At: suite.Instant(1)}}, Waiting: []host.Claim{high, same, low}})
 }
 
-// semaphoreSeveral has one try take slots of several pools, wait in the line of another one, and give up each for itself.
+// semaphoreSeveral has one try take slots of several pools, wait in the line of another, and give up each for itself.
 func semaphoreSeveral(t *testing.T, s suite.Stores) {
 	ctx, c := t.Context(), claim("1/2/3", 1, 0, 1)
 	a, b := ref("a"), host.PoolRef{Site: 1, Project: 7, Name: "b"}

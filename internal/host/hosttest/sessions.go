@@ -131,8 +131,8 @@ func sessionsList(t *testing.T, s suite.Stores) {
 	}
 }
 
-// sessionsBounded proves that large parameters make pages short and lose nothing: who goes on from the last row of each
-// page until one is empty has all.
+// sessionsBounded proves that large parameters make pages short and lose nothing: who continues from the last row of
+// each page until one is empty has all.
 func sessionsBounded(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
 	w := suite.Definition(t, s, 1, "demo")

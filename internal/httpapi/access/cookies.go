@@ -26,14 +26,14 @@ const (
 	hostPrefix    = "__Host-"
 )
 
-// onLoopback says whether a name means the machine of the caller.
+// onLoopback reports whether a name means the machine of the caller.
 func onLoopback(hostport string) bool {
 	name := hostOf(hostport)
 	address, err := netip.ParseAddr(name)
 	return strings.EqualFold(name, "localhost") || err == nil && address.IsLoopback()
 }
 
-// plainly says that the browser calls without TLS, which it may on its own machine only. Behind a proxy on this
+// plainly reports whether the browser calls without TLS, which it may on its own machine only. Behind a proxy on this
 // machine the Host may be ours and the page's https all the same.
 func (c *Caller) plainly() bool {
 	return onLoopback(c.R.Host) && !strings.HasPrefix(c.R.Header.Get("Origin"), "https://")
@@ -91,7 +91,7 @@ func (c *Caller) SetCookie(name, value string, lasts time.Duration, strict bool)
 	http.SetCookie(c.W, k)
 }
 
-// Opened reads a cookie into v, and says whether it was there and our own.
+// Opened reads a cookie into v, and reports whether it was there and our own.
 func (c *Caller) Opened(name, purpose string, v any) (bool, error) {
 	text := c.cookie(name)
 	if text == "" || c.gate.Auth.Seal == nil {

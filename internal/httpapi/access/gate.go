@@ -28,7 +28,7 @@ type Auth struct {
 	Principals Principals
 }
 
-// Open says that callers need no login.
+// Open reports whether callers need no login.
 func (a Auth) Open() bool {
 	return a.Signed == nil && !a.Required && len(a.Users) == 0 && a.OIDC == nil
 }
@@ -37,7 +37,7 @@ func (a Auth) Open() bool {
 type User struct {
 	Name, Password string
 	Site           int64
-	Role           Role // 0 is Admin, or Owner for an Admin: the original knows no roles
+	Role           Role // 0 is Admin, or Owner for an Admin: Digdag knows no roles
 	Admin          bool // may call /api/admin
 }
 

@@ -29,7 +29,7 @@ func (g *Gate) Named(r *http.Request) error {
 	return Refuse(http.StatusForbidden, "This server asks for no login and therefore answers only when it is called by its address or as localhost: use that, name the host in server.http.hosts, or let callers log in (server.authenticator.type)")
 }
 
-// isOurs says whether a request with that Host means this server. Its port is of no account:
+// isOurs reports whether a request with that Host means this server. Its port is of no account:
 // tunnels and containers map ports, and no page can choose that of the Host. An address is
 // no name, so on a listener beyond loopback any address is as good as another.
 func (g *Gate) isOurs(hostport string) bool {
@@ -72,7 +72,7 @@ func (g *Gate) OwnPage(r *http.Request) error {
 	return Refuse(http.StatusForbidden, "A page of another origin must not call this API: call it without a browser, from a page of this server, or allow other origins by server.enable-swagger")
 }
 
-// foreign says that a browser sent a request for a page that this server did not serve. A
+// foreign reports whether a browser sent a request for a page that this server did not serve. A
 // page cannot change either header; programs send none of them.
 func (g *Gate) foreign(r *http.Request) bool {
 	sites := r.Header.Values("Sec-Fetch-Site")
@@ -87,7 +87,7 @@ func (g *Gate) foreign(r *http.Request) bool {
 	return slices.ContainsFunc(r.Header.Values("Origin"), func(origin string) bool { return !g.ownOrigin(origin, r.Host) })
 }
 
-// ownOrigin says whether an Origin is that of the Host, or of a listed name where callers log
+// ownOrigin reports whether an Origin is that of the Host, or of a listed name where callers log
 // in. The scheme is of no account: no other site can serve on our address.
 func (g *Gate) ownOrigin(origin, hostport string) bool {
 	u, err := url.Parse(origin)
@@ -119,7 +119,7 @@ func (c *Caller) Deliberate(method, consumes string) error {
 	return Refuse(http.StatusUnsupportedMediaType, "This request needs the header Content-Type: application/json, with or without a body: requests without it are those that any web page can send")
 }
 
-// preflighted says that the content type is one of ours: for those a browser asks first.
+// preflighted reports whether the content type is one of ours: for those a browser asks first.
 func preflighted(r *http.Request) bool {
 	types := r.Header.Values("Content-Type")
 	if len(types) != 1 {

@@ -39,7 +39,7 @@ type signedIn struct {
 // latest is when the session ends, whatever anybody does.
 func (s *signedIn) latest() time.Time { return time.Unix(s.Begun, 0).Add(longestSession) }
 
-// ends is when the session ends unless somebody goes on with it.
+// ends is when the session ends unless somebody continues with it.
 func (s *signedIn) ends() time.Time {
 	if idle := time.Unix(s.Last, 0).Add(idleSession); idle.Before(s.latest()) {
 		return idle
@@ -85,7 +85,7 @@ func (c *Caller) bySession() (found bool, err error) {
 	return true, nil
 }
 
-// recognise makes the actor of a session, as it is now: a token may be revoked, a password be another one, a grant be
+// recognise makes the actor of a session, as it is now: a token may be revoked, a password be another, a grant be
 // taken back, or each give another role.
 func (c *Caller) recognise(s *signedIn) (bool, error) {
 	switch s.By {
@@ -114,7 +114,7 @@ func (c *Caller) recognise(s *signedIn) (bool, error) {
 	return false, nil
 }
 
-// markOf tells a user's password from another one.
+// markOf tells a user's password from another.
 func (c *Caller) markOf(u User) ([]byte, error) {
 	return c.gate.Auth.Seal.Mark(c.R.Context(), u.Name+"\x00"+u.Password)
 }
@@ -174,8 +174,8 @@ func (c *Caller) SignOut() error {
 // Recheck is how long after it was revoked a token may go on reading.
 const Recheck = 2 * time.Second
 
-// StillMay says whether the token or session that was shown when a long answer began is still good. Where that cannot
-// be looked up now, the next time will tell.
+// StillMay reports whether the token or session that was shown when a long answer began is still good. Where that
+// cannot be looked up now, the next time will tell.
 func (c *Caller) StillMay(ctx context.Context) bool {
 	now := c.gate.Now()
 	if k := c.Actor.session; k != nil && (!now.Before(k.latest()) || c.gate.Auth.Seal.Spent(k.ID, now)) {

@@ -17,9 +17,9 @@ type changes struct {
 	Changes []wire.Change `json:"changes"`
 	// Next is what after= is for what comes after these.
 	Next int64 `json:"next"`
-	// More says that there are more already.
+	// More means that there are more already.
 	More bool `json:"more"`
-	// Done says that the attempt is over and that this is all.
+	// Done means that the attempt is over and that this is all.
 	Done bool  `json:"done"`
 	At   int64 `json:"at"` // the server's clock
 

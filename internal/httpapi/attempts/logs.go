@@ -19,7 +19,7 @@ func getLogFiles(c *endpoint.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The original leaves out of a list what a task with "@" in its name logged: existing
+	// Digdag leaves out of a list what a task with "@" in its name logged: existing
 	// clients cannot take such names apart. Who asks for the task gets it, or for all.
 	if c.Text("task") == "" && !c.Flag("every") {
 		list = slices.DeleteFunc(slices.Clone(list), func(f host.LogFile) bool { return strings.Contains(f.TaskName, "@") })

@@ -17,7 +17,7 @@ type logPiece struct {
 	Text  string `json:"text"`  // what is no UTF-8 is shown as U+FFFD
 	Next  int64  `json:"next"`  // what after= is for what comes after it
 	More  bool   `json:"more"`  // there is more already
-	// Done says that the attempt is over: nothing is added to the file any more.
+	// Done means that the attempt is over: nothing is added to the file any more.
 	Done bool `json:"done"`
 }
 
@@ -98,8 +98,8 @@ func copyText(to io.Writer, text io.Reader) error {
 	return nil
 }
 
-// textAfter unpacks up to wire.MostText bytes behind the first `after`, and says whether there is more. A file that is
-// being written may end anywhere; one that is damaged ends there.
+// textAfter unpacks up to wire.MostText bytes behind the first `after`, and reports whether there is more. A file that
+// is being written may end anywhere; one that is damaged ends there.
 func textAfter(file io.Reader, after int64) (text []byte, more bool) {
 	z, err := gzip.NewReader(file)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // TestCopyText proves that text is copied as it is, however it comes, but for a character at its end that is not whole:
-// who counts the bytes goes on where that one begins.
+// who counts the bytes continues where that one begins.
 func TestCopyText(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("a\xffé漢😀\n", 40_000)

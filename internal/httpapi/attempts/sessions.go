@@ -88,7 +88,7 @@ func getSessionAttempts(c *endpoint.Call) (any, error) {
 	return attemptList(c, host.AttemptQuery{Site: c.Actor.Site, Session: s.ID, Retried: true, Before: last, Count: size})
 }
 
-// searches says whether sessions are asked for by what they are like.
+// searches reports whether sessions are asked for by what they are like.
 func searches(c *endpoint.Call) bool {
 	return slices.ContainsFunc([]string{"tag", "label", "status", "from", "to", "q"}, func(name string) bool {
 		_, given := c.Arg(name)

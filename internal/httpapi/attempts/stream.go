@@ -37,7 +37,7 @@ func streamOf(c *endpoint.Call, a host.Attempt) *eventStream {
 // ended is the position behind everything.
 const ended = "end"
 
-// begin writes the head of the answer, and returns the position that the client goes on from: "" is the
+// begin writes the head of the answer, and returns the position that the client continues from: "" is the
 // beginning; at `ended` there is nothing more, and the answer tells the client not to come again.
 func (s *eventStream) begin() (position string) {
 	if position = cmp.Or(s.R.Header.Get("Last-Event-ID"), s.Text("last_event_id")); position == ended {
@@ -120,7 +120,7 @@ func (s *eventStream) rounds(ctx context.Context, round func(ctx context.Context
 // minRound is the least time between two rounds.
 const minRound = 20 * time.Millisecond
 
-// pause says whether the stream goes on after d.
+// pause reports whether the stream continues after d.
 func (s *eventStream) pause(ctx context.Context, d time.Duration) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()

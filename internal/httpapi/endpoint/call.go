@@ -21,7 +21,7 @@ type Call struct {
 	Target string
 	// Why is the reason that the caller has given for it, for the audit log; "" for none.
 	Why string
-	// Dry says that nothing was changed.
+	// Dry means that nothing was changed.
 	Dry bool
 	// MostBody is the size of a JSON body where it is less than that of all.
 	MostBody int64
@@ -33,7 +33,7 @@ func NewCall(s *Server, by *access.Caller) *Call { return &Call{Server: s, Calle
 // Ctx is that of the request, with its time limit.
 func (c *Call) Ctx() context.Context { return c.R.Context() }
 
-// ErrUnreadable is about a number in a path or query that is none. The original answers such
+// ErrUnreadable is about a number in a path or query that is none. Digdag answers such
 // with an empty 404.
 var ErrUnreadable = errors.New("path or query cannot be read")
 
@@ -89,7 +89,7 @@ func (c *Call) Number(name string, otherwise int64) (int64, error) {
 	return number(v)
 }
 
-// Flag reads a query parameter as the original does: "true" in any case, all else is false.
+// Flag reads a query parameter as Digdag does: "true" in any case, all else is false.
 func (c *Call) Flag(name string) bool { return strings.EqualFold(c.Text(name), "true") }
 
 // PageSize reads page_size. Below zero it is the largest allowed, as a store without an
@@ -135,10 +135,10 @@ func (c *Call) Counting(name string, otherwise, most int64) (int, error) {
 	return int(n), err
 }
 
-// Outside says whether the caller's parameters are data: only who may push may give code.
+// Outside reports whether the caller's parameters are data: only who may push may give code.
 func (c *Call) Outside() bool { return c.Actor.Role < access.Admin }
 
-// Links says whether this client may be sent to the store.
+// Links reports whether this client may be sent to the store.
 func (c *Call) Links() bool {
 	_, given := c.Arg("direct_download")
 	return c.Direct && (!given || c.Flag("direct_download"))

@@ -37,11 +37,11 @@ type Options struct {
 	Admin bool
 	// Backup writes all data of all sites; nil where the store has backups of its own.
 	Backup func(ctx context.Context, w io.Writer) error
-	// Writable says whether what is kept can be written now; nil looks only whether it is read.
+	// Writable reports whether what is kept can be written now; nil looks only whether it is read.
 	Writable func(ctx context.Context) error
 	// Vitals says how full the server is; nil where others watch over that.
 	Vitals func(ctx context.Context) (host.Vitals, error)
-	// Redrive sends dead letters back and says how many there were; nil where queues have none.
+	// Redrive sends dead letters back and reports how many there were; nil where queues have none.
 	Redrive func(ctx context.Context) (int, error)
 	// Depths counts what the queues hold, of all sites; nil where that is not known.
 	Depths func(ctx context.Context) ([]host.Depth, error)
@@ -79,7 +79,7 @@ type Uploads interface {
 }
 
 // UploadsHeader in the answer to a version check says that the server gives upload slots.
-// The body is as clients of the original know it.
+// The body is as clients of Digdag know it.
 const UploadsHeader = "Zerodag-Uploads"
 
 // Limits are the bounds of requests. Zero is the default named.

@@ -19,7 +19,7 @@ const (
 // Route is one endpoint.
 type Route struct {
 	Method, Path string
-	Name         string      // suffix of its timer, as the original names it (wire.md 3.5)
+	Name         string      // suffix of its timer, as Digdag names it (wire.md 3.5)
 	Role         access.Role // the least one that may call it: Owner for what crosses sites; 0 needs no authentication
 	Consumes     string      // content type of its body; "" is any
 	Change       string      // what the audit log calls it; "" only reads

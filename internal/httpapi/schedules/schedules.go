@@ -170,7 +170,7 @@ func enableSchedule(c *endpoint.Call) (any, error) {
 		return nil, err
 	}
 	r := catalogue.EnableRequest{Skip: b.SkipSchedule.Yes}
-	if b.NextTime != nil && r.Skip { // the original reads the time in no other case
+	if b.NextTime != nil && r.Skip { // Digdag reads the time in no other case
 		r.To = string(*b.NextTime)
 		if to, err := wire.ParseLocalOrInstant(r.To); err == nil {
 			r.To = string(to)

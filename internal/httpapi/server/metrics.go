@@ -95,7 +95,7 @@ func Described() []Metric {
 	}
 }
 
-// getMetrics writes Prometheus' text format. Timers keep the original's names: api_ and
+// getMetrics writes Prometheus' text format. Timers keep Digdag's names: api_ and
 // the name of the method.
 func (r *Room) getMetrics(c *endpoint.Call) (any, error) {
 	m := &measured{stats: c.Node.Stats(), panics: r.Metrics.Panics.Load(), version: c.Version, since: r.Metrics.since}

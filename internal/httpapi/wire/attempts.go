@@ -84,7 +84,7 @@ type StartPlan struct {
 	Warnings []string `json:"warnings"`
 }
 
-// ForkBody asks for an attempt that continues at a point of another one.
+// ForkBody asks for an attempt that continues at a point of another.
 type ForkBody struct {
 	Seq              *Whole     `json:"seq"`
 	RetryAttemptName *string    `json:"retryAttemptName"`

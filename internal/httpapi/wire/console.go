@@ -134,7 +134,7 @@ type Date struct {
 	State       string `json:"state"`       // "new", or the status of the session's last attempt
 	SessionID   *ID    `json:"sessionId"`
 	AttemptID   *ID    `json:"attemptId"`
-	// Ahead says that the schedule itself has yet to start it: no backfill does.
+	// Ahead means that the schedule itself has yet to start it: no backfill does.
 	Ahead bool `json:"ahead"`
 }
 

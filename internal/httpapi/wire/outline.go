@@ -92,7 +92,7 @@ func (l *TaskColumns) set(tasks []engine.TaskID) int {
 	return n
 }
 
-// Full says that more rows would make an answer too large: functions on AWS answer with 6 MB at most.
+// Full reports whether more rows would make an answer too large: functions on AWS answer with 6 MB at most.
 func (l *TaskColumns) Full() bool { return l.Bytes > MostColumns }
 
 // MostColumns is how many bytes the columns of an answer may have.

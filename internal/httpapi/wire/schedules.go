@@ -11,7 +11,7 @@ type Schedule struct {
 }
 
 // Summary is what changes of a schedule answer. updatedAt repeats createdAt, as in
-// the original.
+// Digdag.
 type Summary struct {
 	Schedule
 	CreatedAt Moment `json:"createdAt"`
@@ -61,7 +61,7 @@ type Backfilled struct {
 	Attempts []Attempt `json:"attempts"`
 }
 
-// EnableBody says whether sessions that were missed are skipped.
+// EnableBody reports whether sessions that were missed are skipped.
 type EnableBody struct {
 	SkipSchedule Choice `json:"skipSchedule"`
 	NextTime     *Words `json:"nextTime"`

@@ -1,6 +1,6 @@
 package wire
 
-// Searched are the sessions that a search found, with the place at which it goes on.
+// Searched are the sessions that a search found, with the place at which it continues.
 type Searched struct {
 	Sessions []Session `json:"sessions"`
 	Searched int       `json:"searched"` // how many were looked at

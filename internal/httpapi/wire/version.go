@@ -5,7 +5,7 @@ type Version struct {
 	Version string `json:"version"`
 }
 
-// VersionCheck says whether a client is new enough.
+// VersionCheck reports whether a client is new enough.
 type VersionCheck struct {
 	ServerVersion      string `json:"serverVersion"`
 	UpgradeRecommended bool   `json:"upgradeRecommended"`

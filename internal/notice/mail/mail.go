@@ -50,7 +50,7 @@ func (m Sender) Send(ctx context.Context, fields *param.Map) error {
 // title is the first line of a mail.
 const title = "Digdag Notification"
 
-// lines is the original's own text of a mail: a title, what happened, and where.
+// lines is Digdag's own text of a mail: a title, what happened, and where.
 func lines(fields *param.Map) (string, error) {
 	text := []string{title, ""}
 	for _, line := range [][2]string{{"Message", "message"}, {"Date", "timestamp"}, {}, {"Site Id", "site_id"}, {"Project Name", "project_name"},

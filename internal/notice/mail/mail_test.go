@@ -21,7 +21,7 @@ var failed = host.Notice{Message: "Workflow session attempt failed", Revision: "
 
 var now = time.Date(2024, 2, 3, 4, 5, 6, 0, time.UTC)
 
-// TestMail (B6) proves that a notice arrives as a mail with the original's text.
+// TestMail (B6) proves that a notice arrives as a mail with Digdag's text.
 func TestMail(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -64,8 +64,8 @@ Time Zone: Asia/Tokyo
 Session Uuid: u
 Session Time: 2024-01-02T00:00:00+09:00`
 
-// TestMailSaysWhatFailed proves that a mail about an attempt that failed says, below the original's lines,
-// which task did, why, what it printed last, and what goes on.
+// TestMailSaysWhatFailed proves that a mail about an attempt that failed says, below Digdag's lines,
+// which task did, why, what it printed last, and what continues.
 func TestMailSaysWhatFailed(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -22,7 +22,7 @@ type Environment struct {
 	Dir string
 	// Said is what the last runner wrote beside its answer.
 	Said bytes.Buffer
-	// Calls are those that go on.
+	// Calls are those that continue.
 	Calls sync.WaitGroup
 
 	runner string
@@ -50,7 +50,7 @@ func NewEnvironment(t testing.TB, runner string) *Environment {
 	return e
 }
 
-// Call implements sandbox.Caller. As on Lambda, a call goes on when no caller waits for it any
+// Call implements sandbox.Caller. As on Lambda, a call continues when no caller waits for it any
 // more; Calls waits for all of them.
 func (e *Environment) Call(ctx context.Context, c sandbox.Call) (sandbox.Result, error) {
 	type end struct {

@@ -80,7 +80,7 @@ func (f *Faults) of(call string) *fate {
 	return &fate{f, rand.New(rand.NewPCG(f.seed, h.Sum64())), f.rates} // #nosec G404 -- a seed decides, so that a run can be repeated
 }
 
-// hit says whether something goes wrong, and counts it.
+// hit reports whether something goes wrong, and counts it.
 func (x *fate) hit(kind string, rate float64) bool {
 	if x.random.Float64() >= rate {
 		return false
@@ -195,7 +195,7 @@ type faultyAttempts struct {
 	p *Process
 }
 
-// Start may fail, and win all the same.
+// Start may return an error although it took effect.
 func (a faultyAttempts) Start(ctx context.Context, list ...host.NewAttempt) (made []host.Attempt, err error) {
 	name := "start nothing"
 	if len(list) > 0 {
@@ -208,7 +208,7 @@ func (a faultyAttempts) Start(ctx context.Context, list ...host.NewAttempt) (mad
 	return made, err
 }
 
-// Begin may fail, and win all the same.
+// Begin may return an error although it took effect.
 func (a faultyAttempts) Begin(ctx context.Context, attempt int64, first host.Entry, m host.Message) error {
 	return a.p.call(ctx, fmt.Sprintf("begin attempt %d", attempt), func() error { return a.Attempts.Begin(ctx, attempt, first, m) })
 }
@@ -232,7 +232,7 @@ func (a faultyAttempts) SetPaused(ctx context.Context, id int64, paused bool) er
 	return a.p.call(ctx, fmt.Sprintf("pause attempt %d", id), func() error { return a.Attempts.SetPaused(ctx, id, paused) })
 }
 
-// Finish may fail, and be done all the same.
+// Finish may return an error although it took effect.
 func (a faultyAttempts) Finish(ctx context.Context, id int64, e host.End) error {
 	return a.p.call(ctx, fmt.Sprintf("finish attempt %d", id), func() error { return a.Attempts.Finish(ctx, id, e) })
 }
@@ -248,7 +248,7 @@ type faultySchedules struct {
 	p *Process
 }
 
-// Update may fail, and be done all the same.
+// Update may return an error although it took effect.
 func (s faultySchedules) Update(ctx context.Context, x host.Schedule, old host.Times, at time.Time) error {
 	return s.p.call(ctx, fmt.Sprintf("update schedule %d from %v", x.ID, old.Run), func() error { return s.schedules.Update(ctx, x, old, at) })
 }
@@ -273,7 +273,7 @@ func (s faultyBackfills) Backfill(ctx context.Context, site, id int64) (b host.B
 	return b, err
 }
 
-// UpdateBackfill may fail, and be done all the same.
+// UpdateBackfill may return an error although it took effect.
 func (s faultyBackfills) UpdateBackfill(ctx context.Context, b host.Backfill) error {
 	return s.p.call(ctx, fmt.Sprintf("update backfill %d from %d", b.ID, b.Version), func() error { return s.backfills.UpdateBackfill(ctx, b) })
 }
@@ -295,22 +295,22 @@ func (s faultySemaphore) Line(ctx context.Context, ref host.PoolRef, n int) (l h
 	return l, err
 }
 
-// TakeSlots may fail, and be done all the same.
+// TakeSlots may return an error although it took effect.
 func (s faultySemaphore) TakeSlots(ctx context.Context, ref host.PoolRef, c host.Claim, numbers []int, inLine bool, at time.Time) error {
 	return s.p.call(ctx, "take slots of "+ref.Name+" for "+c.Holder, func() error { return s.Semaphore.TakeSlots(ctx, ref, c, numbers, inLine, at) })
 }
 
-// JoinLine may fail, and be done all the same.
+// JoinLine may return an error although it took effect.
 func (s faultySemaphore) JoinLine(ctx context.Context, ref host.PoolRef, c host.Claim) error {
 	return s.p.call(ctx, "join the line of "+ref.Name+" for "+c.Holder, func() error { return s.Semaphore.JoinLine(ctx, ref, c) })
 }
 
-// LeaveLine may fail, and be done all the same.
+// LeaveLine may return an error although it took effect.
 func (s faultySemaphore) LeaveLine(ctx context.Context, ref host.PoolRef, c host.Claim) error {
 	return s.p.call(ctx, "leave the line of "+ref.Name+" for "+c.Holder, func() error { return s.Semaphore.LeaveLine(ctx, ref, c) })
 }
 
-// FreeSlots may fail, and be done all the same.
+// FreeSlots may return an error although it took effect.
 func (s faultySemaphore) FreeSlots(ctx context.Context, ref host.PoolRef, holder string, numbers []int) error {
 	return s.p.call(ctx, "free slots of "+ref.Name+" of "+holder, func() error { return s.Semaphore.FreeSlots(ctx, ref, holder, numbers) })
 }

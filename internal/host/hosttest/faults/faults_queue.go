@@ -26,7 +26,7 @@ type faultyQueue struct {
 // Traits are those of the queue.
 func (q *faultyQueue) Traits() host.Traits { return q.queue.Traits() }
 
-// Send may fail, and be done all the same.
+// Send may return an error although it took effect.
 func (q *faultyQueue) Send(ctx context.Context, messages ...host.Message) error {
 	id := ""
 	if len(messages) > 0 {
@@ -96,7 +96,7 @@ func (q *faultyQueue) second() (host.Delivery, bool) {
 	return d, true
 }
 
-// pass says whether a message is handed out now.
+// pass reports whether a message is handed out now.
 func (q *faultyQueue) pass(ctx context.Context, d host.Delivery) (bool, error) {
 	x := q.p.faults.of(fmt.Sprintf("%s: receive %s %d", q.name, d.ID, d.Count))
 	switch {
@@ -123,12 +123,12 @@ func (q *faultyQueue) Extend(ctx context.Context, d host.Delivery, lease time.Du
 	return q.p.call(ctx, q.name+": extend "+d.ID, func() error { return q.queue.Extend(ctx, d, lease) })
 }
 
-// Delete may fail, and be done all the same.
+// Delete may return an error although it took effect.
 func (q *faultyQueue) Delete(ctx context.Context, d host.Delivery) error {
 	return q.p.call(ctx, q.name+": delete "+d.ID, func() error { return q.queue.Delete(ctx, d) })
 }
 
-// Release may fail, and be done all the same.
+// Release may return an error although it took effect.
 func (q *faultyQueue) Release(ctx context.Context, d host.Delivery, delay time.Duration) error {
 	return q.p.call(ctx, q.name+": give back "+d.ID, func() error { return q.queue.Release(ctx, d, delay) })
 }

@@ -67,7 +67,7 @@ func horizonMoves(t *testing.T, s suite.Stores) {
 		}
 	}
 	is(0, 0)
-	suite.Must(t, s.Horizon.Move(ctx, host.Handed, 60, 70)) // another one moved it back, or never was
+	suite.Must(t, s.Horizon.Move(ctx, host.Handed, 60, 70)) // another moved it back, or never was
 	is(0, 0)
 	suite.Must(t, s.Horizon.Move(ctx, host.Handed, 0, 60))
 	suite.Must(t, s.Horizon.Move(ctx, host.Handed, 0, 50))
