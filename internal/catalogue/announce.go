@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Announce tells the bus about an attempt. A caller that gets an error tells it again: the message
+// Announce publishes an event of an attempt on the bus. A caller that gets an error announces it again: the message
 // that leads here is deleted only afterwards.
 func (c lifecycle) Announce(ctx context.Context, a host.Attempt, topic events.Topic, at time.Time) error {
 	session := a.SessionTime
@@ -48,8 +48,8 @@ func (c lifecycle) trace(ctx context.Context, a host.Attempt, final *engine.Stat
 	})
 }
 
-// Notify tells people about an attempt, in the background: it may be tried again and again for
-// minutes, and continues when ctx is over, which is that of what was done. AwaitBackground waits for that.
+// Notify notifies users about an attempt, in the background. It may retry for minutes, and continues after the caller's
+// ctx has ended. AwaitBackground waits for it.
 func (c lifecycle) Notify(ctx context.Context, a host.Attempt, message string) {
 	c.NotifyOf(ctx, a, "", message)
 }

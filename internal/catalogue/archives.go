@@ -14,13 +14,13 @@ import (
 // projectsAtOnce is how many projects are read together.
 const projectsAtOnce = 20
 
-// ForgetArchives removes archives of old revisions that nothing needs, of living projects with ids above
-// after, until there are no more (over) or ctx ends. next is up to which project it came. An error is about
-// single projects, at which the next round looks again, or about the store.
+// ForgetArchives removes unneeded archives of old revisions, of projects that were not deleted with ids above after,
+// until there are no more (over) or ctx ends. next is the id of the last project it handled. An error is about single
+// projects, which the next sweep checks again, or about the store.
 //
-// An archive goes when its revision has not been the newest for longer than archives are kept and neither a
-// schedule nor any attempt that is kept names it. Since a start may be under way that nobody sees yet, it takes
-// two rounds: see host.ArchiveState.
+// An archive is removed when its revision has not been the newest for longer than archives are kept and neither a
+// schedule nor a remaining attempt refers to it. Because a start that is not yet visible may be under way, removal
+// takes two sweeps: see host.ArchiveState.
 func (c lifecycle) ForgetArchives(ctx context.Context, after int64) (next int64, over bool, err error) {
 	if c.o.Limits.KeepArchives <= 0 || c.o.Retention == nil {
 		return 0, true, nil
@@ -78,10 +78,9 @@ func (c lifecycle) forgetArchivesOf(ctx context.Context, p host.Project) error {
 	return errors.Join(failed...)
 }
 
-// readyToGo clears what was removed, and lists the other revisions of which it is time to look for what needs
-// them. It looks at several side by side: where attempts are kept for ever there is a look for nearly each
-// revision in each round, and a round must come to the end of a project in the time it has. What goes wrong
-// with one revision leaves the others as they are.
+// readyToGo clears removed archives, and lists the other revisions whose turn it is to be checked for use. It checks
+// several concurrently: if attempts are kept forever, almost every revision needs a lookup in every sweep, and a sweep
+// must finish a project in the time it has. An error of one revision does not affect the others.
 func (c lifecycle) readyToGo(ctx context.Context, old []host.Revision) ([]*candidate, []error) {
 	var mu sync.Mutex
 	var judged []*candidate
@@ -103,8 +102,8 @@ func (c lifecycle) readyToGo(ctx context.Context, old []host.Revision) ([]*candi
 	return judged, failed
 }
 
-// mayGo reports whether it is time to look for what needs the archive of a revision: not while the attempt is
-// there that was found the last time, nor as long as a start may be under way of which nobody knows.
+// mayGo reports whether it is time to search for uses of the archive of a revision: not while the attempt that was
+// found the last time exists, nor as long as a start that is not yet visible may be under way.
 func (c lifecycle) mayGo(ctx context.Context, r host.Revision) (bool, error) {
 	now := c.o.Now().UTC()
 	if r.Kept.Needed != 0 {
@@ -119,7 +118,7 @@ func (c lifecycle) mayGo(ctx context.Context, r host.Revision) (bool, error) {
 	return now.Sub(r.Kept.Going) > c.o.Limits.FenceTime(), nil
 }
 
-// setArchive is Retention.SetArchive for who leaves the archive to whoever was faster.
+// setArchive is Retention.SetArchive for callers that yield to a concurrent change.
 func (c lifecycle) setArchive(ctx context.Context, r host.Revision, state host.ArchiveState) error {
 	err := c.o.Retention.SetArchive(ctx, r, r.Kept, state)
 	if errors.Is(err, host.ErrConflict) {
@@ -183,9 +182,9 @@ func (c lifecycle) byDefinition(ctx context.Context, p host.Project, list []*can
 	return of, errors.Join(failed...)
 }
 
-// searchAttempts looks among all attempts of a project for those that need one of these archives, from the
-// newest on, or from where the round before came to, down to where no revision of them was there yet. Above 0
-// is up to which it came when ctx ended; 0 is all.
+// searchAttempts searches the attempts of a project for uses of these archives, from the newest on, or from where the
+// previous sweep stopped, down to the age at which none of the revisions existed. A result above 0 is the id that it
+// reached when ctx ended; 0 means that it searched all.
 func (c lifecycle) searchAttempts(ctx context.Context, p host.Project, list []*candidate, of map[int64]*candidate) (int64, error) {
 	before := list[0].revision.Kept.Searched
 	for _, x := range list {
@@ -230,8 +229,8 @@ func (c lifecycle) beginOf(list []*candidate) time.Time {
 	return began.Add(-c.o.Limits.KeepArchives)
 }
 
-// removeArchive removes an archive that nothing needs, unless somebody began with its revision meanwhile. The
-// row says so first: a process that ends in between leaves a blob that the next round finds.
+// removeArchive removes an unneeded archive, unless an attempt with its revision was started meanwhile. The row is
+// marked first: if the process ends in between, the next sweep finds the blob and deletes it.
 func (c lifecycle) removeArchive(ctx context.Context, r host.Revision) error {
 	gone := host.ArchiveState{Removed: c.o.Now().UTC()}
 	err := c.o.Retention.SetArchive(ctx, r, r.Kept, gone)
@@ -246,7 +245,7 @@ func (c lifecycle) removeArchive(ctx context.Context, r host.Revision) error {
 	return c.clearArchive(ctx, r)
 }
 
-// clearArchive deletes the blob of an archive whose row says that it was removed.
+// clearArchive deletes the blob of an archive whose row marks it as removed.
 func (c lifecycle) clearArchive(ctx context.Context, r host.Revision) error {
 	if err := c.o.Blobs.Delete(ctx, r.Archive); err != nil {
 		return fmt.Errorf("delete %s: %w", r.Archive, err)
@@ -256,8 +255,8 @@ func (c lifecycle) clearArchive(ctx context.Context, r host.Revision) error {
 	return c.setArchive(ctx, r, cleared)
 }
 
-// holdArchive is called before something begins with a workflow that is not of the newest revision: its archive
-// stays, since from then on an attempt needs it, or an *Error says that it was removed.
+// holdArchive is called before an attempt with a workflow of an older revision starts. It keeps the archive, because
+// from then on an attempt needs it, or returns an *Error if the archive was removed.
 func (c lifecycle) holdArchive(ctx context.Context, w host.Workflow) error {
 	for ctx.Err() == nil {
 		list, err := c.o.Projects.Revisions(ctx, host.RevisionQuery{Site: w.Site, Project: w.Project.ID, Before: w.Revision.ID + 1, Count: 1})

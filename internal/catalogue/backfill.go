@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/replay"
 )
 
-// BackfillRequest asks for attempts of past sessions, one after the other.
+// BackfillRequest requests attempts of past sessions, one after the other.
 type BackfillRequest struct {
 	From   time.Time
 	Name   string // retry attempt name of all of them
@@ -125,8 +125,8 @@ func (p *planned) backfilled(ctx context.Context, r BackfillRequest) ([]time.Tim
 // maxBackfill bounds one request; a schedule of every minute has so many in a week.
 const maxBackfill = 10_000
 
-// backfillAttempts prepares attempts that wait for one another. Each is told the session
-// before it, the first one whatever ran before.
+// backfillAttempts prepares attempts that wait for one another. Each gets the previous session of the list as its last
+// executed session; the first gets the last session before the backfill.
 func (c scheduling) backfillAttempts(ctx context.Context, d replay.Definition, r BackfillRequest, sessions []time.Time) ([]host.NewAttempt, error) {
 	w := d.Workflow
 	var list []host.NewAttempt

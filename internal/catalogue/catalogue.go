@@ -1,9 +1,9 @@
-// Package catalogue is what a deployment knows besides the tasks of its attempts: projects and
-// their revisions, schedules, sessions, and the beginnings and ends of attempts. It answers the
-// API, fires schedules, and looks after attempts that live too long.
+// Package catalogue manages everything in a deployment except the tasks of its attempts: projects and their revisions,
+// schedules, sessions, and the beginnings and ends of attempts. It answers the API, fires schedules, and ends attempts
+// that live too long.
 //
-// The API and the tick call it; deliveries call it when an attempt ends. It must never step an
-// attempt that has begun (that is delivery's), nor know a store or an SDK.
+// The API and the tick call it; deliveries call it when an attempt ends. It must never step an attempt that has begun
+// (that is delivery's job), nor know a store or an SDK.
 package catalogue
 
 import (
@@ -27,7 +27,7 @@ type Live interface {
 	// Watch returns a channel that receives after each step of the attempt that this process
 	// makes, and is closed when the attempt is over or ctx ends.
 	Watch(ctx context.Context, a host.Attempt) <-chan struct{}
-	// Over is told that an attempt has ended, after its row says so.
+	// Over is called when an attempt has ended, after its row is updated.
 	Over(id int64)
 }
 
@@ -85,8 +85,8 @@ func New(o Options) *Catalogue {
 	return &Catalogue{s, reading{s}, pushing{s}, scheduling{s, attempts}, attempts, pooling{s}}
 }
 
-// AwaitBackground waits for notices and traces that are under way, until ctx ends at most: where processes stop when their
-// call returns, what is told in the background must be told before.
+// AwaitBackground waits for notices and traces that are under way, at most until ctx ends. In environments where
+// processes stop when their call returns, they must be sent before that.
 func (c *stores) AwaitBackground(ctx context.Context) {
 	select {
 	case <-c.telling.none():
@@ -95,12 +95,12 @@ func (c *stores) AwaitBackground(ctx context.Context) {
 	}
 }
 
-// telling is what continues in the background. Unlike a sync.WaitGroup it may be added to while somebody
-// waits for what was there before.
+// telling tracks background work. Unlike with a sync.WaitGroup, work may be added while a caller waits for earlier
+// work.
 type telling struct {
 	mu   sync.Mutex
 	n    int
-	over chan struct{} // closed when n comes to 0
+	over chan struct{} // closed when n reaches 0
 }
 
 func (t *telling) begin(f func()) {

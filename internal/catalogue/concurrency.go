@@ -14,8 +14,8 @@ import (
 	"zerodag/operators/run"
 )
 
-// slotOf is the slot that an attempt needs before its first task, nil for none. backfill: somebody has asked for just this session,
-// which is never skipped.
+// slotOf is the slot that an attempt needs before its first task, nil for none. backfill: a user requested just this
+// session, which is never skipped.
 func (c lifecycle) slotOf(d replay.Definition, params *param.Map, session time.Time, backfill bool) (*claim.Pool, error) {
 	limit := keys.ConcurrencyOf(d.Workflow.Config)
 	if limit.Attempts == 0 {
@@ -35,8 +35,8 @@ func (c lifecycle) keyOf(limit keys.Concurrency, params *param.Map, session time
 	return limit.KeyFor(param.Merge(param.Merge(c.o.Defaults, params), run.SessionTimes(session.In(zone))))
 }
 
-// mayBeOneMore reports whether an attempt of a workflow may start, or wait. It is asked with what the stores say now,
-// so that of two that start at the same moment both may be told yes: the engine and package delivery see to those.
+// mayBeOneMore reports whether an attempt of a workflow may start, or wait. It uses the present state of the stores, so
+// two attempts that start at the same moment may both get a yes: the engine and package delivery resolve that.
 func (c lifecycle) mayBeOneMore(ctx context.Context, d replay.Definition, r StartRequest) error {
 	limit := keys.ConcurrencyOf(d.Workflow.Config)
 	if limit.Attempts == 0 || limit.OnLimit != keys.LimitSkip && limit.MaxWaiting == 0 {
@@ -64,7 +64,7 @@ func (c lifecycle) mayBeOneMore(ctx context.Context, d replay.Definition, r Star
 	}
 	for _, a := range earlier {
 		if a.RetryName == r.RetryName {
-			return nil // it is not one more: the caller is told which one there is
+			return nil // it is not an additional attempt: the caller gets the existing one
 		}
 	}
 	text := fmt.Sprintf("Workflow '%s' is already running: attempt %d", d.Workflow.Name, active[0].ID)

@@ -11,12 +11,12 @@ import (
 	"zerodag/internal/host"
 )
 
-// End ends an attempt, however that came: its row and archive are stored, those who watch it hear
-// of it, what waited for its session begins, and the bus is told. It returns the row as it is
-// then. Repeated it changes nothing: after an error the caller ends the attempt again.
+// End ends an attempt, whatever the cause: it stores the row and the archive, notifies the watchers, begins the
+// attempts that waited for its session, and announces the end on the bus. It returns the row as it is then. Repeating
+// it changes nothing: after an error the caller ends the attempt again.
 //
-// The order is that of importance: a crash after the row leaves an attempt that has ended, whose
-// message comes again; a crash before leaves one that has not.
+// The order is that of importance: a crash after the row is written leaves an attempt that has ended, whose message
+// comes again; a crash before leaves one that has not.
 func (c lifecycle) End(ctx context.Context, a host.Attempt, e host.End) (host.Attempt, error) {
 	if err := c.o.Attempts.Finish(ctx, a.ID, e); err != nil {
 		return a, fmt.Errorf("finish attempt %d: %w", a.ID, err)
@@ -44,8 +44,8 @@ func (c lifecycle) End(ctx context.Context, a host.Attempt, e host.End) (host.At
 	return a, c.announceEnd(ctx, a)
 }
 
-// endUnasked is End for who is called by no message that comes again: the bus is told first, and told again
-// where the row could not be stored. After the row nobody would look at the attempt any more.
+// endUnasked is End for callers without a message that would come again: it announces the end first, and again if the
+// row could not be stored. Once the row is stored, nothing would revisit the attempt.
 func (c lifecycle) endUnasked(ctx context.Context, a host.Attempt, e host.End) error {
 	over := a
 	over.Done, over.Success, over.Canceled, over.FinishedAt = true, e.Success, a.Canceled || e.Canceled, e.At
@@ -65,7 +65,7 @@ func (c lifecycle) endUnasked(ctx context.Context, a host.Attempt, e host.End) e
 	return c.fillOn(ctx, over)
 }
 
-// announceEnd tells the bus how an attempt has ended.
+// announceEnd announces on the bus how an attempt has ended.
 func (c lifecycle) announceEnd(ctx context.Context, a host.Attempt) error {
 	topic := events.AttemptFailed
 	switch {
@@ -77,8 +77,8 @@ func (c lifecycle) announceEnd(ctx context.Context, a host.Attempt) error {
 	return c.Announce(ctx, a, topic, a.FinishedAt)
 }
 
-// ended notes the end of an attempt once: its trace, whoever counts it, and in the program's own log how it ended and, of one that
-// failed, why.
+// ended records the end of an attempt once: its trace, the counters, and in the program's own log how it ended and, if
+// it failed, why.
 func (c lifecycle) ended(ctx context.Context, a host.Attempt, e host.End) {
 	c.trace(ctx, a, e.Final)
 	if c.o.Ended != nil {
@@ -115,8 +115,8 @@ func (c lifecycle) startWaiting(ctx context.Context, session int64) error {
 	return nil
 }
 
-// beginWaiting starts an attempt that waited, unless its project is paused: who looks after attempts asks again. Without its definition, or with one that is too
-// large by now, it ends at once: those behind it must not wait for ever.
+// beginWaiting starts an attempt that waited, unless its project is paused: then the next sweep tries again. If its
+// definition is missing, or has become too large, the attempt ends at once: those behind it must not wait forever.
 func (c lifecycle) beginWaiting(ctx context.Context, a host.Attempt) error {
 	p, err := c.o.Projects.Project(ctx, a.Site, a.Project.ID)
 	if err != nil && !errors.Is(err, host.ErrNotFound) {
@@ -166,7 +166,7 @@ func (c lifecycle) Kill(ctx context.Context, site, id int64) (host.Attempt, erro
 	if err := c.kill(ctx, a); err != nil {
 		return host.Attempt{}, err
 	}
-	// It may have ended since it was read: nobody is told that it was killed then.
+	// It may have ended since it was read: then no one is notified that it was killed.
 	if c.endedFirst(ctx, a) {
 		return host.Attempt{}, errKilled()
 	}
@@ -202,9 +202,9 @@ func (c lifecycle) endedFirst(ctx context.Context, a host.Attempt) bool {
 
 func errKilled() error { return host.Conflictf("Session attempt already killed or finished") }
 
-// killAgain requests the end of what the first kill has left alone: `_cancel` and `_finally` that are under way. It reads the
-// log and not the attempt in memory, whose lock may be held for as long as a store is away. Whether the kill still
-// applies when it comes, the engine decides.
+// killAgain requests the end of the work that the first kill spared: `_cancel` and `_finally` that are under way. It
+// reads the log instead of the attempt in memory, whose lock may be held for as long as a store is unavailable. The
+// engine decides whether the kill still applies when it arrives.
 func (c lifecycle) killAgain(ctx context.Context, a host.Attempt) error {
 	l, err := c.o.Reader.Load(ctx, a.ID)
 	if errors.Is(err, host.ErrGone) || err == nil && !l.State.Spares() {

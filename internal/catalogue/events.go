@@ -11,10 +11,10 @@ import (
 	"zerodag/internal/host"
 )
 
-// StartByEvent starts the workflow that an event of the bus, a schedule of EventBridge or a rule
-// names. named: its parameters were named by the author of such a rule; else they are data, and
-// none of them may decide what a task does. The same ID twice starts it once. What can never start is logged,
-// announced and no error. host.StartsLater says of which error it may start later.
+// StartByEvent starts the workflow that an event of the bus, a schedule of EventBridge or a rule names. named: the
+// author of such a rule named its parameters; otherwise they are data, and none of them may decide what a task does.
+// The same ID twice starts it once. An event that can never start anything is logged and announced, and is not an
+// error. host.StartsLater reports for which errors the start may succeed later.
 func (c *Catalogue) StartByEvent(ctx context.Context, d events.StartDetail, named bool) error {
 	r, err := c.startRequest(ctx, d)
 	if err == nil {
@@ -32,7 +32,7 @@ func (c *Catalogue) StartByEvent(ctx context.Context, d events.StartDetail, name
 	return c.announceRefusal(ctx, d, err)
 }
 
-// announceRefusal tells the bus that an event asked for what can never start.
+// announceRefusal announces on the bus that an event requested a start that can never succeed.
 func (c *Catalogue) announceRefusal(ctx context.Context, d events.StartDetail, why error) error {
 	now := c.o.Now().UTC()
 	x := events.Announcement{Topic: events.StartRefused, Time: now, Detail: events.AttemptDetail{ID: d.ID + "/start-refused", Project: d.Project, Workflow: d.Workflow,

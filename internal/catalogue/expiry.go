@@ -12,17 +12,16 @@ import (
 	"zerodag/internal/host"
 )
 
-// LookAfter looks once after all attempts that have not ended, those that live too long and those
-// that wait, and deletes old logs and attempts. What is wrong with one attempt keeps it from none.
+// LookAfter checks all unfinished attempts once, kills those that live too long, begins waiting ones if possible, and
+// deletes old logs and attempts. A problem with one attempt does not stop the rest.
 func (c lifecycle) LookAfter(ctx context.Context) error {
 	_, _, failed := c.Sweep(ctx, 0)
 	_, err := c.o.Attempts.Expire(ctx, c.o.Now().Add(-c.o.Limits.Retention), atOnce)
 	return errors.Join(failed, err, c.forgetSome(ctx))
 }
 
-// Sweep looks after the attempts with ids above after, as LookAfter does, until there are no more (over) or
-// ctx ends. next is up to which it came. An error is about single attempts, which the next round looks
-// after again, or about the store.
+// Sweep checks the attempts with ids above after, as LookAfter does, until there are no more (over) or ctx ends. next
+// is the last id it reached. An error is about single attempts, which the next sweep checks again, or about the store.
 func (c lifecycle) Sweep(ctx context.Context, after int64) (next int64, over bool, err error) {
 	var failed []error
 	for now := c.o.Now(); ; {
@@ -48,7 +47,7 @@ func (c lifecycle) Sweep(ctx context.Context, after int64) (next int64, over boo
 	}
 }
 
-// lookAfterSome looks after attempts side by side. Those that wait for a busy session begin at its end.
+// lookAfterSome checks attempts concurrently. Attempts that wait for a busy session begin at its end.
 func (c lifecycle) lookAfterSome(ctx context.Context, some []host.Attempt, busy map[int64]bool, now time.Time) []error {
 	return each(c.o.Limits.Looks, some, func(a host.Attempt) error {
 		if busy[a.AfterSession] || ctx.Err() != nil {
@@ -62,9 +61,8 @@ func (c lifecycle) lookAfterSome(ctx context.Context, some []host.Attempt, busy 
 	})
 }
 
-// lookAfter looks after one attempt: one that waits may begin, one that is too old is killed, and so is
-// one with a task that has been under way for too long. Only of an attempt as old as that are tasks
-// read at all.
+// lookAfter checks one attempt: a waiting attempt may begin; an attempt that is too old is killed, and so is one with a
+// task that has been under way for too long. Tasks are read only if the attempt itself is as old as that.
 func (c lifecycle) lookAfter(ctx context.Context, a host.Attempt, now time.Time) error {
 	switch {
 	case a.AfterSession != 0:
@@ -105,7 +103,7 @@ func startedBefore(s *engine.State, start time.Time) (tasks []string) {
 	return tasks
 }
 
-// timeOut kills an attempt and tells people why; the kill comes first.
+// timeOut kills an attempt and notifies users of the reason; the kill comes first.
 func (c lifecycle) timeOut(ctx context.Context, a host.Attempt, message string) error {
 	c.o.Logger.Warn("attempt is killed", "attempt", a.ID, "why", message)
 	if err := c.kill(ctx, a); err != nil {

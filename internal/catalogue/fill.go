@@ -15,7 +15,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// FillRequest asks for a backfill as one thing: see host.Backfill. Times are instants, local times of the workflow's zone, or days.
+// FillRequest requests a backfill with an id: see host.Backfill. Times are instants, local times of the workflow's
+// zone, or days.
 type FillRequest struct {
 	Site     int64
 	Workflow int64  // id of the definition
@@ -27,7 +28,7 @@ type FillRequest struct {
 
 	Parallel int    // 0 is 1
 	Order    string // OrderAscending, OrderDescending; "" is ascending
-	Existing string // ExistingError ...; "" starts another attempt beside those that there are
+	Existing string // ExistingError ...; "" starts another attempt of sessions that have one
 	Priority string // a word; "" is "low"
 	Params   *param.Map
 	Outside  bool // of Params, as in StartRequest
@@ -39,11 +40,11 @@ const (
 	OrderDescending = "desc"
 )
 
-// What a backfill does about sessions that there are already.
+// What a backfill does with sessions that already exist.
 const (
 	ExistingError = "error" // it is refused
 	ExistingSkip  = "skip"  // they are left out
-	ExistingRetry = "retry" // they get another attempt, but for those that run
+	ExistingRetry = "retry" // they get another attempt, except running ones
 )
 
 // Bounds of a backfill.
@@ -54,7 +55,7 @@ const (
 	mostFailedListed = 100
 )
 
-// FillPlan says what a backfill would do.
+// FillPlan is what a backfill would do.
 type FillPlan struct {
 	Workflow host.Workflow
 	Plan     host.BackfillPlan
@@ -68,7 +69,7 @@ type FillSession struct {
 	LeftOut bool
 }
 
-// PlanFill looks at what StartFill would do, and fails where that would. It changes nothing.
+// PlanFill checks what StartFill would do, and fails in the same cases. It changes nothing.
 func (c scheduling) PlanFill(ctx context.Context, r FillRequest) (FillPlan, error) {
 	w, plan, err := c.planFill(ctx, &r)
 	if err != nil {
@@ -92,7 +93,8 @@ func (c scheduling) PlanFill(ctx context.Context, r FillRequest) (FillPlan, erro
 	return p, nil
 }
 
-// StartFill starts a backfill and returns it. The first sessions have begun then, if they could; from then on it goes on by itself.
+// StartFill starts a backfill and returns it. By then the first sessions have begun, if they could; from then on the
+// backfill proceeds on its own.
 func (c scheduling) StartFill(ctx context.Context, r FillRequest) (host.Backfill, error) {
 	w, plan, err := c.planFill(ctx, &r)
 	if err != nil {
@@ -119,7 +121,7 @@ func (c scheduling) StartFill(ctx context.Context, r FillRequest) (host.Backfill
 	return after, nil
 }
 
-// sameFill says that there is a backfill of a name already, unless the same was asked for.
+// sameFill returns an error if a different backfill with the name already exists.
 func sameFill(there, asked host.Backfill) error {
 	was, err := json.Marshal(there.Plan)
 	if err != nil {
@@ -245,7 +247,7 @@ func (c scheduling) planFill(ctx context.Context, r *FillRequest) (w host.Workfl
 	return w, plan, nil
 }
 
-// fillOptions checks how a backfill is to be run.
+// fillOptions checks the options for running a backfill.
 func fillOptions(r *FillRequest) (host.BackfillPlan, error) {
 	p := host.BackfillPlan{Parallel: max(1, r.Parallel), Existing: r.Existing, Descending: r.Order == OrderDescending, Priority: backfilling().Priority}
 	if r.Parallel < 0 || r.Parallel > mostParallel {
@@ -294,7 +296,7 @@ func (c scheduling) HoldBackfill(ctx context.Context, site, id int64, held bool)
 	})
 }
 
-// KillBackfill ends a backfill: nothing further of it begins, and what runs is killed.
+// KillBackfill ends a backfill: nothing further of it begins, and its running attempts are killed.
 func (c scheduling) KillBackfill(ctx context.Context, site, id int64) (host.Backfill, error) {
 	return c.editFill(ctx, site, id, func(b *host.Backfill) bool {
 		changed := !b.State.Killed

@@ -11,9 +11,10 @@ import (
 	"zerodag/internal/replay"
 )
 
-// A backfill goes on whenever one of its attempts ends (see End), and when somebody changes it. Each go takes from the plan what may
-// begin, notes that in the row on condition that nobody else has changed it, and only then starts the attempts, all of them under the
-// name of the backfill: a process that ends in between leaves a note, and checkBackfills does again what may not have been done.
+// A backfill proceeds whenever one of its attempts ends (see End), and when a user changes it. Each step takes from the
+// plan the sessions that may begin, records them in the row provided that the row has not changed meanwhile, and only
+// then starts the attempts, all under the name of the backfill: a process that ends in between leaves a note, and
+// checkBackfills repeats what may not have been done.
 
 // nothing is an edit that changes nothing.
 func nothing(*host.Backfill) bool { return false }
@@ -71,10 +72,10 @@ func inOrder(p host.BackfillPlan, n int) int {
 	return n
 }
 
-// lookAhead is how many sessions are looked up together at most, whether they are to be left out.
+// lookAhead is the largest number of sessions that are looked up together to decide which are skipped.
 const lookAhead = 500
 
-// take notes what begins now, as far as there is room, and what is left out on the way.
+// take records the sessions that begin now, as far as there is room, and those skipped on the way.
 func (c lifecycle) take(ctx context.Context, b *host.Backfill) (taken []host.BackfillRun, left int, err error) {
 	room := b.Plan.Parallel - len(b.State.Running)
 	if b.State.OnHold {
@@ -101,7 +102,7 @@ func (c lifecycle) take(ctx context.Context, b *host.Backfill) (taken []host.Bac
 	return taken, b.State.LeftOut - before, nil
 }
 
-// leftOutOf says which of the next sessions, by their places in the plan, are to be left out.
+// leftOutOf returns which of the next sessions, by their places in the plan, are skipped.
 func (c lifecycle) leftOutOf(ctx context.Context, b host.Backfill, some int) (map[int]bool, error) {
 	if b.Plan.Existing == "" {
 		return nil, nil
@@ -126,7 +127,8 @@ func workflowOf(b host.Backfill) host.Workflow {
 	return host.Workflow{ID: b.Workflow.ID, Site: b.Site, Project: b.Project, Name: b.Workflow.Name}
 }
 
-// beginRuns starts the attempts of sessions whose begin is noted, and returns what is to be noted of that.
+// beginRuns starts the attempts of sessions that were recorded as begun, and returns the change that records the
+// results.
 func (c lifecycle) beginRuns(ctx context.Context, b host.Backfill, runs []host.BackfillRun) func(*host.Backfill) bool {
 	var notes []func(*host.Backfill) bool
 	d, err := c.definitionOf(ctx, b.Site, b.Workflow.ID)
@@ -189,7 +191,7 @@ func notBegun(r host.BackfillRun, why string) func(*host.Backfill) bool {
 	}
 }
 
-// errThere means that somebody else has an attempt of the session.
+// errThere means that the session already has an attempt that is not of the backfill.
 var errThere = errors.New("the session is there already")
 
 // beginRun starts the attempt of a session, unless it is there.
@@ -228,7 +230,8 @@ func (c lifecycle) beginRun(ctx context.Context, d replay.Definition, b host.Bac
 	return list[0], nil
 }
 
-// sessionBefore is what a session is told of as the one before it: that of the plan, else what ran before the backfill.
+// sessionBefore is the previous session that a session gets as its last executed one: that of the plan, else the last
+// session before the backfill.
 func (c lifecycle) sessionBefore(ctx context.Context, b host.Backfill, session int) (time.Time, error) {
 	if session > 0 {
 		return b.Plan.Sessions[session-1], nil
@@ -240,7 +243,7 @@ func (c lifecycle) sessionBefore(ctx context.Context, b host.Backfill, session i
 	return t, nil
 }
 
-// fillOn lets a backfill go on of which an attempt has ended. It may be repeated.
+// fillOn advances the backfill of an attempt that has ended. It may be repeated.
 func (c lifecycle) fillOn(ctx context.Context, a host.Attempt) error {
 	id, of := host.BackfillOf(a)
 	if !of || c.o.Backfills == nil {
@@ -248,7 +251,7 @@ func (c lifecycle) fillOn(ctx context.Context, a host.Attempt) error {
 	}
 	_, err := c.fill(ctx, id, ended(a))
 	if errors.Is(err, host.ErrNotFound) {
-		return nil // somebody else has given the attempt such a name, or retention has removed the backfill
+		return nil // a user chose such a name for the attempt, or retention has removed the backfill
 	}
 	return err
 }
@@ -298,8 +301,8 @@ func (c lifecycle) killRuns(ctx context.Context, b host.Backfill) error {
 	return errors.Join(failed...)
 }
 
-// forgotten is the age at which a note of a session without an attempt is given up, once the backfill was killed: nobody is about to
-// start it any more.
+// forgotten is the age at which the note of a session without an attempt is dropped once the backfill was killed: by
+// then no process is about to start it.
 const forgotten = 15 * time.Minute
 
 // checkBackfills looks once after all backfills that are not over, at most once a minute: what begins later may begin now, and crashes
@@ -330,7 +333,7 @@ func (c *stores) checkBackfills(ctx context.Context) error {
 	}
 }
 
-// checkBackfill looks after what runs since a minute or longer, and lets begin what may.
+// checkBackfill checks sessions that have been running for a minute or longer, and begins the ones that may.
 func (c lifecycle) checkBackfill(ctx context.Context, b host.Backfill, now time.Time) error {
 	var notes []func(*host.Backfill) bool
 	var again []host.BackfillRun

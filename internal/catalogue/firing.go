@@ -12,9 +12,9 @@ import (
 	"zerodag/internal/host"
 )
 
-// Fire fires the schedules of a list whose time has come, side by side. again: an earlier call
-// may have fired some and ended in the middle. The error is one of them: what failed is still
-// due. A schedule that was moved or deleted meanwhile is left to the one who did so.
+// Fire fires the schedules of a list whose time has come, concurrently. again: an earlier call may have fired some and
+// ended in the middle. The error is one of several: schedules that failed are still due. A schedule that was moved or
+// deleted meanwhile is left to the caller that did so.
 func (c scheduling) Fire(ctx context.Context, list []events.Firing, again bool) error {
 	return sideBySide(list, func(f events.Firing) error {
 		if err := c.fireNamed(ctx, f, again); err != nil {
@@ -138,9 +138,9 @@ func (c scheduling) fire(ctx context.Context, s host.Schedule) error {
 	return c.moved(ctx, s)
 }
 
-// startScheduled starts the attempt unless it is to be skipped, and says where the schedule goes. It may
-// be called again for the same session, after a crash or by another process: then the attempt is
-// there already, and the schedule only moves on.
+// startScheduled starts the attempt unless it must be skipped, and returns the schedule's next times. It may be called
+// again for the same session, after a crash or by another process: then the attempt already exists, and only the
+// schedule advances.
 func (c scheduling) startScheduled(ctx context.Context, s host.Schedule) (host.Times, error) {
 	d, err := c.o.Reader.Definition(ctx, s.Site, s.Workflow.ID)
 	if err != nil {
@@ -175,7 +175,7 @@ func (c scheduling) startScheduled(ctx context.Context, s host.Schedule) (host.T
 	case errors.Is(err, host.ErrAtLimit):
 		c.o.Logger.Info("schedule skips a session", "schedule", s.ID, "project", s.Project.Name, "workflow", s.Workflow.Name, "session", instant(t.Session), "why", e.Message)
 		return skipped, nil
-	case errors.Is(err, host.ErrPaused): // it is held, while the file does not say that it is too late
+	case errors.Is(err, host.ErrPaused): // it is held, unless the file declares it too late
 		if to, late := c.tooLate(times, t, times.RunTime(t.Session)); late {
 			c.o.Logger.Info("schedule skips a session", "schedule", s.ID, "project", s.Project.Name, "workflow", s.Workflow.Name, "session", instant(t.Session), "why", err)
 			return to, nil
@@ -192,8 +192,8 @@ func (c scheduling) startScheduled(ctx context.Context, s host.Schedule) (host.T
 	return started, err
 }
 
-// tooLate reports whether the session that is due is left out by `catch_up` or `skip_delayed_by` (engine.md 2.9), and
-// where the schedule goes then. run is when the session was to run.
+// tooLate reports whether `catch_up` or `skip_delayed_by` skips the session that is due (engine.md 2.9), and returns
+// the schedule's next times then. run is when the session was due to run.
 func (c scheduling) tooLate(times *schedule.Schedule, t host.Times, run time.Time) (host.Times, bool) {
 	now := c.o.Now()
 	to := times.CaughtUp(t.Session, run, now)

@@ -10,9 +10,9 @@ import (
 	"zerodag/internal/host"
 )
 
-// Forget removes sessions that have been over for longer than attempts are kept, of one part of the attempts
-// with ids above after. next is up to which it came, over that there are no more. An error is about single
-// sessions, which the next round looks at again, or about the store.
+// Forget removes sessions that have been over for longer than attempts are kept, of one part of the attempts with ids
+// above after. next is the last id it reached; over means that there are no more. An error is about single sessions,
+// which the next sweep checks again, or about the store.
 func (c lifecycle) Forget(ctx context.Context, after int64) (next int64, over bool, err error) {
 	if c.o.Limits.KeepAttempts <= 0 || c.o.Retention == nil {
 		return 0, true, nil
@@ -97,9 +97,9 @@ func (c lifecycle) ForgetRecords(ctx context.Context, _ int64) (next int64, over
 	}
 }
 
-// forgetLogs removes logs of tasks of attempts that have been over for longer than logs are kept, of one part of
-// the attempts with ids above after, where they do not expire by themselves. At the end next is where the next
-// round begins: before the first attempt whose logs have stayed.
+// forgetLogs removes logs of tasks of attempts that have been over for longer than logs are kept, of one part of the
+// attempts with ids above after, unless logs expire automatically. At the end next is where the next sweep begins:
+// before the first attempt whose logs have stayed.
 func (c lifecycle) forgetLogs(ctx context.Context, after int64) (next int64, over bool, err error) {
 	if c.o.Limits.KeepLogs <= 0 || c.o.Retention == nil || c.o.RemoveLogs == nil {
 		return 0, true, nil
@@ -121,7 +121,7 @@ func (c lifecycle) forgetLogs(ctx context.Context, after int64) (next int64, ove
 	}
 	if err := c.o.RemoveLogs(ctx, old); err != nil {
 		f.stayed = 0
-		return 0, true, fmt.Errorf("remove old logs: %w", err) // the next round looks at all of them again
+		return 0, true, fmt.Errorf("remove old logs: %w", err) // the next sweep reads all of them again
 	}
 	if len(list) == atOnce {
 		return after, false, nil
@@ -139,7 +139,7 @@ func (c *stores) logsGone(a host.Attempt) bool {
 	return keep > 0 && a.Done && a.FinishedAt.Before(c.o.Now().Add(-keep))
 }
 
-// forgetEvery is how often a server begins anew with looking for what is old.
+// forgetEvery is how often a server starts a new search for old data.
 const forgetEvery = time.Hour
 
 // forgetting is how far a server has come with removing what is old.
@@ -152,7 +152,7 @@ type forgetting struct {
 	stayed int64 // the first attempt of this round whose logs have stayed; 0: none
 }
 
-// forgetSome removes one part of each kind of what is old, when the time of that has come.
+// forgetSome removes one part of each kind of old data, when its time has come.
 func (c lifecycle) forgetSome(ctx context.Context) error {
 	f := &c.forgetting
 	f.Lock()

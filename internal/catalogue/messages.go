@@ -17,8 +17,8 @@ type Messages struct {
 	Now   func() time.Time
 }
 
-// soon is how near a schedule's time may be for the one who moves it to send its message: the
-// tick may have passed it already.
+// soon is how near a schedule's time may be for the process that moves it to send its message: the tick may already
+// have passed it.
 const soon = 2 * time.Minute
 
 // firingsAtOnce is how many schedules one message fires.

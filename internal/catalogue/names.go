@@ -75,8 +75,8 @@ func CheckTokenName(name string) error {
 	return nil
 }
 
-// faultOf says what a name must not do, "" for nothing. Names are written into logs, tables
-// and terminals: no character of one may move a cursor, end a line or turn its order around.
+// faultOf returns what is wrong with a name, "" for nothing. Names are written into logs, tables and terminals: none of
+// their characters may move a cursor, end a line or reverse its order.
 func faultOf(name string) string {
 	switch {
 	case utf8.RuneCountInString(name) > maxName:

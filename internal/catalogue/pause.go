@@ -17,9 +17,9 @@ import (
 // MostReason is the most characters of the reason of a pause.
 const MostReason = 1000
 
-// Pause asks that nothing new begins in an attempt, and Unpause that it continues; both return it as it was before. Who
-// asks for what is so already asks for nothing. Each call has a message of its own name: one of before may still be on
-// its way.
+// Pause stops new work from beginning in an attempt, and Unpause lets it continue; both return the attempt as it was
+// before. If it already is in the requested state, they do nothing. Each call sends a message with its own name,
+// because an earlier one may still be on its way.
 func (c lifecycle) Pause(ctx context.Context, site, id int64, who, reason string) (host.Attempt, error) {
 	if err := checkReason(reason); err != nil {
 		return host.Attempt{}, err
@@ -37,7 +37,7 @@ func checkReason(reason string) error {
 	return nil
 }
 
-// Unpause lets an attempt go on that Pause has stopped.
+// Unpause lets an attempt continue that Pause has stopped.
 func (c lifecycle) Unpause(ctx context.Context, site, id int64) (host.Attempt, error) {
 	return c.sendPause(ctx, site, id, events.Event{Kind: events.Unpause})
 }
@@ -58,7 +58,7 @@ func (c lifecycle) sendPause(ctx context.Context, site, id int64, e events.Event
 	return a, nil
 }
 
-// Paused says who has paused an attempt, nil when nobody has. Only of one whose row says so are the tasks read.
+// Paused returns who paused an attempt, nil if it is not paused. Tasks are read only if the row marks it as paused.
 func (c lifecycle) Paused(ctx context.Context, a host.Attempt) (paused *engine.Paused, err error) {
 	if !a.Paused || a.Done {
 		return nil, nil
@@ -71,9 +71,9 @@ func (c lifecycle) Paused(ctx context.Context, a host.Attempt) (paused *engine.P
 	return paused, err
 }
 
-// PauseProject lets no attempt of a project start, and UnpauseProject lets them start again; both return the project as
-// it is then. Attempts that there are continue. Who asks for what is so already changes nothing: the first one to pause
-// it stays the one who did.
+// PauseProject stops attempts of a project from starting, and UnpauseProject lets them start again; both return the
+// project as it is then. Existing attempts continue. Repeating a request changes nothing: the user who paused it first
+// stays on record.
 func (c pushing) PauseProject(ctx context.Context, site, id int64, who, reason string) (host.Project, error) {
 	if err := checkReason(reason); err != nil {
 		return host.Project{}, err
@@ -93,8 +93,8 @@ func (c *Catalogue) UnpauseProject(ctx context.Context, site, id int64) (host.Pr
 	return p, nil
 }
 
-// fireHeld has schedules of a project fire now whose sessions are held: their run time was moved by less than afterPause. It is again
-// the time at which the session was to run: what the file says of sessions that are too late counts from there.
+// fireHeld fires the held sessions of a project's schedules now: their run time was moved by less than afterPause. It
+// becomes the time at which the session was due again, because the file's rules for late sessions count from there.
 func (c scheduling) fireHeld(ctx context.Context, p host.Project) error {
 	list, err := c.o.Schedules.Schedules(ctx, host.ScheduleQuery{Site: p.Site, Project: p.ID})
 	if err != nil {

@@ -44,7 +44,7 @@ func (c *stores) slots() pool.Runner {
 	return pool.NewRunner(c.o.Semaphore, c.o.Pools, c.o.Events, c.o.Now)
 }
 
-// HoldPool sets whether a pool is held: then nobody is given a slot, and who has one keeps it.
+// HoldPool sets whether a pool is held. A held pool grants no slots; current holders keep theirs.
 func (c pooling) HoldPool(ctx context.Context, ref host.PoolRef, held bool) (host.Pool, error) {
 	p, err := c.o.Pools.HoldPool(ctx, ref, held, c.o.Now().UTC())
 	if err != nil || held {
@@ -63,7 +63,7 @@ func (c pooling) Pool(ctx context.Context, ref host.PoolRef, n int) (host.Pool, 
 	return p, l, err
 }
 
-// Pools lists pools of a site and of its projects that somebody has made, ascending by id.
+// Pools lists the pools of a site and of its projects that users created, ascending by id.
 func (c pooling) Pools(ctx context.Context, q host.PoolQuery) (made []host.Pool, err error) {
 	for {
 		list, err := c.o.Pools.Pools(ctx, q)
@@ -84,7 +84,7 @@ func (c pooling) Pools(ctx context.Context, q host.PoolQuery) (made []host.Pool,
 	}
 }
 
-// DeletePool removes a pool that nobody uses, and returns what it was.
+// DeletePool removes an unused pool, and returns what it was.
 func (c pooling) DeletePool(ctx context.Context, ref host.PoolRef) (host.Pool, error) {
 	p, err := c.o.Pools.Pool(ctx, ref)
 	if err == nil {
@@ -96,7 +96,7 @@ func (c pooling) DeletePool(ctx context.Context, ref host.PoolRef) (host.Pool, e
 	return p, namedPool(err, ref)
 }
 
-// namedPool says which pool there is not.
+// namedPool names the missing pool in an error.
 func namedPool(err error, ref host.PoolRef) error {
 	if errors.Is(err, host.ErrNotFound) {
 		return host.Missingf("pool name=%s", ref.Name)
@@ -107,9 +107,9 @@ func namedPool(err error, ref host.PoolRef) error {
 // settled is how long ago a slot must have been taken before a look asks whether its holder still needs it.
 const settled = time.Minute
 
-// checkPools looks once after all pools. Crashes can leave a slot with a try that is over, or keep one that waits from
-// hearing that it may continue; both are rare, and nothing else finds them. What the log says decides: a slow task
-// keeps its slots.
+// checkPools checks all pools once. Crashes can leave a slot with a try of a task that is over, or keep a waiting one
+// from hearing that it may continue; both are rare, and nothing else finds them. The log decides: a slow task keeps its
+// slots.
 func (c *stores) checkPools(ctx context.Context) error {
 	if c.o.Pools == nil {
 		return nil
@@ -132,7 +132,7 @@ func (c *stores) checkPools(ctx context.Context) error {
 	}
 }
 
-// idle is how long a pool that nobody has made is kept without a change of its size: it costs a write to make it anew.
+// idle is how long an implicit pool is kept without a change of its size: creating it again costs a write.
 const idle = 24 * time.Hour
 
 func (c *stores) checkPool(ctx context.Context, p host.Pool) error {
@@ -163,8 +163,8 @@ func (c *stores) checkPool(ctx context.Context, p host.Pool) error {
 	return r.Stir(ctx, ref)
 }
 
-// checkHolder frees the slots of a try that is over, and wakes one that does not know that it has them. The log is read
-// after the slot was.
+// checkHolder frees the slots of a try that is over, and wakes one that does not know that it has them. It reads the
+// log after the slot.
 func (c *stores) checkHolder(ctx context.Context, r pool.Runner, ref host.PoolRef, holder string) error {
 	h, err := host.ParseHolder(holder)
 	if err != nil {

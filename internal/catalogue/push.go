@@ -17,7 +17,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// PushRequest asks for a new revision of a project.
+// PushRequest requests a new revision of a project.
 type PushRequest struct {
 	Site     int64
 	Project  string // made when there is none of that name
@@ -28,7 +28,7 @@ type PushRequest struct {
 	// Clear names workflows whose schedules forget their last session; ClearAll is all.
 	Clear    []string
 	ClearAll bool
-	// UserInfo is what the authenticator says of the pusher; it is kept with the revision.
+	// UserInfo is the authenticator's description of the pusher; it is stored with the revision.
 	UserInfo *param.Map
 }
 
@@ -125,8 +125,8 @@ func (c pushing) PushUploaded(ctx context.Context, r PushRequest, u Uploaded) (h
 	return p, c.pushedSchedules(ctx, p)
 }
 
-// pushed looks for a revision of that name. One with this archive is the one that is
-// wanted; another is a conflict.
+// pushed searches for a revision of that name. If it has this archive, it is the one that is wanted; otherwise it is a
+// conflict.
 func (c pushing) pushed(ctx context.Context, r PushRequest, key string) (host.Project, bool, error) {
 	projects, err := c.o.Projects.Projects(ctx, host.ProjectQuery{Site: r.Site, Name: r.Project, Count: 1})
 	if err != nil || len(projects) == 0 {
@@ -157,7 +157,7 @@ func (c pushing) keepArchive(ctx context.Context, key string, archive io.Reader,
 	if err := c.o.Blobs.Put(ctx, key, in, size); err != nil {
 		return nil, fmt.Errorf("store archive: %w", err)
 	}
-	if _, err := io.Copy(io.Discard, in); err != nil { // one that was there already is not read
+	if _, err := io.Copy(io.Discard, in); err != nil { // an archive that was already there is not read
 		return nil, fmt.Errorf("read archive: %w", err)
 	}
 	return sum.Sum(nil), nil
@@ -166,10 +166,10 @@ func (c pushing) keepArchive(ctx context.Context, key string, archive io.Reader,
 // checkedPush is a push whose archive was read.
 type checkedPush struct {
 	host.Push
-	pools []dig.NamedPool // that its tasks ask for
+	pools []dig.NamedPool // pools that its tasks request
 }
 
-// readPush checks an archive and says what it makes of the project.
+// readPush checks an archive and returns the revision that it makes.
 func (c pushing) readPush(ctx context.Context, r PushRequest, key string) (checkedPush, error) {
 	content, err := c.o.Unpack(ctx, key)
 	if err != nil {
@@ -280,9 +280,9 @@ func scheduleOf(config *param.Map, zone string) (*schedule.Schedule, error) {
 	return dig.Schedule(config, location)
 }
 
-// timesAfterPush says what a schedule becomes with a new revision (engine.md 2.9): one that
-// ran continues from its last session, which may be in the past. One that never ran begins anew, unless its
-// project is paused: a session that is held stays due.
+// timesAfterPush returns the times of a schedule under a new revision (engine.md 2.9): a schedule that ran continues
+// from its last session, which may be in the past. One that never ran begins anew, unless its project is paused: a held
+// session stays due.
 func timesAfterPush(s *schedule.Schedule, from time.Time, clear bool) host.NextTimes {
 	return func(old *host.Schedule, paused bool) host.Times {
 		var next schedule.Time
@@ -311,8 +311,7 @@ func (c pushing) DeleteProject(ctx context.Context, site, id int64) (host.Projec
 	return p, c.changed(ctx, func() ([]host.Schedule, error) { return nil, nil })
 }
 
-// LivingProject returns a project; one that was deleted is an *Error like one that never
-// was.
+// LivingProject returns a project; a deleted project is an *Error, as one that never existed is.
 func (c pushing) LivingProject(ctx context.Context, site, id int64) (host.Project, error) {
 	p, err := c.o.Projects.Project(ctx, site, id)
 	switch {
@@ -324,8 +323,8 @@ func (c pushing) LivingProject(ctx context.Context, site, id int64) (host.Projec
 	return p, err
 }
 
-// Newest finds a workflow in the newest revision of a project, both by name. An *Error of
-// code Missing says which of the two there is not.
+// Newest finds a workflow in the newest revision of a project, both by name. An *Error of code Missing names the one
+// that does not exist.
 func (c pushing) Newest(ctx context.Context, site int64, project, workflow string) (host.Workflow, error) {
 	list, err := c.o.Projects.Projects(ctx, host.ProjectQuery{Site: site, Name: project, Count: 1})
 	if err != nil {

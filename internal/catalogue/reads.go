@@ -125,8 +125,8 @@ func (c reading) LinkAsText(ctx context.Context, a host.Attempt, list []host.Log
 	return nil
 }
 
-// LogFile reads a log file, gzip as it is stored, also while it is written. An *Error is about one that was
-// removed for its age.
+// LogFile reads a log file, gzip as stored, even while it is written. An *Error means that the file was removed because
+// of its age.
 func (c reading) LogFile(ctx context.Context, a host.Attempt, name string) (io.ReadCloser, int64, error) {
 	r, size, err := c.o.Logs.File(ctx, a, name)
 	if errors.Is(err, host.ErrNotFound) && c.logsGone(a) {

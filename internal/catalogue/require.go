@@ -10,7 +10,7 @@ import (
 	"zerodag/operators"
 )
 
-// Require starts an attempt for `require>` of a task of from, or finds the one that is there.
+// Require starts an attempt for `require>` of a task of from, or finds the existing one.
 func (c *Catalogue) Require(ctx context.Context, from host.Attempt, q operators.StartRequest) (operators.StartedAttempt, error) {
 	w, err := c.requiredWorkflow(ctx, from, q)
 	if err != nil {

@@ -14,10 +14,11 @@ import (
 	"zerodag/internal/replay"
 )
 
-// RerunRequest asks for another attempt of an attempt's session.
+// RerunRequest requests another attempt of an attempt's session.
 type RerunRequest struct {
-	// Mode says what is taken over: "failed", every task that was success; "from", what precedes a task; "fork", what
-	// was success after an entry of the log; "only", everything but the task of Part.Only; "all" runs all tasks again.
+	// Mode selects what is taken over: "failed", every task that succeeded; "from", everything before a task; "fork",
+	// everything that had succeeded after an entry of the log; "only", everything but the task of Part.Only; "all" runs
+	// all tasks again.
 	Mode string
 	From string // pattern of the task, of "from"
 	Seq  int64  // number of the entry, of "fork"
@@ -98,7 +99,7 @@ func (c lifecycle) takePart(ctx context.Context, a host.Attempt, r RerunRequest,
 	return userError(wrong)
 }
 
-// RerunPlan says what a rerun would do.
+// RerunPlan is what a rerun would do.
 type RerunPlan struct {
 	Workflow host.Workflow
 	Carried  []RerunTask // whose results are taken over
@@ -113,14 +114,14 @@ type RerunTask struct {
 	// Made is a task that a task has made at run time: what it makes this time may differ.
 	Made bool
 	Took time.Duration // in the attempt before; 0 where it did not end, or was taken over there
-	// Skipped is why one of Carried counts as a success that has run in no attempt.
+	// Skipped is why a task of Carried counts as succeeded although it has run in no attempt.
 	Skipped string
 	// Parameters are the names of the parameters that a task of Carried passes on to later tasks.
 	Parameters []string
 }
 
-// PlanRerun looks at what Rerun would do, and fails where that would, but for an attempt of that name that there is
-// already. It changes nothing.
+// PlanRerun checks what Rerun would do, and fails in the same cases, except that an existing attempt of that name is no
+// error. It changes nothing.
 func (c lifecycle) PlanRerun(ctx context.Context, a host.Attempt, r RerunRequest) (RerunPlan, error) {
 	q, err := c.again(ctx, a, r)
 	if err != nil {
@@ -147,8 +148,8 @@ func (c lifecycle) PlanRerun(ctx context.Context, a host.Attempt, r RerunRequest
 	return p, nil
 }
 
-// lay sorts the tasks of a definition, and those that the earlier attempt has made besides, into what is carried and
-// what runs, in their order. Tasks that told of a failure are in neither.
+// lay sorts the tasks of a definition, and the tasks that the earlier attempt generated, into those that are carried
+// over and those that run, in their order. Tasks that sent failure notices are in neither.
 func (p *RerunPlan) lay(d replay.Definition, earlier *engine.State, carried []engine.Carried) {
 	took, groups := map[string]time.Duration{}, map[string]bool{}
 	var made []string

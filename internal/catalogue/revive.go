@@ -17,9 +17,8 @@ import (
 // run of a task lasts so long, nor does a message wait.
 const neverBegan = time.Hour
 
-// Revive looks whether the attempts that were made after from and until until have begun: where
-// an attempt and its first message are not stored together, a process may have ended between
-// the two.
+// Revive checks whether the attempts created after from and up to until have begun: if an attempt and its first message
+// are not stored together, a process may have ended between the two.
 func (c lifecycle) Revive(ctx context.Context, from, until time.Time) error {
 	var failed []error
 	for after := int64(0); ; {
@@ -45,20 +44,19 @@ func (c lifecycle) Revive(ctx context.Context, from, until time.Time) error {
 	}
 }
 
-// Revived is what one part of a revival came to.
+// Revived is the result of one part of a revival.
 type Revived struct {
-	Attempts int // unfinished ones that were looked at
+	Attempts int // unfinished attempts that were checked
 	Messages int // sent to them
 	// Next is where the next part begins; 0 when this was the last one.
 	Next int64
 	// Together: the store of attempts lists the messages of its queues, so only what no message is there for is sent again.
 	Together bool
-	// Wait is after what time the last runs go on of which nobody knows whether they are under way.
+	// Wait is how long until the last runs continue whose processes may or may not be alive.
 	Wait time.Duration
 }
 
-// revivedAtOnce is how many attempts one part of a revival looks at: their messages are sent in a few
-// seconds.
+// revivedAtOnce is how many attempts one part of a revival checks: their messages are sent in a few seconds.
 const revivedAtOnce = 1000
 
 // ReviveAll sends a message to the unfinished attempts of all sites with ids above after, one part of them:
@@ -176,10 +174,10 @@ func (c *stores) inLines(ctx context.Context) (map[int64]bool, error) {
 	return waiting, nil
 }
 
-// An attempt that should have begun long ago is looked at when it has just come to that age, and from
-// then on in every 24th round only: to look is to read its log.
+// An attempt that should have begun long ago is checked when it has just reached that age, and from then on only in
+// every 24th sweep, because a check reads its log.
 const (
-	ripe  = 30 * time.Minute // how long it counts as having just come to the age
+	ripe  = 30 * time.Minute // how long it counts as having just reached the age
 	turns = 24
 	round = 15 * time.Minute
 )
@@ -191,14 +189,14 @@ func (c lifecycle) mayNeverHaveBegun(a host.Attempt, now time.Time) bool {
 	}
 	age := now.Sub(a.CreatedAt)
 	if age > neverBegan+ripe {
-		age = now.Sub(a.BeginsAt()) // one that waits for its time has done nothing
+		age = now.Sub(a.BeginsAt()) // an attempt that waits for its time has done nothing
 	}
 	turn := now.Unix() / int64(round/time.Second) % turns
 	return age > neverBegan && (age <= neverBegan+ripe || a.ID%turns == turn)
 }
 
-// revive sends the first message of an attempt again while the queue knows whether it had
-// it. Of one that should have begun long ago what it began with is taken over.
+// revive sends the first message of an attempt again while the queue can recognize a duplicate. If the attempt should
+// have begun long ago, the work that it began with is taken over.
 func (c lifecycle) revive(ctx context.Context, a host.Attempt) error {
 	remembers := c.o.Events.Traits().Remembers
 	if remembers == 0 {

@@ -126,8 +126,8 @@ func (c scheduling) Skip(ctx context.Context, site, id int64, r SkipRequest) (ho
 	})
 }
 
-// moveTo sets the next session, which must be after the one that was next: a schedule never goes
-// back by hand, or sessions would be started twice.
+// moveTo sets the next session, which must be after the present next one: users cannot move a schedule back, or
+// sessions would be started twice.
 func (p *planned) moveTo(to schedule.Time) error {
 	if !to.Time.After(p.Times.Session) {
 		return host.Conflictf("Specified time to skip schedules is already past")

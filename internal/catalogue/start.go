@@ -24,7 +24,7 @@ import (
 	"zerodag/operators"
 )
 
-// StartRequest asks for an attempt.
+// StartRequest requests an attempt.
 type StartRequest struct {
 	Site        int64
 	Workflow    int64     // id of the definition
@@ -36,16 +36,15 @@ type StartRequest struct {
 	Resume    *Resume // nil: from the beginning
 	// Labels are texts by which people find the attempt; with Resume over those of the attempt that it names.
 	Labels *param.Map
-	// Priority is a word for how important the attempt is among those that wait (`_priority`); "" is that of the attempt
+	// Priority is the keyword for the attempt's importance among waiting ones (`_priority`); "" is that of the attempt
 	// that Resume names, else "normal".
 	Priority string
 	// Outside means that the caller who gives Params may not push, or is not known at all: none
 	// of them may decide what a task does.
 	Outside bool
-	// At is when the attempt is to begin; zero, or a time that has come, is now. It exists at once.
+	// At is when the attempt will begin; zero, or a time in the past, is now. The attempt exists at once.
 	At time.Time
-	// Once is as in host.NewAttempt: a start that no person asks for. host.ErrForgotten then says that the
-	// session was removed.
+	// Once is as in host.NewAttempt: an automatic start. host.ErrForgotten then means that the session was removed.
 	Once bool
 
 	runTime      time.Time // of a schedule; zero is now
@@ -54,7 +53,7 @@ type StartRequest struct {
 	priority     int // of the attempt that results are taken over from
 }
 
-// Resume says which earlier attempt's results are taken over.
+// Resume selects the earlier attempt whose results are taken over.
 type Resume struct {
 	Mode    string // "failed" or "from"
 	Attempt int64
@@ -126,7 +125,7 @@ func (c lifecycle) PlanStart(ctx context.Context, r StartRequest) (StartPlan, er
 func (c lifecycle) StartWarnings(ctx context.Context, site, workflow int64, params *param.Map) []string {
 	d, err := c.definitionOf(ctx, site, workflow)
 	if err != nil {
-		return nil // it has just been read; the attempt is started all the same
+		return nil // it has just been read; the attempt is started anyway
 	}
 	return startWarnings(d.Workflow.Config, params)
 }
@@ -180,7 +179,8 @@ func alreadyExists(a host.Attempt) string {
 	return fmt.Sprintf("Attempt of project id=%d workflow=%s instant=%s attempt name=%s already exists", a.Project.ID, a.Workflow.Name, instant(a.SessionTime), a.RetryName)
 }
 
-// startedBefore tells whoever repeats a start while the project is paused of the attempt that there is already, as at any other time.
+// startedBefore returns the existing attempt to a caller that repeats a start while the project is paused, as at any
+// other time.
 func (c lifecycle) startedBefore(ctx context.Context, w host.Workflow, r StartRequest, why error) error {
 	if !errors.Is(why, host.ErrPaused) {
 		return why
@@ -329,8 +329,8 @@ func (c lifecycle) first(d replay.Definition, params *param.Map, session, now ti
 	return host.Entry{Seq: 1, Nonce: rand.Text(), At: now, Events: events.EncodeList([]events.Event{{Kind: events.Start}}), Changes: text}, nil
 }
 
-// SessionParams adds to an attempt's parameters what a workflow with a schedule is told
-// (engine.md 2.3). lastExecuted is zero when no session was started before.
+// SessionParams adds to an attempt's parameters those that a workflow with a schedule gets (engine.md 2.3).
+// lastExecuted is zero when no session was started before.
 func SessionParams(config *param.Map, zone *time.Location, session, lastExecuted time.Time, params *param.Map) (*param.Map, error) {
 	if params == nil {
 		params = param.New()
@@ -386,8 +386,8 @@ func userError(err error) error {
 	return &host.Error{Code: host.Invalid, Message: withoutFolders(err)}
 }
 
-// withoutFolders is the text of an error in which files have no more than their names: where
-// a server keeps things is not for clients to know.
+// withoutFolders is the text of an error in which files have only their names: clients must not learn where a server
+// keeps its files.
 func withoutFolders(err error) string {
 	text := err.Error()
 	var file *fs.PathError

@@ -12,8 +12,8 @@ import (
 // Timing sees to it that Fire is called for schedules whose time has come, at least once for each run
 // time. When it is called late, or twice, or in two processes, Fire makes one attempt of it.
 type Timing interface {
-	// Changed is told that schedules were made, moved or deleted. due returns those that may have
-	// to fire soon; it need not be called. After an error the change is made known again.
+	// Changed is called after schedules were created, moved or deleted. due returns those that may have to fire soon;
+	// it need not be called. After an error, Changed is called again.
 	Changed(ctx context.Context, due func() ([]Firing, error)) error
 }
 
@@ -23,7 +23,7 @@ type Firing struct {
 	At       time.Time // not before
 }
 
-// Name says which run of which schedule it is, for Fire.
+// Name identifies the run of the schedule, for Fire.
 func (f Firing) Name() events.Firing {
 	return events.Firing{Site: f.Schedule.Site, Schedule: f.Schedule.ID, Run: f.Schedule.Times.Run.Unix()}
 }

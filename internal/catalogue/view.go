@@ -19,8 +19,8 @@ func (c lifecycle) View(ctx context.Context, a host.Attempt, f func(*engine.Stat
 	return c.ViewSince(ctx, a, func(s *engine.State, _ int64) { f(s) })
 }
 
-// ViewSince is View that also says which entry of the history the tasks are as of: what comes after it are the
-// changes from then on. It is 0 where nothing changes any more.
+// ViewSince is View that also returns the entry of the history that the tasks are as of: later entries are the changes
+// from then on. It is 0 if nothing changes any more.
 func (c lifecycle) ViewSince(ctx context.Context, a host.Attempt, f func(s *engine.State, seq int64)) error {
 	if a.AfterSession != 0 {
 		f(nil, 0)
@@ -67,7 +67,7 @@ func (c lifecycle) ViewAt(ctx context.Context, a host.Attempt, seq int64, f func
 	return nil
 }
 
-// Masker returns what leaves the secrets of a project out of what is shown of an attempt.
+// Masker returns a function that removes the secrets of a project from displayed parameters of an attempt.
 func (c lifecycle) Masker(ctx context.Context, a host.Attempt, s *engine.State) (func(*param.Map) *param.Map, error) {
 	v, err := vault.Of(ctx, c.o.Secrets, a.Site, a.Project.ID, s != nil && s.HoldsSecrets())
 	return v.MaskAll, err
@@ -89,7 +89,7 @@ func (c lifecycle) Outputs(ctx context.Context, a host.Attempt) (*param.Map, err
 	return mask(state.Outputs()), nil
 }
 
-// ForkRequest asks for a fork of an attempt.
+// ForkRequest requests a fork of an attempt.
 type ForkRequest struct {
 	Seq       int64  // entry of the log
 	RetryName string // required

@@ -6,12 +6,12 @@ import (
 	"time"
 )
 
-// ArchiveState is what retention knows of the archive of a revision; zero is nothing. An archive goes in
-// steps, since a start of its revision may be under way in another process: Going is written before anybody
-// looks whether something needs it, and each start of an old revision takes that back.
+// ArchiveState is what retention has recorded about the archive of a revision; the zero value means nothing. An archive
+// is removed in steps, because a start of its revision may be under way in another process: Going is written before
+// anyone checks whether an attempt needs the archive, and each start of an old revision clears Going.
 type ArchiveState struct {
 	Needed   int64     `json:"needed,omitzero"`   // an attempt that needs it, as it was found last
-	Going    time.Time `json:"going,omitzero"`    // since when it is to go, unless an attempt needs it
+	Going    time.Time `json:"going,omitzero"`    // when removal was scheduled; an attempt that needs it cancels that
 	Searched int64     `json:"searched,omitzero"` // no attempt with this id or above needs it; 0: none was looked at
 	Removed  time.Time `json:"removed,omitzero"`  // it was removed, or is about to be: nothing begins with the revision
 	Cleared  bool      `json:"cleared,omitzero"`  // nothing is left of it among the blobs

@@ -51,7 +51,7 @@ type Audit interface {
 // Person is who a provider of identities says has signed in.
 type Person struct {
 	Name   string   // for people: an e-mail address, or what the provider has instead
-	Email  string   // "" unless the provider says that it has verified it
+	Email  string   // "" unless the provider has verified it
 	Groups []string // as the provider names them
 }
 

@@ -43,21 +43,21 @@ type BackfillPlan struct {
 // BackfillState is how far a backfill has come.
 type BackfillState struct {
 	Begun   int           `json:"begun,omitempty"`   // sessions of the plan, in the order of starting, that have begun or were left out
-	Running []BackfillRun `json:"running,omitempty"` // those that have begun and are not over
+	Running []BackfillRun `json:"running,omitempty"` // sessions that have begun and are not over
 
 	Succeeded int `json:"succeeded,omitempty"`
 	Failed    int `json:"failed,omitempty"`
 	LeftOut   int `json:"leftOut,omitempty"` // since they were there already, or the end of the backfill came first
-	// FailedAttempts are the first ones of those that failed.
+	// FailedAttempts are the first of the failed attempts.
 	FailedAttempts []int64 `json:"failedAttempts,omitempty"`
 
 	OnHold bool   `json:"held,omitempty"`   // nothing further begins for now
-	Killed bool   `json:"killed,omitempty"` // nothing further begins, and what runs is killed
+	Killed bool   `json:"killed,omitempty"` // nothing further begins, and running sessions are killed
 	Why    string `json:"why,omitempty"`    // nothing further begins, since no attempt can start any more
 }
 
-// BackfillRun is a session of a backfill that has begun. It is noted before its attempt is made, so that a process that ends in
-// between leaves nothing that nobody knows of.
+// BackfillRun is a session of a backfill that has begun. It is recorded before its attempt is created, so that a
+// process that ends in between leaves no attempt that the backfill does not list.
 type BackfillRun struct {
 	Session int       `json:"session"`           // its place in the plan
 	Attempt int64     `json:"attempt,omitempty"` // 0: not known yet, or not made yet
@@ -66,16 +66,19 @@ type BackfillRun struct {
 
 // Backfills keeps backfills.
 type Backfills interface {
-	// AddBackfill keeps a new one and returns it with its id. ErrConflict with the one that has this name already.
+	// AddBackfill stores a new backfill and returns it with its id. ErrConflict with the existing one if the name is
+	// taken.
 	AddBackfill(ctx context.Context, b Backfill) (Backfill, error)
 	// Backfill returns one. ErrNotFound.
 	Backfill(ctx context.Context, site, id int64) (Backfill, error)
-	// Backfills lists them, descending by id. The list of open ones of any site may miss one that was added a moment ago.
+	// Backfills lists backfills, descending by id. The list of open backfills of all sites may miss one that was added
+	// a moment ago.
 	Backfills(ctx context.Context, q BackfillQuery) ([]Backfill, error)
-	// UpdateBackfill replaces State, UpdatedAt and FinishedAt and adds 1 to the version, if that is still the one of b; else ErrConflict,
-	// also where its own answer was lost and somebody has changed the backfill since: whoever reads it again sees what is so.
+	// UpdateBackfill replaces State, UpdatedAt and FinishedAt and increments the version if it still equals b's;
+	// otherwise ErrConflict. ErrConflict also follows if the answer to an update was lost and the backfill has changed
+	// since: read it again to see its current state.
 	UpdateBackfill(ctx context.Context, b Backfill) error
-	// ForgetBackfills removes up to n that were over before t, of all sites, and reports how many.
+	// ForgetBackfills removes up to n backfills of all sites that were over before t, and returns how many.
 	ForgetBackfills(ctx context.Context, t time.Time, n int) (int, error)
 }
 
@@ -84,7 +87,7 @@ type BackfillQuery struct {
 	Site     int64  // AnySite: all, with Open only
 	Project  int64  // 0 is any
 	Workflow string // exact, with Project only; "" is any
-	Open     bool   // only those that are not over
+	Open     bool   // only backfills that are not over
 	Before   int64  // ids below; 0 is all
 	Count    int    // 0 is all
 }
@@ -95,8 +98,8 @@ const backfillName = "backfill-"
 // AttemptName is the retry attempt name of all attempts of a backfill.
 func (b *Backfill) AttemptName() string { return backfillName + strconv.FormatInt(b.ID, 10) }
 
-// BackfillOf says to which backfill an attempt belongs, as its name says. Who starts an attempt may give it such a name, too: what
-// the backfill says of the session decides.
+// BackfillOf returns the backfill that an attempt belongs to, according to its name. A user who starts an attempt may
+// also choose such a name; what the backfill records about the session decides.
 func BackfillOf(a Attempt) (id int64, ok bool) {
 	text, ok := strings.CutPrefix(a.RetryName, backfillName)
 	if !ok {

@@ -7,8 +7,8 @@ type Depth struct {
 	Queue  string // "events" or "tasks"
 	Ready  int    // messages that can be received now
 	Later  int    // that are not due yet
-	Leased int    // that somebody has received and works on
-	Behind int    // that come after another of their group; where that cannot be told they are among Ready
+	Leased int    // received and in progress
+	Behind int    // waiting for an earlier message of their group; queues that cannot count these include them in Ready
 	// Aside is how many dead letters there are; 0 where the queue puts none aside.
 	Aside int
 	// Oldest is since when the one of Ready waits that waits the longest; zero: there is none, or it is not known.
@@ -17,7 +17,7 @@ type Depth struct {
 	About bool
 }
 
-// Queued is a message as it lies in a queue.
+// Queued is a message as a queue stores it.
 type Queued struct {
 	Message
 	Place int64 // in the order sent
@@ -26,8 +26,8 @@ type Queued struct {
 	// Since is from when on it could be received, or from when on it will be: when it was sent, or is due. Of a message that is
 	// older than the process that answers, and had no time to wait for, it is when that was started.
 	Since  time.Time
-	Until  time.Time // end of its lease; zero: nobody has it
-	Behind bool      // another of its group comes first
+	Until  time.Time // end of its lease; zero: not leased
+	Behind bool      // an earlier message of its group comes first
 }
 
 // DeadLetter is a message that was received too often and put aside.
@@ -37,7 +37,7 @@ type DeadLetter struct {
 	Queue  string // that it was put aside of
 	Size   int    // bytes of the body as it was sent
 	Sent   time.Time
-	Count  int    // how often it was received, as a dead letter and by looks at it, too; about
+	Count  int    // how often it was received, including as a dead letter and when viewed; approximate
 	Times  int    // how often it was sent back before
 	Broken string // why it cannot be read; "": it can
 }

@@ -19,8 +19,8 @@ var (
 	ErrForgotten = errors.New("retention has removed it")
 	// ErrLeaseLost: the message is not this receiver's any more.
 	ErrLeaseLost = errors.New("the lease is lost")
-	// ErrUnavailable: the store cannot work now (throttled, disk full); try again. It is the error
-	// that runs of tasks wait for, too.
+	// ErrUnavailable: the store cannot work now (throttled, disk full); try again. Runs of tasks wait and retry on the
+	// same error.
 	ErrUnavailable = operators.ErrUnavailable
 )
 
@@ -30,15 +30,16 @@ var ErrAtLimit = errors.New("the workflow runs as often as it may")
 // ErrTooManyAttempts means that the site has all the unfinished attempts that it may have.
 var ErrTooManyAttempts = errors.New("too many attempts running")
 
-// ErrPaused means that somebody has paused the project: nothing of it starts until it continues.
+// ErrPaused means that the project is paused: none of its attempts start until it is resumed.
 var ErrPaused = errors.New("the project is paused")
 
-// StartsLater reports whether what could not start may start by itself later: nothing is wrong with it.
+// StartsLater reports whether an attempt that could not start may start later on its own, because nothing is wrong with
+// it.
 func StartsLater(err error) bool {
 	return errors.Is(err, ErrTooManyAttempts) || errors.Is(err, ErrPaused)
 }
 
-// What goes wrong with an attempt, whatever the store.
+// Errors of an attempt that do not depend on the store.
 var (
 	// ErrPanic: our own code crashed; that is a defect.
 	ErrPanic = errors.New("engine error")
@@ -72,7 +73,7 @@ const (
 	Forbidden                 // 403
 )
 
-// Error is an error for the user: what is wrong and, where it helps, what to do.
+// Error is an error for the user: the problem and, if possible, what to do about it.
 type Error struct {
 	Code    Code
 	Message string

@@ -26,9 +26,9 @@ type Limits struct {
 	KeepArchives time.Duration // how long archives that nothing needs are kept after the next revision; 0 is for ever
 	KeepRecords  time.Duration // how long the audit log is kept; 0 is for ever
 	KeepLogs     time.Duration // how long logs of tasks are kept after the end of their attempt; 0 is as long as it is
-	StoreRetry   time.Duration // most time between two tries of what the store could not do: 1 min
+	StoreRetry   time.Duration // most time between two attempts at a call that the store could not serve: 1 min
 	Looks        int           // attempts that are looked after side by side: 1
-	Types        []string      // operators whose tasks this process runs, where its queue is a Forwarder; nil is all
+	Types        []string      // operators whose tasks this process runs if its queue is a Forwarder; nil is all
 	Crashes      int           // of this process, in a row, at which a task may be under way: 3; below 0 is no limit
 }
 

@@ -12,8 +12,8 @@ import (
 // Logs keeps the logs of tasks: one file for each run of a task, or several
 // (engine.md 2.13).
 type Logs interface {
-	// Open begins the log of a run. The file exists once the first text arrives. created is
-	// when the attempt was created: files of an attempt lie together.
+	// Open begins the log of a run. The file exists once the first text arrives. created is when the attempt was
+	// created; it groups the files of an attempt.
 	Open(id operators.Identity, created time.Time) TaskLog
 	// Files lists the files of an attempt whose names begin with prefix, sorted by name.
 	Files(ctx context.Context, a Attempt, prefix string) ([]LogFile, error)
@@ -43,8 +43,8 @@ type TextLinks interface {
 	TextLink(ctx context.Context, a Attempt, f LogFile) (string, error)
 }
 
-// ShortLogs keeps logs of tasks that say little with the entries of their results, which saves
-// writes. What is kept here is part of the next entry that this process appends.
+// ShortLogs stores logs of tasks that print little with the entries of their results, which saves writes. A log kept
+// here becomes part of the next entry that this process appends.
 type ShortLogs interface {
 	// KeepShort keeps the log of a run, gzip, for the next entry of the attempt. It is not durable
 	// before that entry is, and neither is the result of the run.

@@ -38,8 +38,8 @@ const (
 // IsDeadline reports whether a guard is that of a deadline: its message limits work, and other messages carry the work on.
 func IsDeadline(guard string) bool { return guard == SLAGuard || strings.HasPrefix(guard, TimeoutMark) }
 
-// WakeMark begins the guards of messages that wake a task: a run that waits has a message of its
-// own, for which a wake must not be taken.
+// WakeMark begins the guards of messages that wake a task. A waiting run has a separate message, which must not be
+// mistaken for a wake.
 const WakeMark = "w"
 
 // WakeMessage is an event that has a task run now which waits for its next run: what it waits
@@ -52,16 +52,16 @@ func WakeMessage(attempt int64, run engine.Run) Message {
 	return EventMessage(attempt, WakeMark+RunName(run), events.Event{Kind: events.Due, Run: &run})
 }
 
-// Marks of what a revival sends. FenceMark begins the guard of runs that are fenced: whoever has a
-// message for one takes it over instead of beginning it. AgainMark begins the guards of messages that are
-// sent once more: they must not be taken for those that are there already, perhaps.
+// Marks of the messages that a revival sends. FenceMark begins the guard of fenced runs: the receiver of a message for
+// such a run takes it over instead of beginning it. AgainMark begins the guards of messages that are sent once more, so
+// that they are not mistaken for copies that may still be queued.
 const (
 	FenceMark = "fence-"
 	AgainMark = "again-"
 )
 
-// ReviveMessage asks the executor to see to it that all that an attempt waits for has a message; name
-// is that of the revival.
+// ReviveMessage asks the executor to make sure that everything an attempt waits for has a message; name is the name of
+// the revival.
 func ReviveMessage(attempt int64, name string) Message {
 	return EventMessage(attempt, FenceMark+name, events.Event{Kind: events.Revive})
 }
@@ -102,7 +102,7 @@ func ParseMessageID(id string) (attempt int64, guard string, err error) {
 // FiringsMark begins the IDs of messages of the queue "tasks" that fire schedules.
 const FiringsMark = "schedule/"
 
-// FiringsMessage asks for the firings of schedules; its ID names exactly these.
+// FiringsMessage requests the firings of schedules; its ID identifies exactly these.
 func FiringsMessage(list []events.Firing) Message {
 	names := make([]string, len(list))
 	for i, f := range list {
@@ -115,15 +115,15 @@ func FiringsMessage(list []events.Firing) Message {
 // attempt 0.
 const StartsMark = "0/start-"
 
-// KeptFor is how long after its time a message that is kept beside its queue, too, is sent again: by then
-// whoever received it has forgotten the copy, or put it off.
+// KeptFor is how long after its due time a message that is also kept beside its queue is sent again. By then the
+// receiver has deleted the copy or postponed it.
 const KeptFor = 30 * time.Minute
 
-// IsKept says of a message, by its ID, that it is in no log: it stays among the timers until what it asks
-// for is done, since with a lost queue it would be gone.
+// IsKept reports whether a message, by its ID, is in no log. Such a message stays among the timers until its work is
+// done, because it would otherwise be lost with the queue.
 func IsKept(id string) bool { return strings.HasPrefix(id, StartsMark) }
 
-// StartingMessage asks for a start at a time; its ID names exactly this try of this event.
+// StartingMessage requests a start at a time; its ID identifies exactly this attempt at handling the event.
 func StartingMessage(s events.Starting, due time.Time) Message {
 	cause := fnv.New64a()
 	fmt.Fprint(cause, s.ID)

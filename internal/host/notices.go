@@ -8,7 +8,7 @@ import (
 	"zerodag/events"
 )
 
-// Bus tells other programs what becomes of attempts.
+// Bus announces the progress and outcome of attempts to other programs.
 type Bus interface {
 	// Announce puts a on the bus and returns when the bus has it. ErrUnavailable: it may later.
 	// Told again a has the same ID.
@@ -17,8 +17,8 @@ type Bus interface {
 
 // Notices tells people (server.md#settings).
 type Notices interface {
-	// Notify returns when a notice was delivered, or cannot be; an implementation tries again by
-	// itself, for minutes if need be.
+	// Notify returns when a notice was delivered or cannot be delivered. Implementations retry, for minutes if
+	// necessary.
 	Notify(ctx context.Context, n Notice) error
 }
 
@@ -28,7 +28,7 @@ type Notice struct {
 	Attempt  Attempt
 	Revision string
 	Task     string
-	Failure  *Failure // why the attempt failed, where it did
+	Failure  *Failure // why the attempt failed, if it did
 }
 
 // Failure is the task because of which an attempt failed.

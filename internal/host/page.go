@@ -2,9 +2,9 @@ package host
 
 import "zerodag/engine/param"
 
-// Page collects the rows of a list until their trees (parameters, definitions) would have more than a number of bytes.
-// It takes one row in any case, so that whoever reads page by page gets on. A list that is bounded like this may be
-// shorter than its count, and then is not over: only an empty page is the end.
+// Page collects the rows of a list until their trees (parameters, definitions) would exceed a number of bytes. It
+// always takes at least one row, so that reading page by page makes progress. A limited list may be shorter than the
+// requested count without being complete: only an empty page is the end.
 type Page[T any] struct {
 	Rows  []T
 	Bytes int // 0 is no bound

@@ -17,7 +17,7 @@ import (
 const (
 	// MaxPoolSlots is how many slots a pool may have.
 	MaxPoolSlots = 1000
-	// MaxClaimSlots is how many slots of a pool one task may ask for.
+	// MaxClaimSlots is the largest number of slots of a pool that one task may request.
 	MaxClaimSlots = 10
 )
 
@@ -28,7 +28,7 @@ type PoolRef struct {
 	Name    string
 }
 
-// What the names of pools begin with that nobody makes: a `:` is in no name that somebody gives.
+// Prefixes of the names of implicit pools. No name chosen by a user contains a `:`.
 const (
 	concurrencyPool = "concurrency:"
 	limitPool       = keys.LimitPrefix
@@ -53,7 +53,8 @@ func ConcurrencyPool(workflow, key string) string {
 	return name + ":" + key
 }
 
-// Implicit reports whether nobody has made the pool: it is there since attempts or tasks asked for slots of it.
+// Implicit reports whether the pool was not created by a user: it exists because attempts or tasks requested slots of
+// it.
 func (r PoolRef) Implicit() bool {
 	return strings.HasPrefix(r.Name, concurrencyPool) || strings.HasPrefix(r.Name, limitPool)
 }
@@ -68,15 +69,14 @@ type Pool struct {
 	ID int64
 	PoolRef
 	Slots     int
-	Held      bool // nobody is given a slot
+	Held      bool // no slots are granted
 	CreatedAt time.Time
 	UpdatedAt time.Time
 }
 
 // Pools keeps which pools there are.
 type Pools interface {
-	// SetPool makes a pool, or changes how many slots it has. Who has a slot of one that was made smaller
-	// keeps it.
+	// SetPool creates a pool, or changes its number of slots. Holders keep their slots when a pool is made smaller.
 	SetPool(ctx context.Context, ref PoolRef, slots int, at time.Time) (Pool, error)
 	// HoldPool sets whether a pool is held. ErrNotFound.
 	HoldPool(ctx context.Context, ref PoolRef, held bool, at time.Time) (Pool, error)
@@ -84,8 +84,8 @@ type Pools interface {
 	Pool(ctx context.Context, ref PoolRef) (Pool, error)
 	// Pools lists pools, ascending by id.
 	Pools(ctx context.Context, q PoolQuery) ([]Pool, error)
-	// DeletePool removes a pool. ErrConflict: somebody has a slot of it, or waits for one. ErrNotFound.
-	// Who asks for a slot in the same moment may be told later, by the next read of the line, that there is no such pool.
+	// DeletePool removes a pool. ErrConflict: a task has or waits for a slot of it. ErrNotFound. A task that requests a
+	// slot at the same moment may learn only from the next read of the line that the pool is gone.
 	DeletePool(ctx context.Context, ref PoolRef) error
 }
 
@@ -104,12 +104,12 @@ type Claim struct {
 	Since    int64  // in milliseconds since 1970: of one priority the earlier one goes first
 }
 
-// Compare orders claims as they stand in a line.
+// Compare orders claims by their place in a line.
 func (c Claim) Compare(other Claim) int {
 	return cmp.Or(cmp.Compare(other.Priority, c.Priority), cmp.Compare(c.Since, other.Since), strings.Compare(c.Holder, other.Holder))
 }
 
-// TakenSlot is a slot that somebody has.
+// TakenSlot is a slot with its holder.
 type TakenSlot struct {
 	Number int // from 0
 	Holder string
@@ -124,8 +124,8 @@ type Line struct {
 	Waiting []Claim     // in order, and at least as many of them as the pool has slots
 }
 
-// Semaphore keeps who has the slots of a pool, and who waits for them. It decides nothing: package pool does. Each
-// method may be repeated, and all but FreeSlots change all that they say or nothing.
+// Semaphore stores the holders of a pool's slots and the tasks that wait for them. It decides nothing: package pool
+// does. Every method may be repeated, and all but FreeSlots apply either all of their changes or none.
 type Semaphore interface {
 	// Line reads a pool with at least the first n claims of its line, if it has as many. All that was acknowledged before the call is
 	// seen; what others do meanwhile may be seen in part.

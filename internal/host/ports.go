@@ -10,10 +10,10 @@ import (
 	"zerodag/engine/param"
 )
 
-// Every port has one contract suite in hosttest that each driver passes (hosttest.Exercise). Unless a method
-// says otherwise a call that returned nil is durable, reads see all that was acknowledged
-// before them, and a call may be repeated after an error that is no answer of the store.
-// Times have at least millisecond precision and are UTC.
+// Every port has one contract suite in hosttest that each driver passes (hosttest.Exercise). Unless a method documents
+// otherwise: a call that returned nil is durable, reads see everything that was acknowledged before them, and a call
+// may be repeated after an error that is not an answer of the store. Times have at least millisecond precision and are
+// UTC.
 
 // Log keeps the log of each attempt. A conditional append is the only lock there is.
 type Log interface {
@@ -55,24 +55,22 @@ type Basis struct {
 type Stored struct {
 	Snapshot []byte
 	At       int64
-	Nonce    string // of entry At, where the store knows it
+	Nonce    string // of entry At, if the store has it
 	Entries  []Entry
 }
 
 // Message is what waits in a queue.
 type Message struct {
-	// ID is unique in the queue for as long as the message is there: sending one that is
-	// there already changes nothing, where messages have a group. An ID is used once: some
-	// queues remember it for a while after its message was deleted.
+	// ID is unique in the queue for as long as the message is there: if messages have a group, sending an ID again
+	// changes nothing. An ID is used once, because some queues remember it for a while after its message was deleted.
 	ID string
 	// Group: messages of one group are received one after the other, in the order sent; ""
 	// is no group.
 	Group string
-	// Share: where a queue is fair, messages of a share that has many wait behind those of
-	// others; "" is no share.
+	// Share: in a fair queue, messages of a share that has many wait behind those of others; "" is no share.
 	Share string
-	// Type is the operator that whoever receives it needs, where a queue has receivers that run tasks of some operators
-	// only (Forwarder); "" is for all.
+	// Type is the operator that the receiver must support, if the queue has receivers that run tasks of some operators
+	// only (Forwarder); "" is for all receivers.
 	Type string
 	Body []byte
 	Due  time.Time // not received before; zero is now
@@ -86,25 +84,24 @@ type Delivery struct {
 	Message
 	Receipt string
 	Count   int // how often it was received, this time included
-	// Restarted: the receiver before this one was a process that has ended since, with all
-	// that it did. Where that cannot be known it is false.
+	// Restarted: the previous receiver was a process that has since ended, with everything it started. False if that
+	// cannot be known.
 	Restarted bool
 	// Crashed: that process was not told to end.
 	Crashed bool
-	// Unbegun: as far as times tell none of the receivers before began with the message: it was
-	// handed out and came back untouched, as where a function is throttled or dies at once. Where
-	// that cannot be known it is false.
+	// Unbegun: judging by the times, no previous receiver began work on the message: it was handed out and came back
+	// untouched, as when a function is throttled or dies at once. False if that cannot be known.
 	Unbegun bool
 	// Begun is the last name that any receiver of the message noted with Marker.Begin.
 	Begun string
 }
 
-// Traits are habits of a queue that its users must know of. Zero values are those of a queue in
-// one process's own store.
+// Traits are properties of a queue that its users must take into account. Zero values are those of a queue in the store
+// of a single process.
 type Traits struct {
-	// Remembers is how long the queue surely knows the ID of a message that it had, also after
-	// the message was deleted: until then sending a first message again is safe. 0: a first
-	// message is stored together with what it is about, and never has to be sent again.
+	// Remembers is how long the queue is certain to remember the ID of a message, even after the message was deleted;
+	// until then sending a first message again is safe. 0: a first message is stored together with the record it is
+	// about, and never has to be sent again.
 	Remembers time.Duration
 	// Rounding is how much later than its due time a message comes on average, because the
 	// queue rounds delays up.
@@ -138,8 +135,8 @@ type Queue interface {
 // Forwarder is a Queue whose receivers may be some that take messages of some types only.
 type Forwarder interface {
 	Queue
-	// Forward replaces a message that is held by another, which is received by whoever takes its type: both or nothing.
-	// ErrLeaseLost: somebody else has the message by now. Repeated it may say so of what the call before has done.
+	// Forward atomically replaces a leased message with another, for receivers of its type. ErrLeaseLost: the message
+	// is leased elsewhere by now. A repeated call may return it because the first call succeeded.
 	Forward(ctx context.Context, d Delivery, m Message) error
 }
 
@@ -158,8 +155,8 @@ type Inventory interface {
 	// MessagesOf lists the messages of an attempt in both queues as they were at one moment during the call, leased ones too. A
 	// message that was deleted after that moment may come without its body.
 	MessagesOf(ctx context.Context, attempt int64) ([]Message, error)
-	// Silent lists up to n unfinished attempts with ids above after, ascending, that have no message in either queue, or none that would
-	// move them on: see IsDeadline. It leaves out paused attempts and those that wait for a session.
+	// Silent lists up to n unfinished attempts with ids above after, ascending, that have no message in either queue,
+	// or none that would advance them: see IsDeadline. It omits paused attempts and those that wait for a session.
 	Silent(ctx context.Context, after int64, n int) ([]int64, error)
 }
 
@@ -183,7 +180,7 @@ type Projects interface {
 	Sites(ctx context.Context, after int64, n int) ([]Site, error)
 }
 
-// Site is one of those who share a deployment and do not see each other.
+// Site is one of the tenants that share a deployment and do not see each other.
 type Site struct {
 	ID       int64
 	Projects int // living ones
@@ -200,8 +197,8 @@ type Push struct {
 	Schedules map[string]NextTimes
 }
 
-// NextTimes says what a schedule becomes with a new revision; old is nil when there is none yet, and paused reports
-// whether the project is. It is pure and may be called more than once.
+// NextTimes returns the times of a schedule under a new revision. old is nil when there is no schedule yet; paused is
+// whether the project is paused. It is pure and may be called more than once.
 type NextTimes func(old *Schedule, paused bool) Times
 
 // ProjectQuery selects projects of a site.
@@ -256,8 +253,8 @@ type Schedules interface {
 	// Due returns up to n (0: all) enabled schedules with Times.Run after from and at or
 	// before until, the earliest first, of all sites.
 	Due(ctx context.Context, from, until time.Time, n int) ([]Schedule, error)
-	// EachDue hands those that Due lists to do in parts, the earliest first and as they are read, until
-	// there are no more or do returns an error.
+	// EachDue passes the schedules that Due lists to do in parts, the earliest first and as they are read, until there
+	// are no more or do returns an error.
 	EachDue(ctx context.Context, from, until time.Time, do func([]Schedule) error) error
 	// NextDue is the earliest Times.Run of an enabled schedule; zero when there is none.
 	NextDue(ctx context.Context) (time.Time, error)
@@ -272,7 +269,7 @@ type ScheduleQuery struct {
 	Count    int // 0 is all
 }
 
-// AttemptFlags are what a row says of an attempt under way.
+// AttemptFlags are the flags in the row of an attempt under way.
 type AttemptFlags interface {
 	// Cancel sets Canceled, unless the attempt is done.
 	Cancel(ctx context.Context, id int64) error
@@ -283,13 +280,13 @@ type AttemptFlags interface {
 // Attempts keeps sessions and attempts: their rows, not their tasks.
 type Attempts interface {
 	AttemptFlags
-	// Start makes the session, unless it is there, and the attempt, its entry 1 and its
-	// first message, for all of them or none. ErrConflict with the one attempt that is there
-	// already: the one of that retry name; without a name, or where a New session has none of it, the session's last. ErrForgotten,
-	// also for all of them or none, when one is to be made Once and its session was removed.
+	// Start creates the session, unless it exists, and the attempt with its entry 1 and its first message, for all of
+	// the list or none. ErrConflict with the existing attempt: the one of that retry name, or, without a name or when a
+	// New session has none of that name, the session's last. ErrForgotten, also for all or none, if one of them is Once
+	// and its session was removed.
 	Start(ctx context.Context, list ...NewAttempt) ([]Attempt, error)
-	// Begin is the start of one that waited: its entry 1 and first message; AfterSession becomes
-	// 0. ErrConflict when it was begun before.
+	// Begin starts an attempt that waited: it writes its entry 1 and first message and sets AfterSession to
+	// 0. ErrConflict if the attempt has already begun.
 	Begin(ctx context.Context, attempt int64, first Entry, m Message) error
 	// Attempt returns an attempt.
 	Attempt(ctx context.Context, site, id int64) (Attempt, error)
@@ -297,8 +294,8 @@ type Attempts interface {
 	Finish(ctx context.Context, id int64, e End) error
 	// Archive returns what Finish kept; ErrNotFound before.
 	Archive(ctx context.Context, id int64) ([]byte, error)
-	// Expire deletes up to n logs (entries and snapshots, not rows or archives) of attempts
-	// that finished before t, and reports how many: 0 where logs expire by themselves.
+	// Expire deletes up to n logs (entries and snapshots, not rows or archives) of attempts that finished before t, and
+	// returns how many: 0 if logs expire automatically.
 	Expire(ctx context.Context, t time.Time, n int) (int, error)
 }
 
@@ -307,19 +304,18 @@ type Retention interface {
 	// Old lists up to n attempts that were made before t, with ids above after, ascending by id, of all
 	// sites. Their Params and Labels may be left out.
 	Old(ctx context.Context, t time.Time, after int64, n int) ([]Attempt, error)
-	// Forget removes a session with its attempts, their logs, final states and short logs of tasks. It
-	// changes nothing and returns false when one of them has not ended before t, when the session time is
-	// not before t (it ran ahead of its time, and may be asked for until then) or not before the
-	// Times.Session of the workflow's schedule, a disabled one too (it leaves out what is there), when an
-	// attempt waits for the session, and unless the next session of the workflow is over: the last one that is
-	// over always stays. That the session was removed is noted for good, together with the first of it that
-	// goes: see NewAttempt.Once. clear, unless nil, removes what of the attempts lies elsewhere, and is called once
-	// they have gone: until then one may be started again, and then all of them stay whole. A process that
-	// ends in between leaves there what nobody asks for any more. An error of clear comes with true. A session
-	// of very many attempts may go in parts, its first and its last attempt together at the end; else it is
-	// there or it is not.
+	// Forget removes a session with its attempts, their logs, final states and short logs of tasks. It changes nothing
+	// and returns false if one of the attempts has not ended before t; if the session time is not before t (the session
+	// ran ahead of its time and may be requested until then) or not before the Times.Session of the workflow's
+	// schedule, even a disabled one (it skips sessions that exist); if an attempt waits for the session; or if the next
+	// session of the workflow is not over: the last session that is over always stays. The removal is recorded
+	// permanently, together with the session's first attempt that is removed: see NewAttempt.Once. clear, unless nil,
+	// removes data of the attempts that is stored elsewhere. It is called once they are gone: until then one of them
+	// may be started again, and then all stay complete. A process that ends in between leaves data behind that no one
+	// requests any more. An error of clear is returned with true. A session with very many attempts may be removed in
+	// parts, its first and its last attempt together at the end; otherwise it is there or it is not.
 	Forget(ctx context.Context, site, session int64, t time.Time, clear func(context.Context, []Attempt) error) (bool, error)
-	// Clear removes what a Forget that was cut off has left where nobody sees it.
+	// Clear removes invisible leftovers of an interrupted Forget.
 	Clear(ctx context.Context) error
 	// SetArchive changes what is known of the archive of a revision, if that still is old; else ErrConflict.
 	// It may be repeated.
@@ -329,7 +325,7 @@ type Retention interface {
 	ForgetRecords(ctx context.Context, t time.Time, n int) (int, error)
 }
 
-// NewAttempt asks for an attempt.
+// NewAttempt describes an attempt to start.
 type NewAttempt struct {
 	Site        int64
 	Project     Ref
@@ -341,8 +337,8 @@ type NewAttempt struct {
 	CreatedAt   time.Time
 	StartsAt    time.Time  // see Attempt
 	Labels      *param.Map // nil for none
-	// Once means that nobody asks for this attempt by hand: of a session that retention has removed it is not
-	// started, since it may have run.
+	// Once means that no user requested this attempt: it is not started if retention has removed its session, because
+	// it may already have run.
 	Once bool
 	// New means that the session must have no attempt yet: else ErrConflict, with its last one.
 	New bool
@@ -359,11 +355,11 @@ type End struct {
 	Success  bool
 	Canceled bool
 	Archive  []byte // the final state, engine.EncodeState
-	// Ignored: it is a success, and errors of tasks are ignored.
+	// Ignored: the attempt succeeded, and errors of tasks are ignored.
 	Ignored bool
 	// HasOutputs: there are outputs in it.
 	HasOutputs bool
-	// GivenUp: it could not continue, and people are told. Stores need not keep that.
+	// GivenUp: it could not continue, and users are notified. Stores need not keep that.
 	GivenUp bool
 	// Failed is the task because of which the attempt failed, and Why what is said of that; for people.
 	// Stores need not keep them: they are part of the archive.
@@ -416,7 +412,7 @@ type AttemptQuery struct {
 	Project  int64  // 0 is any
 	Workflow string // exact; "" is any
 	Session  int64  // 0 is any
-	Retried  bool   // also those that are not the last of their session
+	Retried  bool   // include attempts that are not the last of their session
 	Before   int64  // ids below; 0 is all
 	Count    int    // 0 is all
 	Bytes    int    // see Page; 0 is no bound
@@ -428,7 +424,7 @@ type Blobs interface {
 	Put(ctx context.Context, key string, r io.Reader, size int64) error
 	// Open reads a blob. ErrNotFound.
 	Open(ctx context.Context, key string) (io.ReadCloser, int64, error)
-	// Delete removes a blob; one that is not there is no error.
+	// Delete removes a blob; a missing blob is not an error.
 	Delete(ctx context.Context, key string) error
 	// Link returns a URL that reads the blob without credentials; "" when the store has none.
 	Link(ctx context.Context, key string, valid time.Duration) (string, error)
@@ -438,7 +434,7 @@ type Blobs interface {
 type Secrets interface {
 	// PutSecret sets a secret, or replaces it. A value of more than 16 KiB is refused.
 	PutSecret(ctx context.Context, site, project int64, key, value string) error
-	// DeleteSecret removes a secret; one that is not there is no error.
+	// DeleteSecret removes a secret; a missing secret is not an error.
 	DeleteSecret(ctx context.Context, site, project int64, key string) error
 	// SecretKeys lists the keys in their order.
 	SecretKeys(ctx context.Context, site, project int64) ([]string, error)

@@ -7,8 +7,8 @@ type Workspace struct {
 	Files    operators.Files
 	Commands operators.Commands
 	Leave    func() // called at the end of the run
-	// Wrong, unless nil, is why the folder could not be made that the run asked for: the path of one
-	// that is not there tells nothing.
+	// Wrong, unless nil, explains why the folder that the run requested could not be created: the path of a missing
+	// folder alone explains nothing.
 	Wrong func() error
 }
 

@@ -35,7 +35,7 @@ type Pause struct {
 	At         time.Time
 }
 
-// IsZero reports whether nobody does.
+// IsZero reports whether nothing is paused.
 func (p Pause) IsZero() bool { return p.At.IsZero() }
 
 // Revision is one pushed version of a project.
@@ -114,14 +114,14 @@ type Attempt struct {
 	Paused      bool      // nothing new begins; by whom says its state
 	Done        bool
 	Success     bool
-	Ignored     bool // it is a success with errors that are ignored
+	Ignored     bool // it succeeded with ignored errors
 	HasOutputs  bool // its final state has outputs, which are read only where they are asked for
 	// AfterSession is the session that must have no unfinished attempt before this one starts
 	// (backfill); 0 once it was started.
 	AfterSession int64
 }
 
-// BeginsAt is when the attempt began, or is to begin if it waits for its time.
+// BeginsAt is when the attempt began, or will begin if it waits for its time.
 func (a *Attempt) BeginsAt() time.Time {
 	if a.StartsAt.After(a.CreatedAt) {
 		return a.StartsAt

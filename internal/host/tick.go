@@ -54,11 +54,11 @@ type Horizon interface {
 
 // DeadLetters are the messages of a queue that were received too often and put aside.
 type DeadLetters interface {
-	// Redrive sends them back and reports how many. turn is asked for each whether it should go now,
-	// given how often it went before.
+	// Redrive sends them back and returns how many. It calls turn for each to decide whether it should go now, given
+	// how often it went before.
 	Redrive(ctx context.Context, turn func(times int) bool) (int, error)
-	// Look shows each to f until that returns false, in no order, and leaves them there. While it looks nobody else
-	// sees them, and not all may be seen: of one group only so many as the service hands out together.
+	// Look passes each dead letter to f until f returns false, in no order, and leaves it in the queue. Meanwhile no
+	// one else sees them, and some may be missed: of one group, only as many as the service hands out together.
 	Look(ctx context.Context, f func(DeadLetter) bool) error
 	// Return sends the one of an ID back. ErrNotFound when it is not seen: see Look.
 	Return(ctx context.Context, id string) error

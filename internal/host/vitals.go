@@ -1,10 +1,10 @@
 package host
 
-// Vitals say how full a server on one machine is.
+// Vitals show how full a single-node server is.
 type Vitals struct {
 	Database   int64 // bytes of the files of its database
-	Free       int64 // bytes that are free where its data lies; 0 where the system does not say
+	Free       int64 // bytes free where its data is stored; 0 if the system does not report it
 	Unfinished int   // attempts of all sites
 	Events     int   // messages of the queue "events" that are due
-	Tasks      int   // and of the queue "tasks", with those that run
+	Tasks      int   // also of the queue "tasks", including running ones
 }

@@ -45,8 +45,8 @@ type Ports struct {
 	// Unpack opens an archive for validation; it checks size, number, paths and types.
 	Unpack func(ctx context.Context, archive string) (Archive, error)
 
-	// Notices reaches people in the background and after the fact; Bus is told before a message is
-	// acknowledged, so at least once. Both are optional.
+	// Notices reach users in the background and after the fact. Bus is notified before a message is acknowledged, hence
+	// at least once. Both are optional.
 	Notices Notices
 	Bus     Bus
 	// Traces receives attempts that ended, and delivers them in the background; nil: nothing is traced.
@@ -61,8 +61,8 @@ type Ports struct {
 	Logger   *slog.Logger     // optional
 }
 
-// WithDefaults returns the ports with stand-ins for optional ones that are nil: they keep nothing and tell no one, the
-// clock is the machine's, and limits have their defaults.
+// WithDefaults returns the ports with stand-ins for optional ports that are nil: they store nothing and notify no one,
+// the clock is the machine's, and limits have their defaults.
 func (p Ports) WithDefaults() Ports {
 	if p.Logs == nil {
 		p.Logs = NoLogs{}
@@ -95,7 +95,7 @@ type Runtime struct {
 	Network   operators.Network // nil: that of the machine
 	// Config is the system configuration below "config.", for operators; may be nil.
 	Config *param.Map
-	// Stored says whose stored values are evaluated again: those of projects that ask for it.
+	// Stored selects whose stored values are evaluated again: those of projects that request it.
 	Stored run.Stored
 	// Steady is the time by a clock that is never set; nil: there is none.
 	Steady func() time.Time

@@ -1,9 +1,8 @@
-// Package httpapi is Digdag's REST API as one http.Handler over a node.Node: the local
-// server mounts it and a Lambda serves the same value. What is new beside Digdag's
-// endpoints is described in docs/openapi.yaml with them.
+// Package httpapi is Digdag's REST API as one http.Handler over a node.Node: the local server mounts it and a Lambda
+// serves the same value. Extensions of Digdag's endpoints are described in docs/openapi.yaml with them.
 //
-// The rooms below it hold the endpoints, each with the table of its own: projects, attempts,
-// schedules, server and signin. They stand on endpoint and access. This package joins their
-// tables and leads each request to its endpoint. None of them may know a driver, decide
-// anything about attempts or schedules, or read what belongs to another site than the caller's.
+// The packages below it hold the endpoints, each with its own table of routes: projects, attempts, schedules, server
+// and signin. They build on endpoint and access. This package joins their tables and routes each request to its
+// endpoint. None of them may know a driver, decide anything about attempts or schedules, or read data of a site other
+// than the caller's.
 package httpapi

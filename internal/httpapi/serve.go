@@ -86,8 +86,8 @@ func timeLimit(c *endpoint.Call, rt *endpoint.Route) time.Duration {
 	return c.Limits.Request
 }
 
-// audit records a change that was made, or one that the caller was not allowed to make. A
-// record that cannot be written does not undo what was done: the server's log tells of it.
+// audit records a change that was made, or one that the caller was not allowed to make. If it cannot write the record,
+// the change stays and the server logs the error.
 func audit(c *endpoint.Call, rt *endpoint.Route, outcome error) {
 	var denied *access.Refusal
 	if c.Auth.Audit == nil || c.Dry || outcome != nil && !errors.As(outcome, &denied) {
@@ -100,7 +100,7 @@ func audit(c *endpoint.Call, rt *endpoint.Route, outcome error) {
 	if denied != nil {
 		r.Detail = denied.Message
 	}
-	// The client may be gone; its change is done all the same.
+	// The client may be gone, but its change is made.
 	if err := c.Auth.Audit.Record(context.WithoutCancel(c.Ctx()), r); err != nil {
 		c.Logger.Error("change is not in the audit log", "action", r.Action, "target", r.Target, "who", r.Who, "error", err)
 	}

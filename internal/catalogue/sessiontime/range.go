@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Range is the sessions that a backfill asks for, as its request names them.
+// Range is the sessions that a backfill requests, as its request names them.
 type Range struct {
 	From, To string // the first and the last time, both included; a day as the last one is included whole
 	Count    int    // at most so many sessions, from the first on; 0 is all
@@ -106,7 +106,7 @@ func (f Range) ahead(list []time.Time) error {
 	return host.Invalidf("The schedule itself starts the sessions from %s on: end before that", f.shown(f.Limit))
 }
 
-// dates are the sessions that are named: of a day all that the schedule has.
+// dates are the sessions that are named: for a day, all sessions of the schedule on it.
 func (f Range) dates() ([]time.Time, error) {
 	var list []time.Time
 	for _, text := range f.Dates {

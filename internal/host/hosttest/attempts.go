@@ -275,7 +275,7 @@ func attemptsPause(t *testing.T, s suite.Stores) {
 	suite.WantError(t, "pause of none", s.Attempts.SetPaused(ctx, a.ID+1, true), host.ErrNotFound)
 }
 
-// attemptsLater: the time at which an attempt is to begin stays what it was, whatever else is noted, and in lists.
+// attemptsLater: the time at which an attempt will begin stays the same whatever else is recorded, and in lists.
 func attemptsLater(t *testing.T, s suite.Stores) {
 	ctx, w := t.Context(), suite.Definition(t, s, 1, "demo")
 	n := suite.AttemptOf(1, w, suite.Instant(0), "")

@@ -79,8 +79,9 @@ func backfillsNamed(t *testing.T, s suite.Stores) {
 	}
 }
 
-// backfillsChanged has many change one backfill: each change is made once, and none on what is not so any more. A change whose
-// answer was lost may be there although the store says that somebody else was first: whoever reads again sees it.
+// backfillsChanged lets many writers change one backfill: each change is made once, and none is based on an outdated
+// version. A change whose answer was lost may have been made although the store reports a conflict: reading again shows
+// it.
 func backfillsChanged(t *testing.T, s suite.Stores) {
 	ctx, w := t.Context(), suite.Definition(t, s, 1, "demo")
 	b := suite.Got(s.Backfills.AddBackfill(ctx, backfillOf(1, w, "a")))(t)

@@ -8,7 +8,7 @@ import (
 	"zerodag/internal/host/hosttest/suite"
 )
 
-// Driver is what Exercise needs to know of a driver.
+// Driver describes a driver to Exercise.
 type Driver struct {
 	// Stores makes the driver's ports, new and empty for each case, and those of another driver that
 	// its cases cannot do without.
@@ -77,7 +77,7 @@ func Exercise(t *testing.T, d Driver) {
 	}
 }
 
-// exercised lists the ports to run, and what is wrong with what the driver says is absent.
+// exercised lists the ports to run, and any mistakes in the driver's list of absent ports.
 func exercised(d Driver) (run []port, problems []string) {
 	known := map[string]bool{}
 	for _, p := range ports() {

@@ -142,8 +142,8 @@ func logLarge(t *testing.T, s suite.Stores) {
 	}
 }
 
-// logRace lets writers race for every sequence number of one log. A writer that is told that it
-// won must be the only one, and be in the log; who lost must find the winner there.
+// logRace lets writers race for every sequence number of one log. A writer whose append succeeded must be the only one,
+// and its entry must be in the log; a writer that lost must find the winner's entry there.
 func logRace(t *testing.T, s suite.Stores) {
 	ctx, a := t.Context(), suite.Start(t, s)
 	const writers, length = 6, 30

@@ -58,13 +58,13 @@ func noise() string {
 	return b.String()
 }
 
-// forget asks for a session to go that was over before a time.
+// forget requests the removal of a session if it was over before a time.
 func forget(t *testing.T, s suite.Stores, a host.Attempt, before int64) bool {
 	t.Helper()
 	return suite.Got(s.Retention.Forget(t.Context(), a.Site, a.SessionID, suite.Instant(before), nil))(t)
 }
 
-// gone says that nothing shows an attempt of a session any more.
+// gone reports whether no list or lookup shows the attempts of a session any more.
 func gone(t *testing.T, s suite.Stores, list []host.Attempt) {
 	t.Helper()
 	ctx := t.Context()
@@ -258,8 +258,8 @@ func forgetMany(t *testing.T, s suite.Stores) {
 	gone(t, s, list)
 }
 
-// forgetNoted checks what is started by itself: not a session that was removed, not even when a person has
-// started it again, while one of that name is found as ever.
+// forgetNoted checks automatic starts: a removed session is not started again, even if a user has since started it by
+// hand, while an attempt of that name is found as before.
 func forgetNoted(t *testing.T, s suite.Stores) {
 	ctx, w := t.Context(), suite.Definition(t, s, 1, "demo")
 	list := over(t, s, w, 0, 10, "", "a")
@@ -322,8 +322,8 @@ func forgetOld(t *testing.T, s suite.Stores) {
 	}
 }
 
-// forgetArchive checks that of two who change what is known of an archive one is told so, that it may be repeated,
-// and that it is of one revision.
+// forgetArchive checks that when two callers change the state of an archive one of them gets a conflict, that a change
+// may be repeated, and that the state belongs to one revision.
 func forgetArchive(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
 	for _, name := range []string{"r1", "r2"} {

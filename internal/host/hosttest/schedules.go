@@ -93,9 +93,9 @@ func schedulesPush(t *testing.T, s suite.Stores) {
 	suite.WantError(t, "schedule of another site", err, host.ErrNotFound)
 }
 
-// schedulesMoves moves a schedule again and again, at times as a clock tells them and not as rows keep
-// them: whoever moved it must hear so, also when the answer was lost on the way, or nobody sends its
-// next run.
+// schedulesMoves moves a schedule again and again, at times as a clock gives them rather than as rows store them: the
+// mover must learn that it succeeded, even if the first answer was lost. Otherwise no one sends the schedule's next
+// run.
 func schedulesMoves(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
 	suite.Got(suite.Push(ctx, s, 1, "demo", "r1", []string{"a"}, map[string]host.Times{"a": times(10)}))(t)

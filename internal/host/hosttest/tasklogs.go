@@ -83,7 +83,7 @@ func logsLive(t *testing.T, s suite.Stores) {
 			if len(list) == 1 && content(t, s, a, list[0].Name) == want {
 				return
 			}
-			if s.Now().Sub(begin) > 10*time.Second { // a tenth of a second, where the machine is not busy
+			if s.Now().Sub(begin) > 10*time.Second { // a tenth of a second unless the machine is busy
 				t.Fatalf("the file does not show %q", want)
 			}
 			<-time.After(time.Millisecond)

@@ -134,7 +134,7 @@ func (c *Caller) bearer(hash []byte) (found bool, err error) {
 	return true, nil
 }
 
-// tokenPrefix lets people and scanners of code tell what a leaked text is.
+// tokenPrefix lets users and secret scanners recognize a leaked token.
 const tokenPrefix = "zdt_"
 
 // NewToken makes the secret of a token and its hash. Only the hash is stored; 26

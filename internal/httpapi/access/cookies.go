@@ -14,12 +14,12 @@ import (
 	"zerodag/internal/seal"
 )
 
-// A browser keeps two things of a sign-in, both sealed: who is signed in, and, while a person is at a provider of
-// identities, what ties them to the browser that they left from. No script of a page can read either.
+// A browser stores two sealed values for a sign-in: who is signed in, and, while a user is at an identity provider,
+// what ties them to the browser that they left from. No script of a page can read either.
 //
-// Where a server is called by https their names begin with __Host-: a browser then takes them from this very host
-// alone, over https, and no other host of the domain can put one in their place. Browsers keep cookies of all ports of
-// a host together, and on somebody's own machine there may be several servers: there the port is part of the name.
+// If the server is called by https, their names begin with __Host-: a browser then accepts them from this very host
+// only, over https, and no other host of the domain can replace them. Browsers keep the cookies of all ports of a host
+// together, and several servers may run on a user's own machine: there the port is part of the name.
 const (
 	sessionCookie = "zerodag_session"
 	LandingCookie = "zerodag_oidc"
@@ -33,14 +33,14 @@ func onLoopback(hostport string) bool {
 	return strings.EqualFold(name, "localhost") || err == nil && address.IsLoopback()
 }
 
-// plainly reports whether the browser calls without TLS, which it may on its own machine only. Behind a proxy on this
-// machine the Host may be ours and the page's https all the same.
+// plainly reports whether the browser calls without TLS, which is allowed only on its own machine. Behind a local proxy
+// the Host may be ours although the page is served over https.
 func (c *Caller) plainly() bool {
 	return onLoopback(c.R.Host) && !strings.HasPrefix(c.R.Header.Get("Origin"), "https://")
 }
 
-// KeepsCookies refuses to sign in where the browser would not keep it: on a page that came without TLS from another
-// machine, where everybody on the way could read it.
+// KeepsCookies refuses to sign in if the browser would not keep the session: on a page loaded without TLS from another
+// machine, where anyone on the network path could read it.
 func (c *Caller) KeepsCookies() error {
 	origin, err := url.Parse(c.R.Header.Get("Origin"))
 	if err == nil && origin.Scheme == "http" && !onLoopback(origin.Host) {
@@ -49,7 +49,7 @@ func (c *Caller) KeepsCookies() error {
 	return nil
 }
 
-// ported is the name of a cookie as this server has it: with the port on a loopback address, where that is not the
+// ported is the name of a cookie on this server: it includes the port on a loopback address, unless that is the default
 // port of the scheme.
 func (c *Caller) ported(name string) string {
 	_, port, err := net.SplitHostPort(c.R.Host)
@@ -59,7 +59,8 @@ func (c *Caller) ported(name string) string {
 	return name
 }
 
-// cookie returns the value of a cookie; "" for none. Of one that comes twice nobody knows which is ours: it is none.
+// cookie returns the value of a cookie; "" for none. If it comes twice, there is no way to know which is ours, so it
+// counts as missing.
 func (c *Caller) cookie(name string) string {
 	name = c.ported(name)
 	for _, full := range []string{hostPrefix + name, name} {

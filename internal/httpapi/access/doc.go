@@ -1,3 +1,4 @@
-// Package access says who calls, and what they may: roles, users, tokens, grants, sessions of browsers, and the pages
-// that may have a browser call. It knows requests and no endpoint, and asks the store for tokens only.
+// Package access decides who calls and what they may do: roles, users, tokens, grants, browser sessions, and the pages
+// whose requests a browser may send. It handles requests without knowing any endpoint, and uses the store only for
+// tokens.
 package access

@@ -10,8 +10,8 @@ import (
 	"zerodag/internal/seal"
 )
 
-// Auth says who may call. With neither users nor Required everybody may, as an Owner of
-// site 0; a bearer token is looked at all the same.
+// Auth decides who may call. With neither users nor Required, anyone may, as an Owner of site 0; a bearer token is
+// still checked.
 type Auth struct {
 	Users    []User
 	Tokens   host.Users // nil for none
@@ -33,11 +33,11 @@ func (a Auth) Open() bool {
 	return a.Signed == nil && !a.Required && len(a.Users) == 0 && a.OIDC == nil
 }
 
-// User is one that logs in by name and password (HTTP Basic).
+// User is a user who logs in by name and password (HTTP Basic).
 type User struct {
 	Name, Password string
 	Site           int64
-	Role           Role // 0 is Admin, or Owner for an Admin: Digdag knows no roles
+	Role           Role // 0 is Admin, or Owner for an Admin: Digdag has no roles
 	Admin          bool // may call /api/admin
 }
 
@@ -45,16 +45,16 @@ type User struct {
 type OIDC struct {
 	Provider host.Identities
 	Name     string  // on the button
-	Grants   []Grant // the first one that fits a person counts; who has none does not get in
+	Grants   []Grant // the first one that fits a user counts; users without one do not get in
 }
 
-// Where a browser goes to sign in at the provider, and where the provider sends it back to.
+// The path where a browser starts signing in at the provider, and the path to which the provider sends it back.
 const (
 	LeavePath    = "/api/x/session/oidc"
 	CallbackPath = LeavePath + "/callback"
 )
 
-// Refusal is an answer to one who must not do this.
+// Refusal is the answer to a caller who lacks permission.
 type Refusal struct {
 	Status  int
 	Message string
@@ -70,8 +70,8 @@ func unauthorized() error { return Refuse(http.StatusUnauthorized, "unauthorized
 // Rules say who may call, and from which pages.
 type Rules struct {
 	Auth Auth
-	// Bound is the address that is listened at: where there is no login, requests must name
-	// it, localhost, or one of Hosts. "" looks at no names.
+	// Bound is the address that the server listens on: without a login, requests must name it, localhost, or one of
+	// Hosts. "" checks no names.
 	Bound string
 	Hosts []string
 	// AnyOrigin lets pages of every origin call.
@@ -89,7 +89,7 @@ type Gate struct {
 // NewGate makes a gate.
 func NewGate(r Rules) *Gate { return &Gate{r, newGuesses()} }
 
-// Caller is one who calls, by one request.
+// Caller is the sender of one request.
 type Caller struct {
 	W     http.ResponseWriter
 	R     *http.Request

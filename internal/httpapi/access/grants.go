@@ -9,7 +9,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Grant says what some of those may do whom a provider of identities knows.
+// Grant gives a role to users that an identity provider has authenticated.
 type Grant struct {
 	// Who is an e-mail address, "@" and a domain, or "group:" and the name of a group.
 	Who  string
@@ -20,8 +20,8 @@ type Grant struct {
 // groupPrefix begins a Who that is a group.
 const groupPrefix = "group:"
 
-// ParseGrants reads grants, separated by commas or line ends: WHO=ROLE, or WHO=ROLE/SITE for another site than 0.
-// There must be one at least: nobody signs in by default.
+// ParseGrants reads grants, separated by commas or line ends: WHO=ROLE, or WHO=ROLE/SITE for a site other than 0. At
+// least one is required: by default no one can sign in.
 func ParseGrants(text string) ([]Grant, error) {
 	var list []Grant
 	for entry := range strings.FieldsFuncSeq(text, func(r rune) bool { return r == ',' || r == '\n' }) {

@@ -21,12 +21,12 @@ type guesses struct {
 	mu    sync.Mutex
 	found map[guesser]guess
 
-	minute time.Time // in which it was told of
+	minute time.Time // in which it was logged
 	told   int
 }
 
-// guesser is who tries: user is a hash of the name, whether anybody has it or not, or none
-// for tokens. So no caller can see by the waiting which names there are.
+// guesser identifies who is guessing: user is a hash of the name, whether or not that user exists, or empty for tokens.
+// So a caller cannot find out from the delay which names exist.
 type guesser struct {
 	address string
 	user    [sha256.Size]byte
@@ -37,8 +37,8 @@ type guess struct {
 	last     time.Time
 }
 
-// The first failures cost nothing, then the wait doubles up to the longest. Who has not
-// failed for a while begins anew.
+// The first failures cost nothing, then the wait doubles up to the longest. Callers that have not failed for a while
+// start over.
 const (
 	freeFailures   = 10
 	longestPenalty = 30 * time.Second
@@ -90,8 +90,8 @@ func (g *guesses) failed(who guesser, now time.Time) (failures int, tell bool) {
 	return f.failures, g.told <= toldEachMinute
 }
 
-// forgetOne makes room: of those with the fewest failures the oldest goes, so that trying many
-// names does not forget the one that is meant.
+// forgetOne makes room: of the guessers with the fewest failures, the oldest is dropped, so that trying many names does
+// not make the server forget the one under attack.
 func (g *guesses) forgetOne() {
 	var least guesser
 	var of guess
@@ -103,7 +103,7 @@ func (g *guesses) forgetOne() {
 	delete(g.found, least)
 }
 
-// succeeded forgets the failures of one who is let in.
+// succeeded forgets the failures of a caller who got in.
 func (g *guesses) succeeded(who guesser) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -136,8 +136,8 @@ func (c *Caller) guesser(user string) guesser {
 	return who
 }
 
-// wrong answers a failed login, and tells of it. user is one that there is: a name that no user
-// has may be a password in the wrong place.
+// wrong answers a failed login, and logs it. user is an existing one: a name that no user has may be a password typed
+// into the wrong field.
 func (c *Caller) wrong(who guesser, user User, what string) error {
 	failures, tell := c.gate.guesses.failed(who, c.gate.Now())
 	if tell {

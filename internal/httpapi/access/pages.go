@@ -12,13 +12,12 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// A browser calls whatever a page tells it to, from behind every firewall and with what its
-// user has logged in with. The rules here let pages call this API only when it served them
-// itself (docs/adr/0017-listeners-without-login.md):
+// A browser sends whatever a page asks it to, from behind every firewall and with its user's credentials. The rules
+// here let pages call this API only if this server served them (docs/adr/0017-listeners-without-login.md):
 //
-//   - named: where there is no login, the server is called by a name that is its own.
+//   - named: without a login, the server must be called by one of its own names.
 //   - ownPage: a page of another origin is refused, everywhere.
-//   - deliberate: what a page can send without asking the server first changes nothing.
+//   - deliberate: requests that a page can send without a preflight change nothing.
 
 // Named refuses names that are not this server's where there is no login: a page whose own name
 // was made to lead here would be of the same origin for its browser (DNS rebinding).
@@ -129,8 +128,8 @@ func preflighted(r *http.Request) bool {
 	return err == nil && (media == wire.JSONType || media == wire.GzipType)
 }
 
-// Protect sets the headers that keep a browser from making more of an answer than it is.
-// What the configuration or an endpoint says otherwise wins.
+// Protect sets the headers that keep a browser from treating an answer as more than it is. Values set by the
+// configuration or an endpoint take precedence.
 func Protect(h http.Header, api bool) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Referrer-Policy", "no-referrer")

@@ -6,7 +6,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// Role is what a caller may do; each role may all that those below it may.
+// Role is what a caller may do; each role includes the rights of all lower ones.
 type Role int
 
 // The roles.
@@ -41,7 +41,7 @@ const (
 
 // Actor is who makes a request.
 type Actor struct {
-	Name  string // "" for everybody
+	Name  string // "" for a caller without login
 	By    string // one of ByNothing, ByPassword, ByToken, ByIAM, ByOIDC
 	Site  int64
 	Role  Role

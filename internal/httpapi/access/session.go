@@ -23,8 +23,8 @@ const (
 // sessionPurpose is what sessions are sealed for.
 const sessionPurpose = "session"
 
-// signedIn is what the browser of one who has signed in carries: never what they have shown, but what that is
-// recognised by. Whether it still holds is looked at again with each request.
+// signedIn is what the browser of a signed-in user carries: never the credentials themselves, but enough to recognize
+// them. Every request checks whether they are still valid.
 type signedIn struct {
 	ID    string `json:"i"`
 	By    string `json:"b"`           // ByToken, ByPassword or ByOIDC
@@ -36,10 +36,10 @@ type signedIn struct {
 	Last  int64  `json:"l"`           // of the last request, about
 }
 
-// latest is when the session ends, whatever anybody does.
+// latest is when the session ends regardless of activity.
 func (s *signedIn) latest() time.Time { return time.Unix(s.Begun, 0).Add(longestSession) }
 
-// ends is when the session ends unless somebody continues with it.
+// ends is when the session ends unless it is used.
 func (s *signedIn) ends() time.Time {
 	if idle := time.Unix(s.Last, 0).Add(idleSession); idle.Before(s.latest()) {
 		return idle
@@ -114,7 +114,7 @@ func (c *Caller) recognise(s *signedIn) (bool, error) {
 	return false, nil
 }
 
-// markOf tells a user's password from another.
+// markOf returns a mark that distinguishes a user's password from any other.
 func (c *Caller) markOf(u User) ([]byte, error) {
 	return c.gate.Auth.Seal.Mark(c.R.Context(), u.Name+"\x00"+u.Password)
 }
@@ -156,8 +156,8 @@ func (c *Caller) keepSession(s *signedIn) error {
 	return nil
 }
 
-// SignOut takes the session from the caller's browser. What it carried opens nothing any more, as far as this process
-// sees to it (docs/server.md#signing-in-a-browser).
+// SignOut removes the session from the caller's browser. Its cookie opens nothing any more, as far as this process can
+// enforce that (docs/server.md#signing-in-a-browser).
 func (c *Caller) SignOut() error {
 	var s signedIn
 	found, err := c.Opened(sessionCookie, sessionPurpose, &s)
@@ -171,11 +171,11 @@ func (c *Caller) SignOut() error {
 	return nil
 }
 
-// Recheck is how long after it was revoked a token may go on reading.
+// Recheck is how long after its revocation a token can still read.
 const Recheck = 2 * time.Second
 
-// StillMay reports whether the token or session that was shown when a long answer began is still good. Where that
-// cannot be looked up now, the next time will tell.
+// StillMay reports whether the token or session that was shown when a long answer began is still valid. If that cannot
+// be checked now, the next check decides.
 func (c *Caller) StillMay(ctx context.Context) bool {
 	now := c.gate.Now()
 	if k := c.Actor.session; k != nil && (!now.Before(k.latest()) || c.gate.Auth.Seal.Spent(k.ID, now)) {

@@ -15,7 +15,7 @@ import (
 // changes are a page of them.
 type changes struct {
 	Changes []wire.Change `json:"changes"`
-	// Next is what after= is for what comes after these.
+	// Next is the value of after= for the changes that follow these.
 	Next int64 `json:"next"`
 	// More means that there are more already.
 	More bool `json:"more"`
@@ -105,7 +105,7 @@ func followChanges(c *endpoint.Call, n, after int64) (any, error) {
 		after = seen
 	}
 	s.send(func(ctx context.Context, last bool) (bool, error) {
-		s.told = true // where streams are short, nobody waits: clients poll there
+		s.told = true // if streams are short, do not wait: clients poll there
 		for {
 			p, err := changesAfter(ctx, c, n, after)
 			if err != nil {

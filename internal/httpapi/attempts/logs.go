@@ -19,8 +19,8 @@ func getLogFiles(c *endpoint.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Digdag leaves out of a list what a task with "@" in its name logged: existing
-	// clients cannot take such names apart. Who asks for the task gets it, or for all.
+	// Digdag omits logs of tasks with "@" in their names from a list: existing clients cannot parse such names. A
+	// client that requests that task or all logs gets them.
 	if c.Text("task") == "" && !c.Flag("every") {
 		list = slices.DeleteFunc(slices.Clone(list), func(f host.LogFile) bool { return strings.Contains(f.TaskName, "@") })
 	}

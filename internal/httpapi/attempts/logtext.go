@@ -15,7 +15,7 @@ import (
 type logPiece struct {
 	After int64  `json:"after"` // bytes of the unpacked file before the text
 	Text  string `json:"text"`  // what is no UTF-8 is shown as U+FFFD
-	Next  int64  `json:"next"`  // what after= is for what comes after it
+	Next  int64  `json:"next"`  // the value of after= for the text that follows
 	More  bool   `json:"more"`  // there is more already
 	// Done means that the attempt is over: nothing is added to the file any more.
 	Done bool `json:"done"`
@@ -49,8 +49,8 @@ func getLogText(c *endpoint.Call) (any, error) {
 
 const plainType = "text/plain"
 
-// plainText answers with all the text behind the first `after` bytes, as it is unpacked: a page reads a large log in
-// one pass. Where an answer is handed over only when it is whole it has wire.MostText at most.
+// plainText answers with all the text after the first `after` bytes, unpacked on the fly: a page reads a large log in
+// one request. If an answer is only sent once it is complete, it has at most wire.MostText.
 func plainText(c *endpoint.Call, file io.Reader, after int64) (any, error) {
 	h := c.W.Header()
 	h.Set("Content-Type", plainType+"; charset=utf-8")
@@ -74,7 +74,7 @@ func plainText(c *endpoint.Call, file io.Reader, after int64) (any, error) {
 		to = packed
 	}
 	if err := copyText(to, z); err != nil {
-		// The status is sent: only a broken connection tells that this is not the whole.
+		// The status is sent: only a broken connection can show that the text is incomplete.
 		panic(http.ErrAbortHandler)
 	}
 	return endpoint.Written{}, nil
@@ -98,8 +98,8 @@ func copyText(to io.Writer, text io.Reader) error {
 	return nil
 }
 
-// textAfter unpacks up to wire.MostText bytes behind the first `after`, and reports whether there is more. A file that
-// is being written may end anywhere; one that is damaged ends there.
+// textAfter unpacks up to wire.MostText bytes after the first `after`, and reports whether there is more. A file that
+// is still being written may end anywhere; a damaged file ends where the damage begins.
 func textAfter(file io.Reader, after int64) (text []byte, more bool) {
 	z, err := gzip.NewReader(file)
 	if err != nil {

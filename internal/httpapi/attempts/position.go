@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// position says how far the client is: a time, and how much it has of the log files that
-// may still grow. What is older than the time and not named was sent in full.
+// position encodes how far the client has read: a time, and how much it has of the log files that may still grow. Files
+// that are older than the time and not named were sent in full.
 func (f *feed) position(at time.Time) string {
 	list := []string{strconv.FormatInt(at.UnixMilli(), 10)}
 	for name, p := range f.logs {
@@ -21,7 +21,7 @@ func (f *feed) position(at time.Time) string {
 	return strings.Join(list, "&")
 }
 
-// resume reads a position; one that cannot be read is the beginning.
+// resume reads a position; an unreadable one counts as the beginning.
 func (f *feed) resume(position string) {
 	at, parts, _ := strings.Cut(position, "&")
 	ms, err := strconv.ParseInt(at, 10, 64)

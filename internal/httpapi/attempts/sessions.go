@@ -88,7 +88,7 @@ func getSessionAttempts(c *endpoint.Call) (any, error) {
 	return attemptList(c, host.AttemptQuery{Site: c.Actor.Site, Session: s.ID, Retried: true, Before: last, Count: size})
 }
 
-// searches reports whether sessions are asked for by what they are like.
+// searches reports whether the request filters sessions by their properties.
 func searches(c *endpoint.Call) bool {
 	return slices.ContainsFunc([]string{"tag", "label", "status", "from", "to", "q"}, func(name string) bool {
 		_, given := c.Arg(name)
@@ -147,7 +147,7 @@ func findSessions(c *endpoint.Call) (any, error) {
 // states are the words of the states of sessions.
 var states = []string{"running", "success", "error", "killed"}
 
-// sessionFilter reads what sessions are to be like. The states are in a parameter of a name.
+// sessionFilter reads the filter for sessions. stateName is the name of the parameter that has the states.
 func sessionFilter(c *endpoint.Call, stateName string) (console.SessionFilter, error) {
 	f := console.SessionFilter{Site: c.Actor.Site, Text: c.Text("q"), Tags: c.List("tag"), Labels: c.List("label"), States: map[string]bool{}}
 	var err error

@@ -37,8 +37,8 @@ func streamOf(c *endpoint.Call, a host.Attempt) *eventStream {
 // ended is the position behind everything.
 const ended = "end"
 
-// begin writes the head of the answer, and returns the position that the client continues from: "" is the
-// beginning; at `ended` there is nothing more, and the answer tells the client not to come again.
+// begin writes the head of the answer, and returns the position from which the client continues: "" is the beginning;
+// at `ended` there is nothing more, and the answer asks the client not to reconnect.
 func (s *eventStream) begin() (position string) {
 	if position = cmp.Or(s.R.Header.Get("Last-Event-ID"), s.Text("last_event_id")); position == ended {
 		s.W.WriteHeader(http.StatusNoContent)
@@ -66,8 +66,8 @@ func (s *eventStream) flush() error {
 	return s.control.Flush()
 }
 
-// send sends round after round until the attempt is over, the client is gone or the server stops. A round
-// writes what is new and flushes it; it says that the attempt was over before it, and is told that it is the last.
+// send calls round until the attempt is over, the client is gone or the server stops. A round writes new data and
+// flushes it. It reports whether the attempt was over before it; last marks the final round.
 func (s *eventStream) send(round func(ctx context.Context, last bool) (done bool, err error)) {
 	if s.R.Method == http.MethodHead {
 		return
@@ -143,7 +143,7 @@ func encode(v any) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// end says that nothing more comes, nor will.
+// end announces that nothing more will come.
 func (s *eventStream) end() { fmt.Fprintf(s.out, "event: end\nid: %s\ndata: {}\n\n", ended) }
 
 func (s *eventStream) event(name, data string) {

@@ -53,8 +53,8 @@ func getTask(c *endpoint.Call) (any, error) {
 	return d, nil
 }
 
-// placeInLine reports how many stand before a task in the line of its pool: that of the project, else that of the site.
-// It says nothing where there is none, or so many that the task is not among those that are looked at.
+// placeInLine sets how many claims are before a task in the line of its pool: that of the project, else that of the
+// site. It sets nothing if there is no such line, or if the task is not among the claims that are read.
 func placeInLine(c *endpoint.Call, a host.Attempt, t *wire.Task) error {
 	for _, project := range []int64{a.Project.ID, 0} {
 		p, line, err := c.Node.Pool(c.Ctx(), host.PoolRef{Site: a.Site, Project: project, Name: t.Waiting.Pool}, wire.MostClaims)

@@ -21,7 +21,7 @@ type WithStatus struct {
 	Body   any
 }
 
-// Written says that the handler wrote the answer itself.
+// Written means that the handler wrote the answer itself.
 type Written struct{}
 
 // Document is an answer that is not JSON.
@@ -62,7 +62,7 @@ func (c *Call) copy(d Download) {
 		return
 	}
 	if _, err := io.Copy(c.W, d); err != nil {
-		// The status is sent: only a broken connection tells that this is not the whole.
+		// The status is sent: only a broken connection can show that the answer is incomplete.
 		panic(http.ErrAbortHandler)
 	}
 }
@@ -112,15 +112,15 @@ func (c *Call) AnswerError(err error) {
 	}
 }
 
-// challenge says how callers log in. A page shows a form of its own: without the header that it sends a browser would
-// ask for a password itself.
+// challenge shows the client how to log in. Pages have their own form and send a header that prevents the browser's
+// password dialog.
 func (c *Call) challenge() {
 	if len(c.Auth.Users) > 0 && c.R.Header.Get(access.PageHeader) == "" {
 		c.W.Header().Set("WWW-Authenticate", `Basic realm="zerodag", charset="UTF-8"`)
 	}
 }
 
-// linger is how long a caller who was turned away may go on sending.
+// linger is how long a rejected caller may keep sending.
 const linger = 2 * time.Second
 
 // TurnAway answers who must not call at all. The rest of the request is not waited for: a body

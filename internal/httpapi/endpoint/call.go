@@ -107,8 +107,8 @@ func (c *Call) PageSize(most int) (int, error) {
 	return int(n), nil
 }
 
-// Before reads last_id of a list that descends; 0 is absent. No id is below those that it
-// gives, and a store takes 0 for all.
+// Before reads last_id of a descending list; 0 is absent. No id is below such a value, and a store takes 0 for the
+// whole list.
 func (c *Call) Before() (int64, error) {
 	last, err := c.Number("last_id", 0)
 	if _, given := c.Arg("last_id"); given && last <= 0 {

@@ -23,9 +23,8 @@ type Options struct {
 	Auth    access.Auth
 	// Headers are added to every answer below /api (server.http.headers.*).
 	Headers map[string]string
-	// Bound is the address that is listened at: where there is no login, requests must name
-	// it, localhost, or one of Hosts. "" looks at no names: the program that mounts the
-	// handler says who may call.
+	// Bound is the address that the server listens on: without a login, requests must name it, localhost, or one of
+	// Hosts. "" checks no names: the program that mounts the handler decides who may call.
 	Bound string
 	// Hosts are further names of this server (server.http.hosts).
 	Hosts []string
@@ -35,11 +34,11 @@ type Options struct {
 	UI http.Handler
 	// Admin serves /api/admin: on the administrators' own listener only.
 	Admin bool
-	// Backup writes all data of all sites; nil where the store has backups of its own.
+	// Backup writes all data of all sites; nil if the store has its own backups.
 	Backup func(ctx context.Context, w io.Writer) error
 	// Writable reports whether what is kept can be written now; nil looks only whether it is read.
 	Writable func(ctx context.Context) error
-	// Vitals says how full the server is; nil where others watch over that.
+	// Vitals reports how full the server is; nil if that is monitored elsewhere.
 	Vitals func(ctx context.Context) (host.Vitals, error)
 	// Redrive sends dead letters back and reports how many there were; nil where queues have none.
 	Redrive func(ctx context.Context) (int, error)
@@ -51,7 +50,7 @@ type Options struct {
 	Dead []host.DeadLetters
 	// Code is what is known of the expressions in texts, for checks of files.
 	Code check.Code
-	// ArchiveType is what revisions say of where their archive is: "db".
+	// ArchiveType is the storage type that revisions report for their archive: "db".
 	ArchiveType string
 	// Direct lets clients be sent to the store for archives and logs where it gives links.
 	Direct bool
@@ -66,20 +65,20 @@ type Options struct {
 	Now      func() time.Time // time.Now
 }
 
-// Uploads hands out slots: places in the store that take one announced archive each, past
-// this API. What is to be done with it is kept where only the server writes.
+// Uploads hands out slots: places in the store that accept one announced archive each, bypassing this API. The
+// instructions for the archive are stored where only the server writes.
 type Uploads interface {
 	// OpenSlot signs where the archive goes.
 	OpenSlot(ctx context.Context, s uploads.Slot) (uploads.Place, error)
 	// CloseSlot puts together an archive that came in parts; tags are what the store
 	// answered for each. Repeated it changes nothing. host.ErrNotFound.
 	CloseSlot(ctx context.Context, site int64, id string, tags []string) error
-	// Outcome says how far a slot is. host.ErrNotFound.
+	// Outcome returns the progress of a slot. host.ErrNotFound.
 	Outcome(ctx context.Context, site int64, id string) (uploads.Outcome, error)
 }
 
-// UploadsHeader in the answer to a version check says that the server gives upload slots.
-// The body is as clients of Digdag know it.
+// UploadsHeader in the answer to a version check means that the server gives upload slots. The body stays as Digdag's
+// clients know it.
 const UploadsHeader = "Zerodag-Uploads"
 
 // Limits are the bounds of requests. Zero is the default named.
@@ -91,9 +90,9 @@ type Limits struct {
 	Body     int64         // bytes of a JSON body, unpacked: 10 MiB
 	Request  time.Duration // of a request: 1 min
 	Transfer time.Duration // of an upload or download: 15 min
-	Watch    time.Duration // between two looks at the logs of a stream: 1 s
-	// Stream ends a stream after this long, or once it has told something, and the client comes
-	// back with its position: where an answer is handed over only when it is whole. 0 is never.
+	Watch    time.Duration // between two reads of the logs of a stream: 1 s
+	// Stream ends a stream after this long, or once it has sent something, and the client reconnects with its position:
+	// for servers that send an answer only once it is complete. 0 is never.
 	Stream time.Duration
 }
 

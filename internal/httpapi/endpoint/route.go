@@ -6,7 +6,7 @@ import (
 	"zerodag/internal/httpapi/access"
 )
 
-// Kind says how long a request may take.
+// Kind determines how long a request may take.
 type Kind int
 
 // The kinds.
@@ -20,7 +20,7 @@ const (
 type Route struct {
 	Method, Path string
 	Name         string      // suffix of its timer, as Digdag names it (wire.md 3.5)
-	Role         access.Role // the least one that may call it: Owner for what crosses sites; 0 needs no authentication
+	Role         access.Role // the lowest one that may call it: Owner if it spans sites; 0 needs no authentication
 	Consumes     string      // content type of its body; "" is any
 	Change       string      // what the audit log calls it; "" only reads
 	Kind         Kind
@@ -31,7 +31,7 @@ type Route struct {
 // Handler serves an endpoint: it returns what the answer is made of, or why there is none.
 type Handler = func(*Call) (any, error)
 
-// Get is an endpoint that reads, for everybody who may look.
+// Get is an endpoint that reads, for every role.
 func Get(path, name string, serve Handler) Route {
 	return Route{Method: http.MethodGet, Path: path, Name: name, Role: access.Viewer, Serve: serve}
 }

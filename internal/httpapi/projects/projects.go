@@ -93,7 +93,7 @@ func getRevisions(c *endpoint.Call) (any, error) {
 }
 
 func deleteProject(c *endpoint.Call) (any, error) {
-	before, err := c.LivingProject() // the order of checks, and the text for one that is deleted
+	before, err := c.LivingProject() // the order of checks, and the text for a deleted project
 	if err != nil {
 		return nil, err
 	}
@@ -134,7 +134,7 @@ func changeStarts(c *endpoint.Call, change func(host.Project) (host.Project, err
 	return shownProject(c, after), nil
 }
 
-// pushRequest reads what is to be pushed, but for the archive.
+// pushRequest reads the parameters of a push, but not the archive.
 func pushRequest(c *endpoint.Call) (catalogue.PushRequest, error) {
 	r := catalogue.PushRequest{Site: c.Actor.Site, Project: c.Text("project"), Revision: c.Text("revision"),
 		Clear: c.List("clear_schedule"), ClearAll: c.Flag("clear_schedule_all"), UserInfo: c.Actor.Info}

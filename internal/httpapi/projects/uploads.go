@@ -15,7 +15,7 @@ const (
 	mostParts    = 1000
 )
 
-// slotsOf returns the slots; where there are none the paths do not exist.
+// slotsOf returns the slots; without slots the paths do not exist.
 func slotsOf(c *endpoint.Call) (endpoint.Uploads, error) {
 	if c.Uploads == nil {
 		return nil, &host.Error{Code: host.Missing, Message: "This server has no upload slots: push by PUT /api/projects"}
@@ -80,7 +80,7 @@ func slotAsked(c *endpoint.Call) (uploads.Slot, error) {
 	return s, nil
 }
 
-// completeUpload says that all parts of an archive are there.
+// completeUpload marks an archive as complete: all its parts are uploaded.
 func completeUpload(c *endpoint.Call) (any, error) {
 	slots, err := slotsOf(c)
 	if err != nil {

@@ -1,3 +1,3 @@
-// Package schedules serves what decides when work starts: schedules, backfills and pools, and the overview of what
-// runs, is late and comes next. It knows no other room of endpoints.
+// Package schedules serves everything that decides when work starts: schedules, backfills and pools, and the overview
+// of running, late and upcoming work. It knows none of the other groups of endpoints.
 package schedules

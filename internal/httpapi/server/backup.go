@@ -54,7 +54,7 @@ func revive(c *endpoint.Call) (any, error) {
 	return wire.Revived{Attempts: r.Attempts, Messages: r.Messages, LastID: wire.ID(r.Next), Together: r.Together, WaitSeconds: int64(r.Wait / time.Second)}, nil
 }
 
-// begun knows whether an answer has begun: from then on there is no other one.
+// begun tracks whether an answer has begun: from then on it cannot be replaced.
 type begun struct {
 	w   http.ResponseWriter
 	yes bool

@@ -1,3 +1,3 @@
-// Package server serves what is about the server itself: its health, version, metrics, limits, queues and backup, and
-// who uses it: tokens, sites and the audit log. It knows no other room of endpoints.
+// Package server serves the server itself: its health, version, metrics, limits, queues and backup, and its users:
+// tokens, sites and the audit log. It knows none of the other groups of endpoints.
 package server

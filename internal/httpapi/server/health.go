@@ -39,7 +39,7 @@ func (r *Room) getHealth(c *endpoint.Call) (any, error) {
 	return restHealth{Status: "ok", Version: c.Version}, nil
 }
 
-// reason is what everybody may know of a fault: one word.
+// reason is the public description of a fault: one word.
 func reason(err error) string {
 	switch {
 	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
@@ -50,14 +50,14 @@ func reason(err error) string {
 	return "store"
 }
 
-// probed is what the last try to write came to.
+// probed is the result of the last attempt to write.
 type probed struct {
 	mu  sync.Mutex
 	at  time.Time
 	err error
 }
 
-// patience is how long a store may take to answer: one that hangs is no better than one that is away.
+// patience is how long a store may take to answer; a hanging store counts as unavailable.
 const patience = 5 * time.Second
 
 // probeEvery bounds how often strangers make the server write.

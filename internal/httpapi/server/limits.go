@@ -13,7 +13,7 @@ type bound struct {
 	name, about, server, stage, unit string
 	value                            func(c *endpoint.Call, l host.Limits) int64 // 0 is none
 	use                              func(c *endpoint.Call) (int64, error)
-	// only says where there is such a limit; nil is everywhere.
+	// only reports whether such a limit applies; nil means that it always does.
 	only func(c *endpoint.Call) bool
 }
 

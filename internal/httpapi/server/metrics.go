@@ -72,7 +72,7 @@ type Metric struct {
 	vital            bool // only where the server knows its own disk
 }
 
-// Described lists the metrics beside the timers of endpoints.
+// Described lists the metrics except the timers of endpoints.
 func Described() []Metric {
 	return []Metric{
 		{"attempts_started_total", "counter", "attempts started by this process", func(m *measured) any { return m.stats.Started }, false},

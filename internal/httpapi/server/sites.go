@@ -12,7 +12,7 @@ const (
 	mostCounted = 1000
 )
 
-// getSites lists those who share the server, each with what is counted without reading much.
+// getSites lists the sites that share the server, each with the numbers that are cheap to count.
 func getSites(c *endpoint.Call) (any, error) {
 	n, err := c.Counting("count", mostSites, mostSites)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 
 func getVersion(c *endpoint.Call) (any, error) { return wire.Version{Version: c.Version}, nil }
 
-// versionCheck says which clients are too old.
+// versionCheck decides which clients are too old.
 type versionCheck struct {
 	upgrade, incompatible *clientVersion // nil for none
 }

@@ -17,13 +17,13 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// The purposes of the cookie of those who are at the provider, or come back from it.
+// The purposes of the cookie of users who are at the provider, or come back from it.
 const (
 	leavingPurpose = "oidc"
 	problemPurpose = "problem"
 )
 
-// How long somebody may be at the provider, and how long a problem waits to be told.
+// How long a user may stay at the provider, and how long a problem is kept until it is shown.
 const (
 	longestAway    = 10 * time.Minute
 	longestProblem = time.Minute
@@ -124,7 +124,7 @@ func getCallback(c *endpoint.Call) (any, error) {
 	return goTo(c, l.Return)
 }
 
-// cameBack leads a browser back without a session, and has the page tell why.
+// cameBack redirects a browser back without a session, and has the page show why.
 func cameBack(c *endpoint.Call, to string, why error) (any, error) {
 	var user *host.Error
 	var refused *access.Refusal

@@ -13,7 +13,7 @@ import (
 // defaultZone is the zone of what names none.
 const defaultZone = "UTC"
 
-// signIns lists the ways to sign in; none where nobody has to.
+// signIns lists the ways to sign in; none if no login is required.
 func signIns(a access.Auth) []string {
 	list := []string{}
 	if a.Open() || a.Seal == nil {
@@ -31,7 +31,7 @@ func signIns(a access.Auth) []string {
 	return list
 }
 
-// getSignIn answers whoever asks; nobody has to be signed in.
+// getSignIn answers any caller, signed in or not.
 func getSignIn(c *endpoint.Call) (any, error) {
 	if err := c.Authenticate(); err != nil && (c.R.Header.Get("Authorization") != "" || !isRefused(err)) {
 		return nil, err
@@ -69,7 +69,7 @@ func describe(c *endpoint.Call) wire.SignIn {
 	return s
 }
 
-// mostSignIn is the size of what somebody signs in with.
+// mostSignIn is the largest size of the credentials in a sign-in request.
 const mostSignIn = 16 << 10
 
 // signIn signs a browser in.

@@ -5,7 +5,7 @@ import (
 	"zerodag/internal/catalogue"
 )
 
-// StartBody asks for an attempt: PUT /api/attempts.
+// StartBody requests an attempt: PUT /api/attempts.
 type StartBody struct {
 	WorkflowID       *Whole      `json:"workflowId"`
 	SessionTime      *Instant    `json:"sessionTime"`
@@ -17,7 +17,7 @@ type StartBody struct {
 	Labels           *param.Map  `json:"labels"`
 }
 
-// ResumeBody is the part of StartBody that says what is taken over from an earlier attempt.
+// ResumeBody is the part of StartBody that selects what is taken over from an earlier attempt.
 type ResumeBody struct {
 	Mode      *string `json:"mode"`
 	AttemptID *Whole  `json:"attemptId"`
@@ -84,7 +84,7 @@ type StartPlan struct {
 	Warnings []string `json:"warnings"`
 }
 
-// ForkBody asks for an attempt that continues at a point of another.
+// ForkBody requests an attempt that continues at a point of another.
 type ForkBody struct {
 	Seq              *Whole     `json:"seq"`
 	RetryAttemptName *string    `json:"retryAttemptName"`

@@ -7,7 +7,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// FillBody asks for a backfill that is one thing.
+// FillBody requests a backfill with an id.
 type FillBody struct {
 	WorkflowID *Whole     `json:"workflowId"`
 	Name       *Words     `json:"name"`

@@ -1,6 +1,6 @@
 package wire
 
-// Revived is what one part of a revival came to; LastID is there when there are more.
+// Revived is the result of one part of a revival; LastID is set if there are more.
 type Revived struct {
 	Attempts    int   `json:"attempts"`
 	Messages    int   `json:"messages"`

@@ -43,7 +43,7 @@ func (n *Whole) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Words is a text in a body: a string, or a number or truth value as it stands there.
+// Words is a text in a body: a string, or a number or boolean as written.
 type Words string
 
 // UnmarshalJSON reads all of these.

@@ -1,9 +1,9 @@
 package wire
 
-// Cause is why an attempt failed, as somebody is told who has not opened it.
+// Cause is why an attempt failed, as shown outside the attempt's page.
 type Cause struct {
-	// Task is the full name of the first task that failed for good; null of an attempt that did not fail.
+	// Task is the full name of the first task that failed without further retries; null if the attempt did not fail.
 	Task    *string  `json:"task"`
 	Message *string  `json:"message"`
-	Lines   []string `json:"lines"` // the last ones that the task printed
+	Lines   []string `json:"lines"` // the last lines that the task printed
 }

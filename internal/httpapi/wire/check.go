@@ -6,10 +6,10 @@ import (
 	"zerodag/internal/check"
 )
 
-// CheckBody has the files that are to be checked.
+// CheckBody has the files to check.
 type CheckBody struct {
 	Files map[string]string `json:"files"`
-	// Plan names a workflow whose tasks are told, too; "" for none.
+	// Plan names a workflow whose tasks are also listed; "" for none.
 	Plan string `json:"plan"`
 }
 
@@ -23,7 +23,7 @@ type Findings struct {
 	Plan *PlanHere `json:"plan"`
 }
 
-// Scheduled is when a workflow is to run.
+// Scheduled is when a workflow will run.
 type Scheduled struct {
 	Workflow string `json:"workflow"`
 	Timezone string `json:"timezone"`
@@ -48,14 +48,14 @@ type Finding struct {
 	Hint    *string `json:"hint"`
 }
 
-// Bounds of what is checked, and of what is said of it.
+// Limits of a check and of its answer.
 const (
 	MostChecked  = 4 << 20 // bytes of a request
 	MostFiles    = 2000
 	MostFindings = 1000
 )
 
-// MostSchedule is how many bytes a schedule has that is told. No real one is near.
+// MostSchedule is the largest size in bytes of a schedule that is listed. No real one is near.
 const MostSchedule = 4 << 10
 
 // SchedulesOf are the schedules of workflows that have one.

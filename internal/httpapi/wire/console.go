@@ -56,7 +56,7 @@ type Running struct {
 // Failed is a session of the overview whose last attempt failed.
 type Failed struct {
 	Attempt Brief   `json:"attempt"`
-	Task    *string `json:"task"` // the first one that failed for good; null where it was not looked for
+	Task    *string `json:"task"` // the first that failed without further retries; null if not looked up
 	Message *string `json:"message"`
 }
 

@@ -1,3 +1,3 @@
-// Package wire has the JSON of the REST API: what bodies of requests are read into, and what answers are made of, with the
-// functions that make them of what the host knows. It reads no request and asks no store; internal/httpapi does.
+// Package wire has the JSON of the REST API: the types that request bodies are read into and answers are made of, with
+// the functions that make them from the host's types. It reads no request and queries no store; internal/httpapi does.
 package wire

@@ -24,10 +24,10 @@ type Letter struct {
 type Letters struct {
 	At      int64    `json:"at"`
 	Letters []Letter `json:"letters"`
-	All     bool     `json:"all"` // whether these are all that can be seen
+	All     bool     `json:"all"` // whether the list is complete
 }
 
-// LetterBody is a letter with what it says.
+// LetterBody is a letter with its body.
 type LetterBody struct {
 	Letter
 	Body json.RawMessage `json:"body"` // null: it cannot be read

@@ -21,8 +21,8 @@ type TaskColumns struct {
 	Resumed   []bool   `json:"resumed"` // taken over as success from an earlier attempt
 	State     []string `json:"state"`
 	Started   []int64  `json:"started"` // when it was sent to be run for the first time
-	Changed   []int64  `json:"changed"` // when its state changed last: of one that is over, when it ended
-	Retry     []int64  `json:"retry"`   // when one that waits is due
+	Changed   []int64  `json:"changed"` // when its state changed last; if it is over, when it ended
+	Retry     []int64  `json:"retry"`   // when a waiting task is due
 	Runs      []int    `json:"runs"`    // runs so far: the first, retries, polls, and those after a loss
 	// Sets are lists of tasks, the first one empty.
 	Sets [][]engine.TaskID `json:"sets"`
@@ -73,7 +73,7 @@ func (l *TaskColumns) Add(s *engine.State, t *engine.Task) {
 	l.Bytes += len(name) + RowBytes
 }
 
-// RowBytes is about what a row takes beside its name: numbers, a state, two times.
+// RowBytes is about what a row takes in addition to its name: numbers, a state, two times.
 const RowBytes = 90
 
 // set returns the index of a list of tasks.

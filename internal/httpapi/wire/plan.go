@@ -5,7 +5,7 @@ import (
 	"zerodag/internal/console"
 )
 
-// Place is where something stands in a file.
+// Place is a position in a file.
 type Place struct {
 	File   string `json:"file"`
 	Line   int    `json:"line"`
@@ -52,7 +52,8 @@ type Used struct {
 // MostPlan is how many bytes the names of a plan may have.
 const MostPlan = 2 << 20
 
-// PlannedTasks are as many tasks of a plan as an answer has; where that is not all of them, the plan says so from then on.
+// PlannedTasks returns as many tasks of a plan as fit into an answer; if that is not all of them, it marks the plan as
+// cut.
 func PlannedTasks(p *console.Plan) []Planned {
 	bytes := 0
 	for i, t := range p.Tasks {

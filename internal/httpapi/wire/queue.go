@@ -40,7 +40,7 @@ type Message struct {
 	State      string `json:"state"`
 	Since      int64  `json:"since"`
 	Due        int64  `json:"due"`   // 0: at once
-	Until      int64  `json:"until"` // end of the lease; 0: nobody has it
+	Until      int64  `json:"until"` // end of the lease; 0: not leased
 	Deliveries int    `json:"deliveries"`
 	Size       int    `json:"size"`
 	Subject
@@ -57,7 +57,7 @@ type Queue struct {
 	Next     *ID       `json:"next"`
 }
 
-// StateOf says which number of its queue a message is part of.
+// StateOf returns which number of its queue counts a message.
 func StateOf(m host.Queued, now time.Time) string {
 	switch {
 	case !m.Until.IsZero():

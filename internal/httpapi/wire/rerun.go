@@ -7,7 +7,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// RerunBody asks for another attempt of a session.
+// RerunBody requests another attempt of a session.
 type RerunBody struct {
 	Mode             *string    `json:"mode"`
 	From             *Words     `json:"from"`

@@ -27,7 +27,7 @@ type SkipBody struct {
 	DryRun      Choice          `json:"dryRun"`
 }
 
-// BackfillBody starts sessions of a schedule that lie in the past.
+// BackfillBody starts past sessions of a schedule.
 type BackfillBody struct {
 	FromTime    *Instant `json:"fromTime"`
 	AttemptName *Words   `json:"attemptName"`

@@ -1,6 +1,6 @@
 package wire
 
-// SignIn is what a page has to know before anything else: how to sign in, who is, and what they may do.
+// SignIn has the first things that a page needs: how to sign in, who is signed in, and what they may do.
 type SignIn struct {
 	Authenticated bool     `json:"authenticated"`
 	Methods       []string `json:"methods"`
@@ -17,13 +17,13 @@ type SignIn struct {
 	Problem *string `json:"problem"`
 }
 
-// OIDC is the button for those who sign in elsewhere.
+// OIDC is the button for users who sign in at a provider.
 type OIDC struct {
 	Name string `json:"name"`
 	URL  string `json:"url"`
 }
 
-// Rights says what the caller may do, in the order of the roles.
+// Rights are what the caller may do, in the order of the roles.
 type Rights struct {
 	Read  bool `json:"read"`
 	Write bool `json:"write"`

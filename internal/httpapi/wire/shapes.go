@@ -137,7 +137,7 @@ type Workflow struct {
 	Revision string `json:"revision"`
 	Timezone string `json:"timezone"`
 	Config   Object `json:"config"`
-	// What is for people is there where the file has it.
+	// Fields for people, present if the file has them.
 	Description string   `json:"description,omitempty"`
 	Owner       string   `json:"owner,omitempty"`
 	Tags        []string `json:"tags,omitempty"`
@@ -204,7 +204,7 @@ type Attempt struct {
 	StartsAt *Moment `json:"startsAt,omitempty"`
 	// Labels are there where the attempt has some.
 	Labels *Object `json:"labels,omitempty"`
-	// IgnoredErrors is there where the attempt is a success although tasks failed.
+	// IgnoredErrors is set if the attempt succeeded although tasks failed.
 	IgnoredErrors bool `json:"ignoredErrors,omitempty"`
 	// Outputs are there in the answer about one attempt, if it has any.
 	Outputs *Object `json:"outputs,omitempty"`

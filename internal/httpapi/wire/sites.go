@@ -1,6 +1,6 @@
 package wire
 
-// Site is one of those who share the server, with what it has.
+// Site is one of the sites that share the server, with its counts.
 type Site struct {
 	ID       ID   `json:"id"`
 	Projects int  `json:"projects"`

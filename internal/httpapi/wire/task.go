@@ -1,6 +1,6 @@
 package wire
 
-// TaskDetail is all that is known of a task.
+// TaskDetail has everything about a task.
 type TaskDetail struct {
 	Task Task `json:"task"`
 	// Params is what the task sees of the rest of the attempt, and its own exports, without the server's own

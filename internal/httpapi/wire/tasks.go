@@ -35,8 +35,8 @@ type Waiting struct {
 	Reason string  `json:"reason"`
 	Since  *Moment `json:"since,omitempty"`
 	Until  *Moment `json:"until,omitempty"` // when the wait ends, or fails the task
-	// Of a reason with a line: the pool and how many of its slots. Ahead is how many stand before it in the line, and PoolHeld says
-	// that the pool gives no slots; of one task alone, see getTask.
+	// For a reason with a line: the pool and how many of its slots. Ahead is how many claims precede the task in the
+	// line, and PoolHeld means that the pool grants no slots; only for a single task, see getTask.
 	Pool     string `json:"pool,omitempty"`
 	Slots    int    `json:"slots,omitempty"`
 	Ahead    *int   `json:"ahead,omitempty"`
@@ -91,5 +91,5 @@ func TaskOf(s *engine.State, t *engine.Task, created time.Time, mask Masker) Tas
 	return r
 }
 
-// Masker leaves secrets out of what is shown.
+// Masker removes secrets from parameters that are shown.
 type Masker func(*param.Map) *param.Map

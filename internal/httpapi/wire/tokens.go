@@ -25,7 +25,7 @@ func TokenOf(t host.Token) ShownToken {
 	return ShownToken{ID(t.ID), t.Name, t.Site, t.Role, Moment(t.CreatedAt), Moment(t.LastUsed)}
 }
 
-// TokenBody asks for a token.
+// TokenBody requests a token.
 type TokenBody struct {
 	Name *string `json:"name"`
 	Role *string `json:"role"`

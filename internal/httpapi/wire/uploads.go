@@ -1,6 +1,6 @@
 package wire
 
-// SlotBody asks for a slot, a place in the store to which an archive is uploaded.
+// SlotBody requests a slot, a place in the store to which an archive is uploaded.
 type SlotBody struct {
 	Size     *Whole   `json:"size"`
 	PartSize *Whole   `json:"partSize"`
@@ -21,7 +21,7 @@ type Slot struct {
 	Expires Moment `json:"expires"`
 }
 
-// CompleteBody says that all parts are uploaded.
+// CompleteBody reports that all parts are uploaded.
 type CompleteBody struct {
 	Tags []string `json:"tags"`
 }

@@ -15,12 +15,12 @@ import (
 // ErrCrashed is what every call answers once the process has crashed.
 var ErrCrashed = errors.New("the process has crashed")
 
-// Rates say how often what goes wrong: 0 is never, 1 is every time.
+// Rates are the probabilities of each fault: 0 is never, 1 is every time.
 type Rates struct {
 	Refuse      float64 // the store says no before it does anything (throttled)
 	LoseAnswer  float64 // the store does it, and the answer is an error
 	Delay       float64 // the call takes up to MaxDelay longer, before or after it is done
-	Conflict    float64 // an append is told that another writer was first, and none was
+	Conflict    float64 // an append returns a conflict although no other writer was first
 	Drop        float64 // a received message is not seen until its lease ends
 	Duplicate   float64 // a received message is received once more, under the same lease
 	Reorder     float64 // a received message without a group comes later
@@ -46,7 +46,7 @@ func New(seed uint64, rates Rates) *Faults {
 	return &Faults{seed: seed, rates: rates, calls: map[string]int{}, done: map[string]int{}}
 }
 
-// Injected says how often what went wrong, by the names of the fields of Rates.
+// Injected returns how often each fault occurred, by the names of the fields of Rates.
 func (f *Faults) Injected() map[string]int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -57,7 +57,7 @@ func (f *Faults) Injected() map[string]int {
 	return out
 }
 
-// Heal stops all faults: what is under way can come to its end.
+// Heal stops all faults, so that work under way can finish.
 func (f *Faults) Heal() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -167,7 +167,7 @@ type faultyLog struct {
 	p *Process
 }
 
-// Append may also be told of a conflict that is none.
+// Append may also report a conflict although there is none.
 func (l faultyLog) Append(ctx context.Context, attempt int64, e host.Entry) error {
 	name := fmt.Sprintf("append entry %d of attempt %d", e.Seq, attempt)
 	return l.p.call(ctx, name, func() error {

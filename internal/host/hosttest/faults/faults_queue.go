@@ -9,7 +9,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Queue wraps a queue. name tells it from others.
+// Queue wraps a queue. name distinguishes it from others.
 func (p *Process) Queue(name string, q host.Queue) host.Queue {
 	return &faultyQueue{queue: q, name: name, p: p}
 }
@@ -84,7 +84,7 @@ func (q *faultyQueue) receive(ctx context.Context, n int, lease time.Duration) (
 	return list, err
 }
 
-// second returns a message that is to be received once more.
+// second returns a message that will be received once more.
 func (q *faultyQueue) second() (host.Delivery, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

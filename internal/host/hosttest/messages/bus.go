@@ -24,7 +24,7 @@ func announcement(topic events.Topic) events.Announcement {
 func busArrive(t *testing.T, s suite.Stores) {
 	topics := []events.Topic{events.AttemptStarted, events.AttemptSucceeded, events.AttemptFailed, events.AttemptKilled, events.SLAMissed}
 	want := map[string]events.Announcement{}
-	for _, topic := range append(topics, events.AttemptStarted) { // one is told again
+	for _, topic := range append(topics, events.AttemptStarted) { // one is announced again
 		a := announcement(topic)
 		suite.Must(t, s.Bus.Announce(t.Context(), a))
 		want[a.Detail.ID] = a

@@ -39,7 +39,7 @@ func queueRace(t *testing.T, s suite.Stores) {
 	}
 }
 
-// witness knows who may hold what. Times are those that the holder can be sure of.
+// witness records which receiver may have which message. Its times are those that the holder can be sure of.
 type witness struct {
 	now  func() time.Time
 	over context.CancelFunc
@@ -75,8 +75,8 @@ func (w *witness) work(t *testing.T, ctx context.Context, q host.Queue, random *
 	}
 }
 
-// hold notes a lease, which began no sooner than before. Of one that may have ended by now, as on a machine that is busy,
-// there is nothing to note: another receiver may have the message already.
+// hold records a lease, which began no earlier than before. A lease that may have ended by now, as on a busy machine,
+// is not recorded: another receiver may already have the message.
 func (w *witness) hold(t *testing.T, d host.Delivery, before time.Time) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

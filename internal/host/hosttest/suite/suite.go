@@ -17,8 +17,8 @@ import (
 	"zerodag/operators"
 )
 
-// Stores are the ports of one deployment; a suite uses those of its name, and those that
-// it needs to make what it tests.
+// Stores are the ports of one deployment. A suite uses the port it is named after, and those it needs to set up the
+// test.
 type Stores struct {
 	Log       host.Log
 	Events    host.Queue
@@ -45,10 +45,10 @@ type Stores struct {
 	ShortLogs host.ShortLogs
 	Timers    host.Timers
 	Horizon   host.Horizon
-	// Bus, and what has arrived at its other end.
+	// Bus, and what arrived at its other end.
 	Bus   host.Bus
 	Heard func(t *testing.T) []events.Announcement
-	// Notices, and the fields of what was delivered.
+	// Notices, and the fields of the delivered ones.
 	Notices host.Notices
 	Told    func(t *testing.T) []*param.Map
 	// Tracer, and the ids of the traces that were delivered.
@@ -58,7 +58,7 @@ type Stores struct {
 
 	// Grain is how exactly the queues keep time: cases wait as much longer. 0 is exactly.
 	Grain time.Duration
-	// Expires: logs expire by themselves, and Attempts.Expire has nothing to do.
+	// Expires: logs expire automatically, and Attempts.Expire has nothing to do.
 	Expires bool
 }
 
@@ -68,7 +68,7 @@ type Harness func(t *testing.T, run func(*testing.T, Stores))
 // Cases are run as parallel subtests.
 type Cases map[string]func(*testing.T, Stores)
 
-// Run runs each case with stores of its own.
+// Run runs each case with separate stores.
 func (c Cases) Run(t *testing.T, h Harness) {
 	for name, run := range c {
 		t.Run(name, func(t *testing.T) {
@@ -135,7 +135,7 @@ func Definition(t *testing.T, s Stores, site int64, project string) host.Workflo
 	return list[0]
 }
 
-// AttemptOf asks for an attempt of a session.
+// AttemptOf describes a new attempt of a session.
 func AttemptOf(site int64, w host.Workflow, session time.Time, retryName string) host.NewAttempt {
 	return host.NewAttempt{Site: site, Project: w.Project, Workflow: host.Ref{ID: w.ID, Name: w.Name}, SessionTime: session, RetryName: retryName,
 		Zone: "Asia/Tokyo", Params: param.New("p", int64(1), "data", param.Literal("${x}")), CreatedAt: Instant(1), WaitsFor: -1,
