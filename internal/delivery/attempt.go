@@ -15,9 +15,9 @@ import (
 	"zerodag/internal/replay"
 )
 
-// attempt is one attempt in memory. Its lock is held for a step and for all that reads the
-// state. state is nil when it must be loaded: a cached one is right only as long as
-// appends succeed, also where the store has lost entries in a failover (host.Basis).
+// attempt is one attempt in memory. Its lock is held for a step and for everything that reads the state. state is nil
+// when it must be loaded: a cached state is right only as long as appends succeed, even if the store has lost entries
+// in a failover (host.Basis).
 type attempt struct {
 	id     int64
 	reader *replay.Reader
@@ -25,8 +25,8 @@ type attempt struct {
 	mu       sync.Mutex
 	row      host.Attempt
 	workflow host.Workflow
-	// state is as the log has it, or nil. Between a Step and the append of what it changed it is
-	// ahead of the log; the lock is held all that time, and after a failure it is nil.
+	// state is as the log has it, or nil. Between a Step and the append of its changes it is ahead of the log; the lock
+	// is held all that time, and after a failure it is nil.
 	state    *engine.State
 	known    time.Time // when state was surely what the log had
 	seq      int64     // of the last entry
@@ -46,9 +46,9 @@ type attempt struct {
 	// slotsDone is what was done about slots of pools since the attempt was read because a message came again.
 	slotsDone map[string]bool
 
-	over atomic.Bool // the row says that it is done
-	// careful: the server crashed while something of the attempt was under way. No task is run
-	// within a step any more: each has a message of its own, which tells when it was under way.
+	over atomic.Bool // the row is marked as done
+	// careful: the server crashed while a task of the attempt was under way. No task is run within a step any more:
+	// each has a separate message, which shows when it was under way.
 	careful atomic.Bool
 
 	watching sync.Mutex
@@ -70,8 +70,8 @@ type Attempts struct {
 	idle  list.List // of *attempt without a holder, the one used last at the end
 }
 
-// NewAttempts makes an empty cache. shared: other processes continue with the same attempts, so that
-// to look at one is to read it anew.
+// NewAttempts makes an empty cache. shared: other processes work on the same attempts, so that a caller must read an
+// attempt anew to see its present state.
 func NewAttempts(r *replay.Reader, shared bool) *Attempts {
 	return &Attempts{reader: r, shared: shared, lives: map[int64]*attempt{}}
 }
@@ -114,8 +114,8 @@ func (c *Attempts) drop(a *attempt) {
 	}
 }
 
-// Over is told that an attempt has ended, after its row says so: its watchers hear it, and its
-// live copy is kept no longer than it is in use.
+// Over is called when an attempt has ended, after its row is updated: it notifies the watchers, and the live copy is
+// kept only as long as it is in use.
 func (c *Attempts) Over(id int64) {
 	a := c.hold(id)
 	defer c.drop(a)
@@ -183,7 +183,7 @@ func (a *attempt) notify() {
 	for w := range a.watchers {
 		select {
 		case w <- struct{}{}:
-		default: // it has yet to look at the change before
+		default: // it has yet to process the previous change
 		}
 	}
 }
@@ -222,7 +222,8 @@ func (a *attempt) halt() {
 	}
 }
 
-// haltFlagged ends those runs of the attempt in this process whose tasks are to end, as the log says. The lock is held.
+// haltFlagged stops those runs of the attempt in this process whose tasks must end according to the log. The lock is
+// held.
 func (a *attempt) haltFlagged() {
 	for run, stop := range a.stops {
 		if t := a.state.Task(run.Task); t != nil && t.Cancel {
@@ -239,7 +240,7 @@ func (a *attempt) clock(now time.Time) time.Time {
 	return a.at
 }
 
-// current reports whether a run is the one that its task waits for.
+// current reports whether its task waits for a run.
 func current(s *engine.State) func(engine.Run) bool {
 	return func(r engine.Run) bool {
 		t := s.Task(r.Task)
@@ -265,9 +266,9 @@ func (a *attempt) unregister(guard string) {
 	delete(a.claimed, guard)
 }
 
-// superseded is an error when a message whose run another message took over still owes something:
-// another delivery of it is at that. To delete the message would be to lose that with the
-// process that has it. A run that is fenced may be one that the message owes. The lock is held.
+// superseded returns an error if a message whose run was taken over by another message still owes work: another
+// delivery of it is doing that work. Deleting the message would lose the work if that process ends. A fenced run may be
+// part of what the message owes. The lock is held.
 func (a *attempt) superseded(guard string) error {
 	if a.state.Ended() || len(a.state.Outstanding(guard)) == 0 && !a.fences() {
 		return nil

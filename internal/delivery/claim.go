@@ -13,12 +13,11 @@ import (
 // errEarly is said of a message for a run that its task is about to wait for.
 var errEarly = errors.New("the task does not wait yet")
 
-// runClaim finds out which of a message's tasks are to be run now, under this message.
+// runClaim determines which of a message's tasks must be run now, under this message.
 type runClaim struct {
 	guard string
 	asked []engine.Run
-	// from are guards that are taken over from, besides its own: those of messages that this one
-	// was sent in place of.
+	// from are the guards of other messages whose runs are taken over: those of the messages that this one replaces.
 	from []string
 	// again: an earlier receiver may have been at it. What that one was at is lost to it from the
 	// entry on that this claim appends; its results count no more.
@@ -93,9 +92,9 @@ func (c *runClaim) lost(r engine.Run, fenced bool) engine.Lost {
 	return e
 }
 
-// left is what an earlier holder of the message got to and may have been at. It keeps one
-// task for itself; where there are more it has sent them, each in a message of its own
-// that is not lost. Packs cannot be sent again: what they are made of changes.
+// left is the work that an earlier holder of the message reached and may have begun. That holder kept one task for
+// itself; if there were more it has sent them, each in a separate message that is not lost. Packs cannot be sent again,
+// because their contents change.
 func (c *runClaim) left(s *engine.State) []engine.Run {
 	var runs []engine.Run
 	for _, guard := range c.guards() {
@@ -113,12 +112,12 @@ func (c *runClaim) left(s *engine.State) []engine.Run {
 
 func (c *runClaim) guards() []string { return append(slices.Clone(c.from), c.guard) }
 
-// claimRuns takes a message's tasks and returns the runs that are to be made now. What the message
-// owes is carried out on a second delivery also when nothing changed.
+// claimRuns takes a message's tasks and returns the runs to make now. On a second delivery it carries out what the
+// message owes even if nothing changed.
 func (d *delivery) claimRuns(ctx context.Context, m events.Task) (runs []engine.Run, err error) {
 	x := d.message
 	c := runClaim{guard: d.guard, asked: m.Runs, from: m.From, again: x.Count > 1 || len(m.From) > 0, waits: m.Wait || x.Count == 1 && !x.Due.IsZero(), message: x, blameless: x.Restarted || unbegun(x, m), pack: d.Limits.Pack}
-	// Servers that share a database cannot tell how another server ended: if it left a begun run, it counts as crashed.
+	// Servers that share a database cannot see how another server ended: if it left a begun run, it counts as crashed.
 	if _, c.marks = d.Tasks.(host.Marker); x.Crashed || c.marks && d.Live.shared {
 		c.crashes = d.Limits.MaxCrashes()
 		c.blameless = c.blameless || c.crashes == 0
@@ -141,12 +140,12 @@ func (d *delivery) claimRuns(ctx context.Context, m events.Task) (runs []engine.
 	return runs, err
 }
 
-// mostUnbegun bounds how often a task is taken over without blame: times tell also of one that takes its
-// agent down that it was not begun with, where its message then waits for a free agent.
+// mostUnbegun limits how often a task is taken over without blame: judging by the times, a task that takes its agent
+// down also looks unbegun if its message then waits for a free agent.
 const mostUnbegun = 5
 
-// unbegun reports whether none of the receivers before began with what a message asks for: neither with
-// this message nor with those that it was sent in place of and whose runs nobody claimed yet.
+// unbegun reports whether no previous receiver began the work of a message: neither of this message nor of the ones
+// that it replaces and whose runs have not been claimed yet.
 func unbegun(d host.Delivery, m events.Task) bool {
 	if len(m.From) > mostUnbegun {
 		return false
@@ -157,8 +156,8 @@ func unbegun(d host.Delivery, m events.Task) bool {
 	return d.Unbegun && (len(m.From) == 0 || m.Unbegun)
 }
 
-// confirm makes sure that a message that comes again is still there: to take something over
-// for one that another delivery has deleted would be to lose it with this process.
+// confirm makes sure that a redelivered message still exists: if another delivery has deleted it, work taken over for
+// it would be lost with this process.
 func (d *delivery) confirm(ctx context.Context) error {
 	if !d.attempt.register(d.guard, d.message.Count, d.message.Count) {
 		return errSuperseded
@@ -202,8 +201,7 @@ func (d *delivery) claimed(ctx context.Context, c *runClaim) ([]engine.Run, erro
 	return runs, nil
 }
 
-// take decides what the claim plans, and says which runs are left for this message. The lock is
-// held.
+// take decides the events that the claim plans, and returns the runs that are left for this message. The lock is held.
 func (d *delivery) take(ctx context.Context, p *proposal, c *runClaim) ([]engine.Run, error) {
 	a := d.attempt
 	if d.message.Count > 1 && a.claimed[c.guard] != d.message.Count {
@@ -230,7 +228,8 @@ func (d *delivery) take(ctx context.Context, p *proposal, c *runClaim) ([]engine
 	return runs, nil
 }
 
-// wereReady reports whether the tasks of a first claim were ready when they were sent, as far as this process knows: nothing is to be decided.
+// wereReady reports whether the tasks of a first claim were ready when they were sent, as far as this process knows:
+// then there is nothing to decide.
 func (c *runClaim) wereReady(a *attempt) bool {
 	if a.state == nil || c.again || c.decided {
 		return false

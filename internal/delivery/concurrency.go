@@ -15,13 +15,13 @@ import (
 	"zerodag/internal/host"
 )
 
-// An attempt of a workflow with `concurrency` has a slot of a pool as a task with `_pool` has: it is the same protocol. What
-// is here is what becomes of an attempt, and of those before it, while there is no slot for it (`on_limit`).
+// An attempt of a workflow with `concurrency` has a slot of a pool as a task with `_pool` has: it is the same protocol.
+// This file decides what happens to an attempt, and to earlier ones, while there is no slot for it (`on_limit`).
 //
-// Who is to make room is told by a message of its own attempt, and looks itself, in its log, whether that still is to be: an attempt
-// that only had to give up its place in the line must not be killed where it has begun meanwhile.
+// An attempt that must make room is notified by a message to itself, and checks in its own log whether that still
+// applies: an attempt that only had to give up its place in the line must not be killed if it has begun meanwhile.
 
-// mostWaiting is how many of a line are looked at for those that are to make room.
+// mostWaiting is how many claims of a line are checked for attempts that must make room.
 const mostWaiting = 1000
 
 // rival is another attempt at the same pool.
@@ -37,7 +37,7 @@ func (r rival) before(other rival) bool {
 	return cmp.Or(cmp.Compare(r.since, other.since), cmp.Compare(r.attempt, other.attempt)) < 0
 }
 
-// atLimit does what is to be done about an attempt that has to wait. Of a task nothing is.
+// atLimit applies `on_limit` to an attempt that has to wait. For a task it does nothing.
 func (d *delivery) atLimit(ctx context.Context, use claim.Use, ref host.PoolRef, c host.Claim) error {
 	if use.OnLimit == "" || use.OnLimit == keys.LimitWait {
 		return nil
@@ -74,8 +74,8 @@ func waitingRivals(l host.Line) ([]rival, error) {
 	return list, nil
 }
 
-// skipped ends an attempt that should not have started: another did at the same time. Without anybody who has a slot it
-// is being woken.
+// skipped ends an attempt that should not have started because another started at the same time. If no attempt has a
+// slot, this one is being woken.
 func (d *delivery) skipped(ctx context.Context, l host.Line) error {
 	if len(l.Taken) == 0 {
 		return nil
@@ -89,7 +89,7 @@ func (d *delivery) skipped(ctx context.Context, l host.Line) error {
 	})
 }
 
-// latest has only the newest of those that wait go on waiting.
+// latest lets only the newest of the waiting attempts continue to wait.
 func (d *delivery) latest(ctx context.Context, ref host.PoolRef, me rival, waiting []rival) error {
 	newest := me
 	for _, w := range waiting {
@@ -100,8 +100,8 @@ func (d *delivery) latest(ctx context.Context, ref host.PoolRef, me rival, waiti
 	return d.makeRoom(ctx, ref, newest, keys.LimitLatest, slices.DeleteFunc(waiting, func(w rival) bool { return w.attempt == newest.attempt }))
 }
 
-// replace has as many of those that run end as are needed for this attempt, the least important and the oldest first, and those
-// that wait. None is more important than this one, nor newer.
+// replace ends as many running attempts as this attempt needs slots, the least important and the oldest first, and ends
+// the waiting ones. It spares attempts that are more important or newer than this one.
 func (d *delivery) replace(ctx context.Context, ref host.PoolRef, l host.Line, me rival, waiting []rival) error {
 	var out, running []rival
 	need := 1 + len(l.Taken) - l.Slots

@@ -25,8 +25,9 @@ func (w *Worker) received(q host.Queue, d host.Delivery) *delivery {
 	return &delivery{Worker: w, queue: q, message: d, taken: w.Now()}
 }
 
-// keepsLease makes sure of the lease before more is begun under it. Where the store was away for long it may have
-// ended: to go on would be to do what another receiver does, too. Nearly always the heartbeat knows, and nothing is asked.
+// keepsLease makes sure of the lease before more work is begun under it. If the store was unavailable for long, the
+// lease may have ended, and another receiver may be doing the same work. Nearly always the heartbeat has just extended
+// it, and no call is made.
 func (d *delivery) keepsLease(ctx context.Context) error {
 	if d.Now().Sub(d.taken)-time.Duration(d.leased.Load()) < d.Limits.Lease*2/3 {
 		return nil
@@ -81,7 +82,7 @@ func (d *delivery) acknowledge(ctx context.Context) {
 	d.deleted(err)
 }
 
-// delete removes a message that asks for nothing.
+// delete removes a message that needs no work.
 func (d *delivery) delete(ctx context.Context) { d.deleted(d.tryDelete(ctx)) }
 
 // tryDelete tries until the store is available: a message that comes again takes over what runs
@@ -90,7 +91,7 @@ func (d *delivery) tryDelete(ctx context.Context) error {
 	return d.Retry.Do(ctx, "delete message "+d.message.ID, func() error { return d.queue.Delete(ctx, d.message) })
 }
 
-// deleted notes what became of the deletion.
+// deleted records the outcome of the deletion.
 func (d *delivery) deleted(err error) {
 	switch {
 	case err == nil:

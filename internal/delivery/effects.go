@@ -19,8 +19,8 @@ import (
 // time (engine.State.Outstanding), so that a second delivery needs no memory of the first.
 type holder struct {
 	guard string
-	// keep is how many tasks it may run itself: with more of them all are sent, each under a guard
-	// of its own, or in packs.
+	// keep is how many tasks it may run itself: if there are more, all are sent, each under a separate guard, or in
+	// packs.
 	keep int
 	// passed is what it has sent or runs; nil when there is no need to know. A pack has several
 	// runs under one guard, and must not order again what it is at.
@@ -43,14 +43,14 @@ type outgoing struct {
 	runs []engine.Run // that it orders now
 }
 
-// nowMark begins the guards of what messages send that wake tasks: a run that waits has a message
-// of its own, which must not stand for another.
+// nowMark begins the guards of messages that wake tasks and are sent by other messages: a waiting run has its own
+// message, which must not be confused with this one.
 const nowMark = "n"
 
-// perform carries out what the message owes after its entry is in the log. Of tasks that
-// are to be run at once it returns up to keep, for the caller to run; when there are more
-// they are all sent. After an error some of it may be done; to call it again does the rest. The end
-// of the attempt is last: after it messages for the attempt are dropped. The lock is held.
+// perform carries out what the message owes after its entry is in the log. Of tasks that must run at once it returns up
+// to keep for the caller to run; if there are more, all of them are sent. After an error some of the work may be done;
+// calling it again does the rest. The end of the attempt is last: after it messages for the attempt are dropped. The
+// lock is held.
 func (w *Worker) perform(ctx context.Context, a *attempt, h holder, s *outbox) ([]engine.Run, error) {
 	if err := w.slotsOwed(ctx, a, h.guard); err != nil {
 		return nil, err
@@ -78,8 +78,8 @@ func (w *Worker) perform(ctx context.Context, a *attempt, h holder, s *outbox) (
 	return s.kept, nil
 }
 
-// owed is what is outstanding under the message: what is to be sent and what may be kept; whether
-// the rest of what is made in portions is to be made, and whether the attempt has ended.
+// owed is the outstanding work of the message: what to send and what the caller may keep; whether more portions must be
+// made, and whether the attempt has ended.
 func (w *Worker) owed(a *attempt, h holder) (out outbox, goOn, ended bool) {
 	for _, e := range a.state.Outstanding(h.guard) {
 		switch e := e.(type) {
@@ -145,8 +145,8 @@ func (w *Worker) send(ctx context.Context, a *attempt, h holder, s *outbox) erro
 	return nil
 }
 
-// goOn has the rest of what is made in portions made in a turn of its own, after what came
-// for the attempt meanwhile: a kill, say.
+// goOn requests the remaining portions by a separate message, so that they come after messages that arrived for the
+// attempt meanwhile: a kill, for example.
 func (w *Worker) goOn(ctx context.Context, a *attempt) error {
 	m := host.EventMessage(a.id, "go"+strconv.FormatInt(a.seq, 10), events.Event{Kind: events.GoOn})
 	if err := w.Events.Send(ctx, m); err != nil {
@@ -169,7 +169,8 @@ func packName(runs []engine.Run) string {
 	return host.ListName(names)
 }
 
-// typed says which operator a message needs, where it asks for one run: packs are of queues whose receivers run all tasks.
+// typed sets the operator that a message needs if it is for one run: packs belong to queues whose receivers run all
+// tasks.
 func (w *Worker) typed(a *attempt, m host.Message, runs ...engine.Run) host.Message {
 	if len(runs) == 1 {
 		m.Type = execution.Type(w.Registry, a.state.Task(runs[0].Task))
@@ -182,8 +183,8 @@ func (a *attempt) message(name string, t events.Task, due time.Time) host.Messag
 	return host.Message{ID: host.MessageID(a.id, name), Share: strconv.FormatInt(a.row.Project.ID, 10), Body: events.EncodeTask(t), Due: due}
 }
 
-// waiting is a message for a time that the log knows, which is ahead of the clock where that was
-// set back: what was to be waited for stays as long as it was.
+// waiting is a message for a time in the log, which is ahead of the clock if the clock was set back: the length of the
+// wait stays the same.
 func (w *Worker) waiting(a *attempt, name string, t events.Task, at time.Time) host.Message {
 	if now := w.Now(); a.at.After(now) {
 		at = at.Add(-a.at.Sub(now))
@@ -193,8 +194,8 @@ func (w *Worker) waiting(a *attempt, name string, t events.Task, at time.Time) h
 	return m
 }
 
-// announce tells the bus what a step was about, before anything is carried out: what failed then
-// is done again as a whole. The lock is held.
+// announce announces on the bus what a step decided, before anything is carried out: after a failure, everything is
+// repeated. The lock is held.
 func (w *Worker) announce(ctx context.Context, a *attempt, p *proposal) error {
 	if p.begins {
 		if err := w.Catalogue.Announce(ctx, a.row, events.AttemptStarted, a.row.CreatedAt); err != nil {
@@ -213,10 +214,10 @@ func (w *Worker) announce(ctx context.Context, a *attempt, p *proposal) error {
 	return w.Catalogue.Announce(ctx, a.row, events.SLAMissed, w.Now().UTC())
 }
 
-// postpone sends wakes that came too soon to the queue of tasks: in that of events they would
-// stand before what they wait for. Each time it is another message, to come later: one that
-// came again, or that another wake of the run led to, would take the run from the receiver that has it
-// by then. So its name has the time in it. guard is that of the last, if there was one. The lock is held.
+// postpone sends wakes that came too soon to the queue of tasks: in the queue of events they would block the messages
+// that they wait for. Each time it is a new message, due later: a message that came again, or that another wake of the
+// run sent, would take the run from its present receiver. So its name contains the time. guard is that of the last
+// wake, if there was one. The lock is held.
 func (w *Worker) postpone(ctx context.Context, a *attempt, guard string, runs []engine.Run) error {
 	for _, run := range runs {
 		name := host.WakeMark + host.RunName(run)
@@ -233,7 +234,7 @@ func (w *Worker) postpone(ctx context.Context, a *attempt, guard string, runs []
 	return nil
 }
 
-// finish ends an attempt whose state says so. The lock is held.
+// finish ends an attempt whose state has ended. The lock is held.
 func (w *Worker) finish(ctx context.Context, a *attempt) error {
 	text, err := engine.EncodeState(a.state)
 	if err != nil {

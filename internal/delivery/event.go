@@ -37,7 +37,7 @@ func (d *delivery) event(ctx context.Context) error {
 	return d.apply(ctx, d.attempt, p)
 }
 
-// alone reports whether an event is about what is in the log as it is, and is handled by itself.
+// alone reports whether an event is about the log as it is, and is handled separately.
 func alone(k events.Kind) bool {
 	return k == events.Check || k == events.Revive || k == events.TakeOver || k == events.Slots || k == events.Pause || k == events.Unpause
 }

@@ -29,7 +29,7 @@ func (d *delivery) isHopeless(err error) bool {
 	return errors.Is(err, host.ErrPanic) && d.panicked()
 }
 
-// panicked counts a panic and reports whether the attempt is to be given up.
+// panicked counts a panic and reports whether the attempt must be given up.
 func (d *delivery) panicked() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

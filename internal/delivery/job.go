@@ -12,13 +12,13 @@ import (
 	"zerodag/operators/run"
 )
 
-// job is a run with what it needs of its attempt, which may be loaded anew meanwhile.
+// job is a run with the parts of its attempt that it needs, because the attempt may be reloaded meanwhile.
 type job struct {
 	*run.Job
 	workflow host.Workflow
 	known    host.Entry // the last one, as far as the run knows: its number and nonce
 	created  time.Time
-	next     []operators.Sandbox         // where the commands after it will run
+	next     []operators.Sandbox         // where the following commands will run
 	hidden   bool                        // its parameters may hold secrets
 	silent   bool                        // its log is kept from an earlier try whose result was not
 	begins   func(context.Context) error // is called once all is there that the run needs; nil for nothing
@@ -40,7 +40,7 @@ func (w *Worker) job(l *attempt, run engine.Run, now time.Time) *job {
 	return &job{Job: j, workflow: l.workflow, known: host.Entry{Seq: l.seq, Nonce: l.nonce}, created: row.CreatedAt, hidden: l.state.HoldsSecrets()}
 }
 
-// notifier tells people about a task.
+// notifier notifies users about a task.
 type notifier struct {
 	worker   *Worker
 	attempt  *host.Attempt
@@ -56,7 +56,7 @@ func (n notifier) Notify(ctx context.Context, message string, t *operators.Task)
 	return n.worker.Notices.Notify(ctx, host.Notice{Message: message, Attempt: *n.attempt, Revision: n.revision, Task: t.TaskName, Failure: n.failure})
 }
 
-// failureOf is the task that has failed when a task of the engine's own tells people that one has.
+// failureOf is the failed task that a task of the engine's own notifies users about.
 func failureOf(s *engine.State, t *engine.Task) *host.Failure {
 	if !strings.HasSuffix(t.Name, engine.FailureAlert) {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// StopKilled stops runs of this process whose attempts were killed, or have ended, elsewhere: the process that took
-// the kill can stop its own runs only. What they come to counts no more, so that to stop them late or twice changes
+// StopKilled stops runs of this process whose attempts were killed, or have ended, in another process: the process that
+// took the kill can stop only its own runs. Their results no longer count, so stopping them late or twice changes
 // nothing.
 func (w *Worker) StopKilled(ctx context.Context) error {
 	var errs []error
@@ -51,7 +51,7 @@ func (w *Worker) stopKilled(ctx context.Context, a *attempt) error {
 	return nil
 }
 
-// inUse holds the attempts that somebody holds; each needs a drop.
+// inUse holds the attempts that are in use; each needs a drop.
 func (c *Attempts) inUse() []*attempt {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -25,10 +25,9 @@ type ending struct {
 	err     error
 }
 
-// together runs the tasks of a pack side by side. What they come to is sent to the
-// queue of events and not appended here: other packs of the attempt end at the same time,
-// and their appends would only be in each other's way. A run whose result was sent and not
-// yet appended runs again when this process ends before the pack's message is deleted.
+// together runs the tasks of a pack concurrently. Their results are sent to the queue of events and not appended here:
+// other packs of the attempt end at the same time, and their appends would only conflict. A run whose result was sent
+// but not yet appended runs again if this process ends before the pack's message is deleted.
 func (d *delivery) together(ctx context.Context, runs []engine.Run) error {
 	endings := make(chan ending)
 	h := holder{guard: d.guard, passed: map[engine.Run]bool{}}

@@ -9,12 +9,12 @@ import (
 	"zerodag/internal/host"
 )
 
-// pause pauses the attempt or lets it continue, and then has its row say which: readers of rows look at the tasks only
-// where it says that somebody paused it. The message comes again until both are done.
+// pause pauses the attempt or lets it continue, and then updates its row: readers of rows read the tasks only if the
+// row is marked as paused. The message comes again until both are done.
 func (d *delivery) pause(ctx context.Context, e events.Event) error {
 	err := d.apply(ctx, d.attempt, propose(d.guard, e.Engine(d.guard)...))
 	if errors.Is(err, host.ErrGone) || errors.Is(err, host.ErrNotFound) {
-		return nil // it has ended, and nobody sees any more whether it was paused
+		return nil // it has ended; whether it was paused no longer matters
 	}
 	if err != nil {
 		return err

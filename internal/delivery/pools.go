@@ -14,10 +14,10 @@ import (
 	"zerodag/internal/pool"
 )
 
-// A task that waits for slots of a pool is asked for by a message of its own to its attempt. Who handles that message, or one
-// that wakes the task later, tries for the slots; what it gets is worth nothing before the log says Granted, and is given
-// up again by the same message where the log says that the task does not wait any more. The slots of a try that is over are
-// given up by the message that ended it, before it sends anything.
+// A task that waits for slots of a pool requests them with a separate message to its attempt. The handler of that
+// message, or of one that wakes the task later, tries to take the slots. Slots count only once the log has Granted; the
+// same message gives them up if, by the log, the task no longer waits. The slots of a try that is over are given up by
+// the message that ended it, before it sends anything.
 
 // claimOf is what a try of a task asks of a pool.
 func claimOf(attempt int64, ask events.SlotsAsk) host.Claim {
@@ -28,8 +28,8 @@ func (a *attempt) ask(task engine.TaskID, c claim.Pool, try int, since time.Time
 	return events.SlotsAsk{Task: task, Try: try, Pool: c.Name, Slots: c.Slots, Priority: c.Priority, Since: since.UnixMilli(), Site: a.row.Site}
 }
 
-// slotsOwed gives up the slots that a guard owes to give up, and then has those asked for that it owes to ask for. What this
-// process has done of that since it read the attempt is not done again. The lock is held.
+// slotsOwed gives up the slots that a guard must give up, and then sends the requests for slots that it owes. It does
+// not repeat what this process has done since it read the attempt. The lock is held.
 func (w *Worker) slotsOwed(ctx context.Context, a *attempt, guard string) error {
 	var asks []host.Message
 	var asked []string
@@ -71,7 +71,7 @@ func (a *attempt) slotsAre(key string) {
 	a.slotsDone[key] = true
 }
 
-// releaseSlots gives up what a try had or waited for. One that waited may stand in the line of either pool of that name.
+// releaseSlots gives up the slots or places of a try. A waiting try may be in the line of either pool of that name.
 func (w *Worker) releaseSlots(ctx context.Context, a *attempt, r engine.Release) error {
 	c := claimOf(a.id, a.ask(r.Task, r.Pool, r.Try, r.Since))
 	refs := []host.PoolRef{{Site: a.row.Site, Project: r.Project, Name: r.Pool.Name}}
@@ -86,8 +86,8 @@ func (w *Worker) releaseSlots(ctx context.Context, a *attempt, r engine.Release)
 	return nil
 }
 
-// poolsOf are the pools that a claim may mean in an attempt: that of its project goes before that of the site. One that nobody
-// has to make is of the project.
+// poolsOf are the pools that a claim may mean in an attempt: that of its project takes precedence over that of the
+// site. An implicit pool belongs to the project.
 func poolsOf(row host.Attempt, c claim.Pool) []host.PoolRef {
 	of := host.PoolRef{Site: row.Site, Project: row.Project.ID, Name: c.Name}
 	if c.Size > 0 || of.Implicit() {
@@ -96,7 +96,8 @@ func poolsOf(row host.Attempt, c claim.Pool) []host.PoolRef {
 	return []host.PoolRef{of, {Site: row.Site, Name: c.Name}}
 }
 
-// askAgain sends again what has tasks ask for slots, since a revival knows of no message. The lock is held.
+// askAgain resends the messages that make tasks request slots, because a revival cannot see which messages still exist.
+// The lock is held.
 func (d *delivery) askAgain(ctx context.Context, lacks func(engine.Effect) bool) error {
 	a := d.attempt
 	for _, e := range a.state.Owed() {
@@ -149,7 +150,7 @@ func (d *delivery) slots(ctx context.Context, ask events.SlotsAsk) error {
 	if err := d.giveUpSlots(ctx, refs, of, again); err != nil || row.Done {
 		return err
 	}
-	return d.apply(ctx, d.attempt, propose(d.guard)) // also where the attempt has ended by this message, and nobody was told yet
+	return d.apply(ctx, d.attempt, propose(d.guard)) // also if this message ended the attempt and the end is not announced yet
 }
 
 // named is what a try asks of one of its pools.
@@ -162,7 +163,8 @@ func named(use claim.Use, pool string) claim.Pool {
 	return claim.Pool{Name: pool}
 }
 
-// standing reads what the log says of a try. Of an attempt that is gone all is over, and its row says Done.
+// standing reads the state of a try from the log. If the attempt is gone everything is over, and its row is marked
+// Done.
 func (d *delivery) standing(ctx context.Context, ask events.SlotsAsk) (host.Attempt, claim.Standing, claim.Use, error) {
 	use := claim.Use{Pool: claim.Pool{Name: ask.Pool}}
 	a := d.attempt
@@ -197,7 +199,7 @@ func (d *delivery) acquire(ctx context.Context, refs []host.PoolRef, c host.Clai
 	return refs[len(refs)-1], pool.Missing, nil
 }
 
-// giveUpSlots gives up what a try that is over has. again says that this message may have done some of it before.
+// giveUpSlots gives up the slots of a try that is over. again: this message may already have done part of it.
 func (d *delivery) giveUpSlots(ctx context.Context, refs []host.PoolRef, c host.Claim, again bool) error {
 	for _, ref := range refs {
 		if _, err := d.Slots.Run(ctx, ref, pool.GiveUp(c, again)); err != nil {
@@ -207,7 +209,7 @@ func (d *delivery) giveUpSlots(ctx context.Context, refs []host.PoolRef, c host.
 	return nil
 }
 
-// logOutcome notes in the log what came of trying, if the try still waits for that. What a try got that is over is given up.
+// logOutcome records the outcome in the log if the try still waits for it. If the try is over, it gives up the slots.
 func (d *delivery) logOutcome(ctx context.Context, ask events.SlotsAsk, ref host.PoolRef, o pool.Outcome, refs []host.PoolRef) error {
 	p := &proposal{guards: []string{d.guard}}
 	p.plan = func(s *engine.State) ([]engine.Event, bool) {

@@ -11,9 +11,8 @@ import (
 	"zerodag/operators"
 )
 
-// next lists the sandboxes of the commands that come right after a task that is no command itself.
-// What they are to be is taken as it is written: what is computed is not known yet. The lock of
-// the state's attempt is held.
+// next lists the sandboxes of the commands that come right after a task that is not a command itself. Their settings
+// are taken as written, because computed values are not known yet. The lock of the state's attempt is held.
 func (w *Worker) next(s *engine.State, id engine.TaskID) []operators.Sandbox {
 	if w.Prewarm == nil || execution.Written(w.Registry, s.Task(id)).Commands {
 		return nil // its own machine will do
@@ -29,7 +28,7 @@ func (w *Worker) next(s *engine.State, id engine.TaskID) []operators.Sandbox {
 		if strings.Contains(param.Text(docker)+param.Text(sandbox), "${") {
 			continue
 		}
-		if s, err := operators.ReadSandbox(operators.NewParams(own)); err == nil { // else the task itself will say so
+		if s, err := operators.ReadSandbox(operators.NewParams(own)); err == nil { // else the task itself will report it
 			list = append(list, s)
 		}
 	}

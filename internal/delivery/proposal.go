@@ -20,24 +20,24 @@ type proposal struct {
 	// guards are those of the messages: what they owe is carried out after the proposal is in the
 	// log, in this order.
 	guards []string
-	// plan says which events that is in some state. false means that it does not apply to that
-	// state, which may be old. It is asked again for each state that is read; it changes nothing
-	// in the state.
+	// plan returns the events of the proposal in some state. false means that it does not apply to that state, which
+	// may be old. It is called again for each state that is read, and does not change the state.
 	plan func(s *engine.State) ([]engine.Event, bool)
-	// begins: it is what begins the attempt; sla: the time of `sla:` has come. The bus is told of
-	// both once the proposal is in the log, before effects are carried out.
+	// begins: the proposal begins the attempt; sla: the time of `sla:` has come. Both are announced on the bus once the
+	// proposal is in the log, before effects are carried out.
 	begins, sla bool
-	// expiry is the timer of a `_timeout` whose time has come; nil for none. Where it says that a task is slow people are told.
+	// expiry is the timer of a `_timeout` whose time has come; nil for none. If it marks a task as slow, users are
+	// notified.
 	expiry *engine.Expiry
 	// early are runs to be woken that do not wait yet, by the state planned for last.
 	early []engine.Run
-	// applied: an entry with what was planned is in the log. It never becomes false again, and
-	// nothing is planned from then on: a second entry would make it happen twice.
+	// applied: an entry with the planned events is in the log. It never becomes false again, and nothing is planned
+	// from then on: a second entry would make it happen twice.
 	applied bool
 	// keeps: the process runs itself what the message owes then, if that is a single task.
 	keeps bool
-	// doubt is the number and nonce of an entry with what was planned whose append failed in a way
-	// that leaves open whether it is in the log. Until that is known nothing is planned.
+	// doubt is the number and nonce of an entry with the planned events whose append failed in a way that leaves open
+	// whether it is in the log. Until that is known nothing is planned.
 	doubt host.Entry
 }
 
@@ -46,7 +46,7 @@ func propose(guard string, happened ...engine.Event) *proposal {
 	return &proposal{guards: []string{guard}, plan: func(*engine.State) ([]engine.Event, bool) { return happened, true }}
 }
 
-// noteKind notes what the bus is to be told of.
+// noteKind records what must be announced on the bus.
 func (p *proposal) noteKind(k events.Kind) {
 	p.begins = p.begins || k == events.Start
 	p.sla = p.sla || k == events.SLADue
@@ -87,9 +87,9 @@ func tooSoon(s *engine.State, r engine.Run) bool {
 	return t != nil && t.State == engine.Running && t.Dispatch+1 == r.Dispatch
 }
 
-// takeOverStart plans that what entry 1 ordered is ordered anew by the message of this
-// guard, if nothing came of it. Should it be under way after all its results count no more.
-// What is left to the first message then is the timer of `sla:`, or of the attempt's own time, and carried out as well.
+// takeOverStart plans that the message of this guard orders anew what entry 1 ordered, if nothing resulted from it. If
+// that work is under way after all, its results no longer count. The first message keeps only the timer of `sla:`, or
+// of the attempt's own time, which is also carried out.
 func (p *proposal) takeOverStart(a *attempt, guard string) {
 	p.plan = func(s *engine.State) (list []engine.Event, applies bool) {
 		p.guards = []string{guard}

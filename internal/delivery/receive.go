@@ -11,9 +11,8 @@ import (
 	"zerodag/internal/retry"
 )
 
-// TakeEvents does what messages of one group of the queue "events" ask for. q is told the end of
-// each: Delete when all that it owed is done, Release when it must come again. What comes behind
-// a message that failed is released, too.
+// TakeEvents handles messages of one group of the queue "events". It ends each with a call of q: Delete when everything
+// that it owed is done, Release when it must come again. Messages behind a failed one are also released.
 func (w *Worker) TakeEvents(ctx context.Context, q host.Queue, list []host.Delivery) {
 	if len(list) > 1 && w.takeTogether(ctx, q, list) {
 		return
@@ -42,8 +41,8 @@ func (w *Worker) TakeTask(ctx context.Context, q host.Queue, d host.Delivery) {
 	w.received(q, d).handle(ctx, (*delivery).task)
 }
 
-// takeTogether makes one entry of what several messages bring, all for the first time. It
-// is false when they are to be handled one by one, and nothing was done.
+// takeTogether makes one entry of several messages, all of them received for the first time. It returns false, having
+// done nothing, if they must be handled one by one.
 func (w *Worker) takeTogether(ctx context.Context, q host.Queue, list []host.Delivery) bool {
 	j, ok := join(list)
 	if !ok {
@@ -110,9 +109,8 @@ func join(list []host.Delivery) (joined, bool) {
 	return j, true
 }
 
-// handle does what a message asks for and deletes it last. What fails comes back later,
-// each time later: nothing is dropped but what names an attempt that is gone. It reports
-// whether the message is done with.
+// handle handles a message and deletes it last. After a failure the message comes back, each time later: only messages
+// that name a missing attempt are dropped. It reports whether the message is finished.
 func (d *delivery) handle(ctx context.Context, do func(*delivery, context.Context) error) bool {
 	id, guard, err := host.ParseMessageID(d.message.ID)
 	if err != nil {

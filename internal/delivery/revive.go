@@ -29,7 +29,7 @@ func fenced(t *engine.Task) bool { return strings.HasPrefix(t.Guard, host.FenceM
 // revive handles the message of a revival for one attempt.
 func (d *delivery) revive(ctx context.Context) error {
 	if d.Limits.ProcessTime == 0 && d.Inventory == nil {
-		return nil // a run may continue for ever: nobody ever knows that it does not
+		return nil // a run may continue forever: there is no way to know that it does not
 	}
 	a := d.attempt
 	a.mu.Lock()
@@ -68,7 +68,7 @@ func (d *delivery) revive(ctx context.Context) error {
 	return nil
 }
 
-// tellAgain sends an event to the attempt once more, under a guard of its own.
+// tellAgain sends an event to the attempt once more, under a separate guard.
 func (d *delivery) tellAgain(ctx context.Context, suffix string, kind events.Kind) error {
 	m := host.EventMessage(d.attempt.id, again(d.guard, suffix), events.Event{Kind: kind})
 	if err := d.Events.Send(ctx, m); err != nil {
@@ -77,8 +77,8 @@ func (d *delivery) tellAgain(ctx context.Context, suffix string, kind events.Kin
 	return nil
 }
 
-// fencing plans that this message answers for all runs but those that another revival has fenced: to fence
-// them again and again would be never to take them over.
+// fencing plans that this message answers for all runs except those that another revival has fenced: fencing them again
+// and again would mean never taking them over.
 func (d *delivery) fencing(s *engine.State, lacks func(engine.Effect) bool) (list []engine.Event) {
 	for _, e := range s.Owed() {
 		if x, run := e.(engine.Dispatch); run && x.At.IsZero() && !fenced(s.Task(x.Task)) && lacks(e) {
@@ -88,8 +88,8 @@ func (d *delivery) fencing(s *engine.State, lacks func(engine.Effect) bool) (lis
 	return list
 }
 
-// sentAgain are the messages of what waits for a time, and of the look at what is fenced, by this revival or
-// by one whose message may be lost as well. The lock is held.
+// sentAgain are the messages for work that waits for a time, and for the check of fenced runs, sent by this revival or
+// by one whose message may also be lost. The lock is held.
 func (d *delivery) sentAgain(lacks func(engine.Effect) bool) []host.Message {
 	a := d.attempt
 	var list []host.Message
@@ -107,8 +107,8 @@ func (d *delivery) sentAgain(lacks func(engine.Effect) bool) []host.Message {
 				then := events.Event{Kind: events.TakeOver, Guard: t.Guard}
 				list = append(list, d.waiting(a, again(t.Guard, "due"), events.Task{Then: &then}, t.UpdatedAt.Add(d.Limits.FenceTime())))
 			case !e.At.IsZero():
-				// Each receive of the revival sends wakes of its own: of two with one guard the second would
-				// take over what the first has woken.
+				// Each receipt of the revival sends separate wakes: of two with the same guard the second would take
+				// over the run that the first has woken.
 				wake := again(d.guard, host.RunName(e.Run)) + "-" + strconv.Itoa(d.message.Count)
 				list = append(list, d.typed(a, d.waiting(a, wake, events.Task{Runs: []engine.Run{e.Run}, Wait: true}, e.At), e.Run))
 			}

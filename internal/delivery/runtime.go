@@ -12,15 +12,15 @@ import (
 	"zerodag/operators/run"
 )
 
-// execute does one run, with files, log and secrets of its own. The error says that a store was
-// not available, and that the run must be made again by the caller.
+// execute makes one run, with separate files, log and secrets. An error means that a store was not available, and that
+// the caller must repeat the run.
 func (w *Worker) execute(ctx context.Context, j *job) (run.Outcome, error) {
 	w.runs.Add(1)
 	w.running.Add(1)
 	defer w.running.Add(-1)
 	secrets, err := vault.Of(ctx, w.Secrets, j.SiteID, j.ProjectID, j.hidden)
 	if later := j.Postponed(err); later != nil {
-		return j.waiting(later) // what is to be left out of the log is not known
+		return j.waiting(later) // the secrets to mask in the log are not known
 	}
 	logs := w.Logs
 	if j.silent {
@@ -87,8 +87,8 @@ func (j *job) beginning(ctx context.Context) (over bool, err error) {
 	return false, err
 }
 
-// ended is the outcome of a run that a kill kept from beginning. It asks for another run, which the engine turns into a run that
-// cleans up after the earlier ones.
+// ended is the outcome of a run that a kill kept from beginning. It asks for another run, which the engine turns into
+// one that cleans up after the earlier ones.
 func (w *Worker) ended(j *job, err error) (run.Outcome, error) {
 	switch {
 	case err != nil:

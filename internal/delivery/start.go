@@ -55,8 +55,8 @@ func (w *Worker) keepStart(ctx context.Context, m host.Message) {
 	}
 }
 
-// forgetStart removes the copy of a message that is done with. Where it stays the start is asked for again,
-// which starts nothing.
+// forgetStart removes the copy of a finished message. If the copy stays, the start is requested again, which starts
+// nothing.
 func (w *Worker) forgetStart(ctx context.Context, id string) {
 	if w.Kept == nil {
 		return

@@ -18,13 +18,13 @@ import (
 const (
 	entryTasks    = 400
 	snapshotFloor = 16 << 10
-	alonePart     = 64 << 10 // of a log, without a snapshot, by a process that goes on by itself
+	alonePart     = 64 << 10 // of a log, without a snapshot, by a process that runs a chain alone
 	turnEntries   = 25
 	turnTime      = 2 * time.Second
 )
 
-// apply lets the engine step for its messages, then carries out what they owe; all tasks
-// that are to be run are sent.
+// apply lets the engine step for its messages, then carries out what they owe; all tasks that are ready to run are
+// sent.
 func (w *Worker) apply(ctx context.Context, a *attempt, p *proposal) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -53,7 +53,7 @@ func (w *Worker) decide(ctx context.Context, a *attempt, p *proposal) error {
 		}
 	}()
 	if p.doubt.Nonce != "" {
-		a.state = nil // whether the entry is there is to be seen
+		a.state = nil // whether the entry is there must be read
 	}
 	for read := false; ; {
 		if a.state == nil {
@@ -165,10 +165,10 @@ func (w *Worker) runInline(ctx context.Context, a *attempt, p *proposal, guard s
 		case engine.Dispatch:
 			task := a.state.Task(e.Task)
 			if !e.At.IsZero() || !execution.Inline(w.Registry, task) {
-				continue // one that waits has a message of its own
+				continue // a waiting task has a separate message
 			}
 			if a.careful.Load() && w.Limits.MaxCrashes() > 0 {
-				continue // perform sends it: what runs by a message of its own is known to have begun
+				continue // perform sends it: a run with its own message is known to have begun
 			}
 			if err := ctx.Err(); err != nil {
 				return false, err
@@ -240,9 +240,9 @@ func (w *Worker) append(ctx context.Context, a *attempt, p *proposal, t *draft, 
 	return nil
 }
 
-// snapshotDue reports whether an entry is to have a snapshot, with which so many bytes would lie behind the last
-// one. A snapshot saves reading, and costs as much as several entries. The process that runs a chain reads
-// nothing while nobody else has a part in the attempt, so it waits longer. The lock is held.
+// snapshotDue reports whether an entry needs a snapshot, given how many bytes would follow the last one. A snapshot
+// saves reading, and costs as much as several entries. The process that runs a chain reads nothing while no other
+// process works on the attempt, so it waits longer. The lock is held.
 func (a *attempt) snapshotDue(p *proposal, since int) bool {
 	switch {
 	case a.state.Ended() || since <= snapshotFloor || since <= a.snapshot:

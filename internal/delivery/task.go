@@ -51,8 +51,8 @@ func (d *delivery) task(ctx context.Context) error {
 	return d.together(ctx, runs)
 }
 
-// reenqueue sends a message that came again once more, under an ID of its own: an earlier
-// receiver cannot delete that one. Then this one owes nothing more.
+// reenqueue resends a redelivered message under a new ID: an earlier receiver cannot delete the new message. After
+// that, this one owes nothing.
 func (d *delivery) reenqueue(ctx context.Context, m events.Task) error {
 	m.Unbegun = unbegun(d.message, m)
 	m.From = append(m.From, d.guard)
@@ -95,8 +95,8 @@ func (d *delivery) chain(ctx context.Context, run engine.Run) error {
 	}
 }
 
-// handOn leaves a run whose operator this process does not run to those who do, in place of the message that is held:
-// there is no moment in which nobody has the run, or two. false: it is to be run here.
+// handOn passes a run whose operator this process does not run to the receivers that do. The new message atomically
+// replaces the leased one, so that at no moment none or two receivers have the run. false: run it here.
 func (d *delivery) handOn(ctx context.Context, run engine.Run) (away bool, err error) {
 	queue, some := d.Tasks.(host.Forwarder)
 	if !some || len(d.Limits.Types) == 0 {
@@ -108,7 +108,7 @@ func (d *delivery) handOn(ctx context.Context, run engine.Run) (away bool, err e
 			return err
 		}
 		if err = queue.Forward(ctx, d.message, m); errors.Is(err, host.ErrLeaseLost) {
-			return nil // whoever has the message now continues with the run
+			return nil // the present receiver of the message continues with the run
 		}
 		return err
 	})
@@ -127,7 +127,7 @@ func (d *delivery) forOthers(ctx context.Context, run engine.Run) (host.Message,
 		return host.Message{}, err
 	}
 	if !current(a.state)(run) {
-		return host.Message{}, nil // running it shows what became of it
+		return host.Message{}, nil // running it shows the outcome
 	}
 	return d.typed(a, a.message(handedMark+host.RunName(run), events.Task{Runs: []engine.Run{run}}, time.Time{}), run), nil
 }

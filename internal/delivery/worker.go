@@ -19,15 +19,15 @@ type Catalogue interface {
 	// an error the caller ends it again. The state must be in the log, and everything else that
 	// the last message owes must be done: what comes after is dropped as gone.
 	End(ctx context.Context, a host.Attempt, e host.End) (host.Attempt, error)
-	// Announce tells the bus what became of an attempt. It is called after the entry is in the
-	// log and before anything else that follows from that: told twice is better than never.
+	// Announce announces progress of an attempt on the bus. It is called after the entry is in the log and before any
+	// other consequence: twice is better than never.
 	Announce(ctx context.Context, a host.Attempt, topic events.Topic, at time.Time) error
 	NotifyOf(ctx context.Context, a host.Attempt, task, message string)
 	// Require starts an attempt for `require>` of a task of from, or finds the one of that session.
 	// Errors are those of operators.Workflows.
 	Require(ctx context.Context, from host.Attempt, q operators.StartRequest) (operators.StartedAttempt, error)
-	// StartByEvent starts what an event asked for. What can never start is no error; host.StartsLater
-	// says of which error it may start later.
+	// StartByEvent starts what an event requested. A start that can never succeed is not an error; host.StartsLater
+	// reports for which errors it may succeed later.
 	StartByEvent(ctx context.Context, d events.StartDetail, named bool) error
 	// Fire fires schedules whose time has come. again: an earlier delivery may have fired some.
 	Fire(ctx context.Context, list []events.Firing, again bool) error
@@ -37,18 +37,18 @@ type Catalogue interface {
 type Options struct {
 	host.Ports
 	host.Runtime
-	// Live are the live copies of attempts; View and Watch of the API look at the same ones.
+	// Live are the live copies of attempts; View and Watch of the API use the same ones.
 	Live *Attempts
 	// Slots are those of pools.
 	Slots     pool.Runner
 	Catalogue Catalogue
-	// Retry is asked about all that a store may refuse for a while. Where the outcome of a run
-	// would be lost otherwise the worker waits for it, under the lease of the message.
+	// Retry handles all errors of a store that may be temporary. If the outcome of a run would otherwise be lost, the
+	// worker keeps retrying under the lease of the message.
 	Retry *retry.Retrier
-	// LastLines are the last lines that a task printed, for people who are told that it failed.
+	// LastLines are the last lines that a task printed, for notices of its failure.
 	LastLines func(ctx context.Context, a host.Attempt, task string) []string
-	// Closing says that this process is told to end: what is under way is finished, and no run
-	// is begun that another process could begin.
+	// Closing reports whether this process must end: it finishes the work under way, and does not begin a run that
+	// another process could begin.
 	Closing func() bool
 }
 

@@ -68,7 +68,7 @@ func waitKey(session, attempt int64) table.Key {
 
 func siteKey(site int64) table.Key { return table.At("sites", table.Ordered(site)) }
 
-// largestParams is what lies in the row: lists read rows.
+// largestParams is the largest size stored in the row: lists read rows.
 const largestParams = 4 << 10
 
 func (db *DB) attemptItem(ctx context.Context, a host.Attempt) (table.Item, error) {

@@ -20,7 +20,7 @@ func (db *DB) Attempt(ctx context.Context, site, id int64) (host.Attempt, error)
 	return db.attemptOf(ctx, it)
 }
 
-// unfinished is the condition of what may be done before an attempt's end only.
+// unfinished is the condition of changes that are allowed only before an attempt's end.
 func unfinished() table.Where {
 	return table.Where{Text: "attribute_exists(#p) AND attribute_not_exists(#f)", Names: []string{table.Partition, aFinished}}
 }
@@ -53,7 +53,7 @@ func (db *DB) SetPaused(ctx context.Context, id int64, on bool) error {
 	return nil
 }
 
-// largestArchive is what lies in the row; more is a blob.
+// largestArchive is the largest size stored in the row; larger archives are blobs.
 const largestArchive = 8 << 10
 
 // Finish ends an attempt and keeps its archive: see host.Attempts. It is one write unless

@@ -110,7 +110,7 @@ func (db *backfills) addedBackfill(ctx context.Context, id int64, err error) (ho
 	return db.Backfill(ctx, host.AnySite, id)
 }
 
-// namedBackfill answers with the backfill that has a name. It may be the one that was to be added, whose answer was lost.
+// namedBackfill returns the backfill that has a name. It may be the very one to add, if an earlier answer was lost.
 func (db *backfills) namedBackfill(ctx context.Context, b host.Backfill, id int64) (host.Backfill, error) {
 	there, err := db.Backfill(ctx, host.AnySite, id)
 	if err == nil && id != b.ID {
@@ -183,7 +183,8 @@ func (db *backfills) UpdateBackfill(ctx context.Context, b host.Backfill) error 
 	return host.ErrConflict
 }
 
-// ForgetBackfills removes backfills that are over: see host.Backfills. Ids ascend with time, so those that were made after t are not read.
+// ForgetBackfills removes backfills that are over: see host.Backfills. Ids ascend with time, so backfills made after t
+// are not read.
 func (db *backfills) ForgetBackfills(ctx context.Context, t time.Time, n int) (int, error) {
 	sites, err := allSites(ctx, db.t)
 	if err != nil {

@@ -16,15 +16,15 @@ type Options struct {
 	Table  string
 	Blobs  table.Blobs
 	Events host.Queue // where first messages of attempts are sent to
-	// Lifetime is how long the log of an attempt is kept at least, counted from its start:
-	// the longest life of an attempt and what it may be looked at afterwards. 37 days.
+	// Lifetime is how long the log of an attempt is kept at least, counted from its start: the longest life of an
+	// attempt and the time for viewing it afterwards. 37 days.
 	Lifetime time.Duration
 	Now      func() time.Time // time.Now when nil
 	Tries    int              // of a call that was throttled or had no answer: border.Tries
 }
 
-// DB is the driver. It is safe for concurrent use; one is enough for a process. What it keeps of a subject that stands apart has a
-// type of its own, whose methods are those of DB.
+// DB is the driver. It is safe for concurrent use; one is enough for a process. Separate subjects have their own types,
+// whose methods are part of DB.
 type DB struct {
 	t      *table.Table
 	events host.Queue

@@ -1,42 +1,39 @@
-// Package dynamo is the AWS driver of the host's ports that keep rows and logs: one table,
-// on demand, holds the logs of attempts, projects, definitions, schedules, sessions,
-// tokens, the audit log, pools, timers and the values of `param_set>`.
+// Package dynamo is the AWS driver of the host's ports that keep rows and logs: one table, on demand, holds the logs of
+// attempts, projects, definitions, schedules, sessions, tokens, the audit log, pools, timers and the values of
+// `param_set>`.
 //
-// The functions open it, once for each process. It must never decide what the host decides,
-// never ask an index where being a moment behind would be wrong, and never write twice what
-// the bill can bear once.
+// The functions open it, once for each process. It must never decide what the host decides, never query an index if
+// being a moment behind would be wrong, and never write twice if once is enough.
 //
 // # Guarantees
 //
-// The rows of one thing by id, logs, names, sessions by time, and who waits for whom are
-// read consistently. Lists of projects, schedules, tokens, sessions, attempts, and what is
-// active or due come from indexes, which follow within milliseconds; the rows themselves
-// are then read from the table, consistently. An index tells what to look at, never how it
-// is.
+// The rows of one object by id, logs, names, sessions by time, and the attempts that wait for a session are read
+// consistently. Lists of projects, schedules, tokens, sessions, attempts, and active or due ones come from indexes,
+// which follow within milliseconds; the rows themselves are then read from the table, consistently. An index finds
+// candidates; it never supplies their state.
 //
-// A push is seen with all its definitions and, up to some 95 of them, its schedules, or not
-// at all. A start of up to 20 attempts is one transaction. Logs carry one expiry from their
-// first write; from then on they count as gone, whether DynamoDB has deleted them or not.
+// A push becomes visible with all its definitions and, up to some 95 of them, its schedules, or not at all. A start of
+// up to 20 attempts is one transaction. Logs carry one expiry from their first write; once expired they count as gone,
+// whether DynamoDB has deleted them or not.
 //
 // # Repeating
 //
-// Calls that were throttled, had no answer or met a transaction are repeated with jitter by
-// the client. That is safe: puts are whole items, entries have a nonce, transactions a
-// token, and a conditional change that finds its own result is a success. What still
-// fails is host.ErrUnavailable.
+// The client repeats calls that were throttled, had no answer or met a transaction, with jitter. That is safe: puts are
+// whole items, entries have a nonce, transactions a token, and a conditional change that finds its own result succeeds.
+// Calls that still fail return host.ErrUnavailable.
 //
 // # Access patterns
 //
-// RRU are read units (4 KB, consistent), WRU write units (1 KB, twice in a transaction,
-// those of indexes included) of small items; q is Query, b BatchGetItem.
+// RRU are read units (4 KB, consistent), WRU write units (1 KB, twice in a transaction, those of indexes included) of
+// small items; q is Query, b BatchGetItem.
 //
 //	append an entry                          1 put                        1 WRU
 //	 ... to a log not seen by this process   1 get before it              1 RRU
-//	load an attempt's log                    1 q, 2 when it is longer     what it has, /4 KB
+//	load an attempt's log                    1 q, 2 when it is longer     its size, /4 KB
 //	look back from an entry                  2 q, 1 get for a snapshot
 //	start a new session                      1 transaction                8 WRU
 //	start a session again                    2 transactions, 1 b          12 WRU
-//	begin what waited                        1 get, 1 transaction
+//	begin a waiting attempt                  1 get, 1 transaction
 //	end an attempt                           1 q (for short logs), 1 update   3 WRU and the state
 //	attempt, project, schedule by id         1 get                        1 RRU
 //	remove a session of one attempt          3 q, 1 b, 2 gets, 1 transaction   8 WRU
@@ -47,7 +44,7 @@
 //	newest session of a workflow             1 q of 1
 //	attempts of a site, project, workflow    8 q side by side, 1 b for each 100
 //	sessions of the same                     1 b or 2 more
-//	attempts of a session, who waits for it  1 q, 1 b
+//	attempts of a session, waiting for it    1 q, 1 b
 //	active attempts of a site, due schedules 8 q side by side, 1 b for each 100
 //	number of active attempts                8 q side by side, nothing read
 //	schedules, tokens, projects              1 q, 1 b for each 100

@@ -15,9 +15,9 @@ import (
 //	A#<attempt>   E#<seq>   entry from the second on; expires
 //	A#<attempt>   R         the first one, in the row of the attempt: each name after firstPrefix
 //
-// An item of its own for the first one would cost two write units more, and it is small. A
-// body of more than largestBody (largestFirst in a row) and a snapshot of more than largestSnapshot are blobs
-// log/<attempt>/<hash>, put before the entry that names them.
+// A separate item for the first entry would cost two more write units, and the entry is small. A body of more than
+// largestBody (largestFirst in a row) and a snapshot of more than largestSnapshot are blobs log/<attempt>/<hash>, put
+// before the entry that names them.
 const (
 	entryPrefix = "E#"
 

@@ -130,7 +130,7 @@ func (db *pools) Pools(ctx context.Context, q host.PoolQuery) (out []host.Pool, 
 	return out, err
 }
 
-// DeletePool removes a pool that nobody uses. Who takes a slot in the same moment has it until its try ends.
+// DeletePool removes an unused pool. A holder that takes a slot at the same moment keeps it until its try ends.
 func (db *pools) DeletePool(ctx context.Context, ref host.PoolRef) error {
 	l, err := db.Line(ctx, ref, 1)
 	if err == nil && len(l.Taken)+len(l.Waiting) > 0 {
@@ -183,7 +183,7 @@ func addToLine(l *host.Line, it table.Item) error {
 	return nil
 }
 
-// TakeSlots gives slots to a holder: see host.Semaphore. One slot of a pool in which nobody waits is one put.
+// TakeSlots gives slots to a holder: see host.Semaphore. One slot of a pool with an empty line is one put.
 func (db *pools) TakeSlots(ctx context.Context, ref host.PoolRef, c host.Claim, numbers []int, inLine bool, at time.Time) error {
 	var actions []table.Action
 	for _, n := range numbers {

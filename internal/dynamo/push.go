@@ -27,10 +27,9 @@ type pushing struct {
 	pushes   int64
 }
 
-// Push adds a revision: see host.Projects. Definitions are written first, where no reader sees
-// them; then one transaction makes the revision the project's newest and changes its
-// schedules. Of more than some 95 schedules the rest follows, under the condition that no
-// other push came in between.
+// Push adds a revision: see host.Projects. Definitions are written first, where no reader sees them; then one
+// transaction makes the revision the project's newest and changes its schedules. If there are more than some 95
+// schedules the rest follows, on the condition that no other push came in between.
 func (db *DB) Push(ctx context.Context, p host.Push) (host.Project, error) {
 	x := &pushing{Push: p}
 	var err error
@@ -115,7 +114,7 @@ func (db *DB) push(ctx context.Context, x *pushing) (host.Project, error) {
 	return x.row, db.restOfSchedules(ctx, x, schedules[first:])
 }
 
-// plan says what the project will be, and reads the schedules that it has.
+// plan determines the new state of the project, and reads its present schedules.
 func (db *DB) plan(ctx context.Context, x *pushing) error {
 	r := x.Revision
 	r.ID = x.revision
@@ -165,7 +164,7 @@ func (db *DB) readSchedules(ctx context.Context, x *pushing, ids map[string]int6
 	return nil
 }
 
-// nameSchedules finds the ids of new schedules: the first one that is free.
+// nameSchedules finds the ids of new schedules: the first free one.
 func (db *DB) nameSchedules(ctx context.Context, x *pushing, ids map[string]int64) error {
 	probe := map[string]int{}
 	for name := range x.Schedules {
@@ -202,8 +201,8 @@ func (db *DB) nameSchedules(ctx context.Context, x *pushing, ids map[string]int6
 	return nil
 }
 
-// writeDefinitions stores what nothing refers to yet. Texts are named by their content:
-// one that is there already is written again as it is.
+// writeDefinitions stores definitions that nothing refers to yet. Texts are named by their content: an existing text is
+// written again unchanged.
 func (db *DB) writeDefinitions(ctx context.Context, x *pushing) error {
 	if x.project == nil {
 		it := siteKey(x.Site).Item()
@@ -249,8 +248,7 @@ func (x *pushing) revisionActions() []table.Action {
 	return append(actions, table.Action{Put: projectItem(x.row, x.pushes), When: table.Absent()}, table.Action{Put: named, When: table.Absent()})
 }
 
-// asRead is the condition that a project is as it was read: nobody has pushed, deleted or paused it since, or let it
-// continue.
+// asRead is the condition that a project is as it was read: it has not been pushed, deleted, paused or resumed since.
 func asRead(p host.Project, pushes int64) table.Where {
 	w := table.Where{Text: "#np = :np AND attribute_not_exists(#dl) AND ", Names: []string{aPushes, aDeleted, aPausedAt}, Values: table.Item{":np": table.Number(pushes)}}
 	if p.Paused.IsZero() {

@@ -12,9 +12,9 @@ import (
 	"zerodag/internal/host"
 )
 
-// What an attempt that was forgotten has among the blobs. It is written with the deletion of its row, and
-// deleted when the blobs are: a process that ends in between leaves nothing that nobody finds again.
-// Entries of logs from the second on, and their blobs, expire by themselves.
+// The blobs of a forgotten attempt. They are recorded together with the deletion of its row, and the record is deleted
+// when the blobs are: a process that ends in between leaves nothing that cannot be found again. Entries of logs from
+// the second on, and their blobs, expire automatically.
 //
 //	G   <attempt>   row
 const aBlobs = "bl" // keys, a line each
@@ -55,8 +55,8 @@ func (db *DB) Forget(ctx context.Context, site, session int64, t time.Time, clea
 	if err != nil || first == nil {
 		return false, err
 	}
-	// The row of the session is read before its attempts are judged: one that is started later changes it, and
-	// then nothing goes.
+	// The row of the session is read before its attempts are judged: an attempt that starts later changes it, and then
+	// nothing is removed.
 	k := keyOfSession(rowOf(first, nil))
 	it, err := db.t.Get(ctx, k)
 	if err != nil || it == nil {
@@ -75,7 +75,7 @@ func (db *DB) Forget(ctx context.Context, site, session int64, t time.Time, clea
 	if len(rows) <= forgotAtOnce {
 		middle, ends = nil, rows
 	}
-	// The mark comes with what goes first: from then on there are names of retries that nothing else remembers.
+	// The mark is written with the first deletion: from then on there are retry names that nothing else remembers.
 	mark := []table.Action{{Put: forgottenKey(k).Item()}}
 	for part := range slices.Chunk(middle, forgotAtOnce) {
 		if gone, err := db.forget(ctx, part, append(mark, table.Action{Check: k, When: same})...); !gone {

@@ -15,7 +15,7 @@ import (
 //
 //	V#<revision>            R   all of them by name, and the ids of its schedules: the manifest
 //	D#<definition>          R   one of them
-//	C#<project>#<digest>    R   the text of those that are alike
+//	C#<project>#<digest>    R   the text of identical ones
 const (
 	aManifest     = "m"
 	aManifestBlob = "mb"
@@ -32,7 +32,7 @@ func configKey(project int64, digest string) table.Key {
 	return table.At("C#"+table.Decimal(project)+"#"+digest, table.Row)
 }
 
-// manifest says what belongs to a revision.
+// manifest lists the contents of a revision.
 type manifest struct {
 	Site        int64            `json:"site"`
 	Project     int64            `json:"project"`

@@ -109,8 +109,8 @@ func (db *schedules) EachDue(ctx context.Context, from, until time.Time, do func
 	})
 }
 
-// eachDue hands out the earliest first. A schedule that was moved on while its list was read waits for
-// those of its new time: whoever notes how far he has come must not pass others by.
+// eachDue passes on schedules, the earliest first. A schedule that was moved while its list was read comes at its new
+// time: a caller that records its progress must not skip others.
 func (db *schedules) eachDue(ctx context.Context, from, until time.Time, n int, do func([]host.Schedule) (enough bool, err error)) error {
 	l := db.t.ListOf(env.Due(), table.Span{From: max(0, from.UnixMicro()+1), To: until.UnixMicro()}, false, n, table.ByShard(dueSchedules))
 	var moved []host.Schedule
@@ -146,7 +146,7 @@ func (db *schedules) NextDue(ctx context.Context) (time.Time, error) {
 	return next.Time(aDue), nil
 }
 
-// deleteSchedules deletes those that a transaction had no room for.
+// deleteSchedules deletes the schedules that did not fit into a transaction.
 func (db *schedules) deleteSchedules(ctx context.Context, ids []int64) error {
 	keys := make([]table.Key, len(ids))
 	for i, id := range ids {

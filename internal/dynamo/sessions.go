@@ -106,10 +106,10 @@ func (db *DB) Sessions(ctx context.Context, q host.SessionQuery) ([]host.Session
 	return upTo(out.Rows, q.Count), err
 }
 
-// inParts hands rows on in parts of about so many bytes of parameters, 0 for all at once: those that lie beside
+// inParts passes rows on in parts of about so many bytes of parameters, 0 for all at once: parameters stored outside
 // their item are read only when it is their turn.
 func inParts(bytes int, f func([]table.Item) (enough bool, err error)) func([]table.Item) (bool, error) {
-	const packed = 8 // how much smaller a text of parameters lies there, at most as a rule
+	const packed = 8 // how much smaller a stored text of parameters usually is at most
 	return func(rows []table.Item) (bool, error) {
 		first, used := 0, 0
 		for i, it := range rows {
@@ -232,7 +232,7 @@ func allSites(ctx context.Context, t *table.Table) ([]int64, error) {
 	return out, err
 }
 
-// Sites lists those that have, or had, projects; how many they have is counted from the index alone.
+// Sites lists the sites that have, or had, projects; the number of their projects is counted from the index alone.
 func (db *DB) Sites(ctx context.Context, after int64, n int) ([]host.Site, error) {
 	rows, err := db.t.Find(ctx, table.Query{Limit: n, Where: table.Where{Text: "#p = :p AND #s > :after", Names: []string{table.Partition, table.Sort},
 		Values: table.Item{":p": table.Text(siteKey(0).Partition), ":after": table.Text(siteAfter(after))}}})

@@ -8,14 +8,13 @@ import (
 	"zerodag/internal/dynamo/table"
 )
 
-// shortLog is the log of a run that is too short for an object of its own.
+// shortLog is the log of a run that is too short for a separate object.
 type shortLog struct {
 	name    string
 	content []byte
 }
 
-// shortLogs are those that the next entry of their attempt takes along: a write of its own
-// would cost as much as the task.
+// shortLogs are written with the next entry of their attempt: a separate write would cost as much as the task.
 type shortLogs struct {
 	mu sync.Mutex
 	m  map[int64][]shortLog
@@ -65,8 +64,8 @@ func (s *shortLogs) giveBack(attempt int64, list []shortLog) {
 	s.m[attempt] = append(list[:len(list):len(list)], s.m[attempt]...)
 }
 
-// recent is the log of which this process read or wrote the last entry, if it knows what all of its
-// entries took along: to end an attempt is then to read what came after them, not all of them.
+// recent has the short logs of the attempt whose last entry this process read or wrote, if it has those of all its
+// entries: then ending the attempt reads only later entries instead of all.
 type recent struct {
 	mu      sync.Mutex
 	attempt int64
@@ -86,7 +85,7 @@ func (r *recent) begin(attempt, seq int64, list []shortLog) {
 	r.take(list)
 }
 
-// next knows the next entry, too, if it knows all before it.
+// next adds the logs of the next entry if all earlier ones are known.
 func (r *recent) next(attempt, seq int64, list []shortLog) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -117,8 +116,8 @@ func (r *recent) of(attempt int64) (list []shortLog, seq int64) {
 	return r.list[:len(r.list):len(r.list)], r.seq
 }
 
-// EachShort calls f for the short logs of an attempt: those of its entries while there are
-// any, of its row afterwards, and those that no entry has taken yet.
+// EachShort calls f for the short logs of an attempt: those of its entries while there are any, afterwards those of its
+// row, and those that no entry has taken yet.
 func (db *logs) EachShort(ctx context.Context, attempt int64, f func(name string, content []byte)) error {
 	it, err := db.t.Get(ctx, attemptKey(attempt))
 	if err != nil || it == nil {

@@ -11,13 +11,13 @@ import (
 	"zerodag/internal/tasklog"
 )
 
-// Short logs are stored together: each is compressed when it is kept, but what they have in
-// common is most of them, so they are taken out of that and packed as one text.
+// Short logs are stored together: each is compressed when it is kept, but most of their content is common to all, so
+// they are unpacked and compressed as one text.
 //
 //	0   (name length, name, form, content length, content)...
 const togetherForm = 0
 
-// Forms of a content: as it was, or the text of what was compressed.
+// Forms of a content: as it was, or the text that was compressed.
 const (
 	asItWas = 0
 	gunzip  = 1

@@ -12,8 +12,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// maxStarts is how many attempts one transaction makes: each takes up to five actions, and one more when it is
-// to be made once.
+// maxStarts is how many attempts one transaction makes: each takes up to five actions, and one more if it is Once.
 func maxStarts(list []*starting) int {
 	if slices.ContainsFunc(list, func(s *starting) bool { return s.Once }) {
 		return table.MaxActions / 6
@@ -29,13 +28,12 @@ type starting struct {
 	session session   // as it was read; without attempts when there is none yet
 }
 
-// Start makes attempts: see host.Attempts. Up to some 20 of them are one transaction; of
-// a longer list those that wait are written first, last to first, and taken back when one
-// is in the way. A process that ends in between leaves attempts that wait for a session
-// that never was.
+// Start makes attempts: see host.Attempts. Up to some 20 of them are one transaction. Of a longer list the waiting ones
+// are written first, last to first, and removed again if one conflicts. A process that ends in between leaves attempts
+// that wait for a session that never existed.
 //
-// Of one attempt nothing is read before: that its session is new is the condition, and
-// what is there instead comes with the refusal.
+// For a single attempt nothing is read first: the condition is that its session is new, and the refusal returns the
+// existing session.
 func (db *DB) Start(ctx context.Context, list ...host.NewAttempt) ([]host.Attempt, error) {
 	starts, err := db.planStart(list)
 	if err != nil {
@@ -148,7 +146,7 @@ func (db *DB) inTheWay(ctx context.Context, s *starting, named int64) ([]host.At
 	return []host.Attempt{a}, host.ErrConflict
 }
 
-// notNew is inTheWay for a session that was to be new.
+// notNew is inTheWay for a session that had to be new.
 func (db *DB) notNew(ctx context.Context, s *starting) ([]host.Attempt, error) {
 	named, err := db.t.Get(ctx, retryKey(s.session.id, s.RetryName))
 	switch {

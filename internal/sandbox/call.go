@@ -11,9 +11,8 @@ import (
 
 // Caller hands commands to a function.
 type Caller interface {
-	// Call hands over one command and waits for its end. It must never do so twice. Errors:
-	// ErrBusy, ErrMemory, ErrTime, ErrCrashed, ErrUnknown; all others say that the call was
-	// refused, and are for the user.
+	// Call hands over one command and waits for its end. It must never do so twice. Errors: ErrBusy, ErrMemory,
+	// ErrTime, ErrCrashed, ErrUnknown; any other error means that the call was refused, and is for the user.
 	Call(ctx context.Context, c Call) (Result, error)
 }
 
@@ -50,8 +49,8 @@ func callName(id string, until time.Time) string {
 	return fmt.Sprintf("call-%s-%d", id, until.UnixMilli())
 }
 
-// kill tells a function to end the call that carries out a command: it looks every two
-// seconds. What cannot be told ends by itself.
+// kill makes a function end the call that carries out a command: the function checks every two seconds. Calls that
+// cannot be reached end on their own.
 func (f *Function) kill(ctx context.Context, c Command) {
 	id, _, _ := strings.Cut(strings.TrimPrefix(c.Runner, "call-"), "-")
 	if err := f.Links.Put(ctx, killKey(c.Attempt, id), []byte("killed\n")); err != nil {

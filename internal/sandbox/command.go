@@ -30,13 +30,13 @@ type Command struct {
 	CreatedAt time.Time
 
 	State  State
-	Runner string // Runner.Name of the one that has claimed it
-	// Parked is the run of the task that waits: 0 while an agent looks by itself.
+	Runner string // Runner.Name of the runner that claimed it
+	// Parked is the waiting run of the task: 0 while an agent polls.
 	Parked int
 	Result Result // when it is over
-	// Ended says of one that was stopped that its runner has ended all of it.
+	// Ended means that the runner of a stopped command has ended all of it.
 	Ended bool
-	// Troubles counts runners that could not be started for it, Trouble says why the last.
+	// Troubles counts runners that could not be started for it, Trouble is the reason of the last failure.
 	Troubles int
 	Trouble  string
 }

@@ -18,11 +18,11 @@ import (
 	"zerodag/operators/run"
 )
 
-// Function runs commands on a function: each is one call, for whose end its agent waits. No
-// machine is launched, nothing polls.
+// Function runs commands on a function: each is one call, for whose end its agent waits. No machine is launched,
+// nothing polls.
 //
-// A command is a row here, too, put as claimed by its call. A run that finds the row of
-// another call leaves the command to it until that call must be over.
+// Here too a command is a row, stored as claimed by its call. A run that finds the row of another call leaves the
+// command to that call until it must be over.
 type Function struct {
 	*Service
 	Caller Caller
@@ -34,11 +34,11 @@ const (
 	// callTime is how long a command may take. The function itself has a minute more, and so
 	// has the run of the task.
 	callTime = 9 * time.Minute
-	// callSlack is what a call takes beside its command, at most.
+	// callSlack is the most time a call takes in addition to its command.
 	callSlack = time.Minute
 	// callOutput is how much a command may write to its log.
 	callOutput = 128 << 20
-	// callProcesses is how many processes it has: Lambda has 1024, of all that runs there.
+	// callProcesses is how many processes a command may have: Lambda allows 1024 for the whole environment.
 	callProcesses = 512
 	// ownMemory is what the function needs for itself, in bytes.
 	ownMemory = 128 << 20
@@ -133,7 +133,7 @@ func (f *calls) begin(ctx context.Context, t try) (operators.Exit, error) {
 		return f.look(ctx, t, row)
 	}
 	result, err := f.hand(ctx, call, row)
-	if result.Stopped { // which is to be kept, too
+	if result.Stopped { // which must also be stored
 		ctx = context.WithoutCancel(ctx)
 	}
 	switch {
@@ -158,11 +158,11 @@ func (f *calls) begin(ctx context.Context, t try) (operators.Exit, error) {
 	return f.look(ctx, t, row)
 }
 
-// hand calls the function. When the task is to end, the function is told to end the command, and this waits until it has.
+// hand calls the function. If the task must end, it asks the function to end the command, and waits until that is done.
 func (f *calls) hand(task context.Context, call Call, row Command) (Result, error) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(task))
 	defer stop()
-	toEnd := sync.OnceValue(func() bool { return f.run.toEnd(task) }) // who is told, and what is answered, must agree
+	toEnd := sync.OnceValue(func() bool { return f.run.toEnd(task) }) // the kill and the answer must agree
 	defer context.AfterFunc(task, func() {
 		if toEnd() {
 			f.kill(ctx, row)
@@ -235,8 +235,8 @@ func (f *calls) busy(ctx context.Context, t try, row Command, why error) (operat
 	return operators.Exit{}, &operators.Pending{Status: param.New(statusLosses, t.losses, statusBusy, t.busy+1), After: later(int(t.busy))}
 }
 
-// end keeps how the command ended, so that no other run of the task has it run again: it is tried for as
-// long as this run may take, since nobody else knows.
+// end stores how the command ended, so that no other run of the task repeats it. It retries for as long as this run may
+// take, because no other process has the result.
 func (f *calls) end(ctx context.Context, row Command, r Result) (Command, error) {
 	for tries := 0; ; tries++ {
 		over, err := f.Commands.End(ctx, row.Attempt, row.Key, row.Runner, r)
@@ -295,7 +295,7 @@ func (f *calls) again(ctx context.Context, t try, row Command) (operators.Exit, 
 	return f.begin(ctx, t)
 }
 
-// Stop implements operators.Commands. What the function says of its command counts no more.
+// Stop implements operators.Commands. The result of the command no longer counts.
 func (f *calls) Stop(ctx context.Context, status *param.Map) error {
 	key, err := operators.NewParams(status).StringOr(statusKey, "")
 	if err != nil || key == "" {

@@ -10,14 +10,14 @@ import (
 	"zerodag/internal/host"
 )
 
-// HandlerPath is where the handler is to be found: below it are poll, finish and url.
+// HandlerPath is the path of the handler: below it are poll, finish and url.
 const HandlerPath = "/runner/"
 
 // maxBody bounds a request of a runner, in bytes: small files of output are in it.
 const maxBody = 1 << 20
 
-// Handler answers runners: JSON by POST, with the runner's token as bearer. 410 says that
-// something is over, and to be left; everything else but 200 that it is to be said again.
+// Handler answers runners: JSON by POST, with the runner's token as bearer. 410 means that the runner or command is
+// over and must be given up; after everything else but 200 the runner repeats the request.
 func (s *Service) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+HandlerPath+"join", serve(s, func(ctx context.Context, token string, j Joining) (any, error) {
@@ -37,8 +37,8 @@ func (s *Service) Handler() http.Handler {
 	return mux
 }
 
-// program leads a machine that starts to the program that it is to run. Its token is in the
-// query: the tools of small images send a header on to wherever they are led.
+// program redirects a starting machine to the program that it will run. The token is in the query because the tools of
+// small images resend headers to the redirect's target.
 func (s *Service) program(w http.ResponseWriter, r *http.Request) {
 	_, err := s.shown(r.Context(), r.URL.Query().Get("token"))
 	var url string
@@ -58,7 +58,7 @@ type Finished struct {
 	Result Result `json:"result"`
 }
 
-// Wanted asks for a place to put something.
+// Wanted requests a place for an upload.
 type Wanted struct {
 	Key    string `json:"key"`
 	Upload Upload `json:"upload"`

@@ -21,10 +21,9 @@ type Joined struct {
 	Pass string `json:"pass"` // the token of everything else
 }
 
-// Join gives a runner its pass for its ticket. A ticket can be read by whoever may look at
-// the account's machines, so it is good once: when it is shown by a second one, nobody knows
-// which of them is the machine, and the runner is fenced. That counts also when the first one
-// has left, or was ended, before the second one came.
+// Join gives a runner its pass for its ticket. Anyone who may view the account's machines can read a ticket, so it is
+// valid once: when it is shown a second time, there is no way to know which caller is the machine, and the runner is
+// fenced. That also applies if the first caller has left, or was ended, before the second one came.
 func (s *Service) Join(ctx context.Context, ticket string, j Joining) (Joined, error) {
 	t, err := s.shown(ctx, ticket)
 	if err != nil {
@@ -49,8 +48,8 @@ func (s *Service) Join(ctx context.Context, ticket string, j Joining) (Joined, e
 	return Joined{Pass: pass}, err
 }
 
-// usedTwice ends a runner whose ticket was shown by two, and says so aloud. That people are to
-// be told is noted first: who is cut off, or cannot reach them, leaves it to the next Check.
+// usedTwice ends a runner whose ticket was shown by two callers, and raises an alarm. It first records that the alarm
+// is due: if it is cut off or the alarm fails, the next Check repeats it.
 func (s *Service) usedTwice(ctx context.Context, name string) error {
 	r, err := s.Fences.ShownTwice(ctx, name, "its ticket was shown twice")
 	if errors.Is(err, host.ErrNotFound) {
@@ -64,8 +63,7 @@ func (s *Service) usedTwice(ctx context.Context, name string) error {
 	return ErrGone
 }
 
-// warn tells people that the ticket of a runner was shown by two, if they are still to be told:
-// rather twice than never.
+// warn raises the alarm that the ticket of a runner was shown twice, if that is still due: twice is better than never.
 func (s *Service) warn(ctx context.Context, r Runner) error {
 	if !r.Twice || r.Told {
 		return nil

@@ -11,15 +11,14 @@ import (
 	"zerodag/internal/host"
 )
 
-// looksMark begins the IDs of messages that have an agent look after the machines of commands
-// between two ticks: one that is silent is to be noticed within a minute.
+// looksMark begins the IDs of messages that make an agent check the machines of commands between two ticks: a silent
+// machine must be noticed within a minute.
 const looksMark = "machines/"
 
-// IsLook reports whether a message of the queue "tasks" asks for a look after the machines.
+// IsLook reports whether a message of the queue "tasks" requests a check of the machines.
 func IsLook(d host.Delivery) bool { return strings.HasPrefix(d.ID, looksMark) }
 
-// Tick looks after the machines of commands, and has it done again before the next tick while
-// there are some.
+// Tick checks the machines of commands, and schedules another check before the next tick if there are any.
 func (s *Service) Tick(ctx context.Context, tasks host.Queue) error {
 	n, failed := s.Check(ctx)
 	if failed != nil { // what is wrong with one machine takes the looks from none

@@ -8,9 +8,8 @@ import (
 	"zerodag/operators"
 )
 
-// Prepare launches a machine for a command that is near, unless the attempt has one of its
-// class: to launch takes longer than most tasks before a command. What fails here is met
-// again, and told, by the command itself.
+// Prepare launches a machine for an upcoming command, unless the attempt has one of its class: launching takes longer
+// than most tasks before a command. The command itself meets and reports any failure again.
 func (s *Service) Prepare(ctx context.Context, id operators.Identity, b operators.Sandbox) {
 	if b.Fresh || b.Executor != "" && b.Executor != operators.OnFargate {
 		return

@@ -71,7 +71,7 @@ func (s *Service) silent(r Runner) bool {
 	return !r.Seen.IsZero() && s.Now().Sub(r.Seen) > silence
 }
 
-// freeSlots are those that none of the runners of a class has, in their order.
+// freeSlots are the slots that no runner of a class has, in order.
 func freeSlots(runners []Runner, class string) []int {
 	var free []int
 	for slot := range MaxRunners {
@@ -144,7 +144,7 @@ type fate struct {
 	trouble string // it never came up: why, for the commands that wait for one
 }
 
-// end takes all rights from a runner, and does what is to be done about that.
+// end takes all rights from a runner, and handles the consequences.
 func (s *Service) end(ctx context.Context, r Runner, why string, e fate) error {
 	fenced, err := s.Fences.Fence(ctx, r.Name(), why)
 	switch {
@@ -158,10 +158,9 @@ func (s *Service) end(ctx context.Context, r Runner, why string, e fate) error {
 	return s.bury(ctx, fenced, e)
 }
 
-// bury does what is to be done about a runner that is fenced: the machine is stopped and, once
-// it has ended, its commands are lost and those that wait for it are told. What a machine runs
-// never runs elsewhere before that. The row stays until people know what they must be told of
-// it. Cut off, it is done again, by the next Check.
+// bury cleans up after a fenced runner: it stops the machine and, once that has ended, marks its commands as lost and
+// wakes the tasks that wait for them. A command of the machine never runs elsewhere before that. The row stays until
+// the alarms about it were raised. If it is cut off, the next Check repeats it.
 func (s *Service) bury(ctx context.Context, r Runner, e fate) error {
 	failed := s.warn(ctx, r)
 	if !e.over {
@@ -169,7 +168,7 @@ func (s *Service) bury(ctx context.Context, r Runner, e fate) error {
 		if !r.Seen.IsZero() {
 			return failed
 		}
-	} // one that has not joined has no commands, and can have none
+	} // a runner that has not joined cannot have commands
 	list, err := s.Work.Claimed(ctx, r.Attempt, r.Name())
 	if err != nil {
 		return errors.Join(failed, err)

@@ -73,9 +73,9 @@ type Runner struct {
 	Hash     []byte    // of the secret that it chose when it joined; nil before
 	Fenced   bool      // it may do nothing more
 	Why      string    // it was fenced
-	Left     bool      // it is fenced since it has left by itself, as it said
-	Twice    bool      // its ticket was shown by two
-	Told     bool      // people know that
+	Left     bool      // it is fenced because it left and reported so
+	Twice    bool      // its ticket was shown twice
+	Told     bool      // the alarm about that was raised
 }
 
 // MaxRunners is how many an attempt may have of one class.
@@ -85,7 +85,7 @@ func newRunner(attempt int64, class Class, slot int, at time.Time) Runner {
 	return Runner{Attempt: attempt, Class: class.Key(), Slot: slot, ID: strings.ToLower(rand.Text()[:16]), Of: class, Launched: at}
 }
 
-// Name tells a runner from all others; its letters are those that ECS takes.
+// Name distinguishes a runner from all others; it uses only letters that ECS accepts.
 func (r Runner) Name() string {
 	return fmt.Sprintf("%d-%s-%d-%s", r.Attempt, r.Class, r.Slot, r.ID)
 }
@@ -121,7 +121,7 @@ func ParseName(name string) (Place, error) {
 	return Place{attempt, parts[1], slot, parts[3]}, nil
 }
 
-// runner is what the name of a runner says of it: whose row is gone has this only.
+// runner is what the name of a runner contains: all that is left once its row is gone.
 func (p Place) runner() Runner {
 	return Runner{Attempt: p.Attempt, Class: p.Class, Slot: p.Slot, ID: p.ID}
 }

@@ -17,8 +17,8 @@ type Seal struct {
 	Mark string `json:"mark"`
 }
 
-// seal replaces secrets in a command, the longest first, so that one that is part of another
-// tears nothing apart. nonce makes marks that are nowhere else in it.
+// seal replaces secrets in a command, the longest first, so that a secret that is part of another does not split it.
+// nonce makes marks that appear nowhere else in it.
 func seal(s Spec, secrets map[string]string, nonce []byte) Spec {
 	keys := slices.SortedFunc(maps.Keys(secrets), func(a, b string) int {
 		return cmp.Or(len(secrets[b])-len(secrets[a]), strings.Compare(a, b))

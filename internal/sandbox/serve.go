@@ -31,7 +31,7 @@ type Orders struct {
 	Leave    bool     `json:"leave,omitempty"`
 }
 
-// Order is a command with all that it needs.
+// Order is a command with everything that it needs.
 type Order struct {
 	Key     string `json:"key"`
 	Spec    Spec   `json:"spec"`
@@ -73,7 +73,7 @@ func (s *Service) toKill(ctx context.Context, r Runner, running []string) (list 
 	return list, nil
 }
 
-// Poll is a sign of life of a runner, and asks for commands.
+// Poll is a runner's sign of life, and requests commands.
 func (s *Service) Poll(ctx context.Context, pass string, b Beat) (Orders, error) {
 	r, err := s.runner(ctx, pass)
 	if err == nil {
@@ -107,7 +107,7 @@ func (s *Service) Poll(ctx context.Context, pass string, b Beat) (Orders, error)
 	return o, err
 }
 
-// seen notes that a runner was heard, and what it has, if that is news.
+// seen records that a runner polled, and its load, if that has changed.
 func (s *Service) seen(ctx context.Context, r Runner, load int) (Runner, error) {
 	now := s.Now()
 	if r.Load == load && now.Sub(r.Seen) < seenTime {
@@ -120,7 +120,7 @@ func (s *Service) seen(ctx context.Context, r Runner, load int) (Runner, error) 
 	return r, err
 }
 
-// handOver repeats the commands that a runner has claimed and does not know of.
+// handOver repeats the commands that a runner has claimed but does not know of.
 func (s *Service) handOver(ctx context.Context, r Runner, b Beat) ([]Order, error) {
 	claimed, err := s.Work.Claimed(ctx, r.Attempt, r.Name())
 	if err != nil {
@@ -130,8 +130,8 @@ func (s *Service) handOver(ctx context.Context, r Runner, b Beat) ([]Order, erro
 	return s.take(ctx, r, claimed, len(claimed))
 }
 
-// leave lets a runner go that is not needed any more. Its row stays until its machine has ended:
-// one that read the ticket may be who leaves, and the machine itself is still to come.
+// leave lets a runner go that is no longer needed. Its row stays until its machine has ended: the one who leaves may be
+// an impostor that read the ticket, while the machine itself is still to come.
 func (s *Service) leave(ctx context.Context, r Runner, idle time.Duration) (bool, error) {
 	if idle < pauseTime {
 		return false, nil
@@ -168,8 +168,7 @@ func waitFor(b Beat) int64 {
 	return min(max(b.Idle/3, 20), most)
 }
 
-// claim takes commands for a runner. What is claimed and cannot be handed over is lost: an
-// agent runs it again.
+// claim takes commands for a runner. A claimed command that cannot be handed over is lost: an agent runs it again.
 func (s *Service) claim(ctx context.Context, r Runner, n int) ([]Order, error) {
 	if n <= 0 {
 		return nil, nil
@@ -201,7 +200,7 @@ func (s *Service) take(ctx context.Context, r Runner, commands []Command, n int)
 		}
 		o, err := s.order(ctx, r, c)
 		if errors.Is(err, host.ErrUnavailable) || ctx.Err() != nil {
-			return list, err // it stays claimed: the runner asks for what it has not got
+			return list, err // it stays claimed: the runner requests the missing commands
 		}
 		if err != nil {
 			over, e := s.Commands.End(ctx, c.Attempt, c.Key, r.Name(), Result{Why: "The command could not be handed over: " + err.Error()})
@@ -264,9 +263,9 @@ func (s *Service) Finish(ctx context.Context, pass, key string, result Result) e
 		if c, err = s.Commands.Command(ctx, r.Attempt, key); err != nil || c.Runner != r.Name() || c.State != Over || c.Result.Lost {
 			return errors.Join(ErrGone, err)
 		}
-		if c.Result.Stopped { // how it ended counts no more, but whoever stopped it waits until nothing of it runs
+		if c.Result.Stopped { // the result no longer counts, but the caller that stopped it waits until none of it runs
 			return s.Work.Ended(ctx, r.Attempt, key, r.Name())
-		} // else it is said again: its answer was lost, or who was to be told
+		} // else wake again: the answer or the wake may have been lost
 	} else if err != nil {
 		return err
 	}

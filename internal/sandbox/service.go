@@ -22,21 +22,20 @@ type Options struct {
 	Launcher Launcher
 	// Wake has a task that waits run now: see host.Host.Wake.
 	Wake func(ctx context.Context, attempt int64, run engine.Run) error
-	// Attempt reads an attempt: of one that is over the runners leave at once.
+	// Attempt reads an attempt: when it is over, its runners leave at once.
 	Attempt func(ctx context.Context, site, attempt int64) (host.Attempt, error)
 	// Secrets are those of a project, for the commands that need some.
 	Secrets func(ctx context.Context, site, project int64) (map[string]string, error)
 	Links   Links
 	// Keys sign what machines show.
 	Keys *Keyring
-	// Alarm tells people what they must look at; nil is nobody.
+	// Alarm notifies users of problems that need attention; nil notifies no one.
 	Alarm func(ctx context.Context, text string) error
 	// Program is a link to the program of runners, for who starts one.
 	Program func(ctx context.Context) (string, error)
 	// Microvm is the class of commands in MicroVMs; zero where there are none.
 	Microvm Class
-	// Default is the class of commands that ask for nothing, but for their image: Default.Image
-	// is for those that name none.
+	// Default is the class of commands that set nothing but their image: Default.Image is for commands that name none.
 	Default Class
 	Now     func() time.Time // time.Now
 	Logger  *slog.Logger
@@ -84,7 +83,7 @@ const (
 	// stopTime is how long a stop waits until the machine has ended the command: longer than it takes to the
 	// machine's next poll, and the command's grace.
 	stopTime = 20 * time.Second
-	// slowLook is when a task looks at its command by itself, should it not have been told.
+	// slowLook is after what time a task checks its command in case the wake was lost.
 	slowLook = 10 * time.Minute
 )
 
@@ -114,8 +113,8 @@ func New(o Options) *Service {
 	return &Service{Options: o}
 }
 
-// killed reports whether an attempt is to end, or has ended, as far as that can be read. Agents
-// that are at work are not told: they ask.
+// killed reports whether an attempt must end, or has ended, as far as that can be read. Busy agents are not notified:
+// they poll.
 func (s *Service) killed(ctx context.Context, site, attempt int64) bool {
 	a, err := s.Attempt(ctx, site, attempt)
 	return err == nil && (a.Canceled || a.Done)
@@ -133,7 +132,7 @@ func (s *Service) told(ctx context.Context, changed Command, err error) error {
 	return s.wake(ctx, changed)
 }
 
-// wake tells the task of a command, if it waits.
+// wake wakes the task of a command, if it waits.
 func (s *Service) wake(ctx context.Context, c Command) error {
 	if c.Parked == 0 {
 		return nil

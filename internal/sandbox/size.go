@@ -32,12 +32,12 @@ func (c Class) For(b operators.Sandbox) (Class, error) {
 	return c, nil
 }
 
-// sized is the smallest machine that has what the command asks for.
+// sized is the smallest machine that satisfies the command's request.
 func (c Class) sized(b operators.Sandbox) (Class, error) {
 	c.Own = true
 	cpu, memory := int(math.Ceil(b.CPU*1024)), int(math.Ceil(float64(b.Memory)/(1<<20)))
 	if b.Disk > 0 {
-		c.Disk = max(21, int(math.Ceil(float64(b.Disk)/(1<<30)))+5) // beside the image
+		c.Disk = max(21, int(math.Ceil(float64(b.Disk)/(1<<30)))+5) // in addition to the image
 	}
 	if c.Disk > 200 {
 		return c, param.Errorf("sandbox: Fargate has machines of up to 200 GiB of disk, less what the image takes: %s is too much", operators.Size(b.Disk))

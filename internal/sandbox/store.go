@@ -6,17 +6,16 @@ import (
 	"time"
 )
 
-// Commands keeps commands, for those who submit them. Every method of the ports below may be repeated after an error. Errors are
-// the host's: ErrNotFound, ErrConflict, ErrUnavailable. Commands and Work are two sides of the same rows, and one type implements
-// both; so do Registry, Liveness and Fences.
+// Commands stores commands, for their submitters. Every method of the ports below may be repeated after an error.
+// Errors are the host's: ErrNotFound, ErrConflict, ErrUnavailable. Commands and Work are two sides of the same rows,
+// and one type implements both; so do Registry, Liveness and Fences.
 type Commands interface {
-	// Add puts a command that waits, and returns the one that is there: of that key there is
-	// only ever one.
+	// Add stores a waiting command, and returns the stored one: a key has at most one command, ever.
 	Add(ctx context.Context, c Command) (Command, error)
-	// Command reads one, consistently; without what it is to run. ErrNotFound.
+	// Command reads a command, consistently, without its Spec. ErrNotFound.
 	Command(ctx context.Context, attempt int64, key string) (Command, error)
-	// Park notes that a run of the task waits for the end, and returns the command as it is
-	// then: when it is over, no task will be told.
+	// Park records that a run of the task waits for the end, and returns the command as it is then: if it is already
+	// over, no task will be woken.
 	Park(ctx context.Context, attempt int64, key string, dispatch int) (Command, error)
 	// End ends a command that is not over and that runner has ("" is any, or none yet), and
 	// returns it; the same end twice is one. ErrConflict.
@@ -28,13 +27,13 @@ type Work interface {
 	// Waiting lists up to n that wait for a runner of the class, the oldest first: keys and
 	// times only.
 	Waiting(ctx context.Context, attempt int64, class string, n int) ([]Command, error)
-	// Claim gives one that waits to a runner. ErrConflict when it waits no more.
+	// Claim gives a waiting command to a runner. ErrConflict if it no longer waits.
 	Claim(ctx context.Context, attempt int64, key, runner string) (Command, error)
-	// Claimed lists those that a runner has.
+	// Claimed lists the commands of a runner.
 	Claimed(ctx context.Context, attempt int64, runner string) ([]Command, error)
-	// Ended notes that the runner which had one that was stopped has ended all of it. ErrConflict.
+	// Ended records that the runner of a stopped command has ended all of it. ErrConflict.
 	Ended(ctx context.Context, attempt int64, key, runner string) error
-	// Note adds a trouble to one that waits, and returns it; "" only reads it. ErrConflict.
+	// Note adds a trouble to a waiting command, and returns it; "" only reads it. ErrConflict.
 	Note(ctx context.Context, attempt int64, key, trouble string) (Command, error)
 }
 
@@ -46,29 +45,28 @@ type Registry interface {
 	Runner(ctx context.Context, name string) (Runner, error)
 	// Runners lists those of an attempt; 0 is all attempts.
 	Runners(ctx context.Context, attempt int64) ([]Runner, error)
-	// Launched notes when it was launched and what the launcher calls it.
+	// Launched records when it was launched and the launcher's name for it.
 	Launched(ctx context.Context, name, task string, at time.Time) error
 	// Refused notes when it was tried to launch it, and why that was not possible then.
 	Refused(ctx context.Context, name, why string, at time.Time) error
-	// Remove deletes it, if Asked is still asked, or whatever it is when asked is negative.
-	// ErrConflict; one that is gone is no error.
+	// Remove deletes it if Asked still equals asked, or unconditionally if asked is negative. ErrConflict; a missing
+	// runner is not an error.
 	Remove(ctx context.Context, name string, asked int) error
-	// Discard is Remove of one that has not joined; ErrConflict when it has.
+	// Discard is Remove of a runner that has not joined; ErrConflict if it has.
 	Discard(ctx context.Context, name string, asked int) error
 }
 
 // Liveness keeps when runners were heard, and whether they are still needed. A runner that has left or is fenced has none:
 // ErrNotFound.
 type Liveness interface {
-	// Join notes the hash of the secret that the runner has chosen, and when; the same again
-	// changes nothing. ErrConflict when another secret was chosen before, also by one that has
-	// left or is fenced.
+	// Join records the hash of the secret that the runner has chosen, and when; repeating it with the same hash changes
+	// nothing. ErrConflict if another secret was chosen before, even if that runner has left or is fenced.
 	Join(ctx context.Context, name string, hash []byte, at time.Time) (Runner, error)
 	// Beat notes a sign of life, and returns the runner.
 	Beat(ctx context.Context, name string, at time.Time, load int) (Runner, error)
 	// Ask notes that a command waits, so that the runner does not leave.
 	Ask(ctx context.Context, name string) error
-	// Leave fences one that goes by itself, if Asked is still asked. ErrConflict.
+	// Leave fences a runner that leaves on its own, if Asked still equals asked. ErrConflict.
 	Leave(ctx context.Context, name string, asked int) error
 }
 
@@ -80,7 +78,7 @@ type Fences interface {
 	// ShownTwice notes that its ticket was shown by two, fences it, with why if no reason was noted
 	// before, and returns it; the same again changes nothing. ErrNotFound.
 	ShownTwice(ctx context.Context, name, why string) (Runner, error)
-	// Told notes that people know that its ticket was shown by two. ErrNotFound.
+	// Told records that users were notified that its ticket was shown twice. ErrNotFound.
 	Told(ctx context.Context, name string) error
 }
 
@@ -95,17 +93,18 @@ type Launcher interface {
 	// Check reports whether machines of the class can be launched at all: a role that is not allowed,
 	// say, which projects of some sites may have. The error is for the user.
 	Check(class Class, of Owner) error
-	// Launch starts a runner and returns what to call it; repeated for the same runner it
-	// starts no other. ErrBusy when it is to be tried later. Other errors are for the user.
+	// Launch starts a runner and returns the launcher's name for it; repeated for the same runner it starts no other.
+	// ErrBusy if it should be tried later. Other errors are for the user.
 	Launch(ctx context.Context, r Runner, ticket string) (task string, err error)
-	// Stop asks the machine of a runner to end; one that is gone is no error.
+	// Stop asks the machine of a runner to end; a missing machine is not an error.
 	Stop(ctx context.Context, r Runner, why string) error
-	// Ended says which machines of runners have ended, and why, by the names of the runners: of
-	// those nothing runs any more. A machine about which nothing is known has ended.
+	// Ended returns which machines of runners have ended, and why, by the names of the runners: nothing runs on them
+	// any more. An unknown machine counts as ended.
 	Ended(ctx context.Context, runners []Runner) (map[string]string, error)
 }
 
-// Gone is what a launcher says of a machine that its service does not know, or that is one of another region or account, as after a restore.
+// Gone is a launcher's reason for a machine that its service does not know, or that belongs to another region or
+// account, as after a restore.
 const Gone = "its machine is gone"
 
 // ErrBusy means that nothing could be launched now; with why.

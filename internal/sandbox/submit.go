@@ -45,8 +45,8 @@ func status(key string, losses, busy int64) *param.Map {
 	return m
 }
 
-// commandKey names the command that this run asks for: a run that is repeated after a crash
-// was asked as often as the one before.
+// commandKey names the command that this run requests: a run that is repeated after a crash has the same retry count as
+// before.
 func commandKey(id operators.Identity) string {
 	return strconv.FormatInt(id.TaskID, 10) + "." + strconv.Itoa(id.RetryCount)
 }
@@ -63,7 +63,7 @@ func parseKey(key string) (task engine.TaskID, count int, err error) {
 	return engine.TaskID(n), count, nil
 }
 
-// asked is what a run of a task knows of its command.
+// asked is the state of a task's command between its runs.
 type asked struct {
 	key    string // "" before the first
 	losses int64
@@ -82,9 +82,8 @@ func readAsked(status *param.Map) (a asked, err error) {
 	return a, err
 }
 
-// Run implements operators.Commands: it puts the command where runners find it, sees to it
-// that there will be one, and returns how it ended, or that it is pending. While the store
-// cannot work it is pending, too.
+// Run implements operators.Commands: it stores the command for runners to find, makes sure that there will be a runner,
+// and returns how the command ended, or that it is pending. While the store is unavailable it is also pending.
 func (s *commands) Run(ctx context.Context, c operators.Command) (operators.Exit, error) {
 	a, err := readAsked(c.Status)
 	if err != nil {
@@ -104,17 +103,17 @@ func (s *commands) Run(ctx context.Context, c operators.Command) (operators.Exit
 	return exit, err
 }
 
-// cutOff is the end of a run whose ctx is over. Its command ends with the task; unless that is to end another run
-// continues with it.
+// cutOff ends a run whose ctx is over. If the task must end, its command ends with it; otherwise another run continues
+// with the command.
 func (s *commands) cutOff(ctx context.Context, err error, key string) error {
 	var p *operators.Pending
-	if errors.As(err, &p) || !s.toEnd(ctx) { // whoever is told of one that is pending stops it
+	if errors.As(err, &p) || !s.toEnd(ctx) { // the caller stops a pending one
 		return err
 	}
 	return errors.Join(err, s.stop(context.WithoutCancel(ctx), key))
 }
 
-// toEnd says of the ctx of a run whether it is over because the task is to end, as far as that can be read.
+// toEnd reports whether the ctx of a run is over because the task must end, as far as that can be read.
 func (s *commands) toEnd(ctx context.Context) bool {
 	return ctx.Err() != nil && (operators.Ended(ctx) || s.killed(context.WithoutCancel(ctx), s.id.SiteID, s.id.AttemptID))
 }
@@ -180,7 +179,7 @@ func (s *commands) confirm(ctx context.Context, c Command) (Command, error) {
 	return lost, err
 }
 
-// class is where the command may run. After a loss nothing else runs beside it.
+// class determines where the command may run. After a loss nothing else runs beside it.
 func (s *commands) class(b operators.Sandbox, key string, losses int64) (Class, error) {
 	if s.on == operators.OnMicrovm {
 		return s.onMicrovm(b, key, losses)
@@ -244,7 +243,7 @@ func (s *commands) await(ctx context.Context, wanted operators.Command, c Comman
 			return operators.Exit{}, err
 		}
 	}
-	if c.State != Over || c.Result.Lost { // one that was lost is looked at by a run of its own
+	if c.State != Over || c.Result.Lost { // a separate run handles a lost one
 		if c.State == Over {
 			after = 0
 		}
@@ -262,7 +261,7 @@ func (s *commands) giveUp(ctx context.Context, c Command) (operators.Exit, error
 	return s.refuse(ctx, c, operators.Failf("No machine could be started for the command, tried %d times: %s", c.Troubles, c.Trouble))
 }
 
-// refuse ends a command that no runner has, and says why.
+// refuse ends a command that no runner has, and records the reason.
 func (s *commands) refuse(ctx context.Context, c Command, why error) (operators.Exit, error) {
 	if errors.Is(why, host.ErrUnavailable) {
 		return operators.Exit{}, why
@@ -324,9 +323,9 @@ func (s *commands) Stop(ctx context.Context, status *param.Map) error {
 	return s.stop(ctx, key)
 }
 
-// stop ends a command because its task was killed, or its time is over, and returns when nothing of it runs any more,
-// as far as its machine can say. The machine continues with the commands of other tasks, and learns of this one when it
-// polls; one that a killed attempt does not need any more is stopped, whose signal is faster than its next poll.
+// stop ends a command because its task was killed or timed out, and returns when none of it runs any more, as far as
+// its machine can report. The machine continues with the commands of other tasks, and learns of this one when it polls.
+// A machine that a killed attempt no longer needs is stopped, because a signal is faster than its next poll.
 func (s *commands) stop(ctx context.Context, key string) error {
 	c, err := s.Commands.End(ctx, s.id.AttemptID, key, "", Result{Code: 143, Stopped: true})
 	if errors.Is(err, host.ErrConflict) || errors.Is(err, host.ErrNotFound) {
@@ -342,8 +341,9 @@ func (s *commands) stop(ctx context.Context, key string) error {
 	return s.awaitEnd(ctx, c)
 }
 
-// stopNeedless stops the machine of a command that was stopped, unless it has others: those of `_cancel` and `_finally` run after a
-// kill. Of one that no machine had, it stops those that come up, unless another command waits for them.
+// stopNeedless stops the machine of a stopped command, unless it has others: the commands of `_cancel` and `_finally`
+// run after a kill. If no machine had the command, it stops those that are starting, unless another command waits for
+// them.
 func (s *commands) stopNeedless(ctx context.Context, c Command) error {
 	var others []Command
 	var err error
@@ -365,7 +365,7 @@ func (s *commands) stopNeedless(ctx context.Context, c Command) error {
 	return err
 }
 
-// awaitEnd waits until the machine of a command that was stopped says that nothing of it runs any more, or nothing is to be
+// awaitEnd waits until the machine of a stopped command reports that none of it runs any more, or nothing more can be
 // expected of that machine.
 func (s *commands) awaitEnd(ctx context.Context, c Command) error {
 	limit := s.Now().Add(stopTime)

@@ -67,7 +67,7 @@ func parseToken(text string) (token, error) {
 	return t, nil
 }
 
-// isSecret reports whether a text is one that rand.Text may have made.
+// isSecret reports whether rand.Text may have made a text.
 func isSecret(text string) bool {
 	return len(text) == secretLetters && !strings.ContainsFunc(text, func(c rune) bool { return (c < 'A' || c > 'Z') && (c < '2' || c > '7') })
 }
@@ -95,8 +95,8 @@ type signingKey struct {
 	bytes []byte
 }
 
-// How long keys are believed without being read again, how often they are read at most when
-// somebody shows a key that is not known, and how long that may take: a machine waits for its answer.
+// How long keys are trusted without being read again, how often they are read at most when a caller shows an unknown
+// key, and how long that may take: a machine waits for its answer.
 const (
 	keysKept   = 5 * time.Minute
 	keysPaused = 10 * time.Second
@@ -137,8 +137,8 @@ func (k *Keyring) now() time.Time {
 	return k.Now()
 }
 
-// known returns the keys; those of a moment ago when they cannot be read now. want is the id of
-// one that the caller needs: "" is any.
+// known returns the keys, or the previously read ones if they cannot be read now. want is the id of a key that the
+// caller needs: "" is any.
 func (k *Keyring) known(ctx context.Context, want string) ([]signingKey, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()

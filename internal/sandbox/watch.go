@@ -11,10 +11,9 @@ import (
 	"zerodag/internal/host"
 )
 
-// Check looks after all runners: one whose machine has ended is lost, what never came up is
-// given up, and where commands have waited for long another runner is launched. It reports how
-// many there were. It is called every 20 seconds while there are some, else every minute;
-// overlap and pauses are harmless.
+// Check checks all runners: a runner whose machine has ended is lost, one that never came up is given up, and if
+// commands have waited for long another runner is launched. It reports how many there were. It is called every 20
+// seconds while there are some, else every minute; overlap and pauses are harmless.
 func (s *Service) Check(ctx context.Context) (runners int, err error) {
 	list, err := s.Runners.Runners(ctx, 0)
 	if err != nil {
@@ -70,7 +69,7 @@ func (s *Service) ended(ctx context.Context, list []Runner) (map[string]string, 
 	return over, nil
 }
 
-// checkGroup looks after the runners of a class of an attempt.
+// checkGroup checks the runners of a class of an attempt.
 func (s *Service) checkGroup(ctx context.Context, group []Runner, over map[string]string) error {
 	var failed error
 	coming, lost := false, false
@@ -78,7 +77,7 @@ func (s *Service) checkGroup(ctx context.Context, group []Runner, over map[strin
 		failed = errors.Join(failed, s.check(ctx, r, over, &lost))
 		coming = coming || r.Seen.IsZero() && !r.Fenced
 	}
-	if coming || lost { // one that is to come up may be enough, and who was told looks for itself
+	if coming || lost { // a runner that is starting may be enough, and woken tasks check themselves
 		return failed
 	}
 	waiting, err := s.Work.Waiting(ctx, group[0].Attempt, group[0].Class, 1)
@@ -88,20 +87,20 @@ func (s *Service) checkGroup(ctx context.Context, group []Runner, over map[strin
 	return errors.Join(failed, s.grow(ctx, group[0]))
 }
 
-// checkFenced looks after a runner that may run nothing any more.
+// checkFenced handles a runner that may not run anything any more.
 func (s *Service) checkFenced(ctx context.Context, r Runner, ended bool) error {
 	if r.Left && !r.Twice && !ended && r.Of.endsItself() && s.Now().Sub(r.Launched) <= startTime {
-		return nil // its machine ends by itself, or has yet to show the ticket that another has used
+		return nil // its machine ends on its own, or has yet to show the ticket that another has used
 	}
 	return s.bury(ctx, r, fate{over: ended})
 }
 
-// check looks after one runner; lost is set when it has come to an end.
+// check checks one runner; lost is set if it is over.
 func (s *Service) check(ctx context.Context, r Runner, over map[string]string, lost *bool) error {
 	now := s.Now()
 	why, ended := over[r.Name()]
 	comes := r.Seen.IsZero() && !r.Fenced
-	ended = ended && (!comes || why == Gone) // of one that ended before it came up, an event says more
+	ended = ended && (!comes || why == Gone) // if it ended before it came up, an event says more
 	switch {
 	case r.Fenced:
 		*lost = ended || r.Seen.IsZero()
@@ -116,7 +115,7 @@ func (s *Service) check(ctx context.Context, r Runner, over map[string]string, l
 		return s.end(ctx, r, why, fate{over: true})
 	case !r.Seen.IsZero() && now.Sub(r.Seen) > deafTime:
 		return s.end(ctx, r, fmt.Sprintf("the machine has said nothing for %v", deafTime), fate{})
-	case r.Task == "" && !s.fresh(r): // it was not launched, or who launched it did not come to note it
+	case r.Task == "" && !s.fresh(r): // it was not launched, or its launcher did not get to record it
 		return s.revive(ctx, r)
 	case r.Seen.IsZero() && now.Sub(r.Launched) > startTime:
 		*lost = true
@@ -125,9 +124,9 @@ func (s *Service) check(ctx context.Context, r Runner, over map[string]string, l
 	return nil
 }
 
-// late gives up a runner that has not come up. That is as if there was no room, and no trouble
-// that counts against its commands: a machine that could not be made would have ended, and one
-// that runs and cannot join says nothing of the image, but that the API is away.
+// late gives up a runner that has not come up. That counts as a lack of capacity, not as trouble of its commands: a
+// machine that could not be created would have ended, and a machine that runs but cannot join does not mean that the
+// image is wrong, but that the API is unavailable.
 func (s *Service) late(ctx context.Context, r Runner, why string) error {
 	if err := s.keepPlace(ctx, r, why); err != nil {
 		return err
@@ -135,8 +134,8 @@ func (s *Service) late(ctx context.Context, r Runner, why string) error {
 	return s.end(ctx, r, why, fate{})
 }
 
-// revive launches a runner that could not be launched before, unless no command waits for it. It
-// was listed a while ago, and another process may have launched it since: one that has joined stays.
+// revive launches a runner that could not be launched before, unless no command waits for it. It was listed a while
+// ago, and another process may have launched it since: a runner that has joined stays.
 func (s *Service) revive(ctx context.Context, r Runner) error {
 	waiting, err := s.Work.Waiting(ctx, r.Attempt, r.Class, 1)
 	if err != nil {
@@ -152,7 +151,7 @@ func (s *Service) revive(ctx context.Context, r Runner) error {
 	switch {
 	case errors.Is(err, ErrBusy):
 		return nil // the next round
-	case err != nil && !errors.Is(err, host.ErrUnavailable): // each command meets it by itself, and says so
+	case err != nil && !errors.Is(err, host.ErrUnavailable): // each command meets and reports it itself
 		err = errors.Join(err, s.tell(ctx, r, ""))
 	}
 	return err
@@ -178,7 +177,7 @@ func (s *Service) grow(ctx context.Context, like Runner) error {
 	return err
 }
 
-// Ending says what the end of a machine means for the next one.
+// Ending is what the end of a machine means for the next one.
 type Ending int
 
 // The endings.
@@ -188,7 +187,7 @@ const (
 	Final                // no other one would fare better: the image is not there, say
 )
 
-// Stopped is told that the machine of a runner has ended, and why.
+// Stopped handles the end of a runner's machine, with its reason.
 func (s *Service) Stopped(ctx context.Context, name, why string, how Ending) error {
 	r, err := s.Runners.Runner(ctx, name)
 	if errors.Is(err, host.ErrNotFound) {
@@ -215,8 +214,8 @@ func (s *Service) Stopped(ctx context.Context, name, why string, how Ending) err
 	return s.end(ctx, r, why, e)
 }
 
-// keepPlace puts a runner in place of one that found no room, which Check launches in a
-// while. It comes first: who is told of the other's end is not to launch one at once.
+// keepPlace puts a runner in place of one that found no capacity; Check launches it after a while. It comes first, so
+// that a task woken by the other's end does not launch one at once.
 func (s *Service) keepPlace(ctx context.Context, r Runner, why string) error {
 	all, err := s.Runners.Runners(ctx, r.Attempt)
 	if err != nil {

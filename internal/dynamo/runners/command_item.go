@@ -67,8 +67,8 @@ func commandOf(attempt int64, it table.Item) (sandbox.Command, error) {
 	return c, nil
 }
 
-// Runners of all attempts, where a query for each shard finds them. Each writes its row six times a
-// minute, and a partition takes 1,000 writes a second: that is 40,000 runners.
+// Runners of all attempts, found by a query for each shard. Each writes its row six times a minute, and a partition
+// takes 1,000 writes a second: that is 40,000 runners.
 //
 //	RUN#<shard>   <attempt>#<class>#<slot>   runner
 const (

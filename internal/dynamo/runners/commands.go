@@ -13,8 +13,7 @@ import (
 	"zerodag/internal/sandbox"
 )
 
-// largestSpec is how much of what a command is to run stays in its row, packed; the rest is a
-// blob.
+// largestSpec is the largest packed Spec of a command that stays in its row; a larger one is a blob.
 const largestSpec = 8 << 10
 
 // Commands are sandbox.Commands and sandbox.Work.
@@ -23,8 +22,8 @@ type Commands struct{ t *table.Table }
 // NewCommands makes Commands in a table.
 func NewCommands(t *table.Table) Commands { return Commands{t} }
 
-// Add puts a command that waits, its own row first: see sandbox.Commands. What says that it
-// waits may be there twice or too long; who claims looks at the row.
+// Add stores a waiting command, its own row first: see sandbox.Commands. The mark that it waits may be there twice or
+// too long; a claimer checks the row.
 func (db Commands) Add(ctx context.Context, c sandbox.Command) (sandbox.Command, error) {
 	it := db.commandItem(c)
 	spec := table.Pack(c.Spec)
@@ -55,7 +54,7 @@ func (db Commands) Add(ctx context.Context, c sandbox.Command) (sandbox.Command,
 	return c, err
 }
 
-// Command reads a command without what it is to run.
+// Command reads a command without its Spec.
 func (db Commands) Command(ctx context.Context, attempt int64, name string) (sandbox.Command, error) {
 	it, err := db.t.Get(ctx, commandKey(attempt, name))
 	if err != nil || it == nil {
@@ -181,7 +180,7 @@ func (db Commands) Ended(ctx context.Context, attempt int64, name, runner string
 	return err
 }
 
-// Note adds a trouble to a command that waits; "" only looks at it.
+// Note adds a trouble to a waiting command; "" only reads it.
 func (db Commands) Note(ctx context.Context, attempt int64, name, trouble string) (sandbox.Command, error) {
 	if trouble != "" {
 		_, err := db.t.Update(ctx, commandKey(attempt, name), table.Where{Text: "SET #tr = :tr ADD #tn :one", Names: []string{cTrouble, cTroubles},

@@ -130,7 +130,7 @@ func (db Runners) alterRunner(ctx context.Context, name string, change, must tab
 	return runnerOf(it)
 }
 
-// living is changeRunner for those who need not know whether it is gone or ended.
+// living is changeRunner for callers that need not distinguish a missing runner from an ended one.
 func (db Runners) living(ctx context.Context, name string, change, must table.Where) (sandbox.Runner, error) {
 	r, err := db.changeRunner(ctx, name, change, must)
 	if errors.Is(err, host.ErrConflict) && r.Fenced {
@@ -179,7 +179,7 @@ func (db Runners) Fence(ctx context.Context, name, why string) (sandbox.Runner, 
 	return db.changeRunner(ctx, name, table.Where{Text: "SET #fe = :fe, #wy = :wy", Names: []string{rFenced, rWhy}, Values: table.Item{":fe": table.Yes(), ":wy": table.Text(why)}}, table.Where{})
 }
 
-// Leave takes all rights from the runner, which goes by itself.
+// Leave takes all rights from the runner, which leaves on its own.
 func (db Runners) Leave(ctx context.Context, name string, asked int) error {
 	_, err := db.living(ctx, name, table.Where{Text: "SET #fe = :yes, #lv = :yes", Names: []string{rFenced, rLeft}, Values: table.Item{":yes": table.Yes()}},
 		table.Where{Text: "#as = :as", Names: []string{rAsked}, Values: table.Item{":as": table.Number(int64(asked))}})
@@ -192,7 +192,7 @@ func (db Runners) ShownTwice(ctx context.Context, name, why string) (sandbox.Run
 		Values: table.Item{":yes": table.Yes(), ":wy": table.Text(why)}}, table.Where{})
 }
 
-// Told notes that people know that.
+// Told records that users were notified of that.
 func (db Runners) Told(ctx context.Context, name string) error {
 	_, err := db.alterRunner(ctx, name, table.Where{Text: "SET #to = :to", Names: []string{rTold}, Values: table.Item{":to": table.Yes()}}, table.Where{})
 	return err

@@ -17,7 +17,7 @@ func (t *Table) PutAll(ctx context.Context, items []Item) error {
 	return t.writeAll(ctx, ask)
 }
 
-// DeleteAll is putAll for items that are to go.
+// DeleteAll is putAll for items to delete.
 func (t *Table) DeleteAll(ctx context.Context, keys []Key) error {
 	ask := make([]types.WriteRequest, len(keys))
 	for i, k := range keys {

@@ -52,7 +52,7 @@ func madeAt(id int64) time.Time {
 	return epoch.Add(time.Duration(id>>RandomBits) * time.Millisecond)
 }
 
-// IDAt is the least id of what is made from a time on.
+// IDAt is the lowest id of objects made from a time on.
 func IDAt(t time.Time) int64 {
 	if t.Before(epoch) {
 		return 0

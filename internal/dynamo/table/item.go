@@ -14,8 +14,8 @@ import (
 	"zerodag/internal/env"
 )
 
-// Attributes of all items; those of one entity are beside its keys. Names are short: they
-// are paid for with every item.
+// Attributes of all items; those of one entity are defined with its keys. Names are short because they are paid for
+// with every item.
 const (
 	Partition = env.PartitionKey
 	Sort      = env.SortKey

@@ -162,8 +162,8 @@ func (l *List) Peek(ctx context.Context) (Item, error) {
 	return nil, nil
 }
 
-// Rows reads pages of rows until f, which gets them in the order of the list, says that it
-// is content. Rows that went meanwhile are left out.
+// Rows reads pages of rows and passes them to f in the order of the list, until f returns enough. It omits rows that
+// were deleted meanwhile.
 func (l *List) Rows(ctx context.Context, f func([]Item) (enough bool, err error)) error {
 	for {
 		keys, err := l.Next(ctx, min(l.page, batchesAtOnce*maxBatchGet))

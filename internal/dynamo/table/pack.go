@@ -19,7 +19,7 @@ const (
 const worthPacking = 64
 
 var writers = sync.Pool{New: func() any { //nolint:gochecknoglobals // its writers are all the same
-	w, _ := flate.NewWriter(nil, flate.BestCompression) // no error: the level is one of its own
+	w, _ := flate.NewWriter(nil, flate.BestCompression) // no error: the level is a constant
 	return w
 }}
 

@@ -27,8 +27,7 @@ func (t *Table) Get(ctx context.Context, k Key) (Item, error) {
 	return out.Item, nil
 }
 
-// GetAll reads items, consistently and up to eight batches side by side; those that are not there are
-// not in the answer.
+// GetAll reads items, consistently and up to eight batches concurrently; missing items are not in the answer.
 func (t *Table) GetAll(ctx context.Context, keys []Key) (map[Key]Item, error) {
 	parts := slices.Collect(slices.Chunk(unique(keys), maxBatchGet))
 	found, errs := make([][]Item, len(parts)), make([]error, len(parts))
@@ -54,7 +53,7 @@ func (t *Table) GetAll(ctx context.Context, keys []Key) (map[Key]Item, error) {
 	return rows, nil
 }
 
-// getPart reads what one call can ask for, until all of it is answered.
+// getPart reads what one call may request, until all of it is answered.
 func (t *Table) getPart(ctx context.Context, keys []Key) (found []Item, err error) {
 	var ask []map[string]types.AttributeValue
 	for _, k := range keys {
@@ -160,7 +159,7 @@ func (t *Table) Pages(ctx context.Context, q Query, size int, do func([]Item) (e
 	}
 }
 
-// Find returns all that a query finds, up to its limit.
+// Find returns everything that a query finds, up to its limit.
 func (t *Table) Find(ctx context.Context, q Query) ([]Item, error) {
 	list, _, err := t.Run(ctx, q)
 	return list, err

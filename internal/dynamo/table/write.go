@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Where is a condition or an update with what it names: "#name" and ":value".
+// Where is a condition or an update with the names and values in it: "#name" and ":value".
 type Where struct {
 	Text   string
 	Names  []string

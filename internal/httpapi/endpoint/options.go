@@ -28,7 +28,7 @@ type Options struct {
 	Bound string
 	// Hosts are further names of this server (server.http.hosts).
 	Hosts []string
-	// AnyOrigin lets pages of every origin call (server.enable-swagger): only where callers log in.
+	// AnyOrigin lets pages of every origin call (server.enable-swagger): only if callers log in.
 	AnyOrigin bool
 	// UI serves everything that is not below /api; nil answers 404.
 	UI http.Handler
@@ -36,19 +36,19 @@ type Options struct {
 	Admin bool
 	// Backup writes all data of all sites; nil if the store has its own backups.
 	Backup func(ctx context.Context, w io.Writer) error
-	// Writable reports whether what is kept can be written now; nil looks only whether it is read.
+	// Writable reports whether the store can be written now; nil checks only whether it can be read.
 	Writable func(ctx context.Context) error
 	// Vitals reports how full the server is; nil if that is monitored elsewhere.
 	Vitals func(ctx context.Context) (host.Vitals, error)
-	// Redrive sends dead letters back and reports how many there were; nil where queues have none.
+	// Redrive sends dead letters back and returns how many there were; nil if the queues have none.
 	Redrive func(ctx context.Context) (int, error)
-	// Depths counts what the queues hold, of all sites; nil where that is not known.
+	// Depths counts the messages in the queues, of all sites; nil if that is not known.
 	Depths func(ctx context.Context) ([]host.Depth, error)
-	// Queued lists messages of a queue in the order sent, from behind a place; nil where they can only be received.
+	// Queued lists messages of a queue in the order sent, after a place; nil if they can only be received.
 	Queued func(ctx context.Context, queue string, after int64, n int) ([]host.Queued, error)
-	// Dead are the dead letters of the queues; none where queues have none.
+	// Dead are the dead letters of the queues; empty if the queues have none.
 	Dead []host.DeadLetters
-	// Code is what is known of the expressions in texts, for checks of files.
+	// Code analyzes the expressions in texts, for checks of files.
 	Code check.Code
 	// ArchiveType is the storage type that revisions report for their archive: "db".
 	ArchiveType string

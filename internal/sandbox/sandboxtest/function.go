@@ -20,16 +20,16 @@ type Environment struct {
 	Env []string // what Lambda gives it, and the handler hands on
 	// Dir is the function's own folder.
 	Dir string
-	// Said is what the last runner wrote beside its answer.
+	// Said is what the last runner wrote in addition to its answer.
 	Said bytes.Buffer
-	// Calls are those that continue.
+	// Calls are the calls under way.
 	Calls sync.WaitGroup
 
 	runner string
 	user   *syscall.Credential
 }
 
-// NewEnvironment makes one of a user that is not root, as on Lambda, where the test is root.
+// NewEnvironment makes an environment of a user other than root, as on Lambda, if the test runs as root.
 func NewEnvironment(t testing.TB, runner string) *Environment {
 	dir, err := os.MkdirTemp("", "function-") // not t.TempDir: other users must get in
 	if err != nil {

@@ -346,7 +346,7 @@ func (m *Memory) remove(name string, asked int, may func(*sandbox.Runner) bool) 
 	return nil
 }
 
-// Keys makes a ring with a key of its own.
+// Keys makes a ring with its own key.
 func Keys() *sandbox.Keyring {
 	text := ""
 	return &sandbox.Keyring{

@@ -60,7 +60,7 @@ func (s Stores) add(t *testing.T, attempt int64, key, class string) sandbox.Comm
 	return c
 }
 
-// fails and works note whether something was refused as it should be; second is the error that comes beside a value.
+// fails and works record whether a call was refused as it should be; second is the error returned along with a value.
 func fails(t *testing.T, what string, want, err error) {
 	t.Helper()
 	if !errors.Is(err, want) {

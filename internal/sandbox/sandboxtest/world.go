@@ -32,7 +32,7 @@ type World struct {
 	*sandbox.Service
 	Memory *Memory
 	Store  *Store
-	// Machines are those that were launched.
+	// Machines are the launched machines.
 	Machines *Machines
 	API      *httptest.Server
 	Secrets  map[string]string
@@ -51,7 +51,7 @@ func (w *World) Away(f func(*http.Request) int) {
 	w.away = f
 }
 
-// New makes a World whose machines run the program runner, in a folder of their own.
+// New makes a World whose machines run the program runner, in a separate folder.
 func New(t testing.TB, runner string, change func(*sandbox.Options)) *World {
 	w := &World{Memory: NewMemory(), t: t, Secrets: map[string]string{}}
 	w.Store = newStore(t)
@@ -95,7 +95,7 @@ func Task(attempt int64, task int64, dispatch int) operators.Identity {
 	return operators.Identity{SiteID: 0, ProjectID: 7, AttemptID: attempt, TaskID: task, Workflow: "w", TaskName: fmt.Sprintf("+w+t%d", task), Dispatch: dispatch, RetryCount: dispatch - 1}
 }
 
-// Run runs a command as a task does: again each time that it is told, until it is over.
+// Run runs a command as a task does: again each time that it is woken, until it is over.
 func (w *World) Run(ctx context.Context, id operators.Identity, c operators.Command) (operators.Exit, error) {
 	return w.RunBy(ctx, w.For, id, c)
 }
@@ -156,7 +156,7 @@ type Machines struct {
 	Env []string // more of it
 	// Refuse, unless nil, is asked before each launch.
 	Refuse func(sandbox.Runner) error
-	// Into, unless nil, changes how a machine's program is started: in an image of its own, say.
+	// Into, unless nil, changes how a machine's program is started: in its own image, for example.
 	Into func(program *exec.Cmd)
 
 	runner, url string
@@ -262,7 +262,7 @@ func (m *Machines) of(r sandbox.Runner) *Machine {
 	return nil
 }
 
-// All are those that were launched so far.
+// All are the machines that were launched so far.
 func (m *Machines) All() []*Machine {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -289,7 +289,7 @@ type Store struct {
 	blobs  map[string][]byte
 	// Archives counts how often one was fetched.
 	Archives int
-	// Refuse, unless nil, says which requests fail after they were carried out.
+	// Refuse, unless nil, selects requests that fail after they were carried out.
 	Refuse func(*http.Request) bool
 }
 
