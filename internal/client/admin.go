@@ -33,7 +33,7 @@ type Check struct {
 	APICompatible      bool   `json:"apiCompatible"`
 }
 
-// uploadsHeader says that archives may go to the store.
+// uploadsHeader means that archives may go to the store.
 const uploadsHeader = "Zerodag-Uploads"
 
 // Check asks the server what it thinks of this client.
@@ -62,7 +62,7 @@ func (c *Client) SetSecret(ctx context.Context, project ID, key, value string) e
 	return c.send(ctx, http.MethodPut, path("api", "projects", string(project), "secrets", key), nil, body, nil)
 }
 
-// DeleteSecret deletes a secret; one that is not there is no error.
+// DeleteSecret deletes a secret; a missing secret is not an error.
 func (c *Client) DeleteSecret(ctx context.Context, project ID, key string) error {
 	return c.send(ctx, http.MethodDelete, path("api", "projects", string(project), "secrets", key), nil, nil, nil)
 }
@@ -81,9 +81,9 @@ func (c *Client) RedriveOne(ctx context.Context, letter string) (int, error) {
 	return answer.Messages, err
 }
 
-// Revived is what a revival came to.
+// Revived is the result of a revival.
 type Revived struct {
-	Attempts    int  `json:"attempts"` // unfinished ones that were looked at
+	Attempts    int  `json:"attempts"` // unfinished attempts that were checked
 	Messages    int  `json:"messages"` // sent to them
 	Together    bool `json:"together"` // the server sees which messages are missing, and sends only those
 	WaitSeconds int  `json:"wait_seconds"`

@@ -17,7 +17,7 @@ func (c *Client) Sessions(ctx context.Context, project ID, workflow string, p Pa
 	return list.Sessions, err
 }
 
-// SessionSearch says what sessions are like that are looked for, in words of the API.
+// SessionSearch filters sessions, with values of the API.
 type SessionSearch struct {
 	Tags, Labels []string // labels as NAME=VALUE
 	Status       string   // several with commas
@@ -25,7 +25,7 @@ type SessionSearch struct {
 	Text         string
 }
 
-// FoundSessions are a page of those that are like that.
+// FoundSessions are a page of the sessions that match.
 type FoundSessions struct {
 	Sessions []Session
 	Searched int // how many were looked at
@@ -96,7 +96,7 @@ func (c *Client) Tasks(ctx context.Context, attempt ID) ([]Task, error) {
 	return list.Tasks, err
 }
 
-// Start asks for an attempt.
+// Start requests an attempt.
 type Start struct {
 	Workflow    ID
 	SessionTime time.Time
@@ -106,7 +106,7 @@ type Start struct {
 	// with From, of those before a task. "" is none.
 	Resume ID
 	From   string
-	// Priority is a word for how important the attempt is among those that wait; "" is none.
+	// Priority is the keyword for the attempt's importance among waiting ones; "" is none.
 	Priority string
 	At       time.Time // when its first task begins; zero is now
 	// Labels are texts by which people find the attempt; with Resume over those of the earlier one.
@@ -119,7 +119,7 @@ type ExistsError struct {
 	StatusError
 }
 
-// Start starts an attempt. An *ExistsError has the one that is there already.
+// Start starts an attempt. An *ExistsError has the existing one.
 func (c *Client) Start(ctx context.Context, s Start) (a Attempt, err error) {
 	err = c.send(ctx, http.MethodPut, "/api/attempts", nil, s.body(), &a)
 	return a, existing(err)
@@ -180,7 +180,7 @@ func existing(err error) error {
 	return err
 }
 
-// Rerun says what another attempt of a session takes over from an earlier one, and runs.
+// Rerun selects what another attempt of a session takes over from an earlier one, and what it runs.
 type Rerun struct {
 	Mode        string     `json:"mode"`           // "failed", "from", "only" or "all"
 	From        string     `json:"from,omitempty"` // the task that mode "from" begins with
@@ -226,7 +226,7 @@ func (c *Client) Rerun(ctx context.Context, id ID, r Rerun) (Attempt, error) {
 	return answer.Attempt, existing(err)
 }
 
-// PlanRerun says what Rerun would do, and starts nothing.
+// PlanRerun returns what Rerun would do, and starts nothing.
 func (c *Client) PlanRerun(ctx context.Context, id ID, r Rerun) (RerunPlan, error) {
 	body := struct {
 		Rerun
@@ -253,13 +253,13 @@ type pauseBody struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// Unpause lets an attempt go on that Pause has stopped.
+// Unpause lets an attempt continue that Pause has stopped.
 func (c *Client) Unpause(ctx context.Context, id ID) (a Attempt, err error) {
 	err = c.send(ctx, http.MethodPost, path("api", "attempts", string(id), "unpause"), nil, struct{}{}, &a)
 	return a, err
 }
 
-// Fork says how an attempt is forked.
+// Fork describes a fork of an attempt.
 type Fork struct {
 	Entry     int64 // of the history of the attempt: what was success after it is taken over
 	RetryName string

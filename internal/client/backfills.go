@@ -8,7 +8,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// Fill asks for a backfill that is one thing. What is zero is left to the server.
+// Fill requests a backfill with an id. Zero fields are left to the server.
 type Fill struct {
 	Workflow ID         `json:"workflowId"`
 	Name     string     `json:"name"`
@@ -101,7 +101,7 @@ func (c *Client) Fill(ctx context.Context, f Fill) (Filling, error) {
 	return answer.Backfill, err
 }
 
-// PlanFill says what Fill would start.
+// PlanFill returns what Fill would start.
 func (c *Client) PlanFill(ctx context.Context, f Fill) (FillPlan, error) {
 	f.DryRun = true
 	var answer filled

@@ -18,11 +18,11 @@ import (
 	"time"
 )
 
-// APIVersion is the version of Digdag whose API this client speaks. Servers that refuse
-// clients which are too old are told this one.
+// APIVersion is the version of Digdag whose API this client speaks. It is what the client sends to servers that refuse
+// outdated clients.
 const APIVersion = "0.10.5"
 
-// DefaultEndpoint is where a server listens unless it is told otherwise.
+// DefaultEndpoint is where a server listens by default.
 const DefaultEndpoint = "http://127.0.0.1:" + defaultPort
 
 const defaultPort = "65432"
@@ -43,8 +43,8 @@ type Options struct {
 	NoDirect bool
 	// Env looks up the variables that name a proxy; nil is no proxy.
 	Env func(name string) string
-	// Progress is told how many bytes of an upload or download are done; total is -1 when
-	// it is not known. May be nil.
+	// Progress is called with the number of transferred bytes of an upload or download; total is -1 if it is not known.
+	// May be nil.
 	Progress func(done, total int64)
 	// Wait waits before a request is repeated; nil is by the clock.
 	Wait func(ctx context.Context, d time.Duration) error

@@ -14,12 +14,12 @@ import (
 	"time"
 )
 
-// StatusError is an answer of the server that is no success.
+// StatusError is an error answer of the server.
 type StatusError struct {
 	Status int
 	Body   string
 	hint   string // what to do about it; "" for none
-	// Unknown is what was named that there is not, where a list says so.
+	// Unknown is the name that does not exist, if a list reports it.
 	Unknown Unknown
 	// turnedAway: nothing had begun with the request, each time that it was sent.
 	turnedAway bool
@@ -36,10 +36,9 @@ type Unknown struct {
 // has been at it for 30 seconds.
 const soon = 20 * time.Second
 
-// isGateways reports whether API Gateway has refused a request before anything began with it: there were too
-// many of them, or the account had no place for one more call of a function. It says both in words of its
-// own: a 503 of the server or of another proxy may have begun with something, and the server's own 429
-// says when to come again.
+// isGateways reports whether API Gateway has refused a request before any work on it began: there were too many
+// requests, or the account had no capacity for one more call of a function. It has its own wording for both: a 503 of
+// the server or of another proxy may mean that work has begun, and the server's own 429 states when to retry.
 func (e *StatusError) isGateways(took time.Duration) bool {
 	switch e.Status {
 	case http.StatusTooManyRequests:
@@ -70,7 +69,7 @@ func (e *StatusError) text() string {
 	return fmt.Sprintf("Status code %d: %s", e.Status, e.Body)
 }
 
-// accessHint says how a request that was refused has shown who makes it, and what to do.
+// accessHint explains how a refused request authenticated, and what to do.
 func (c *transport) accessHint(status int) string {
 	if c.Access == "" {
 		return ""
@@ -89,7 +88,7 @@ func (c *transport) accessHint(status int) string {
 // IsMissing reports whether an error is that there is no such thing.
 func IsMissing(err error) bool { return hasStatus(err, http.StatusNotFound) }
 
-// IsConflict reports whether an error is a conflict with what is there.
+// IsConflict reports whether an error is a conflict with an existing object.
 func IsConflict(err error) bool { return hasStatus(err, http.StatusConflict) }
 
 func hasStatus(err error, status int) bool {
@@ -158,7 +157,7 @@ func statusError(r *http.Response) error {
 	return e
 }
 
-// Message is what the server says in an answer that is no success; "" where it says nothing that can be read.
+// Message is the server's message in an error answer; "" if it has no readable one.
 func Message(err error) string {
 	var status *StatusError
 	var body struct {

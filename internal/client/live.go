@@ -36,7 +36,7 @@ type Outline struct {
 	Next  *int64  `json:"next"` // what after is for the next page; nil on the last
 }
 
-// Change is an entry of the history of an attempt: tasks that it made, and the states of those that it changed.
+// Change is an entry of the history of an attempt: the tasks that it created, and the states of those that it changed.
 type Change struct {
 	Seq   int64    `json:"seq"`
 	At    int64    `json:"at"` // milliseconds since 1970
@@ -48,7 +48,7 @@ type Change struct {
 // Changes are a page of them, in their order.
 type Changes struct {
 	Changes []Change `json:"changes"`
-	Next    int64    `json:"next"` // what after is for what comes after these
+	Next    int64    `json:"next"` // the value of after for the following changes
 	More    bool     `json:"more"` // there are more already
 	Done    bool     `json:"done"` // the attempt is over, and this is all
 }
@@ -60,13 +60,13 @@ func (c *Client) Outline(ctx context.Context, attempt ID, after int64) (o Outlin
 	return o, err
 }
 
-// Changes returns what became of the tasks of an attempt after an entry of its history.
+// Changes returns the changes of an attempt's tasks after an entry of its history.
 func (c *Client) Changes(ctx context.Context, attempt ID, after int64) (p Changes, err error) {
 	err = c.get(ctx, path("api", "x", "attempts", string(attempt), "changes"), query("after", strconv.FormatInt(after, 10)), &p)
 	return p, err
 }
 
-// FileText returns the text of a file of a revision; found is false for what is no text or too large for an answer.
+// FileText returns the text of a file of a revision; found is false if it is not text or too large for an answer.
 func (c *Client) FileText(ctx context.Context, project ID, revision, name string) (text string, found bool, err error) {
 	var file struct{ Text *string }
 	at := path(append([]string{"api", "x", "projects", string(project), "files"}, strings.Split(name, "/")...)...)

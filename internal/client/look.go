@@ -9,7 +9,7 @@ import (
 // Subject is what a message of a queue is about.
 type Subject struct {
 	What    string          `json:"what"`
-	Attempt *SubjectAttempt `json:"attempt"` // nil: of none, or of one that has gone
+	Attempt *SubjectAttempt `json:"attempt"` // nil: no attempt, or it is gone
 	Tasks   []string        `json:"tasks"`   // full names of the first ones
 	Count   int             `json:"count"`   // of all tasks
 }
@@ -58,8 +58,8 @@ type Queued struct {
 	Subject
 }
 
-// Queues looks into the queues of a server. queue is "tasks" or "events", whose messages are listed from behind a
-// place, count of them at most; "" is tasks, the first ones.
+// Queues lists the queues of a server. queue is "tasks" or "events": its messages are listed from behind a place, at
+// most count of them; "" is the first ones of tasks.
 func (c *Client) Queues(ctx context.Context, queue string, after ID, count int) (q Queues, err error) {
 	err = c.get(ctx, "/api/x/admin/queue", query("queue", queue, "after", string(after), "count", strconv.Itoa(count)), &q)
 	return q, err
@@ -82,7 +82,7 @@ func (c *Client) Limits(ctx context.Context) ([]Limit, error) {
 	return answer.Limits, err
 }
 
-// Site is one of those who share a server.
+// Site is one of the sites that share a server.
 type Site struct {
 	ID       ID   `json:"id"`
 	Projects int  `json:"projects"`
@@ -107,7 +107,7 @@ func (c *Client) Sites(ctx context.Context) (all []Site, err error) {
 	}
 }
 
-// DeadLetter is a message that nobody could handle and that was put aside.
+// DeadLetter is a message that could not be handled and was put aside.
 type DeadLetter struct {
 	ID         string  `json:"id"`
 	Queue      string  `json:"queue"`
@@ -118,10 +118,10 @@ type DeadLetter struct {
 	Size       int     `json:"size"` // bytes
 	Broken     *string `json:"broken"`
 	Subject
-	Body json.RawMessage `json:"body,omitempty"` // where one was asked for: without what tasks have left
+	Body json.RawMessage `json:"body,omitempty"` // only for a single letter, without values from tasks
 }
 
-// DeadLetters lists up to count dead letters of each queue, the oldest first. all says that there are no more to be seen.
+// DeadLetters lists up to count dead letters of each queue, the oldest first. all means that the list is complete.
 func (c *Client) DeadLetters(ctx context.Context, count int) (list []DeadLetter, all bool, err error) {
 	var answer struct {
 		Letters []DeadLetter

@@ -58,7 +58,7 @@ type Workflow struct {
 	Revision string     `json:"revision"`
 	Timezone string     `json:"timezone"`
 	Config   *param.Map `json:"config"`
-	// What is for people, as the file has it.
+	// Texts for people, as the file has them.
 	Description string   `json:"description,omitempty"`
 	Owner       string   `json:"owner,omitempty"`
 	Tags        []string `json:"tags,omitempty"`
@@ -98,7 +98,7 @@ type Last struct {
 	RetryAttemptName *string    `json:"retryAttemptName"`
 	Done             bool       `json:"done"`
 	Success          bool       `json:"success"`
-	IgnoredErrors    bool       `json:"ignoredErrors,omitempty"` // it is a success although tasks failed
+	IgnoredErrors    bool       `json:"ignoredErrors,omitempty"` // it succeeded although tasks failed
 	CancelRequested  bool       `json:"cancelRequested"`
 	Params           *param.Map `json:"params"`
 	CreatedAt        time.Time  `json:"createdAt"`
@@ -119,7 +119,7 @@ type Attempt struct {
 	RetryAttemptName *string    `json:"retryAttemptName"`
 	Done             bool       `json:"done"`
 	Success          bool       `json:"success"`
-	IgnoredErrors    bool       `json:"ignoredErrors,omitempty"` // it is a success although tasks failed
+	IgnoredErrors    bool       `json:"ignoredErrors,omitempty"` // it succeeded although tasks failed
 	CancelRequested  bool       `json:"cancelRequested"`
 	Params           *param.Map `json:"params"`
 	CreatedAt        time.Time  `json:"createdAt"`
@@ -132,7 +132,7 @@ type Attempt struct {
 	Warnings         []string   `json:"warnings,omitempty"` // of a start
 }
 
-// BeginsAt is when the attempt began, or is to begin.
+// BeginsAt is when the attempt began, or will begin.
 func (a *Attempt) BeginsAt() *time.Time {
 	if a.StartsAt != nil {
 		return a.StartsAt

@@ -15,10 +15,10 @@ import (
 	"time"
 )
 
-// How often a GET is tried, and how long is waited after the first failure; the wait
-// doubles up to the longest. That no server listens is told sooner: a user may be waiting.
-// What was turned away is sent again for as long as patience lasts, in the end seldom: a thousand
-// clients that come back each second are what keeps the server from its work.
+// How often a GET is tried, and how long the client waits after the first failure; the wait doubles up to the longest.
+// If no server listens, the user learns it sooner, because they may be waiting. Rejected requests are sent again for as
+// long as patience lasts, at growing intervals: a thousand clients that come back every second would keep the server
+// from its work.
 const (
 	tries       = 10
 	triesToDial = 4
@@ -107,8 +107,8 @@ type request struct {
 	size            int64
 }
 
-// do sends a request to the server, with its headers, again while it is turned away: a crowd of clients
-// spreads itself by random waits. The answer is a success.
+// do sends a request to the server, with its headers, again while it is rejected: random waits spread a crowd of
+// clients. The answer has a status of success.
 func (c *transport) do(ctx context.Context, to request) (*http.Response, error) {
 	pause := firstWait
 	for waited := time.Duration(0); ; waited += pause {

@@ -22,9 +22,9 @@ func (c *Client) AllRevisions(ctx context.Context, project ID) ([]Revision, erro
 // pageSize is how many revisions a server lists at most.
 const pageSize = 100
 
-// olderRevisions returns the page after those that are known. The API pages by the id of a
-// revision and shows no ids; but they grow with time, so the id of the oldest known one is
-// the largest whose page begins with an unknown one, which halving finds.
+// olderRevisions returns the page after the known revisions. The API pages by the id of a revision and shows no ids;
+// but ids grow with time, so the id of the oldest known revision is the largest whose page begins with an unknown one,
+// which a binary search finds.
 func (c *Client) olderRevisions(ctx context.Context, project ID, known []Revision) ([]Revision, error) {
 	if len(known)%pageSize != 0 {
 		return nil, nil

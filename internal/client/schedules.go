@@ -86,7 +86,7 @@ func (c *Client) Skip(ctx context.Context, id ID, k Skip) (s Schedule, err error
 	return s, err
 }
 
-// Backfill asks for attempts of past sessions.
+// Backfill requests attempts of past sessions.
 type Backfill struct {
 	From   time.Time
 	Name   string

@@ -86,9 +86,9 @@ type Push struct {
 	From              time.Time // where schedules begin; zero is the server's now
 }
 
-// Push uploads an archive of size bytes: to the store of a server whose Check said that it
-// takes archives there, to the server itself otherwise, or where the store is not to be
-// spoken to. What the server then finds too large (413) goes to the store all the same.
+// Push uploads an archive of size bytes: to the store if Check found that the server takes archives there, to the
+// server itself otherwise, or if the store must not be contacted. If the server then finds it too large (413), it goes
+// to the store anyway.
 func (c *Client) Push(ctx context.Context, p Push, archive io.ReaderAt, size int64) (Project, error) {
 	q := query("project", p.Project, "revision", p.Revision)
 	if !p.From.IsZero() {

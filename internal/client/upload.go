@@ -24,8 +24,8 @@ const (
 	atOnce   = 4
 )
 
-// longestCheck is how long is waited for what became of an uploaded archive: longer than
-// the server takes for the largest, and tries again.
+// longestCheck is how long to wait for the result of an uploaded archive: longer than the server takes for the largest,
+// including its retries.
 const longestCheck = 15 * time.Minute
 
 // place is where the parts of an archive go.
@@ -38,7 +38,7 @@ type place struct {
 	}
 }
 
-// pushBySlot uploads an archive to the store and waits for what the server makes of it.
+// pushBySlot uploads an archive to the store and waits for the server to process it.
 func (c *Client) pushBySlot(ctx context.Context, q url.Values, archive io.ReaderAt, size int64) (Project, error) {
 	each := size
 	if size > onePart {
@@ -118,10 +118,10 @@ func (c *Client) putParts(ctx context.Context, to place, archive io.ReaderAt, si
 	return tags, context.Cause(ctx)
 }
 
-// partReader tells how much of all parts is done.
+// partReader reports how much of all parts is done.
 type partReader struct {
 	*io.SectionReader
-	read  atomic.Int64 // the transport may go on reading for a moment after it failed
+	read  atomic.Int64 // the transport may keep reading for a moment after it failed
 	all   *atomic.Int64
 	total int64
 	tell  func(done, total int64)
@@ -139,7 +139,7 @@ func (p *partReader) Read(b []byte) (int, error) {
 // back takes back what counts as done: the part is sent again.
 func (p *partReader) back() { p.all.Add(-p.read.Swap(0)) }
 
-// putPart uploads one part, without our headers: the link is all that the store must see.
+// putPart uploads one part, without our headers: the store must see nothing but the link.
 func (c *Client) putPart(ctx context.Context, link string, headers map[string]string, part *partReader) (string, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPut, link, part)
 	if err != nil {
@@ -171,8 +171,8 @@ func (c *transport) again(ctx context.Context, do func() error) error {
 	return err
 }
 
-// pushed waits for what became of an upload. What is wrong with the archive is the same
-// error as if it had been sent to the server itself.
+// pushed waits for the result of an upload. A faulty archive gives the same error as if it had been sent to the server
+// itself.
 func (c *Client) pushed(ctx context.Context, id string) (Project, error) {
 	waited := time.Duration(0)
 	for pause := 100 * time.Millisecond; ; pause = min(2*pause, longestWait) {

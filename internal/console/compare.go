@@ -20,8 +20,8 @@ type Comparison struct {
 	With     *host.Attempt // nil: no earlier one has succeeded, as far as was looked
 	Looked   bool          // all earlier ones were looked at
 	Revision [2]string     // of the earlier one and of this one; "" where it is not known any more
-	// Files are those that differ; FilesKnown is false where one of the archives is not there any more, or is too
-	// large to be read whole.
+	// Files are the files that differ; FilesKnown is false if one of the archives is gone or too large to be read
+	// whole.
 	Files      []FileChange
 	FilesKnown bool
 	Params     []ParamChange // given at the start, without those of the session's time
@@ -46,7 +46,7 @@ type TaskChange struct {
 	From, To time.Duration
 }
 
-// mostEarlier is how many earlier attempts are looked at for one that succeeded.
+// mostEarlier is how many earlier attempts are searched for one that succeeded.
 const mostEarlier = 500
 
 // mostChanged bounds each list of a comparison.
@@ -132,7 +132,7 @@ func compareNames(from, to map[string][sha256.Size]byte) (list []FileChange) {
 	return list[:min(len(list), mostChanged)]
 }
 
-// compareParams leaves out what differs from session to session by itself.
+// compareParams omits parameters that naturally differ from session to session.
 func compareParams(from, to *param.Map) (list []ParamChange) {
 	names := map[string]bool{}
 	for _, m := range []*param.Map{from, to} {
@@ -158,7 +158,8 @@ func ofSession(name string) bool {
 	return slices.Contains([]string{"last_session_time", "next_session_time", "last_executed_session_time"}, name) || slices.Contains(schedule.BusinessVariables(), name)
 }
 
-// took says how long the tasks of an attempt took that are over, by their full names, and gives what hides its secrets.
+// took returns how long the finished tasks of an attempt took, by their full names, and a function that hides its
+// secrets.
 func (c *Console) took(ctx context.Context, a host.Attempt) (took map[string]time.Duration, mask func(*param.Map) *param.Map, err error) {
 	took = map[string]time.Duration{}
 	var wrong error

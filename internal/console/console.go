@@ -1,6 +1,6 @@
-// Package console answers what a page of pictures asks about many attempts at once: which sessions are like this,
-// what became of the tasks of the last thirty, and what needs somebody now. Each answer is bounded in the rows that
-// are read for it, so that a function can give it.
+// Package console answers the console's questions about many attempts at once: which sessions match a filter, how the
+// tasks of the last thirty ended, and what needs attention now. Each answer reads a limited number of rows, so that a
+// function can give it.
 //
 // The API calls it. It must never change anything, nor decide what happens to an attempt.
 package console

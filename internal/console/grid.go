@@ -10,7 +10,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Grid is what became of the tasks below one parent in the last sessions of a workflow.
+// Grid is the outcome of the tasks below one parent in the last sessions of a workflow.
 type Grid struct {
 	Columns []host.Session // the newest id first
 	Rows    []Row          // in the order of the newest attempt, then of those before
@@ -32,7 +32,7 @@ type Cell struct {
 	Tries int           // how often it was made: a group that is tried again makes its tasks anew
 }
 
-// GridQuery says which part of a grid is meant.
+// GridQuery selects a part of a grid.
 type GridQuery struct {
 	Site     int64
 	Project  int64
@@ -100,8 +100,8 @@ func (g *Grid) lay(column int, q GridQuery, s *engine.State, at map[string]int) 
 	}
 }
 
-// begins says when the first run of a task began, or that of any below it, for all tasks that have one below them, and
-// for those that ran. A task is made before those below it.
+// begins returns when the first run of a task began, or that of any below it, for all tasks that have one below them,
+// and for those that ran. A task is made before those below it.
 func begins(s *engine.State) map[engine.TaskID]begin {
 	first := map[engine.TaskID]begin{}
 	for _, t := range slices.Backward(s.Tasks()) {

@@ -14,15 +14,15 @@ const (
 	mostLetters  = 256
 )
 
-// shownFields are the parts of a message that say what it is about. All others are what tasks were given or have left, and
-// may hold what was read from a secret.
+// shownFields are the parts of a message that identify its subject. All others are values that tasks were given or
+// stored, and may hold data derived from a secret.
 func shownFields() []string {
 	return []string{"v", "runs", "wait", "from", "unbegun", "then", "fire", "start", "site", "id", "run", "task", "d", "event", "results", "after", "guard",
 		"blameless", "logs", "name", "named", "times", "time", "version", "project", "workflow", "session_time"}
 }
 
-// ShownBody is the body of a message as JSON without what tasks were given, have left or have written: of that only
-// the size is said. Long lists and texts are cut. nil: it is no JSON object, or one that nothing of ours has written.
+// ShownBody is the body of a message as JSON without values that tasks were given, stored or printed: for those it
+// shows only the size. Long lists and texts are cut. nil: it is not a JSON object, or zerodag did not write it.
 func ShownBody(body []byte) json.RawMessage {
 	var whole map[string]json.RawMessage
 	if json.Unmarshal(body, &whole) != nil {

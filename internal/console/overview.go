@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Overview is what somebody should know now.
+// Overview is what needs attention now.
 type Overview struct {
 	At      time.Time
 	Running []Running
@@ -37,7 +37,7 @@ type Running struct {
 // Failed is a session whose last attempt failed.
 type Failed struct {
 	host.Attempt
-	Task, Message string // the first task that failed for good; "" where it was not looked for
+	Task, Message string // the first task that failed without further retries; "" if not looked up
 }
 
 // Late is what has not happened in time.
@@ -121,7 +121,7 @@ func (r *Running) count(s *engine.State) {
 	}
 }
 
-// schedules finds those that come next, and those whose time has come and gone.
+// schedules finds the schedules that come next, and those that are overdue.
 func (c *Console) schedules(ctx context.Context, site int64, o *Overview) error {
 	var list []host.Schedule
 	for after := int64(0); len(list) < mostSchedules; {
@@ -178,8 +178,8 @@ func (c *Console) failed(ctx context.Context, site int64, since time.Time, o *Ov
 	return nil
 }
 
-// Cause is why an attempt failed: the first task that failed for good, by its full name, and what it said. Both are "" of
-// an attempt that did not fail.
+// Cause is why an attempt failed: the first task that failed without further retries, by its full name, and its
+// message. Both are "" if the attempt did not fail.
 func (c *Console) Cause(ctx context.Context, a host.Attempt) (task, message string, err error) {
 	f := Failed{Attempt: a}
 	if a.Status() == "error" {
@@ -208,7 +208,7 @@ func (c *Console) explain(ctx context.Context, f *Failed) error {
 	return errors.Join(err, wrong)
 }
 
-// late looks at attempts under way: against what others of their workflow took, and against their `sla:`.
+// late compares attempts under way with other attempts of their workflow, and with their `sla:`.
 func (c *Console) late(ctx context.Context, o *Overview) error {
 	usual := map[[2]string]time.Duration{}
 	for _, r := range o.Running {
@@ -256,7 +256,7 @@ func (c *Console) usual(ctx context.Context, a host.Attempt) (time.Duration, err
 	return max(took[(len(took)*9-1)/10], time.Second), nil
 }
 
-// fewest is how many successes tell what is usual.
+// fewest is how many successful attempts are needed to know the usual time.
 const fewest = 5
 
 // slaOf is when an attempt must be over, or have done a part, by its `sla:`; zero without one.

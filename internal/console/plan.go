@@ -27,7 +27,7 @@ type Plan struct {
 
 // Planned is a task of a plan.
 type Planned struct {
-	Name      string // full; of what is made at run time with {} for what is not known before
+	Name      string // full; {} stands for parts known only at run time
 	Parent    int    // index in Tasks; -1 for the root
 	Upstreams []int  // indexes of the tasks that must succeed before
 	Operator  string // "" of a group
@@ -35,7 +35,7 @@ type Planned struct {
 	// Makes means that the task makes tasks at run time; those of its bodies follow it, as Made.
 	Makes bool
 	Made  bool
-	Calls string    // what call> and require> name; "" for none, and where an expression says it
+	Calls string    // the target of call> and require>; "" for none or an expression
 	Place dig.Place // zero where it is not known
 }
 
@@ -111,7 +111,7 @@ type planner struct {
 	edges int
 }
 
-// lay adds nodes whose first one is below a parent, and what they make.
+// lay adds nodes whose first one is below a parent, and the tasks that they generate.
 func (p *planner) lay(parent int, nodes []dig.Node, made bool, depth int) {
 	at := make([]int, len(nodes))
 	for i, n := range nodes {
@@ -193,8 +193,8 @@ func (c *Console) source(ctx context.Context, r host.Revision) (dig.Source, erro
 	}, err
 }
 
-// Place says where a task of an attempt is written, by its full name, and by its error's message where it has one.
-// found is false where that is not known any more.
+// Place returns where a task of an attempt is written, by its full name, and by its error's message if it has one.
+// found is false if that is not known any more.
 func (c *Console) Place(ctx context.Context, a host.Attempt, task, message string) (place dig.Place, found bool, err error) {
 	w, err := c.Catalogue.Workflow(ctx, a.Site, a.Workflow.ID)
 	if err == nil {

@@ -77,7 +77,7 @@ func (c *Console) tasksNamed(ctx context.Context, site int64, text string) (foun
 	return found, err
 }
 
-// named tells the full names of the tasks below one, as long as do says to continue.
+// named passes the full names of the tasks below one to do, until do returns false.
 func named(config *param.Map, above string, do func(name string) bool) bool {
 	for key, v := range config.All() {
 		inner, is := v.(*param.Map)

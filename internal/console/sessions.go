@@ -12,7 +12,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// SessionFilter says which sessions of a site are meant, by their last attempts.
+// SessionFilter selects sessions of a site, by their last attempts.
 type SessionFilter struct {
 	Site        int64
 	Project     int64           // 0 is any
@@ -81,7 +81,7 @@ type workflowKey struct {
 	name    string
 }
 
-// Sessions lists those that are meant.
+// Sessions lists the sessions that match.
 func (c *Console) Sessions(ctx context.Context, f SessionFilter) (SessionPage, error) {
 	var p SessionPage
 	files, err := c.files(ctx, f)

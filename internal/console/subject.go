@@ -14,7 +14,7 @@ type Subject struct {
 	// What it brings: "run" has tasks run, "fire" fires schedules, "begin" starts what an event asked for, "" is not known to
 	// this program; all others are kinds of events (events.Kind).
 	What    string
-	Attempt *host.Attempt // nil: of none, or of one that has gone
+	Attempt *host.Attempt // nil: no attempt, or it is gone
 	Tasks   []string      // full names of the tasks that it is about, the first mostNamed; none where they are not known
 	Count   int           // how many tasks it is about
 
@@ -28,7 +28,7 @@ const (
 	mostOpened = 20
 )
 
-// SubjectOf says what a message of a queue is about, by itself.
+// SubjectOf returns the subject of a message of a queue, from the message alone.
 func SubjectOf(queue string, m host.Message) Subject {
 	var s Subject
 	if attempt, _, err := host.ParseMessageID(m.ID); err == nil {
@@ -109,7 +109,7 @@ func (c *Console) Introduce(ctx context.Context, list []Subject) error {
 	return nil
 }
 
-// name says the names of the tasks of subjects, by the state of their attempt; nil for one that has no tasks.
+// name sets the names of the tasks of subjects, by the state of their attempt; nil for one that has no tasks.
 func name(s *engine.State, list []*Subject) {
 	for _, x := range list {
 		for _, r := range x.runs {

@@ -40,9 +40,9 @@ type Date struct {
 // mostSearched is how many sessions are read to find those of some times.
 const mostSearched = 20_000
 
-// Dates lists up to n times of a schedule from a time on until another, with the sessions that there are: what a
-// backfill of that time would start anew, and what it would repeat. all is false where the workflow has so many
-// newer sessions that those of the times were not all looked for.
+// Dates lists up to n times of a schedule from a time on until another, with the existing sessions: which ones a
+// backfill of that time would start anew, and which it would repeat. all is false if the workflow has so many newer
+// sessions that not all sessions of the times were looked up.
 func (c *Console) Dates(ctx context.Context, site, id int64, from, until time.Time, n int) (list []Date, all bool, err error) {
 	s, times, err := c.Catalogue.TimesOf(ctx, site, id)
 	if err != nil {

@@ -11,14 +11,14 @@ import (
 	"zerodag/engine/param"
 )
 
-// uses collects the parameters that a workflow's expressions read, and those that something in it sets.
+// uses collects the parameters that a workflow's expressions read, and those that its tasks set.
 type uses struct {
 	list  []Used // in the order of their first use
 	known map[string]bool
 	set   map[string]bool
 }
 
-// newUses knows what every task sees; scheduled, what those of a schedule see besides.
+// newUses begins with the parameters that every task sees; scheduled adds those of a schedule.
 func newUses(scheduled bool) *uses {
 	u := &uses{known: map[string]bool{}, set: map[string]bool{}}
 	for _, name := range []string{"timezone", "session_id", "session_uuid", "attempt_id", "project_id", "task_name", "retry_attempt_name", "error", "moment", "i", "range", "true", "false", "null", "undefined"} {
@@ -36,13 +36,13 @@ func newUses(scheduled bool) *uses {
 	return u
 }
 
-// reference is an expression that is the path of a parameter and nothing else: of all others nobody knows without
-// running them whether they can do without it.
+// reference is an expression that consists of a parameter's path alone: for any other, only running it can show whether
+// the parameter may be missing.
 var reference = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^\s*([A-Za-z_][A-Za-z0-9_]*)(\.[A-Za-z0-9_]+|\[[0-9]+\])*\s*$`)
 })
 
-// task looks at a task and at all that is below it.
+// task collects the uses of a task and of everything below it.
 func (u *uses) task(name string, config *param.Map) {
 	for key, v := range config.All() {
 		inner, isMap := v.(*param.Map)
@@ -98,7 +98,8 @@ func (u *uses) value(task string, v param.Value) {
 	}
 }
 
-// open are those that nothing in the workflow sets before it runs: who starts it gives them, or a task stores them.
+// open are the parameters that nothing in the workflow sets before it runs: the user who starts it gives them, or a
+// task stores them.
 func (u *uses) open() []Used {
 	list := slices.DeleteFunc(u.list, func(x Used) bool { return u.set[x.Name] })
 	return list[:min(len(list), mostUsed)]

@@ -1,5 +1,5 @@
-// Package files is what a server stores as files: archives and logs of tasks, stored parameters, and the workspaces that
-// tasks run in. What it makes is closed to other users of the machine.
+// Package files stores a server's data that is kept in files: archives and logs of tasks, stored parameters, and the
+// workspaces that tasks run in. Other users of the machine have no access to its files.
 //
 // The embedded server and the deployments use it. It must never write outside of the folders that it was given, and
 // nothing that a killed process leaves behind may keep the next one from starting.
@@ -31,8 +31,8 @@ func NewBlobs(folder string) (*Blobs, error) {
 	return &Blobs{folder}, nil
 }
 
-// path is where a blob lies. Keys are relative slash paths; a part must not begin with a
-// dot: that is for what is being written.
+// path is the path of a blob's file. Keys are relative slash paths; a part must not begin with a dot, because such
+// names are for files being written.
 func (b *Blobs) path(key string) (string, error) {
 	if !fs.ValidPath(key) || key == "." || strings.HasPrefix(key, ".") || strings.Contains(key, "/.") || strings.ContainsAny(key, "\\\x00") {
 		return "", fmt.Errorf("blob key %q is not a relative path", key)

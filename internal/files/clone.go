@@ -13,12 +13,12 @@ import (
 	"zerodag/internal/projectfiles"
 )
 
-// clone is a copy of a project's folder that knows what it was like when it was made. To
-// rename one that was not changed is far cheaper than to make another.
+// clone is a copy of a project's folder with a record of its state when it was made. Renaming an unchanged copy is far
+// cheaper than making another.
 type clone struct {
 	projectfiles.Project
 	size   int64            // of its files when it was made
-	stamps map[string]stamp // by slash name; nil: there are too many to look at
+	stamps map[string]stamp // by slash name; nil: too many to check
 }
 
 // stamp reports whether a file is what it was. No program can set the time of its last change.
@@ -27,7 +27,7 @@ type stamp struct {
 	mode              fs.FileMode
 }
 
-// Bounds of what is looked at, and of how many copies of one archive are kept.
+// Limits for the check of a copy, and for the number of copies kept of one archive.
 const (
 	maxStamps = 500
 	maxClean  = 8

@@ -12,8 +12,8 @@ import (
 	"zerodag/internal/limits"
 )
 
-// Bounds of what is kept while it cannot be stored: bytes of text of one log, of all, and the
-// number of logs, of some of which there is perhaps nothing but how much they lack.
+// Limits for text that cannot be stored yet: bytes of one log, bytes of all logs, and the number of logs, some of which
+// may have lost all of their text.
 const (
 	mostGathered = 4 << 20
 	mostLate     = 64 << 20
@@ -22,14 +22,13 @@ const (
 	holdResult   = time.Minute // that the result of a run waits for its log
 )
 
-// late are the logs whose text cannot be stored just now: it is kept in memory and stored as
-// soon as that is possible. What goes beyond the bounds is counted, and each log says what it
-// lacks.
+// late are the logs whose text cannot be stored just now: it is kept in memory and stored as soon as possible. Text
+// beyond the limits is dropped and counted, and each log states how much it lacks.
 type late struct {
 	logger *slog.Logger
 
 	mu      sync.Mutex
-	logs    []*taskLog // the one that fell behind first at the front
+	logs    []*taskLog // in the order in which they fell behind
 	bytes   int64
 	timer   *time.Timer
 	cause   error // why the last one could not be stored
@@ -54,15 +53,15 @@ func (g *gap) add(text []byte) {
 	g.bytes += int64(len(text))
 }
 
-// String says what is missing.
+// String describes how much is missing.
 func (g gap) String() string { return fmt.Sprintf("%d lines (%d bytes)", g.lines, g.bytes) }
 
-// passes reports whether what kept a log from being stored may go away by itself.
+// passes reports whether the cause that kept a log from being stored may be temporary.
 func passes(err error) bool {
 	return limits.Full(err) || limits.Scarce(err) || errors.Is(err, syscall.EIO) || errors.Is(err, syscall.EROFS)
 }
 
-// reason says why text is missing, without a path.
+// reason describes why text is missing, without a path.
 func reason(err error) string {
 	if limits.Full(err) {
 		return "the disk was full"
@@ -151,7 +150,7 @@ func (l *late) again() {
 	l.tell("logs of tasks are stored again")
 }
 
-// tell says what is missing now that no log waits. The lock is held.
+// tell logs how much is missing once no log waits. The lock is held.
 func (l *late) tell(what string) {
 	if l.missing.lines > 0 || l.runs > 0 {
 		l.logger.Error(what+", and some of their text is missing: the logs say where", "missing", l.missing.String(), "whole logs", l.runs)
@@ -161,7 +160,7 @@ func (l *late) tell(what string) {
 	l.missing, l.runs, l.cause = gap{}, 0, nil
 }
 
-// store tries each log once. Where a disk is full for one it is for the next.
+// store tries each log once. If the disk is full for one log it is full for the next.
 func (l *late) store() {
 	l.mu.Lock()
 	list := slices.Clone(l.logs)

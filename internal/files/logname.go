@@ -11,8 +11,8 @@ import (
 	"zerodag/operators"
 )
 
-// The logs of tasks lie where Digdag puts them (engine.md 2.13): a folder for
-// each day, in it one for each attempt.
+// The logs of tasks are stored where Digdag puts them (engine.md 2.13): a folder for each day, in it one for each
+// attempt.
 const sessionForm = "20060102T150405-0700"
 
 // attemptFolder is where the logs of an attempt lie; session is in the attempt's zone.

@@ -23,13 +23,13 @@ import (
 type ShortLogs interface {
 	// AddLog keeps one; to add it again changes nothing. It must not keep content.
 	AddLog(ctx context.Context, attempt int64, name string, content []byte) error
-	// AddLogSoon is AddLog for who does not wait: the log is there no later than anything that is
-	// kept from then on, and for all who look for it. An error says that it is not kept; else settled
-	// hears whether it is, and must neither wait nor call ShortLogs. Until then content is theirs.
+	// AddLogSoon is AddLog without waiting: the log is stored no later than anything that is stored from then on, and
+	// visible to all readers at once. An error means that it is not kept; otherwise settled is called with the outcome,
+	// and must neither wait nor call ShortLogs. Until then content belongs to ShortLogs.
 	AddLogSoon(attempt int64, name string, content []byte, settled func(error)) error
 	// LogSizes gives name and size of those of an attempt whose names begin with prefix.
 	LogSizes(ctx context.Context, attempt int64, prefix string, add func(name string, size int64)) error
-	// LogContent reads one; host.ErrNotFound says that there is none.
+	// LogContent reads one log. host.ErrNotFound.
 	LogContent(ctx context.Context, attempt int64, name string) ([]byte, error)
 	// RemoveLogs removes all of some attempts; what is not there is no error.
 	RemoveLogs(ctx context.Context, attempts []int64) error
@@ -55,7 +55,7 @@ type LogOptions struct {
 	AgentID string           // in the names of the files; "" is <pid>@<host>
 	Split   int64            // bytes of text after which a run continues in another file; 0 is never
 	Form    tasklog.Form     // of the lines of the engine
-	Short   ShortLogs        // keeps those that say little; nil: every run has a file of its own
+	Short   ShortLogs        // keeps logs with little text; nil: every run has a separate file
 	Now     func() time.Time // time.Now when nil
 	Logger  *slog.Logger     // told of logs that cannot be stored; may be nil
 }
@@ -81,7 +81,7 @@ func NewLogs(o LogOptions) *Logs {
 // Trouble is why logs wait to be stored, a full disk perhaps; nil when none does.
 func (l *Logs) Trouble() error { return l.late.trouble() }
 
-// Close stores what waits for that, for the last time, and says what is lost.
+// Close stores waiting text a last time, and returns what is lost.
 func (l *Logs) Close() error { return l.late.close() }
 
 // ThisAgent names this process as agents are named: <pid>@<host>.
@@ -151,7 +151,7 @@ func (l *Logs) Remove(ctx context.Context, list []host.Attempt) error {
 	return l.short.RemoveLogs(ctx, ids)
 }
 
-// removeLogs deletes the logs of a workflow that lie in a folder, and the folders that are empty then.
+// removeLogs deletes the logs of a workflow in a folder, and the folders that are empty then.
 func removeLogs(folder, workflow string) error {
 	entries, err := os.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -181,8 +181,7 @@ func ofWorkflow(task, workflow string) bool {
 	return cut > len("+") && len(task)-cut == len("~0123456789ab") && strings.HasPrefix(root, task[:cut])
 }
 
-// File opens a log file of an attempt. What is written meanwhile is not part of it: it ends
-// where the size says.
+// File opens a log file of an attempt, as long as it is now: text that is written meanwhile is not part of it.
 func (l *Logs) File(ctx context.Context, a host.Attempt, name string) (io.ReadCloser, int64, error) {
 	folder, err := folderOfAttempt(a)
 	if err != nil {
@@ -204,7 +203,7 @@ type sized struct {
 	io.Closer
 }
 
-// openSized opens a file up to where whole, unless nil, says that it ends.
+// openSized opens a file up to the end that whole returns; if whole is nil, up to its size.
 func openSized(path string, whole func(f io.ReaderAt, size int64) int64) (io.ReadCloser, int64, error) {
 	f, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -48,7 +48,7 @@ func (s *ParamStore) Set(ctx context.Context, values map[string]string) (err err
 	written := map[string]string{} // by the file to be replaced
 	defer func() {
 		for _, temporary := range written {
-			os.Remove(temporary) // those that were not renamed
+			os.Remove(temporary) // files that were not renamed
 		}
 	}()
 	names := slices.Sorted(maps.Keys(values))
@@ -91,8 +91,8 @@ func (s *ParamStore) Get(_ context.Context, key string) (string, bool, error) {
 	return p.Value, true, nil
 }
 
-// file names the file of a key. A hash, since file systems differ in which names they
-// allow and tell apart; the key is in the file.
+// file returns the file name of a key. It is a hash, because file systems differ in which names they allow and
+// distinguish; the key is in the file.
 func (s *ParamStore) file(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return filepath.Join(s.folder, hex.EncodeToString(sum[:])+".json")

@@ -18,9 +18,9 @@ const (
 	privateFolder fs.FileMode = 0o700
 )
 
-// Private makes the folder of a server's data, or closes one that others may look into: the
-// folder itself unless it holds other things too, and of what is in it the names given. A name
-// that ends in "*" is the beginning of names. It says what it had to close.
+// Private creates the folder of a server's data, or closes an existing one to other users: the folder itself unless it
+// also holds other data, and the given names in it. A name that ends in "*" is a prefix. It returns what it had to
+// close.
 func Private(folder string, names ...string) (closed []string, err error) {
 	if err := makePrivate(folder); err != nil {
 		return nil, fmt.Errorf("make the folder of the data: %w", err)
@@ -30,7 +30,7 @@ func Private(folder string, names ...string) (closed []string, err error) {
 		return nil, fmt.Errorf("close the folder of the data: %w", err)
 	}
 	if info.Mode().Perm()&0o077 == 0 || !isOwn(info) {
-		return nil, nil // no other user gets as far as what is in it, or it is for its owner to close
+		return nil, nil // others cannot reach its contents, or its owner must close it
 	}
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -73,8 +73,8 @@ func named(name string, names []string) bool {
 	})
 }
 
-// tighten takes the rights of others from a file or folder and all that is in it. What is
-// another user's, or a link, is left alone.
+// tighten takes the rights of other users from a file or folder and everything in it. It skips files of other users and
+// links.
 func tighten(name string, closed *[]string) error {
 	return filepath.WalkDir(name, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -101,8 +101,8 @@ func tighten(name string, closed *[]string) error {
 	})
 }
 
-// ReadKey reads a small file that holds a secret: a plain one, never a pipe or a device, which
-// would be read for ever. warning says that others can read it, and whether that was repaired.
+// ReadKey reads a small file that holds a secret: a plain file, never a pipe or a device, whose reading would not end.
+// warning reports that others can read it, and whether that was repaired.
 func ReadKey(file string) (content []byte, warning string, err error) {
 	f, err := plainfile.Open(os.OpenFile, file, maxKey)
 	if err != nil {

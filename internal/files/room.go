@@ -24,7 +24,7 @@ type room struct {
 // roomTime is how often a write that waits for room looks again.
 const roomTime = 50 * time.Millisecond
 
-// newRoom is a bound; 0 is half of what is free where the folder lies.
+// newRoom makes a limit; 0 is half of the free space on the folder's disk.
 func newRoom(folder string, most int64) *room {
 	if most == 0 {
 		most = Free(folder) / 2
@@ -105,7 +105,7 @@ func (w *Workspaces) remove(c *clone) {
 // removing is how long a folder is tried to be removed that needs more descriptors than there are.
 const removing = 10 * time.Second
 
-// removeFolder deletes a folder of ours. What it can't delete is deleted with all others at the end.
+// removeFolder deletes a folder of ours. What it cannot delete is deleted with everything else at the end.
 func removeFolder(name string) {
 	ctx, cancel := context.WithTimeout(context.Background(), removing)
 	defer cancel()

@@ -16,9 +16,8 @@ import (
 	"zerodag/operators"
 )
 
-// Text is gathered and stored as a gzip member of its own when there is much of it, after
-// a moment, or at the end: what lies in the file is complete at any time, and a task that
-// says little costs one write.
+// Text is gathered and stored as a separate gzip member when there is much of it, after a moment, or at the end: the
+// file is complete at any time, and a task that prints little costs one write.
 const (
 	gathered   = 64 << 10
 	mostMember = 1 << 20 // bytes of text in one member
@@ -186,8 +185,7 @@ func (t *taskLog) settle() (unstored bool, err error) {
 	return err != nil, nil
 }
 
-// catchUp stores a log that was late, and ends it when its run is over. The error says that it
-// still waits.
+// catchUp stores a log that was late, and ends it when its run is over. An error means that it still waits.
 func (t *taskLog) catchUp() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -224,7 +222,7 @@ func (t *taskLog) fail(why error) {
 	t.logs.late.logger.Error("the log of a task cannot be kept", "attempt", t.attempt, "task", t.task, "error", why)
 }
 
-// finish stores all that there is, in the place where it belongs.
+// finish stores all remaining text, in its final place.
 func (t *taskLog) finish() error {
 	if t.closed {
 		t.tellMissing()
@@ -238,8 +236,8 @@ func (t *taskLog) finish() error {
 	return t.end()
 }
 
-// store writes what was gathered, and in the place of what is missing a line that says so, as
-// gzip members. What is in the file stays whole whatever becomes of them.
+// store writes the gathered text, and in place of missing text a line about the gap, as gzip members. Existing text in
+// the file stays whole whatever the outcome.
 func (t *taskLog) store() error {
 	for len(t.text) > 0 || t.missing.bytes > 0 {
 		if len(t.text) == 0 {
@@ -273,8 +271,8 @@ func (t *taskLog) tellMissing() {
 	t.missing = gap{}
 }
 
-// member writes text as a gzip member. Of one that was not written whole nothing stays: a
-// reader would find the file broken there.
+// member writes text as a gzip member. A member that was not written whole is removed: otherwise readers would find a
+// damaged file.
 func (t *taskLog) member(text []byte) error {
 	if t.file == nil {
 		if err := t.open(); err != nil {
@@ -378,13 +376,13 @@ func (t *taskLog) Close() error {
 	return nil
 }
 
-// isShort reports whether a log is complete and lies with the other short ones.
+// isShort reports whether a log is complete and belongs to the short ones.
 func (t *taskLog) isShort() bool {
 	return t.logs.short != nil && t.closed && t.name == "" && len(t.text) > 0 && len(t.text) <= shortText
 }
 
-// storeShort puts a short log to the others. Where they cannot be kept just now, or no more because
-// the program ends, the log has a file of its own.
+// storeShort adds a short log to the others. If they cannot be stored just now, or no longer because the program ends,
+// the log gets a separate file.
 func (t *taskLog) storeShort() error {
 	return t.logs.zips.Compress(t.text, func(content []byte) error {
 		return t.logs.short.AddLog(context.Background(), t.attempt, t.shortName(), content)

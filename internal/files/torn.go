@@ -7,15 +7,15 @@ import (
 	"io"
 )
 
-// memberStart is how each gzip member of ours begins; a byte that says how much it is compressed
-// follows, and then another constant one.
+// memberStart is how each of our gzip members begins; a byte with the level of compression follows, and then another
+// constant one.
 var memberStart = []byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0}
 
 // searched is how much of a file is looked at at once.
 const searched = 128 << 10
 
-// wholeSize is the size of a log file up to the end of its last whole member. What a process
-// that was killed while it wrote left behind that would make readers fail.
+// wholeSize is the size of a log file up to the end of its last whole member. Bytes that a killed process left behind
+// it would make readers fail.
 func wholeSize(f io.ReaderAt, size int64) int64 {
 	buffer := make([]byte, searched+len(memberStart)-1)
 	for end := size; end > 0; end -= min(searched, end) {
@@ -35,7 +35,7 @@ func wholeSize(f io.ReaderAt, size int64) int64 {
 	return 0
 }
 
-// memberEnd reads a member and says where it ends, and whether it is whole.
+// memberEnd reads a member and returns where it ends, and whether it is whole.
 func memberEnd(in *io.SectionReader) (end int64, whole bool) {
 	b := bufio.NewReader(in)
 	z, err := gzip.NewReader(b)

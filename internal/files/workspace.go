@@ -17,9 +17,8 @@ import (
 	"zerodag/operators/run"
 )
 
-// Workspaces gives each run of a task the files of its project's revision: a folder of
-// its own, made only when something may be changed in it. What is only read comes from
-// one unpacked copy of the archive.
+// Workspaces gives each run of a task the files of its project's revision: a separate folder, made only if the run may
+// change files in it. Runs that only read share one unpacked copy of the archive.
 type Workspaces struct {
 	place   *place
 	room    *room
@@ -48,9 +47,9 @@ type unpacked struct {
 // keptArchives is how many unpacked archives stay beyond those in use.
 const keptArchives = 20
 
-// NewWorkspaces makes workspaces in a new folder below parent that is this process's alone.
-// What processes left there that are gone is deleted. All workspaces together take at most so many bytes of
-// disk; 0 is half of what is free there.
+// NewWorkspaces makes workspaces in a new folder below parent that belongs to this process alone. It deletes the
+// folders that ended processes left there. All workspaces together take at most so many bytes of disk; 0 is half of the
+// free space there.
 func NewWorkspaces(parent string, disk int64, most projectfiles.Limits, archive func(ctx context.Context, key string) (io.ReadCloser, error)) (*Workspaces, error) {
 	p, err := newPlace(parent)
 	if err != nil {
@@ -103,7 +102,8 @@ func (w *Workspace) shared() (p projectfiles.Project, err error) {
 	return p, err
 }
 
-// unpacked is made by one run, for all that wait for it. Where that one was ended meanwhile, the next of them makes it.
+// unpacked lets one run unpack the archive for all that wait for it. If that run ended meanwhile, the next one unpacks
+// it.
 func (w *Workspace) unpacked() (projectfiles.Project, error) {
 	for {
 		if w.from == nil {
@@ -160,7 +160,7 @@ func (w *Workspaces) drop(key string) {
 	}
 }
 
-// give takes back an archive, and deletes old ones that are not used.
+// give returns an archive, and deletes unused old ones.
 func (w *Workspaces) give(u *unpacked) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -271,15 +271,14 @@ func (w *Workspace) clone() (*clone, error) {
 
 func (w *Workspace) path() string { return filepath.Join(w.all.folder, "workspace", w.name) }
 
-// Wrong is why there is no folder of the run, where one was asked for and could not be made.
+// Wrong is why the folder of the run could not be made, if it was requested.
 func (w *Workspace) Wrong() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.wrong
 }
 
-// Root implements operators.Files. A folder that could not be made is told by what is
-// done with it.
+// Root implements operators.Files. If the folder could not be made, the first use of it reports that.
 func (w *Workspace) Root() string {
 	p, err := w.mine()
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 // Runner runs turns on a store.
 type Runner struct {
 	Semaphore host.Semaphore
-	// Wake tells claims to try again. Telling one twice, or one that is over, is harmless; one that is not told
-	// may wait for ever.
+	// Wake makes claims try again. Waking one twice, or one that is over, is harmless; a claim that is not woken may
+	// wait forever.
 	Wake func(ctx context.Context, pool host.PoolRef, claims []host.Claim) error
 	Now  func() time.Time
 
@@ -25,7 +25,7 @@ type Runner struct {
 	resize bool
 }
 
-// NewRunner makes a runner that wakes by messages for the attempts of those who wait.
+// NewRunner makes a runner that wakes waiting tasks by messages to their attempts.
 func NewRunner(s host.Semaphore, p host.Pools, q host.Queue, now func() time.Time) Runner {
 	return Runner{Semaphore: s, pools: p, Now: now, Wake: func(ctx context.Context, ref host.PoolRef, claims []host.Claim) error {
 		list := make([]host.Message, len(claims))
@@ -41,8 +41,8 @@ func NewRunner(s host.Semaphore, p host.Pools, q host.Queue, now func() time.Tim
 	}}
 }
 
-// Sized is the runner for a pool that is there as soon as somebody asks, with so many slots. With resize it also gets
-// that size where it had another: of several who ask for different sizes the last one who began to ask is heard.
+// Sized is the runner for a pool that exists as soon as it is requested, with so many slots. With resize it also
+// changes an existing pool to that size: of several requests for different sizes the last one to begin counts.
 func (r Runner) Sized(size int, resize bool) Runner {
 	r.size, r.resize = size, resize
 	return r
@@ -61,8 +61,8 @@ func (r Runner) line(ctx context.Context, ref host.PoolRef) (l host.Line, resize
 	return l, true, err
 }
 
-// Run runs a turn to its end. After an error nobody knows what was done of it: the turn must be run anew, from its
-// beginning and as one that is made again, until it succeeds.
+// Run runs a turn to its end. After an error it is unknown how much was done: the turn must be run anew, from its
+// beginning and marked as repeated, until it succeeds.
 func (r Runner) Run(ctx context.Context, pool host.PoolRef, t Turn) (Outcome, error) {
 	for {
 		call := t.Next()

@@ -6,15 +6,15 @@ import (
 	"zerodag/internal/host"
 )
 
-// Kind is a call that a turn asks for.
+// Kind is a call that a turn requests.
 type Kind uint8
 
-// The calls. After each but End the worker tells the turn what was answered.
+// The calls. After each but End the worker passes the answer to the turn.
 const (
 	Read  Kind = iota + 1 // read the pool; then Turn.Saw
 	Take                  // take slots Numbers, if all are free, and the claim out of the line if InLine; then Turn.Done or Turn.Refused
-	Join                  // put the claim into the line, where it may be already; then Turn.Done
-	Leave                 // take the claim out of the line, where it may not be; then Turn.Done
+	Join                  // put the claim into the line, if it is not there; then Turn.Done
+	Leave                 // take the claim out of the line, if it is there; then Turn.Done
 	Free                  // free those of the slots Numbers that the holder has; then Turn.Done
 	Wake                  // tell those of Wake to try again; then Turn.Done
 	End                   // nothing is left to do; see Outcome
@@ -26,10 +26,10 @@ type Outcome uint8
 // The outcomes.
 const (
 	Granted  Outcome = iota + 1 // the holder has its slots
-	Waiting                     // the claim is in the line; somebody will wake it
+	Waiting                     // the claim is in the line and will be woken
 	Missing                     // there is no such pool
-	TooLarge                    // the pool has fewer slots than the claim asks for
-	Released                    // what was to be given up is given up
+	TooLarge                    // the pool has fewer slots than the claim requests
+	Released                    // the slots and the place in the line are given up
 )
 
 // Call is what comes next.
@@ -60,23 +60,23 @@ type Turn struct {
 	next    Kind
 	inLine  bool // the claim is in the line as far as is known, and was before the next read begins
 	crowded bool // others may be in the line
-	settled bool // there is nothing that others are to be woken for
+	settled bool // there is nothing for which others must be woken
 	outcome Outcome
 	numbers [host.MaxClaimSlots]int16 // one more than the number; 0 is none
 	wake    [maxWakes]host.Claim
 }
 
-// Each of those who have taken or freed slots, or left the line, or made the pool larger, wakes others for himself. So a turn that has
-// changed nothing wakes nobody: messages come too late where others are quicker, and each of them would send several. again says
-// that the message was received before, and that its earlier worker may have changed the pool and woken nobody.
+// A turn that takes or frees slots, leaves the line or enlarges the pool wakes others itself. So a turn that has
+// changed nothing wakes no one: messages are late if others are quicker, and each of them would send several. again
+// means that the message was received before, and that its earlier worker may have changed the pool and woken no one.
 
 // Acquire begins a turn that wants the slots of a claim. It may be repeated until the slots are released.
 func Acquire(c host.Claim, again bool) Turn {
 	return Turn{claim: c, aim: acquire, next: Read, settled: !again}
 }
 
-// Release begins a turn that gives up the slots of a claim that is over. inLine says that the claim may be in the
-// line: it was never granted, or nobody knows.
+// Release begins a turn that gives up the slots of a claim that is over. inLine means that the claim may be in the
+// line: it was not granted, as far as is known.
 func Release(c host.Claim, inLine bool) Turn {
 	t := Turn{claim: c, aim: release, next: Read, outcome: Released}
 	if inLine {
@@ -85,13 +85,13 @@ func Release(c host.Claim, inLine bool) Turn {
 	return t
 }
 
-// GiveUp begins the turn of a message that asks for the slots of a claim which is over by then.
+// GiveUp begins the turn of a message that requests slots for a claim that is already over.
 func GiveUp(c host.Claim, again bool) Turn {
 	return Turn{claim: c, aim: release, next: Read, outcome: Released, settled: !again}
 }
 
-// Tidy begins a turn for a claim that was granted and is asked for again: it keeps its slots and must not stay in the line, where
-// it would be in the way.
+// Tidy begins a turn for a granted claim that is requested again: it keeps its slots and must leave the line, where it
+// would be in the way.
 func Tidy(c host.Claim, again bool) Turn {
 	return Turn{claim: c, aim: tidy, next: Read, outcome: Granted, settled: !again}
 }
@@ -122,7 +122,7 @@ func (t Turn) Next() Call {
 	return c
 }
 
-// Saw continues with what a Read has found.
+// Saw continues with the pool that a Read has found.
 func (t Turn) Saw(l host.Line) Turn {
 	own, row := t.has(l), inLine(l, t.claim)
 	switch {
@@ -163,7 +163,7 @@ func (t Turn) claimed(l host.Line, row bool) Turn {
 	return t
 }
 
-// giveUp ends a claim that can never be granted; who stood behind it may fit now.
+// giveUp ends a claim that can never be granted; those behind it may fit now.
 func (t Turn) giveUp(l host.Line, row bool, o Outcome) Turn {
 	t.aim, t.outcome = release, o
 	if row || t.inLine {
@@ -268,7 +268,7 @@ func (t Turn) waking(l host.Line) Turn {
 	return t
 }
 
-// Heads lists up to n claims other than one of holder that would be granted, or refused for good, if they tried now.
+// Heads lists up to n claims, of others than holder, that would be granted, or permanently refused, if they tried now.
 func Heads(l host.Line, holder string, n int) []host.Claim {
 	var heads []host.Claim
 	free := l.Slots - len(l.Taken)

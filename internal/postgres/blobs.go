@@ -21,8 +21,8 @@ var _ host.Blobs = (*Blobs)(nil)
 // NewBlobs makes Blobs in an open database.
 func NewBlobs(db *DB) *Blobs { return &Blobs{db} }
 
-// blobPart is how many bytes a row has, and abandoned how old a blob is that was begun and never finished: whoever put it
-// has gone.
+// blobPart is how many bytes a row has, and abandoned the age after which an unfinished blob counts as abandoned by its
+// sender.
 const (
 	blobPart  = 256 << 10
 	abandoned = 24 * time.Hour
@@ -36,8 +36,8 @@ func checkKey(key string) error {
 	return nil
 }
 
-// Put stores a blob: see host.Blobs. Its parts come first, each by itself, since its sender may be slow; it gets its key
-// when all are there.
+// Put stores a blob: see host.Blobs. Its parts come first, each in a separate transaction, because its sender may be
+// slow; it gets its key when all are there.
 func (b *Blobs) Put(ctx context.Context, key string, r io.Reader, size int64) error {
 	if err := checkKey(key); err != nil {
 		return err
@@ -61,7 +61,7 @@ func (b *Blobs) Put(ctx context.Context, key string, r io.Reader, size int64) er
 	return nil
 }
 
-// begin makes a blob without a key, and removes those that nobody finishes any more. Repeated it leaves one more of these.
+// begin makes a blob without a key, and removes abandoned ones. Repeating it leaves one more of these.
 func (b *Blobs) begin(ctx context.Context, size int64) (id int64, err error) {
 	err = b.db.alone(ctx, func(c *conn) (err error) {
 		if _, err := c.Exec("DELETE FROM blobs WHERE key IS NULL AND created_at < "+clock+" - $1", abandoned.Microseconds()); err != nil {
@@ -123,7 +123,7 @@ func (b *Blobs) finish(ctx context.Context, id int64, key string) error {
 	})
 }
 
-// remove deletes one that was not finished.
+// remove deletes an unfinished blob.
 func (b *Blobs) remove(ctx context.Context, id int64) error {
 	return b.db.alone(ctx, func(c *conn) error {
 		_, err := c.Exec("DELETE FROM blobs WHERE id = $1 AND key IS NULL", id)
@@ -151,7 +151,7 @@ func (b *Blobs) Open(ctx context.Context, key string) (io.ReadCloser, int64, err
 		sql: "SELECT part, content FROM blob_parts WHERE part > $1 AND part <= $2 AND blob_id = $4 ORDER BY part"}, x.size, nil
 }
 
-// Delete removes a blob; one that is not there is no error.
+// Delete removes a blob; a missing blob is not an error.
 func (b *Blobs) Delete(ctx context.Context, key string) error {
 	if err := checkKey(key); err != nil {
 		return err

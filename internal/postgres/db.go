@@ -18,26 +18,26 @@ import (
 	"zerodag/internal/sqlstore"
 )
 
-// DefaultSchema is where the tables lie, beside those of Digdag.
+// DefaultSchema is the schema of the tables, beside those of Digdag.
 const DefaultSchema = "zerodag"
 
-// Options say how a database is opened.
+// Options are the settings for opening a database.
 type Options struct {
-	// URL says which server and database, as libpq reads it: postgres://user:password@host:5432/name?sslmode=verify-full, or
-	// "host=... dbname=...". Several hosts may be named, and the one that takes writes is used.
+	// URL is the server and database, as libpq reads it: postgres://user:password@host:5432/name?sslmode=verify-full,
+	// or "host=... dbname=...". It may name several hosts; the one that takes writes is used.
 	URL         string
 	Schema      string           // of the tables; "" is DefaultSchema
 	Now         func() time.Time // time.Now when nil
 	UUID        func() string    // of new sessions; random when nil
 	SecretKey   []byte           // 16 bytes; nil: there are no secrets
 	Migrate     bool             // bring an older schema up to date, or make it; else it is refused
-	Connections int              // at most, with the one that listens; 0: 10
+	Connections int              // at most, including the listening one; 0: 10
 	Types       []string         // the queue of tasks gives out only messages of these types, and those for all; nil: all messages
 
 	migrations fs.FS // in tests; nil: those of this program
 
 	tracer pgx.QueryTracer // sees all statements, in tests
-	poll   time.Duration   // how often a receiver looks that nobody wakes; 0: pollEvery
+	poll   time.Duration   // interval of checks by a receiver that is not woken; 0: pollEvery
 	settle time.Duration   // how long the database is asked whether a commit was made; 0: settleTime
 }
 
@@ -53,7 +53,7 @@ type DB struct {
 	queues  map[string]*Queue
 	done    chan struct{} // closed by Close
 	closing sync.Once
-	working sync.WaitGroup // what runs besides calls
+	working sync.WaitGroup // background work
 	outage  outage
 	marks   marks
 }
@@ -154,8 +154,8 @@ func place(c *pgx.ConnConfig) string {
 	return fmt.Sprintf("%s on %s", c.Database, net.JoinHostPort(c.Host, fmt.Sprint(c.Port)))
 }
 
-// Stopping has nothing to note: how another process ended is known of none, so Restarted and Crashed of what is
-// received are always false.
+// Stopping has nothing to record: servers cannot see how another process ended, so Restarted and Crashed of received
+// messages are always false.
 func (db *DB) Stopping() error { return nil }
 
 // Close closes all connections. Calls that come later, or are waiting to receive, fail or end with their contexts.

@@ -10,8 +10,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// translated marks what PostgreSQL answers, and that it does not answer: what may go away by itself is
-// host.ErrUnavailable. Every error of the client passes here, and none of ours.
+// translated marks answers of PostgreSQL, and the lack of one: temporary errors become host.ErrUnavailable. Every error
+// of the client passes here, and none of ours.
 func translated(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
@@ -32,7 +32,7 @@ func translated(ctx context.Context, err error) error {
 	return err
 }
 
-// passes reports whether the cause of an answer may go away by itself.
+// passes reports whether the cause of an answer may be temporary.
 func passes(code string) bool {
 	switch code[:2] {
 	case "08", "25", "28", "3D": // the connection; a server that is a copy, or ended a transaction that stood still; a password or a database that is just being changed

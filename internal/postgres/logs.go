@@ -89,7 +89,7 @@ func (l *Logs) Files(ctx context.Context, a host.Attempt, prefix string) ([]host
 	return list, nil
 }
 
-// File opens a log file of an attempt. What is written meanwhile is not part of it.
+// File opens a log file of an attempt. Text written meanwhile is not part of it.
 func (l *Logs) File(ctx context.Context, a host.Attempt, name string) (io.ReadCloser, int64, error) {
 	if _, ok := tasklog.ParseName(name); !ok {
 		return nil, 0, fmt.Errorf("read log %q: %w", name, host.ErrNotFound)

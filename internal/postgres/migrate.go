@@ -155,8 +155,8 @@ func (c *conn) apply(schema string, m sqlstore.Migration, now time.Time) (err er
 	return err
 }
 
-// madeSchema makes the schema and the table of migrations, unless they are there. Who may not make schemas can have one made
-// for them.
+// madeSchema makes the schema and the table of migrations, unless they exist. A user without the right to create
+// schemas can have one created by an administrator.
 func (c *conn) madeSchema(schema string) (there bool, err error) {
 	_, there, err = sqlstore.One(c, (*row).Int, "SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = convert_from($1, 'UTF8') AND tablename = 'schema_migrations'", schema)
 	if err != nil || there {

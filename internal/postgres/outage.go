@@ -15,14 +15,14 @@ const (
 	unheard = 12 * time.Second
 	// grace is more than the time between two extensions of a lease.
 	grace = 15 * time.Second
-	// transit is how long a statement may take to the server that judges leases: one that waited for longer, in a server
-	// that stood still, was sent by a process that did not know of that.
+	// transit is how long a statement may take to the server that judges leases: if it waited for longer, in a stalled
+	// server, the process that sent it did not know of the delay.
 	transit = 5 * time.Second
 	// compared is how long what is known of the server's clock holds.
 	compared = time.Minute
 )
 
-// outage is what a process knows of when it could reach the database.
+// outage records when a process could reach the database.
 type outage struct {
 	mu    sync.Mutex
 	last  time.Time // answer

@@ -11,14 +11,14 @@ import (
 // partsAtOnce is how many parts of something are read with one statement.
 const partsAtOnce = 8
 
-// parts reads what lies in several rows, some at a time, up to the last one that there was in the beginning.
+// parts reads content in several rows, some at a time, up to the row that was the last one at the beginning.
 type parts struct {
 	ctx   context.Context //nolint:containedctx // a reader has no argument for it
 	db    *DB
 	what  string // for errors
 	sql   string // finds parts behind $1 up to $2, in order, with their numbers
 	args  []any  // from $3 on
-	at    int64  // number of the last one that was read
+	at    int64  // number of the last row that was read
 	last  int64
 	bytes [][]byte // read and not handed out yet
 }
@@ -42,7 +42,7 @@ func (p *parts) Read(to []byte) (int, error) {
 	return n, nil
 }
 
-// more reads the next parts. Numbers have no gaps: where the next one is not there all of it was removed.
+// more reads the next parts. Numbers have no gaps: if the next one is missing, all of them were removed.
 func (p *parts) more() error {
 	return p.db.read(p.ctx, func(c *conn) error {
 		var list [][]byte

@@ -29,7 +29,7 @@ type Queue struct {
 	timer   *time.Timer     // for the next message that becomes visible while a receiver waits
 	ends    time.Time       // when it does
 	armed   int64           // how often it was set
-	doubts  []int64         // receipts of calls that had no answer: they may have leased messages that nobody handles
+	doubts  []int64         // receipts of calls without an answer: they may have leased messages that no receiver has
 }
 
 // queueNames are all queues; the number of one is its place, from 1.
@@ -39,7 +39,7 @@ func newQueue(db *DB, name string, poll time.Duration) *Queue {
 	return &Queue{db: db, name: name, number: slices.Index(queueNames(), name) + 1, poll: cmp.Or(poll, pollEvery)}
 }
 
-// only has a queue of tasks receive messages of some types, and those that are for all.
+// only limits a queue of tasks to messages of some types, and those for all receivers.
 func (q *Queue) only(types []string) {
 	if len(types) == 0 {
 		return
@@ -65,7 +65,7 @@ func (q *Queue) Send(ctx context.Context, messages ...host.Message) error {
 	return q.db.write(ctx, func(c *conn) error { return q.send(c, true, messages...) })
 }
 
-// send is a Send as a part of a transaction. New groups, of which nobody else can know yet, need no lock.
+// send is a Send as a part of a transaction. New groups, which no one else can know yet, need no lock.
 func (q *Queue) send(c *conn, known bool, messages ...host.Message) error {
 	var list []statement
 	groups := groupsOf(messages)
@@ -131,7 +131,7 @@ func (q *Queue) locks(groups [][]byte) []statement {
 	return list
 }
 
-// promote lets the first message of each group be received, before those that were sent later. Their locks are held.
+// promote makes the first message of each group available, before those that were sent later. Their locks are held.
 func (q *Queue) promote(groups [][]byte) statement {
 	return sqlstore.Do("UPDATE queued_messages SET free_at = greatest(due, sent_at) WHERE free_at IS NULL AND id IN ("+
 		"SELECT (SELECT m.id FROM queued_messages m WHERE m.queue = $1 AND m.message_group = g AND m.message_group <> '' ORDER BY m.id LIMIT 1) FROM unnest($2::bytea[]) AS g)",
@@ -167,8 +167,9 @@ func (q *Queue) Receive(ctx context.Context, n int, lease time.Duration) ([]host
 	}
 }
 
-// lease takes up to n messages; without any it says how long it takes until one can be received, -1: none is there.
-// Each call has a random receipt. If a try had no answer, the next one, of this call or of a later call, first gives back what is leased under it.
+// lease takes up to n messages; if there are none it returns how long it takes until one can be received, -1: the queue
+// is empty. Each call has a random receipt. If a call had no answer, the next one, of this or of a later lease, first
+// gives back the messages leased under that receipt.
 func (q *Queue) lease(ctx context.Context, n int, lease time.Duration) (list []host.Delivery, next time.Duration, err error) {
 	receipt := 1 + rand.Int64N(1<<62) // #nosec G404 -- it is a name, not a secret
 	sent := false
@@ -253,7 +254,7 @@ func (q *Queue) take() (text string, args []any) {
 		" FROM picked WHERE m.id = picked.id RETURNING m.id, picked.free_at, m.unique_name, m.message_group, m.share, m.task_type, m.body, m.due, m.receive_count, m.begun", args
 }
 
-// giveBack undoes what a try has leased that nobody is told of.
+// giveBack undoes leases of messages that no receiver got.
 func (q *Queue) giveBack(c *conn, receipts ...int64) error {
 	return c.Batch(sqlstore.Do("UPDATE queued_messages SET free_at = "+clock+", receipt = 0, receive_count = receive_count - 1"+
 		" WHERE queue = $1 AND receipt = ANY($2)", q.number, receipts), q.notify())
@@ -269,7 +270,7 @@ func scanLeased(r *row) leased {
 	return leased{row: r.ID(), free: r.ID(), Delivery: host.Delivery{Message: host.Message{ID: r.Text(), Group: r.Text(), Share: r.Text(), Type: r.Text(), Body: r.Blob(), Due: r.Time()}, Count: r.Int(), Begun: r.Text()}}
 }
 
-// parseReceipt finds the row of a message and the proof of its lease; false for what is none.
+// parseReceipt finds the row of a message and the proof of its lease; false if the text is not a receipt.
 func parseReceipt(text string) (id, receipt int64, ok bool) {
 	left, right, _ := strings.Cut(text, ".")
 	id, err := strconv.ParseInt(left, 10, 64)
@@ -277,8 +278,9 @@ func parseReceipt(text string) (id, receipt int64, ok bool) {
 	return id, receipt, errors.Join(err, err2) == nil && id > 0 && receipt > 0
 }
 
-// held finds a message that nobody has received since. The row of another receiver has another receipt, also when this
-// statement had to wait for it. A lease that ended while its holder could not reach the database is still his until then.
+// held finds a message that no one else has received since. If another receiver has it, the row has another receipt,
+// even if this statement had to wait for it. A lease that ended while its holder could not reach the database is still
+// valid until then.
 const held = " WHERE id = $1 AND receipt = $2"
 
 // Extend prolongs a lease: see host.Queue. Repeated it lasts from then on.

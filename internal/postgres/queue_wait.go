@@ -9,11 +9,11 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// pollEvery is how often at least somebody looks whether messages are there, on average: a notification is lost when the
-// connection that listens breaks, and nobody sends one when the lease of a process ends that was killed.
+// pollEvery is the average interval of checks for messages: a notification is lost if the listening connection breaks,
+// and none is sent when the lease of a killed process ends.
 const pollEvery = 5 * time.Second
 
-// enter takes a place in the line of those who wait.
+// enter takes a place in the line of waiting receivers.
 func (q *Queue) enter() chan struct{} {
 	wait := make(chan struct{})
 	q.mu.Lock()
@@ -37,7 +37,7 @@ func (q *Queue) leave(wait chan struct{}, more bool) {
 	}
 }
 
-// wake lets one receiver look again; if it finds all that it asked for, it wakes the next one.
+// wake lets one receiver check again; if it gets as many messages as it wants, it wakes the next one.
 func (q *Queue) wake() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

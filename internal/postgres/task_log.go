@@ -12,8 +12,8 @@ import (
 	"zerodag/operators"
 )
 
-// Text is gathered and stored as a gzip member of its own when there is much of it, after a moment, or at the end: what
-// lies in the database is complete at any time. Moments get longer for a log that keeps growing.
+// Text is gathered and stored as a separate gzip member when there is much of it, after a moment, or at the end: the
+// text in the database is complete at any time. Moments get longer for a log that keeps growing.
 const (
 	gathered      = 64 << 10
 	mostMember    = 256 << 10 // bytes of text in one member
@@ -43,8 +43,8 @@ type taskLog struct {
 
 	storing sync.Mutex // of what follows; it is taken first
 	name    string     // of the file; "" before anything is stored
-	part    int64      // number of the last one that is stored
-	member  []byte     // the next part, whose storing nobody knows the end of; nil: there is none
+	part    int64      // number of the last stored part
+	member  []byte     // the next part, if the outcome of storing it is unknown; else nil
 	covers  int        // bytes of text that are in it
 }
 
@@ -95,7 +95,7 @@ func (t *taskLog) over(n int) bool {
 	return split > 0 && n > 0 && !t.closed && !t.behind && t.size+int64(len(t.text)) > split
 }
 
-// gather keeps text, and reports whether there is so much of it that whoever adds more has to wait for the database.
+// gather keeps text, and reports whether there is so much of it that the writer must wait for the database.
 func (t *taskLog) gather(p []byte) (much bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -135,8 +135,8 @@ func (t *taskLog) tick() {
 	t.arm()
 }
 
-// store writes what was gathered, and in the place of what is missing a line that says so. With split the log then
-// continues in another file. Meanwhile more may be gathered.
+// store writes the gathered text, and in place of missing text a line about the gap. With split the log then continues
+// in another file. Meanwhile more may be gathered.
 func (t *taskLog) store(split bool) error {
 	t.storing.Lock()
 	defer t.storing.Unlock()

@@ -29,7 +29,7 @@ func (db *DB) follow(ctx context.Context, to *pgx.Conn) error {
 func (db *DB) enterTimeline(c *conn) error {
 	_, isNew, err := sqlstore.One(c, (*row).ID, "SELECT "+timeline+" WHERE NOT EXISTS (SELECT 1 FROM timelines WHERE timeline = "+timeline+")")
 	switch code(err) {
-	case "42P01", "42883", "42501", "0A000": // there is no such table or function; nobody may use it, or it is not supported
+	case "42P01", "42883", "42501", "0A000": // no such table or function; not permitted; or not supported
 		return nil
 	}
 	if err != nil || !isNew {

@@ -25,8 +25,8 @@ const (
 	settleTime = 10 * time.Second
 )
 
-// repeat calls try until it answers. What PostgreSQL rolled back, and what it could not be asked, is tried again after a
-// while, in which others get out of the way; each caller says why it may be.
+// repeat calls try until it answers. If PostgreSQL rolled it back or could not be reached, it tries again after a
+// while, in which others get out of the way; each caller states why it may be repeated.
 func (db *DB) repeat(ctx context.Context, try func(ctx context.Context) error) error {
 	wait, began := firstWait, time.Now()
 	for n := 1; ; n++ {
@@ -61,7 +61,7 @@ func mayPass(err error) bool {
 	return errors.Is(err, host.ErrUnavailable) && !errors.Is(err, errClosed) && !errors.As(err, &unknown)
 }
 
-// pause waits; false says that the context has ended, or the database was closed.
+// pause waits; false means that the context has ended, or the database was closed.
 func (db *DB) pause(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -80,8 +80,8 @@ var errClosed = fmt.Errorf("%w: the database is closed", host.ErrUnavailable)
 // read runs statements that change nothing: they may always be repeated.
 func (db *DB) read(ctx context.Context, f func(*conn) error) error { return db.alone(ctx, f) }
 
-// alone runs statements, each a transaction of its own. All of them may be repeated when nobody knows what became of
-// them: f says why where it changes something.
+// alone runs statements, each in a separate transaction. All of them may be repeated when their outcome is unknown: f
+// explains why if it changes something.
 func (db *DB) alone(ctx context.Context, f func(*conn) error) error {
 	return db.repeat(ctx, func(ctx context.Context) error {
 		if db.isClosed() {

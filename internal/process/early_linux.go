@@ -4,9 +4,9 @@ import (
 	"zerodag/internal/lineage"
 )
 
-// markEarly marks what a command started before it was marked itself: until then all of it has
-// no more than the mark that it was lent, which anybody may change (su does). A process is marked
-// before its children are looked for: who comes later inherits the mark.
+// markEarly marks the processes that a command started before it was marked itself: until then they have only the
+// inherited mark of the environment, which any process may change (su does). A process is marked before its children
+// are searched: later children inherit the mark.
 func (d *Driver) markEarly(leader, number int) {
 	m := d.base + lineage.Mark(number)
 	markBelow(leader, m)

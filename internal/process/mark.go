@@ -24,7 +24,7 @@ func baseOf(name string) lineage.Mark {
 	return lineage.Mark(f.Sum32()>>3|1) << numberBits
 }
 
-// begin gives a command its number; end says that nothing of it is left to be looked for.
+// begin gives a command its number; end means that nothing of it is left to find.
 func (d *Driver) begin() int {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -41,11 +41,11 @@ func (d *Driver) end(number int) {
 
 func (d *Driver) mark(number int) string { return d.name + "-" + strconv.Itoa(number) }
 
-// markOf is the mark of a process. A program with children of its own may have lent them a
-// command's by mistake.
+// markOf is the mark of a process. A program that has its own children may have passed a command's mark on to them by
+// mistake.
 func (d *Driver) markOf(pid int) lineage.Mark { return lineage.Of(pid, d.options.Alone) }
 
-// numberOf says which command of this driver a mark is of.
+// numberOf returns the command of this driver that a mark belongs to.
 func (d *Driver) numberOf(m lineage.Mark) (number int, ours bool) {
 	return int(m & (1<<numberBits - 1)), m>>numberBits == d.base>>numberBits
 }

@@ -1,11 +1,10 @@
-// Package process runs the commands of tasks as child processes of this one: the embedded
-// driver of operators.Commands.
+// Package process runs the commands of tasks as child processes of this one: the embedded driver of operators.Commands.
 //
-// The local server and the command line call it. It must never leave a process behind:
-// when a command is over, everything that it started is gone, also what moved to another
-// session and cleared its environment. What cannot be told from another command's, because it
-// had the rights to change its mark, is gone when all are that ran when it was seen first.
-// It isolates nothing: a command may do what the user may do who runs it.
+// The local server and the command line call it. It must never leave a process behind: when a command is over,
+// everything that it started is gone, including processes that moved to another session and cleared their environment.
+// A process that had the rights to change its mark, and so cannot be distinguished from another command's, is gone when
+// all commands have ended that ran when it was first seen. It isolates nothing: a command may do whatever its user may
+// do.
 package process
 
 import (
@@ -34,8 +33,8 @@ type Options struct {
 	KillNow bool          // a cancelled command is not asked to end, it is killed
 	// Cut, once closed, leaves a cancelled command no more time: it is killed. nil is never.
 	Cut <-chan struct{}
-	// Name tells the commands of this driver from those of others, over restarts of the
-	// program; "" is a random one.
+	// Name distinguishes the commands of this driver from those of others, across restarts of the program; "" is a
+	// random one.
 	Name string
 	User *User // whom commands run as; nil is who this program runs as
 	// Alone means that this program has no children but those of this driver, clients of
@@ -45,8 +44,8 @@ type Options struct {
 	Environment lineage.Environment // what commands have of this program's environment
 }
 
-// mostProcesses is how many processes a command of another user may have that asks for no
-// number: what it forks is bounded anyhow.
+// mostProcesses is how many processes a command of another user may have if it sets no number: its forks are limited in
+// any case.
 const mostProcesses = 1024
 
 // User is another user of this machine, whom commands run as. Only root can have one.
@@ -142,7 +141,7 @@ func (c commands) Run(ctx context.Context, command operators.Command) (operators
 	return exit, nil
 }
 
-// scratch is the folder of a command: one that runs as another user has no rights of ours.
+// scratch is the folder of a command: a command that runs as another user has none of our rights.
 func (d *Driver) scratch(root string, c operators.Command) interface {
 	Fill() error
 	Outputs() (map[string][]byte, error)
@@ -157,12 +156,12 @@ func (d *Driver) scratch(root string, c operators.Command) interface {
 // Stop implements operators.Commands: nothing is ever pending here.
 func (c commands) Stop(context.Context, *param.Map) error { return nil }
 
-// started notes a command, and marks it for all that it is about to start.
+// started records a command, and marks it for all processes that it is about to start.
 func (d *Driver) started(pid, number int) {
 	d.mu.Lock()
 	d.running[pid] = true
 	d.mu.Unlock()
-	if lineage.Set(pid, d.base+lineage.Mark(number)) == nil { // where that is forbidden, the environment tells
+	if lineage.Set(pid, d.base+lineage.Mark(number)) == nil { // if that is forbidden, the environment has the mark
 		d.markEarly(pid, number)
 	}
 }

@@ -18,8 +18,8 @@ import (
 	"zerodag/operators"
 )
 
-// soon is the time in which most commands are over. Until then one goroutine reads their
-// output and then waits for them; only later another waits beside it.
+// soon is the time in which most commands end. Until then one goroutine reads their output and then waits for them;
+// only later a second one waits concurrently.
 const soon = 10 * time.Millisecond
 
 // run starts a command, passes its output on and returns how it ended.
@@ -67,7 +67,7 @@ func (d *Driver) run(ctx context.Context, root string, c operators.Command) (ope
 		w.forks.to, out = out, &w.forks
 	}
 	await(reader)
-	// Where pipes have no deadlines, as on Windows, every command is waited for beside its output.
+	// If pipes have no deadlines, as on Windows, every command is awaited while its output is read.
 	if reader.SetReadDeadline(time.Now().Add(soon)) != nil || errors.Is(d.pass(reader, out), os.ErrDeadlineExceeded) {
 		reader.SetReadDeadline(time.Time{})
 		ended := make(chan struct{})
@@ -117,7 +117,7 @@ func (d *Driver) start(dir string, c operators.Command, number int) (_ *os.Proce
 		return nil, nil, fmt.Errorf("make a pipe: %w", err)
 	}
 	defer writer.Close()
-	// In a session of its own nothing that a command starts can get into ours.
+	// In a separate session, nothing that a command starts can get into ours.
 	attr := &os.ProcAttr{Dir: dir, Env: d.environment(d.mark(number), dir, c.Env),
 		Files: []*os.File{null, writer, writer}, Sys: apart()}
 	p, err := d.spawn(program, c, number, attr)
@@ -171,7 +171,7 @@ func (d *Driver) wait(p *os.Process, g *group) (syscall.WaitStatus, error) {
 	return status, nil
 }
 
-// grace is how long a command that is cancelled has to end by itself.
+// grace is how long a canceled command has to end on its own.
 func (d *Driver) grace() time.Duration {
 	if d.options.KillNow {
 		return 0

@@ -12,12 +12,12 @@ import (
 // stranger is a process that a command left and that does not show which one: it had the rights
 // to change its mark. It may be of any that ran when it was seen first.
 type stranger struct {
-	began int64        // when it was started, to be told from a later one of its number
+	began int64        // when it was started, to distinguish it from a later one of its number
 	of    map[int]bool // commands that it may be of and that are not over yet
 }
 
-// drivers are those of this program, as long as they are in use. One that is alone has none beside it, but
-// tests and programs that embed the command line have.
+// drivers are those of this program, as long as they are in use. A driver that is alone has no others beside it, but
+// drivers in tests and in programs that embed the command line do.
 var drivers struct { //nolint:gochecknoglobals // the processes below this program are its own, whichever driver started them
 	mu  sync.Mutex
 	all []weak.Pointer[Driver]
@@ -30,7 +30,7 @@ func (d *Driver) join() {
 	drivers.all = append(slices.DeleteFunc(drivers.all, func(p weak.Pointer[Driver]) bool { return p.Value() == nil }), weak.Make(d))
 }
 
-// others are the drivers besides this one.
+// others are all drivers except this one.
 func (d *Driver) others() []*Driver {
 	drivers.mu.Lock()
 	defer drivers.mu.Unlock()

@@ -26,11 +26,10 @@ func adoptOrphans() {
 	syscall.RawSyscall(syscall.SYS_PRCTL, prSetChildSubreaper, 1, 0)
 }
 
-// sweep ends what a command left behind. The leader is over and reaped.
+// sweep ends whatever a command left behind. The leader is over and reaped.
 //
-// Nearly always nothing is left, so the questions are asked from cheap to dear: one
-// signal to the group, one look at our children, and only then a search of all processes. It
-// returns how many still ran.
+// Nearly always nothing is left, so the checks go from cheap to expensive: one signal to the group, one check of our
+// children, and only then a search of all processes. It returns how many were still running.
 func (d *Driver) sweep(g *group, number int) (running int) {
 	for syscall.Kill(-g.id, syscall.SIGKILL) == nil {
 		var how syscall.WaitStatus
@@ -102,7 +101,7 @@ func endAll(pids []int) {
 	}
 }
 
-// reap takes away the ended ones; one that is not ours yet will be, when its parent ends.
+// reap reaps ended processes; a process that is not ours yet will be when its parent ends.
 func reap(pids map[int]bool) {
 	for pid := range pids {
 		got, _ := syscall.Wait4(pid, nil, syscall.WNOHANG, nil)
@@ -219,9 +218,9 @@ func readKernel(name string) ([]byte, error) {
 	}
 }
 
-// isStray reports whether a child may be what that command left. What other parts of this program
-// start is in our session, or a copy of this program, or has a mark that says so; what commands
-// start can get into none of these.
+// isStray reports whether a child may be a leftover of that command. Children of other parts of this program are in our
+// session, or a copy of this program, or have a mark that identifies them; processes that commands start can be none of
+// these.
 func (d *Driver) isStray(pid, number int) bool {
 	if d.isRunning(pid) || !isAdopted(pid) {
 		return false
@@ -269,12 +268,11 @@ func ownSession() int {
 	return int(id)
 }
 
-// isOrphan reports whether a child of ours is one that we adopted.
+// isOrphan reports whether a child of ours is an adopted one.
 func (d *Driver) isOrphan(pid int) bool { return !d.isRunning(pid) && isAdopted(pid) && !isCopy(pid) }
 
-// marked finds the processes that carry a mark which is one of those meant, and those below
-// them. unsure says that an orphan shows no environment: that of a program which is just
-// starting is not there yet.
+// marked finds the processes that carry a wanted mark, and those below them. unsure means that an orphan shows no
+// environment: that of a program which is just starting is not there yet.
 func (d *Driver) marked(mine func(mark string) bool) (pids []int, unsure bool) {
 	all, self := processes(), os.Getpid()
 	found, alive, blank := map[int]bool{}, map[int]bool{}, []status(nil)

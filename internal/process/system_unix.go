@@ -14,7 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// apart starts a command in a session of its own: nothing that it starts can get into ours.
+// apart starts a command in a separate session: nothing that it starts can get into ours.
 func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
 // await waits until there is output, all ends of the pipe are closed, or the command is not a short
@@ -23,7 +23,7 @@ func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 func await(output *os.File) {
 	c, err := output.SyscallConn()
 	if err != nil {
-		return // to read says why
+		return // reading it gives the reason
 	}
 	_ = c.Control(func(fd uintptr) {
 		_, _ = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(soon.Milliseconds())) // #nosec G115 -- a descriptor is small
@@ -46,8 +46,7 @@ func pipe() (r, w *os.File, err error) {
 	return os.NewFile(uintptr(ends[0]), "output"), os.NewFile(uintptr(ends[1]), "output"), err
 }
 
-// programOf finds a program. A path is as seen from where the command runs: to start it says what
-// is wrong with it.
+// programOf finds a program. A path is as seen from the command's folder: starting it reports any error.
 func programOf(name string) (string, error) {
 	if strings.ContainsRune(name, filepath.Separator) {
 		return name, nil

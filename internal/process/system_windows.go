@@ -33,8 +33,8 @@ func programOf(name string) (string, error) {
 	return exec.LookPath(name)
 }
 
-// group is the job object of a command: the command, and what it starts from the moment it was put there. It
-// runs until over is closed.
+// group is the job object of a command: the command, and everything it starts from the moment it was put there. It runs
+// until over is closed.
 type group struct {
 	id     int
 	leader *os.Process
@@ -81,8 +81,8 @@ func (g *group) end() {
 	close(g.over)
 }
 
-// signal ends the command and all that it started when it is to be killed; any other signal is a Ctrl-Break for its
-// console group.
+// signal kills the command and everything that it started; any signal but a kill becomes a Ctrl-Break for its console
+// group.
 func (g *group) signal(s syscall.Signal) {
 	g.mu.Lock()
 	defer g.mu.Unlock()

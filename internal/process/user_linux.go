@@ -24,8 +24,7 @@ func (d *Driver) spawnAs(u *User, program string, c operators.Command, number in
 	return os.StartProcess("/bin/sh", append([]string{"sh", "-c", bounded, "sh", bound, strconv.FormatUint(uint64(d.base)+uint64(number), 10), program}, c.Args[1:]...), attr)
 }
 
-// executable says why a program that is named by its path cannot be run: the shell would only
-// have an exit code for that.
+// executable explains why a program that is named by its path cannot be run: the shell would only return an exit code.
 func executable(dir, program string) error {
 	if !strings.HasPrefix(program, "/") {
 		program = dir + "/" + program

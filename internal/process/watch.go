@@ -33,7 +33,7 @@ type watch struct {
 // end forces the command to end, for a reason.
 func (w *watch) end(why string) {
 	w.why.Set(why)
-	w.group.signal(syscall.SIGKILL) // and its end is the end of all that it started
+	w.group.signal(syscall.SIGKILL) // which also ends everything that it started
 }
 
 func (w *watch) tooMuchOutput() {
@@ -44,13 +44,13 @@ func (w *watch) tooMuchOutput() {
 	w.end(operators.TooMuchOutput(limit))
 }
 
-// needed reports whether a goroutine must look at the command while it runs.
+// needed reports whether a goroutine must watch the command while it runs.
 func (w *watch) needed() bool {
 	return w.limits.Processes > 0 || w.limits.Memory > 0 || w.limits.Disk > 0
 }
 
-// look looks at the command until it is over, the seldomer the older it is and the longer that
-// takes. It begins when most commands are over.
+// look checks the command until it is over, less often the older it is and the longer a check takes. It begins when
+// most commands are over.
 func (w *watch) look() {
 	pause := soon
 	timer := time.NewTimer(pause)
@@ -71,7 +71,7 @@ func (w *watch) look() {
 	}
 }
 
-// tooMuch says what the command has too much of; "" is nothing.
+// tooMuch describes which limit the command exceeds; "" is none.
 func (w *watch) tooMuch() string {
 	if w.limits.Processes > 0 || w.limits.Memory > 0 {
 		count, memory := w.driver.usage(w.group.id, w.number)
@@ -88,8 +88,8 @@ func (w *watch) tooMuch() string {
 	return ""
 }
 
-// forks passes output on and notes whether a command complains that it cannot fork: a bomb that has reached the
-// bound of its user may end by itself before anybody has counted it.
+// forks passes output on and notes whether a command complains that it cannot fork: a fork bomb that has reached the
+// limit of its user may end before it was counted.
 type forks struct {
 	to      io.Writer
 	refused bool

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// status is what the kernel says of a process.
+// status is the kernel's status of a process.
 type status struct {
 	pid, parent, group int
 	threads            int

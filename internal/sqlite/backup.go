@@ -33,8 +33,7 @@ func (db *DB) Backup(ctx context.Context, path string) error {
 	return nil
 }
 
-// copyInto has a connection of its own: readers may write nothing, not even elsewhere, and
-// the writer is busy.
+// copyInto uses a separate connection: readers may write nothing, not even elsewhere, and the writer is busy.
 func copyInto(path, to string) error {
 	c, err := dial(dsn(path), "busy_timeout = 10000")
 	if err != nil {

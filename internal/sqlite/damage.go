@@ -12,7 +12,7 @@ import (
 // larger one takes too long to wait for.
 const quickly = 32 << 20
 
-// checkSmall says what is damaged in a database that is small.
+// checkSmall returns an error that describes the damage of a small database.
 func checkSmall(c *conn, path string) error {
 	if isLarge(path) {
 		return nil
@@ -36,8 +36,8 @@ func damage(c *conn, path string) error {
 	return nil
 }
 
-// CheckLarge says what is damaged in a database that was too large to be checked by Open. It
-// reads all of it, while others use it.
+// CheckLarge returns an error that describes the damage of a database that was too large to be checked by Open. It
+// reads the whole database, while others use it.
 func (db *DB) CheckLarge() error {
 	if db.path == "" || !isLarge(db.path) {
 		return nil

@@ -16,12 +16,12 @@ import (
 	"zerodag/internal/sqlstore"
 )
 
-// Sync says which commits survive a loss of power. All survive the end of the process.
+// Sync selects which commits survive a loss of power. All survive the end of the process.
 type Sync int
 
 const (
-	// SyncAcknowledged is for what users were told of: pushes, starts, secrets, schedules,
-	// tokens. The progress of attempts since then may be made again.
+	// SyncAcknowledged is for changes that were acknowledged to users: pushes, starts, secrets, schedules, tokens. The
+	// progress of attempts since then may be repeated.
 	SyncAcknowledged Sync = iota
 	// SyncAll is for every commit.
 	SyncAll
@@ -29,7 +29,7 @@ const (
 	SyncNone
 )
 
-// Options say how a database is opened.
+// Options are the settings for opening a database.
 type Options struct {
 	Path      string           // of the file; "" is in memory
 	Now       func() time.Time // time.Now when nil
@@ -112,8 +112,8 @@ func Open(ctx context.Context, o Options) (_ *DB, err error) {
 	return db, db.loadQueues(ctx)
 }
 
-// told is what the number that SQLite keeps for applications in a file says of the process
-// that had it open last: that it was told to end. Else it is 0, also in a new file.
+// told is the value of the number that SQLite keeps for applications in a file if the process that last had it open was
+// asked to end. Otherwise it is 0, also in a new file.
 const told = 1
 
 // noteCrash finds out how the process before this one ended, and that this one did not yet.
@@ -132,7 +132,7 @@ func (db *DB) noteCrash(ctx context.Context) error {
 	return db.write(ctx, func(c *conn) error { return c.script("PRAGMA user_version = 0") })
 }
 
-// Stopping notes that this process was told to end: whatever ends it now is no crash.
+// Stopping records that this process was asked to end: however it ends now, it is not a crash.
 func (db *DB) Stopping() error {
 	return db.write(context.Background(), func(c *conn) error { return c.script(fmt.Sprintf("PRAGMA user_version = %d", told)) })
 }
@@ -195,9 +195,8 @@ func openReader(path string) (*conn, error) {
 	return dial(dsn(path), "query_only = ON", "busy_timeout = 10000", "cache_size = -4000")
 }
 
-// lockFile makes sure that this process is the only one, until the connection is closed or
-// the process ends, however it does. The lock is SQLite's own, on an empty database beside
-// the real one: it works wherever SQLite does.
+// lockFile makes sure that this process is the only one, until the connection is closed or the process ends in any way.
+// It uses SQLite's own lock on an empty database beside the real one, so it works wherever SQLite does.
 func lockFile(path string) (*conn, error) {
 	c, err := dial(dsn(path + ".lock"))
 	if err == nil {

@@ -5,8 +5,8 @@ import (
 	"zerodag/internal/sqlstore"
 )
 
-// dialect is the SQL of SQLite. CROSS JOIN keeps it from choosing an order of its own, in which it would sort what it has
-// read instead of stopping when it has enough.
+// dialect is the SQL of SQLite. CROSS JOIN keeps SQLite from reordering the join, after which it would sort all rows
+// instead of stopping when it has enough.
 func dialect() sqlstore.Dialect {
 	return sqlstore.Dialect{
 		Join: "CROSS JOIN", Contains: "instr(%s, ?) > 0", Same: "IS", True: "1",

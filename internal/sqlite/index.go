@@ -9,13 +9,13 @@ import (
 	"zerodag/internal/host"
 )
 
-// message is what memory knows of a row of queued_messages.
+// message is the memory record of a row of queued_messages.
 type message struct {
 	row   int64 // in the order sent
 	id    string
 	group string
 	due   time.Time
-	sent  time.Time // by the steady clock; of one that was there before this process, when that loaded it
+	sent  time.Time // by the steady clock; for an older message, when this process loaded it
 	free  time.Time // when it can be received, by the steady clock
 	waits bool      // for a time from when it was sent on: see host.Message.Relative
 	count int
@@ -28,13 +28,13 @@ type message struct {
 	receipt uint64    // of its lease; 0: not leased
 	until   time.Time // end of the lease
 	busy    bool      // a change of it is being committed
-	heap    *messages // where it is, if anywhere
+	heap    *messages // the heap that it is in, if any
 	at      int       // where in the heap
 	behind  *message  // the next one of its group
 }
 
-// index says which message comes next, in time O(log n). Its times are those of the steady clock. Of a group only the first one,
-// its head, can be seen: the others stand behind it.
+// index finds the next message, in time O(log n). Its times are those of the steady clock. Only the first message of a
+// group, its head, can be seen: the others wait behind it.
 type index struct {
 	byID   map[string]*message
 	byRow  map[int64]*message
@@ -91,7 +91,7 @@ func (x *index) place(m *message, now time.Time) {
 	}
 }
 
-// surface makes visible what is due, and what was leased for too long.
+// surface makes messages visible that are due, or whose lease has ended.
 func (x *index) surface(now time.Time) {
 	for m := x.later.first(); m != nil && !m.free.After(now); m = x.later.first() {
 		x.later.remove(m)

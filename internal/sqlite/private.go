@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// ownFiles makes the folder and the files of a database before SQLite does, which would let
-// everybody read them. Its log and index get the rights of the database.
+// ownFiles creates the folder and the files of a database before SQLite does, which would make them readable for
+// everyone. Its log and index get the rights of the database.
 func ownFiles(path string) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err

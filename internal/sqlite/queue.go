@@ -32,7 +32,7 @@ type Queue struct {
 	closed  bool
 }
 
-// What is kept of bodies in memory: small ones, up to a bound; others are read again.
+// Bodies kept in memory: small ones, up to a limit; others are read again.
 const (
 	smallBody = 4 << 10
 	allBodies = 32 << 20
@@ -182,7 +182,7 @@ type leased struct {
 	kept bool
 }
 
-// lease takes up to n messages, or a place in the line of those who wait.
+// lease takes up to n messages, or a place in the line of waiting receivers.
 func (q *Queue) lease(n int, lease time.Duration) ([]leased, chan struct{}, error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -327,8 +327,8 @@ func (q *Queue) Delete(ctx context.Context, d host.Delivery) error {
 	})
 }
 
-// deleteSoon deletes a message that is held. When the process ends before that, it comes again, and
-// the log tells that it is done with.
+// deleteSoon deletes a leased message. If the process ends before that, it comes again, and the log shows that it is
+// finished.
 func (q *Queue) deleteSoon(m *message) {
 	_ = q.db.writer.later(&write{whole: true, lasting: true, // not added, it is there when the database is opened again
 		run: func(c *conn) error {

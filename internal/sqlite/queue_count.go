@@ -24,8 +24,8 @@ func (q *Queue) note(m *message) {
 	_ = q.db.writer.later(&write{whole: true, run: n.run, undo: n.undo}) // refused, it is lost with the leases: the database is closed
 }
 
-// noted commits the counts before messages are handed out whose receivers do more than write: a
-// command that ends this process in its first millisecond was under way all the same.
+// noted commits the counts before messages are handed out whose receivers do more than write: a command that ends this
+// process in its first millisecond was nevertheless under way.
 func (q *Queue) noted(ctx context.Context, list []leased) error {
 	n := &noting{q: q}
 	err := q.db.writer.do(ctx, &write{whole: true, run: n.run, undo: n.undo})

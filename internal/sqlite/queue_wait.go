@@ -46,14 +46,14 @@ func (q *Queue) tick() {
 	q.surface()
 }
 
-// surface makes visible what is due by now, and wakes those who wait for that. The lock is held.
+// surface makes due messages visible, and wakes the receivers that wait for them. The lock is held.
 func (q *Queue) surface() {
 	now := q.look()
 	q.index.surface(now)
 	q.wake(now)
 }
 
-// close wakes all who wait: they find the queue closed.
+// close wakes all receivers: they find the queue closed.
 func (q *Queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -68,8 +68,8 @@ func (q *Queue) close() {
 // setBy is by how much the machine's clock is set before that counts: less is its own drift.
 const setBy = 100 * time.Millisecond
 
-// look is what the steady clock says, which is never set: leases and waits are by it. What
-// is due at a time of the machine's clock follows that one. The lock is held.
+// look is the time of the steady clock, which is never set: leases and waits use it. Messages that are due at a time of
+// the machine's clock follow that one. The lock is held.
 func (q *Queue) look() time.Time {
 	now := q.db.steady()
 	offset, slept := q.db.now().Round(0).Sub(now), time.Duration(0)

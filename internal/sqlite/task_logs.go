@@ -14,12 +14,11 @@ func (db *DB) AddLog(ctx context.Context, attempt int64, name string, content []
 	return db.writer.do(ctx, addingLog(attempt, name, content))
 }
 
-// AddLogSoon is AddLog for who does not wait: the log is committed with the next write, the result
-// of the run as a rule, and not after one that comes later. While the store refuses it, it is tried
-// again before whatever is written then; when it has been refused several times, as it may be too large
-// for the space there is, what comes later may be committed before it. An error says that it is not
-// kept; else settled is called when it is known whether it is, at Close at the latest, and must
-// neither wait nor use the database. Until then content must stay as it is.
+// AddLogSoon is AddLog without waiting: the log is committed with the next write, usually the result of the run, and
+// not after a later one. If the store refuses it, it is tried again before the next write; when it has been refused
+// several times, perhaps because it is too large for the remaining space, later writes may be committed before it. An
+// error means that it is not kept; otherwise settled is called with the outcome, at Close at the latest, and must
+// neither wait nor use the database. Until then content must not change.
 func (db *DB) AddLogSoon(attempt int64, name string, content []byte, settled func(error)) error {
 	o := addingLog(attempt, name, content)
 	o.lasting, o.ordered, o.settled = true, true, settled
@@ -61,7 +60,7 @@ func (db *DB) LogContent(ctx context.Context, attempt int64, name string) ([]byt
 	return content, err
 }
 
-// RemoveLogs removes the short logs of some attempts. Where there are none nothing is written.
+// RemoveLogs removes the short logs of some attempts. If there are none nothing is written.
 func (db *DB) RemoveLogs(ctx context.Context, attempts []int64) error {
 	db.writer.catchUp()
 	var some []int64

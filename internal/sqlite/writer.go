@@ -13,16 +13,15 @@ import (
 // write is a change of the database that waits for its commit.
 type write struct {
 	run   func(*conn) error // in the transaction; may run again after a failed commit
-	after func()            // once it is committed, before anybody is answered; may be nil
+	after func()            // once it is committed, before any caller is answered; may be nil
 	undo  func()            // instead, when it is not; may be nil
 	power bool              // must survive a loss of power
-	// whole means that run returns errors of its own only before its first change: it needs
-	// no savepoint.
+	// whole means that run returns errors of its own only before its first change: it needs no savepoint.
 	whole bool
 
-	// Of a write that no caller waits for: a lasting one is tried again when the store has refused it;
-	// an ordered one, moreover, has those behind it refused as well, the first times: they may be the
-	// result whose log it is. settled, unless nil, hears at last what became of it.
+	// For a write that no caller waits for: a lasting one is tried again when the store has refused it; an ordered one
+	// also makes the writes behind it fail, the first few times, because they may be the result whose log it is.
+	// settled, unless nil, is called with the final outcome.
 	lasting, ordered bool
 	settled          func(error)
 	refusals         int
@@ -41,9 +40,8 @@ func (o *write) takeBack() {
 	o.open = false
 }
 
-// writer commits writes, those that wait at the same time together. There is no goroutine
-// for it: the first who comes commits for all who are there, then makes the next one the
-// leader. A write that meets no other costs no switch between goroutines.
+// writer commits writes, those that wait at the same time together. It has no goroutine: the first caller commits for
+// all present, then makes the next one the leader. A lone write needs no switch between goroutines.
 type writer struct {
 	open func() (*conn, error)
 	sync Sync
@@ -65,9 +63,9 @@ type writer struct {
 // batch bounds how many writes share a commit, and so how long the last one waits.
 const batch = 512
 
-// lazily bounds how long a write waits that no caller waits for, and refused how soon it is tried
-// again when the store has refused it and no other comes. An ordered one that was refused mostOrdered
-// times holds up no other any more: it may be too large for the space there is.
+// lazily limits how long a write waits that no caller waits for, and refused is how soon it is tried again when the
+// store has refused it and no other write comes. An ordered write that was refused mostOrdered times no longer delays
+// others: it may be too large for the remaining space.
 const (
 	lazily      = 5 * time.Millisecond
 	refused     = time.Second
@@ -100,9 +98,9 @@ func (w *writer) wait(o *write) error {
 	return o.err
 }
 
-// later adds a write that no caller waits for: it goes with the next batch, or alone when none
-// comes. A lasting one that the store refuses is tried again with each batch after that, before all
-// that came later, until the database is closed. An error says that it was not added.
+// later adds a write that no caller waits for: it goes with the next batch, or alone if none comes. A lasting one that
+// the store refuses is tried again with each batch after that, before later writes, until the database is closed. An
+// error means that it was not added.
 func (w *writer) later(o *write) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -111,7 +109,7 @@ func (w *writer) later(o *write) error {
 	}
 	w.queue = append(w.queue, o)
 	if len(w.refused) > 0 && w.timer != nil {
-		w.timer.Reset(lazily) // it stands at what was refused
+		w.timer.Reset(lazily) // it is set for the refused writes
 	}
 	w.arm(lazily)
 	return nil
@@ -151,7 +149,7 @@ func (w *writer) flush() {
 	w.wait(&write{run: func(*conn) error { return nil }, whole: true}) //nolint:errcheck // it writes nothing: those whose writes fail are told
 }
 
-// catchUp returns when all that was added before is committed.
+// catchUp returns when all earlier writes are committed.
 func (w *writer) catchUp() {
 	w.mu.Lock()
 	w.flush()
@@ -190,9 +188,9 @@ func (w *writer) lead(own *write) {
 	w.leading = false
 }
 
-// commit writes a batch in one transaction. When the store fails, each is tried alone: a
-// write that cannot be done spoils no other, but an ordered one those behind it. Of those that no
-// caller waits for none is tried once the store has refused one: there may be many.
+// commit writes a batch in one transaction. If the store fails, each write is tried alone: a failing write does not
+// affect others, except that an ordered one fails those behind it. Once the store has refused a write that no caller
+// waits for, no other of those is tried: there may be many.
 func (w *writer) commit(list []*write) {
 	w.use.Lock()
 	defer w.use.Unlock()
@@ -204,9 +202,9 @@ func (w *writer) commit(list []*write) {
 	w.again(answer(list, err))
 }
 
-// oneByOne commits each write of a batch that failed, and returns those that are to be tried again.
+// oneByOne commits each write of a batch that failed, and returns those that must be tried again.
 func (w *writer) oneByOne(list []*write) (again []*write) {
-	var refused, blocked error // by the store: one that no caller waits for; an ordered one
+	var refused, blocked error // by the store: a write that no caller waits for; an ordered one
 	for _, o := range list {
 		one, err := []*write{o}, blocked
 		if err == nil && o.wake == nil {
@@ -226,7 +224,7 @@ func (w *writer) oneByOne(list []*write) (again []*write) {
 	return again
 }
 
-// answer tells each write of a batch what became of it, and returns those that are to be tried again.
+// answer passes the outcome to each write of a batch, and returns those that must be tried again.
 func answer(list []*write, err error) (again []*write) {
 	for _, o := range list {
 		if err != nil {
@@ -247,7 +245,7 @@ func answer(list []*write, err error) (again []*write) {
 	return again
 }
 
-// transact runs a batch; an error says that nothing of it is there.
+// transact runs a batch; after an error none of it is stored.
 func (w *writer) transact(list []*write) error {
 	if err := w.begin(list); err != nil {
 		w.doubt()

@@ -1,8 +1,8 @@
-// Package tick does each minute what a deployment needs in which nothing runs between two messages:
-// it hands the schedules and timers of the next minute to the queues, looks whether attempts have
-// begun, and now and then sends dead letters back and looks after attempts that live too long.
+// Package tick does the periodic work of a deployment in which nothing runs between two messages. Each minute it hands
+// the schedules and timers of the next minute to the queues and checks whether attempts have begun; now and then it
+// sends dead letters back and ends attempts that live too long.
 //
-// The tick function calls it. It must never fire a schedule itself: what it sends, an agent does.
+// The tick function calls it. It must never fire a schedule itself: it sends messages, and an agent fires them.
 package tick
 
 import (
@@ -32,18 +32,18 @@ const stepTime = 30 * time.Second
 
 // Node is what a tick asks of the deployment.
 type Node interface {
-	// HandOver sends messages for the schedules that are due after from and until until, as they are
-	// read. sent, unless nil, is told up to when all are sent.
+	// HandOver sends messages for the schedules that are due after from and up to until, as they are read. sent, unless
+	// nil, is called with the time up to which all are sent.
 	HandOver(ctx context.Context, from, until time.Time, sent func(time.Time) error) error
-	// Revive looks whether the attempts that were made in that time have begun.
+	// Revive checks whether the attempts that were created in that time have begun.
 	Revive(ctx context.Context, from, until time.Time) error
-	// Sweep looks after attempts that live too long and those that wait, with ids above after, until
-	// there are no more (over) or ctx ends. next is up to which it came.
+	// Sweep checks attempts that live too long and waiting ones, with ids above after, until there are no more (over)
+	// or ctx ends. next is the last id that it reached.
 	Sweep(ctx context.Context, after int64) (next int64, over bool, err error)
 }
 
-// Chore is what is done once a day, in parts: Do does one, of what is above after, and says up to which it came
-// or that there is no more (over). Reached and Done are its marks.
+// Chore is work that is done once a day, in parts: Do does one part, of the ids above after, and returns the last id it
+// reached or that there is no more (over). Reached and Done are its marks.
 type Chore struct {
 	Reached, Done host.Mark
 	Do            func(ctx context.Context, after int64) (next int64, over bool, err error)
@@ -61,8 +61,8 @@ type Ticker struct {
 	Logger  *slog.Logger
 }
 
-// once is one tick. Its parts go on side by side, each from its own mark, and none waits for another: one
-// that fails, or does not come to its end in time, is where it was at the next tick.
+// once is one tick. Its parts run concurrently, each from its own mark, and none waits for another: a part that fails,
+// or does not finish in time, resumes at the next tick.
 type once struct {
 	*Ticker
 	marks map[host.Mark]int64 // each is read and moved by one part
@@ -71,8 +71,8 @@ type once struct {
 	round time.Time
 }
 
-// Once does what is due every minute, and every fifteen minutes once more all that is overdue,
-// attempts that live too long, and dead letters.
+// Once does the work that is due every minute, and every fifteen minutes also everything overdue, attempts that live
+// too long, and dead letters.
 func (t *Ticker) Once(ctx context.Context) error {
 	marks, err := t.Horizon.Marks(ctx)
 	if err != nil {
@@ -106,7 +106,7 @@ func (o *once) at(m host.Mark) time.Time {
 
 func (o *once) mark(m host.Mark) int64 { return o.marks[m] }
 
-// handOver hands over the schedules that are due until the next tick, from where the last one came to.
+// handOver hands over the schedules that are due until the next tick, from where the last tick stopped.
 func (o *once) handOver(ctx context.Context) error {
 	reached := o.at(host.Handed)
 	move := func(to time.Time) error {
@@ -133,8 +133,8 @@ func (o *once) overdue(ctx context.Context) error {
 	})
 }
 
-// revive looks whether the attempts have begun that are old enough since the last tick, and once more at
-// those of the tick before, which may have failed. A mark of its own would be a write each minute.
+// revive checks whether the attempts have begun that became old enough since the last tick, and once more those of the
+// previous tick, which may have failed. A separate mark would cost a write each minute.
 func (o *once) revive(ctx context.Context) error {
 	last := o.at(host.Handed).Add(-ahead)
 	since := last.Add(-young - time.Minute)
@@ -144,7 +144,7 @@ func (o *once) revive(ctx context.Context) error {
 	return o.Node.Revive(ctx, since, o.now.Add(-young))
 }
 
-// sweep looks after all attempts once in a round, over as many ticks as that takes.
+// sweep checks all attempts once in a round, over as many ticks as that takes.
 func (o *once) sweep(ctx context.Context) error {
 	if !o.at(host.Swept).Before(o.round) {
 		return nil
@@ -154,7 +154,7 @@ func (o *once) sweep(ctx context.Context) error {
 	from := o.mark(host.Sweeping)
 	next, over, failed := o.Node.Sweep(bounded, from)
 	if over {
-		next = 0 // where the next round begins
+		next = 0 // where the next sweep begins
 	}
 	if next != from {
 		failed = errors.Join(failed, o.Horizon.Move(ctx, host.Sweeping, from, next))
