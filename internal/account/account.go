@@ -30,7 +30,7 @@ type Account struct {
 	ssm      *ssm.Client
 	sts      *sts.Client
 	dynamodb *dynamodb.Client
-	pause    time.Duration // between looks at machines that stop
+	pause    time.Duration // between checks of stopping machines
 }
 
 // Open finds the credentials and the region of the environment, as every AWS tool does. It asks

@@ -11,7 +11,7 @@ import (
 	"zerodag/internal/awscall"
 )
 
-// Bill is what Cost Explorer says of a stage.
+// Bill is Cost Explorer's data of a stage.
 type Bill struct {
 	Lines    []BillLine `json:"lines"`
 	Dollars  float64    `json:"dollars"`
@@ -19,7 +19,7 @@ type Bill struct {
 	Requests int        `json:"requests"` // to Cost Explorer, one for each page
 }
 
-// BillLine is the cost of a service, of the machines of one project or of all that has no project.
+// BillLine is the cost of a service, of the machines of one project or of everything without a project.
 type BillLine struct {
 	Service   string  `json:"service"`
 	ProjectID string  `json:"projectId,omitempty"`

@@ -21,7 +21,7 @@ import (
 	"zerodag/internal/awscall"
 )
 
-// Level says how a check ended.
+// Level is the result of a check.
 type Level string
 
 // The levels: a deploy works, works but will hit a limit, cannot be foreseen, or fails.
@@ -42,10 +42,10 @@ type Finding struct {
 
 // The smallest that is enough.
 const (
-	leastBootstrap = 6   // version of the CDK's bootstrap stack that its templates ask for
+	leastBootstrap = 6   // required version of the CDK's bootstrap stack
 	leastLeft      = 100 // concurrency that Lambda wants to keep for functions without a reservation
-	leastStorage   = 150 // MB for programs, while Lambda stores those of two releases besides those of $LATEST
-	otherFunctions = 20  // concurrency for the API, the tick and uploads beside both queues
+	leastStorage   = 150 // MB for programs while Lambda stores two releases in addition to $LATEST
+	otherFunctions = 20  // concurrency for the API, the tick and uploads in addition to both queues
 )
 
 // Codes of quotas.
@@ -55,9 +55,9 @@ const (
 	vpcQuota     = "L-F678F1CE"
 )
 
-// Doctor looks whether a deploy of a stage with these settings will work, and stay up. A check that
-// is not possible, since the credentials may not ask, says so and stops no other. The error is that
-// nobody answers at all.
+// Doctor checks whether a deploy of a stage with these settings will work, and stay up. If the credentials do not
+// permit a check, its finding reports that and the other checks continue. An error means that AWS does not answer at
+// all.
 func (a *Account) Doctor(ctx context.Context, s settings.Settings) ([]Finding, error) {
 	who, err := a.sts.GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 	if err != nil {
@@ -207,7 +207,7 @@ func (a *Account) hasRole(ctx context.Context) (bool, error) {
 	return true, nil
 }
 
-// role looks whether a cluster can be made.
+// role checks whether a cluster can be created.
 func (a *Account) role(ctx context.Context, s settings.Settings) (Finding, error) {
 	there, err := a.hasRole(ctx)
 	if err != nil {
@@ -235,11 +235,11 @@ func (a *Account) CreateRole(ctx context.Context) error {
 	var answer struct{}
 	err = a.calls.Query(ctx, a.global(), url.Values{"Action": {"CreateServiceLinkedRole"}, "Version": {"2010-05-08"}, "AWSServiceName": {"ecs.amazonaws.com"}}, &answer)
 	var no *awscall.Refusal
-	if errors.As(err, &no) && no.Code == "InvalidInput" { // somebody else was faster
+	if errors.As(err, &no) && no.Code == "InvalidInput" { // another process was faster
 		return nil
 	}
 	if isDenied(err) {
-		return nil // Doctor says that it is missing
+		return nil // Doctor reports that it is missing
 	}
 	if err != nil {
 		return fmt.Errorf("create the role of ECS: %w", err)
@@ -247,7 +247,7 @@ func (a *Account) CreateRole(ctx context.Context) error {
 	return nil
 }
 
-// quota reads one; those that nobody raised have no value of their own in some regions.
+// quota reads a quota; quotas that were never raised have no applied value in some regions.
 func (a *Account) quota(ctx context.Context, of, code string) (float64, error) {
 	var answer struct{ Quota struct{ Value float64 } }
 	in, to := map[string]string{"ServiceCode": of, "QuotaCode": code}, a.calls.Regional("servicequotas")
@@ -281,7 +281,7 @@ func (a *Account) cpus(ctx context.Context, s settings.Settings) (Finding, error
 	return f, nil
 }
 
-// network looks whether there is room for the VPC that the stage would make.
+// network checks whether there is room for the VPC that the stage would create.
 func (a *Account) network(ctx context.Context, _ settings.Settings) (Finding, error) {
 	most, err := a.quota(ctx, "vpc", vpcQuota)
 	if err != nil {

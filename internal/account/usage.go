@@ -17,7 +17,7 @@ import (
 	"zerodag/internal/prices"
 )
 
-// Stack is what CloudFormation says of a stage that is deployed.
+// Stack is CloudFormation's data of a deployed stage.
 type Stack struct {
 	URL                        string // of the API
 	APIs                       []string
@@ -71,7 +71,7 @@ func (a *Account) Stack(ctx context.Context, stage string) (Stack, error) {
 	return s, a.resources(ctx, stage, &s)
 }
 
-// resources adds those that have counts of their own.
+// resources adds the resources that have separate counts.
 func (a *Account) resources(ctx context.Context, stage string, s *Stack) error {
 	form := url.Values{"Action": {"ListStackResources"}}
 	for {
@@ -139,7 +139,7 @@ func (a *Account) stacks(ctx context.Context, stage string, form url.Values, ans
 // metric is one of CloudWatch, of which the sum is asked for.
 type metric struct{ namespace, name, dimension, value string }
 
-// mostQueries is how many metrics a request may ask for.
+// mostQueries is how many metrics a request may query.
 const mostQueries = 500
 
 // Usage is what a stage used, as CloudWatch counts it for the stage as a whole, priced by list. S3, SNS, EventBridge,

@@ -19,7 +19,7 @@ import (
 // Attempts reads the attempts of a server by a client.
 type Attempts struct{ *client.Client }
 
-// Failure is a task that failed, and not one that only contains such a task.
+// Failure is a task that failed, as opposed to one that only contains such a task.
 type Failure struct {
 	task    client.Task
 	message string
@@ -30,8 +30,8 @@ type Failure struct {
 	lines   []string // the end of the log of its last run
 }
 
-// Failures returns the tasks because of which an attempt failed, the first to fail first, those that are shown with the
-// last lines of their logs and the place in the workflow.
+// Failures returns the tasks that made an attempt fail, the first to fail first, the displayed ones with the last lines
+// of their logs and the place in the workflow.
 func (r Attempts) Failures(ctx context.Context, a client.Attempt, lines int) ([]Failure, error) {
 	tasks, err := r.Tasks(ctx, a.ID)
 	if err != nil {
@@ -43,7 +43,7 @@ func (r Attempts) Failures(ctx context.Context, a client.Attempt, lines int) ([]
 // FailuresAmong is Failures of an attempt whose tasks were read already.
 func (r Attempts) FailuresAmong(ctx context.Context, a client.Attempt, tasks []client.Task, lines int) (_ []Failure, err error) {
 	var list []Failure
-	lost, ignored := remedy.LostNames{}, map[client.ID]bool{} // groups whose failure is, and what is below them
+	lost, ignored := remedy.LostNames{}, map[client.ID]bool{} // groups whose failure is ignored, and the tasks below them
 	old, tries := superseded(tasks), map[string]int{}
 	for _, t := range tasks {
 		tries[t.FullName] += triesOf(t)
@@ -115,7 +115,7 @@ func tellerAmong(tasks []client.Task, t client.Task) client.Task {
 	return last
 }
 
-// tail is the end of what a task printed when it ran last.
+// tail is the end of the output of a task's last run.
 func (r Attempts) tail(ctx context.Context, id client.ID, task string, n int) ([]string, error) {
 	handles, err := r.LogFiles(ctx, id, task)
 	if err != nil {
@@ -143,7 +143,7 @@ func (r Attempts) tail(ctx context.Context, id client.ID, task string, n int) ([
 	return lines, nil
 }
 
-// What is read of a server to say where a task is written: a reader waits for it.
+// Limits of the reads that find where a task is written: a user waits for it.
 const (
 	mostPlaced = 20 // files
 	placeTime  = 5 * time.Second

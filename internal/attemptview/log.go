@@ -16,12 +16,12 @@ import (
 // mostHeld is how many lines are put in order at once.
 const mostHeld = 50_000
 
-// LogOptions say how the logs of an attempt are shown.
+// LogOptions are the settings for showing the logs of an attempt.
 type LogOptions struct {
 	Out     io.Writer
 	Verbose bool         // debug messages, too
 	Follow  bool         // until the attempt, or its tasks with the prefix, are over
-	Plain   bool         // lines as they are, as Digdag shows them; else each beside its task
+	Plain   bool         // lines as they are, as Digdag shows them; else with task names
 	Ink     term.Palette // unless they are plain
 }
 

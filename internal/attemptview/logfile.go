@@ -22,7 +22,7 @@ import (
 type logRead struct {
 	size     int64     // of the file when it was read
 	lines    int       // that were shown or filtered
-	part     int       // bytes of the next one that were shown, since its end did not come
+	part     int       // shown bytes of the next line, whose end had not come
 	begun    bool      // a line of the engine was shown or filtered
 	last     time.Time // of the last line that has one
 	torn     bool      // the last line had no end
@@ -60,8 +60,8 @@ func beganAt(h client.LogFile) time.Time {
 	return h.FileTime
 }
 
-// showFile shows the lines of a file that were not shown yet. A file that is being
-// written ends anywhere; whole shows a line without its end, too.
+// showFile shows the new lines of a file. A file that is being written ends anywhere; whole also shows a line without
+// its end.
 func (c *LogReader) showFile(ctx context.Context, id client.ID, h client.LogFile, whole bool) (news bool, err error) {
 	file, err := c.Log(ctx, id, h)
 	if err != nil {
@@ -106,14 +106,14 @@ func isEnd(err error) bool {
 	return err == io.EOF || err == io.ErrUnexpectedEOF //nolint:errorlint // a reader returns these bare
 }
 
-// pass notes the line of a number, counted from 0, as shown; open says that more of it may come.
+// pass records the line of a number, counted from 0, as shown; open means that more of it may come.
 func (at *logRead) pass(n int, line string, open bool) {
 	if at.lines, at.part = n+1, 0; open {
 		at.lines, at.part = n, len(line)
 	}
 }
 
-// viewLine shows a line to people; where a log is followed, with the others of its round.
+// viewLine shows a line to users; when a log is followed, with the others of its round.
 func (c *LogReader) viewLine(h client.LogFile, at *logRead, l tasklog.Text) error {
 	if !c.Follow {
 		return c.view.show(h, at, l)

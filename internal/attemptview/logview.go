@@ -19,7 +19,7 @@ type logView struct {
 	runs    map[string]int // how many runs of a task were shown
 }
 
-// show shows one line of a file. What has no level is what the task printed, and is never left out.
+// show shows one line of a file. A line without a level is output of the task, and is always shown.
 func (v *logView) show(h client.LogFile, at *logRead, l tasklog.Text) error {
 	if !l.Engine {
 		at.filtered = at.filtered || at.failed && isTrace(l.Text) && !v.verbose
@@ -54,7 +54,7 @@ func (v *logView) show(h client.LogFile, at *logRead, l tasklog.Text) error {
 	return v.Show(h.TaskName, v.Ink.Dim, l.Message)
 }
 
-// isDetail reports whether lines of a level are only for people who ask for all of them.
+// isDetail reports whether lines of a level are shown only with all details.
 func (v *logView) isDetail(level string) bool {
 	return !v.verbose && (level == "DEBUG" || level == "TRACE")
 }
@@ -64,8 +64,8 @@ func (v *logView) quiet(task, level string) bool {
 	return strings.HasSuffix(task, engine.FailureAlert) && !v.verbose && level != "ERROR" && level != "WARN"
 }
 
-// isTrace says of a line below the message of a failure that from here on it says where in a program that
-// was: what a script prints of that is in the log already.
+// isTrace reports whether a line below the message of a failure begins a stack trace: the trace of a script is in the
+// log already.
 func isTrace(line string) bool { return strings.HasPrefix(line, "\t") }
 
 // fit makes room for the names of tasks.

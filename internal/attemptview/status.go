@@ -17,7 +17,7 @@ func StatusInk(ink term.Palette, status string) string {
 	return ink.Dim
 }
 
-// successIgnored is the status of what is a success although tasks failed.
+// successIgnored is the status of an attempt that succeeded although tasks failed.
 const successIgnored = "success, errors ignored"
 
 // OfIgnored returns a status as people see it. Digdag has none for a success with ignored errors.

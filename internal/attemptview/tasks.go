@@ -100,7 +100,7 @@ func beginGroups(rows []taskview.Row, begun []bool) {
 	}
 }
 
-// stateNamed is the state that a server calls so; one that this program does not know yet has not begun.
+// stateNamed is the state that a server's name stands for; an unknown name counts as not begun.
 func stateNamed(name string) engine.TaskState {
 	for s := engine.Blocked; s <= engine.Canceled; s++ {
 		if s.String() == name {

@@ -13,8 +13,8 @@ import (
 	"zerodag/internal/term"
 )
 
-// Outcome returns how an attempt has ended in words, and of one that failed which tasks, why, the last lines that they
-// printed, and the command that resumes it.
+// Outcome describes how an attempt has ended, and if it failed which tasks, why, the last lines that they printed, and
+// the command that resumes it.
 func Outcome(a client.Attempt, failed []Failure, ink term.Palette) string {
 	var b strings.Builder
 	status := OfIgnored(a.Status, a.IgnoredErrors)

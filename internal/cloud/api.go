@@ -49,7 +49,7 @@ func signer(ctx context.Context) (name string, ok bool) {
 func (e *Engine) API(version string, page http.Handler) (*API, error) {
 	box, provider := seal.New(e.sealKey.bytes), e.provider()
 	principals, err := access.ParsePrincipals(e.Config.IAMGrants)
-	if err != nil { // nobody can sign until the setting is right, rather than everybody as an owner
+	if err != nil { // until the setting is right no one can sign in; better than letting everyone in as owner
 		e.Logger.Error("no principal of IAM is let in", "error", err)
 		principals = access.Principals{}
 	}

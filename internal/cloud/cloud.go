@@ -95,8 +95,8 @@ func Open(ctx context.Context, registry operators.Registry) (*Engine, error) {
 	return wire(config, account, registry)
 }
 
-// wall is the time by the clock on the wall: Go's other clock stands still while Lambda has frozen a
-// process, and what it knew would seem to be of a moment ago.
+// wall is the time of the wall clock: Go's monotonic clock stands still while Lambda has frozen a process, so cached
+// data would seem to be recent.
 func wall() time.Time { return time.Now().Round(0) }
 
 func wire(config env.Config, account aws.Config, registry operators.Registry) (*Engine, error) {
@@ -161,7 +161,7 @@ func wire(config env.Config, account aws.Config, registry operators.Registry) (*
 	return e, nil
 }
 
-// daily are the chores of the tick: what is kept for ever asks for nothing.
+// daily are the chores of the tick: data that is kept forever needs none.
 func (e *Engine) daily(l host.Limits) (list []tick.Chore) {
 	if l.KeepAttempts > 0 {
 		list = append(list, tick.Chore{Reached: host.Forgetting, Done: host.Forgot, Do: e.Forget})
@@ -186,8 +186,8 @@ func (e *Engine) awaitBackground(ctx context.Context) {
 	e.AwaitBackground(ctx)
 }
 
-// evaluatorPath is where the program is that evaluates expressions: beside the function's own, which
-// stays free of the JavaScript engine.
+// evaluatorPath is the path of the program that evaluates expressions: beside the function's own, which stays free of
+// the JavaScript engine.
 func evaluatorPath() (string, error) {
 	program, err := os.Executable()
 	if err != nil {

@@ -53,7 +53,7 @@ func microvmClass(baseline int) sandbox.Class {
 	return sandbox.Class{Image: "microvm", CPU: most / 2, Memory: most, On: operators.OnMicrovm}
 }
 
-// alarm tells people by the topic of notices; nil where there is none.
+// alarm notifies users by the topic of notices; nil if there is none.
 func (e *Engine) alarm(account aws.Config) func(context.Context, string) error {
 	if e.Config.Topic == "" {
 		return nil
@@ -166,8 +166,8 @@ func (noCommands) Run(context.Context, operators.Command) (operators.Exit, error
 
 func (noCommands) Stop(context.Context, *param.Map) error { return nil }
 
-// machineEnded tells the sandbox of a machine that has ended, as ECS says; false when the
-// event is about something else.
+// machineEnded notifies the sandbox of a machine that has ended according to ECS; false if the event is about something
+// else.
 func (e *Engine) machineEnded(ctx context.Context, payload json.RawMessage) (bool, error) {
 	var call struct {
 		Source string          `json:"source"`

@@ -119,12 +119,13 @@ func (c call) answer(w *recorder) any {
 	return c.problem(http.StatusRequestEntityTooLarge, "The answer is larger than API Gateway carries (6 MB): ask for fewer things, or for a direct link")
 }
 
-// problem is an answer that says what is wrong.
+// problem is an answer that describes an error.
 func (c call) problem(status int, why string) any {
 	return c.form(status, http.Header{"Content-Type": {"application/json"}}, fmt.Sprintf(`{"message":%q,"status":%d}`, why, status), false)
 }
 
-// form is an answer in the form of the API that asks. Each cookie is a header of its own, and must not be joined with others.
+// form is an answer in the form of the API that received the request. Each cookie is a separate header, and must not be
+// joined with others.
 func (c call) form(status int, header http.Header, body string, encoded bool) any {
 	if c.rest {
 		return events.APIGatewayProxyResponse{StatusCode: status, MultiValueHeaders: header, Body: body, IsBase64Encoded: encoded}

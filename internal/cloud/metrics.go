@@ -19,9 +19,9 @@ import (
 // namespace of the metrics in CloudWatch.
 const namespace = "zerodag"
 
-// measure notes what a call did: what it returns is to be called at the end and writes one
-// line in CloudWatch's embedded metric format. A call that did nothing writes nothing: each
-// metric is paid for by the hours in which it has a value.
+// measure records a call's work: call the returned function at the end; it writes one line in CloudWatch's embedded
+// metric format. A call that did nothing writes nothing, because each metric is paid for by the hours in which it has a
+// value.
 func (e *Engine) measure(function string) func() {
 	before, began := e.counted(), time.Now()
 	return func() {
@@ -117,7 +117,7 @@ func releaseLine(stage, function, version string, before, after counts, now time
 	return text
 }
 
-// attemptMetrics counts attempts that ended, for the projects and workflows that have metrics of their own. Each combination of
+// attemptMetrics counts ended attempts, for the projects and workflows that have separate metrics. Each combination of
 // dimensions is billed as further metrics, so only those that the settings name have any.
 type attemptMetrics struct {
 	of map[string]bool

@@ -14,10 +14,9 @@ import (
 	"zerodag/operators"
 )
 
-// network is what tasks connect by: not to the machine of the function, where Lambda's own
-// interface would take an answer from whoever knows the id of a request, nor to what only
-// answers because it is asked from there. Where AWS itself is on this machine, in tests, there is
-// nothing to keep from them: nil, the network of the machine.
+// network is the network that tasks connect with. It blocks the function's own machine, where Lambda's interface would
+// take an answer from any caller that knows the id of a request, and services that trust any caller from there. If AWS
+// itself is on this machine, in tests, there is nothing to protect: nil, the network of the machine.
 func network(account aws.Config) operators.Network {
 	if account.BaseEndpoint == nil {
 		return &egress.Dialer{}

@@ -31,8 +31,8 @@ func (e *Engine) Executor(ctx context.Context, call events.SQSEvent) (events.SQS
 	return e.consume(ctx, e.Events, e.Config.EventVisibility, call, e.TakeEvents), nil
 }
 
-// killLook is how long after a kill at most a run of an agent is stopped, and what a run reads of its attempt for that: once
-// in this time, and nothing when it is over before.
+// killLook is the time within which a run of an agent is stopped after a kill, and the interval at which a run reads
+// its attempt for that; a run that is over sooner reads nothing.
 const killLook = 2 * time.Second
 
 // Agent handles a call with a message of the queue "tasks". Its first act is to make the
@@ -60,8 +60,8 @@ func (e *Engine) Agent(ctx context.Context, call events.SQSEvent) (events.SQSEve
 	}), nil
 }
 
-// consume handles the messages of one call, those of a group in their order, and reports
-// those that must come again.
+// consume handles the messages of one call, those of a group in their order, and reports the messages that must come
+// again.
 func (e *Engine) consume(ctx context.Context, q *sqs.Queue, lease time.Duration, call events.SQSEvent,
 	handle func(context.Context, host.Queue, []host.Delivery)) events.SQSEventResponse {
 	var groups []string
@@ -122,7 +122,7 @@ func adopt(q *sqs.Queue, m events.SQSMessage, lease time.Duration) (host.Deliver
 	return q.Adopt(sqs.Record{ID: m.MessageId, Receipt: m.ReceiptHandle, Body: m.Body, Attributes: attributes, Count: count, First: first}, lease)
 }
 
-// Depths counts what the queues hold and what was put aside of them, about.
+// Depths counts the messages in the queues and their dead letters, approximately.
 func (e *Engine) Depths(ctx context.Context) ([]host.Depth, error) {
 	var list []host.Depth
 	for _, d := range e.dead {

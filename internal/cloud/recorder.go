@@ -5,9 +5,8 @@ import (
 	"net/http"
 )
 
-// recorder is an http.ResponseWriter that keeps the answer of one request: Lambda hands over whole
-// answers. As a server does, it takes the headers as they are when the answer begins, and tells the kind
-// of a body that has none by looking at it.
+// recorder is an http.ResponseWriter that keeps the answer of one request: Lambda hands over whole answers. Like a
+// server, it takes the headers as they are when the answer begins, and detects a missing content type from the body.
 type recorder struct {
 	status int // 0: it has not begun
 	header http.Header

@@ -41,8 +41,8 @@ type keptParameter struct {
 // parameterKept is how long a parameter is believed: a key that was changed because it leaked is out of use so soon.
 const parameterKept = 5 * time.Minute
 
-// newSealKey makes what has the key that seals what browsers keep of a sign-in. Who needs it first makes it; to
-// delete the parameter ends all sessions.
+// newSealKey makes the parameter with the key that seals the cookies of a sign-in. The first process that needs the key
+// creates it; deleting the parameter ends all sessions.
 func newSealKey(account aws.Config, config env.Config) *keptParameter {
 	return &keptParameter{parameter: ssm.NewParameter(account, env.Keys(config.Stage)+env.SealKey, config.Key), now: wall, fresh: func() string {
 		key := make([]byte, 32)
@@ -94,8 +94,8 @@ func (k *keptParameter) bytes(ctx context.Context) ([]byte, error) {
 	return key, nil
 }
 
-// provider makes what lets people sign in at a provider of identities; nil where the deployment has none. Settings
-// that are wrong leave the API to those who have tokens.
+// provider makes the connection to the identity provider for sign-ins; nil if the deployment has none. If its settings
+// are wrong, only users with tokens can use the API.
 func (e *Engine) provider() *access.OIDC {
 	c := e.Config.OIDC
 	if c.Issuer == "" {

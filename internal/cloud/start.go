@@ -33,9 +33,9 @@ func (e *Engine) Tick(ctx context.Context, payload json.RawMessage) error {
 	return e.StartByEvent(ctx, *d, named)
 }
 
-// startOf says what an event starts; nil when it is a tick. named says that its parameters were
-// named by a caller of the function itself, in a rule or a schedule: those who may put events on the
-// bus are not trusted with names, and values are data from either.
+// startOf returns the start that an event requests; nil for a tick. named means that a caller of the function itself
+// named its parameters, in a rule or a schedule: those who may put events on the bus are not trusted with names, and
+// values are data from either.
 func startOf(payload json.RawMessage) (_ *events.StartDetail, named bool, _ error) {
 	var d events.StartDetail
 	if err := json.Unmarshal(payload, &d); err == nil && d.Project != "" {
@@ -73,7 +73,7 @@ func (e *Engine) tick(ctx context.Context) error {
 	return errors.Join(err, machines)
 }
 
-// tickMachines looks after the machines of commands, if there are any.
+// tickMachines checks the machines of commands, if there are any.
 func (e *Engine) tickMachines(ctx context.Context) error {
 	if e.Sandbox == nil {
 		return nil

@@ -13,7 +13,7 @@ import (
 type place struct {
 	key    string   // "x.*" is every key below x
 	here   []string // values that mean what they say; none: every value is elsewhere
-	shared []string // and those that do where servers share a database
+	shared []string // further values, if servers share a database
 	lost   string   // what would silently be so instead
 	remedy string
 }
@@ -33,8 +33,8 @@ var places = []place{
 // ExecutorPlaces are the keys of StayHere that matter to a run on this machine.
 var ExecutorPlaces = []string{"agent.command_executor.type", "agent.command_executor.ecs.*", "agent.command_executor.kubernetes.*"}
 
-// elsewhere lists what a configuration wants that would be otherwise here; only, unless there
-// are none, are the keys that matter. shares says that a server asks, which shares a database with others.
+// elsewhere lists settings that cannot have their effect here; only, unless there are none, are the keys that matter.
+// shares means that the caller is a server that shares a database with others.
 func (s Settings) elsewhere(shares bool, only ...string) (list []string) {
 	for _, p := range places {
 		if len(only) > 0 && !slices.Contains(only, p.key) {
@@ -48,7 +48,7 @@ func (s Settings) elsewhere(shares bool, only ...string) (list []string) {
 			}
 			list = append(list, fmt.Sprintf("%s = %s: %s; %s", key, shownSetting(key, value), p.lost, p.remedy))
 			if isTree {
-				break // one of a tree says it
+				break // one key of a tree suffices
 			}
 		}
 	}
@@ -69,8 +69,8 @@ func shownSetting(key, value string) string {
 const AcceptLocalUsage = "start although the configuration names executors or stores that are not on this machine: commands are processes here, data is in files"
 
 // StayHere returns an error if the configuration names executors or stores that this machine does not have, unless the
-// administrator accepts that. shares says that a server asks that shares a database with others; only, unless there are
-// none, are the keys that matter.
+// administrator accepts that. shares means that the caller is a server that shares a database with others; only, unless
+// there are none, are the keys that matter.
 func (s Settings) StayHere(accepted, shares bool, only ...string) error {
 	list := s.elsewhere(shares, only...)
 	if accepted || len(list) == 0 {

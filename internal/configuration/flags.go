@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Flags are the options that every command has, and those that set parameters, which some have.
+// Flags are the options that every command has, and the options that set parameters, which some have.
 type Flags struct {
 	Config     string
 	LogPath    string

@@ -10,8 +10,8 @@ import (
 	"zerodag/internal/program"
 )
 
-// settingKeys are all that a configuration is read for: by a server, by its clients and by a run. "x.*" is every key
-// below x. One file may be for all of them, so each accepts the keys of the others.
+// settingKeys are all keys that a server, its clients or a run read from a configuration. "x.*" is every key below x.
+// One file may serve all of them, so each accepts the keys of the others.
 var settingKeys = []string{
 	"agent.command_executor.allow", "agent.command_executor.ceilings.disk", "agent.command_executor.ceilings.memory",
 	"agent.command_executor.ceilings.output", "agent.command_executor.ceilings.processes", "agent.command_executor.ceilings.timeout",
@@ -76,8 +76,8 @@ func IsKey(key string) bool {
 	})
 }
 
-// misspelt refuses a key that is a slip of one that is read: what its author wanted, a login say, would silently
-// not be so.
+// misspelt refuses a key that looks like a typo of a known one: otherwise the intended setting, such as a login, would
+// silently be missing.
 func (s Settings) misspelt() error {
 	for _, key := range slices.Sorted(maps.Keys(s)) {
 		if IsKey(key) {
@@ -137,8 +137,8 @@ func (f *Flags) Tell(out io.Writer, s Settings) {
 	tellJoined(out, f.Params)
 }
 
-// tellUnknown warns of keys that the command line gives, by -X or in the file of -c, and that nobody reads. The
-// default file may be that of other programs, too, and a server tells of its own in its log.
+// tellUnknown warns of unused keys given on the command line, by -X or in the file of -c. The default file may also
+// belong to other programs, and a server logs the unknown keys of its own file.
 func (f *Flags) tellUnknown(out io.Writer, s Settings) {
 	given := f.Flagged()
 	if f.Config != "" {

@@ -17,8 +17,7 @@ func (r *Reading) Network() operators.Network {
 	return &egress.Dialer{Except: r.proxies()}
 }
 
-// proxies are the addresses of those that the administrator has named: requests go by them
-// wherever they stand.
+// proxies are the addresses of the proxies that the administrator has named: requests use them wherever they are.
 func (r *Reading) proxies() []string {
 	var all []string
 	if host := r.Text("config.http.proxy.host", ""); host != "" {

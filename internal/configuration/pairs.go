@@ -42,13 +42,13 @@ func SplitPairs(option string, values []string) ([]Pair, error) {
 // bareName is what may be the name of a parameter whose value was forgotten.
 var bareName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.]*$`) })
 
-// tellJoined notes where a word behind a comma became a part of the value before it, as Digdag has it: it may
-// have been meant as a parameter of its own.
+// tellJoined warns if a word after a comma became a part of the value before it, as in Digdag: it may have been meant
+// as a separate parameter.
 func tellJoined(out io.Writer, values []string) {
 	for _, value := range values {
 		pairs, err := SplitPairs("--param", []string{value})
 		if err != nil {
-			return // which is told by who uses them
+			return // which its users report
 		}
 		for _, p := range pairs {
 			pieces := strings.Split(p.Value, ",")

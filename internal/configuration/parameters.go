@@ -46,7 +46,7 @@ func (f *Flags) Parameters(s Settings) (*param.Map, error) {
 	return nested(m.Clone(), pairs)
 }
 
-// checkNames refuses parameters that nothing can name. Digdag takes them, and nobody ever reads them.
+// checkNames refuses parameters that nothing can name. Digdag accepts them, but they can never be read.
 func checkNames(pairs []Pair) error {
 	for _, p := range pairs {
 		for part := range strings.SplitSeq(p.Key, ".") {

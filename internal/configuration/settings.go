@@ -75,7 +75,7 @@ func readable(name string) error {
 	return nil
 }
 
-// AddText adds the keys of a text of Java properties, over those that are there. Errors name the source.
+// AddText adds the keys of a text of Java properties, replacing existing ones. Errors name the source.
 func (s Settings) AddText(source, text string) error {
 	loader := properties.Loader{Encoding: properties.UTF8, DisableExpansion: true}
 	p, err := loader.LoadBytes([]byte(text))
@@ -142,7 +142,7 @@ func setPath(m *param.Map, path []string, v, whole string) (*param.Map, error) {
 	return m, err
 }
 
-// Keys that options of commands stand for, too.
+// Keys that can also be set by options of commands.
 const (
 	EndpointKey  = "client.http.endpoint"
 	LogFormatKey = "server.log-format"

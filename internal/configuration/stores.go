@@ -1,6 +1,6 @@
 package configuration
 
-// Values of keys that say where a server keeps what it shares with others.
+// Values of keys that select where a server stores the data that it shares with others.
 const (
 	PostgreSQL = "postgresql" // database.type
 	InS3       = "s3"         // archive.type, log-server.type

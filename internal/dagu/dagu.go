@@ -42,7 +42,7 @@ type Result struct {
 	Files  []File
 	Notes  []Note
 	Steps  Count
-	Dotenv bool // Dagu also reads the file .env beside the workflow
+	Dotenv bool // whether Dagu also reads the file .env beside the workflow
 }
 
 // Count is the number of steps by outcome. It includes the steps of handlers and loops, and counts each step once.

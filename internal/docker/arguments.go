@@ -13,8 +13,8 @@ import (
 	"zerodag/internal/lineage"
 )
 
-// arguments is the command line that runs the command; envFile may be "". Values of variables
-// are not in it: everybody on the machine can read it.
+// arguments is the command line that runs the command; envFile may be "". It contains no values of variables because
+// every user of the machine can read it.
 func (r *run) arguments(image string, names []string, envFile string) []string {
 	s, limit := r.settings, r.command.Sandbox
 	args := append([]string{"run"}, s.runOptions...)
@@ -53,8 +53,8 @@ func (r *run) processes() int {
 	return mostProcesses
 }
 
-// user makes files that the command writes belong to who runs this program. With an engine
-// of one's own, podman, root inside is that user already, and others are not.
+// user makes files that the command writes belong to the user who runs this program. In a rootless podman, root inside
+// is that user already, and other users are not.
 func user(program string) []string {
 	if filepath.Base(program) == "podman" && os.Getuid() != 0 {
 		return []string{"--userns=keep-id"}
@@ -74,8 +74,8 @@ func volume(root string, selinux bool) []string {
 	return []string{"-v", root + ":" + root + ":" + flags}
 }
 
-// variables sorts those of the command: names whose values the client passes on from its own
-// environment, that environment, and lines of a file for those that would change the client.
+// variables sorts the variables of the command: names whose values the client passes on from its environment, that
+// environment, and lines of a file for those that would change the client.
 func variables(env []string) (names, client, lines []string, err error) {
 	for _, pair := range os.Environ() {
 		if name, _, _ := strings.Cut(pair, "="); lineage.NotOwn.Gives(name) {

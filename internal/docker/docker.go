@@ -1,9 +1,9 @@
-// Package docker runs the commands of tasks in containers of an engine on this machine, by
-// its command line: a driver of operators.Commands.
+// Package docker runs the commands of tasks in containers of an engine on this machine, by its command line: a driver
+// of operators.Commands.
 //
-// Package executors calls it. A command sees its project's folder, its own variables and the
-// image, nothing else of the machine unless the task's options say so. No container may be
-// left behind; those of a program that was killed are removed by Reclaim.
+// Package executors calls it. A command sees its project's folder, its own variables and the image, nothing else of the
+// machine unless the task's options expose it. No container may be left behind; Reclaim removes those of a killed
+// program.
 package docker
 
 import (
@@ -33,7 +33,7 @@ const (
 	knownTime    = 10 * time.Second // in which an engine that answered is not asked again
 )
 
-// mostProcesses is how many processes a command may have that asks for no number.
+// mostProcesses is how many processes a command may have if it sets no number.
 const mostProcesses = 1024
 
 // Options of a Driver.
@@ -42,8 +42,8 @@ type Options struct {
 	KillNow bool          // a cancelled command is not asked to end, it is killed
 	// Cut, once closed, leaves a cancelled command no more time: it is killed. nil is never.
 	Cut <-chan struct{}
-	// Name tells the containers of this driver from those of others, over restarts of the
-	// program; "" is a random one.
+	// Name distinguishes the containers of this driver from those of others, across restarts of the program; "" is a
+	// random one.
 	Name string
 	// NoOptions refuses run_options, build_options and programs of other names: with them a
 	// command is what its task likes, on the machine itself too.
@@ -155,7 +155,7 @@ func info(ctx context.Context, program string) error {
 	return fmt.Errorf("the docker engine cannot be reached: start it, or leave out `docker:` to run the command as a process: %s", cmp.Or(why, fmt.Sprint(err)))
 }
 
-// ask runs a short command of the engine's and returns all that it says.
+// ask runs a short command of the engine and returns its whole output.
 func ask(ctx context.Context, program string, args ...string) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
@@ -188,7 +188,7 @@ func (d *Driver) Reclaim(ctx context.Context) (int, error) {
 			continue
 		}
 		if info(ctx, program) != nil {
-			continue // where no engine is, no container runs
+			continue // without an engine no container runs
 		}
 		out, err := ask(ctx, program, "ps", "-a", "-q", "--filter", "label="+label+"="+d.name)
 		ids := strings.Fields(out)

@@ -15,7 +15,7 @@ import (
 	"zerodag/operators"
 )
 
-// prepare makes sure that the image is there where that is to be done before.
+// prepare makes sure that the image exists if it must be fetched or built before the run.
 func (r *run) prepare(ctx context.Context) error {
 	s := r.settings
 	r.image = s.image
@@ -52,8 +52,8 @@ func failed(what, image string, err error) error {
 	return operators.Failf("%s: %s: %v", what, image, err)
 }
 
-// image is the name of what is built for a project: by its id, so that no project gets an image
-// that another has built. Without a revision it is never the same.
+// image is the name of the image built for a project. It includes the project's id, so that no project gets an image
+// that another has built. Without a revision it is always a new one.
 func (p Project) image(s settings) string {
 	revision := p.Revision
 	if revision == "" {
@@ -70,7 +70,7 @@ func (p Project) image(s settings) string {
 	return fmt.Sprintf("digdag-project-%d:%x", p.ID, sha1.Sum([]byte(param.Text(tree)))) // #nosec G401 -- the sum is a name, as the original makes it
 }
 
-// build makes the image unless it is there. What the engine says goes into the task's log.
+// build makes the image unless it exists. The engine's output goes into the task's log.
 func (r *run) build(ctx context.Context) error {
 	one := r.driver.building(r.image)
 	one.Lock()

@@ -28,7 +28,7 @@ type run struct {
 	project  Project
 	name     string   // of the container
 	hidden   []string // folders of servers' data in the project, which the container does not see
-	image    string   // the named one, or the one that was built
+	image    string   // the named or the built one
 	ooms     int      // limits.OOMKills before it
 	output   *limits.Output
 	disk     *limits.Disk
@@ -113,7 +113,7 @@ func (r *run) ranOutOfMemory(code int) bool {
 	return code == 128+int(syscall.SIGKILL) && r.command.Sandbox.Memory > 0 && limits.OOMKills() > r.ooms
 }
 
-// exit is how the container ended. What the engine says of it is asked before it is removed.
+// exit is how the container ended. It queries the engine before the container is removed.
 func (r *run) exit(ctx context.Context, said string, err error) (operators.Exit, error) {
 	var ended *exec.ExitError
 	if err != nil && !errors.As(err, &ended) && !errors.Is(err, exec.ErrWaitDelay) {
@@ -136,7 +136,7 @@ func (r *run) exit(ctx context.Context, said string, err error) (operators.Exit,
 	if err != nil || !state.ran {
 		return operators.Exit{}, r.notRun(code, said, state.trouble)
 	}
-	// Engines tell it of a container's first process only, or not at all.
+	// Engines report it only for a container's first process, or not at all.
 	if state.outOfMemory || r.ranOutOfMemory(code) {
 		return operators.Exit{Code: code, Why: operators.OutOfMemory(r.command.Sandbox.Memory)}, nil
 	}
@@ -153,7 +153,7 @@ func codeOf(s *os.ProcessState) int {
 	return s.ExitCode()
 }
 
-// state is what the engine knows of a container.
+// state is the engine's state of a container.
 type state struct {
 	outOfMemory bool
 	ran         bool   // its program was started
@@ -178,7 +178,7 @@ func (r *run) state() (s state, err error) {
 	return s, nil
 }
 
-// notRun says why the engine did not run the command: 125 to 127 are its own codes then.
+// notRun explains why the engine did not run the command: 125 to 127 are its own codes then.
 func (r *run) notRun(code int, said, trouble string) error {
 	text := engineText(said)
 	if trouble != "" {
@@ -209,8 +209,8 @@ func (r *run) notRun(code int, said, trouble string) error {
 	return operators.Failf("docker could not run the command (code %d): %s", code, text)
 }
 
-// firstProcess is what the first process of a container says, docker's or podman's, when it
-// cannot start the command: then it ends with a code of its own.
+// firstProcess matches what the first process of a container, docker's or podman's, prints when it cannot start the
+// command: then it ends with its own exit code.
 var firstProcess = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^(?:\[FATAL tini \(\d+\)\] exec .* failed|ERROR \(catatonit:\d+\): failed to exec pid1): (.*)\s*\z`)
 })
@@ -227,8 +227,8 @@ func (r *run) notStarted(why string) error {
 	return operators.Failf("%s in the image %s cannot be run: %s", program, r.image, why)
 }
 
-// engineText finds what the client says in its output: the line that it begins with its name,
-// or else the last one that is no hint.
+// engineText finds the client's message in its output: the line that begins with its name, or else the last one that is
+// not a hint.
 func engineText(said string) string {
 	text := ""
 	for line := range strings.Lines(said) {
@@ -248,5 +248,5 @@ func engineText(said string) string {
 
 // remove takes the container away, whatever state it is in.
 func (r *run) remove() {
-	ask(context.Background(), r.settings.program, "rm", "-f", "-v", r.name) // one that was never made is no trouble
+	ask(context.Background(), r.settings.program, "rm", "-f", "-v", r.name) // a missing container is no problem
 }

@@ -7,8 +7,8 @@ import (
 	"syscall"
 )
 
-// apart starts a client in a process group of its own.
+// apart starts a client in a separate process group.
 func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// endClient ends a client and what it has started.
+// endClient ends a client and its children.
 func endClient(p *os.Process) { syscall.Kill(-p.Pid, syscall.SIGKILL) }

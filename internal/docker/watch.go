@@ -66,7 +66,7 @@ func (r *run) crowded() bool {
 func (r *run) tooMuchOutput() {
 	limit := cmp.Or(r.command.Sandbox.Output, limits.DefaultOutput)
 	r.why.Set(operators.TooMuchOutput(limit))
-	go r.kill() // the output goes on being read meanwhile
+	go r.kill() // the output is still read meanwhile
 }
 
 // end forces the container to end, for a reason.

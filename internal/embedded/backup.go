@@ -28,9 +28,9 @@ const (
 	keyName      = datafolder.Key
 )
 
-// Backup writes all data of the running deployment as a tar.gz: the database as it is at
-// one moment, then the archives that it names and the logs. The key of the secrets is
-// part of it when it lies with the data: a user who has the backup can read them.
+// Backup writes all data of the running deployment as a tar.gz: the database as it is at one moment, then the archives
+// that it names and the logs. The key of the secrets is part of it if it is stored with the data: a user who has the
+// backup can read them.
 func (e *Engine) Backup(ctx context.Context, w io.Writer) error {
 	if e.temporary != "" {
 		return &host.Error{Code: host.Invalid, Message: "This server keeps its data in memory: there is nothing to back up"}

@@ -1,8 +1,8 @@
-// Package embedded wires the drivers of one machine to a host: SQLite for the log, the
-// catalogue and the queues, files for archives and logs, processes and docker for commands. What a
-// server has together with others (package postgres) is given to it, in place of SQLite and files.
+// Package embedded wires the drivers of one machine to a host: SQLite for the log, the catalogue and the queues, files
+// for archives and logs, processes and docker for commands. The stores that a server shares with others (package
+// postgres) are passed in, in place of SQLite and files.
 //
-// `zerodag server` and the embedding package use it. It must hold no rule of its own.
+// `zerodag server` and the embedding package use it. It must hold no rules.
 package embedded
 
 import (
@@ -49,10 +49,10 @@ type Options struct {
 	NoLogs   bool   // task logs are not kept
 	Split    int64  // bytes after which a task's log continues in another file; 0 is never
 	LogForm  tasklog.Form
-	// LogsApart gives every run a log file of its own; else short logs lie in the database.
+	// LogsApart gives every run a separate log file; otherwise short logs are stored in the database.
 	LogsApart  bool
 	Temp       string // folder for workspaces; "" is the system's
-	Workspaces int64  // bytes of all workspaces together; 0 is half of what is free on their disk
+	Workspaces int64  // bytes of all workspaces together; 0 is half of the free space on their disk
 
 	SecretKey []byte // 16 bytes; nil: secrets can neither be stored nor read
 	Sync      sqlite.Sync
@@ -73,8 +73,9 @@ type Options struct {
 	Evaluators *evaluators.Pool
 	// Workspace, unless nil, gives tasks their files instead of a copy of the archive.
 	Workspace func(executors.In) func(context.Context, operators.Identity, host.Workflow) (host.Workspace, error)
-	// Shared, unless nil, is what this server has together with others: then Folder, which must be named, is
-	// for what is its own, and Database, Archives, Logs, NoLogs, Split, LogForm, LogsApart, Sync and Migrate mean nothing.
+	// Shared, unless nil, has the stores that this server shares with others: then Folder, which must be named, is for
+	// the server's own data, and Database, Archives, Logs, NoLogs, Split, LogForm, LogsApart, Sync and Migrate are
+	// ignored.
 	Shared *Shared
 	Logger *slog.Logger     // nil: none
 	Now    func() time.Time // nil: time.Now
@@ -168,7 +169,7 @@ func Open(ctx context.Context, o Options) (_ *Engine, err error) {
 	return e, e.wire(o)
 }
 
-// keeps says why the data of a server cannot be kept on a system; nil: it can.
+// keeps explains why the data of a server cannot be kept on a system; nil: it can.
 func keeps(system string) error {
 	if system == "windows" {
 		return errors.New("the server does not run on Windows, where it can neither close its files to other users nor find what a killed server left running: " +
@@ -237,7 +238,7 @@ func (e *Engine) wire(o Options) error {
 	return nil
 }
 
-// ports are those of the database, and of what is kept beside it.
+// ports are those of the database, and of the data stored beside it.
 func (e *Engine) ports(o Options, kept *Shared) host.Ports {
 	return host.Ports{
 		Log: e.DB, Events: e.DB.Queue("events"), Tasks: e.DB.Queue("tasks"), Inventory: e.DB,
@@ -266,7 +267,7 @@ func (e *Engine) keep(o Options) (*Shared, error) {
 	return kept, nil
 }
 
-// executors makes what runs commands, and ends those that an earlier server left running.
+// executors makes the Executors that run commands, and ends commands that an earlier server left running.
 func (o Options) executors() (*executors.Executors, error) {
 	name := fmt.Sprintf("%x", sha256.Sum256([]byte(o.Folder)))[:16]
 	o.Commands.Name, o.Commands.KillNow = name, true
@@ -302,7 +303,7 @@ func dataNames() []string {
 	return []string{DatabaseName + "*", keyName, datafolder.Token, archivesName, logsName, ".backup-*", ".new-*", "zerodag-*"}
 }
 
-// closeData takes from other users what they may read of the data, and says so once.
+// closeData takes from other users their rights to read the data, and logs that once.
 func (o Options) closeData() error {
 	closed, err := files.Private(o.Folder, dataNames()...)
 	if err != nil {
@@ -330,15 +331,15 @@ func evaluatorOf(pool *evaluators.Pool) run.Evaluator {
 	return evaluator.InProcess(sync.OnceValue(func() *script.Moment { return script.CompileMoment(assets.Moment()) }))
 }
 
-// Run is that of the node, once. Where ctx ends commands are killed, also those that have time to end after their `_timeout`, and
-// none begins any more.
+// Run is that of the node, once. When ctx ends commands are killed, even those that have time to end after their
+// `_timeout`, and no more begin.
 func (e *Engine) Run(ctx, accepting context.Context, p node.Parts) {
 	defer context.AfterFunc(ctx, func() { e.commands.Cut(context.WithoutCancel(ctx)) })()
 	e.Node.Run(ctx, accepting, p)
 }
 
-// Close ends everything at once and closes the files. What was under way runs again after
-// the next Open; to let it end first, end the accepting context of Run and wait.
+// Close ends everything at once and closes the files. Unfinished work runs again after the next Open; to let it end
+// first, end the accepting context of Run and wait.
 func (e *Engine) Close() error {
 	var errs []error
 	if e.evaluators != nil {

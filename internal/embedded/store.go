@@ -34,7 +34,7 @@ type Store interface { //nolint:interfacebloat // it is all ports that one datab
 	Depths(ctx context.Context) ([]host.Depth, error)
 	// Queued lists messages of a queue in the order sent, from behind a place.
 	Queued(ctx context.Context, queue string, after int64, n int) ([]host.Queued, error)
-	// Stopping notes that this process was told to end: whatever ends it now is no crash.
+	// Stopping records that this process was asked to end: however it ends now, it is not a crash.
 	Stopping() error
 	Close() error
 }

@@ -9,7 +9,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Vitals says how full the server is.
+// Vitals reports how full the server is.
 func (e *Engine) Vitals(ctx context.Context) (host.Vitals, error) {
 	v := host.Vitals{Free: files.Free(e.folder)}
 	for _, ending := range []string{"", "-wal"} { // a store that is shared counts its own bytes

@@ -14,9 +14,8 @@ import (
 // probe is what must be free on a disk: a file system that is nearly full takes a byte more.
 const probe = 64 << 10
 
-// Writable reports whether everything that is kept can be written now: an error has its cause,
-// such as syscall.ENOSPC or syscall.EROFS. Logs that wait to be stored are such an error, too, and a database that
-// does not answer.
+// Writable reports whether all stores can be written now: an error has its cause, such as syscall.ENOSPC or
+// syscall.EROFS. It also returns an error if logs wait to be stored or the database does not answer.
 func (e *Engine) Writable(ctx context.Context) error {
 	folders := []string{e.folder, e.workspaces.Folder()}
 	if e.file == nil {

@@ -59,9 +59,9 @@ func (p *Pool) evaluator(ctx context.Context) *expr.Evaluator {
 	return expr.New(func(q expr.Script) (string, error) { return p.script(ctx, q) })
 }
 
-// script has one template evaluated. An evaluator that dies of it fails it, and no other one. One that
-// is killed from outside does not: another is asked, one that was started for it, since what ended
-// the first may have ended those that waited, too.
+// script has one template evaluated. If an evaluator dies of a template, only that template fails. If it was killed
+// from outside, the template is evaluated by another one, freshly started, because the cause of the kill may also have
+// ended the idle ones.
 func (p *Pool) script(ctx context.Context, q expr.Script) (string, error) {
 	select {
 	case p.slots <- struct{}{}:
@@ -81,7 +81,7 @@ func (p *Pool) scriptBy(ctx context.Context, take, fresh taking, q expr.Script) 
 		switch killed := errors.Is(err, errKilled); {
 		case !killed && !errors.Is(err, errNotAsked):
 			return text, err
-		case tries > cap(p.slots): // more than can have been idle: those that are started end, too
+		case tries > cap(p.slots): // more than can have been idle: even new ones end
 			return "", expr.ScriptError(err.Error())
 		case killed:
 			take, tries = fresh, cap(p.slots)
@@ -188,7 +188,7 @@ func (p *Pool) start(ctx context.Context) (*process, error) {
 	return nil, &startError{err}
 }
 
-// adopt has Close end the evaluator, too.
+// adopt makes Close also end the evaluator.
 func (p *Pool) adopt(e *process) error {
 	p.mu.Lock()
 	closed := p.closed

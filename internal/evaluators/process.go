@@ -27,7 +27,7 @@ const (
 	hardTime  = 800 * time.Millisecond
 	nextLook  = 50 * time.Millisecond
 	share     = 250 * time.Millisecond
-	// Where the system does not tell processor time.
+	// If the system does not report processor time.
 	blindTime = 3 * time.Second
 )
 
@@ -42,7 +42,7 @@ type process struct {
 	since time.Time // when it was last given back
 }
 
-// tail keeps the first bytes of what an evaluator says of its own end.
+// tail keeps the first bytes of an evaluator's output about its own end.
 type tail struct {
 	mu   sync.Mutex
 	text []byte
@@ -137,11 +137,11 @@ func (p *process) isOver() bool {
 // not, and another evaluator can be asked.
 var errNotAsked = errors.New("the evaluator had ended before it was asked")
 
-// errKilled means that somebody killed an evaluator which may have read the question: an administrator,
-// or the kernel when the machine has no memory. An evaluation has no effect, so it can be asked again.
+// errKilled means that an evaluator that may have read the question was killed: by an administrator, or by the kernel
+// when the machine has no memory. An evaluation has no effect, so it can be repeated.
 var errKilled = errors.New("the process of the evaluation was killed from outside, twice: the machine may have no memory left")
 
-// evaluate asks for one evaluation. sound reports whether the process can be asked again.
+// evaluate requests one evaluation. sound reports whether the process can be used again.
 func (p *process) evaluate(ctx context.Context, q expr.Script) (text string, sound bool, err error) {
 	b, err := wire.Question(q)
 	if err != nil {
@@ -165,7 +165,7 @@ func (p *process) evaluate(ctx context.Context, q expr.Script) (text string, sou
 		return "", false, expr.ScriptError("the evaluation took longer than 500ms and did not heed it: its process was ended")
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		<-p.ended // by itself, or by somebody else
+		<-p.ended // on its own, or killed from outside
 		if p.endedBy(syscall.SIGKILL) {
 			return "", false, errKilled
 		}
@@ -229,7 +229,7 @@ func (p *process) endedBy(signal syscall.Signal) bool {
 	return status.Signaled() && status.Signal() == signal
 }
 
-// obituary says why the process ended, as far as it is known.
+// obituary describes why the process ended, as far as it is known.
 func (p *process) obituary() string {
 	said := p.said.String()
 	has := func(texts ...string) bool {
@@ -251,7 +251,7 @@ func (p *process) obituary() string {
 	return fmt.Sprintf("the process of the evaluation died: %v%s", p.cmd.ProcessState, first(said))
 }
 
-// first is the first line of what a process said, to be put after a message.
+// first is the first line of a process's output, to be put after a message.
 func first(said string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(said), "\n")
 	if line == "" {

@@ -25,7 +25,7 @@ func spent(int) (time.Duration, bool) { return 0, false }
 // outOfTime is the number of SIGXCPU, by which nothing ends here.
 const outOfTime = syscall.Signal(24)
 
-// isGone reports whether a write failed since nobody reads.
+// isGone reports whether a write failed because the reader is gone.
 func isGone(err error) bool {
 	return errors.Is(err, windows.ERROR_NO_DATA) || errors.Is(err, windows.ERROR_BROKEN_PIPE)
 }

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Cut kills all commands that run, whatever their contexts say, and lets none begin any more. It returns when all that they
-// started is gone, or with ctx. It may be called again.
+// Cut kills all running commands, regardless of their contexts, and lets no more begin. It returns when everything that
+// they started is gone, or with ctx. It may be called again.
 func (e *Executors) Cut(ctx context.Context) {
 	e.cuts.begin()
 	gone := make(chan struct{})
@@ -23,7 +23,7 @@ type cuts struct {
 
 	mu      sync.Mutex
 	count   int
-	stops   map[int]context.CancelFunc // of the contexts of those that run
+	stops   map[int]context.CancelFunc // of the contexts of running commands
 	running sync.WaitGroup             // grows under mu, and never after cut
 }
 
@@ -33,7 +33,7 @@ func (c *cuts) begin() {
 	if c.over() {
 		return
 	}
-	close(c.cut) // before the contexts end: their commands are to have no time
+	close(c.cut) // before the contexts end: their commands must not get time
 	for _, stop := range c.stops {
 		stop()
 	}
@@ -48,7 +48,7 @@ func (c *cuts) over() bool {
 	}
 }
 
-// enter gives a command the context that it runs in until leave is called, or says that none may begin.
+// enter gives a command the context that it runs in until leave is called, or returns an error if no command may begin.
 func (c *cuts) enter(ctx context.Context) (_ context.Context, leave func(), err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,9 +1,8 @@
-// Package executors chooses where a command of this machine runs, as a process or in docker,
-// and within which limits: by what its task says (`sandbox:`, `docker:`), then by what the
-// server is configured to do.
+// Package executors chooses where a command runs on this machine, as a process or in docker, and within which limits:
+// by the task's settings (`sandbox:`, `docker:`), then by those of the server.
 //
-// `zerodag server`, `zerodag scheduler` and `zerodag run` share it. It must hold no rule of
-// how a command is run: its two drivers do.
+// `zerodag server`, `zerodag scheduler` and `zerodag run` share it. It must hold no rule of how a command is run: its
+// two drivers do.
 package executors
 
 import (
@@ -32,12 +31,11 @@ type Settings struct {
 	Default string   // operators.InProcess or InDocker, of commands whose task says nothing; "" is InProcess
 	Allow   []string // executors that commands may have; none: both
 	Image   string   // of commands in docker that name none
-	// Options lets tasks hand docker options of their own; nil: where processes are allowed,
-	// which may do as they like anyhow.
+	// Options lets tasks pass their own docker options; nil: if processes are allowed, which are not restricted anyway.
 	Options *bool
 	User    string // name of the user whom processes run as; "" is who runs this program
-	Limits  Limits // of commands that ask for none
-	Most    Limits // of what a task may ask for; none is what the machine has
+	Limits  Limits // of commands that request none
+	Most    Limits // of requests by tasks; zero is what the machine has
 	Name    string // of the commands, to find them after a crash; "" is a random one
 	KillNow bool   // a cancelled command is not asked to end, it is killed
 	Alone   bool   // see process.Options
@@ -70,7 +68,7 @@ type In func(root string, id operators.Identity) operators.Commands
 // here are the executors of one machine.
 func here() []string { return []string{operators.InProcess, operators.InDocker} }
 
-// New makes Executors, or says which setting is wrong.
+// New makes Executors, or returns which setting is wrong.
 func New(s Settings) (*Executors, error) {
 	if len(s.Allow) == 0 {
 		s.Allow = here()
@@ -196,13 +194,13 @@ func (s Settings) limited(b operators.Sandbox) operators.Sandbox {
 	return b
 }
 
-// within are limits of commands that ask for none: where there is none, what they may ask for.
+// within are the limits of commands that request none: a missing one is the most that they may request.
 func (m Limits) within(most Limits) Limits {
 	return Limits{Time: cmp.Or(m.Time, most.Time), Processes: cmp.Or(m.Processes, most.Processes), Memory: cmp.Or(m.Memory, most.Memory),
 		Disk: cmp.Or(m.Disk, most.Disk), Output: cmp.Or(m.Output, most.Output)}
 }
 
-// allow says which limit of a command is beyond what this server lets a task have.
+// allow returns an error if a limit of a command is beyond what this server lets a task have.
 func (m Limits) allow(b operators.Sandbox) error {
 	for _, one := range []struct {
 		name        string

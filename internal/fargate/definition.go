@@ -35,9 +35,9 @@ const (
 	folder = "/zerodag"
 )
 
-// fetch puts the program onto the volume, if it is the one that it must be; and certificates,
-// which many images lack. While the API throttles the machine, or is away, it tries again for
-// eight minutes, and then says so by its exit code.
+// fetch puts the program onto the volume, if it is the one that it must be; and certificates, which many images lack.
+// While the API throttles the machine, or is unavailable, it retries for eight minutes, and then reports that by its
+// exit code.
 const fetch = `set -e
 end=$(($(date +%s)+480))
 until wget -q -T 15 -O ` + folder + `/runner "$PROGRAM"; do
@@ -94,8 +94,8 @@ func (l *Launcher) registered(c sandbox.Class) *ecs.RegisterTaskDefinitionInput 
 	return in
 }
 
-// definition returns the task definition of a class: one is registered for each image and
-// size, and found again by its name, which is made of all that is in it.
+// definition returns the task definition of a class: one is registered for each image and size, and found again by its
+// name, which is derived from its whole content.
 func (l *Launcher) definition(ctx context.Context, c sandbox.Class) (string, error) {
 	in := l.registered(c)
 	text, err := json.Marshal(in)

@@ -19,8 +19,8 @@ import (
 // maxDescribed is how many tasks ECS describes at a time.
 const maxDescribed = 100
 
-// Ended says which machines have ended, as ECS has it, and why. Of one that cannot be asked for it says
-// nothing, and of the others it does.
+// Ended returns which machines have ended according to ECS, and why. If it cannot query some machines, it omits them
+// and returns the others.
 func (l *Launcher) Ended(ctx context.Context, runners []sandbox.Runner) (map[string]string, error) {
 	over := map[string]string{}
 	names := map[string]string{} // of runners, by task
@@ -73,7 +73,7 @@ func (l *Launcher) isForeign(task string) bool {
 // stopped is the last status of a task.
 const stopped = "STOPPED"
 
-// describe asks for tasks, and tells those that are there and those that ECS does not know.
+// describe queries tasks, and passes on the existing ones and those that ECS does not know.
 func (l *Launcher) describe(ctx context.Context, tasks []string, there func(types.Task), missing func(task string)) error {
 	for part := range slices.Chunk(tasks, maxDescribed) {
 		out, err := l.client.DescribeTasks(ctx, &ecs.DescribeTasksInput{Cluster: &l.Cluster, Tasks: part})
@@ -92,8 +92,8 @@ func (l *Launcher) describe(ctx context.Context, tasks []string, there func(type
 	return nil
 }
 
-// endedUnnoted says which of the runners have ended whose task was not noted and is not to run: one that
-// still stops has not. Who started a task that is to stop can only be seen by looking at all of them.
+// endedUnnoted reports which runners have ended whose task was not recorded and whose machine is not meant to run: a
+// machine that is still stopping has not. The starter of a stopping task can only be found by reading all of them.
 func (l *Launcher) endedUnnoted(ctx context.Context, names []string, over map[string]string) error {
 	if len(names) == 0 {
 		return nil
@@ -126,8 +126,8 @@ func (l *Launcher) endedUnnoted(ctx context.Context, names []string, over map[st
 	return nil
 }
 
-// taskOf is the task of a runner, also of one whose launch was cut off before that was noted;
-// "" when none is to run.
+// taskOf is the task of a runner, even if its launch was cut off before the task was recorded; "" if none is meant to
+// run.
 func (l *Launcher) taskOf(ctx context.Context, r sandbox.Runner) (string, error) {
 	if r.Task != "" {
 		return r.Task, nil
@@ -135,8 +135,8 @@ func (l *Launcher) taskOf(ctx context.Context, r sandbox.Runner) (string, error)
 	return l.running(ctx, r)
 }
 
-// running is the task of a runner that is to run; "" when there is none. ECS takes no other filter
-// beside that of who started a task.
+// running is the task of a runner that is meant to run; "" if there is none. ECS accepts no other filter together with
+// the starter of a task.
 func (l *Launcher) running(ctx context.Context, r sandbox.Runner) (string, error) {
 	out, err := l.client.ListTasks(ctx, &ecs.ListTasksInput{Cluster: &l.Cluster, StartedBy: aws.String(r.Name())})
 	if err != nil {

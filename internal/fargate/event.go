@@ -9,7 +9,7 @@ import (
 	"zerodag/internal/sandbox"
 )
 
-// Stopped is what a task state change says of a runner whose machine has ended.
+// Stopped is the part of a task state change about a runner whose machine has ended.
 type Stopped struct {
 	Runner string // sandbox.Runner.Name
 	Why    string // for the user

@@ -91,9 +91,9 @@ func (l *Launcher) Launch(ctx context.Context, r sandbox.Runner, ticket string) 
 	return aws.ToString(out.Tasks[0].TaskArn), nil
 }
 
-// task is the request: always the same for a runner, since its client token allows no other.
-// Who may describe tasks, or gets their events, reads what is in it: the ticket is good for one
-// exchange, and no token of the machine is there.
+// task is the request: always the same for a runner, since its client token allows no other. Anyone who may describe
+// tasks, or gets their events, can read its content: the ticket is good for one exchange, and no token of the machine
+// is in it.
 func (l *Launcher) task(r sandbox.Runner, definition, ticket string) *ecs.RunTaskInput {
 	token := sha256.Sum256([]byte(r.Name()))
 	public := types.AssignPublicIpDisabled
@@ -149,7 +149,7 @@ func variables(pairs ...string) []types.KeyValuePair {
 	return list
 }
 
-// refusal reports whether a launch is to be tried later, or why it never will succeed.
+// refusal reports whether a launch should be tried later, or why it can never succeed.
 func refusal(r sandbox.Runner, err error) error {
 	err = busy(border.Translate("launch a machine", err, "ThrottlingException", "LimitExceededException", "UpdateInProgressException", "ConflictException"))
 	if !errors.Is(err, sandbox.ErrBusy) && isMistake(err) {
@@ -158,7 +158,7 @@ func refusal(r sandbox.Runner, err error) error {
 	return err
 }
 
-// busy says of an error whether what was asked for comes later.
+// busy marks an error as temporary if a later request may succeed.
 func busy(err error) error {
 	if isRefusal(err.Error()) {
 		return fmt.Errorf("%w: %w", sandbox.ErrBusy, err)
@@ -166,15 +166,15 @@ func busy(err error) error {
 	return err
 }
 
-// isMistake reports whether ECS takes what it was asked for as wrong. It says so of some things that pass, too: see
+// isMistake reports whether ECS considers the request invalid. It also does so for some temporary conditions: see
 // isRefusal.
 func isMistake(err error) bool {
 	code := border.Code(err)
 	return code == "ClientException" || code == "InvalidParameterException"
 }
 
-// isRefusal reports whether a reason is one that passes: no capacity, a limit of the account, or others that do the
-// same just now.
+// isRefusal reports whether a reason is temporary: no capacity, a limit of the account, or a conflicting request of
+// another caller.
 func isRefusal(reason string) bool {
 	return slices.ContainsFunc([]string{"ThrottlingException", "LimitExceeded", "UpdateInProgress", "ConflictException", "apacity", "imit on the number", "oncurrent"},
 		func(word string) bool { return strings.Contains(reason, word) })

@@ -28,7 +28,7 @@ type Attempt struct {
 	steps  int
 	now    time.Time
 	inline []engine.Run // to be run on this goroutine before anything else happens
-	others []engine.Run // to be run beside it
+	others []engine.Run // to run concurrently with it
 	timers int          // set and not fired
 	stop   map[engine.TaskID]context.CancelFunc
 }
@@ -63,8 +63,8 @@ func (a *Attempt) run(ctx context.Context, params *param.Map, limit int) {
 	}
 }
 
-// work runs what is to be run: inline tasks here, all others on goroutines of their own,
-// but for one that has no other beside it: a chain of commands needs no second goroutine.
+// work runs the tasks that are due: inline tasks here, all others on separate goroutines, except a task that is alone:
+// a chain of commands needs no second goroutine.
 func (a *Attempt) work(ctx context.Context) bool {
 	switch {
 	case len(a.inline) > 0:
@@ -90,8 +90,8 @@ func (a *Attempt) work(ctx context.Context) bool {
 	return true
 }
 
-// heedKill tells the engine once that the caller's context is cancelled: before any
-// result of a run that this cut short.
+// heedKill notifies the engine once that the caller's context is canceled: before any result of a run that this cut
+// short.
 func (a *Attempt) heedKill(ctx context.Context) {
 	if ctx.Err() == nil || a.State.Canceled() {
 		return
@@ -163,7 +163,8 @@ func (a *Attempt) perform(ctx context.Context, effect engine.Effect) {
 	}
 }
 
-// tellSlow tells people when a timer has found that a task takes longer than it should, as the run of an operator does itself.
+// tellSlow notifies users when a timer has found that a task takes longer than it should; the run of an operator does
+// that itself.
 func (a *Attempt) tellSlow(ctx context.Context, x engine.Expiry) {
 	task, message := a.State.Slow(x)
 	if task == "" || a.host.Notifier == nil {
@@ -216,7 +217,7 @@ func (a *Attempt) dispatch(run engine.Run) {
 	}
 }
 
-// beside runs a task on a goroutine of its own.
+// beside runs a task on a separate goroutine.
 func (a *Attempt) beside(ctx context.Context, run engine.Run) {
 	within := a.within(ctx, run)
 	runCtx, stop := context.WithCancel(within)

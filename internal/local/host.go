@@ -1,10 +1,9 @@
-// Package local runs attempts inside this process, with the engine's state in memory:
-// `zerodag run` and the recorded cases use it.
+// Package local runs attempts inside this process, with the engine's state in memory: `zerodag run` and the recorded
+// cases use it.
 //
-// It drives engine.State: one goroutine per attempt steps, inline operators run on it,
-// all others on goroutines of their own. It keeps nothing: a caller that wants to continue
-// after a crash saves what Options.Ended reports. It must never decide anything about
-// tasks that the engine should decide.
+// It drives engine.State: one goroutine per attempt steps, inline operators run on it, all others on separate
+// goroutines. It stores nothing: a caller that wants to continue after a crash saves what Options.Ended reports. It
+// must never decide anything about tasks that the engine should decide.
 package local
 
 import (
@@ -42,12 +41,12 @@ type Options struct {
 
 	// Before, unless nil, sees each job before it runs; a result is taken instead of a run.
 	Before func(*run.Job) *operators.Result
-	// Changed, unless nil, is told of every step. It runs on the attempt's goroutine and
-	// may read the state until it returns.
+	// Changed, unless nil, is called after every step. It runs on the attempt's goroutine and may read the state until
+	// it returns.
 	Changed func(*engine.State, []engine.Change)
 }
 
-// Project is what tasks are told of the project.
+// Project is the information about the project that tasks get.
 type Project struct {
 	ID       int64
 	Name     string
@@ -93,7 +92,7 @@ func New(o Options) *Host {
 	return h
 }
 
-// Request asks for an attempt.
+// Request requests an attempt.
 type Request struct {
 	Workflow         string
 	SessionTime      time.Time
@@ -103,8 +102,8 @@ type Request struct {
 	Only func([]dig.Node) ([]dig.Node, error)
 }
 
-// Run starts an attempt and waits for its end. The error says that it could not be
-// started; how it went is in the state. A cancelled ctx kills the attempt.
+// Run starts an attempt and waits for its end. An error means that it could not be started; its outcome is in the
+// state. A canceled ctx kills the attempt.
 func (h *Host) Run(ctx context.Context, r Request) (*Attempt, error) {
 	a, _, err := h.start(ctx, r)
 	if err != nil {

@@ -101,7 +101,7 @@ func (r *run) attempt(ctx context.Context) (*engine.State, error) {
 	return a.State, nil
 }
 
-// only is what of a workflow is to be run. Where a part of it is not, its outputs could not be told.
+// only returns the part of a workflow that will run. If a part is left out, the outputs could not be determined.
 func (r *run) only(nodes []dig.Node) ([]dig.Node, error) {
 	nodes, err := subtree(nodes, r.Task)
 	if err == nil && (r.DryRun || r.Goal != "" || r.End != "") {
@@ -111,7 +111,7 @@ func (r *run) only(nodes []dig.Node) ([]dig.Node, error) {
 	return nodes, err
 }
 
-// cutWhenToldAgain leaves no command behind when the program is told to end for the second time, until over is called.
+// cutWhenToldAgain kills all commands when the program is asked to end for the second time, until over is called.
 func cutWhenToldAgain(ctx context.Context, commands *executors.Executors) (over func()) {
 	return program.WhenToldAgain(ctx, func() (leave bool) {
 		within, stop := context.WithTimeout(context.WithoutCancel(ctx), cutTime)
@@ -121,8 +121,8 @@ func cutWhenToldAgain(ctx context.Context, commands *executors.Executors) (over 
 	})
 }
 
-// cutTime is how long a run that leaves at once waits for the end of what it has killed: what hangs in the kernel may
-// never end.
+// cutTime is how long a run that leaves at once waits for the commands that it has killed: a process that hangs in the
+// kernel may never end.
 const cutTime = 10 * time.Second
 
 // workspace is the project's own folder: locally tasks share their files.
@@ -132,8 +132,7 @@ func (r *run) workspace(in executors.In) func(context.Context, operators.Identit
 	}
 }
 
-// before takes saved results for tasks that are not to be run again, and carries out
-// --dry-run and --show-params.
+// before takes saved results for tasks that must not run again, and carries out --dry-run and --show-params.
 func (r *run) before(j *oprun.Job) *operators.Result {
 	if result := r.plan.instead(j.TaskName); result != nil {
 		text := taskview.Skipped

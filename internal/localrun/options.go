@@ -11,7 +11,7 @@ import (
 	"zerodag/internal/projectfolder"
 )
 
-// Options say how a workflow is run.
+// Options are the settings for running a workflow.
 type Options struct {
 	configuration.Flags
 	Rerun            bool                           // saved state counts for nothing
@@ -24,7 +24,7 @@ type Options struct {
 	Threads          int                            // tasks that may run at once; 0 for no limit
 	TaskLog          string                         // the folder for logs of tasks; "" keeps none
 	Again            func(session time.Time) string // returns the command line that resumes the run
-	Out, Err         io.Writer                      // what tasks print, and what the program says of the run
+	Out, Err         io.Writer                      // what tasks print, and the program's messages about the run
 }
 
 // Work is what is run.
@@ -35,7 +35,7 @@ type Work struct {
 	Folder    projectfolder.Folder
 	Workflows []dig.Workflow
 	Workflow  dig.Workflow
-	Task      string // a pattern: this one and what is below it; "" for the whole workflow
+	Task      string // a pattern: this task and those below it; "" for the whole workflow
 }
 
 // Original reports whether the run writes log lines as Digdag does, for scripts to read.

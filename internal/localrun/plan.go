@@ -13,8 +13,8 @@ import (
 	"zerodag/operators"
 )
 
-// subtree leaves of a workflow its root and one task with all below it; groups between
-// are left out, with what they export (wire.md 3.8). "" leaves everything.
+// subtree reduces a workflow to its root and one task with everything below it; it drops the groups between them, with
+// their exports (wire.md 3.8). "" keeps everything.
 func subtree(nodes []dig.Node, pattern string) ([]dig.Node, error) {
 	if pattern == "" {
 		return nodes, nil
@@ -123,8 +123,8 @@ func written(name string) string {
 	return name
 }
 
-// preceding is all that comes before a task: its ancestors, their upstreams and its own,
-// and what is below those.
+// preceding is everything that comes before a task: its ancestors, their upstreams and its own, and the tasks below
+// those.
 func preceding(nodes []dig.Node, at int) map[string]bool {
 	set := map[string]bool{}
 	for i := at; i >= 0; i = nodes[i].Parent {
@@ -201,7 +201,7 @@ func (p *plan) begin(name string) {
 type part int
 
 const (
-	ofWork part = 1 << iota // itself, and what it generated
+	ofWork part = 1 << iota // the task, and the tasks that it generated
 	ofCheck
 	ofFinally
 )

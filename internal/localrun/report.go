@@ -15,7 +15,7 @@ import (
 	"zerodag/internal/term"
 )
 
-// report prints the outcome of the attempt. The error of one that did not succeed has been shown.
+// report prints the outcome of the attempt. The error of a failed attempt has been shown.
 func (r *run) report(s *engine.State) error {
 	switch {
 	case !program.AsDigdag():
@@ -71,10 +71,10 @@ type runOutcome struct {
 	ignored     int // errors that are successes
 	saved       bool
 	again       string     // the command that continues where it stopped
-	outputs     *param.Map // what the run came to; nil for none
+	outputs     *param.Map // of the run; nil for none
 }
 
-// runFailure is a task that failed, why, where it is written, what may repair it, and the end of what it printed.
+// runFailure is a task that failed, why, where it is written, a possible fix, and the end of its output.
 type runFailure struct {
 	task, reason, place string
 	tries               int // how often it ran, in all rounds of its group

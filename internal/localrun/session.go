@@ -31,7 +31,7 @@ func (r *run) chooseSession(zone *time.Location) error {
 	return nil
 }
 
-// sessionChoice is why a session time was taken that nobody named.
+// sessionChoice is the reason for a session time that the user did not name.
 type sessionChoice string
 
 const (
@@ -57,7 +57,7 @@ func (c sessionChoice) plain() string {
 	return ""
 }
 
-// sessionTime chooses the session time that --session asks for, in the workflow's zone.
+// sessionTime chooses the session time for --session, in the workflow's zone.
 func (r *run) sessionTime(zone *time.Location, now time.Time) (time.Time, sessionChoice, error) {
 	now = now.In(zone)
 	today := schedule.StartOfDay(now.Year(), now.Month(), now.Day(), zone)

@@ -36,12 +36,12 @@ func (r *run) saved() string {
 	return filepath.Join(r.Folder.Root(), r.Save)
 }
 
-// longestFileName is how long Digdag's form of a file's name may be: systems take 255 bytes, of which
-// the ending and what a file is called until it is whole need some.
+// longestFileName is how long Digdag's form of a file's name may be: systems allow 255 bytes, and the ending and the
+// temporary name of an unfinished file take some.
 const longestFileName = 200
 
-// fileName keeps names with slashes (workflows of sub-folders) within the folder. Of one that is too long for
-// a file a digest stands for the end.
+// fileName keeps names with slashes (workflows of sub-folders) within the folder. If a name is too long for a file, a
+// digest replaces its end.
 func fileName(task string) string {
 	name := strings.ReplaceAll(task, "/", "%2F")
 	if len(name) <= longestFileName {
@@ -59,8 +59,8 @@ func (f *statusFolder) path(task string) string {
 // code, so the loop, which has no effects, runs again.
 const rerunKey = "zerodag_rerun"
 
-// save writes what a successful task returned and what it stored, see engine.State.Kept. Nothing is half-written: a
-// reader sees the whole file or none.
+// save writes the result and the stored parameters of a successful task, see engine.State.Kept. Nothing is
+// half-written: a reader sees the whole file or none.
 func (f *statusFolder) save(t *engine.Task, kept engine.Stored) {
 	if f == nil || f.failed != nil {
 		return
@@ -148,8 +148,8 @@ func pathList(paths [][]string) []param.Value {
 	return list
 }
 
-// read returns the saved result of a task; nil when there is none that is a success. A
-// file that cannot be understood counts as none: running again is safe, guessing is not.
+// read returns the saved result of a task; nil unless there is one of a success. An unreadable file counts as missing:
+// running again is safe, guessing is not.
 func (f *statusFolder) read(task string) *operators.Result {
 	text, err := os.ReadFile(f.path(task))
 	if errors.Is(err, os.ErrNotExist) || err != nil {

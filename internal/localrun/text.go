@@ -26,8 +26,8 @@ func failures(b *strings.Builder, s *engine.State) {
 	}
 }
 
-// text says what failed, why, what it printed last, and what to do, for a terminal of so many columns; 0 is as
-// wide as it is.
+// text describes what failed, why, the last output, and what to do, for a terminal of so many columns; 0 is unlimited
+// width.
 func (o runOutcome) text(columns int, ink term.Palette) string {
 	if o.succeeded {
 		return o.success(ink)

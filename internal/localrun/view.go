@@ -19,8 +19,8 @@ type view interface {
 	Close()                                 // the run is over
 }
 
-// newView chooses the live tree for a terminal, log lines for scripts (see original), and otherwise lines beside
-// their tasks.
+// newView chooses the live tree for a terminal, log lines for scripts (see original), and otherwise lines beside the
+// names of their tasks.
 func newView(ctx context.Context, r *run) view {
 	file, live := r.terminal()
 	lines := taskview.Lines{Out: r.log, Whole: true}
@@ -58,13 +58,13 @@ func (v plainView) Log(id operators.Identity) operators.Log { return v.console.T
 func (v plainView) Changed(*engine.State, []engine.Change)  {}
 func (v plainView) Close()                                  {}
 
-// linesView prints what tasks print, each line beside its task.
+// linesView prints the output of tasks, each line beside the name of its task.
 type linesView struct{ *taskview.Output }
 
 func (linesView) Changed(*engine.State, []engine.Change) {}
 func (linesView) Close()                                 {}
 
-// keptView keeps the logs of tasks as files beside what is shown.
+// keptView also stores the logs of tasks as files.
 type keptView struct {
 	view
 	logs    *files.Logs

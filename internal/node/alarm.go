@@ -12,7 +12,7 @@ type alarm chan struct{}
 
 func newAlarm() alarm { return make(alarm, 1) }
 
-// Changed implements catalogue.Timing: the scheduler reads by itself what is due.
+// Changed implements catalogue.Timing: the scheduler reads the due schedules itself.
 func (a alarm) Changed(context.Context, func() ([]catalogue.Firing, error)) error {
 	select {
 	case a <- struct{}{}:
@@ -24,8 +24,8 @@ func (a alarm) Changed(context.Context, func() ([]catalogue.Firing, error)) erro
 // clockCheck is how often the clock is looked at in case it was set or stood still.
 const clockCheck = time.Second
 
-// wait waits for a time (zero: none), a change of a schedule, or the end of ctx. It looks at the
-// clock again and again: timers do not run while a machine is suspended.
+// wait waits for a time (zero: none), a change of a schedule, or the end of ctx. It reads the clock again and again:
+// timers do not run while a machine is suspended.
 func (a alarm) wait(ctx context.Context, next time.Time, now func() time.Time) {
 	for {
 		wait := clockCheck

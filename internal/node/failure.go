@@ -11,8 +11,8 @@ import (
 	"zerodag/internal/tasklog"
 )
 
-// What people are told of a task that failed: so many lines, and so many bytes of each. A file of a log that
-// is larger than longestRead is not read for them.
+// Limits of a notice about a failed task: so many lines, and so many bytes of each. A log file larger than longestRead
+// is not read for it.
 const (
 	mostLines   = 10
 	longestLine = 500
@@ -20,9 +20,8 @@ const (
 	mostRead    = 4 // files of the task, the newest first
 )
 
-// lastLines reads the last lines that a task printed, or where it is a group, which prints nothing, those of the last task below it;
-// none where they cannot be had soon, since people are
-// told of the failure all the same.
+// lastLines reads the last lines that a task printed. A group prints nothing, so it reads those of the last task below
+// it. It returns none if they cannot be read soon, because users are notified of the failure anyway.
 func lastLines(ctx context.Context, logs host.Logs, a host.Attempt, task string) []string {
 	files, err := taskLogs(ctx, logs, a, task)
 	if err == nil && len(files) == 0 {
@@ -32,8 +31,8 @@ func lastLines(ctx context.Context, logs host.Logs, a host.Attempt, task string)
 		return nil
 	}
 	slices.SortFunc(files, func(a, b host.LogFile) int { return cmp.Or(b.Time.Compare(a.Time), cmp.Compare(b.Name, a.Name)) })
-	// A command that runs elsewhere has its output in the file of the run that started it; the one that found its end has
-	// another, in which only the server says something.
+	// The output of a remote command is in the file of the run that started it; the run that found its end has another
+	// file, with messages of the server only.
 	for _, file := range files[:min(len(files), mostRead)] {
 		if lines := linesOf(ctx, logs, a, file); len(lines) > 0 {
 			return lines
@@ -59,7 +58,7 @@ func linesOf(ctx context.Context, logs host.Logs, a host.Attempt, f host.LogFile
 	return lines
 }
 
-// LastLines are the last lines that a task printed, as people are told them; none of a log that is large, or not there.
+// LastLines are the last lines that a task printed, as notices show them; none if the log is large or missing.
 func (n *Node) LastLines(ctx context.Context, a host.Attempt, task string) []string {
 	return lastLines(ctx, n.logs, a, task)
 }
@@ -74,7 +73,7 @@ func taskLogs(ctx context.Context, logs host.Logs, a host.Attempt, task string) 
 	return slices.DeleteFunc(slices.Clone(files), func(f host.LogFile) bool { return !tasklog.IsOf(f, task) }), err
 }
 
-// logsBelow lists the log files of the tasks below a group, but for those that its failure has made.
+// logsBelow lists the log files of the tasks below a group, except those that its failure has generated.
 func logsBelow(ctx context.Context, logs host.Logs, a host.Attempt, group string) ([]host.LogFile, error) {
 	begin := tasklog.Within(group)
 	files, err := logs.Files(ctx, a, begin)

@@ -12,14 +12,14 @@ import (
 	"zerodag/internal/host"
 )
 
-// Parts says which loops Run runs in this process.
+// Parts selects the loops that Run runs in this process.
 type Parts struct {
 	Executor, Scheduler, Agent bool
 	Executors                  int // events handled side by side: 16
 }
 
-// executors is more than there are cores: most of their time they wait for the disk, and
-// what waits together is written together.
+// executors is more than the number of cores: most of the time they wait for the disk, and writes that wait together
+// are written together.
 const executors = 16
 
 // Run runs the loops until accepting ends, then waits for the tasks under way; when ctx
@@ -77,9 +77,9 @@ func (n *Node) executor(ctx, accepting context.Context) {
 	}
 }
 
-// agent receives tasks and runs them until accepting ends; work that goes on then is waited for,
-// unless ctx ends too. Where the tasks that run at a time are bounded there are as many workers, who
-// run what they receive themselves: to hand a task over is a good part of what a short command costs.
+// agent receives tasks and runs them until accepting ends; then it waits for unfinished work, unless ctx also ends. If
+// the number of running tasks is limited, it has as many workers, which run the tasks they receive themselves: a
+// handover would cost much of the time of a short command.
 func (n *Node) agent(ctx, accepting context.Context) {
 	if n.limits.Threads <= 0 {
 		n.receive(accepting, maxReceive, func(d host.Delivery) {
@@ -112,7 +112,7 @@ func (n *Node) receive(accepting context.Context, most int, do func(host.Deliver
 	}
 }
 
-// reaper looks after attempts that live too long, those that wait, and old logs.
+// reaper ends attempts that live too long, begins waiting ones, and deletes old logs.
 func (n *Node) reaper(ctx context.Context) {
 	ticker := time.NewTicker(n.limits.ReapInterval)
 	defer ticker.Stop()
@@ -187,8 +187,7 @@ func (n *Node) scheduler(ctx context.Context) {
 	}
 }
 
-// fireDue fires the schedules whose time has come, and says when to look again; zero when no
-// schedule is to come.
+// fireDue fires the schedules whose time has come, and returns when to check again; zero if no schedule is upcoming.
 func (n *Node) fireDue(ctx context.Context) (next time.Time, err error) {
 	list, err := n.Firings(ctx, time.Time{}, n.now(), dueAtOnce)
 	if err != nil {

@@ -1,9 +1,9 @@
-// Package node joins catalogue and delivery over the ports of a deployment to one process's part
-// of it, and runs the loops of a process that serves by itself: it receives events and tasks,
-// fires schedules at their time, and looks after attempts.
+// Package node joins catalogue and delivery over the ports of a deployment to one process's part of it, and runs the
+// loops of a self-contained process: it receives events and tasks, fires schedules at their time, and maintains
+// attempts.
 //
-// The server and the Lambdas make one. It must hold no rule about attempts or schedules: those
-// are delivery's and catalogue's.
+// The server and the Lambdas make one. It must hold no rule about attempts or schedules: those belong to delivery and
+// catalogue.
 package node
 
 import (
@@ -34,8 +34,8 @@ type Options struct {
 	// schedules to the queue "tasks" (Node.HandOver). Else the loop of Run fires them.
 	FiredByMessages bool
 
-	// Stopping, unless nil, is told when Run is asked to end: from then on the end of this
-	// process is no crash, whatever causes it.
+	// Stopping, unless nil, is called when Run is asked to end: from then on the end of this process is not a crash,
+	// whatever causes it.
 	Stopping func()
 	// Pause replaces waiting for a store that is not available; nil is a timer.
 	Pause func(context.Context, time.Duration)
@@ -60,7 +60,7 @@ type Node struct {
 	working  sync.WaitGroup
 }
 
-// New makes a node; it does nothing by itself until Run.
+// New makes a node; it does nothing until Run.
 func New(o Options) *Node {
 	o.Ports = o.Ports.WithDefaults()
 	n := &Node{stopping: o.Stopping, events: o.Events, tasks: o.Tasks, logs: o.Logs, now: o.Now, logger: o.Logger, limits: o.Limits, shared: o.Shared,
@@ -100,9 +100,9 @@ func (n *Node) StartByEvent(ctx context.Context, d events.StartDetail, named boo
 	return n.worker.StartByEvent(ctx, d, named)
 }
 
-// HandOver sends messages for the schedules that are due after from and until until, as they are read.
-// sent, unless nil, is told up to when all are sent. To do so twice, late, or in two places at once
-// changes nothing.
+// HandOver sends messages for the schedules that are due after from and up to until, as they are read. sent, unless
+// nil, is called with the time up to which all are sent. Doing so twice, late, or in two places at once changes
+// nothing.
 func (n *Node) HandOver(ctx context.Context, from, until time.Time, sent func(time.Time) error) error {
 	return n.EachFiring(ctx, from, until, func(list []catalogue.Firing) error {
 		if err := n.messages.Send(ctx, list); err != nil || sent == nil {

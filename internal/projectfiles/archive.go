@@ -76,9 +76,9 @@ func (a *Archive) Close() error {
 	return nil
 }
 
-// linkInside returns the shortest relative form of a link's target; false when it leads
-// out of the project. name is the link's. In this form every ".." is at the beginning,
-// where it leaves real folders only: no chain of such links can lead out.
+// linkInside returns the shortest relative form of a link's target; false if it leads out of the project. name is the
+// link's. In this form every ".." is at the beginning, where it leaves real folders only: no chain of such links can
+// lead out.
 func linkInside(name, target string) (string, bool) {
 	if target == "" || path.IsAbs(target) {
 		return "", false

@@ -30,10 +30,9 @@ type Packing struct {
 	LeftOut func(name string)
 }
 
-// Pack writes the project as a tar.gz (wire.md 3.1): the files that List names,
-// sorted, without owners and times, so that equal files make equal archives. Links get
-// relative targets; one that leads out of the project is an error unless it is to be
-// copied. It returns the names of the workflow files.
+// Pack writes the project as a tar.gz (wire.md 3.1): the files that List names, sorted, without owners and times, so
+// that equal files make equal archives. Links get relative targets; a link that leads out of the project is an error
+// unless it must be copied. It returns the names of the workflow files.
 func (p Project) Pack(w io.Writer, o Packing) ([]string, error) {
 	found, err := p.list()
 	if err != nil {
@@ -97,7 +96,7 @@ func (k *packer) entry(name string, above []fs.FileInfo) error {
 	return fmt.Errorf("archive %s: it is neither a file nor a folder nor a link; remove it, or name it in %s", name, ignoreFile)
 }
 
-// link packs a link that stays inside; false when what it leads to is to be copied.
+// link packs a link that stays inside; false if its target must be copied instead.
 func (k *packer) link(name, file string) (done bool, err error) {
 	if datafolder.Reached(k.project.root, file) {
 		k.leaveOut(name)

@@ -59,7 +59,7 @@ func Unpack(ctx context.Context, r io.Reader, folder string, limits Limits) erro
 	return nil
 }
 
-// Inspect reads an archive and says what Unpack would refuse, without making anything.
+// Inspect reads an archive and returns what Unpack would refuse, without writing anything.
 func Inspect(ctx context.Context, r io.Reader, limits Limits) error {
 	u := &unpacking{limits: limits.orDefault(), seen: map[string]byte{}}
 	if err := u.all(ctx, r); err != nil {
@@ -95,8 +95,8 @@ func (u *unpacking) all(ctx context.Context, r io.Reader) error {
 	return err
 }
 
-// source reads the archive as it came, up to the limit. What it fails with is kept, to be
-// told from what is wrong with the archive.
+// source reads the archive as it came, up to the limit. It keeps its error, to distinguish it from defects of the
+// archive.
 type source struct {
 	ctx    context.Context //nolint:containedctx // one call has it, from its first line to its last
 	r      io.Reader
@@ -336,8 +336,8 @@ func (u *unpacking) file(name string, h *tar.Header, content io.Reader) error {
 	return nil
 }
 
-// unpackError wraps what the file system says. A name that is there although no entry had
-// it is one that this file system does not tell apart from another.
+// unpackError wraps an error of the file system. If a name exists although no entry had it, this file system does not
+// distinguish it from another name.
 func unpackError(name string, err error) error {
 	if errors.Is(err, fs.ErrExist) {
 		return refusef("Archive includes an invalid entry: %s is there twice", name)
@@ -345,8 +345,8 @@ func unpackError(name string, err error) error {
 	return fmt.Errorf("unpack %s: %w", name, err)
 }
 
-// ServerData lists the folders of a server's data in an archive. One that cannot be read has
-// none that can be told: the caller says what is wrong with it.
+// ServerData lists the folders of a server's data in an archive. An unreadable archive yields none: the caller reports
+// what is wrong with it.
 func ServerData(ctx context.Context, archive io.ReaderAt, limits Limits) []string {
 	u := &unpacking{limits: limits.orDefault(), seen: map[string]byte{}}
 	_ = u.all(ctx, io.NewSectionReader(archive, 0, math.MaxInt64)) // what was read until then is looked at

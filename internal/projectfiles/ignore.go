@@ -13,8 +13,8 @@ type ignorePattern struct {
 	dirsOnly bool
 }
 
-// ignorePatterns are the lines in order; of those that match, the last one counts. The
-// files of a folder that is left out are never asked for.
+// ignorePatterns are the lines in order; the last one that matches counts. The files of an ignored folder are never
+// tested.
 type ignorePatterns []ignorePattern
 
 func parseIgnore(text string) ignorePatterns {
@@ -40,7 +40,7 @@ func (all ignorePatterns) ignores(name string, isDir bool) bool {
 	return ignored
 }
 
-// parseIgnoreLine reads one line; false for comments and for what can match nothing.
+// parseIgnoreLine reads one line; false for comments and for lines that can match nothing.
 func parseIgnoreLine(line string) (ignorePattern, bool) {
 	var p ignorePattern
 	line = trimBlanks(line)

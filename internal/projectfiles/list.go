@@ -18,10 +18,9 @@ import (
 // ignoreFile holds patterns, as in .gitignore, of what does not belong to the project.
 const ignoreFile = ".digdagignore"
 
-// List returns the names of the project's files, sorted: what is pushed and what a task
-// sees. Names that start with "." are left out, and what `.digdagignore` says
-// (language.md 1.1). A symbolic link is listed, and never followed.
-// The data of a server is never part of a project; a project that is such data is an error.
+// List returns the names of the project's files, sorted: those that are pushed and that a task sees. It omits names
+// that start with ".", and names that `.digdagignore` matches (language.md 1.1). A symbolic link is listed, and never
+// followed. The data of a server is never part of a project; a project that is such data is an error.
 func (p Project) List() ([]string, error) {
 	l, err := p.list()
 	return l.names, err
@@ -90,7 +89,7 @@ func (p Project) IgnoredBy(name string) (line int, ignored bool) {
 	return line, ignored
 }
 
-// ignored makes the question whether a file or folder is to be left out.
+// ignored makes the function that reports whether a file or folder is ignored.
 func (p Project) ignored() (func(name string, isDir bool) bool, error) {
 	text, err := p.read(ignoreFile, dig.MaxFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -114,11 +113,12 @@ func WorkflowNames(names []string) []string {
 	return workflows
 }
 
-// mostEntries is one more than the names of a folder that is listed: of those that people write in there are fewer.
+// mostEntries is one more than the number of names in a folder that is listed: folders written by people have fewer.
 const mostEntries = 10_000
 
 // Entries lists the names of the files and folders in a folder of the project, by its slash path, "." for the project's
-// own. there is false where the project has no such folder; one that cannot be read, or has too many of them, is there without names.
+// own. there is false if the project has no such folder; an unreadable folder, or one with too many names, exists
+// without names.
 func (p Project) Entries(folder string) (names []string, there bool) {
 	root, err := os.OpenRoot(p.root)
 	if err != nil {

@@ -41,9 +41,9 @@ func Open(folder string) (Project, error) {
 // Root is the absolute path of the folder.
 func (p Project) Root() string { return p.root }
 
-// Rename gives the project's folder another absolute path, within the folder that it is in: from one
-// folder to another the file system would have to change the project itself, too. Nothing is there under the new name.
-// The project that is returned is the one that there is now, also after an error.
+// Rename gives the project's folder another absolute path, within the same parent folder: to move it to another parent,
+// the file system would also have to change the project's folder itself. Nothing exists under the new name. The
+// returned project is the one that exists now, also after an error.
 func (p Project) Rename(to string) (Project, error) {
 	if err := syscall.Rename(p.root, to); err != nil {
 		return p, err
@@ -84,7 +84,7 @@ func (p Project) read(name string, most int64) ([]byte, error) {
 	return plainfile.Read(f, most)
 }
 
-// inside says what a user calls the error of a link that leads out; os keeps no value for it.
+// inside replaces the error of a link that leads out with one for users; os exports no value for it.
 func (p Project) inside(err error) error {
 	var of *fs.PathError
 	if errors.As(err, &of) && of.Err.Error() == "path escapes from parent" {

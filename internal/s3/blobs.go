@@ -96,7 +96,7 @@ func atEnd(r io.Reader, size int64) error {
 	return nil
 }
 
-// putParts uploads part by part; nothing is left of what fails.
+// putParts uploads part by part; a failed upload leaves nothing behind.
 func (b *Blobs) putParts(ctx context.Context, key string, part []byte, r io.Reader, size int64) (err error) {
 	up, err := b.client.CreateMultipartUpload(ctx, &s3.CreateMultipartUploadInput{Bucket: &b.bucket, Key: &key, ChecksumAlgorithm: types.ChecksumAlgorithmCrc32})
 	if err != nil {

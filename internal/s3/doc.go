@@ -1,28 +1,25 @@
 // Package s3 is the AWS driver of host.Blobs and host.Logs: objects of one bucket each.
 //
-// The functions open it; the runner and browsers read and write by its links only. It must
-// never overwrite a blob, never keep more than one part of an upload in memory, and never
-// make an object for a log that is short.
+// The functions open it; the runner and browsers read and write by its links only. It must never overwrite a blob,
+// never keep more than one part of an upload in memory, and never make an object for a short log.
 //
 // # Blobs
 //
-// A blob is put under the condition that there is none of its key, so content never
-// changes. Up to 8 MB are one put, more are a multipart upload whose completion has the
-// condition. Links are signed here, without a call, and end at the latest with the
-// credentials of who signed.
+// A blob is put on the condition that its key is unused, so content never changes. Up to 8 MB are one put, more are a
+// multipart upload whose completion has the condition. Links are signed here, without a call, and end at the latest
+// with the credentials of the signer.
 //
 // # Uploads
 //
-// A link to put an object, or each part of one, has its length and SHA-256 under the
-// signature: who holds it can put this content under this key and nothing else.
+// A link to put an object, or each part of one, has its length and SHA-256 under the signature: its holder can put this
+// content under this key and nothing else.
 //
 // # Logs
 //
-// The log of a run is one object, logs/<site>/<attempt>/<name>, until it has Options.Rotate
-// bytes: then it continues in another. S3 cannot append, so the object is put whole: at the
-// end and, for those who watch, after a moment and then ever more rarely. What is short at
-// the end is handed to Options.Short and costs nothing: an object costs eight times what
-// the engine's own write for the task does.
+// The log of a run is one object, logs/<site>/<attempt>/<name>, until it has Options.Rotate bytes: then it continues in
+// another. S3 cannot append, so the object is put whole: at the end and, for live viewers, after a moment and then ever
+// more rarely. A log that is short at the end is handed to Options.Short and costs nothing: an object costs eight times
+// as much as the engine's own write for the task.
 //
 // # Costs
 //

@@ -37,8 +37,8 @@ type LogOptions struct {
 	Short   Short // nil: short logs are objects too
 	// Rotate is how many bytes an object may have before the log continues in another: 1 MB.
 	Rotate int
-	// Moment is when a log that still grows is put for the first time, for those who watch;
-	// then after twice as long, and so on up to LongestMoment. 5 s and a minute.
+	// Moment is when a growing log is put for the first time, for live viewers; then after twice as long, and so on up
+	// to LongestMoment. 5 s and a minute.
 	Moment, LongestMoment time.Duration
 	Now                   func() time.Time // time.Now when nil
 }
@@ -144,7 +144,7 @@ func (l *Logs) link(ctx context.Context, in *s3.GetObjectInput) (string, error) 
 	return r.URL, nil
 }
 
-// TextLink is a link whose answer a browser shows as text: it says that the content is text, and packed on the way. See
+// TextLink is a link whose answer a browser shows as text: its headers declare compressed plain text. See
 // host.TextLinks.
 func (l *Logs) TextLink(ctx context.Context, a host.Attempt, f host.LogFile) (string, error) {
 	return l.link(ctx, &s3.GetObjectInput{Key: aws.String(l.folder(a.Site, a.ID) + f.Name), ResponseContentType: aws.String("text/plain; charset=utf-8"),

@@ -13,11 +13,11 @@ import (
 	"zerodag/operators"
 )
 
-// gathered is how much text waits before it is compressed, as a gzip member of its own: a
-// run that says a lot must not fill the memory.
+// gathered is how much text waits before it is compressed, as a separate gzip member: a run with much output must not
+// fill the memory.
 const gathered = 64 << 10
 
-// putTime bounds one put; the log goes on meanwhile.
+// putTime limits one put; the log continues meanwhile.
 const putTime = 30 * time.Second
 
 // taskLog is the log of one run.
@@ -90,7 +90,7 @@ func (t *taskLog) compress() {
 	t.text = t.text[:0]
 }
 
-// tick shows those who watch what there is.
+// tick shows the present text to live viewers.
 func (t *taskLog) tick() {
 	t.store(false) //nolint:errcheck // what fails now fails at the end again: the text is kept
 	t.mu.Lock()
@@ -130,7 +130,7 @@ func (t *taskLog) store(rotate bool) error {
 		rest := bytes.Clone(t.content.Bytes()[len(content):])
 		t.content.Reset()
 		t.content.Write(rest)
-		t.put, t.single, t.members = 0, false, min(len(rest), 2) // more than one, for all that is known
+		t.put, t.single, t.members = 0, false, min(len(rest), 2) // possibly more than one
 		t.began = t.logs.unique(t.logs.Now())
 	}
 	return nil

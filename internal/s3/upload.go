@@ -41,8 +41,8 @@ func (b *Blobs) UploadLink(ctx context.Context, key string, size int64, sum stri
 	return uploadOf(r), nil
 }
 
-// BeginParts begins the upload of an object in parts, and signs that of each. S3 takes
-// nothing but what is announced. What is not completed vanishes by a rule of the bucket.
+// BeginParts begins the upload of an object in parts, and signs each of them. S3 accepts only the announced content. A
+// rule of the bucket removes unfinished uploads.
 func (b *Blobs) BeginParts(ctx context.Context, key string, parts []host.Part, valid time.Duration) (id string, links []host.UploadLink, err error) {
 	if err := checkKey(key); err != nil {
 		return "", nil, err

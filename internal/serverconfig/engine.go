@@ -56,7 +56,7 @@ func (c *CommandLine) embeddedOptions(r *configuration.Reading) (embedded.Option
 	return o, nil
 }
 
-// limits reads what bounds attempts and tasks; shares says that the server has its database together with others.
+// limits reads the limits of attempts and tasks; shares means that the server shares its database with others.
 func (c *CommandLine) limits(r *configuration.Reading, shares bool) host.Limits {
 	l := host.Limits{
 		Attempts:   r.Number("executor.attempt_max_run", r.Number("io.digdag.limits.maxAttempts", 0)),
@@ -103,7 +103,7 @@ const sharedLease = 30 * time.Second
 // places reads where a server that is alone keeps its data.
 func (c *CommandLine) places(r *configuration.Reading, o *embedded.Options) {
 	r.Here("archive.type", "local", "db")
-	// A database of Digdag's own kind is one file on this machine, too.
+	// The kinds of database that Digdag has in a file or in memory also become one file on this machine.
 	kinds := []string{"sqlite", "h2", "memory"}
 	if c.Project != "" {
 		kinds = []string{"memory", "sqlite", "h2"}

@@ -17,7 +17,7 @@ import (
 	"zerodag/internal/program"
 )
 
-// newNotices reads how people are told of failures (server.md#settings).
+// newNotices reads how users are notified of failures (server.md#settings).
 func newNotices(r *configuration.Reading, pool *evaluators.Pool) (host.Notices, error) {
 	sender, err := noticeSender(r, pool)
 	if err != nil {

@@ -21,8 +21,8 @@ type Options struct {
 	Notes  []string // warnings for the log
 }
 
-// Options reads everything that r has. It makes the folder of the data and the key of secrets if they are to be there
-// and are not. Templates of notices are tried with pool.
+// Options reads everything that r has. It creates the folder of the data and the key of secrets if they are needed but
+// missing. Templates of notices are tried with pool.
 func (c *CommandLine) Options(r *configuration.Reading, pool *evaluators.Pool) (o Options, err error) {
 	if o.Engine, err = c.embeddedOptions(r); err != nil {
 		return o, err

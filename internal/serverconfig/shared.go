@@ -14,7 +14,7 @@ import (
 	"zerodag/internal/shared"
 )
 
-// ownServerFolder is where a server that shares its database keeps what is its own, unless it is told otherwise.
+// ownServerFolder is the default folder for the own data of a server that shares its database.
 const ownServerFolder = "zerodag-server"
 
 // shares reports whether the server keeps its data in a database that it shares with others.
@@ -96,7 +96,7 @@ func databaseURL(r *configuration.Reading, below string) (string, error) {
 	}
 	mode := r.Text(below+"sslmode", "")
 	if mode == "" && r.Bool(below+"ssl", false) {
-		mode = "require" // what Digdag's default, a factory that validates nothing, comes to
+		mode = "require" // what Digdag's default, a factory that validates nothing, amounts to
 	}
 	for key, value := range map[string]string{"sslmode": mode, "sslcert": r.Text(below+"sslcert", ""), "sslkey": r.Text(below+"sslkey", ""), "sslrootcert": r.Text(below+"sslrootcert", "")} {
 		if value != "" {

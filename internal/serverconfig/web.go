@@ -30,8 +30,8 @@ type Web struct {
 	Token            bool // bearer tokens are required
 }
 
-// webOptions reads where and how the API is served. A server that asks for no login is served to this machine alone,
-// unless the administrator says otherwise.
+// webOptions reads where and how the API is served. A server without login is served to this machine alone, unless the
+// administrator configures otherwise.
 func (c *CommandLine) webOptions(r *configuration.Reading) (Web, error) {
 	bind, port := r.Text("server.bind", c.bind), r.Port("server.port", c.port)
 	o := Web{

@@ -11,7 +11,7 @@ type Changes struct {
 	seen  map[string]Row
 }
 
-// NewChanges writes to lines. What the first tasks that it is shown have done so far counts as changed.
+// NewChanges writes to lines. The progress of the first tasks that it is shown counts as changed.
 func NewChanges(lines Lines) *Changes {
 	return &Changes{lines: lines, seen: map[string]Row{}}
 }
@@ -26,7 +26,7 @@ func (c *Changes) Show(_ any, rows []Row) {
 		before := c.seen[r.Name]
 		c.seen[r.Name] = r
 		if text := r.news(before); text != "" && !groups[i+1] && !r.isNotice() {
-			c.lines.Show(r.Name, "", text) // whoever is behind it keeps the error
+			c.lines.Show(r.Name, "", text) // the writer behind it keeps the error
 		}
 	}
 }

@@ -59,7 +59,7 @@ func (g *Grove) Tally() (c Tally) {
 	return c
 }
 
-// line is a line of the picture: a row, or what is said of those that are left out of a group.
+// line is a line of the picture: a row, or a summary of the hidden tasks of a group.
 type line struct {
 	row    int
 	folded bool // what it contains is not shown
@@ -67,9 +67,9 @@ type line struct {
 	depth  int
 }
 
-// lines chooses what is shown in at most so many lines. What never began folds at the end. Of a tree that does not fit,
-// groups that have succeeded or not begun fold to a line, and of each other group the tasks that failed are shown
-// first, then those that run; the others are counted.
+// lines chooses what is shown in at most so many lines. If it ends in tasks that never began, they are folded. In a
+// tree that does not fit, groups that have succeeded or not begun fold to a line, and of each other group the failed
+// tasks are shown first, then the running ones; the others are counted.
 func (g *Grove) lines(most int) []line {
 	fits := func(each int) []line {
 		if list := g.walk(nil, 0, 0, each); len(list) <= most {
@@ -117,7 +117,7 @@ func (g *Grove) walk(list []line, group, depth, each int) []line {
 	return append(list, line{rest: &rest, depth: depth})
 }
 
-// show adds a row and what it contains.
+// show adds a row and its contents.
 func (g *Grove) show(list []line, i, depth, each int) []line {
 	kids := g.children[i+1]
 	blocked := g.rows[i].State == engine.Blocked

@@ -8,7 +8,7 @@ import (
 	"zerodag/operators"
 )
 
-// lineSink takes what tasks print and what the engine says of them.
+// lineSink takes the output of tasks and the engine's messages about them.
 type lineSink interface {
 	printed(task, line string)
 	said(task string, first bool, level operators.Level, message string)

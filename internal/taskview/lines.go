@@ -16,7 +16,7 @@ type Lines struct {
 	Whole bool // names are not shortened
 }
 
-// longestName is how much of the name of a task stands before each of its lines.
+// longestName is how much of the name of a task is shown before each of its lines.
 const longestName = 32
 
 // Fit makes room for the name of a task.
@@ -36,7 +36,7 @@ func (v *Lines) Show(task, ink, text string) error {
 	return err
 }
 
-// taskInk is the colour of a task, so that those that run side by side are told apart.
+// taskInk is the color of a task, so that concurrent tasks can be distinguished.
 func (v *Lines) taskInk(name string) string {
 	inks := []string{v.Ink.Cyan, v.Ink.Green, v.Ink.Yellow}
 	sum := 0

@@ -14,7 +14,7 @@ import (
 	"zerodag/operators"
 )
 
-// Output shows what the tasks of a run print, each line beside the name of its task, and keeps the last lines of
+// Output shows the output of the tasks of a run, each line beside the name of its task, and keeps the last lines of
 // those that have not succeeded. Tasks may print at once.
 type Output struct {
 	ctx context.Context //nolint:containedctx // it says whether the run was interrupted, after which tasks fail for that
@@ -24,7 +24,7 @@ type Output struct {
 	last map[string][]string
 }
 
-// OutputOptions say how the output of tasks is shown.
+// OutputOptions are the settings for showing the output of tasks.
 type OutputOptions struct {
 	Lines  Lines
 	Level  logstream.Level             // of the engine's own lines
@@ -56,7 +56,7 @@ func (o *Output) printed(task, line string) {
 	if o.Tree {
 		o.Lines.Fit(task)
 	}
-	o.Lines.Show(task, "", line) // whoever is behind it keeps the error
+	o.Lines.Show(task, "", line) // the writer behind it keeps the error
 }
 
 // Skipped is the message about a task that is not run again.
@@ -73,7 +73,7 @@ func (o *Output) expect(rows []Row) {
 	}
 }
 
-// said shows what the engine says of a task.
+// said shows a message of the engine about a task.
 func (o *Output) said(task string, first bool, level operators.Level, message string) {
 	if !o.Level.Shows(level) {
 		return
@@ -82,7 +82,7 @@ func (o *Output) said(task string, first bool, level operators.Level, message st
 	defer o.mu.Unlock()
 	switch canceled := "Task " + task + " is canceled."; {
 	case message == Skipped:
-		if !o.Tree && !strings.HasSuffix(task, engine.FailureAlert) { // nobody wrote a task of that name
+		if !o.Tree && !strings.HasSuffix(task, engine.FailureAlert) { // the user wrote no task of that name
 			o.write(task, o.Lines.Ink.Dim, "skipped: it has succeeded before")
 		}
 	case o.ctx.Err() != nil && (message == canceled || level == operators.Error && strings.Contains(message, context.Canceled.Error())):
@@ -104,7 +104,7 @@ func (o *Output) said(task string, first bool, level operators.Level, message st
 // write writes each line of a text. The lock is held.
 func (o *Output) write(task, ink, text string) {
 	for line := range strings.SplitSeq(text, "\n") {
-		o.Lines.Show(task, ink, line) // whoever is behind it keeps the error
+		o.Lines.Show(task, ink, line) // the writer behind it keeps the error
 	}
 }
 

@@ -47,7 +47,7 @@ func (p painter) picture(rows []Row, most int, over bool) []string {
 	return all
 }
 
-// barWidth is that of the bar beside the totals, which narrow terminals have no room for.
+// barWidth is that of the bar beside the totals, for which narrow terminals have no room.
 const (
 	barWidth   = 20
 	barColumns = 60
@@ -129,13 +129,13 @@ func (p painter) draw(r Row, depth int, note string) string {
 	return fmt.Sprintf("%s%s%s %s%s%s", strings.Repeat("  ", depth), colour, icon, name, p.ink.Reset, beside)
 }
 
-// leastName is how much of a name is left where something is said beside it.
+// leastName is how much of a name is left if text is shown beside it.
 const leastName = 8
 
 // leastSaid is the room below which it is not worth while to show what a task says.
 const leastSaid = 12
 
-// saying is what a task that runs printed last, where there is room for it.
+// saying is the last line that a running task printed, if there is room for it.
 func (p painter) saying(r Row, room int) string {
 	if p.last == nil || r.State != engine.Running || room < leastSaid {
 		return ""

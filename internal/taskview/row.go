@@ -53,6 +53,6 @@ func (r *Row) isHandler() bool {
 	return slices.ContainsFunc([]string{"^error", "^cancel", "^finally"}, func(end string) bool { return strings.HasSuffix(r.Name, end) })
 }
 
-// isShell: it is the group that the engine puts around what a loop or a script makes. What it contains is
-// shown below its parent.
+// isShell reports whether the row is the group that the engine puts around the tasks that a loop or a script generates.
+// Its contents are shown below its parent.
 func (r *Row) isShell() bool { return strings.HasSuffix(r.Name, "^sub") && !r.waits() }

@@ -9,7 +9,7 @@ import (
 	"zerodag/operators"
 )
 
-// Tree shows all tasks as a tree that moves, with what they print above it.
+// Tree shows all tasks as a live tree, with their output above it.
 type Tree struct {
 	screen *term.Picture
 	took   func(time.Duration) string // as exactly as times are known
@@ -97,13 +97,13 @@ func (v *Tree) Close() {
 	v.screen.Close()
 }
 
-// redraw replaces the tree on the screen: what was printed goes above it for good.
+// redraw replaces the tree on the screen: printed lines move above it permanently.
 func (v *Tree) redraw(now time.Time, last bool) {
 	v.screen.Draw(func(columns, lines int) []string { return v.picture(now, columns, v.room(lines, last), last) })
 }
 
-// room is how many lines the tree may take. The last picture leaves room for what is said below it, and the
-// next prompt; most of it where something failed.
+// room is how many lines the tree may take. The last picture leaves room for the text below it and the next prompt; if
+// a task failed, that is half of the screen.
 func (v *Tree) room(lines int, last bool) int {
 	switch {
 	case !last:

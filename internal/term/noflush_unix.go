@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keepWhatIsDrawn lets a terminal show all that was written to it when its user presses Ctrl-C, and returns what makes
-// it as it was. A terminal throws away what it has not shown yet: the end of a picture would be missing, the cursor
-// would stand higher than this program knows, and the next picture would erase lines above it.
+// keepWhatIsDrawn makes a terminal show everything written to it when its user presses Ctrl-C, and returns a function
+// that restores it. Otherwise the terminal discards output that it has not shown yet: the end of a picture would be
+// missing, the cursor would be higher than this program knows, and the next picture would erase lines above it.
 func keepWhatIsDrawn(file *os.File) (restore func()) {
 	fd := int(file.Fd())
 	before, err := unix.IoctlGetTermios(fd, getTermios)

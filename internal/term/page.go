@@ -11,7 +11,7 @@ import (
 const pageWidth = 80
 
 // PlainPage renders the Markdown of a user page as text for a terminal: titles, paragraphs, lists, tables and samples
-// of code, which is all that pages have.
+// of code, which is everything that the pages use.
 func PlainPage(markdown string) string {
 	var p plain
 	lines := strings.Split(strings.TrimRight(markdown, "\n"), "\n")
@@ -82,7 +82,7 @@ type plain struct{ strings.Builder }
 
 func (p *plain) title(line string) {
 	marks, text, _ := strings.Cut(line, " ")
-	if len(marks) > 1 && !strings.Contains(text, "`") { // names are told by their letters
+	if len(marks) > 1 && !strings.Contains(text, "`") { // names can be recognized by their letters
 		text = strings.ToUpper(text)
 	}
 	text = strings.ReplaceAll(text, "`", "")
@@ -104,7 +104,7 @@ func (p *plain) code(lines []string) {
 	p.WriteString("\n")
 }
 
-// table writes a line for what a row is about, and what is said of it below.
+// table writes a line for the subject of each row, and its description below.
 func (p *plain) table(lines []string) {
 	head := cellsOf(lines[0])
 	for _, row := range lines[min(2, len(lines)):] {

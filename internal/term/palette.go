@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// Look returns how wide the terminal behind a stream is, and its colours; 0 and no colours if it is no terminal that a
-// person looks at.
+// Look returns how wide the terminal behind a stream is, and its colors; 0 and no colors if it is not a terminal that a
+// user watches.
 func Look(w io.Writer) (columns int, ink Palette) {
 	file, ok := Watched(w)
 	if !ok {

@@ -9,7 +9,7 @@ import (
 )
 
 // Picture is lines below everything that was written to a terminal, which are drawn again and again in the same place.
-// What is written to a Picture appears above them when it is drawn the next time, and stays.
+// Text written to a Picture appears above them when it is drawn the next time, and stays.
 type Picture struct {
 	out     io.Writer
 	size    func() (columns, lines int)
@@ -44,7 +44,7 @@ func (p *Picture) take() string {
 }
 
 // Draw replaces the lines on the screen by those that the function returns for a terminal of so many columns and lines.
-// Control sequences of what was written to the picture are made readable. No two goroutines may draw at once.
+// Control sequences in text written to the picture are made readable. No two goroutines may draw at once.
 func (p *Picture) Draw(lines func(columns, lines int) []string) error {
 	columns, rows := p.size()
 	var b strings.Builder
@@ -71,15 +71,15 @@ func (p *Picture) Draw(lines func(columns, lines int) []string) error {
 // Close leaves the last picture as it is, and makes the terminal as it was before.
 func (p *Picture) Close() { p.restore() }
 
-// A line of the picture that is wider than the terminal is cut by it: one that continued in the next line would
-// make the cursor miss the first line at the next redraw.
+// The terminal cuts lines of the picture that are too wide: a line that continued on the next one would make the cursor
+// miss the first line at the next redraw.
 const (
 	cutLines  = "\x1b[?7l"
 	wrapLines = "\x1b[?7h"
 )
 
-// What was drawn before is erased line by line, and below the last one: a terminal that is told to erase all of
-// its screen keeps a copy among the lines that have left it, of each redraw of a picture that begins at its top.
+// The previous picture is erased line by line, and below the last one: when a terminal is asked to erase its whole
+// screen, it adds a copy to its history, at each redraw of a picture that begins at its top.
 const (
 	newLine    = "\x1b[K\n"
 	eraseBelow = "\x1b[J"

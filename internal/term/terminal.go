@@ -12,9 +12,9 @@ import (
 	"golang.org/x/term"
 )
 
-// terminal is a stream that a person looks at. What others have written (names, logs of
-// tasks, errors of a server) may change colours there, but not move the cursor, clear the
-// screen, set titles or answer for the keyboard. Where output goes elsewhere it stays as it is.
+// terminal is a stream that a user watches. Text from elsewhere (names, logs of tasks, errors of a server) may change
+// colors there, but not move the cursor, clear the screen, set titles or answer for the keyboard. If output is not a
+// terminal it is unchanged.
 type terminal struct {
 	*os.File
 
@@ -142,7 +142,7 @@ func OneLine(text string) string {
 }
 
 // Watched returns the terminal behind a stream of Guard. It reports false if there is none, if it cannot move its
-// cursor, or if no person looks at it.
+// cursor, or if no user watches it.
 func Watched(w io.Writer) (*os.File, bool) {
 	t, ok := w.(*terminal)
 	if !ok {

@@ -34,7 +34,7 @@ func ShortenEnd(text string, most int) string {
 	return ansi.Truncate(text, most, "…")
 }
 
-// wrapped breaks text into lines of at most so many columns; a word that is longer has a line of its own.
+// wrapped breaks text into lines of at most so many columns; a longer word gets a separate line.
 func wrapped(text, first, rest string, most int) string {
 	var b strings.Builder
 	line := first

@@ -57,8 +57,8 @@ func ParseOffset(text string) (time.Time, bool) {
 	return time.Time{}, false
 }
 
-// Impossible returns the error for a text that has one of the forms of an option and yet is no time, such as the 30th
-// of February; nil for any other text. To repeat the form would not say what is wrong.
+// Impossible returns the error for a text that has one of the forms of an option but is not a time, such as the 30th of
+// February; nil for any other text. Repeating the form would not explain what is wrong.
 func Impossible(option, text string, forms ...string) error {
 	for _, form := range forms {
 		var wrong *time.ParseError

@@ -1,6 +1,6 @@
 // Package document reads Dagu's workflow files: their documents, with keys as Dagu writes them today, the place of each
-// key, and names for what is made of them. A document collects the notes about its translation, and why a step, or the
-// whole workflow, must not run.
+// key, and names for the results. A document collects the notes about its translation, and why a step, or the whole
+// workflow, must not run.
 //
 // It must not decide what a key becomes: it only lists which keys the packages above translate.
 package document

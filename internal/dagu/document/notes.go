@@ -14,15 +14,15 @@ type Note struct {
 	dig.Place
 	Message string
 	Remedy  string
-	// Lost means that the workflow does less than it did, or something else. Other notes are about what a server is
-	// told in another place.
+	// Lost means that the translated workflow does less, or something else. Other notes are about settings that a
+	// server has in another place.
 	Lost bool
 }
 
 // String is "file:line:column: message" with the remedy on a second line.
 func (n Note) String() string { return n.Place.String() + ": " + n.Message + "\n  " + n.Remedy }
 
-// Verdict is what the notes about a step, or about the whole workflow, come to.
+// Verdict is the result of the notes about a step, or about the whole workflow.
 type Verdict struct {
 	Refusal string // why it must not run; "" if it may
 	Changed bool   // a note is about it
@@ -47,7 +47,7 @@ func (d *Document) Refuse(m *param.Map, key, remedy, format string, args ...any)
 	}
 }
 
-// Note adds a note about a key of a mapping. lost says that the result does less than the key asks for.
+// Note adds a note about a key of a mapping. lost means that the result does less than the key specifies.
 func (d *Document) Note(m *param.Map, key, remedy string, lost bool, format string, args ...any) {
 	n := Note{Place: d.place(m, key), Message: fmt.Sprintf(format, args...), Remedy: remedy, Lost: lost}
 	if found := Reference().FindString(n.Message); found != "" {

@@ -46,8 +46,8 @@ func operations() []string {
 		"sqlite", "kubernetes", "k8s"}
 }
 
-// ofOneStep reports whether a key says what a step is or does, which no default can: in the steps of a `foreach`, it
-// would make each of them a `foreach` again.
+// ofOneStep reports whether a key determines what a step is or does, which no default can: in the steps of a `foreach`,
+// it would make each of them a `foreach` again.
 func ofOneStep(key string) bool {
 	return slices.Contains([]string{"id", "name", "depends", "foreach", "parallel", "call", "steps", "command", "script", "run", "action"}, key)
 }

@@ -94,7 +94,7 @@ func curl(s *tasks.Step, method, address string, silent bool) *param.Map {
 	s.Only(with, "method", "url", "headers", "body", "timeout", "silent", "skip_tls_verify")
 	command := []string{"curl", "-sSfL"}
 	body := document.Text(with, "body")
-	// curl uses GET and POST by itself, and not after a redirect.
+	// curl chooses GET and POST itself, but not after a redirect.
 	if method = strings.ToUpper(method); method != "GET" && (method != "POST" || body == "") {
 		command = append(command, "-X", word(s, with, "method", method))
 	}

@@ -1,6 +1,6 @@
 // Package references translates references such as `${NAME}` and `${id.output.key}`, and the texts that have them: into
-// expressions, and into texts for a shell or another program. It knows what names mean in a workflow and to each of its
-// steps, and refuses a reference for which nothing stands: it must not guess.
+// expressions, and into texts for a shell or another program. It knows the meaning of names in a workflow and in each
+// of its steps, and refuses a reference without a meaning: it must not guess.
 package references
 
 import (
@@ -270,7 +270,7 @@ type Scope struct {
 	Positional map[int]string    // the names of the parameters that $1, $2, ... stand for
 	Env        *param.Map        // variables of all commands
 	Exports    []string          // lines that give commands variables which only their shell can compute
-	Used       map[string]bool   // of values: those that expressions name
+	Used       map[string]bool   // values that expressions name
 	Partial    string            // the condition that errors were ignored, after which a last task fails; "" for none
 	Handles    string            // which handler is being translated; "" for none
 }

@@ -1,6 +1,6 @@
 package sequence
 
-// visit says how far the walk is that puts steps into an order.
+// visit is the progress of the walk that puts steps into an order.
 type visit int
 
 const (
@@ -8,8 +8,8 @@ const (
 	over
 )
 
-// Ordered puts steps into an order in which each follows those that it waits for. A step that waits for itself through
-// another no longer waits for that one, after circle was called with both.
+// Ordered puts steps into an order in which each follows the steps that it waits for. If a step waits for itself
+// through another, circle is called with both and the step no longer waits for that one.
 func Ordered(steps []*Node, circle func(s, waited *Node)) (list []*Node) {
 	visited := map[*Node]visit{}
 	var look func(s *Node)

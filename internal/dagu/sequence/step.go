@@ -1,4 +1,4 @@
-// Package sequence has the steps of a workflow as others see them: their names, what each waits for, and under which
+// Package sequence has the outside view of a workflow's steps: their names, what each waits for, and under which
 // condition it runs. It must not know what a step does.
 package sequence
 
@@ -10,7 +10,7 @@ import (
 	"zerodag/internal/dagu/document"
 )
 
-// Node is a step as others see it: its names, its keys and what it waits for.
+// Node is the outside view of a step: its names, its keys and what it waits for.
 type Node struct {
 	document.Verdict
 	*param.Map

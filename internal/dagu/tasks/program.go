@@ -40,7 +40,7 @@ func Shell(d *document.Document, m *param.Map, ofStep bool) (list []param.Value,
 	return document.ListOfTexts(parts), posix
 }
 
-// readingFile returns a shell without -c; nil for one that runs no command.
+// readingFile returns a shell without -c; nil for a shell that runs no command.
 func readingFile(d *document.Document, m *param.Map, shell []string) []string {
 	takesText := func(word string) bool {
 		return word == "-c" || isPOSIX(path.Base(shell[0])) && strings.HasPrefix(word, "-") &&

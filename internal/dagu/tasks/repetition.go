@@ -132,7 +132,7 @@ func (s *Step) repeat(operator string) *param.Map {
 	backoff(s.Document, m, r)
 	if n := s.Whole(m, "limit"); n > 0 {
 		r.Set("limit", n)
-		if !is.untilSuccess() { // the command fails by itself
+		if !is.untilSuccess() { // the command itself fails
 			r.Set("on_limit", "succeed")
 		}
 	}

@@ -12,7 +12,7 @@ import (
 	"zerodag/internal/dagu/tasks"
 )
 
-// body are the tasks: what comes first, the steps, and what comes after their success.
+// body are the tasks: the setup, the steps, and the tasks after their success.
 func (w *Workflow) body(steps []*tasks.Step, on map[string]*tasks.Step) *param.Map {
 	condition, checks := tasks.Conditions{Translator: w.Translator, Of: w.Map, Before: w.prelude}.Expression("whole")
 	var init *param.Map

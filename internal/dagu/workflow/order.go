@@ -108,7 +108,7 @@ func (w *Workflow) group(steps []*tasks.Step) *param.Map {
 	return out
 }
 
-// ordered puts steps into an order in which each follows those that it waits for. A circle is broken, and refused.
+// ordered puts steps into an order in which each follows the steps that it waits for. A circle is broken, and refused.
 func (w *Workflow) ordered(steps []*tasks.Step) (list []*tasks.Step) {
 	of := map[*sequence.Node]*tasks.Step{}
 	for _, s := range steps {

@@ -106,7 +106,7 @@ func (w *Workflow) given(list []string) {
 	}
 }
 
-// typed is a parameter with rules, which are those of JSON Schema there, too.
+// typed is a parameter with rules, which Dagu also takes from JSON Schema.
 func (w *Workflow) typed(m *param.Map) {
 	rule := param.New()
 	for key, v := range m.All() {
@@ -118,7 +118,7 @@ func (w *Workflow) typed(m *param.Map) {
 			rule.Set("maxLength", v)
 		case "eval":
 			rule.Set("default", document.TextOf(v))
-			rule.Set(key, true) // which the parameter is told by
+			rule.Set(key, true) // which identifies the parameter
 		case "type", "enum", "minimum", "maximum", "pattern", "description", "required", "default", "minLength", "maxLength":
 			rule.Set(key, v)
 		default:

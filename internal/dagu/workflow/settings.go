@@ -110,8 +110,8 @@ func (w *Workflow) concurrency() *param.Map {
 	return out
 }
 
-// queue is the pool that stands for a queue, whose size is said to the server there, too; nil for none. A workflow that
-// another of the file calls runs with the slots of that one.
+// queue is the pool that stands for a queue; nil for none. In Dagu the size of a queue is also a setting of the server.
+// A workflow that is called by another of the file runs with the slots of its caller.
 func (w *Workflow) queue() param.Value {
 	v, there := w.Get("queue")
 	name := document.TextOf(v)

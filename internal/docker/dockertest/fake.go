@@ -1,8 +1,8 @@
-// Package dockertest is a program that stands in for docker's command line where there is no
-// engine: it notes its arguments and runs the commands of containers on this machine.
+// Package dockertest is a program that stands in for docker's command line without an engine: it records its arguments
+// and runs the commands of containers on this machine.
 //
-// It proves what is asked of docker and what is made of its answers, not that an engine does
-// as it is asked. Only tests may import it.
+// It proves what the driver asks of docker and how it interprets the answers, not that an engine behaves so. Only tests
+// may import it.
 package dockertest
 
 import (
@@ -61,7 +61,7 @@ func (f Fake) Answer(t *testing.T, word, text string, code int) {
 	}
 }
 
-// State is what inspect says of containers from now on.
+// State sets what inspect returns for containers from now on.
 func (f Fake) State(t *testing.T, text string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(f.folder, "state"), []byte(text), 0o644); err != nil {
@@ -69,7 +69,7 @@ func (f Fake) State(t *testing.T, text string) {
 	}
 }
 
-// Calls are the command lines so far, but for those that only ask.
+// Calls are the command lines so far, except queries.
 func (f Fake) Calls(t *testing.T) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(f.folder, "calls"))
@@ -83,7 +83,7 @@ func (f Fake) Calls(t *testing.T) []string {
 	return list
 }
 
-// Containers lists those that were not removed.
+// Containers lists the containers that were not removed.
 func (f Fake) Containers() []string {
 	list, _ := filepath.Glob(filepath.Join(f.folder, "container-*"))
 	return list

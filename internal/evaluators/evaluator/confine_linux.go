@@ -20,13 +20,12 @@ const (
 	maxTime   = 3         // seconds of processor time that one evaluation may have at most
 )
 
-// confine takes from this process all that an evaluator does not need: memory beyond its
-// bounds, new files and sockets, files it could write, other programs and processes, and
-// every call of the kernel but a few. The last is done where the kernel and the sandbox around
-// this process allow it, the rest always.
+// confine takes from this process everything that an evaluator does not need: memory beyond its limits, new files and
+// sockets, files it could write, other programs and processes, and all but a few system calls. The last restriction
+// applies if the kernel and the sandbox around this process allow it, the rest always.
 func confine() error {
 	// The kernel ends this process before others when the machine has no memory left.
-	os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0) // where there is no such file the kernel does not choose
+	os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0) // without such a file the kernel does not choose
 	if err := unix.Chdir("/"); err != nil {
 		return fmt.Errorf("leave the folder: %w", err)
 	}
@@ -53,8 +52,8 @@ func isRefused(err error) bool {
 	return errors.Is(err, unix.EPERM) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.ENOSYS)
 }
 
-// closeInherited closes what this process was started with beside its three pipes; what Go's
-// runtime opened for itself stays.
+// closeInherited closes the files this process was started with except its three pipes; files that Go's runtime opened
+// for itself stay.
 func closeInherited() {
 	entries, _ := os.ReadDir("/proc/self/fd") // without /proc there is no way to see them
 	for _, e := range entries {
@@ -124,7 +123,7 @@ func filterCalls() error {
 				{Name: "clone", Conditions: seccomp.ArgumentConditions{{Argument: 0, Operation: seccomp.BitsSet, Value: threads}}},
 				{Name: "tgkill", Conditions: seccomp.ArgumentConditions{{Argument: 0, Operation: seccomp.Equal, Value: uint64(os.Getpid())}}},
 			}},
-			// Its flags are out of sight of a filter; where it is refused, clone does it.
+			// A filter cannot see its flags; if it is refused, clone is used.
 			{Action: seccomp.ActionErrno | seccomp.Action(unix.ENOSYS), Names: known("clone3")},
 		},
 	}})

@@ -9,9 +9,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// Here evaluates in this process, where only the engine's own guards bound a script: for
-// tests, and for programs that run only workflows of their own. No more scripts run at
-// a time than there are processors.
+// Here evaluates in this process, where only the engine's own guards limit a script: for tests, and for programs that
+// run only their own workflows. At most as many scripts run at a time as there are processors.
 type Here struct {
 	options script.Options
 	idle    chan *script.Engine // nil: not made yet

@@ -1,5 +1,4 @@
-// Package wire is what a pool of evaluators and an evaluator say to each other.
+// Package wire is the protocol between a pool of evaluators and an evaluator.
 //
-// Both sides are of the same build. It must know neither how an evaluator is started nor how a
-// script is run.
+// Both sides are of the same build. It must know neither how an evaluator is started nor how a script is run.
 package wire

@@ -20,7 +20,7 @@ import (
 const (
 	maxQuestion = 64 << 20 // bytes of the largest text of a question
 	maxAnswer   = 2 << 20  // and of an answer: more than a result may have
-	maxProblem  = 16 << 10 // bytes of what is said of a script
+	maxProblem  = 16 << 10 // bytes of a problem's description
 )
 
 // LastTime is how long an evaluation may take that has had no time of a processor.
@@ -82,7 +82,7 @@ func Question(q expr.Script) ([]byte, error) {
 // Questions reads what Question wrote, one after the other.
 type Questions struct {
 	in    *bufio.Reader
-	zones map[string]*time.Location // those that were asked for
+	zones map[string]*time.Location // that were requested
 }
 
 // NewQuestions reads from in.
@@ -140,7 +140,7 @@ func ReadHello(r *bufio.Reader) error {
 	return nil
 }
 
-// Answer writes what became of a question.
+// Answer writes the outcome of a question.
 func Answer(text string, err error) []byte {
 	if err == nil {
 		return appendFrame(nil, []byte(result), []byte(text))

@@ -158,7 +158,7 @@ func (s Subject) leftovers(t *testing.T) {
 // are others than outside.
 func sleeper() string { return fmt.Sprintf("sleep 1000.%09d", rand.IntN(1e9)) }
 
-// gone looks whether no process with this command line is there.
+// gone checks that no process with this command line exists.
 func gone(t *testing.T, line string) {
 	t.Helper()
 	names, err := filepath.Glob("/proc/[0-9]*/cmdline")
@@ -166,7 +166,7 @@ func gone(t *testing.T, line string) {
 		t.Fatalf("no processes are to be seen: %v", err)
 	}
 	for _, name := range names {
-		text, err := os.ReadFile(name) // empty for one that is over and only waits to be noticed
+		text, err := os.ReadFile(name) // empty for an ended process that was not reaped yet
 		if words := strings.ReplaceAll(string(text), "\x00", " "); err == nil && strings.Contains(words, line) && !strings.Contains(words, "-c") {
 			t.Errorf("%s is still there: %s", filepath.Dir(name), words)
 		}

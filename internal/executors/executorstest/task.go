@@ -30,9 +30,9 @@ type Executor struct {
 // tried is a script of several lines that fails: with `_retry: 1` it runs twice.
 const tried = "echo one\necho two\n\nexit 3"
 
-// SaysOnce proves that the log of a task has its script once for each try, each line that its
-// command writes once and in order, however many runs of the task it takes to wait for the end,
-// and that a run that only looks after the command says nothing.
+// SaysOnce proves that the log of a task has its script once for each try, each line that its command writes once and
+// in order, however many runs of the task it takes to wait for the end, and that a run that only polls the command
+// prints nothing.
 func SaysOnce(t *testing.T, e Executor) {
 	t.Helper()
 	log := &taskLog{}
