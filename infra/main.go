@@ -1,9 +1,9 @@
-// Command infra is the CDK app: one stack with one deployment. `cdk synth`, `cdk diff` and `cdk deploy`
-// run it; it builds the functions' programs first, and the files that they embed if these are missing.
+// Command infra is the CDK app: one stack with one deployment. `cdk synth`, `cdk diff` and `cdk deploy` run it; it
+// builds the functions' programs first, and the files that they embed if these are missing.
 //
-// The context parameter stage names the stage, main by default, and stages/STAGE.yaml says what
-// differs from the defaults. Any setting may be overridden by a context parameter of its name.
-// What the deployment consists of is in package deployment.
+// The context parameter stage names the stage, main by default, and stages/STAGE.yaml has the settings that differ from
+// the defaults. Any setting may be overridden by a context parameter of its name. The resources of the deployment are
+// in package deployment.
 package main
 
 import (

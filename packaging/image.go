@@ -69,13 +69,13 @@ const (
 	manifestType = "application/vnd.oci.image.manifest.v1+json"
 	configType   = "application/vnd.oci.image.config.v1+json"
 	layerType    = "application/vnd.oci.image.layer.v1.tar+gzip"
-	user         = 65532 // who the server is in a container; nobody's in the images that are built on
+	user         = 65532 // the server's user in a container; unused in the base images
 )
 
 // layout is an image in the form of a folder, which is packed into one file: blobs by their sums.
 type layout map[string][]byte
 
-// put keeps a blob and says how it is referred to.
+// put stores a blob and returns the reference to it.
 func (l layout) put(kind string, content []byte) descriptor {
 	sum := sha256.Sum256(content)
 	name := hex.EncodeToString(sum[:])

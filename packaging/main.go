@@ -21,7 +21,7 @@ import (
 // release is what is made.
 type release struct {
 	version string
-	out     string // the folder of what is made
+	out     string // the folder for the results
 	targets []target
 	nfpm    string // the command that makes deb and rpm, words by blanks
 	base    string // a folder with the OCI layout of the image to build on; "" is an empty one
@@ -134,13 +134,13 @@ func (r *release) clear() error {
 	return os.RemoveAll(r.out)
 }
 
-// work is the folder of what is needed only meanwhile.
+// work is the folder for temporary files.
 func (r *release) work() string { return filepath.Join(r.out, "work") }
 
 // built is the folder of the program of a target.
 func (r *release) built(t target) string { return filepath.Join(r.work(), t.String()) }
 
-// shared is the folder of what is the same for all targets: the page of the manual, completions.
+// shared is the folder for files that are the same for all targets: the page of the manual, completions.
 func (r *release) shared() string { return filepath.Join(r.work(), "shared") }
 
 // name is the path of a result.

@@ -62,7 +62,7 @@ func manual(version, day, help string) []byte {
 	return []byte(b.String())
 }
 
-// write writes what everybody may read.
+// write writes a file that everyone may read.
 func write(path string, content []byte) error {
 	return os.WriteFile(path, content, 0o644) // #nosec G306 -- what is released is public
 }

@@ -1,6 +1,5 @@
-// Command runners answers the machines that run commands: it gives them their passes, hands commands
-// to them, and takes what became of these. People's calls are another function's, so that
-// neither is in the way of the other.
+// Command runners answers the machines that run commands: it gives them their passes, hands commands to them, and takes
+// the results. Another function serves the users' calls, so that neither delays the other.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command upload is what S3 calls for an archive that was put into a slot: it checks the
-// archive and registers it as a revision, and says where the pusher reads it what is wrong.
+// Command upload is called by S3 for an archive that was put into a slot: it checks the archive and registers it as a
+// revision, and stores any errors where the pusher reads them.
 package main
 
 import (

@@ -17,12 +17,12 @@ const (
 	oldTask  = 1800
 )
 
-// apiErrors is how many answers of the API in five minutes may blame the server: a client tries such a
-// request again, so one of them is nobody's trouble.
+// apiErrors is how many answers of the API in five minutes may be server errors: a client repeats such a request, so a
+// single one does no harm.
 const apiErrors = 5
 
-// functionErrors is the number of errors in five minutes that raises the alarm: a single one is retried and
-// passes. quotaPercent is the share of a quota that may be in use before an operator should ask for more.
+// functionErrors is the number of errors in five minutes that raises the alarm: a single one is retried and passes.
+// quotaPercent is the share of a quota that may be in use before an operator should request more.
 const (
 	functionErrors = 5
 	quotaPercent   = 90
@@ -37,11 +37,10 @@ type alarm struct {
 	missing    awscloudwatch.TreatMissingData // what it means that there is nothing to read
 }
 
-// createAlarms tells the topic what a person must look at: few things, since CloudWatch charges for
-// every metric that an alarm reads. A killed function shows in its effects: old messages, messages
-// put aside, errors of the API, a silent tick. Functions that survive an error count it themselves, all in
-// one metric. Nothing takes messages out of the queue
-// of starts, so that alarm is about those that come: it would stay raised, and be silent about others.
+// createAlarms notifies the topic of problems that need a person: few, because CloudWatch charges for every metric that
+// an alarm reads. A killed function shows in its effects: old messages, messages put aside, errors of the API, a silent
+// tick. Functions that survive an error count it themselves, all in one metric. Nothing takes messages out of the queue
+// of starts, so that alarm watches arriving messages: otherwise it would stay raised and not report new ones.
 func (d *Deployment) createAlarms() {
 	over := func(n int, statistic string) *awscloudwatch.MetricOptions {
 		return &awscloudwatch.MetricOptions{Period: minutes(n), Statistic: jsii.String(statistic)}

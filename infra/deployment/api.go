@@ -14,7 +14,7 @@ import (
 const (
 	rateLimit   = 200
 	burstLimit  = 400
-	runnerRate  = 1000 // of the machines of commands, besides
+	runnerRate  = 1000 // of the machines of commands, in addition
 	runnerBurst = 800
 	// streamRate limits event streams, separately for tokens and signed requests. Each takes a call of the function
 	// for five seconds (cloud.streamTime), 40 in all, so ten of the 50 calls that reserve keeps remain for other
@@ -37,12 +37,12 @@ type route struct {
 	function     string
 	signed       bool // by a principal of the account (SigV4)
 	page         bool // serves the web console on a stage with gradual deploys: its files must be of one build
-	rate, burst  int  // limits of its own; 0: those that all routes share
+	rate, burst  int  // its own limits; 0: those that all routes share
 }
 
 const anyMethod = "ANY"
 
-// createEndpoint makes what the API is known by: functions are told before it has routes.
+// createEndpoint makes the address of the API: functions need it before it has routes.
 func (d *Deployment) createEndpoint() {
 	if d.Private() {
 		d.api = d.newPrivateAPI()
@@ -57,7 +57,7 @@ func (d *Deployment) createAPI() {
 	const streams = "/api/attempts/{id}/events"
 	routes := []route{
 		{method: anyMethod, path: "/{path+}", function: "api"},
-		{method: "GET", path: "/", function: "api"}, // the web console; what it asks for later has a path
+		{method: "GET", path: "/", function: "api"}, // the web console; its later requests have a path
 		{method: anyMethod, path: "/iam/{path+}", function: "api", signed: true},
 		{method: "GET", path: streams, function: "api", rate: streamRate, burst: streamRate},
 		{method: "GET", path: "/iam" + streams, function: "api", signed: true, rate: streamRate, burst: streamRate},

@@ -62,10 +62,9 @@ func (d *Deployment) bucket(id string, name *string, versioned bool, rules []*aw
 	return b
 }
 
-// createUploadTrigger lets S3 call the function of uploads. S3 tries whether it may when it
-// is told so: the permission must be there before the notification, hence the function
-// before the bucket. The CDK's own way, a function that may change the notifications of
-// any bucket, has too many rights.
+// createUploadTrigger lets S3 call the function of uploads. S3 tests its permission when the notification is set: the
+// permission must exist before the notification, hence the function before the bucket. The CDK's own way, a function
+// that may change the notifications of any bucket, has too many rights.
 func (d *Deployment) createUploadTrigger() {
 	f := d.functions["upload"]
 	permission := awslambda.NewCfnPermission(d.scope, jsii.String("UploadPermission"), &awslambda.CfnPermissionProps{

@@ -41,8 +41,8 @@ func buildCommandFunction(s settings.Settings, assets string) error {
 	return nil
 }
 
-// createCommandFunction makes the function that runs commands, if there is to be one. It may
-// write its log and nothing else, and is told nothing: users' programs run in it.
+// createCommandFunction makes the function that runs commands, if it is enabled. It may write its log and nothing else,
+// and gets no settings: users' programs run in it.
 func (d *Deployment) createCommandFunction() {
 	if !d.CommandFunction {
 		return

@@ -119,7 +119,7 @@ func (d *Deployment) machinesURL() string {
 	return *d.api.address()
 }
 
-// commandSettings is what the functions are told.
+// commandSettings are the settings that the functions get.
 func (d *Deployment) commandSettings() env.Commands {
 	c := d.commands
 	if c == nil {
@@ -180,8 +180,8 @@ func onProgram(d *Deployment) []*string {
 	})
 }
 
-// onProgramKey are the keys that the bucket of the CDK may be encrypted with: which, is known to the
-// account only, so any, as long as S3 asks for it on behalf of an object of that bucket.
+// onProgramKey are the keys that the bucket of the CDK may be encrypted with. Only the account knows which one, so any
+// key, as long as S3 requests it on behalf of an object of that bucket.
 func onProgramKey(d *Deployment) []*string {
 	return d.ofCommands(func(*commands) []*string {
 		return []*string{d.stack.FormatArn(&awscdk.ArnComponents{Service: jsii.String("kms"), Resource: jsii.String("key"), ResourceName: jsii.String("*")})}
@@ -195,7 +195,7 @@ func (d *Deployment) ofCommands(f func(*commands) []*string) []*string {
 	return f(d.commands)
 }
 
-// launch are the rights of who launches and stops machines, and asks ECS what became of them.
+// launch are the rights to launch and stop machines, and to query their outcome from ECS.
 func launch() []right {
 	return []right{{[]string{"ecs:RunTask"}, onDefinitions}, {[]string{"ecs:StopTask", "ecs:DescribeTasks"}, onMachines}, {[]string{"iam:PassRole"}, onTaskRoles},
 		{[]string{"ecs:DescribeTaskDefinition", "ecs:RegisterTaskDefinition"}, onAllDefinitions}, {[]string{"ecs:ListTasks"}, onAllDefinitions},

@@ -51,9 +51,8 @@ type Deployment struct {
 // queue is a queue and where its messages go that cannot be handled.
 type queue struct{ live, dead awssqs.Queue }
 
-// New puts a deployment into a scope: a stack of its own, or a construct in a stack of yours. The
-// programs of the functions lie in the folder assets, where Build puts them. Settings that are
-// wrong are an error.
+// New puts a deployment into a scope: a separate stack, or a construct in a stack of yours. The programs of the
+// functions are in the folder assets, where Build puts them. Wrong settings are an error.
 func New(scope constructs.Construct, s settings.Settings, assets string) (*Deployment, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
@@ -106,7 +105,8 @@ func (d *Deployment) URL() *string {
 	return jsii.String("https://" + d.Domain)
 }
 
-// Bus is where events of source zerodag.start start workflows, and where what becomes of attempts is told.
+// Bus is the bus on which events of source zerodag.start start workflows, and on which progress of attempts is
+// announced.
 func (d *Deployment) Bus() awsevents.EventBus { return d.bus }
 
 // Notices is the topic of notices and alarms.

@@ -18,7 +18,7 @@ import (
 	"zerodag/internal/env"
 )
 
-// function is one of the programs in functions/, and what it may do.
+// function is one of the programs in functions/, and its rights.
 type function struct {
 	name      string
 	timeout   int // seconds
@@ -75,7 +75,7 @@ func onRunnerKeys(d *Deployment) []*string {
 	return d.ofCommands(func(*commands) []*string { return d.parameter(d.runnerKeys()) })
 }
 
-// parameter is the one of a name, or those that a pattern means.
+// parameter is the parameter of a name, or the parameters that a pattern matches.
 func (d *Deployment) parameter(name string) []*string {
 	return []*string{d.stack.FormatArn(&awscdk.ArnComponents{Service: jsii.String("ssm"), Resource: jsii.String("parameter"), ResourceName: jsii.String(name[1:])})}
 }
@@ -109,7 +109,7 @@ func functions() []function {
 	attempt := slices.Concat(told, []right{table,
 		{[]string{"s3:GetObject", "s3:PutObject"}, onArchives}, {[]string{"s3:ListBucket"}, onArchiveList},
 		{sendQueue, onTasks}, {sendQueue, onEvents},
-		// Logs are read, too: people who are told that a task has failed are told its last lines.
+		// Logs are also read: notices of a failed task have its last lines.
 		{[]string{"s3:GetObject", "s3:PutObject"}, onLogs}, {[]string{"s3:ListBucket"}, onLogList},
 		{readSecrets, onSecrets}, {writeSpans, onSpans}})
 	vms := launchMicrovms()

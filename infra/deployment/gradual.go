@@ -74,9 +74,9 @@ func (d *Deployment) createReleases() {
 	d.createDeploymentGroups()
 }
 
-// release makes an alias for the newest version of a function. An old version goes when a deploy is complete: the way back is a deploy,
-// which publishes the old program again. Versions that stayed would take storage, and Lambda refuses to publish one that is equal to
-// the last: setting gradual again would fail.
+// release makes an alias for the newest version of a function. An old version is deleted when a deploy is complete: to
+// go back, deploy the old program again, which publishes it. Versions that stayed would take storage, and Lambda
+// refuses to publish a version that equals the last: setting gradual again would fail.
 func (d *Deployment) release(id, function string, p awslambda.AliasProps) *release {
 	version := d.functions[function].CurrentVersion()
 	p.Version = version

@@ -87,7 +87,7 @@ func zones(region string) string {
 	return "ABC"
 }
 
-// tagged names what has no name of its own.
+// tagged gives a name to a resource that has none.
 func (d *Deployment) tagged(what string) *[]*awscdk.CfnTag {
 	return &[]*awscdk.CfnTag{{Key: jsii.String("Name"), Value: d.name(what)}}
 }

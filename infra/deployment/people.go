@@ -19,21 +19,22 @@ type people struct {
 	secret awssecretsmanager.CfnSecret
 }
 
-// How long what Cognito gives is good, in minutes: the API reads an id token once, and asks for no newer one.
+// How long Cognito's tokens are valid, in minutes: the API reads an id token once, and requests no newer one.
 const (
 	tokenMinutes   = 5
 	refreshMinutes = 60 // Cognito takes no less
 )
 
-// stageTag tells the user pool from others of the account, for policies: its ARN has no name.
+// stageTag distinguishes the user pool from others of the account, for policies: its ARN has no name.
 const stageTag = "zerodag-stage"
 
 // passwordLength is what no password of the pool may be shorter than.
 const passwordLength = 14
 
-// createPeople makes the user pool at which people sign in, if that is asked for: nobody signs up by themselves, and
-// what somebody may do is said by the groups. It stays when the stack goes, as the table does. The API has an address
-// before its functions are made, so the pool's client knows where to send browsers back, and the functions the client.
+// createPeople makes the user pool at which users sign in, if that is enabled: no one can sign up without an
+// invitation, and groups determine what a user may do. It stays when the stack is deleted, as the table does. The API
+// has an address before its functions are made, so the pool's client knows where to send browsers back, and the
+// functions know the client.
 func (d *Deployment) createPeople() {
 	if !d.Cognito {
 		return
@@ -52,7 +53,7 @@ func (d *Deployment) createPeople() {
 		UsernameAttributes:    jsii.Strings("email"), AutoVerifiedAttributes: jsii.Strings("email"),
 		UsernameConfiguration: &awscognito.CfnUserPool_UsernameConfigurationProperty{CaseSensitive: jsii.Bool(false)},
 		Schema:                &[]any{&awscognito.CfnUserPool_SchemaAttributeProperty{Name: jsii.String("email"), Required: jsii.Bool(true), Mutable: jsii.Bool(true)}},
-		// An address that somebody changes counts only once it is verified: grants may name addresses.
+		// An address that a user changes counts only once it is verified: grants may name addresses.
 		UserAttributeUpdateSettings: &awscognito.CfnUserPool_UserAttributeUpdateSettingsProperty{AttributesRequireVerificationBeforeUpdate: jsii.Strings("email")},
 		AccountRecoverySetting: &awscognito.CfnUserPool_AccountRecoverySettingProperty{
 			RecoveryMechanisms: &[]any{&awscognito.CfnUserPool_RecoveryOptionProperty{Name: jsii.String("verified_email"), Priority: jsii.Number(1)}}},
@@ -81,8 +82,8 @@ func (d *Deployment) createPeople() {
 		IdTokenValidity: jsii.Number(tokenMinutes), AccessTokenValidity: jsii.Number(tokenMinutes), RefreshTokenValidity: jsii.Number(refreshMinutes),
 		TokenValidityUnits: &awscognito.CfnUserPoolClient_TokenValidityUnitsProperty{IdToken: jsii.String("minutes"), AccessToken: jsii.String("minutes"), RefreshToken: jsii.String("minutes")},
 	})
-	// CloudFormation hands the client's secret over by itself: neither the template nor a variable of a function has it.
-	// The name ends in the id of the client, since that of a secret that was deleted is taken for weeks.
+	// CloudFormation passes on the client's secret directly: neither the template nor a variable of a function has it.
+	// The name ends in the id of the client, because the name of a deleted secret stays taken for weeks.
 	secret := awssecretsmanager.NewCfnSecret(d.scope, jsii.String("PeopleSecret"), &awssecretsmanager.CfnSecretProps{
 		Name: jsii.String(d.secretName(client)), Description: jsii.String("The secret by which the user pool of zerodag's stage " + d.Stage + " knows its API"), SecretString: client.AttrClientSecret(), KmsKeyId: d.keyARN()})
 	d.people = &people{pool, client, secret}
@@ -98,7 +99,7 @@ func groupID(name string) string {
 	return name
 }
 
-// invitation is what somebody is sent whom an administrator has added.
+// invitation is the mail to a user whom an administrator has added.
 func (d *Deployment) invitation() *awscognito.CfnUserPool_InviteMessageTemplateProperty {
 	return &awscognito.CfnUserPool_InviteMessageTemplateProperty{
 		EmailSubject: jsii.String("You can sign in to zerodag (" + d.Stage + ")"),
@@ -122,7 +123,7 @@ func (d *Deployment) secretName(c awscognito.CfnUserPoolClient) string {
 	return *d.name("oidc-") + *c.Ref()
 }
 
-// provider is where people sign in; none, when nobody asks for that.
+// provider is the provider for sign-ins; none if that is not enabled.
 func (d *Deployment) provider() env.OIDC {
 	switch {
 	case d.people != nil:

@@ -39,9 +39,9 @@ func (d *Deployment) newPrivateAPI() gateway {
 	return privateAPI{d, awsapigateway.NewRestApi(d.scope, jsii.String("PrivateApi"), p)}
 }
 
-// reachable is who may call the API: nobody but through the endpoints. What a resource policy allows, it allows to principals of the
-// account whether or not IAM allows it to them. So it allows only requests without a principal, which show a token to the
-// function; signed requests (/iam) need execute-api:Invoke in a policy of who signs.
+// reachable lets callers reach the API only through the endpoints. What a resource policy allows, it allows to
+// principals of the account whether or not IAM allows it to them. So it allows only requests without a principal, which
+// show a token to the function; signed requests (/iam) need execute-api:Invoke in a policy of the signer.
 func (d *Deployment) reachable() awsiam.PolicyDocument {
 	return d.throughEndpoints(map[string]any{"Null": map[string]any{"aws:PrincipalArn": "true"}})
 }
@@ -94,8 +94,9 @@ func (a privateAPI) create(routes []route) {
 // greedy ends a path that stands for any longer one.
 const greedy = "/{path+}"
 
-// covered adds to the routes of an HTTP API what a REST API needs besides. There a path is made of resources, one for each of its
-// parts. A request that reaches a resource without a method for it is refused, and does not go to {path+} further up.
+// covered adds to the routes of an HTTP API those that a REST API also needs. There a path is made of resources, one
+// for each of its parts. A request that reaches a resource without a method for it is refused, and does not fall back
+// to {path+} further up.
 func covered(routes []route) (all []route) {
 	there := map[string]bool{}
 	add := func(r route) {
@@ -134,7 +135,7 @@ func methods(r route) []string {
 	return []string{r.method}
 }
 
-// nearest is the route for all of a path's neighbours, and so for the path itself where it has no route of its own.
+// nearest is the route for all of a path's neighbors, and so for the path itself if it has no separate route.
 func nearest(routes []route, path string) (best route) {
 	for _, r := range routes {
 		if above, is := strings.CutSuffix(r.path, greedy); is && strings.HasPrefix(path, above+"/") && len(r.path) > len(best.path) {

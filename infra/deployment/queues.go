@@ -8,16 +8,16 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// Numbers of the queues (invariants.md 4.12): messages wait as long as SQS allows, and what
-// fails twenty times is put aside; losses of tasks are counted by the engine.
+// Numbers of the queues (invariants.md 4.12): messages wait as long as SQS allows, and messages that fail twenty times
+// are put aside; losses of tasks are counted by the engine.
 const (
 	keptDays    = 14
 	maxReceives = 20
 	maxMessage  = 1 << 20 // bytes; queues that were made before August 2025 have a quarter of that unless it is said
 )
 
-// How long a received message stays away from its queue. The functions are told both as variables:
-// what was away for that long, nobody had begun with.
+// The visibility time-outs of received messages. The functions get both as variables: if a message was invisible for
+// that long, no receiver had begun its work.
 const (
 	eventVisibility = time.Minute
 	taskVisibility  = 15 * time.Minute // Lambda demands no less than the agent's time

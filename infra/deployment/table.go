@@ -8,8 +8,8 @@ import (
 	"zerodag/internal/env"
 )
 
-// keep is what becomes of a store when its stack is removed: it stays. Only a deploy that fails
-// takes away what it made itself, or the next one would find its names taken.
+// keep is the removal policy of a store: it stays when its stack is removed. Only a failed deploy removes the stores
+// that it created, or the next one would find its names taken.
 const keep = awscdk.RemovalPolicy_RETAIN_ON_UPDATE_OR_DELETE
 
 // keepProtected is the same for a resource that may have deletion protection. A first deploy that fails

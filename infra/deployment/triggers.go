@@ -26,7 +26,7 @@ const (
 func (d *Deployment) createBus() {
 	d.bus = awsevents.NewEventBus(d.scope, jsii.String("Bus"), &awsevents.EventBusProps{EventBusName: d.name("bus"), KmsKey: d.key})
 	d.topic = awssns.NewTopic(d.scope, jsii.String("Topic"), &awssns.TopicProps{TopicName: d.name("notices"), EnforceSSL: jsii.Bool(true), MasterKey: d.key})
-	// A topic with a policy of its own has lost SNS's default one, by which alarms of the account reach it.
+	// A topic with its own policy has lost SNS's default one, by which alarms of the account reach it.
 	d.topic.AddToResourcePolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{Sid: jsii.String("AllowAlarms"),
 		Principals: &[]awsiam.IPrincipal{awsiam.NewServicePrincipal(jsii.String("cloudwatch.amazonaws.com"), nil)},
 		Actions:    jsii.Strings("sns:Publish"), Resources: &[]*string{d.topic.TopicArn()},
@@ -36,16 +36,16 @@ func (d *Deployment) createBus() {
 	}
 }
 
-// createTriggers says what starts which function. Both queues leave room for the API and each
-// other: without a bound a thousand attempts at midnight would take the account's concurrency,
-// and who is throttled comes back only after the visibility of its queue.
+// createTriggers connects the functions with their triggers. Both queues leave room for the API and each other: without
+// a limit a thousand attempts at midnight would take the account's concurrency, and a throttled message comes back only
+// after the visibility of its queue.
 func (d *Deployment) createTriggers() {
 	d.functions["executor"].AddEventSource(awslambdaeventsources.NewSqsEventSource(d.events.live, &awslambdaeventsources.SqsEventSourceProps{
 		BatchSize: jsii.Number(eventBatch), ReportBatchItemFailures: jsii.Bool(true), MaxConcurrency: jsii.Number(d.EventConcurrency())}))
 	d.functions["agent"].AddEventSource(awslambdaeventsources.NewSqsEventSource(d.tasks.live, &awslambdaeventsources.SqsEventSourceProps{
 		BatchSize: jsii.Number(1), ReportBatchItemFailures: jsii.Bool(true), MaxConcurrency: jsii.Number(d.Agents)}))
 	d.minute = d.minuteTick()
-	// What comes each minute need not come late; what starts a workflow is never dropped.
+	// The calls of each minute need not come late; a start of a workflow is never dropped.
 	tick := awseventstargets.NewLambdaFunction(d.minute, &awseventstargets.LambdaFunctionProps{RetryAttempts: jsii.Number(tickTries), MaxEventAge: seconds(minuteAge)})
 	start := awseventstargets.NewLambdaFunction(d.functions["tick"], &awseventstargets.LambdaFunctionProps{DeadLetterQueue: d.starts})
 	d.functions["tick"].ConfigureAsyncInvoke(&awslambda.EventInvokeConfigOptions{RetryAttempts: jsii.Number(tickTries), MaxEventAge: seconds(tickAge),
@@ -65,9 +65,9 @@ func (d *Deployment) createTriggers() {
 	d.allowStarts()
 }
 
-// minuteTick is an alias of the tick for the calls of each minute. The next call does the work of one that
-// failed, so failed calls of the alias are dropped. Among the starts that were put aside they would raise an
-// alarm although nothing is lost.
+// minuteTick is an alias of the tick for the calls of each minute. The next call does the work of a failed one, so
+// failed calls of the alias are dropped. Among the starts that were put aside they would raise an alarm although
+// nothing is lost.
 func (d *Deployment) minuteTick() awslambda.IFunction {
 	alias := awslambda.NewAlias(d.scope, jsii.String("MinuteTick"), &awslambda.AliasProps{AliasName: jsii.String("minute"), Version: d.functions["tick"].LatestVersion(),
 		RetryAttempts: jsii.Number(tickTries), MaxEventAge: seconds(minuteAge)})

@@ -26,7 +26,7 @@ func Example() string {
 	return b.String()
 }
 
-// bounded says which values a field may have.
+// bounded describes which values a field may have.
 func bounded(tag reflect.StructTag) string {
 	if choice := choices(tag); choice != nil {
 		return " (" + strings.Join(choice, ", ") + ")"

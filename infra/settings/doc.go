@@ -1,6 +1,6 @@
-// Package settings is what a deployment on AWS can be told: its fields, their defaults and
-// bounds, and how they are read from the file of a stage.
+// Package settings has the settings of a deployment on AWS: their defaults and limits, and how they are read from the
+// file of a stage.
 //
-// The CDK app, programs that embed the deployment in their own app, and `zerodag aws` read the
-// same settings. It must never import the CDK: the command line pays for it otherwise.
+// The CDK app, programs that embed the deployment in their own app, and `zerodag aws` read the same settings. It must
+// never import the CDK: the command line pays for it otherwise.
 package settings

@@ -22,8 +22,8 @@ var ErrNoFile = errors.New("the stage has no file of settings")
 // File is where the settings of a stage are, below a folder.
 func File(folder, stage string) string { return filepath.Join(folder, stage+".yaml") }
 
-// Read reads the file of a stage over the defaults. An unknown key, one that stands twice and a
-// value of the wrong kind are errors that say file and line. ErrNoFile when there is no file.
+// Read reads the file of a stage over the defaults. An unknown key, a repeated key and a value of the wrong kind are
+// errors with file and line. ErrNoFile if there is no file.
 func Read(folder, stage string) (Settings, error) {
 	if err := checkStage(stage); err != nil {
 		return Settings{}, err
@@ -204,7 +204,7 @@ func setScalar(field reflect.Value, node *yaml.Node, wrong func(form string) err
 // isNoText reports whether a node is no single value.
 func isNoText(n *yaml.Node) bool { return n.Kind != yaml.ScalarNode || n.Tag == "!!null" }
 
-// unknown is the error about a key that there is not, with the one that is likely meant.
+// unknown is the error about an unknown key, with the one that is likely meant.
 func unknown(name string, of reflect.Value) error {
 	const longest = 40 // of a word that is worth to be compared
 	if len(name) > longest {

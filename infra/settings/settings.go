@@ -158,8 +158,8 @@ func (s Settings) HasMachines() bool { return s.Commands == "fargate" }
 
 var stageName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,17}$`)
 
-// Validate says what is wrong with the settings as a whole; nil when nothing is. The bounds of
-// single values are checked, too, since programs set them without a file.
+// Validate returns what is wrong with the settings as a whole, or nil. It also checks the limits of single values,
+// because programs set them without a file.
 func (s Settings) Validate() error {
 	for _, check := range []func() error{s.names, s.bounds, s.images, s.watching, s.metrics, s.microvms, s.tags, s.roles, s.principals, s.signIn, s.agree} {
 		if err := check(); err != nil {
@@ -179,7 +179,7 @@ func (s Settings) names() error {
 	return nil
 }
 
-// watching looks at logs, their key and traces.
+// watching checks logs, their key and traces.
 func (s Settings) watching() error {
 	if days := retentions(); !slices.Contains(days, s.CloudWatchDays) {
 		return fmt.Errorf("cloudWatchDays must be a retention that CloudWatch accepts (%s) but is %d", strings.Trim(fmt.Sprint(days), "[]"), s.CloudWatchDays)
@@ -340,7 +340,7 @@ func (s Settings) principals() error {
 	return nil
 }
 
-// Grants say who may sign in and as what. Where a user pool is made and nobody is named, its groups are the roles.
+// Grants list who may sign in and as what. If a user pool is created and no grants are set, its groups are the roles.
 func (s Settings) Grants() []string {
 	if s.Cognito && len(s.OIDCGrants) == 0 {
 		return []string{"group:owner=owner", "group:admin=admin", "group:operator=operator", "group:viewer=viewer"}
@@ -348,7 +348,7 @@ func (s Settings) Grants() []string {
 	return s.OIDCGrants
 }
 
-// Groups are those that the grants name, each once, in their order.
+// Groups are the groups that the grants name, each once, in order.
 func (s Settings) Groups() (list []string) {
 	for _, g := range s.Grants() {
 		if group, is := strings.CutPrefix(g[:strings.LastIndex(g, "=")], "group:"); is && !slices.Contains(list, group) {
@@ -365,7 +365,7 @@ var userPool = sync.OnceValue(func() (forms struct{ domain, group *regexp.Regexp
 	return forms
 })
 
-// cognito looks at what says how a user pool is made.
+// cognito checks the settings of a user pool.
 func (s Settings) cognito() error {
 	if !s.Cognito {
 		if s.CognitoDomain != "" {
@@ -402,7 +402,7 @@ func (s Settings) cognito() error {
 	return nil
 }
 
-// grants looks at the form of all grants.
+// grants checks the form of all grants.
 func (s Settings) grants() error {
 	for _, g := range s.OIDCGrants {
 		if !grant().MatchString(g) {
@@ -412,7 +412,7 @@ func (s Settings) grants() error {
 	return nil
 }
 
-// signIn looks at what says who may sign in at a provider of identities.
+// signIn checks the settings for sign-ins at an identity provider.
 func (s Settings) signIn() error {
 	if err := s.cognito(); err != nil || s.Cognito {
 		return err
@@ -442,7 +442,7 @@ func checkStage(name string) error {
 	return nil
 }
 
-// agree looks at settings that need each other.
+// agree checks settings that depend on each other.
 func (s Settings) agree() error {
 	for _, check := range []func() error{s.agreeOnAPI, s.agreeOnZone, s.agreeOnNetwork} {
 		if err := check(); err != nil {

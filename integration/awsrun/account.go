@@ -27,7 +27,7 @@ import (
 type account struct {
 	stage  string
 	config aws.Config
-	pause  time.Duration // between two looks at what takes its time
+	pause  time.Duration // between two checks of slow operations
 	near   bool          // it is an emulator on this machine
 
 	calls    *awscall.Client // for services whose clients would be modules more
@@ -46,9 +46,9 @@ const tries = 6
 
 var stageName = regexp.MustCompile(`^[a-z][a-z0-9]{1,16}$`)
 
-// open finds the credentials and the region of the environment, as every AWS tool does. It asks
-// nothing yet. The stage of a run has a short name without a hyphen, which begin chooses by chance and
-// only where no name begins with it: all that does is of the run from then on.
+// open finds the credentials and the region of the environment, as every AWS tool does. It makes no calls yet. The
+// stage of a run has a short name without a hyphen, which begin chooses at random and only if no existing name begins
+// with it: everything with such a name belongs to the run from then on.
 func open(ctx context.Context, stage string) (*account, error) {
 	if !stageName.MatchString(stage) {
 		return nil, fmt.Errorf("%q cannot be the stage of a run: it must be 2 to 17 small letters and digits, beginning with a letter", stage)
@@ -75,7 +75,7 @@ func newAccount(c aws.Config, stage string) *account {
 	return a
 }
 
-// again is a client that repeats a request that was not answered: all that is asked for may be done twice.
+// again is a client that repeats unanswered requests: all its requests may be repeated safely.
 type again struct{ *http.Client }
 
 // Do implements aws.HTTPClient.

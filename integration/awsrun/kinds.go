@@ -41,8 +41,8 @@ type leftover struct{ Kind, Name string }
 
 func (l leftover) String() string { return l.Kind + " " + l.Name }
 
-// leftovers lists the resources of the stage, but for the mark of the run. A kind that cannot be listed is an error: nobody knows
-// whether one exists.
+// leftovers lists the resources of the stage, except the mark of the run. A kind that cannot be listed is an error,
+// because such a resource may exist.
 func (a *account) leftovers(ctx context.Context) ([]leftover, error) {
 	var all []leftover
 	var failed []error
@@ -67,9 +67,9 @@ func (a *account) leftovers(ctx context.Context) ([]leftover, error) {
 // one can. A network interface of a machine may need an hour, and mostly needs a minute.
 const rounds = 3
 
-// removeAll removes the resources of the stage, and returns what is left nevertheless, and why. It refuses a stage that no run has
-// made. Machines are stopped first, since the stack cannot be deleted while they run, and the mark of the run, which allows all
-// that, goes last.
+// removeAll removes the resources of the stage, and returns what is left nevertheless, and why. It refuses a stage that
+// no run has made. Machines are stopped first, because the stack cannot be deleted while they run, and the mark of the
+// run, which allows all that, is removed last.
 func (a *account) removeAll(ctx context.Context, say func(string, ...any)) ([]leftover, error) {
 	if err := a.marked(ctx); err != nil {
 		return nil, err

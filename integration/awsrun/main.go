@@ -1,12 +1,12 @@
-// Command awsrun makes a run of the end-to-end list on an AWS account safe and told: it looks whether
-// nothing of the run's stage is there, keeps what became of the tests, measures, counts what was used,
-// removes everything, lists what is left, and writes the report. `make integration-aws` runs it by
-// integration/stack/run.sh, and `make test-aws` does the same on LocalStack.
+// Command awsrun makes a run of the end-to-end list on an AWS account safe and documented: it checks that nothing of
+// the run's stage exists, stores the results of the tests, measures, counts usage, removes everything, lists what is
+// left, and writes the report. `make integration-aws` runs it by integration/stack/run.sh, and `make test-aws` does the
+// same on LocalStack.
 //
-//	awsrun begin   -run FOLDER -stage NAME     refuses a stage that is there; says what will be done and what it costs
-//	awsrun tests   -run FOLDER                 reads go test -json, prints it as go test does, keeps the results
+//	awsrun begin   -run FOLDER -stage NAME     refuses an existing stage; prints what will be done and what it costs
+//	awsrun tests   -run FOLDER                 reads go test -json, prints it as go test does, stores the results
 //	awsrun measure -run FOLDER                 times calls, first tasks and commands of the stack of the environment
-//	awsrun usage   -run FOLDER -stage NAME     counts what was used
+//	awsrun usage   -run FOLDER -stage NAME     counts usage
 //	awsrun remove  -run FOLDER -stage NAME     removes all of the stage; fails with the names of what is left
 //	awsrun report  -run FOLDER -into FILE      writes the report
 //

@@ -30,7 +30,7 @@ func summary(what string, all []time.Duration) latency {
 }
 
 // flows are the workflows that are timed: a task that the executor does itself, one that goes to an agent, and a
-// command, which says when it began.
+// command, which reports when it began.
 
 func flows() map[string]string {
 	return map[string]string{"inline.dig": "+a:\n  echo>: x\n", "agent.dig": "+a:\n  wait>: 1s\n  blocking: true\n", "command.dig": "+a:\n  sh>: date +began-%s.%N\n"}
@@ -83,7 +83,7 @@ func measure(ctx context.Context, s *stack.Stack, calls, starts, commands int, o
 	return t.list, nil
 }
 
-// short leaves out what nobody reads.
+// short drops digits that do not matter.
 func short(d time.Duration) time.Duration { return d.Round(100 * time.Microsecond) }
 
 func (t *timing) call(ctx context.Context) (time.Duration, error) {

@@ -17,7 +17,8 @@ import (
 	ssmtypes "github.com/aws/aws-sdk-go-v2/service/ssm/types"
 )
 
-// What the template keeps when the stack is deleted, and what functions and services make beside it.
+// Resources that the template keeps when the stack is deleted, and resources that functions and services create outside
+// it.
 
 func (a *account) tables(ctx context.Context) ([]string, error) {
 	return a.owned(all(ctx, dynamodb.NewListTablesPaginator(a.dynamodb, nil), func(p *dynamodb.ListTablesOutput) []string { return p.TableNames }))
@@ -87,7 +88,7 @@ func (a *account) removeBucket(ctx context.Context, name string) error {
 	return err
 }
 
-// definitions are those that may still be used, and those that only wait to be deleted.
+// definitions are the active definitions, and those that only wait to be deleted.
 func (a *account) definitions(ctx context.Context) (arns []string, err error) {
 	for _, status := range []ecstypes.TaskDefinitionStatus{ecstypes.TaskDefinitionStatusActive, ecstypes.TaskDefinitionStatusInactive} {
 		list, err := a.owned(all(ctx, ecs.NewListTaskDefinitionsPaginator(a.ecs, &ecs.ListTaskDefinitionsInput{Status: status}),

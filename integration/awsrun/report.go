@@ -17,8 +17,8 @@ type left struct {
 	Error string
 }
 
-// report is the text of a run, in Markdown, from the files of its folder: whatever is not there did not
-// happen, and it says so.
+// report is the text of a run, in Markdown, from the files of its folder: a missing file means that the step did not
+// happen, and the report states that.
 func report(folder string, now time.Time) (string, error) {
 	var run about
 	var results []result
@@ -65,7 +65,7 @@ func cell(text string) string {
 	return strings.Join(strings.Fields(strings.ReplaceAll(text, "|", "\\|")), " ")
 }
 
-// ofPackage counts what became of the tests of a package.
+// ofPackage counts the results of a package's tests.
 type ofPackage struct {
 	passed, failed, skipped int
 	took                    float64

@@ -30,8 +30,8 @@ type about struct {
 	Began                          time.Time
 }
 
-// What a run uses, counted in the test bed and rounded up; machines are those of recorded cases, which
-// are not shared between attempts, and stay for a minute without commands.
+// The usage of a run, counted in the test bed and rounded up; machines are those of recorded cases, which are not
+// shared between attempts, and stay for a minute without commands.
 const (
 	runAttempts = 1_500
 	runCalls    = 80_000
@@ -45,8 +45,8 @@ func estimate() float64 {
 	return runAttempts*prices.Attempt + runCalls*(prices.APIRequest+prices.LambdaRequest+0.05*prices.LambdaGBSecond) + runMachines*machine
 }
 
-// begin looks whether a run can be made, says what it will do, and marks the stage as that of a run. It
-// refuses where anything of the stage is there.
+// begin checks whether a run can be made, prints what it will do, and marks the stage as that of a run. It refuses if
+// anything of the stage exists.
 func (a *account) begin(ctx context.Context, folder, commit, version string, out io.Writer) error {
 	number, arn, err := a.who(ctx)
 	if err != nil {

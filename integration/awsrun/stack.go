@@ -12,7 +12,7 @@ import (
 	"zerodag/internal/awscall"
 )
 
-// Tags of what a run makes: CloudFormation gives the first one, and the stack of a run the second.
+// Tags of a run's resources: CloudFormation sets the first one, and the stack of a run the second.
 const (
 	stackTag = "aws:cloudformation:stack-name"
 	runTag   = "zerodag-run"

@@ -12,7 +12,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 )
 
-// What tests make beside the stack, with names of the stage, and leave when they are interrupted.
+// Resources that tests create outside the stack, with names of the stage, and leave when they are interrupted.
 
 func (a *account) schedules(ctx context.Context) ([]string, error) {
 	return a.owned(all(ctx, scheduler.NewListSchedulesPaginator(a.schedule, &scheduler.ListSchedulesInput{NamePrefix: aws.String(a.prefix() + "-")}),

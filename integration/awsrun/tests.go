@@ -10,12 +10,12 @@ import (
 	"strings"
 )
 
-// result is what became of a test, or of a package whose tests did not even run.
+// result is the result of a test, or of a package whose tests did not even run.
 type result struct {
 	Package, Test string
 	Action        string  // pass, fail or skip
 	Elapsed       float64 // seconds
-	Output        string  `json:",omitempty"` // of what failed or was skipped
+	Output        string  `json:",omitempty"` // of a failed or skipped test
 }
 
 // event is a line of go test -json.
@@ -24,11 +24,11 @@ type event struct {
 	Elapsed                                   float64
 }
 
-// mostOutput is how much is kept of what a test printed, in bytes: its end says why it failed.
+// mostOutput is how much of a test's output is kept, in bytes: its end shows why it failed.
 const mostOutput = 8 << 10
 
-// follow reads what go test -json prints, prints it as go test would without -v, and returns what became
-// of each test. A line that is no JSON is passed on.
+// follow reads the output of go test -json, prints it as go test would without -v, and returns the result of each test.
+// It passes on lines that are not JSON.
 func follow(in io.Reader, out io.Writer) (results []result, err error) {
 	printed := map[string]string{}
 	lines := bufio.NewReader(in)
@@ -79,8 +79,8 @@ func note(line string, results []result, printed map[string]string, out io.Write
 	return results
 }
 
-// tests follows a stream and adds its results to those of the run. It fails when a test did, or when
-// there was none: a list that did not run is no success.
+// tests follows a stream and adds its results to those of the run. It fails if a test did, or if there was none: a list
+// that did not run has not succeeded.
 func tests(in io.Reader, out io.Writer, file string) error {
 	var all []result
 	if err := read(file, &all); err != nil {

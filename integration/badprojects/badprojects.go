@@ -1,12 +1,10 @@
 // Package badprojects reads the corpus of wrong projects beside it.
 //
-// Each folder NNN-name is a project that a user could write by mistake or in bad
-// faith, with a want.txt: "#" lines say what is wrong with it, "run: true" marks a
-// project that is accepted and fails only when it runs, and every other line is a part
-// of one error that its author must see, in order.
+// Each folder NNN-name is a project that a user could write by mistake or in bad faith, with a want.txt: "#" lines
+// describe what is wrong with it, "run: true" marks a project that is accepted and fails only when it runs, and every
+// other line is a part of one error that its author must see, in order.
 //
-// The test here loads the static ones; the tests of the command line run the others.
-// It must never change a project.
+// The test here loads the static ones; the tests of the command line run the others. It must never change a project.
 package badprojects
 
 import (

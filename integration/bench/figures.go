@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// measured is a row of what was printed: milliseconds, and MiB of resident memory.
+// measured is a printed row: milliseconds, and MiB of resident memory.
 type measured struct {
 	here     float64
 	memory   int
@@ -55,7 +55,7 @@ var compared = []struct{ says, row string }{
 	{"server: 20 shell commands in a row", "server: chain of 20 sh>: true"},
 }
 
-// comparison returns the table of docs/comparison.md, made from what was printed and from the figures of the other engines.
+// comparison returns the table of docs/comparison.md, made from the printed figures and those of the other engines.
 func comparison(printed, reference string) (string, error) {
 	machine, load, rows := readFigures(printed)
 	text, err := os.ReadFile(reference)
@@ -85,7 +85,7 @@ func comparison(printed, reference string) (string, error) {
 	return b.String(), nil
 }
 
-// engine has what is known of another engine besides the times of rows.
+// engine has the data of another engine in addition to the times of rows.
 type engine struct {
 	Version string
 	Idle    float64 `json:"idle_rss_mb"`

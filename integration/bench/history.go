@@ -27,8 +27,8 @@ const (
 // past is what a server has run before.
 type past struct{ attempts, sessions int }
 
-// history compares the rate of starts of a server that has run few attempts with that of one
-// which has run very many, and says what each costs on the disk.
+// history compares the rate of starts of a server that has run few attempts with that of one which has run very many,
+// and prints the disk space of each.
 func (b *bench) history() error {
 	folder, p := filepath.Join(b.dir, "history"), &past{}
 	if _, err := b.starts(folder, p, shortHistory, 1); err != nil {
@@ -84,7 +84,7 @@ func (s *running) rest() error {
 	return nil
 }
 
-// starts runs n attempts several times on a server of its own, and returns the median.
+// starts runs n attempts several times on a separate server, and returns the median.
 func (b *bench) starts(folder string, p *past, n, times int) (figure, error) {
 	s, _, err := b.serve(folder)
 	if err != nil {
@@ -118,7 +118,7 @@ func multiply(path string, n, times int) (err error) {
 		return err
 	}
 	defer tx.Rollback()
-	// What is different in a copy: k counts the copies, n attempts make a step.
+	// The values that differ in a copy: k counts the copies, n attempts make a step.
 	for _, table := range []struct {
 		name      string
 		different map[string]string

@@ -112,7 +112,7 @@ func (b *bench) lists() error {
 	return b.listsOf(folder)
 }
 
-// listsOf measures them on a server of its own.
+// listsOf measures the lists on a separate server.
 func (b *bench) listsOf(folder string, options ...string) error {
 	s, took, err := b.serve(folder, options...)
 	if err != nil {

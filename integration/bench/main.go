@@ -1,5 +1,5 @@
-// Command bench times whole runs of zerodag and prints them beside figures of Digdag and Dagu. It decides
-// nothing: figures are for reading.
+// Command bench times whole runs of zerodag and prints them beside figures of Digdag and Dagu. It decides nothing: the
+// figures are for reading.
 package main
 
 import (

@@ -153,8 +153,8 @@ func (s *running) start(workflow string) (string, error) {
 	return a.ID, err
 }
 
-// wait asks until an attempt is done, the seldomer the longer it takes: to answer must be no part of
-// what is measured, and is a third of a server's work when it is asked as fast as it can answer.
+// wait polls until an attempt is done, less often the longer it takes: answering must not be part of the measurement,
+// and takes a third of a server's work when it is polled as fast as it can answer.
 func (s *running) wait(id string) error {
 	for began := time.Now(); ; time.Sleep(max(500*time.Microsecond, time.Since(began)/50)) {
 		var a struct{ Done, Success bool }

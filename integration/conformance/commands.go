@@ -10,7 +10,7 @@ import (
 
 var commandOperator = regexp.MustCompile(`\b(sh|py|rb)>|_type: (sh|py|rb)\b`)
 
-// peer is what stands in a case for the servers of this machine, and for its files.
+// peer matches the placeholders in a case for the servers of this machine, and for its files.
 var peer = regexp.MustCompile(`@HTTP@|@SMTP_PORT@|@OUT@`)
 
 // runsCommands reports whether the case uses an operator that starts a process.

@@ -1,9 +1,8 @@
-// Package conformance runs recorded workflows through the engine and the operators of
-// this repository and compares what happens with what Digdag did.
+// Package conformance runs recorded workflows through the engine and the operators of this repository and compares what
+// happens with what Digdag did.
 //
-// cases/NAME holds a project, case.json (how it is run) and expected.json (what was
-// recorded). The tests are its only users. It must never be told of a single case:
-// what differs on purpose is listed in allowed.go.
+// cases/NAME holds a project, case.json (how it is run) and expected.json (what was recorded). The tests are its only
+// users. It must have no special code for a single case: intended differences are listed in allowed.go.
 package conformance
 
 import (

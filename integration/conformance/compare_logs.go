@@ -33,7 +33,7 @@ func userLines(a object) any {
 
 func userLinesOf(lines []any, errors []string) []any {
 	var keep []any
-	engine := false // an ERROR or WARN line of the engine may go on over several lines
+	engine := false // an ERROR or WARN line of the engine may continue over several lines
 	for _, l := range lines {
 		text, _ := l.(string)
 		if m, ok := l.(object); ok {

@@ -21,7 +21,7 @@ import (
 	"time"
 )
 
-// Remote is a server that speaks the REST API; its workspaces lie below Temp.
+// Remote is a server that speaks the REST API; its workspaces are below Temp.
 type Remote struct {
 	URL   string // may have a path
 	Temp  string
@@ -156,7 +156,7 @@ func (r *remoteCase) deleteProject(name string) error {
 	return err
 }
 
-// pushed pushes a folder as a revision and returns what the recordings say of it.
+// pushed pushes a folder as a revision and returns the part of the answer that recordings have.
 func (r *remoteCase) pushed(project, folder, revision, query string) (object, error) {
 	body, err := archive(folder, r.database)
 	if err != nil {
@@ -216,7 +216,7 @@ func (r *remoteCase) send(method, path, contentType string, body []byte) (int, a
 }
 
 func (r *remoteCase) fetch(method, path, contentType string, body []byte) (int, []byte, error) {
-	// A step's time may be over; what is asked of the server is answered all the same.
+	// A step's time may be over; requests to the server are still answered.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.ctx), time.Minute)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, method, r.server.URL+path, bytes.NewReader(body))
@@ -236,8 +236,7 @@ func (r *remoteCase) fetch(method, path, contentType string, body []byte) (int, 
 	return answer.StatusCode, content, err
 }
 
-// archive packs a folder, whose files are to find the database; what describes the case is
-// no part of the project.
+// archive packs a folder, whose files must find the database; the description of the case is not part of the project.
 func archive(folder string, database databasePeer) ([]byte, error) {
 	var b bytes.Buffer
 	z := gzip.NewWriter(&b)

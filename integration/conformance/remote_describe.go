@@ -102,7 +102,7 @@ func (r *remoteCase) taskLogs(attempt string) (object, error) {
 	return logs, nil
 }
 
-// plainText unpacks a log file; one that is not packed is taken as it is.
+// plainText unpacks a log file; an uncompressed one is returned as it is.
 func plainText(content []byte) string {
 	if z, err := gzip.NewReader(bytes.NewReader(content)); err == nil {
 		if plain, err := io.ReadAll(z); err == nil {

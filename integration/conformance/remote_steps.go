@@ -18,7 +18,7 @@ import (
 // Step is what is done in a case; conform.py describes each.
 type Step struct {
 	Op string `json:"op"`
-	// As names the attempt that is started, Attempt the one that is meant.
+	// As names the attempt that the step starts, Attempt the one that it uses.
 	As               string            `json:"as"`
 	Attempt          string            `json:"attempt"`
 	Workflow         string            `json:"workflow"`
@@ -47,7 +47,7 @@ type Step struct {
 // timeout is recorded of a step that waited in vain.
 const timeout = "TIMEOUT"
 
-// step carries out a step; the result is nil when there is nothing to say of it.
+// step carries out a step; the result is nil if there is nothing to report.
 func (r *remoteCase) step(s Step) (any, error) {
 	switch s.Op {
 	case "start":

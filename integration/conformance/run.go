@@ -268,7 +268,7 @@ func (l *logs) of(id operators.Identity) operators.Log {
 	if id.AttemptID != 1 {
 		return &taskLog{logs: &logs{lines: map[string][]string{}}, task: id.TaskName}
 	}
-	l.add(id.TaskName, engineMark) // each run of Digdag has a file of its own
+	l.add(id.TaskName, engineMark) // each run of Digdag has a separate file
 	return &taskLog{logs: l, task: id.TaskName}
 }
 
@@ -286,8 +286,8 @@ func (l *taskLog) Line(level operators.Level, logger, message string) {
 	}
 }
 
-// engineMark stands before a line of the engine's: it begins a new line even where a
-// command or echo> wrote none. No command writes it.
+// engineMark precedes a line of the engine: it begins a new line even if a command or echo> wrote none. No command
+// writes it.
 const engineMark = "\uE000engine\uE001"
 
 func (l *logs) add(task, text string) {

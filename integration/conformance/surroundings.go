@@ -22,7 +22,7 @@ func NewSurroundings(t testing.TB) *Surroundings {
 	return &Surroundings{newWebPeer(t), newMailPeer(t), files.NewParamStore(t.TempDir(), time.Now), newDatabasePeer(t)}
 }
 
-// NewCase returns a case of the project in a folder, run as one that says nothing else.
+// NewCase returns a case of the project in a folder, with the default settings.
 func NewCase(dir string) Case {
 	return Case{Dir: dir, Workflow: "main", SessionTime: defaultSession, TimeLimit: 60}
 }

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// Alone runs a fake as a program, for workflows that are tried by hand: it says where it listens, and then each request that
-// comes in. It listens on this machine only.
+// Alone runs a fake as a program, for workflows that are tried by hand: it prints its address, and then each request.
+// It listens on this machine only.
 type Alone struct {
 	faults Faults
 	every  string

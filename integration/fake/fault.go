@@ -14,7 +14,7 @@ type Fault string
 const (
 	None       Fault = ""
 	Throttled  Fault = "429"
-	Limited    Fault = "403" // another way to say that there were too many
+	Limited    Fault = "403" // another way to report too many requests
 	Broken     Fault = "500"
 	Away       Fault = "503"        // not in the service's form, as of something in between
 	Cut        Fault = "cut"        // the connection ends, and nothing is done
@@ -25,7 +25,7 @@ const (
 	HugeHeader Fault = "hugeheader" // it is done, and the head of the answer has no end
 )
 
-// Faults says which requests go wrong.
+// Faults selects which requests fail.
 type Faults struct {
 	// At are faults of single requests by their number, from 1.
 	At map[int]Fault
@@ -36,7 +36,7 @@ type Faults struct {
 	After string
 	// Other is a fault of every other request, from the first.
 	Other Fault
-	// Rate is how many of all requests have one of Kinds, by chance from Seed; nil is those that the fake names.
+	// Rate is the share of requests that have one of Kinds, by chance from Seed; nil is those that the fake names.
 	Rate  float64
 	Seed  uint64
 	Kinds []Fault

@@ -31,7 +31,7 @@ type Answer interface {
 	Write(w http.ResponseWriter, f Fault)
 }
 
-// Request is one that came in.
+// Request is a received request.
 type Request struct {
 	Method, Path string
 	Query        url.Values
@@ -81,7 +81,7 @@ func (s *Server) Start(t testing.TB) string {
 	return at.URL
 }
 
-// StartTLS is Start by TLS; it returns the certificate, too, which a client has to trust.
+// StartTLS is Start by TLS; it also returns the certificate, which a client has to trust.
 func (s *Server) StartTLS(t testing.TB) (string, *x509.Certificate) {
 	t.Helper()
 	at := httptest.NewTLSServer(s)
@@ -145,7 +145,7 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// record notes a request, and returns its number and what goes wrong with it.
+// record records a request, and returns its number and its fault.
 func (s *Server) record(q Request) (n int, f Fault, after string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,7 +156,7 @@ func (s *Server) record(q Request) (n int, f Fault, after string) {
 	return n, s.faults.of(n, q.Path, s.kinds), s.faults.After
 }
 
-// call tells the hook of a recorded request.
+// call passes a recorded request to the hook.
 func (s *Server) call(n int, q Request, answered bool) {
 	s.mu.Lock()
 	hook := s.hook

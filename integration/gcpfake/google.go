@@ -16,7 +16,7 @@ import (
 //go:embed google.json
 var googleText []byte
 
-// description is what Google says of its APIs: their methods, and the fields of what they take.
+// description is Google's description of its APIs: their methods, and the fields of their requests.
 type description struct {
 	Methods []method
 	Schemas map[string]map[string]string
@@ -61,7 +61,7 @@ func (d description) find(verb, path string) (method, map[string]string, error) 
 	return method{}, nil, fmt.Errorf("no method is %s %s", verb, path)
 }
 
-// fits says what of a request the description does not have.
+// fits returns which part of a request the description does not have.
 func (d description) fits(m method, query url.Values, body string) error {
 	for name := range query {
 		if !slices.Contains(m.Query, name) {
@@ -81,7 +81,7 @@ func (d description) fits(m method, query url.Values, body string) error {
 	return d.is(strings.ToLower(m.Request), m.Request, v)
 }
 
-// is says why a value is not of a type.
+// is returns why a value is not of a type.
 func (d description) is(at, kind string, v param.Value) error {
 	if list, isList := strings.CutPrefix(kind, "[]"); isList {
 		items, ok := v.([]param.Value)
@@ -107,7 +107,7 @@ func (d description) is(at, kind string, v param.Value) error {
 	return scalar(at, kind, v)
 }
 
-// each looks at the values of a mapping, whose types are those of their keys.
+// each checks the values of a mapping, whose types are those of their keys.
 func (d description) each(at string, v param.Value, of func(key string) (string, bool)) error {
 	m, isMap := v.(*param.Map)
 	if !isMap {

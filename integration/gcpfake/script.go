@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Script says what a job does. It is JSON behind "-- bq: " in a line of the query; a job without
-// one succeeds at the first look.
+// Script is the behavior of a job. It is JSON behind "-- bq: " in a line of the query; a job without one succeeds at
+// the first poll.
 type Script struct {
 	// Looks is how often the job still runs when it is looked at.
 	Looks int64 `json:"looks"`

@@ -1,11 +1,10 @@
-// Package gcpfake is a server that behaves as the APIs of BigQuery and Cloud Storage do, as far as
-// jobs, datasets, tables and what is known of objects go, with faults on demand. It gives tokens
-// for credentials of its own, records every request, and refuses those that do not fit Google's
-// own description of its APIs (google.json, see the program in discovery).
+// Package gcpfake is a server that behaves as the APIs of BigQuery and Cloud Storage do, as far as jobs, datasets,
+// tables and metadata of objects go, with faults on demand. It issues tokens for its own credentials, records every
+// request, and refuses those that do not fit Google's own description of its APIs (google.json, see the program in
+// discovery).
 //
-// Tests of operators and of whole servers use it in place of the services; the program in serve
-// runs it alone. It holds everything in memory, and knows no SQL: what a job does is said by a
-// comment of its query, see Script.
+// Tests of operators and of whole servers use it in place of the services; the program in serve runs it alone. It holds
+// everything in memory, and knows no SQL: a comment of its query sets what a job does, see Script.
 package gcpfake
 
 import (
@@ -63,7 +62,7 @@ func (s *Server) Answer(q fake.Request, r *http.Request) fake.Answer {
 	return s.world.do(called.ID, names, q.Query, q.Body)
 }
 
-// check holds a request against Google's description of its APIs, and looks at its token.
+// check checks a request against Google's description of its APIs, and its token.
 func (s *Server) check(q fake.Request, r *http.Request) (method, map[string]string, *answer) {
 	refuse := func(a answer) (method, map[string]string, *answer) { return method{}, nil, &a }
 	called, names, err := google().find(q.Method, q.Path)

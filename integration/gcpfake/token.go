@@ -52,7 +52,7 @@ func UserCredential(address string) string {
 	return param.Text(param.New("type", "authorized_user", "client_id", "c1", "client_secret", "s1", "refresh_token", refreshKey, "token_uri", address+tokenPath))
 }
 
-// tokens are those that were given, with what they are for.
+// tokens are the issued tokens with their scopes.
 type tokens struct{ given map[string]string }
 
 // scope is what the token of a header is for.
@@ -93,7 +93,7 @@ func (t *tokens) give(q fake.Request) answer {
 	return said(http.StatusOK, param.Text(param.New("access_token", token, "expires_in", int64(3599), "token_type", "Bearer")))
 }
 
-// claimed is the scope that a signed request asks for, or what is wrong with it.
+// claimed is the scope that a signed request claims, or what is wrong with the request.
 func claimed(assertion string) (scope, why string) {
 	parts := strings.Split(assertion, ".")
 	if len(parts) != 3 {

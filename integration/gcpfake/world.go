@@ -63,7 +63,7 @@ type dataset struct {
 	tables   map[string]*param.Map
 }
 
-// Job is one that was started.
+// Job is a job that was started.
 type Job struct {
 	ID            string
 	Configuration *param.Map
@@ -163,7 +163,7 @@ func textOf(m *param.Map, key string) string {
 	return text
 }
 
-// locationOf is where a job runs: where it says, or where its datasets are.
+// locationOf is where a job runs: the location that it names, or that of its datasets.
 func (w *world) locationOf(project string, reference, configuration *param.Map) string {
 	if where := textOf(reference, "location"); where != "" {
 		return where
@@ -228,7 +228,7 @@ func (j *job) resource() *param.Map {
 		"jobReference", param.New("projectId", j.project, "jobId", j.id, "location", j.location), "configuration", j.configuration, "status", status)
 }
 
-// onJob looks at a job, or ends it. One that runs in neither the US nor the EU is only found there.
+// onJob returns a job, or ends it. A job outside of the US and the EU is only found in its location.
 func (w *world) onJob(id, key, location string) answer {
 	j := w.jobs[key]
 	if j == nil || location == "" && j.location != "US" && j.location != "EU" || location != "" && !strings.EqualFold(location, j.location) {

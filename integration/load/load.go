@@ -1,6 +1,6 @@
-// Package load lets many clients call one server at once and looks whether a call fails
-// and whether anything is left behind: goroutines, file handles, memory. `make test` does
-// so for seconds, `make bench` for a minute (ZERODAG_LOAD). No package imports it.
+// Package load lets many clients call one server at once and checks whether a call fails and whether anything is left
+// behind: goroutines, file handles, memory. `make test` does so for seconds, `make bench` for a minute (ZERODAG_LOAD).
+// No package imports it.
 package load
 
 import (
@@ -22,7 +22,7 @@ import (
 	"zerodag/integration/server"
 )
 
-// Clients share what they know of a server: the attempts that were started so far.
+// Clients share their knowledge of a server: the attempts that were started so far.
 type Clients struct {
 	url      string
 	client   *http.Client
@@ -52,7 +52,7 @@ const project = `+hello:
 
 const scheduled = "schedule: {daily>: '07:00:00'}\n+x: {echo>: x}\n"
 
-// NewClients pushes a project and starts an attempt, so that there is something to ask for.
+// NewClients pushes a project and starts an attempt, so that there is something to query.
 func NewClients(ctx context.Context, url string, n int) (*Clients, error) {
 	c := &Clients{url: url, took: map[string][]time.Duration{},
 		client: &http.Client{Timeout: time.Minute, Transport: &http.Transport{MaxIdleConnsPerHost: n, MaxConnsPerHost: n}}}

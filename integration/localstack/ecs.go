@@ -44,8 +44,8 @@ type ECSContainer struct {
 	Reason   string `json:"reason"`
 }
 
-// Faults sets what goes wrong in the cluster until the end of the test; names and meaning are
-// those of plugin/lsproc/ecs/faults.py. The cluster has limits of its own from then on.
+// Faults sets the faults of the cluster until the end of the test; names and meaning are those of
+// plugin/lsproc/ecs/faults.py. The cluster has its own limits from then on.
 func (e ECS) Faults(t testing.TB, faults map[string]any) {
 	t.Helper()
 	path := "/_ecs/faults?cluster=" + url.QueryEscape(e.Cluster)
@@ -82,7 +82,7 @@ func (e ECS) Lose(t testing.TB, task string, event bool) {
 	}
 }
 
-// Namespaces is whether containers have mount and PID namespaces of their own, which takes root.
+// Namespaces reports whether containers have separate mount and PID namespaces, which takes root.
 func (e ECS) Namespaces(t testing.TB) bool {
 	t.Helper()
 	var about struct{ Namespaces bool }

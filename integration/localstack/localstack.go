@@ -72,7 +72,7 @@ func Config(t testing.TB) aws.Config {
 		RequestChecksumCalculation: aws.RequestChecksumCalculationWhenSupported} // what a function's own configuration says
 }
 
-// Secrets are those that lead a task's calls of services to LocalStack.
+// Secrets are the secrets that direct a task's calls of services to LocalStack.
 func Secrets(services ...string) map[string]string {
 	s := map[string]string{"aws.access_key_id": "test", "aws.secret_access_key": "test", "aws.region": Region}
 	for _, name := range services {
@@ -105,7 +105,7 @@ var found = sync.OnceValue(func() error {
 
 func healthy() error {
 	if ministack() {
-		return nil // whoever names it has started it
+		return nil // its owner has started it
 	}
 	if os.Getenv("LS_PORT") == "" && !required() {
 		return errors.New("LS_PORT is not set, and a LocalStack of another run is not used")
@@ -130,8 +130,8 @@ func single(timeout time.Duration) *http.Client {
 // environment names none.
 func SharedFolder() string { return os.Getenv("LSPROC_SHARED") }
 
-// Shared is a folder of the test that the containers of the test bed's ECS see, too, at the same
-// place: what lies below /tmp they do not.
+// Shared is a folder of the test that the containers of the test bed's ECS also see, at the same place: they do not see
+// other folders below /tmp.
 func Shared(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp(SharedFolder(), "test-")

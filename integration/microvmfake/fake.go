@@ -253,7 +253,7 @@ func (f *Fake) do(name string, in map[string]any) (out map[string]any, code, mes
 	ends := name == "TerminateMicrovm" && m.State != terminated
 	if ends {
 		m.State = "TERMINATING"
-		if f.Terminate == nil { // nobody says when it has ended
+		if f.Terminate == nil { // no one reports when it has ended
 			m.State = terminated
 		}
 	}

@@ -114,7 +114,7 @@ func install(ctx context.Context) (python string, err error) {
 	}
 	lock := filepath.Join(home, "requirements.lock")
 	fmt.Fprintln(os.Stderr, "ministack: installing into", home)
-	// A second run beside this one installs the same.
+	// A concurrent second run installs the same.
 	for _, step := range [][]string{{"python3", "-m", "venv", home}, {python, "-m", "pip", "install", "-q", "--disable-pip-version-check", "-r", lock}} {
 		if step[0] == python {
 			if err := os.WriteFile(lock, requirements, 0o600); err != nil {
@@ -178,7 +178,7 @@ func start(ctx context.Context, python string) (endpoint string, stop func(), er
 	}
 }
 
-// free returns an address whose port nobody uses.
+// free returns an address with an unused port.
 func free() (string, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -187,7 +187,7 @@ func free() (string, error) {
 	return l.Addr().String(), l.Close()
 }
 
-// result is the outcome of one test and what it printed.
+// result is the outcome of one test and its output.
 type result struct {
 	passed bool
 	output strings.Builder
@@ -246,7 +246,7 @@ func read(events io.Reader) (map[string]*result, error) {
 	return results, nil
 }
 
-// compare lists the tests that are not as unsupported.txt says, with what they printed.
+// compare lists the tests whose results differ from unsupported.txt, with their output.
 func compare(results map[string]*result, excused map[string]string) []string {
 	var wrong []string
 	for name, r := range results {

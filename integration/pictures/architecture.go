@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// box is a part of the architecture: its place on a grid of cells, and what it says.
+// box is a part of the architecture: its place on a grid of cells, and its text.
 type box struct {
-	name             string // by which arrows find it; "" for one that contains others
+	name             string // for arrows; "" for one that contains others
 	column, row      float64
 	columns, rows    float64
 	title            string

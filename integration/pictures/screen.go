@@ -1,6 +1,6 @@
-// Package pictures looks at the command line as a person does: it runs the real program in a terminal of a given
-// size, emulates what that terminal shows, and keeps it, as text for tests (testdata) and as the pictures of the
-// README. It must never read anything of the program but its screen and its exit code.
+// Package pictures sees the command line as a user does: it runs the real program in a terminal of a given size,
+// emulates what that terminal shows, and keeps it, as text for tests (testdata) and as the pictures of the README. It
+// must never read anything of the program but its screen and its exit code.
 package pictures
 
 import (
@@ -29,14 +29,14 @@ type Screen struct {
 	command *exec.Cmd
 	pty     *os.File
 	changed chan struct{} // something was drawn since it was looked at
-	ended   chan struct{} // all that the program draws was drawn
+	ended   chan struct{} // closed when all of the program's output was drawn
 
 	mu       sync.Mutex
 	emulator *vt.Emulator
 	cast     *Cast // nil: nothing is recorded
 }
 
-// prompt is what stands before a command that a person has typed.
+// prompt precedes a command that a user has typed.
 const prompt = "$ "
 
 // Open runs a program in a terminal. cast, which may be nil, records what is drawn, and typed is what is there before.
@@ -63,7 +63,7 @@ func Open(t testing.TB, size Size, typed string, command *exec.Cmd, cast *Cast) 
 	return s
 }
 
-// follow draws what the program writes, until it and all that it started have closed the terminal.
+// follow draws the program's output, until the program and its children have closed the terminal.
 func (s *Screen) follow() {
 	defer close(s.ended)
 	buffer := make([]byte, 64<<10)
@@ -114,7 +114,7 @@ func textOf(e *vt.Emulator) string {
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
-// patience is how long a machine may need until a screen shows what it comes to.
+// patience is how long a slow machine may need until a screen shows the expected text.
 const patience = 2 * time.Minute
 
 // Until waits for a screen, and returns it.

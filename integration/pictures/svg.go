@@ -16,7 +16,7 @@ const (
 	margin, titleBar      = 16, 34
 )
 
-// classOf is the class of a cell's look: a letter for the colour, and d for what is dim.
+// classOf is the class of a cell's look: a letter for the color, and d for dim.
 func classOf(cell *uv.Cell) string {
 	class := ""
 	switch cell.Style.Fg {
@@ -42,8 +42,7 @@ const looks = `.w{fill:#fff;stroke:#d0d7de}.b{fill:#d0d7de}text{fill:#1f2328;fon
 @media(prefers-color-scheme:dark){.w{fill:#0d1117;stroke:#30363d}.b{fill:#30363d}text{fill:#e6edf3}.r{fill:#ff7b72}.g{fill:#3fb950}.y{fill:#d29922}.c{fill:#79c0ff}}
 `
 
-// SVG draws a cast as a picture that moves by itself, without a script. what says what it shows to those who do not
-// see it.
+// SVG draws a cast as an animated picture, without a script. what describes it to users who do not see it.
 func (c *Cast) SVG(what string) string {
 	frames := c.frames()
 	width, height := charWidth*float64(c.Size.Columns)+2*margin, float64(c.Size.Lines*lineHeight+titleBar+margin)
@@ -54,7 +53,7 @@ func (c *Cast) SVG(what string) string {
 	for i := range 3 {
 		fmt.Fprintf(&b, `<circle class="b" cx="%d" cy="17" r="6"/>`, 20+20*i)
 	}
-	lines := map[string]string{} // their names, by what is drawn
+	lines := map[string]string{} // their names, by their text
 	var defs, strip strings.Builder
 	for i, f := range frames {
 		fmt.Fprintf(&strip, `<g transform="translate(%.0f)">`, float64(i)*width)

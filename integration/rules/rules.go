@@ -1,17 +1,15 @@
-// Package rules runs small workflows, each of which shows one rule of the language, the
-// engine or an operator.
+// Package rules runs small workflows, each of which shows one rule of the language, the engine or an operator.
 //
-// A file TOPIC/NAME.txt is a txtar archive, and its name says what it shows. Its comment gives
-// the rule and where the rule is written (docs/reference) or what the original answered, then
-// come the files of the project, case.json (params, secrets ... as in the recorded cases;
-// optional) and last "want", the outcome in the words of describe. After
-// `go test ./integration/rules -rewrite`, which writes what happens now, read the difference.
+// A file TOPIC/NAME.txt is a txtar archive named after what it shows. Its comment gives the rule and where the rule is
+// written (docs/reference) or what Digdag answered, then come the files of the project, case.json (params, secrets ...
+// as in the recorded cases; optional) and last "want", the outcome in the form of describe. After `go test
+// ./integration/rules -rewrite`, which writes the present outcome, read the difference.
 //
-// The topics are those of the reference: names, keys and tasks (1.1 to 1.3), yaml and include
-// (1.2), timezone, disable, params and stored (1.5), expressions (1.7), parallel (1.8), retry,
-// error and check (1.9), schedule (1.10), sla (1.12), control and operators (3).
+// The topics are those of the reference: names, keys and tasks (1.1 to 1.3), yaml and include (1.2), timezone, disable,
+// params and stored (1.5), expressions (1.7), parallel (1.8), retry, error and check (1.9), schedule (1.10), sla
+// (1.12), control and operators (3).
 //
-// Its tests are the only users; it must never know a single case.
+// Its tests are the only users; it must have no special code for a single case.
 package rules
 
 import (
@@ -134,8 +132,7 @@ func describeTask(b *strings.Builder, name string, t object) {
 	}
 }
 
-// withComplaints adds to what the user's commands wrote the engine's lines about keys
-// that were never read.
+// withComplaints adds to the output of the user's commands the engine's lines about unused keys.
 func withComplaints(user, all object) object {
 	out := maps.Clone(user)
 	for name, lines := range all {

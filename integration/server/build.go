@@ -25,8 +25,8 @@ func Build(t testing.TB) string {
 	return program
 }
 
-// build puts the program where it is wanted. To link it takes ten seconds of a processor, and two dozen tests of a dozen packages
-// want one: the first of them keeps it for the others, by what it was made of.
+// build puts the program where it is wanted. Linking it takes ten seconds of a processor, and two dozen tests of a
+// dozen packages want one: the first of them keeps it for the others, by its inputs.
 func build(program string) error {
 	kept, err := keptBuild()
 	if err != nil {
@@ -38,7 +38,7 @@ func build(program string) error {
 	return copyFile(kept, program) // another file system
 }
 
-// mostKept is how many builds stay: that of the last change, and of the ones before for whoever goes back and forth.
+// mostKept is how many builds stay: that of the last change, and a few earlier ones for going back and forth.
 const mostKept = 3
 
 // keptBuild is the program as the sources are now.

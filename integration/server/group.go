@@ -67,7 +67,7 @@ type group struct {
 
 const groupSize = 2
 
-// Join makes a server of those that share the place, which is not started yet.
+// Join makes a server that shares the place, without starting it.
 func (p Place) Join(t testing.TB, program string, options ...string) *Server {
 	return join(t, program, append(p.Options(), options...))
 }

@@ -1,8 +1,7 @@
-// Package server builds the program and runs `zerodag server` on a folder of its own, for the
-// black-box tests and the benchmarks of integration: started, killed, stopped, started again.
+// Package server builds the program and runs `zerodag server` on a separate folder, for the black-box tests and the
+// benchmarks of integration: started, killed, stopped, started again.
 //
-// It must never reach into the server: it uses the command line, the REST API and signals, as
-// a user would.
+// It must never reach into the server: it uses the command line, the REST API and signals, as a user would.
 package server
 
 import (
@@ -55,8 +54,8 @@ func Main(m *testing.M, program *string) int {
 	return m.Run()
 }
 
-// New makes a server that is not started yet. Where the environment names a database (see Variable) it is two processes
-// that share a schema of it, behind a proxy that sends each request to another.
+// New makes a server without starting it. If the environment names a database (see Variable) it is two processes that
+// share a schema of it, behind a proxy that alternates between them.
 func New(t testing.TB, program string, options ...string) *Server {
 	s := &Server{t: t, program: program, folder: t.TempDir(), options: options}
 	s.keeps = []string{"-o", filepath.Join(s.folder, "data")}
@@ -67,7 +66,7 @@ func New(t testing.TB, program string, options ...string) *Server {
 	return s
 }
 
-// Start starts the process and waits until it answers; of a group those that do not run.
+// Start starts the process and waits until it answers; in a group, those that do not run.
 func (s *Server) Start() {
 	s.t.Helper()
 	if s.group != nil {
@@ -162,8 +161,7 @@ func (s *Server) Process() *os.Process {
 	return s.cmd.Process
 }
 
-// Call sends a request once. The error says that there was no answer: what was asked for
-// may have been done, or not.
+// Call sends a request once. An error means that there was no answer: the request may have been carried out, or not.
 func (s *Server) Call(method, path, contentType string, body []byte) (int, []byte, error) {
 	s.mu.Lock()
 	url := s.url

@@ -1,6 +1,6 @@
-// Package servers proves that several servers that share a PostgreSQL database are one: the tests of what a server must
-// do (recorded cases, REST calls, Digdag's Java client, kills under load) run against two of them behind a proxy that
-// sends each request to another, while servers are killed and the database restarts.
+// Package servers proves that several servers that share a PostgreSQL database act as one: the tests of a server's
+// behavior (recorded cases, REST calls, Digdag's Java client, kills under load) run against two of them behind a proxy
+// that alternates between them, while servers are killed and the database restarts.
 //
 // `make test-servers` runs it. It must only start what package server starts: those tests are the same for one server.
 package servers

@@ -16,7 +16,7 @@ import (
 	"zerodag/integration/localstack"
 )
 
-// Logs returns what the tasks of an attempt have logged, file after file: all of them, or those that are named.
+// Logs returns the logs of an attempt's tasks, file after file: of all tasks, or of those that are named.
 func (s *Stack) Logs(ctx context.Context, attempt string, tasks ...string) (string, error) {
 	var list struct {
 		Files []logFile

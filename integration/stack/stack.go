@@ -1,12 +1,10 @@
-// Package stack is the deployed stack under test, on LocalStack or on an account: it finds the
-// one that the environment names (`make test-aws`, `make integration-aws`), pushes, starts and
-// waits as a client does, and looks into its queues.
+// Package stack is the deployed stack under test, on LocalStack or on an account: it finds the one that the environment
+// names (`make test-aws`, `make integration-aws`), pushes, starts and waits as a client does, and reads its queues.
 //
-// Its tests are those of what only a stack has: signed requests, links into S3, uploads,
-// functions that are killed. The tests of what every server must do, beside it in integration,
-// ask it whether they run on a stack or start a server of their own. It must never start a
-// server, hide that a test did not run, or retry what is not safe to repeat: a start names its
-// session, so it is.
+// Its tests cover what only a stack has: signed requests, links into S3, uploads, functions that are killed. The tests
+// of behavior that every server must have, beside it in integration, use it to find out whether they run on a stack or
+// start a separate server. It must never start a server, hide that a test did not run, or retry requests that are not
+// safe to repeat: a start names its session, so it is safe.
 package stack
 
 import (
@@ -34,13 +32,13 @@ type Stack struct {
 	URL   string // of its REST API
 	Token string // of an administrator of site 0
 	Stage string // the stage that it was deployed as
-	// Commands means that it runs sh>, py> and rb>. It is true of a server that a test starts, too.
+	// Commands means that it runs sh>, py> and rb>. It is also true for a server that a test starts.
 	Commands bool
 	client   *http.Client
 }
 
-// Find returns the stack that the environment names, as deploy.sh prints it; false when it
-// names none: then a test of what every server must do starts one of its own.
+// Find returns the stack that the environment names, as deploy.sh prints it; false if it names none: then a test of
+// behavior that every server must have starts a separate one.
 func Find() (*Stack, bool) {
 	url := os.Getenv("ZERODAG_SERVER")
 	return &Stack{URL: url, Token: os.Getenv("ZERODAG_TOKEN"), Stage: cmp.Or(os.Getenv("ZERODAG_STAGE"), "e2e"),
@@ -64,8 +62,8 @@ func Deployed(t testing.TB) *Stack {
 	return s
 }
 
-// Alone returns the stack on LocalStack that the environment names, for a test that must be alone
-// with it, since it kills or counts what others do: ZERODAG_ALONE says that it is.
+// Alone returns the stack on LocalStack that the environment names, for a test that must have it for itself, because it
+// kills or counts the work of others: ZERODAG_ALONE states that it does.
 func Alone(t testing.TB) *Stack {
 	t.Helper()
 	if os.Getenv("ZERODAG_ALONE") == "" {
@@ -75,8 +73,8 @@ func Alone(t testing.TB) *Stack {
 	return Deployed(t)
 }
 
-// NeedsServer is how a test says that it needs a server of its own, and why a deployed stack
-// cannot stand in: it is skipped where the environment names one.
+// NeedsServer marks a test that needs a separate server, and explains why a deployed stack cannot be used: the test is
+// skipped if the environment names one.
 func NeedsServer(t testing.TB, why string) {
 	t.Helper()
 	if _, ok := Find(); ok {
@@ -91,8 +89,7 @@ func (s *Stack) Far() bool {
 	return err == nil && u.Hostname() != "" && u.Hostname() != "127.0.0.1"
 }
 
-// Call sends a request once. The error says that there was no answer: what was asked for
-// may have been done, or not.
+// Call sends a request once. An error means that there was no answer: the request may have been carried out, or not.
 func (s *Stack) Call(ctx context.Context, method, path, contentType string, body []byte) (int, []byte, error) {
 	r, err := http.NewRequestWithContext(ctx, method, s.URL+path, bytes.NewReader(body))
 	if err != nil {
@@ -111,8 +108,7 @@ func (s *Stack) Call(ctx context.Context, method, path, contentType string, body
 	return answer.StatusCode, text, err
 }
 
-// patience is how long a call is repeated while there is no answer, or one that blames the
-// server: functions may have been killed.
+// patience is how long a call is repeated while there is no answer, or a server error: functions may have been killed.
 const patience = 90 * time.Second
 
 // ask repeats a call until the server has answered it.
@@ -192,7 +188,7 @@ type Attempt struct {
 	SessionTime     string
 }
 
-// Start starts an attempt; one that an earlier try started is a success.
+// Start starts an attempt; it also succeeds if an earlier try started it.
 func (s *Stack) Start(ctx context.Context, workflow string, session time.Time) (Attempt, error) {
 	body, err := json.Marshal(map[string]any{"workflowId": workflow, "sessionTime": session.UTC().Format(time.RFC3339), "params": map[string]any{}})
 	if err != nil {
@@ -241,7 +237,7 @@ func (s *Stack) Attempts(ctx context.Context, project, workflow string) ([]Attem
 	}
 }
 
-// Config is what the stack's functions are told.
+// Config is the configuration of the stack's functions.
 func (s *Stack) Config(ctx context.Context) (env.Config, error) {
 	variables, err := proxy.Environment(ctx, s.Stage, "executor")
 	if err != nil {

@@ -126,7 +126,7 @@ func (b *bench) settled(ctx context.Context) error {
 	return nil
 }
 
-// measure says what f uses. What ends before it, and what it leaves behind, is waited for.
+// measure returns the usage of f. It waits for earlier work to end, and for the work that f leaves behind.
 func (b *bench) measure(ctx context.Context, f func() error) (usage, error) {
 	if err := b.settled(ctx); err != nil {
 		return usage{}, err

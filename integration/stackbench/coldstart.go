@@ -72,7 +72,7 @@ func lambdaEnvironment() []string {
 	return list
 }
 
-// coldGoal is what a process may take until it asks for work.
+// coldGoal is how long a process may take until it requests work.
 const coldGoal = 60 * time.Millisecond
 
 // coldStarts prints that of each bootstrap in a folder.

@@ -9,17 +9,17 @@ import (
 	"zerodag/internal/prices"
 )
 
-// What the tick asks for while nothing is due, as `make bench-aws` counts it on a deployed stack, and
-// how long it takes on Lambda, which is an estimate.
+// The usage of the tick while nothing is due, as `make bench-aws` counts it on a deployed stack, and how long it takes
+// on Lambda, which is an estimate.
 const (
 	idleTickReads   = 15.0 // read units
 	idleTickWrites  = 1.0  // write units
 	idleRoundReads  = 5.0  // read units more, four times an hour
 	idleTickSeconds = 0.15
-	platformLines   = 400 // bytes that Lambda writes of each call, unless it is told not to
+	platformLines   = 400 // bytes that Lambda writes of each call by default
 )
 
-// item is a part of what a deployment costs while nothing runs.
+// item is a part of the cost of an idle deployment.
 type item struct {
 	what          string
 	list, nothing float64 // dollars a month: by list, and in an account that has nothing else
@@ -33,7 +33,7 @@ type template struct {
 	}
 }
 
-// freeWhileIdle are types of resources that cost nothing while nobody uses them.
+// freeWhileIdle are types of resources that cost nothing while they are unused.
 var freeWhileIdle = strings.Fields(`AWS::ApiGatewayV2::Api AWS::ApiGatewayV2::ApiMapping AWS::ApiGatewayV2::DomainName AWS::ApiGatewayV2::Integration AWS::ApiGatewayV2::Route
 	AWS::ApiGatewayV2::Stage AWS::CDK::Metadata AWS::DynamoDB::Table AWS::EC2::InternetGateway AWS::EC2::Route AWS::EC2::RouteTable AWS::EC2::SecurityGroup AWS::EC2::Subnet
 	AWS::EC2::SubnetRouteTableAssociation AWS::EC2::VPC AWS::EC2::VPCGatewayAttachment AWS::ECS::Cluster AWS::Events::EventBus AWS::Events::Rule AWS::IAM::Policy AWS::IAM::Role
@@ -95,7 +95,7 @@ func idleBill(text []byte) ([]item, error) {
 	}
 	const calls = float64(prices.MinutesPerMonth)
 	seconds := calls * idleTickSeconds * memory / 1024
-	// What is free of both kinds of requests is taken from the cheaper one first.
+	// The shared free tier of both kinds of requests is taken from the cheaper one first.
 	freeStandard := min(standard, prices.FreeQueueRequests)
 	return []item{
 		{"polling of two queues", standard*prices.StandardRequest + fifo*prices.FIFORequest, (standard-freeStandard)*prices.StandardRequest + max(fifo-(prices.FreeQueueRequests-freeStandard), 0)*prices.FIFORequest},

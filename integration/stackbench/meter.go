@@ -23,7 +23,7 @@ type invocations struct {
 	times  int
 	took   time.Duration
 	memory int // MiB
-	logged int // bytes of its own lines
+	logged int // bytes of the function's own lines
 }
 
 // pollers is what Lambda itself asks the queues for: it receives a batch and deletes it.
@@ -89,14 +89,14 @@ func (u usage) dollars() float64 {
 // figures are what budgets are about.
 type figures struct {
 	writes, reads, requests, invocations float64
-	counted, timed                       float64 // dollars: of all that is counted, and of the functions' time here
+	counted, timed                       float64 // dollars: of all counts, and of the functions' time here
 }
 
 func (u usage) figures() figures {
 	return figures{u.Writes, u.Reads, float64(u.requests()), float64(u.invocations()), u.dollars() - u.compute(), u.compute()}
 }
 
-// share is a part of what is beyond so many times another.
+// share is a part of the excess over so many times another.
 func (f figures) share(other figures, times, of float64) figures {
 	part := func(x, y float64) float64 { return max(x-times*y, 0) / of }
 	return figures{part(f.writes, other.writes), part(f.reads, other.reads), part(f.requests, other.requests), part(f.invocations, other.invocations),

@@ -19,8 +19,8 @@ type scenario struct {
 	dollars                       float64 // per million tasks
 }
 
-// scenarios begin with attempts of one task: what a start, lists and an end cost has a budget
-// of its own, and is not counted again with the tasks of the others.
+// scenarios begin with attempts of one task: the cost of a start, lists and an end has a separate budget, and is not
+// counted again with the tasks of the others.
 func scenarios(url string, chain, wide, single int) []scenario {
 	http := fmt.Sprintf("http>: %s/x", url)
 	return []scenario{

@@ -41,7 +41,7 @@ func (j *job) status() string {
 	return "success"
 }
 
-// Job is one that was started.
+// Job is a job that was started.
 type Job struct{ ID, Type, Database, Status string }
 
 // Jobs lists the jobs that were started, in order.

@@ -14,9 +14,9 @@ import (
 	"zerodag/integration/fake"
 )
 
-// Script is what a query does. A query says it by a comment in JSON, such as
-// `-- td: {"columns": [["a", "bigint"]], "rows": [[1], [2]]}`; the last one counts. Without one
-// its result is one row, `_col0` = 1. INSERT and CREATE have no result.
+// Script is the behavior of a query. A query sets it by a comment in JSON, such as `-- td: {"columns": [["a",
+// "bigint"]], "rows": [[1], [2]]}`; the last one counts. Without one its result is one row, `_col0` = 1. INSERT and
+// CREATE have no result.
 type Script struct {
 	Columns [][2]string `json:"columns"`
 	Rows    [][]any     `json:"rows"`

@@ -1,10 +1,8 @@
-// Package tdfake is a server that behaves as the API of Treasure Data does, as far as jobs, their
-// results, saved queries, bulk loads, databases and tables go, with faults on demand. It records
-// every request.
+// Package tdfake is a server that behaves as the API of Treasure Data does, as far as jobs, their results, saved
+// queries, bulk loads, databases and tables go, with faults on demand. It records every request.
 //
-// Tests of operators and of whole servers use it in place of the service; the program in serve
-// runs it alone. It holds everything in memory, and knows no SQL: what a query answers is said by
-// comments of the query itself, see Script.
+// Tests of operators and of whole servers use it in place of the service; the program in serve runs it alone. It holds
+// everything in memory, and knows no SQL: comments of the query itself set its answer, see Script.
 package tdfake
 
 import (

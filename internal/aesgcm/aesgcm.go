@@ -50,7 +50,7 @@ func Encrypt(key []byte, value string) (string, error) {
 	return base64.StdEncoding.EncodeToString(gcm.Seal(record, nonce, plain, nil)), nil
 }
 
-// Decrypt reads what Encrypt made with the same key. Its errors say whether another key was used.
+// Decrypt decrypts the output of Encrypt with the same key. Its errors show whether another key was used.
 func Decrypt(key []byte, text string) (string, error) {
 	record, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {

@@ -1,9 +1,9 @@
-// Package awscall sends requests to Services of AWS without a client of the SDK: it signs them, repeats throttled ones, and
-// reads the answer, which is XML or JSON.
+// Package awscall sends requests to Services of AWS without a client of the SDK: it signs them, repeats throttled ones,
+// and reads the answer, which is XML or JSON.
 //
-// Package account and the test bed's runs on an account call it for the few requests to Services whose clients are not linked:
-// each client of the SDK makes its tables before main, which every command of zerodag would pay for (docs/adr/0020). It must
-// never print a credential, and knows no service.
+// Package account and the test bed's runs on an account use it for the few requests to Services whose clients are not
+// linked: each client of the SDK makes its tables before main, which every command of zerodag would pay for
+// (docs/adr/0020). It must never print a credential, and knows no service.
 package awscall
 
 import (
@@ -117,7 +117,7 @@ const tries = 6
 // firstPause is how long it waits before the second time; each later wait is twice as long.
 const firstPause = 200 * time.Millisecond
 
-// errNoCredentials is the error of requests that nobody can sign.
+// errNoCredentials is the error of requests that cannot be signed.
 var errNoCredentials = errors.New("there are no AWS credentials: log in (aws sso login), name a profile in AWS_PROFILE, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
 
 // Request is a request to a service.

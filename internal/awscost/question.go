@@ -27,7 +27,7 @@ type Question struct {
 	Billed   bool // Cost Explorer is asked, too
 }
 
-// Of asks the API and the account. What the account may not tell is unknown in the report, and no error.
+// Of queries the API and the account. Values that the account may not read are unknown in the report, not an error.
 func Of(ctx context.Context, q Question) (*Report, error) {
 	out := &Report{Stage: q.Settings.Stage, Region: q.Account.Region(), Month: q.Month.Name, From: q.Month.From, To: q.Month.To, Partial: q.Month.Partial, Currency: "USD", Prices: prices.Region, Fixed: []FixedPart{}}
 	if err := q.attribute(ctx, out); err != nil {

@@ -137,7 +137,7 @@ func tooLarge(err error) bool {
 // reading turns tasks of the API into those of an estimate.
 type reading struct {
 	stage    cost.Stage
-	machine  sandbox.Class // of a command that asks for nothing
+	machine  sandbox.Class // of a command that requests nothing
 	lambda   bool          // the function of commands is there
 	machines bool
 	registry operators.Registry
@@ -154,7 +154,7 @@ func newReading(s stages.Settings) *reading {
 	}
 }
 
-// attempt reads an attempt. What it took over from an earlier one ran there.
+// attempt reads an attempt. Tasks taken over from an earlier attempt ran there.
 func (c *reading) attempt(a client.Attempt, tasks []client.Task) cost.Attempt {
 	out := cost.Attempt{}
 	if a.FinishedAt != nil {
@@ -228,8 +228,8 @@ func operatorName(config *param.Map) string {
 	return name
 }
 
-// sandbox is what a task asks of its machine, itself or by what it and the tasks around it export. What cannot be
-// read, such as an expression, is taken to ask for nothing.
+// sandbox is what a task requests of its machine, itself or by exports of its own and of the tasks around it.
+// Unreadable settings, such as an expression, count as requesting nothing.
 func (c *reading) sandbox(t client.Task, byID map[client.ID]*client.Task) operators.Sandbox {
 	wanted := param.New()
 	for _, key := range []string{"docker", "sandbox"} {

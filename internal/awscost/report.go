@@ -63,7 +63,7 @@ type BilledPart struct {
 type Requests struct {
 	Lists  int `json:"lists"`  // pages of attempts
 	Tasks  int `json:"tasks"`  // attempts whose tasks were asked for
-	Unread int `json:"unread"` // of them, those that were removed meanwhile or have too many tasks for an answer
+	Unread int `json:"unread"` // attempts that were removed meanwhile or have too many tasks for an answer
 }
 
 // sum adds up the parts.

@@ -1,8 +1,8 @@
-// Package border is where the drivers of AWS meet the SDK: how often a call is tried, how long it
-// waits for an answer, and what its end is called in the host's words.
+// Package border is where the drivers of AWS meet the SDK: how often a call is tried, how long it waits for an answer,
+// and how errors become errors of the host.
 //
-// The drivers call it. It must never repeat what is not safe to repeat: every call of the
-// drivers is, and each says why in its package.
+// The drivers call it. It must never repeat a call that is not safe to repeat: every call of the drivers is safe, and
+// each documents why in its package.
 package border
 
 import (
@@ -61,7 +61,7 @@ func retryables(codes []string) retry.RetryableErrorCode {
 	return retry.RetryableErrorCode{Codes: set}
 }
 
-// brokenOff says of an error whether it is that of an answer which ended in its middle, whatever it was about to say.
+// brokenOff reports whether an error is that of an answer which was cut off in the middle.
 func brokenOff(err error) aws.Ternary {
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		return aws.TrueTernary
@@ -69,7 +69,7 @@ func brokenOff(err error) aws.Ternary {
 	return aws.UnknownTernary
 }
 
-// Code is what AWS calls an error; "" when it is none of its own.
+// Code is AWS's code of an error; "" if the error is not from AWS.
 func Code(err error) string {
 	var api smithy.APIError
 	if errors.As(err, &api) {
@@ -78,11 +78,11 @@ func Code(err error) string {
 	return ""
 }
 
-// Translate says what AWS, or the way to it, answered after all tries: what may go another
-// time is host.ErrUnavailable, also when it ended with one of codes.
+// Translate returns the error of AWS, or of the connection to it, after all tries: temporary errors become
+// host.ErrUnavailable, and so do those with one of codes.
 func Translate(doing string, err error, codes ...string) error {
 	var network net.Error
-	var dial *net.OpError // its time-out says of itself that it is that of a context
+	var dial *net.OpError // its time-out identifies itself as that of a context
 	var api smithy.APIError
 	switch {
 	case err == nil:

@@ -14,14 +14,13 @@ import (
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
 )
 
-// answerTime is how long AWS may take to begin with an answer, and to continue with it: more than the longest wait that
-// a call asks for, that of a receive.
+// answerTime is how long AWS may take to begin an answer, or pause within it: more than the longest wait that a call
+// requests, that of a receive.
 const answerTime = 30 * time.Second
 
-// Answered is a configuration whose calls fail, and may be tried again, when no answer begins in time, or one stands still.
-// The SDK waits for one as long as the kernel believes in the connection: of one that broke without a word a quarter of an
-// hour, in which the lease of the task that waits is extended and nobody else can run it. It is not for calls that take longer
-// by their nature.
+// Answered is a configuration whose calls fail, and may be tried again, if no answer begins in time, or one stalls. The
+// SDK waits as long as the kernel believes in the connection: after a silent break a quarter of an hour, in which the
+// lease of the waiting task is extended and no one else can run it. It is not for calls that naturally take longer.
 func Answered(c aws.Config) aws.Config { return answered(c, answerTime) }
 
 func answered(c aws.Config, most time.Duration) aws.Config {
@@ -30,7 +29,7 @@ func answered(c aws.Config, most time.Duration) aws.Config {
 	case c.HTTPClient == nil:
 		client = awshttp.NewBuildableClient()
 	case !usual:
-		return c // whoever made it has bounds of his own
+		return c // the caller has set limits
 	}
 	c = c.Copy()
 	c.HTTPClient = impatient{client.WithTransportOptions(func(t *http.Transport) { t.ResponseHeaderTimeout = most }), most}
@@ -43,8 +42,8 @@ type impatient struct {
 	most time.Duration
 }
 
-// Do implements aws.HTTPClient. That no answer came in time is an error of the connection: net/http says that it is the
-// deadline of a context, and what had one is not tried again.
+// Do implements aws.HTTPClient. It turns a late answer into an error of the connection: net/http reports it as the
+// deadline of a context, and such calls are not tried again.
 func (i impatient) Do(r *http.Request) (*http.Response, error) {
 	ctx, cancel := context.WithCancel(r.Context())
 	out, err := i.HTTPClient.Do(r.WithContext(ctx))

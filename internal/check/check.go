@@ -1,5 +1,5 @@
-// Package check says what is wrong with the files of a project before they are pushed, as `zerodag check` does, of
-// files that came in a request.
+// Package check finds mistakes in the files of a project before they are pushed, as `zerodag check` does, in files that
+// came in a request.
 //
 // The API calls it. It must never read a file of this machine, nor evaluate anything.
 package check
@@ -28,7 +28,7 @@ type Finding struct {
 	Code string // one of the codes
 }
 
-// The codes. What is Refused keeps the project from being pushed, the others do not.
+// The codes. Refused keeps the project from being pushed, the others do not.
 const (
 	Refused   = "refused"
 	Doubtful  = "doubtful"         // it hardly does what its author thinks
@@ -38,17 +38,18 @@ const (
 	Empty     = "without-workflow" // there is no workflow file
 )
 
-// folder is where a project has operators of its own.
+// folder is where a project keeps its own operators.
 const folder = "operators"
 
-// Code is what is known of the expressions in a text; a function that is nil knows nothing.
+// Code analyzes the expressions in a text; a nil function knows nothing.
 type Code struct {
 	Syntax func(text string) error       // what is wrong with them
 	Uses   func(text string) []param.Use // what they do with parameters whose outcome depends on types
 }
 
-// Files checks the files of a project, by their slash paths, with the expressions in them. The findings are in the order of files and lines, those that keep the project
-// from being pushed first. The workflows are there where all their files can be read, whatever else is wrong with them.
+// Files checks the files of a project, by their slash paths, with the expressions in them. The findings are in the
+// order of files and lines, those that keep the project from being pushed first. It returns the workflows if all their
+// files can be read, even if they have other mistakes.
 func Files(files map[string]string, code Code) ([]Finding, []dig.Workflow) {
 	names := slices.Sorted(maps.Keys(files))
 	workflows := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return path.Ext(name) != ".dig" || strings.Contains(name, "/") })
@@ -161,8 +162,8 @@ func Known() lint.Known {
 	}
 }
 
-// Clash says why a project's file for the operator called name is not the one that runs: a built-in one has its name, or
-// a file before it, whose name is in own. The code is "" where nothing is wrong.
+// Clash explains why a project's file for the operator called name is not the one that runs: a built-in operator has
+// its name, or an earlier file, whose name is in own. The code is "" if there is no clash.
 func Clash(file, name string, own []string) (code string, e dig.Error) {
 	switch {
 	case slices.Contains(operators.Named(), name):

@@ -12,7 +12,7 @@ import (
 type access struct {
 	token  string // of the bearer
 	iam    bool   // signed with AWS credentials
-	source string // what says so, for people
+	source string // where it comes from, for messages
 }
 
 // String completes "the request was made ...".

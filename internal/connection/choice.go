@@ -21,7 +21,7 @@ import (
 	"zerodag/internal/program"
 )
 
-// Choice is what the options of a command say about the server that it talks to, and what the configuration says.
+// Choice is what the options of a command and the configuration specify about the server to use.
 type Choice struct {
 	configuration.Flags
 	Endpoint, Context string
@@ -45,9 +45,9 @@ func (c *Choice) Register(flags *pflag.FlagSet) {
 	flags.BoolVar(&c.NoCert, "disable-cert-validation", false, "accept any certificate of the server")
 }
 
-// server decides which server is meant: the command line over the environment over the context in use
-// over the configuration, unless the command line names a configuration that says it. Called as Digdag
-// there is no context in use: its scripts know none.
+// server decides which server is used: the command line over the environment over the context in use over the
+// configuration, unless the command line names a configuration that has the endpoint. When the program is called as
+// Digdag, there is no context in use, because Digdag's scripts do not expect one.
 func (c *Choice) server(env func(string) string, warn io.Writer) (endpoint string, named *Server, err error) {
 	configured := c.Settings[configuration.EndpointKey]
 	_, byFlag := c.Flagged()[configuration.EndpointKey]

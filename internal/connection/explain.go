@@ -14,15 +14,15 @@ import (
 	"zerodag/internal/remedy"
 )
 
-// Explain adds to an error of a server what may have been meant by a name that does not exist, and which command lists
-// the names that do. attempt is the one that the command line names, "" for none. Other errors stay as they are.
+// Explain adds to an error of a server a suggestion for a name that does not exist, and the command that lists the
+// existing names. attempt is the one that the command line names, "" for none. Other errors stay as they are.
 func Explain(ctx context.Context, api *client.Client, err error, attempt string) error {
 	var status *client.StatusError
 	if program.AsDigdag() || api == nil || !errors.As(err, &status) {
 		return err
 	}
 	var hint string
-	// Names that cannot be read are none: the error that is explained is told all the same.
+	// If names cannot be read there is no suggestion, only the error itself.
 	switch u := status.Unknown; u.Kind {
 	case "project":
 		names, _ := ProjectNames(ctx, api)
@@ -45,7 +45,7 @@ func Explain(ctx context.Context, api *client.Client, err error, attempt string)
 	return fmt.Errorf("%w\nhint: %s", err, program.AsCalled(hint))
 }
 
-// What a server says of a number or a pattern that nothing has.
+// A server's messages about a number or a pattern without a match.
 var (
 	unknownNumber = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`(session attempt|session|schedule|project|workflow|token) id=`)

@@ -20,8 +20,8 @@ import (
 	"zerodag/internal/term"
 )
 
-// Server is a context: a server that the user has given a name, where it is and how requests show who makes them. Its
-// credentials are used with its own address only.
+// Server is a context: a named server of the user, with its address and how requests authenticate. Its credentials are
+// used with its own address only.
 type Server struct {
 	Name, Endpoint, Token string
 	IAM                   bool
@@ -47,7 +47,7 @@ func CheckName(name string) error {
 	return nil
 }
 
-// Load reads a context. The error about one that does not exist names those that do.
+// Load reads a context. If it does not exist, the error names those that do.
 func Load(name string) (*Server, error) {
 	if err := CheckName(name); err != nil {
 		return nil, err
@@ -173,8 +173,7 @@ func Leave() error {
 	return nil
 }
 
-// Forget removes a context, which is then not in use either. The error about one that does not exist names those that
-// do.
+// Forget removes a context, which is then no longer in use. If it does not exist, the error names those that do.
 func Forget(name string) error {
 	names, err := Names()
 	if err != nil {

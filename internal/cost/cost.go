@@ -9,7 +9,7 @@ import (
 	"zerodag/internal/sandbox"
 )
 
-// Kind says what a task takes.
+// Kind is the kind of resources that a task takes.
 type Kind int
 
 // The kinds of tasks.
@@ -37,12 +37,12 @@ type Attempt struct {
 // Stage is what the deployment decides of prices.
 type Stage struct {
 	ARMMachines    bool // images are of arm64
-	PublicAddress  bool // machines have an address of their own, which is billed
+	PublicAddress  bool // machines have public addresses, which are billed
 	ARMFunctions   bool
 	FunctionMemory int // MiB of the function of commands
 }
 
-// Amount is a part of a bill in dollars, with what it is made of.
+// Amount is a part of a bill in dollars, with its components.
 type Amount struct {
 	Tasks    float64 `json:"tasks"`    // that ran
 	Commands float64 `json:"commands"` // of them, on machines or in the function of commands
@@ -124,7 +124,7 @@ const (
 	idle        = time.Minute // that a machine stays without a command while its attempt runs
 )
 
-// machine is one that an attempt must have had.
+// machine is a machine that an attempt must have had.
 type machine struct {
 	class    sandbox.Class
 	from, to time.Time
@@ -132,8 +132,8 @@ type machine struct {
 }
 
 // machines are those that the commands of an attempt must have had, by the rules of package sandbox: commands of a
-// class share machines, another is launched when all of them have as many commands as they take, and there are
-// MaxRunners at most. A machine is billed until a minute after its last command, or until its attempt ends.
+// class share machines, another is launched when all of them have as many commands as they take, and there are at most
+// MaxRunners. A machine is billed until a minute after its last command, or until its attempt ends.
 func machines(commands []Task, finished time.Time) (list []*machine) {
 	slices.SortStableFunc(commands, func(a, b Task) int { return cmp.Or(a.From.Compare(b.From), a.To.Compare(b.To)) })
 	classes := map[string][]*machine{}

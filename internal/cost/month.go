@@ -12,8 +12,8 @@ type Month struct {
 	Partial  bool      // it is not over
 }
 
-// ReadMonth reads the name of a month as of a time: 2026-10, now for the one that is under way, and "" for the last
-// that is complete.
+// ReadMonth reads the name of a month as of a time: 2026-10, now for the current month, and "" for the last complete
+// one.
 func ReadMonth(text string, now time.Time) (Month, error) {
 	now = now.UTC()
 	from := time.Date(now.Year(), now.Month(), 1, 0, 0, 0, 0, time.UTC)

@@ -1,8 +1,7 @@
-// Package datafolder knows the folder of a server's data by what is in it, wherever it lies
-// and whatever it is called.
+// Package datafolder recognizes the folder of a server's data by its contents, wherever it is and whatever its name.
 //
-// Everything that makes, sends or takes copies of a project asks it: a server's database and
-// the key of its secrets must never be among a project's files.
+// Everything that makes, sends or takes copies of a project uses it: a server's database and the key of its secrets
+// must never be among a project's files.
 package datafolder
 
 import (
@@ -16,7 +15,7 @@ import (
 	"strings"
 )
 
-// The names that a server gives to what it keeps; servers of all versions have them.
+// The names of a server's files; servers of all versions have them.
 const (
 	Database = "zerodag.db"
 	Key      = "secret.key"
@@ -24,12 +23,11 @@ const (
 	Archives = "blobs"
 )
 
-// marks are the names that tell a folder of data.
+// marks are the names that identify a folder of data.
 var marks = []string{Database, Key, Token, Archives}
 
-// Holds reports whether a folder with entries of these names is the folder of a server's data:
-// it has the database, or the key of secrets beside archives or the first token. File systems
-// may not tell capital letters from small ones, so neither does this.
+// Holds reports whether a folder with entries of these names is the folder of a server's data: it has the database, or
+// the key of secrets beside archives or the first token. File systems may ignore case, so this does as well.
 func Holds(names []string) bool {
 	has := func(name string) bool {
 		return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
@@ -37,8 +35,8 @@ func Holds(names []string) bool {
 	return has(Database) || has(Key) && (has(Archives) || has(Token))
 }
 
-// Is looks whether a folder is one of a server's data. A folder that cannot be read is none:
-// what is in it cannot be copied either.
+// Is reports whether a folder is that of a server's data. An unreadable folder counts as none: its contents cannot be
+// copied either.
 func Is(folder string) bool {
 	entries, err := os.ReadDir(folder)
 	if err != nil {
@@ -80,7 +78,7 @@ func Among(names []string) (found []string) {
 	below, seen := map[string][]string{}, map[string]bool{}
 	for _, name := range names {
 		for ; name != "." && name != "/" && !seen[name]; name = path.Dir(name) {
-			seen[name] = true // with all that is above it: an archive may be thousands of folders deep
+			seen[name] = true // with all its parents: an archive may be thousands of folders deep
 			folder, mark := path.Dir(name), strings.ToLower(path.Base(name))
 			if slices.Contains(marks, mark) && !slices.Contains(below[folder], mark) {
 				below[folder] = append(below[folder], mark)
@@ -96,8 +94,8 @@ func Among(names []string) (found []string) {
 	return found
 }
 
-// Reached reports whether a path, with links followed, lies in a folder of a server's data, or is
-// one. Folders that root lies in do not count: what is in them is what root was chosen for.
+// Reached reports whether a path, with links followed, is in a folder of a server's data, or is one. Folders that
+// contain root do not count: root was chosen for its contents.
 func Reached(root, file string) bool {
 	file, err := filepath.EvalSymlinks(file)
 	if err != nil {
@@ -116,8 +114,8 @@ func Reached(root, file string) bool {
 	}
 }
 
-// Remove takes servers' data out of a folder that was unpacked: whole folders below it, and of
-// the folder itself the database, the key and the token. It returns the names of what it took.
+// Remove takes servers' data out of a folder that was unpacked: whole folders below it, and of the folder itself the
+// database, the key and the token. It returns the names of what it removed.
 func Remove(root string) ([]string, error) {
 	found, err := Within(root)
 	if err != nil {

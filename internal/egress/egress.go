@@ -1,9 +1,9 @@
-// Package egress opens the connections of tasks on a server of several people: anywhere but
-// to this machine itself and to what only answers because it is asked from this machine.
+// Package egress opens the connections of tasks on a server with several users: anywhere but to this machine itself and
+// to services that trust callers on this machine.
 //
-// Hosts hand its Dialer to operators and to the HTTP clients. It looks at the address that
-// a name stands for when the connection is made, so no name and no redirect leads around
-// it. It must never resolve a name and connect in two steps.
+// Hosts pass its Dialer to operators and to the HTTP clients. It checks the address that a name resolves to when the
+// connection is made, so no name and no redirect leads around it. It must never resolve a name and connect in two
+// steps.
 package egress
 
 import (
@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// Refused says that a task may not connect to an address.
+// Refused means that a task may not connect to an address.
 type Refused struct{ Address string }
 
 func (r *Refused) Error() string {
@@ -55,8 +55,7 @@ func (d *Dialer) control(_ context.Context, network, address string, _ syscall.R
 	return nil
 }
 
-// metadata are the addresses of clouds that tell a machine its credentials and are not
-// link-local.
+// metadata are the addresses from which clouds serve a machine's credentials and which are not link-local.
 var metadata = [...]netip.Addr{
 	netip.MustParseAddr("fd00:ec2::254"),   // AWS
 	netip.MustParseAddr("fd20:ce::254"),    // Google
@@ -91,8 +90,8 @@ func isLocal(a netip.Addr) bool {
 	return thisNetwork || a.IsLoopback() || a.IsUnspecified() || a.IsLinkLocalUnicast() || a.IsMulticast() || slices.Contains(metadata[:], a)
 }
 
-// isOwn reports whether an interface of this machine has the address: what listens on all of
-// them is reached by it. Where that cannot be known, every address could be.
+// isOwn reports whether an interface of this machine has the address: services that listen on all interfaces are
+// reached by it. If that cannot be known, every address could be.
 func (d *Dialer) isOwn(a netip.Addr) bool {
 	own := d.Own
 	if own == nil {

@@ -8,8 +8,7 @@ import (
 	"time"
 )
 
-// Config is what a function is told of its deployment. infra writes it as environment
-// variables, Read reads it.
+// Config describes its deployment to a function. infra writes it as environment variables, Read reads it.
 type Config struct {
 	Stage  string // names the deployment: several may be in one account
 	Table  string
@@ -23,14 +22,14 @@ type Config struct {
 	Key                   string // ARN of the KMS key that encrypts parameters; "" is the account's default key for SSM
 	Bus                   string // name of the event bus
 	Topic                 string // ARN of the topic of notices; "" for none
-	// MetricsOf are projects, and workflows as PROJECT/WORKFLOW, that have metrics of their own.
+	// MetricsOf are the projects, and the workflows as PROJECT/WORKFLOW, with separate metrics.
 	MetricsOf []string
 	// Gradual: a deploy moves calls step by step, and functions also count errors by their version.
 	Gradual  bool
 	Traces   string // where traces are sent: xray, or the URL of an OTLP receiver; "" is nowhere
 	Announce string // what is put on the bus: all, ends, failures or none
 
-	// How long a message that somebody received stays away from its queue, of events and of tasks.
+	// The visibility time-out of a received message, of events and of tasks.
 	EventVisibility, TaskVisibility time.Duration
 
 	Attempts int // unfinished attempts of a site; 0 is the default
@@ -46,7 +45,7 @@ type Config struct {
 	// TaskLogFormat is the form of the lines in logs of tasks: short or digdag.
 	TaskLogFormat string
 	Commands      Commands // where commands run
-	OIDC          OIDC     // where people sign in besides
+	OIDC          OIDC     // the provider for sign-ins
 	// IAMGrants are the roles of principals that sign requests, as ARN=ROLE or ARN=ROLE/SITE. Without any, each principal is an owner.
 	IAMGrants []string
 }
@@ -92,8 +91,8 @@ type Commands struct {
 	SecurityGroups []string `json:"securityGroups,omitempty"`
 	PublicIP       bool     `json:"publicIp,omitempty"`
 	ExecutionRole  string   `json:"executionRole,omitempty"` // ARN
-	// Roles are those that commands may have: SITE/PROJECT=ARN is for a project, by name,
-	// SITE/*=ARN for all of a site, an ARN alone for all of all sites.
+	// Roles are those that commands may have: SITE/PROJECT=ARN is for a project, by name, SITE/*=ARN for all projects
+	// of a site, an ARN alone for all of all sites.
 	Roles        []string `json:"roles,omitempty"`
 	LogGroup     string   `json:"logGroup,omitempty"`
 	Architecture string   `json:"architecture,omitempty"`
@@ -107,12 +106,12 @@ type Commands struct {
 	CPU        int               `json:"cpu,omitempty"`  // 1024 is a vCPU
 	Memory     int               `json:"memory,omitempty"`
 	Spot       bool              `json:"spot,omitempty"`
-	AllowSpot  bool              `json:"allowSpot,omitempty"` // single commands may ask for Spot
+	AllowSpot  bool              `json:"allowSpot,omitempty"` // single commands may request Spot
 	Function   Function          `json:"function,omitzero"`
 	Microvms   Microvms          `json:"microvms,omitzero"`
 }
 
-// Function is the one that runs commands: none, when Name is empty.
+// Function is the function that runs commands; there is none if Name is empty.
 type Function struct {
 	Name   string `json:"name"`
 	Memory int    `json:"memory"` // MiB
@@ -123,7 +122,7 @@ type Microvms struct {
 	Image     string `json:"image"`               // ARN
 	Memory    int    `json:"memory"`              // MiB that it is billed for at least
 	Connector string `json:"connector,omitempty"` // ARN of the network connector; "" is the internet
-	Default   bool   `json:"default,omitempty"`   // for commands that ask for nothing
+	Default   bool   `json:"default,omitempty"`   // for commands that name no executor
 }
 
 // Object is one of S3, and what its content must be.

@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// DefinitionDigest is how many letters of a digest stand behind zerodag-STAGE- in the name of a task
-// definition. The right to launch them names exactly so many: with an asterisk it would be a right on
-// those of a stage STAGE-x, too.
+// DefinitionDigest is how many letters of a digest follow zerodag-STAGE- in the name of a task definition. The right to
+// launch them names exactly so many: an asterisk would also include those of a stage STAGE-x.
 const DefinitionDigest = 20
 
 var (
@@ -18,8 +17,8 @@ var (
 	roleOwner = regexp.MustCompile(`^[0-9]+/[^=]+$`)
 )
 
-// TaskRole reads an entry of Commands.Roles: SITE/PROJECT=ARN, SITE/*=ARN for every project of a
-// site, or an ARN alone for every project of every site. owner is what stands before the ARN.
+// TaskRole reads an entry of Commands.Roles: SITE/PROJECT=ARN, SITE/*=ARN for every project of a site, or an ARN alone
+// for every project of every site. owner is the part before the ARN.
 func TaskRole(text string) (owner, arn string, err error) {
 	owner, arn, named := strings.Cut(text, "=")
 	if !named {

@@ -1,8 +1,8 @@
-// Package eventbridge is the AWS driver of host.Bus: what becomes of attempts is put on the
-// event bus of the deployment, where rules take it further.
+// Package eventbridge is the AWS driver of host.Bus: it puts the progress and outcome of attempts on the event bus of
+// the deployment, where rules take them further.
 //
-// The functions that end attempts use it. It must never decide what is worth telling; which
-// topics are put on the bus is a setting, since each event costs.
+// The functions that end attempts use it. It must never decide what is worth announcing; which topics are put on the
+// bus is a setting, because each event costs.
 //
 // # Costs
 //
@@ -26,7 +26,7 @@ import (
 // Options are what a Bus is made of.
 type Options struct {
 	Name   string         // of the bus
-	Topics []events.Topic // that are told
+	Topics []events.Topic // that are announced
 	Tries  int            // of a call that was throttled or had no answer: border.Tries
 }
 
@@ -36,7 +36,7 @@ type Bus struct {
 	client *eventbridge.Client
 }
 
-// New makes a Bus over one that exists.
+// New makes a Bus over an existing one.
 func New(c aws.Config, o Options) *Bus {
 	return &Bus{o, eventbridge.NewFromConfig(border.Answered(c), func(x *eventbridge.Options) { x.Retryer = border.Retryer(o.Tries) })}
 }

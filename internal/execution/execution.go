@@ -1,5 +1,5 @@
-// Package execution is what every program that runs tasks must do the same way: make the job of a run, report which tasks
-// need no I/O, make random numbers repeatable for a run, and tell the engine how a run ended.
+// Package execution is the part of running tasks that every program must do the same way: make the job of a run, report
+// which tasks need no I/O, make random numbers repeatable for a run, and report to the engine how a run ended.
 //
 // Delivery and package local use it. It must never run anything itself.
 package execution
@@ -17,7 +17,7 @@ import (
 	"zerodag/operators/run"
 )
 
-// Inline reports whether a task's run does no I/O, as far as its text tells: that of an operator, or one that only
+// Inline reports whether a task's run does no I/O, as far as its text shows: that of such an operator, or one that only
 // prepares the task.
 func Inline(r operators.Registry, t *engine.Task) bool { return t.Preparing || Written(r, t).Inline }
 
@@ -47,7 +47,7 @@ func Type(r operators.Registry, t *engine.Task) string {
 	return Operator(t)
 }
 
-// Seed makes Math.random repeatable for a run (invariants.md 4.6): one that is tried again after a crash computes the
+// Seed makes Math.random repeatable for a run (invariants.md 4.6): a run that is repeated after a crash computes the
 // same values.
 func Seed(id operators.Identity) uint64 {
 	f := fnv.New64a()

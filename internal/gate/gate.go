@@ -1,8 +1,8 @@
-// Package gate bounds what callers of an HTTP server can take from it before it is known
-// who they are: connections, and the memory of headers that are still coming.
+// Package gate limits what callers of an HTTP server can take from it before they are identified: connections, and the
+// memory of incomplete headers.
 //
-// The server puts one in front of each listener. It must never look into a request beyond
-// where its lines end, and never end a connection that carries one.
+// The server puts one in front of each listener. It must never inspect more of a request than the ends of its lines,
+// and never end a connection that carries one.
 package gate
 
 import (
@@ -35,8 +35,8 @@ type Gate struct {
 	active  int // requests under way
 }
 
-// Most is how many connections each of so many listeners may have unless the configuration says
-// otherwise: half of what the process may open, the rest is for its work.
+// Most is how many connections each of so many listeners may have unless the configuration sets a number: half of the
+// files that the process may open; the rest is for its work.
 func Most(listeners int) int {
 	files, known := openFiles()
 	if !known {
@@ -51,7 +51,7 @@ const enough = 4096
 // New makes a gate for at most so many connections, at least 2.
 func New(most int) *Gate { return &Gate{most: max(most, 2), conns: map[*conn]struct{}{}} }
 
-// conn is a connection. What it holds is guarded by its gate.
+// conn is a connection. Its fields are guarded by its gate.
 type conn struct {
 	*net.TCPConn
 	gate    *Gate
@@ -205,8 +205,8 @@ func (g *Gate) State(n net.Conn, s http.ConnState) {
 	}
 }
 
-// Handler keeps some connections free: when nearly all carry a request, further ones are told
-// to come again, but for those to the path by which others ask whether the server lives.
+// Handler keeps some connections free: when nearly all carry a request, further ones are asked to come again, except
+// those to the path of the liveness check.
 func (g *Gate) Handler(h http.Handler, always string) http.Handler {
 	most := g.most - max(1, g.most/8)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -17,8 +17,8 @@ import (
 	"golang.org/x/net/http/httpguts"
 )
 
-// transport sends each request by a connection of its own, with headers in the order and the
-// letters of names; those that are not among names follow.
+// transport sends each request by a separate connection, with headers in the order and the spelling of names; headers
+// that are not among names follow.
 type transport struct {
 	dialer dialer
 	names  []string
@@ -163,7 +163,7 @@ func asksForZipped(r *http.Request) bool {
 	return r.Header.Get("Accept-Encoding") == "" && r.Header.Get("Range") == "" && r.Method != http.MethodHead
 }
 
-// headers are those that a request has: Host and User-Agent, then those of names, then the others.
+// headers are the headers of a request: Host and User-Agent, then those of names, then the others.
 func (t *transport) headers(r *http.Request) [][2]string {
 	list := [][2]string{{"Host", host(r)}}
 	rest := http.Header{}
@@ -212,7 +212,7 @@ func unzip(answer *http.Response, asked bool) {
 	answer.Body = &zippedContent{from: answer.Body}
 }
 
-// zippedContent looks at the first bytes only when they are read: there may be none.
+// zippedContent checks the first bytes only when they are read: there may be none.
 type zippedContent struct {
 	from  io.ReadCloser
 	plain *gzip.Reader

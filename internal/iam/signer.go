@@ -31,8 +31,8 @@ type Signer struct {
 	now  func() time.Time
 }
 
-// New makes a signer of what the environment and the files of the user say; they are read
-// with the first request.
+// New makes a signer with the credentials of the environment and of the user's files; they are read with the first
+// request.
 func New(ctx context.Context) *Signer {
 	return &Signer{now: time.Now, load: sync.OnceValues(func() (aws.Config, error) {
 		c, err := awsconfig.LoadDefaultConfig(ctx)
@@ -74,7 +74,7 @@ var endpoint = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^[a-z0-9]+\.execute-api\.([a-z0-9-]+)\.amazonaws\.com(\.cn)?$`)
 })
 
-// regionOf is the region that a host is in: its name says it, but for domains of one's own.
+// regionOf is the region of a host: its name contains it, except for custom domains.
 func regionOf(host, configured string) (string, error) {
 	if m := endpoint().FindStringSubmatch(host); m != nil {
 		return m[1], nil

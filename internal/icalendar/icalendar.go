@@ -17,7 +17,7 @@ type Day struct {
 	Name string    // of the event; of several they are joined
 }
 
-// mostDays bounds the days of one event: longer than any holiday, and short of one that somebody got wrong.
+// mostDays limits the days of one event: longer than any holiday, and shorter than a mistake.
 const mostDays = 366
 
 // Days lists the days of all events, in their order and once each. Of an event with times these are the days as it
@@ -169,7 +169,7 @@ func (e *event) days() (days []Day, err error) {
 	return days, nil
 }
 
-// dateOf reads 20260101 or 20260101T090000, with Z or without; timed says that it is a time after midnight.
+// dateOf reads 20260101 or 20260101T090000, with Z or without; timed means that it is a time after midnight.
 func dateOf(value string) (date time.Time, timed bool, err error) {
 	day, clock, _ := strings.Cut(strings.TrimSuffix(strings.TrimSpace(value), "Z"), "T")
 	date, err = time.Parse("20060102", day)

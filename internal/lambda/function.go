@@ -28,12 +28,12 @@ import (
 // Function is a sandbox.Caller.
 type Function struct {
 	name string
-	// invoke is a method of the client. The client itself, seen here, would have the linker
-	// keep all that Lambda can do: 2.7 MB in every function.
+	// invoke is a method of the client. With the client itself here, the linker would keep everything that Lambda can
+	// do: 2.7 MB in every function.
 	invoke func(context.Context, *lambda.InvokeInput, ...func(*lambda.Options)) (*lambda.InvokeOutput, error)
 }
 
-// New makes a Function over one that exists.
+// New makes a Function over an existing one.
 func New(c aws.Config, name string) *Function {
 	client := lambda.NewFromConfig(c, func(o *lambda.Options) { o.Retryer = aws.NopRetryer{} })
 	return &Function{name, client.Invoke}
@@ -65,7 +65,7 @@ func later() []string {
 		"ENILimitReachedException", "SubnetIPAddressLimitReachedException", "EC2UnexpectedException"}
 }
 
-// refused says what became of a call that has no answer.
+// refused describes the outcome of a call without an answer.
 func refused(name string, err error) error {
 	var dial *net.OpError
 	if errors.As(err, &dial) && dial.Op == "dial" {
@@ -84,7 +84,7 @@ func refused(name string, err error) error {
 	return fmt.Errorf("%w: %w", sandbox.ErrUnknown, err)
 }
 
-// ended tells the ends of a function apart that brought no result.
+// ended distinguishes the ends of a function that brought no result.
 func ended(payload []byte) error {
 	var e struct{ ErrorType, ErrorMessage string }
 	if err := json.Unmarshal(payload, &e); err != nil {

@@ -81,8 +81,7 @@ func (o *Output) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// Say adds a line of zerodag's own: where it goes to a task's log it is no output of the
-// command's.
+// Say adds a line of zerodag's own: in a task's log it does not count as output of the command.
 func (o *Output) Say(format string, args ...any) {
 	if log, ok := o.to.(operators.Log); ok {
 		log.Line(operators.Warn, "CommandExecutor", fmt.Sprintf(format, args...))
@@ -110,7 +109,7 @@ const (
 	slowDisk = 30 * time.Second
 )
 
-// NewDisk looks at a folder before a command runs there. A limit of 0 is none.
+// NewDisk measures a folder before a command runs there. A limit of 0 is none.
 func NewDisk(folder string, limit int64) *Disk {
 	d := &Disk{folder: folder, limit: limit}
 	if limit > 0 {
@@ -131,8 +130,8 @@ func (d *Disk) Full() bool {
 	return full
 }
 
-// FullAtEnd looks, however short ago the last look was: the command is over, and what it wrote since
-// then counts as well.
+// FullAtEnd measures, however recent the last measurement is: the command is over, and everything it wrote since then
+// also counts.
 func (d *Disk) FullAtEnd() bool {
 	return d.limit > 0 && size(d.folder)-d.began > d.limit
 }

@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// OOMKills counts the processes that the kernel has ended for their memory: of this container
-// and of this machine, since neither is told of all. It only grows; what it grew by while a
-// command ran says why that was killed. It is 0 where there is no Linux.
+// OOMKills counts the processes that the kernel has ended for their memory, in this container and on this machine,
+// because neither counter has all of them. It only grows; if it grew while a command ran, that explains a kill. It is 0
+// on systems other than Linux.
 func OOMKills() (n int) {
 	for _, file := range []string{"/sys/fs/cgroup/memory.events", "/sys/fs/cgroup/memory/memory.oom_control", "/proc/vmstat"} {
 		text, err := os.ReadFile(file)

@@ -17,9 +17,9 @@ func Scarce(err error) bool {
 	return overLast(err) || errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE) || errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.ENOMEM)
 }
 
-// overLast reports whether a program was not started because the descriptors that it was to be given have the highest
-// numbers that this process may have: the new process first copies them to the numbers after those, which the kernel
-// answers as if they were not open.
+// overLast reports whether a program was not started because the descriptors that it would get have the highest numbers
+// that this process may have: the new process first copies them to the next numbers, and the kernel reports those as
+// not open.
 func overLast(err error) bool {
 	var start *fs.PathError
 	return errors.As(err, &start) && start.Op == "fork/exec" && errors.Is(start.Err, syscall.EBADF)
@@ -36,13 +36,13 @@ const (
 	longestPause  = 2 * time.Second
 )
 
-// Patiently does something again until it fails with another error than that the machine, or a
-// disk, has no more of what it needs, or the context ends. It says so once, in the log of a task.
+// Patiently repeats do until it succeeds, fails with an error other than a shortage of the machine or of a disk, or the
+// context ends. It reports the wait once, in the log of a task.
 func Patiently(ctx context.Context, log io.Writer, do func() error) error {
 	return while(ctx, log, func(err error) bool { return Scarce(err) || Full(err) }, do)
 }
 
-// WhileScarce is Patiently for what waits for no disk.
+// WhileScarce is Patiently for work that does not depend on a disk.
 func WhileScarce(ctx context.Context, do func() error) error { return while(ctx, nil, Scarce, do) }
 
 func while(ctx context.Context, log io.Writer, passes func(error) bool, do func() error) error {
@@ -87,5 +87,5 @@ func AtOnce() int {
 	return int(min(max(files/2/perCommand, 2), mostAtOnce))
 }
 
-// mostAtOnce bounds AtOnce where there are more descriptors than anybody needs.
+// mostAtOnce limits AtOnce if there are more descriptors than necessary.
 const mostAtOnce = 10_000

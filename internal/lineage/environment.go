@@ -2,8 +2,8 @@ package lineage
 
 import "strings"
 
-// Environment says which variables of this program commands have, besides those of their task.
-// It is the one place that knows.
+// Environment selects which variables of this program commands get, in addition to those of their task. No other
+// package decides this.
 type Environment int
 
 const (
@@ -34,8 +34,7 @@ func isOwn(name string) bool {
 	return strings.HasPrefix(name, "ZERODAG_") || strings.HasPrefix(name, "DIGDAG_CONFIG")
 }
 
-// isNeeded reports whether a variable says where programs and temporary files are, or which
-// language and time zone this is.
+// isNeeded reports whether a variable has the place of programs or temporary files, or the language or time zone.
 func isNeeded(name string) bool {
 	switch name {
 	case "PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "TZ", "LANG", "LANGUAGE", "TERM":

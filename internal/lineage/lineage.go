@@ -1,15 +1,14 @@
-// Package lineage is what a process has from the one that started it: variables, and a mark
-// that all it starts has too, whatever becomes of their parents, sessions and environments.
+// Package lineage is what a process inherits from the one that started it: variables, and a mark that all its
+// descendants share, whatever happens to their parents, sessions and environments.
 //
-// The drivers that run commands on this machine call it. It must neither look for processes
-// nor end any.
+// The drivers that run commands on this machine call it. It must neither search for processes nor end any.
 package lineage
 
 import "math"
 
-// Mark is what a process has from the one that started it. On Linux it is the limit of file
-// locks, which the kernel keeps for every process and has not looked at since 2003. A process
-// without privileges can make its mark smaller, never larger.
+// Mark is inherited from the process that started another. On Linux it is the limit of file locks, which the kernel
+// keeps for every process and has not used since 2003. A process without privileges can make its mark smaller, never
+// larger.
 type Mark uint64
 
 // None is what a process has that was not marked, or about which the system says nothing.

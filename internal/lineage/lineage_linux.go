@@ -13,7 +13,7 @@ import (
 // fileLocks is RLIMIT_LOCKS of getrlimit(2).
 const fileLocks = 10
 
-// Set marks a process, and what it starts from now on.
+// Set marks a process and all processes that it starts from now on.
 func Set(pid int, m Mark) error {
 	return unix.Prlimit(pid, fileLocks, &unix.Rlimit{Cur: uint64(m), Max: uint64(m)}, nil)
 }
@@ -37,8 +37,8 @@ func Start(m Mark, start func() error) error {
 // starting is held while a mark is lent.
 var starting sync.Mutex //nolint:gochecknoglobals // the limit that it guards is the program's, too
 
-// Of returns the mark of a process; lent reports whether one counts that was only lent. Who has a
-// mark for good is told by it alone: what was lent is below it, and anybody may change that.
+// Of returns the mark of a process; lent reports whether a mark that was only lent counts. A permanent mark alone
+// identifies a process: lent marks are below it, and any process may change those.
 func Of(pid int, lent bool) Mark {
 	var limit unix.Rlimit
 	if unix.Prlimit(pid, fileLocks, nil, &limit) != nil {
@@ -50,14 +50,14 @@ func Of(pid int, lent bool) Mark {
 	return Mark(limit.Max)
 }
 
-// ownMost is the limit of this program, which all that it starts has until it is marked.
+// ownMost is the limit of this program, which its children have until they are marked.
 var ownMost = sync.OnceValue(func() uint64 {
 	own := unix.Rlimit{Max: unix.RLIM_INFINITY}
 	unix.Prlimit(0, fileLocks, nil, &own) // of ourselves: cannot fail
 	return own.Max
 })
 
-// shown reads the mark of another user's process where the system forbids to ask for it.
+// shown reads the mark of another user's process if the system forbids the call.
 func shown(pid int) Mark {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/limits")
 	if err != nil {

@@ -47,7 +47,7 @@ func (s Folder) List(context.Context) ([]string, error) {
 	return keys, nil
 }
 
-// Set writes a secret, over one that is there.
+// Set writes a secret, replacing an existing one.
 func (s Folder) Set(_ context.Context, key, value string) error {
 	if err := os.MkdirAll(s.dir, 0o700); err != nil {
 		return fmt.Errorf("set secret: %w", err)

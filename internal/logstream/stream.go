@@ -28,7 +28,7 @@ func LevelOf(name string) (Level, bool) {
 	return Level(n), n >= 0
 }
 
-// Shows reports whether a level shows lines of a level; it shows those that it does not know.
+// Shows reports whether a level shows lines of a level; it shows unknown ones.
 func (l Level) Shows(level operators.Level) bool {
 	for i, name := range Levels() {
 		if strings.EqualFold(name, string(level)) {
@@ -38,8 +38,8 @@ func (l Level) Shows(level operators.Level) bool {
 	return true
 }
 
-// Stream writes log lines. Lines of different tasks never mix.
-// What is written shows at once, but a flood is written in larger pieces.
+// Stream writes log lines. Lines of different tasks never mix. Text is shown at once, but a flood is written in larger
+// pieces.
 type Stream struct {
 	level Level
 	form  tasklog.Form
@@ -79,7 +79,7 @@ func (s *Stream) line(level operators.Level, source, logger, text string) {
 	}
 }
 
-// flushEvery bounds how long output may lie in the buffer.
+// flushEvery limits how long output may stay in the buffer.
 const flushEvery = 10 * time.Millisecond
 
 // Write implements io.Writer; Flush returns its error.

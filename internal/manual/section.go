@@ -12,7 +12,7 @@ import (
 	"zerodag/operators/all"
 )
 
-// findTopic looks for a page, then an operator, then the section of a page that is about the word: one with that
+// findTopic searches for a page, then an operator, then the section of a page about the word: a section with that
 // heading, or a row that has it in its first column; then one that has it there as a part, as `sliding` of `_parallel:
 // {sliding: true}`.
 func findTopic(list []Topic, word string) (Topic, bool) {
@@ -65,7 +65,7 @@ func parameterTopic(name string) (Topic, bool) {
 	return Topic{Name: having[0], Group: "Operators", Title: name, Page: text}, true
 }
 
-// section is a part of a page under a heading of its own.
+// section is a part of a page under a heading.
 type section struct{ heading, text string }
 
 // sectionsOf cuts a page at its headings; a comment in a sample is none.

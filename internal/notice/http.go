@@ -62,7 +62,8 @@ func (h HTTP) Send(ctx context.Context, fields *param.Map) error {
 	return nil
 }
 
-// server is where notices go, without what may be a key: whoever may start an attempt can read the error.
+// server is the address that notices go to, without parts that may be a key: anyone who may start an attempt can read
+// the error.
 func (h HTTP) server() string {
 	u, err := url.Parse(h.URL)
 	if err != nil {

@@ -1,8 +1,7 @@
-// Package notice tells people that an attempt failed or takes too long: by HTTP, by mail,
-// or through a command (server.md#settings).
+// Package notice notifies users that an attempt failed or takes too long: by HTTP, by mail, or through a command
+// (server.md#settings).
 //
-// The server hands it to its host. It tries again when a delivery fails; it must never
-// change what an attempt does.
+// The server passes it to its host. It retries failed deliveries; it must never change what an attempt does.
 package notice
 
 import (
@@ -22,7 +21,7 @@ type Sender interface {
 	Send(ctx context.Context, fields *param.Map) error
 }
 
-// Options say how often a delivery is tried. Zero is the default named.
+// Options limit the tries of a delivery. Zero is the default named.
 type Options struct {
 	Retries  int           // tries after the first
 	Shortest time.Duration // wait before the second try: 1 s; each later one twice as long

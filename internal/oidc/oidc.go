@@ -27,12 +27,12 @@ import (
 
 // Options are what a Provider is made of.
 type Options struct {
-	Issuer   string // URL, as the provider itself says it
+	Issuer   string // URL, as in the provider's own metadata
 	ClientID string
 	// Secret returns the client's secret; nil for a client without one.
 	Secret   func(ctx context.Context) (string, error)
 	Callback string   // URL to which the provider sends browsers back
-	Scopes   []string // besides openid; nil is email and profile
+	Scopes   []string // in addition to openid; nil is email and profile
 	Groups   string   // claim that lists groups; "" is "groups"
 	Now      func() time.Time
 }
@@ -52,8 +52,8 @@ const (
 	mostAnswer = 1 << 20 // bytes
 )
 
-// New makes a Provider. What the provider says of itself is asked when somebody signs in. It fails when an address
-// could be read or changed on the way.
+// New makes a Provider. The provider's metadata is read at the first sign-in. It fails if an address could be read or
+// changed in transit.
 func New(o Options) (*Provider, error) {
 	for name, address := range map[string]string{"issuer": o.Issuer, "address of this server": o.Callback} {
 		u, err := url.Parse(address)
@@ -161,7 +161,7 @@ func (p *Provider) Finish(ctx context.Context, s host.SignIn, code string) (host
 	return p.person(id)
 }
 
-// refused tells what a provider answered to a code from an outage.
+// refused distinguishes a provider's refusal of a code from an outage.
 func refused(err error) error {
 	var answer *oauth2.RetrieveError
 	if errors.As(err, &answer) && answer.Response != nil && answer.Response.StatusCode < http.StatusInternalServerError {
@@ -178,7 +178,7 @@ func denied(why string) error {
 	return &host.Error{Code: host.Forbidden, Message: "The provider of identities did not confirm the sign-in: " + why}
 }
 
-// claims are what an id token says of a person, as far as it is asked.
+// claims are the claims about a user that are read from an id token.
 type claims struct {
 	Email    string `json:"email"`
 	Verified yes    `json:"email_verified"`

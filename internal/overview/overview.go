@@ -75,7 +75,7 @@ func Of(ctx context.Context, api *client.Client, projects []client.Project, alon
 	return found, nil
 }
 
-// hasFailed reports whether an attempt failed by itself: nobody has killed it.
+// hasFailed reports whether an attempt failed without being killed.
 func hasFailed(a *client.Last) bool { return a.Done && !a.Success && !a.CancelRequested }
 
 // How a schedule is found whose session could not start: a server tries again within retried, and so many definitions
@@ -143,7 +143,7 @@ func Pages[T any](read func(client.Page) ([]T, error), look func(T) (id client.I
 // IsRefused reports whether the session of a late schedule was due and could not start.
 func (s *Overview) IsRefused(of client.Schedule) bool { return s.refused[of.ID] }
 
-// divide puts schedules that run to those that are late or come next, the earliest first.
+// divide adds running schedules to those that are late or come next, the earliest first.
 func (s *Overview) divide(schedules []client.Schedule, now time.Time) {
 	slices.SortStableFunc(schedules, func(a, b client.Schedule) int { return a.NextRunTime.Compare(b.NextRunTime) })
 	for _, one := range schedules {

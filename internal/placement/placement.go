@@ -1,5 +1,5 @@
-// Package placement says where a command runs: in the executor that its task names, else where
-// its image can run, else where the deployment has commands run.
+// Package placement decides where a command runs: in the executor that its task names, else where its image can run,
+// else in the default executor of the deployment.
 //
 // The wiring of each deployment makes a Table. It must never run anything.
 package placement
@@ -20,17 +20,17 @@ type Table struct {
 	Place string
 	// Known are the executors that such a deployment can have, Allowed those that this one has.
 	Known, Allowed []string
-	// Default is the executor of commands that ask for none.
+	// Default is the executor of commands that name none.
 	Default string
 	// Machines is the executor of commands with an image, a size or a role but without an executor; "" is Default.
 	Machines string
-	// Hints say what to do about an executor that is not allowed, by its name.
+	// Hints explain what to do about an executor that is not allowed, by its name.
 	Hints map[string]string
 	// NoRoles: commands cannot be given a role of AWS here.
 	NoRoles bool
 }
 
-// Choose returns the executor of a command, or says what its task has to change.
+// Choose returns the executor of a command, or what its task has to change.
 func (t Table) Choose(s operators.Sandbox) (string, error) {
 	name := s.Executor
 	if name == "" && s.Docker != nil && slices.Contains(t.Known, operators.InDocker) {

@@ -1,6 +1,7 @@
-// Package plainfile reads and writes single files: it reads only plain ones, of bounded size, and replaces a file as a whole.
+// Package plainfile reads and writes single files: it reads only plain ones, of limited size, and replaces a file as a
+// whole.
 //
-// Whoever reads a file of somebody else's making uses it, as a pipe or a device would be read for ever.
+// It is for files that others have written, because reading a pipe or a device might never end.
 package plainfile
 
 import (

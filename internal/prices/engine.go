@@ -1,9 +1,9 @@
 package prices
 
-// What the engine itself costs for each attempt and task, all services together, as integration/stackbench counts
-// it on LocalStack (a test there compares). The share of functions' time is that of a computer, not of AWS.
+// The cost of the engine itself for each attempt and task, all services together, as integration/stackbench counts it
+// on LocalStack (a test there compares). The share of functions' time is that of a computer, not of AWS.
 const (
-	EngineAttempt = 14.14 * perMillion // one that is started by the API, with its first task
+	EngineAttempt = 14.14 * perMillion // started by the API, with its first task
 	EngineInline  = 0.024 * perMillion // a task that the host runs between two steps: echo>, if>, for_each> ...
 	EngineTask    = 0.689 * perMillion // a task that an agent runs, in a chain
 	EngineFirst   = 2.170 * perMillion // the first such task of an attempt, to which it is handed over

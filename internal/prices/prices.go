@@ -14,7 +14,7 @@ const (
 	LambdaGBSecond  = 0.0000133334 // arm64
 	LambdaX86Second = 0.0000166667 // a GB-second on x86_64
 	StandardRequest = 0.40 * perMillion
-	FairRequest     = 0.10 * perMillion // more, for what is about a message with a group in a standard queue
+	FairRequest     = 0.10 * perMillion // more, for requests about a message with a group in a standard queue
 	FIFORequest     = 0.50 * perMillion
 	WriteUnit       = 0.625 * perMillion
 	ReadUnit        = 0.125 * perMillion
@@ -34,7 +34,7 @@ const (
 	FargateARMCPUHour = 0.03238
 	FargateARMGBHour  = 0.00356
 	AddressHour       = 0.005 // a public IPv4 address
-	CustomMetric      = 0.30  // a month, for each metric of one's own that has a value in it
+	CustomMetric      = 0.30  // a month, for each custom metric with a value in it
 
 	// CostRequest is a request to Cost Explorer, each page of an answer.
 	CostRequest = 0.01

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// insistence is what happens when the program is told to end for the second time.
+// insistence handles the second request to end the program.
 type insistence struct {
 	mu sync.Mutex
 	do func() (leave bool) // nil: it leaves
@@ -17,13 +17,12 @@ type insistence struct {
 
 type insistenceKey struct{}
 
-// HeedSignals returns a context that ends when the program is told to end. At the second time the program ends by the
-// signal, as whoever sent it expects, unless the command that runs has something to do before (WhenToldAgain), or
-// instead; left is closed where a program cannot end so. What comes then has no effect: nothing is to be left half
-// done.
+// HeedSignals returns a context that ends when the program is asked to end. At the second signal the program ends by
+// that signal, as its sender expects, unless the running command has work to do first (WhenToldAgain), or instead; left
+// is closed if a program cannot end so. Later signals have no effect, so that nothing is left half done.
 //
-// A signal that is ignored from the start on stays so: `zerodag run … &` of a script without job control, and nohup,
-// mean that a Ctrl-C or the end of the terminal is not for the program.
+// A signal that is ignored from the start stays so: `zerodag run … &` of a script without job control, and nohup, mean
+// that a Ctrl-C or the end of the terminal is not for the program.
 func HeedSignals() (_ context.Context, left <-chan struct{}) {
 	heeded := slices.DeleteFunc([]os.Signal{os.Interrupt, syscall.SIGTERM, syscall.SIGHUP}, signal.Ignored)
 	signals, gone := make(chan os.Signal, 2), make(chan struct{})
@@ -34,10 +33,10 @@ func HeedSignals() (_ context.Context, left <-chan struct{}) {
 		<-signals
 		end()
 		s := <-signals
-		for s == syscall.SIGHUP { // the shell and the kernel both tell of one end of a terminal
+		for s == syscall.SIGHUP { // the shell and the kernel both send one at the end of a terminal
 			s = <-signals
 		}
-		i.mu.Lock() // where the program leaves it stays so: the command that runs does not continue
+		i.mu.Lock() // if the program leaves it stays locked: the running command does not continue
 		switch {
 		case i.do != nil && !i.do():
 			i.mu.Unlock()
@@ -58,11 +57,11 @@ func endBy(s os.Signal) bool {
 	select {} // until it comes
 }
 
-// WhenToldAgain sets what is done when the program is told to end for the second time, until over is called, which
+// WhenToldAgain sets what is done when the program is asked to end for the second time, until over is called, which
 // waits for it. do reports whether the program then leaves. Other goroutines continue meanwhile.
 func WhenToldAgain(ctx context.Context, do func() (leave bool)) (over func()) {
 	i, ok := ctx.Value(insistenceKey{}).(*insistence)
-	if !ok { // this is no program of its own
+	if !ok { // this is not a separate program
 		return func() {}
 	}
 	set := func(do func() bool) {

@@ -79,7 +79,7 @@ func (f Folder) firstUsed(all, names []string) string {
 	return ""
 }
 
-// usesVariable reports whether a file asks for a variable of the environment.
+// usesVariable reports whether a file uses a variable of the environment.
 func usesVariable(ext, name, text string) bool {
 	form := `\$` + name + `\b|\$\{` + name + `[}:]`
 	switch ext {

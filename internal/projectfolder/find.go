@@ -29,7 +29,7 @@ func misplaced(name string, workflows []string) string {
 	return ""
 }
 
-// meant says which workflow, or which other folder, may have been meant; "" where nothing resembles the name.
+// meant suggests a workflow, or another folder, for a name; "" if nothing resembles the name.
 func (f Folder) meant(name string, names []string) string {
 	if other := f.elsewhere(); other != "" && !strings.Contains(name, "/") {
 		return other

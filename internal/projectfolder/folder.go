@@ -38,8 +38,8 @@ func Open(dir string) (Folder, error) {
 	return Folder{p}, err
 }
 
-// OwnState returns an error if the folder for what a run writes is, or has in it, a link, which came with the project
-// and may lead anywhere, or if a file has the name of a folder that a run needs.
+// OwnState returns an error if the folder for a run's files is a link, or contains one, which came with the project and
+// may lead anywhere, or if a file has the name of a folder that a run needs.
 func (f Folder) OwnState() error {
 	folder := filepath.Join(f.Root(), ".digdag")
 	return filepath.WalkDir(folder, func(name string, d fs.DirEntry, err error) error {
@@ -71,7 +71,7 @@ func (f Folder) Writable() error {
 		}
 	}
 	if !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS) {
-		return nil // what fails then says why
+		return nil // the operation that fails then reports why
 	}
 	return fmt.Errorf("the folder %s cannot be written by this user, and a run saves there what it did: %w\n%s", root, err, copyHint(root))
 }

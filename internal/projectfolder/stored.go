@@ -15,8 +15,8 @@ import (
 // mostScript is the size of a script that is looked into; none that people write is larger.
 const mostScript = 1 << 20
 
-// storedByScripts warns of scripts that store what Digdag would evaluate again, unless
-// every workflow asks for just that.
+// storedByScripts warns of scripts that store values that Digdag would evaluate again, unless every workflow requests
+// just that.
 func storedByScripts(root string, workflows []dig.Workflow) (dig.Errors, error) {
 	asked := true
 	for _, w := range workflows {

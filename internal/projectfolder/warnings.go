@@ -31,7 +31,7 @@ func (f Folder) Warnings(c Contents, only string, given *param.Map) (dig.Errors,
 	known.Operators = slices.Concat(own, declared, known.Operators)
 	known.Only, known.Given, known.Folder = only, given, f.Entries
 	known.Uses = func(text string) []param.Use { return usesOf(given, script.Uses(text)) }
-	if only == "" { // a run meets what is no JavaScript and what scripts do by itself, and is not to begin later
+	if only == "" { // a run itself reports these JavaScript and script problems, and must not start later
 		known.Syntax, known.Uses = script.Check, script.Uses
 		stored, err := storedByScripts(f.Root(), c.Workflows)
 		if err != nil {

@@ -28,7 +28,7 @@ func (f Fault) unknownName(name string) string {
 	return ""
 }
 
-// ofOtherLanguages is the remedy for names of other languages, and for those that only schedules have.
+// ofOtherLanguages is the remedy for names of other languages, and for names that only scheduled sessions have.
 func ofOtherLanguages(name string) string {
 	switch {
 	case slices.Contains([]string{"True", "False", "None", "TRUE", "FALSE", "NULL", "nil", "Null"}, name):

@@ -50,8 +50,8 @@ var missingFile = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`FileNotFoundError|No such file or directory|Errno::ENOENT|ENOENT: no such file`)
 })
 
-// Remedies returns what fixes a failure if its message alone does not say so, each of one or several lines. Among them
-// is how the operator is written, if it was written wrongly.
+// Remedies returns fixes for a failure unless its message already has them, each of one or several lines. Among them is
+// the syntax of the operator, if it was written wrongly.
 func (f Fault) Remedies() []string {
 	operator := keys.OperatorOf(f.Config)
 	if f.Message == "" {

@@ -10,8 +10,8 @@ import (
 	"zerodag/internal/term"
 )
 
-// Meant returns the question whether the nearest of some names was meant, if one is near, and then list, which says how
-// to list them.
+// Meant asks whether the nearest of some names was meant, if one is near, followed by list, which explains how to list
+// them.
 func Meant(name string, names []string, list string) string {
 	if near := Near(name, names); near != "" {
 		return "did you mean " + near + "? " + list

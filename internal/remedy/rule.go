@@ -87,8 +87,7 @@ func (f Fault) byRule(operator string) string {
 	return ""
 }
 
-// below says where a parameter belongs that is required and not there: below the one that has its neighbours, else
-// into the task.
+// below is where a missing required parameter belongs: below the key that has its siblings, otherwise into the task.
 func (f Fault) below(found []string) string {
 	if len(found) < 2 {
 		return ""

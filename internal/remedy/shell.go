@@ -47,5 +47,5 @@ func (f Fault) script() string {
 	return text
 }
 
-// programNotFound is how shells tell of a program that they do not find.
+// programNotFound matches the messages of shells about a missing program.
 var programNotFound = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`: (\S[^:\n]*:?): (?:command )?not found`) })

@@ -30,8 +30,8 @@ func (r *Reader) Archive(ctx context.Context, a host.Attempt) (*engine.State, er
 	return state, nil
 }
 
-// History lists entries of the attempt's log from sequence number first, up to n. An *Error of
-// code Missing says that the log has expired.
+// History lists entries of the attempt's log from sequence number first, up to n. An *Error of code Missing means that
+// the log has expired.
 func (r *Reader) History(ctx context.Context, a host.Attempt, first int64, n int) ([]host.Entry, error) {
 	stored, err := r.Log.History(ctx, a.ID, first, n)
 	if errors.Is(err, host.ErrNotFound) {
@@ -50,8 +50,7 @@ func historyGone(a host.Attempt) error {
 	return &host.Error{Code: host.Missing, Message: "The history of attempt id=" + strconv.FormatInt(a.ID, 10) + " is not kept any more"}
 }
 
-// At returns the attempt as it was after entry seq. An *Error of code Missing says that there is
-// no such entry.
+// At returns the attempt as it was after entry seq. An *Error of code Missing means that there is no such entry.
 func (r *Reader) At(ctx context.Context, a host.Attempt, seq int64) (*engine.State, error) {
 	d, err := r.Definition(ctx, a.Site, a.Workflow.ID)
 	if err != nil {
@@ -67,8 +66,8 @@ func (r *Reader) At(ctx context.Context, a host.Attempt, seq int64) (*engine.Sta
 	return r.replay(d.Compiled, stored)
 }
 
-// upTo reads entry seq of a log with all that leads to it: the newest snapshot before it
-// and the entries between.
+// upTo reads entry seq of a log with everything needed to restore it: the newest snapshot before it and the entries
+// between.
 func (r *Reader) upTo(ctx context.Context, attempt, seq int64) (host.Stored, error) {
 	stored, err := r.Log.History(ctx, attempt, seq, 1)
 	if err != nil || stored.At+1 >= seq {

@@ -1,5 +1,5 @@
-// Package replay reads attempts back from what is stored of them: the state of an attempt under
-// way from its log, of one that ended from its archive, and of any moment from the history.
+// Package replay restores attempts from stored data: the state of an attempt under way from its log, of an ended one
+// from its archive, and of any moment from the history.
 //
 // Delivery and catalogue use it. It must never write anything, nor decide what happens next.
 package replay
@@ -32,7 +32,7 @@ type Reader struct {
 // maxDefinitions is the most that is kept.
 const maxDefinitions = 1000
 
-// Definition is a workflow and what the engine makes of it.
+// Definition is a workflow and its compiled form.
 type Definition struct {
 	Workflow host.Workflow
 	Compiled *engine.Definition
@@ -44,7 +44,7 @@ type Loaded struct {
 	Workflow host.Workflow
 	State    *engine.State
 	Seq      int64     // of the last entry
-	Nonce    string    // of the last entry, where the store knows it
+	Nonce    string    // of the last entry, if the store has it
 	At       time.Time // of the last entry, as far as the state tells
 	Snapshot int       // bytes of the last snapshot
 	Since    int       // bytes of entries after it

@@ -18,9 +18,8 @@ type Step struct {
 	Changed []engine.TaskID // other tasks whose progress it replaced, each once, in the order of the entry
 }
 
-// Walk shows up to n entries after entry after, in order, each with the tasks as they were then, to show,
-// which must keep nothing of the state and reports whether to continue. An *Error of code Missing says that the
-// history is not kept any more.
+// Walk passes up to n entries after entry after to show, in order, each with the tasks as they were then. show must not
+// keep the state and reports whether to continue. An *Error of code Missing means that the history is no longer kept.
 func (r *Reader) Walk(ctx context.Context, a host.Attempt, after int64, n int, show func(Step, *engine.State) bool) (err error) {
 	d, err := r.Definition(ctx, a.Site, a.Workflow.ID)
 	if err != nil {
@@ -62,7 +61,7 @@ func (r *Reader) Walk(ctx context.Context, a host.Attempt, after int64, n int, s
 	return nil
 }
 
-// after reads up to n entries after one, with all that leads to them.
+// after reads up to n entries after one, with everything needed to restore them.
 func (r *Reader) after(ctx context.Context, attempt, after int64, n int) (host.Stored, error) {
 	stored, err := r.Log.History(ctx, attempt, after+1, n)
 	if err != nil || stored.At >= after || len(stored.Entries) == 0 {
@@ -104,7 +103,7 @@ func (w *walker) step(e host.Entry) (Step, error) {
 	return s, nil
 }
 
-// look notes the tasks that are there, and in s those that are new.
+// look records the existing tasks, and in s the new ones.
 func (w *walker) look(s *Step) {
 	if w.known == nil {
 		w.known = map[engine.TaskID]bool{}

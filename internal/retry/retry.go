@@ -30,15 +30,15 @@ type Retrier struct {
 
 	mu     sync.Mutex
 	since  time.Time // zero: the store works
-	told   time.Time // when the log was told of an outage for the last time
-	known  bool      // the log was told of this one
-	failed int       // tries, since the log was told
+	told   time.Time // when an outage was last logged
+	known  bool      // this one was logged
+	failed int       // tries since then
 }
 
 // tellEvery is how often an outage that lasts is logged again.
 const tellEvery = time.Minute
 
-// Failures is how many things failed that are tried again, of those that were counted here.
+// Failures is how many failures were retried, of those that were counted here.
 func (r *Retrier) Failures() int64 { return r.failures.Load() }
 
 // Failed counts a failure that the caller logs and tries again.
@@ -125,7 +125,7 @@ func (r *Retrier) Available() {
 	r.since, r.known, r.failed = time.Time{}, false, 0
 }
 
-// Delay is how long to wait before the next try of what the store could not do.
+// Delay is how long to wait before the next try of a call that the store could not serve.
 func (r *Retrier) Delay(tries int) time.Duration { return min(BackOff(tries), r.Most) }
 
 // BackOff is how long to wait before the next try of anything: 1 s, 2 s ... 1 min.

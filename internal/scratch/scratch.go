@@ -22,10 +22,9 @@ import (
 	"zerodag/operators"
 )
 
-// Folders that commands are through with are kept under names that begin so: to rename
-// one is far cheaper than to make a folder and its files, and a short script is over in the
-// time that takes. What follows says which files are in it, so that it need not be read, and a
-// number.
+// Folders that commands no longer need are kept under names that begin so: renaming one is far cheaper than making a
+// folder and its files, and a short script takes no longer than that. The rest of the name lists the files in it, so
+// that the folder need not be read, and a number.
 const spare = ".spare-"
 
 // maxSpare is how many are kept in one place for commands with the same files.
@@ -187,8 +186,8 @@ func (s Folder) Remove() {
 // maxSpareFile bounds a file that is kept, in bytes: it is written over.
 const maxSpareFile = 256 << 10
 
-// keep makes the folder a spare one, if its files are the plain ones that we put there, all of
-// them and no more. What was in them may be secrets: they are not found in a spare folder.
+// keep makes the folder a spare one, if its files are exactly the plain ones that we put there. Their contents may be
+// secrets: a spare folder does not keep them.
 func (s Folder) keep() bool {
 	entries, err := os.ReadDir(s.path(""))
 	if err != nil || len(entries) != len(s.Command.Files) {

@@ -98,8 +98,8 @@ func (s Strict) Remove() {
 	}
 }
 
-// Give makes everything in a project's folder a user's, who is to run a command there, and
-// no other user's. No link is followed.
+// Give transfers everything in a project's folder to the user who will run a command there, and to no other user. No
+// link is followed.
 func Give(root string, user, group int) error {
 	folder, err := os.OpenRoot(root)
 	if err != nil {

@@ -1,7 +1,6 @@
-// Package seal turns small values into text that others can carry and neither read nor make: what a browser keeps
-// of a sign-in.
+// Package seal turns small values into text that others can carry but neither read nor forge: the cookies of a sign-in.
 //
-// The API uses it; a deployment gives it the key. It must never say why a text is not one of its own: who shows a
+// The API uses it; a deployment gives it the key. It must never report why a text is invalid: a caller that shows a
 // wrong one learns nothing.
 package seal
 
@@ -38,8 +37,8 @@ type Box struct {
 	spent map[string]time.Time // until when, by name
 }
 
-// New makes a box. key is asked at each call and must be cheap; all boxes of a deployment have the same, of at
-// least KeySize bytes. Where it changes, nothing that was sealed before opens any more.
+// New makes a box. key is called each time and must be cheap; all boxes of a deployment have the same key, of at least
+// KeySize bytes. If it changes, nothing that was sealed before can be opened.
 func New(key func(ctx context.Context) ([]byte, error)) *Box {
 	return &Box{key: key, spent: map[string]time.Time{}}
 }
@@ -123,8 +122,8 @@ func (b *Box) Mark(ctx context.Context, text string) ([]byte, error) {
 // mostSpent bounds what a box remembers.
 const mostSpent = 10_000
 
-// Spend notes that a name is used up until a time, and reports whether it was not yet. This process alone remembers it:
-// where several share a key, each has its own notes.
+// Spend marks a name as used until a time, and reports whether this is the first use. Only this process remembers it:
+// processes that share a key have separate marks.
 func (b *Box) Spend(name string, now, until time.Time) (first bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -134,7 +133,7 @@ func (b *Box) Spend(name string, now, until time.Time) (first bool) {
 	if len(b.spent) >= mostSpent {
 		maps.DeleteFunc(b.spent, func(_ string, until time.Time) bool { return !now.Before(until) })
 	}
-	if len(b.spent) >= mostSpent { // those that would have ended soon do so least harm
+	if len(b.spent) >= mostSpent { // dropping those that would have expired soon does least harm
 		soonest := slices.MinFunc(slices.Collect(maps.Keys(b.spent)), func(x, y string) int {
 			return cmp.Or(b.spent[x].Compare(b.spent[y]), cmp.Compare(x, y))
 		})

@@ -12,9 +12,9 @@ import (
 	"zerodag/internal/lineage"
 )
 
-// hideEnvironment takes what commands do not get from the environment that the kernel shows of
-// this process (/proc/PID/environ), and lets only root look into its memory. The program
-// itself has its variables still: it made a copy when it started.
+// hideEnvironment removes variables that commands do not get from the environment that the kernel shows of this process
+// (/proc/PID/environ), and lets only root read its memory. The program itself still has its variables: it made a copy
+// when it started.
 func hideEnvironment(gives lineage.Environment) error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0); err != nil { // else what follows needs root
 		return fmt.Errorf("hide the environment: %w", err)
@@ -47,7 +47,7 @@ func blankEnvironment(gives lineage.Environment) error {
 	if _, err := memory.ReadAt(there, start); err != nil {
 		return err
 	}
-	if !bytes.Equal(there, shown) { // never write to what is something else
+	if !bytes.Equal(there, shown) { // never write to anything else
 		return fmt.Errorf("it is not where the kernel says")
 	}
 	_, err = memory.WriteAt(blanked(shown, gives), start)

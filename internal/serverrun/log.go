@@ -49,7 +49,7 @@ func (h *consoleHandler) Enabled(_ context.Context, level slog.Level) bool {
 	return h.console.Shows(consoleLevel(level))
 }
 
-// stackKey is the key of the one value that has lines of its own.
+// stackKey is the key of the only value that is printed on separate lines.
 const stackKey = "stack"
 
 // Handle implements slog.Handler. Values are others' (names of projects, errors of systems):

@@ -29,7 +29,7 @@ type Project struct {
 	number int
 }
 
-// NewProject returns the project that the server is to have. It is read when the server runs.
+// NewProject returns the project that the server will have. It is read when the server runs.
 func NewProject(f projectfolder.Folder) *Project { return &Project{files: f} }
 
 // reread is how often the folder is looked at.
@@ -58,7 +58,7 @@ func (p *Project) watch(ctx context.Context, e *embedded.Engine, logger *slog.Lo
 	}
 }
 
-// load pushes the workflow files, and what they include, if they are not what they were.
+// load pushes the workflow files, and the files that they include, if they have changed.
 func (p *Project) load(ctx context.Context, e *embedded.Engine, logger *slog.Logger) error {
 	contents, err := p.files.Read()
 	if err != nil {

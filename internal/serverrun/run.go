@@ -45,7 +45,7 @@ func Run(ctx context.Context, o serverconfig.Options, local *Project, logger *sl
 	return untilEnd(ctx, engine, o, local, logger)
 }
 
-// warn logs what of the configuration has no meaning here, or not the one that was meant.
+// warn logs settings of the configuration that have no effect here, or not the intended one.
 func warn(logger *slog.Logger, o serverconfig.Options, shown error) {
 	if len(o.Unread) > 0 {
 		logger.Warn("configuration keys without a meaning here are ignored: " + strings.Join(o.Unread, ", ") + configuration.NestedNote(o.Unread))

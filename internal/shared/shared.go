@@ -1,7 +1,7 @@
-// Package shared opens what several servers have together: a PostgreSQL database, and a place for archives and the
+// Package shared opens the stores that several servers share: a PostgreSQL database, and a place for archives and the
 // logs of tasks, which is that database, S3 or a folder that all servers see.
 //
-// `zerodag server` gives the result to package embedded. It must hold no rule of its own.
+// `zerodag server` gives the result to package embedded. It must hold no rules.
 package shared
 
 import (
@@ -22,7 +22,7 @@ import (
 	"zerodag/internal/tasklog"
 )
 
-// Options say what is opened.
+// Options select what is opened.
 type Options struct {
 	Database postgres.Options
 	Archives Place

@@ -1,6 +1,6 @@
 // Package sigv4 addresses and signs requests to AWS that are made without a client of the SDK.
 //
-// It must never keep or print a credential, and knows no service.
+// It must never keep or print a credential, and it is independent of any service.
 package sigv4
 
 import (

@@ -36,7 +36,7 @@ type Topic struct {
 	client *sns.Client
 }
 
-// New makes a Topic over one that exists.
+// New makes a Topic over an existing one.
 func New(c aws.Config, o Options) *Topic {
 	return &Topic{o, sns.NewFromConfig(border.Answered(c), func(x *sns.Options) { x.Retryer = border.Retryer(o.Tries) })}
 }

@@ -26,8 +26,7 @@ func bit(on bool, flag int) int {
 	return 0
 }
 
-// startsBits is how far the flags are shifted by the second at which an attempt is to begin, which lies above them: 0
-// is at once.
+// startsBits is how far the flags are shifted. Above them is the second at which an attempt will begin: 0 is at once.
 const startsBits = 16
 
 func startsFlag(t time.Time) int64 {
@@ -135,8 +134,8 @@ func (s *Store) Archive(ctx context.Context, id int64) ([]byte, error) {
 	return ReadOne(ctx, s, (*Row).Blob, Select("SELECT state FROM attempt_archives WHERE attempt_id = ?", id))
 }
 
-// Expire deletes the logs of attempts that finished before a time, each in a transaction of its own: other writers
-// need not wait for all of them.
+// Expire deletes the logs of attempts that finished before a time, each in a separate transaction, so that other
+// writers need not wait for all of them.
 func (s *Store) Expire(ctx context.Context, before time.Time, n int) (int, error) {
 	old := Select("SELECT id FROM session_attempts WHERE has_log = "+s.dialect.True+
 		" AND finished_at IS NOT NULL AND finished_at < ?", before)

@@ -75,7 +75,7 @@ func (s *Store) PauseProject(ctx context.Context, site, id int64, p host.Pause) 
 	})
 }
 
-// retire takes the definitions of a project's newest revision out of the list of those that run.
+// retire takes the definitions of a project's newest revision out of the list of current ones.
 func (t tx) retire(project int64) error {
 	_, err := t.Exec("UPDATE workflow_definitions SET latest_site_id = NULL"+
 		" WHERE revision_id = (SELECT latest_revision_id FROM projects WHERE id = ?)", project)
@@ -93,7 +93,7 @@ func (s *Store) Revisions(ctx context.Context, q host.RevisionQuery) ([]host.Rev
 	return ReadAll(ctx, s, scanRevision, list)
 }
 
-// Sites lists sites that have, or had, projects: one look into the index for each.
+// Sites lists sites that have, or had, projects: one lookup in the index for each.
 func (s *Store) Sites(ctx context.Context, after int64, n int) (list []host.Site, err error) {
 	err = s.driver.Read(ctx, func(c Conn) error {
 		list = nil

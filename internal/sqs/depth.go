@@ -11,7 +11,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Depth counts what the queue holds and what was put aside of it, about: SQS adds up what its servers know.
+// Depth counts the messages in the queue and its dead letters, approximately: SQS adds up the counts of its servers.
 func (d DeadLetters) Depth(ctx context.Context) (host.Depth, error) {
 	live, err := d.queue.count(ctx, d.queue.URL)
 	if err != nil {

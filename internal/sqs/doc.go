@@ -1,25 +1,21 @@
-// Package sqs is the AWS driver of host.Queue: "events" is a FIFO queue in high-throughput
-// mode, its group the attempt, "tasks" a standard queue, its group the project, which
-// makes it fair.
+// Package sqs is the AWS driver of host.Queue: "events" is a FIFO queue in high-throughput mode, its group the attempt,
+// "tasks" a standard queue, its group the project, which makes it fair.
 //
-// The functions use it: they send, extend and release; Lambda itself receives and deletes.
-// Receive and Delete are for tests and for a node that runs its loops against AWS.
-// It must never parse a message.
+// The functions use it: they send, extend and release; Lambda itself receives and deletes. Receive and Delete are for
+// tests and for a node that runs its loops against AWS. It must never parse a message.
 //
-// # What SQS does otherwise
+// # How SQS differs
 //
-// Seconds are the unit of leases and delays; they are rounded up, so nothing comes early. A
-// message can be delayed by 15 minutes, in a FIFO queue not at all: one that is due later
-// goes to Options.Later, from where the tick sends it. "All or none" of a Send are calls of
-// ten messages; those that failed are sent again, and what fails for good leaves the others
-// sent. An ID is refused for five minutes in a FIFO queue, whether its message is still
-// there or not, and never in a standard one, which may deliver a message twice anyway.
+// Seconds are the unit of leases and delays; they are rounded up, so nothing comes early. A message can be delayed by
+// 15 minutes, in a FIFO queue not at all: a message that is due later goes to Options.Later, from where the tick sends
+// it. "All or none" of a Send are calls of ten messages; failed messages are sent again, and if one fails finally the
+// others stay sent. An ID is refused for five minutes in a FIFO queue, whether its message is still there or not, and
+// never in a standard one, which may deliver a message twice anyway.
 //
 // # Leases
 //
-// An old receipt of SQS may still delete or extend a message that another receiver has by
-// now. So this process remembers until when it has what, and with a lease that is over it
-// asks nothing.
+// An old receipt of SQS may still delete or extend a message that another receiver has by now. So this process
+// remembers the end of each of its leases, and makes no call with a lease that is over.
 //
 // # Costs
 //

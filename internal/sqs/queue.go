@@ -22,7 +22,7 @@ type Later interface {
 
 // Options are what a Queue is made of.
 type Options struct {
-	Name  string // "events" or "tasks"; Later is told it
+	Name  string // "events" or "tasks"; passed to Later
 	URL   string
 	FIFO  bool
 	Later Later // nil: what is due too late is refused
@@ -40,7 +40,7 @@ type Queue struct {
 	leases leases
 }
 
-// New makes a Queue over one that exists.
+// New makes a Queue over an existing one.
 func New(c aws.Config, o Options) *Queue {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -157,11 +157,11 @@ type Record struct {
 // approximate, and of another clock.
 const slack = 5 * time.Second
 
-// unbegun reports whether each receiver before this one had the message for the whole visibility of the
-// queue. The first act of a function is to make that short, so none of them began: Lambda
-// received the message and was throttled, or the process died at once. One that began and
-// died makes the sum too small, however many others were throttled; only one that was at it for
-// all of the time that a function has, until Lambda ended it, cannot be told from them.
+// unbegun reports whether each receiver before this one had the message for the whole visibility of the queue. The
+// first act of a function is to shorten that, so none of them began: Lambda received the message and was throttled, or
+// the process died at once. A receiver that began and died makes the sum too small, however many others were throttled;
+// only a receiver that worked on it for all of the time that a function has, until Lambda ended it, cannot be
+// distinguished from them.
 func (q *Queue) unbegun(r Record) bool {
 	if q.Visibility == 0 || r.Count < 2 || r.First.IsZero() {
 		return false

@@ -80,7 +80,7 @@ func (q *Queue) Send(ctx context.Context, messages ...host.Message) error {
 	return q.sendBatch(ctx, batch)
 }
 
-// tries of what SQS did not take though the call was a success.
+// tries of messages that SQS did not accept although the call succeeded.
 const tries = 6
 
 // sendBatch sends until all are taken.
@@ -133,7 +133,7 @@ func (q *Queue) entry(m host.Message) (types.SendMessageBatchRequestEntry, int) 
 	if q.FIFO {
 		e.MessageDeduplicationId = aws.String(plainID(m.ID))
 		if m.Group == "" {
-			e.MessageGroupId = e.MessageDeduplicationId // a group of its own
+			e.MessageGroupId = e.MessageDeduplicationId // a separate group
 		}
 	} else if wait := m.Due.Sub(q.Now()); wait > 0 {
 		e.DelaySeconds = seconds(wait, maxDelay)

@@ -1,19 +1,18 @@
-// Package ssm is the AWS driver of host.Secrets: SecureStrings of the Parameter Store,
-// <prefix>/<site>/<project>/<key>.
+// Package ssm is the AWS driver of host.Secrets: SecureStrings of the Parameter Store, <prefix>/<site>/<project>/<key>.
 //
-// The functions open it. It must never log a value, and never ask for one parameter when a
-// task needs one: the store takes some 40 calls a second of a whole account.
+// The functions open it. It must never log a value, and never read single parameters when a task needs them: the store
+// takes some 40 calls a second of a whole account.
 //
 // # Guarantees
 //
-// A project's secrets are read by path and kept in memory for a minute, so a change is seen
-// by other processes within that time, and by this one at once. A parameter has 4 KB; a
-// longer value has further parameters, written before the first one names them.
+// A project's secrets are read by path and kept in memory for a minute, so other processes see a change within that
+// time, and this one at once. A parameter has 4 KB; a longer value has further parameters, written before the first one
+// names them.
 //
 // # Costs
 //
-// Standard parameters and their calls are free; KMS is $3 per million values decrypted with
-// a key of one's own, and free with the account's.
+// Standard parameters and their calls are free; KMS is $3 per million values decrypted with a customer key, and free
+// with the account's.
 //
 //	secrets of a project     1 call for each 10 parameters, once a minute
 //	list of keys             the same, nothing decrypted

@@ -48,8 +48,8 @@ const keep = time.Minute
 // that start together must wait for one another, for ten seconds or so.
 const tries = 12
 
-// betweenPages is the most time between two pages of a project's secrets: what reads them side by
-// side in many processes must not ask for all pages at once.
+// betweenPages is the longest pause between two pages of a project's secrets: many processes that read them
+// concurrently must not request all pages at once.
 const betweenPages = 200 * time.Millisecond
 
 // maxValue is the longest secret.
@@ -75,7 +75,7 @@ func (s *Secrets) PutSecret(ctx context.Context, site, project int64, key, value
 		return err
 	}
 	parts := split(value)
-	// The first parameter is the last to be written: it says which others belong to it.
+	// The first parameter is written last: it names the others that belong to it.
 	for i := len(parts) - 1; i >= 0; i-- {
 		in := &ssm.PutParameterInput{Name: aws.String(path + partName(key, i, parts)), Value: &parts[i].text, Type: types.ParameterTypeSecureString, Overwrite: aws.Bool(true)}
 		if s.KeyID != "" {

@@ -10,12 +10,11 @@ import (
 	"unicode/utf8"
 )
 
-// A value is "1 <text>" when one parameter holds it. A longer one has "<parts> <generation>
-// <text>" there and the rest of its text in <key>/<generation>.<n>: a reader never joins
-// parts of two values.
+// A value is "1 <text>" if one parameter holds it. A longer one has "<parts> <generation> <text>" there and the rest of
+// its text in <key>/<generation>.<n>: a reader never joins parts of two values.
 //
-// SSM refuses values with "{{...}}", which it takes for its own references. Where a value has two
-// braces side by side its text is written in Base64, with a "b" before the number.
+// SSM refuses values with "{{...}}", which it takes for its own references. If a value has two consecutive braces its
+// text is written in Base64, with a "b" before the number.
 const maxPart = 4000 // of the 4,096 bytes; the beginning of the first one takes some
 
 type part struct {

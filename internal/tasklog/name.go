@@ -37,7 +37,7 @@ func Name(task, agent string, at time.Time) string {
 	return fmt.Sprintf("%s@%08x%08x.%s%s", task, at.Unix(), at.Nanosecond(), agent, Suffix)
 }
 
-// Shortened cuts a name that no file system would take; a hash tells it from others.
+// Shortened cuts a name that is too long for file systems; a hash distinguishes it from others.
 func Shortened(name string, most int) string {
 	if len(name) <= most {
 		return name
@@ -47,7 +47,7 @@ func Shortened(name string, most int) string {
 	return strings.ToValidUTF8(name[:most-len(tail)], "") + tail
 }
 
-// Prefix is how the names of the files of a task begin; those of others may, too: see IsOf.
+// Prefix is how the names of the files of a task begin; those of other tasks may begin the same way: see IsOf.
 func Prefix(task string) string {
 	task = Within(task)
 	if most := longestTask - longestTask/2; len(task) > most { // long ones are cut, the sooner the longer the agent's name
@@ -61,8 +61,8 @@ func IsOf(f host.LogFile, task string) bool {
 	return f.TaskName == Shortened(Within(task), longestTask-len(f.AgentID))
 }
 
-// ParseName takes a name apart. Other files are none of ours. A task may have an "@" in
-// its name, so may the agent: the first one that a time follows counts.
+// ParseName splits a name into its parts. Other files are not ours. A task may have an "@" in its name, so may the
+// agent: the first one that a time follows counts.
 func ParseName(name string) (host.LogFile, bool) {
 	if strings.ContainsAny(name, "/\\\x00") || !strings.HasSuffix(name, Suffix) {
 		return host.LogFile{}, false

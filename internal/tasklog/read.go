@@ -24,7 +24,7 @@ var operatorNamed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCom
 // timeForm is the form of times in logs.
 const timeForm = "2006-01-02 15:04:05.000 -0700"
 
-// Text is a line of a log, read. What a task printed has nothing but its text.
+// Text is a parsed line of a log. Output of a task has only its text.
 type Text struct {
 	Text                   string
 	Engine                 bool // it is the engine's

@@ -12,17 +12,16 @@ import (
 	"zerodag/internal/host"
 )
 
-// Bounds of a registration: what is kept of the function's time to say that it was too
-// short, and how often it is tried while the store is away. Lambda would try again after a
-// minute, with the pusher waiting.
+// Limits of a registration: the part of the function's time reserved to report that it was too short, and how often it
+// is tried while the store is unavailable. Lambda would try again after a minute, with the pusher waiting.
 const (
 	toSayWhy    = 10 * time.Second
 	uploadTries = 4
 )
 
-// Register registers what was put into slots, by the keys of the blobs, each apart. The store may
-// tell of a blob twice, late, or while another call is at work on it. The error is of those that
-// failed for reasons of ours; their pushers are told.
+// Register registers archives that were put into slots, by the keys of the blobs, each separately. The store may
+// announce a blob twice, late, or while another call is working on it. The error is of those that failed for reasons of
+// ours; their pushers are notified.
 func (u *Uploads) Register(ctx context.Context, keys ...string) error {
 	var failed []error
 	for _, key := range keys {
@@ -95,7 +94,7 @@ func (u *Uploads) register(ctx context.Context, id string, s slot) (p host.Proje
 	}
 }
 
-// audit notes the push. One that cannot be noted is done all the same.
+// audit records the push. If it cannot be recorded the push still stands.
 func (u *Uploads) audit(ctx context.Context, s slot) {
 	r := host.Record{At: u.Now().UTC(), Site: s.Site, Who: s.Who, Action: catalogue.PushAction, Target: s.PushRequest.Target()}
 	if err := u.Audit.Record(ctx, r); err != nil {

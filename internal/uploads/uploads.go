@@ -1,9 +1,9 @@
-// Package uploads lets archives reach a deployment past its API: a caller announces one and gets
-// a slot, puts the archive into the store of blobs by a signed link, and asks what became of it.
+// Package uploads lets archives reach a deployment past its API: a caller announces one and gets a slot, puts the
+// archive into the store of blobs by a signed link, and asks for the result.
 //
-// The API opens slots; the upload function registers what was put into one. It must never trust
-// what lies in the store for more than an archive: what is to be done with it was announced by
-// a caller who may push, and is kept where only this package writes.
+// The API opens slots; the upload function registers the archives put into them. It must never trust the content of the
+// store beyond treating it as an archive: the request was announced by a caller who may push, and is stored where only
+// this package writes.
 package uploads
 
 import (
@@ -24,7 +24,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Slot is a push that was announced: the request, and what the archive will be.
+// Slot is a push that was announced: the request, and the expected archive.
 type Slot struct {
 	catalogue.PushRequest
 	Who      string   // for the audit log
@@ -61,10 +61,9 @@ type Registrar interface {
 	PushUploaded(ctx context.Context, r catalogue.PushRequest, u catalogue.Uploaded) (host.Project, error)
 }
 
-// Uploads are the slots of a deployment. A slot is three blobs of one name, which a rule of the
-// bucket deletes after a day: what is to be done (slots/, before the link is given away), the
-// archive (uploads/, all that a link can write) and what became of it (results/, written once: the
-// first answer counts).
+// Uploads are the slots of a deployment. A slot is three blobs of one name, which a rule of the bucket deletes after a
+// day: the request (slots/, written before the link is given away), the archive (uploads/, all that a link can write)
+// and the result (results/, written once: the first answer counts).
 type Uploads struct {
 	Registrar Registrar
 	Blobs     host.Blobs
@@ -91,7 +90,7 @@ type slot struct {
 	Parts string `json:",omitempty"` // of the store: the id of an upload in parts
 }
 
-// result is what became of a slot: Err, or a revision.
+// result is the result of a slot: Err, or a revision.
 type result struct {
 	Project  int64
 	Revision string
@@ -147,7 +146,7 @@ func (u *Uploads) CloseSlot(ctx context.Context, site int64, id string, tags []s
 	return u.Signer.CompleteParts(ctx, uploadFolder+id, s.Parts, partsOf(s.Slot), tags)
 }
 
-// Outcome says how far a slot is.
+// Outcome returns the progress of a slot.
 func (u *Uploads) Outcome(ctx context.Context, site int64, id string) (Outcome, error) {
 	s, err := u.slot(ctx, id)
 	if err != nil {

@@ -38,8 +38,8 @@ func (v *Vault) Secret(key string) (string, bool, error) {
 	return value, found, err
 }
 
-// hide notes a value that is to be left out. Of one of several lines each line is, too:
-// programs show keys and certificates line by line.
+// hide adds a value to mask. For a value of several lines each line is also masked: programs show keys and certificates
+// line by line.
 func (v *Vault) hide(value string) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -87,9 +87,9 @@ func (p *projectSecrets) Secret(key string) (string, bool, error) {
 	return value, found, err
 }
 
-// Of makes the vault of a run of a project's task. hidden: an earlier run was given secrets and
-// stored something, so that parameters may hold any of them: all secrets of the project are
-// left out. The error says that they could not be read; the vault is usable nevertheless.
+// Of makes the vault of a run of a project's task. hidden: an earlier run was given secrets and stored something, so
+// that parameters may hold any of them: all secrets of the project are masked. An error means that they could not be
+// read; the vault is usable nevertheless.
 func Of(ctx context.Context, secrets host.Secrets, site, project int64, hidden bool) (*Vault, error) {
 	from := &projectSecrets{ctx: ctx, secrets: secrets, site: site, project: project}
 	v := New(from)
@@ -234,7 +234,7 @@ func (m *maskedLog) write(text string, spans []span, cut int) error {
 		if x.from >= at {
 			b.WriteString(text[at:x.from])
 			b.WriteString(mask)
-		} // else it goes on behind a mask
+		} // else it overlaps an earlier mask
 		at = max(at, x.to)
 	}
 	if at < cut {

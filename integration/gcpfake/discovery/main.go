@@ -157,7 +157,7 @@ func (d *description) schema(a api, name string, n *node) {
 	d.Schemas[name] = fields
 	for key, p := range n.Properties {
 		if strings.Contains(p.About, "Output only") || strings.Contains(p.About, "[Output-only]") {
-			continue // nobody sends it
+			continue // no one sends it
 		}
 		fields[key] = d.typeOf(a, p, name+"."+key)
 	}

@@ -1,5 +1,5 @@
-// Command serve runs the fake of BigQuery and Cloud Storage alone, for workflows that are tried by
-// hand: it says where it listens and writes a credential, and then says each request that comes in.
+// Command serve runs the fake of BigQuery and Cloud Storage alone, for workflows that are tried by hand: it prints its
+// address and writes a credential, and then prints each request.
 //
 // It listens on this machine only and must never be given a real key.
 package main

@@ -1,12 +1,12 @@
-// Command bed runs another command while the functions of a stage on LocalStack live under the rules of
-// a real account: what the policies of their roles do not allow is refused, and what is larger than AWS
-// takes, and SSM takes forty calls a second. With -fresh it is a new account, in which ten calls of
-// functions run at once. What the functions asked for is written to FILE, in the units of the bill.
+// Command bed runs another command while the functions of a stage on LocalStack are subject to the rules of a real
+// account: it refuses calls that the policies of their roles do not allow, and requests larger than AWS takes, and SSM
+// takes forty calls a second. With -fresh it is a new account, in which ten calls of functions run at once. It writes
+// the functions' usage to FILE, in the units of the bill.
 //
 //	go run ./integration/localstack/bed [-fresh] [-usage FILE] STAGE COMMAND...
 //
-// It fails when the command does, or when anything was refused by a policy. It must never be used
-// beside tests that put a proxy of their own before the functions.
+// It fails if the command does, or if a policy refused anything. It must never be used together with tests that put
+// their own proxy before the functions.
 package main
 
 import (

@@ -1,8 +1,8 @@
-// Package iam decides as AWS does whether the policies of a role allow what a function asks for.
-// LocalStack checks no policy: what a role lacks shows on an account only.
+// Package iam decides as AWS does whether the policies of a role allow the calls of a function. LocalStack checks no
+// policy: a missing right shows on an account only.
 //
-// The proxy asks it. The decision itself is that of a policy simulator from npm, which runs beside the
-// tests and is part of no build.
+// The proxy uses it. The decision itself is that of a policy simulator from npm, which runs beside the tests and is
+// part of no build.
 package iam
 
 import (
@@ -20,7 +20,7 @@ import (
 // Account is LocalStack's.
 const Account = "000000000000"
 
-// Access is what a request needs: an action on a resource, with what conditions may look at.
+// Access is what a request needs: an action on a resource, with the values that conditions may test.
 type Access struct {
 	Action   string            `json:"action"`
 	Resource string            `json:"resource"`

@@ -17,8 +17,8 @@ func arn(service, resource string) string {
 	return "arn:aws:" + service + ":" + region + ":" + iam.Account + ":" + resource
 }
 
-// Accesses are what IAM checks for a call: an action on each resource. The error says that nobody
-// has written down what this call needs.
+// Accesses are what IAM checks for a call: an action on each resource. An error means that the needs of this call are
+// not in the table yet.
 func accesses(c Call, r *http.Request, body []byte) ([]iam.Access, error) {
 	switch c.Service {
 	case "dynamodb":

@@ -160,7 +160,7 @@ func transaction(body []byte) float64 {
 		}
 	}
 	if err := json.Unmarshal(body, &in); err != nil {
-		return math.NaN() // it was a success, so it is JSON
+		return math.NaN() // it succeeded, so it is JSON
 	}
 	units := 0.0
 	for _, x := range in.TransactItems {

@@ -15,7 +15,7 @@ var targets = map[string]string{"DynamoDB_20120810": "dynamodb", "AmazonSQS": "s
 
 var scope = regexp.MustCompile(`Credential=[^/]*/[0-9]*/[^/]*/([a-z0-9-]*)/aws4_request`)
 
-// identify says what is asked for: JSON services by their target, others by the scope of
+// identify returns the service and the operation of a request: JSON services by their target, others by the scope of
 // the signature.
 func identify(r *http.Request, body []byte) Call {
 	if prefix, operation, ok := strings.Cut(r.Header.Get("X-Amz-Target"), "."); ok {
@@ -41,7 +41,7 @@ func identify(r *http.Request, body []byte) Call {
 	return Call{name, r.Method + " " + r.URL.Path}
 }
 
-// objectOperation tells what S3 bills apart.
+// objectOperation distinguishes the operations that S3 bills separately.
 func objectOperation(r *http.Request) string {
 	if r.Method == http.MethodGet && strings.Count(strings.Trim(r.URL.Path, "/"), "/") == 0 {
 		return "LIST"

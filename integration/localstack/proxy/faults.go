@@ -87,7 +87,7 @@ func (p *Proxy) draw(c Call) fate {
 	return fate{hit(f.Throttle), hit(f.Before), hit(f.After), hit(f.Duplicate), hit(f.Redeliver), f.random.IntN(2)}
 }
 
-// refuse is an answer that says no, as the service says it.
+// refuse is a refusal in the form of the service.
 func refuse(c Call, f fate) answer {
 	if c.Service == "s3" {
 		status, code := http.StatusInternalServerError, "InternalError"
@@ -169,7 +169,7 @@ func (p *Proxy) note(c Call, body []byte, a answer) {
 	}
 }
 
-// Sent says how often each task was sent to the agents since Trouble was first called.
+// Sent returns how often each task was sent to the agents since Trouble was first called.
 func (p *Proxy) Sent() map[Order]int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

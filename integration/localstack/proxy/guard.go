@@ -24,8 +24,8 @@ type guard struct {
 	asked   map[string]map[string]int // by function: how often each action was asked for
 }
 
-// Guard makes the proxy refuse, from now on, what the policies of the role of the function that calls
-// do not allow. Functions are told apart by the port that Attach gives each.
+// Guard makes the proxy refuse, from now on, calls that the policies of the calling function's role do not allow. It
+// distinguishes functions by the port that Attach gives each.
 func (p *Proxy) Guard(ctx context.Context, stage string, j *iam.Judge) error {
 	names, err := Functions(ctx, stage)
 	if err != nil {
@@ -46,7 +46,7 @@ func (p *Proxy) Guard(ctx context.Context, stage string, j *iam.Judge) error {
 	return nil
 }
 
-// Refused are the accesses that were refused, each once, and those that nobody can judge.
+// Refused are the accesses that were refused, each once, and those that cannot be judged.
 func (p *Proxy) Refused() []string {
 	g := p.guard
 	g.mu.Lock()
@@ -56,7 +56,7 @@ func (p *Proxy) Refused() []string {
 	return slices.Compact(list)
 }
 
-// Asked says how often each function asked for each action.
+// Asked returns how often each function used each action.
 func (p *Proxy) Asked() map[string]map[string]int {
 	g := p.guard
 	g.mu.Lock()
@@ -64,13 +64,12 @@ func (p *Proxy) Asked() map[string]map[string]int {
 	return g.asked
 }
 
-// isOwn reports whether a request is signed with what a role was lent: tasks that call AWS bring keys of
-// their own.
+// isOwn reports whether a request is signed with the credentials of a role: tasks that call AWS bring their own keys.
 func isOwn(r *http.Request) bool {
 	return r.Header.Get("X-Amz-Security-Token") != "" || r.URL.Query().Get("X-Amz-Security-Token") != ""
 }
 
-// refusal is the answer to what the caller may not do; nil when it may.
+// refusal is the answer to a call that the caller may not make; nil if it may.
 func (g *guard) refusal(caller string, c Call, r *http.Request, body []byte) *answer {
 	if g == nil || caller == "" || !isOwn(r) {
 		return nil
@@ -110,7 +109,7 @@ func (g *guard) note(caller string, c Call, why string) *answer {
 	return &out
 }
 
-// denial is how a service says that somebody may not.
+// denial is a service's answer to a caller without permission.
 func denial(c Call, why string) answer {
 	if c.Service == "s3" {
 		var text strings.Builder

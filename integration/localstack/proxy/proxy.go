@@ -1,9 +1,9 @@
-// Package proxy stands between the functions and LocalStack: it counts what they ask for as
-// a bill would, and injects faults from a seed.
+// Package proxy sits between the functions and LocalStack: it counts their requests as a bill would, and injects faults
+// from a seed.
 //
-// Crash tests and `make bench-aws` use it. Calls of LocalStack itself, such as those of the
-// pollers that feed functions, do not pass through it; it must never be between a client and
-// a real account, since it alters requests after they were signed.
+// Crash tests and `make bench-aws` use it. Calls of LocalStack itself, such as those of the pollers that feed
+// functions, do not pass through it; it must never be between a client and a real account, because it alters requests
+// after they were signed.
 package proxy
 
 import (
@@ -124,7 +124,7 @@ func (p *Proxy) serve(caller string, w http.ResponseWriter, r *http.Request) {
 		fate.throttle = true
 	}
 	if fate.throttle || fate.before {
-		p.count(c, nil, answer{}) // it is billed all the same
+		p.count(c, nil, answer{}) // it is billed nevertheless
 		refuse(c, fate).write(w)
 		return
 	}

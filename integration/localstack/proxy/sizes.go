@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// Sizes that AWS takes and LocalStack does not look at.
+// Size limits that AWS enforces and LocalStack does not.
 const (
 	mostObject      = 5 << 30   // bytes of one PUT
 	mostMetadata    = 2 << 10   // bytes of an object's own metadata
@@ -25,19 +25,19 @@ const (
 	mostName        = 1011      // characters of a parameter's ARN
 	mostLevels      = 15        // of a parameter's name
 	mostInvocation  = 6 << 20   // bytes of a call that waits for its answer
-	mostLaterOne    = 1 << 20   // bytes of one that does not
+	mostLaterOne    = 1 << 20   // bytes of a request that does not
 	mostOverrides   = 8192      // characters of the overrides of a task of ECS
 	metadataPrefix  = "X-Amz-Meta-"
 	invocationIsOne = "RequestResponse"
 )
 
-// excess is what is wrong with the size of a request, as AWS says it; nil for nothing.
+// excess is AWS's error about the size of a request; nil for nothing.
 type excess struct {
 	status     int
 	code, text string
 }
 
-// excessOf looks at the sizes that LocalStack accepts and AWS does not.
+// excessOf checks the sizes that LocalStack accepts and AWS does not.
 func excessOf(c Call, r *http.Request, body []byte) *excess {
 	switch c.Service {
 	case "s3":
@@ -191,7 +191,7 @@ func overrideExcess(body []byte) *excess {
 	return nil
 }
 
-// answer is how the service says it.
+// answer is the error in the form of the service.
 func (e *excess) answer(c Call) answer {
 	switch c.Service {
 	case "s3":

@@ -107,7 +107,7 @@ func tell(ctx context.Context, stage, function string, variables map[string]stri
 	}
 }
 
-// Environment is what a function of a stage is told.
+// Environment is the environment of a function of a stage.
 func Environment(ctx context.Context, stage, function string) (map[string]string, error) {
 	var c struct {
 		Environment struct{ Variables map[string]string }
@@ -161,7 +161,7 @@ func ask(ctx context.Context, method, path string, body []byte, into any) error 
 	return askPath(ctx, method, "/2015-03-31/"+path, body, into)
 }
 
-// askPath calls the API of Lambda. LocalStack looks at the signature's scope only.
+// askPath calls the API of Lambda. LocalStack checks the signature's scope only.
 func askPath(ctx context.Context, method, path string, body []byte, into any) error {
 	r, err := http.NewRequestWithContext(ctx, method, localstack.Endpoint()+path, bytes.NewReader(body))
 	if err != nil {
@@ -189,12 +189,11 @@ func Concurrency(ctx context.Context, most int) error {
 	return askPath(ctx, http.MethodPut, fmt.Sprint("/_lsproc/concurrency/", most), nil, nil)
 }
 
-// Drops make receives of a queue for a function come to nothing, as when Lambda has given up a throttled
-// batch: no function is called, and the messages are back after the visibility of the queue, with one
-// receive more.
+// Drops make receives of a queue for a function fail, as when Lambda has given up a throttled batch: no function is
+// called, and the messages are back after the visibility of the queue, with one more receive.
 type Drops struct{ queue, path string }
 
-// DropReceives lets a share of the batches of a queue come to nothing until End.
+// DropReceives drops a share of the batches of a queue until End.
 func DropReceives(ctx context.Context, queue string, seed uint64, share float64) (Drops, error) {
 	d := Drops{queue, "/_lsproc/receives/" + url.PathEscape(queue)}
 	if err := askPath(ctx, http.MethodPut, d.path, fmt.Appendf(nil, `{"seed":%d,"share":%g}`, seed, share), nil); err != nil {
@@ -206,7 +205,7 @@ func DropReceives(ctx context.Context, queue string, seed uint64, share float64)
 // Count reports how many batches were dropped so far.
 func (d Drops) Count(ctx context.Context) (int, error) { return d.ask(ctx, http.MethodGet) }
 
-// End lets all that is received reach the function again, and reports how many batches were dropped.
+// End lets all messages reach the function again, and reports how many batches were dropped.
 func (d Drops) End(ctx context.Context) (int, error) { return d.ask(ctx, http.MethodDelete) }
 
 func (d Drops) ask(ctx context.Context, method string) (int, error) {

@@ -1,11 +1,12 @@
 //go:build linux
 
-// Command sandbox runs a program with as little as Lambda's sandbox allows: calls of the kernel that Lambda's filter refuses
-// answer EPERM, only /tmp can be written, there is no shared memory, 1,024 files may be open, and the program sees no process
-// but its own.
+// Command sandbox runs a program with as little as Lambda's sandbox allows: system calls that Lambda's filter refuses
+// answer EPERM, only /tmp can be written, there is no shared memory, 1,024 files may be open, and the program sees no
+// process but its own.
 //
-// The test bed starts every function with it. AWS does not publish its filter. The refused calls are those that public reports
-// name (chromedp#720, terraform-exec#172, ClickHouse#43589, catboost#1606) and those that need rights which a function lacks.
+// The test bed starts every function with it. AWS does not publish its filter. The refused calls are those that public
+// reports name (chromedp#720, terraform-exec#172, ClickHouse#43589, catboost#1606) and those that need rights which a
+// function lacks.
 package main
 
 import (
@@ -85,7 +86,7 @@ func ended(s syscall.WaitStatus) int {
 
 // inside is the first process of the namespaces: it confines itself, starts the program, and reaps what that leaves.
 func inside(tmp string, args []string) (int, error) {
-	runtime.LockOSThread() // capabilities are those of a thread, and of what it starts
+	runtime.LockOSThread() // capabilities belong to a thread and its children
 	if err := confine(tmp); err != nil {
 		return 0, err
 	}

@@ -71,7 +71,7 @@ func lines(fields *param.Map) (string, error) {
 	return strings.Join(append(text, failure(fields)...), "\n"), nil
 }
 
-// failure says what has failed, as far as that is known.
+// failure describes what has failed, as far as that is known.
 func failure(fields *param.Map) []string {
 	field := func(key string) string {
 		v, _ := fields.Get(key)

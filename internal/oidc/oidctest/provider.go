@@ -1,7 +1,7 @@
-// Package oidctest is a provider of identities for tests, on 127.0.0.1: it says of itself, of its keys and of persons
-// what a test tells it to, and looks at what it is shown as a real one does.
+// Package oidctest is an identity provider for tests, on 127.0.0.1: a test sets its metadata, its keys and its users,
+// and it checks requests as a real one does.
 //
-// Tests use it. It must never be linked into a program: it believes whoever calls.
+// Tests use it. It must never be linked into a program: it believes every caller.
 package oidctest
 
 import (
@@ -22,13 +22,13 @@ import (
 	"time"
 )
 
-// What the provider knows its client by.
+// The credentials of the provider's client.
 const (
 	ClientID = "zerodag"
 	Secret   = "the-clients-secret" // #nosec G101 -- of a provider in a test
 )
 
-// Provider signs in whom it is told to, without asking.
+// Provider signs in the user that the test sets, without asking.
 type Provider struct {
 	URL      string
 	Callback string // to which it sends browsers back: others are refused
@@ -42,7 +42,7 @@ type Provider struct {
 
 	pages string // where people sign in and codes are taken
 	paths paths
-	says  map[string]any // of itself, besides where its parts are
+	says  map[string]any // its metadata, except the addresses of its parts
 }
 
 // paths are where the parts of a provider are: authorize and token below its pages, keys below its URL.
@@ -63,8 +63,8 @@ func New(t *testing.T) *Provider {
 	return p
 }
 
-// Cognito starts a provider that is like a user pool: its URL has the pool in its path, people sign in on another host,
-// and it says of itself what Cognito does.
+// Cognito starts a provider like a user pool: its URL has the pool in its path, users sign in on another host, and its
+// metadata is like Cognito's.
 func Cognito(t *testing.T) *Provider {
 	t.Helper()
 	p := newProvider(t, paths{"/oauth2/authorize", "/oauth2/token", "/.well-known/jwks.json"})
@@ -86,7 +86,7 @@ func newProvider(t *testing.T, at paths) *Provider {
 	return &Provider{key: key, codes: map[string]code{}, claims: map[string]any{"sub": "nobody"}, paths: at}
 }
 
-// serve has the parts of the provider answer on a host of their own, and returns its address.
+// serve makes the parts of the provider answer on a separate host, and returns its address.
 func (p *Provider) serve(t *testing.T, below string) string {
 	t.Helper()
 	mux := http.NewServeMux()

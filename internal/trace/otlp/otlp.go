@@ -77,7 +77,7 @@ func (x *Exporter) Trace(a host.Attempt, final *engine.State) func(context.Conte
 	return func(ctx context.Context) error { return x.Export(ctx, spans) }
 }
 
-// Export sends spans. A large attempt takes several requests. What the receiver rejected is an error.
+// Export sends spans. A large attempt takes several requests. Spans that the receiver rejects cause an error.
 func (x *Exporter) Export(ctx context.Context, spans []trace.Span) error {
 	ordered := slices.SortedStableFunc(slices.Values(spans), func(a, b trace.Span) int { return a.Start.Compare(b.Start) })
 	for len(ordered) > 0 {
@@ -93,7 +93,7 @@ func (x *Exporter) Export(ctx context.Context, spans []trace.Span) error {
 	return nil
 }
 
-// retryable are the answers after which OTLP tells a client to try again.
+// retryable reports whether OTLP lets a client try again after an answer.
 func retryable(status int) bool {
 	return status == http.StatusTooManyRequests || status == http.StatusBadGateway || status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout
 }
