@@ -94,9 +94,9 @@ func (a privateAPI) create(routes []route) {
 // greedy ends a path that stands for any longer one.
 const greedy = "/{path+}"
 
-// covered adds to the routes of an HTTP API those that a REST API also needs. There a path is made of resources, one
-// for each of its parts. A request that reaches a resource without a method for it is refused, and does not fall back
-// to {path+} further up.
+// covered adds to the routes of an HTTP API the routes that a REST API also needs. There a path is made of resources,
+// one for each of its parts. A request that reaches a resource without a method for it is refused, and does not fall
+// back to {path+} further up.
 func covered(routes []route) (all []route) {
 	there := map[string]bool{}
 	add := func(r route) {

@@ -1,5 +1,5 @@
-// Command example is a user's own CDK app, into whose stack a deployment of zerodag is embedded beside other resources:
-// a bucket whose new objects start a workflow.
+// Command example is a user's own CDK app, into whose stack a deployment of zerodag is embedded along with other
+// resources: a bucket whose new objects start a workflow.
 //
 // In your own module: `go get` zerodag, or name a checkout of it in a replace line of go.mod, run `make assets` in it
 // once, and write {"app": "go run ."} into cdk.json.

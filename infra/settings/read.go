@@ -204,7 +204,7 @@ func setScalar(field reflect.Value, node *yaml.Node, wrong func(form string) err
 // isNoText reports whether a node is no single value.
 func isNoText(n *yaml.Node) bool { return n.Kind != yaml.ScalarNode || n.Tag == "!!null" }
 
-// unknown is the error about an unknown key, with the one that is likely meant.
+// unknown is the error about an unknown key, with the likely intended one.
 func unknown(name string, of reflect.Value) error {
 	const longest = 40 // of a word that is worth to be compared
 	if len(name) > longest {

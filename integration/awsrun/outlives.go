@@ -88,7 +88,7 @@ func (a *account) removeBucket(ctx context.Context, name string) error {
 	return err
 }
 
-// definitions are the active definitions, and those that only wait to be deleted.
+// definitions are the active definitions, and the inactive ones that wait for deletion.
 func (a *account) definitions(ctx context.Context) (arns []string, err error) {
 	for _, status := range []ecstypes.TaskDefinitionStatus{ecstypes.TaskDefinitionStatusActive, ecstypes.TaskDefinitionStatusInactive} {
 		list, err := a.owned(all(ctx, ecs.NewListTaskDefinitionsPaginator(a.ecs, &ecs.ListTaskDefinitionsInput{Status: status}),
@@ -115,7 +115,7 @@ func (a *account) removeDefinition(ctx context.Context, arn string) error {
 	return nil
 }
 
-// logGroups are the stack's, and those that a service makes when something logs after the end.
+// logGroups are the stack's, and groups that a service creates when it logs after the end.
 func (a *account) logGroups(ctx context.Context) (names []string, err error) {
 	type group struct{ LogGroupName string }
 	for _, prefix := range []string{"/zerodag/" + a.stage, "/aws/vendedlogs/zerodag/" + a.stage, "/aws/lambda/" + a.prefix(), "/aws/ecs/containerinsights/" + a.prefix()} {

@@ -27,8 +27,8 @@ const (
 // past is what a server has run before.
 type past struct{ attempts, sessions int }
 
-// history compares the rate of starts of a server that has run few attempts with that of one which has run very many,
-// and prints the disk space of each.
+// history compares the rate of starts of a server with few past attempts with that of a server with very many, and
+// prints the disk space of each.
 func (b *bench) history() error {
 	folder, p := filepath.Join(b.dir, "history"), &past{}
 	if _, err := b.starts(folder, p, shortHistory, 1); err != nil {

@@ -1,4 +1,4 @@
-// Command bench times whole runs of zerodag and prints them beside figures of Digdag and Dagu. It decides nothing: the
+// Command bench times whole runs of zerodag and prints them with figures of Digdag and Dagu. It decides nothing: the
 // figures are for reading.
 package main
 

@@ -16,8 +16,8 @@ import (
 	"zerodag/internal/shared"
 )
 
-// servers compares servers that share a PostgreSQL database with one that has a file. It is skipped without a database
-// in the environment (server.Variable): `make bench` starts one.
+// servers compares servers that share a PostgreSQL database with a server that uses a file. It is skipped without a
+// database in the environment (server.Variable): `make bench` starts one.
 func (b *bench) servers() error {
 	place, found := server.Found()
 	if !found {
@@ -55,7 +55,7 @@ func (b *bench) sharedLists(place server.Place) error {
 	return b.listsOf(folder, append(place.Options(), "-X", "server.folder="+folder)...)
 }
 
-// takes measures the time to receive one of many messages, beside 100,000 attempts.
+// takes measures the time to receive one of many messages, next to 100,000 attempts.
 func (b *bench) takes(ctx context.Context, q host.Queue) error {
 	const messages = 1000
 	for i := range messages {

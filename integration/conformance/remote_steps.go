@@ -18,7 +18,7 @@ import (
 // Step is what is done in a case; conform.py describes each.
 type Step struct {
 	Op string `json:"op"`
-	// As names the attempt that the step starts, Attempt the one that it uses.
+	// As names the attempt that the step starts, Attempt the attempt that it uses.
 	As               string            `json:"as"`
 	Attempt          string            `json:"attempt"`
 	Workflow         string            `json:"workflow"`

@@ -36,7 +36,7 @@ type Faults struct {
 	After string
 	// Other is a fault of every other request, from the first.
 	Other Fault
-	// Rate is the share of requests that have one of Kinds, by chance from Seed; nil is those that the fake names.
+	// Rate is the share of requests that have one of Kinds, by chance from Seed; nil is the fake's own list.
 	Rate  float64
 	Seed  uint64
 	Kinds []Fault

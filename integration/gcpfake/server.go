@@ -1,10 +1,10 @@
 // Package gcpfake is a server that behaves as the APIs of BigQuery and Cloud Storage do, as far as jobs, datasets,
 // tables and metadata of objects go, with faults on demand. It issues tokens for its own credentials, records every
-// request, and refuses those that do not fit Google's own description of its APIs (google.json, see the program in
+// request, and refuses requests that do not fit Google's own description of its APIs (google.json, see the program in
 // discovery).
 //
 // Tests of operators and of whole servers use it in place of the services; the program in serve runs it alone. It holds
-// everything in memory, and knows no SQL: a comment of its query sets what a job does, see Script.
+// everything in memory, and understands no SQL: a comment of its query sets what a job does, see Script.
 package gcpfake
 
 import (

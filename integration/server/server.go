@@ -66,7 +66,7 @@ func New(t testing.TB, program string, options ...string) *Server {
 	return s
 }
 
-// Start starts the process and waits until it answers; in a group, those that do not run.
+// Start starts the process and waits until it answers; in a group, the stopped ones.
 func (s *Server) Start() {
 	s.t.Helper()
 	if s.group != nil {

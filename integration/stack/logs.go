@@ -16,7 +16,7 @@ import (
 	"zerodag/integration/localstack"
 )
 
-// Logs returns the logs of an attempt's tasks, file after file: of all tasks, or of those that are named.
+// Logs returns the logs of an attempt's tasks, file after file: of all tasks, or of the named ones.
 func (s *Stack) Logs(ctx context.Context, attempt string, tasks ...string) (string, error) {
 	var list struct {
 		Files []logFile

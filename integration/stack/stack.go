@@ -1,10 +1,11 @@
-// Package stack is the deployed stack under test, on LocalStack or on an account: it finds the one that the environment
-// names (`make test-aws`, `make integration-aws`), pushes, starts and waits as a client does, and reads its queues.
+// Package stack is the deployed stack under test, on LocalStack or on an account: it finds the stack named by the
+// environment (`make test-aws`, `make integration-aws`), pushes, starts and waits as a client does, and reads its
+// queues.
 //
 // Its tests cover what only a stack has: signed requests, links into S3, uploads, functions that are killed. The tests
-// of behavior that every server must have, beside it in integration, use it to find out whether they run on a stack or
-// start a separate server. It must never start a server, hide that a test did not run, or retry requests that are not
-// safe to repeat: a start names its session, so it is safe.
+// of behavior that every server must have, in the other packages of integration, use it to find out whether they run on
+// a stack or start a separate server. It must never start a server, hide that a test did not run, or retry requests
+// that are not safe to repeat: a start names its session, so it is safe.
 package stack
 
 import (

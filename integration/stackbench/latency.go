@@ -114,7 +114,7 @@ func (b *bench) arrived(before int) time.Time {
 	return time.Now()
 }
 
-// latencies prints the time of an edge and a hop beside that of their bare calls.
+// latencies prints the time of an edge and a hop next to that of their bare calls.
 func (b *bench) latencies(ctx context.Context, chain, inline result) error {
 	t, err := b.measureBare(ctx)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 // Attempts reads the attempts of a server by a client.
 type Attempts struct{ *client.Client }
 
-// Failure is a task that failed, as opposed to one that only contains such a task.
+// Failure is a task that failed, as opposed to a group that contains it.
 type Failure struct {
 	task    client.Task
 	message string

@@ -228,8 +228,8 @@ func operatorName(config *param.Map) string {
 	return name
 }
 
-// sandbox is what a task requests of its machine, itself or by exports of its own and of the tasks around it.
-// Unreadable settings, such as an expression, count as requesting nothing.
+// sandbox is what a task requests of its machine, itself or by its exports and those of the tasks around it. Unreadable
+// settings, such as an expression, count as requesting nothing.
 func (c *reading) sandbox(t client.Task, byID map[client.ID]*client.Task) operators.Sandbox {
 	wanted := param.New()
 	for _, key := range []string{"docker", "sandbox"} {

@@ -78,7 +78,7 @@ func (c lifecycle) forgetArchivesOf(ctx context.Context, p host.Project) error {
 	return errors.Join(failed...)
 }
 
-// readyToGo clears removed archives, and lists the other revisions whose turn it is to be checked for use. It checks
+// readyToGo clears removed archives, and lists the other revisions that are due for a check of their uses. It checks
 // several concurrently: if attempts are kept forever, almost every revision needs a lookup in every sweep, and a sweep
 // must finish a project in the time it has. An error of one revision does not affect the others.
 func (c lifecycle) readyToGo(ctx context.Context, old []host.Revision) ([]*candidate, []error) {

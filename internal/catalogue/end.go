@@ -16,7 +16,7 @@ import (
 // it changes nothing: after an error the caller ends the attempt again.
 //
 // The order is that of importance: a crash after the row is written leaves an attempt that has ended, whose message
-// comes again; a crash before leaves one that has not.
+// comes again; a crash before leaves an unfinished attempt.
 func (c lifecycle) End(ctx context.Context, a host.Attempt, e host.End) (host.Attempt, error) {
 	if err := c.o.Attempts.Finish(ctx, a.ID, e); err != nil {
 		return a, fmt.Errorf("finish attempt %d: %w", a.ID, err)

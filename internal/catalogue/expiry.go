@@ -12,8 +12,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// LookAfter checks all unfinished attempts once, kills those that live too long, begins waiting ones if possible, and
-// deletes old logs and attempts. A problem with one attempt does not stop the rest.
+// LookAfter checks all unfinished attempts once, kills attempts that live too long, begins waiting ones if possible,
+// and deletes old logs and attempts. A problem with one attempt does not stop the rest.
 func (c lifecycle) LookAfter(ctx context.Context) error {
 	_, _, failed := c.Sweep(ctx, 0)
 	_, err := c.o.Attempts.Expire(ctx, c.o.Now().Add(-c.o.Limits.Retention), atOnce)

@@ -333,7 +333,7 @@ func (c *stores) checkBackfills(ctx context.Context) error {
 	}
 }
 
-// checkBackfill checks sessions that have been running for a minute or longer, and begins the ones that may.
+// checkBackfill checks sessions that have been running for a minute or longer, and begins further sessions.
 func (c lifecycle) checkBackfill(ctx context.Context, b host.Backfill, now time.Time) error {
 	var notes []func(*host.Backfill) bool
 	var again []host.BackfillRun

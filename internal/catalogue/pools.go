@@ -163,8 +163,8 @@ func (c *stores) checkPool(ctx context.Context, p host.Pool) error {
 	return r.Stir(ctx, ref)
 }
 
-// checkHolder frees the slots of a try that is over, and wakes one that does not know that it has them. It reads the
-// log after the slot.
+// checkHolder frees the slots of a try that is over, and wakes a task that has not noticed that it has them. It reads
+// the log after the slot.
 func (c *stores) checkHolder(ctx context.Context, r pool.Runner, ref host.PoolRef, holder string) error {
 	h, err := host.ParseHolder(holder)
 	if err != nil {

@@ -125,7 +125,7 @@ func (c pushing) PushUploaded(ctx context.Context, r PushRequest, u Uploaded) (h
 	return p, c.pushedSchedules(ctx, p)
 }
 
-// pushed searches for a revision of that name. If it has this archive, it is the one that is wanted; otherwise it is a
+// pushed searches for a revision of that name. If it has this archive, it is the wanted one; otherwise it is a
 // conflict.
 func (c pushing) pushed(ctx context.Context, r PushRequest, key string) (host.Project, bool, error) {
 	projects, err := c.o.Projects.Projects(ctx, host.ProjectQuery{Site: r.Site, Name: r.Project, Count: 1})
@@ -311,7 +311,7 @@ func (c pushing) DeleteProject(ctx context.Context, site, id int64) (host.Projec
 	return p, c.changed(ctx, func() ([]host.Schedule, error) { return nil, nil })
 }
 
-// LivingProject returns a project; a deleted project is an *Error, as one that never existed is.
+// LivingProject returns a project; a deleted or unknown project is an *Error.
 func (c pushing) LivingProject(ctx context.Context, site, id int64) (host.Project, error) {
 	p, err := c.o.Projects.Project(ctx, site, id)
 	switch {
@@ -323,8 +323,8 @@ func (c pushing) LivingProject(ctx context.Context, site, id int64) (host.Projec
 	return p, err
 }
 
-// Newest finds a workflow in the newest revision of a project, both by name. An *Error of code Missing names the one
-// that does not exist.
+// Newest finds a workflow in the newest revision of a project, both by name. An *Error of code Missing names the
+// missing one.
 func (c pushing) Newest(ctx context.Context, site int64, project, workflow string) (host.Workflow, error) {
 	list, err := c.o.Projects.Projects(ctx, host.ProjectQuery{Site: site, Name: project, Count: 1})
 	if err != nil {

@@ -148,8 +148,8 @@ func (c lifecycle) PlanRerun(ctx context.Context, a host.Attempt, r RerunRequest
 	return p, nil
 }
 
-// lay sorts the tasks of a definition, and the tasks that the earlier attempt generated, into those that are carried
-// over and those that run, in their order. Tasks that sent failure notices are in neither.
+// lay sorts the tasks of a definition, and the tasks that the earlier attempt generated, into carried and running ones,
+// in their order. Tasks that sent failure notices are in neither.
 func (p *RerunPlan) lay(d replay.Definition, earlier *engine.State, carried []engine.Carried) {
 	took, groups := map[string]time.Duration{}, map[string]bool{}
 	var made []string

@@ -329,8 +329,8 @@ func (c lifecycle) first(d replay.Definition, params *param.Map, session, now ti
 	return host.Entry{Seq: 1, Nonce: rand.Text(), At: now, Events: events.EncodeList([]events.Event{{Kind: events.Start}}), Changes: text}, nil
 }
 
-// SessionParams adds to an attempt's parameters those that a workflow with a schedule gets (engine.md 2.3).
-// lastExecuted is zero when no session was started before.
+// SessionParams adds to an attempt's parameters the ones of a workflow with a schedule (engine.md 2.3). lastExecuted is
+// zero when no session was started before.
 func SessionParams(config *param.Map, zone *time.Location, session, lastExecuted time.Time, params *param.Map) (*param.Map, error) {
 	if params == nil {
 		params = param.New()

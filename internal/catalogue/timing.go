@@ -12,8 +12,8 @@ import (
 // Timing sees to it that Fire is called for schedules whose time has come, at least once for each run
 // time. When it is called late, or twice, or in two processes, Fire makes one attempt of it.
 type Timing interface {
-	// Changed is called after schedules were created, moved or deleted. due returns those that may have to fire soon;
-	// it need not be called. After an error, Changed is called again.
+	// Changed is called after schedules were created, moved or deleted. due returns the schedules that may have to fire
+	// soon; it need not be called. After an error, Changed is called again.
 	Changed(ctx context.Context, due func() ([]Firing, error)) error
 }
 

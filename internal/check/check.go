@@ -41,15 +41,15 @@ const (
 // folder is where a project keeps its own operators.
 const folder = "operators"
 
-// Code analyzes the expressions in a text; a nil function knows nothing.
+// Code analyzes the expressions in a text; a nil function finds nothing.
 type Code struct {
 	Syntax func(text string) error       // what is wrong with them
 	Uses   func(text string) []param.Use // what they do with parameters whose outcome depends on types
 }
 
 // Files checks the files of a project, by their slash paths, with the expressions in them. The findings are in the
-// order of files and lines, those that keep the project from being pushed first. It returns the workflows if all their
-// files can be read, even if they have other mistakes.
+// order of files and lines, Refused ones first. It returns the workflows if all their files can be read, even if they
+// have other mistakes.
 func Files(files map[string]string, code Code) ([]Finding, []dig.Workflow) {
 	names := slices.Sorted(maps.Keys(files))
 	workflows := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return path.Ext(name) != ".dig" || strings.Contains(name, "/") })
@@ -118,7 +118,7 @@ func Folders(names []string) func(string) ([]string, bool) {
 	}
 }
 
-// ownOperators are those that the project brings as files: by the name without an ending, and by the whole name.
+// ownOperators are the operators that the project has as files: by the name without an ending, and by the whole name.
 func ownOperators(names []string, add func(string, ...dig.Error)) (own []string) {
 	for _, name := range names {
 		file, is := strings.CutPrefix(name, folder+"/")
@@ -162,8 +162,8 @@ func Known() lint.Known {
 	}
 }
 
-// Clash explains why a project's file for the operator called name is not the one that runs: a built-in operator has
-// its name, or an earlier file, whose name is in own. The code is "" if there is no clash.
+// Clash explains why a project's file for the operator called name does not run: a built-in operator has its name, or
+// an earlier file, whose name is in own. The code is "" if there is no clash.
 func Clash(file, name string, own []string) (code string, e dig.Error) {
 	switch {
 	case slices.Contains(operators.Named(), name):

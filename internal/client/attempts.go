@@ -180,7 +180,7 @@ func existing(err error) error {
 	return err
 }
 
-// Rerun selects what another attempt of a session takes over from an earlier one, and what it runs.
+// Rerun selects what another attempt of a session takes over from an earlier one, and which tasks it runs.
 type Rerun struct {
 	Mode        string     `json:"mode"`           // "failed", "from", "only" or "all"
 	From        string     `json:"from,omitempty"` // the task that mode "from" begins with

@@ -36,7 +36,7 @@ type Outline struct {
 	Next  *int64  `json:"next"` // what after is for the next page; nil on the last
 }
 
-// Change is an entry of the history of an attempt: the tasks that it created, and the states of those that it changed.
+// Change is an entry of the history of an attempt: the tasks that it created, and the new states of changed tasks.
 type Change struct {
 	Seq   int64    `json:"seq"`
 	At    int64    `json:"at"` // milliseconds since 1970

@@ -186,7 +186,7 @@ func (e *Engine) awaitBackground(ctx context.Context) {
 	e.AwaitBackground(ctx)
 }
 
-// evaluatorPath is the path of the program that evaluates expressions: beside the function's own, which stays free of
+// evaluatorPath is the path of the program that evaluates expressions: next to the function's own, which stays free of
 // the JavaScript engine.
 func evaluatorPath() (string, error) {
 	program, err := os.Executable()

@@ -118,7 +118,7 @@ func releaseLine(stage, function, version string, before, after counts, now time
 }
 
 // attemptMetrics counts ended attempts, for the projects and workflows that have separate metrics. Each combination of
-// dimensions is billed as further metrics, so only those that the settings name have any.
+// dimensions is billed as further metrics, so only the ones in the settings have any.
 type attemptMetrics struct {
 	of map[string]bool
 

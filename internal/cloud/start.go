@@ -34,8 +34,8 @@ func (e *Engine) Tick(ctx context.Context, payload json.RawMessage) error {
 }
 
 // startOf returns the start that an event requests; nil for a tick. named means that a caller of the function itself
-// named its parameters, in a rule or a schedule: those who may put events on the bus are not trusted with names, and
-// values are data from either.
+// named its parameters, in a rule or a schedule: senders of events on the bus are not trusted with names, and values
+// are data from either.
 func startOf(payload json.RawMessage) (_ *events.StartDetail, named bool, _ error) {
 	var d events.StartDetail
 	if err := json.Unmarshal(payload, &d); err == nil && d.Project != "" {

@@ -138,7 +138,7 @@ func (f *Flags) Tell(out io.Writer, s Settings) {
 }
 
 // tellUnknown warns of unused keys given on the command line, by -X or in the file of -c. The default file may also
-// belong to other programs, and a server logs the unknown keys of its own file.
+// belong to other programs, and a server logs the unknown keys in its file.
 func (f *Flags) tellUnknown(out io.Writer, s Settings) {
 	given := f.Flagged()
 	if f.Config != "" {

@@ -15,7 +15,7 @@ import (
 )
 
 // Explain adds to an error of a server a suggestion for a name that does not exist, and the command that lists the
-// existing names. attempt is the one that the command line names, "" for none. Other errors stay as they are.
+// existing names. attempt is the attempt named on the command line, "" for none. Other errors stay as they are.
 func Explain(ctx context.Context, api *client.Client, err error, attempt string) error {
 	var status *client.StatusError
 	if program.AsDigdag() || api == nil || !errors.As(err, &status) {

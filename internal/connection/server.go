@@ -47,7 +47,7 @@ func CheckName(name string) error {
 	return nil
 }
 
-// Load reads a context. If it does not exist, the error names those that do.
+// Load reads a context. If it does not exist, the error lists the existing ones.
 func Load(name string) (*Server, error) {
 	if err := CheckName(name); err != nil {
 		return nil, err
@@ -173,7 +173,7 @@ func Leave() error {
 	return nil
 }
 
-// Forget removes a context, which is then no longer in use. If it does not exist, the error names those that do.
+// Forget removes a context, which is then no longer in use. If it does not exist, the error lists the existing ones.
 func Forget(name string) error {
 	names, err := Names()
 	if err != nil {

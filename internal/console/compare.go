@@ -46,7 +46,7 @@ type TaskChange struct {
 	From, To time.Duration
 }
 
-// mostEarlier is how many earlier attempts are searched for one that succeeded.
+// mostEarlier is how many earlier attempts are searched for a successful one.
 const mostEarlier = 500
 
 // mostChanged bounds each list of a comparison.

@@ -100,8 +100,8 @@ func (g *Grid) lay(column int, q GridQuery, s *engine.State, at map[string]int) 
 	}
 }
 
-// begins returns when the first run of a task began, or that of any below it, for all tasks that have one below them,
-// and for those that ran. A task is made before those below it.
+// begins returns when the first run of a task began, or that of any below it, for all groups, and for tasks that ran. A
+// task is made before those below it.
 func begins(s *engine.State) map[engine.TaskID]begin {
 	first := map[engine.TaskID]begin{}
 	for _, t := range slices.Backward(s.Tasks()) {

@@ -74,7 +74,7 @@ const (
 	beforeSLA     = 15 * time.Minute
 )
 
-// Overview reads what is under way, what failed since a time, what is late, and what comes next.
+// Overview reads running attempts, recent failures, late attempts and upcoming schedules.
 func (c *Console) Overview(ctx context.Context, site int64, since time.Time) (*Overview, error) {
 	o := &Overview{At: c.Now()}
 	if err := errors.Join(c.running(ctx, site, o), c.schedules(ctx, site, o)); err != nil {
@@ -121,7 +121,7 @@ func (r *Running) count(s *engine.State) {
 	}
 }
 
-// schedules finds the schedules that come next, and those that are overdue.
+// schedules finds the upcoming and overdue schedules.
 func (c *Console) schedules(ctx context.Context, site int64, o *Overview) error {
 	var list []host.Schedule
 	for after := int64(0); len(list) < mostSchedules; {

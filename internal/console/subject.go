@@ -109,7 +109,7 @@ func (c *Console) Introduce(ctx context.Context, list []Subject) error {
 	return nil
 }
 
-// name sets the names of the tasks of subjects, by the state of their attempt; nil for one that has no tasks.
+// name sets the names of the tasks of subjects, by the state of their attempt; nil for an attempt without tasks.
 func name(s *engine.State, list []*Subject) {
 	for _, x := range list {
 		for _, r := range x.runs {

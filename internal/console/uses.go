@@ -11,7 +11,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// uses collects the parameters that a workflow's expressions read, and those that its tasks set.
+// uses collects the parameters that a workflow's expressions read, and the parameters that its tasks set.
 type uses struct {
 	list  []Used // in the order of their first use
 	known map[string]bool

@@ -131,7 +131,7 @@ type machine struct {
 	ends     []time.Time // of its commands
 }
 
-// machines are those that the commands of an attempt must have had, by the rules of package sandbox: commands of a
+// machines are the machines that an attempt's commands must have had, by the rules of package sandbox: commands of a
 // class share machines, another is launched when all of them have as many commands as they take, and there are at most
 // MaxRunners. A machine is billed until a minute after its last command, or until its attempt ends.
 func machines(commands []Task, finished time.Time) (list []*machine) {

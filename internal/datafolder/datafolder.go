@@ -27,7 +27,7 @@ const (
 var marks = []string{Database, Key, Token, Archives}
 
 // Holds reports whether a folder with entries of these names is the folder of a server's data: it has the database, or
-// the key of secrets beside archives or the first token. File systems may ignore case, so this does as well.
+// the key of secrets along with archives or the first token. File systems may ignore case, so this does as well.
 func Holds(names []string) bool {
 	has := func(name string) bool {
 		return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
@@ -115,7 +115,7 @@ func Reached(root, file string) bool {
 }
 
 // Remove takes servers' data out of a folder that was unpacked: whole folders below it, and of the folder itself the
-// database, the key and the token. It returns the names of what it removed.
+// database, the key and the token. It returns the removed names.
 func Remove(root string) ([]string, error) {
 	found, err := Within(root)
 	if err != nil {

@@ -26,7 +26,7 @@ type attempt struct {
 	row      host.Attempt
 	workflow host.Workflow
 	// state is as the log has it, or nil. Between a Step and the append of its changes it is ahead of the log; the lock
-	// is held all that time, and after a failure it is nil.
+	// is held throughout, and after a failure it is nil.
 	state    *engine.State
 	known    time.Time // when state was surely what the log had
 	seq      int64     // of the last entry
@@ -267,8 +267,8 @@ func (a *attempt) unregister(guard string) {
 }
 
 // superseded returns an error if a message whose run was taken over by another message still owes work: another
-// delivery of it is doing that work. Deleting the message would lose the work if that process ends. A fenced run may be
-// part of what the message owes. The lock is held.
+// delivery of it is doing that work. Deleting the message would lose the work if that process ends. The message may owe
+// a fenced run. The lock is held.
 func (a *attempt) superseded(guard string) error {
 	if a.state.Ended() || len(a.state.Outstanding(guard)) == 0 && !a.fences() {
 		return nil

@@ -144,8 +144,8 @@ func (d *delivery) claimRuns(ctx context.Context, m events.Task) (runs []engine.
 // down also looks unbegun if its message then waits for a free agent.
 const mostUnbegun = 5
 
-// unbegun reports whether no previous receiver began the work of a message: neither of this message nor of the ones
-// that it replaces and whose runs have not been claimed yet.
+// unbegun reports whether no previous receiver began the work of a message: neither of this message nor of the messages
+// that it replaces, as far as their runs are unclaimed.
 func unbegun(d host.Delivery, m events.Task) bool {
 	if len(m.From) > mostUnbegun {
 		return false
@@ -185,7 +185,7 @@ func (d *delivery) decideClaim(ctx context.Context, p *proposal, c *runClaim) er
 	return nil
 }
 
-// claimed are the runs of the claim, with those that its own events owe to this message.
+// claimed are the runs of the claim, with the runs that its own events owe to this message.
 func (d *delivery) claimed(ctx context.Context, c *runClaim) ([]engine.Run, error) {
 	runs := slices.Clone(c.runs)
 	if !c.again && len(c.events) == 0 {

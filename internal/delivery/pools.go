@@ -15,9 +15,9 @@ import (
 )
 
 // A task that waits for slots of a pool requests them with a separate message to its attempt. The handler of that
-// message, or of one that wakes the task later, tries to take the slots. Slots count only once the log has Granted; the
-// same message gives them up if, by the log, the task no longer waits. The slots of a try that is over are given up by
-// the message that ended it, before it sends anything.
+// message, or of a later wake of the task, tries to take the slots. Slots count only once the log has Granted; the same
+// message gives them up if, by the log, the task no longer waits. The slots of a try that is over are given up by the
+// message that ended it, before it sends anything.
 
 // claimOf is what a try of a task asks of a pool.
 func claimOf(attempt int64, ask events.SlotsAsk) host.Claim {

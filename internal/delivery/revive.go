@@ -77,7 +77,7 @@ func (d *delivery) tellAgain(ctx context.Context, suffix string, kind events.Kin
 	return nil
 }
 
-// fencing plans that this message answers for all runs except those that another revival has fenced: fencing them again
+// fencing plans that this message answers for all runs except runs that another revival has fenced: fencing them again
 // and again would mean never taking them over.
 func (d *delivery) fencing(s *engine.State, lacks func(engine.Effect) bool) (list []engine.Event) {
 	for _, e := range s.Owed() {

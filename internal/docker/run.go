@@ -227,8 +227,8 @@ func (r *run) notStarted(why string) error {
 	return operators.Failf("%s in the image %s cannot be run: %s", program, r.image, why)
 }
 
-// engineText finds the client's message in its output: the line that begins with its name, or else the last one that is
-// not a hint.
+// engineText finds the client's message in its output: the line that begins with its name, or else the last line that
+// is not a hint.
 func engineText(said string) string {
 	text := ""
 	for line := range strings.Lines(said) {

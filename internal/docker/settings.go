@@ -19,7 +19,7 @@ type settings struct {
 	buildOptions []string
 }
 
-// programs are the ones that a task may name without permission to pass docker options.
+// programs are the programs that a task may name without permission to pass docker options.
 var programs = []string{"docker", "podman"} // never changed
 
 func (d *Driver) read(tree *param.Map) (s settings, err error) {

@@ -63,7 +63,7 @@ func (p params) Set(ctx context.Context, values map[string]string) error {
 	return err
 }
 
-// Get returns a value, and whether there is one that is not too old.
+// Get returns a value, and whether there is an unexpired one.
 func (p params) Get(ctx context.Context, name string) (string, bool, error) {
 	it, err := p.t.Get(ctx, paramKey(p.site, name))
 	if err != nil || it == nil || p.t.Expired(it) {

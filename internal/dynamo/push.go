@@ -27,9 +27,9 @@ type pushing struct {
 	pushes   int64
 }
 
-// Push adds a revision: see host.Projects. Definitions are written first, where no reader sees them; then one
-// transaction makes the revision the project's newest and changes its schedules. If there are more than some 95
-// schedules the rest follows, on the condition that no other push came in between.
+// Push adds a revision: see host.Projects. Definitions are written first, invisible to readers; then one transaction
+// makes the revision the project's newest and changes its schedules. If there are more than some 95 schedules the rest
+// follows, on the condition that no other push came in between.
 func (db *DB) Push(ctx context.Context, p host.Push) (host.Project, error) {
 	x := &pushing{Push: p}
 	var err error

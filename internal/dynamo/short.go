@@ -117,7 +117,7 @@ func (r *recent) of(attempt int64) (list []shortLog, seq int64) {
 }
 
 // EachShort calls f for the short logs of an attempt: those of its entries while there are any, afterwards those of its
-// row, and those that no entry has taken yet.
+// row, and logs that no entry has taken yet.
 func (db *logs) EachShort(ctx context.Context, attempt int64, f func(name string, content []byte)) error {
 	it, err := db.t.Get(ctx, attemptKey(attempt))
 	if err != nil || it == nil {

@@ -238,7 +238,7 @@ func (e *Engine) wire(o Options) error {
 	return nil
 }
 
-// ports are those of the database, and of the data stored beside it.
+// ports are the ports of the database, and of the data stored in files.
 func (e *Engine) ports(o Options, kept *Shared) host.Ports {
 	return host.Ports{
 		Log: e.DB, Events: e.DB.Queue("events"), Tasks: e.DB.Queue("tasks"), Inventory: e.DB,
@@ -331,7 +331,7 @@ func evaluatorOf(pool *evaluators.Pool) run.Evaluator {
 	return evaluator.InProcess(sync.OnceValue(func() *script.Moment { return script.CompileMoment(assets.Moment()) }))
 }
 
-// Run is that of the node, once. When ctx ends commands are killed, even those that have time to end after their
+// Run is that of the node, once. When ctx ends commands are killed, even commands that have time to end after their
 // `_timeout`, and no more begin.
 func (e *Engine) Run(ctx, accepting context.Context, p node.Parts) {
 	defer context.AfterFunc(ctx, func() { e.commands.Cut(context.WithoutCancel(ctx)) })()

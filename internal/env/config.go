@@ -81,7 +81,7 @@ const (
 	ClientSecret = "/oidc" // #nosec G101 -- it is the name of a parameter
 )
 
-// Evaluator is the name of the program beside a function's own that evaluates expressions.
+// Evaluator is the name of the program that evaluates expressions, packed with a function's own.
 const Evaluator = "evaluator"
 
 // Commands is where commands run: nowhere, when neither Cluster nor Function is there.
@@ -91,8 +91,8 @@ type Commands struct {
 	SecurityGroups []string `json:"securityGroups,omitempty"`
 	PublicIP       bool     `json:"publicIp,omitempty"`
 	ExecutionRole  string   `json:"executionRole,omitempty"` // ARN
-	// Roles are those that commands may have: SITE/PROJECT=ARN is for a project, by name, SITE/*=ARN for all projects
-	// of a site, an ARN alone for all of all sites.
+	// Roles are the AWS roles that commands may get: SITE/PROJECT=ARN is for a project, by name, SITE/*=ARN for all
+	// projects of a site, an ARN alone for all of all sites.
 	Roles        []string `json:"roles,omitempty"`
 	LogGroup     string   `json:"logGroup,omitempty"`
 	Architecture string   `json:"architecture,omitempty"`

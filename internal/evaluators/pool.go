@@ -60,8 +60,8 @@ func (p *Pool) evaluator(ctx context.Context) *expr.Evaluator {
 }
 
 // script has one template evaluated. If an evaluator dies of a template, only that template fails. If it was killed
-// from outside, the template is evaluated by another one, freshly started, because the cause of the kill may also have
-// ended the idle ones.
+// from outside, the template is evaluated by a freshly started one, because the cause of the kill may also have ended
+// the idle ones.
 func (p *Pool) script(ctx context.Context, q expr.Script) (string, error) {
 	select {
 	case p.slots <- struct{}{}:

@@ -17,8 +17,8 @@ import (
 	"zerodag/operators/run"
 )
 
-// Inline reports whether a task's run does no I/O, as far as its text shows: that of such an operator, or one that only
-// prepares the task.
+// Inline reports whether a task's run does no I/O, as far as its text shows: a run of an inline operator, or the
+// preparation of a task.
 func Inline(r operators.Registry, t *engine.Task) bool { return t.Preparing || Written(r, t).Inline }
 
 // Written is a task's operator as far as its text tells: what the registry has for its name, or

@@ -35,9 +35,8 @@ const (
 	folder = "/zerodag"
 )
 
-// fetch puts the program onto the volume, if it is the one that it must be; and certificates, which many images lack.
-// While the API throttles the machine, or is unavailable, it retries for eight minutes, and then reports that by its
-// exit code.
+// fetch puts the program onto the volume, if its digest is right; and certificates, which many images lack. While the
+// API throttles the machine, or is unavailable, it retries for eight minutes, and then reports that by its exit code.
 const fetch = `set -e
 end=$(($(date +%s)+480))
 until wget -q -T 15 -O ` + folder + `/runner "$PROGRAM"; do

@@ -73,7 +73,7 @@ func (l *Launcher) isForeign(task string) bool {
 // stopped is the last status of a task.
 const stopped = "STOPPED"
 
-// describe queries tasks, and passes on the existing ones and those that ECS does not know.
+// describe queries tasks, and passes on existing and unknown ones.
 func (l *Launcher) describe(ctx context.Context, tasks []string, there func(types.Task), missing func(task string)) error {
 	for part := range slices.Chunk(tasks, maxDescribed) {
 		out, err := l.client.DescribeTasks(ctx, &ecs.DescribeTasksInput{Cluster: &l.Cluster, Tasks: part})

@@ -72,7 +72,7 @@ func (s *ParamStore) Set(ctx context.Context, values map[string]string) (err err
 	return nil
 }
 
-// Get returns the value of a key, and whether there is one that is not too old.
+// Get returns the value of a key, and whether there is an unexpired one.
 func (s *ParamStore) Get(_ context.Context, key string) (string, bool, error) {
 	content, err := os.ReadFile(s.file(key))
 	if errors.Is(err, fs.ErrNotExist) {

@@ -102,8 +102,7 @@ func (w *Workspace) shared() (p projectfiles.Project, err error) {
 	return p, err
 }
 
-// unpacked lets one run unpack the archive for all that wait for it. If that run ended meanwhile, the next one unpacks
-// it.
+// unpacked lets one run unpack the archive for all waiting ones. If that run ended meanwhile, the next one unpacks it.
 func (w *Workspace) unpacked() (projectfiles.Project, error) {
 	for {
 		if w.from == nil {

@@ -75,7 +75,7 @@ func (c *conn) Read(p []byte) (int, error) {
 
 const tooMany = "HTTP/1.1 431 Request Header Fields Too Large\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
 
-// headerLines counts lines up to the empty one that ends the headers.
+// headerLines counts lines up to the empty line after the headers.
 type headerLines struct {
 	n     int
 	begun int  // bytes of the line so far

@@ -71,8 +71,7 @@ type Backfills interface {
 	AddBackfill(ctx context.Context, b Backfill) (Backfill, error)
 	// Backfill returns one. ErrNotFound.
 	Backfill(ctx context.Context, site, id int64) (Backfill, error)
-	// Backfills lists backfills, descending by id. The list of open backfills of all sites may miss one that was added
-	// a moment ago.
+	// Backfills lists backfills, descending by id. The list of open backfills of all sites may miss a very recent one.
 	Backfills(ctx context.Context, q BackfillQuery) ([]Backfill, error)
 	// UpdateBackfill replaces State, UpdatedAt and FinishedAt and increments the version if it still equals b's;
 	// otherwise ErrConflict. ErrConflict also follows if the answer to an update was lost and the backfill has changed

@@ -115,8 +115,8 @@ func FiringsMessage(list []events.Firing) Message {
 // attempt 0.
 const StartsMark = "0/start-"
 
-// KeptFor is how long after its due time a message that is also kept beside its queue is sent again. By then the
-// receiver has deleted the copy or postponed it.
+// KeptFor is how long after its due time a message with a stored copy is sent again. By then the receiver has deleted
+// the copy or postponed it.
 const KeptFor = 30 * time.Minute
 
 // IsKept reports whether a message, by its ID, is in no log. Such a message stays among the timers until its work is

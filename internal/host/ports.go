@@ -156,7 +156,7 @@ type Inventory interface {
 	// message that was deleted after that moment may come without its body.
 	MessagesOf(ctx context.Context, attempt int64) ([]Message, error)
 	// Silent lists up to n unfinished attempts with ids above after, ascending, that have no message in either queue,
-	// or none that would advance them: see IsDeadline. It omits paused attempts and those that wait for a session.
+	// or none that would advance them: see IsDeadline. It omits paused attempts and attempts that wait for a session.
 	Silent(ctx context.Context, after int64, n int) ([]int64, error)
 }
 

@@ -86,8 +86,8 @@ func timeLimit(c *endpoint.Call, rt *endpoint.Route) time.Duration {
 	return c.Limits.Request
 }
 
-// audit records a change that was made, or one that the caller was not allowed to make. If it cannot write the record,
-// the change stays and the server logs the error.
+// audit records a change that was made, or a change that was refused to the caller. If it cannot write the record, the
+// change stays and the server logs the error.
 func audit(c *endpoint.Call, rt *endpoint.Route, outcome error) {
 	var denied *access.Refusal
 	if c.Auth.Audit == nil || c.Dry || outcome != nil && !errors.As(outcome, &denied) {

@@ -74,7 +74,7 @@ type runOutcome struct {
 	outputs     *param.Map // of the run; nil for none
 }
 
-// runFailure is a task that failed, why, where it is written, a possible fix, and the end of its output.
+// runFailure is a task that failed, its error, its place in the workflow, a possible fix, and the end of its output.
 type runFailure struct {
 	task, reason, place string
 	tries               int // how often it ran, in all rounds of its group

@@ -19,7 +19,7 @@ type view interface {
 	Close()                                 // the run is over
 }
 
-// newView chooses the live tree for a terminal, log lines for scripts (see original), and otherwise lines beside the
+// newView chooses the live tree for a terminal, log lines for scripts (see original), and otherwise lines with the
 // names of their tasks.
 func newView(ctx context.Context, r *run) view {
 	file, live := r.terminal()
@@ -58,7 +58,7 @@ func (v plainView) Log(id operators.Identity) operators.Log { return v.console.T
 func (v plainView) Changed(*engine.State, []engine.Change)  {}
 func (v plainView) Close()                                  {}
 
-// linesView prints the output of tasks, each line beside the name of its task.
+// linesView prints the output of tasks, each line after the name of its task.
 type linesView struct{ *taskview.Output }
 
 func (linesView) Changed(*engine.State, []engine.Change) {}

@@ -73,7 +73,7 @@ func taskLogs(ctx context.Context, logs host.Logs, a host.Attempt, task string) 
 	return slices.DeleteFunc(slices.Clone(files), func(f host.LogFile) bool { return !tasklog.IsOf(f, task) }), err
 }
 
-// logsBelow lists the log files of the tasks below a group, except those that its failure has generated.
+// logsBelow lists the log files of the tasks below a group, except tasks that its failure has generated.
 func logsBelow(ctx context.Context, logs host.Logs, a host.Attempt, group string) ([]host.LogFile, error) {
 	begin := tasklog.Within(group)
 	files, err := logs.Files(ctx, a, begin)

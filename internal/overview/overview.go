@@ -143,7 +143,7 @@ func Pages[T any](read func(client.Page) ([]T, error), look func(T) (id client.I
 // IsRefused reports whether the session of a late schedule was due and could not start.
 func (s *Overview) IsRefused(of client.Schedule) bool { return s.refused[of.ID] }
 
-// divide adds running schedules to those that are late or come next, the earliest first.
+// divide adds running schedules to the late or upcoming ones, the earliest first.
 func (s *Overview) divide(schedules []client.Schedule, now time.Time) {
 	slices.SortStableFunc(schedules, func(a, b client.Schedule) int { return a.NextRunTime.Compare(b.NextRunTime) })
 	for _, one := range schedules {

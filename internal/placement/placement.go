@@ -18,7 +18,7 @@ import (
 type Table struct {
 	// Place names the deployment in errors: "on this machine", "in this deployment".
 	Place string
-	// Known are the executors that such a deployment can have, Allowed those that this one has.
+	// Known are the executors of such a deployment, Allowed the executors of this one.
 	Known, Allowed []string
 	// Default is the executor of commands that name none.
 	Default string

@@ -15,7 +15,7 @@ import (
 // Runner runs turns on a store.
 type Runner struct {
 	Semaphore host.Semaphore
-	// Wake makes claims try again. Waking one twice, or one that is over, is harmless; a claim that is not woken may
+	// Wake makes claims try again. Waking a claim twice, or after its end, is harmless; a claim that is not woken may
 	// wait forever.
 	Wake func(ctx context.Context, pool host.PoolRef, claims []host.Claim) error
 	Now  func() time.Time

@@ -90,8 +90,8 @@ func GiveUp(c host.Claim, again bool) Turn {
 	return Turn{claim: c, aim: release, next: Read, outcome: Released, settled: !again}
 }
 
-// Tidy begins a turn for a granted claim that is requested again: it keeps its slots and must leave the line, where it
-// would be in the way.
+// Tidy begins a turn for a granted claim that is requested again: it keeps its slots and must leave the line, because
+// it would be in the way there.
 func Tidy(c host.Claim, again bool) Turn {
 	return Turn{claim: c, aim: tidy, next: Read, outcome: Granted, settled: !again}
 }

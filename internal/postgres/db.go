@@ -18,13 +18,13 @@ import (
 	"zerodag/internal/sqlstore"
 )
 
-// DefaultSchema is the schema of the tables, beside those of Digdag.
+// DefaultSchema is the schema of the tables; Digdag's tables are in another.
 const DefaultSchema = "zerodag"
 
 // Options are the settings for opening a database.
 type Options struct {
 	// URL is the server and database, as libpq reads it: postgres://user:password@host:5432/name?sslmode=verify-full,
-	// or "host=... dbname=...". It may name several hosts; the one that takes writes is used.
+	// or "host=... dbname=...". It may name several hosts; the host that takes writes is used.
 	URL         string
 	Schema      string           // of the tables; "" is DefaultSchema
 	Now         func() time.Time // time.Now when nil

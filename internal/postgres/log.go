@@ -97,8 +97,8 @@ func (c *conn) first(attempt int64, e host.Entry) error {
 }
 
 // eraseLog deletes the log of an attempt and records that it has none. An append that was under way may add an entry
-// behind those that the statement sees: it holds the previous entry, so it is finished once that one is deleted, and
-// the next iteration sees its entry.
+// that the statement does not see: it holds the previous entry, so it is finished once that one is deleted, and the
+// next iteration sees its entry.
 func eraseLog(c sqlstore.Conn, attempt int64) error {
 	for {
 		n, err := c.Exec("DELETE FROM attempt_entries WHERE attempt_id = $1", attempt)

@@ -16,7 +16,7 @@ const (
 	// grace is more than the time between two extensions of a lease.
 	grace = 15 * time.Second
 	// transit is how long a statement may take to the server that judges leases: if it waited for longer, in a stalled
-	// server, the process that sent it did not know of the delay.
+	// server, the process that sent it was unaware of the delay.
 	transit = 5 * time.Second
 	// compared is how long what is known of the server's clock holds.
 	compared = time.Minute

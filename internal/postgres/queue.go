@@ -131,7 +131,7 @@ func (q *Queue) locks(groups [][]byte) []statement {
 	return list
 }
 
-// promote makes the first message of each group available, before those that were sent later. Their locks are held.
+// promote makes the first message of each group available, before later ones. Their locks are held.
 func (q *Queue) promote(groups [][]byte) statement {
 	return sqlstore.Do("UPDATE queued_messages SET free_at = greatest(due, sent_at) WHERE free_at IS NULL AND id IN ("+
 		"SELECT (SELECT m.id FROM queued_messages m WHERE m.queue = $1 AND m.message_group = g AND m.message_group <> '' ORDER BY m.id LIMIT 1) FROM unnest($2::bytea[]) AS g)",

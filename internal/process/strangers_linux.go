@@ -16,8 +16,8 @@ type stranger struct {
 	of    map[int]bool // commands that it may be of and that are not over yet
 }
 
-// drivers are those of this program, as long as they are in use. A driver that is alone has no others beside it, but
-// drivers in tests and in programs that embed the command line do.
+// drivers are those of this program, as long as they are in use. A driver that is alone has no others, but drivers in
+// tests and in programs that embed the command line do.
 var drivers struct { //nolint:gochecknoglobals // the processes below this program are its own, whichever driver started them
 	mu  sync.Mutex
 	all []weak.Pointer[Driver]

@@ -13,8 +13,7 @@ type ignorePattern struct {
 	dirsOnly bool
 }
 
-// ignorePatterns are the lines in order; the last one that matches counts. The files of an ignored folder are never
-// tested.
+// ignorePatterns are the lines in order; the last matching one counts. The files of an ignored folder are never tested.
 type ignorePatterns []ignorePattern
 
 func parseIgnore(text string) ignorePatterns {

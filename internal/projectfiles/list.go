@@ -18,7 +18,7 @@ import (
 // ignoreFile holds patterns, as in .gitignore, of what does not belong to the project.
 const ignoreFile = ".digdagignore"
 
-// List returns the names of the project's files, sorted: those that are pushed and that a task sees. It omits names
+// List returns the names of the project's files, sorted: the files that are pushed and that a task sees. It omits names
 // that start with ".", and names that `.digdagignore` matches (language.md 1.1). A symbolic link is listed, and never
 // followed. The data of a server is never part of a project; a project that is such data is an error.
 func (p Project) List() ([]string, error) {

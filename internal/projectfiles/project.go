@@ -43,7 +43,7 @@ func (p Project) Root() string { return p.root }
 
 // Rename gives the project's folder another absolute path, within the same parent folder: to move it to another parent,
 // the file system would also have to change the project's folder itself. Nothing exists under the new name. The
-// returned project is the one that exists now, also after an error.
+// returned project is the existing one, even after an error.
 func (p Project) Rename(to string) (Project, error) {
 	if err := syscall.Rename(p.root, to); err != nil {
 		return p, err

@@ -25,8 +25,8 @@ func Generous() projectfiles.Limits {
 	return projectfiles.Limits{Compressed: tera, Total: tera, Entries: 10_000_000}
 }
 
-// Unpack unpacks an archive beside the existing files of a folder and then moves its files into place: a broken archive
-// changes nothing. It returns their names; out shows which data of a server it omits.
+// Unpack unpacks an archive into a temporary folder next to the existing files and then moves its files into place: a
+// broken archive changes nothing. It returns their names; out shows which data of a server it omits.
 func Unpack(ctx context.Context, archive io.Reader, folder string, out io.Writer) ([]string, error) {
 	if err := os.MkdirAll(folder, 0o755); err != nil { // #nosec G301 -- it is the user's project, closed by his umask if he wants so
 		return nil, fmt.Errorf("download: %w", err)

@@ -38,7 +38,7 @@ type Retrier struct {
 // tellEvery is how often an outage that lasts is logged again.
 const tellEvery = time.Minute
 
-// Failures is how many failures were retried, of those that were counted here.
+// Failures is how many failures were retried, as far as they were counted here.
 func (r *Retrier) Failures() int64 { return r.failures.Load() }
 
 // Failed counts a failure that the caller logs and tries again.

@@ -121,7 +121,7 @@ func ParseName(name string) (Place, error) {
 	return Place{attempt, parts[1], slot, parts[3]}, nil
 }
 
-// runner is what the name of a runner contains: all that is left once its row is gone.
+// runner is what the name of a runner contains: the rest is gone with its row.
 func (p Place) runner() Runner {
 	return Runner{Attempt: p.Attempt, Class: p.Class, Slot: p.Slot, ID: p.ID}
 }

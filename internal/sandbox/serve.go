@@ -120,7 +120,7 @@ func (s *Service) seen(ctx context.Context, r Runner, load int) (Runner, error) 
 	return r, err
 }
 
-// handOver repeats the commands that a runner has claimed but does not know of.
+// handOver repeats the commands that a runner has claimed but not received.
 func (s *Service) handOver(ctx context.Context, r Runner, b Beat) ([]Order, error) {
 	claimed, err := s.Work.Claimed(ctx, r.Attempt, r.Name())
 	if err != nil {
@@ -130,8 +130,8 @@ func (s *Service) handOver(ctx context.Context, r Runner, b Beat) ([]Order, erro
 	return s.take(ctx, r, claimed, len(claimed))
 }
 
-// leave lets a runner go that is no longer needed. Its row stays until its machine has ended: the one who leaves may be
-// an impostor that read the ticket, while the machine itself is still to come.
+// leave lets a runner go that is no longer needed. Its row stays until its machine has ended: the leaver may be an
+// impostor that read the ticket, while the machine itself is still to come.
 func (s *Service) leave(ctx context.Context, r Runner, idle time.Duration) (bool, error) {
 	if idle < pauseTime {
 		return false, nil

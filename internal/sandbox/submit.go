@@ -179,7 +179,7 @@ func (s *commands) confirm(ctx context.Context, c Command) (Command, error) {
 	return lost, err
 }
 
-// class determines where the command may run. After a loss nothing else runs beside it.
+// class determines where the command may run. After a loss it runs alone.
 func (s *commands) class(b operators.Sandbox, key string, losses int64) (Class, error) {
 	if s.on == operators.OnMicrovm {
 		return s.onMicrovm(b, key, losses)
@@ -342,8 +342,8 @@ func (s *commands) stop(ctx context.Context, key string) error {
 }
 
 // stopNeedless stops the machine of a stopped command, unless it has others: the commands of `_cancel` and `_finally`
-// run after a kill. If no machine had the command, it stops those that are starting, unless another command waits for
-// them.
+// run after a kill. If no machine had the command, it stops the machines that are starting, unless another command
+// waits for them.
 func (s *commands) stopNeedless(ctx context.Context, c Command) error {
 	var others []Command
 	var err error

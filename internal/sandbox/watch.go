@@ -11,7 +11,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Check checks all runners: a runner whose machine has ended is lost, one that never came up is given up, and if
+// Check checks all runners: a runner whose machine has ended is lost, a runner that never came up is given up, and if
 // commands have waited for long another runner is launched. It reports how many there were. It is called every 20
 // seconds while there are some, else every minute; overlap and pauses are harmless.
 func (s *Service) Check(ctx context.Context) (runners int, err error) {
@@ -214,8 +214,8 @@ func (s *Service) Stopped(ctx context.Context, name, why string, how Ending) err
 	return s.end(ctx, r, why, e)
 }
 
-// keepPlace puts a runner in place of one that found no capacity; Check launches it after a while. It comes first, so
-// that a task woken by the other's end does not launch one at once.
+// keepPlace puts a runner in place of a runner that found no capacity; Check launches it after a while. It comes first,
+// so that a task woken by the other's end does not launch one at once.
 func (s *Service) keepPlace(ctx context.Context, r Runner, why string) error {
 	all, err := s.Runners.Runners(ctx, r.Attempt)
 	if err != nil {

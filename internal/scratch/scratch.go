@@ -186,8 +186,8 @@ func (s Folder) Remove() {
 // maxSpareFile bounds a file that is kept, in bytes: it is written over.
 const maxSpareFile = 256 << 10
 
-// keep makes the folder a spare one, if its files are exactly the plain ones that we put there. Their contents may be
-// secrets: a spare folder does not keep them.
+// keep makes the folder a spare one, if its files are exactly our own plain files. Their contents may be secrets: a
+// spare folder does not keep them.
 func (s Folder) keep() bool {
 	entries, err := os.ReadDir(s.path(""))
 	if err != nil || len(entries) != len(s.Command.Files) {

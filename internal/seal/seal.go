@@ -43,7 +43,7 @@ func New(key func(ctx context.Context) ([]byte, error)) *Box {
 	return &Box{key: key, spent: map[string]time.Time{}}
 }
 
-// Fixed is a key that is known from the start; nil is one that ends with this process.
+// Fixed is a key that is known from the start; nil makes a key that ends with this process.
 func Fixed(key []byte) func(context.Context) ([]byte, error) {
 	if key == nil {
 		key = make([]byte, KeySize)

@@ -16,7 +16,7 @@ import (
 )
 
 // secretKey reads the key that encrypts secrets: configuration, environment, or a file. Without any a new one is made
-// and kept beside the data, so that secrets just work; but not if servers share a database, because each would have a
+// and kept with the data, so that secrets just work; but not if servers share a database, because each would have a
 // different key. nil: there is none.
 func secretKey(r *configuration.Reading, folder string, shares bool) ([]byte, error) {
 	source, text := "configuration key digdag.secret-encryption-key", r.Text("digdag.secret-encryption-key", "")

@@ -72,8 +72,8 @@ func Database(r *configuration.Reading) (postgres.Options, error) {
 	return postgres.Options{URL: address, Schema: r.Text("database.schema", ""), Connections: r.Number("database.maximumPoolSize", connections)}, err
 }
 
-// databaseURL is the address of a PostgreSQL database in the form of its own tools. Of several hosts the one that takes
-// writes is used, as after a failover.
+// databaseURL is the address of a PostgreSQL database as PostgreSQL's tools write it. Of several hosts the primary is
+// used, as after a failover.
 func databaseURL(r *configuration.Reading, below string) (string, error) {
 	required := map[string]string{}
 	for _, key := range []string{"host", "user", "database"} {

@@ -25,7 +25,7 @@ func (p port) Acknowledge(ctx context.Context, run func(sqlstore.Conn) error) er
 	return p.db.writer.do(ctx, &write{power: true, run: func(c *conn) error { return run(c) }})
 }
 
-// Note implements sqlstore.Driver: the change is committed with the next one that a caller waits for.
+// Note implements sqlstore.Driver: the change is committed with the next change that a caller waits for.
 func (p port) Note(_ context.Context, run func(sqlstore.Conn) error) {
 	_ = p.db.writer.later(&write{whole: true, run: func(c *conn) error { return run(c) }}) // refused, the database is closed
 }

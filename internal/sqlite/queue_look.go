@@ -69,7 +69,7 @@ func (db *DB) Queued(ctx context.Context, queue string, after int64, n int) ([]h
 	return q.describe(rows), nil
 }
 
-// describe adds the state in memory to messages; it omits those that are gone since they were read.
+// describe adds the state in memory to messages; it omits messages that are gone since they were read.
 func (q *Queue) describe(rows []host.Queued) []host.Queued {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -16,7 +16,7 @@ type write struct {
 	after func()            // once it is committed, before any caller is answered; may be nil
 	undo  func()            // instead, when it is not; may be nil
 	power bool              // must survive a loss of power
-	// whole means that run returns errors of its own only before its first change: it needs no savepoint.
+	// whole means that run itself returns errors only before its first change: it needs no savepoint.
 	whole bool
 
 	// For a write that no caller waits for: a lasting one is tried again when the store has refused it; an ordered one
@@ -40,8 +40,8 @@ func (o *write) takeBack() {
 	o.open = false
 }
 
-// writer commits writes, those that wait at the same time together. It has no goroutine: the first caller commits for
-// all present, then makes the next one the leader. A lone write needs no switch between goroutines.
+// writer commits writes, batching concurrent ones. It has no goroutine: the first caller commits for all present, then
+// makes the next one the leader. A lone write needs no switch between goroutines.
 type writer struct {
 	open func() (*conn, error)
 	sync Sync
@@ -98,8 +98,8 @@ func (w *writer) wait(o *write) error {
 	return o.err
 }
 
-// later adds a write that no caller waits for: it goes with the next batch, or alone if none comes. A lasting one that
-// the store refuses is tried again with each batch after that, before later writes, until the database is closed. An
+// later adds a write that no caller waits for: it goes with the next batch, or alone if none comes. A lasting write
+// refused by the store is tried again with each batch after that, before later writes, until the database is closed. An
 // error means that it was not added.
 func (w *writer) later(o *write) error {
 	w.mu.Lock()
@@ -202,7 +202,7 @@ func (w *writer) commit(list []*write) {
 	w.again(answer(list, err))
 }
 
-// oneByOne commits each write of a batch that failed, and returns those that must be tried again.
+// oneByOne commits each write of a batch that failed, and returns the writes to try again.
 func (w *writer) oneByOne(list []*write) (again []*write) {
 	var refused, blocked error // by the store: a write that no caller waits for; an ordered one
 	for _, o := range list {
@@ -224,7 +224,7 @@ func (w *writer) oneByOne(list []*write) (again []*write) {
 	return again
 }
 
-// answer passes the outcome to each write of a batch, and returns those that must be tried again.
+// answer passes the outcome to each write of a batch, and returns the writes to try again.
 func answer(list []*write, err error) (again []*write) {
 	for _, o := range list {
 		if err != nil {

@@ -21,7 +21,7 @@ type params struct {
 // ParamStore returns what `param_set>` and `param_get>` of a site use.
 func (s *Store) ParamStore(site int64) operators.ParamStore { return params{s, site} }
 
-// Set stores all values or none, and deletes those that are too old.
+// Set stores all values or none, and deletes expired ones.
 func (p params) Set(ctx context.Context, values map[string]string) error {
 	now := Stamp(p.store.now())
 	return p.store.write(ctx, func(t tx) error {
@@ -35,7 +35,7 @@ func (p params) Set(ctx context.Context, values map[string]string) error {
 	})
 }
 
-// Get returns a value, and whether there is one that is not too old.
+// Get returns a value, and whether there is an unexpired one.
 func (p params) Get(ctx context.Context, key string) (string, bool, error) {
 	list, err := ReadAll(ctx, p.store, (*Row).Text, Select("SELECT value FROM params WHERE site_id = ?"+
 		" AND "+p.store.dialect.ParamKey+" AND updated_at >= ?", p.site, key, Stamp(p.store.now()).Add(-paramLifetime)))

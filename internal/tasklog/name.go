@@ -62,7 +62,7 @@ func IsOf(f host.LogFile, task string) bool {
 }
 
 // ParseName splits a name into its parts. Other files are not ours. A task may have an "@" in its name, so may the
-// agent: the first one that a time follows counts.
+// agent: the first "@" followed by a time counts.
 func ParseName(name string) (host.LogFile, bool) {
 	if strings.ContainsAny(name, "/\\\x00") || !strings.HasSuffix(name, Suffix) {
 		return host.LogFile{}, false

@@ -8,7 +8,7 @@ import (
 	"zerodag/internal/term"
 )
 
-// Lines writes lines of logs, each beside the name of its task. No two goroutines may use it at once.
+// Lines writes lines of logs, each after the name of its task. No two goroutines may use it at once.
 type Lines struct {
 	Out   io.Writer
 	Ink   term.Palette

@@ -14,8 +14,8 @@ import (
 	"zerodag/operators"
 )
 
-// Output shows the output of the tasks of a run, each line beside the name of its task, and keeps the last lines of
-// those that have not succeeded. Tasks may print at once.
+// Output shows the output of the tasks of a run, each line after the name of its task, and keeps the last lines of
+// unsuccessful tasks. Tasks may print at once.
 type Output struct {
 	ctx context.Context //nolint:containedctx // it says whether the run was interrupted, after which tasks fail for that
 	OutputOptions

@@ -47,7 +47,7 @@ func (p painter) picture(rows []Row, most int, over bool) []string {
 	return all
 }
 
-// barWidth is that of the bar beside the totals, for which narrow terminals have no room.
+// barWidth is that of the bar next to the totals, for which narrow terminals have no room.
 const (
 	barWidth   = 20
 	barColumns = 60
@@ -129,7 +129,7 @@ func (p painter) draw(r Row, depth int, note string) string {
 	return fmt.Sprintf("%s%s%s %s%s%s", strings.Repeat("  ", depth), colour, icon, name, p.ink.Reset, beside)
 }
 
-// leastName is how much of a name is left if text is shown beside it.
+// leastName is how much of a name is left if text follows it.
 const leastName = 8
 
 // leastSaid is the room below which it is not worth while to show what a task says.

@@ -8,7 +8,7 @@ import (
 	"zerodag/internal/term"
 )
 
-// Tally counts tasks that do work, not those that only contain others.
+// Tally counts tasks that do work, not groups that only contain others.
 type Tally struct{ Total, Done, Failed, Running, Waiting int }
 
 func (c *Tally) add(r Row) {

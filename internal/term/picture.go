@@ -43,8 +43,8 @@ func (p *Picture) take() string {
 	return p.above.String()
 }
 
-// Draw replaces the lines on the screen by those that the function returns for a terminal of so many columns and lines.
-// Control sequences in text written to the picture are made readable. No two goroutines may draw at once.
+// Draw replaces the lines on the screen by the lines that the function returns for a terminal of so many columns and
+// lines. Control sequences in text written to the picture are made readable. No two goroutines may draw at once.
 func (p *Picture) Draw(lines func(columns, lines int) []string) error {
 	columns, rows := p.size()
 	var b strings.Builder

@@ -20,8 +20,8 @@ const (
 )
 
 // Register registers archives that were put into slots, by the keys of the blobs, each separately. The store may
-// announce a blob twice, late, or while another call is working on it. The error is of those that failed for reasons of
-// ours; their pushers are notified.
+// announce a blob twice, late, or while another call is working on it. The error is of registrations that failed for
+// reasons of ours; their pushers are notified.
 func (u *Uploads) Register(ctx context.Context, keys ...string) error {
 	var failed []error
 	for _, key := range keys {

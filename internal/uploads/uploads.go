@@ -1,5 +1,5 @@
 // Package uploads lets archives reach a deployment past its API: a caller announces one and gets a slot, puts the
-// archive into the store of blobs by a signed link, and asks for the result.
+// archive into the store of blobs by a signed link, and polls the result.
 //
 // The API opens slots; the upload function registers the archives put into them. It must never trust the content of the
 // store beyond treating it as an archive: the request was announced by a caller who may push, and is stored where only
@@ -62,8 +62,8 @@ type Registrar interface {
 }
 
 // Uploads are the slots of a deployment. A slot is three blobs of one name, which a rule of the bucket deletes after a
-// day: the request (slots/, written before the link is given away), the archive (uploads/, all that a link can write)
-// and the result (results/, written once: the first answer counts).
+// day: the request (slots/, written before the link is given away), the archive (uploads/, the only part that a link
+// can write) and the result (results/, written once: the first answer counts).
 type Uploads struct {
 	Registrar Registrar
 	Blobs     host.Blobs

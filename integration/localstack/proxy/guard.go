@@ -46,7 +46,7 @@ func (p *Proxy) Guard(ctx context.Context, stage string, j *iam.Judge) error {
 	return nil
 }
 
-// Refused are the accesses that were refused, each once, and those that cannot be judged.
+// Refused are the accesses that were refused, each once, and accesses that cannot be judged.
 func (p *Proxy) Refused() []string {
 	g := p.guard
 	g.mu.Lock()

@@ -4,9 +4,8 @@
 // answer EPERM, only /tmp can be written, there is no shared memory, 1,024 files may be open, and the program sees no
 // process but its own.
 //
-// The test bed starts every function with it. AWS does not publish its filter. The refused calls are those that public
-// reports name (chromedp#720, terraform-exec#172, ClickHouse#43589, catboost#1606) and those that need rights which a
-// function lacks.
+// The test bed starts every function with it. AWS does not publish its filter. The refused calls are named in public
+// reports (chromedp#720, terraform-exec#172, ClickHouse#43589, catboost#1606) or need rights which a function lacks.
 package main
 
 import (

@@ -1,5 +1,5 @@
 // Package sequence has the outside view of a workflow's steps: their names, what each waits for, and under which
-// condition it runs. It must not know what a step does.
+// condition it runs. It must not depend on the work of a step.
 package sequence
 
 import (
@@ -10,7 +10,7 @@ import (
 	"zerodag/internal/dagu/document"
 )
 
-// Node is the outside view of a step: its names, its keys and what it waits for.
+// Node is the outside view of a step: its names, its keys and its dependencies.
 type Node struct {
 	document.Verdict
 	*param.Map

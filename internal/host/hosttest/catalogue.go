@@ -259,7 +259,7 @@ func cataloguePause(t *testing.T, s suite.Stores) {
 	suite.WantError(t, "pause a deleted project", s.Projects.PauseProject(ctx, 1, p.ID, why), host.ErrNotFound)
 }
 
-// cataloguePauseBeside proves that a concurrent push neither loses a pause nor restores one that was lifted.
+// cataloguePauseBeside proves that a concurrent push neither loses a pause nor restores a lifted one.
 func cataloguePauseBeside(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
 	p := suite.Got(suite.Push(ctx, s, 1, "demo", "r", []string{"main"}, nil))(t)

@@ -39,7 +39,7 @@ func queueRace(t *testing.T, s suite.Stores) {
 	}
 }
 
-// witness records which receiver may have which message. Its times are those that the holder can be sure of.
+// witness records which receiver may have which message. Its times are certain for the holder.
 type witness struct {
 	now  func() time.Time
 	over context.CancelFunc
