@@ -30,8 +30,8 @@ func (b broken) Schedule(context.Context, int64, int64) (host.Schedule, error) {
 
 func (b broken) NextDue(context.Context) (time.Time, error) { return time.Time{}, b.err }
 
-// TestTrouble proves what clients are told when the store does not work, when something
-// unknown fails and when a handler panics; and that the log says more, once.
+// TestTrouble proves the answers to clients if the store does not work, if something unknown fails and if a handler
+// panics; and that the log has more details, once.
 func TestTrouble(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

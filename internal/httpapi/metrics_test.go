@@ -123,7 +123,7 @@ func queries(t *testing.T) (list []string) {
 	return list
 }
 
-// TestQueriesAreMeasured proves that alert rules and dashboard ask for nothing that no server measures.
+// TestQueriesAreMeasured proves that alert rules and dashboard use only metrics that a server measures.
 func TestQueriesAreMeasured(t *testing.T) {
 	t.Parallel()
 	list := queries(t)

@@ -48,7 +48,7 @@ func (aged) File(context.Context, host.Attempt, string) (io.ReadCloser, int64, e
 
 func (aged) Open(operators.Identity, time.Time) host.TaskLog { return nil }
 
-// TestRemoved proves that who asks for an archive or a log that retention has removed is told so.
+// TestRemoved proves that a request for an archive or a log that retention has removed gets an error that explains it.
 func TestRemoved(t *testing.T) {
 	t.Parallel()
 	a := aged{now: time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)}

@@ -15,7 +15,7 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write the table of roles into docs/server.md; read the diff before you keep it")
 
-// TestRoleTable proves that docs/server.md says of every endpoint who may call it.
+// TestRoleTable proves that docs/server.md lists for every endpoint who may call it.
 func TestRoleTable(t *testing.T) {
 	t.Parallel()
 	const page, begin, end = "../../docs/server.md", "<!-- roles -->\n", "<!-- end of roles -->"
@@ -53,8 +53,7 @@ func roleTable() string {
 	return b.String()
 }
 
-// TestWhoCrossesSites proves that what is about all sites needs an owner, whatever an
-// endpoint itself looks at.
+// TestWhoCrossesSites proves that endpoints that span all sites need an owner, whatever an endpoint itself checks.
 func TestWhoCrossesSites(t *testing.T) {
 	t.Parallel()
 	for _, rt := range endpoints(&server.Room{}) {

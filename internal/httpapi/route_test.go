@@ -42,8 +42,8 @@ func TestDescription(t *testing.T) {
 	}
 }
 
-// signing reports whether an endpoint is for those who are nobody yet: it changes nothing but their own browser's
-// session, and records who signs in itself.
+// signing reports whether an endpoint is for callers who are not signed in yet: it changes nothing but their own
+// browser's session, and itself records who signs in.
 func signing(rt endpoint.Route) bool {
 	return rt.Path == "/api/x/session" || strings.HasPrefix(rt.Path, "/api/x/session/")
 }
@@ -69,8 +69,8 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// TestFind proves how paths lead to resources: escaped segments, a slash at the end, and
-// nothing for what is not in the table.
+// TestFind proves how paths lead to resources: escaped segments, a slash at the end, and nothing for paths that are not
+// in the table.
 func TestFind(t *testing.T) {
 	t.Parallel()
 	rs := newRoutes(endpoints(&server.Room{}))

@@ -17,7 +17,7 @@ import (
 	"zerodag/internal/node"
 )
 
-// bus notes what it was told, and fails as often as it is asked to.
+// bus records its announcements, and fails as often as the test asks.
 type bus struct {
 	mu       sync.Mutex
 	told     []string
@@ -60,8 +60,8 @@ func TestEndedOnce(t *testing.T) {
 	})
 }
 
-// TestAnnounces proves what the bus is told of an attempt: its start before its end, its
-// end whatever it was, and all of it also when the bus was away.
+// TestAnnounces proves the announcements of an attempt: its start before its end, its end whatever it was, and all of
+// them even if the bus was unavailable.
 func TestAnnounces(t *testing.T) {
 	t.Parallel()
 	const started = "Attempt Started attempt-started running 1970-01-01T09:00:01+09:00"
@@ -103,8 +103,8 @@ func TestAnnounces(t *testing.T) {
 	}
 }
 
-// TestRunTime proves that a run that takes too long fails with words that say so, and that
-// a chain is handed on after a while.
+// TestRunTime proves that a run that takes too long fails with a message about that, and that a chain is handed on
+// after a while.
 func TestRunTime(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

@@ -29,7 +29,7 @@ func (w *world) archived() []string {
 	return names
 }
 
-// keeping has archives kept for a day, and what is old looked for each hour.
+// keeping makes archives stay for a day, and old ones be searched for each hour.
 func keeping(w *world, edit ...func(*node.Options)) func(*node.Options) {
 	return func(o *node.Options) {
 		o.Limits = host.Limits{KeepArchives: 24 * time.Hour, ReapInterval: 10 * time.Minute}
@@ -53,9 +53,9 @@ func of(w host.Workflow) func(*catalogue.StartRequest) {
 	return func(r *catalogue.StartRequest) { r.Workflow = w.ID }
 }
 
-// TestForgetArchives proves that the archive of a revision goes that has been old for long and that no attempt
-// names, and that these stay: that of the newest one, those of attempts that are kept, and one that was the newest
-// until lately. What was removed cannot be started, and the answer says why.
+// TestForgetArchives proves that the archive of a revision that has been old for long and that no attempt names is
+// removed, and that these stay: that of the newest revision, those of attempts that are kept, and one that was the
+// newest until lately. A revision without its archive cannot be started, and the answer explains why.
 func TestForgetArchives(t *testing.T) {
 	t.Parallel()
 	for name, keep := range map[string]time.Duration{"kept for a day": 24 * time.Hour, "kept for ever": 0, "a negative time": -time.Hour} {
@@ -109,8 +109,8 @@ func TestForgetArchivesOfForgotten(t *testing.T) {
 	})
 }
 
-// TestHeldArchives proves that an archive stays of which something has begun when it was about to go: whether
-// that is told of, or by a process that had looked before and is seen only later.
+// TestHeldArchives proves that an archive stays if an attempt that needs it starts shortly before the removal: whether
+// the process reports the start or had checked earlier and becomes visible only later.
 func TestHeldArchives(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -216,7 +216,7 @@ func TestForgetArchivesInParts(t *testing.T) {
 			w.must(err)
 		}
 		time.Sleep(30 * time.Hour)
-		for range 3 { // as long as a start may be under way that nobody sees, nothing is judged
+		for range 3 { // as long as an invisible start may be under way, nothing is judged
 			s.pages = 0
 			_, over, err := p.ForgetArchives(w.t.Context(), 0)
 			w.must(err)
@@ -379,7 +379,7 @@ func (s slowReads) Attempts(ctx context.Context, q host.AttemptQuery) ([]host.At
 }
 
 // TestArchivesAndStarts proves that no attempt is ever without its archive, however starts of old revisions, pushes,
-// and rounds of several processes that look for what is old fall together: whoever starts one is refused or has it.
+// and sweeps of several processes for old data coincide: a start is refused or has its archive.
 func TestArchivesAndStarts(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(8) {
@@ -466,8 +466,8 @@ func (s slowRows) Attempt(ctx context.Context, site, id int64) (host.Attempt, er
 	return s.Attempts.Attempt(ctx, site, id)
 }
 
-// TestForgetArchivesOfMany proves that a round comes to the end of a project with many revisions that attempts
-// need, in the time that a tick has, and that one whose attempt cannot be read keeps no archive of another.
+// TestForgetArchivesOfMany proves that a sweep reaches the end of a project with many revisions that attempts need, in
+// the time that a tick has, and that a revision whose attempt cannot be read does not keep the archive of another.
 func TestForgetArchivesOfMany(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -496,13 +496,13 @@ func TestForgetArchivesOfMany(t *testing.T) {
 			return over, err
 		}
 		time.Sleep(30 * time.Hour)
-		for range 2 { // they are to go, and are found to be needed
+		for range 2 { // they are marked for removal, and found to be needed
 			over, err := round(time.Minute)
 			w.must(err)
 			want(t, "a first look is over", over, true)
 		}
 		p.revise("later")
-		time.Sleep(30 * time.Hour) // so the one that was the newest is old and unused
+		time.Sleep(30 * time.Hour) // so the former newest is old and unused
 		for range 2 {
 			over, err := round(time.Second)
 			want(t, "a look at many is over", over, true)

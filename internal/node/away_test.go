@@ -12,8 +12,7 @@ import (
 	"zerodag/operators"
 )
 
-// awayFor makes what runs of tasks need unavailable for a time: the files of the project, or the
-// secrets that are to be left out of logs.
+// awayFor makes inputs of runs unavailable for a time: the files of the project, or the secrets to mask in logs.
 func awayFor(d time.Duration) func(*node.Options) {
 	back := time.Now().Add(d)
 	gone := func(what string) error {

@@ -70,8 +70,8 @@ func (noWorkflows) Workflow(context.Context, int64, int64) (host.Workflow, error
 	return host.Workflow{}, fmt.Errorf("read workflow: %w", host.ErrNotFound)
 }
 
-// TestNoDefinition proves that attempts whose definition is gone end: those that run, and
-// those that wait, one after the other; who watches hears of it.
+// TestNoDefinition proves that attempts whose definition is gone end: running ones, and waiting ones, one after the
+// other; watchers are notified.
 func TestNoDefinition(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

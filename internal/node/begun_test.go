@@ -11,8 +11,8 @@ import (
 	"zerodag/operators"
 )
 
-// TestCrashesAtOnce proves that a server which is killed within its first second again and again, or before a task has all that it needs, fails no
-// task for that, with or without other servers.
+// TestCrashesAtOnce proves that a server which is killed within its first second again and again, or before a task has
+// everything that it needs, fails no task for that, with or without other servers.
 func TestCrashesAtOnce(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -114,8 +114,8 @@ func TestCrashesOfSeveral(t *testing.T) {
 	}
 }
 
-// TestKillBeforeBegin proves that a task does not begin whose attempt was killed while its files were prepared, although the log does not
-// know of the kill yet, and that what cleans up after the kill begins.
+// TestKillBeforeBegin proves that a task does not begin if its attempt was killed while its files were prepared,
+// although the log does not have the kill yet, and that the cleanup after the kill begins.
 func TestKillBeforeBegin(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

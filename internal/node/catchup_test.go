@@ -47,8 +47,8 @@ func TestCatchUp(t *testing.T) {
 	}
 }
 
-// TestCatchUpCrash proves that a server which dies at any write while it leaves sessions out starts the one that is to
-// run, once.
+// TestCatchUpCrash proves that a server which dies at any write while it skips sessions starts the one that must run,
+// once.
 func TestCatchUpCrash(t *testing.T) {
 	t.Parallel()
 	for _, catchUp := range []string{"latest", "none"} {

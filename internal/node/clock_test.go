@@ -10,9 +10,9 @@ import (
 	"zerodag/operators"
 )
 
-// TestClockThatIsSet proves that a clock which is set back by an hour while attempts run delays
-// nothing that waits: the next try of a task and of a group, the poll of a task, and what falls
-// due after it; and that one which is set forward loses and doubles nothing.
+// TestClockThatIsSet proves that a clock which is set back by an hour while attempts run delays no wait: the retry of a
+// task and of a group, the poll of a task, and whatever falls due after it; and that one which is set forward loses and
+// doubles nothing.
 func TestClockThatIsSet(t *testing.T) {
 	t.Parallel()
 	const text = "+t:\n  work>: once\n  _retry:\n    limit: 1\n    interval: 5\n" +
@@ -57,8 +57,9 @@ func TestClockThatIsSet(t *testing.T) {
 	}
 }
 
-// TestNoWaitEndsEarly proves that a clock which is set forward or back while attempts wait makes no wait of the same process shorter or longer, where
-// there is a clock that counts sleep: `wait>` with and without polls, the next try of a task and of a group, and the timer of a group.
+// TestNoWaitEndsEarly proves that a clock which is set forward or back while attempts wait makes no wait of the same
+// process shorter or longer, if there is a clock that counts sleep: `wait>` with and without polls, the retry of a task
+// and of a group, and the timer of a group.
 func TestNoWaitEndsEarly(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{

@@ -13,8 +13,8 @@ import (
 // closing is a workflow each of whose tasks has something that comes last.
 const closing = "zerodag: 1\n_finally: {work>: last}\n+a:\n  _cancel: {work>: clean}\n  _finally: {work>: last}\n  +x: {work>: long}\n+b: {work>: b}\n"
 
-// TestKillClosing proves that a kill lets `_cancel` and `_finally` of what had begun run, in every process alike, that a second
-// one ends them, too, and that there is no third one.
+// TestKillClosing proves that a kill lets `_cancel` and `_finally` of begun tasks run, in every process alike, that a
+// second kill also ends them, and that there is no third one.
 func TestKillClosing(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -146,8 +146,8 @@ func TestClosingCrash(t *testing.T) {
 	})
 }
 
-// TestFinallyHoldsSlot proves that the next attempt of a workflow with `concurrency` waits for the `_finally` of the one before, also
-// of one that it takes the place of; and that a task gives up the slots of its pool before its `_finally`.
+// TestFinallyHoldsSlot proves that the next attempt of a workflow with `concurrency` waits for the `_finally` of the
+// previous one, even if it replaces that; and that a task gives up the slots of its pool before its `_finally`.
 func TestFinallyHoldsSlot(t *testing.T) {
 	t.Parallel()
 	for mode, took := range map[string]time.Duration{"wait": 90 * time.Minute, "replace": 31 * time.Minute} {

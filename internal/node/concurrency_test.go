@@ -59,9 +59,10 @@ func (p *process) why(a host.Attempt) (text string) {
 	return text
 }
 
-// TestConcurrency24Interleavings has attempts of a workflow that runs once at a time start, end, be killed and be cut off in six orders under
-// each of the four execution types. `start` starts an attempt, `kill N` kills the Nth, `crash` ends the server, which starts anew;
-// after a script all run to their end. Never do two run at once, and nobody keeps a slot.
+// TestConcurrency24Interleavings has attempts of a workflow that runs once at a time start, end, be killed and be cut
+// off in six orders under each of the four execution types. `start` starts an attempt, `kill N` kills the Nth, `crash`
+// ends the server, which starts anew; after a script all run to their end. Two never run at once, and no attempt keeps
+// a slot.
 func TestConcurrency24Interleavings(t *testing.T) {
 	t.Parallel()
 	scripts := []string{
@@ -124,8 +125,8 @@ func (w *world) interleave(mode, script, outcomes string) {
 	p.wantPool(p.turn(""), 0, 0)
 }
 
-// TestConcurrencyWaits proves that attempts wait for their turn in order, that those of another key do not wait for them, that a
-// kill ends one that waits within a second, and that one that waits shows why.
+// TestConcurrencyWaits proves that attempts wait for their turn in order, that attempts of another key do not wait for
+// them, that a kill ends a waiting one within a second, and that a waiting one shows why.
 func TestConcurrencyWaits(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -159,7 +160,7 @@ func TestConcurrencyWaits(t *testing.T) {
 	})
 }
 
-// TestConcurrencyReasons proves that those who had to go, and those who may not come, are told why.
+// TestConcurrencyReasons proves that attempts that had to end, and attempts that may not start, report why.
 func TestConcurrencyReasons(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -383,7 +384,8 @@ func (p *process) mayPause(a host.Attempt, on bool) {
 	}
 }
 
-// TestPriority proves that those who wait go by the nearest `_priority`, then by that of their start, and that a resume keeps it.
+// TestPriority proves that waiting tasks are ordered by the nearest `_priority`, then by that of their start, and that
+// a resume keeps it.
 func TestPriority(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -443,8 +445,8 @@ func TestPriority(t *testing.T) {
 	})
 }
 
-// TestComputedPriority proves that a `_priority` that is computed is what it comes to in the task that asks for slots, the nearest one
-// before others, and that a pool's own goes before it.
+// TestComputedPriority proves that a computed `_priority` is evaluated in the task that requests slots, the nearest one
+// before others, and that a pool's own takes precedence.
 func TestComputedPriority(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

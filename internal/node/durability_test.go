@@ -152,9 +152,8 @@ func TestTakenOver(t *testing.T) {
 	})
 }
 
-// TestThreeLosses proves that a task whose runs vanish fails after the third, also when the
-// whole server crashes, unless a limit of crashes says otherwise, and that what was cut off
-// when the server was told to end is not counted.
+// TestThreeLosses proves that a task whose runs vanish fails after the third, even if the whole server crashes, unless
+// a limit of crashes is set, and that runs that were cut off when the server was asked to end do not count.
 func TestThreeLosses(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"lost", "crashed", "crashed without limit", "told to end"} {
@@ -268,8 +267,8 @@ func TestOutage(t *testing.T) {
 	}
 }
 
-// TestStaleCache proves that "does not apply" is never said of an old state: two hosts
-// work on one attempt, each with what it remembers of it.
+// TestStaleCache proves that "does not apply" is never decided by an old state: two hosts work on one attempt, each
+// with its own cached state.
 func TestStaleCache(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

@@ -40,7 +40,7 @@ func (f files) File(_ context.Context, _ host.Attempt, name string) (io.ReadClos
 }
 
 // TestLastLinesOfACommandElsewhere proves that the output of a command is found in the file of the run that started it,
-// where the one that found its end has another, in which only the server speaks.
+// if the run that found its end has another file, with messages of the server only.
 func TestLastLinesOfACommandElsewhere(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1_700_000_000, 0)

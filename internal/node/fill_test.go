@@ -45,7 +45,7 @@ func (s *shift) work(d time.Duration) work {
 	}
 }
 
-// fill asks for a backfill of November 1999; the bubble begins with 2000.
+// fill requests a backfill of November 1999; the bubble begins with 2000.
 func (p *process) fill(edit func(*catalogue.FillRequest)) (host.Backfill, error) {
 	r := catalogue.FillRequest{Workflow: p.workflow("main").ID, Name: "b", From: "1999-11-01", To: "1999-11-06"}
 	if edit != nil {
@@ -68,7 +68,7 @@ func (p *process) backfillNow(b host.Backfill) host.Backfill {
 	return b
 }
 
-// fillEnds waits for the end of a backfill and says how it came out.
+// fillEnds waits for the end of a backfill and returns its outcome.
 func (p *process) fillEnds(b host.Backfill) string {
 	p.w.t.Helper()
 	for range 4 * 24 * 60 {
@@ -82,8 +82,8 @@ func (p *process) fillEnds(b host.Backfill) string {
 	return ""
 }
 
-// TestFill proves that as many sessions of a backfill run at once as may, that each that ends lets the next one begin, and what each is
-// told.
+// TestFill proves that as many sessions of a backfill run at once as may, that each end lets the next one begin, and
+// the parameters of each.
 func TestFill(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -205,22 +205,22 @@ func TestFillKilled(t *testing.T) {
 	})
 }
 
-// TestFillOverAtOnce proves that a backfill whose attempts are over before whoever has started them can note them is told as it is stored: nothing of
-// it runs.
+// TestFillOverAtOnce proves that a backfill whose attempts are over before their starter can record them is returned as
+// stored: nothing of it runs.
 func TestFillOverAtOnce(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
 		w.on("a", lasting(time.Second))
 		p := w.serve(func(o *node.Options) { o.Attempts = slowAnswers{o.Attempts} })
 		p.push("main.dig", daily)
-		pass(time.Second) // the first look after backfills would else begin this one, now and then, before its starter does
+		pass(time.Second) // the first check of backfills would otherwise sometimes begin this one before its starter
 		b := p.filled(func(r *catalogue.FillRequest) { r.Parallel, r.Count = 2, 2 })
 		want(t, "told", []any{b.Status(), b.State.Succeeded, b.State.Running}, []any{"success", 2, []host.BackfillRun(nil)})
 		want(t, "stored", p.backfillNow(b).State, b.State)
 	})
 }
 
-// slowAnswers tells of attempts that it has started only a minute later.
+// slowAnswers reports started attempts only a minute later.
 type slowAnswers struct{ host.Attempts }
 
 func (s slowAnswers) Start(ctx context.Context, list ...host.NewAttempt) ([]host.Attempt, error) {
@@ -246,7 +246,7 @@ func (w *world) active() int {
 	return n
 }
 
-// TestFillExisting proves what becomes of sessions that there are already.
+// TestFillExisting proves the treatment of existing sessions.
 func TestFillExisting(t *testing.T) {
 	t.Parallel()
 	for existing, c := range map[string]struct{ end, plan string }{
@@ -294,8 +294,8 @@ func TestFillExisting(t *testing.T) {
 	}
 }
 
-// TestFillTwice proves that two backfills that leave out what is there run no session twice, and that the error of one that asks for new
-// sessions only is not about its own.
+// TestFillTwice proves that two backfills that skip existing sessions run no session twice, and that the error of one
+// that requires new sessions is not about its own.
 func TestFillTwice(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

@@ -72,10 +72,9 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// TestForgottenStaysForgotten proves that nothing starts a session by itself that was removed, also once
-// attempts are kept for ever and after the clock was a year ahead: neither `require>`, nor a schedule that was
-// set back, nor an event that comes late. One that never was is run, however old it is, and so is what a person
-// asks for.
+// TestForgottenStaysForgotten proves that nothing automatically restarts a removed session, even once attempts are kept
+// forever and after the clock was a year ahead: neither `require>`, nor a schedule that was set back, nor an event that
+// comes late. A session that never existed is run, however old it is, and so is one that a user requests.
 func TestForgottenStaysForgotten(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -204,7 +203,7 @@ func TestForgetKeepsRequired(t *testing.T) {
 		time.Sleep(3 * time.Hour)
 		options := w.options()
 		o(&options)
-		q := w.serveParts(node.New(options), node.Parts{Executor: true}) // which looks for what is old, and runs no tasks
+		q := w.serveParts(node.New(options), node.Parts{Executor: true}) // which searches for old data, and runs no tasks
 		pass(time.Minute)
 		q.crash()
 		p = w.serve(o)

@@ -111,8 +111,8 @@ func (l lateEnds) Finish(ctx context.Context, id int64, e host.End) error {
 	return l.Attempts.Finish(ctx, id, e)
 }
 
-// TestKillTooLate proves that a kill is refused as soon as all tasks have ended, although the row of the attempt does not say so yet: an
-// answer that the attempt is killed would be wrong.
+// TestKillTooLate proves that a kill is refused as soon as all tasks have ended, although the row of the attempt is not
+// updated yet: an answer that the attempt is killed would be wrong.
 func TestKillTooLate(t *testing.T) {
 	t.Parallel()
 	for end, text := range map[string]string{"success": "+a: {work>: a}\n", "error": "+a: {fail>: no}\n"} {

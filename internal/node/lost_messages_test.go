@@ -14,7 +14,7 @@ import (
 	"zerodag/operators"
 )
 
-// forgetful is a queue that loses messages and says that it has them.
+// forgetful is a queue that loses messages but claims to have them.
 type forgetful struct {
 	host.Queue
 
@@ -51,7 +51,7 @@ func (q *forgetful) Receive(ctx context.Context, n int, lease time.Duration) ([]
 	return list, err
 }
 
-// loseLeased loses the messages that somebody works on, and reports how many there were.
+// loseLeased loses the leased messages, and reports how many there were.
 func (q *forgetful) loseLeased(ctx context.Context) (n int, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -83,8 +83,8 @@ func first(is func(host.Message) bool) func(host.Message) bool {
 	return func(m host.Message) bool { return is(m) && !found.Swap(true) }
 }
 
-// TestLostMessages proves that an attempt whose messages are gone ends all the same, by the look that a server takes every minute, and that
-// each of its tasks runs once where none was under way.
+// TestLostMessages proves that an attempt whose messages are gone still ends, by the check that a server makes every
+// minute, and that each of its tasks runs once unless one was under way.
 func TestLostMessages(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

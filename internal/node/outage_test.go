@@ -38,10 +38,10 @@ func (s seenStore) Set(ctx context.Context, values map[string]string) error {
 	return s.w.call("set params", func() error { return s.ParamStore.Set(ctx, values) })
 }
 
-// TestOutageDelaysNothing proves that what falls due while the store is away is done within the
-// time between two tries after it is back: a time of `sla:`, the next try of a group and of a
-// task, the poll of a task, its result, and a start; that no task runs twice for it, no line of
-// a log is doubled, and that the server's log tells of an outage once.
+// TestOutageDelaysNothing proves that work that falls due while the store is unavailable is done within the time
+// between two tries after it is back: a time of `sla:`, the retry of a group and of a task, the poll of a task, its
+// result, and a start; that no task runs twice for it, no line of a log is doubled, and that the server's log reports
+// an outage once.
 func TestOutageDelaysNothing(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

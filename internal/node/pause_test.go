@@ -38,8 +38,8 @@ func (p *process) pause(a host.Attempt, on bool) {
 	pass(0)
 }
 
-// TestPause proves that what runs when an attempt is paused ends and counts, that nothing new begins until it
-// continues, neither by itself nor by a crash, and that both may be said twice, in one process and in several.
+// TestPause proves that runs under way when an attempt is paused end and count, that nothing new begins until it
+// continues, neither normally nor after a crash, and that both calls may be repeated, in one process and in several.
 func TestPause(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
@@ -152,7 +152,7 @@ func TestPausePool(t *testing.T) {
 }
 
 // TestPauseTurn proves that an attempt which is paused while it waits for its turn leaves the line, so that the next
-// one gets it, and stands in the line again where it stood when it continues; a kill ends it where it is.
+// one gets it, and returns to its former place when it continues; a kill ends it while it waits.
 func TestPauseTurn(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"wait", "latest"} {

@@ -82,8 +82,8 @@ func TestPool(t *testing.T) {
 	})
 }
 
-// TestPoolPriority proves that of those who wait the one of highest priority goes first, and that slots of a poll are kept and
-// those of a failed try are not.
+// TestPoolPriority proves that of waiting tasks the one of highest priority goes first, and that slots of a poll are
+// kept and slots of a failed try are not.
 func TestPoolPriority(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -172,7 +172,7 @@ func TestPoolMissing(t *testing.T) {
 	})
 }
 
-// noPools is a store of pools that fails whoever asks about one.
+// noPools is a store of pools that fails every lookup.
 type noPools struct{ pools }
 
 type pools = host.Pools
@@ -181,8 +181,8 @@ func (noPools) Pool(context.Context, host.PoolRef) (host.Pool, error) {
 	return host.Pool{}, errors.New("asked about a pool")
 }
 
-// TestPoolAtPush proves that a project is refused whose tasks name pools that there are not, wherever a task stands, and that nobody
-// asks about pools for one that names none.
+// TestPoolAtPush proves that a project is refused if its tasks name pools that do not exist, wherever a task is, and
+// that pools are not looked up for a project that names none.
 func TestPoolAtPush(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -356,8 +356,9 @@ func TestPoolWait(t *testing.T) {
 	})
 }
 
-// TestPoolWaitRace has slots become free at the very moment at which a task has waited for too long, and the message that grants
-// them, or the one of the deadline, be handled by either of two servers: the task either runs, once, or has failed, and nobody keeps a slot.
+// TestPoolWaitRace has slots become free at the very moment at which a task has waited for too long, and the message
+// that grants them, or the one of the deadline, be handled by either of two servers: the task either runs, once, or has
+// failed, and no slot stays taken.
 func TestPoolWaitRace(t *testing.T) {
 	t.Parallel()
 	ran := map[int]bool{}
@@ -377,8 +378,8 @@ func TestPoolWaitRace(t *testing.T) {
 	want(t, "well before and well after", fmt.Sprint(ran[-2], ran[2]), "true false")
 }
 
-// TestPoolWaitCrash proves that a wait continues while no server is there, and that one which is over by then is ended
-// by the next server.
+// TestPoolWaitCrash proves that a wait continues while no server is there, and that the next server ends a wait that is
+// over by then.
 func TestPoolWaitCrash(t *testing.T) {
 	t.Parallel()
 	for _, away := range []time.Duration{10 * time.Minute, 3 * time.Hour} {
@@ -403,7 +404,7 @@ func TestPoolWaitCrash(t *testing.T) {
 	}
 }
 
-// TestPoolCheck proves that a look finds a slot whose task is over, and one that was freed without a word.
+// TestPoolCheck proves that a check finds a slot whose task is over, and one that was freed without a wake.
 func TestPoolCheck(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -576,8 +577,9 @@ func TestPoolGroup(t *testing.T) {
 	})
 }
 
-// TestPoolGroupRounds proves that a group which tries again gives up its slots between two rounds, that one which has waited for too long fails as a
-// group, that a pause takes it out of the line, and that a server which takes over finds it where it was.
+// TestPoolGroupRounds proves that a group which tries again gives up its slots between two rounds, that a group which
+// has waited for too long fails as a group, that a pause takes it out of the line, and that a server which takes over
+// finds it in its place.
 func TestPoolGroupRounds(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -625,8 +627,9 @@ func TestPoolGroupRounds(t *testing.T) {
 	})
 }
 
-// TestPoolOfFile proves that an attempt has slots of `_pool` at the top of its file from before its first task to its end, asks for them when it
-// has its turn (`concurrency`) and not before, and that one which is killed while it waits runs nothing.
+// TestPoolOfFile proves that an attempt has slots of `_pool` at the top of its file from before its first task to its
+// end, requests them when it has its turn (`concurrency`) and not before, and that an attempt which is killed while it
+// waits runs nothing.
 func TestPoolOfFile(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -726,7 +729,7 @@ func TestStormOfPools(t *testing.T) {
 	}
 }
 
-// withSlots is work that looks whether its task has slots of a pool.
+// withSlots is work that checks whether its task has slots of a pool.
 func (w *world) withSlots(name string) work {
 	return func(ctx context.Context, t *operators.Task) (operators.Result, error) {
 		l, err := w.db.Line(ctx, host.PoolRef{Name: name}, 0)

@@ -26,8 +26,9 @@ func (p *process) release() {
 	p.w.must(err)
 }
 
-// TestProjectPause proves that nothing of a paused project starts and that whoever asks is told why; that attempts go on which there are, a start
-// that is repeated is answered as ever, other projects start, and the first one to pause it stays the one who did.
+// TestProjectPause proves that nothing of a paused project starts and that callers get the reason; that existing
+// attempts continue, a repeated start gets its usual answer, other projects start, and that the user who paused it
+// first stays on record.
 func TestProjectPause(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -85,8 +86,8 @@ func TestProjectPause(t *testing.T) {
 	})
 }
 
-// TestProjectPauseSchedule proves which sessions of a schedule run whose project is paused from 00:15 to 03:20:25: those that are due are held, also over
-// a crash, and left out only where the file says that they are too late.
+// TestProjectPauseSchedule proves which sessions of a schedule run if its project is paused from 00:15 to 03:20:25: due
+// sessions are held, even over a crash, and skipped only if the file declares them too late.
 func TestProjectPauseSchedule(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -122,7 +123,8 @@ func TestProjectPauseSchedule(t *testing.T) {
 	}
 }
 
-// TestProjectPausePush proves that a push while the project is paused loses no session that is held, of a schedule that has run and of one that never has.
+// TestProjectPausePush proves that a push while the project is paused loses no held session, of a schedule that has run
+// and of one that never has.
 func TestProjectPausePush(t *testing.T) {
 	t.Parallel()
 	for name, before := range map[string]time.Duration{"has run": 75 * time.Minute, "never ran": 15 * time.Minute} {
@@ -153,7 +155,8 @@ func TestProjectPausePush(t *testing.T) {
 	}
 }
 
-// TestProjectPauseBackfills proves that backfills of both kinds begin no session while the project is paused, and go on by themselves after it.
+// TestProjectPauseBackfills proves that backfills of both kinds begin no session while the project is paused, and
+// continue automatically after it.
 func TestProjectPauseBackfills(t *testing.T) {
 	t.Parallel()
 	for name, fill := range map[string]func(p *process){
@@ -208,7 +211,7 @@ func TestProjectPauseOthers(t *testing.T) {
 			for _, a := range attempts {
 				list = append(list, a.SessionTime.Unix())
 			}
-			// Nothing says which of the two that waited starts first.
+			// Either of the two waiting ones may start first.
 			slices.Sort(list)
 			return list
 		}

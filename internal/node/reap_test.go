@@ -13,8 +13,8 @@ import (
 	"zerodag/operators"
 )
 
-// TestTimeToLive proves that attempts and tasks that live too long are killed, that people
-// are told, and which kinds of tasks are meant.
+// TestTimeToLive proves that attempts and tasks that live too long are killed, that users are notified, and to which
+// kinds of tasks this applies.
 func TestTimeToLive(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -73,7 +73,7 @@ func TestKilledAndSilent(t *testing.T) {
 				a := p.run("+a: {work>: a}\n")
 				pass(5 * time.Hour)
 				b.mu.Lock()
-				b.failures = 2 // the end is to be told until it is heard
+				b.failures = 2 // the end is announced until it succeeds
 				b.mu.Unlock()
 				if lost {
 					p.crash() // and its message does not come again in the time of the test
@@ -128,8 +128,8 @@ func TestRetention(t *testing.T) {
 	})
 }
 
-// TestNewerForm proves that a message that this program cannot read comes back, again and
-// again, for one that can.
+// TestNewerForm proves that a message that this program cannot read comes back, again and again, for a program that
+// can.
 func TestNewerForm(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

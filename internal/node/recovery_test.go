@@ -35,7 +35,7 @@ import (
 	"zerodag/operators/run"
 )
 
-// report is what came of an attempt, to be compared.
+// report is the outcome of an attempt, for comparison.
 type report struct {
 	Runs    []string
 	Notices int
@@ -152,9 +152,9 @@ func (quiet) Write(p []byte) (int, error)          { return len(p), nil }
 func (quiet) Line(operators.Level, string, string) {}
 func (quiet) Echo(string)                          {}
 
-// TestRecovery runs random pipelines that fail or are killed, and takes them up again in every way: the parameters that each task sees, the
-// handlers that run and the notices are those that a walk through the file predicts. ZERODAG_RECOVERY is how many pipelines to run, and
-// ZERODAG_RECOVERY_SEED the one to begin with.
+// TestRecovery runs random pipelines that fail or are killed, and resumes them in every way: the parameters that each
+// task sees, the handlers that run and the notices are those that a walk through the file predicts. ZERODAG_RECOVERY is
+// how many pipelines to run, and ZERODAG_RECOVERY_SEED the one to begin with.
 func TestRecovery(t *testing.T) {
 	t.Parallel()
 	cases, first := number(t, "ZERODAG_RECOVERY", 5500), number(t, "ZERODAG_RECOVERY_SEED", 1)

@@ -14,7 +14,7 @@ import (
 	"zerodag/operators"
 )
 
-// standard is a queue that knows no IDs, as a standard queue of SQS.
+// standard is a queue that does not recognize IDs, as a standard queue of SQS.
 type standard struct {
 	host.Queue
 	mu   sync.Mutex
@@ -68,8 +68,8 @@ func (q *standard) Release(ctx context.Context, d host.Delivery, l time.Duration
 	return q.Queue.Release(ctx, q.full(d), l)
 }
 
-// TestSecondLookLate proves that a look at fenced runs that is received twice, the second time while what
-// the first took over is under way, sends nothing once more.
+// TestSecondLookLate proves that a check of fenced runs that is received twice, the second time while the runs that the
+// first took over are under way, sends nothing once more.
 func TestSecondLookLate(t *testing.T) {
 	t.Parallel()
 	for name, late := range map[string]bool{"control": false, "second look 10 min late": true} {
@@ -182,8 +182,8 @@ func (q *away) Send(ctx context.Context, list ...host.Message) error {
 	return q.standard.Send(ctx, list...)
 }
 
-// TestSentOnAfterItsLease proves that a task runs once more, and no more than that, where those who received its
-// message after a crash could not send it on until long after their leases, so that many of them do.
+// TestSentOnAfterItsLease proves that a task runs once more, and no more than that, if the receivers of its message
+// after a crash could not send it on until long after their leases, so that many of them do.
 func TestSentOnAfterItsLease(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

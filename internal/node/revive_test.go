@@ -9,8 +9,8 @@ import (
 	"zerodag/internal/node"
 )
 
-// TestReviveAll proves that an attempt whose message is gone runs again after a revival, once no process can
-// be at it any more; and that one that runs is left alone, however often it is revived.
+// TestReviveAll proves that an attempt whose message is gone runs again after a revival, once no process can still be
+// working on it; and that a running one is left alone, however often it is revived.
 func TestReviveAll(t *testing.T) {
 	t.Parallel()
 	for name, lost := range map[string]bool{"lost": true, "under way": false} {

@@ -11,7 +11,7 @@ import (
 	"zerodag/internal/node"
 )
 
-// What the calls of a deployment on AWS take, about.
+// The approximate times of calls of a deployment on AWS.
 const (
 	readTime = 20 * time.Millisecond // a page of an index with its rows, or a log
 	sendTime = 10 * time.Millisecond // ten messages
@@ -120,9 +120,9 @@ func (l *begunLogs) Load(context.Context, int64) (host.Stored, error) {
 	return host.Stored{Entries: make([]host.Entry, 2)}, nil
 }
 
-// TestSweepMany proves that a round over 10,000 attempts which have not ended, all of them in the hour in
-// which it is looked whether they have begun, fits into a tick, and into several where the time is short,
-// even for one page: together these look at as many.
+// TestSweepMany proves that a sweep over 10,000 unfinished attempts, all of them in the hour in which they are checked
+// for having begun, fits into a tick, and into several if the time is short, even for one page: together these check as
+// many.
 func TestSweepMany(t *testing.T) {
 	t.Parallel()
 	for _, step := range []time.Duration{30 * time.Second, 5 * time.Second, 100 * time.Millisecond} {

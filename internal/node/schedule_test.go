@@ -48,8 +48,7 @@ func (p *process) pushFrom(from time.Time, text string, clear bool) {
 	p.w.must(err)
 }
 
-// TestFires proves that schedules fire exactly at their time, and what becomes of sessions
-// that were missed.
+// TestFires proves that schedules fire exactly at their time, and how missed sessions are handled.
 func TestFires(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -304,7 +303,7 @@ func TestSettles(t *testing.T) {
 	})
 }
 
-// TestScheduleParams proves what an attempt of a schedule is told.
+// TestScheduleParams proves the parameters of a schedule's attempt.
 func TestScheduleParams(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

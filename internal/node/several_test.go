@@ -24,8 +24,8 @@ func (w *world) several(parts ...node.Parts) (list []*process) {
 	return list
 }
 
-// TestKillElsewhere proves that a kill stops what runs in another process than the one that takes it, at most two
-// seconds later, and that nothing but the killed attempt is stopped.
+// TestKillElsewhere proves that a kill stops runs in a process other than the one that takes it, at most two seconds
+// later, and that nothing but the killed attempt is stopped.
 func TestKillElsewhere(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -77,8 +77,8 @@ func TestSchedulesOfOthers(t *testing.T) {
 	})
 }
 
-// TestOutageLongerThanALease proves that what comes after a task whose lease has ended while the store was away runs
-// once: the process that has its result and the one that took the task over do not both continue.
+// TestOutageLongerThanALease proves that the work after a task whose lease has ended while the store was unavailable
+// runs once: the process that has its result and the one that took the task over do not both continue.
 func TestOutageLongerThanALease(t *testing.T) {
 	t.Parallel()
 	for name, ends := range map[string]time.Duration{"in the outage": 20 * time.Second, "after it": 62 * time.Second} {

@@ -66,8 +66,8 @@ func (st *simStore) checkEnd(a *host.Attempt, e host.End) {
 	st.sameState(a.ID, "archive", e.Archive)
 }
 
-// checkCovered says that whatever an attempt waits for has a message: one of its own, or
-// the one that guards it.
+// checkCovered fails unless everything that an attempt waits for has a message: a separate one, or the one that guards
+// it.
 func (st *simStore) checkCovered(attempt int64, when string) {
 	a, state := st.row(attempt), st.truth[attempt]
 	if a == nil || a.Done || state == nil || st.lost {

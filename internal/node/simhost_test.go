@@ -63,8 +63,8 @@ func (s *sim) open() *simProcess {
 // wall is what the machines' clocks say.
 func (s *sim) wall() time.Time { return s.now.Add(s.set) }
 
-// setClocks sets the clocks of all machines. What only waits is not delayed by that, see
-// host.Message.Relative; leases and releases know nothing of it.
+// setClocks sets the clocks of all machines. Relative waits are not delayed by that, see host.Message.Relative; leases
+// and releases are independent of it.
 func (s *sim) setClocks(to time.Duration) {
 	by := to - s.set
 	s.set, s.before = to, s.number
@@ -94,7 +94,7 @@ func (*sim) notify(context.Context, *operators.Task) (operators.Result, error) {
 	return operators.Result{}, nil
 }
 
-// work takes a time, looks whether it should run at all, and ends in some way.
+// work takes a time, checks whether it should run at all, and ends in some way.
 func (s *sim) work(ctx context.Context, t *operators.Task) (operators.Result, error) {
 	c := ctx.Value(coroutineKey{}).(*coroutine)
 	run := fmt.Sprintf("%d/%d.%d", t.AttemptID, t.TaskID, t.Dispatch)
@@ -109,7 +109,7 @@ func (s *sim) work(ctx context.Context, t *operators.Task) (operators.Result, er
 	return s.ending(t, 2)
 }
 
-// checkRun says that the log ordered this run and that nothing before the task is open.
+// checkRun fails unless the log ordered this run and nothing before the task is open.
 func (s *sim) checkRun(t *operators.Task) {
 	state := s.store.truth[t.AttemptID]
 	task := state.Task(engine.TaskID(t.TaskID))
@@ -168,7 +168,8 @@ func (s *sim) mixed(m *param.Map, choose draw.Choose) *param.Map {
 	return out
 }
 
-// define makes the workflows: one at random, one with `zerodag: 1` and what a kill leaves alone, and one with a schedule.
+// define makes the workflows: one at random, one with `zerodag: 1` and tasks that a kill spares, and one with a
+// schedule.
 func (s *sim) define() error {
 	choose := draw.Choose(func(_ string, n int) int { return s.random.IntN(n) })
 	for id := int64(1); id <= 3; id++ {

@@ -8,7 +8,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// simSessions is the rest that a host asks for; nothing goes wrong there.
+// simSessions is the rest that a host requires; nothing fails there.
 type simSessions struct {
 	sessions
 	st *simStore

@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// run lets the simulation come to its end, and checks what must hold then.
+// run lets the simulation run to its end, and checks what must hold then.
 func (s *sim) run() {
 	for steps := 0; ; steps++ {
 		if steps == 3000 {
@@ -71,7 +71,7 @@ func (s *sim) idle() bool {
 	return len(s.coroutines) == 0 && len(s.store.queues["events"].list)+len(s.store.queues["tasks"].list) == 0
 }
 
-// act does one thing of those that can happen now.
+// act does one of the things that can happen now.
 func (s *sim) act() {
 	if n := s.random.IntN(400); n < 20 && !s.healed {
 		s.disturb(n)
@@ -157,8 +157,8 @@ func (s *sim) disturb(n int) {
 // one machine, where clocks are, there is none.
 func (s *sim) revives() bool { return s.rates.phantom == 0 && (s.seed%4 == 0 || s.seed%4 == 3) }
 
-// loseQueues is what a restored table or a removed stack is like: no process is at anything, and no message is
-// there. From then on somebody revives until that is acknowledged.
+// loseQueues acts as after a restored table or a removed stack: no process is working, and no message exists. From then
+// on a revival is repeated until it is acknowledged.
 func (s *sim) loseQueues() {
 	if s.rates.crash == 0 {
 		return // in a simulation where nothing is lost
@@ -184,7 +184,7 @@ func (s *sim) revive() {
 	})
 }
 
-// wake says of a task that what it waits for, or is about to, has happened.
+// wake marks the event that a task waits for, or is about to wait for, as having happened.
 func (s *sim) wake(p *simProcess) {
 	type sleeper struct {
 		attempt int64
@@ -226,7 +226,7 @@ func (s *sim) life() time.Duration {
 // simVisibility is how long a message of "tasks" is gone that no process got.
 const simVisibility = 15 * time.Minute
 
-// throttle receives a message for nobody: it comes back after the queue's own visibility.
+// throttle receives a message without a receiver: it comes back after the queue's own visibility.
 func (s *sim) throttle(q *simQueue, m *simMessage) {
 	m.received(s.now)
 	m.until = s.now.Add(simLease)

@@ -12,15 +12,15 @@ import (
 	"zerodag/internal/host"
 )
 
-// simStore is a store in memory, for one goroutine at a time. What it answers is right;
-// what goes wrong on the way there and back the simulation decides.
+// simStore is a store in memory, for one goroutine at a time. Its answers are right; the simulation decides what fails
+// on the way there and back.
 type simStore struct {
 	*sim
 	defs      map[int64]host.Workflow
 	compiled  map[int64]*engine.Definition
 	rows      []*host.Attempt // by id - 1
 	logs      map[int64][]host.Entry
-	truth     map[int64]*engine.State // by what is in the log
+	truth     map[int64]*engine.State // according to the log
 	archives  map[int64][]byte
 	schedules []host.Schedule
 	queues    map[string]*simQueue
@@ -42,7 +42,7 @@ type simMessage struct {
 	held  *coroutine
 	lease int
 	sure  bool // its holder extends the lease for as long as it lives
-	// number tells it from others of the same ID that were sent before or after it.
+	// number distinguishes it from others of the same ID that were sent before or after it.
 	number int
 }
 

@@ -18,9 +18,9 @@ import (
 	"zerodag/internal/node"
 )
 
-// sim runs two hosts over one store, one step of one of them at a time, as a seed has it.
-// Each call of the store is a place where others come in between, where the call may fail,
-// win and be told that it failed, or be the last one of its process.
+// sim runs two hosts over one store, one step of one of them at a time, as a seed decides. Each call of the store is a
+// place where others can interleave, where the call may fail, succeed but return an error, or be the last one of its
+// process.
 type sim struct {
 	seed       uint64
 	random     *rand.Rand
@@ -46,12 +46,12 @@ type sim struct {
 	results map[string]int // that count, by run
 	runs    map[string]int // of operators with I/O, by run
 	losses  int            // runs that were taken over
-	blamed  int            // of them those that count against their task
+	blamed  int            // of them, those that count against their task
 	killed  map[int64]bool // kills that were acknowledged before the end
 	started []int64        // attempts that were acknowledged
 }
 
-// simRates say how often what goes wrong, in a thousand.
+// simRates are the rates of each fault, in a thousand.
 type simRates struct {
 	refuse, loseAnswer, conflict int
 	crash, drop, duplicate, lose int
@@ -64,7 +64,7 @@ var calm = simRates{refuse: 20, loseAnswer: 20, conflict: 30}
 
 var stormy = simRates{refuse: 20, loseAnswer: 20, conflict: 30, crash: 8, drop: 30, duplicate: 30, lose: 60, throttle: 60}
 
-// throttled rates lose nothing either, but let half of all receives come to nothing.
+// throttled rates lose nothing either, but let half of all receives fail.
 var throttled = simRates{refuse: 20, loseAnswer: 20, conflict: 30, throttle: 500}
 
 // simProcess is one life of a process.
@@ -132,8 +132,8 @@ func changes(call string) bool {
 	return slices.Contains([]string{"append", "send", "delete", "finish", "begin", "cancel"}, kind)
 }
 
-// unfaithful rates are those of a store that says that it has made changes which are lost, as a database does after a failover to a copy that
-// lacks the last ones.
+// unfaithful rates are those of a store that acknowledges changes which are then lost, as a database does after a
+// failover to a copy that lacks the last ones.
 var unfaithful = simRates{refuse: 20, loseAnswer: 20, conflict: 30, crash: 8, drop: 30, lose: 60, phantom: 10}
 
 func (s *sim) hit(rate int) bool { return !s.healed && s.random.IntN(1000) < rate }

@@ -21,8 +21,8 @@ func thrice(_ context.Context, t *operators.Task) (operators.Result, error) {
 	return operators.Result{}, &operators.Later{After: time.Hour, State: state}
 }
 
-// TestSlow proves that people are told once a try or round of what takes longer than `warn` says, then and of which
-// task, that it continues, and that they are told of nothing that ends before.
+// TestSlow proves that users are notified once for each try or round that takes longer than `warn` allows, at that time
+// and with its task, that it continues, and that they are not notified of anything that ends earlier.
 func TestSlow(t *testing.T) {
 	t.Parallel()
 	const slow = "Task +main%s is slow: it takes longer than %s"
@@ -71,7 +71,8 @@ func TestSlow(t *testing.T) {
 	}
 }
 
-// TestSlowCrash proves that a server that dies meanwhile, or is away when the time comes, changes nothing about what is told of a group.
+// TestSlowCrash proves that a server that dies meanwhile, or is down when the time comes, does not change the notices
+// about a group.
 func TestSlowCrash(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

@@ -40,7 +40,7 @@ func (w *world) noted(limits host.Limits) (*process, *sizes) {
 	}), l
 }
 
-// gaps are the bytes of the log that lay before each snapshot, and those that lie behind the last.
+// gaps are the bytes of the log before each snapshot, and those after the last.
 func (l *sizes) gaps(before int) (list []int, behind int) {
 	behind = before
 	for i, n := range l.changes {
@@ -67,8 +67,8 @@ func (w *world) stores(size int) {
 	})
 }
 
-// TestSnapshotsOfChains proves where snapshots are made: seldom by a process that makes one entry of an attempt
-// after the other, early where another process reads the log next, and always so that little is to be read.
+// TestSnapshotsOfChains proves where snapshots are made: seldom by a process that makes one entry of an attempt after
+// the other, early if another process reads the log next, and always so that there is little to read.
 func TestSnapshotsOfChains(t *testing.T) {
 	t.Parallel()
 	const floor, alone, entry = 16 << 10, 64 << 10, 2 << 10

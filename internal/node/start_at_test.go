@@ -17,8 +17,8 @@ func at(t time.Time) func(*catalogue.StartRequest) {
 	return func(r *catalogue.StartRequest) { r.At = t }
 }
 
-// TestStartAt proves that an attempt which is to begin later is there at once, that its tasks run once and not before, through a
-// crash, in one process and in several, and that to ask again starts nothing.
+// TestStartAt proves that an attempt with a later start exists at once, that its tasks run once and not before, through
+// a crash, in one process and in several, and that repeating the request starts nothing.
 func TestStartAt(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{
@@ -52,8 +52,8 @@ func TestStartAt(t *testing.T) {
 	}
 }
 
-// TestStartAtTimes proves that the limit of age counts from the time at which an attempt begins, that a time that has come is
-// now, and one that is too far is refused.
+// TestStartAtTimes proves that the limit of age counts from the time at which an attempt begins, that a past time is
+// now, and that a time too far in the future is refused.
 func TestStartAtTimes(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -88,8 +88,8 @@ func TestStartAtKill(t *testing.T) {
 	})
 }
 
-// TestStartAtSkips proves that `on_limit: skip` is asked at the time at which an attempt begins, and that one which waits for its
-// time is in nobody's way.
+// TestStartAtSkips proves that `on_limit: skip` is applied at the time at which an attempt begins, and that an attempt
+// which waits for its time does not block others.
 func TestStartAtSkips(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

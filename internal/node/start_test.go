@@ -15,8 +15,7 @@ import (
 	"zerodag/operators"
 )
 
-// TestTwoStarts proves that of two starts of one session at once one wins, and the other
-// is told of it.
+// TestTwoStarts proves that of two concurrent starts of one session one wins, and the other gets it as a conflict.
 func TestTwoStarts(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

@@ -105,7 +105,7 @@ func (marks) Marks(context.Context) (map[host.Mark]int64, error) { return map[ho
 
 func (marks) Move(context.Context, host.Mark, int64, int64) error { return nil }
 
-// lossy is a queue that is lost now and then, with all that is in it.
+// lossy is a queue that is lost now and then, with everything in it.
 type lossy struct {
 	host.Queue
 	lost atomic.Bool

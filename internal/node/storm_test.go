@@ -17,9 +17,8 @@ import (
 	"zerodag/operators"
 )
 
-// TestStorm proves that whole hosts, with all their loops, over the SQLite driver that is
-// made to fail on purpose bring every attempt to its end: none is lost, every task ran, and
-// what is archived is what the log leads to.
+// TestStorm proves that whole hosts, with all their loops, over the SQLite driver that is made to fail on purpose bring
+// every attempt to its end: none is lost, every task ran, and each archive equals the state that the log leads to.
 func TestStorm(t *testing.T) {
 	t.Parallel()
 	first, runs := setting("SEED", 1), min(setting("RUNS", 12), 200)

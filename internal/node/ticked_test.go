@@ -98,8 +98,8 @@ func TestTickedMessages(t *testing.T) {
 	})
 }
 
-// TestFiringCutOff proves that a schedule that was moved by a process which ended before it
-// sent the next message fires in time all the same.
+// TestFiringCutOff proves that a schedule that was moved by a process which ended before it sent the next message still
+// fires in time.
 func TestFiringCutOff(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -130,8 +130,8 @@ func (w *world) lose(a host.Attempt) {
 	w.must(w.db.Queue("events").Delete(w.t.Context(), list[0]))
 }
 
-// TestRevive proves that an attempt whose first message was never sent begins: soon by the
-// same message, long after by taking over, and that one that has begun is left alone.
+// TestRevive proves that an attempt whose first message was never sent begins: soon by the same message, long after by
+// taking over, and that a begun one is left alone.
 func TestRevive(t *testing.T) {
 	t.Parallel()
 	const text = "sla:\n  duration: 03:00:00\n  +late:\n    echo>: late\n+e:\n  echo>: x\n+a:\n  work>: a\n+b:\n  work>: b\n"
@@ -212,7 +212,7 @@ func TestViewOfOthers(t *testing.T) {
 	})
 }
 
-// deletes is a queue that only is told what is done with.
+// deletes is a queue that only records deletions.
 type deletes struct {
 	host.Queue
 	done     []string
@@ -272,8 +272,8 @@ func TestTakeEvents(t *testing.T) {
 	})
 }
 
-// TestPackResults proves that what a pack came to makes few entries, whatever its tasks store, and
-// that each task ran once and is in the log.
+// TestPackResults proves that the results of a pack make few entries, whatever its tasks store, and that each task ran
+// once and is in the log.
 func TestPackResults(t *testing.T) {
 	t.Parallel()
 	for name, size := range map[string]int{"small": 10, "large": 300 << 10} {

@@ -17,7 +17,7 @@ func polls(context.Context, *operators.Task) (operators.Result, error) {
 	return operators.Result{}, &operators.Later{After: time.Hour}
 }
 
-// errorOf is what an attempt's task says of its failure.
+// errorOf is the error of an attempt's task.
 func (p *process) errorOf(a host.Attempt, name string) string {
 	p.w.t.Helper()
 	text := ""
@@ -33,8 +33,8 @@ func (p *process) errorOf(a host.Attempt, name string) string {
 	return text
 }
 
-// TestTimeout proves that whatever a task or a group is at, it ends when its time is over and not a second later, and what
-// it left running elsewhere is ended.
+// TestTimeout proves that whatever a task or a group is doing, it ends when its time is over and not a second later,
+// and that everything it left running elsewhere is ended.
 func TestTimeout(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -163,7 +163,8 @@ _parallel: true
 +w: {_timeout: 10h, work>: slow}
 `
 
-// TestStormOfTimeouts proves that no storm loses or doubles the end of a task or group that takes too long: every attempt comes to its end.
+// TestStormOfTimeouts proves that no storm loses or doubles the end of a task or group that takes too long: every
+// attempt reaches its end.
 func TestStormOfTimeouts(t *testing.T) {
 	t.Parallel()
 	first, runs := setting("SEED", 1), min(setting("RUNS", 12), 200)

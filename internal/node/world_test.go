@@ -28,8 +28,7 @@ import (
 	"zerodag/operators/all"
 )
 
-// world is a deployment in memory on a fake clock: its stores, and what was seen of the
-// hosts over them.
+// world is a deployment in memory on a fake clock: its stores, and the observed behavior of the hosts over them.
 type world struct {
 	t     *testing.T
 	db    *sqlite.DB
@@ -202,7 +201,7 @@ func (p *process) end(a host.Attempt) string {
 	return ""
 }
 
-// pass lets fake time pass and what is due in it be done.
+// pass lets fake time pass and due work be done.
 func pass(d time.Duration) {
 	time.Sleep(d)
 	synctest.Wait()
@@ -223,7 +222,7 @@ func (p *process) tasks(a host.Attempt) []string {
 	return list
 }
 
-// on says what `work>: name` does.
+// on sets what `work>: name` does.
 func (w *world) on(name string, do work) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

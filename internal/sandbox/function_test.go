@@ -24,7 +24,7 @@ import (
 // noLinks are links that are not followed. They note what was put.
 type noLinks struct{ put *puts }
 
-// puts are the keys of what was put.
+// puts are the keys of the stored objects.
 type puts struct {
 	mu   sync.Mutex
 	keys []string
@@ -67,7 +67,7 @@ func (x *callee) count() int {
 	return len(x.calls)
 }
 
-// scene is a Function over a callee, and what a task sees of it.
+// scene is a Function over a callee, and a task's view of it.
 type scene struct {
 	*sandbox.Function
 	*callee
@@ -93,7 +93,7 @@ func newScene(do func(ctx context.Context, n int, c sandbox.Call) (sandbox.Resul
 	return s
 }
 
-// run is one run of the task: its dispatch, and what the one before left.
+// run is one run of the task: its dispatch, and the status that the previous run left.
 func (s *scene) run(t *testing.T, dispatch int, status *param.Map, change ...func(*operators.Command)) (operators.Exit, *operators.Pending, error) {
 	t.Helper()
 	c := operators.Command{Args: []string{"true"}, Outputs: []string{"output.json"}, Stdout: &s.log, Status: status}
@@ -142,7 +142,7 @@ func TestFunctionRuns(t *testing.T) {
 	}
 }
 
-// TestFunctionEnds proves what becomes of a task by how its call ended.
+// TestFunctionEnds proves how a task ends depending on the end of its call.
 func TestFunctionEnds(t *testing.T) {
 	t.Parallel()
 	for _, x := range []struct {
@@ -221,8 +221,8 @@ func TestFunctionLost(t *testing.T) {
 	}
 }
 
-// TestFunctionTaken proves that a second run of a task leaves the command to the call of the
-// first one, is told of its end, and runs it again only when no caller can wait for it any more.
+// TestFunctionTaken proves that a second run of a task leaves the command to the call of the first one, learns of its
+// end, and runs it again only when no caller can still wait for it.
 func TestFunctionTaken(t *testing.T) {
 	t.Parallel()
 	begun, finish := make(chan struct{}), make(chan struct{})
@@ -262,7 +262,7 @@ func TestFunctionTaken(t *testing.T) {
 	}
 }
 
-// TestFunctionWakes proves that a run that waits for the call of another is told.
+// TestFunctionWakes proves that a run that waits for the call of another is woken.
 func TestFunctionWakes(t *testing.T) {
 	t.Parallel()
 	var s *scene
@@ -282,8 +282,8 @@ func TestFunctionWakes(t *testing.T) {
 	}
 }
 
-// TestFunctionEnded proves that a task that is to end tells the function so and waits until that has ended the command, not for
-// ever, and keeps what the command has said until then.
+// TestFunctionEnded proves that a task that must end makes the function end the command, waits for that, though not
+// forever, and keeps the output of the command until then.
 func TestFunctionEnded(t *testing.T) {
 	t.Parallel()
 	for answers, want := range map[bool]time.Duration{true: 11 * time.Second, false: 27 * time.Second} {
@@ -311,8 +311,8 @@ func TestFunctionEnded(t *testing.T) {
 	}
 }
 
-// TestFunctionCutOff proves that an agent that must stop leaves the command to its call, and
-// that a kill ends one that no caller waits for.
+// TestFunctionCutOff proves that an agent that must stop leaves the command to its call, and that a kill ends a call
+// that no caller waits for.
 func TestFunctionCutOff(t *testing.T) {
 	t.Parallel()
 	begun := make(chan struct{})
@@ -339,7 +339,7 @@ func TestFunctionCutOff(t *testing.T) {
 	s.wantKilled(t)
 }
 
-// wantKilled looks whether the one call was told to end, where it looks.
+// wantKilled checks that the one call was asked to end, in the place that it polls.
 func (s *scene) wantKilled(t *testing.T) {
 	t.Helper()
 	s.put.mu.Lock()

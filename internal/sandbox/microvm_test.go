@@ -56,7 +56,7 @@ func (b *bench) joins(m machine, id string) string {
 	return out.Pass
 }
 
-// TestMicrovmRefuses proves that a task is told what MicroVMs do not have, before anything is launched.
+// TestMicrovmRefuses proves that a task gets an error about features that MicroVMs lack, before anything is launched.
 func TestMicrovmRefuses(t *testing.T) {
 	t.Parallel()
 	b, on := vms(t)
@@ -123,7 +123,7 @@ func TestMicrovmLife(t *testing.T) {
 }
 
 // TestMicrovmAge proves that a machine which is an hour old takes no more commands, leaves when its last one is over,
-// and does not keep another from being launched: the platform would end it in the middle of what it took.
+// and does not keep another from being launched: the platform would end it in the middle of a command.
 func TestMicrovmAge(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -158,8 +158,8 @@ func TestMicrovmAge(t *testing.T) {
 	})
 }
 
-// TestMicrovmTellsItsName proves that a machine whose launch had no answer tells what it is called, once, and that machines elsewhere
-// cannot, nor tell what is no name.
+// TestMicrovmTellsItsName proves that a machine whose launch had no answer reports its name, once, and that other
+// machines cannot, nor can anything that is not a name be reported.
 func TestMicrovmTellsItsName(t *testing.T) {
 	t.Parallel()
 	for _, x := range []struct{ on, told, want string }{
@@ -229,7 +229,8 @@ func TestMicrovmLost(t *testing.T) {
 	})
 }
 
-// TestPlaces proves that machines of a place that the deployment has no more are told of, and keep nobody from asking the others.
+// TestPlaces proves that machines in a place that the deployment no longer has are reported, and do not keep the others
+// from being queried.
 func TestPlaces(t *testing.T) {
 	t.Parallel()
 	there := &fake{over: map[string]string{}}

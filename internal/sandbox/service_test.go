@@ -31,7 +31,7 @@ type fake struct {
 	launches int
 }
 
-// machine is one that was launched, and the pass that it has got.
+// machine is a launched machine, and the pass that it got.
 type machine struct {
 	sandbox.Runner
 	ticket string
@@ -240,8 +240,8 @@ func TestOnce(t *testing.T) {
 	})
 }
 
-// TestCrowd proves how many machines commands get: one for twenty that share, one for each
-// that has a size of its own, never more than ten.
+// TestCrowd proves how many machines commands get: one for twenty that share, one for each command with its own size,
+// never more than ten.
 func TestCrowd(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
@@ -305,9 +305,9 @@ func TestLeave(t *testing.T) {
 	})
 }
 
-// TestLost proves that the commands of a machine that has ended run again alone, and fail
-// with the third machine that is lost; and that a machine that is told to end because nothing
-// was heard of it for too long loses its commands when it has ended, and not before.
+// TestLost proves that the commands of a machine that has ended run again alone, and fail with the third machine that
+// is lost; and that a machine that is asked to end after a long silence loses its commands when it has ended, and not
+// before.
 func TestLost(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
@@ -376,8 +376,8 @@ func TestNotNotedAndDeaf(t *testing.T) {
 	})
 }
 
-// TestUnheard proves that a command that comes while a machine is not heard has another, and
-// that a machine that ends without a word is noticed by the look after all of them.
+// TestUnheard proves that a command that comes while a machine is silent gets another, and that the sweep notices a
+// machine that ends silently.
 func TestUnheard(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
@@ -401,9 +401,9 @@ func TestUnheard(t *testing.T) {
 	})
 }
 
-// TestBusy proves that what cannot be launched is launched later however long that takes, by
-// one of the commands that wait or, when that one is gone, by the look after all machines;
-// that the others do not ask meanwhile; and that each says in its log why it waits.
+// TestBusy proves that a machine that cannot be launched is launched later however long that takes, by one of the
+// waiting commands or, when that one is gone, by the sweep over all machines; that the others do not try meanwhile; and
+// that each logs why it waits.
 func TestBusy(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
@@ -436,9 +436,9 @@ func TestBusy(t *testing.T) {
 	})
 }
 
-// TestNoRoom proves that a machine for which ECS finds no room after it was asked for is
-// asked for again, later, and that its command is told why it waits; that no task does so
-// for commands that are over; and that a launch that can never be ends the command.
+// TestNoRoom proves that a machine for which ECS finds no capacity after the launch is launched again, later, and that
+// its command reports why it waits; that no task does so for commands that are over; and that a launch that can never
+// succeed ends the command.
 func TestNoRoom(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
@@ -469,8 +469,9 @@ func TestNoRoom(t *testing.T) {
 	})
 }
 
-// TestGoneBeforeItCameUp proves that another machine is launched for one that is not there, as after a restore into another region, long
-// before a machine has to be up; and that of one which ended an event is waited for, which says what to do.
+// TestGoneBeforeItCameUp proves that another machine is launched for a missing one, as after a restore into another
+// region, long before a machine has to be up; and that for a machine that ended, the event is awaited, which explains
+// what to do.
 func TestGoneBeforeItCameUp(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
@@ -496,9 +497,9 @@ func TestGoneBeforeItCameUp(t *testing.T) {
 	})
 }
 
-// TestNoAPI proves that commands wait for as long as the API is away, however many machines come
-// up meanwhile and cannot join: each is stopped, the log says why the next one is waited for, and
-// the one that can join has the command.
+// TestNoAPI proves that commands wait for as long as the API is unavailable, however many machines come up meanwhile
+// and cannot join: each is stopped, the log explains why the next one is awaited, and the one that can join gets the
+// command.
 func TestNoAPI(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
@@ -574,7 +575,7 @@ func TestStopped(t *testing.T) {
 	})
 }
 
-// TestKilled proves that a kill ends what waits and what runs, with its machine.
+// TestKilled proves that a kill ends waiting and running commands, with their machine.
 func TestKilled(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
@@ -594,8 +595,8 @@ func TestKilled(t *testing.T) {
 	})
 }
 
-// TestTimeOver proves that a command whose task's time is over is ended without the machine, which has those of other tasks;
-// that its task waits until the machine has ended it, and not for ever for one that says nothing.
+// TestTimeOver proves that a command whose task has timed out is ended without the machine, which has commands of other
+// tasks; that its task waits until the machine has ended it, but not forever for a silent one.
 func TestTimeOver(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
@@ -636,8 +637,8 @@ func TestTimeOver(t *testing.T) {
 	})
 }
 
-// TestKilledOneAfterTheOther proves that a machine is stopped with the last command that a killed attempt has on it, and not
-// while it has one that runs after the kill, such as that of `_cancel`.
+// TestKilledOneAfterTheOther proves that a machine is stopped with the last command that a killed attempt has on it,
+// and not while it has a command that runs after the kill, such as that of `_cancel`.
 func TestKilledOneAfterTheOther(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
@@ -678,8 +679,8 @@ func TestKilledOneAfterTheOther(t *testing.T) {
 	})
 }
 
-// TestEndedAtFirst proves that a run that is cut off while it looks whether its command is soon over ends it if the
-// task is to end: no later run knows of it. Else the next run continues with it.
+// TestEndedAtFirst proves that a run that is cut off while it checks whether its command ends soon, ends it if the task
+// must end: no later run knows of it. Otherwise the next run continues with it.
 func TestEndedAtFirst(t *testing.T) {
 	t.Parallel()
 	for _, why := range []error{operators.ErrEnded, nil} {
@@ -880,7 +881,7 @@ func TestCutOff(t *testing.T) {
 	})
 }
 
-// listed is a store whose list of all runners is one of before.
+// listed is a store whose list of all runners is outdated.
 type listed struct {
 	*sandboxtest.Memory
 	before []sandbox.Runner
@@ -893,8 +894,8 @@ func (l listed) Runners(ctx context.Context, attempt int64) ([]sandbox.Runner, e
 	return l.Memory.Runners(ctx, attempt)
 }
 
-// TestOldList proves that a look after all machines which continues with an old list takes no
-// machine away that has come up since.
+// TestOldList proves that a sweep over all machines which continues with an old list takes no machine away that has
+// come up since.
 func TestOldList(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
@@ -952,8 +953,8 @@ func TestLaunchedUnnoted(t *testing.T) {
 	})
 }
 
-// TestRowGone proves that a command whose runner's row is gone runs elsewhere when the machine has
-// ended, and not before; nor while nobody can be asked about that.
+// TestRowGone proves that a command whose runner's row is gone runs elsewhere when the machine has ended, and not
+// before; nor while that cannot be queried.
 func TestRowGone(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
@@ -1018,8 +1019,8 @@ func TestAnswerLost(t *testing.T) {
 	})
 }
 
-// TestLogLost proves that a command whose log could not be stored ends as it ended, and that the log
-// of its task says what is missing.
+// TestLogLost proves that a command whose log could not be stored keeps its result, and that the log of its task
+// reports what is missing.
 func TestLogLost(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)

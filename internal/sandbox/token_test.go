@@ -149,9 +149,9 @@ func TestForged(t *testing.T) {
 	})
 }
 
-// TestTicket proves that a machine joins once however often it has to say so, that the ticket
-// alone says nothing, and that a second one who shows it ends the runner for both and is told
-// about once: its commands run again, and its own word counts no more.
+// TestTicket proves that a machine joins once however often it repeats the call, that the ticket alone gives no access,
+// and that a second holder ends the runner for both and raises an alarm once: its commands run again, and its own
+// reports no longer count.
 func TestTicket(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
@@ -192,9 +192,9 @@ func TestTicket(t *testing.T) {
 	})
 }
 
-// TestFirstHasGone proves that people are told of a ticket that was shown by two also when the
-// first one was gone before the second one came: it handed in a result and left, or it was
-// ended. The machine is given the time to come up, and no row stays in the end.
+// TestFirstHasGone proves that an alarm about a ticket that was shown twice is raised even if the first holder was gone
+// before the second one came: it handed in a result and left, or it was ended. The machine is given the time to come
+// up, and no row stays in the end.
 func TestFirstHasGone(t *testing.T) {
 	for name, gone := range map[string]func(*bench, string){
 		"left": func(b *bench, pass string) {
@@ -254,7 +254,7 @@ func TestFirstHasGone(t *testing.T) {
 	}
 }
 
-// TestLeftAndStays proves that the machine of one that has left is stopped when it does not end.
+// TestLeftAndStays proves that the machine of a runner that has left is stopped if it does not end.
 func TestLeftAndStays(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)
@@ -292,9 +292,9 @@ func (c cutOff) ShownTwice(ctx context.Context, name, why string) (sandbox.Runne
 	return sandbox.Runner{}, host.ErrUnavailable
 }
 
-// TestToldAtLast proves that people are told once of a ticket that was shown by two, whatever
-// comes in between: an answer of the store that is lost, a process that is cut off, a topic that
-// is away, the end of the machine meanwhile.
+// TestToldAtLast proves that the alarm about a ticket that was shown twice is raised once, whatever happens in between:
+// an answer of the store that is lost, a process that is cut off, an unavailable topic, the end of the machine
+// meanwhile.
 func TestToldAtLast(t *testing.T) {
 	for name, hinder := range map[string]func(*bench){
 		"cut off":    func(b *bench) { b.Service.Fences = cutOff{b.memory} },
@@ -445,8 +445,8 @@ func TestKeysMade(t *testing.T) {
 	})
 }
 
-// TestPolls prints and bounds what a machine asks for in a minute, and what that costs the
-// table: one that is busy or has nothing to do writes six times at most.
+// TestPolls prints and limits a machine's requests in a minute, and their cost for the table: a machine that is busy or
+// idle writes six times at most.
 func TestPolls(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		for _, x := range []struct {
@@ -493,8 +493,8 @@ func TestPolls(t *testing.T) {
 	})
 }
 
-// FuzzToken proves that no text but one that was signed here is taken for a token: whatever else
-// is shown is refused, and no store is asked for the machine that it names.
+// FuzzToken proves that only a text that was signed here is accepted as a token: any other text is refused, and no
+// store is queried for the machine that it names.
 func FuzzToken(f *testing.F) {
 	ctx := context.Background()
 	keys := sandboxtest.Keys()

@@ -21,7 +21,7 @@ func inSuiteOf(name string) string {
 		"AttemptFlags": "Attempts",
 		"TaskLog":      "Logs", // what Logs.Open returns
 		"Archive":      "-",    // an unpacked project, not a store
-		// The marks of one service, with tests of their own beside its driver.
+		// Interfaces of a single service, tested next to its driver.
 		"DeadLetters": "sqs: redrive_test.go",
 		"Signer":      "s3: upload_test.go",
 		"TextLinks":   "s3: links_test.go",

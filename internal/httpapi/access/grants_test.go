@@ -9,7 +9,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// TestGrants proves how grants are read, and that what is unclear lets nobody in.
+// TestGrants proves how grants are read, and that unclear ones let no one in.
 func TestGrants(t *testing.T) {
 	t.Parallel()
 	got, err := ParseGrants(" Alice@Example.com=owner,\n@example.com = viewer/3 ,group:Data Team=operator\n\ngroup:a=b=admin,")

@@ -29,8 +29,8 @@ func TestPrincipals(t *testing.T) {
 	}
 }
 
-// TestPrincipalOf proves whom a grant fits: the ARNs are those that AWS gives for users, sessions of roles, federated users and the
-// root user (IAM User Guide, "IAM identifiers").
+// TestPrincipalOf proves which callers a grant fits: the ARNs are those of AWS for users, sessions of roles, federated
+// users and the root user (IAM User Guide, "IAM identifiers").
 func TestPrincipalOf(t *testing.T) {
 	t.Parallel()
 	list, err := ParsePrincipals([]string{

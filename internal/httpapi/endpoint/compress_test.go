@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// TestCompress proves that answers are packed as clients ask for it, also many at once.
+// TestCompress proves that answers are compressed as clients request, also many at once.
 func TestCompress(t *testing.T) {
 	t.Parallel()
 	var all sync.WaitGroup
