@@ -439,8 +439,8 @@ func TestCreateRole(t *testing.T) {
 	}
 }
 
-// TestStop proves that a stage which is switched off has no machine left, those that were stopping
-// already included, and that nothing launches another.
+// TestStop proves that a stage which is switched off has no machine left, including those that were already stopping,
+// and that nothing launches another.
 func TestStop(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -37,7 +37,7 @@ type ledger struct {
 	seen      []string // "SERVICE REGION BODY"
 }
 
-// Resources of a stack, one that the CDK has for itself, and the function of commands, which is no part of the engine.
+// Resources of a stack, one of the CDK itself, and the function of commands, which is not part of the engine.
 var resources = [][2]string{
 	{"AWS::Lambda::Function", "zerodag-main-api"}, {"AWS::Lambda::Function", "zerodag-main-tick"}, {"AWS::Lambda::Function", "CustomResource-1"}, {"AWS::Lambda::Function", "zerodag-main-commands"},
 	{"AWS::SQS::Queue", "https://sqs.eu-central-1.amazonaws.com/1/zerodag-main-Events1.fifo"}, {"AWS::SQS::Queue", "https://sqs.eu-central-1.amazonaws.com/1/zerodag-main-Tasks1"},
@@ -154,7 +154,8 @@ var (
 	november = october.AddDate(0, 1, 0)
 )
 
-// TestStack proves that what is counted is found in the stack, page by page, and what is said of a stage that is not there.
+// TestStack proves that the counted resources are found in the stack, page by page, and the error about a missing
+// stage.
 func TestStack(t *testing.T) {
 	t.Parallel()
 	l := &ledger{}
@@ -284,8 +285,8 @@ func costPage(next string, groups ...string) string {
 	return fmt.Sprintf(`{"ResultsByTime":[{"TimePeriod":{"Start":"2026-10-01","End":"2026-11-01"},"Total":{},"Groups":[%s],"Estimated":%t}]%s}`, strings.Join(groups, ","), next == "", next)
 }
 
-// TestBilled proves that all pages of Cost Explorer are added up, that each is counted as a request, which costs
-// money, and what is asked, of which region.
+// TestBilled proves that all pages of Cost Explorer are added up, that each counts as a request, which costs money, and
+// which data of which region is requested.
 func TestBilled(t *testing.T) {
 	t.Parallel()
 	l := &ledger{pages: []string{

@@ -54,7 +54,7 @@ func gcmOf(t *testing.T) cipher.AEAD {
 	return gcm
 }
 
-// TestSecretTrouble proves that damaged records are refused, and that another key is told.
+// TestSecretTrouble proves that damaged records are refused, and that the use of another key is reported.
 func TestSecretTrouble(t *testing.T) {
 	t.Parallel()
 	text, err := Encrypt(testKey, "value")

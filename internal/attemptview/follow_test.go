@@ -27,7 +27,7 @@ type moves struct {
 
 func (m *moves) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if strings.HasPrefix(r.URL.Path, "/api/x/") {
-		http.NotFound(w, r) // it is a server of before
+		http.NotFound(w, r) // an earlier release of the server
 		return
 	}
 	now := m.states[min(m.at, len(m.states)-1)]
@@ -74,8 +74,8 @@ func lines(out io.Writer) Watcher {
 	return taskview.NewChanges(taskview.Lines{Out: out, Whole: true})
 }
 
-// TestWatchLines proves that who watches in a pipe is told each change of a task once, to the end of the attempt, and
-// that nothing is waited for longer than ten seconds.
+// TestWatchLines proves that a watcher in a pipe sees each change of a task once, to the end of the attempt, and that
+// no wait is longer than ten seconds.
 func TestWatchLines(t *testing.T) {
 	t.Parallel()
 	m := &moves{states: [][]string{
@@ -119,7 +119,7 @@ func TestWatchTree(t *testing.T) {
 	}
 }
 
-// TestWatchStops proves that whoever interrupts it learns so.
+// TestWatchStops proves that an interrupted watch reports that.
 func TestWatchStops(t *testing.T) {
 	t.Parallel()
 	ctx, stop := context.WithCancel(t.Context())

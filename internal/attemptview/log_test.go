@@ -46,7 +46,7 @@ func (s *logServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		if strings.HasSuffix(text, "\n") {
 			z.Close()
 		}
-		w.Write(b.Bytes()) // without Close the file ends anywhere, as one that is being written
+		w.Write(b.Bytes()) // without Close the file ends anywhere, like one that is still being written
 	}
 }
 
@@ -85,8 +85,8 @@ func TestLogFollow(t *testing.T) {
 	}
 }
 
-// TestLogFollowShowsOpenLines proves that people see a line without an end when nothing more has come of it until the
-// next look, and what comes of it then.
+// TestLogFollowShowsOpenLines proves that users see an unfinished line if nothing was added to it until the next poll,
+// and later its rest.
 func TestLogFollowShowsOpenLines(t *testing.T) {
 	t.Parallel()
 	open := map[string]string{"+a.1": "one\ntw"}

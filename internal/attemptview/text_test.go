@@ -66,7 +66,7 @@ func TestIgnoredText(t *testing.T) {
 	}
 }
 
-// TestTaskTexts proves what is said of a task by what a server tells of it, whatever is missing there.
+// TestTaskTexts proves the texts about a task from a server's data, whatever is missing there.
 func TestTaskTexts(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -99,8 +99,8 @@ func TestTaskTexts(t *testing.T) {
 	}
 }
 
-// TestAwait proves that an attempt is asked for until it is over, more and more seldom, and no longer once nobody
-// waits.
+// TestAwait proves that an attempt is polled until it is over, less and less often, and no longer once the caller stops
+// waiting.
 func TestAwait(t *testing.T) {
 	t.Parallel()
 	asked := 0

@@ -12,9 +12,9 @@ import (
 	"zerodag/internal/prices"
 )
 
-// TestKinds proves what is taken to run a task: nothing for groups, the engine for operators without I/O, the agent for
-// the others, and for commands a function or a machine where the stage has one, by what the task and those around it
-// ask for.
+// TestKinds proves what counts as running a task: nothing for groups, the engine for operators without I/O, the agent
+// for the others, and for commands a function or a machine if the stage has one, by the settings of the task and of the
+// groups around it.
 func TestKinds(t *testing.T) {
 	t.Parallel()
 	settings := func(change func(*stages.Settings)) stages.Settings {
@@ -50,7 +50,8 @@ func TestKinds(t *testing.T) {
 	}
 }
 
-// TestSandboxOfGroups proves that a task asks for what the nearest group around it exports, unless it asks itself.
+// TestSandboxOfGroups proves that a task uses the exports of the nearest group around it, unless it has its own
+// settings.
 func TestSandboxOfGroups(t *testing.T) {
 	t.Parallel()
 	one, two, three := client.ID("1"), client.ID("2"), client.ID("3")
@@ -69,7 +70,7 @@ func TestSandboxOfGroups(t *testing.T) {
 	}
 }
 
-// TestAttempt proves which tasks of an attempt cost anything: those that ran in it, until they ended, and not those
+// TestAttempt proves which tasks of an attempt cost anything: those that ran in it, until they ended, and not tasks
 // that it took over, that were skipped, or that have not begun.
 func TestAttempt(t *testing.T) {
 	t.Parallel()
@@ -85,8 +86,8 @@ func TestAttempt(t *testing.T) {
 	}
 }
 
-// TestSum proves what the total has: what CloudWatch counted is not added to what of it was attributed, nothing is
-// negative, and what is not known is not taken to be nothing.
+// TestSum proves the total: the counts of CloudWatch are not added to the parts that were attributed, nothing is
+// negative, and unknown values do not count as zero.
 func TestSum(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

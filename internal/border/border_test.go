@@ -47,7 +47,7 @@ func TestTranslate(t *testing.T) {
 	}
 }
 
-// timeout is the one of a connection: it says of itself that it is a context's.
+// timeout is that of a connection: it identifies itself as a context's.
 type timeout struct{}
 
 func (timeout) Error() string        { return "i/o timeout" }

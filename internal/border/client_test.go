@@ -52,8 +52,8 @@ func silent(t *testing.T, calls int64, most time.Duration, client aws.HTTPClient
 // queues is an answer.
 const queues = `{"QueueUrls":["there"]}`
 
-// TestBrokenOff proves that a call is made again whose answer ends, or stands still, in its middle, and that one that has no
-// whole answer in the end may be tried another time: it says nothing of what was asked.
+// TestBrokenOff proves that a call is repeated if its answer ends, or stalls, in the middle, and that a call without a
+// whole answer in the end may be tried again: nothing is known about its outcome.
 func TestBrokenOff(t *testing.T) {
 	t.Parallel()
 	for _, stands := range []bool{false, true} {
@@ -82,8 +82,8 @@ func TestBrokenOff(t *testing.T) {
 	}
 }
 
-// TestAnswered proves that a call is made again whose connection is there and never brings an answer, and that one that has no
-// answer in the end may be tried another time: nothing waits for it for ever.
+// TestAnswered proves that a call is repeated if its connection exists but never brings an answer, and that a call
+// without an answer in the end may be tried again: nothing waits for it forever.
 func TestAnswered(t *testing.T) {
 	t.Parallel()
 	for name, client := range map[string]aws.HTTPClient{"none": nil, "the usual one": awshttp.NewBuildableClient()} {
@@ -97,7 +97,8 @@ func TestAnswered(t *testing.T) {
 	}
 }
 
-// TestAnsweredInTime proves that the time of the caller still counts, and that a client is left alone that somebody has made.
+// TestAnsweredInTime proves that the time of the caller still counts, and that a client set by the caller is left
+// alone.
 func TestAnsweredInTime(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -112,8 +113,9 @@ func TestAnsweredInTime(t *testing.T) {
 	}
 }
 
-// TestClientsAreAnswered proves that every client of the drivers is one that waits for no answer for ever. Lambda's is not: a call of
-// it lasts as long as the command; nor are those of an administrator's commands, who sees them and can end them.
+// TestClientsAreAnswered proves that no client of the drivers waits for an answer forever. Lambda's is an exception: a
+// call of it lasts as long as the command; and so are those of an administrator's commands, who sees them and can end
+// them.
 func TestClientsAreAnswered(t *testing.T) {
 	t.Parallel()
 	files, err := filepath.Glob("../*/*.go")

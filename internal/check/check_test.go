@@ -59,8 +59,8 @@ func TestFiles(t *testing.T) {
 	}
 }
 
-// TestDoubts proves that what a task will fail of, or what stays other than it reads, is told before it runs, with its
-// place and what to write instead; and that what looks alike and is right is not.
+// TestDoubts proves that a task's later failures, and texts that do not mean what they seem to, are reported before it
+// runs, with the place and what to write instead; and that correct texts that look alike are not.
 func TestDoubts(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"q.sql": "select 1", "tasks.py": "def fun(): pass\nclass C:\n  def m(self): pass\n", "x.sh": "#!/bin/sh\r\necho\r\n", "y.sh": "#!/bin/sh\necho\n",
@@ -160,7 +160,7 @@ func TestDoubts(t *testing.T) {
 	}
 }
 
-// TestPluginPage proves that nothing is wrong with what the page about operators of plugins says to write instead.
+// TestPluginPage proves that the advice of the page about operators of plugins passes the check.
 func TestPluginPage(t *testing.T) {
 	t.Parallel()
 	page, err := os.ReadFile("../../docs/how-to/plugin-operators.md")
@@ -188,7 +188,7 @@ func TestNamed(t *testing.T) {
 	}
 }
 
-// FuzzFiles proves that whatever is sent is answered, and that what is refused says why.
+// FuzzFiles proves that any input gets an answer, and that refusals have a reason.
 func FuzzFiles(f *testing.F) {
 	f.Add("a.dig", "+a: {echo>: x}\n", "b.dig", "!include : a.dig\n")
 	f.Add("a.dig", "+a: {call>: a}\n", "operators/x", "")

@@ -117,8 +117,8 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
-// TestTurnedAway proves that a request that nobody has begun with is sent again, whatever it does and with
-// its whole body, for a minute and no longer; and that other words than API Gateway's are none.
+// TestTurnedAway proves that a request on which no work has begun is sent again, whatever it does and with its whole
+// body, for a minute and no longer; and that only API Gateway's wording counts.
 func TestTurnedAway(t *testing.T) {
 	t.Parallel()
 	const many, gateway = `{"message":"Too Many Requests"}`, `{"message":"Service Unavailable"}`
@@ -257,7 +257,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestSentOn proves that an address which sends callers on to another, a page to log in say, is told as that.
+// TestSentOn proves that an address which redirects callers elsewhere, for example to a login page, is reported as
+// such.
 func TestSentOn(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{http.StatusFound, http.StatusMovedPermanently, http.StatusPermanentRedirect} {
@@ -307,7 +308,7 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
-// TestPush proves how an archive is sent, and that progress is told.
+// TestPush proves how an archive is sent, and that progress is reported.
 func TestPush(t *testing.T) {
 	t.Parallel()
 	var seen *http.Request
@@ -393,7 +394,7 @@ func TestStartConflict(t *testing.T) {
 	}
 }
 
-// TestInsecure proves that an unknown certificate is refused unless the user says so.
+// TestInsecure proves that an unknown certificate is refused unless the user allows it.
 func TestInsecure(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) { io.WriteString(rw, `{"version":"1"}`) }))
@@ -410,7 +411,8 @@ func TestInsecure(t *testing.T) {
 	}
 }
 
-// TestRevive proves that a revival goes on part by part, from where the one before came to, and is told as one.
+// TestRevive proves that a revival continues part by part, each from where the last one stopped, and is reported as
+// one.
 func TestRevive(t *testing.T) {
 	t.Parallel()
 	var asked []string

@@ -40,8 +40,8 @@ func (noWorkflows) Workflow(context.Context, int64, int64) (host.Workflow, error
 	return host.Workflow{}, host.ErrNotFound
 }
 
-// TestToldBeforeTheEnd proves of each function that people are told before its call returns, whose context
-// ends then as Lambda's does; and that a call waits for that no longer than it must.
+// TestToldBeforeTheEnd proves for each function that notices are sent before its call returns, whose context ends then
+// as Lambda's does; and that a call waits no longer for that than necessary.
 func TestToldBeforeTheEnd(t *testing.T) {
 	t.Parallel()
 	handlers := map[string]func(context.Context, *Engine) error{

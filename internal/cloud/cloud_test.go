@@ -60,8 +60,7 @@ func TestConsume(t *testing.T) {
 	}
 }
 
-// TestMetricLine proves that a call that did something writes one line that CloudWatch
-// reads, and one that did nothing none.
+// TestMetricLine proves that a call that did some work writes one line that CloudWatch reads, and an idle one none.
 func TestMetricLine(t *testing.T) {
 	t.Parallel()
 	at := time.UnixMilli(1_700_000_000_000)

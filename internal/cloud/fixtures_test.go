@@ -70,8 +70,8 @@ func TestQueueEvents(t *testing.T) {
 	}
 }
 
-// TestVisibilities proves that the functions are told the visibility of each queue as the queue has it, take
-// what they are told, and that what Lambda says of an earlier receive reaches the delivery.
+// TestVisibilities proves that the functions get the visibility of each queue as the queue has it, use it, and that
+// Lambda's data about an earlier receive reaches the delivery.
 func TestVisibilities(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../infra/deployment/testdata/template.json")

@@ -146,8 +146,8 @@ func answered(t *testing.T, a any) (status int, body string, encoded bool, kind 
 	return
 }
 
-// TestAnswer proves that JSON goes as text, everything else as base64, each cookie by itself, and that what the gateway cannot carry
-// is one clear error: in the form of an HTTP API and of a REST API.
+// TestAnswer proves that JSON is sent as text, everything else as base64, each cookie separately, and that content that
+// the gateway cannot carry gives one clear error: in the form of an HTTP API and of a REST API.
 func TestAnswer(t *testing.T) {
 	t.Parallel()
 	for _, rest := range []bool{false, true} {

@@ -123,8 +123,8 @@ func (tokens) ByHash(context.Context, []byte) (host.Token, error) {
 	return host.Token{Name: "me", Role: "viewer"}, nil
 }
 
-// TestSignInThroughTheGateway proves that cookies pass API Gateway both ways, each as a header of its own, that the
-// session of one function is known to another, and that a person signs in at a provider that the settings name.
+// TestSignInThroughTheGateway proves that cookies pass API Gateway both ways, each as a separate header, that another
+// function accepts the session of one, and that a user signs in at a provider that the settings name.
 func TestSignInThroughTheGateway(t *testing.T) {
 	t.Parallel()
 	fake := oidctest.New(t)
@@ -160,9 +160,9 @@ func TestSignInThroughTheGateway(t *testing.T) {
 	}
 }
 
-// TestSignInAtAUserPool proves that a person signs in at a user pool with what a deploy says of it: the client's secret
-// is the parameter that the settings name, the role is that of the first grant for one of their groups, and who is in no
-// group that has a grant does not get in.
+// TestSignInAtAUserPool proves that a user signs in at a user pool with the settings of a deploy: the client's secret
+// is the parameter that the settings name, the role is that of the first grant for one of their groups, and a user
+// without a group that has a grant does not get in.
 func TestSignInAtAUserPool(t *testing.T) {
 	t.Parallel()
 	fake := oidctest.Cognito(t)
@@ -231,7 +231,7 @@ func sent(list []string) (cookies []string) {
 	return cookies
 }
 
-// TestWrongProvider proves that settings of a provider that cannot be used leave the API to those who have tokens.
+// TestWrongProvider proves that unusable settings of a provider leave the API to users with tokens.
 func TestWrongProvider(t *testing.T) {
 	t.Parallel()
 	for _, c := range []env.OIDC{{Issuer: "http://id.example.com", Client: "c", Address: "https://a", Grants: []string{"@e.com=viewer"}}, {Issuer: "https://id.example.com", Client: "c", Address: "https://a"},

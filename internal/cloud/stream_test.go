@@ -18,8 +18,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// TestStreamsAreShort proves that a stream of an attempt in which nothing happens holds the function for
-// no more than five seconds: what a viewer asks for must not take the concurrency of the account.
+// TestStreamsAreShort proves that a stream of an idle attempt holds the function for no more than five seconds: a
+// viewer must not take the concurrency of the account.
 func TestStreamsAreShort(t *testing.T) {
 	t.Parallel()
 	c := localstack.Config(t)
@@ -51,7 +51,7 @@ func TestStreamsAreShort(t *testing.T) {
 		t.Fatal(err)
 	}
 	position := ""
-	for range 3 { // the first tells what there is, and ends
+	for range 3 { // the first sends the present state, and ends
 		began := time.Now()
 		position = streamed(t, api, a.ID, position)
 		if took := time.Since(began); took > 5*time.Second+2*time.Second {
@@ -60,7 +60,7 @@ func TestStreamsAreShort(t *testing.T) {
 	}
 }
 
-// streamed asks for the events of an attempt and returns the position that the answer ends with.
+// streamed requests the events of an attempt and returns the position that the answer ends with.
 func streamed(t *testing.T, api *API, attempt int64, position string) string {
 	t.Helper()
 	payload := fmt.Sprintf(`{"rawPath":"/iam/api/attempts/%d/events","headers":{"last-event-id":%q},"requestContext":{"http":{"method":"GET","sourceIp":"1.2.3.4"},"authorizer":{"iam":{"userArn":"arn:aws:iam::1:user/u"}}}}`, attempt, position)

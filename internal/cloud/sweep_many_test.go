@@ -24,7 +24,7 @@ import (
 // tickStep is what a tick spends on looking after all attempts.
 const tickStep = 30 * time.Second
 
-// checked notes which attempts are told to begin, and cuts a step off.
+// checked records which attempts are asked to begin, and cuts a step off.
 type checked struct {
 	mu    sync.Mutex
 	times map[string]int // by attempt
@@ -49,8 +49,8 @@ func (c *checked) note(ctx context.Context, in middleware.InitializeInput, next 
 	return out, metadata, err
 }
 
-// unfinished makes so many attempts that are in the hour in which a round looks whether they have begun, and of
-// which one in ten has not. They all begin as the first one does.
+// unfinished makes so many attempts that are in the hour in which a sweep checks whether they have begun, and of which
+// one in ten has not. They all begin as the first one does.
 func unfinished(t *testing.T, e *Engine, many int) {
 	t.Helper()
 	ctx := t.Context()
@@ -101,10 +101,9 @@ func unfinished(t *testing.T, e *Engine, many int) {
 	}
 }
 
-// TestSweepRound proves with real rows that a round over all unfinished attempts comes to its end in the steps of
-// ticks, of which the first is cut off and the next continues where that one was: each attempt that has not
-// begun is told to. ZERODAG_ATTEMPTS reports how many there are (500). It prints what that asks of a partition beside
-// what AWS takes.
+// TestSweepRound proves with real rows that a sweep over all unfinished attempts finishes in the steps of ticks, of
+// which the first is cut off and the next continues from there: each attempt that has not begun is asked to.
+// ZERODAG_ATTEMPTS is how many there are (500). It prints the load of a partition next to the limit of AWS.
 func TestSweepRound(t *testing.T) {
 	t.Parallel()
 	many := 500
@@ -160,7 +159,7 @@ func TestSweepRound(t *testing.T) {
 	}
 }
 
-// printRound says what a round asked for, and of which partition how much a second were it done in a step.
+// printRound prints the calls of a sweep, and the load of each partition per second if it were done in one step.
 func printRound(t *testing.T, p *proxy.Proxy, many, steps int, took time.Duration) {
 	t.Helper()
 	b := p.Take()

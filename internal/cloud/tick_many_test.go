@@ -29,7 +29,7 @@ const (
 	partitionWrites = 1000
 )
 
-// indexParts are the partitions over which the index of what is due is spread.
+// indexParts are the partitions over which the index of due schedules is spread.
 const indexParts = 8
 
 // fired notes which schedules are sent, and cuts a tick off.
@@ -67,7 +67,7 @@ func (f *fired) note(ctx context.Context, in middleware.InitializeInput, next mi
 	return out, metadata, err
 }
 
-// minute is a deployment whose clock stands before a minute in which schedules are due.
+// minute is a deployment whose clock is just before a minute in which schedules are due.
 type minute struct {
 	*Engine
 	proxy *proxy.Proxy
@@ -125,10 +125,9 @@ func (m *minute) push(t *testing.T, many int) {
 	}
 }
 
-// TestTickMinute proves with real rows that all schedules of one minute are handed over by ticks: sent as they
-// are read, with the mark moved as they are sent, so that a tick after one that was cut off continues where
-// that one was. ZERODAG_SCHEDULES reports how many there are (2,000). It prints what that asks
-// of a partition beside what AWS takes.
+// TestTickMinute proves with real rows that all schedules of one minute are handed over by ticks: sent as they are
+// read, with the mark moved as they are sent, so that a tick after one that was cut off continues from there.
+// ZERODAG_SCHEDULES is how many there are (2,000). It prints the load of a partition next to the limit of AWS.
 func TestTickMinute(t *testing.T) {
 	t.Parallel()
 	many := 2000
@@ -178,7 +177,7 @@ func TestTickMinute(t *testing.T) {
 	}
 }
 
-// print says what the ticks asked for, and of which partition how much a second.
+// print prints the calls of the ticks, and the load of each partition per second.
 func (m *minute) print(t *testing.T, many int, took time.Duration) {
 	t.Helper()
 	b := m.proxy.Take()

@@ -85,7 +85,7 @@ func TestTickMany(t *testing.T) {
 		t.Fatal(err)
 	}
 	localstack.Cleanup(t, e.DB.DeleteTable)
-	// Both ticks are of one round, whatever the time of day: a new one looks for what is overdue, too.
+	// Both ticks are in one round, whatever the time of day: a new round also searches for overdue work.
 	now := time.Now()
 	if next := now.Add(5 * time.Second).Truncate(time.Minute); next.After(now) {
 		now = next

@@ -145,8 +145,8 @@ func TestWrongParameters(t *testing.T) {
 	}
 }
 
-// TestTell proves which options are told to be without effect: keys of -X that nothing reads, and none of other
-// programs that share the file.
+// TestTell proves which options are reported as having no effect: unused keys of -X, and none of other programs that
+// share the file.
 func TestTell(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

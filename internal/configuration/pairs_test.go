@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestPairsAreSplitAtCommas proves the rule of Digdag's option parser: commas part pairs,
-// and what has no "=" belongs to the value before it.
+// TestPairsAreSplitAtCommas proves the rule of Digdag's option parser: commas separate pairs, and a part without "="
+// belongs to the value before it.
 func TestPairsAreSplitAtCommas(t *testing.T) {
 	t.Parallel()
 	for line, want := range map[string][]Pair{

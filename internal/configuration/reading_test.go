@@ -62,8 +62,8 @@ func TestFirstWrongValue(t *testing.T) {
 	}
 }
 
-// TestUnread proves which keys a log warns of: those that nothing has read and that name another place, and none that
-// is for clients, parameters and secrets, of which the values are not shown either.
+// TestUnread proves which keys a log warns of: unused keys that resemble a setting of the server, and none for clients,
+// parameters and secrets, whose values are not shown either.
 func TestUnread(t *testing.T) {
 	t.Parallel()
 	r := Settings{"a": "1", "b.c": "2", "b.": "3", "archive.type": "s3", "database.type": "h2", "client.http.endpoint": "x", "params.p": "x", "secrets.s": "secret", "z": ""}.Reading()
@@ -115,8 +115,8 @@ func TestStayHere(t *testing.T) {
 	}
 }
 
-// TestProfiled proves that a server for several people has its own defaults, over which what was said counts, and that
-// one which runs commands in docker only is such a server.
+// TestProfiled proves that a server for several users has its own defaults, which explicit settings override, and that
+// a server which runs commands only in docker is such a server.
 func TestProfiled(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -104,7 +104,7 @@ func answering(t *testing.T, answers map[string]string) *client.Client {
 }
 
 // TestCheckVersion proves that a server which does not work with this program ends a command, that one which recommends
-// a newer one stops a person and warns a script, and that nothing is asked of one that is not to be.
+// a newer one stops a user and warns a script, and that no request is made if the check is off.
 func TestCheckVersion(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -134,8 +134,8 @@ func TestCheckVersion(t *testing.T) {
 	}
 }
 
-// TestExplain proves what is said of a name or a number that the server does not have, that nothing is said of what is
-// not known, and that hostile answers change nothing.
+// TestExplain proves the explanation of a name or a number that the server does not have, that unknown errors are not
+// explained, and that hostile answers change nothing.
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	api := answering(t, map[string]string{

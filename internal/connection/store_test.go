@@ -11,8 +11,8 @@ import (
 	"zerodag/internal/program"
 )
 
-// TestContexts proves that a context is kept for its owner alone and read as it was, that one may be in use, and that
-// one which is forgotten is neither there nor in use.
+// TestContexts proves that a context is stored for its owner alone and read back unchanged, that one may be in use, and
+// that a forgotten one is neither there nor in use.
 func TestContexts(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("DIGDAG_CONFIG_HOME", home)
@@ -72,8 +72,8 @@ func TestContexts(t *testing.T) {
 	}
 }
 
-// TestWrongContexts proves that no name leads out of the folder, and that what is in a file which somebody has changed
-// is no context.
+// TestWrongContexts proves that no name leads out of the folder, and that the content of a tampered file is not a
+// context.
 func TestWrongContexts(t *testing.T) {
 	home := t.TempDir()
 	t.Setenv("DIGDAG_CONFIG_HOME", home)

@@ -10,8 +10,8 @@ import (
 	"zerodag/events"
 )
 
-// TestShownBody proves that the body of a message says which tasks and attempts it is about, and nothing of what tasks
-// were given, have left or have written.
+// TestShownBody proves that the body of a message shows which tasks and attempts it is about, and no values that tasks
+// were given, stored or printed.
 func TestShownBody(t *testing.T) {
 	t.Parallel()
 	secret := param.New("password", "s3cret-value")

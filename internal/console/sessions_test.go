@@ -82,7 +82,7 @@ func newSite(r *rand.Rand, n, workflows, tagged int) *site {
 	return s
 }
 
-// wanted says by itself whether a session is meant.
+// wanted independently decides whether a session matches.
 func (s *site) wanted(f console.SessionFilter, x host.Session) bool {
 	label := ""
 	if v, there := x.Last.Labels.Get("team"); there {
@@ -146,8 +146,8 @@ func TestSessionsByChance(t *testing.T) {
 	}
 }
 
-// TestSearchIsBounded proves that a search that finds nothing looks at so many sessions and no more, and says so, and that a tag
-// reads the sessions of its workflows alone.
+// TestSearchIsBounded proves that a search without results reads so many sessions and no more, and reports that, and
+// that a tag reads the sessions of its workflows alone.
 func TestSearchIsBounded(t *testing.T) {
 	t.Parallel()
 	s := newSite(rand.New(rand.NewPCG(1, 1)), 12_000, 100, 2) // #nosec G404 -- a test that can be repeated

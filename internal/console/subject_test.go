@@ -9,8 +9,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// TestSubjectOf proves that each kind of message says what it brings, of which attempt and of how many tasks, and that
-// one of tomorrow, or of a stranger, is not taken for anything.
+// TestSubjectOf proves that each kind of message has the subject, the attempt and the number of tasks that it brings,
+// and that a message of a later release, or of a stranger, has none.
 func TestSubjectOf(t *testing.T) {
 	t.Parallel()
 	runs := []engine.Run{{Task: 4, Dispatch: 1}, {Task: 5, Dispatch: 1}, {Task: 6, Dispatch: 1}, {Task: 7, Dispatch: 1}}

@@ -32,7 +32,7 @@ func near(t *testing.T, what string, got, want float64) {
 }
 
 // TestMachines proves how long machines are billed for: commands of a class share one, of which only the time with
-// commands and a minute after them counts; a command that asks for a size has its own; and there are ten at most.
+// commands and a minute after them counts; a command that requests a size has its own; and there are ten at most.
 func TestMachines(t *testing.T) {
 	t.Parallel()
 	many := func(n int, class sandbox.Class, to int) (list []cost.Task) {

@@ -21,7 +21,8 @@ var rewrite = flag.Bool("rewrite", false, "write what came out into the files; r
 // fewest is less than there are: a glob that finds nothing must not pass.
 const fewest = 15
 
-// TestTranslate proves what workflows of Dagu become, and what is said of them. Each file has one, "in.yaml", then what came out.
+// TestTranslate proves the translation of Dagu's workflows, and its notes. Each file has one, "in.yaml", then the
+// results.
 func TestTranslate(t *testing.T) {
 	t.Parallel()
 	names, err := filepath.Glob("testdata/*.txtar")
@@ -226,7 +227,7 @@ func noEmptyCommand(t *testing.T, v param.Value) {
 	}
 }
 
-// stepsIn counts the steps of a file by itself; sure reports whether its form is one that can be counted so.
+// stepsIn independently counts the steps of a file; sure reports whether its form can be counted so.
 func stepsIn(text string) (n int, sure bool) {
 	if strings.Contains(text, "---") || strings.Contains(text, "defaults") || strings.Contains(text, "ypes") || strings.Contains(text, "actions") || strings.Contains(strings.ToLower(text), "foreach") {
 		return 0, false

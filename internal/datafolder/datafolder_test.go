@@ -21,8 +21,7 @@ func write(t *testing.T, root string, names ...string) {
 	}
 }
 
-// TestHolds proves that a data folder is known by its content, and that projects with a key of
-// their own are none.
+// TestHolds proves that a data folder is recognized by its content, and that projects with their own key are not.
 func TestHolds(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -85,8 +84,8 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// TestReached proves that links to data, and to single files of it, are known, and that a
-// project that itself lies among the data of a server is one all the same.
+// TestReached proves that links to data, and to single files of it, are recognized, and that a project inside the data
+// of a server still counts as a project.
 func TestReached(t *testing.T) {
 	t.Parallel()
 	top := t.TempDir()

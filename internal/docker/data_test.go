@@ -11,8 +11,8 @@ import (
 	"zerodag/operators"
 )
 
-// TestServerDataStaysOutOfContainers proves that a container does not see the data of a server
-// that lies in the project, and that no build is handed it.
+// TestServerDataStaysOutOfContainers proves that a container does not see the data of a server that is in the project,
+// and that no build gets it.
 func TestServerDataStaysOutOfContainers(t *testing.T) {
 	t.Parallel()
 	f := dockertest.New(t)

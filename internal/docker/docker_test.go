@@ -120,7 +120,7 @@ func normal(calls []string, root string) []string {
 	return list
 }
 
-// TestEngineTroubles proves that what goes wrong in the engine is told by its cause.
+// TestEngineTroubles proves that errors of the engine are reported with their cause.
 func TestEngineTroubles(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -15,8 +15,8 @@ import (
 	"zerodag/operators"
 )
 
-// engine is a real one that can run a container here, with an image that has a shell and
-// little else: it is made of busybox, since there may be no way to a registry.
+// engine is a real one that can run a container here, with an image that has a shell and little else: it is made of
+// busybox, because there may be no way to a registry.
 func engine(t *testing.T) (program, image string) {
 	t.Helper()
 	box, err := exec.LookPath("busybox")
@@ -65,7 +65,7 @@ func engine(t *testing.T) (program, image string) {
 	return "", ""
 }
 
-// modest is podman for a machine that allows it little: no higher limits, no network of its own.
+// modest is podman for a restricted machine: no higher limits, no separate network.
 func modest(t *testing.T) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -78,8 +78,7 @@ func modest(t *testing.T) string {
 	return filepath.Join(folder, "podman")
 }
 
-// TestEngine proves with a real engine, docker or podman, what TestSuite and TestLimits prove
-// of what is asked of it.
+// TestEngine proves with a real engine, docker or podman, that it behaves as TestSuite and TestLimits assume.
 func TestEngine(t *testing.T) {
 	t.Parallel()
 	program, image := engine(t)

@@ -19,7 +19,7 @@ import (
 
 func configOf(t testing.TB) aws.Config { return localstack.Config(t) }
 
-// backfill asks for attempts that wait for one another.
+// backfill describes attempts that wait for one another.
 func backfill(p host.Project, n int) []host.NewAttempt {
 	var list []host.NewAttempt
 	for i := range n {
@@ -33,8 +33,8 @@ func backfill(p host.Project, n int) []host.NewAttempt {
 	return list
 }
 
-// TestLongList proves that a list of more attempts than one transaction takes is started as
-// a whole, and that nothing is left of one that meets another attempt.
+// TestLongList proves that a list of more attempts than one transaction takes is started as a whole, and that nothing
+// is left of a list that conflicts with an existing attempt.
 func TestLongList(t *testing.T) {
 	t.Parallel()
 	db, counter := open(t, options(t))

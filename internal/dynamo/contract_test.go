@@ -34,7 +34,7 @@ var (
 	_ host.Backfills = (*dynamo.DB)(nil)
 )
 
-// options are of a table of its own, with a queue and blobs that need no AWS.
+// options are those of a separate table, with a queue and blobs that need no AWS.
 func options(t testing.TB) dynamo.Options {
 	t.Helper()
 	db, err := sqlite.Open(t.Context(), sqlite.Options{Migrate: true})
@@ -96,8 +96,8 @@ func troubled(t *testing.T, run func(*testing.T, suite.Stores)) {
 	run(t, s)
 }
 
-// TestContract runs the suites of all ports that the table serves: with a table that always
-// works, and with one that does not.
+// TestContract runs the suites of all ports that the table serves: with a table that always works, and with a faulty
+// one.
 func TestContract(t *testing.T) {
 	t.Parallel()
 	localstack.Config(t)

@@ -36,7 +36,7 @@ func TestMovedWhileRead(t *testing.T) {
 	if err != nil || len(first) != 1 {
 		t.Fatal(first, err)
 	}
-	// Between the first look at the index and the first rows it moves to nearly the end.
+	// Between the first query of the index and the first rows it moves to nearly the end.
 	var once sync.Once
 	c := configOf(t)
 	c.APIOptions = append(c.APIOptions, func(s *middleware.Stack) error {

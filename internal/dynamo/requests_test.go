@@ -138,7 +138,7 @@ func TestRequestsOfRetention(t *testing.T) {
 	b.is("a start by itself", "TransactWriteItems 1", 0, 0, err)
 }
 
-// TestRequestsOfLists proves the number of calls of what is asked about attempts.
+// TestRequestsOfLists proves the number of calls of queries about attempts.
 func TestRequestsOfLists(t *testing.T) {
 	t.Parallel()
 	db, _, p, b := started(t)
@@ -166,7 +166,7 @@ func TestRequestsOfLists(t *testing.T) {
 	b.is("waiting", "Query 1", 1, 0, err)
 }
 
-// TestRequestsOfCatalogue proves the number of calls of what is asked about projects.
+// TestRequestsOfCatalogue proves the number of calls of queries about projects.
 func TestRequestsOfCatalogue(t *testing.T) {
 	t.Parallel()
 	db, _, p, b := started(t)

@@ -39,8 +39,8 @@ func (f *fragile) Delete(ctx context.Context, key string) error {
 	return f.Blobs.Delete(ctx, key)
 }
 
-// TestForgottenBlobs proves that what an attempt has among the blobs goes although the process that removed
-// its row went no further, and that nobody sees the attempt meanwhile.
+// TestForgottenBlobs proves that the blobs of an attempt are deleted even if the process that removed its row stopped
+// there, and that the attempt is invisible meanwhile.
 func TestForgottenBlobs(t *testing.T) {
 	t.Parallel()
 	ctx, o := t.Context(), options(t)
@@ -138,8 +138,8 @@ func TestForgetSeesRetries(t *testing.T) {
 	}
 }
 
-// TestForgetCutOff proves that nothing of a session of many attempts starts by itself again, wherever a process
-// ended that removed it in parts.
+// TestForgetCutOff proves that no attempt of a large session starts again automatically, wherever a process ended that
+// removed it in parts.
 func TestForgetCutOff(t *testing.T) {
 	t.Parallel()
 	ctx, o := t.Context(), options(t)

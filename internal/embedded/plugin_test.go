@@ -18,7 +18,7 @@ import (
 	"zerodag"
 )
 
-// project writes a project with one operator of its own.
+// project writes a project with one operator.
 func project(t *testing.T, workflow, operator string) string {
 	t.Helper()
 	folder := t.TempDir()
@@ -114,8 +114,8 @@ func ends(t *testing.T, pid int) {
 	t.Fatalf("process %d outlives its killed attempt", pid)
 }
 
-// TestPluginIsKilled proves that a kill ends an operator of a project while it runs, and is
-// told to one that asked for it while it waits for its next run.
+// TestPluginIsKilled proves that a kill ends an operator of a project while it runs, and that an operator that asked
+// for it is notified while it waits for its next run.
 func TestPluginIsKilled(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ operator, until, want string }{

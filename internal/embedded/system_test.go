@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestSystems proves that a server is refused, with what to do, where it could not keep its data to itself.
+// TestSystems proves that a server refuses to start, with a remedy, if it could not keep its data private.
 func TestSystems(t *testing.T) {
 	t.Parallel()
 	for _, system := range []string{"linux", "darwin", "freebsd"} {

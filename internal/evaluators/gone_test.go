@@ -47,8 +47,8 @@ func TestGoneBeforeItIsAsked(t *testing.T) {
 	}
 }
 
-// TestKilledWhileItIsAsked proves that an expression is evaluated all the same when somebody kills the
-// evaluator that may have read it, and each other one that waits.
+// TestKilledWhileItIsAsked proves that an expression is still evaluated if the evaluator that may have read it is
+// killed, along with each other one that waits.
 func TestKilledWhileItIsAsked(t *testing.T) {
 	t.Parallel()
 	p, e := idle(t)

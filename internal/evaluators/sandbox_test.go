@@ -13,7 +13,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// TestLambda proves that expressions are evaluated, and bounded, where the sandbox refuses prctl(2) and much else, as Lambda does.
+// TestLambda proves that expressions are evaluated, and limited, in a sandbox that refuses prctl(2) and much else, as
+// Lambda's does.
 func TestLambda(t *testing.T) {
 	t.Parallel()
 	if os.Getenv("IN_SANDBOX") != "" {

@@ -31,8 +31,8 @@ func inTime(eval func() (*param.Map, error)) (got *param.Map, err error) {
 	return got, err
 }
 
-// TestSame proves that an expression means the same in a process of its own as in this one:
-// values of all kinds cross, and zone, clock, seed, and the order in which strings are seen.
+// TestSame proves that an expression means the same in a separate process as in this one: values of all kinds cross,
+// and zone, clock, seed, and the order in which strings are seen.
 func TestSame(t *testing.T) {
 	t.Parallel()
 	huge, _ := new(big.Int).SetString("123456789012345678901234567890", 10)
@@ -90,8 +90,8 @@ func TestCancel(t *testing.T) {
 	}
 }
 
-// TestNoEvaluator proves that the error says so when no evaluator can be started, and
-// that nothing is evaluated in this process then; references need none.
+// TestNoEvaluator proves that the error reports it if no evaluator can be started, and that nothing is evaluated in
+// this process then; references need none.
 func TestNoEvaluator(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

@@ -11,7 +11,8 @@ import (
 	"zerodag/internal/sandbox"
 )
 
-// TestSpot proves that a command which asks for Spot is refused, with the setting that allows it, if the cluster has none.
+// TestSpot proves that a command which requests Spot is refused, with the setting that allows it, if the cluster has
+// none.
 func TestSpot(t *testing.T) {
 	t.Parallel()
 	for _, there := range []bool{false, true} {
@@ -51,8 +52,8 @@ func TestForeign(t *testing.T) {
 	}
 }
 
-// TestRoleOfAnotherProject proves that a project's commands have the roles that are listed for it,
-// and that a refusal does not tell of those of others.
+// TestRoleOfAnotherProject proves that a project's commands have the roles that are listed for it, and that a refusal
+// does not reveal those of others.
 func TestRoleOfAnotherProject(t *testing.T) {
 	t.Parallel()
 	const sales, other = "arn:aws:iam::111111111111:role/sales", "arn:aws:iam::111111111111:role/other"

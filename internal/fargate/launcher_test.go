@@ -19,7 +19,7 @@ import (
 	"zerodag/internal/sandbox"
 )
 
-// cluster makes a launcher over a cluster of its own.
+// cluster makes a launcher over a separate cluster.
 func cluster(t *testing.T) (*fargate.Launcher, localstack.ECS) {
 	t.Helper()
 	c := localstack.Config(t)
@@ -92,7 +92,7 @@ func TestLaunch(t *testing.T) {
 	}
 }
 
-// TestRefused proves what is to be tried later, and what is told to the user.
+// TestRefused proves which errors are tried again later, and which are reported to the user.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	l, bed := cluster(t)

@@ -23,7 +23,7 @@ import (
 
 // disk is a file system that can be full, or fail once.
 type disk struct {
-	wrong atomic.Pointer[error] // what writes come to; nil: they succeed
+	wrong atomic.Pointer[error] // error of writes; nil: they succeed
 	once  atomic.Bool           // only the next one
 	cut   atomic.Bool           // a part is written nevertheless
 }
@@ -132,7 +132,7 @@ func TestLogOfAFullDisk(t *testing.T) {
 						if got := kept(t, logs); !strings.HasPrefix(want, got) {
 							t.Errorf("while it is full the log is %q", got)
 						}
-						synctest.Wait() // whoever stores again may still tell so
+						synctest.Wait() // a retry may still log that
 						if once := d.once.Load(); !once && (logs.Trouble() == nil || !strings.Contains(said.String(), "cannot be stored")) {
 							t.Errorf("trouble is %v, told: %s", logs.Trouble(), said)
 						}
@@ -152,7 +152,7 @@ func TestLogOfAFullDisk(t *testing.T) {
 						if got := kept(t, logs); got != want {
 							t.Errorf("the log has %d bytes of %d\n%s", len(got), len(want), got)
 						}
-						synctest.Wait() // whoever stores again may still tell so
+						synctest.Wait() // a retry may still log that
 						if logs.Trouble() != nil || strings.Count(said.String(), "\n") != 2 || !strings.Contains(said.String(), "stored again") {
 							t.Errorf("trouble is %v, told: %s", logs.Trouble(), said)
 						}
@@ -163,8 +163,8 @@ func TestLogOfAFullDisk(t *testing.T) {
 	}
 }
 
-// TestLogSaysWhatIsMissing proves that what there was no memory for is counted where it is
-// missing, in the log itself, which goes on behind it; and in the server's.
+// TestLogSaysWhatIsMissing proves that text for which there was no memory is counted in its place in the log itself,
+// which continues after it; and in the server's log.
 func TestLogSaysWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -192,15 +192,15 @@ func TestLogSaysWhatIsMissing(t *testing.T) {
 		if there < 4000 || there > 4200 || !strings.HasPrefix(got, "before\n"+line) || !strings.HasSuffix(got, want+"after\n") || strings.Count(got, "missing") != 1 {
 			t.Errorf("%d lines are there; the end is %q, want %q", there, got[max(0, len(got)-400):], want)
 		}
-		synctest.Wait() // whoever stores again may still tell so
+		synctest.Wait() // a retry may still log that
 		if !strings.Contains(said.String(), fmt.Sprintf("missing=\"%d lines", lines-there)) {
 			t.Errorf("told: %s", said)
 		}
 	})
 }
 
-// TestLateLogsAreBounded proves that logs which cannot be stored take no more memory than they
-// may, and that each says what it lacks, a short one as well as a long one.
+// TestLateLogsAreBounded proves that logs which cannot be stored take no more memory than they may, and that each
+// states what it lacks, a short one as well as a long one.
 func TestLateLogsAreBounded(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -240,7 +240,7 @@ func TestLateLogsAreBounded(t *testing.T) {
 	})
 }
 
-// TestLogsThatStayAreTold proves that the end of the program says what it could not store.
+// TestLogsThatStayAreTold proves that the program reports at its end what it could not store.
 func TestLogsThatStayAreTold(t *testing.T) {
 	t.Parallel()
 	logs, d, _ := onDisk(t)
@@ -333,8 +333,8 @@ func smallDisk(t *testing.T) string {
 	return folder
 }
 
-// TestLogsOnASmallDisk proves on a real disk that runs which say little and end while it is
-// full, or has no inodes, keep their logs, beside one that says much.
+// TestLogsOnASmallDisk proves on a real disk that runs which print little and end while it is full, or has no inodes,
+// keep their logs, next to a run that prints much.
 func TestLogsOnASmallDisk(t *testing.T) {
 	t.Parallel()
 	for _, how := range []string{"full", "no inodes"} {

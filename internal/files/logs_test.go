@@ -214,8 +214,8 @@ func (m *memory) LogContent(_ context.Context, attempt int64, name string) ([]by
 	return nil, host.ErrNotFound
 }
 
-// TestShortLogs proves that logs of runs that say little lie together and are found by the names
-// that files of their own would have, beside longer ones and those that had to be files.
+// TestShortLogs proves that logs of runs that print little are stored together and found by the names that separate
+// files would have, along with longer logs and those that had to be files.
 func TestShortLogs(t *testing.T) {
 	t.Parallel()
 	folder, short := t.TempDir(), &memory{}
@@ -270,9 +270,8 @@ func TestShortLogs(t *testing.T) {
 	}
 }
 
-// TestShortLogThatWasNotStored proves that a short log which no caller waited for, and which was then not
-// stored, is kept in memory and stored when that is possible, once, and that one which was stored is
-// not stored again.
+// TestShortLogThatWasNotStored proves that a short log which no caller waited for, and which could not be stored, is
+// kept in memory and stored when that is possible, once, and that a stored one is not stored again.
 func TestShortLogThatWasNotStored(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -411,8 +410,8 @@ func TestRemoveLogs(t *testing.T) {
 	}
 }
 
-// TestRemoveSharedLogs proves that logs of another project's workflow stay that lie in the same folder, and
-// that those with names which were cut go.
+// TestRemoveSharedLogs proves that logs of another project's workflow in the same folder stay, and that those with
+// shortened names are removed.
 func TestRemoveSharedLogs(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

@@ -33,8 +33,8 @@ func archiveOf(t *testing.T, content map[string]string) []byte {
 	return b.Bytes()
 }
 
-// TestUnpackedByOneThatEnds proves that a run whose archive is unpacked by another, which is killed meanwhile, unpacks
-// it itself; and that who is killed is told that.
+// TestUnpackedByOneThatEnds proves that a run whose archive is being unpacked by another, which is then killed, unpacks
+// it itself; and that the killed run gets the kill as its error.
 func TestUnpackedByOneThatEnds(t *testing.T) {
 	t.Parallel()
 	archive, opened := archiveOf(t, map[string]string{"a.txt": "content"}), 0
@@ -52,7 +52,7 @@ func TestUnpackedByOneThatEnds(t *testing.T) {
 	t.Cleanup(func() { all.Close() })
 	first := all.Of(ctx, "key", operators.Identity{}, nil)
 	second := all.Of(t.Context(), "key", operators.Identity{}, nil)
-	second.from = all.take("key") // as one that waits for the first
+	second.from = all.take("key") // like a run that waits for the first
 	if _, err := first.Read("a.txt"); !errors.Is(err, context.Canceled) {
 		t.Errorf("the one that was killed: %v, want that it was canceled", err)
 	}

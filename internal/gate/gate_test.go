@@ -53,8 +53,8 @@ func firstLine(c net.Conn) string {
 
 const get = "GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 
-// TestIdlestGoes proves that a connection beyond the bound ends the one that is without a
-// request for longest, and none that has one.
+// TestIdlestGoes proves that a connection beyond the limit ends the one that has been without a request for longest,
+// and none that has one.
 func TestIdlestGoes(t *testing.T) {
 	t.Parallel()
 	g := New(3)
@@ -87,8 +87,8 @@ func TestIdlestGoes(t *testing.T) {
 	}
 }
 
-// TestLongestHeadersGo proves that unfinished headers have a bound together, and that it ends
-// those who sent most.
+// TestLongestHeadersGo proves that unfinished headers have a common limit, and that it ends the connections that sent
+// most.
 func TestLongestHeadersGo(t *testing.T) {
 	t.Parallel()
 	g := New(1000)
@@ -131,8 +131,8 @@ func TestLingering(t *testing.T) {
 	}
 }
 
-// TestFull proves that requests beyond the bound are told to come again, but for the path
-// that is always answered.
+// TestFull proves that requests beyond the limit are asked to come again, except those to the path that is always
+// answered.
 func TestFull(t *testing.T) {
 	t.Parallel()
 	begun, end := make(chan struct{}, 9), make(chan struct{})
@@ -180,8 +180,8 @@ func TestHeaderLines(t *testing.T) {
 	}
 }
 
-// TestManyHeaders proves that a request of usual size passes, also one behind the other, and
-// that one of too many headers is told so.
+// TestManyHeaders proves that a request of usual size passes, also one behind the other, and that a request with too
+// many headers gets an error.
 func TestManyHeaders(t *testing.T) {
 	t.Parallel()
 	address := served(t, New(10), http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }))

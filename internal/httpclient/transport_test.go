@@ -161,8 +161,8 @@ func TestCookiesOfRedirects(t *testing.T) {
 	}
 }
 
-// TestTunnel proves that a proxy is asked for a tunnel to a server of https, and that its refusal
-// is told with its status.
+// TestTunnel proves that a proxy is asked for a tunnel to a server of https, and that its refusal is reported with its
+// status.
 func TestTunnel(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "secure") }))

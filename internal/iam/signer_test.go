@@ -45,7 +45,7 @@ func TestSign(t *testing.T) {
 	}
 }
 
-// TestMissing proves that a missing region and missing credentials are told with what to do.
+// TestMissing proves that a missing region and missing credentials are reported with a remedy.
 func TestMissing(t *testing.T) {
 	t.Parallel()
 	for want, s := range map[string]*Signer{

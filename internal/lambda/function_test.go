@@ -11,7 +11,7 @@ import (
 	"zerodag/internal/sandbox"
 )
 
-// TestEnds proves that what became of a command is told apart by how its function ended.
+// TestEnds proves that the end of the function determines the outcome of a command.
 func TestEnds(t *testing.T) {
 	t.Parallel()
 	for payload, want := range map[string]error{

@@ -14,9 +14,8 @@ import (
 	"zerodag/operators"
 )
 
-// TestPatiently proves that what needs room on a disk waits until there is some, says so once in
-// the log of its task and ends with its context, that other trouble ends it at once, and that
-// WhileScarce waits for no disk.
+// TestPatiently proves that work that needs room on a disk waits for it, reports that once in the log of its task and
+// ends with its context, that other errors end it at once, and that WhileScarce waits for no disk.
 func TestPatiently(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -47,7 +47,7 @@ func TestMarkIsInherited(t *testing.T) {
 	if Of(pid, false) != mark || shown(pid) != mark {
 		t.Errorf("got %d and %d, want %d", Of(pid, false), shown(pid), mark)
 	}
-	// What a process may change without privileges hides nothing.
+	// Changes that a process may make without privileges hide nothing.
 	if err := unix.Prlimit(pid, fileLocks, &unix.Rlimit{Cur: 5, Max: uint64(mark)}, nil); err != nil || Of(pid, true) != mark {
 		t.Errorf("with another soft limit: %d, want %d (%v)", Of(pid, true), mark, err)
 	}

@@ -20,7 +20,7 @@ import (
 	"zerodag/operators/all"
 )
 
-// world is a host whose operators `do>` and `slow>` note what they were told.
+// world is a host whose operators `do>` and `slow>` record their parameters.
 type world struct {
 	*local.Host
 	mu      sync.Mutex
@@ -87,7 +87,7 @@ func (w *world) do(_ context.Context, t *operators.Task) (operators.Result, erro
 	return operators.Result{}, nil
 }
 
-// slow takes its time, and ends when it is told to.
+// slow takes its time, and ends when it is asked to.
 func (w *world) slow(ctx context.Context, t *operators.Task) (operators.Result, error) {
 	d, err := t.Params.DurationOr("_command", 0)
 	if err != nil {
@@ -257,8 +257,8 @@ func TestPortions(t *testing.T) {
 	}
 }
 
-// TestRequire proves that an attempt of another workflow runs in the same process, once
-// per session, and that its failure is told.
+// TestRequire proves that an attempt of another workflow runs in the same process, once per session, and that its
+// failure is reported.
 func TestRequire(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

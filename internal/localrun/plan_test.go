@@ -37,8 +37,8 @@ const pipeline = `
 +e: {echo>: x}
 `
 
-// TestSubtree proves that a task which a command line names runs alone, with what is below it, and that a wrong name is
-// an error with a hint.
+// TestSubtree proves that a task which a command line names runs alone, with the tasks below it, and that a wrong name
+// is an error with a hint.
 func TestSubtree(t *testing.T) {
 	t.Parallel()
 	nodes := nodesOf(t, pipeline)
@@ -110,7 +110,7 @@ func TestPlan(t *testing.T) {
 		if got := strings.Join(left, " "); got != c.left {
 			t.Errorf("%s: leaves out %q, want %q", c.name, got, c.left)
 		}
-		again := c.o.Rerun || c.o.Start != "" // all that is not taken, also by a later run
+		again := c.o.Rerun || c.o.Start != "" // everything that is not taken over, also by a later run
 		for _, name := range all {
 			want := slices.Contains(taken, name) || slices.Contains(left, name) && !again
 			if kept := f.read(name) != nil; kept != want {

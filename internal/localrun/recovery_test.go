@@ -133,7 +133,7 @@ func runAgain(t *testing.T, seed int, e oprun.Evaluator) error {
 	return os.RemoveAll(dir)
 }
 
-// trial is one run of a pipeline, with what is saved in a folder.
+// trial is one run of a pipeline, with the state saved in a folder.
 func (r *run) trial(ctx context.Context, x *operatortest.Trial, workflows []dig.Workflow, dir string, e oprun.Evaluator, told operators.Notifier) (*engine.State, error) {
 	main := workflows[slices.IndexFunc(workflows, func(w dig.Workflow) bool { return w.Name == "main" })]
 	def, err := engine.Define(main)

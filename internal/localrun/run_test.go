@@ -46,7 +46,7 @@ func ran(t *testing.T, folder, text string, o Options, s configuration.Settings)
 	return printed.String(), errs.String(), err
 }
 
-// TestRun proves that a run shows what its tasks print and why it failed, resumes with what it has saved, and tells
+// TestRun proves that a run shows the output of its tasks and why it failed, resumes from its saved state, and shows
 // how.
 func TestRun(t *testing.T) {
 	t.Parallel()
@@ -92,8 +92,8 @@ func TestRunAsDigdag(t *testing.T) {
 	}
 }
 
-// TestRunKeepsLogs proves that logs of tasks are kept beside what is shown, that --goal leaves out what follows, and
-// that no state is saved if it must not be.
+// TestRunKeepsLogs proves that logs of tasks are also stored, that --goal omits later tasks, and that no state is saved
+// if it must not be.
 func TestRunKeepsLogs(t *testing.T) {
 	t.Parallel()
 	folder, logs := t.TempDir(), t.TempDir()
@@ -116,7 +116,7 @@ func TestRunKeepsLogs(t *testing.T) {
 	}
 }
 
-// TestRunStopped proves that a run which is stopped says so and what runs again, and not that tasks failed.
+// TestRunStopped proves that a stopped run reports that and what runs again, and not that tasks failed.
 func TestRunStopped(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

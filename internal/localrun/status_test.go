@@ -9,8 +9,8 @@ import (
 	"zerodag/engine"
 )
 
-// TestLongNamesAreSaved proves that the state of a task is saved whatever the length of its name, of each in a file of
-// its own, and that of names which fit the file has Digdag's.
+// TestLongNamesAreSaved proves that the state of a task is saved whatever the length of its name, each in a separate
+// file, and that names which fit have Digdag's form.
 func TestLongNamesAreSaved(t *testing.T) {
 	t.Parallel()
 	f := &statusFolder{dir: t.TempDir()}
@@ -28,7 +28,7 @@ func TestLongNamesAreSaved(t *testing.T) {
 	}
 }
 
-// TestWrongState proves that a file which is no saved success, whoever wrote it, counts as none: the task runs again.
+// TestWrongState proves that a file without a saved success, whatever wrote it, counts as missing: the task runs again.
 func TestWrongState(t *testing.T) {
 	t.Parallel()
 	f := newStatusFolder(t.TempDir(), time.Unix(0, 0))

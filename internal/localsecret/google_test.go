@@ -11,8 +11,8 @@ import (
 	"zerodag/internal/configuration"
 )
 
-// TestGoogleSecrets proves where a run finds the key of Google's own tools, that a secret of this machine wins over
-// it, with its project, and that a file that is named and is not there is told.
+// TestGoogleSecrets proves where a run finds the key of Google's own tools, that a secret of this machine takes
+// precedence, with its project, and that a named file that is missing is reported.
 func TestGoogleSecrets(t *testing.T) {
 	folder := t.TempDir()
 	for _, name := range []string{"GOOGLE_APPLICATION_CREDENTIALS", "GOOGLE_CLOUD_PROJECT", "GCLOUD_PROJECT"} {

@@ -14,8 +14,8 @@ import (
 	"zerodag/operators"
 )
 
-// TestLevels proves that each level shows itself and what weighs more, that a level nobody knows is shown rather than
-// lost, and that no other name is one.
+// TestLevels proves that each level shows its own and more severe lines, that lines of an unknown level are shown
+// rather than lost, and that no other name is a level.
 func TestLevels(t *testing.T) {
 	t.Parallel()
 	for i, name := range Levels() {

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestWordsAreTopics proves that a word of the documentation leads to what is said of it, also where it is a part of a
-// heading, of the first column of a table, or of a page's name.
+// TestWordsAreTopics proves that a word of the documentation leads to its section, even if it is a part of a heading,
+// of the first column of a table, or of a page's name.
 func TestWordsAreTopics(t *testing.T) {
 	t.Parallel()
 	list, err := Topics()

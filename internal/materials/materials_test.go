@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// TestLocked proves that a bill names what Go does not know of, as npm locks it, and no tool.
+// TestLocked proves that a bill lists materials outside of Go, as npm locks them, and no tool.
 func TestLocked(t *testing.T) {
 	t.Parallel()
 	for file, wanted := range map[string]string{"../../engine/expr/assets/package-lock.json": "pkg:npm/moment@2.", "../../ui/package-lock.json": "pkg:npm/react@19."} {

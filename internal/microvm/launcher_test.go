@@ -42,8 +42,8 @@ func launch(t *testing.T, l *microvm.Launcher, r sandbox.Runner) sandbox.Runner 
 	return r
 }
 
-// TestLaunch proves that a runner has one machine, however often it is launched, and what that is started with: no role, nobody may
-// connect to it, it is never suspended, its own log is off, and it ends after eight hours.
+// TestLaunch proves that a runner has one machine, however often it is launched, and the settings of that: no role, no
+// inbound connections, no suspension, its own log off, and an end after eight hours.
 func TestLaunch(t *testing.T) {
 	t.Parallel()
 	l, f := launcher(t)
@@ -69,7 +69,7 @@ func TestLaunch(t *testing.T) {
 	}
 }
 
-// TestConnector proves that a stage may have its machines reach the world by a connector of its own.
+// TestConnector proves that a stage may give its machines their own connector to the world.
 func TestConnector(t *testing.T) {
 	t.Parallel()
 	const own = "arn:aws:lambda:eu-west-1:123456789012:network-connector:vpc"
@@ -99,8 +99,8 @@ func TestLostAnswer(t *testing.T) {
 	}
 }
 
-// TestRefused proves for each error of the service what comes of a launch: it is tried later, the store is taken for unavailable, or the
-// user is told what to do.
+// TestRefused proves for each error of the service the outcome of a launch: it is tried later, the store counts as
+// unavailable, or the user gets a remedy.
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for _, x := range []struct {
@@ -167,7 +167,8 @@ func TestRefused(t *testing.T) {
 	})
 }
 
-// TestStop proves that the end of a machine may be asked for again and again, also when the answer is lost, and of one that is gone.
+// TestStop proves that the end of a machine may be requested repeatedly, even if the answer is lost, and for a missing
+// machine.
 func TestStop(t *testing.T) {
 	t.Parallel()
 	l, f := launcher(t)
@@ -190,8 +191,8 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// TestEnded proves that a machine has ended when the service says so or does not know it, and not before; that what cannot be asked
-// for hides no other; and that a lot of machines are looked at by pages.
+// TestEnded proves that a machine has ended when the service reports it or does not know it, and not before; that a
+// failed query hides no other machine; and that many machines are read by pages.
 func TestEnded(t *testing.T) {
 	t.Parallel()
 	for _, n := range []int{4, 30} {

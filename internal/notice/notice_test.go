@@ -67,8 +67,8 @@ func TestFailureInNotice(t *testing.T) {
 	}
 }
 
-// TestErrorsOfANoticeTellNoAddress proves that an address which may hold a key is in no error: whoever
-// starts an attempt can read that.
+// TestErrorsOfANoticeTellNoAddress proves that an address which may hold a key is in no error: any user who starts an
+// attempt can read that.
 func TestErrorsOfANoticeTellNoAddress(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) }))
@@ -113,8 +113,8 @@ func TestRetries(t *testing.T) {
 	})
 }
 
-// TestShell proves that the command gets the notice on stdin, and that one that fails or
-// does not end is a failure.
+// TestShell proves that the command gets the notice on stdin, and that a command that fails or does not end is a
+// failure.
 func TestShell(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "out")

@@ -105,7 +105,7 @@ func isDenied(err error) bool {
 	return errors.As(err, &user) && user.Code == host.Forbidden
 }
 
-// TestWhatIsNotBelieved proves that nobody gets in by an id token that is another's, old, of another sign-in or not
+// TestWhatIsNotBelieved proves that no one gets in by an id token that is another's, old, of another sign-in or not
 // signed, nor by a code of another browser, and that no error shows a secret.
 func TestWhatIsNotBelieved(t *testing.T) {
 	t.Parallel()
@@ -167,7 +167,7 @@ func TestWhatIsNotBelieved(t *testing.T) {
 
 func errorOf(_ host.Person, err error) error { return err }
 
-// TestProviderThatDoesNotAnswer proves that an outage is told as one and ends by itself.
+// TestProviderThatDoesNotAnswer proves that an outage is reported as one and ends without intervention.
 func TestProviderThatDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	fake, p := start(t, nil)

@@ -82,8 +82,8 @@ func TestRefusedSchedules(t *testing.T) {
 	}
 }
 
-// TestOf proves what an overview has: what runs, also of other projects unless it is about one, failures of the last
-// day and no older ones nor those that were killed, and that it says when there is more than was read.
+// TestOf proves the contents of an overview: running attempts, also of other projects unless it is about one, failures
+// of the last day but no older or killed ones, and that it reports if there is more than was read.
 func TestOf(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)

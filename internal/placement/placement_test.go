@@ -8,7 +8,8 @@ import (
 	"zerodag/operators"
 )
 
-// TestMachines proves that a command which asks for an image, a size or a role goes where it can have that, unless it names an executor.
+// TestMachines proves that a command which requests an image, a size or a role runs where it can have that, unless it
+// names an executor.
 func TestMachines(t *testing.T) {
 	t.Parallel()
 	both := []string{operators.OnFargate, operators.OnMicrovm}

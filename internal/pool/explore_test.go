@@ -60,7 +60,7 @@ func (s space) explore(most int) (r result) {
 	return r
 }
 
-// look says what is wrong with a world, and what can happen next in it.
+// look returns what is wrong with a world, and what can happen next in it.
 func (s space) look(w world, r *result) (next []move, wrong string) {
 	if wrong := s.wrong(w); wrong != "" {
 		return nil, wrong
@@ -126,8 +126,8 @@ func small() []space {
 	}
 }
 
-// TestExplore walks through all orders in which workers can meet in small pools: no task runs without its slots, no
-// slot is left with a task that is over, nobody who fits is forgotten, and all end.
+// TestExplore walks through all orders in which workers can interleave in small pools: no task runs without its slots,
+// no slot is left with a task that is over, no claim that fits is forgotten, and all end.
 func TestExplore(t *testing.T) {
 	t.Parallel()
 	for _, s := range small() {

@@ -34,7 +34,7 @@ func (s *shop) wake(_ context.Context, _ host.PoolRef, claims []host.Claim) erro
 	for _, c := range claims {
 		select {
 		case s.woken[c.Holder] <- struct{}{}:
-		default: // it was told already, and has not begun yet
+		default: // it was woken already, and has not begun yet
 		}
 	}
 	return nil
@@ -172,7 +172,7 @@ func runLists(t *testing.T, seed uint64) {
 				}
 				s.use(1)
 			}
-			time.Sleep(10 * time.Minute) // of the simulated clock: longer than any failure delays those who could run beside it
+			time.Sleep(10 * time.Minute) // of the simulated clock: longer than any failure delays tasks that could run beside it
 			for _, s := range mine {
 				s.use(-1)
 				s.do(release(c))
@@ -188,7 +188,7 @@ func runLists(t *testing.T, seed uint64) {
 	}
 }
 
-// TestHeld proves that a pool that is held grants nothing, and that Stir wakes those who fit once it is not held any more.
+// TestHeld proves that a pool that is held grants nothing, and that Stir wakes the claims that fit once it is released.
 func TestHeld(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()

@@ -15,21 +15,21 @@ import (
 // Times of a simulation, in milliseconds.
 const (
 	lease      = 30_000    // after which the message of a worker that crashed is received again
-	checkEvery = 60_000    // between two looks after the pool
-	longest    = 61_000    // that a claim may stand beside free slots
-	patience   = 3_600_000 // in which all must be over once nobody comes any more
+	checkEvery = 60_000    // between two checks of the pool
+	longest    = 61_000    // that a claim may wait beside free slots
+	patience   = 3_600_000 // in which all must end once no new tasks come
 )
 
 // rates are how often something happens, for each call of a worker or each task.
 type rates struct{ crash, lost, double, kill, torn float64 }
 
-// simulated is a pool with workers of many tasks in virtual time: unlike an exploration it cannot look at all orders,
-// but it continues for long, with many tasks, and with time.
+// simulated is a pool with workers of many tasks in virtual time: unlike an exploration it cannot cover all orders, but
+// it continues for long, with many tasks, and with time.
 type simulated struct {
 	rand  *rand.Rand
 	rates rates
 	fault fault
-	blind bool // nobody looks after the pool
+	blind bool // no one checks the pool
 
 	pace  int64 // how long a call or a message takes at most
 	slots int
@@ -42,12 +42,12 @@ type simulated struct {
 	now      int64
 	order    int64
 	agenda   agenda
-	beside   []int // claims that fit beside the free slots
+	beside   []int // claims that fit into the free slots
 	inUse    int
 	acquired int
 	woken    int // messages that told a claim to try again
 	crashes  int
-	worst    int64 // how long a claim stood beside free slots
+	worst    int64 // how long a claim waited beside free slots
 	wrong    string
 }
 
@@ -55,8 +55,8 @@ type simTask struct {
 	claim    host.Claim
 	life     life
 	messages []message // in the order in which they came
-	busy     bool      // somebody works on a message of it
-	fits     int64     // since when it stands beside free slots; 0: it does not
+	busy     bool      // a worker has a message of it
+	fits     int64     // since when it waits beside free slots; 0: it does not
 }
 
 // simWorker is a worker of a task's message. own: the message is there until this worker has finished it.
@@ -139,7 +139,7 @@ func (s *simulated) arrive(acquisitions int) {
 	s.after(s.rand.Int64N(2*1200/int64(s.slots)), func() { s.arrive(acquisitions) })
 }
 
-// over says what is left when nobody has come for long.
+// over describes what is left when no task has come for long.
 func (s *simulated) over() {
 	for id := range s.tasks {
 		if l := s.tasks[id].life; l == wants || l == runs {
@@ -191,7 +191,7 @@ func (s *simulated) receive(id int) {
 	s.work(id, m, false)
 }
 
-// work has a worker begin with a message, and now and then another beside it.
+// work has a worker begin with a message, and now and then a second one beside it.
 func (s *simulated) work(id int, m message, again bool) {
 	s.tasks[id].busy = true
 	for _, own := range []bool{true, false} {
@@ -219,7 +219,7 @@ func (s *simulated) begin(w *simWorker) Turn {
 	return GiveUp(t.claim, w.again)
 }
 
-// done ends a worker; its task may be told the next thing.
+// done ends a worker; its task may get the next message.
 func (s *simulated) done(w *simWorker) {
 	if w.own {
 		s.tasks[w.task].busy = false
@@ -259,7 +259,7 @@ func (s *simulated) again(w *simWorker, crash bool) {
 	s.after(wait, func() { s.work(w.task, w.message, true) })
 }
 
-// call carries out what a worker's turn asks for, and says what it does next; nil: nothing.
+// call carries out the call of a worker's turn, and returns the next step; nil: nothing.
 func (s *simulated) call(w *simWorker) func() {
 	id, c := w.task, w.turn.Next()
 	switch c.Kind {
@@ -326,7 +326,7 @@ func (s *simulated) seen(taken []int) host.Line {
 	return l
 }
 
-// ends notes in the log what came of a turn. What was granted to a task that is over is given up again.
+// ends records the outcome of a turn in the log. Slots that were granted to a task that is over are given up again.
 func (s *simulated) ends(w *simWorker, o Outcome) func() {
 	t := &s.tasks[w.task]
 	if w.turn.aim != acquire || o != Granted {
@@ -375,7 +375,7 @@ func (s *simulated) wakeUp(c host.Claim) {
 	}
 }
 
-// lookAfter is what a server does each minute: it asks the log of those who have slots, and wakes who fits.
+// lookAfter is a server's check of each minute: it reads the logs of the holders, and wakes the claims that fit.
 func (s *simulated) lookAfter() {
 	if s.blind {
 		return
@@ -447,9 +447,9 @@ func asInt(b bool) int {
 // stormy is how often things go wrong: in one task of five something does.
 var stormy = rates{crash: .01, lost: .01, double: .02, kill: .05, torn: .1}
 
-// TestSimulation has a million tasks get slots of pools, with ZERODAG_MODEL (`make model`), and a hundred thousand else, while workers
-// crash, answers are lost, messages are doubled and tasks are killed: never are more slots in use than there are, no claim that fits
-// stands beside free slots for more than 61 seconds, all end, and nothing is left.
+// TestSimulation has a million tasks get slots of pools, with ZERODAG_MODEL (`make model`), and a hundred thousand
+// else, while workers crash, answers are lost, messages are doubled and tasks are killed: there are never more slots in
+// use than exist, no claim that fits waits beside free slots for more than 61 seconds, all end, and nothing is left.
 func TestSimulation(t *testing.T) {
 	t.Parallel()
 	each, seeds := 5_000, uint64(20)
@@ -485,7 +485,7 @@ func TestFewWakes(t *testing.T) {
 	}
 }
 
-// TestSimulationFinds proves that a simulation finds what it looks for, where there are defects.
+// TestSimulationFinds proves that a simulation finds defects if there are any.
 func TestSimulationFinds(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*simulated){

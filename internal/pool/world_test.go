@@ -11,7 +11,7 @@ import (
 const (
 	maxTasks   = 4
 	maxSlots   = 3
-	maxWorkers = maxTasks + 1 // one for each task, and one that works on a message which another worker has, too
+	maxWorkers = maxTasks + 1 // one for each task, and a second one for the same message
 )
 
 // fault is a defect that is planted around the turns: an exploration must find it.
@@ -20,15 +20,15 @@ type fault uint8
 const (
 	none     fault = iota
 	noReread       // who has joined the line stops without another look
-	noPump         // nobody is ever woken
+	noPump         // no claim is ever woken
 	notSeen        // who has slots does not see that they are its own
 	byClock        // slots are freed when their holder was slow
 )
 
-// space says which worlds there are.
+// space describes which worlds exist.
 type space struct {
 	slots                   int
-	claims                  []int // slots that each task asks for; in the line a task stands before those behind it here
+	claims                  []int // slots that each task requests; a task precedes the later ones in the line
 	kills, crashes, doubles int8
 	torn                    tearing
 	repaired                bool // the minute check may be needed
@@ -91,7 +91,7 @@ type world struct {
 	taken                   [maxSlots]int8 // one more than the task that has the slot; 0: free
 	line                    uint8          // a bit for each task
 	messages                [maxTasks]message
-	again                   [maxTasks]message // those that were received before
+	again                   [maxTasks]message // messages that were received before
 	workers                 [maxWorkers]worker
 	kills, crashes, doubles int8
 }
@@ -116,7 +116,7 @@ func (s space) claim(t int) host.Claim {
 
 func taskOf(holder string) int8 { return int8(holder[0] - 'a') }
 
-// pool makes a Line of what was read.
+// pool makes a Line of the read data.
 func (s space) pool(taken [maxSlots]int8, line uint8) host.Line {
 	l := host.Line{Slots: s.slots}
 	for i, t := range taken {
@@ -224,7 +224,7 @@ func (s space) work(w world, i int) world {
 	return w
 }
 
-// begin is the turn that a message asks for, as the log is.
+// begin is the turn that a message starts, given the log.
 func (s space) begin(w world, x worker) Turn {
 	c := s.claim(int(x.task))
 	switch life := w.lives[x.task]; {
@@ -238,7 +238,7 @@ func (s space) begin(w world, x worker) Turn {
 	return GiveUp(c, x.again)
 }
 
-// call makes the call that a worker's turn asks for.
+// call makes the call of a worker's turn.
 func (s space) call(w world, i int) world {
 	x := &w.workers[i]
 	switch c := x.turn.Next(); c.Kind {
@@ -317,7 +317,7 @@ func (s space) saw(x *worker) {
 	x.taken, x.line = [maxSlots]int8{}, 0
 }
 
-// wrong says what no world may be.
+// wrong returns what is wrong with a world.
 func (s space) wrong(w world) string {
 	for t, k := range s.claims {
 		if n := count(w.taken, t); w.lives[t] == runs && n < k {
@@ -337,7 +337,7 @@ func count(taken [maxSlots]int8, task int) int {
 	return n
 }
 
-// quiet reports whether nothing happens by itself but the ends of those who run.
+// quiet reports whether nothing more happens except the ends of running tasks.
 func (w world) quiet() bool {
 	return w.workers == [maxWorkers]worker{} && w.messages == [maxTasks]message{}
 }

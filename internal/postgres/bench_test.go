@@ -9,9 +9,9 @@ import (
 	"zerodag/operators/operatortest/postgres"
 )
 
-// BenchmarkEntries shows what it costs that an append checks what its writer relies on, and what a run costs before it
-// begins: a look for a kill and for what a failover may have lost, and a note where it continues for longer or is made
-// again. An append without checks, and reading the row of the attempt, are the yardsticks.
+// BenchmarkEntries shows the cost of an append that checks what its writer relies on, and the cost of a run before it
+// begins: a check for a kill and for changes that a failover may have lost, and a note if it takes longer or is
+// repeated. An append without checks, and reading the row of the attempt, are the yardsticks.
 func BenchmarkEntries(b *testing.B) {
 	l := &lab{Server: postgres.StartKeeping(b), room: make(chan struct{}, 1)}
 	db := open(b, l.options())

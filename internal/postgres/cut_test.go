@@ -45,7 +45,7 @@ func pushOf(project, revision string) host.Push {
 
 func at(seconds int64) time.Time { return time.Unix(1_700_000_000+seconds, 0).UTC() }
 
-// attempt asks for an attempt of a session that is asked for once.
+// attempt describes an attempt of a session that is requested once.
 func (s *scene) attempt() host.NewAttempt {
 	return host.NewAttempt{Site: 1, Project: s.workflow.Project, Workflow: host.Ref{ID: s.workflow.ID, Name: s.workflow.Name}, SessionTime: at(s.sessions.Add(1)), Zone: "UTC",
 		Params: param.New(), CreatedAt: at(0), WaitsFor: -1, First: host.Entry{Seq: 1, Nonce: "first", At: at(0), Changes: []byte("start")}, Message: host.Message{ID: "go"}}
@@ -70,8 +70,8 @@ func number(t testing.TB, db *DB, sql string, args ...any) int {
 	return n
 }
 
-// cutCase is a call whose connection is cut: do must succeed all the same, and check finds it done once. both run for each
-// place of the cut with another n, which is above 0.
+// cutCase is a call whose connection is cut: do must still succeed, and check finds it done once. Both run for each
+// place of the cut with a different n, which is above 0.
 type cutCase struct {
 	prepare, do, check func(t *testing.T, n int64) error
 	onCut              func()
@@ -277,8 +277,8 @@ func cutCases(s *scene, db, direct *DB) map[string]cutCase {
 	}
 }
 
-// testDoubt proves that a change of which nobody can say whether it was made is not made again by the store: who called hears
-// that it does not answer, and finds it made once.
+// testDoubt proves that the store does not repeat a change whose outcome is unknown: the caller gets an error that it
+// does not answer, and finds the change made once.
 func testDoubt(t *testing.T, l *lab) {
 	l.enter(t)
 	o := l.options()
@@ -309,7 +309,7 @@ func testDoubt(t *testing.T, l *lab) {
 	}
 }
 
-// FuzzReceipt proves that no receipt breaks the reader, and that it reads nothing but what is one.
+// FuzzReceipt proves that no receipt breaks the reader, and that it accepts nothing but receipts.
 func FuzzReceipt(f *testing.F) {
 	for _, text := range []string{"", "1.2", "1.", ".2", "-1.2", "1.2.3", "9223372036854775808.1"} {
 		f.Add(text)
@@ -325,7 +325,7 @@ func FuzzReceipt(f *testing.F) {
 	})
 }
 
-// consume receives and deletes up to n messages of those that come within a while, and reports how many.
+// consume receives and deletes up to n messages that come within a while, and returns how many.
 func consume(db *DB, queue string, wait time.Duration, n int) (taken int) {
 	ctx, cancel := context.WithTimeout(context.Background(), wait)
 	defer cancel()

@@ -62,7 +62,7 @@ func TestFailover(t *testing.T) {
 	lost := received(host.MessageID(a.ID, "2.1"))
 	want("append what is lost", db.Append(ctx, a.ID, entry(3, "lost", "kept", lost.Receipt)), nil)
 	var last host.Attempt
-	for n := range 50 { // more than PostgreSQL leaves out by itself
+	for n := range 50 { // more than PostgreSQL skips on its own
 		last = started(fmt.Sprint("lost", n))
 	}
 
@@ -120,7 +120,7 @@ func TestReceiveWithoutAnswer(t *testing.T) {
 		defer cancel()
 		return queue.Receive(ctx, 1, time.Hour)
 	}
-	if list, err := receive(100 * time.Millisecond); !errors.Is(err, context.DeadlineExceeded) { // what it asks for is prepared from now on
+	if list, err := receive(100 * time.Millisecond); !errors.Is(err, context.DeadlineExceeded) { // its statements are prepared from now on
 		t.Fatal(list, err)
 	}
 	l.listening(t, "receiving")

@@ -74,8 +74,8 @@ func testBeside(t *testing.T, l *lab) {
 	}
 }
 
-// testKeys proves that a server with another key than that of the secrets is told so when it starts, and that one without
-// any, and a database without secrets, are well.
+// testKeys proves that a server with a key other than that of the secrets gets an error when it starts, and that a
+// server without a key, and a database without secrets, are fine.
 func testKeys(t *testing.T, l *lab) {
 	l.enter(t)
 	o, ctx := l.options(), t.Context()

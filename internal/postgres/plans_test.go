@@ -95,7 +95,7 @@ func many(t testing.TB, db *DB) {
 	}
 }
 
-// questions are those that must cost what they answer, not what there is.
+// questions are the queries whose cost must depend on the answer, not on the size of the tables.
 func questions(db *DB) []struct {
 	name string
 	ask  func(context.Context) error
@@ -225,7 +225,7 @@ func testPlans(t *testing.T, l *lab) {
 	if err := db.pool.QueryRow(t.Context(), "SELECT current_setting('server_version_num')::int / 10000 || ''").Scan(&version); err != nil {
 		t.Fatal(err)
 	}
-	file := "testdata/plans-" + version + ".txt" // each version says it in its own words
+	file := "testdata/plans-" + version + ".txt" // each version has its own wording
 	if *rewrite {
 		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 			t.Fatal(err)

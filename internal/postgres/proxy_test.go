@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// proxy stands between a client and the server, and cuts a connection at a request of the client when it is told to.
+// proxy sits between a client and the server, and cuts a connection at a request of the client when it is asked to.
 type proxy struct {
 	listener net.Listener
 
@@ -20,14 +20,14 @@ type proxy struct {
 	at    string // only requests with this text count
 	after bool   // the server does what was asked for, and its answer is lost; else it never hears of it
 	onCut func()
-	shut  bool // nobody is let in any more
+	shut  bool // no more connections
 }
 
-// shutNow lets nobody in any more, until open does.
+// shutNow refuses connections until open is called.
 func (p *proxy) shutNow() { p.set(true) }
 func (p *proxy) open()    { p.set(false) }
 
-// switchTo sends whoever comes from now on to another port.
+// switchTo sends new connections from now on to another port.
 func (p *proxy) switchTo(port int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -79,14 +79,14 @@ func newProxy(t *testing.T, port int) *proxy {
 
 func (p *proxy) port() int { return p.listener.Addr().(*net.TCPAddr).Port }
 
-// arm asks for a cut at the nth request from now on.
+// arm requests a cut at the nth request from now on.
 func (p *proxy) arm(n int, after bool, onCut func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.left, p.at, p.after, p.onCut = n, "", after, onCut
 }
 
-// armCommit asks for a cut at the next commit.
+// armCommit requests a cut at the next commit.
 func (p *proxy) armCommit(after bool, onCut func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -64,8 +64,8 @@ func testTexts(t *testing.T, l *lab) {
 }
 
 // testLogs proves that the log of a run is read part by part by another server, that it continues in another file at
-// the size asked for, that two runs of one moment have a file each, and that a log says what it lacks when the database
-// was away.
+// the requested size, that two runs of one moment have a file each, and that a log states what it lacks if the database
+// was unavailable.
 func testLogs(t *testing.T, l *lab) {
 	l.enter(t)
 	o := l.options()
@@ -137,7 +137,7 @@ func unpack(t *testing.T, r io.Reader) string {
 	return string(text)
 }
 
-// testDepths proves that the numbers of queues and the list of messages say what is where.
+// testDepths proves that the counts of queues and the list of messages show where each message is.
 func testDepths(t *testing.T, l *lab) {
 	db, ctx := l.fresh(t), t.Context()
 	q := db.Queue("events")

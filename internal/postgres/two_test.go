@@ -196,7 +196,7 @@ func testLeaving(t *testing.T, l *lab) {
 		}
 	}
 	left := 0
-	for i := 0; i < 300 || left == i; i++ { // at first nobody has the time, in the end somebody has
+	for i := 0; i < 300 || left == i; i++ { // at first no receiver has the time, in the end one has
 		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*10*time.Microsecond)
 		list, err := q.Receive(ctx, 2, time.Hour)
 		cancel()
@@ -214,8 +214,8 @@ func testLeaving(t *testing.T, l *lab) {
 	}
 }
 
-// testKilled proves that what a server had leased comes to another when the lease ends, when it was killed: nobody
-// sends a notification then.
+// testKilled proves that the messages that a killed server had leased come to another when the lease ends: no
+// notification is sent then.
 func testKilled(t *testing.T, l *lab) {
 	l.enter(t)
 	o := l.options()
@@ -243,7 +243,7 @@ func testKilled(t *testing.T, l *lab) {
 		}
 		got <- list[0]
 	})
-	killed.Close() // for the others it is as one that was killed: its leases stay
+	killed.Close() // for the others it is as if it was killed: its leases stay
 	all.Wait()
 	d := <-got
 	if took := time.Since(begin); d.ID != "a" || d.Count != 2 || d.Restarted || took < time.Second {

@@ -9,8 +9,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// testTypes proves that a server gets messages of its types and those for all, in the order sent, and no others; that one for
-// others is put in place of one that is held, both or nothing; and that who waits for messages hears of it.
+// testTypes proves that a server gets messages of its types and those for all, in the order sent, and no others; that a
+// message for others atomically replaces a leased one; and that waiting receivers are woken for it.
 func testTypes(t *testing.T, l *lab) {
 	l.enter(t)
 	o := l.options()

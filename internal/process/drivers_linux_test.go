@@ -7,11 +7,11 @@ import (
 	"testing"
 )
 
-// TestDriversOfOneProgram proves that drivers side by side in one program know their commands apart: each
-// hears how its own ended, and ends none of another.
+// TestDriversOfOneProgram proves that several drivers in one program distinguish their commands: each learns how its
+// own ended, and ends none of another.
 //
-// The drivers have a program of their own: one that believes that it is alone ends processes
-// that nobody is responsible for, and those of the other tests of this package look like that.
+// The drivers have a separate program: a driver that believes that it is alone ends processes that no driver is
+// responsible for, and those of the other tests of this package look like that.
 func TestDriversOfOneProgram(t *testing.T) {
 	t.Parallel()
 	const within = "ZERODAG_TEST_DRIVERS"

@@ -28,7 +28,8 @@ func TestDaemonsAreFound(t *testing.T) {
 	}
 }
 
-// TestSaysWhatItEnded proves that a command whose background processes are ended says so, and none whose background ended by itself.
+// TestSaysWhatItEnded proves that a command whose background processes are ended reports it, and none whose background
+// processes ended on their own.
 func TestSaysWhatItEnded(t *testing.T) {
 	t.Parallel()
 	const line = "zerodag: ended a process that the command left running: a task ends with its command\n"
@@ -102,8 +103,8 @@ func TestMarksOfCommandsInCommands(t *testing.T) {
 	}
 }
 
-// TestReclaim proves that a driver of the same name ends what a killed program left
-// running, in sessions of their own too, and nothing of others.
+// TestReclaim proves that a driver of the same name ends the processes that a killed program left running, even in
+// separate sessions, and nothing of others.
 func TestReclaim(t *testing.T) {
 	t.Parallel()
 	name := t.Name() + "-" + strconv.Itoa(os.Getpid())

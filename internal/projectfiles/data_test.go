@@ -10,8 +10,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// TestServerDataIsNeverPacked proves that the data of a server stays at home wherever it lies
-// in a project, whatever its folder is called, and also when a link leads to it.
+// TestServerDataIsNeverPacked proves that the data of a server is never packed wherever it is in a project, whatever
+// its folder is called, and even if a link leads to it.
 func TestServerDataIsNeverPacked(t *testing.T) {
 	t.Parallel()
 	elsewhere := folderOf(t, map[string]string{"zerodag.db": "x", "secret.key": "k", "blobs/1": "b"})

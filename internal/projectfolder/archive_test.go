@@ -95,7 +95,7 @@ func TestNamesFolder(t *testing.T) {
 	}
 }
 
-// TestArchive proves that an archive has the files of a folder, neither itself nor data of a server, and says so.
+// TestArchive proves that an archive has the files of a folder, neither itself nor data of a server, and reports that.
 func TestArchive(t *testing.T) {
 	t.Parallel()
 	f := filled(t, map[string]string{"main.dig": "+a: {echo>: x}\n", "sub/q.sql": "select 1", "link": "-> main.dig", ".digdagignore": "sub/no*\n", "sub/not": "x"})
@@ -121,8 +121,8 @@ func TestArchive(t *testing.T) {
 	}
 }
 
-// TestCreate proves that each sample is a project that can be read, that a file which is there stays, and what a
-// workflow is called in a folder whose name no workflow can have.
+// TestCreate proves that each sample is a readable project, that an existing file stays, and the name of the workflow
+// in a folder whose name no workflow can have.
 func TestCreate(t *testing.T) {
 	t.Parallel()
 	for kind := range strings.SplitSeq(Kinds, ", ") {

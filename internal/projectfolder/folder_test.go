@@ -41,8 +41,8 @@ func filled(t *testing.T, files map[string]string) Folder {
 	return f
 }
 
-// TestOwnState proves that a run does not write to where a link leads that came with the project, and is told so before
-// it runs anything.
+// TestOwnState proves that a run does not write through a link that came with the project, and fails before it runs
+// anything.
 func TestOwnState(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

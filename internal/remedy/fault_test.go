@@ -8,7 +8,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// TestRemedies proves for each form of error that its remedy is told, with the names that the error has.
+// TestRemedies proves for each form of error that its remedy is shown, with the names in the error.
 func TestRemedies(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ operator, message, want string }{
@@ -73,7 +73,8 @@ func TestRemedies(t *testing.T) {
 	}
 }
 
-// TestSlipOfAName proves that the name that was meant is told of a slip in an expression, and where it has its value.
+// TestSlipOfAName proves that a typo in an expression is answered with the intended name, and where that gets its
+// value.
 func TestSlipOfAName(t *testing.T) {
 	t.Parallel()
 	names := map[string]dig.Place{"database": {File: "w.dig", Line: 2, Column: 3}, "atempt_ids": {File: "w.dig", Line: 3, Column: 3}}
@@ -91,8 +92,8 @@ func TestSlipOfAName(t *testing.T) {
 	}
 }
 
-// TestWhatWasNotStored proves that of a name that a task was to store it is told what became of that task, and of no
-// other name.
+// TestWhatWasNotStored proves that for a name that a task should have stored the outcome of that task is shown, and for
+// no other name.
 func TestWhatWasNotStored(t *testing.T) {
 	t.Parallel()
 	lost, stores := LostNames{}, func(name string) *param.Map { return param.New("sh>", "x", "_store", param.New(name, "stdout")) }
@@ -111,8 +112,8 @@ func TestWhatWasNotStored(t *testing.T) {
 	}
 }
 
-// TestWhereAParameterBelongs proves that a parameter that is missing is asked for where it would be read: below its
-// neighbours, where they have a place of their own.
+// TestWhereAParameterBelongs proves that a missing parameter is requested where it would be read: below its siblings,
+// if they have a separate place.
 func TestWhereAParameterBelongs(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -7,7 +7,7 @@ import (
 )
 
 // TestNear proves which candidate is proposed for a word: one that differs by a letter, by its case, by the order of
-// its letters, or that the word begins, and none that is only alike.
+// its letters, or that the word begins, and none that is only similar.
 func TestNear(t *testing.T) {
 	t.Parallel()
 	commands := []string{"run", "retry", "push", "pool", "schedules", "sessions", "status", "secrets"}

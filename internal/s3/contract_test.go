@@ -20,7 +20,7 @@ var (
 	_ host.Logs  = (*s3.Logs)(nil)
 )
 
-// bucket makes one that is emptied and removed at the end of the test.
+// bucket makes a bucket that is emptied and removed at the end of the test.
 func bucket(t testing.TB, c aws.Config) string {
 	t.Helper()
 	client := awss3.NewFromConfig(c, func(o *awss3.Options) { o.UsePathStyle = true })

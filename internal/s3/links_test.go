@@ -50,8 +50,8 @@ func signed(t *testing.T, u *url.URL, who aws.Credentials) string {
 	return again.Query().Get("X-Amz-Signature")
 }
 
-// TestTextLink proves that a link for browsers asks for the headers of text, which its signature covers, for minutes; and
-// that logs without links have none.
+// TestTextLink proves that a link for browsers requests the headers of text, which its signature covers, for minutes;
+// and that logs without links have none.
 func TestTextLink(t *testing.T) {
 	t.Parallel()
 	who := aws.Credentials{AccessKeyID: "AKID", SecretAccessKey: "SECRET"}

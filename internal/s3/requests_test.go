@@ -59,8 +59,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestLinks proves that links work without credentials until they end, and that an upload
-// takes nothing but what was announced.
+// TestLinks proves that links work without credentials until they end, and that an upload accepts only the announced
+// content.
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	c := localstack.Config(t)
@@ -118,8 +118,8 @@ func (k kept) EachShort(_ context.Context, _ int64, f func(string, []byte)) erro
 	return nil
 }
 
-// TestPuts proves that a short log costs no object, a longer one a single put, and one that
-// never ends an object for each rotation; and that nothing of them is lost.
+// TestPuts proves that a short log costs no object, a longer one a single put, and one that never ends an object for
+// each rotation; and that no text is lost.
 func TestPuts(t *testing.T) {
 	t.Parallel()
 	c := localstack.Config(t)

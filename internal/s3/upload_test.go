@@ -75,8 +75,8 @@ func TestUploadRefused(t *testing.T) {
 	}
 }
 
-// TestUploadParts proves that an upload in parts takes nothing but what was announced, is
-// there only when it is complete, and may be completed again.
+// TestUploadParts proves that an upload in parts accepts only the announced content, exists only when it is complete,
+// and may be completed again.
 func TestUploadParts(t *testing.T) {
 	t.Parallel()
 	c := localstack.Config(t)

@@ -91,7 +91,7 @@ func TestKeyThatCannotBeRead(t *testing.T) {
 	}
 }
 
-// TestSpent proves that a name is used up once until its time is over, and that many names take bounded memory, those
+// TestSpent proves that a name can be used once until its time is over, and that many names take limited memory, those
 // that end last being remembered.
 func TestSpent(t *testing.T) {
 	t.Parallel()

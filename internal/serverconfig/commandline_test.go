@@ -21,7 +21,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// told is what a server is told by a configuration and by options of its command line.
+// told is the settings of a server by a configuration and by options of its command line.
 func told(t *testing.T, config string, args ...string) (Options, error) {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "config")
@@ -42,7 +42,7 @@ func told(t *testing.T, config string, args ...string) (Options, error) {
 	return c.Options(r, pool)
 }
 
-// TestOptionsWin proves that an option that was given wins over the configuration, and that one that was not leaves it.
+// TestOptionsWin proves that a given option overrides the configuration, and that a missing one does not.
 func TestOptionsWin(t *testing.T) {
 	t.Parallel()
 	const config = "server.port = 1000\nserver.bind = 127.0.0.2\nserver.http.headers.X-A = config\nserver.access-log.path = logs\nagent.max-task-threads = 3\nschedule.enabled = false\n"
@@ -75,8 +75,7 @@ func TestOptionsWin(t *testing.T) {
 	}
 }
 
-// TestContradictions proves that a server does not start with what cannot be meant, and that each error says what to
-// do.
+// TestContradictions proves that a server does not start with contradicting settings, and that each error has a remedy.
 func TestContradictions(t *testing.T) {
 	t.Parallel()
 	const shared = "database.type = postgresql\ndatabase.host = db\ndatabase.user = u\ndatabase.database = d\n"
@@ -111,8 +110,8 @@ func TestContradictions(t *testing.T) {
 	}
 }
 
-// TestWhoMayCall proves that nobody serves everybody by accident: a server that asks for no login listens on this
-// machine only, lets no other web page use it and is not for several people, unless the administrator says so.
+// TestWhoMayCall proves that no server is open to everyone by accident: a server without login listens on this machine
+// only, lets no other web page use it and is not for several users, unless the administrator allows it.
 func TestWhoMayCall(t *testing.T) {
 	t.Parallel()
 	const login = "server.authenticator.basic.username = u\nserver.authenticator.basic.password = p\n"
@@ -151,7 +150,7 @@ func TestWhoMayCall(t *testing.T) {
 }
 
 // TestData proves where a server keeps its data, by which sources, and that a project's own server keeps it in memory
-// unless it is told otherwise.
+// by default.
 func TestData(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
@@ -194,8 +193,8 @@ func TestData(t *testing.T) {
 	}
 }
 
-// TestSecretKeyIsKept proves that a key which was made is that of the next start, for its owner alone, and that one
-// which others may read is warned of.
+// TestSecretKeyIsKept proves that a generated key is that of the next start, for its owner alone, and that the server
+// warns if others may read it.
 func TestSecretKeyIsKept(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

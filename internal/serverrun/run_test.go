@@ -118,8 +118,8 @@ func get(t *testing.T, url, token string) (int, string) {
 	return answer.StatusCode, string(text)
 }
 
-// TestRun proves that a server answers until its context ends, that it asks for the first token where tokens are
-// required, which its log has, and that its end is in its log.
+// TestRun proves that a server answers until its context ends, that it requires the first token if tokens are required,
+// which its log has, and that its end is in its log.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	address, end := running(t, "", "my.key = 1\nserver.authenticator.type = token\nserver.http.headers.X-A = b\n")
@@ -166,7 +166,7 @@ func TestRunOfAProject(t *testing.T) {
 	}
 }
 
-// TestListenFails proves that a server whose port is taken ends with an error that says what to do.
+// TestListenFails proves that a server whose port is taken ends with an error that has a remedy.
 func TestListenFails(t *testing.T) {
 	t.Parallel()
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
@@ -195,7 +195,7 @@ func TestListenFails(t *testing.T) {
 	}
 }
 
-// TestPageAddress proves which address people are told who look at a page from this machine.
+// TestPageAddress proves which address is shown to users of a page on this machine.
 func TestPageAddress(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{"127.0.0.1:1": "http://127.0.0.1:1/", "0.0.0.0:80": "http://localhost:80/", "[::]:80": "http://localhost:80/", "[::1]:80": "http://[::1]:80/", "192.0.2.1:80": "http://192.0.2.1:80/"} {
@@ -209,8 +209,7 @@ func TestPageAddress(t *testing.T) {
 	}
 }
 
-// TestStalledRequest proves that a request of which nothing comes for a time ends, and that one which comes slowly does
-// not.
+// TestStalledRequest proves that a stalled request ends, and that a slow one does not.
 func TestStalledRequest(t *testing.T) {
 	t.Parallel()
 	read := make(chan error, 1)

@@ -22,7 +22,7 @@ import (
 	database "zerodag/operators/operatortest/postgres"
 )
 
-// open opens what servers share, in a schema of its own, until the test ends.
+// open opens the stores that servers share, in a separate schema, until the test ends.
 func open(t *testing.T, server database.Server, schema string, o shared.Options) (host.Blobs, host.Logs, func(context.Context, []host.Attempt) error) {
 	t.Helper()
 	o.Database = postgres.Options{URL: fmt.Sprintf("postgres://%s@127.0.0.1:%d/%s?sslmode=disable", database.User, server.Port, database.Database), Schema: schema, Migrate: true, Connections: 3}
@@ -34,8 +34,8 @@ func open(t *testing.T, server database.Server, schema string, o shared.Options)
 	return s.Blobs, s.Logs, s.RemoveLogs
 }
 
-// used proves that an archive and a log that one server keeps are there for another, and that they can be removed. It
-// looks with there whether they are where they were to be.
+// used proves that an archive and a log that one server stores are there for another, and that they can be removed. It
+// checks with there whether they are in the right place.
 func used(t *testing.T, server database.Server, o shared.Options, there func() []string) {
 	t.Helper()
 	schema := "s" + strings.ToLower(strings.ReplaceAll(t.Name(), "/", "_"))

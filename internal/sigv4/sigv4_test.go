@@ -22,8 +22,8 @@ func TestEndpoint(t *testing.T) {
 	}
 }
 
-// TestSign holds a signature against the one that AWS publishes for its example request (get-vanilla of its test suite), and proves
-// that it covers the body.
+// TestSign compares a signature with the one that AWS publishes for its example request (get-vanilla of its test
+// suite), and proves that it covers the body.
 func TestSign(t *testing.T) {
 	t.Parallel()
 	who := aws.Credentials{AccessKeyID: "AKIDEXAMPLE", SecretAccessKey: "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"}

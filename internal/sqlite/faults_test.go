@@ -35,7 +35,7 @@ func TestFaults(t *testing.T) {
 	}
 }
 
-// faultyRun appends and sends until everything is done, and says what happened.
+// faultyRun appends and sends until everything is done, and returns what happened.
 func faultyRun(t *testing.T, seed uint64) string {
 	var trace strings.Builder
 	synctest.Test(t, func(t *testing.T) {

@@ -32,9 +32,9 @@ func (*outside) Fatal(args ...any) {
 	os.Exit(1)
 }
 
-// TestDiskFull proves that with a disk that takes nothing more every write fails with a
-// clear error and leaves nothing behind, that reading continues, and that the driver goes on
-// by itself when there is room again. The disk is a limit on the size of files.
+// TestDiskFull proves that with a full disk every write fails with a clear error and leaves nothing behind, that
+// reading continues, and that the driver resumes without help when there is room again. The disk is a limit on the size
+// of files.
 func TestDiskFull(t *testing.T) {
 	t.Parallel()
 	path, c := process(t, "full")
@@ -186,7 +186,7 @@ func checkKilled(t *testing.T, path string, acknowledged map[int64]int64, sent i
 	}
 }
 
-// appendForever says what was acknowledged, from several goroutines, until it is killed.
+// appendForever prints what was acknowledged, from several goroutines, until it is killed.
 func appendForever(path string) {
 	t := &outside{}
 	db := open(t, Options{Path: path})

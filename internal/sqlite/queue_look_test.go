@@ -59,7 +59,7 @@ func TestLookIntoQueue(t *testing.T) {
 		if len(rest) != 1 || rest[0].ID != "alone" {
 			t.Errorf("the next page is %+v", rest)
 		}
-		time.Sleep(55 * time.Second) // the lease is over, and what was to come is due
+		time.Sleep(55 * time.Second) // the lease is over, and the delayed message is due
 		depth(host.Depth{Ready: 3, Behind: 1, Oldest: begin})
 		must(q.Delete(ctx, taken[0])) // too late: it changes nothing
 		for _, id := range []string{"first", "soon", "alone"} {

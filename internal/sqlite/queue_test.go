@@ -80,7 +80,7 @@ func TestReopen(t *testing.T) {
 	}
 }
 
-// readOnly makes the store of a database in memory refuse all that writes, or no more.
+// readOnly makes the store of a database in memory refuse all writes, or none.
 func readOnly(t *testing.T, db *DB, on int) {
 	t.Helper()
 	db.writer.use.Lock()
@@ -90,9 +90,8 @@ func readOnly(t *testing.T, db *DB, on int) {
 	}
 }
 
-// TestReleaseOnAFullDisk proves that a message which is released while nothing can be written
-// comes again after its delay and not only when its lease ends, once, and that the order of its
-// group and what it may be deleted by stay as they are.
+// TestReleaseOnAFullDisk proves that a message which is released while nothing can be written comes again after its
+// delay and not only when its lease ends, once, and that the order of its group and its receipt stay as they are.
 func TestReleaseOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -134,9 +133,9 @@ func TestReleaseOnAFullDisk(t *testing.T) {
 	})
 }
 
-// TestReceivedTasksAreCountedFirst proves that a message of "tasks" is written down as received
-// before anybody has it, so that a command which ends the server at once was under way, and that
-// a message which could not be written down was never received.
+// TestReceivedTasksAreCountedFirst proves that a message of "tasks" is recorded as received before a receiver has it,
+// so that a command which ends the server at once was under way, and that a message which could not be recorded was
+// never received.
 func TestReceivedTasksAreCountedFirst(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// TestSecretTrouble proves that secrets are neither kept nor read without a key, and that this is told.
+// TestSecretTrouble proves that secrets are neither stored nor read without a key, and that this is reported.
 func TestSecretTrouble(t *testing.T) {
 	t.Parallel()
 	path, ctx := fileOf(t), t.Context()

@@ -11,8 +11,8 @@ import (
 	"zerodag/internal/sqlite"
 )
 
-// TestSleep proves that a machine that sleeps ends what waits, and no lease: who holds one slept as well. A clock that is set forward ends no wait, and
-// makes due what is to come at a time of that clock.
+// TestSleep proves that a sleeping machine ends waits, but no lease: the lease's holder slept as well. A clock that is
+// set forward ends no wait, and makes messages due at a time of that clock.
 func TestSleep(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

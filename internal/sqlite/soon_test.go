@@ -30,9 +30,9 @@ func commits(t *testing.T, path string) int {
 	return n
 }
 
-// TestCommitsOfACommand proves that what a server writes for a command that says little are two
-// commits: that its message was received, with the end of the message before it, and its result
-// with its log. Each is a third of what a short command costs.
+// TestCommitsOfACommand proves that a server makes two commits for a command that prints little: that its message was
+// received, with the end of the previous message, and its result with its log. Each is a third of the cost of a short
+// command.
 func TestCommitsOfACommand(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) { // no write is committed because time goes by
@@ -64,8 +64,8 @@ func TestCommitsOfACommand(t *testing.T) {
 	})
 }
 
-// TestLogsAreThereSoon proves that a log that no caller waited for is found by every reader, by
-// another process after a while or after Close, and that one that comes after Close is refused.
+// TestLogsAreThereSoon proves that every reader finds a log that no caller waited for, another process after a while or
+// after Close, and that one that comes after Close is refused.
 func TestLogsAreThereSoon(t *testing.T) {
 	t.Parallel()
 	path := fileOf(t)
@@ -207,10 +207,9 @@ func TestManyThatNoCallerWaitsFor(t *testing.T) {
 	})
 }
 
-// TestStoreFailsSoon proves that what no caller waits for is tried again when the store has refused it:
-// that a log is there before a result that came after it, a message whose deletion was refused is
-// delivered no more and gone when the store works again, and a log that is refused to the last is
-// told of.
+// TestStoreFailsSoon proves that writes that no caller waits for are tried again when the store has refused them: that
+// a log is stored before a later result, a message whose deletion was refused is not delivered again and gone when the
+// store works again, and a log that is refused to the last is reported.
 func TestStoreFailsSoon(t *testing.T) {
 	t.Parallel()
 	path := fileOf(t)

@@ -42,9 +42,8 @@ func together(t *testing.T, db *DB, list ...*write) {
 	all.Wait()
 }
 
-// TestBatch proves that of writes that share a commit one that fails, panics or breaks a
-// constraint leaves nothing behind and spoils no other, and that each is told what became
-// of it, once.
+// TestBatch proves that of writes that share a commit one that fails, panics or breaks a constraint leaves nothing
+// behind and does not affect the others, and that each gets its outcome, once.
 func TestBatch(t *testing.T) {
 	t.Parallel()
 	for name, path := range map[string]string{"memory": "", "file": fileOf(t)} {
@@ -89,8 +88,8 @@ func TestBatch(t *testing.T) {
 	}
 }
 
-// TestSendOfFailedBatch proves that a message whose id was taken by a write that failed is
-// not lost: the one that comes second stores it.
+// TestSendOfFailedBatch proves that a message whose id was taken by a write that failed is not lost: the second write
+// stores it.
 func TestSendOfFailedBatch(t *testing.T) {
 	t.Parallel()
 	db := open(t, Options{})
@@ -161,8 +160,7 @@ func TestStoreFails(t *testing.T) {
 	}
 }
 
-// TestClosed proves that who waits when the database is closed is told, and so are those
-// who come later.
+// TestClosed proves that callers that wait when the database is closed get an error, and so do later ones.
 func TestClosed(t *testing.T) {
 	t.Parallel()
 	db, err := Open(t.Context(), Options{Path: fileOf(t), Migrate: true})

@@ -82,7 +82,7 @@ func TestRow(t *testing.T) {
 	}
 }
 
-// TestValue proves what becomes of arguments, and that no others are taken.
+// TestValue proves the conversion of arguments, and that no others are accepted.
 func TestValue(t *testing.T) {
 	t.Parallel()
 	var none *param.Map

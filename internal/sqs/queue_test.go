@@ -7,8 +7,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 )
 
-// TestReceivesThatCameToNothing proves which messages count as never begun with: those that each
-// earlier receiver had for the whole visibility of the queue.
+// TestReceivesThatCameToNothing proves which messages count as never begun: those that each earlier receiver had for
+// the whole visibility of the queue.
 func TestReceivesThatCameToNothing(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)

@@ -54,7 +54,7 @@ func TestRedrive(t *testing.T) {
 	}
 }
 
-// putAside moves the one message of a queue to another, as SQS does with one that failed.
+// putAside moves the one message of a queue to another, as SQS does with a failed one.
 func putAside(t *testing.T, c aws.Config, from, to string) {
 	t.Helper()
 	client := awssqs.NewFromConfig(c)
@@ -138,7 +138,7 @@ func TestLook(t *testing.T) {
 	}
 }
 
-// TestLookAtForeign proves that what nobody of ours has sent is shown, too, with why it cannot be read.
+// TestLookAtForeign proves that messages that zerodag did not send are also shown, with why they cannot be read.
 func TestLookAtForeign(t *testing.T) {
 	t.Parallel()
 	c := localstack.Config(t)

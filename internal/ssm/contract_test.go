@@ -49,7 +49,7 @@ func TestOnceAMinute(t *testing.T) {
 	for i := range long {
 		long[i] = 'ü'
 	}
-	// asked are the calls without how often: one that is throttled is tried again.
+	// asked are the calls without their number: a throttled one is tried again.
 	asked := func() string {
 		return strings.Map(func(c rune) rune {
 			if c >= '0' && c <= '9' {

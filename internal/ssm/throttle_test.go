@@ -15,7 +15,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// answers stands in for SSM: it refuses what comes before the bucket of the account has a token.
+// answers stands in for SSM: it refuses requests while the bucket of the account has no token.
 type answers struct {
 	refused, calls int
 	more           int // further pages

@@ -37,7 +37,8 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestRead proves that the engine's lines, in each form, are told from what a task prints, whatever that looks like.
+// TestRead proves that the engine's lines, in each form, are distinguished from a task's output, whatever that looks
+// like.
 func TestRead(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2026, 1, 2, 3, 4, 5, 6e6, time.UTC)
@@ -85,7 +86,7 @@ func TestLast(t *testing.T) {
 		"all":     {whole.Bytes(), 10, []string{"one", "two", "three", "no end"}},
 		"some":    {whole.Bytes(), 2, []string{"three", "no end"}},
 		"cut":     {cut, 2, []string{"three", "no end"}},
-		"failed":  {failed.Bytes(), 9, []string{"printed", "printed again"}}, // the error itself is told elsewhere
+		"failed":  {failed.Bytes(), 9, []string{"printed", "printed again"}}, // the error itself is shown elsewhere
 		"nothing": {nil, 2, nil},
 		"begun":   {cut[:5], 2, nil},
 	} {

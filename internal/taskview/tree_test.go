@@ -28,8 +28,8 @@ func row(name string, parent engine.TaskID, state engine.TaskState, from, to int
 	return r
 }
 
-// TestTreePicture proves that the tree shows each task below its parent, with its state, how long it took
-// and what it says; that loops have no level of their own; and that nobody sees a notice that went well.
+// TestTreePicture proves that the tree shows each task below its parent, with its state, how long it took and its last
+// line; that loops have no separate level; and that successful notices are hidden.
 func TestTreePicture(t *testing.T) {
 	t.Parallel()
 	p := painter{took: term.ShortDuration, now: at(70), columns: 80, last: func(task string) string { return "\x07said by " + task }}
@@ -161,7 +161,7 @@ func TestTreeOfAnAttemptElsewhere(t *testing.T) {
 	}
 }
 
-// TestTreeLeavesRoom proves that below the last picture there is room for what is said of failures.
+// TestTreeLeavesRoom proves that below the last picture there is room for the text about failures.
 func TestTreeLeavesRoom(t *testing.T) {
 	t.Parallel()
 	for state, want := range map[engine.TaskState]int{engine.Success: 20, engine.Failed: 12, engine.Canceled: 12} {
@@ -172,8 +172,7 @@ func TestTreeLeavesRoom(t *testing.T) {
 	}
 }
 
-// TestTallyOfHandlers proves that a task which failed counts as one that did, also when something is done
-// about that below it.
+// TestTallyOfHandlers proves that a failed task counts as failed, even if a task below it handles the failure.
 func TestTallyOfHandlers(t *testing.T) {
 	t.Parallel()
 	got := NewGrove([]Row{
@@ -211,8 +210,8 @@ func TestTreeFits(t *testing.T) {
 	}
 }
 
-// TestTreeKeepsOutput proves that what tasks print stays above the tree, each line beside its task, also one
-// whose end never comes, and that nothing is lost at the end.
+// TestTreeKeepsOutput proves that the output of tasks stays above the tree, each line with the name of its task, even
+// an unfinished one, and that nothing is lost at the end.
 func TestTreeKeepsOutput(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder
@@ -230,8 +229,8 @@ func TestTreeKeepsOutput(t *testing.T) {
 	}
 }
 
-// TestLineLog proves that lines reach the screen whole, in the order of what is said of the task, and that
-// one without an end is shown all the same.
+// TestLineLog proves that lines reach the screen whole, in order with the engine's messages about the task, and that an
+// unfinished one is still shown.
 func TestLineLog(t *testing.T) {
 	t.Parallel()
 	var out strings.Builder

@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestTreeInAnotherSize proves that a picture, as that of the tree, is replaced whole when the terminal has got another
-// size: a narrower one has broken its lines, and what a lower one has moved out of sight comes back with a higher one.
-// What was printed since lies below that, and stays.
+// TestTreeInAnotherSize proves that a picture, as that of the tree, is replaced whole when the terminal has changed its
+// size: a narrower one has broken its lines, and lines that a lower one has moved out of sight come back with a higher
+// one. Text printed since is below that, and stays.
 func TestTreeInAnotherSize(t *testing.T) {
 	t.Parallel()
 	lines := []string{"\x1b[32m" + strings.Repeat("x", 70) + "\x1b[0m", "", "ab", strings.Repeat("é", 100)}

@@ -30,7 +30,8 @@ func TestWideTable(t *testing.T) {
 	}
 }
 
-// FuzzShorten proves that a text that is cut is valid and no wider than asked for, and that one which fits is left alone.
+// FuzzShorten proves that a shortened text is valid and no wider than requested, and that a text which fits is left
+// alone.
 func FuzzShorten(f *testing.F) {
 	for _, text := range []string{"", "daily", "日次集計のバッチ", "e\u0301\u0301\u0301", "👩‍💻👩‍💻👩‍💻", "a\x1b[31mb\x1b[0mc", "\u200b\u200b", "\xff\xfe"} {
 		f.Add(text, 4)

@@ -225,24 +225,24 @@ func TestSweepInSteps(t *testing.T) {
 	}
 }
 
-// TestHandOverGoesOn proves that schedules which were sent before a tick was cut off are not sent again by
-// the next one, which goes on behind them.
+// TestHandOverGoesOn proves that schedules which were sent before a tick was cut off are not sent again by the next
+// one, which continues behind them.
 func TestHandOverGoesOn(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
 	w.tick(t, false)
 	w.sentUpTo = w.now.Add(90 * time.Second)
 	w.tick(t, true)
-	w.tick(t, true) // sent is told of what was sent before: the mark does not go back
+	w.tick(t, true) // sent is called for earlier ones: the mark does not go back
 	want := []time.Time{{}, w.now.Add(-2*time.Minute + ahead), w.sentUpTo}
 	if diff := cmp.Diff(want, w.from, cmp.Comparer(func(a, b time.Time) bool { return a.Equal(b) })); diff != "" {
 		t.Error(diff)
 	}
 }
 
-// TestForgetsOnceADay proves that a tick where attempts are kept for ever asks for nothing and moves no
-// mark, that old ones are removed part by part once a day, and that a day's work that failed continues
-// with the next tick where it was.
+// TestForgetsOnceADay proves that a tick makes no calls and moves no mark if attempts are kept forever, that old ones
+// are removed part by part once a day, and that a day's work that failed continues with the next tick from where it
+// stopped.
 func TestForgetsOnceADay(t *testing.T) {
 	t.Parallel()
 	w := newWorld()
@@ -268,8 +268,8 @@ func TestForgetsOnceADay(t *testing.T) {
 	}
 }
 
-// TestKeptMessages proves that a timer goes once it is sent, but one that no log knows is sent again after a
-// while, until it is done with.
+// TestKeptMessages proves that a timer is removed once it is sent, but one that is in no log is sent again after a
+// while, until its work is done.
 func TestKeptMessages(t *testing.T) {
 	t.Parallel()
 	w := newWorld()

@@ -11,7 +11,7 @@ import (
 	"zerodag/internal/node"
 )
 
-// slow takes a moment to tell somebody.
+// slow takes a moment to send a notice.
 type slow struct{ told int }
 
 func (n *slow) Notify(ctx context.Context, _ host.Notice) error {
@@ -66,8 +66,8 @@ func (schedules) EachDue(context.Context, time.Time, time.Time, func([]host.Sche
 	return nil
 }
 
-// TestTimeoutIsTold proves that people are told of an attempt that a tick has killed for its age, though
-// the part of the tick that did so is long over when they are reached.
+// TestTimeoutIsTold proves that users are notified of an attempt that a tick has killed for its age, though the part of
+// the tick that did so is long over when they are reached.
 func TestTimeoutIsTold(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -124,9 +124,8 @@ func fixture(t *testing.T, first, second string) []string {
 	return keys
 }
 
-// TestRegister proves that each record stands for itself: one that makes the engine panic is
-// told to its pusher and to Lambda, the others are registered as their slots say, and
-// Lambda's second try changes nothing.
+// TestRegister proves that records are independent: one that makes the engine panic is reported to its pusher and to
+// Lambda, the others are registered as in their slots, and Lambda's second try changes nothing.
 func TestRegister(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer
@@ -168,7 +167,7 @@ func TestRegister(t *testing.T) {
 	}
 }
 
-// TestRegisterLate proves that a function whose time is short still says that it failed.
+// TestRegisterLate proves that a function that runs out of time still reports that it failed.
 func TestRegisterLate(t *testing.T) {
 	t.Parallel()
 	var log bytes.Buffer

@@ -87,7 +87,7 @@ func quick(o otlp.Options) *otlp.Exporter {
 	return otlp.New(o)
 }
 
-// TestExport proves that a collector's own decoder reads every part of what is sent.
+// TestExport proves that a collector's own decoder reads every part of the request.
 func TestExport(t *testing.T) {
 	t.Parallel()
 	c, url := start(t)
@@ -116,8 +116,8 @@ func TestExport(t *testing.T) {
 	}
 }
 
-// TestRetries proves that an answer which asks for it is followed by another try, that others are not, and that errors do not
-// contain the address, which may have a key in it.
+// TestRetries proves that an answer which asks for it is followed by another try, that others are not, and that errors
+// do not contain the address, which may have a key in it.
 func TestRetries(t *testing.T) {
 	t.Parallel()
 	for name, x := range map[string]struct {
