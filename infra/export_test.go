@@ -30,7 +30,7 @@ func TestCleanExport(t *testing.T) {
 	}
 	folder := export(t)
 	home := t.TempDir()
-	// What says where registries are, and whom to trust there, belongs to the machine.
+	// The addresses of registries, and whom to trust there, belong to the machine.
 	environment := slices.DeleteFunc(os.Environ(), func(variable string) bool {
 		return slices.ContainsFunc([]string{"AWS_", "CDK_", "XDG_", "ZERODAG_"}, func(prefix string) bool { return strings.HasPrefix(variable, prefix) })
 	})

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// TestPackageVersion proves that dpkg orders what is built before, at and after a tag as it came to be.
+// TestPackageVersion proves that dpkg orders builds before, at and after a tag chronologically.
 func TestPackageVersion(t *testing.T) {
 	t.Parallel()
 	order := []string{"1.2.2", "1.2.3-rc.1", "1.2.3-rc.2", "1.2.3", "1.2.3-4-gabc1234", "1.2.4"}
@@ -63,7 +63,7 @@ func TestArchivesAreTheSame(t *testing.T) {
 	}
 }
 
-// program puts what stands in for the program of a target where the build would.
+// program puts a stand-in for the program of a target where the build would.
 func program(t *testing.T, r *release, target target) {
 	t.Helper()
 	if err := os.MkdirAll(r.built(target), 0o755); err != nil {
@@ -146,8 +146,8 @@ func (l layout) read(t *testing.T, d descriptor, to any) {
 	}
 }
 
-// TestImage proves that the image has for each processor of Linux the layers of what it is built on and one of its
-// own, that every reference leads somewhere, and that the server is no root there.
+// TestImage proves that the image has for each processor of Linux the layers of its base and one of its own, that every
+// reference leads somewhere, and that the server is not root there.
 func TestImage(t *testing.T) {
 	t.Parallel()
 	amd, arm := target{"linux", "amd64"}, target{"linux", "arm64"}

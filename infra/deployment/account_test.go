@@ -15,8 +15,8 @@ import (
 
 // What an account refuses, or does not do, that an emulator lets pass: one function for each rule.
 
-// firstDeploy looks at the first deploy into a fresh account: whatever names something comes after
-// it, and a deploy that fails leaves nothing that is in the way of the next.
+// firstDeploy checks the first deploy into a fresh account: each reference to a resource comes after it, and a failed
+// deploy leaves nothing that blocks the next.
 func firstDeploy(t *testing.T, m map[string]any) {
 	all := resources(m)
 	limited := 0
@@ -72,8 +72,8 @@ func firstDeploy(t *testing.T, m map[string]any) {
 	}
 }
 
-// streams looks at event streams, each of which takes a call of the function for as long as it may last: all of
-// them together leave others some of what is set aside for the API, and signed requests stay signed ones.
+// streams checks event streams, each of which takes a call of the function for as long as it may last: all of them
+// together leave some of the API's reserved concurrency to other calls, and signed requests stay signed.
 func streams(t *testing.T, m map[string]any) {
 	const lasts = 5 // seconds, cloud.streamTime
 	var limits, defaults map[string]any
@@ -115,7 +115,7 @@ func streams(t *testing.T, m map[string]any) {
 	}
 }
 
-// importable looks at what outlives a stack: a later stack takes it over if its name is literal.
+// importable checks the resources that outlive a stack: a later stack takes a resource over if its name is literal.
 func importable(t *testing.T, m map[string]any) {
 	want := map[string][]string{
 		"AWS::DynamoDB::Table":  {"TableName", "zerodag-main-table"},
@@ -139,7 +139,7 @@ func importable(t *testing.T, m map[string]any) {
 	}
 }
 
-// anyAccount looks at a template that is made without credentials: it deploys anywhere.
+// anyAccount checks a template that is made without credentials: it deploys anywhere.
 func anyAccount(t *testing.T, m map[string]any) {
 	for name, r := range resources(m) {
 		if text := fmt.Sprint(properties(r)); strings.Contains(text, "111111111111") || strings.Contains(text, "eu-central-1") {
@@ -153,8 +153,8 @@ func anyAccount(t *testing.T, m map[string]any) {
 	}
 }
 
-// names looks at names that are one list for all regions of an account, or for the world: stages
-// and regions do not meet in them. A security group with a name cannot be replaced.
+// names checks names that are one list for all regions of an account, or for the world: stages and regions do not
+// collide in them. A security group with a name cannot be replaced.
 func names(t *testing.T, m map[string]any) {
 	withDashboard := template(t, where, func(s *settings.Settings) { s.Dashboard = true })
 	dashboards := 0
@@ -188,8 +188,8 @@ func names(t *testing.T, m map[string]any) {
 	}
 }
 
-// alarms looks at the way of an alarm to people: each has an action, and CloudWatch may publish to
-// its topic, which only a policy of the topic can say, since CloudWatch has no role.
+// alarms checks how an alarm reaches people: each has an action, and CloudWatch may publish to its topic, which only a
+// policy of the topic can allow, because CloudWatch has no role.
 func alarms(t *testing.T, m map[string]any) {
 	all, metrics := resources(m), 0
 	for name, r := range all {
@@ -218,8 +218,8 @@ func alarms(t *testing.T, m map[string]any) {
 	}
 }
 
-// watched looks at what alarms read: every queue into which something is put aside, and the answers of
-// the API that blame the server. Each of them alone raises its alarm.
+// watched checks the inputs of alarms: every dead-letter queue, and the server errors of the API. Each of them alone
+// raises its alarm.
 func watched(t *testing.T, m map[string]any) {
 	all, aside, read := resources(m), map[string]bool{}, map[string]string{}
 	for name, r := range all {
@@ -302,8 +302,8 @@ func allowsAlarms(all map[string]map[string]any, topic string) bool {
 	return false
 }
 
-// starts looks at what starts workflows: it is tried for long and put aside then, and both queues
-// leave concurrency to others.
+// starts checks the triggers of workflows: they are retried for long and then put aside, and both queues leave
+// concurrency to others.
 func starts(t *testing.T, m map[string]any) {
 	most, asynchronous := map[string]any{}, map[string]bool{}
 	for name, r := range resources(m) {
@@ -361,8 +361,8 @@ func mayWriteStates(policy map[string]any) bool {
 	return false
 }
 
-// reserved looks at a deployment that sets concurrency aside: every function has some, and a queue
-// never calls its function more often than that.
+// reserved checks a deployment with reserved concurrency: every function has some, and a queue never calls its function
+// more often than that.
 func reserved(t *testing.T, all map[string]map[string]any) {
 	want := map[any]any{"zerodag-test2-agent": 100.0, "zerodag-test2-executor": 50.0, "zerodag-test2-api": 50.0, "zerodag-test2-runners": 50.0, "zerodag-test2-tick": 10.0, "zerodag-test2-upload": 10.0}
 	for name, r := range all {
@@ -372,8 +372,7 @@ func reserved(t *testing.T, all map[string]map[string]any) {
 	}
 }
 
-// domain looks at a name of the user's own: the stack says what its record is and makes it, and
-// machines do without it.
+// domain checks a custom domain: the stack outputs its record and creates it, and machines do without it.
 func domain(t *testing.T, m map[string]any) {
 	outputs := m["Outputs"].(map[string]any)
 	if outputs["DomainTarget"] == nil || outputs["DomainTargetZone"] == nil {
@@ -398,9 +397,9 @@ func domain(t *testing.T, m map[string]any) {
 	}
 }
 
-// machines looks at who may launch what: definitions of this stage, and not of one whose name begins
-// like it, on this cluster. Their program may be encrypted with a key of the bootstrap: links to it
-// need that key, and no other object does.
+// machines checks who may launch what: definitions of this stage, and not of one whose name begins the same way, on
+// this cluster. Their program may be encrypted with a key of the bootstrap: links to it need that key, and no other
+// object does.
 func machines(t *testing.T, m map[string]any) {
 	launchers, keys := 0, 0
 	for name, r := range resources(m) {
@@ -430,8 +429,8 @@ func machines(t *testing.T, m map[string]any) {
 	}
 }
 
-// defaultNetwork looks at machines in the VPC that the account has anyway: no network is made, and
-// functions stay outside, where they reach the Internet.
+// defaultNetwork checks machines in the default VPC of the account: no network is made, and functions stay outside,
+// where they reach the Internet.
 func defaultNetwork(t *testing.T, m map[string]any) {
 	for name, r := range resources(m) {
 		switch kind := r["Type"].(string); {
@@ -444,8 +443,8 @@ func defaultNetwork(t *testing.T, m map[string]any) {
 	}
 }
 
-// tooMuch proves that functions which would be told more than Lambda takes are refused at once, and
-// not by Lambda in the middle of a deploy.
+// tooMuch proves that functions with more environment than Lambda takes are refused at once, and not by Lambda in the
+// middle of a deploy.
 func tooMuch(t *testing.T) {
 	s := settings.Default("main")
 	for i := range 60 {

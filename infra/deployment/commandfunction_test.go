@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// commandFunction looks at the function that runs users' commands: it may write its own log
-// and nothing else, knows no setting of the engine, and only the agent may call it.
+// commandFunction checks the function that runs users' commands: it may write its own log and nothing else, knows no
+// setting of the engine, and only the agent may call it.
 func commandFunction(t *testing.T, m map[string]any) {
 	found := 0
 	for name, r := range resources(m) {
@@ -36,8 +36,7 @@ func commandFunction(t *testing.T, m map[string]any) {
 	}
 }
 
-// commandFunctionRights looks at a policy: of the function's role, or of another that may
-// call it.
+// commandFunctionRights checks a policy: of the function's role, or of another that may call it.
 func commandFunctionRights(t *testing.T, name string, r map[string]any) int {
 	list := statements(r)
 	if strings.Contains(fmt.Sprint(properties(r)["Roles"]), "CommandFunctionRole") {

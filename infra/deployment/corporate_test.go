@@ -11,8 +11,8 @@ import (
 
 const customerKey = "arn:aws:kms:eu-central-1:111111111111:key/11111111-2222-3333-4444-555555555555"
 
-// demanding are the settings of a company that has rules: a key of its own, its own registry, a name of its own for the
-// API and no other, logs for a year.
+// demanding are the settings of a company with strict rules: a customer key, a private registry, a custom domain as the
+// only address of the API, logs for a year.
 func demanding(s *settings.Settings) {
 	s.KMSKey, s.CloudWatchDays, s.Tags = customerKey, 365, map[string]string{"team": "data"}
 	s.Domain, s.Certificate, s.MachinesURL, s.DomainOnly = "flows.example.com", "arn:aws:acm:eu-central-1:111111111111:certificate/x", "domain", true
@@ -34,7 +34,7 @@ var keyOf = map[string][]string{
 	"AWS::Lambda::Function":       {"KmsKeyArn"},
 }
 
-// corporate looks at a stage whose account has rules.
+// corporate checks a stage whose account has strict rules.
 func corporate(t *testing.T, m map[string]any) {
 	seen, writers := map[string]int{}, 0
 	for name, r := range resources(m) {
@@ -68,7 +68,7 @@ func corporate(t *testing.T, m map[string]any) {
 			t.Errorf("there is no %s: the key was not looked for", kind)
 		}
 	}
-	if writers != 4 { // those that end attempts: api, tick, executor, agent
+	if writers != 4 { // the ones that end attempts: api, tick, executor, agent
 		t.Errorf("%d functions may write spans", writers)
 	}
 	if url := fmt.Sprint(m["Outputs"].(map[string]any)["Url"]); !strings.Contains(url, "https://flows.example.com") {
@@ -91,11 +91,11 @@ func at(v any, path []string) any {
 	return v
 }
 
-// told looks at what a function knows of machines.
+// told checks a function's settings of machines.
 func told(t *testing.T, name string, p map[string]any) {
 	environment, _ := p["Environment"].(map[string]any)
 	if environment == nil {
-		return // the function of commands is told nothing
+		return // the function of commands gets no settings
 	}
 	if where := environment["Variables"].(map[string]any)["ZERODAG_TRACES"]; where != "xray" {
 		t.Errorf("%s sends traces to %v", name, where)
@@ -111,7 +111,7 @@ func told(t *testing.T, name string, p map[string]any) {
 	}
 }
 
-// statementsOf looks at rights that such settings bring.
+// statementsOf checks the rights that such settings add.
 func statementsOf(t *testing.T, name string, r map[string]any) {
 	for _, s := range statements(r) {
 		actions, on := texts(s["Action"]), strings.Join(texts(s["Resource"]), " ")

@@ -182,8 +182,7 @@ var justified = func() map[string]string {
 	return m
 }()
 
-// rights looks at every statement of every policy: no right is on everything, and none is
-// to do everything.
+// rights checks every statement of every policy: no right is on everything, and none is to do everything.
 func rights(t *testing.T, m map[string]any) {
 	seen := 0
 	for name, r := range resources(m) {
@@ -223,7 +222,7 @@ func statements(r map[string]any) []map[string]any {
 	return list
 }
 
-// warm looks at what the table and its indexes take at once.
+// warm checks the warm throughput of the table and its indexes.
 func warm(t *testing.T, all map[string]map[string]any, writes int) {
 	want := "<nil>"
 	if writes > 0 {
@@ -259,7 +258,7 @@ func texts(v any) []string {
 	return []string{string(text)}
 }
 
-// kept looks at what holds users' data: it outlives the stack and is closed to others.
+// kept checks the resources with users' data: they outlive the stack and are closed to others.
 func kept(t *testing.T, m map[string]any) {
 	count := map[string]int{}
 	for name, r := range resources(m) {
@@ -294,8 +293,8 @@ func kept(t *testing.T, m map[string]any) {
 	}
 }
 
-// uploads looks at the way from an uploaded archive to its function: no other bucket and no
-// other account calls it, S3 is told of it after it may, and what is left vanishes.
+// uploads checks the way from an uploaded archive to its function: no other bucket and no other account calls it, S3
+// gets its notification after its permission, and leftovers expire.
 func uploads(t *testing.T, m map[string]any) {
 	all := resources(m)
 	permission := properties(all["UploadPermission"])
@@ -340,7 +339,7 @@ func uploads(t *testing.T, m map[string]any) {
 	}
 }
 
-// placed looks at a stack in a VPC: what runs operators is inside, nothing else.
+// placed checks a stack in a VPC: functions that run operators are inside, nothing else.
 func placed(t *testing.T, m map[string]any, groups int) {
 	inside := map[string]bool{"zerodag-main-agent": true, "zerodag-main-executor": true}
 	for name, r := range resources(m) {
@@ -365,8 +364,8 @@ func placed(t *testing.T, m map[string]any, groups int) {
 	rights(t, m)
 }
 
-// lambdas looks at our functions: only those that answer each other through queues may
-// loop, and each has a role of its own.
+// lambdas checks our functions: only those that answer each other through queues may loop, and each has a separate
+// role.
 func lambdas(t *testing.T, m map[string]any) {
 	roles := map[string]bool{}
 	for _, f := range functions() {

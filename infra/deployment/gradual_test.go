@@ -351,8 +351,9 @@ func plantDirect(t *testing.T, m map[string]any) {
 	}
 }
 
-// thereAndBack proves that one deploy sets gradual and another removes it: all that a stage has without it stays, so that callers keep their
-// permissions, nothing is replaced, and no name is taken. Only references of callers, what they wait for and the functions' environment change.
+// thereAndBack proves that one deploy sets gradual and another removes it: all resources that a stage has without it
+// stay, so that callers keep their permissions, nothing is replaced, and no name is taken. Only references of callers,
+// their dependencies and the functions' environment change.
 func thereAndBack(t *testing.T, off, on map[string]any) {
 	known, was, now := readSchemas(t), resources(off), resources(on)
 	for _, problem := range slices.Concat(upgrade(off, on, known, map[string]bool{}), upgrade(on, off, known, map[string]bool{})) {
@@ -435,8 +436,8 @@ func versionsChange(t *testing.T, m map[string]any, on func(*settings.Settings))
 	}
 }
 
-// releaseAlarms proves that the alarms which stop a deploy read the new version of each function and no other, and that each release
-// has alarms of its own.
+// releaseAlarms proves that the alarms which stop a deploy read the new version of each function and no other, and that
+// each release has separate alarms.
 func releaseAlarms(t *testing.T, m map[string]any) {
 	crashes, errors := map[string]bool{}, map[string]bool{}
 	for id, r := range resources(m) {
@@ -476,7 +477,7 @@ func releaseAlarms(t *testing.T, m map[string]any) {
 	if got := fmt.Sprint(slices.Sorted(maps.Keys(crashes))); got != "[zerodag-main-agent:live zerodag-main-api:live zerodag-main-executor:live zerodag-main-runners:live zerodag-main-tick:live zerodag-main-tick:live-minute zerodag-main-upload:live]" {
 		t.Errorf("crashes of %s stop a deploy", got)
 	}
-	if got := fmt.Sprint(slices.Sorted(maps.Keys(errors))); got != "[agent api executor runners tick]" { // those that measure themselves (internal/cloud)
+	if got := fmt.Sprint(slices.Sorted(maps.Keys(errors))); got != "[agent api executor runners tick]" { // the functions that measure themselves (internal/cloud)
 		t.Errorf("errors of %s stop a deploy", got)
 	}
 }

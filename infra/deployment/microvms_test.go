@@ -20,8 +20,8 @@ func noMicrovms(t *testing.T, m map[string]any) {
 	}
 }
 
-// microvms looks at what a stage with MicroVMs has more: an image that Lambda builds as CloudFormation demands, whose builder reads one
-// object and writes one log, and rights of three functions on that image alone.
+// microvms checks the additions of a stage with MicroVMs: an image that Lambda builds as CloudFormation demands, whose
+// builder reads one object and writes one log, and rights of three functions on that image alone.
 func microvms(t *testing.T, m map[string]any) {
 	rights := map[string][]string{}
 	for name, r := range resources(m) {

@@ -55,7 +55,7 @@ func letters(name string) string {
 	return regexp.MustCompile(`[^A-Za-z0-9]`).ReplaceAllString(strings.TrimPrefix(name, "Stack/"), "")
 }
 
-// accepts reports whether a finding has a reason. Without a resource it is about all that the reason names.
+// accepts reports whether a finding has a reason. Without a resource it is about all resources that the reason names.
 func (a *acceptances) accepts(rule, resource string) bool {
 	accepted := false
 	for _, x := range a.list {
@@ -84,7 +84,7 @@ func (a *acceptances) unused(pack *regexp.Regexp) (list []string) {
 	return list
 }
 
-// finding is what a rule of a pack says of a resource.
+// finding is the finding of a pack's rule about a resource.
 type finding struct{ rule, resource, text string }
 
 // findings runs the packs over a stage, and returns what they object to.
@@ -141,8 +141,8 @@ func TestCustomerKey(t *testing.T) {
 	}
 }
 
-// TestNag proves that the packs AwsSolutions, NIST 800-53 and Serverless find nothing but what is accepted, and that what is accepted
-// is still found.
+// TestNag proves that the packs AwsSolutions, NIST 800-53 and Serverless have only accepted findings, and that accepted
+// ones are still found.
 func TestNag(t *testing.T) {
 	defer jsii.Close()
 	accepted := readAcceptances(t)

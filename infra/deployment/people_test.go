@@ -15,7 +15,7 @@ import (
 	"zerodag/infra/settings"
 )
 
-// TestPeople proves what a stage with a user pool has besides, and that without one it has nothing of it.
+// TestPeople proves what a stage with a user pool has in addition, and that without one it has none of that.
 func TestPeople(t *testing.T) {
 	defer jsii.Close()
 	with := template(t, where, func(s *settings.Settings) { s.Cognito = true })
@@ -40,7 +40,7 @@ func TestPeople(t *testing.T) {
 	})
 }
 
-// ofPeople are the resources of the user pool, and what the function of the API is told of it and may do for it.
+// ofPeople are the resources of the user pool, and the settings and rights of the API's function for it.
 func ofPeople(m map[string]any) map[string]any {
 	all := map[string]any{}
 	for name, r := range resources(m) {
@@ -82,7 +82,7 @@ func goldenPeople(t *testing.T, m map[string]any) {
 }
 
 // noCircle proves that CloudFormation can make the resources one after the other: the API, the client that sends
-// browsers back to it, and the functions that are told of the client.
+// browsers back to it, and the functions that get the client as a setting.
 func noCircle(t *testing.T, m map[string]any) {
 	all := resources(m)
 	needs := func(name string) []string {

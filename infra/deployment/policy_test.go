@@ -184,14 +184,14 @@ func notGranted() map[[2]string]string {
 	}
 }
 
-// where the type of a resource says nothing of the name that IAM checks.
+// if the type of a resource does not determine the name that IAM checks.
 const (
 	account = "111111111111"
 	place   = "eu-central-1:" + account + ":"
 )
 
-// checkedOn are the ARNs that IAM compares when a handler acts on a resource of the template: those of the resource by its
-// literal name or the one that CloudFormation makes, or those of the resource that it is part of.
+// checkedOn are the ARNs that IAM compares when a handler acts on a resource of the template: those of the resource by
+// its literal name or the one that CloudFormation makes, or those of the resource that it is part of.
 func checkedOn(permission, id string, r map[string]any) []string {
 	service, _, _ := strings.Cut(permission, ":")
 	p := properties(r)
@@ -287,7 +287,7 @@ func checkedOn(permission, id string, r map[string]any) []string {
 	return nil
 }
 
-// contextOf is what IAM knows of a request by which CloudFormation acts on a resource of the template.
+// contextOf is IAM's context of a request by which CloudFormation acts on a resource of the template.
 func contextOf(r map[string]any) map[string]string {
 	context := map[string]string{
 		"aws:ResourceTag/" + stageTag: "main", // of a user pool
@@ -300,8 +300,9 @@ func contextOf(r map[string]any) map[string]string {
 	return context
 }
 
-// TestExecution proves that CloudFormation may do what the handlers of all resource types of a deployment do, as the registry's
-// schemas say, on the names that a stack gives them. What the policy leaves out has a reason, and no reason is left over.
+// TestExecution proves that CloudFormation may do what the handlers of all resource types of a deployment do, according
+// to the registry's schemas, on the names that a stack gives them. Every omission of the policy has a reason, and no
+// reason is left over.
 func TestExecution(t *testing.T) {
 	defer jsii.Close()
 	execution, known, why := readPolicy(t, "execution.json"), readSchemas(t), notGranted()

@@ -11,8 +11,8 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// TestWarehouse proves that a deployment fits into a stack of somebody else's app: beside its own
-// resources, with names that do not meet, and a rule of that app that starts a workflow.
+// TestWarehouse proves that a deployment fits into a stack of a user's app: along with its resources, with names that
+// do not collide, and a rule of that app that starts a workflow.
 func TestWarehouse(t *testing.T) {
 	defer jsii.Close()
 	assets, out := t.TempDir(), t.TempDir()

@@ -20,8 +20,7 @@ var rewrite = flag.Bool("rewrite", false, "write stages/example.yaml and stages/
 
 const role = "arn:aws:iam::111111111111:role/x"
 
-// TestDefaults proves that a file which says nothing is a deployment, as is one that says all
-// defaults.
+// TestDefaults proves that an empty file is a deployment, as is one with all defaults.
 func TestDefaults(t *testing.T) {
 	t.Parallel()
 	if err := settings.Default("main").Validate(); err != nil {
@@ -39,7 +38,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestDescribed proves that the example and the schema beside the files of stages say what is read.
+// TestDescribed proves that the example and the schema next to the files of stages describe the settings that are read.
 func TestDescribed(t *testing.T) {
 	t.Parallel()
 	for name, got := range map[string]string{"example.yaml": settings.Example(), "schema.json": settings.Schema()} {
@@ -293,8 +292,8 @@ func TestWrong(t *testing.T) {
 	}
 }
 
-// TestUserPool proves that a user pool needs nothing but to be asked for, that its groups are those of the grants, and
-// that nobody has a role by default but by a group.
+// TestUserPool proves that a user pool needs only to be enabled, that its groups are those of the grants, and that a
+// user has a role only through a group by default.
 func TestUserPool(t *testing.T) {
 	t.Parallel()
 	s := settings.Default("main")

@@ -33,7 +33,7 @@ import (
 	"zerodag/integration/localstack"
 )
 
-// inBed is an account on the test bed, with a stage that nobody else has.
+// inBed is an account on the test bed, with an unused stage.
 func inBed(t *testing.T) *account {
 	t.Helper()
 	c := localstack.Config(t)
@@ -42,7 +42,7 @@ func inBed(t *testing.T) *account {
 	return a
 }
 
-// planting makes a resource of the stage, and says by what it is to be found.
+// planting makes a resource of the stage, and knows how to find it.
 type planting struct {
 	kind string
 	make func(context.Context) error
@@ -88,14 +88,14 @@ func (a *account) plantings() []planting {
 			_, err := a.cloudFormation(ctx, "CreateStack", url.Values{"StackName": {a.prefix()}, "TemplateBody": {`{"Resources":{"T":{"Type":"AWS::SNS::Topic"}}}`}})
 			return err
 		}, a.prefix()},
-		{"tagged", func(ctx context.Context) error { // of a service that nobody has thought of
+		{"tagged", func(ctx context.Context) error { // of a service that the program does not know
 			_, err := glue.NewFromConfig(a.config).CreateJob(ctx, &glue.CreateJobInput{Name: &x, Role: aws.String("r"), Command: &gluetypes.JobCommand{Name: aws.String("glueetl")}, Tags: map[string]string{runTag: a.stage}})
 			return err
 		}, ":job/"},
 	}
 }
 
-// plantTable makes one that is protected.
+// plantTable makes a protected table.
 func (a *account) plantTable(ctx context.Context) error {
 	_, err := a.dynamodb.CreateTable(ctx, &dynamodb.CreateTableInput{TableName: aws.String(a.prefix() + "-x"), BillingMode: dynamotypes.BillingModePayPerRequest, DeletionProtectionEnabled: aws.Bool(true),
 		AttributeDefinitions: []dynamotypes.AttributeDefinition{{AttributeName: aws.String("p"), AttributeType: "S"}}, KeySchema: []dynamotypes.KeySchemaElement{{AttributeName: aws.String("p"), KeyType: "HASH"}}})
@@ -184,7 +184,7 @@ func TestLeftBehind(t *testing.T) {
 	}
 }
 
-// TestMark proves that a run marks its stage, and that nothing is left of one that made nothing.
+// TestMark proves that a run marks its stage, and that nothing is left of a run that made nothing.
 func TestMark(t *testing.T) {
 	t.Parallel()
 	a, folder := inBed(t), t.TempDir()
@@ -335,8 +335,8 @@ func TestStackIsRemoved(t *testing.T) {
 	}
 }
 
-// TestTagged proves that tagged resources are found whatever their service, but for those that other lists show and those of which
-// CloudFormation says that it deleted them: tags of both stay for a while.
+// TestTagged proves that tagged resources are found whatever their service, except those that other lists show and
+// those that CloudFormation reports as deleted: tags of both stay for a while.
 func TestTagged(t *testing.T) {
 	t.Parallel()
 	resource := func(arn, key, value string) string {

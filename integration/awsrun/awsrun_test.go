@@ -24,9 +24,8 @@ warning: words of a linker
 {"Action":"fail","Package":"zerodag/x","Elapsed":2}
 `
 
-// TestTests proves that what becomes of tests is kept and shown: failures with what they printed, no
-// word of those that passed; that later tests are added to earlier ones; and that a list in which a test
-// failed, or none ran, is no success.
+// TestTests proves that the results of tests are kept and shown: failures with their output, nothing about passed ones;
+// that later tests are added to earlier ones; and that a list in which a test failed, or none ran, has not succeeded.
 func TestTests(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), testsFile)
@@ -82,8 +81,8 @@ func TestSummary(t *testing.T) {
 	}
 }
 
-// TestReport proves that a report tells all of a run: what failed and with which words, what did not run
-// and why, times, dollars, and what is left; and that what did not happen is said, not left out.
+// TestReport proves that a report covers all of a run: failures with their messages, skipped steps and why, times,
+// dollars, and leftovers; and that steps that did not happen are listed, not omitted.
 func TestReport(t *testing.T) {
 	t.Parallel()
 	folder, began := t.TempDir(), time.Date(2026, 11, 23, 1, 2, 3, 0, time.UTC)

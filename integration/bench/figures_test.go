@@ -11,7 +11,7 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write the figures of testdata/kept.txt into docs/comparison.md")
 
-// TestFigures proves that each figure of the comparison is one of what was printed and kept.
+// TestFigures proves that each figure of the comparison was printed and kept.
 func TestFigures(t *testing.T) {
 	t.Parallel()
 	const page, begin, end = "../../docs/comparison.md", "<!-- figures: go test ./integration/bench -run TestFigures -rewrite -->\n", "<!-- end of figures -->"

@@ -12,7 +12,7 @@ import (
 	"zerodag/ui"
 )
 
-// needed skips a test for want of what it stands on, or fails where REQUIRE names browser.
+// needed skips a test if its requirements are missing, or fails if REQUIRE names browser.
 func needed(t *testing.T) {
 	t.Helper()
 	if testing.Short() {
@@ -57,8 +57,8 @@ func TestConsole(t *testing.T) {
 	run(t, "browser", "ZERODAG_PROGRAM="+server.Build(t), "ZERODAG_PICTURES="+pictures, "PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD=1")
 }
 
-// TestParts proves what of the page needs no browser: how tasks are folded, axes are cut, logs are searched, and that
-// colours are told apart.
+// TestParts proves the parts of the page that need no browser: how tasks are folded, axes are cut, logs are searched,
+// and that colors can be distinguished.
 func TestParts(t *testing.T) {
 	t.Parallel()
 	needed(t)

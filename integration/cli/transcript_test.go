@@ -23,17 +23,16 @@ import (
 //go:embed transcripts.json
 var transcripts []byte
 
-// recorded is one command line of Digdag with what it printed.
+// recorded is one command line of Digdag with its output.
 type recorded struct {
 	Cmd, Cwd, Stdout, Stderr string
 	RC                       int
 	Files                    []string
 }
 
-// TestTranscripts proves that scripts written for Digdag's command line keep
-// working: each recorded command line, in its order, ends with the same exit code and
-// prints the same, apart from times, ids of attempts, random names and the order of files.
-// Where our errors say more, the test says so.
+// TestTranscripts proves that scripts written for Digdag's command line keep working: each recorded command line, in
+// its order, ends with the same exit code and prints the same, apart from times, ids of attempts, random names and the
+// order of files. If our errors are more detailed, the test accounts for it.
 func TestTranscripts(t *testing.T) {
 	t.Parallel()
 	var all struct{ Runs []recorded }
@@ -92,8 +91,8 @@ func newReplay(t *testing.T) *replay {
 	return r
 }
 
-// build makes the program. It looks at every source file, so that a result that the Go tool
-// has kept is used only while none has changed.
+// build makes the program. It reads every source file, so that the Go tool uses a cached result only while none has
+// changed.
 func build(t *testing.T, folder string) string {
 	t.Helper()
 	err := filepath.WalkDir("../..", func(name string, d fs.DirEntry, err error) error {
@@ -186,7 +185,7 @@ func (r *replay) arguments(line string) []string {
 	return args
 }
 
-// kinds says what the id behind a command is of.
+// kinds maps a command to the kind of its id.
 var kinds = map[string]string{"retry": "attempt", "kill": "attempt", "log": "attempt", "attempt": "attempt", "task": "attempt", "tasks": "attempt",
 	"session": "session", "attempts": "session", "skip": "schedule", "reschedule": "schedule", "disable": "schedule", "enable": "schedule"}
 

@@ -108,7 +108,7 @@ func address(t *testing.T, server string) (host, port string) {
 	return u.Hostname(), u.Port()
 }
 
-// missing says what is not there.
+// missing returns which requirement is missing.
 func missing() string {
 	for _, program := range []string{"java", "javac"} {
 		if _, err := exec.LookPath(program); err != nil {

@@ -10,7 +10,7 @@ import (
 	"zerodag/operators/operatortest/postgres"
 )
 
-// missing says what a case needs that is not there.
+// missing returns which requirement of a case is missing.
 func missing(c Case) string {
 	for _, need := range c.Needs {
 		switch need {

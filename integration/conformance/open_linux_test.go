@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// open lets all users write to a folder and to what is made in it: each command may be one
-// of its own, where the cases have them write to one file.
+// open lets all users write to a folder and to everything made in it: each command may run as a different user, and the
+// cases have them write to one file.
 func open(folder string) error {
 	if err := os.Chmod(folder, 0o777); err != nil {
 		return err

@@ -19,10 +19,9 @@ import (
 // atOnce is how many cases a server carries out side by side: most of them wait.
 const atOnce = 8
 
-// TestServer proves that every recorded case goes on a server, asked through its REST API,
-// as it went on the original one: one that is started here, or a deployed stack (package
-// target). ZERODAG_CASES names another folder of cases; ZERODAG_NO_COMMANDS leaves out what
-// needs a shell, Python or Ruby.
+// TestServer proves that every recorded case has the same result on a server, through its REST API, as in Digdag: on
+// one that is started here, or on a deployed stack (package target). ZERODAG_CASES names another folder of cases;
+// ZERODAG_NO_COMMANDS skips cases that need a shell, Python or Ruby.
 func TestServer(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -77,14 +76,14 @@ func TestServer(t *testing.T) {
 	}
 }
 
-// farOtherwise are cases that cannot go on an account as recorded, and what they lack there.
+// farOtherwise are cases that cannot run on an account as recorded, and what they lack there.
 var farOtherwise = map[string]string{"i90-rb-basics": "Ruby, which the image of an account's machines, python:3.13-slim, does not have"}
 
 // launchTime is how much longer a case with commands may take on a deployed stack: a machine is launched
 // for each of its attempts, which takes Fargate up to a minute.
 const launchTime = 5 * time.Minute
 
-// outcome is what came of a case.
+// outcome is the outcome of a case.
 type outcome struct {
 	differences Differences
 	err         error

@@ -66,7 +66,7 @@ type bigQuery struct {
 	sessions int
 }
 
-// newBigQuery starts a server with a project, whose dataset is where BigQuery finds a job only if it is told where.
+// newBigQuery starts a server with a project, whose dataset is where BigQuery finds a job only with its location.
 func newBigQuery(t *testing.T, text string) *bigQuery {
 	t.Helper()
 	bq := &bigQuery{t: t, service: gcpfake.New(), Server: server.New(t, server.Build(t), "-X", "agent.max_crashes=0")}
@@ -94,7 +94,7 @@ func newBigQuery(t *testing.T, text string) *bigQuery {
 	return bq
 }
 
-// once runs the task in a session of its own and kills the server at its n-th request; false when there was none.
+// once runs the task in a separate session and kills the server at its n-th request; false if there was none.
 func (bq *bigQuery) once(n int, answered bool) bool {
 	bq.t.Helper()
 	requests, jobs := len(bq.service.Requests()), len(bq.service.Jobs())
@@ -124,7 +124,7 @@ func (bq *bigQuery) once(n int, answered bool) bool {
 	return hit
 }
 
-// start starts the workflow for a session of its own.
+// start starts the workflow for a separate session.
 func (bq *bigQuery) start() string {
 	bq.t.Helper()
 	bq.sessions++

@@ -18,17 +18,16 @@ import (
 	"zerodag/integration/server"
 )
 
-// escapes are commands that start a process which takes another session, parent, environment or
-// user. It notes that it is there in FILE and sleeps for SECONDS; most wait for it. Those that change
-// their soft limits, as su does, wait until the server has set the hard one: docs/commands.md says what
-// is so in the first moments.
+// escapes are commands that start a process which takes another session, parent, environment or user. It creates FILE
+// to show that it is there and sleeps for SECONDS; most wait for it. Those that change their soft limits, as su does,
+// wait until the server has set the hard one: docs/commands.md describes the first moments.
 var escapes = map[string]string{
 	"another user":            `su - nobody -s /bin/sh -c 'touch FILE; sleep SECONDS; true'`,
 	"session and environment": `setsid -w env -i PATH="$PATH" sh -c 'touch FILE; sleep SECONDS; true'`,
 	"in the background":       `env -i PATH="$PATH" setsid sh -c 'touch FILE; sleep SECONDS; true' >/dev/null 2>&1 & sleep SECONDS`,
 	"forked twice":            `(setsid env -i PATH="$PATH" sh -c '(setsid sh -c "touch FILE; exec sleep SECONDS" &) &' >/dev/null 2>&1 &); sleep SECONDS`,
 	"another user, forked":    `sleep 1; su - nobody -s /bin/sh -c '(setsid env -i sh -c "touch FILE; exec sleep SECONDS" >/dev/null 2>&1 &) &'; sleep SECONDS`,
-	"soft limit reset":        `sleep 1; ({ ulimit -S -w 5 || ulimit -S -x 5; } 2>/dev/null; setsid env -i sh -c 'touch FILE; exec sleep SECONDS' >/dev/null 2>&1 &); sleep SECONDS`, // not in its first moments: docs/commands.md says what they allow
+	"soft limit reset":        `sleep 1; ({ ulimit -S -w 5 || ulimit -S -x 5; } 2>/dev/null; setsid env -i sh -c 'touch FILE; exec sleep SECONDS' >/dev/null 2>&1 &); sleep SECONDS`, // not in its first moments: docs/commands.md describes what they allow
 }
 
 // escaped is an attempt for each escape, on one server.
@@ -37,14 +36,14 @@ type escaped struct {
 	t        *testing.T
 	folder   string
 	attempts []string
-	seconds  map[string]string // for which the processes sleep, which tells them from all others
+	seconds  map[string]string // for which the processes sleep, which distinguishes them from all others
 }
 
 // escapeNumber makes the seconds of all tests different.
 var escapeNumber atomic.Int64
 
-// escape starts all of them. over says that a command ends as soon as its process is there, and
-// does not wait for it; task is what else its task says.
+// escape starts all of them. over means that a command ends as soon as its process is there, and does not wait for it;
+// task has further settings of its task.
 func escape(t *testing.T, srv *server.Server, over bool, task string) *escaped {
 	t.Helper()
 	if _, err := exec.LookPath("setsid"); err != nil {
@@ -128,7 +127,7 @@ func (e *escaped) left() (lines []string) {
 	return lines
 }
 
-// stop tells the server twice to end: it cuts off what runs.
+// stop asks the server twice to end, so that it cuts off running commands.
 func (e *escaped) stop() {
 	e.t.Helper()
 	for range 2 {
@@ -168,10 +167,9 @@ func (e *escaped) over() {
 	}
 }
 
-// TestNothingOutlivesItsCommand proves that whatever a command started is ended with it, also
-// what has another session, parent, user and no environment: at its normal end, at a kill, at
-// its time-out, when the server is told to end at once, and, after a crash of the server, at
-// its next start.
+// TestNothingOutlivesItsCommand proves that everything that a command started ends with it, even processes with another
+// session, parent, user and no environment: at its normal end, at a kill, at its time-out, when the server is asked to
+// end at once, and, after a crash of the server, at its next start.
 func TestNothingOutlivesItsCommand(t *testing.T) {
 	t.Parallel()
 	program := server.Build(t)

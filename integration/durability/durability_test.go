@@ -60,7 +60,7 @@ func TestKilledServers(t *testing.T) {
 	t.Logf("%d kills, %d attempts started, %d killed, %d revisions", kills, len(l.started), len(l.killed), l.revisions)
 }
 
-// load is what clients did and were told.
+// load is what clients did and which answers they got.
 type load struct {
 	*server.Server
 	t         *testing.T
@@ -218,8 +218,7 @@ func (l *load) drain() {
 	}
 }
 
-// explain prints what is known of attempts that have not ended: their tasks and entries, and what the servers
-// said of them.
+// explain prints what is known of unfinished attempts: their tasks and entries, and the servers' messages about them.
 func (l *load) explain(open []attempt) {
 	l.t.Helper()
 	lines := strings.Split(l.Log(), "\n")
@@ -298,7 +297,7 @@ func (l *load) failure(id string) string {
 	return "no task failed"
 }
 
-// checkHistory looks whether a result of a task was taken twice.
+// checkHistory checks whether a result of a task was taken twice.
 func (l *load) checkHistory(id string) {
 	seen := map[string]bool{}
 	for first := 1; ; {
@@ -334,8 +333,8 @@ func (l *load) checkHistory(id string) {
 	}
 }
 
-// checkOrder looks whether a command ran before the one that it waits for was over. One
-// that was cut off may begin again.
+// checkOrder checks whether a command ran before the one that it waits for was over. A command that was cut off may
+// begin again.
 func (l *load) checkOrder(id string, success bool) {
 	text, err := os.ReadFile(filepath.Join(l.out, id))
 	if err != nil && success {
@@ -358,7 +357,7 @@ func (l *load) checkOrder(id string, success bool) {
 	}
 }
 
-// checkSchedule looks whether each second has one attempt.
+// checkSchedule checks whether each second has one attempt.
 func (l *load) checkSchedule() {
 	list := l.all("every")
 	if len(list) < 3 {

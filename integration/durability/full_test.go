@@ -18,7 +18,7 @@ import (
 	"zerodag/integration/server"
 )
 
-// smallDisk mounts a disk of its own in a folder.
+// smallDisk mounts a separate disk in a folder.
 func smallDisk(t *testing.T, folder, options string) {
 	t.Helper()
 	if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -30,9 +30,9 @@ func smallDisk(t *testing.T, folder, options string) {
 	t.Cleanup(func() { exec.Command("umount", "-l", folder).Run() })
 }
 
-// full takes what is left of a disk, again and again, until free is called. During what is
-// given to pause nobody takes anything: a full disk has room for what a program gives back
-// itself, and a database that is opened shortens a file before it needs the room again.
+// full takes the free space of a disk, again and again, until free is called. During a call of pause it takes nothing:
+// a full disk has room for what a program gives back itself, and a database that is opened shortens a file before it
+// needs the room again.
 func full(t *testing.T, folder string, inodes bool) (free func(), pause func(during func())) {
 	t.Helper()
 	var paused sync.Mutex
@@ -137,7 +137,7 @@ func (s *shaken) health(status int, word string) {
 	}
 }
 
-// end waits for the end of all attempts, which must be a success.
+// end waits for the end of all attempts, which must succeed.
 func (s *shaken) end(within time.Duration) {
 	s.t.Helper()
 	deadline := time.Now().Add(within)
@@ -180,10 +180,9 @@ func (s *shaken) text(name string) string {
 	return all
 }
 
-// TestFullDisk proves that what falls due while the disk is full is done within seconds after
-// it is not, that the time of `sla:` does not pass unseen, that no line of a log is missing or
-// doubled, and that health and the server's log tell of it; on a disk without inodes, and with
-// a temporary folder that is full, too.
+// TestFullDisk proves that work that falls due while the disk is full is done within seconds after there is room, that
+// the time of `sla:` does not pass unnoticed, that no line of a log is missing or doubled, and that health and the
+// server's log report it; on a disk without inodes, and also with a full temporary folder.
 func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	program := server.Build(t)
@@ -210,9 +209,9 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// TestFullDiskAndKill proves that no run is lost when the server is killed and started while the
-// disk is full. The runs that it cut off have logs of their own, and all are whole files. The log
-// of a run that ended meanwhile was in memory, and goes with the server: its result had room.
+// TestFullDiskAndKill proves that no run is lost when the server is killed and started while the disk is full. The runs
+// that it cut off have separate logs, and all are whole files. The log of a run that ended meanwhile was in memory, and
+// is lost with the server: its result had room.
 func TestFullDiskAndKill(t *testing.T) {
 	t.Parallel()
 	srv := server.New(t, server.Build(t), "-X", "agent.max_crashes=0")
@@ -234,7 +233,7 @@ func TestFullDiskAndKill(t *testing.T) {
 	s.check(false)
 }
 
-// check looks at what ran and what was logged.
+// check checks what ran and what was logged.
 func (s *shaken) check(once bool) {
 	s.t.Helper()
 	if n := strings.Count(s.text("sla"), "echo>: late"); n < 1 || once && n > 1 {

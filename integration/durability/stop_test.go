@@ -92,9 +92,8 @@ func (r *running) let() {
 	}
 }
 
-// TestStop proves that a server that is asked to stop lets the running task end while it
-// still answers, begins no other one, says what it does in Digdag's order, and ends
-// with success; the attempt continues with the next start.
+// TestStop proves that a server that is asked to stop lets the running task end while it still answers, begins no
+// other, logs its steps in Digdag's order, and ends successfully; the attempt continues with the next start.
 func TestStop(t *testing.T) {
 	t.Parallel()
 	r := run(t, server.New(t, server.Build(t)))

@@ -106,8 +106,7 @@ func (td *treasureData) pushFile(endpoint, text string) {
 	td.workflow = list.Workflows[0].ID
 }
 
-// once runs the task in a session of its own and kills the server at its n-th request; false when there
-// was none.
+// once runs the task in a separate session and kills the server at its n-th request; false if there was none.
 func (td *treasureData) once(n int, answered bool) bool {
 	td.t.Helper()
 	requests, jobs := len(td.service.Requests()), len(td.service.Jobs())
@@ -137,7 +136,7 @@ func (td *treasureData) once(n int, answered bool) bool {
 	return hit
 }
 
-// start starts the workflow for a session of its own.
+// start starts the workflow for a separate session.
 func (td *treasureData) start() string {
 	td.t.Helper()
 	td.sessions++

@@ -25,7 +25,7 @@ var rewrite = flag.Bool("rewrite", false, "write what came out into the files; r
 // fewest is less than there are: a glob that finds nothing must not pass.
 const fewest = 20
 
-// eachFile calls f for each file of a folder, with what it is made of.
+// eachFile calls f for each file of a folder, with its parts.
 func eachFile(t *testing.T, folder string, f func(t *testing.T, name string, a *txtar.Archive)) {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(folder, "*.txtar"))
@@ -64,7 +64,7 @@ func compare(t *testing.T, name string, a *txtar.Archive, got string) {
 	t.Errorf("%s: %s\n%s", name, strings.TrimSpace(string(a.Comment)), cmp.Diff(string(want.Data), got))
 }
 
-// TestCases proves what each project comes to.
+// TestCases proves the result of each project.
 func TestCases(t *testing.T) {
 	t.Parallel()
 	eachFile(t, "cases", func(t *testing.T, name string, a *txtar.Archive) {
@@ -72,7 +72,7 @@ func TestCases(t *testing.T) {
 	})
 }
 
-// TestBad proves that each mistake is told once, with its place and a remedy.
+// TestBad proves that each mistake is reported once, with its place and a remedy.
 func TestBad(t *testing.T) {
 	t.Parallel()
 	eachFile(t, "bad", func(t *testing.T, name string, a *txtar.Archive) {
@@ -120,7 +120,7 @@ func project(t *testing.T, a *txtar.Archive) (files map[string]string, workflow 
 	return files, workflow, params
 }
 
-// run runs the first workflow of a project on an embedded server, and says what it came to.
+// run runs the first workflow of a project on an embedded server, and returns its result.
 func run(t *testing.T, a *txtar.Archive) string {
 	t.Helper()
 	files, workflow, params := project(t, a)
@@ -157,7 +157,7 @@ func run(t *testing.T, a *txtar.Archive) string {
 	return ended(func(path string, into any) { get(t, e.Handler(), path, into) }, strconv.FormatInt(id, 10))
 }
 
-// ended says what an attempt that is over came to, by what the API tells of it.
+// ended returns the result of an attempt that is over, from the data of the API.
 func ended(get func(path string, into any), id string) string {
 	var attempt struct {
 		Success bool

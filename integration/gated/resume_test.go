@@ -14,7 +14,8 @@ import (
 	"zerodag/integration/server"
 )
 
-// stores is a project whose tasks store values in all the ways in which tasks are made, and whose last task says what it sees.
+// stores is a project whose tasks store values in all the ways in which tasks are made, and whose last task prints what
+// it sees.
 var stores = map[string]string{"w.dig": `zerodag: 1
 +plain: {sh>: "echo plain=1 >> $DIGDAG_STORE"}
 +if:

@@ -21,7 +21,7 @@ import (
 // patience is how long one attempt may take: a deployed stack starts a machine for commands.
 const patience = 5 * time.Minute
 
-// farOtherwise are cases that cannot go on a deployed stack as they are written, and why.
+// farOtherwise are cases that cannot run on a deployed stack as they are written, and why.
 var farOtherwise = map[string]string{
 	"defaults_repeat":       "DIGDAG_TRY counts the looks after a command that runs elsewhere, too",
 	"repeat_limit_succeeds": "DIGDAG_TRY counts the looks after a command that runs elsewhere, too",
@@ -36,8 +36,8 @@ var farOtherwise = map[string]string{
 // remote is a server that is reached by its API alone.
 type remote struct{ url, token string }
 
-// TestServer proves that each project comes to the same on servers that share a database, and on a deployed stack, whichever
-// the environment names (packages server and stack).
+// TestServer proves that each project has the same result on servers that share a database, and on a deployed stack,
+// whichever the environment names (packages server and stack).
 func TestServer(t *testing.T) {
 	t.Parallel()
 	r, deployed := found(t)

@@ -14,8 +14,8 @@ import (
 	"zerodag/integration/gcpfake"
 )
 
-// TestDescription proves that google.json is what Google says of its APIs. The description is fetched, so it is not
-// looked at where packages cannot be.
+// TestDescription proves that google.json equals Google's description of its APIs. The description is fetched, so the
+// test is skipped where packages cannot be fetched.
 func TestDescription(t *testing.T) {
 	t.Parallel()
 	kept, err := os.ReadFile("google.json")

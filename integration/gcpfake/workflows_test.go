@@ -24,14 +24,14 @@ func TestMain(m *testing.M) { os.Exit(server.Main(m, &program)) }
 type workflow struct {
 	name   string
 	files  map[string]string
-	tables []string // that there are at the end, beside those of before
+	tables []string // that exist at the end, in addition to earlier ones
 	jobs   int
 	out    string // in what the program writes
 	fails  bool
 	faults fake.Faults
 }
 
-// cases are what Digdag's acceptance tests with a real account try, and what they leave out.
+// cases cover Digdag's acceptance tests with a real account, and what those omit.
 func cases() []workflow {
 	ddl := "timezone: UTC\n+run:\n  bq_ddl>:\n  dataset: default_ds\n  create_datasets:\n    - c1\n    - {id: c2, friendly_name: create dataset 2, location: US, default_table_expiration: 7d, labels: {l1: v1}}\n" +
 		"  delete_datasets: [d1, d2]\n  empty_datasets:\n    - e1\n    - {id: e2, location: US}\n  create_tables:\n    - t1\n    - e1.t2\n    - c1.t3\n    - id: t5\n      friendly_name: create table 5\n" +

@@ -13,8 +13,9 @@ import (
 	"zerodag/integration/server"
 )
 
-// TestPoolLoad has many attempts share a pool of ten slots: all succeed, never more than ten have a slot, and the log says how long
-// that took beside what it must take at least. With ZERODAG_LOAD they are 1,000 whose tasks take a second each.
+// TestPoolLoad has many attempts share a pool of ten slots: all succeed, never more than ten have a slot, and the log
+// shows how long that took next to the least possible time. With ZERODAG_LOAD they are 1,000 whose tasks take a second
+// each.
 func TestPoolLoad(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

@@ -10,10 +10,9 @@ import (
 	"testing"
 )
 
-// TestBoundary proves that the emulator stays a tool of the tests: no program links anything of
-// integration, tests outside of it reach the emulator by this package and its proxy only, no
-// other Go file knows an address or a variable of the plugin, and the plugin knows nothing of
-// zerodag.
+// TestBoundary proves that the emulator stays a tool of the tests: no program links anything of integration, tests
+// outside of it reach the emulator by this package and its proxy only, no other Go file knows an address or a variable
+// of the plugin, and the plugin knows nothing of zerodag.
 func TestBoundary(t *testing.T) {
 	t.Parallel()
 	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}}: {{join .Imports " "}} |{{join .TestImports " "}} {{join .XTestImports " "}}`, "zerodag/...").CombinedOutput()

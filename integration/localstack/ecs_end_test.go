@@ -14,8 +14,8 @@ import (
 	"zerodag/integration/localstack"
 )
 
-// TestNothingIsLeft ends a LocalStack of its own, once politely and once with SIGKILL, while
-// it runs a task: no process, and after the next start no folder, is left.
+// TestNothingIsLeft ends a separate LocalStack, once politely and once with SIGKILL, while it runs a task: no process,
+// and after the next start no folder, is left.
 func TestNothingIsLeft(t *testing.T) {
 	t.Parallel()
 	cfg := localstack.Config(t)

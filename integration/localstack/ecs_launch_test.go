@@ -305,7 +305,7 @@ func TestLaunchRate(t *testing.T) {
 	wantError(t, two(), "ThrottlingException", "Rate exceeded.")
 }
 
-// TestStartDelay leaves a task in PROVISIONING as long as it is told to.
+// TestStartDelay leaves a task in PROVISIONING as long as it is asked to.
 func TestStartDelay(t *testing.T) {
 	t.Parallel()
 	b := newECS(t)

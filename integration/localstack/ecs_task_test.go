@@ -160,8 +160,8 @@ func TestTaskLives(t *testing.T) {
 	}
 }
 
-// TestInitContainer puts a program on a shared volume as the runner comes to an image, checks
-// it, runs it from a read-only mount, and sees its log while it runs.
+// TestInitContainer puts a program on a shared volume as the runner gets into an image, checks it, runs it from a
+// read-only mount, and sees its log while it runs.
 func TestInitContainer(t *testing.T) {
 	t.Parallel()
 	b := newECS(t)
@@ -324,7 +324,7 @@ func TestContainerIsShutIn(t *testing.T) {
 	}
 }
 
-// TestNothingOutlivesItsContainer leaves processes behind, one of them in a session of its own.
+// TestNothingOutlivesItsContainer leaves processes behind, one of them in a separate session.
 func TestNothingOutlivesItsContainer(t *testing.T) {
 	t.Parallel()
 	b := newECS(t)
@@ -391,7 +391,7 @@ func TestStop(t *testing.T) {
 	}
 }
 
-// waits is a script that waits for a signal, and what waits until it does.
+// waits is a script that waits for a signal, and a function that waits until it does.
 func waits(trap string) (string, func(*testing.T)) {
 	n := 1_000_000_000 + rand.IntN(1_000_000_000)
 	return fmt.Sprintf("%s sleep $((%d+1)) & wait", trap, n), func(t *testing.T) {
@@ -447,7 +447,7 @@ curl -sf $ECS_CONTAINER_METADATA_URI_V4 | grep -q '"Name": "main"' || exit 4
 	}
 }
 
-// TestWget runs what stands in for Alpine's wget where this machine has none.
+// TestWget runs the substitute for Alpine's wget if this machine has none.
 func TestWget(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -22,7 +22,7 @@ import (
 
 const patience = 30 * time.Second
 
-// ecsBed is a cluster of its own, whose faults and limits are its own.
+// ecsBed is a separate cluster with its own faults and limits.
 type ecsBed struct {
 	localstack.ECS
 	arn    string
@@ -32,7 +32,7 @@ type ecsBed struct {
 func newECS(t *testing.T) ecsBed {
 	t.Helper()
 	cfg := localstack.Config(t)
-	cfg.RetryMaxAttempts = 1 // throttling is to be seen
+	cfg.RetryMaxAttempts = 1 // the test must see throttling
 	return ecsAt(t, cfg)
 }
 

@@ -48,7 +48,7 @@ func TestCompare(t *testing.T) {
 	}
 }
 
-// TestParse proves that a line without a reason and one that is there twice are refused.
+// TestParse proves that a line without a reason and a repeated line are refused.
 func TestParse(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"p TestA", "p TestA: ", "TestA: reason", "p TestA: reason\np TestA: another"} {

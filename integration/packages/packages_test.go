@@ -120,7 +120,8 @@ func upgrade(t *testing.T, first, next string) {
 	}
 }
 
-// TestWrongBase proves that a base of the image that is no OCI layout is told, and nothing is left that looks like a release.
+// TestWrongBase proves that a base of the image that is not an OCI layout is reported, and nothing is left that looks
+// like a release.
 func TestWrongBase(t *testing.T) {
 	t.Parallel()
 	needed(t)

@@ -57,7 +57,7 @@ func (s *system) dpkg(args ...string) {
 	}
 }
 
-// unit is what the unit says of a name, the last time.
+// unit is the last value of a name in the unit.
 func (s *system) unit(name string) (value string) {
 	for line := range strings.Lines(read(s.t, s.path("/usr/lib/systemd/system/zerodag.service"))) {
 		if after, found := strings.CutPrefix(strings.TrimSpace(line), name+"="); found {
@@ -67,7 +67,7 @@ func (s *system) unit(name string) (value string) {
 	return value
 }
 
-// verifyUnit has systemd read the unit, where it is on this machine.
+// verifyUnit has systemd read the unit, if it is on this machine.
 func (s *system) verifyUnit() {
 	s.t.Helper()
 	if _, err := exec.LookPath("systemd-analyze"); err != nil {
@@ -99,7 +99,7 @@ func (s *system) appendSetting(line string) {
 	}
 }
 
-// user is who the unit says that the server runs as, from the folder's own /etc/passwd.
+// user is the user that the server runs as in the unit, from the folder's own /etc/passwd.
 func (s *system) user() *syscall.Credential {
 	s.t.Helper()
 	for line := range strings.Lines(read(s.t, s.path("/etc/passwd"))) {

@@ -29,8 +29,8 @@ func TestMain(m *testing.M) {
 // both are the sizes that every picture is made in.
 var both = []Size{{80, 24}, {140, 40}}
 
-// whatVaries is what is another thing each time: how long something took, when it was, how the spinner turned,
-// how much of a long word is left beside that, and the widths of columns, which follow from it.
+// whatVaries matches text that differs each time: how long something took, when it was, how the spinner turned, how
+// much of a long word is left next to that, and the widths of columns, which follow from it.
 var whatVaries = []struct {
 	find *regexp.Regexp
 	put  string
@@ -56,11 +56,11 @@ func normal(text string) string {
 	return inOrder(text)
 }
 
-// printed is a line that a task has printed, beside its name.
+// printed is a line that a task has printed, after its name.
 var printed = regexp.MustCompile(`^\+\S+ +\| `)
 
-// inOrder sorts what tasks have printed, which reaches the screen in the order in which it is read. Where some of it
-// has left the screen, that order says which, and nothing of it counts.
+// inOrder sorts the output of tasks, which reaches the screen in the order in which it is read. If some of it has left
+// the screen, that order determines which lines, so none of it counts.
 func inOrder(text string) string {
 	var said, others []string
 	for line := range strings.Lines(text) {
@@ -77,7 +77,7 @@ func inOrder(text string) string {
 	return strings.Join(append(said, others...), "")
 }
 
-// matches looks whether a screen comes to what is kept of it, or keeps it once it has the given text.
+// matches checks whether a screen comes to equal its stored text, or stores it once it has the given text.
 func matches(t *testing.T, s *Screen, name, when string) {
 	t.Helper()
 	path := filepath.Join("testdata", name+".txt")
@@ -119,7 +119,7 @@ func apart(screen string) (above []string, tree string) {
 	return lines[:first], strings.Join(lines[first:], "\n")
 }
 
-// ends looks at the last screen of a program, and at its exit code.
+// ends checks the last screen of a program, and its exit code.
 func ends(t *testing.T, s *Screen, name string, code int) {
 	t.Helper()
 	if text, got := s.End(); got != code {
@@ -135,8 +135,8 @@ func keep(t *testing.T, path, text string) {
 	}
 }
 
-// folder is a project and the home of its user. GATE and a number in a workflow is a named pipe: whoever opens it waits
-// for somebody who opens the other end. wait.sh does that with the gate.
+// folder is a project and the home of its user. GATE and a number in a workflow is a named pipe: opening it waits until
+// the other end is opened. wait.sh does that with the gate.
 type folder struct{ path, gate string }
 
 var gate = regexp.MustCompile(`GATE\d*`)
@@ -162,7 +162,7 @@ func newFolder(t *testing.T, workflow, text string) folder {
 	return f
 }
 
-// release lets the tasks go on that wait at the gate, and those that come to it from now on.
+// release lets the tasks continue that wait at the gate, and later ones pass it.
 func (f folder) release(t *testing.T) {
 	t.Helper()
 	pipe, err := os.OpenFile(f.gate, os.O_RDWR, 0)

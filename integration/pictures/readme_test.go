@@ -11,7 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// Where the picture of the README is, and what it is made of.
+// The picture of the README, and its source.
 const (
 	demoCast    = "testdata/demo.cast"
 	demoPicture = "../../docs/pictures/run.svg"
@@ -46,7 +46,7 @@ func demo(t *testing.T, cast *Cast, pause time.Duration) string {
 	return s.Text()
 }
 
-// awaitPrompt waits until the shell asks for a command after so many.
+// awaitPrompt waits until the shell prompts after so many commands.
 func awaitPrompt(t *testing.T, s *Screen, commands int) {
 	t.Helper()
 	text, err := s.Until(func(text string) bool {
@@ -97,8 +97,8 @@ func current(t *testing.T, path, want string) {
 	}
 }
 
-// TestArchitecture proves that the picture of the architecture is the one that is described, each arrow between boxes
-// that there are.
+// TestArchitecture proves that the picture of the architecture matches its description, each arrow between existing
+// boxes.
 func TestArchitecture(t *testing.T) {
 	t.Parallel()
 	for _, a := range arrows {

@@ -10,7 +10,7 @@ import (
 	"zerodag/integration/server"
 )
 
-// client is somebody who works with a server: some projects, of which one fails, one runs and one comes next.
+// client is a user who works with a server: some projects, of which one fails, one runs and one comes next.
 type client struct {
 	folder
 	server string
@@ -49,7 +49,7 @@ func (c client) command(args ...string) *exec.Cmd {
 	return command
 }
 
-// do runs a command that nobody looks at.
+// do runs a command off screen.
 func (c client) do(t *testing.T, code int, args ...string) {
 	t.Helper()
 	command := c.command(args...)
@@ -64,8 +64,8 @@ func (c client) run(t *testing.T, size Size, args ...string) *Screen {
 	return Open(t, size, typed(args), c.command(args...), nil)
 }
 
-// TestServer proves that what a server has to say of a failed attempt is seen on one screen: in its log, in what the
-// attempt and its tasks are, and in what needs care.
+// TestServer proves that a server's data about a failed attempt fit on one screen: its log, the states of the attempt
+// and its tasks, and what needs attention.
 func TestServer(t *testing.T) {
 	inBoth(t, func(t *testing.T, size Size) {
 		later := time.Now().UTC().Add(12 * time.Hour).Format("15:04:05") // it does not run while we look

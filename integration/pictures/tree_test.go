@@ -65,8 +65,8 @@ func mass(n int) string {
 	return b.String()
 }
 
-// TestMasses proves that of many tasks the totals, the failure and what runs are on the screen, while they run and
-// when they are over.
+// TestMasses proves that of many tasks the totals, the failure and the running tasks are on the screen, while they run
+// and when they are over.
 func TestMasses(t *testing.T) {
 	inBoth(t, func(t *testing.T, size Size) {
 		for _, one := range []struct {
@@ -108,7 +108,7 @@ func TestLongNames(t *testing.T) {
 	})
 }
 
-// TestInterrupted proves that a run which is ended by its user says what continues with it.
+// TestInterrupted proves that a run which its user ends shows how to continue.
 func TestInterrupted(t *testing.T) {
 	inBoth(t, func(t *testing.T, size Size) {
 		f := newFolder(t, "nightly", fmt.Sprintf(three, strings.TrimPrefix(strings.TrimSpace(held("writing")), "sh>: ")))

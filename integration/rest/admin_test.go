@@ -19,7 +19,7 @@ import (
 	"zerodag/internal/httpapi/access"
 )
 
-// subjectOf is what an answer says of a message.
+// subjectOf is an answer's data about a message.
 type subjectOf struct {
 	What    string
 	Attempt *struct {
@@ -30,7 +30,7 @@ type subjectOf struct {
 	Count int
 }
 
-// depth is what an answer says of a queue.
+// depth is an answer's data about a queue.
 type depth struct {
 	Name                         string
 	Ready, Later, Leased, Behind int
@@ -51,8 +51,8 @@ type queueAnswer struct {
 	Next *string
 }
 
-// TestQueue proves that an owner sees what the queues hold, and each message with its attempt and tasks, page by page;
-// and that on AWS, where a look would take messages away, the numbers say that they are estimates.
+// TestQueue proves that an owner sees the contents of the queues, and each message with its attempt and tasks, page by
+// page; and that on AWS, where reading would take messages away, the numbers are marked as estimates.
 func TestQueue(t *testing.T) {
 	t.Parallel()
 	server, c := everySite(t)
@@ -111,8 +111,8 @@ func TestQueue(t *testing.T) {
 	c.must(http.MethodPost, "/api/attempts/"+attempt+"/kill", "{}")
 }
 
-// TestSitesAreListed proves that an owner sees all sites with what they have, page by page, and that a site is there
-// from its first push on.
+// TestSitesAreListed proves that an owner sees all sites with their counts, page by page, and that a site appears with
+// its first push.
 func TestSitesAreListed(t *testing.T) {
 	t.Parallel()
 	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})
@@ -215,8 +215,8 @@ func (l *letters) Return(_ context.Context, id string) error {
 	return host.ErrNotFound
 }
 
-// TestDeadLetters proves that an owner sees what was put aside, one of it with what it says but for what tasks have left,
-// and sends one of it back, which is in the audit log.
+// TestDeadLetters proves that an owner sees the dead letters, a single one with its body except values that tasks have
+// stored, and sends one of them back, which is in the audit log.
 func TestDeadLetters(t *testing.T) {
 	t.Parallel()
 	at := time.UnixMilli(1_700_000_000_000)

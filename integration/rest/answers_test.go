@@ -27,8 +27,8 @@ func (c caller) request(method, path string, body io.Reader, headers ...string) 
 	return c.send(r)
 }
 
-// TestEncodings proves that answers are packed as the client likes, but for what is
-// packed already, and that bodies may come packed.
+// TestEncodings proves that answers are compressed as the client prefers, except those that are compressed already, and
+// that bodies may come compressed.
 func TestEncodings(t *testing.T) {
 	t.Parallel()
 	c := open(t)

@@ -13,8 +13,8 @@ import (
 	"zerodag/internal/httpapi/access"
 )
 
-// TestAuthorization proves who gets in, with which words the others are refused, and
-// what needs no authentication (server.md#who-may-call).
+// TestAuthorization proves who gets in, with which messages the others are refused, and what needs no authentication
+// (server.md#who-may-call).
 func TestAuthorization(t *testing.T) {
 	t.Parallel()
 	server := serve(t, httpapi.Options{Auth: access.Auth{Users: []access.User{{Name: "user", Password: "se:cret"}, {Name: "other", Password: "x", Role: access.Viewer}}}})
@@ -60,7 +60,7 @@ func TestAuthorization(t *testing.T) {
 			}
 			a := caller{server, t, ""}.send(request)
 			if c.name == "page" && server.deployed() {
-				c.status = http.StatusOK // the web console: it is the same for everybody and knows nothing
+				c.status = http.StatusOK // the web console is the same for everyone and has no data
 			}
 			want := ""
 			if c.message != "" {
@@ -112,8 +112,8 @@ func TestRoles(t *testing.T) {
 	}
 }
 
-// everySite calls a server as one who manages every site: as every caller does where there
-// is no need to log in, as a principal of the account on a deployed stack.
+// everySite calls a server as a manager of every site: as every caller does if no login is needed, as a principal of
+// the account on a deployed stack.
 func everySite(t *testing.T) (*running, caller) {
 	t.Helper()
 	server := serve(t, httpapi.Options{})

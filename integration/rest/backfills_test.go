@@ -10,8 +10,8 @@ import (
 	"zerodag/internal/httpapi/access"
 )
 
-// TestBackfills proves that a backfill is planned, started once however often it is asked for, shown, held, released, killed and listed, and what is
-// said where that cannot be.
+// TestBackfills proves that a backfill is planned, started once however often it is requested, shown, held, released,
+// killed and listed, and the errors if that is impossible.
 func TestBackfills(t *testing.T) {
 	t.Parallel()
 	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})

@@ -9,7 +9,8 @@ import (
 	"zerodag/internal/httpapi/access"
 )
 
-// TestCauseOfAGroup proves that the cause of a failure is also a group, or a whole file, whose time was over, with what was printed last below it.
+// TestCauseOfAGroup proves that the cause of a failure can also be a group, or a whole file, that has timed out, with
+// the last output below it.
 func TestCauseOfAGroup(t *testing.T) {
 	t.Parallel()
 	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})

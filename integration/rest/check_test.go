@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestPlanOfFiles proves that with what is wrong with files the schedules of their workflows are told and, where it is
-// asked for, the tasks of one with their places; and neither where a workflow cannot be read.
+// TestPlanOfFiles proves that along with the mistakes in files the schedules of their workflows are listed and, if
+// requested, the tasks of one with their places; and neither if a workflow cannot be read.
 func TestPlanOfFiles(t *testing.T) {
 	t.Parallel()
 	c := open(t)
@@ -52,8 +52,8 @@ func TestPlanOfFiles(t *testing.T) {
 	}
 }
 
-// TestCheckOfFiles proves that what is wrong with files in a request is told with its place and how to repair it, that
-// large requests are refused and many findings bounded, and that nothing is kept.
+// TestCheckOfFiles proves that mistakes in files in a request are reported with place and remedy, that large requests
+// are refused and many findings limited, and that nothing is stored.
 func TestCheckOfFiles(t *testing.T) {
 	t.Parallel()
 	c := open(t)

@@ -32,7 +32,7 @@ const various = `_export: {greeting: hello}
 +never: {echo>: never}
 `
 
-// columns are the lists of an outline, or of what a change made.
+// columns are the lists of an outline, or of a change's effects.
 type columns struct {
 	ID, Parent, Upstreams, Runs []int
 	Name, State                 []string
@@ -122,8 +122,8 @@ func (c caller) changes(attempt string, after int) (list []changed, done bool) {
 	}
 }
 
-// TestOutlineAndChanges proves that the columns of an outline say what the list of tasks says, that the changes of an
-// attempt lead there from nothing, entry by entry as the history has them, and that a stream sends the same.
+// TestOutlineAndChanges proves that the columns of an outline agree with the list of tasks, that the changes of an
+// attempt lead there from nothing, entry by entry as in the history, and that a stream sends the same.
 func TestOutlineAndChanges(t *testing.T) {
 	t.Parallel()
 	c := open(t)
@@ -239,8 +239,8 @@ func (r rows) list() (list []row) {
 	return list
 }
 
-// TestTaskAndItsLog proves that a task is shown with what it sees and the files of its log, whose text is read from
-// any position on.
+// TestTaskAndItsLog proves that a task is shown with what it sees and the files of its log, whose text is read from any
+// position on.
 func TestTaskAndItsLog(t *testing.T) {
 	t.Parallel()
 	c := open(t)
@@ -310,8 +310,8 @@ func TestTaskAndItsLog(t *testing.T) {
 	}
 }
 
-// TestCause proves that an attempt that failed tells its first failed task, what that said, and the last lines that it
-// printed, without those of the server; and that one that worked tells nothing.
+// TestCause proves that a failed attempt has its first failed task, that task's error, and the last lines that it
+// printed, without those of the server; and that a successful one has none.
 func TestCause(t *testing.T) {
 	t.Parallel()
 	c := open(t)
@@ -352,8 +352,9 @@ func convert[T any](t *testing.T, v any) (to T) {
 	return to
 }
 
-// TestOverviewSessionsAndGrid proves that an overview names what failed with its cause, what runs and what comes next;
-// that sessions are found by state, time and text, page by page; and that a grid shows tasks through the sessions.
+// TestOverviewSessionsAndGrid proves that an overview lists failed attempts with their causes, running ones and
+// upcoming schedules; that sessions are found by state, time and text, page by page; and that a grid shows tasks
+// through the sessions.
 func TestOverviewSessionsAndGrid(t *testing.T) {
 	t.Parallel()
 	c := open(t)
@@ -477,8 +478,8 @@ func (c caller) days(query string) string {
 	}
 }
 
-// TestTimesOfASchedule proves that the next times of a schedule are told, a year of them, and which sessions of the
-// past are there.
+// TestTimesOfASchedule proves that the next times of a schedule are listed, a year of them, and which past sessions
+// exist.
 func TestTimesOfASchedule(t *testing.T) {
 	t.Parallel()
 	c := open(t)

@@ -128,8 +128,8 @@ func write(t *testing.T, name string) {
 	}
 }
 
-// TestEvents proves that a stream tells the attempt, its tasks and their logs while they
-// happen, that it continues where a client left it, and that it ends with the attempt.
+// TestEvents proves that a stream sends the attempt, its tasks and their logs as they happen, that it continues where a
+// client left it, and that it ends with the attempt.
 func TestEvents(t *testing.T) {
 	t.Parallel()
 	stack.NeedsServer(t, "a command decides when the test goes on; TestEventsInParts of integration/stack does without")

@@ -74,8 +74,8 @@ func (b *browser) land(to *url.URL) string {
 	return a.header.Get("Location")
 }
 
-// TestSignInAtAProvider proves that a person signs in at a provider of identities and comes back to where they were,
-// with the role and site of the first grant that fits, and that nobody else does.
+// TestSignInAtAProvider proves that a user signs in at an identity provider and comes back to where they were, with the
+// role and site of the first grant that fits, and that no one else does.
 func TestSignInAtAProvider(t *testing.T) {
 	t.Parallel()
 	server, fake := known(t, "boss@example.com=owner, group:ops=operator/2, @example.com=viewer, group:a=b=admin", nil)
@@ -195,7 +195,7 @@ func TestComingBack(t *testing.T) {
 	}
 }
 
-// TestGrantsOfAStage proves that a deploy refuses grants which the API would not read, and takes those that it reads.
+// TestGrantsOfAStage proves that a deploy refuses grants which the API would not read, and accepts those that it reads.
 func TestGrantsOfAStage(t *testing.T) {
 	t.Parallel()
 	for _, grant := range []string{"alice@example.com=owner", "@example.com=viewer/3", "group:Data Team=operator", "group:a=b=admin", "@example.com=king", "@example.com=", "alice=viewer", "=viewer",
@@ -209,8 +209,8 @@ func TestGrantsOfAStage(t *testing.T) {
 	}
 }
 
-// TestProviderThatIsDown proves that a person is told that the provider does not answer, where they left from, and
-// that a token signs in all the same.
+// TestProviderThatIsDown proves that a user learns that the provider does not answer, on the page they left from, and
+// that a token still signs in.
 func TestProviderThatIsDown(t *testing.T) {
 	t.Parallel()
 	server, fake := known(t, "group:ops=operator", nil)

@@ -26,7 +26,7 @@ func describe(t *testing.T) *description {
 	return &description{doc}
 }
 
-// check says how an answer differs from what was promised.
+// check returns how an answer differs from the description.
 func (d *description) check(method, path string, a answer) []string {
 	operation := d.operation(method, path)
 	if operation == nil || len(a.content) == 0 {

@@ -11,8 +11,8 @@ import (
 	"zerodag/internal/httpapi/access"
 )
 
-// TestPauseOverREST proves that an attempt is paused and continues, who may do that, that the answers about it say who
-// did, that both are in the audit log, and what is refused.
+// TestPauseOverREST proves that an attempt is paused and continues, who may do that, that the answers about it name the
+// user, that both calls are in the audit log, and what is refused.
 func TestPauseOverREST(t *testing.T) {
 	t.Parallel()
 	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})
@@ -68,7 +68,7 @@ func TestPauseOverREST(t *testing.T) {
 }
 
 // TestPauseProjectOverREST proves that a project is paused and continues, who may do that, that starts are refused with
-// who has paused it and why, that the project says so itself, and that both calls are in the audit log.
+// the user and the reason of the pause, that the project also shows them, and that both calls are in the audit log.
 func TestPauseProjectOverREST(t *testing.T) {
 	t.Parallel()
 	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})

@@ -29,9 +29,9 @@ schedule:
   require>: other
 `
 
-// TestPlan proves that a plan has the tasks of a workflow with their operators, what they wait for, where they are
-// written and what is made at run time, names the parameters that it needs, and that a task of an attempt has its
-// place, too, where it is asked for.
+// TestPlan proves that a plan has the tasks of a workflow with their operators, their dependencies, their places and
+// what is made at run time, names the parameters that it needs, and that a task of an attempt also has its place, if
+// requested.
 func TestPlan(t *testing.T) {
 	t.Parallel()
 	c := open(t)

@@ -12,7 +12,8 @@ import (
 	"zerodag/internal/httpapi/access"
 )
 
-// TestPools proves that pools are made, changed, held, listed page by page and deleted, and what is said where that cannot be.
+// TestPools proves that pools are created, changed, held, listed page by page and deleted, and the errors if that is
+// impossible.
 func TestPools(t *testing.T) {
 	t.Parallel()
 	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})
@@ -94,8 +95,8 @@ func TestPoolInUse(t *testing.T) {
 	}
 }
 
-// TestConcurrency proves what the API says of an attempt that waits for its turn and of a start that is refused, and that a kill ends
-// one that waits.
+// TestConcurrency proves the API's data about an attempt that waits for its turn and about a refused start, and that a
+// kill ends a waiting one.
 func TestConcurrency(t *testing.T) {
 	t.Parallel()
 	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})
@@ -145,8 +146,8 @@ func (c caller) until(path, text string) {
 	c.t.Fatalf("%s never has %s", path, text)
 }
 
-// TestStandings proves what the pages of an attempt are told of tasks that were skipped, failed without harm, or wait, and how
-// many stand before them.
+// TestStandings proves the data that the pages of an attempt get about tasks that were skipped, failed without harm, or
+// wait, and how many precede them.
 func TestStandings(t *testing.T) {
 	t.Parallel()
 	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})

@@ -59,12 +59,12 @@ var deployedToo = []string{`"archiveType": "db"`, `"archiveType": "s3"`, `"userI
 // withoutCommands makes of it what a server answers that runs none.
 var withoutCommands = strings.NewReplacer(`"sh>": "echo b"`, `"echo>": "b"`, `"sh>": "sleep 3"`, `"wait>": "60s"`)
 
-// slowly is the slow command on a deployed stack: it must still run after the calls that look at it,
-// and a machine needs half a minute to begin it.
+// slowly is the slow command on a deployed stack: it must still run after the calls that read it, and a machine needs
+// half a minute to begin it.
 const slowly = "sleep 300"
 
-// elsewhere takes out of an answer what it says more of a command that a machine ran: which one that
-// is, in the state of its task, and what the function logged that launched it.
+// elsewhere removes from an answer the additional data about a command that a machine ran: the machine, in the state of
+// its task, and the log of the function that launched it.
 func elsewhere(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -78,7 +78,7 @@ func elsewhere(v any) any {
 			v["files"] = slices.DeleteFunc(slices.Clone(files), func(f any) bool { return launched(f, files) })
 		}
 		if agent, _ := v["agentId"].(string); strings.HasPrefix(agent, "runner-") {
-			v["direct"] = nil // what a machine logged has a link, be it as small as what the API serves itself
+			v["direct"] = nil // a machine's log has a link, even if it is as small as what the API serves itself
 		}
 	case []any:
 		for i, x := range v {
@@ -125,9 +125,8 @@ type replay struct {
 	url string
 }
 
-// TestRecordedCalls proves that every recorded call gets the same status, the same keys
-// and types and, where they do not depend on time and place, the same values; and that
-// each answer is as docs/openapi.yaml promises.
+// TestRecordedCalls proves that every recorded call gets the same status, the same keys and types and, if they do not
+// depend on time and place, the same values; and that each answer is as docs/openapi.yaml promises.
 func TestRecordedCalls(t *testing.T) {
 	t.Parallel()
 	open := open(t)

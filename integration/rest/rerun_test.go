@@ -173,8 +173,9 @@ func TestRerun(t *testing.T) {
 	}
 }
 
-// TestRerunFromOutside proves that parameters of who may not push stay data in a rerun, laid over those of one who may,
-// and cannot say what a task does; that a dry run says so, too; and that a rerun is recorded, a dry run not.
+// TestRerunFromOutside proves that parameters of a user who may not push stay data in a rerun, laid over those of one
+// who may, and cannot determine what a task does; that a dry run also reports this; and that a rerun is recorded, a dry
+// run not.
 func TestRerunFromOutside(t *testing.T) {
 	t.Parallel()
 	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})

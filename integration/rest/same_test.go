@@ -71,7 +71,7 @@ func (c *comparison) same(want, got any, path, kind string) {
 	}
 }
 
-// kindOf says what the ids of an object below key are of.
+// kindOf returns the kind of the ids of an object below key.
 func kindOf(key, above string) string {
 	switch key = strings.TrimSuffix(key, "s"); key {
 	case "project", "workflow", "session", "attempt", "schedule", "task", "file":
@@ -139,7 +139,7 @@ func (c *comparison) texts(want string, got any, path, key, kind string) {
 	}
 }
 
-// idKind says what kind of id stands at a path; "" for none.
+// idKind returns the kind of id at a path; "" for none.
 func idKind(path, key, kind string) string {
 	switch {
 	case key == "id", strings.Contains(path, ".upstreams.") || key == "parentId":

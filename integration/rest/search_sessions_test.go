@@ -36,8 +36,9 @@ func (c caller) searched(path, query string, size int) string {
 	}
 }
 
-// TestSearchSessions proves that sessions are found by the tags of their workflow, by labels, status, times and text of their last
-// attempt, the newest first and in pages of any size; what is refused; and that a list that nobody narrows down is as it was.
+// TestSearchSessions proves that sessions are found by the tags of their workflow, by labels, status, times and text of
+// their last attempt, the newest first and in pages of any size; what is refused; and that a list without a filter is
+// as before.
 func TestSearchSessions(t *testing.T) {
 	t.Parallel()
 	c := open(t)

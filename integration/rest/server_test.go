@@ -33,7 +33,7 @@ import (
 // recordedVersion is the version of the server whose answers were recorded.
 const recordedVersion = "0.10.6-SNAPSHOT"
 
-// running is a server: a whole one in memory, or a site of its own on a deployed stack.
+// running is a server: a whole one in memory, or a separate site on a deployed stack.
 type running struct {
 	URL  string
 	spec *description
@@ -132,7 +132,7 @@ func run(t *testing.T, o embedded.Options) *embedded.Engine {
 	return engine
 }
 
-// open makes a server and calls it as one who may do everything in site 0.
+// open makes a server and calls it with all rights in site 0.
 func open(t *testing.T) caller {
 	t.Helper()
 	server := serve(t, httpapi.Options{})
@@ -220,7 +220,7 @@ func (c caller) send(request *http.Request) answer {
 	return a
 }
 
-// must is call for what has to work; it decodes the answer.
+// must is call for requests that have to succeed; it decodes the answer.
 func (c caller) must(method, path string, body any) object {
 	c.t.Helper()
 	a := c.call(method, path, body)

@@ -65,7 +65,7 @@ func (s *running) sessionName(t *testing.T) string {
 	return "zerodag_session_" + at.Port()
 }
 
-// takes has a browser show its server the session that another has, as if that server stood in its place.
+// takes has a browser show its server the session that another has, as if that server had replaced it.
 func (b *browser) takes(other *browser) {
 	b.t.Helper()
 	name := b.sessionName(b.t)
@@ -81,7 +81,7 @@ func with(name, value string) func(*http.Request) {
 	return func(r *http.Request) { r.Header.Set(name, value) }
 }
 
-// signs tells the page's first question.
+// signs makes the page's first request.
 func (b *browser) signs() (s signIn) {
 	b.t.Helper()
 	if a := b.do(http.MethodGet, "/api/x/session", ""); a.status != http.StatusOK || json.Unmarshal(a.content, &s) != nil {
@@ -115,9 +115,9 @@ func (b *browser) cookieOf() *http.Cookie {
 	return nil
 }
 
-// TestSignInWithAToken proves that a token becomes a cookie that no script can read and that says nothing of it, which
-// lets the browser read, and change things on purpose only; and that after signing out nobody gets in with it, nor
-// once the token is revoked.
+// TestSignInWithAToken proves that a token becomes a cookie that no script can read and that reveals nothing of it,
+// which lets the browser read, and change things only on purpose; and that after signing out no one gets in with it,
+// nor once the token is revoked.
 func TestSignInWithAToken(t *testing.T) {
 	t.Parallel()
 	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})
@@ -197,7 +197,7 @@ func (s *running) revoke(t *testing.T, site int64, token string) {
 	}
 }
 
-// ours serves in memory; a deployed stack has settings of its own.
+// ours serves in memory; a deployed stack has its own settings.
 func ours(t *testing.T, o httpapi.Options) *running {
 	t.Helper()
 	server := serve(t, o)
@@ -299,8 +299,8 @@ func TestSessionsEnd(t *testing.T) {
 }
 
 // TestWhereCookiesComeFrom proves that over https a session is taken only from a cookie that no other host of the
-// domain can have set, that one of two with the same name is never chosen, that a server on one's own machine takes none
-// of another port, and that nobody signs in on a page that came without TLS from another machine.
+// domain can have set, that of two with the same name none is chosen, that a server on a user's own machine takes none
+// of another port, and that no one signs in on a page that came without TLS from another machine.
 func TestWhereCookiesComeFrom(t *testing.T) {
 	t.Parallel()
 	server := ours(t, httpapi.Options{Auth: access.Auth{Users: []access.User{{Name: "me", Password: "p"}}}})
@@ -373,8 +373,8 @@ func TestTwoServersOnOneMachine(t *testing.T) {
 	}
 }
 
-// TestWhoShowsAForm proves that a browser is asked for a password by itself only where no page of ours asks, and that
-// a header beats a cookie.
+// TestWhoShowsAForm proves that a browser shows its own password dialog only if no page of ours asks, and that a header
+// takes precedence over a cookie.
 func TestWhoShowsAForm(t *testing.T) {
 	t.Parallel()
 	server := ours(t, httpapi.Options{Auth: access.Auth{Users: []access.User{{Name: "me", Password: "p"}, {Name: "you", Password: "q", Role: access.Viewer}}}})
@@ -411,7 +411,7 @@ func TestNobodyHasToSignIn(t *testing.T) {
 	}
 }
 
-// TestSignInIsDeliberate proves that no page of another origin can sign a browser in, as somebody else, by a form.
+// TestSignInIsDeliberate proves that no page of another origin can sign a browser in, as another user, by a form.
 func TestSignInIsDeliberate(t *testing.T) {
 	t.Parallel()
 	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})

@@ -149,7 +149,7 @@ func bodies() map[string]string {
 	}
 }
 
-// seen is all that a tenant sees of itself.
+// seen is everything that a tenant sees of itself.
 func (v tenant) seen() string {
 	var all strings.Builder
 	for _, path := range []string{"/api/projects", "/api/projects/" + v.ids["projects"] + "/revisions", "/api/projects/" + v.ids["projects"] + "/secrets",

@@ -10,8 +10,8 @@ import (
 	"zerodag/internal/httpapi/access"
 )
 
-// TestStandingInLists proves that lists tell a success with errors that are ignored from any other, and an attempt that
-// is paused from one that continues.
+// TestStandingInLists proves that lists distinguish a success with ignored errors from any other, and a paused attempt
+// from one that continues.
 func TestStandingInLists(t *testing.T) {
 	t.Parallel()
 	server := serve(t, httpapi.Options{Auth: access.Auth{Required: true}})

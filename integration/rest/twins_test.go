@@ -11,8 +11,8 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// twins are the objects that the client reads, each with what the server makes of it. They are two types because the
-// client reads servers of Digdag and older ones, too: ids as numbers, and fields that are not there.
+// twins are the objects that the client reads, each with the server's type. They are two types because the client also
+// reads Digdag's and older servers: ids as numbers, and missing fields.
 func twins() map[any]any {
 	return map[any]any{
 		&client.Project{}: wire.Project{}, &client.Revision{}: wire.Revision{}, &client.Workflow{}: wire.Workflow{}, &client.SessionTime{}: wire.SessionTime{},
@@ -24,8 +24,8 @@ func twins() map[any]any {
 	}
 }
 
-// TestTwins proves that the client finds everything it reads in what the server writes: no field of the client stays
-// empty where the server's has all of its own.
+// TestTwins proves that the client finds everything it reads in the server's objects: no field of the client stays
+// empty if all fields of the server's object are set.
 func TestTwins(t *testing.T) {
 	t.Parallel()
 	for read, written := range twins() {
@@ -44,7 +44,7 @@ func TestTwins(t *testing.T) {
 	}
 }
 
-// fill gives everything below a value one that is not zero; every text is a time, as some are.
+// fill gives everything below a value a non-zero value; every text is a time, as some are.
 func fill(v reflect.Value) {
 	switch v.Addr().Interface().(type) {
 	case *wire.Moment:

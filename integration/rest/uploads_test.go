@@ -30,8 +30,8 @@ import (
 	"zerodag/internal/uploads"
 )
 
-// depot is a store beside the server that takes uploads by link, as S3 does: only what was
-// announced, and a word to the upload function whenever something is complete.
+// depot is a store beside the server that takes uploads by link, as S3 does: it accepts only the announced content, and
+// calls the upload function whenever an object is complete.
 type depot struct {
 	*httptest.Server
 	uploads *uploads.Uploads
@@ -39,12 +39,12 @@ type depot struct {
 
 	mu    sync.Mutex
 	parts map[string][]byte // by path of the link
-	whole map[string]bool   // keys of what is complete
+	whole map[string]bool   // keys of complete objects
 	fail  int               // so many requests are answered with 503
 }
 
-// serveUploads is serve with slots. Every object is told of twice, the second time before
-// the first one is done, unless quiet.
+// serveUploads is serve with slots. Every object is announced twice, the second time before the first call is done,
+// unless quiet.
 func serveUploads(t *testing.T, options httpapi.Options, quiet bool) (*running, *depot) {
 	t.Helper()
 	d := &depot{parts: map[string][]byte{}, whole: map[string]bool{}, uploads: &uploads.Uploads{Now: time.Now, Logger: slog.New(slog.DiscardHandler)}}
@@ -160,13 +160,13 @@ func (d *depot) Has(ctx context.Context, key string) (bool, error) {
 	return err == nil, err
 }
 
-// announce says what an archive will be.
+// announce describes a future archive.
 func announce(archive []byte) string {
 	sum := sha256.Sum256(archive)
 	return fmt.Sprintf(`{"size":%d,"sha256":[%q]}`, len(archive), base64.StdEncoding.EncodeToString(sum[:]))
 }
 
-// open asks for a slot and returns its id and where the archive goes.
+// open requests a slot and returns its id and the request for the archive.
 func (c caller) open(query string, archive []byte) (string, *http.Request) {
 	c.t.Helper()
 	slot := c.must(http.MethodPost, "/api/uploads?"+query, announce(archive))
@@ -181,7 +181,7 @@ func (c caller) open(query string, archive []byte) (string, *http.Request) {
 	return slot["id"].(string), r
 }
 
-// upload pushes by slot and waits for what becomes of it.
+// upload pushes by slot and waits for the result.
 func (c caller) upload(query string, archive []byte) object {
 	c.t.Helper()
 	id, r := c.open(query, archive)
@@ -306,7 +306,7 @@ func TestUploadOnce(t *testing.T) {
 	if o := c.must(http.MethodGet, "/api/uploads/"+first, nil); o["status"] != "waiting" {
 		t.Errorf("before the upload: %v", o)
 	}
-	d.take(t, "uploads/"+first) // of nothing: S3 never says so, but the answer must not be one of a push
+	d.take(t, "uploads/"+first) // of a missing object: S3 never sends that, but the answer must not be one of a push
 	second, again := c.open("project=p&revision=r", server.project())
 	put(t, again)
 	if o := c.must(http.MethodGet, "/api/uploads/"+second, nil); o["status"] != "working" {
@@ -347,8 +347,7 @@ func TestUploadOnce(t *testing.T) {
 	}
 }
 
-// TestUploadRefused proves which slots are not given, and that a server without them says
-// what to do.
+// TestUploadRefused proves which slots are not given, and that a server without them answers with a remedy.
 func TestUploadRefused(t *testing.T) {
 	t.Parallel()
 	server, d := serveUploads(t, httpapi.Options{Limits: httpapi.Limits{Archive: 10, Upload: 20 << 20}}, true)

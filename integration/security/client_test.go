@@ -152,7 +152,7 @@ func (s *server) start(workflow, session string, headers ...string) string {
 	return a.object(s.t)["id"].(string)
 }
 
-// succeeded waits for the end of an attempt and reports whether it was a success.
+// succeeded waits for the end of an attempt and reports whether it succeeded.
 func (s *server) succeeded(attempt string, headers ...string) bool {
 	s.t.Helper()
 	var row map[string]any
@@ -163,13 +163,13 @@ func (s *server) succeeded(attempt string, headers ...string) bool {
 	return row["success"] == true
 }
 
-// attempt is what the API says of one.
+// attempt is the API's data about an attempt.
 type attempt struct {
 	ID                             string
 	Done, Success, CancelRequested bool
 }
 
-// begin starts a workflow by its id, in a session of its own.
+// begin starts a workflow by its id, in a separate session.
 func (s *server) begin(workflow string) (a attempt) {
 	s.t.Helper()
 	s.must(http.MethodPut, "/api/attempts", fmt.Appendf(nil, `{"workflowId":%q,"sessionTime":%q,"params":{}}`, workflow,

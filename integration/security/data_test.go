@@ -20,7 +20,7 @@ const (
 	bearer   = "Bearer PRODUCTION-TOKEN-of-the-tests"
 )
 
-// seen is a foreign server: it answers one text, and keeps all that it was sent.
+// seen is a foreign server: it answers one text, and keeps everything that it was sent.
 type seen struct {
 	URL string
 
@@ -429,9 +429,8 @@ func dockerOnly(t *testing.T, options ...string) *server {
 	return s
 }
 
-// TestM9_LocalAddresses proves that on a server of several people no operator connects to the
-// server's own machine, by whatever name, and not by a redirect; and that it may where the
-// administrator says so.
+// TestM9_LocalAddresses proves that on a server with several users no operator connects to the server's own machine, by
+// whatever name, and not by a redirect; and that it may if the administrator allows it.
 func TestM9_LocalAddresses(t *testing.T) {
 	t.Parallel()
 	inner := foreign(t, saying("inner"))

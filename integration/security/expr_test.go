@@ -76,8 +76,8 @@ func TestC1_HostileExpressions(t *testing.T) {
 	}
 }
 
-// TestC1_HostileExpressionsOfRun proves the same of `zerodag run`: it lives, says of each
-// task what was wrong, and runs those beside.
+// TestC1_HostileExpressionsOfRun proves the same of `zerodag run`: it survives, reports for each task what was wrong,
+// and runs the other tasks.
 func TestC1_HostileExpressionsOfRun(t *testing.T) {
 	t.Parallel()
 	program, err := build()
@@ -171,8 +171,8 @@ func exprGone(t *testing.T, pids []int) {
 	}
 }
 
-// exprWaiting has a workflow evaluate an expression until an evaluator waits for the next one: one that
-// was slow, as on a busy machine, is not kept.
+// exprWaiting has a workflow evaluate an expression until an evaluator waits for the next one: a slow evaluator, as on
+// a busy machine, is not kept.
 func exprWaiting(s *server, workflow string) (children []int) {
 	s.t.Helper()
 	within(s.t, exprPatience, "an evaluator waits", func() bool {
@@ -183,8 +183,8 @@ func exprWaiting(s *server, workflow string) (children []int) {
 	return children
 }
 
-// TestH4_EvaluatorsDieWithTheServer proves that a SIGKILL of the server leaves no evaluator,
-// and that one that is killed itself fails one task at most.
+// TestH4_EvaluatorsDieWithTheServer proves that a SIGKILL of the server leaves no evaluator, and that the kill of an
+// evaluator fails one task at most.
 func TestH4_EvaluatorsDieWithTheServer(t *testing.T) {
 	t.Parallel()
 	s := exprServe(t)

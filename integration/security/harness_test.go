@@ -22,7 +22,7 @@ import (
 	"time"
 )
 
-// build builds the program once for all tests, where other users can start it, too.
+// build builds the program once for all tests, in a place where other users can also start it.
 var build = sync.OnceValues(func() (program string, err error) {
 	folder, err := os.MkdirTemp("", "zerodag-security-")
 	if err != nil {
@@ -97,7 +97,7 @@ func within(t *testing.T, most time.Duration, what string, so func() bool) {
 type server struct {
 	t       *testing.T
 	folder  string   // its data is below
-	env     []string // besides those of the test
+	env     []string // in addition to those of the test
 	before  string   // shell text before it starts, such as "umask 0"
 	options []string
 	as      *syscall.SysProcAttr // nil: who runs the test

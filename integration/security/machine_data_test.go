@@ -192,8 +192,8 @@ func TestM7_NoSecretStaysInFiles(t *testing.T) {
 	}
 }
 
-// TestL9_ADamagedDatabaseIsRefused proves that a server does not start with a database that has
-// damaged pages, and says what to do.
+// TestL9_ADamagedDatabaseIsRefused proves that a server does not start with a database that has damaged pages, and
+// shows a remedy.
 func TestL9_ADamagedDatabaseIsRefused(t *testing.T) {
 	t.Parallel()
 	s := prepare(t)

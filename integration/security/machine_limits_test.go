@@ -30,8 +30,8 @@ func TestM6_TooFewDescriptorsFailNoWorkflow(t *testing.T) {
 	}
 }
 
-// unexpected is what a log has beside what each of those commands says and is said of it, and the
-// tasks that have an error.
+// unexpected is the part of a log that is not the output of those commands or about them, and the tasks that have an
+// error.
 func unexpected(log string) string {
 	var left []string
 	for line := range strings.Lines(log) {
@@ -44,9 +44,8 @@ func unexpected(log string) string {
 
 var errorless = regexp.MustCompile(`\{[^{}]*(\{[^{}]*\}[^{}]*)*"error":\{\}[^{}]*\}`)
 
-// TestM10_WorkspacesAreBoundedTogether proves that copies of a project for many tasks at once
-// take no more disk than they may, that tasks wait for room, and that one which can never have
-// it is told.
+// TestM10_WorkspacesAreBoundedTogether proves that copies of a project for many tasks at once take no more disk than
+// they may, that tasks wait for room, and that a task which can never have it gets an error.
 func TestM10_WorkspacesAreBoundedTogether(t *testing.T) {
 	t.Parallel()
 	const most = 100 << 20

@@ -42,9 +42,9 @@ func machinePid(t *testing.T, file string) string {
 	return strings.TrimSpace(string(text))
 }
 
-// TestM3_NothingOutlivesItsTask proves that what a command leaves behind is gone when its task
-// is over, although it has another session, parent and environment; that a command which runs
-// at the same time loses nothing of its own; and that it holds for commands of another user.
+// TestM3_NothingOutlivesItsTask proves that processes that a command leaves behind are gone when its task is over,
+// although they have another session, parent and environment; that a concurrent command loses none of its processes;
+// and that this also holds for commands of another user.
 func TestM3_NothingOutlivesItsTask(t *testing.T) {
 	t.Parallel()
 	users := map[string][]string{"the server's user": nil}
@@ -99,8 +99,8 @@ func TestM3_NothingOutlivesACrash(t *testing.T) {
 	until(t, "it is gone", func() bool { return !machineAlive(pid) })
 }
 
-// TestM3_WhatHidesItsMarkIsEndedAtTheLatestWithAllOthers proves the rule for what has the rights
-// to change its mark: it lives no longer than all commands that ran when it was seen first.
+// TestM3_WhatHidesItsMarkIsEndedAtTheLatestWithAllOthers proves the rule for processes that have the rights to change
+// their mark: they live no longer than all commands that ran when they were first seen.
 func TestM3_WhatHidesItsMarkIsEndedAtTheLatestWithAllOthers(t *testing.T) {
 	t.Parallel()
 	asRoot(t)
@@ -147,7 +147,7 @@ func machineRunning(s *server, line string) bool {
 // for a command of the server's own user who is not root.
 func TestM8_CommandsSeeNothingOfTheServer(t *testing.T) {
 	t.Parallel()
-	// Other programs of the machine, and other tests, have variables too: what is looked for is nobody else's.
+	// Other programs of the machine, and other tests, also have variables: these values are unique.
 	secret, key := rand.Text(), base64.StdEncoding.EncodeToString([]byte(rand.Text()[:16]))
 	look := `env; echo and of others; tr '\0' '\n' </proc/$PPID/environ; for p in /proc/[0-9]*/environ; do tr '\0' '\n' <$p; done 2>/dev/null; true`
 	env := []string{"DIGDAG_CONFIG=server.http.headers.X-Test=" + secret + "-1", "ZERODAG_TOKEN=" + secret + "-2", "ZERODAG_ANYTHING=" + secret + "-3", "MINE=stays", "ZERODAG_SECRET_KEY=" + key}

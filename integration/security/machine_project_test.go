@@ -168,8 +168,8 @@ func TestL8_HostileCheckouts(t *testing.T) {
 	}
 }
 
-// TestL8_AKeyThatIsNoPlainFile proves that a server does not wait for a pipe in place of its key
-// and ends when it is asked to; L9: a key that others read is told.
+// TestL8_AKeyThatIsNoPlainFile proves that a server does not wait for a pipe in place of its key and ends when it is
+// asked to; L9: it warns of a key that others can read.
 func TestL8_AKeyThatIsNoPlainFile(t *testing.T) {
 	t.Parallel()
 	s := prepare(t)
@@ -195,8 +195,8 @@ func TestL9_KeysThatOthersRead(t *testing.T) {
 	}
 }
 
-// TestL11_CeilingsOfWhatATaskMayAskFor proves that a task cannot ask for more than the machine
-// has, nor for more than the server allows.
+// TestL11_CeilingsOfWhatATaskMayAskFor proves that a task cannot request more than the machine has, nor more than the
+// server allows.
 func TestL11_CeilingsOfWhatATaskMayAskFor(t *testing.T) {
 	t.Parallel()
 	s := prepare(t, "-X", "agent.command_executor.ceilings.timeout=1h", "-X", "agent.command_executor.ceilings.processes=5000", "-X", "agent.command_executor.ceilings.disk=1g")

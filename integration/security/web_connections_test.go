@@ -135,8 +135,8 @@ func TestM6_IdleConnections(t *testing.T) {
 	}
 }
 
-// TestM6_Streams proves that requests which last leave room for others that ask how the
-// server is: beyond the bound they are told to come again.
+// TestM6_Streams proves that long requests leave room for health checks of the server: beyond the limit they are asked
+// to come again.
 func TestM6_Streams(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "-X", "server.http.max-connections=16")

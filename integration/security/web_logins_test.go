@@ -12,9 +12,8 @@ import (
 	"time"
 )
 
-// TestL2_Guesses proves that passwords cannot be tried by the thousand, whether a user has
-// the name or not, that the log and the audit log tell of it in few lines, and that neither
-// the right token nor another user waits.
+// TestL2_Guesses proves that passwords cannot be tried by the thousand, whether or not a user has the name, that the
+// log and the audit log report it in few lines, and that neither the right token nor another user waits.
 func TestL2_Guesses(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "-X", "server.authenticator.basic.username=ops", "-X", "server.authenticator.basic.password=right")

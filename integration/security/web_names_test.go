@@ -14,8 +14,8 @@ import (
 // evilNames are names that would do something where they are shown.
 var evilNames = []string{"a\x00b", "a\rb", "a\nb", "a\tb", "ev\x1b[31mil", "a\x7fb", "\u009b31m", "a\u202eb", "a\u2028b", "\xff\xfe", strings.Repeat("x", 256)}
 
-// TestL1_Names proves that nothing can be given a name that ends lines, moves cursors or
-// leaves a folder, and that the answer says which rule it broke.
+// TestL1_Names proves that nothing can be given a name that ends lines, moves cursors or leaves a folder, and that the
+// answer names the rule it broke.
 func TestL1_Names(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -35,7 +35,7 @@ func TestL1_Names(t *testing.T) {
 		refused("revision", name, s.call(http.MethodPut, "/api/projects?project=x&revision="+q, archive(daily), "Content-Type", "application/gzip"))
 		text := quoted(name)
 		if name == "\xff\xfe" {
-			continue // JSON cannot say it
+			continue // JSON cannot express it
 		}
 		refused("token", name, s.call(http.MethodPost, "/api/tokens", []byte(`{"role":"viewer","name":`+text+`}`), json...))
 		refused("retry", name, s.call(http.MethodPut, "/api/attempts", []byte(`{"workflowId":"1","sessionTime":"2024-01-01T00:00:00Z","params":{},"retryAttemptName":`+text+`}`), json...))

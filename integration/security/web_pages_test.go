@@ -16,9 +16,9 @@ import (
 // daily gives the server something to enable: schedule 1.
 var daily = map[string]string{"daily.dig": "schedule:\n  daily>: 07:00:00\n+a:\n  echo>: s\n", "main.dig": "+a:\n  echo>: hello\n"}
 
-// TestC2_NoLogin proves what a listener without login refuses: names that are not its own
-// (DNS rebinding), pages of other origins, and every change that a page can send without a
-// preflight, with and without a body; and that programs and a console of its own origin continue.
+// TestC2_NoLogin proves what a listener without login refuses: foreign names (DNS rebinding), pages of other origins,
+// and every change that a page can send without a preflight, with and without a body; and that programs and a console
+// of its own origin keep working.
 func TestC2_NoLogin(t *testing.T) {
 	t.Parallel()
 	s := serve(t)
@@ -137,8 +137,7 @@ func TestC2_Login(t *testing.T) {
 	}
 }
 
-// TestC2_CORS proves that pages which configuration lets in must still bring what a browser
-// asks for first.
+// TestC2_CORS proves that pages which the configuration lets in must still pass a browser's preflight.
 func TestC2_CORS(t *testing.T) {
 	t.Parallel()
 	s := serve(t, "--enable-swagger", "-X", "server.authenticator.basic.username=u", "-X", "server.authenticator.basic.password=p")
@@ -154,8 +153,8 @@ func TestC2_CORS(t *testing.T) {
 	}
 }
 
-// TestL11_RootIsWarned proves that a server which runs as root without login says what that
-// means, and one with a login does not.
+// TestL11_RootIsWarned proves that a server which runs as root without login warns of the consequences, and one with a
+// login does not.
 func TestL11_RootIsWarned(t *testing.T) {
 	t.Parallel()
 	if os.Geteuid() != 0 {

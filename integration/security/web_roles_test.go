@@ -43,8 +43,7 @@ func TestH6_Backup(t *testing.T) {
 	}
 }
 
-// TestH6_Password proves the same of a user with a password: only one who is administrator of
-// the server takes a backup.
+// TestH6_Password proves the same of a user with a password: only an administrator of the server takes a backup.
 func TestH6_Password(t *testing.T) {
 	t.Parallel()
 	for admin, status := range map[string]int{"false": 403, "true": 200} {

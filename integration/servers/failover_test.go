@@ -93,7 +93,7 @@ func await(t *testing.T, what string, ready func() bool) {
 	}
 }
 
-// failoverLoad is what clients did and were told.
+// failoverLoad is what clients did and which answers they got.
 type failoverLoad struct {
 	t       *testing.T
 	out     string // a file for each attempt, to which its commands append when they begin
@@ -127,7 +127,7 @@ func (l *failoverLoad) push() {
 	}
 }
 
-// client starts attempts, and kills one of eight, until stop is closed. What is not acknowledged may be there or not.
+// client starts attempts, and kills one of eight, until stop is closed. Unacknowledged starts may or may not exist.
 func (l *failoverLoad) client(stop chan struct{}) {
 	for {
 		select {
@@ -262,7 +262,7 @@ func (l *failoverLoad) neverLater(id, session string, ended time.Time) {
 	}
 }
 
-// door leads whoever comes to one server, and to a different one later.
+// door leads connections to one server, and to a different one later.
 type door struct {
 	listener net.Listener
 
@@ -304,7 +304,7 @@ func (d *door) lead(to int) {
 	d.to = to
 }
 
-// shut cuts all connections, and lets nobody in.
+// shut cuts all connections, and refuses new ones.
 func (d *door) shut() {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -13,8 +13,8 @@ import (
 )
 
 // TestOutages proves that no task runs twice for an outage of the database that is longer than a lease, whether it has
-// ended or stands still, while no server dies: results of commands that ended meanwhile are kept, and what comes after
-// them runs once.
+// ended or hangs, while no server dies: results of commands that ended meanwhile are kept, and the tasks after them run
+// once.
 func TestOutages(t *testing.T) {
 	s, variables := database(t)
 	name, value, _ := strings.Cut(variables[len(variables)-1], "=")

@@ -61,9 +61,9 @@ func wantSuccess(t *testing.T, s *server.Server, attempt string) {
 	}
 }
 
-// TestTaskTypes proves that servers run tasks of the operators that `agent.task-types` names and leave others to others, also
-// where one task comes after the other, where a try has failed, and where the only one that runs a task is killed at it; and
-// that each task runs once apart from that.
+// TestTaskTypes proves that servers run tasks of the operators that `agent.task-types` names and leave the rest to
+// others, even if one task comes after the other, if a try has failed, and if the only server that runs a task is
+// killed during it; and that each task runs once apart from that.
 func TestTaskTypes(t *testing.T) {
 	in := place(t)
 	program := server.Build(t)
@@ -140,8 +140,9 @@ func buildNext(t *testing.T) string {
 	return next
 }
 
-// TestRollingUpgrade proves that servers are replaced by those of a later release one after the other under load, while the first new one migrates
-// the database beside them: all attempts succeed, and each task runs once; and that a server of this release does not start on what it does not know.
+// TestRollingUpgrade proves that servers are replaced by those of a later release one after the other under load, while
+// the first new one migrates the database beside them: all attempts succeed, and each task runs once; and that a server
+// of this release does not start on an unknown schema.
 func TestRollingUpgrade(t *testing.T) {
 	in := place(t)
 	program, next := server.Build(t), buildNext(t)

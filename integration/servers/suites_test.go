@@ -61,13 +61,13 @@ func TestJavaClient(t *testing.T) {
 	suite(t, environment, "zerodag/integration/client")
 }
 
-// TestCases proves that every recorded case goes on two servers as it went on Digdag's one.
+// TestCases proves that every recorded case has the same result on two servers as on Digdag's one.
 func TestCases(t *testing.T) {
 	_, environment := database(t)
 	suite(t, environment, "-run", "^TestServer$", "zerodag/integration/conformance")
 }
 
-// TestGated proves that every project with keys of zerodag's own comes to the same on two servers.
+// TestGated proves that every project with keys of zerodag's own has the same result on two servers.
 func TestGated(t *testing.T) {
 	_, environment := database(t)
 	suite(t, environment, "-run", "^TestServer", "zerodag/integration/gated")

@@ -101,8 +101,8 @@ func TestPlainCDK(t *testing.T) {
 	}
 	second.runs()
 	p.runMachine(config, second)
-	// LocalStack removes the rest of the stack all the same, where CloudFormation would keep it for the next try. A machine that finds the
-	// functions gone before its cluster's turn comes ends by itself.
+	// LocalStack removes the rest of the stack anyway, although CloudFormation would keep it for the next try. A
+	// machine that finds the functions gone before its cluster is deleted ends on its own.
 	if out, _ := p.cdk("destroy", "--force"); !strings.Contains(out, "while Tasks are active") && p.machines(config) > 0 {
 		t.Error("the removal did not fail at the machine that runs")
 	}

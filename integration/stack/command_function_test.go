@@ -73,8 +73,8 @@ func TestCommandFunction(t *testing.T) {
 	}
 }
 
-// TestCommandFunctionEnds proves that the ways to fail are told apart, and that a kill does
-// not wait for the command, which it ends.
+// TestCommandFunctionEnds proves that the kinds of failure are distinguished, and that a kill does not wait for the
+// command, but ends it.
 func TestCommandFunctionEnds(t *testing.T) {
 	t.Parallel()
 	c, project := onFunction(t)

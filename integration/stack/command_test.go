@@ -15,7 +15,7 @@ import (
 	"zerodag/integration/stack"
 )
 
-// commandLine is the command line with a folder and a configuration of its own, and a stack.
+// commandLine is the command line with a separate folder and configuration, and a stack.
 type commandLine struct {
 	t               *testing.T
 	program, folder string
@@ -23,7 +23,7 @@ type commandLine struct {
 	token           string // "" for none
 }
 
-// built is the program, built once for all tests into the folder of what is built.
+// built is the program, built once for all tests into the folder for builds.
 var built = sync.OnceValues(func() (string, error) {
 	program, err := filepath.Abs("../../bin/test/zerodag")
 	if err != nil {
@@ -56,8 +56,8 @@ func (c commandLine) write(name, text string) {
 	}
 }
 
-// command makes a command that talks to the stack. What the environment says of AWS stays. Logs are shown
-// as they are stored.
+// command makes a command that talks to the stack. The environment's AWS settings stay. Logs are shown as they are
+// stored.
 func (c commandLine) command(args ...string) *exec.Cmd {
 	if args[0] == "log" {
 		args = append(args, "--output", "digdag")

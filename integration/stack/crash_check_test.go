@@ -77,8 +77,8 @@ func (l *load) drain(patience time.Duration) {
 	}
 }
 
-// explain prints what is known of attempts that have not ended: their tasks and entries, and what the functions
-// have said of them, or complained of.
+// explain prints what is known of unfinished attempts: their tasks and entries, and the functions' messages and
+// complaints about them.
 func (l *load) explain(open []string) {
 	l.t.Helper()
 	ctx := l.t.Context()
@@ -112,8 +112,8 @@ func said(t *testing.T, s *stack.Stack, since time.Time, attempts []string) {
 	}
 }
 
-// isComplaint reports whether a line of a log tells of something that went wrong. That the SDK does not read to its end
-// what was refused is none.
+// isComplaint reports whether a line of a log reports a problem. That the SDK does not read refused answers to their
+// end is none.
 func isComplaint(line string) bool {
 	if strings.HasPrefix(line, "{") {
 		return strings.Contains(line, `"level":"ERROR"`) || strings.Contains(line, `"level":"WARN"`)
@@ -135,12 +135,12 @@ func isPlatform(line string) bool {
 type history struct {
 	ended     map[int64]int // results of each task
 	lost      map[int64]int
-	blameless map[int64]int // those of lost that nobody is blamed for
+	blameless map[int64]int // those of lost that are blamed on no task
 	names     map[int64]string
 	fail      map[int64]string
 }
 
-// key is that of a task in works; false for a task that calls nothing, or again by itself.
+// key is that of a task in works; false for a task that calls nothing, or that repeats calls itself.
 func (h history) key(attempt string, task int64) (string, bool) {
 	name := h.names[task]
 	last := name[strings.LastIndex(name, "+")+1:]
@@ -150,8 +150,8 @@ func (h history) key(attempt string, task int64) (string, bool) {
 	return attempt + "/" + last, last != "flaky" && slices.ContainsFunc(stages(), func(side []string) bool { return slices.Contains(side, last) })
 }
 
-// check looks whether something was lost or doubled. sent says how often each task was sent
-// to the agents, nil that none was sent twice.
+// check checks whether something was lost or doubled. sent is how often each task was sent to the agents; nil means
+// that none was sent twice.
 func (l *load) check(sent map[proxy.Order]int) {
 	l.t.Helper()
 	list, err := l.Attempts(l.t.Context(), l.name, "main")
@@ -266,8 +266,8 @@ func eachEvent(t *testing.T, s *stack.Stack, attempt string, do func(seq int64, 
 	}
 }
 
-// checkRuns looks whether a result counted twice, and whether a task ran more often than
-// a process was lost with it or its message was sent again.
+// checkRuns checks whether a result counted twice, and whether a task ran more often than a process was lost with it or
+// its message was sent again.
 func (l *load) checkRuns(id string, h history, sent map[proxy.Order]int) {
 	l.works.mu.Lock()
 	defer l.works.mu.Unlock()
@@ -287,7 +287,7 @@ func (l *load) checkRuns(id string, h history, sent map[proxy.Order]int) {
 	}
 }
 
-// checkOrder looks whether a task ran before all that it waits for were over.
+// checkOrder checks whether a task ran before all tasks that it waits for were over.
 func (l *load) checkOrder(id string, success bool) {
 	l.works.mu.Lock()
 	defer l.works.mu.Unlock()
@@ -313,7 +313,7 @@ func (l *load) checkOrder(id string, success bool) {
 	}
 }
 
-// checkSchedule looks whether each session time has one attempt.
+// checkSchedule checks whether each session time has one attempt.
 func (l *load) checkSchedule() {
 	list, err := l.Attempts(l.t.Context(), l.name, "every")
 	if err != nil {

@@ -23,7 +23,7 @@ type killer struct {
 	done   []string // names of the functions
 }
 
-// process is one that runs a function.
+// process is a process that runs a function.
 type process struct {
 	pid      int
 	function string
@@ -58,14 +58,14 @@ func processes(stage string) []process {
 	return list
 }
 
-// work tells how much a process has read and written: it changes while it is at work.
+// work returns how much a process has read and written: it changes while it is at work.
 func (p process) work() string {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/io", p.pid))
 	return string(text)
 }
 
-// one waits for a random time, then kills a process that is at work: in one of six cases
-// one of the API, which is asked all the time, else one that moves attempts on.
+// one waits for a random time, then kills a process that is at work: in one of six cases one of the API, which is
+// polled all the time, else one that advances attempts.
 func (k *killer) one(t *testing.T) {
 	t.Helper()
 	time.Sleep(time.Duration(50+k.random.IntN(400)) * time.Millisecond)

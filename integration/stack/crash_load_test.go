@@ -14,7 +14,7 @@ import (
 	"zerodag/integration/stack"
 )
 
-// load is what clients did and were told, and what tasks did.
+// load is what clients did and which answers they got, and what tasks did.
 type load struct {
 	*stack.Stack
 	t       *testing.T
@@ -110,7 +110,7 @@ func (w *works) ServeHTTP(answer http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(answer, key)
 }
 
-// begunOf says when tasks of an attempt began, by what they call.
+// begunOf returns when tasks of an attempt began, by what they call.
 func (w *works) begunOf(attempt string) map[string][]time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()

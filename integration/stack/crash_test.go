@@ -15,8 +15,8 @@ import (
 	"zerodag/integration/stack"
 )
 
-// leases are how long a message stays away that nobody has begun with, in seconds: LocalStack lets
-// a queue's be shorter than its function may take.
+// leases are how long an untouched message stays invisible, in seconds: LocalStack lets a queue's be shorter than its
+// function may take.
 type leases struct{ events, tasks int }
 
 var (
@@ -27,17 +27,16 @@ var (
 	calmLeases = leases{events: 60, tasks: 30}
 )
 
-// lostStart is more than it takes until an attempt begins whose first message was lost with the process of the API: a tick
-// looks for those that are two minutes old.
+// lostStart is more than it takes until an attempt begins whose first message was lost with the process of the API: a
+// tick searches for those that are two minutes old.
 const lostStart = 5 * time.Minute
 
-// TestCrashes proves that nothing is lost and nothing counted twice while the functions'
-// processes are killed at random moments, messages come twice or while another process is at work
-// on them, and calls of AWS are throttled, fail, or are carried out and say that they
-// failed. ZERODAG_KILLS says how often (20), ZERODAG_SEED makes the faults those of an
+// TestCrashes proves that nothing is lost and nothing counted twice while the functions' processes are killed at random
+// moments, messages come twice or while another process is working on them, and calls of AWS are throttled, fail, or
+// are carried out and return an error. ZERODAG_KILLS is how often (20), ZERODAG_SEED makes the faults those of an
 // earlier run.
 //
-// It runs alone: it kills what other tests of the stack need.
+// It runs alone: it kills processes that other tests of the stack need.
 func TestCrashes(t *testing.T) {
 	s, seed := stack.Alone(t), seed(t)
 	kills := number(t, "ZERODAG_KILLS", 20)
@@ -131,7 +130,7 @@ func (x leases) set(t *testing.T, s *stack.Stack) {
 	}
 }
 
-// told are the variables by which infra tells the functions.
+// told are the variables by which infra configures the functions.
 func (x leases) told() map[string]string {
 	return map[string]string{"ZERODAG_EVENT_VISIBILITY": fmt.Sprint(x.events, "s"), "ZERODAG_TASK_VISIBILITY": fmt.Sprint(x.tasks, "s")}
 }

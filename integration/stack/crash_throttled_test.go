@@ -13,12 +13,12 @@ import (
 	"zerodag/integration/stack"
 )
 
-// throttledLeases are short enough to wait for, and that of tasks is far longer than a task's own lease of
-// five seconds: else who died with a message could not be told from who never began with it.
+// throttledLeases are short enough to wait for, and that of tasks is far longer than a task's own lease of five
+// seconds: otherwise a receiver that died with a message could not be distinguished from one that never began.
 var throttledLeases = leases{events: 10, tasks: 20}
 
-// Shares of what is received and comes to nothing. The events of an attempt wait for each other, so each
-// drop of theirs holds up all the attempts of a batch.
+// Shares of the receives that are dropped. The events of an attempt wait for each other, so each drop of theirs delays
+// all the attempts of a batch.
 const (
 	droppedTasks  = 0.3
 	droppedEvents = 0.1
@@ -39,10 +39,9 @@ func fresh(t *testing.T) {
 	localstack.Cleanup(t, func(ctx context.Context) error { return proxy.Concurrency(ctx, usualCalls) })
 }
 
-// TestCrashesThrottled proves that nothing is lost or counted twice in an account where ten functions run at
-// once, while processes are killed at random moments and receives come to nothing, as Lambda's do
-// that it gives up; and that no task is taken for lost because nobody had begun with it.
-// ZERODAG_KILLS says how often a process is killed (40).
+// TestCrashesThrottled proves that nothing is lost or counted twice in an account where ten functions run at once,
+// while processes are killed at random moments and receives are dropped, like those that Lambda gives up; and that no
+// task counts as lost because no receiver had begun with it. ZERODAG_KILLS is how often a process is killed (40).
 func TestCrashesThrottled(t *testing.T) {
 	s, seed := stack.Alone(t), seed(t)
 	kills := number(t, "ZERODAG_KILLS", 40)
@@ -70,7 +69,7 @@ func TestCrashesThrottled(t *testing.T) {
 	blame := l.blame()
 	t.Logf("seed %d: %d kills (%s), %d receives of tasks and %d of events dropped, %d attempts, %d of them killed, %d runs of tasks, %+v, %v", seed, kills, killed.String(),
 		dropped.tasks, dropped.events, len(l.started), len(l.killed), l.runs(), blame, met(t, p))
-	// Several drops of one message are one, and what a killed agent had begun with is blamed.
+	// Several drops of one message are one, and work that a killed agent had begun is blamed.
 	if blame.blameless < dropped.tasks/10 {
 		t.Errorf("%d receives came to nothing, and only %d times a task was taken over without blame", dropped.tasks, blame.blameless)
 	}
@@ -80,10 +79,10 @@ func TestCrashesThrottled(t *testing.T) {
 	}
 }
 
-// drops are the receives of both queues that come to nothing.
+// drops are the dropped receives of both queues.
 type drops struct{ tasks, events proxy.Drops }
 
-// dropping makes receives of both queues come to nothing until it is ended.
+// dropping drops receives of both queues until it is ended.
 func dropping(t *testing.T, s *stack.Stack, seed uint64) drops {
 	t.Helper()
 	events, tasks, err := s.Queues(t.Context(), localstack.Config(t))
@@ -96,7 +95,7 @@ func dropping(t *testing.T, s *stack.Stack, seed uint64) drops {
 			t.Fatal(err)
 		}
 		localstack.Cleanup(t, func(ctx context.Context) error {
-			d.End(ctx) // an error says that the test has ended them
+			d.End(ctx) // an error means that the test has ended them
 			return nil
 		})
 		return d
@@ -120,8 +119,8 @@ func (d drops) ask(t *testing.T, ask func(proxy.Drops, context.Context) (int, er
 
 // blame is how often tasks were taken for lost.
 type blame struct {
-	blamed    int // as if whoever ran them had died
-	blameless int // since nobody had begun with them
+	blamed    int // as if their receiver had died
+	blameless int // because no receiver had begun with them
 	// unexplained are those of blamed that no run of the task explains: of the runs that began, the last
 	// was not lost if the task succeeded.
 	unexplained int

@@ -35,7 +35,7 @@ type account struct {
 	*stack.Stack
 	t      *testing.T
 	config aws.Config
-	name   string // of what the test makes
+	name   string // of the test's resources
 }
 
 func openAccount(t *testing.T) account {
@@ -45,7 +45,7 @@ func openAccount(t *testing.T) account {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What a run on an account has made is found by the name of its stage.
+	// The resources of a run on an account are found by the name of its stage.
 	return account{s, t, c, "zerodag-" + s.Stage + strings.TrimPrefix(localstack.Name(), "zerodag")}
 }
 
@@ -68,8 +68,8 @@ func (a account) arn(service, name string) string {
 	return "arn:aws:" + service + ":" + region + ":" + *who.Account + ":" + name
 }
 
-// function is what schedules and rules call, and the role that schedules take for it: an output of the
-// stack, which the test bed does not look at.
+// function is the target of schedules and rules, and the role that schedules take for it: an output of the stack, which
+// the test bed does not check.
 func (a account) function() (function, role string) {
 	if role = os.Getenv("ZERODAG_SCHEDULER_ROLE"); role == "" {
 		role = a.arn("iam", "role/any")
@@ -111,7 +111,7 @@ func (a account) rule(bus, pattern string, target bridge.Target) {
 	})
 }
 
-// messages receives until enough says so, for two minutes at most.
+// messages receives until enough returns true, for two minutes at most.
 func (a account) messages(url string, enough func(bodies []string) bool) []string {
 	a.t.Helper()
 	client := sqs.NewFromConfig(a.config)
@@ -184,7 +184,7 @@ func TestAnnounced(t *testing.T) {
 			got = append(got, a.describe(b, session))
 		}
 		slices.Sort(got)
-		got = slices.Compact(got) // each is told at least once
+		got = slices.Compact(got) // each is announced at least once
 		return len(got) >= len(want)
 	})
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -192,7 +192,7 @@ func TestAnnounced(t *testing.T) {
 	}
 }
 
-// describe says what a message is about, in a line.
+// describe describes the subject of a message, in a line.
 func (a account) describe(body string, session time.Time) string {
 	var e struct {
 		DetailType   string `json:"detail-type"`
@@ -291,8 +291,8 @@ func TestStartBySchedule(t *testing.T) {
 	}
 }
 
-// TestStartByObject proves that an object which arrives in a bucket starts a workflow that
-// is told its key, by a rule as docs/aws.md shows it.
+// TestStartByObject proves that an object which arrives in a bucket starts a workflow that gets its key, by a rule as
+// docs/aws.md shows it.
 func TestStartByObject(t *testing.T) {
 	t.Parallel()
 	a := openAccount(t)

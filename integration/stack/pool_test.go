@@ -45,10 +45,10 @@ func (l *till) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 }
 
 // TestPoolOfTen proves that the tasks of many attempts which share a pool of ten slots run, each once, and never more
-// than ten at once. It prints how long that took, and the same attempts without a pool. ZERODAG_POOL reports how many
-// there are (40).
+// than ten at once. It prints how long that took, and the same attempts without a pool. ZERODAG_POOL is how many there
+// are (40).
 //
-// It runs alone: its times are to be those of nothing else.
+// It runs alone, so that nothing else affects its times.
 func TestPoolOfTen(t *testing.T) {
 	s := stack.Alone(t)
 	const slots = 10

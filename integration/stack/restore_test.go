@@ -43,7 +43,7 @@ func TestRestoredElsewhere(t *testing.T) {
 	before.pushLife()
 	ended, waits := before.starts("main"), before.starts("long")
 	before.succeeds(ended, time.Minute)
-	before.sleeps(waits, time.Minute) // else nobody knows whether its first run is under way, and it goes on after 20 minutes
+	before.sleeps(waits, time.Minute) // else its first run may be under way, and it continues after 20 minutes
 	from.stop(before)
 	to.remove(before) // its table and buckets stay, and hold nothing
 	copied := copies{t, config, from.stage, to.stage}
@@ -95,7 +95,7 @@ func (p pusher) pushLife() {
 	}
 }
 
-// copies are the copies of what outlives a stage, under the names of another one.
+// copies are the copies of the data that outlives a stage, under the names of another one.
 type copies struct {
 	t        *testing.T
 	config   aws.Config
@@ -173,7 +173,7 @@ func (c copies) table() {
 	}
 }
 
-// bucket copies all objects with what is stored beside their content.
+// bucket copies all objects with the metadata stored with their content.
 func (c copies) bucket(kind string) {
 	c.t.Helper()
 	objects := s3.NewFromConfig(c.config, func(o *s3.Options) { o.UsePathStyle = true })

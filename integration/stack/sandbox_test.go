@@ -53,8 +53,8 @@ func inBed(t *testing.T, s *stack.Stack) sandbox {
 
 func cluster(s *stack.Stack) string { return "zerodag-" + s.Stage + "-commands" }
 
-// within is how long something may take: Fargate launches a machine in up to a minute, pulls its image,
-// and stops it half a minute after it was told so.
+// within is how long something may take: Fargate launches a machine in up to a minute, pulls its image, and stops it
+// half a minute after the request.
 func (s sandbox) within(limit time.Duration) time.Duration {
 	if s.Far() {
 		return limit + 4*time.Minute
@@ -62,7 +62,7 @@ func (s sandbox) within(limit time.Duration) time.Duration {
 	return limit
 }
 
-// machines are the tasks of an attempt, as ECS shows them: those that have stopped for an hour.
+// machines are the tasks of an attempt, as ECS shows them: stopped ones for an hour.
 func (s sandbox) machines(t *testing.T, attempt string) []types.Task {
 	t.Helper()
 	name := cluster(s.Stack)
@@ -160,7 +160,7 @@ func until(t *testing.T, limit time.Duration, what string, is func() bool) time.
 		if time.Since(began) > limit {
 			t.Fatalf("not within %v: %s", limit, what)
 		}
-		time.Sleep(max(50*time.Millisecond, limit/1000)) // a long limit is one of Fargate, which is not to be asked too often
+		time.Sleep(max(50*time.Millisecond, limit/1000)) // a long limit is for Fargate, which must not be polled too often
 	}
 	return time.Since(began)
 }
@@ -207,8 +207,8 @@ func TestOneMachine(t *testing.T) {
 	s.stopped(t, a.ID)
 }
 
-// TestSizes proves that a command which asks for a size has a machine of that size for
-// itself, on Spot if it says so, and is ended when it takes more than it asked for.
+// TestSizes proves that a command which requests a size has a machine of that size for itself, on Spot if requested,
+// and is ended when it takes more than it requested.
 func TestSizes(t *testing.T) {
 	t.Parallel()
 	s := commands(t)
@@ -297,8 +297,8 @@ func TestKillCommand(t *testing.T) {
 	}
 }
 
-// TestLostMachine proves that a command whose machine is lost in the middle runs again once,
-// soon, on another; with the event that says so, and without.
+// TestLostMachine proves that a command whose machine is lost in the middle runs again once, soon, on another; with the
+// event about it, and without.
 func TestLostMachine(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -327,7 +327,7 @@ func TestLostMachine(t *testing.T) {
 	}
 }
 
-// TestMissingImage proves that an image that is not there fails the task at once, and says so.
+// TestMissingImage proves that a missing image fails the task at once, with an error about it.
 func TestMissingImage(t *testing.T) {
 	t.Parallel()
 	s := commands(t)
@@ -517,8 +517,8 @@ func TestCancelOnMachines(t *testing.T) {
 	s.stopped(t, a.ID)
 }
 
-// explain prints what is known of the tasks of an attempt that failed: their errors, entries and logs, and what the
-// functions have complained of since then.
+// explain prints what is known of the tasks of an attempt that failed: their errors, entries and logs, and the
+// functions' complaints since then.
 func (s sandbox) explain(t *testing.T, attempt string, since time.Time) {
 	t.Helper()
 	var tree struct {

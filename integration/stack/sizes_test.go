@@ -9,9 +9,8 @@ import (
 	"zerodag/integration/stack"
 )
 
-// TestSizesOfRequests proves that what is larger than API Gateway and Lambda carry is refused before the
-// function is called, with an answer that blames the client, and that the largest archive that the API
-// says it takes itself is not among them.
+// TestSizesOfRequests proves that requests larger than API Gateway and Lambda can carry are refused before the function
+// is called, with a client error, and that the largest archive that the API claims to accept is not among them.
 func TestSizesOfRequests(t *testing.T) {
 	t.Parallel()
 	s := stack.Deployed(t)
@@ -31,7 +30,7 @@ func TestSizesOfRequests(t *testing.T) {
 		out.Body.Close()
 		return out.StatusCode
 	}
-	// It is no archive: the function was called, and says so.
+	// It is not an archive: the function was called, and reports that.
 	if got := ask(4<<20, ""); got != http.StatusBadRequest {
 		t.Errorf("4 MiB, which the API takes: %d", got)
 	}

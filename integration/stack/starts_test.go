@@ -15,11 +15,11 @@ import (
 	"zerodag/internal/client"
 )
 
-// TestStartsAtOnce proves that of attempts that are all started at the same moment in an account where ten
-// functions run at once each begins, once, and none fails. The clients are zerodag's own, which send again
-// what API Gateway has turned away. ZERODAG_STARTS reports how many there are (100).
+// TestStartsAtOnce proves that of attempts that are all started at the same moment in an account where ten functions
+// run at once each begins, once, and none fails. The clients are zerodag's own, which resend requests that API Gateway
+// has rejected. ZERODAG_STARTS is how many there are (100).
 //
-// It runs alone: it takes all that the account can do.
+// It runs alone: it takes all the capacity of the account.
 func TestStartsAtOnce(t *testing.T) {
 	s := stack.Alone(t)
 	many := number(t, "ZERODAG_STARTS", 100)

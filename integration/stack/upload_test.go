@@ -37,7 +37,7 @@ func newPusher(t *testing.T) pusher {
 	return pusher{t, s.URL, s.Token, "upload-" + strings.ToLower(rand.Text()[:10]), server.Build(t)}
 }
 
-// run runs the command line in a folder and returns its exit code and what it said.
+// run runs the command line in a folder and returns its exit code and its output.
 func (p pusher) run(folder string, arguments ...string) (int, string) {
 	p.t.Helper()
 	c := exec.CommandContext(p.t.Context(), p.program, append(arguments, "-e", p.url)...)
@@ -152,8 +152,8 @@ func packed(t *testing.T, h tar.Header, content int64) []byte {
 	return b.Bytes()
 }
 
-// TestUploadSizes proves that projects of every size are pushed and run: one that a request
-// could carry, one that it could not, and one that goes in parts.
+// TestUploadSizes proves that projects of every size are pushed and run: one that a request could carry, one that it
+// could not, and one that is uploaded in parts.
 func TestUploadSizes(t *testing.T) {
 	t.Parallel()
 	for name, size := range map[string]int{"small": 10, "more than a request": 6_000_000, "in parts": 101_000_000} {
@@ -171,8 +171,8 @@ func TestUploadSizes(t *testing.T) {
 	}
 }
 
-// TestUploadErrors proves that what is wrong with a project is said with file and line, as
-// a direct push says it, and that the revision is not there.
+// TestUploadErrors proves that mistakes in a project are reported with file and line, as in a direct push, and that the
+// revision does not exist.
 func TestUploadErrors(t *testing.T) {
 	t.Parallel()
 	p := newPusher(t)

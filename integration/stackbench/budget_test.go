@@ -49,8 +49,8 @@ func TestOver(t *testing.T) {
 	}
 }
 
-// TestCost proves that prices are applied to what they are for: two requests of a poller
-// for each invocation, FIFO dearer than standard, memory times seconds.
+// TestCost proves that prices are applied to the right units: two requests of a poller for each invocation, FIFO more
+// expensive than standard, memory times seconds.
 func TestCost(t *testing.T) {
 	t.Parallel()
 	u := usage{functions: map[string]invocations{"agent": {times: 1e6, took: 1e6 * 1e9, memory: 512}, "executor": {times: 1e6}, "api": {times: 1e6}}}

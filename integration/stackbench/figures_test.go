@@ -14,7 +14,7 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write the table of costs into docs/aws.md")
 
-// Where the table of costs stands in the docs.
+// The place of the table of costs in the docs.
 const (
 	costPage  = "../../docs/aws.md"
 	costBegin = "<!-- costs: written from integration/stackbench/testdata/costs.json -->\n"
@@ -102,8 +102,8 @@ func TestEnginePrices(t *testing.T) {
 	}
 }
 
-// TestFigures proves that tasks are charged for what is beyond their attempts, part by part, and attempts
-// for all; and that a budget that is not kept is said.
+// TestFigures proves that tasks are charged for what exceeds their attempts, part by part, and attempts for everything;
+// and that an exceeded budget is reported.
 func TestFigures(t *testing.T) {
 	t.Parallel()
 	used := func(writes float64, calls int) usage {

@@ -9,8 +9,7 @@ import (
 	"testing"
 )
 
-// What a deployment may cost while nothing runs, dollars a month: in an account that has nothing
-// else, and by list prices.
+// Limits of the cost of an idle deployment, dollars a month: in an account with nothing else, and by list prices.
 const (
 	idleBudget     = 0.50
 	idleListBudget = 2.00

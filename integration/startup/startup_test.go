@@ -36,7 +36,7 @@ const tries = 5
 type cost struct {
 	InitBytes  int `json:"init_bytes"`       // allocated by the initialization of packages, before main
 	InitAllocs int `json:"init_allocs"`      // the number of these allocations
-	PrivateKiB int `json:"private_kib"`      // memory of its own; how much of the program's file is mapped is up to the system
+	PrivateKiB int `json:"private_kib"`      // its own memory; how much of the program's file is mapped is up to the system
 	Reads      int `json:"reads,omitempty"`  // system calls that read; not counted of a server, whose loops go round meanwhile
 	Writes     int `json:"writes,omitempty"` // system calls that write
 }
@@ -104,7 +104,7 @@ func least(t *testing.T, run func(*testing.T) cost) cost {
 	return all
 }
 
-// starting is the program in a folder of its own; traced: it tells what its packages initialize.
+// starting is the program in a separate folder; traced: it prints what its packages initialize.
 func starting(t *testing.T, traced bool, arguments ...string) (*exec.Cmd, *bytes.Buffer) {
 	t.Helper()
 	c := exec.CommandContext(t.Context(), program, arguments...)
@@ -152,7 +152,7 @@ func number(t *testing.T, text string) int {
 	return n
 }
 
-// localRun is `zerodag run` of a workflow of one command, which looks at the program that runs it.
+// localRun is `zerodag run` of a workflow of one command, which measures the program that runs it.
 func localRun(t *testing.T) (took cost) {
 	for _, traced := range []bool{false, true} {
 		c, trace := starting(t, traced, "run", "one.dig")
@@ -199,13 +199,13 @@ func firstAnswer(t *testing.T) (took cost) {
 	if err := c.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	_ = c.Wait() // it was told to end
+	_ = c.Wait() // it was asked to end
 	took.initialized(t, trace.String())
 	took.PrivateKiB = field(t, string(status), "RssAnon")
 	return took
 }
 
-// address reads where the server listens, and leaves the rest of what it says to nobody.
+// address reads the server's address, and discards the rest of its output.
 func address(out io.Reader) (string, error) {
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {

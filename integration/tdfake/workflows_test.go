@@ -31,7 +31,7 @@ type workflow struct {
 	faults  fake.Faults
 }
 
-// cases are what Digdag's acceptance tests with a real account try, and what they leave out.
+// cases cover Digdag's acceptance tests with a real account, and what those omit.
 func cases() []workflow {
 	return []workflow{
 		{name: "query", files: map[string]string{"main.dig": "+run:\n  td>: query.sql\n  database: sample_datasets\n+post:\n  echo>: job ${td.last_job_id} has ${td.last_job.num_records} rows\n",

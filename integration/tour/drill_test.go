@@ -23,7 +23,7 @@ func TestRestoreDrill(t *testing.T) {
 	}
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	l.Close()
-	// What the page takes for granted: a server that has worked.
+	// The page assumes a server that has already worked.
 	var list []step
 	for _, command := range []string{
 		`zerodag server -o "$HOME/data" &`,

@@ -55,8 +55,8 @@ func TestListOfOperators(t *testing.T) {
 	}
 }
 
-// TestMissingOperators proves that no operator of Digdag is missing, and that those of its plugins are told as such by
-// the program.
+// TestMissingOperators proves that no operator of Digdag is missing, and that the program identifies those of its
+// plugins as such.
 func TestMissingOperators(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"bq", "bq_ddl", "bq_extract", "bq_load", "call", "echo", "embulk", "emr", "fail", "for_each", "for_range", "gcs_wait", "http", "if",

@@ -26,8 +26,7 @@ func (s step) typed() string {
 	return "mkdir -p '" + path.Dir(s.file) + "' && cat >'" + s.file + "' <<'END OF THE FILE'\n" + s.command + "END OF THE FILE"
 }
 
-// reading is what the blocks of a page are: steps, blocks that say that they are not run, and
-// the lines of those that are neither.
+// reading is the contents of a page: steps, blocks marked as not run, and the lines of blocks that are neither.
 type reading struct {
 	steps  []step
 	notRun int
@@ -115,8 +114,7 @@ func pages(t *testing.T) map[string]bool {
 	return all
 }
 
-// TestPages proves that whoever saves the files of a page and types its commands sees what the
-// page shows.
+// TestPages proves that a reader who saves the files of a page and types its commands sees what the page shows.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	const enough, notRun = 18, 0
@@ -152,7 +150,7 @@ func TestPages(t *testing.T) {
 	}
 }
 
-// TestRead proves that blocks are told apart.
+// TestRead proves that kinds of blocks are distinguished.
 func TestRead(t *testing.T) {
 	t.Parallel()
 	r := read("text\n```yaml\n# a/b.dig\n+x: {}\n```\n```console\n$ one b\nout\n...\n$ two\n```\n```yaml\nx: 1\n```\n```sh\n# Not run: why\n```\n```python\n# c.py\n```\n```yaml\n```\n")

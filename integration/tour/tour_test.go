@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 	os.Exit(server.Main(m, &program))
 }
 
-// differs says which line of what is shown the output does not have; "" for none.
+// differs returns which of the shown lines the output does not have; "" for none.
 func differs(want []string, output string) string {
 	got, anywhere := strings.Split(strings.TrimRight(output, "\n"), "\n"), false
 	for _, w := range want {
@@ -182,7 +182,7 @@ func TestTour(t *testing.T) {
 	}
 }
 
-// TestREADME proves that the first workflow of the README runs, locally and on a server, by the commands beside it.
+// TestREADME proves that the first workflow of the README runs, locally and on a server, by the commands next to it.
 func TestREADME(t *testing.T) {
 	t.Parallel()
 	list := read(section(t, "README.md", "A first workflow")).steps

@@ -26,7 +26,7 @@ type verdict struct {
 	Violations, Warnings, Missing []string
 }
 
-// judged has the judge read messages, in a process of its own: none of them counts for the run of the tests.
+// judged has the judge read messages, in a separate process: none of them counts for the run of the tests.
 func judged(t *testing.T, messages ...judge.Message) verdict {
 	t.Helper()
 	localstack.Config(t) // which installs what the judge needs
@@ -101,8 +101,8 @@ func pack(to []byte, v any) []byte {
 	panic("a type that no test has")
 }
 
-// TestPlanted proves that one violation of each rule is found in each protocol, and nothing beside it, and that the
-// same request without it is none.
+// TestPlanted proves that one violation of each rule is found in each protocol, and nothing else, and that the same
+// request without it has none.
 func TestPlanted(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 129)
@@ -247,7 +247,8 @@ func TestUnnamed(t *testing.T) {
 	}
 }
 
-// TestAnnounced proves that a violation which a test announces is none, that one beside it is, and that its absence is.
+// TestAnnounced proves that a violation which a test announces does not count, that another one does, and that its
+// absence does.
 func TestAnnounced(t *testing.T) {
 	t.Parallel()
 	announced := func(body string) judge.Message {
@@ -274,7 +275,7 @@ func TestNothing(t *testing.T) {
 	}
 }
 
-// TestAnswers proves that what an emulator answers beside the model is said, and fails nothing.
+// TestAnswers proves that fields that an emulator adds to the model are reported, and fail nothing.
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	list := jsonCall("sqs", "1.0", "ListQueues", `{}`)

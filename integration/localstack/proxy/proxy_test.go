@@ -72,7 +72,7 @@ func send(t *testing.T, c aws.Config, queue, body string) error {
 	return err
 }
 
-// TestBill proves that calls are told apart and cost what AWS takes for them.
+// TestBill proves that calls are distinguished and cost what AWS charges for them.
 func TestBill(t *testing.T) {
 	t.Parallel()
 	s, p, c := setup(t, `{"ConsumedCapacity":{"TableName":"t","CapacityUnits":3}}`)
