@@ -184,7 +184,7 @@ func notGranted() map[[2]string]string {
 	}
 }
 
-// if the type of a resource does not determine the name that IAM checks.
+// Parts of the ARNs of a fictitious account.
 const (
 	account = "111111111111"
 	place   = "eu-central-1:" + account + ":"

@@ -36,7 +36,7 @@ const tries = 5
 type cost struct {
 	InitBytes  int `json:"init_bytes"`       // allocated by the initialization of packages, before main
 	InitAllocs int `json:"init_allocs"`      // the number of these allocations
-	PrivateKiB int `json:"private_kib"`      // its own memory; how much of the program's file is mapped is up to the system
+	PrivateKiB int `json:"private_kib"`      // own memory; how much of the program's file is mapped is up to the system
 	Reads      int `json:"reads,omitempty"`  // system calls that read; not counted of a server, whose loops go round meanwhile
 	Writes     int `json:"writes,omitempty"` // system calls that write
 }
