@@ -157,7 +157,7 @@ func (c lifecycle) judge(ctx context.Context, p host.Project, list []*candidate)
 			return nil
 		case x.needed != 0:
 			return c.setArchive(ctx, x.revision, host.ArchiveState{Needed: x.needed})
-		case searched > 0: // the time was over; what was seen need not be seen again
+		case searched > 0: // the time was over; there is no need to search this part again
 			state := x.revision.Kept
 			state.Searched = searched
 			return c.setArchive(context.WithoutCancel(ctx), x.revision, state)
@@ -281,7 +281,7 @@ func (c lifecycle) holdArchive(ctx context.Context, w host.Workflow) error {
 	return ctx.Err()
 }
 
-// ArchiveRemoved is the *Error about a revision whose archive retention has removed; nil where it has not.
+// ArchiveRemoved is the *Error about a revision whose archive retention has removed; nil if it was not removed.
 func ArchiveRemoved(r host.Revision) error {
 	if r.Kept.Removed.IsZero() {
 		return nil

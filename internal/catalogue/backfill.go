@@ -122,7 +122,7 @@ func (p *planned) backfilled(ctx context.Context, r BackfillRequest) ([]time.Tim
 	return list, nil
 }
 
-// maxBackfill bounds one request; a schedule of every minute has so many in a week.
+// maxBackfill limits one request; an every-minute schedule has that many sessions in a week.
 const maxBackfill = 10_000
 
 // backfillAttempts prepares attempts that wait for one another. Each gets the previous session of the list as its last

@@ -31,8 +31,8 @@ type Live interface {
 	Over(id int64)
 }
 
-// Options are what a Catalogue is made of. It only reads the log: entry 1 is written by Attempts.Start, all others by
-// deliveries. To the queue Events it sends kills and wakes: the catalogue asks, a delivery does.
+// Options are the dependencies of a Catalogue. It only reads the log: entry 1 is written by Attempts.Start, all others
+// by deliveries. To the queue Events it sends kills and wakes: the catalogue requests, a delivery acts.
 type Options struct {
 	host.Ports
 	Reader *replay.Reader
@@ -145,7 +145,7 @@ type counters struct {
 	started, finished, failed, fired, delay atomic.Int64
 }
 
-// Counts returns what was counted.
+// Counts returns the counts.
 func (c *stores) Counts() Counts {
 	n := &c.counts
 	return Counts{Started: n.started.Load(), Finished: n.finished.Load(), Failed: n.failed.Load(), Fired: n.fired.Load(), Delay: time.Duration(n.delay.Load())}

@@ -26,8 +26,8 @@ func (c lifecycle) End(ctx context.Context, a host.Attempt, e host.End) (host.At
 		if !e.Success {
 			c.counts.failed.Add(1)
 		}
-		// As the store has it: a kill that was requested stays noted. One that was over before stays as
-		// it ended, whatever made its caller end it again.
+		// As the store has it: a requested kill stays recorded. An attempt that was over before keeps its outcome,
+		// whatever made its caller end it again.
 		a.Done, a.Success, a.Canceled, a.FinishedAt, a.HasOutputs, a.Ignored = true, e.Success, a.Canceled || e.Canceled, e.At, e.HasOutputs, e.Ignored
 		c.ended(ctx, a, e)
 		if e.GivenUp {

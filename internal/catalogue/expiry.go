@@ -92,7 +92,7 @@ func (c lifecycle) lookAfter(ctx context.Context, a host.Attempt, now time.Time)
 	return c.timeOut(ctx, a, "Task execution timeout: "+strings.Join(late, ","))
 }
 
-// startedBefore are the tasks that are under way, or wait for another try, since before a time.
+// startedBefore are the tasks that have been under way, or waiting for a retry, since before a time.
 func startedBefore(s *engine.State, start time.Time) (tasks []string) {
 	for _, t := range s.Tasks() {
 		underWay := t.State == engine.RetryWaiting || t.State == engine.GroupRetryWaiting || t.State == engine.Running
@@ -116,9 +116,9 @@ func (c lifecycle) timeOut(ctx context.Context, a host.Attempt, message string) 
 // silence is how much longer than the longest task nothing may have happened in a killed attempt.
 const silence = time.Hour
 
-// endKilled ends an attempt that was killed long ago and in which nothing has happened since: its runs
-// are nowhere, as in a table that was restored or after the queues were lost, and it would count
-// against the limit of attempts for ever. What its operators left running elsewhere is left.
+// endKilled ends an attempt that was killed long ago and in which nothing has happened since: its runs no longer exist,
+// as after a table was restored or the queues were lost, and it would count against the limit of attempts forever. Work
+// that its operators left running elsewhere is not touched.
 func (c lifecycle) endKilled(ctx context.Context, a host.Attempt, now time.Time) error {
 	most := c.o.Limits.TaskTTL + silence
 	if now.Sub(a.CreatedAt) <= most {

@@ -24,7 +24,7 @@ type FillRequest struct {
 	From, To string // the first and the last time, both included; a day as the last one is included whole
 	Count    int    // at most so many sessions, from the first on; 0 is all
 	Dates    []string
-	Every    string // how far apart the sessions are: "1d"; "" is as the schedule says
+	Every    string // interval between the sessions: "1d"; "" follows the schedule
 
 	Parallel int    // 0 is 1
 	Order    string // OrderAscending, OrderDescending; "" is ascending
@@ -222,7 +222,7 @@ func leftOut(existing string, last host.Attempt) bool {
 	return false
 }
 
-// planFill reads a request. It completes what is left open.
+// planFill reads a request. It fills in what is left open.
 func (c scheduling) planFill(ctx context.Context, r *FillRequest) (w host.Workflow, plan host.BackfillPlan, err error) {
 	if w, err = c.o.Workflows.Workflow(ctx, r.Site, r.Workflow); err != nil {
 		if errors.Is(err, host.ErrNotFound) {
@@ -347,7 +347,8 @@ func (c scheduling) fillTimes(ctx context.Context, w host.Workflow, r FillReques
 	return list, nil
 }
 
-// nextOf is the session that a workflow's schedule itself starts next: what comes from there on is for no backfill.
+// nextOf is the session that a workflow's schedule itself starts next: sessions from there on do not belong in a
+// backfill.
 func (c scheduling) nextOf(ctx context.Context, w host.Workflow) (time.Time, error) {
 	list, err := c.o.Schedules.Schedules(ctx, host.ScheduleQuery{Site: w.Site, Project: w.Project.ID, Workflow: w.Name, Count: 1})
 	if err != nil || len(list) == 0 {

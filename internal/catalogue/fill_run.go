@@ -19,8 +19,8 @@ import (
 // nothing is an edit that changes nothing.
 func nothing(*host.Backfill) bool { return false }
 
-// fill changes a backfill by edit, which may be called several times, lets begin what may, and returns it as it is then. What cannot begin for
-// now is no error: it is noted, and tried again.
+// fill changes a backfill by edit, which may be called several times, begins the sessions that may, and returns it as
+// it is then. Sessions that cannot begin for now are no error: they are recorded, and tried again.
 func (c lifecycle) fill(ctx context.Context, id int64, edit func(*host.Backfill) bool) (host.Backfill, error) {
 	for {
 		b, err := c.o.Backfills.Backfill(ctx, host.AnySite, id)
@@ -288,7 +288,7 @@ func (c lifecycle) killRuns(ctx context.Context, b host.Backfill) error {
 	var failed []error
 	for _, r := range b.State.Running {
 		if r.Attempt == 0 {
-			continue // who starts it sees that the backfill was killed, or checkBackfills does
+			continue // the starter sees that the backfill was killed, or checkBackfills does
 		}
 		a, err := c.o.Attempts.Attempt(ctx, b.Site, r.Attempt)
 		if err == nil && !a.Done && !a.Canceled {
@@ -305,8 +305,8 @@ func (c lifecycle) killRuns(ctx context.Context, b host.Backfill) error {
 // then no process is about to start it.
 const forgotten = 15 * time.Minute
 
-// checkBackfills looks once after all backfills that are not over, at most once a minute: what begins later may begin now, and crashes
-// may have left something undone.
+// checkBackfills checks all unfinished backfills once, at most once a minute: sessions that had to wait may begin now,
+// and crashes may have left something undone.
 func (c *stores) checkBackfills(ctx context.Context) error {
 	now := c.o.Now()
 	if last := c.filled.Load(); c.o.Backfills == nil || last != 0 && now.Sub(time.UnixMilli(last)) < settled {

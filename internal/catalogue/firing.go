@@ -24,7 +24,7 @@ func (c scheduling) Fire(ctx context.Context, list []events.Firing, again bool) 
 	})
 }
 
-// firingSide is how many schedules fire side by side.
+// firingSide is how many schedules fire concurrently.
 const firingSide = 16
 
 func sideBySide[T any](list []T, fire func(T) error) error {
@@ -41,8 +41,8 @@ func sideBySide[T any](list []T, fire func(T) error) error {
 	return failed[0]
 }
 
-// each does something with all of a list, up to n at a time, and returns what went wrong; one after
-// the other in the caller's own goroutine where n or the list is 1.
+// each does something with all of a list, up to n at a time, and returns the errors; one after the other in the
+// caller's own goroutine if n or the length of the list is 1.
 func each[T any](n int, list []T, do func(T) error) (failed []error) {
 	if n <= 1 || len(list) == 1 {
 		for _, x := range list {
@@ -229,9 +229,9 @@ func (c scheduling) skips(ctx context.Context, s host.Schedule, times *schedule.
 }
 
 // doneByHand reports whether the workflow has succeeded since the session before this one was due, in an attempt that
-// is not of one of the schedule's own sessions. Those say nothing of this session: each stands for its own time, and
-// when it ends depends on how long it takes, on retries, and on how many are caught up at once. Only the newest
-// attempts of the workflow are looked at.
+// is not of one of the schedule's own sessions. Those are no evidence for this session: each is for its own time, and
+// its end depends on its duration, on retries, and on how many are caught up at once. Only the newest attempts of the
+// workflow are read.
 func (c scheduling) doneByHand(ctx context.Context, s host.Schedule, times *schedule.Schedule) (bool, error) {
 	since := times.Before(s.Times.Session)
 	list, err := c.o.Sessions.Attempts(ctx, host.AttemptQuery{Site: s.Site, Project: s.Project.ID, Workflow: s.Workflow.Name, Retried: true, Count: atOnce})

@@ -62,8 +62,8 @@ func (c lifecycle) forgetBackfills(ctx context.Context, before time.Time) error 
 	return nil
 }
 
-// overBefore is when what goes was over at the latest. What ended during the life of an unfinished attempt
-// stays, however long ago that is: the attempt may wait for it by `require>` and not have asked since.
+// overBefore is the latest end of sessions that may be removed. A session that ended during the life of an unfinished
+// attempt stays, however long ago that is: the attempt may wait for it by `require>` and not have polled since.
 func (c lifecycle) overBefore(ctx context.Context) (time.Time, error) {
 	before := c.o.Now().Add(-c.o.Limits.KeepAttempts)
 	oldest, err := c.o.Sessions.Active(ctx, host.ActiveQuery{Site: host.AnySite, Count: 1})
@@ -79,8 +79,8 @@ func (c lifecycle) overBefore(ctx context.Context) (time.Time, error) {
 // recordsAtOnce is how many entries of the audit log go together.
 const recordsAtOnce = 500
 
-// ForgetRecords removes what of the audit log is older than it is kept, until there is no more (over) or ctx ends.
-// It has no place to continue from.
+// ForgetRecords removes entries of the audit log that are older than they are kept, until there are no more (over) or
+// ctx ends. It has no position to continue from.
 func (c lifecycle) ForgetRecords(ctx context.Context, _ int64) (next int64, over bool, err error) {
 	if c.o.Limits.KeepRecords <= 0 || c.o.Retention == nil {
 		return 0, true, nil
@@ -142,7 +142,7 @@ func (c *stores) logsGone(a host.Attempt) bool {
 // forgetEvery is how often a server starts a new search for old data.
 const forgetEvery = time.Hour
 
-// forgetting is how far a server has come with removing what is old.
+// forgetting is a server's progress in removing old data.
 type forgetting struct {
 	sync.Mutex
 	rounds [4]struct {

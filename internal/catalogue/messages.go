@@ -34,8 +34,8 @@ func (m Messages) Changed(ctx context.Context, due func() ([]Firing, error)) err
 	return m.Send(ctx, slices.DeleteFunc(list, func(f Firing) bool { return f.Schedule.Times.Run.After(limit) }))
 }
 
-// Send sends the messages of firings, those of the same time together. To do so twice, late, or
-// in two places at once changes nothing.
+// Send sends the messages of firings, those of the same time together. Doing so twice, late, or in two places at once
+// changes nothing.
 func (m Messages) Send(ctx context.Context, list []Firing) error {
 	byTime := map[time.Time][]events.Firing{}
 	var times []time.Time

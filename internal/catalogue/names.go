@@ -13,8 +13,7 @@ import (
 // maxName is how long names may be, in characters (limits.json).
 const maxName = 255
 
-// CheckNames refuses what no project and no revision may be called. A project becomes a folder
-// where it is downloaded.
+// CheckNames refuses names that no project or revision may have. A project becomes a folder when it is downloaded.
 func (r PushRequest) CheckNames() error {
 	if err := checkName("project", r.Project); err != nil {
 		return err

@@ -100,7 +100,7 @@ func values(v param.Value) int {
 	return n
 }
 
-// mostEarlier bounds the attempts that are looked at for those of one session.
+// mostEarlier limits the attempts that are searched for those of one session.
 const mostEarlier = 1000
 
 // earlier lists the attempts of the session that is started again.

@@ -81,7 +81,8 @@ func (c pushing) PauseProject(ctx context.Context, site, id int64, who, reason s
 	return c.setPause(ctx, site, id, host.Pause{By: who, Reason: reason, At: c.o.Now().UTC().Truncate(time.Microsecond)})
 }
 
-// UnpauseProject is described there. Schedules fire what they have held at once, and within a minute where this process ends in between.
+// UnpauseProject is described at PauseProject. Schedules fire their held sessions at once, or within a minute if this
+// process ends in between.
 func (c *Catalogue) UnpauseProject(ctx context.Context, site, id int64) (host.Project, error) {
 	p, err := c.setPause(ctx, site, id, host.Pause{})
 	if err != nil {

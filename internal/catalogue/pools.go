@@ -104,12 +104,11 @@ func namedPool(err error, ref host.PoolRef) error {
 	return err
 }
 
-// settled is how long ago a slot must have been taken before a look asks whether its holder still needs it.
+// settled is how long ago a slot must have been taken before a check asks whether its holder still needs it.
 const settled = time.Minute
 
 // checkPools checks all pools once. Crashes can leave a slot with a try of a task that is over, or keep a waiting one
-// from hearing that it may continue; both are rare, and nothing else finds them. The log decides: a slow task keeps its
-// slots.
+// from being woken; both are rare, and nothing else finds them. The log decides: a slow task keeps its slots.
 func (c *stores) checkPools(ctx context.Context) error {
 	if c.o.Pools == nil {
 		return nil

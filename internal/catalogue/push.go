@@ -35,13 +35,13 @@ type PushRequest struct {
 // PushAction is what the audit log calls a push.
 const PushAction = "push"
 
-// Target is what the audit log says was pushed.
+// Target is the target of the push in the audit log.
 func (r PushRequest) Target() string { return "project " + r.Project + " revision " + r.Revision }
 
-// Push stores an archive (tar.gz) as a new revision: all of it or nothing. size is the
-// number of bytes to come. The archive is there before the revision names it, and is deleted when the
-// push is refused; a crash in between leaves an archive that no revision has. Timing hears of the
-// schedules last: after an error there the revision stands, and a tick or a look finds them.
+// Push stores an archive (tar.gz) as a new revision: all of it or nothing. size is the number of bytes to come. The
+// archive is stored before the revision names it, and is deleted when the push is refused; a crash in between leaves an
+// archive without a revision. Timing is notified of the schedules last: after an error there the revision stays, and a
+// tick or a check finds them.
 func (c pushing) Push(ctx context.Context, r PushRequest, archive io.Reader, size int64) (host.Project, error) {
 	if err := r.CheckNames(); err != nil {
 		return host.Project{}, err
@@ -75,14 +75,13 @@ func (c pushing) pushAs(ctx context.Context, r PushRequest, key string, archive 
 // Uploaded is an archive that a client put among the blobs past the API.
 type Uploaded struct {
 	ID   string // of the upload: a part of a key
-	Key  string // where it lies now
+	Key  string // where it is now
 	Size int64  // what it must have
 }
 
-// PushUploaded stores an uploaded archive as a new revision, like Push. The same upload
-// pushes once, however often this is called, also at the same time: a revision that has
-// its archive already is success. Therefore it is checked where it lies, is copied only
-// then, and a copy, which another call may have registered, is never deleted.
+// PushUploaded stores an uploaded archive as a new revision, like Push. The same upload is pushed once, however often
+// this is called, even concurrently: it succeeds if a revision has the archive already. Therefore the archive is
+// checked in place, is copied only then, and a copy, which another call may have registered, is never deleted.
 func (c pushing) PushUploaded(ctx context.Context, r PushRequest, u Uploaded) (host.Project, error) {
 	if err := r.CheckNames(); err != nil {
 		return host.Project{}, err
@@ -233,7 +232,7 @@ func (c pushing) findPools(ctx context.Context, push checkedPush) error {
 	return userError(dig.MissingPools(push.pools, names, host.NoPool))
 }
 
-// missingPools are those of the names that no pool has, of a site or a project.
+// missingPools are the names that no pool has, neither of a site nor of a project.
 func (c pushing) missingPools(ctx context.Context, of host.PoolRef, names []string) ([]string, error) {
 	var missing []string
 	for _, name := range names {
@@ -330,7 +329,7 @@ func (c pushing) Newest(ctx context.Context, site int64, project, workflow strin
 	if err != nil {
 		return host.Workflow{}, err
 	}
-	if len(list) == 0 || project == "" { // no name asks the store for any project
+	if len(list) == 0 || project == "" { // without a name the query would return any project
 		return host.Workflow{}, &host.Error{Code: host.Missing, Message: fmt.Sprintf("there is no project %q: push it first", project)}
 	}
 	return c.newestIn(ctx, list[0], workflow)

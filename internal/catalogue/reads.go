@@ -12,9 +12,9 @@ import (
 	"zerodag/internal/host"
 )
 
-// What follows reads the stores as they are; errors are those of the ports.
+// The following methods read the stores as they are; errors are those of the ports.
 
-// Project returns a project, a deleted one as well.
+// Project returns a project, even a deleted one.
 func (c reading) Project(ctx context.Context, site, id int64) (host.Project, error) {
 	return c.o.Projects.Project(ctx, site, id)
 }

@@ -28,7 +28,7 @@ type RerunRequest struct {
 	Workflow  int64
 	RetryName string     // required
 	Priority  string     // as in StartRequest
-	Params    *param.Map // over those of the attempt
+	Params    *param.Map // override those of the attempt
 	Outside   bool       // of Params, as in StartRequest
 }
 

@@ -48,7 +48,7 @@ func (c lifecycle) Revive(ctx context.Context, from, until time.Time) error {
 type Revived struct {
 	Attempts int // unfinished attempts that were checked
 	Messages int // sent to them
-	// Next is where the next part begins; 0 when this was the last one.
+	// Next is where the next part begins; 0 after the last part.
 	Next int64
 	// Together: the store of attempts lists the messages of its queues, so only what no message is there for is sent again.
 	Together bool
@@ -106,8 +106,8 @@ func (c lifecycle) sendRevivals(ctx context.Context, ids []int64) error {
 // missed is how often attempts are looked for that have lost their messages.
 const missed = time.Minute
 
-// checkMessages looks for attempts whose messages are gone. No fault of a process loses one where attempts and queues are one
-// store, but a fault of that store may.
+// checkMessages searches for attempts whose messages are gone. No fault of a process loses one if attempts and queues
+// are in one store, but a fault of that store may.
 func (c lifecycle) checkMessages(ctx context.Context) error {
 	now := c.o.Now()
 	if last := c.searched.Load(); c.o.Inventory == nil || last != 0 && now.Sub(time.UnixMilli(last)) < missed {

@@ -47,7 +47,7 @@ func (c scheduling) SessionTime(w host.Workflow, text, mode string) (time.Time, 
 	return time.Time{}, host.Invalidf("unknown mode %q: use hour, day, schedule or next_schedule", mode)
 }
 
-// planned is a schedule with what its workflow says.
+// planned is a schedule with its rule from the workflow.
 type planned struct {
 	host.Schedule
 	workflow host.Workflow
@@ -136,9 +136,9 @@ func (p *planned) moveTo(to schedule.Time) error {
 	return nil
 }
 
-// change edits a schedule: it is written only as it was read (host.Schedules.Update), and another
-// change in between makes it look again. edit may be called several times and has no effects. Timing
-// hears of it last; after an error there the change stands.
+// change edits a schedule: it is written only if it is as it was read (host.Schedules.Update); after a concurrent
+// change it is read again. edit may be called several times and has no effects. Timing is notified last; after an error
+// there the change stays.
 func (c scheduling) change(ctx context.Context, site, id int64, dry bool, edit func(*planned) error) (host.Schedule, error) {
 	for {
 		p, err := c.planned(ctx, site, id)

@@ -34,13 +34,13 @@ type StartRequest struct {
 	RetryName string
 	Params    *param.Map
 	Resume    *Resume // nil: from the beginning
-	// Labels are texts by which people find the attempt; with Resume over those of the attempt that it names.
+	// Labels are texts by which users find the attempt; with Resume they override those of the attempt that it names.
 	Labels *param.Map
 	// Priority is the keyword for the attempt's importance among waiting ones (`_priority`); "" is that of the attempt
 	// that Resume names, else "normal".
 	Priority string
-	// Outside means that the caller who gives Params may not push, or is not known at all: none
-	// of them may decide what a task does.
+	// Outside means that the caller who gives Params may not push, or is unknown: none of them may decide what a task
+	// does.
 	Outside bool
 	// At is when the attempt will begin; zero, or a time in the past, is now. The attempt exists at once.
 	At time.Time
@@ -70,10 +70,9 @@ func (r *refused) Error() string { return r.shown.Message }
 
 func (r *refused) Unwrap() []error { return []error{r.why, &r.shown} }
 
-// Start starts an attempt. Row, entry 1 and first message are stored together, or in a way that
-// Revive repairs; from then on it is delivery's. Repeated with the same session and retry name it
-// starts nothing: an *Error of code Conflict carries the attempt that exists. The limit of attempts
-// is soft: starts side by side may pass it by a few.
+// Start starts an attempt. Row, entry 1 and first message are stored together, or in a way that Revive repairs; from
+// then on delivery handles it. Repeated with the same session and retry name it starts nothing: an *Error of code
+// Conflict has the existing attempt. The limit of attempts is soft: concurrent starts may exceed it by a few.
 func (c lifecycle) Start(ctx context.Context, r StartRequest) (host.Attempt, error) {
 	n, err := c.prepare(ctx, r)
 	if err != nil {
@@ -130,7 +129,7 @@ func (c lifecycle) StartWarnings(ctx context.Context, site, workflow int64, para
 	return startWarnings(d.Workflow.Config, params)
 }
 
-// prepare makes what is stored of a start, if everything allows it.
+// prepare makes the records of a start, if everything allows it.
 func (c lifecycle) prepare(ctx context.Context, r StartRequest) (host.NewAttempt, error) {
 	d, err := c.definitionOf(ctx, r.Site, r.Workflow)
 	if err != nil {
@@ -163,7 +162,7 @@ func (c lifecycle) prepare(ctx context.Context, r StartRequest) (host.NewAttempt
 			return host.NewAttempt{}, err
 		}
 	}
-	if r.At.IsZero() { // else the engine sees to it when its time has come
+	if r.At.IsZero() { // else the engine applies it when the time has come
 		if err := c.mayBeOneMore(ctx, d, r); err != nil {
 			return host.NewAttempt{}, err
 		}
@@ -236,7 +235,7 @@ func priorityOf(word string) (int, error) {
 	return p, nil
 }
 
-// began says in the program's own log that an attempt has begun.
+// began logs in the program's own log that an attempt has begun.
 func (c *stores) began(a host.Attempt) { c.o.Logger.Info("attempt started", named(a)...) }
 
 // named is an attempt in a line of the program's own log.

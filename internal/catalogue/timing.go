@@ -9,15 +9,15 @@ import (
 	"zerodag/internal/host"
 )
 
-// Timing sees to it that Fire is called for schedules whose time has come, at least once for each run
-// time. When it is called late, or twice, or in two processes, Fire makes one attempt of it.
+// Timing makes sure that Fire is called for due schedules, at least once for each run time. If it is called late, or
+// twice, or in two processes, Fire makes one attempt of it.
 type Timing interface {
 	// Changed is called after schedules were created, moved or deleted. due returns the schedules that may have to fire
 	// soon; it need not be called. After an error, Changed is called again.
 	Changed(ctx context.Context, due func() ([]Firing, error)) error
 }
 
-// Firing is a schedule that is to fire.
+// Firing is a schedule that must fire.
 type Firing struct {
 	Schedule host.Schedule
 	At       time.Time // not before
@@ -41,7 +41,7 @@ func Names(list []Firing) []events.Firing {
 // past when it was made: its author sees it as pushed, and can still correct it.
 const holdOff = time.Second
 
-// firings says when schedules are to fire.
+// firings returns when schedules must fire.
 func firings(list []host.Schedule, now time.Time) []Firing {
 	var all []Firing
 	for _, s := range list {

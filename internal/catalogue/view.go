@@ -73,7 +73,7 @@ func (c lifecycle) Masker(ctx context.Context, a host.Attempt, s *engine.State) 
 	return v.MaskAll, err
 }
 
-// Outputs are those of an attempt, with secrets left out; nil when it has none.
+// Outputs are those of an attempt, without secrets; nil if it has none.
 func (c lifecycle) Outputs(ctx context.Context, a host.Attempt) (*param.Map, error) {
 	if !a.HasOutputs {
 		return nil, nil
@@ -97,8 +97,8 @@ type ForkRequest struct {
 	Outside   bool // as in StartRequest
 }
 
-// Fork starts a new attempt of the same session and definition that takes over what was
-// success after an entry. Without parameters it has those of the attempt.
+// Fork starts a new attempt of the same session and definition that takes over the tasks that had succeeded after an
+// entry. Without parameters it has those of the attempt.
 func (c lifecycle) Fork(ctx context.Context, a host.Attempt, r ForkRequest) (host.Attempt, error) {
 	if r.RetryName == "" {
 		return host.Attempt{}, host.Invalidf("retryAttemptName is required")

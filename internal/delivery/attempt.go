@@ -40,10 +40,10 @@ type attempt struct {
 	// logged are runs within a step whose log was kept, and whose result not yet: when the step is
 	// done again they write no second one.
 	logged map[engine.Run]bool
-	// claimed says by guard which delivery of the message was the last to claim its tasks. An
-	// earlier one neither decides nor deletes the message from then on.
+	// claimed has by guard which delivery of the message was the last to claim its tasks. An earlier one neither
+	// decides nor deletes the message from then on.
 	claimed map[string]int
-	// slotsDone is what was done about slots of pools since the attempt was read because a message came again.
+	// slotsDone is the work on slots of pools that was done since the attempt was read because a message came again.
 	slotsDone map[string]bool
 
 	over atomic.Bool // the row is marked as done
@@ -67,7 +67,7 @@ type Attempts struct {
 
 	mu    sync.Mutex
 	lives map[int64]*attempt
-	idle  list.List // of *attempt without a holder, the one used last at the end
+	idle  list.List // of *attempt without a holder, the last used one at the end
 }
 
 // NewAttempts makes an empty cache. shared: other processes work on the same attempts, so that a caller must read an
@@ -76,7 +76,7 @@ func NewAttempts(r *replay.Reader, shared bool) *Attempts {
 	return &Attempts{reader: r, shared: shared, lives: map[int64]*attempt{}}
 }
 
-// maxIdle is the most that is kept beyond what is in use.
+// maxIdle is the most that is kept in addition to the copies in use.
 const maxIdle = 200
 
 // hold returns the attempt's live copy; every hold needs a drop.
@@ -149,7 +149,7 @@ func (c *Attempts) Watch(ctx context.Context, row host.Attempt) <-chan struct{} 
 	a.watchers[steps] = true
 	a.watching.Unlock()
 	over := row.Done || a.over.Load()
-	if !over { // it may have ended between the caller's look and now
+	if !over { // it may have ended between the caller's check and now
 		now, err := c.reader.Attempts.Attempt(ctx, host.AnySite, row.ID)
 		over = err == nil && now.Done
 	}

@@ -22,21 +22,21 @@ type runClaim struct {
 	// again: an earlier receiver may have been at it. What that one was at is lost to it from the
 	// entry on that this claim appends; its results count no more.
 	again bool
-	// waits: it is for runs that wait: what wakes a run has its guard noted with it.
+	// waits: it is for waiting runs: the guard of a run's wake is recorded with it.
 	waits   bool
 	message host.Delivery
 	// blameless: no receiver before can have lost what it was at, so no task is blamed for it.
 	blameless bool
 	pack      int
-	crashes   int // that a task may be under way at; 0: this is no second delivery after one
-	// marks: the queue knows which run an earlier receiver has begun. No other run is blamed.
+	crashes   int // that a task may be under way at; 0: this is not a second delivery after a crash
+	// marks: the queue records which run an earlier receiver has begun. No other run is blamed.
 	marks bool
 	// decided: what the claim plans is in the log. What follows may be tried several times.
 	decided  bool
 	outboxes []outbox // by guard
 
 	// By the state planned for last.
-	runs   []engine.Run // to be run as they are; those of events the message owes then
+	runs   []engine.Run // to run as they are; then those of events that the message owes
 	events []engine.Event
 	stray  bool // something asked for is not current
 	taken  bool // a task was woken by another delivery of this message
@@ -129,7 +129,7 @@ func (d *delivery) claimRuns(ctx context.Context, m events.Task) (runs []engine.
 			return nil, err
 		}
 	} else if c.again {
-		d.attempt.forget() // what others did since must be seen
+		d.attempt.forget() // changes by others since must be seen
 	}
 	err = d.Retry.Do(ctx, "take a message", func() (err error) {
 		d.attempt.mu.Lock()
@@ -162,7 +162,7 @@ func (d *delivery) confirm(ctx context.Context) error {
 	if !d.attempt.register(d.guard, d.message.Count, d.message.Count) {
 		return errSuperseded
 	}
-	d.attempt.forget() // what others did since must be seen
+	d.attempt.forget() // changes by others since must be seen
 	return orSuperseded(d.Retry.Do(ctx, "take a message", func() error { return d.extend(ctx) }))
 }
 

@@ -131,7 +131,7 @@ func (d *delivery) replace(ctx context.Context, ref host.PoolRef, l host.Line, m
 	return d.makeRoom(ctx, ref, me, keys.LimitReplace, out)
 }
 
-// holder reads who has a slot. One that is gone has none for long.
+// holder reads the holder of a slot. A missing one will not have it for long.
 func (d *delivery) holder(ctx context.Context, name string) (rival, bool, error) {
 	h, err := host.ParseHolder(name)
 	if err != nil {
@@ -172,7 +172,7 @@ func (d *delivery) makeRoom(ctx context.Context, ref host.PoolRef, winner rival,
 	return nil
 }
 
-// displaced ends the attempt where it is to make room for another.
+// displaced ends the attempt if it must make room for another.
 func (d *delivery) displaced(ctx context.Context, ask events.SlotsAsk) error {
 	by := rival{attempt: ask.By, priority: ask.Priority, since: ask.Since}
 	why := fmt.Sprintf("Attempt %d takes its place (`on_limit: %s`)", ask.By, ask.OnLimit)

@@ -85,8 +85,7 @@ func (d *delivery) acknowledge(ctx context.Context) {
 // delete removes a message that needs no work.
 func (d *delivery) delete(ctx context.Context) { d.deleted(d.tryDelete(ctx)) }
 
-// tryDelete tries until the store is available: a message that comes again takes over what runs
-// under others.
+// tryDelete tries until the store is available: a message that comes again would take over runs of others.
 func (d *delivery) tryDelete(ctx context.Context) error {
 	return d.Retry.Do(ctx, "delete message "+d.message.ID, func() error { return d.queue.Delete(ctx, d.message) })
 }

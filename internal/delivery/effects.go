@@ -22,13 +22,13 @@ type holder struct {
 	// keep is how many tasks it may run itself: if there are more, all are sent, each under a separate guard, or in
 	// packs.
 	keep int
-	// passed is what it has sent or runs; nil when there is no need to know. A pack has several
-	// runs under one guard, and must not order again what it is at.
+	// passed is what it has sent or runs; nil if that is not needed. A pack has several runs under one guard, and must
+	// not order again the runs in progress.
 	passed map[engine.Run]bool
 }
 
-// outbox is what a delivery of a message sends and keeps. It lasts over several tries: what
-// may have been sent is neither kept nor packed otherwise by the next one.
+// outbox is what a delivery of a message sends and keeps. It lasts over several tries: the next one must not keep or
+// pack differently what may have been sent.
 type outbox struct {
 	// doubt: some of the list may have been sent. From then on the list only becomes shorter.
 	doubt bool

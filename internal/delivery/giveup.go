@@ -9,8 +9,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// Bounds of patience with a message that panics: how often in this process, or how often
-// it was received at all. A defect must not block an attempt for ever.
+// Limits of patience with a message that panics: how often in this process, or how often it was received at all. A
+// defect must not block an attempt forever.
 const (
 	maxPanics   = 5
 	maxReceived = 20
@@ -60,7 +60,7 @@ func (d *delivery) giveUp(ctx context.Context, why error) error {
 	return err
 }
 
-// lastState is what is left to be shown; nil when not even that can be written.
+// lastState is what can still be shown; nil if even that cannot be written.
 func (d *delivery) lastState() (text []byte) {
 	err := d.safely(func() (err error) {
 		text, err = engine.EncodeState(d.attempt.state)

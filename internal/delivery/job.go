@@ -16,11 +16,11 @@ import (
 type job struct {
 	*run.Job
 	workflow host.Workflow
-	known    host.Entry // the last one, as far as the run knows: its number and nonce
+	known    host.Entry // the last one that the run knows: its number and nonce
 	created  time.Time
 	next     []operators.Sandbox         // where the following commands will run
 	hidden   bool                        // its parameters may hold secrets
-	silent   bool                        // its log is kept from an earlier try whose result was not
+	silent   bool                        // its log was stored in an earlier try, but its result was not
 	begins   func(context.Context) error // is called once all is there that the run needs; nil for nothing
 }
 

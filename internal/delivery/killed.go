@@ -24,8 +24,8 @@ func (w *Worker) StopKilled(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// stopKilled believes the log, not the row: until the kill is in the log, a run that is cut off would have failed. Of a
-// group that fails fast or has taken too long only the log knows, and of what cleans up after a kill.
+// stopKilled relies on the log, not the row: until the kill is in the log, a run that is cut off would count as failed.
+// Only the log knows of a group that fails fast or has taken too long, and of the cleanup after a kill.
 func (w *Worker) stopKilled(ctx context.Context, a *attempt) error {
 	row, err := w.Attempts.Attempt(ctx, host.AnySite, a.id)
 	if err != nil {

@@ -19,9 +19,11 @@ const (
 	// steady is the age of a process from which on it begins runs that another process may have died of: a process that does not get that far
 	// counts against none of them.
 	steady = time.Second
-	// apart is how far apart such runs begin, so that few of them have been noted and not got to their commands when the process ends.
+	// apart is the interval between the beginnings of such runs, so that few of them are marked without having reached
+	// their commands when the process ends.
 	apart = 50 * time.Millisecond
-	// noted is the age of a run at which the note is written that it has begun: its command has started by then, and a short run costs no write.
+	// noted is the age at which a run is marked as begun: its command has started by then, and a short run costs no
+	// write.
 	noted = 200 * time.Millisecond
 	// mostStarting is how often in a row a process may end while it starts a run before that counts against the run. Nearly always it is chance.
 	mostStarting = 3
@@ -29,8 +31,8 @@ const (
 	killSeen = 10 * time.Millisecond
 )
 
-// mark has it noted that a run begins. A run of an attempt that was killed meanwhile does not begin: then the error is operators.ErrEnded. over is
-// called when the run has ended.
+// mark records that a run begins. A run of an attempt that was killed meanwhile does not begin: then the error is
+// operators.ErrEnded. over is called when the run has ended.
 func (d *delivery) mark(ctx context.Context, j *job, run engine.Run) (over func(), err error) {
 	q, marks := d.Tasks.(host.Marker)
 	if !marks {
@@ -56,9 +58,9 @@ func (d *delivery) mark(ctx context.Context, j *job, run engine.Run) (over func(
 	return over, err
 }
 
-// markFirst handles a run that may have crashed another process. It writes a note before the run begins as well, since the run may crash this process
-// in its first millisecond. If the last process died right there, the run begins one second later than in that process, so that repeated kills of the
-// server at the same age hit it only once.
+// markFirst handles a run that may have crashed another process. It also writes a note before the run begins, because
+// the run may crash this process in its first millisecond. If the last process died right there, the run begins one
+// second later than in that process, so that repeated kills of the server at the same age hit it only once.
 func (d *delivery) markFirst(ctx context.Context, q host.Marker, run engine.Run, known host.Entry) (killed bool, over func(), err error) {
 	_, times := parseBegun(d.message.Begun)
 	if err := retry.Sleep(ctx, steady*time.Duration(1+times)-time.Since(d.born)); err != nil {
@@ -96,7 +98,8 @@ func starting(run engine.Run, times int) string {
 	return host.RunName(run) + startingMark + strconv.Itoa(times)
 }
 
-// parseBegun reads what was noted last about a message: the name of a run, and how often in a row it was being started; 0: it had begun.
+// parseBegun reads the last note about a message: the name of a run, and how often in a row it was being started; 0: it
+// had begun.
 func parseBegun(note string) (run string, times int) {
 	run, text, _ := strings.Cut(note, startingMark)
 	times, err := strconv.Atoi(text)

@@ -75,8 +75,8 @@ func (d *delivery) runOne(ctx context.Context, run engine.Run) (x ending) {
 	return x
 }
 
-// report sends how runs ended, in one message where they fit. The ID of the message names
-// the runs, so that what is sent twice is taken once.
+// report sends how runs ended, in one message if they fit. The ID of the message names the runs, so that a repeated
+// message counts once.
 func (d *delivery) report(ctx context.Context, h holder, list []engine.Event) error {
 	if len(list) == 0 {
 		return nil
@@ -87,7 +87,7 @@ func (d *delivery) report(ctx context.Context, h holder, list []engine.Event) er
 		r := events.ResultOf(x)
 		e.Results, runs = append(e.Results, r), append(runs, r.Run)
 	}
-	// Those of runs that ended since ride along as well: whose they are is in their names.
+	// Results of runs that ended since are also included: the names show whose they are.
 	id := d.attempt.id
 	e.Logs = d.ShortLogs.TakeShort(id)
 	m := host.EventMessage(id, "r"+packName(runs), e)

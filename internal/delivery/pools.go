@@ -19,7 +19,7 @@ import (
 // message gives them up if, by the log, the task no longer waits. The slots of a try that is over are given up by the
 // message that ended it, before it sends anything.
 
-// claimOf is what a try of a task asks of a pool.
+// claimOf is a try's claim of slots of a pool.
 func claimOf(attempt int64, ask events.SlotsAsk) host.Claim {
 	return host.Claim{Holder: host.Holder{Attempt: attempt, Task: int(ask.Task), Try: ask.Try}.String(), Slots: ask.Slots, Priority: ask.Priority, Since: ask.Since}
 }
@@ -111,8 +111,8 @@ func (d *delivery) askAgain(ctx context.Context, lacks func(engine.Effect) bool)
 	return nil
 }
 
-// slots handles a message that has a task try for its slots. The state was forgotten: what is done here follows from the log
-// as it is.
+// slots handles a message that makes a task try for its slots. The cached state was dropped: all decisions here follow
+// from the log as it is.
 func (d *delivery) slots(ctx context.Context, ask events.SlotsAsk) error {
 	row, now, use, err := d.standing(ctx, ask)
 	if err != nil {
@@ -153,7 +153,7 @@ func (d *delivery) slots(ctx context.Context, ask events.SlotsAsk) error {
 	return d.apply(ctx, d.attempt, propose(d.guard)) // also if this message ended the attempt and the end is not announced yet
 }
 
-// named is what a try asks of one of its pools.
+// named is a try's claim of one of its pools.
 func named(use claim.Use, pool string) claim.Pool {
 	for _, c := range use.Claims() {
 		if c.Name == pool {
@@ -188,7 +188,7 @@ func (d *delivery) standing(ctx context.Context, ask events.SlotsAsk) (host.Atte
 	return a.row, a.state.TryOf(ask.Task, ask.Try, ask.Pool), use, nil
 }
 
-// acquire tries for the slots of the first pool that there is.
+// acquire tries for the slots of the first existing pool.
 func (d *delivery) acquire(ctx context.Context, refs []host.PoolRef, c host.Claim, slots pool.Runner) (host.PoolRef, pool.Outcome, error) {
 	for _, ref := range refs {
 		o, err := slots.Run(ctx, ref, pool.Acquire(c, d.message.Count > 1))
@@ -236,13 +236,13 @@ func (d *delivery) logOutcome(ctx context.Context, ask events.SlotsAsk, ref host
 		return err
 	case now == claim.TryWaits:
 		return errWaitsAgain // another message changed something else meanwhile: this one comes again
-	case now == claim.TryHas: // another message told the log of the same slots
+	case now == claim.TryHas: // another message has recorded the same slots
 		return nil
 	}
 	return d.giveUpSlots(ctx, refs, claimOf(d.attempt.id, ask), true)
 }
 
-// errWaitsAgain is said of a try that waits although the log did not take what it got.
+// errWaitsAgain means that a try still waits although the log did not take its slots.
 var errWaitsAgain = errors.New("the task still waits for its slots")
 
 // refusal is why a task can never have its slots.

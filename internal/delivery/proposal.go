@@ -12,8 +12,8 @@ import (
 // errDoesNotApply is said of a state that may be old.
 var errDoesNotApply = errors.New("the event does not apply")
 
-// proposal is what one delivery of a message, or of several, wants to happen to an attempt. It
-// lasts over several tries.
+// proposal is the change that one delivery of a message, or of several, wants to make to an attempt. It lasts over
+// several tries.
 type proposal struct {
 	// receipt is that of the delivery, if it is a single one.
 	receipt string
@@ -52,7 +52,7 @@ func (p *proposal) noteKind(k events.Kind) {
 	p.sla = p.sla || k == events.SLADue
 }
 
-// bring plans what events bring, but for wakes that come too soon: these are postponed.
+// bring plans the consequences of events, except wakes that come too soon: these are postponed.
 func (p *proposal) bring(happened []engine.Event) {
 	p.plan = func(s *engine.State) ([]engine.Event, bool) {
 		p.early = nil
@@ -68,7 +68,7 @@ func (p *proposal) bring(happened []engine.Event) {
 	}
 }
 
-// goesOn reports whether the process will make the next entry of the attempt as well, as far as this state tells.
+// goesOn reports whether the process will also make the next entry of the attempt, as far as this state shows.
 func (p *proposal) goesOn(s *engine.State) bool {
 	if !p.keeps || s.Canceled() {
 		return false

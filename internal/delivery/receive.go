@@ -84,7 +84,7 @@ type joined struct {
 func join(list []host.Delivery) (joined, bool) {
 	j := joined{proposal: &proposal{}}
 	var happened []engine.Event
-	waker := "" // what is woken together is sent together
+	waker := "" // tasks woken together are sent together
 	for i, d := range list {
 		id, guard, err := host.ParseMessageID(d.ID)
 		if err != nil || d.Count > 1 || i > 0 && id != j.attempt {

@@ -44,7 +44,7 @@ func (d *delivery) revive(ctx context.Context) error {
 		return err
 	}
 	if a.row.Done {
-		return nil // it ended while this message was on its way; the message that ended it does what follows
+		return nil // it ended while this message was on its way; the message that ended it does the rest
 	}
 	if a.state.Ended() {
 		return d.finish(ctx, a)
@@ -130,8 +130,8 @@ func again(fence, name string) string {
 	return host.AgainMark + strings.TrimPrefix(fence, host.FenceMark) + "-" + name
 }
 
-// takeOverSoon has what is still fenced taken over behind all results that were sent before: these wait
-// in the queue of events.
+// takeOverSoon makes fenced runs be taken over after all results that were sent before: these wait in the queue of
+// events.
 func (d *delivery) takeOverSoon(ctx context.Context, e events.Event) error {
 	if err := d.Events.Send(ctx, host.EventMessage(d.attempt.id, again(e.Guard, "over"), e)); err != nil {
 		return fmt.Errorf("take over what attempt %d waits for: %w", d.attempt.id, err)
@@ -139,9 +139,9 @@ func (d *delivery) takeOverSoon(ctx context.Context, e events.Event) error {
 	return nil
 }
 
-// takeOver plans that what is still fenced is run by messages that this one sends. first: no earlier
-// receiver of the message can have planned that and ended before it sent them. A look that then finds nothing
-// fenced sends nothing: another may have taken the runs over, by a guard that this one shares with it.
+// takeOver plans that messages of this one run what is still fenced. first: no earlier receiver of the message can have
+// planned that and ended before it sent them. A check that then finds nothing fenced sends nothing: another may have
+// taken the runs over, by a guard that this one shares with it.
 func (p *proposal) takeOver(fence, guard string, first bool) {
 	p.plan = func(s *engine.State) (list []engine.Event, applies bool) {
 		for _, e := range s.Outstanding(fence) {

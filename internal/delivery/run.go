@@ -56,8 +56,8 @@ func (l tooLong) Error() string {
 // Is reports whether the task ends with the run.
 func (tooLong) Is(target error) bool { return target == operators.ErrEnded }
 
-// limited bounds a run: what could not end in time must not be lost with its process. It ends before when the returned
-// function is called, with why.
+// limited limits a run: work that could not end in time must not be lost with its process. It ends earlier when the
+// returned function is called, with the cause.
 func (d *delivery) limited(ctx context.Context) (context.Context, context.CancelCauseFunc) {
 	ctx, stop := context.WithCancelCause(ctx)
 	most := d.Limits.RunTime

@@ -14,9 +14,9 @@ import (
 // The longest that a start waits which met the limit of attempts, before it is tried again.
 const longestPutOff = 10 * time.Minute
 
-// StartByEvent starts what an event asked for. What cannot start now, since the limit of attempts is
-// reached or a store is away, waits in the queue "tasks": after an error it is in neither, and the
-// caller asks again.
+// StartByEvent starts what an event requested. A start that is impossible now, because the limit of attempts is reached
+// or a store is unavailable, waits in the queue "tasks": after an error it is in neither, and the caller repeats the
+// request.
 func (w *Worker) StartByEvent(ctx context.Context, d events.StartDetail, named bool) error {
 	err := w.Catalogue.StartByEvent(ctx, d, named)
 	if err == nil {
@@ -40,7 +40,7 @@ func (w *Worker) putOff(ctx context.Context, s events.Starting, why error) error
 	return nil
 }
 
-// tasksName is what timers call the queue of tasks.
+// tasksName is the name of the queue of tasks among timers.
 const tasksName = "tasks"
 
 // keepStart keeps a copy of a message. Without it the message is as safe as its queue, which is better than no
@@ -88,7 +88,7 @@ func (d *delivery) start(ctx context.Context) {
 		return
 	}
 	if !errors.Is(err, host.ErrUnavailable) {
-		d.forgetStart(ctx, d.message.ID) // the queue puts aside what fails again and again
+		d.forgetStart(ctx, d.message.ID) // the queue puts aside messages that keep failing
 	}
 	d.putBack(ctx, err)
 }

@@ -42,9 +42,8 @@ func (w *Worker) apply(ctx context.Context, a *attempt, p *proposal) error {
 	return w.postpone(ctx, a, "", p.early)
 }
 
-// decide steps, runs what is inline and appends, until nothing is left that needs no I/O or the
-// message's turn is over. "Does not apply" is believed only of a state that was read after
-// the event arrived. The lock is held.
+// decide steps, runs inline tasks and appends, until only I/O is left or the message's turn is over. "Does not apply"
+// counts only for a state that was read after the event arrived. The lock is held.
 func (w *Worker) decide(ctx context.Context, a *attempt, p *proposal) error {
 	sound := false
 	defer func() {
@@ -80,9 +79,9 @@ func (w *Worker) decide(ctx context.Context, a *attempt, p *proposal) error {
 	}
 }
 
-// draft is the next entry of a log: it collects what is changed until that is appended.
+// draft is the next entry of a log: it collects changes until they are appended.
 type draft struct {
-	happened []events.Event  // for people who read the history
+	happened []events.Event  // for readers of the history
 	changes  []engine.Change // what loading applies
 	planned  bool            // what the message proposed is among them
 	results  bool            // results of runs are among them, whose logs are stored first
@@ -103,7 +102,7 @@ func (t *draft) step(a *attempt, e engine.Event, now time.Time) engine.Refusal {
 	return why
 }
 
-// advance makes entries of a proposal and of what follows from it. The lock is held.
+// advance makes entries of a proposal and its consequences. The lock is held.
 func (w *Worker) advance(ctx context.Context, a *attempt, p *proposal, read bool) error {
 	now := a.clock(w.Now().UTC())
 	t := draft{end: w.Now().Add(turnTime)}
@@ -198,8 +197,8 @@ type settlesLogs interface {
 	Settle(attempt int64) (unstored []string, err error)
 }
 
-// append writes the draft as the next entry. From its return on everything that the entry says
-// has happened; before, nothing has. Of an append without an answer the proposal notes the doubt.
+// append writes the draft as the next entry. When it returns, everything in the entry has happened; before, nothing
+// has. After an append without an answer the proposal records the doubt.
 func (w *Worker) append(ctx context.Context, a *attempt, p *proposal, t *draft, now time.Time, last bool) error {
 	if len(t.changes) == 0 {
 		return nil

@@ -57,7 +57,7 @@ func (d *delivery) reenqueue(ctx context.Context, m events.Task) error {
 	m.Unbegun = unbegun(d.message, m)
 	m.From = append(m.From, d.guard)
 	next := host.Message{ID: host.MessageID(d.attempt.id, d.guard+"~"+strconv.Itoa(d.message.Count)), Share: d.message.Share, Type: d.message.Type, Body: events.EncodeTask(m)}
-	// It is not given back where the queue is away: a message that comes back soon was begun with.
+	// It is not given back if the queue is unavailable: a message that comes back soon counts as begun.
 	if err := d.Retry.Do(ctx, "send a message on", func() error { return d.Tasks.Send(ctx, next) }); err != nil {
 		return fmt.Errorf("send message %s on: %w", d.message.ID, err)
 	}

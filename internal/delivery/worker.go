@@ -13,18 +13,18 @@ import (
 	"zerodag/operators"
 )
 
-// Catalogue is what deliveries need of the catalogue.
+// Catalogue is the part of the catalogue that deliveries need.
 type Catalogue interface {
-	// End ends an attempt and returns its row as it is then. Repeated it changes nothing: after
-	// an error the caller ends it again. The state must be in the log, and everything else that
-	// the last message owes must be done: what comes after is dropped as gone.
+	// End ends an attempt and returns its row as it is then. Repeating it changes nothing: after an error the caller
+	// ends it again. The state must be in the log, and everything else that the last message owes must be done: later
+	// messages are dropped.
 	End(ctx context.Context, a host.Attempt, e host.End) (host.Attempt, error)
 	// Announce announces progress of an attempt on the bus. It is called after the entry is in the log and before any
 	// other consequence: twice is better than never.
 	Announce(ctx context.Context, a host.Attempt, topic events.Topic, at time.Time) error
 	NotifyOf(ctx context.Context, a host.Attempt, task, message string)
-	// Require starts an attempt for `require>` of a task of from, or finds the one of that session.
-	// Errors are those of operators.Workflows.
+	// Require starts an attempt for `require>` of a task of from, or finds the one of that session. Errors are those of
+	// operators.Workflows.
 	Require(ctx context.Context, from host.Attempt, q operators.StartRequest) (operators.StartedAttempt, error)
 	// StartByEvent starts what an event requested. A start that can never succeed is not an error; host.StartsLater
 	// reports for which errors it may succeed later.

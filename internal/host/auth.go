@@ -10,7 +10,7 @@ import (
 type Token struct {
 	ID        int64
 	Site      int64
-	Name      string // for people; need not be unique
+	Name      string // for display; need not be unique
 	Role      string // "viewer", "operator", "admin" or "owner": what the bearer may do
 	Hash      []byte // SHA-256 of the text
 	CreatedAt time.Time
@@ -29,14 +29,14 @@ type Users interface {
 	ByHash(ctx context.Context, hash []byte) (Token, error)
 }
 
-// Record says who changed what.
+// Record is a change with its author.
 type Record struct {
 	ID     int64
 	At     time.Time
 	Site   int64
 	Who    string // name of the user or token; "" where callers need not log in
 	Action string // "push", "start", "kill" ...
-	Target string // what was changed
+	Target string // the changed object
 	Detail string // "" for none; never a secret
 }
 
@@ -48,15 +48,15 @@ type Audit interface {
 	Audits(ctx context.Context, site, before int64, n int) ([]Record, error)
 }
 
-// Person is who a provider of identities says has signed in.
+// Person is a user whom an identity provider has authenticated.
 type Person struct {
-	Name   string   // for people: an e-mail address, or what the provider has instead
+	Name   string   // for display: an e-mail address, or the provider's substitute
 	Email  string   // "" unless the provider has verified it
 	Groups []string // as the provider names them
 }
 
-// SignIn is what ties a sign-in to the browser that has begun it: three random texts, of which State comes back
-// with the browser, Nonce in what the provider signs, and Verifier is shown to the provider alone.
+// SignIn ties a sign-in to the browser that has begun it: three random texts, of which State comes back with the
+// browser, Nonce in the provider's signed answer, and Verifier is shown to the provider alone.
 type SignIn struct {
 	State    string `json:"s"`
 	Nonce    string `json:"n"`
@@ -65,9 +65,9 @@ type SignIn struct {
 
 // Identities is a provider of identities (OpenID Connect).
 type Identities interface {
-	// Begin returns the address at which a person signs in. ErrUnavailable when the provider does not answer.
+	// Begin returns the address at which a user signs in. ErrUnavailable if the provider does not answer.
 	Begin(ctx context.Context, s SignIn) (string, error)
-	// Finish takes what the browser came back with, once, and returns who has signed in. An *Error of code
-	// Forbidden when the provider does not confirm that, ErrUnavailable when it does not answer.
+	// Finish takes the browser's answer, once, and returns who has signed in. An *Error of code Forbidden if the
+	// provider does not confirm that, ErrUnavailable if it does not answer.
 	Finish(ctx context.Context, s SignIn, code string) (Person, error)
 }

@@ -29,12 +29,12 @@ type Backfill struct {
 	Version    int64 // how often it was changed
 }
 
-// BackfillPlan is what was asked for. It never changes.
+// BackfillPlan is the request. It never changes.
 type BackfillPlan struct {
 	Sessions   SessionTimes `json:"sessions"` // ascending, none twice
 	Parallel   int          `json:"parallel"` // how many run at once
 	Descending bool         `json:"descending,omitempty"`
-	Existing   string       `json:"existing,omitempty"` // what is done about sessions that there are already
+	Existing   string       `json:"existing,omitempty"` // treatment of existing sessions
 	Priority   int          `json:"priority"`
 	Params     *param.Map   `json:"params,omitempty"`
 	Zone       string       `json:"zone"` // of the workflow
@@ -137,8 +137,8 @@ func (b *Backfill) Status() string {
 	return "running"
 }
 
-// SessionTimes are session times, ascending. They are stored as runs of times that lie equally far apart: those of a schedule are a few
-// numbers, however many they are.
+// SessionTimes are session times, ascending. They are stored as runs of equidistant times: those of a schedule are a
+// few numbers, however many they are.
 type SessionTimes []time.Time
 
 // MarshalJSON writes a run as [first, step, number], in seconds.
@@ -172,7 +172,7 @@ func (t *SessionTimes) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// EncodeBackfill is what stores keep of a backfill as text.
+// EncodeBackfill returns the texts of a backfill that stores keep.
 func EncodeBackfill(b Backfill) (plan, state []byte, err error) {
 	if plan, err = json.Marshal(b.Plan); err == nil {
 		state, err = json.Marshal(b.State)

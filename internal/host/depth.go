@@ -11,7 +11,7 @@ type Depth struct {
 	Behind int    // waiting for an earlier message of their group; queues that cannot count these include them in Ready
 	// Aside is how many dead letters there are; 0 where the queue puts none aside.
 	Aside int
-	// Oldest is since when the one of Ready waits that waits the longest; zero: there is none, or it is not known.
+	// Oldest is since when the oldest of Ready has waited; zero: there is none, or it is not known.
 	Oldest time.Time
 	// About means that the numbers are estimates.
 	About bool
@@ -21,7 +21,7 @@ type Depth struct {
 type Queued struct {
 	Message
 	Place int64 // in the order sent
-	Size  int   // bytes of the body; Body is nil where it is too large to be looked at
+	Size  int   // bytes of the body; Body is nil if it is too large to read
 	Count int   // how often it was received
 	// Since is from when on it could be received, or from when on it will be: when it was sent, or is due. Of a message that is
 	// older than the process that answers, and had no time to wait for, it is when that was started.
@@ -33,7 +33,7 @@ type Queued struct {
 // DeadLetter is a message that was received too often and put aside.
 type DeadLetter struct {
 	Message
-	ID     string // by which the service knows it; that of the message is Message.ID
+	ID     string // the service's ID; that of the message is Message.ID
 	Queue  string // that it was put aside of
 	Size   int    // bytes of the body as it was sent
 	Sent   time.Time

@@ -13,7 +13,7 @@ import (
 var (
 	// ErrConflict: a conditional write found that another writer was first.
 	ErrConflict = errors.New("somebody else was first")
-	// ErrNotFound: there is no such thing, or it belongs to another site.
+	// ErrNotFound: there is no such object, or it belongs to another site.
 	ErrNotFound = errors.New("not found")
 	// ErrForgotten: retention has removed it. It is not known any more what it was.
 	ErrForgotten = errors.New("retention has removed it")
@@ -49,8 +49,7 @@ var (
 	ErrGone = errors.New("the attempt is gone")
 )
 
-// Recover does something and turns a panic into an ErrPanic. what names the message or thing
-// that it was about, for the log.
+// Recover calls do and turns a panic into an ErrPanic. what names the message or object that it was about, for the log.
 func Recover(logger *slog.Logger, what string, do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -19,20 +19,20 @@ type Limits struct {
 	Threads      int           // tasks at the same time; 0 is no limit
 	Pack         int           // tasks in one message: 1
 	RunTime      time.Duration // of one run of a task; 0 is no limit
-	ProcessTime  time.Duration // that a process which runs tasks lives at most; 0 is no limit
+	ProcessTime  time.Duration // maximum life of a process that runs tasks; 0 is no limit
 	ChainTime    time.Duration // how long a message takes on one task after the other; 0 is no limit
 	Retention    time.Duration // of the logs of finished attempts: 30 days
-	KeepAttempts time.Duration // how long attempts are kept after their end; 0 is for ever
-	KeepArchives time.Duration // how long archives that nothing needs are kept after the next revision; 0 is for ever
-	KeepRecords  time.Duration // how long the audit log is kept; 0 is for ever
+	KeepAttempts time.Duration // how long attempts are kept after their end; 0 is forever
+	KeepArchives time.Duration // how long unused archives are kept after the next revision; 0 is forever
+	KeepRecords  time.Duration // how long the audit log is kept; 0 is forever
 	KeepLogs     time.Duration // how long logs of tasks are kept after the end of their attempt; 0 is as long as it is
 	StoreRetry   time.Duration // most time between two attempts at a call that the store could not serve: 1 min
-	Looks        int           // attempts that are looked after side by side: 1
+	Looks        int           // attempts that are checked concurrently: 1
 	Types        []string      // operators whose tasks this process runs if its queue is a Forwarder; nil is all
-	Crashes      int           // of this process, in a row, at which a task may be under way: 3; below 0 is no limit
+	Crashes      int           // of this process in a row during which a task may be under way: 3; below 0 is no limit
 }
 
-// WithDefaults returns the limits with a number wherever zero stands for one.
+// WithDefaults returns the limits with zeros replaced by their defaults.
 func (l Limits) WithDefaults() Limits {
 	l.Attempts = cmp.Or(l.Attempts, 100)
 	l.Tasks = min(cmp.Or(l.Tasks, engine.DefaultLimit), engine.HardLimit)
@@ -49,9 +49,9 @@ func (l Limits) WithDefaults() Limits {
 	return l
 }
 
-// FenceTime is after what time no process can be at a run any more that had begun before: the longest
-// life of one, and what clocks and queues may be late or early by. A process without an end to its life extends the lease of its message,
-// and stops when it finds that the message is gone: that takes less than a lease.
+// FenceTime is after what time no process can still work on a run that had begun before: the longest life of a process,
+// and the error of clocks and queues. A process without a limit to its life extends the lease of its message, and stops
+// when it finds that the message is gone: that takes less than a lease.
 func (l Limits) FenceTime() time.Duration {
 	if l.ProcessTime == 0 {
 		return l.Lease
@@ -59,6 +59,5 @@ func (l Limits) FenceTime() time.Duration {
 	return l.ProcessTime + 5*time.Minute
 }
 
-// MaxCrashes is at how many crashes in a row a task may be under way before it fails; 0 is no
-// limit.
+// MaxCrashes is the number of consecutive crashes during which a task may be under way before it fails; 0 is no limit.
 func (l Limits) MaxCrashes() int { return max(0, l.Crashes) }

@@ -49,7 +49,7 @@ type ShortLogs interface {
 	// KeepShort keeps the log of a run, gzip, for the next entry of the attempt. It is not durable
 	// before that entry is, and neither is the result of the run.
 	KeepShort(attempt int64, name string, content []byte)
-	// TakeShort takes away what is kept for an attempt: another process will append.
+	// TakeShort removes and returns the logs kept for an attempt: another process will append.
 	TakeShort(attempt int64) []events.Log
 }
 

@@ -24,7 +24,7 @@ func EventMessage(attempt int64, name string, e events.Event) Message {
 	return Message{ID: MessageID(attempt, name), Group: strconv.FormatInt(attempt, 10), Body: events.Encode(e)}
 }
 
-// SlotsMessage has a try of a task try for the slots that it waits for; name is that of the message.
+// SlotsMessage makes a try of a task request the slots that it waits for; name is the name of the message.
 func SlotsMessage(attempt int64, name string, ask events.SlotsAsk) Message {
 	return EventMessage(attempt, "slots-"+name, events.Event{Kind: events.Slots, Slots: &ask})
 }
@@ -42,12 +42,11 @@ func IsDeadline(guard string) bool { return guard == SLAGuard || strings.HasPref
 // mistaken for a wake.
 const WakeMark = "w"
 
-// WakeMessage is an event that has a task run now which waits for its next run: what it waits
-// for has happened. It may come too soon, more than once, or in vain: the message that is due
-// later remains.
+// WakeMessage is an event that makes a task run now that waits for its next run, because the event it waits for has
+// happened. It may come too soon, more than once, or to no effect: the message that is due later remains.
 //
-// It is an event, so that an executor wakes all tasks at once whose commands end side by side:
-// they are packs then, as at their first run.
+// It is an event, so that an executor wakes together all tasks whose commands end at the same time: they are then
+// packs, as at their first run.
 func WakeMessage(attempt int64, run engine.Run) Message {
 	return EventMessage(attempt, WakeMark+RunName(run), events.Event{Kind: events.Due, Run: &run})
 }
@@ -71,8 +70,8 @@ func RunName(r engine.Run) string {
 	return strconv.Itoa(int(r.Task)) + "." + strconv.Itoa(r.Dispatch)
 }
 
-// ListName names exactly the things of a list, however many they are: a message that is there
-// already must never stand for one with other content.
+// ListName names exactly the items of a list, however many they are: an existing message must never be mistaken for one
+// with other content.
 func ListName(names []string) string {
 	if len(names) == 1 {
 		return names[0]
@@ -111,8 +110,7 @@ func FiringsMessage(list []events.Firing) Message {
 	return Message{ID: FiringsMark + ListName(names), Body: events.EncodeTask(events.Task{Fire: list})}
 }
 
-// StartsMark begins the IDs of messages of the queue "tasks" that start what an event asked for. There is no
-// attempt 0.
+// StartsMark begins the IDs of messages of the queue "tasks" that start what an event requested. There is no attempt 0.
 const StartsMark = "0/start-"
 
 // KeptFor is how long after its due time a message with a stored copy is sent again. By then the receiver has deleted

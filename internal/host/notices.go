@@ -15,14 +15,14 @@ type Bus interface {
 	Announce(ctx context.Context, a events.Announcement) error
 }
 
-// Notices tells people (server.md#settings).
+// Notices notifies users (server.md#settings).
 type Notices interface {
 	// Notify returns when a notice was delivered or cannot be delivered. Implementations retry, for minutes if
 	// necessary.
 	Notify(ctx context.Context, n Notice) error
 }
 
-// Notice is one thing to tell; a task's name is empty when it is about an attempt.
+// Notice is one notice; a task's name is empty if it is about an attempt.
 type Notice struct {
 	Message  string
 	Attempt  Attempt

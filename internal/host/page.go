@@ -7,7 +7,7 @@ import "zerodag/engine/param"
 // requested count without being complete: only an empty page is the end.
 type Page[T any] struct {
 	Rows  []T
-	Bytes int // 0 is no bound
+	Bytes int // 0 is no limit
 
 	used int
 }

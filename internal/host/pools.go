@@ -34,7 +34,7 @@ const (
 	limitPool       = keys.LimitPrefix
 )
 
-// LimitPool names the pool of a project whose size its tasks say, by `limit` of `_pool`.
+// LimitPool names the pool of a project whose size its tasks set, by `limit` of `_pool`.
 func LimitPool(name string) string { return limitPool + name }
 
 // longestKey is how much of the text of a key is in the name of a pool.
@@ -59,12 +59,12 @@ func (r PoolRef) Implicit() bool {
 	return strings.HasPrefix(r.Name, concurrencyPool) || strings.HasPrefix(r.Name, limitPool)
 }
 
-// NoPool is what is said of a pool that there is not.
+// NoPool is the message about a pool that does not exist.
 func NoPool(name string) string {
 	return fmt.Sprintf("Pool '%s' does not exist: `zerodag pool set %s N` makes it, with N slots", name, name)
 }
 
-// Pool is a number of slots that tasks share: who has none of them waits in a line.
+// Pool is a number of slots that tasks share: tasks without a slot wait in a line.
 type Pool struct {
 	ID int64
 	PoolRef
@@ -96,12 +96,12 @@ type PoolQuery struct {
 	Count int   // 0 is all
 }
 
-// Claim is what one try of a task asks of a pool. The claims that wait form the line of the pool.
+// Claim is one try's request for slots of a pool. The waiting claims form the line of the pool.
 type Claim struct {
-	Holder   string // names attempt, task and try, and so never comes again
+	Holder   string // names attempt, task and try, and is therefore never reused
 	Slots    int    // 1 to MaxClaimSlots: all of them or none
-	Priority int    // -9 to 9: the higher one goes first
-	Since    int64  // in milliseconds since 1970: of one priority the earlier one goes first
+	Priority int    // -9 to 9: higher goes first
+	Since    int64  // in milliseconds since 1970: within a priority, earlier goes first
 }
 
 // Compare orders claims by their place in a line.
@@ -116,7 +116,7 @@ type TakenSlot struct {
 	At     time.Time // when it was taken
 }
 
-// Line is a pool as it is: who has its slots, and who waits for them.
+// Line is a pool as it is: the holders of its slots, and the waiting claims.
 type Line struct {
 	Slots   int // 0: there is no such pool
 	Held    bool
@@ -127,8 +127,8 @@ type Line struct {
 // Semaphore stores the holders of a pool's slots and the tasks that wait for them. It decides nothing: package pool
 // does. Every method may be repeated, and all but FreeSlots apply either all of their changes or none.
 type Semaphore interface {
-	// Line reads a pool with at least the first n claims of its line, if it has as many. All that was acknowledged before the call is
-	// seen; what others do meanwhile may be seen in part.
+	// Line reads a pool with at least the first n claims of its line, if it has as many. Everything that was
+	// acknowledged before the call is seen; concurrent changes may be seen in part.
 	Line(ctx context.Context, ref PoolRef, n int) (Line, error)
 	// TakeSlots gives slots to the holder of a claim and, where inLine, takes the claim out of the line. ErrConflict: one of
 	// them is taken, maybe by the same holder in a call whose answer was lost.
@@ -137,7 +137,7 @@ type Semaphore interface {
 	JoinLine(ctx context.Context, ref PoolRef, c Claim) error
 	// LeaveLine takes a claim out of the line.
 	LeaveLine(ctx context.Context, ref PoolRef, c Claim) error
-	// FreeSlots frees those of the slots that holder has.
+	// FreeSlots frees those of the slots that belong to holder.
 	FreeSlots(ctx context.Context, ref PoolRef, holder string, numbers []int) error
 }
 

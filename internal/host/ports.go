@@ -35,7 +35,7 @@ type Entry struct {
 	Seq      int64 // from 1, without gaps
 	Nonce    string
 	At       time.Time
-	Events   []byte // JSON, for people; loading does not read it
+	Events   []byte // JSON, for display; loading does not read it
 	Changes  []byte // engine.EncodeChanges
 	Snapshot []byte // engine.EncodeState after the changes, when one is due; else nil
 	Basis    Basis  // is not stored
@@ -59,7 +59,7 @@ type Stored struct {
 	Entries  []Entry
 }
 
-// Message is what waits in a queue.
+// Message is a message of a queue.
 type Message struct {
 	// ID is unique in the queue for as long as the message is there: if messages have a group, sending an ID again
 	// changes nothing. An ID is used once, because some queues remember it for a while after its message was deleted.
@@ -67,7 +67,7 @@ type Message struct {
 	// Group: messages of one group are received one after the other, in the order sent; ""
 	// is no group.
 	Group string
-	// Share: in a fair queue, messages of a share that has many wait behind those of others; "" is no share.
+	// Share: in a fair queue, messages of a share with many messages wait behind those of others; "" is no share.
 	Share string
 	// Type is the operator that the receiver must support, if the queue has receivers that run tasks of some operators
 	// only (Forwarder); "" is for all receivers.
@@ -87,7 +87,7 @@ type Delivery struct {
 	// Restarted: the previous receiver was a process that has since ended, with everything it started. False if that
 	// cannot be known.
 	Restarted bool
-	// Crashed: that process was not told to end.
+	// Crashed: that process was not asked to end.
 	Crashed bool
 	// Unbegun: judging by the times, no previous receiver began work on the message: it was handed out and came back
 	// untouched, as when a function is throttled or dies at once. False if that cannot be known.
@@ -111,8 +111,8 @@ type Traits struct {
 	StaleDeletes bool
 }
 
-// Queue is a leased queue: who receives a message has it until the lease ends; what is
-// not deleted by then comes back. There are two: "events" and "tasks".
+// Queue is a leased queue: a receiver has a message until the lease ends; if it is not deleted by then it comes back.
+// There are two: "events" and "tasks".
 type Queue interface {
 	// Traits are the same at every call.
 	Traits() Traits
@@ -143,10 +143,11 @@ type Forwarder interface {
 // Marker is a Queue whose receivers note each run that they begin. After a crash the notes show which runs had begun and which had only been received.
 type Marker interface {
 	Queue
-	// Begin notes the name of the run that the holder of a message begins now, and replaces the last note. The note is there after a crash of the
-	// process; a loss of power may lose it. Without a name it notes nothing. canceled is what the row of the message's attempt says at that moment
-	// (AttemptFlags). known has the number and the nonce of the entry that the holder saw last: a store that may go back to an earlier state of
-	// itself answers ErrConflict if its log has lost that entry (see Basis), and other stores ignore it. ErrLeaseLost.
+	// Begin records the name of the run that the holder of a message begins now, replacing the last record. The record
+	// survives a crash of the process; a loss of power may lose it. Without a name it records nothing. canceled is the
+	// flag in the row of the message's attempt at that moment (AttemptFlags). known has the number and the nonce of the
+	// entry that the holder saw last: a store that may go back to an earlier state of itself answers ErrConflict if its
+	// log has lost that entry (see Basis), and other stores ignore it. ErrLeaseLost.
 	Begin(ctx context.Context, d Delivery, name string, known Entry) (canceled bool, err error)
 }
 
@@ -166,13 +167,14 @@ type Projects interface {
 	// transaction. The project is made when there is none of that name. ErrConflict, with the
 	// project's ID: it has a revision of that name.
 	Push(ctx context.Context, p Push) (Project, error)
-	// Project returns a project, a deleted one as well.
+	// Project returns a project, even a deleted one.
 	Project(ctx context.Context, site, id int64) (Project, error)
 	// Projects lists living projects, ascending by id.
 	Projects(ctx context.Context, q ProjectQuery) ([]Project, error)
 	// DeleteProject takes the name away and deletes the schedules; the rest stays.
 	DeleteProject(ctx context.Context, site, id int64, at time.Time) error
-	// PauseProject sets who has paused a project; a zero Pause: nobody has. A push keeps it. ErrNotFound when the project was deleted.
+	// PauseProject sets who has paused a project; a zero Pause: it is not paused. A push keeps it. ErrNotFound if the
+	// project was deleted.
 	PauseProject(ctx context.Context, site, id int64, p Pause) error
 	// Revisions lists revisions of a project, newest first.
 	Revisions(ctx context.Context, q RevisionQuery) ([]Revision, error)
@@ -192,8 +194,8 @@ type Push struct {
 	Project   string
 	Revision  Revision // Name, CreatedAt, Archive, ArchiveMD5, UserInfo
 	Workflows []dig.Workflow
-	// Schedules says, by name of the workflow, what its schedule becomes. Schedules of names that
-	// are not here are deleted.
+	// Schedules has the new times of schedules, by name of the workflow. Schedules of names that are not in it are
+	// deleted.
 	Schedules map[string]NextTimes
 }
 
@@ -237,7 +239,7 @@ type WorkflowQuery struct {
 	OrProject  bool   // Pattern may be part of the project's name instead
 	Last       int64  // ids behind this in the order asked for; 0 is all
 	Count      int    // 0 is all
-	Bytes      int    // see Page; 0 is no bound
+	Bytes      int    // see Page; 0 is no limit
 	Descending bool
 }
 
@@ -299,7 +301,7 @@ type Attempts interface {
 	Expire(ctx context.Context, t time.Time, n int) (int, error)
 }
 
-// Retention removes what has been over for long.
+// Retention removes old data.
 type Retention interface {
 	// Old lists up to n attempts that were made before t, with ids above after, ascending by id, of all
 	// sites. Their Params and Labels may be left out.
@@ -317,8 +319,8 @@ type Retention interface {
 	Forget(ctx context.Context, site, session int64, t time.Time, clear func(context.Context, []Attempt) error) (bool, error)
 	// Clear removes invisible leftovers of an interrupted Forget.
 	Clear(ctx context.Context) error
-	// SetArchive changes what is known of the archive of a revision, if that still is old; else ErrConflict.
-	// It may be repeated.
+	// SetArchive changes the recorded state of the archive of a revision, if that still is old; else ErrConflict. It
+	// may be repeated.
 	SetArchive(ctx context.Context, r Revision, old, state ArchiveState) error
 	// ForgetRecords removes up to n entries of the audit log that were made before t, of all sites, the
 	// oldest first, and reports how many.
@@ -361,8 +363,8 @@ type End struct {
 	HasOutputs bool
 	// GivenUp: it could not continue, and users are notified. Stores need not keep that.
 	GivenUp bool
-	// Failed is the task because of which the attempt failed, and Why what is said of that; for people.
-	// Stores need not keep them: they are part of the archive.
+	// Failed is the task because of which the attempt failed, and Why its error; for display. Stores need not keep
+	// them: they are part of the archive.
 	Failed, Why string
 	// Final is the state that Archive encodes, for traces; nil if the attempt ended without one. Stores ignore it.
 	Final *engine.State
@@ -403,7 +405,7 @@ type SessionQuery struct {
 	Times  []time.Time
 	Before int64 // ids below; 0 is all
 	Count  int
-	Bytes  int // see Page; 0 is no bound
+	Bytes  int // see Page; 0 is no limit
 }
 
 // AttemptQuery selects attempts of a site.
@@ -415,7 +417,7 @@ type AttemptQuery struct {
 	Retried  bool   // include attempts that are not the last of their session
 	Before   int64  // ids below; 0 is all
 	Count    int    // 0 is all
-	Bytes    int    // see Page; 0 is no bound
+	Bytes    int    // see Page; 0 is no limit
 }
 
 // Blobs keeps archives by key. A key is written once: its content never changes.

@@ -8,8 +8,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// AnySite is the site of a call for one thing by id that the host makes for itself: to whom the
-// thing belongs does not matter then.
+// AnySite is the site of a call for one object by id that the host makes for itself: the owner does not matter then.
 const AnySite int64 = -1
 
 // Ref names a project or a workflow.
@@ -29,7 +28,7 @@ type Project struct {
 	Latest    Revision
 }
 
-// Pause says who lets nothing of a project start, since when and why.
+// Pause records who stopped starts of a project, since when and why.
 type Pause struct {
 	By, Reason string
 	At         time.Time
@@ -46,7 +45,7 @@ type Revision struct {
 	CreatedAt  time.Time
 	Archive    string // key of the archive in Blobs
 	ArchiveMD5 []byte
-	UserInfo   *param.Map // who pushed it, as the authenticator says
+	UserInfo   *param.Map // the pusher, according to the authenticator
 	Kept       ArchiveState
 }
 
@@ -106,16 +105,16 @@ type Attempt struct {
 	RetryName   string // "" for none; unique in the session
 	Zone        string
 	Params      *param.Map
-	Labels      *param.Map // texts by which people find it; nil for none
+	Labels      *param.Map // texts by which users find it; nil for none
 	CreatedAt   time.Time
 	StartsAt    time.Time // for which its start was asked, whole seconds; zero: it began at once
 	FinishedAt  time.Time // zero before
 	Canceled    bool      // a kill was requested
-	Paused      bool      // nothing new begins; by whom says its state
+	Paused      bool      // nothing new begins; its state has the user
 	Done        bool
 	Success     bool
 	Ignored     bool // it succeeded with ignored errors
-	HasOutputs  bool // its final state has outputs, which are read only where they are asked for
+	HasOutputs  bool // its final state has outputs, which are read only on request
 	// AfterSession is the session that must have no unfinished attempt before this one starts
 	// (backfill); 0 once it was started.
 	AfterSession int64

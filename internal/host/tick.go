@@ -45,10 +45,10 @@ const (
 
 // Horizon notes how far the parts of ticks have come.
 type Horizon interface {
-	// Marks are what was noted, all in one read; what never was is 0.
+	// Marks are the recorded marks, all in one read; a mark that was never set is 0.
 	Marks(ctx context.Context) (map[Mark]int64, error)
-	// Move sets a mark that still is from (0: it never was noted) and does nothing where it is another
-	// by now: of two ticks side by side one counts.
+	// Move sets a mark that still is from (0: it was never set) and does nothing if it has changed meanwhile: of two
+	// concurrent ticks one counts.
 	Move(ctx context.Context, m Mark, from, to int64) error
 }
 
@@ -60,6 +60,6 @@ type DeadLetters interface {
 	// Look passes each dead letter to f until f returns false, in no order, and leaves it in the queue. Meanwhile no
 	// one else sees them, and some may be missed: of one group, only as many as the service hands out together.
 	Look(ctx context.Context, f func(DeadLetter) bool) error
-	// Return sends the one of an ID back. ErrNotFound when it is not seen: see Look.
+	// Return sends the dead letter of an ID back. ErrNotFound if it is not seen: see Look.
 	Return(ctx context.Context, id string) error
 }

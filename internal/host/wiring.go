@@ -20,7 +20,7 @@ type Ports struct {
 	// Both are sent to only after the entry that decided so is in the log.
 	Events Queue
 	Tasks  Queue
-	// Kept keeps copies of starts that wait in Tasks, which no log has; nil where the queue is not lost without
+	// Kept keeps copies of starts that wait in Tasks, which no log has; nil if the queue cannot be lost without
 	// everything else.
 	Kept Timers
 	// Inventory lists messages; nil if the queues cannot list them.
@@ -36,7 +36,7 @@ type Ports struct {
 	Semaphore Semaphore
 	// Retention removes old attempts; nil: none is removed.
 	Retention Retention
-	// RemoveLogs removes the logs of attempts; nil: they expire without it. To remove them twice is no error.
+	// RemoveLogs removes the logs of attempts; nil: they expire without it. Removing them twice is not an error.
 	RemoveLogs func(context.Context, []Attempt) error
 
 	Blobs   Blobs
@@ -54,7 +54,7 @@ type Ports struct {
 	// Ended, unless nil, is called with the row of each attempt that this process has ended.
 	Ended func(Attempt)
 
-	// Defaults are parameters below those of attempts; may be nil.
+	// Defaults are parameters that those of attempts override; may be nil.
 	Defaults *param.Map
 	Limits   Limits
 	Now      func() time.Time // optional
@@ -86,7 +86,7 @@ func (p Ports) WithDefaults() Ports {
 	return p
 }
 
-// Runtime is what tasks run with.
+// Runtime is the environment in which tasks run.
 type Runtime struct {
 	Registry  operators.Registry // nil in a process that runs no tasks
 	Evaluator run.Evaluator

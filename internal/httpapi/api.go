@@ -68,7 +68,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.Method == http.MethodTrace {
-		return // 200 without a body: what was sent is not echoed
+		return // 200 without a body: the request is not echoed
 	}
 	res, vars := a.routes.find(path)
 	if r.Method == http.MethodOptions {

@@ -50,7 +50,7 @@ func serve(c *endpoint.Call, rt *endpoint.Route) (any, error) {
 	return rt.Serve(c)
 }
 
-// permit checks the role. A missing path was answered before: that is no secret.
+// permit checks the role. A missing path was answered before: that is not a secret.
 func permit(c *endpoint.Call, rt *endpoint.Route) error {
 	if rt.Apart && !c.Admin {
 		return endpoint.ErrUnreadable

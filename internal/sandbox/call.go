@@ -27,24 +27,24 @@ var (
 	ErrUnknown = errors.New("the function did not answer")
 )
 
-// Call is what a function is given: a command, and where it may put what that writes.
+// Call is the input of a function: a command, and where it may put the output.
 type Call struct {
 	Order
-	// Logs are the places of the parts of its log, each for twice as much as the one before.
+	// Logs are the places of the parts of its log, each for twice as much as the previous one.
 	Logs []string `json:"logs"`
 	// Outputs are the places of the files of output that are too large for a result.
 	Outputs map[string]Given `json:"outputs,omitempty"`
-	// Killed is where nothing is unless the call was killed.
+	// Killed is a link at which there is nothing unless the call was killed.
 	Killed string `json:"killed_url"`
 }
 
-// MaxCall bounds what a function is given, in bytes of JSON: Lambda takes 6 MB.
+// MaxCall limits the input of a function, in bytes of JSON: Lambda takes 6 MB.
 const MaxCall = 5_500_000
 
 // parts is how many parts a log may have: together 255 MiB, compressed.
 const parts = 8
 
-// callName names a call, and says until when its caller may wait for its end.
+// callName names a call, and contains until when its caller may wait for its end.
 func callName(id string, until time.Time) string {
 	return fmt.Sprintf("call-%s-%d", id, until.UnixMilli())
 }
@@ -58,7 +58,7 @@ func (f *Function) kill(ctx context.Context, c Command) {
 	}
 }
 
-// killKey is below what belongs to the attempt, and expires with it.
+// killKey is below the keys of the attempt, and expires with it.
 func killKey(attempt int64, call string) string {
 	return "log/" + strconv.FormatInt(attempt, 10) + "/killed/" + call
 }

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// State is where a command is.
+// State is the state of a command.
 type State string
 
 // The states of a command.
@@ -19,8 +19,8 @@ const (
 // Command is one command of an attempt.
 type Command struct {
 	Attempt int64
-	// Key names it in its attempt: task and how often that was asked to run again. A run that
-	// is repeated after a crash finds the command of the one before.
+	// Key names it in its attempt: the task and its retry count. A run that is repeated after a crash finds the command
+	// of the previous run.
 	Key       string
 	Site      int64
 	Project   int64
@@ -67,7 +67,7 @@ type Spec struct {
 
 	Archive string `json:"archive"`           // key of the blob; runners get a link
 	LogID   LogID  `json:"log"`               // of its task; runners get links
-	Secrets []Seal `json:"secrets,omitempty"` // what is left out above
+	Secrets []Seal `json:"secrets,omitempty"` // the secrets removed above
 }
 
 // Limits of a command; 0 is none.
@@ -79,7 +79,7 @@ type Limits struct {
 	Memory    int64 `json:"memory,omitempty"` // bytes
 }
 
-// LogID says whose log the output of a command is.
+// LogID identifies the log that the output of a command belongs to.
 type LogID struct {
 	Site    int64  `json:"site"`
 	Attempt int64  `json:"attempt"`
@@ -94,8 +94,8 @@ func parseSpec(text []byte) (Spec, error) {
 	return s, nil
 }
 
-// MaxOutput bounds what is read back of one file of output, in bytes; smaller ones than
-// inlineOutput, together, come with the result.
+// MaxOutput limits what is read back of one file of output, in bytes; files smaller than inlineOutput, together, come
+// with the result.
 const (
 	MaxOutput    = 16 << 20
 	InlineOutput = 100 << 10

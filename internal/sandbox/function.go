@@ -173,9 +173,9 @@ func (f *calls) hand(task context.Context, call Call, row Command) (Result, erro
 	})()
 	r, err := f.Caller.Call(ctx, call)
 	if toEnd() {
-		return Result{Code: 143, Stopped: true, Log: r.Log, LogLost: r.LogLost}, nil // what else it says counts no more
+		return Result{Code: 143, Stopped: true, Log: r.Log, LogLost: r.LogLost}, nil // its other results no longer count
 	}
-	r.Lost, r.Stopped = false, false // not for a function to say
+	r.Lost, r.Stopped = false, false // a function must not set these
 	return r, err
 }
 

@@ -13,7 +13,7 @@ import (
 // HandlerPath is the path of the handler: below it are poll, finish and url.
 const HandlerPath = "/runner/"
 
-// maxBody bounds a request of a runner, in bytes: small files of output are in it.
+// maxBody limits a request of a runner, in bytes: small files of output are in it.
 const maxBody = 1 << 20
 
 // Handler answers runners: JSON by POST, with the runner's token as bearer. 410 means that the runner or command is

@@ -8,7 +8,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Joining is what a runner says first.
+// Joining is the first message of a runner.
 type Joining struct {
 	// Secret was chosen by the machine; said again it joins once.
 	Secret string `json:"secret"`

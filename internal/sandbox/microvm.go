@@ -95,7 +95,7 @@ type Sweeper interface {
 	Sweep(ctx context.Context, runners []Runner) error
 }
 
-// Places is a Launcher that has each machine launched where its class says.
+// Places is a Launcher that launches each machine in the place of its class.
 type Places map[string]Launcher // by Class.On
 
 // errNoPlace reports machines of a place that the deployment has no more.
@@ -137,7 +137,7 @@ func split(runners []Runner) map[string][]Runner {
 	return list
 }
 
-// Ended implements Launcher: what one place does not answer is no secret of the others.
+// Ended implements Launcher: if one place does not answer, the others are still returned.
 func (p Places) Ended(ctx context.Context, runners []Runner) (map[string]string, error) {
 	over := map[string]string{}
 	var failed error

@@ -14,7 +14,7 @@ import (
 type provision struct {
 	warm    bool   // a runner is up
 	refused string // why there is none, now
-	again   bool   // the caller must ask again, since it was refused
+	again   bool   // the caller must retry, because it was refused
 }
 
 // relaunch launches a runner again whose process of launching was refused, or cut off.
@@ -26,7 +26,7 @@ func (s *Service) relaunch(ctx context.Context, r Runner, p *provision) error {
 	return nil
 }
 
-// provide sees to it that there is, or will be, a runner for a command that waits.
+// provide makes sure that there is, or will be, a runner for a waiting command.
 func (s *Service) provide(ctx context.Context, c Command, class Class) (p provision, err error) {
 	all, err := s.Runners.Runners(ctx, c.Attempt)
 	if err != nil {
@@ -60,13 +60,12 @@ func (s *Service) provide(ctx context.Context, c Command, class Class) (p provis
 	return p, nil // there are as many as there may be: they take it in turn
 }
 
-// usable reports whether commands may be expected to run on a runner: it comes up, or was heard
-// lately.
+// usable reports whether commands may be expected to run on a runner: it is starting, or has polled lately.
 func (s *Service) usable(r Runner) bool {
 	return !r.Fenced && !s.silent(r) && !s.aged(r)
 }
 
-// silent reports whether a runner which was heard has said nothing for a while.
+// silent reports whether a joined runner has not polled for a while.
 func (s *Service) silent(r Runner) bool {
 	return !r.Seen.IsZero() && s.Now().Sub(r.Seen) > silence
 }
@@ -82,7 +81,7 @@ func freeSlots(runners []Runner, class string) []int {
 	return free
 }
 
-// tried notes that a launch was refused, which is no error.
+// tried records that a launch was refused, which is not an error.
 func (p *provision) tried(err error) error {
 	if errors.Is(err, ErrBusy) {
 		p.refused, p.again = err.Error(), true
@@ -114,7 +113,7 @@ func (s *Service) launch(ctx context.Context, r Runner) error {
 	task, err := s.Launcher.Launch(ctx, r, ticket)
 	switch {
 	case errors.Is(err, host.ErrUnavailable):
-		return err // the row stays: who comes next tries again
+		return err // the row stays: the next caller tries again
 	case errors.Is(err, ErrBusy):
 		if e := s.Runners.Refused(ctx, r.Name(), err.Error(), s.Now()); e != nil && !errors.Is(e, host.ErrNotFound) {
 			return e
@@ -122,7 +121,7 @@ func (s *Service) launch(ctx context.Context, r Runner) error {
 		return err
 	case err != nil:
 		e := s.Runners.Discard(ctx, r.Name(), -1)
-		if errors.Is(e, host.ErrConflict) { // an earlier launch, cut off before it was noted, has brought it up
+		if errors.Is(e, host.ErrConflict) { // an earlier launch, cut off before it was recorded, has started it
 			return nil
 		}
 		return errors.Join(err, e)
@@ -133,12 +132,12 @@ func (s *Service) launch(ctx context.Context, r Runner) error {
 	return nil
 }
 
-// dismiss ends a runner: from now on nothing that it says counts.
+// dismiss ends a runner: from now on nothing that it reports counts.
 func (s *Service) dismiss(ctx context.Context, r Runner, why string) error {
 	return s.end(ctx, r, why, fate{})
 }
 
-// fate is what is known of the end of a runner.
+// fate is what is known about the end of a runner.
 type fate struct {
 	over    bool   // its machine has ended
 	trouble string // it never came up: why, for the commands that wait for one
@@ -184,7 +183,7 @@ func (s *Service) bury(ctx context.Context, r Runner, e fate) error {
 	return s.Runners.Remove(ctx, r.Name(), -1)
 }
 
-// tell has the tasks whose commands wait for runners of a class look again.
+// tell wakes the tasks whose commands wait for runners of a class.
 func (s *Service) tell(ctx context.Context, r Runner, trouble string) error {
 	waiting, err := s.Work.Waiting(ctx, r.Attempt, r.Class, MaxRunners*r.Of.Depth()+1)
 	for _, c := range waiting {

@@ -38,7 +38,7 @@ func (c Class) Key() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// Slots is how many commands a runner of the class runs side by side.
+// Slots is how many commands a runner of the class runs concurrently.
 func (c Class) Slots() int {
 	if c.Own || c.Alone != "" {
 		return 1
@@ -65,8 +65,8 @@ type Runner struct {
 	Site     int64
 	Project  int64
 	Launched time.Time // or tried to be
-	Refused  string    // why the last try was not possible; "" when it was, or was not made yet
-	Seen     time.Time // zero until it joined; then up to seenTime old while it is heard
+	Refused  string    // why the last try failed; "" if it succeeded or is still to come
+	Seen     time.Time // zero until it joined; then up to seenTime old while it polls
 	Load     int       // commands it has, as it said last
 	Asked    int       // how many commands came since; it leaves only if it has seen them all
 	Task     string    // what the launcher calls it; "" until it is launched

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// Seal stands for a secret in a Spec: every occurrence of its value is replaced by Mark. The
-// way back is exact, whatever else looked like the secret.
+// Seal stands for a secret in a Spec: every occurrence of its value is replaced by Mark. The reverse is exact, whatever
+// else looked like the secret.
 type Seal struct {
 	Key  string `json:"key"` // the project's secret
 	Mark string `json:"mark"`

@@ -12,10 +12,10 @@ import (
 	"zerodag/internal/host"
 )
 
-// ErrGone is said to a runner, or about a command of it, that is to do nothing more.
+// ErrGone is the answer to a runner that must do nothing more, or about such a command of it.
 var ErrGone = errors.New("this is over")
 
-// Beat is what a runner says at every poll.
+// Beat is a runner's report at every poll.
 type Beat struct {
 	Free    int      `json:"free"`    // commands that it could take
 	Running []string `json:"running"` // keys of those it has
@@ -40,7 +40,7 @@ type Order struct {
 	// later link for that part leads to the same object.
 	Log   string   `json:"log_url,omitempty"`
 	Began int64    `json:"log_began_ns,omitempty"`
-	Mask  []string `json:"mask,omitempty"` // what its log leaves out
+	Mask  []string `json:"mask,omitempty"` // to mask in its log
 }
 
 // runner checks a pass, first without the store.
@@ -59,7 +59,7 @@ func (s *Service) runner(ctx context.Context, pass string) (Runner, error) {
 	return r, err
 }
 
-// toKill are those of the commands that run which are over, or another runner's.
+// toKill are the running commands that are over, or belong to another runner.
 func (s *Service) toKill(ctx context.Context, r Runner, running []string) (list []string, err error) {
 	name := r.Name()
 	for _, key := range running {
@@ -246,13 +246,13 @@ func (s *Service) order(ctx context.Context, r Runner, c Command) (Order, error)
 	return o, err
 }
 
-// Finish is how a command ended, as its runner says. ErrGone when that counts no more.
+// Finish records how a command ended, as its runner reports. ErrGone if that no longer counts.
 func (s *Service) Finish(ctx context.Context, pass, key string, result Result) error {
 	r, err := s.runner(ctx, pass)
 	if err != nil {
 		return err
 	}
-	result.Lost, result.Stopped, result.Log = false, false, nil // not for a runner to say
+	result.Lost, result.Stopped, result.Log = false, false, nil // a runner must not set these
 	for name, blob := range result.Blobs {
 		if blob != outputKey(r, key, name) {
 			return fmt.Errorf("%w: %s is not where output of this command is", ErrGone, blob)
@@ -294,7 +294,7 @@ func (s *Service) URL(ctx context.Context, pass, key string, p Upload) (url, blo
 		return "", "", err
 	}
 	switch p.Kind {
-	case "log": // also of a command that is over: it was killed, say
+	case "log": // also of a command that is over: because it was killed, for example
 		url, err = s.Links.Log(ctx, LogID{Site: c.Site, Attempt: c.Attempt, Task: c.Task}, r.ID, time.Unix(0, p.Began).UTC())
 		return url, "", err
 	case "output":
@@ -308,7 +308,7 @@ func (s *Service) URL(ctx context.Context, pass, key string, p Upload) (url, blo
 	return "", "", fmt.Errorf("%w: there is no place of kind %q", ErrGone, p.Kind)
 }
 
-// outputKey is below what belongs to the attempt, and expires with it.
+// outputKey is below the keys of the attempt, and expires with it.
 func outputKey(r Runner, key, name string) string {
 	clean := strings.Map(func(c rune) rune {
 		if slices.Contains([]rune("/\\.\x00"), c) {

@@ -27,13 +27,13 @@ type Options struct {
 	// Secrets are those of a project, for the commands that need some.
 	Secrets func(ctx context.Context, site, project int64) (map[string]string, error)
 	Links   Links
-	// Keys sign what machines show.
+	// Keys sign the tokens of machines.
 	Keys *Keyring
 	// Alarm notifies users of problems that need attention; nil notifies no one.
 	Alarm func(ctx context.Context, text string) error
-	// Program is a link to the program of runners, for who starts one.
+	// Program is a link to the program of runners, for their launchers.
 	Program func(ctx context.Context) (string, error)
-	// Microvm is the class of commands in MicroVMs; zero where there are none.
+	// Microvm is the class of commands in MicroVMs; zero if there are none.
 	Microvm Class
 	// Default is the class of commands that set nothing but their image: Default.Image is for commands that name none.
 	Default Class
@@ -41,8 +41,7 @@ type Options struct {
 	Logger  *slog.Logger
 }
 
-// Links gives access to single objects for a short time, to who has no credentials, and
-// reads what was written so.
+// Links give access to single objects for a short time, without credentials, and read what was written that way.
 type Links interface {
 	// Blob is where a blob is read: the archive of a project, or what Put has put there.
 	Blob(ctx context.Context, key string) (string, error)
@@ -57,14 +56,13 @@ type Links interface {
 
 // Times of the protocol.
 const (
-	// seenTime is how old the last sign of life of a runner may be that is heard: a poll that
-	// comes sooner writes nothing.
+	// seenTime is the largest age of the recorded sign of life of a live runner: an earlier poll writes nothing.
 	seenTime = 10 * time.Second
-	// silence is how long a runner may say nothing before nothing is expected of it, and it is asked
-	// for whether its machine has ended. What it runs continues.
+	// silence is how long a runner may be silent before nothing more is expected of it, and the service checks whether
+	// its machine has ended. Its commands continue.
 	silence = 40 * time.Second
-	// deafTime is how long a runner may say nothing although its machine runs before that is
-	// stopped: the runner itself has given up two minutes before (cmd/runner: deafTime).
+	// deafTime is how long a runner may be silent although its machine runs before that is stopped: the runner itself
+	// has given up two minutes earlier (cmd/runner: deafTime).
 	deafTime = 17 * time.Minute
 	// unheardTime is after what time it is asked whether a machine is there that has not come up.
 	unheardTime = 2 * time.Minute
@@ -78,7 +76,7 @@ const (
 	pauseTime = 500 * time.Millisecond
 	// patience is how long an agent waits for a command that a runner can take at once.
 	patience = 3 * time.Second
-	// outage is when a task looks again while the store cannot work.
+	// outage is when a task checks again while the store cannot work.
 	outage = 10 * time.Second
 	// stopTime is how long a stop waits until the machine has ended the command: longer than it takes to the
 	// machine's next poll, and the command's grace.
@@ -120,8 +118,7 @@ func (s *Service) killed(ctx context.Context, site, attempt int64) bool {
 	return err == nil && (a.Canceled || a.Done)
 }
 
-// told wakes the task of a command after a change of that, unless another process was first: then
-// it is his to do so.
+// told wakes the task of a command after a change of that, unless another process was first: then that process does so.
 func (s *Service) told(ctx context.Context, changed Command, err error) error {
 	switch {
 	case errors.Is(err, host.ErrConflict):

@@ -22,7 +22,7 @@ type Commands interface {
 	End(ctx context.Context, attempt int64, key, runner string, r Result) (Command, error)
 }
 
-// Work is what runners do with commands.
+// Work is the runners' side of commands.
 type Work interface {
 	// Waiting lists up to n that wait for a runner of the class, the oldest first: keys and
 	// times only.
@@ -37,7 +37,7 @@ type Work interface {
 	Note(ctx context.Context, attempt int64, key, trouble string) (Command, error)
 }
 
-// Registry keeps which runners there are, and how their launches went; a runner is named by its row's place and its ID.
+// Registry records which runners exist, and how their launches went; a runner is named by its row's place and its ID.
 type Registry interface {
 	// AddRunner puts one into its slot. ErrConflict when that is taken.
 	AddRunner(ctx context.Context, r Runner) error
@@ -56,8 +56,8 @@ type Registry interface {
 	Discard(ctx context.Context, name string, asked int) error
 }
 
-// Liveness keeps when runners were heard, and whether they are still needed. A runner that has left or is fenced has none:
-// ErrNotFound.
+// Liveness records when runners polled, and whether they are still needed. A runner that has left or is fenced has
+// none: ErrNotFound.
 type Liveness interface {
 	// Join records the hash of the secret that the runner has chosen, and when; repeating it with the same hash changes
 	// nothing. ErrConflict if another secret was chosen before, even if that runner has left or is fenced.
@@ -75,8 +75,8 @@ type Fences interface {
 	// Fence takes all rights from a runner, and notes why. ErrConflict, with the runner as it is, when
 	// that was done before.
 	Fence(ctx context.Context, name, why string) (Runner, error)
-	// ShownTwice notes that its ticket was shown by two, fences it, with why if no reason was noted
-	// before, and returns it; the same again changes nothing. ErrNotFound.
+	// ShownTwice records that its ticket was shown twice, fences it, with why if no reason was recorded before, and
+	// returns it; repeating it changes nothing. ErrNotFound.
 	ShownTwice(ctx context.Context, name, why string) (Runner, error)
 	// Told records that users were notified that its ticket was shown twice. ErrNotFound.
 	Told(ctx context.Context, name string) error
@@ -90,8 +90,8 @@ type Owner struct {
 
 // Launcher starts machines, and is the judge of whether one has ended.
 type Launcher interface {
-	// Check reports whether machines of the class can be launched at all: a role that is not allowed,
-	// say, which projects of some sites may have. The error is for the user.
+	// Check reports whether machines of the class can be launched at all: a role may be forbidden, for example, if only
+	// projects of some sites may have it. The error is for the user.
 	Check(class Class, of Owner) error
 	// Launch starts a runner and returns the launcher's name for it; repeated for the same runner it starts no other.
 	// ErrBusy if it should be tried later. Other errors are for the user.

@@ -118,7 +118,7 @@ func (s *commands) toEnd(ctx context.Context) bool {
 	return ctx.Err() != nil && (operators.Ended(ctx) || s.killed(context.WithoutCancel(ctx), s.id.SiteID, s.id.AttemptID))
 }
 
-// attend puts the command, if it is not there, or looks how far it is.
+// attend stores the command, if it is missing, or checks its progress.
 func (s *commands) attend(ctx context.Context, c operators.Command, a *asked, first bool) (operators.Exit, error) {
 	class, err := s.class(c.Sandbox, a.key, a.losses)
 	if err != nil {
@@ -252,8 +252,8 @@ func (s *commands) await(ctx context.Context, wanted operators.Command, c Comman
 	return s.exit(ctx, wanted.Stdout, c)
 }
 
-// later is when to try again what was refused n times: 5 s, 10 s ... 80 s. It never ends:
-// what lacks is the account's to have, and there is time until the task's or attempt's end.
+// later is when to try again after n refusals: 5 s, 10 s ... 80 s. It never ends: the account may get the missing
+// capacity, and there is time until the task's or attempt's end.
 func later(n int) time.Duration { return 5 * time.Second << min(n, 4) }
 
 // giveUp ends a command for which no runner could be started.
@@ -272,8 +272,7 @@ func (s *commands) refuse(ctx context.Context, c Command, why error) (operators.
 	return operators.Exit{}, why
 }
 
-// watch looks for a while at a command that a runner can take at once: to be called again
-// costs more than to wait.
+// watch polls for a while a command that a runner can take at once: another run costs more than waiting.
 func (s *commands) watch(ctx context.Context, c Command) (Command, error) {
 	end := s.Now().Add(patience)
 	for wait := 2 * time.Millisecond; c.State != Over && s.Now().Before(end); wait = min(wait+wait/2, 250*time.Millisecond) {
@@ -297,7 +296,7 @@ func (s *commands) exit(ctx context.Context, stdout io.Writer, c Command) (opera
 	if r.Stopped {
 		return operators.Exit{}, operators.Failf("The command was stopped")
 	}
-	if r.LogLost != "" { // the command did what it did: that is no reason to fail
+	if r.LogLost != "" { // the command has had its effect: no reason to fail
 		fmt.Fprintf(stdout, "zerodag: the end of this command's log is missing: %s\n", r.LogLost)
 	}
 	outputs := map[string][]byte{}

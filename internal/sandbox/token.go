@@ -20,8 +20,7 @@ import (
 // The kinds of tokens. Each is signed by a key of the deployment, so that a forged one is
 // refused before any store is asked: docs/adr/0029-tickets-and-passes.md.
 const (
-	// ticketKind is in what a machine is started with, where others can read it: it is good for
-	// one Join.
+	// ticketKind is in a machine's launch parameters, where others can read it: it is valid for one Join.
 	ticketKind = "t1"
 	// passKind is what Join gives for it; only the machine's memory has it.
 	passKind = "p1"
@@ -33,7 +32,7 @@ type token struct {
 	key    string // id of the key that has signed it
 	name   string // Runner.Name
 	secret string // of a pass: the machine has chosen it
-	text   string // what is signed
+	text   string // the signed part
 	mac    []byte
 }
 
@@ -43,7 +42,7 @@ const (
 	secretLetters = 26
 )
 
-// parseToken takes a token apart; it says nothing about whether it is genuine.
+// parseToken splits a token into its parts; it does not check whether it is genuine.
 func parseToken(text string) (token, error) {
 	parts := strings.Split(text, ".")
 	t := token{kind: parts[0], text: text[:max(0, strings.LastIndexByte(text, '.'))]}
@@ -72,16 +71,16 @@ func isSecret(text string) bool {
 	return len(text) == secretLetters && !strings.ContainsFunc(text, func(c rune) bool { return (c < 'A' || c > 'Z') && (c < '2' || c > '7') })
 }
 
-// errNoToken is said about a text that is no token of any form.
+// errNoToken means that a text is not a token of any form.
 var errNoToken = errors.New("this is no token of a runner")
 
-// Keyring has the keys that sign what machines show. The text that it reads holds one key or
-// more, each of 32 bytes in base64, by spaces: the first one signs, all are believed, so that
-// keys can be changed while machines run. It is safe for concurrent use.
+// Keyring has the keys that sign the tokens of machines. The text that it reads holds one key or more, each of 32 bytes
+// in base64, separated by spaces: the first one signs, all are accepted, so that keys can be changed while machines
+// run. It is safe for concurrent use.
 type Keyring struct {
 	// Read returns the text of the keys: host.ErrNotFound when none were made yet.
 	Read func(ctx context.Context) (string, error)
-	// Make stores a text of keys unless there is one: then it is no error.
+	// Make stores a text of keys unless there is one: then it returns no error.
 	Make func(ctx context.Context, text string) error
 	Now  func() time.Time // time.Now when nil
 
@@ -166,7 +165,7 @@ func (k *Keyring) known(ctx context.Context, want string) ([]signingKey, error) 
 	return k.keys, nil
 }
 
-// make has a key made, if there is none yet: by who launches machines.
+// make has a key made by the launcher of machines, if there is none yet.
 func (k *Keyring) make(ctx context.Context) ([]signingKey, error) {
 	keys, err := k.known(ctx, "")
 	if len(keys) > 0 || !errors.Is(err, host.ErrNotFound) {
@@ -179,7 +178,7 @@ func (k *Keyring) make(ctx context.Context) ([]signingKey, error) {
 	k.asked = time.Time{}
 	k.mu.Unlock()
 	if keys, err = k.known(ctx, ""); errors.Is(err, host.ErrNotFound) {
-		err = fmt.Errorf("%w: %w", host.ErrUnavailable, err) // what was just made is read a moment later
+		err = fmt.Errorf("%w: %w", host.ErrUnavailable, err) // a new key can be read a moment later
 	}
 	return keys, err
 }

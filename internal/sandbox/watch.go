@@ -50,8 +50,8 @@ func sideBySide[T any](list []T, do func(T) error) error {
 	return errors.Join(failed...)
 }
 
-// ended asks whether the machines have ended of which nothing is heard, or of which nothing may
-// be heard any more. Who cannot be asked has not ended.
+// ended checks whether silent machines have ended, or those that must no longer be heard. A machine that cannot be
+// queried has not ended.
 func (s *Service) ended(ctx context.Context, list []Runner) (map[string]string, error) {
 	quiet := slices.DeleteFunc(slices.Clone(list), func(r Runner) bool {
 		if r.Seen.IsZero() {
@@ -184,7 +184,7 @@ type Ending int
 const (
 	Lost   Ending = iota // another machine may fare better
 	NoRoom               // there was no room for it: later there may be
-	Final                // no other one would fare better: the image is not there, say
+	Final                // no other one would fare better: the image is missing, for example
 )
 
 // Stopped handles the end of a runner's machine, with its reason.

@@ -18,7 +18,7 @@ type Range struct {
 	From, To string // the first and the last time, both included; a day as the last one is included whole
 	Count    int    // at most so many sessions, from the first on; 0 is all
 	Dates    []string
-	Every    string // how far apart the sessions are: "1d"; "" is as the schedule says
+	Every    string // interval between the sessions: "1d"; "" follows the schedule
 
 	Workflow string // its name
 	Zone     *time.Location
@@ -29,7 +29,7 @@ type Range struct {
 // Most is how many sessions one backfill may have.
 const Most = 10_000
 
-// errTooMany bounds one backfill.
+// errTooMany limits one backfill.
 func errTooMany() error {
 	return host.Invalidf("there are more than %d sessions: choose an earlier time for the last one, and start another backfill for the rest", Most)
 }
@@ -169,7 +169,7 @@ func (f Range) moment(text string) (t time.Time, isDay bool, err error) {
 	return t.Truncate(time.Second), false, nil
 }
 
-// step is how far apart sessions are: days are those of a calendar, which may have 23 or 25 hours.
+// step is the interval between sessions: days are calendar days, which may have 23 or 25 hours.
 type step struct {
 	days int
 	time time.Duration

@@ -15,7 +15,7 @@ import (
 	"zerodag/internal/host/hosttest/suite"
 )
 
-// backfillsSuite checks a host.Backfills. Projects are pushed before, since stores may go by the sites that they know.
+// backfillsSuite checks a host.Backfills. Projects are pushed before, because stores may use the sites that they know.
 func backfillsSuite(t *testing.T, h suite.Harness) {
 	suite.Cases{"backfills are kept": backfillsKept, "a name is given once": backfillsNamed, "changes are not lost": backfillsChanged, "backfills are listed": backfillsListed,
 		"old ones are removed": backfillsForgotten}.Run(t, h)

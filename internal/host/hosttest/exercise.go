@@ -10,8 +10,7 @@ import (
 
 // Driver describes a driver to Exercise.
 type Driver struct {
-	// Stores makes the driver's ports, new and empty for each case, and those of another driver that
-	// its cases cannot do without.
+	// Stores makes the driver's ports, new and empty for each case, and those of another driver that its cases need.
 	Stores suite.Harness
 	// Absent names the ports that the driver does not implement, each with the reason.
 	Absent map[string]string

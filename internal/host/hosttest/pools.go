@@ -133,7 +133,7 @@ func semaphoreLine(t *testing.T, s suite.Stores) {
 	wantLine(t, s, "who is refused stays in the line", pool, host.Line{Slots: 5, Taken: []host.TakenSlot{{Number: 3, Holder: "late", At: suite.Instant(1)}}, Waiting: []host.Claim{high, same, low}})
 }
 
-// semaphoreSeveral has one try take slots of several pools, wait in the line of another, and give up each for itself.
+// semaphoreSeveral has one try take slots of several pools, wait in the line of another, and give up each separately.
 func semaphoreSeveral(t *testing.T, s suite.Stores) {
 	ctx, c := t.Context(), claim("1/2/3", 1, 0, 1)
 	a, b := ref("a"), host.PoolRef{Site: 1, Project: 7, Name: "b"}
@@ -186,7 +186,7 @@ func semaphoreRace(t *testing.T, s suite.Stores) {
 		all.Go(func() {
 			c := claim(fmt.Sprint("h", i), 2, 0, int64(i))
 			numbers := [][]int{{0, 1}, {1, 2}, {2, 3}, {3, 0}, {2, 1}, {0, 3}}[i%6]
-			for range 3 { // an answer may be lost; who has won is seen below
+			for range 3 { // an answer may be lost; the winner is read below
 				if err := s.Semaphore.TakeSlots(ctx, pool, c, numbers, i%2 == 0, suite.Instant(1)); err == nil {
 					won[i] = true
 				}

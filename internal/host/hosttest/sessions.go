@@ -131,8 +131,8 @@ func sessionsList(t *testing.T, s suite.Stores) {
 	}
 }
 
-// sessionsBounded proves that large parameters make pages short and lose nothing: who continues from the last row of
-// each page until one is empty has all.
+// sessionsBounded proves that large parameters make pages short and lose nothing: a reader that continues from the last
+// row of each page until one is empty gets all rows.
 func sessionsBounded(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
 	w := suite.Definition(t, s, 1, "demo")

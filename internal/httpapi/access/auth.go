@@ -13,7 +13,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Authenticate finds out who calls.
+// Authenticate determines who calls.
 func (c *Caller) Authenticate() error {
 	if c.gate.Auth.Signed != nil {
 		return c.bySignature()
@@ -44,7 +44,7 @@ func (c *Caller) Authenticate() error {
 	return c.ByPassword(name, password)
 }
 
-// bySignature takes who has signed the request from what came with it.
+// bySignature takes the signer of the request from its context.
 func (c *Caller) bySignature() error {
 	arn, ok := c.gate.Auth.Signed(c.R.Context())
 	if !ok {
@@ -60,7 +60,7 @@ func (c *Caller) bySignature() error {
 	return nil
 }
 
-// ByPassword compares with every user, so that the time tells nothing.
+// ByPassword compares with every user, so that the time reveals nothing.
 func (c *Caller) ByPassword(name, password string) error {
 	found, meant := -1, User{}
 	for i, u := range c.gate.Auth.Users {
@@ -84,7 +84,7 @@ func (c *Caller) ByPassword(name, password string) error {
 	return nil
 }
 
-// actorOf is a user who has shown the password.
+// actorOf is a user who has entered the password.
 func actorOf(u User) Actor {
 	switch {
 	case u.Role == 0 && u.Admin:
@@ -95,13 +95,13 @@ func actorOf(u User) Actor {
 	return Actor{Name: u.Name, By: ByPassword, Site: u.Site, Role: u.Role, Admin: u.Admin}
 }
 
-// Same compares in constant time; hashes hide the lengths as well.
+// Same compares in constant time; hashes also hide the lengths.
 func Same(a, b string) int {
 	x, y := sha256.Sum256([]byte(a)), sha256.Sum256([]byte(b))
 	return subtle.ConstantTimeCompare(x[:], y[:])
 }
 
-// ByToken looks a token up by its hash: how long that takes tells nothing of the token.
+// ByToken looks a token up by its hash: the time it takes reveals nothing about the token.
 func (c *Caller) ByToken(secret string) error {
 	found, err := c.bearer(hashOf(secret))
 	if err != nil || found {

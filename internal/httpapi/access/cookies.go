@@ -75,8 +75,8 @@ func (c *Caller) cookie(name string) string {
 	return ""
 }
 
-// SetCookie gives the browser a cookie for a time; "" takes it away. strict keeps it from coming along when a page of
-// another site leads here.
+// SetCookie gives the browser a cookie for a time; "" removes it. With strict, the browser does not send it when a page
+// of another site leads here.
 func (c *Caller) SetCookie(name, value string, lasts time.Duration, strict bool) {
 	name = c.ported(name)
 	k := &http.Cookie{Name: hostPrefix + name, Value: value, Path: "/", MaxAge: int(lasts / time.Second), HttpOnly: true, Secure: true, SameSite: http.SameSiteLaxMode} // #nosec G124 -- Secure is taken away below, on the caller's own machine only

@@ -17,12 +17,12 @@ type Auth struct {
 	Tokens   host.Users // nil for none
 	Audit    host.Audit // nil for none
 	Required bool
-	// OIDC lets people sign in at a provider of identities; nil for none. With it callers must log in.
+	// OIDC lets users sign in at an identity provider; nil for none. With it callers must log in.
 	OIDC *OIDC
-	// Seal seals what browsers keep of a sign-in; nil: they can keep none.
+	// Seal seals the cookies of a sign-in; nil: browsers cannot sign in.
 	Seal *seal.Box
-	// Signed returns the ARN of the principal that has signed a request whose signature was checked before it came here. nil where
-	// signatures are not checked; with it nothing else lets a caller in.
+	// Signed returns the ARN of the principal that has signed a request whose signature was checked before it came
+	// here. nil if signatures are not checked; with it nothing else lets a caller in.
 	Signed func(context.Context) (arn string, ok bool)
 	// Principals are the grants to callers that sign requests; nil makes each of them an Owner in site 0.
 	Principals Principals
@@ -41,7 +41,7 @@ type User struct {
 	Admin          bool // may call /api/admin
 }
 
-// OIDC lets people sign in at a provider of identities.
+// OIDC lets users sign in at an identity provider.
 type OIDC struct {
 	Provider host.Identities
 	Name     string  // on the button
@@ -67,7 +67,7 @@ func Refuse(status int, message string) error { return &Refusal{status, message}
 
 func unauthorized() error { return Refuse(http.StatusUnauthorized, "unauthorized") }
 
-// Rules say who may call, and from which pages.
+// Rules determine who may call, and from which pages.
 type Rules struct {
 	Auth Auth
 	// Bound is the address that the server listens on: without a login, requests must name it, localhost, or one of
@@ -80,7 +80,7 @@ type Rules struct {
 	Now       func() time.Time
 }
 
-// Gate lets callers in by the rules, and remembers who has tried passwords.
+// Gate lets callers in by the rules, and remembers failed logins.
 type Gate struct {
 	Rules
 	guesses *guesses

@@ -82,7 +82,7 @@ func parseRight(entry, text string) (g Grant, err error) {
 	return g, nil
 }
 
-// GrantOf is the first grant that fits a person.
+// GrantOf is the first grant that fits a user.
 func GrantOf(list []Grant, p host.Person) (Grant, bool) {
 	email := strings.ToLower(p.Email)
 	_, domain, at := strings.Cut(email, "@")

@@ -13,10 +13,9 @@ import (
 	"zerodag/internal/host"
 )
 
-// guesses makes callers who try passwords wait, ever longer. It counts in this process, for
-// each address and user: an address that many share (of a proxy) is slowed down for the user
-// that is tried only. Tokens cannot be guessed: a right one is let in at once, whatever wrong
-// ones came before it.
+// guesses makes callers who guess passwords wait, ever longer. It counts in this process, for each address and user: an
+// address that many share (of a proxy) is slowed down only for the user under attack. Tokens cannot be guessed: a right
+// one is let in at once, whatever wrong ones came before it.
 type guesses struct {
 	mu    sync.Mutex
 	found map[guesser]guess
@@ -65,8 +64,8 @@ func (g *guesses) penalty(who guesser, now time.Time) time.Duration {
 	return f.last.Add(wait).Sub(now)
 }
 
-// failed counts a failure. tell is that people should hear of it: the first, the tenth, the
-// twentieth, the fortieth, and no more than some in a minute.
+// failed counts a failure. tell means that it should be logged: the first, the tenth, the twentieth, the fortieth, and
+// no more than some in a minute.
 func (g *guesses) failed(who guesser, now time.Time) (failures int, tell bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -127,7 +126,7 @@ func (c *Caller) Remote() string {
 	return network.String()
 }
 
-// guesser is who tries to be a user; "" is the bearer of a token.
+// guesser identifies a caller who tries to log in as a user; "" is the bearer of a token.
 func (c *Caller) guesser(user string) guesser {
 	who := guesser{address: c.Remote()}
 	if user != "" {
@@ -157,7 +156,7 @@ func (c *Caller) auditLogin(r host.Record) {
 	}
 }
 
-// patient refuses who has to wait; nothing is looked at then.
+// patient refuses a caller who has to wait, without checking the credentials.
 func (c *Caller) patient(who guesser) error {
 	wait := c.gate.guesses.penalty(who, c.gate.Now())
 	if wait <= 0 {

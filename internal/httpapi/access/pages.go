@@ -19,8 +19,8 @@ import (
 //   - ownPage: a page of another origin is refused, everywhere.
 //   - deliberate: requests that a page can send without a preflight change nothing.
 
-// Named refuses names that are not this server's where there is no login: a page whose own name
-// was made to lead here would be of the same origin for its browser (DNS rebinding).
+// Named refuses foreign names if there is no login: a page whose own name was made to lead here would be of the same
+// origin for its browser (DNS rebinding).
 func (g *Gate) Named(r *http.Request) error {
 	if g.Bound == "" || !g.Auth.Open() || g.isOurs(r.Host) {
 		return nil
@@ -28,9 +28,9 @@ func (g *Gate) Named(r *http.Request) error {
 	return Refuse(http.StatusForbidden, "This server asks for no login and therefore answers only when it is called by its address or as localhost: use that, name the host in server.http.hosts, or let callers log in (server.authenticator.type)")
 }
 
-// isOurs reports whether a request with that Host means this server. Its port is of no account:
-// tunnels and containers map ports, and no page can choose that of the Host. An address is
-// no name, so on a listener beyond loopback any address is as good as another.
+// isOurs reports whether a request with that Host means this server. Its port does not matter: tunnels and containers
+// map ports, and no page can choose that of the Host. An address is not a name, so on a listener beyond loopback any
+// address is as good as another.
 func (g *Gate) isOurs(hostport string) bool {
 	name := hostOf(hostport)
 	same := func(listed string) bool { return strings.EqualFold(listed, name) }
@@ -86,8 +86,8 @@ func (g *Gate) foreign(r *http.Request) bool {
 	return slices.ContainsFunc(r.Header.Values("Origin"), func(origin string) bool { return !g.ownOrigin(origin, r.Host) })
 }
 
-// ownOrigin reports whether an Origin is that of the Host, or of a listed name where callers log
-// in. The scheme is of no account: no other site can serve on our address.
+// ownOrigin reports whether an Origin is that of the Host, or of a listed name if callers log in. The scheme does not
+// matter: no other site can serve on our address.
 func (g *Gate) ownOrigin(origin, hostport string) bool {
 	u, err := url.Parse(origin)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
@@ -111,14 +111,14 @@ func (c *Caller) Deliberate(method, consumes string) error {
 	bare := c.R.ContentLength == 0 || consumes == ""
 	switch {
 	case c.R.Method != http.MethodPost && (bare || consumes != wire.JSONType):
-		return nil // a browser asks before each
+		return nil // a browser sends a preflight before each
 	case bare && !(c.Actor.By == ByNothing && c.gate.Bound != "") && !c.gate.foreign(c.R):
 		return nil
 	}
 	return Refuse(http.StatusUnsupportedMediaType, "This request needs the header Content-Type: application/json, with or without a body: requests without it are those that any web page can send")
 }
 
-// preflighted reports whether the content type is one of ours: for those a browser asks first.
+// preflighted reports whether the content type is one of ours: for those a browser sends a preflight.
 func preflighted(r *http.Request) bool {
 	types := r.Header.Values("Content-Type")
 	if len(types) != 1 {

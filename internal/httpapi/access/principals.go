@@ -12,7 +12,7 @@ import (
 // all principals of the account. The first grant that matches applies.
 type Principals []Grant
 
-// principalForms are how ARNs of principals look: in a grant, and of who has signed a request.
+// principalForms are the forms of ARNs of principals: in a grant, and of a request's signer.
 var principalForms = sync.OnceValue(func() (forms struct{ granted, signed *regexp.Regexp }) {
 	forms.granted = regexp.MustCompile(`^arn:aws[a-z-]*:iam::([0-9]{12}):(root|(?:role|user)/(?:[!-~]+/)?[\w+=,.@-]{1,128})$`)
 	forms.signed = regexp.MustCompile(`^arn:aws[a-z-]*:(?:iam|sts)::([0-9]{12}):(root$|assumed-role/[^/]+/|user/|federated-user/)(.*)$`)
@@ -55,7 +55,7 @@ func parsePrincipal(entry string) (Grant, error) {
 	return g, nil
 }
 
-// of is the first grant that fits who has signed a request, by the ARN that AWS gives.
+// of is the first grant that fits the signer of a request, by the ARN that AWS gives.
 func (p Principals) of(arn string) (Grant, bool) {
 	m := principalForms().signed.FindStringSubmatch(arn)
 	if m == nil {

@@ -14,7 +14,7 @@ const (
 	Viewer   Role = iota + 1 // reads everything but the keys of secrets
 	Operator                 // also starts, kills, retries, moves schedules, lists keys of secrets
 	Admin                    // also pushes, deletes, sets secrets, manages tokens of the site
-	Owner                    // also what crosses sites: backups, metrics, tokens of every site
+	Owner                    // also actions across sites: backups, metrics, tokens of every site
 )
 
 // String returns the name that tokens and settings use.
@@ -36,10 +36,10 @@ const (
 	ByPassword = "password"
 	ByToken    = "token"
 	ByIAM      = "iam"
-	ByOIDC     = "oidc" // a provider of identities knows them
+	ByOIDC     = "oidc" // authenticated by an identity provider
 )
 
-// Actor is who makes a request.
+// Actor is the author of a request.
 type Actor struct {
 	Name  string // "" for a caller without login
 	By    string // one of ByNothing, ByPassword, ByToken, ByIAM, ByOIDC

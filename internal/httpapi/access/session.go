@@ -20,7 +20,7 @@ const (
 	renewSession   = 10 * time.Minute
 )
 
-// sessionPurpose is what sessions are sealed for.
+// sessionPurpose is the purpose that sessions are sealed for.
 const sessionPurpose = "session"
 
 // signedIn is what the browser of a signed-in user carries: never the credentials themselves, but enough to recognize
@@ -29,9 +29,9 @@ type signedIn struct {
 	ID    string `json:"i"`
 	By    string `json:"b"`           // ByToken, ByPassword or ByOIDC
 	Token []byte `json:"t,omitempty"` // hash of the token
-	User  string `json:"u,omitempty"` // name of the user, or of the person
+	User  string `json:"u,omitempty"` // name of the user, also at a provider
 	Mark  []byte `json:"m,omitempty"` // of the user's name and password
-	Grant string `json:"g,omitempty"` // whose grant the person has
+	Grant string `json:"g,omitempty"` // whose grant the user has
 	Begun int64  `json:"s"`           // seconds since 1970
 	Last  int64  `json:"l"`           // of the last request, about
 }
@@ -48,7 +48,7 @@ func (s *signedIn) ends() time.Time {
 }
 
 // PageHeader marks requests that a script of a page has made on purpose: no form and no link can send it, and a script
-// of another origin must ask first.
+// of another origin needs a preflight.
 const (
 	PageHeader = "X-Zerodag-Request"
 	fromPage   = "page"
@@ -64,7 +64,7 @@ func (c *Caller) OnPurpose() error {
 	return Refuse(http.StatusForbidden, "A change that is made with the session of a browser needs the header "+PageHeader+": "+fromPage)
 }
 
-// bySession takes who calls from the browser's session. It is not there: found is false.
+// bySession takes the caller from the browser's session. found is false if there is none.
 func (c *Caller) bySession() (found bool, err error) {
 	var s signedIn
 	if found, err = c.Opened(sessionCookie, sessionPurpose, &s); err != nil || !found {
@@ -119,7 +119,7 @@ func (c *Caller) markOf(u User) ([]byte, error) {
 	return c.gate.Auth.Seal.Mark(c.R.Context(), u.Name+"\x00"+u.Password)
 }
 
-// Begin signs the actor in: their browser gets a session that was not there before. grant is that of a person.
+// Begin signs the actor in: their browser gets a new session. grant is that of a user of a provider.
 func (c *Caller) Begin(grant string) error {
 	now := c.gate.Now()
 	s := &signedIn{ID: rand.Text(), By: c.Actor.By, Token: c.Actor.token, User: c.Actor.Name, Grant: grant, Begun: now.Unix(), Last: now.Unix()}
@@ -142,7 +142,7 @@ func (c *Caller) Begin(grant string) error {
 	return nil
 }
 
-// methodNames are the ways of showing who one is, as people call them.
+// methodNames are the ways to log in, as shown to users.
 func methodNames() map[string]string {
 	return map[string]string{ByToken: "a token", ByPassword: "a password", ByOIDC: "a provider of identities"}
 }

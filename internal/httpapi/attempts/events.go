@@ -15,7 +15,7 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// chunk bounds the text of one log event.
+// chunk limits the text of one log event.
 const chunk = 64 << 10
 
 // feed is one server-sent-event stream of an attempt: `attempt` when its row changed,
@@ -30,7 +30,7 @@ type feed struct {
 	looked  time.Time // when the logs were read last
 }
 
-// stamp tells one state of a task from the next.
+// stamp distinguishes one state of a task from the next.
 type stamp struct {
 	state   engine.TaskState
 	cancel  bool
@@ -162,8 +162,8 @@ func (f *feed) sendLogs(ctx context.Context, a host.Attempt, last bool) error {
 	return nil
 }
 
-// sendLog sends what a file has beyond what was sent. A file that is being written may
-// end anywhere: the rest comes with a later round.
+// sendLog sends the new part of a file. A file that is being written may end anywhere: the rest comes with a later
+// round.
 func (f *feed) sendLog(ctx context.Context, a host.Attempt, file host.LogFile, p *logPart, last bool) error {
 	packed, _, err := f.Node.LogFile(ctx, a, file.Name)
 	if errors.Is(err, host.ErrNotFound) {

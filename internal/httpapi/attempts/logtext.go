@@ -14,7 +14,7 @@ import (
 // logPiece is text of a log file as far as it is written.
 type logPiece struct {
 	After int64  `json:"after"` // bytes of the unpacked file before the text
-	Text  string `json:"text"`  // what is no UTF-8 is shown as U+FFFD
+	Text  string `json:"text"`  // invalid UTF-8 is shown as U+FFFD
 	Next  int64  `json:"next"`  // the value of after= for the text that follows
 	More  bool   `json:"more"`  // there is more already
 	// Done means that the attempt is over: nothing is added to the file any more.

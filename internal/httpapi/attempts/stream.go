@@ -17,7 +17,7 @@ import (
 	"zerodag/internal/httpapi/endpoint"
 )
 
-// heartbeat is how long a stream may be silent: less than what proxies wait for.
+// heartbeat is how long a stream may be silent: less than the time-outs of proxies.
 const heartbeat = 15 * time.Second
 
 // eventStream is an answer of server-sent events about one attempt, until that is over.
@@ -26,7 +26,7 @@ type eventStream struct {
 	of      host.Attempt
 	out     *bufio.Writer
 	control *http.ResponseController
-	wait    time.Duration // between two rounds while nothing is heard of the attempt
+	wait    time.Duration // between two rounds while the attempt is idle
 	told    bool          // something was sent
 }
 
@@ -55,7 +55,7 @@ func (s *eventStream) begin() (position string) {
 	return position
 }
 
-// flush sends what is written. A client that does not read for long is given up.
+// flush sends what is written. A client that does not read for long is disconnected.
 func (s *eventStream) flush() error {
 	if err := s.control.SetWriteDeadline(time.Now().Add(2 * heartbeat)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
@@ -88,7 +88,7 @@ func (s *eventStream) rounds(ctx context.Context, round func(ctx context.Context
 		if err != nil || over || s.told && s.Limits.Stream > 0 && !done {
 			return err
 		}
-		if done { // also where the steps are another process's: the rest of the logs, and the end
+		if done { // also if another process makes the steps: the rest of the logs, and the end
 			over = true
 			continue
 		}

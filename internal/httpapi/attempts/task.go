@@ -76,7 +76,7 @@ func placeInLine(c *endpoint.Call, a host.Attempt, t *wire.Task) error {
 	return nil
 }
 
-// taskDetail shows a task; nil where there is none of that id.
+// taskDetail shows a task; nil if there is none of that id.
 func taskDetail(c *endpoint.Call, a host.Attempt, s *engine.State, n int64) (*wire.TaskDetail, error) {
 	if s == nil || n < 1 || n > engine.HardLimit*2 || s.Task(engine.TaskID(n)) == nil {
 		return nil, nil

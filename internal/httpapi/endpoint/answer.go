@@ -80,7 +80,7 @@ func StatusOf(e *host.Error) int {
 	return codes[e.Code]
 }
 
-// AnswerError writes why there is no answer.
+// AnswerError writes the error as an answer.
 func (c *Call) AnswerError(err error) {
 	var user *host.Error
 	var refused *access.Refusal

@@ -23,7 +23,7 @@ type Call struct {
 	Why string
 	// Dry means that nothing was changed.
 	Dry bool
-	// MostBody is the size of a JSON body where it is less than that of all.
+	// MostBody is the size of a JSON body if it is less than the general limit.
 	MostBody int64
 }
 

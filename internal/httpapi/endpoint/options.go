@@ -52,9 +52,9 @@ type Options struct {
 	Code check.Code
 	// ArchiveType is the storage type that revisions report for their archive: "db".
 	ArchiveType string
-	// Direct lets clients be sent to the store for archives and logs where it gives links.
+	// Direct lets clients be sent to the store for archives and logs if it gives links.
 	Direct bool
-	// Uploads hands out slots for archives; nil where they come by PUT /api/projects only.
+	// Uploads hands out slots for archives; nil if they come by PUT /api/projects only.
 	Uploads Uploads
 	// UpgradeIfOlder and IncompatibleIfOlder are client versions (server.client-version-check.*).
 	UpgradeIfOlder, IncompatibleIfOlder string
@@ -81,7 +81,7 @@ type Uploads interface {
 // clients know it.
 const UploadsHeader = "Zerodag-Uploads"
 
-// Limits are the bounds of requests. Zero is the default named.
+// Limits are the limits of requests. Zero is the default named.
 type Limits struct {
 	Attempts int           // page_size of attempts: 100
 	Sessions int           // page_size of sessions: 100

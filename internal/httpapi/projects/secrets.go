@@ -8,7 +8,7 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// The bounds of a secret (wire.md 3.2).
+// The limits of a secret (wire.md 3.2).
 const (
 	secretKeyMost   = 255
 	secretValueMost = 16384 // bytes

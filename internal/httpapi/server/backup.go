@@ -42,7 +42,7 @@ func revive(c *endpoint.Call) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	if last == 0 && c.Redrive != nil { // results that were put aside come before what runs their tasks again
+	if last == 0 && c.Redrive != nil { // results that were put aside come before messages that run their tasks again
 		if _, err := c.Redrive(c.Ctx()); err != nil {
 			return nil, err
 		}

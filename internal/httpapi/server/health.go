@@ -19,8 +19,8 @@ type restHealth struct {
 	Reason  string `json:"reason,omitempty"` // "disk-full", "read-only" or "store"
 }
 
-// getHealth asks the store the cheapest thing there is, and whether it can be written. It
-// needs no authentication: load balancers call it.
+// getHealth makes the cheapest query of the store, and checks whether it can be written. It needs no authentication:
+// load balancers call it.
 func (r *Room) getHealth(c *endpoint.Call) (any, error) {
 	ctx, cancel := context.WithTimeout(c.Ctx(), patience)
 	defer cancel()
@@ -60,7 +60,7 @@ type probed struct {
 // patience is how long a store may take to answer; a hanging store counts as unavailable.
 const patience = 5 * time.Second
 
-// probeEvery bounds how often strangers make the server write.
+// probeEvery limits how often strangers make the server write.
 const probeEvery = time.Second
 
 func (r *Room) writable(c *endpoint.Call) error {

@@ -25,7 +25,7 @@ func deadLetters(c *endpoint.Call) ([]host.DeadLetters, error) {
 	return c.Dead, nil
 }
 
-// getLetters lists messages that were put aside, of all sites, and leaves them where they are.
+// getLetters lists dead letters, of all sites, and leaves them where they are.
 func getLetters(c *endpoint.Call) (any, error) {
 	dead, err := deadLetters(c)
 	if err != nil {

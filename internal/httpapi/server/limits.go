@@ -8,7 +8,7 @@ import (
 	"zerodag/internal/httpapi/wire"
 )
 
-// bound is a limit: how it is called, and by which settings of a server and of a stage on AWS it is changed.
+// bound is a limit: its name, and the settings of a server and of a stage on AWS that change it.
 type bound struct {
 	name, about, server, stage, unit string
 	value                            func(c *endpoint.Call, l host.Limits) int64 // 0 is none
@@ -59,7 +59,7 @@ func activeHere(c *endpoint.Call) (int64, error) {
 // runningNow counts runs of tasks in this process.
 func runningNow(c *endpoint.Call) (int64, error) { return c.Node.Stats().TasksRunning, nil }
 
-// getLimits lists what bounds the server, with its use where that is known without reading much.
+// getLimits lists the limits of the server, with their use if that is known without reading much.
 func getLimits(c *endpoint.Call) (any, error) {
 	l, list := c.Node.Limits(), []wire.Limit{}
 	for _, b := range bounds() {

@@ -24,7 +24,7 @@ type Metrics struct {
 	since  time.Time // when the process began to serve
 }
 
-// timer is a histogram; counts[len(buckets)] holds what is above all bounds.
+// timer is a histogram; counts[len(buckets)] counts values above all bounds.
 type timer struct {
 	counts [len(buckets) + 1]atomic.Int64
 	nanos  atomic.Int64
@@ -69,7 +69,7 @@ type measured struct {
 type Metric struct {
 	Name, Kind, Help string
 	value            func(m *measured) any
-	vital            bool // only where the server knows its own disk
+	vital            bool // only if the server has its own disk
 }
 
 // Described lists the metrics except the timers of endpoints.

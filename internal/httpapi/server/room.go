@@ -4,7 +4,7 @@ import (
 	"zerodag/internal/httpapi/endpoint"
 )
 
-// Room serves these endpoints. It has what is kept between two requests.
+// Room serves these endpoints. It has the state between two requests.
 type Room struct {
 	Metrics  *Metrics
 	versions versionCheck

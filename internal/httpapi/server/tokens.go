@@ -135,7 +135,7 @@ func revokeToken(c *endpoint.Call) (any, error) {
 	return nil, wire.Missing("token id=%d", n)
 }
 
-// getCaller answers with who asks, and how it has shown that.
+// getCaller answers with the caller, and how they authenticated.
 func getCaller(c *endpoint.Call) (any, error) {
 	return wire.Caller{Name: wire.TextOrNull(c.Actor.Name), By: c.Actor.By, Role: c.Actor.Role.String(), Site: c.Actor.Site}, nil
 }

@@ -29,7 +29,7 @@ const (
 	longestProblem = time.Minute
 )
 
-// leaving is what the browser carries of a person who is at the provider.
+// leaving is the cookie of a user who is at the provider.
 type leaving struct {
 	host.SignIn
 	Return string `json:"r"`
@@ -39,11 +39,11 @@ type leaving struct {
 // decimal writes a number.
 func decimal(n int64) string { return strconv.FormatInt(n, 10) }
 
-// mostReturn bounds the path that a browser comes back to, in bytes: it has to fit into a cookie.
+// mostReturn limits the path that a browser comes back to, in bytes: it has to fit into a cookie.
 const mostReturn = 1500
 
-// localPath returns a path of this server, whatever a browser makes of it, or "/": it must not be led elsewhere, nor
-// to what changes something.
+// localPath returns a path of this server, whatever a browser makes of it, or "/": it must not lead elsewhere, nor to
+// an endpoint that changes something.
 func localPath(text string) string {
 	u, err := url.Parse(text)
 	if err != nil || len(text) > mostReturn || !strings.HasPrefix(text, "/") || u.Scheme != "" || u.Host != "" || u.User != nil || u.Opaque != "" {
@@ -88,7 +88,7 @@ func getOIDC(c *endpoint.Call) (any, error) {
 	return goTo(c, address)
 }
 
-// getCallback takes the browser back from the provider and signs the person in.
+// getCallback takes the browser back from the provider and signs the user in.
 func getCallback(c *endpoint.Call) (any, error) {
 	o, err := providerOf(c)
 	if err != nil {

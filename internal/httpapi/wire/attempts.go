@@ -75,7 +75,7 @@ func (b *ResumeBody) Request() *catalogue.Resume {
 	return r
 }
 
-// MostStart is the size of the body of a start: twice what its parameters may be.
+// MostStart is the size of the body of a start: twice the limit of its parameters.
 const MostStart = 2 << 20
 
 // StartPlan is what a start would do.

@@ -24,7 +24,7 @@ type FillBody struct {
 	DryRun     Choice     `json:"dryRun"`
 }
 
-// Request checks the body; a name is made where it has none.
+// Request checks the body; it generates a name if it has none.
 func (b *FillBody) Request() (catalogue.FillRequest, error) {
 	r := catalogue.FillRequest{Name: host.NewUUID(), From: b.From, To: b.To, Dates: b.Dates, Every: b.Every, Order: b.Order, Existing: b.Existing, Priority: b.Priority, Params: b.Params}
 	if b.WorkflowID == nil {
@@ -130,7 +130,7 @@ type FillSession struct {
 	LeftOut     bool   `json:"leftOut"`
 }
 
-// MostFillRows bounds the sessions of a plan that are shown.
+// MostFillRows limits the sessions of a plan that are shown.
 const MostFillRows = 1000
 
 // FillPlanOf shows what a backfill would run; nil for no plan.

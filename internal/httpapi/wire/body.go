@@ -25,8 +25,7 @@ func InvalidJSON(err error) error {
 	return Invalid("Body is not valid JSON: %v", err)
 }
 
-// Whole is a whole number in a body: a JSON number, what is behind its point is dropped,
-// or a string that holds one.
+// Whole is a whole number in a body: a JSON number, whose fraction is dropped, or a string that holds one.
 type Whole int64
 
 // UnmarshalJSON reads both forms.
@@ -107,8 +106,8 @@ func ParseInstant(text string) (time.Time, error) {
 	return time.Time{}, fmt.Errorf("%q is no time with an offset", text)
 }
 
-// LocalOrInstant is a time in a body with an offset or, without one, in the zone of a
-// workflow. It stays text: it is read where the zone is known.
+// LocalOrInstant is a time in a body with an offset or, without one, in the zone of a workflow. It stays text until the
+// zone is known.
 type LocalOrInstant string
 
 // UnmarshalJSON checks the form.

@@ -4,14 +4,14 @@ import (
 	"time"
 )
 
-// Limit is a number that bounds what the server does.
+// Limit is a limit of the server.
 type Limit struct {
 	Name    string  `json:"name"`
 	About   string  `json:"about"`
 	Setting *string `json:"setting"` // that changes it; null: nothing does
-	Unit    string  `json:"unit"`    // of value and use: "seconds", "bytes", or what is counted
-	Value   *int64  `json:"value"`   // null: there is no bound
-	Use     *int64  `json:"use"`     // of it now; null where that is not one cheap look
+	Unit    string  `json:"unit"`    // of value and use: "seconds", "bytes", or the counted objects
+	Value   *int64  `json:"value"`   // null: there is no limit
+	Use     *int64  `json:"use"`     // its present use; null if that is expensive to read
 }
 
 // InSeconds returns a duration in whole seconds.

@@ -13,11 +13,11 @@ type CheckBody struct {
 	Plan string `json:"plan"`
 }
 
-// Findings are what a check of files says.
+// Findings are the results of a check of files.
 type Findings struct {
 	Findings []Finding `json:"findings"`
 	All      bool      `json:"all"` // false: there are more than an answer has
-	// Schedules are those of the workflows; null where a file cannot be read.
+	// Schedules are those of the workflows; null if a file cannot be read.
 	Schedules *[]Scheduled `json:"schedules"`
 	// Plan is null unless it was asked for, and can be read.
 	Plan *PlanHere `json:"plan"`

@@ -22,15 +22,15 @@ type Text struct {
 	Path     string  `json:"path"`
 	Revision string  `json:"revision"`
 	Size     int64   `json:"size"`
-	Text     *string `json:"text"` // null where the file is larger than mostText, or no text
+	Text     *string `json:"text"` // null if the file is larger than mostText, or not text
 }
 
-// Comparison shows what differs between two attempts.
+// Comparison shows the differences between two attempts.
 type Comparison struct {
 	With     *Brief          `json:"with"`
 	Looked   bool            `json:"looked"` // all earlier attempts were looked at
 	Revision FromTo[*string] `json:"revision"`
-	Files    []FileChange    `json:"files"` // null where they cannot be compared
+	Files    []FileChange    `json:"files"` // null if they cannot be compared
 	Params   []Param         `json:"params"`
 	Tasks    []Took          `json:"tasks"`
 }

@@ -18,7 +18,7 @@ type Brief struct {
 	RetryAttemptName *string   `json:"retryAttemptName"`
 	Created          int64     `json:"created"`  // milliseconds since 1970
 	Finished         int64     `json:"finished"` // 0: not yet
-	// Standing is what the status does not tell: a success with errors that are "ignored", or that what runs is "paused".
+	// Standing adds to the status: the errors of a success are "ignored", or a running attempt is "paused".
 	Standing string `json:"standing,omitempty"`
 }
 
@@ -87,7 +87,7 @@ type Overview struct {
 	} `json:"next"`
 }
 
-// SeenUnlessSaid is since when failures are shown to who does not say.
+// SeenUnlessSaid is since when failures are shown by default.
 const SeenUnlessSaid = 24 * time.Hour
 
 // Found is a session that a search found.
@@ -108,7 +108,7 @@ type Grid struct {
 type Row struct {
 	Name  string    `json:"name"`  // what it adds to the name of the parent
 	Inner bool      `json:"inner"` // there are tasks below it
-	State []*string `json:"state"` // null where the attempt has no such task
+	State []*string `json:"state"` // null if the attempt has no such task
 	Took  []int64   `json:"took"`  // milliseconds from the first run to the end; 0 unless it is over
 	Tries []int     `json:"tries"` // how often it was made
 }
@@ -141,6 +141,6 @@ type Date struct {
 // Dates are the days on which a schedule starts, or does not.
 type Dates struct {
 	Dates []Date `json:"dates"`
-	// All is false where not all sessions of the workflow were looked at: what is new may be there.
+	// All is false if not all sessions of the workflow were read: sessions marked as new may exist.
 	All bool `json:"all"`
 }

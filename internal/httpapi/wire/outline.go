@@ -8,9 +8,9 @@ import (
 	"zerodag/engine"
 )
 
-// TaskColumns are tasks, as one list for each of their properties: a tenth of what as many objects take. Row i of
-// each list is of the same task. Numbers of tasks count from 1, the root, within the attempt; times are
-// milliseconds since 1970, 0 for none.
+// TaskColumns are tasks, as one list for each of their properties: a tenth of the size of as many objects. Row i of
+// each list is of the same task. Numbers of tasks count from 1, the root, within the attempt; times are milliseconds
+// since 1970, 0 for none.
 type TaskColumns struct {
 	ID     []engine.TaskID `json:"id"`
 	Parent []engine.TaskID `json:"parent"` // 0 for the root
@@ -32,7 +32,7 @@ type TaskColumns struct {
 	Bytes int `json:"-"` // of names and sets, about
 }
 
-// Standings are the tasks that stand otherwise than their state alone tells.
+// Standings are the tasks whose standing differs from their state alone.
 type Standings struct {
 	Skipped []engine.TaskID `json:"skipped,omitempty"` // successes that were not run
 	Ignored []engine.TaskID `json:"ignored,omitempty"` // successes that failed
@@ -108,8 +108,8 @@ func Millis(t time.Time) int64 {
 
 // Outline is an attempt as a page of pictures needs it: all its tasks, without their parameters.
 type Outline struct {
-	// Seq is the entry of the history that the tasks are as of: what changes from then on comes after it. It is
-	// null where nothing changes any more.
+	// Seq is the entry of the history that the tasks are as of: later changes come after it. It is null if nothing
+	// changes any more.
 	Seq    *int64       `json:"seq"`
 	At     int64        `json:"at"` // the server's clock
 	Tasks  *TaskColumns `json:"tasks"`
@@ -118,7 +118,7 @@ type Outline struct {
 	Next *engine.TaskID `json:"next"`
 }
 
-// TaskError is why a task failed, as far as a line tells.
+// TaskError is a task's error, as far as a line shows it.
 type TaskError struct {
 	Task    engine.TaskID `json:"task"`
 	Message string        `json:"message"`

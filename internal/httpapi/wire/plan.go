@@ -12,7 +12,7 @@ type Place struct {
 	Column int    `json:"column"`
 }
 
-// PlaceOf is null where it is not known.
+// PlaceOf is null if the place is not known.
 func PlaceOf(p dig.Place) *Place {
 	if p.Line == 0 {
 		return nil

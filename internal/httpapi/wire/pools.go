@@ -31,7 +31,7 @@ type Claim struct {
 // MostClaims is how many claims of a line are shown.
 const MostClaims = 100
 
-// Line is a pool with who has its slots and who waits.
+// Line is a pool with the holders of its slots and the waiting claims.
 type Line struct {
 	Pool
 	Taken   []Taken `json:"taken"`

@@ -14,7 +14,7 @@ type Depth struct {
 	Later  int    `json:"later"`
 	Leased int    `json:"leased"`
 	Behind int    `json:"behind"`
-	Aside  *int   `json:"aside"`  // null where nothing is put aside
+	Aside  *int   `json:"aside"`  // null if the queue has no dead letters
 	Oldest int64  `json:"oldest"` // milliseconds since 1970; 0: there is none, or it is not known
 }
 
@@ -52,7 +52,7 @@ type Queue struct {
 	About  bool    `json:"approximate"`
 	Queues []Depth `json:"queues"`
 	Queue  string  `json:"queue"` // that the messages are of
-	// Messages is null where they cannot be looked at without being received.
+	// Messages is null if they cannot be read without being received.
 	Messages []Message `json:"messages"`
 	Next     *ID       `json:"next"`
 }

@@ -22,7 +22,7 @@ type RerunBody struct {
 	DryRun           Choice     `json:"dryRun"`
 }
 
-// Request checks the body; a name is made where it has none.
+// Request checks the body; it generates a name if it has none.
 func (b *RerunBody) Request() (catalogue.RerunRequest, error) {
 	r := catalogue.RerunRequest{RetryName: host.NewUUID(), Params: b.Params}
 	if b.Mode == nil {

@@ -10,8 +10,7 @@ type Schedule struct {
 	DisabledAt       Moment `json:"disabledAt"`
 }
 
-// Summary is what changes of a schedule answer. updatedAt repeats createdAt, as in
-// Digdag.
+// Summary is the answer to changes of a schedule. updatedAt repeats createdAt, as in Digdag.
 type Summary struct {
 	Schedule
 	CreatedAt Moment `json:"createdAt"`

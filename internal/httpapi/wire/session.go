@@ -13,7 +13,7 @@ type SignIn struct {
 	Live          string   `json:"live"`
 	AWS           bool     `json:"aws"`
 	Version       string   `json:"version"`
-	// Problem is why the sign-in at the provider failed from which this browser came back; told once.
+	// Problem is why the sign-in at the provider failed from which this browser came back; shown once.
 	Problem *string `json:"problem"`
 }
 
@@ -31,7 +31,7 @@ type Rights struct {
 	Owner bool `json:"owner"`
 }
 
-// SignInBody signs somebody in.
+// SignInBody signs a user in.
 type SignInBody struct {
 	Token    string `json:"token"`
 	User     string `json:"user"`

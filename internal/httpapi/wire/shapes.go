@@ -200,9 +200,9 @@ type Attempt struct {
 	Params           Object    `json:"params"`
 	CreatedAt        Moment    `json:"createdAt"`
 	FinishedAt       Moment    `json:"finishedAt"`
-	// StartsAt is there where the start has named a time.
+	// StartsAt is set if the start has named a time.
 	StartsAt *Moment `json:"startsAt,omitempty"`
-	// Labels are there where the attempt has some.
+	// Labels are set if the attempt has some.
 	Labels *Object `json:"labels,omitempty"`
 	// IgnoredErrors is set if the attempt succeeded although tasks failed.
 	IgnoredErrors bool `json:"ignoredErrors,omitempty"`
@@ -214,7 +214,7 @@ type Attempt struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// Paused says who paused something, when and why.
+// Paused is who paused something, when and why.
 type Paused struct {
 	By     string `json:"by"`
 	At     Moment `json:"at"`

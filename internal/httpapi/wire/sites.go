@@ -5,7 +5,7 @@ type Site struct {
 	ID       ID   `json:"id"`
 	Projects int  `json:"projects"`
 	Attempts int  `json:"attempts"` // that have not ended; mostCounted are so many or more
-	Tokens   *int `json:"tokens"`   // null where the server keeps none
+	Tokens   *int `json:"tokens"`   // null if the server has none
 }
 
 // Sites are the sites of a server.

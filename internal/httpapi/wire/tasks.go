@@ -43,7 +43,7 @@ type Waiting struct {
 	PoolHeld *bool  `json:"held,omitempty"`
 }
 
-// WaitingOf is nil for a task that waits for other tasks only, for a try or for its keys, which its state tells.
+// WaitingOf is nil for a task that waits for other tasks only, for a retry or for its keys, which its state shows.
 func WaitingOf(w engine.Waiting) *Waiting {
 	if !w.Reason.Ready() && w.Reason != engine.ForStartTime {
 		return nil

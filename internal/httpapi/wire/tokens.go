@@ -14,7 +14,7 @@ type ShownToken struct {
 	LastUsed  Moment `json:"lastUsedAt"`
 }
 
-// NewToken is the one answer that holds the secret.
+// NewToken is the only answer that holds the secret.
 type NewToken struct {
 	ShownToken
 	Token string `json:"token"`

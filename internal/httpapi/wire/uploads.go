@@ -26,8 +26,7 @@ type CompleteBody struct {
 	Tags []string `json:"tags"`
 }
 
-// Outcome is how far an upload is. Error is what the push by a request would have
-// been answered.
+// Outcome is the progress of an upload. Error is the answer that the push by a request would have got.
 type Outcome struct {
 	Status  string     `json:"status"`
 	Project *Project   `json:"project"`

@@ -1,6 +1,6 @@
 package wire
 
-// Caller is who calls.
+// Caller is the caller of a request.
 type Caller struct {
 	Name *string `json:"name"`
 	By   string  `json:"by"`

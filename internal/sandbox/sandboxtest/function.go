@@ -14,8 +14,8 @@ import (
 	"zerodag/internal/sandbox"
 )
 
-// Environment is a function with one place to run: each call is a process of the runner, in
-// the same folder as the one before.
+// Environment is a function with a single instance: each call is a process of the runner, in the same folder as the
+// previous call.
 type Environment struct {
 	Env []string // what Lambda gives it, and the handler hands on
 	// Dir is the function's own folder.

@@ -43,8 +43,8 @@ type World struct {
 	away func(*http.Request) int
 }
 
-// Away has f say with what status requests of machines are refused before they are carried out:
-// as a gateway does that throttles them, or whose function is gone. 0 is not.
+// Away has f decide with what status requests of machines are refused before they are carried out: like a gateway that
+// throttles them, or whose function is gone. 0 does not refuse.
 func (w *World) Away(f func(*http.Request) int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

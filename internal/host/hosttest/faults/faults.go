@@ -17,7 +17,7 @@ var ErrCrashed = errors.New("the process has crashed")
 
 // Rates are the probabilities of each fault: 0 is never, 1 is every time.
 type Rates struct {
-	Refuse      float64 // the store says no before it does anything (throttled)
+	Refuse      float64 // the store refuses before it does anything (throttled)
 	LoseAnswer  float64 // the store does it, and the answer is an error
 	Delay       float64 // the call takes up to MaxDelay longer, before or after it is done
 	Conflict    float64 // an append returns a conflict although no other writer was first
@@ -29,9 +29,8 @@ type Rates struct {
 	MaxDelay    time.Duration
 }
 
-// Faults makes drivers fail, in a way that depends on the seed and on what is called, and
-// not on the order in which goroutines run: the nth append of entry 3 of attempt 5 has the
-// same fate in every run.
+// Faults makes drivers fail, in a way that depends on the seed and on the call, and not on the order in which
+// goroutines run: the nth append of entry 3 of attempt 5 has the same fate in every run.
 type Faults struct {
 	seed  uint64
 	rates Rates
@@ -80,7 +79,7 @@ func (f *Faults) of(call string) *fate {
 	return &fate{f, rand.New(rand.NewPCG(f.seed, h.Sum64())), f.rates} // #nosec G404 -- a seed decides, so that a run can be repeated
 }
 
-// hit reports whether something goes wrong, and counts it.
+// hit reports whether a fault occurs, and counts it.
 func (x *fate) hit(kind string, rate float64) bool {
 	if x.random.Float64() >= rate {
 		return false
@@ -129,7 +128,7 @@ func (p *Process) crashed() bool {
 	}
 }
 
-// call does something to a store, unless something goes wrong.
+// call makes a call of a store, unless a fault occurs.
 func (p *Process) call(ctx context.Context, name string, do func() error) error {
 	if p.crashed() {
 		return ErrCrashed

@@ -64,7 +64,7 @@ func (q *faultyQueue) Receive(ctx context.Context, n int, lease time.Duration) (
 	}
 }
 
-// receive ends with the process: who waits in a dead one would take messages from the next.
+// receive ends with the process: a receiver in a dead one would take messages from the next.
 func (q *faultyQueue) receive(ctx context.Context, n int, lease time.Duration) ([]host.Delivery, error) {
 	alive, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -11,7 +11,7 @@ import (
 // Long is a lease that does not end within a case.
 const Long = time.Hour
 
-// Message is a message with such a body that cases know it again.
+// Message is a message with a body that cases recognize.
 func Message(id, group string) host.Message {
 	return host.Message{ID: id, Group: group, Body: []byte("body of " + id)}
 }

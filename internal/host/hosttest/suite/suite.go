@@ -1,7 +1,8 @@
-// Package suite holds what every contract suite of package hosttest is made of: the ports of one deployment, the harness that makes
-// them for each case, and the few things that cases assert and make alike.
+// Package suite holds the parts of every contract suite of package hosttest: the ports of one deployment, the harness
+// that makes them for each case, and the few things that cases assert and make in the same way.
 //
-// Suites and drivers' harnesses use it. It must never know a driver, nor promise what a comment of package host does not.
+// Suites and drivers' harnesses use it. It must never know a driver, nor promise what a comment of package host does
+// not.
 package suite
 
 import (
@@ -106,7 +107,7 @@ func WantError(t *testing.T, what string, err, want error) {
 // Instant is the time that most things of a suite are made at.
 func Instant(seconds int64) time.Time { return time.Unix(1_700_000_000+seconds, 0).UTC() }
 
-// Push pushes workflows of a name each, those of schedules at the times given.
+// Push pushes one workflow for each name, with schedules at the given times.
 func Push(ctx context.Context, s Stores, site int64, project, revision string, workflows []string, schedules map[string]host.Times) (host.Project, error) {
 	p := host.Push{Site: site, Project: project, Schedules: map[string]host.NextTimes{},
 		Revision: host.Revision{Name: revision, CreatedAt: Instant(0), Archive: "a/" + revision, ArchiveMD5: []byte{1, 2}, UserInfo: param.New("user", "me")}}
