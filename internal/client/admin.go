@@ -20,7 +20,7 @@ type Caller struct {
 	Site int64  `json:"site"`
 }
 
-// Caller asks the server who it takes the caller for.
+// Caller returns the caller as the server sees them.
 func (c *Client) Caller(ctx context.Context) (who Caller, err error) {
 	err = c.get(ctx, "/api/whoami", nil, &who)
 	return who, err
@@ -36,7 +36,7 @@ type Check struct {
 // uploadsHeader means that archives may go to the store.
 const uploadsHeader = "Zerodag-Uploads"
 
-// Check asks the server what it thinks of this client.
+// Check asks the server whether it works with this client.
 func (c *Client) Check(ctx context.Context) (k Check, err error) {
 	header, err := c.getWithHeader(ctx, "/api/version/check", query("client", APIVersion), &k)
 	c.slots.Store(header.Get(uploadsHeader) != "")

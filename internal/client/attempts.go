@@ -109,7 +109,7 @@ type Start struct {
 	// Priority is the keyword for the attempt's importance among waiting ones; "" is none.
 	Priority string
 	At       time.Time // when its first task begins; zero is now
-	// Labels are texts by which people find the attempt; with Resume over those of the earlier one.
+	// Labels are texts by which users find the attempt; with Resume they override those of the earlier one.
 	Labels *param.Map
 }
 
@@ -168,7 +168,7 @@ func (s *Start) body() any {
 	return body
 }
 
-// existing makes the error of a conflict an *ExistsError where it has the attempt.
+// existing makes the error of a conflict an *ExistsError if it has the attempt.
 func existing(err error) error {
 	var status *StatusError
 	if errors.As(err, &status) && status.Status == http.StatusConflict {
@@ -184,7 +184,7 @@ func existing(err error) error {
 type Rerun struct {
 	Mode        string     `json:"mode"`           // "failed", "from", "only" or "all"
 	From        string     `json:"from,omitempty"` // the task that mode "from" begins with
-	Only        string     `json:"only,omitempty"` // the one task that mode "only" runs
+	Only        string     `json:"only,omitempty"` // the single task that mode "only" runs
 	Until       string     `json:"until,omitempty"`
 	MarkSuccess []string   `json:"markSuccess,omitempty"`
 	Revision    *string    `json:"revision"` // nil: that of the earlier attempt; "" is the newest
@@ -219,7 +219,7 @@ type RerunTask struct {
 	Parameters []string `json:"parameters,omitempty"`
 }
 
-// Rerun starts another attempt of the session of an attempt. An *ExistsError has the one of that name that is there already.
+// Rerun starts another attempt of the session of an attempt. An *ExistsError has the existing one of that name.
 func (c *Client) Rerun(ctx context.Context, id ID, r Rerun) (Attempt, error) {
 	var answer struct{ Attempt Attempt }
 	err := c.send(ctx, http.MethodPost, path("api", "x", "attempts", string(id), "rerun"), nil, r, &answer)
@@ -261,12 +261,12 @@ func (c *Client) Unpause(ctx context.Context, id ID) (a Attempt, err error) {
 
 // Fork describes a fork of an attempt.
 type Fork struct {
-	Entry     int64 // of the history of the attempt: what was success after it is taken over
+	Entry     int64 // of the history of the attempt: tasks that had succeeded by then are taken over
 	RetryName string
 }
 
-// Fork starts another attempt of a session that takes over what was success at a moment of this one, with its
-// revision and parameters.
+// Fork starts another attempt of a session that takes over the tasks that had succeeded at a moment of this one, with
+// its revision and parameters.
 func (c *Client) Fork(ctx context.Context, id ID, f Fork) (a Attempt, err error) {
 	body := struct {
 		Seq       int64  `json:"seq"`

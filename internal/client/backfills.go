@@ -54,7 +54,7 @@ type Filling struct {
 	Warnings       []string     `json:"-"` // of its start, about parameters
 }
 
-// Waiting is how many of Running have no attempt yet: they begin in a moment, or when nothing keeps them from it any more.
+// Waiting is how many of Running have no attempt yet: they begin in a moment, or when nothing blocks them any more.
 func (b Filling) Waiting() (n int) {
 	for _, r := range b.Running {
 		if r.AttemptID == nil {
@@ -110,7 +110,7 @@ func (c *Client) PlanFill(ctx context.Context, f Fill) (FillPlan, error) {
 	return answer.Plan, err
 }
 
-// Fillings lists backfills that are one thing, descending by id: a page of those of a project and a workflow of it, or of all.
+// Fillings lists backfills with an id, descending: a page of those of a project and a workflow of it, or of all.
 func (c *Client) Fillings(ctx context.Context, project, workflow string, open bool, last ID) ([]Filling, error) {
 	var list struct{ Backfills []Filling }
 	only := ""

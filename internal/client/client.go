@@ -32,16 +32,15 @@ type Options struct {
 	Endpoint string      // "http[s]://host[:port]" or "host[:port]"; "" is DefaultEndpoint
 	Header   http.Header // sent with every request to the server itself; may be nil
 	Agent    string      // added to the User-Agent
-	// Sign adds to a request to the server itself who makes it; the API is then below /iam.
-	// May be nil.
+	// Sign adds authentication to a request to the server itself; the API is then below /iam. May be nil.
 	Sign func(r *http.Request) error
-	// Access says in errors how requests show who makes them: "with the token of --token".
+	// Access describes in errors how requests authenticate: "with the token of --token".
 	Access   string
 	Insecure bool // accept any certificate
-	// NoDirect asks the server for files itself and not for links into its storage, and
-	// pushes what it can to the server itself.
+	// NoDirect requests files from the server itself and not links into its storage, and pushes to the server itself if
+	// possible.
 	NoDirect bool
-	// Env looks up the variables that name a proxy; nil is no proxy.
+	// Env looks up the proxy variables; nil is no proxy.
 	Env func(name string) string
 	// Progress is called with the number of transferred bytes of an upload or download; total is -1 if it is not known.
 	// May be nil.
@@ -60,7 +59,7 @@ type Client struct {
 type transport struct {
 	Options
 	base string // "http://host:port", without a slash at the end
-	root string // what paths of the API are put behind: base, or the part of signed requests
+	root string // prefix of the API's paths: base, or the part of signed requests
 	http *http.Client
 }
 

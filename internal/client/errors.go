@@ -27,13 +27,13 @@ type StatusError struct {
 
 // Unknown is a name that nothing has.
 type Unknown struct {
-	Kind    string // "project", "workflow" or "schedule"; "" where it is not known what was named
+	Kind    string // "project", "workflow" or "schedule"; "" if the kind is not known
 	Project ID     // of the workflow or schedule
 	Name    string
 }
 
-// soon is how early API Gateway answers when it turns a request away. It says the same words when a function
-// has been at it for 30 seconds.
+// soon is how early API Gateway answers when it rejects a request. It uses the same words when a function has been
+// working on it for 30 seconds.
 const soon = 20 * time.Second
 
 // isGateways reports whether API Gateway has refused a request before any work on it began: there were too many
@@ -85,7 +85,7 @@ func (c *transport) accessHint(status int) string {
 	return ""
 }
 
-// IsMissing reports whether an error is that there is no such thing.
+// IsMissing reports whether an error means that there is no such object.
 func IsMissing(err error) bool { return hasStatus(err, http.StatusNotFound) }
 
 // IsConflict reports whether an error is a conflict with an existing object.
@@ -116,7 +116,7 @@ func (e *Unreachable) Error() string {
 
 func (e *Unreachable) Unwrap() error { return e.cause }
 
-// connectError turns what the network says into an error for people.
+// connectError turns an error of the network into an error for users.
 func (c *transport) connectError(err error) error {
 	var op *net.OpError
 	var name *net.DNSError
@@ -143,7 +143,7 @@ func (m *mistake) Unwrap() error { return m.error }
 
 var errRefused = errors.New("connection refused")
 
-// statusError reads what the server says about a failure.
+// statusError reads the server's message about a failure.
 func statusError(r *http.Response) error {
 	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
 	text := strings.TrimSpace(string(body))

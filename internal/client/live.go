@@ -31,7 +31,7 @@ func (c *Columns) Len() int {
 
 // Outline is a page of the tasks of an attempt without their parameters.
 type Outline struct {
-	Seq   *int64  `json:"seq"` // the entry of the history that the tasks are as of; nil where nothing changes
+	Seq   *int64  `json:"seq"` // the entry of the history that the tasks are as of; nil if nothing changes
 	Tasks Columns `json:"tasks"`
 	Next  *int64  `json:"next"` // what after is for the next page; nil on the last
 }

@@ -31,7 +31,7 @@ type Queues struct {
 	Approximate bool     `json:"approximate"`
 	Queues      []Depth  `json:"queues"`
 	Queue       string   `json:"queue"`    // that the messages are of
-	Messages    []Queued `json:"messages"` // nil where they cannot be looked at
+	Messages    []Queued `json:"messages"` // nil if they cannot be read
 	Next        *ID      `json:"next"`
 }
 
@@ -65,17 +65,17 @@ func (c *Client) Queues(ctx context.Context, queue string, after ID, count int) 
 	return q, err
 }
 
-// Limit is a number that bounds what a server does.
+// Limit is a limit of a server.
 type Limit struct {
 	Name    string  `json:"name"`
 	About   string  `json:"about"`
 	Setting *string `json:"setting"` // that changes it; nil: nothing does
 	Unit    string  `json:"unit"`
-	Value   *int64  `json:"value"` // nil: there is no bound
+	Value   *int64  `json:"value"` // nil: there is no limit
 	Use     *int64  `json:"use"`   // nil: not known
 }
 
-// Limits lists what bounds a server.
+// Limits lists the limits of a server.
 func (c *Client) Limits(ctx context.Context) ([]Limit, error) {
 	var answer struct{ Limits []Limit }
 	err := c.get(ctx, "/api/x/admin/limits", nil, &answer)

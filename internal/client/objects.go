@@ -140,7 +140,7 @@ func (a *Attempt) BeginsAt() *time.Time {
 	return &a.CreatedAt
 }
 
-// Paused says who has paused an attempt or a project.
+// Paused is who has paused an attempt or a project, and when and why.
 type Paused struct {
 	By     string    `json:"by"`
 	At     time.Time `json:"at"`

@@ -17,7 +17,7 @@ type Pool struct {
 	UpdatedAt time.Time `json:"updatedAt"`
 }
 
-// PoolLine is a pool with who has its slots and who waits for them.
+// PoolLine is a pool with the holders of its slots and its waiting claims.
 type PoolLine struct {
 	Pool
 	Taken   []PoolSlot  `json:"taken"`
@@ -55,7 +55,7 @@ func (c *Client) Pools(ctx context.Context) (all []Pool, err error) {
 	}
 }
 
-// Pool returns a pool of a project, or of the site where project is "".
+// Pool returns a pool of a project, or of the site if project is "".
 func (c *Client) Pool(ctx context.Context, project, name string) (p PoolLine, err error) {
 	err = c.get(ctx, path("api", "pools", name), query("project", project), &p)
 	return p, err

@@ -60,8 +60,7 @@ func (c *Client) UnpauseProject(ctx context.Context, id ID) (p Project, err erro
 	return p, err
 }
 
-// Revisions lists revisions of a project, newest first, from the one before last on; ""
-// is from the newest.
+// Revisions lists revisions of a project, newest first, starting before last; "" is from the newest.
 func (c *Client) Revisions(ctx context.Context, project, last ID) ([]Revision, error) {
 	var list struct{ Revisions []Revision }
 	err := c.get(ctx, path("api", "projects", string(project), "revisions"), query("last_id", string(last)), &list)
@@ -100,8 +99,8 @@ func (c *Client) Workflow(ctx context.Context, project ID, name, revision string
 	return Workflow{}, missing(unknown, fmt.Sprintf(" in the latest revision of project id = %s", project))
 }
 
-// SessionTime asks what a time is in a workflow's zone. text is a time with or without
-// offset; mode is "", "hour", "day", "schedule" or "next_schedule".
+// SessionTime converts a time into a workflow's zone. text is a time with or without offset; mode is "", "hour", "day",
+// "schedule" or "next_schedule".
 func (c *Client) SessionTime(ctx context.Context, workflow ID, text, mode string) (t SessionTime, err error) {
 	err = c.get(ctx, path("api", "workflows", string(workflow), "truncated_session_time"), query("session_time", text, "mode", mode), &t)
 	return t, err

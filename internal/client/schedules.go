@@ -28,7 +28,7 @@ func (c *Client) AllSchedules(ctx context.Context, project ID) (all []Schedule, 
 		}
 		all = append(all, page...)
 		if page[len(page)-1].ID == last {
-			return all, nil // a server that does not know pages
+			return all, nil // a server without pages
 		}
 		last = page[len(page)-1].ID
 	}

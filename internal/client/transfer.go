@@ -11,8 +11,8 @@ import (
 
 const maxRedirects = 10
 
-// download opens a file of the server. Redirects are followed without our headers:
-// storages refuse, or must not see, what is meant for the server.
+// download opens a file of the server. Redirects are followed without our headers: storages refuse, or must not see,
+// headers for the server.
 func (c *transport) download(ctx context.Context, path string, q url.Values) (io.ReadCloser, error) {
 	if c.NoDirect {
 		q.Set("direct_download", "false")
@@ -38,7 +38,7 @@ func (c *transport) download(ctx context.Context, path string, q url.Values) (io
 	return c.counted(r.Body, r.ContentLength), nil
 }
 
-// redirected returns where an answer points to; nil when it does not.
+// redirected returns the target of a redirect; nil if the answer is none.
 func redirected(r *http.Response) *url.URL {
 	if r == nil || r.StatusCode/100 != 3 {
 		return nil
@@ -59,7 +59,7 @@ func (c *transport) plain(ctx context.Context, address string) (*http.Response, 
 	return c.answer(r)
 }
 
-// counted tells Progress while it is read.
+// counted reports to Progress while it is read.
 func (c *transport) counted(r io.ReadCloser, total int64) io.ReadCloser {
 	if c.Progress == nil {
 		return r

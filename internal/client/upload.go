@@ -16,8 +16,7 @@ import (
 	"time"
 )
 
-// Sizes of uploads: an archive above the first goes in parts of the second, so many at the
-// same time.
+// Sizes of uploads: an archive above the first is uploaded in parts of the second, so many at the same time.
 const (
 	onePart  = 100_000_000
 	partSize = 16 << 20
@@ -28,7 +27,7 @@ const (
 // including its retries.
 const longestCheck = 15 * time.Minute
 
-// place is where the parts of an archive go.
+// place is the destination of an archive's parts.
 type place struct {
 	ID    string
 	Parts []struct {
@@ -136,7 +135,7 @@ func (p *partReader) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// back takes back what counts as done: the part is sent again.
+// back subtracts what counted as done: the part is sent again.
 func (p *partReader) back() { p.all.Add(-p.read.Swap(0)) }
 
 // putPart uploads one part, without our headers: the store must see nothing but the link.

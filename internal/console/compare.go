@@ -15,7 +15,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Comparison is what is different between an attempt and an earlier one of its workflow.
+// Comparison is the differences between an attempt and an earlier one of its workflow.
 type Comparison struct {
 	With     *host.Attempt // nil: no earlier one has succeeded, as far as was looked
 	Looked   bool          // all earlier ones were looked at
@@ -49,7 +49,7 @@ type TaskChange struct {
 // mostEarlier is how many earlier attempts are searched for a successful one.
 const mostEarlier = 500
 
-// mostChanged bounds each list of a comparison.
+// mostChanged limits each list of a comparison.
 const mostChanged = 200
 
 // CompareWithSuccess compares an attempt with the last one before it that succeeded.

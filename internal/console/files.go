@@ -25,8 +25,7 @@ const (
 	mostUnpacked = 256 << 20 // bytes
 )
 
-// Files lists the files of a revision in the order of its archive. all is false where the archive has more than is
-// read.
+// Files lists the files of a revision in the order of its archive. all is false if the archive has more than is read.
 func (c *Console) Files(ctx context.Context, r host.Revision) (list []File, all bool, err error) {
 	all, err = c.eachFile(ctx, r, func(f File, _ io.Reader) (bool, error) {
 		list = append(list, f)
@@ -52,8 +51,7 @@ func (c *Console) File(ctx context.Context, r host.Revision, name string, most i
 	return text, size, err
 }
 
-// sums are the digests of the files of a revision, by path: of the content, or of where a link leads. all is as
-// Files has it.
+// sums are the digests of the files of a revision, by path: of the content, or of a link's target. all is as in Files.
 func (c *Console) sums(ctx context.Context, r host.Revision) (sums map[string][sha256.Size]byte, all bool, err error) {
 	sums = map[string][sha256.Size]byte{}
 	all, err = c.eachFile(ctx, r, func(f File, content io.Reader) (bool, error) {
@@ -67,8 +65,8 @@ func (c *Console) sums(ctx context.Context, r host.Revision) (sums map[string][s
 	return sums, all, err
 }
 
-// eachFile shows the files of an archive to do, which reports whether to continue; the content of a link is where it
-// leads. all is that there are no more.
+// eachFile passes the files of an archive to do, which reports whether to continue; the content of a link is its
+// target. all means that there are no more.
 func (c *Console) eachFile(ctx context.Context, r host.Revision, do func(f File, content io.Reader) (bool, error)) (all bool, err error) {
 	return c.eachEntry(ctx, r, func(h *tar.Header, name string, content io.Reader) (bool, error) {
 		if h.Typeflag == tar.TypeSymlink {
@@ -115,7 +113,7 @@ func (c *Console) eachEntry(ctx context.Context, r host.Revision, do func(h *tar
 	}
 }
 
-// unreadable is an archive that is damaged: what is pushed is looked at, so that it is the store's fault.
+// unreadable means that an archive is damaged: pushes are checked, so it is the store's fault.
 func unreadable(err error) error {
 	return errors.Join(errors.New("read the archive of a revision"), err)
 }

@@ -55,7 +55,7 @@ func (c *Console) Grid(ctx context.Context, q GridQuery) (Grid, error) {
 	}
 	at := map[string]int{}
 	for i, s := range list {
-		// A session says little of its last attempt: the row of that one reports whether it waits.
+		// A session has few data of its last attempt: the row of the attempt shows whether it waits.
 		a, err := c.Catalogue.Attempt(ctx, q.Site, s.Last.ID)
 		if err != nil {
 			return Grid{}, err

@@ -40,7 +40,7 @@ type Failed struct {
 	Task, Message string // the first task that failed without further retries; "" if not looked up
 }
 
-// Late is what has not happened in time.
+// Late is an object that is late.
 type Late struct {
 	Kind    LateKind
 	Since   time.Time    // when it became late, or will: of NearSLA
@@ -50,7 +50,7 @@ type Late struct {
 	Usual    time.Duration // of Slow: what nine of ten of the last successes took at most
 }
 
-// LateKind says in what way something is late.
+// LateKind is the way in which it is late.
 type LateKind string
 
 // The ways in which something is late.
@@ -60,7 +60,7 @@ const (
 	NearSLA LateKind = "sla"  // an attempt is close to the time of its `sla:`, or beyond
 )
 
-// The bounds of an overview.
+// The limits of an overview.
 const (
 	mostRows      = 50
 	mostActive    = 1000
@@ -152,7 +152,7 @@ func (c *Console) schedules(ctx context.Context, site int64, o *Overview) error 
 	return nil
 }
 
-// failed finds sessions whose last attempt failed since a time: those of the newest attempts.
+// failed finds sessions whose last attempt failed since a time, among the newest attempts.
 func (c *Console) failed(ctx context.Context, site int64, since time.Time, o *Overview) error {
 	list, err := c.Catalogue.Attempts(ctx, host.AttemptQuery{Site: site, Count: mostFailures})
 	if err != nil {
@@ -236,8 +236,8 @@ func (c *Console) late(ctx context.Context, o *Overview) error {
 	return nil
 }
 
-// usual is what nine of ten of the last successes of an attempt's workflow took at most; 0 where there are too few
-// to tell.
+// usual is the longest time of nine of ten of the last successful attempts of an attempt's workflow; 0 if there are too
+// few.
 func (c *Console) usual(ctx context.Context, a host.Attempt) (time.Duration, error) {
 	list, err := c.Catalogue.Attempts(ctx, host.AttemptQuery{Site: a.Site, Project: a.Project.ID, Workflow: a.Workflow.Name, Before: a.ID, Count: 2 * compared})
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 // Plan is a workflow as it is written: its tasks before any of them runs.
 type Plan struct {
 	Workflow host.Workflow
-	Tasks    []Planned // the root first; parents before what is in them
+	Tasks    []Planned // the root first; parents before their contents
 	All      bool      // false: there are more
 	Params   []Used    // that expressions read and nothing in the workflow sets
 	Source   bool      // the files of the revision could be read, so that places are known
@@ -32,11 +32,11 @@ type Planned struct {
 	Upstreams []int  // indexes of the tasks that must succeed before
 	Operator  string // "" of a group
 	Group     bool
-	// Makes means that the task makes tasks at run time; those of its bodies follow it, as Made.
+	// Makes means that the task generates tasks at run time; those of its bodies follow it, as Made.
 	Makes bool
 	Made  bool
 	Calls string    // the target of call> and require>; "" for none or an expression
-	Place dig.Place // zero where it is not known
+	Place dig.Place // zero if it is not known
 }
 
 // Used is a parameter that expressions read.
@@ -137,7 +137,7 @@ func (p *planner) lay(parent int, nodes []dig.Node, made bool, depth int) {
 	}
 }
 
-// makes reports whether a task makes tasks, as far as its operator tells.
+// makes reports whether a task generates tasks, as far as its operator shows.
 func makes(n dig.Node) bool {
 	return slices.Contains([]string{"loop", "for_each", "for_range", "td_for_each", "if", "call", "http_call"}, keys.OperatorOf(n.Config))
 }
@@ -154,14 +154,14 @@ func (p *planner) bodies(owner int, n dig.Node, depth int) {
 	for _, body := range keys.BodiesOf(n.Config) {
 		nodes, err := dig.Compile(above, name, keys.Language{Level: n.Level}, body)
 		if err != nil {
-			continue // it fails at run time, and check tells
+			continue // it fails at run time, and check reports it
 		}
 		p.lay(owner, nodes, true, depth+1)
 	}
 }
 
-// source reads the files of a revision that a workflow may be written in. host.ErrNotFound where its archive is not
-// there, or not any more.
+// source reads the files of a revision that a workflow may be written in. host.ErrNotFound if its archive is missing or
+// was removed.
 func (c *Console) source(ctx context.Context, r host.Revision) (dig.Source, error) {
 	if r.Archive == "" {
 		return nil, host.ErrNotFound

@@ -26,7 +26,7 @@ type SessionFilter struct {
 	Before      int64           // ids below; 0 is all
 	Count       int
 	Most        int // how many sessions are looked at for a page; 0 is mostSessions
-	Bytes       int // of parameters that a page has, see host.Page; 0 is no bound
+	Bytes       int // of parameters that a page has, see host.Page; 0 is no limit
 }
 
 // Bound is a session time from which on, or before which, sessions are meant; the zero value is none.
@@ -111,13 +111,13 @@ func (c *Console) Sessions(ctx context.Context, f SessionFilter) (SessionPage, e
 	return p, nil
 }
 
-// file is what is known of the newest definition of a workflow.
+// file is the data of the newest definition of a workflow.
 type file struct {
 	tags  []string
 	holds bool // the text that is searched for
 }
 
-// files are those of all workflows that have tags, or hold the text that is searched for, where either matters.
+// files are those of all workflows that have tags, or contain the searched text, if either matters.
 func (c *Console) files(ctx context.Context, f SessionFilter) (map[workflowKey]file, error) {
 	text := strings.ToLower(f.Text)
 	inFile := text != "" && f.InFile

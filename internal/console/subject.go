@@ -15,7 +15,7 @@ type Subject struct {
 	// this program; all others are kinds of events (events.Kind).
 	What    string
 	Attempt *host.Attempt // nil: no attempt, or it is gone
-	Tasks   []string      // full names of the tasks that it is about, the first mostNamed; none where they are not known
+	Tasks   []string      // full names of its tasks, the first mostNamed; none if they are not known
 	Count   int           // how many tasks it is about
 
 	attempt int64

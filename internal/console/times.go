@@ -33,7 +33,7 @@ func (c *Console) Upcoming(ctx context.Context, site, id int64, from time.Time, 
 // Date is a time of a schedule, and the session that there is for it.
 type Date struct {
 	Time    time.Time
-	Session *host.Session // nil where none was started
+	Session *host.Session // nil if none was started
 	Ahead   bool          // the schedule itself has yet to start it
 }
 

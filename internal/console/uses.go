@@ -74,7 +74,7 @@ func (u *uses) sets(m *param.Map) {
 	}
 }
 
-// value looks for expressions in any value.
+// value searches for expressions in any value.
 func (u *uses) value(task string, v param.Value) {
 	switch x := v.(type) {
 	case string:

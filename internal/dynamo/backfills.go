@@ -32,7 +32,7 @@ func backfillsOf(project int64, workflow string) string {
 	return "B#" + table.Decimal(project) + "#" + workflow
 }
 
-// openBackfills are those of every site that are not over.
+// openBackfills are the unfinished backfills of every site.
 const openBackfills = "B#"
 
 func backfillOf(it table.Item) (host.Backfill, error) {
@@ -102,7 +102,7 @@ func (db *backfills) AddBackfill(ctx context.Context, b host.Backfill) (host.Bac
 	}
 }
 
-// addedBackfill reads what was added, as any reader has it.
+// addedBackfill reads the added backfill, as any reader sees it.
 func (db *backfills) addedBackfill(ctx context.Context, id int64, err error) (host.Backfill, error) {
 	if err != nil {
 		return host.Backfill{}, err
@@ -128,7 +128,7 @@ func (db *backfills) Backfill(ctx context.Context, site, id int64) (host.Backfil
 	return backfillOf(it)
 }
 
-// backfillList is the narrowest list that holds what is asked for.
+// backfillList is the narrowest list that holds the requested backfills.
 func (db *backfills) backfillList(q host.BackfillQuery) *table.List {
 	index, partition := env.BySite(), backfillsOfSite(q.Site)
 	switch {
@@ -165,7 +165,7 @@ func (db *backfills) UpdateBackfill(ctx context.Context, b host.Backfill) error 
 	if err != nil {
 		return err
 	}
-	writer := rand.Text() // of two that change a backfill in the same way, one must hear that it was late
+	writer := rand.Text() // of two identical concurrent changes, one must fail as late
 	change := table.Where{Text: "SET #bs = :state, #ua = :at, #ve = :next, #wb = :writer", Names: []string{aState, aUpdated, aVersion, aWriter},
 		Values: table.Item{":state": table.Bytes(table.Pack(state)), ":at": table.Micros(b.UpdatedAt), ":next": table.Number(b.Version + 1), ":writer": table.Text(writer)}}
 	if !b.FinishedAt.IsZero() {

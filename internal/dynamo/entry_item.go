@@ -53,7 +53,7 @@ func seqOf(it table.Item) int64 {
 	return n
 }
 
-// entryItem makes the item; what is too large for it is stored first.
+// entryItem makes the item; parts that are too large for it are stored first.
 func (db *logs) entryItem(ctx context.Context, attempt int64, e host.Entry, snapshot int64) (table.Item, error) {
 	it, largest := entryKey(attempt, e.Seq).Item(), largestBody
 	if e.Seq == 1 {

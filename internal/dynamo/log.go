@@ -100,12 +100,11 @@ func between(attempt int64, from, to string) table.Where {
 		Values: table.Item{":p": table.Text(attemptKey(attempt).Partition), ":first": table.Text(from), ":last": table.Text(to)}}
 }
 
-// firstPage is how many items loading reads before it knows how many it needs: the row,
-// which comes behind all entries, and some of these. 16 KB of log lie between two snapshots
-// at least, 60 small entries.
+// firstPage is how many items loading reads before it knows how many it needs: the row, which sorts after all entries,
+// and some of these. There are at least 16 KB of log between two snapshots, 60 small entries.
 const firstPage = 12
 
-// Load reads what is needed for the newest state: see host.Log. Events are left out.
+// Load reads what is needed for the newest state: see host.Log. It omits events.
 func (db *logs) Load(ctx context.Context, attempt int64) (host.Stored, error) {
 	list, err := db.t.Find(ctx, table.Query{Where: between(attempt, entrySort(2), table.Row), Descending: true, Limit: firstPage})
 	if err != nil || len(list) == 0 || list[0].Str(table.Sort) != table.Row {
@@ -244,14 +243,14 @@ func (db *logs) snapshotBefore(ctx context.Context, attempt int64, it table.Item
 // tail is an entry that is known to be there, and the snapshot that it names.
 type tail struct{ seq, snapshot int64 }
 
-// tails remembers where logs ended when this process last saw them. Entries never go while
-// their attempt lives, so what was there still is: it is trusted for a "yes" only.
+// tails remembers where logs ended when this process last saw them. Entries are never deleted while their attempt is
+// unfinished, so a remembered entry still exists: it is trusted only for a "yes".
 type tails struct {
 	mu sync.Mutex
 	m  map[int64]tail
 }
 
-// maxTails bounds the memory; a forgotten one costs one read.
+// maxTails limits the memory; a forgotten one costs one read.
 const maxTails = 10_000
 
 func (t *tails) of(attempt int64) (tail, bool) {

@@ -30,7 +30,7 @@ func paramKey(site int64, name string) table.Key {
 	return table.At("Y#"+table.Decimal(site)+"#"+hex.EncodeToString(sum[:]), table.Row)
 }
 
-// params are those of one site.
+// params are the values of one site.
 type params struct {
 	t    *table.Table
 	site int64

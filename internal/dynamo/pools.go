@@ -15,7 +15,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// A pool, and who shares it.
+// A pool, with its holders and its line.
 //
 //	O#<site>#<project>#<name>   R                          row; indexes site (O#<site>, id), project (O#, id)
 //	O#<site>#<project>#<name>   S#<number>                 this slot is taken
@@ -162,7 +162,7 @@ func (db *pools) Line(ctx context.Context, ref host.PoolRef, n int) (l host.Line
 	return l, nil
 }
 
-// addToLine adds what an item of a pool says.
+// addToLine adds the content of a pool's item.
 func addToLine(l *host.Line, it table.Item) error {
 	switch sort := it.Str(table.Sort); {
 	case sort == table.Row:

@@ -22,7 +22,7 @@ func parse(s string) int64 {
 	return n
 }
 
-// Project returns a project, a deleted one as well.
+// Project returns a project, even a deleted one.
 func (db *DB) Project(ctx context.Context, site, id int64) (host.Project, error) {
 	it, err := db.t.Get(ctx, projectKey(id))
 	if err != nil || it == nil || site != host.AnySite && it.Num(table.Site) != site {

@@ -15,8 +15,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// pushing is one call of Push. The id of its revision stays the same however often it
-// tries; those of its definitions follow it.
+// pushing is one call of Push. The id of its revision stays the same however often it tries; the ids of its definitions
+// follow it.
 type pushing struct {
 	host.Push
 	project  table.Item // row as it was read; nil when it will be made
@@ -77,7 +77,7 @@ func (db *DB) reserve(ctx context.Context, n int) (int64, error) {
 // maxReserve is how many milliseconds may be taken by others.
 const maxReserve = 1000
 
-// push tries once. errCondition: something changed meanwhile.
+// push tries once. errCondition: something has changed meanwhile.
 func (db *DB) push(ctx context.Context, x *pushing) (host.Project, error) {
 	var none host.Project
 	var err error

@@ -164,8 +164,8 @@ func (db *DB) nextIsOver(ctx context.Context, a host.Attempt) (bool, error) {
 	return last.Has(aFinished), err
 }
 
-// scheduled reports whether the schedule of the workflow of an attempt, disabled or not, has yet to come past its
-// session. It asks by the ids that the schedule can have, as a push chooses them: an index may be behind.
+// scheduled reports whether the schedule of an attempt's workflow, disabled or not, has yet to pass its session. It
+// reads the ids that the schedule can have, as a push chooses them: an index may be behind.
 func (db *DB) scheduled(ctx context.Context, a host.Attempt) (bool, error) {
 	for n := 0; ; n++ {
 		it, err := db.t.Get(ctx, scheduleKey(scheduleID(a.Project.ID, a.Workflow.Name, n)))

@@ -91,7 +91,7 @@ func definitionItem(m manifest, d definition) (table.Item, error) {
 	return it, err
 }
 
-// workflowOf is a definition without its text, and where that is.
+// workflowOf is a definition without its text, and the key of the text.
 func workflowOf(it table.Item) (host.Workflow, table.Key) {
 	w := host.Workflow{ID: it.Num(table.ID), Site: it.Num(table.Site), Project: host.Ref{ID: it.Num(aProject), Name: it.Str(aProjectName)},
 		Revision: host.Ref{ID: it.Num(aRevision), Name: it.Str(aRevName)}, Archive: it.Str(aRevArchive), Name: it.Str(aName), Zone: it.Str(aZone)}

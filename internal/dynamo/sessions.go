@@ -67,7 +67,7 @@ func (db *DB) sessionsOf(ctx context.Context, firsts []host.Attempt) ([]host.Ses
 	return list, nil
 }
 
-// attemptList is the narrowest list that holds what is asked for.
+// attemptList is the narrowest list that holds the requested attempts.
 func (db *DB) attemptList(site, project int64, workflow string, before int64, count int) *table.List {
 	switch {
 	case project != 0 && workflow != "":

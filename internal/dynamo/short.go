@@ -26,7 +26,7 @@ func (db *logs) KeepShort(attempt int64, name string, content []byte) {
 	db.short.giveBack(attempt, []shortLog{{name, content}})
 }
 
-// TakeShort takes away what is kept for an attempt: another process will append.
+// TakeShort removes and returns the logs kept for an attempt: another process will append.
 func (db *logs) TakeShort(attempt int64) []events.Log {
 	var list []events.Log
 	for _, l := range db.short.take(attempt) {
@@ -77,7 +77,7 @@ type recent struct {
 // maxRecent is the most that is kept in memory.
 const maxRecent = 1 << 20
 
-// begin knows an attempt up to an entry.
+// begin sets the logs of an attempt up to an entry.
 func (r *recent) begin(attempt, seq int64, list []shortLog) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -95,7 +95,7 @@ func (r *recent) next(attempt, seq int64, list []shortLog) {
 	}
 }
 
-// take adds logs; what becomes too large is forgotten whole. The lock is held.
+// take adds logs; if they become too large all of them are dropped. The lock is held.
 func (r *recent) take(list []shortLog) {
 	for _, l := range list {
 		r.size += len(l.name) + len(l.content)
@@ -106,7 +106,7 @@ func (r *recent) take(list []shortLog) {
 	}
 }
 
-// of is what is known of an attempt: the logs of its entries up to seq.
+// of is the known part of an attempt: the logs of its entries up to seq.
 func (r *recent) of(attempt int64) (list []shortLog, seq int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -87,7 +87,7 @@ func splitShort(b []byte) ([]shortLog, error) {
 	return list, nil
 }
 
-// cutPart takes a part that stands after its length.
+// cutPart takes a part that follows its length.
 func cutPart(b []byte) (part, rest []byte, err error) {
 	size, n := binary.Uvarint(b)
 	if n <= 0 || uint64(len(b)-n) < size {

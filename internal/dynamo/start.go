@@ -20,7 +20,7 @@ func maxStarts(list []*starting) int {
 	return table.MaxActions / 5
 }
 
-// starting is one new attempt with what its actions depend on.
+// starting is one new attempt with the data that its actions depend on.
 type starting struct {
 	host.NewAttempt
 	row     host.Attempt
@@ -110,7 +110,7 @@ func (db *DB) readSessions(ctx context.Context, starts []*starting) error {
 	return nil
 }
 
-// startAll writes all of a list or none. errCondition: what was read is not so any more.
+// startAll writes all of a list or none. errCondition: the data that was read has changed.
 func (db *DB) startAll(ctx context.Context, starts []*starting) ([]host.Attempt, error) {
 	for _, s := range starts {
 		if s.session.attempts > 0 && s.session.first == s.RetryName {
@@ -133,8 +133,8 @@ func (db *DB) startAll(ctx context.Context, starts []*starting) ([]host.Attempt,
 	return nil, nil
 }
 
-// inTheWay answers with the attempt that a start conflicts with: the one of its name or,
-// without a name, the last one of the session.
+// inTheWay returns the attempt that a start conflicts with: the one of its name or, without a name, the last one of the
+// session.
 func (db *DB) inTheWay(ctx context.Context, s *starting, named int64) ([]host.Attempt, error) {
 	if s.RetryName == "" {
 		named = s.session.last
@@ -196,8 +196,8 @@ func (db *DB) startPart(ctx context.Context, part []*starting) ([]host.Attempt, 
 // errTaken: another process had the idea of the same id in the same millisecond.
 var errTaken = errors.New("id is taken")
 
-// startActions are what makes one attempt. None of them touches its project: all starts of
-// a project would be in each other's way.
+// startActions are the actions that make one attempt. None of them touches its project: otherwise all starts of a
+// project would conflict.
 func (db *DB) startActions(ctx context.Context, s *starting) ([]table.Action, error) {
 	row, err := db.attemptItem(ctx, s.row)
 	if err != nil {

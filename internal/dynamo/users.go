@@ -84,8 +84,7 @@ func (db *tokens) Revoke(ctx context.Context, site, id int64) error {
 	return nil
 }
 
-// useEvery bounds how exactly it is known when a token was used last, and how often that
-// is written.
+// useEvery limits how exactly the last use of a token is known, and how often it is written.
 const useEvery = time.Hour
 
 // ByHash finds a token, and notes now and then that it is used. That note is not worth

@@ -61,8 +61,8 @@ func (db *DB) Workflows(ctx context.Context, q host.WorkflowQuery) ([]host.Workf
 	return out.Rows, nil
 }
 
-// definitions finds what is asked for in the manifests of the revision, or of the newest
-// one of every living project: a push is seen with all its definitions or not at all.
+// definitions finds the requested definitions in the manifests of the revision, or of the newest one of every project
+// that is not deleted: a push is seen with all its definitions or not at all.
 func (db *DB) definitions(ctx context.Context, q host.WorkflowQuery) ([]found, error) {
 	var out []found
 	choose := func(it table.Item) error {

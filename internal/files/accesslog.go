@@ -40,7 +40,7 @@ func (l *AccessLog) Handler(h http.Handler) http.Handler {
 	})
 }
 
-// answered remembers what was answered.
+// answered remembers the answer.
 type answered struct {
 	http.ResponseWriter
 	status int
@@ -101,7 +101,7 @@ func (l *AccessLog) line(at time.Time, took time.Duration, r *http.Request, a *a
 	return line + "\n"
 }
 
-// printable escapes what JSON lets stand but terminals obey.
+// printable escapes characters that JSON permits but terminals obey.
 func printable(text string) string {
 	if !strings.ContainsFunc(text, obeyed) {
 		return text

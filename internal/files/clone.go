@@ -48,8 +48,7 @@ func copied(p projectfiles.Project, folder string) (*clone, error) {
 	return c, err
 }
 
-// look reads the stamps of everything in the folder but what commands leave behind in
-// their own corner of it.
+// look reads the stamps of everything in the folder except files that commands leave behind in their own corner of it.
 func (c *clone) look() (map[string]stamp, error) {
 	stamps := map[string]stamp{}
 	var read func(folder string) error

@@ -73,7 +73,7 @@ func reason(err error) string {
 	return "it could not be written"
 }
 
-// take reserves memory for text; false when there is no more.
+// take reserves memory for text; false if there is no more.
 func (l *late) take(n int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -137,7 +137,7 @@ func (l *late) trouble() error {
 	return l.cause
 }
 
-// again stores what waits, and comes back while there is more.
+// again stores waiting text, and repeats while there is more.
 func (l *late) again() {
 	l.store()
 	l.mu.Lock()
@@ -206,7 +206,7 @@ func (l *late) of(attempt int64) (list []*taskLog) {
 	return list
 }
 
-// close stores what waits for the last time.
+// close stores waiting text a last time.
 func (l *late) close() error {
 	l.mu.Lock()
 	l.closed = true

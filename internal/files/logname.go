@@ -15,7 +15,7 @@ import (
 // attempt.
 const sessionForm = "20060102T150405-0700"
 
-// attemptFolder is where the logs of an attempt lie; session is in the attempt's zone.
+// attemptFolder is the folder of an attempt's logs; session is in the attempt's zone.
 func attemptFolder(created time.Time, site, project int64, workflow string, session time.Time, retryName string) string {
 	name := fmt.Sprintf("%d.%d%s@%s", site, project, tasklog.Within(workflow), session.Format(sessionForm))
 	if retryName != "" {

@@ -18,8 +18,8 @@ import (
 	"zerodag/operators"
 )
 
-// ShortLogs keeps the logs of runs that say little, each by the name that its file would have.
-// Its methods are safe for concurrent use.
+// ShortLogs keeps the logs of runs that print little, each by the name that its file would have. Its methods are safe
+// for concurrent use.
 type ShortLogs interface {
 	// AddLog keeps one; to add it again changes nothing. It must not keep content.
 	AddLog(ctx context.Context, attempt int64, name string, content []byte) error
@@ -27,11 +27,11 @@ type ShortLogs interface {
 	// visible to all readers at once. An error means that it is not kept; otherwise settled is called with the outcome,
 	// and must neither wait nor call ShortLogs. Until then content belongs to ShortLogs.
 	AddLogSoon(attempt int64, name string, content []byte, settled func(error)) error
-	// LogSizes gives name and size of those of an attempt whose names begin with prefix.
+	// LogSizes passes name and size of an attempt's logs whose names begin with prefix to add.
 	LogSizes(ctx context.Context, attempt int64, prefix string, add func(name string, size int64)) error
 	// LogContent reads one log. host.ErrNotFound.
 	LogContent(ctx context.Context, attempt int64, name string) ([]byte, error)
-	// RemoveLogs removes all of some attempts; what is not there is no error.
+	// RemoveLogs removes all logs of some attempts; missing ones are not an error.
 	RemoveLogs(ctx context.Context, attempts []int64) error
 }
 
@@ -57,7 +57,7 @@ type LogOptions struct {
 	Form    tasklog.Form     // of the lines of the engine
 	Short   ShortLogs        // keeps logs with little text; nil: every run has a separate file
 	Now     func() time.Time // time.Now when nil
-	Logger  *slog.Logger     // told of logs that cannot be stored; may be nil
+	Logger  *slog.Logger     // for logs that cannot be stored; may be nil
 }
 
 // NewLogs makes Logs; the folder is made when there is something to keep.
@@ -130,9 +130,8 @@ func (l *Logs) Files(ctx context.Context, a host.Attempt, prefix string) ([]host
 	return list, ctx.Err()
 }
 
-// Remove deletes all logs of attempts. To do so twice is no error. Two projects can
-// share a folder (project 1 with workflow 2a, project 12 with workflow a), so a file goes only if it is of a
-// task of the attempt's workflow.
+// Remove deletes all logs of attempts. Doing so twice is not an error. Two projects can share a folder (project 1 with
+// workflow 2a, project 12 with workflow a), so a file is deleted only if it is of a task of the attempt's workflow.
 func (l *Logs) Remove(ctx context.Context, list []host.Attempt) error {
 	var ids []int64
 	for _, a := range list {

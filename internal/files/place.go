@@ -18,7 +18,7 @@ type place struct {
 	lock   *os.File
 }
 
-// The names of places. Their length is bounded: recordings know workspaces by their paths.
+// The names of places. Their length is limited: recordings identify workspaces by their paths.
 const (
 	placePrefix = "zerodag-"
 	placeRandom = 16

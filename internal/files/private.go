@@ -130,5 +130,5 @@ func ReadKey(file string) (content []byte, warning string, err error) {
 	return content, warning, nil
 }
 
-// maxKey bounds a file that holds one secret, in bytes.
+// maxKey limits a file that holds one secret, in bytes.
 const maxKey = 64 << 10

@@ -13,15 +13,15 @@ import (
 	"zerodag/internal/limits"
 )
 
-// room bounds the bytes that copies of projects take on disk, all together.
+// room limits the total bytes that copies of projects take on disk.
 type room struct {
-	most int64 // 0: there is no bound
+	most int64 // 0: there is no limit
 
 	mu   sync.Mutex
 	used int64
 }
 
-// roomTime is how often a write that waits for room looks again.
+// roomTime is how often a write that waits for room checks again.
 const roomTime = 50 * time.Millisecond
 
 // newRoom makes a limit; 0 is half of the free space on the folder's disk.
@@ -32,7 +32,7 @@ func newRoom(folder string, most int64) *room {
 	return &room{most: most}
 }
 
-// take waits until there is room for a copy. tidy frees what is not needed.
+// take waits until there is room for a copy. tidy frees unneeded copies.
 func (r *room) take(ctx context.Context, size int64, tidy func()) error {
 	if r.most > 0 && size > r.most {
 		return &host.Error{Code: host.Invalid, Message: fmt.Sprintf("the project has %d bytes, more than the %d that all workspaces may have together: free some disk and restart the server, or raise agent.workspaces.disk", size, r.most)}

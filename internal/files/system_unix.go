@@ -14,7 +14,7 @@ const noFollow = syscall.O_NOFOLLOW
 // tryLock locks a file for this process, or fails at once when another has it.
 func tryLock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) }
 
-// Free is how many bytes are free where a folder lies; 0: the system does not say.
+// Free is how many bytes are free on a folder's disk; 0: the system does not report it.
 func Free(folder string) int64 {
 	var disk syscall.Statfs_t
 	if syscall.Statfs(folder, &disk) != nil {

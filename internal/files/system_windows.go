@@ -6,8 +6,8 @@ import (
 	"os"
 )
 
-// What only a server needs has no counterpart here: there is no server on this system, since who may read a file is
-// not in its mode.
+// Functions that only a server needs have no counterpart here: servers do not run on this system, because a file's mode
+// does not determine who may read it.
 
 const noFollow = 0
 

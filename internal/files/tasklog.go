@@ -113,7 +113,7 @@ func (t *taskLog) keep(p []byte, s string) {
 	}
 }
 
-// tick stores what has been gathered for a moment.
+// tick stores text that has been gathered for a moment.
 func (t *taskLog) tick() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -124,8 +124,8 @@ func (t *taskLog) tick() {
 	}
 }
 
-// room reports whether there is memory for more text of a log that is behind. Behind a gap
-// nothing is kept until what is before it is stored.
+// room reports whether there is memory for more text of a log that is behind. After a gap nothing is kept until the
+// earlier text is stored.
 func (t *taskLog) room(n int) bool {
 	if t.missing.bytes > 0 || len(t.text)+n > mostGathered || !t.logs.late.take(n) {
 		return false
@@ -134,7 +134,7 @@ func (t *taskLog) room(n int) bool {
 	return true
 }
 
-// flush stores what was gathered, or lets it wait until that is possible.
+// flush stores the gathered text, or lets it wait until that is possible.
 func (t *taskLog) flush() {
 	if err := t.store(); err != nil {
 		t.wait(err)
@@ -150,7 +150,7 @@ func (t *taskLog) wait(why error) {
 	t.putOff(why)
 }
 
-// putOff puts it there, or counts what is lost when there are too many.
+// putOff adds the log to the late ones, or counts the loss if there are too many.
 func (t *taskLog) putOff(why error) {
 	if !t.logs.late.add(t, why) {
 		t.missing.add(t.text)
@@ -298,7 +298,7 @@ func (t *taskLog) member(text []byte) error {
 // create makes the file. Of two runs that begin at once the later is put a nanosecond on.
 func (t *taskLog) create() error {
 	if t.began.IsZero() {
-		t.began = t.logs.now() // of all its text only what is missing is known
+		t.began = t.logs.now() // of all its text only the gap is known
 	}
 	for ; ; t.began = t.began.Add(1) {
 		name := filepath.Join(t.folder, tasklog.Name(t.task, t.logs.agent, t.began))
@@ -339,14 +339,13 @@ func (t *taskLog) rest() error {
 	return f.Close()
 }
 
-// end closes the file; what comes then goes to another.
+// end closes the file; later text goes to another.
 func (t *taskLog) end() error {
 	t.name, t.size, t.whole, t.torn, t.last, t.began = "", 0, 0, false, 0, time.Time{}
 	return t.rest()
 }
 
-// Close stores the rest and returns why that is not possible; what waits for that is in no
-// trouble.
+// Close stores the rest and returns why that is not possible; text that merely waits is not an error.
 func (t *taskLog) Close() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -33,7 +33,7 @@ type Workspaces struct {
 	kept     int      // copies that were ever kept: numbers them
 }
 
-// unpacked is an archive on disk, made by the first run that asks.
+// unpacked is an archive on disk, made by the first run that needs it.
 type unpacked struct {
 	once    sync.Once
 	project projectfiles.Project
@@ -63,8 +63,7 @@ func NewWorkspaces(parent string, disk int64, most projectfiles.Limits, archive 
 	return &Workspaces{place: p, room: newRoom(p.folder, disk), folder: p.folder, archive: archive, limits: most, clean: cleanNames(), unpacked: map[string]*unpacked{}}, nil
 }
 
-// Share lets other users of the machine reach a workspace whose name they know: those whom
-// commands run as.
+// Share lets other users of the machine reach a workspace whose name they know: the users whom commands run as.
 func (w *Workspaces) Share() error {
 	return errors.Join(os.Chmod(w.folder, 0o711), os.Chmod(filepath.Join(w.folder, "workspace"), 0o711)) // #nosec G302 -- commands of other users pass through to workspaces of their own, and list nothing
 }
@@ -85,7 +84,7 @@ type Workspace struct {
 	mu    sync.Mutex
 	from  *unpacked // nil until a file is read
 	own   *clone    // nil until something may change
-	wrong error     // why there is no own folder
+	wrong error     // why there is no separate folder
 }
 
 // Of returns the workspace of a run. in makes its commands.
@@ -93,7 +92,7 @@ func (w *Workspaces) Of(ctx context.Context, archive string, id operators.Identi
 	return &Workspace{ctx: ctx, all: w, key: archive, name: run.FolderName(id), in: in}
 }
 
-// patiently does what needs files of the machine until it has enough of them.
+// patiently repeats work that needs files of the machine until it has enough of them.
 func (w *Workspace) patiently(do func() error) error { return limits.Patiently(w.ctx, nil, do) }
 
 // shared returns the unpacked archive.
@@ -119,7 +118,7 @@ func (w *Workspace) unpacked() (projectfiles.Project, error) {
 		if u.err == nil {
 			return u.project, nil
 		}
-		w.all.forget(w.key, u) // the next one tries again
+		w.all.forget(w.key, u) // the next run tries again
 		w.all.give(u)
 		w.from = nil
 		if !u.ended || w.ctx.Err() != nil {
@@ -206,7 +205,7 @@ func (w *Workspaces) unpack(ctx context.Context, key string) (projectfiles.Proje
 	return projectfiles.Open(folder)
 }
 
-// project is where files are read: the run's own folder once there is one.
+// project is where files are read: the run's own folder once it exists.
 func (w *Workspace) project() (projectfiles.Project, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -223,7 +222,7 @@ func (w *Workspace) mine() (projectfiles.Project, error) {
 	if w.own == nil && w.wrong == nil {
 		tried := false
 		w.wrong = w.patiently(func() (err error) {
-			if tried { // what an earlier try left goes first: for that it may have had too few descriptors, too
+			if tried { // first remove leftovers of an earlier try, which may also have lacked descriptors
 				if err := os.RemoveAll(w.path()); err != nil {
 					return err
 				}
@@ -344,8 +343,8 @@ func (w *Workspace) Leave() {
 	}
 }
 
-// Archive unpacks an archive for looking at it; Close deletes what was unpacked. One that is
-// refused is before anything is made of it.
+// Archive unpacks an archive for viewing it; Close deletes the unpacked files. An archive is refused before anything is
+// made of it.
 func (w *Workspaces) Archive(ctx context.Context, key string) (*projectfiles.Archive, error) {
 	if err := w.inspect(ctx, key); err != nil {
 		return nil, err

@@ -16,12 +16,12 @@ func newAlarm() alarm { return make(alarm, 1) }
 func (a alarm) Changed(context.Context, func() ([]catalogue.Firing, error)) error {
 	select {
 	case a <- struct{}{}:
-	default: // it will look anyway
+	default: // it will check anyway
 	}
 	return nil
 }
 
-// clockCheck is how often the clock is looked at in case it was set or stood still.
+// clockCheck is how often the clock is checked in case it was set or stood still.
 const clockCheck = time.Second
 
 // wait waits for a time (zero: none), a change of a schedule, or the end of ctx. It reads the clock again and again:

@@ -51,7 +51,7 @@ func linesOf(ctx context.Context, logs host.Logs, a host.Attempt, f host.LogFile
 		return nil
 	}
 	defer file.Close()
-	lines, _ := tasklog.Last(file, mostLines) // what is no log has no lines
+	lines, _ := tasklog.Last(file, mostLines) // a file that is not a log has no lines
 	for i, l := range lines {
 		lines[i] = strings.ToValidUTF8(l[:min(len(l), longestLine)], "")
 	}

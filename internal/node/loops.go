@@ -15,7 +15,7 @@ import (
 // Parts selects the loops that Run runs in this process.
 type Parts struct {
 	Executor, Scheduler, Agent bool
-	Executors                  int // events handled side by side: 16
+	Executors                  int // events handled concurrently: 16
 }
 
 // executors is more than the number of cores: most of the time they wait for the disk, and writes that wait together
@@ -138,8 +138,8 @@ func (n *Node) reaper(ctx context.Context) {
 // looking takes more than a tenth of it.
 const killLook = time.Second
 
-// WatchKills stops runs of this process whose attempts were killed in others, or whose groups failed fast or took too long
-// there, until the returned function is called: it looks every so long.
+// WatchKills stops runs of this process whose attempts were killed in others, or whose groups failed fast or took too
+// long there, until the returned function is called: it checks at the given interval.
 func (n *Node) WatchKills(ctx context.Context, every time.Duration) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	ended := make(chan struct{})
@@ -167,7 +167,7 @@ func (n *Node) WatchKills(ctx context.Context, every time.Duration) (stop func()
 // dueAtOnce is how many due schedules are looked at together.
 const dueAtOnce = 200
 
-// othersLook is how long a process goes without reading schedules, which others may have changed.
+// othersLook is how long a process does without reading schedules, which others may have changed.
 const othersLook = 2 * time.Second
 
 // scheduler fires schedules at their time, until ctx ends.

@@ -27,8 +27,7 @@ type Options struct {
 	host.Ports
 	host.Runtime
 
-	// Shared means that other processes continue with the same attempts: what this one has of them in
-	// memory may be old.
+	// Shared means that other processes work on the same attempts: this process's copies in memory may be outdated.
 	Shared bool
 	// FiredByMessages means that no process runs all the time: a tick hands the firings of
 	// schedules to the queue "tasks" (Node.HandOver). Else the loop of Run fires them.
@@ -122,7 +121,7 @@ type Stats struct {
 	Errors                    int64         // what failed and will be tried again
 }
 
-// Stats returns what was counted.
+// Stats returns the counts.
 func (n *Node) Stats() Stats {
 	c := n.Counts()
 	run, running := n.worker.Runs()

@@ -21,7 +21,7 @@ type Runner struct {
 	Now  func() time.Time
 
 	pools  host.Pools
-	size   int // of a pool that is made by who asks; 0: it must be there
+	size   int // of an implicit pool; 0: the pool must exist
 	resize bool
 }
 

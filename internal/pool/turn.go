@@ -15,8 +15,8 @@ const (
 	Take                  // take slots Numbers, if all are free, and the claim out of the line if InLine; then Turn.Done or Turn.Refused
 	Join                  // put the claim into the line, if it is not there; then Turn.Done
 	Leave                 // take the claim out of the line, if it is there; then Turn.Done
-	Free                  // free those of the slots Numbers that the holder has; then Turn.Done
-	Wake                  // tell those of Wake to try again; then Turn.Done
+	Free                  // free the slots Numbers, as far as the holder has them; then Turn.Done
+	Wake                  // make the claims of Wake try again; then Turn.Done
 	End                   // nothing is left to do; see Outcome
 )
 
@@ -32,7 +32,7 @@ const (
 	Released                    // the slots and the place in the line are given up
 )
 
-// Call is what comes next.
+// Call is the next call.
 type Call struct {
 	Kind    Kind
 	Numbers []int        // of Take and Free
@@ -177,7 +177,7 @@ func (t Turn) giveUp(l host.Line, row bool, o Outcome) Turn {
 func (t Turn) Done() Turn {
 	switch t.next {
 	case Take:
-		if !t.inLine && !t.crowded { // who joins the line from now on reads it after that, and decides for itself
+		if !t.inLine && !t.crowded { // later claims read the line after joining it, and decide for themselves
 			t.next, t.outcome = End, Granted
 			return t
 		}
@@ -249,7 +249,7 @@ func (t Turn) choose(l host.Line) (numbers [host.MaxClaimSlots]int16, fits bool)
 	return numbers, true
 }
 
-// start is the slot with which a claim begins to look for a free one: many that come at once do not all try the same.
+// start is the slot at which a claim begins to search for a free one: many concurrent claims do not all try the same.
 func start(c host.Claim, slots int) int {
 	h := fnv.New32a()
 	h.Write([]byte(c.Holder)) // it never fails

@@ -28,7 +28,7 @@ const (
 	abandoned = 24 * time.Hour
 )
 
-// checkKey refuses what package files refuses: a key must be good wherever archives lie.
+// checkKey refuses keys that package files refuses: a key must be valid for every store of archives.
 func checkKey(key string) error {
 	if !fs.ValidPath(key) || key == "." || strings.HasPrefix(key, ".") || strings.Contains(key, "/.") || strings.ContainsAny(key, "\\\x00") {
 		return fmt.Errorf("blob key %q is not a relative path", key)
@@ -101,7 +101,7 @@ func (b *Blobs) fill(ctx context.Context, id int64, r io.Reader, size int64) err
 	}
 }
 
-// finish gives a blob its key, unless another has it: then that stays, and this one goes.
+// finish gives a blob its key, unless another has it: then that stays, and this one is deleted.
 func (b *Blobs) finish(ctx context.Context, id int64, key string) error {
 	return b.db.write(ctx, func(c *conn) error {
 		if _, err := c.Exec("SELECT pg_advisory_xact_lock($1)", hashOf("blob", b.db.schema, key)); err != nil {

@@ -137,7 +137,7 @@ func configOf(o Options) (*pgxpool.Config, string, error) {
 	for name, value := range map[string]string{
 		"search_path":                         pgx.Identifier{schema}.Sanitize(),
 		"default_transaction_isolation":       "read committed", // what all statements here are written for
-		"idle_in_transaction_session_timeout": "30000",          // a process that stands still must not hold others up
+		"idle_in_transaction_session_timeout": "30000",          // a hanging process must not block others
 		"client_encoding":                     "UTF8",
 		"random_page_cost":                    "1.1", // with that of spinning disks lists are read by filtering another site's rows
 	} {
@@ -186,7 +186,7 @@ func (db *DB) Queue(name string) *Queue {
 	return q
 }
 
-// hashOf is the number of a name among those of PostgreSQL's advisory locks.
+// hashOf is the number of a name among PostgreSQL's advisory locks.
 func hashOf(parts ...string) int64 {
 	h := fnv.New64a()
 	for _, p := range parts {

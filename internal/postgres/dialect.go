@@ -17,7 +17,7 @@ func dialect() sqlstore.Dialect {
 	}
 }
 
-// attempts selects a list of attempts in one go: the indexes have the id right behind what is asked for.
+// attempts selects a list of attempts in one pass: the indexes have the id right after the queried columns.
 func attempts(all string, q host.AttemptQuery) *sqlstore.Query {
 	s := sqlstore.Select(all+"WHERE a.site_id = ?", q.Site)
 	s.When(q.Session != 0, " AND a.session_id = ?", q.Session)

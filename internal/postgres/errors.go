@@ -43,7 +43,7 @@ func passes(code string) bool {
 	return false
 }
 
-// code is what PostgreSQL calls an error; "" where it is no answer of its.
+// code is PostgreSQL's code of an error; "" if the error is not its answer.
 func code(err error) string {
 	var answer *pgconn.PgError
 	if errors.As(err, &answer) {

@@ -31,9 +31,9 @@ func (db *DB) Append(ctx context.Context, attempt int64, e host.Entry) error {
 	return db.alone(ctx, func(c *conn) error { return c.append(attempt, e) })
 }
 
-// append puts the entry behind the one before it. Success is the common case and costs one statement. Of two who insert the
-// same number at once one waits for the other's commit. The entry before is locked, so that a log that is removed meanwhile
-// keeps no end without a beginning.
+// append puts the entry after the previous one. Success is the common case and costs one statement. Of two writers that
+// insert the same number at once one waits for the other's commit. The previous entry is locked, so that a log that is
+// removed meanwhile keeps no end without a beginning.
 func (c *conn) append(attempt int64, e host.Entry) error {
 	row, receipt, held := parseReceipt(e.Basis.Receipt)
 	if e.Basis.Receipt != "" && !held {

@@ -35,7 +35,7 @@ type LogOptions struct {
 	Split   int64            // bytes of text after which a run continues in another file; 0 is never
 	Form    tasklog.Form     // of the lines of the engine
 	Now     func() time.Time // time.Now when nil
-	Logger  *slog.Logger     // told of logs that cannot be stored; may be nil
+	Logger  *slog.Logger     // for logs that cannot be stored; may be nil
 }
 
 // NewLogs makes Logs in an open database.
@@ -101,7 +101,7 @@ func (l *Logs) File(ctx context.Context, a host.Attempt, name string) (io.ReadCl
 	return p, size, nil
 }
 
-// Remove deletes all logs of attempts. To do so twice is no error.
+// Remove deletes all logs of attempts. Doing so twice is not an error.
 func (l *Logs) Remove(ctx context.Context, list []host.Attempt) error {
 	var ids []int64
 	for _, a := range list {

@@ -16,8 +16,8 @@ import (
 const (
 	// marksKept is how long the row of a slot that is no longer used stays there.
 	marksKept = 7 * 24 * time.Hour
-	// markTrusted is the age up to which the absence of a mark proves something. A process that stood still for longer than that
-	// might ask about a row that was removed meanwhile.
+	// markTrusted is the age up to which the absence of a mark proves something. A process that was stalled for longer
+	// than that might ask about a row that was removed meanwhile.
 	markTrusted = 24 * time.Hour
 )
 

@@ -7,9 +7,9 @@ import (
 	"zerodag/internal/sqlstore"
 )
 
-// A process that could not reach the database does not know who else could not. When it is back it judges no lease for
-// a while: those whose leases have ended meanwhile may be as alive as it is, and about to extend them. So an outage of
-// the database, which all processes see, ends no lease, and one of a single process leaves it to the others to judge.
+// A process that could not reach the database does not know which others could not. When it is back it judges no lease
+// for a while: holders whose leases have ended meanwhile may be alive, and about to extend them. So an outage of the
+// database, which all processes see, ends no lease, and an outage of a single process leaves the judgment to others.
 const (
 	// unheard is how long without an answer is an outage: less than the rest of a lease that was extended in time.
 	unheard = 12 * time.Second
@@ -18,7 +18,7 @@ const (
 	// transit is how long a statement may take to the server that judges leases: if it waited for longer, in a stalled
 	// server, the process that sent it was unaware of the delay.
 	transit = 5 * time.Second
-	// compared is how long what is known of the server's clock holds.
+	// compared is how long a comparison with the server's clock stays valid.
 	compared = time.Minute
 )
 

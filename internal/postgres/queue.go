@@ -16,13 +16,13 @@ import (
 	"zerodag/internal/sqlstore"
 )
 
-// Queue is a host.Queue. Its messages are rows, and so are leases; who waits for messages is in memory.
+// Queue is a host.Queue. Its messages are rows, and so are leases; waiting receivers are in memory.
 type Queue struct {
 	db     *DB
 	name   string
 	number int // of it in queued_messages
 	poll   time.Duration
-	types  [][]byte // only messages of these are received, and those of none; nil is all
+	types  [][]byte // only messages of these are received, and messages without a type; nil is all
 
 	mu      sync.Mutex
 	waiters []chan struct{} // of Receive, in their order; closed to wake one
@@ -53,8 +53,8 @@ func (q *Queue) only(types []string) {
 // clock is the time of queues, in microseconds: that of the server, when a statement reaches it. All processes share it.
 const clock = "(extract(epoch FROM statement_timestamp()) * 1000000)::bigint"
 
-// Traits implements host.Queue: what this queue stores it stores together with what its messages
-// are about, at exactly their times.
+// Traits implements host.Queue: this queue stores its messages together with the records that they are about, at
+// exactly their times.
 func (q *Queue) Traits() host.Traits { return host.Traits{} }
 
 // Send adds messages: see host.Queue.
@@ -149,7 +149,7 @@ func (q *Queue) Receive(ctx context.Context, n int, lease time.Duration) ([]host
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		wait := q.enter() // before it looks: who sends after the look wakes it
+		wait := q.enter() // before it checks: a later sender wakes it
 		list, next, err := q.lease(ctx, n, lease)
 		if err != nil || len(list) > 0 {
 			q.leave(wait, len(list) == n) // more may be there for others
@@ -175,7 +175,7 @@ func (q *Queue) lease(ctx context.Context, n int, lease time.Duration) (list []h
 	sent := false
 	doubts := q.doubted()
 	err = q.db.alone(ctx, func(c *conn) error {
-		finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), tryTime) // who leaves now must not take messages along
+		finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), tryTime) // a leaving caller must not take messages along
 		defer cancel()
 		c.ctx, list = finish, nil
 		if sent {

@@ -52,7 +52,7 @@ func (q *Queue) wakeOne() {
 	}
 }
 
-// arm has a receiver look again when the next message becomes visible, and after a while in any case.
+// arm makes a receiver check again when the next message becomes visible, and after a while in any case.
 func (q *Queue) arm(next time.Duration) {
 	wait := time.Duration(float64(q.poll) * (.8 + .4*rand.Float64())) // #nosec G404 -- it spreads looks
 	if next >= 0 {
@@ -130,7 +130,7 @@ func (db *DB) hear(ctx context.Context, config *pgx.ConnConfig) (heard bool) {
 		return false
 	}
 	for _, q := range db.queues {
-		q.wake() // what was sent before it listened
+		q.wake() // for messages sent before it listened
 	}
 	for {
 		bounded, cancel := context.WithTimeout(ctx, silence)

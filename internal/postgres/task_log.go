@@ -41,7 +41,7 @@ type taskLog struct {
 	wait    time.Duration
 	closed  bool
 
-	storing sync.Mutex // of what follows; it is taken first
+	storing sync.Mutex // guards the following fields; it is taken first
 	name    string     // of the file; "" before anything is stored
 	part    int64      // number of the last stored part
 	member  []byte     // the next part, if the outcome of storing it is unknown; else nil
@@ -114,7 +114,7 @@ func (t *taskLog) gather(p []byte) (much bool) {
 	return len(t.text) >= gathered && !t.behind
 }
 
-// arm has what is left stored after a moment. The lock is held.
+// arm schedules storing the rest after a moment. The lock is held.
 func (t *taskLog) arm() {
 	if t.timer == nil && !t.closed && len(t.text) > 0 {
 		t.timer = time.AfterFunc(t.wait, t.tick)

@@ -8,8 +8,8 @@ import (
 	"zerodag/internal/sqlstore"
 )
 
-// AddLog keeps a short log of an attempt, whole, under the name that its file would have. To add it
-// again changes nothing.
+// AddLog keeps a short log of an attempt, whole, under the name that its file would have. Adding it again changes
+// nothing.
 func (db *DB) AddLog(ctx context.Context, attempt int64, name string, content []byte) error {
 	return db.alone(ctx, func(c *conn) error {
 		_, err := c.Exec("INSERT INTO task_logs (attempt_id, name, part, content) VALUES ($1, $2, 1, $3) ON CONFLICT DO NOTHING", attempt, name, content)
@@ -17,8 +17,8 @@ func (db *DB) AddLog(ctx context.Context, attempt int64, name string, content []
 	})
 }
 
-// AddLogSoon is AddLog for who need not wait. Here nothing is won by that, since other processes may look for the log at once:
-// it waits, and settled hears nothing that the error has not said.
+// AddLogSoon is AddLog for callers that need not wait. Here that saves nothing, because other processes may read the
+// log at once: it waits, and settled gets nothing beyond the returned error.
 func (db *DB) AddLogSoon(attempt int64, name string, content []byte, settled func(error)) error {
 	ctx, cancel := context.WithTimeout(context.Background(), storeTime)
 	defer cancel()
@@ -51,7 +51,7 @@ func (db *DB) LogContent(ctx context.Context, attempt int64, name string) ([]byt
 	return content, err
 }
 
-// RemoveLogs removes the logs of some attempts; what is not there is no error.
+// RemoveLogs removes the logs of some attempts; missing ones are not an error.
 func (db *DB) RemoveLogs(ctx context.Context, attempts []int64) error {
 	return db.alone(ctx, func(c *conn) error {
 		_, err := c.Exec("DELETE FROM task_logs WHERE attempt_id = ANY($1)", attempts)

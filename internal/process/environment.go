@@ -6,7 +6,7 @@ import (
 	"zerodag/internal/lineage"
 )
 
-// environment is the host's, then what belongs to the run; of one name the last counts.
+// environment is the host's, then the run's own; for a repeated name the last counts.
 func (d *Driver) environment(mark, dir string, own []string) []string {
 	theirs := d.theirs()
 	if theirs.mark != "" {
@@ -37,14 +37,14 @@ func (d *Driver) environment(mark, dir string, own []string) []string {
 	return env
 }
 
-// variables are those of this program that commands have, and the mark of the commands around
-// it. They do not change while it runs.
+// variables are those of this program that commands get, and the mark of the commands around it. They do not change
+// while it runs.
 type variables struct {
 	names, pairs []string // the same number of both
 	mark         string
 }
 
-// given keeps those of a program's variables that commands have.
+// given returns the variables of a program that commands get.
 func (d *Driver) given(all []string) *variables {
 	last := make(map[string]int, len(all))
 	for i, pair := range all {

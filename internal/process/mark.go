@@ -7,13 +7,11 @@ import (
 	"zerodag/internal/lineage"
 )
 
-// markName is the variable by which the processes of a command are found where the system
-// keeps no mark of them. Its value lists the commands around it too, for a command that runs
-// this program.
+// markName is the variable by which the processes of a command are found if the system has no other mark for them. Its
+// value also lists the outer commands, for a command that runs this program.
 const markName = "ZERODAG_COMMAND"
 
-// numberBits are those of a mark that hold the number of a command; those above tell drivers
-// apart.
+// numberBits are the bits of a mark that hold the number of a command; the higher bits distinguish drivers.
 const numberBits = 32
 
 // baseOf is the mark of a driver's command number 0. It is the same after a restart, and below

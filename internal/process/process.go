@@ -30,25 +30,24 @@ const defaultGrace = 5 * time.Second
 // Options of a Driver.
 type Options struct {
 	Grace   time.Duration // between TERM and KILL; 0 is 5 s
-	KillNow bool          // a cancelled command is not asked to end, it is killed
-	// Cut, once closed, leaves a cancelled command no more time: it is killed. nil is never.
+	KillNow bool          // a canceled command is not asked to end, but killed
+	// Cut, once closed, gives a canceled command no more time: it is killed. nil is never.
 	Cut <-chan struct{}
 	// Name distinguishes the commands of this driver from those of others, across restarts of the program; "" is a
 	// random one.
 	Name string
-	User *User // whom commands run as; nil is who this program runs as
-	// Alone means that this program has no children but those of this driver, clients of
-	// container engines and copies of itself: any other process that it adopts was left by
-	// a command.
+	User *User // that commands run as; nil is the user of this program
+	// Alone means that this program has no children but those of this driver, clients of container engines and copies
+	// of itself: any other process that it adopts was left by a command.
 	Alone       bool
-	Environment lineage.Environment // what commands have of this program's environment
+	Environment lineage.Environment // the variables of this program that commands get
 }
 
 // mostProcesses is how many processes a command of another user may have if it sets no number: its forks are limited in
 // any case.
 const mostProcesses = 1024
 
-// User is another user of this machine, whom commands run as. Only root can have one.
+// User is another user of this machine, as whom commands run. Only root can have one.
 type User struct {
 	ID, Group  int
 	Name, Home string
@@ -87,8 +86,8 @@ func New(o Options) *Driver {
 	return d
 }
 
-// Reclaim ends what commands of a driver of the same name left running when their program
-// was killed, and reports how many processes that were. It is called before the first Run.
+// Reclaim ends the processes that commands of a driver of the same name left running when their program was killed, and
+// returns how many they were. It is called before the first Run.
 func (d *Driver) Reclaim() int {
 	total := 0
 	for {

@@ -124,7 +124,7 @@ func (d *Driver) forgetStrangers(children []int) {
 	maps.DeleteFunc(d.strange, func(pid int, _ *stranger) bool { return !still[pid] })
 }
 
-// below lists those of some processes that live, and all below them.
+// below lists those of some processes that are alive, and all below them.
 func below(roots map[int]bool) (pids []int) {
 	all, set := processes(), maps.Clone(roots)
 	grow(all, set)

@@ -35,7 +35,7 @@ func (d *Driver) sweep(g *group, number int) (running int) {
 		var how syscall.WaitStatus
 		pid, err := syscall.Wait4(-g.id, &how, 0, nil)
 		if err != nil && err != syscall.EINTR {
-			break // the rest are no children of ours yet: they have parents elsewhere
+			break // the rest are not children of ours yet: they have parents elsewhere
 		}
 		if pid > 0 && how.Signaled() && how.Signal() == syscall.SIGKILL {
 			running++
@@ -62,8 +62,8 @@ func (d *Driver) freezeMarked(mine func(mark string) bool) []int {
 	return freeze(func() ([]int, bool) { return d.marked(mine) })
 }
 
-// freeze stops processes until there are no new ones: what is killed one by one may fork
-// meanwhile, what is stopped does not.
+// freeze stops processes until there are no new ones: while processes are killed one by one, others may fork; stopped
+// ones cannot.
 func freeze(find func() (pids []int, unsure bool)) []int {
 	var list []int
 	stopped := map[int]bool{}
@@ -111,7 +111,7 @@ func reap(pids map[int]bool) {
 	}
 }
 
-// The arguments of waitid(2) that ask whether there are children at all.
+// The arguments of waitid(2) that test whether there are children at all.
 const (
 	anyChild = 0
 	wnowait  = 0x01000000
@@ -134,9 +134,8 @@ func (d *Driver) hasStrays(number int) bool {
 	return found || !known
 }
 
-// childrenOf lists the children of the first thread of a process; false when this kernel does not
-// say. Those of a shell are all, those of this program are nearly all orphans: the kernel gives
-// them to that thread.
+// childrenOf lists the children of the first thread of a process; false if this kernel does not list them. For a shell
+// these are all children; for this program they are nearly all orphans: the kernel gives them to that thread.
 func childrenOf(pid int) ([]int, bool) {
 	name := strconv.Itoa(pid)
 	text, err := readKernel("/proc/" + name + "/task/" + name + "/children")
@@ -196,9 +195,8 @@ func numbers(text []byte) []int {
 	return list
 }
 
-// readKernel is os.ReadFile for the few bytes of a file that the kernel makes up, in a third of the
-// calls of the system: os.File offers each file to the poller first, which takes none of these. It
-// is called for each command.
+// readKernel is os.ReadFile for the few bytes of a file that the kernel makes up, in a third of the system calls:
+// os.File offers each file to the poller first, which takes none of these. It is called for each command.
 func readKernel(name string) ([]byte, error) {
 	file, err := syscall.Open(name, syscall.O_RDONLY|syscall.O_CLOEXEC, 0)
 	if err != nil {
@@ -312,7 +310,7 @@ func living(all []status, some map[int]bool) (pids []int) {
 	return pids
 }
 
-// grow adds all processes that are below those of a set.
+// grow adds all processes below those of a set.
 func grow(all []status, set map[int]bool) {
 	for more := true; more; {
 		more = false

@@ -15,7 +15,7 @@ func adoptOrphans() {}
 // stranger is a process of an unknown command: none is seen here.
 type stranger struct{}
 
-// join notes nothing: no driver looks for processes that may be another's.
+// join does nothing: no driver searches for processes that may be another's.
 func (d *Driver) join() {}
 
 // freezeMarked finds nothing: this system does not show the environment of processes.

@@ -4,7 +4,7 @@ package process
 
 import "syscall"
 
-// sweep ends what is left of the command's process group. How much that is, this system does not say.
+// sweep ends the rest of the command's process group. This system does not report how much that is.
 func (d *Driver) sweep(g *group, _ int) (running int) {
 	syscall.Kill(-g.id, syscall.SIGKILL)
 	return 0

@@ -17,9 +17,8 @@ import (
 // apart starts a command in a separate session: nothing that it starts can get into ours.
 func apart() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
-// await waits until there is output, all ends of the pipe are closed, or the command is not a short
-// one. The thread waits itself: through the poller of the runtime others are woken for each command,
-// which look for work that is not there.
+// await waits until there is output, all ends of the pipe are closed, or the command is not a short one. The thread
+// waits itself: the poller of the runtime would wake other threads for each command, which would find no work.
 func await(output *os.File) {
 	c, err := output.SyscallConn()
 	if err != nil {

@@ -22,7 +22,7 @@ func await(*os.File) {}
 
 func pipe() (r, w *os.File, err error) { return os.Pipe() }
 
-// programOf finds a program. Operators ask for /bin/sh: here that is the sh on the PATH, of Git or BusyBox say.
+// programOf finds a program. Operators use /bin/sh: here that is the sh on the PATH, of Git or BusyBox for example.
 func programOf(name string) (string, error) {
 	if name == "/bin/sh" {
 		return exec.LookPath("sh")
@@ -98,7 +98,7 @@ func (g *group) signal(s syscall.Signal) {
 	}
 }
 
-// sweep ends what the command has left: closing its job does. How much that is, it does not say.
+// sweep ends the command's leftovers by closing its job. It does not report how many there were.
 func (d *Driver) sweep(g *group, _ int) (running int) {
 	if g.job != 0 {
 		windows.CloseHandle(g.job)

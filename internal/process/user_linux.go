@@ -9,12 +9,12 @@ import (
 	"zerodag/operators"
 )
 
-// bounded is a shell that bounds the processes of its user, takes the mark of the command and
-// becomes the command: only a process itself can always do so. Shells differ in the letter.
+// bounded is a shell that limits the processes of its user, takes the mark of the command and becomes the command: only
+// a process itself can always do so. Shells differ in the letter.
 const bounded = `n=$1 m=$2; shift 2; { ulimit -p $n || ulimit -u $n; ulimit -w $m || ulimit -x $m; } 2>/dev/null; unset n m; exec "$@"`
 
-// spawnAs starts a command as another user, with a bound to that user's processes. The watch
-// knows the limit of the command; the bound is for what forks faster than it looks.
+// spawnAs starts a command as another user, with a limit on that user's processes. The watch knows the limit of the
+// command; this limit is for commands that fork faster than it checks.
 func (d *Driver) spawnAs(u *User, program string, c operators.Command, number int, attr *os.ProcAttr) (*os.Process, error) {
 	if err := executable(attr.Dir, program); err != nil {
 		return nil, err
@@ -33,7 +33,7 @@ func executable(dir, program string) error {
 	return err
 }
 
-// threadsOf counts the threads of a user, which is what the kernel bounds.
+// threadsOf counts the threads of a user, which is what the kernel limits.
 func threadsOf(user int) (n int) {
 	for _, p := range processesOf(user) {
 		n += p.threads

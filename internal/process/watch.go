@@ -11,8 +11,8 @@ import (
 	"zerodag/operators"
 )
 
-// watchTime is how often a command is looked at that is not new, and slowTime how often at
-// least: on a busy machine a look takes long just when it matters.
+// watchTime is how often a command is checked that is not new, and slowTime is the longest interval: on a busy machine
+// a check takes long just when it matters.
 const (
 	watchTime = 250 * time.Millisecond
 	slowTime  = time.Second
@@ -104,7 +104,7 @@ func (f *forks) Write(p []byte) (int, error) {
 
 // exit is how the command ended. Its output is not written any more.
 func (w *watch) exit(ctx context.Context, s syscall.WaitStatus) operators.Exit {
-	if w.disk.FullAtEnd() { // a short one ends before it is looked at, or between two looks
+	if w.disk.FullAtEnd() { // a short command ends before a check, or between two checks
 		w.why.Set(operators.TooMuchDisk(w.limits.Disk))
 	}
 	if w.forks.refused && (s.Signaled() || s.ExitStatus() != 0) {

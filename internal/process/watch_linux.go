@@ -37,8 +37,7 @@ func (d *Driver) usage(leader, number int) (count int, memory int64) {
 	return count, memory
 }
 
-// belongs reports whether a process is one of a command's, as its mark tells, or its environment
-// where it has none.
+// belongs reports whether a process belongs to a command, by its mark, or by its environment if it has none.
 func (d *Driver) belongs(pid, number int) bool {
 	if of, ours := d.numberOf(d.markOf(pid)); ours {
 		return of == number

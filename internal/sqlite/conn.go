@@ -21,7 +21,7 @@ type conn struct {
 
 type row = sqlstore.Row
 
-// dial opens a connection and runs what shapes it.
+// dial opens a connection and runs the statements that configure it.
 func dial(dsn string, pragmas ...string) (*conn, error) {
 	raw, err := new(sqlite.Driver).Open(dsn)
 	if err != nil {

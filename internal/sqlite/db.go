@@ -34,7 +34,7 @@ type Options struct {
 	Path      string           // of the file; "" is in memory
 	Now       func() time.Time // time.Now when nil
 	Steady    func() time.Time // a clock that is never set; nil: that of the machine
-	Uptime    func() time.Time // Steady with the time that the machine sleeps; nil: there is no such clock
+	Uptime    func() time.Time // Steady including the time that the machine sleeps; nil: there is no such clock
 	UUID      func() string    // of new sessions; random when nil
 	SecretKey []byte           // 16 bytes; nil: there are no secrets
 	Sync      Sync
@@ -56,7 +56,7 @@ type DB struct {
 	reader  *reader
 	queues  map[string]*Queue
 	message atomic.Int64 // id of the newest message
-	crashed bool         // the process that had it open before was not told to end
+	crashed bool         // the process that last had it open was not asked to end
 	closing sync.Once
 	closed  error
 }
@@ -137,8 +137,8 @@ func (db *DB) Stopping() error {
 	return db.write(context.Background(), func(c *conn) error { return c.script(fmt.Sprintf("PRAGMA user_version = %d", told)) })
 }
 
-// Close commits what is left and closes the file. Calls that come later, or are waiting to
-// receive, fail or end with their contexts.
+// Close commits the remaining writes and closes the file. Later calls, and receivers that wait, fail or end with their
+// contexts.
 func (db *DB) Close() error {
 	db.closing.Do(func() { db.closed = db.close() })
 	return db.closed

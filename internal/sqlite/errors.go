@@ -27,7 +27,7 @@ func translated(err error) error {
 	return err
 }
 
-// ofStore reports whether an error comes from SQLite and is no answer of ours.
+// ofStore reports whether an error comes from SQLite and not from us.
 func ofStore(err error) bool {
 	var e *sqlite.Error
 	return errors.As(err, &e)

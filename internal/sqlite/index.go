@@ -82,7 +82,7 @@ func (x *index) publish(m *message, now time.Time) {
 	l.tail = m
 }
 
-// place puts a message that has no receiver and that is first in its group where it belongs.
+// place puts a message without a receiver that is first in its group into the right heap.
 func (x *index) place(m *message, now time.Time) {
 	if m.free.After(now) {
 		x.later.push(m)
@@ -116,7 +116,7 @@ func (x *index) next(now time.Time) (wait time.Duration, any bool) {
 // shift moves the times of messages after the machine's clock was set or the machine slept: by waits for messages with Message.Relative, by due for all
 // others. Leases stay, because their holders slept as well.
 func (x *index) shift(due, waits time.Duration) {
-	for _, m := range x.later.list { // what was due stays so
+	for _, m := range x.later.list { // messages that were due stay due
 		if m.waits {
 			m.free = m.free.Add(waits)
 		} else {
@@ -170,7 +170,7 @@ func (x *index) unlease(m *message, now time.Time) {
 	x.place(m, now)
 }
 
-// hold keeps a leased message where its lease cannot end; unhold undoes that.
+// hold keeps a leased message in a place where its lease cannot end; unhold undoes that.
 func (x *index) hold(m *message) {
 	x.leased.remove(m)
 	m.busy = true

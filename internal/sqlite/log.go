@@ -11,7 +11,7 @@ import (
 // seqBits are the low bits of an entry's id, up to sqlstore.MaxSeq; the others are the attempt's.
 const seqBits = 24
 
-// entryID is where an entry lies.
+// entryID is the row id of an entry.
 func entryID(attempt, seq int64) int64 { return attempt<<seqBits | seq }
 
 // The ids of an attempt's entries in SQL; the attempt is argument 1.

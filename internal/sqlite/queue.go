@@ -38,7 +38,7 @@ const (
 	allBodies = 32 << 20
 )
 
-// lookAgain bounds a wait for a due time: the clock may be set, or the machine sleep.
+// lookAgain limits a wait for a due time: the clock may be set, or the machine sleep.
 const lookAgain = time.Second
 
 // queueNames are all queues; a row of another name would never be received.
@@ -78,8 +78,8 @@ func (q *Queue) remember(m *message, body []byte) {
 	}
 }
 
-// Traits implements host.Queue: what this queue stores it stores together with what its messages
-// are about, at exactly their times.
+// Traits implements host.Queue: this queue stores its messages together with the records that they are about, at
+// exactly their times.
 func (q *Queue) Traits() host.Traits { return host.Traits{} }
 
 // Send adds messages: see host.Queue.
@@ -100,8 +100,8 @@ type sending struct {
 
 func (q *Queue) sending(messages ...host.Message) *sending { return &sending{q: q, messages: messages} }
 
-// run stores what is not there yet. The ids are reserved from here on, so that of two who
-// send the same message at once one waits for the other's commit, being in its batch.
+// run stores new messages. The ids are reserved from here on, so that of two callers that send the same message at once
+// one waits for the other's commit, being in its batch.
 func (s *sending) run(c *conn) error {
 	s.reserve()
 	for _, m := range s.reserved {
@@ -262,7 +262,8 @@ func (q *Queue) Extend(ctx context.Context, d host.Delivery, lease time.Duration
 	return ctx.Err()
 }
 
-// Begin implements host.Marker. It returns after the commit, so a command that ends this process in its first millisecond has been noted.
+// Begin implements host.Marker. It returns after the commit, so a command that ends this process in its first
+// millisecond has been recorded.
 func (q *Queue) Begin(ctx context.Context, d host.Delivery, name string, _ host.Entry) (flagged bool, err error) {
 	attempt, _, err := host.ParseMessageID(d.ID)
 	if err != nil {

@@ -11,9 +11,9 @@ import (
 // count is how often a message was received.
 type count struct{ row, n int64 }
 
-// note has it written down that a message was received. It is asked for before the message
-// is handed out, so it is committed no later than anything that its receiver writes: what
-// was done for a message that comes again is never taken for the first time.
+// note requests a record that a message was received. It is called before the message is handed out, so it is committed
+// no later than any write of its receiver: work that was done for a redelivered message is never mistaken for the first
+// time.
 func (q *Queue) note(m *message) {
 	q.counts = append(q.counts, count{m.row, int64(m.count)})
 	if q.noting || q.outside {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// wake lets as many receivers look again as there are visible messages. A receiver that is woken
-// and finds that it has gone takes a new place in the line.
+// wake lets as many receivers check again as there are visible messages. A woken receiver that finds its message gone
+// takes a new place in the line.
 func (q *Queue) wake(now time.Time) {
 	for n := q.index.visible(); n > 0 && len(q.waiters) > 0; n-- {
 		close(q.waiters[0])

@@ -8,8 +8,7 @@ import (
 	"zerodag/internal/sqlstore"
 )
 
-// AddLog keeps a short log of an attempt under the name that its file would have. To add it
-// again changes nothing.
+// AddLog keeps a short log of an attempt under the name that its file would have. Adding it again changes nothing.
 func (db *DB) AddLog(ctx context.Context, attempt int64, name string, content []byte) error {
 	return db.writer.do(ctx, addingLog(attempt, name, content))
 }

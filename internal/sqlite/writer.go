@@ -54,13 +54,13 @@ type writer struct {
 	leading bool
 	closed  bool
 
-	use   sync.Mutex // of what follows
+	use   sync.Mutex // guards the following fields
 	ended bool
 	conn  *conn // nil after trouble, until it is opened again
 	full  bool  // what PRAGMA synchronous is
 }
 
-// batch bounds how many writes share a commit, and so how long the last one waits.
+// batch limits how many writes share a commit, and so how long the last one waits.
 const batch = 512
 
 // lazily limits how long a write waits that no caller waits for, and refused is how soon it is tried again when the
@@ -122,8 +122,8 @@ func (w *writer) arm(after time.Duration) {
 	}
 }
 
-// again keeps writes that the store has refused for the next batch, whose bound they do not count
-// against: the writes of callers behind them must be answered, whatever becomes of these.
+// again keeps writes that the store has refused for the next batch, without counting them against its limit: the writes
+// of callers behind them must be answered, whatever the outcome of these.
 func (w *writer) again(list []*write) {
 	if len(list) == 0 {
 		return
@@ -339,7 +339,7 @@ func (w *writer) rollback(list []*write, cause error) error {
 	return cause
 }
 
-// read lends the connection between two commits: of a database in memory there is no other.
+// read lends the connection between two commits: a database in memory has no other.
 func (w *writer) read(f func(*conn) error) error {
 	w.use.Lock()
 	defer w.use.Unlock()
@@ -349,7 +349,7 @@ func (w *writer) read(f func(*conn) error) error {
 	return f(w.conn)
 }
 
-// close commits what is left and ends the writer.
+// close commits the remaining writes and ends the writer.
 func (w *writer) close() error {
 	w.mu.Lock()
 	w.closed = true

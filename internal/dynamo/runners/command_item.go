@@ -8,10 +8,10 @@ import (
 	"zerodag/internal/sandbox"
 )
 
-// Commands of an attempt, and those of them that wait.
+// Commands of an attempt, and the waiting ones among them.
 //
 //	X#<attempt>   c#<key>            command; expires with the attempt
-//	X#<attempt>   w#<class>#<key>    it waits; there for a moment after that, too
+//	X#<attempt>   w#<class>#<key>    it waits; stays for a moment after that
 const (
 	cState    = "st"
 	cClass    = "cl"

@@ -70,8 +70,7 @@ func (db Runners) Runners(ctx context.Context, attempt int64) ([]sandbox.Runner,
 	return db.runnersIn(ctx, "", lists...)
 }
 
-// runnersIn reads the runners of lists whose sort key begins so, side by side; of "" it reads
-// what was there a second ago.
+// runnersIn reads the runners of lists whose sort key begins so, concurrently; with "" its data may be a second old.
 func (db Runners) runnersIn(ctx context.Context, begin string, lists ...string) ([]sandbox.Runner, error) {
 	found, failed := make([][]table.Item, len(lists)), make([]error, len(lists))
 	var all sync.WaitGroup

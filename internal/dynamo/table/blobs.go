@@ -10,7 +10,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Blobs is where parts that are too large for an item lie. A key is written once.
+// Blobs stores parts that are too large for an item. A key is written once.
 type Blobs interface {
 	Put(ctx context.Context, key string, r io.Reader, size int64) error
 	Open(ctx context.Context, key string) (io.ReadCloser, int64, error)
@@ -37,12 +37,12 @@ func (t *Table) PutBlob(ctx context.Context, attempt int64, b []byte) (string, e
 	return t.putNamed(ctx, fmt.Sprintf("log/%d/", attempt), b)
 }
 
-// PutArchive stores a final state where it does not expire.
+// PutArchive stores a final state that does not expire.
 func (t *Table) PutArchive(ctx context.Context, attempt int64, b []byte) (string, error) {
 	return t.putNamed(ctx, StatePrefix(attempt), b)
 }
 
-// StatePrefix is of what stays as long as the row of an attempt.
+// StatePrefix is the prefix of data that stays as long as the row of an attempt.
 func StatePrefix(attempt int64) string { return fmt.Sprintf("state/%d/", attempt) }
 
 func (t *Table) putNamed(ctx context.Context, prefix string, b []byte) (string, error) {

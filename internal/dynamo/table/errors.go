@@ -13,7 +13,7 @@ func conflicts() []string {
 	return []string{"TransactionConflictException", "TransactionInProgressException"}
 }
 
-// translate says in the host's words what DynamoDB answered after all tries.
+// translate turns DynamoDB's answer after all tries into an error of the host.
 func translate(doing string, err error) error {
 	return border.Translate(doing, err, conflicts()...)
 }
@@ -21,7 +21,7 @@ func translate(doing string, err error) error {
 // ErrCondition means that a condition was not met.
 var ErrCondition = errors.New("condition not met")
 
-// OrNotFound is err, or host.ErrNotFound where there is none.
+// OrNotFound is err, or host.ErrNotFound if err is nil.
 func OrNotFound(err error, doing string, args ...any) error {
 	if err == nil {
 		err = host.ErrNotFound

@@ -2,9 +2,8 @@ package table
 
 import "time"
 
-// Expiry is when what belongs to an attempt may go: from the first write on the same for
-// all of it, so that no part of a log that lives can go before another. An attempt that
-// waited long before it began has the time from then.
+// Expiry is when the data of an attempt may be deleted: the same from the first write on for all of it, so that no part
+// of a live log can be deleted before another. An attempt that waited long before it began gets the time from then.
 func (t *Table) Expiry(attempt int64, at time.Time) int64 {
 	end := madeAt(attempt).Add(t.lifetime)
 	if other := at.Add(t.lifetime - maxAttempt); other.After(end) {

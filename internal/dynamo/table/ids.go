@@ -44,7 +44,8 @@ func (x *ids) slots(n int64) int64 {
 // NextID returns the first of n ids in a row.
 func (t *Table) NextID(n int) int64 { return t.ids.next(n) }
 
-// NextSlots returns the first id of n whole milliseconds in a row, for what takes many ids and reserves them before it uses them.
+// NextSlots returns the first id of n whole milliseconds in a row, for callers that reserve many ids before they use
+// them.
 func (t *Table) NextSlots(n int64) int64 { return t.ids.slots(n) }
 
 // madeAt is when an id was made.

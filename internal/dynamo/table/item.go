@@ -107,8 +107,8 @@ func (it Item) SetTree(name string, m *param.Map) {
 // Micros is how times are stored: microseconds since 1970.
 func Micros(t time.Time) types.AttributeValue { return Number(t.UnixMicro()) }
 
-// Same reports whether an item has the attributes with these names as another has them: what is read
-// has microseconds, so times are compared as they are stored.
+// Same reports whether an item has the attributes with these names as another has them: read times have microseconds,
+// so times are compared as they are stored.
 func (it Item) Same(other Item, names []string) bool {
 	for _, name := range names {
 		if !reflect.DeepEqual(it[name], other[name]) {

@@ -13,8 +13,8 @@ import (
 	"zerodag/internal/env"
 )
 
-// List reads the ids of a sharded index in their order: it asks all shards at once, merges,
-// and asks one again only when its ids have run out. Rows are read from the table.
+// List reads the ids of a sharded index in order: it queries all shards at once, merges, and queries one again only
+// when its ids have run out. Rows are read from the table.
 type List struct {
 	table      *Table
 	index      env.Index
@@ -32,7 +32,7 @@ type shard struct {
 	done      bool
 }
 
-// Span bounds the sort key of an index, both ends included.
+// Span is a range of the sort key of an index, both ends included.
 type Span struct{ From, To int64 }
 
 // Above is the range above an id, which is not in it.
@@ -49,7 +49,7 @@ func Below(id int64) Span {
 // listPage is how many keys are read at once when there is no limit.
 const listPage = 1000
 
-// batchesAtOnce is how many batches of rows are read side by side.
+// batchesAtOnce is how many batches of rows are read concurrently.
 const batchesAtOnce = 8
 
 // ListOf begins a list in partitions of an index.
@@ -73,7 +73,7 @@ func ByShard(name func(shard int64) string) []string {
 	return out
 }
 
-// fill asks the shards that have nothing left, side by side.
+// fill queries the shards that have nothing left, concurrently.
 func (l *List) fill(ctx context.Context) error {
 	var all sync.WaitGroup
 	errs := make([]error, len(l.shards))

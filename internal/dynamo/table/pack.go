@@ -23,7 +23,7 @@ var writers = sync.Pool{New: func() any { //nolint:gochecknoglobals // its write
 	return w
 }}
 
-// Pack compresses; what does not get smaller stays as it is.
+// Pack compresses; content that does not get smaller stays as it is.
 func Pack(b []byte) []byte {
 	if len(b) >= worthPacking {
 		var out bytes.Buffer
@@ -40,7 +40,7 @@ func Pack(b []byte) []byte {
 	return append([]byte{plain}, b...)
 }
 
-// ErrFormat is what was packed by a later release.
+// ErrFormat means that a later release packed the content.
 var ErrFormat = errors.New("stored in a form that this release does not know: a later one wrote it")
 
 // Unpack returns what Pack was given.

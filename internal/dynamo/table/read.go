@@ -88,7 +88,7 @@ func unique(keys []Key) []Key {
 	})
 }
 
-// Query asks the table, or an index of it, for a range of sort keys.
+// Query queries the table, or an index of it, for a range of sort keys.
 type Query struct {
 	Index      string // "" is the table, read consistently
 	Where      Where
@@ -117,7 +117,7 @@ func (t *Table) input(q Query) *dynamodb.QueryInput {
 	return in
 }
 
-// Run returns what was found, page by page, up to the limit.
+// Run returns the found items, page by page, up to the limit.
 func (t *Table) Run(ctx context.Context, q Query) (list []Item, count int, err error) {
 	in := t.input(q)
 	for {

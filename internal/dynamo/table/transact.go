@@ -52,8 +52,8 @@ type Met struct {
 	Item Item
 }
 
-// Transact does all actions or none. With errCondition comes what was in the way. A
-// transaction that met another is repeated: neither has done anything.
+// Transact does all actions or none. With errCondition it returns the conflicting items. A transaction that conflicts
+// with a concurrent one is repeated: neither has done anything.
 func (t *Table) Transact(ctx context.Context, actions []Action) ([]Met, error) {
 	var list []types.TransactWriteItem
 	for _, a := range actions {
@@ -83,7 +83,7 @@ func (t *Table) Transact(ctx context.Context, actions []Action) ([]Met, error) {
 	}
 }
 
-// tries of what another call was in the way of.
+// tries of transactions that conflict with another call.
 const tries = 10
 
 // Pause waits a random time, the longer the more often it was in vain.
