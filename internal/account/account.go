@@ -33,8 +33,7 @@ type Account struct {
 	pause    time.Duration // between checks of stopping machines
 }
 
-// Open finds the credentials and the region of the environment, as every AWS tool does. It asks
-// nothing yet.
+// Open finds the credentials and the region of the environment, as every AWS tool does. It makes no calls yet.
 func Open(ctx context.Context) (*Account, error) {
 	c, err := awsconfig.LoadDefaultConfig(ctx)
 	if err != nil {

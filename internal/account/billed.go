@@ -26,8 +26,8 @@ type BillLine struct {
 	Dollars   float64 `json:"dollars"`
 }
 
-// The tags by which Cost Explorer finds what belongs to a stage. CloudFormation puts the first one on what it makes, and
-// machines have the others.
+// The tags by which Cost Explorer finds the resources of a stage. CloudFormation sets the first one on the resources
+// that it creates, and machines have the others.
 const (
 	StackTag   = "aws:cloudformation:stack-name"
 	StageTag   = "zerodag-stage"
@@ -94,7 +94,7 @@ func (b *Bill) add(line BillLine) {
 	b.Lines = append(b.Lines, line)
 }
 
-// billLine reads a group: the keys are a service and a tag as NAME$VALUE, with no value where there is no such tag.
+// billLine reads a group: the keys are a service and a tag as NAME$VALUE, with no value if there is no such tag.
 func billLine(keys []string, amount, unit string) (BillLine, error) {
 	if len(keys) != 2 {
 		return BillLine{}, fmt.Errorf("Cost Explorer answered with the group %q, and not with a service and a tag", keys)
@@ -117,10 +117,10 @@ func (a *Account) costs() awscall.Service {
 	return awscall.Service{Name: "ce", Endpoint: "https://ce.us-east-1.amazonaws.com", Region: "us-east-1"}
 }
 
-// IsDenied reports whether an error is that the credentials may not ask.
+// IsDenied reports whether the credentials lack a permission.
 func IsDenied(err error) bool { return isDenied(err) }
 
-// WhyUnknown is why an amount is not known, for people: what the credentials may not ask, or what the service said.
+// WhyUnknown explains why an amount is not known: a missing permission of the credentials, or the error of the service.
 func WhyUnknown(err error, action string) string {
 	var no *awscall.Refusal
 	switch {

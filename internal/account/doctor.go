@@ -32,7 +32,7 @@ const (
 	Fail    Level = "fail"
 )
 
-// Finding is what one check says.
+// Finding is the result of one check.
 type Finding struct {
 	Check  string `json:"check" yaml:"check"`
 	Level  Level  `json:"level" yaml:"level"`
@@ -104,7 +104,7 @@ func (a *Account) Doctor(ctx context.Context, s settings.Settings) ([]Finding, e
 	return list, nil
 }
 
-// bootstrap looks for the stack by which the CDK deploys.
+// bootstrap checks the stack by which the CDK deploys.
 func (a *Account) bootstrap(ctx context.Context, s settings.Settings) (Finding, error) {
 	who, err := a.sts.GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 	if err != nil {
@@ -123,13 +123,13 @@ func (a *Account) bootstrap(ctx context.Context, s settings.Settings) (Finding, 
 		return Finding{}, err
 	}
 	text := aws.ToString(out.Parameter.Value)
-	if version, _ := strconv.Atoi(text); version < leastBootstrap { // what is no number is too old, too
+	if version, _ := strconv.Atoi(text); version < leastBootstrap { // text that is not a number also counts as too old
 		return Finding{Level: Fail, What: fmt.Sprintf("bootstrap version %s, and %d is needed", text, leastBootstrap), Change: command}, nil
 	}
 	return Finding{Level: OK, What: "version " + text}, nil
 }
 
-// concurrency holds what both queues may take, or what is set aside, against what the account has.
+// concurrency compares the concurrency of both queues, or the reserved concurrency, with the account's limit.
 func (a *Account) concurrency(ctx context.Context, s settings.Settings) (Finding, error) {
 	out, err := a.lambda.GetAccountSettings(ctx, &lambda.GetAccountSettingsInput{})
 	if err != nil {
@@ -177,7 +177,7 @@ func (a *Account) storage(ctx context.Context, _ settings.Settings) (Finding, er
 	return Finding{Level: OK, What: what}, nil
 }
 
-// reserved is what is set aside for a function of a stage now; 0 if it is not deployed.
+// reserved is the present reservation of a function of a stage; 0 if it is not deployed.
 func (a *Account) reserved(ctx context.Context, stage, function string) (int, error) {
 	out, err := a.lambda.GetFunctionConcurrency(ctx, &lambda.GetFunctionConcurrencyInput{FunctionName: aws.String("zerodag-" + stage + "-" + function)})
 	var missing *lambdatypes.ResourceNotFoundException
@@ -222,8 +222,8 @@ func (a *Account) role(ctx context.Context, s settings.Settings) (Finding, error
 	return Finding{Level: OK, What: ecsRole}, nil
 }
 
-// CreateRole makes the service-linked role of ECS. One that is there is no error, and where the credentials may not
-// look for it nothing is made: Doctor says so.
+// CreateRole makes the service-linked role of ECS. An existing one is not an error, and if the credentials may not look
+// for it nothing is made: Doctor reports that.
 func (a *Account) CreateRole(ctx context.Context) error {
 	there, err := a.hasRole(ctx)
 	if isDenied(err) {
@@ -447,7 +447,7 @@ func (a *Account) vpcs(ctx context.Context) (int, error) {
 	}
 }
 
-// throughput looks how often secrets may be read.
+// throughput checks how often secrets may be read.
 func (a *Account) throughput(ctx context.Context, _ settings.Settings) (Finding, error) {
 	const setting = "/ssm/parameter-store/high-throughput-enabled"
 	out, err := a.ssm.GetServiceSetting(ctx, &ssm.GetServiceSettingInput{SettingId: aws.String(setting)})

@@ -37,7 +37,7 @@ func (e *NoStage) Error() string {
 
 const stacksVersion = "2010-05-15" // of CloudFormation's API
 
-// Stack reads what the stack of a stage has. A *NoStage is the error where there is none.
+// Stack reads the resources of a stage's stack. The error is a *NoStage if there is none.
 func (a *Account) Stack(ctx context.Context, stage string) (Stack, error) {
 	s := Stack{Region: a.config.Region, StackName: "zerodag-" + stage}
 	var answer struct {
@@ -177,7 +177,7 @@ func (a *Account) Usage(ctx context.Context, s Stack, from, to time.Time) ([]pri
 	return metered(sums, sizes), nil
 }
 
-// sums adds up metrics day by day, or in steps of five minutes where that would count much more time.
+// sums adds up metrics day by day, or in steps of five minutes if days would count much more time.
 func (a *Account) sums(ctx context.Context, wanted []metric, from, to time.Time, sums map[metric]float64) error {
 	form := url.Values{"Action": {"GetMetricData"}, "Version": {"2010-08-01"}, "StartTime": {from.UTC().Format(time.RFC3339)}, "EndTime": {to.UTC().Format(time.RFC3339)}}
 	period := "86400"
@@ -231,7 +231,7 @@ type size struct {
 	arm       bool
 }
 
-// sizes are those of functions now; what they were before an upgrade is not known.
+// sizes are the present sizes of functions; those before an upgrade are not known.
 func (a *Account) sizes(ctx context.Context, functions []string) (map[string]size, error) {
 	sizes := map[string]size{}
 	for _, f := range functions {

@@ -1,7 +1,7 @@
-// Package aesgcm is the form in which databases keep the secrets of projects, which is Digdag's.
+// Package aesgcm is the form in which databases store the secrets of projects, which is Digdag's.
 //
-// The drivers of databases that encrypt secrets themselves use it. It must never keep a key, nor say more of a value than its
-// length.
+// The drivers of databases that encrypt secrets themselves use it. It must never keep a key, nor reveal more of a value
+// than its length.
 package aesgcm
 
 import (

@@ -25,7 +25,7 @@ type Failure struct {
 	message string
 	tries   int                  // how often it ran, in all rounds of its group
 	place   string               // where it is written; "" where that is not known
-	names   map[string]dig.Place // that its expressions see by what its workflow says
+	names   map[string]dig.Place // that its expressions see according to its workflow
 	lost    remedy.LostNames
 	lines   []string // the end of the log of its last run
 }
@@ -149,8 +149,8 @@ const (
 	placeTime  = 5 * time.Second
 )
 
-// place finds where the tasks of the first failures of an attempt are written, by the files of its revision. A
-// server that does not hand them out, and a file that is gone or too large, leave it out.
+// place finds where the tasks of the first failures of an attempt are written, by the files of its revision. It gives
+// up if a server does not hand them out, or a file is gone or too large.
 func (r Attempts) place(ctx context.Context, a client.Attempt, failed []Failure) {
 	if a.Workflow.ID == "" || len(failed) == 0 {
 		return

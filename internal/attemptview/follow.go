@@ -50,7 +50,7 @@ func (r Attempts) pollTasks(ctx context.Context, id client.ID, to Watcher) (clie
 	}
 }
 
-// followChanges reads all tasks once, and from then on what changes.
+// followChanges reads all tasks once, and from then on only changes.
 func (r Attempts) followChanges(ctx context.Context, id client.ID, to Watcher) (client.Attempt, error) {
 	var tasks liveTasks
 	for pause := FollowFirst; ; pause = min(2*pause, FollowLast) {
@@ -75,7 +75,7 @@ func (r Attempts) followChanges(ctx context.Context, id client.ID, to Watcher) (
 // attempt that has not begun, or that was over before it was looked at, has no history to follow.
 func (r Attempts) readChanges(ctx context.Context, id client.ID, tasks *liveTasks) (news, over bool, err error) {
 	if tasks.seq == 0 {
-		a, err := r.Attempt(ctx, id) // before its tasks: once it says done, they are all
+		a, err := r.Attempt(ctx, id) // before its tasks: once it is marked done, they are complete
 		if err != nil {
 			return false, false, err
 		}

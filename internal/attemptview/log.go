@@ -59,7 +59,7 @@ func (c *LogReader) Read(ctx context.Context, id client.ID, prefix string) error
 	for pause := FollowFirst; ; pause = min(2*pause, FollowLast) {
 		over := true
 		if c.Follow {
-			var err error // asked before reading: what is written until then is read
+			var err error // asked before reading: everything written until then is read
 			if over, err = c.isOver(ctx, id, prefix); err != nil {
 				return err
 			}
@@ -93,9 +93,8 @@ func (c *LogReader) isOver(ctx context.Context, id client.ID, prefix string) (bo
 	}), nil
 }
 
-// update shows what is new, run by run in the order in which they began; it reports
-// whether there was anything. A line without its end waits for the rest, unless it is the
-// last one; people see it when nothing has followed until the next round.
+// update shows new lines, run by run in the order in which they began; it reports whether there were any. An unfinished
+// line waits for its rest, unless it is the last one; users see it if nothing has followed until the next round.
 func (c *LogReader) update(ctx context.Context, id client.ID, prefix string, last bool) (news bool, err error) {
 	handles, err := c.LogFiles(ctx, id, prefix)
 	if err != nil {

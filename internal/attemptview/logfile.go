@@ -130,8 +130,7 @@ func (c *LogReader) viewLine(h client.LogFile, at *logRead, l tasklog.Text) erro
 	return nil
 }
 
-// showLine shows a line of level info and above. A line without a level goes with the one
-// before it.
+// showLine shows a line of level info and above. A line without a level belongs to the previous one.
 func (c *LogReader) showLine(h client.LogFile, at *logRead, line string) error {
 	if c.view != nil {
 		return c.viewLine(h, at, tasklog.Read(line))

@@ -63,7 +63,7 @@ func (l *liveTasks) tree() []taskview.Row {
 	return rows
 }
 
-// treeRows are tasks that a server has told of, as the tree draws them.
+// treeRows are the tasks of a server in the form that the tree draws.
 func treeRows(tasks []client.Task) []taskview.Row {
 	rows, places := make([]taskview.Row, len(tasks)), make(map[client.ID]engine.TaskID, len(tasks))
 	for i, t := range tasks {

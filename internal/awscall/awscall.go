@@ -108,7 +108,7 @@ func ReadJSON(text []byte, status int, answer any) error {
 	return &Refusal{e.Code[strings.LastIndex(e.Code, "#")+1:], e.Message, status} // some services put a namespace before it
 }
 
-// mostAnswer is what is read of an answer: a thousand VPCs with their tags, in bytes.
+// mostAnswer is the most that is read of an answer: a thousand VPCs with their tags, in bytes.
 const mostAnswer = 16 << 20
 
 // tries limits how often a request is sent.

@@ -13,12 +13,12 @@ import (
 	"zerodag/internal/prices"
 )
 
-// Question is what is asked about a stage.
+// Question selects the report about a stage.
 type Question struct {
 	API      *client.Client // of the stage
 	Account  *account.Account
 	Stack    account.Stack
-	Denied   error // why the stack could not be read; nil where it was
+	Denied   error // why the stack could not be read; nil if it was
 	Settings stages.Settings
 	Assumed  bool   // there is no file of the stage
 	Folder   string // of the files of stages
@@ -49,7 +49,7 @@ func Of(ctx context.Context, q Question) (*Report, error) {
 	return out, nil
 }
 
-// countUsage adds what CloudWatch counted; that it may not be asked is no failure.
+// countUsage adds the counts of CloudWatch; a missing permission is not a failure.
 func (q Question) countUsage(ctx context.Context, out *Report) {
 	items, err := q.Account.Usage(ctx, q.Stack, q.Month.From, q.Month.Until())
 	if err != nil {

@@ -184,7 +184,7 @@ func runsCommands(name string) bool {
 	return slices.Contains([]string{"sh", "py", "rb", "embulk"}, name)
 }
 
-// kind returns what runs a task, and the machine of a command.
+// kind returns how a task is run, and the machine of a command.
 func (c *reading) kind(t client.Task, byID map[client.ID]*client.Task) (cost.Kind, sandbox.Class) {
 	name := operatorName(t.Config)
 	known, ours := c.registry[name]
@@ -255,7 +255,7 @@ func (c *reading) sandbox(t client.Task, byID map[client.ID]*client.Task) operat
 	return s
 }
 
-// mapOf is a mapping of a tree, nil where there is none.
+// mapOf is a mapping of a tree, nil if there is none.
 func mapOf(tree *param.Map, key string) *param.Map {
 	if tree == nil {
 		return nil

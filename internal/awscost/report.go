@@ -23,7 +23,7 @@ type Report struct {
 	Attributed Amounts     `json:"attributed"` // the sum of the workflows
 	Counted    CountedPart `json:"counted"`
 	Fixed      []FixedPart `json:"fixed"`
-	Rest       *float64    `json:"notAttributed"` // counted, but of no workflow; null where nothing was counted
+	Rest       *float64    `json:"notAttributed"` // counted, but of no workflow; null if nothing was counted
 	Total      float64     `json:"estimatedTotal"`
 	Billed     BilledPart  `json:"billed"`
 	Requests   Requests    `json:"requests"`
@@ -51,7 +51,7 @@ type FixedPart struct {
 	Dollars float64 `json:"dollars"`
 }
 
-// BilledPart is what Cost Explorer says.
+// BilledPart is the part from Cost Explorer.
 type BilledPart struct {
 	Known bool   `json:"known"`
 	Why   string `json:"why,omitempty"` // it is not known
@@ -59,7 +59,7 @@ type BilledPart struct {
 	Cost float64 `json:"costOfRequests"` // dollars that asking cost
 }
 
-// Requests counts what was asked of the API for the report.
+// Requests counts the report's calls of the API.
 type Requests struct {
 	Lists  int `json:"lists"`  // pages of attempts
 	Tasks  int `json:"tasks"`  // attempts whose tasks were asked for

@@ -11,8 +11,7 @@ import (
 	"zerodag/internal/term"
 )
 
-// Print shows a report to people, in at most so many columns of a terminal; 0 is as wide as it is. wide shows more
-// columns.
+// Print shows a report to users, in at most so many columns of a terminal; 0 is unlimited. wide shows more columns.
 func (o *Report) Print(out io.Writer, wide bool, columns int, ink term.Palette) {
 	line := func(format string, args ...any) { fmt.Fprintf(out, format+"\n", args...) }
 	section := func(t *term.Table, none string) {
@@ -118,7 +117,7 @@ func projectName(names map[string]string, l account.BillLine) string {
 	return "id " + l.ProjectID
 }
 
-// dollars shows an amount: cents, or less where there is no whole cent.
+// dollars shows an amount: cents, or a fraction below one cent.
 func dollars(x float64) string {
 	switch {
 	case x == 0:
@@ -133,7 +132,7 @@ func dollars(x float64) string {
 	return fmt.Sprintf("%.2f", x)
 }
 
-// number shows a count, which is a fraction where it was taken from a sample.
+// number shows a count, which is a fraction if it comes from a sample.
 func number(x float64) string { return strconv.FormatFloat(math.Round(x), 'f', -1, 64) }
 
 // quantity shows one with a fraction if it is small.

@@ -25,20 +25,19 @@ import (
 // Tries is how often a call is tried when nothing else is said.
 const Tries = 6
 
-// Bounds of the time between two tries: a message has other chances, and who waits for the
-// API has few seconds.
+// Limits of the time between two tries: a message gets further chances, and callers of the API have few seconds.
 const (
 	shortest = 25 * time.Millisecond
 	longest  = 2 * time.Second
 )
 
-// Wait is a random time, the longer the more tries were in vain.
+// Wait is a random time that grows with the number of failed tries.
 func Wait(tries int) time.Duration {
 	most := min(shortest<<min(tries, 10), longest)
 	return most/4 + rand.N(most) // #nosec G404 -- chance spreads tries, an attacker gains nothing by guessing it
 }
 
-// Retryer repeats what was throttled, had no answer or half of one, and what ended with one of codes.
+// Retryer repeats calls that were throttled, had no answer or half of one, or ended with one of codes.
 func Retryer(tries int, codes ...string) aws.Retryer {
 	if tries == 0 {
 		tries = Tries
@@ -47,8 +46,8 @@ func Retryer(tries int, codes ...string) aws.Retryer {
 		o.MaxAttempts = tries
 		o.Backoff = retry.BackoffDelayerFunc(func(attempt int, _ error) (time.Duration, error) { return Wait(attempt - 1), nil })
 		o.Retryables = append(o.Retryables, retryables(codes), retry.IsErrorRetryableFunc(brokenOff))
-		// Each call has its own tries: that others failed as well says nothing about this one,
-		// and it is the queue that keeps a storm away from the table.
+		// Each call has its own tries: failures of other calls say nothing about this one, and the queue keeps a storm
+		// away from the table.
 		o.RateLimiter = ratelimit.None
 	})
 }

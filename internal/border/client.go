@@ -36,7 +36,7 @@ func answered(c aws.Config, most time.Duration) aws.Config {
 	return c
 }
 
-// impatient is a client that does not wait for ever.
+// impatient is a client that does not wait forever.
 type impatient struct {
 	aws.HTTPClient
 	most time.Duration
@@ -63,10 +63,10 @@ type flowing struct {
 	io.ReadCloser
 	most  time.Duration
 	end   context.CancelFunc
-	still atomic.Bool // it stood still for too long, and was ended
+	still atomic.Bool // it stalled for too long, and was ended
 }
 
-// Read implements io.Reader. An answer that stands still has broken off.
+// Read implements io.Reader. A stalled answer counts as broken off.
 func (f *flowing) Read(b []byte) (int, error) {
 	defer time.AfterFunc(f.most, func() {
 		f.still.Store(true)

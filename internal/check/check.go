@@ -31,7 +31,7 @@ type Finding struct {
 // The codes. Refused keeps the project from being pushed, the others do not.
 const (
 	Refused   = "refused"
-	Doubtful  = "doubtful"         // it hardly does what its author thinks
+	Doubtful  = "doubtful"         // it hardly does what its author expects
 	Shadowed  = "shadowed"         // an operator of the project that is never run: one of that name is built in
 	Ambiguous = "ambiguous"        // two operators of the project have one name
 	Stored    = "stored-as-data"   // what Digdag would evaluate again
@@ -43,7 +43,7 @@ const folder = "operators"
 
 // Code analyzes the expressions in a text; a nil function finds nothing.
 type Code struct {
-	Syntax func(text string) error       // what is wrong with them
+	Syntax func(text string) error       // reports a mistake in them
 	Uses   func(text string) []param.Use // what they do with parameters whose outcome depends on types
 }
 
@@ -134,8 +134,8 @@ func ownOperators(names []string, add func(string, ...dig.Error)) (own []string)
 	return own
 }
 
-// Known is what is known of the built-in operators, for lint.Warnings. A caller adds the operators of the project, and
-// what else it knows. The pages of operators are read once for each value.
+// Known describes the built-in operators, for lint.Warnings. A caller adds the operators of the project, and whatever
+// else it knows. The pages of operators are read once for each value.
 func Known() lint.Known {
 	builtIn := operators.Named()
 	once, types := map[string][]string{}, map[string]map[string]string{}
@@ -181,7 +181,7 @@ func Declared(workflows []dig.Workflow) (names []string, shadowed dig.Errors) {
 	for _, w := range workflows {
 		nodes, err := dig.Tree(w.Name, w.Config)
 		if err != nil {
-			continue // Load told it
+			continue // Load reported it
 		}
 		for _, n := range nodes {
 			for _, m := range []*param.Map{n.Export, n.Config} {

@@ -31,8 +31,8 @@ const (
 	mostAnswer = 6 << 20 // as JSON
 )
 
-// streamTime is how long a stream of events may hold a function; clients come back with their position.
-// It bounds what streams take of the account's concurrency.
+// streamTime is how long a stream of events may hold a function; clients come back with their position. It limits the
+// streams' share of the account's concurrency.
 const streamTime = 5 * time.Second
 
 // signerKey is the key of the principal that signed a request, in its context.
@@ -44,8 +44,8 @@ func signer(ctx context.Context) (name string, ok bool) {
 	return name, ok
 }
 
-// API makes the REST API of a deployment: tokens are required, but for requests that API
-// Gateway has checked the signature of. The page serves what is not below /api; nil answers 404.
+// API makes the REST API of a deployment: tokens are required, except for requests whose signature API Gateway has
+// checked. The page serves everything not below /api; nil answers 404.
 func (e *Engine) API(version string, page http.Handler) (*API, error) {
 	box, provider := seal.New(e.sealKey.bytes), e.provider()
 	principals, err := access.ParsePrincipals(e.Config.IAMGrants)
@@ -80,12 +80,12 @@ func (e *Engine) Upload(ctx context.Context, call events.S3Event) error {
 	return e.Uploads().Register(ctx, keys...)
 }
 
-// command is what the account's owner may ask of the function itself.
+// command is a request of the account's owner to the function itself.
 type command struct {
 	Zerodag string `json:"zerodag"`
 }
 
-// Handle answers a request of API Gateway, or a command of who may invoke the function.
+// Handle answers a request of API Gateway, or a command of a caller who may invoke the function.
 func (a *API) Handle(ctx context.Context, payload json.RawMessage) (any, error) {
 	defer a.engine.awaitBackground(ctx)
 	var asked command
@@ -104,7 +104,7 @@ func (a *API) serve(ctx context.Context, payload json.RawMessage) (any, error) {
 	}
 	r, handler := c.request, a.byToken
 	if path, below := strings.CutPrefix(r.URL.Path, "/iam/"); below {
-		if c.signer == "" { // the gateway lets none through: this holds where its routes were changed
+		if c.signer == "" { // the gateway lets none through: this applies if its routes were changed
 			return c.problem(http.StatusForbidden, "this path takes signed requests only (SigV4)"), nil
 		}
 		r = r.WithContext(context.WithValue(ctx, signerKey{}, c.signer))

@@ -23,7 +23,7 @@ import (
 type call struct {
 	request *http.Request
 	signer  string // ARN of the principal whose signature API Gateway has checked; "": the request is not signed
-	rest    bool   // a REST API asks
+	rest    bool   // the call came through a REST API
 }
 
 // readCall reads an event of API Gateway.
@@ -100,7 +100,7 @@ func newRequest(ctx context.Context, method string, at *url.URL, header http.Hea
 	return r, nil
 }
 
-// answer turns what the handler wrote into what API Gateway takes; text goes as it is.
+// answer turns the handler's answer into the form of API Gateway; text stays as it is.
 func (c call) answer(w *recorder) any {
 	w.end()
 	header := http.Header{}

@@ -126,7 +126,7 @@ type attemptMetrics struct {
 	counts map[dimensions]*ends
 }
 
-// dimensions tell metrics of one name apart. Workflow is empty for those of a project.
+// dimensions distinguish metrics of one name. Workflow is empty for those of a project.
 type dimensions struct{ project, workflow string }
 
 // ends are the attempts of a call that ended, and how long each took.
@@ -172,7 +172,7 @@ func (m *attemptMetrics) ended(a host.Attempt) {
 // mostValues is the most that the embedded metric format takes as values of one metric.
 const mostValues = 100
 
-// lines returns what was counted since the last call, in CloudWatch's embedded metric format.
+// lines returns the counts since the last call, in CloudWatch's embedded metric format.
 func (m *attemptMetrics) lines(stage string, now time.Time) (list [][]byte) {
 	if m == nil {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"zerodag/internal/sqs"
 )
 
-// received is a queue as Lambda hands it over: Lambda deletes what is not reported as
-// failed, so to delete is to say nothing.
+// received is a queue as Lambda hands it over: Lambda deletes messages that are not reported as failed, so deleting
+// means reporting nothing.
 type received struct {
 	host.Queue
 	done map[string]bool // by receipt
@@ -35,8 +35,8 @@ func (e *Engine) Executor(ctx context.Context, call events.SQSEvent) (events.SQS
 // its attempt for that; a run that is over sooner reads nothing.
 const killLook = 2 * time.Second
 
-// Agent handles a call with a message of the queue "tasks". Its first act is to make the
-// lease short, so that a crash is noticed soon.
+// Agent handles a call with a message of the queue "tasks". Its first act is to shorten the lease, so that a crash is
+// noticed soon.
 func (e *Engine) Agent(ctx context.Context, call events.SQSEvent) (events.SQSEventResponse, error) {
 	defer e.measure("agent")()
 	defer e.awaitBackground(ctx)
@@ -93,8 +93,7 @@ func (e *Engine) consume(ctx context.Context, q *sqs.Queue, lease time.Duration,
 	return answer
 }
 
-// readable are the messages of a group before the first that cannot be read: what is behind
-// it must wait.
+// readable are the messages of a group before the first unreadable one: those behind it must wait.
 func readable(list []host.Delivery) []host.Delivery {
 	for i, d := range list {
 		if d.ID == "" {

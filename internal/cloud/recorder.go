@@ -37,7 +37,7 @@ func (r *recorder) Write(b []byte) (int, error) {
 	return r.body.Write(b)
 }
 
-// Flush implements http.Flusher: what is written so far goes with the rest.
+// Flush implements http.Flusher: the output so far is sent with the rest.
 func (r *recorder) Flush() { r.end() }
 
 // end begins an answer that has no body.

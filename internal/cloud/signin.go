@@ -30,7 +30,7 @@ type parameter interface {
 // keptParameter reads a parameter of the deployment and keeps it for a while. It is safe for concurrent use.
 type keptParameter struct {
 	parameter
-	fresh func() string // what the parameter becomes where there is none; nil: it is not made
+	fresh func() string // makes the value of a missing parameter; nil: it is not made
 
 	mu    sync.Mutex
 	value string
@@ -51,8 +51,8 @@ func newSealKey(account aws.Config, config env.Config) *keptParameter {
 	}}
 }
 
-// newClientSecret makes what has the secret by which the provider of identities knows the deployment. People put it
-// there, or, with a user pool of the stage, its deploy.
+// newClientSecret makes the parameter with the secret by which the identity provider recognizes the deployment. A user
+// stores it there, or, with a user pool of the stage, its deploy.
 func newClientSecret(account aws.Config, config env.Config) *keptParameter {
 	return &keptParameter{parameter: ssm.NewParameter(account, cmp.Or(config.OIDC.Secret, env.Keys(config.Stage)+env.ClientSecret), ""), now: wall}
 }
@@ -71,7 +71,7 @@ func (k *keptParameter) text(ctx context.Context) (string, error) {
 		}
 		// Another function may have been first: its value is everybody's.
 		if value, err = k.Read(ctx); errors.Is(err, host.ErrNotFound) {
-			err = fmt.Errorf("%w: %w", host.ErrUnavailable, err) // what was just made is read a moment later
+			err = fmt.Errorf("%w: %w", host.ErrUnavailable, err) // a new value can be read a moment later
 		}
 	}
 	if err != nil {
@@ -112,7 +112,7 @@ func (e *Engine) provider() *access.OIDC {
 	return nil
 }
 
-// orNone returns the value, or "" where there is no such parameter: a client may do without a secret.
+// orNone returns the value, or "" if there is no such parameter: a client may do without a secret.
 func (k *keptParameter) orNone(ctx context.Context) (string, error) {
 	text, err := k.text(ctx)
 	if errors.Is(err, host.ErrNotFound) {

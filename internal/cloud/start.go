@@ -13,9 +13,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// Tick is what EventBridge calls: each minute for what became due, and for what starts
-// workflows: events of the bus, and schedules and rules that call the function themselves
-// with the input that events.StartDetail describes.
+// Tick is called by EventBridge: each minute for due work, and for triggers of workflows: events of the bus, and
+// schedules and rules that call the function themselves with the input that events.StartDetail describes.
 func (e *Engine) Tick(ctx context.Context, payload json.RawMessage) error {
 	defer e.measure("tick")()
 	defer e.awaitBackground(ctx)
@@ -61,7 +60,7 @@ func startOf(payload json.RawMessage) (_ *events.StartDetail, named bool, _ erro
 	return &d, false, nil
 }
 
-// tick does what is due each minute: machines are looked after also when the rest takes all of the time.
+// tick does the work of each minute: machines are checked even if the rest takes all of the time.
 func (e *Engine) tick(ctx context.Context) error {
 	var machines error
 	var beside sync.WaitGroup

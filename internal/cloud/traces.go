@@ -12,7 +12,7 @@ import (
 	"zerodag/internal/trace/otlp"
 )
 
-// traces returns what sends the traces of attempts, or nil.
+// traces returns the tracer of attempts, or nil.
 func traces(account aws.Config, config env.Config) host.Tracer {
 	if config.Traces == "" {
 		return nil

@@ -42,7 +42,7 @@ func (r *Reading) Commands() executors.Settings {
 }
 
 // OwnFolder returns the settings for commands that work in the folder of the user who started this program: they run as
-// that user, since a different one would have to be given its files.
+// that user, because any other user would first have to be given its files.
 func OwnFolder(s executors.Settings) executors.Settings {
 	s.User = ""
 	return s

@@ -12,14 +12,13 @@ import (
 // zerodag has not.
 type place struct {
 	key    string   // "x.*" is every key below x
-	here   []string // values that mean what they say; none: every value is elsewhere
+	here   []string // values with their usual meaning; none: every value is elsewhere
 	shared []string // further values, if servers share a database
 	lost   string   // what would silently be so instead
 	remedy string
 }
 
-// places are the settings whose loss would weaken isolation, or put data where no operator looks
-// for it.
+// places are the settings whose loss would weaken isolation, or put data where no operator expects it.
 var places = []place{
 	{"agent.command_executor.type", []string{"process", "simple", "docker"}, nil, "commands would be processes of the server's user", "write docker (each command in a container) or process"},
 	{"agent.command_executor.ecs.*", nil, nil, "commands would not run in ECS", "remove it, or deploy on AWS, where commands run on Fargate (`zerodag docs aws`)"},

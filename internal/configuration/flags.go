@@ -21,7 +21,7 @@ type Flags struct {
 	System     []string
 	Params     []string
 	paramsFile string
-	Override   []Pair // what a command's other options say, over everything else
+	Override   []Pair // from a command's other options, overriding everything else
 }
 
 // Register adds the options that every command has to those of a command.
@@ -88,7 +88,7 @@ func (f *Flags) Flagged() Settings {
 	return s
 }
 
-// LogWriter opens the file that --log names, or returns out if it names none, and what closes it.
+// LogWriter opens the file that --log names, or returns out if it names none, and a function that closes it.
 func (f *Flags) LogWriter(out io.Writer) (io.Writer, func() error, error) {
 	if f.LogPath == "-" {
 		return out, func() error { return nil }, nil

@@ -156,8 +156,8 @@ func (f *Flags) tellUnknown(out io.Writer, s Settings) {
 	}
 }
 
-// NestedNote returns how to write a file whose keys are nested, as those of YAML, JSON or INI are, for the keys of it
-// that nothing reads; "" if they are not nested.
+// NestedNote returns how to write a file with nested keys, as in YAML, JSON or INI, for its unused keys; "" if they are
+// not nested.
 func NestedNote(unknown []string) string {
 	for _, key := range unknown {
 		word := strings.Trim(key, "[]{}\",: ")

@@ -9,10 +9,10 @@ import (
 // The profiles of a server: who pushes workflows to it.
 const (
 	ownProfile    = "own"    // the user who runs it, and users who are trusted as much
-	SharedProfile = "shared" // people who do not trust each other
+	SharedProfile = "shared" // users who do not trust each other
 )
 
-// sharedDefaults are what keys are under the profile of several people unless they are given.
+// sharedDefaults are the defaults of keys under the profile of several users.
 func sharedDefaults() Settings {
 	return Settings{
 		"agent.command_executor.allow":               operators.InDocker,
@@ -29,7 +29,7 @@ func sharedDefaults() Settings {
 }
 
 // Profiled returns the settings with the defaults of their profile. A server that runs commands in docker only has the
-// profile of several people, unless it says otherwise.
+// profile of several users, unless it sets another.
 func (s Settings) Profiled() (Settings, error) {
 	r := s.Reading()
 	otherwise := ownProfile
@@ -49,6 +49,6 @@ func (s Settings) Profiled() (Settings, error) {
 			all[key] = value
 		}
 	}
-	all["security.profile"] = strings.TrimSpace(s["security.profile"]) // what was said, not what follows
+	all["security.profile"] = strings.TrimSpace(s["security.profile"]) // the given value, not the derived one
 	return all, nil
 }

@@ -105,7 +105,7 @@ func (r *Reading) Duration(key string, otherwise time.Duration) time.Duration {
 	return d
 }
 
-// Here reads where something is kept. Any place but the choices, which are on this machine, has no meaning: the first
+// Here reads the place of some data. Any place but the choices, which are on this machine, has no effect: the first
 // choice is taken, and Unread has the key.
 func (r *Reading) Here(key string, choices ...string) string {
 	v := r.Text(key, choices[0])
@@ -142,7 +142,7 @@ func (r *Reading) Tree(prefix string) map[string]string {
 	return found
 }
 
-// Unread returns the keys that were not read and so have no meaning here, sorted, for people.
+// Unread returns the keys that were not read and so have no effect here, sorted, for display.
 func (r *Reading) Unread() []string {
 	var list []string
 	for _, key := range slices.Sorted(maps.Keys(r.Settings)) {

@@ -8,7 +8,7 @@ import (
 	"zerodag/internal/program"
 )
 
-// access is how requests show who makes them.
+// access is how requests authenticate.
 type access struct {
 	token  string // of the bearer
 	iam    bool   // signed with AWS credentials
@@ -39,7 +39,7 @@ func enabled(what, text string) (bool, error) {
 	return false, fmt.Errorf("%s must be true or false but is %q", what, text)
 }
 
-// access is what a context says.
+// access returns a context's way to authenticate.
 func (s *Server) access() access {
 	if s.IAM {
 		return access{iam: true, source: "context " + s.Name}
@@ -47,8 +47,8 @@ func (s *Server) access() access {
 	return access{token: s.Token, source: "context " + s.Name}
 }
 
-// access decides how requests show who makes them: the command line over the context that names the
-// server over the environment over the configuration, and in the environment IAM over a token.
+// access decides how requests authenticate: the command line over the context that names the server over the
+// environment over the configuration, and in the environment IAM over a token.
 func (c *Choice) access(env func(string) string, named *Server) (access, error) {
 	if c.IAM && (c.Token != "" || c.BasicAuth != "") {
 		return access{}, program.UsageError(errors.New("--iam cannot be used together with --token or --basic-auth"))

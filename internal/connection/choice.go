@@ -112,7 +112,7 @@ func (c *Choice) Connect(version string, warn io.Writer) (*client.Client, error)
 	return client.New(o)
 }
 
-// allHeaders are those of the configuration, then of the command line over them.
+// allHeaders are those of the configuration, overridden by those of the command line.
 func (c *Choice) allHeaders(way access) (http.Header, error) {
 	header := http.Header{}
 	for _, key := range slices.Sorted(maps.Keys(c.Settings)) {

@@ -55,7 +55,7 @@ func Load(name string) (*Server, error) {
 	path := filepath.Join(contextFolder(), name)
 	text, warning, err := files.ReadKey(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		names, _ := Names() // what there is; none where the folder cannot be read
+		names, _ := Names() // the existing ones; none if the folder cannot be read
 		hint := "zerodag context set " + term.ShellWord(name) + " -e URL makes it"
 		if len(names) > 0 {
 			hint = "there are " + strings.Join(names, ", ")
@@ -85,7 +85,7 @@ func Load(name string) (*Server, error) {
 	return c, nil
 }
 
-// CheckAddress returns an error if a text is no address of a server, or has a user and password, which lists would
+// CheckAddress returns an error if a text is not the address of a server, or has a user and password, which lists would
 // show.
 func CheckAddress(endpoint string) error {
 	if strings.Contains(endpoint, "@") {
@@ -125,7 +125,7 @@ func (c *Server) Save() error {
 	return plainfile.WriteSecret(filepath.Join(contextFolder(), c.Name), text.Bytes())
 }
 
-// Who returns how requests show who makes them: token, AWS credentials, or -.
+// Who returns how requests authenticate: token, AWS credentials, or -.
 func (c *Server) Who() string {
 	switch {
 	case c.IAM:

@@ -25,7 +25,7 @@ func (r *run) arguments(image string, names []string, envFile string) []string {
 	if limit.CPU > 0 {
 		args = append(args, "--cpus", strconv.FormatFloat(limit.CPU, 'f', -1, 64))
 	}
-	if limit.Memory > 0 { // without swap, which is no memory
+	if limit.Memory > 0 { // without swap, which is not memory
 		bytes := strconv.FormatInt(limit.Memory, 10)
 		args = append(args, "--memory", bytes, "--memory-swap", bytes)
 	}
@@ -149,7 +149,7 @@ func dockerfile(image string, build []string) string {
 	return b.String()
 }
 
-// dockerfileName is where the text goes, as Digdag has it.
+// dockerfileName is the name of the file for the text, as in Digdag.
 func dockerfileName(image string) string {
 	return path.Join(".digdag/tmp/docker", "Dockerfile."+strings.ReplaceAll(image, ":", "."))
 }

@@ -39,14 +39,14 @@ const mostProcesses = 1024
 // Options of a Driver.
 type Options struct {
 	Grace   time.Duration // between TERM and KILL; 0 is 5 s
-	KillNow bool          // a cancelled command is not asked to end, it is killed
-	// Cut, once closed, leaves a cancelled command no more time: it is killed. nil is never.
+	KillNow bool          // a canceled command is not asked to end, but killed
+	// Cut, once closed, gives a canceled command no more time: it is killed. nil is never.
 	Cut <-chan struct{}
 	// Name distinguishes the containers of this driver from those of others, across restarts of the program; "" is a
 	// random one.
 	Name string
-	// NoOptions refuses run_options, build_options and programs of other names: with them a
-	// command is what its task likes, on the machine itself too.
+	// NoOptions refuses run_options, build_options and programs of other names: with them a command may do anything its
+	// task wants, even on the machine itself.
 	NoOptions bool
 }
 
@@ -139,7 +139,7 @@ func (d *Driver) reach(ctx context.Context, program string) error {
 	return nil
 }
 
-// info asks an engine whether it is there. An old client says no with exit code 0.
+// info tests whether an engine is there. An old client reports a missing engine with exit code 0.
 func info(ctx context.Context, program string) error {
 	if _, err := exec.LookPath(program); err != nil {
 		return fmt.Errorf("the docker engine cannot be reached: install it, or leave out `docker:` to run the command as a process: there is no program %s on the PATH", program)
@@ -176,7 +176,7 @@ func lastLine(text string) string {
 	return strings.TrimSpace(lines[len(lines)-1])
 }
 
-// label is what containers of zerodag carry; its value is Options.Name.
+// label is the label of zerodag's containers; its value is Options.Name.
 const label = "zerodag.driver"
 
 // Reclaim removes the containers that a driver of the same name left when its program was

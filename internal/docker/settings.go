@@ -8,7 +8,7 @@ import (
 	"zerodag/operators"
 )
 
-// settings are what `docker:` of a task says (commands.md#docker).
+// settings are the values of a task's `docker:` (commands.md#docker).
 type settings struct {
 	image        string
 	program      string
@@ -51,8 +51,7 @@ func (d *Driver) read(tree *param.Map) (s settings, err error) {
 	return s, d.check(s)
 }
 
-// check refuses what would be read as something else, or leads out of the container where
-// that is not allowed.
+// check refuses settings that would be misread, or that lead out of the container if that is not allowed.
 func (d *Driver) check(s settings) error {
 	if s.image == "" || strings.HasPrefix(s.image, "-") || strings.ContainsAny(s.image, " \t\r\n") {
 		return param.Errorf("docker: %q cannot be the name of an image", s.image)

@@ -52,8 +52,8 @@ func (r *run) watch() {
 	}
 }
 
-// crowded reports whether the container has about as many processes as it may have. One is the
-// engine's, and threads count as well.
+// crowded reports whether the container has about as many processes as it may have. One is the engine's, and threads
+// also count.
 func (r *run) crowded() bool {
 	out, err := ask(context.Background(), r.settings.program, "top", r.name)
 	if err != nil {
@@ -94,8 +94,8 @@ func (r *run) stop(ctx context.Context) {
 	r.kill()
 }
 
-// kill forces the container to end. One that is not there yet, its image is being fetched
-// say, is never made: its client ends.
+// kill forces the container to end. A container that does not exist yet, for example because its image is being
+// fetched, is never made: its client ends.
 func (r *run) kill() {
 	if _, err := ask(context.Background(), r.settings.program, "kill", r.name); err == nil {
 		select {

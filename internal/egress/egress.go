@@ -23,7 +23,7 @@ func (r *Refused) Error() string {
 	return fmt.Sprintf("%s is an address of the machine that runs this task, or of its cloud's metadata: no task may connect there (on a server: security.local_addresses)", r.Address)
 }
 
-// Lasting says to a caller who asks in vain that another try would be refused as well.
+// Lasting tells retrying callers that another try would also be refused.
 func (r *Refused) Lasting() bool { return true }
 
 // Dialer connects to every address that is not local. The zero value is ready.

@@ -63,13 +63,13 @@ type Options struct {
 	Config    *param.Map // of operators, below "config."
 	Stored    run.Stored
 	Network   operators.Network // by which tasks connect; nil: the machine's
-	Defaults  *param.Map        // parameters below those of attempts
+	Defaults  *param.Map        // parameters that those of attempts override
 	Notices   host.Notices
 	Traces    host.Tracer        // nil: attempts leave no traces
 	Registry  operators.Registry // nil: all built-in operators
 	Commands  executors.Settings // Name and KillNow are chosen here
-	// Evaluators evaluates expressions; Close closes it. nil: they are evaluated in this
-	// process, and only the engine's own guards bound them.
+	// Evaluators evaluates expressions; Close closes it. nil: they are evaluated in this process, and only the engine's
+	// own guards limit them.
 	Evaluators *evaluators.Pool
 	// Workspace, unless nil, gives tasks their files instead of a copy of the archive.
 	Workspace func(executors.In) func(context.Context, operators.Identity, host.Workflow) (host.Workspace, error)
@@ -86,7 +86,7 @@ type Engine struct {
 	*node.Node
 	DB    Store
 	Blobs host.Blobs
-	// Seal seals what browsers keep of a sign-in, with the key of secrets.
+	// Seal seals the cookies of a sign-in, with the key of secrets.
 	Seal       *seal.Box
 	workspaces *files.Workspaces
 	file       *sqlite.DB  // nil: the store is shared
@@ -289,8 +289,8 @@ func (o Options) executors() (*executors.Executors, error) {
 	return commands, nil
 }
 
-// placeOfWorkspaces is where the folder of workspaces is made: with the data, unless commands
-// run as a user who must not get as far as the data.
+// placeOfWorkspaces is where the folder of workspaces is made: with the data, unless commands run as a user who must
+// not reach the data.
 func (o Options) placeOfWorkspaces() string {
 	if o.Commands.User != "" {
 		return cmp.Or(o.Temp, os.TempDir())

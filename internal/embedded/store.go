@@ -44,7 +44,7 @@ type Shared struct {
 	Store Store // the engine closes it
 	Blobs host.Blobs
 	Logs  host.Logs
-	// RemoveLogs removes the logs of attempts; to remove them twice is no error.
+	// RemoveLogs removes the logs of attempts; removing them twice is not an error.
 	RemoveLogs func(context.Context, []host.Attempt) error
 }
 

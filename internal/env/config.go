@@ -27,16 +27,16 @@ type Config struct {
 	// Gradual: a deploy moves calls step by step, and functions also count errors by their version.
 	Gradual  bool
 	Traces   string // where traces are sent: xray, or the URL of an OTLP receiver; "" is nowhere
-	Announce string // what is put on the bus: all, ends, failures or none
+	Announce string // which events are put on the bus: all, ends, failures or none
 
 	// The visibility time-out of a received message, of events and of tasks.
 	EventVisibility, TaskVisibility time.Duration
 
 	Attempts int // unfinished attempts of a site; 0 is the default
-	// KeepAttempts is how long attempts are kept after their end; 0 is for ever.
+	// KeepAttempts is how long attempts are kept after their end; 0 is forever.
 	KeepAttempts time.Duration
-	// KeepArchives is how long archives that nothing needs are kept after the next revision, KeepRecords how long
-	// the audit log is, both for ever where it is 0, and KeepLogs how long logs of tasks are; 0 is not known.
+	// KeepArchives is how long unused archives are kept after the next revision, KeepRecords how long the audit log is,
+	// both forever if 0, and KeepLogs how long logs of tasks are; 0 is not known.
 	KeepArchives, KeepRecords, KeepLogs time.Duration
 
 	TaskLimit int           // tasks of an attempt; 0 is the default
@@ -53,7 +53,7 @@ type Config struct {
 // OIDC is a provider of identities: none, when Issuer is empty.
 type OIDC struct {
 	Issuer  string   `json:"issuer,omitempty"`  // URL
-	Client  string   `json:"client,omitempty"`  // by which it knows the deployment
+	Client  string   `json:"client,omitempty"`  // its name for the deployment
 	Address string   `json:"address,omitempty"` // of the API as browsers call it
 	Name    string   `json:"name,omitempty"`    // on the button
 	Groups  string   `json:"groups,omitempty"`  // claim that lists groups
@@ -65,7 +65,7 @@ type OIDC struct {
 // XRay is the value of Config.Traces that stands for AWS X-Ray.
 const XRay = "xray"
 
-// CallbackPath is where a provider of identities sends browsers back to, below the address of the API.
+// CallbackPath is where an identity provider sends browsers back to, below the address of the API.
 const CallbackPath = "/api/x/session/oidc/callback"
 
 // SecretReference is the parameter by which a secret of Secrets Manager is read.
@@ -74,8 +74,8 @@ func SecretReference(name string) string { return "/aws/reference/secretsmanager
 // Keys is the folder of parameters that only some functions may read, of a stage: not below that of secrets.
 func Keys(stage string) string { return "/zerodag-keys/" + stage }
 
-// The parameters in that folder that the API reads: the key that seals what browsers keep of a sign-in, which it
-// makes itself, and the secret by which the provider of identities knows the deployment.
+// The parameters in that folder that the API reads: the key that seals the cookies of a sign-in, which it makes itself,
+// and the secret by which the identity provider recognizes the deployment.
 const (
 	SealKey      = "/sessions"
 	ClientSecret = "/oidc" // #nosec G101 -- it is the name of a parameter
@@ -98,7 +98,7 @@ type Commands struct {
 	Architecture string   `json:"architecture,omitempty"`
 	URL          string   `json:"url,omitempty"` // of the API
 	Program      Object   `json:"program"`
-	Keys         string   `json:"keys,omitempty"`  // parameter of the keys that sign what machines show
+	Keys         string   `json:"keys,omitempty"`  // parameter of the keys that sign the tokens of machines
 	Image        string   `json:"image,omitempty"` // of commands that name none
 	// FetchImage is the image of the container that downloads the program; "" is the default of package fargate.
 	FetchImage string            `json:"fetchImage,omitempty"`
@@ -125,7 +125,7 @@ type Microvms struct {
 	Default   bool   `json:"default,omitempty"`   // for commands that name no executor
 }
 
-// Object is one of S3, and what its content must be.
+// Object is an object of S3, and its required content.
 type Object struct {
 	Bucket string `json:"bucket,omitempty"`
 	Key    string `json:"key,omitempty"`

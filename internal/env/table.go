@@ -18,10 +18,10 @@ type Index struct {
 // BySite has the things of a site, by id.
 func BySite() Index { return Index{"site", "gs", "i"} }
 
-// ByProject has those of a project, by id.
+// ByProject has the items of a project, by id.
 func ByProject() Index { return Index{"project", "gp", "i"} }
 
-// ByWorkflow has those of a workflow, by id.
+// ByWorkflow has the items of a workflow, by id.
 func ByWorkflow() Index { return Index{"workflow", "gw", "i"} }
 
 // Active has the attempts that have not ended, by id.
@@ -30,6 +30,6 @@ func Active() Index { return Index{"active", "ga", "i"} }
 // Due has schedules and timers, by time.
 func Due() Index { return Index{"due", "gd", "d"} }
 
-// Indexes lists them. infra makes the table from this list and internal/dynamo asks it; on
-// demand, with point-in-time recovery, Expiry as its time to live and encryption.
+// Indexes lists them. infra makes the table from this list and internal/dynamo queries it; on demand, with
+// point-in-time recovery, Expiry as its time to live and encryption.
 func Indexes() []Index { return []Index{BySite(), ByProject(), ByWorkflow(), Active(), Due()} }

@@ -20,9 +20,9 @@ import (
 
 const (
 	startTime = 20 * time.Second // for an evaluator to greet, on a busy machine
-	// How long an evaluation may take: the engine ends its own after 500 ms. After firstLook
-	// it is seen how much processor time goes into it, and from hardTime on it is killed once
-	// it had its share. One that had none is not to blame, up to wire.LastTime.
+	// How long an evaluation may take: the engine ends its own after 500 ms. After firstLook its processor time is
+	// checked, and from hardTime on it is killed once it had its share. One that had none is not to blame, up to
+	// wire.LastTime.
 	firstLook = 400 * time.Millisecond
 	hardTime  = 800 * time.Millisecond
 	nextLook  = 50 * time.Millisecond
@@ -174,7 +174,7 @@ func (p *process) evaluate(ctx context.Context, q expr.Script) (text string, sou
 	return "", false, expr.ScriptError(p.obituary())
 }
 
-// ask sends a question and waits for the answer; os.ErrDeadlineExceeded when there is none in time.
+// ask sends a question and waits for the answer; os.ErrDeadlineExceeded if there is none in time.
 func (p *process) ask(began time.Time, question []byte) (string, error) {
 	deadline := began.Add(wire.LastTime)
 	p.in.SetWriteDeadline(deadline) // it is a pipe
@@ -207,8 +207,7 @@ func (p *process) ask(began time.Time, question []byte) (string, error) {
 	}
 }
 
-// answerOrEnd waits for the answer where pipes have no deadlines: an evaluator that is late is ended, and with
-// it the wait.
+// answerOrEnd waits for the answer if pipes have no deadlines: a late evaluator is ended, and with it the wait.
 func (p *process) answerOrEnd() (string, error) {
 	var late atomic.Bool
 	defer time.AfterFunc(blindTime, func() { late.Store(true); p.signal() }).Stop()

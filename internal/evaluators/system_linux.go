@@ -28,7 +28,7 @@ func unbound(a *syscall.SysProcAttr, err error) bool {
 // program is what an evaluator runs: this very program, also after its file was replaced.
 const program = "/proc/self/exe"
 
-// spent is how much processor time a process has used; false when the system does not say.
+// spent is how much processor time a process has used; false if the system does not report it.
 func spent(pid int) (time.Duration, bool) {
 	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	// The name in parentheses may hold anything.

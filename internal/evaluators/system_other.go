@@ -15,5 +15,5 @@ func unbound(*syscall.SysProcAttr, error) bool { return false }
 // program is what an evaluator runs: this program.
 const program = ""
 
-// spent is how much processor time a process has used; false: this system does not say.
+// spent is how much processor time a process has used; false: this system does not report it.
 func spent(int) (time.Duration, bool) { return 0, false }

@@ -21,8 +21,7 @@ import (
 // preparation of a task.
 func Inline(r operators.Registry, t *engine.Task) bool { return t.Preparing || Written(r, t).Inline }
 
-// Written is a task's operator as far as its text tells: what the registry has for its name, or
-// nothing.
+// Written is a task's operator as far as its text shows: the registry's operator of that name, or nothing.
 func Written(r operators.Registry, t *engine.Task) operators.Operator { return r[Operator(t)] }
 
 // Operator returns the name of a task's operator as its text has it, such as "sh"; "" for none.
@@ -75,7 +74,7 @@ func Result(by engine.By, run engine.Run, o run.Outcome) engine.Event {
 		Exports: r.Export, Stores: r.Store, ResetStore: r.ResetStore, Secret: r.Secret}}
 }
 
-// poolClaim is what a task asks of pools, nil for nothing. All that need several ask in the order of the names.
+// poolClaim is a task's claim of pools, nil for nothing. Tasks that need several claim them in the order of the names.
 func poolClaim(pools []keys.Pool) *claim.Pool {
 	var list []claim.Pool
 	for _, p := range pools {

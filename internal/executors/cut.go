@@ -17,7 +17,7 @@ func (e *Executors) Cut(ctx context.Context) {
 	}
 }
 
-// cuts are what there is to cut: the commands that run.
+// cuts are the commands that a cut ends: the running ones.
 type cuts struct {
 	cut chan struct{} // closed when no command may begin
 

@@ -28,16 +28,16 @@ import (
 
 // Settings are what an administrator chooses; zero values are good.
 type Settings struct {
-	Default string   // operators.InProcess or InDocker, of commands whose task says nothing; "" is InProcess
+	Default string   // operators.InProcess or InDocker, of commands whose task sets nothing; "" is InProcess
 	Allow   []string // executors that commands may have; none: both
 	Image   string   // of commands in docker that name none
 	// Options lets tasks pass their own docker options; nil: if processes are allowed, which are not restricted anyway.
 	Options *bool
-	User    string // name of the user whom processes run as; "" is who runs this program
+	User    string // name of the user that processes run as; "" is the user of this program
 	Limits  Limits // of commands that request none
 	Most    Limits // of requests by tasks; zero is what the machine has
 	Name    string // of the commands, to find them after a crash; "" is a random one
-	KillNow bool   // a cancelled command is not asked to end, it is killed
+	KillNow bool   // a canceled command is not asked to end, but killed
 	Alone   bool   // see process.Options
 	// Environment is what plain processes have of this program's variables.
 	Environment lineage.Environment
@@ -106,7 +106,7 @@ func New(s Settings) (*Executors, error) {
 		docker:  docker.New(docker.Options{KillNow: s.KillNow, Cut: cuts.cut, Name: s.Name, NoOptions: !free})}, nil
 }
 
-// userOf looks up the user whom commands run as.
+// userOf looks up the user that commands run as.
 func userOf(name string) (*process.User, error) {
 	if name == "" {
 		return nil, nil
@@ -127,10 +127,9 @@ func userOf(name string) (*process.User, error) {
 	return &process.User{ID: id, Group: group, Name: u.Username, Home: u.HomeDir}, nil
 }
 
-// Reclaim ends what commands of the same name left running when their program was killed, and
-// reports how many processes that were. Containers go meanwhile, for an engine may take its time:
-// told hears how many, and commands in docker wait for it. It is called before the first
-// command.
+// Reclaim ends the processes that commands of the same name left running when their program was killed, and returns how
+// many they were. Containers are removed meanwhile, because an engine may take its time: told gets their number, and
+// commands in docker wait for it. It is called before the first command.
 func (e *Executors) Reclaim(ctx context.Context, told func(containers int, err error)) int {
 	clean := make(chan struct{})
 	e.clean = clean
@@ -184,7 +183,7 @@ func (c commands) Run(ctx context.Context, command operators.Command) (operators
 // Stop implements operators.Commands: no driver here leaves a command pending.
 func (c commands) Stop(context.Context, *param.Map) error { return nil }
 
-// limited adds the server's limits where the task has none.
+// limited adds the server's limits if the task has none.
 func (s Settings) limited(b operators.Sandbox) operators.Sandbox {
 	b.Time = cmp.Or(b.Time, s.Limits.Time)
 	b.Processes = cmp.Or(b.Processes, s.Limits.Processes)
@@ -228,7 +227,7 @@ func sizeText(n int64) string {
 	return strconv.FormatInt(n, 10) + " bytes"
 }
 
-// imaged adds the server's image where the task names none.
+// imaged adds the server's image if the task names none.
 func (s Settings) imaged(tree *param.Map) *param.Map {
 	if tree == nil {
 		tree = param.New()

@@ -24,7 +24,7 @@ const maxDescribed = 100
 func (l *Launcher) Ended(ctx context.Context, runners []sandbox.Runner) (map[string]string, error) {
 	over := map[string]string{}
 	names := map[string]string{} // of runners, by task
-	var cutOff []string          // those whose task was not noted and does not run
+	var cutOff []string          // runners whose task was not recorded and does not run
 	var failed error
 	for _, r := range runners {
 		if l.isForeign(r.Task) { // ECS refuses all tasks that are asked for together with it

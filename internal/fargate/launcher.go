@@ -52,7 +52,7 @@ type Launcher struct {
 
 // New makes a Launcher over a cluster that exists.
 func New(c aws.Config, o Options) *Launcher {
-	client := ecs.NewFromConfig(border.Answered(c), func(e *ecs.Options) { e.Retryer = border.Retryer(3) }) // who is throttled comes later
+	client := ecs.NewFromConfig(border.Answered(c), func(e *ecs.Options) { e.Retryer = border.Retryer(3) }) // throttled calls are tried later
 	if o.FetchImage == "" {
 		o.FetchImage = fetchImage
 	}
@@ -60,7 +60,7 @@ func New(c aws.Config, o Options) *Launcher {
 }
 
 // Check refuses a role that the project of the task may not have, and Spot if the cluster has none. It names no other
-// role: those of other projects are not the asker's business.
+// role, because those of other projects do not concern the caller.
 func (l *Launcher) Check(class sandbox.Class, of sandbox.Owner) error {
 	if class.Spot && !l.Spot {
 		return param.Errorf("sandbox: spot: true is not possible in this deployment (set allowSpot: true in the file of the stage)")

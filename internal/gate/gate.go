@@ -22,10 +22,10 @@ const MaxHeaderBytes = 32 << 10
 // they are parsed. Digdag takes 200.
 const maxLines = 256
 
-// maxPending bounds the bytes of headers that are not whole yet, of all connections together.
+// maxPending limits the bytes of unfinished headers, of all connections together.
 const maxPending = 4 << 20
 
-// Gate bounds the connections of one listener.
+// Gate limits the connections of one listener.
 type Gate struct {
 	most int
 
@@ -45,7 +45,7 @@ func Most(listeners int) int {
 	return int(min(files, 2*enough*uint64(listeners)) / 2 / uint64(listeners)) // it is a few thousand at most
 }
 
-// enough is what a listener has where descriptors are plenty: about 40 MB of idle connections.
+// enough is the limit of a listener if there are plenty of descriptors: about 40 MB of idle connections.
 const enough = 4096
 
 // New makes a gate for at most so many connections, at least 2.
@@ -62,7 +62,7 @@ type conn struct {
 	lines   headerLines
 }
 
-// Read counts what comes before a request is whole.
+// Read counts the bytes that come before a request is whole.
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.TCPConn.Read(p)
 	if n > 0 && !c.gate.came(c, p[:n]) {
@@ -128,8 +128,8 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// admit makes room by ending the connection that has been without a request for longest, or
-// lingers after one. Where all have one there is no room.
+// admit makes room by ending the connection that has been without a request for longest, or lingers after one. If all
+// have one there is no room.
 func (g *Gate) admit(c *conn) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -144,8 +144,8 @@ func (g *Gate) admit(c *conn) bool {
 	return true
 }
 
-// came counts what came; false is that there are too many headers. When unfinished ones take
-// too much together, the client that has most of them goes.
+// came counts received bytes; false means that there are too many headers. When unfinished ones take too much together,
+// the client that has most of them is disconnected.
 func (g *Gate) came(c *conn, p []byte) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -247,7 +247,7 @@ func (g *Gate) left(r *http.Request) {
 // connKey is the key of a request's connection in its context.
 type connKey struct{}
 
-// Context lets requests know their connection: it is the server's ConnContext.
+// Context gives requests access to their connection: it is the server's ConnContext.
 func (g *Gate) Context(ctx context.Context, c net.Conn) context.Context {
 	return context.WithValue(ctx, connKey{}, c)
 }

@@ -77,8 +77,8 @@ func forgetReferer(next, first *http.Request) {
 	}
 }
 
-// fromEnvironment is the proxy that variables name for a request. As in Digdag `http_proxy`
-// is good enough for https. Hosts of `no_proxy` and those of this machine are reached directly.
+// fromEnvironment is the proxy that variables name for a request. As in Digdag `http_proxy` also applies to https.
+// Hosts of `no_proxy` and those of this machine are reached directly.
 func fromEnvironment(env func(string) string) func(*http.Request) (*url.URL, error) {
 	plain := cmp.Or(env("http_proxy"), env("HTTP_PROXY"))
 	config := httpproxy.Config{HTTPProxy: plain, HTTPSProxy: cmp.Or(env("https_proxy"), env("HTTPS_PROXY"), plain),

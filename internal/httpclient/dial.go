@@ -24,11 +24,11 @@ type dialer struct {
 	insecure bool
 }
 
-// handshakeTime bounds the agreement on TLS.
+// handshakeTime limits the TLS handshake.
 const handshakeTime = 10 * time.Second
 
-// connect opens a connection for a request. by is the proxy that the request itself is sent
-// to; nil where the server reads it.
+// connect opens a connection for a request. by is the proxy that the request itself is sent to; nil if the server reads
+// it.
 func (d *dialer) connect(r *http.Request) (conn net.Conn, by *url.URL, err error) {
 	ctx, to := r.Context(), address(r.URL)
 	through, err := d.proxy(r)
@@ -130,7 +130,7 @@ func endWith(ctx context.Context, conn net.Conn) (stop func() bool) {
 	return context.AfterFunc(ctx, func() { conn.SetDeadline(time.Unix(1, 0)) }) //nolint:errcheck // a connection that is closed needs none
 }
 
-// cause is the context's error where that ended what failed.
+// cause is the context's error if that ended the failed operation.
 func cause(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -24,7 +24,7 @@ type transport struct {
 	names  []string
 }
 
-// mostAnswerHead bounds the head of an answer.
+// mostAnswerHead limits the head of an answer.
 const mostAnswerHead = 1 << 20
 
 // RoundTrip implements http.RoundTripper.
@@ -107,7 +107,7 @@ func exchange(conn net.Conn, text []byte, r *http.Request) (*http.Response, erro
 		case err != nil:
 			return nil, whyNoAnswer(err, sent)
 		case answer.StatusCode >= 200 || answer.StatusCode == http.StatusSwitchingProtocols:
-			limited.N = math.MaxInt64 // the reader of the content bounds it
+			limited.N = math.MaxInt64 // the reader of the content limits it
 			unzip(answer, asksForZipped(r))
 			return answer, nil
 		}
@@ -121,10 +121,10 @@ func (longHead) Error() string {
 	return fmt.Sprintf("the head of the answer is longer than %d bytes", mostAnswerHead)
 }
 
-// Lasting reports whether to ask again does not help.
+// Lasting reports that repeating the request does not help.
 func (longHead) Lasting() bool { return true }
 
-// whyNoAnswer is the failure to send a request where that is known, or else that of its answer.
+// whyNoAnswer is the failure to send a request if that is known, or else that of its answer.
 func whyNoAnswer(err error, sent <-chan error) error {
 	select {
 	case failed := <-sent:
@@ -178,7 +178,7 @@ func (t *transport) headers(r *http.Request) [][2]string {
 		}
 	}
 	for _, name := range []string{"Content-Length", "Transfer-Encoding", "Host"} {
-		delete(rest, name) // these are ours to say
+		delete(rest, name) // only the transport sets these
 	}
 	if !slices.ContainsFunc(t.names, func(n string) bool { return strings.EqualFold(n, "User-Agent") }) {
 		take("User-Agent")

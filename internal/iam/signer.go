@@ -85,7 +85,7 @@ func regionOf(host, configured string) (string, error) {
 	return configured, nil
 }
 
-// readBody returns what is sent; the body can be read again.
+// readBody returns the body; it can be read again.
 func readBody(r *http.Request) ([]byte, error) {
 	var content []byte
 	if r.Body != nil {

@@ -1,5 +1,5 @@
-// Package icalendar reads the days of the events of an iCalendar file (RFC 5545): what calendars of public holidays are
-// handed out as.
+// Package icalendar reads the days of the events of an iCalendar file (RFC 5545), the format in which calendars of
+// public holidays are published.
 package icalendar
 
 import (
@@ -20,9 +20,9 @@ type Day struct {
 // mostDays limits the days of one event: longer than any holiday, and shorter than a mistake.
 const mostDays = 366
 
-// Days lists the days of all events, in their order and once each. Of an event with times these are the days as it
-// writes them, whatever its zone. Events that were cancelled are left out. An event that repeats is an error: it would
-// have to be known until when.
+// Days lists the days of all events, in their order and once each. For an event with times these are the days as it
+// writes them, whatever its zone. It omits canceled events. A repeating event is an error, because its end would have
+// to be known.
 func Days(text string) ([]Day, error) {
 	byDate := map[time.Time]*Day{}
 	var dates []time.Time
@@ -74,7 +74,7 @@ func unfolded(text string) (lines []line) {
 	return lines
 }
 
-// reader is what was read so far.
+// reader is the state of reading.
 type reader struct {
 	calendar bool
 	within   []string // components that have begun, the innermost last
@@ -202,7 +202,7 @@ func daysOf(value string) (int, error) {
 	return int(n) * unit, nil
 }
 
-// unescaped is a text as people read it, in one line and without what no terminal shows.
+// unescaped is a text for display, in one line and without characters that no terminal shows.
 func unescaped(value string) string {
 	value = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && !unicode.IsSpace(r) {

@@ -1,7 +1,7 @@
-// Package limits is what drivers of operators.Commands share to keep a command within what
-// it may take: its output, its disk, and the reason for which it was ended.
+// Package limits is the code that drivers of operators.Commands share to keep a command within its limits: its output,
+// its disk, and the reason for which it was ended.
 //
-// It measures and tells; it must not start, end or look for processes.
+// It measures and reports; it must not start, end or search for processes.
 package limits
 
 import (
@@ -15,7 +15,7 @@ import (
 	"zerodag/operators"
 )
 
-// DefaultOutput is how much a command may write to its log unless it asks otherwise, in bytes.
+// DefaultOutput is how much a command may write to its log by default, in bytes.
 const DefaultOutput = 1 << 30
 
 // Reason is why a command was ended: the first one counts.
@@ -46,7 +46,7 @@ type Output struct {
 	to     io.Writer
 	left   int64
 	exceed func() // called once, when there is more; nil after
-	inside bool   // the last byte passed on is no end of a line
+	inside bool   // the last byte passed on does not end a line
 }
 
 // NewOutput makes an Output; to may be nil.
@@ -95,7 +95,7 @@ func (o *Output) Say(format string, args ...any) {
 	fmt.Fprintf(o.to, start+format+"\n", args...)
 }
 
-// Disk measures by how much a folder has grown, the seldomer the longer that takes.
+// Disk measures by how much a folder has grown, less often the longer that takes.
 type Disk struct {
 	folder string
 	limit  int64
@@ -118,8 +118,8 @@ func NewDisk(folder string, limit int64) *Disk {
 	return d
 }
 
-// Full reports whether the folder has grown beyond the limit, as far as it is looked at by now: a look
-// takes longer the more there is, so that looks are the rarer.
+// Full reports whether the folder has grown beyond the limit, as far as it has been measured: a measurement takes
+// longer the more files there are, so that measurements become less frequent.
 func (d *Disk) Full() bool {
 	now := time.Now()
 	if d.limit == 0 || now.Before(d.next) {
@@ -143,7 +143,7 @@ func size(folder string) (total int64) {
 				total += onDisk(info)
 			}
 		}
-		return nil // what vanishes meanwhile does not count
+		return nil // files that vanish meanwhile do not count
 	})
 	return total
 }

@@ -16,7 +16,7 @@ func onDisk(info fs.FileInfo) int64 {
 	return s.Blocks * 512
 }
 
-// openFiles is how many files this process may have open; false: the system does not say.
+// openFiles is how many files this process may have open; false: the system does not report it.
 func openFiles() (uint64, bool) {
 	var limit syscall.Rlimit
 	err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit)

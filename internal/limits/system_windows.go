@@ -7,10 +7,10 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// onDisk is how many bytes a file has: what it takes on the disk is not told with it.
+// onDisk is how many bytes a file has: its size on the disk is not available with it.
 func onDisk(info fs.FileInfo) int64 { return info.Size() }
 
-// openFiles is not known: this system bounds files by memory only.
+// openFiles is not known: this system limits files by memory only.
 func openFiles() (uint64, bool) { return 0, false }
 
 // isFull reports whether an error is this system's own for a disk without room.

@@ -7,10 +7,10 @@ import "strings"
 type Environment int
 
 const (
-	// Everything but the key of secrets is what the commands of `zerodag run` have: they are
-	// those of the user who started it and has the variables anyhow.
+	// Everything except the key of secrets is for the commands of `zerodag run`: they belong to the user who started it
+	// and has the variables anyway.
 	Everything Environment = iota
-	// NotOwn is everything but what configures this program, which may be passwords and keys.
+	// NotOwn is everything except the configuration of this program, which may be passwords and keys.
 	NotOwn
 	// Bare is no more than a program needs to find others and to write in a language.
 	Bare

@@ -11,9 +11,9 @@ import "math"
 // larger.
 type Mark uint64
 
-// None is what a process has that was not marked, or about which the system says nothing.
+// None is the mark of an unmarked process, or of one about which the system reports nothing.
 const None Mark = math.MaxUint64
 
-// Client marks a process which is no command: the client of a container engine. It is larger
-// than all marks of commands, so that no command can have it.
+// Client marks a process which is not a command: the client of a container engine. It is larger than all marks of
+// commands, so that no command can have it.
 const Client Mark = 1 << 62

@@ -18,10 +18,10 @@ func Set(pid int, m Mark) error {
 	return unix.Prlimit(pid, fileLocks, &unix.Rlimit{Cur: uint64(m), Max: uint64(m)}, nil)
 }
 
-// Start calls start, and lends what it starts a mark from the beginning: nothing that the
-// process starts before Set can be without. So has anything else that this program starts
-// meanwhile, which is why a mark that is only lent does not count everywhere: see Of. One call
-// after the other: what is lent is a limit of the whole program.
+// Start calls start, and lends the started process a mark from the beginning, so that nothing that it starts before Set
+// can be without. Anything else that this program starts meanwhile also gets it, which is why a mark that is only lent
+// does not count everywhere: see Of. Calls run one after the other, because the lent mark is a limit of the whole
+// program.
 func Start(m Mark, start func() error) error {
 	starting.Lock()
 	defer starting.Unlock()

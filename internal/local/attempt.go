@@ -33,7 +33,7 @@ type Attempt struct {
 	stop   map[engine.TaskID]context.CancelFunc
 }
 
-// result reports whether the attempt is over, and how it went.
+// result reports whether the attempt is over, and whether it succeeded.
 func (a *Attempt) result() (done, success bool) {
 	select {
 	case <-a.done:
@@ -99,7 +99,7 @@ func (a *Attempt) heedKill(ctx context.Context) {
 	a.step(ctx, engine.Kill{By: a.guard()})
 }
 
-// within is the context of a run: what cleans up continues when the caller's is cancelled.
+// within is the context of a run: cleanup continues when the caller's context is canceled.
 func (a *Attempt) within(ctx context.Context, run engine.Run) context.Context {
 	if a.State.Closes(run.Task) {
 		return context.WithoutCancel(ctx)
@@ -113,7 +113,7 @@ func (a *Attempt) guard() engine.By {
 	return engine.By{Guard: strconv.Itoa(a.steps)}
 }
 
-// step is what a host must always do: Step, keep the changes, then what is outstanding.
+// step is what a host must always do: Step, keep the changes, then carry out the outstanding effects.
 func (a *Attempt) step(ctx context.Context, e engine.Event) {
 	if now := a.host.Now(); now.After(a.now) {
 		a.now = now
@@ -145,7 +145,7 @@ func (a *Attempt) perform(ctx context.Context, effect engine.Effect) {
 		}
 		a.dispatch(e.Run)
 	case engine.Acquire:
-		a.step(ctx, engine.Granted{By: a.guard(), Run: e.Run}) // pools are those of a server
+		a.step(ctx, engine.Granted{By: a.guard(), Run: e.Run}) // pools exist only on a server
 	case engine.Timer:
 		a.at(e.At, func() { a.step(ctx, engine.Due{By: a.guard(), Run: e.Run}) })
 	case engine.TimeoutTimer:

@@ -103,7 +103,7 @@ func (a *Attempt) finish(ctx context.Context, run engine.Run, o run.Outcome) {
 	a.step(ctx, execution.Result(a.guard(), run, o))
 }
 
-// startRequired starts an attempt for `require>`; how it stands is read right away.
+// startRequired starts an attempt for `require>`; its state is read right away.
 func (h *Host) startRequired(ctx context.Context, r operators.StartRequest) (operators.StartedAttempt, error) {
 	if r.ProjectID != 0 && r.ProjectID != h.Project.ID || r.ProjectName != "" && r.ProjectName != h.Project.Name {
 		return operators.StartedAttempt{}, operators.ErrNoWorkflow

@@ -35,8 +35,8 @@ type Options struct {
 	Log func(operators.Identity) operators.Log
 
 	Limit    int        // tasks per attempt; 0 is the default
-	Threads  int        // runs at the same time that are not inline; 0 is no limit
-	Defaults *param.Map // parameters below those of attempts; optional
+	Threads  int        // concurrent runs that are not inline; 0 is no limit
+	Defaults *param.Map // parameters that those of attempts override; optional
 	Now      func() time.Time
 
 	// Before, unless nil, sees each job before it runs; a result is taken instead of a run.
@@ -98,7 +98,7 @@ type Request struct {
 	SessionTime      time.Time
 	RetryAttemptName string
 	Params           *param.Map
-	// Only, unless nil, changes what the attempt consists of (a sub-tree, say).
+	// Only, unless nil, changes the tasks of the attempt (to a sub-tree, for example).
 	Only func([]dig.Node) ([]dig.Node, error)
 }
 

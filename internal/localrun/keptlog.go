@@ -10,7 +10,7 @@ import (
 	"zerodag/operators"
 )
 
-// keptLog writes to a task's log file as well as to where the run is watched.
+// keptLog writes both to a task's log file and to the view of the run.
 type keptLog struct {
 	operators.Log
 	file host.TaskLog

@@ -27,7 +27,7 @@ type Options struct {
 	Out, Err         io.Writer                      // what tasks print, and the program's messages about the run
 }
 
-// Work is what is run.
+// Work is the workflow to run.
 type Work struct {
 	Settings  configuration.Settings
 	Params    *param.Map

@@ -156,7 +156,7 @@ func addBelow(nodes []dig.Node, at int, set map[string]bool) {
 	}
 }
 
-// instead returns the result that stands for a run of the task, or nil when it must run.
+// instead returns the result that replaces a run of the task, or nil if it must run.
 func (p *plan) instead(name string) *operators.Result {
 	p.mu.Lock()
 	defer p.mu.Unlock()

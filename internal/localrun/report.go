@@ -58,7 +58,7 @@ func reasonOf(t *engine.Task) string {
 	return text
 }
 
-// runOutcome is how a run ended, for people.
+// runOutcome is how a run ended, for display.
 type runOutcome struct {
 	count       taskview.Tally
 	took        time.Duration
@@ -70,7 +70,7 @@ type runOutcome struct {
 	leftOut     int // of them, whose _if was false
 	ignored     int // errors that are successes
 	saved       bool
-	again       string     // the command that continues where it stopped
+	again       string     // the command that resumes the run
 	outputs     *param.Map // of the run; nil for none
 }
 
@@ -143,7 +143,7 @@ func teller(s *engine.State, t *engine.Task) *engine.Task {
 	return last
 }
 
-// failure returns what helps to fix a failed task.
+// failure returns information that helps to fix a failed task.
 func (r *run) failure(s *engine.State, t *engine.Task, lost remedy.LostNames) runFailure {
 	reason := strings.TrimSuffix(taskview.Briefly(reasonOf(t)), " (runtime)")
 	f := runFailure{task: t.Name, reason: reason, lines: r.output.LastOf(teller(s, t).Name)}

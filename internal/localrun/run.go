@@ -62,7 +62,7 @@ func (r *run) do(ctx context.Context) error {
 		r.warning(note)
 	}
 	if _, live := r.terminal(); live {
-		r.log.Limit(logstream.Warn) // the tree says the rest
+		r.log.Limit(logstream.Warn) // the tree shows the rest
 	}
 	if err := r.chooseSession(def.Zone); err != nil {
 		return err

@@ -28,7 +28,7 @@ func newStatusFolder(saved string, session time.Time) *statusFolder {
 	return &statusFolder{dir: filepath.Join(saved, session.Format(sessionForm))}
 }
 
-// saved is the folder that holds those of all sessions.
+// saved is the folder of the states of all sessions.
 func (r *run) saved() string {
 	if filepath.IsAbs(r.Save) {
 		return r.Save
@@ -55,8 +55,8 @@ func (f *statusFolder) path(task string) string {
 	return filepath.Join(f.dir, fileName(task)+".yml")
 }
 
-// rerunKey marks the state of a loop over data: Digdag's form does not tell data from
-// code, so the loop, which has no effects, runs again.
+// rerunKey marks the state of a loop over data: Digdag's form does not distinguish data from code, so the loop, which
+// has no effects, runs again.
 const rerunKey = "zerodag_rerun"
 
 // save writes the result and the stored parameters of a successful task, see engine.State.Kept. Nothing is

@@ -15,9 +15,10 @@ type handling int
 const (
 	// translated keys are read by this package.
 	translated handling = iota + 1
-	// elsewhere is a key for a setting that a server has in another place: it is noted.
+	// elsewhere is a key for a setting that a server has in another place: it gets a note.
 	elsewhere
-	// dropped is a key without a counterpart that changes neither what a command does nor where it runs: it is a warning.
+	// dropped is a key without a counterpart that changes neither what a command does nor where it runs: it gets a
+	// warning.
 	dropped
 	// refused is a key that decides where, how or whether a command runs, and has no counterpart: the step must not run.
 	refused

@@ -27,8 +27,8 @@ func Latin(text string) string {
 // longestName is short enough for a task below others.
 const longestName = 100
 
-// TaskName is the name of a step as that of a task. One that is mostly written in other letters says nothing here:
-// other is its name then.
+// TaskName is the name of a step as that of a task. A name that is mostly written in other alphabets is unusable: then
+// other is its name.
 func TaskName(name, other string) string {
 	letters, foreign := 0, 0
 	for _, r := range name {

@@ -74,7 +74,7 @@ func (d *Document) lineOf(at dig.Place, reference string) dig.Place {
 	return at
 }
 
-// place is where a key stands, or else the mapping that it is of. A key may be written in one word there.
+// place is the place of a key, or else of its mapping. A key may be written in one word there.
 func (d *Document) place(m *param.Map, key string) dig.Place {
 	for ; m != nil; m = d.origin[m] {
 		at := d.at(m, key)

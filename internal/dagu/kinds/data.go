@@ -43,7 +43,7 @@ func dataAction(s *tasks.Step) *param.Map {
 // only.
 func pickLater(s *tasks.Step, data param.Value) *param.Map {
 	with := s.With()
-	formOf(s) // refuses what it does not know
+	formOf(s) // refuses unknown forms
 	s.Extra.Set("WITH_DATA", s.Plain(with, "data", document.TextOf(data)))
 	s.Note(with, "data", "install it where the commands run", false,
 		"step %s runs the program jq, and fails if it picks a list, a mapping or a number of a million or more", s.Called)

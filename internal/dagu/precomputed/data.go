@@ -76,7 +76,7 @@ func (f DataForm) Convert(data param.Value) (string, error) {
 	return f.write(v)
 }
 
-// part returns the part of data at a path, as jq finds it: what is not there is null.
+// part returns the part of data at a path, as jq does: a missing part is null.
 func part(v any, path []any) (any, error) {
 	for _, key := range path {
 		if v == nil {

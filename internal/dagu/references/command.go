@@ -242,7 +242,7 @@ func (t Translator) QuotedPath(m *param.Map, key, text string) string {
 	return home + "\"" + t.WithinDoubleQuotes(m, key, rest) + "\""
 }
 
-// Into are the lines of a shell that change into a folder, which is made where it is missing.
+// Into are the lines of a shell that change into a folder, which is created if it is missing.
 func (t Translator) Into(m *param.Map, folder string) string {
 	if folder == "." {
 		return ""

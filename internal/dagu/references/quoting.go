@@ -12,7 +12,7 @@ func Literal(text string) string {
 	return strings.ReplaceAll(text, "${", `${'$\x7b'}`)
 }
 
-// inSingleQuotes reports whether what follows a text of a shell is between single quotes.
+// inSingleQuotes reports whether the position after a text of a shell is between single quotes.
 func inSingleQuotes(text string) bool {
 	single, double, escaped := false, false, false
 	for _, r := range text {

@@ -176,7 +176,7 @@ func (s *Scope) needs(name string) {
 		s.current.InFolder = true
 		return
 	}
-	if file, isLog := s.logs()[name]; isLog { // what is exported is not evaluated within _env
+	if file, isLog := s.logs()[name]; isLog { // exports are not evaluated within _env
 		s.current.Extra.Set(name, s.ArtifactsIn()+file)
 		return
 	}

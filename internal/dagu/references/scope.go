@@ -20,11 +20,11 @@ type Value struct {
 	Kind    ValueKind
 	As      string         // how an expression names it
 	By      *sequence.Node // that stores it; nil for none
-	Decoded bool           // it is no text: its parts need no JSON.parse
+	Decoded bool           // it is not text: its parts need no JSON.parse
 	Param   string         // the name of the parameter that it is; "" for none
 }
 
-// ValueKind is where a value comes from.
+// ValueKind is the source of a value.
 type ValueKind int
 
 // The kinds of values.
@@ -96,8 +96,8 @@ var sliced = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^([A-Za-z_][A-Za-z0-9_]*)(?::([0-9]+)(?::([0-9]+))?|:-([^$]*))$`)
 })
 
-// slice translates what Dagu does like a shell where no shell reads a text: a part of a value, or a default for an
-// empty one.
+// slice translates Dagu's shell-like syntax in texts that no shell reads: a part of a value, or a default for an empty
+// one.
 func (s *Scope) slice(parts []string) string {
 	x := s.named(parts[1])
 	switch {

@@ -73,8 +73,8 @@ func (s *Node) Continues(what string) bool {
 	return strings.HasPrefix(document.TextOf(v), what[:4])
 }
 
-// Condition is whether a step runs: its own one, and those of the steps that it waits for and that would have it
-// skipped.
+// Condition is whether a step runs: its own condition, and those of the steps that it waits for and that would make it
+// be skipped.
 func (s *Node) Condition() string {
 	if s.all != nil {
 		return *s.all

@@ -180,7 +180,7 @@ func (s *Step) prelude() string {
 	return b.String()
 }
 
-// folders lists the folders that the command changes into, each relative to the one before.
+// folders lists the folders that the command changes into, each relative to the previous one.
 func (s *Step) folders() (list []string) {
 	for _, m := range []*param.Map{s.Document.Map, s.Document.Map.Map("container"), s.Map, s.Map.Map("container"),
 		s.Map.Map("with")} {

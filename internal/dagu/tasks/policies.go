@@ -78,7 +78,7 @@ func failureCodes(v param.Value) param.Value {
 	return codesOf(list)
 }
 
-// codesOf are exit codes as a list, or a number where there is one.
+// codesOf are exit codes as a list, or a single number.
 func codesOf(v param.Value) param.Value {
 	if list, isList := v.([]param.Value); isList && len(list) == 1 {
 		return list[0]
@@ -86,7 +86,7 @@ func codesOf(v param.Value) param.Value {
 	return v
 }
 
-// doubling is the factor of an exponential interval that says none.
+// doubling is the default factor of an exponential interval.
 const doubling = 2
 
 func backoff(d *document.Document, m, r *param.Map) {

@@ -139,7 +139,7 @@ func (s *Step) repeat(operator string) *param.Map {
 	return r
 }
 
-// repeats says in a `_repeat` under which condition a task with an operator runs again, or until when.
+// repeats sets in a `_repeat` under which condition a task with an operator runs again, or until when.
 func (s *Step) repeats(r, m *param.Map, is *repetition, operator string) {
 	word := "while"
 	if is.until {

@@ -11,7 +11,7 @@ import (
 	"zerodag/internal/dagu/sequence"
 )
 
-// Step is one step, or several that a list in the list of steps runs side by side.
+// Step is one step, or several that a list in the list of steps runs concurrently.
 type Step struct {
 	references.Translator
 	*sequence.Node

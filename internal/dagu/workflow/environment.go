@@ -164,7 +164,7 @@ func (w *Workflow) variables() *param.Map {
 		}
 	}
 	if w.Used[references.Artifacts] {
-		out.Set("DAG_RUN_ARTIFACTS_DIR", w.ArtifactsIn()) // what is exported is not evaluated within _env
+		out.Set("DAG_RUN_ARTIFACTS_DIR", w.ArtifactsIn()) // exports are not evaluated within _env
 	}
 	return out
 }

@@ -13,13 +13,13 @@ import (
 type order int
 
 const (
-	chained order = iota + 1 // each waits for the one before
+	chained order = iota + 1 // each waits for the previous one
 	graph                    // each waits for the steps that it names
-	both                     // each waits for the one before and for the steps that it names
+	both                     // each waits for the previous one and for the steps that it names
 )
 
 // order returns the order of the workflow. Without `type`, Dagu ran steps one after the other until it introduced `run`
-// and `action`, and runs them side by side since.
+// and `action`, and has run them concurrently since.
 func (w *Workflow) order(steps []*tasks.Step) order {
 	flat := flattened(steps)
 	depends := slices.ContainsFunc(flat, func(s *tasks.Step) bool { return s.Has("depends") || s.Has("routed") })

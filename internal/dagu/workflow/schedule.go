@@ -63,7 +63,7 @@ func (w *Workflow) patterns() (patterns []string) {
 	return patterns
 }
 
-// catchUp says in a schedule what happens to starts that were missed, or that come while another run is active.
+// catchUp sets in a schedule what happens to starts that were missed, or that come while another run is active.
 func (w *Workflow) catchUp(schedule *param.Map) {
 	window, policy := document.Text(w.Map, "catchup_window"), document.Text(w.Map, "overlap_policy")
 	switch {

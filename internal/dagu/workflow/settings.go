@@ -9,7 +9,7 @@ import (
 	"zerodag/internal/dagu/document"
 )
 
-// description is what the workflow is for; nil where it says nothing. One that no key can hold is a comment instead.
+// description is the purpose of the workflow; nil if it has none. A text that no key can hold is a comment instead.
 func (w *Workflow) description() param.Value {
 	text := strings.TrimSpace(document.Text(w.Map, "description"))
 	if text == "" || len(text) > keys.LongestDescription || strings.Contains(text, "${") {
@@ -69,8 +69,8 @@ func (w *Workflow) tags() param.Value {
 	return list
 }
 
-// labelsOf reads labels as words and as NAME=VALUE: a text with commas between them, or with spaces where there are
-// values, a list, or a mapping.
+// labelsOf reads labels as words and as NAME=VALUE: a text separated by commas, or by spaces if there are values, a
+// list, or a mapping.
 func labelsOf(v param.Value) (list []string) {
 	switch x := v.(type) {
 	case *param.Map:

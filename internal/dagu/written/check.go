@@ -12,7 +12,7 @@ type File struct {
 	Text []byte
 }
 
-// Check loads what was made as a push would.
+// Check loads the files as a push would.
 func Check(files []File) error {
 	texts, names := map[string][]byte{}, []string{}
 	for _, f := range files {

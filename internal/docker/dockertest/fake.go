@@ -97,7 +97,7 @@ func (f Fake) Leave(t *testing.T, name string) {
 	}
 }
 
-// Hang makes it take for ever to have an image: no container is made.
+// Hang makes it take forever to have an image: no container is made.
 func (f Fake) Hang(t *testing.T) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(f.folder, "hang"), nil, 0o644); err != nil {

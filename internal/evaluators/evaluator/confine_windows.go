@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// confine leaves the folder of the user. Memory is bounded by the engine's own watch only, and time by the process
-// that asked.
+// confine leaves the folder of the user. Memory is limited by the engine's own watch only, and time by the calling
+// process.
 func confine() error { return os.Chdir(filepath.VolumeName(os.Getenv("SYSTEMROOT")) + `\`) }
 
 func boundTime() {}

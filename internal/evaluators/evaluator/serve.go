@@ -42,7 +42,7 @@ func serve() error {
 	debug.SetMemoryLimit(heapGoal)
 	debug.SetGCPercent(200) // most scripts are small, and there are many
 	debug.SetTraceback("none")
-	<-time.After(time.Nanosecond) // makes the runtime open what its timers need
+	<-time.After(time.Nanosecond) // makes the runtime open the files that its timers need
 	if err := confine(); err != nil {
 		return err
 	}

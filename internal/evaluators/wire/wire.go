@@ -32,7 +32,7 @@ const (
 	problem = "!"
 )
 
-// Greeting is what an evaluator is started as, and the first that it says.
+// Greeting is the argument that starts an evaluator, and its first message.
 const Greeting = "zerodag-evaluator"
 
 var errTooLong = errors.New("more than is ever sent")
@@ -59,7 +59,7 @@ func readText(r *bufio.Reader, most uint32) ([]byte, error) {
 	return text, err
 }
 
-// scope is an expr.Scope as it crosses: a zone goes by its name, whose rules are in both programs.
+// scope is an expr.Scope in transit: a zone is sent by its name, whose rules are in both programs.
 type scope struct {
 	expr.Scope
 	Zone string
@@ -125,7 +125,7 @@ func (r *Questions) zone(name string) (*time.Location, error) {
 	return l, err
 }
 
-// Hello is what an evaluator says when it is ready.
+// Hello is the message of an evaluator that is ready.
 func Hello() []byte { return appendFrame(nil, []byte(Greeting)) }
 
 // ReadHello reads it.
@@ -149,7 +149,7 @@ func Answer(text string, err error) []byte {
 	return appendFrame(nil, []byte(problem), []byte(message[:min(len(message), maxProblem)]))
 }
 
-// ReadAnswer reads what Answer wrote: what is wrong with a script is an expr.ScriptError.
+// ReadAnswer reads an answer written by Answer: a mistake in a script is an expr.ScriptError.
 func ReadAnswer(r *bufio.Reader) (string, error) {
 	kind, err := readText(r, 1)
 	if err != nil {

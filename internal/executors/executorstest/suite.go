@@ -1,5 +1,5 @@
-// Package executorstest proves that a driver of operators.Commands does what operators rely
-// on. The tests of the drivers of one machine call it; only tests may import it.
+// Package executorstest proves that a driver of operators.Commands does what operators rely on. The tests of the
+// drivers for one machine call it; only tests may import it.
 package executorstest
 
 import (

@@ -84,7 +84,7 @@ func (asWritten) Template(_ context.Context, text string, _ *param.Map, _ expr.S
 	return text, nil
 }
 
-// taskLog keeps what is said about a task apart from what its commands write.
+// taskLog separates messages about a task from the output of its commands.
 type taskLog struct {
 	mu    sync.Mutex
 	text  bytes.Buffer
