@@ -113,7 +113,7 @@ func (f *statusFolder) forgetAll(which func(task string) bool) {
 
 // taskOf is the task whose state a file holds, by its name without ".yml".
 func (f *statusFolder) taskOf(file string) string {
-	if strings.Contains(file, "~") { // a digest may stand for the end
+	if strings.Contains(file, "~") { // a digest may replace the end
 		text, err := os.ReadFile(filepath.Join(f.dir, file+".yml"))
 		v, parsed := dig.ParseYAML(file, text)
 		if state, ok := v.(*param.Map); err == nil && parsed == nil && ok {

@@ -69,7 +69,7 @@ func (o runOutcome) text(columns int, ink term.Palette) string {
 	return b.String()
 }
 
-// success is what is said when nothing failed.
+// success is the text of a run in which nothing failed.
 func (o runOutcome) success(ink term.Palette) string {
 	if o.dry {
 		text := fmt.Sprintf("%sNothing was run%s (--dry-run): of %s every parameter could be evaluated.\n", ink.Yellow, ink.Reset, term.Counted(o.count.Total, "task"))

@@ -12,7 +12,7 @@ import (
 	"zerodag/operators"
 )
 
-// view shows a run to the user who watches.
+// view shows a run to the watching user.
 type view interface {
 	Log(operators.Identity) operators.Log   // the log of one run of a task
 	Changed(*engine.State, []engine.Change) // called after every step

@@ -14,7 +14,7 @@ import (
 	"zerodag/internal/program"
 )
 
-// CheckKey returns an error of the command line if a text is no key of a secret (wire.md 3.2).
+// CheckKey returns an error of the command line if a text is not a key of a secret (wire.md 3.2).
 func CheckKey(key string) error {
 	const segment = `(?:[a-zA-Z]|[a-zA-Z][a-zA-Z0-9_-]*[a-zA-Z0-9])`
 	if len(key) > 255 || !regexp.MustCompile(`^`+segment+`(?:\.`+segment+`)*$`).MatchString(key) {
@@ -55,7 +55,7 @@ func (s Folder) Set(_ context.Context, key, value string) error {
 	return plainfile.WriteSecret(filepath.Join(s.dir, key), []byte(value))
 }
 
-// Delete removes a secret; that there is none is no error.
+// Delete removes a secret; a missing secret is not an error.
 func (s Folder) Delete(_ context.Context, key string) error {
 	if err := os.Remove(filepath.Join(s.dir, key)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("delete secret: %w", err)

@@ -10,15 +10,15 @@ import (
 )
 
 // googleSecrets are the secrets `gcp.…` that Google's own tools give a run on this machine, as in Digdag (its
-// Application Default Credentials): the key of a file, and the project of the environment. There are none where
-// there is no such file.
+// Application Default Credentials): the key of a file, and the project of the environment. There are none if there is
+// no such file.
 func googleSecrets() (map[string]string, error) {
 	name := os.Getenv("GOOGLE_APPLICATION_CREDENTIALS")
 	if name == "" {
 		folder := os.Getenv("CLOUDSDK_CONFIG")
 		if folder == "" {
 			home, err := os.UserConfigDir()
-			if runtime.GOOS != "windows" { // elsewhere gcloud knows one place
+			if runtime.GOOS != "windows" { // on other systems gcloud uses one place
 				home, err = os.UserHomeDir()
 				home = filepath.Join(home, ".config")
 			}

@@ -13,7 +13,7 @@ import (
 )
 
 // Store returns the secrets for tasks of a run on this machine: `secrets.<key>` of the configuration, then the file of
-// that name in the configuration's folder, then what Treasure Data's own command line and Google's know.
+// that name in the configuration's folder, then those of Treasure Data's and Google's own command lines.
 func Store(s configuration.Settings) oprun.SecretStore {
 	return secretFiles{Settings: s, dir: folder(), td: sync.OnceValues(tdSecrets), google: sync.OnceValues(googleSecrets)}
 }
@@ -49,7 +49,7 @@ func (f secretFiles) Secret(key string) (string, bool, error) {
 	return Text(text), true, nil
 }
 
-// ofGoogle is a secret that Google's tools know. Their project is that of their key: it does not go with one of ours.
+// ofGoogle is a secret of Google's tools. Their project belongs to their key: it does not go with one of ours.
 func (f secretFiles) ofGoogle(key string) (string, bool, error) {
 	if _, own := f.Settings["secrets.gcp.credential"]; own {
 		return "", false, nil

@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// tdSecrets are the secrets `td.…` that the configuration of Treasure Data's own command line gives a run on
-// this machine, as in Digdag; none where there is no such file.
+// tdSecrets are the secrets `td.…` that the configuration of Treasure Data's own command line gives a run on this
+// machine, as in Digdag; none if there is no such file.
 func tdSecrets() (map[string]string, error) {
 	name := cmp.Or(os.Getenv("TREASURE_DATA_CONFIG_PATH"), os.Getenv("TD_CONFIG_PATH"))
 	if name == "" {
@@ -31,8 +31,8 @@ func tdSecrets() (map[string]string, error) {
 	return readTDConf(string(text)), nil
 }
 
-// readTDConf reads what is below [account] of td.conf: apikey, endpoint and usessl. Lines that mean
-// nothing are passed over, as there may be those of other programs.
+// readTDConf reads the section [account] of td.conf: apikey, endpoint and usessl. Unknown lines are skipped, as there
+// may be those of other programs.
 func readTDConf(text string) map[string]string {
 	secrets := map[string]string{}
 	for line := range strings.Lines(text) {

@@ -104,7 +104,7 @@ func (s *Stream) write(text string) {
 	}
 }
 
-// Flush writes what is buffered and returns the first error there was.
+// Flush writes the buffer and returns the first error that occurred.
 func (s *Stream) Flush() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

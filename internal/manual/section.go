@@ -147,7 +147,7 @@ func (s section) rows(word string, about func(code, word string) bool) string {
 	return "## " + s.heading + "\n\n" + strings.Join(append(head, rows...), "")
 }
 
-// headings are those of all pages that are a word of the language.
+// headings are the headings of all pages that are a word of the language.
 func headings(list []Topic) (words []string) {
 	for _, t := range list {
 		for _, s := range sectionsOf(t.Page) {

@@ -21,7 +21,7 @@ type Topic struct {
 	Page  string `json:"page,omitempty"` // Markdown, or the part of it that was asked for; not in lists
 }
 
-// Topics returns all pages, in their order. A page has the name of its file, those of the reference with their folder.
+// Topics returns all pages, in order. A page has the name of its file; pages of the reference also have their folder.
 func Topics() ([]Topic, error) {
 	list, err := pages()
 	return slices.Clone(list), err

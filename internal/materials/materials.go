@@ -1,5 +1,6 @@
-// Package materials writes bills of materials of programs: what a program was linked from, as the program itself says, and the npm
-// packages that it embeds. The form is CycloneDX 1.6 as JSON (https://cyclonedx.org/docs/1.6/json/).
+// Package materials writes bills of materials of programs: the modules that a program was linked from, according to the
+// program itself, and the npm packages that it embeds. The form is CycloneDX 1.6 as JSON
+// (https://cyclonedx.org/docs/1.6/json/).
 package materials
 
 import (

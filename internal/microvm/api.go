@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// The forms of the service, as far as they are used: names are those of its model.
+// The forms of the service, as far as they are used; the names are its own.
 
 type runRequest struct {
 	ImageIdentifier          string   `json:"imageIdentifier"`

@@ -31,13 +31,13 @@ type client struct {
 // service is the name that requests are signed for.
 const service = "lambda"
 
-// root is where the operations are, with the version of the API.
+// root is the path of the operations, with the version of the API.
 const root = "/2025-09-09/microvms"
 
 // mostAnswer limits an answer, in bytes: a page of 50 machines has about 15 KB.
 const mostAnswer = 1 << 20
 
-// tries is how often a call is tried: a launch that is throttled has other chances.
+// tries is how often a call is tried: a throttled launch gets further chances.
 const tries = 3
 
 func newClient(c aws.Config) *client {

@@ -81,7 +81,8 @@ func (l *Launcher) unnoted(r sandbox.Runner, runners []sandbox.Runner, alive map
 	return ""
 }
 
-// orphanAge is how old a machine must be to be taken for left over: older than a launch whose answer is still to be noted.
+// orphanAge is how old a machine must be to count as left over: older than a launch whose answer is still to be
+// recorded.
 const orphanAge = 10 * time.Minute
 
 // Sweep terminates machines of the image that no runner has. While the id of a runner's machine is not known it terminates none, since

@@ -23,7 +23,7 @@ type HTTP struct {
 	Headers map[string]string
 }
 
-// client follows redirects without telling where it comes from: the URL may hold a token.
+// client follows redirects without sending a referrer: the URL may hold a token.
 func client() *http.Client {
 	var clients httpclient.Clients
 	return clients.Client(operators.HTTPOptions{MaxRedirects: mostRedirects, Timeout: requestTime})
@@ -31,7 +31,7 @@ func client() *http.Client {
 
 const mostRedirects = 8
 
-// requestTime bounds one try.
+// requestTime limits one try.
 const requestTime = 30 * time.Second
 
 // Send implements Sender.

@@ -16,7 +16,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Sender delivers one notice, once. fields are those of the JSON body.
+// Sender delivers one notice, once. fields are the fields of the JSON body.
 type Sender interface {
 	Send(ctx context.Context, fields *param.Map) error
 }
@@ -71,9 +71,8 @@ func (n *Notices) Notify(ctx context.Context, notice host.Notice) error {
 	}
 }
 
-// Fields is the body of a notice, with Digdag's names; what is not known is null. Of an attempt that
-// failed it says also which task did, why, what that printed last, and what continues: names of our own, which
-// come last.
+// Fields is the body of a notice, with Digdag's names; unknown values are null. For a failed attempt it also has the
+// failed task, why, its last output, and the command that resumes: names of our own, which come last.
 func Fields(n host.Notice, now time.Time) *param.Map {
 	a := &n.Attempt
 	known := func(id int64) param.Value {

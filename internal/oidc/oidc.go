@@ -1,7 +1,7 @@
-// Package oidc lets people sign in at a provider of OpenID Connect (Cognito, Entra ID, Google, Keycloak ...), by the
+// Package oidc lets users sign in at a provider of OpenID Connect (Cognito, Entra ID, Google, Keycloak ...), by the
 // authorization code flow with PKCE: a driver of host.Identities.
 //
-// What wires the API makes it. It must never decide what a person may do, nor let a code, a token or the client's
+// The wiring of the API makes it. It must never decide what a user may do, nor let a code, a token or the client's
 // secret into an error.
 package oidc
 
@@ -43,7 +43,7 @@ type Provider struct {
 	client *http.Client
 
 	mu    sync.Mutex
-	found *oidc.Provider // nil until the provider has said where its parts are
+	found *oidc.Provider // nil until the provider's metadata was read
 }
 
 // Bounds of the calls of a provider.
@@ -81,7 +81,7 @@ func loopback(name string) bool {
 	return name == "localhost" || address != nil && address.IsLoopback()
 }
 
-// bounded cuts answers off that no provider gives.
+// bounded cuts off answers that are too large for any provider.
 type bounded struct{ http.RoundTripper }
 
 // RoundTrip implements http.RoundTripper.
@@ -96,7 +96,7 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	return a, err
 }
 
-// discovered is where the parts of the provider are. It is asked for until it was answered once.
+// discovered is the provider's metadata. It is requested until it was answered once.
 func (p *Provider) discovered(ctx context.Context) (*oidc.Provider, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -196,7 +196,7 @@ func (y *yes) UnmarshalJSON(b []byte) error {
 // texts are a list of texts, or one.
 type texts []string
 
-// UnmarshalJSON reads both; what is neither is none.
+// UnmarshalJSON reads both; anything else is none.
 func (t *texts) UnmarshalJSON(b []byte) error {
 	var one string
 	if json.Unmarshal(b, &one) == nil {

@@ -10,7 +10,7 @@ import (
 	"zerodag/internal/client"
 )
 
-// How far an overview looks.
+// Limits of an overview.
 const (
 	recently   = 24 * time.Hour     // failures
 	late       = time.Minute        // after which a schedule that has not fired is late
@@ -34,8 +34,8 @@ type Overview struct {
 	refused map[client.ID]bool // schedules whose session could not start
 }
 
-// Of reads the attempts of a week and the sessions of a day, up to Most of each, and all schedules. projects, which is
-// used up, are those of the server or, alone, the one project that the overview is about.
+// Of reads the attempts of a week and the sessions of a day, up to Most of each, and all schedules. projects, which it
+// modifies, are those of the server or, alone, the one project that the overview is about.
 func Of(ctx context.Context, api *client.Client, projects []client.Project, alone bool, now time.Time) (Overview, error) {
 	found := Overview{Paused: []client.Project{}, Running: []client.Attempt{}, Failed: []client.Session{}, Late: []client.Schedule{}, Next: []client.Schedule{}}
 	var project client.ID
@@ -78,8 +78,8 @@ func Of(ctx context.Context, api *client.Client, projects []client.Project, alon
 // hasFailed reports whether an attempt failed without being killed.
 func hasFailed(a *client.Last) bool { return a.Done && !a.Success && !a.CancelRequested }
 
-// How a schedule is found whose session could not start: a server tries again within retried, and so many definitions
-// are read.
+// Limits for finding schedules whose session could not start: a server tries again within retried, and so many
+// definitions are read.
 const (
 	retried      = time.Hour
 	mostMeasured = 20
@@ -115,8 +115,8 @@ func refused(ctx context.Context, api *client.Client, schedules []client.Schedul
 	return found, nil
 }
 
-// Pages reads a list, the newest first, until look returns that the rest is too old. cut reports whether it ended
-// before, since more than Most were read.
+// Pages reads a list, the newest first, until look reports that the rest is too old. cut reports whether it ended
+// before, because more than Most were read.
 func Pages[T any](read func(client.Page) ([]T, error), look func(T) (id client.ID, old bool)) (cut bool, err error) {
 	const size = 100
 	for p, n := (client.Page{Count: size}), 0; ; {
@@ -157,7 +157,7 @@ func (s *Overview) divide(schedules []client.Schedule, now time.Time) {
 	}
 }
 
-// Paused returns those of a list, which is used up, of which nothing starts.
+// Paused returns the paused projects of a list, which it modifies.
 func Paused(list []client.Project) []client.Project {
 	return slices.DeleteFunc(list, func(p client.Project) bool { return p.Paused == nil })
 }

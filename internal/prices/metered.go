@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// Metered is what was used of one unit of the bill. Its type is the usage type of Cost Explorer,
-// without the mark of the region in front.
+// Metered is the usage in one unit of the bill. Its type is the usage type of Cost Explorer, without the mark of the
+// region in front.
 type Metered struct {
 	Service  string  `json:"service"`
 	Type     string  `json:"type"`
@@ -19,7 +19,7 @@ func Meter(service, usageType string, quantity, price float64) Metered {
 	return Metered{service, usageType, quantity, quantity * price}
 }
 
-// Write keeps what was used in a file, as JSON.
+// Write stores usage in a file, as JSON.
 func Write(file string, list []Metered) error {
 	text, err := json.MarshalIndent(list, "", " ")
 	if err != nil {

@@ -1,6 +1,6 @@
-// Package prices has what AWS charges, for `zerodag aws cost` and what tests and measurements count: list prices of us-east-1
-// in dollars, without the free tier, functions on arm64 and machines on x86_64, which are the defaults. They were taken from AWS's price
-// pages in 2026; the on-demand prices of DynamoDB are those since November 2024.
+// Package prices has AWS's charges, for `zerodag aws cost` and for the counts of tests and measurements: list prices of
+// us-east-1 in dollars, without the free tier, functions on arm64 and machines on x86_64, which are the defaults. They
+// were taken from AWS's price pages in 2026; the on-demand prices of DynamoDB are those since November 2024.
 package prices
 
 // Region is where these prices are from. Other regions differ, by up to a half.
@@ -42,8 +42,8 @@ const (
 	Attempt = 16 * perMillion // the budget of one with a task, all services together
 )
 
-// What an event source does all day while its queue is empty: five pollers, each waiting 20 seconds
-// at most. Lambda goes down to two, but not where the mapping has a maximum concurrency.
+// The polling of an event source with an empty queue: five pollers, each waiting 20 seconds at most. Lambda goes down
+// to two, but not if the mapping has a maximum concurrency.
 const (
 	IdlePollers      = 5
 	IdlePollersFewer = 2
@@ -51,8 +51,7 @@ const (
 	MinutesPerMonth  = 30 * 24 * 60
 )
 
-// What every account has for nothing, each month and for ever: an account that has nothing else
-// pays only what is more.
+// The permanent free tier of every account, each month: an account with nothing else pays only for usage beyond it.
 const (
 	FreeQueueRequests  = 1_000_000
 	FreeInvocations    = 1_000_000

@@ -11,7 +11,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Limits bound what Unpack accepts. Zero is the default named.
+// Limits limit what Unpack accepts. Zero is the default named.
 type Limits struct {
 	Compressed int64 // bytes of the archive: 100 MiB
 	Total      int64 // bytes of all files together: 1 GiB
@@ -37,7 +37,7 @@ func (l Limits) orDefault() Limits {
 	return l
 }
 
-// refusef is what is wrong with an archive, as the REST API answers it.
+// refusef is an error about an archive, in the form of the REST API.
 func refusef(format string, args ...any) error {
 	return &host.Error{Code: host.Invalid, Message: fmt.Sprintf(format, args...)}
 }

@@ -143,7 +143,7 @@ func (k *packer) told(name, target string) {
 	}
 }
 
-// folder packs what is in a folder that a copied link leads to.
+// folder packs the contents of a folder that a copied link leads to.
 func (k *packer) folder(name, file string, info fs.FileInfo, above []fs.FileInfo) error {
 	if datafolder.Is(file) {
 		k.leaveOut(name)

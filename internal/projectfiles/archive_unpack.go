@@ -49,7 +49,7 @@ func Unpack(ctx context.Context, r io.Reader, folder string, limits Limits) erro
 		return fmt.Errorf("unpack archive: %w", err)
 	}
 	if there {
-		if err := os.Remove(folder); err != nil { // only an empty one goes
+		if err := os.Remove(folder); err != nil { // only an empty one is removed
 			return fmt.Errorf("unpack archive: %w", err)
 		}
 	}
@@ -155,7 +155,7 @@ func (u *unpacking) read(in io.Reader) error {
 	if err != nil {
 		return err
 	}
-	z.Multistream(false) // as Digdag reads it; what follows is not looked at
+	z.Multistream(false) // as Digdag reads it; later members are ignored
 	raw := &rawLimit{r: z, left: u.limits.Total + int64(u.limits.Entries)*8192 + mebibyte}
 	archive := tar.NewReader(raw)
 	for {
@@ -184,7 +184,7 @@ func (u *unpacking) read(in io.Reader) error {
 	return nil
 }
 
-// rawLimit bounds what is unpacked in all, headers and skipped parts too.
+// rawLimit limits the unpacked bytes in total, including headers and skipped parts.
 type rawLimit struct {
 	r    io.Reader
 	left int64
@@ -203,7 +203,7 @@ func (l *rawLimit) Read(p []byte) (int, error) {
 const longestPath, deepestPath = 3000, 250
 
 func (u *unpacking) entry(h *tar.Header, content io.Reader) error {
-	if h.Typeflag == tar.TypeXGlobalHeader { // `git archive` writes one; it says nothing about files
+	if h.Typeflag == tar.TypeXGlobalHeader { // `git archive` writes one; it is not about files
 		return nil
 	}
 	if u.entries++; u.entries > u.limits.Entries {
@@ -248,8 +248,8 @@ func entryName(name string) (string, bool) {
 	return name, fs.ValidPath(strings.ToValidUTF8(name, "?"))
 }
 
-// claim makes the folders above a name, and sees to it that no name comes twice and that
-// nothing is below a file or a link.
+// claim makes the folders above a name, and makes sure that no name comes twice and that nothing is below a file or a
+// link.
 func (u *unpacking) claim(name string, kind byte) error {
 	for i, c := range name {
 		if c != '/' {
@@ -349,6 +349,6 @@ func unpackError(name string, err error) error {
 // what is wrong with it.
 func ServerData(ctx context.Context, archive io.ReaderAt, limits Limits) []string {
 	u := &unpacking{limits: limits.orDefault(), seen: map[string]byte{}}
-	_ = u.all(ctx, io.NewSectionReader(archive, 0, math.MaxInt64)) // what was read until then is looked at
+	_ = u.all(ctx, io.NewSectionReader(archive, 0, math.MaxInt64)) // everything read until then is checked
 	return datafolder.Among(slices.Collect(maps.Keys(u.seen)))
 }

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 )
 
-// CopyAll copies everything in the project's folder, what CopyTo leaves out as well.
+// CopyAll copies everything in the project's folder, including what CopyTo omits.
 func (p Project) CopyAll(folder string) (Project, error) {
 	err := filepath.WalkDir(p.root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {

@@ -9,7 +9,7 @@ import (
 type ignorePattern struct {
 	line     int
 	match    *regexp.Regexp // of a whole name
-	include  bool           // "!": what matches belongs to the project after all
+	include  bool           // "!": matching files belong to the project after all
 	dirsOnly bool
 }
 

@@ -15,7 +15,7 @@ import (
 	"zerodag/internal/datafolder"
 )
 
-// ignoreFile holds patterns, as in .gitignore, of what does not belong to the project.
+// ignoreFile holds patterns, as in .gitignore, of files that do not belong to the project.
 const ignoreFile = ".digdagignore"
 
 // List returns the names of the project's files, sorted: the files that are pushed and that a task sees. It omits names
@@ -70,8 +70,8 @@ func (p Project) list() (found listing, err error) {
 	return found, nil
 }
 
-// IgnoredBy returns the line of `.digdagignore` that leaves out a file at the top of the project; false if there is no such file, or it
-// belongs to the project.
+// IgnoredBy returns the line of `.digdagignore` that excludes a file at the top of the project; false if there is no
+// such file, or it belongs to the project.
 func (p Project) IgnoredBy(name string) (line int, ignored bool) {
 	info, err := os.Lstat(filepath.Join(p.root, filepath.FromSlash(name)))
 	if err != nil || !info.Mode().IsRegular() {

@@ -60,7 +60,7 @@ func (p Project) path(name string) (string, error) {
 	return filepath.Join(p.root, local), nil
 }
 
-// maxRead bounds a file that a task reads into memory, in bytes.
+// maxRead limits a file that a task reads into memory, in bytes.
 const maxRead = 256 << 20
 
 // Read returns the content of a file; fs.ErrNotExist when it is missing. It must be a plain file
@@ -137,7 +137,7 @@ func (p Project) Source(name string) ([]byte, error) {
 	}
 	var of *fs.PathError
 	if errors.As(err, &of) {
-		return nil, of.Err // the reader names the file as the project knows it
+		return nil, of.Err // the reader names the file by its name in the project
 	}
 	return content, err
 }

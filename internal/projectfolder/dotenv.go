@@ -13,7 +13,7 @@ import (
 	"zerodag/engine/param"
 )
 
-// dotEnv is the file in which other programs look for variables. Nothing here reads it, unless --env-file names it.
+// dotEnv is the file in which other programs store variables. It is not read here, unless --env-file names it.
 const dotEnv = ".env"
 
 // mostScripts is how many files of a project are searched for variables of .env.

@@ -75,7 +75,7 @@ func (f Folder) Find(workflows []dig.Workflow, name, project string) (dig.Workfl
 	return dig.Workflow{}, fmt.Errorf("Workflow '%s' does not exist in current directory. You may need to change directory first, or set --project option. (resource not found)%s", name, hint)
 }
 
-// otherFile explains that a file which the user names is not a workflow; nil where there is no such file.
+// otherFile explains that a file which the user names is not a workflow; nil if there is no such file.
 func (f Folder) otherFile(name string, workflows []string) error {
 	file, readsLikeOne := name, false
 	if !f.isFile(file) {

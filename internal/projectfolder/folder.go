@@ -146,11 +146,11 @@ func (f Folder) NoWorkflow() dig.Error {
 type Contents struct {
 	Workflows []dig.Workflow
 	Names     []string           // of their files
-	Faults    dig.ScheduleFaults // of schedules; none where these are errors
+	Faults    dig.ScheduleFaults // of schedules; empty if these are errors
 }
 
-// ReadHere reads the workflows for a command that stores nothing: faults of schedules are no errors. The workflow that
-// the user names, "" for none, is read also if .digdagignore leaves its file out of the project, with a note.
+// ReadHere reads the workflows for a command that stores nothing: faults of schedules are not errors. The workflow that
+// the user names, "" for none, is read even if .digdagignore excludes its file from the project, with a note.
 func (f Folder) ReadHere(named string, notes io.Writer) (Contents, error) {
 	all, err := f.List()
 	if err != nil {

@@ -32,7 +32,7 @@ func LeftOut(name string) string {
 }
 
 // Archive reads the workflows as a push does and writes an archive of the folder to a file, which may be in it under a
-// name. out shows what goes in. copyLinks stores what links out of the folder lead to.
+// name. out shows what is packed. copyLinks stores the targets of links out of the folder.
 func (f Folder) Archive(to *os.File, name string, copyLinks bool, out io.Writer) ([]dig.Workflow, error) {
 	fmt.Fprintf(out, "Creating %s...\n", name)
 	contents, err := f.Read()

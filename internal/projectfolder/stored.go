@@ -12,7 +12,7 @@ import (
 	"zerodag/internal/datafolder"
 )
 
-// mostScript is the size of a script that is looked into; none that people write is larger.
+// mostScript is the size up to which a script is checked; no script written by a person is larger.
 const mostScript = 1 << 20
 
 // storedByScripts warns of scripts that store values that Digdag would evaluate again, unless every workflow requests

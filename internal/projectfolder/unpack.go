@@ -50,8 +50,8 @@ func Unpack(ctx context.Context, archive io.Reader, folder string, out io.Writer
 	return moveInto(unpacked, folder)
 }
 
-// moveInto moves all files of one folder into another, replacing what is there. The
-// target is an os.Root: a link that is there must not lead a file elsewhere.
+// moveInto moves all files of one folder into another, replacing existing ones. The target is an os.Root: an existing
+// link must not lead a file elsewhere.
 func moveInto(from, to string) ([]string, error) {
 	root, err := os.OpenRoot(to)
 	if err != nil {

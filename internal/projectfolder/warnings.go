@@ -18,8 +18,8 @@ import (
 	"zerodag/operators"
 )
 
-// Warnings returns what is legal in the workflows and hardly does what its author thinks. Unless only is "", it is the
-// one workflow file that is looked at, and given are the parameters of a run, if any.
+// Warnings returns legal parts of the workflows that hardly do what their author expects. Unless only is "", it is the
+// single workflow file to check, and given are the parameters of a run, if any.
 func (f Folder) Warnings(c Contents, only string, given *param.Map) (dig.Errors, error) {
 	own, warnings, err := projectOperators(f.Root())
 	if err != nil {
@@ -49,8 +49,8 @@ func misleading(v param.Value) bool {
 	return isText && (err == nil || text == "true" || text == "false")
 }
 
-// usesOf returns the uses that a run warns of: those in which a text that it was given counts as something else than
-// its author means, and what does not depend on values.
+// usesOf returns the uses that a run warns of: those in which a text that it was given counts as something other than
+// its author means, and those that do not depend on values.
 func usesOf(given *param.Map, all []param.Use) (found []param.Use) {
 	for _, use := range all {
 		v, _ := given.Get(use.Name)

@@ -12,7 +12,7 @@ import (
 	oprun "zerodag/operators/run"
 )
 
-// unknownName is the remedy for a name in an expression that nothing has; "" where only the rules know one.
+// unknownName is the remedy for an unknown name in an expression; "" if only the rules have one.
 func (f Fault) unknownName(name string) string {
 	if name == "secret" || name == "secrets" {
 		return "a secret is written as ${secret:KEY}, in the operators that read secrets and in _env"
@@ -41,7 +41,7 @@ func ofOtherLanguages(name string) string {
 	return ""
 }
 
-// ofFile is the remedy for a name that the file has, in a place where the expression does not see it.
+// ofFile is the remedy for a name that exists in the file, but in a place where the expression does not see it.
 func (f Fault) ofFile(name string) string {
 	if whole := f.hyphened(name); whole != "" {
 		return whole + " is read as a subtraction: write ${this[\"" + whole + "\"]}, or call the parameter " + strings.ReplaceAll(whole, "-", "_")
@@ -106,7 +106,7 @@ func (f Fault) hyphened(name string) string {
 	return ""
 }
 
-// elsewhereNames are variables of this program by what others, or people, call them.
+// elsewhereNames are variables of this program by the names that they have in other programs, or that users give them.
 func elsewhereNames() map[string]string {
 	return map[string]string{"date": "session_date", "today": "session_date", "ds": "session_date", "ds_nodash": "session_date_compact", "execution_date": "session_date", "logical_date": "session_time",
 		"time": "session_time", "timestamp": "session_unixtime", "run_id": "session_uuid"}

@@ -15,12 +15,12 @@ import (
 	"zerodag/operators/all"
 )
 
-// Fault is what is known of a task that failed.
+// Fault is the known data of a failed task.
 type Fault struct {
 	Message string               // "" if it failed without one
 	Config  *param.Map           // of the task
 	Project string               // of a server; "" for a run on this machine
-	Names   map[string]dig.Place // that the task's expressions see by what its workflow says; nil where that is not known
+	Names   map[string]dig.Place // that the task's expressions see according to its workflow; nil if unknown
 	Lost    LostNames
 	Lines   []string // that it printed last
 }
@@ -77,7 +77,7 @@ func (f Fault) Remedies() []string {
 	if text := f.byRule(operator); text != "" {
 		list = append(list, text)
 	} else if strings.Contains(f.Message, " failed with code ") {
-		return nil // what the program has printed says more
+		return nil // the program's output is more helpful
 	} else if reason := operators.Reason(operator, f.Message); reason != "" {
 		list = append(list, reason)
 	}

@@ -28,10 +28,10 @@ func MeantWorkflow(name string, names []string, list string) string {
 	return Meant(name, names, list)
 }
 
-// mostMeant is how many names are listed at most where none is near.
+// mostMeant is how many names are listed at most if none is near.
 const mostMeant = 10
 
-// dayAtStart is what begins with a date.
+// dayAtStart matches a text that begins with a date.
 var dayAtStart = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^\d{4}-\d\d-\d\d`) })
 
 // MeantTask returns which task may have been meant by a pattern, or which there are, with "; " at its end; "" if

@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// notFound is the remedy for a command that its shell does not find; "" where its name tells nothing.
+// notFound is the remedy for a command that its shell does not find; "" if its name does not suggest one.
 func (f Fault) notFound() string {
 	if !strings.HasPrefix(f.Message, "Command failed with code 127") {
 		return ""

@@ -22,7 +22,7 @@ type Reader struct {
 	Log       host.Log
 	Attempts  host.Attempts
 	Workflows host.Workflows
-	// Defaults are parameters below those of attempts; may be nil.
+	// Defaults are parameters that those of attempts override; may be nil.
 	Defaults *param.Map
 
 	mu          sync.Mutex
@@ -45,7 +45,7 @@ type Loaded struct {
 	State    *engine.State
 	Seq      int64     // of the last entry
 	Nonce    string    // of the last entry, if the store has it
-	At       time.Time // of the last entry, as far as the state tells
+	At       time.Time // of the last entry, as far as the state shows
 	Snapshot int       // bytes of the last snapshot
 	Since    int       // bytes of entries after it
 	Stored   host.Stored
@@ -84,8 +84,8 @@ func (r *Reader) Load(ctx context.Context, id int64) (Loaded, error) {
 	return l, nil
 }
 
-// lastChange is when a state was changed last: a snapshot does not say when it was made,
-// and time must not go back in a log, whatever the clocks of processes say.
+// lastChange is when a state was last changed: a snapshot does not contain when it was made, and time must not go back
+// in a log, whatever the clocks of processes show.
 func lastChange(s *engine.State, created time.Time) time.Time {
 	last := created
 	for _, t := range s.Tasks() {
@@ -175,7 +175,7 @@ func (r *Reader) Definition(ctx context.Context, site, id int64) (Definition, er
 	return d, nil
 }
 
-// unusable is why a definition cannot be compiled, in the words for its author.
+// unusable is why a definition cannot be compiled, in words for its author.
 type unusable struct{ error }
 
 func (u *unusable) Unwrap() []error { return []error{u.error, host.ErrNoDefinition} }

@@ -1,9 +1,9 @@
-// Package retry does again what a store could not do for now, with a growing delay, and logs an
-// outage once when it begins, once a minute while it lasts and once when it is over: with a
-// thousand messages that wait, one line for each try would be a flood.
+// Package retry repeats what a store could not do for now, with a growing delay, and logs an outage once when it
+// begins, once a minute while it lasts and once when it is over: with a thousand waiting messages, one line for each
+// try would be a flood.
 //
-// Delivery, catalogue and node share one Retrier. It must never decide what is worth trying
-// again: only host.ErrUnavailable is.
+// Delivery, catalogue and node share one Retrier. It must never decide what is worth repeating: only
+// host.ErrUnavailable is.
 package retry
 
 import (

@@ -26,7 +26,7 @@ type Blobs struct {
 	part   int
 }
 
-// partSize is what is in memory at once; the parts of S3 have 5 MB at least.
+// partSize is how much is in memory at once; the parts of S3 have at least 5 MB.
 const partSize = 8 << 20
 
 // NewBlobs makes Blobs in a bucket that exists.
@@ -149,7 +149,7 @@ func open(ctx context.Context, client *s3.Client, bucket, key string) (io.ReadCl
 	return body{out.Body, key}, aws.ToInt64(out.ContentLength), nil
 }
 
-// body is the content of an object, whose errors are those of the store.
+// body is the content of an object, whose errors become those of the store.
 type body struct {
 	io.ReadCloser
 	key string
@@ -187,7 +187,7 @@ func (b *Blobs) Link(ctx context.Context, key string, valid time.Duration) (stri
 	return r.URL, nil
 }
 
-// translate says in the host's words what S3 answered after all tries.
+// translate turns S3's answer after all tries into an error of the host.
 func translate(doing string, err error) error {
 	if c := border.Code(err); c == "NoSuchKey" || c == "NotFound" {
 		return fmt.Errorf("%s: %w", doing, host.ErrNotFound)

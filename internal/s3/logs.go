@@ -22,7 +22,7 @@ import (
 type Short interface {
 	// KeepShort keeps one, gzip, with the next result of the attempt.
 	KeepShort(attempt int64, name string, content []byte)
-	// EachShort calls f for those of an attempt.
+	// EachShort calls f for the short logs of an attempt.
 	EachShort(ctx context.Context, attempt int64, f func(name string, content []byte)) error
 }
 
@@ -78,7 +78,7 @@ func NewLogs(c aws.Config, o LogOptions) *Logs {
 	return &Logs{LogOptions: o, client: client, sign: s3.NewPresignClient(client)}
 }
 
-// folder is where the logs of an attempt lie.
+// folder is the folder of an attempt's logs.
 func (l *Logs) folder(site, attempt int64) string {
 	return fmt.Sprintf("%slogs/%d/%d/", l.Folder, site, attempt)
 }
@@ -130,8 +130,8 @@ func (l *Logs) Files(ctx context.Context, a host.Attempt, prefix string) ([]host
 	return list, err
 }
 
-// link reads a log without credentials; "" where clients get none. Its answer has no Content-Encoding: Digdag's client
-// unpacks what it gets, after its HTTP library would have done so.
+// link reads a log without credentials; "" if clients get none. Its answer has no Content-Encoding: Digdag's client
+// unpacks the content itself, and its HTTP library would already have done so.
 func (l *Logs) link(ctx context.Context, in *s3.GetObjectInput) (string, error) {
 	if l.NoLinks {
 		return "", nil
@@ -151,8 +151,8 @@ func (l *Logs) TextLink(ctx context.Context, a host.Attempt, f host.LogFile) (st
 		ResponseContentEncoding: aws.String("gzip"), ResponseContentDisposition: aws.String("inline")})
 }
 
-// Remove deletes all logs of attempts that are objects. To do so twice is no error. A deployment on AWS leaves it to a
-// rule of the bucket.
+// Remove deletes all logs of attempts that are objects. Doing so twice is not an error. A deployment on AWS leaves it
+// to a rule of the bucket.
 func (l *Logs) Remove(ctx context.Context, list []host.Attempt) error {
 	for _, a := range list {
 		where := l.folder(a.Site, a.ID)

@@ -77,7 +77,7 @@ func (t *taskLog) keep(p []byte, s string) {
 	}
 }
 
-// compress makes what was gathered a member of the content. The lock is held.
+// compress makes the gathered text a member of the content. The lock is held.
 func (t *taskLog) compress() {
 	if len(t.text) == 0 {
 		return
@@ -109,7 +109,7 @@ func (t *taskLog) store(rotate bool) error {
 	t.mu.Lock()
 	t.compress()
 	content, name := bytes.Clone(t.content.Bytes()), tasklog.Name(t.id.TaskName, t.logs.AgentID, t.began)
-	join := (rotate || t.closed) && t.members > 1 // what grows no more is one member, which a browser can show
+	join := (rotate || t.closed) && t.members > 1 // a finished log is one member, which a browser can show
 	if len(content) == t.put && (!join || t.single) || rotate && len(content) < t.logs.Rotate {
 		t.mu.Unlock()
 		return nil

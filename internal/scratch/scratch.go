@@ -117,7 +117,7 @@ func blank(file string) error {
 	})
 }
 
-// rewrite writes what is said for a file of that size over what it holds.
+// rewrite writes new content for a file of that size over the old content.
 func rewrite(file string, content func(size int64) ([]byte, error)) error {
 	f, err := openToWrite(file)
 	if err != nil {
@@ -144,7 +144,7 @@ func rewrite(file string, content func(size int64) ([]byte, error)) error {
 	return nil
 }
 
-// maxOutput bounds a file of output, in bytes: it is read into memory.
+// maxOutput limits a file of output, in bytes: it is read into memory.
 const maxOutput = 16 << 20
 
 // Outputs reads those of Command.Outputs that exist.
@@ -157,7 +157,7 @@ func (s Folder) Outputs() (map[string][]byte, error) {
 			continue
 		case err != nil:
 			return nil, err
-		case !info.Mode().IsRegular(): // to open a pipe would wait for ever
+		case !info.Mode().IsRegular(): // opening a pipe would wait forever
 			return nil, fmt.Errorf("%s is no plain file", name)
 		case info.Size() > maxOutput:
 			return nil, fmt.Errorf("%s has %d bytes, more than the %d that it may have", name, info.Size(), maxOutput)
@@ -183,7 +183,7 @@ func (s Folder) Remove() {
 	}
 }
 
-// maxSpareFile bounds a file that is kept, in bytes: it is written over.
+// maxSpareFile limits a file that is kept, in bytes: it is overwritten.
 const maxSpareFile = 256 << 10
 
 // keep makes the folder a spare one, if its files are exactly our own plain files. Their contents may be secrets: a
@@ -204,7 +204,7 @@ func (s Folder) keep() bool {
 		}
 	}
 	for i := range maxSpare {
-		if syscall.Rename(s.path(""), s.spare(i)) == nil { // it is refused where there is one: that has files
+		if syscall.Rename(s.path(""), s.spare(i)) == nil { // it fails if one exists: that has files
 			return true
 		}
 	}

@@ -107,8 +107,8 @@ func (b *Box) Open(ctx context.Context, purpose, text string, v any) error {
 	return nil
 }
 
-// Mark makes a mark of a text: the same text has the same one, and who does not have the key can neither make it nor
-// try texts with it.
+// Mark makes a mark of a text: the same text has the same mark, and without the key no one can make one or try texts
+// with it.
 func (b *Box) Mark(ctx context.Context, text string) ([]byte, error) {
 	key, err := b.derived(ctx, "mark")
 	if err != nil {
@@ -119,7 +119,7 @@ func (b *Box) Mark(ctx context.Context, text string) ([]byte, error) {
 	return m.Sum(nil), nil
 }
 
-// mostSpent bounds what a box remembers.
+// mostSpent limits what a box remembers.
 const mostSpent = 10_000
 
 // Spend marks a name as used until a time, and reports whether this is the first use. Only this process remembers it:

@@ -89,8 +89,8 @@ func (c *CommandLine) check() error {
 	return nil
 }
 
-// Read reads the sources of the configuration, over which the options count that were given. It returns an error if
-// these contradict each other, or would weaken the server without a word. flags are those of Register.
+// Read reads the sources of the configuration, which the given options override. It returns an error if these
+// contradict each other, or would silently weaken the server. flags are those of Register.
 func (c *CommandLine) Read(flags *pflag.FlagSet) (*configuration.Reading, error) {
 	if err := c.override(flags); err != nil {
 		return nil, err

@@ -100,7 +100,7 @@ func taskTypes(r *configuration.Reading) []string {
 // sharedLease is how long a server that shares its database may be silent until others continue with its tasks.
 const sharedLease = 30 * time.Second
 
-// places reads where a server that is alone keeps its data.
+// places reads where a stand-alone server keeps its data.
 func (c *CommandLine) places(r *configuration.Reading, o *embedded.Options) {
 	r.Here("archive.type", "local", "db")
 	// The kinds of database that Digdag has in a file or in memory also become one file on this machine.
@@ -138,7 +138,7 @@ func (c *CommandLine) logOptions(r *configuration.Reading, o *embedded.Options) 
 	}
 }
 
-// defaults are the parameters below those of all attempts.
+// defaults are the parameters that those of attempts override.
 func (c *CommandLine) defaults(r *configuration.Reading) (*param.Map, error) {
 	m := param.New()
 	if text := r.Text("digdag.defaultParams", ""); text != "" {

@@ -10,14 +10,14 @@ import (
 	"zerodag/internal/shared"
 )
 
-// Options are what a server is to do, as its command line and its configuration say.
+// Options are the settings of a server, from its command line and its configuration.
 type Options struct {
-	Engine embedded.Options // without a logger and what servers share
-	Shared *shared.Options  // what servers share, without a logger; nil for a server that is alone
+	Engine embedded.Options // without a logger and the shared stores
+	Shared *shared.Options  // the shared stores, without a logger; nil for a stand-alone server
 	Web    Web
 	Parts  node.Parts // the loops that it runs
 
-	Unread []string // keys without a meaning, for people
+	Unread []string // keys without an effect, for display
 	Notes  []string // warnings for the log
 }
 

@@ -66,7 +66,7 @@ func sharedOptions(r *configuration.Reading, own embedded.Options) (shared.Optio
 // connections is how many a server has to its database.
 const connections = 20
 
-// Database reads where the database is that several servers share.
+// Database reads the address of the database that several servers share.
 func Database(r *configuration.Reading) (postgres.Options, error) {
 	address, err := databaseURL(r, "database.")
 	return postgres.Options{URL: address, Schema: r.Text("database.schema", ""), Connections: r.Number("database.maximumPoolSize", connections)}, err

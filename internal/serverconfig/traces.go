@@ -56,8 +56,8 @@ func tracesPath(endpoint string) string {
 	return strings.TrimSuffix(endpoint, "/") + path
 }
 
-// addEncodedHeaders adds those of an environment variable, NAME=VALUE,NAME=VALUE with encoded values, to those of the
-// configuration.
+// addEncodedHeaders adds the headers of an environment variable, NAME=VALUE,NAME=VALUE with encoded values, to those of
+// the configuration.
 func addEncodedHeaders(to map[string]string, variable string) error {
 	for pair := range strings.SplitSeq(os.Getenv(variable), ",") {
 		if pair = strings.TrimSpace(pair); pair == "" {

@@ -24,7 +24,7 @@ type Web struct {
 	AccessForm       string
 	Idle             time.Duration // a connection without a request
 	Parse            time.Duration // of the headers
-	Stalled          time.Duration // a request of which nothing comes or goes
+	Stalled          time.Duration // a request without progress
 	Connections      int           // of each listener, at most
 	API              httpapi.Options
 	Token            bool // bearer tokens are required

@@ -16,7 +16,7 @@ import (
 // (/proc/PID/environ), and lets only root read its memory. The program itself still has its variables: it made a copy
 // when it started.
 func hideEnvironment(gives lineage.Environment) error {
-	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0); err != nil { // else what follows needs root
+	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 1, 0, 0, 0); err != nil { // else the rest needs root
 		return fmt.Errorf("hide the environment: %w", err)
 	}
 	err := blankEnvironment(gives)

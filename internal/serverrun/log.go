@@ -14,8 +14,8 @@ import (
 	"zerodag/operators"
 )
 
-// NewLog makes the log of a server itself, in a form of serverconfig: lines in Digdag's form, or JSON. flush writes
-// what is buffered.
+// NewLog makes the log of a server itself, in a form of serverconfig: lines in Digdag's form, or JSON. flush writes the
+// buffer.
 func NewLog(out io.Writer, level logstream.Level, format string) (_ *slog.Logger, flush func() error) {
 	log := logstream.New(out, level, tasklog.Digdag)
 	if format != serverconfig.JSONLog {
@@ -30,7 +30,7 @@ func NewLog(out io.Writer, level logstream.Level, format string) (_ *slog.Logger
 	return slog.New(slog.NewJSONHandler(out, &slog.HandlerOptions{Level: lowest, ReplaceAttr: inSeconds})), log.Flush
 }
 
-// inSeconds writes durations as seconds, which collectors of logs can add up: slog's nanoseconds say no unit either.
+// inSeconds writes durations as seconds, which collectors of logs can add up: slog's nanoseconds have no unit either.
 func inSeconds(_ []string, a slog.Attr) slog.Attr {
 	if a.Value.Kind() == slog.KindDuration {
 		return slog.Float64(a.Key, a.Value.Duration().Seconds())

@@ -79,7 +79,7 @@ func (p *Project) load(ctx context.Context, e *embedded.Engine, logger *slog.Log
 	return p.doubts(contents, logger)
 }
 
-// doubts logs what a push of this folder would warn of, and that nothing will start where no workflow has a schedule.
+// doubts logs the warnings of a push of this folder, and that nothing will start if no workflow has a schedule.
 func (p *Project) doubts(contents projectfolder.Contents, logger *slog.Logger) error {
 	warnings, err := p.files.Warnings(contents, "", nil)
 	if err != nil {

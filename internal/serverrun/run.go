@@ -112,7 +112,7 @@ func untilEnd(ctx context.Context, engine *embedded.Engine, o serverconfig.Optio
 	return err
 }
 
-// pageAddress is what people of this machine type into a browser to see the page of a listener.
+// pageAddress is the address that users of this machine type into a browser to see the page of a listener.
 func pageAddress(a net.Addr) string {
 	name, port, err := net.SplitHostPort(a.String())
 	if ip := net.ParseIP(name); err != nil || ip == nil || !ip.IsUnspecified() {

@@ -23,7 +23,7 @@ func firstToken(ctx context.Context, e *embedded.Engine, folder string, logger *
 	}
 	text, hash := access.NewToken()
 	token := host.Token{Name: "first owner", Role: access.Owner.String(), Hash: hash, CreatedAt: time.Now().UTC()}
-	if folder == "" { // in memory: there is no better place than the log
+	if folder == "" { // in memory: the log is the best place
 		logger.Warn("The first token is " + text)
 	} else {
 		file := filepath.Join(folder, datafolder.Token)

@@ -126,7 +126,7 @@ func (w *web) close(ctx context.Context) error {
 	return errors.Join(append(errs, w.closeAccessLog())...)
 }
 
-// writeRuntimeInfo tells other programs where the server listens.
+// writeRuntimeInfo writes the server's address for other programs.
 func (w *web) writeRuntimeInfo(path string) error {
 	if path == "" {
 		return nil
@@ -164,8 +164,7 @@ func allowOrigins(h http.Handler) http.Handler {
 	})
 }
 
-// unstalled ends requests of which nothing came or went for a time: each piece that does
-// gives it anew.
+// unstalled ends requests without progress for a time: each transferred piece restarts the time.
 func unstalled(h http.Handler, limit time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		control := http.NewResponseController(w)

@@ -8,7 +8,7 @@ import (
 	"zerodag/internal/s3"
 )
 
-// blobs are archives in a folder of a bucket, with links for clients where these are wanted.
+// blobs are archives in a folder of a bucket, with links for clients if these are wanted.
 type blobs struct {
 	all *s3.Blobs
 	in  Bucket

@@ -33,7 +33,7 @@ type Options struct {
 	Logger   *slog.Logger // nil: none
 }
 
-// Place is where something is kept: in the bucket, else in the folder, else in the database.
+// Place is where data is stored: in the bucket, else in the folder, else in the database.
 type Place struct {
 	Bucket *Bucket
 	Folder string
@@ -46,7 +46,7 @@ type Bucket struct {
 	// Endpoint is the address of a store that is not AWS; "" is AWS.
 	Endpoint string
 	Region   string // "": that of the environment
-	// AccessKeyID and SecretAccessKey are "" where the credentials are those of the environment.
+	// AccessKeyID and SecretAccessKey are "" if the credentials are those of the environment.
 	AccessKeyID, SecretAccessKey string
 	// Links lets clients read from the store by signed links, not by the server.
 	Links bool
@@ -78,7 +78,7 @@ func Open(ctx context.Context, o Options) (_ *embedded.Shared, err error) {
 	return s, nil
 }
 
-// store is the database as a server knows it.
+// store is the database in the form that a server uses.
 type store struct{ *postgres.DB }
 
 // Queue implements embedded.Store.

@@ -1,12 +1,12 @@
-// Package sns is the AWS way of notices: what people should know is published to the topic
-// of the deployment, which sends it on to mail, chat or pagers.
+// Package sns is the AWS way of notices: they are published to the topic of the deployment, which sends them on to
+// mail, chat or pagers.
 //
-// The functions that run the engine use it, below package notice. It must never hold a
-// secret: a notice carries names and times only.
+// The functions that run the engine use it, below package notice. It must never hold a secret: a notice carries names
+// and times only.
 //
 // # Costs
 //
-// A notice is $0.50 per million, and what its subscribers cost.
+// A notice is $0.50 per million, plus the cost of its subscribers.
 package sns
 
 import (
@@ -26,7 +26,7 @@ import (
 // Options are what a Topic is made of.
 type Options struct {
 	ARN   string
-	Stage string // names the deployment to people
+	Stage string // names the deployment to users
 	Tries int    // of a call that was throttled or had no answer: border.Tries
 }
 
@@ -44,8 +44,7 @@ func New(c aws.Config, o Options) *Topic {
 // maxSubject is what SNS takes: less than 100 characters of ASCII.
 const maxSubject = 99
 
-// Send publishes a notice: a subject for people, its fields as JSON, and as attributes what
-// subscribers may filter by.
+// Send publishes a notice: a subject for people, its fields as JSON, and attributes by which subscribers may filter.
 func (t *Topic) Send(ctx context.Context, fields *param.Map) error {
 	attributes := map[string]types.MessageAttributeValue{}
 	for _, name := range []string{"project_name", "workflow_name", "task_name"} {

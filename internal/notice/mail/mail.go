@@ -1,7 +1,6 @@
 // Package mail sends the notices of a server by SMTP, in the way of `mail>`.
 //
-// It stands apart from package notice because a function on AWS has notices, but no mail and no
-// operator for it.
+// It is separate from package notice because a function on AWS has notices, but no mail and no operator for it.
 package mail
 
 import (

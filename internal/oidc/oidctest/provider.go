@@ -35,20 +35,20 @@ type Provider struct {
 
 	mu     sync.Mutex
 	key    *rsa.PrivateKey
-	claims map[string]any // of the next persons
-	header map[string]any // of their id tokens, over what is right
+	claims map[string]any // of the next users
+	header map[string]any // of their id tokens, overriding the correct one
 	codes  map[string]code
 	broken bool
 
-	pages string // where people sign in and codes are taken
+	pages string // where users sign in and codes are taken
 	paths paths
 	says  map[string]any // its metadata, except the addresses of its parts
 }
 
-// paths are where the parts of a provider are: authorize and token below its pages, keys below its URL.
+// paths are the addresses of a provider's parts: authorize and token below its pages, keys below its URL.
 type paths struct{ authorize, token, keys string }
 
-// code is what waits to be taken for an id token, once.
+// code is the data of an authorization code, which is exchanged for an id token once.
 type code struct {
 	nonce, challenge string
 	claims           map[string]any
@@ -99,8 +99,8 @@ func (p *Provider) serve(t *testing.T, below string) string {
 	return server.URL
 }
 
-// Says makes the provider say this of the next who sign in. Claims that it always has, as iss, can be said otherwise;
-// header is that of the id token, over what is right.
+// Says sets the claims of the next users to sign in. Standard claims, such as iss, can be overridden; header is that of
+// the id token, overriding the correct one.
 func (p *Provider) Says(claims, header map[string]any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -152,7 +152,7 @@ func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, p.Callback+"?"+url.Values{"code": {text}, "state": {q.Get("state")}}.Encode(), http.StatusFound)
 }
 
-// token takes a code, once, of who knows the verifier and the secret.
+// token takes a code, once, from a client that has the verifier and the secret.
 func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	if p.fails(w) {
 		return
@@ -186,7 +186,7 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	reply(w, map[string]any{"access_token": rand.Text(), "token_type": "Bearer", "id_token": p.sign(header, all)})
 }
 
-// sign makes an id token. The signature is always RS256, whatever the header says; with alg none there is none.
+// sign makes an id token. The signature is always RS256, whatever the header claims; with alg none there is none.
 func (p *Provider) sign(header, claims map[string]any) string {
 	text := encode(marshal(header)) + "." + encode(marshal(claims))
 	if header["alg"] == "none" {
