@@ -90,10 +90,10 @@ func makeAssets() error {
 	return nil
 }
 
-// newStack makes the stack of a stage, in the account and region that the cdk command says.
+// newStack makes the stack of a stage, in the account and region of the cdk command.
 func newStack(app awscdk.App, s settings.Settings, assets string) (awscdk.Stack, error) {
 	props := awscdk.StackProps{StackName: jsii.String("zerodag-" + s.Stage), Description: jsii.String("zerodag: workflows of the Digdag language"), Env: environment()}
-	if s.Qualifier != settings.CDKQualifier { // else the CDK's own ways to say one count
+	if s.Qualifier != settings.CDKQualifier { // else the CDK's own ways to set one count
 		props.Synthesizer = awscdk.NewDefaultStackSynthesizer(&awscdk.DefaultStackSynthesizerProps{Qualifier: &s.Qualifier})
 	}
 	stack := awscdk.NewStack(app, jsii.String("Zerodag-"+s.Stage), &props)
@@ -111,8 +111,8 @@ func environment() *awscdk.Environment {
 	return &awscdk.Environment{Account: &account, Region: &region}
 }
 
-// given are the context parameters of the cdk command, but for flags and look-ups of the CDK itself,
-// which have a @ or a colon in their names.
+// given are the context parameters of the cdk command, except flags and look-ups of the CDK itself, which have a @ or a
+// colon in their names.
 func given(node constructs.Node) map[string]string {
 	all, _ := node.GetAllContext(nil).(map[string]any)
 	parameters := map[string]string{}

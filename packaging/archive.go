@@ -20,7 +20,7 @@ type entry struct {
 	owner   int         // user and group; 0 is root
 }
 
-// archives makes what people unpack by hand: tar.gz, for Windows zip.
+// archives makes the archives that users unpack by hand: tar.gz, for Windows zip.
 func (r *release) archives() error {
 	for _, t := range r.targets {
 		entries, err := r.entries(t)

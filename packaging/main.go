@@ -18,7 +18,7 @@ import (
 	"time"
 )
 
-// release is what is made.
+// release is the release being built.
 type release struct {
 	version string
 	out     string // the folder for the results
@@ -59,7 +59,7 @@ func main() {
 	}
 }
 
-// read checks what the command line says.
+// read checks the command line.
 func (r *release) read(targets string) error {
 	if r.version == "" || r.nfpm == "" {
 		return errors.New("-version and -nfpm are needed: make release-snapshot gives them")
@@ -148,7 +148,7 @@ func (r *release) name(t target, ending string) string {
 	return filepath.Join(r.out, "zerodag_"+r.version+"_"+t.String()+ending)
 }
 
-// build compiles the program for a target, the same bytes wherever the repository lies.
+// build compiles the program for a target, the same bytes wherever the repository is.
 func (r *release) build(t target) error {
 	c := exec.Command("go", "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w -X main.linked="+r.version,
 		"-o", filepath.Join(r.built(t), t.program()), "./cmd/zerodag")

@@ -15,7 +15,7 @@ import (
 	_ "embed" // for the directive below
 )
 
-// The results whose names do not begin as those of the others.
+// The results whose names do not begin like the others.
 const (
 	sumsName    = "SHA256SUMS"
 	formulaName = "zerodag.rb"
@@ -47,8 +47,8 @@ func (r *release) packages() error {
 	return nil
 }
 
-// packageVersion is a version as dpkg and rpm order it: what comes after a tag (1.2.3-4-gabc) is newer than the tag,
-// and a candidate (1.2.3-rc.1) older than the release.
+// packageVersion is a version as dpkg and rpm order it: a build after a tag (1.2.3-4-gabc) is newer than the tag, and a
+// candidate (1.2.3-rc.1) older than the release.
 func packageVersion(version string) string {
 	base, rest, found := strings.Cut(version, "-")
 	if !found {
@@ -63,8 +63,8 @@ func packageVersion(version string) string {
 //go:embed files/zerodag.rb
 var formula string
 
-// formula writes what Homebrew installs from, with the sums of the archives. URL is where they are: it is filled in
-// when the release is published.
+// formula writes the formula for Homebrew, with the sums of the archives. URL is where they are: it is filled in when
+// the release is published.
 func (r *release) formula() error {
 	sums := map[string]string{}
 	for _, t := range r.targets {

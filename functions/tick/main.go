@@ -1,5 +1,4 @@
-// Command tick is what EventBridge calls: each minute for what became due, and for what
-// starts workflows.
+// Command tick is called by EventBridge: each minute for due work, and for triggers of workflows.
 package main
 
 import (

@@ -11,7 +11,7 @@ import (
 
 func minutes(n int) awscdk.Duration { return awscdk.Duration_Minutes(jsii.Number(n)) }
 
-// When messages have waited so long that an operator should look (seconds).
+// The ages of messages at which an operator is alerted (seconds).
 const (
 	oldEvent = 300
 	oldTask  = 1800

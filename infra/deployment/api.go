@@ -66,7 +66,7 @@ func (d *Deployment) createAPI() {
 		routes[0].page, routes[1].page = true, true
 		routes = append(routes, route{method: anyMethod, path: "/api/{path+}", function: "api"})
 	}
-	if d.commands != nil { // runners ask often, and must not be in the way of people, nor people in theirs
+	if d.commands != nil { // runners poll often, and must not delay users, nor users them
 		routes = append(routes, route{method: anyMethod, path: "/runner/{path+}", function: "runners", rate: runnerRate, burst: runnerBurst})
 	}
 	d.api.create(routes)
@@ -87,7 +87,7 @@ func (d *Deployment) output(id string, value *string, what string) {
 	awscdk.NewCfnOutput(d.scope, jsii.String(id), &awscdk.CfnOutputProps{Value: value, Description: jsii.String(what)})
 }
 
-// createOutputs prints where the API is, and how the first token is made.
+// createOutputs prints the address of the API, and how the first token is made.
 func (d *Deployment) createOutputs() {
 	alias := ""
 	if d.IsGradual() {

@@ -32,8 +32,8 @@ func (d *Deployment) createBuckets() {
 	})
 }
 
-// bucketName is unique in the world; S3 allows 63 characters, which the stage fits into. It is
-// literal where the stack knows its account and region: CloudFormation imports nothing else.
+// bucketName is unique in the world; S3 allows 63 characters, which the stage fits into. It is literal if the stack
+// knows its account and region: CloudFormation imports nothing else.
 func (d *Deployment) bucketName(what string) *string {
 	return jsii.String("zerodag-" + d.Stage + "-" + what + "-" + *d.stack.Account() + "-" + *d.stack.Region())
 }

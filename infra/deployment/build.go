@@ -94,14 +94,14 @@ func writeBill(program, out, linked string) error {
 	return nil
 }
 
-// ErrNoAssets reports that files are missing which npm provides and programs embed: Go would build
-// them without, and expressions would have no moment.js, and the API no web console.
+// ErrNoAssets means that files are missing which npm provides and programs embed: Go would build them without, and
+// expressions would have no moment.js, and the API no web console.
 var ErrNoAssets = errors.New("moment.js or the web console is not built: run make assets in the folder of zerodag")
 
 // embedded are the packages that embed what npm provides, each with a file that must be there.
 var embedded = map[string]string{"zerodag/engine/expr/assets": "dist/moment.min.js", "zerodag/ui": "dist/page/index.html"}
 
-// checkEmbedded looks for the files that Go embeds into the programs.
+// checkEmbedded checks that the files exist that Go embeds into the programs.
 func checkEmbedded() error {
 	for of, file := range embedded {
 		out, err := exec.Command("go", "list", "-f", "{{.Dir}}", of).Output()
@@ -118,8 +118,8 @@ func checkEmbedded() error {
 	return nil
 }
 
-// Placeholders writes an empty file in place of each program, for commands of the CDK that deploy
-// nothing, such as bootstrap and destroy: they only ask which stacks there are.
+// Placeholders writes an empty file in place of each program, for commands of the CDK that deploy nothing, such as
+// bootstrap and destroy: they only list the stacks.
 func Placeholders(assets string) error {
 	files := []string{programFile, commandFunctionFolder + "/handler.py", microvmFolder + "/Dockerfile"}
 	for _, f := range functions() {

@@ -22,8 +22,8 @@ var commandHandler []byte
 // built programs: its handler, and cmd/runner.
 const commandFunctionFolder = "commandfunction"
 
-// What the function has: a command may take a minute less (package sandbox), and the disk
-// holds archives, workspaces and what commands write.
+// The resources of the function: a command may take a minute less (package sandbox), and the disk holds archives,
+// workspaces and the output of commands.
 const (
 	commandFunctionTime = 10 * 60 // seconds
 	commandFunctionDisk = 2048    // MiB

@@ -35,8 +35,8 @@ type commands struct {
 // programFile is where the program of the machines is, below the folder of built programs.
 const programFile = "runner/runner"
 
-// createCommands makes the cluster, and what its machines need: a network with a way out and
-// none in, a role that pulls images and writes logs, the program.
+// createCommands makes the cluster, and the needs of its machines: a network with a way out and none in, a role that
+// pulls images and writes logs, the program.
 func (d *Deployment) createCommands() error {
 	if !d.HasMachines() {
 		return nil
@@ -132,8 +132,8 @@ func (d *Deployment) commandSettings() env.Commands {
 		Image:   d.Image, FetchImage: d.FetchImage, Tags: d.Tags, CPU: d.CommandCPU, Memory: d.CommandMemory, Spot: d.Spot, AllowSpot: d.AllowSpot}
 }
 
-// runnerKeys is the name of the parameter with the keys that sign what machines show: not below
-// that of secrets, which other functions may read and write. Who launches the first machine makes it.
+// runnerKeys is the name of the parameter with the keys that sign the tokens of machines: not below that of secrets,
+// which other functions may read and write. The launcher of the first machine makes it.
 func (d *Deployment) runnerKeys() string { return env.Keys(d.Stage) + "/runners" }
 
 func values(list []*string) []string {
@@ -144,7 +144,7 @@ func values(list []*string) []string {
 	return out
 }
 
-// Rights on what commands need; nothing when there are none.
+// Rights on resources of commands; nothing if there are none.
 func onDefinitions(d *Deployment) []*string {
 	return d.ofCommands(func(*commands) []*string {
 		family := "zerodag-" + d.Stage + "-" + strings.Repeat("?", env.DefinitionDigest)

@@ -45,10 +45,10 @@ type Deployment struct {
 	commands       *commands          // nil: there are none
 	callee         awslambda.Function // runs commands; nil: there is none
 	microvm        awscdk.CfnResource // the image of MicroVMs; nil: there is none
-	people         *people            // nil: people sign in elsewhere, or with tokens only
+	people         *people            // nil: users sign in elsewhere, or with tokens only
 }
 
-// queue is a queue and where its messages go that cannot be handled.
+// queue is a queue and its dead-letter queue.
 type queue struct{ live, dead awssqs.Queue }
 
 // New puts a deployment into a scope: a separate stack, or a construct in a stack of yours. The programs of the
@@ -97,7 +97,7 @@ func New(scope constructs.Construct, s settings.Settings, assets string) (*Deplo
 
 // The parts of a deployment that the rest of an app uses.
 
-// URL is where the REST API is.
+// URL is the address of the REST API.
 func (d *Deployment) URL() *string {
 	if at := d.api.address(); at != nil {
 		return at
@@ -112,13 +112,13 @@ func (d *Deployment) Bus() awsevents.EventBus { return d.bus }
 // Notices is the topic of notices and alarms.
 func (d *Deployment) Notices() awssns.Topic { return d.topic }
 
-// StartsDead is where a rule or schedule puts aside what it could not give to StartFunction.
+// StartsDead is where a rule or schedule puts events that it could not deliver to StartFunction.
 func (d *Deployment) StartsDead() awssqs.Queue { return d.starts }
 
 // SchedulerRole is the role of schedules of EventBridge Scheduler whose target is StartFunction.
 func (d *Deployment) SchedulerRole() awsiam.Role { return d.scheduler }
 
-// name is the name of a resource that people look for.
+// name is the name of a resource that users search for.
 func (d *Deployment) name(what string) *string { return jsii.String(resourceName(d.Stage, what)) }
 
 func resourceName(stage, what string) string { return fmt.Sprintf("zerodag-%s-%s", stage, what) }

@@ -62,7 +62,7 @@ func onDead(d *Deployment) []*string {
 	return []*string{d.events.dead.QueueArn(), d.tasks.dead.QueueArn()}
 }
 
-// onSpans is where traces are written; IAM has no narrower resource.
+// onSpans is the resource of traces; IAM has no narrower one.
 func onSpans(d *Deployment) []*string {
 	if d.Traces != settings.XRay {
 		return nil
@@ -147,7 +147,7 @@ func (d *Deployment) createFunctions() error {
 	return nil
 }
 
-// concurrency is what is set aside for a function; nil when nothing is.
+// concurrency is the reserved concurrency of a function; nil if there is none.
 func (d *Deployment) concurrency(f function) *float64 {
 	if !d.Reserve {
 		return nil
@@ -165,7 +165,7 @@ func (d *Deployment) role(f function, logs awslogs.LogGroup) awsiam.Role {
 	for _, r := range f.may {
 		resources := r.on(d)
 		if len(resources) == 0 {
-			continue // there is no such thing in this deployment
+			continue // this deployment has no such resource
 		}
 		role.AddToPolicy(awsiam.NewPolicyStatement(&awsiam.PolicyStatementProps{Actions: jsii.Strings(r.actions...), Resources: &resources, Conditions: d.conditions(r)}))
 	}
@@ -182,7 +182,7 @@ func (d *Deployment) mayEncrypt() awsiam.PolicyStatement {
 		Resources: &[]*string{d.key.KeyArn()}, Conditions: &map[string]any{"StringEquals": map[string]any{"kms:ViaService": services}}})
 }
 
-// conditions narrow rights whose resources say too little.
+// conditions narrow rights whose resources are too broad.
 func (d *Deployment) conditions(r right) *map[string]any {
 	switch r.actions[0] {
 	case "iam:PassRole":
@@ -242,7 +242,7 @@ func (d *Deployment) function(f function, environment map[string]*string) awslam
 		LogGroup:              logs,
 		Environment:           &environment,
 		EnvironmentEncryption: d.key,
-		// Lambda's own lines about each call cost as much as ours: only what went wrong is kept of them.
+		// Lambda's own lines about each call cost as much as ours: only those about errors are kept.
 		LoggingFormat:                awslambda.LoggingFormat_JSON,
 		SystemLogLevelV2:             awslambda.SystemLogLevel_WARN,
 		ReservedConcurrentExecutions: d.concurrency(f),
@@ -277,12 +277,12 @@ func (d *Deployment) retention() awslogs.RetentionDays {
 // mostVariables is what Lambda takes as names and values of variables, in bytes.
 const mostVariables = 4096
 
-// token is a value that only CloudFormation knows; tokenSize is what most of them have at most.
+// token is a value that only CloudFormation knows; tokenSize is the length of most of them at most.
 var token = regexp.MustCompile(`\$\{Token\[[^\]]*\]\}`)
 
 const tokenSize = 80
 
-// size is what variables take of mostVariables.
+// size is how much of mostVariables the variables take.
 func size(variables map[string]string) int {
 	n := 0
 	for name, value := range variables {

@@ -76,7 +76,7 @@ func (a httpAPI) create(list []route) {
 	a.createDomain(stage)
 }
 
-// createStage makes the one stage of the API, with the limits of routes and a log of requests.
+// createStage makes the only stage of the API, with the limits of routes and a log of requests.
 func (a httpAPI) createStage(limits map[string]any) awsapigatewayv2.CfnStage {
 	// Groups of that prefix need no line each in the account's policy of logs, which is small.
 	access := awslogs.NewLogGroup(a.scope, jsii.String("AccessLog"), &awslogs.LogGroupProps{
@@ -91,7 +91,7 @@ func (a httpAPI) createStage(limits map[string]any) awsapigatewayv2.CfnStage {
 }
 
 // createDomain gives the API the user's domain name. Machines keep using its execute-api address, which needs no DNS
-// record, unless machinesUrl says otherwise.
+// record, unless machinesUrl is set.
 func (a httpAPI) createDomain(stage awsapigatewayv2.CfnStage) {
 	if a.Domain == "" {
 		return

@@ -134,7 +134,7 @@ func (d *Deployment) createMicrovms() {
 	d.microvm = image
 }
 
-// microvmTags are the tags of the stage: those of the CDK reach only constructs that it knows.
+// microvmTags are the tags of the stage: the CDK's own tagging reaches only constructs that it knows.
 func (d *Deployment) microvmTags() []any {
 	list := []any{map[string]any{"Key": stageTag, "Value": d.Stage}}
 	for _, name := range slices.Sorted(maps.Keys(d.Tags)) {
@@ -161,7 +161,8 @@ func (d *Deployment) microvmSettings() env.Microvms {
 	return env.Microvms{Image: *d.microvmImage(), Memory: d.MicrovmMemory, Connector: d.MicrovmConnector, Default: d.Microvms == "default"}
 }
 
-// Rights on MicroVMs; nothing when there are none. IAM knows those of an image only; it checks lists, and connectors that are passed, against no resource.
+// Rights on MicroVMs; nothing if there are none. IAM knows only those of an image; it checks lists, and connectors that
+// are passed, against no resource.
 func onMicrovms(d *Deployment) []*string {
 	return d.ofMicrovms(func() []*string {
 		return []*string{d.microvmImage(), awscdk.Fn_Join(jsii.String(""), &[]*string{d.microvmImage(), jsii.String(":*")})}
@@ -178,7 +179,7 @@ func (d *Deployment) ofMicrovms(f func() []*string) []*string {
 	return f()
 }
 
-// launchMicrovms are the rights of who starts and ends MicroVMs; endMicrovms those of who only ends them.
+// launchMicrovms are the rights to start and end MicroVMs; endMicrovms are the rights only to end them.
 func launchMicrovms() []right {
 	return []right{{[]string{"lambda:RunMicrovm", "lambda:GetMicrovm", "lambda:TerminateMicrovm"}, onMicrovms}, {[]string{"lambda:ListMicrovms", "lambda:PassNetworkConnector"}, onAllMicrovms}}
 }

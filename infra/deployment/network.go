@@ -78,8 +78,8 @@ func (d *Deployment) ownNetwork() (id *string, subnets []*string) {
 	return vpc.AttrVpcId(), subnets
 }
 
-// zones are those of a region that subnets are made in: three, since old accounts have one in which
-// Fargate does not run, and two where newer accounts have no third.
+// zones are the zones of a region in which subnets are made: three, because old accounts have one in which Fargate does
+// not run, and two if newer accounts have no third.
 func zones(region string) string {
 	if region == "us-west-1" {
 		return "AB"

@@ -91,7 +91,7 @@ func (d *Deployment) createPeople() {
 	d.output("SignInPage", jsii.String("https://"+prefix+".auth."+*d.stack.Region()+".amazoncognito.com"), "Where the user pool asks for passwords; the page leads there")
 }
 
-// groupID tells groups apart in the template, whose names have letters and digits only.
+// groupID distinguishes groups in the template, whose names have letters and digits only.
 func groupID(name string) string {
 	if strings.ContainsFunc(name, func(r rune) bool { return (r < 'a' || r > 'z') && (r < '0' || r > '9') }) {
 		return fmt.Sprintf("X%x", sha256.Sum256([]byte(name)))[:17]
@@ -135,7 +135,7 @@ func (d *Deployment) provider() env.OIDC {
 	return env.OIDC{}
 }
 
-// onClientSecret is the parameter that has the secret by which a provider of identities knows the API.
+// onClientSecret is the parameter that has the secret by which an identity provider recognizes the API.
 func onClientSecret(d *Deployment) []*string {
 	switch {
 	case d.people != nil:

@@ -29,7 +29,7 @@ func (d *Deployment) newPrivateAPI() gateway {
 	p := &awsapigateway.RestApiProps{
 		RestApiName: d.name("api"), Policy: d.reachable(),
 		EndpointConfiguration: &awsapigateway.EndpointConfiguration{Types: &[]awsapigateway.EndpointType{awsapigateway.EndpointType_PRIVATE}, VpcEndpoints: &endpoints},
-		BinaryMediaTypes:      jsii.Strings("*/*"), // archives and logs; text that comes as such goes as such
+		BinaryMediaTypes:      jsii.Strings("*/*"), // archives and logs; text that is sent as text stays text
 		CloudWatchRole:        jsii.Bool(false),    // the role is one for all APIs of the account
 		DeployOptions:         &awsapigateway.StageOptions{StageName: jsii.String("zerodag")},
 	}
@@ -91,7 +91,7 @@ func (a privateAPI) create(routes []route) {
 	a.createDomain()
 }
 
-// greedy ends a path that stands for any longer one.
+// greedy ends a path that matches any longer one.
 const greedy = "/{path+}"
 
 // covered adds to the routes of an HTTP API the routes that a REST API also needs. There a path is made of resources,
@@ -175,7 +175,7 @@ func (a privateAPI) createDomain() {
 	domain := awsapigateway.NewCfnDomainNameV2(a.scope, jsii.String("PrivateDomain"), &awsapigateway.CfnDomainNameV2Props{
 		DomainName: jsii.String(a.Domain), CertificateArn: jsii.String(a.Certificate), SecurityPolicy: jsii.String("TLS_1_2"),
 		EndpointConfiguration: &awsapigateway.CfnDomainNameV2_EndpointConfigurationProperty{Types: jsii.Strings("PRIVATE")},
-		Policy:                a.throughEndpoints(nil)}) // what may be called there, the API's own policy says
+		Policy:                a.throughEndpoints(nil)}) // the API's own policy determines what may be called there
 	awsapigateway.NewCfnBasePathMappingV2(a.scope, jsii.String("PrivateMapping"), &awsapigateway.CfnBasePathMappingV2Props{
 		DomainNameArn: domain.AttrDomainNameArn(), RestApiId: a.made.RestApiId(), Stage: a.made.DeploymentStage().StageName()})
 	for _, id := range a.APIEndpoints {

@@ -22,10 +22,9 @@ func (d *Deployment) keepProtected() awscdk.RemovalPolicy {
 	return keep
 }
 
-// createTable makes the one table: logs of attempts, catalogue, schedules, tokens. It outlives the
-// stack: a later deployment imports it by its name, hence a name that is no function of anything.
-// Its key is AWS's own, which costs nothing, unless the settings name one, which is asked for, and billed, every
-// five minutes for ever.
+// createTable makes the single table: logs of attempts, catalogue, schedules, tokens. It outlives the stack: a later
+// deployment imports it by its name, so the name is literal. Its key is AWS's own, which costs nothing, unless the
+// settings name one, whose use is billed every five minutes forever.
 func (d *Deployment) createTable() {
 	attribute := func(name string, kind awsdynamodb.AttributeType) *awsdynamodb.Attribute {
 		return &awsdynamodb.Attribute{Name: jsii.String(name), Type: kind}

@@ -51,7 +51,7 @@ func text(variable string) *string {
 	return nil
 }
 
-// flows are the settings of the deployment: the defaults, and what differs.
+// flows are the settings of the deployment: the defaults, with a few changes.
 func flows() settings.Settings {
 	s := settings.Default("warehouse")
 	s.Agents, s.AlarmEmail = 20, "data@example.com"

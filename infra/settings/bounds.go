@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// bounds holds each field against its tags: enum, least, most and prefix.
+// bounds checks each field against its tags: enum, least, most and prefix.
 func (s Settings) bounds() error {
 	v := reflect.ValueOf(s)
 	for i := range v.NumField() {
@@ -35,7 +35,7 @@ func (s Settings) bounds() error {
 	return nil
 }
 
-// limits are those of a number.
+// limits are the limits of a number.
 func limits(tag reflect.StructTag) (least, most int) {
 	least, err := strconv.Atoi(tag.Get("least"))
 	if err == nil {

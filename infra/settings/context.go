@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// theirs are names of context parameters of the CDK that look like one of ours.
+// theirs are names of the CDK's context parameters that look like ours.
 var theirs = []string{"cli-telemetry", "acknowledged-issue-numbers", "notices"}
 
-// IsContext reports whether a context parameter of the cdk command is for the app, and not a flag or a look-up of the CDK itself,
-// whose names have a @ or a colon.
+// IsContext reports whether a context parameter of the cdk command is for the app, as opposed to a flag or a look-up of
+// the CDK itself, whose names have a @ or a colon.
 func IsContext(name string) bool {
 	return !strings.ContainsAny(name, "@:") && !slices.Contains(theirs, name)
 }

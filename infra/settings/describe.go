@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Example is a file of settings that says all defaults, with a comment on every key.
+// Example is a file of settings with all defaults, with a comment on every key.
 func Example() string {
 	var b strings.Builder
 	b.WriteString("# yaml-language-server: $schema=schema.json\n" +

@@ -19,7 +19,7 @@ import (
 // ErrNoFile means that a stage has no file.
 var ErrNoFile = errors.New("the stage has no file of settings")
 
-// File is where the settings of a stage are, below a folder.
+// File is the path of a stage's settings, below a folder.
 func File(folder, stage string) string { return filepath.Join(folder, stage+".yaml") }
 
 // Read reads the file of a stage over the defaults. An unknown key, a repeated key and a value of the wrong kind are
@@ -201,7 +201,7 @@ func setScalar(field reflect.Value, node *yaml.Node, wrong func(form string) err
 	return nil
 }
 
-// isNoText reports whether a node is no single value.
+// isNoText reports whether a node is not a single value.
 func isNoText(n *yaml.Node) bool { return n.Kind != yaml.ScalarNode || n.Tag == "!!null" }
 
 // unknown is the error about an unknown key, with the likely intended one.

@@ -104,7 +104,7 @@ type Zone struct {
 // CDKQualifier is that of a bootstrap which names none.
 const CDKQualifier = "hnb659fds"
 
-// XRay is the value of traces that stands for AWS X-Ray.
+// XRay is the value of traces for AWS X-Ray.
 const XRay = env.XRay
 
 // leastWarm is how many write units a second every on-demand table takes from the beginning.
@@ -113,7 +113,7 @@ const leastWarm = 4000
 // DefaultVPC is the word for the network that an account comes with.
 const DefaultVPC = "default"
 
-// Default are the settings of a stage whose file says nothing.
+// Default are the settings of a stage with an empty file.
 func Default(stage string) Settings {
 	return Settings{
 		Stage: stage, Architecture: "arm64", Memory: 512, Agents: 100, LeaseSeconds: 60, AttemptLimit: 100, TaskLimit: 1000,
@@ -299,7 +299,7 @@ func (s Settings) tags() error {
 	return nil
 }
 
-// mostMetrics bounds the bill for metrics of projects and workflows, and the environment of the functions.
+// mostMetrics limits the bill for metrics of projects and workflows, and the environment of the functions.
 const mostMetrics = 50
 
 // mostName is the most that CloudWatch accepts as the value of a dimension, in bytes.
@@ -434,7 +434,7 @@ func (s Settings) signIn() error {
 	return s.grants()
 }
 
-// checkStage refuses what is no name of a stage, nor of a file in the folder of stages.
+// checkStage refuses names that are not valid for a stage, or for a file in the folder of stages.
 func checkStage(name string) error {
 	if !stageName.MatchString(name) {
 		return fmt.Errorf("stage must be at most 18 lower-case letters, digits and hyphens, and begin with a letter, but is %q", name)

@@ -15,7 +15,7 @@ type Migration struct {
 	SQL     string
 }
 
-// Migrations are all steps that a program knows, in order. They make a schema from nothing.
+// Migrations are all known steps, in order. They make a schema from nothing.
 type Migrations []Migration
 
 // ReadMigrations reads the migrations in the root of a file system.
@@ -49,8 +49,8 @@ func (l Migrations) Names() []string {
 	return names
 }
 
-// After returns what a schema of a version lacks. A version that a later release wrote is an error: the schema may hold
-// what this program does not know.
+// After returns the migrations that a schema of a version lacks. A version that a later release wrote is an error: this
+// program may not understand the schema.
 func (l Migrations) After(version int) (Migrations, error) {
 	if version > len(l) {
 		return nil, fmt.Errorf("has version %d and this zerodag knows versions up to %d: use the release that wrote it, or"+

@@ -12,7 +12,7 @@ import (
 // paramLifetime is how long a value is kept after it was set (wire.md 3.7).
 const paramLifetime = 90 * 24 * time.Hour
 
-// params are those of one site.
+// params are the values of one site.
 type params struct {
 	store *Store
 	site  int64

@@ -24,14 +24,14 @@ func scanRevision(r *Row) host.Revision {
 		Archive: r.Text(), ArchiveMD5: r.Blob(), UserInfo: r.Tree(), Kept: scanArchiveState(r)}
 }
 
-// scanArchiveState reads what is known of an archive; NULL is nothing.
+// scanArchiveState reads the recorded state of an archive; NULL is nothing.
 func scanArchiveState(r *Row) host.ArchiveState {
 	state, err := host.ParseArchiveState(r.Text())
 	r.fail(err)
 	return state
 }
 
-// Project returns a project, a deleted one as well.
+// Project returns a project, even a deleted one.
 func (s *Store) Project(ctx context.Context, site, id int64) (host.Project, error) {
 	return ReadOne(ctx, s, scanProject, Select(selectProject+"WHERE p.id = ?", id).ofSite("p.site_id", site))
 }

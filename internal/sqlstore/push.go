@@ -89,7 +89,7 @@ func scanPaused(r *Row) host.Project {
 	return host.Project{ID: r.ID(), Paused: host.Pause{At: r.Time()}}
 }
 
-// configOf finds the text of a workflow among those of the project, or stores it.
+// configOf finds the text of a workflow among the texts of the project, or stores it.
 func (t tx) configOf(project int64, w dig.Workflow) (int64, error) {
 	text := string(param.AppendStored(nil, w.Config))
 	digest := sha256.Sum256([]byte(w.Zone + "\n" + text))

@@ -50,12 +50,12 @@ func (s *Store) Forget(ctx context.Context, site, session int64, before time.Tim
 	return true, clear(ctx, list)
 }
 
-// Clear has nothing to do: what Forget removes goes at once.
+// Clear has nothing to do: Forget removes everything at once.
 func (s *Store) Clear(context.Context) error { return nil }
 
-// holdSession locks what is read to judge a session: itself, the next one of its workflow, which must not be started
-// again meanwhile, and the schedule, which must not move back. All who hold several sessions for this take the
-// earlier one first.
+// holdSession locks the rows that are read to judge a session: itself, the next one of its workflow, which must not be
+// started again meanwhile, and the schedule, which must not move back. Callers that hold several sessions for this take
+// the earlier one first.
 func (t tx) holdSession(session int64) error {
 	if err := t.lock(t, "SELECT id FROM sessions WHERE id = ?", "FOR UPDATE", session); err != nil {
 		return err

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// leases are what this process has received and neither deleted nor given back.
+// leases are the messages that this process has received and neither deleted nor released.
 type leases struct {
 	now func() time.Time
 

@@ -15,12 +15,12 @@ import (
 	"zerodag/internal/host"
 )
 
-// looking is how long a look hides the letters that it has seen, in seconds: for as long they are not found twice. If
-// the function ends before it shows them again, they are seen after that.
+// looking is how long a look hides the letters that it has seen, in seconds, so that it does not find them twice. If
+// the function ends before it shows them again, they are visible after that.
 const looking = 30
 
-// Look implements host.DeadLetters. SQS shows a message only to who receives it, so each is received for a while and
-// let go at the end: that counts as a receive, of which a dead letter may have as many as one likes.
+// Look implements host.DeadLetters. SQS shows a message only to its receiver, so each is received for a while and
+// released at the end: that counts as a receive, of which a dead letter may have any number.
 func (d DeadLetters) Look(ctx context.Context, f func(host.DeadLetter) bool) error {
 	return d.each(ctx, func(_ types.Message, l host.DeadLetter) (bool, error) { return f(l), nil })
 }
@@ -45,7 +45,7 @@ func (d DeadLetters) Return(ctx context.Context, id string) error {
 	return err
 }
 
-// each receives the letters, once each, until f returns false or there are no more, and lets go of them.
+// each receives the letters, once each, until f returns false or there are no more, and releases them.
 func (d DeadLetters) each(ctx context.Context, f func(types.Message, host.DeadLetter) (more bool, err error)) (failed error) {
 	var seen []types.ChangeMessageVisibilityBatchRequestEntry
 	defer func() { // also when the caller has gone: others want to see them
@@ -54,7 +54,7 @@ func (d DeadLetters) each(ctx context.Context, f func(types.Message, host.DeadLe
 	known := map[string]bool{}
 	for {
 		out, err := d.queue.client.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{QueueUrl: &d.url, MaxNumberOfMessages: maxBatch, VisibilityTimeout: looking,
-			WaitTimeSeconds:       1, // without a wait SQS asks a part of its servers only
+			WaitTimeSeconds:       1, // without a wait SQS queries only some of its servers
 			MessageAttributeNames: []string{"All"}, MessageSystemAttributeNames: []types.MessageSystemAttributeName{types.MessageSystemAttributeNameAll}})
 		if err != nil {
 			return border.Translate("look at dead letters of "+d.queue.Name, err)

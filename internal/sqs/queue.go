@@ -25,9 +25,8 @@ type Options struct {
 	Name  string // "events" or "tasks"; passed to Later
 	URL   string
 	FIFO  bool
-	Later Later // nil: what is due too late is refused
-	// Visibility is the queue's own: how long Lambda has a message, unless the function says
-	// otherwise. 0: it is not known.
+	Later Later // nil: messages that are due too late are refused
+	// Visibility is the queue's own: how long Lambda has a message, unless the function changes it. 0: it is not known.
 	Visibility time.Duration
 	Now        func() time.Time // time.Now when nil
 	Tries      int              // of a call that was throttled or had no answer: border.Tries
@@ -86,8 +85,8 @@ func (q *Queue) Receive(ctx context.Context, n int, lease time.Duration) ([]host
 	}
 }
 
-// poll asks once. SQS leases a message although the caller waits for the answer no more, so a
-// call is never broken off: when ctx ends first, what it brings is given back.
+// poll makes one receive call. SQS leases a message even if the caller no longer waits for the answer, so a call is
+// never broken off: if ctx ends first, its messages are given back.
 func (q *Queue) poll(ctx context.Context, n int, lease time.Duration) ([]host.Delivery, error) {
 	type answer struct {
 		list []host.Delivery

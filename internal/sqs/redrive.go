@@ -15,7 +15,7 @@ import (
 // attrRedriven counts how often a message came back from the dead letters.
 const attrRedriven = "redriven"
 
-// hidden is how long a look through the dead letters may take (seconds).
+// hidden is how long a pass through the dead letters may take (seconds).
 const hidden = 300
 
 // DeadLetters are the messages of this queue that were put aside in another.
@@ -32,10 +32,9 @@ func (d DeadLetters) Redrive(ctx context.Context, turn func(times int) bool) (in
 	return d.queue.redrive(ctx, d.url, turn)
 }
 
-// redrive sends messages that were put aside in a dead-letter queue back to this one, and
-// reports how many. turn is asked for each whether it should go now, given how often it went
-// before. Each is sent first and deleted then: a crash in between sends it twice, which the
-// log of its attempt notices.
+// redrive sends the messages of a dead-letter queue back to this one, and returns how many. It calls turn for each to
+// decide whether it should go now, given how often it went before. Each is sent first and deleted then: a crash in
+// between sends it twice, which the log of its attempt detects.
 func (q *Queue) redrive(ctx context.Context, dead string, turn func(times int) bool) (int, error) {
 	moved := 0
 	var left []types.ChangeMessageVisibilityBatchRequestEntry
@@ -66,8 +65,7 @@ func (q *Queue) redrive(ctx context.Context, dead string, turn func(times int) b
 	}
 }
 
-// sendBack sends a message as it was. Its id for duplicates is a new one: the queue may
-// still know the old one.
+// sendBack sends a message unchanged. Its id for deduplication is a new one: the queue may still know the old one.
 func (q *Queue) sendBack(ctx context.Context, m types.Message, times int) error {
 	n := strconv.Itoa(times)
 	attributes := map[string]types.MessageAttributeValue{attrRedriven: {DataType: aws.String("String"), StringValue: &n}}

@@ -25,7 +25,7 @@ const (
 	maxBatchBytes = 256 << 10
 	maxMessage    = 1 << 20
 	maxDelay      = 15 * time.Minute
-	maxID         = 128 // bytes of a group and of what duplicates are known by
+	maxID         = 128 // bytes of a group and of a deduplication id
 )
 
 // Attributes of a message. SQS takes no empty body and not every character.

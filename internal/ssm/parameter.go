@@ -45,7 +45,7 @@ func (p *Parameter) Read(ctx context.Context) (string, error) {
 	return aws.ToString(out.Parameter.Value), nil
 }
 
-// Make stores a value, unless there is one: that is no error.
+// Make stores a value, unless there is one: then it returns no error.
 func (p *Parameter) Make(ctx context.Context, value string) error {
 	_, err := p.client.PutParameter(ctx, &ssm.PutParameterInput{Name: &p.name, Value: &value, Type: types.ParameterTypeSecureString, KeyId: p.key, Overwrite: aws.Bool(false)})
 	if border.Code(err) == "ParameterAlreadyExists" {

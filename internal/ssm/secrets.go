@@ -33,8 +33,8 @@ type Secrets struct {
 	kept map[string]*kept // by path
 }
 
-// kept are the secrets of a project as they were read; its lock is held while they are, so
-// that a thousand tasks ask once.
+// kept are the secrets of a project as they were read; its lock is held meanwhile, so that a thousand tasks cause one
+// read.
 type kept struct {
 	mu     sync.Mutex
 	until  time.Time
@@ -44,8 +44,8 @@ type kept struct {
 // keep is how long values are believed.
 const keep = time.Minute
 
-// tries of a call: SSM answers 40 reads a second of all of an account, so that those of many functions
-// that start together must wait for one another, for ten seconds or so.
+// tries of a call: SSM answers 40 reads a second for a whole account, so many functions that start together must wait
+// for one another, for ten seconds or so.
 const tries = 12
 
 // betweenPages is the longest pause between two pages of a project's secrets: many processes that read them

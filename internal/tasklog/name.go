@@ -14,8 +14,7 @@ import (
 // Suffix is how the names of log files end: they are gzip.
 const Suffix = ".log.gz"
 
-// LongestName is what file systems take; longestTask is what is left of it for the task
-// and the agent.
+// LongestName is the limit of file systems; longestTask is what remains of it for the task and the agent.
 const (
 	LongestName = 255
 	longestTask = LongestName - len("@0123456789abcdef.") - len(Suffix)

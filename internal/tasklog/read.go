@@ -29,7 +29,7 @@ type Text struct {
 	Text                   string
 	Engine                 bool // it is the engine's
 	Moment, Level, Message string
-	At                     time.Time // of Moment; zero where that is no time
+	At                     time.Time // of Moment; zero if that is not a time
 }
 
 // Read reads a line without its end.
@@ -60,7 +60,7 @@ func Last(file io.Reader, n int) ([]string, error) {
 		return nil, err
 	}
 	var lines []string
-	said := false // the engine has said why the task failed: its lines, up to the next one with a level, are no output
+	said := false // the engine's lines about the failure, up to the next one with a level, are not output
 	for in := bufio.NewReader(z); ; {
 		line, err := in.ReadString('\n')
 		text := strings.TrimRight(line, "\r\n")

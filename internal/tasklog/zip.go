@@ -45,11 +45,11 @@ func (z *Zips) Compress(text []byte, f func(content []byte) error) error {
 	return f(c.buffer.Bytes())
 }
 
-// mostJoined is how much text Single takes, which bounds its time.
+// mostJoined is how much text Single takes, which limits its time.
 const mostJoined = 64 << 20
 
-// Single makes one member of all members of a gzip file: browsers ignore what comes after the first. A file that it
-// cannot read, or with very much text, is returned as it is.
+// Single makes one member of all members of a gzip file: browsers ignore everything after the first. An unreadable
+// file, or one with very much text, is returned as it is.
 func (z *Zips) Single(file []byte) []byte {
 	r, err := gzip.NewReader(bytes.NewReader(file))
 	if err != nil {

@@ -16,7 +16,7 @@ func NewChanges(lines Lines) *Changes {
 	return &Changes{lines: lines, seen: map[string]Row{}}
 }
 
-// Show writes what changed in the tasks of the one attempt since they were shown before.
+// Show writes the changes of the tasks of the one attempt since they were last shown.
 func (c *Changes) Show(_ any, rows []Row) {
 	groups := make([]bool, len(rows)+1)
 	for _, r := range rows {

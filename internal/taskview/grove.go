@@ -10,9 +10,9 @@ import (
 // Grove is the tasks of an attempt as a tree. The parent of each comes before it.
 type Grove struct {
 	rows     []Row
-	over     bool    // what has not begun never will
+	over     bool    // tasks that have not begun never will
 	children [][]int // by place of the parent + 1, the first list has the root
-	below    []Tally // of each row: what it contains, or itself where it contains nothing
+	below    []Tally // of each row: its contents, or itself if it has none
 	broken   []bool  // a task has failed in it
 }
 
@@ -29,7 +29,7 @@ func NewGrove(rows []Row, over bool) *Grove {
 			g.children[parents[i]] = append(g.children[parents[i]], i)
 		}
 	}
-	for i := len(rows) - 1; i >= 0; i-- { // what is inside comes behind
+	for i := len(rows) - 1; i >= 0; i-- { // contents come after their group
 		r := &rows[i]
 		if r.isNotice() || r.isShell() {
 			continue
@@ -46,7 +46,7 @@ func NewGrove(rows []Row, over bool) *Grove {
 	return g
 }
 
-// IsLeaf reports whether a row does something itself, and is no group of tasks that do.
+// IsLeaf reports whether a row does work itself, and is not a group of tasks that do.
 func (g *Grove) IsLeaf(i int) bool {
 	return !slices.ContainsFunc(g.children[i+1], func(child int) bool { return !g.rows[child].isHandler() })
 }
@@ -84,7 +84,7 @@ func (g *Grove) lines(most int) []line {
 	return g.walk(nil, 0, 0, tooMany-1)
 }
 
-// walk adds what is in a group, of which it shows at most so many.
+// walk adds the contents of a group, of which it shows at most so many.
 func (g *Grove) walk(list []line, group, depth, each int) []line {
 	kids := g.children[group]
 	if len(kids) <= each || group == 0 {

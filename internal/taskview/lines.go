@@ -22,7 +22,7 @@ const longestName = 32
 // Fit makes room for the name of a task.
 func (v *Lines) Fit(name string) { v.width = max(v.width, min(longestName, term.Width(name))) }
 
-// Show writes one line of a task in a colour, or without one if ink is "". Errors are those of Out.
+// Show writes one line of a task in a color, or without one if ink is "". Errors are those of Out.
 func (v *Lines) Show(task, ink, text string) error {
 	name := task
 	if !v.Whole {

@@ -39,7 +39,7 @@ func Briefly(message string) string {
 // LongestKept is how many characters of a line are shown again at the end.
 const LongestKept = 300
 
-// Plainly returns the engine's line about a failed task in words for people.
+// Plainly returns the engine's line about a failed task in plain words.
 func Plainly(task, message string) string {
 	for _, x := range []struct{ begin, instead string }{
 		{"Task failed with unexpected error: ", "failed: "},

@@ -28,11 +28,11 @@ type Output struct {
 type OutputOptions struct {
 	Lines  Lines
 	Level  logstream.Level             // of the engine's own lines
-	Tree   bool                        // a tree shows what was skipped, and names are aligned
-	Reword func(message string) string // what a person reads in place of the message of a failure
+	Tree   bool                        // a tree shows skipped tasks, and names are aligned
+	Reword func(message string) string // returns the text shown in place of a failure's message
 }
 
-// NewOutput shows output until ctx ends: failures after that are those of a run that was interrupted.
+// NewOutput shows output until ctx ends: later failures are those of an interrupted run.
 func NewOutput(ctx context.Context, o OutputOptions) *Output {
 	return &Output{ctx: ctx, OutputOptions: o, last: map[string][]string{}}
 }

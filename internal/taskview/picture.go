@@ -132,7 +132,7 @@ func (p painter) draw(r Row, depth int, note string) string {
 // leastName is how much of a name is left if text follows it.
 const leastName = 8
 
-// leastSaid is the room below which it is not worth while to show what a task says.
+// leastSaid is the room below which a task's last line is not shown.
 const leastSaid = 12
 
 // saying is the last line that a running task printed, if there is room for it.

@@ -14,10 +14,10 @@ type Tree struct {
 	screen *term.Picture
 	took   func(time.Duration) string // as exactly as times are known
 	ink    term.Palette
-	output *Output // nil where what tasks print is not known
+	output *Output // nil if the output of tasks is not known
 
 	mu     sync.Mutex
-	states []any // what stands for each attempt, in the order of their start
+	states []any // a value for each attempt, in the order of their start
 	rows   map[any][]Row
 	frame  int
 	stop   chan struct{}
@@ -26,8 +26,8 @@ type Tree struct {
 
 const redrawEvery = 80 * time.Millisecond
 
-// NewTree draws on a screen until it is closed. output, which writes to the screen, may be nil if what tasks print is
-// not known. took formats durations.
+// NewTree draws on a screen until it is closed. output, which writes to the screen, may be nil if the output of tasks
+// is not known. took formats durations.
 func NewTree(screen *term.Picture, output *Output, took func(time.Duration) string) *Tree {
 	v := &Tree{screen: screen, took: took, ink: term.NewPalette(), output: output, rows: map[any][]Row{},
 		stop: make(chan struct{}), done: make(chan struct{})}
@@ -52,7 +52,7 @@ func (v *Tree) animate() {
 	}
 }
 
-// Changed copies what steps have changed in the state of an attempt, which may be read only during the call.
+// Changed copies the changes of steps in the state of an attempt, which may be read only during the call.
 func (v *Tree) Changed(s *engine.State, changes []engine.Change) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -74,7 +74,7 @@ func (v *Tree) Changed(s *engine.State, changes []engine.Change) {
 	v.output.expect(rows[known:])
 }
 
-// Show replaces what is known of the tasks of an attempt, which a value of any comparable type names.
+// Show replaces the rows of an attempt, which a value of any comparable type names.
 func (v *Tree) Show(attempt any, rows []Row) {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -53,7 +53,7 @@ const indented4 = "    "
 // IsFence reports whether a line of Markdown begins or ends a sample of code, perhaps within a list.
 func IsFence(line string) bool { return strings.HasPrefix(strings.TrimLeft(line, " "), "```") }
 
-// itemMark is what begins an entry of a list: "- ", or a number; "" where none begins.
+// itemMark is the beginning of an entry of a list: "- ", or a number; "" if the line does not begin one.
 func itemMark(line string) string {
 	if strings.HasPrefix(line, "- ") {
 		return "- "
@@ -117,7 +117,7 @@ func (p *plain) table(lines []string) {
 		case len(cells) > 2:
 			say = labelled(head[1:], cells[1:])
 		}
-		about = strings.ReplaceAll(about, "`", "") // it stands alone
+		about = strings.ReplaceAll(about, "`", "") // it is not part of a sentence
 		p.WriteString(wrapped(about, "  ", "      ", pageWidth))
 		if text := strings.TrimSpace(say); text != "" {
 			p.WriteString(wrapped(text, "      ", "      ", pageWidth))
@@ -169,5 +169,5 @@ func cellsOf(row string) []string {
 
 var link = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[([^\]]+)\]\([^)]*\)`) })
 
-// withoutLinks keeps the text of links and leaves out where they lead.
+// withoutLinks keeps the text of links and omits their targets.
 func withoutLinks(text string) string { return link().ReplaceAllString(text, "$1") }

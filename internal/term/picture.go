@@ -54,7 +54,7 @@ func (p *Picture) Draw(lines func(columns, lines int) []string) error {
 	}
 	printed, open := calm(p.take())
 	if printed += open; printed != "" {
-		beyond = 0 // it lies between the picture and what went beyond the screen
+		beyond = 0 // it is between the picture and the lines beyond the screen
 	}
 	b.WriteString(strings.ReplaceAll(printed, "\n", newLine))
 	picture := lines(columns, rows)
@@ -92,9 +92,9 @@ type drawing struct {
 	beyond  int // lines that went beyond the upper end of the screen, directly above
 }
 
-// rows are those of the screen that the drawing takes now, and beyond it, when the terminal may have got
-// another size. A narrower one breaks lines that were wider; a lower one moves what is above out of sight,
-// and a higher one brings it back.
+// rows are the rows of the screen that the drawing takes now, and beyond it, if the size of the terminal may have
+// changed. A narrower one breaks wide lines; a lower one moves the upper lines out of sight, and a higher one brings
+// them back.
 func (d drawing) rows(columns, lines int) (up, beyond int) {
 	if len(d.lines) == 0 {
 		return 0, 0

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Table is a list for people: one line for each thing, its columns aligned. On a terminal the status is
-// coloured, and the widest names are cut so that a line stays a line.
+// Table is a list for users: one line for each object, its columns aligned. On a terminal the status is colored, and
+// the widest names are cut so that a line stays a line.
 type Table struct {
 	columns []Column
 	rows    [][]string
@@ -27,7 +27,7 @@ func NewTable(columns ...Column) *Table { return &Table{columns: columns} }
 // Add appends a row: a text for each column, of which white space and line ends become single spaces.
 func (t *Table) Add(cells ...string) {
 	for i, c := range cells {
-		cells[i] = strings.Join(strings.Fields(c), " ") // a line of what others have written stays a line
+		cells[i] = strings.Join(strings.Fields(c), " ") // foreign text stays in its line
 	}
 	t.rows = append(t.rows, cells)
 }
@@ -90,7 +90,7 @@ func (t *Table) shown(wide bool, most int) (shown []int) {
 	return shown
 }
 
-// widths are those of the columns that are shown, by their places, and of a whole line.
+// widths are those of the shown columns, by their places, and of a whole line.
 func (t *Table) widths(shown []int) (widths map[int]int, sum int) {
 	widths = map[int]int{}
 	for n, i := range shown {

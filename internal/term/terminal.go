@@ -30,7 +30,7 @@ func Guard(f *os.File) io.Writer {
 	return f
 }
 
-// Write writes what is harmless, and the rest as it can be read.
+// Write writes harmless text, and the rest in readable form.
 func (t *terminal) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -50,11 +50,11 @@ func (t *terminal) ReadFrom(r io.Reader) (int64, error) {
 	return io.Copy(struct{ io.Writer }{t}, r)
 }
 
-// longestColour bounds a sequence that sets colours.
+// longestColour limits a sequence that sets colors.
 const longestColour = 64
 
-// calm makes control characters readable, but for line ends, tabs and sequences that set
-// colours. rest is the end of the text when more has to come before it can be said.
+// calm makes control characters readable, except line ends, tabs and sequences that set colors. rest is the end of the
+// text if it cannot be decided yet.
 func calm(text string) (out, rest string) {
 	var b strings.Builder
 	for text != "" {
@@ -85,7 +85,7 @@ func calm(text string) (out, rest string) {
 	return b.String(), ""
 }
 
-// readable is a character as people may see it.
+// readable is a character in a form that may be shown.
 func readable(c rune) string {
 	switch {
 	case c < ' ' || c == 0x7f:
@@ -98,11 +98,10 @@ func readable(c rune) string {
 	return string(c)
 }
 
-// turns reports whether a character turns the direction of what follows it around, so that a line reads other than it
-// is.
+// turns reports whether a character reverses the direction of the following text, so that a line reads differently.
 func turns(c rune) bool { return c >= 0x202a && c <= 0x202e || c >= 0x2066 && c <= 0x2069 }
 
-// colourAt returns the sequence at the beginning that sets colours; open is that it may become one.
+// colourAt returns the sequence at the beginning that sets colors; open means that it may become one.
 func colourAt(text string) (colour string, open bool) {
 	const begin = "\x1b["
 	if !strings.HasPrefix(text, begin) {
@@ -151,7 +150,7 @@ func Watched(w io.Writer) (*os.File, bool) {
 	return t.File, term.IsTerminal(int(t.File.Fd())) && os.Getenv("TERM") != "dumb" && os.Getenv("CI") == ""
 }
 
-// Keyboard returns the terminal at which a person types what is read from a stream, if it is one.
+// Keyboard returns the terminal at which a user types the input of a stream, if it is one.
 func Keyboard(r io.Reader) (*os.File, bool) {
 	file, ok := r.(*os.File)
 	return file, ok && term.IsTerminal(int(file.Fd()))

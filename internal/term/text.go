@@ -54,7 +54,7 @@ func wrapped(text, first, rest string, most int) string {
 	return b.String()
 }
 
-// Fitting breaks lines between words where they are wider than a terminal of so many columns; 0 breaks none.
+// Fitting breaks lines between words if they are wider than a terminal of so many columns; 0 breaks none.
 func Fitting(text string, columns int) string {
 	var b strings.Builder
 	for line := range strings.SplitSeq(text, "\n") {
@@ -76,7 +76,7 @@ func Counted(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// ShellWord quotes a word where a shell would take it apart.
+// ShellWord quotes a word if a shell would split or change it.
 func ShellWord(w string) string {
 	harmless := func(c rune) bool {
 		return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.ContainsRune("-_./+=:@%^,", c)

@@ -18,19 +18,19 @@ import (
 
 // Times of the tick.
 const (
-	ahead  = 65 * time.Second // how far it looks: to the next one, and a little
+	ahead  = 65 * time.Second // how far ahead it reads: to the next tick, and a little more
 	young  = 2 * time.Minute  // the age at which an attempt must have begun
 	rounds = 15 * time.Minute // how often all is looked at again
 	day    = 24 * time.Hour
 )
 
-// timersAtOnce bounds what is handed over together.
+// timersAtOnce limits how many are handed over together.
 const timersAtOnce = 500
 
 // stepTime is the most that a tick spends on looking after all attempts: the next one continues.
 const stepTime = 30 * time.Second
 
-// Node is what a tick asks of the deployment.
+// Node is the part of the deployment that a tick needs.
 type Node interface {
 	// HandOver sends messages for the schedules that are due after from and up to until, as they are read. sent, unless
 	// nil, is called with the time up to which all are sent.
@@ -96,7 +96,7 @@ func (t *Ticker) Once(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// at is the time of a mark; zero when it was never noted.
+// at is the time of a mark; zero if it was never set.
 func (o *once) at(m host.Mark) time.Time {
 	if at := o.mark(m); at > 0 {
 		return time.UnixMicro(at)
@@ -139,7 +139,7 @@ func (o *once) revive(ctx context.Context) error {
 	last := o.at(host.Handed).Add(-ahead)
 	since := last.Add(-young - time.Minute)
 	if oldest := o.now.Add(-time.Hour); since.Before(oldest) {
-		since = oldest // what is older is looked at by sweeps
+		since = oldest // older attempts are checked by sweeps
 	}
 	return o.Node.Revive(ctx, since, o.now.Add(-young))
 }

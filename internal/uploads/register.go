@@ -44,7 +44,7 @@ func (u *Uploads) answer(ctx context.Context, id string) error {
 	}
 	var before result
 	if err := u.load(ctx, resultFolder+id, &before); !errors.Is(err, host.ErrNotFound) {
-		return err // it was answered: told again, or a failure that Lambda tries again
+		return err // it was answered: reported again, or a failure that Lambda tries again
 	}
 	p, err := u.register(ctx, id, s)
 	r := result{Project: p.ID, Revision: s.Revision}

@@ -33,7 +33,7 @@ type Slot struct {
 	Sums     []string // SHA-256 of each part, base64
 }
 
-// Place is where the parts of an archive go until a time.
+// Place is where the parts of an archive are sent until a time.
 type Place struct {
 	ID      string
 	Parts   []PlacePart
@@ -79,12 +79,11 @@ const (
 	resultFolder = "results/"
 )
 
-// slotValid is how long an archive may take. It is no longer than the credentials of a
-// function live at least.
+// slotValid is how long an upload may take. It is no longer than the shortest life of a function's credentials.
 const slotValid = time.Hour
 
-// slot is what the blob says. What holds it was made by a function that may be older or
-// newer than this one: fields are only added.
+// slot is the content of the blob. It may have been written by a function that is older or newer than this one: fields
+// are only added.
 type slot struct {
 	Slot
 	Parts string `json:",omitempty"` // of the store: the id of an upload in parts

@@ -5,7 +5,8 @@ package uptime
 
 import "time"
 
-// Clock returns a clock that shows the right time now and counts on from there; nil where the system has none that counts sleep.
+// Clock returns a clock that shows the right time now and counts on from there; nil if the system has none that counts
+// sleep.
 func Clock() func() time.Time {
 	since, ok := sinceBoot()
 	if !ok {

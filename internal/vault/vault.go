@@ -56,7 +56,7 @@ func (v *Vault) hide(value string) {
 	}
 }
 
-// projectSecrets are those of a project, read when the first one is asked for.
+// projectSecrets are the secrets of a project, read when the first one is requested.
 type projectSecrets struct {
 	ctx           context.Context //nolint:containedctx // a vault lives as long as its run, and its methods are those of run.SecretStore
 	secrets       host.Secrets
@@ -112,8 +112,8 @@ func (v *Vault) values() []string {
 	return v.given
 }
 
-// shortestMasked: shorter secrets are words and numbers that logs hold anyway; to tear
-// every "1" out because a secret is "1" would tell more than it hides.
+// shortestMasked: shorter secrets are words and numbers that logs contain anyway; masking every "1" because a secret is
+// "1" would reveal more than it hides.
 const shortestMasked = 8
 
 const mask = "****"
@@ -222,8 +222,8 @@ func (m *maskedLog) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// write writes text up to cut and holds the rest back. A secret that lies across the cut
-// is masked now, and its rest not written later.
+// write writes text up to cut and holds the rest. A secret across the cut is masked now, and its rest not written
+// later.
 func (m *maskedLog) write(text string, spans []span, cut int) error {
 	var b strings.Builder
 	at, covered := m.covered, 0
@@ -275,7 +275,7 @@ func (m *maskedLog) Echo(message string) {
 	m.TaskLog.Echo(m.vault.mask(message))
 }
 
-// release writes what is held back; a log never fails its task.
+// release writes the held text; a log never fails its task.
 func (m *maskedLog) release() {
 	m.mu.Lock()
 	defer m.mu.Unlock()

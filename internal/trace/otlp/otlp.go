@@ -35,7 +35,7 @@ const (
 	longest = 4 << 10
 )
 
-// What one try may take, and the pauses before the next ones.
+// The limit of one try, and the pauses before the next ones.
 const requestTime = 10 * time.Second
 
 func pauses() []time.Duration { return []time.Duration{time.Second, 4 * time.Second} }
@@ -45,7 +45,7 @@ type Options struct {
 	URL     string            // of the signal: https://collector:4318/v1/traces
 	Headers map[string]string // added to each request
 	Service string            // the attribute service.name; "" is "zerodag"
-	// Resource has further attributes of what sends the spans, such as deployment.environment.name.
+	// Resource has further attributes of the sender, such as deployment.environment.name.
 	Resource map[string]string
 	// Sign, unless nil, signs a request whose body is text.
 	Sign func(r *http.Request, text []byte) error
@@ -148,7 +148,7 @@ func (x *Exporter) try(ctx context.Context, text []byte) (again bool, err error)
 			ErrorMessage  string          `json:"errorMessage"`
 		} `json:"partialSuccess"`
 	}
-	if json.Unmarshal(body, &part) == nil { // an answer in another encoding says nothing more
+	if json.Unmarshal(body, &part) == nil { // an answer in another encoding has no details
 		if n, _ := strconv.Atoi(strings.Trim(string(part.PartialSuccess.RejectedSpans), `"`)); n > 0 {
 			return false, fmt.Errorf("send spans to %s: it rejected %d of them: %s", r.URL.Host, n, part.PartialSuccess.ErrorMessage)
 		}
