@@ -244,8 +244,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// fake is an account that answers as AWS documents where LocalStack does not: by the name of an operation, one answer after the
-// other, the last of them for ever.
+// fake is an account that answers as AWS documents where LocalStack does not: by the name of an operation, one answer
+// after the other, the last of them forever.
 type fake struct {
 	answers map[string][]string
 	asked   []string // "OPERATION BODY"

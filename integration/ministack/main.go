@@ -193,7 +193,7 @@ type result struct {
 	output strings.Builder
 }
 
-// test runs all suites. That tests fail is no error.
+// test runs all suites. That tests fail is not an error.
 func test(ctx context.Context, endpoint string) (map[string]*result, error) {
 	arguments := []string{"test", "-json", "-count=1", "-timeout=15m", "-p=2", "-parallel=8"}
 	// Their tests need nothing of AWS that ministack lacks.

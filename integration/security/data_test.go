@@ -387,7 +387,7 @@ func TestM2_Redirects(t *testing.T) {
 	}
 }
 
-// TestL7_Permanent proves that what can never work is not tried for ever.
+// TestL7_Permanent proves that what can never work is not tried forever.
 func TestL7_Permanent(t *testing.T) {
 	t.Parallel()
 	s := serve(t)

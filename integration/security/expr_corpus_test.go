@@ -2,9 +2,9 @@ package security
 
 import "strings"
 
-// exprHostile are expressions that would run for ever, take all memory or stack, or break out
-// of what bounds them, by class: those of the red team's report and new ones of the same
-// kinds. None has braces that do not pair: an expression ends where they do.
+// exprHostile are expressions that would run forever, take all memory or stack, or break out of what bounds them, by
+// class: those of the red team's report and new ones of the same kinds. None has braces that do not pair: an expression
+// ends where they do.
 func exprHostile() []string {
 	return strings.Split(strings.TrimSpace(exprCorpus), "\n")
 }

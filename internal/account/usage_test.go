@@ -257,7 +257,7 @@ func TestUsage(t *testing.T) {
 	}
 }
 
-// TestThrottled proves that what is throttled is asked again, ever more seldom, but not for ever.
+// TestThrottled proves that what is throttled is asked again, ever more seldom, but not forever.
 func TestThrottled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

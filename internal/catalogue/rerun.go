@@ -120,8 +120,8 @@ type RerunTask struct {
 	Parameters []string
 }
 
-// PlanRerun checks what Rerun would do, and fails in the same cases, except that an existing attempt of that name is no
-// error. It changes nothing.
+// PlanRerun checks what Rerun would do, and fails in the same cases, except that an existing attempt of that name is
+// not an error. It changes nothing.
 func (c lifecycle) PlanRerun(ctx context.Context, a host.Attempt, r RerunRequest) (RerunPlan, error) {
 	q, err := c.again(ctx, a, r)
 	if err != nil {

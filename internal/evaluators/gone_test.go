@@ -67,8 +67,8 @@ func TestKilledWhileItIsAsked(t *testing.T) {
 	}
 }
 
-// TestKilledEachTime proves that an expression of which each evaluator is killed fails its task, and is
-// not tried for ever.
+// TestKilledEachTime proves that an expression of which each evaluator is killed fails its task, and is not tried
+// forever.
 func TestKilledEachTime(t *testing.T) {
 	t.Parallel()
 	p, e := idle(t)

@@ -366,8 +366,8 @@ func BenchmarkTaskLog(b *testing.B) {
 	}
 }
 
-// TestRemoveLogs proves that the logs of an attempt go with their folder, that those of another attempt of
-// the same day stay, and that to remove them twice is no error.
+// TestRemoveLogs proves that the logs of an attempt go with their folder, that those of another attempt of the same day
+// stay, and that to remove them twice is not an error.
 func TestRemoveLogs(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()

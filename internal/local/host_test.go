@@ -194,8 +194,8 @@ _error: {do>: handler}
 	})
 }
 
-// TestClosing proves that what comes last of tasks runs after the caller's context is cancelled, also what was under way then,
-// and that no context that is cancelled reaches it.
+// TestClosing proves that what comes last of tasks runs after the caller's context is canceled, also what was under way
+// then, and that no context that is canceled reaches it.
 func TestClosing(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

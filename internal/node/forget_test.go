@@ -97,7 +97,7 @@ func TestForgottenStaysForgotten(t *testing.T) {
 		w.must(err)
 		want(t, "attempts that are kept", len(all), 1) // the last one of the workflow
 
-		p = w.serve() // for ever
+		p = w.serve() // forever
 		require := func(at time.Time) error {
 			_, err := p.Require(t.Context(), from, operators.StartRequest{Workflow: "main", SessionTime: at})
 			return err

@@ -100,8 +100,8 @@ func TestKilledAndSilent(t *testing.T) {
 	}
 }
 
-// TestRetention proves that the log of a finished attempt is kept for its time, that its
-// tasks can be seen for ever, and that a message that comes later does no harm.
+// TestRetention proves that the log of a finished attempt is kept for its time, that its tasks can be seen forever, and
+// that a message that comes later does no harm.
 func TestRetention(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

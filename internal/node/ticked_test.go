@@ -74,8 +74,8 @@ func TestTicked(t *testing.T) {
 	}
 }
 
-// TestTickedMessages proves that schedules due together are fired by few messages, and that
-// those of every minute need one message a minute for ever, however often a tick comes.
+// TestTickedMessages proves that schedules due together are fired by few messages, and that those of every minute need
+// one message a minute forever, however often a tick comes.
 func TestTickedMessages(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

@@ -12,7 +12,7 @@ import (
 	"zerodag/operators"
 )
 
-// polls is work that asks to be looked at again each hour, for ever.
+// polls is work that asks to be looked at again each hour, forever.
 func polls(context.Context, *operators.Task) (operators.Result, error) {
 	return operators.Result{}, &operators.Later{After: time.Hour}
 }

@@ -194,7 +194,7 @@ func TestFunctionBusy(t *testing.T) {
 	}
 }
 
-// TestFunctionLost proves that a command whose function was lost runs again, and not for ever.
+// TestFunctionLost proves that a command whose function was lost runs again, and not forever.
 func TestFunctionLost(t *testing.T) {
 	t.Parallel()
 	lost := fmt.Errorf("%w: exit status 1", sandbox.ErrCrashed)
