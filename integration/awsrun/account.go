@@ -92,8 +92,8 @@ func (c again) Do(r *http.Request) (*http.Response, error) {
 	}
 }
 
-// patient waits longer for answers than awscall does, and asks again: an emulator loads all of its services when it is first
-// asked for tags.
+// patient waits longer for answers than awscall does, and retries: an emulator loads all of its services at the first
+// request for tags.
 func patient(c aws.Config) aws.Config {
 	c.HTTPClient = again{&http.Client{Timeout: 2 * time.Minute}}
 	return c
@@ -118,7 +118,7 @@ func (a *account) owns(name string) bool {
 	return false
 }
 
-// who names the account, and whose credentials these are.
+// who returns the account, and the owner of the credentials.
 func (a *account) who(ctx context.Context) (number, arn string, err error) {
 	out, err := a.sts.GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 	if err != nil {

@@ -11,15 +11,15 @@ import (
 	deployed "zerodag/internal/account"
 )
 
-// kind is a sort of resource: how those of the stage are listed, and how one is removed, if it can be.
+// kind is a kind of resource: how to list those of the stage, and how to remove one, if possible.
 type kind struct {
 	name   string
 	list   func(*account, context.Context) ([]string, error)
 	remove func(*account, context.Context, string) error
 }
 
-// kinds are in the order of their removal: what interrupted tests leave, which may keep the stack from being deleted; the stack;
-// and what outlives it. CloudFormation deletes everything else, and tags show what it forgot.
+// kinds are in the order of their removal: leftovers of interrupted tests, which may keep the stack from being deleted;
+// the stack; and resources that outlive it. CloudFormation deletes everything else, and tags show what it forgot.
 func kinds() []kind {
 	return []kind{
 		{"schedule", (*account).schedules, (*account).removeSchedule},
@@ -63,8 +63,8 @@ func (a *account) leftovers(ctx context.Context) ([]leftover, error) {
 	return all, errors.Join(failed...)
 }
 
-// rounds is how often removal goes over everything: what one round cannot remove because something else still needs it, the next
-// one can. A network interface of a machine may need an hour, and mostly needs a minute.
+// rounds is how often removal goes over everything: what one round cannot remove because something else still needs it,
+// the next one can. A network interface of a machine may need an hour, and mostly needs a minute.
 const rounds = 3
 
 // removeAll removes the resources of the stage, and returns what is left nevertheless, and why. It refuses a stage that
@@ -122,11 +122,11 @@ func (a *account) removeKind(ctx context.Context, k kind, say func(string, ...an
 	return failed
 }
 
-// looks is how often it is looked again whether something is really left: lists of AWS show what was removed for a while, and
-// queues for a minute.
+// looks is how often to check again whether something is really left: lists of AWS show removed resources for a while,
+// and queues for a minute.
 const looks = 20
 
-// settle lists what is left until nothing is, or nothing changes any more.
+// settle lists leftovers until there are none, or nothing changes any more.
 func (a *account) settle(ctx context.Context) (left []leftover, err error) {
 	for look := range looks {
 		if left, err = a.leftovers(ctx); err != nil || len(left) == 0 || a.near && look > 2 {

@@ -102,7 +102,7 @@ func (o options) usage(ctx context.Context, a *account) error {
 	if err := read(filepath.Join(o.folder, runFile), &run); err != nil {
 		return err
 	}
-	if !a.near { // CloudWatch shows what was counted some minutes later
+	if !a.near { // CloudWatch shows counts some minutes later
 		fmt.Println("awsrun: waits until CloudWatch has counted")
 		select {
 		case <-ctx.Done():

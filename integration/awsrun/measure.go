@@ -100,7 +100,7 @@ func (t *timing) start(ctx context.Context, workflow string) (time.Duration, sta
 	return time.Since(began), a, err
 }
 
-// first times the one task of a workflow, which takes so long itself.
+// first times the only task of a workflow, whose own time is given.
 func (t *timing) first(workflow string, itself time.Duration) func(context.Context) (time.Duration, error) {
 	return func(ctx context.Context) (time.Duration, error) {
 		_, a, err := t.start(ctx, workflow)
@@ -115,7 +115,7 @@ func (t *timing) first(workflow string, itself time.Duration) func(context.Conte
 	}
 }
 
-// end asks until an attempt has ended well, with a pause between two calls.
+// end polls until an attempt has succeeded, with a pause between two calls.
 func (t *timing) end(ctx context.Context, id string, pause time.Duration) error {
 	for {
 		var a stack.Attempt

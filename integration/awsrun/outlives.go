@@ -187,7 +187,7 @@ func (a *account) userPools(ctx context.Context) ([]string, error) {
 	return a.owned(each(list, func(x pool) *string { return aws.String(x.Name + " " + x.ID) }), err)
 }
 
-// removeUserPool takes away first what keeps a pool from being deleted: its protection, and the address of its pages.
+// removeUserPool first removes what blocks the deletion of a pool: its protection, and the address of its pages.
 func (a *account) removeUserPool(ctx context.Context, name string) error {
 	id := last(name, " ")
 	var pool struct{ UserPool struct{ Domain string } }

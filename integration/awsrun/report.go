@@ -148,7 +148,7 @@ func writeUsage(b *strings.Builder, used []prices.Metered) {
 	fmt.Fprintf(b, "| **all** | | | **%.4f** |\n\n", total)
 }
 
-// quantity has decimals where it is small.
+// quantity has decimals if it is small.
 func quantity(x float64) string {
 	if x < 100 && x != float64(int(x)) {
 		return fmt.Sprintf("%.3f", x)

@@ -70,7 +70,7 @@ awsrun: It takes about an hour, and costs about $%.2f by list prices. KEEP=1 lea
 	return a.setMark(ctx, "a run of the end-to-end list, begun "+time.Now().UTC().Format(time.RFC3339)+": all of this stage may be removed")
 }
 
-// remove removes all of the stage and notes what is left.
+// remove removes all of the stage and records what is left.
 func (a *account) remove(ctx context.Context, folder string, out io.Writer) error {
 	remains, err := a.removeAll(ctx, func(format string, args ...any) { fmt.Fprintf(out, "awsrun: "+format+"\n", args...) })
 	if folder != "" {
@@ -98,7 +98,7 @@ func lines(list []leftover) (text string) {
 	return text
 }
 
-// errLeft ends what is said of leftovers whose removal nothing refused.
+// errLeft ends the message about leftovers whose removal was not refused.
 var errLeft = errors.New("no removal was refused: look at them by hand")
 
 // write keeps a value in the folder of the run.
@@ -110,7 +110,7 @@ func write(folder, name string, v any) error {
 	return os.WriteFile(filepath.Join(folder, name), append(text, '\n'), 0o600)
 }
 
-// read is the reverse; what is not there leaves the value as it is.
+// read is the reverse; a missing file leaves the value as it is.
 func read(path string, v any) error {
 	text, err := os.ReadFile(path)
 	if os.IsNotExist(err) {

@@ -121,13 +121,13 @@ func (a *account) deletions(ctx context.Context) (ids []string, err error) {
 	return ids, nil
 }
 
-// listedByName are the beginnings of ARNs that other lists look for, which show what is there.
+// listedByName are the prefixes of ARNs that other lists cover, which show the present state.
 func listedByName() []string {
 	return []string{"cognito-idp:", "dynamodb:", "ecs:task-definition/", "events:rule/", "logs:", "s3:", "scheduler:", "sqs:", "ssm:"}
 }
 
-// tagged lists everything else with a tag of the run: what CloudFormation did not delete, and what tests made. Tags also show for a
-// while what was deleted, so CloudFormation has the last word on what it made.
+// tagged lists everything else with a tag of the run: resources that CloudFormation did not delete, and those that
+// tests made. Tags also show deleted resources for a while, so CloudFormation has the last word on its own.
 func (a *account) tagged(ctx context.Context) (arns []string, err error) {
 	type resource struct {
 		ResourceARN string

@@ -15,8 +15,9 @@ import (
 	"zerodag/internal/prices"
 )
 
-// usage is what the stage used since a time, as CloudWatch counts it and ECS remembers it: stopped machines for an hour. It is no
-// bill: SQS is billed by requests, of which one may carry ten messages; requests to S3, SSM and EventBridge have no metrics.
+// usage is the usage of the stage since a time, from the counts of CloudWatch and the records of ECS: stopped machines
+// for an hour. It is not a bill: SQS is billed by requests, of which one may carry ten messages; requests to S3, SSM
+// and EventBridge have no metrics.
 func (a *account) usage(ctx context.Context, since time.Time) ([]prices.Metered, error) {
 	account := deployed.New(a.config)
 	s, err := account.Stack(ctx, a.stage)

@@ -22,7 +22,7 @@ import (
 type Project struct {
 	Name      string   // name of its folder
 	Dir       string   // path of its folder
-	Workflows []string // what its top directory offers as workflow files
+	Workflows []string // the workflow files in its top directory
 	Want      []string // parts of the errors, one for each error
 	Run       bool     // fails only when it runs
 }

@@ -20,7 +20,8 @@ type measured struct {
 // printedRow is a row as bench.row prints it.
 var printedRow = regexp.MustCompile(`^(.{46}) +([\d.]+) ms +(\d+) MiB +(?:([\d.]+) ms|-) +(?:([\d.]+) ms|-)`)
 
-// readFigures reads what was printed: the line about the machine, that about its load, and the rows by part and name.
+// readFigures reads the printed figures: the line about the machine, that about its load, and the rows by part and
+// name.
 func readFigures(text string) (machine, load string, rows map[string]measured) {
 	rows = map[string]measured{}
 	part := ""
@@ -106,7 +107,7 @@ func rounded(x float64) float64 {
 	return x
 }
 
-// thousands writes a whole number for people.
+// thousands writes a whole number with separators.
 func thousands(x float64) string {
 	text := strconv.FormatFloat(x, 'f', 0, 64)
 	if len(text) > 3 {

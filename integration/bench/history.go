@@ -104,8 +104,7 @@ func (b *bench) starts(folder string, p *past, n, times int) (figure, error) {
 	return figure{took, s.memory()}, err
 }
 
-// multiply copies what attempts 1 to n left in the database until there are times as many. The
-// server is not running.
+// multiply copies the data of attempts 1 to n in the database until there are times as many. The server is not running.
 func multiply(path string, n, times int) (err error) {
 	db, err := sql.Open("sqlite", (&url.URL{Scheme: "file", OmitHost: true, Path: path}).String())
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// machine says when and on what is measured.
+// machine describes when and on what machine the run is.
 func machine() string {
 	var memory int64 // KiB
 	if rest := field("/proc/meminfo", "MemTotal:"); rest != "" {

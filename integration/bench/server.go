@@ -22,7 +22,7 @@ import (
 	"zerodag/integration/server"
 )
 
-// running is a `zerodag server` and what its attempts need.
+// running is a `zerodag server` with the needs of its attempts.
 type running struct {
 	cmd       *exec.Cmd
 	url       string
@@ -170,7 +170,7 @@ func (s *running) wait(id string) error {
 	}
 }
 
-// many starts n attempts, clients side by side, and waits for all.
+// many starts n attempts with concurrent clients, and waits for all.
 func (s *running) many(n, clients int, workflow string) error {
 	jobs, failed := make(chan int), make(chan error, clients)
 	for range clients {
@@ -200,7 +200,7 @@ func (s *running) many(n, clients int, workflow string) error {
 	return err
 }
 
-// repeated is n tasks of one text, one after the other or side by side.
+// repeated is n tasks of one text, sequential or parallel.
 func repeated(n int, text string, parallel bool) string {
 	var b strings.Builder
 	if parallel {

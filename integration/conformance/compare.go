@@ -20,7 +20,7 @@ const (
 	Outcome = "outcome" // push, steps, flags, states
 	Tree    = "tree"    // isGroup, parent, upstreams, config
 	Data    = "data"    // params, exports, stores, files, mails
-	Logs    = "logs"    // what commands and echo> wrote
+	Logs    = "logs"    // the output of commands and echo>
 	Errors  = "errors"
 )
 
@@ -158,7 +158,7 @@ func compareError(d Differences, where string, want, got any) {
 	}
 }
 
-// same lists the differences of two JSON values; what varies is not compared.
+// same lists the differences of two JSON values, except variable ones.
 func same(want, got any, path string) []string {
 	if varies(want) {
 		return nil
@@ -203,7 +203,7 @@ func sameObjects(w, g object, path string) []string {
 	return out
 }
 
-// better takes a clear 4xx for an improvement where the original answered 500.
+// better accepts a clear 4xx as an improvement if Digdag answered 500.
 func better(want, got any) any {
 	if w, ok := want.([]any); ok {
 		g, _ := got.([]any)
@@ -272,8 +272,8 @@ func number(v any) float64 {
 	return n
 }
 
-// masked hides texts of errors that were handed on, sorts upstreams and leaves of state
-// params what is not the operator's own business.
+// masked hides texts of errors that were passed on, sorts upstreams and removes parts of state params that do not
+// belong to the operator.
 func masked(row object) object {
 	row = clone(row).(object)
 	if up, ok := row["upstreams"].([]any); ok {

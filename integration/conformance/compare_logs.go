@@ -12,7 +12,7 @@ var (
 	continued  = regexp.MustCompile(`^(Caused by: )?([a-z]\w*\.)+[A-Z]\w*(Exception|Error)?\b|^> |^\(\(__t=|^Error messages from|^TaskExecutionException$|^Dependent workflow`)
 )
 
-// userLines leaves of a log what commands and echo> wrote.
+// userLines reduces a log to the output of commands and echo>.
 func userLines(a object) any {
 	if varies(a["logs"]) {
 		return varying

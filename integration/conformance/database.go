@@ -9,11 +9,11 @@ import (
 	"zerodag/operators/operatortest/postgres"
 )
 
-// recordedPort is where the database of the recorded cases listened: they name it.
+// recordedPort is the port of the database of the recorded cases, which name it.
 const recordedPort = 65450
 
-// databasePeer is the port of the PostgreSQL server that recorded workflows talk to, with
-// the users and databases that they know; 0 where none is installed.
+// databasePeer is the port of the PostgreSQL server that recorded workflows use, with the users and databases that they
+// expect; 0 if none is installed.
 type databasePeer int
 
 func newDatabasePeer(t testing.TB) databasePeer {
@@ -31,7 +31,7 @@ func (d databasePeer) here(content []byte) []byte {
 	return bytes.ReplaceAll(content, []byte("port: "+strconv.Itoa(recordedPort)), []byte("port: "+strconv.Itoa(int(d))))
 }
 
-// recorded puts the recorded port into what was made of such a file.
+// recorded puts the recorded port into the results of such a file.
 func (d databasePeer) recorded(text string) string {
 	if d == 0 {
 		return text

@@ -31,7 +31,7 @@ func (w *world) readFiles() object {
 	return out
 }
 
-// sub puts this run's own places where the case has marks.
+// sub replaces the marks of the case with this run's own places.
 func (w *world) sub(v any) any {
 	switch x := v.(type) {
 	case string:
@@ -58,7 +58,7 @@ var (
 	scriptFolder  = regexp.MustCompile(`digdag-(sh|py|rb)-\d+-\d+(-[0-9a-f]+)?`)
 )
 
-// norm takes out of a text what differs from run to run, as conform.py does.
+// norm removes from a text what differs from run to run, as conform.py does.
 func (w *world) norm(s string) string {
 	s = w.database.recorded(shortened(s))
 	s = strings.NewReplacer(w.out, "@OUT@", w.web.URL, "@HTTP@", fmt.Sprintf("127.0.0.1:%d", w.mail.port), "127.0.0.1:@SMTP_PORT@").Replace(s)

@@ -39,8 +39,8 @@ type remoteCase struct {
 	extra     []string          // ids of other projects
 }
 
-// RunOn carries out a case on a server and returns what conform.py would have recorded. out
-// is an empty folder. The error is one of the surroundings, not of the case.
+// RunOn carries out a case on a server and returns what conform.py would have recorded. out is an empty folder. An
+// error is one of the surroundings, not of the case.
 func (c Case) RunOn(ctx context.Context, server Remote, s *Surroundings, out string) (object, error) {
 	limited, cancel := context.WithTimeout(ctx, time.Duration(c.TimeLimit*float64(time.Second)))
 	defer cancel()
@@ -84,8 +84,8 @@ func (r *remoteCase) run() (object, error) {
 var errFired = errors.New("the server has started a session of the case's schedule meanwhile")
 
 // firedMeanwhile reports whether there are sessions although the case starts none. Its schedules begin in the past, and
-// are asked for before the recorded server looks for such as are due; a deployed stack looks once a minute, which may
-// be in the middle of the case.
+// are read before the recorded server checks for due ones; a deployed stack checks once a minute, which may be in the
+// middle of the case.
 func (r *remoteCase) firedMeanwhile() (bool, error) {
 	if r.projectID == "" || len(r.started) > 0 || !strings.Contains(r.PushQuery, "schedule_from=") {
 		return false, nil

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Step is what is done in a case; conform.py describes each.
+// Step is a step of a case; conform.py describes each.
 type Step struct {
 	Op string `json:"op"`
 	// As names the attempt that the step starts, Attempt the attempt that it uses.
@@ -88,7 +88,7 @@ func (r *remoteCase) step(s Step) (any, error) {
 	return r.look(s)
 }
 
-// look carries out the steps that ask, and those on schedules.
+// look carries out the steps that read, and those on schedules.
 func (r *remoteCase) look(s Step) (any, error) {
 	switch s.Op {
 	case "schedules":
@@ -242,7 +242,7 @@ func (r *remoteCase) requestStep(s Step) (any, error) {
 
 var mark = regexp.MustCompile(`@(PROJECT|PROJECT_NAME|WF:[\w/.-]+|ATTEMPT:\w+|SESSION:\w+)@`)
 
-// named puts ids where a path or body has marks.
+// named replaces the marks of a path or body with ids.
 func (r *remoteCase) named(s string) (string, error) {
 	var failed error
 	s = mark.ReplaceAllStringFunc(r.sub(s).(string), func(m string) string {
@@ -291,8 +291,8 @@ func (r *remoteCase) each(path, key string, show func(object) any) (any, error) 
 	return rows, nil
 }
 
-// until waits until an answer about an attempt is as it should be. It asks the less often the
-// longer it has waited: what looks busy for nothing keeps others from their work.
+// until waits until an answer about an attempt is as it should be. It polls less often the longer it has waited, so
+// that polling does not slow down the work.
 func (r *remoteCase) until(attempt, part string, reached func(object) bool) (any, error) {
 	for begin := time.Now(); ; {
 		_, answer, err := r.call(http.MethodGet, r.attemptPath(attempt)+part, nil)

@@ -183,7 +183,7 @@ func statusOf(err error) float64 {
 	return http.StatusBadRequest
 }
 
-// attempt runs the one attempt of the case; nil when it did not end in time.
+// attempt runs the only attempt of the case; nil if it did not end in time.
 func (w *world) attempt(t testing.TB, workflows []dig.Workflow) (*local.Attempt, error) {
 	text := w.SessionTime
 	for _, s := range w.Steps {
@@ -263,7 +263,7 @@ type logs struct {
 	lines map[string][]string
 }
 
-// of gives a run its log; those of attempts that require> started are not the case's.
+// of gives a run its log; logs of attempts that require> started do not belong to the case.
 func (l *logs) of(id operators.Identity) operators.Log {
 	if id.AttemptID != 1 {
 		return &taskLog{logs: &logs{lines: map[string][]string{}}, task: id.TaskName}

@@ -8,8 +8,7 @@ import (
 	"zerodag/operators"
 )
 
-// Surroundings are what cases talk to: a web server, a mail server, a parameter store, a
-// database.
+// Surroundings are the services that cases use: a web server, a mail server, a parameter store, a database.
 type Surroundings struct {
 	web      *webPeer
 	mail     *mailPeer
@@ -32,5 +31,5 @@ func (c Case) RunIn(t testing.TB, s *Surroundings) map[string]any {
 	return c.Run(t, s)
 }
 
-// UserLines returns what commands and echo> of an attempt wrote, by task.
+// UserLines returns the output of an attempt's commands and echo>, by task.
 func UserLines(attempt map[string]any) map[string]any { return asObject(userLines(attempt)) }

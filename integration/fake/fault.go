@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Fault is what goes wrong with one request.
+// Fault is the fault of one request.
 type Fault string
 
 // What can go wrong.
@@ -18,7 +18,7 @@ const (
 	Broken     Fault = "500"
 	Away       Fault = "503"        // not in the service's form, as of something in between
 	Cut        Fault = "cut"        // the connection ends, and nothing is done
-	Lost       Fault = "lost"       // what is asked for is done, and the connection ends
+	Lost       Fault = "lost"       // the request is carried out, and the connection ends
 	Slow       Fault = "slow"       // an answer comes in small pieces
 	Half       Fault = "half"       // an answer ends in its middle
 	Nonsense   Fault = "nonsense"   // it is done, and the answer is in no form of the service
@@ -32,7 +32,7 @@ type Faults struct {
 	// Every is a fault of every request, or of those whose path holds Path.
 	Every Fault
 	Path  string
-	// After is what answers that refuse say under Retry-After.
+	// After is the value of Retry-After in refusals.
 	After string
 	// Other is a fault of every other request, from the first.
 	Other Fault

@@ -1,8 +1,8 @@
-// Package fake is what the fakes of services have in common: a server that records each request, does what goes wrong on
-// demand, and can be run alone.
+// Package fake is the common part of the fakes of services: a server that records each request, fails on demand, and
+// can be run alone.
 //
-// A fake brings the Service; tests of operators and of whole servers use it in place of the real one. The package must only be
-// imported by fakes and tests.
+// A fake brings the Service; tests of operators and of whole servers use it in place of the real one. The package must
+// only be imported by fakes and tests.
 package fake
 
 import (
@@ -18,7 +18,7 @@ import (
 	"testing"
 )
 
-// Service is what a fake stands for. Its methods may be called at the same time.
+// Service is the service that a fake imitates. Its methods may be called concurrently.
 type Service interface {
 	// Answer deals with a request.
 	Answer(q Request, r *http.Request) Answer
@@ -89,7 +89,7 @@ func (s *Server) StartTLS(t testing.TB) (string, *x509.Certificate) {
 	return at.URL, at.Certificate()
 }
 
-// Fail sets the faults that are to happen from now on.
+// Fail sets the faults from now on.
 func (s *Server) Fail(f Faults) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -18,10 +18,10 @@ import (
 	"zerodag/integration/fake"
 )
 
-// tokenPath is where tokens are.
+// tokenPath is the path of the token endpoint.
 const tokenPath = "/token"
 
-// account and refreshKey are those whom tokens are given to.
+// account and refreshKey are the recipients of tokens.
 const (
 	account    = "robot@my-project.iam.gserviceaccount.com"
 	refreshKey = "1//refresh"
@@ -47,7 +47,7 @@ func Credential(address string) string {
 		"private_key", string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})), "token_uri", address+tokenPath))
 }
 
-// UserCredential is that of a person.
+// UserCredential is the credential of a user.
 func UserCredential(address string) string {
 	return param.Text(param.New("type", "authorized_user", "client_id", "c1", "client_secret", "s1", "refresh_token", refreshKey, "token_uri", address+tokenPath))
 }
@@ -74,7 +74,7 @@ func allows(scopes, method string) bool {
 // give answers a request for a token.
 func (t *tokens) give(q fake.Request) answer {
 	form := q.Form
-	scope := "https://www.googleapis.com/auth/cloud-platform" // what a person has agreed to
+	scope := "https://www.googleapis.com/auth/cloud-platform" // the scope that a user has agreed to
 	switch form.Get("grant_type") {
 	case "refresh_token":
 		if form.Get("refresh_token") != refreshKey || form.Get("client_id") != "c1" || form.Get("client_secret") != "s1" {

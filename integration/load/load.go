@@ -133,7 +133,7 @@ func (c *Clients) Run(ctx context.Context, n int, d time.Duration) {
 			for ctx.Err() == nil {
 				k := choose(kinds)
 				begin := time.Now()
-				err := k.do(context.WithoutCancel(ctx)) // what was begun is brought to its end
+				err := k.do(context.WithoutCancel(ctx)) // work that was begun is finished
 				c.note(k.name, time.Since(begin), err)
 			}
 		})
@@ -213,7 +213,7 @@ func (c *Clients) call(ctx context.Context, method, path, contentType string, bo
 	return text, err
 }
 
-// any is one of the attempts; the newest are asked for more often, as people do.
+// any is one of the attempts; the newest are requested more often, as by users.
 func (c *Clients) any() attempt {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -12,13 +12,12 @@ import (
 	"time"
 )
 
-// ECS is the control of the test bed's ECS for one cluster: what goes wrong there on purpose,
-// and all tasks that it ever ran.
+// ECS is the control of the test bed's ECS for one cluster: its faults on purpose, and all tasks that it ever ran.
 type ECS struct {
 	Endpoint, Cluster string
 }
 
-// ECSTask is a task as the test bed knows it. Of overrides there are no values of variables.
+// ECSTask is a task in the test bed's view. Its overrides lack the values of variables.
 type ECSTask struct {
 	ARN           string `json:"arn"`
 	Definition    string `json:"definition"`

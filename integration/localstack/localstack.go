@@ -24,7 +24,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 )
 
-// Region is the one region that there is.
+// Region is the only region.
 const Region = "us-east-1"
 
 // Endpoint is the address of LocalStack, whether it runs or not: LS_PORT chooses the port. MINISTACK_ENDPOINT replaces
@@ -40,7 +40,7 @@ func Endpoint() string {
 	return "http://127.0.0.1:" + port
 }
 
-// Tables is where its DynamoDB listens.
+// Tables is the address of its DynamoDB.
 func Tables() (string, error) {
 	if ministack() {
 		return Endpoint(), nil
@@ -69,7 +69,7 @@ func Config(t testing.TB) aws.Config {
 		t.Skipf("SKIPPED: %v (start one with `make localstack`, then name its port in LS_PORT; or set REQUIRE=localstack)", err)
 	}
 	return aws.Config{Region: Region, BaseEndpoint: aws.String(Endpoint()), Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
-		RequestChecksumCalculation: aws.RequestChecksumCalculationWhenSupported} // what a function's own configuration says
+		RequestChecksumCalculation: aws.RequestChecksumCalculationWhenSupported} // as in a function's own configuration
 }
 
 // Secrets are the secrets that direct a task's calls of services to LocalStack.
@@ -85,8 +85,7 @@ func required() bool { return strings.Contains(os.Getenv("REQUIRE"), "localstack
 
 func ministack() bool { return os.Getenv("MINISTACK_ENDPOINT") != "" }
 
-// found is nil when LocalStack answers. It is looked for, and started where that is asked
-// for, once a process.
+// found is nil if LocalStack answers. It is looked for, and started if requested, once a process.
 var found = sync.OnceValue(func() error {
 	err := healthy()
 	if err == nil || !required() {
@@ -126,8 +125,7 @@ func single(timeout time.Duration) *http.Client {
 	return &http.Client{Timeout: timeout, Transport: &http.Transport{DisableKeepAlives: true}}
 }
 
-// SharedFolder is where folders lie that containers of the test bed's ECS see; "" where the
-// environment names none.
+// SharedFolder is the place of folders that containers of the test bed's ECS see; "" if the environment names none.
 func SharedFolder() string { return os.Getenv("LSPROC_SHARED") }
 
 // Shared is a folder of the test that the containers of the test bed's ECS also see, at the same place: they do not see

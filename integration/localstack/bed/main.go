@@ -119,7 +119,7 @@ func writeUsage(file string, b proxy.Bill) error {
 	})
 }
 
-// report prints what was asked for, and fails when a policy refused any of it, or nothing was asked.
+// report prints the usage, and fails if a policy refused any of it, or nothing was used.
 func report(p *proxy.Proxy) error {
 	asked := p.Asked()
 	for _, f := range slices.Sorted(maps.Keys(asked)) {

@@ -148,7 +148,7 @@ func objectAccess(r *http.Request) []iam.Access {
 			list = append(list, iam.Access{Action: "s3:GetObject", Resource: "arn:aws:s3:::" + name})
 		}
 	}
-	action := "s3:PutObject" // also parts, and what begins and ends them
+	action := "s3:PutObject" // also parts, and the calls that begin and end them
 	switch r.Method {
 	case http.MethodGet, http.MethodHead:
 		action = "s3:GetObject"

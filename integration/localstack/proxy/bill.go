@@ -14,7 +14,7 @@ import (
 	"zerodag/internal/env"
 )
 
-// Bill is what calls cost, in the units of the price lists.
+// Bill is the cost of calls, in the units of the price lists.
 type Bill struct {
 	Calls    map[Call]int
 	Units    map[Call]float64 // of DynamoDB's operations
@@ -47,7 +47,7 @@ func (b Bill) String() string {
 	return strings.Join(list, ", ")
 }
 
-// Take returns what was asked for since the last Take, and begins again.
+// Take returns the usage since the last Take, and begins again.
 func (p *Proxy) Take() Bill {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -68,7 +68,7 @@ func (p *Proxy) Look() Bill {
 // chargeable are the operations of DynamoDB that return what they cost.
 var chargeable = regexp.MustCompile(`Items?$|^(Query|Scan)$`)
 
-// metered asks DynamoDB what the call costs.
+// metered makes DynamoDB report the cost of the call.
 func metered(c Call, body []byte) []byte {
 	var fields map[string]json.RawMessage
 	if c.Service != "dynamodb" || !chargeable.MatchString(c.Operation) || json.Unmarshal(body, &fields) != nil || fields["ReturnConsumedCapacity"] != nil {
@@ -99,8 +99,8 @@ func (p *Proxy) count(c Call, body []byte, a answer) {
 	}
 }
 
-// countUnits adds what DynamoDB says, but for transactions, which DynamoDB Local counts
-// otherwise than AWS. A write that its condition refused costs one unit.
+// countUnits adds DynamoDB's counts, except for transactions, which DynamoDB Local counts differently from AWS. A write
+// that its condition refused costs one unit.
 func (p *Proxy) countUnits(c Call, body []byte, a answer) {
 	units := consumed(a.body)
 	switch {
@@ -118,7 +118,7 @@ func (p *Proxy) countUnits(c Call, body []byte, a answer) {
 	}
 }
 
-// consumed is what an answer of DynamoDB says: about one table, or a list of them.
+// consumed is the consumption in an answer of DynamoDB: of one table, or a list of them.
 func consumed(body []byte) float64 {
 	var one struct{ ConsumedCapacity capacity }
 	if json.Unmarshal(body, &one) == nil {
@@ -151,8 +151,8 @@ func (v value) size() int {
 	return 1
 }
 
-// transaction is what AWS takes for a transaction: twice the units of each item, and those of its index entries, which are
-// written once. An update is taken for one unit, as small rows are.
+// transaction is AWS's charge for a transaction: twice the units of each item, and those of its index entries, which
+// are written once. An update counts as one unit, as small rows do.
 func transaction(body []byte) float64 {
 	var in struct {
 		TransactItems []struct {

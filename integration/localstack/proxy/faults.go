@@ -28,7 +28,7 @@ type faults struct {
 	random *rand.Rand
 }
 
-// Trouble makes calls go wrong from now on, as a seed says; the zero Faults end it.
+// Trouble makes calls fail from now on, by a seed; the zero Faults end it.
 func (p *Proxy) Trouble(seed uint64, f Faults) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -44,8 +44,7 @@ type quota struct {
 	calls  int
 }
 
-// Quota makes a service refuse from now on what is more than so many calls a second, as AWS does for an
-// account.
+// Quota makes a service refuse calls beyond so many a second from now on, as AWS does for an account.
 func (p *Proxy) Quota(service string, most int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -68,7 +67,7 @@ func (q *quota) exceeded(now time.Time) bool {
 	return q.calls > q.most
 }
 
-// fate is what was drawn for a call.
+// fate is the random decision about a call.
 type fate struct {
 	throttle, before, after, duplicate, redeliver bool
 	kind                                          int
@@ -114,7 +113,7 @@ func throttled(service string, kind int) string {
 	return "ThrottlingException"
 }
 
-// repeated is what is asked for once more behind the client's back: nil for nothing.
+// repeated is the request that is sent once more behind the client's back: nil for none.
 func (f fate) repeated(c Call, body []byte, a answer) []byte {
 	if c.Service != "sqs" || a.status != http.StatusOK {
 		return nil

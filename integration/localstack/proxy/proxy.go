@@ -147,8 +147,8 @@ func (p *Proxy) serve(caller string, w http.ResponseWriter, r *http.Request) {
 	a.write(w)
 }
 
-// to is where a call goes: those of DynamoDB, which are half of all, right to where LocalStack would
-// only hand them on.
+// to is the target of a call: calls of DynamoDB, which are half of all, go directly to where LocalStack would only
+// forward them.
 func (p *Proxy) to(r *http.Request) string {
 	if p.tables != "" && strings.HasPrefix(r.Header.Get("X-Amz-Target"), "DynamoDB_") {
 		return p.tables
@@ -156,8 +156,8 @@ func (p *Proxy) to(r *http.Request) string {
 	return p.target
 }
 
-// forward keeps the name that the client called: pre-signed links are signed with it. A call
-// is carried out also when its client was killed meanwhile, so that it is known what was.
+// forward keeps the name that the client called: pre-signed links are signed with it. A call is carried out even if its
+// client was killed meanwhile, so that its outcome is known.
 func (p *Proxy) forward(r *http.Request, body []byte) (answer, error) {
 	out, err := http.NewRequestWithContext(context.WithoutCancel(r.Context()), r.Method, p.to(r)+r.URL.RequestURI(), bytes.NewReader(body))
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"zerodag/integration/localstack"
 )
 
-// Functions lists those of a stage, by the names that they have in functions/.
+// Functions lists the functions of a stage, by the names that they have in functions/.
 func Functions(ctx context.Context, stage string) ([]string, error) {
 	var names []string
 	for marker := ""; ; {
@@ -123,8 +123,8 @@ func Memory(ctx context.Context, stage, function string) (int, error) {
 	return c.MemorySize, err
 }
 
-// Invoke calls a function, as EventBridge does, and waits for its end. While others have all the places of the function it tries again, as EventBridge
-// would.
+// Invoke calls a function, as EventBridge does, and waits for its end. While the function has no free concurrency it
+// tries again, as EventBridge would.
 func Invoke(ctx context.Context, stage, function string, event any) error {
 	body, err := json.Marshal(event)
 	if err != nil {
@@ -143,7 +143,7 @@ func Invoke(ctx context.Context, stage, function string, event any) error {
 	}
 }
 
-// lambda asks LocalStack about the configuration of a function.
+// lambda reads the configuration of a function from LocalStack.
 func lambda(ctx context.Context, method, stage, function string, body []byte, into any) error {
 	return of(ctx, method, stage, function, "configuration", body, into)
 }
@@ -183,8 +183,8 @@ func askPath(ctx context.Context, method, path string, body []byte, into any) er
 	return err
 }
 
-// Concurrency bounds how many calls of all functions run at once: more are refused, as an account does
-// that has no more. A new account has ten of them, an ordinary one a thousand.
+// Concurrency limits how many calls of all functions run at once: more are refused, as in an account at its limit. A
+// new account has ten of them, an ordinary one a thousand.
 func Concurrency(ctx context.Context, most int) error {
 	return askPath(ctx, http.MethodPut, fmt.Sprint("/_lsproc/concurrency/", most), nil, nil)
 }
