@@ -11,8 +11,9 @@ import (
 	"testing"
 )
 
-// TestCleanExport proves that the CDK's command line alone deploys from the files of the repository and nothing else: no command
-// comes before it, and no file of the user's home is needed. The CDK's own command line is that of infra/_cdk.
+// TestCleanExport proves that the CDK's command line alone deploys from the files of the repository and nothing else:
+// no command comes before it, and no file of the user's home is needed. The CDK's own command line is that of
+// infra/_cdk.
 func TestCleanExport(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {

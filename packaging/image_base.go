@@ -13,7 +13,8 @@ import (
 	"strings"
 )
 
-// foundation puts the layers of the image that is built on into a layout, for one processor. Without one there are none.
+// foundation puts the layers of the image that is built on into a layout, for one processor. Without one there are
+// none.
 func (r *release) foundation(l layout, t target) (config imageConfig, layers []descriptor, err error) {
 	if r.base == "" {
 		return config, nil, nil

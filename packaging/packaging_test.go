@@ -187,7 +187,8 @@ func TestImage(t *testing.T) {
 	}
 }
 
-// TestBaseIsChecked proves that an image is built on nothing that is damaged, or leads out of its folder, or is for another processor.
+// TestBaseIsChecked proves that an image is built on nothing that is damaged, or leads out of its folder, or is for
+// another processor.
 func TestBaseIsChecked(t *testing.T) {
 	t.Parallel()
 	amd, arm := target{"linux", "amd64"}, target{"linux", "arm64"}

@@ -74,8 +74,8 @@ func build(program, out, architecture string) error {
 // tags are the build tags of the functions.
 const tags = "lambda.norpc"
 
-// writeBill writes a bill of materials next to a program, so it becomes part of the function's package. Linked are the packages that the
-// program links, with their folders: those of embedded have a lock file of npm there.
+// writeBill writes a bill of materials next to a program, so it becomes part of the function's package. Linked are the
+// packages that the program links, with their folders: those of embedded have a lock file of npm there.
 func writeBill(program, out, linked string) error {
 	var locks []string
 	for line := range strings.Lines(linked) {

@@ -16,16 +16,18 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// Gradual deploys. Without them, callers call $LATEST of a function, which a deploy changes at once. With them, a stage has
-// everything that it has without them, and more: each function has a published version and an alias, permissions and retry
-// limits exist for the alias as well, and redirect makes every caller call the alias. Therefore CloudFormation changes callers in
-// place when the setting comes or goes, and each caller has its permission before and after that.
+// Gradual deploys. Without them, callers call $LATEST of a function, which a deploy changes at once. With them, a stage
+// has everything that it has without them, and more: each function has a published version and an alias, permissions
+// and retry limits exist for the alias as well, and redirect makes every caller call the alias. Therefore
+// CloudFormation changes callers in place when the setting comes or goes, and each caller has its permission before and
+// after that.
 //
-// The function of commands stays on $LATEST: programs of users fail in it, so its errors do not show whether a release is bad.
-// So do the web console's files: a page and its files must be of one build, and an alias chooses a version for each request.
+// The function of commands stays on $LATEST: programs of users fail in it, so its errors do not show whether a release
+// is bad. So do the web console's files: a page and its files must be of one build, and an alias chooses a version for
+// each request.
 
-// Names of aliases. The rule of each minute has a separate one, because its failed calls are dropped (minuteTick). That one cannot be
-// the alias "minute": Lambda does not shift calls from $LATEST.
+// Names of aliases. The rule of each minute has a separate one, because its failed calls are dropped (minuteTick). That
+// one cannot be the alias "minute": Lambda does not shift calls from $LATEST.
 const (
 	liveAlias       = "live"
 	liveMinuteAlias = "live-minute"
@@ -104,8 +106,9 @@ func (d *Deployment) resolved(value any) string {
 	return string(text)
 }
 
-// repeat makes for an alias what a function has for $LATEST: permissions to call it, and what happens to failed asynchronous calls. A
-// permission for one rule cannot be repeated, because the rule must wait for it; the permission for all rules of the account covers that.
+// repeat makes for an alias what a function has for $LATEST: permissions to call it, and what happens to failed
+// asynchronous calls. A permission for one rule cannot be repeated, because the rule must wait for it; the permission
+// for all rules of the account covers that.
 func (d *Deployment) repeat(c constructs.IConstruct, instead map[string]*release) {
 	if d.latest[*c.Node().Path()] {
 		return
@@ -134,7 +137,8 @@ func (d *Deployment) repeat(c constructs.IConstruct, instead map[string]*release
 // remaining are types of resources that refer to functions and call none.
 var remaining = []string{"AWS::Lambda::Permission", "AWS::Lambda::EventInvokeConfig", "AWS::Lambda::Alias", "AWS::IAM::Policy"}
 
-// redirect replaces in a resource each reference to a function by one to its alias. This is the one place that decides between the two.
+// redirect replaces in a resource each reference to a function by one to its alias. This is the one place that decides
+// between the two.
 func (d *Deployment) redirect(c constructs.IConstruct, instead map[string]*release) {
 	x, ok := c.(awscdk.CfnResource)
 	if !ok || slices.Contains(remaining, *x.CfnResourceType()) || d.latest[*x.Node().Path()] {
@@ -199,8 +203,8 @@ func replaced(value any, instead map[string]*release, found map[*release]bool) a
 	return value
 }
 
-// createDeploymentGroups lets CodeDeploy move the aliases when a deploy changes their versions. All groups watch the same
-// alarms: if one function fails, all go back together.
+// createDeploymentGroups lets CodeDeploy move the aliases when a deploy changes their versions. All groups watch the
+// same alarms: if one function fails, all go back together.
 func (d *Deployment) createDeploymentGroups() {
 	var watched []any
 	for _, a := range d.createReleaseAlarms() {
@@ -231,9 +235,10 @@ func (d *Deployment) createDeploymentGroups() {
 	}
 }
 
-// createReleaseAlarms makes the alarms that stop a deploy. They read what the new versions do, and nothing else. CodeDeploy stops a
-// deploy at once if an alarm is raised already: one about all versions would refuse the deploy that fixes the old one. For the same
-// reason the names have the versions in them: each release has alarms that were never raised. A changed alarm keeps its state.
+// createReleaseAlarms makes the alarms that stop a deploy. They read what the new versions do, and nothing else.
+// CodeDeploy stops a deploy at once if an alarm is raised already: one about all versions would refuse the deploy that
+// fixes the old one. For the same reason the names have the versions in them: each release has alarms that were never
+// raised. A changed alarm keeps its state.
 func (d *Deployment) createReleaseAlarms() []awscloudwatch.Alarm {
 	crashes, failures := map[string]awscloudwatch.IMetric{}, map[string]awscloudwatch.IMetric{}
 	var crashed, failed []string

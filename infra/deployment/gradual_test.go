@@ -17,8 +17,8 @@ import (
 
 func gradual(s *settings.Settings) { s.Gradual = "Linear10PercentEvery1Minute" }
 
-// allowedReferences are places of a template that may refer to a function, and not to its alias, though deploys are gradual: by the type
-// of the resource and the property, and why.
+// allowedReferences are places of a template that may refer to a function, and not to its alias, though deploys are
+// gradual: by the type of the resource and the property, and why.
 func allowedReferences() map[[2]string]string {
 	const (
 		same = "the alias has the same (TestGradual/repeated); that of the function is for the deploy that sets gradual: none again"
@@ -44,7 +44,8 @@ type reference struct{ id, property, to string }
 // named finds names of functions in texts, and whether the alias is named.
 var named = regexp.MustCompile(`(?:function:|--function-name )(zerodag-main-[a-z]+)(:live)?`)
 
-// refersTo lists all references in a template to resources that are chosen, whether by a reference of CloudFormation or by their names.
+// refersTo lists all references in a template to resources that are chosen, whether by a reference of CloudFormation or
+// by their names.
 func refersTo(m map[string]any, chosen func(map[string]any) bool) (list []reference) {
 	all, names := resources(m), map[string]string{}
 	for id, r := range all {
@@ -113,7 +114,8 @@ func direct(m map[string]any, used map[[2]string]bool) (problems []string) {
 	return problems
 }
 
-// pageParts are the integrations and methods that serve the page: those of the routes / and /{path+}, which also lead from /api itself.
+// pageParts are the integrations and methods that serve the page: those of the routes / and /{path+}, which also lead
+// from /api itself.
 func pageParts(m map[string]any) map[string]bool {
 	all, parts := resources(m), map[string]bool{}
 	for id, r := range all {
@@ -144,8 +146,8 @@ func restPath(all map[string]map[string]any, id any) string {
 	return restPath(all, properties(all[name])["ParentId"]) + "/" + properties(all[name])["PathPart"].(string)
 }
 
-// TestGradual proves what a stage with gradual deploys has: whatever calls a function calls its alias, may do so before it does, and
-// CodeDeploy moves each alias under the alarms about the new versions.
+// TestGradual proves what a stage with gradual deploys has: whatever calls a function calls its alias, may do so before
+// it does, and CodeDeploy moves each alias under the alarms about the new versions.
 func TestGradual(t *testing.T) {
 	defer jsii.Close()
 	off := func(s *settings.Settings) { everything(s); s.Gradual = "none" }
@@ -206,7 +208,8 @@ func isAlias(r map[string]any) bool {
 	return r["Type"] == "AWS::Lambda::Alias" && strings.HasPrefix(fmt.Sprint(properties(r)["Name"]), "live")
 }
 
-// callers are types of resources that call functions, and in whose name. An event source mapping calls with the right of Lambda itself.
+// callers are types of resources that call functions, and in whose name. An event source mapping calls with the right
+// of Lambda itself.
 var callers = map[string]string{"AWS::Events::Rule": "events.amazonaws.com", "AWS::ApiGatewayV2::Integration": "apigateway.amazonaws.com", "AWS::ApiGateway::Method": "apigateway.amazonaws.com",
 	"AWS::S3::Bucket": "s3.amazonaws.com", "AWS::Lambda::EventSourceMapping": ""}
 
@@ -291,7 +294,8 @@ func repeated(t *testing.T, m map[string]any) {
 	}
 }
 
-// groups proves that CodeDeploy moves every alias that is called, as the setting says and under the alarms of the release.
+// groups proves that CodeDeploy moves every alias that is called, as the setting says and under the alarms of the
+// release.
 func groups(t *testing.T, m map[string]any) {
 	all, found := resources(m), 0
 	for id, r := range all {
@@ -411,8 +415,8 @@ func page(t *testing.T, m map[string]any) {
 	}
 }
 
-// versionsChange proves that a new program or configuration makes a new version, of that function alone, and that what is no part of a
-// version makes none.
+// versionsChange proves that a new program or configuration makes a new version, of that function alone, and that what
+// is no part of a version makes none.
 func versionsChange(t *testing.T, m map[string]any, on func(*settings.Settings)) {
 	before := ofType(m, "AWS::Lambda::Version")
 	differ := func(change func(*settings.Settings)) (list []string) {

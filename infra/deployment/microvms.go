@@ -19,7 +19,8 @@ import (
 	"zerodag/internal/env"
 )
 
-// microvmFolder is what the image of MicroVMs is built from, below the folder of built programs: a Dockerfile, and cmd/runner.
+// microvmFolder is what the image of MicroVMs is built from, below the folder of built programs: a Dockerfile, and
+// cmd/runner.
 const microvmFolder = "microvm"
 
 // microvmBase is the beginning of the default Dockerfile.
@@ -87,8 +88,8 @@ func buildMicrovm(s settings.Settings, assets string) error {
 	return nil
 }
 
-// createMicrovms makes the image of MicroVMs, unless the stage has none, and the role of its build, which reads the code and writes a
-// log. CloudFormation waits until Lambda has built it.
+// createMicrovms makes the image of MicroVMs, unless the stage has none, and the role of its build, which reads the
+// code and writes a log. CloudFormation waits until Lambda has built it.
 func (d *Deployment) createMicrovms() {
 	if !d.HasMicrovms() {
 		return

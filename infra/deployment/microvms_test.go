@@ -84,8 +84,8 @@ func microvmImage(t *testing.T, p, r map[string]any) {
 	}
 }
 
-// TestMicrovmDockerfile proves that a Dockerfile of the user's gets the runner as its entry point, and that what Lambda cannot build on
-// is refused before a deploy.
+// TestMicrovmDockerfile proves that a Dockerfile of the user's gets the runner as its entry point, and that what Lambda
+// cannot build on is refused before a deploy.
 func TestMicrovmDockerfile(t *testing.T) {
 	t.Parallel()
 	if text, err := microvmDockerfile(settings.Default("main")); err != nil || text != microvmBase+microvmRunner {

@@ -121,7 +121,8 @@ func findings(t *testing.T, change func(*settings.Settings)) (list []finding) {
 	return list
 }
 
-// TestCustomerKey proves that with kmsKey no rule about encryption finds anything, and that without it the packs have such rules.
+// TestCustomerKey proves that with kmsKey no rule about encryption finds anything, and that without it the packs have
+// such rules.
 func TestCustomerKey(t *testing.T) {
 	defer jsii.Close()
 	encryption := regexp.MustCompile(`(?i)kms|encrypt`)
@@ -167,8 +168,8 @@ func guardProgram() string {
 
 const guardPackage = "../_guard/node_modules/@cdklabs/cdk-validator-cfnguard"
 
-// TestGuard proves the same of CloudFormation Guard with the rules of AWS Control Tower, and with those of the pillars Security and
-// Reliability of the Well-Architected Framework where ZERODAG_GUARD_RULES names a folder that has them.
+// TestGuard proves the same of CloudFormation Guard with the rules of AWS Control Tower, and with those of the pillars
+// Security and Reliability of the Well-Architected Framework where ZERODAG_GUARD_RULES names a folder that has them.
 func TestGuard(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat(guardProgram()); errors.Is(err, os.ErrNotExist) {
@@ -202,7 +203,8 @@ func TestGuard(t *testing.T) {
 	}
 }
 
-// guard lists the rules of a folder that the template of a release does not obey, with the resources that each is about.
+// guard lists the rules of a folder that the template of a release does not obey, with the resources that each is
+// about.
 func guard(t *testing.T, folder string) map[string][]string {
 	t.Helper()
 	c := exec.Command(guardProgram(), "validate", "--rules", folder, "--data", released, "--structured", "--output-format", "json", "--show-summary", "none")
@@ -241,8 +243,8 @@ func guard(t *testing.T, folder string) map[string][]string {
 	return found
 }
 
-// TestLint proves that cfn-lint, the program that CFN_LINT names, finds nothing in stages that use settings which the template of a
-// release does not use. It has the schemas of all resources.
+// TestLint proves that cfn-lint, the program that CFN_LINT names, finds nothing in stages that use settings which the
+// template of a release does not use. It has the schemas of all resources.
 func TestLint(t *testing.T) {
 	program := os.Getenv("CFN_LINT")
 	if program == "" {

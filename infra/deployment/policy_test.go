@@ -351,8 +351,8 @@ func TestExecution(t *testing.T) {
 	}
 }
 
-// TestRightsWithoutResources proves that rights on actions which IAM checks against no resource are on *: a statement with a name
-// would grant nothing.
+// TestRightsWithoutResources proves that rights on actions which IAM checks against no resource are on *: a statement
+// with a name would grant nothing.
 func TestRightsWithoutResources(t *testing.T) {
 	defer jsii.Close()
 	anywhere, checked := readSchemas(t).Anywhere, map[string]bool{}
@@ -385,8 +385,8 @@ func TestRightsWithoutResources(t *testing.T) {
 	}
 }
 
-// TestExecutionBeyondSchemas proves what schemas do not say: the service-linked role that API Gateway makes with the first domain
-// of an account, and the certificate of a domain.
+// TestExecutionBeyondSchemas proves what schemas do not say: the service-linked role that API Gateway makes with the
+// first domain of an account, and the certificate of a domain.
 func TestExecutionBeyondSchemas(t *testing.T) {
 	t.Parallel()
 	execution := readPolicy(t, "execution.json")
@@ -401,7 +401,8 @@ func TestExecutionBeyondSchemas(t *testing.T) {
 	}
 }
 
-// TestLimits proves that the policies reach nothing of the account that is not ours, and that roles are made with the boundary only.
+// TestLimits proves that the policies reach nothing of the account that is not ours, and that roles are made with the
+// boundary only.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	execution, deploy, boundary := readPolicy(t, "execution.json"), readPolicy(t, "deploy.json"), readPolicy(t, "boundary.json")
@@ -506,7 +507,8 @@ func list(v any) []any {
 	return []any{v}
 }
 
-// flat computes a value of the template as CloudFormation does: names of resources are their literal ones, or made from the stack's.
+// flat computes a value of the template as CloudFormation does: names of resources are their literal ones, or made from
+// the stack's.
 func flat(all map[string]map[string]any, v any) string {
 	m, ok := v.(map[string]any)
 	if !ok {

@@ -13,8 +13,9 @@ import (
 	"github.com/aws/jsii-runtime-go"
 )
 
-// privateAPI is an API that only networks with one of certain endpoints can reach. HTTP APIs cannot be private, so it is a REST
-// API. It is known by its domain alone: the address of API Gateway has the stage in its paths, which clients do not expect.
+// privateAPI is an API that only networks with one of certain endpoints can reach. HTTP APIs cannot be private, so it
+// is a REST API. It is known by its domain alone: the address of API Gateway has the stage in its paths, which clients
+// do not expect.
 type privateAPI struct {
 	*Deployment
 	made awsapigateway.RestApi
@@ -169,8 +170,8 @@ func (a privateAPI) limit(routes []route) {
 	a.made.DeploymentStage().Node().DefaultChild().(awsapigateway.CfnStage).SetMethodSettings(limits)
 }
 
-// createDomain gives the API its domain, which the endpoints may use. The name of an endpoint, to which the DNS record of the domain
-// leads, is not known to CloudFormation.
+// createDomain gives the API its domain, which the endpoints may use. The name of an endpoint, to which the DNS record
+// of the domain leads, is not known to CloudFormation.
 func (a privateAPI) createDomain() {
 	domain := awsapigateway.NewCfnDomainNameV2(a.scope, jsii.String("PrivateDomain"), &awsapigateway.CfnDomainNameV2Props{
 		DomainName: jsii.String(a.Domain), CertificateArn: jsii.String(a.Certificate), SecurityPolicy: jsii.String("TLS_1_2"),

@@ -90,8 +90,8 @@ func signedMethods(t *testing.T, m map[string]any) {
 	}
 }
 
-// mayCall holds the resource policy of the API against who may call it. For a principal of the account, API Gateway takes what either
-// the policy or IAM allows, and never what the policy denies.
+// mayCall holds the resource policy of the API against who may call it. For a principal of the account, API Gateway
+// takes what either the policy or IAM allows, and never what the policy denies.
 func mayCall(t *testing.T, document any) {
 	verdict := func(context map[string]string) (allowed, denied bool) {
 		for _, s := range document.(map[string]any)["Statement"].([]any) {
@@ -148,8 +148,8 @@ func conditionsHold(t *testing.T, conditions map[string]any, context map[string]
 	return true
 }
 
-// TestCovered proves that a REST API answers every path and method that the HTTP API answers, by the same function and the same way
-// of saying who calls, whether or not API Gateway goes back to a greedy path further up.
+// TestCovered proves that a REST API answers every path and method that the HTTP API answers, by the same function and
+// the same way of saying who calls, whether or not API Gateway goes back to a greedy path further up.
 func TestCovered(t *testing.T) {
 	t.Parallel()
 	public := []route{{method: anyMethod, path: "/{path+}", function: "api"}, {method: "GET", path: "/", function: "api"}, {method: anyMethod, path: "/iam/{path+}", function: "api", signed: true},
@@ -195,7 +195,8 @@ func TestCovered(t *testing.T) {
 	}
 }
 
-// strict finds a route as an API Gateway would that never goes back: at each part of a path it takes the named child, else the variable.
+// strict finds a route as an API Gateway would that never goes back: at each part of a path it takes the named child,
+// else the variable.
 func strict(tree map[string]map[string]route, method, path string) (route, bool) {
 	at := ""
 	parts := strings.Split(strings.TrimPrefix(path, "/"), "/")

@@ -58,7 +58,8 @@ func TestZips(t *testing.T) {
 	}
 }
 
-// carriesBill proves that a function has the bill of materials of each of its programs, with what npm brought where that is embedded.
+// carriesBill proves that a function has the bill of materials of each of its programs, with what npm brought where
+// that is embedded.
 func carriesBill(t *testing.T, folder string, f function) {
 	t.Helper()
 	programs := []string{"bootstrap"}

@@ -20,8 +20,8 @@ var record = flag.Bool("record", false, "write testdata/released.json anew: go t
 // released is the template of the last release with everything in it.
 const released = "testdata/released.json"
 
-// holding are the types of resources that hold something which a resource in their place would lack: data, messages, people, or an
-// address that others know. Their logical ids stay, or CloudFormation would remove them and make others.
+// holding are the types of resources that hold something which a resource in their place would lack: data, messages,
+// people, or an address that others know. Their logical ids stay, or CloudFormation would remove them and make others.
 var holding = []string{"AWS::DynamoDB::Table", "AWS::S3::Bucket", "AWS::SQS::Queue", "AWS::ApiGatewayV2::Api", "AWS::Cognito::UserPool", "AWS::Cognito::UserPoolClient", "AWS::Cognito::UserPoolDomain",
 	"AWS::SecretsManager::Secret", "AWS::Events::EventBus", "AWS::SNS::Topic", "AWS::Logs::LogGroup"}
 
@@ -30,11 +30,12 @@ var fixed = map[string][]string{
 	"AWS::Cognito::UserPool": {"AliasAttributes", "Schema", "UsernameAttributes", "UsernameConfiguration"},
 }
 
-// mayBeReplaced are resources of which the next release replaces one by another, by logical id, and why that harms nothing.
+// mayBeReplaced are resources of which the next release replaces one by another, by logical id, and why that harms
+// nothing.
 var mayBeReplaced = map[string]string{}
 
-// TestUpgrade proves that CloudFormation can turn the stack of the last release into today's without replacing anything that holds
-// data, and without a step that AWS refuses.
+// TestUpgrade proves that CloudFormation can turn the stack of the last release into today's without replacing anything
+// that holds data, and without a step that AWS refuses.
 func TestUpgrade(t *testing.T) {
 	defer jsii.Close()
 	now := template(t, where, everything)
@@ -149,7 +150,8 @@ func identity(r map[string]any, known schemas) string {
 	return kind + name
 }
 
-// indexes are the changes of a table's indexes that one update cannot make: DynamoDB adds or removes one at a time, and changes none.
+// indexes are the changes of a table's indexes that one update cannot make: DynamoDB adds or removes one at a time, and
+// changes none.
 func indexes(id string, old, now map[string]any) (problems []string) {
 	of := func(p map[string]any, list, name string) map[string]any {
 		all := map[string]any{}
@@ -185,7 +187,8 @@ func indexes(id string, old, now map[string]any) (problems []string) {
 	return problems
 }
 
-// TestUpgradeProblems proves that TestUpgrade sees each kind of change that harms an upgrade: it plants them one by one.
+// TestUpgradeProblems proves that TestUpgrade sees each kind of change that harms an upgrade: it plants them one by
+// one.
 func TestUpgradeProblems(t *testing.T) {
 	t.Parallel()
 	known, count := readSchemas(t), map[string]int{}

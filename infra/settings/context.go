@@ -17,8 +17,8 @@ func IsContext(name string) bool {
 	return !strings.ContainsAny(name, "@:") && !slices.Contains(theirs, name)
 }
 
-// Context returns the context parameters for the app in arguments of the cdk command (-c NAME=VALUE, --context NAME=VALUE). It skips
-// all other arguments. If a name appears twice, the last value counts.
+// Context returns the context parameters for the app in arguments of the cdk command (-c NAME=VALUE, --context
+// NAME=VALUE). It skips all other arguments. If a name appears twice, the last value counts.
 func Context(arguments []string) map[string]string {
 	parameters := map[string]string{}
 	add := func(text string) {
@@ -45,8 +45,9 @@ func Context(arguments []string) map[string]string {
 	return parameters
 }
 
-// ReadContext reads the file of the stage that the parameter stage names, and overrides its settings with the other parameters. Every
-// stage but main, which may have all defaults, must have a file or the parameter file=none: a mistyped name would be a new stage.
+// ReadContext reads the file of the stage that the parameter stage names, and overrides its settings with the other
+// parameters. Every stage but main, which may have all defaults, must have a file or the parameter file=none: a
+// mistyped name would be a new stage.
 func ReadContext(folder string, parameters map[string]string) (Settings, error) {
 	parameters = maps.Clone(parameters)
 	stage, file := "main", ""

@@ -208,7 +208,8 @@ func TestMark(t *testing.T) {
 	}
 }
 
-// TestMachinesAreCounted proves that a machine costs what its time and size do, a minute at least, and only if it began in the run.
+// TestMachinesAreCounted proves that a machine costs what its time and size do, a minute at least, and only if it began
+// in the run.
 func TestMachinesAreCounted(t *testing.T) {
 	t.Parallel()
 	began := time.Now().Add(-2 * time.Hour)
@@ -314,7 +315,8 @@ const (
 	noStack   = `<R><Error><Code>ValidationError</Code><Message>Stack with id zerodag-it1 does not exist</Message></Error></R>`
 )
 
-// TestStackIsRemoved proves that CloudFormation is asked until the stack is gone, and that the reason of a failure is reported.
+// TestStackIsRemoved proves that CloudFormation is asked until the stack is gone, and that the reason of a failure is
+// reported.
 func TestStackIsRemoved(t *testing.T) {
 	t.Parallel()
 	f := &fake{answers: map[string][]string{"DeleteStack": {"<R/>"},

@@ -97,7 +97,8 @@ func (a *account) removeStack(ctx context.Context, name string) error {
 	}
 }
 
-// deletions lists the stacks of the stage that are gone, and what CloudFormation deleted with them. It remembers both for 90 days.
+// deletions lists the stacks of the stage that are gone, and what CloudFormation deleted with them. It remembers both
+// for 90 days.
 func (a *account) deletions(ctx context.Context) (ids []string, err error) {
 	stacks, err := a.cloudFormation(ctx, "ListStacks", url.Values{"StackStatusFilter.member.1": {deleted}})
 	if err != nil {

@@ -254,8 +254,8 @@ var rules = []struct{ pattern, with string }{
 	{`(?m)^  archive type: .*`, "  archive type: @TYPE@"},
 }
 
-// deployedRules make equal what differs on a deployed stack: ids, the form of log lines, which `taskLogFormat` decides, and that
-// the state of a task names the command that a machine ran for it.
+// deployedRules make equal what differs on a deployed stack: ids, the form of log lines, which `taskLogFormat` decides,
+// and that the state of a task names the command that a machine ran for it.
 var deployedRules = []struct{ pattern, with string }{
 	{`\b((session[ _]|project |schedule )?id(: |=| = )|(session|attempts|schedule) )\d+\b`, "${1}@ID@"},
 	{`\((\d+|@TID@)@\[[^\]]*\]([^)]*)\) io\.digdag\.core\.agent\.OperatorManager: `, "$2: "},

@@ -128,7 +128,8 @@ func (r *remoteCase) logLines(content string) []any {
 	var lines []any
 	for line := range strings.SplitSeq(split.String(), "\n") {
 		if m := logLine.FindStringSubmatch(line); m != nil {
-			// The server that is started here writes Digdag's form; a stack that others deployed may have the short one.
+			// The server that is started here writes Digdag's form; a stack that others deployed may have the short
+			// one.
 			line = fmt.Sprintf("[%s] %s: %s", m[1], m[2][strings.LastIndex(m[2], ".")+1:], m[3])
 		} else if line == "" {
 			continue

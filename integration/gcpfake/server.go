@@ -19,8 +19,8 @@ import (
 // Project is that of the credentials.
 const Project = "my-project"
 
-// Server is the services; the address that Start returns is for the secrets gcp.bigquery.endpoint and gcp.storage.endpoint.
-// Requests for tokens are not recorded. Its methods may be called at any time.
+// Server is the services; the address that Start returns is for the secrets gcp.bigquery.endpoint and
+// gcp.storage.endpoint. Requests for tokens are not recorded. Its methods may be called at any time.
 type Server struct {
 	*fake.Server
 	mu     sync.Mutex

@@ -12,7 +12,8 @@ import (
 	"github.com/aws/smithy-go/middleware"
 )
 
-// Counter counts the calls of clients by operation, as a bill would: repeated ones too. What calls cost is counted by a proxy.
+// Counter counts the calls of clients by operation, as a bill would: repeated ones too. What calls cost is counted by a
+// proxy.
 type Counter struct {
 	mu    sync.Mutex
 	calls map[string]int

@@ -58,8 +58,8 @@ func Tables() (string, error) {
 	return string(text), nil
 }
 
-// Config returns the configuration of clients for LocalStack. A test is skipped if LS_PORT is not set or LocalStack does not run. With
-// REQUIRE=localstack it is started instead, and an error fails the test.
+// Config returns the configuration of clients for LocalStack. A test is skipped if LS_PORT is not set or LocalStack
+// does not run. With REQUIRE=localstack it is started instead, and an error fails the test.
 func Config(t testing.TB) aws.Config {
 	t.Helper()
 	if err := found(); err != nil {

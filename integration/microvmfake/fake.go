@@ -1,5 +1,6 @@
-// Package microvmfake is a server that behaves as the API of Lambda MicroVMs does, as far as zerodag calls it: it holds every request, and
-// its own answers, against AWS's service model (model.json, see model), checks signatures, and fails on demand.
+// Package microvmfake is a server that behaves as the API of Lambda MicroVMs does, as far as zerodag calls it: it holds
+// every request, and its own answers, against AWS's service model (model.json, see model), checks signatures, and fails
+// on demand.
 //
 // Times, the order of pages and the effect of a repeated client token are not in the model; they follow AWS's guide
 // (docs/adr/0055-lambda-microvms.md).
@@ -122,7 +123,8 @@ func (f *Fake) Set(id, state, reason string) {
 	f.t.Errorf("there is no machine %s", id)
 }
 
-// Check holds a request that another fake answers against the model, and reports to the test what the service would reject.
+// Check holds a request that another fake answers against the model, and reports to the test what the service would
+// reject.
 func Check(t testing.TB, r *http.Request, body []byte) {
 	t.Helper()
 	name, path := model().find(r.Method, r.URL.EscapedPath())

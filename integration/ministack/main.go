@@ -1,11 +1,11 @@
-// Command ministack runs the suites of the drivers and operators for AWS against ministack, a second emulator, which disagrees with
-// LocalStack where neither is sure to be AWS.
+// Command ministack runs the suites of the drivers and operators for AWS against ministack, a second emulator, which
+// disagrees with LocalStack where neither is sure to be AWS.
 //
 //	go run ./integration/ministack
 //
-// `make test-ministack` calls it. unsupported.txt lists the tests that fail because ministack lacks something, each with the
-// reason; all others must pass. A listed test that passes fails the run, so the list shrinks with each release of ministack.
-// It must never need LocalStack.
+// `make test-ministack` calls it. unsupported.txt lists the tests that fail because ministack lacks something, each
+// with the reason; all others must pass. A listed test that passes fails the run, so the list shrinks with each release
+// of ministack. It must never need LocalStack.
 package main
 
 import (

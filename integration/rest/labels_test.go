@@ -8,8 +8,9 @@ import (
 	"testing"
 )
 
-// TestLabels proves that the answers about an attempt and its session have the labels of its start, in their order, that those
-// without labels have no such field, what is refused, and that each way to make another attempt of a session takes them over.
+// TestLabels proves that the answers about an attempt and its session have the labels of its start, in their order,
+// that those without labels have no such field, what is refused, and that each way to make another attempt of a session
+// takes them over.
 func TestLabels(t *testing.T) {
 	t.Parallel()
 	c := open(t)

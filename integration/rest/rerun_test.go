@@ -27,7 +27,8 @@ type plan struct {
 	Gone int
 }
 
-// names are those of both lists: what runs, then what is carried; a group ends with /, what was made with *, what is skipped with !.
+// names are those of both lists: what runs, then what is carried; a group ends with /, what was made with *, what is
+// skipped with !.
 func (p plan) names() (runs, carried string) {
 	var lists [2][]string
 	for i, rows := range [][]struct {

@@ -259,8 +259,8 @@ func TestC1_EvaluatorsAreBounded(t *testing.T) {
 	}
 }
 
-// TestC1_CrashLoopEnds proves that a task under way at three crashes of the server fails and does not run again. Crashes in the first
-// milliseconds of a run need not count, three of them in a row at most.
+// TestC1_CrashLoopEnds proves that a task under way at three crashes of the server fails and does not run again.
+// Crashes in the first milliseconds of a run need not count, three of them in a row at most.
 func TestC1_CrashLoopEnds(t *testing.T) {
 	t.Parallel()
 	s := exprServe(t)

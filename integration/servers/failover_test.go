@@ -19,9 +19,10 @@ import (
 	"zerodag/operators/operatortest/postgres"
 )
 
-// TestFailover proves that servers proceed when a standby takes over from a primary that ends at once under load: every attempt ends and no pool
-// keeps a slot. With a synchronous standby every acknowledged start is there. With an asynchronous one the last starts are lost, and then their
-// numbers name nothing else and none of their commands begins afterwards.
+// TestFailover proves that servers proceed when a standby takes over from a primary that ends at once under load: every
+// attempt ends and no pool keeps a slot. With a synchronous standby every acknowledged start is there. With an
+// asynchronous one the last starts are lost, and then their numbers name nothing else and none of their commands begins
+// afterwards.
 func TestFailover(t *testing.T) {
 	required(t)
 	program := server.Build(t)
@@ -241,7 +242,8 @@ func (l *failoverLoad) noSlots() {
 	}
 }
 
-// settledBy is how long after the end of the primary a command may begin that a server was about to begin at that moment.
+// settledBy is how long after the end of the primary a command may begin that a server was about to begin at that
+// moment.
 const settledBy = 5 * time.Second
 
 // neverLater wants no command of a lost attempt to begin after the failover.

@@ -76,8 +76,8 @@ func TestGated(t *testing.T) {
 // restarts is how often the database is ended at once while servers are killed.
 const restarts = 5
 
-// TestKills proves that nothing is lost, doubled or out of order where servers are killed in turn, twenty times, and the
-// database five times, under load.
+// TestKills proves that nothing is lost, doubled or out of order where servers are killed in turn, twenty times, and
+// the database five times, under load.
 func TestKills(t *testing.T) {
 	s, environment := database(t)
 	over := make(chan struct{})

@@ -52,10 +52,10 @@ func (p plain) deploy() (string, error) {
 	return p.cdk("deploy", "--import-existing-resources", "--require-approval", "never", "--outputs-file", p.outputs)
 }
 
-// TestPlainCDK proves that the CDK's command line is enough for the life of a stage: a first deploy that fails in the middle is
-// repeated by the same command; a stage is removed after its machines were stopped, and not while one runs; and the same command
-// brings back a stage that was removed, with its projects and tokens. It deploys three times, so it has to be
-// asked for: ZERODAG_CDK=1.
+// TestPlainCDK proves that the CDK's command line is enough for the life of a stage: a first deploy that fails in the
+// middle is repeated by the same command; a stage is removed after its machines were stopped, and not while one runs;
+// and the same command brings back a stage that was removed, with its projects and tokens. It deploys three times, so
+// it has to be asked for: ZERODAG_CDK=1.
 func TestPlainCDK(t *testing.T) {
 	if os.Getenv("ZERODAG_CDK") == "" {
 		t.Skip("SKIPPED: it takes minutes: set ZERODAG_CDK=1")

@@ -236,8 +236,8 @@ func (l *load) history(id string) history {
 	return h
 }
 
-// eachEvent reads the log of an attempt, whose entries follow on each other, and hands over its events with the numbers of
-// their entries.
+// eachEvent reads the log of an attempt, whose entries follow on each other, and hands over its events with the numbers
+// of their entries.
 func eachEvent(t *testing.T, s *stack.Stack, attempt string, do func(seq int64, event json.RawMessage)) {
 	t.Helper()
 	for first := int64(1); ; {

@@ -264,8 +264,8 @@ func TestStartOnce(t *testing.T) {
 	}
 }
 
-// TestStartBySchedule proves that a schedule of EventBridge Scheduler, set up as docs/aws.md shows it, starts a workflow once, although
-// Scheduler calls again when an answer is lost.
+// TestStartBySchedule proves that a schedule of EventBridge Scheduler, set up as docs/aws.md shows it, starts a
+// workflow once, although Scheduler calls again when an answer is lost.
 func TestStartBySchedule(t *testing.T) {
 	t.Parallel()
 	a := openAccount(t)

@@ -29,7 +29,8 @@ func noise(n int) string {
 	return b.String()
 }
 
-// download gets a link without any credentials, as a browser does, and unpacks it: what the link says is text, packed on the way.
+// download gets a link without any credentials, as a browser does, and unpacks it: what the link says is text, packed
+// on the way.
 func download(t *testing.T, link string) (status int, text string) {
 	t.Helper()
 	browser := http.Client{Transport: &http.Transport{DisableCompression: true}} // else Go takes the header off with the packing

@@ -20,10 +20,11 @@ import (
 	"zerodag/integration/server"
 )
 
-// TestRestoredElsewhere proves the steps of docs/aws.md, "In another region": a stage that was deployed and removed there, whose table is
-// then replaced by a copy and whose buckets and secrets are filled with copies, has the projects, schedules, tokens, secrets and logs of
-// the original after the next deploy, and after a revival its attempts continue. LocalStack has one region, so the copies get the names of
-// another stage, which changes more than another region does. It deploys three times, so it must be requested: ZERODAG_CDK=1.
+// TestRestoredElsewhere proves the steps of docs/aws.md, "In another region": a stage that was deployed and removed
+// there, whose table is then replaced by a copy and whose buckets and secrets are filled with copies, has the projects,
+// schedules, tokens, secrets and logs of the original after the next deploy, and after a revival its attempts continue.
+// LocalStack has one region, so the copies get the names of another stage, which changes more than another region does.
+// It deploys three times, so it must be requested: ZERODAG_CDK=1.
 func TestRestoredElsewhere(t *testing.T) {
 	if os.Getenv("ZERODAG_CDK") == "" {
 		t.Skip("SKIPPED: it takes minutes: set ZERODAG_CDK=1")
@@ -105,8 +106,8 @@ type copies struct {
 // name is the name of a stage's table.
 func (copies) name(stage string) *string { return aws.String("zerodag-" + stage + "-table") }
 
-// restore deletes the table that the removed stage has left, and creates it as a restore from a backup does: with the keys and indexes
-// of the original, and nothing else.
+// restore deletes the table that the removed stage has left, and creates it as a restore from a backup does: with the
+// keys and indexes of the original, and nothing else.
 func (c copies) restore() {
 	c.t.Helper()
 	db := dynamodb.NewFromConfig(c.config)

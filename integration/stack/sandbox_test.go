@@ -490,8 +490,8 @@ _export:
 	}
 }
 
-// TestCancelOnMachines proves that commands of `_cancel`, which run after a kill, run once, while the commands that were killed
-// lose their machines.
+// TestCancelOnMachines proves that commands of `_cancel`, which run after a kill, run once, while the commands that
+// were killed lose their machines.
 func TestCancelOnMachines(t *testing.T) {
 	t.Parallel()
 	s := commands(t)

@@ -76,8 +76,8 @@ func (p pusher) runs() {
 	p.succeeds(p.starts("main"), time.Minute)
 }
 
-// starts starts a workflow of the project and returns the id of the attempt. Times of sessions have whole seconds, and two starts may be
-// closer to each other, so milliseconds become seconds.
+// starts starts a workflow of the project and returns the id of the attempt. Times of sessions have whole seconds, and
+// two starts may be closer to each other, so milliseconds become seconds.
 func (p pusher) starts(workflow string) string {
 	p.t.Helper()
 	session := time.Unix(time.Now().UnixMilli()%1e9, 0).UTC().Format(time.DateTime)

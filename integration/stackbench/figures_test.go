@@ -62,7 +62,8 @@ func TestCostTable(t *testing.T) {
 	}
 }
 
-// TestEnginePrices proves that `zerodag aws cost` prices the engine as it was counted last, and its alarms as the template has them.
+// TestEnginePrices proves that `zerodag aws cost` prices the engine as it was counted last, and its alarms as the
+// template has them.
 func TestEnginePrices(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("testdata/costs.json")

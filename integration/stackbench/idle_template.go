@@ -49,7 +49,8 @@ func (t template) polls(mapping map[string]any) (requests float64, fifo bool) {
 	return requests, t.isFIFO(fmt.Sprint(mapping["EventSourceArn"]))
 }
 
-// ofTick returns the memory of the function that is called each minute, in MiB, and the GiB that Lambda logs of it in a month.
+// ofTick returns the memory of the function that is called each minute, in MiB, and the GiB that Lambda logs of it in a
+// month.
 func ofTick(function map[string]any) (memory, logged float64) {
 	memory, _ = function["MemorySize"].(float64)
 	if c, _ := function["LoggingConfig"].(map[string]any); c["SystemLogLevel"] != "WARN" {

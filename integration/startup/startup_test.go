@@ -26,7 +26,8 @@ var rewrite = flag.Bool("rewrite", false, "record what was counted; say in the c
 // room is how much more than recorded something may cost.
 const room = 1.10
 
-// few is how many more of anything do no harm: on a busy machine output comes in more pieces, and Go wakes its threads more often.
+// few is how many more of anything do no harm: on a busy machine output comes in more pieces, and Go wakes its threads
+// more often.
 const few = 10
 
 // tries is how often a process is started; the least of each count is what it needs.

@@ -479,8 +479,8 @@ func (s split) RoundTrip(r *http.Request) (*http.Response, error) {
 	return transport{s.others}.RoundTrip(r)
 }
 
-// TestStopMicrovms proves that a stage which is switched off has no MicroVM left, and that MicroVMs which cannot be listed or
-// terminated are reported and keep nothing else from being stopped.
+// TestStopMicrovms proves that a stage which is switched off has no MicroVM left, and that MicroVMs which cannot be
+// listed or terminated are reported and keep nothing else from being stopped.
 func TestStopMicrovms(t *testing.T) {
 	t.Parallel()
 	for name, x := range map[string]struct {
@@ -542,7 +542,8 @@ func TestStopMicrovms(t *testing.T) {
 	}
 }
 
-// TestStart proves that a stage which was switched off gets back the reserved concurrency of its template, whatever its file says now.
+// TestStart proves that a stage which was switched off gets back the reserved concurrency of its template, whatever its
+// file says now.
 func TestStart(t *testing.T) {
 	t.Parallel()
 	const function = `"%s": {"Type": "AWS::Lambda::Function", "Properties": {"FunctionName": "zerodag-main-%[1]s"%s}}, `

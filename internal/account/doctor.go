@@ -387,13 +387,14 @@ func (a *Account) microvms(ctx context.Context, s settings.Settings) (Finding, e
 		Change: "microvmBaseVersion in the file of the stage: one of those"}, nil
 }
 
-// noService reports whether the region lacks the service or the image. Lambda answers an unknown path with 403 and the message that it
-// cannot determine the operation.
+// noService reports whether the region lacks the service or the image. Lambda answers an unknown path with 403 and the
+// message that it cannot determine the operation.
 func noService(r *awscall.Refusal) bool {
 	return r.Status == http.StatusNotFound || r.Code == "UnknownOperationException" || strings.Contains(r.Message, "Unable to determine service/operation name")
 }
 
-// entrances checks the endpoints that lead to a private API: each must be there, belong to API Gateway and be available.
+// entrances checks the endpoints that lead to a private API: each must be there, belong to API Gateway and be
+// available.
 func (a *Account) entrances(ctx context.Context, s settings.Settings) (Finding, error) {
 	type endpoint struct {
 		ID      string `xml:"vpcEndpointId"`

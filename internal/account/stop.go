@@ -32,12 +32,14 @@ func functionOf(stage, function string) *string {
 type Stopped struct {
 	Machines int // on Fargate
 	Microvms int
-	// Left is the reason why MicroVMs may still run; nil if none does. They do not block a removal, and end after 8 hours at the latest.
+	// Left is the reason why MicroVMs may still run; nil if none does. They do not block a removal, and end after 8
+	// hours at the latest.
 	Left error
 }
 
-// Stop switches a stage off: the functions that launch machines are not called again, and running machines are stopped. It returns
-// when none is left, since a cluster with a machine cannot be deleted. Resources that do not exist are no error.
+// Stop switches a stage off: the functions that launch machines are not called again, and running machines are stopped.
+// It returns when none is left, since a cluster with a machine cannot be deleted. Resources that do not exist are no
+// error.
 func (a *Account) Stop(ctx context.Context, stage string) (Stopped, error) {
 	var s Stopped
 	for _, f := range launchers() {
@@ -78,7 +80,8 @@ func (a *Account) stopMachines(ctx context.Context, cluster string) (int, error)
 	}
 }
 
-// tasksOf is the operation as the SDK pages through it: to convert the client would link each of its operations (docs/adr/0021-what-a-function-links.md).
+// tasksOf is the operation as the SDK pages through it: to convert the client would link each of its operations
+// (docs/adr/0021-what-a-function-links.md).
 type tasksOf func(context.Context, *ecs.ListTasksInput, ...func(*ecs.Options)) (*ecs.ListTasksOutput, error)
 
 func (call tasksOf) ListTasks(ctx context.Context, in *ecs.ListTasksInput, options ...func(*ecs.Options)) (*ecs.ListTasksOutput, error) {
@@ -141,7 +144,8 @@ func (a *Account) endMicrovms(ctx context.Context, stage string) (int, error) {
 	return len(running), nil
 }
 
-// microvmImage returns the ARN of the image of a stage's MicroVMs, which the agent's environment has; "" if there are none.
+// microvmImage returns the ARN of the image of a stage's MicroVMs, which the agent's environment has; "" if there are
+// none.
 func (a *Account) microvmImage(ctx context.Context, stage string) (string, error) {
 	out, err := a.lambda.GetFunctionConfiguration(ctx, &lambda.GetFunctionConfigurationInput{FunctionName: functionOf(stage, "agent")})
 	var missing *lambdatypes.ResourceNotFoundException
@@ -188,8 +192,8 @@ func (a *Account) runningMicrovms(ctx context.Context, image string) ([]string, 
 	}
 }
 
-// Start undoes Stop: it gives the functions that launch machines the reserved concurrency that the template of the stage has, or none.
-// It returns what each function has then; 0 is no reservation.
+// Start undoes Stop: it gives the functions that launch machines the reserved concurrency that the template of the
+// stage has, or none. It returns what each function has then; 0 is no reservation.
 func (a *Account) Start(ctx context.Context, stage string) (map[string]int, error) {
 	reserved, err := a.reservations(ctx, stage)
 	if err != nil {

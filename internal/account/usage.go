@@ -143,8 +143,8 @@ type metric struct{ namespace, name, dimension, value string }
 const mostQueries = 500
 
 // Usage is what a stage used, as CloudWatch counts it for the stage as a whole, priced by list. S3, SNS, EventBridge,
-// SSM, KMS and machines have no counts there. The unit of time is a day, or five minutes of less than a day. IsDenied reports
-// whether the credentials may not ask.
+// SSM, KMS and machines have no counts there. The unit of time is a day, or five minutes of less than a day. IsDenied
+// reports whether the credentials may not ask.
 func (a *Account) Usage(ctx context.Context, s Stack, from, to time.Time) ([]prices.Metered, error) {
 	var wanted []metric
 	for _, f := range s.Functions {

@@ -23,7 +23,8 @@ import (
 	"zerodag/internal/prices"
 )
 
-// ledger is an account in which the stage main was used: CloudFormation, CloudWatch and Cost Explorer with pages of two.
+// ledger is an account in which the stage main was used: CloudFormation, CloudWatch and Cost Explorer with pages of
+// two.
 type ledger struct {
 	mu        sync.Mutex
 	sums      map[string][]float64 // of days, by "METRIC NAME"

@@ -90,7 +90,8 @@ func (c *Client) Get(ctx context.Context, to Service, path string, query url.Val
 	return ReadJSON(text, status, answer)
 }
 
-// ReadJSON reads an answer into a value, or returns the *Refusal that it is. Nothing is read into nil, and nothing of no body.
+// ReadJSON reads an answer into a value, or returns the *Refusal that it is. Nothing is read into nil, and nothing of
+// no body.
 func ReadJSON(text []byte, status int, answer any) error {
 	if status == http.StatusOK && (len(text) == 0 || answer == nil) {
 		return nil

@@ -179,9 +179,9 @@ func (c lifecycle) Kill(ctx context.Context, site, id int64) (host.Attempt, erro
 // killWait is the most that the answer to a kill is held back until the kill is in the log.
 const killWait = 2 * time.Second
 
-// endedFirst waits until a kill is in the log, after which no run of the attempt begins, and reports whether the attempt ended before the
-// kill came. If that takes too long, because the store is slow or no process handles events, the kill is acknowledged anyway: each run
-// checks the row before it begins.
+// endedFirst waits until a kill is in the log, after which no run of the attempt begins, and reports whether the
+// attempt ended before the kill came. If that takes too long, because the store is slow or no process handles events,
+// the kill is acknowledged anyway: each run checks the row before it begins.
 func (c lifecycle) endedFirst(ctx context.Context, a host.Attempt) bool {
 	if c.o.Inventory == nil {
 		return false // a message needs too long through queues outside of the store

@@ -21,8 +21,8 @@ func given(w host.Workflow, r StartRequest) (*param.Map, error) {
 	return Declared(w.Name, w.Config, params, r.RetryName != "")
 }
 
-// Declared gives the parameters of a start the types that `params` of the workflow name, and adds defaults. All that breaks a
-// rule is one error. again: it is a further attempt of a session.
+// Declared gives the parameters of a start the types that `params` of the workflow name, and adds defaults. All that
+// breaks a rule is one error. again: it is a further attempt of a session.
 func Declared(workflow string, config, params *param.Map, again bool) (*param.Map, error) {
 	declared := keys.ParamsOf(config)
 	if len(declared.List) == 0 && !declared.Closed {
@@ -44,7 +44,8 @@ func UndeclaredWarnings(config, params *param.Map) []string {
 	return warnings
 }
 
-// startWarnings are those for all parameters of a start: of names that are not declared, or that nothing in the workflow reads.
+// startWarnings are those for all parameters of a start: of names that are not declared, or that nothing in the
+// workflow reads.
 func startWarnings(config, params *param.Map) []string {
 	warnings := UndeclaredWarnings(config, params)
 	if declared := keys.ParamsOf(config); len(declared.List) == 0 {

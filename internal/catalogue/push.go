@@ -210,8 +210,8 @@ func (c pushing) readPush(ctx context.Context, r PushRequest, key string) (check
 	return checkedPush{push, dig.NamedPools(content.Read, workflows)}, nil
 }
 
-// findPools refuses a project whose tasks name pools that there are not: neither for the site nor for the project. Projects
-// that name none cost no request.
+// findPools refuses a project whose tasks name pools that there are not: neither for the site nor for the project.
+// Projects that name none cost no request.
 func (c pushing) findPools(ctx context.Context, push checkedPush) error {
 	var names []string
 	for _, p := range push.pools {

@@ -50,7 +50,8 @@ type Revived struct {
 	Messages int // sent to them
 	// Next is where the next part begins; 0 after the last part.
 	Next int64
-	// Together: the store of attempts lists the messages of its queues, so only what no message is there for is sent again.
+	// Together: the store of attempts lists the messages of its queues, so only what no message is there for is sent
+	// again.
 	Together bool
 	// Wait is how long until the last runs continue whose processes may or may not be alive.
 	Wait time.Duration

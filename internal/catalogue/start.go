@@ -210,11 +210,12 @@ func (c *stores) attemptNamed(ctx context.Context, w host.Workflow, session time
 	return host.Attempt{}, false, nil
 }
 
-// FarthestStart is how far ahead an attempt may be started: it exists meanwhile, counts against the limit of attempts, and its log
-// is kept from now on.
+// FarthestStart is how far ahead an attempt may be started: it exists meanwhile, counts against the limit of attempts,
+// and its log is kept from now on.
 const FarthestStart = 30 * 24 * time.Hour
 
-// startTime is the second at which an attempt begins, zero for now. A fraction is rounded up: nothing begins before the time asked for.
+// startTime is the second at which an attempt begins, zero for now. A fraction is rounded up: nothing begins before the
+// time asked for.
 func (c lifecycle) startTime(at time.Time) (time.Time, error) {
 	now := c.o.Now()
 	switch at = at.Add(time.Second - time.Nanosecond).UTC().Truncate(time.Second); {

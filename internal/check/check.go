@@ -174,8 +174,8 @@ func Clash(file, name string, own []string) (code string, e dig.Error) {
 	return "", dig.Error{}
 }
 
-// Declared are the operators below `plugin` in the exports of workflows, and in their tasks, with an error for each that
-// is never run, since one of its name is built in.
+// Declared are the operators below `plugin` in the exports of workflows, and in their tasks, with an error for each
+// that is never run, since one of its name is built in.
 func Declared(workflows []dig.Workflow) (names []string, shadowed dig.Errors) {
 	builtIn := operators.Named()
 	for _, w := range workflows {

@@ -131,7 +131,8 @@ type StartPlan struct {
 	Warnings []string   `json:"warnings"`
 }
 
-// CheckStart fails if Start would fail, and starts nothing. A server that cannot check, such as one of Digdag, answers that the address is missing (IsMissing).
+// CheckStart fails if Start would fail, and starts nothing. A server that cannot check, such as one of Digdag, answers
+// that the address is missing (IsMissing).
 func (c *Client) CheckStart(ctx context.Context, s Start) (p StartPlan, err error) {
 	err = c.send(ctx, http.MethodPost, "/api/x/start-check", nil, s.body(), &p)
 	return p, existing(err)

@@ -81,8 +81,8 @@ func TestMetricLine(t *testing.T) {
 	}
 }
 
-// TestReleaseLine proves that what stops a gradual deploy is counted for the version that did it: failures, programs for expressions
-// that did not start and answers 5xx, and nothing where deploys are not gradual or nothing failed.
+// TestReleaseLine proves that what stops a gradual deploy is counted for the version that did it: failures, programs
+// for expressions that did not start and answers 5xx, and nothing where deploys are not gradual or nothing failed.
 func TestReleaseLine(t *testing.T) {
 	t.Parallel()
 	at := time.UnixMilli(1_700_000_000_000)

@@ -46,8 +46,8 @@ func (e *Engine) sandbox(account aws.Config, c env.Commands, links s3.Links, sec
 	})
 }
 
-// microvmClass is that of commands in MicroVMs with a baseline of memory, in MiB: Lambda lets them use four times as much, with a vCPU for
-// every 2 GiB (docs/adr/0055-lambda-microvms.md).
+// microvmClass is that of commands in MicroVMs with a baseline of memory, in MiB: Lambda lets them use four times as
+// much, with a vCPU for every 2 GiB (docs/adr/0055-lambda-microvms.md).
 func microvmClass(baseline int) sandbox.Class {
 	most := 4 * baseline
 	return sandbox.Class{Image: "microvm", CPU: most / 2, Memory: most, On: operators.OnMicrovm}

@@ -139,8 +139,8 @@ func (c call) form(status int, header http.Header, body string, encoded bool) an
 	return out
 }
 
-// fits reports whether Lambda takes an answer with a body of n bytes. What counts is its JSON, in which one character of a text
-// may take six bytes.
+// fits reports whether Lambda takes an answer with a body of n bytes. What counts is its JSON, in which one character
+// of a text may take six bytes.
 func fits(a any, n int) bool {
 	if n < mostAnswer/8 { // headers are few
 		return true

@@ -48,8 +48,8 @@ func payload(t *testing.T, rest bool, method, path, query string, body []byte, h
 	return out
 }
 
-// TestRequest proves that what API Gateway hands over becomes the request that was sent: method, path (which an HTTP API decodes and
-// a REST API does not), query, headers and a body of any bytes.
+// TestRequest proves that what API Gateway hands over becomes the request that was sent: method, path (which an HTTP
+// API decodes and a REST API does not), query, headers and a body of any bytes.
 func TestRequest(t *testing.T) {
 	t.Parallel()
 	for _, rest := range []bool{false, true} {
@@ -102,8 +102,8 @@ func TestExampleEvents(t *testing.T) {
 	}
 }
 
-// FuzzPath proves that a name at the end of a path arrives as it was sent, whatever is in it: an HTTP API hands it over decoded,
-// once, and a REST API as it was sent.
+// FuzzPath proves that a name at the end of a path arrives as it was sent, whatever is in it: an HTTP API hands it over
+// decoded, once, and a REST API as it was sent.
 func FuzzPath(f *testing.F) {
 	for _, name := range []string{"+main+a", "100%", "%41", "a#b", "a b", "ü", "%2F", "a?b", "..", "a/b"} {
 		f.Add(name)
@@ -196,8 +196,8 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
-// TestSigned proves that paths below /iam are for signed requests only, and that who signed is taken from what API Gateway says and
-// from no header, in both forms of events.
+// TestSigned proves that paths below /iam are for signed requests only, and that who signed is taken from what API
+// Gateway says and from no header, in both forms of events.
 func TestSigned(t *testing.T) {
 	t.Parallel()
 	var who string

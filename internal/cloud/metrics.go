@@ -93,7 +93,8 @@ func metricLine(stage, function string, before, after counts, began, now time.Ti
 	return text
 }
 
-// version is the published version of this function, if deploys are gradual; "" if they are not, or in a call of $LATEST.
+// version is the published version of this function, if deploys are gradual; "" if they are not, or in a call of
+// $LATEST.
 func (e *Engine) version() string {
 	if v := lambdacontext.FunctionVersion; e.Config.Gradual && v != "$LATEST" {
 		return v
@@ -101,8 +102,8 @@ func (e *Engine) version() string {
 	return ""
 }
 
-// releaseLine counts what a version of a function did wrong. Alarms on it stop a gradual deploy. The metric Errors, which has no version,
-// would blame the new version for errors of the old one. It returns nil if nothing was wrong.
+// releaseLine counts what a version of a function did wrong. Alarms on it stop a gradual deploy. The metric Errors,
+// which has no version, would blame the new version for errors of the old one. It returns nil if nothing was wrong.
 func releaseLine(stage, function, version string, before, after counts, now time.Time) []byte {
 	n := after.Errors - before.Errors + after.NoEvaluator - before.NoEvaluator + after.Answers - before.Answers
 	if version == "" || n <= 0 {

@@ -206,7 +206,8 @@ func TestSignInAtAUserPool(t *testing.T) {
 	}
 }
 
-// TestWhereTheClientSecretIs proves that a deploy and the API name the same parameter, and the same path by which browsers come back.
+// TestWhereTheClientSecretIs proves that a deploy and the API name the same parameter, and the same path by which
+// browsers come back.
 func TestWhereTheClientSecretIs(t *testing.T) {
 	t.Parallel()
 	if env.CallbackPath != access.CallbackPath {

@@ -214,8 +214,8 @@ func (m *many) Sessions(_ context.Context, q host.SessionQuery) (list []host.Ses
 	return list, nil
 }
 
-// TestSessionsAreFoundInPages proves that the one session that is meant is found behind 9,999 others, in pages for which
-// 2,000 are read each.
+// TestSessionsAreFoundInPages proves that the one session that is meant is found behind 9,999 others, in pages for
+// which 2,000 are read each.
 func TestSessionsAreFoundInPages(t *testing.T) {
 	t.Parallel()
 	m := &many{}

@@ -101,8 +101,8 @@ func (s *site) wanted(f console.SessionFilter, x host.Session) bool {
 		(len(f.States) == 0 || f.States[x.Last.Status()]) && (from.IsZero() || !x.Time.Before(from))
 }
 
-// TestSessionsByChance proves that pages of any size, bound and number of sessions that are looked at have together exactly the
-// sessions that are meant, the newest first, whether few workflows have a tag or many.
+// TestSessionsByChance proves that pages of any size, bound and number of sessions that are looked at have together
+// exactly the sessions that are meant, the newest first, whether few workflows have a tag or many.
 func TestSessionsByChance(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(400) {

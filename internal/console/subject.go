@@ -11,8 +11,8 @@ import (
 
 // Subject is what a message of a queue is about.
 type Subject struct {
-	// What it brings: "run" has tasks run, "fire" fires schedules, "begin" starts what an event asked for, "" is not known to
-	// this program; all others are kinds of events (events.Kind).
+	// What it brings: "run" has tasks run, "fire" fires schedules, "begin" starts what an event asked for, "" is not
+	// known to this program; all others are kinds of events (events.Kind).
 	What    string
 	Attempt *host.Attempt // nil: no attempt, or it is gone
 	Tasks   []string      // full names of its tasks, the first mostNamed; none if they are not known

@@ -99,7 +99,8 @@ func TestAttempts(t *testing.T) {
 	near(t, "a function on arm64", of(cost.Stage{FunctionMemory: 2048, ARMFunctions: true}, function).Machines, prices.LambdaRequest+20*prices.LambdaGBSecond)
 }
 
-// TestRows proves that a sample stands for all attempts, and that a workflow whose tasks could not be read has its attempts at least.
+// TestRows proves that a sample stands for all attempts, and that a workflow whose tasks could not be read has its
+// attempts at least.
 func TestRows(t *testing.T) {
 	t.Parallel()
 	r := cost.RowOf("1", "p", "w", 10, []cost.Amount{{Tasks: 1, Engine: 2}, {Tasks: 3, Engine: 2, Machines: 4, CPUHours: 1}})

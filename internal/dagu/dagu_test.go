@@ -154,7 +154,8 @@ func TestRefuses(t *testing.T) {
 	}
 }
 
-// TestSameNames proves that a value of a called workflow is refused if another call may have replaced it, and only then.
+// TestSameNames proves that a value of a called workflow is refused if another call may have replaced it, and only
+// then.
 func TestSameNames(t *testing.T) {
 	t.Parallel()
 	const calls = "\nsteps:\n  - {id: a, call: w, output: A}\n  - {id: b, call: w, output: B}\n  - {id: c, depends: [a, b], command: 'echo ${B.outputs.X}'}\n" +
@@ -174,8 +175,8 @@ func indented(text string) string {
 	return "    " + strings.ReplaceAll(text, "\n", "\n    ") + "\n"
 }
 
-// FuzzTranslate proves that whatever a file has is translated to workflows that a push takes, or refused with an error; that each of its
-// steps is counted; and that no command is empty.
+// FuzzTranslate proves that whatever a file has is translated to workflows that a push takes, or refused with an error;
+// that each of its steps is counted; and that no command is empty.
 func FuzzTranslate(f *testing.F) {
 	for _, pattern := range []string{"testdata/*.txtar", "../../cmd/zerodag/testdata/dagu/*.txtar"} {
 		names, err := filepath.Glob(pattern)
@@ -274,7 +275,8 @@ func stepsIn(text string) (n int, sure bool) {
 	return n, true
 }
 
-// TestRelease proves that a release decides the order of steps, and what commands in values are, whatever keys the file has.
+// TestRelease proves that a release decides the order of steps, and what commands in values are, whatever keys the file
+// has.
 func TestRelease(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -51,8 +51,8 @@ func (d *delivery) apply(ctx context.Context, a *attempt, p *proposal) error {
 	return orSuperseded(d.Worker.apply(ctx, a, p))
 }
 
-// decide is Worker.decide for this delivery. Nothing is written for a message that the store has given to another receiver, or has lost: what the
-// message asked for need not be true of the attempt as it is now. The lock is held.
+// decide is Worker.decide for this delivery. Nothing is written for a message that the store has given to another
+// receiver, or has lost: what the message asked for need not be true of the attempt as it is now. The lock is held.
 func (d *delivery) decide(ctx context.Context, a *attempt, p *proposal) error {
 	p.receipt = d.message.Receipt
 	return orSuperseded(d.Worker.decide(ctx, a, p))
@@ -120,8 +120,9 @@ func (d *delivery) putBack(ctx context.Context, err error) {
 	d.releaseMessage(ctx, delay)
 }
 
-// releaseMessage gives a message back. If the store is not available, a server tries again until the lease must have expired: the message, and the messages
-// behind it, would be blocked until then. A Lambda function has no time for that.
+// releaseMessage gives a message back. If the store is not available, a server tries again until the lease must have
+// expired: the message, and the messages behind it, would be blocked until then. A Lambda function has no time for
+// that.
 func (d *delivery) releaseMessage(ctx context.Context, delay time.Duration) {
 	give := func() error { return d.queue.Release(ctx, d.message, delay) }
 	err := give()

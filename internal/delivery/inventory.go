@@ -9,8 +9,9 @@ import (
 	"zerodag/internal/host"
 )
 
-// Each effect that an attempt still owes always has a message: first its guard, later the message that the guard sent for it.
-// So an effect that was owed both before and after the messages were listed, and that none of them carries, has lost its message.
+// Each effect that an attempt still owes always has a message: first its guard, later the message that the guard sent
+// for it. So an effect that was owed both before and after the messages were listed, and that none of them carries, has
+// lost its message.
 
 // all reports that every effect may lack its message.
 func all(engine.Effect) bool { return true }
@@ -18,8 +19,8 @@ func all(engine.Effect) bool { return true }
 // none reports that no effect lacks its message.
 func none(engine.Effect) bool { return false }
 
-// lacking returns which effects of the attempt have no message. It believes the state that was read before the messages were: whether an effect
-// is still owed, a later read has to show. The lock is held.
+// lacking returns which effects of the attempt have no message. It believes the state that was read before the messages
+// were: whether an effect is still owed, a later read has to show. The lock is held.
 func (d *delivery) lacking(ctx context.Context) (func(engine.Effect) bool, error) {
 	if d.Inventory == nil {
 		return all, nil

@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// steady is the age of a process from which on it begins runs that another process may have died of: a process that does not get that far
-	// counts against none of them.
+	// steady is the age of a process from which on it begins runs that another process may have died of: a process that
+	// does not get that far counts against none of them.
 	steady = time.Second
 	// apart is the interval between the beginnings of such runs, so that few of them are marked without having reached
 	// their commands when the process ends.
@@ -25,7 +25,8 @@ const (
 	// noted is the age at which a run is marked as begun: its command has started by then, and a short run costs no
 	// write.
 	noted = 200 * time.Millisecond
-	// mostStarting is how often in a row a process may end while it starts a run before that counts against the run. Nearly always it is chance.
+	// mostStarting is how often in a row a process may end while it starts a run before that counts against the run.
+	// Nearly always it is chance.
 	mostStarting = 3
 	// killSeen is how often the log is read for a kill that was acknowledged.
 	killSeen = 10 * time.Millisecond
@@ -91,7 +92,8 @@ func (d *delivery) noteLater(ctx context.Context, q host.Marker, run engine.Run)
 	return func() { timer.Stop() }
 }
 
-// startingMark is in the note about a run that is being started, behind its name and before how often in a row that was so.
+// startingMark is in the note about a run that is being started, behind its name and before how often in a row that was
+// so.
 const startingMark = "?"
 
 func starting(run engine.Run, times int) string {

@@ -13,11 +13,11 @@ import (
 	"zerodag/internal/host"
 )
 
-// A revival replaces lost messages. If the queues cannot list their messages (inventory.go), it assumes that all are lost.
-// Waits are simply sent again, since only one of several wakes counts. Runs are fenced: from that entry on, every holder of
-// a message for the run must take the run over before it begins, and only one can. After the longest life of a process,
-// any process that began the run before the fence has ended or has noticed that its message is gone. Runs that are still
-// fenced then have neither a process nor a message, and the revival takes them over.
+// A revival replaces lost messages. If the queues cannot list their messages (inventory.go), it assumes that all are
+// lost. Waits are simply sent again, since only one of several wakes counts. Runs are fenced: from that entry on, every
+// holder of a message for the run must take the run over before it begins, and only one can. After the longest life of
+// a process, any process that began the run before the fence has ended or has noticed that its message is gone. Runs
+// that are still fenced then have neither a process nor a message, and the revival takes them over.
 
 // oldest is how old a kept state may be by which a message that comes for the first time is believed. It
 // is part of what host.Limits.FenceTime adds.

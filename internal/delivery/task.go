@@ -13,7 +13,8 @@ import (
 	"zerodag/internal/host"
 )
 
-// handedMark begins the guards of messages for runs that another message had: one of the run's own name may be there, or have been.
+// handedMark begins the guards of messages for runs that another message had: one of the run's own name may be there,
+// or have been.
 const handedMark = "on"
 
 // task handles a message of the queue "tasks".

@@ -46,7 +46,8 @@ type Config struct {
 	TaskLogFormat string
 	Commands      Commands // where commands run
 	OIDC          OIDC     // the provider for sign-ins
-	// IAMGrants are the roles of principals that sign requests, as ARN=ROLE or ARN=ROLE/SITE. Without any, each principal is an owner.
+	// IAMGrants are the roles of principals that sign requests, as ARN=ROLE or ARN=ROLE/SITE. Without any, each
+	// principal is an owner.
 	IAMGrants []string
 }
 

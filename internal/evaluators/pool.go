@@ -140,8 +140,8 @@ const (
 	startPause = 100 * time.Millisecond // doubled each time
 )
 
-// startError is the error of an evaluator that could not be started. It is operators.ErrUnavailable if the machine lacked descriptors,
-// processes, memory or time, which passes, and operators.ErrNoEvaluator otherwise.
+// startError is the error of an evaluator that could not be started. It is operators.ErrUnavailable if the machine
+// lacked descriptors, processes, memory or time, which passes, and operators.ErrNoEvaluator otherwise.
 type startError struct{ cause error }
 
 func (e *startError) Error() string { return "start an evaluator of expressions: " + e.cause.Error() }

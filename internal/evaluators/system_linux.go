@@ -15,8 +15,9 @@ func attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 }
 
-// unbound starts an evaluator that the kernel does not kill with this process: sandboxes such as Lambda's refuse prctl(2).
-// It still ends: its input is closed when this process ends, and each evaluation has a limit of processor time.
+// unbound starts an evaluator that the kernel does not kill with this process: sandboxes such as Lambda's refuse
+// prctl(2). It still ends: its input is closed when this process ends, and each evaluation has a limit of processor
+// time.
 func unbound(a *syscall.SysProcAttr, err error) bool {
 	if a.Pdeathsig == 0 || !errors.Is(err, syscall.EPERM) && !errors.Is(err, syscall.ENOSYS) && !errors.Is(err, syscall.EACCES) {
 		return false

@@ -38,7 +38,8 @@ func Operator(t *engine.Task) string {
 	return ""
 }
 
-// Type is the name of the operator that a task's run needs; "" where any program can make the run, since it does no I/O.
+// Type is the name of the operator that a task's run needs; "" where any program can make the run, since it does no
+// I/O.
 func Type(r operators.Registry, t *engine.Task) string {
 	if Inline(r, t) {
 		return ""

@@ -27,8 +27,8 @@ func TestSpot(t *testing.T) {
 	}
 }
 
-// TestForeign proves that machines of another cluster, region or account are gone, without a question to ECS, which would refuse to say
-// anything of the others.
+// TestForeign proves that machines of another cluster, region or account are gone, without a question to ECS, which
+// would refuse to say anything of the others.
 func TestForeign(t *testing.T) {
 	t.Parallel()
 	const cluster = "arn:aws:ecs:eu-west-1:111111111111:cluster/zerodag-main-commands"

@@ -36,7 +36,8 @@ type Options struct {
 	SHA256         string // of the program of runners, hex
 	FetchImage     string // image of the container that downloads the program, with sh, wget and sha256sum; "" is a public one
 	Spot           bool   // the cluster has the capacity provider of Fargate Spot
-	// Tags are added to every machine and task definition. Machines also get the site and project whose commands they run.
+	// Tags are added to every machine and task definition. Machines also get the site and project whose commands they
+	// run.
 	Tags map[string]string
 }
 
@@ -127,7 +128,8 @@ const (
 	projectTag = "zerodag-project"
 )
 
-// tags returns the tags of the stage and the given pairs of name and value. They are sorted, because a retried request must be identical.
+// tags returns the tags of the stage and the given pairs of name and value. They are sorted, because a retried request
+// must be identical.
 func (l *Launcher) tags(pairs ...string) []types.Tag {
 	all := map[string]string{stageTag: l.Stage}
 	maps.Copy(all, l.Tags)

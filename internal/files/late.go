@@ -179,8 +179,8 @@ func (l *late) store() {
 	}
 }
 
-// Settle stores the logs of runs of an attempt that have ended, before their results are stored. A result waits for its log for at most holdResult;
-// unstored are the tasks whose results do not wait any longer.
+// Settle stores the logs of runs of an attempt that have ended, before their results are stored. A result waits for its
+// log for at most holdResult; unstored are the tasks whose results do not wait any longer.
 func (l *Logs) Settle(attempt int64) (unstored []string, err error) {
 	for _, t := range l.late.of(attempt) {
 		late, err := t.settle()

@@ -11,8 +11,8 @@ import (
 // folderLock is the file by whose lock a process has a folder.
 const folderLock = "server.lock"
 
-// How long a lock is waited for, and how often it is looked at. A server that is killed while it starts a command leaves its
-// lock to that child, which gives it up when it becomes its program; on a busy machine that takes a while.
+// How long a lock is waited for, and how often it is looked at. A server that is killed while it starts a command
+// leaves its lock to that child, which gives it up when it becomes its program; on a busy machine that takes a while.
 const (
 	lockTime = 3 * time.Second
 	lockLook = 10 * time.Millisecond

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestLockFolder proves that a folder has one server; and that one is not refused which starts right after another was killed, whose
-// lock is still held for a moment by a command that it had just started.
+// TestLockFolder proves that a folder has one server; and that one is not refused which starts right after another was
+// killed, whose lock is still held for a moment by a command that it had just started.
 func TestLockFolder(t *testing.T) {
 	t.Parallel()
 	folder := filepath.Join(t.TempDir(), "data")

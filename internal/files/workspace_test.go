@@ -67,8 +67,8 @@ func TestUnpackedByOneThatEnds(t *testing.T) {
 	second.Leave()
 }
 
-// TestServerDataIsNotUnpacked proves that an archive with a server's data, which was taken before such archives were refused, is unpacked
-// without it.
+// TestServerDataIsNotUnpacked proves that an archive with a server's data, which was taken before such archives were
+// refused, is unpacked without it.
 func TestServerDataIsNotUnpacked(t *testing.T) {
 	t.Parallel()
 	for name, archive := range map[string][]byte{

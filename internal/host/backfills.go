@@ -11,8 +11,8 @@ import (
 	"zerodag/engine/param"
 )
 
-// Backfill is many sessions of a workflow that are started as one thing: a few of them run at once, and each that ends lets the
-// next one begin.
+// Backfill is many sessions of a workflow that are started as one thing: a few of them run at once, and each that ends
+// lets the next one begin.
 type Backfill struct {
 	ID       int64
 	Site     int64

@@ -23,8 +23,8 @@ type Queued struct {
 	Place int64 // in the order sent
 	Size  int   // bytes of the body; Body is nil if it is too large to read
 	Count int   // how often it was received
-	// Since is from when on it could be received, or from when on it will be: when it was sent, or is due. Of a message that is
-	// older than the process that answers, and had no time to wait for, it is when that was started.
+	// Since is from when on it could be received, or from when on it will be: when it was sent, or is due. Of a message
+	// that is older than the process that answers, and had no time to wait for, it is when that was started.
 	Since  time.Time
 	Until  time.Time // end of its lease; zero: not leased
 	Behind bool      // an earlier message of its group comes first

@@ -35,7 +35,8 @@ const (
 	SLAGuard    = "sla"
 )
 
-// IsDeadline reports whether a guard is that of a deadline: its message limits work, and other messages carry the work on.
+// IsDeadline reports whether a guard is that of a deadline: its message limits work, and other messages carry the work
+// on.
 func IsDeadline(guard string) bool { return guard == SLAGuard || strings.HasPrefix(guard, TimeoutMark) }
 
 // WakeMark begins the guards of messages that wake a task. A waiting run has a separate message, which must not be

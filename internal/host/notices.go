@@ -41,8 +41,8 @@ type Failure struct {
 
 // Tracer writes a trace of each attempt that has ended.
 type Tracer interface {
-	// Trace reads the attempt and its final state, nil if it ended without one, and returns a function that delivers the trace. That
-	// function retries temporary failures.
+	// Trace reads the attempt and its final state, nil if it ended without one, and returns a function that delivers
+	// the trace. That function retries temporary failures.
 	Trace(a Attempt, final *engine.State) (deliver func(context.Context) error)
 }
 

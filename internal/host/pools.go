@@ -130,8 +130,8 @@ type Semaphore interface {
 	// Line reads a pool with at least the first n claims of its line, if it has as many. Everything that was
 	// acknowledged before the call is seen; concurrent changes may be seen in part.
 	Line(ctx context.Context, ref PoolRef, n int) (Line, error)
-	// TakeSlots gives slots to the holder of a claim and, where inLine, takes the claim out of the line. ErrConflict: one of
-	// them is taken, maybe by the same holder in a call whose answer was lost.
+	// TakeSlots gives slots to the holder of a claim and, where inLine, takes the claim out of the line. ErrConflict:
+	// one of them is taken, maybe by the same holder in a call whose answer was lost.
 	TakeSlots(ctx context.Context, ref PoolRef, c Claim, numbers []int, inLine bool, at time.Time) error
 	// JoinLine puts a claim into the line.
 	JoinLine(ctx context.Context, ref PoolRef, c Claim) error

@@ -41,12 +41,15 @@ type Entry struct {
 	Basis    Basis  // is not stored
 }
 
-// Basis is what the writer of an entry relies on. A database that fails over to a standby may lose its last commits, and processes still remember
-// them. Lost state must not become part of the log, so such a store checks the basis in the same transaction. Other stores ignore it.
+// Basis is what the writer of an entry relies on. A database that fails over to a standby may lose its last commits,
+// and processes still remember them. Lost state must not become part of the log, so such a store checks the basis in
+// the same transaction. Other stores ignore it.
 type Basis struct {
-	// After is the nonce of the previous entry: ErrConflict when the log has a different one there. "": the writer does not know.
+	// After is the nonce of the previous entry: ErrConflict when the log has a different one there. "": the writer does
+	// not know.
 	After string
-	// Receipt is that of the message that the entry is written for: ErrLeaseLost when no message is leased under that receipt. "": there is none.
+	// Receipt is that of the message that the entry is written for: ErrLeaseLost when no message is leased under that
+	// receipt. "": there is none.
 	Receipt string
 }
 
@@ -140,7 +143,8 @@ type Forwarder interface {
 	Forward(ctx context.Context, d Delivery, m Message) error
 }
 
-// Marker is a Queue whose receivers note each run that they begin. After a crash the notes show which runs had begun and which had only been received.
+// Marker is a Queue whose receivers note each run that they begin. After a crash the notes show which runs had begun
+// and which had only been received.
 type Marker interface {
 	Queue
 	// Begin records the name of the run that the holder of a message begins now, replacing the last record. The record
@@ -151,10 +155,11 @@ type Marker interface {
 	Begin(ctx context.Context, d Delivery, name string, known Entry) (canceled bool, err error)
 }
 
-// Inventory lists messages, where queues and attempts are in one store. It shows whether what an attempt waits for still has a message.
+// Inventory lists messages, where queues and attempts are in one store. It shows whether what an attempt waits for
+// still has a message.
 type Inventory interface {
-	// MessagesOf lists the messages of an attempt in both queues as they were at one moment during the call, leased ones too. A
-	// message that was deleted after that moment may come without its body.
+	// MessagesOf lists the messages of an attempt in both queues as they were at one moment during the call, leased
+	// ones too. A message that was deleted after that moment may come without its body.
 	MessagesOf(ctx context.Context, attempt int64) ([]Message, error)
 	// Silent lists up to n unfinished attempts with ids above after, ascending, that have no message in either queue,
 	// or none that would advance them: see IsDeadline. It omits paused attempts and attempts that wait for a session.

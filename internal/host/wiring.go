@@ -10,14 +10,14 @@ import (
 	"zerodag/operators/run"
 )
 
-// Ports are what the parts of the shell share of a deployment: node, catalogue and delivery embed them in their options, and
-// whatever wires drivers fills them once. Those marked as optional may be nil; see WithDefaults.
+// Ports are what the parts of the shell share of a deployment: node, catalogue and delivery embed them in their
+// options, and whatever wires drivers fills them once. Those marked as optional may be nil; see WithDefaults.
 type Ports struct {
 	// Log decides between workers: of two that append the same number one wins.
 	Log       Log
 	ShortLogs ShortLogs // optional
-	// Events takes messages that must stay behind other events of their attempt, Tasks work that a worker may do at any time.
-	// Both are sent to only after the entry that decided so is in the log.
+	// Events takes messages that must stay behind other events of their attempt, Tasks work that a worker may do at any
+	// time. Both are sent to only after the entry that decided so is in the log.
 	Events Queue
 	Tasks  Queue
 	// Kept keeps copies of starts that wait in Tasks, which no log has; nil if the queue cannot be lost without

@@ -33,8 +33,8 @@ func TestLocked(t *testing.T) {
 	}
 }
 
-// TestBill proves that the bill of a program names the modules that it was linked from, is the same each time, and has a time only if
-// one is given; what is no program of Go has none. The program is this test.
+// TestBill proves that the bill of a program names the modules that it was linked from, is the same each time, and has
+// a time only if one is given; what is no program of Go has none. The program is this test.
 func TestBill(t *testing.T) {
 	t.Parallel()
 	program, err := os.Executable()

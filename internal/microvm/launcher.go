@@ -58,7 +58,8 @@ func (l *Launcher) Launch(ctx context.Context, r sandbox.Runner, ticket string) 
 	return made.MicrovmID, nil
 }
 
-// Payload is what the program in a machine is started with. It is a nested object, because AWS may add names at the top.
+// Payload is what the program in a machine is started with. It is a nested object, because AWS may add names at the
+// top.
 type Payload struct {
 	Zerodag Start `json:"zerodag"`
 }
@@ -109,14 +110,14 @@ func (l *Launcher) refusal(err error) error {
 	return border.Translate("start a MicroVM", err)
 }
 
-// later are the codes of launches that may succeed another time. A conflict is one: the machine was started before with another
-// ticket, because the key that signs tickets was changed meanwhile.
+// later are the codes of launches that may succeed another time. A conflict is one: the machine was started before with
+// another ticket, because the key that signs tickets was changed meanwhile.
 func later() []string {
 	return []string{"ThrottlingException", "TooManyRequestsException", "ServiceQuotaExceededException", "InsufficientCapacityException", "ConflictException"}
 }
 
-// Stop terminates the machine of a runner. Without an id it does nothing: the API refuses the ticket of such a machine, and Sweep
-// terminates it.
+// Stop terminates the machine of a runner. Without an id it does nothing: the API refuses the ticket of such a machine,
+// and Sweep terminates it.
 func (l *Launcher) Stop(ctx context.Context, r sandbox.Runner, _ string) error {
 	if r.Task == "" {
 		return nil

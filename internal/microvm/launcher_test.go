@@ -80,8 +80,8 @@ func TestConnector(t *testing.T) {
 	}
 }
 
-// TestLostAnswer proves that a launch whose answer is lost starts no second machine: neither within the call, nor when it is asked for
-// again.
+// TestLostAnswer proves that a launch whose answer is lost starts no second machine: neither within the call, nor when
+// it is asked for again.
 func TestLostAnswer(t *testing.T) {
 	t.Parallel()
 	l, f := launcher(t)
@@ -224,8 +224,8 @@ func TestEnded(t *testing.T) {
 	}
 }
 
-// TestUnnoted proves that a runner whose machine has no known id is not given up while a machine lives that may be its own, and is when
-// none does, or none can.
+// TestUnnoted proves that a runner whose machine has no known id is not given up while a machine lives that may be its
+// own, and is when none does, or none can.
 func TestUnnoted(t *testing.T) {
 	t.Parallel()
 	now := time.Now()
@@ -247,8 +247,8 @@ func TestUnnoted(t *testing.T) {
 	}
 }
 
-// TestSweep proves that machines which no runner has are ended when they are old enough for their launch to be noted, whatever page they
-// are on; and none while the machine of a runner is not known.
+// TestSweep proves that machines which no runner has are ended when they are old enough for their launch to be noted,
+// whatever page they are on; and none while the machine of a runner is not known.
 func TestSweep(t *testing.T) {
 	t.Parallel()
 	now := time.Now()

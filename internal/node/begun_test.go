@@ -89,7 +89,8 @@ func TestCrashAtTheFirstMoment(t *testing.T) {
 	})
 }
 
-// TestCrashesOfSeveral proves that a task that several servers have died of fails as often as that is allowed, and not at all without a limit.
+// TestCrashesOfSeveral proves that a task that several servers have died of fails as often as that is allowed, and not
+// at all without a limit.
 func TestCrashesOfSeveral(t *testing.T) {
 	t.Parallel()
 	for _, most := range []int{2, 3, -1} {

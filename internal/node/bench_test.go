@@ -30,8 +30,8 @@ func BenchmarkLarge(b *testing.B) {
 	}
 }
 
-// BenchmarkBegun shows what it costs per task that a run is looked after before it begins, so that a crash counts against it and a kill is seen: the
-// difference between the two.
+// BenchmarkBegun shows what it costs per task that a run is looked after before it begins, so that a crash counts
+// against it and a kill is seen: the difference between the two.
 func BenchmarkBegun(b *testing.B) {
 	const n = 1000
 	text := fmt.Sprintf("+g:\n  for_range>: {from: 0, to: %d, step: 1}\n  _do:\n    work>: x\n", n)

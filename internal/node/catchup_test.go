@@ -92,8 +92,9 @@ func TestCatchUpCrash(t *testing.T) {
 	}
 }
 
-// TestSkipIfSuccessful proves that a run by hand, and nothing else, takes the place of a session: not the one before it,
-// however long it takes, not sessions that are caught up, not a retry, not a failure, and nothing that ended too early.
+// TestSkipIfSuccessful proves that a run by hand, and nothing else, takes the place of a session: not the one before
+// it, however long it takes, not sessions that are caught up, not a retry, not a failure, and nothing that ended too
+// early.
 func TestSkipIfSuccessful(t *testing.T) {
 	t.Parallel()
 	const hourly = "cron>: '0 * * * *'\nskip_if_successful: true"

@@ -103,7 +103,8 @@ func TestKillTwiceEarly(t *testing.T) {
 	})
 }
 
-// TestKillSparesFinally proves that a kill does not cut off a `_finally` that is under way, in whatever process it runs.
+// TestKillSparesFinally proves that a kill does not cut off a `_finally` that is under way, in whatever process it
+// runs.
 func TestKillSparesFinally(t *testing.T) {
 	t.Parallel()
 	for _, several := range []bool{false, true} {
@@ -121,8 +122,8 @@ func TestKillSparesFinally(t *testing.T) {
 	}
 }
 
-// TestClosingCrash proves that what cleans up after a kill is gone on with by the next process, and that a second kill which no
-// process has taken yet is not lost.
+// TestClosingCrash proves that what cleans up after a kill is gone on with by the next process, and that a second kill
+// which no process has taken yet is not lost.
 func TestClosingCrash(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

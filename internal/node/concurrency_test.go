@@ -193,8 +193,8 @@ func TestConcurrencyReasons(t *testing.T) {
 	})
 }
 
-// TestConcurrencySkipsSessions proves that a schedule passes a session while its workflow runs, and that two starts at the same moment
-// do not both run.
+// TestConcurrencySkipsSessions proves that a schedule passes a session while its workflow runs, and that two starts at
+// the same moment do not both run.
 func TestConcurrencySkipsSessions(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -245,7 +245,8 @@ func TestConcurrencyNewSize(t *testing.T) {
 	})
 }
 
-// TestConcurrencyRetry proves that a new attempt of a session waits for its turn as any other, and that a backfill is not skipped.
+// TestConcurrencyRetry proves that a new attempt of a session waits for its turn as any other, and that a backfill is
+// not skipped.
 func TestConcurrencyRetry(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -292,7 +293,8 @@ _parallel: true
   +y: {work>: turn}
 `
 
-// TestStormOfAttempts is TestStorm with attempts that wait for their turn: no task runs while its attempt has none, and no slot is lost.
+// TestStormOfAttempts is TestStorm with attempts that wait for their turn: no task runs while its attempt has none, and
+// no slot is lost.
 func TestStormOfAttempts(t *testing.T) {
 	t.Parallel()
 	first, runs := setting("SEED", 1), min(setting("RUNS", 8), 200)
@@ -325,8 +327,8 @@ func TestStormOfAttempts(t *testing.T) {
 	}
 }
 
-// TestConcurrencyCrashes cuts the server off again and again, while one call in five about pools fails or has no answer, and every third attempt is
-// paused for a while.
+// TestConcurrencyCrashes cuts the server off again and again, while one call in five about pools fails or has no
+// answer, and every third attempt is paused for a while.
 func TestConcurrencyCrashes(t *testing.T) {
 	t.Parallel()
 	for _, mode := range []string{"wait", "latest", "replace"} {

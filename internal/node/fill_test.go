@@ -116,8 +116,8 @@ func TestFill(t *testing.T) {
 	})
 }
 
-// TestFillOrder proves that sessions begin one after the other, the last one first where that is asked for, and that a request that is repeated
-// adds none.
+// TestFillOrder proves that sessions begin one after the other, the last one first where that is asked for, and that a
+// request that is repeated adds none.
 func TestFillOrder(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -323,8 +323,9 @@ func TestFillTwice(t *testing.T) {
 	})
 }
 
-// TestFillWaits proves that a backfill waits where the site has all attempts that it may have, and stops where no attempt can start any more.
-// No two attempts end in one moment: how many the site has is counted before a start, and two that start at once may both be the last one.
+// TestFillWaits proves that a backfill waits where the site has all attempts that it may have, and stops where no
+// attempt can start any more. No two attempts end in one moment: how many the site has is counted before a start, and
+// two that start at once may both be the last one.
 func TestFillWaits(t *testing.T) {
 	t.Parallel()
 	apart := func(w work) work {
@@ -357,8 +358,8 @@ func TestFillWaits(t *testing.T) {
 	})
 }
 
-// TestFillCrashes cuts the server off again and again, while one call in five fails or has no answer: each session runs, and never more at once
-// than may.
+// TestFillCrashes cuts the server off again and again, while one call in five fails or has no answer: each session
+// runs, and never more at once than may.
 func TestFillCrashes(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(4) {

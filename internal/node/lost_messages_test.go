@@ -205,8 +205,8 @@ func TestLostUnderWay(t *testing.T) {
 	})
 }
 
-// TestReviveTogether proves that a revival by hand has what is lost come back at once, without waiting for the look of the next minute, and
-// sends nothing to an attempt that lacks nothing.
+// TestReviveTogether proves that a revival by hand has what is lost come back at once, without waiting for the look of
+// the next minute, and sends nothing to an attempt that lacks nothing.
 func TestReviveTogether(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

@@ -22,8 +22,8 @@ func (w *world) entriesOf(text string) (entries, writes int) {
 	return len(history), writes
 }
 
-// TestOutputsCostNothing proves that an attempt with parameters and outputs has as many entries in its log, and as many writes, as
-// one without.
+// TestOutputsCostNothing proves that an attempt with parameters and outputs has as many entries in its log, and as many
+// writes, as one without.
 func TestOutputsCostNothing(t *testing.T) {
 	t.Parallel()
 	var entries, writes [2]int
@@ -37,8 +37,8 @@ func TestOutputsCostNothing(t *testing.T) {
 	}
 }
 
-// TestOutputsCrash proves that an attempt whose server dies at any write has its outputs once it has ended, after the tasks ran as
-// often as they must.
+// TestOutputsCrash proves that an attempt whose server dies at any write has its outputs once it has ended, after the
+// tasks ran as often as they must.
 func TestOutputsCrash(t *testing.T) {
 	t.Parallel()
 	crashed := 0

@@ -81,8 +81,8 @@ func TestPause(t *testing.T) {
 	}
 }
 
-// TestPauseWaits proves that retries and polls whose time comes are held, that a job elsewhere is followed to its end, and that
-// the limits of time run on.
+// TestPauseWaits proves that retries and polls whose time comes are held, that a job elsewhere is followed to its end,
+// and that the limits of time run on.
 func TestPauseWaits(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

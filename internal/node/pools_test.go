@@ -60,8 +60,8 @@ func (p *process) wantPool(ref host.PoolRef, taken, waiting int) {
 // three tasks that need a slot each.
 const three = "zerodag: 1\n_parallel: true\n+a: {_pool: warehouse, work>: long}\n+b: {_pool: warehouse, work>: long}\n+c: {_pool: warehouse, work>: long}\n"
 
-// TestPool proves that tasks of several attempts share a pool: no more run at once than there are slots, all of them run, once,
-// and nothing is left.
+// TestPool proves that tasks of several attempts share a pool: no more run at once than there are slots, all of them
+// run, once, and nothing is left.
 func TestPool(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -240,8 +240,8 @@ func TestPoolOfProject(t *testing.T) {
 	})
 }
 
-// TestPoolLimit proves that a pool whose size the file says is there as soon as a task asks, one for each computed name and for the project
-// alone, that another revision changes its size, and that nothing is left of it.
+// TestPoolLimit proves that a pool whose size the file says is there as soon as a task asks, one for each computed name
+// and for the project alone, that another revision changes its size, and that nothing is left of it.
 func TestPoolLimit(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -284,7 +284,8 @@ func TestPoolLimit(t *testing.T) {
 	})
 }
 
-// TestPoolCrashes cuts the server off again and again, while one call in five about pools fails or has no answer: no more tasks than slots are ever under way, all end, and nothing is left.
+// TestPoolCrashes cuts the server off again and again, while one call in five about pools fails or has no answer: no
+// more tasks than slots are ever under way, all end, and nothing is left.
 func TestPoolCrashes(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{three, strings.ReplaceAll(three, "_pool: warehouse", "_pool: {name: warehouse, limit: 2, wait: 5h}"), strings.ReplaceAll(three, "work>: long", "+x: {work>: long}")} {
@@ -327,8 +328,8 @@ func poolCrashes(t *testing.T, text string) {
 	})
 }
 
-// TestPoolWait proves that a task which has waited for too long fails and is not in the line any more, that `_error` runs, that a
-// try which has its slots loses nothing by `wait`, and that the next try waits anew.
+// TestPoolWait proves that a task which has waited for too long fails and is not in the line any more, that `_error`
+// runs, that a try which has its slots loses nothing by `wait`, and that the next try waits anew.
 func TestPoolWait(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -432,9 +433,9 @@ _parallel: true
 +d: {_pool: warehouse, work>: long}
 `
 
-// TestPoolList proves that tasks which need slots of several pools, and name them in any order, all get them, no more at once than
-// any of the pools allows, and that nothing is left. So it is where the server dies again and again and one call in five about pools fails, though
-// a task may be lost once too often then.
+// TestPoolList proves that tasks which need slots of several pools, and name them in any order, all get them, no more
+// at once than any of the pools allows, and that nothing is left. So it is where the server dies again and again and
+// one call in five about pools fails, though a task may be lost once too often then.
 func TestPoolList(t *testing.T) {
 	t.Parallel()
 	for _, crashes := range []int{0, 14} {
@@ -484,8 +485,8 @@ func TestPoolList(t *testing.T) {
 	}
 }
 
-// TestPoolListGoes proves that a task which has slots of one pool and waits for another gives up both when it is killed, is paused, or has waited
-// for too long, and that a slot which it left behind is found.
+// TestPoolListGoes proves that a task which has slots of one pool and waits for another gives up both when it is
+// killed, is paused, or has waited for too long, and that a slot which it left behind is found.
 func TestPoolListGoes(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -538,8 +539,9 @@ const grouped = `zerodag: 1
   +c: {_pool: zoo, work>: long}
 `
 
-// TestPoolGroup proves that a group has its slots from before its first task to the end of its last one, and not for its `_finally`; that two
-// of them never overlap; that a kill gives the slots to the next one when what runs below the group has ended; and that nothing is left.
+// TestPoolGroup proves that a group has its slots from before its first task to the end of its last one, and not for
+// its `_finally`; that two of them never overlap; that a kill gives the slots to the next one when what runs below the
+// group has ended; and that nothing is left.
 func TestPoolGroup(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -655,7 +657,8 @@ func TestPoolOfFile(t *testing.T) {
 	})
 }
 
-// stormOfPools has its tasks share two pools; the attempt has slots of a third one, and task 2 is a group that has slots.
+// stormOfPools has its tasks share two pools; the attempt has slots of a third one, and task 2 is a group that has
+// slots.
 const stormOfPools = `zerodag: 1
 _pool: aa
 _parallel: true
@@ -681,8 +684,9 @@ _parallel: true
     +y: {_pool: warehouse, echo>: x}
 `
 
-// TestStormOfPools proves that hosts over a store that fails, with messages that are lost, doubled and reordered and processes that
-// crash, bring every attempt to its end without a task that runs before it has its slots, and that no slot is lost.
+// TestStormOfPools proves that hosts over a store that fails, with messages that are lost, doubled and reordered and
+// processes that crash, bring every attempt to its end without a task that runs before it has its slots, and that no
+// slot is lost.
 func TestStormOfPools(t *testing.T) {
 	t.Parallel()
 	first, runs := setting("SEED", 1), min(setting("RUNS", 6), 200)

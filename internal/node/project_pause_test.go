@@ -184,8 +184,8 @@ func TestProjectPauseBackfills(t *testing.T) {
 	}
 }
 
-// TestProjectPauseOthers proves that `require>` of another project, and a start that an event asked for, wait for the end of a pause, and that
-// `require>` finds what has run already.
+// TestProjectPauseOthers proves that `require>` of another project, and a start that an event asked for, wait for the
+// end of a pause, and that `require>` finds what has run already.
 func TestProjectPauseOthers(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

@@ -81,7 +81,8 @@ func newDirect(x *operatortest.Trial, e run.Evaluator) (*direct, error) {
 	return d, err
 }
 
-// run runs an attempt. It is killed while run killAt of a command is under way; when the run after run forkAt begins, or at the end, the state is given to fork.
+// run runs an attempt. It is killed while run killAt of a command is under way; when the run after run forkAt begins,
+// or at the end, the state is given to fork.
 func (d *direct) run(carried []engine.Carried, number, killAt, forkAt int, fork func(*engine.State)) (*engine.State, error) {
 	d.notices = 0
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -343,7 +344,8 @@ func carriedFor(def *engine.Definition, s *engine.State, m recovery.Mode) (list 
 	return resume.OfPart(def, s, list, part, time.Unix(0, 0))
 }
 
-// forked runs an attempt once more up to a run of a command, and returns what a fork from there takes over, by the walk and in truth.
+// forked runs an attempt once more up to a run of a command, and returns what a fork from there takes over, by the walk
+// and in truth.
 func (d *direct) forked(of *last, at int) (walked *recovery.Prediction, carried []engine.Carried, err error) {
 	g := of.given
 	g.EndAt = at

@@ -25,7 +25,8 @@ func (q awayQueue) Release(ctx context.Context, d host.Delivery, delay time.Dura
 	return q.Queue.Release(ctx, d, delay)
 }
 
-// TestReleaseInOutage proves that what an outage interrupts continues when the outage is over, and not when the leases end.
+// TestReleaseInOutage proves that what an outage interrupts continues when the outage is over, and not when the leases
+// end.
 func TestReleaseInOutage(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {

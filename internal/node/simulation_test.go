@@ -126,7 +126,8 @@ func (s *sim) at(ctx context.Context, name string, locked bool, do func() error)
 	return err
 }
 
-// changes reports whether a call changes something that an attempt lives on. A start that is lost leaves nothing behind.
+// changes reports whether a call changes something that an attempt lives on. A start that is lost leaves nothing
+// behind.
 func changes(call string) bool {
 	kind, _, _ := strings.Cut(call, " ")
 	return slices.Contains([]string{"append", "send", "delete", "finish", "begin", "cancel"}, kind)
@@ -267,8 +268,8 @@ func simulate(seed uint64) (trace []string, err error) {
 	return s.trace, err
 }
 
-// TestForgetfulStore proves that all attempts end although the store has lost changes of all kinds that it had reported as made, and that each
-// result counts once.
+// TestForgetfulStore proves that all attempts end although the store has lost changes of all kinds that it had reported
+// as made, and that each result counts once.
 func TestForgetfulStore(t *testing.T) {
 	t.Parallel()
 	first, runs := setting("SEED", 1), setting("RUNS", 0)

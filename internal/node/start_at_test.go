@@ -71,7 +71,8 @@ func TestStartAtTimes(t *testing.T) {
 	})
 }
 
-// TestStartAtKill proves that an attempt that waits for its time ends at once by a kill, and that its timer then begins nothing.
+// TestStartAtKill proves that an attempt that waits for its time ends at once by a kill, and that its timer then begins
+// nothing.
 func TestStartAtKill(t *testing.T) {
 	t.Parallel()
 	inBubble(t, func(w *world) {
@@ -108,8 +109,8 @@ func TestStartAtSkips(t *testing.T) {
 	})
 }
 
-// TestStartAtCrash proves that an attempt begins at its time although the server dies before or after any write, while it is made
-// or when its time comes.
+// TestStartAtCrash proves that an attempt begins at its time although the server dies before or after any write, while
+// it is made or when its time comes.
 func TestStartAtCrash(t *testing.T) {
 	t.Parallel()
 	crashed := 0

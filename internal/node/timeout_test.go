@@ -92,8 +92,8 @@ func TestTimeoutInTheQueue(t *testing.T) {
 	})
 }
 
-// TestTimeoutAfterCrash proves that a task which is taken over has what was left of its time, and that one whose time was
-// over while no server was there is ended by the next one.
+// TestTimeoutAfterCrash proves that a task which is taken over has what was left of its time, and that one whose time
+// was over while no server was there is ended by the next one.
 func TestTimeoutAfterCrash(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -59,8 +59,8 @@ func shown(spans []trace.Span) []string {
 	return list
 }
 
-// TestTraces proves that a finished attempt leaves one trace with a span for each task that ran, as long as the task took,
-// whatever the attempt's end, and that a sink that fails does no harm.
+// TestTraces proves that a finished attempt leaves one trace with a span for each task that ran, as long as the task
+// took, whatever the attempt's end, and that a sink that fails does no harm.
 func TestTraces(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

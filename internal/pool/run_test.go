@@ -123,8 +123,9 @@ func runShop(t *testing.T, seed uint64) {
 	}
 }
 
-// TestRunLists has fifty tasks take slots of one to three pools each, one pool after the other in the order of the names, on a store that
-// fails: all of them run, no more at once than each pool allows, and the pools are empty at the end. synctest would find a deadlock.
+// TestRunLists has fifty tasks take slots of one to three pools each, one pool after the other in the order of the
+// names, on a store that fails: all of them run, no more at once than each pool allows, and the pools are empty at the
+// end. synctest would find a deadlock.
 func TestRunLists(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(5) {

@@ -399,7 +399,8 @@ func (s *simulated) lookAfter() {
 	}
 }
 
-// watch holds the pool against what it promises. A claim that is over and still in the line takes no slot from those behind it here.
+// watch holds the pool against what it promises. A claim that is over and still in the line takes no slot from those
+// behind it here.
 func (s *simulated) watch() {
 	if s.inUse > s.slots {
 		s.fail("%d slots are in use, and there are %d", s.inUse, s.slots)
@@ -471,8 +472,8 @@ func TestSimulation(t *testing.T) {
 	}
 }
 
-// TestFewWakes proves that the messages which tell claims to try again do not breed: where many slots are free for as long as they are
-// under way, most come too late, and each of those must not send others.
+// TestFewWakes proves that the messages which tell claims to try again do not breed: where many slots are free for as
+// long as they are under way, most come too late, and each of those must not send others.
 func TestFewWakes(t *testing.T) {
 	t.Parallel()
 	for _, pace := range []int64{20, 200, 500} {

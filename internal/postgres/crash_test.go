@@ -9,8 +9,9 @@ import (
 	"zerodag/operators/operatortest/postgres"
 )
 
-// TestCrashInCommit proves that a change counts as made only if it is there, and that it is made once, where PostgreSQL crashes before or
-// after it hears of the commit, and gives the numbers of transactions that it has lost to others before it is asked about them.
+// TestCrashInCommit proves that a change counts as made only if it is there, and that it is made once, where PostgreSQL
+// crashes before or after it hears of the commit, and gives the numbers of transactions that it has lost to others
+// before it is asked about them.
 func TestCrashInCommit(t *testing.T) {
 	t.Parallel()
 	whole := t // during which the server runs

@@ -77,8 +77,8 @@ type cutCase struct {
 	onCut              func()
 }
 
-// testCuts proves that a connection that breaks at whatever request of a call, before the server hears of it or before its answer
-// arrives, neither loses what was called for nor has it done twice, and that the caller hears of none of it.
+// testCuts proves that a connection that breaks at whatever request of a call, before the server hears of it or before
+// its answer arrives, neither loses what was called for nor has it done twice, and that the caller hears of none of it.
 func testCuts(t *testing.T, l *lab) {
 	l.enter(t)
 	o := l.options()
@@ -342,8 +342,8 @@ func consume(db *DB, queue string, wait time.Duration, n int) (taken int) {
 	return taken
 }
 
-// testListener proves that receivers are woken at once although the connections of their server are cut again and again, and
-// that nothing is lost: there is no poll to help.
+// testListener proves that receivers are woken at once although the connections of their server are cut again and
+// again, and that nothing is lost: there is no poll to help.
 func testListener(t *testing.T, l *lab) {
 	l.enter(t)
 	o := l.options()

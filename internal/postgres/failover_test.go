@@ -11,8 +11,8 @@ import (
 	"zerodag/operators/operatortest/postgres"
 )
 
-// TestFailover proves that what a process remembers of commits that a failover has lost does not become part of an attempt, and that numbers which
-// were lost are not given out again.
+// TestFailover proves that what a process remembers of commits that a failover has lost does not become part of an
+// attempt, and that numbers which were lost are not given out again.
 func TestFailover(t *testing.T) {
 	t.Parallel()
 	primary := postgres.StartKeeping(t)
@@ -103,8 +103,8 @@ func TestFailover(t *testing.T) {
 	}
 }
 
-// TestReceiveWithoutAnswer proves that messages that were leased by a call without an answer are received as soon as the database is back, also when
-// it was down for longer than the call lasted.
+// TestReceiveWithoutAnswer proves that messages that were leased by a call without an answer are received as soon as
+// the database is back, also when it was down for longer than the call lasted.
 func TestReceiveWithoutAnswer(t *testing.T) {
 	t.Parallel()
 	server := postgres.StartKeeping(t)

@@ -7,7 +7,8 @@ import (
 	"zerodag/internal/sqlstore"
 )
 
-// ofAttempt finds the messages of an attempt by the index on their names: these begin with its id and a slash, which the digit 0 follows.
+// ofAttempt finds the messages of an attempt by the index on their names: these begin with its id and a slash, which
+// the digit 0 follows.
 const ofAttempt = "m.queue IN (1, 2) AND m.unique_name >= convert_to(a.id || '/', 'UTF8') AND m.unique_name < convert_to(a.id || '0', 'UTF8')"
 
 // MessagesOf implements host.Inventory: one statement sees one moment.

@@ -14,8 +14,8 @@ import (
 	"zerodag/operators"
 )
 
-// Logs keeps the logs of tasks in a database: a host.Logs for servers that share nothing else. Each reads what the others
-// write, as soon as it is there.
+// Logs keeps the logs of tasks in a database: a host.Logs for servers that share nothing else. Each reads what the
+// others write, as soon as it is there.
 type Logs struct {
 	db     *DB
 	agent  string

@@ -9,9 +9,9 @@ import (
 	"zerodag/internal/host"
 )
 
-// PostgreSQL gives the number of a transaction that a crash has undone to a later one, so a number proves nothing about a commit. A mark
-// does: it is a random number that the transaction itself writes into its slot of transaction_marks, first of all. It is there afterwards
-// if and only if the transaction was committed on the server that is asked.
+// PostgreSQL gives the number of a transaction that a crash has undone to a later one, so a number proves nothing about
+// a commit. A mark does: it is a random number that the transaction itself writes into its slot of transaction_marks,
+// first of all. It is there afterwards if and only if the transaction was committed on the server that is asked.
 
 const (
 	// marksKept is how long the row of a slot that is no longer used stays there.
@@ -21,11 +21,13 @@ const (
 	markTrusted = 24 * time.Hour
 )
 
-// setMark is the first statement of a transaction. Nobody else writes to the slot while the transaction is open, so it never waits.
+// setMark is the first statement of a transaction. Nobody else writes to the slot while the transaction is open, so it
+// never waits.
 const setMark = "INSERT INTO transaction_marks (slot, mark, at) VALUES ($1, $2, " + clock + ") ON CONFLICT (slot) DO UPDATE SET mark = excluded.mark, at = excluded.at"
 
-// askMark returns the mark that was last committed in a slot. It writes to the slot on purpose: the write waits for an open transaction on
-// the same slot, and its commit waits for the synchronous standbys, which then have all earlier commits.
+// askMark returns the mark that was last committed in a slot. It writes to the slot on purpose: the write waits for an
+// open transaction on the same slot, and its commit waits for the synchronous standbys, which then have all earlier
+// commits.
 const askMark = "INSERT INTO transaction_marks (slot, mark, at) VALUES ($1, 0, " + clock + ") ON CONFLICT (slot) DO UPDATE SET at = excluded.at RETURNING mark"
 
 // mark identifies one transaction.
@@ -58,8 +60,8 @@ func (m *marks) release(x mark) {
 	m.free = append(m.free, x.slot)
 }
 
-// settle finds out whether a transaction was committed whose commit was not answered: nil if it was, and cause if it was not and never
-// will be, so that it may be run again.
+// settle finds out whether a transaction was committed whose commit was not answered: nil if it was, and cause if it
+// was not and never will be, so that it may be run again.
 func (db *DB) settle(ctx context.Context, m mark, cause error) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), db.bound)
 	defer cancel()
@@ -88,7 +90,8 @@ func (c *conn) sweepMarks() error {
 	return err
 }
 
-// doubt is the error of a change that may or may not have been made. This package does not repeat it: the host can check, and so can callers.
+// doubt is the error of a change that may or may not have been made. This package does not repeat it: the host can
+// check, and so can callers.
 type doubt struct{ cause error }
 
 func (d *doubt) Error() string {

@@ -50,8 +50,8 @@ func (o *outage) judges(now time.Time) (may bool, clock time.Time, known bool) {
 	return may, o.clock.Add(now.Sub(o.found)), o.known && now.Sub(o.found) < compared
 }
 
-// compare notes what the server's clock has just said. One that was set forward meanwhile, or is another server's, has ended leases whose holders
-// are alive: they get time to extend them.
+// compare notes what the server's clock has just said. One that was set forward meanwhile, or is another server's, has
+// ended leases whose holders are alive: they get time to extend them.
 func (o *outage) compare(server, now time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -68,8 +68,8 @@ func (o *outage) forgetClock() {
 	o.known = false
 }
 
-// judges is until when, by the server's clock, a statement that is sent now may take messages whose leases have ended; 0:
-// it may take none.
+// judges is until when, by the server's clock, a statement that is sent now may take messages whose leases have ended;
+// 0: it may take none.
 func (db *DB) judges(c *conn) (int64, error) {
 	may, shows, known := db.outage.judges(time.Now())
 	if may && !known {

@@ -58,9 +58,9 @@ func (p *tape) TraceBatchQuery(_ context.Context, _ *pgx.Conn, d pgx.TraceBatchQ
 // TraceBatchEnd implements pgx.BatchTracer.
 func (p *tape) TraceBatchEnd(context.Context, *pgx.Conn, pgx.TraceBatchEndData) {}
 
-// many fills a database with 100,000 attempts of 50,000 sessions, each retried once, in 400 projects of four sites; the last
-// thousand are not finished. 20,000 messages are in the queues, most of them behind others or due later; of 5,000 for tasks of
-// one type only one is of another.
+// many fills a database with 100,000 attempts of 50,000 sessions, each retried once, in 400 projects of four sites; the
+// last thousand are not finished. 20,000 messages are in the queues, most of them behind others or due later; of 5,000
+// for tasks of one type only one is of another.
 func many(t testing.TB, db *DB) {
 	t.Helper()
 	s := setScene(t, db)
@@ -190,8 +190,8 @@ func questions(db *DB) []struct {
 	}
 }
 
-// testPlans proves that no question reads a whole table where it holds 100,000 attempts: what it costs depends on the answer. The
-// plans are those of testdata; -rewrite writes them anew.
+// testPlans proves that no question reads a whole table where it holds 100,000 attempts: what it costs depends on the
+// answer. The plans are those of testdata; -rewrite writes them anew.
 func testPlans(t *testing.T, l *lab) {
 	l.enter(t)
 	o := l.options()

@@ -50,7 +50,8 @@ func (q *Queue) only(types []string) {
 	}
 }
 
-// clock is the time of queues, in microseconds: that of the server, when a statement reaches it. All processes share it.
+// clock is the time of queues, in microseconds: that of the server, when a statement reaches it. All processes share
+// it.
 const clock = "(extract(epoch FROM statement_timestamp()) * 1000000)::bigint"
 
 // Traits implements host.Queue: this queue stores its messages together with the records that they are about, at
@@ -238,9 +239,9 @@ func (q *Queue) doubt(receipts []int64) {
 	q.doubts = append(q.doubts, receipts...)
 }
 
-// take is a statement that leases up to $1 messages for $2 microseconds under receipt $3, those whose lease has ended only before
-// $4, with its further arguments. Of each of several types the first ones are looked at, so that it costs the same however
-// many others wait before them.
+// take is a statement that leases up to $1 messages for $2 microseconds under receipt $3, those whose lease has ended
+// only before $4, with its further arguments. Of each of several types the first ones are looked at, so that it costs
+// the same however many others wait before them.
 func (q *Queue) take() (text string, args []any) {
 	free := "free_at <= " + clock + " AND (receipt = 0 OR " + clock + " < $4) ORDER BY free_at, id LIMIT $1 FOR UPDATE SKIP LOCKED"
 	picked := "SELECT id, free_at FROM queued_messages WHERE queue = $5 AND " + free
@@ -298,7 +299,8 @@ func (q *Queue) Extend(ctx context.Context, d host.Delivery, lease time.Duration
 	})
 }
 
-// Begin implements host.Marker. Repeated it notes the same. Its commit does not wait for the disk: a crash of PostgreSQL may lose the note.
+// Begin implements host.Marker. Repeated it notes the same. Its commit does not wait for the disk: a crash of
+// PostgreSQL may lose the note.
 func (q *Queue) Begin(ctx context.Context, d host.Delivery, name string, known host.Entry) (flagged bool, err error) {
 	attempt, _, err := host.ParseMessageID(d.ID)
 	id, receipt, ok := parseReceipt(d.Receipt)

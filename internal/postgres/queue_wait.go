@@ -22,8 +22,8 @@ func (q *Queue) enter() chan struct{} {
 	return wait
 }
 
-// leave takes a receiver out of the line. If it was woken meanwhile, another is woken for the message that it leaves, and
-// so it is with more.
+// leave takes a receiver out of the line. If it was woken meanwhile, another is woken for the message that it leaves,
+// and so it is with more.
 func (q *Queue) leave(wait chan struct{}, more bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

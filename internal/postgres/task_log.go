@@ -198,7 +198,8 @@ func (t *taskLog) fell(why error) {
 	t.behind = true
 }
 
-// add stores the next part. Of two processes whose names are the same the later is put a nanosecond on. storing is held.
+// add stores the next part. Of two processes whose names are the same the later is put a nanosecond on. storing is
+// held.
 func (t *taskLog) add(ctx context.Context) error {
 	for {
 		own, err := t.logs.db.addPart(ctx, t.attempt, t.name, t.part+1, t.member)
@@ -218,7 +219,8 @@ func (t *taskLog) add(ctx context.Context) error {
 	}
 }
 
-// tellMissing adds a line in the place of text that was not kept, once all before it is about to be stored. The lock is held.
+// tellMissing adds a line in the place of text that was not kept, once all before it is about to be stored. The lock is
+// held.
 func (t *taskLog) tellMissing() {
 	if t.missing.bytes == 0 || len(t.text) > mostMember {
 		return

@@ -17,8 +17,8 @@ import (
 	"zerodag/operators"
 )
 
-// testTexts proves that every text is kept as it came, with bytes that PostgreSQL's own text refuses, and that lists are in the
-// order of bytes, not of a language.
+// testTexts proves that every text is kept as it came, with bytes that PostgreSQL's own text refuses, and that lists
+// are in the order of bytes, not of a language.
 func testTexts(t *testing.T, l *lab) {
 	db, ctx := l.fresh(t), t.Context()
 	odd := "nul \x00, broken \xff, ✓, ' \\ ${x}"

@@ -8,9 +8,10 @@ import (
 	"zerodag/internal/sqlstore"
 )
 
-// A promoted asynchronous standby, or a restored backup, lacks the last commits, and its sequences continue from an earlier number. Processes and users
-// still remember lost ids: if a different object got such an id, a kill could hit the wrong attempt. PostgreSQL begins a new timeline in both cases. So
-// the first connection to a new timeline skips many numbers before any connection is used.
+// A promoted asynchronous standby, or a restored backup, lacks the last commits, and its sequences continue from an
+// earlier number. Processes and users still remember lost ids: if a different object got such an id, a kill could hit
+// the wrong attempt. PostgreSQL begins a new timeline in both cases. So the first connection to a new timeline skips
+// many numbers before any connection is used.
 
 // skipped is how many numbers of each kind are skipped: more than a standby can be behind.
 const skipped = 100_000
@@ -24,8 +25,8 @@ func (db *DB) follow(ctx context.Context, to *pgx.Conn) error {
 	return db.enterTimeline(&conn{ctx: ctx, to: to})
 }
 
-// enterTimeline skips numbers if the server is on a timeline that is new to the schema. It changes nothing where there is no schema yet, and on
-// services that do not show their timeline: their standbys share the storage of the primary.
+// enterTimeline skips numbers if the server is on a timeline that is new to the schema. It changes nothing where there
+// is no schema yet, and on services that do not show their timeline: their standbys share the storage of the primary.
 func (db *DB) enterTimeline(c *conn) error {
 	_, isNew, err := sqlstore.One(c, (*row).ID, "SELECT "+timeline+" WHERE NOT EXISTS (SELECT 1 FROM timelines WHERE timeline = "+timeline+")")
 	switch code(err) {

@@ -71,8 +71,8 @@ func (r readElsewhere) Files(ctx context.Context, a host.Attempt, prefix string)
 	return r.by.Files(ctx, a, prefix)
 }
 
-// testFaults lets a process that crashes again and again, over a store that refuses, loses answers and delays, write a log and
-// work off a queue: all of it is there in the end, once.
+// testFaults lets a process that crashes again and again, over a store that refuses, loses answers and delays, write a
+// log and work off a queue: all of it is there in the end, once.
 func testFaults(t *testing.T, l *lab) {
 	db := l.fresh(t)
 	a := setScene(t, db).start(t, db)
@@ -116,8 +116,8 @@ func testFaults(t *testing.T, l *lab) {
 	}
 }
 
-// testGroups lets several senders add to the same groups by two servers while both receive: one message of a group is held at a
-// time, those of one sender come in the order sent, and none is left behind. There is no poll to help.
+// testGroups lets several senders add to the same groups by two servers while both receive: one message of a group is
+// held at a time, those of one sender come in the order sent, and none is left behind. There is no poll to help.
 func testGroups(t *testing.T, l *lab) {
 	l.enter(t)
 	o := l.options()

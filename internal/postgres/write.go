@@ -17,8 +17,8 @@ const (
 	tries     = 8
 	firstWait = 10 * time.Millisecond
 	mostWait  = time.Second
-	// tryTime bounds one try, as a server that went away without a word would be waited for longer by far, and mostTime is
-	// after what time there is no other one.
+	// tryTime bounds one try, as a server that went away without a word would be waited for longer by far, and mostTime
+	// is after what time there is no other one.
 	tryTime  = time.Minute
 	mostTime = 20 * time.Second
 	// settleTime limits how long the database is asked whether a commit was made.
@@ -96,9 +96,9 @@ func (db *DB) alone(ctx context.Context, f func(*conn) error) error {
 	})
 }
 
-// write commits a change, once: what was rolled back is run again, so run must set what it returns anew each time. When the
-// connection breaks during the commit, PostgreSQL is asked whether the mark of the transaction is there (see marks.go): a change
-// is neither lost nor made twice, whatever it is.
+// write commits a change, once: what was rolled back is run again, so run must set what it returns anew each time. When
+// the connection breaks during the commit, PostgreSQL is asked whether the mark of the transaction is there (see
+// marks.go): a change is neither lost nor made twice, whatever it is.
 func (db *DB) write(ctx context.Context, run func(*conn) error) error {
 	return db.repeat(ctx, func(ctx context.Context) error {
 		if db.isClosed() {

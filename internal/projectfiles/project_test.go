@@ -225,8 +225,8 @@ func FuzzIgnore(f *testing.F) {
 	})
 }
 
-// TestEntries proves that what is in a folder is listed by name, that a file is no folder, and that what cannot be read is
-// not taken for something that is not there.
+// TestEntries proves that what is in a folder is listed by name, that a file is no folder, and that what cannot be read
+// is not taken for something that is not there.
 func TestEntries(t *testing.T) {
 	t.Parallel()
 	p := project(t, map[string]string{"a/b.txt": "", "a/c/d.txt": "", "e.txt": ""})

@@ -48,7 +48,8 @@ func (s *Service) Microvms(id operators.Identity, archive string) operators.Comm
 	return &commands{s, id, archive, operators.OnMicrovm}
 }
 
-// onMicrovm is the class of a command there. Settings that a task may choose on Fargate are fixed by the image of MicroVMs.
+// onMicrovm is the class of a command there. Settings that a task may choose on Fargate are fixed by the image of
+// MicroVMs.
 func (s *commands) onMicrovm(b operators.Sandbox, key string, losses int64) (Class, error) {
 	const instead = ": use a machine instead (sandbox: {executor: fargate})"
 	class := s.Microvm

@@ -81,8 +81,9 @@ func TestMicrovmRefuses(t *testing.T) {
 	}
 }
 
-// TestMicrovmLife proves the life of a machine: it is launched in its place, its command has a time limit, it leaves after ten seconds
-// without one, is then terminated at once and again by each look until it has ended, and its row is gone after that.
+// TestMicrovmLife proves the life of a machine: it is launched in its place, its command has a time limit, it leaves
+// after ten seconds without one, is then terminated at once and again by each look until it has ended, and its row is
+// gone after that.
 func TestMicrovmLife(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

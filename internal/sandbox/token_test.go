@@ -396,8 +396,8 @@ func TestKeysThatHang(t *testing.T) {
 	})
 }
 
-// TestKeysThatNeverCame proves that who needs a key that the store does not tell in time asks another time: its command does not
-// fail, and runs once the store answers.
+// TestKeysThatNeverCame proves that who needs a key that the store does not tell in time asks another time: its command
+// does not fail, and runs once the store answers.
 func TestKeysThatNeverCame(t *testing.T) {
 	timed(t, func(t *testing.T) {
 		b := newBench(t)

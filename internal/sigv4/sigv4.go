@@ -15,7 +15,8 @@ import (
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
 )
 
-// Endpoint is the address of a service in a region, https://SERVICE.REGION.amazonaws.com, or that of the partition for China.
+// Endpoint is the address of a service in a region, https://SERVICE.REGION.amazonaws.com, or that of the partition for
+// China.
 func Endpoint(service, region string) string {
 	address := "https://" + service + "." + region + ".amazonaws.com"
 	if strings.HasPrefix(region, "cn-") {
@@ -24,7 +25,8 @@ func Endpoint(service, region string) string {
 	return address
 }
 
-// Sign adds the signature to a request with a body, for a service as signatures name it. The error is that of the SDK's signer.
+// Sign adds the signature to a request with a body, for a service as signatures name it. The error is that of the SDK's
+// signer.
 func Sign(ctx context.Context, who aws.Credentials, r *http.Request, body []byte, service, region string, at time.Time) error {
 	sum := sha256.Sum256(body)
 	return v4.NewSigner().SignHTTP(ctx, who, r, hex.EncodeToString(sum[:]), service, region, at)

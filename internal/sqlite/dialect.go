@@ -18,8 +18,8 @@ func dialect() sqlstore.Dialect {
 	}
 }
 
-// attempts selects both halves of a list in the order of the index, which has "retried" before the id: SQLite merges them
-// and stops at the limit.
+// attempts selects both halves of a list in the order of the index, which has "retried" before the id: SQLite merges
+// them and stops at the limit.
 func attempts(all string, q host.AttemptQuery) *sqlstore.Query {
 	half := func(retried bool) *sqlstore.Query {
 		s := sqlstore.Select(all)

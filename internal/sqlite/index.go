@@ -113,8 +113,8 @@ func (x *index) next(now time.Time) (wait time.Duration, any bool) {
 	return max(wait, 0), any
 }
 
-// shift moves the times of messages after the machine's clock was set or the machine slept: by waits for messages with Message.Relative, by due for all
-// others. Leases stay, because their holders slept as well.
+// shift moves the times of messages after the machine's clock was set or the machine slept: by waits for messages with
+// Message.Relative, by due for all others. Leases stay, because their holders slept as well.
 func (x *index) shift(due, waits time.Duration) {
 	for _, m := range x.later.list { // messages that were due stay due
 		if m.waits {

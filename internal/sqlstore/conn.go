@@ -15,8 +15,8 @@ type Conn interface {
 	Exec(sql string, args ...any) (int64, error)
 	// Insert runs an INSERT into a table with an id and returns the id of the new row; 0 if a conflict kept it out.
 	Insert(sql string, args ...any) (int64, error)
-	// Query calls each for every row until one of the calls fails or has enough. The statement is in use meanwhile: each
-	// must not run the same one.
+	// Query calls each for every row until one of the calls fails or has enough. The statement is in use meanwhile:
+	// each must not run the same one.
 	Query(each func(*Row), sql string, args ...any) error
 	// Batch runs statements one after the other, in one round trip if the database is remote.
 	Batch(list ...Statement) error
@@ -31,8 +31,8 @@ type Statement struct {
 // Do makes a statement for a Batch.
 func Do(sql string, args ...any) Statement { return Statement{sql, args} }
 
-// Value converts an argument to a type that both databases take: nil, int64, bool, string or []byte. Times are microseconds
-// since 1970, and NULL if zero; mappings are JSON, and NULL if nil.
+// Value converts an argument to a type that both databases take: nil, int64, bool, string or []byte. Times are
+// microseconds since 1970, and NULL if zero; mappings are JSON, and NULL if nil.
 func Value(arg any) (driver.Value, error) {
 	switch a := arg.(type) {
 	case nil, int64, string, bool:

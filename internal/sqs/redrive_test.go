@@ -76,8 +76,8 @@ func text(s string) types.MessageAttributeValue {
 	return types.MessageAttributeValue{DataType: aws.String("String"), StringValue: &s}
 }
 
-// TestLook proves that a look shows each dead letter once with how it was put aside, leaves all of them, and that one of
-// them is sent back as it was while the others stay.
+// TestLook proves that a look shows each dead letter once with how it was put aside, leaves all of them, and that one
+// of them is sent back as it was while the others stay.
 func TestLook(t *testing.T) {
 	t.Parallel()
 	c := localstack.Config(t)

@@ -20,8 +20,8 @@ type Parameter struct {
 	client *ssm.Client
 }
 
-// NewParameter returns the Parameter with a full name. key is the ARN of the KMS key that encrypts it; "" is the account's
-// default key for SSM.
+// NewParameter returns the Parameter with a full name. key is the ARN of the KMS key that encrypts it; "" is the
+// account's default key for SSM.
 func NewParameter(c aws.Config, name, key string) *Parameter {
 	p := &Parameter{name: name, client: ssm.NewFromConfig(border.Answered(c), func(s *ssm.Options) { s.Retryer = border.Retryer(0, updates) })}
 	if key != "" {

@@ -8,7 +8,8 @@ import (
 	"github.com/charmbracelet/x/ansi"
 )
 
-// Width returns how many columns a text takes on a terminal: colours take none, and characters of Chinese, Japanese and Korean two.
+// Width returns how many columns a text takes on a terminal: colours take none, and characters of Chinese, Japanese and
+// Korean two.
 func Width(text string) int { return ansi.StringWidth(text) }
 
 // Shorten cuts a text that is wider than so many columns in its middle, where names differ least.

@@ -28,8 +28,8 @@ type Attribute struct {
 	Value any
 }
 
-// ID returns the id of an attempt's trace. Its first four bytes are the time at which the attempt was created, as AWS X-Ray
-// expects.
+// ID returns the id of an attempt's trace. Its first four bytes are the time at which the attempt was created, as AWS
+// X-Ray expects.
 func ID(a host.Attempt) (id [16]byte) {
 	sum := sha256.Sum256([]byte(a.SessionUUID + "/" + strconv.FormatInt(a.ID, 10)))
 	copy(id[:], sum[:])
@@ -44,8 +44,9 @@ func SpanID(trace [16]byte, task engine.TaskID) (id [8]byte) {
 	return id
 }
 
-// Of returns the spans of an attempt that has ended, the attempt's own first. s is its final state, or nil if the attempt ended
-// without one. Tasks that never ran, and tasks whose results were taken over from another attempt, have no span.
+// Of returns the spans of an attempt that has ended, the attempt's own first. s is its final state, or nil if the
+// attempt ended without one. Tasks that never ran, and tasks whose results were taken over from another attempt, have
+// no span.
 func Of(a host.Attempt, s *engine.State) []Span {
 	id := ID(a)
 	whole := Span{Trace: id, ID: SpanID(id, 0), Name: a.Project.Name + "/" + a.Workflow.Name, Start: a.CreatedAt, End: latest(a.FinishedAt, a.CreatedAt), Attributes: attributes(a), Failed: !a.Success}

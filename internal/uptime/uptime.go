@@ -1,4 +1,5 @@
-// Package uptime reads a clock that never jumps: neither an operator nor NTP can set it, and it counts the time during which the machine sleeps.
+// Package uptime reads a clock that never jumps: neither an operator nor NTP can set it, and it counts the time during
+// which the machine sleeps.
 //
 // Package embedded gives it to queues and operators. It must never be compared with the clock of a different process.
 package uptime

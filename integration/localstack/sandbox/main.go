@@ -144,8 +144,8 @@ func attribute(path string, flags uint, set, unset uint64) error {
 	return unix.MountSetattr(unix.AT_FDCWD, path, flags, &unix.MountAttr{Attr_set: set, Attr_clr: unset})
 }
 
-// dropCapabilities leaves none to the programs that this thread starts. The user stays root, since the code of functions may
-// be in a folder that only root can read.
+// dropCapabilities leaves none to the programs that this thread starts. The user stays root, since the code of
+// functions may be in a folder that only root can read.
 func dropCapabilities() error {
 	for c := range uintptr(unix.CAP_LAST_CAP + 1) {
 		if err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0); err != nil && !errors.Is(err, unix.EINVAL) {

@@ -20,7 +20,8 @@ const (
 	// dropped is a key without a counterpart that changes neither what a command does nor where it runs: it gets a
 	// warning.
 	dropped
-	// refused is a key that decides where, how or whether a command runs, and has no counterpart: the step must not run.
+	// refused is a key that decides where, how or whether a command runs, and has no counterpart: the step must not
+	// run.
 	refused
 )
 

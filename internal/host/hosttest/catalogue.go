@@ -223,8 +223,8 @@ func catalogueDelete(t *testing.T, s suite.Stores) {
 	}
 }
 
-// cataloguePause proves that a pause of a project is kept over pushes, until it is taken away, and that one of a deleted project or of another
-// site's is none.
+// cataloguePause proves that a pause of a project is kept over pushes, until it is taken away, and that one of a
+// deleted project or of another site's is none.
 func cataloguePause(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
 	p := suite.Got(suite.Push(ctx, s, 1, "demo", "r1", []string{"main"}, nil))(t)

@@ -8,8 +8,8 @@ import (
 	"sync"
 )
 
-// Principals are grants to principals of AWS accounts. A grant's Who has the form ACCOUNT:role/NAME or ACCOUNT:user/NAME, or ACCOUNT: for
-// all principals of the account. The first grant that matches applies.
+// Principals are grants to principals of AWS accounts. A grant's Who has the form ACCOUNT:role/NAME or
+// ACCOUNT:user/NAME, or ACCOUNT: for all principals of the account. The first grant that matches applies.
 type Principals []Grant
 
 // principalForms are the forms of ARNs of principals: in a grant, and of a request's signer.
@@ -19,8 +19,8 @@ var principalForms = sync.OnceValue(func() (forms struct{ granted, signed *regex
 	return forms
 })
 
-// ParsePrincipals reads grants of the form ARN=ROLE or ARN=ROLE/SITE. The ARN is that of a role or a user of IAM, or ends in ":root" for
-// all principals of the account, as in policies.
+// ParsePrincipals reads grants of the form ARN=ROLE or ARN=ROLE/SITE. The ARN is that of a role or a user of IAM, or
+// ends in ":root" for all principals of the account, as in policies.
 func ParsePrincipals(entries []string) (Principals, error) {
 	var list Principals
 	for _, entry := range entries {

@@ -1,5 +1,5 @@
-// Package otlp sends spans to an OpenTelemetry collector, or to any service that speaks OTLP over HTTP, in OTLP's JSON encoding
-// (https://opentelemetry.io/docs/specs/otlp/#otlphttp).
+// Package otlp sends spans to an OpenTelemetry collector, or to any service that speaks OTLP over HTTP, in OTLP's JSON
+// encoding (https://opentelemetry.io/docs/specs/otlp/#otlphttp).
 package otlp
 
 import (

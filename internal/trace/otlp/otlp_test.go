@@ -18,7 +18,8 @@ import (
 	"zerodag/internal/trace/otlp"
 )
 
-// collector receives traces as the OpenTelemetry collector does, by its own decoder, and answers with the given statuses first.
+// collector receives traces as the OpenTelemetry collector does, by its own decoder, and answers with the given
+// statuses first.
 type collector struct {
 	t        *testing.T
 	mu       sync.Mutex
@@ -154,8 +155,8 @@ func TestRetries(t *testing.T) {
 	}
 }
 
-// TestRequestsAreBounded proves that no request has more spans, or spans that are further apart, than a receiver accepts, and that
-// long texts are cut between characters.
+// TestRequestsAreBounded proves that no request has more spans, or spans that are further apart, than a receiver
+// accepts, and that long texts are cut between characters.
 func TestRequestsAreBounded(t *testing.T) {
 	t.Parallel()
 	c, url := start(t)
