@@ -88,7 +88,7 @@ func (a *account) removeBucket(ctx context.Context, name string) error {
 	return err
 }
 
-// definitions are the active definitions, and the inactive ones that wait for deletion.
+// definitions are the active definitions, and inactive ones waiting for deletion.
 func (a *account) definitions(ctx context.Context) (arns []string, err error) {
 	for _, status := range []ecstypes.TaskDefinitionStatus{ecstypes.TaskDefinitionStatusActive, ecstypes.TaskDefinitionStatusInactive} {
 		list, err := a.owned(all(ctx, ecs.NewListTaskDefinitionsPaginator(a.ecs, &ecs.ListTaskDefinitionsInput{Status: status}),

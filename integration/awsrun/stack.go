@@ -127,7 +127,7 @@ func listedByName() []string {
 	return []string{"cognito-idp:", "dynamodb:", "ecs:task-definition/", "events:rule/", "logs:", "s3:", "scheduler:", "sqs:", "ssm:"}
 }
 
-// tagged lists everything else with a tag of the run: resources that CloudFormation did not delete, and those that
+// tagged lists everything else with a tag of the run: resources that CloudFormation did not delete, and resources that
 // tests made. Tags also show deleted resources for a while, so CloudFormation has the last word on its own.
 func (a *account) tagged(ctx context.Context) (arns []string, err error) {
 	type resource struct {

@@ -1,4 +1,4 @@
-// Package badprojects reads the corpus of wrong projects beside it.
+// Package badprojects reads the corpus of wrong projects in its folders.
 //
 // Each folder NNN-name is a project that a user could write by mistake or in bad faith, with a want.txt: "#" lines
 // describe what is wrong with it, "run: true" marks a project that is accepted and fails only when it runs, and every

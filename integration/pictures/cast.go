@@ -10,7 +10,7 @@ import (
 	"github.com/charmbracelet/x/vt"
 )
 
-// Cast is what was drawn on a terminal, and when.
+// Cast is a recording of a terminal, with times.
 type Cast struct {
 	Size   Size
 	began  time.Time

@@ -39,7 +39,7 @@ type Screen struct {
 // prompt precedes a command that a user has typed.
 const prompt = "$ "
 
-// Open runs a program in a terminal. cast, which may be nil, records what is drawn, and typed is what is there before.
+// Open runs a program in a terminal. cast, which may be nil, records the screen, and typed is its initial text.
 func Open(t testing.TB, size Size, typed string, command *exec.Cmd, cast *Cast) *Screen {
 	t.Helper()
 	s := &Screen{t: t, command: command, changed: make(chan struct{}, 1), ended: make(chan struct{}), emulator: vt.NewEmulator(size.Columns, size.Lines), cast: cast}
@@ -91,7 +91,7 @@ func (s *Screen) draw(p []byte) {
 	}
 }
 
-// Text is what is on the screen, without blanks at the ends of lines and without empty lines at the end.
+// Text is the text of the screen, without blanks at the ends of lines and without empty lines at the end.
 func (s *Screen) Text() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -156,7 +156,7 @@ func (s *Screen) Still(normal func(string) string) string {
 	}
 }
 
-// Type sends what a person types.
+// Type sends what a user types.
 func (s *Screen) Type(keys string) {
 	s.t.Helper()
 	if _, err := s.pty.WriteString(keys); err != nil {

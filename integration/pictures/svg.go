@@ -35,8 +35,7 @@ func classOf(cell *uv.Cell) string {
 	return class
 }
 
-// looks are the colours of a terminal on light and on dark pages. A reader who wants nothing to move sees the last
-// screen.
+// looks are the colors of a terminal on light and on dark pages. A reader who prefers no motion sees the last screen.
 const looks = `.w{fill:#fff;stroke:#d0d7de}.b{fill:#d0d7de}text{fill:#1f2328;font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;white-space:pre}
 .r{fill:#cf222e}.g{fill:#1a7f37}.y{fill:#9a6700}.c{fill:#0969da}.d{opacity:.65}
 @media(prefers-color-scheme:dark){.w{fill:#0d1117;stroke:#30363d}.b{fill:#30363d}text{fill:#e6edf3}.r{fill:#ff7b72}.g{fill:#3fb950}.y{fill:#d29922}.c{fill:#79c0ff}}

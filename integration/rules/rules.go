@@ -106,7 +106,7 @@ func describeAttempt(b *strings.Builder, a object) {
 		for _, line := range asList(logs[name]) {
 			fmt.Fprintf(b, "  | %v\n", line)
 		}
-		delete(logs, name) // rows of a later try have the same log
+		delete(logs, name) // rows of a later try share the log
 	}
 }
 

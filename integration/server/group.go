@@ -47,7 +47,7 @@ func (p Place) URL() string {
 	return fmt.Sprintf("postgres://%s@%s/%s?sslmode=disable", p.user, net.JoinHostPort(p.host, p.port), p.database)
 }
 
-// Options are those of servers that share the place.
+// Options are the options of servers that share the place.
 func (p Place) Options() []string {
 	var options []string
 	for key, value := range map[string]string{"type": "postgresql", "host": p.host, "port": p.port, "database": p.database, "user": p.user,
@@ -93,7 +93,7 @@ func newGroup(t testing.TB, program string, options []string) *group {
 	return g
 }
 
-// RoundTrip sends a request to the server whose turn it is, or the next one where that one does not listen.
+// RoundTrip sends a request to the server whose turn it is, or to the next one if that does not listen.
 func (g *group) RoundTrip(r *http.Request) (*http.Response, error) {
 	var last error
 	for range g.servers {

@@ -30,7 +30,7 @@ type Server struct {
 	program string
 	folder  string
 	options []string
-	keeps   []string // options of where the data is
+	keeps   []string // options for the place of the data
 	group   *group   // nil: it is one process
 
 	mu  sync.Mutex
@@ -147,7 +147,7 @@ func (s *Server) Wait() error {
 // Data is the folder of the server's data.
 func (s *Server) Data() string { return filepath.Join(s.folder, "data") }
 
-// URL is where the server listens.
+// URL is the address of the server.
 func (s *Server) URL() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

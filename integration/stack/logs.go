@@ -43,7 +43,7 @@ func (s *Stack) Logs(ctx context.Context, attempt string, tasks ...string) (stri
 // logFile is a log file as the API lists it.
 type logFile struct{ FileName, TaskName, Direct string }
 
-// logFile reads one, by its link where there is one.
+// logFile reads a log file, by its link if there is one.
 func (s *Stack) logFile(ctx context.Context, attempt, name, link string) (string, error) {
 	var packed []byte
 	if link == "" {
@@ -101,7 +101,7 @@ func (s *Stack) Log(ctx context.Context, function string, since time.Time) ([]st
 	}
 }
 
-// filterLog asks CloudWatch; a log that nothing was written to is empty.
+// filterLog queries CloudWatch; a log that was never written is empty.
 func filterLog(ctx context.Context, in map[string]any, into any) error {
 	body, err := json.Marshal(in)
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 )
 
-// Queue is a queue of the stack and where its dead letters go.
+// Queue is a queue of the stack with its dead-letter queue.
 type Queue struct {
 	Name, URL, Dead string
 	client          *sqs.Client
 }
 
-// Queues returns those of events and of tasks.
+// Queues returns the queues of events and of tasks.
 func (s *Stack) Queues(ctx context.Context, c aws.Config) (events, tasks *Queue, err error) {
 	config, err := s.Config(ctx)
 	if err != nil {

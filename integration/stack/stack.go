@@ -157,7 +157,7 @@ func (s *Stack) Post(ctx context.Context, path string, body, into any) error {
 	return s.ask(ctx, http.MethodPost, path, "application/json", text, into)
 }
 
-// Project is a pushed one: its id, and those of its workflows by name.
+// Project is a pushed project: its id, and the ids of its workflows by name.
 type Project struct {
 	ID        string
 	Workflows map[string]string

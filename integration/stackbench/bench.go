@@ -62,7 +62,7 @@ func (b *bench) close() {
 	}
 }
 
-// works is what tasks call: it answers at once and notes when.
+// works is the target of tasks' calls: it answers at once and records the time.
 type works struct {
 	url  string
 	stop func()

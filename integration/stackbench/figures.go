@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// figure is what a million of something costs, item by item. A run of `make bench-aws` writes those of
-// all scenarios into a file, which docs/aws.md shows as a table.
+// figure is the cost of a million objects, item by item. A run of `make bench-aws` writes the figures of all scenarios
+// into a file, which docs/aws.md shows as a table.
 type figure struct {
 	Name   string
 	Budget float64 // dollars; 0 is none
@@ -40,8 +40,8 @@ func (f figure) counted() float64 {
 	return sum
 }
 
-// figureOf is what a million tasks of a scenario cost beyond what their attempts do, which the first
-// scenario says; that one is about attempts.
+// figureOf is the cost of a million tasks of a scenario beyond that of their attempts, which the first scenario
+// measures; that one is about attempts.
 func figureOf(r result, attempt []cost) figure {
 	f := figure{Name: r.name, Budget: r.scenario.dollars}
 	for i, c := range r.costs() {

@@ -25,7 +25,7 @@ type item struct {
 	list, nothing float64 // dollars a month: by list, and in an account that has nothing else
 }
 
-// template is what is read of a CloudFormation template.
+// template is the part of a CloudFormation template that is read.
 type template struct {
 	Resources map[string]struct {
 		Type       string
@@ -40,7 +40,7 @@ var freeWhileIdle = strings.Fields(`AWS::ApiGatewayV2::Api AWS::ApiGatewayV2::Ap
 	AWS::Lambda::Alias AWS::Lambda::EventInvokeConfig AWS::Lambda::Function AWS::Lambda::Permission AWS::Logs::LogGroup AWS::Route53::RecordSet AWS::S3::Bucket AWS::S3::BucketPolicy AWS::SNS::Subscription
 	AWS::SNS::Topic AWS::SNS::TopicPolicy AWS::SQS::Queue AWS::SQS::QueuePolicy`)
 
-// polls are the requests of a month by which a function asks its queue for messages, and whether that is a FIFO queue.
+// polls are the monthly requests by which a function polls its queue, and whether that is a FIFO queue.
 func (t template) polls(mapping map[string]any) (requests float64, fifo bool) {
 	requests = prices.PollsPerMonth * prices.IdlePollersFewer
 	if mapping["ScalingConfig"] != nil {
@@ -59,8 +59,8 @@ func ofTick(function map[string]any) (memory, logged float64) {
 	return memory, logged
 }
 
-// idleBill is what the deployment of a template costs in a month in which nothing runs. A resource
-// of a type that it does not know is an error: it may have a price.
+// idleBill is the cost of a template's deployment in a month in which nothing runs. A resource of an unknown type is an
+// error: it may have a price.
 func idleBill(text []byte) ([]item, error) {
 	var t template
 	if err := json.Unmarshal(text, &t); err != nil {

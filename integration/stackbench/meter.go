@@ -26,7 +26,7 @@ type invocations struct {
 	logged int // bytes of the function's own lines
 }
 
-// pollers is what Lambda itself asks the queues for: it receives a batch and deletes it.
+// pollers is the number of Lambda's own requests to the queues: it receives a batch and deletes it.
 const pollers = 2
 
 func (u usage) invocations() int { return u.functions["executor"].times + u.functions["agent"].times }
@@ -86,7 +86,7 @@ func (u usage) dollars() float64 {
 	return sum
 }
 
-// figures are what budgets are about.
+// figures are the figures that have budgets.
 type figures struct {
 	writes, reads, requests, invocations float64
 	counted, timed                       float64 // dollars: of all counts, and of the functions' time here

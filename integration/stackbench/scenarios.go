@@ -57,7 +57,7 @@ type result struct {
 	attempt figures     // of an attempt of one task; zero for those
 }
 
-// perTask is what one task uses, beyond what its attempt does.
+// perTask is the usage of one task, beyond that of its attempt.
 func (r result) perTask() figures {
 	return r.figures().share(r.attempt, float64(r.attempts), float64(r.tasks*r.attempts))
 }
@@ -83,7 +83,7 @@ func (b *bench) runAll(ctx context.Context, list []scenario, each func(result)) 
 	return nil
 }
 
-// run carries a scenario out: once before, so that what is fetched once is there.
+// run carries a scenario out: once in advance, so that caches are filled.
 func (b *bench) run(ctx context.Context, s scenario) (result, error) {
 	r := result{scenario: s}
 	p, err := b.Push(ctx, fmt.Sprintf("bench%d", time.Now().UnixNano()), map[string]string{"main.dig": s.text})

@@ -118,7 +118,7 @@ func (r reply) Write(w http.ResponseWriter, f fake.Fault) {
 func ok(v any) reply {
 	text, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // what is written here is always JSON
+		panic(err) // it is always JSON
 	}
 	return reply{status: http.StatusOK, content: text}
 }

@@ -24,7 +24,7 @@ type Script struct {
 	Times int `json:"times"`
 	// Looks is how often its status is "running" before it ends.
 	Looks int `json:"looks"`
-	// Fail is the error of a job that fails, Out what its command said.
+	// Fail is the error of a job that fails, Out the output of its command.
 	Fail string `json:"fail"`
 	Out  string `json:"out"`
 	// Raw is sent in place of the rows as they would be.
@@ -36,7 +36,7 @@ var (
 	writes     = regexp.MustCompile(`(?m)^(INSERT|CREATE) `)
 )
 
-// ReadScript reads what a query says.
+// ReadScript reads the script in a query.
 func ReadScript(query string) (Script, error) {
 	s := Script{Columns: [][2]string{{"_col0", "bigint"}}, Rows: [][]any{{json.Number("1")}}}
 	if found := scriptLine.FindAllStringSubmatch(query, -1); len(found) > 0 {

@@ -43,7 +43,7 @@ func (r Attempts) Failures(ctx context.Context, a client.Attempt, lines int) ([]
 // FailuresAmong is Failures of an attempt whose tasks were read already.
 func (r Attempts) FailuresAmong(ctx context.Context, a client.Attempt, tasks []client.Task, lines int) (_ []Failure, err error) {
 	var list []Failure
-	lost, ignored := remedy.LostNames{}, map[client.ID]bool{} // groups whose failure is ignored, and the tasks below them
+	lost, ignored := remedy.LostNames{}, map[client.ID]bool{} // groups with ignored failures, and the tasks below
 	old, tries := superseded(tasks), map[string]int{}
 	for _, t := range tasks {
 		tries[t.FullName] += triesOf(t)

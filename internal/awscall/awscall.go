@@ -3,7 +3,7 @@
 //
 // Package account and the test bed's runs on an account use it for the few requests to Services whose clients are not
 // linked: each client of the SDK makes its tables before main, which every command of zerodag would pay for
-// (docs/adr/0020). It must never print a credential, and knows no service.
+// (docs/adr/0020). It must never print a credential, and is independent of any service.
 package awscall
 
 import (

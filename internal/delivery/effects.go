@@ -78,8 +78,8 @@ func (w *Worker) perform(ctx context.Context, a *attempt, h holder, s *outbox) (
 	return s.kept, nil
 }
 
-// owed is the outstanding work of the message: what to send and what the caller may keep; whether more portions must be
-// made, and whether the attempt has ended.
+// owed is the outstanding work of the message: the messages to send and the runs that the caller may keep; whether more
+// portions must be made, and whether the attempt has ended.
 func (w *Worker) owed(a *attempt, h holder) (out outbox, goOn, ended bool) {
 	for _, e := range a.state.Outstanding(h.guard) {
 		switch e := e.(type) {

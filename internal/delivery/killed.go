@@ -25,7 +25,7 @@ func (w *Worker) StopKilled(ctx context.Context) error {
 }
 
 // stopKilled relies on the log, not the row: until the kill is in the log, a run that is cut off would count as failed.
-// Only the log knows of a group that fails fast or has taken too long, and of the cleanup after a kill.
+// Only the log shows a group that fails fast or has taken too long, and the cleanup after a kill.
 func (w *Worker) stopKilled(ctx context.Context, a *attempt) error {
 	row, err := w.Attempts.Attempt(ctx, host.AnySite, a.id)
 	if err != nil {

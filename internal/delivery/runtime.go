@@ -87,8 +87,8 @@ func (j *job) beginning(ctx context.Context) (over bool, err error) {
 	return false, err
 }
 
-// ended is the outcome of a run that a kill kept from beginning. It asks for another run, which the engine turns into
-// one that cleans up after the earlier ones.
+// ended is the outcome of a run that a kill kept from beginning. It asks for another run, which the engine turns into a
+// cleanup after the earlier runs.
 func (w *Worker) ended(j *job, err error) (run.Outcome, error) {
 	switch {
 	case err != nil:

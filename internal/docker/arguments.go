@@ -75,7 +75,7 @@ func volume(root string, selinux bool) []string {
 }
 
 // variables sorts the variables of the command: names whose values the client passes on from its environment, that
-// environment, and lines of a file for those that would change the client.
+// environment, and lines of a file for variables that would change the client.
 func variables(env []string) (names, client, lines []string, err error) {
 	for _, pair := range os.Environ() {
 		if name, _, _ := strings.Cut(pair, "="); lineage.NotOwn.Gives(name) {

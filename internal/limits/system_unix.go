@@ -23,5 +23,5 @@ func openFiles() (uint64, bool) {
 	return limit.Cur, err == nil
 }
 
-// isFull has no further errors of a full disk besides those of all systems.
+// isFull has no further errors of a full disk beyond those of all systems.
 func isFull(error) bool { return false }

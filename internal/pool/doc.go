@@ -14,5 +14,5 @@
 // No worker gives slots to another, and no clock frees a slot: a woken task tries again, and a slot is freed when the
 // log of its holder shows that the try is over. So no answer can be lost, and a slow task cannot lose its slot.
 //
-// The package must never read a clock or a store, nor know what an attempt is.
+// The package must never read a clock or a store, nor depend on attempts.
 package pool

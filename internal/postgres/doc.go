@@ -3,7 +3,7 @@
 // any number of servers.
 //
 // Servers of one deployment open the same schema. It must never decide what the host decides, never touch a table
-// outside of its schema (Digdag's tables are beside it), and never keep state in memory that another server needs.
+// outside of its schema (Digdag's tables are in another), and never keep state in memory that another server needs.
 //
 // Package sqlstore implements most ports, for this database and for SQLite. This package has PostgreSQL's own parts:
 // transactions that run once, queues in rows, appending to a log, archives, logs of tasks, outages.

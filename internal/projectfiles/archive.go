@@ -77,7 +77,7 @@ func (a *Archive) Close() error {
 }
 
 // linkInside returns the shortest relative form of a link's target; false if it leads out of the project. name is the
-// link's. In this form every ".." is at the beginning, where it leaves real folders only: no chain of such links can
+// link's. In this form every ".." is at the beginning, so that it leaves only real folders: no chain of such links can
 // lead out.
 func linkInside(name, target string) (string, bool) {
 	if target == "" || path.IsAbs(target) {

@@ -50,7 +50,7 @@ func misleading(v param.Value) bool {
 }
 
 // usesOf returns the uses that a run warns of: those in which a text that it was given counts as something other than
-// its author means, and those that do not depend on values.
+// its author means, and uses that do not depend on values.
 func usesOf(given *param.Map, all []param.Use) (found []param.Use) {
 	for _, use := range all {
 		v, _ := given.Get(use.Name)

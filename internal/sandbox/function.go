@@ -173,7 +173,7 @@ func (f *calls) hand(task context.Context, call Call, row Command) (Result, erro
 	})()
 	r, err := f.Caller.Call(ctx, call)
 	if toEnd() {
-		return Result{Code: 143, Stopped: true, Log: r.Log, LogLost: r.LogLost}, nil // its other results no longer count
+		return Result{Code: 143, Stopped: true, Log: r.Log, LogLost: r.LogLost}, nil // other results no longer count
 	}
 	r.Lost, r.Stopped = false, false // a function must not set these
 	return r, err

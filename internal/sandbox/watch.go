@@ -50,8 +50,8 @@ func sideBySide[T any](list []T, do func(T) error) error {
 	return errors.Join(failed...)
 }
 
-// ended checks whether silent machines have ended, or those that must no longer be heard. A machine that cannot be
-// queried has not ended.
+// ended checks whether silent machines, or machines that must stay silent, have ended. A machine that cannot be queried
+// has not ended.
 func (s *Service) ended(ctx context.Context, list []Runner) (map[string]string, error) {
 	quiet := slices.DeleteFunc(slices.Clone(list), func(r Runner) bool {
 		if r.Seen.IsZero() {

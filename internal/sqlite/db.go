@@ -196,7 +196,7 @@ func openReader(path string) (*conn, error) {
 }
 
 // lockFile makes sure that this process is the only one, until the connection is closed or the process ends in any way.
-// It uses SQLite's own lock on an empty database beside the real one, so it works wherever SQLite does.
+// It uses SQLite's own lock on an empty database next to the real one, so it works wherever SQLite does.
 func lockFile(path string) (*conn, error) {
 	c, err := dial(dsn(path + ".lock"))
 	if err == nil {

@@ -1,7 +1,7 @@
 // Package iam decides as AWS does whether the policies of a role allow the calls of a function. LocalStack checks no
 // policy: a missing right shows on an account only.
 //
-// The proxy uses it. The decision itself is that of a policy simulator from npm, which runs beside the tests and is
+// The proxy uses it. The decision itself is that of a policy simulator from npm, which runs along with the tests and is
 // part of no build.
 package iam
 

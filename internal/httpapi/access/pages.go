@@ -15,7 +15,7 @@ import (
 // A browser sends whatever a page asks it to, from behind every firewall and with its user's credentials. The rules
 // here let pages call this API only if this server served them (docs/adr/0017-listeners-without-login.md):
 //
-//   - named: without a login, the server must be called by one of its own names.
+//   - named: without a login, the server must be called by one of its names.
 //   - ownPage: a page of another origin is refused, everywhere.
 //   - deliberate: requests that a page can send without a preflight change nothing.
 

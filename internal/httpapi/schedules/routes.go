@@ -30,7 +30,7 @@ func Routes() []endpoint.Route {
 	return slices.Concat(list, backfillRoutes(), poolRoutes())
 }
 
-// backfillRoutes are the routes of backfills that are objects with an id; Digdag's are beside its schedules.
+// backfillRoutes are the routes of backfills that are objects with an id; Digdag's are part of its schedules.
 func backfillRoutes() []endpoint.Route {
 	post := func(action, name string, serve endpoint.Handler) endpoint.Route {
 		return endpoint.Route{Method: http.MethodPost, Path: "/api/backfills/{id}/" + action, Name: name, Role: access.Operator,
