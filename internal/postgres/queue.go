@@ -176,7 +176,7 @@ func (q *Queue) lease(ctx context.Context, n int, lease time.Duration) (list []h
 	sent := false
 	doubts := q.doubted()
 	err = q.db.alone(ctx, func(c *conn) error {
-		finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), tryTime) // a leaving caller must not take messages along
+		finish, cancel := context.WithTimeout(context.WithoutCancel(ctx), tryTime) // a caller that leaves now takes no messages
 		defer cancel()
 		c.ctx, list = finish, nil
 		if sent {
