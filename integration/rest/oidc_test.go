@@ -16,7 +16,7 @@ import (
 	"zerodag/internal/seal"
 )
 
-// known is a server at which those sign in whom a provider of identities knows, as grants say.
+// known is a server with sign-ins at an identity provider, by grants.
 func known(t *testing.T, grants string, box *seal.Box) (*running, *oidctest.Provider) {
 	t.Helper()
 	if list, err := access.ParseGrants(grants); err == nil {

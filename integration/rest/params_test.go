@@ -66,7 +66,7 @@ func TestParams(t *testing.T) {
 		t.Errorf("an attempt without outputs shows %v", o)
 	}
 
-	// what starts again is held against the rules, too
+	// a repeated start is also checked against the rules
 	if a := c.call(http.MethodPost, "/api/x/attempts/"+attempt+"/rerun", `{"mode":"all","params":{"days":0}}`); a.status != http.StatusBadRequest || !strings.Contains(string(a.content), "must be 1 or more") {
 		t.Errorf("%d %s", a.status, a.content)
 	}

@@ -83,7 +83,7 @@ func describe(result object) string {
 	for _, name := range slices.Sorted(maps.Keys(files)) {
 		fmt.Fprintf(&b, "file %s: %s\n", name, compact(files[name]))
 	}
-	var mails []string // in any order, too
+	var mails []string // also in any order
 	for _, m := range asList(result["mails"]) {
 		mails = append(mails, fmt.Sprintf("mail %s\n", compact(m)))
 	}

@@ -57,9 +57,8 @@ func download(t *testing.T, link string) (status int, text string) {
 	return answer.StatusCode, string(plain)
 }
 
-// TestLogLinks proves that `zerodag log --url` prints links into S3 that every reader can download
-// from and that cannot be changed; short logs have one where the deployment stores them, too
-// (smallLogs), and else come from the API.
+// TestLogLinks proves that `zerodag log --url` prints links into S3 that every reader can download from and that cannot
+// be changed; short logs also have one if the deployment stores them (smallLogs), and else come from the API.
 func TestLogLinks(t *testing.T) {
 	t.Parallel()
 	deployed := stack.Deployed(t)

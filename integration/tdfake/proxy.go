@@ -62,7 +62,7 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for _, way := range [][2]net.Conn{{to, from}, {from, to}} {
 		both.Go(func() {
 			io.Copy(way[0], way[1])
-			way[0].Close() // so that the other way ends, too
+			way[0].Close() // so that the other direction also ends
 		})
 	}
 	both.Wait()

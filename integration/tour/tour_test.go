@@ -98,7 +98,7 @@ func open(t *testing.T) *shell {
 	read.Close()
 	out.Close()
 	t.Cleanup(func() {
-		syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL) // the server of a page that failed, too
+		syscall.Kill(-s.cmd.Process.Pid, syscall.SIGKILL) // also the server of a page that failed
 		write.Close()
 		s.cmd.Wait()
 	})

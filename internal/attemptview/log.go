@@ -19,7 +19,7 @@ const mostHeld = 50_000
 // LogOptions are the settings for showing the logs of an attempt.
 type LogOptions struct {
 	Out     io.Writer
-	Verbose bool         // debug messages, too
+	Verbose bool         // also debug messages
 	Follow  bool         // until the attempt, or its tasks with the prefix, are over
 	Plain   bool         // lines as they are, as Digdag shows them; else with task names
 	Ink     term.Palette // unless they are plain

@@ -24,7 +24,7 @@ type Question struct {
 	Folder   string // of the files of stages
 	Month    cost.Month
 	Sample   int  // attempts of a workflow whose tasks are read; 0 reads all
-	Billed   bool // Cost Explorer is asked, too
+	Billed   bool // also query Cost Explorer
 }
 
 // Of queries the API and the account. Values that the account may not read are unknown in the report, not an error.

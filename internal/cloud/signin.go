@@ -69,7 +69,7 @@ func (k *keptParameter) text(ctx context.Context) (string, error) {
 		if err := k.Make(ctx, k.fresh()); err != nil {
 			return "", err
 		}
-		// Another function may have been first: its value is everybody's.
+		// Another function may have been first: all use its value.
 		if value, err = k.Read(ctx); errors.Is(err, host.ErrNotFound) {
 			err = fmt.Errorf("%w: %w", host.ErrUnavailable, err) // a new value can be read a moment later
 		}

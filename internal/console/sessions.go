@@ -22,7 +22,7 @@ type SessionFilter struct {
 	States      map[string]bool // words of host.Attempt.Status; none is any
 	From, Until Bound           // session times, Until not included
 	Text        string          // part of the name of the project, the workflow or the retry, or of a label, in any case; "" is any
-	InFile      bool            // Text may be a part of the newest definition of the workflow, and of a tag, too
+	InFile      bool            // Text may also be part of a tag or of the workflow's newest definition
 	Before      int64           // ids below; 0 is all
 	Count       int
 	Most        int // how many sessions are looked at for a page; 0 is mostSessions

@@ -63,7 +63,7 @@ func NewWorkspaces(parent string, disk int64, most projectfiles.Limits, archive 
 	return &Workspaces{place: p, room: newRoom(p.folder, disk), folder: p.folder, archive: archive, limits: most, clean: cleanNames(), unpacked: map[string]*unpacked{}}, nil
 }
 
-// Share lets other users of the machine reach a workspace whose name they know: the users whom commands run as.
+// Share lets other users of the machine reach a workspace whose name they know: the users that commands run as.
 func (w *Workspaces) Share() error {
 	return errors.Join(os.Chmod(w.folder, 0o711), os.Chmod(filepath.Join(w.folder, "workspace"), 0o711)) // #nosec G302 -- commands of other users pass through to workspaces of their own, and list nothing
 }

@@ -259,7 +259,7 @@ func cutCases(s *scene, db, direct *DB) map[string]cutCase {
 		"receive": {func(t *testing.T, n int64) error {
 			return direct.Queue("events").Send(t.Context(), host.Message{ID: fmt.Sprint(n), Body: []byte("x")})
 		}, func(t *testing.T, n int64) error {
-			for { // there are those of other cases, too
+			for { // there are also those of other cases
 				list, err := db.Queue("events").Receive(t.Context(), 1, time.Hour)
 				if err != nil {
 					return err

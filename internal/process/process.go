@@ -47,7 +47,7 @@ type Options struct {
 // any case.
 const mostProcesses = 1024
 
-// User is another user of this machine, as whom commands run. Only root can have one.
+// User is another user of this machine that commands run as. Only root can have one.
 type User struct {
 	ID, Group  int
 	Name, Home string

@@ -16,7 +16,7 @@ type Caller interface {
 	Call(ctx context.Context, c Call) (Result, error)
 }
 
-// How a call may end, other than with a result. ErrBusy, too: nothing was begun.
+// How a call may end, other than with a result. ErrBusy also means that nothing was begun.
 var (
 	// ErrMemory and ErrTime: the function had no more of it and was ended with the command.
 	ErrMemory = errors.New("the function was out of memory")

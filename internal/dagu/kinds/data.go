@@ -32,7 +32,7 @@ func dataAction(s *tasks.Step) *param.Map {
 			"a step of type %s whose data is known only in the run is not taken over", document.Text(s.Map, "type"))
 	}
 	printed, err := formOf(s).Convert(data)
-	if err != nil { // it fails in Dagu, too
+	if err != nil { // it also fails in Dagu
 		return param.New("fail>", references.Literal(err.Error()))
 	}
 	return s.CommandTask("printf '%s' "+references.Literal(references.ShellWord(printed)),

@@ -148,7 +148,7 @@ func filled(s *tasks.Step) *param.Map {
 	case errors.Is(err, precomputed.ErrDecides), errors.Is(err, precomputed.ErrUnread),
 		errors.Is(err, precomputed.ErrLong), err != nil && document.Reference().MatchString(param.Text(with.Map("data"))):
 		s.Refuse(s.Map, "script", "write it with ${...}", "the template cannot be filled before the run: %s", err)
-	case err != nil: // it fails in Dagu, too
+	case err != nil: // it also fails in Dagu
 		return param.New("fail>", references.Literal(strings.ReplaceAll(err.Error(), dollar, "$")))
 	}
 	command := "printf '%s' " + references.Literal(references.ShellWord(strings.ReplaceAll(text, dollar, "$")))
