@@ -181,7 +181,7 @@ func (c *critic) misnamed(place []string, task, key string, v param.Value) {
 func (c *critic) steering(place []string, task, operator, key string, v param.Value, own []string) {
 	switch {
 	case key == "_retry":
-		c.retry(place, task, operator, v)
+		repeats{c}.retry(place, task, operator, v)
 	case key == "_parallel":
 		c.parallel(place, task, operator, v)
 	case slices.Contains(keys.TaskKeys(), key):
@@ -222,57 +222,6 @@ func (c *critic) steeringHint(key string, own []string) string {
 		return "did you mean " + strings.Join(far, ", ") + "?"
 	}
 	return "keys of a task that begin with _ are " + strings.Join(keys.TaskKeys(), ", ")
-}
-
-// retry checks a _retry. With `zerodag: 1`, mistakes that a push does not refuse are below an operator that generates
-// the task.
-func (c *critic) retry(place []string, task, operator string, v param.Value) {
-	if c.level > 0 {
-		keys.CheckRetry(operator, v, c.reporter(place, task))
-		return
-	}
-	switch x := v.(type) {
-	case *param.Map:
-		c.retryKeys(place, task, x)
-		if keys.LacksLimit(x) {
-			c.warn(place, task, keys.RetryForm, "_retry has no limit, and the task will fail")
-		}
-		for _, key := range keys.RetryNumbers() {
-			c.whole(place, task, v, key, 0, keys.RetryForm)
-		}
-		if kind, ok := x.Value("interval_type").(string); ok && !strings.Contains(kind, "${") && !keys.IsIntervalType(kind, false) {
-			c.warn(append(slices.Clone(place), "interval_type"), task, "write constant or exponential", "interval_type of _retry is unknown, and the task will fail: %s", kind)
-		}
-	case nil:
-	case string:
-		if !strings.Contains(x, "${") {
-			c.tries(place, task, v)
-		}
-	default:
-		c.tries(place, task, v)
-	}
-}
-
-// retryKeys checks the keys of a _retry.
-func (c *critic) retryKeys(place []string, task string, m *param.Map) {
-	for _, key := range keys.AddedRetryKeys() {
-		if m.Has(key) {
-			c.warn(append(slices.Clone(place), key), task, keys.GateHint(key), "%s of _retry is not read by anybody here", key)
-		}
-	}
-	c.unknownKeys(place, task, m.Without(keys.AddedRetryKeys()...), keys.RetryKeys())
-}
-
-// tries checks a _retry that is a number.
-func (c *critic) tries(place []string, task string, v param.Value) {
-	c.decimals(place, task, "_retry", v)
-	n, err := param.AsInt("_retry", v)
-	switch {
-	case err != nil:
-		c.noNumber(place, task, v)
-	case n < 0:
-		c.warn(place, task, "write how often it is tried again, such as `_retry: 3`", "_retry is %d: nothing is tried again", n)
-	}
 }
 
 // whole checks a number below a key of the language: whether it is one, and at least the smallest meaningful one.

@@ -49,7 +49,7 @@ func (c *critic) operator(at []string, task string, config *param.Map) {
 	c.dollars(place, task, name, command, config)
 	c.bodies(at, task, name, key, config)
 	c.cases(at, task, name, config)
-	c.rounds(place, task, name, command, config)
+	repeats{c}.rounds(place, task, name, command, config)
 	c.misread(at, task, name, key, config)
 	c.written(at, task, name, key, config)
 	for k, v := range config.All() {
@@ -266,68 +266,6 @@ func (c *critic) cases(at []string, task, operator string, config *param.Map) {
 			c.warn(place, task, "write `_default:` beside `_cases`, and not within it", "%s matches only the value '%s'", name, name)
 		case severalValues().MatchString(name):
 			c.warn(place, task, "write /^("+strings.Join(strings.FieldsFunc(name, func(r rune) bool { return r == ',' || r == '|' || r == ' ' }), "|")+")$/", "%s matches only that text, not several values", name)
-		}
-	}
-}
-
-// noList warns about a value of for_each> that is not a list, and will not become one.
-func (c *critic) noList(place []string, task string, v param.Value) {
-	text := param.Text(v)
-	if !strings.Contains(text, "${") && !strings.HasPrefix(strings.Trim(text, `" `), "[") {
-		c.warn(place, task, "write a list, as in `{name: [a, b]}`", "for_each> cannot read %s as a list, and the task will fail", param.Sample(v))
-	}
-}
-
-// rounds warns about a loop without any iterations.
-func (c *critic) rounds(place []string, task, operator string, command param.Value, config *param.Map) {
-	m, _ := command.(*param.Map)
-	nothing := false
-	switch operator {
-	case "loop":
-		n, isNumber := command.(int64)
-		nothing = isNumber && n < 1
-		c.counter(place, task, config)
-		c.decimals(place, task, "loop>", command)
-	case "for_each":
-		nothing = m != nil && c.noElement(place, task, m)
-	case "for_range":
-		nothing = c.emptyRange(place, task, m)
-	}
-	if nothing {
-		c.warn(place, task, "give it something to go through, or disable it by `_disable: true`", "%s> runs nothing: %s", operator, param.Sample(command))
-	}
-}
-
-// noElement checks the lists of for_each>, and reports whether they lead to no task.
-func (c *critic) noElement(place []string, task string, m *param.Map) bool {
-	nothing := m.Len() == 0
-	for name, v := range m.All() {
-		c.fixed(place, task, name)
-		list, isList := v.([]param.Value)
-		nothing = nothing || isList && len(list) == 0
-		if !isList {
-			c.noList(place, task, v)
-		}
-	}
-	return nothing
-}
-
-// emptyRange checks the numbers of for_range>, and reports whether they lead to no task.
-func (c *critic) emptyRange(place []string, task string, m *param.Map) bool {
-	from, hasFrom := m.Value("from").(int64)
-	to, hasTo := m.Value("to").(int64)
-	if step, isNumber := m.Value("step").(int64); isNumber && step < 1 || hasFrom && hasTo && !m.Has("step") && !m.Has("slices") {
-		c.warn(place, task, "write `step: 1`, or how many slices, such as `slices: 4`", "for_range> has no step of 1 or more and will fail")
-	}
-	return hasFrom && hasTo && from >= to
-}
-
-// counter warns about a name for the counter of loop>, which is always i.
-func (c *critic) counter(place []string, task string, config *param.Map) {
-	for _, key := range []string{"var", "as", "variable", "index", "name", "counter", "loop_var", "iterator"} {
-		name, isText := config.Value(key).(string)
-		if isText && keys.EnvName().MatchString(name) && !c.reads(key, config) && c.named[name] && name != "i" && !c.variable(name) {
-			c.warn(append(slices.Clone(place[:len(place)-1]), key), task, "write ${i} in its tasks", "loop> counts in ${i}: %s is not read", key)
 		}
 	}
 }
