@@ -187,7 +187,7 @@ func onlyRefused() sdk.Retryer {
 type calls struct {
 	describeJobs aws.Operation[batch.DescribeJobsInput, batch.DescribeJobsOutput, batch.Options]
 	submitJob    aws.Operation[batch.SubmitJobInput, batch.SubmitJobOutput, batch.Options]
-	listJobs     aws.Operation[batch.ListJobsInput, batch.ListJobsOutput, batch.Options]
+	listJobs     jobsOf
 	terminateJob aws.Operation[batch.TerminateJobInput, batch.TerminateJobOutput, batch.Options]
 }
 
@@ -202,7 +202,7 @@ func (call jobsOf) ListJobs(ctx context.Context, in *batch.ListJobsInput, option
 func (j *job) find(ctx context.Context) ([]types.JobSummary, error) {
 	in := &batch.ListJobsInput{JobQueue: &j.spec.queue, Filters: []types.KeyValuesPair{{Name: new("JOB_NAME"), Values: []string{j.name}}}}
 	var list []types.JobSummary
-	for pages := batch.NewListJobsPaginator(jobsOf(j.listJobs), in); pages.HasMorePages(); {
+	for pages := batch.NewListJobsPaginator(j.listJobs, in); pages.HasMorePages(); {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			return nil, err

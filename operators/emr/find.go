@@ -35,7 +35,7 @@ func (call clustersOf) ListClusters(ctx context.Context, in *emr.ListClustersInp
 // second submission are excluded.
 func (w *stepsWork) listedSteps(ctx context.Context) ([]types.StepSummary, error) {
 	var list []types.StepSummary
-	for pages := emr.NewListStepsPaginator(stepsOf(w.listSteps), &emr.ListStepsInput{ClusterId: &w.cluster}); pages.HasMorePages(); {
+	for pages := emr.NewListStepsPaginator(w.listSteps, &emr.ListStepsInput{ClusterId: &w.cluster}); pages.HasMorePages(); {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			return nil, err
@@ -67,7 +67,7 @@ func (w *stepsWork) clusters(ctx context.Context) ([]string, error) {
 	}
 	since = since.Add(-time.Hour) // clocks differ
 	var list []types.ClusterSummary
-	for pages := emr.NewListClustersPaginator(clustersOf(w.listClusters), &emr.ListClustersInput{CreatedAfter: &since}); pages.HasMorePages(); {
+	for pages := emr.NewListClustersPaginator(w.listClusters, &emr.ListClustersInput{CreatedAfter: &since}); pages.HasMorePages(); {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
 			return nil, err

@@ -33,8 +33,8 @@ type stepsWork struct {
 
 // calls are the operations of EMR that tasks need.
 type calls struct {
-	listSteps                aws.Operation[emr.ListStepsInput, emr.ListStepsOutput, emr.Options]
-	listClusters             aws.Operation[emr.ListClustersInput, emr.ListClustersOutput, emr.Options]
+	listSteps                stepsOf
+	listClusters             clustersOf
 	describeStep             aws.Operation[emr.DescribeStepInput, emr.DescribeStepOutput, emr.Options]
 	describeCluster          aws.Operation[emr.DescribeClusterInput, emr.DescribeClusterOutput, emr.Options]
 	runJobFlow               aws.Operation[emr.RunJobFlowInput, emr.RunJobFlowOutput, emr.Options]

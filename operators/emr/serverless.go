@@ -30,7 +30,7 @@ type jobRun struct {
 type serverlessCalls struct {
 	getJobRun    aws.Operation[emrserverless.GetJobRunInput, emrserverless.GetJobRunOutput, emrserverless.Options]
 	startJobRun  aws.Operation[emrserverless.StartJobRunInput, emrserverless.StartJobRunOutput, emrserverless.Options]
-	listJobRuns  aws.Operation[emrserverless.ListJobRunsInput, emrserverless.ListJobRunsOutput, emrserverless.Options]
+	listJobRuns  jobRunsOf
 	cancelJobRun aws.Operation[emrserverless.CancelJobRunInput, emrserverless.CancelJobRunOutput, emrserverless.Options]
 }
 
@@ -268,7 +268,7 @@ func (j *jobRun) find(ctx context.Context) ([]string, error) {
 	var ids []string
 	in := &emrserverless.ListJobRunsInput{ApplicationId: j.in.ApplicationId,
 		States: slices.DeleteFunc(types.JobRunState("").Values(), ended)}
-	for pages := emrserverless.NewListJobRunsPaginator(jobRunsOf(j.listJobRuns), in); pages.HasMorePages(); {
+	for pages := emrserverless.NewListJobRunsPaginator(j.listJobRuns, in); pages.HasMorePages(); {
 		page, err := pages.NextPage(ctx)
 		if aws.Code(err) == "ResourceNotFoundException" {
 			return nil, nil

@@ -219,7 +219,7 @@ func (call runsOf) GetJobRuns(ctx context.Context, in *glue.GetJobRunsInput, opt
 // find returns the run that has this task's key, "" for none. The list begins with the newest run, so it is read only
 // back to the time at which the task began.
 func (j *job) find(ctx context.Context, since time.Time) (string, error) {
-	pages := glue.NewGetJobRunsPaginator(runsOf(j.getJobRuns), &glue.GetJobRunsInput{JobName: j.input.JobName, MaxResults: new(int32(100))})
+	pages := glue.NewGetJobRunsPaginator(j.getJobRuns, &glue.GetJobRunsInput{JobName: j.input.JobName, MaxResults: new(int32(100))})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {

@@ -111,7 +111,7 @@ type calls struct {
 	stopCrawler     aws.Operation[glue.StopCrawlerInput, glue.StopCrawlerOutput, glue.Options]
 	getJobRun       aws.Operation[glue.GetJobRunInput, glue.GetJobRunOutput, glue.Options]
 	startJobRun     aws.Operation[glue.StartJobRunInput, glue.StartJobRunOutput, glue.Options]
-	getJobRuns      aws.Operation[glue.GetJobRunsInput, glue.GetJobRunsOutput, glue.Options]
+	getJobRuns      runsOf
 	batchStopJobRun aws.Operation[glue.BatchStopJobRunInput, glue.BatchStopJobRunOutput, glue.Options]
 }
 

@@ -31,8 +31,8 @@ type calls struct {
 	describeStatement     aws.Operation[redshiftdata.DescribeStatementInput, redshiftdata.DescribeStatementOutput, redshiftdata.Options]
 	executeStatement      aws.Operation[redshiftdata.ExecuteStatementInput, redshiftdata.ExecuteStatementOutput, redshiftdata.Options]
 	batchExecuteStatement aws.Operation[redshiftdata.BatchExecuteStatementInput, redshiftdata.BatchExecuteStatementOutput, redshiftdata.Options]
-	listStatements        aws.Operation[redshiftdata.ListStatementsInput, redshiftdata.ListStatementsOutput, redshiftdata.Options]
-	getStatementResult    aws.Operation[redshiftdata.GetStatementResultInput, redshiftdata.GetStatementResultOutput, redshiftdata.Options]
+	listStatements        statementsOf
+	getStatementResult    resultOf
 	cancelStatement       aws.Operation[redshiftdata.CancelStatementInput, redshiftdata.CancelStatementOutput, redshiftdata.Options]
 }
 
@@ -248,7 +248,7 @@ func (call statementsOf) ListStatements(ctx context.Context, in *redshiftdata.Li
 
 // find returns the id of the statements with the name of this try, "" for none.
 func (api *dataAPI) find(ctx context.Context, w *task) (string, error) {
-	pages := redshiftdata.NewListStatementsPaginator(statementsOf(api.listStatements), &redshiftdata.ListStatementsInput{StatementName: new(aws.Name(w.Task)), Status: types.StatusStringAll})
+	pages := redshiftdata.NewListStatementsPaginator(api.listStatements, &redshiftdata.ListStatementsInput{StatementName: new(aws.Name(w.Task)), Status: types.StatusStringAll})
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {

@@ -38,7 +38,7 @@ func (api *dataAPI) read(ctx context.Context, w *task, out *redshiftdata.Describ
 		return operators.Result{}, err
 	}
 	defer to.Close()
-	pages := redshiftdata.NewGetStatementResultPaginator(resultOf(api.getStatementResult), &redshiftdata.GetStatementResultInput{Id: &id})
+	pages := redshiftdata.NewGetStatementResultPaginator(api.getStatementResult, &redshiftdata.GetStatementResultInput{Id: &id})
 	for first := true; pages.HasMorePages() && (first || !w.query.First()); first = false {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
