@@ -14,7 +14,7 @@ type Group struct {
 // Groups lists all pages for users, in the order in which somebody new should meet them.
 func Groups() ([]Group, error) {
 	list := []Group{
-		{"Begin here", []string{"tutorial.md", "tour.md"}},
+		{"Begin here", []string{"tutorial.md", "tour.md", "comparison.md"}},
 		{"The language", []string{"language/*.md"}},
 		{"How to", []string{"how-to/*.md"}},
 		{"Running it", []string{rest}},
