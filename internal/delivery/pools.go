@@ -135,15 +135,19 @@ func (d *delivery) slots(ctx context.Context, ask events.SlotsAsk) error {
 				return err
 			}
 		}
+		if outcome == pool.Joined {
+			if waits, err := d.stillWaits(ctx, ask, refs); err != nil || !waits {
+				return err
+			}
+			outcome = pool.Waiting
+		}
 		if outcome == pool.Waiting {
 			return d.atLimit(ctx, use, ref, of)
 		}
 		return d.logOutcome(ctx, ask, ref, outcome, refs)
 	case claim.TryHas:
-		for _, ref := range refs {
-			if _, err := d.Slots.Run(ctx, ref, pool.Tidy(of, again)); err != nil {
-				return err
-			}
+		if err := d.tidySlots(ctx, refs, of, again); err != nil {
+			return err
 		}
 		return d.apply(ctx, d.attempt, propose(d.guard)) // what an earlier delivery left to be done
 	}
@@ -209,6 +213,16 @@ func (d *delivery) giveUpSlots(ctx context.Context, refs []host.PoolRef, c host.
 	return nil
 }
 
+// tidySlots gives up the place in the line of a try that has its slots. again: as of giveUpSlots.
+func (d *delivery) tidySlots(ctx context.Context, refs []host.PoolRef, c host.Claim, again bool) error {
+	for _, ref := range refs {
+		if _, err := d.Slots.Run(ctx, ref, pool.Tidy(c, again)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // logOutcome records the outcome in the log if the try still waits for it. If the try is over, it gives up the slots.
 func (d *delivery) logOutcome(ctx context.Context, ask events.SlotsAsk, ref host.PoolRef, o pool.Outcome, refs []host.PoolRef) error {
 	p := &proposal{guards: []string{d.guard}}
@@ -229,17 +243,27 @@ func (d *delivery) logOutcome(ctx context.Context, ask events.SlotsAsk, ref host
 	if p.applied {
 		return nil
 	}
+	if waits, err := d.stillWaits(ctx, ask, refs); err != nil || !waits {
+		return err
+	}
+	return errWaitsAgain // another message changed something else meanwhile: this one comes again
+}
+
+// stillWaits reads the log again and reports whether the try still waits. If it does not, its place in the line is
+// given up, and so are its slots unless another message has recorded the same ones.
+func (d *delivery) stillWaits(ctx context.Context, ask events.SlotsAsk, refs []host.PoolRef) (bool, error) {
 	d.attempt.forget()
 	_, now, _, err := d.standing(ctx, ask)
+	of := claimOf(d.attempt.id, ask)
 	switch {
 	case err != nil:
-		return err
+		return false, err
 	case now == claim.TryWaits:
-		return errWaitsAgain // another message changed something else meanwhile: this one comes again
-	case now == claim.TryHas: // another message has recorded the same slots
-		return nil
+		return true, nil
+	case now == claim.TryHas:
+		return false, d.tidySlots(ctx, refs, of, true)
 	}
-	return d.giveUpSlots(ctx, refs, claimOf(d.attempt.id, ask), true)
+	return false, d.giveUpSlots(ctx, refs, of, true)
 }
 
 // errWaitsAgain means that a try still waits although the log did not take its slots.

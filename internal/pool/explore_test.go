@@ -75,6 +75,9 @@ func (s space) look(w world, r *result) (next []move, wrong string) {
 	if !w.quiet() {
 		return next, ""
 	}
+	if wrong := s.stale(w); wrong != "" {
+		return nil, wrong
+	}
 	help := s.check(w)
 	if len(help) > 0 {
 		r.repaired++
@@ -127,7 +130,7 @@ func small() []space {
 }
 
 // TestExplore walks through all orders in which workers can interleave in small pools: no task runs without its slots,
-// no slot is left with a task that is over, no claim that fits is forgotten, and all end.
+// no slot is left with a task that is over, and no place in the line, no claim that fits is forgotten, and all end.
 func TestExplore(t *testing.T) {
 	t.Parallel()
 	for _, s := range small() {
@@ -195,10 +198,10 @@ func largest() []space {
 	}
 }
 
-// TestPlantedFaults proves that an exploration finds each of four defects.
+// TestPlantedFaults proves that an exploration finds each of five defects.
 func TestPlantedFaults(t *testing.T) {
 	t.Parallel()
-	for f, name := range map[fault]string{noReread: "no other look after joining", noPump: "nobody is woken", notSeen: "own slots are not seen", byClock: "the clock frees slots"} {
+	for f, name := range map[fault]string{noReread: "no other look after joining", noRecheck: "the log is not read after joining", noPump: "nobody is woken", notSeen: "own slots are not seen", byClock: "the clock frees slots"} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			for _, s := range small() {

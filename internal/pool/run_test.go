@@ -228,8 +228,8 @@ func TestHeld(t *testing.T) {
 	}
 	run(pool.Acquire(three, false), pool.TooLarge)
 	hold(true)
-	run(pool.Acquire(two, false), pool.Waiting)
-	run(pool.Acquire(one, false), pool.Waiting)
+	run(pool.Acquire(two, false), pool.Joined)
+	run(pool.Acquire(one, false), pool.Joined)
 	if len(woken) > 0 {
 		t.Errorf("%v were woken while the pool was held", woken)
 	}

@@ -27,6 +27,7 @@ type Outcome uint8
 const (
 	Granted  Outcome = iota + 1 // the holder has its slots
 	Waiting                     // the claim is in the line and will be woken
+	Joined                      // as Waiting, but it is in the line since this turn: see Acquire
 	Missing                     // there is no such pool
 	TooLarge                    // the pool has fewer slots than the claim requests
 	Released                    // the slots and the place in the line are given up
@@ -59,6 +60,7 @@ type Turn struct {
 	aim     aim
 	next    Kind
 	inLine  bool // the claim is in the line as far as is known, and was before the next read begins
+	joined  bool // this turn has put the claim into the line
 	crowded bool // others may be in the line
 	settled bool // there is nothing for which others must be woken
 	outcome Outcome
@@ -70,7 +72,9 @@ type Turn struct {
 // changed nothing wakes no one: messages are late if others are quicker, and each of them would send several. again
 // means that the message was received before, and that its earlier worker may have changed the pool and woken no one.
 
-// Acquire begins a turn that wants the slots of a claim. It may be repeated until the slots are released.
+// Acquire begins a turn that wants the slots of a claim. It may be repeated until the slots are released. If it ends
+// Joined, the caller must read the log once more, and go by what it says, because the claim may have been granted or may
+// have ended before it joined. In the line it would keep those behind it waiting.
 func Acquire(c host.Claim, again bool) Turn {
 	return Turn{claim: c, aim: acquire, next: Read, settled: !again}
 }
@@ -87,13 +91,20 @@ func Release(c host.Claim, inLine bool) Turn {
 
 // GiveUp begins the turn of a message that requests slots for a claim that is already over.
 func GiveUp(c host.Claim, again bool) Turn {
-	return Turn{claim: c, aim: release, next: Read, outcome: Released, settled: !again}
+	if again { // the earlier worker may have joined a line that is longer than what a turn reads
+		return Release(c, true)
+	}
+	return Turn{claim: c, aim: release, next: Read, outcome: Released, settled: true}
 }
 
 // Tidy begins a turn for a granted claim that is requested again: it keeps its slots and must leave the line, because
 // it would be in the way there.
 func Tidy(c host.Claim, again bool) Turn {
-	return Turn{claim: c, aim: tidy, next: Read, outcome: Granted, settled: !again}
+	t := Turn{claim: c, aim: tidy, next: Read, outcome: Granted, settled: true}
+	if again { // see GiveUp
+		t.next = Leave
+	}
+	return t
 }
 
 // Claim is what the turn is about.
@@ -126,7 +137,7 @@ func (t Turn) Next() Call {
 func (t Turn) Saw(l host.Line) Turn {
 	own, row := t.has(l), inLine(l, t.claim)
 	switch {
-	case row && (t.aim != acquire || len(own) > 0):
+	case (row || t.inLine) && (t.aim != acquire || len(own) > 0):
 		t.next = Leave
 	case t.aim == acquire && len(own) == 0:
 		t = t.claimed(l, row)
@@ -156,9 +167,12 @@ func (t Turn) claimed(l host.Line, row bool) Turn {
 		t.inLine, t.crowded = t.inLine || row, len(l.Waiting) > 0
 	case row || t.inLine:
 		t.outcome = Waiting
+		if t.joined {
+			t.outcome = Joined
+		}
 		return t.waking(l)
 	default:
-		t.next, t.inLine = Join, true
+		t.next, t.inLine, t.joined = Join, true, true
 	}
 	return t
 }

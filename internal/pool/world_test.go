@@ -11,18 +11,19 @@ import (
 const (
 	maxTasks   = 4
 	maxSlots   = 3
-	maxWorkers = maxTasks + 1 // one for each task, and a second one for the same message
+	maxWorkers = maxTasks + 1 // one for each task, and a second one for the same message or for a task that has ended
 )
 
 // fault is a defect that is planted around the turns: an exploration must find it.
 type fault uint8
 
 const (
-	none     fault = iota
-	noReread       // who has joined the line stops without another look
-	noPump         // no claim is ever woken
-	notSeen        // who has slots does not see that they are its own
-	byClock        // slots are freed when their holder was slow
+	none      fault = iota
+	noReread        // who has joined the line stops without another look
+	noRecheck       // who has joined the line does not read the log again
+	noPump          // no claim is ever woken
+	notSeen         // who has slots does not see that they are its own
+	byClock         // slots are freed when their holder was slow
 )
 
 // space describes which worlds exist.
@@ -72,6 +73,7 @@ const (
 	turning              // it runs a turn
 	reading              // it has read half of the pool
 	granted              // it appends that the task has its slots
+	joined               // it reads the log again
 )
 
 type worker struct {
@@ -156,11 +158,15 @@ func (s space) moves(w world) []move {
 			add(to, "%c is killed", 'a'+t)
 		}
 		for _, m := range []message{ask, wake, over} {
-			if w.messages[t]&m != 0 && w.workers[t].phase == idle { // messages of one attempt are received one after the other
+			at := t
+			if m == over && w.workers[t].phase != idle {
+				at = maxTasks // the process that ends a try gives up its slots itself, whatever others do meanwhile
+			}
+			if w.messages[t]&m != 0 && w.workers[at].phase == idle { // messages of one attempt are received one after the other
 				to := w
 				to.messages[t] &^= m
 				to.again[t] &^= m
-				to.workers[t] = worker{phase: loading, task: int8(t), message: m, owner: true, again: w.again[t]&m != 0}
+				to.workers[at] = worker{phase: loading, task: int8(t), message: m, owner: true, again: w.again[t]&m != 0}
 				add(to, "%c receives %d", 'a'+t, m)
 			}
 		}
@@ -217,6 +223,15 @@ func (s space) work(w world, i int) world {
 			w.workers[i] = worker{}
 		case runs:
 			w.workers[i] = worker{}
+		default:
+			x.phase, x.turn = turning, Release(s.claim(int(x.task)), true)
+		}
+	case joined:
+		switch w.lives[x.task] {
+		case wants:
+			w.workers[i] = worker{}
+		case runs:
+			x.phase, x.turn = turning, Tidy(s.claim(int(x.task)), true)
 		default:
 			x.phase, x.turn = turning, Release(s.claim(int(x.task)), true)
 		}
@@ -287,6 +302,9 @@ func (s space) call(w world, i int) world {
 		case x.turn.aim == acquire && c.Outcome == Granted:
 			x.phase = granted
 			return w
+		case c.Outcome == Joined && s.fault != noRecheck:
+			x.phase = joined
+			return w
 		case c.Outcome == TooLarge && w.lives[x.task] == wants:
 			w.lives[x.task] = killed // it fails
 		}
@@ -337,13 +355,27 @@ func count(taken [maxSlots]int8, task int) int {
 	return n
 }
 
+// stale returns a claim of the line that does not wait: the claims behind it do so in vain. If a message is received
+// twice at the same time, one worker may join while the other takes free slots. To rule that out, every taking of slots
+// would have to write to the line. The next wake removes such a claim.
+func (s space) stale(w world) string {
+	if w.doubles > 0 {
+		return ""
+	}
+	for t := range s.claims {
+		if w.line&(1<<t) != 0 && w.lives[t] != wants {
+			return fmt.Sprintf("%c is in the line and does not wait", 'a'+t)
+		}
+	}
+	return ""
+}
+
 // quiet reports whether nothing more happens except the ends of running tasks.
 func (w world) quiet() bool {
 	return w.workers == [maxWorkers]worker{} && w.messages == [maxTasks]message{}
 }
 
-// check is what the minute check does in a quiet world: nothing, where all is well. A claim that is over may stay in
-// the line until its turn comes.
+// check is what the minute check does in a quiet world: nothing, if all is well.
 func (s space) check(w world) []move {
 	var out []move
 	for t := range s.claims {
