@@ -113,7 +113,7 @@ func layOn(list, more []engine.Stored) []engine.Stored {
 // Failed lists what a resume of mode "failed" carries over: every task that succeeded. It returns an error if the whole
 // attempt succeeded, unless it ran only a part.
 func Failed(s *engine.State) ([]engine.Carried, error) {
-	not := leftOut(s)
+	not := leftOut(s, outdated(s))
 	misses := func(id engine.TaskID) bool { return not[id] }
 	if root := s.Task(engine.Root); root.State == engine.Success && !slices.ContainsFunc(root.Children(), misses) {
 		return nil, param.Errorf("Resuming successfully completed attempts is not supported")
@@ -124,8 +124,13 @@ func Failed(s *engine.State) ([]engine.Carried, error) {
 // Done lists every task that has succeeded, except the root and skipped ones: a fork from this state carries these
 // over.
 func Done(s *engine.State) []engine.Carried {
+	return succeeded(s, outdated(s))
+}
+
+// succeeded is Done with other outdated tasks.
+func succeeded(s *engine.State, old map[engine.TaskID]bool) []engine.Carried {
 	var list []engine.Carried
-	not, old := leftOut(s), outdated(s)
+	not := leftOut(s, old)
 	for _, t := range s.Tasks() {
 		if t.State == engine.Success && t.Parent != 0 && !not[t.ID] && !old[t.ID] && !s.IsClosing(t) {
 			list = append(list, carry(s, t))
@@ -134,16 +139,27 @@ func Done(s *engine.State) []engine.Carried {
 	return list
 }
 
-// outdated returns tasks that a new attempt does not carry over, whatever their outcome: tasks of earlier iterations of
-// a group and of earlier runs of an operator, handlers of failures, which run again for each failure, and the checks of
-// a task that runs again.
+// outdated returns tasks that a new attempt does not carry over, whatever their outcome: superseded tasks, and the
+// checks of a task that runs again.
 func outdated(s *engine.State) map[engine.TaskID]bool {
+	return below(s, func(t, c *engine.Task) bool { return t.State != engine.Success && c.Name == t.Name+engine.CheckName })
+}
+
+// superseded returns tasks whose outcome means nothing for a new attempt: tasks of earlier iterations of a group and of
+// earlier runs of an operator, and handlers of failures, which run again for each failure.
+func superseded(s *engine.State) map[engine.TaskID]bool {
+	return below(s, func(*engine.Task, *engine.Task) bool { return false })
+}
+
+// below returns the superseded tasks, and those that also says so of, each with all tasks below it. also gets a task
+// and one of its children.
+func below(s *engine.State, also func(t, child *engine.Task) bool) map[engine.TaskID]bool {
 	old := map[engine.TaskID]bool{}
 	for _, t := range s.Tasks() {
 		newest := s.Newest(t)
 		for _, id := range t.Children() {
 			c := s.Task(id)
-			if newest[c.Name] == id && !engine.OfFailure(c.Name) && (t.State == engine.Success || c.Name != t.Name+engine.CheckName) {
+			if newest[c.Name] == id && !engine.OfFailure(c.Name) && !also(t, c) {
 				continue
 			}
 			for _, x := range s.Below(c, []*engine.Task{c}) {
@@ -157,7 +173,8 @@ func outdated(s *engine.State) map[engine.TaskID]bool {
 // Before lists what a resume of mode "from" carries over: everything before the one task that pattern matches (see
 // FindTask).
 func Before(s *engine.State, pattern string) ([]engine.Carried, error) {
-	not, old := leftOut(s), outdated(s)
+	old := outdated(s)
+	not := leftOut(s, old)
 	tasks := slices.DeleteFunc(s.Tasks(), func(t *engine.Task) bool { return old[t.ID] })
 	names := make([]string, len(tasks))
 	for i, t := range tasks {

@@ -20,16 +20,16 @@ const (
 )
 
 // leftOut returns the tasks that no partial retry has run yet, and the groups around them: no part of them is done,
-// although they succeeded. Outdated tasks do not count. A group whose failure was ignored in an earlier attempt is
+// although they succeeded. Tasks of old do not count. A group whose failure was ignored in an earlier attempt is
 // done, even if tasks below it never ran.
-func leftOut(s *engine.State) map[engine.TaskID]bool {
-	var set, old map[engine.TaskID]bool
+func leftOut(s *engine.State, old map[engine.TaskID]bool) map[engine.TaskID]bool {
+	var set map[engine.TaskID]bool
 	for _, t := range s.Tasks() {
 		if t.Skipped != skippedByPart {
 			continue
 		}
 		if set == nil {
-			set, old = map[engine.TaskID]bool{}, outdated(s)
+			set = map[engine.TaskID]bool{}
 		}
 		for ; t.Parent != 0 && !set[t.ID] && !old[t.ID] && !(t.Resumed && t.Ignored); t = s.Task(t.Parent) {
 			set[t.ID] = true
@@ -68,10 +68,11 @@ func OfPart(d *engine.Definition, s *engine.State, carried []engine.Carried, p e
 		runs = append(runs, make([]bool, len(f)-len(runs))...)
 		done = append(done, make([]bool, len(f)-len(done))...)
 	}
-	before, list := byName(Done(s)), byName(carried)
+	list := byName(carried)
 	if p.Only != "" {
-		list = before
+		list = byName(Done(s))
 	}
+	before := byName(succeeded(s, superseded(s))) // also from a check that will run again
 	for i, m := range f {
 		switch {
 		case i == 0:
