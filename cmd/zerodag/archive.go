@@ -52,7 +52,7 @@ func (r *remote) archive(project, output string, copyLinks bool) error {
 	}
 	defer os.Remove(temporary.Name())
 	defer temporary.Close()
-	if _, err := folder.Archive(temporary, output, copyLinks, r.Notes()); err != nil {
+	if _, err := folder.Archive(temporary, output, copyLinks, r.Notes(), r.Notes()); err != nil {
 		return err
 	}
 	if err := temporary.Chmod(0o644); err != nil {

@@ -103,6 +103,10 @@ func (c *backfillCommand) check(cmd *cobra.Command, args []string) error {
 
 // turnedRound reports whether to is before from; a day in to is included entirely.
 func turnedRound(from, to string) bool {
+	if begin, isInstant := term.ParseOffset(from); isInstant {
+		end, both := term.ParseOffset(to)
+		return both && end.Before(begin)
+	}
 	first, err := term.ParseLocal(from, "")
 	last, wrong := term.ParseLocal(to, "")
 	if err != nil || wrong != nil {
@@ -122,7 +126,11 @@ func (c *backfillCommand) backfill(ctx context.Context, args []string, b client.
 	if err != nil {
 		return err
 	}
-	text, err := term.ParseLocal(c.from, `--from must be "yyyy-MM-dd", or "yyyy-MM-dd HH:mm:SS" format`)
+	read := term.ParseTime
+	if program.AsDigdag() {
+		read = term.ParseLocal
+	}
+	text, err := read(c.from, `--from must be "yyyy-MM-dd", or "yyyy-MM-dd HH:mm:SS" format`)
 	if err != nil {
 		return err
 	}

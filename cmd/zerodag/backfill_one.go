@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -27,7 +29,11 @@ func (c *backfillCommand) fillAsOne(ctx context.Context, args []string) error {
 		return err
 	}
 	f := c.fill
-	f.From, f.Name, f.Count, f.Params = c.from, c.name, c.count, params
+	f.From, f.To, f.Name, f.Count, f.Params = forAPI(c.from), forAPI(f.To), c.name, c.count, params
+	f.Dates = slices.Clone(f.Dates)
+	for i, date := range f.Dates {
+		f.Dates[i] = forAPI(date)
+	}
 	var project string
 	if f.Workflow, project, err = c.filledWorkflow(ctx, args); err != nil {
 		return err
@@ -52,6 +58,15 @@ func (c *backfillCommand) fillAsOne(ctx context.Context, args []string) error {
 	c.Hint("* Use `zerodag backfill show %s` to show how far it has come.", b.ID)
 	c.Hint("* Use `zerodag backfill hold %s` to have nothing further begin for now, and `zerodag backfill kill %s` to end it.", b.ID, b.ID)
 	return err
+}
+
+// forAPI writes a time with an offset, which may have any form that the program prints, in the form of the API. The
+// server reads all others.
+func forAPI(text string) string {
+	if t, ok := term.ParseOffset(text); ok {
+		return t.Format(time.RFC3339Nano)
+	}
+	return text
 }
 
 // filledWorkflow returns the definition whose sessions are started, with or without a schedule, and the name of its

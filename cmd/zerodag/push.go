@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
@@ -82,7 +83,11 @@ func (c *pushCommand) push(ctx context.Context, name string) error {
 	}
 	defer os.Remove(archive.Name())
 	defer archive.Close()
-	workflows, err := folder.Archive(archive, archive.Name(), c.copyLinks, c.Notes())
+	packed, notes := c.Notes(), c.Notes()
+	if c.Format != cli.DigdagForm {
+		packed, notes = io.Discard, c.Err
+	}
+	workflows, err := folder.Archive(archive, archive.Name(), c.copyLinks, packed, notes)
 	if err != nil {
 		return err
 	}
@@ -127,9 +132,13 @@ func (c *pushCommand) warn(folder projectfolder.Folder) error {
 
 func (c *pushCommand) listPacked(workflows []dig.Workflow) {
 	out := c.Notes()
-	fmt.Fprintln(out, "Workflows:")
-	for _, w := range workflows {
-		fmt.Fprintf(out, "  %s.dig\n", w.Name)
+	if c.Format != cli.DigdagForm {
+		out = c.Err
+	} else {
+		fmt.Fprintln(out, "Workflows:")
+		for _, w := range workflows {
+			fmt.Fprintf(out, "  %s.dig\n", w.Name)
+		}
 	}
 	if len(workflows) == 0 {
 		fmt.Fprint(out, `  WARNING: This project doesn't include workflows. Usually, this is a mistake.
@@ -158,6 +167,10 @@ func (r *remote) showUploaded(p client.Project, list []change) error {
 		Changes []change `json:"changes,omitempty"`
 	}{p, list}
 	return r.Show(result, func(out cli.Printer) {
+		if r.Ours() {
+			out.Line("Uploaded %s, revision %s.", p.Name, p.Revision)
+			return
+		}
 		out.Line("Uploaded:")
 		out.Block("  ", "id", p.ID, "name", p.Name, "revision", p.Revision, "archive type", p.ArchiveType,
 			"project created at", p.CreatedAt.UTC().Format(time.RFC3339), "revision updated at", p.UpdatedAt.UTC().Format(time.RFC3339))

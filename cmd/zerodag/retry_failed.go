@@ -77,18 +77,32 @@ func (c *retryCommand) showTable(p cli.Printer, t *term.Table) {
 	}
 }
 
-// failedSessions returns the sessions in the requested time range whose last attempt failed, earliest first. The time
-// is in each session's own zone.
-func (c *retryCommand) failedSessions(ctx context.Context, args []string) ([]client.Session, error) {
-	since, err := term.ParseLocal(c.since, `--from must be "yyyy-MM-dd", or "yyyy-MM-dd HH:mm:SS" format`)
+// bound returns a function that reports whether a session time is before the time of an option. Without an offset that
+// time is in each session's own zone.
+func bound(option, text string) (func(time.Time) bool, error) {
+	if end, ok := term.ParseOffset(text); ok {
+		return func(t time.Time) bool { return t.Before(end) }, nil
+	}
+	end, err := term.ParseLocal(text, option+` must be "yyyy-MM-dd", or "yyyy-MM-dd HH:mm:SS" format`)
 	if err != nil {
 		return nil, err
 	}
-	before := ""
+	return func(t time.Time) bool { return t.Format("2006-01-02T15:04:05") < end }, nil
+}
+
+// failedSessions returns the sessions in the requested time range whose last attempt failed, earliest first.
+func (c *retryCommand) failedSessions(ctx context.Context, args []string) ([]client.Session, error) {
+	isBefore, err := bound("--from", c.since)
+	if err != nil {
+		return nil, err
+	}
+	inRange := func(t time.Time) bool { return !isBefore(t) }
 	if c.before != "" {
-		if before, err = term.ParseLocal(c.before, `--to must be "yyyy-MM-dd", or "yyyy-MM-dd HH:mm:SS" format`); err != nil {
+		ends, err := bound("--to", c.before)
+		if err != nil {
 			return nil, err
 		}
+		inRange = func(t time.Time) bool { return !isBefore(t) && ends(t) }
 	}
 	var project client.ID
 	workflow := ""
@@ -104,8 +118,7 @@ func (c *retryCommand) failedSessions(ctx context.Context, args []string) ([]cli
 	}
 	list := []client.Session{}
 	partly, err := overview.Pages(func(p client.Page) ([]client.Session, error) { return c.Sessions(ctx, project, workflow, p) }, func(s client.Session) (client.ID, bool) {
-		at, a := s.SessionTime.Format("2006-01-02T15:04:05"), s.LastAttempt
-		if a != nil && a.Done && !a.Success && at >= since && (before == "" || at < before) {
+		if a := s.LastAttempt; a != nil && a.Done && !a.Success && inRange(s.SessionTime) {
 			list = append(list, s)
 		}
 		return s.ID, false

@@ -20,7 +20,7 @@ func newRoot(s cli.Streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:           program.Called(),
 		Short:         "Runs workflows of the Digdag language",
-		Long:          "zerodag runs workflows of the Digdag language (.dig files) on this machine.",
+		Long:          "zerodag is a workflow engine for data and batch jobs. It runs workflows (.dig files) on this machine, is the server\nthat runs them by schedule, and is the client of such a server.",
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -53,10 +53,35 @@ func newRoot(s cli.Streams) *cobra.Command {
 	root.InitDefaultHelpCmd()
 	knowTopics(root)
 	root.InitDefaultCompletionCmd()
+	groupCommands(root)
 	refuseUnknown(root)
 	completeCommands(root)
 	completeArguments(root)
 	return root
+}
+
+// groups lists the commands by what they are for, in the order in which the help shows them.
+func groups() []struct{ title, commands string } {
+	return []struct{ title, commands string }{
+		{"Run workflows", "init check run scheduler start retry fork backfill kill pause unpause"},
+		{"See what runs and what ran", "status watch sessions attempts attempt tasks log"},
+		{"Projects and their schedules", "projects workflows push archive upload download delete secrets schedules enable disable reschedule calendar"},
+		{"Run a server", "server migrate backup restore aws"},
+		{"Administer a server", "admin pool tokens import whoami context"},
+		{"Help", "docs operators schema completion version help"},
+	}
+}
+
+// groupCommands sorts the help of the program by what commands are for.
+func groupCommands(root *cobra.Command) {
+	for _, g := range groups() {
+		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})
+		for _, name := range strings.Fields(g.commands) {
+			if c, _, err := root.Find([]string{name}); err == nil {
+				c.GroupID = g.title
+			}
+		}
+	}
 }
 
 // knowTopics makes `help` refuse the names of unknown commands.

@@ -36,6 +36,30 @@ func TestEveryCommandTakesTheCommonOptions(t *testing.T) {
 	}
 }
 
+// TestGroups checks that the help sorts every command into one group, and that no group names a command that does not
+// exist.
+func TestGroups(t *testing.T) {
+	t.Parallel()
+	root := newRoot(cli.Streams{})
+	for _, c := range root.Commands() {
+		if c.IsAvailableCommand() && c.GroupID == "" {
+			t.Errorf("%s is in no group: name it in groups", c.Name())
+		}
+	}
+	seen := map[string]bool{}
+	for _, g := range groups() {
+		for _, name := range strings.Fields(g.commands) {
+			if c, _, err := root.Find([]string{name}); err != nil || c.Name() != name {
+				t.Errorf("%s names %s, which is no command", g.title, name)
+			}
+			if seen[name] {
+				t.Errorf("%s is in two groups", name)
+			}
+			seen[name] = true
+		}
+	}
+}
+
 // theirs contains the options of each of Digdag's commands except the common ones, read from its command classes. A
 // single letter is an option with one hyphen. `selfupdate` is left out.
 var theirs = map[string]string{

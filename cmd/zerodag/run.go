@@ -97,7 +97,7 @@ func (c *runCommand) run(ctx context.Context, argument, pattern string) error {
 		return err
 	}
 	if c.Original() {
-		c.Banner()
+		c.Announce()
 	}
 	settings, err := c.Load()
 	if err != nil {

@@ -45,7 +45,7 @@ func (c *serverCommand) run(ctx context.Context, flags *pflag.FlagSet) error {
 	}
 	format := r.OneOf(configuration.LogFormatKey, serverconfig.TextLog, serverconfig.JSONLog)
 	if format != serverconfig.JSONLog {
-		c.Banner()
+		c.Announce()
 	}
 	pool := evaluators.New("")
 	defer pool.Close()

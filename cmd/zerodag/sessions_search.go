@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -47,10 +46,10 @@ func (f *searchFlags) search() (s client.SessionSearch, err error) {
 
 // searchTime returns a time of an option in the API's form.
 func searchTime(option, text string) (string, error) {
-	if _, err := time.Parse(time.RFC3339, text); err == nil || text == "" {
-		return text, nil
+	if text == "" {
+		return "", nil
 	}
-	local, err := term.ParseLocal(text, option+` must be "yyyy-MM-dd", "yyyy-MM-dd HH:mm:SS" or yyyy-MM-ddTHH:mm:SS with an offset`)
+	local, err := term.ParseTime(text, option+` must be "yyyy-MM-dd", "yyyy-MM-dd HH:mm:SS" or yyyy-MM-ddTHH:mm:SS with an offset`)
 	if err != nil {
 		return "", program.UsageError(err)
 	}

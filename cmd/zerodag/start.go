@@ -66,10 +66,7 @@ func (c *startCommand) sessionMode() (text, mode string, err error) {
 	case "now":
 		return now, "", nil
 	}
-	if t, ok := term.ParseOffset(c.session); ok {
-		return t.Format(time.RFC3339), "", nil
-	}
-	text, err = term.ParseLocal(c.session, `--session must be hourly, daily, now, "yyyy-MM-dd", or "yyyy-MM-dd HH:mm:SS" format`)
+	text, err = term.ParseTime(c.session, `--session must be hourly, daily, now, "yyyy-MM-dd", or "yyyy-MM-dd HH:mm:SS" format`)
 	return text, "", err
 }
 
@@ -179,7 +176,7 @@ func (c *startCommand) beginsAt(ctx context.Context, w client.Workflow) (time.Ti
 	if c.at == "" {
 		return time.Time{}, nil
 	}
-	if t, err := time.Parse(time.RFC3339, c.at); err == nil {
+	if t, ok := term.ParseOffset(c.at); ok {
 		return t, nil
 	}
 	text, err := term.ParseLocal(c.at, `--at must be "yyyy-MM-dd", "yyyy-MM-dd HH:mm:SS" or yyyy-MM-ddTHH:mm:SS with an offset`)
@@ -203,15 +200,27 @@ func (c *startCommand) showDryRun(w client.Workflow, at client.SessionTime, para
 	err := c.Show(result, func(p cli.Printer) {
 		p.Line("Session attempt:")
 		p.Block("  ", "session id", none, "attempt id", none, "uuid", none, "project", w.Project.Name, "workflow", w.Name,
-			"session time", at.SessionTime, "retry attempt name", c.retry, "params", params)
+			"session time", cli.OffsetTime(at.SessionTime), "retry attempt name", c.retry, "params", params)
 		printLabels(p, labels)
 	})
 	c.Hint("Session attempt is not started.")
 	return err
 }
 
-// showStarted prints the output of `start` and `retry`.
+// showStarted prints the output of `start`, `retry` and `fork`.
 func (r *remote) showStarted(a client.Attempt, waiting waitFlags) error {
+	if r.Ours() {
+		begins, next := "", fmt.Sprintf(": `zerodag watch %s`", a.ID)
+		if a.StartsAt != nil {
+			begins = ", " + startsText(*a.StartsAt)
+		}
+		if waiting != (waitFlags{}) {
+			next = ""
+		}
+		return r.Show(a, func(p cli.Printer) {
+			p.Line("Started attempt %s of %s/%s for %s%s%s", a.ID, a.Project.Name, a.Workflow.Name, term.OffsetText(a.SessionTime), begins, next)
+		})
+	}
 	err := r.Show(a, func(p cli.Printer) {
 		p.Line("Started a session attempt:")
 		p.Block("  ", "session id", a.SessionID, "attempt id", a.ID, "uuid", a.SessionUUID, "project", a.Project.Name, "workflow", a.Workflow.Name,

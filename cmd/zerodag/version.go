@@ -7,9 +7,18 @@ import (
 	"github.com/spf13/cobra"
 
 	"zerodag/cmd/zerodag/internal/cli"
+	"zerodag/internal/connection"
+	"zerodag/internal/program"
 )
 
-// newVersion prints the versions of this program and of the server.
+// versions are the versions of this program and of the server; nil if no server answers.
+type versions struct {
+	Client string  `json:"client"`
+	Server *string `json:"server"`
+}
+
+// newVersion prints the versions of this program and of the server. Without a server it prints its own, and only Digdag
+// calls that a failure.
 func newVersion(s cli.Streams) *cobra.Command {
 	r := &remote{cli.Remote{Streams: s}}
 	c := &cobra.Command{Use: "version", Short: "Show the versions of the client and of the server"}
@@ -22,14 +31,14 @@ func newVersion(s cli.Streams) *cobra.Command {
 			return err
 		}
 		server, err := r.Client.Version(ctx)
+		if err != nil && !program.AsDigdag() {
+			r.Hint("The version of the server is unknown: %v", connection.Explain(ctx, r.Client, err, ""))
+			return r.Show(versions{Client: r.ProgramVersion}, func(cli.Printer) {})
+		}
 		if err != nil {
 			fmt.Fprintln(r.Notes(), "An error happened during getting Server version.")
 			return err
 		}
-		result := struct {
-			Client string `json:"client"`
-			Server string `json:"server"`
-		}{r.ProgramVersion, server}
-		return r.Show(result, func(p cli.Printer) { p.Line("Server version: %s", server) })
+		return r.Show(versions{r.ProgramVersion, &server}, func(p cli.Printer) { p.Line("Server version: %s", server) })
 	})
 }

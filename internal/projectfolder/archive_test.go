@@ -106,7 +106,7 @@ func TestArchive(t *testing.T) {
 	}
 	defer to.Close()
 	var out strings.Builder
-	workflows, err := f.Archive(to, name, false, &out)
+	workflows, err := f.Archive(to, name, false, &out, &out)
 	if err != nil || len(workflows) != 1 {
 		t.Fatalf("%d workflows, %v", len(workflows), err)
 	}
@@ -116,7 +116,7 @@ func TestArchive(t *testing.T) {
 		}
 	}
 	broken := filled(t, map[string]string{"main.dig": "+a: {echo>: \n"})
-	if _, err := broken.Archive(to, name, false, &out); err == nil {
+	if _, err := broken.Archive(to, name, false, &out, &out); err == nil {
 		t.Error("a project that a push refuses is archived")
 	}
 }

@@ -32,8 +32,8 @@ func LeftOut(name string) string {
 }
 
 // Archive reads the workflows as a push does and writes an archive of the folder to a file, which may be in it under a
-// name. out shows what is packed. copyLinks stores the targets of links out of the folder.
-func (f Folder) Archive(to *os.File, name string, copyLinks bool, out io.Writer) ([]dig.Workflow, error) {
+// name. out shows what is packed, notes what is left out. copyLinks stores the targets of links out of the folder.
+func (f Folder) Archive(to *os.File, name string, copyLinks bool, out, notes io.Writer) ([]dig.Workflow, error) {
 	fmt.Fprintf(out, "Creating %s...\n", name)
 	contents, err := f.Read()
 	if err != nil {
@@ -48,7 +48,7 @@ func (f Folder) Archive(to *os.File, name string, copyLinks bool, out io.Writer)
 		if target != "" {
 			fmt.Fprintf(out, "    symlink -> %s\n", target)
 		}
-	}, LeftOut: func(name string) { fmt.Fprintln(out, LeftOut(name)) }})
+	}, LeftOut: func(name string) { fmt.Fprintln(notes, LeftOut(name)) }})
 	if err != nil {
 		return nil, err
 	}

@@ -8,15 +8,14 @@ import (
 	"time"
 )
 
-// ParseInstant reads "yyyy-MM-dd HH:mm:ss Z" or seconds since 1970. Errors name the option that has the text.
+// ParseInstant reads a time with an offset (see ParseOffset) or seconds since 1970. Errors name the option that has the
+// text.
 func ParseInstant(text, option string) (time.Time, error) {
 	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 		return time.Unix(n, 0), nil
 	}
-	for _, form := range []string{"2006-01-02 15:04:05 -0700", listForm} {
-		if t, err := time.Parse(form, text); err == nil {
-			return t, nil
-		}
+	if t, ok := ParseOffset(text); ok {
+		return t, nil
 	}
 	if err := Impossible(option, text, "2006-01-02 15:04:05 -0700"); err != nil {
 		return time.Time{}, err
@@ -39,15 +38,33 @@ func ParseLocal(text, message string) (string, error) {
 	return "", fmt.Errorf("%s: %s", message, text)
 }
 
+// ParseTime reads a time with an offset (see ParseOffset) or without (see ParseLocal), and returns it in the form of the
+// API.
+func ParseTime(text, message string) (string, error) {
+	if t, ok := ParseOffset(text); ok {
+		return t.Format(time.RFC3339Nano), nil
+	}
+	return ParseLocal(text, message)
+}
+
 // LocalForms returns layouts for time.Parse: the documented forms of a time without zone, and the printed ones.
 func LocalForms() []string {
 	return []string{time.DateOnly, time.DateTime, "2006-01-02 15:04", "2006-01-02T15:04", "2006-01-02T15:04:05"}
 }
 
-// offsetForms are those with an offset, as the program prints them.
-func offsetForms() []string { return []string{"2006-01-02T15:04Z07:00", time.RFC3339, listForm} }
+// offsetForms are those with an offset: every form that the program prints, and those that differ from one of them in
+// the space before the offset or the colon in it.
+func offsetForms() []string {
+	var forms []string
+	for _, day := range []string{"2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02T15:04:05", "2006-01-02 15:04:05"} {
+		for _, zone := range []string{"Z07:00", "Z0700", " Z07:00", " Z0700"} {
+			forms = append(forms, day+zone)
+		}
+	}
+	return forms
+}
 
-// ParseOffset reads a time with an offset, in a form in which the program prints it. It reports whether it is one.
+// ParseOffset reads a time with an offset, in any form that the program prints, and reports whether it is one.
 func ParseOffset(text string) (time.Time, bool) {
 	for _, form := range offsetForms() {
 		if t, err := time.Parse(form, text); err == nil {

@@ -47,8 +47,8 @@ func (r *Remote) Command(c *cobra.Command, least, most int, do func(ctx context.
 
 // Begin reads the configuration, before anything else.
 func (r *Remote) Begin() error {
-	if !r.Ours() {
-		r.Banner()
+	if r.Format == DigdagForm {
+		r.Announce()
 	}
 	var err error
 	if r.Settings, err = r.Load(); err == nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"zerodag/internal/client"
+	"zerodag/internal/program"
 	"zerodag/internal/term"
 )
 
@@ -31,7 +32,14 @@ type Streams struct {
 	ProgramVersion string
 }
 
-// Banner writes the first line on stderr of every command that does something.
+// Banner writes the first line on stderr of every command that does something, if the program is called as Digdag.
 func (s Streams) Banner() {
+	if program.AsDigdag() {
+		s.Announce()
+	}
+}
+
+// Announce writes the time and the version of the program to stderr.
+func (s Streams) Announce() {
 	fmt.Fprintf(s.Err, "%s: zerodag v%s\n", time.Now().Format("2006-01-02 15:04:05 -0700"), s.ProgramVersion)
 }
