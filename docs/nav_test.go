@@ -5,6 +5,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -21,6 +22,12 @@ func TestNav(t *testing.T) {
 	text, err := os.ReadFile(root + "/mkdocs.yml")
 	if err != nil {
 		t.Fatal(err)
+	}
+	if *rewrite {
+		text = withOperators(t, text)
+		if err := os.WriteFile(root+"/mkdocs.yml", text, 0o644); err != nil {
+			t.Fatal(err)
+		}
 	}
 	var site struct{ Nav yaml.Node }
 	if err := yaml.Unmarshal(text, &site); err != nil {
@@ -44,6 +51,24 @@ func TestNav(t *testing.T) {
 			t.Errorf("nav of mkdocs.yml has %s twice", page)
 		}
 	}
+}
+
+// withOperators returns mkdocs.yml with the pages of all operators in its nav, in alphabetical order.
+func withOperators(t *testing.T, text []byte) []byte {
+	t.Helper()
+	list := regexp.MustCompile(`(?m)(^ +- )operators/.*\n(?: +- operators/.*\n)*`)
+	place := list.FindSubmatchIndex(text)
+	if place == nil {
+		t.Fatal("mkdocs.yml lists no page of an operator")
+	}
+	indent := string(text[place[2]:place[3]])
+	var lines strings.Builder
+	for _, page := range sitePages(t) {
+		if strings.HasPrefix(page, "operators/") {
+			lines.WriteString(indent + page + "\n")
+		}
+	}
+	return slices.Concat(text[:place[0]], []byte(lines.String()), text[place[1]:])
 }
 
 // navPages are the pages below a node of the nav; the keys of its mappings are titles.

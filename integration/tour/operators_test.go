@@ -31,8 +31,8 @@ func section(t *testing.T, file, heading string) string {
 
 var word = regexp.MustCompile("`([a-z0-9_]+)`")
 
-// TestListOfOperators proves that docs/operators.md lists every built-in operator once, and no other, and
-// that pages give their number.
+// TestListOfOperators proves that docs/operators.md lists every built-in operator once, and no other, and that there are
+// as many as pages say.
 func TestListOfOperators(t *testing.T) {
 	t.Parallel()
 	var names []string
@@ -44,12 +44,16 @@ func TestListOfOperators(t *testing.T) {
 	if diff := cmp.Diff(want, names); diff != "" {
 		t.Error(diff)
 	}
-	for page, text := range map[string]string{"README.md": "[%d operators]", "docs/comparison.md": "[%d built in]", "CHANGELOG.md": "%d built-in [operators]"} {
+	const most = 55
+	if len(want) <= most {
+		t.Errorf("there are %d operators", len(want))
+	}
+	for _, page := range []string{"README.md", "docs/comparison.md"} {
 		content, err := os.ReadFile("../../" + page)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if count := fmt.Sprintf(text, len(want)); !strings.Contains(string(content), count) {
+		if count := fmt.Sprintf("[more than %d ", most); !strings.Contains(string(content), count) {
 			t.Errorf("%s does not say %q", page, count)
 		}
 	}

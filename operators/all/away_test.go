@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"zerodag/engine/dig"
 	"zerodag/engine/expr"
 	"zerodag/engine/param"
 	"zerodag/internal/evaluators/evaluator"
@@ -54,66 +56,66 @@ func aloneTasks() []string {
 	return []string{"echo", "fail", "for_each", "for_range", "if", "loop", "switch", "wait"}
 }
 
-// tasks returns one task of each operator, which gets as far as the first port that it needs.
+// tasks returns tasks that get as far as the first port that the operator needs, for operators whose page has no such
+// example.
 func tasks() map[string]string {
 	return map[string]string{
-		"athena":            `{"query": "select 1"}`,
-		"batch":             `{"_command": "d", "queue": "q"}`,
-		"bq":                `{"query": "select 1"}`,
-		"bq_ddl":            `{"create_tables": ["d.t"]}`,
-		"bq_extract":        `{"_command": "d.t", "destination": "gs://b/o"}`,
-		"bq_load":           `{"_command": "gs://b/o", "destination_table": "d.t"}`,
-		"call":              `{"_command": "other.dig"}`,
-		"dynamodb":          `{"_command": "t", "get": {"k": 1}}`,
-		"echo":              `{"_command": "x"}`,
-		"ecs":               `{"_command": "d"}`,
-		"embulk":            `{"_command": "load.yml"}`,
-		"emr":               `{"cluster": "j-1", "steps": [{"type": "command", "command": "c"}]}`,
-		"fail":              `{"_command": "x"}`,
-		"for_each":          `{"_command": {"a": [1]}, "_do": {"echo>": "x"}}`,
-		"for_range":         `{"_command": {"from": 0, "to": 1, "step": 1}, "_do": {"echo>": "x"}}`,
-		"gcs_wait":          `{"_command": "b/o"}`,
-		"glue":              `{"_command": "j"}`,
 		"http":              `{"_command": "http://127.0.0.1:1/${secret:a}"}`,
-		"http_call":         `{"_command": "http://127.0.0.1:1/${secret:a}"}`,
-		"if":                `{"_command": true, "_do": {"echo>": "x"}}`,
-		"lambda":            `{"_command": "f"}`,
-		"loop":              `{"_command": 1, "_do": {"echo>": "x"}}`,
-		"mail":              `{"_command": "body.txt", "subject": "s", "to": ["a@b.c"], "from": "a@b.c"}`,
-		"mysql":             `{"_command": "q.sql", "host": "127.0.0.1", "user": "u", "database": "d"}`,
 		"notify":            `{"_command": "x"}`,
-		"param_get":         `{"k": "v"}`,
 		"param_set":         `{"k": "v"}`,
-		"pg":                `{"_command": "q.sql", "host": "127.0.0.1", "user": "u", "database": "d"}`,
-		"py":                `{"_command": "m.f"}`,
-		"rb":                `{"_command": "m.f", "require": "m"}`,
-		"redshift":          `{"query": "select 1", "workgroup": "w", "database": "d"}`,
-		"redshift_load":     `{"table": "t", "from": "s3://b/k", "workgroup": "w", "database": "d"}`,
-		"redshift_unload":   `{"query": "select 1", "to": "s3://b/k", "workgroup": "w", "database": "d"}`,
-		"require":           `{"_command": "other", "session_time": "2024-01-01T00:00:00+00:00"}`,
-		"s3_copy":           `{"_command": "b/k", "to": "b/l"}`,
-		"s3_delete":         `{"_command": "b/k"}`,
-		"s3_move":           `{"_command": "b/k", "to": "b/l"}`,
-		"s3_wait":           `{"_command": "b/k"}`,
-		"sh":                `{"_command": "true"}`,
-		"slack":             `{"_command": "message.yml"}`,
-		"switch":            `{"_command": "a", "_cases": {"a": {"echo>": "x"}}}`,
 		"sns":               `{"_command": "arn:aws:sns:us-east-1:0:t", "message": "m"}`,
 		"sqs":               `{"_command": "q", "message": "m"}`,
-		"ssh":               `{"_command": "true", "host": "127.0.0.1", "user": "u"}`,
-		"step_functions":    `{"_command": "arn:aws:states:us-east-1:0:stateMachine:m"}`,
-		"td":                `{"query": "select 1", "database": "d"}`,
-		"td_ddl":            `{"create_tables": ["abc"], "database": "d"}`,
-		"td_for_each":       `{"query": "select 1", "_do": {"echo>": "x"}, "database": "d"}`,
-		"td_load":           `{"_command": "load.yml", "table": "t", "database": "d"}`,
-		"td_partial_delete": `{"_command": "t", "from": 0, "to": 0, "database": "d"}`,
 		"td_result_export":  `{"job_id": 1, "result_connection": "c", "result_settings": {}}`,
-		"td_run":            `{"_command": "q", "database": "d"}`,
 		"td_table_export":   `{"table": "t", "file_format": "tsv.gz", "from": 0, "to": 1, "s3_bucket": "b", "s3_path_prefix": "p", "database": "d"}`,
-		"td_wait":           `{"_command": "q.sql", "database": "d"}`,
-		"td_wait_table":     `{"_command": "t", "database": "d"}`,
-		"wait":              `{"_command": "1s"}`,
 	}
+}
+
+// exampleTask returns the first task of an operator in the example of its page.
+func exampleTask(t *testing.T, name string) string {
+	t.Helper()
+	page, _ := operators.Page(name)
+	_, example, _ := strings.Cut(page, "\n## Example\n")
+	example, _, _ = strings.Cut(example, "\n## ")
+	for _, block := range strings.Split(example, "```") {
+		if text, isYAML := strings.CutPrefix(block, "yaml\n"); isYAML {
+			tree, err := dig.ParseYAML("example.dig", []byte(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if own := ownKeys(tree, name+">"); own != nil {
+				return param.Text(own)
+			}
+		}
+	}
+	t.Fatalf("the example of the page of %s> has no such task: add one, or a row to tasks", name)
+	return ""
+}
+
+// ownKeys returns the keys of the first mapping in a tree that has an operator, with the command by its name in a task;
+// nil for none.
+func ownKeys(tree param.Value, operator string) *param.Map {
+	node, isMap := tree.(*param.Map)
+	if !isMap {
+		return nil
+	}
+	own := param.New()
+	for key, value := range node.All() {
+		switch {
+		case key == operator && value != nil:
+			own.Set("_command", value)
+		case key != operator:
+			own.Set(key, value)
+		}
+	}
+	if node.Has(operator) {
+		return own
+	}
+	for _, value := range node.All() {
+		if below := ownKeys(value, operator); below != nil {
+			return below
+		}
+	}
+	return nil
 }
 
 // TestStoresThatAreAway checks for every operator that a store of the deployment that is away fails no task and uses up
@@ -122,13 +124,12 @@ func TestStoresThatAreAway(t *testing.T) {
 	t.Parallel()
 	registry, evaluate := all.Registry(), evaluator.InProcess(nil)
 	for _, name := range registry.Names() {
-		text, known := tasks()[name]
-		if !known {
-			t.Errorf("%s> has no task in this test", name)
-			continue
-		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			text, known := tasks()[name]
+			if !known {
+				text = exampleTask(t, name)
+			}
 			ports := &away{root: t.TempDir()}
 			w := operatortest.New(t, text)
 			own := param.New(name+">", nil)
