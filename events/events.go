@@ -133,9 +133,13 @@ type Result struct {
 	Warned  bool           `json:"warned,omitempty"` // of Later
 
 	Timeout *claim.Limits `json:"timeout,omitempty"` // of Prepared
+	Exports *param.Map    `json:"export,omitempty"`  // of Prepared
+	Outputs *param.Map    `json:"outputs,omitempty"` // of Prepared
 	Retry   bool          `json:"retry,omitempty"`   // of Later
 	After   time.Duration `json:"after,omitempty"`   // of Later: nanoseconds
 	State   *param.Map    `json:"state,omitempty"`
+
+	LogIncomplete bool `json:"log_incomplete,omitempty"` // of all but Prepared
 }
 
 // Kind is the kind of an event.
@@ -238,27 +242,28 @@ func (e Event) Engine(guard string) []engine.Event {
 func ResultOf(e engine.Event) Result {
 	switch e := e.(type) {
 	case engine.Succeeded:
-		return Result{Kind: Succeeded, Run: e.Run, Outcome: e.Result}
+		return Result{Kind: Succeeded, Run: e.Run, Outcome: e.Result, LogIncomplete: e.LogIncomplete}
 	case engine.Prepared:
-		return Result{Kind: Prepared, Run: e.Run, Skip: e.Skip, Pool: e.Pool, Timeout: e.Timeout}
+		return Result{Kind: Prepared, Run: e.Run, Skip: e.Skip, Pool: e.Pool, Timeout: e.Timeout, Exports: e.Exports, Outputs: e.Outputs}
 	case engine.Errored:
-		return Result{Kind: Failed, Run: e.Run, Outcome: engine.Outcome{Error: e.Error}}
+		return Result{Kind: Failed, Run: e.Run, Outcome: engine.Outcome{Error: e.Error}, LogIncomplete: e.LogIncomplete}
 	case engine.Later:
-		return Result{Kind: Later, Run: e.Run, After: e.After, State: e.State, Retry: e.Retry, Until: e.Until, SlowAt: e.SlowAt, Warned: e.Warned}
+		return Result{Kind: Later, Run: e.Run, After: e.After, State: e.State, Retry: e.Retry, Until: e.Until, SlowAt: e.SlowAt, Warned: e.Warned, LogIncomplete: e.LogIncomplete}
 	}
 	panic(fmt.Sprintf("events: %T is not the end of a run", e))
 }
 
 func (r Result) engine(by engine.By) engine.Event {
+	logged := engine.Logged{LogIncomplete: r.LogIncomplete}
 	switch r.Kind {
 	case Succeeded:
-		return engine.Succeeded{By: by, Run: r.Run, Result: r.Outcome}
+		return engine.Succeeded{By: by, Run: r.Run, Logged: logged, Result: r.Outcome}
 	case Prepared:
-		return engine.Prepared{By: by, Run: r.Run, Skip: r.Skip, Pool: r.Pool, Timeout: r.Timeout}
+		return engine.Prepared{By: by, Run: r.Run, Skip: r.Skip, Pool: r.Pool, Timeout: r.Timeout, Exports: r.Exports, Outputs: r.Outputs}
 	case Failed:
-		return engine.Errored{By: by, Run: r.Run, Error: r.Outcome.Error}
+		return engine.Errored{By: by, Run: r.Run, Logged: logged, Error: r.Outcome.Error}
 	}
-	return engine.Later{By: by, Run: r.Run, After: r.After, State: r.State, Retry: r.Retry, Until: r.Until, SlowAt: r.SlowAt, Warned: r.Warned}
+	return engine.Later{By: by, Run: r.Run, Logged: logged, After: r.After, State: r.State, Retry: r.Retry, Until: r.Until, SlowAt: r.SlowAt, Warned: r.Warned}
 }
 
 func (e Event) check() error {

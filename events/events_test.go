@@ -1,6 +1,7 @@
 package events_test
 
 import (
+	"reflect"
 	"testing"
 	"time"
 
@@ -81,6 +82,60 @@ func TestResults(t *testing.T) {
 	}
 	if diff := cmp.Diff(want, e.Engine("g"), sameText()); diff != "" {
 		t.Error(diff)
+	}
+}
+
+// full sets every field below v to a value that is not its zero; a list is empty behind so many levels.
+func full(t *testing.T, v reflect.Value, levels int) {
+	t.Helper()
+	switch x := v.Addr().Interface().(type) {
+	case **param.Map:
+		*x = param.New("k", "v", "n", int64(3))
+		return
+	case *time.Time:
+		*x = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+		return
+	}
+	switch v.Kind() {
+	case reflect.Struct:
+		for _, f := range v.Fields() {
+			full(t, f, levels-1)
+		}
+	case reflect.Pointer:
+		v.Set(reflect.New(v.Type().Elem()))
+		full(t, v.Elem(), levels-1)
+	case reflect.Slice:
+		if levels <= 0 {
+			return
+		}
+		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
+		full(t, v.Index(0), levels-1)
+	case reflect.String:
+		v.SetString("text")
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Int, reflect.Int64:
+		v.SetInt(7)
+	default:
+		t.Fatalf("a field is of %s, which this test cannot fill", v.Type())
+	}
+}
+
+// TestResultsAreWhole checks that the results of runs that end together lose no field on their way: a new field of such
+// an event must be carried by Result.
+func TestResultsAreWhole(t *testing.T) {
+	t.Parallel()
+	for _, empty := range []any{&engine.Succeeded{}, &engine.Errored{}, &engine.Later{}, &engine.Prepared{}} {
+		v := reflect.ValueOf(empty).Elem()
+		full(t, v, 6)
+		want := v.Interface().(engine.Event)
+		e, err := events.Decode(events.Encode(events.Event{Kind: events.Results, Results: []events.Result{events.ResultOf(want)}}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]engine.Event{want}, e.Engine("text"), sameText()); diff != "" {
+			t.Errorf("%T: %s", want, diff)
+		}
 	}
 }
 
