@@ -64,7 +64,9 @@ test-servers: tools assets ## recorded cases, REST calls and the Java client on 
 	REQUIRE=servers,peers,client,python,ruby $(GO) test -count=1 -timeout 30m ./integration/servers
 
 .PHONY: test-packages
-test-packages: assets ## build a release twice, install its deb into a folder, run the server from it, upgrade it
+test-packages: assets ## build a release twice, install it in every way, run the server of its deb, upgrade it
+	@$(call program,rpm,rpm,packages)
+	@$(call program,ruby,ruby,the formula)
 	REQUIRE=packages $(GO) test -count=1 -timeout 30m ./integration/packages
 
 .PHONY: check
@@ -150,10 +152,13 @@ NFPM = github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.4
 TARGETS ?= linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64
 IMAGE_BASE ?=
 DIST ?= dist
+# Where the files will be, which the install script and the formula name. ZERODAG_SIGNING_KEY in the environment, a
+# private key in PEM, signs the checksums.
+RELEASE_URL ?=
 
 .PHONY: release-snapshot
-release-snapshot: assets ## build dist/: archives, deb, rpm, image, Homebrew formula, bills of materials, checksums; sends nothing
-	$(GO) run ./packaging -version "$(VERSION)" -out "$(DIST)" -targets "$(TARGETS)" -nfpm "$(GO) run $(NFPM)" -base "$(IMAGE_BASE)"
+release-snapshot: assets ## build dist/: archives, deb, rpm, image, npm and PyPI packages, formula, install script, bills of materials, signed checksums; sends nothing
+	$(GO) run ./packaging -version "$(VERSION)" -out "$(DIST)" -targets "$(TARGETS)" -nfpm "$(GO) run $(NFPM)" -base "$(IMAGE_BASE)" -url "$(RELEASE_URL)"
 
 # What gosec is not asked about, and why:
 #   G104        errors that no caller can act upon are dropped on purpose; the linters look at the rest
@@ -174,15 +179,26 @@ GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.3.0
 VULNDB ?= https://vuln.go.dev
 
 .PHONY: lint
-lint: lint-code lint-more ## format, vet, the rules of .golangci.yml, other systems, gosec, govulncheck
+lint: lint-code lint-more ## format, vet, the rules of .golangci.yml, commits, workflows, other systems, gosec, govulncheck
 
 .PHONY: lint-code
 lint-code: ## the part of lint that make test runs: format, and the rules of .golangci.yml, which go vet is one of
 	@test -z "$$(gofmt -l $$(git ls-files "*.go"))" || { gofmt -l $$(git ls-files "*.go"); echo "run gofmt -w on these"; exit 1; }
 	$(GO) run $(GOLANGCI) run ./...
 
+ACTIONLINT = github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
+# The commits whose subjects are checked: those that are not upstream, or the latest ones of a fresh clone.
+COMMITS ?= $(shell base=$$(git merge-base HEAD origin/main 2>/dev/null) && test "$$base" != "$$(git rev-parse HEAD)" && echo "$$base..HEAD" || echo -30 HEAD)
+
+.PHONY: lint-commits
+lint-commits: ## subjects of new commits: "package: imperative", at most 72 characters
+	@git rev-parse --quiet --verify HEAD >/dev/null || exit 0; git log --no-merges --format=%s $(COMMITS) | awk \
+	  'length > 72 || !/^[A-Za-z0-9_.\/,>{}* -]+: [^ ]/ {print "subject of a commit: " $$0; bad = 1} \
+	  END {if (bad) print "a subject has the prefix of its package, an imperative and at most 72 characters (CONTRIBUTING.md)"; exit bad}'
+
 .PHONY: lint-more
-lint-more: ## the part of lint that make test-long runs: macOS and Windows, gosec, govulncheck
+lint-more: lint-commits ## the part of lint that make test-long runs: commits, workflows, macOS and Windows, gosec, govulncheck
+	$(GO) run $(ACTIONLINT) -shellcheck= -pyflakes=
 	GOOS=darwin $(GO) vet ./cmd/... ./internal/... ./operators/...
 	GOOS=windows GOARCH=amd64 $(GO) build -o /dev/null ./cmd/zerodag
 	dirs="$$($(PRODUCT))"; test -n "$$dirs" && $(GO) run $(GOSEC) -quiet -color=false -exclude=$(GOSEC_EXCLUDE) $$dirs

@@ -1,10 +1,12 @@
-// Command packaging makes what a release consists of: archives, deb and rpm, a container image, a Homebrew formula,
-// bills of materials and checksums. Of one commit it makes the same bytes each time, on any machine with the same Go.
+// Command packaging makes what a release consists of: archives, deb and rpm, a container image, packages for npm and
+// PyPI, a Homebrew formula, an install script, bills of materials, checksums and their signature. Of one commit it makes
+// the same bytes each time, on any machine with the same Go.
 //
 // `make release-snapshot` calls it in the root of the repository. It sends nothing anywhere.
 package main
 
 import (
+	"crypto/ecdsa"
 	"errors"
 	"flag"
 	"fmt"
@@ -13,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -23,8 +26,10 @@ type release struct {
 	version string
 	out     string // the folder for the results
 	targets []target
-	nfpm    string // the command that makes deb and rpm, words by blanks
-	base    string // a folder with the OCI layout of the image to build on; "" is an empty one
+	nfpm    string            // the command that makes deb and rpm, words by blanks
+	base    string            // a folder with the OCI layout of the image to build on; "" is an empty one
+	url     string            // where the results will be; "" is not known yet
+	key     *ecdsa.PrivateKey // signs the checksums; nil: they are not signed
 	time    time.Time
 }
 
@@ -48,6 +53,7 @@ func main() {
 	flag.StringVar(&targets, "targets", "linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64", "systems and processors")
 	flag.StringVar(&r.nfpm, "nfpm", "", "the command that makes deb and rpm")
 	flag.StringVar(&r.base, "base", "", "the folder of an OCI layout that the image is built on")
+	flag.StringVar(&r.url, "url", "", "where the files of the release will be")
 	flag.Parse()
 	err := r.read(targets)
 	if err == nil {
@@ -72,6 +78,9 @@ func (r *release) read(targets string) error {
 		r.targets = append(r.targets, target{system, processor})
 	}
 	var err error
+	if r.key, err = signingKey(os.Getenv("ZERODAG_SIGNING_KEY")); err != nil {
+		return err
+	}
 	if r.base != "" {
 		if _, err = os.Stat(filepath.Join(r.base, "index.json")); err != nil {
 			return fmt.Errorf("-base: the base is no OCI layout: %w", err)
@@ -98,7 +107,7 @@ func commitTime() (time.Time, error) {
 	return time.Unix(seconds, 0).UTC(), nil
 }
 
-// make makes everything, and the checksums last.
+// make makes everything, and the checksums and their signature last.
 func (r *release) make() error {
 	if err := errors.Join(r.clear(), os.MkdirAll(r.shared(), 0o755)); err != nil { // #nosec G301 -- what is released is public
 		return err
@@ -108,7 +117,7 @@ func (r *release) make() error {
 			return err
 		}
 	}
-	steps := []func() error{r.pages, r.archives, r.packages, r.images, r.materials, r.formula, r.checksums}
+	steps := []func() error{r.pages, r.archives, r.packages, r.images, r.materials, r.npmPackages, r.wheels, r.formula, r.installer, r.checksums, r.sign}
 	for _, step := range steps {
 		if err := step(); err != nil {
 			return err
@@ -127,7 +136,8 @@ func (r *release) clear() error {
 		return err
 	}
 	for _, e := range entries {
-		if name := e.Name(); name != "work" && name != sumsName && name != formulaName && !strings.HasPrefix(name, "zerodag_") {
+		if name := e.Name(); !slices.Contains([]string{"work", sumsName, signatureName, publicName, formulaName, installerName}, name) &&
+			!strings.HasPrefix(name, "zerodag_") && !strings.HasPrefix(name, "zerodag-") {
 			return fmt.Errorf("-out: %s holds %s, which is of no release: name another folder", r.out, name)
 		}
 	}

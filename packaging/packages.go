@@ -17,8 +17,9 @@ import (
 
 // The results whose names do not begin like the others.
 const (
-	sumsName    = "SHA256SUMS"
-	formulaName = "zerodag.rb"
+	sumsName      = "SHA256SUMS"
+	formulaName   = "zerodag.rb"
+	installerName = "install.sh"
 )
 
 //go:embed files/nfpm.yaml
@@ -63,8 +64,7 @@ func packageVersion(version string) string {
 //go:embed files/zerodag.rb
 var formula string
 
-// formula writes the formula for Homebrew, with the sums of the archives. URL is where they are: it is filled in when
-// the release is published.
+// formula writes the formula for Homebrew, with the sums of the archives.
 func (r *release) formula() error {
 	sums := map[string]string{}
 	for _, t := range r.targets {
@@ -82,7 +82,7 @@ func (r *release) formula() error {
 		return err
 	}
 	var text strings.Builder
-	if err := page.Execute(&text, map[string]any{"Version": r.version, "Sums": sums}); err != nil {
+	if err := page.Execute(&text, map[string]any{"Version": r.version, "URL": r.url, "Sums": sums}); err != nil {
 		return err
 	}
 	return write(filepath.Join(r.out, formulaName), []byte(text.String()))

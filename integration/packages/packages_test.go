@@ -20,11 +20,11 @@ func needed(t *testing.T) {
 }
 
 // release builds one for this machine, and for others, as `make release-snapshot` does, and returns its folder.
-func release(t *testing.T, version string, others ...string) string {
+func release(t *testing.T, version, key string, others ...string) string {
 	t.Helper()
 	out := filepath.Join(t.TempDir(), "dist")
 	c := exec.Command("make", "--no-print-directory", "release-snapshot", "VERSION="+version, "DIST="+out, "TARGETS=linux/"+runtime.GOARCH+" "+strings.Join(others, " "))
-	c.Dir = "../.."
+	c.Dir, c.Env = "../..", append(os.Environ(), "ZERODAG_SIGNING_KEY="+key)
 	if text, err := c.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %v\n%s", c, err, text)
 	}
@@ -40,14 +40,17 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// TestRelease proves that a commit makes the same bytes each time, that the sums are those of the files, and that the
-// deb runs a server, which an upgrade leaves its settings and data.
+// TestRelease proves that a commit and a key make the same bytes each time, that the sums are those of the files, that
+// everything installs, and that the deb runs a server, which an upgrade leaves its settings and data.
 func TestRelease(t *testing.T) {
 	t.Parallel()
 	needed(t)
-	first, again := release(t, "0.9.1", "windows/amd64"), release(t, "0.9.1", "windows/amd64")
-	if a, b := read(t, filepath.Join(first, "SHA256SUMS")), read(t, filepath.Join(again, "SHA256SUMS")); a != b {
-		t.Errorf("two builds differ:\n%s\n%s", a, b)
+	key := throwAway(t)
+	first, again := release(t, "0.9.1", key, "windows/amd64"), release(t, "0.9.1", key, "windows/amd64")
+	for _, name := range []string{"SHA256SUMS", "SHA256SUMS.sig"} {
+		if a, b := read(t, filepath.Join(first, name)), read(t, filepath.Join(again, name)); a != b {
+			t.Errorf("%s of two builds differs:\n%s\n%s", name, a, b)
+		}
 	}
 	check := exec.Command("sha256sum", "--check", "--strict", "SHA256SUMS")
 	check.Dir = first
@@ -59,13 +62,14 @@ func TestRelease(t *testing.T) {
 			t.Errorf("%s: %v", ending, err)
 		}
 	}
+	t.Run("installs", func(t *testing.T) { installs(t, first) })
 	if _, err := exec.LookPath("dpkg"); err != nil {
 		t.Skip("NOT TESTED: dpkg is not on this machine")
 	}
 	if os.Geteuid() != 0 {
 		t.Skip("NOT TESTED: only root installs a package with a user of its own")
 	}
-	upgrade(t, debOf(first, "0.9.1"), debOf(release(t, "0.9.2"), "0.9.2"))
+	upgrade(t, debOf(first, "0.9.1"), debOf(release(t, "0.9.2", ""), "0.9.2"))
 }
 
 func debOf(folder, version string) string {

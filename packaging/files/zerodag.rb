@@ -1,5 +1,4 @@
-# Made by `make release-snapshot`. The folder that the archives of a release lie in is named when it is published:
-# export HOMEBREW_ZERODAG_URL=https://.../v{{.Version}}
+# Made by `make release-snapshot`.{{if not .URL}} Set HOMEBREW_ZERODAG_URL to where the archives of the release are.{{end}}
 class Zerodag < Formula
   desc "Workflow engine for the Digdag language, with schedules, retries and an API"
   homepage "https://docs.digdag.io"
@@ -7,7 +6,7 @@ class Zerodag < Formula
   license "Apache-2.0"
 {{range $target, $sum := .Sums}}
   if OS.{{if eq (slice $target 0 5) "linux"}}linux?{{else}}mac?{{end}} && Hardware::CPU.{{if eq $target "linux_arm64" "darwin_arm64"}}arm?{{else}}intel?{{end}}
-    url "#{ENV.fetch("HOMEBREW_ZERODAG_URL")}/zerodag_{{$.Version}}_{{$target}}.tar.gz"
+    url "#{ENV.fetch("HOMEBREW_ZERODAG_URL"{{if $.URL}}, "{{$.URL}}"{{end}})}/zerodag_{{$.Version}}_{{$target}}.tar.gz"
     sha256 "{{$sum}}"
   end
 {{end}}
