@@ -157,5 +157,5 @@ func (t *Timeout) Within(at, now time.Time) time.Time {
 // OnlySlow reports whether the timer was set for a warning and no limit has been reached since.
 func (t *Timeout) OnlySlow(now time.Time) bool {
 	end, _ := t.Deadline(now)
-	return t.Warns() && t.At.Equal(t.WarnAt) && (end.IsZero() || end.After(now))
+	return t.Warns() && t.At.Equal(t.WarnAt) && (end.IsZero() || end.After(t.At) && end.After(now))
 }
