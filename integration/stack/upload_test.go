@@ -163,7 +163,7 @@ func TestUploadSizes(t *testing.T) {
 				t.Skip("SKIPPED: 100 MB take long")
 			}
 			p := newPusher(t)
-			if code, out := p.run(p.folder(size), "push", p.project, "-r", "one"); code != 0 || !strings.Contains(out, "revision: one") {
+			if code, out := p.run(p.folder(size), "push", p.project, "-r", "one"); code != 0 || !strings.Contains(out, "revision one.") {
 				t.Fatalf("exit code %d\n%s", code, out)
 			}
 			p.runs()

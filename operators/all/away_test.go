@@ -60,13 +60,13 @@ func aloneTasks() []string {
 // example.
 func tasks() map[string]string {
 	return map[string]string{
-		"http":              `{"_command": "http://127.0.0.1:1/${secret:a}"}`,
-		"notify":            `{"_command": "x"}`,
-		"param_set":         `{"k": "v"}`,
-		"sns":               `{"_command": "arn:aws:sns:us-east-1:0:t", "message": "m"}`,
-		"sqs":               `{"_command": "q", "message": "m"}`,
-		"td_result_export":  `{"job_id": 1, "result_connection": "c", "result_settings": {}}`,
-		"td_table_export":   `{"table": "t", "file_format": "tsv.gz", "from": 0, "to": 1, "s3_bucket": "b", "s3_path_prefix": "p", "database": "d"}`,
+		"http":             `{"_command": "http://127.0.0.1:1/${secret:a}"}`,
+		"notify":           `{"_command": "x"}`,
+		"param_set":        `{"k": "v"}`,
+		"sns":              `{"_command": "arn:aws:sns:us-east-1:0:t", "message": "m"}`,
+		"sqs":              `{"_command": "q", "message": "m"}`,
+		"td_result_export": `{"job_id": 1, "result_connection": "c", "result_settings": {}}`,
+		"td_table_export":  `{"table": "t", "file_format": "tsv.gz", "from": 0, "to": 1, "s3_bucket": "b", "s3_path_prefix": "p", "database": "d"}`,
 	}
 }
 
