@@ -105,6 +105,9 @@ func createFile(out io.Writer, from, to string) error {
 	if err != nil {
 		return err
 	}
+	if path.Base(from) == "workflow.dig" && !program.AsDigdag() {
+		text = append([]byte("zerodag: 1\n"), text...)
+	}
 	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil { // #nosec G301 -- it is the user's project, closed by his umask if he wants so
 		return fmt.Errorf("create project: %w", err)
 	}

@@ -15,7 +15,7 @@ const beginning: File[] = [
   {
     name: "hello.dig",
     of: null,
-    text: "timezone: UTC\n\n+prepare:\n  echo>: the session starts at ${session_time}\n\n+each:\n  _parallel: true\n  for_each>:\n    fruit: [apple, orange]\n  _do:\n    echo>: ${fruit}\n\n+finish:\n  sh>: echo finished\n",
+    text: "zerodag: 1\ntimezone: UTC\n\n+prepare:\n  echo>: the session starts at ${session_time}\n\n+each:\n  _parallel: true\n  for_each>:\n    fruit: [apple, orange]\n  _do:\n    echo>: ${fruit}\n\n+finish:\n  sh>: echo finished\n",
   },
 ];
 
