@@ -17,11 +17,14 @@ type Depth struct {
 	About bool
 }
 
+// MostQueuedBody is how many bytes a body may have to be shown in a list of messages.
+const MostQueuedBody = 32 << 10
+
 // Queued is a message as a queue stores it.
 type Queued struct {
 	Message
 	Place int64 // in the order sent
-	Size  int   // bytes of the body; Body is nil if it is too large to read
+	Size  int   // bytes of the body; Body is nil if there are more than MostQueuedBody
 	Count int   // how often it was received
 	// Since is from when on it could be received, or from when on it will be: when it was sent, or is due. Of a message
 	// that is older than the process that answers, and had no time to wait for, it is when that was started.

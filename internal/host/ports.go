@@ -86,7 +86,9 @@ type Message struct {
 type Delivery struct {
 	Message
 	Receipt string
-	Count   int // how often it was received, this time included
+	// Count is how often it was received, this time included. A crash loses no count: that of a message of "tasks" is
+	// durable before the message is handed out, any other no later than the next change that its receiver makes.
+	Count int
 	// Restarted: the previous receiver was a process that has since ended, with everything it started. False if that
 	// cannot be known.
 	Restarted bool
@@ -130,8 +132,8 @@ type Queue interface {
 	// comes again when the process, or the store, ends in the next moment; until the
 	// deletion is durable its ID may count as there (see Send).
 	Delete(ctx context.Context, d Delivery) error
-	// Release gives a message back, to be received again after a delay; a restart may cut that
-	// short.
+	// Release gives a message back, to be received again after a delay. A store that cannot be written may forget the
+	// delay when it is opened again.
 	Release(ctx context.Context, d Delivery, delay time.Duration) error
 }
 
@@ -164,6 +166,23 @@ type Inventory interface {
 	// Silent lists up to n unfinished attempts with ids above after, ascending, that have no message in either queue,
 	// or none that would advance them: see IsDeadline. It omits paused attempts and attempts that wait for a session.
 	Silent(ctx context.Context, after int64, n int) ([]int64, error)
+}
+
+// Database is what a server asks of a database that implements all of its ports, in addition to them.
+type Database interface {
+	// Counts counts what the queues hold that is due, and unfinished attempts. It sets Vitals.Database if the driver
+	// knows how large the database is.
+	Counts(ctx context.Context, v *Vitals) error
+	// Depths counts what the queues hold: "events", then "tasks".
+	Depths(ctx context.Context) ([]Depth, error)
+	// Queued lists up to n messages of a queue in the order sent, from behind a place. ErrNotFound: there is no such
+	// queue. Like Depths it changes nothing: neither how often a message was received nor who receives it.
+	Queued(ctx context.Context, queue string, after int64, n int) ([]Queued, error)
+	// Stopping records that this process was asked to end: however it ends now, it is not a crash (Delivery.Crashed).
+	Stopping() error
+	// Close closes the database; closing it again has no effect. From then on, reads, changes and receivers, even those
+	// that wait already, get ErrUnavailable. Calls about a lease that is lost anyway may succeed.
+	Close() error
 }
 
 // Projects keeps projects and revisions. Things of other sites are ErrNotFound.

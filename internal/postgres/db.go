@@ -154,7 +154,7 @@ func place(c *pgx.ConnConfig) string {
 	return fmt.Sprintf("%s on %s", c.Database, net.JoinHostPort(c.Host, fmt.Sprint(c.Port)))
 }
 
-// Stopping has nothing to record: servers cannot see how another process ended, so Restarted and Crashed of received
+// Stopping implements host.Database. It has nothing to record: servers cannot see how another process ended, so Restarted and Crashed of received
 // messages are always false.
 func (db *DB) Stopping() error { return nil }
 

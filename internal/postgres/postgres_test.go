@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"sync/atomic"
@@ -27,6 +28,7 @@ var (
 	_ host.Pools     = (*DB)(nil)
 	_ host.Semaphore = (*DB)(nil)
 	_ host.Backfills = (*DB)(nil)
+	_ host.Database  = (*DB)(nil)
 	_ host.Forwarder = (*Queue)(nil)
 	_ host.Marker    = (*Queue)(nil)
 )
@@ -128,8 +130,34 @@ func absent() map[string]string {
 // testContract runs the suites of all ports.
 func testContract(t *testing.T, l *lab) {
 	hosttest.Exercise(t, hosttest.Driver{Absent: absent(), Stores: func(t *testing.T, run func(*testing.T, suite.Stores)) {
-		run(t, storesOf(l.fresh(t)))
+		l.enter(t)
+		o, p := l.options(), newProxy(t, l.Port)
+		o.URL = l.url(p.port())
+		run(t, reopened(t, o, p))
 	}})
+}
+
+// reopened are the ports of a database that is reached by a proxy, and can be opened again.
+func reopened(t *testing.T, o Options, p *proxy) suite.Stores {
+	t.Helper()
+	db := open(t, o)
+	s := storesOf(db)
+	s.Database, s.Shared = db, true
+	s.Reopen = func(t *testing.T, crash bool) suite.Stores {
+		t.Helper()
+		if !crash { // else the first one is not asked: the server cannot know that it has ended
+			if err := errors.Join(db.Stopping(), db.Close()); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return reopened(t, o, p)
+	}
+	s.Outage = func(*testing.T) func() {
+		p.shutNow()
+		db.pool.Reset() // closes the connections that there are
+		return p.open
+	}
+	return s
 }
 
 func wantText(t *testing.T, err error, parts ...string) {

@@ -6,7 +6,7 @@ import (
 	"zerodag/internal/host"
 )
 
-// Counts counts due messages of the queues and unfinished attempts, and reports the size of all tables.
+// Counts implements host.Database, with the size of all tables.
 func (db *DB) Counts(ctx context.Context, v *host.Vitals) error {
 	return db.read(ctx, func(c *conn) error {
 		return c.Query(func(r *row) { v.Unfinished, v.Events, v.Tasks, v.Database = r.Int(), r.Int(), r.Int(), r.ID() },

@@ -8,10 +8,7 @@ import (
 	"zerodag/internal/sqlstore"
 )
 
-// mostBody is the largest body that is looked at.
-const mostBody = 32 << 10
-
-// Depths counts what the queues hold, exactly.
+// Depths implements host.Database, exactly.
 func (db *DB) Depths(ctx context.Context) ([]host.Depth, error) {
 	var list []host.Depth
 	for _, name := range queueNames() {
@@ -28,7 +25,7 @@ func (db *DB) Depths(ctx context.Context) ([]host.Depth, error) {
 	return list, nil
 }
 
-// Queued lists up to n messages of a queue in the order sent, from behind a place.
+// Queued implements host.Database.
 func (db *DB) Queued(ctx context.Context, queue string, after int64, n int) ([]host.Queued, error) {
 	q := db.queues[queue]
 	if q == nil {
@@ -36,7 +33,7 @@ func (db *DB) Queued(ctx context.Context, queue string, after int64, n int) ([]h
 	}
 	list := sqlstore.Select("SELECT id, unique_name, message_group, share, due, length(body), CASE WHEN length(body) <= ? THEN body END, receive_count,"+
 		" greatest(sent_at, due), CASE WHEN receipt <> 0 AND free_at > "+clock+" THEN free_at END, free_at IS NULL"+
-		" FROM queued_messages WHERE queue = ? AND id > ?", mostBody, q.number, after)
+		" FROM queued_messages WHERE queue = ? AND id > ?", host.MostQueuedBody, q.number, after)
 	list.Order("id", n)
 	return sqlstore.ReadAll(ctx, db.Store, scanQueued, list)
 }

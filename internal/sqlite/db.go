@@ -132,7 +132,7 @@ func (db *DB) noteCrash(ctx context.Context) error {
 	return db.write(ctx, func(c *conn) error { return c.script("PRAGMA user_version = 0") })
 }
 
-// Stopping records that this process was asked to end: however it ends now, it is not a crash.
+// Stopping implements host.Database.
 func (db *DB) Stopping() error {
 	return db.write(context.Background(), func(c *conn) error { return c.script(fmt.Sprintf("PRAGMA user_version = %d", told)) })
 }

@@ -75,7 +75,7 @@ func (n *noting) undo() {
 	n.taken = nil
 }
 
-// Counts counts what the queues hold that is due, and attempts that have not ended.
+// Counts implements host.Database. How large the file is, package embedded knows.
 func (db *DB) Counts(ctx context.Context, v *host.Vitals) error {
 	const due = "(SELECT count(*) FROM queued_messages WHERE queue = ? AND (due IS NULL OR due <= ?))"
 	now := sqlstore.Stamp(db.now())

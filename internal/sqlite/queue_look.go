@@ -9,10 +9,7 @@ import (
 	"zerodag/internal/sqlstore"
 )
 
-// mostBody is the largest body that is looked at.
-const mostBody = 32 << 10
-
-// Depths counts what the queues hold, exactly.
+// Depths implements host.Database, exactly.
 func (db *DB) Depths(context.Context) ([]host.Depth, error) {
 	var list []host.Depth
 	for _, name := range queueNames() {
@@ -51,14 +48,14 @@ func (q *Queue) since(m *message) time.Time {
 	return since.Add(q.offset).UTC()
 }
 
-// Queued lists up to n messages of a queue in the order sent, from behind a place, as they are at about one time.
+// Queued implements host.Database: messages are as they are at about one time.
 func (db *DB) Queued(ctx context.Context, queue string, after int64, n int) ([]host.Queued, error) {
 	q := db.queues[queue]
 	if q == nil {
 		return nil, fmt.Errorf("look into queue %s: %w", queue, host.ErrNotFound)
 	}
 	list := sqlstore.Select("SELECT id, length(body), CASE WHEN length(body) <= ? THEN body END FROM queued_messages"+
-		" WHERE queue = ? AND id > ?", mostBody, queue, after)
+		" WHERE queue = ? AND id > ?", host.MostQueuedBody, queue, after)
 	list.Order("id", n)
 	rows, err := sqlstore.ReadAll(ctx, db.Store, func(r *row) host.Queued {
 		return host.Queued{Place: r.ID(), Size: r.Int(), Message: host.Message{Body: r.Blob()}}

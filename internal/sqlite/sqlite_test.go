@@ -17,6 +17,7 @@ var (
 	_ host.Secrets   = (*DB)(nil)
 	_ host.Users     = (*DB)(nil)
 	_ host.Audit     = (*DB)(nil)
+	_ host.Database  = (*DB)(nil)
 	_ host.Queue     = (*Queue)(nil)
 )
 

@@ -16,7 +16,7 @@ type Driver struct {
 	Absent map[string]string
 }
 
-// port is one of the host's ports with its suite.
+// port is one of the host's ports with its suite, or something that a harness can do to a driver: Reopen and Outage.
 type port struct {
 	name  string
 	suite func(*testing.T, suite.Harness)
@@ -43,6 +43,9 @@ func ports() []port {
 		{"Backfills", backfillsSuite, func(s suite.Stores) bool { return s.Backfills != nil }},
 		{"Inventory", inventorySuite, func(s suite.Stores) bool { return s.Inventory != nil }},
 		{"Marker", messages.Marker, func(s suite.Stores) bool { _, marks := s.Tasks.(host.Marker); return marks }},
+		{"Database", databaseSuite, func(s suite.Stores) bool { return s.Database != nil }},
+		{"Reopen", reopenSuite, func(s suite.Stores) bool { return s.Reopen != nil }},
+		{"Outage", outageSuite, func(s suite.Stores) bool { return s.Outage != nil }},
 		{"ParamStore", paramStoreSuite, func(s suite.Stores) bool { return s.ParamStore != nil }},
 		{"ShortLogs", shortLogsSuite, func(s suite.Stores) bool { return s.ShortLogs != nil }},
 		{"Timers", messages.Timers, func(s suite.Stores) bool { return s.Timers != nil }},

@@ -1,6 +1,7 @@
 package suite
 
 import (
+	"context"
 	"crypto/rand"
 	"testing"
 	"time"
@@ -16,10 +17,15 @@ func Message(id, group string) host.Message {
 	return host.Message{ID: id, Group: group, Body: []byte("body of " + id)}
 }
 
-// Receive takes one message, which must be there.
+// patience is how long a case waits for a message that must come.
+const patience = 30 * time.Second
+
+// Receive takes one message, which must be there, or come soon.
 func Receive(t *testing.T, q host.Queue, lease time.Duration) host.Delivery {
 	t.Helper()
-	return Got(q.Receive(t.Context(), 1, lease))(t)[0]
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	return Got(q.Receive(ctx, 1, lease))(t)[0]
 }
 
 // Nothing checks that no message is visible. A message marks the end of what there is.

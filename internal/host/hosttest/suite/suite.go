@@ -57,6 +57,18 @@ type Stores struct {
 	Traced func(t *testing.T) []string
 	Now    func() time.Time
 
+	// Database is the one that has these ports.
+	Database host.Database
+	// Reopen ends the process that has the database open and returns the ports of the next process. After a crash
+	// nothing was closed or committed late; otherwise Database.Stopping and Database.Close were called.
+	Reopen func(t *testing.T, crash bool) Stores
+	// Outage makes the library of the driver fail every write, as a full disk or a broken network does, until end is
+	// called.
+	Outage func(t *testing.T) (end func())
+	// Shared: several processes have the database open. Leases outlive their holders, and no process can know how
+	// another one ended.
+	Shared bool
+
 	// Grain is how exactly the queues keep time: cases wait as much longer. 0 is exactly.
 	Grain time.Duration
 	// Expires: logs expire automatically, and Attempts.Expire has nothing to do.

@@ -1,0 +1,193 @@
+package hosttest
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"zerodag/internal/host"
+	"zerodag/internal/host/hosttest/suite"
+)
+
+// databaseSuite checks a host.Database.
+func databaseSuite(t *testing.T, h suite.Harness) {
+	suite.Cases{"queues are counted": databaseDepths, "messages are listed": databaseQueued, "work is counted": databaseCounts, "a closed database refuses calls": databaseClosed}.Run(t, h)
+}
+
+// wantDepth checks what the queue of tasks holds, while that of events is empty.
+func wantDepth(t *testing.T, s suite.Stores, what string, want host.Depth) {
+	t.Helper()
+	want.Queue = "tasks"
+	got := suite.Got(s.Database.Depths(t.Context()))(t)
+	for i, d := range got {
+		if waits := !d.Oldest.IsZero(); waits != (d.Ready > 0) || waits && s.Now().Sub(d.Oldest).Abs() > suite.Long {
+			t.Errorf("%s: the oldest of %d messages is of %v", what, d.Ready, d.Oldest)
+		}
+		got[i].Oldest = time.Time{}
+	}
+	if diff := cmp.Diff([]host.Depth{{Queue: "events"}, want}, got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", what, diff)
+	}
+}
+
+func databaseDepths(t *testing.T, s suite.Stores) {
+	ctx, q := t.Context(), s.Tasks
+	wantDepth(t, s, "empty queues", host.Depth{})
+	suite.Must(t, q.Send(ctx, suite.Message("first", "g"), suite.Message("second", "g"), suite.Message("alone", ""), host.Message{ID: "later", Due: s.Now().Add(suite.Long)}))
+	wantDepth(t, s, "messages that were sent", host.Depth{Ready: 2, Later: 1, Behind: 1})
+	held := map[string]host.Delivery{}
+	for range 2 {
+		d := suite.Receive(t, q, suite.Long)
+		held[d.ID] = d
+	}
+	wantDepth(t, s, "received messages", host.Depth{Later: 1, Leased: 2, Behind: 1})
+	suite.Must(t, q.Delete(ctx, held["first"]))
+	suite.Must(t, q.Release(ctx, held["alone"], suite.Long))
+	wantDepth(t, s, "a deleted message and a delayed one", host.Depth{Ready: 1, Later: 2})
+	second := suite.Receive(t, q, 50*time.Millisecond)
+	time.Sleep(200*time.Millisecond + s.Grain)
+	wantDepth(t, s, "a lease that has ended", host.Depth{Ready: 1, Later: 2})
+	if again := suite.Receive(t, q, suite.Long); second.ID != "second" || again.ID != "second" || again.Count != 2 {
+		t.Errorf("received %s and then %s %d times; want second, and only receivers are counted", second.ID, again.ID, again.Count)
+	}
+}
+
+func databaseQueued(t *testing.T, s suite.Stores) {
+	ctx, q, begin := t.Context(), s.Tasks, s.Now()
+	due := begin.Add(suite.Long).UTC().Truncate(time.Millisecond)
+	long := strings.Repeat("x", host.MostQueuedBody)
+	suite.Must(t, q.Send(ctx, suite.Message("first", "g"), suite.Message("second", "g"), host.Message{ID: "later", Body: []byte(long), Due: due}))
+	suite.Must(t, q.Send(ctx, host.Message{ID: "large", Body: []byte(long + "x")}))
+	taken := suite.Receive(t, q, suite.Long)
+	for taken.ID != "first" {
+		suite.Must(t, q.Release(ctx, taken, 0))
+		taken = suite.Receive(t, q, suite.Long)
+	}
+	list := suite.Got(s.Database.Queued(ctx, "tasks", 0, 3))(t)
+	if len(list) != 3 {
+		t.Fatalf("three of the messages are %+v", list)
+	}
+	list = append(list, suite.Got(s.Database.Queued(ctx, "tasks", list[2].Place, 3))(t)...)
+	want := []host.Queued{
+		{Message: suite.Message("first", "g"), Size: len("body of first"), Count: taken.Count},
+		{Message: suite.Message("second", "g"), Size: len("body of second"), Behind: true},
+		{Message: host.Message{ID: "later", Body: []byte(long), Due: due}, Size: len(long), Since: due},
+		{Message: host.Message{ID: "large"}, Size: len(long) + 1},
+	}
+	for i, x := range list {
+		list[i].Place = 0
+		if i < len(want) && want[i].Since.IsZero() {
+			want[i].Since = x.Since
+			if x.Since.Sub(begin).Abs() > suite.Long/2 {
+				t.Errorf("%s waits since %v, and was sent at %v", x.ID, x.Since, begin)
+			}
+		}
+		if end := begin.Add(suite.Long); x.ID == "first" && (x.Until.Before(end.Add(-time.Second)) || x.Until.After(end.Add(suite.Long/2))) {
+			t.Errorf("a lease that began after %v and lasts an hour ends at %v", begin, x.Until)
+		} else if x.ID == "first" {
+			list[i].Until = time.Time{}
+		}
+	}
+	if diff := cmp.Diff(want, list); diff != "" {
+		t.Errorf("messages (-want +got):\n%s", diff)
+	}
+	_, err := s.Database.Queued(ctx, "mail", 0, 1)
+	suite.WantError(t, "list a queue that does not exist", err, host.ErrNotFound)
+}
+
+func databaseCounts(t *testing.T, s suite.Stores) {
+	ctx := t.Context()
+	want := func(what string, unfinished, events, tasks int) {
+		t.Helper()
+		var v host.Vitals
+		suite.Must(t, s.Database.Counts(ctx, &v))
+		if v.Unfinished != unfinished || v.Events != events || v.Tasks != tasks {
+			t.Errorf("%s: counts are %+v; want %d attempts, %d events and %d tasks", what, v, unfinished, events, tasks)
+		}
+	}
+	want("an empty database", 0, 0, 0)
+	a := suite.Start(t, s)
+	suite.Must(t, s.Tasks.Send(ctx, suite.Message("a", ""), suite.Message("b", ""), host.Message{ID: "later", Due: s.Now().Add(suite.Long)}))
+	suite.Receive(t, s.Tasks, suite.Long)
+	want("an attempt that runs", 1, 1, 2)
+	suite.Must(t, s.Events.Delete(ctx, suite.Receive(t, s.Events, suite.Long)))
+	suite.Must(t, s.Attempts.Finish(ctx, a.ID, host.End{At: suite.Instant(5), Archive: []byte("end")}))
+	want("an attempt that has ended", 0, 0, 2)
+}
+
+func databaseClosed(t *testing.T, s suite.Stores) {
+	a, event := underWay(t, s)
+	waits := make(chan error, 1)
+	go func() {
+		_, err := s.Tasks.Receive(t.Context(), 1, suite.Long)
+		waits <- err
+	}()
+	suite.Must(t, s.Database.Close())
+	suite.WantError(t, "a receiver that waits", <-waits, host.ErrUnavailable)
+	for what, call := range reads(s, a) {
+		suite.WantError(t, what, call(t.Context()), host.ErrUnavailable)
+	}
+	for what, call := range changes(s, a, event) {
+		suite.WantError(t, what, call(t.Context()), host.ErrUnavailable)
+	}
+	suite.WantError(t, "close it again", s.Database.Close(), nil)
+}
+
+// underWay makes what reads and changes need: an attempt, the delivery of its first message, and a pool.
+func underWay(t *testing.T, s suite.Stores) (host.Attempt, host.Delivery) {
+	t.Helper()
+	a := suite.Start(t, s)
+	suite.Got(s.Pools.SetPool(t.Context(), ref("a"), 1, suite.Instant(0)))(t)
+	return a, suite.Receive(t, s.Events, suite.Long)
+}
+
+// reads are calls that read, some of each kind.
+func reads(s suite.Stores, a host.Attempt) map[string]func(context.Context) error {
+	return map[string]func(context.Context) error{
+		"load":     func(ctx context.Context) error { _, err := s.Log.Load(ctx, a.ID); return err },
+		"attempt":  func(ctx context.Context) error { _, err := s.Attempts.Attempt(ctx, 1, a.ID); return err },
+		"line":     func(ctx context.Context) error { _, err := s.Semaphore.Line(ctx, ref("a"), 1); return err },
+		"secrets":  func(ctx context.Context) error { _, err := s.Secrets.SecretKeys(ctx, 1, 1); return err },
+		"messages": func(ctx context.Context) error { _, err := s.Inventory.MessagesOf(ctx, a.ID); return err },
+		"queued":   func(ctx context.Context) error { _, err := s.Database.Queued(ctx, "tasks", 0, 1); return err },
+		"counts":   func(ctx context.Context) error { return s.Database.Counts(ctx, &host.Vitals{}) },
+	}
+}
+
+// changes are calls that change something, some of each kind. a and event are those of underWay.
+func changes(s suite.Stores, a host.Attempt, event host.Delivery) map[string]func(context.Context) error {
+	calls := map[string]func(context.Context) error{
+		"append": func(ctx context.Context) error { return s.Log.Append(ctx, a.ID, entry(2, "n")) },
+		"send":   func(ctx context.Context) error { return s.Events.Send(ctx, suite.Message("sent", "g")) },
+		"delete": func(ctx context.Context) error { return s.Events.Delete(ctx, event) },
+		"start": func(ctx context.Context) error {
+			n := suite.AttemptOf(1, host.Workflow{ID: a.Workflow.ID, Name: a.Workflow.Name, Project: a.Project}, suite.Instant(60), "")
+			_, err := s.Attempts.Start(ctx, n)
+			return err
+		},
+		"push": func(ctx context.Context) error {
+			_, err := suite.Push(ctx, s, 1, "other", "r1", []string{"main"}, nil)
+			return err
+		},
+		"cancel": func(ctx context.Context) error { return s.Attempts.Cancel(ctx, a.ID) },
+		"pool": func(ctx context.Context) error {
+			_, err := s.Pools.SetPool(ctx, ref("a"), 1, suite.Instant(0))
+			return err
+		},
+		"slot": func(ctx context.Context) error {
+			return s.Semaphore.TakeSlots(ctx, ref("a"), claim("1/2/3", 1, 0, 1), []int{0}, false, suite.Instant(1))
+		},
+		"record": func(ctx context.Context) error {
+			return s.Audit.Record(ctx, host.Record{At: suite.Instant(0), Site: 1})
+		},
+		"secret":    func(ctx context.Context) error { return s.Secrets.PutSecret(ctx, 1, 1, "key", "value") },
+		"parameter": func(ctx context.Context) error { return s.ParamStore(1).Set(ctx, map[string]string{"a": "one"}) },
+	}
+	if m, marks := s.Events.(host.Marker); marks {
+		calls["begin"] = func(ctx context.Context) error { _, err := m.Begin(ctx, event, "1.1", host.Entry{}); return err }
+	}
+	return calls
+}
