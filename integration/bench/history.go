@@ -40,7 +40,7 @@ func (b *bench) history() error {
 	}
 	b.row(fmt.Sprintf("1,000 attempts of one echo> after %d", shortHistory), few, [2]string{}, "")
 	times := longHistory / p.attempts
-	if err := multiply(filepath.Join(folder, embedded.DatabaseName), p.attempts, times); err != nil {
+	if err := multiply(embedded.DatabaseIn(folder).Path, p.attempts, times); err != nil {
 		return err
 	}
 	p.attempts, p.sessions = p.attempts*times, p.sessions*times

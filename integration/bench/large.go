@@ -16,7 +16,6 @@ import (
 	"zerodag/engine/param"
 	"zerodag/internal/embedded"
 	"zerodag/internal/host"
-	"zerodag/internal/sqlite"
 )
 
 // How much there is: the sizes that the issue names.
@@ -102,7 +101,7 @@ func fillAttempts(ctx context.Context, store embedded.Store) error {
 func (b *bench) lists() error {
 	folder := filepath.Join(b.dir, "large")
 	due := time.Now().UTC().Truncate(time.Second)
-	e, err := embedded.Open(context.Background(), embedded.Options{Folder: folder, Migrate: true, Sync: sqlite.SyncNone})
+	e, err := embedded.Open(context.Background(), embedded.Options{Folder: folder, Migrate: true, Sync: host.SyncNone})
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,6 @@ import (
 	"zerodag/internal/files"
 	"zerodag/internal/host"
 	"zerodag/internal/projectfiles"
-	"zerodag/internal/sqlite"
 )
 
 // The folders and files of a backup, and of a server's data.
@@ -35,28 +34,33 @@ func (e *Engine) Backup(ctx context.Context, w io.Writer) error {
 	if e.temporary != "" {
 		return &host.Error{Code: host.Invalid, Message: "This server keeps its data in memory: there is nothing to back up"}
 	}
-	if e.file == nil {
-		return &host.Error{Code: host.Invalid, Message: "The data of this server is in PostgreSQL: back it up with pg_dump, and what is in S3 by its versions"}
+	if e.shared != nil {
+		return &host.Error{Code: host.Invalid, Message: e.shared.Backup}
+	}
+	db, copies := e.DB.(backuper)
+	if !copies {
+		return &host.Error{Code: host.Invalid, Message: "The database of this server cannot be copied while it is open: stop the server and copy the folder of its data"}
 	}
 	zip := gzip.NewWriter(w)
 	out := tar.NewWriter(zip)
-	if err := e.backup(ctx, out); err != nil {
+	if err := e.backup(ctx, db, out); err != nil {
 		return fmt.Errorf("back up: %w", err)
 	}
 	return errors.Join(out.Close(), zip.Close())
 }
 
-func (e *Engine) backup(ctx context.Context, out *tar.Writer) error {
+func (e *Engine) backup(ctx context.Context, db backuper, out *tar.Writer) error {
 	temporary, err := os.MkdirTemp(e.folder, ".backup-")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(temporary)
-	copied := filepath.Join(temporary, DatabaseName)
-	if err := e.file.Backup(ctx, copied); err != nil {
+	name := filepath.Base(e.file)
+	copied := filepath.Join(temporary, name)
+	if err := db.Backup(ctx, copied); err != nil {
 		return err
 	}
-	if err := addFile(out, copied, DatabaseName); err != nil {
+	if err := addFile(out, copied, name); err != nil {
 		return err
 	}
 	err = addFile(out, filepath.Join(e.folder, keyName), keyName)
@@ -132,10 +136,11 @@ func Restore(ctx context.Context, backup io.Reader, folder string) error {
 	if err := projectfiles.Unpack(ctx, backup, unpacked, projectfiles.Limits{Compressed: tera, Total: tera, Entries: 100_000_000}); err != nil {
 		return fmt.Errorf("restore: %w", err)
 	}
-	if _, err := os.Stat(filepath.Join(unpacked, DatabaseName)); err != nil {
-		return fmt.Errorf("restore: this is no backup of a server: it has no %s", DatabaseName)
+	db := DatabaseIn(unpacked)
+	if !db.Exists {
+		return fmt.Errorf("restore: this is no backup of a server: it has no %s", filepath.Base(db.Path))
 	}
-	if _, err := sqlite.Pending(ctx, filepath.Join(unpacked, DatabaseName)); err != nil {
+	if _, err := db.Pending(ctx); err != nil {
 		return fmt.Errorf("restore: this is no backup of a server: %w", err)
 	}
 	if _, err := files.Private(unpacked, dataNames()...); err != nil {

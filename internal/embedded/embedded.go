@@ -32,7 +32,6 @@ import (
 	"zerodag/internal/node"
 	"zerodag/internal/projectfiles"
 	"zerodag/internal/seal"
-	"zerodag/internal/sqlite"
 	"zerodag/internal/tasklog"
 	"zerodag/internal/uptime"
 	"zerodag/operators"
@@ -43,6 +42,7 @@ import (
 // Options of a deployment on one machine. Zero values of optional parts are named.
 type Options struct {
 	Folder   string // of the data; "" is in memory, with files in a folder that Close deletes
+	Kind     string // of the database: one of Databases; "" is the default, also in memory
 	Database string // folder of the database; "" is Folder
 	Archives string // folder of the archives; "" is "blobs" in Folder
 	Logs     string // folder of the task logs; "" is "logs" in Folder
@@ -55,7 +55,7 @@ type Options struct {
 	Workspaces int64  // bytes of all workspaces together; 0 is half of the free space on their disk
 
 	SecretKey []byte // 16 bytes; nil: secrets can neither be stored nor read
-	Sync      sqlite.Sync
+	Sync      host.Sync
 	Migrate   bool   // an older database is brought up to date; else it is refused
 	AgentID   string // "" is <pid>@<host>
 	Archive   projectfiles.Limits
@@ -74,7 +74,7 @@ type Options struct {
 	// Workspace, unless nil, gives tasks their files instead of a copy of the archive.
 	Workspace func(executors.In) func(context.Context, operators.Identity, host.Workflow) (host.Workspace, error)
 	// Shared, unless nil, has the stores that this server shares with others: then Folder, which must be named, is for
-	// the server's own data, and Database, Archives, Logs, NoLogs, Split, LogForm, LogsApart, Sync and Migrate are
+	// the server's own data, and Kind, Database, Archives, Logs, NoLogs, Split, LogForm, LogsApart, Sync and Migrate are
 	// ignored.
 	Shared *Shared
 	Logger *slog.Logger     // nil: none
@@ -89,15 +89,16 @@ type Engine struct {
 	// Seal seals the cookies of a sign-in, with the key of secrets.
 	Seal       *seal.Box
 	workspaces *files.Workspaces
-	file       *sqlite.DB  // nil: the store is shared
-	taskLogs   *files.Logs // nil: they are shared
+	shared     *Shared     // nil: the stores are not shared
+	taskLogs   *files.Logs // nil: the stores are shared
 	lock       io.Closer   // on the folder of a server that shares its store
 	logger     *slog.Logger
 	evaluators *evaluators.Pool
 	commands   *executors.Executors
 	temporary  string // folder that Close deletes; "" for none
 
-	folder, database, archives, logs string
+	folder, archives, logs string
+	file                   string // of the database; "": it is in memory or shared
 }
 
 func (o *Options) setDefaults() {
@@ -125,7 +126,7 @@ func Open(ctx context.Context, o Options) (_ *Engine, err error) {
 	}
 	o.setDefaults()
 	if o.Shared != nil {
-		e.DB = o.Shared.Store
+		e.shared, e.DB = o.Shared, o.Shared.Store
 		if o.Folder, err = filepath.Abs(o.Folder); err != nil {
 			return nil, err
 		}
@@ -137,6 +138,10 @@ func Open(ctx context.Context, o Options) (_ *Engine, err error) {
 		}
 		e.Seal = seal.New(seal.Fixed(o.SecretKey))
 		return e, e.wire(o)
+	}
+	of, err := kindOf(o.Kind)
+	if err != nil {
+		return nil, err
 	}
 	database := ""
 	if o.Folder == "" {
@@ -151,21 +156,23 @@ func Open(ctx context.Context, o Options) (_ *Engine, err error) {
 		if o.Database == "" {
 			o.Database = o.Folder
 		}
-		database = filepath.Join(o.Database, DatabaseName)
+		database = filepath.Join(o.Database, of.file)
 		if err := o.closeData(); err != nil {
 			return nil, err
 		}
 	}
-	e.file, err = sqlite.Open(ctx, sqlite.Options{Path: database, Now: o.Now, Uptime: uptime.Clock(), SecretKey: o.SecretKey, Sync: o.Sync, Migrate: o.Migrate})
+	e.DB, err = of.open(ctx, databaseOptions{path: database, now: o.Now, secretKey: o.SecretKey, sync: o.Sync, migrate: o.Migrate})
 	if err != nil {
 		return nil, err
 	}
-	e.DB, e.Seal = file{e.file}, seal.New(seal.Fixed(o.SecretKey))
-	go func() {
-		if err := e.file.CheckLarge(); err != nil {
-			o.Logger.Error(err.Error())
-		}
-	}()
+	e.file, e.Seal = database, seal.New(seal.Fixed(o.SecretKey))
+	if db, checks := e.DB.(checker); checks {
+		go func() {
+			if err := db.CheckLarge(); err != nil {
+				o.Logger.Error(err.Error())
+			}
+		}()
+	}
 	return e, e.wire(o)
 }
 
@@ -182,14 +189,11 @@ func keeps(system string) error {
 // process could be disturbed.
 const storeRetry = 2 * time.Second
 
-// DatabaseName is the file of the database in its folder.
-const DatabaseName = datafolder.Database
-
 // wire makes the host; the database is open, or the folder locked, so this process is alone on the folder.
 func (e *Engine) wire(o Options) error {
 	e.logger = o.Logger
 	o.Limits.StoreRetry = cmp.Or(o.Limits.StoreRetry, storeRetry)
-	e.folder, e.database = o.Folder, cmp.Or(o.Database, o.Folder)
+	e.folder = o.Folder
 	e.archives = cmp.Or(o.Archives, filepath.Join(o.Folder, archivesName))
 	e.logs = cmp.Or(o.Logs, filepath.Join(o.Folder, logsName))
 	commands, err := o.executors()
@@ -256,8 +260,8 @@ func (e *Engine) keep(o Options) (*Shared, error) {
 		return nil, err
 	}
 	of := files.LogOptions{Folder: e.logs, AgentID: o.AgentID, Split: o.Split, Form: o.LogForm, Now: o.Now, Logger: o.Logger}
-	if !o.LogsApart {
-		of.Short = e.file
+	if short, keeps := e.DB.(files.ShortLogs); keeps && !o.LogsApart {
+		of.Short = short
 	}
 	e.taskLogs = files.NewLogs(of)
 	kept := &Shared{Blobs: blobs, Logs: e.taskLogs, RemoveLogs: e.taskLogs.Remove}
@@ -300,7 +304,7 @@ func (o Options) placeOfWorkspaces() string {
 
 // dataNames are the files and folders of a server's data.
 func dataNames() []string {
-	return []string{DatabaseName + "*", keyName, datafolder.Token, archivesName, logsName, ".backup-*", ".new-*", "zerodag-*"}
+	return append(databaseNames(), keyName, datafolder.Token, archivesName, logsName, ".backup-*", ".new-*", "zerodag-*")
 }
 
 // closeData takes from other users their rights to read the data, and logs that once.
@@ -309,9 +313,9 @@ func (o Options) closeData() error {
 	if err != nil {
 		return err
 	}
-	for folder, names := range map[string]string{o.Database: DatabaseName + "*", o.Archives: "archives", o.Logs: "20*"} {
+	for folder, names := range map[string][]string{o.Database: databaseNames(), o.Archives: {"archives"}, o.Logs: {"20*"}} {
 		if folder != "" && folder != o.Folder {
-			more, err := files.Private(folder, names)
+			more, err := files.Private(folder, names...)
 			if err != nil {
 				return err
 			}

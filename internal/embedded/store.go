@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"zerodag/internal/host"
-	"zerodag/internal/sqlite"
 	"zerodag/operators"
 )
 
@@ -38,10 +37,6 @@ type Shared struct {
 	Logs  host.Logs
 	// RemoveLogs removes the logs of attempts; removing them twice is not an error.
 	RemoveLogs func(context.Context, []host.Attempt) error
+	// Backup tells users how to back up what is shared: the server cannot.
+	Backup string
 }
-
-// file is the store of one server: a database that is a file.
-type file struct{ *sqlite.DB }
-
-// Queue implements Store.
-func (f file) Queue(name string) host.Queue { return f.DB.Queue(name) }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"zerodag/internal/host"
@@ -18,7 +19,7 @@ const probe = 64 << 10
 // syscall.EROFS. It also returns an error if logs wait to be stored or the database does not answer.
 func (e *Engine) Writable(ctx context.Context) error {
 	folders := []string{e.folder, e.workspaces.Folder()}
-	if e.file == nil {
+	if e.shared != nil {
 		if err := e.DB.Counts(ctx, &host.Vitals{}); err != nil {
 			return fmt.Errorf("ask the database: %w", err)
 		}
@@ -26,7 +27,10 @@ func (e *Engine) Writable(ctx context.Context) error {
 		if err := e.taskLogs.Trouble(); err != nil {
 			return fmt.Errorf("store logs of tasks: %w", err)
 		}
-		folders = append(folders, e.database, e.archives, e.logs)
+		folders = append(folders, e.archives, e.logs)
+		if e.file != "" {
+			folders = append(folders, filepath.Dir(e.file))
+		}
 	}
 	slices.Sort(folders)
 	for _, folder := range slices.Compact(folders) {

@@ -86,8 +86,8 @@ type Message struct {
 type Delivery struct {
 	Message
 	Receipt string
-	// Count is how often it was received, this time included. A crash loses no count: that of a message of "tasks" is
-	// durable before the message is handed out, any other no later than the next change that its receiver makes.
+	// Count is how often the message was received, this time included. It survives a crash: for "tasks" as soon as
+	// Receive has returned, for "events" from the next change of the receiver on.
 	Count int
 	// Restarted: the previous receiver was a process that has since ended, with everything it started. False if that
 	// cannot be known.
@@ -132,8 +132,8 @@ type Queue interface {
 	// comes again when the process, or the store, ends in the next moment; until the
 	// deletion is durable its ID may count as there (see Send).
 	Delete(ctx context.Context, d Delivery) error
-	// Release gives a message back, to be received again after a delay. A store that cannot be written may forget the
-	// delay when it is opened again.
+	// Release gives a message back, to be received again after a delay. If the store could not be written, a restart
+	// may cut the delay short.
 	Release(ctx context.Context, d Delivery, delay time.Duration) error
 }
 
@@ -168,22 +168,34 @@ type Inventory interface {
 	Silent(ctx context.Context, after int64, n int) ([]int64, error)
 }
 
-// Database is what a server asks of a database that implements all of its ports, in addition to them.
+// Database has the methods that a server needs of its database in addition to the ports.
 type Database interface {
-	// Counts counts what the queues hold that is due, and unfinished attempts. It sets Vitals.Database if the driver
-	// knows how large the database is.
+	// Counts sets all of Vitals but Free.
 	Counts(ctx context.Context, v *Vitals) error
 	// Depths counts what the queues hold: "events", then "tasks".
 	Depths(ctx context.Context) ([]Depth, error)
 	// Queued lists up to n messages of a queue in the order sent, from behind a place. ErrNotFound: there is no such
-	// queue. Like Depths it changes nothing: neither how often a message was received nor who receives it.
+	// queue. Like Depths it changes neither counts nor leases.
 	Queued(ctx context.Context, queue string, after int64, n int) ([]Queued, error)
 	// Stopping records that this process was asked to end: however it ends now, it is not a crash (Delivery.Crashed).
 	Stopping() error
-	// Close closes the database; closing it again has no effect. From then on, reads, changes and receivers, even those
-	// that wait already, get ErrUnavailable. Calls about a lease that is lost anyway may succeed.
+	// Close closes the database; closing it again has no effect. Later reads and changes, and waiting receivers, return
+	// ErrUnavailable. Calls about a lease may succeed without an effect: the lease ends with the process.
 	Close() error
 }
+
+// Sync selects which changes of a database survive a loss of power. All survive the end of the process.
+type Sync int
+
+const (
+	// SyncAcknowledged is for changes that were acknowledged to users: pushes, starts, secrets, schedules, tokens. The
+	// progress of attempts since then may be repeated.
+	SyncAcknowledged Sync = iota
+	// SyncAll is for every change.
+	SyncAll
+	// SyncNone is for none: tests, and data that can be lost.
+	SyncNone
+)
 
 // Projects keeps projects and revisions. Things of other sites are ErrNotFound.
 type Projects interface {

@@ -47,7 +47,7 @@ func large(b *testing.B, text string, n int, edit ...func(*node.Options)) {
 		b.Fatal(err)
 	}
 	defer os.RemoveAll(folder)
-	db, err := sqlite.Open(context.Background(), sqlite.Options{Path: folder + "/db", Migrate: true, Sync: sqlite.SyncNone})
+	db, err := sqlite.Open(context.Background(), sqlite.Options{Path: folder + "/db", Migrate: true, Sync: host.SyncNone})
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -137,7 +137,7 @@ func testContract(t *testing.T, l *lab) {
 	}})
 }
 
-// reopened are the ports of a database that is reached by a proxy, and can be opened again.
+// reopened are the ports of a database that is reached through a proxy and can be opened again.
 func reopened(t *testing.T, o Options, p *proxy) suite.Stores {
 	t.Helper()
 	db := open(t, o)
@@ -145,7 +145,7 @@ func reopened(t *testing.T, o Options, p *proxy) suite.Stores {
 	s.Database, s.Shared = db, true
 	s.Reopen = func(t *testing.T, crash bool) suite.Stores {
 		t.Helper()
-		if !crash { // else the first one is not asked: the server cannot know that it has ended
+		if !crash { // in a crash it stays open, so that it cannot flush anything
 			if err := errors.Join(db.Stopping(), db.Close()); err != nil {
 				t.Fatal(err)
 			}
@@ -154,7 +154,7 @@ func reopened(t *testing.T, o Options, p *proxy) suite.Stores {
 	}
 	s.Outage = func(*testing.T) func() {
 		p.shutNow()
-		db.pool.Reset() // closes the connections that there are
+		db.pool.Reset() // closes the open connections
 		return p.open
 	}
 	return s

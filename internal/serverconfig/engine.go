@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -12,7 +13,6 @@ import (
 	"zerodag/internal/embedded"
 	"zerodag/internal/host"
 	"zerodag/internal/projectfiles"
-	"zerodag/internal/sqlite"
 )
 
 // DataFolder is where a server keeps its data by default.
@@ -104,11 +104,14 @@ const sharedLease = 30 * time.Second
 func (c *CommandLine) places(r *configuration.Reading, o *embedded.Options) {
 	r.Here("archive.type", "local", "db")
 	// The kinds of database that Digdag has in a file or in memory also become one file on this machine.
-	kinds := []string{"sqlite", "h2", "memory"}
+	kinds := append(embedded.Databases(), "h2", "memory")
 	if c.Project != "" {
-		kinds = []string{"memory", "sqlite", "h2"}
+		kinds = append([]string{"memory"}, kinds...)
 	}
 	kind := r.Here("database.type", kinds...)
+	if slices.Contains(embedded.Databases(), kind) {
+		o.Kind = kind
+	}
 	if !c.memory && (kind != "memory" || c.database != "") {
 		o.Folder = c.database
 		if o.Folder == "" {
@@ -116,7 +119,7 @@ func (c *CommandLine) places(r *configuration.Reading, o *embedded.Options) {
 		}
 	}
 	if r.OneOf("database.synchronous", "acknowledged", "full") == "full" {
-		o.Sync = sqlite.SyncAll
+		o.Sync = host.SyncAll
 	}
 	o.Archives = r.Text("archive.local.path", "")
 	c.logOptions(r, o)

@@ -66,7 +66,8 @@ func Open(ctx context.Context, o Options) (_ *embedded.Shared, err error) {
 	if err := db.CheckKey(ctx); err != nil && o.Logger != nil {
 		o.Logger.Error(err.Error())
 	}
-	s := &embedded.Shared{Store: store{db}, Logs: host.NoLogs{}, RemoveLogs: func(context.Context, []host.Attempt) error { return nil }}
+	s := &embedded.Shared{Store: store{db}, Logs: host.NoLogs{}, RemoveLogs: func(context.Context, []host.Attempt) error { return nil },
+		Backup: "The data of this server is in PostgreSQL: back it up with pg_dump, and what is in S3 by its versions"}
 	if s.Blobs, err = archives(ctx, db, o.Archives); err != nil {
 		return nil, fmt.Errorf("open the place of archives: %w", err)
 	}

@@ -59,7 +59,7 @@ func BenchmarkAppend(b *testing.B) {
 }
 
 func BenchmarkAppendFrom64(b *testing.B) {
-	for _, sync := range []Sync{SyncAcknowledged, SyncAll} {
+	for _, sync := range []host.Sync{host.SyncAcknowledged, host.SyncAll} {
 		b.Run(fmt.Sprint("sync=", sync), func(b *testing.B) {
 			db := open(b, Options{Path: fileOf(b), Sync: sync})
 			ids := started(b, db, 64)
@@ -96,7 +96,7 @@ func BenchmarkLoad(b *testing.B) {
 }
 
 func BenchmarkStart(b *testing.B) {
-	for _, sync := range []Sync{SyncNone, SyncAcknowledged} {
+	for _, sync := range []host.Sync{host.SyncNone, host.SyncAcknowledged} {
 		b.Run(fmt.Sprint("sync=", sync), func(b *testing.B) {
 			db := open(b, Options{Path: fileOf(b), Sync: sync})
 			w := pushed(b, db)

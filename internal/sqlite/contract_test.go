@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"zerodag/internal/host"
 	"zerodag/internal/host/hosttest"
 	"zerodag/internal/host/hosttest/suite"
 )
@@ -23,7 +24,7 @@ func outage(t *testing.T, db *DB) (end func()) {
 	t.Helper()
 	reopen := db.writer.open
 	db.writer.use.Lock()
-	db.writer.open = func() (*conn, error) { // the writer opens another connection after an error
+	db.writer.open = func() (*conn, error) { // the writer opens a new connection after an error
 		c, err := reopen()
 		if err == nil {
 			err = c.script("PRAGMA query_only = ON")
@@ -48,10 +49,10 @@ func inMemory(t *testing.T, run func(*testing.T, suite.Stores)) {
 }
 
 func inFile(t *testing.T, run func(*testing.T, suite.Stores)) {
-	run(t, inFileOf(t, Options{Path: fileOf(t), SecretKey: testKey, Sync: SyncNone}))
+	run(t, inFileOf(t, Options{Path: fileOf(t), SecretKey: testKey, Sync: host.SyncNone}))
 }
 
-// inFileOf are the stores of a file, which can be opened again.
+// inFileOf are the ports of a file, which can be opened again.
 func inFileOf(t *testing.T, o Options) suite.Stores {
 	db := open(t, o)
 	s := storesOf(db)
@@ -68,7 +69,7 @@ func inFileOf(t *testing.T, o Options) suite.Stores {
 	return s
 }
 
-// asKilled copies the files of an open database, as a process that is killed now would leave them.
+// asKilled copies the files of an open database in the state in which a kill would leave them.
 func asKilled(t *testing.T, path string) string {
 	t.Helper()
 	to := fileOf(t)

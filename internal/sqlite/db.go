@@ -16,19 +16,6 @@ import (
 	"zerodag/internal/sqlstore"
 )
 
-// Sync selects which commits survive a loss of power. All survive the end of the process.
-type Sync int
-
-const (
-	// SyncAcknowledged is for changes that were acknowledged to users: pushes, starts, secrets, schedules, tokens. The
-	// progress of attempts since then may be repeated.
-	SyncAcknowledged Sync = iota
-	// SyncAll is for every commit.
-	SyncAll
-	// SyncNone is for none: tests, and data that can be lost.
-	SyncNone
-)
-
 // Options are the settings for opening a database.
 type Options struct {
 	Path      string           // of the file; "" is in memory
@@ -37,7 +24,7 @@ type Options struct {
 	Uptime    func() time.Time // Steady including the time that the machine sleeps; nil: there is no such clock
 	UUID      func() string    // of new sessions; random when nil
 	SecretKey []byte           // 16 bytes; nil: there are no secrets
-	Sync      Sync
+	Sync      host.Sync
 	Migrate   bool // bring an older schema up to date; else it is refused
 
 	migrations fs.FS // in tests; nil: those of this program

@@ -16,7 +16,7 @@ import (
 // many fills a database with 100,000 attempts of 50,000 sessions, half of them retried
 // once, in one project of two; the last thousand are not finished.
 func many(t testing.TB) *DB {
-	db := open(t, Options{Path: fileOf(t), Sync: SyncNone})
+	db := open(t, Options{Path: fileOf(t), Sync: host.SyncNone})
 	pushed(t, db)
 	if err := db.write(t.Context(), func(c *conn) error {
 		for _, sql := range []string{

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"context"
+	"os"
 	"slices"
 
 	"zerodag/internal/host"
@@ -75,8 +76,16 @@ func (n *noting) undo() {
 	n.taken = nil
 }
 
-// Counts implements host.Database. How large the file is, package embedded knows.
+// Counts implements host.Database. The size is that of the file and of its log; in memory there is none.
 func (db *DB) Counts(ctx context.Context, v *host.Vitals) error {
+	if db.path != "" {
+		v.Database = 0
+		for _, name := range []string{db.path, db.path + "-wal"} {
+			if info, err := os.Stat(name); err == nil {
+				v.Database += info.Size()
+			}
+		}
+	}
 	const due = "(SELECT count(*) FROM queued_messages WHERE queue = ? AND (due IS NULL OR due <= ?))"
 	now := sqlstore.Stamp(db.now())
 	return db.read(ctx, func(c *conn) error {

@@ -44,7 +44,7 @@ func (o *write) takeBack() {
 // makes the next one the leader. A lone write needs no switch between goroutines.
 type writer struct {
 	open func() (*conn, error)
-	sync Sync
+	sync host.Sync
 	keep bool // the connection is the database: it is in memory
 
 	mu      sync.Mutex
@@ -273,9 +273,9 @@ func (w *writer) begin(list []*write) error {
 		}
 		w.conn, w.full = c, false
 	}
-	full := w.sync == SyncAll
+	full := w.sync == host.SyncAll
 	for _, o := range list {
-		full = full || o.power && w.sync != SyncNone
+		full = full || o.power && w.sync != host.SyncNone
 	}
 	if full != w.full {
 		pragma := "PRAGMA synchronous = NORMAL"

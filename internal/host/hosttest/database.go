@@ -24,7 +24,7 @@ func wantDepth(t *testing.T, s suite.Stores, what string, want host.Depth) {
 	got := suite.Got(s.Database.Depths(t.Context()))(t)
 	for i, d := range got {
 		if waits := !d.Oldest.IsZero(); waits != (d.Ready > 0) || waits && s.Now().Sub(d.Oldest).Abs() > suite.Long {
-			t.Errorf("%s: the oldest of %d messages is of %v", what, d.Ready, d.Oldest)
+			t.Errorf("%s: the oldest of %d ready messages waits since %v", what, d.Ready, d.Oldest)
 		}
 		got[i].Oldest = time.Time{}
 	}
@@ -37,21 +37,21 @@ func databaseDepths(t *testing.T, s suite.Stores) {
 	ctx, q := t.Context(), s.Tasks
 	wantDepth(t, s, "empty queues", host.Depth{})
 	suite.Must(t, q.Send(ctx, suite.Message("first", "g"), suite.Message("second", "g"), suite.Message("alone", ""), host.Message{ID: "later", Due: s.Now().Add(suite.Long)}))
-	wantDepth(t, s, "messages that were sent", host.Depth{Ready: 2, Later: 1, Behind: 1})
+	wantDepth(t, s, "after sending", host.Depth{Ready: 2, Later: 1, Behind: 1})
 	held := map[string]host.Delivery{}
 	for range 2 {
 		d := suite.Receive(t, q, suite.Long)
 		held[d.ID] = d
 	}
-	wantDepth(t, s, "received messages", host.Depth{Later: 1, Leased: 2, Behind: 1})
+	wantDepth(t, s, "after receiving", host.Depth{Later: 1, Leased: 2, Behind: 1})
 	suite.Must(t, q.Delete(ctx, held["first"]))
 	suite.Must(t, q.Release(ctx, held["alone"], suite.Long))
-	wantDepth(t, s, "a deleted message and a delayed one", host.Depth{Ready: 1, Later: 2})
+	wantDepth(t, s, "after a deletion and a delay", host.Depth{Ready: 1, Later: 2})
 	second := suite.Receive(t, q, 50*time.Millisecond)
 	time.Sleep(200*time.Millisecond + s.Grain)
-	wantDepth(t, s, "a lease that has ended", host.Depth{Ready: 1, Later: 2})
+	wantDepth(t, s, "after the end of a lease", host.Depth{Ready: 1, Later: 2})
 	if again := suite.Receive(t, q, suite.Long); second.ID != "second" || again.ID != "second" || again.Count != 2 {
-		t.Errorf("received %s and then %s %d times; want second, and only receivers are counted", second.ID, again.ID, again.Count)
+		t.Errorf("received %s and then %s %d times; want second twice, the second time with a count of 2: Depths must not count", second.ID, again.ID, again.Count)
 	}
 }
 
@@ -68,7 +68,7 @@ func databaseQueued(t *testing.T, s suite.Stores) {
 	}
 	list := suite.Got(s.Database.Queued(ctx, "tasks", 0, 3))(t)
 	if len(list) != 3 {
-		t.Fatalf("three of the messages are %+v", list)
+		t.Fatalf("three messages: %+v", list)
 	}
 	list = append(list, suite.Got(s.Database.Queued(ctx, "tasks", list[2].Place, 3))(t)...)
 	want := []host.Queued{
@@ -86,7 +86,7 @@ func databaseQueued(t *testing.T, s suite.Stores) {
 			}
 		}
 		if end := begin.Add(suite.Long); x.ID == "first" && (x.Until.Before(end.Add(-time.Second)) || x.Until.After(end.Add(suite.Long/2))) {
-			t.Errorf("a lease that began after %v and lasts an hour ends at %v", begin, x.Until)
+			t.Errorf("the lease ends at %v; it began after %v and lasts an hour", x.Until, begin)
 		} else if x.ID == "first" {
 			list[i].Until = time.Time{}
 		}
@@ -104,6 +104,9 @@ func databaseCounts(t *testing.T, s suite.Stores) {
 		t.Helper()
 		var v host.Vitals
 		suite.Must(t, s.Database.Counts(ctx, &v))
+		if inMemory := s.Reopen == nil; (v.Database == 0) != inMemory {
+			t.Errorf("%s: the database has %d bytes", what, v.Database)
+		}
 		if v.Unfinished != unfinished || v.Events != events || v.Tasks != tasks {
 			t.Errorf("%s: counts are %+v; want %d attempts, %d events and %d tasks", what, v, unfinished, events, tasks)
 		}
@@ -112,10 +115,10 @@ func databaseCounts(t *testing.T, s suite.Stores) {
 	a := suite.Start(t, s)
 	suite.Must(t, s.Tasks.Send(ctx, suite.Message("a", ""), suite.Message("b", ""), host.Message{ID: "later", Due: s.Now().Add(suite.Long)}))
 	suite.Receive(t, s.Tasks, suite.Long)
-	want("an attempt that runs", 1, 1, 2)
+	want("with a running attempt", 1, 1, 2)
 	suite.Must(t, s.Events.Delete(ctx, suite.Receive(t, s.Events, suite.Long)))
 	suite.Must(t, s.Attempts.Finish(ctx, a.ID, host.End{At: suite.Instant(5), Archive: []byte("end")}))
-	want("an attempt that has ended", 0, 0, 2)
+	want("after the end of the attempt", 0, 0, 2)
 }
 
 func databaseClosed(t *testing.T, s suite.Stores) {
@@ -126,7 +129,7 @@ func databaseClosed(t *testing.T, s suite.Stores) {
 		waits <- err
 	}()
 	suite.Must(t, s.Database.Close())
-	suite.WantError(t, "a receiver that waits", <-waits, host.ErrUnavailable)
+	suite.WantError(t, "a waiting receiver", <-waits, host.ErrUnavailable)
 	for what, call := range reads(s, a) {
 		suite.WantError(t, what, call(t.Context()), host.ErrUnavailable)
 	}
@@ -136,7 +139,7 @@ func databaseClosed(t *testing.T, s suite.Stores) {
 	suite.WantError(t, "close it again", s.Database.Close(), nil)
 }
 
-// underWay makes what reads and changes need: an attempt, the delivery of its first message, and a pool.
+// underWay creates what reads and changes use: an attempt, the delivery of its first message, and a pool.
 func underWay(t *testing.T, s suite.Stores) (host.Attempt, host.Delivery) {
 	t.Helper()
 	a := suite.Start(t, s)
@@ -144,7 +147,7 @@ func underWay(t *testing.T, s suite.Stores) (host.Attempt, host.Delivery) {
 	return a, suite.Receive(t, s.Events, suite.Long)
 }
 
-// reads are calls that read, some of each kind.
+// reads are some calls that read.
 func reads(s suite.Stores, a host.Attempt) map[string]func(context.Context) error {
 	return map[string]func(context.Context) error{
 		"load":     func(ctx context.Context) error { _, err := s.Log.Load(ctx, a.ID); return err },
@@ -157,7 +160,7 @@ func reads(s suite.Stores, a host.Attempt) map[string]func(context.Context) erro
 	}
 }
 
-// changes are calls that change something, some of each kind. a and event are those of underWay.
+// changes are some calls that change something. a and event are those of underWay.
 func changes(s suite.Stores, a host.Attempt, event host.Delivery) map[string]func(context.Context) error {
 	calls := map[string]func(context.Context) error{
 		"append": func(ctx context.Context) error { return s.Log.Append(ctx, a.ID, entry(2, "n")) },

@@ -1,8 +1,8 @@
 // Package hosttest holds the contracts of the host's ports as tests, one suite for each port. The suites of the ports
 // that carry messages are in package messages; what suites share is in package suite.
 //
-// Three suites are about the driver as a whole: Database, what survives the end of a process (Reopen), and errors of the
-// driver's library (Outage).
+// Three suites test a database as a whole: its host.Database, what survives the end of a process (Reopen), and errors of
+// its library (Outage).
 //
 // Each driver calls Exercise with a Harness that makes its ports, and names the ports that it does not implement. A
 // suite tests what the comments of package host promise. It must never require anything that only one driver can do.

@@ -16,7 +16,7 @@ type Driver struct {
 	Absent map[string]string
 }
 
-// port is one of the host's ports with its suite, or something that a harness can do to a driver: Reopen and Outage.
+// port is one of the host's ports, or what a harness does to all of them (Reopen, Outage), with its suite.
 type port struct {
 	name  string
 	suite func(*testing.T, suite.Harness)

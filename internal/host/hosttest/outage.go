@@ -8,23 +8,23 @@ import (
 	"zerodag/internal/host/hosttest/suite"
 )
 
-// outageSuite checks a driver whose library fails: the host waits and retries only if the driver says host.ErrUnavailable.
+// outageSuite checks a driver while its library fails: the host waits and retries only after host.ErrUnavailable.
 func outageSuite(t *testing.T, h suite.Harness) {
-	suite.Cases{"a change fails and may be repeated": outageChanges, "a task is not handed out": outageReceive}.Run(t, h)
+	suite.Cases{"changes fail and succeed later": outageChanges, "no task is received": outageReceive}.Run(t, h)
 }
 
 func outageChanges(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
 	a, event := underWay(t, s)
 	end := s.Outage(t)
-	var all sync.WaitGroup // some drivers try for a while
+	var all sync.WaitGroup // some drivers retry for a while
 	for what, change := range changes(s, a, event) {
 		all.Go(func() { suite.WantError(t, what+" during the outage", change(ctx), host.ErrUnavailable) })
 	}
 	all.Wait()
 	end()
 	list := changes(s, a, event)
-	if begin := list["begin"]; begin != nil { // before its message is deleted
+	if begin := list["begin"]; begin != nil { // while its message exists
 		suite.WantError(t, "begin after the outage", begin(ctx), nil)
 		delete(list, "begin")
 	}
@@ -42,7 +42,7 @@ func outageChanges(t *testing.T, s suite.Stores) {
 	}
 }
 
-// outageReceive receives a task while nothing can be written: its receiver would begin work that no store knows of.
+// outageReceive receives a task during the outage. The call must fail: the task would begin without a record of that.
 func outageReceive(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
 	suite.Must(t, s.Tasks.Send(ctx, suite.Message("a", "")))

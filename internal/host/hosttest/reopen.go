@@ -13,20 +13,20 @@ import (
 	"zerodag/internal/host/hosttest/suite"
 )
 
-// reopenSuite checks that everything a call has acknowledged survives the end of the process.
+// reopenSuite checks that every acknowledged change survives the end of the process.
 func reopenSuite(t *testing.T, h suite.Harness) {
 	cases := suite.Cases{
-		"ends of several kinds": func(t *testing.T, s suite.Stores) { reopenDelivery(t, s, true, false, true) },
-		"a kill after Stopping": reopenStopping,
+		"several ends":           func(t *testing.T, s suite.Stores) { reopenDelivery(t, s, true, false, true) },
+		"a kill during shutdown": reopenStopping,
 	}
 	for end, crash := range map[string]bool{"an orderly end": false, "a crash": true} {
 		for what, run := range map[string]func(*testing.T, suite.Stores, bool){
-			"messages":                  reopenMessages,
-			"a delivery":                func(t *testing.T, s suite.Stores, crash bool) { reopenDelivery(t, s, crash) },
-			"a message that was handed": reopenReceived,
-			"a message given back":      reopenReleased,
-			"a log":                     reopenLog,
-			"records":                   reopenRecords,
+			"messages":        reopenMessages,
+			"a delivery":      func(t *testing.T, s suite.Stores, crash bool) { reopenDelivery(t, s, crash) },
+			"a received task": reopenReceived,
+			"a released task": reopenReleased,
+			"a log":           reopenLog,
+			"records":         reopenRecords,
 		} {
 			cases[what+" after "+end] = func(t *testing.T, s suite.Stores) { run(t, s, crash) }
 		}
@@ -34,18 +34,19 @@ func reopenSuite(t *testing.T, h suite.Harness) {
 	cases.Run(t, h)
 }
 
-// reopen ends the process, and with it the leases of deliveries.
+// reopen ends the process that holds deliveries, so that their messages can be received again.
 func reopen(t *testing.T, s suite.Stores, crash bool, leases map[host.Queue]host.Delivery) suite.Stores {
 	t.Helper()
 	for q, d := range leases {
-		if s.Shared { // the lease goes on, so that no case would see the message again
+		if s.Shared { // its lease would outlive the process
 			suite.Must(t, q.Extend(t.Context(), d, time.Millisecond))
 		}
 	}
 	return s.Reopen(t, crash)
 }
 
-// wantDelivery checks what a delivery says of earlier receivers. restarted: the last one was a process that has ended.
+// wantDelivery checks the fields of a delivery that describe earlier receivers. They depend on the kind of database: a
+// shared one never sets restarted and crashed, and only a host.Marker sets begun.
 func wantDelivery(t *testing.T, s suite.Stores, what string, d host.Delivery, count int, restarted, crashed bool, begun string) {
 	t.Helper()
 	restarted, crashed = restarted && !s.Shared, crashed && !s.Shared
@@ -84,7 +85,7 @@ func reopenMessages(t *testing.T, s suite.Stores, crash bool) {
 			if string(d.Body) != want {
 				t.Errorf("the body of %s is %.40q", d.ID, d.Body)
 			}
-			wantDelivery(t, s, "a message that was never received", d, 1, false, false, "")
+			wantDelivery(t, s, "a message received for the first time", d, 1, false, false, "")
 			suite.Must(t, q.Delete(ctx, d))
 		}
 		if slices.Sort(ids); strings.Join(ids, " ") != "1 2 3 large" || strings.Join(group, " ") != "1 2 3" {
@@ -94,7 +95,7 @@ func reopenMessages(t *testing.T, s suite.Stores, crash bool) {
 	}
 }
 
-// reopenDelivery ends one process after the other, while each has a task and an event in hand.
+// reopenDelivery ends one process after another while it holds a task and an event.
 func reopenDelivery(t *testing.T, s suite.Stores, ends ...bool) {
 	ctx := t.Context()
 	suite.Must(t, s.Tasks.Send(ctx, host.Message{ID: host.MessageID(7, "1.1"), Body: []byte("{}")}))
@@ -105,23 +106,23 @@ func reopenDelivery(t *testing.T, s suite.Stores, ends ...bool) {
 		if m, marks := s.Tasks.(host.Marker); marks {
 			suite.Got(m.Begin(ctx, task, name, host.Entry{}))(t)
 		}
-		suite.Must(t, s.Audit.Record(ctx, host.Record{At: suite.Instant(0), Site: 1})) // the next change after the event was received
+		suite.Must(t, s.Audit.Record(ctx, host.Record{At: suite.Instant(0), Site: 1})) // a change by the receiver: from then on the event is counted
 		s = reopen(t, s, crash, map[host.Queue]host.Delivery{s.Tasks: task, s.Events: event})
 		task, event = suite.Receive(t, s.Tasks, suite.Long), suite.Receive(t, s.Events, suite.Long)
-		wantDelivery(t, s, fmt.Sprint("a task of process ", i), task, i+2, true, crash, name)
-		wantDelivery(t, s, fmt.Sprint("an event of process ", i), event, i+2, true, crash, "")
+		wantDelivery(t, s, fmt.Sprint("the task after end ", i+1), task, i+2, true, crash, name)
+		wantDelivery(t, s, fmt.Sprint("the event after end ", i+1), event, i+2, true, crash, "")
 	}
 	suite.Must(t, s.Tasks.Release(ctx, task, 0))
 	task = suite.Receive(t, s.Tasks, suite.Long)
-	wantDelivery(t, s, "a task that this process has received before", task, len(ends)+2, false, false, name)
+	wantDelivery(t, s, "the task, received again by the same process", task, len(ends)+2, false, false, name)
 }
 
-// reopenReceived ends a process as soon as it has a task, before it changes anything.
+// reopenReceived ends a process that has received a task and has changed nothing since.
 func reopenReceived(t *testing.T, s suite.Stores, crash bool) {
 	suite.Must(t, s.Tasks.Send(t.Context(), suite.Message("a", "")))
 	d := suite.Receive(t, s.Tasks, suite.Long)
 	s = reopen(t, s, crash, map[host.Queue]host.Delivery{s.Tasks: d})
-	wantDelivery(t, s, "a task that was handed out", suite.Receive(t, s.Tasks, suite.Long), 2, true, crash, "")
+	wantDelivery(t, s, "the received task", suite.Receive(t, s.Tasks, suite.Long), 2, true, crash, "")
 }
 
 func reopenReleased(t *testing.T, s suite.Stores, crash bool) {
@@ -133,19 +134,19 @@ func reopenReleased(t *testing.T, s suite.Stores, crash bool) {
 	s = s.Reopen(t, crash)
 	d := suite.Receive(t, s.Tasks, suite.Long)
 	if d.ID != "at once" {
-		t.Errorf("received %s, whose delay is not over", d.ID)
+		t.Errorf("received %s before its delay has passed", d.ID)
 	}
-	wantDelivery(t, s, "a task given back", d, 2, true, crash, "")
+	wantDelivery(t, s, "the released task", d, 2, true, crash, "")
 	suite.Nothing(t, s.Tasks)
 }
 
-// reopenStopping ends a process by a crash that was asked to end.
+// reopenStopping kills a process that was asked to end: that is not a crash.
 func reopenStopping(t *testing.T, s suite.Stores) {
 	suite.Must(t, s.Tasks.Send(t.Context(), suite.Message("a", "")))
 	d := suite.Receive(t, s.Tasks, suite.Long)
 	suite.Must(t, s.Database.Stopping())
 	s = reopen(t, s, true, map[host.Queue]host.Delivery{s.Tasks: d})
-	wantDelivery(t, s, "a task of a process that was asked to end", suite.Receive(t, s.Tasks, suite.Long), 2, true, false, "")
+	wantDelivery(t, s, "the task of a process that was asked to end", suite.Receive(t, s.Tasks, suite.Long), 2, true, false, "")
 }
 
 func reopenLog(t *testing.T, s suite.Stores, crash bool) {
@@ -170,7 +171,7 @@ func reopenLog(t *testing.T, s suite.Stores, crash bool) {
 	suite.WantError(t, "the next entry", s.Log.Append(ctx, a.ID, entry(6, "n")), nil)
 }
 
-// reopenRecords compares all records before and after, and makes another of each kind that has an id.
+// reopenRecords compares all records before and after the end, and checks that new records get new ids.
 func reopenRecords(t *testing.T, s suite.Stores, crash bool) {
 	ctx := t.Context()
 	w, add := scene(t, s), func(n int64) []int64 {
@@ -186,12 +187,12 @@ func reopenRecords(t *testing.T, s suite.Stores, crash bool) {
 	}
 	for i, id := range add(2) {
 		if id <= last[i] {
-			t.Errorf("kind %d: a new record has the id %d, after %d", i, id, last[i])
+			t.Errorf("new record %d has id %d, which is not above %d", i, id, last[i])
 		}
 	}
 }
 
-// scene makes records of all kinds, and changes them. It returns a workflow that has sessions.
+// scene creates and changes records of all kinds. It returns a workflow that has sessions.
 func scene(t *testing.T, s suite.Stores) host.Workflow {
 	t.Helper()
 	ctx, times := t.Context(), host.Times{Run: suite.Instant(100), Session: suite.Instant(90)}
@@ -235,7 +236,7 @@ func scene(t *testing.T, s suite.Stores) host.Workflow {
 	return w
 }
 
-// records reads all records of a site by every port that lists them.
+// records reads all records of the first site.
 func records(t *testing.T, s suite.Stores, w host.Workflow) map[string]any {
 	t.Helper()
 	ctx, project := t.Context(), w.Project.ID

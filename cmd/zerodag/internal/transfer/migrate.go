@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,7 +16,6 @@ import (
 	"zerodag/internal/postgres"
 	"zerodag/internal/program"
 	"zerodag/internal/serverconfig"
-	"zerodag/internal/sqlite"
 )
 
 // NewMigrate migrates the database of a stopped server, or shows pending migrations.
@@ -76,26 +74,21 @@ func (m *migrate) local(ctx context.Context, folder string, apply bool) error {
 	if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) && !apply && !program.AsDigdag() {
 		return fmt.Errorf("there is no folder %s: name the one of the server's data", folder)
 	}
-	path := filepath.Join(folder, embedded.DatabaseName)
-	_, err := os.Stat(path)
-	made := errors.Is(err, fs.ErrNotExist)
-	if made && !apply {
+	db := embedded.DatabaseIn(folder)
+	if !db.Exists && !apply {
 		fmt.Fprintln(m.Out, "No table exist")
 		return nil
 	}
-	list, err := sqlite.Pending(ctx, path)
+	list, err := db.Pending(ctx)
 	if err != nil {
 		return err
 	}
-	done, err := m.apply(list, apply, func() error {
-		_, err := sqlite.Migrate(ctx, path)
-		return err
-	})
+	done, err := m.apply(list, apply, func() error { return db.Migrate(ctx) })
 	if err != nil || !done {
 		return err
 	}
-	if made && !program.AsDigdag() {
-		fmt.Fprintln(m.Err, "There was no database in this folder: "+path+" is a new one.")
+	if !db.Exists && !program.AsDigdag() {
+		fmt.Fprintln(m.Err, "There was no database in this folder: "+db.Path+" is a new one.")
 	}
 	return nil
 }

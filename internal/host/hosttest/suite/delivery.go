@@ -17,10 +17,10 @@ func Message(id, group string) host.Message {
 	return host.Message{ID: id, Group: group, Body: []byte("body of " + id)}
 }
 
-// patience is how long a case waits for a message that must come.
+// patience limits how long a case waits for a message.
 const patience = 30 * time.Second
 
-// Receive takes one message, which must be there, or come soon.
+// Receive takes one message, which must be visible now or soon.
 func Receive(t *testing.T, q host.Queue, lease time.Duration) host.Delivery {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

@@ -57,16 +57,16 @@ type Stores struct {
 	Traced func(t *testing.T) []string
 	Now    func() time.Time
 
-	// Database is the one that has these ports.
+	// Database has these ports.
 	Database host.Database
-	// Reopen ends the process that has the database open and returns the ports of the next process. After a crash
-	// nothing was closed or committed late; otherwise Database.Stopping and Database.Close were called.
+	// Reopen ends the process that has the database open and returns the ports of the next process. In a crash, nothing
+	// is closed or flushed; otherwise Reopen calls Database.Stopping and Database.Close.
 	Reopen func(t *testing.T, crash bool) Stores
-	// Outage makes the library of the driver fail every write, as a full disk or a broken network does, until end is
-	// called.
+	// Outage makes the library of the driver fail at every write until end is called, as on a full disk or a broken
+	// network.
 	Outage func(t *testing.T) (end func())
-	// Shared: several processes have the database open. Leases outlive their holders, and no process can know how
-	// another one ended.
+	// Shared: several processes have the database open. Leases outlive their holders, and processes cannot see how
+	// others end.
 	Shared bool
 
 	// Grain is how exactly the queues keep time: cases wait as much longer. 0 is exactly.

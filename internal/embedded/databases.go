@@ -1,0 +1,133 @@
+package embedded
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"zerodag/internal/datafolder"
+	"zerodag/internal/host"
+	"zerodag/internal/sqlite"
+	"zerodag/internal/uptime"
+)
+
+// kind is a kind of database that one server uses alone, in a file. A Store may also be a backuper, a checker or a
+// files.ShortLogs.
+type kind struct {
+	name string // what selects it: a value of database.type
+	file string // its name in the folder of the data, by which package datafolder recognizes the folder
+	// open opens the database, or makes it.
+	open func(context.Context, databaseOptions) (Store, error)
+	// pending lists the migrations that a database lacks, all of them if there is none. It changes nothing.
+	pending func(ctx context.Context, path string) ([]string, error)
+	// migrate brings a database up to date, and makes it if there is none.
+	migrate func(ctx context.Context, path string) error
+}
+
+// kinds lists all kinds. The first is the default, also for data in memory.
+func kinds() []kind {
+	return []kind{
+		{"sqlite", datafolder.Database, openSQLite, sqlite.Pending, func(ctx context.Context, path string) error {
+			_, err := sqlite.Migrate(ctx, path)
+			return err
+		}},
+	}
+}
+
+// databaseOptions are the options of every kind.
+type databaseOptions struct {
+	path      string // of the file; "" is in memory
+	now       func() time.Time
+	secretKey []byte // nil: there are no secrets
+	sync      host.Sync
+	migrate   bool // an older database is brought up to date; else it is refused
+}
+
+// backuper is a Store that can be copied while it is open.
+type backuper interface {
+	// Backup writes a consistent copy into a new file, which is complete and on disk when this returns.
+	Backup(ctx context.Context, path string) error
+}
+
+// checker is a Store that checks a large database for damage after it was opened, because that takes long.
+type checker interface {
+	// CheckLarge returns an error that describes the damage. Others use the database meanwhile.
+	CheckLarge() error
+}
+
+var (
+	_ backuper = sqliteStore{}
+	_ checker  = sqliteStore{}
+)
+
+func openSQLite(ctx context.Context, o databaseOptions) (Store, error) {
+	db, err := sqlite.Open(ctx, sqlite.Options{Path: o.path, Now: o.now, Uptime: uptime.Clock(), SecretKey: o.secretKey, Sync: o.sync, Migrate: o.migrate})
+	if err != nil {
+		return nil, err
+	}
+	return sqliteStore{db}, nil
+}
+
+// sqliteStore is SQLite in the form that a server uses.
+type sqliteStore struct{ *sqlite.DB }
+
+// Queue implements Store.
+func (s sqliteStore) Queue(name string) host.Queue { return s.DB.Queue(name) }
+
+// Databases lists the values of database.type that select a database of one server, the default first.
+func Databases() []string {
+	var names []string
+	for _, k := range kinds() {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+// databaseNames are patterns of the files of all databases.
+func databaseNames() []string {
+	var names []string
+	for _, k := range kinds() {
+		names = append(names, k.file+"*")
+	}
+	return names
+}
+
+// kindOf finds a kind by its name; "" is the default.
+func kindOf(name string) (kind, error) {
+	for _, k := range kinds() {
+		if k.name == name || name == "" {
+			return k, nil
+		}
+	}
+	return kind{}, fmt.Errorf("there is no database of type %q", name)
+}
+
+// Database is the database of a stopped server.
+type Database struct {
+	Path   string // of its file
+	Exists bool
+
+	kind kind
+}
+
+// DatabaseIn finds the database in a folder of data by the name of its file.
+func DatabaseIn(folder string) Database {
+	list := kinds()
+	for _, k := range list {
+		path := filepath.Join(folder, k.file)
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+			return Database{Path: path, Exists: true, kind: k}
+		}
+	}
+	return Database{Path: filepath.Join(folder, list[0].file), kind: list[0]}
+}
+
+// Pending lists the migrations that the database lacks, in order: all of them if there is none. It changes nothing.
+func (d Database) Pending(ctx context.Context) ([]string, error) { return d.kind.pending(ctx, d.Path) }
+
+// Migrate brings the database up to date, and makes it if there is none.
+func (d Database) Migrate(ctx context.Context) error { return d.kind.migrate(ctx, d.Path) }
