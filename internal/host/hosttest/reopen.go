@@ -196,8 +196,8 @@ func reopenRecords(t *testing.T, s suite.Stores, crash bool) {
 func scene(t *testing.T, s suite.Stores) host.Workflow {
 	t.Helper()
 	ctx, times := t.Context(), host.Times{Run: suite.Instant(100), Session: suite.Instant(90)}
-	p := suite.Got(suite.Push(ctx, s, 1, "demo", "r1", []string{"main"}, map[string]host.Times{"main": times}))(t)
-	p = suite.Got(suite.Push(ctx, s, 1, "demo", "r2", []string{"main", "other"}, map[string]host.Times{"main": times}))(t)
+	suite.Got(suite.Push(ctx, s, 1, "demo", "r1", []string{"main"}, map[string]host.Times{"main": times}))(t)
+	p := suite.Got(suite.Push(ctx, s, 1, "demo", "r2", []string{"main", "other"}, map[string]host.Times{"main": times}))(t)
 	deleted := suite.Got(suite.Push(ctx, s, 1, "deleted", "r1", []string{"main"}, nil))(t)
 	suite.Must(t, s.Projects.DeleteProject(ctx, 1, deleted.ID, suite.Instant(1)))
 	suite.Must(t, s.Projects.PauseProject(ctx, 1, p.ID, host.Pause{By: "me", Reason: "why", At: suite.Instant(2)}))
