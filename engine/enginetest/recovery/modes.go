@@ -37,21 +37,31 @@ func isBelow(name, above string) bool {
 	return strings.HasPrefix(name, above+"+") || strings.HasPrefix(name, above+"^")
 }
 
-// done reports whether a task succeeded in the attempt and is carried over by a resume.
+// done reports whether a task succeeded in the attempt and is carried over by a resume: the check of a failed task runs
+// again.
 func (r *Prediction) done(name string) bool {
+	return !r.isChecking(name) && r.succeeded(name)
+}
+
+// succeeded reports whether a task succeeded in the attempt, so that it keeps its results if it is marked as success.
+func (r *Prediction) succeeded(name string) bool {
 	t := r.index[name]
 	if t == nil || t.state != ok || t == r.root || isHandler(name) {
 		return false
 	}
+	again := r.isChecking(name)
 	for _, x := range r.index { // a skipped part and the groups around it are not done
-		if (x == t || isBelow(x.name, name)) && r.leavesOut(x, name) {
+		if (x == t || isBelow(x.name, name)) && (r.leavesOut(x, name) || again && x.byPart) {
 			return false
 		}
 	}
-	if owner, _, isCheck := strings.Cut(name, "^check"); isCheck {
-		return r.index[owner].state == ok
-	}
 	return true
+}
+
+// isChecking reports whether a task belongs to the check of a task that failed.
+func (r *Prediction) isChecking(name string) bool {
+	owner, _, isCheck := strings.Cut(name, "^check")
+	return isCheck && r.index[owner].state != ok
 }
 
 // Names lists the tasks that a mode may name, sorted: only tasks that began, or all.
@@ -92,8 +102,7 @@ func (r *Prediction) LeavesOut() bool {
 // would tasks below a group that is carried over because its failure was ignored, as far as that group and the groups
 // around it are concerned.
 func (r *Prediction) leavesOut(t *made, seenFrom string) bool {
-	owner, _, isCheck := strings.Cut(t.name, "^check")
-	if !t.byPart || isCheck && r.index[owner].state != ok {
+	if !t.byPart || r.isChecking(t.name) {
 		return false
 	}
 	for x := parentOf(t.name); len(x) >= len(seenFrom) && x != ""; x = parentOf(x) {
@@ -186,7 +195,7 @@ func (p *Pipeline) verdicts(g Given) map[string]verdict {
 	for _, name := range family {
 		switch {
 		case slices.ContainsFunc(m.Done, func(d string) bool { return name == d || isBelow(name, d) }):
-			v[name] = takeOr(skip, r.done(name))
+			v[name] = takeOr(skip, r.succeeded(name))
 		case part != nil && !part[name]:
 			v[name] = takeOr(skipByPart, v[name] == take)
 		case m.Base == "only":

@@ -80,6 +80,7 @@ type made struct {
 	byPart  bool     // skipped because the retry runs only a part
 	skipped bool     // skipped for any reason
 	left    []effect // of a skipped task that did not succeed before: the results of carried-over tasks below it
+	checked []effect // of such a group: those of its check, which is not made again
 }
 
 // effects lists the results of a task and of all tasks below it, in the order in which later tasks see them.
@@ -91,7 +92,7 @@ func (t *made) effects() []effect {
 	for _, b := range t.below {
 		list = append(list, b.effects()...)
 	}
-	return list
+	return append(list, t.checked...)
 }
 
 // current returns the children that count: the current iteration of a group, or the newest generated task of each name.
@@ -209,6 +210,17 @@ func (x *exec) skip(t *made) {
 		return
 	}
 	x.makeBelow(t)
+	if check := x.Before.index[t.name+"^check"]; check != nil {
+		t.checked = x.taken(check)
+	}
+}
+
+// taken returns the results of a task, if it is carried over, or of the carried-over tasks below it.
+func (x *exec) taken(t *made) []effect {
+	if x.verdict(t.name) == take {
+		return t.effects()
+	}
+	return x.takenBelow(t)
 }
 
 // takenBelow returns the results of the carried-over tasks below a task that is not carried over itself.
@@ -217,11 +229,7 @@ func (x *exec) takenBelow(t *made) (list []effect) {
 		return nil
 	}
 	for _, b := range t.current() {
-		if x.verdict(b.name) == take {
-			list = append(list, b.effects()...)
-		} else {
-			list = append(list, x.takenBelow(b)...)
-		}
+		list = append(list, x.taken(b)...)
 	}
 	return list
 }
