@@ -113,15 +113,15 @@ func TestLoadErrors(t *testing.T) {
 		{"include above from a folder", map[string]string{"main.dig": "!include : sub/a.dig\n", "sub/a.dig": "!include : ../b.dig\n", "b.dig": "+a: {}\n"}, "sub/a.dig:1:1: File name must not include ..: ../b.dig"},
 		{"include of a neighbour folder", map[string]string{"main.dig": "!include : sub/a.dig\n", "sub/a.dig": "!include : ../sub2/b.dig\n", "sub2/b.dig": "+a: {}\n"}, "sub/a.dig:1:1: File name must not include .."},
 		{"absolute include", map[string]string{"main.dig": "!include : /etc/passwd\n"}, "main.dig:1:1: File name must not include ..: /etc/passwd"},
-		{"include without a name", map[string]string{"main.dig": "!include :\n+a: {}\n"}, "main.dig:1:1: !include needs the path of a file"},
+		{"include without a name", map[string]string{"main.dig": "!include :\n+a: {}\n"}, "main.dig:1:1: !include needs a file path"},
 		{"include as a value", map[string]string{"main.dig": "_export:\n  c: !include x.dig\n"}, "main.dig:2:6: !include cannot be a value\n  write it as a key"},
 		{"include in a list", map[string]string{"main.dig": "_export:\n  c: [!include x.dig]\n"}, "main.dig:2:7: !include cannot be a value"},
-		{"include of itself", map[string]string{"main.dig": "!include : main.dig\n"}, "main.dig:1:1: files include each other in a circle: main.dig -> main.dig"},
-		{"circle", map[string]string{"main.dig": "!include : a.dig\n", "a.dig": "!include : b.dig\n", "b.dig": "!include : ./a.dig\n"}, "b.dig:1:1: files include each other in a circle: main.dig -> a.dig -> b.dig -> a.dig"},
+		{"include of itself", map[string]string{"main.dig": "!include : main.dig\n"}, "main.dig:1:1: files include each other in a cycle: main.dig -> main.dig"},
+		{"circle", map[string]string{"main.dig": "!include : a.dig\n", "a.dig": "!include : b.dig\n", "b.dig": "!include : ./a.dig\n"}, "b.dig:1:1: files include each other in a cycle: main.dig -> a.dig -> b.dig -> a.dig"},
 		{"include of a list", map[string]string{"main.dig": "!include : a.dig\n", "a.dig": "- x\n"}, "main.dig:1:1: Expected object to load Config but got array: a.dig"},
 		{"include of nothing", map[string]string{"main.dig": "!include : a.dig\n", "a.dig": ""}, "main.dig:1:1: Expected object to load Config but got null: a.dig"},
 		{"broken include", map[string]string{"main.dig": "!include : a.dig\n", "a.dig": "x: [\n"}, "a.dig:1:1: this is not YAML"},
-		{"blank forgotten", map[string]string{"main.dig": "+a:\n  echo>:x\n"}, "a blank is missing after the colon of `echo>:x`"},
+		{"blank forgotten", map[string]string{"main.dig": "+a:\n  echo>:x\n"}, "the space after the colon is missing: `echo>:x`"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

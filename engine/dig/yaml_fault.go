@@ -137,7 +137,7 @@ func (a around) ofColon() string {
 	case strings.Contains(a.message, "expected ':'") && !likeKey().MatchString(strings.TrimSpace(a.at)):
 		return noKey(a.line)
 	case strings.Contains(a.message, "expected ':'"):
-		return fmt.Sprintf("a colon is missing: write `%s:`", strings.TrimSpace(a.at))
+		return fmt.Sprintf("the colon is missing: write `%s:`", strings.TrimSpace(a.at))
 	}
 	return ""
 }
@@ -191,7 +191,7 @@ func (a around) foreignLine() string {
 		case python().MatchString(text) && line == text:
 			return "this is Python: a workflow runs a function of it by `py>: MODULE.FUNCTION`, in a file of its own"
 		case numberedLine().MatchString(text) && line == text:
-			return "a number is in front of each line, as where a file is shown with its line numbers: remove the numbers"
+			return "each line begins with a number, as in a listing with line numbers: remove the numbers"
 		}
 	}
 	return ""

@@ -57,7 +57,7 @@ func CheckLabels(labels *param.Map) error {
 	for name, v := range labels.All() {
 		text, ok := v.(string)
 		if !ok {
-			return host.Invalidf("The value of the label '%s' must be a text: %s", name, param.Shortened(param.Text(v)))
+			return host.Invalidf("The value of the label '%s' must be a string: %s", name, param.Shortened(param.Text(v)))
 		}
 		if fault := keys.LabelFault(name, text); fault != "" {
 			return host.Invalidf("A label's %s", fault)

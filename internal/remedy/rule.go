@@ -51,7 +51,7 @@ var remedyRules = sync.OnceValue(func() (list []remedyRule) {
 		{`^Expected 'true' or 'false' for key '_(?:if|disable)'`, "write the whole comparison within ${...}, as in `_if: ${rows > 0}`; on, off, yes and no are texts for an expression"},
 		{`^Invalid _retry|^Invalid retry_interval_type`, "write a number, or {limit: 3, interval: 10}, intervals in seconds; interval_type is constant or exponential"},
 		{`^Invalid _parallel`, "write true or false, or {limit: 2}"},
-		{`^A task can't have more than one operator`, "give each operator a task of its own"},
+		{`^A task can't have more than one operator`, "give each operator a separate task"},
 		{`invalid port|cannot parse|invalid character .* in host name|no Host in request URL`, "an address is http:// or https://, a host and, perhaps, :PORT up to 65535 and a path"},
 		{`unsupported protocol scheme|^Invalid URI`, "an address begins with http:// or https://"},
 		{`connection refused|no such host|i/o timeout|no route to host`, "is the address right, and can the machine that runs the task reach it?"},

@@ -160,7 +160,7 @@ func onlyKnown(prefix string, m *param.Map, known ...string) error {
 		if slices.Contains(known, key) {
 			continue
 		}
-		hint := "it may have " + strings.Join(known, ", ")
+		hint := "valid keys are " + strings.Join(known, ", ")
 		if near := param.Suggest(key, known); len(near) > 0 {
 			hint = "did you mean '" + prefix + near[0] + "'?"
 		}

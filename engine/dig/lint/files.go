@@ -192,7 +192,7 @@ func (c scripts) envFiles(path []string, task string, config *param.Map) {
 func (c scripts) environment(at []string, task, operator, command string, config *param.Map) {
 	for _, key := range config.Map("_env").Keys() {
 		if !strings.Contains(key, "${") && !keys.EnvName().MatchString(key) {
-			c.warn(append(slices.Clone(at), "_env", key), task, "write it with letters, digits and _", "_env: %s is no name of a variable, and the task will fail", key)
+			c.warn(append(slices.Clone(at), "_env", key), task, "use letters, digits and _", "_env: %s is no name of a variable, and the task will fail", key)
 		}
 	}
 	c.workFolder(at, task, operator, command, config)

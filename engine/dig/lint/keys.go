@@ -144,7 +144,7 @@ func (c *critic) ofWorkflow(place []string, task, operator, key string) bool {
 
 // unmarked checks a key of a task with an operator that holds tasks but is not marked so that they run.
 func (c *critic) unmarked(place []string, task, operator, key string) {
-	hint := "the name of a task begins with +: write `" + keys.TaskName(key) + ":`, outside of this task, since one with an operator has no subtasks"
+	hint := "task names begin with +: write `" + keys.TaskName(key) + ":`, outside of this task, since one with an operator has no subtasks"
 	near := param.Nearest(key, keys.TaskKeys())
 	foreign := keys.SteeringHint(key, c.level)
 	if strings.Contains(foreign, "do`") && !slices.Contains(keys.WithBodies, operator) {
@@ -257,7 +257,7 @@ func (c *critic) unknownKey(place []string, task, key string, known []string) {
 	if slices.Contains(known, key) {
 		return
 	}
-	hint := "it may have " + strings.Join(known, ", ")
+	hint := "valid keys are " + strings.Join(known, ", ")
 	if near := param.Nearest(key, known); near != "" {
 		hint = "did you mean " + near + "?"
 	}

@@ -72,7 +72,7 @@ func (r Reader) Read(m *param.Map, at []string, words []string, own func(key str
 		switch {
 		case own(key, v, here):
 		case !isRule:
-			hint := "it may have " + strings.Join(words, ", ")
+			hint := "valid keys are " + strings.Join(words, ", ")
 			if s := param.DidYouMean(key, words); s != "" {
 				hint = s
 			}
