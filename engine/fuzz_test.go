@@ -118,7 +118,7 @@ func TestDecodeRefuses(t *testing.T) {
 		`[{"k":"task","v":7}]`: "decode change 0:",
 		`[{"k":"future"}]`:     `unknown kind "future": written by a newer version`,
 		`[{"k":"task","v":{"task":0,"to":{"state":4}}}]`:                                   "task 0 does not exist",
-		`[{"k":"task","v":{"task":1,"to":{"state":44}}}]`:                                  "there is no state 44",
+		`[{"k":"task","v":{"task":1,"to":{"state":44}}}]`:                                  "unknown state 44",
 		`[{"k":"add","v":{"parent":1,"first":1}}]`:                                         "tasks below 1 cannot have ids from 1",
 		`[{"k":"add","v":{"parent":1,"first":2,"after":[2]}}]`:                             "task 2 cannot wait for task 2",
 		`[{"k":"add","v":{"parent":1,"first":2,"nodes":[{"Parent":0}]}}]`:                  "node 0 cannot have the parent 0",

@@ -157,20 +157,20 @@ func explainKeys(p *Problem, raw *param.Map, unknown, known []string, level int)
 // topKeys maps hints to the keys that other tools use at the top of a file for the same thing.
 var topKeys = sync.OnceValue(func() map[string][]string {
 	return map[string][]string{
-		"a workflow is named after its file; describe it in `description`":                                                       {"name", "title", "id", "dag_id", "workflow_name"},
-		"remove it; the language level is `zerodag: 1`":                                                                                    {"version", "apiversion", "kind", "schema", "language"},
-		"write `schedule:` with `daily>: 07:00:00` or `cron>: \"0 7 * * *\"` below it":                                                            {"schedule_interval", "cron", "schedules", "interval", "crontab", "daily"},
-		"write `timezone: Asia/Tokyo`":                                                                                                            {"tz", "time_zone", "zone", "zoneinfo"},
-		"workflows are not started by such events: write `schedule:`, or `require>` in the later workflow, or call `zerodag start`":     {"on", "trigger", "triggers", "when", "events"},
-		"write `concurrency: 1`, or `skip_on_overtime: true` below `schedule`":                                                                    {"max_active_runs", "max_parallel", "max_concurrency", "concurrent", "max_active_tasks"},
-		"write `_error:` with `mail>` or `slack>` below it":                                                                                       {"email_on_failure", "on_failure", "mail_on_error", "notifications", "notify", "email", "on_error", "alerts", "email_on_retry"},
+		"a workflow is named after its file; describe it in `description`":                                                                            {"name", "title", "id", "dag_id", "workflow_name"},
+		"remove it; the language level is `zerodag: 1`":                                                                                               {"version", "apiversion", "kind", "schema", "language"},
+		"write `schedule:` with `daily>: 07:00:00` or `cron>: \"0 7 * * *\"` below it":                                                                {"schedule_interval", "cron", "schedules", "interval", "crontab", "daily"},
+		"write `timezone: Asia/Tokyo`":                                                                                                                {"tz", "time_zone", "zone", "zoneinfo"},
+		"workflows are not started by such events: write `schedule:`, or `require>` in the later workflow, or call `zerodag start`":                   {"on", "trigger", "triggers", "when", "events"},
+		"write `concurrency: 1`, or `skip_on_overtime: true` below `schedule`":                                                                        {"max_active_runs", "max_parallel", "max_concurrency", "concurrent", "max_active_tasks"},
+		"write `_error:` with `mail>` or `slack>` below it":                                                                                           {"email_on_failure", "on_failure", "mail_on_error", "notifications", "notify", "email", "on_error", "alerts", "email_on_retry"},
 		"secret values never belong in a file: run `zerodag secrets --project NAME --set KEY`; a task reads them by `_env: {KEY: \"${secret:KEY}\"}`": {"secrets", "secret"},
-		"write `!include : 'FILE'`":                                            {"include", "includes", "import", "imports", "extends"},
-		"write `_defaults:` for keys of all tasks":                             {"default_args", "defaults", "default"},
-		"write `params:` for parameters of a start":                               {"inputs", "parameters", "args", "arguments", "param"},
-		"write `_export: {NAME: value}`":                                       {"vars", "variables", "env", "environment"},
-		"write each task as `+NAME:` without this key around them":             {"jobs", "steps", "tasks", "stages", "dag", "workflow"},
-		"write `docker: {image: IMAGE}` in `_export`":                         {"image", "docker", "container"},
+		"write `!include : 'FILE'`":                                             {"include", "includes", "import", "imports", "extends"},
+		"write `_defaults:` for keys of all tasks":                              {"default_args", "defaults", "default"},
+		"write `params:` for parameters of a start":                             {"inputs", "parameters", "args", "arguments", "param"},
+		"write `_export: {NAME: value}`":                                        {"vars", "variables", "env", "environment"},
+		"write each task as `+NAME:` without this key around them":              {"jobs", "steps", "tasks", "stages", "dag", "workflow"},
+		"write `docker: {image: IMAGE}` in `_export`":                           {"image", "docker", "container"},
 		"operators belong in tasks: write `+NAME:` and `sh>: COMMAND` below it": {"run", "sh", "command", "script", "commands"},
 	}
 })

@@ -15,7 +15,7 @@ func TestRemedies(t *testing.T) {
 		{"sh", "Command failed with code 127: no (runtime)", "is it on the PATH"},
 		{"sh", "Command failed with code 126", "chmod +x?"},
 		{"sh", "Command failed with code 3", ""},
-		{"sh", "Failed to evaluate a variable a ${N:?x} (SyntaxError: y)", "${N:...} is the shell's: put the script into a file, or write ${this.N || '...'}"},
+		{"sh", "Failed to evaluate a variable a ${N:?x} (SyntaxError: y)", "${N:...} is the shell's: put the script in a file, or write ${this.N || '...'}"},
 		{"echo", "Failed to evaluate a variable ${foo} (ReferenceError: foo is not defined) (config)", "-p foo=..., export it with `_export: {foo: ...}`"},
 		{"echo", "Failed to evaluate a variable ${atempt_id} (ReferenceError: atempt_id is not defined)", "did you mean ${attempt_id}?"},
 		{"echo", "Failed to evaluate a variable ${len(l)} (ReferenceError: len is not defined) (config)", "write such as ${x.length}"},

@@ -31,7 +31,7 @@ func (f Fault) notFound() string {
 	case strings.HasSuffix(name, ":"):
 		return "`" + name + "` is a line of the script: indent it less if it is a key of the task"
 	case slices.Contains([]string{".bat", ".cmd", ".ps1"}, path.Ext(name)):
-		return name + " is a script of Windows, and sh> runs /bin/sh"
+		return name + " is a Windows script, but sh> runs /bin/sh"
 	case strings.Contains(script, `\`) && !strings.Contains(script, name) && strings.Contains(strings.ReplaceAll(script, `\`, ""), name):
 		return `\ is an escape of the shell: write / between folders`
 	case !strings.Contains(name, "/") && strings.Contains(name, "."):

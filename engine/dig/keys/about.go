@@ -22,7 +22,9 @@ const (
 	LongestOwner       = 200
 )
 
-func ownerKeyOfFile() Key { return aboutKey(ownerKey, "whom to contact about the workflow", LongestOwner) }
+func ownerKeyOfFile() Key {
+	return aboutKey(ownerKey, "whom to contact about the workflow", LongestOwner)
+}
 
 func descriptionKeyOfFile() Key {
 	return aboutKey(descriptionKey, "what the workflow is for", LongestDescription)

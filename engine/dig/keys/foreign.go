@@ -54,12 +54,12 @@ var foreignKeys = sync.OnceValue(func() map[string][]string {
 		"`_disable: true`, or remove the task":                                   {"enabled", "disabled", "enable", "skip", "active"},
 		"`_after: [+NAME]`, in a group with `_parallel: true`":                   {"depends_on", "depends", "dependencies", "needs", "upstream", "run_after", "requires", "wait_for"},
 		"`_after: [+NAME]` at the other task, in a group with `_parallel: true`": {"before", "downstream", "run_before"},
-		"`_workdir` with a folder of the project":                                    {"cwd", "chdir", "working_directory", "work_dir", "working_dir"},
+		"`_workdir` with a folder of the project":                                {"cwd", "chdir", "working_directory", "work_dir", "working_dir"},
 		"`_retry: 3`, or {limit: 3, interval: 5}":                                {"retries", "max_retries", "retry_delay", "retry_count", "retry_interval", "max_attempts", "retry_limit"},
-		"`_repeat`, which runs a task until a condition is met":                   {"while", "until", "repeat_until", "poll"},
+		"`_repeat`, which runs a task until a condition is met":                  {"while", "until", "repeat_until", "poll"},
 		"`_ignore_error: true`":                                                  {"ignore_errors", "continue_on_error", "allow_failure", "allow_failures", "ignore_failure", "continue_on_failure", "ignore_failures"},
 		"`_error` with tasks below it":                                           {"on_failure", "on_error", "on_failure_callback", "rescue", "catch", "except", "on_fail", "failure", "on_errors", "onerror", "onfailure", "error_handler"},
-		"`_check` with tasks below it, which run on success":                {"on_success", "on_success_callback", "success", "onsuccess"},
+		"`_check` with tasks below it, which run on success":                     {"on_success", "on_success_callback", "success", "onsuccess"},
 		"`_finally` with tasks below it":                                         {"always", "on_exit", "ensure", "on_completion", "on_complete", "teardown", "after_script", "cleanup"},
 		"`_timeout: 30s`":                                                        {"timeout_seconds", "timeout_minutes", "execution_timeout", "timeout_secs", "time_limit", "deadline"},
 		"`_error` or `_finally`, or `_ignore_error` at earlier tasks":            {"trigger_rule"},
@@ -71,7 +71,7 @@ var foreignKeys = sync.OnceValue(func() map[string][]string {
 		"`docker: {image: IMAGE}`":                                               {"image", "container"},
 		"`sandbox: {cpu: 1, memory: 2GiB}`":                                      {"resources", "limits"},
 		"each of its keys as a key of the task, such as `x: 5`":                  {"with", "inputs", "arguments", "kwargs", "op_kwargs"},
-		"them after the command, as in `sh>: ./run.sh a b`":                     {"args", "argv"},
+		"them after the command, as in `sh>: ./run.sh a b`":                      {"args", "argv"},
 	}
 })
 
