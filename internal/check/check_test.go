@@ -124,7 +124,7 @@ func TestDoubts(t *testing.T) {
 		{"+a:\n  _export: {a: 1}\n+b: {echo>: x}", "w.dig:1:1: this task does nothing: it has neither an operator nor subtasks"},
 		{"_export: {a: 1}", "w.dig:0:0: workflow w has no tasks: it runs nothing"},
 		{"+a:\n  after: +b\n  echo>: x", "w.dig:2:3: after is not a parameter of echo> | did you mean _after?"},
-		{"+a:\n  bash>: x", "w.dig:2:3: unknown operator bash> | it is sh> here"},
+		{"+a:\n  bash>: x", "w.dig:2:3: unknown operator bash> | it is called sh> here"},
 		{"+a:\n  py>: pack.missing.f", "w.dig:2:3: py> finds no missing among the modules in pack/ | is there a file pack/missing.py? The path is relative"},
 		{"+a:\n  py>: pack.laod.f", "w.dig:2:3: py> finds no laod among the modules in pack/ | did you mean pack.load.f?"},
 		{"+a:\n  py>: pack.deep.laod.C.m", "w.dig:2:3: py> finds no laod among the modules in pack/deep/ | did you mean pack.deep.load.C.m?"},

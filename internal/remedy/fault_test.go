@@ -49,7 +49,7 @@ func TestRemedies(t *testing.T) {
 		{"require", "Dependent workflow does not exist. projectId: 1, workflowName:x", "project_name names another project"},
 		{"loop", "Expected integer (int) type for key '_command' but got \"x\" (string)", "behind loop>:, which takes: whole number"},
 		{"nosuch", "Unknown task type: nosuch (config)", "`zerodag operators` lists the operators"},
-		{"snow", "Unknown task type: snow (config)", "is of the plugin digdag_operator_snowflake"},
+		{"snow", "Unknown task type: snow (config)", "belongs to the plugin digdag_operator_snowflake"},
 		{"mail", "Missing SMTP configuration (config)", "`_export: {mail: {host: ..., port: ..., from: ...}}`"},
 		{"fail", "", "a reason can be given"},
 		{"fail", "no rows", ""},

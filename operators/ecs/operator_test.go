@@ -173,13 +173,13 @@ func TestWhichContainer(t *testing.T) {
 		t.Errorf("the named container failed: %+v", got)
 	}
 	got := operatortest.RunOnce(t, ours.Operator(), world(t, name, `, "container": "nosuch"`))
-	if diff := cmp.Diff(operatortest.Ended{Error: "ecs>: " + name + " has no container nosuch: it has main, side"}, got); diff != "" {
+	if diff := cmp.Diff(operatortest.Ended{Error: "ecs>: " + name + " has no container nosuch: its containers are main, side"}, got); diff != "" {
 		t.Error(diff)
 	}
 	side.Essential = new(true)
 	name, _ = definition(t, "true", side)
 	got = operatortest.RunOnce(t, ours.Operator(), world(t, name, ""))
-	if diff := cmp.Diff(operatortest.Ended{Error: "ecs>: " + name + " has 2 essential containers: name the one that counts in 'container': main, side"}, got); diff != "" {
+	if diff := cmp.Diff(operatortest.Ended{Error: "ecs>: " + name + " has 2 essential containers: name the one that decides the outcome in 'container': main, side"}, got); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -96,7 +96,7 @@ func TestInvoke(t *testing.T) {
 		"too much": {`"payload": {"size": 300000}`, operatortest.Ended{Error: "lambda>: the result of function " + name +
 			" has 300002 bytes, 262144 can be stored: let it write to S3 and return the key, or set store_result: false"}, ""},
 		"its error": {`"payload": {"fail": "no rows"}`, operatortest.Ended{Error: "lambda>: function " + name + " failed: no rows (ValueError)"}, ""},
-		"async":     {`"payload": {"fail": "nobody hears it"}, "async": true`, operatortest.Ended{}, "Handed over to " + name},
+		"async":     {`"payload": {"fail": "nobody hears it"}, "async": true`, operatortest.Ended{}, "Handed the event to " + name},
 	} {
 		w := operatortest.New(t, `{"_command": "`+name+`", `+c.params+`}`)
 		grant(t, w)

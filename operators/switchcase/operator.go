@@ -11,7 +11,7 @@ import (
 
 // Operator returns `switch>`.
 func Operator() operators.Operator {
-	return operators.Operator{Name: "switch", Summary: "runs the tasks of the first case that a value fits", Inline: true, Run: run}
+	return operators.Operator{Name: "switch", Summary: "runs the tasks of the first case that matches a value", Inline: true, Run: run}
 }
 
 func run(_ context.Context, t *operators.Task) (operators.Result, error) {

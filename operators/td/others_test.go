@@ -170,7 +170,7 @@ func TestErrors(t *testing.T) {
 		{"td_load", `{}`, "No parameter is set"},
 		{"td_load", `{"name": ""}`, "No parameter is set"},
 		{"td_load", `{"config": {}}`, "Parameter 'table' is required but not set"},
-		{"td_load", `{"_command": "bad.yml"}`, "Failed to parse yaml file: it is no mapping"},
+		{"td_load", `{"_command": "bad.yml"}`, "Failed to parse yaml file: it is not a mapping"},
 		{"td_table_export", `{"table": "t", "file_format": "zip"}`, "invalid file_format option"},
 		{"td_partial_delete", `{"_command": "t", "from": 1, "to": 3600}`, "'from' and 'to' parameters must be whole hours"},
 		{"td_ddl", `{"rename_tables": [{"from": "a", "to": "b.c"}]}`, "'to' option of rename_tables can't include database name"},
