@@ -97,7 +97,7 @@ func TestPauseProjectOverREST(t *testing.T) {
 	}
 	workflow := fmt.Sprint(admin.must(http.MethodGet, "/api/workflow?project=p&name=main", nil)["id"])
 	start := operator.call(http.MethodPut, "/api/attempts", fmt.Sprintf(`{"workflowId":%q,"sessionTime":"2024-01-02T00:00:00Z","params":{}}`, workflow))
-	for _, part := range []string{"Project p is paused since 20", "(the warehouse is down)", "zerodag project unpause p"} {
+	for _, part := range []string{"Project p has been paused since 20", "(the warehouse is down)", "zerodag project unpause p"} {
 		if start.status != http.StatusBadRequest || !strings.Contains(string(start.content), part) {
 			t.Errorf("a start: %d %s", start.status, start.content)
 		}

@@ -24,7 +24,7 @@ func TestRemedies(t *testing.T) {
 		{"echo", "Failed to evaluate a variable ${yesterday} (ReferenceError: yesterday is not defined) (config)", "${moment(session_time).subtract(1, 'day').format('YYYY-MM-DD')}"},
 		{"echo", "Failed to evaluate a variable ${(1.5).toLocaleString('de')} (RangeError: toString() radix argument must be between 2 and 36) (config)", "only English"},
 		{"echo", "Failed to evaluate a variable ${name | upper} (ReferenceError: upper is not defined) (config)", "${x.toUpperCase()}"},
-		{"echo", "Failed to evaluate a variable ${flag == False} (ReferenceError: False is not defined) (config)", "JavaScript writes true, false and null"},
+		{"echo", "Failed to evaluate a variable ${flag == False} (ReferenceError: False is not defined) (config)", "write true, false and null, as in JavaScript"},
 		{"echo", "Failed to evaluate a variable ${process.env.HOME} (ReferenceError: process is not defined) (config)", "do not see environment variables"},
 		{"echo", "Failed to evaluate a variable ${last_session_time} (ReferenceError: last_session_time is not defined) (config)", "only in workflows with a `schedule:`"},
 		{"echo", "Expected 'true' or 'false' for key '_if' but got \"0 > 0\" (string) (config)", "`_if: ${rows > 0}`"},
@@ -56,7 +56,7 @@ func TestRemedies(t *testing.T) {
 		{"sh", "Invalid parametrization: '${N:-1}' (config)", "${N:...} is the shell's, and a second $ does not help"},
 		{"sh", "Invalid parametrization: '${a:b}' (config)", "asks for a secret"},
 		{"http", "HTTP request failed: GET http://x:999999: dial tcp: address 999999: invalid port", ":PORT up to 65535"},
-		{"sh", "Expected integer (int) type for key 'interval' but got \"2s\" (string) (config)", "interval is a whole number, that of an interval counts seconds"},
+		{"sh", "Expected integer (int) type for key 'interval' but got \"2s\" (string) (config)", "interval must be a whole number, and intervals are in seconds"},
 	} {
 		config := param.New(c.operator+">", "x", "_retry", param.New("interval", "2s"))
 		got := strings.Join(Fault{Message: c.message, Config: config}.Remedies(), "\n")
@@ -79,8 +79,8 @@ func TestSlipOfAName(t *testing.T) {
 	t.Parallel()
 	names := map[string]dig.Place{"database": {File: "w.dig", Line: 2, Column: 3}, "atempt_ids": {File: "w.dig", Line: 3, Column: 3}}
 	for name, want := range map[string]string{
-		"databse":   "did you mean ${database}, which has its value in w.dig:2:3?",
-		"atempt_id": "did you mean ${atempt_ids}, which has its value in w.dig:3:3?", // the author's own before a built-in one
+		"databse":   "did you mean ${database}, which is set in w.dig:2:3?",
+		"atempt_id": "did you mean ${atempt_ids}, which is set in w.dig:3:3?", // the author's own before a built-in one
 		"sesion_id": "did you mean ${session_id}?",
 		"customer":  "no parameter is called customer: give it with -p",
 		"JSN":       "did you mean JSON?",

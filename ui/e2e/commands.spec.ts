@@ -80,7 +80,7 @@ async function runLines(server: Server) {
   expect(ran.backfill.match(/2026-11-17/g)?.length).toBeGreaterThan(0);
   expect(ran.backfills).toContain("hourly");
   expect(ran.killBackfill).toMatch(/kill/);
-  expect(ran.pauseProject).toContain("Project sales is paused since");
+  expect(ran.pauseProject).toContain("Project sales has been paused since");
   expect(ran.fork).toContain("attempt id");
   expect(ran.makeToken).toContain("token: zdt_");
   expect(server.cli("tokens", "list")).not.toContain("of the page");
