@@ -87,7 +87,7 @@ var otherNames = map[string]string{
 // byCommand maps names of programs that are not operators to the way to run them.
 func byCommand() map[string]string {
 	return map[string]string{
-		"docker": "write `docker: {image: IMAGE}` beside sh>, py> or rb>", "container": "write `docker: {image: IMAGE}` beside sh>, py> or rb>",
+		"docker": "write `docker: {image: IMAGE}` at a task with sh>, py> or rb>", "container": "write `docker: {image: IMAGE}` at a task with sh>, py> or rb>",
 		"k8s": "write `sh>: kubectl ...`", "kubernetes": "write `sh>: kubectl ...`", "kubectl": "write `sh>: kubectl ...`",
 		"dbt": "write `sh>: dbt run`", "spark": "write `sh>: spark-submit ...`, or emr>", "spark_submit": "write `sh>: spark-submit ...`, or emr>",
 		"snowflake": "write `sh>: snow sql ...`", "databricks": "write `sh>: databricks ...`", "terraform": "write `sh>: terraform ...`", "ansible": "write `sh>: ansible-playbook ...`",
@@ -97,7 +97,7 @@ func byCommand() map[string]string {
 		"bigquery": "it is called bq> here (`zerodag operators bq`)", "s3": "use s3_wait>, s3_copy>, s3_move> or s3_delete>", "gcs": "use gcs_wait> to wait, `sh>: gcloud storage cp ...` to copy",
 		"ftp": "write `sh>: curl ...`", "sftp": "write `sh>: sftp ...`", "kafka": "write it as a command of sh> or py>", "oracle": "write it as a command of sh> or py>",
 		"sqlserver": "write `sh>: sqlcmd ...`", "teams": "use http> to post to its webhook", "discord": "use http> to post to its webhook", "telegram": "use http> to post to its API", "parallel": "write `_parallel: true` in a group",
-		"set": "write `_export: {NAME: value}`, or `_store` for what a command prints", "var": "write `_export: {NAME: value}`", "export": "write `_export: {NAME: value}`",
+		"set": "write `_export: {NAME: value}`, or `_store` for the output of a command", "var": "write `_export: {NAME: value}`", "export": "write `_export: {NAME: value}`",
 	}
 }
 

@@ -28,7 +28,7 @@ func TestPluginOperators(t *testing.T) {
 		for _, name := range strings.Split(strings.ReplaceAll(row[1], "`", ""), ", ") {
 			names = append(names, name)
 			instead := strings.ReplaceAll(row[3], "`", "")
-			if text := Missing(name); !strings.Contains(text, "of the plugin "+row[2]+",") || !strings.Contains(text, "use "+instead+" (`zerodag docs plugin-operators`)") {
+			if text := Missing(name); !strings.Contains(text, "to the plugin "+row[2]+",") || !strings.Contains(text, "use "+instead+" (`zerodag docs plugin-operators`)") {
 				t.Errorf("%s>: %q, and the page says %s: %s", name, text, row[2], instead)
 			}
 			if slices.Contains(Named(), name) {

@@ -179,7 +179,7 @@ func TestWhichContainer(t *testing.T) {
 	side.Essential = new(true)
 	name, _ = definition(t, "true", side)
 	got = operatortest.RunOnce(t, ours.Operator(), world(t, name, ""))
-	if diff := cmp.Diff(operatortest.Ended{Error: "ecs>: " + name + " has 2 essential containers: name the one that decides the outcome in 'container': main, side"}, got); diff != "" {
+	if diff := cmp.Diff(operatortest.Ended{Error: "ecs>: " + name + " has 2 essential containers: write in 'container' which one decides the outcome: main, side"}, got); diff != "" {
 		t.Error(diff)
 	}
 }

@@ -203,7 +203,7 @@ func (j *job) define(ctx context.Context) error {
 	case len(essential) == 1:
 		j.container = essential[0]
 	default:
-		return operators.Failf("ecs>: %s has %d essential containers: name the one that decides the outcome in 'container': %s", j.spec.definition, len(essential), strings.Join(all, ", "))
+		return operators.Failf("ecs>: %s has %d essential containers: write in 'container' which one decides the outcome: %s", j.spec.definition, len(essential), strings.Join(all, ", "))
 	}
 	for _, c := range out.TaskDefinition.ContainerDefinitions {
 		if sdk.ToString(c.Name) == j.container {
