@@ -15,33 +15,33 @@ func TestRemedies(t *testing.T) {
 		{"sh", "Command failed with code 127: no (runtime)", "is it on the PATH"},
 		{"sh", "Command failed with code 126", "chmod +x?"},
 		{"sh", "Command failed with code 3", ""},
-		{"sh", "Failed to evaluate a variable a ${N:?x} (SyntaxError: y)", "${N:...} is the shell's: put the script in a file, or write ${this.N || '...'}"},
+		{"sh", "Failed to evaluate a variable a ${N:?x} (SyntaxError: y)", "${N:...} is shell syntax: put the script in a file, or write ${this.N || '...'}"},
 		{"echo", "Failed to evaluate a variable ${foo} (ReferenceError: foo is not defined) (config)", "-p foo=..., export it with `_export: {foo: ...}`"},
 		{"echo", "Failed to evaluate a variable ${atempt_id} (ReferenceError: atempt_id is not defined)", "did you mean ${attempt_id}?"},
-		{"echo", "Failed to evaluate a variable ${len(l)} (ReferenceError: len is not defined) (config)", "write such as ${x.length}"},
+		{"echo", "Failed to evaluate a variable ${len(l)} (ReferenceError: len is not defined) (config)", "write, for example, ${x.length}"},
 		{"echo", "Failed to evaluate a variable ${require('fs').x} (ReferenceError: require is not defined) (config)", "expressions see only parameters"},
-		{"echo", "Failed to evaluate a variable ${table-name} (ReferenceError: table is not defined) (config)", `write ${this["table-name"]}, or call the parameter table_name`},
+		{"echo", "Failed to evaluate a variable ${table-name} (ReferenceError: table is not defined) (config)", `write ${this["table-name"]}, or rename the parameter to table_name`},
 		{"echo", "Failed to evaluate a variable ${yesterday} (ReferenceError: yesterday is not defined) (config)", "${moment(session_time).subtract(1, 'day').format('YYYY-MM-DD')}"},
 		{"echo", "Failed to evaluate a variable ${(1.5).toLocaleString('de')} (RangeError: toString() radix argument must be between 2 and 36) (config)", "only English"},
 		{"echo", "Failed to evaluate a variable ${name | upper} (ReferenceError: upper is not defined) (config)", "${x.toUpperCase()}"},
 		{"echo", "Failed to evaluate a variable ${flag == False} (ReferenceError: False is not defined) (config)", "write true, false and null, as in JavaScript"},
 		{"echo", "Failed to evaluate a variable ${process.env.HOME} (ReferenceError: process is not defined) (config)", "do not see environment variables"},
-		{"echo", "Failed to evaluate a variable ${last_session_time} (ReferenceError: last_session_time is not defined) (config)", "only in workflows with a `schedule:`"},
+		{"echo", "Failed to evaluate a variable ${last_session_time} (ReferenceError: last_session_time is not defined) (config)", "only exists in workflows with a `schedule:`"},
 		{"echo", "Expected 'true' or 'false' for key '_if' but got \"0 > 0\" (string) (config)", "`_if: ${rows > 0}`"},
-		{"echo", "Failed to evaluate a variable ${a.b} (TypeError: Cannot read property 'b' of undefined)", "what stands before .b has no value"},
+		{"echo", "Failed to evaluate a variable ${a.b} (TypeError: Cannot read property 'b' of undefined)", "the part before .b has no value"},
 		{"echo", "Failed to evaluate a variable ${a()} (TypeError: a is not a function)", "`zerodag docs expressions`"},
 		{"py", "Python command failed with code 1\nError messages from python: No module named 'a.b' (ModuleNotFoundError)", "looks for a.b.py"},
 		{"py", "Error messages from python: 'T' object has no attribute 'go' (AttributeError)", "is there a `def go` in the class T?"},
 		{"py", "Error messages from python: Method 'f' requires parameter 'x' but not set (TypeError)", "write `x: ...` into the task"},
 		{"py", "ModuleNotFoundError: No module named 'a.b'", "looks for a.b.py"},
 		{"py", "AttributeError: 'T' object has no attribute 'go'", "is there a `def go` in the class T?"},
-		{"rb", "NameError: uninitialized constant Foo", "names the file of the project that has Foo"},
-		{"rb", "Ruby command failed with code 1: uninitialized constant Foo", "names the file of the project that has Foo"},
-		{"echo", "Failed to evaluate a variable ${JSON.parse(http.last_content).a} (SyntaxError: Unexpected token <)", "is no JSON, such as the page of an error"},
+		{"rb", "NameError: uninitialized constant Foo", "with the project file that defines Foo"},
+		{"rb", "Ruby command failed with code 1: uninitialized constant Foo", "with the project file that defines Foo"},
+		{"echo", "Failed to evaluate a variable ${JSON.parse(http.last_content).a} (SyntaxError: Unexpected token <)", "is not JSON, but perhaps an error page"},
 		{"py", "SystemExit: Failed to call python command with code:bad thing Possible cause: x", "the function called sys.exit"},
 		{"py", "AttributeError: Module 'json' has no attribute 'f'", "which hides the file: rename it"},
 		{"sh", "Parameter 'comment' is required but null (config)", "'' for an empty text"},
-		{"sh", `Cannot run program "/bin/sh" (in directory "/x"): there is no such directory`, "_workdir is a folder"},
+		{"sh", `Cannot run program "/bin/sh" (in directory "/x"): there is no such directory`, "_workdir must be a folder"},
 		{"sh", "Parameter '_env' must be an object (config)", "`_env: {name: value}`"},
 		{"http_call", "Parameter 'method' is required but not set (config)", "write `method: ...` into the task"},
 		{"pg", "Parameter 'host' is required but not set: write it into `_export: ...` (config)", "neither a parameter nor a secret says it"},
@@ -53,7 +53,7 @@ func TestRemedies(t *testing.T) {
 		{"mail", "Missing SMTP configuration (config)", "`_export: {mail: {host: ..., port: ..., from: ...}}`"},
 		{"fail", "", "a reason can be given"},
 		{"fail", "no rows", ""},
-		{"sh", "Invalid parametrization: '${N:-1}' (config)", "${N:...} is the shell's, and a second $ does not help"},
+		{"sh", "Invalid parametrization: '${N:-1}' (config)", "${N:...} is shell syntax, and a second $ does not help"},
 		{"sh", "Invalid parametrization: '${a:b}' (config)", "asks for a secret"},
 		{"http", "HTTP request failed: GET http://x:999999: dial tcp: address 999999: invalid port", ":PORT up to 65535"},
 		{"sh", "Expected integer (int) type for key 'interval' but got \"2s\" (string) (config)", "interval must be a whole number, and intervals are in seconds"},
@@ -82,7 +82,7 @@ func TestSlipOfAName(t *testing.T) {
 		"databse":   "did you mean ${database}, which is set in w.dig:2:3?",
 		"atempt_id": "did you mean ${atempt_ids}, which is set in w.dig:3:3?", // the author's own before a built-in one
 		"sesion_id": "did you mean ${session_id}?",
-		"customer":  "no parameter is called customer: give it with -p",
+		"customer":  "there is no parameter customer: pass it with -p",
 		"JSN":       "did you mean JSON?",
 	} {
 		f := Fault{Message: "Failed to evaluate a variable ${" + name + "} (ReferenceError: " + name + " is not defined)", Config: param.New("echo>", "x"), Names: names}
@@ -101,7 +101,7 @@ func TestWhatWasNotStored(t *testing.T) {
 	lost.Add("+w+b", stores("ID"), false, true)
 	lost.Add("+w+c", stores("done"), false, false)
 	for name, want := range map[string]string{
-		"rows": "+w+a failed, and so has not stored rows: ask for it as ${this.rows || '...'}",
+		"rows": "+w+a failed, so it did not store rows: write ${this.rows || '...'}",
 		"ID":   "+w+b was skipped, and so has not stored ID: ask for it as ${this.ID || '...'}",
 		"done": "no parameter is called done: ",
 	} {
@@ -125,7 +125,7 @@ func TestWhereAParameterBelongs(t *testing.T) {
 		{param.New("for_range>", param.New("from", int64(1))), "to", "write `to: ...` below for_range>:"},
 		{param.New("loop>", "3", "_parallel", param.New("limt", int64(1))), "limit", "write `limit: ...` below _parallel:"},
 		{param.New("mail>", param.New("data", "x")), "to", "write `to: ...` into the task"},
-		{param.New("http_call>", "x"), "method", "write `method: ...` into the task, or export it"},
+		{param.New("http_call>", "x"), "method", "write `method: ...` in the task, or export it"},
 	} {
 		got := strings.Join(Fault{Message: "Parameter '" + c.missing + "' is required but not set (config)", Config: c.config}.Remedies(), "\n")
 		if !strings.Contains(got, c.want) {

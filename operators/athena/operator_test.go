@@ -178,7 +178,7 @@ func TestStartsOnce(t *testing.T) {
 	}
 	other := world(t, group, `"query": "select 2"`)
 	other.State = intent.State
-	if got := operatortest.RunOnce(t, ours.Operator(), other); !strings.Contains(got.Error, "started the query with other text or parameters") {
+	if got := operatortest.RunOnce(t, ours.Operator(), other); !strings.Contains(got.Error, "started the query with different text or parameters") {
 		t.Errorf("another text: %+v", got)
 	}
 }

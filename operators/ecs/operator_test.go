@@ -256,7 +256,7 @@ func TestMessages(t *testing.T) {
 	t.Parallel()
 	name, _ := definition(t, "true")
 	for params, want := range map[string]string{
-		`{"_command": "nobody-made-this", "cluster": "` + name + `"}`: "ecs>: can't look at nobody-made-this: ",
+		`{"_command": "nobody-made-this", "cluster": "` + name + `"}`: "ecs>: can't look up nobody-made-this: ",
 		`{"_command": "` + name + `", "cluster": "nobody-made-this"}`: "ecs>: can't run " + name + ": ClusterNotFoundException: Cluster not found.",
 		`{"_command": "` + name + `", "launch_type": "FARGATE"}`: "ecs>: can't run " + name +
 			": InvalidParameterException: Network Configuration must be provided when networkMode 'awsvpc' is specified.",

@@ -231,9 +231,9 @@ func TestRefused(t *testing.T) {
 		`{"text": "a", "channel": "C1", "thread_ts": "x"}`:      "slack>: thread_not_found: check 'thread_ts'",
 		`{"blocks": [{"x": 1}], "channel": "C1"}`:               "slack>: invalid_blocks: check 'blocks', https://app.slack.com/block-kit-builder shows what is wrong",
 		`{"text": "a", "channel": "echo"}`:                      "slack>: odd ***: see https://api.slack.com/methods/chat.postMessage#errors",
-		`{"text": "outage", "channel": "C1"}`:                   "slack>: HTTP status 503: the message may have been posted; look, and run the task again, or give it a `_retry`",
-		`{"text": "outage"}`:                                    "slack>: HTTP status 503: the message may have been posted; look, and run the task again, or give it a `_retry`",
-		`{"text": "echo"}`:                                      "slack>: rollup_error at ***: the message may have been posted; look, and run the task again, or give it a `_retry`",
+		`{"text": "outage", "channel": "C1"}`:                   "slack>: HTTP status 503: the message may have been posted; check the channel, then run the task again or give it a `_retry`",
+		`{"text": "outage"}`:                                    "slack>: HTTP status 503: the message may have been posted; check the channel, then run the task again or give it a `_retry`",
+		`{"text": "echo"}`:                                      "slack>: rollup_error at ***: the message may have been posted; check the channel, then run the task again or give it a `_retry`",
 		`{"text": "lost"}`:                                      "slack>: Slack is not responding (EOF): the message may have been posted; check the channel, then run the task again or give it a `_retry`",
 		`{"text": "a", "channel": "C1", "endpoint": "BASE/no"}`: "slack>: HTTP status 400: see https://api.slack.com/methods/chat.postMessage#errors", // no JSON
 	} {

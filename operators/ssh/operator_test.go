@@ -157,7 +157,7 @@ func TestLogins(t *testing.T) {
 		"wrong password":   {`"password_auth": true`, operatortest.Vault{"ssh.password": "not this"}, "Failed to log in to " + address + " as alice ["},
 		"no password":      {`"password_auth": true`, nil, "Secret not found for key: 'ssh.password'"},
 		"nothing":          {`"port": ` + port, nil, "Secret not found for key: 'ssh.private_key'"},
-		"no key":           {`"port": ` + port, operatortest.Vault{"ssh.private_key": "hunter2"}, "The secret ssh.private_key is no private key"},
+		"no key":           {`"port": ` + port, operatortest.Vault{"ssh.private_key": "hunter2"}, "The secret ssh.private_key is not a private key"},
 		"a locked key":     {`"port": ` + port, operatortest.Vault{"ssh.private_key": locked}, "The secret ssh.private_key has a passphrase"},
 		"wrong passphrase": {`"port": ` + port, operatortest.Vault{"ssh.private_key": locked, "ssh.passphrase": "hunter2"}, "The secret ssh.private_key cannot be read"},
 		"key not accepted": {`"port": ` + port, operatortest.Vault{"ssh.private_key": locked, "ssh.passphrase": "passphrase of the key"}, "Failed to log in to "},

@@ -404,7 +404,7 @@ func TestOnceForEveryJob(t *testing.T) {
 				b.Fail(fake.Faults{At: map[int]fake.Fault{at: fault}})
 				got := operatortest.UntilDone(t, operator(t, name), w)
 				lost := name == "td_result_export" && n == 2 && fault != fake.Throttled
-				if lost != strings.Contains(got.Error, "td_result_export>: Treasure Data may have started the export of job 1001, and its answer was lost") || !lost && got.Error != "" {
+				if lost != strings.Contains(got.Error, "td_result_export>: Treasure Data may have started the export of job 1001, but its response was lost") || !lost && got.Error != "" {
 					t.Errorf("%s>: %s at %d: %+v", name, fault, n, got)
 				}
 				if jobs := len(b.Jobs()) - before; jobs > 1 || !lost && jobs != 1 {

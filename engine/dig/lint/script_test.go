@@ -18,7 +18,7 @@ func TestScripts(t *testing.T) {
 		"+a: {sh>: ls –l}":                                                     "has a typographic dash (–)",
 		"+a: {sh>: grep “a b” x}":                                              "has a typographic quote (“)",
 		"+a: {sh>: echo “hello world”}":                                        "has a typographic quote (“)",
-		"+a: {sh>: $ ls -l}":                                                   "remove the $ in front of the command",
+		"+a: {sh>: $ ls -l}":                                                   "remove the $ before the command",
 		"+a: {sh>: source venv/bin/activate}":                                  "write . instead of source",
 		"+a:\n  sh>: |\n    if [[ $x == 2* ]]; then echo y; fi":                "write `shell: [bash]`",
 		"+a: {sh>: \"read -p ok? x; echo $x\"}":                                "read gets no input",

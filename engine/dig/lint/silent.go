@@ -123,7 +123,7 @@ func (c *critic) scheduled(place []string, task, file string) {
 		return // a file at the top of the project is also a workflow
 	}
 	if raw, err := dig.LoadFile(c.read, file); err == nil && raw.Has("schedule") {
-		c.warn(place, task, "put the schedule into a workflow at the top of the project", "schedule of %s has no effect: schedules work only in files at the top of the project", file)
+		c.warn(place, task, "put the schedule in a workflow at the top of the project", "schedule of %s has no effect: schedules work only in files at the top of the project", file)
 	}
 }
 

@@ -73,8 +73,8 @@ func TestRows(t *testing.T) {
 	}
 	for content, want := range map[string]string{
 		"\x01": "a row is not an array", "\xd4": "it ends in the middle of a row", "\x92\x01": "it ends in the middle of a row", "\x91\xc1": "unrecognized type prefix", "\x91\xdb\xff\xff\xff\xffa": "limit exceeded",
-		"\x91\xc6\xff\xff\xff\xffa": "limit exceeded", "\x91\xdd\xff\xff\xff\xff": "it ends in the middle of a row", "\x91\xc7\x02\x05ab": "which results do not have",
-		strings.Repeat("\x91", 200): "nested deeper than 100", "\x91\xd6\xff\x00\x00\x00\x00": "which results do not have",
+		"\x91\xc6\xff\xff\xff\xffa": "limit exceeded", "\x91\xdd\xff\xff\xff\xff": "it ends in the middle of a row", "\x91\xc7\x02\x05ab": "which results cannot contain",
+		strings.Repeat("\x91", 200): "nested deeper than 100", "\x91\xd6\xff\x00\x00\x00\x00": "which results cannot contain",
 		"\x91\xdb\x01\xff\xff\xff" + strings.Repeat("a", 10): "it ends in the middle of a row", "\xdd\x00\x0f\xff\xff" + strings.Repeat("\xd9\x80"+strings.Repeat("a", 128), 1<<19): "a row is longer than 64 MiB",
 	} {
 		_, err := rowsOf(answering(200, zipped([]byte(content))))
@@ -129,7 +129,7 @@ func FuzzAnswers(f *testing.F) {
 		_, saved := c.RunSaved(t.Context(), "n", time.Unix(0, 0), "k")
 		_, listed := c.HasTable(t.Context(), "d", "t")
 		for _, err := range []error{submitted, looked, shown, saved, listed} {
-			if err != nil && !strings.HasPrefix(err.Error(), "[") && !strings.HasPrefix(err.Error(), "Treasure Data does not answer: ") {
+			if err != nil && !strings.HasPrefix(err.Error(), "[") && !strings.HasPrefix(err.Error(), "Treasure Data is not responding: ") {
 				t.Errorf("%d %q: %v", status, content, err)
 			}
 		}

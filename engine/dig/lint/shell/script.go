@@ -57,7 +57,7 @@ func Slips(script string, inSh bool) (found []Slip) {
 	add(onlyExport().MatchString(trimmed), "a shell variable only exists in its own task: the next task does not see it", "set the variable in `_env` or `_export` of the tasks that read it")
 	if !inDocument {
 		found = append(found, characters(plain)...)
-		add(prompt().MatchString(script), "a line of the script begins with a terminal prompt $, which is not a command", "remove the $ in front of the command")
+		add(prompt().MatchString(script), "a line of the script begins with a terminal prompt $, which is not a command", "remove the $ before the command")
 	}
 	if inSh && !strings.HasPrefix(trimmed, "#!") && !inDocument {
 		found = append(found, bashOnly(plain)...)
