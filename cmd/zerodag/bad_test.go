@@ -66,7 +66,7 @@ func TestFlagsOfOtherPrograms(t *testing.T) {
 		"retry 1 --force":               "unknown flag: --force",
 		"run a.dig --verbose":           "did you mean --log-level debug?",
 		"run a.dig --resume":            "`zerodag run` resumes the last run of a session without an option; --rerun runs everything again",
-		"start a b --task +a":           "runs one task again",
+		"start a b --task +a":           "reruns one task",
 		"validate":                      `there is no command "validate": did you mean check?`,
 		"unschedule a":                  `there is no command "unschedule": did you mean disable?`,
 		"list":                          "did you mean workflows?",

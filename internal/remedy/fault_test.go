@@ -60,7 +60,7 @@ func TestRemedies(t *testing.T) {
 	} {
 		config := param.New(c.operator+">", "x", "_retry", param.New("interval", "2s"))
 		got := strings.Join(Fault{Message: c.message, Config: config}.Remedies(), "\n")
-		if strings.Contains(got, "shows how") && !strings.Contains(c.want, "takes") {
+		if strings.Contains(got, "shows the syntax") && !strings.Contains(c.want, "takes") {
 			t.Errorf("%s> %q: the operator itself is written rightly: %s", c.operator, c.message, got)
 		}
 		if !strings.Contains(got, c.want) || c.want == "" && got != "" {

@@ -38,7 +38,7 @@ func ParseGrants(text string) ([]Grant, error) {
 		list = append(list, g)
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("no grants: write WHO=ROLE; WHO is an email address, @DOMAIN or group:NAME")
+		return nil, fmt.Errorf("it is empty: write WHO=ROLE, where WHO is an email address, @DOMAIN or group:NAME")
 	}
 	return list, nil
 }
