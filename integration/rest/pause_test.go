@@ -103,7 +103,7 @@ func TestPauseProjectOverREST(t *testing.T) {
 		}
 	}
 	fill := operator.call(http.MethodPost, "/api/backfills", fmt.Sprintf(`{"workflowId":%q,"dates":["2024-01-01"]}`, workflow))
-	if fill.status != http.StatusBadRequest || !strings.Contains(string(fill.content), "Project p is paused") {
+	if fill.status != http.StatusBadRequest || !strings.Contains(string(fill.content), "Project p has been paused") {
 		t.Errorf("a backfill: %d %s", fill.status, fill.content)
 	}
 	operator.must(http.MethodPost, path+"/pause", nil)
