@@ -87,7 +87,7 @@ func TestDoubts(t *testing.T) {
 		{"+a:\n  py>: tasks.C.inherited", ""},
 		{"+a:\n  py>: dynamic.made", ""},
 		{"+a:\n  py>: large.f", ""},
-		{"+a:\n  py>: tasks.fun()", `w.dig:2:3: py> cannot read "tasks.fun()" | py> is written as`},
+		{"+a:\n  py>: tasks.fun()", `w.dig:2:3: py> cannot read "tasks.fun()" | write py> as`},
 		{"+a:\n  _workdir: sub\n  call>: b.dig", ""},
 		{"_export: {_workdir: sub}\n+a:\n  call>: b.dig", ""},
 		{"+a:\n  call>: b.dig", "w.dig:2:3: call> names b.dig, which is not in the project | the path is relative to the folder of this workflow file, or to _workdir"},
