@@ -150,8 +150,8 @@ func TestBodies(t *testing.T) {
 		{"POST", "/api/schedules/1/skip", `{"dryRun":false}`, "nextTime or (fromTime and count) are required"},
 		{"POST", "/api/schedules/1/skip", `{"dryRun":false,"count":1}`, "nextTime or (fromTime and count) are required"},
 		{"POST", "/api/schedules/1/backfill", `{}`, "[fromTime, attemptName, dryRun]"},
-		{"PUT", "/api/projects/1/secrets/k", `{"value":[1]}`, "A text is needed"},
-		{"POST", "/api/schedules/1/enable", `{"skipSchedule":"maybe"}`, "true or false is needed"},
+		{"PUT", "/api/projects/1/secrets/k", `{"value":[1]}`, "Expected text"},
+		{"POST", "/api/schedules/1/enable", `{"skipSchedule":"maybe"}`, "Expected true or false"},
 		{"PUT", "/api/projects/1/secrets/a..b", `{"value":"x"}`, "Invalid secret"},
 		{"PUT", "/api/projects/1/secrets/k", `{"value":"` + strings.Repeat("x", 16385) + `"}`, "Invalid secret"},
 	} {

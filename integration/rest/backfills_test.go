@@ -66,7 +66,7 @@ func TestBackfills(t *testing.T) {
 		{http.MethodPost, "/api/backfills", ask(days, `"from":"2024-01-01","count":3,"name":"once"`), "another backfill name=once of workflow days", 409},
 		{http.MethodGet, "/api/backfills/99999", "", "backfill id=99999", 404},
 		{http.MethodPost, "/api/backfills/99999/kill", "", "backfill id=99999", 404},
-		{http.MethodGet, "/api/backfills?workflow=days", "", "goes with project=", 400},
+		{http.MethodGet, "/api/backfills?workflow=days", "", "workflow= requires project=", 400},
 		{http.MethodGet, "/api/backfills?project=none", "", "project name=none", 404},
 		{http.MethodPost, "/api/backfills/" + fmt.Sprint(first["id"]) + "/hold", "", "has already ended: success", 409},
 	} {

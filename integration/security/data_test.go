@@ -217,7 +217,7 @@ func TestC3_Parameters(t *testing.T) {
 		`{"http":{"headers":[{"X":"${secret:db.password}"}]}}`, `{"host":"x"}`, `{"headers":[]}`, `{"method":"DELETE"}`, `{"content":"x"}`,
 		`{"proxy":{"enabled":true,"host":"x","port":1}}`, `{"aws":{"s3":{"endpoint":"x"}}}`, `{"endpoint":"x"}`, `{"+new":{"sh>":"id"}}`, `{"script":"x"}`, `{"python":"x"}`,
 	} {
-		if a := s.with("w", fmt.Sprintf("2024-01-01T00:00:%02dZ", i), params, op...); a.Status != http.StatusForbidden || !strings.Contains(a.Body, "right to push") {
+		if a := s.with("w", fmt.Sprintf("2024-01-01T00:00:%02dZ", i), params, op...); a.Status != http.StatusForbidden || !strings.Contains(a.Body, "permission to push") {
 			t.Errorf("%s: %d %s", params, a.Status, a.Body)
 		}
 	}

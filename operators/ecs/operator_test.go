@@ -395,7 +395,7 @@ func TestCapacityAfterTheStart(t *testing.T) {
 	url, _ = behind(t, map[string][]string{"DescribeTasks": {missing, missing, missing, missing, missing, missing}})
 	w = world(t, name, "")
 	w.Vault["aws.ecs.endpoint"] = url
-	if got := untilDone(t, w); !strings.Contains(got.Error, "does not know task arn:") {
+	if got := untilDone(t, w); !strings.Contains(got.Error, "no longer knows task arn:") {
 		t.Errorf("got %+v", got)
 	}
 }
