@@ -68,15 +68,15 @@ func NameOf(c rune) string {
 func Remedy(c rune) string {
 	switch {
 	case isDash(c):
-		return "write `-` with the input method switched off"
+		return "write `-`, with the input method off"
 	case IsInvisible(c):
-		return "delete it, or retype the line"
+		return "delete it, or write the line again"
 	}
 	switch c {
 	case IdeographicSpace, NoBreakSpace:
-		return "replace it with a space, which looks the same: delete the character and press the space bar with the input method switched off"
+		return "write a space, which looks the same: delete the character and press the space bar with the input method off"
 	case '：':
-		return "write `:` and a space with the input method switched off"
+		return "write `:` and a space: switch the input method off"
 	}
-	return fmt.Sprintf("write `%s` with the input method switched off", twins()[c])
+	return fmt.Sprintf("write `%s`, with the input method off", twins()[c])
 }
