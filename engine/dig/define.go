@@ -162,7 +162,7 @@ var topKeys = sync.OnceValue(func() map[string][]string {
 		"write `schedule:` with `daily>: 07:00:00` or `cron>: \"0 7 * * *\"` below it":                                                            {"schedule_interval", "cron", "schedules", "interval", "crontab", "daily"},
 		"write `timezone: Asia/Tokyo`":                                                                                                            {"tz", "time_zone", "zone", "zoneinfo"},
 		"no event of this kind starts a workflow: write `schedule:`, or `require>` in the workflow that comes later, or call `zerodag start`":     {"on", "trigger", "triggers", "when", "events"},
-		"write `concurrency: 1`, or `skip_on_overtime: true` below `schedule`":                                                                    {"max_active_runs", "max_parallel", "max_concurrency", "concurrent", "max_active_tasks"},
+		"write `concurrency: {attempts: 1}`, or `skip_on_overtime: true` below `schedule`":                                                        {"max_active_runs", "max_parallel", "max_concurrency", "concurrent", "max_active_tasks"},
 		"write `_error:` with `mail>` or `slack>` below it":                                                                                       {"email_on_failure", "on_failure", "mail_on_error", "notifications", "notify", "email", "on_error", "alerts", "email_on_retry"},
 		"values of secrets are never in a file: `zerodag secrets --project NAME --set KEY`; a task gets them by `_env: {KEY: \"${secret:KEY}\"}`": {"secrets", "secret"},
 		"write `!include : 'FILE'`":                                            {"include", "includes", "import", "imports", "extends"},
