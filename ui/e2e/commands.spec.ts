@@ -44,7 +44,7 @@ async function runLines(server: Server) {
     init: run(commands.init()),
     push: run(`${commands.push("hello")} --project hello/`),
     start: run(commands.start("hello", "hello")),
-    startWith: run(commands.startWith("hello", "hello", "2026-11-20T00:00:00+09:00", { text: "a 'b'", n: 1 }, "page-1")) +
+    startWith: run(`${commands.startWith("hello", "hello", "2026-11-20T00:00:00+09:00", { text: "a 'b'", n: 1 }, "page-1")} --output digdag`) +
       run(commands.startWith("hello", "hello", "2026-11-21T00:00:00+09:00", {}, null, new Date(Date.now() + 86_400_000).toISOString())),
     backfill: run(commands.backfill("sales", "hourly", "2026-11-17", 2)) + run("zerodag backfill sales slow --dates 2026-11-16"),
     backfills: run(commands.backfills("sales", "hourly")),
@@ -71,9 +71,9 @@ async function runLines(server: Server) {
     pauseProject: run(commands.pauseProject("sales")) + refused(() => run(commands.start("sales", "slow"))) + run("zerodag project unpause sales"),
   };
   expect(ran.log).toContain("it is broken");
-  expect(ran.retryFailed.match(/attempt id/g)).toHaveLength(2);
-  expect(ran.retryPart.match(/attempt id/g)).toHaveLength(5);
-  expect(ran.start).toContain("attempt id");
+  expect(ran.retryFailed.match(/Started attempt/g)).toHaveLength(2);
+  expect(ran.retryPart.match(/Started attempt/g)).toHaveLength(5);
+  expect(ran.start).toContain("Started attempt");
   expect(ran.startWith).toContain("starts at");
   expect(ran.startWith).toContain("page-1");
   expect(ran.startWith).toContain("a 'b'");
@@ -81,7 +81,7 @@ async function runLines(server: Server) {
   expect(ran.backfills).toContain("hourly");
   expect(ran.killBackfill).toMatch(/kill/);
   expect(ran.pauseProject).toContain("Project sales is paused since");
-  expect(ran.fork).toContain("attempt id");
+  expect(ran.fork).toContain("Started attempt");
   expect(ran.makeToken).toContain("token: zdt_");
   expect(server.cli("tokens", "list")).not.toContain("of the page");
   expect(ran.deleteSecret.match(/pg\.password/g)?.length).toBeGreaterThan(0);
@@ -90,7 +90,7 @@ async function runLines(server: Server) {
   expect(ran.queue).toContain("events");
   expect(ran.limits).toContain("executor.attempt_max_run");
   expect(ran.sites).toMatch(/^0 /m);
-  expect(ran.push).toContain("name: hello");
+  expect(ran.push).toContain("Uploaded hello,");
 }
 
 test("a server without a project says how one comes to be", async ({ page, serve }) => {
