@@ -53,7 +53,7 @@ func main() {
 	flag.StringVar(&targets, "targets", "linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64", "systems and processors")
 	flag.StringVar(&r.nfpm, "nfpm", "", "the command that makes deb and rpm")
 	flag.StringVar(&r.base, "base", "", "the folder of an OCI layout that the image is built on")
-	flag.StringVar(&r.url, "url", "", "where the files of the release will be")
+	flag.StringVar(&r.url, "url", "", "the location of the published files")
 	flag.Parse()
 	err := r.read(targets)
 	if err == nil {

@@ -54,7 +54,7 @@ func npmName(t target) string {
 	return "@zerodag/" + system + "-" + processor
 }
 
-// npmPackages makes a package for each target, and the one that users install: npm adds the package of their system.
+// npmPackages makes a package for each target, and the package for users: npm adds the one of their system to it.
 func (r *release) npmPackages() error {
 	license, err := os.ReadFile("LICENSE")
 	if err != nil {

@@ -83,15 +83,15 @@ func (c *pushCommand) push(ctx context.Context, name string) error {
 	}
 	defer os.Remove(archive.Name())
 	defer archive.Close()
-	packed, notes := c.Notes(), c.Notes()
-	if c.Format != cli.DigdagForm {
-		packed, notes = io.Discard, c.Err
+	packed, notes := io.Discard, c.Err
+	if c.Format == cli.DigdagForm {
+		packed, notes = c.Out, c.Out
 	}
 	workflows, err := folder.Archive(archive, archive.Name(), c.copyLinks, packed, notes)
 	if err != nil {
 		return err
 	}
-	c.listPacked(workflows)
+	listPacked(workflows, packed, notes)
 	if err := c.Open(ctx); err != nil {
 		return err
 	}
@@ -130,18 +130,14 @@ func (c *pushCommand) warn(folder projectfolder.Folder) error {
 	return projectfolder.TellWarnings(c.Err, warnings, c.strict)
 }
 
-func (c *pushCommand) listPacked(workflows []dig.Workflow) {
-	out := c.Notes()
-	if c.Format != cli.DigdagForm {
-		out = c.Err
-	} else {
-		fmt.Fprintln(out, "Workflows:")
-		for _, w := range workflows {
-			fmt.Fprintf(out, "  %s.dig\n", w.Name)
-		}
+// listPacked lists the workflows in packed, and notes that there are none.
+func listPacked(workflows []dig.Workflow, packed, notes io.Writer) {
+	fmt.Fprintln(packed, "Workflows:")
+	for _, w := range workflows {
+		fmt.Fprintf(packed, "  %s.dig\n", w.Name)
 	}
 	if len(workflows) == 0 {
-		fmt.Fprint(out, `  WARNING: This project doesn't include workflows. Usually, this is a mistake.
+		fmt.Fprint(notes, `  WARNING: This project doesn't include workflows. Usually, this is a mistake.
            Please make sure that all *.dig files are on the top directory.
            *.dig files in subdirectories are not recognized as workflows.
 

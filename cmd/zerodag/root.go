@@ -60,7 +60,7 @@ func newRoot(s cli.Streams) *cobra.Command {
 	return root
 }
 
-// groups lists the commands by what they are for, in the order in which the help shows them.
+// groups lists the commands by purpose, in the order of the help.
 func groups() []struct{ title, commands string } {
 	return []struct{ title, commands string }{
 		{"Run workflows", "init check run scheduler start retry fork backfill kill pause unpause"},
@@ -72,7 +72,7 @@ func groups() []struct{ title, commands string } {
 	}
 }
 
-// groupCommands sorts the help of the program by what commands are for.
+// groupCommands sorts the help of the program by the purpose of commands.
 func groupCommands(root *cobra.Command) {
 	for _, g := range groups() {
 		root.AddGroup(&cobra.Group{ID: g.title, Title: g.title + ":"})

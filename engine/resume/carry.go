@@ -127,7 +127,7 @@ func Done(s *engine.State) []engine.Carried {
 	return succeeded(s, outdated(s))
 }
 
-// succeeded is Done with other outdated tasks.
+// succeeded lists the tasks that Done lists, but leaves out only the tasks in old.
 func succeeded(s *engine.State, old map[engine.TaskID]bool) []engine.Carried {
 	var list []engine.Carried
 	not := leftOut(s, old)
@@ -151,8 +151,7 @@ func superseded(s *engine.State) map[engine.TaskID]bool {
 	return below(s, func(*engine.Task, *engine.Task) bool { return false })
 }
 
-// below returns the superseded tasks, and those that also says so of, each with all tasks below it. also gets a task
-// and one of its children.
+// below returns the superseded tasks and the children of tasks that also selects, each with all tasks below it.
 func below(s *engine.State, also func(t, child *engine.Task) bool) map[engine.TaskID]bool {
 	old := map[engine.TaskID]bool{}
 	for _, t := range s.Tasks() {

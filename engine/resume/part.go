@@ -20,7 +20,7 @@ const (
 )
 
 // leftOut returns the tasks that no partial retry has run yet, and the groups around them: no part of them is done,
-// although they succeeded. Tasks of old do not count. A group whose failure was ignored in an earlier attempt is
+// although they succeeded. Tasks in old do not count. A group whose failure was ignored in an earlier attempt is
 // done, even if tasks below it never ran.
 func leftOut(s *engine.State, old map[engine.TaskID]bool) map[engine.TaskID]bool {
 	var set map[engine.TaskID]bool
@@ -72,7 +72,10 @@ func OfPart(d *engine.Definition, s *engine.State, carried []engine.Carried, p e
 	if p.Only != "" {
 		list = byName(Done(s))
 	}
-	before := byName(succeeded(s, superseded(s))) // also from a check that will run again
+	var before map[string]engine.Carried
+	if len(p.Done) > 0 {
+		before = byName(succeeded(s, superseded(s))) // also from a check that will run again
+	}
 	for i, m := range f {
 		switch {
 		case i == 0:

@@ -78,8 +78,13 @@ func (w *Worker) releaseSlots(ctx context.Context, a *attempt, r engine.Release)
 	if r.Waited {
 		refs = poolsOf(a.row, r.Pool)
 	}
+	return w.runTurns(ctx, refs, pool.Release(c, r.Waited))
+}
+
+// runTurns runs a turn on each of the pools that a claim may mean.
+func (w *Worker) runTurns(ctx context.Context, refs []host.PoolRef, t pool.Turn) error {
 	for _, ref := range refs {
-		if _, err := w.Slots.Run(ctx, ref, pool.Release(c, r.Waited)); err != nil {
+		if _, err := w.Slots.Run(ctx, ref, t); err != nil {
 			return err
 		}
 	}
@@ -146,12 +151,12 @@ func (d *delivery) slots(ctx context.Context, ask events.SlotsAsk) error {
 		}
 		return d.logOutcome(ctx, ask, ref, outcome, refs)
 	case claim.TryHas:
-		if err := d.tidySlots(ctx, refs, of, again); err != nil {
+		if err := d.runTurns(ctx, refs, pool.Tidy(of, again)); err != nil {
 			return err
 		}
 		return d.apply(ctx, d.attempt, propose(d.guard)) // what an earlier delivery left to be done
 	}
-	if err := d.giveUpSlots(ctx, refs, of, again); err != nil || row.Done {
+	if err := d.runTurns(ctx, refs, pool.GiveUp(of, again)); err != nil || row.Done {
 		return err
 	}
 	return d.apply(ctx, d.attempt, propose(d.guard)) // also if this message ended the attempt and the end is not announced yet
@@ -203,26 +208,6 @@ func (d *delivery) acquire(ctx context.Context, refs []host.PoolRef, c host.Clai
 	return refs[len(refs)-1], pool.Missing, nil
 }
 
-// giveUpSlots gives up the slots of a try that is over. again: this message may already have done part of it.
-func (d *delivery) giveUpSlots(ctx context.Context, refs []host.PoolRef, c host.Claim, again bool) error {
-	for _, ref := range refs {
-		if _, err := d.Slots.Run(ctx, ref, pool.GiveUp(c, again)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// tidySlots gives up the place in the line of a try that has its slots. again: as of giveUpSlots.
-func (d *delivery) tidySlots(ctx context.Context, refs []host.PoolRef, c host.Claim, again bool) error {
-	for _, ref := range refs {
-		if _, err := d.Slots.Run(ctx, ref, pool.Tidy(c, again)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // logOutcome records the outcome in the log if the try still waits for it. If the try is over, it gives up the slots.
 func (d *delivery) logOutcome(ctx context.Context, ask events.SlotsAsk, ref host.PoolRef, o pool.Outcome, refs []host.PoolRef) error {
 	p := &proposal{guards: []string{d.guard}}
@@ -261,9 +246,9 @@ func (d *delivery) stillWaits(ctx context.Context, ask events.SlotsAsk, refs []h
 	case now == claim.TryWaits:
 		return true, nil
 	case now == claim.TryHas:
-		return false, d.tidySlots(ctx, refs, of, true)
+		return false, d.runTurns(ctx, refs, pool.Tidy(of, true))
 	}
-	return false, d.giveUpSlots(ctx, refs, of, true)
+	return false, d.runTurns(ctx, refs, pool.GiveUp(of, true))
 }
 
 // errWaitsAgain means that a try still waits although the log did not take its slots.

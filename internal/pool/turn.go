@@ -73,8 +73,8 @@ type Turn struct {
 // means that the message was received before, and that its earlier worker may have changed the pool and woken no one.
 
 // Acquire begins a turn that wants the slots of a claim. It may be repeated until the slots are released. If it ends
-// Joined, the caller must read the log once more, and go by what it says, because the claim may have been granted or may
-// have ended before it joined. In the line it would keep those behind it waiting.
+// Joined, the caller must read the log once more: the claim may have been granted, or have ended, before it joined. Left in
+// the line it would keep those behind it waiting.
 func Acquire(c host.Claim, again bool) Turn {
 	return Turn{claim: c, aim: acquire, next: Read, settled: !again}
 }

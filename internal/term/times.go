@@ -52,8 +52,8 @@ func LocalForms() []string {
 	return []string{time.DateOnly, time.DateTime, "2006-01-02 15:04", "2006-01-02T15:04", "2006-01-02T15:04:05"}
 }
 
-// offsetForms are those with an offset: every form that the program prints, and those that differ from one of them in
-// the space before the offset or the colon in it.
+// offsetForms returns layouts for a time with an offset: the printed ones, each with and without a space before the
+// offset and a colon in it.
 func offsetForms() []string {
 	var forms []string
 	for _, day := range []string{"2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02T15:04:05", "2006-01-02 15:04:05"} {
