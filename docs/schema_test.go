@@ -142,7 +142,7 @@ func (s schema) body() object {
 	slices.SortFunc(own, func(a, b any) int { return strings.Compare(a.(string), b.(string)) })
 	words := append(append(strs(keys.TaskKeys()), strs(append(keys.GroupKeys(), keys.Added(keys.AtGroup|keys.AtTask)...))...), own...)
 	return object{"type": "object", "properties": properties, "patternProperties": object{`^\+`: ref("task")},
-		"propertyNames": object{"anyOf": []any{object{"pattern": "^[^_]", "patternErrorMessage": "this key is not read by anybody: those that begin with _ are of the language (zerodag docs tasks)"},
+		"propertyNames": object{"anyOf": []any{object{"pattern": "^[^_]", "patternErrorMessage": "unknown key: keys that begin with _ belong to the language (zerodag docs tasks)"},
 			object{"pattern": included}, object{"enum": unique(words)}}}, "allOf": rules}
 }
 

@@ -113,7 +113,7 @@ func decodeChange(t taggedChange) (Change, error) {
 	case "end":
 		return decodeAs[AttemptEnded](t.Body)
 	}
-	return nil, fmt.Errorf("unknown kind %q: a newer version wrote it", t.Kind)
+	return nil, fmt.Errorf("unknown kind %q: written by a newer version", t.Kind)
 }
 
 func decodeAs[T Change](body []byte) (Change, error) {
@@ -210,7 +210,7 @@ func DecodeState(def *Definition, defaults *param.Map, text []byte) (*State, err
 		s.owe(t)
 	}
 	if s.Task(Root) == nil {
-		return nil, fmt.Errorf("decode attempt: it has no root")
+		return nil, fmt.Errorf("decode attempt: no root task")
 	}
 	for _, t := range s.Tasks() {
 		s.recountFailed(t)
@@ -221,7 +221,7 @@ func DecodeState(def *Definition, defaults *param.Map, text []byte) (*State, err
 func (s *State) decodeGrowing(list []growth) error {
 	for _, g := range list {
 		if err := g.check(); err != nil || s.Task(g.First) == nil || s.Task(g.Owner) == nil || g.Next == g.Total {
-			return fmt.Errorf("decode attempt: nothing grows at task %d", g.First)
+			return fmt.Errorf("decode attempt: task %d cannot have generated subtasks", g.First)
 		}
 		s.grow(g)
 	}
@@ -233,7 +233,7 @@ func (x snapshotTask) task(s *State) (*Task, error) {
 	n := x.Node
 	if n == nil {
 		if int(x.ID) < 1 || int(x.ID) > len(s.def.Nodes) {
-			return nil, fmt.Errorf("task %d is not of the workflow", x.ID)
+			return nil, fmt.Errorf("task %d does not belong to the workflow", x.ID)
 		}
 		n = &s.def.Nodes[x.ID-1]
 		t.Initial = true
@@ -242,7 +242,7 @@ func (x snapshotTask) task(s *State) (*Task, error) {
 	}
 	t.Name, t.Group, t.Config, t.Export, t.Level = n.Name, n.Group, n.Config, n.Export, n.Level
 	if int(t.ID) < 1 || int(t.ID) > len(s.tasks) || s.tasks[t.ID-1] != nil {
-		return nil, fmt.Errorf("task id %d is wrong", t.ID)
+		return nil, fmt.Errorf("invalid task id %d", t.ID)
 	}
 	if (t.ID == Root) != (t.Parent == 0) || t.ID != Root && s.Task(t.Parent) == nil {
 		return nil, fmt.Errorf("task %d has no parent", t.ID)

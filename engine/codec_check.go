@@ -53,7 +53,7 @@ func (c TasksAdded) check() error {
 
 func checkID(id TaskID) error {
 	if id < Root || id > maxSize {
-		return fmt.Errorf("there is no task %d", id)
+		return fmt.Errorf("task %d does not exist", id)
 	}
 	return nil
 }
@@ -74,23 +74,23 @@ func checkNodes(nodes []dig.Node, from int) error {
 
 func (p Progress) check() error {
 	if int(p.State) >= len(stateNames) || int(p.Ending) >= len(stateNames) {
-		return fmt.Errorf("there is no state %d or %d", p.State, p.Ending)
+		return fmt.Errorf("unknown state %d or %d", p.State, p.Ending)
 	}
 	if !slices.Contains([]Closing{"", ClosingCancel, ClosingFinally, ClosingFailed}, p.Closing) {
-		return fmt.Errorf("there is no end of a task called %q", p.Closing)
+		return fmt.Errorf("unknown outcome of a task: %q", p.Closing)
 	}
 	if p.Idle < 0 || p.Idle > max(p.Dispatch, 0) {
-		return fmt.Errorf("%d of %d numbers cannot be of no run", p.Idle, p.Dispatch)
+		return fmt.Errorf("invalid count of numbers without a run: %d of %d", p.Idle, p.Dispatch)
 	}
 	if t := p.Timeout; t != nil && (t.Try < 0 || t.Total < 0 || t.Warn < 0 || t.Grace < 0 || t.Timer < 0) {
-		return fmt.Errorf("a task cannot have %v for a try and %v in all", t.Try, t.Total)
+		return fmt.Errorf("invalid time limits of a task: %v for each attempt and %v in total", t.Try, t.Total)
 	}
 	return p.Pool.Check()
 }
 
 func (g growth) check() error {
 	if g.Owner < Root || g.First <= g.Owner || g.First > maxSize || g.Next < 1 || g.Next > g.Total || g.Total > maxSize {
-		return fmt.Errorf("nothing grows at task %d", g.First)
+		return fmt.Errorf("task %d cannot have generated subtasks", g.First)
 	}
 	return nil
 }

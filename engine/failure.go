@@ -135,7 +135,7 @@ func Shortened(text string) string {
 	if end == len(text) {
 		return text
 	}
-	return strings.ToValidUTF8(text[:end], "") + " ...\n(shortened: the log of the task has the whole message)"
+	return strings.ToValidUTF8(text[:end], "") + " ...\n(shortened: the task's log has the whole message)"
 }
 
 // FailedTasks describes the tasks that failed, like `error.tasks` in handlers; nil if none did.

@@ -20,7 +20,7 @@ func TestShortened(t *testing.T) {
 	}
 	for _, text := range []string{strings.Repeat("x", 2001), strings.Repeat("x\n", 20), strings.Repeat("\n", 1<<20), strings.Repeat("é", 5000), "\xff" + strings.Repeat("ab\n", 50_000)} {
 		got := engine.Shortened(text)
-		if len(got) > 2100 || strings.Count(got, "\n") > 20 || !strings.HasSuffix(got, "the log of the task has the whole message)") || !utf8.ValidString(got) {
+		if len(got) > 2100 || strings.Count(got, "\n") > 20 || !strings.HasSuffix(got, "the task's log has the whole message)") || !utf8.ValidString(got) {
 			t.Errorf("%.20q became %q", text, got)
 		}
 	}

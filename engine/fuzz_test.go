@@ -116,15 +116,15 @@ func TestDecodeRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		`{`:                    "decode changes: unexpected end",
 		`[{"k":"task","v":7}]`: "decode change 0:",
-		`[{"k":"future"}]`:     `unknown kind "future": a newer version wrote it`,
-		`[{"k":"task","v":{"task":0,"to":{"state":4}}}]`:                                   "there is no task 0",
-		`[{"k":"task","v":{"task":1,"to":{"state":44}}}]`:                                  "there is no state 44",
+		`[{"k":"future"}]`:     `unknown kind "future": written by a newer version`,
+		`[{"k":"task","v":{"task":0,"to":{"state":4}}}]`:                                   "task 0 does not exist",
+		`[{"k":"task","v":{"task":1,"to":{"state":44}}}]`:                                  "unknown state 44",
 		`[{"k":"add","v":{"parent":1,"first":1}}]`:                                         "tasks below 1 cannot have ids from 1",
 		`[{"k":"add","v":{"parent":1,"first":2,"after":[2]}}]`:                             "task 2 cannot wait for task 2",
 		`[{"k":"add","v":{"parent":1,"first":2,"nodes":[{"Parent":0}]}}]`:                  "node 0 cannot have the parent 0",
 		`[{"k":"add","v":{"parent":1,"first":2,"nodes":[{"Parent":-1,"Upstreams":[0]}]}}]`: "node 0 cannot wait for node 0",
 		`[{"k":"again","v":{"group":3,"first":3}}]`:                                        "copies below 3 cannot have ids from 3",
-		`[{"k":"grow","v":{"owner":1,"first":2,"total":5,"next":6}}]`:                      "nothing grows at task 2",
+		`[{"k":"grow","v":{"owner":1,"first":2,"total":5,"next":6}}]`:                      "task 2 cannot have generated subtasks",
 	} {
 		if _, err := engine.DecodeChanges([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v, want %q", text, err, want)

@@ -11,12 +11,12 @@ type Refusal string
 // Reasons why an event does not apply.
 const (
 	NotStarted Refusal = "the attempt was not started"
-	Started    Refusal = "the attempt was started before"
+	Started    Refusal = "the attempt was already started"
 	Over       Refusal = "the attempt is over"
-	NoTask     Refusal = "there is no such task"
+	NoTask     Refusal = "no such task"
 	Stale      Refusal = "the task's run is not the current one"
-	Again      Refusal = "it happened before"
-	NotKilled  Refusal = "there was no kill before"
+	Again      Refusal = "it already happened"
+	NotKilled  Refusal = "the attempt was not killed before"
 	Killed     Refusal = "the attempt was killed"
 )
 

@@ -182,7 +182,7 @@ func (d *decision) lost(t *Task, e Lost) {
 	switch {
 	case losses >= maxLosses:
 		d.move(t, t.State, nil, count)
-		d.errored(t, param.New("message", "Task was lost three times: whatever ran it died or was cut off"))
+		d.errored(t, param.New("message", "Task was lost three times: the process that ran it died or lost its connection"))
 		return
 	case e.Crashes > 0 && crashes >= e.Crashes:
 		d.move(t, t.State, nil, count)
@@ -203,8 +203,8 @@ func (d *decision) fenced(t *Task) {
 
 // crashed is the error of a task that may have crashed the only server.
 func crashed(times int) string {
-	return fmt.Sprintf("The server ended unexpectedly %d times in a row while this task ran: it is not run again. "+
-		"Either the task takes the server down (its memory, say), or agent.max_crashes is too low for this machine", times)
+	return fmt.Sprintf("The server crashed %d times in a row while this task ran, so the task is not run again. "+
+		"Either the task crashes the server (for example, by using too much memory), or agent.max_crashes is too low for this machine", times)
 }
 
 // compileCheck compiles `_check`, which was not validated before.

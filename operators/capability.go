@@ -121,7 +121,7 @@ type Pending struct {
 	After  time.Duration // when to check it, unless its end is reported sooner
 }
 
-func (p *Pending) Error() string { return "the command is not over yet" }
+func (p *Pending) Error() string { return "the command has not ended yet" }
 
 // ParamStore is the store of `param_set>` and `param_get>`: text by key, kept 90 days, shared by all projects of a
 // site.

@@ -78,7 +78,7 @@ func (t *Task) variables() (env []string, err error) {
 		case errors.Is(err, fs.ErrNotExist) && f.Optional:
 			continue
 		case errors.Is(err, fs.ErrNotExist):
-			return nil, param.Errorf("%s: there is no file %s in the project; write '%s?' if it may be missing", EnvFilesKey, f.Name, f.Name)
+			return nil, param.Errorf("%s: the project has no file %s; write '%s?' if it may be missing", EnvFilesKey, f.Name, f.Name)
 		case err != nil:
 			return nil, err
 		}

@@ -38,9 +38,9 @@ var ofPlugins = []struct{ name, plugin, instead string }{
 	{"emr_fleet.shutdown_cluster", "digdag-operator-emr_fleet", "emr>, whose cluster ends with its steps, or sh> with aws emr"},
 	{"glue.start_job_run", "digdag-plugin-glue", "glue>"},
 	{"glue.start_crawler", "digdag-plugin-glue", "glue> with crawler"},
-	{"livy.submit_job", "digdag-operator-livy", "emr>, or an operator of the project that asks Livy"},
-	{"livy.wait_job", "digdag-operator-livy", "emr>, or an operator of the project that asks Livy"},
-	{"livy", "digdag-plugin-livy", "emr>, or an operator of the project that asks Livy"},
+	{"livy.submit_job", "digdag-operator-livy", "emr>, or a project operator that polls Livy"},
+	{"livy.wait_job", "digdag-operator-livy", "emr>, or a project operator that polls Livy"},
+	{"livy", "digdag-plugin-livy", "emr>, or a project operator that polls Livy"},
 	{"cost_explorer.get_cost", "digdag-operator-cost_explorer", "py> with boto3"},
 	{"s3_touch", "digdag-plugin-s3-touch", "sh> with aws s3api put-object"},
 	{"pg_lock", "digdag-operator-pg_lock", "_parallel: {limit: 1}, or a lock by dynamodb> or flock"},
@@ -48,11 +48,11 @@ var ofPlugins = []struct{ name, plugin, instead string }{
 	{"myjdbc", "digdag-plugin-myjdbc", "pg>, mysql>, or sh> with the client of the database"},
 	{"mssql", "digdag-plugin-mssql", "sh> with sqlcmd"},
 	{"snow", "digdag_operator_snowflake", "sh> with snow sql"},
-	{"bq_wait", "digdag-operator-bq-wait", "an operator of the project that asks until it is there"},
+	{"bq_wait", "digdag-operator-bq-wait", "a project operator that polls until it exists"},
 	{"gcs_download", "digdag-gcs-download", "sh> with gcloud storage cp"},
-	{"blob_wait", "digdag-plugin-azure", "an operator of the project that asks until it is there"},
-	{"storage_queue_wait", "digdag-plugin-azure", "an operator of the project that asks until it is there"},
-	{"dfs_wait", "digdag-plugin-dfs_wait", "an operator of the project that asks until it is there"},
+	{"blob_wait", "digdag-plugin-azure", "a project operator that polls until it exists"},
+	{"storage_queue_wait", "digdag-plugin-azure", "a project operator that polls until it exists"},
+	{"dfs_wait", "digdag-plugin-dfs_wait", "a project operator that polls until it exists"},
 	{"gke", "digdag-operator-gke", "sh> with gcloud and kubectl"},
 	{"k8s_job", "k8s_job", "sh> with kubectl"},
 	{"retz_run", "retz-digdag-plugin", "sh>, ecs> or batch>"},
@@ -61,11 +61,11 @@ var ofPlugins = []struct{ name, plugin, instead string }{
 	{"hangouts", "digdag-hangouts-chat", "http>"},
 	{"chatwork", "digdag-chatwork", "http>"},
 	{"prometheus", "digdag-prometheus", "http> to its Pushgateway"},
-	{"sh_result", "digdag-plugin-shresult", "an operator of the project, of ten lines"},
-	{"ssh_result", "digdag-plugin-sshresult", "ssh>, or an operator of the project, of ten lines"},
+	{"sh_result", "digdag-plugin-shresult", "a project operator of ten lines"},
+	{"ssh_result", "digdag-plugin-sshresult", "ssh>, or a project operator of ten lines"},
 	{"param_store", "digdag-operator-param", "py> with digdag.env.store"},
 	{"param_reset", "digdag-operator-param", "py> with digdag.env.store(NAME=None)"},
-	{"param_eval", "digdag-operator-param", "_export, with eval: {stored: true} for what a task stored"},
+	{"param_eval", "digdag-operator-param", "_export, with eval: {stored: true} for stored values"},
 	{"athena.", "digdag-operator-athena", "athena>"},
 	{"ecs_task.", "digdag-operator-ecs_task", "ecs>, or a command with docker: {image: ...}"},
 	{"emr_fleet.", "digdag-operator-emr_fleet", "emr>"},
@@ -87,17 +87,17 @@ var otherNames = map[string]string{
 // byCommand maps names of programs that are not operators to the way to run them.
 func byCommand() map[string]string {
 	return map[string]string{
-		"docker": "write `docker: {image: IMAGE}` beside sh>, py> or rb>", "container": "write `docker: {image: IMAGE}` beside sh>, py> or rb>",
+		"docker": "write `docker: {image: IMAGE}` at a task with sh>, py> or rb>", "container": "write `docker: {image: IMAGE}` at a task with sh>, py> or rb>",
 		"k8s": "write `sh>: kubectl ...`", "kubernetes": "write `sh>: kubectl ...`", "kubectl": "write `sh>: kubectl ...`",
 		"dbt": "write `sh>: dbt run`", "spark": "write `sh>: spark-submit ...`, or emr>", "spark_submit": "write `sh>: spark-submit ...`, or emr>",
 		"snowflake": "write `sh>: snow sql ...`", "databricks": "write `sh>: databricks ...`", "terraform": "write `sh>: terraform ...`", "ansible": "write `sh>: ansible-playbook ...`",
 		"aws": "write `sh>: aws ...`", "gcloud": "write `sh>: gcloud ...`", "git": "write `sh>: git ...`", "node": "write `sh>: node ...`", "npm": "write `sh>: npm ...`",
 		"java": "write `sh>: java ...`", "go": "write `sh>: go ...`", "make": "write `sh>: make ...`", "rsync": "write `sh>: rsync ...`", "scp": "write `sh>: scp ...`",
 		"perl": "write `sh>: perl ...`", "php": "write `sh>: php ...`", "r": "write `sh>: Rscript ...`", "powershell": "write `sh>: pwsh ...`", "sqlite": "write `sh>: sqlite3 ...`",
-		"bigquery": "it is bq> here (`zerodag operators bq`)", "s3": "there are s3_wait>, s3_copy>, s3_move> and s3_delete>", "gcs": "there is gcs_wait>; `sh>: gcloud storage cp ...` copies",
+		"bigquery": "it is called bq> here (`zerodag operators bq`)", "s3": "use s3_wait>, s3_copy>, s3_move> or s3_delete>", "gcs": "use gcs_wait> to wait, `sh>: gcloud storage cp ...` to copy",
 		"ftp": "write `sh>: curl ...`", "sftp": "write `sh>: sftp ...`", "kafka": "write it as a command of sh> or py>", "oracle": "write it as a command of sh> or py>",
-		"sqlserver": "write `sh>: sqlcmd ...`", "teams": "http> posts to its webhook", "discord": "http> posts to its webhook", "telegram": "http> posts to its API", "parallel": "write `_parallel: true` into a group",
-		"set": "write `_export: {NAME: value}`, or `_store` for what a command prints", "var": "write `_export: {NAME: value}`", "export": "write `_export: {NAME: value}`",
+		"sqlserver": "write `sh>: sqlcmd ...`", "teams": "use http> to post to its webhook", "discord": "use http> to post to its webhook", "telegram": "use http> to post to its API", "parallel": "write `_parallel: true` in a group",
+		"set": "write `_export: {NAME: value}`, or `_store` for the output of a command", "var": "write `_export: {NAME: value}`", "export": "write `_export: {NAME: value}`",
 	}
 }
 
@@ -105,11 +105,11 @@ func byCommand() map[string]string {
 func Missing(name string) string {
 	for _, p := range ofPlugins {
 		if name == p.name || strings.HasSuffix(p.name, ".") && strings.HasPrefix(name, p.name) {
-			return name + "> is of the plugin " + p.plugin + ", which is not loaded here; instead there is " + p.instead + " (`zerodag docs plugin-operators`)"
+			return name + "> belongs to the plugin " + p.plugin + ", which zerodag does not load; use " + p.instead + " (`zerodag docs plugin-operators`)"
 		}
 	}
 	if here := otherNames[strings.ToLower(name)]; here != "" {
-		return "it is " + here + "> here (`zerodag operators " + here + "`)"
+		return "it is called " + here + "> here (`zerodag operators " + here + "`)"
 	}
 	return byCommand()[strings.ToLower(name)]
 }

@@ -28,7 +28,7 @@ func TestPluginOperators(t *testing.T) {
 		for _, name := range strings.Split(strings.ReplaceAll(row[1], "`", ""), ", ") {
 			names = append(names, name)
 			instead := strings.ReplaceAll(row[3], "`", "")
-			if text := Missing(name); !strings.Contains(text, "of the plugin "+row[2]+",") || !strings.Contains(text, "instead there is "+instead+" (`zerodag docs plugin-operators`)") {
+			if text := Missing(name); !strings.Contains(text, "to the plugin "+row[2]+",") || !strings.Contains(text, "use "+instead+" (`zerodag docs plugin-operators`)") {
 				t.Errorf("%s>: %q, and the page says %s: %s", name, text, row[2], instead)
 			}
 			if slices.Contains(Named(), name) {
@@ -41,7 +41,7 @@ func TestPluginOperators(t *testing.T) {
 			t.Errorf("the page has not %s", p.name)
 		}
 	}
-	if text := Missing("ecs_task.new"); !strings.Contains(text, "instead there is ecs>") {
+	if text := Missing("ecs_task.new"); !strings.Contains(text, "use ecs>") {
 		t.Errorf("an operator of a known plugin that the page does not name: %q", text)
 	}
 }

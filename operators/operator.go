@@ -170,9 +170,9 @@ type Later struct {
 
 func (l *Later) Error() string {
 	if l.Err != nil {
-		return fmt.Sprintf("to be run again after %v: %v", l.After, l.Err)
+		return fmt.Sprintf("run again after %v: %v", l.After, l.Err)
 	}
-	return fmt.Sprintf("to be run again after %v", l.After)
+	return fmt.Sprintf("run again after %v", l.After)
 }
 
 func (l *Later) Unwrap() error { return l.Err }

@@ -35,7 +35,7 @@ func TestReason(t *testing.T) {
 		{"loop", "Too many loop subtasks. Limit: 20 (config)", "an attempt has a limit of tasks (`executor.task_max_run`)"},
 		{"http", "HTTP request failed: GET http://x", "no answer, and `retry` does not hold"},
 		{"http", "and HTTP request failed", ""},
-		{"py", "The command took longer than 1s and was ended (sandbox: timeout)", "it reached a limit"},
+		{"py", "The command took longer than 1s and was killed (sandbox: timeout)", "it reached a limit"},
 		{"fail", "your message", ""},
 		{"nosuch", "Too many loop subtasks", ""},
 	} {

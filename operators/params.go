@@ -146,7 +146,7 @@ func (p *Params) Int32Or(key string, otherwise int32) (int32, error) {
 func asInt32(key string, v param.Value) (int32, error) {
 	n, err := param.AsInt(key, v)
 	if err == nil && int64(int32(n)) != n {
-		err = param.Errorf("Parameter '%s' is a number from %d to %d: %d", key, math.MinInt32, math.MaxInt32, n)
+		err = param.Errorf("Parameter '%s' must be a number from %d to %d: %d", key, math.MinInt32, math.MaxInt32, n)
 	}
 	return int32(n), err
 }

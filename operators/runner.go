@@ -84,7 +84,7 @@ func withData(subtasks, names *param.Map) (*param.Map, error) {
 			return nil, err
 		}
 		if config == nil {
-			return nil, param.Errorf("subtask_params names %s, which is no sub-task", task)
+			return nil, param.Errorf("subtask_params names %s, which is not a subtask", task)
 		}
 		config = config.Clone()
 		for _, key := range keys {

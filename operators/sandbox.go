@@ -65,7 +65,7 @@ func ReadSandbox(p *Params) (Sandbox, error) {
 	}
 	for _, key := range tree.Keys() {
 		if !slices.Contains(SandboxKeys(), key) {
-			return Sandbox{}, param.Errorf("sandbox: %q is none of its keys: %s", key, strings.Join(SandboxKeys(), ", "))
+			return Sandbox{}, param.Errorf("sandbox: unknown key %q: valid keys are %s", key, strings.Join(SandboxKeys(), ", "))
 		}
 	}
 	return s, nil
@@ -128,7 +128,7 @@ func cpus(key string, v param.Value) (float64, error) {
 	}
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil || !(n > 0 && n <= 1024) {
-		return 0, param.Errorf("sandbox: %s must be a number of vCPUs, 0.5 say, but is %s", key, text)
+		return 0, param.Errorf("sandbox: %s must be a number of vCPUs, such as 0.5, but is %s", key, text)
 	}
 	return n, nil
 }
@@ -151,7 +151,7 @@ func sizeOf(key string, v param.Value) (int64, error) {
 func ParseSize(text string) (int64, error) {
 	m := sizeForm().FindStringSubmatch(strings.ToLower(text))
 	if m == nil {
-		return 0, fmt.Errorf("must be a size with its unit, 512m or 2g say, but is %s", text)
+		return 0, fmt.Errorf("must be a size with a unit, such as 512m or 2g, but is %s", text)
 	}
 	n, err := strconv.ParseFloat(m[1], 64)
 	bytes := n * float64(int64(1)<<(10*(1+strings.Index("kmgt", m[2]))))
@@ -175,28 +175,28 @@ func Size(bytes int64) string {
 
 // TooLong reports that a command exceeded its time limit.
 func TooLong(limit time.Duration) string {
-	return fmt.Sprintf("The command took longer than %v and was ended (sandbox: timeout)", limit)
+	return fmt.Sprintf("The command took longer than %v and was killed (sandbox: timeout)", limit)
 }
 
 // OutOfMemory reports that a command exceeded its memory limit; 0 is an unknown limit.
 func OutOfMemory(limit int64) string {
 	if limit == 0 {
-		return "The command was out of memory and was ended: give it more (sandbox: memory)"
+		return "The command ran out of memory and was killed: give it more (sandbox: memory)"
 	}
-	return fmt.Sprintf("The command was out of memory with %s and was ended: give it more (sandbox: memory)", Size(limit))
+	return fmt.Sprintf("The command ran out of memory with %s and was killed: give it more (sandbox: memory)", Size(limit))
 }
 
 // TooMuchOutput reports that a command wrote too much.
 func TooMuchOutput(limit int64) string {
-	return fmt.Sprintf("The command wrote more than %s to its log and was ended: write to a file, or less (sandbox: output)", Size(limit))
+	return fmt.Sprintf("The command wrote more than %s to its log and was killed: write less, or write to a file (sandbox: output)", Size(limit))
 }
 
 // TooManyProcesses reports that a command had too many processes.
 func TooManyProcesses(limit int) string {
-	return fmt.Sprintf("The command had more than %d processes and was ended (sandbox: processes)", limit)
+	return fmt.Sprintf("The command had more than %d processes and was killed (sandbox: processes)", limit)
 }
 
 // TooMuchDisk reports that a command wrote too many bytes to its workspace.
 func TooMuchDisk(limit int64) string {
-	return fmt.Sprintf("The command wrote more than %s to its workspace and was ended (sandbox: disk)", Size(limit))
+	return fmt.Sprintf("The command wrote more than %s to its workspace and was killed (sandbox: disk)", Size(limit))
 }

@@ -45,18 +45,18 @@ func TestReadSandbox(t *testing.T) {
 func TestWrongSandbox(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		`{"sandbox": {"memory": "512"}}`:       "sandbox: memory must be a size with its unit, 512m or 2g say, but is 512",
-		`{"sandbox": {"memory": 512}}`:         "sandbox: memory must be a size with its unit, 512m or 2g say, but is 512",
+		`{"sandbox": {"memory": "512"}}`:       "sandbox: memory must be a size with a unit, such as 512m or 2g, but is 512",
+		`{"sandbox": {"memory": 512}}`:         "sandbox: memory must be a size with a unit, such as 512m or 2g, but is 512",
 		`{"sandbox": {"disk": "-1g"}}`:         "sandbox: disk must be a size",
 		`{"sandbox": {"output": "0m"}}`:        "sandbox: output cannot be 0m",
 		`{"sandbox": {"memory": ["1g"]}}`:      "memory",
-		`{"sandbox": {"cpu": "two"}}`:          "sandbox: cpu must be a number of vCPUs, 0.5 say, but is two",
+		`{"sandbox": {"cpu": "two"}}`:          "sandbox: cpu must be a number of vCPUs, such as 0.5, but is two",
 		`{"sandbox": {"cpu": "NaN"}}`:          "sandbox: cpu must be a number",
 		`{"sandbox": {"cpu": 0}}`:              "sandbox: cpu must be a number",
 		`{"sandbox": {"timeout": "soon"}}`:     "timeout",
 		`{"sandbox": {"processes": -1}}`:       "sandbox: processes must be a number up to",
 		`{"sandbox": {"executor": "cloud"}}`:   `sandbox: executor must be one of process, docker, fargate, lambda, microvm but is "cloud"`,
-		`{"sandbox": {"memmory": "1g"}}`:       `sandbox: "memmory" is none of its keys: executor, cpu, memory`,
+		`{"sandbox": {"memmory": "1g"}}`:       `sandbox: unknown key "memmory": valid keys are executor, cpu, memory`,
 		`{"sandbox": "fargate"}`:               "sandbox",
 		`{"docker": "python:3.13"}`:            "docker",
 		`{"docker": {"image": {"name": "x"}}}`: "image",

@@ -29,15 +29,15 @@ func steers(name string) string {
 	lower := strings.ToLower(name)
 	switch {
 	case strings.HasPrefix(name, "_"), strings.HasSuffix(name, ">"), strings.HasPrefix(name, "+"):
-		return "it is part of the language"
+		return "it belongs to the language"
 	case configuration()[name], name == "plugin":
 		return "an operator reads it as its configuration"
 	case name == "moment":
-		return "expressions call it"
+		return "expressions call it as a function"
 	case isEnvName(name) && lower != name && strings.ToUpper(name) == name:
-		return "commands have it in their environment, and names in capitals are those of programs"
+		return "it is an environment variable of commands, and names in capitals configure programs"
 	case strings.HasSuffix(lower, "_proxy"), strings.HasPrefix(lower, "npm_"), strings.HasPrefix(lower, "pnpm_"), strings.HasPrefix(lower, "yarn_"), strings.HasPrefix(lower, "pip_"), strings.HasPrefix(lower, "dyld_"), strings.HasPrefix(lower, "ld_"):
-		return "commands have it in their environment, where programs read it"
+		return "it is an environment variable that programs read"
 	}
 	return ""
 }
@@ -50,7 +50,7 @@ func (t *Task) CheckNames(variables *param.Map) error {
 	}
 	for name := range variables.All() {
 		if why := steers(name); why != "" {
-			return param.Errorf("%q is no name for a variable that an expression makes, because %s: write the names in the workflow, and let expressions give the values", name, why)
+			return param.Errorf("an expression cannot create a variable named %q, because %s: write the names in the workflow and compute only the values", name, why)
 		}
 	}
 	return nil
@@ -60,7 +60,7 @@ func (t *Task) CheckNames(variables *param.Map) error {
 func CheckSteering(params *param.Map) error {
 	for name := range params.All() {
 		if why := steers(name); why != "" {
-			return param.Errorf("parameter %q needs the right to push, because %s: name it otherwise, or let the workflow set it", name, why)
+			return param.Errorf("setting parameter %q requires the permission to push, because %s: rename it, or set it in the workflow", name, why)
 		}
 	}
 	return nil

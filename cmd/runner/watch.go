@@ -177,26 +177,26 @@ func oomKills() (n int) {
 // The reasons, as in package operators.
 
 func tooLong(limit time.Duration) string {
-	return fmt.Sprintf("The command took longer than %v and was ended (sandbox: timeout)", limit)
+	return fmt.Sprintf("The command took longer than %v and was killed (sandbox: timeout)", limit)
 }
 
 func outOfMemory(limit int64) string {
 	if limit == 0 {
-		return "The command was out of memory and was ended: give it more (sandbox: memory)"
+		return "The command ran out of memory and was killed: give it more (sandbox: memory)"
 	}
-	return fmt.Sprintf("The command was out of memory with %s and was ended: give it more (sandbox: memory)", size(limit))
+	return fmt.Sprintf("The command ran out of memory with %s and was killed: give it more (sandbox: memory)", size(limit))
 }
 
 func tooMuchOutput(limit int64) string {
-	return fmt.Sprintf("The command wrote more than %s to its log and was ended: write to a file, or less (sandbox: output)", size(limit))
+	return fmt.Sprintf("The command wrote more than %s to its log and was killed: write less, or write to a file (sandbox: output)", size(limit))
 }
 
 func tooManyProcesses(limit int) string {
-	return fmt.Sprintf("The command had more than %d processes and was ended (sandbox: processes)", limit)
+	return fmt.Sprintf("The command had more than %d processes and was killed (sandbox: processes)", limit)
 }
 
 func tooMuchDisk(limit int64) string {
-	return fmt.Sprintf("The command wrote more than %s to its workspace and was ended (sandbox: disk)", size(limit))
+	return fmt.Sprintf("The command wrote more than %s to its workspace and was killed (sandbox: disk)", size(limit))
 }
 
 func size(bytes int64) string {

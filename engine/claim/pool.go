@@ -146,12 +146,12 @@ func (u *Use) Check() error {
 	}
 	for _, c := range u.Claims() {
 		if c.Slots < 1 || c.Wait < 0 || len(c.Then) > 0 {
-			return fmt.Errorf("nobody can ask for %d slots of pool %s", c.Slots, c.Name)
+			return fmt.Errorf("no task can request %d slots of pool %s", c.Slots, c.Name)
 		}
 	}
 	tooMany := func(f FreedTry) bool { return len(f.Got) > len(u.Then) }
 	if u.Try < 0 || u.Try == 0 && (u.Waits || u.Has) || len(u.Got) > len(u.Then) || slices.ContainsFunc(u.Freed, tooMany) {
-		return fmt.Errorf("try %d cannot have slots of %d pools", u.Try, len(u.Got)+1)
+		return fmt.Errorf("attempt %d at a task cannot have slots of %d pools", u.Try, len(u.Got)+1)
 	}
 	return nil
 }

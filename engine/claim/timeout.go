@@ -121,7 +121,7 @@ func (t *Timeout) SlowAt(now time.Time) time.Time {
 
 // Slow returns the warning about a task that takes longer than it should.
 func (c Limits) Slow(task string) string {
-	return fmt.Sprintf("Task %s is slow: it takes longer than %s", task, written(c.Warn))
+	return fmt.Sprintf("Task %s is slow: it has run longer than %s", task, written(c.Warn))
 }
 
 // Begun returns the timeout of a try that may have begun: a host that takes it over has only the rest of its time.

@@ -17,7 +17,7 @@ const SettingsFile = "zerodag.yml"
 // baseKey is its key for the keys that are merged below the top level of each file.
 const baseKey = "base"
 
-const settingsForm = "write `zerodag: 1` and, below `base:`, keys of the top of a workflow file"
+const settingsForm = "write `zerodag: 1` and, below `base:`, top-level keys of workflow files"
 
 // BaseKeys are the keys that `base:` may have. `schedule` is not among them: called files have no schedule.
 func BaseKeys() []string {
@@ -53,7 +53,7 @@ func (p *project) base() *param.Map {
 	defer func() { p.errs = append(p.errs, own.errs...) }()
 	var raw *param.Map
 	if err != nil {
-		own.errs = append(own.errs, Error{File: SettingsFile, Message: "read the settings of the project: " + err.Error()})
+		own.errs = append(own.errs, Error{File: SettingsFile, Message: "read the project settings: " + err.Error()})
 	} else {
 		raw = own.mapping(SettingsFile, text)
 	}
@@ -75,11 +75,11 @@ func readSettings(raw *param.Map) (base *param.Map, problems []Problem) {
 	if _, fault, hint := keys.LevelOf(raw); fault != "" {
 		fail(hint, fault, keys.LevelKey)
 	} else if !raw.Has(keys.LevelKey) {
-		fail(settingsForm, SettingsFile+" does not say the level of the language", raw.Keys()[:min(1, raw.Len())]...)
+		fail(settingsForm, SettingsFile+" does not set the language level", raw.Keys()[:min(1, raw.Len())]...)
 	}
 	for _, key := range raw.Keys() {
 		if key != keys.LevelKey && key != baseKey {
-			fail(settingsForm, "'"+key+"' is not read by anybody", key)
+			fail(settingsForm, "unknown key '"+key+"'", key)
 		}
 	}
 	v, there := raw.Get(baseKey)
@@ -94,11 +94,11 @@ func readSettings(raw *param.Map) (base *param.Map, problems []Problem) {
 		if slices.Contains(BaseKeys(), key) {
 			continue
 		}
-		hint := "it may have " + strings.Join(BaseKeys(), ", ")
+		hint := "valid keys are " + strings.Join(BaseKeys(), ", ")
 		if s := param.DidYouMean(key, BaseKeys()); s != "" {
 			hint = s
 		}
-		fail(hint, "'"+key+"' is nothing that all files can have", baseKey, key)
+		fail(hint, "'"+key+"' cannot be shared by all files", baseKey, key)
 	}
 	if len(problems) > 0 {
 		return nil, problems

@@ -20,7 +20,7 @@ type amount struct {
 // admit checks whether the text of a file may be parsed; nil if it may.
 func (r *amount) admit(file string, text []byte) *Error {
 	if len(text) > MaxFile {
-		return beyond(file, "has %d bytes, more than the %d that a workflow file may have", len(text), MaxFile)
+		return beyond(file, "has %d bytes, but a workflow file may have at most %d", len(text), MaxFile)
 	}
 	elements := elementsOf(text)
 	r.bytes += len(text)
@@ -28,18 +28,18 @@ func (r *amount) admit(file string, text []byte) *Error {
 	r.over = r.bytes > maxText || r.elements > maxTextElements
 	switch {
 	case elements > maxElements:
-		return beyond(file, "has %d keys, list items and lines, more than the %d that a workflow file may have", elements, maxElements)
+		return beyond(file, "has %d keys, list items and lines, but a workflow file may have at most %d", elements, maxElements)
 	case r.bytes > maxText:
-		return beyond(file, "with it the workflow files of this project, and what they include, have more than the %d bytes that they may have together", maxText)
+		return beyond(file, "with this file, the workflow files of the project and their includes exceed %d bytes in total", maxText)
 	case r.elements > maxTextElements:
-		return beyond(file, "with it the workflow files of this project, and what they include, have more than the %d keys, list items and lines that they may have together", maxTextElements)
+		return beyond(file, "with this file, the workflow files of the project and their includes exceed %d keys, list items and lines in total", maxTextElements)
 	}
 	return nil
 }
 
 func beyond(file, format string, args ...any) *Error {
 	return &Error{File: file, Message: fmt.Sprintf(format, args...),
-		Hint: "make tasks with a loop (for_each>, loop>), read data in a task, or split the project"}
+		Hint: "generate tasks with a loop (for_each>, loop>), read data in a task, or split the project"}
 }
 
 // elementsOf counts the characters that can begin a key, an item of a list or a line: never fewer than there are

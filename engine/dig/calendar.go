@@ -23,7 +23,7 @@ func (p *project) calendarOf(file string, raw *param.Map) *param.Map {
 	at := []string{"schedule", "calendar"}
 	if clean := path.Clean(name); clean != name || path.IsAbs(name) || strings.HasPrefix(name, "..") || name == "" || name == "." {
 		p.errs = append(p.errs, p.located(file, raw, []Problem{{Path: at, Error: Error{
-			Message: "'calendar' names no file of the project: " + param.Sample(name), Hint: "write its path from the folder of the project on, such as calendars/jp.yml"}}})...)
+			Message: "'calendar' does not name a project file: " + param.Sample(name), Hint: "write its path relative to the project folder, such as calendars/jp.yml"}}})...)
 		return param.New()
 	}
 	m := own.file(name)
@@ -35,7 +35,7 @@ func (p *project) calendarOf(file string, raw *param.Map) *param.Map {
 	if m == nil || len(own.errs) > 0 {
 		for _, e := range own.errs {
 			if e.Line == 0 { // the file itself is missing
-				here := p.located(file, raw, []Problem{{Path: at, Error: Error{Message: e.Message, Hint: "a calendar is a file of the project, by its path from the folder of the project on"}}})
+				here := p.located(file, raw, []Problem{{Path: at, Error: Error{Message: e.Message, Hint: "a calendar is a project file; write its path relative to the project folder"}}})
 				e = here[0]
 			}
 			p.errs = append(p.errs, e)

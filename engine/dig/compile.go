@@ -42,9 +42,9 @@ func (c *compiler) task(parent int, parentName, name string, config *param.Map) 
 	s := keys.ShapeOf(config)
 	index := c.add(parent, parentName, name)
 	if fault := TaskNameFault(name); fault != "" {
-		hint := "use letters, digits and _ - . =; [ ] { } % & @ ` and , may stand there, too"
+		hint := "use letters, digits and _ - . =; [ ] { } % & @ ` and , are also allowed"
 		if strings.Contains(fault, "longer") {
-			hint = "write a shorter name"
+			hint = "use a shorter name"
 		}
 		if parent == noParent {
 			hint += "; a workflow is named after its file"
@@ -61,13 +61,13 @@ func (c *compiler) task(parent int, parentName, name string, config *param.Map) 
 		c.nodes[index].Group = true
 		c.group(index, config, local, s)
 	} else if s.Subtasks > 0 {
-		hint := "move the subtasks or the operator into a task of their own"
+		hint := "move the subtasks or the operator into a separate task"
 		if operator, _, _ := keys.Operator(config); slices.Contains(keys.WithBodies, operator) {
-			hint = "put the subtasks below `_do:`, which " + operator + "> runs"
+			hint = "put the subtasks of " + operator + "> below `_do:`"
 		}
 		c.fail(index, nil, hint, "A task can't have subtasks: %s", param.Sample(rest(config)))
 	} else if s.Operators > 1 {
-		c.fail(index, nil, "give each operator a task of its own", "A task can't have more than one operator: %s", param.Sample(rest(config)))
+		c.fail(index, nil, "give each operator a separate task", "A task can't have more than one operator: %s", param.Sample(rest(config)))
 	}
 	c.added(index, local)
 	c.branches(index, local)
@@ -123,8 +123,8 @@ func (c *compiler) split(index int, config *param.Map, s keys.Shape) *param.Map 
 func (c *compiler) exportsOfItself(index int, export *param.Map) {
 	for key, v := range export.All() {
 		if text, ok := v.(string); ok && strings.Contains(strings.ReplaceAll(text, " ", ""), "${"+key+"}") {
-			c.fail(index, []string{"_export", key}, "leave it out, as a task sees the parameters around it, and so does a file that `call>` runs; or export it under another name",
-				"%s is exported as itself, and ${%s} would stay as text", key, key)
+			c.fail(index, []string{"_export", key}, "remove it: tasks, and files that `call>` runs, inherit parameters; or export it under a different name",
+				"%s is exported as itself, so ${%s} would stay as text", key, key)
 		}
 	}
 }
@@ -188,7 +188,7 @@ func (c *compiler) inner(index int, key []string, name string, config *param.Map
 	sub.tree(c.nodes[index].Name, name, config)
 	for _, among := range []string{"_after", "_background"} {
 		if c.language.Level > 0 && config.Has(among) {
-			sub.fail(0, []string{among}, "remove it; it may stand at tasks below this one", "'%s' has no meaning here: there are no tasks beside this one", among)
+			sub.fail(0, []string{among}, "remove it; it is allowed at tasks below this one", "'%s' is not allowed here: this task has no siblings", among)
 		}
 	}
 	for _, p := range sub.problems {

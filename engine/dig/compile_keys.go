@@ -28,7 +28,7 @@ func (c *compiler) unknownHint(key string) string {
 		return param.Asked(near)
 	}
 	return cmp.Or(keys.SteeringHint(key, c.language.Level), param.DidYouMean(key, known),
-		"keys of a task that begin with _ are "+strings.Join(known, ", "))
+		"the task keys that begin with _ are "+strings.Join(known, ", "))
 }
 
 // added checks the keys of a task that zerodag adds, and that no other key begins with "_": a misspelled key would
@@ -49,7 +49,7 @@ func (c *compiler) added(index int, config *param.Map) {
 			})
 		case isAdded && a.Where&at == 0:
 			if at == keys.AtTask && isUnknown(key) { // otherwise it is reported with other unknown keys of a group, or it is a key of Digdag or of an operator here
-				c.fail(index, []string{key}, "it may stand "+a.Where.String(), "'%s' has no meaning here", key)
+				c.fail(index, []string{key}, "it is allowed "+a.Where.String(), "'%s' is not allowed here", key)
 			}
 		case isAdded:
 			a.Check(key, v, func(below []string, message, hint string) {
@@ -57,12 +57,12 @@ func (c *compiler) added(index int, config *param.Map) {
 			})
 		case isBranch(key, config):
 		case at == keys.AtTask && isUnknown(key):
-			c.fail(index, []string{key}, c.unknownHint(key), "'%s' is not read by anybody", key)
+			c.fail(index, []string{key}, c.unknownHint(key), "unknown key '%s'", key)
 		}
 	}
 	if at == keys.AtTop && keys.ComputedPriority(config) != "" {
-		c.fail(index, []string{keys.PriorityKey}, "write it at groups or tasks, or say it in a start: `zerodag start --priority high`",
-			"'%s' at the top of a file is for the attempt, too, before anything is evaluated", keys.PriorityKey)
+		c.fail(index, []string{keys.PriorityKey}, "write it at groups or tasks, or give it to a start: `zerodag start --priority high`",
+			"'%s' at the top of a file also applies to the attempt, before any expression is evaluated", keys.PriorityKey)
 	}
 	keys.OperatorFaults(keys.OperatorOf(config), config, func(path []string, message, hint string) {
 		c.fail(index, path, hint, "%s", message)
@@ -192,7 +192,7 @@ func (c *compiler) checkParallel(index int, v param.Value) {
 		return
 	}
 	if loop && !m.Has("limit") && !slices.ContainsFunc(m.Keys(), func(key string) bool { return key != keys.SlidingKey }) { // an unknown key may be a typo of it
-		c.fail(index, []string{"_parallel"}, form, "_parallel has no limit, and the task would fail")
+		c.fail(index, []string{"_parallel"}, form, "_parallel has no limit, so the task would fail")
 	}
 	for key, v := range m.All() {
 		if fault := parallelFault(key, v, loop); fault != "" {
@@ -204,7 +204,7 @@ func (c *compiler) checkParallel(index int, v param.Value) {
 // parallelFault returns what is wrong with a key of `_parallel`, of a loop or of a group.
 func parallelFault(key string, v param.Value, loop bool) string {
 	if !slices.Contains(keys.ParallelKeys(), key) {
-		return fmt.Sprintf("'%s' of _parallel is not read by anybody", key)
+		return fmt.Sprintf("unknown key '%s' of _parallel", key)
 	}
 	if text, _ := v.(string); loop && keys.Computed(text) {
 		return ""

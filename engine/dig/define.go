@@ -56,7 +56,7 @@ func storedKeys() []string {
 // zoneHint returns the hint for an unknown time zone.
 func zoneHint(v param.Value) string {
 	if text, _ := v.(string); strings.Contains(text, "${") {
-		return "${...} is not evaluated here: write the zone itself"
+		return "${...} is not evaluated here: write the time zone itself"
 	}
 	return ""
 }
@@ -109,7 +109,7 @@ func rebuild(read Source, name, folder string, raw *param.Map) (Workflow, []Prob
 		case strings.HasPrefix(key, "+"):
 			w.Config.Set(key, v)
 			if strings.Contains(key, "^") {
-				fail(key, "^ is for generated tasks", fmt.Sprintf("task name must not contain ^ character: %q", key))
+				fail(key, "^ is reserved for generated tasks", fmt.Sprintf("task name must not contain ^ character: %q", key))
 			}
 		case !slices.Contains(known, key):
 			unknown = append(unknown, key)
@@ -148,7 +148,7 @@ func explainKeys(p *Problem, raw *param.Map, unknown, known []string, level int)
 		hints[i] = unknownKeyHint(raw, key, known, level)
 		p.Hint = cmp.Or(p.Hint, hints[i])
 	}
-	p.Hint = cmp.Or(p.Hint, "the name of a task starts with + (quote it when it is a number: \"+1\"); parameters belong under _export")
+	p.Hint = cmp.Or(p.Hint, "task names start with + (quote a number: \"+1\"); parameters belong under _export")
 	for i := 1; i < len(unknown); i++ {
 		p.also = append(p.also, furtherKey(unknown[i], hints[i], p.Hint))
 	}
@@ -157,21 +157,21 @@ func explainKeys(p *Problem, raw *param.Map, unknown, known []string, level int)
 // topKeys maps hints to the keys that other tools use at the top of a file for the same thing.
 var topKeys = sync.OnceValue(func() map[string][]string {
 	return map[string][]string{
-		"the name of a workflow is that of its file; text about it goes into `description`":                                                       {"name", "title", "id", "dag_id", "workflow_name"},
-		"remove it; the level of the language is `zerodag: 1`":                                                                                    {"version", "apiversion", "kind", "schema", "language"},
-		"write `schedule:` with `daily>: 07:00:00` or `cron>: \"0 7 * * *\"` below it":                                                            {"schedule_interval", "cron", "schedules", "interval", "crontab", "daily"},
-		"write `timezone: Asia/Tokyo`":                                                                                                            {"tz", "time_zone", "zone", "zoneinfo"},
-		"no event of this kind starts a workflow: write `schedule:`, or `require>` in the workflow that comes later, or call `zerodag start`":     {"on", "trigger", "triggers", "when", "events"},
-		"write `concurrency: {attempts: 1}`, or `skip_on_overtime: true` below `schedule`":                                                        {"max_active_runs", "max_parallel", "max_concurrency", "concurrent", "max_active_tasks"},
-		"write `_error:` with `mail>` or `slack>` below it":                                                                                       {"email_on_failure", "on_failure", "mail_on_error", "notifications", "notify", "email", "on_error", "alerts", "email_on_retry"},
-		"values of secrets are never in a file: `zerodag secrets --project NAME --set KEY`; a task gets them by `_env: {KEY: \"${secret:KEY}\"}`": {"secrets", "secret"},
-		"write `!include : 'FILE'`":                                            {"include", "includes", "import", "imports", "extends"},
-		"write `_defaults:` for keys of all tasks":                             {"default_args", "defaults", "default"},
-		"write `params:` for what a start gives":                               {"inputs", "parameters", "args", "arguments", "param"},
-		"write `_export: {NAME: value}`":                                       {"vars", "variables", "env", "environment"},
-		"write each task as `+NAME:` without this key around them":             {"jobs", "steps", "tasks", "stages", "dag", "workflow"},
-		"`docker: {image: IMAGE}` goes into `_export`":                         {"image", "docker", "container"},
-		"an operator is in a task: write `+NAME:` and `sh>: COMMAND` below it": {"run", "sh", "command", "script", "commands"},
+		"a workflow is named after its file; describe it in `description`":                                                                            {"name", "title", "id", "dag_id", "workflow_name"},
+		"remove it; the language level is `zerodag: 1`":                                                                                               {"version", "apiversion", "kind", "schema", "language"},
+		"write `schedule:` with `daily>: 07:00:00` or `cron>: \"0 7 * * *\"` below it":                                                                {"schedule_interval", "cron", "schedules", "interval", "crontab", "daily"},
+		"write `timezone: Asia/Tokyo`":                                                                                                                {"tz", "time_zone", "zone", "zoneinfo"},
+		"workflows are not started by such events: write `schedule:`, or `require>` in the later workflow, or call `zerodag start`":                   {"on", "trigger", "triggers", "when", "events"},
+		"write `concurrency: {attempts: 1}`, or `skip_on_overtime: true` below `schedule`":                                                            {"max_active_runs", "max_parallel", "max_concurrency", "concurrent", "max_active_tasks"},
+		"write `_error:` with `mail>` or `slack>` below it":                                                                                           {"email_on_failure", "on_failure", "mail_on_error", "notifications", "notify", "email", "on_error", "alerts", "email_on_retry"},
+		"secret values never belong in a file: run `zerodag secrets --project NAME --set KEY`; a task reads them by `_env: {KEY: \"${secret:KEY}\"}`": {"secrets", "secret"},
+		"write `!include : 'FILE'`":                                             {"include", "includes", "import", "imports", "extends"},
+		"write `_defaults:` for keys of all tasks":                              {"default_args", "defaults", "default"},
+		"write `params:` for parameters of a start":                             {"inputs", "parameters", "args", "arguments", "param"},
+		"write `_export: {NAME: value}`":                                        {"vars", "variables", "env", "environment"},
+		"write each task as `+NAME:` without this key around them":              {"jobs", "steps", "tasks", "stages", "dag", "workflow"},
+		"write `docker: {image: IMAGE}` in `_export`":                           {"image", "docker", "container"},
+		"operators belong in tasks: write `+NAME:` and `sh>: COMMAND` below it": {"run", "sh", "command", "script", "commands"},
 	}
 })
 
@@ -183,7 +183,7 @@ func topHint(key string, raw *param.Map, level int) string {
 			continue
 		}
 		if ours := keyOfAdded().FindStringSubmatch(meant); ours != nil && level == 0 && keys.NeedsGate(ours[1]) {
-			meant += "; it needs `zerodag: 1` at the top of the file"
+			meant += "; this needs `zerodag: 1` at the top of the file"
 		}
 		return meant
 	}
@@ -211,16 +211,16 @@ func unknownKeyHint(raw *param.Map, key string, known []string, level int) strin
 		return strings.TrimSuffix("'"+key+"': "+s+" "+remedy, " ")
 	}
 	if strings.Contains(key, "\u00a0") {
-		return "there is a no-break space before '" + strings.TrimSpace(strings.Trim(key, "\u00a0")) + "', which only looks like a blank: replace it by a blank"
+		return "there is a no-break space before '" + strings.TrimSpace(strings.Trim(key, "\u00a0")) + "', which only looks like a space: replace it with a space"
 	}
 	if m := lineNumbered().FindStringSubmatch(key); m != nil {
-		return "a number is in front of each line, as where a file is shown with its line numbers: remove the numbers"
+		return "each line begins with a number, as in a listing with line numbers: remove the numbers"
 	}
 	if keys.IsTask(raw.Map(key)) {
-		return "'" + key + "' holds a task, and the name of a task begins with +: write `" + keys.TaskName(key) + ":`"
+		return "'" + key + "' holds a task, and task names begin with +: write `" + keys.TaskName(key) + ":`"
 	}
 	if strings.HasSuffix(key, ">") {
-		return "an operator belongs into a task: put `" + key + "` under a key such as `+run:`"
+		return "operators belong in tasks: put `" + key + "` under a key such as `+run:`"
 	}
 	return ""
 }
@@ -259,7 +259,7 @@ func paramFaults(w Workflow) (problems []Problem) {
 		}
 		switch {
 		case export.Has(p.Name):
-			fail(fmt.Sprintf("'%s' is set by `_export` at the top, too, which would win over what a start gives", p.Name), "remove it there, and write its value as `default` here")
+			fail(fmt.Sprintf("'%s' is also set by `_export` at the top, which would override the value of a start", p.Name), "remove it there and write its value as `default` here")
 		case p.Required && p.Default == nil && w.Config.Has("schedule"):
 			fail(fmt.Sprintf("the schedule would start the workflow without '%s', which is required", p.Name), "write a default, or remove `required`")
 		}

@@ -20,7 +20,7 @@ var version = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`
 // doubt records a scalar whose value is probably not what its author expects.
 func (r *reader) doubt(n *yaml.Node) {
 	if r.doubts != nil && n.Style == 0 && version().MatchString(n.Value) {
-		r.noteDoubt(n, fmt.Sprintf("quote it, as in '%s', if it is a version or a text", n.Value), "%s is the number %s", n.Value, strings.TrimSuffix(n.Value, "0"))
+		r.noteDoubt(n, fmt.Sprintf("quote it, as in '%s', if it is a version or text", n.Value), "%s is the number %s", n.Value, strings.TrimSuffix(n.Value, "0"))
 		return
 	}
 	if r.doubts == nil || n.Style != 0 || n.Value == "" {
@@ -31,7 +31,7 @@ func (r *reader) doubt(n *yaml.Node) {
 		return
 	}
 	if v, err := scalar(n); err == nil && strings.Trim(n.Value, "+") != param.Text(v) {
-		r.noteDoubt(n, fmt.Sprintf("quote it, as in '%s', if it is a text", n.Value), "%s begins with 0, and so is the number %s, written in base 8", n.Value, param.Text(v))
+		r.noteDoubt(n, fmt.Sprintf("quote it, as in '%s', if it is text", n.Value), "%s begins with 0, so it is read in base 8 as the number %s", n.Value, param.Text(v))
 	}
 }
 

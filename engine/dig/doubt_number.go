@@ -22,12 +22,12 @@ func (r *reader) large(n *yaml.Node) {
 		return
 	}
 	if !rule.IsExact(v) {
-		r.noteDoubt(n, "quote it, as in '"+n.Value+"', if it is an identifier or a text", "%s is larger than 9007199254740991, so that ${...} changes its last digits", n.Value)
+		r.noteDoubt(n, "quote it, as in '"+n.Value+"', if it is an identifier or text", "%s is larger than 9007199254740991, so ${...} changes its last digits", n.Value)
 		return
 	}
 	f, isFloat := v.(float64)
 	if hexLike().MatchString(n.Value) && (!isFloat || math.Abs(f) > rule.MaxExact) {
-		r.noteDoubt(n, "quote it, as in '"+n.Value+"', if it is a text", "%s is the number %s", n.Value, numberText(v))
+		r.noteDoubt(n, "quote it, as in '"+n.Value+"', if it is text", "%s is the number %s", n.Value, numberText(v))
 	}
 }
 

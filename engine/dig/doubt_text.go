@@ -22,7 +22,7 @@ func (r *reader) cut(key string, n *yaml.Node) {
 	}
 	comment, isCut := bytes.CutPrefix(r.rest(n), []byte(n.Value+" #"))
 	if isCut && len(comment) > 0 && !strings.ContainsRune(" \t#!-", rune(comment[0])) {
-		r.noteDoubt(n, "quote the whole text if the # belongs to it, or write a blank behind the # of a comment", "the value ends before the #, where YAML reads a comment: %s", param.Sample(n.Value))
+		r.noteDoubt(n, "quote the whole text if the # belongs to it, or write a space after the # of a comment", "the value ends before the #, which begins a comment in YAML: %s", param.Sample(n.Value))
 	}
 }
 
@@ -47,7 +47,7 @@ func (r *reader) folded(key string, n *yaml.Node) {
 		return
 	}
 	if joinsCommands(lines) {
-		r.noteDoubt(n, "write `sh>: |` and the lines below it; there, a \\ at the end of a line joins it with the next", "the lines of this script are one line for YAML: %s", param.Sample(n.Value))
+		r.noteDoubt(n, "write `sh>: |` and the lines below it, where a \\ at the end of a line joins it with the next", "YAML joins the lines of this script into one: %s", param.Sample(n.Value))
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 type EnvVariable struct{ Name, Value string }
 
 const (
-	envLineForm  = "write KEY=value in each line; # begins a comment"
-	envQuoteForm = `a text in "..." or '...' ends in the same line; in "..." \n stands for the end of one`
+	envLineForm  = "write KEY=value on each line; # begins a comment"
+	envQuoteForm = `text in "..." or '...' ends on the same line; in "..." write a line break as \n`
 )
 
 // ReadEnvFile reads the lines of a file of variables: KEY=value, optionally after `export`. A value is the text up to a
@@ -21,7 +21,7 @@ const (
 // twice; the later one wins. All mistakes are reported together, as Errors with their lines.
 func ReadEnvFile(file string, text []byte) ([]EnvVariable, error) {
 	if len(text) > keys.MaxEnvFile {
-		return nil, Errors{{File: file, Message: fmt.Sprintf("A file of variables has at most %d bytes, and this one has %d", keys.MaxEnvFile, len(text)), Hint: "give commands a file to read in place of variables"}}
+		return nil, Errors{{File: file, Message: fmt.Sprintf("An environment file may have at most %d bytes, but this one has %d", keys.MaxEnvFile, len(text)), Hint: "let commands read a data file instead"}}
 	}
 	var list []EnvVariable
 	var errs Errors
@@ -56,9 +56,9 @@ func envLine(line string) (v EnvVariable, message, hint string) {
 	case !there:
 		return v, "the line has no =", envLineForm
 	case !keys.EnvName().MatchString(v.Name):
-		return v, "'" + v.Name + "' is no name of a variable", "write it with letters, digits and _"
+		return v, "'" + v.Name + "' is not a valid variable name", "use letters, digits and _"
 	case strings.Contains(value, "\x00"):
-		return v, "the value of " + v.Name + " has a NUL, which no variable can have", envLineForm
+		return v, "the value of " + v.Name + " contains a NUL byte, which variables cannot hold", envLineForm
 	}
 	ok, rest := true, ""
 	switch {

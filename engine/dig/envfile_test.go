@@ -40,13 +40,13 @@ func TestReadEnvFile(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"A=1\nhunter2":                         "f:2:1: the line has no =\n",
-		"1A=hunter2":                           "f:1:1: '1A' is no name of a variable\n",
-		"=hunter2":                             "f:1:1: '' is no name of a variable\n",
+		"1A=hunter2":                           "f:1:1: '1A' is not a valid variable name\n",
+		"=hunter2":                             "f:1:1: '' is not a valid variable name\n",
 		"A=\"hunter2":                          "f:1:1: the quotes around the value of A do not match\n",
 		"A='hunter2' hunter2":                  "f:1:1: the quotes around the value of A do not match\n",
-		"A=hunter2\x00":                        "f:1:1: the value of A has a NUL",
+		"A=hunter2\x00":                        "f:1:1: the value of A contains a NUL byte",
 		"A=\n\nB":                              "f:3:1: the line has no =",
-		strings.Repeat("#", keys.MaxEnvFile+1): "f: A file of variables has at most 65536 bytes",
+		strings.Repeat("#", keys.MaxEnvFile+1): "f: An environment file may have at most 65536 bytes",
 	} {
 		_, err := ReadEnvFile("f", []byte(text))
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "hunter2") {

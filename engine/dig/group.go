@@ -63,19 +63,19 @@ func (c *compiler) checkGroupKeys(index int, local *param.Map) {
 func (c *compiler) groupKeyHint(index int, key string, v param.Value, known []string) string {
 	gated := c.language.Level > 0
 	if key == "_do" || key == "_else_do" {
-		return key + " holds the tasks of an operator: write if>, loop>, for_each> or for_range> above it"
+		return key + " belongs to an operator: write if>, loop>, for_each> or for_range> above it"
 	}
 	if s := keys.Ungated(key); s != "" && !gated {
 		return s
 	}
 	if a, isAdded := keys.Find(key); isAdded && gated {
-		return "it may stand " + a.Where.String()
+		return "it is allowed " + a.Where.String()
 	}
 	if meant := keys.OfDagu(key); meant != "" && gated {
-		return key + " is Dagu's: write " + meant
+		return key + " is a key of Dagu: write " + meant
 	}
 	if operator := keys.OfElsewhere(key); operator != "" {
-		return "an operator ends with >: write `" + operator + ":`"
+		return "operators end with >: write `" + operator + ":`"
 	}
 	if s := c.foreignHint(key, v, known); s != "" {
 		return s
@@ -89,7 +89,7 @@ func (c *compiler) groupKeyHint(index int, key string, v param.Value, known []st
 	if !strings.HasPrefix(key, "_") {
 		return unmarkedHint(key, v)
 	}
-	return "this is a group: a task that runs something has an operator, such as `sh>:`"
+	return "this is a group: a task that does work has an operator, such as `sh>:`"
 }
 
 // foreignHint returns the hint for a key of another tool that is neither a typo nor a task; "" if nothing is known
@@ -111,14 +111,14 @@ func asMap(v param.Value) *param.Map {
 func unmarkedHint(key string, v param.Value) string {
 	switch m, isMap := v.(*param.Map); {
 	case keys.IsTask(m):
-		return "the name of a task begins with +: write `" + keys.TaskName(key) + ":`"
+		return "task names begin with +: write `" + keys.TaskName(key) + ":`"
 	case isMap || v == nil:
-		return "the name of a task begins with +, that of an operator ends with >: write `+" + key + ":` or `" + key + ">:`"
+		return "task names begin with +, operators end with >: write `+" + key + ":` or `" + key + ">:`"
 	}
 	if key == "uses" {
-		return "there are no actions: a task runs a command, such as `sh>: make`, and has the files of the project"
+		return "there are no actions: tasks run commands, such as `sh>: make`, with the project files"
 	}
-	return "an operator ends with >: write `" + key + ">:` if it is meant to be one"
+	return "operators end with >: write `" + key + ">:` if you mean one"
 }
 
 // eachSubtask visits the subtasks of a task in order. A list of mappings counts as one
@@ -151,13 +151,13 @@ func notATaskHint(key string, v param.Value) string {
 	operator, command, found := strings.Cut(text, "> ")
 	switch {
 	case strings.Contains(text, ">:"):
-		return "a blank is missing after the colon of `" + text + "`"
+		return "the space after the colon is missing: `" + text + "`"
 	case found && keys.EnvName().MatchString(strings.TrimRight(operator, " :=-")):
-		return "a colon is missing: write `" + strings.TrimRight(operator, " :=-") + ">: " + command + "`"
+		return "the colon is missing: write `" + strings.TrimRight(operator, " :=-") + ">: " + command + "`"
 	case v == nil && strings.ContainsAny(key, "<>"):
-		return "tasks run in the order of the file; write the order as `_after: [+NAME]` at the later task, in a group with `_parallel: true`"
+		return "tasks run in file order; in a group with `_parallel: true`, write `_after: [+NAME]` at the later task"
 	}
-	return "put an operator below it, such as `echo>: hello`; an empty task is `" + key + ": {}`"
+	return "put an operator below it, such as `echo>: hello`; write an empty task as `" + key + ": {}`"
 }
 
 // sequence links children so that each waits for the previous one and for the background tasks between them. A
@@ -167,7 +167,7 @@ func (c *compiler) sequence(children []int) {
 	for i, child := range children {
 		config := c.nodes[child].Config
 		if config.Has("_after") {
-			c.fail(child, []string{"_after"}, "remove it, or write `_parallel: true` into the group",
+			c.fail(child, []string{"_after"}, "remove it, or add `_parallel: true` to the group",
 				"Setting \"_after\" option is invalid if its parent task doesn't have \"_parallel: true\" option")
 		}
 		background, ok := c.background(child, config)
@@ -267,10 +267,10 @@ func (c *compiler) after(child int, v param.Value, order map[string]int) {
 
 func afterHint(name string, later bool, order map[string]int) string {
 	if later {
-		return "it does not stand above: _after can only name tasks that stand above it in the same group"
+		return "_after can only name tasks above this one in the same group"
 	}
 	if _, ok := order["+"+name]; ok {
 		return "did you mean [+" + name + "]?"
 	}
-	return "_after names tasks of the same group, with their +"
+	return "write names of tasks in the same group, with the +"
 }

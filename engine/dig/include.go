@@ -43,14 +43,14 @@ func (b *mappingBuilder) include(key, value *yaml.Node, depth int) {
 func (b *mappingBuilder) includedName(key, value *yaml.Node) (string, bool) {
 	text, isText := b.value(value, 0).(string)
 	if !isText || text == "" {
-		b.fail(key, "write `!include : file`", "!include needs the path of a file")
+		b.fail(key, "write `!include : file`", "!include needs a file path")
 		return "", false
 	}
 	dir := path.Dir(b.file)
 	name := path.Join(dir, text)
 	inside := dir == "." && name != ".." && !strings.HasPrefix(name, "../") || strings.HasPrefix(name, dir+"/")
 	if !inside || path.IsAbs(text) {
-		b.fail(key, "a file may include files of its own folder and of folders in it", "File name must not include ..: %s", text)
+		b.fail(key, "a file may only include files from its own folder and its subfolders", "File name must not include ..: %s", text)
 		return "", false
 	}
 	return name, true
@@ -60,7 +60,7 @@ func (b *mappingBuilder) includedName(key, value *yaml.Node) (string, bool) {
 func (r *reader) included(key *yaml.Node, name string, depth int) *param.Map {
 	chain := append(slices.Clone(r.above), r.file)
 	if slices.Contains(chain, name) || len(chain) > maxIncludes {
-		r.fail(key, "remove one of these includes", "files include each other in a circle: %s", strings.Join(append(chain, name), " -> "))
+		r.fail(key, "remove one of these includes", "files include each other in a cycle: %s", strings.Join(append(chain, name), " -> "))
 		return nil
 	}
 	text, err := r.read(name)
@@ -77,7 +77,7 @@ func (r *reader) included(key *yaml.Node, name string, depth int) *param.Map {
 	v, ok := r.open(name, chain, text, depth)
 	m, isMap := v.(*param.Map)
 	if ok && !isMap {
-		r.fail(key, "an included file holds keys, like the place that includes it", "Expected object to load Config but got %s: %s", param.KindOf(v), name)
+		r.fail(key, "an included file must be a mapping", "Expected object to load Config but got %s: %s", param.KindOf(v), name)
 	}
 	return m
 }

@@ -25,7 +25,7 @@ func operatorFile(name string) string {
 
 // OperatorGate returns the error for an operator file without `zerodag: 1`.
 func OperatorGate(file string) string {
-	return fmt.Sprintf("%s is no operator without `%s: %d` at its top", file, keys.LevelKey, keys.Latest)
+	return fmt.Sprintf("%s is not an operator without `%s: %d` at its top", file, keys.LevelKey, keys.Latest)
 }
 
 // ReadOperator reads an operator that a project has as a workflow file. It returns the name of the file, its keys with

@@ -31,10 +31,10 @@ func (r *Requires) Faults(name string, config *param.Map) (list []Problem) {
 		if way == nil {
 			continue
 		}
-		e := Error{Message: "require> waits for the end of its own workflow, and so never ends", Hint: "name another workflow, or another session with session_time"}
+		e := Error{Message: "require> waits for its own workflow, so it never ends", Hint: "name a different workflow, or a different session with session_time"}
 		if len(way) > 1 {
 			e = Error{Message: "require> never ends: " + strings.Join(append([]string{name}, way...), " -> "),
-				Hint: "remove one of them, or let it require another session with session_time: each waits for the end of the next"}
+				Hint: "remove one of them, or let it require a different session with session_time: each waits for the next"}
 		}
 		_, key, _ := keys.Operator(task)
 		list = append(list, Problem{Path: append(slices.Clone(path), key), Error: e})

@@ -101,14 +101,14 @@ func TestYAMLErrors(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, text, want string }{
 		{"flow not closed", "a: 1\nb: [c\n", "f:2:1: this is not YAML: did not find expected ',' or ']'"},
-		{"tab", "a:\n\tb: 1\n", "f:2:2: this is not YAML: found character that cannot start any token\n  indent with blanks"},
+		{"tab", "a:\n\tb: 1\n", "f:2:2: this is not YAML: found character that cannot start any token\n  indent with spaces"},
 		{"two colons", "a: b: c\n", "f:1:1: this is not YAML: mapping values are not allowed"},
 		{"quote not closed", "a: 1\nb: \"c\n", "f:2:1: this is not YAML: found unexpected end of stream\n  a quote"},
 		{"indentation", "a:\n  b: 1\n c: 2\n", "f:3:2: this is not YAML: did not find expected key"},
 		{"end of file", "{\n", "f:1:1: this is not YAML: did not find expected node content"},
 		{"unknown anchor", "a: 1\nb: *nosuch\n", "f:2:4: this is not YAML: unknown anchor 'nosuch'"},
 		{"anchor in itself", "a: &x [*x]\n", "f:1:8: anchor &x contains itself"},
-		{"duplicate", "a: 1\nb: 2\na: 3\n", "f:3:1: Duplicated keys: [a]\n  rename or remove one; the first a is in line 1"},
+		{"duplicate", "a: 1\nb: 2\na: 3\n", "f:3:1: Duplicated keys: [a]\n  rename or remove one; the first a is on line 1"},
 		{"duplicates", "{a: 1, b: 2, a: 3, b: 4, a: 5}", "Duplicated keys: [a, b]"},
 		{"two merges", "a: &x {}\nb:\n  <<: *x\n  <<: *x\n", "f:4:3: Duplicated keys: [<<]"},
 		{"null key", "~: 1\n", "f:1:1: a key cannot be empty or null"},

@@ -93,7 +93,7 @@ func (r *reader) value(n *yaml.Node, depth int) param.Value {
 // descend records that a value reaches a level; false if that is too deep.
 func (r *reader) descend(n *yaml.Node, level int) bool {
 	if level > MaxDepth {
-		r.fail(n, "flatten it, or move parts to files of their own", "nested deeper than %d levels", MaxDepth)
+		r.fail(n, "flatten it, or move parts to separate files", "nested deeper than %d levels", MaxDepth)
 		return false
 	}
 	r.deepest = max(r.deepest, level)
@@ -134,7 +134,7 @@ func (r *reader) collection(n *yaml.Node, depth int) param.Value {
 		return r.sequence(n, depth)
 	}
 	if n.Tag == "!include" && r.read != nil {
-		r.fail(n, "write it as a key of its own line: `!include : file`", "!include cannot be a value")
+		r.fail(n, "write it as a key on a separate line: `!include : file`", "!include cannot be a value")
 		return nil
 	}
 	v, err := scalar(n)
@@ -147,10 +147,10 @@ func (r *reader) collection(n *yaml.Node, depth int) param.Value {
 
 func scalarHint(err error) string {
 	if strings.Contains(err.Error(), "tag !include:") {
-		return "a blank is missing before the colon: write `!include : file`"
+		return "the space before the colon is missing: write `!include : file`"
 	}
 	if strings.Contains(err.Error(), "constructor") {
-		return "quote text that starts with !; a condition has the ! within its expression: ${!name}"
+		return "quote text that starts with !; in a condition, write the ! inside the expression: ${!name}"
 	}
 	return "quote the text"
 }
@@ -268,7 +268,7 @@ func (b *mappingBuilder) key(n *yaml.Node, depth int) (string, error) {
 	if n.Kind != yaml.ScalarNode {
 		v := b.value(written, depth)
 		if v == nil {
-			return "", errors.New("a list or a mapping that cannot be read is no key")
+			return "", errors.New("an unreadable list or mapping cannot be a key")
 		}
 		text := javaText(v)
 		b.weight += len(text)
@@ -320,7 +320,7 @@ func (b *mappingBuilder) checkDuplicates(n *yaml.Node) {
 		lines[k.Value] = k.Line
 	}
 	if at != nil {
-		b.report(at, fmt.Sprintf("rename or remove one; the first %s is in line %d", at.Value, first),
+		b.report(at, fmt.Sprintf("rename or remove one; the first %s is on line %d", at.Value, first),
 			"Duplicated keys: [%s]", strings.Join(again, ", "))
 	}
 }
@@ -335,7 +335,7 @@ func (b *mappingBuilder) merge(value *yaml.Node, depth int) {
 		for _, e := range v {
 			m, ok := e.(*param.Map)
 			if !ok {
-				b.fail(value, "name mappings by alias: `<<: [*a, *b]`", "expected a mapping for merging, but found %s", param.KindOf(e))
+				b.fail(value, "use aliases of mappings: `<<: [*a, *b]`", "expected a mapping for merging, but found %s", param.KindOf(e))
 				return
 			}
 			b.mergeMap(m)
@@ -344,7 +344,7 @@ func (b *mappingBuilder) merge(value *yaml.Node, depth int) {
 		if v == nil && b.lost {
 			return // the lost value has been reported
 		}
-		b.fail(value, "name a mapping by alias: `<<: *a`", "expected a mapping or list of mappings for merging, but found %s", param.KindOf(v))
+		b.fail(value, "use an alias of a mapping: `<<: *a`", "expected a mapping or list of mappings for merging, but found %s", param.KindOf(v))
 	}
 }
 

@@ -80,9 +80,9 @@ func unusedHint(u schedule.Unused, gated bool) string {
 	case u.Key == "timezone" || u.Key == "tz" || u.Key == "time_zone":
 		return "write `timezone: Asia/Tokyo` at the top of the file, without indentation"
 	case slices.Contains([]string{"enabled", "enable", "disabled", "disable", "active", "paused", "_disable"}, u.Key):
-		return "remove it; `zerodag disable` stops the schedules of a project that was pushed, and `zerodag enable` lets them run again"
+		return "remove it; `zerodag disable` stops the schedules of a pushed project, and `zerodag enable` resumes them"
 	case u.Key == "delay":
-		return "write the time behind the type of the schedule; delay is for cron> and intervals"
+		return "write the time after the schedule type; delay is only for cron> and intervals"
 	case slices.Contains(schedule.AddedKeys(), u.Key):
 		return keys.GateHint(u.Key)
 	case strings.HasPrefix(u.Key, "+"), strings.HasPrefix(u.Key, "_"), u.Key == "!include":
@@ -92,7 +92,7 @@ func unusedHint(u schedule.Unused, gated bool) string {
 	case len(u.Near) > 0:
 		return param.Asked(u.Near...)
 	case strings.HasSuffix(u.Key, ">"):
-		return "a workflow has one schedule: remove the other"
+		return "a workflow has only one schedule: remove the other"
 	}
 	return "remove it: a schedule has start, end, skip_on_overtime, skip_delayed_by, and delay with cron> and intervals"
 }
@@ -115,7 +115,7 @@ func valueHint(key string, v param.Value) string {
 	text, _ := v.(string)
 	switch alike := strings.IndexFunc(text, letters.IsLookAlike); {
 	case strings.Contains(text, "${"):
-		return "${...} is not evaluated here: write the value itself"
+		return "${...} is not evaluated here: write the literal value"
 	case alike >= 0:
 		c, _ := utf8.DecodeRuneInString(text[alike:])
 		return "there is " + letters.NameOf(c) + ": " + letters.Remedy(c)
@@ -127,25 +127,25 @@ func valueHint(key string, v param.Value) string {
 func keyHint(key string) string {
 	switch key {
 	case "":
-		return "name its type, such as `daily>: 07:00:00`; the types of schedules are " + strings.Join(schedule.Kinds(), ", ")
+		return "name its type, such as `daily>: 07:00:00`; the schedule types are " + strings.Join(schedule.Kinds(), ", ")
 	case "skip_on_overtime":
 		return "write true or false"
 	case "skip_delayed_by":
 		return "write a duration, such as 10m or 1h 30m"
 	case "catch_up":
-		return "write all, latest or none: which sessions run whose times have passed"
+		return "write all, latest or none: which missed sessions run"
 	case "skip_if_successful":
 		return "write true or false"
 	case "calendar":
-		return "write the name of a file of the project, such as calendars/jp.yml, or the calendar itself: " + schedule.CalendarForm
+		return "write the name of a project file, such as calendars/jp.yml, or the calendar itself: " + schedule.CalendarForm
 	case "on_holiday":
-		return "write skip, next or previous beside `calendar: FILE`"
+		return "write skip, next or previous next to `calendar: FILE`"
 	case "delay":
 		return "write a whole number of seconds, such as 600"
 	case "start":
 		return "write the first day, such as 2024-01-31"
 	case "end":
-		return "write the last day, such as 2024-12-31, not before that of start"
+		return "write the last day, such as 2024-12-31, not before start"
 	}
 	if form := schedule.Form(strings.TrimSuffix(key, ">")); form != "" {
 		return form
@@ -153,7 +153,7 @@ func keyHint(key string) string {
 	if near := param.Nearest(key, schedule.Kinds()); near != "" {
 		return "did you mean " + near + "?"
 	}
-	return "the types of schedules are " + strings.Join(schedule.Kinds(), ", ")
+	return "the schedule types are " + strings.Join(schedule.Kinds(), ", ")
 }
 
 // Schedule reads the schedule of a workflow as a push does; nil if it has none. zone is the workflow's.

@@ -79,7 +79,7 @@ func invalidText(file string, text []byte) *Error {
 			line, column := place(text, at)
 			return &Error{File: file, Line: line, Column: column,
 				Message: fmt.Sprintf("byte 0x%02x is not UTF-8 text", text[at]),
-				Hint:    "save the file as UTF-8; a binary file is no workflow"}
+				Hint:    "save the file as UTF-8; a workflow cannot be a binary file"}
 		}
 		if isControl(r) {
 			line, column := place(text, at)
@@ -132,7 +132,7 @@ func syntaxError(file string, text []byte, err error) *Error {
 	}
 	if at := bareInclude.FindIndex(text); at != nil {
 		line, column = place(text, at[1]-len("!include:"))
-		return &Error{File: file, Line: line, Column: column, Message: "this is not YAML: " + message, Hint: "write `!include : file` with a blank before the colon"}
+		return &Error{File: file, Line: line, Column: column, Message: "this is not YAML: " + message, Hint: "write `!include : file` with a space before the colon"}
 	}
 	line = min(line, 1+bytes.Count(bytes.TrimRight(text, "\r\n"), []byte{'\n'}))
 	block := line

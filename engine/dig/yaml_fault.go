@@ -78,7 +78,7 @@ func (a around) hint() string {
 		}
 	}
 	if levels, fits := a.levels(); !fits {
-		return fmt.Sprintf("this line is indented by %s, those above to which it could belong by %s: line it up", blanks(indentOf(a.at)), strings.Join(levels, " or "))
+		return fmt.Sprintf("this line is indented by %s, the possible parents above it by %s: align it", blanks(indentOf(a.at)), strings.Join(levels, " or "))
 	}
 	return "check the indentation and the quotes of this line and the one above"
 }
@@ -87,15 +87,15 @@ func (a around) hint() string {
 func (a around) ofForeign() string {
 	switch {
 	case mergeMark().MatchString(a.at), mergeMark().MatchString(a.above):
-		return "a conflict of a merge was left in the file: keep one of both sides, and take out the lines with <<<<<<<, ======= and >>>>>>>"
+		return "the file contains a merge conflict: keep one side and remove the lines with <<<<<<<, ======= and >>>>>>>"
 	case a.foreignLine() != "":
 		return a.foreignLine()
 	case textBehindMark().MatchString(a.at):
-		return "no text may follow | or > in its line: write the lines of the text below it, indented, or leave the mark out"
+		return "no text may follow | or > on its line: write the text on indented lines below it, or remove the | or >"
 	case strings.Contains(a.at, "\u00a0"):
-		return "there is a no-break space, which only looks like a blank: replace it by a blank"
+		return "there is a no-break space, which only looks like a space: replace it with a space"
 	case strings.Contains(a.at[:indentOf(a.at)], "\t"), strings.Contains(a.message, "tab character"):
-		return "indent with blanks, never with tabs"
+		return "indent with spaces, never with tabs"
 	}
 	return ""
 }
@@ -108,21 +108,21 @@ func (a around) ofParser() string {
 	case strings.Contains(a.message, "mapping values"), strings.Contains(a.message, "<document start>"):
 		return a.secondValue()
 	case strings.Contains(a.message, "',' or"):
-		return "a [ or { that was opened here is not closed; inside of them ${...} needs quotes"
+		return "a [ or { opened here is not closed; inside them, ${...} needs quotes"
 	case strings.Contains(a.message, "'-' indicator"):
-		return fmt.Sprintf("the list that begins in line %d is followed by this line, which does not start with -", a.block)
+		return fmt.Sprintf("this line follows the list that begins on line %d but does not start with -", a.block)
 	case strings.Contains(a.message, "unexpected end of stream"):
-		return "a quote that was opened here is not closed"
+		return "a quote opened here is not closed"
 	case strings.Contains(a.message, "unknown escape"):
-		return "within double quotes, \\ begins an escape of YAML: write the text in single quotes, or each \\ as \\\\"
+		return "in double quotes, \\ begins a YAML escape: use single quotes, or write each \\ as \\\\"
 	case strings.Contains(a.message, "whitespace or line break") && strings.Contains(a.at, "!"):
-		return "quote text that starts with !; a condition has the ! within its expression: ${!name}"
+		return "quote text that starts with !; in a condition, write the ! inside the expression: ${!name}"
 	case strings.Contains(a.message, "alphabetic or numeric") && strings.Contains(a.at, "&"):
 		return "quote text that starts with &"
 	case strings.Contains(a.message, "anchor"), strings.Contains(a.message, "alphabetic or numeric"):
 		return "quote text that starts with *, or define the anchor with & before it"
 	case strings.Contains(a.message, "max depth"):
-		return "flatten it, or move parts to files of their own"
+		return "flatten it, or move parts to separate files"
 	}
 	return ""
 }
@@ -131,13 +131,13 @@ func (a around) ofParser() string {
 func (a around) ofColon() string {
 	switch {
 	case blockText().MatchString(a.above) && indentOf(a.at) <= indentOf(a.above):
-		return fmt.Sprintf("the text that begins in line %d is indented more than its key: indent this line, and those of the text below it", a.lineAbove)
+		return fmt.Sprintf("the text that begins on line %d must be indented more than its key: indent this line and the following lines of the text", a.lineAbove)
 	case noBlank().MatchString(strings.TrimSpace(a.at)):
-		return fmt.Sprintf("a blank is missing behind the colon: write `%s`", strings.Replace(strings.TrimSpace(a.at), ":", ": ", 1))
+		return fmt.Sprintf("the space after the colon is missing: write `%s`", strings.Replace(strings.TrimSpace(a.at), ":", ": ", 1))
 	case strings.Contains(a.message, "expected ':'") && !likeKey().MatchString(strings.TrimSpace(a.at)):
 		return noKey(a.line)
 	case strings.Contains(a.message, "expected ':'"):
-		return fmt.Sprintf("a colon is missing: write `%s:`", strings.TrimSpace(a.at))
+		return fmt.Sprintf("the colon is missing: write `%s:`", strings.TrimSpace(a.at))
 	}
 	return ""
 }
@@ -149,20 +149,20 @@ func (a around) ofBrackets() string {
 	case opened(a.at, "}", "{"), opened(a.at, "]", "["):
 		return "there is a } or ] too many"
 	case afterBracket().MatchString(a.at):
-		return "text goes on behind a ] or }: quote all of it, as [ begins a list and { a mapping"
+		return "text continues after a ] or }: quote all of it, because [ begins a list and { a mapping"
 	case afterQuote().MatchString(a.at):
-		return "text goes on behind its closing quote: quote all of it, with the other kind of quotes"
+		return "text continues after its closing quote: quote all of it with the other kind of quotes"
 	case opened(a.above, "[", "]"), opened(a.above, "{", "}"):
-		return fmt.Sprintf("a [ or { that was opened in line %d is not closed", a.lineAbove)
+		return fmt.Sprintf("a [ or { opened on line %d is not closed", a.lineAbove)
 	case opened(a.at, "[", "]"), opened(a.at, "{", "}"):
-		return "a [ or { that was opened here is not closed"
+		return "a [ or { opened here is not closed"
 	}
 	return ""
 }
 
 // noKey returns the hint for a line that is neither a key nor part of a text.
 func noKey(line int) string {
-	return fmt.Sprintf("line %d is no key with a value: remove it, or write a # in front of it", line)
+	return fmt.Sprintf("line %d is not a key with a value: remove it, or put a # before it", line)
 }
 
 // likeKey matches a key that lacks its colon.
@@ -181,17 +181,17 @@ func (a around) foreignLine() string {
 		first, _, _ := strings.Cut(text, " ")
 		switch {
 		case strings.HasPrefix(text, "```"), strings.HasPrefix(text, "~~~"):
-			return "remove the lines with " + text[:3] + ", which Markdown has around a file"
+			return "remove the lines with " + text[:3] + ", which are Markdown code fences"
 		case first == "//", first == "--", strings.HasPrefix(text, "//"), strings.HasPrefix(text, "/*"), strings.HasPrefix(text, "<!--"):
 			return "a comment begins with #"
 		case first == "$" || line == a.at && first == ">" && line == text:
-			return "remove the `" + first + "` and what was copied with it from a terminal or a mail"
+			return "remove the `" + first + "` and anything else copied from a terminal or an email"
 		case text == "…" || text == "...":
-			return "remove the line " + text + ", which stands for what was left out"
+			return "remove the line " + text + ", which is a placeholder for omitted lines"
 		case python().MatchString(text) && line == text:
-			return "this is Python: a workflow runs a function of it by `py>: MODULE.FUNCTION`, in a file of its own"
+			return "this is Python: put it in a separate file and run a function of it with `py>: MODULE.FUNCTION`"
 		case numberedLine().MatchString(text) && line == text:
-			return "a number is in front of each line, as where a file is shown with its line numbers: remove the numbers"
+			return "each line begins with a number, as in a listing with line numbers: remove the numbers"
 		}
 	}
 	return ""
@@ -231,17 +231,17 @@ func (a around) secondValue() string {
 	above := strings.TrimSpace(a.above)
 	switch {
 	case strings.Count(a.at, ": ")+strings.Count(a.at, ":\n") > 1:
-		return "quote text that contains a colon and a blank, or put what comes behind the first colon into a line of its own"
+		return "quote text that contains a colon and a space, or move the text after the first colon to a separate line"
 	case noBlank().MatchString(above):
-		return fmt.Sprintf("a blank is missing behind the colon in line %d: write `%s`", a.lineAbove, strings.Replace(above, ":", ": ", 1))
+		return fmt.Sprintf("the space after the colon on line %d is missing: write `%s`", a.lineAbove, strings.Replace(above, ":", ": ", 1))
 	case above != "" && !strings.Contains(above, ":") && !strings.HasPrefix(above, "-") && !likeKey().MatchString(above):
 		return noKey(a.lineAbove)
 	case above != "" && !strings.Contains(above, ":") && !strings.HasPrefix(above, "-"):
-		return fmt.Sprintf("a colon is missing in line %d: write `%s:`", a.lineAbove, above)
+		return fmt.Sprintf("the colon on line %d is missing: write `%s:`", a.lineAbove, above)
 	case indentOf(a.at) > blockIndent(a.above) && !strings.HasSuffix(above, ":"):
-		return fmt.Sprintf("this line is indented by %s, more than line %d, which has a value already: line them up", blanks(indentOf(a.at)), a.lineAbove)
+		return fmt.Sprintf("this line is indented by %s, more than line %d, which already has a value: align them", blanks(indentOf(a.at)), a.lineAbove)
 	}
-	return "quote text that contains a colon and a blank, and check the indentation"
+	return "quote text that contains a colon and a space, and check the indentation"
 }
 
 // mergeMark matches a line that git writes at a merge conflict.
@@ -263,9 +263,9 @@ var (
 
 func blanks(n int) string {
 	if n == 1 {
-		return "1 blank"
+		return "1 space"
 	}
-	return fmt.Sprintf("%d blanks", n)
+	return fmt.Sprintf("%d spaces", n)
 }
 
 // indentOf returns the number of bytes before the text of a line.

@@ -45,7 +45,7 @@ type Earlier struct {
 }
 
 // leftOut is the reason of a partial retry for skipping a task of which nothing is carried over either.
-const leftOut = "the retry leaves it out"
+const leftOut = "the retry omits it"
 
 type walk struct {
 	tasks   []*engine.Task

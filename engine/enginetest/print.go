@@ -108,9 +108,9 @@ func (in *interpreter) started(c engine.AttemptStarted) string {
 func paused(c engine.PauseChanged) string {
 	switch {
 	case c.Paused == nil && c.Slot != nil:
-		return "the attempt goes on, and asks for its slot again"
+		return "the attempt continues and requests its slot again"
 	case c.Paused == nil:
-		return "the attempt goes on"
+		return "the attempt continues"
 	case c.Slot != nil:
 		return "paused by " + c.Paused.By + ", and leaves the line"
 	}
@@ -223,7 +223,7 @@ func (in *interpreter) deadline(t, was *claim.Timeout) (text string) {
 		text = fmt.Sprintf(" %s ends %s", kind, in.since(end))
 	}
 	if t.Warned && (was == nil || !was.Warned) {
-		text += " people are told that it is slow"
+		text += " a notification reports that it is slow"
 	} else if at := t.SlowAt(in.now); !at.IsZero() && (was == nil || !at.Equal(was.SlowAt(in.now))) {
 		text += " slow " + in.since(at)
 	}

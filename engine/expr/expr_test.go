@@ -111,7 +111,7 @@ func TestErrors(t *testing.T) {
 		{"value ${1 +}", `(SyntaxError: Unexpected token ) at line 1, character 4 of "1 +")`},
 		{"later ${ {a: 1}.a } and ${'}'.length}", "(SyntaxError: Invalid or unexpected token at line 1, character 1 of \"'\")"},
 		{"${while(true){}}", "(SyntaxError: Unexpected token while"},
-		{"${moment()}", "(moment is not in this build: run `make assets` and build again)"},
+		{"${moment()}", "(this build lacks moment: run `make assets` and build again)"},
 		{"${2n ** 2n}", "(SyntaxError: BigInt is not available in expressions)"},
 	} {
 		t.Run(c.in, func(t *testing.T) {

@@ -70,7 +70,7 @@ func appendJSON(b []byte, v Value, stored bool) []byte {
 	case *Map:
 		return appendMap(b, x, stored)
 	}
-	panic(fmt.Sprintf("param: %T is no parameter value", v))
+	panic(fmt.Sprintf("param: %T is not a parameter value", v))
 }
 
 func appendMap(b []byte, m *Map, stored bool) []byte {
@@ -268,7 +268,7 @@ func ParseNumber(s string) (Value, error) {
 	}
 	f, err := strconv.ParseFloat(s, 64)
 	if err != nil { // not a number, or one beyond all limits
-		return nil, fmt.Errorf("%q is no number that can be kept", s)
+		return nil, fmt.Errorf("the number %q cannot be stored", s)
 	}
 	return f, nil
 }

@@ -19,7 +19,7 @@ func AsType(kind string, v Value) (Value, error) {
 	if isText && kind != "string" && kind != "" {
 		parsed, err := ParseJSON(strings.TrimSpace(text))
 		if err != nil {
-			return nil, fmt.Errorf("is of type %s, and this is none: %q", kind, Shortened(text))
+			return nil, fmt.Errorf("must be of type %s: %q", kind, Shortened(text))
 		}
 		v = parsed
 	}
@@ -27,7 +27,7 @@ func AsType(kind string, v Value) (Value, error) {
 		v = int64(x)
 	}
 	if !isOfType(kind, v) {
-		return nil, fmt.Errorf("is of type %s, and this is none: %s", kind, Shortened(Text(v)))
+		return nil, fmt.Errorf("must be of type %s: %s", kind, Shortened(Text(v)))
 	}
 	return v, nil
 }

@@ -15,7 +15,7 @@ import (
 
 // Why a task of a resumed attempt succeeded without ever running.
 const (
-	skippedByPart = "the retry leaves it out"
+	skippedByPart = "the retry omits it"
 	skippedByHand = "marked as success"
 )
 
@@ -232,7 +232,7 @@ func (f family) find(pattern string) (int, error) {
 	}
 	i, err := FindTask(names, pattern)
 	if err == nil && i == 0 {
-		err = param.Errorf("Task pattern '%s' names the whole workflow: name one task or group of it", pattern)
+		err = param.Errorf("Task pattern '%s' matches the whole workflow: name one of its tasks or groups", pattern)
 	}
 	return i, err
 }

@@ -33,7 +33,7 @@ const (
 func CalendarKeys() []string { return []string{"weekend", "holidays", "workdays"} }
 
 // CalendarForm describes how to write a calendar.
-const CalendarForm = "weekend: [sat, sun], holidays: [2026-01-01] and workdays: [2026-01-10], each of which may be left out"
+const CalendarForm = "weekend: [sat, sun], holidays: [2026-01-01] and workdays: [2026-01-10], each optional"
 
 // ReadCalendar reads a calendar; key is the key that an error is about, "" for the whole calendar.
 func ReadCalendar(m *param.Map) (c *Calendar, key string, err error) {
@@ -42,7 +42,7 @@ func ReadCalendar(m *param.Map) (c *Calendar, key string, err error) {
 		list, isList := v.([]param.Value)
 		switch {
 		case !slices.Contains(CalendarKeys(), key):
-			return nil, key, param.Errorf("'%s' of a calendar is not read by anybody", key)
+			return nil, key, param.Errorf("unknown key '%s' of a calendar", key)
 		case !isList:
 			return nil, key, param.Errorf("'%s' of a calendar must be a list: %s", key, param.Text(v))
 		case key == "weekend":
@@ -66,7 +66,7 @@ func (c *Calendar) readWeekend(list []param.Value) error {
 			return strings.EqualFold(text, d.String()) || strings.EqualFold(text, d.String()[:3])
 		})
 		if i < 0 {
-			return param.Errorf("'weekend' of a calendar has days such as sat and sun: %s", param.Text(v))
+			return param.Errorf("'weekend' of a calendar must list days such as sat and sun: %s", param.Text(v))
 		}
 		c.weekend[i] = true
 	}
@@ -82,7 +82,7 @@ func (c *Calendar) readDays(key string, list []param.Value) error {
 		text, _ := v.(string)
 		t, err := time.Parse(time.DateOnly, text)
 		if err != nil || t.Year() < 1970 || t.Year() > 2999 {
-			return param.Errorf("'%s' of a calendar has dates such as 2026-01-01: %s", key, param.Text(v))
+			return param.Errorf("'%s' of a calendar must list dates such as 2026-01-01: %s", key, param.Text(v))
 		}
 		works := key == "workdays"
 		if was, there := c.days[day(t)]; there && was != works {
@@ -94,7 +94,7 @@ func (c *Calendar) readDays(key string, list []param.Value) error {
 		}
 	}
 	if len(c.days) > mostDates {
-		return param.Errorf("a calendar has %d dates, and %d at most are possible", len(c.days), mostDates)
+		return param.Errorf("a calendar has %d dates, but may have at most %d", len(c.days), mostDates)
 	}
 	return nil
 }
@@ -102,7 +102,7 @@ func (c *Calendar) readDays(key string, list []param.Value) error {
 // check refuses a calendar with too long a period without a business day.
 func (c *Calendar) check() (key string, err error) {
 	if !slices.Contains(c.weekend[:], false) {
-		return "weekend", param.Errorf("the weekend of the calendar is the whole week: it has no business day")
+		return "weekend", param.Errorf("the weekend of the calendar is the whole week, which leaves no business days")
 	}
 	hold := 0
 	for d := c.first; d <= c.end; d++ {
@@ -110,7 +110,7 @@ func (c *Calendar) check() (key string, err error) {
 			hold = 0
 		}
 		if hold > longestHold {
-			return "holidays", param.Errorf("the calendar has no business day for more than %d days until %s", longestHold, dateText(d))
+			return "holidays", param.Errorf("the calendar has no business day in the %d days before %s", longestHold, dateText(d))
 		}
 	}
 	return "", nil
@@ -166,7 +166,7 @@ func (s *Schedule) readCalendar(config *param.Map, kind string) error {
 	case !slices.Contains([]string{holidaySkip, holidayNext, holidayPrevious}, policy):
 		return param.Errorf("'on_holiday' must be skip, next or previous: %s", param.Text(on))
 	case policy != holidaySkip && slices.Contains([]string{"hourly", "minutes_interval", "seconds_interval"}, kind):
-		return param.Errorf("'on_holiday' of %s> must be skip: every business day has these sessions already", kind)
+		return param.Errorf("'on_holiday' of %s> must be skip: every business day already has these sessions", kind)
 	}
 	if s.seconds > 0 {
 		s.times, s.seconds = everySeconds(s.seconds), 0

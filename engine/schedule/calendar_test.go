@@ -137,15 +137,15 @@ func TestCalendarRefused(t *testing.T) {
 		many = append(many, time.Date(2026, 1, 1+2*d, 0, 0, 0, 0, time.UTC).Format(time.DateOnly))
 	}
 	for want, m := range map[string]*param.Map{
-		"not read by anybody":       param.New("holiday", list("2026-01-01")),
-		"must be a list":            param.New("holidays", "2026-01-01"),
-		"has days such as":          param.New("weekend", list("samedi")),
-		"has dates such as":         param.New("holidays", list("2026-02-30")),
-		"dates such as 2026-01-01":  param.New("workdays", list(int64(20260101))),
-		"both a holiday and":        param.New("holidays", list("2026-01-01"), "workdays", list("2026-01-01")),
-		"has no business day":       param.New("weekend", list("mon", "tue", "wed", "thu", "fri", "sat", "sun")),
-		"for more than 366 days":    param.New("holidays", year),
-		"5001 dates, and 5000 at m": param.New("holidays", many),
+		"unknown key":                           param.New("holiday", list("2026-01-01")),
+		"must be a list":                        param.New("holidays", "2026-01-01"),
+		"must list days such as":                param.New("weekend", list("samedi")),
+		"must list dates such as":               param.New("holidays", list("2026-02-30")),
+		"dates such as 2026-01-01":              param.New("workdays", list(int64(20260101))),
+		"both a holiday and":                    param.New("holidays", list("2026-01-01"), "workdays", list("2026-01-01")),
+		"leaves no business days":               param.New("weekend", list("mon", "tue", "wed", "thu", "fri", "sat", "sun")),
+		"in the 366 days before":                param.New("holidays", year),
+		"5001 dates, but may have at most 5000": param.New("holidays", many),
 	} {
 		_, key, err := schedule.ReadCalendar(m)
 		if err == nil || !strings.Contains(err.Error(), want) || !m.Has(key) {

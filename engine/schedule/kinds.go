@@ -48,7 +48,7 @@ func Form(kind string) string {
 	case "hourly":
 		return "write minutes and seconds, mm:ss, such as `hourly>: 30:00`"
 	case "daily":
-		return "write a time of the day, hh:mm:ss, such as `daily>: 07:00:00`"
+		return "write a time of day, hh:mm:ss, such as `daily>: 07:00:00`"
 	case "weekly":
 		return "write a day and a time, day,hh:mm:ss, such as `weekly>: Mon,07:00:00`: the day is Sun to Sat, or 0 to 7"
 	case "monthly":
@@ -62,7 +62,7 @@ func Form(kind string) string {
 	case "crontab":
 		return "write minute (0-59), hour (0-23), day of month (1-31), month (1-12 or jan-dec) and weekday (0-7 or sun-sat), such as `crontab>: \"30 7 * * mon-fri\"`, or @hourly, @daily, @weekly, @monthly or @yearly"
 	case "once":
-		return "write a time, such as `once>: 2026-05-01T09:00:00`, or a list of times; it is in the zone of the workflow"
+		return "write a time, such as `once>: 2026-05-01T09:00:00`, or a list of times, in the time zone of the workflow"
 	}
 	return ""
 }
@@ -146,7 +146,7 @@ func readSeconds(s *Schedule, v param.Value) error {
 		return err
 	}
 	if n < 1 || n > math.MaxInt32 {
-		return param.Errorf("seconds_interval>: a whole number of seconds above 0 is needed: %d", n)
+		return param.Errorf("seconds_interval>: must be a whole number of seconds above 0: %d", n)
 	}
 	s.seconds = n
 	return nil

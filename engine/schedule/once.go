@@ -21,7 +21,7 @@ func readOnce(s *Schedule, v param.Value) error {
 		list = []param.Value{v}
 	}
 	if len(list) == 0 || len(list) > mostTimes {
-		return param.Errorf("once>: %d times, but 1 to %d are needed", len(list), mostTimes)
+		return param.Errorf("once>: has %d times, but needs 1 to %d", len(list), mostTimes)
 	}
 	var times instants
 	for _, v := range list {
@@ -43,7 +43,7 @@ func localTime(v param.Value) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, param.Errorf("once>: no time such as 2026-05-01T09:00:00, without a zone: %s", param.Text(v))
+	return time.Time{}, param.Errorf("once>: must be a time such as 2026-05-01T09:00:00, without a time zone: %s", param.Text(v))
 }
 
 func (l instants) next(after int64, _ *time.Location) (int64, bool) {

@@ -189,7 +189,7 @@ func (s *Schedule) day(config *param.Map, key string, plus int) (time.Time, erro
 	}
 	date, err := time.Parse(time.DateOnly, text)
 	if err != nil {
-		return time.Time{}, param.Errorf("Invalid %s: %s (an existing day like 2024-01-31 is needed)", key, text)
+		return time.Time{}, param.Errorf("Invalid %s: %s (write an existing day, such as 2024-01-31)", key, text)
 	}
 	return StartOfDay(date.Year(), date.Month(), date.Day()+plus, s.zone), nil
 }

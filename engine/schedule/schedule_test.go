@@ -137,7 +137,7 @@ func TestParseErrors(t *testing.T) {
 		{`{"cron>":"0 0 30 feb mon|0 0 31 4,6 *"}`, "never matches"},
 		{`{"minutes_interval>":0}`, `non positive divisor "0"`},
 		{`{"minutes_interval>":"x"}`, "Expected integer (int) type for key '_command'"},
-		{`{"seconds_interval>":0}`, "seconds_interval>: a whole number of seconds above 0 is needed: 0"},
+		{`{"seconds_interval>":0}`, "seconds_interval>: must be a whole number of seconds above 0: 0"},
 	} {
 		t.Run(c.config, func(t *testing.T) {
 			t.Parallel()

@@ -87,7 +87,7 @@ func (s *SLA) Due(run time.Time, zone *time.Location) time.Time {
 	return due.In(zone)
 }
 
-var errClock = errors.New("no time of day")
+var errClock = errors.New("not a time of day")
 
 // maxClock limits each number of a time of day, so that sums stay far from overflow.
 const maxClock = 1 << 20

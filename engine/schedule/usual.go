@@ -65,11 +65,11 @@ func parseOneUsual(text string) (usual, error) {
 	case text == "":
 		return u, errors.New("five fields are needed: minute hour day month weekday")
 	case strings.HasPrefix(text, "@every"):
-		return u, errors.New("@every counts from the start of a program: use minutes_interval> or seconds_interval>")
+		return u, errors.New("@every counts from the start of a process: use minutes_interval> or seconds_interval>")
 	case strings.HasPrefix(text, "@reboot"):
-		return u, errors.New("@reboot has no time, and a server that starts again starts no session")
+		return u, errors.New("@reboot has no time, and a server restart does not start sessions")
 	case strings.Contains(text, "TZ="):
-		return u, errors.New("the zone stands once, before the pattern")
+		return u, errors.New("write the time zone once, before the pattern")
 	}
 	var err error
 	if u.spec, err = readUsual(text); err != nil {

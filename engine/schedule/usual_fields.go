@@ -46,16 +46,16 @@ func readUsual(text string) (*cron.SpecSchedule, error) {
 	if strings.HasPrefix(text, "@") {
 		pattern, known := usualNames()[text]
 		if !known {
-			return nil, fmt.Errorf("%s is unknown: there are @hourly, @daily, @weekly, @monthly and @yearly", text)
+			return nil, fmt.Errorf("%s is unknown: use @hourly, @daily, @weekly, @monthly or @yearly", text)
 		}
 		text = pattern
 	}
 	words := strings.Fields(text)
 	switch n := len(words); {
 	case n == 6 || n == 7:
-		return nil, fmt.Errorf("it has %d fields, and five are needed: minute hour day month weekday (there are neither seconds nor years)", n)
+		return nil, fmt.Errorf("it has %d fields instead of five: minute hour day month weekday (seconds and years are not supported)", n)
 	case n != 5:
-		return nil, fmt.Errorf("it has %s, and five are needed: minute hour day month weekday", count(n, "field"))
+		return nil, fmt.Errorf("it has %s instead of five: minute hour day month weekday", count(n, "field"))
 	}
 	var sets [5]uint64
 	for i, f := range usualFields() {
@@ -97,7 +97,7 @@ func (f usualField) element(text string) (uint64, error) {
 	if stepped {
 		var err error
 		if by, err = strconv.Atoi(step); err != nil || by < 1 || step[0] == '+' {
-			return 0, fmt.Errorf("the step after / must be a number from 1, not %q", step)
+			return 0, fmt.Errorf("the step after / must be a number, 1 or more, not %q", step)
 		}
 	}
 	low, high, err := f.bounds(values, stepped)
@@ -189,17 +189,17 @@ func (f usualField) value(text string) (int, error) {
 func (f usualField) unknown(text string) error {
 	upper := strings.ToUpper(text)
 	if name := f.shortName(strings.ToLower(text)); name != "" {
-		return fmt.Errorf("names have three letters: write %s", name)
+		return fmt.Errorf("use three-letter names: write %s", name)
 	}
 	switch {
 	case text == "?":
 		return errors.New("? is not supported: write *")
 	case text == "*":
-		return errors.New("* stands alone, or before a step")
+		return errors.New("* must be alone or before a step")
 	case upper == "L" && f.name == "day of month":
 		return errors.New("L, the last day of the month, is not supported: cron> supports it")
 	case strings.HasPrefix(upper, "H") && f.most != sunday:
-		return errors.New("H, a value that Jenkins chooses, is not supported: write a number")
+		return errors.New("H, a value chosen by Jenkins, is not supported: write a number")
 	case strings.Contains(upper, "#"):
 		return errors.New("# for the week of the month is not supported: check the day in the workflow, with _if")
 	case strings.HasSuffix(upper, "W"):

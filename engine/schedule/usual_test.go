@@ -61,14 +61,14 @@ func TestCrontabRefused(t *testing.T) {
 	for pattern, want := range map[string]string{
 		"": "five fields", "* * * *": "it has 4 fields", "0 0 0 * * *": "it has 6 fields", "0 0 0 * * ? 2027": "it has 7 fields", "61 * * * *": "61 is out of range: write 0 to 59",
 		"0 0 31 2 *": "never matches", "@every 1h": "minutes_interval", "@reboot": "no time", "@nightly": "@nightly is unknown",
-		"CRON_TZ=Nowhere/City 0 0 * * *": "Nowhere/City", "0 0 * * * | ": "five fields", "0 0 CRON_TZ=UTC * *": "zone stands once",
+		"CRON_TZ=Nowhere/City 0 0 * * *": "Nowhere/City", "0 0 * * * | ": "five fields", "0 0 CRON_TZ=UTC * *": "write the time zone once",
 		"0 3 L * *": "L, the last day of the month, is not supported: cron> supports it", "0 3 15W * *": "W, the nearest working day", "0 3 LW * *": "W, the nearest working day",
-		"0 3 * * 5#3": "# for the week of the month", "0 3 * * 5L": "L for the last such weekday", "0 3 * * friL": "L for the last such weekday", "H 3 * * *": "H, a value that Jenkins chooses",
-		"H(0-29) 3 * * *": "H, a value that Jenkins chooses", "0 3 ? * mon": "? is not supported: write *", "0 3 * * Monday": "names have three letters: write mon", "0 3 * sept *": "names have three letters: write sep",
+		"0 3 * * 5#3": "# for the week of the month", "0 3 * * 5L": "L for the last such weekday", "0 3 * * friL": "L for the last such weekday", "H 3 * * *": "H, a value chosen by Jenkins",
+		"H(0-29) 3 * * *": "H, a value chosen by Jenkins", "0 3 ? * mon": "? is not supported: write *", "0 3 * * Monday": "use three-letter names: write mon", "0 3 * sept *": "use three-letter names: write sep",
 		"0 22-2 * * *": "22-2 runs backwards: write 22-23,0-2", "0 3 * * sat-mon": "sat-mon runs backwards: write sat,sun-mon", "0 3 * nov-feb *": "nov-feb runs backwards: write nov-dec,jan-feb",
 		"0 3 * * 7-1": "7-1 runs backwards: write 0-1", "0 3 * * 5-0": "5-0 runs backwards: write 5-6,0", "0 3 * * 8": "8 is out of range: write 0 to 7", "0 3 0 * *": "0 is out of range: write 1 to 31", "0 3 * 13 *": "13 is out of range: write 1 to 12",
-		"*/0 * * * *": "must be a number from 1", "*/x * * * *": "must be a number from 1", "1,,2 * * * *": "a value is missing", "1- * * * *": "a value is missing", "-5 * * * *": "a value is missing",
-		"+5 * * * *": "is not a number from 0 to 59", "*-5 * * * *": "* stands alone", "0 3 * * mo": "neither a number from 0 to 7 nor a name such as sun", "1-2-3 * * * *": "is not a number",
+		"*/0 * * * *": "must be a number, 1 or more", "*/x * * * *": "must be a number, 1 or more", "1,,2 * * * *": "a value is missing", "1- * * * *": "a value is missing", "-5 * * * *": "a value is missing",
+		"+5 * * * *": "is not a number from 0 to 59", "*-5 * * * *": "* must be alone", "0 3 * * mo": "neither a number from 0 to 7 nor a name such as sun", "1-2-3 * * * *": "is not a number",
 	} {
 		_, err := schedule.Parse(param.New("crontab>", pattern), time.UTC)
 		if err == nil || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "strconv") {

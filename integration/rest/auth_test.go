@@ -29,7 +29,7 @@ func TestAuthorization(t *testing.T) {
 		{"wrong method", "POST", "/api/projects", "", 401, "Missing Authorization header"},
 		{"right", "GET", "/api/projects", basic("user", "se:cret"), 200, ""},
 		{"second user", "GET", "/api/projects", basic("other", "x"), 200, ""},
-		{"second user's role", "POST", "/api/schedules/1/enable", basic("other", "x"), 403, "Access denied: this needs role operator, other has role viewer"},
+		{"second user's role", "POST", "/api/schedules/1/enable", basic("other", "x"), 403, "Access denied: this requires the role operator; other has the role viewer"},
 		{"wrong password", "GET", "/api/projects", basic("user", "secret"), 401, "unauthorized"},
 		{"another's password", "GET", "/api/projects", basic("user", "x"), 401, "unauthorized"},
 		{"unknown name", "GET", "/api/projects", basic("nobody", "se:cret"), 401, "unauthorized"},
@@ -178,7 +178,7 @@ func TestAudit(t *testing.T) {
 		got = append(got, fmt.Sprint(r["who"], ": ", r["action"], " ", r["target"], " ", r["detail"]))
 	}
 	want := []string{
-		"viewer: kill attempts/" + attempt + "/kill Access denied: this needs role operator, viewer has role viewer",
+		"viewer: kill attempts/" + attempt + "/kill Access denied: this requires the role operator; viewer has the role viewer",
 		"admin: disable schedule " + schedule + " <nil>",
 		"admin: start attempt " + attempt + " <nil>",
 		"admin: put secret secret top of project p <nil>",

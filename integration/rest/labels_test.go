@@ -51,9 +51,9 @@ func TestLabels(t *testing.T) {
 		many += fmt.Sprintf(`,"l%d":"x"`, i)
 	}
 	for labels, why := range map[string]string{
-		`["a"]`: "", `"a"`: "", `{"a b":"x"}`: "1 to 64 letters", `{"":"x"}`: "1 to 64 letters", `{"a":1}`: "must be a text", `{"a":null}`: "must be a text", `{"a":""}`: "is empty",
+		`["a"]`: "", `"a"`: "", `{"a b":"x"}`: "1 to 64 letters", `{"":"x"}`: "1 to 64 letters", `{"a":1}`: "must be a string", `{"a":null}`: "must be a string", `{"a":""}`: "is empty",
 		`{"a":"x\ny"}`: "control characters", `{"` + strings.Repeat("a", 65) + `":"x"}`: "1 to 64 letters", `{"a":"` + strings.Repeat("ü", 201) + `"}`: "200 characters",
-		"{" + many[1:] + "}": "20 labels at most",
+		"{" + many[1:] + "}": "at most 20 labels",
 	} {
 		if a := start(3, "null", `,"labels":`+labels); a.status != http.StatusBadRequest || !strings.Contains(string(a.content), why) {
 			t.Errorf("labels %.60s: %d %s", labels, a.status, a.content)

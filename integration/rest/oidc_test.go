@@ -152,7 +152,7 @@ func TestComingBack(t *testing.T) {
 	refused := func(b *browser, to *url.URL, what string) {
 		t.Helper()
 		b.land(to)
-		if s := b.signs(); s.Authenticated || s.Problem == nil || !strings.Contains(*s.Problem, "not begun in this browser") {
+		if s := b.signs(); s.Authenticated || s.Problem == nil || !strings.Contains(*s.Problem, "not started in this browser") {
 			t.Errorf("%s: %+v", what, s)
 		}
 	}

@@ -32,7 +32,7 @@ func TestParams(t *testing.T) {
 		return c.call(http.MethodPut, "/api/attempts", `{"workflowId":"`+w+`","sessionTime":"2024-01-02T00:00:00Z","params":`+params+more+`}`)
 	}
 	a := start(`{"days":"40","level":4}`, "")
-	for _, want := range []string{"'days' must be 31 or less: 40", "'level' always is 3 and cannot be given another value"} {
+	for _, want := range []string{"'days' must be 31 or less: 40", "'level' is always 3 and cannot be changed"} {
 		if a.status != http.StatusBadRequest || !strings.Contains(string(a.content), want) {
 			t.Errorf("%d %s, want %s", a.status, a.content, want)
 		}

@@ -97,13 +97,13 @@ func TestPauseProjectOverREST(t *testing.T) {
 	}
 	workflow := fmt.Sprint(admin.must(http.MethodGet, "/api/workflow?project=p&name=main", nil)["id"])
 	start := operator.call(http.MethodPut, "/api/attempts", fmt.Sprintf(`{"workflowId":%q,"sessionTime":"2024-01-02T00:00:00Z","params":{}}`, workflow))
-	for _, part := range []string{"Project p is paused since 20", "(the warehouse is down)", "zerodag project unpause p"} {
+	for _, part := range []string{"Project p has been paused since 20", "(the warehouse is down)", "zerodag project unpause p"} {
 		if start.status != http.StatusBadRequest || !strings.Contains(string(start.content), part) {
 			t.Errorf("a start: %d %s", start.status, start.content)
 		}
 	}
 	fill := operator.call(http.MethodPost, "/api/backfills", fmt.Sprintf(`{"workflowId":%q,"dates":["2024-01-01"]}`, workflow))
-	if fill.status != http.StatusBadRequest || !strings.Contains(string(fill.content), "Project p is paused") {
+	if fill.status != http.StatusBadRequest || !strings.Contains(string(fill.content), "Project p has been paused") {
 		t.Errorf("a backfill: %d %s", fill.status, fill.content)
 	}
 	operator.must(http.MethodPost, path+"/pause", nil)

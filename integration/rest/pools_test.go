@@ -46,7 +46,7 @@ func TestPools(t *testing.T) {
 		{http.MethodPut, "/api/pools/warehouse", `{"slots":0}`, "1 to 1000 slots, not 0", 400},
 		{http.MethodPut, "/api/pools/warehouse", `{"slots":1001}`, "1 to 1000 slots", 400},
 		{http.MethodPut, "/api/pools/warehouse", `{}`, "slots", 400},
-		{http.MethodPut, "/api/pools/-a", `{"slots":1}`, "Invalid name of a pool", 400},
+		{http.MethodPut, "/api/pools/-a", `{"slots":1}`, "Invalid pool name", 400},
 		{http.MethodPut, "/api/pools/a?project=none", `{"slots":1}`, "project name=none", 404},
 		{http.MethodGet, "/api/pools/none", "", "pool name=none", 404},
 		{http.MethodPost, "/api/pools/none/hold", "", "pool name=none", 404},

@@ -217,7 +217,7 @@ func TestC3_Parameters(t *testing.T) {
 		`{"http":{"headers":[{"X":"${secret:db.password}"}]}}`, `{"host":"x"}`, `{"headers":[]}`, `{"method":"DELETE"}`, `{"content":"x"}`,
 		`{"proxy":{"enabled":true,"host":"x","port":1}}`, `{"aws":{"s3":{"endpoint":"x"}}}`, `{"endpoint":"x"}`, `{"+new":{"sh>":"id"}}`, `{"script":"x"}`, `{"python":"x"}`,
 	} {
-		if a := s.with("w", fmt.Sprintf("2024-01-01T00:00:%02dZ", i), params, op...); a.Status != http.StatusForbidden || !strings.Contains(a.Body, "right to push") {
+		if a := s.with("w", fmt.Sprintf("2024-01-01T00:00:%02dZ", i), params, op...); a.Status != http.StatusForbidden || !strings.Contains(a.Body, "permission to push") {
 			t.Errorf("%s: %d %s", params, a.Status, a.Body)
 		}
 	}
@@ -382,7 +382,7 @@ func TestM2_Redirects(t *testing.T) {
 	if got := first.requests(); strings.Count(got, password) < 10 || !strings.Contains(got, "PRODUCTION-TOKEN") {
 		t.Errorf("the task's own server got: %s", got)
 	}
-	if log := s.logs(a); strings.Contains(log, password) || !strings.Contains(log, "a content that holds a secret") {
+	if log := s.logs(a); strings.Contains(log, password) || !strings.Contains(log, "a body that contains a secret") {
 		t.Errorf("log: %s", log)
 	}
 }
@@ -470,7 +470,7 @@ func TestM4_ServersCredentials(t *testing.T) {
 	s := dockerOnly(t, "-X", "security.local_addresses=true")
 	s.push(map[string]string{"w.dig": "+a:\n  s3_wait>: bucket/key\n  path_style_access: true\n  endpoint: " + inner.URL + "\n"})
 	a := s.start("w", "2024-01-01T00:00:00Z")
-	if s.succeeded(a) || !strings.Contains(s.logs(a), "lends its own role to no task") {
+	if s.succeeded(a) || !strings.Contains(s.logs(a), "does not share its own role with tasks") {
 		t.Error(s.logs(a))
 	}
 	if got := inner.requests(); got != "" {

@@ -286,6 +286,6 @@ func ArchiveRemoved(r host.Revision) error {
 	if r.Kept.Removed.IsZero() {
 		return nil
 	}
-	return &host.Error{Code: host.Missing, Message: fmt.Sprintf("The archive of revision %s was removed at %s: it was older than what is kept, and nothing needed it. Use a newer revision, or push it again under another name",
+	return &host.Error{Code: host.Missing, Message: fmt.Sprintf("The archive of revision %s was removed at %s because it had expired and was unused. Use a newer revision, or push it again under a different name",
 		r.Name, r.Kept.Removed.Format(time.RFC3339))}
 }

@@ -91,7 +91,7 @@ func (c *stores) AwaitBackground(ctx context.Context) {
 	select {
 	case <-c.telling.none():
 	case <-ctx.Done():
-		c.o.Logger.Error("people are told of something only if this process goes on", "error", ctx.Err())
+		c.o.Logger.Error("pending notifications are lost if this process exits", "error", ctx.Err())
 	}
 }
 

@@ -69,7 +69,7 @@ func (c lifecycle) mayBeOneMore(ctx context.Context, d replay.Definition, r Star
 	}
 	text := fmt.Sprintf("Workflow '%s' is already running: attempt %d", d.Workflow.Name, active[0].ID)
 	if limit.OnLimit == keys.LimitWait {
-		text = fmt.Sprintf("Too many attempts of workflow '%s' wait: %d run or wait, and `max_waiting: %d` lets no other one wait", d.Workflow.Name, len(active), limit.MaxWaiting)
+		text = fmt.Sprintf("Too many attempts of workflow '%s' are waiting: %d run or wait, and `max_waiting: %d` allows no more", d.Workflow.Name, len(active), limit.MaxWaiting)
 	}
 	return &refused{host.ErrAtLimit, host.Error{Code: host.Invalid, Message: text}}
 }

@@ -133,7 +133,7 @@ func (c lifecycle) beginWaiting(ctx context.Context, a host.Attempt) error {
 		err = d.Compiled.CheckLimit(c.o.Limits.Tasks)
 	}
 	if err != nil {
-		c.o.Logger.Error("backfill attempt cannot start", "attempt", a.ID, "error", err)
+		c.o.Logger.Error("attempt of a backfill cannot start", "attempt", a.ID, "error", err)
 		return c.endUnasked(ctx, a, host.End{At: c.o.Now().UTC()})
 	}
 	first, err := c.first(d, a.Params, a.SessionTime, c.o.Now().UTC(), backfilling())

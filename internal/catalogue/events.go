@@ -48,7 +48,7 @@ func (c *Catalogue) startRequest(ctx context.Context, d events.StartDetail) (Sta
 		return StartRequest{}, &host.Error{Code: host.Invalid, Message: fmt.Sprintf(format, args...)}
 	}
 	if d.ID == "" || d.Time.IsZero() && d.SessionTime == "" {
-		return wrong(`the input needs "id" and "time" (or "session_time") that are the same when it comes again: <aws.scheduler.schedule-arn>/<aws.scheduler.scheduled-time> and <aws.scheduler.scheduled-time> of a schedule, $.id and $.time of an event`)
+		return wrong(`the input needs "id" and "time" (or "session_time") that stay the same if the event is delivered again: <aws.scheduler.schedule-arn>/<aws.scheduler.scheduled-time> and <aws.scheduler.scheduled-time> of a schedule, $.id and $.time of an event`)
 	}
 	w, err := c.Newest(ctx, 0, d.Project, d.Workflow)
 	if err != nil {

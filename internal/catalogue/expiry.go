@@ -142,6 +142,6 @@ func (c lifecycle) endKilled(ctx context.Context, a host.Attempt, now time.Time)
 	if err = errors.Join(err, wrong); err != nil || now.Sub(last) <= most {
 		return err
 	}
-	c.o.Logger.Warn("attempt is ended: it was killed, and nothing happens in it any more", "attempt", a.ID, "since", last.Format(time.RFC3339))
+	c.o.Logger.Warn("killed attempt is ended: it made no more progress", "attempt", a.ID, "since", last.Format(time.RFC3339))
 	return c.endUnasked(ctx, a, host.End{At: now.UTC(), Canceled: true, Archive: archive})
 }

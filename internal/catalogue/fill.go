@@ -115,7 +115,7 @@ func (c scheduling) StartFill(ctx context.Context, r FillRequest) (host.Backfill
 	c.o.Logger.Info("backfill", "backfill", added.ID, "project", w.Project.Name, "workflow", w.Name, "sessions", len(plan.Sessions), "parallel", plan.Parallel)
 	after, err := c.attempts.fill(ctx, added.ID, nothing)
 	if err != nil { // it is stored, and looked after
-		c.o.Logger.Error("backfill begins later", "backfill", added.ID, "error", err)
+		c.o.Logger.Error("backfill is delayed", "backfill", added.ID, "error", err)
 		return added, nil
 	}
 	return after, nil
@@ -132,7 +132,7 @@ func sameFill(there, asked host.Backfill) error {
 		return fmt.Errorf("compare backfills: %w", err)
 	}
 	if string(was) != string(is) {
-		return host.Conflictf("There is another backfill name=%s of workflow %s already: id=%d", there.Name, there.Workflow.Name, there.ID)
+		return host.Conflictf("A different backfill name=%s of workflow %s already exists: id=%d", there.Name, there.Workflow.Name, there.ID)
 	}
 	return nil
 }
@@ -208,7 +208,7 @@ func refuseExisting(r FillRequest, w host.Workflow, there map[int64]host.Attempt
 	if n := len(times) - shownOfExisting; n > 0 {
 		times, more = times[:shownOfExisting], fmt.Sprintf(" and %d more", n)
 	}
-	return host.Conflictf("Workflow %s has these sessions already: %s%s. `existing: skip` leaves them out, `existing: retry` runs them again", w.Name, strings.Join(times, ", "), more)
+	return host.Conflictf("Workflow %s already has these sessions: %s%s. `existing: skip` omits them, `existing: retry` runs them again", w.Name, strings.Join(times, ", "), more)
 }
 
 // leftOut reports whether a session that there is, is left out.
@@ -237,7 +237,7 @@ func (c scheduling) planFill(ctx context.Context, r *FillRequest) (w host.Workfl
 		return w, plan, err
 	}
 	if n := len(param.Text(plan.Params)); n > mostFillParams {
-		return w, plan, host.Invalidf("The parameters of a backfill have %d bytes, %d at most are possible: put the data where tasks can read it", n, mostFillParams)
+		return w, plan, host.Invalidf("The parameters of a backfill have %d bytes, but at most %d are allowed: store the data where tasks can read it", n, mostFillParams)
 	}
 	times, err := c.fillTimes(ctx, w, *r)
 	if err != nil {
@@ -312,7 +312,7 @@ func (c scheduling) editFill(ctx context.Context, site, id int64, edit func(*hos
 		return b, err
 	}
 	if !b.FinishedAt.IsZero() {
-		return b, host.Conflictf("Backfill id=%d is over already: %s", id, b.Status())
+		return b, host.Conflictf("Backfill id=%d has already ended: %s", id, b.Status())
 	}
 	return c.attempts.fill(ctx, id, edit)
 }

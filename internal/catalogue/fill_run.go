@@ -144,7 +144,7 @@ func (c lifecycle) beginRuns(ctx context.Context, b host.Backfill, runs []host.B
 		case errors.Is(failed, errThere):
 			notes = append(notes, notBegun(r, ""))
 		case mayFillLater(failed):
-			c.o.Logger.Warn("a session of a backfill begins later", "backfill", b.ID, "session", instant(b.Plan.Sessions[r.Session]), "why", failed)
+			c.o.Logger.Warn("a session of a backfill is delayed", "backfill", b.ID, "session", instant(b.Plan.Sessions[r.Session]), "why", failed)
 		default:
 			notes = append(notes, notBegun(r, failed.Error()))
 		}
@@ -192,7 +192,7 @@ func notBegun(r host.BackfillRun, why string) func(*host.Backfill) bool {
 }
 
 // errThere means that the session already has an attempt that is not of the backfill.
-var errThere = errors.New("the session is there already")
+var errThere = errors.New("the session already exists")
 
 // beginRun starts the attempt of a session, unless it is there.
 func (c lifecycle) beginRun(ctx context.Context, d replay.Definition, b host.Backfill, r host.BackfillRun) (host.Attempt, error) {
@@ -324,7 +324,7 @@ func (c *stores) checkBackfills(ctx context.Context) error {
 				return errors.Join(append(failed, ctx.Err())...)
 			}
 			if err := (lifecycle{c}).checkBackfill(ctx, b, now); err != nil {
-				failed = append(failed, fmt.Errorf("look after backfill %d: %w", b.ID, err))
+				failed = append(failed, fmt.Errorf("update backfill %d: %w", b.ID, err))
 			}
 		}
 		if len(list) < atOnce {

@@ -182,7 +182,7 @@ func (c scheduling) startScheduled(ctx context.Context, s host.Schedule) (host.T
 		}
 		return started, err
 	case errors.Is(err, host.ErrForgotten):
-		c.o.Logger.Warn("schedule passes a session that was removed", "schedule", s.ID, "project", s.Project.Name, "workflow", s.Workflow.Name, "session", instant(t.Session))
+		c.o.Logger.Warn("schedule skips a session that was removed", "schedule", s.ID, "project", s.Project.Name, "workflow", s.Workflow.Name, "session", instant(t.Session))
 		return started, nil
 	}
 	if err == nil {

@@ -19,7 +19,7 @@ func (c lifecycle) Forget(ctx context.Context, after int64) (next int64, over bo
 	}
 	if after == 0 {
 		if err := c.o.Retention.Clear(ctx); err != nil {
-			return 0, false, fmt.Errorf("clear what is left of old attempts: %w", err)
+			return 0, false, fmt.Errorf("remove the remains of old attempts: %w", err)
 		}
 	}
 	before, err := c.overBefore(ctx)

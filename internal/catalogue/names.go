@@ -22,7 +22,7 @@ func (r PushRequest) CheckNames() error {
 		return err
 	}
 	if r.Project == "." || r.Project == ".." || strings.ContainsRune(r.Project, '/') {
-		return host.Invalidf("Invalid project name %q: it must be none of . and .. and must not contain a slash", r.Project)
+		return host.Invalidf("Invalid project name %q: it must not be . or .. and must not contain a slash", r.Project)
 	}
 	return nil
 }
@@ -52,12 +52,12 @@ func CheckRetryName(name string) error {
 // CheckLabels refuses labels that an attempt cannot have.
 func CheckLabels(labels *param.Map) error {
 	if n := labels.Len(); n > keys.MostTags {
-		return host.Invalidf("An attempt has %d labels at most, not %d", keys.MostTags, n)
+		return host.Invalidf("An attempt may have at most %d labels, not %d", keys.MostTags, n)
 	}
 	for name, v := range labels.All() {
 		text, ok := v.(string)
 		if !ok {
-			return host.Invalidf("The value of the label '%s' must be a text: %s", name, param.Shortened(param.Text(v)))
+			return host.Invalidf("The value of the label '%s' must be a string: %s", name, param.Shortened(param.Text(v)))
 		}
 		if fault := keys.LabelFault(name, text); fault != "" {
 			return host.Invalidf("A label's %s", fault)
@@ -69,7 +69,7 @@ func CheckLabels(labels *param.Map) error {
 // CheckTokenName refuses names of tokens that cannot be shown in one line.
 func CheckTokenName(name string) error {
 	if fault := faultOf(name); fault != "" {
-		return host.Invalidf("Invalid name of a token: it must not %s: %q", fault, name)
+		return host.Invalidf("Invalid token name: it must not %s: %q", fault, name)
 	}
 	return nil
 }
@@ -81,7 +81,7 @@ func faultOf(name string) string {
 	case utf8.RuneCountInString(name) > maxName:
 		return "be longer than 255 characters"
 	case !utf8.ValidString(name):
-		return "contain bytes that are no UTF-8"
+		return "contain bytes that are not UTF-8"
 	case strings.ContainsFunc(name, isUnprintable):
 		return "contain control characters"
 	}

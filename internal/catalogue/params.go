@@ -77,10 +77,10 @@ const (
 
 func checkSize(params *param.Map) error {
 	if n := values(params); n > mostValues {
-		return &host.Error{Code: host.TooLarge, Message: fmt.Sprintf("The parameters have %d values, %d at most are possible: put the data where tasks can read it", n, mostValues)}
+		return &host.Error{Code: host.TooLarge, Message: fmt.Sprintf("The parameters have %d values, but at most %d are allowed: store the data where tasks can read it", n, mostValues)}
 	}
 	if n := len(param.Text(params)); n > mostText {
-		return &host.Error{Code: host.TooLarge, Message: fmt.Sprintf("The parameters have %d bytes, %d at most are possible: put the data where tasks can read it", n, mostText)}
+		return &host.Error{Code: host.TooLarge, Message: fmt.Sprintf("The parameters have %d bytes, but at most %d are allowed: store the data where tasks can read it", n, mostText)}
 	}
 	return nil
 }

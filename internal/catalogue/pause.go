@@ -29,10 +29,10 @@ func (c lifecycle) Pause(ctx context.Context, site, id int64, who, reason string
 
 func checkReason(reason string) error {
 	if n := len([]rune(reason)); n > MostReason {
-		return host.Invalidf("A reason has at most %d characters, this one has %d", MostReason, n)
+		return host.Invalidf("A reason may have at most %d characters, but this one has %d", MostReason, n)
 	}
 	if strings.ContainsFunc(reason, func(c rune) bool { return !unicode.IsPrint(c) }) {
-		return host.Invalidf("A reason is one line of text, without control characters: %q", reason)
+		return host.Invalidf("A reason must be one line of text without control characters: %q", reason)
 	}
 	return nil
 }
@@ -50,7 +50,7 @@ func (c lifecycle) sendPause(ctx context.Context, site, id int64, e events.Event
 	case a.Done || a.Canceled:
 		return host.Attempt{}, errKilled()
 	case a.AfterSession != 0:
-		return host.Attempt{}, host.Conflictf("Session attempt has not begun: it waits for another session")
+		return host.Attempt{}, host.Conflictf("Session attempt has not started yet: it waits for another session")
 	}
 	if err := c.o.Events.Send(ctx, host.EventMessage(a.ID, string(e.Kind)+"-"+rand.Text(), e)); err != nil {
 		return host.Attempt{}, fmt.Errorf("send %s: %w", e.Kind, err)
@@ -89,7 +89,7 @@ func (c *Catalogue) UnpauseProject(ctx context.Context, site, id int64) (host.Pr
 		return p, err
 	}
 	if err := c.fireHeld(ctx, p); err != nil {
-		c.o.Logger.Warn("schedules of a project that goes on fire within a minute", "project", p.Name, "error", err)
+		c.o.Logger.Warn("schedules of an unpaused project fire within a minute", "project", p.Name, "error", err)
 	}
 	return p, nil
 }

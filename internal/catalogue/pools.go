@@ -19,7 +19,7 @@ type pooling struct{ *stores }
 // CheckPoolName refuses names that a pool cannot have.
 func CheckPoolName(name string) error {
 	if !regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`).MatchString(name) {
-		return host.Invalidf("Invalid name of a pool: %q: it has 1 to 100 letters, digits, and - _ . which it must not begin with", name)
+		return host.Invalidf("Invalid pool name: %q: it has 1 to 100 letters, digits and - _ . and begins with a letter or digit", name)
 	}
 	return nil
 }
@@ -30,7 +30,7 @@ func (c pooling) SetPool(ctx context.Context, ref host.PoolRef, slots int64) (ho
 		return host.Pool{}, err
 	}
 	if slots < 1 || slots > host.MaxPoolSlots {
-		return host.Pool{}, host.Invalidf("A pool has 1 to %d slots, not %d: to grant none of them for a while, hold the pool", host.MaxPoolSlots, slots)
+		return host.Pool{}, host.Invalidf("A pool has 1 to %d slots, not %d: to stop granting slots for a while, hold the pool", host.MaxPoolSlots, slots)
 	}
 	p, err := c.o.Pools.SetPool(ctx, ref, int(slots), c.o.Now().UTC())
 	if err != nil {
@@ -91,7 +91,7 @@ func (c pooling) DeletePool(ctx context.Context, ref host.PoolRef) (host.Pool, e
 		err = c.o.Pools.DeletePool(ctx, ref)
 	}
 	if errors.Is(err, host.ErrConflict) {
-		return p, host.Conflictf("Tasks have slots of pool %s, or wait for one: `zerodag pool show %s` lists them; delete the pool when they have ended", ref.Name, ref.Name)
+		return p, host.Conflictf("Tasks occupy slots of pool %s or wait for them: `zerodag pool show %s` lists them; delete the pool when they have ended", ref.Name, ref.Name)
 	}
 	return p, namedPool(err, ref)
 }
@@ -138,7 +138,7 @@ func (c *stores) checkPool(ctx context.Context, p host.Pool) error {
 	ref := p.PoolRef
 	l, err := c.o.Semaphore.Line(ctx, ref, 0)
 	if err != nil {
-		return fmt.Errorf("look after pool %s: %w", ref.Name, err)
+		return fmt.Errorf("update pool %s: %w", ref.Name, err)
 	}
 	if p.Implicit() && len(l.Taken)+len(l.Waiting) == 0 && c.o.Now().Sub(p.UpdatedAt) > idle {
 		if err := c.o.Pools.DeletePool(ctx, ref); err != nil && !errors.Is(err, host.ErrConflict) && !errors.Is(err, host.ErrNotFound) {
@@ -180,11 +180,11 @@ func (c *stores) checkHolder(ctx context.Context, r pool.Runner, ref host.PoolRe
 			held.Slots, held.Priority, held.Since = asked.Slots, asked.Priority, u.Since.UnixMilli()
 		}
 	case !errors.Is(err, host.ErrGone) && !errors.Is(err, host.ErrNotFound):
-		return fmt.Errorf("look after pool %s: %w", ref.Name, err)
+		return fmt.Errorf("update pool %s: %w", ref.Name, err)
 	}
 	switch stands {
 	case claim.TryOver:
-		c.o.Logger.Warn("slots of a pool are freed: their task is over", "pool", ref.Name, "attempt", h.Attempt, "task", h.Task)
+		c.o.Logger.Warn("slots of a pool are freed: their task has ended", "pool", ref.Name, "attempt", h.Attempt, "task", h.Task)
 		_, err := r.Run(ctx, ref, pool.Release(held, false))
 		return err
 	case claim.TryWaits:

@@ -48,7 +48,7 @@ func (c lifecycle) again(ctx context.Context, a host.Attempt, r RerunRequest) (S
 		q.Workflow = a.Workflow.ID
 	}
 	if q.Workflow == 0 {
-		return q, host.Invalidf("the workflow of session attempt id=%d is not stored any more: say a revision", a.ID)
+		return q, host.Invalidf("the workflow of session attempt id=%d is no longer stored: specify a revision", a.ID)
 	}
 	if r.Params != nil {
 		own := r.Params
@@ -85,7 +85,7 @@ func (c lifecycle) takePart(ctx context.Context, a host.Attempt, r RerunRequest,
 	var wrong error
 	err = c.View(ctx, a, func(s *engine.State) {
 		if s == nil {
-			wrong = host.Invalidf("Attempt id=%d was not started yet: nothing to resume from", a.ID)
+			wrong = host.Invalidf("Attempt id=%d has not started yet: there is nothing to resume from", a.ID)
 			return
 		}
 		if r.Mode == "only" {

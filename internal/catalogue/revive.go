@@ -208,7 +208,7 @@ func (c lifecycle) revive(ctx context.Context, a host.Attempt) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("look whether attempt %d has begun: %w", a.ID, err)
+		return fmt.Errorf("check whether attempt %d has started: %w", a.ID, err)
 	}
 	name, e := host.StartGuard, events.Event{Kind: events.Start} // what the start sends, or should have
 	switch age := c.o.Now().Sub(stored.Entries[0].At); {
@@ -219,7 +219,7 @@ func (c lifecycle) revive(ctx context.Context, a host.Attempt) error {
 		return nil
 	}
 	if err := c.o.Events.Send(ctx, host.EventMessage(a.ID, name, e)); err != nil {
-		return fmt.Errorf("let attempt %d begin: %w", a.ID, err)
+		return fmt.Errorf("start attempt %d: %w", a.ID, err)
 	}
 	return nil
 }

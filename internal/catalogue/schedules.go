@@ -107,7 +107,7 @@ func (c scheduling) Skip(ctx context.Context, site, id int64, r SkipRequest) (ho
 			to = p.times.First(t)
 		case !r.From.IsZero():
 			if r.Count > maxBackfill {
-				return host.Invalidf("count is %d, but at most %d sessions are skipped at once: use nextTime to go further", r.Count, maxBackfill)
+				return host.Invalidf("count is %d, but at most %d sessions can be skipped at once: use nextTime to skip more", r.Count, maxBackfill)
 			}
 			to = p.times.First(r.From)
 			for n := 0; n < r.Count && ctx.Err() == nil; n++ {

@@ -84,7 +84,7 @@ func (c lifecycle) Start(ctx context.Context, r StartRequest) (host.Attempt, err
 	}
 	if errors.Is(err, host.ErrForgotten) {
 		return host.Attempt{}, &refused{host.ErrForgotten, host.Error{Code: host.Invalid, Message: fmt.Sprintf(
-			"the session %s of workflow %s was removed, since it was older than what is kept, and may have run: start it by hand if it should run again", instant(n.SessionTime), n.Workflow.Name)}}
+			"the session %s of workflow %s had expired and was removed; it may have run: start it manually if it should run again", instant(n.SessionTime), n.Workflow.Name)}}
 	}
 	if err != nil {
 		return host.Attempt{}, fmt.Errorf("start attempt: %w", err)
@@ -220,7 +220,7 @@ func (c lifecycle) startTime(at time.Time) (time.Time, error) {
 	now := c.o.Now()
 	switch at = at.Add(time.Second - time.Nanosecond).UTC().Truncate(time.Second); {
 	case at.Sub(now) > FarthestStart:
-		return at, host.Invalidf("An attempt may begin at most %d days from now, and %s is later: give the workflow a schedule with `once>`, or start it later", FarthestStart/(24*time.Hour), instant(at))
+		return at, host.Invalidf("An attempt may begin at most %d days from now, but %s is later: give the workflow a schedule with `once>`, or start it later", FarthestStart/(24*time.Hour), instant(at))
 	case !at.After(now):
 		return time.Time{}, nil
 	}
@@ -276,11 +276,11 @@ func errDeleted(p host.Project) error {
 }
 
 func errPaused(p host.Project) error {
-	text := fmt.Sprintf("Project %s is paused since %s by %s", p.Name, instant(p.Paused.At), cmp.Or(p.Paused.By, "somebody"))
+	text := fmt.Sprintf("Project %s has been paused since %s by %s", p.Name, instant(p.Paused.At), cmp.Or(p.Paused.By, "an unknown user"))
 	if p.Paused.Reason != "" {
 		text += " (" + p.Paused.Reason + ")"
 	}
-	return &refused{host.ErrPaused, host.Error{Code: host.Invalid, Message: text + fmt.Sprintf(": nothing of it starts until `zerodag project unpause %s`", p.Name)}}
+	return &refused{host.ErrPaused, host.Error{Code: host.Invalid, Message: text + fmt.Sprintf(": none of its workflows start until `zerodag project unpause %s`", p.Name)}}
 }
 
 // instant writes a time as the API shows instants: UTC, seconds.
@@ -362,7 +362,7 @@ func (c lifecycle) carried(ctx context.Context, a host.Attempt, r Resume) (list 
 		}
 		switch {
 		case s == nil:
-			wrong = host.Invalidf("Attempt id=%d was not started yet: nothing to resume from", a.ID)
+			wrong = host.Invalidf("Attempt id=%d has not started yet: there is nothing to resume from", a.ID)
 		case r.Mode == "failed":
 			list, wrong = resume.Failed(s)
 		case r.Mode == "from":

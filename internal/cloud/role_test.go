@@ -33,7 +33,7 @@ func TestRoleIsNotLent(t *testing.T) {
 		w := operatortest.New(t, params)
 		w.Config = operatorSettings()
 		got := operatortest.RunOnce(t, all.Registry()[name], w)
-		if !strings.Contains(got.Error, "this host lends its own role to no task") {
+		if !strings.Contains(got.Error, "this host does not share its own role with tasks") {
 			t.Errorf("%s> without secrets: %+v", name, got)
 		}
 	}

@@ -153,7 +153,7 @@ func TestExplain(t *testing.T) {
 	}{
 		{status("{}", client.Unknown{Kind: "project", Name: "sale"}), "", "did you mean sales? `zerodag projects` lists the projects"},
 		{status("{}", client.Unknown{Kind: "project", Name: "quite other"}), "", "`zerodag projects` lists the projects"},
-		{status("{}", client.Unknown{Kind: "workflow", Name: "load.dig", Project: "1"}), "", "a server knows the workflow by its name, not by its file: load"},
+		{status("{}", client.Unknown{Kind: "workflow", Name: "load.dig", Project: "1"}), "", "on a server, use the name of the workflow, not its file: load"},
 		{status("{}", client.Unknown{Kind: "workflow", Name: "laod", Project: "9"}), "", "`zerodag workflows` lists the workflows"},
 		{status("{}", client.Unknown{Kind: "schedule", Name: "load", Project: "1"}), "", "load has no schedule:"},
 		{said("Resource does not exist: session attempt id=9"), "", "`zerodag attempts` lists the attempts with their numbers"},

@@ -286,4 +286,4 @@ const deleting = math.MaxInt
 
 // errSuperseded is said of work that another delivery of the same message continues with.
 // Nothing is done about the message: that one deletes it, or it comes back.
-var errSuperseded = errors.New("the work goes on elsewhere")
+var errSuperseded = errors.New("the work continues elsewhere")

@@ -11,7 +11,7 @@ import (
 )
 
 // errEarly is said of a message for a run that its task is about to wait for.
-var errEarly = errors.New("the task does not wait yet")
+var errEarly = errors.New("the task is not waiting yet")
 
 // runClaim determines which of a message's tasks must be run now, under this message.
 type runClaim struct {

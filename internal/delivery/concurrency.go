@@ -84,7 +84,7 @@ func (d *delivery) skipped(ctx context.Context, l host.Line) error {
 	if err != nil {
 		return err
 	}
-	return d.displace(ctx, fmt.Sprintf("Attempt %d was running already (`on_limit: %s`)", h.Attempt, keys.LimitSkip), func(s *engine.State, _ rival) bool {
+	return d.displace(ctx, fmt.Sprintf("Attempt %d was already running (`on_limit: %s`)", h.Attempt, keys.LimitSkip), func(s *engine.State, _ rival) bool {
 		return s.Waits()
 	})
 }
@@ -142,7 +142,7 @@ func (d *delivery) holder(ctx context.Context, name string) (rival, bool, error)
 		return rival{}, false, nil
 	}
 	if err != nil {
-		return rival{}, false, fmt.Errorf("look at attempt %d, which has a slot: %w", h.Attempt, err)
+		return rival{}, false, fmt.Errorf("read attempt %d, which has a slot: %w", h.Attempt, err)
 	}
 	r, there := rivalOf(h.Attempt, loaded.State)
 	return r, there, nil
@@ -175,7 +175,7 @@ func (d *delivery) makeRoom(ctx context.Context, ref host.PoolRef, winner rival,
 // displaced ends the attempt if it must make room for another.
 func (d *delivery) displaced(ctx context.Context, ask events.SlotsAsk) error {
 	by := rival{attempt: ask.By, priority: ask.Priority, since: ask.Since}
-	why := fmt.Sprintf("Attempt %d takes its place (`on_limit: %s`)", ask.By, ask.OnLimit)
+	why := fmt.Sprintf("Attempt %d replaced it (`on_limit: %s`)", ask.By, ask.OnLimit)
 	return d.displace(ctx, why, func(s *engine.State, me rival) bool {
 		if !me.before(by) {
 			return false

@@ -102,7 +102,7 @@ func (d *delivery) deleted(err error) {
 		d.Logger.Warn("message left to another delivery of it", "message", d.message.ID)
 	default:
 		d.Retry.Failed()
-		d.Logger.Error("delete message: it will come again", "message", d.message.ID, "error", err)
+		d.Logger.Error("delete message: it will be delivered again", "message", d.message.ID, "error", err)
 	}
 }
 
@@ -116,7 +116,7 @@ func (d *delivery) putBack(ctx context.Context, err error) {
 	}
 	d.Retry.Failed()
 	delay := retry.BackOff(m.Count)
-	d.Logger.Error("message failed, will be tried again", "message", m.ID, "count", m.Count, "in", delay, "error", err)
+	d.Logger.Error("message failed, will be retried", "message", m.ID, "count", m.Count, "in", delay, "error", err)
 	d.releaseMessage(ctx, delay)
 }
 

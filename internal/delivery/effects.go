@@ -150,7 +150,7 @@ func (w *Worker) send(ctx context.Context, a *attempt, h holder, s *outbox) erro
 func (w *Worker) goOn(ctx context.Context, a *attempt) error {
 	m := host.EventMessage(a.id, "go"+strconv.FormatInt(a.seq, 10), events.Event{Kind: events.GoOn})
 	if err := w.Events.Send(ctx, m); err != nil {
-		return fmt.Errorf("send go on to attempt %d: %w", a.id, err)
+		return fmt.Errorf("send a continue event to attempt %d: %w", a.id, err)
 	}
 	return nil
 }

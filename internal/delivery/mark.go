@@ -48,7 +48,7 @@ func (d *delivery) mark(ctx context.Context, j *job, run engine.Run) (over func(
 	err = orSuperseded(err)
 	if errors.Is(err, host.ErrConflict) {
 		d.attempt.forget()
-		err = fmt.Errorf("the database has lost what ordered the run of attempt %d, as after a failover: %w", d.attempt.id, err)
+		err = fmt.Errorf("the database has lost the entry that dispatched the run of attempt %d, as after a failover: %w", d.attempt.id, err)
 	}
 	if err == nil && killed && !j.Cancel {
 		err = d.afterKill(ctx, run)
@@ -73,7 +73,7 @@ func (d *delivery) markFirst(ctx context.Context, q host.Marker, run engine.Run,
 		return false, func() {}, context.Cause(ctx)
 	}
 	next := sync.OnceFunc(func() { <-d.pace })
-	err = d.Retry.Do(ctx, "note that a run begins", func() (err error) {
+	err = d.Retry.Do(ctx, "record that a run begins", func() (err error) {
 		killed, err = q.Begin(ctx, d.message, starting(run, min(times, mostStarting)+1), known)
 		return err
 	})
@@ -86,7 +86,7 @@ func (d *delivery) markFirst(ctx context.Context, q host.Marker, run engine.Run,
 func (d *delivery) noteLater(ctx context.Context, q host.Marker, run engine.Run) (stop func()) {
 	timer := time.AfterFunc(noted, func() {
 		if _, err := q.Begin(ctx, d.message, host.RunName(run), host.Entry{}); err != nil && ctx.Err() == nil {
-			d.Logger.Warn("a run could not be noted: a crash of the server will not count against it", "message", d.message.ID, "error", err)
+			d.Logger.Warn("a run could not be recorded: a server crash will not count against it", "message", d.message.ID, "error", err)
 		}
 	})
 	return func() { timer.Stop() }

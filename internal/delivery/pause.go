@@ -31,7 +31,7 @@ func (d *delivery) pause(ctx context.Context, e events.Event) error {
 		return nil
 	}
 	if err := d.Attempts.SetPaused(ctx, a.id, a.state.Paused() != nil); err != nil {
-		return fmt.Errorf("note the pause of attempt %d: %w", a.id, err)
+		return fmt.Errorf("record the pause of attempt %d: %w", a.id, err)
 	}
 	a.row.Paused = a.state.Paused() != nil
 	return nil

@@ -56,7 +56,7 @@ func (w *Worker) slotsOwed(ctx context.Context, a *attempt, guard string) error 
 		return nil
 	}
 	if err := w.Events.Send(ctx, asks...); err != nil {
-		return fmt.Errorf("ask for slots for attempt %d: %w", a.id, err)
+		return fmt.Errorf("request slots for attempt %d: %w", a.id, err)
 	}
 	for _, key := range asked {
 		a.slotsAre(key)
@@ -109,7 +109,7 @@ func (d *delivery) askAgain(ctx context.Context, lacks func(engine.Effect) bool)
 		if x, waits := e.(engine.Acquire); waits && lacks(e) {
 			ask := a.ask(x.Task, x.Pool.Asked(), x.Pool.Try, x.Pool.Since)
 			if err := d.Events.Send(ctx, host.SlotsMessage(a.id, again(d.guard, host.RunName(x.Run)), ask)); err != nil {
-				return fmt.Errorf("ask for slots for attempt %d again: %w", a.id, err)
+				return fmt.Errorf("request slots for attempt %d again: %w", a.id, err)
 			}
 		}
 	}
@@ -257,7 +257,7 @@ var errWaitsAgain = errors.New("the task still waits for its slots")
 // refusal is why a task can never have its slots.
 func refusal(ask events.SlotsAsk, o pool.Outcome) error {
 	if o == pool.TooLarge {
-		return param.Errorf("Pool '%s' has fewer slots than the %d that the task needs: `zerodag pool show %s` says how many", ask.Pool, ask.Slots, ask.Pool)
+		return param.Errorf("Pool '%s' has fewer than the %d slots that the task needs: `zerodag pool show %s` shows how many", ask.Pool, ask.Slots, ask.Pool)
 	}
 	return param.Errorf("%s", host.NoPool(ask.Pool))
 }

@@ -134,7 +134,7 @@ func again(fence, name string) string {
 // events.
 func (d *delivery) takeOverSoon(ctx context.Context, e events.Event) error {
 	if err := d.Events.Send(ctx, host.EventMessage(d.attempt.id, again(e.Guard, "over"), e)); err != nil {
-		return fmt.Errorf("take over what attempt %d waits for: %w", d.attempt.id, err)
+		return fmt.Errorf("take over the pending work of attempt %d: %w", d.attempt.id, err)
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ func (d *delivery) run(ctx context.Context, run engine.Run) (engine.Event, error
 type tooLong struct{ most time.Duration }
 
 func (l tooLong) Error() string {
-	return fmt.Sprintf("a run of a task may take %v at a time in this deployment: split the work, or let it poll", l.most)
+	return fmt.Sprintf("a single run of a task may take at most %v in this deployment: split the work, or let it poll", l.most)
 }
 
 // Is reports whether the task ends with the run.
@@ -99,7 +99,7 @@ func (d *delivery) conclude(ctx context.Context, h holder, e engine.Event) (next
 	var out outbox
 	a, p := d.attempt, propose(d.guard, e)
 	p.keeps = h.keep == 1
-	err = d.Retry.Do(ctx, "keep the result of a task", func() (err error) {
+	err = d.Retry.Do(ctx, "store the result of a task", func() (err error) {
 		a.mu.Lock()
 		defer a.mu.Unlock()
 		if !decided {
@@ -139,7 +139,7 @@ func (d *delivery) heartbeat(ctx context.Context, lost func()) (stop func()) {
 		}
 		began := time.Now()
 		if err := d.extend(ctx); errors.Is(err, host.ErrLeaseLost) {
-			d.Logger.Warn("lease lost: the task is run elsewhere", "message", d.message.ID)
+			d.Logger.Warn("lease lost: the task runs elsewhere", "message", d.message.ID)
 			lost()
 			return
 		}

@@ -31,11 +31,11 @@ func (w *Worker) putOff(ctx context.Context, s events.Starting, why error) error
 	most := min(time.Minute<<min(s.Times, 10), longestPutOff)
 	s.Times++
 	wait := most/2 + rand.N(most/2) // #nosec G404 -- chance spreads starts, an attacker gains nothing by guessing it
-	w.Logger.Warn("a start that an event asked for waits", "event", s.ID, "project", s.Project, "workflow", s.Workflow, "for", wait.Round(time.Second), "why", why)
+	w.Logger.Warn("a start requested by an event is delayed", "event", s.ID, "project", s.Project, "workflow", s.Workflow, "for", wait.Round(time.Second), "why", why)
 	m := host.StartingMessage(s, w.Now().Add(wait))
 	w.keepStart(ctx, m)
 	if err := w.Tasks.Send(ctx, m); err != nil {
-		return fmt.Errorf("put off the start of event %s: %w", s.ID, errors.Join(err, why))
+		return fmt.Errorf("delay the start of event %s: %w", s.ID, errors.Join(err, why))
 	}
 	return nil
 }
@@ -51,7 +51,7 @@ func (w *Worker) keepStart(ctx context.Context, m host.Message) {
 	}
 	m.Due = m.Due.Add(host.KeptFor)
 	if err := w.Kept.Later(ctx, tasksName, m); err != nil {
-		w.Logger.Error("a start that waits is in its queue only", "message", m.ID, "error", err)
+		w.Logger.Error("a waiting start is only in its queue", "message", m.ID, "error", err)
 	}
 }
 
@@ -62,7 +62,7 @@ func (w *Worker) forgetStart(ctx context.Context, id string) {
 		return
 	}
 	if err := w.Kept.Delete(ctx, []host.Timer{{Queue: tasksName, Message: host.Message{ID: id}}}); err != nil {
-		w.Logger.Error("a start that is done with will be asked for again", "message", id, "error", err)
+		w.Logger.Error("a completed start will be requested again", "message", id, "error", err)
 	}
 }
 
@@ -71,7 +71,7 @@ func (d *delivery) start(ctx context.Context) {
 	err := d.safely(func() error {
 		m, err := events.DecodeTask(d.message.Body)
 		if err == nil && m.Start == nil {
-			err = fmt.Errorf("message %s names no start", d.message.ID)
+			err = fmt.Errorf("message %s does not name a start", d.message.ID)
 		}
 		if err != nil {
 			return err

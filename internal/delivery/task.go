@@ -59,7 +59,7 @@ func (d *delivery) reenqueue(ctx context.Context, m events.Task) error {
 	m.From = append(m.From, d.guard)
 	next := host.Message{ID: host.MessageID(d.attempt.id, d.guard+"~"+strconv.Itoa(d.message.Count)), Share: d.message.Share, Type: d.message.Type, Body: events.EncodeTask(m)}
 	// It is not given back if the queue is unavailable: a message that comes back soon counts as begun.
-	if err := d.Retry.Do(ctx, "send a message on", func() error { return d.Tasks.Send(ctx, next) }); err != nil {
+	if err := d.Retry.Do(ctx, "forward a message", func() error { return d.Tasks.Send(ctx, next) }); err != nil {
 		return fmt.Errorf("send message %s on: %w", d.message.ID, err)
 	}
 	return nil
@@ -103,7 +103,7 @@ func (d *delivery) handOn(ctx context.Context, run engine.Run) (away bool, err e
 	if !some || len(d.Limits.Types) == 0 {
 		return false, nil
 	}
-	err = d.Retry.Do(ctx, "hand a task on", func() error {
+	err = d.Retry.Do(ctx, "hand over a task", func() error {
 		m, err := d.forOthers(ctx, run)
 		if away = err == nil && m.Type != "" && !slices.Contains(d.Limits.Types, m.Type); !away {
 			return err
@@ -114,7 +114,7 @@ func (d *delivery) handOn(ctx context.Context, run engine.Run) (away bool, err e
 		return err
 	})
 	if err != nil {
-		return false, fmt.Errorf("hand a task of attempt %d on: %w", d.attempt.id, err)
+		return false, fmt.Errorf("hand over a task of attempt %d: %w", d.attempt.id, err)
 	}
 	return away, nil
 }

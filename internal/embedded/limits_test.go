@@ -34,7 +34,7 @@ const greedy = `
 // machine for a moment.
 func TestGreedyCommands(t *testing.T) {
 	workflow, o := greedy, embedded.Options{}
-	want := map[string]string{"+output": "The command wrote more than 1 GiB to its log and was ended", "+bomb": "The command had more than 100 processes and was ended"}
+	want := map[string]string{"+output": "The command wrote more than 1 GiB to its log and was killed", "+bomb": "The command had more than 100 processes and was killed"}
 	if os.Getuid() == 0 {
 		o.Commands = executors.Settings{User: "nobody"}
 	} else {

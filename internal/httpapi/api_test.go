@@ -41,8 +41,8 @@ func TestTrouble(t *testing.T) {
 		body       string
 		logged     int
 	}{
-		{"unavailable", "/api/schedules/1", fmt.Errorf("read: %w", host.ErrUnavailable), 503, `{"message":"The server cannot answer this now: try again","status":503}`, 1},
-		{"too late", "/api/schedules/1", context.DeadlineExceeded, 503, `{"message":"The server cannot answer this now: try again","status":503}`, 1},
+		{"unavailable", "/api/schedules/1", fmt.Errorf("read: %w", host.ErrUnavailable), 503, `{"message":"The server cannot answer this request now: try again","status":503}`, 1},
+		{"too late", "/api/schedules/1", context.DeadlineExceeded, 503, `{"message":"The server cannot answer this request now: try again","status":503}`, 1},
 		{"unknown", "/api/schedules/1", errors.New("disk on fire"), 500, `{"message":"internal error","status":500}`, 1},
 		{"missing", "/api/schedules/1", host.ErrNotFound, 404, `{"message":"Resource does not exist: schedule id=1","status":404}`, 0},
 		{"user's mistake", "/api/schedules/1", &host.Error{Code: host.TooLarge, Message: "too much"}, 413, `{"message":"too much","status":413}`, 0},

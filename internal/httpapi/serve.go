@@ -56,10 +56,10 @@ func permit(c *endpoint.Call, rt *endpoint.Route) error {
 		return endpoint.ErrUnreadable
 	}
 	if rt.Role == access.Owner && c.Actor.Role < access.Owner {
-		return access.Refuse(http.StatusForbidden, fmt.Sprintf("Access denied: this is about all sites, so it needs role owner, %s has role %s (a token of that role, or the user of server.authenticator.basic with .admin = true)", c.Actor.Name, c.Actor.Role))
+		return access.Refuse(http.StatusForbidden, fmt.Sprintf("Access denied: this affects all sites, so it requires the role owner; %s has the role %s (use a token with that role, or the user of server.authenticator.basic with .admin = true)", c.Actor.Name, c.Actor.Role))
 	}
 	if c.Actor.Role < rt.Role {
-		return access.Refuse(http.StatusForbidden, fmt.Sprintf("Access denied: this needs role %s, %s has role %s", rt.Role, c.Actor.Name, c.Actor.Role))
+		return access.Refuse(http.StatusForbidden, fmt.Sprintf("Access denied: this requires the role %s; %s has the role %s", rt.Role, c.Actor.Name, c.Actor.Role))
 	}
 	return nil
 }

@@ -177,7 +177,7 @@ func (a *Attempt) tellSlow(ctx context.Context, x engine.Expiry) {
 			defer c.Close()
 		}
 		if err := a.host.Notifier.Notify(ctx, message, &t); err != nil {
-			t.Log.Line(operators.Error, "local", "Nobody could be told: "+err.Error())
+			t.Log.Line(operators.Error, "local", "The notification could not be sent: "+err.Error())
 		}
 	}()
 }

@@ -120,7 +120,7 @@ func TestRunTime(t *testing.T) {
 			tasks := s.Tasks()
 			for _, x := range tasks {
 				if x.Name == "+main+e" {
-					want(t, "error", string(param.AppendJSON(nil, x.Error)), `{"message":"a run of a task may take 10m0s at a time in this deployment: split the work, or let it poll (runtime)","stacktrace":"delivery.tooLong"}`)
+					want(t, "error", string(param.AppendJSON(nil, x.Error)), `{"message":"a single run of a task may take at most 10m0s in this deployment: split the work, or let it poll (runtime)","stacktrace":"delivery.tooLong"}`)
 				}
 			}
 		}))

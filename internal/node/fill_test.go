@@ -253,7 +253,7 @@ func TestFillExisting(t *testing.T) {
 		"":      {"success: 6 succeeded, 0 failed, 0 left out", "new run new run new new"},
 		"skip":  {"success: 4 succeeded, 0 failed, 2 left out", "new out new out new new"},
 		"retry": {"success: 5 succeeded, 0 failed, 1 left out", "new run new out new new"},
-		"error": {"Workflow main has these sessions already: 1999-11-02T00:00:00Z, 1999-11-04T00:00:00Z. `existing: skip` leaves them out, `existing: retry` runs them again", ""},
+		"error": {"Workflow main already has these sessions: 1999-11-02T00:00:00Z, 1999-11-04T00:00:00Z. `existing: skip` omits them, `existing: retry` runs them again", ""},
 	} {
 		t.Run("existing "+existing, func(t *testing.T) {
 			t.Parallel()
@@ -417,26 +417,26 @@ func TestFillTimes(t *testing.T) {
 			"a time of a schedule":  {"hourly", request{Dates: []string{"1999-12-05T03:00:00"}}, "1999-12-05T03:00:00Z"},
 			"started long after":    {"late", request{From: "1999-12-01", To: "1999-12-02"}, "1999-12-01T00:00:00Z 1999-12-02T00:00:00Z"},
 			"started before":        {"early", request{Dates: []string{"1999-12-02", "1999-12-01"}}, "1999-12-01T00:00:00Z 1999-12-02T00:00:00Z"},
-			"not of the schedule":   {"hourly", request{Dates: []string{"1999-12-05T03:30:00"}}, "The schedule has no session 1999-12-05T03:30:00: the next one after that is 1999-12-05T04:00:00Z"},
+			"not of the schedule":   {"hourly", request{Dates: []string{"1999-12-05T03:30:00"}}, "The schedule has no session 1999-12-05T03:30:00: the next session is 1999-12-05T04:00:00Z"},
 			"days of no schedule":   {"none", request{Dates: []string{"1999-12-05", "1999-12-01T12:00:00"}}, "1999-12-01T12:00:00+01:00 1999-12-05T00:00:00+01:00"},
 			"every day":             {"none", request{From: "1999-10-30", To: "1999-11-01", Every: "1d"}, "1999-10-30T00:00:00+02:00 1999-10-31T00:00:00+02:00 1999-11-01T00:00:00+01:00"},
 			"every few hours":       {"none", request{From: "1999-10-30T20:00:00", To: "1999-10-31", Every: "12h"}, "1999-10-30T20:00:00+02:00 1999-10-31T07:00:00+01:00 1999-10-31T19:00:00+01:00"},
 			"every, with schedule":  {"daily", request{From: "1999-12-01", To: "1999-12-10", Every: "1w"}, "1999-12-01T00:00:00+01:00 1999-12-08T00:00:00+01:00"},
-			"no schedule":           {"none", request{From: "1999-12-01", To: "1999-12-10"}, "Workflow none has no schedule: say with every how far apart its sessions are (1d, 12h), or name them with dates"},
-			"no end":                {"none", request{From: "1999-12-01", Every: "1d"}, "Workflow none has no schedule: say with to when the last session is"},
+			"no schedule":           {"none", request{From: "1999-12-01", To: "1999-12-10"}, "Workflow none has no schedule: set `every` to the interval between sessions (1d, 12h), or list the sessions in `dates`"},
+			"no end":                {"none", request{From: "1999-12-01", Every: "1d"}, "Workflow none has no schedule: set `to` to the time of the last session"},
 			"no beginning":          {"none", request{}, "from or dates is required"},
-			"both":                  {"none", request{From: "1999-12-01", Dates: []string{"1999-12-01"}}, "dates names the sessions: from, to and every do not go with it"},
-			"what the schedule has": {"daily", request{From: "1999-12-01", To: "2000-02-01"}, "The schedule itself starts the sessions from 2000-01-01T00:00:00+01:00 on: end before that"},
+			"both":                  {"none", request{From: "1999-12-01", Dates: []string{"1999-12-01"}}, "dates cannot be combined with from, to and every"},
+			"what the schedule has": {"daily", request{From: "1999-12-01", To: "2000-02-01"}, "The schedule itself starts the sessions from 2000-01-01T00:00:00+01:00 onward: end before that"},
 			"nothing":               {"daily", request{From: "1999-12-02", To: "1999-12-01"}, "There are no sessions in that time"},
 			"too large a count":     {"daily", request{From: "1999-12-30", Count: 3}, "count is set to 3 but there are only 2 sessions"},
-			"too many":              {"hourly", request{From: "1990-01-01"}, "there are more than 10000 sessions: choose an earlier time for the last one, and start another backfill for the rest"},
-			"no time":               {"daily", request{From: "yesterday"}, `"yesterday" is no time: use 2026-01-31, 2026-01-31T07:00:00 or 2026-01-31T07:00:00Z`},
+			"too many":              {"hourly", request{From: "1990-01-01"}, "there are more than 10000 sessions: choose an earlier end, and start another backfill for the rest"},
+			"no time":               {"daily", request{From: "yesterday"}, `"yesterday" is not a time: use 2026-01-31, 2026-01-31T07:00:00 or 2026-01-31T07:00:00Z`},
 			"no step":               {"none", request{From: "1999-12-01", To: "1999-12-10", Every: "day"}, `every is "day": use a number and m, h, d or w (30m, 12h, 1d, 1w)`},
 			"parallel":              {"daily", request{From: "1999-12-01", Parallel: 101}, "parallel is 101: a backfill runs 1 to 100 sessions at once"},
 			"order":                 {"daily", request{From: "1999-12-01", Order: "up"}, `unknown order "up": use asc or desc`},
 			"existing":              {"daily", request{From: "1999-12-01", Existing: "leave"}, `existing is "leave": use error, skip or retry`},
 			"priority":              {"daily", request{From: "1999-12-01", Priority: "urgent"}, `unknown priority "urgent": use highest, high, normal, low or lowest`},
-			"parameters":            {"daily", request{From: "1999-12-01", Params: param.New("x", strings.Repeat("x", 70_000))}, "The parameters of a backfill have 70008 bytes, 65536 at most are possible: put the data where tasks can read it"},
+			"parameters":            {"daily", request{From: "1999-12-01", Params: param.New("x", strings.Repeat("x", 70_000))}, "The parameters of a backfill have 70008 bytes, but at most 65536 are allowed: store the data where tasks can read it"},
 		} {
 			c.r.Workflow, c.r.Name = p.workflow(c.workflow).ID, "b"
 			plan, err := p.PlanFill(t.Context(), c.r)

@@ -43,7 +43,7 @@ func TestProjectPause(t *testing.T) {
 		request := catalogue.StartRequest{Workflow: p.workflow("main").ID, SessionTime: time.Unix(2, 0), Params: param.New()}
 		refused := func(what string, err error) {
 			t.Helper()
-			const text = "Project p is paused since 2000-01-01T00:00:00Z by anna (the warehouse is down): nothing of it starts until `zerodag project unpause p`"
+			const text = "Project p has been paused since 2000-01-01T00:00:00Z by anna (the warehouse is down): none of its workflows start until `zerodag project unpause p`"
 			var user *host.Error
 			if !errors.As(err, &user) || user.Code != host.Invalid || user.Message != text || !errors.Is(err, host.ErrPaused) {
 				t.Errorf("%s: %v", what, err)

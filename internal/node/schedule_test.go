@@ -97,7 +97,7 @@ func TestZones(t *testing.T) {
 		want  []string  // run times
 	}{
 		"forward":  {time.Date(2000, 3, 25, 12, 0, 0, 0, time.UTC), []string{"26T01:30:00", "27T00:30:00"}},  // 02:30 is not there on the 26th
-		"backward": {time.Date(2000, 10, 28, 12, 0, 0, 0, time.UTC), []string{"29T00:30:00", "30T01:30:00"}}, // 02:30 is there twice on the 29th
+		"backward": {time.Date(2000, 10, 28, 12, 0, 0, 0, time.UTC), []string{"29T00:30:00", "30T01:30:00"}}, // 02:30 appears twice on the 29th
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -25,7 +25,7 @@ func thrice(_ context.Context, t *operators.Task) (operators.Result, error) {
 // and with its task, that it continues, and that they are not notified of anything that ends earlier.
 func TestSlow(t *testing.T) {
 	t.Parallel()
-	const slow = "Task +main%s is slow: it takes longer than %s"
+	const slow = "Task +main%s is slow: it has run longer than %s"
 	of := func(name, limit string, times int) (list []string) {
 		for range times {
 			list = append(list, fmt.Sprintf(slow, name, limit))
@@ -84,7 +84,7 @@ func TestSlowCrash(t *testing.T) {
 		pass(time.Hour)
 		p = w.serve()
 		pass(time.Minute)
-		want(t, "notices", w.told(), []string{"Task +main+g is slow: it takes longer than 30m"})
+		want(t, "notices", w.told(), []string{"Task +main+g is slow: it has run longer than 30m"})
 		want(t, "status", p.status(a), "running")
 		p.crash()
 		p = w.serve()

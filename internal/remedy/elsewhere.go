@@ -43,17 +43,17 @@ func FlagAdvice(command, name string) string {
 	case "task", "tasks", "step", "steps", "only", "job", "target", "node", "select":
 		switch command {
 		case "run":
-			return "name the task behind the workflow, such as `zerodag run w.dig +task`; --start runs a task and all that follow"
+			return "name the task after the workflow, as in `zerodag run w.dig +task`; --start runs a task and all later tasks"
 		case "start":
-			return "a start runs the whole workflow; `zerodag retry ATTEMPT-ID --latest-revision --only +task` runs one task again"
+			return "`zerodag start` runs the whole workflow; `zerodag retry ATTEMPT-ID --latest-revision --only +task` reruns one task"
 		}
 	case "workflow", "file", "dag", "flow":
 		if command == "run" {
-			return "the workflow needs no option, such as `zerodag run w.dig`"
+			return "name the workflow without an option, as in `zerodag run w.dig`"
 		}
 	case "resume", "retry", "continue":
 		if command == "run" {
-			return "a run resumes where the last one of its session stopped, without an option; --rerun runs everything"
+			return "`zerodag run` resumes the last run of a session without an option; --rerun runs everything again"
 		}
 	case "verbose", "debug":
 		if command == "run" {

@@ -15,7 +15,7 @@ import (
 // unknownName is the remedy for an unknown name in an expression; "" if only the rules have one.
 func (f Fault) unknownName(name string) string {
 	if name == "secret" || name == "secrets" {
-		return "a secret is written as ${secret:KEY}, in the operators that read secrets and in _env"
+		return "write secrets as ${secret:KEY}, in operators that read secrets and in _env"
 	}
 	if calls(f.Message, name) || filters(f.Message, name) {
 		return script.FunctionHint(name)
@@ -32,11 +32,11 @@ func (f Fault) unknownName(name string) string {
 func ofOtherLanguages(name string) string {
 	switch {
 	case slices.Contains([]string{"True", "False", "None", "TRUE", "FALSE", "NULL", "nil", "Null"}, name):
-		return "JavaScript writes true, false and null"
+		return "write true, false and null, as in JavaScript"
 	case slices.Contains([]string{"process", "env", "ENV", "os", "environ"}, name):
-		return "expressions do not see environment variables, but commands do; to pass one, start with -p NAME=\"$NAME\""
+		return "only commands see environment variables, expressions do not; pass one with -p NAME=\"$NAME\""
 	case strings.HasPrefix(name, "last_session_") || strings.HasPrefix(name, "next_session_"):
-		return name + " exists only in workflows with a `schedule:`"
+		return name + " only exists in workflows with a `schedule:`"
 	}
 	return ""
 }
@@ -44,16 +44,16 @@ func ofOtherLanguages(name string) string {
 // ofFile is the remedy for a name that exists in the file, but in a place where the expression does not see it.
 func (f Fault) ofFile(name string) string {
 	if whole := f.hyphened(name); whole != "" {
-		return whole + " is read as a subtraction: write ${this[\"" + whole + "\"]}, or call the parameter " + strings.ReplaceAll(whole, "-", "_")
+		return whole + " is read as a subtraction: write ${this[\"" + whole + "\"]}, or rename the parameter to " + strings.ReplaceAll(whole, "-", "_")
 	}
 	if what, is := f.Lost[name]; is {
-		return what + ", and so has not stored " + name + ": ask for it as ${this." + name + " || '...'}"
+		return what + ", so it did not store " + name + ": write ${this." + name + " || '...'}"
 	}
 	if f.Config.Has(name) {
-		return "a parameter of a task is seen only by what stands below it: move " + name + " up, above the line that uses it, or write `_export: {" + name + ": ...}`"
+		return "a task's parameter is only visible to the lines below it: move " + name + " above the line that uses it, or write `_export: {" + name + ": ...}`"
 	}
 	if regexp.MustCompile(`\bfor\s+` + name + `\s+in\b|(?m:^|[;&\s])` + name + `=|\bread\s+(?:-r\s+)?` + name + `\b`).MatchString(f.script()) {
-		return "the shell sets " + name + ", after ${" + name + "} was evaluated: write $" + name + ", without braces"
+		return "the shell sets " + name + " only after ${" + name + "} was evaluated: write $" + name + ", without braces"
 	}
 	return ""
 }
@@ -75,7 +75,7 @@ func (f Fault) ofTime(name string) string {
 // nearName is the remedy for a name that resembles another.
 func (f Fault) nearName(name string) string {
 	if near := param.Nearest(name, slices.Sorted(maps.Keys(f.Names))); near != "" {
-		return "did you mean ${" + near + "}, which has its value in " + f.Names[near].String() + "?"
+		return "did you mean ${" + near + "}, which is set in " + f.Names[near].String() + "?"
 	}
 	if near := param.Nearest(name, oprun.VariableNames()); near != "" {
 		return "did you mean ${" + near + "}?"

@@ -55,7 +55,7 @@ var missingFile = sync.OnceValue(func() *regexp.Regexp {
 func (f Fault) Remedies() []string {
 	operator := keys.OperatorOf(f.Config)
 	if f.Message == "" {
-		return []string{"a reason can be given: `fail>: why`"}
+		return []string{"give a reason: `fail>: REASON`"}
 	}
 	if secret := missingSecret().FindStringSubmatch(f.Message); secret != nil {
 		where := "--local"
@@ -68,10 +68,10 @@ func (f Fault) Remedies() []string {
 		return []string{unknownOperator(operator)}
 	}
 	if f.Project != "" && missingFile().MatchString(f.Message+"\n"+strings.Join(f.Lines, "\n")) {
-		return []string{"on a server each task begins with a fresh copy of the project: files that an earlier task wrote are not there, nor those whose names begin with a dot, which a push leaves out. Write and read them in one task, or keep them elsewhere, such as in a bucket or a table"}
+		return []string{"on a server each task starts with a fresh copy of the project, without files written by earlier tasks and without files whose names begin with a dot, which a push omits. Write and read a file in one task, or store it elsewhere, such as in a bucket or a table"}
 	}
 	if key := f.ofRetry(); key != "" {
-		return []string{"write _retry as a number, or as {limit: 3, interval: 10}: " + key + " is a whole number, that of an interval counts seconds"}
+		return []string{"write _retry as a number, or as {limit: 3, interval: 10}: " + key + " must be a whole number, and intervals are in seconds"}
 	}
 	var list []string
 	if text := f.byRule(operator); text != "" {
@@ -85,7 +85,7 @@ func (f Fault) Remedies() []string {
 		list = append(list, operator+"> takes: "+takes)
 	}
 	if example := operators.Example(operator); example != "" && f.misread() {
-		list = append(list, "`zerodag operators "+operator+"` shows how it is written, such as\n"+strings.TrimRight(example, "\n"))
+		list = append(list, "`zerodag operators "+operator+"` shows the syntax, such as\n"+strings.TrimRight(example, "\n"))
 	}
 	return list
 }
@@ -124,7 +124,7 @@ func unknownOperator(name string) string {
 	if near := Near(name, all.Registry().Names()); near != "" {
 		return "did you mean " + near + ">? `zerodag operators` lists all of them"
 	}
-	return "`zerodag operators` lists the operators; executables in operators/ of the project are some, too"
+	return "`zerodag operators` lists the operators; executables in operators/ of the project are also operators"
 }
 
 // HintLines returns remedies as lines below an error, the first of each with "hint: " before it.

@@ -23,7 +23,7 @@ func Meant(name string, names []string, list string) string {
 func MeantWorkflow(name string, names []string, list string) string {
 	file := name[strings.LastIndexByte(name, '/')+1:]
 	if plain := strings.TrimSuffix(file, ".dig"); plain != name && slices.Contains(names, plain) {
-		return "a server knows the workflow by its name, not by its file: " + plain
+		return "on a server, use the name of the workflow, not its file: " + plain
 	}
 	return Meant(name, names, list)
 }
@@ -45,11 +45,11 @@ func MeantTask(pattern string, names []string) string {
 	}
 	switch {
 	case strings.HasPrefix(pattern, "ession"), dayAtStart().MatchString(pattern):
-		return "--session, with two dashes, says which session it is: --session 2026-01-01; "
+		return "write --session with two dashes: --session 2026-01-01; "
 	case strings.Contains(pattern, "="):
-		return "a parameter is given with -p: -p " + term.ShellWord(pattern) + "; "
+		return "pass parameters with -p: -p " + term.ShellWord(pattern) + "; "
 	case strings.HasSuffix(pattern, ".dig"):
-		return "the second argument is a task, not another file; "
+		return "the second argument is a task, not a file; "
 	}
 	near := "+" + pattern
 	if !slices.Contains(last, near) {

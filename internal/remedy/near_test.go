@@ -43,8 +43,8 @@ func TestMeant(t *testing.T) {
 	const list = "`zerodag workflows` lists the workflows"
 	names := []string{"main", "daily/load"}
 	for name, want := range map[string]string{
-		"mian": "did you mean main? " + list, "main.dig": "a server knows the workflow by its name, not by its file: main",
-		"flows/main.dig": "a server knows the workflow by its name, not by its file: main", "other.dig": list, "quite another": list,
+		"mian": "did you mean main? " + list, "main.dig": "on a server, use the name of the workflow, not its file: main",
+		"flows/main.dig": "on a server, use the name of the workflow, not its file: main", "other.dig": list, "quite another": list,
 	} {
 		if got := MeantWorkflow(name, names, list); got != want {
 			t.Errorf("%q: %q, want %q", name, got, want)
@@ -52,9 +52,9 @@ func TestMeant(t *testing.T) {
 	}
 	tasks := []string{"+w", "+w+load", "+w+load+one", "+w^sub+two"}
 	for pattern, want := range map[string]string{
-		"lod": "did you mean +load? ", "load": "did you mean +load? ", "+w+on": "did you mean +one? ", "2026-01-02": "--session, with two dashes, says which session it is: --session 2026-01-01; ",
-		"ession": "--session, with two dashes, says which session it is: --session 2026-01-01; ", "a b=c": "a parameter is given with -p: -p 'a b=c'; ",
-		"x.dig": "the second argument is a task, not another file; ", "+quite+another": "the tasks are +load, +one, +two; ",
+		"lod": "did you mean +load? ", "load": "did you mean +load? ", "+w+on": "did you mean +one? ", "2026-01-02": "write --session with two dashes: --session 2026-01-01; ",
+		"ession": "write --session with two dashes: --session 2026-01-01; ", "a b=c": "pass parameters with -p: -p 'a b=c'; ",
+		"x.dig": "the second argument is a task, not a file; ", "+quite+another": "the tasks are +load, +one, +two; ",
 	} {
 		if got := MeantTask(pattern, tasks); got != want {
 			t.Errorf("%q: %q, want %q", pattern, got, want)

@@ -21,21 +21,21 @@ func (f Fault) notFound() string {
 	script := f.script()
 	switch {
 	case name == "source":
-		return "source is of bash, and /bin/sh is another shell: write . instead, or `shell: [bash]`"
+		return "source is a bash command, but this task runs /bin/sh: write . instead, or `shell: [bash]`"
 	case slices.Contains([]string{"[[", "declare", "function"}, name):
-		return name + " is of bash, and /bin/sh is another shell: write `shell: [bash]`"
+		return name + " is bash syntax, but this task runs /bin/sh: write `shell: [bash]`"
 	case name == "$":
-		return "remove the $ of the terminal in front of the command"
+		return "remove the $ of the terminal prompt before the command"
 	case strings.ContainsAny(name, "\u00a0\u3000\u200b"):
-		return "there is a no-break or invisible character within `" + name + "`: write a space, which looks the same"
+		return "there is a no-break or invisible character in `" + name + "`: replace it with a space, which looks the same"
 	case strings.HasSuffix(name, ":"):
-		return "`" + name + "` is a line of the script: indent it less if it is a key of the task"
+		return "`" + name + "` is part of the script: indent it less if it is a key of the task"
 	case slices.Contains([]string{".bat", ".cmd", ".ps1"}, path.Ext(name)):
-		return name + " is a script of Windows, and sh> runs /bin/sh"
+		return name + " is a Windows script, but sh> runs /bin/sh"
 	case strings.Contains(script, `\`) && !strings.Contains(script, name) && strings.Contains(strings.ReplaceAll(script, `\`, ""), name):
-		return `\ is an escape of the shell: write / between folders`
+		return `\ is an escape character in the shell: write / between folders`
 	case !strings.Contains(name, "/") && strings.Contains(name, "."):
-		return "the shell looks for " + name + " on the PATH only: if it is a file of the project, write ./" + name
+		return "the shell searches for " + name + " only on the PATH: if it is a project file, write ./" + name
 	}
 	return ""
 }

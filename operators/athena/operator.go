@@ -69,7 +69,7 @@ func (q *query) run(ctx context.Context) (operators.Result, error) {
 	case err != nil && ctx.Err() == nil && aws.Temporary(err), err == nil && running(out.QueryExecution.Status.State):
 		return operators.Result{}, q.lookAgain(id, looks)
 	case err != nil:
-		return operators.Result{}, q.call("look at query "+id, "athena:GetQueryExecution").Failure(ctx, err)
+		return operators.Result{}, q.call("look up query "+id, "athena:GetQueryExecution").Failure(ctx, err)
 	case out.QueryExecution.Status.State != types.QueryExecutionStateSucceeded:
 		return operators.Result{}, operators.Failf("athena>: query %s ended as %s%s", id, out.QueryExecution.Status.State, reason(out.QueryExecution.Status))
 	}
@@ -93,11 +93,11 @@ func (q *query) begin(ctx context.Context, tries int64) error {
 	id, err := q.start(ctx)
 	switch {
 	case err != nil && ctx.Err() == nil && aws.Temporary(err) && tries < patience:
-		q.task.Log.Line(operators.Warn, "AthenaOperator", "Athena takes no query now, trying again: "+err.Error())
+		q.task.Log.Line(operators.Warn, "AthenaOperator", "Athena is not accepting queries, retrying: "+err.Error())
 		return aws.Again(q.task, aws.Backoff(tries, shortestWait, longestWait), param.New("looks", tries+1))
 	case err != nil && strings.Contains(err.Error(), "Idempotent parameters do not match"):
-		return operators.Failf("athena>: an earlier run of this task started the query with other text or parameters, and its answer was lost: " +
-			"use values that stay the same, ${session_time} say, not those of the clock, and run it again")
+		return operators.Failf("athena>: an earlier run of this task started the query with different text or parameters, and its response was lost: " +
+			"use stable values such as ${session_time} instead of the current time, and run it again")
 	case err != nil:
 		return q.call("start the query", "athena:StartQueryExecution").Failure(ctx, err)
 	}
@@ -129,7 +129,7 @@ func (q *query) stop(ctx context.Context) error {
 	}
 	if id == "" {
 		if id, err = q.start(ctx); err != nil {
-			return q.call("find the query", "athena:StartQueryExecution").Failure(ctx, err)
+			return q.call("look up the query", "athena:StartQueryExecution").Failure(ctx, err)
 		}
 	}
 	_, err = q.client.StopQueryExecution(ctx, &athena.StopQueryExecutionInput{QueryExecutionId: &id})

@@ -178,7 +178,7 @@ func TestStartsOnce(t *testing.T) {
 	}
 	other := world(t, group, `"query": "select 2"`)
 	other.State = intent.State
-	if got := operatortest.RunOnce(t, ours.Operator(), other); !strings.Contains(got.Error, "started the query with other text or parameters") {
+	if got := operatortest.RunOnce(t, ours.Operator(), other); !strings.Contains(got.Error, "started the query with different text or parameters") {
 		t.Errorf("another text: %+v", got)
 	}
 }
@@ -258,7 +258,7 @@ func TestPatience(t *testing.T) {
 	w := world(t, group, `"query": "select 1"`)
 	w.Vault["aws.athena.endpoint"] = faulty(t, 1, 1)
 	w.State = param.New("commandStatus", param.New("looks", int64(20)))
-	if got := operatortest.RunOnce(t, ours.Operator(), w); !strings.HasPrefix(got.Error, "athena>: can't start the query: AWS is not answering") {
+	if got := operatortest.RunOnce(t, ours.Operator(), w); !strings.HasPrefix(got.Error, "athena>: can't start the query: AWS is not responding") {
 		t.Errorf("in the end: %+v", got)
 	}
 }

@@ -108,7 +108,7 @@ func reuse(p *operators.Params, in *athena.StartQueryExecutionInput) error {
 		return err
 	}
 	if age < time.Minute || age > longestReuse {
-		return param.Errorf("Parameter 'result_reuse' is from 1 minute to 7 days: %v", age)
+		return param.Errorf("Parameter 'result_reuse' must be from 1 minute to 7 days: %v", age)
 	}
 	in.ResultReuseConfiguration = &types.ResultReuseConfiguration{ResultReuseByAgeConfiguration: &types.ResultReuseByAgeConfiguration{
 		Enabled: true, MaxAgeInMinutes: new(int32(age / time.Minute))}}
@@ -132,7 +132,7 @@ func asLiterals(key string, v param.Value) ([]string, error) {
 		case bool, int64, float64:
 			literals[i] = param.Text(v)
 		default:
-			return nil, param.Errorf("%s: a value is a text, a number, true, false or null: %s", key, param.Text(v))
+			return nil, param.Errorf("%s: values must be text, numbers, true, false or null: %s", key, param.Text(v))
 		}
 	}
 	return literals, nil

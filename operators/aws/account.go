@@ -107,7 +107,7 @@ func present(ctx context.Context, p sdk.CredentialsProvider, role, service strin
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case role != "":
-		return operators.Causedf(err, "can't take on the role %s of the secret aws.role_arn: let the credentials do sts:AssumeRole and the role "+
+		return operators.Causedf(err, "can't assume the role %s of the secret aws.role_arn: allow sts:AssumeRole to the credentials and let the role "+
 			"trust them (%s)", role, short(err))
 	}
 	return operators.Causedf(err, "No AWS credentials: set the secrets aws.access_key_id and aws.secret_access_key of the project, or "+
@@ -128,7 +128,7 @@ func (a *Account) within(network operators.Network) sdk.HTTPClient {
 func mayLend(t *operators.Task, service string) error {
 	lends, err := operators.NewParams(t.Config.Map("aws")).BoolOr("environment", true)
 	if err == nil && !lends {
-		err = operators.Failf("No AWS credentials: this host lends its own role to no task. Set the secrets aws.access_key_id and "+
+		err = operators.Failf("No AWS credentials: this host does not share its own role with tasks. Set the secrets aws.access_key_id and "+
 			"aws.secret_access_key of the project, or aws.%s.access_key_id and aws.%[1]s.secret_access_key", service)
 	}
 	return err

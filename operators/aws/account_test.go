@@ -94,7 +94,7 @@ func TestNoCredentials(t *testing.T) {
 		t.Errorf("with the host's: %v", err)
 	}
 	w.Config = param.New("aws", param.New("environment", false))
-	if _, err := config(t.Context(), w, "x"); err == nil || !strings.Contains(err.Error(), "this host lends its own role to no task") {
+	if _, err := config(t.Context(), w, "x"); err == nil || !strings.Contains(err.Error(), "this host does not share its own role with tasks") {
 		t.Errorf("with a host that keeps them: %v", err)
 	}
 	w.Secrets = operatortest.Vault{"aws.access_key_id": "a", "aws.secret_access_key": "s"}
@@ -130,8 +130,8 @@ func TestFailure(t *testing.T) {
 		"x>: can't do it: access denied: allow x:Do to the credentials of the secrets aws.*, or of this host's role (no)":                    api("AccessDeniedException"),
 		"x>: can't do it: AWS does not accept the credentials (ExpiredToken): renew the secrets aws.access_key_id and aws.secret_access_key": api("ExpiredToken"),
 		"x>: can't do it: it does not exist: check its name, the account and the region":                                                     api("ResourceNotFoundException"),
-		"x>: can't do it: AWS is not answering (Throttling: no): run it again, or give the task a `_retry`":                                  api("Throttling"),
-		"x>: can't do it: AWS is not answering (dial: refused): run it again, or give the task a `_retry`":                                   &net.OpError{Op: "dial", Err: errors.New("refused")},
+		"x>: can't do it: AWS is not responding (Throttling: no): run it again, or add a `_retry` to the task":                               api("Throttling"),
+		"x>: can't do it: AWS is not responding (dial: refused): run it again, or add a `_retry` to the task":                                &net.OpError{Op: "dial", Err: errors.New("refused")},
 		"x>: can't do it: Odd: no": api("Odd"),
 	} {
 		got := aws.Call{Operator: "x", Doing: "do it", Needs: "x:Do"}.Failure(t.Context(), err)

@@ -49,7 +49,7 @@ func (c Call) Failure(ctx context.Context, err error) error {
 		}
 		return tell("it does not exist: check its name, the account and the region")
 	case Temporary(err):
-		return tell("AWS is not answering (%s): run it again, or give the task a `_retry`", short(err))
+		return tell("AWS is not responding (%s): run it again, or add a `_retry` to the task", short(err))
 	}
 	return tell("%s", short(err))
 }

@@ -38,7 +38,7 @@ func AsAttributes(key string, v param.Value) (map[string]Attribute, error) {
 			return nil, err
 		}
 		if a.Text == "" {
-			return nil, param.Errorf("%s: attribute '%s' is empty: AWS takes none without a value", key, name)
+			return nil, param.Errorf("%s: attribute '%s' is empty: AWS rejects attributes without a value", key, name)
 		}
 		attributes[name] = a
 	}
@@ -61,7 +61,7 @@ func ReadOrder(t *operators.Task, p *operators.Params, name string) (Order, erro
 	}
 	if !strings.HasSuffix(name, ".fifo") {
 		if group != "" || id != "" {
-			return Order{}, param.Errorf("'group_id' and 'deduplication_id' are for names that end in .fifo: %s", name)
+			return Order{}, param.Errorf("'group_id' and 'deduplication_id' are only for names that end with .fifo: %s", name)
 		}
 		return Order{}, nil
 	}

@@ -124,10 +124,10 @@ func (j *job) run(ctx context.Context) (operators.Result, error) {
 	case err != nil && ctx.Err() == nil && aws.Temporary(err):
 		return operators.Result{}, j.lookAgain()
 	case err != nil:
-		return operators.Result{}, j.call("look at job "+j.id, "batch:DescribeJobs").Failure(ctx, err)
+		return operators.Result{}, j.call("look up job "+j.id, "batch:DescribeJobs").Failure(ctx, err)
 	case len(out.Jobs) == 0:
 		if j.missing++; j.missing > mostMissing {
-			return operators.Result{}, operators.Failf("batch>: AWS Batch does not know job %s: it ended days ago, so nobody can say how", j.id)
+			return operators.Result{}, operators.Failf("batch>: AWS Batch no longer knows job %s: it ended days ago, so its outcome is unknown", j.id)
 		}
 		return operators.Result{}, j.lookAgain()
 	}
@@ -225,7 +225,7 @@ func (j *job) keepOne(ctx context.Context) error {
 	}
 	j.id = *list[0].JobId
 	for _, other := range list[1:] {
-		if err := j.terminate(ctx, *other.JobId, "the same job was submitted before"); err != nil {
+		if err := j.terminate(ctx, *other.JobId, "duplicate of an earlier job"); err != nil {
 			return err
 		}
 	}

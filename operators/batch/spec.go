@@ -45,7 +45,7 @@ func read(p *operators.Params) (spec, error) {
 		return s, err
 	}
 	if !nameForm().MatchString(s.prefix) {
-		return s, param.Errorf("Illegal name of a job: %s: it has at most 91 letters, digits, hyphens and underscores", s.prefix)
+		return s, param.Errorf("Illegal job name: %s: use at most 91 letters, digits, hyphens and underscores", s.prefix)
 	}
 	if s.share, err = p.StringOr("share_identifier", ""); err != nil {
 		return s, err
@@ -71,7 +71,7 @@ func (s *spec) readNumbers(p *operators.Params) error {
 		return err
 	}
 	if s.timeout != 0 && (s.timeout < time.Minute || s.timeout > math.MaxInt32*time.Second) {
-		return param.Errorf("'timeout' of a job is from 1m to 24855d, got %v", s.timeout)
+		return param.Errorf("'timeout' of a job must be from 1m to 24855d, got %v", s.timeout)
 	}
 	return nil
 }
@@ -83,7 +83,7 @@ func within(p *operators.Params, key string, least, most int64) (int64, error) {
 	}
 	n, err := p.Int(key)
 	if err == nil && (n < least || n > most) {
-		err = param.Errorf("'%s' is a number from %d to %d, got %d", key, least, most, n)
+		err = param.Errorf("'%s' must be a number from %d to %d, got %d", key, least, most, n)
 	}
 	return n, err
 }
@@ -111,7 +111,7 @@ func (s *spec) readOverrides(p *operators.Params) error {
 			return err
 		}
 		if n, err := strconv.ParseFloat(value, 64); value != "" && (err != nil || n <= 0) {
-			return param.Errorf("'%s' is a number above 0, got %s", r.key, value)
+			return param.Errorf("'%s' must be a number above 0, got %s", r.key, value)
 		}
 		if value != "" {
 			s.resources = append(s.resources, types.ResourceRequirement{Type: r.kind, Value: &value})

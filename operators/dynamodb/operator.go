@@ -154,7 +154,7 @@ func (r *request) text(key string) (*string, error) {
 func (r *request) item(key string) (map[string]types.AttributeValue, error) {
 	m, err := operators.Read(r.params, key, param.ParseMap)
 	if err == nil && m.Len() == 0 {
-		err = param.Errorf("'%s' is empty: it needs the key of the item", key)
+		err = param.Errorf("'%s' is empty: write the key of the item", key)
 	}
 	if err != nil {
 		return nil, err

@@ -88,7 +88,7 @@ func (r *request) queryInput() (*dynamodb.QueryInput, int64, error) {
 	in.ConsistentRead = &consistent
 	limit, err := r.params.IntOr("limit", 0)
 	if err == nil && (limit < 0 || limit > mostItems) {
-		err = param.Errorf("'limit' is %d: it may be 1 to %d", limit, mostItems)
+		err = param.Errorf("'limit' is %d: it must be from 1 to %d", limit, mostItems)
 	}
 	if limit > 0 && in.FilterExpression == nil {
 		in.Limit = new(int32(limit))

@@ -58,7 +58,7 @@ func (r *request) once(ctx context.Context, w types.TransactWriteItem) error {
 	_, err := r.client.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{w}, ClientRequestToken: &token})
 	var other *types.IdempotentParameterMismatchException
 	if errors.As(err, &other) {
-		r.task.Log.Line(operators.Info, "DynamodbOperator", "An earlier run of this task has written to "+r.table+" already")
+		r.task.Log.Line(operators.Info, "DynamodbOperator", "An earlier run of this task has already written to "+r.table)
 		return nil
 	}
 	var canceled *types.TransactionCanceledException

@@ -10,7 +10,7 @@ import (
 
 // Operator returns `echo>`.
 func Operator() operators.Operator {
-	return operators.Operator{Name: "echo", Summary: "shows a message, in the task's log and where the workflow is watched", Inline: true, Run: run}
+	return operators.Operator{Name: "echo", Summary: "prints a message to the task's log and wherever the workflow is watched", Inline: true, Run: run}
 }
 
 func run(_ context.Context, t *operators.Task) (operators.Result, error) {

@@ -126,7 +126,7 @@ func (j *job) run(ctx context.Context) (operators.Result, error) {
 	case err != nil && ctx.Err() == nil && aws.Temporary(err):
 		return operators.Result{}, j.lookAgain()
 	case err != nil:
-		return operators.Result{}, j.call("look at "+j.arn, "ecs:DescribeTasks").Failure(ctx, err)
+		return operators.Result{}, j.call("look up "+j.arn, "ecs:DescribeTasks").Failure(ctx, err)
 	case len(out.Tasks) == 0:
 		return operators.Result{}, j.unknown()
 	}
@@ -150,7 +150,7 @@ func (j *job) lookAgain() error {
 // its end.
 func (j *job) unknown() error {
 	if j.missing++; j.missing > mostMissing {
-		return operators.Failf("ecs>: Amazon ECS does not know task %s: it ended more than an hour ago, so nobody can say how", j.arn)
+		return operators.Failf("ecs>: Amazon ECS no longer knows task %s: it ended more than an hour ago, so its outcome is unknown", j.arn)
 	}
 	return j.lookAgain()
 }
@@ -159,7 +159,7 @@ func (j *job) unknown() error {
 // start that failed for lack of capacity has created none, so the next one uses a different token.
 func (j *job) start(ctx context.Context) error {
 	if err := j.define(ctx); err != nil {
-		return j.unanswered(ctx, err, j.call("look at "+j.spec.definition, "ecs:DescribeTaskDefinition"))
+		return j.unanswered(ctx, err, j.call("look up "+j.spec.definition, "ecs:DescribeTaskDefinition"))
 	}
 	token := fmt.Sprintf("%s-%d", j.name, j.refused)
 	out, err := j.runTask(ctx, j.spec.input(j.container, j.name, token))
@@ -175,7 +175,7 @@ func (j *job) start(ctx context.Context) error {
 	case len(out.Tasks) > 0:
 		return j.started(*out.Tasks[0].TaskArn)
 	case len(out.Failures) == 0:
-		return operators.Failf("ecs>: can't run %s: Amazon ECS started no task and did not say why", j.spec.definition)
+		return operators.Failf("ecs>: can't run %s: Amazon ECS started no task and gave no reason", j.spec.definition)
 	}
 	f := out.Failures[0]
 	why := strings.TrimSuffix(sdk.ToString(f.Reason)+": "+sdk.ToString(f.Detail), ": ")
@@ -228,11 +228,11 @@ func noCapacity(reason string) bool {
 func remedy(reason string) string {
 	switch reason {
 	case "INACTIVE":
-		return ": the cluster has no active machines, name a 'launch_type' or a 'capacity_provider'"
+		return ": the cluster has no active instances; set 'launch_type' or 'capacity_provider'"
 	case "ATTRIBUTE":
-		return ": no machine of the cluster has what the task definition asks for"
+		return ": no instance of the cluster meets the requirements of the task definition"
 	case "MISSING":
-		return ": it is not there"
+		return ": it does not exist"
 	}
 	return ""
 }

@@ -173,13 +173,13 @@ func TestWhichContainer(t *testing.T) {
 		t.Errorf("the named container failed: %+v", got)
 	}
 	got := operatortest.RunOnce(t, ours.Operator(), world(t, name, `, "container": "nosuch"`))
-	if diff := cmp.Diff(operatortest.Ended{Error: "ecs>: " + name + " has no container nosuch: it has main, side"}, got); diff != "" {
+	if diff := cmp.Diff(operatortest.Ended{Error: "ecs>: " + name + " has no container nosuch: its containers are main, side"}, got); diff != "" {
 		t.Error(diff)
 	}
 	side.Essential = new(true)
 	name, _ = definition(t, "true", side)
 	got = operatortest.RunOnce(t, ours.Operator(), world(t, name, ""))
-	if diff := cmp.Diff(operatortest.Ended{Error: "ecs>: " + name + " has 2 essential containers: name the one that counts in 'container': main, side"}, got); diff != "" {
+	if diff := cmp.Diff(operatortest.Ended{Error: "ecs>: " + name + " has 2 essential containers: write in 'container' which one decides the outcome: main, side"}, got); diff != "" {
 		t.Error(diff)
 	}
 }
@@ -256,7 +256,7 @@ func TestMessages(t *testing.T) {
 	t.Parallel()
 	name, _ := definition(t, "true")
 	for params, want := range map[string]string{
-		`{"_command": "nobody-made-this", "cluster": "` + name + `"}`: "ecs>: can't look at nobody-made-this: ",
+		`{"_command": "nobody-made-this", "cluster": "` + name + `"}`: "ecs>: can't look up nobody-made-this: ",
 		`{"_command": "` + name + `", "cluster": "nobody-made-this"}`: "ecs>: can't run " + name + ": ClusterNotFoundException: Cluster not found.",
 		`{"_command": "` + name + `", "launch_type": "FARGATE"}`: "ecs>: can't run " + name +
 			": InvalidParameterException: Network Configuration must be provided when networkMode 'awsvpc' is specified.",
@@ -395,7 +395,7 @@ func TestCapacityAfterTheStart(t *testing.T) {
 	url, _ = behind(t, map[string][]string{"DescribeTasks": {missing, missing, missing, missing, missing, missing}})
 	w = world(t, name, "")
 	w.Vault["aws.ecs.endpoint"] = url
-	if got := untilDone(t, w); !strings.Contains(got.Error, "does not know task arn:") {
+	if got := untilDone(t, w); !strings.Contains(got.Error, "no longer knows task arn:") {
 		t.Errorf("got %+v", got)
 	}
 }

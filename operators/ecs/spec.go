@@ -57,7 +57,7 @@ func (s *spec) readPlace(p *operators.Params) error {
 	}
 	s.launchType = strings.ToUpper(s.launchType)
 	if s.launchType != "" && !slices.Contains(types.LaunchType("").Values(), types.LaunchType(s.launchType)) {
-		return param.Errorf("Illegal launch_type: %s: it is FARGATE, EC2, EXTERNAL or MANAGED_INSTANCES", s.launchType)
+		return param.Errorf("Illegal launch_type: %s: use FARGATE, EC2, EXTERNAL or MANAGED_INSTANCES", s.launchType)
 	}
 	if s.providers, err = operators.ReadOr(p, "capacity_provider", asProviders, nil); err != nil {
 		return err
@@ -197,13 +197,13 @@ func (j *job) define(ctx context.Context) error {
 	}
 	switch {
 	case j.spec.container != "" && !slices.Contains(all, j.spec.container):
-		return operators.Failf("ecs>: %s has no container %s: it has %s", j.spec.definition, j.spec.container, strings.Join(all, ", "))
+		return operators.Failf("ecs>: %s has no container %s: its containers are %s", j.spec.definition, j.spec.container, strings.Join(all, ", "))
 	case j.spec.container != "":
 		j.container = j.spec.container
 	case len(essential) == 1:
 		j.container = essential[0]
 	default:
-		return operators.Failf("ecs>: %s has %d essential containers: name the one that counts in 'container': %s", j.spec.definition, len(essential), strings.Join(all, ", "))
+		return operators.Failf("ecs>: %s has %d essential containers: write in 'container' which one decides the outcome: %s", j.spec.definition, len(essential), strings.Join(all, ", "))
 	}
 	for _, c := range out.TaskDefinition.ContainerDefinitions {
 		if sdk.ToString(c.Name) == j.container {

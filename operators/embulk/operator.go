@@ -41,8 +41,8 @@ func run(ctx context.Context, t *operators.Task) (operators.Result, error) {
 	case err != nil:
 		return operators.Result{}, err
 	case exit.Code == notFound:
-		return operators.Result{}, operators.Failf("embulk>: there is no program `embulk`, or it finds no Java: install both where commands run, " +
-			"or name an image that has them in `docker: {image: …}`")
+		return operators.Result{}, operators.Failf("embulk>: the program `embulk` or Java was not found: install both where commands run, " +
+			"or name an image that contains them in `docker: {image: …}`")
 	case exit.Code != 0:
 		return operators.Result{}, operators.Faultf("", "Command failed with code %d", exit.Code)
 	}

@@ -102,7 +102,7 @@ func TestFailures(t *testing.T) {
 		`{"_command": "nosuch.yml"}`: {Error: "File not found: ROOT/nosuch.yml", Kind: "config"},
 		`{"_command": "list.yml"}`:   {Error: "Parameter 'embulk>' must be an object", Kind: "config"},
 		`{"config": {"a": 1}, "_env": {"PATH": "/nonexistent"}}`: {
-			Error: "embulk>: there is no program `embulk`, or it finds no Java: install both where commands run, or name an image that has them in `docker: {image: …}`"},
+			Error: "embulk>: the program `embulk` or Java was not found: install both where commands run, or name an image that contains them in `docker: {image: …}`"},
 	} {
 		w := world(t, params)
 		got := operatortest.RunOnce(t, embulk.Operator(), w)

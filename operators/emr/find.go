@@ -107,7 +107,7 @@ func (w *stepsWork) keepOne(ctx context.Context) {
 	}
 	w.cluster = ids[0]
 	if _, err := w.terminateJobFlows(ctx, &emr.TerminateJobFlowsInput{JobFlowIds: ids[1:]}); err != nil {
-		w.task.Log.Line(operators.Error, "EmrOperator", fmt.Sprintf("Can't terminate the clusters %v, of which there should be one: %v", ids[1:], err))
+		w.task.Log.Line(operators.Error, "EmrOperator", fmt.Sprintf("Can't terminate the duplicate clusters %v: %v", ids[1:], err))
 	}
 }
 

@@ -38,7 +38,7 @@ func open(ctx context.Context, account *aws.Account, t *operators.Task) (work, e
 	s := source{task: t, params: p, tag: tag(t)}
 	if p.Has("application") {
 		if p.Has("cluster") || p.Has("steps") {
-			return nil, param.Errorf("emr>: 'application' is for EMR Serverless, it can't be set together with 'cluster' or 'steps'")
+			return nil, param.Errorf("emr>: 'application' is for EMR Serverless and can't be combined with 'cluster' or 'steps'")
 		}
 		return openServerless(ctx, account, s)
 	}

@@ -210,7 +210,7 @@ func TestNewCluster(t *testing.T) {
 		t.Error(diff)
 	}
 	if diff := cmp.Diff([]string{"there.txt"}, p.keys(t.Context())); diff != "" {
-		t.Errorf("what was staged is left behind: %s", diff)
+		t.Errorf("staged files were left: %s", diff)
 	}
 	if log := w.Output.String(); strings.Contains(log, "it's") {
 		t.Errorf("the log tells a secret: %s", log)
@@ -253,7 +253,7 @@ func TestSecretsStaySealed(t *testing.T) {
 		t.Error(err)
 	}
 	if keys := p.keys(t.Context()); len(keys) > 0 {
-		t.Errorf("what was staged is left behind: %v", keys)
+		t.Errorf("staged files were left: %v", keys)
 	}
 }
 

@@ -159,7 +159,7 @@ func (w *stepsWork) lookFailed(ctx context.Context, err error, shortest time.Dur
 	if ctx.Err() == nil && aws.Temporary(err) {
 		return w.look(shortest)
 	}
-	return w.call("look at cluster "+w.cluster, needs).Failure(ctx, err)
+	return w.call("look up cluster "+w.cluster, needs).Failure(ctx, err)
 }
 
 func (w *stepsWork) result() operators.Result {

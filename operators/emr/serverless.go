@@ -85,7 +85,7 @@ func readJob(s *stage) (*emrserverless.StartJobRunInput, error) {
 		return nil, err
 	}
 	if timeout != 0 && timeout < 5*time.Minute {
-		return nil, param.Errorf("'timeout' of a job is at least 5m, got %v", timeout)
+		return nil, param.Errorf("'timeout' of a job must be at least 5m, got %v", timeout)
 	}
 	if timeout != 0 {
 		in.ExecutionTimeoutMinutes = new(int64(timeout / time.Minute))
@@ -121,7 +121,7 @@ func overrides(s *stage) (*types.ConfigurationOverrides, error) {
 	o := &types.ConfigurationOverrides{}
 	for _, c := range list {
 		if len(c.Configurations) > 0 {
-			return nil, param.Errorf("configurations of EMR Serverless have no configurations within: %s", *c.Classification)
+			return nil, param.Errorf("configurations of EMR Serverless cannot be nested: %s", *c.Classification)
 		}
 		o.ApplicationConfiguration = append(o.ApplicationConfiguration, types.Configuration{Classification: c.Classification, Properties: c.Properties})
 	}
@@ -142,7 +142,7 @@ func driver(s *stage) (types.JobDriver, error) {
 		return nil, err
 	}
 	if (spark == nil) == (hive == nil) {
-		return nil, param.Errorf("emr>: an 'application' needs one of 'spark' and 'hive'")
+		return nil, param.Errorf("emr>: 'application' needs one of 'spark' and 'hive'")
 	}
 	if hive != nil {
 		return hiveDriver(s, operators.NewParams(hive))
@@ -206,7 +206,7 @@ func (j *jobRun) run(ctx context.Context) (operators.Result, error) {
 	case err != nil && ctx.Err() == nil && aws.Temporary(err):
 		return operators.Result{}, j.look()
 	case err != nil:
-		return operators.Result{}, j.call("look at job run "+j.id, "emr-serverless:GetJobRun").Failure(ctx, err)
+		return operators.Result{}, j.call("look up job run "+j.id, "emr-serverless:GetJobRun").Failure(ctx, err)
 	case out.JobRun.State == types.JobRunStateSuccess:
 		j.clear(ctx, j.objects)
 		last := param.New("application", *j.in.ApplicationId, "id", j.id)

@@ -85,7 +85,7 @@ func TestServerless(t *testing.T) {
 		t.Error(diff)
 	}
 	if keys := p.keys(t.Context()); len(keys) > 0 {
-		t.Errorf("what was staged is left behind: %v", keys)
+		t.Errorf("staged files were left: %v", keys)
 	}
 }
 

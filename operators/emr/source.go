@@ -195,7 +195,7 @@ func (s *stage) clear(ctx context.Context, client *s3.Client) {
 			_, err = client.DeleteObjects(ctx, &s3.DeleteObjectsInput{Bucket: &name, Delete: &types.Delete{Objects: list, Quiet: new(true)}})
 		}
 		if err != nil {
-			s.task.Log.Line(operators.Warn, "EmrOperator", "What was staged is left behind in "+s.folder()+": "+err.Error())
+			s.task.Log.Line(operators.Warn, "EmrOperator", "Staged files were left in "+s.folder()+": "+err.Error())
 			return
 		}
 	}

@@ -225,7 +225,7 @@ func readStep(s *stage, o *operators.Params, i int, usual string) (types.StepCon
 		return step, nil, err
 	}
 	if !slices.Contains(types.ActionOnFailure("").Values(), types.ActionOnFailure(action)) {
-		return step, nil, param.Errorf("Invalid action_on_failure: %s: it is TERMINATE_JOB_FLOW, TERMINATE_CLUSTER, CANCEL_AND_WAIT or CONTINUE", action)
+		return step, nil, param.Errorf("Invalid action_on_failure: %s: use TERMINATE_JOB_FLOW, TERMINATE_CLUSTER, CANCEL_AND_WAIT or CONTINUE", action)
 	}
 	step = types.StepConfig{Name: new(name + " (" + s.tag + ")"), ActionOnFailure: types.ActionOnFailure(action),
 		HadoopJarStep: &types.HadoopJarStepConfig{Jar: new("command-runner.jar"), Args: p.plain}}

@@ -38,7 +38,7 @@ func (w *stepsWork) stopCluster(ctx context.Context) error {
 	if deref(w.fresh.Instances.TerminationProtected) {
 		_, err := w.setTerminationProtection(ctx, &emr.SetTerminationProtectionInput{JobFlowIds: ids, TerminationProtected: new(false)})
 		if err != nil {
-			return w.call("end the protection of cluster "+strings.Join(ids, ", "), "elasticmapreduce:SetTerminationProtection").Failure(ctx, err)
+			return w.call("remove the termination protection of cluster "+strings.Join(ids, ", "), "elasticmapreduce:SetTerminationProtection").Failure(ctx, err)
 		}
 	}
 	if _, err := w.terminateJobFlows(ctx, &emr.TerminateJobFlowsInput{JobFlowIds: ids}); err != nil {

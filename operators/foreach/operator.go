@@ -12,7 +12,7 @@ import (
 // Operator returns `for_each>`.
 func Operator() operators.Operator {
 	return operators.Operator{
-		Name: "for_each", Summary: "runs tasks for every combination of values", Inline: true, Run: run,
+		Name: "for_each", Summary: "runs tasks for each combination of values", Inline: true, Run: run,
 	}
 }
 

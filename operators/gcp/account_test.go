@@ -45,16 +45,16 @@ func TestAccount(t *testing.T) {
 		change func(v operatortest.Vault)
 		want   string
 	}{
-		{func(v operatortest.Vault) { delete(v, "gcp.credential") }, "Could not get google cloud credential: need gcp.credential secret; set the key of a service account, as `zerodag secrets --project NAME --set gcp.credential=@key.json`"},
-		{func(v operatortest.Vault) { v["gcp.credential"] = "-----BEGIN secret" }, "Unable to parse 'gcp.credential' secret: it is not the JSON of a key; set it from the file that Google gave, as `zerodag secrets --project NAME --set gcp.credential=@key.json`"},
-		{without("project_id"), "Missing 'gcp.project' secret: the credential names no project, so set it, as `zerodag secrets --project NAME --set gcp.project`"},
-		{without("private_key"), "The 'gcp.credential' secret lacks client_email or private_key: set it from the whole file that Google gave for the service account"},
-		{set("private_key", "nonsense"), "The 'gcp.credential' secret has no private_key that can be read: set it from the file that Google gave, as it is"},
-		{set("type", "external_account"), `The 'gcp.credential' secret is of the type "external_account": a key of the type service_account or authorized_user is needed`},
-		{set("type", "authorized_user"), "The 'gcp.credential' secret lacks client_id, client_secret or refresh_token: set it from the whole file that `gcloud auth application-default login` wrote"},
-		{set("token_uri", "http://example.com/token"), "The token_uri of the 'gcp.credential' secret must begin with https://: a key is not sent in clear"},
-		{set("token_uri", "file:///etc/passwd"), "The token_uri of the 'gcp.credential' secret is no address such as https://host.example.com/path, without a user, a query and a fragment"},
-		{func(v operatortest.Vault) { v["gcp.storage.endpoint"] = "http://example.com" }, "The 'gcp.storage.endpoint' secret must begin with https://: a key is not sent in clear"},
+		{func(v operatortest.Vault) { delete(v, "gcp.credential") }, "Could not get google cloud credential: need gcp.credential secret; set the key of a service account: `zerodag secrets --project NAME --set gcp.credential=@key.json`"},
+		{func(v operatortest.Vault) { v["gcp.credential"] = "-----BEGIN secret" }, "Unable to parse 'gcp.credential' secret: it is not a JSON key; set it from the key file that Google issued: `zerodag secrets --project NAME --set gcp.credential=@key.json`"},
+		{without("project_id"), "Missing 'gcp.project' secret: the credential does not name a project, so set it: `zerodag secrets --project NAME --set gcp.project`"},
+		{without("private_key"), "The 'gcp.credential' secret lacks client_email or private_key: set it from the complete key file of the service account"},
+		{set("private_key", "nonsense"), "The 'gcp.credential' secret has no readable private_key: set it from the unchanged key file that Google issued"},
+		{set("type", "external_account"), `The 'gcp.credential' secret has the type "external_account": use a key of type service_account or authorized_user`},
+		{set("type", "authorized_user"), "The 'gcp.credential' secret lacks client_id, client_secret or refresh_token: set it from the complete file written by `gcloud auth application-default login`"},
+		{set("token_uri", "http://example.com/token"), "The token_uri of the 'gcp.credential' secret must begin with https://: keys are never sent unencrypted"},
+		{set("token_uri", "file:///etc/passwd"), "The token_uri of the 'gcp.credential' secret must be an address such as https://host.example.com/path, without user, query and fragment"},
+		{func(v operatortest.Vault) { v["gcp.storage.endpoint"] = "http://example.com" }, "The 'gcp.storage.endpoint' secret must begin with https://: keys are never sent unencrypted"},
 	} {
 		b := newBed(t)
 		w := b.world(t, `{"_command": "b/o"}`)
@@ -86,8 +86,8 @@ func TestPerson(t *testing.T) {
 func TestToken(t *testing.T) {
 	t.Parallel()
 	for content, want := range map[string]string{
-		`{"error": "invalid_grant", "error_description": "Invalid JWT Signature."}`: "Operation failed: Google gives no token for the 'gcp.credential' secret: 400 Bad Request: invalid_grant Invalid JWT Signature. (token response)",
-		"root:x:0:0: what is inside": "Operation failed: Google gives no token for the 'gcp.credential' secret: 400 Bad Request (token response)",
+		`{"error": "invalid_grant", "error_description": "Invalid JWT Signature."}`: "Operation failed: Google issued no token for the 'gcp.credential' secret: 400 Bad Request: invalid_grant Invalid JWT Signature. (token response)",
+		"root:x:0:0: what is inside": "Operation failed: Google issued no token for the 'gcp.credential' secret: 400 Bad Request (token response)",
 	} {
 		b := newBed(t)
 		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, content, http.StatusBadRequest) }))

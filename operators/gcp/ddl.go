@@ -15,7 +15,7 @@ import (
 
 // ddlOperator returns `bq_ddl>`.
 func ddlOperator() operators.Operator {
-	return operators.Operator{Name: "bq_ddl", Summary: "makes, empties and deletes datasets and tables of BigQuery", Retries: true,
+	return operators.Operator{Name: "bq_ddl", Summary: "creates, empties and deletes datasets and tables of BigQuery", Retries: true,
 		Run: func(ctx context.Context, t *operators.Task) (operators.Result, error) {
 			w, err := newWork(t, "bq", scopeBigQuery, "BqDdlOperatorFactory")
 			if err != nil {
@@ -214,7 +214,7 @@ func (w *work) tableResource(item param.Value) (table, *param.Map, error) {
 	d.copy(resource, "view", "view", asMapping)
 	d.copy(resource, "labels", "labels", asLabels)
 	if d.params.Has("access") {
-		w.log(operators.Warn, "'access' of the table %s means nothing to BigQuery: it is the dataset that has one", t.id)
+		w.log(operators.Warn, "'access' of the table %s has no effect: in BigQuery, only datasets have one", t.id)
 	}
 	if err := d.end(); err != nil {
 		return table{}, nil, err
@@ -331,12 +331,12 @@ func (w *work) asTime(key string, v param.Value) (param.Value, error) {
 	}
 	in, err := schedule.Zone(zone)
 	if err != nil {
-		return nil, param.Errorf("'timezone' is no name of a time zone: %s", zone)
+		return nil, param.Errorf("'timezone' is not a valid time zone: %s", zone)
 	}
 	for _, form := range []string{"2006-01-02T15:04:05", "2006-01-02T15:04"} {
 		if at, err := time.ParseInLocation(form, text, in); err == nil {
 			return millis(at), nil
 		}
 	}
-	return nil, param.Errorf("'%s' is seconds since 1970, or a time such as 2016-11-01T01:02:03Z or 2016-11-01T01:02:03, and not %q", key, text)
+	return nil, param.Errorf("'%s' must be seconds since 1970, or a time such as 2016-11-01T01:02:03Z or 2016-11-01T01:02:03, not %q", key, text)
 }

@@ -317,7 +317,7 @@ func (j *job) cancel(ctx context.Context) error {
 			return nil
 		case api.Is(err, http.StatusNotFound) && !j.started:
 			if j.location == "" {
-				j.log(operators.Warn, "BigQuery has no job %s in the US or the EU. If it was started elsewhere it goes on: look for it in the console; with `location` it is found", j.name())
+				j.log(operators.Warn, "BigQuery has no job %s in the US or the EU. If it was started in a different location, it keeps running: find it in the console, or set `location`", j.name())
 			}
 			return nil
 		case pause == 0 || !api.Temporary(err) || !sleep(ctx, pause):

@@ -103,7 +103,7 @@ func (w *work) schema() (*param.Map, error) {
 	}
 	m, isMap := v.(*param.Map)
 	if !isMap {
-		return nil, param.Errorf("'schema' of %s is no mapping: write its columns below `fields`, as fields: [{name: id, type: INTEGER}]", name)
+		return nil, param.Errorf("'schema' of %s must be a mapping: write its columns below `fields`, as in fields: [{name: id, type: INTEGER}]", name)
 	}
 	return m, nil
 }

@@ -146,7 +146,7 @@ func TestUnusedKeys(t *testing.T) {
 	b := newBed(t)
 	w := b.world(t, `{"create_datasets": [{"id": "d", "freindly_name": "x"}], "create_tables": [{"id": "t", "dataset": "d", "access": []}]}`)
 	got := operatortest.UntilDone(t, operator(t, "bq_ddl"), w)
-	for _, line := range []string{"'freindly_name' of a dataset is not used at task", "did you mean friendly_name?", "[WARN] BqDdlOperatorFactory: 'access' of the table t means nothing"} {
+	for _, line := range []string{"'freindly_name' of a dataset is not used at task", "did you mean friendly_name?", "[WARN] BqDdlOperatorFactory: 'access' of the table t has no effect"} {
 		if log := w.Output.String(); got.Error != "" || !strings.Contains(log, line) {
 			t.Errorf("%+v, the log lacks %q:\n%s", got, line, log)
 		}

@@ -55,7 +55,7 @@ func TestWaitFaults(t *testing.T) {
 	w = b.world(t, `{"_command": "b/o"}`)
 	operatortest.Waits(t, operator(t, "gcs_wait"), w, 1, 2, 4)
 	got := operatortest.UntilDone(t, operator(t, "gcs_wait"), w)
-	if !strings.HasPrefix(got.Error, "Operation failed: the answer of Google to /storage/v1/b/b/o/o cannot be read: ") {
+	if !strings.HasPrefix(got.Error, "Operation failed: the response of Google to /storage/v1/b/b/o/o cannot be read: ") {
 		t.Errorf("%+v", got)
 	}
 }

@@ -39,7 +39,7 @@ func newWork(t *operators.Task, group, scope, logger string) (*work, error) {
 	case err != nil:
 		return nil, err
 	case !found:
-		return nil, operators.MissingSecret("gcp.credential", param.Errorf("Could not get google cloud credential: need gcp.credential secret; set the key of a service account, as `zerodag secrets --project NAME --set gcp.credential=@key.json`"))
+		return nil, operators.MissingSecret("gcp.credential", param.Errorf("Could not get google cloud credential: need gcp.credential secret; set the key of a service account: `zerodag secrets --project NAME --set gcp.credential=@key.json`"))
 	}
 	credential, err := api.ReadCredential(text)
 	if err != nil {
@@ -52,7 +52,7 @@ func newWork(t *operators.Task, group, scope, logger string) (*work, error) {
 		w.project = credential.Project
 	}
 	if w.project == "" {
-		return nil, param.Errorf("Missing 'gcp.project' secret: the credential names no project, so set it, as `zerodag secrets --project NAME --set gcp.project`")
+		return nil, param.Errorf("Missing 'gcp.project' secret: the credential does not name a project, so set it: `zerodag secrets --project NAME --set gcp.project`")
 	}
 	w.client = &api.Client{HTTP: t.HTTP.Client(operators.HTTPOptions{}), Credential: credential, Scope: scope}
 	for key, into := range map[string]*string{"gcp.bigquery.endpoint": &w.client.BigQuery, "gcp.storage.endpoint": &w.client.Storage} {

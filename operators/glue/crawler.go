@@ -40,7 +40,7 @@ func (c *crawler) run(ctx context.Context) (operators.Result, error) {
 	case err != nil && ctx.Err() == nil && aws.Temporary(err), err == nil && out.Crawler.State != types.CrawlerStateReady:
 		return operators.Result{}, c.lookAgain(before, looks)
 	case err != nil:
-		return operators.Result{}, c.call("look at crawler "+c.name, "glue:GetCrawler").Failure(ctx, err)
+		return operators.Result{}, c.call("look up crawler "+c.name, "glue:GetCrawler").Failure(ctx, err)
 	case before == "":
 		return operators.Result{}, aws.Again(c.task, 0, param.New("before", began(out.Crawler.LastCrawl)))
 	case before == began(out.Crawler.LastCrawl):

@@ -65,7 +65,7 @@ func asArguments(key string, v param.Value) (map[string]string, error) {
 			name = "--" + name
 		}
 		if name == keyArgument {
-			return nil, param.Errorf("%s: %s is the argument by which this task finds its run", key, name)
+			return nil, param.Errorf("%s: %s is reserved for the argument by which this task finds its run", key, name)
 		}
 		arguments[name] = text
 	}
@@ -83,7 +83,7 @@ func readSize(p *operators.Params, in *glue.StartJobRunInput) error {
 		return err
 	}
 	if workers < 0 || workers > 1<<20 {
-		return param.Errorf("Parameter 'workers' is no number of workers: %d", workers)
+		return param.Errorf("Parameter 'workers' is not a valid number of workers: %d", workers)
 	}
 	if workers > 0 {
 		in.NumberOfWorkers = new(int32(workers))
@@ -104,7 +104,7 @@ func readBounds(p *operators.Params, in *glue.StartJobRunInput) error {
 		return err
 	}
 	if limit != 0 && (limit < time.Minute || limit > 7*24*time.Hour) {
-		return param.Errorf("Parameter 'timeout' is from 1 minute to 7 days: %v", limit)
+		return param.Errorf("Parameter 'timeout' must be from 1 minute to 7 days: %v", limit)
 	}
 	if limit != 0 {
 		in.Timeout = new(int32(limit / time.Minute))
@@ -115,7 +115,7 @@ func readBounds(p *operators.Params, in *glue.StartJobRunInput) error {
 	}
 	in.ExecutionClass = types.ExecutionClass(strings.ToUpper(class))
 	if class != "" && !slices.Contains(in.ExecutionClass.Values(), in.ExecutionClass) {
-		return param.Errorf("Parameter 'execution_class' is either standard or flex: %s", class)
+		return param.Errorf("Parameter 'execution_class' must be standard or flex: %s", class)
 	}
 	security, err := p.StringOr("security_configuration", "")
 	if security != "" {
@@ -136,7 +136,7 @@ func asCapacity(key string, v param.Value) (*float64, error) {
 	case float64:
 		return &n, nil
 	}
-	return nil, param.Errorf("Parameter '%s' is no number: %s", key, param.Text(v))
+	return nil, param.Errorf("Parameter '%s' is not a number: %s", key, param.Text(v))
 }
 
 // run proceeds from the intent, which is stored before anything is started, to the id of the run, to its end.
@@ -161,7 +161,7 @@ func (j *job) run(ctx context.Context) (operators.Result, error) {
 	case err != nil && ctx.Err() == nil && aws.Temporary(err), err == nil && running(out.JobRun.JobRunState):
 		return operators.Result{}, j.lookAgain(id, looks)
 	case err != nil:
-		return operators.Result{}, j.call("look at run "+id, "glue:GetJobRun").Failure(ctx, err)
+		return operators.Result{}, j.call("look up run "+id, "glue:GetJobRun").Failure(ctx, err)
 	case out.JobRun.JobRunState != types.JobRunStateSucceeded:
 		text := sdk.ToString(out.JobRun.ErrorMessage)
 		if text != "" {
@@ -188,7 +188,7 @@ func (j *job) begin(ctx context.Context, state *operators.Params) error {
 		return err
 	}
 	id, err := j.find(ctx, time.Unix(since, 0))
-	needs, doing := "glue:GetJobRuns", "look at the runs of "+*j.input.JobName
+	needs, doing := "glue:GetJobRuns", "look up the runs of "+*j.input.JobName
 	if err == nil && id == "" {
 		needs, doing = "glue:StartJobRun", "start job "+*j.input.JobName
 		var out *glue.StartJobRunOutput
@@ -256,7 +256,7 @@ func (j *job) stop(ctx context.Context) error {
 			return err
 		}
 		if id, err = j.find(ctx, time.Unix(since, 0)); err != nil {
-			return j.call("look at the runs of "+*j.input.JobName, "glue:GetJobRuns").Failure(ctx, err)
+			return j.call("look up the runs of "+*j.input.JobName, "glue:GetJobRuns").Failure(ctx, err)
 		}
 		if id == "" {
 			return nil

@@ -69,7 +69,7 @@ func open(ctx context.Context, account *aws.Account, t *operators.Task) (work, e
 	s := service{task: t}
 	switch {
 	case name != "" && p.Has("_command"):
-		return nil, param.Errorf("glue> runs either a job, its command, or the 'crawler', not both")
+		return nil, param.Errorf("glue> runs either a job (its command) or a 'crawler', not both")
 	case name != "":
 		if err := s.connect(ctx, account, p); err != nil {
 			return nil, err
@@ -155,10 +155,10 @@ func (s *service) notStarted(ctx context.Context, err error, tries int64, intent
 	case ctx.Err() != nil:
 		return false, nil //nolint:nilerr // the caller returns the error that it gave
 	case full(err):
-		s.log(operators.Info, "Waiting for others to end: "+aws.Code(err))
+		s.log(operators.Info, "Waiting for other runs to end: "+aws.Code(err))
 		next.Set("tries", min(tries+1, 4)) // waiting for room may take any time
 	case tries < patience && (aws.Temporary(err) || aws.Code(err) == "OperationTimeoutException"):
-		s.log(operators.Warn, "Glue does not answer, looking again: "+err.Error())
+		s.log(operators.Warn, "Glue is not responding, retrying: "+err.Error())
 		next.Set("tries", tries+1)
 	default:
 		return false, nil

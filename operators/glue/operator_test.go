@@ -329,8 +329,8 @@ func TestMessages(t *testing.T) {
 	b := bed{name: "nobody-made-this"}
 	localstack.Config(t)
 	for params, want := range map[string]string{
-		`"_command": "NAME"`: "glue>: can't look at the runs of nobody-made-this: it does not exist: check its name, the account and the region",
-		`"crawler": "NAME"`:  "glue>: can't look at crawler nobody-made-this: it does not exist: check its name, the account and the region",
+		`"_command": "NAME"`: "glue>: can't look up the runs of nobody-made-this: it does not exist: check its name, the account and the region",
+		`"crawler": "NAME"`:  "glue>: can't look up crawler nobody-made-this: it does not exist: check its name, the account and the region",
 	} {
 		if diff := cmp.Diff(operatortest.Ended{Error: want}, untilDone(t, b.world(t, params))); diff != "" {
 			t.Error(diff)

@@ -68,7 +68,7 @@ const shownLength = 200
 // summary returns the content for a message.
 func (a *answer) summary(most int64) string {
 	if a.length > most {
-		return "(too long response body)"
+		return "(response body is too long)"
 	}
 	text, err := a.text("")
 	if err != nil {

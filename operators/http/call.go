@@ -47,7 +47,7 @@ func runCall(ctx context.Context, t *operators.Task) (operators.Result, error) {
 	}
 	result, err := load(t, definition)
 	if errors.Is(err, operators.ErrUnavailable) && !r.retry {
-		err = operators.Failf("The answer of %s could not be kept: %v", r.method, err) // a retry would repeat the effect
+		err = operators.Failf("The response of %s could not be stored: %v", r.method, err) // a retry would repeat the effect
 	}
 	return result, err
 }

@@ -194,9 +194,9 @@ func TestAnswers(t *testing.T) {
 		`{"_command": "/status/404"}`:                          {Error: "HTTP 4XX Client Error: GET BASE/status/404 - 404 Not Found: status 404 body"},
 		`{"_command": "/status/500", "retry": false}`:          {Error: "HTTP 5XX Server Error: GET BASE/status/500 - 500 Server Error: status 500 body"},
 		`{"_command": "/status/503", "method": "POST"}`:        {Error: "HTTP 5XX Server Error: POST BASE/status/503 - 503 Service Unavailable: status 503 body"},
-		`{"_command": "/status/503"}`:                          {Error: "to be run again after 1s", Kind: "later"},
-		`{"_command": "/status/429", "method": "POST"}`:        {Error: "to be run again after 1s", Kind: "later"},
-		`{"_command": "/status/408", "retry": false}`:          {Error: "to be run again after 1s", Kind: "later"},
+		`{"_command": "/status/503"}`:                          {Error: "run again after 1s", Kind: "later"},
+		`{"_command": "/status/429", "method": "POST"}`:        {Error: "run again after 1s", Kind: "later"},
+		`{"_command": "/status/408", "retry": false}`:          {Error: "run again after 1s", Kind: "later"},
 		`{"_command": "/status/404${secret:s}"}`:               {Error: "HTTP 4XX Client Error: GET http://*** - 404 Not Found: status 404 body"},
 	} {
 		w := operatortest.New(t, strings.Replace(params, `"_command": "`, `"_command": "`+base, 1))

@@ -24,7 +24,7 @@ func (r *request) client() *http.Client {
 	check := c.CheckRedirect
 	c.CheckRedirect = func(next *http.Request, via []*http.Request) error {
 		if r.connection.MaxRedirects > 0 && len(via) > r.connection.MaxRedirects {
-			return &impossible{"more redirects than are followed"}
+			return &impossible{"too many redirects"}
 		}
 		if check != nil {
 			if err := check(next, via); err != nil {
@@ -40,11 +40,11 @@ func (r *request) client() *http.Client {
 func (r *request) redirected(next *http.Request, own *url.URL) error {
 	switch {
 	case next.URL.Scheme != "http" && next.URL.Scheme != "https":
-		return &impossible{"redirected to an address that is not of HTTP"}
+		return &impossible{"redirected to a non-HTTP address"}
 	case origin(next.URL) == origin(own):
 		return nil
 	case next.Body != nil && next.Body != http.NoBody && r.body != nil && r.body.secret:
-		return &impossible{"redirected to " + origin(next.URL) + " with a content that holds a secret: write that address in the task if it is meant"}
+		return &impossible{"redirected to " + origin(next.URL) + " with a body that contains a secret: if this is intended, write that address in the task"}
 	}
 	for _, h := range r.headers {
 		if h.secret {

@@ -79,7 +79,7 @@ func readRetryFor(p *operators.Params, level int) (time.Duration, error) {
 	}
 	limit, err := p.DurationOr("retry_for", usual)
 	if err == nil && p.Has("retry_for") && limit <= 0 {
-		return 0, param.Errorf("'retry_for' must be longer than 0, such as 10m, or unlimited; `retry: false` turns retries off")
+		return 0, param.Errorf("'retry_for' must be longer than 0, such as 10m, or unlimited; `retry: false` disables retries")
 	}
 	return limit, err
 }

@@ -114,7 +114,7 @@ func (r *request) build(ctx context.Context) (*http.Request, error) {
 			continue
 		}
 		if !httpguts.ValidHeaderFieldName(h.name) || !httpguts.ValidHeaderFieldValue(h.value) {
-			return nil, operators.Failf("%q is no header that can be sent: names are letters, digits and hyphens, values hold no line ends", h.name)
+			return nil, operators.Failf("invalid header %q: names consist of letters, digits and hyphens, and values must not contain line breaks", h.name)
 		}
 		own.Add(h.name, h.value)
 	}

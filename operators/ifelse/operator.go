@@ -11,7 +11,7 @@ import (
 
 // Operator returns `if>`.
 func Operator() operators.Operator {
-	return operators.Operator{Name: "if", Summary: "runs tasks when a condition holds, or others when it does not", Inline: true, Run: run}
+	return operators.Operator{Name: "if", Summary: "runs tasks if a condition is true, or other tasks if it is false", Inline: true, Run: run}
 }
 
 func run(_ context.Context, t *operators.Task) (operators.Result, error) {

@@ -56,7 +56,7 @@ func run(ctx context.Context, account *aws.Account, t *operators.Task) (operator
 		return operators.Result{}, aws.Call{Operator: "lambda", Doing: "invoke " + i.function, Needs: "lambda:InvokeFunction"}.Failure(ctx, err)
 	}
 	if i.async {
-		t.Log.Line(operators.Info, "LambdaOperator", "Handed over to "+i.function)
+		t.Log.Line(operators.Info, "LambdaOperator", "Handed the event to "+i.function)
 		return operators.Result{}, nil
 	}
 	if tail, err := base64.StdEncoding.DecodeString(sdk.ToString(out.LogResult)); err == nil {
@@ -123,7 +123,7 @@ func (i invocation) result(payload []byte) (operators.Result, error) {
 		return operators.Result{}, nil
 	}
 	if len(payload) > largestResult {
-		return operators.Result{}, operators.Failf("lambda>: the result of function %s has %d bytes, %d can be stored: let it write to S3 and return the key, "+
+		return operators.Result{}, operators.Failf("lambda>: the result of function %s has %d bytes, but at most %d can be stored: let it write to S3 and return the key, "+
 			"or set store_result: false", i.function, len(payload), largestResult)
 	}
 	value, err := param.ParseJSON(string(payload))

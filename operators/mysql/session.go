@@ -184,7 +184,7 @@ func (s *session) unreachable(ctx context.Context, err error) error {
 	case number(err) == accessDenied && login.Password == "":
 		advice = ": there is no secret mysql.password, set it with `zerodag secrets --project " + s.at.Project() + " --set mysql.password`"
 	case number(err) == secureWanted && !login.TLS:
-		advice = ": set `ssl: true`, for the server wants encrypted connections"
+		advice = ": set `ssl: true` because the server requires encrypted connections"
 	}
 	return operators.Causedf(err, "Failed to connect to the database [%s]%s", s.words(err), advice)
 }

@@ -10,7 +10,7 @@ import (
 
 // Operator is `notify>`.
 func Operator() operators.Operator {
-	return operators.Operator{Name: "notify", Summary: "sends a notification in the ways the host was set up for", Run: run}
+	return operators.Operator{Name: "notify", Summary: "sends a notification over the channels configured on the host", Run: run}
 }
 
 func run(ctx context.Context, t *operators.Task) (operators.Result, error) {

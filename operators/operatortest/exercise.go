@@ -88,7 +88,7 @@ func (s Subject) reportsUnknown(t *testing.T) {
 	}
 	for _, key := range Map(t, s.Good).Keys() {
 		if !w.Params.Used(key) {
-			t.Errorf("%s is used, but the task's log would say that it is not", key)
+			t.Errorf("%s is used, but the task's log would report it as unused", key)
 		}
 	}
 }

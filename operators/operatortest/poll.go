@@ -45,7 +45,7 @@ func Waits(t *testing.T, o operators.Operator, w *World, seconds ...int) {
 	for i, want := range seconds {
 		later := Look(t, o, w)
 		if later.After != time.Duration(want)*time.Second {
-			t.Errorf("run %d asks for another after %v, want %d s", i+1, later.After, want)
+			t.Errorf("run %d requests another run after %v, want %d s", i+1, later.After, want)
 		}
 		w.State = later.State
 	}

@@ -14,7 +14,7 @@ import (
 func Operators() []operators.Operator {
 	return []operators.Operator{
 		{Name: "param_set", Summary: "stores values for other attempts", Retries: true, Run: set},
-		{Name: "param_get", Summary: "reads values that param_set> stored", Retries: true, Run: get},
+		{Name: "param_get", Summary: "reads values stored by param_set>", Retries: true, Run: get},
 	}
 }
 

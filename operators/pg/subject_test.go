@@ -113,11 +113,11 @@ func failures(server postgres.Server) map[string]operatortest.Ended {
 		sqltest.Data("do $$ begin raise 'no' using detail = 'd', hint = 'h'; end $$") + `, "strict_transaction": false`: {
 			Error: "Failed to execute given SQL script [ERROR: no\n  Detail: d\n  Hint: h\n  Where: PL/pgSQL function inline_code_block line 1 at RAISE]"},
 		sqltest.Data("copy sinks from stdin") + `, "strict_transaction": false`: {
-			Error: "Failed to execute given SQL script [ERROR: COPY from stdin failed: a task has no standard input, use INSERT\n  Where: COPY sinks, line 1]"},
+			Error: "Failed to execute given SQL script [ERROR: COPY from stdin failed: tasks have no standard input, use INSERT\n  Where: COPY sinks, line 1]"},
 		sqltest.Data("select 1") + `, "database": "none", "store_last_results": "all"`: {
 			Error: "Failed to connect to the database [FATAL: database \"none\" does not exist]"},
 		sqltest.Data("select 1") + `, "host": "/tmp", "store_last_results": "all"`: {
-			Error: "Failed to connect to the database [/tmp/.s.PGSQL." + fmt.Sprint(server.Port) + " (/tmp): dial error: /tmp is no name of a host]"},
+			Error: "Failed to connect to the database [/tmp/.s.PGSQL." + fmt.Sprint(server.Port) + " (/tmp): dial error: /tmp is not a host name]"},
 		sqltest.Data("select 1") + `, "user": "encrypted", "store_last_results": "all"`: {
 			Error: `Failed to connect to the database [FATAL: pg_hba.conf rejects connection for host "127.0.0.1", user "encrypted", database "target", ` +
 				"no encryption]: set `ssl: true` if the server wants encrypted connections"},

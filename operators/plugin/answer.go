@@ -50,7 +50,7 @@ func parseAnswer(content []byte) (*answer, error) {
 func parse(content []byte) (*answer, error) {
 	switch {
 	case len(content) > maxAnswer:
-		return nil, fmt.Errorf("it has %d bytes, more than the %d that an answer may have: keep large data in files or a store", len(content), maxAnswer)
+		return nil, fmt.Errorf("it has %d bytes, but an answer may have at most %d: store large data in files or elsewhere", len(content), maxAnswer)
 	case !utf8.Valid(content):
 		return nil, errors.New("it is not UTF-8")
 	case len(bytes.TrimSpace(content)) == 0:
@@ -58,11 +58,11 @@ func parse(content []byte) (*answer, error) {
 	}
 	v, err := param.ParseJSON(string(content))
 	if err != nil {
-		return nil, fmt.Errorf("it is no JSON: %w", err)
+		return nil, fmt.Errorf("it is not valid JSON: %w", err)
 	}
 	top, isMap := v.(*param.Map)
 	if !isMap {
-		return nil, errors.New("it is no JSON object")
+		return nil, errors.New("it is not a JSON object")
 	}
 	if err := onlyKnown("", top, "export", "store", "subtasks", "poll", "error"); err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func parse(content []byte) (*answer, error) {
 
 func parseTop(top *param.Map) (*answer, error) {
 	if top.Len() > 1 && (top.Has("error") || top.Has("poll")) {
-		return nil, fmt.Errorf("'error' and 'poll' stand alone, and it has %s", strings.Join(top.Keys(), ", "))
+		return nil, fmt.Errorf("'error' and 'poll' exclude other fields, but it has %s", strings.Join(top.Keys(), ", "))
 	}
 	p, a := operators.NewParams(top), &answer{}
 	var err error
@@ -160,7 +160,7 @@ func onlyKnown(prefix string, m *param.Map, known ...string) error {
 		if slices.Contains(known, key) {
 			continue
 		}
-		hint := "it may have " + strings.Join(known, ", ")
+		hint := "valid keys are " + strings.Join(known, ", ")
 		if near := param.Suggest(key, known); len(near) > 0 {
 			hint = "did you mean '" + prefix + near[0] + "'?"
 		}

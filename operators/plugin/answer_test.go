@@ -12,18 +12,18 @@ import (
 func TestAnswersThatAreRefused(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		`[]`:                                "it is no JSON object",
-		`{} {}`:                             "it is no JSON: more than one JSON value",
+		`[]`:                                "it is not a JSON object",
+		`{} {}`:                             "it is not valid JSON: more than one JSON value",
 		"{\"store\": {\"a\": \"\xff\"}}":    "it is not UTF-8",
 		`{"state": {}}`:                     "it has the unknown field 'state': did you mean 'store'?",
-		`{"zzzzzzzzzzzzzzzzzzzz": 1}`:       "it has the unknown field 'zzzzzzzzzzzzzzzzzzzz': it may have export, store, subtasks, poll, error",
+		`{"zzzzzzzzzzzzzzzzzzzz": 1}`:       "it has the unknown field 'zzzzzzzzzzzzzzzzzzzz': valid keys are export, store, subtasks, poll, error",
 		`{"store": []}`:                     "Parameter 'store' must be an object",
-		`{"error": {"message": 1, "x": 1}}`: "it has the unknown field 'error.x': it may have message",
+		`{"error": {"message": 1, "x": 1}}`: "it has the unknown field 'error.x': valid keys are message",
 		`{"error": {}}`:                     "Parameter 'message' is required but not set",
 		`{"error": {"message": ""}}`:        "error.message is empty",
 		`{"error": null}`:                   "Parameter 'error' is required but null",
-		`{"error": {"message": "x"}, "store": {}}`:                          "'error' and 'poll' stand alone, and it has error, store",
-		`{"poll": {"after": 1}, "subtasks": {}}`:                            "'error' and 'poll' stand alone, and it has poll, subtasks",
+		`{"error": {"message": "x"}, "store": {}}`:                          "'error' and 'poll' exclude other fields, but it has error, store",
+		`{"poll": {"after": 1}, "subtasks": {}}`:                            "'error' and 'poll' exclude other fields, but it has poll, subtasks",
 		`{"poll": {}}`:                                                      "Parameter 'after' is required but not set",
 		`{"poll": {"after": 0}}`:                                            "poll.after must be from 1s to 720h0m0s",
 		`{"poll": {"after": -9223372036854775808}}`:                         "poll.after must be from 1s to 720h0m0s",
@@ -31,7 +31,7 @@ func TestAnswersThatAreRefused(t *testing.T) {
 		`{"poll": {"after": "1 second"}}`:                                   `Invalid duration for key 'after': 1 second (write it like "1d 2h 3m 4s")`,
 		`{"poll": {"after": 1, "state": 1}}`:                                "Parameter 'state' must be an object",
 		`{"poll": {"after": 1, "stat": {}}}`:                                "it has the unknown field 'poll.stat': did you mean 'poll.state'?",
-		strings.Repeat(`{"store":`, 1001) + `1` + strings.Repeat(`}`, 1001): "it is no JSON: JSON is nested deeper than 1000",
+		strings.Repeat(`{"store":`, 1001) + `1` + strings.Repeat(`}`, 1001): "it is not valid JSON: JSON is nested deeper than 1000",
 	} {
 		_, err := parseAnswer([]byte(text))
 		if err == nil || err.Error() != want {

@@ -49,7 +49,7 @@ func declared(v param.Value, name string) ([]string, error) {
 	}
 	for key := range m.All() {
 		if key != "command" {
-			return nil, param.Errorf("%s has the unknown key '%s': it takes command, a list of texts", where, key)
+			return nil, param.Errorf("%s has the unknown key '%s': write command, a list of strings", where, key)
 		}
 	}
 	command, err := operators.Read(operators.NewParams(m), "command", operators.Words)
@@ -57,7 +57,7 @@ func declared(v param.Value, name string) ([]string, error) {
 		return nil, err
 	}
 	if len(command) == 0 || command[0] == "" {
-		return nil, param.Errorf("%s.command is empty: it is a program with its arguments", where)
+		return nil, param.Errorf("%s.command is empty: write a program and its arguments", where)
 	}
 	return command, nil
 }
@@ -98,7 +98,7 @@ func fileOf(root, name string) (string, error) {
 
 // NotExecutable returns the hint for a file that has lost its mode.
 func NotExecutable(file string) string {
-	return fmt.Sprintf("%s/%s is not executable: run `chmod +x %s/%s` and push the project again (an archive that was made without file modes loses them)",
+	return fmt.Sprintf("%s/%s is not executable: run `chmod +x %s/%s` and push the project again (archives made without file modes lose them)",
 		Folder, file, Folder, file)
 }
 

@@ -63,11 +63,11 @@ func TestNotFound(t *testing.T) {
 		{"folder", `{}`, unknown + "folder"},
 		{"java", `{"plugin": {"repositories": ["https://example.com"], "dependencies": ["a:java:1"]}}`, unknown + "java"},
 		{"other", `{"plugin": {"operators": {"java": {"command": ["x"]}}}}`, unknown + "other"},
-		{"locked", `{}`, "operators/locked.py is not executable: run `chmod +x operators/locked.py` and push the project again (an archive that was made without file modes loses them)"},
+		{"locked", `{}`, "operators/locked.py is not executable: run `chmod +x operators/locked.py` and push the project again (archives made without file modes lose them)"},
 		{"twice", `{}`, "twice> is ambiguous: keep one of operators/twice.py, operators/twice.sh"},
-		{"x", `{"plugin": {"operators": {"x": {"command": []}}}}`, "plugin.operators.x.command is empty: it is a program with its arguments"},
+		{"x", `{"plugin": {"operators": {"x": {"command": []}}}}`, "plugin.operators.x.command is empty: write a program and its arguments"},
 		{"x", `{"plugin": {"operators": {"x": {}}}}`, "Parameter 'command' is required but not set"},
-		{"x", `{"plugin": {"operators": {"x": {"command": ["a"], "cwd": "b"}}}}`, "plugin.operators.x has the unknown key 'cwd': it takes command, a list of texts"},
+		{"x", `{"plugin": {"operators": {"x": {"command": ["a"], "cwd": "b"}}}}`, "plugin.operators.x has the unknown key 'cwd': write command, a list of strings"},
 		{"x", `{"plugin": {"operators": {"x": 1}}}`, "Parameter 'plugin.operators.x' must be an object"},
 	} {
 		w := operatortest.New(t, c.params)

@@ -87,11 +87,11 @@ func (p program) read(exit operators.Exit) (*answer, error) {
 	case err != nil && exit.Code != 0:
 		return nil, operators.Faultf("", "%s> ended with code %d, and its answer cannot be read: %v", p.name, exit.Code, err)
 	case err != nil:
-		return nil, operators.Faultf("", "%s> gave an answer that cannot be read: %v", p.name, err)
+		return nil, operators.Faultf("", "%s> wrote an answer that cannot be read: %v", p.name, err)
 	case a.failure != "":
 		return nil, &operators.Failure{Message: a.failure}
 	case exit.Code == 126, exit.Code == 127:
-		return nil, operators.Faultf("", "%s> ended with code %d: %s, or the interpreter in its first line, cannot be started; see the task's log",
+		return nil, operators.Faultf("", "%s> ended with code %d: %s or the interpreter in its first line cannot be started; see the task's log",
 			p.name, exit.Code, p.command[0])
 	case exit.Code != 0:
 		return nil, operators.Faultf("", "%s> ended with code %d; see the task's log", p.name, exit.Code)

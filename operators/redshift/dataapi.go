@@ -55,7 +55,7 @@ func readDataAPI(w *task) (*dataAPI, error) {
 	case api.cluster == nil && api.workgroup == nil:
 		return nil, nil
 	case api.cluster != nil && api.workgroup != nil:
-		return nil, param.Errorf("Can't use both of cluster and workgroup")
+		return nil, param.Errorf("Can't use both cluster and workgroup")
 	case api.user != nil && (api.secret != nil || api.workgroup != nil):
 		return nil, param.Errorf("Can't use db_user with secret_arn or workgroup")
 	case w.params.Has("host"):
@@ -141,7 +141,7 @@ func (api *dataAPI) run(ctx context.Context, w *task) (operators.Result, error) 
 	case err != nil && ctx.Err() == nil && aws.Temporary(err), err == nil && running(out.Status):
 		return operators.Result{}, api.lookAgain(w, id, looks)
 	case err != nil:
-		return operators.Result{}, w.call("look at statement "+id, "redshift-data:DescribeStatement").Failure(ctx, err)
+		return operators.Result{}, w.call("look up statement "+id, "redshift-data:DescribeStatement").Failure(ctx, err)
 	case out.Status != types.StatusStringFinished:
 		return operators.Result{}, api.failed(w, out)
 	case w.query.ReadOnly():
@@ -175,7 +175,7 @@ func running(s types.StatusString) bool {
 }
 
 // errServer is the cause of a failure that the server reports.
-var errServer = errors.New("the server refused the statement")
+var errServer = errors.New("the server rejected the statement")
 
 // failed returns the server's error, without secrets.
 func (api *dataAPI) failed(w *task, out *redshiftdata.DescribeStatementOutput) error {
@@ -195,7 +195,7 @@ func (api *dataAPI) begin(ctx context.Context, w *task, tries int64) error {
 	id, err := api.start(ctx, w)
 	switch {
 	case err != nil && ctx.Err() == nil && tries < patience && (aws.Temporary(err) || aws.Code(err) == "ActiveStatementsExceededException"):
-		w.Log.Line(operators.Warn, "RedshiftOperator", "Redshift takes no statement now, trying again: "+aws.Code(err))
+		w.Log.Line(operators.Warn, "RedshiftOperator", "Redshift is not accepting statements, retrying: "+aws.Code(err))
 		return aws.Again(w.Task, aws.Backoff(tries, shortestWait, longestWait), param.New("looks", tries+1))
 	case err != nil && aws.Code(err) == "":
 		return err
@@ -276,9 +276,9 @@ func (api *dataAPI) statements(ctx context.Context, w *task) ([]string, error) {
 	case len(list) == 0:
 		return nil, param.Errorf("%s> has an empty query", w.name)
 	case w.query.ReadOnly() && len(list) > 1:
-		return nil, param.Errorf("A query whose rows are wanted is one statement, not %d", len(list))
+		return nil, param.Errorf("A query that returns rows must be one statement, not %d", len(list))
 	case !w.query.Strict && !w.query.ReadOnly() && len(list) > 1:
-		return nil, param.Errorf("With strict_transaction: false the Data API takes one statement, not %d: make each a task", len(list))
+		return nil, param.Errorf("With strict_transaction: false the Data API accepts one statement, not %d: write a task for each", len(list))
 	}
 	if w.query.ReadOnly() {
 		list = slices.Insert(list, 0, "SET TRANSACTION READ ONLY")
@@ -287,7 +287,7 @@ func (api *dataAPI) statements(ctx context.Context, w *task) ([]string, error) {
 		list = slices.Insert(list, len(list)-1, "SET search_path TO "+sql.Quoted(*api.schema))
 	}
 	if len(list) > mostStatements {
-		return nil, param.Errorf("%d statements are more than the Data API takes at once, %d: make them several tasks, or name the host", len(list), mostStatements)
+		return nil, param.Errorf("%d statements exceed the limit of the Data API, %d: split them into several tasks, or set host", len(list), mostStatements)
 	}
 	return list, nil
 }

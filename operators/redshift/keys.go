@@ -127,7 +127,7 @@ func (w *task) assume(ctx context.Context, client *sts.Client, role, policy stri
 	}
 	out, err := client.AssumeRole(ctx, &sts.AssumeRoleInput{RoleArn: &role, RoleSessionName: &session, Policy: &policy, DurationSeconds: new(int32(w.copy.seconds))})
 	if err != nil {
-		return keys{}, aws.Call{Operator: w.name, Doing: "take on the role " + role + " for the files", Needs: "sts:AssumeRole"}.Failure(ctx, err)
+		return keys{}, aws.Call{Operator: w.name, Doing: "assume the role " + role + " for the files", Needs: "sts:AssumeRole"}.Failure(ctx, err)
 	}
 	return keysOf(out.Credentials), nil
 }
@@ -148,7 +148,7 @@ func mayRead(uri string) (grant, error) {
 		return grant{place{bucket: table}, ""}, nil
 	}
 	if !strings.HasPrefix(uri, "s3://") {
-		return grant{}, param.Errorf("'from' should start with 's3://' or 'dynamodb://', or temp_credentials be false. from=%s", uri)
+		return grant{}, param.Errorf("'from' should start with 's3://' or 'dynamodb://', or temp_credentials must be false. from=%s", uri)
 	}
 	at, err := asPlace(uri)
 	return grant{at, "s3:GetObject"}, err

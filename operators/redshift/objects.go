@@ -101,7 +101,7 @@ func (w *task) listed(ctx context.Context) ([]grant, error) {
 	defer out.Body.Close()
 	var manifest struct{ Entries []struct{ URL string } }
 	if err := json.NewDecoder(io.LimitReader(out.Body, largestManifest)).Decode(&manifest); err != nil {
-		return nil, operators.Causedf(err, "%s>: the manifest %s is no JSON of the form {\"entries\": [{\"url\": \"s3://...\"}]}: %v", w.name, w.copy.manifest, err)
+		return nil, operators.Causedf(err, "%s>: the manifest %s is not JSON of the form {\"entries\": [{\"url\": \"s3://...\"}]}: %v", w.name, w.copy.manifest, err)
 	}
 	var list []grant
 	for _, e := range manifest.Entries {

@@ -78,7 +78,7 @@ func (s session) forget(ctx context.Context, q *sql.Query) {
 	}
 	for _, status := range found {
 		old := false
-		err := s.Query(ctx, "look at a status table", fmt.Sprintf("SELECT 1 FROM %s WHERE completed_at < GETDATE()::timestamptz - interval '%d seconds'",
+		err := s.Query(ctx, "look up rows of a status table", fmt.Sprintf("SELECT 1 FROM %s WHERE completed_at < GETDATE()::timestamptz - interval '%d seconds'",
 			status.Quoted(), int64(q.Keep.Seconds())), nil, func(_ []pgconn.FieldDescription, row [][]byte) error {
 			old = old || row != nil
 			return nil

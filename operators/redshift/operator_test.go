@@ -242,9 +242,9 @@ func testDataAPI(t *testing.T, s postgres.Server) {
 		`"query": "vacuum by_api", "strict_transaction": false`:                    "",
 		`"query": "select 4 as a", "create_table": "made_by_api"`:                  "",
 		`"query": "insert into by_api values (10); select 1 / 0"`:                  "Failed to execute given SQL script [ERROR: division by zero (SQLSTATE 22012)]",
-		`"query": "select 1; select 2", "strict_transaction": false`:               "With strict_transaction: false the Data API takes one statement, not 2: make each a task",
+		`"query": "select 1; select 2", "strict_transaction": false`:               "With strict_transaction: false the Data API accepts one statement, not 2: write a task for each",
 		`"query": "-- nothing"`:                              "redshift> has an empty query",
-		`"query": "` + strings.Repeat("select 1;", 41) + `"`: "41 statements are more than the Data API takes at once, 40: make them several tasks, or name the host",
+		`"query": "` + strings.Repeat("select 1;", 41) + `"`: "41 statements exceed the limit of the Data API, 40: split them into several tasks, or set host",
 	} {
 		if got := finish(t, "redshift", newTask(t, byDataAPI(params), api.grant())).Error; got != want {
 			t.Errorf("%s: got %q, want %q", params, got, want)
@@ -270,7 +270,7 @@ func testDataAPIResults(t *testing.T, s postgres.Server) {
 		`"query": "select current_schema as a", "schema": "information_schema", "store_last_results": "first"`: {Store: `{"redshift":{"last_results":{"a":"information_schema"}}}`},
 		`"query": "insert into read_only values (1)", "store_last_results": "all"`:                             {Error: "Query must be read-only if store_last_results is set"},
 		`"query": "set x.y = 1", "store_last_results": "all"`:                                                  {Error: "Failed to execute given SELECT statement [No results were returned by the query.]"},
-		`"query": "select 1; select 2", "store_last_results": "all"`:                                           {Error: "A query whose rows are wanted is one statement, not 2"},
+		`"query": "select 1; select 2", "store_last_results": "all"`:                                           {Error: "A query that returns rows must be one statement, not 2"},
 	} {
 		if diff := cmp.Diff(want, finish(t, "redshift", newTask(t, byDataAPI(params), api.grant()))); diff != "" {
 			t.Errorf("%s: %s", params, diff)

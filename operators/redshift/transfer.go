@@ -112,7 +112,7 @@ func bare(word string) func(*operators.Params, string) (string, error) {
 		}
 		value, err := p.String(key)
 		if err == nil && !plainWord().MatchString(value) {
-			err = param.Errorf("Parameter '%s' is a word of letters and digits: %s", key, value)
+			err = param.Errorf("Parameter '%s' must consist of letters and digits: %s", key, value)
 		}
 		return word + " " + value, err
 	}
@@ -132,7 +132,7 @@ func onOff(word string) func(*operators.Params, string) (string, error) {
 		case "ON", "OFF", "TRUE", "FALSE":
 			return word + " " + up, nil
 		}
-		return "", param.Errorf("Parameter '%s' is either ON, OFF, TRUE or FALSE: %s", key, value)
+		return "", param.Errorf("Parameter '%s' must be ON, OFF, TRUE or FALSE: %s", key, value)
 	}
 }
 
@@ -161,7 +161,7 @@ func readTransfer(w *task) error {
 		return err
 	}
 	if w.copy.seconds < 900 || w.copy.seconds > 129600 {
-		return param.Errorf("Parameter 'session_duration' is from 900 to 129600 seconds: %d", w.copy.seconds)
+		return param.Errorf("Parameter 'session_duration' must be from 900 to 129600 seconds: %d", w.copy.seconds)
 	}
 	w.query, err = sql.ReadStrict(w.params)
 	return err

@@ -99,10 +99,10 @@ func TestRefused(t *testing.T) {
 		`{"table": "t", "from": "s3://b/k", "json": "auto", "csv": ""}`:             "JSON can't be used with CSV",
 		`{"table": "t", "from": "s3://b/k", "json": "auto", "avro": "auto"}`:        "JSON can't be used with AVRO",
 		`{"table": "t", "from": "s3://b/k", "avro": "auto", "delimiter": ","}`:      "AVRO can't be used with DELIMITER",
-		`{"table": "t", "from": "s3://b/k", "compupdate": "maybe"}`:                 "Parameter 'compupdate' is either ON, OFF, TRUE or FALSE: maybe",
-		`{"table": "t", "from": "s3://b/k", "encoding": "UTF8; drop"}`:              "Parameter 'encoding' is a word of letters and digits: UTF8; drop",
+		`{"table": "t", "from": "s3://b/k", "compupdate": "maybe"}`:                 "Parameter 'compupdate' must be ON, OFF, TRUE or FALSE: maybe",
+		`{"table": "t", "from": "s3://b/k", "encoding": "UTF8; drop"}`:              "Parameter 'encoding' must consist of letters and digits: UTF8; drop",
 		`{"table": "t", "from": "s3://b/k", "column_list": "a,,b"}`:                 "Parameter 'column_list' has an empty name: a,,b",
-		`{"table": "t", "from": "s3://b/k", "session_duration": 1}`:                 "Parameter 'session_duration' is from 900 to 129600 seconds: 1",
+		`{"table": "t", "from": "s3://b/k", "session_duration": 1}`:                 "Parameter 'session_duration' must be from 900 to 129600 seconds: 1",
 	} {
 		if _, err := read(t, "redshift_load", params, readLoad); err == nil || err.Error() != want {
 			t.Errorf("%s: got %v, want %s", params, err, want)

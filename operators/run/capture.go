@@ -52,7 +52,7 @@ func (j *Job) capturesOf() (*captures, error) {
 	if text, _ := line.(string); text != "" {
 		pattern, err := param.ParsePattern(text)
 		if err != nil {
-			return nil, param.Errorf("output of _ignore_error is no regular expression: %v", err)
+			return nil, param.Errorf("output of _ignore_error is not a valid regular expression: %v", err)
 		}
 		c.output = &pattern
 	}
@@ -154,7 +154,7 @@ func (c *captures) store(r *operators.Result) error {
 		return nil
 	}
 	if len(c.stored) > 0 && !c.ran {
-		return param.Errorf("_store takes values from what a command leaves, and this operator runs none")
+		return param.Errorf("_store reads values from a command, but this operator runs none")
 	}
 	values, err := storedPairs(c.outputs[storeFile])
 	if err != nil {
@@ -175,7 +175,7 @@ func (c *captures) store(r *operators.Result) error {
 		}
 	}
 	if n := len(param.Text(values)); values.Len() > 0 && n > maxStored {
-		return operators.Failf("the command stores %d bytes, more than %d: write them into a file, or keep them where tasks after it reach them", n, maxStored)
+		return operators.Failf("the command stores %d bytes, more than %d: write them to a file, or store them where later tasks can read them", n, maxStored)
 	}
 	if values.Len() > 0 {
 		r.Store = param.Merge(r.Store, values)

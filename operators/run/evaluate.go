@@ -113,7 +113,7 @@ func (j *Job) refuseInvalidDates(written, evaluated *param.Map) error {
 		if was, _ := written.Get(key); !mentions(v, invalidDate) || mentions(was, invalidDate) || !mentions(was, "moment(") {
 			continue // passes on text that merely contains the words
 		}
-		const why = "'%s' has a date that moment cannot parse (Invalid date): give its format, as in moment(text, 'DD.MM.YYYY')"
+		const why = "'%s' has a date that moment cannot parse (Invalid date): pass its format, as in moment(text, 'DD.MM.YYYY')"
 		if j.Level > 0 {
 			return param.Errorf(why, key)
 		}

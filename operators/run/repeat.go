@@ -55,14 +55,14 @@ func (j *Job) repeat(ctx context.Context, e Evaluator, result operators.Result, 
 	if policy.Limit == 0 {
 		times = "once"
 	}
-	return operators.Result{}, operators.Failf("The task was run %s, and what _repeat waits for has not come", times)
+	return operators.Result{}, operators.Failf("The task was run %s, but the condition of _repeat never became true", times)
 }
 
 // isDone reports whether a task whose run ended like this need not run again.
 func (j *Job) isDone(ctx context.Context, e Evaluator, r keys.Repeat, result operators.Result, err error) (bool, error) {
 	if r.ExitCodes != nil {
 		if !j.captures.ran {
-			return false, cmp.Or(err, param.Errorf("_repeat has exit_code, and this operator runs no command"))
+			return false, cmp.Or(err, param.Errorf("_repeat has exit_code, but this operator runs no command"))
 		}
 		return slices.Contains(r.ExitCodes, int64(j.captures.code)), nil
 	}

@@ -95,7 +95,7 @@ func Run(ctx context.Context, r operators.Registry, e Evaluator, j *Job) (out Ou
 		return Outcome{Result: &result}
 	}
 	if later := j.postponed(err, before); later != nil {
-		j.Log.Line(operators.Warn, "OperatorManager", "Task waits for the deployment and is run again: "+err.Error())
+		j.Log.Line(operators.Warn, "OperatorManager", "Task waits for the deployment and runs again: "+err.Error())
 		j.bound(later)
 		return Outcome{Later: later}
 	}

@@ -23,12 +23,12 @@ func storedPairs(text []byte) (*param.Map, error) {
 	case len(text) > maxCaptured:
 		return nil, operators.Failf("$DIGDAG_STORE has %d bytes, more than %d", len(text), maxStored)
 	case !utf8.Valid(text):
-		return nil, operators.Failf("$DIGDAG_STORE is no text in UTF-8")
+		return nil, operators.Failf("$DIGDAG_STORE is not UTF-8 text")
 	case strings.HasPrefix(trimmed, "{"):
 		v, err := param.ParseJSON(trimmed)
 		m, ok := v.(*param.Map)
 		if err != nil || !ok {
-			return nil, operators.Failf("$DIGDAG_STORE begins as a JSON object and is none: %v", err)
+			return nil, operators.Failf("$DIGDAG_STORE begins like a JSON object but is not one: %v", err)
 		}
 		return m, nil
 	}
@@ -47,10 +47,10 @@ func storedPairs(text []byte) (*param.Map, error) {
 			return nil, operators.Failf("line %d of $DIGDAG_STORE is not KEY=VALUE: %q", number, param.Shortened(line))
 		}
 		if bare, isExport := strings.CutPrefix(name, "export "); isExport {
-			return nil, operators.Failf("line %d of $DIGDAG_STORE is no command of a shell: write %s=VALUE, without export", number, strings.TrimSpace(bare))
+			return nil, operators.Failf("line %d of $DIGDAG_STORE is not a shell command: write %s=VALUE, without export", number, strings.TrimSpace(bare))
 		}
 		if strings.ContainsAny(name, " \t") {
-			return nil, operators.Failf("line %d of $DIGDAG_STORE is not KEY=VALUE, as %q has a blank: %q", number, name, param.Shortened(line))
+			return nil, operators.Failf("line %d of $DIGDAG_STORE is not KEY=VALUE because %q contains a space: %q", number, name, param.Shortened(line))
 		}
 		out.Set(name, value)
 	}
@@ -83,7 +83,7 @@ func storedValue(s keys.Stored, text []byte, there bool) (param.Value, error) {
 func findStored(s keys.Stored, text []byte, there bool) (v param.Value, missing string, err error) {
 	switch {
 	case !there && s.From == "file":
-		return nil, "has no file " + s.Path, nil
+		return nil, "did not find the file " + s.Path, nil
 	case s.From == "file" && len(text) > maxCaptured:
 		return nil, "", fmt.Errorf("comes from a file of more than %d bytes", maxCaptured)
 	}
@@ -91,7 +91,7 @@ func findStored(s keys.Stored, text []byte, there bool) (v param.Value, missing 
 	if s.Match != nil {
 		all := s.Match.FindAllStringSubmatch(found, -1)
 		if all == nil {
-			return nil, "did not match", nil
+			return nil, "does not match", nil
 		}
 		last := all[len(all)-1]
 		found = last[min(1, len(last)-1)]
@@ -118,13 +118,13 @@ func decoded(as, text string) (param.Value, error) {
 	case "json":
 		v, err := param.ParseJSON(text)
 		if err != nil {
-			return nil, fmt.Errorf("is no JSON: %w", err)
+			return nil, fmt.Errorf("is not valid JSON: %w", err)
 		}
 		return v, nil
 	case "yaml":
 		v, err := dig.ParseYAML("the text", []byte(text))
 		if err != nil {
-			return nil, fmt.Errorf("is no YAML: %w", err)
+			return nil, fmt.Errorf("is not valid YAML: %w", err)
 		}
 		return v, nil
 	}

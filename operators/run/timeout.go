@@ -28,14 +28,14 @@ func (j *Job) inTime(ctx context.Context, e Evaluator, op operators.Operator) (o
 		switch {
 		case err == nil || !errors.Is(context.Cause(within), operators.ErrTime) || polls && ctx.Err() != nil:
 			return result, err
-		case ctx.Err() != nil: // the task was ended just after: the engine decides, but the log shows what came first
+		case ctx.Err() != nil: // the task was stopped just after: the engine decides, but the log shows what came first
 			return operators.Result{}, j.late(kind)
 		case polls:
 			j.State = later.State // it names what the run has started elsewhere
 		}
 	}
 	if err := j.end(ctx, op); err != nil {
-		return operators.Result{}, fmt.Errorf("%w after the time of the task was over", err)
+		return operators.Result{}, fmt.Errorf("%w after the task timed out", err)
 	}
 	failure := j.late(kind)
 	if kind == claim.ByTotal {
@@ -72,7 +72,7 @@ func (j *Job) tellSlow(ctx context.Context) (stop func()) {
 		text := j.Timeout.Slow(j.TaskName)
 		j.Log.Line(operators.Warn, "OperatorManager", text)
 		if err := j.Notifier.Notify(ctx, text, &j.Task); err != nil {
-			j.Log.Line(operators.Error, "OperatorManager", "Nobody could be told: "+err.Error())
+			j.Log.Line(operators.Error, "OperatorManager", "The notification could not be sent: "+err.Error())
 		}
 	})
 	return func() {

@@ -52,7 +52,7 @@ func (c copier) copyParts(ctx context.Context, from, to place, size int64) error
 	}
 	_, left := c.client.AbortMultipartUpload(context.WithoutCancel(ctx), &s3.AbortMultipartUploadInput{Bucket: &to.bucket, Key: &to.key, UploadId: upload.UploadId})
 	if left != nil {
-		return fmt.Errorf("%w (and the unfinished copy is left behind: %w)", err, left)
+		return fmt.Errorf("%w (and the incomplete copy could not be removed: %w)", err, left)
 	}
 	return err
 }

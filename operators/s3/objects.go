@@ -169,12 +169,12 @@ func (t *task) route() (from, to place, err error) {
 	}
 	switch {
 	case from.prefix() && !to.prefix():
-		return from, to, param.Errorf("'to' must end with '/' like the objects to be copied: %s", to)
+		return from, to, param.Errorf("'to' must end with '/', like the source prefix: %s", to)
 	case to.prefix() && !from.prefix():
 		to.key += path.Base(from.key)
 	}
 	if from == to || from.prefix() && from.bucket == to.bucket && strings.HasPrefix(to.key, from.key) {
-		return from, to, param.Errorf("'to' is within what is to be copied: %s", to)
+		return from, to, param.Errorf("'to' is inside the source prefix: %s", to)
 	}
 	return from, to, nil
 }
@@ -212,7 +212,7 @@ func deleteObjects(ctx context.Context, t *task) (operators.Result, error) {
 		return operators.Result{}, err
 	}
 	if at.key == "" {
-		return operators.Result{}, param.Errorf("Illegal s3 path: %s: s3_delete> empties no whole bucket, name a prefix", at)
+		return operators.Result{}, param.Errorf("Illegal s3 path: %s: s3_delete> does not empty whole buckets; name a prefix", at)
 	}
 	g, err := t.progress()
 	if err != nil {

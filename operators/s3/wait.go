@@ -48,10 +48,10 @@ func wait(ctx context.Context, t *task) (operators.Result, error) {
 		t.Log.Line(operators.Info, "S3WaitOperator", fmt.Sprintf("Object '%s' does not yet exist", name))
 		return t.lookAgain(o, existsKey)
 	case aws.Temporary(err):
-		t.Log.Line(operators.Warn, "S3WaitOperator", fmt.Sprintf("Can't look for '%s', trying again: %v", name, err))
+		t.Log.Line(operators.Warn, "S3WaitOperator", fmt.Sprintf("Can't look up '%s', retrying: %v", name, err))
 		return t.lookAgain(o, failedKey)
 	}
-	return operators.Result{}, aws.Call{Operator: "s3_wait", Doing: "look for '" + name + "'",
+	return operators.Result{}, aws.Call{Operator: "s3_wait", Doing: "look up '" + name + "'",
 		Needs: "s3:GetObject and s3:ListBucket"}.Failure(ctx, err)
 }
 
@@ -145,7 +145,7 @@ func resetObject() [][]string { return [][]string{{"s3", "last_object"}} }
 func found(out *s3.HeadObjectOutput) (operators.Result, error) {
 	response, ok := awsmiddleware.GetRawResponse(out.ResultMetadata).(*smithyhttp.Response)
 	if !ok {
-		return operators.Result{}, fmt.Errorf("read the headers of the object: there is no answer")
+		return operators.Result{}, fmt.Errorf("read the headers of the object: no response")
 	}
 	metadata, user := headers(response.Header, out)
 	object := param.New("metadata", metadata, "user_metadata", user)

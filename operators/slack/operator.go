@@ -64,7 +64,7 @@ func read(t *operators.Task, p *operators.Params, whole bool) (m *param.Map, err
 	v, _ := m.Get("text")
 	text, _ := v.(string)
 	if n := len([]rune(text)); n > mostText {
-		return nil, param.Errorf("'text' has %d characters, Slack takes %d: post a link to it", n, mostText)
+		return nil, param.Errorf("'text' has %d characters, but Slack accepts %d: post a link to it", n, mostText)
 	}
 	if err := list(p, m, "blocks", mostBlocks); err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ func list(p *operators.Params, m *param.Map, key string, most int) error {
 		return err
 	}
 	if len(v) > most {
-		return param.Errorf("'%s' has %d entries, Slack takes %d", key, len(v), most)
+		return param.Errorf("'%s' has %d entries, but Slack accepts %d", key, len(v), most)
 	}
 	m.Set(key, v)
 	return nil

@@ -226,15 +226,15 @@ func TestRefused(t *testing.T) {
 	t.Parallel()
 	_, base := open(t)
 	for params, want := range map[string]string{
-		`{"text": "a", "channel": "nosuch"}`:                    "slack>: channel_not_found: check 'channel', and invite the app to it when it is private",
+		`{"text": "a", "channel": "nosuch"}`:                    "slack>: channel_not_found: check 'channel', and invite the app to it if it is private",
 		`{"text": "a", "channel": "C0PRIVATE"}`:                 "slack>: missing_scope: give the app the scope chat:write.public, and install it again",
 		`{"text": "a", "channel": "C1", "thread_ts": "x"}`:      "slack>: thread_not_found: check 'thread_ts'",
 		`{"blocks": [{"x": 1}], "channel": "C1"}`:               "slack>: invalid_blocks: check 'blocks', https://app.slack.com/block-kit-builder shows what is wrong",
 		`{"text": "a", "channel": "echo"}`:                      "slack>: odd ***: see https://api.slack.com/methods/chat.postMessage#errors",
-		`{"text": "outage", "channel": "C1"}`:                   "slack>: HTTP status 503: the message may have been posted; look, and run the task again, or give it a `_retry`",
-		`{"text": "outage"}`:                                    "slack>: HTTP status 503: the message may have been posted; look, and run the task again, or give it a `_retry`",
-		`{"text": "echo"}`:                                      "slack>: rollup_error at ***: the message may have been posted; look, and run the task again, or give it a `_retry`",
-		`{"text": "lost"}`:                                      "slack>: Slack is not answering (EOF): the message may have been posted; look, and run the task again, or give it a `_retry`",
+		`{"text": "outage", "channel": "C1"}`:                   "slack>: HTTP status 503: the message may have been posted; check the channel, then run the task again or give it a `_retry`",
+		`{"text": "outage"}`:                                    "slack>: HTTP status 503: the message may have been posted; check the channel, then run the task again or give it a `_retry`",
+		`{"text": "echo"}`:                                      "slack>: rollup_error at ***: the message may have been posted; check the channel, then run the task again or give it a `_retry`",
+		`{"text": "lost"}`:                                      "slack>: Slack is not responding (EOF): the message may have been posted; check the channel, then run the task again or give it a `_retry`",
 		`{"text": "a", "channel": "C1", "endpoint": "BASE/no"}`: "slack>: HTTP status 400: see https://api.slack.com/methods/chat.postMessage#errors", // no JSON
 	} {
 		w := world(t, base, strings.ReplaceAll(params, "BASE", base))
@@ -259,10 +259,10 @@ func TestSecrets(t *testing.T) {
 		"no token":     {`{"text": "a", "channel": "C1"}`, operatortest.Vault{"slack.webhook_url": base}, operatortest.Ended{Error: "Secret not found for key: 'slack.token'", Kind: "secret not found"}},
 		"nothing":      {`{"text": "a"}`, operatortest.Vault{"slack.token": token}, operatortest.Ended{Error: "slack> needs 'channel' with the secret slack.token, or the secret slack.webhook_url, or the parameter 'webhook_url'", Kind: "config"}},
 		"other token":  {`{"text": "a", "channel": "C1"}`, operatortest.Vault{"slack.token": "other"}, operatortest.Ended{Error: "slack>: invalid_auth: renew the secret slack.token"}},
-		"no URL":       {`{"text": "a"}`, operatortest.Vault{"slack.webhook_url": "hidden"}, operatortest.Ended{Error: "the secret slack.webhook_url is no URL: it is like https://hooks.slack.com/services/…", Kind: "config"}},
+		"no URL":       {`{"text": "a"}`, operatortest.Vault{"slack.webhook_url": "hidden"}, operatortest.Ended{Error: "the secret slack.webhook_url must be a URL such as https://hooks.slack.com/services/…", Kind: "config"}},
 		"removed":      {`{"text": "a"}`, operatortest.Vault{"slack.webhook_url": base + "/services/T0/B0/gone"}, operatortest.Ended{Error: "slack>: no_service: the webhook was removed: renew the secret slack.webhook_url"}},
 		"archived":     {`{"text": "a"}`, operatortest.Vault{"slack.webhook_url": base + "/services/T0/B0/archived"}, operatortest.Ended{Error: "slack>: channel_is_archived: choose another channel"}},
-		"unreachable":  {`{"text": "a"}`, operatortest.Vault{"slack.webhook_url": "http://127.0.0.1:1/services/hidden"}, operatortest.Ended{Error: "slack>: Slack is not answering (dial tcp 127.0.0.1:1: connect: connection refused): the message may have been posted; look, and run the task again, or give it a `_retry`"}},
+		"unreachable":  {`{"text": "a"}`, operatortest.Vault{"slack.webhook_url": "http://127.0.0.1:1/services/hidden"}, operatortest.Ended{Error: "slack>: Slack is not responding (dial tcp 127.0.0.1:1: connect: connection refused): the message may have been posted; check the channel, then run the task again or give it a `_retry`"}},
 		"other secret": {`{"text": "a"}`, operatortest.Vault{"slack.webhook_url": base + "/services/T0/B0/other"}, operatortest.Ended{Error: "slack>: invalid_token: renew the secret slack.webhook_url"}},
 	} {
 		w := world(t, base, c.params)

@@ -50,11 +50,11 @@ func payload(t *operators.Task, p *operators.Params) (*param.Map, error) {
 	switch x := v.(type) {
 	case *param.Map:
 		if !x.Has("text") && !x.Has("attachments") && !x.Has("blocks") {
-			return nil, param.Errorf("%s has neither 'text' nor 'attachments' nor 'blocks': Slack takes no such payload", name)
+			return nil, param.Errorf("%s has neither 'text' nor 'attachments' nor 'blocks': Slack rejects such payloads", name)
 		}
 		return x, nil
 	case string:
 		return param.New("text", written), nil
 	}
-	return nil, param.Errorf("%s is no mapping: slack> with '%s' posts a payload in YAML or JSON", name, webhookParameter)
+	return nil, param.Errorf("%s is not a mapping: slack> with '%s' posts a payload in YAML or JSON", name, webhookParameter)
 }

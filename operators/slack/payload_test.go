@@ -42,9 +42,9 @@ func TestPayloadsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	server, base := open(t)
 	for params, want := range map[string]string{
-		`{"webhook_url": "hidden", "text": "a"}`:                                       "'webhook_url' is no URL: it is like https://hooks.slack.com/services/…",
+		`{"webhook_url": "hidden", "text": "a"}`:                                       "'webhook_url' must be a URL such as https://hooks.slack.com/services/…",
 		`{"webhook_url": "BASE/services/T0/B0/secret", "_command": {"data": "a: b"}}`:  "the payload has neither 'text' nor 'attachments' nor 'blocks'",
-		`{"webhook_url": "BASE/services/T0/B0/secret", "_command": {"data": "- a"}}`:   "the payload is no mapping",
+		`{"webhook_url": "BASE/services/T0/B0/secret", "_command": {"data": "- a"}}`:   "the payload is not a mapping",
 		`{"webhook_url": "BASE/services/T0/B0/secret", "_command": {"data": "a: [b"}}`: "slack> with 'webhook_url' posts a payload in YAML or JSON: the payload:1",
 		`{"webhook_url": "BASE/services/T0/B0/secret"}`:                                "slack> needs a message",
 		`{"webhook_url": "BASE/services/T0/B0/gone", "text": "a"}`:                     "slack>: no_service: the webhook was removed",

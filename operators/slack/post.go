@@ -64,9 +64,9 @@ func checkAddress(what, address string, secret bool) error {
 		return nil
 	}
 	if secret {
-		return param.Errorf("%s is no URL: it is like https://hooks.slack.com/services/…", what)
+		return param.Errorf("%s must be a URL such as https://hooks.slack.com/services/…", what)
 	}
-	return param.Errorf("%s is no URL: %s", what, address)
+	return param.Errorf("%s must be a URL: %s", what, address)
 }
 
 // post sends the message once and returns its location: nothing for a webhook, which does not report it.
@@ -100,7 +100,7 @@ func (d destination) unanswered(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return operators.Causedf(err, "slack>: Slack is not answering (%s): the message may have been posted; look, and run the task again, or give it a `_retry`",
+	return operators.Causedf(err, "slack>: Slack is not responding (%s): the message may have been posted; check the channel, then run the task again or give it a `_retry`",
 		d.masked(reason(err)))
 }
 
@@ -158,7 +158,7 @@ func wait(t *operators.Task, r *http.Response) error {
 	if seconds, err := strconv.Atoi(strings.TrimSpace(r.Header.Get("Retry-After"))); err == nil && seconds >= 0 {
 		after = min(max(time.Duration(seconds)*time.Second, time.Second), longestWait)
 	}
-	t.Log.Line(operators.Warn, "SlackOperator", fmt.Sprintf("Slack takes no more messages for now: retrying in %d seconds", after/time.Second))
+	t.Log.Line(operators.Warn, "SlackOperator", fmt.Sprintf("Slack is not accepting messages: retrying in %d seconds", after/time.Second))
 	return &operators.Later{After: after, State: t.State.Clone()}
 }
 
@@ -166,10 +166,10 @@ func wait(t *operators.Task, r *http.Response) error {
 func remedyFor(code string) string {
 	return map[string]string{
 		"account_inactive":        "renew the secret slack.token",
-		"action_prohibited":       "an administrator of the workspace forbids it",
-		"cannot_reply_to_message": "'thread_ts' is of a message that takes no replies",
+		"action_prohibited":       "an administrator of the workspace does not allow it",
+		"cannot_reply_to_message": "'thread_ts' names a message that cannot have replies",
 		"channel_is_archived":     "choose another channel",
-		"channel_not_found":       "check 'channel', and invite the app to it when it is private",
+		"channel_not_found":       "check 'channel', and invite the app to it if it is private",
 		"invalid_auth":            "renew the secret slack.token",
 		"invalid_blocks":          "check 'blocks', https://app.slack.com/block-kit-builder shows what is wrong",
 		"invalid_blocks_format":   "check 'blocks', https://app.slack.com/block-kit-builder shows what is wrong",
@@ -181,19 +181,19 @@ func remedyFor(code string) string {
 		"no_active_hooks":         "the webhook was switched off: renew the secret slack.webhook_url",
 		"no_service":              "the webhook was removed: renew the secret slack.webhook_url",
 		"no_team":                 "the webhook was removed: renew the secret slack.webhook_url",
-		"not_allowed_token_type":  "the secret slack.token must be that of a bot or a user",
+		"not_allowed_token_type":  "the secret slack.token must be a bot or user token",
 		"not_authed":              "set the secret slack.token",
 		"not_in_channel":          "invite the app to the channel",
-		"restricted_action":       "an administrator of the workspace forbids it",
+		"restricted_action":       "an administrator of the workspace does not allow it",
 		"team_access_not_granted": "install the app in the workspace",
 		"thread_not_found":        "check 'thread_ts'",
 		"token_expired":           "renew the secret slack.token",
 		"token_revoked":           "renew the secret slack.token",
 		"invalid_arguments":       "check the parameters of the task",
-		"messages_tab_disabled":   "switch on the messages tab of the app",
-		"no_text":                 "give it a 'text'",
+		"messages_tab_disabled":   "enable the messages tab of the app",
+		"no_text":                 "set 'text'",
 		"too_many_attachments":    "post fewer attachments",
-		"ekm_access_denied":       "an administrator of the workspace forbids it",
+		"ekm_access_denied":       "an administrator of the workspace does not allow it",
 	}[code]
 }
 
@@ -204,7 +204,7 @@ func (d destination) refused(r *http.Response, code, scope string) error {
 	case code == "missing_scope":
 		remedy = "give the app the scope " + cmp.Or(scope, "chat:write") + ", and install it again"
 	case remedy == "" && (r.StatusCode >= 500 || code == "internal_error" || code == "fatal_error" || code == "service_unavailable" || code == "request_timeout"):
-		remedy = "the message may have been posted; look, and run the task again, or give it a `_retry`"
+		remedy = "the message may have been posted; check the channel, then run the task again or give it a `_retry`"
 	case remedy == "":
 		remedy = "see https://api.slack.com/methods/chat.postMessage#errors"
 	}

@@ -66,7 +66,7 @@ func read(t *operators.Task, p *operators.Params) (*sns.PublishInput, error) {
 		return nil, err
 	}
 	if message == "" {
-		return nil, param.Errorf("'message' is empty: SNS takes no message without text")
+		return nil, param.Errorf("'message' is empty: SNS rejects messages without text")
 	}
 	m := &sns.PublishInput{TopicArn: &topic, Message: &message, MessageAttributes: map[string]types.MessageAttributeValue{}}
 	if subject != "" {

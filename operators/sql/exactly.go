@@ -18,8 +18,8 @@ const (
 
 // Why the outcome of a query is not known yet.
 var (
-	ErrLocked  = errors.New("another run of this task executes the query")
-	ErrUnknown = errors.New("the connection was lost while the server committed: the status table knows what came of it")
+	ErrLocked  = errors.New("another run of this task is executing the query")
+	ErrUnknown = errors.New("the connection was lost during the commit: the status table records the outcome")
 )
 
 // Identified returns the id of the task's query; Later requests another run, at once, that has it: the id must be

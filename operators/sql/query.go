@@ -94,7 +94,7 @@ func (q *Query) readStrict(p *operators.Params) error {
 func (q *Query) check() error {
 	switch {
 	case q.into != nil && q.create != nil:
-		return param.Errorf("Can't use both of insert_into and create_table")
+		return param.Errorf("Can't use both insert_into and create_table")
 	case q.file != "" && (q.into != nil || q.create != nil):
 		return param.Errorf("Can't use download_file with insert_into or create_table")
 	case q.store != "" && (q.into != nil || q.create != nil):

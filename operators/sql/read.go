@@ -218,7 +218,7 @@ func (s *Session) nameTypes(ctx context.Context, fields []Column) error {
 	if unknown == nil {
 		return nil
 	}
-	return s.Query(ctx, "look at the types of the result", "SELECT oid, typname, typcategory FROM pg_catalog.pg_type WHERE oid = ANY($1::oid[])",
+	return s.Query(ctx, "look up the types of the result", "SELECT oid, typname, typcategory FROM pg_catalog.pg_type WHERE oid = ANY($1::oid[])",
 		[]string{"{" + strings.Join(unknown, ",") + "}"}, func(_ []pgconn.FieldDescription, row [][]byte) error {
 			for i := range fields {
 				if row != nil && oidText(fields[i].OID) == string(row[0]) {

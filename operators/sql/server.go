@@ -90,7 +90,7 @@ func (k Kind) readServer(p *operators.Params, project string) (*Server, error) {
 	}{{"host", &s.host}, {"user", &s.user}, {"database", &s.database}} {
 		key := required.key
 		if !p.Has(key) {
-			return nil, param.Errorf("Parameter '%s' is required but not set: write it into `_export: {%s: {%s: ...}}`, "+
+			return nil, param.Errorf("Parameter '%s' is required but not set: write it in `_export: {%s: {%s: ...}}`, "+
 				"or set the secret with `zerodag secrets --project %s --set %s.%s`", key, k.Name, key, project, k.Secrets, key)
 		}
 		var err error
@@ -103,7 +103,7 @@ func (k Kind) readServer(p *operators.Params, project string) (*Server, error) {
 		return nil, err
 	}
 	if port < 1 || port > 65535 {
-		return nil, param.Errorf("Parameter 'port' is no port from 1 to 65535: %d", port)
+		return nil, param.Errorf("Parameter 'port' must be a port from 1 to 65535: %d", port)
 	}
 	s.port = uint16(port)
 	if s.ssl, err = p.BoolOr("ssl", false); err != nil {
@@ -222,7 +222,7 @@ const Farewell = 5 * time.Second
 // Dial opens a connection, within the task's time limit.
 func (s *Server) Dial(ctx context.Context, network, address string) (net.Conn, error) {
 	if network != "tcp" {
-		return nil, fmt.Errorf("%s is no name of a host", s.host)
+		return nil, fmt.Errorf("%s is not a host name", s.host)
 	}
 	if s.connectTime > 0 {
 		var cancel context.CancelFunc

@@ -57,7 +57,7 @@ func (s *Session) Script(ctx context.Context, what, sql string) error {
 		case *pgproto3.ErrorResponse:
 			failed = cmp.Or(failed, error(pgconn.ErrorResponseToPgError(m)))
 		case *pgproto3.CopyInResponse:
-			s.conn.Frontend().Send(&pgproto3.CopyFail{Message: "a task has no standard input, use INSERT"})
+			s.conn.Frontend().Send(&pgproto3.CopyFail{Message: "tasks have no standard input, use INSERT"})
 			failed = s.conn.Frontend().Flush()
 		case *pgproto3.ReadyForQuery:
 			return s.failure(limited, what, failed)

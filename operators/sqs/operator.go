@@ -107,9 +107,9 @@ func read(t *operators.Task, p *operators.Params, queue string) ([]types.SendMes
 	case err != nil:
 		return nil, err
 	case delay > longestDelay:
-		return nil, param.Errorf("'delay' is %v: SQS keeps a message back for 15 minutes at most, use wait> before it", delay)
+		return nil, param.Errorf("'delay' is %v: SQS delays messages by at most 15 minutes, use wait> before it", delay)
 	case delay > 0 && order.Group != "":
-		return nil, param.Errorf("'delay' is not for FIFO queues: set the delay of the queue %s", queue)
+		return nil, param.Errorf("'delay' does not work for FIFO queues: set the delay of the queue %s", queue)
 	}
 	named := map[string]types.MessageAttributeValue{}
 	for name, a := range attributes {
@@ -118,7 +118,7 @@ func read(t *operators.Task, p *operators.Params, queue string) ([]types.SendMes
 	entries := make([]types.SendMessageBatchRequestEntry, len(bodies))
 	for i, body := range bodies {
 		if body == "" {
-			return nil, param.Errorf("message %d is empty: SQS takes no message without text", i+1)
+			return nil, param.Errorf("message %d is empty: SQS rejects messages without text", i+1)
 		}
 		entries[i] = types.SendMessageBatchRequestEntry{Id: new(strconv.Itoa(i)), MessageBody: &bodies[i], DelaySeconds: int32(delay / time.Second), MessageAttributes: named}
 		if order.Group != "" {

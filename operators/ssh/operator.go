@@ -1,4 +1,4 @@
-// Package ssh implements `ssh>`: it runs a command on another machine by SSH. Agents that may open connections run it.
+// Package ssh implements `ssh>`: it runs a command on a remote host over SSH. Agents that may open connections run it.
 // It must connect only to the server that the task names, must never trust a key that the task does not name, and must
 // never log secrets.
 package ssh
@@ -20,7 +20,7 @@ import (
 
 // Operator returns `ssh>`.
 func Operator() operators.Operator {
-	return operators.Operator{Name: "ssh", Summary: "runs a command on another machine by SSH", Retries: true, Run: run}
+	return operators.Operator{Name: "ssh", Summary: "runs a command on a remote host over SSH", Retries: true, Run: run}
 }
 
 // request is the command with its connection settings.
@@ -72,7 +72,7 @@ func read(t *operators.Task, p *operators.Params) (*request, error) {
 		return nil, err
 	}
 	if port < 1 || port > 65535 {
-		return nil, param.Errorf("Parameter 'port' is no port from 1 to 65535: %d", port)
+		return nil, param.Errorf("Parameter 'port' must be a port from 1 to 65535: %d", port)
 	}
 	r.address = net.JoinHostPort(host, strconv.FormatInt(port, 10))
 	if r.connect, err = p.DurationOr("connect_timeout", 30*time.Second); err != nil {
@@ -111,7 +111,7 @@ func setting(t *operators.Task, p *operators.Params, key string) (string, error)
 	case secret != "":
 		return secret, nil
 	case !p.Has(key):
-		return "", param.Errorf("Parameter '%s' is required but not set: write it into the task, or `_export: {ssh: {%[1]s: ...}}`, or set the secret ssh.%[1]s", key)
+		return "", param.Errorf("Parameter '%s' is required but not set: write it in the task or in `_export: {ssh: {%[1]s: ...}}`, or set the secret ssh.%[1]s", key)
 	}
 	return p.String(key)
 }
@@ -177,7 +177,7 @@ func signerOf(key, passphrase string) (ssh.Signer, error) {
 	case passphrase != "":
 		return nil, param.Errorf("The secret ssh.private_key cannot be read with the secret ssh.passphrase")
 	}
-	return nil, param.Errorf("The secret ssh.private_key is no private key in the form of OpenSSH or PEM")
+	return nil, param.Errorf("The secret ssh.private_key is not a private key in OpenSSH or PEM format")
 }
 
 // dial connects and logs in.
@@ -253,7 +253,7 @@ func (r *request) run(ctx context.Context, client *ssh.Client, log operators.Log
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	return operators.Failf("The command took longer than %v and was ended (command_timeout)", r.limit)
+	return operators.Failf("The command took longer than %v and was killed (command_timeout)", r.limit)
 }
 
 // end asks the command to end, and kills it if it does not.
@@ -279,7 +279,7 @@ func (r *request) outcome(err error) error {
 	case err == nil:
 		return nil
 	case !errors.As(err, &exit):
-		return operators.Causedf(err, "The connection to %s was lost, and nobody knows what came of the command [%v]", r.address, err)
+		return operators.Causedf(err, "The connection to %s was lost, so the outcome of the command is unknown [%v]", r.address, err)
 	case exit.Signal() != "":
 		return operators.Faultf("", "Command failed with code %d (signal %s)", exit.ExitStatus(), exit.Signal())
 	}

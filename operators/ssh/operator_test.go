@@ -64,7 +64,7 @@ func TestSSH(t *testing.T) {
 		"a script with lines": {`"_command": "for i in 1 2; do\n  echo $i\ndone"`, "1\n2\n", ""},
 		"a public key":        {fmt.Sprintf(`"_command": "echo x", "host_key": [%q, %q]`, "SHA256:other", strings.Join(strings.Fields(s.KnownHosts)[1:], " ")), "x\n", ""},
 		"any server":          {`"_command": "echo x", "host_key": [], "host_key_checking": false`, "x\n", ""},
-		"too long":            {`"_command": "sleep 1000", "command_timeout": "1s"`, "", "The command took longer than 1s and was ended (command_timeout)"},
+		"too long":            {`"_command": "sleep 1000", "command_timeout": "1s"`, "", "The command took longer than 1s and was killed (command_timeout)"},
 		"no server":           {`"_command": "x", "host": "127.0.0.1", "port": 1`, "", "Failed to connect to 127.0.0.1:1 ["},
 		"another user":        {`"_command": "x", "user": "nosuchuser"`, "", fmt.Sprintf("Failed to log in to 127.0.0.1:%d as nosuchuser [ssh: handshake failed: ssh: unable to authenticate", s.Port)},
 	} {
@@ -157,7 +157,7 @@ func TestLogins(t *testing.T) {
 		"wrong password":   {`"password_auth": true`, operatortest.Vault{"ssh.password": "not this"}, "Failed to log in to " + address + " as alice ["},
 		"no password":      {`"password_auth": true`, nil, "Secret not found for key: 'ssh.password'"},
 		"nothing":          {`"port": ` + port, nil, "Secret not found for key: 'ssh.private_key'"},
-		"no key":           {`"port": ` + port, operatortest.Vault{"ssh.private_key": "hunter2"}, "The secret ssh.private_key is no private key"},
+		"no key":           {`"port": ` + port, operatortest.Vault{"ssh.private_key": "hunter2"}, "The secret ssh.private_key is not a private key"},
 		"a locked key":     {`"port": ` + port, operatortest.Vault{"ssh.private_key": locked}, "The secret ssh.private_key has a passphrase"},
 		"wrong passphrase": {`"port": ` + port, operatortest.Vault{"ssh.private_key": locked, "ssh.passphrase": "hunter2"}, "The secret ssh.private_key cannot be read"},
 		"key not accepted": {`"port": ` + port, operatortest.Vault{"ssh.private_key": locked, "ssh.passphrase": "passphrase of the key"}, "Failed to log in to "},

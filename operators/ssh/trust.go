@@ -23,8 +23,8 @@ type trust struct {
 type unknownKeyError struct{ address, fingerprint, kind string }
 
 func (e *unknownKeyError) Error() string {
-	return fmt.Sprintf("The key of %s is not one that the task knows: it is %s (%s). If that is right, which the server's administrator can tell, "+
-		"write `host_key: \"%[2]s\"`. If the task knew another one, somebody may be in between", e.address, e.fingerprint, e.kind)
+	return fmt.Sprintf("The task does not trust the host key of %s: %s (%s). If the server's administrator confirms this key, "+
+		"write `host_key: \"%[2]s\"`. If the task trusted a different key before, the connection may be intercepted", e.address, e.fingerprint, e.kind)
 }
 
 // readTrust reads `host_key` and the secret `ssh.known_hosts`. Without them no server is trusted, and the error shows
@@ -85,7 +85,7 @@ func (k *knownKeys) addFile(text []byte, host, address string) error {
 	for len(bytes.TrimSpace(text)) > 0 {
 		marker, hosts, key, _, rest, err := ssh.ParseKnownHosts(text)
 		if err != nil {
-			return param.Errorf("The secret ssh.known_hosts has a line that is none of a known_hosts file")
+			return param.Errorf("The secret ssh.known_hosts has an invalid line")
 		}
 		text = rest
 		if marker == "" && slices.ContainsFunc(hosts, func(h string) bool { return slices.Contains(names, h) }) {

@@ -118,7 +118,7 @@ func (e *execution) run(ctx context.Context) (operators.Result, error) {
 	case err != nil && ctx.Err() == nil && aws.Temporary(err), err == nil && running(out.Status):
 		return operators.Result{}, e.lookAgain(arn, looks)
 	case err != nil:
-		return operators.Result{}, e.call("look at "+arn, "states:DescribeExecution").Failure(ctx, err)
+		return operators.Result{}, e.call("look up "+arn, "states:DescribeExecution").Failure(ctx, err)
 	case out.Status != types.ExecutionStatusSucceeded:
 		return operators.Result{}, operators.Failf("step_functions>: execution %s ended as %s%s", arn, out.Status, cause(out))
 	}

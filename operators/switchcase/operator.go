@@ -11,7 +11,7 @@ import (
 
 // Operator returns `switch>`.
 func Operator() operators.Operator {
-	return operators.Operator{Name: "switch", Summary: "runs the tasks of the first case that a value fits", Inline: true, Run: run}
+	return operators.Operator{Name: "switch", Summary: "runs the tasks of the first case that matches a value", Inline: true, Run: run}
 }
 
 func run(_ context.Context, t *operators.Task) (operators.Result, error) {
@@ -30,7 +30,7 @@ func run(_ context.Context, t *operators.Task) (operators.Result, error) {
 	for name, v := range cases.All() {
 		pattern, err := param.ParsePattern(name)
 		if err != nil {
-			return operators.Result{}, param.Errorf("The case '%s' is no regular expression: %v", name, err)
+			return operators.Result{}, param.Errorf("The case '%s' is not a valid regular expression: %v", name, err)
 		}
 		if pattern.Is(value) {
 			tasks, err := param.AsMap(name, v)

@@ -76,7 +76,7 @@ func (w *work) key() (string, error) {
 	case key == "":
 		return "", param.Errorf("The 'td.apikey' secret is empty")
 	case strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '~' }):
-		return "", param.Errorf("The 'td.apikey' secret holds characters that no key has: set it again, without a line end")
+		return "", param.Errorf("The 'td.apikey' secret contains characters that are invalid in keys: set it again, without a trailing line break")
 	}
 	return key, nil
 }
@@ -101,7 +101,7 @@ func (w *work) address() (string, error) {
 	}
 	at, err := url.Parse(scheme + "://" + endpoint)
 	if err != nil || at.Host != endpoint || at.Host == "" {
-		return "", param.Errorf("'endpoint' is the name of a host, such as %s, without https:// and without a path", defaultEndpoint)
+		return "", param.Errorf("'endpoint' must be a host name, such as %s, without https:// and without a path", defaultEndpoint)
 	}
 	return at.String(), nil
 }
@@ -157,7 +157,7 @@ func setting[T any](w *work, secret string, p *operators.Params, key string, as 
 	if found {
 		v, err := as("td."+secret, strings.TrimSpace(text))
 		if err != nil {
-			return otherwise, param.Errorf("The 'td.%s' secret cannot be used: set it to true or false, or to a number where it is that of a port", secret)
+			return otherwise, param.Errorf("The 'td.%s' secret is invalid: set it to true or false, or to a number if it is a port", secret)
 		}
 		return v, nil
 	}

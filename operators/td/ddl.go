@@ -10,7 +10,7 @@ import (
 
 // ddlOperator returns `td_ddl>`.
 func ddlOperator() operators.Operator {
-	return operators.Operator{Name: "td_ddl", Summary: "makes, empties, renames and deletes databases and tables of Treasure Data", Retries: true,
+	return operators.Operator{Name: "td_ddl", Summary: "creates, empties, renames and deletes databases and tables of Treasure Data", Retries: true,
 		Run: func(ctx context.Context, t *operators.Task) (operators.Result, error) {
 			w, err := newWork(t, "TdDdlOperatorFactory")
 			if err != nil {
@@ -159,7 +159,7 @@ func (d *ddl) run(ctx context.Context) error {
 	}
 	if !p.checked {
 		if err := d.check(ctx); err != nil {
-			return d.again(ctx, "check the tables to be renamed", err, p)
+			return d.again(ctx, "check the tables to rename", err, p)
 		}
 		p.checked = true
 	}

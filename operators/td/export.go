@@ -63,14 +63,14 @@ func (w *work) exportTime(key string) (time.Time, error) {
 	}
 	in, err := schedule.Zone(zone)
 	if err != nil {
-		return time.Time{}, param.Errorf("'timezone' is no name of a time zone: %s", zone)
+		return time.Time{}, param.Errorf("'timezone' is not a valid time zone: %s", zone)
 	}
 	if at, err := time.Parse("2006-01-02 15:04:05 -0700", text); err == nil {
 		return at, nil
 	}
 	at, err := time.ParseInLocation("2006-01-02 15:04:05", text, in)
 	if err != nil {
-		return time.Time{}, param.Errorf("'%s' is seconds since 1970, or a time such as 2016-01-01 00:00:00 or 2016-01-01 00:00:00 +0900, and not %q", key, text)
+		return time.Time{}, param.Errorf("'%s' must be seconds since 1970, or a time such as 2016-01-01 00:00:00 or 2016-01-01 00:00:00 +0900, not %q", key, text)
 	}
 	return at, nil
 }
@@ -143,7 +143,7 @@ func (e *resultExport) start(ctx context.Context, w *work, _ string) (string, er
 	case err == nil:
 		w.log(operators.Info, "Started result export job id=%s", id)
 	case ctx.Err() == nil && (!errors.As(err, &answer) || answer.Status >= 500):
-		return "", operators.Causedf(err, "td_result_export>: Treasure Data may have started the export of job %s, and its answer was lost: look among the jobs "+
+		return "", operators.Causedf(err, "td_result_export>: Treasure Data may have started the export of job %s, but its response was lost: check the jobs "+
 			"of the account before you run it again (%v)", e.of, err)
 	}
 	return id, err

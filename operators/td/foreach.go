@@ -58,7 +58,7 @@ func (l *loop) finish(ctx context.Context, w *work, done ended) (operators.Resul
 			return false, err
 		}
 		if size += len(param.Text(each)); size > mostLoop {
-			return false, operators.Failf("td_for_each>: the rows of the query are longer than %d MiB together: select fewer columns", mostLoop>>20)
+			return false, operators.Failf("td_for_each>: the rows of the query exceed %d MiB in total: select fewer columns", mostLoop>>20)
 		}
 		task, err := withEach(l.do, each)
 		if err != nil {

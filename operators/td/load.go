@@ -68,7 +68,7 @@ func (l *load) readFile(w *work) error {
 	}
 	m, isMap := v.(*param.Map)
 	if !isMap {
-		return param.Errorf("Failed to parse yaml file: it is no mapping")
+		return param.Errorf("Failed to parse yaml file: it is not a mapping")
 	}
 	l.config, l.source = m, text
 	return nil

@@ -75,7 +75,7 @@ func TestResultIsNoReasonToRunAgain(t *testing.T) {
 	w := b.world(t, "{"+script(`{"raw": "no gzip"}`)+`, "store_last_results": true}`)
 	for try := range 2 {
 		got := operatortest.UntilDone(t, operator(t, "td"), w)
-		const want = "[INVALID_JSON_RESPONSE] the answer of Treasure Data to /v3/job/result/1001 cannot be read: it is not compressed by gzip: "
+		const want = "[INVALID_JSON_RESPONSE] the response of Treasure Data to /v3/job/result/1001 cannot be read: it is not compressed with gzip: "
 		if !strings.HasPrefix(got.Error, want) {
 			t.Errorf("got %+v", got)
 		}
@@ -129,8 +129,8 @@ func TestAsksLater(t *testing.T) {
 func TestHostile(t *testing.T) {
 	t.Parallel()
 	for fault, want := range map[fake.Fault]string{
-		fake.Nonsense:   "[INVALID_JSON_RESPONSE] the answer of Treasure Data to /v3/job/issue/presto/sample_datasets cannot be read: it is not the JSON that is expected: invalid character '<' looking for beginning of value (td client)",
-		fake.HugeHeader: "Treasure Data does not answer: POST /v3/job/issue/presto/sample_datasets: the head of the answer is longer than 1048576 bytes (td client)",
+		fake.Nonsense:   "[INVALID_JSON_RESPONSE] the response of Treasure Data to /v3/job/issue/presto/sample_datasets cannot be read: it is not the expected JSON: invalid character '<' looking for beginning of value (td client)",
+		fake.HugeHeader: "Treasure Data is not responding: POST /v3/job/issue/presto/sample_datasets: the head of the answer is longer than 1048576 bytes (td client)",
 	} {
 		b := newBed(t)
 		b.Fail(fake.Faults{Every: fault})

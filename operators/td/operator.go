@@ -19,8 +19,8 @@ func Operators() []operators.Operator {
 		ofJob("td_for_each", "TdForEachOperatorFactory", "runs tasks for every row of a query on Treasure Data", readLoop),
 		ofJob("td_load", "TdLoadOperatorFactory", "loads data into Treasure Data", readLoad),
 		ofJob("td_table_export", "TdTableExportOperatorFactory", "writes a table of Treasure Data to Amazon S3", readTableExport),
-		ofJob("td_result_export", "TdResultExportOperatorFactory", "writes the result of a job of Treasure Data elsewhere", readResultExport),
-		ofJob("td_partial_delete", "TdPartialDeleteOperatorFactory", "deletes hours of a table of Treasure Data", readPartialDelete),
+		ofJob("td_result_export", "TdResultExportOperatorFactory", "exports the result of a Treasure Data job", readResultExport),
+		ofJob("td_partial_delete", "TdPartialDeleteOperatorFactory", "deletes hours of rows from a table of Treasure Data", readPartialDelete),
 	}, waitOperators()...)
 }
 

@@ -170,7 +170,7 @@ func TestErrors(t *testing.T) {
 		{"td_load", `{}`, "No parameter is set"},
 		{"td_load", `{"name": ""}`, "No parameter is set"},
 		{"td_load", `{"config": {}}`, "Parameter 'table' is required but not set"},
-		{"td_load", `{"_command": "bad.yml"}`, "Failed to parse yaml file: it is no mapping"},
+		{"td_load", `{"_command": "bad.yml"}`, "Failed to parse yaml file: it is not a mapping"},
 		{"td_table_export", `{"table": "t", "file_format": "zip"}`, "invalid file_format option"},
 		{"td_partial_delete", `{"_command": "t", "from": 1, "to": 3600}`, "'from' and 'to' parameters must be whole hours"},
 		{"td_ddl", `{"rename_tables": [{"from": "a", "to": "b.c"}]}`, "'to' option of rename_tables can't include database name"},
@@ -404,7 +404,7 @@ func TestOnceForEveryJob(t *testing.T) {
 				b.Fail(fake.Faults{At: map[int]fake.Fault{at: fault}})
 				got := operatortest.UntilDone(t, operator(t, name), w)
 				lost := name == "td_result_export" && n == 2 && fault != fake.Throttled
-				if lost != strings.Contains(got.Error, "td_result_export>: Treasure Data may have started the export of job 1001, and its answer was lost") || !lost && got.Error != "" {
+				if lost != strings.Contains(got.Error, "td_result_export>: Treasure Data may have started the export of job 1001, but its response was lost") || !lost && got.Error != "" {
 					t.Errorf("%s>: %s at %d: %+v", name, fault, n, got)
 				}
 				if jobs := len(b.Jobs()) - before; jobs > 1 || !lost && jobs != 1 {

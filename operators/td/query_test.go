@@ -226,9 +226,9 @@ func TestSecrets(t *testing.T) {
 	for text, change := range map[string]func(v operatortest.Vault){
 		"The 'td.apikey' secret is missing": func(v operatortest.Vault) { delete(v, "td.apikey") },
 		"The 'td.apikey' secret is empty":   func(v operatortest.Vault) { v["td.apikey"] = " \n" },
-		"The 'td.apikey' secret holds characters that no key has: set it again, without a line end":                  func(v operatortest.Vault) { v["td.apikey"] = "a\nb" },
-		"The 'td.use_ssl' secret cannot be used: set it to true or false, or to a number where it is that of a port": func(v operatortest.Vault) { v["td.use_ssl"] = "maybe" },
-		"'endpoint' is the name of a host, such as api.treasuredata.com, without https:// and without a path":        func(v operatortest.Vault) { v["td.endpoint"] = "https://api.treasuredata.com" },
+		"The 'td.apikey' secret contains characters that are invalid in keys: set it again, without a trailing line break": func(v operatortest.Vault) { v["td.apikey"] = "a\nb" },
+		"The 'td.use_ssl' secret is invalid: set it to true or false, or to a number if it is a port":                      func(v operatortest.Vault) { v["td.use_ssl"] = "maybe" },
+		"'endpoint' must be a host name, such as api.treasuredata.com, without https:// and without a path":                func(v operatortest.Vault) { v["td.endpoint"] = "https://api.treasuredata.com" },
 		"Parameter 'database' is empty": func(v operatortest.Vault) { v["td.database"] = "" },
 	} {
 		b := newBed(t)

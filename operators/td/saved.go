@@ -49,7 +49,7 @@ func asInstant(key string, v param.Value) (time.Time, error) {
 	}
 	at, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return time.Time{}, param.Errorf("'%s' is a time with an offset, such as 2016-01-01T00:00:00+00:00, and not %q", key, text)
+		return time.Time{}, param.Errorf("'%s' must be a time with an offset, such as 2016-01-01T00:00:00+00:00, not %q", key, text)
 	}
 	return at, nil
 }

@@ -14,8 +14,8 @@ import (
 // waitOperators returns `td_wait>` and `td_wait_table>`.
 func waitOperators() []operators.Operator {
 	return []operators.Operator{
-		waiting("td_wait", "TdWaitOperatorFactory", "waits until a query on Treasure Data answers true", readQueryWait),
-		waiting("td_wait_table", "TdWaitTableOperatorFactory", "waits until a table of Treasure Data is there and has rows", readTableWait),
+		waiting("td_wait", "TdWaitOperatorFactory", "waits until a query on Treasure Data returns true", readQueryWait),
+		waiting("td_wait_table", "TdWaitTableOperatorFactory", "waits until a table of Treasure Data exists and has rows", readTableWait),
 	}
 }
 

@@ -21,7 +21,7 @@ const passedKey = "wait_passed_millis"
 
 // Operator returns `wait>`.
 func Operator() operators.Operator {
-	return operators.Operator{Name: "wait", Summary: "lets a time pass", Run: run}
+	return operators.Operator{Name: "wait", Summary: "waits for a duration", Run: run}
 }
 
 type options struct {

@@ -211,9 +211,9 @@ test.describe("where something fails", () => {
   test("each part says so, and asks again when it is told to", async ({ page }) => {
     for (const [tab, path] of [["limits", "limits"], ["queue", "queue"], ["sites", "sites"]] as const) {
       let broken = true;
-      await page.route(`**/api/x/admin/${path}*`, (r) => (broken ? r.fulfill({ status: 503, json: { message: "The server cannot answer this now: try again", status: 503 } }) : r.continue()));
+      await page.route(`**/api/x/admin/${path}*`, (r) => (broken ? r.fulfill({ status: 503, json: { message: "The server cannot answer this request now: try again", status: 503 } }) : r.continue()));
       await page.goto(`/admin?tab=${tab}`);
-      await expect(page.getByRole("alert")).toContainText("cannot answer this now", { timeout: 20_000 });
+      await expect(page.getByRole("alert")).toContainText("cannot answer this request now", { timeout: 20_000 });
       broken = false;
       await page.getByRole("button", { name: "Try again" }).click();
       await expect(page.getByRole("alert")).toHaveCount(0, { timeout: 20_000 });

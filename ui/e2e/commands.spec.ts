@@ -80,13 +80,13 @@ async function runLines(server: Server) {
   expect(ran.backfill.match(/2026-11-17/g)?.length).toBeGreaterThan(0);
   expect(ran.backfills).toContain("hourly");
   expect(ran.killBackfill).toMatch(/kill/);
-  expect(ran.pauseProject).toContain("Project sales is paused since");
+  expect(ran.pauseProject).toContain("Project sales has been paused since");
   expect(ran.fork).toContain("Started attempt");
   expect(ran.makeToken).toContain("token: zdt_");
   expect(server.cli("tokens", "list")).not.toContain("of the page");
   expect(ran.deleteSecret.match(/pg\.password/g)?.length).toBeGreaterThan(0);
   expect(run("zerodag secrets --project sales")).not.toContain("pg.password");
-  for (const line of [ran.letters, ran.letter, ran.redrive]) expect(line).toContain("the queues of this server have none"); // only those of AWS do
+  for (const line of [ran.letters, ran.letter, ran.redrive]) expect(line).toContain("the queues of this server do not keep any"); // only those of AWS do
   expect(ran.queue).toContain("events");
   expect(ran.limits).toContain("executor.attempt_max_run");
   expect(ran.sites).toMatch(/^0 /m);

@@ -203,7 +203,7 @@ test("a project is paused with a reason that its pages tell, and goes on", async
     await look(page, "paused-project", width, theme);
   }
   await page.setViewportSize({ width: 1440, height: 900 });
-  expect(() => server.cli("start", "shop", "parts", "--session", "2026-11-01")).toThrow(/Project shop is paused since/);
+  expect(() => server.cli("start", "shop", "parts", "--session", "2026-11-01")).toThrow(/Project shop has been paused since/);
   await page.goto(`${server.url}/projects`);
   await expect(page.getByRole("link", { name: /shop/ })).toContainText("paused by somebody: the warehouse is down until Monday");
   await look(page, "paused-projects", 1440, "light");

@@ -81,7 +81,7 @@ test.describe("where the server refuses or is away", () => {
   test("what is missing and what is forbidden are told apart", async ({ page }) => {
     await page.goto("/attempts/999999");
     await expect(page.getByRole("alert")).toContainText("Resource does not exist");
-    await page.route("**/api/projects", (r) => r.fulfill({ status: 403, json: { message: "Access denied: this needs role viewer", status: 403 } }));
+    await page.route("**/api/projects", (r) => r.fulfill({ status: 403, json: { message: "Access denied: this requires the role viewer", status: 403 } }));
     await page.goto("/projects");
     await expect(page.getByRole("alert")).toContainText("Ask who runs this server");
   });

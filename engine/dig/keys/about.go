@@ -22,7 +22,9 @@ const (
 	LongestOwner       = 200
 )
 
-func ownerKeyOfFile() Key { return aboutKey(ownerKey, "whom to ask about the workflow", LongestOwner) }
+func ownerKeyOfFile() Key {
+	return aboutKey(ownerKey, "whom to contact about the workflow", LongestOwner)
+}
 
 func descriptionKeyOfFile() Key {
 	return aboutKey(descriptionKey, "what the workflow is for", LongestDescription)
@@ -59,7 +61,7 @@ func checkAbout(key string, v param.Value, report rule.Report) {
 	if key == descriptionKey {
 		most, line = LongestDescription, "`description: Loads the sales of the day`"
 	}
-	hint := "write a text, as in " + line
+	hint := "write a string, as in " + line
 	text, ok := v.(string)
 	text = strings.TrimSpace(text)
 	isControl := func(r rune) bool {
@@ -67,12 +69,12 @@ func checkAbout(key string, v param.Value, report rule.Report) {
 	}
 	switch {
 	case !ok || text == "":
-		report(nil, fmt.Sprintf("'%s' must be a text: %s", key, param.Sample(v)), hint)
+		report(nil, fmt.Sprintf("'%s' must be a string: %s", key, param.Sample(v)), hint)
 	case utf8.RuneCountInString(text) > most:
-		report(nil, fmt.Sprintf("'%s' may have %d characters at most: it has %d", key, most, utf8.RuneCountInString(text)), "shorten it")
+		report(nil, fmt.Sprintf("'%s' may have at most %d characters, but has %d", key, most, utf8.RuneCountInString(text)), "shorten it")
 	case strings.Contains(text, "${"):
 		report(nil, fmt.Sprintf("${...} is not evaluated in '%s': %s", key, param.Sample(v)), hint)
 	case !utf8.ValidString(text) || strings.ContainsFunc(text, isControl):
-		report(nil, fmt.Sprintf("'%s' may have no control characters: %s", key, param.Sample(v)), hint)
+		report(nil, fmt.Sprintf("'%s' must not contain control characters: %s", key, param.Sample(v)), hint)
 	}
 }

@@ -20,7 +20,7 @@ func (p Params) Arguments(operator string, command param.Value, given *param.Map
 		if slices.Contains(names, key) {
 			continue
 		}
-		fault := fmt.Sprintf("'%s' is no parameter of %s>", key, operator)
+		fault := fmt.Sprintf("'%s' is not a parameter of %s>", key, operator)
 		if s := param.DidYouMean(key, names); s != "" {
 			fault += ", " + s
 		}
@@ -30,9 +30,9 @@ func (p Params) Arguments(operator string, command param.Value, given *param.Map
 	switch {
 	case command == nil:
 	case len(names) == 0:
-		faults = append(faults, fmt.Sprintf("%s> takes no value: its file has no params", operator))
+		faults = append(faults, fmt.Sprintf("%s> takes no value: its file declares no params", operator))
 	case given.Has(names[0]):
-		faults = append(faults, fmt.Sprintf("'%s' is given twice: the value behind %s> is it, too", names[0], operator))
+		faults = append(faults, fmt.Sprintf("'%s' is given twice: the value after %s> also sets it", names[0], operator))
 	default:
 		given.Set(names[0], command)
 	}

@@ -21,11 +21,11 @@ func CaseFaults(config *param.Map, report func(path []string, message, hint stri
 		if config.Has("_cases") {
 			key = "_cases"
 		}
-		report([]string{key}, "switch> needs the tasks of its cases below '_cases'", casesForm)
+		report([]string{key}, "switch> needs '_cases' with the tasks of each case", casesForm)
 	}
 	for name, v := range cases.All() {
 		if _, err := param.ParsePattern(name); err != nil {
-			report([]string{"_cases", name}, fmt.Sprintf("The case '%s' is no regular expression: %v", name, err), rule.ExpressionHint)
+			report([]string{"_cases", name}, fmt.Sprintf("The case '%s' is not a valid regular expression: %v", name, err), rule.ExpressionHint)
 		}
 		if !CanBeTasks(v) {
 			report([]string{"_cases", name}, "Parameter '"+name+"' must be an object", casesForm)

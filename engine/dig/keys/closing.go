@@ -27,7 +27,7 @@ func checkTasks(key string, v param.Value, report rule.Report) {
 	case !ok:
 		report(nil, "Parameter '"+key+"' must be an object", form)
 	case m.Len() == 0:
-		report(nil, "'"+key+"' runs nothing", form)
+		report(nil, "'"+key+"' contains no tasks", form)
 	}
 }
 

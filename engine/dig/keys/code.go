@@ -37,7 +37,7 @@ func NamesIn(v param.Value) (names []string) {
 }
 
 // BracesHint is the hint for an expression that ends elsewhere than its author meant.
-const BracesHint = "braces are counted, those within quotes too"
+const BracesHint = "braces are counted, even inside quotes"
 
 // Expressions yields the code after each ${ of a text, and whether it is closed: the last one may be unclosed, and is
 // kept as text.

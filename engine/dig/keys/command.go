@@ -56,7 +56,7 @@ func NeverIgnored(operator string) (keys []string) {
 }
 
 // ofTasks is the hint for a key of a command at a group.
-const ofTasks = "write it at the tasks that run commands, or for all of them into `_defaults`"
+const ofTasks = "write it at the tasks that run commands, or in `_defaults` for all of them"
 
 const commandForm = "sh>, py>, rb>, embulk> and executables of the project run commands"
 
@@ -64,22 +64,22 @@ const commandForm = "sh>, py>, rb>, embulk> and executables of the project run c
 // if none is run, and keys about tasks below it if there are none.
 func OperatorFaults(operator string, config *param.Map, report func(path []string, message, hint string)) {
 	if config.Has("_fail_fast") && MakesNoTasks(operator) {
-		report([]string{"_fail_fast"}, "'_fail_fast' ends the tasks below a group or a loop, and "+operator+"> has none", "write it at the group around this task")
+		report([]string{"_fail_fast"}, "'_fail_fast' ends the tasks below a group or a loop, but "+operator+"> has none", "write it at the group around this task")
 	}
 	if on, err := ParallelOf(config); MakesNoTasks(operator) && (on.On || err != nil) {
 		report([]string{"_parallel"}, ParallelFault(operator), ParallelForm)
 	}
 	if config.Has("_repeat") && (OnlyRunsTasks(operator) || AsksForTasks(operator)) {
-		report([]string{"_repeat"}, "_repeat runs an operator again, and "+operator+"> only makes tasks: none of them would run in between", "write it at the tasks below, or repeat these by a loop>")
+		report([]string{"_repeat"}, "_repeat runs an operator again, but "+operator+"> only generates tasks, none of which would run in between", "write it at the tasks below, or repeat them with loop>")
 	}
 	for _, key := range NeverIgnored(operator) {
 		at := []string{"_ignore_error", key}
 		switch {
 		case !config.Map("_ignore_error").Has(key):
 		case operator == "":
-			report(at, key+" of _ignore_error is that of a command, and a group has none", ofTasks)
+			report(at, key+" of _ignore_error is for commands, but a group runs none", ofTasks)
 		default:
-			report(at, key+" of _ignore_error has no meaning for "+operator+">, which runs no command here", commandForm+"; write `message` with a part of the error's message")
+			report(at, key+" of _ignore_error has no effect on "+operator+">, which runs no command here", commandForm+"; write `message` with part of the error message")
 		}
 	}
 	if RunsNoCommand(operator) {
@@ -90,12 +90,12 @@ func OperatorFaults(operator string, config *param.Map, report func(path []strin
 // CommandFaults reports keys about a command at an operator that runs none.
 func CommandFaults(operator string, config *param.Map, report func(path []string, message, hint string)) {
 	if config.Has("_store") {
-		report([]string{"_store"}, "'_store' has no meaning for "+operator+">, which runs no command here", commandForm+"; `zerodag operators NAME` says what others store")
+		report([]string{"_store"}, "'_store' has no effect on "+operator+">, which runs no command here", commandForm+"; `zerodag operators NAME` shows what other operators store")
 	}
 	if config.Map("_repeat").Has(ExitCodeKey) {
-		report([]string{"_repeat", ExitCodeKey}, "exit_code of _repeat has no meaning for "+operator+">, which runs no command here", commandForm+"; write until or while")
+		report([]string{"_repeat", ExitCodeKey}, "exit_code of _repeat has no effect on "+operator+">, which runs no command here", commandForm+"; write until or while")
 	}
 	if config.Map("_retry").Has(ExitCodeKey) && !endsElsewhere(operator) {
-		report([]string{"_retry", ExitCodeKey}, "exit_code of _retry has no meaning for "+operator+">, whose failures have none", commandForm+", and ssh> and ecs> do elsewhere")
+		report([]string{"_retry", ExitCodeKey}, "exit_code of _retry has no effect on "+operator+">, whose failures have no exit code", commandForm+"; ssh> and ecs> run them elsewhere")
 	}
 }

@@ -41,7 +41,7 @@ const concurrencyForm = "write `concurrency: {attempts: 1, on_limit: wait}`"
 func concurrencyKey() Key {
 	return Key{
 		Name: ConcurrencyKey, Where: AtTop,
-		Doc:   "how many attempts of the workflow run at once, what happens to one more, and how many tasks of an attempt run at once",
+		Doc:   "how many attempts of the workflow run at once, what happens beyond that, and how many tasks of an attempt run at once",
 		Check: checkConcurrency,
 		Schema: func(rule.Meaning) rule.Schema {
 			return rule.Schema{}
@@ -93,16 +93,16 @@ func ReadConcurrency(v param.Value, c *Concurrency, report rule.Report) {
 		case "key":
 			c.Key = readConcurrencyKey(v, fault)
 		default:
-			fault("'"+key+"' of concurrency is not read by anybody", concurrencyForm)
+			fault("unknown key '"+key+"' of concurrency", concurrencyForm)
 		}
 	}
 	switch {
 	case !m.Has("attempts") && !m.Has("tasks"):
-		report(nil, "concurrency says neither how many attempts may run nor how many tasks", concurrencyForm)
+		report(nil, "concurrency limits neither attempts nor tasks", concurrencyForm)
 	case !m.Has("attempts") && m.Len() > 1:
-		report(nil, "concurrency does not say how many attempts may run, which its other keys are about", concurrencyForm)
+		report(nil, "concurrency has no attempts, which its other keys refer to", concurrencyForm)
 	case m.Has("max_waiting") && c.OnLimit != LimitWait:
-		report([]string{"max_waiting"}, "max_waiting of concurrency is not read by anybody: with `on_limit: "+c.OnLimit+"` there is no line of attempts", "remove it, or write `on_limit: wait`")
+		report([]string{"max_waiting"}, "max_waiting of concurrency has no effect: with `on_limit: "+c.OnLimit+"` no attempt waits", "remove it, or write `on_limit: wait`")
 	}
 }
 
@@ -114,19 +114,19 @@ func notKnownAtStart() []string {
 }
 
 func readConcurrencyKey(v param.Value, fault func(message, hint string)) string {
-	const hint = "write `key: ${customer}`, with a parameter of the start, or session_time, session_date ... in place of customer"
+	const hint = "write `key: ${customer}`, with a start parameter or session_time, session_date ... instead of customer"
 	text, ok := v.(string)
 	if !ok || text == "" {
-		fault("key of concurrency must be a text: "+param.Sample(v), hint)
+		fault("key of concurrency must be a string: "+param.Sample(v), hint)
 		return ""
 	}
 	if strings.Contains(keyReference().ReplaceAllString(text, ""), "${") {
-		fault("key of concurrency may only name parameters, since it is looked at before the attempt starts: "+param.Sample(v), hint)
+		fault("key of concurrency may only name parameters, because it is evaluated before the attempt starts: "+param.Sample(v), hint)
 		return ""
 	}
 	for _, m := range keyReference().FindAllStringSubmatch(text, -1) {
 		if slices.Contains(notKnownAtStart(), m[1]) {
-			fault("'"+m[1]+"' is not known yet where key of concurrency is looked at, before the attempt starts", hint)
+			fault("'"+m[1]+"' is not known when key of concurrency is evaluated, before the attempt starts", hint)
 		}
 	}
 	return text
@@ -139,7 +139,7 @@ func (c Concurrency) KeyFor(vars *param.Map) (string, error) {
 		name := keyReference().FindStringSubmatch(reference)[1]
 		v, given := vars.Get(name)
 		if !given && missing == nil {
-			missing = param.Errorf("`concurrency: {key: %s}` of the workflow needs the parameter '%s', which this start does not give", c.Key, name)
+			missing = param.Errorf("`concurrency: {key: %s}` of the workflow needs the parameter '%s', which this start does not set", c.Key, name)
 		}
 		if text, err := param.AsString(name, v); err == nil {
 			return text

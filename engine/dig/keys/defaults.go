@@ -45,13 +45,13 @@ func CheckDefaults(key string, v param.Value, report rule.Report) {
 		a, isAdded := Find(k)
 		switch {
 		case !slices.Contains(DefaultableKeys(), k):
-			hint := "it may have " + strings.Join(DefaultableKeys(), ", ")
+			hint := "valid keys are " + strings.Join(DefaultableKeys(), ", ")
 			if strings.HasSuffix(k, ">") || !strings.HasPrefix(k, "_") {
-				hint = "defaults of an operator's parameters belong under _export, below its name"
+				hint = "default parameters of an operator belong under _export, below its name"
 			} else if s := param.DidYouMean(k, DefaultableKeys()); s != "" {
 				hint = s
 			}
-			report([]string{k}, "'"+k+"' cannot be a default of tasks", hint)
+			report([]string{k}, "'"+k+"' cannot be a default for tasks", hint)
 		case k != "_retry" && k != "_workdir" && !isAdded && !isMap(v):
 			report([]string{k}, "Parameter '"+k+"' must be an object", "write it as in a task: keys and values below it")
 		case k == "_retry":

@@ -30,10 +30,10 @@ func checkEnv(key string, v param.Value, report rule.Report) {
 	for name, v := range m.All() {
 		switch v.(type) {
 		case *param.Map, []param.Value:
-			report([]string{name}, "the value of a variable is a text: "+param.Sample(v), "write it in quotes, as JSON if need be")
+			report([]string{name}, "the value of a variable must be a string: "+param.Sample(v), "quote it, as JSON if necessary")
 		}
 		if !EnvName().MatchString(name) {
-			report([]string{name}, "'"+name+"' is no name of a variable", "write it with letters, digits and _")
+			report([]string{name}, "'"+name+"' is not a valid variable name", "use letters, digits and _")
 		}
 	}
 }

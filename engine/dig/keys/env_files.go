@@ -20,7 +20,7 @@ type EnvFile struct {
 	Optional bool   // it may be missing
 }
 
-const envFilesForm = "write names of files of the project: `_env_files: [env/common, 'env/${stage}', 'env/local?']`; one that ends with ? may be missing"
+const envFilesForm = "write names of project files: `_env_files: [env/common, 'env/${stage}', 'env/local?']`; a file whose name ends with ? may be missing"
 
 func envFilesKey() Key {
 	return Key{
@@ -60,7 +60,7 @@ func ListOf(v param.Value) []param.Value {
 func checkEnvFiles(key string, v param.Value, report rule.Report) {
 	list := ListOf(v)
 	if len(list) == 0 {
-		report(nil, "'"+key+"' names no file", envFilesForm)
+		report(nil, "'"+key+"' does not name a file", envFilesForm)
 	}
 	for _, v := range list {
 		if _, fault, hint := EnvFileOf(v, true); fault != "" {
@@ -76,19 +76,19 @@ func EnvFileOf(v param.Value, open bool) (f EnvFile, fault, hint string) {
 	f.Name, f.Optional = strings.CutSuffix(text, "?")
 	switch {
 	case !ok || f.Name == "":
-		return f, "a file of variables must be named: " + param.Sample(v), envFilesForm
+		return f, "an environment file needs a name: " + param.Sample(v), envFilesForm
 	case open && strings.Contains(text, "${"):
 		return f, "", ""
 	case path.IsAbs(f.Name) || strings.Contains(f.Name, "\\"):
-		return f, "a file of variables is one of the project: " + param.Sample(v), envFilesForm
+		return f, "an environment file must be a project file: " + param.Sample(v), envFilesForm
 	}
 	f.Name = path.Clean(f.Name)
 	for part := range strings.SplitSeq(f.Name, "/") {
 		switch {
 		case part == ".." || f.Name == ".":
-			return f, "a file of variables is one of the project: " + param.Sample(v), envFilesForm
+			return f, "an environment file must be a project file: " + param.Sample(v), envFilesForm
 		case strings.HasPrefix(part, "."):
-			return f, "files whose name begins with a dot are never pushed: " + param.Sample(v), "give it another name, or name it at `zerodag run --env-file " + f.Name + "`"
+			return f, "files whose names begin with a dot are never pushed: " + param.Sample(v), "rename it, or pass it to `zerodag run --env-file " + f.Name + "`"
 		}
 	}
 	return f, "", ""

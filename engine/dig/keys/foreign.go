@@ -15,8 +15,8 @@ func OfDagu(key string) string {
 		"command":               "`sh>`",
 		"script":                "`sh>: |` with the lines below it",
 		"depends":               "`_after: [+NAME]`, in a group with `_parallel: true`",
-		"dir":                   "`_workdir`, a folder of the project",
-		"working_dir":           "`_workdir`, a folder of the project",
+		"dir":                   "`_workdir` with a folder of the project",
+		"working_dir":           "`_workdir` with a folder of the project",
 		"stdout":                "`> FILE` in the command",
 		"stderr":                "`2> FILE` in the command",
 		"output":                "`_store: {NAME: stdout}`",
@@ -26,7 +26,7 @@ func OfDagu(key string) string {
 		"repeat_policy":         "`_repeat`",
 		"timeout_sec":           "`_timeout: 30s`",
 		"handler_on":            "`_error`, `_finally` and `_cancel`",
-		"signal_on_stop":        "`_cancel`: no signal can be chosen",
+		"signal_on_stop":        "`_cancel`: the signal cannot be chosen",
 		"max_clean_up_time_sec": "`_timeout: {grace: 10s}`",
 		"mail_on_error":         "`_error` with `mail>`, or a setting of the server",
 		"container":             "`docker: {image: IMAGE}`",
@@ -54,12 +54,12 @@ var foreignKeys = sync.OnceValue(func() map[string][]string {
 		"`_disable: true`, or remove the task":                                   {"enabled", "disabled", "enable", "skip", "active"},
 		"`_after: [+NAME]`, in a group with `_parallel: true`":                   {"depends_on", "depends", "dependencies", "needs", "upstream", "run_after", "requires", "wait_for"},
 		"`_after: [+NAME]` at the other task, in a group with `_parallel: true`": {"before", "downstream", "run_before"},
-		"`_workdir`, a folder of the project":                                    {"cwd", "chdir", "working_directory", "work_dir", "working_dir"},
+		"`_workdir` with a folder of the project":                                {"cwd", "chdir", "working_directory", "work_dir", "working_dir"},
 		"`_retry: 3`, or {limit: 3, interval: 5}":                                {"retries", "max_retries", "retry_delay", "retry_count", "retry_interval", "max_attempts", "retry_limit"},
-		"`_repeat`, which runs a task until a condition holds":                   {"while", "until", "repeat_until", "poll"},
+		"`_repeat`, which runs a task until a condition is met":                  {"while", "until", "repeat_until", "poll"},
 		"`_ignore_error: true`":                                                  {"ignore_errors", "continue_on_error", "allow_failure", "allow_failures", "ignore_failure", "continue_on_failure", "ignore_failures"},
 		"`_error` with tasks below it":                                           {"on_failure", "on_error", "on_failure_callback", "rescue", "catch", "except", "on_fail", "failure", "on_errors", "onerror", "onfailure", "error_handler"},
-		"`_check` with tasks below it, which run after a success":                {"on_success", "on_success_callback", "success", "onsuccess"},
+		"`_check` with tasks below it, which run on success":                     {"on_success", "on_success_callback", "success", "onsuccess"},
 		"`_finally` with tasks below it":                                         {"always", "on_exit", "ensure", "on_completion", "on_complete", "teardown", "after_script", "cleanup"},
 		"`_timeout: 30s`":                                                        {"timeout_seconds", "timeout_minutes", "execution_timeout", "timeout_secs", "time_limit", "deadline"},
 		"`_error` or `_finally`, or `_ignore_error` at earlier tasks":            {"trigger_rule"},
@@ -71,7 +71,7 @@ var foreignKeys = sync.OnceValue(func() map[string][]string {
 		"`docker: {image: IMAGE}`":                                               {"image", "container"},
 		"`sandbox: {cpu: 1, memory: 2GiB}`":                                      {"resources", "limits"},
 		"each of its keys as a key of the task, such as `x: 5`":                  {"with", "inputs", "arguments", "kwargs", "op_kwargs"},
-		"them behind the command, as in `sh>: ./run.sh a b`":                     {"args", "argv"},
+		"them after the command, as in `sh>: ./run.sh a b`":                      {"args", "argv"},
 	}
 })
 
@@ -90,9 +90,9 @@ func MeantBy(operator, key string) (meant, ours string) {
 	own := "_" + name
 	switch isHTTP := operator == "http" || operator == "http_call"; {
 	case isHTTP && slices.Contains(httpBody, name):
-		return "`content`, with `content_format: json` or `form` if need be", ""
+		return "`content`, with `content_format: json` or `form` if needed", ""
 	case (operator == "py" || operator == "rb") && slices.Contains([]string{"args", "arguments", "kwargs", "op_args", "op_kwargs", "params", "parameters"}, name):
-		return "each argument as a key of the task, with the name that the function gives it", ""
+		return "each argument as a key of the task, named as in the function", ""
 	case isHTTP && name == "params":
 		return "`query`, or `content` for the body", ""
 	case own == key:

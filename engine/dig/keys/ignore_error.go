@@ -8,7 +8,7 @@ import (
 func ignoreErrorKey() Key {
 	return Key{
 		Name: "_ignore_error", Where: AtTop | AtGroup | AtTask,
-		Doc:   "all errors, or errors of some kinds, count as success with a note",
+		Doc:   "errors, or some kinds of errors, count as success and are noted",
 		Check: checkIgnore,
 		Schema: func(rule.Meaning) rule.Schema {
 			return rule.Schema{"type": []any{"boolean", "string", "object"}}
@@ -23,7 +23,7 @@ func checkIgnore(key string, v param.Value, report rule.Report) {
 		checkYes(key, v, report)
 		return
 	}
-	const form = "write `_ignore_error: true`, or {exit_code: [3, 4], message: part of it or /regular expression/, output: the same of a line that the command printed}"
+	const form = "write `_ignore_error: true`, or {exit_code: [3, 4], message: PART or /REGEXP/, output: PART or /REGEXP/ of a line that the command printed}"
 	for k, v := range m.All() {
 		switch k {
 		case ExitCodeKey:
@@ -35,15 +35,15 @@ func checkIgnore(key string, v param.Value, report rule.Report) {
 			_, err := param.ParsePattern(text)
 			switch {
 			case !ok || text == "":
-				report([]string{k}, k+" must be a text: "+param.Sample(v), form)
+				report([]string{k}, k+" must be a string: "+param.Sample(v), form)
 			case err != nil:
-				report([]string{k}, k+" is no regular expression: "+err.Error(), rule.ExpressionHint)
+				report([]string{k}, k+" is not a valid regular expression: "+err.Error(), rule.ExpressionHint)
 			}
 		default:
-			report([]string{k}, "'"+k+"' is not read by anybody", form)
+			report([]string{k}, "unknown key '"+k+"' of _ignore_error", form)
 		}
 	}
 	if m.Len() == 0 {
-		report(nil, "'_ignore_error' names no error", form)
+		report(nil, "'_ignore_error' does not name an error", form)
 	}
 }

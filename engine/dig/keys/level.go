@@ -67,9 +67,9 @@ func LevelOf(raw *param.Map) (level int, fault, hint string) {
 	n, ok := v.(int64)
 	switch {
 	case !ok || n < 1:
-		return Latest, fmt.Sprintf("'%s' must be the level of the language, a number such as %d: %s", LevelKey, Latest, param.Sample(v)), fmt.Sprintf("write `%s: %d`", LevelKey, Latest)
+		return Latest, fmt.Sprintf("'%s' must be the language level, a number such as %d: %s", LevelKey, Latest, param.Sample(v)), fmt.Sprintf("write `%s: %d`", LevelKey, Latest)
 	case n > Latest:
-		return Latest, fmt.Sprintf("This file needs zerodag language level %d, and this version knows %d", n, Latest), "use a newer version of zerodag"
+		return Latest, fmt.Sprintf("This file needs zerodag language level %d, but this version supports %d", n, Latest), "use a newer version of zerodag"
 	}
 	return int(n), "", ""
 }

@@ -67,11 +67,11 @@ func (u NestedUses) text(below []string, text string, siblings []string) {
 		if !Computed(raw) || slices.Contains(siblings, name) || strings.Contains(raw, "${secret:") || u.Skip != nil && u.Skip(name) {
 			continue
 		}
-		hint := "write the expression of " + name + " here, in place of " + name
+		hint := "write the expression of " + name + " here, instead of " + name
 		if strings.Contains(text, "${"+name+"}") && len(raw) < 200 {
-			hint = "write " + raw + " here, in place of ${" + name + "}"
+			hint = "write " + raw + " here, instead of ${" + name + "}"
 		}
-		u.Report(below, name+" is an expression itself, which stays as text within a mapping", hint)
+		u.Report(below, name+" contains an expression, which stays as text within a mapping", hint)
 		return
 	}
 }

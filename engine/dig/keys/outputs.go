@@ -23,7 +23,7 @@ const outputsForm = "write names and values: `outputs: {rows: \"${rows}\", table
 func outputsKey() Key {
 	return Key{
 		Name: OutputsKey, Where: AtTop,
-		Doc:   "the result of a successful attempt, for people and other programs",
+		Doc:   "the result of a successful attempt, for users and other programs",
 		Check: checkOutputs,
 		Schema: func(meaning rule.Meaning) rule.Schema {
 			return rule.Schema{"type": "object", "additionalProperties": rule.Schema{"anyOf": []any{
@@ -53,7 +53,7 @@ func readOutputs(v param.Value, report rule.Report) (list []Output) {
 	for name, v := range m.All() {
 		o, at := Output{Name: name, Value: v}, []string{name}
 		if !paramName().MatchString(name) {
-			r.Fail(at, "write it with letters, digits and _, beginning with a letter", "'%s' is no name of an output", name)
+			r.Fail(at, "use letters, digits and _, beginning with a letter", "'%s' is not a valid name of an output", name)
 		}
 		if m, isRule := v.(*param.Map); isRule {
 			o.Value, _ = m.Get("value")
@@ -82,7 +82,7 @@ func OutputsOf(list []Output, values *param.Map) (*param.Map, error) {
 		return nil, param.Errorf("outputs: %s", rule.Faults(faults))
 	}
 	if n := len(param.Text(out)); n > MostOutputs {
-		return nil, param.Errorf("outputs: they have %d bytes, and %d at most are possible: put the data where others can read it, and its place here", n, MostOutputs)
+		return nil, param.Errorf("outputs: they have %d bytes, but at most %d are allowed: store the data elsewhere and write its location here", n, MostOutputs)
 	}
 	return out, nil
 }

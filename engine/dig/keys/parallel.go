@@ -5,11 +5,11 @@ import (
 )
 
 // ParallelForm describes where to write _parallel.
-const ParallelForm = "write it into the group of the tasks that run at the same time, or beside the `_do` of a loop"
+const ParallelForm = "write it in the group whose tasks run at the same time, or next to the `_do` of a loop"
 
 // ParallelFault is the message about `_parallel` at an operator that generates no tasks.
 func ParallelFault(operator string) string {
-	return "'_parallel' runs the tasks below it at the same time, and " + operator + "> has none"
+	return "'_parallel' runs the tasks below it at the same time, but " + operator + "> has none"
 }
 
 // parallelMode is a group's `_parallel`. A limit of 0 or less means no limit.

@@ -91,7 +91,7 @@ func (p *Params) read(v param.Value, report rule.Report) {
 		}
 		switch builtIn := slices.Contains(builtInNames(), name); {
 		case !paramName().MatchString(name):
-			r.Fail(at, "write it with letters, digits and _, beginning with a letter", "'%s' is no name of a parameter", name)
+			r.Fail(at, "use letters, digits and _, beginning with a letter", "'%s' is not a valid name of a parameter", name)
 		case builtIn:
 			r.Fail(at, "choose another name", "'%s' is a variable that every task has", name)
 		}
@@ -122,14 +122,14 @@ func readParam(r rule.Reader, name string, m *param.Map, at []string) Param {
 	}
 	switch {
 	case p.Secret && p.Rule.Type != "string":
-		r.Fail(under("secret"), "write `type: string`, or leave the type out", "secret is for values of type string: the name of a secret")
+		r.Fail(under("secret"), "write `type: string`, or omit the type", "secret is for values of type string: the name of a secret")
 	case p.Fixed && p.Default == nil:
-		r.Fail(under("fixed"), "write the value as its default", "'%s' is fixed and has no default, so it can have no value", name)
+		r.Fail(under("fixed"), "write the value as its default", "'%s' is fixed but has no default, so it has no value", name)
 	case strings.Contains(param.Text(p.Default), "${"):
-		r.Fail(under("default"), "put it into `_export` at the top, under another name", "a default is a plain value, and ${...} is not evaluated in it: %s", param.Sample(p.Default))
+		r.Fail(under("default"), "put it in `_export` at the top, under a different name", "a default must be a plain value, because ${...} is not evaluated in it: %s", param.Sample(p.Default))
 	case p.Default != nil:
 		if _, faults := p.fit(p.Default); len(faults) > 0 {
-			r.Fail(under("default"), "change the default or the rule", "the default breaks its own rule: %s", strings.Join(faults, "; "))
+			r.Fail(under("default"), "change the default or the rule", "the default violates its own rule: %s", strings.Join(faults, "; "))
 		}
 	}
 	return p
@@ -164,7 +164,7 @@ func (p Params) Fill(given *param.Map, again bool) (filled *param.Map, faults []
 		}
 		v, wrong := q.fit(v)
 		if of, _ := q.fit(q.Default); q.Fixed && len(wrong) == 0 && !param.Equal(v, of) {
-			wrong = []string{fmt.Sprintf("'%s' always is %s and cannot be given another value", q.Name, rule.Shown(q.Default))}
+			wrong = []string{fmt.Sprintf("'%s' is always %s and cannot be changed", q.Name, rule.Shown(q.Default))}
 		}
 		faults = append(faults, wrong...)
 		filled.Set(q.Name, param.Data(v))

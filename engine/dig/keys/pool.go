@@ -40,7 +40,7 @@ const LimitPrefix = "limit:"
 func poolKey() Key {
 	return Key{
 		Name: "_pool", Where: AtTop | AtGroup | AtTask,
-		Doc:   "shared pools of which the task needs slots while it runs",
+		Doc:   "shared pools whose slots the task occupies while it runs",
 		Check: checkPool,
 		Schema: func(rule.Meaning) rule.Schema {
 			return rule.Schema{}
@@ -92,7 +92,7 @@ func readPools(v param.Value, open bool, report rule.Report) []Pool {
 	}
 	const form = "write a list of pools with different names, as `_pool: [warehouse, {name: api, slots: 2}]`"
 	if len(list) < 1 || len(list) > MaxPools {
-		report(nil, fmt.Sprintf("a task can have slots of 1 to %d pools, not of %d", MaxPools, len(list)), form)
+		report(nil, fmt.Sprintf("a task can take slots of 1 to %d pools, not of %d", MaxPools, len(list)), form)
 		return nil
 	}
 	var pools []Pool
@@ -125,7 +125,7 @@ func ReadPool(v param.Value, p *Pool, open bool, report rule.Report) {
 		return
 	}
 	if !m.Has("name") {
-		report(nil, "'_pool' names no pool", poolForm)
+		report(nil, "'_pool' does not name a pool", poolForm)
 	}
 	for key, v := range m.All() {
 		if text, _ := v.(string); !open || !Computed(text) {
@@ -146,7 +146,7 @@ func readPoolKey(key string, v param.Value, p *Pool, open bool, report rule.Repo
 		p.Slots, _ = wholeOfPool(key, v, MaxPoolSlots, report)
 	case "priority":
 		if p.Priority, p.Given = ParsePriority(text); !p.Given {
-			report([]string{key}, "there is no priority "+param.Sample(v), PriorityForm)
+			report([]string{key}, "unknown priority "+param.Sample(v), PriorityForm)
 		}
 	case "limit":
 		if n, ok := wholeOfPool(key, v, MaxPoolLimit, report); ok {
@@ -158,7 +158,7 @@ func readPoolKey(key string, v param.Value, p *Pool, open bool, report rule.Repo
 			report([]string{key}, "wait of _pool must be a duration, such as 1h 30m: "+param.Sample(v), poolForm)
 		}
 	default:
-		report([]string{key}, "'"+key+"' of _pool is not read by anybody", poolForm)
+		report([]string{key}, "unknown key '"+key+"' of _pool", poolForm)
 	}
 }
 
@@ -170,7 +170,7 @@ func readPoolName(below []string, v param.Value, p *Pool, open bool, report rule
 	switch {
 	case open && Computed(text):
 	case !ok || !poolName().MatchString(text):
-		report(below, "the name of a pool has 1 to 100 letters, digits, and - _ . which it must not begin with: "+param.Sample(v), poolForm)
+		report(below, "a pool name has 1 to 100 letters, digits and - _ . and begins with a letter or digit: "+param.Sample(v), poolForm)
 	}
 	p.Name = text
 }
@@ -193,7 +193,7 @@ func PoolKeys(config *param.Map) []string {
 // NoGroupPool explains why a group has no pools in an attempt whose file limits how many tasks run at once. A task that
 // waits for slots takes a place there, which tasks below the group with these slots may need.
 const (
-	NoGroupPool     = "a group cannot have `_pool` where `concurrency: {tasks: N}` of the file says how many tasks run at once"
+	NoGroupPool     = "a group cannot have `_pool` if `concurrency: {tasks: N}` of the file limits how many tasks run at once"
 	NoGroupPoolHint = "write it at tasks, or at the top of the file that has `concurrency`"
 )
 
@@ -203,10 +203,10 @@ func PoolOrder(asked string, has []string, group string) (message, hint string) 
 	last := has[len(has)-1]
 	switch {
 	case slices.Contains(has, asked):
-		return fmt.Sprintf("pool '%s' cannot be asked for below %s, which has slots of it", asked, group), "remove it: all below that group runs with these slots, and the group may ask for more of them"
+		return fmt.Sprintf("pool '%s' cannot be requested below %s, which already has slots of it", asked, group), "remove it: everything below that group runs with its slots, and the group may request more of them"
 	case asked < last:
-		return fmt.Sprintf("pool '%s' cannot be asked for below %s, which has slots of pool '%s': pools are taken in the order of their names, so that no two tasks wait for each other", asked, group, last),
-			fmt.Sprintf("let %s take slots of both, as a list", group)
+		return fmt.Sprintf("pool '%s' cannot be requested below %s, which has slots of pool '%s': pools are taken in alphabetical order so that tasks never deadlock", asked, group, last),
+			fmt.Sprintf("let %s take slots of both pools, as a list", group)
 	}
 	return "", ""
 }

@@ -13,7 +13,7 @@ const PriorityKey = "_priority"
 func priorityKey() Key {
 	return Key{
 		Name: PriorityKey, Where: AtTop | AtGroup | AtTask,
-		Doc:   "which waiting attempts and tasks go first",
+		Doc:   "which waiting attempts and tasks start first",
 		Check: checkPriority,
 		Schema: func(rule.Meaning) rule.Schema {
 			return rule.Schema{}

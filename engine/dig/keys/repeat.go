@@ -18,7 +18,7 @@ type Repeat struct {
 // repeatLimit is the default for how often a task runs at most.
 const repeatLimit = 1000
 
-const repeatForm = "write `_repeat: {until: \"${status == 'ready'}\", interval: 60}`, with while or exit_code in place of until"
+const repeatForm = "write `_repeat: {until: \"${status == 'ready'}\", interval: 60}`, or use while or exit_code instead of until"
 
 func repeatKey() Key {
 	return Key{
@@ -56,14 +56,14 @@ func checkEnd(key string, v param.Value, report rule.Report) {
 		report(at, message, strings.ReplaceAll(hint, "`_if: ${session_date > '2026-01-01'}`", "`"+key+": ${rows == 0}`"))
 	})
 	if text, isText := v.(string); !isText || !strings.Contains(text, "${") {
-		report(at, key+" of _repeat is the same each time: "+param.Sample(v), repeatForm)
+		report(at, key+" of _repeat never changes: "+param.Sample(v), repeatForm)
 	}
 }
 
 // checkWord checks that a value is one of two words.
 func checkWord(key string, v param.Value, report rule.Report, one, other string) {
 	if v != one && v != other {
-		report([]string{key}, "there is no "+key+" "+param.Sample(v), "write "+one+" or "+other)
+		report([]string{key}, "unknown "+key+" "+param.Sample(v), "write "+one+" or "+other)
 	}
 }
 
@@ -78,7 +78,7 @@ func readRepeat(v param.Value, report rule.Report) Repeat {
 	r := Repeat{Policy: param.New("limit", int64(repeatLimit))}
 	m, ok := v.(*param.Map)
 	if !ok {
-		report(nil, "'_repeat' must say until when: "+param.Sample(v), repeatForm)
+		report(nil, "'_repeat' needs a condition to stop: "+param.Sample(v), repeatForm)
 		return r
 	}
 	ends := 0
@@ -114,12 +114,12 @@ func readRepeat(v param.Value, report rule.Report) Repeat {
 			r.Succeed = v == "succeed"
 			checkWord(key, v, report, "fail", "succeed")
 		default:
-			report(at, "'"+key+"' of _repeat is not read by anybody", "it may have until, while or exit_code, and limit, interval, interval_type, max_interval, factor, jitter and on_limit")
+			report(at, "unknown key '"+key+"' of _repeat", "valid keys are until, while or exit_code, and limit, interval, interval_type, max_interval, factor, jitter and on_limit")
 		}
 	}
 	readAddedRetry("_repeat", m.Without(ExitCodeKey), false, report)
 	if ends != 1 {
-		report(nil, "'_repeat' must have one of until, while and exit_code", repeatForm)
+		report(nil, "'_repeat' must have exactly one of until, while and exit_code", repeatForm)
 	}
 	return r
 }

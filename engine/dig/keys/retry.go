@@ -71,7 +71,7 @@ func readAddedRetry(of string, m *param.Map, open bool, report rule.Report) (r A
 			wanted, hint = "a number from 1 to 100", "write `factor: 1.5`"
 		case "jitter":
 			r.Jitter, ok = asJitter(v)
-			wanted, hint = "true, false or a number from 0 to 1", "write `jitter: true`, or the largest part that is taken off a wait, such as `jitter: 0.3`"
+			wanted, hint = "true, false or a number from 0 to 1", "write `jitter: true`, or the largest fraction taken off a wait, such as `jitter: 0.3`"
 		}
 		if !ok {
 			report([]string{key}, key+" of "+of+" must be "+wanted+": "+param.Sample(v), hint)
@@ -79,7 +79,7 @@ func readAddedRetry(of string, m *param.Map, open bool, report rule.Report) (r A
 	}
 	kind, _ := m.Value("interval_type").(string)
 	if m.Has("factor") && !strings.EqualFold(kind, "exponential") && !Computed(kind) {
-		report([]string{"factor"}, "factor of "+of+" is that of an exponential interval", "write `interval_type: exponential` beside it")
+		report([]string{"factor"}, "factor of "+of+" is only for exponential intervals", "add `interval_type: exponential`")
 	}
 	return r
 }
@@ -127,7 +127,7 @@ func CheckRetry(operator string, v param.Value, report rule.Report) {
 	group := operator == ""
 	m, _ := v.(*param.Map)
 	if group && m.Has(ExitCodeKey) { // all failures of a group are failures of tasks below it
-		report([]string{ExitCodeKey}, "exit_code of _retry is that of a command, and a group has none", ofTasks)
+		report([]string{ExitCodeKey}, "exit_code of _retry is for commands, but a group runs none", ofTasks)
 		v = m.Without(ExitCodeKey)
 	}
 	open := !group && !OnlyRunsTasks(operator) // for failures of tasks below, nothing is evaluated
@@ -145,30 +145,30 @@ func readRetry(v param.Value, open bool, report rule.Report) AddedRetry {
 	m, isMap := v.(*param.Map)
 	if !isMap {
 		if !isTries(v, open) {
-			report(nil, "'_retry' must be a whole number from 0 on, or a mapping: "+param.Sample(v), RetryForm)
+			report(nil, "'_retry' must be a whole number, 0 or more, or a mapping: "+param.Sample(v), RetryForm)
 		}
 		return AddedRetry{}
 	}
 	known := allRetryKeys()
 	for _, key := range m.Keys() {
 		if !slices.Contains(known, key) {
-			hint := "it may have " + strings.Join(known, ", ")
+			hint := "valid keys are " + strings.Join(known, ", ")
 			if s := param.DidYouMean(key, known); s != "" {
 				hint = s + " " + hint
 			}
-			report([]string{key}, "'"+key+"' of _retry is not read by anybody", hint)
+			report([]string{key}, "unknown key '"+key+"' of _retry", hint)
 		}
 	}
 	for _, key := range RetryNumbers() {
 		if x := m.Value(key); x != nil && !isTries(x, open) {
-			report([]string{key}, key+" of _retry must be a whole number from 0 on: "+param.Sample(x), RetryForm)
+			report([]string{key}, key+" of _retry must be a whole number, 0 or more: "+param.Sample(x), RetryForm)
 		}
 	}
 	if kind := m.Value("interval_type"); kind != nil && !IsIntervalType(kind, open) {
 		report([]string{"interval_type"}, "interval_type of _retry cannot be "+param.Sample(kind), "write constant or exponential")
 	}
 	if LacksLimit(m) {
-		report(nil, "_retry has no limit, and the task would fail", RetryForm)
+		report(nil, "_retry has no limit, so the task would fail", RetryForm)
 	}
 	return readAddedRetry("_retry", m, open, report)
 }
@@ -190,4 +190,4 @@ func IsIntervalType(v param.Value, open bool) bool {
 }
 
 // RetryForm describes how to write _retry.
-const RetryForm = "write a number, or {limit: 3, interval: 10}, an interval in seconds"
+const RetryForm = "write a number, or {limit: 3, interval: 10} with the interval in seconds"

@@ -24,7 +24,7 @@ type Stored struct {
 func storeKey() Key {
 	return Key{
 		Name: "_store", Where: AtTask,
-		Doc:   "values that a command leaves for the tasks after it",
+		Doc:   "values that a command stores for later tasks",
 		Check: checkStore,
 		Schema: func(meaning rule.Meaning) rule.Schema {
 			return rule.Schema{"type": "object", "additionalProperties": rule.Schema{"anyOf": []any{rule.Schema{"enum": rule.AnyOf(StoredFrom())}, storedSchema(meaning)}}}
@@ -43,7 +43,7 @@ func StoredWords() []string {
 	return []string{"from", "path", "decode", "match", "select", "optional"}
 }
 
-const storeForm = "write names and where their values come from: `_store: {rows: stdout, id: {from: stderr, match: \"id=(\\\\d+)\", type: integer}}`"
+const storeForm = "write names and the sources of their values: `_store: {rows: stdout, id: {from: stderr, match: \"id=(\\\\d+)\", type: integer}}`"
 
 // ParseStore reads `_store`.
 func ParseStore(v param.Value) ([]Stored, error) {
@@ -75,7 +75,7 @@ func readStore(v param.Value, report rule.Report) (list []Stored) {
 		case *param.Map:
 			s.read(name, x, report)
 		default:
-			report([]string{name}, "'"+name+"' of _store must say where its value comes from: "+param.Sample(v), storeForm)
+			report([]string{name}, "'"+name+"' of _store must name the source of its value: "+param.Sample(v), storeForm)
 		}
 		list = append(list, s)
 	}
@@ -85,7 +85,7 @@ func readStore(v param.Value, report rule.Report) (list []Stored) {
 func (s *Stored) from(below []string, v param.Value, report rule.Report) {
 	s.From, _ = v.(string)
 	if !slices.Contains(StoredFrom(), s.From) {
-		report(below, "a value of _store comes from "+strings.Join(StoredFrom(), ", ")+": "+param.Sample(v), storeForm)
+		report(below, "the source of a value of _store must be one of "+strings.Join(StoredFrom(), ", ")+": "+param.Sample(v), storeForm)
 	}
 }
 
@@ -98,11 +98,11 @@ func (s *Stored) read(name string, m *param.Map, report rule.Report) {
 	})
 	switch {
 	case !m.Has("from"):
-		report([]string{name}, "'"+name+"' of _store does not say where its value comes from", storeForm)
+		report([]string{name}, "'"+name+"' of _store does not name the source of its value", storeForm)
 	case (s.From == "file") != m.Has("path"):
-		report([]string{name}, "path goes with `from: file`, and only with that", storeForm)
+		report([]string{name}, "path is required with `from: file` and not allowed otherwise", storeForm)
 	case s.Decode == "text" && m.Has("select"):
-		report([]string{name, "select"}, "select looks into what decode has read", "write `decode: json`, yaml or lines beside it")
+		report([]string{name, "select"}, "select needs decoded data", "write `decode: json`, yaml or lines")
 	}
 }
 
@@ -114,21 +114,21 @@ func (s *Stored) word(r rule.Reader, key string, v param.Value, at []string) boo
 		s.from(at, v, r.Report)
 	case "path":
 		if s.Path = text; text == "" {
-			r.Fail(at, storeForm, "path must name a file: %s", param.Sample(v))
+			r.Fail(at, storeForm, "path must be a file name: %s", param.Sample(v))
 		}
 	case "decode":
 		if s.Decode = text; !slices.Contains(StoredDecode(), text) {
-			r.Fail(at, "write one of "+strings.Join(StoredDecode(), ", "), "there is no decode %s", param.Sample(v))
+			r.Fail(at, "write one of "+strings.Join(StoredDecode(), ", "), "unknown decode %s", param.Sample(v))
 		}
 	case "match":
 		re, err := regexp.Compile(text)
 		if !isText || text == "" || err != nil {
-			r.Fail(at, rule.ExpressionHint, "match is no regular expression: %s", param.Sample(v))
+			r.Fail(at, rule.ExpressionHint, "match is not a valid regular expression: %s", param.Sample(v))
 		}
 		s.Match = re
 	case "select":
 		if s.Select = strings.Split(strings.TrimPrefix(text, "."), "."); !isText || slices.Contains(s.Select, "") {
-			r.Fail(at, "write it as in `select: .stats.0.rows`", "select must be a path of names and numbers: %s", param.Sample(v))
+			r.Fail(at, "write a path, as in `select: .stats.0.rows`", "select must be a path of names and numbers: %s", param.Sample(v))
 		}
 	case "optional":
 		on, err := param.AsYes(key, v)

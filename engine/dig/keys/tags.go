@@ -30,7 +30,7 @@ var labelName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 func tagsKeyOfFile() Key {
 	return Key{
 		Name: tagsKey, Where: AtTop,
-		Doc:   "words by which people find the workflow and its sessions",
+		Doc:   "keywords to find the workflow and its sessions by",
 		Check: checkTags,
 		Schema: func(rule.Meaning) rule.Schema {
 			tag := rule.Schema{"type": []any{"string", "number", "boolean"}}
@@ -64,7 +64,7 @@ func readTags(v param.Value, report rule.Report) (tags []string) {
 		return nil
 	}
 	if len(list) > MostTags {
-		report(nil, fmt.Sprintf("a workflow has %d tags at most: there are %d", MostTags, len(list)), "keep those that people search for")
+		report(nil, fmt.Sprintf("a workflow may have at most %d tags, but has %d", MostTags, len(list)), "keep the tags that users search for")
 		return nil
 	}
 	for _, v := range list {
@@ -73,7 +73,7 @@ func readTags(v param.Value, report rule.Report) (tags []string) {
 		case fault != "":
 			report(below, fault, tagsForm)
 		case slices.Contains(tags, tag):
-			report(below, "the tag "+tag+" is there twice", "remove one of them")
+			report(below, "the tag "+tag+" appears twice", "remove one of them")
 		default:
 			tags = append(tags, tag)
 		}
@@ -88,20 +88,20 @@ func tagOf(v param.Value) (tag string, below []string, fault string) {
 		text, ok := tagText(v)
 		switch {
 		case !ok:
-			return "", nil, "a tag must be a text: " + param.Sample(v)
+			return "", nil, "a tag must be a string: " + param.Sample(v)
 		case !labelName().MatchString(text):
 			return "", nil, "a tag must have " + labelNameForm + ": " + param.Sample(v)
 		}
 		return text, nil, ""
 	}
 	if m.Len() != 1 {
-		return "", m.Keys(), fmt.Sprintf("a tag has one name and one value: %s", param.Sample(v))
+		return "", m.Keys(), fmt.Sprintf("a tag must have one name and one value: %s", param.Sample(v))
 	}
 	name, v := m.At(0)
 	below = []string{name}
 	text, ok := tagText(v)
 	if !ok {
-		return "", below, fmt.Sprintf("the value of the tag '%s' must be a text: %s", name, param.Sample(v))
+		return "", below, fmt.Sprintf("the value of the tag '%s' must be a string: %s", name, param.Sample(v))
 	}
 	if strings.Contains(text, "${") {
 		return "", below, fmt.Sprintf("${...} is not evaluated in the tag '%s': %s", name, param.Sample(v))
@@ -130,9 +130,9 @@ func LabelFault(name, value string) string {
 	case value == "":
 		return fmt.Sprintf("value of '%s' is empty", name)
 	case utf8.RuneCountInString(value) > LongestLabel:
-		return fmt.Sprintf("value of '%s' may have %d characters at most: %s", name, LongestLabel, rule.Shown(value))
+		return fmt.Sprintf("value of '%s' may have at most %d characters: %s", name, LongestLabel, rule.Shown(value))
 	case !utf8.ValidString(value) || strings.ContainsFunc(value, unicode.IsControl):
-		return fmt.Sprintf("value of '%s' may have no control characters: %s", name, rule.Shown(value))
+		return fmt.Sprintf("value of '%s' must not contain control characters: %s", name, rule.Shown(value))
 	}
 	return ""
 }

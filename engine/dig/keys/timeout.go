@@ -23,7 +23,7 @@ const timeoutForm = "write `_timeout: 30m`, or {try: 30m, total: 2h, warn: 20m, 
 func timeoutKey() Key {
 	return Key{
 		Name: "_timeout", Where: AtTop | AtGroup | AtTask,
-		Doc:   "how long the task may take before it is ended and fails",
+		Doc:   "how long the task may take before it is killed and fails",
 		Check: checkTimeout,
 		Schema: func(rule.Meaning) rule.Schema {
 			return rule.Schema{"type": []any{"string", "object"}}
@@ -62,7 +62,7 @@ func checkTimeout(_ string, v param.Value, report rule.Report) {
 func (t *Timeout) set(key string, v param.Value, what string) (fault string) {
 	to := map[string]*time.Duration{"try": &t.Try, "total": &t.Total, "warn": &t.Warn, "grace": &t.Grace}[key]
 	if to == nil {
-		return "'" + key + "' of _timeout is not read by anybody"
+		return "unknown key '" + key + "' of _timeout"
 	}
 	text, isText := v.(string)
 	d, ok := param.ParseDuration(text)
@@ -103,7 +103,7 @@ func readTimeout(v param.Value, t *Timeout, open bool, report rule.Report) {
 		return
 	}
 	if !m.Has("try") && !m.Has("total") && !m.Has("warn") {
-		report(nil, "'_timeout' bounds nothing", timeoutForm)
+		report(nil, "'_timeout' sets no limit", timeoutForm)
 	} else if key, fault := t.contradiction(); fault != "" {
 		report(at(key), fault, timeoutForm)
 	}
@@ -113,11 +113,11 @@ func readTimeout(v param.Value, t *Timeout, open bool, report rule.Report) {
 func (t *Timeout) contradiction() (key, fault string) {
 	switch {
 	case t.Total > 0 && t.Total < t.Try:
-		return "total", "the total of _timeout is shorter than one try"
+		return "total", "total of _timeout is shorter than try"
 	case t.Warn > 0 && t.Try > 0 && t.Warn >= t.Try:
-		return "warn", "warn of _timeout comes when a try is over, and so never"
+		return "warn", "warn of _timeout must be shorter than try, otherwise it is never sent"
 	case t.Warn > 0 && t.Total > 0 && t.Warn >= t.Total:
-		return "warn", "warn of _timeout comes when the total is over, and so never"
+		return "warn", "warn of _timeout must be shorter than total, otherwise it is never sent"
 	}
 	return "", ""
 }

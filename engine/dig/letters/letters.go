@@ -68,15 +68,15 @@ func NameOf(c rune) string {
 func Remedy(c rune) string {
 	switch {
 	case isDash(c):
-		return "write `-`, with the input method off"
+		return "write `-` with the input method switched off"
 	case IsInvisible(c):
-		return "delete it, or write the line again"
+		return "delete it, or retype the line"
 	}
 	switch c {
 	case IdeographicSpace, NoBreakSpace:
-		return "write a space, which looks the same: delete the character and press the space bar with the input method off"
+		return "replace it with a space, which looks the same: delete the character and press the space bar with the input method switched off"
 	case '：':
-		return "write `:` and a space: switch the input method off"
+		return "write `:` and a space with the input method switched off"
 	}
-	return fmt.Sprintf("write `%s`, with the input method off", twins()[c])
+	return fmt.Sprintf("write `%s` with the input method switched off", twins()[c])
 }

@@ -92,16 +92,16 @@ func inValue(body string, from int) (at int, c rune, where string) {
 	last, _ := utf8.DecodeLastRuneInString(strings.TrimRight(trimmed, " \t"))
 	switch {
 	case first == NoBreakSpace || first == IdeographicSpace || IsInvisible(first):
-		return from, first, "behind the colon of a key"
+		return from, first, "after the colon of a key"
 	case strings.ContainsRune("“”„‘’", first) && strings.ContainsRune("“”‘’", last) && len(trimmed) > size:
-		return from, first, "around a value, which becomes a part of it"
+		return from, first, "around a value, which makes it part of the value"
 	case first == '｛', first == '［', first == '｜':
 		return from, first, "at the start of a value"
 	case strings.ContainsRune("\"'#|>", first):
 		return -1, 0, ""
 	}
 	if i, c := falseComment(trimmed); i >= 0 {
-		return from + i, c, "before a comment, which so becomes a part of the value"
+		return from + i, c, "before a comment, which makes the comment part of the value"
 	}
 	if i, where := inBrackets(trimmed); i >= 0 && (first == '[' || first == '{') {
 		c, _ := utf8.DecodeRuneInString(trimmed[i:])
@@ -117,7 +117,7 @@ func inBrackets(value string) (at int, where string) {
 		return i, "within brackets"
 	}
 	if i := quoteInBrackets().FindStringSubmatchIndex(plain); i != nil {
-		return i[2], "around a value, which becomes a part of it"
+		return i[2], "around a value, which makes it part of the value"
 	}
 	return -1, ""
 }

@@ -57,9 +57,9 @@ func (c *critic) argumentHint(key, near string, names []string) string {
 	case foreign != "":
 		return foreign
 	case len(names) == 0:
-		return "it has no arguments: a variable of other tasks belongs into _export"
+		return "it takes no arguments; variables of other tasks belong in _export"
 	}
-	return "its arguments are " + strings.Join(names, ", ") + ": a variable of other tasks belongs into _export"
+	return "its arguments are " + strings.Join(names, ", ") + "; variables of other tasks belong in _export"
 }
 
 // argumentsOf returns the names of the arguments of a function of a Python module. found is false if the module has no

@@ -26,8 +26,8 @@ func (c *critic) exported(at []string, task string, above, export *param.Map) *p
 	}
 	for _, chain := range parameters.Circles(all, export.Keys()) {
 		key := chain[0]
-		c.warn(append(slices.Clone(at), "_export", key), task, "give one of them a value, or another name: a name that is exported again hides the one above",
-			"%s is made of itself (%s), so that ${%s} stays as text", key, strings.Join(append(chain, key), " -> "), append(chain, key)[1])
+		c.warn(append(slices.Clone(at), "_export", key), task, "give one of them a value or a different name: a second export of a name hides the first",
+			"%s refers to itself (%s), so ${%s} stays as text", key, strings.Join(append(chain, key), " -> "), append(chain, key)[1])
 	}
 	return all
 }

@@ -16,6 +16,6 @@ func (c *critic) dagu(place []string, task, operator, key string, config *param.
 	if c.level == 0 || meant == "" || operator == "py" || operator == "rb" || slices.ContainsFunc(config.Keys(), func(k string) bool { return shell.Asks(config.Value(k), key) }) {
 		return false
 	}
-	c.warn(place, task, "write "+meant+"; a variable of your own needs another name, or _export", "%s is Dagu's, and is not read by %s>", key, operator)
+	c.warn(place, task, "write "+meant+"; name your own variables differently, or use _export", "%s is a key of Dagu, which %s> ignores", key, operator)
 	return true
 }

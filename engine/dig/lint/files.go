@@ -36,15 +36,15 @@ func (c scripts) files(place []string, task, operator, text string, config *para
 	case operator == "sh":
 		c.script(place, task, folder, text)
 	case operator == "rb" && (strings.HasSuffix(text, ".rb") || strings.Contains(text, "/")):
-		c.warn(place, task, "write `rb>: METHOD` or `rb>: CLASS.METHOD`, and `require: FILE` without .rb", "rb> runs a method, and not a file: %s", text)
+		c.warn(place, task, "write `rb>: METHOD` or `rb>: CLASS.METHOD`, and `require: FILE` without .rb", "rb> runs a method, not a file: %s", text)
 	case isAddress(text):
 		if operator == "slack" && !config.Has("webhook_url") {
-			c.warn(place, task, "write the text behind slack>, and the address as the secret slack.webhook_url: `zerodag secrets --set slack.webhook_url`", "slack> takes a message, and not the address of a webhook")
+			c.warn(place, task, "write the text after slack>, and set the address as the secret slack.webhook_url: `zerodag secrets --set slack.webhook_url`", "slack> takes a message, not a webhook address")
 		}
 	case operator != "call" && c.takesFile(operator) && !strings.Contains(text, "\n"):
 		file := path.Join(folder, text)
 		if _, err := c.read(file); errors.Is(err, dig.ErrNotFound) && !c.makesFiles {
-			c.warn(place, task, "the path is relative to the folder of the project, or to _workdir", "%s> names the file %s, which is not in the project", operator, file)
+			c.warn(place, task, "the path is relative to the project folder, or to _workdir", "%s> names the file %s, which is not in the project", operator, file)
 		}
 	}
 }
@@ -71,12 +71,12 @@ func (c scripts) script(place []string, task, folder, command string) {
 		if c.makesFiles {
 			return // an earlier task may create it
 		}
-		c.warn(place, task, "the path is relative to the folder of the project, or to _workdir", "sh> begins with %s, which is not in the project", file)
+		c.warn(place, task, "the path is relative to the project folder, or to _workdir", "sh> begins with %s, which is not in the project", file)
 		return
 	}
 	line, _, _ := bytes.Cut(text, []byte("\n"))
 	if bytes.HasPrefix(line, []byte("#!")) && bytes.HasSuffix(line, []byte("\r")) {
-		c.warn(place, task, unixEnds(file), "the first line of %s ends with CR LF, so that no system finds its interpreter", file)
+		c.warn(place, task, unixEnds(file), "the first line of %s ends with CR LF, so the system does not find its interpreter", file)
 	}
 }
 
@@ -87,12 +87,12 @@ func (c scripts) shellScript(place []string, task, folder, name string) {
 	}
 	file := path.Join(folder, name)
 	if text, err := c.read(file); err == nil && bytes.Contains(text, []byte("\r\n")) {
-		c.warn(place, task, unixEnds(file), "lines of %s end with CR LF, and the shell takes the CR as part of the last word", file)
+		c.warn(place, task, unixEnds(file), "lines of %s end with CR LF, and the shell reads the CR as part of the last word", file)
 	}
 }
 
 func unixEnds(file string) string {
-	return "save it with the ends of lines of Unix: sed -i 's/\\r$//' " + file
+	return "save it with Unix line endings: sed -i 's/\\r$//' " + file
 }
 
 // pythonModules are standard modules of Python for which projects are likely to have a file of the same name, and
@@ -118,25 +118,25 @@ func (c scripts) functionAsPath(place []string, task, folder, text string) bool 
 		if _, err := c.read(path.Join(folder, clean)); err != nil {
 			clean = text
 		}
-		c.warn(place, task, "write `py>: "+module+".FUNCTION`, or `sh>: python3 "+clean+"` for all of the file", "py> runs a function of a module, and not a file: %s", text)
+		c.warn(place, task, "write `py>: "+module+".FUNCTION`, or `sh>: python3 "+clean+"` for the whole file", "py> runs a function of a module, not a file: %s", text)
 		return true
 	}
 	if strings.Contains(text, ":") || strings.HasSuffix(text, ")") {
 		return false
 	}
-	c.warn(place, task, "write `py>: "+module+"`", "py> has points between the folders of a module: %s", text)
+	c.warn(place, task, "write `py>: "+module+"`", "py> needs dots between the folders of a module: %s", text)
 	return true
 }
 
 // function checks that the target of py> exists in its module, if that is a project file: of MODULE.CLASS.METHOD only
 // the class, since a method may be inherited.
 func (c scripts) function(place []string, task, folder, text string, config *param.Map) {
-	const form = "py> is written as MODULE.FUNCTION or MODULE.CLASS.METHOD"
+	const form = "write py> as MODULE.FUNCTION or MODULE.CLASS.METHOD"
 	if c.functionAsPath(place, task, folder, text) {
 		return
 	}
 	if strings.HasSuffix(text, ")") || strings.Contains(text, ":") {
-		c.warn(place, task, form+", without parentheses: arguments are parameters of the task", "py> cannot read %q", text)
+		c.warn(place, task, form+", without parentheses; pass arguments as parameters of the task", "py> cannot read %q", text)
 		return
 	}
 	parts := strings.Split(text, ".")
@@ -149,10 +149,10 @@ func (c scripts) function(place []string, task, folder, text string, config *par
 		name := parts[n]
 		switch {
 		case slices.Contains(pythonModules, parts[0]):
-			c.warn(place, task, "give the file another name", "%s is never read: Python has a module %s itself, which hides it", file, parts[0])
+			c.warn(place, task, "rename the file", "%s is never read: the Python module %s hides it", file, parts[0])
 			return
 		case !words[name] && !words["*"] && !slices.ContainsFunc(dynamic, func(d string) bool { return words[d] }):
-			c.warn(place, task, form+": is there a `def "+name+"` or a `class "+name+"`?", "%s has nothing called %s", file, name)
+			c.warn(place, task, form+": is there a `def "+name+"` or a `class "+name+"`?", "%s does not define %s", file, name)
 		}
 		if code, err := c.read(file); err == nil && n == len(parts)-1 && regexp.MustCompile(`(?m)^async def `+regexp.QuoteMeta(parts[n])+`\b`).Match(code) {
 			c.warn(place, task, "write a function `def start(): asyncio.run("+parts[n]+"())`, and `py>: "+strings.Join(append(slices.Clone(parts[:n]), "start"), ".")+"`", "%s in %s is a coroutine (async def), which py> does not run", parts[n], file)
@@ -180,7 +180,7 @@ func (c scripts) envFiles(path []string, task string, config *param.Map) {
 		_, invalid := dig.ReadEnvFile(f.Name, text)
 		switch {
 		case errors.Is(err, dig.ErrNotFound) && !f.Optional:
-			c.warn(place, task, "the path is relative to the folder of the project; write '"+f.Name+"?' if it may be missing", "the file %s of variables is not in the project", f.Name)
+			c.warn(place, task, "the path is relative to the project folder; write '"+f.Name+"?' if it may be missing", "the environment file %s is not in the project", f.Name)
 		case err == nil && errors.As(invalid, &wrong):
 			c.faulty(place, task, wrong)
 		}
@@ -192,7 +192,7 @@ func (c scripts) envFiles(path []string, task string, config *param.Map) {
 func (c scripts) environment(at []string, task, operator, command string, config *param.Map) {
 	for _, key := range config.Map("_env").Keys() {
 		if !strings.Contains(key, "${") && !keys.EnvName().MatchString(key) {
-			c.warn(append(slices.Clone(at), "_env", key), task, "write it with letters, digits and _", "_env: %s is no name of a variable, and the task will fail", key)
+			c.warn(append(slices.Clone(at), "_env", key), task, "use letters, digits and _", "_env: %s is not a valid variable name, so the task will fail", key)
 		}
 	}
 	c.workFolder(at, task, operator, command, config)
@@ -212,12 +212,12 @@ func (c scripts) workFolder(at []string, task, operator, command string, config 
 	case path.IsAbs(folder):
 	case clean == ".." || strings.HasPrefix(clean, "../"):
 		if config.Has("_workdir") {
-			c.warn(where, task, "write a folder below that of the project", "_workdir leads out of the project, and the task will fail: %s", folder)
+			c.warn(where, task, "write a folder below the project folder", "_workdir leaves the project folder, so the task will fail: %s", folder)
 		}
 	case c.known.Folder != nil && c.runsCommand(operator) && !c.makesFiles && !slices.Contains(c.noFolders, clean):
 		if _, there := c.known.Folder(clean); !there {
 			c.noFolders = append(c.noFolders, clean)
-			c.warn(where, task, "_workdir is a folder below that of the project: is it there?", "the folder %s of _workdir is not in the project, and the task will fail", folder)
+			c.warn(where, task, "_workdir must be a folder below the project folder: does it exist?", "the folder %s of _workdir is not in the project, so the task will fail", folder)
 		}
 	}
 }

@@ -34,8 +34,8 @@ _env_files: [env/all, env/none]
 		got = append(got, e.Error())
 	}
 	want := []string{
-		"main.dig:2:1: the file env/none of variables is not in the project (task +main)\n  the path is relative to the folder of the project; write 'env/none?' if it may be missing",
-		"main.dig:4:3: env/wrong:2:1: the line has no = (task +main+a)\n  write KEY=value in each line; # begins a comment",
+		"main.dig:2:1: the environment file env/none is not in the project (task +main)\n  the path is relative to the project folder; write 'env/none?' if it may be missing",
+		"main.dig:4:3: env/wrong:2:1: the line has no = (task +main+a)\n  write KEY=value on each line; # begins a comment",
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Error(d)

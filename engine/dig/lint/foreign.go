@@ -41,7 +41,7 @@ func (c *critic) foreignHint(operator, key string) string {
 	if c.level == 0 && keys.NeedsGate(ours) {
 		meant += ", which needs `zerodag: 1` at the top of the file"
 	}
-	return "write " + meant + "; a variable of your own needs another name, or _export"
+	return "write " + meant + "; name your own variables differently, or use _export"
 }
 
 // takesAnyKey are operators that pass on all keys of a task, as arguments or as parameters.
@@ -67,7 +67,7 @@ func (c *critic) foreignKey(place []string, task, operator, key string, config *
 	if hint == "" {
 		return false
 	}
-	c.warn(place, task, hint, "%s is not read by %s>", key, operator)
+	c.warn(place, task, hint, "%s is ignored by %s>", key, operator)
 	return true
 }
 
@@ -129,6 +129,6 @@ func (c *critic) taskNamedAsKey(place []string, task, name string) {
 		if c.level == 0 && keys.Ungated(key) != "" {
 			hint += " " + keys.GateHint(key)
 		}
-		c.warn(place, task, hint, "%s is an ordinary task, which runs in its turn", name)
+		c.warn(place, task, hint, "%s is an ordinary task, which runs in file order", name)
 	}
 }

@@ -21,13 +21,13 @@ func TestForeignKeys(t *testing.T) {
 	t.Parallel()
 	files := map[string]string{"uses.sh": "echo $when ${cwd}", "q.sql": "select '${tbl}'", "called.dig": "+x: {echo>: x}\n"}
 	wantEach(t, foreignKnown(), files, map[string]string{
-		"zerodag: 1\n+a: {sh>: x, if: \"${y}\", disable: true, ignore_error: true}": "2:14: if is not read by sh> (task +main+a); 2:26: disable is not read by sh> (task +main+a); 2:41: ignore_error is not read by sh> (task +main+a)",
-		"+a: {sh>: x, when: false}\n+b: {sh>: x, dependsOn: [+a], retry-delay: 5}":  "1:14: when is not read by sh> (task +main+a); 2:14: dependsOn is not read by sh> (task +main+b); 2:31: retry-delay is not read by sh> (task +main+b)",
-		"+a: {sh>: x, options: {retry: 3}, enabled: false}":                         "1:14: options is not read by sh> (task +main+a); 1:35: enabled is not read by sh> (task +main+a)",
-		"zerodag: 1\n+a: {http>: \"http://x\", body: y, params: {z: 1}, note: n}":   "2:25: body is not read by http> (task +main+a); 2:34: params is not read by http> (task +main+a); 2:50: note is not read by http> (task +main+a)",
-		"+a: {echo>: x, needs: y, colour: red}":                                     "1:16: needs is not read by echo> (task +main+a); 1:26: colour is not read by echo> (task +main+a)",
-		"+a: {sh>: x, on_failure: {echo>: x}}":                                      "1:14: on_failure holds tasks that nobody runs (task +main+a)",
-		"+_error: {echo>: x}\n+g:\n  +_finally: {echo>: x}\n  +_other: {echo>: x}":  "1:1: +_error is an ordinary task, which runs in its turn (task +main+_error); 3:3: +_finally is an ordinary task, which runs in its turn (task +main+g+_finally)",
+		"zerodag: 1\n+a: {sh>: x, if: \"${y}\", disable: true, ignore_error: true}": "2:14: if is ignored by sh> (task +main+a); 2:26: disable is ignored by sh> (task +main+a); 2:41: ignore_error is ignored by sh> (task +main+a)",
+		"+a: {sh>: x, when: false}\n+b: {sh>: x, dependsOn: [+a], retry-delay: 5}":  "1:14: when is ignored by sh> (task +main+a); 2:14: dependsOn is ignored by sh> (task +main+b); 2:31: retry-delay is ignored by sh> (task +main+b)",
+		"+a: {sh>: x, options: {retry: 3}, enabled: false}":                         "1:14: options is ignored by sh> (task +main+a); 1:35: enabled is ignored by sh> (task +main+a)",
+		"zerodag: 1\n+a: {http>: \"http://x\", body: y, params: {z: 1}, note: n}":   "2:25: body is ignored by http> (task +main+a); 2:34: params is ignored by http> (task +main+a); 2:50: note is ignored by http> (task +main+a)",
+		"+a: {echo>: x, needs: y, colour: red}":                                     "1:16: needs is ignored by echo> (task +main+a); 1:26: colour is ignored by echo> (task +main+a)",
+		"+a: {sh>: x, on_failure: {echo>: x}}":                                      "1:14: the tasks in on_failure never run (task +main+a)",
+		"+_error: {echo>: x}\n+g:\n  +_finally: {echo>: x}\n  +_other: {echo>: x}":  "1:1: +_error is an ordinary task, which runs in file order (task +main+_error); 3:3: +_finally is an ordinary task, which runs in file order (task +main+g+_finally)",
 		// valid
 		"+a: {sh>: ./uses.sh, when: 1, cwd: y}":                                "",
 		"+a: {sh>: sh uses.sh, when: 1, cwd: y}":                               "",
@@ -49,7 +49,7 @@ func TestArgumentsOfFunctions(t *testing.T) {
 		"c.py": "class C:\n    def run(self, a): pass\n",
 	}
 	wantEach(t, foreignKnown(), files, map[string]string{
-		"+a: {py>: json.f}": "1:6: json.py is never read: Python has a module json itself, which hides it (task +main+a)",
+		"+a: {py>: json.f}": "1:6: json.py is never read: the Python module json hides it (task +main+a)",
 		"+a: {py>: m.load, tabel: orders, limit: 1, days: 2}": "1:19: load in m.py has no argument tabel (task +main+a)",
 		"+a: {py>: m.load, days: 2, if: false}":               "1:28: load in m.py has no argument if (task +main+a)",
 		"+a: {py>: m.none, region: de}":                       "1:19: none in m.py has no argument region (task +main+a)",

@@ -17,7 +17,7 @@ import (
 func (c *critic) habits(path []string, task string, config *param.Map) {
 	at := func(keys ...string) []string { return slices.Concat(path, keys) }
 	if len(path) > 0 && config.Has(keys.LevelKey) {
-		c.warn(at(keys.LevelKey), task, "write `zerodag: 1` at the top of the file, without indentation", "zerodag of a task has no effect")
+		c.warn(at(keys.LevelKey), task, "write `zerodag: 1` at the top of the file, without indentation", "zerodag has no effect in a task")
 	}
 	for key, v := range config.All() {
 		if !strings.HasPrefix(key, "+") && !keys.HoldsTasks(config, key) {
@@ -48,8 +48,8 @@ func passwords() []string {
 func (c *critic) password(place []string, task, key string, v param.Value) {
 	text, isText := v.(string)
 	if isText && text != "" && slices.Contains(passwords(), strings.ToLower(key)) && !strings.Contains(text, "${") {
-		c.warn(place, task, "remove it, and set a secret: `zerodag secrets --project NAME --set KEY`; operators read secrets, not parameters, for passwords",
-			"%s is written into the workflow, where everyone who may read it sees the value", key)
+		c.warn(place, task, "remove it and set a secret: `zerodag secrets --project NAME --set KEY`; operators read passwords from secrets, not from parameters",
+			"the value of %s is visible to everyone who can read the workflow", key)
 	}
 }
 
@@ -76,7 +76,7 @@ func (c *critic) expressionHabits(place []string, task string, v param.Value) {
 	case string:
 		for inner := range keys.Expressions(x) {
 			if found := dateSum().FindStringSubmatch(inner); found != nil {
-				c.warn(place, task, "write ${moment("+found[1]+").add(1, 'days').format('YYYY-MM-DD')}", "%s is a text, to which a number is appended", found[1])
+				c.warn(place, task, "write ${moment("+found[1]+").add(1, 'days').format('YYYY-MM-DD')}", "%s is text, so + appends the number to it", found[1])
 			}
 			if found := momentText().FindStringSubmatch(inner); found != nil {
 				parts := []string{"DD", "MM", "YYYY"}
@@ -84,7 +84,7 @@ func (c *critic) expressionHabits(place []string, task string, v param.Value) {
 					parts = []string{"MM", "DD", "YYYY"}
 				}
 				form := strings.Join(parts, found[2])
-				c.warn(place, task, "write it as 2026-12-31, or give its format: moment('"+found[1]+"', '"+form+"')", "moment may take the day of %s for the month", found[1])
+				c.warn(place, task, "write it as 2026-12-31, or give its format: moment('"+found[1]+"', '"+form+"')", "moment may mistake the day of %s for the month", found[1])
 			}
 		}
 	}
@@ -100,7 +100,7 @@ func (c *critic) scriptHabits(place []string, task, script string, config *param
 	scripts{c}.scriptText(place, task, script, config)
 	for _, found := range percent().FindAllStringSubmatch(script, -1) {
 		if slices.Contains(ofWindows, strings.ToUpper(found[1])) || c.variable(found[1]) {
-			c.warn(place, task, "a shell writes it as $"+found[1], "%s stays as text: only Windows' cmd.exe replaces it", found[0])
+			c.warn(place, task, "in a shell, write $"+found[1], "%s stays as text: only Windows' cmd.exe replaces it", found[0])
 			break
 		}
 	}

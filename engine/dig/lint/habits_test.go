@@ -13,15 +13,15 @@ func TestHabitsOfOthers(t *testing.T) {
 	known.Now = time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)
 	known.Variables = []string{"session_date"}
 	wantEach(t, known, nil, map[string]string{
-		"+a: {http>: \"http://x\", retry: 3}":                                                                                "1:25: retry of http> is true or false, and 3 is no number of retries (task +main+a)",
-		"+g:\n  _export: {_retry: 3}\n  +a: {sh>: x}":                                                                        "2:13: _retry in _export is that of each group and of each task below, and their tries multiply (task +main+g)",
-		"sla: {time: \"25:00\"}\n+a: {sh>: x}":                                                                               "1:7: time of sla is in a later day than it seems: 25:00",
-		"sla: {time: \"09:61\"}\n+a: {sh>: x}":                                                                               "1:7: time of sla is in a later day than it seems: 09:61",
-		"schedule: {daily>: \"07:00:00\", end: 2020-01-01}\n+a: {sh>: x}":                                                    "1:1: this schedule starts no session any more: its time is over",
-		"zerodag: 1\nschedule: {once>: \"2020-01-01 07:00:00\"}\n+a: {sh>: x}":                                               "2:1: this schedule starts no session any more: its time is over",
-		"+a: {echo>: \"at $(date)\"}":                                                                                        "1:6: $(date) stays as text, as echo> runs no commands (task +main+a)",
+		"+a: {http>: \"http://x\", retry: 3}":                                                                                "1:25: retry of http> must be true or false; 3 does not set the number of retries (task +main+a)",
+		"+g:\n  _export: {_retry: 3}\n  +a: {sh>: x}":                                                                        "2:13: _retry in _export applies to each group and each task below, so their retries multiply (task +main+g)",
+		"sla: {time: \"25:00\"}\n+a: {sh>: x}":                                                                               "1:7: time of sla is on a later day than it appears to be: 25:00",
+		"sla: {time: \"09:61\"}\n+a: {sh>: x}":                                                                               "1:7: time of sla is on a later day than it appears to be: 09:61",
+		"schedule: {daily>: \"07:00:00\", end: 2020-01-01}\n+a: {sh>: x}":                                                    "1:1: this schedule has ended: it starts no more sessions",
+		"zerodag: 1\nschedule: {once>: \"2020-01-01 07:00:00\"}\n+a: {sh>: x}":                                               "2:1: this schedule has ended: it starts no more sessions",
+		"+a: {echo>: \"at $(date)\"}":                                                                                        "1:6: $(date) stays as text because echo> runs no commands (task +main+a)",
 		"_export: {name: x}\n+a: {echo>: \"Hello {name}\"}\n+b: {echo>: \"$ {name}\"}\n+c: {echo>: \"$[name]\"}":             "2:6: {name} stays as text (task +main+a); 3:6: $ {name} stays as text (task +main+b); 4:6: $[name] stays as text (task +main+c)",
-		"+a: {echo>: \"${moment('31.12.2026').format('YYYY')}\"}":                                                            "1:6: moment may take the day of 31.12.2026 for the month (task +main+a)",
+		"+a: {echo>: \"${moment('31.12.2026').format('YYYY')}\"}":                                                            "1:6: moment may mistake the day of 31.12.2026 for the month (task +main+a)",
 		"+a: {sh>: \"dir %PATH%\"}":                                                                                          "1:6: %PATH% stays as text: only Windows' cmd.exe replaces it (task +main+a)",
 		"_export: {name: x}\n+a: {sh>: \"echo %name%\"}":                                                                     "2:6: %name% stays as text: only Windows' cmd.exe replaces it (task +main+a)",
 		"+a: {loop>: 2.7, _do: {sh>: x}}":                                                                                    "1:6: loop> must be a whole number: 2.7 counts as 2 (task +main+a)",
@@ -49,7 +49,7 @@ func TestHabitsOfOthers(t *testing.T) {
 	known.Folder = func(folder string) ([]string, bool) {
 		return []string{"main.dig", "id_rsa", "ca.pem", "note.txt"}, folder == "."
 	}
-	wantEach(t, known, keys, map[string]string{"+a: {sh>: x}": "id_rsa: this private key is a part of the project, whose files everyone can read who may see it"})
+	wantEach(t, known, keys, map[string]string{"+a: {sh>: x}": "id_rsa: this private key is part of the project, so everyone who can see the project can read it"})
 	known.Folder = func(folder string) ([]string, bool) {
 		return []string{"main.dig", "zerodag.yaml", "zerodag.yml"}, folder == "."
 	}

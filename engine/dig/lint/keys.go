@@ -60,7 +60,7 @@ func (c *critic) exportedKeys(at []string, task string, config *param.Map) {
 		place := append(slices.Clone(at), "_export", key)
 		c.misnamed(place, task, key, v)
 		if v == nil && keys.EnvName().MatchString(key) && runsScripts(c.root) {
-			c.warn(place, task, "write '' for an empty text, or remove it", "%s of _export is null, and commands that see it will fail", key)
+			c.warn(place, task, "write '' for an empty text, or remove it", "%s of _export is null, so commands that see it will fail", key)
 		}
 		c.exportedName(place, task, key, v)
 		if known := c.known.Below[key]; known != nil {
@@ -69,7 +69,7 @@ func (c *critic) exportedKeys(at []string, task string, config *param.Map) {
 			c.defaults(place, task, key, v)
 		}
 		if slices.Contains(c.known.Variables, key) && key != "timezone" {
-			c.warn(place, task, "choose another name", "%s is a built-in variable, which wins over what _export says", key)
+			c.warn(place, task, "choose another name", "%s is a built-in variable, which overrides _export", key)
 		}
 	}
 }
@@ -88,13 +88,13 @@ func (c *critic) exportedName(place []string, task, key string, v param.Value) {
 	ofCommands := isText && !strings.Contains(text, "${") && runsScripts(c.root)
 	switch {
 	case key == "PATH" && ofCommands && !strings.Contains(text, "/bin"):
-		c.warn(place, task, "choose another name, such as path", "PATH of _export is the PATH of all commands, which then find no program")
+		c.warn(place, task, "choose another name, such as path", "PATH of _export replaces the PATH of all commands, so they find no programs")
 	case key == "HOME" && ofCommands && !strings.HasPrefix(text, "/"):
-		c.warn(place, task, "choose another name, such as home", "HOME of _export is the home folder of all commands, and %s is none", param.Sample(v))
+		c.warn(place, task, "choose another name, such as home", "HOME of _export sets the home folder of all commands, but %s is not a folder", param.Sample(v))
 	case strings.Contains(key, ".") && keys.EnvName().MatchString(strings.ReplaceAll(key, ".", "_")):
 		first, rest, _ := strings.Cut(key, ".")
 		if slices.Contains(keys.NamesIn(c.root), first) && !c.exports.Has(first) && !c.rootExports(first) {
-			c.warn(place, task, "write it as a mapping: `"+first+": {"+rest+": ...}`", "%s is one name with a dot in it, which ${%s} does not find", key, key)
+			c.warn(place, task, "write it as a mapping: `"+first+": {"+rest+": ...}`", "%s is a single name that contains a dot, so ${%s} does not find it", key, key)
 		}
 	}
 }
@@ -124,10 +124,10 @@ func (c *critic) defaults(place []string, task, operator string, v param.Value) 
 	own := c.known.parameters(operator)
 	for _, key := range m.Keys() {
 		if near := param.Nearest(key, own); near != "" && !slices.Contains(keys.NamesIn(c.root), operator) {
-			c.warn(append(slices.Clone(place), key), task, "did you mean "+near+"?", "%s of %s is not read by %s>", key, operator, operator)
+			c.warn(append(slices.Clone(place), key), task, "did you mean "+near+"?", "%s of %s is ignored by %s>", key, operator, operator)
 		} else if c.known.Misread != nil && slices.Contains(own, key) && c.runsCommand(operator) {
 			if why := c.known.Misread(operator, key, m.Value(key)); why != "" {
-				c.warn(append(slices.Clone(place), key), task, why, "%s> cannot read %s as its %s, and its tasks will fail", operator, param.Sample(m.Value(key)), key)
+				c.warn(append(slices.Clone(place), key), task, why, "%s> cannot read %s as its %s, so its tasks will fail", operator, param.Sample(m.Value(key)), key)
 			}
 		}
 	}
@@ -138,13 +138,13 @@ func (c *critic) ofWorkflow(place []string, task, operator, key string) bool {
 	if key != "schedule" && key != "sla" && (key != "timezone" || operator != "") {
 		return false
 	}
-	c.warn(place, task, "write it at the top of the file that is started, without indentation: of a task, or of a file that another includes, it means nothing", "%s of a task is not read by anybody", key)
+	c.warn(place, task, "write it at the top of the file that is started, without indentation; it has no effect in tasks or included files", "%s has no effect in a task", key)
 	return true
 }
 
 // unmarked checks a key of a task with an operator that holds tasks but is not marked so that they run.
 func (c *critic) unmarked(place []string, task, operator, key string) {
-	hint := "the name of a task begins with +: write `" + keys.TaskName(key) + ":`, outside of this task, since one with an operator has no subtasks"
+	hint := "task names begin with +: write `" + keys.TaskName(key) + ":` outside this task, because a task with an operator has no subtasks"
 	near := param.Nearest(key, keys.TaskKeys())
 	foreign := keys.SteeringHint(key, c.level)
 	if strings.Contains(foreign, "do`") && !slices.Contains(keys.WithBodies, operator) {
@@ -161,7 +161,7 @@ func (c *critic) unmarked(place []string, task, operator, key string) {
 			hint = "did you mean _else_do?"
 		}
 	}
-	c.warn(place, task, hint, "%s holds tasks that nobody runs", key)
+	c.warn(place, task, hint, "the tasks in %s never run", key)
 }
 
 // anyForm are names with a meaning for commands, which need not be mappings.
@@ -174,7 +174,7 @@ func (c *critic) misnamed(place []string, task, key string, v param.Value) {
 	if near == "" || !isMap && !slices.Contains(anyForm, near) || slices.Contains(keys.NamesIn(c.root), key) {
 		return
 	}
-	c.warn(place, task, "did you mean "+near+"?", "%s is not read by any operator", key)
+	c.warn(place, task, "did you mean "+near+"?", "%s is not used by any operator", key)
 }
 
 // steering checks a key that begins with "_".
@@ -187,23 +187,23 @@ func (c *critic) steering(place []string, task, operator, key string, v param.Va
 	case slices.Contains(keys.TaskKeys(), key):
 	case c.level > 0 && slices.Contains(keys.Added(keys.AtGroup|keys.AtTask), key):
 	case keys.Ungated(key) != "":
-		c.warn(place, task, keys.Ungated(key), "%s is a parameter here, which nobody reads", key)
+		c.warn(place, task, keys.Ungated(key), "%s is an unused parameter here", key)
 	default:
-		c.warn(place, task, c.steeringHint(key, own), "%s is not read by anybody", key)
+		c.warn(place, task, c.steeringHint(key, own), "unknown key %s", key)
 	}
 }
 
 // parallel checks `_parallel`.
 func (c *critic) parallel(place []string, task, operator string, v param.Value) {
 	if m, ok := v.(*param.Map); ok && c.level == 0 && m.Has(keys.SlidingKey) {
-		c.warn(append(slices.Clone(place), keys.SlidingKey), task, keys.GateHint(keys.SlidingKey), "sliding of _parallel is not read by anybody here")
+		c.warn(append(slices.Clone(place), keys.SlidingKey), task, keys.GateHint(keys.SlidingKey), "sliding of _parallel has no effect here")
 		v = m.Without(keys.SlidingKey)
 	}
 	if mode, err := keys.ParallelOf(param.New("_parallel", v)); c.level == 0 && err == nil && mode.On && slices.Contains(c.known.BuiltIn, operator) && keys.MakesNoTasks(operator) {
 		c.warn(place, task, keys.ParallelForm, "%s", keys.ParallelFault(operator))
 	}
 	c.unknownKeys(place, task, v, keys.ParallelKeys())
-	c.whole(place, task, v, "limit", 1, "write how many may run at once, such as `_parallel: {limit: 2}`")
+	c.whole(place, task, v, "limit", 1, "write how many tasks may run at once, such as `_parallel: {limit: 2}`")
 }
 
 // steeringHint returns the hint for an unknown key that begins with "_"; own are the keys that the operator reads.
@@ -221,7 +221,7 @@ func (c *critic) steeringHint(key string, own []string) string {
 	if far := param.Suggest(key, keys.TaskKeys()); len(far) > 0 { // such as _retires: users' own keys do not begin so
 		return "did you mean " + strings.Join(far, ", ") + "?"
 	}
-	return "keys of a task that begin with _ are " + strings.Join(keys.TaskKeys(), ", ")
+	return "the task keys that begin with _ are " + strings.Join(keys.TaskKeys(), ", ")
 }
 
 // whole checks a number below a key of the language: whether it is one, and at least the smallest meaningful one.
@@ -235,14 +235,14 @@ func (c *critic) whole(place []string, task string, v param.Value, key string, l
 	c.decimals(at, task, key+" of "+of, value)
 	switch n, err := param.AsInt(key, value); {
 	case err != nil:
-		c.warn(at, task, form, "%s of %s is no whole number: %s", key, of, param.Sample(value))
+		c.warn(at, task, form, "%s of %s is not a whole number: %s", key, of, param.Sample(value))
 	case n < least:
 		c.warn(at, task, form, "%s of %s is %d, less than %d", key, of, n, least)
 	}
 }
 
 func (c *critic) noNumber(place []string, task string, v param.Value) {
-	c.warn(place, task, "write a number, or {limit: 3, interval: 10}", "_retry is no number: %s", param.Sample(v))
+	c.warn(place, task, "write a number, or {limit: 3, interval: 10}", "_retry is not a number: %s", param.Sample(v))
 }
 
 func (c *critic) unknownKeys(place []string, task string, v param.Value, known []string) {
@@ -257,11 +257,11 @@ func (c *critic) unknownKey(place []string, task, key string, known []string) {
 	if slices.Contains(known, key) {
 		return
 	}
-	hint := "it may have " + strings.Join(known, ", ")
+	hint := "valid keys are " + strings.Join(known, ", ")
 	if near := param.Nearest(key, known); near != "" {
 		hint = "did you mean " + near + "?"
 	}
-	c.warn(append(slices.Clone(place), key), task, hint, "%s of %s is not read by anybody", key, place[len(place)-1])
+	c.warn(append(slices.Clone(place), key), task, hint, "unknown key %s of %s", key, place[len(place)-1])
 }
 
 // steeringKeys are keys of the language whose underscore is often forgotten.
@@ -272,11 +272,11 @@ func (c *critic) parameter(place []string, task, operator, key string, v param.V
 	underscored := "_" + key
 	switch near := param.Nearest(key, own); {
 	case near != "":
-		c.warn(place, task, fmt.Sprintf("did you mean %s? Export it (_export) if it is a variable of your own", near), "%s is no parameter of %s>", key, operator)
+		c.warn(place, task, fmt.Sprintf("did you mean %s? Export it (_export) if it is your own variable", near), "%s is not a parameter of %s>", key, operator)
 	case key == "timeout" && slices.Contains(own, "sandbox"):
-		c.warn(place, task, "write `sandbox: {timeout: 10m}`", "timeout is no parameter of %s>: the command may run for ever", operator)
+		c.warn(place, task, "write `sandbox: {timeout: 10m}`", "timeout is not a parameter of %s>: the command may run forever", operator)
 	case slices.Contains(steeringKeys, underscored):
-		c.warn(place, task, "did you mean "+underscored+"?", "%s is no parameter of %s>", key, operator)
+		c.warn(place, task, "did you mean "+underscored+"?", "%s is not a parameter of %s>", key, operator)
 	default:
 		c.misnamed(place, task, key, v)
 	}
@@ -286,7 +286,7 @@ func (c *critic) parameter(place []string, task, operator, key string, v param.V
 func (c *critic) plugins(at []string, config *param.Map) {
 	export := config.Map("_export")
 	if text, ok := export.Value("plugin").(string); ok {
-		c.warn(append(slices.Clone(at), "_export", "plugin"), "", "operators of your own are files of the project: see `zerodag docs plugins`", "plugin is a text, which nobody reads: %q", text)
+		c.warn(append(slices.Clone(at), "_export", "plugin"), "", "write your own operators as project files: see `zerodag docs plugins`", "plugin must be a mapping; this text has no effect: %q", text)
 	}
 	plugin := export.Map("plugin")
 	if v, ok := plugin.Get("dependencies"); ok {
@@ -296,15 +296,15 @@ func (c *critic) plugins(at []string, config *param.Map) {
 			names = append(names, param.Sample(e))
 		}
 		c.warn(append(slices.Clone(at), "_export", "plugin", "dependencies"), "",
-			"its operators are unknown here, or built in with other parameters: see `zerodag docs plugin-operators`",
-			"zerodag loads no Java plugins: %s", strings.ReplaceAll(strings.Join(names, ", "), `"`, ""))
+			"its operators are unknown here or built in with different parameters: see `zerodag docs plugin-operators`",
+			"zerodag does not load Java plugins: %s", strings.ReplaceAll(strings.Join(names, ", "), `"`, ""))
 	}
 	c.docker(append(slices.Clone(at), "_export"), "", export)
 }
 
 func (c *critic) docker(at []string, task string, config *param.Map) {
 	if text, ok := config.Value("docker").(string); ok && !strings.Contains(text, "${") {
-		c.warn(append(slices.Clone(at), "docker"), task, "write `docker: {image: "+text+"}`", "docker is a text, and commands will fail with \"Parameter 'docker' must be an object\"")
+		c.warn(append(slices.Clone(at), "docker"), task, "write `docker: {image: "+text+"}`", "docker is text, so commands will fail with \"Parameter 'docker' must be an object\"")
 	}
 }
 
@@ -319,8 +319,8 @@ func (c *critic) given(at []string, task string, export, given *param.Map, prefi
 		case isMap && both:
 			c.given(append(slices.Clone(at), key), task, below, inner, prefix+key+".")
 		default:
-			c.warn(append(slices.Clone(at), key), task, "take it out of _export, or write the default where it is used: ${typeof "+key+" == 'undefined' ? ... : "+key+"}",
-				"the parameter %s that was given has no effect here: _export sets it", prefix+key)
+			c.warn(append(slices.Clone(at), key), task, "remove it from _export, or write the default where it is used: ${typeof "+key+" == 'undefined' ? ... : "+key+"}",
+				"the given parameter %s has no effect here: _export overrides it", prefix+key)
 		}
 	}
 }
@@ -338,7 +338,7 @@ func (c *critic) placeholder(at []string, v param.Value, depth int) {
 	for key, e := range m.All() {
 		place := append(slices.Clone(at), key)
 		if strings.HasPrefix(key, "{") && strings.HasSuffix(key, "}") && strings.Contains(key, "=") {
-			c.warn(place, "", "quote it, or fill in the placeholder", "{{...}} is YAML for a mapping in a mapping: it is read as the key %s", key)
+			c.warn(place, "", "quote it, or fill in the placeholder", "{{...}} is a mapping in a mapping in YAML: it is read as the key %s", key)
 		}
 		c.placeholder(place, e, depth+1)
 	}

@@ -44,11 +44,11 @@ func (m *missing) warnings(known Known) (list dig.Errors) {
 		})
 		hint := missingHint(name, known)
 		if len(tasks) == 1 {
-			first.Message, first.Hint = "there is no operator "+name+">", hint
+			first.Message, first.Hint = "unknown operator "+name+">", hint
 			list = append(list, first)
 			continue
 		}
-		list = append(list, dig.Error{Message: fmt.Sprintf("%s> (%d tasks, first in %s:%d): there is no such operator; %s", name, len(tasks), first.File, first.Line, hint)})
+		list = append(list, dig.Error{Message: fmt.Sprintf("unknown operator %s> (%d tasks, first in %s:%d); %s", name, len(tasks), first.File, first.Line, hint)})
 	}
 	return list
 }
@@ -72,5 +72,5 @@ func missingHint(name string, known Known) string {
 	if len(near) > 0 {
 		return "did you mean " + strings.Join(near, ", ") + "?"
 	}
-	return "operators are built in, such as sh>, py>, echo>, http>, or executables in operators/ of the project"
+	return "operators are either built in, such as sh>, py>, echo>, http>, or executables in operators/ of the project"
 }

@@ -45,7 +45,7 @@ func moduleHint(folder string, parts []string, i int, near string) string {
 	if near != "" {
 		return "did you mean " + strings.Join(slices.Concat(parts[:i], []string{near}, parts[i+1:]), ".") + "?"
 	}
-	return "is there a file " + path.Join(folder, parts[i]) + ".py? The path is relative to the folder of the project, or to _workdir"
+	return "does " + path.Join(folder, parts[i]) + ".py exist? The path is relative to the project folder, or to _workdir"
 }
 
 func (c scripts) isFolder(name string) bool {

@@ -34,7 +34,7 @@ func (c *critic) operator(at []string, task string, config *param.Map) {
 		c.targets(place, task, name, text, config)
 	}
 	if c.pooled != "" && waits(name) {
-		c.warn(place, task, "let it wait before that group", "%s> waits while %s has slots of a pool, which nobody else can use meanwhile", name, c.pooled)
+		c.warn(place, task, "let it wait before that group", "%s> waits while %s occupies slots of a pool, which no other task can use meanwhile", name, c.pooled)
 	}
 	if text, ok := command.(string); ok && name == "py" && slices.Contains(c.known.BuiltIn, name) {
 		c.arguments(at, task, text, config)
@@ -81,7 +81,7 @@ func (c *critic) targets(place []string, task, operator, text string, config *pa
 		scripts{c}.files(place, task, operator, text, config)
 	}
 	if operator == "require" && text == c.name && !c.circles[fmt.Sprint(place)] && !namesSession(config) {
-		c.warn(place, task, "name another workflow, or another session with session_time", "require> waits for the end of its own workflow, and so never ends")
+		c.warn(place, task, "name a different workflow, or a different session with session_time", "require> waits for its own workflow, so it never ends")
 	}
 }
 
@@ -89,16 +89,16 @@ func (c *critic) targets(place []string, task, operator, text string, config *pa
 func (c *critic) twoOperators(at []string, task, operator, key string, config *param.Map) {
 	if key != "_type" {
 		if config.Has("_command") {
-			c.warn(append(slices.Clone(at), "_command"), task, "keep one of them", "_command is not read, as %s has a value", key)
+			c.warn(append(slices.Clone(at), "_command"), task, "keep one of them", "_command is ignored because %s has a value", key)
 		}
 		if slices.Contains(c.known.BuiltIn, operator) && config.Has("_env") && c.takesNoOthers(operator) {
-			c.warn(append(slices.Clone(at), "_env"), task, "write `_export: {NAME: value}` for ${NAME}", "_env is for commands, and %s> runs none", operator)
+			c.warn(append(slices.Clone(at), "_env"), task, "write `_export: {NAME: value}` for ${NAME}", "_env is for commands, but %s> runs none", operator)
 		}
 		return
 	}
 	for _, other := range config.Keys() {
 		if strings.HasSuffix(other, ">") {
-			c.warn(append(slices.Clone(at), "_type"), task, "remove _type", "_type makes this a task of %s>, and so the value of %s is not read", operator, other)
+			c.warn(append(slices.Clone(at), "_type"), task, "remove _type", "_type makes this a task of %s>, so the value of %s is ignored", operator, other)
 			return
 		}
 	}
@@ -118,7 +118,7 @@ func (c *critic) condition(place []string, task, operator string, v param.Value)
 	if rest == "" || strings.ContainsAny(rest, "${}") {
 		return
 	}
-	hint := "write all of it into one ${...}, such as ${" + strings.TrimSpace(code) + " == 'x'}"
+	hint := "write the whole condition in one ${...}, such as ${" + strings.TrimSpace(code) + " == 'x'}"
 	if word := strings.ToLower(rest); word == "not" || word == "!" {
 		hint = "write ${!" + strings.TrimSpace(code) + "}"
 	} else if parts := strings.Split(text, "${"); len(parts) == 3 && regexp.MustCompile(`^(===?|!==?|<=?|>=?|&&|\|\||and|or)$`).MatchString(rest) {
@@ -126,7 +126,7 @@ func (c *critic) condition(place []string, task, operator string, v param.Value)
 		first, _, _ := strings.Cut(parts[1], "}")
 		hint = "write ${" + first + " " + sign + " " + strings.TrimSpace(code) + "}"
 	}
-	c.warn(place, task, hint, "this condition is neither true nor false: `%s` is outside of ${...}", rest)
+	c.warn(place, task, hint, "this condition is neither true nor false: `%s` is outside ${...}", rest)
 }
 
 // waits reports whether an operator may wait for a long time, for an external event or a point in time.
@@ -146,25 +146,25 @@ func (c *critic) target(place []string, task, operator, named string, config *pa
 			if c.makesFiles {
 				return // an earlier task may create this file
 			}
-			c.warn(place, task, "the path is relative to the folder of this workflow, or to _workdir", "call> names %s, which is not in the project", file)
+			c.warn(place, task, "the path is relative to the folder of this workflow file, or to _workdir", "call> names %s, which is not in the project", file)
 			return
 		}
 		c.scheduled(place, task, file)
 		if chain := c.calls.itself(file); chain != nil {
-			c.warn(place, task, "a call> that leads back to its own file ends only where an if> ends it", "call> never ends: %s", strings.Join(chain, " -> "))
+			c.warn(place, task, "a recursive call> ends only if an if> stops it", "call> never ends: %s", strings.Join(chain, " -> "))
 		}
 	case "http", "http_call":
 		if fault := addressFault(named); fault != "" {
-			c.warn(place, task, "an address is http:// or https://, a host and, perhaps, :PORT up to 65535 and a path", "%s> cannot send a request to %q: %s", operator, named, fault)
+			c.warn(place, task, "write http:// or https://, a host and optionally :PORT (at most 65535) and a path", "%s> cannot send a request to %q: %s", operator, named, fault)
 		}
 	case "require":
 		if !slices.Contains(c.names, named+dig.Suffix) && !config.Has("project_name") && !config.Has("project_id") {
-			hint := "that is right only together with project_name or project_id"
+			hint := "this works only together with project_name or project_id"
 			if _, err := c.read(named + dig.Suffix); err == nil {
-				hint = "a workflow is a file at the top of the project: move the file there, or write `call>: " + named + "`, which runs it within this workflow"
+				hint = "workflows are files at the top of the project: move the file there, or write `call>: " + named + "` to run it within this workflow"
 			}
 			if slices.Contains(c.names, named) {
-				hint = "write `require>: " + dig.WorkflowName(named) + "`, without the ending of the file"
+				hint = "write `require>: " + dig.WorkflowName(named) + "`, without the file extension"
 			}
 			c.warn(place, task, hint, "require> names the workflow %s, which is not in the project", named)
 		}
@@ -176,9 +176,9 @@ func (c *critic) objects(at []string, task, operator, key string, config *param.
 	var hint string
 	switch operator {
 	case "s3_wait", "gcs_wait":
-		hint = "name one object, such as the one that is written last"
+		hint = "name one object, such as the last one written"
 	case "s3_copy", "s3_move", "s3_delete":
-		hint = "a name that ends in / stands for all objects below it"
+		hint = "a name that ends with / means all objects below it"
 	default:
 		return
 	}
@@ -191,7 +191,7 @@ func (c *critic) objects(at []string, task, operator, key string, config *param.
 		switch plain := evaluated().ReplaceAllString(text, ""); {
 		case k == "object" && operator != "gcs_wait", k == "key" && operator != "s3_wait":
 		case strings.Contains(plain, "*") && !strings.Contains(plain, "}"):
-			c.warn(place, task, hint, "%s> knows no patterns: * is a part of the object's name", operator)
+			c.warn(place, task, hint, "%s> does not support patterns: * is part of the object name", operator)
 		case k == key && text != "" && plain == text && strings.HasPrefix(operator, "s3_") && !strings.Contains(strings.TrimPrefix(text, "s3://"), "/"):
 			c.warn(place, task, "write BUCKET/KEY", "%s> names a bucket without an object: %s", operator, text)
 		}
@@ -211,13 +211,13 @@ func addressFault(address string) string {
 	case err != nil:
 		return err.Error()
 	case u.Scheme != "http" && u.Scheme != "https":
-		return "it does not begin with http:// or https://"
+		return "it must begin with http:// or https://"
 	case u.Hostname() == "":
 		return "it has no host"
 	}
 	if port := u.Port(); port != "" {
 		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
-			return "there is no port " + port
+			return "invalid port " + port
 		}
 	}
 	return ""
@@ -236,7 +236,7 @@ func (c *critic) bodies(at []string, task, operator, key string, config *param.M
 	}
 	for _, body := range []string{"_do", "_else_do"} {
 		if config.Has(body) && !(runs && (body == "_do" || operator == "if")) {
-			c.warn(append(slices.Clone(at), body), task, "move them into a task of their own, behind this one", "%s is not read by %s>: nobody runs its tasks", body, operator)
+			c.warn(append(slices.Clone(at), body), task, "move them to a separate task after this one", "%s is ignored by %s>: its tasks never run", body, operator)
 		}
 	}
 	if !runs || config.Has("_do") || operator == "if" && config.Has("_else_do") {
@@ -245,7 +245,7 @@ func (c *critic) bodies(at []string, task, operator, key string, config *param.M
 	if slices.ContainsFunc(config.Keys(), func(k string) bool { return keys.IsBody(config, k) }) {
 		return // it was reported as an unknown key
 	}
-	c.warn(append(slices.Clone(at), key), task, "write `_do:` with tasks below it", "%s> has no _do and will fail: there is nothing to run", operator)
+	c.warn(append(slices.Clone(at), key), task, "write `_do:` with tasks below it", "%s> has no _do, so it will fail: there is nothing to run", operator)
 }
 
 // otherCase are cases of switch> meant for all other values, and severalValues matches one meant for several.
@@ -263,7 +263,7 @@ func (c *critic) cases(at []string, task, operator string, config *param.Map) {
 		place := append(slices.Clone(at), "_cases", name)
 		switch {
 		case slices.Contains(otherCase, name):
-			c.warn(place, task, "write `_default:` beside `_cases`, and not within it", "%s matches only the value '%s'", name, name)
+			c.warn(place, task, "write `_default:` next to `_cases`, not inside it", "%s matches only the value '%s'", name, name)
 		case severalValues().MatchString(name):
 			c.warn(place, task, "write /^("+strings.Join(strings.FieldsFunc(name, func(r rune) bool { return r == ',' || r == '|' || r == ' ' }), "|")+")$/", "%s matches only that text, not several values", name)
 		}
@@ -280,7 +280,7 @@ func (c *critic) decimals(place []string, task, name string, v param.Value) {
 // fixed warns about a name for a value that is also a built-in variable.
 func (c *critic) fixed(place []string, task, name string) {
 	if slices.Contains(c.known.Variables, name) {
-		c.warn(place, task, "choose another name", "%s is a built-in variable, which wins: expressions do not see this value", name)
+		c.warn(place, task, "choose another name", "%s is a built-in variable, so expressions do not see this value", name)
 	}
 }
 
@@ -299,7 +299,7 @@ func (c *critic) templates(at []string, task string, config *param.Map) {
 				c.warn(append(slices.Clone(at), k), task, keys.BracesHint, "${ is never closed, so the rest stays as text")
 			} else if strings.Count(inner, "'")%2 == 1 || strings.Count(inner, `"`)%2 == 1 {
 				c.warn(append(slices.Clone(at), k), task, keys.BracesHint+`: write one as "\x7d"`,
-					"${%s} ends within quotes", inner)
+					"${%s} ends inside quotes", inner)
 			}
 		}
 	}
@@ -318,10 +318,10 @@ func (c *critic) syntax(place []string, task string, v param.Value) {
 			return
 		}
 		if at := shellLength.FindString(x); at != "" {
-			c.warn(place, task, "put the script into a file, or write ${NAME.length} for a parameter", "this cannot be evaluated: %s is the shell's, which never sees it", at)
+			c.warn(place, task, "put the script in a file, or write ${NAME.length} for a parameter", "this cannot be evaluated: %s is shell syntax, but the shell never sees it", at)
 		} else if at := shellDefault.FindStringSubmatch(x); at != nil { // a second $ does not help: the rest is still evaluated
-			c.warn(place, task, "put the script into a file, or write ${this."+at[1]+" || '...'} if it is a parameter",
-				"this cannot be evaluated: %s...} is the shell's, which never sees it", at[0])
+			c.warn(place, task, "put the script in a file, or write ${this."+at[1]+" || '...'} if it is a parameter",
+				"this cannot be evaluated: %s...} is shell syntax, but the shell never sees it", at[0])
 		} else if err := c.known.Syntax(x); err != nil {
 			c.warn(place, task, syntaxHint(x), "this cannot be evaluated: %v", err)
 		}
@@ -347,13 +347,13 @@ func syntaxHint(text string) string {
 		})
 		switch name := strings.TrimSpace(inner); {
 		case slices.Contains(reservedWords, name):
-			return name + " is a word of JavaScript: write ${this." + name + "}"
+			return name + " is a reserved word in JavaScript: write ${this." + name + "}"
 		case alike >= 0:
 			r, _ := utf8.DecodeRuneInString(inner[alike:])
 			return "there is " + letters.NameOf(r) + ": " + letters.Remedy(r)
 		case strings.Contains(inner, "'\n'") || strings.Contains(inner, "\"\n\""):
-			return "within double quotes of YAML, \\n is the end of a line: write \\\\n"
+			return "in double quotes, YAML reads \\n as a line break: write \\\\n"
 		}
 	}
-	return "what is between ${ and } is JavaScript; what is the shell's belongs into a script, a file of its own"
+	return "text between ${ and } is JavaScript; put shell syntax in a separate script file"
 }

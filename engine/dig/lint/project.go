@@ -26,8 +26,8 @@ func projectFiles(read dig.Source, known Known) (list dig.Errors) {
 			continue
 		}
 		if text, err := read(name); err == nil && bytes.Contains(text[:min(len(text), 1<<10)], []byte("PRIVATE KEY-----")) {
-			list = append(list, dig.Error{File: name, Message: "this private key is a part of the project, whose files everyone can read who may see it",
-				Hint: "name it in .digdagignore, and keep it as a secret: zerodag secrets --project NAME --set KEY=@" + name})
+			list = append(list, dig.Error{File: name, Message: "this private key is part of the project, so everyone who can see the project can read it",
+				Hint: "add it to .digdagignore and store it as a secret: zerodag secrets --project NAME --set KEY=@" + name})
 		}
 	}
 	return list

@@ -22,13 +22,13 @@ func (c repeats) retry(place []string, task, operator string, v param.Value) {
 	case *param.Map:
 		c.retryKeys(place, task, x)
 		if keys.LacksLimit(x) {
-			c.warn(place, task, keys.RetryForm, "_retry has no limit, and the task will fail")
+			c.warn(place, task, keys.RetryForm, "_retry has no limit, so the task will fail")
 		}
 		for _, key := range keys.RetryNumbers() {
 			c.whole(place, task, v, key, 0, keys.RetryForm)
 		}
 		if kind, ok := x.Value("interval_type").(string); ok && !strings.Contains(kind, "${") && !keys.IsIntervalType(kind, false) {
-			c.warn(append(slices.Clone(place), "interval_type"), task, "write constant or exponential", "interval_type of _retry is unknown, and the task will fail: %s", kind)
+			c.warn(append(slices.Clone(place), "interval_type"), task, "write constant or exponential", "interval_type of _retry is unknown, so the task will fail: %s", kind)
 		}
 	case nil:
 	case string:
@@ -44,7 +44,7 @@ func (c repeats) retry(place []string, task, operator string, v param.Value) {
 func (c repeats) retryKeys(place []string, task string, m *param.Map) {
 	for _, key := range keys.AddedRetryKeys() {
 		if m.Has(key) {
-			c.warn(append(slices.Clone(place), key), task, keys.GateHint(key), "%s of _retry is not read by anybody here", key)
+			c.warn(append(slices.Clone(place), key), task, keys.GateHint(key), "%s of _retry has no effect here", key)
 		}
 	}
 	c.unknownKeys(place, task, m.Without(keys.AddedRetryKeys()...), keys.RetryKeys())
@@ -58,7 +58,7 @@ func (c repeats) tries(place []string, task string, v param.Value) {
 	case err != nil:
 		c.noNumber(place, task, v)
 	case n < 0:
-		c.warn(place, task, "write how often it is tried again, such as `_retry: 3`", "_retry is %d: nothing is tried again", n)
+		c.warn(place, task, "write the number of retries, such as `_retry: 3`", "_retry is %d: nothing is retried", n)
 	}
 }
 
@@ -66,7 +66,7 @@ func (c repeats) tries(place []string, task string, v param.Value) {
 func (c repeats) noList(place []string, task string, v param.Value) {
 	text := param.Text(v)
 	if !strings.Contains(text, "${") && !strings.HasPrefix(strings.Trim(text, `" `), "[") {
-		c.warn(place, task, "write a list, as in `{name: [a, b]}`", "for_each> cannot read %s as a list, and the task will fail", param.Sample(v))
+		c.warn(place, task, "write a list, as in `{name: [a, b]}`", "for_each> cannot read %s as a list, so the task will fail", param.Sample(v))
 	}
 }
 
@@ -86,7 +86,7 @@ func (c repeats) rounds(place []string, task, operator string, command param.Val
 		nothing = c.emptyRange(place, task, m)
 	}
 	if nothing {
-		c.warn(place, task, "give it something to go through, or disable it by `_disable: true`", "%s> runs nothing: %s", operator, param.Sample(command))
+		c.warn(place, task, "give it something to iterate over, or disable it with `_disable: true`", "%s> runs nothing: %s", operator, param.Sample(command))
 	}
 }
 
@@ -109,7 +109,7 @@ func (c repeats) emptyRange(place []string, task string, m *param.Map) bool {
 	from, hasFrom := m.Value("from").(int64)
 	to, hasTo := m.Value("to").(int64)
 	if step, isNumber := m.Value("step").(int64); isNumber && step < 1 || hasFrom && hasTo && !m.Has("step") && !m.Has("slices") {
-		c.warn(place, task, "write `step: 1`, or how many slices, such as `slices: 4`", "for_range> has no step of 1 or more and will fail")
+		c.warn(place, task, "write `step: 1`, or the number of slices, such as `slices: 4`", "for_range> has no step of 1 or more, so it will fail")
 	}
 	return hasFrom && hasTo && from >= to
 }
@@ -119,7 +119,7 @@ func (c repeats) counter(place []string, task string, config *param.Map) {
 	for _, key := range []string{"var", "as", "variable", "index", "name", "counter", "loop_var", "iterator"} {
 		name, isText := config.Value(key).(string)
 		if isText && keys.EnvName().MatchString(name) && !c.reads(key, config) && c.named[name] && name != "i" && !c.variable(name) {
-			c.warn(append(slices.Clone(place[:len(place)-1]), key), task, "write ${i} in its tasks", "loop> counts in ${i}: %s is not read", key)
+			c.warn(append(slices.Clone(place[:len(place)-1]), key), task, "write ${i} in its tasks", "loop> counts in ${i}: %s is ignored", key)
 		}
 	}
 }

@@ -29,13 +29,13 @@ func (c schedules) missingDays(config *param.Map) {
 func (c schedules) schedule(config *param.Map) {
 	c.minutes(config)
 	if v, _ := config.Get("daily>"); strings.HasPrefix(param.Text(v), `"-`) {
-		c.warn([]string{"schedule", "daily>"}, "", "write a time of the day, such as 07:00:00",
+		c.warn([]string{"schedule", "daily>"}, "", "write a time of day, such as 07:00:00",
 			"a negative time starts the session before its day begins")
 	}
 	if v, _ := config.Get("cron>"); v != nil {
 		if text, ok := v.(string); ok && schedule.MeansAnother(text) {
-			hint := "where days of the month and weekdays are both given, cron> wants a day that is both, and most programs one that is either"
-			c.warn([]string{"schedule", "cron>"}, "", hint+"; `crontab>` in a file with `zerodag: 1` is the usual dialect", "cron> means other times here than most programs of that name: %s", text)
+			hint := "if both days of the month and weekdays are given, cron> requires both to match, while most programs require either"
+			c.warn([]string{"schedule", "cron>"}, "", hint+"; `crontab>` in a file with `zerodag: 1` is the usual dialect", "cron> reads these times differently from most cron programs: %s", text)
 		}
 	}
 	c.missingDays(config)
@@ -43,12 +43,12 @@ func (c schedules) schedule(config *param.Map) {
 		v, _ := config.Get(kind)
 		if text, _ := v.(string); schedule.LargeStep(text) != "" {
 			c.warn([]string{"schedule", kind}, "", "for an interval, use minutes_interval> or several patterns joined by |",
-				"the step is larger than the field: %s matches one value only", schedule.LargeStep(text))
+				"the step is larger than the field: %s matches only one value", schedule.LargeStep(text))
 		}
 	}
 	c.everyMinute(config)
 	if kind, key, v := keys.Operator(config); v != nil && config.Has("at") && slices.Contains(schedule.Keys(kind), "at") {
-		c.warn([]string{"schedule", "at"}, "", "keep one of them", "at of the schedule is not used, as %s has a value", key)
+		c.warn([]string{"schedule", "at"}, "", "keep one of them", "at of the schedule is ignored because %s has a value", key)
 	}
 	c.lateStart(config)
 }
@@ -63,10 +63,10 @@ func (c schedules) minutes(config *param.Map) {
 	switch minutes, err := param.AsInt("", n); {
 	case err == nil && minutes > 59:
 		c.warn(place, "", "write `cron>: \"0 */2 * * *\"` for every two hours",
-			"minutes_interval starts again every hour: %d means once an hour", minutes)
+			"minutes_interval restarts every hour: %d means once an hour", minutes)
 	case err == nil && minutes > 0 && 60%minutes != 0:
 		c.warn(place, "", fmt.Sprintf("write `seconds_interval>: %d` for equal intervals, or a number that divides 60", minutes*60),
-			"minutes_interval starts again every hour: the last interval of each hour is %d minutes", 60%minutes)
+			"minutes_interval restarts every hour: the last interval of each hour is %d minutes", 60%minutes)
 	}
 }
 
@@ -78,8 +78,8 @@ func (c schedules) everyMinute(config *param.Map) {
 	for _, kind := range []string{"cron>", "crontab>"} {
 		text, _ := config.Value(kind).(string)
 		if m := fixedHour().FindStringSubmatch(text); m != nil {
-			c.warn([]string{"schedule", kind}, "", fmt.Sprintf("write \"0 %s %s\" for once in that hour, or \"0-59 %s %s\" if each minute is meant", m[2], m[3], m[2], m[3]),
-				"%s means each minute of hour %s: 60 sessions", text, m[2])
+			c.warn([]string{"schedule", kind}, "", fmt.Sprintf("write \"0 %s %s\" for once in that hour, or \"0-59 %s %s\" if you mean every minute", m[2], m[3], m[2], m[3]),
+				"%s means every minute of hour %s: 60 sessions", text, m[2])
 		}
 	}
 }
@@ -98,7 +98,7 @@ func (c schedules) calendar(w dig.Workflow) {
 		return
 	}
 	if turned := strings.NewReplacer("+", "-", "-", "+").Replace(w.Zone); strings.HasPrefix(w.Zone, "Etc/GMT") && turned != w.Zone && w.Zone != "Etc/GMT-0" && w.Zone != "Etc/GMT+0" {
-		c.warn([]string{"timezone"}, "", "write a place, such as Europe/Paris, or "+turned, "%s means UTC%s: its sign is inverted", w.Zone, strings.TrimPrefix(turned, "Etc/GMT"))
+		c.warn([]string{"timezone"}, "", "write a region, such as Europe/Paris, or "+turned, "%s means UTC%s: its sign is inverted", w.Zone, strings.TrimPrefix(turned, "Etc/GMT"))
 	}
 	if _, _, has := s.BusinessDates(time.Unix(0, 0)); has {
 		c.known.Variables = slices.Concat(c.known.Variables, schedule.BusinessVariables())
@@ -106,12 +106,12 @@ func (c schedules) calendar(w dig.Workflow) {
 	if !c.known.Now.IsZero() && s.First(c.known.Now).IsEnded() {
 		hint := "remove the schedule, or change its `end`"
 		if keys.OperatorOf(w.Config.Map("schedule")) == "once" {
-			hint = "write a later time behind `once>`, or remove the schedule"
+			hint = "write a later time after `once>`, or remove the schedule"
 		}
-		c.warn([]string{"schedule"}, "", hint, "this schedule starts no session any more: its time is over")
+		c.warn([]string{"schedule"}, "", hint, "this schedule has ended: it starts no more sessions")
 	}
 	if end := s.CalendarEnd(); !c.known.Now.IsZero() && !end.IsZero() && end.Sub(c.known.Now) < calendarEnds {
-		c.warn([]string{"schedule", "calendar"}, "", "add those that come after it, and push the project again", "the last day that the calendar names is %s", end.Format(time.DateOnly))
+		c.warn([]string{"schedule", "calendar"}, "", "add later days and push the project again", "the calendar ends on %s", end.Format(time.DateOnly))
 	}
 }
 
@@ -125,7 +125,7 @@ func (c schedules) lateStart(config *param.Map) {
 	late := first.RunTime.Sub(first.Time)
 	for _, kind := range []string{"hourly", "daily", "weekly", "monthly"} {
 		if keys.OperatorOf(config) == kind && !first.IsEnded() && (late >= 24*time.Hour || late >= time.Hour && kind == "hourly") {
-			c.warn([]string{"schedule", kind + ">"}, "", schedule.Form(kind), "this starts %v after the session's time, in a later day or hour than it seems", late)
+			c.warn([]string{"schedule", kind + ">"}, "", schedule.Form(kind), "this starts %v after the session time, on a later day or hour than it appears to", late)
 		}
 	}
 }
@@ -133,14 +133,14 @@ func (c schedules) lateStart(config *param.Map) {
 // sla warns about an `sla:` that a push accepts but every start refuses, or ignores.
 func (c schedules) sla(workflow *param.Map) {
 	if err := dig.SLAFault(workflow); err != nil {
-		c.warn([]string{"sla"}, "", dig.SLAForm, "every start of this workflow will be refused: %v", err)
+		c.warn([]string{"sla"}, "", dig.SLAForm, "every start of this workflow will be rejected: %v", err)
 	}
 	config := workflow.Map("sla")
 	if config == nil {
 		return
 	}
 	if at, _ := config.Value("time").(string); lateClock().MatchString(at) {
-		c.warn([]string{"sla", "time"}, "", "write a time of the day, such as 09:00:00, or `duration: 25:00:00`", "time of sla is in a later day than it seems: %s", at)
+		c.warn([]string{"sla", "time"}, "", "write a time of day, such as 09:00:00, or `duration: 25:00:00`", "time of sla is on a later day than it appears to be: %s", at)
 	}
 	for _, key := range config.Keys() {
 		if !strings.HasPrefix(key, "+") && !strings.HasPrefix(key, "_") && !strings.HasSuffix(key, ">") {

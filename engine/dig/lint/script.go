@@ -21,11 +21,11 @@ func (c scripts) otherStore(place []string, task, variable, word string) {
 	if variable == "" {
 		what = "::" + word
 	}
-	hint := "write a line NAME=VALUE into $DIGDAG_STORE"
+	hint := "write a line NAME=VALUE to $DIGDAG_STORE"
 	if c.level == 0 {
 		hint += ", which needs `zerodag: 1` at the top of the file"
 	}
-	c.warn(place, task, hint, "%s is of another tool, and means nothing here", what)
+	c.warn(place, task, hint, "%s belongs to a different tool and has no effect here", what)
 }
 
 // scriptText checks the characters and forms of a script.
@@ -36,7 +36,7 @@ func (c scripts) scriptText(place []string, task, script string, config *param.M
 	}
 	if name := shell.LoopedOver(script); name != "" {
 		if _, isList := c.exports.Value(name).([]param.Value); isList {
-			warn("write ${"+name+".join(' ')}, or for_each> with the task below `_do`", "${%s} is a list, of which the shell gets one word of JSON", name)
+			warn("write ${"+name+".join(' ')}, or for_each> with the task below `_do`", "${%s} is a list, which the shell receives as one word of JSON", name)
 		}
 	}
 	if variable, word := shell.OtherStore(script); variable+word != "" && !c.exports.Has(variable) && !config.Map("_env").Has(variable) {
@@ -46,7 +46,7 @@ func (c scripts) scriptText(place []string, task, script string, config *param.M
 	c.ownVariable(place, task, script)
 	for _, name := range c.exports.Keys() {
 		if strings.Contains(name, "-") && regexp.MustCompile(`\$`+regexp.QuoteMeta(name)+`\b`).MatchString(script) {
-			warn("write "+strings.ReplaceAll(name, "-", "_")+", in _export and in the script", "$%s is $%s and the text -%s: a variable has no - in its name", name, name[:strings.Index(name, "-")], name[strings.Index(name, "-")+1:])
+			warn("write "+strings.ReplaceAll(name, "-", "_")+", in _export and in the script", "$%s is $%s followed by -%s: variable names cannot contain -", name, name[:strings.Index(name, "-")], name[strings.Index(name, "-")+1:])
 		}
 	}
 }
@@ -60,7 +60,7 @@ func (c scripts) hasShell(config *param.Map) bool {
 func (c scripts) keyInScript(place []string, task, script string) {
 	for _, key := range shell.KeyLines(script) {
 		if slices.Contains(c.known.parameters("sh"), key) || slices.Contains(keys.TaskKeys(), key) || strings.HasPrefix(key, "_") && slices.Contains(keys.Added(keys.AtTask), key) {
-			c.warn(place, task, "indent it less, as the key `sh>` above it", "`%s:` is a line of the script, where it is a command", key)
+			c.warn(place, task, "indent it less, as the key `sh>` above it", "`%s:` is part of the script, which runs it as a command", key)
 			return
 		}
 	}
@@ -76,7 +76,7 @@ func (c scripts) ownVariable(place []string, task, script string) {
 		if c.definitions().Has(name) {
 			continue
 		}
-		c.warn(place, task, "write $"+name+", without braces", "${%s} is evaluated before the shell runs, which sets %s", name, name)
+		c.warn(place, task, "write $"+name+", without braces", "${%s} is evaluated before the shell sets %s", name, name)
 		return
 	}
 }
@@ -96,11 +96,11 @@ func (c scripts) programFile(place []string, task, folder, word string) bool {
 		if !strings.Contains(slashed, "/") || !strings.HasPrefix(slashed, ".") {
 			slashed = "./" + slashed
 		}
-		c.warn(place, task, "write "+slashed, `\ is an escape of the shell, and %s is no path`, word)
+		c.warn(place, task, "write "+slashed, `\ is an escape character in the shell, so %s is not a path`, word)
 	case slices.Contains([]string{".bat", ".cmd", ".ps1"}, ending) && !c.exports.Has("shell"):
-		c.warn(place, task, "write it as a script of a shell, or name its program by `shell:`", "%s is a script of Windows, and sh> runs /bin/sh", word)
+		c.warn(place, task, "write it as a shell script, or name its program in `shell:`", "%s is a Windows script, but sh> runs /bin/sh", word)
 	case !strings.ContainsAny(word, `/\`) && ending != "" && there(word):
-		c.warn(place, task, "write ./"+word, "the shell looks for %s on the PATH only, and not in the folder of the project", word)
+		c.warn(place, task, "write ./"+word, "the shell searches for %s only on the PATH, not in the project folder", word)
 	default:
 		return false
 	}

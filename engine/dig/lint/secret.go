@@ -14,7 +14,7 @@ import (
 // replaceSecrets are the built-in operators that replace ${secret:NAME} in their own parameters.
 var replaceSecrets = []string{"sh", "ssh", "http", "http_call", "slack", "td", "td_load", "td_run", "td_result_export", "embulk", "emr"}
 
-const secretHint = "secrets are given to operators that log in somewhere by their names, and to commands by `_env:` of the task"
+const secretHint = "operators that log in somewhere read their secrets by name; commands get secrets by `_env:` of the task"
 
 func hasSecret(v param.Value) bool {
 	return param.AnyText(v, func(text string) bool { return strings.Contains(text, "${secret:") })
@@ -44,11 +44,11 @@ func (c *critic) secrets(at []string, task, operator, command string, config *pa
 		case strings.HasPrefix(key, "_") || keys.HoldsTasks(config, key) || !hasSecret(v):
 		case own && operator == "sh":
 			c.warn(place, task, "write `_env: {TOKEN: \"${secret:NAME}\"}`, and \"$TOKEN\" in the script",
-				"the value of a secret becomes a part of the script, where a blank, a quote or a $ in it is code")
+				"the value of the secret becomes part of the script, which runs any space, quote or $ in it as code")
 		case own && showsText(operator):
-			c.warn(place, task, "secrets are given to operators that log in somewhere, and to commands by `_env:`", "%s> shows no secrets: ${secret:...} stays as text", operator)
+			c.warn(place, task, "operators that log in somewhere read secrets; commands get them by `_env:`", "%s> does not read secrets: ${secret:...} stays as text", operator)
 		case !slices.Contains(replaceSecrets, operator) && operator != "require" && operator != "call":
-			c.warn(place, task, secretHint, "%s of a task with %s> is given no secret: ${secret:...} stays as text", key, operator)
+			c.warn(place, task, secretHint, "%s of a task with %s> cannot hold a secret: ${secret:...} stays as text", key, operator)
 		}
 	}
 }
@@ -70,7 +70,7 @@ func (c *critic) exportedSecrets(at []string, task string, export *param.Map) {
 		if slices.Contains(keys.NamesIn(c.root), key) && !inScripts(c.root, asked) {
 			continue
 		}
-		c.warn(append(slices.Clone(at), "_export", key), task, secretHint, "%s of _export holds no secret: ${secret:...} stays as text", key)
+		c.warn(append(slices.Clone(at), "_export", key), task, secretHint, "%s of _export cannot hold a secret: ${secret:...} stays as text", key)
 	}
 }
 

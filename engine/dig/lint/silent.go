@@ -29,7 +29,7 @@ func (c *critic) endless(place []string, task, operator string, config *param.Ma
 	text, isText := method.(string)
 	if method == nil || isText && slices.Contains([]string{"GET", "HEAD", "OPTIONS", "TRACE"}, strings.ToUpper(text)) {
 		c.toldEndless = true // once per file: it is a habit of its author
-		c.warn(place, task, "write `retry_for: 10m`, or `retry: false`; `_export: {http: {retry_for: 10m}}` is for all of a file", "%s> retries without limit while the server gives no answer, also if its name is mistyped", operator)
+		c.warn(place, task, "write `retry_for: 10m`, or `retry: false`; `_export: {http: {retry_for: 10m}}` sets it for the whole file", "%s> retries forever while the server does not answer, even if its name is mistyped", operator)
 	}
 }
 
@@ -40,8 +40,8 @@ func (c *critic) retryCount(at []string, task, operator string, config *param.Ma
 	if operator != "http" && operator != "http_call" || !isNumber || n < 0 {
 		return
 	}
-	c.warn(append(slices.Clone(at), "retry"), task, "write `retry_for: 1m` for how long it tries, or `retry: false` and `_retry: "+param.Sample(v)+"` for how often",
-		"retry of %s> is true or false, and %d is no number of retries", operator, n)
+	c.warn(append(slices.Clone(at), "retry"), task, "write `retry_for: 1m` to limit the time, or `retry: false` and `_retry: "+param.Sample(v)+"` to limit the number of retries",
+		"retry of %s> must be true or false; %d does not set the number of retries", operator, n)
 }
 
 // sqlOperators run SQL from a text or a file.
@@ -54,7 +54,7 @@ func (c *critic) dollars(place []string, task, operator string, command param.Va
 	if !isSQL && operator != "sh" && operator != "ssh" {
 		return
 	}
-	hint := "write $$$$ for $$, or put the script into a file"
+	hint := "write $$$$ for $$, or put the script in a file"
 	if isSQL {
 		hint = "write $$$$ for $$, or quote with a name: $body$"
 	}
@@ -123,7 +123,7 @@ func (c *critic) scheduled(place []string, task, file string) {
 		return // a file at the top of the project is also a workflow
 	}
 	if raw, err := dig.LoadFile(c.read, file); err == nil && raw.Has("schedule") {
-		c.warn(place, task, "put the schedule into a workflow at the top of the project", "schedule of %s has no effect: only files at the top of the project are started by their schedules", file)
+		c.warn(place, task, "put the schedule in a workflow at the top of the project", "schedule of %s has no effect: schedules work only in files at the top of the project", file)
 	}
 }
 
@@ -145,8 +145,8 @@ func (c *critic) passedFiles(place []string, task, operator string, command para
 	if operator == "sh" {
 		for _, name := range slices.Sorted(maps.Keys(c.madeFiles)) {
 			if by := c.madeFiles[name]; by != task && shell.HasWord(text, name) && !strings.Contains(text, "> "+name) && !strings.Contains(text, ">"+name) {
-				c.warn(place, task, "write and read it in one task, or keep it elsewhere, such as in a bucket or a table",
-					"%s is written by %s: on a server this task does not see it, as each task begins with a fresh copy of the project", name, by)
+				c.warn(place, task, "write and read it in one task, or store it elsewhere, such as in a bucket or a table",
+					"%s is written by %s: on a server this task does not see it, because each task starts with a fresh copy of the project", name, by)
 				delete(c.madeFiles, name)
 			}
 		}

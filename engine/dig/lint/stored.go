@@ -12,7 +12,7 @@ import (
 	"zerodag/engine/param"
 )
 
-const storedHint = "what is stored is data here (`zerodag docs compatibility`); `_export: {eval: {stored: true}}` evaluates it again"
+const storedHint = "stored text is not evaluated again (`zerodag docs compatibility`) unless you write `_export: {eval: {stored: true}}`"
 
 // handsOn are the operators whose evaluated values other tasks see: text that was written to be evaluated there is not.
 var handsOn = []string{"for_each>", "param_set>", "fail>"}
@@ -27,10 +27,10 @@ func (c *critic) stored(at []string, task string, config *param.Map) {
 	}
 	for k, v := range config.All() {
 		if text, ok := v.(string); ok && madeReference().MatchString(text) {
-			c.warn(append(slices.Clone(at), k), task, storedHint, "a reference to a secret that an expression makes is not looked up: write ${secret:key} itself")
+			c.warn(append(slices.Clone(at), k), task, storedHint, "a secret reference built by an expression is not resolved: write ${secret:key} literally")
 		}
 		if slices.Contains(handsOn, k) && escapes(v) {
-			c.warn(append(slices.Clone(at), k), task, storedHint, "$${ makes a text with ${...} that nobody evaluates any more")
+			c.warn(append(slices.Clone(at), k), task, storedHint, "$${ produces the text ${...}, which is not evaluated again")
 		}
 	}
 }
@@ -66,7 +66,7 @@ func StoredByScript(name string, content []byte) dig.Errors {
 	for text := range strings.Lines(string(content)) {
 		line++
 		if scriptStores().MatchString(text) {
-			found = append(found, dig.Error{File: name, Line: line, Hint: storedHint, Message: "${...} that a script stores or exports is not evaluated any more"})
+			found = append(found, dig.Error{File: name, Line: line, Hint: storedHint, Message: "${...} that a script stores or exports is not evaluated again"})
 		}
 	}
 	return found

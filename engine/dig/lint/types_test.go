@@ -49,15 +49,15 @@ func TestExpressionsOfParameters(t *testing.T) {
 	t.Parallel()
 	wantOf(t, map[string]string{"x.sh": "echo $timeout $env\n"}, map[string]string{
 		"_export: {table-name: t}\n+a: {echo>: \"${table-name}\"}":                              "2:6: table-name is read as a subtraction, not as the parameter of that name (task +main+a)",
-		"+a: {echo>: \"${session_date - 1}\"}":                                                  "1:6: session_date is a text, and subtracting from a text gives no number (task +main+a)",
-		"_export: {list: [a]}\n+a: {if>: \"${'a' in list}\", _do: {echo>: x}}":                  "2:6: `in` looks for an index of list, not for a value (task +main+a)",
+		"+a: {echo>: \"${session_date - 1}\"}":                                                  "1:6: session_date is text, and subtracting from text does not give a number (task +main+a)",
+		"_export: {list: [a]}\n+a: {if>: \"${'a' in list}\", _do: {echo>: x}}":                  "2:6: `in` searches the indexes of list, not its values (task +main+a)",
 		"+a: {if>: \"${flag = false}\", _do: {echo>: x}}":                                       "1:6: flag = ... assigns a value instead of comparing (task +main+a)",
 		"_export: {days: [mon]}\n+a: {echo>: \"${days.size}\"}":                                 "2:6: a list has no size: ${days.size} is empty (task +main+a)",
-		"+a: {if>: \"${session_date == '20260301'}\", _do: {echo>: x}}":                         "1:6: session_date has the form 2026-12-31: '20260301' is another (task +main+a)",
+		"+a: {if>: \"${session_date == '20260301'}\", _do: {echo>: x}}":                         "1:6: session_date has the form 2026-12-31, but '20260301' has a different one (task +main+a)",
 		"zerodag: 1\n+a: {sh>: x, _finally: {+x: {_if: \"${outcome == 'failed'}\", echo>: x}}}": "2:30: outcome is never 'failed' (task +main+a^finally+x)",
 		"+a: {echo>: \"${1 < 2 < 3}\"}":                                                         "1:6: a < b < c compares true or false with c (task +main+a)",
-		"_export: {list: [a], c: a}\n+a: {if>: \"${c in list}\", _do: {echo>: x}}":              "2:6: `in` looks for an index of list, not for a value (task +main+a)",
-		"+a: {http>: \"http://x\"}\n+b: {if>: \"${http.status == 200}\", _do: {echo>: x}}":      "1:6: http> retries without limit while the server gives no answer, also if its name is mistyped (task +main+a); 2:6: http has no status: ${http.status} is empty (task +main+b)",
+		"_export: {list: [a], c: a}\n+a: {if>: \"${c in list}\", _do: {echo>: x}}":              "2:6: `in` searches the indexes of list, not its values (task +main+a)",
+		"+a: {http>: \"http://x\"}\n+b: {if>: \"${http.status == 200}\", _do: {echo>: x}}":      "1:6: http> retries forever while the server does not answer, even if its name is mistyped (task +main+a); 2:6: http has no status: ${http.status} is empty (task +main+b)",
 		// valid
 		"_export: {a: 3, b: 1, m: {x: 1}}\n+a: {echo>: \"${a-b} ${'x' in m} ${session_unixtime - 5} ${x = 3} ${m.size || 0}\"}":    "",
 		"+a: {if>: \"${session_date >= '2026-03-01' && session_time < '2026-03' && session_date != ''}\", _do: {echo>: x}}":        "",
@@ -74,14 +74,14 @@ func TestTextsAsOtherTypes(t *testing.T) {
 	t.Parallel()
 	stores := "zerodag: 1\n+a: {sh>: \"echo read=9 >> $DIGDAG_STORE; echo \\\"written=10\\\" >> $DIGDAG_STORE\"}\n"
 	wantOf(t, map[string]string{"m.py": "digdag.env.store(counted=True)", "sub.dig": "_export: {shared: 3}\n+a: {echo>: x}\n"}, map[string]string{
-		stores + "+b: {if>: \"${read > written}\", _do: {echo>: x}}":               "3:6: read and written are compared letter by letter if both are texts: 9 is more than 10; $DIGDAG_STORE stores texts (task +main+b)",
-		"+a: {if>: \"${!dry_run}\", _do: {echo>: x}}":                              "1:6: !dry_run is false also for the text 'false'; -p gives texts (task +main+a)",
-		"+a: {if>: \"${flag && session_date}\", _do: {echo>: x}}":                  "1:6: flag counts as true also if it is the text 'false'; -p gives texts (task +main+a)",
-		"+a: {echo>: \"${n + 1}\"}":                                                "1:6: n + 1 appends to a text: 5 + 1 is 51; -p gives texts (task +main+a)",
-		"+a: {echo>: \"${n > m}\"}":                                                "1:6: n and m are compared letter by letter if both are texts: 9 is more than 10; -p gives texts (task +main+a)",
-		"_export: {n: '5'}\n+a: {echo>: \"${n + 1}\"}":                             "2:6: n + 1 appends to a text: 5 + 1 is 51; it is a text in the file (task +main+a)",
-		"zerodag: 1\nparams: {n: {type: string}}\n+a: {echo>: \"${n + 1}\"}":       "3:6: n + 1 appends to a text: 5 + 1 is 51; `params` declares it as a text (task +main+a)",
-		"zerodag: 1\n+a: {sh>: x, _store: {n: stdout}}\n+b: {echo>: \"${1 + n}\"}": "3:6: n + 1 appends to a text: 5 + 1 is 51; `_store` stores texts, without `type` (task +main+b)",
+		stores + "+b: {if>: \"${read > written}\", _do: {echo>: x}}":               "3:6: read and written are compared character by character if both are text: 9 is greater than 10; $DIGDAG_STORE stores text (task +main+b)",
+		"+a: {if>: \"${!dry_run}\", _do: {echo>: x}}":                              "1:6: !dry_run is false even for the text 'false'; -p passes text (task +main+a)",
+		"+a: {if>: \"${flag && session_date}\", _do: {echo>: x}}":                  "1:6: flag counts as true even if it is the text 'false'; -p passes text (task +main+a)",
+		"+a: {echo>: \"${n + 1}\"}":                                                "1:6: n + 1 appends to text: 5 + 1 is 51; -p passes text (task +main+a)",
+		"+a: {echo>: \"${n > m}\"}":                                                "1:6: n and m are compared character by character if both are text: 9 is greater than 10; -p passes text (task +main+a)",
+		"_export: {n: '5'}\n+a: {echo>: \"${n + 1}\"}":                             "2:6: n + 1 appends to text: 5 + 1 is 51; it is text in the file (task +main+a)",
+		"zerodag: 1\nparams: {n: {type: string}}\n+a: {echo>: \"${n + 1}\"}":       "3:6: n + 1 appends to text: 5 + 1 is 51; `params` declares it as a string (task +main+a)",
+		"zerodag: 1\n+a: {sh>: x, _store: {n: stdout}}\n+b: {echo>: \"${1 + n}\"}": "3:6: n + 1 appends to text: 5 + 1 is 51; `_store` stores text unless it has `type` (task +main+b)",
 		// valid
 		stores + "+b: {if>: \"${Number(read) > Number(written) || read > 5}\", _do: {echo>: x}}":                                        "",
 		"zerodag: 1\nparams: {n: {type: integer}, flag: {type: boolean}}\n+a: {if>: \"${!flag && n > 3}\", _do: {echo>: \"${n + 1}\"}}": "",
@@ -100,10 +100,10 @@ func TestPartsThatAreNot(t *testing.T) {
 	paths := "_export: {paths: {tmp: ./build}}\n"
 	get := "_export: {http: {retry: false}}\n+a: {http>: \"http://x\"}\n"
 	wantOf(t, map[string]string{"m.py": "digdag.env.store({'db': {'host': 1}})", "sub.dig": "_export: {shared: {b: 1}}\n+a: {echo>: x}\n"}, map[string]string{
-		paths + "+a: {sh>: \"rm -rf ${paths.temp}/*\"}": "2:6: paths has no temp in any _export, so that ${paths.temp} is empty (task +main+a)",
-		"+a: {echo>: \"${session_time.year}\"}":         "1:6: session_time is a text and has no year: ${session_time.year} is empty (task +main+a)",
-		get + "+b: {echo>: \"${http.last_content}\"}":   "3:6: http.last_content is empty, as no http> of this file has store_content (task +main+b)",
-		"_export: {http: {store_content: true, retry: false}}\n+a: {http>: \"http://x\"}\n+b: {echo>: \"${http.last_content.a}\"}": "3:6: http.last_content is a text and has no a (task +main+b)",
+		paths + "+a: {sh>: \"rm -rf ${paths.temp}/*\"}": "2:6: paths has no temp in any _export, so ${paths.temp} is empty (task +main+a)",
+		"+a: {echo>: \"${session_time.year}\"}":         "1:6: session_time is text and has no year: ${session_time.year} is empty (task +main+a)",
+		get + "+b: {echo>: \"${http.last_content}\"}":   "3:6: http.last_content is empty because no http> in this file has store_content (task +main+b)",
+		"_export: {http: {store_content: true, retry: false}}\n+a: {http>: \"http://x\"}\n+b: {echo>: \"${http.last_content.a}\"}": "3:6: http.last_content is text and has no a (task +main+b)",
 		// valid
 		paths + "+a: {echo>: \"${paths.tmp} ${paths.temp || 'x'} ${paths.length} ${session_time.length} ${typeof paths.temp}\"}":                                   "",
 		paths + "+a: {_export: {paths: {temp: x}}, echo>: \"${paths.temp}\"}":                                                                                      "",
@@ -117,9 +117,9 @@ func TestPartsThatAreNot(t *testing.T) {
 func TestFixedNames(t *testing.T) {
 	t.Parallel()
 	wantOf(t, map[string]string{}, map[string]string{
-		"+a: {for_each>: {session_date: [x]}, _do: {echo>: x}}":                                  "1:6: session_date is a built-in variable, which wins: expressions do not see this value (task +main+a)",
-		"zerodag: 1\n+a: {sh>: x, _store: {session_time: stdout}}":                               "2:23: session_time is a built-in variable, which wins: expressions do not see this value (task +main+a)",
-		"zerodag: 1\n+a: {sh>: \"echo session_date=1 >> $DIGDAG_STORE\"}":                        "2:6: session_date is a built-in variable, which wins: expressions do not see this value (task +main+a)",
+		"+a: {for_each>: {session_date: [x]}, _do: {echo>: x}}":                                  "1:6: session_date is a built-in variable, so expressions do not see this value (task +main+a)",
+		"zerodag: 1\n+a: {sh>: x, _store: {session_time: stdout}}":                               "2:23: session_time is a built-in variable, so expressions do not see this value (task +main+a)",
+		"zerodag: 1\n+a: {sh>: \"echo session_date=1 >> $DIGDAG_STORE\"}":                        "2:6: session_date is a built-in variable, so expressions do not see this value (task +main+a)",
 		"zerodag: 1\n+a: {for_each>: {date: [x]}, _do: {sh>: x, _store: {session_day: stdout}}}": "",
 	})
 }
@@ -128,10 +128,10 @@ func TestFixedNames(t *testing.T) {
 func TestPartsOfError(t *testing.T) {
 	t.Parallel()
 	wantOf(t, map[string]string{"m.py": "def f(): pass"}, map[string]string{
-		"+a: {sh>: x, _error: {echo>: \"${error.output}\"}}":                    "1:23: error has no output, so that ${error.output} is empty (task +main+a^error)",
-		"_error: {+t: {sh>: \"echo ${error.mesage}\"}}\n+a: {sh>: x}":           "1:15: error has no mesage, so that ${error.mesage} is empty (task +main^error+t)",
-		"zerodag: 1\n+a: {sh>: x, _finally: {echo>: \"${error.code}\"}}":        "2:25: error has no code, so that ${error.code} is empty (task +main+a^finally)",
-		"+a: {sh>: x, _error: {if>: \"${x}\", _do: {echo>: \"${error.log}\"}}}": "1:42: error has no log, so that ${error.log} is empty (task +main+a^error^sub)",
+		"+a: {sh>: x, _error: {echo>: \"${error.output}\"}}":                    "1:23: error has no output, so ${error.output} is empty (task +main+a^error)",
+		"_error: {+t: {sh>: \"echo ${error.mesage}\"}}\n+a: {sh>: x}":           "1:15: error has no mesage, so ${error.mesage} is empty (task +main^error+t)",
+		"zerodag: 1\n+a: {sh>: x, _finally: {echo>: \"${error.code}\"}}":        "2:25: error has no code, so ${error.code} is empty (task +main+a^finally)",
+		"+a: {sh>: x, _error: {if>: \"${x}\", _do: {echo>: \"${error.log}\"}}}": "1:42: error has no log, so ${error.log} is empty (task +main+a^error^sub)",
 		// valid
 		"+a: {sh>: x, _error: {echo>: \"${error.message} ${error.task} ${error.tasks[0].task} ${error.exit_code} ${error.attempt.id} ${error.stacktrace}\"}}": "",
 		"+a: {sh>: x, _error: {echo>: \"${error.output || 'none'} ${error.toString()}\"}}":                                                                    "",

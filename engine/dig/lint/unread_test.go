@@ -13,7 +13,7 @@ import (
 // it, and that there are no others.
 func TestBeatenParameters(t *testing.T) {
 	t.Parallel()
-	const beaten = "main.dig: the parameter n that was given has no effect here: the task sets it itself (task +main+a"
+	const beaten = "main.dig: the given parameter n has no effect here: the task overrides it (task +main+a"
 	for text, want := range map[string]string{
 		"+a: {sh>: echo $n, n: 1}":                                                         beaten + ")",
 		"+a: {loop>: 2, _do: {sh>: echo $n, n: 1}}\n+b: {echo>: x}":                        beaten + "^sub)",

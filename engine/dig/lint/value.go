@@ -25,7 +25,7 @@ func (c *critic) misread(at []string, task, operator, command string, config *pa
 			if key != command {
 				of = " as its " + key
 			}
-			c.warn(append(slices.Clone(at), key), task, why, "%s> cannot read %s%s, and the task will fail", operator, param.Sample(v), of)
+			c.warn(append(slices.Clone(at), key), task, why, "%s> cannot read %s%s, so the task will fail", operator, param.Sample(v), of)
 		}
 	}
 }
@@ -75,9 +75,9 @@ func (c *critic) ofJinja(place []string, task, text string) bool {
 	case name == "":
 		return false
 	case strings.Contains(text, "$"+m[0]):
-		c.warn(place, task, "write ${"+name+"}, with one pair of braces", "$%s is a mapping of JavaScript, and not the value of %s", m[0], m[1])
+		c.warn(place, task, "write ${"+name+"}, with one pair of braces", "$%s is a JavaScript object, not the value of %s", m[0], m[1])
 	default:
-		c.warn(place, task, "a variable is written as ${"+name+"} (`zerodag docs variables`)", "%s stays as text", m[0])
+		c.warn(place, task, "write variables as ${"+name+"} (`zerodag docs variables`)", "%s stays as text", m[0])
 	}
 	return true
 }
@@ -88,11 +88,11 @@ func (c *critic) ofShell(place []string, task, operator, text string) bool {
 	shows := operator == "echo" || operator == "fail"
 	switch {
 	case inBackticks != "" && shows:
-		c.warn(place, task, "write `sh>: echo \"...\"`: a shell runs it", "%s stays as text, as %s> runs no commands", inBackticks, operator)
+		c.warn(place, task, "write `sh>: echo \"...\"`: a shell runs it", "%s stays as text because %s> runs no commands", inBackticks, operator)
 	case inParentheses != "" && c.variable(strings.TrimSpace(inParentheses[2:len(inParentheses)-1])):
 		c.warn(place, task, "write ${"+strings.TrimSpace(inParentheses[2:len(inParentheses)-1])+"}", "%s stays as text", inParentheses)
 	case inParentheses != "" && shows:
-		c.warn(place, task, "write `sh>: echo \"...\"`: a shell runs it", "%s stays as text, as %s> runs no commands", inParentheses, operator)
+		c.warn(place, task, "write `sh>: echo \"...\"`: a shell runs it", "%s stays as text because %s> runs no commands", inParentheses, operator)
 	default:
 		return false
 	}
@@ -122,7 +122,7 @@ func (c *critic) foreign(place []string, task, operator string, v param.Value) {
 	}
 	for _, m := range dollar().FindAllStringSubmatch(text, -1) {
 		if c.variable(m[1]) {
-			c.warn(place, task, "write ${"+m[1]+"}", "$%s stays as text: only a shell knows it without braces", m[1])
+			c.warn(place, task, "write ${"+m[1]+"}", "$%s stays as text: only a shell reads it without braces", m[1])
 			return
 		}
 	}

@@ -52,7 +52,7 @@ func (c *critic) workflow(w dig.Workflow) {
 	c.requiring(w)
 	c.task(nil, "+"+w.Name, w.Config, false)
 	if c.tasks+1 > taskLimit {
-		c.warn(nil, "", "call> a part of it as a workflow of its own, or raise the limit",
+		c.warn(nil, "", "move part of it to a separate workflow and call> it, or raise the limit",
 			"Workflow '%s' has %d tasks: the default limit of %d includes the root twice", w.Name, c.tasks, taskLimit)
 	}
 }
@@ -68,8 +68,8 @@ func (c *critic) replaced(path []string, task string, list []param.Value) {
 		}
 		for _, key := range m.Keys() {
 			if seen[key] {
-				c.warn(path, task, "write the steps as tasks of their own: `+first:` and below it `"+key+": ...`, then `+second:`",
-					"%s is in this list more than once, and only the last one counts", key)
+				c.warn(path, task, "write the steps as separate tasks: `+first:` and below it `"+key+": ...`, then `+second:`",
+					"%s appears more than once in this list, and only the last one counts", key)
 				return
 			}
 			seen[key] = true
@@ -82,7 +82,7 @@ func (c *critic) task(path []string, name string, config *param.Map, retried boo
 	c.tasks++
 	s := keys.ShapeOf(config)
 	if strings.HasSuffix(name, "+") {
-		c.warn(path, name, "write a name behind the +", "a task has no name")
+		c.warn(path, name, "write a name after the +", "a task has no name")
 	}
 	off, err := param.AsBool("_disable", config.Value("_disable"))
 	if err == nil && off {
@@ -126,11 +126,11 @@ func (c *critic) emptyGroup(path []string, name string, config *param.Map, s key
 	case len(path) == 0:
 		c.warn(nil, "", "write tasks, such as `+hello:` and below it `echo>: hello`", "workflow %s has no tasks: it runs nothing", c.name)
 	case config.Has("_export"): // without it, the group may be a placeholder
-		c.warn(path, name, "write an operator, such as `sh>:`, or tasks below it; what this one exports is seen by its own tasks alone", "nothing is run here: it has neither an operator nor tasks")
+		c.warn(path, name, "write an operator, such as `sh>:`, or tasks below it; only tasks below this one see what it exports", "this task does nothing: it has neither an operator nor subtasks")
 	}
 	if s.Subtasks > 0 && config.Map("_export").Has("_retry") && config.Map("_export").Value("_retry") != int64(0) {
-		c.warn(append(slices.Clone(path), "_export", "_retry"), name, "write `_retry` at the tasks that are tried again, or `_defaults: {_retry: 3}` in a file with `zerodag: 1`",
-			"_retry in _export is that of each group and of each task below, and their tries multiply")
+		c.warn(append(slices.Clone(path), "_export", "_retry"), name, "write `_retry` at the tasks to be retried, or `_defaults: {_retry: 3}` in a file with `zerodag: 1`",
+			"_retry in _export applies to each group and each task below, so their retries multiply")
 	}
 }
 
@@ -151,11 +151,11 @@ func (c *critic) subtasks(path []string, name string, config *param.Map, retried
 		background, err := param.AsBool("", sub.Value("_background"))
 		background = background && ok && err == nil && !mode.On
 		if background && inTurn {
-			c.warn(append(below, "_background"), name+key, "put what must come first and this task into a group of their own",
-				"a _background task waits for nothing: it starts together with the first task of its group")
+			c.warn(append(below, "_background"), name+key, "put this task and the tasks that must run first in a separate group",
+				"a _background task does not wait: it starts together with the first task of its group")
 		}
 		if background && first && aloneInBackground(config, key) {
-			c.warn(append(below, "_background"), name+key, "write `_background: true` at that task, too, or `_parallel: true` into the group of both",
+			c.warn(append(below, "_background"), name+key, "write `_background: true` at that task also, or `_parallel: true` in the group of both",
 				"_background has no effect here: the next task waits for this one")
 		}
 		first, inTurn = false, inTurn || !background
@@ -198,7 +198,7 @@ func (c *critic) handlers(path []string, name string, config *param.Map) {
 func (c *critic) group(path []string, name string, config *param.Map, retried bool) (retries bool) {
 	if c.level == 0 && config.Value("_check") != nil {
 		c.warn(append(path, "_check"), name, "put it on a task with an operator, add a last task to the group, or put `zerodag: 1` at the top of the file",
-			"_check of a group is never run")
+			"_check of a group never runs")
 	}
 	v := config.Value("_retry")
 	if text, ok := v.(string); ok && strings.Contains(text, "${") {
@@ -206,7 +206,7 @@ func (c *critic) group(path []string, name string, config *param.Map, retried bo
 		return false
 	}
 	if v != nil && retried {
-		c.warn(append(path, "_retry"), name, "keep one of them", "a _retry inside of a group with _retry multiplies the tries")
+		c.warn(append(path, "_retry"), name, "keep one of them", "_retry inside a group with _retry multiplies the retries")
 	}
 	return v != nil
 }

@@ -18,36 +18,36 @@ func TestWarnings(t *testing.T) {
 	}{
 		{"nothing", "_retry: 2\n_parallel: true\n+a: {_retry: 3, sh>: x, _check: {echo>: x}}\n+g: {+b: {_background: true}}\n", nil},
 		{"refused anyway", "_check: {}\n+a: 1\n", nil},
-		{"check of the workflow", "+a: {}\n_check: {echo>: x}\n", []string{"main.dig:2:1: _check of a group is never run (task +main)"}},
-		{"check of a group", "+g:\n  _check: {echo>: x}\n  +a: {}\n", []string{"main.dig:2:3: _check of a group is never run (task +main+g)"}},
+		{"check of the workflow", "+a: {}\n_check: {echo>: x}\n", []string{"main.dig:2:1: _check of a group never runs (task +main)"}},
+		{"check of a group", "+g:\n  _check: {echo>: x}\n  +a: {}\n", []string{"main.dig:2:3: _check of a group never runs (task +main+g)"}},
 		{"retry of a group by a template", "+g:\n  _retry: ${n}\n  +a: {sh>: x, _retry: \"${n}\"}\n", []string{"main.dig:2:3: _retry of a group is not evaluated: ${n} is ignored"}},
-		{"retries in retries", "_retry: 1\n+g:\n  +h:\n    _retry: 2\n", []string{"main.dig:4:5: a _retry inside of a group with _retry multiplies the tries (task +main+g+h)"}},
-		{"background after a task", "+a: {echo>: x}\n+b:\n  - _background: true\n  - echo>: y\n", []string{"main.dig:3:5: a _background task waits for nothing"}},
-		{"unknown operator", "+a: {ehco>: x}\n", []string{"main.dig:1:6: there is no operator ehco> (task +main+a)"}},
+		{"retries in retries", "_retry: 1\n+g:\n  +h:\n    _retry: 2\n", []string{"main.dig:4:5: _retry inside a group with _retry multiplies the retries (task +main+g+h)"}},
+		{"background after a task", "+a: {echo>: x}\n+b:\n  - _background: true\n  - echo>: y\n", []string{"main.dig:3:5: a _background task does not wait"}},
+		{"unknown operator", "+a: {ehco>: x}\n", []string{"main.dig:1:6: unknown operator ehco> (task +main+a)"}},
 		{"operator known later", "+a: {\"${x}>\": x}\n", nil},
 		{"missing callee", "+a: {call>: sub/b}\n", []string{"main.dig:1:6: call> names sub/b.dig, which is not in the project"}},
 		{"missing workflow, in a loop", "+a:\n  loop>: 2\n  _do: {require>: w}\n", []string{"main.dig:3:9: require> names the workflow w,"}},
 		{"own workflow", "+a: {require>: main, session_time: 2024-01-01}\n+b: {if>: \"${x}\", _do: {call>: main}}\n", nil},
 		{"calls in a circle by files that are not there", "+a: {call>: sub/x}\n", []string{"main.dig:1:6: call> names sub/x.dig"}},
-		{"wait for itself", "+a: {require>: main}\n", []string{"main.dig:1:6: require> waits for the end of its own workflow"}},
+		{"wait for itself", "+a: {require>: main}\n", []string{"main.dig:1:6: require> waits for its own workflow"}},
 		{"call of itself", "+g: {+a: {call>: main}}\n", []string{"main.dig:1:11: call> never ends: main.dig -> main.dig"}},
 		{"open expression", "+a:\n  echo>: a ${1 + 2\n", []string{"main.dig:2:3: ${ is never closed"}},
-		{"brace in quotes", "+a:\n  echo>: ${'}'.length}\n", []string{"main.dig:2:3: ${'} ends within quotes"}},
-		{"made reference", "+a:\n  echo>: x ${'$' + '{secret:a.b}'}\n+b: {sh>: \"${secret:a.b} ${x ? 'secret' : y}\"}\n", []string{"main.dig:2:3: a reference to a secret that an expression makes"}},
-		{"handed on", "+a:\n  for_each>: {x: [\"$${y}\"]}\n  _do: {echo>: \"$${x}\"}\n+b:\n  sh>: echo $${HOME}\n", []string{"main.dig:2:3: $${ makes a text with ${...} that nobody evaluates"}},
+		{"brace in quotes", "+a:\n  echo>: ${'}'.length}\n", []string{"main.dig:2:3: ${'} ends inside quotes"}},
+		{"made reference", "+a:\n  echo>: x ${'$' + '{secret:a.b}'}\n+b: {sh>: \"${secret:a.b} ${x ? 'secret' : y}\"}\n", []string{"main.dig:2:3: a secret reference built by an expression"}},
+		{"handed on", "+a:\n  for_each>: {x: [\"$${y}\"]}\n  _do: {echo>: \"$${x}\"}\n+b:\n  sh>: echo $${HOME}\n", []string{"main.dig:2:3: $${ produces the text ${...}, which is not evaluated again"}},
 		{"handed on as before", "_export: {eval: {stored: true}}\n+a:\n  for_each>: {x: [\"$${y}\"]}\n  _do: {echo>: \"${x}\"}\n", nil},
 		{"disabled", "+g: {_disable: true, _check: {echo>: x}}\n", nil},
-		{"long interval", "schedule: {minutes_interval>: 90}\n+a: {}\n", []string{"main.dig:1:12: minutes_interval starts again every hour: 90 means once an hour"}},
+		{"long interval", "schedule: {minutes_interval>: 90}\n+a: {}\n", []string{"main.dig:1:12: minutes_interval restarts every hour: 90 means once an hour"}},
 		{"negative time", "schedule: {daily>: \"-01:00:00\"}\n+a: {}\n", []string{"main.dig:1:12: a negative time starts the session before its day begins"}},
-		{"time beyond the day", "schedule: {daily>: \"25:00:00\"}\n+a: {}\n", []string{"main.dig:1:12: this starts 25h0m0s after the session's time"}},
-		{"time beyond the hour", "schedule: {hourly>: \"90:00\"}\n+a: {}\n", []string{"main.dig:1:12: this starts 1h30m0s after the session's time"}},
+		{"time beyond the day", "schedule: {daily>: \"25:00:00\"}\n+a: {}\n", []string{"main.dig:1:12: this starts 25h0m0s after the session time"}},
+		{"time beyond the hour", "schedule: {hourly>: \"90:00\"}\n+a: {}\n", []string{"main.dig:1:12: this starts 1h30m0s after the session time"}},
 		{"last second of the day", "schedule: {weekly>: \"Mon,23:59:59\"}\n+a: {}\n", nil},
-		{"sla that no start takes", "sla: {duration: 1h}\n+a: {}\n", []string{"main.dig:1:1: every start of this workflow will be refused: SLA duration option"}},
-		{"sla that is no mapping", "sla: 3600\n+a: {}\n", []string{"main.dig:1:1: every start of this workflow will be refused: Parameter 'sla' must be an object\n  write `sla: {duration: "}},
+		{"sla that no start takes", "sla: {duration: 1h}\n+a: {}\n", []string{"main.dig:1:1: every start of this workflow will be rejected: SLA duration option"}},
+		{"sla that is no mapping", "sla: 3600\n+a: {}\n", []string{"main.dig:1:1: every start of this workflow will be rejected: Parameter 'sla' must be an object\n  write `sla: {duration: "}},
 		{"empty sla", "sla:\n+a: {}\n", nil},
 		{"sla with an unknown word", "sla: {duration: 1:00, fail: perhaps}\n+a: {}\n", []string{"main.dig:1:23: fail of sla is ignored"}},
 		{"endless request", "+a: {http>: \"http://x\"}\n+b: {http>: \"http://x\", method: post}\n+c: {http>: \"http://x\", retry: false}\n+d: {http_call>: \"http://x\", method: head}\n", []string{
-			"main.dig:1:6: http> retries without limit"}},
+			"main.dig:1:6: http> retries forever"}},
 		{"endless requests, and a limit around", "_export: {http: {retry_for: 5m}}\n+a: {http>: \"http://x\"}\n", nil},
 		{"requests with a limit", "zerodag: 1\n+a: {http>: \"http://x\"}\n", nil},
 		{"schedule of a called file", "+a: {call>: sub/s}\n+b: {call>: sub/plain}\n+c: {call>: top}\n", []string{"main.dig:1:6: schedule of sub/s.dig has no effect"}},
@@ -56,11 +56,11 @@ func TestWarnings(t *testing.T) {
 		{"a file for the next task", "+a: {sh>: ./extract > orders.csv}\n+b: {sh>: wc -l orders.csv}\n+c: {sh>: wc -l myorders.csv}\n", []string{"main.dig:2:6: orders.csv is written by +main+a"}},
 		{"a download for the next task", "+a: {pg>: fine.sql, download_file: out/r.csv}\n+b: {sh>: \"cat 'out/r.csv'\"}\n", []string{"main.dig:2:6: out/r.csv is written by +main+a"}},
 		{"a file for its own task, and one that is written again", "+a: {sh>: date > x.txt; cat x.txt}\n+b: {sh>: date > x.txt}\n+c: {sh>: echo a > $f.txt}\n", nil},
-		{"level of a task", "+a: {zerodag: 1, echo>: x}\n", []string{"main.dig:1:6: zerodag of a task has no effect"}},
+		{"level of a task", "+a: {zerodag: 1, echo>: x}\n", []string{"main.dig:1:6: zerodag has no effect in a task"}},
 		{"passwords", "_export: {pg: {password: x}, api_key: y, token: z}\n+a: {echo>: x, password: \"${p}\"}\n+b: {pg>: fine.sql, password: x}\n", []string{
-			"main.dig:1:16: password is written into the workflow", "main.dig:1:30: api_key is written", "main.dig:3:21: password is written"}},
-		{"sum of a date", "+a: {echo>: \"${session_date + 1} ${session_unixtime + 1}\"}\n", []string{"main.dig:1:6: session_date is a text"}},
-		{"effects that end", "+a: {sh>: cd sub}\n+b: {sh>: export X=1}\n+c: {sh>: cd sub && make}\n", []string{"main.dig:1:6: cd ends with its task", "main.dig:2:6: a variable ends with its task"}},
+			"main.dig:1:16: the value of password is visible", "main.dig:1:30: the value of api_key is visible", "main.dig:3:21: the value of password is visible"}},
+		{"sum of a date", "+a: {echo>: \"${session_date + 1} ${session_unixtime + 1}\"}\n", []string{"main.dig:1:6: session_date is text"}},
+		{"effects that end", "+a: {sh>: cd sub}\n+b: {sh>: export X=1}\n+c: {sh>: cd sub && make}\n", []string{"main.dig:1:6: cd only affects its own task", "main.dig:2:6: a shell variable only exists in its own task"}},
 		{"program in a comment", "+a: {sh>: \"#!/usr/bin/env bash\\ntrue\"}\n+b: {sh>: \"#!/bin/bash\\ntrue\", shell: [bash]}\n+c: {sh>: \"#!/bin/sh\\ntrue\"}\n", []string{"main.dig:1:6: the first line of the script is a comment"}},
 		{"day that months do not have", "schedule: {monthly>: \"31,07:00:00\"}\n+a: {}\n", []string{"main.dig:1:12: months without a day 31 have no session"}},
 		{"version", "_export: {v: 1.10, w: \"1.10\", rate: 0.50, n: 2.05}\n+a: {echo>: x}\n", []string{"main.dig:1:14: 1.10 is the number 1.1"}},
@@ -131,13 +131,13 @@ func TestKeysAboutCommands(t *testing.T) {
 		"operators/own.dig": "zerodag: 1\nparams: {n: {type: integer}}\n+a: {sh>: x}\n",
 	}
 	wantWarnings(t, mapFiles(files), []string{"main.dig", "old.dig"}, Known{Operators: []string{"loop", "echo", "own", "program", "if"}},
-		"main.dig:6:5: '_store' has no meaning for echo>, which runs no command here (task +main+a^sub)",
-		"main.dig:9:13: exit_code of _repeat has no meaning for own>, which runs no command here (task +main+b)",
-		"main.dig:11:52: exit_code of _retry has no meaning for echo>, whose failures have none (task +main+d^sub)",
-		"main.dig:11:66: 'facto' of _retry is not read by anybody (task +main+d^sub)",
-		"main.dig:12:56: output of _ignore_error is that of a command, and a group has none (task +main+e^sub)",
-		"main.dig:12:83: '_fail_fast' ends the tasks below a group or a loop, and echo> has none (task +main+e^sub+f)",
-		"old.dig:1:32: _store is a parameter here, which nobody reads (task +old+a^sub)")
+		"main.dig:6:5: '_store' has no effect on echo>, which runs no command here (task +main+a^sub)",
+		"main.dig:9:13: exit_code of _repeat has no effect on own>, which runs no command here (task +main+b)",
+		"main.dig:11:52: exit_code of _retry has no effect on echo>, whose failures have no exit code (task +main+d^sub)",
+		"main.dig:11:66: unknown key 'facto' of _retry (task +main+d^sub)",
+		"main.dig:12:56: output of _ignore_error is for commands, but a group runs none (task +main+e^sub)",
+		"main.dig:12:83: '_fail_fast' ends the tasks below a group or a loop, but echo> has none (task +main+e^sub+f)",
+		"old.dig:1:32: _store is an unused parameter here (task +old+a^sub)")
 }
 
 // TestWaitsWithSlots checks the warnings about tasks that may wait long below a group that holds slots of a pool. There
@@ -150,9 +150,9 @@ func TestWaitsWithSlots(t *testing.T) {
 		"all.dig": "zerodag: 1\n_pool: {name: x, limit: 1}\n+a: {require>: main}\n",
 	}
 	wantWarnings(t, mapFiles(files), []string{"main.dig", "all.dig"}, Known{Operators: []string{"wait", "loop", "s3_wait", "echo", "require"}},
-		"all.dig:3:6: require> waits while +all has slots of a pool, which nobody else can use meanwhile (task +all+a)",
-		"main.dig:5:8: wait> waits while +main+g has slots of a pool, which nobody else can use meanwhile (task +main+g+a)",
-		"main.dig:6:29: s3_wait> waits while +main+g has slots of a pool, which nobody else can use meanwhile (task +main+g+b^sub+c)")
+		"all.dig:3:6: require> waits while +all occupies slots of a pool, which no other task can use meanwhile (task +all+a)",
+		"main.dig:5:8: wait> waits while +main+g occupies slots of a pool, which no other task can use meanwhile (task +main+g+a)",
+		"main.dig:6:29: s3_wait> waits while +main+g occupies slots of a pool, which no other task can use meanwhile (task +main+g+b^sub+c)")
 }
 
 // TestCallsThatNeverEnd checks that a cycle of call> over several files is reported wherever it can be entered, and no
@@ -185,7 +185,7 @@ func TestRequiresThatNeverEnd(t *testing.T) {
 	}
 	wantWarnings(t, mapFiles(files), []string{"a.dig", "b.dig", "d.dig", "e.dig", "f.dig"}, Known{Operators: []string{"require", "call", "if", "loop"}},
 		"a.dig:1:11: require> never ends: a -> b -> a (task +a+g+b)",
-		"d.dig:4:24: require> waits for the end of its own workflow, and so never ends (task +d+own^sub)")
+		"d.dig:4:24: require> waits for its own workflow, so it never ends (task +d+own^sub)")
 }
 
 // TestSLAThatNoStartTakes checks that a push refuses it in a file with `zerodag: 1`.
@@ -207,11 +207,11 @@ func TestSLAThatNoStartTakes(t *testing.T) {
 func TestObjects(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"+a: {s3_wait>: b/*.csv}":                                 "main.dig:1:6: s3_wait> knows no patterns: * is a part of the object's name (task +main+a)\n  name one object",
-		"+a: {s3_wait>: \"s3://b/${session_date}/*.csv\"}":        "main.dig:1:6: s3_wait> knows no patterns",
-		"+a:\n  s3_wait>:\n  bucket: b\n  key: x/*":               "main.dig:4:3: s3_wait> knows no patterns",
-		"+a: {gcs_wait>: \"b/*\"}":                                "main.dig:1:6: gcs_wait> knows no patterns",
-		"+a: {s3_delete>: b/x/*}":                                 "main.dig:1:6: s3_delete> knows no patterns: * is a part of the object's name (task +main+a)\n  a name that ends in /",
+		"+a: {s3_wait>: b/*.csv}":                                 "main.dig:1:6: s3_wait> does not support patterns: * is part of the object name (task +main+a)\n  name one object",
+		"+a: {s3_wait>: \"s3://b/${session_date}/*.csv\"}":        "main.dig:1:6: s3_wait> does not support patterns",
+		"+a:\n  s3_wait>:\n  bucket: b\n  key: x/*":               "main.dig:4:3: s3_wait> does not support patterns",
+		"+a: {gcs_wait>: \"b/*\"}":                                "main.dig:1:6: gcs_wait> does not support patterns",
+		"+a: {s3_delete>: b/x/*}":                                 "main.dig:1:6: s3_delete> does not support patterns: * is part of the object name (task +main+a)\n  a name that ends with /",
 		"+a: {s3_wait>: s3://bucket}":                             "main.dig:1:6: s3_wait> names a bucket without an object: s3://bucket (task +main+a)\n  write BUCKET/KEY",
 		"+a: {s3_wait>: \"b/${['x', 'y'].map(n => 2 * n)}.csv\"}": "",
 		"+a: {s3_wait>: \"${path}\"}":                             "",

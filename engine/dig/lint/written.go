@@ -25,7 +25,7 @@ func (c *critic) written(at []string, task, operator, key string, config *param.
 	case raw == nil:
 		return
 	case !raw.Has(keys.LevelKey):
-		c.warn(place, task, fmt.Sprintf("put `%s: %d` at its top, and `params` with the keys that it takes", keys.LevelKey, keys.Latest), "%s", dig.OperatorGate(file))
+		c.warn(place, task, fmt.Sprintf("put `%s: %d` at its top, and `params` with the keys it takes", keys.LevelKey, keys.Latest), "%s", dig.OperatorGate(file))
 		return
 	}
 	if c.level > 0 { // it runs no command, unless an executable has its name

@@ -72,13 +72,13 @@ func (r Reader) Read(m *param.Map, at []string, words []string, own func(key str
 		switch {
 		case own(key, v, here):
 		case !isRule:
-			hint := "it may have " + strings.Join(words, ", ")
+			hint := "valid keys are " + strings.Join(words, ", ")
 			if s := param.DidYouMean(key, words); s != "" {
 				hint = s
 			}
-			r.Fail(here, hint, "'%s' is not read by anybody in %s", key, r.Of)
+			r.Fail(here, hint, "unknown key '%s' in %s", key, r.Of)
 		case len(types) > 0 && !slices.Contains(types, rule.Type):
-			r.Fail(here, "write `type: "+types[0]+"` beside it", "%s is for values of type %s", key, strings.Join(types, " or "))
+			r.Fail(here, "add `type: "+types[0]+"`", "%s is for values of type %s", key, strings.Join(types, " or "))
 		default:
 			r.word(&rule, key, v, here)
 		}
@@ -120,13 +120,13 @@ func (r Reader) word(rule *Rule, key string, v param.Value, at []string) {
 	switch key {
 	case "type":
 		if !slices.Contains(param.Types(), rule.Type) {
-			r.Fail(at, "write one of "+strings.Join(param.Types(), ", "), "there is no type %s", param.Sample(v))
+			r.Fail(at, "write one of "+strings.Join(param.Types(), ", "), "unknown type %s", param.Sample(v))
 		}
 	case "enum":
 		rule.Enum = r.enum(v, at)
 	case "const":
 		if rule.Const = v; v == nil {
-			r.Fail(at, "write the one value that is possible", "const has no value")
+			r.Fail(at, "write the only allowed value", "const has no value")
 		}
 	case "minimum":
 		rule.Minimum = r.bound(key, v, at)
@@ -163,7 +163,7 @@ func (r Reader) items(key string, v param.Value, at []string) *Rule {
 func (r Reader) enum(v param.Value, at []string) []param.Value {
 	list, _ := v.([]param.Value)
 	if len(list) == 0 {
-		r.Fail(at, "write the values that are possible: `enum: [jp, us]`", "enum must be a list: %s", param.Sample(v))
+		r.Fail(at, "write the allowed values: `enum: [jp, us]`", "enum must be a list: %s", param.Sample(v))
 	}
 	return list
 }
@@ -173,7 +173,7 @@ func (r Reader) pattern(v param.Value, at []string) *regexp.Regexp {
 	text, _ := v.(string)
 	re, err := regexp.Compile(text)
 	if err != nil || text == "" {
-		r.Fail(at, ExpressionHint, "pattern is no regular expression: %s", param.Sample(v))
+		r.Fail(at, ExpressionHint, "pattern is not a valid regular expression: %s", param.Sample(v))
 		return nil
 	}
 	return re
@@ -184,7 +184,7 @@ func (r Reader) format(v param.Value, at []string) string {
 	name, _ := v.(string)
 	if !slices.Contains(Formats(), name) {
 		hint := cmp.Or(param.DidYouMean(name, Formats()), "write one of "+strings.Join(Formats(), ", "))
-		r.Fail(at, hint, "there is no format %s", param.Sample(v))
+		r.Fail(at, hint, "unknown format %s", param.Sample(v))
 	}
 	return name
 }
@@ -207,7 +207,7 @@ func (r Reader) inner(key string, v param.Value, at []string) *param.Map {
 		r.Fail(at, "write a rule such as {type: string}", "%s must be an object: %s", key, param.Sample(v))
 		return nil
 	case len(at) > 2*mostDeep:
-		r.Fail(at, "give such a value no rules inside", "rules are nested deeper than %d levels", mostDeep)
+		r.Fail(at, "do not write rules inside such a value", "rules are nested deeper than %d levels", mostDeep)
 		return nil
 	}
 	return m
@@ -241,7 +241,7 @@ func (r Reader) Described(key string, v param.Value, at []string) bool {
 		return false
 	}
 	if !IsText(v) {
-		r.Fail(at, "write it in quotes", "description must be a text: %s", param.Sample(v))
+		r.Fail(at, "write it in quotes", "description must be a string: %s", param.Sample(v))
 	}
 	return true
 }
@@ -299,7 +299,7 @@ func (r *Rule) Fit(name string, v param.Value) (param.Value, []string) {
 
 func (r *Rule) fitNumber(v param.Value, fail func(format string, args ...any)) {
 	if r.Type == "integer" && !IsExact(v) {
-		fail("has more digits than ${...} keeps, at most 9007199254740991: declare it with `type: string`: %s", Shown(v))
+		fail("has more digits than ${...} keeps (at most 9007199254740991): declare it with `type: string`: %s", Shown(v))
 	}
 	if r.Minimum != nil && rational(v).Cmp(rational(r.Minimum)) < 0 {
 		fail("must be %s or more: %s", Shown(r.Minimum), Shown(v))
@@ -353,7 +353,7 @@ func (r *Rule) fitText(text string, fail func(string, ...any)) {
 		fail("must have %d characters or more: %s", r.MinLength, Shown(text))
 	}
 	if r.MaxLength > 0 && length > r.MaxLength {
-		fail("must have %d characters or less: %s", r.MaxLength, Shown(text))
+		fail("must have %d characters or fewer: %s", r.MaxLength, Shown(text))
 	}
 	if r.Pattern != nil && !r.Pattern.MatchString(text) {
 		fail("must match %s: %s", r.Pattern, Shown(text))
@@ -437,4 +437,4 @@ func WholeFrom1(v param.Value, most int64, what string, fault func(message, hint
 }
 
 // ExpressionHint is the hint for an invalid regular expression.
-const ExpressionHint = "see https://pkg.go.dev/regexp/syntax for what one may have"
+const ExpressionHint = "see https://pkg.go.dev/regexp/syntax for the syntax"

@@ -65,7 +65,7 @@ func (s *Attempt) closingOf(of *engine.Task) error {
 				return fmt.Errorf("%s is killed by a first kill", t.Name)
 			}
 		} else if t.Name != of.Name+engine.FailureAlert && len(t.Name) > 4 && t.Name[:len(of.Name)] == of.Name && t.Name[len(of.Name):][0] == '+' {
-			return fmt.Errorf("%s goes on beside what comes last of %s", t.Name, of.Name)
+			return fmt.Errorf("%s continues next to the last tasks of %s", t.Name, of.Name)
 		}
 	}
 	return nil

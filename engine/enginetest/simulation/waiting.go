@@ -74,7 +74,7 @@ func freedSlots(t *engine.Task, owed map[string]int) error {
 		}
 	}
 	if last := fmt.Sprint(t.ID, "/", u.Try, "/", u.Name); u.Try > 0 && !u.Waits && !u.Has && owed[last] != 1 {
-		return fmt.Errorf("nobody gives up try %d of %s", u.Try, t.Name)
+		return fmt.Errorf("try %d of %s is never given up", u.Try, t.Name)
 	}
 	return nil
 }

@@ -32,9 +32,9 @@ func (u *uses) comparison(n *ast.BinaryExpression) {
 				u.mistake("write isNaN(...)", "nothing equals NaN, not even NaN")
 			}
 		case *ast.ArrayLiteral:
-			u.mistake("compare what is in it, such as its .length", "a list never equals another list, even with the same values")
+			u.mistake("compare its contents, such as its .length", "a list never equals another list, even with the same values")
 		case *ast.ObjectLiteral:
-			u.mistake("compare its parts", "a mapping never equals another mapping, even with the same values")
+			u.mistake("compare its values", "a mapping never equals another mapping, even with the same values")
 		}
 	}
 	if call, isCall := n.Left.(*ast.CallExpression); isCall {
@@ -59,16 +59,16 @@ func (u *uses) part(name string, with ast.Expression) {
 	if !known {
 		return
 	}
-	hint := "write a number; a name is such as .format('dddd') == 'Sunday'"
+	hint := "write a number, or compare a name, such as .format('dddd') == 'Sunday'"
 	switch x := with.(type) {
 	case *ast.StringLiteral:
 		if value, err := strconv.ParseFloat(x.Value.String(), 64); err == nil && p.least <= value && value <= p.most {
 			return
 		}
-		u.mistake(hint, "%s() is a number (%s), and never '%s'", name, p.form, x.Value.String())
+		u.mistake(hint, "%s() is a number (%s), never '%s'", name, p.form, x.Value.String())
 	case *ast.NumberLiteral:
 		if value, err := strconv.ParseFloat(x.Literal, 64); err == nil && (value < p.least || value > p.most) {
-			u.mistake("write a number from that range", "%s() is %s, and never %s", name, p.form, x.Literal)
+			u.mistake("write a number in that range", "%s() is %s, never %s", name, p.form, x.Literal)
 		}
 	}
 }
@@ -121,9 +121,9 @@ func (u *uses) called(n *ast.CallExpression) {
 	case name == "format" && len(texts) == 1 && texts[0] != "":
 		u.form(texts[0])
 	case name == "toLocaleString" && len(texts) > 0, name == "locale" && isOtherLanguage(texts):
-		u.mistake("let a task with py> or sh> write it", "expressions support only English: %s(...)", name)
+		u.mistake("format it in a task with py> or sh>", "expressions support only English: %s(...)", name)
 	case name == "replaceAll" && len(texts) == 2 && isPattern(texts[0]):
-		u.mistake("write x.split("+param.Text(texts[0])+").join(...) for the text itself", "the first argument of replaceAll is a pattern here, as in Java: %s", texts[0])
+		u.mistake("write x.split("+param.Text(texts[0])+").join(...) to replace literal text", "the first argument of replaceAll is a pattern, as in Java: %s", texts[0])
 	}
 }
 
@@ -179,7 +179,7 @@ func (u *uses) ofMoment(name string, texts []string, arguments []ast.Expression)
 
 // amount checks the only argument of add and subtract.
 func (u *uses) amount(name, text string, argument ast.Expression) {
-	hint := "write such as ." + name + "(1, 'day')"
+	hint := "write, for example, ." + name + "(1, 'day')"
 	switch {
 	case text != "" && !isDuration(text):
 		u.mistake(hint, "%s(%s) changes nothing: the number is missing", name, param.Text(text))
@@ -196,11 +196,11 @@ func isNumber(e ast.Expression) bool {
 // index checks for an index that counts from the end of a list, as in Python.
 func (u *uses) index(n *ast.BracketExpression) {
 	if key, is := n.Member.(*ast.StringLiteral); is && nameOf(n.Left) == "failed" && strings.HasPrefix(key.Value.String(), "+") {
-		u.mistake("write failed['"+strings.TrimLeft(key.Value.String(), "+")+"']", "names in failed have no +")
+		u.mistake("write failed['"+strings.TrimLeft(key.Value.String(), "+")+"']", "names in failed do not begin with +")
 	}
 	minus, is := n.Member.(*ast.UnaryExpression)
 	if is && minus.Operator == token.MINUS && isNumber(minus.Operand) {
-		u.mistake("write .at(-1) for the last one", "a negative index of a list is undefined")
+		u.mistake("write .at(-1) for the last one", "negative list indexes are undefined")
 	}
 }
 
@@ -213,11 +213,11 @@ func (u *uses) unit(of, unit string) {
 	if slices.Contains(units, unit) || slices.Contains(units, strings.ToLower(unit)) {
 		return
 	}
-	hint := "write such as 'day', 'hour' or 'month'"
+	hint := "write, for example, 'day', 'hour' or 'month'"
 	if near := param.Nearest(unit, units); near != "" {
 		hint = "did you mean '" + near + "'?"
 	}
-	u.mistake(hint, "moment has no unit '%s', and %s ignores it", unit, of)
+	u.mistake(hint, "moment has no unit '%s', so %s ignores it", unit, of)
 }
 
 // Text between brackets in a format of moment is literal.
@@ -225,13 +225,13 @@ var (
 	bracketed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[[^\]]*\]`) })
 	formRules = sync.OnceValue(func() (list []formRule) {
 		for _, r := range [][2]string{
-			{`%[A-Za-z]`, "%% is text here: moment writes the year as YYYY, the month as MM, the day as DD"},
-			{`yyyy`, "yyyy is the year of an era: the year is YYYY"},
-			{`Y[-/._ ]?mm|mm[-/._]?[DdY]|[Dd][-/._]?mm`, "mm are minutes: the month is MM"},
-			{`[Hh]:MM`, "MM is the month: minutes are mm"},
-			{`mm:SS`, "SS are parts of a second: seconds are ss"},
-			{`MM[-/._ ]?DDD(?:$|[^D])`, "DDD is the day of the year: the day of the month is DD"},
-			{`(MM|M)[-/._ ]?dd(?:$|[^d])|^dd[-/._ ]?M`, "dd is a day of the week, such as Su: the day of the month is DD"},
+			{`%[A-Za-z]`, "%% is literal text: in moment, the year is YYYY, the month MM, the day DD"},
+			{`yyyy`, "yyyy is the era year: write YYYY for the year"},
+			{`Y[-/._ ]?mm|mm[-/._]?[DdY]|[Dd][-/._]?mm`, "mm means minutes: write MM for the month"},
+			{`[Hh]:MM`, "MM means the month: write mm for minutes"},
+			{`mm:SS`, "SS means fractions of a second: write ss for seconds"},
+			{`MM[-/._ ]?DDD(?:$|[^D])`, "DDD is the day of the year: write DD for the day of the month"},
+			{`(MM|M)[-/._ ]?dd(?:$|[^d])|^dd[-/._ ]?M`, "dd is a day of the week, such as Su: write DD for the day of the month"},
 		} {
 			list = append(list, formRule{regexp.MustCompile(r[0]), r[1]})
 		}
@@ -249,12 +249,12 @@ func (u *uses) form(text string) {
 	plain := bracketed().ReplaceAllString(text, "")
 	for _, r := range formRules() {
 		if r.form.MatchString(plain) {
-			u.mistake("the usual form is YYYY-MM-DD HH:mm:ss", "in the form '%s' "+r.says, text)
+			u.mistake("the usual format is YYYY-MM-DD HH:mm:ss", "in the format '%s', "+r.says, text)
 			return
 		}
 	}
 	if strings.Contains(plain, "h") && strings.Contains(plain, "m") && !strings.ContainsAny(plain, "aAHkL") {
-		u.mistake("write HH, or add A for AM and PM", "in the form '%s' h counts from 1 to 12, and AM or PM is missing", text)
+		u.mistake("write HH, or add A for AM and PM", "in the format '%s', h counts from 1 to 12, but AM or PM is missing", text)
 	}
 }
 
@@ -276,21 +276,21 @@ func (u *uses) function(name string) {
 	if slices.Contains(functions, name) {
 		return
 	}
-	u.add(param.Use{Kind: param.Mistake, Name: name, Says: "there is no function " + name, Hint: FunctionHint(name)})
+	u.add(param.Use{Kind: param.Mistake, Name: name, Says: "unknown function " + name, Hint: FunctionHint(name)})
 }
 
 // FunctionHint returns what to write instead of a function that expressions do not have.
 func FunctionHint(name string) string {
 	switch {
 	case ofOthers[name] != "":
-		return "write such as ${" + ofOthers[name] + "}"
+		return "write, for example, ${" + ofOthers[name] + "}"
 	case slices.Contains([]string{"require", "import", "open", "readFile", "fetch", "env", "getenv", "exec", "system", "file"}, name):
-		return "expressions see only parameters: no files, no environment variables, no network"
+		return "expressions only see parameters: no files, no environment variables, no network"
 	}
 	if near := param.Nearest(name, functions); near != "" {
 		return "did you mean " + near + "?"
 	}
-	return "expressions have JavaScript's own functions and moment (`zerodag docs expressions`)"
+	return "expressions only have the functions of JavaScript and moment (`zerodag docs expressions`)"
 }
 
 // printed checks the value of a whole expression.
@@ -300,6 +300,6 @@ func (u *uses) printed(e ast.Expression) {
 		return
 	}
 	if slices.Contains([]string{"", "add", "subtract", "startOf", "endOf", "utc", "local", "clone", "utcOffset"}, methodOf(call)) && !(methodOf(call) == "utcOffset" && len(call.ArgumentList) == 0) {
-		u.mistake("add .format(), or .format('YYYY-MM-DD')", "without .format() a moment prints as a UTC time in quotes")
+		u.mistake("add .format(), or .format('YYYY-MM-DD')", "without .format(), a moment is printed as a UTC time in quotes")
 	}
 }

@@ -26,7 +26,7 @@ type Moment struct {
 // moment fail with a hint.
 func CompileMoment(text string) *Moment {
 	if text == "" {
-		return &Moment{err: errors.New("moment is not in this build: run `make assets` and build again")}
+		return &Moment{err: errors.New("this build lacks moment: run `make assets` and build again")}
 	}
 	program, err := goja.Compile("moment.js", text, false)
 	return &Moment{program, err}
@@ -149,7 +149,7 @@ func (x *script) checkCode(call goja.FunctionCall) goja.Value {
 
 func (x *script) checkNesting(call goja.FunctionCall) goja.Value {
 	if nesting(call.Argument(0).String()) > maxNesting {
-		panic(x.rt.NewTypeError("the JSON text is nested too deep"))
+		panic(x.rt.NewTypeError("the JSON text is nested too deeply"))
 	}
 	return goja.Undefined()
 }

@@ -104,7 +104,7 @@ func (x *script) call(program *goja.Program, params goja.Value) (goja.Value, err
 	}
 	fn, ok := goja.AssertFunction(v)
 	if !ok {
-		return nil, errors.New("SyntaxError: the expression ends its own function")
+		return nil, errors.New("SyntaxError: the expression closes its enclosing function")
 	}
 	return fn(params)
 }

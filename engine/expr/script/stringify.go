@@ -139,7 +139,7 @@ func (s *stringify) object(o *goja.Object, indent string) bool {
 		}
 	}
 	if len(s.stack) >= maxLevels {
-		panic(s.x.rt.NewTypeError("the value is nested too deep for JSON"))
+		panic(s.x.rt.NewTypeError("the value is nested too deeply for JSON"))
 	}
 	s.stack = append(s.stack, o)
 	if o.ClassName() == "Array" {

@@ -31,14 +31,14 @@ const Most = 10_000
 
 // errTooMany limits one backfill.
 func errTooMany() error {
-	return host.Invalidf("there are more than %d sessions: choose an earlier time for the last one, and start another backfill for the rest", Most)
+	return host.Invalidf("there are more than %d sessions: choose an earlier end, and start another backfill for the rest", Most)
 }
 
 // List returns the session times, ascending.
 func (f Range) List(ctx context.Context) ([]time.Time, error) {
 	if len(f.Dates) > 0 {
 		if f.From != "" || f.To != "" || f.Every != "" {
-			return nil, host.Invalidf("dates names the sessions: from, to and every do not go with it")
+			return nil, host.Invalidf("dates cannot be combined with from, to and every")
 		}
 		return f.dates()
 	}
@@ -64,7 +64,7 @@ func (f Range) List(ctx context.Context) ([]time.Time, error) {
 		n := 0
 		next = func(time.Time) time.Time { n++; return step.after(from.In(f.Zone), n) }
 	case f.Times == nil:
-		return nil, host.Invalidf("Workflow %s has no schedule: say with every how far apart its sessions are (1d, 12h), or name them with dates", f.Workflow)
+		return nil, host.Invalidf("Workflow %s has no schedule: set `every` to the interval between sessions (1d, 12h), or list the sessions in `dates`", f.Workflow)
 	default:
 		first = f.firstFrom(from)
 	}
@@ -84,7 +84,7 @@ func (f Range) List(ctx context.Context) ([]time.Time, error) {
 func (f Range) end() (time.Time, error) {
 	if f.To == "" {
 		if f.Times == nil {
-			return time.Time{}, host.Invalidf("Workflow %s has no schedule: say with to when the last session is", f.Workflow)
+			return time.Time{}, host.Invalidf("Workflow %s has no schedule: set `to` to the time of the last session", f.Workflow)
 		}
 		return f.Limit, nil
 	}
@@ -103,7 +103,7 @@ func (f Range) ahead(list []time.Time) error {
 	if f.Times == nil || len(list) == 0 || list[len(list)-1].Before(f.Limit) {
 		return nil
 	}
-	return host.Invalidf("The schedule itself starts the sessions from %s on: end before that", f.shown(f.Limit))
+	return host.Invalidf("The schedule itself starts the sessions from %s onward: end before that", f.shown(f.Limit))
 }
 
 // dates are the sessions that are named: for a day, all sessions of the schedule on it.
@@ -141,7 +141,7 @@ func (f Range) scheduled(text string, t time.Time, isDay bool) ([]time.Time, err
 		list = append(list, x)
 	}
 	if len(list) == 0 {
-		return nil, host.Invalidf("The schedule has no session %s: the next one after that is %s", text, f.shown(next))
+		return nil, host.Invalidf("The schedule has no session %s: the next session is %s", text, f.shown(next))
 	}
 	return list, nil
 }
@@ -164,7 +164,7 @@ func (f Range) moment(text string) (t time.Time, isDay bool, err error) {
 		}
 	}
 	if t, err = Parse(text, f.Zone); err != nil {
-		return t, false, host.Invalidf("%q is no time: use 2026-01-31, 2026-01-31T07:00:00 or 2026-01-31T07:00:00Z", text)
+		return t, false, host.Invalidf("%q is not a time: use 2026-01-31, 2026-01-31T07:00:00 or 2026-01-31T07:00:00Z", text)
 	}
 	return t.Truncate(time.Second), false, nil
 }

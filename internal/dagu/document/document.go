@@ -31,7 +31,7 @@ const (
 func ReleaseOf(version string) (Release, error) {
 	var major, minor int
 	if _, err := fmt.Sscanf(strings.TrimPrefix(version, "v"), "%d.%d", &major, &minor); err != nil {
-		return ByKeys, fmt.Errorf("%q is not a Dagu release: write it as 2.15", version)
+		return ByKeys, fmt.Errorf("%q is not a Dagu release: write, for example, 2.15", version)
 	}
 	if major > 2 || major == 2 && minor >= 7 {
 		return Today, nil
@@ -78,7 +78,7 @@ func Read(name string, text []byte, by Release) (docs []*Document, err error) {
 		}
 		m, isMap := v.(*param.Map)
 		if !isMap || !m.Has("steps") {
-			return nil, fmt.Errorf("%s: a workflow of Dagu is a mapping with `steps`", name)
+			return nil, fmt.Errorf("%s: a Dagu workflow must be a mapping with `steps`", name)
 		}
 		d := &Document{File: name, Release: by, Beside: beside, Inner: len(docs) > 0, at: at,
 			origin: map[*param.Map]*param.Map{}}
@@ -92,7 +92,7 @@ func Read(name string, text []byte, by Release) (docs []*Document, err error) {
 		docs = append(docs, d)
 	}
 	if len(docs) == 0 {
-		return nil, fmt.Errorf("%s: there is no workflow in it", name)
+		return nil, fmt.Errorf("%s: contains no workflow", name)
 	}
 	return docs, nil
 }

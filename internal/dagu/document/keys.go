@@ -44,7 +44,7 @@ const (
 	keptByServer = "the server decides how long attempts are kept"
 	logsByServer = "the server keeps the logs: read them with `zerodag log`"
 	ownMail      = "write an `_error` with `mail>` or `notify>`"
-	askModel     = "run a command that asks the model"
+	askModel     = "run a command that queries the model"
 )
 
 // TopKeys are the keys of a workflow.
@@ -56,20 +56,20 @@ var TopKeys = sync.OnceValue(func() map[string]Key {
 		"hist_retention_days": {elsewhere, keptByServer}, "hist_retention_runs": {elsewhere, keptByServer},
 		"log_dir": {elsewhere, logsByServer}, "log_output": {elsewhere, logsByServer},
 		"max_output_size":       {elsewhere, "the values of a task have at most 64 KiB"},
-		"otel":                  {elsewhere, "see `config.otel` in the page about the server"},
+		"otel":                  {elsewhere, "see `config.otel` on the server page"},
 		"max_clean_up_time_sec": {elsewhere, "write `grace` in `_timeout`"},
-		"restart_wait_sec":      {elsewhere, "nothing restarts a workflow by the clock"},
-		"artifacts":             {elsewhere, "files stay in a folder of the machine that runs the commands"},
+		"restart_wait_sec":      {elsewhere, "workflows are not restarted at fixed times"},
+		"artifacts":             {elsewhere, "artifacts stay in a folder on the machine that runs the commands"},
 		"smtp":                  {dropped, "see `mail>` and the mail settings of the server"},
 		"mail_on":               {dropped, ownMail}, "error_mail": {dropped, ownMail},
-		"info_mail": {dropped, "write a last task with `mail>`"}, "wait_mail": {dropped, "no task waits for a person"},
+		"info_mail": {dropped, "add a final task with `mail>`"}, "wait_mail": {dropped, "tasks do not wait for people"},
 		"webhook":        {dropped, "let the caller use PUT /api/attempts of the REST API"},
 		"registry_auths": {dropped, "log in to the registry on the machine that runs the commands"},
-		"redis":          {elsewhere, "steps for Redis are refused"},
+		"redis":          {elsewhere, "steps that use Redis are rejected"},
 		"llm":            {dropped, askModel},
-		"harness":        {elsewhere, "steps for it are refused"}, "harnesses": {elsewhere, "steps for them are refused"},
+		"harness":        {elsewhere, "steps that use it are rejected"}, "harnesses": {elsewhere, "steps that use them are rejected"},
 		"kubernetes": {dropped, "run kubectl as a command"},
-		"run_config": {dropped, "write `fixed: true` at parameters that a start may not change"},
+		"run_config": {dropped, "write `fixed: true` at parameters that a start must not change"},
 		"resources":  {dropped, "write `sandbox: {cpu: ..., memory: ...}` at the tasks"},
 		"tools":      {refused, "install the programs where the commands run, and remove `tools`"},
 	})
@@ -82,13 +82,13 @@ var StepKeys = sync.OnceValue(func() map[string]Key {
 		parallel foreach env timeout_sec container type with config approval value routes worker_selector
 		log_output`, map[string]Key{
 		"mail_on_error":  {dropped, "write an `_error` with `mail>`"},
-		"signal_on_stop": {dropped, "commands are asked to end with TERM"},
+		"signal_on_stop": {dropped, "commands are terminated with SIGTERM"},
 		"shell_packages": {refused, "install the packages where the commands run"},
 		"llm":            {refused, askModel}, "messages": {refused, askModel}, "agent": {refused, askModel},
 		"tools":         {refused, "install the programs where the commands run"},
-		"output_schema": {refused, "write the rule into `_store`"},
-		"inputs":        {refused, "there are no builds that reuse earlier results"},
-		"dependencies":  {elsewhere, "put the files into the folder of the project: a push takes them along"},
+		"output_schema": {refused, "write the rule in `_store`"},
+		"inputs":        {refused, "builds that reuse earlier results are not supported"},
+		"dependencies":  {elsewhere, "put the files in the project folder: a push includes them"},
 	})
 })
 
@@ -179,13 +179,13 @@ func (d *Document) CheckKeys(m *param.Map, table map[string]Key, of string) {
 		switch k := table[name]; k.how {
 		case translated:
 		case elsewhere:
-			d.Note(m, name, k.remedy, false, "%s%s is not a matter of the workflow here", name, of)
+			d.Note(m, name, k.remedy, false, "%s%s is not set in the workflow", name, of)
 		case dropped:
-			d.Lost(m, name, k.remedy, "%s%s is not taken over", name, of)
+			d.Lost(m, name, k.remedy, "%s%s is not translated", name, of)
 		case refused:
-			d.Refuse(m, name, k.remedy, "%s%s is not taken over", name, of)
+			d.Refuse(m, name, k.remedy, "%s%s is not translated", name, of)
 		default:
-			d.Refuse(m, name, "remove it, or write the step by hand", "%s%s is unknown", name, of)
+			d.Refuse(m, name, "remove it, or write the step manually", "%s%s is unknown", name, of)
 		}
 	}
 }

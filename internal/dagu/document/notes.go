@@ -106,7 +106,7 @@ func (d *Document) Made(m, of *param.Map) *param.Map {
 func (d *Document) Only(m *param.Map, read ...string) {
 	for key := range m.All() {
 		if !slices.Contains(read, key) {
-			d.Refuse(m, key, "write it another way", "%s is not taken over", key)
+			d.Refuse(m, key, "write it differently", "%s is not translated", key)
 		}
 	}
 }

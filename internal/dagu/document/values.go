@@ -123,7 +123,7 @@ func (d *Document) Whole(m *param.Map, key string) int64 {
 	}
 	n, err := param.AsWhole(key, v)
 	if err != nil {
-		d.Lost(m, key, "write a number", "%s is no whole number: %s", key, param.Text(v))
+		d.Lost(m, key, "write a number", "%s is not a whole number: %s", key, param.Text(v))
 	}
 	return n
 }

@@ -60,7 +60,7 @@ func (f Reader) Merged(m *param.Map) *param.Map {
 		own, there := out.Get(key)
 		switch {
 		case ofOneStep(key):
-			f.Refuse(defaults, key, "write it in the steps that need it", "%s is not a default for steps", key)
+			f.Refuse(defaults, key, "write it in the steps that need it", "%s cannot be a default for steps", key)
 		case !there:
 			out.Set(key, v)
 		case key == "env" || key == "preconditions": // both count, those of the workflow first
@@ -77,8 +77,8 @@ func (f Reader) Merged(m *param.Map) *param.Map {
 func (f Reader) CheckPlace(m *param.Map) {
 	if v, there := m.Get("worker_selector"); there && v != "local" {
 		if labels, isMap := v.(*param.Map); !isMap || labels.Len() > 0 {
-			f.Refuse(m, "worker_selector", "run the server on the machine that the commands need",
-				"worker_selector chooses a machine for the command, which has no counterpart here")
+			f.Refuse(m, "worker_selector", "run the server on the machine where the commands must run",
+				"worker_selector chooses a machine for the command, which is not supported")
 		}
 	}
 }
@@ -222,8 +222,8 @@ func (f Reader) runs(m *param.Map) {
 	kind := document.Text(m, "type")
 	if f.runCalls(m) {
 		if !m.Has("params") && !m.Has("parallel") && kind == "" {
-			f.Note(m, "run", "write `action: dag.run` if that is meant", false,
-				"run is the name of the workflow %s, which is called as in Dagu before 2.7; today it is a command", name)
+			f.Note(m, "run", "write `action: dag.run` if you mean that", false,
+				"run names the workflow %s, which is called as in Dagu before 2.7; today it would be a command", name)
 		}
 		m.Set("call", name)
 		m.Delete("type")
@@ -236,11 +236,11 @@ func (f Reader) runs(m *param.Map) {
 			m.Set(key, v)
 			continue
 		}
-		f.Refuse(with, key, "write it another way", "%s is unknown for a command", key)
+		f.Refuse(with, key, "write it differently", "%s is unknown for a command", key)
 	}
 	if with.Has("shell_packages") {
 		f.Refuse(with, "shell_packages", "install the packages where the commands run",
-			"shell_packages of a step is not taken over")
+			"shell_packages of a step is not translated")
 	}
 	m.Delete("with")
 }

@@ -35,7 +35,7 @@ func (f Reader) typedStep(m *param.Map) *param.Map {
 	input = param.Merge(input, given)
 	body, fault := fill(of.Map("template"), input)
 	if fault != nil {
-		f.Refuse(m, "type", "write the step out", "the type %s cannot be filled: %s", kind, fault)
+		f.Refuse(m, "type", "write the step out", "the template of type %s cannot be filled: %s", kind, fault)
 		return f.Made(m.Without("type", "action", "with", "config"), m)
 	}
 	out, _ := f.Worded(body).(*param.Map)

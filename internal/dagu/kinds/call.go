@@ -23,19 +23,19 @@ type calling struct {
 func call(s *tasks.Step) *param.Map {
 	target := strings.TrimSpace(document.Text(s.Map, "call"))
 	if target == "" || strings.ContainsAny(target, "$`\n") {
-		s.Refuse(s.Map, "call", "name a workflow", "the workflow that is called is not known before it runs: %s", target)
+		s.Refuse(s.Map, "call", "name a workflow", "the called workflow is not known in advance: %s", target)
 		return param.New("fail>", "no workflow")
 	}
 	s.None()
 	for _, key := range []string{"env", "working_dir", "command", "script"} {
 		if s.Has(key) {
-			s.Refuse(s.Map, key, "give it to the steps of the workflow", "%s beside a called workflow is not taken over", key)
+			s.Refuse(s.Map, key, "set it in the steps of the called workflow", "%s of a step that calls a workflow is not translated", key)
 		}
 	}
 	name := document.FileName(target)
 	c := calling{Step: s, target: s.Local[name]}
 	if c.target == nil {
-		s.Note(s.Map, "call", "translate it, too: zerodag import dagu "+name+".yaml", false,
+		s.Note(s.Map, "call", "translate it also: zerodag import dagu "+name+".yaml", false,
 			"the workflow %s is in another file", name)
 	}
 	task := param.New("call>", name+".dig")

@@ -17,19 +17,19 @@ import (
 // before the run.
 func dataAction(s *tasks.Step) *param.Map {
 	with := s.With()
-	s.Outside(s.Map, "type", "an action for data")
+	s.Outside(s.Map, "type", "a data action")
 	s.Only(with, "from", "to", "data", "input", "has_header", "headers", "columns", "delimiter", "select", "raw")
 	data, there := with.Get("data")
 	switch {
 	case !there:
 		s.Refuse(with, "input", "read the file with a command, such as `jq`",
-			"a step of type %s with a file is not taken over", document.Text(s.Map, "type"))
+			"a step of type %s with a file is not translated", document.Text(s.Map, "type"))
 	case document.Reference().MatchString(param.Text(data)) && document.Text(s.Map, "type") == "data.pick" &&
 		strings.EqualFold(document.Text(with, "from"), "json") && isOn(s, "raw", false):
 		return pickLater(s, data)
 	case document.Reference().MatchString(param.Text(data)):
 		s.Refuse(with, "data", "write an expression such as ${JSON.parse(value).name}",
-			"a step of type %s whose data is known only in the run is not taken over", document.Text(s.Map, "type"))
+			"a step of type %s whose data is only known at run time is not translated", document.Text(s.Map, "type"))
 	}
 	printed, err := formOf(s).Convert(data)
 	if err != nil { // it also fails in Dagu
@@ -46,7 +46,7 @@ func pickLater(s *tasks.Step, data param.Value) *param.Map {
 	formOf(s) // refuses unknown forms
 	s.Extra.Set("WITH_DATA", s.Plain(with, "data", document.TextOf(data)))
 	s.Note(with, "data", "install it where the commands run", false,
-		"step %s runs the program jq, and fails if it picks a list, a mapping or a number of a million or more", s.Called)
+		"step %s runs the program jq, and fails if it selects a list, a mapping or a number of a million or more", s.Called)
 	filter := `if length == 1 then .[0] else error("the data is not one JSON value") end | ` +
 		document.Text(with, "select") +
 		` | if . == null then "" elif type == "string" or type == "boolean" or type == "number" and fabs < 1000000 then . else error("picked a list, a mapping or a large number") end`
@@ -77,11 +77,11 @@ func formOf(s *tasks.Step) precomputed.DataForm {
 		}
 	}
 	if !slices.Contains(known, f.From) || !slices.Contains(known, f.To) && !f.Unquoted {
-		s.Refuse(with, "from", "write json, yaml, csv, tsv or text", "the form of the data is not known: from %s to %s",
+		s.Refuse(with, "from", "write json, yaml, csv, tsv or text", "unknown data formats: from %s to %s",
 			f.From, f.To)
 	}
 	if len([]rune(f.Delimiter)) > 1 {
-		s.Refuse(with, "delimiter", "write one character", "a delimiter has one character, and not %s", f.Delimiter)
+		s.Refuse(with, "delimiter", "write one character", "a delimiter must be one character, not %s", f.Delimiter)
 	}
 	return f
 }

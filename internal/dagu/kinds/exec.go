@@ -85,7 +85,7 @@ func jq(s *tasks.Step) *param.Map {
 			filter, options = "("+filter+`) | if . == null then "" else . end`, "-S -c -r"
 		case key == "raw", key == "input":
 		default:
-			s.Refuse(s.With(), key, "run `jq` as a command", "%s of jq is not taken over", key)
+			s.Refuse(s.With(), key, "run `jq` as a command", "%s of jq is not translated", key)
 		}
 	}
 	s.Outside(s.Map, "type", "jq")
@@ -94,7 +94,7 @@ func jq(s *tasks.Step) *param.Map {
 	if input := document.Text(s.With(), "input"); input != "" && script == "" {
 		file, isFile = input, true
 	} else if input != "" || strings.TrimSpace(script) == "" {
-		s.Refuse(s.Map, "script", "give it JSON, in `data` or in a file", "jq has no input, or two")
+		s.Refuse(s.Map, "script", "give it JSON, in `data` or in a file", "jq needs exactly one input")
 	}
 	s.Note(s.Map, "type", "install it where the commands run", false, "step %s runs the program jq", s.Called)
 	const succeeds = " || [ $? = 5 ]" // Dagu prints an error of the filter, and succeeds
@@ -130,8 +130,8 @@ func templateText(s *tasks.Step) string {
 	text := document.Text(document.Entries(s.Document.Map), name)
 	if !isVariable || !isWhole || s.Has("script") || text == "" || document.Reference().MatchString(text) ||
 		s.Values[name].Kind != references.OfEnv || document.Entries(s.Map).Has(name) {
-		s.Refuse(s.With(), "template_ref", "write the template into the step",
-			"a template from elsewhere is not taken over: %s", document.TextOf(from))
+		s.Refuse(s.With(), "template_ref", "write the template in the step",
+			"an external template is not translated: %s", document.TextOf(from))
 	}
 	return text
 }
@@ -147,7 +147,7 @@ func filled(s *tasks.Step) *param.Map {
 	switch {
 	case errors.Is(err, precomputed.ErrDecides), errors.Is(err, precomputed.ErrUnread),
 		errors.Is(err, precomputed.ErrLong), err != nil && document.Reference().MatchString(param.Text(with.Map("data"))):
-		s.Refuse(s.Map, "script", "write it with ${...}", "the template cannot be filled before the run: %s", err)
+		s.Refuse(s.Map, "script", "write it with ${...}", "the template cannot be filled in advance: %s", err)
 	case err != nil: // it also fails in Dagu
 		return param.New("fail>", references.Literal(strings.ReplaceAll(err.Error(), dollar, "$")))
 	}

@@ -19,11 +19,11 @@ func given(s *tasks.Step, key string) string {
 	v, _ := with.Get(key)
 	text, isText := v.(string)
 	if !isText {
-		s.Refuse(with, key, "write a text", "%s of a step of type %s is no text", key, document.Text(s.Map, "type"))
+		s.Refuse(with, key, "write a string", "%s of a step of type %s is not a string", key, document.Text(s.Map, "type"))
 	}
 	if !s.Today && quotedVariable().MatchString(text) || strings.Contains(text, `\$`) {
 		s.Refuse(with, key, "write the file with a command",
-			"a variable in quotes or after a backslash is not taken over in %s", key)
+			"a variable in quotes or after a backslash is not translated in %s", key)
 	}
 	if !document.Reference().MatchString(text) {
 		return references.Literal(references.ShellWord(text))
@@ -44,11 +44,11 @@ func file(s *tasks.Step) string {
 	switch {
 	case text == "" || strings.HasPrefix(text, "~") || strings.ContainsAny(text, "\"\\\n"):
 		s.Refuse(s.With(), "path", "write the path without ~, quotes and backslashes",
-			"the path of a file is not taken over: %s", text)
+			"the path of a file is not translated: %s", text)
 	case !document.Reference().MatchString(text):
 		s.With().Set("path", path.Clean(text))
 	case strings.Contains("/"+text+"/", "/../") || strings.Contains("/"+text, "/./"):
-		s.Refuse(s.With(), "path", "write the path without . and ..", "the path of a file is not taken over: %s", text)
+		s.Refuse(s.With(), "path", "write the path without . and ..", "the path of a file is not translated: %s", text)
 	}
 	lines := "file=" + given(s, "path") + "\n"
 	if !path.IsAbs(text) {
@@ -79,15 +79,15 @@ func mode(s *tasks.Step) string {
 	if text, isText := v.(string); isText && fileMode().MatchString(text) {
 		return "chmod " + text + " \"$file\"\n"
 	}
-	s.Refuse(s.With(), "mode", "write it as \"0644\"", "the permissions of a file are not taken over: %s", param.Text(v))
+	s.Refuse(s.With(), "mode", "write it as \"0644\"", "the permissions of a file are not translated: %s", param.Text(v))
 	return ""
 }
 
 var fileMode = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^0?[0-7]{3}$`) })
 
-// fileTask returns the task of an action for files, which prints its result as Dagu does.
+// fileTask returns the task of a file action, which prints its result as Dagu does.
 func fileTask(s *tasks.Step, lines string) *param.Map {
-	s.Outside(s.Map, "type", "an action for files")
+	s.Outside(s.Map, "type", "a file action")
 	return s.CommandTask(lines, tasks.Program{Shell: []param.Value{"/bin/sh", "-e"}, POSIX: true, Stops: true})
 }
 
@@ -122,7 +122,7 @@ func makeFolder(s *tasks.Step) *param.Map {
 func readFile(s *tasks.Step) *param.Map {
 	s.Only(s.With(), "path", "format")
 	if format := document.Text(s.With(), "format"); format != "" && format != "raw" {
-		s.Refuse(s.With(), "format", "read the file with a command", "format %s of a file is not taken over", format)
+		s.Refuse(s.With(), "format", "read the file with a command", "format %s of a file is not translated", format)
 	}
 	return fileTask(s, file(s)+"cat \"$file\"\n")
 }

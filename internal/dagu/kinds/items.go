@@ -49,7 +49,7 @@ func listed(s *tasks.Step, key, text string) param.Value {
 		return document.ListOfTexts(separated(text))
 	}
 	x := s.Script(s.Map, key, text)
-	s.Note(s.Map, key, "store a JSON list", false, "each item of %s is one value: NAME=VALUE in it sets no parameter",
+	s.Note(s.Map, key, "store a JSON list", false, "each item of %s is a single value: NAME=VALUE in it does not set a parameter",
 		text)
 	return "${(" + separatedScript + ")(('' + " + x + ").trim())}"
 }

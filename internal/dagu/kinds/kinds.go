@@ -31,26 +31,26 @@ func Task(s *tasks.Step) *param.Map {
 	case s.Has("call"):
 		if kind != "" {
 			s.Refuse(s.Map, "type", "write `require>`, which starts a separate attempt",
-				"a workflow that is called by a step of type %s is not taken over", kind)
+				"a workflow called by a step of type %s is not translated", kind)
 		}
 		return call(s)
 	case s.Has("parallel"):
-		s.Refuse(s.Map, "parallel", "write `for_each>`", "parallel is not taken over without a workflow that is called")
+		s.Refuse(s.Map, "parallel", "write `for_each>`", "parallel is not translated without a called workflow")
 	case kind == "" && s.Has("exec"):
 		return exec(s)
 	case kind == "" && s.With().Len() > 0:
-		s.Refuse(s.Map, "with", "write it another way", "a configuration of a command is not taken over: %s",
+		s.Refuse(s.Map, "with", "write it differently", "the configuration of a command is not translated: %s",
 			strings.Join(s.With().Keys(), ", "))
 	}
 	for _, key := range []string{"value", "routes"} {
 		if s.Has(key) && kind != "router" {
-			s.Refuse(s.Map, key, "write `type: router`", "%s is not taken over for a step that is no router", key)
+			s.Refuse(s.Map, key, "write `type: router`", "%s is not translated for a step that is not a router", key)
 		}
 	}
 	if of := kinds()[kind]; of != nil {
 		return of(s)
 	}
-	s.Refuse(s.Map, "type", insteadOf(kind), "there is nothing for steps of type %s", kind)
+	s.Refuse(s.Map, "type", insteadOf(kind), "steps of type %s are not supported", kind)
 	return param.New("fail>", kind)
 }
 
@@ -60,7 +60,7 @@ func insteadOf(kind string) string {
 	case "s3":
 		return "run `aws s3` as a command; `s3_copy>`, `s3_move>` and `s3_delete>` work within S3"
 	case "human", "approval":
-		return "move the following steps into a separate workflow that a person starts"
+		return "move the following steps to a separate workflow that is started manually"
 	case "dag":
 		return "write `require>`, which starts a separate attempt"
 	}
@@ -115,7 +115,7 @@ func wait(s *tasks.Step) *param.Map {
 	s.Only(s.With(), "duration")
 	text := document.Text(s.With(), "duration")
 	if d, ok := param.ParseDuration(text); !ok || d <= 0 {
-		s.Refuse(s.With(), "duration", "write a duration such as 30s", "the duration of a wait is none: %s", text)
+		s.Refuse(s.With(), "duration", "write a duration such as 30s", "a wait needs a duration: %s", text)
 	}
 	return param.New("wait>", text)
 }
@@ -129,7 +129,7 @@ func writeOutputs(s *tasks.Step) *param.Map {
 		out.Set(document.Variable(key), v)
 	}
 	if out.Len() == 0 {
-		s.Refuse(s.Map, "with", "write `values`", "the step has no outputs")
+		s.Refuse(s.Map, "with", "write `values`", "the step has no output values")
 	}
 	s.Outside(s.Map, "type", "writing outputs")
 	return s.CommandTask("cat >> \"$DIGDAG_STORE\" <<'END_OF_VALUES'\n"+s.JSON(s.With(), "values", out)+
@@ -164,8 +164,8 @@ func mail(s *tasks.Step) *param.Map {
 		task.Set("attach_files", files)
 	}
 	if !task.Has("to") {
-		s.Refuse(with, "to", "write an address", "a mail has no address")
+		s.Refuse(with, "to", "write an address", "an email has no address")
 	}
-	s.Note(s.Map, "type", "set the mail server of the server (config.mail.*)", false, "the step %s sends mail", s.Name)
+	s.Note(s.Map, "type", "configure a mail server (config.mail.*)", false, "the step %s sends email", s.Name)
 	return task
 }

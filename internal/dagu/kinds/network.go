@@ -38,7 +38,7 @@ func request(s *tasks.Step) *param.Map {
 	for key, v := range with.All() {
 		ofRequest(s, task, key, v)
 	}
-	s.Note(s.Map, "type", "see `store_content` of `http>`", false, "the log does not have the response to step %s",
+	s.Note(s.Map, "type", "see `store_content` of `http>`", false, "the log does not contain the response of step %s",
 		s.Called)
 	return task
 }
@@ -74,7 +74,7 @@ func ofRequest(s *tasks.Step, task *param.Map, key string, v param.Value) {
 		task.Set("insecure", v)
 	case "silent", "json", "debug", "format", "method", "url":
 	default:
-		s.Refuse(with, key, "see `zerodag operators http`", "%s of a request is not taken over", key)
+		s.Refuse(with, key, "see `zerodag operators http`", "%s of a request is not translated", key)
 	}
 }
 
@@ -88,8 +88,8 @@ func typedBody(with *param.Map) bool {
 func curl(s *tasks.Step, method, address string, silent bool) *param.Map {
 	with := s.With()
 	if !silent {
-		s.Refuse(s.Map, "output", "write `silent: true`, which leaves the body alone",
-			"the output of a request begins with its status and headers")
+		s.Refuse(s.Map, "output", "write `silent: true` to output only the body",
+			"the output of a request begins with the status and headers of the response")
 	}
 	s.Only(with, "method", "url", "headers", "body", "timeout", "silent", "skip_tls_verify")
 	command := []string{"curl", "-sSfL"}
@@ -127,8 +127,8 @@ func ssh(s *tasks.Step) *param.Map {
 		text = strings.TrimSpace(text + "\n" + script)
 	}
 	if v, _ := s.Get("command"); len(keys.ListOf(v)) > 1 {
-		s.Refuse(s.Map, "command", "write one command, or a task for each",
-			"several commands of one step are not taken over for another machine")
+		s.Refuse(s.Map, "command", "write a single command, or a task for each",
+			"several commands of one step are not translated for remote hosts")
 	}
 	if text == "" {
 		s.Refuse(s.Map, "command", "write a command", "the step has no command")
@@ -159,25 +159,25 @@ func ofSSH(s *tasks.Step, task, with *param.Map, key string, v param.Value) {
 		if n, err := strconv.ParseInt(document.TextOf(v), 10, 64); err == nil {
 			task.Set(key, n)
 		} else {
-			s.Refuse(with, key, "write a number", "port of ssh is no number: %s", document.TextOf(v))
+			s.Refuse(with, key, "write a number", "port of ssh is not a number: %s", document.TextOf(v))
 		}
 	case "key", "password":
 		name := map[string]string{"key": "ssh.private_key=@FILE", "password": "ssh.password=-"}[key]
 		if key == "password" {
 			task.Set("password_auth", true)
 		}
-		s.Note(with, key, "zerodag secrets --project PROJECT --set "+name, false, "the %s for ssh is a secret here", key)
+		s.Note(with, key, "zerodag secrets --project PROJECT --set "+name, false, "the %s for ssh is a secret in zerodag", key)
 	case "strict_host_key":
 		if v == false {
 			task.Set("host_key_checking", false)
 		}
 	case "known_host_file":
 		s.Note(with, key, "zerodag secrets --project PROJECT --set ssh.known_hosts=@FILE", false,
-			"known hosts for ssh are a secret here")
+			"known hosts for ssh are a secret in zerodag")
 	case "timeout":
 		task.Set("connect_timeout", v)
 	default:
-		s.Refuse(with, key, "see `zerodag operators ssh`", "%s of ssh is not taken over", key)
+		s.Refuse(with, key, "see `zerodag operators ssh`", "%s of ssh is not translated", key)
 	}
 }
 
@@ -196,7 +196,7 @@ func remote(s *tasks.Step, text string) string {
 		case s.Values[inner].Kind == references.OfSecret:
 			b.WriteString("${secret:" + inner + "}")
 		case is.Owned || s.Values[inner].Kind != 0 || s.Unavailable(inner):
-			s.Refuse(s.Map, "command", "write the value, or give it as a parameter", "nothing stands for %s", whole)
+			s.Refuse(s.Map, "command", "write the value, or pass it as a parameter", "%s has no equivalent", whole)
 		default:
 			b.WriteString(references.Literal(whole))
 		}
@@ -218,7 +218,7 @@ func postgres(s *tasks.Step) *param.Map {
 	}
 	if on, _ := with.Get("transaction"); on == true {
 		s.Refuse(with, "transaction", "`strict_transaction` of `pg>` runs each task exactly once",
-			"transaction of a query is not taken over")
+			"transaction of a query is not translated")
 	}
 	task := param.New("pg>", param.New("data", s.Plain(s.Map, "command", query)))
 	u, err := url.Parse(document.Text(with, "dsn"))
@@ -240,13 +240,13 @@ func postgres(s *tasks.Step) *param.Map {
 			task.Set("ssl", true)
 		case key == "sslmode":
 		default:
-			s.Refuse(with, "dsn", "see `zerodag operators pg`", "%s of the connection is not taken over", key)
+			s.Refuse(with, "dsn", "see `zerodag operators pg`", "%s of the connection is not translated", key)
 		}
 	}
 	if n := s.Whole(with, "timeout"); n > 0 {
 		task.Set("socket_timeout", strconv.FormatInt(n, 10)+"s")
 	}
 	s.Note(s.Map, "type", "zerodag secrets --project PROJECT --set pg.password=-", false,
-		"the password of the database is a secret here, and the log does not have the rows of step %s", s.Called)
+		"the database password is a secret in zerodag, and the log does not contain the rows of step %s", s.Called)
 	return task
 }

@@ -98,7 +98,7 @@ func part(v any, path []any) (any, error) {
 				v = of[i]
 			}
 		default:
-			return nil, fmt.Errorf("the data has nothing at %v", key)
+			return nil, fmt.Errorf("the data has no value at %v", key)
 		}
 	}
 	return v, nil
@@ -125,7 +125,7 @@ func (f DataForm) read(data param.Value) (v any, err error) {
 		return inJSON(Native(data))
 	default:
 		if !isText {
-			return nil, errors.New("data of lines must be a text")
+			return nil, errors.New("data of lines must be a string")
 		}
 		return f.readLines(text)
 	}

@@ -43,7 +43,7 @@ func Fill(text string, data any) (string, error) {
 
 // Reasons why a template is not filled.
 var (
-	ErrDecides = errors.New("it uses a value of the run for more than text")
+	ErrDecides = errors.New("it uses a run-time value for more than text")
 	ErrUnread  = errors.New("it cannot be read")
 	ErrLong    = errors.New("its text is too long")
 )
@@ -118,7 +118,7 @@ func joined(by string, list any) (string, error) {
 	case list == nil:
 		return "", nil
 	case of.Kind() != reflect.Slice && of.Kind() != reflect.Array:
-		return "", fmt.Errorf("join takes a list, and not %T", list)
+		return "", fmt.Errorf("join takes a list, not %T", list)
 	}
 	texts := make([]string, of.Len())
 	for i := range texts {
@@ -135,7 +135,7 @@ func length(v any) (int, error) {
 	case hasLength(of):
 		return of.Len(), nil
 	}
-	return 0, fmt.Errorf("count takes a list, a mapping or a text, and not %T", v)
+	return 0, fmt.Errorf("count takes a list, a mapping or a string, not %T", v)
 }
 
 func isEmpty(v any) bool {

@@ -72,7 +72,7 @@ func (t Translator) mentioned(m *param.Map, key, text string) {
 	})
 	for _, word := range nameInText().FindAllString(rest, -1) {
 		if t.Values[word].Kind == OfCall && !t.hidden(word) {
-			t.Refuse(m, key, "use `${"+word+".outputs.NAME}`", "the whole result of a called workflow has no counterpart: %s",
+			t.Refuse(m, key, "use `${"+word+".outputs.NAME}`", "the whole result of a called workflow has no equivalent: %s",
 				word)
 		}
 	}
@@ -144,7 +144,7 @@ func (t Translator) inOneLine(u use) {
 	name := u.inner[strings.LastIndex(u.inner, ".")+1:]
 	value := document.Text(t.Env, name) + document.Text(t.Params.Map(name), "default")
 	if !strings.Contains(u.before+u.after, "\n") && strings.Contains(value, "\n") {
-		t.Refuse(u.of, u.key, "write `$"+name+"`", "a value of several lines cannot be a part of a command of one line: %s",
+		t.Refuse(u.of, u.key, "write `$"+name+"`", "a multi-line value cannot be part of a one-line command: %s",
 			u.whole)
 	}
 }
@@ -160,8 +160,8 @@ func (t Translator) byReader(u use, owned bool) string {
 		return inShell(t.variable(u.of, u.key, "DAG_RUN_WORK_DIR", "${DAG_RUN_WORK_DIR}"), u.quoted())
 	case (u.quoted() || !u.byShell()) && !t.known(u.inner):
 	default:
-		t.Refuse(u.of, u.key, "write the value itself, or let a command find it out and store it with `_store`",
-			"nothing stands for %s", u.whole)
+		t.Refuse(u.of, u.key, "write the literal value, or compute it with a command and store it with `_store`",
+			"%s has no equivalent", u.whole)
 	}
 	if document.Identifier().MatchString(u.inner) {
 		if text := t.variable(u.of, u.key, u.inner, u.whole); !u.safe || startsWord(u.after) {
@@ -202,8 +202,8 @@ func (t Translator) ofMachine(u use) string {
 
 // keptText notes that a reference stays as it is.
 func (t Translator) keptText(m *param.Map, key, whole string) {
-	t.Note(m, key, "correct the name, if it should have a value", false,
-		"nothing provides %s: it stays in the text, as in Dagu", whole)
+	t.Note(m, key, "correct the name if it should have a value", false,
+		"%s is undefined: it stays in the text, as in Dagu", whole)
 }
 
 // variable returns a reference to an environment variable. If Dagu sets the variable, the step gets it.
@@ -213,7 +213,7 @@ func (t Translator) variable(m *param.Map, key, name, whole string) string {
 	case t.Values[name].Kind != 0 || t.current == nil:
 	case name == OutputFile && WritesOutputs(t.current.Map):
 	case t.Unavailable(name) && !there:
-		t.Refuse(m, key, "write to a file, or read the log with `zerodag log`", "nothing stands for %s", whole)
+		t.Refuse(m, key, "write to a file, or read the log with `zerodag log`", "%s has no equivalent", whole)
 	case there:
 		if name == "DAG_RUN_LOG_FILE" {
 			t.writesLog(m, key)
@@ -249,7 +249,7 @@ func (t Translator) Into(m *param.Map, folder string) string {
 	}
 	if found := document.Reference().FindStringSubmatchIndex(folder); found != nil && found[0] == 0 {
 		if value := document.Text(t.Env, strings.Trim(folder[1:found[1]], "{}")); strings.HasPrefix(value, "~") {
-			t.Refuse(m, "working_dir", "write the folder itself", "a shell does not expand ~ in the value of %s",
+			t.Refuse(m, "working_dir", "write the folder explicitly", "a shell does not expand ~ in the value of %s",
 				folder[:found[1]])
 		}
 	}

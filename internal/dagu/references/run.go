@@ -79,7 +79,7 @@ func (s *Scope) writesLog(m *param.Map, key string) {
 	s.Outside(s.Map, "container", "the log of the run")
 	s.Used[Artifacts], s.Used[RunLog] = true, true
 	s.Note(m, key, "read the log with `zerodag log`", false,
-		"the file of DAG_RUN_LOG_FILE has one line, with the name of the run, and is on the machine that runs the commands")
+		"the file in DAG_RUN_LOG_FILE has one line with the name of the run, and is on the machine that runs the commands")
 }
 
 // paramsJSON returns an expression for the values of all named parameters in the form of DAG_PARAMS_JSON: a JSON object
@@ -186,8 +186,8 @@ func (s *Scope) needs(name string) {
 // Outside refuses a command that Dagu runs outside the container of the workflow: here all commands would run in it.
 func (s *Scope) Outside(m *param.Map, key, what string) {
 	if s.Map.Has("container") {
-		s.Refuse(m, key, "name the image at the steps, and not at the top",
-			"%s runs outside the container of the workflow in Dagu, and would run in it here", what)
+		s.Refuse(m, key, "name the image at the steps instead of at the top",
+			"%s runs outside the workflow container in Dagu, but would run inside it here", what)
 	}
 }
 

@@ -35,7 +35,7 @@ func (t Translator) Plain(m *param.Map, key, text string) string {
 		case !strings.HasPrefix(whole, "${") && inner[0] <= '9': // $5
 			b.WriteString(whole)
 		default:
-			t.Refuse(m, key, "write the value, or give it as a parameter", "nothing stands for %s", whole)
+			t.Refuse(m, key, "write the value, or pass it as a parameter", "%s has no equivalent", whole)
 		}
 	}
 	return b.String() + Literal(text[last:])
@@ -73,8 +73,8 @@ func (t Translator) Script(m *param.Map, key, text string) string {
 			t.keptText(m, key, text[at[0]:at[1]])
 			x = QuotedScript(text[at[0]:at[1]])
 		case x == "":
-			t.Refuse(m, key, "compare parameters, outputs of steps, or what a command prints",
-				"nothing stands for %s in a condition", text[at[0]:at[1]])
+			t.Refuse(m, key, "compare parameters, step outputs or the output of a command",
+				"%s has no equivalent in a condition", text[at[0]:at[1]])
 			x = "''"
 		}
 		part(text[last:at[0]])
@@ -100,7 +100,7 @@ func (t Translator) Fits(m *param.Map, text, expected string, lines bool) string
 			pattern, flags = rest, "i"
 		}
 		if foreignPattern().MatchString(pattern) {
-			t.Refuse(m, "preconditions", "write a pattern that JavaScript knows", "a pattern is not taken over: %s", pattern)
+			t.Refuse(m, "preconditions", "write a pattern that JavaScript supports", "a pattern is not translated: %s", pattern)
 		}
 		if lines {
 			flags += "m"

@@ -89,8 +89,8 @@ func (s *Step) finished(text string, shell []param.Value) *param.Map {
 			}
 			env = param.Merge(more, env)
 		} else {
-			s.Refuse(s.Map, "container", "name an image; each command gets its own container",
-				"a command does not run in a container that is there")
+			s.Refuse(s.Map, "container", "name an image; each command runs in a new container",
+				"commands cannot run in an existing container")
 		}
 	}
 	for name, v := range s.Extra.All() {
@@ -164,12 +164,12 @@ func (s *Step) prelude() string {
 	for name, v := range document.Entries(s.Map).All() {
 		text := document.TextOf(v)
 		if !document.Identifier().MatchString(name) {
-			s.Refuse(s.Map, "env", "give the variable a name of letters, digits and `_`", "a variable is called %s", name)
+			s.Refuse(s.Map, "env", "give the variable a name of letters, digits and `_`", "invalid name of a variable: %s", name)
 			continue
 		}
 		if shell = shell || !s.plainEntry(before, text); shell {
 			b.WriteString(s.Exported(s.Map, name, document.Backticks().ReplaceAllString(text, "$$($1)")))
-			s.Note(s.Map, "env", "check the value on that machine", false, "the machine that runs the command computes %s: %s",
+			s.Note(s.Map, "env", "check the value on that machine", false, "%s is computed on the machine that runs the command: %s",
 				name, text)
 		}
 		before.Set(name, v)
@@ -215,7 +215,7 @@ func (s *Step) redirected(text string) string {
 		case !there || v == nil:
 			continue
 		case file == "" || strings.ContainsAny(file, "'\n"):
-			s.Refuse(s.Map, out.key, "write `_store`, or a name of a file", "%s of a step is not taken over in this form",
+			s.Refuse(s.Map, out.key, "write `_store` or a file name", "%s of a step is not translated in this form",
 				out.key)
 			continue
 		}
@@ -257,7 +257,7 @@ func (s *Step) settles() (yes bool, codes []string) {
 // settled returns a command that succeeds after a failure, with its exit code stored.
 func (s *Step) settled(text string, p Program, codes []string) string {
 	s.Note(s.Map, "continue_on", "test its exit code in a later task", false,
-		"step %s succeeds even if its command fails, since a failed task stores no values", s.Called)
+		"step %s succeeds even if its command fails, because a failed task stores no values", s.Called)
 	var b strings.Builder
 	b.WriteString("set +e\n(\n")
 	if p.Stops {

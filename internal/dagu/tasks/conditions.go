@@ -65,7 +65,7 @@ func (c Conditions) read(v param.Value) condition {
 			on, _ := m.Get(key)
 			is.negate = on == true
 		default:
-			c.Refuse(m, key, "write the condition another way", "%s of a precondition is unknown", key)
+			c.Refuse(m, key, "write the condition differently", "%s of a precondition is unknown", key)
 		}
 	}
 	return is
@@ -106,7 +106,7 @@ func (c Conditions) one(v param.Value, stored string) (one string, check *param.
 func (c Conditions) output(is condition) string {
 	if !is.evaluated {
 		c.Note(c.Of, "preconditions", "test the output of a step", false,
-			"the command of a condition is run, as Dagu before 2.7 did")
+			"the command of a condition runs, as in Dagu before 2.7")
 	}
 	shell, isCommand := references.AsCommand(is.text)
 	if !isCommand {
@@ -124,8 +124,8 @@ func (c Conditions) echoed(text string) string {
 	text = document.Backticks().ReplaceAllString(text, "$$($1)")
 	if strings.Count(text, "$(") > 1 ||
 		strings.ContainsAny(text[:strings.Index(text, "$(")]+text[strings.LastIndex(text, ")")+1:], `"\`) {
-		c.Refuse(c.Of, "preconditions", "let a step store the value, and compare that",
-			"a command within a text is not taken over: %s", text)
+		c.Refuse(c.Of, "preconditions", "let a step store the value and compare that",
+			"a command inside text is not translated: %s", text)
 	}
 	return "text=\"" + text + "\" && printf '%s' \"$text\""
 }

@@ -11,8 +11,8 @@ func Docker(t references.Translator, c *param.Map) (docker, env *param.Map) {
 	env = param.New()
 	image := document.Text(c, "image")
 	if image == "" {
-		t.Refuse(c, "image", "name an image; each command gets its own container",
-			"a command does not run in a container that is there")
+		t.Refuse(c, "image", "name an image; each command runs in a new container",
+			"commands cannot run in an existing container")
 		return nil, env
 	}
 	docker = param.New("image", t.Plain(c, "image", image))
@@ -32,11 +32,11 @@ func Docker(t references.Translator, c *param.Map) (docker, env *param.Map) {
 			}
 		case "auto_remove", "keep_container", "container_name", "name":
 			if key == "container_name" && v != "" {
-				t.Note(c, key, "remove it where others need not find it", false, "the container does not get the name %s",
+				t.Note(c, key, "remove it if no other program needs it", false, "the container is not named %s",
 					document.TextOf(v))
 			}
 		default:
-			t.Refuse(c, key, "see `docker` in the page about commands", "%s of a container is not taken over", key)
+			t.Refuse(c, key, "see `docker` on the page about commands", "%s of a container is not translated", key)
 		}
 	}
 	if options != nil {

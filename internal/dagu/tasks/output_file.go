@@ -52,7 +52,7 @@ func (s *Step) declared() string {
 	if len(inJSON) > 0 {
 		program = strings.Replace(program, "BEGIN {", jsonReader+"BEGIN {", 1)
 		program = strings.Replace(program, "value[name] = text\n",
-			"if (name in json && !isJSON(text)) fail(\"the output is no JSON: \" name)\n  value[name] = text\n", 1)
+			"if (name in json && !isJSON(text)) fail(\"the output is not JSON: \" name)\n  value[name] = text\n", 1)
 		program = strings.Replace(program, "BEGIN {\n",
 			"BEGIN {\n  n = split(injson, list, \" \"); for (i = 1; i <= n; i++) json[list[i]] = 1\n", 1)
 		options += " -v injson='" + strings.Join(inJSON, " ") + "'"
@@ -87,7 +87,7 @@ BEGIN {
 end != "" && $0 == end { take(name, text); end = ""; next }
 end != "" { text = text between $0; between = "\n"; next }
 /^[^=]+<<[A-Za-z_][A-Za-z0-9_]*$/ { i = index($0, "<<"); name = substr($0, 1, i - 1); end = substr($0, i + 2); text = between = ""; next }
-/^[^=]*<</ || !/^[^=]+=/ { fail("line " NR " of the file of outputs is no output") }
+/^[^=]*<</ || !/^[^=]+=/ { fail("line " NR " of the output file is not an output") }
 { i = index($0, "="); take(substr($0, 1, i - 1), substr($0, i + 1)) }
 END {
   if (failed) exit

@@ -33,7 +33,7 @@ func (s *Step) Outputs() {
 	for key := range s.Written().All() { // what the workflow gives to its caller
 		as := document.Variable(key)
 		if s.Taken[as] {
-			s.Refuse(s.Map, "with", "give it another name", "an output of the workflow has the name of another value: %s", key)
+			s.Refuse(s.Map, "with", "rename it", "an output of the workflow has the name of a different value: %s", key)
 		}
 		s.Taken[as] = true
 		s.store(as)
@@ -65,7 +65,7 @@ func (s *Step) output(v param.Value) {
 func (s *Step) declare() {
 	for _, d := range s.declarations() {
 		if !document.Identifier().MatchString(d.name) {
-			s.Refuse(s.Map, "outputs", "give it a name of letters, digits and `_`", "an output cannot be called %s", d.name)
+			s.Refuse(s.Map, "outputs", "use a name of letters, digits and `_`", "invalid name of an output: %s", d.name)
 			continue
 		}
 		as := d.name
@@ -128,7 +128,7 @@ func (s *Step) printedOutputs() *param.Map {
 	case document.Text(of, "field") != "":
 		set(document.Text(of, "field"), of.Without("field"))
 	default:
-		s.Refuse(m, "outputs", "name the `fields`", "outputs of stdout have names that only the output has")
+		s.Refuse(m, "outputs", "name the `fields`", "outputs of stdout have names that appear only in the output")
 	}
 	return out
 }
@@ -158,7 +158,7 @@ func (s *Step) ofCalled(name string) {
 func (s *Step) printed(name string) {
 	as := document.Variable(name)
 	if s.Params.Has(as) {
-		s.Refuse(s.Map, "output", "give the output another name", "the output has the name of a parameter: %s", name)
+		s.Refuse(s.Map, "output", "rename the output", "the output has the name of a parameter: %s", name)
 	}
 	s.Taken[as] = true
 	s.store(as, name, s.ID+".output")
@@ -177,7 +177,7 @@ func (s *Step) streams(text string) {
 				As: references.Artifacts + " + " + references.QuotedScript("/streams/"+name), By: s.Node}
 			s.Used[references.Artifacts] = true
 			s.Note(s.Map, "id", "let the step store a value with `_store`", false,
-				"the file of %s is on the machine that runs the commands", name)
+				"the file in %s is on the machine that runs the commands", name)
 		}
 	}
 }

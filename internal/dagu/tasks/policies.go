@@ -31,7 +31,7 @@ func (s *Step) Policies(task *param.Map) {
 		task.Set("_ignore_error", v)
 		if !s.marksSuccess() && !s.EndsRun() {
 			s.Note(s.Map, "continue_on", "`zerodag run` and the server show how many errors were ignored", false,
-				"a run in which step %s fails succeeds here; in Dagu it partially succeeds, or fails if no step succeeded",
+				"a run whose step %s fails succeeds here; in Dagu it partially succeeds, or fails if no step succeeded",
 				s.Called)
 		}
 	}
@@ -41,7 +41,7 @@ func (s *Step) Policies(task *param.Map) {
 func Retry(d *document.Document, m *param.Map, operator string) param.Value {
 	limit, interval := d.Whole(m, "limit"), d.Whole(m, "interval_sec")
 	if limit < 0 {
-		d.Lost(m, "limit", "write how often it is tried again", "there is no limit of %d", limit)
+		d.Lost(m, "limit", "write the number of retries", "invalid limit: %d", limit)
 		limit = 0
 	}
 	r := param.New("limit", limit)
@@ -55,8 +55,8 @@ func Retry(d *document.Document, m *param.Map, operator string) param.Value {
 	case there && keys.FailsWithCode(operator):
 		r.Set("exit_code", failureCodes(codes))
 	case there:
-		d.Lost(m, "exit_code", "let the command that fails decide whether it is tried again",
-			"there is no command here whose exit code could be looked at")
+		d.Lost(m, "exit_code", "let the failing command decide whether it is retried",
+			"there is no command whose exit code could be checked")
 	}
 	if r.Len() == 1 {
 		return limit
@@ -98,7 +98,7 @@ func backoff(d *document.Document, m, r *param.Map) {
 	case v == nil || v == false || err == nil && factor == 0:
 		return
 	case err != nil || factor < 1 || factor > 100:
-		d.Lost(m, "backoff", "write a `factor` from 1 to 100", "a factor of %s is not possible", document.TextOf(v))
+		d.Lost(m, "backoff", "write a `factor` from 1 to 100", "a factor of %s is not allowed", document.TextOf(v))
 		factor = doubling
 	}
 	r.Set("interval_type", "exponential")
@@ -172,8 +172,8 @@ func (s *Step) ignored(operator string) param.Value {
 	}
 	for _, key := range keys.NeverIgnored(operator) {
 		if out.Has(key) {
-			s.Refuse(m, key, "write `message` into `_ignore_error`, with a part of the error's message",
-				"%s is that of a command, and there is none here", key)
+			s.Refuse(m, key, "write `message` in `_ignore_error`, with part of the error message",
+				"%s is for commands, but there is none here", key)
 			out.Delete(key)
 		}
 	}

@@ -26,7 +26,7 @@ func Shell(d *document.Document, m *param.Map, ofStep bool) (list []param.Value,
 	name := strings.TrimSuffix(path.Base(parts[0]), ".exe")
 	if slices.Contains([]string{"nix-shell", "direct", "pwsh", "powershell", "cmd"}, name) ||
 		strings.ContainsAny(strings.Join(parts, ""), "$`") {
-		d.Refuse(m, "shell", "write a shell that is installed where the commands run", "the shell %s is not taken over",
+		d.Refuse(m, "shell", "write a shell that is installed where the commands run", "the shell %s is not translated",
 			strings.Join(parts, " "))
 		return nil, true
 	}
@@ -51,7 +51,7 @@ func readingFile(d *document.Document, m *param.Map, shell []string) []string {
 		return shell
 	case d.Today && !slices.Contains(shell, "-c"):
 		d.Refuse(m, "shell", "write the shell without it",
-			"Dagu runs no command in a shell that has -c among other options: %s", strings.Join(shell, " "))
+			"Dagu does not run commands in a shell with -c among other options: %s", strings.Join(shell, " "))
 		return nil
 	}
 	d.Note(m, "shell", "write the shell without it", false,
@@ -106,8 +106,8 @@ func (s *Step) program() Program {
 		p.POSIX = isPOSIX(path.Base(document.Words(command)[0]))
 		p.Stops = slices.Contains(document.Words(command)[1:], "-e")
 	default:
-		s.Refuse(s.Map, "command", "write the whole script into `command`",
-			"a command that gets a script is too long to be the program that reads it: %s", command)
+		s.Refuse(s.Map, "command", "write the whole script in `command`",
+			"the command of a script is too long to be the program that reads it: %s", command)
 	}
 	return p
 }
@@ -121,7 +121,7 @@ func (s *Step) takesNoScript(text string) {
 	list := append(document.Texts(named, "shell"), document.Texts(named, "shell_args")...)
 	if s.Today && strings.Contains(text, "\n") && !strings.HasPrefix(text, "#!") &&
 		slices.Contains(document.Words(strings.Join(list, " ")), "-c") {
-		s.Refuse(named, "shell", "write the shell without -c", "Dagu gives no script of several lines to a shell with -c")
+		s.Refuse(named, "shell", "write the shell without -c", "Dagu does not pass multi-line scripts to a shell with -c")
 	}
 }
 
@@ -140,7 +140,7 @@ func (s *Step) interpreted(text, command string, p Program) Program {
 	if line, there := strings.CutPrefix(first, "#!"); there && p.Shell == nil {
 		list := document.Words(strings.TrimSpace(line))
 		if len(list) == 0 {
-			s.Refuse(s.Map, "script", "name a program after #!", "the first line of a script names no program")
+			s.Refuse(s.Map, "script", "name a program after #!", "the first line of a script does not name a program")
 			return p
 		}
 		program := path.Base(list[0])
@@ -176,11 +176,11 @@ func (s *Step) commands(list []param.Value, p Program) string {
 	case len(all) == 1:
 		return all[0]
 	case !s.Has("run") && !s.Today && oneProgram(all):
-		s.Refuse(s.Map, "command", "write it as one text, or as a list in `run`",
+		s.Refuse(s.Map, "command", "write it as one string, or as a list in `run`",
 			"a list of words is a program with arguments in earlier releases of Dagu, and several commands today: %s",
 			strings.Join(all, ", "))
 	case len(all) > 0 && !p.POSIX:
-		s.Refuse(s.Map, "command", "write one command", "several commands are for a shell")
+		s.Refuse(s.Map, "command", "write one command", "several commands need a shell")
 	}
 	var b strings.Builder
 	for _, one := range all {

@@ -121,10 +121,10 @@ func (s *Step) repeat(operator string) *param.Map {
 	r := param.New()
 	s.repeats(r, m, is, operator)
 	if !m.Has("limit") {
-		s.Note(m, "repeat", "write a `limit`", is.always, "a step that runs again and again fails after 1,000 runs")
+		s.Note(m, "repeat", "write a `limit`", is.always, "a repeating step fails after 1,000 runs")
 	}
 	if s.Has("retry_policy") {
-		s.Refuse(m, "repeat", "keep one of the two", "a step with both repeat_policy and retry_policy is not taken over")
+		s.Refuse(m, "repeat", "keep one of the two", "a step with both repeat_policy and retry_policy is not translated")
 	}
 	if n := s.Whole(m, "interval_sec"); n > 0 {
 		r.Set("interval", n)
@@ -148,7 +148,7 @@ func (s *Step) repeats(r, m *param.Map, is *repetition, operator string) {
 	name, asks := is.asked(s)
 	switch {
 	case (asks || len(is.codes) > 0) && keys.RunsNoCommand(operator):
-		s.Refuse(s.Map, "repeat_policy", "write `_retry`, which repeats what fails",
+		s.Refuse(s.Map, "repeat_policy", "write `_retry`, which repeats failed tasks",
 			"%s> has no exit code and no command that could end the repetition", operator)
 	case asks && is.matches():
 		r.Set(word, "${"+s.Fits(m, name, is.expected, true)+"}")

@@ -24,7 +24,7 @@ type Step struct {
 func (s *Step) None(keys ...string) {
 	for _, key := range append(keys, "outputs", "stdout", "stderr", "container") {
 		if s.Has(key) {
-			s.Refuse(s.Map, key, "run a command that does the same", "%s is not taken over for a step of type %s", key,
+			s.Refuse(s.Map, key, "run a command that does the same", "%s is not translated for a step of type %s", key,
 				document.Text(s.Map, "type"))
 		}
 	}

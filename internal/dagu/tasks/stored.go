@@ -38,7 +38,7 @@ func (s *Step) fixed() string {
 	}
 	if references.WritesOutputs(s.Map) {
 		s.Refuse(s.Map, "output", "let the command write them into $DIGDAG_STORE",
-			"fixed values and a file of outputs in one step are not taken over")
+			"fixed values and an output file in one step are not translated")
 	}
 	return "cat >> \"$DIGDAG_STORE\" <<'END_OF_VALUES'\n" + lines + "END_OF_VALUES\n"
 }
@@ -71,7 +71,7 @@ func (s *Step) publish() string {
 			v, _ = m.Get("value")
 		}
 		if m, isMap := v.(*param.Map); isMap && m.Has("from") {
-			s.Refuse(s.Published(), key, "write the value", "an output without a command cannot come from one")
+			s.Refuse(s.Published(), key, "write the value", "an output needs a command to come from")
 		}
 		out.Set(s.Values[s.ID+".output."+key].As, v)
 	}

@@ -55,7 +55,7 @@ func (w *Workflow) last(steps []*tasks.Step, on map[string]*tasks.Step, conditio
 		last.Set("+"+document.Unique(taskNames(steps), "ignored"), onlyIf(condition, w.partly(w.Partial)))
 	}
 	if on["failure"] != nil && w.noSuccess(steps) != "" {
-		w.Note(w.Map, "handler_on", "write the handler into the steps", false,
+		w.Note(w.Map, "handler_on", "move the handler to the steps", false,
 			"the failure handler does not run if all errors were ignored; in Dagu it runs if no step succeeded")
 	}
 	return last
@@ -83,7 +83,7 @@ func (w *Workflow) first(checks []*param.Map, init *param.Map) *param.Map {
 		first.Set("+param_"+name, param.New("_if", "${!this."+name+"}", "sh>", script))
 	}
 	if len(w.finders)+w.found.Len() > 0 {
-		w.Outside(w.Map, "container", "a command that finds out a value")
+		w.Outside(w.Map, "container", "a command that computes a value")
 	}
 	if len(w.finders) > 0 {
 		first.Set("+env", param.New("sh>", strings.Join(w.Exports, "")+strings.Join(w.finders, "")))
@@ -121,8 +121,8 @@ func (w *Workflow) handlers(steps map[string]*tasks.Step, out *param.Map) {
 		switch {
 		case name == "init", name == "success", name == "failure" && w.apart(steps):
 		case key == "":
-			steps[name].Refusal = "there is no handler for " + name
-			w.Lost(on, name, "there is nothing that waits for people", "there is no handler for %s", name)
+			steps[name].Refusal = "handlers are not supported for " + name
+			w.Lost(on, name, "tasks do not wait for people", "handlers for %s are not supported", name)
 		default:
 			out.Set(key, w.handler(steps[name], name))
 		}

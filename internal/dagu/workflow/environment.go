@@ -34,12 +34,12 @@ func (w *Workflow) secret() {
 		m, isMap := e.(*param.Map)
 		name := document.Text(m, "name")
 		if !isMap || !document.Identifier().MatchString(name) {
-			w.Refuse(w.Map, "secrets", "write `_env: {NAME: \"${secret:NAME}\"}`", "a secret without a name is not taken over")
+			w.Refuse(w.Map, "secrets", "write `_env: {NAME: \"${secret:NAME}\"}`", "a secret without a name is not translated")
 			continue
 		}
 		w.Values[name] = references.Value{Kind: references.OfSecret, As: name}
 		w.secrets.Set(name, "${secret:"+name+"}")
-		w.Note(m, "name", "set it by `zerodag secrets --project PROJECT --set "+name+"`", false,
+		w.Note(m, "name", "set it with `zerodag secrets --project PROJECT --set "+name+"`", false,
 			"the secret %s comes from %s %s", name, document.Text(m, "provider"), document.Text(m, "key"))
 	}
 }
@@ -93,7 +93,7 @@ func (w *Workflow) environment() {
 		}
 		switch {
 		case !document.Identifier().MatchString(name):
-			w.Refuse(w.Map, "env", "give the variable a name of letters, digits and `_`", "a variable is called %s", name)
+			w.Refuse(w.Map, "env", "give the variable a name of letters, digits and `_`", "invalid name of a variable: %s", name)
 		case w.FindsOut(text):
 			w.finders = append(w.finders, w.stored(as, document.Backticks().ReplaceAllString(text, "$$($1)")))
 			w.Values[name] = references.Value{Kind: references.OfOutput, As: as}
@@ -133,7 +133,7 @@ func (w *Workflow) export(steps []*tasks.Step) *param.Map {
 			for _, s := range w.Every {
 				s.Changed = true
 			}
-			w.Note(w.Map, "container", "write what commands share into files of the project", false,
+			w.Note(w.Map, "container", "write shared data to files of the project", false,
 				"each command has its own container instead of one for the whole run")
 		}
 	}

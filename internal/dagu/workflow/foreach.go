@@ -111,7 +111,7 @@ func (s loop) over(m *param.Map, rows string) param.Value {
 	case rows == "": // Dagu takes nothing but a JSON list
 		return "${JSON.stringify(JSON.parse(" + s.Script(m, "items", text) + ").map(v => v))}"
 	case strings.HasPrefix(rows, "."):
-		s.Refuse(m, "items", "write the items as a JSON text", "items of several parts with references are not taken over")
+		s.Refuse(m, "items", "write the items as a JSON text", "items of several parts with references are not translated")
 	}
 	return "${JSON.stringify(" + rows + ")}"
 }
@@ -127,12 +127,12 @@ func (s loop) body(m *param.Map) (do *param.Map, body []*tasks.Step) {
 	for i, b := range body {
 		b.Within = s.Node
 		if b.Beside != nil {
-			s.Refuse(m, "steps", "write the steps in their order", "a list of steps within foreach is not taken over")
+			s.Refuse(m, "steps", "write the steps in their order", "a list of steps within foreach is not translated")
 		}
 		for _, name := range document.Texts(b.Map, "depends") {
 			if sequence.Named(nodesOf(body[:i]), name) == nil {
 				s.Refuse(b.Map, "depends", "write the steps in their order",
-					"a step within foreach depends on a step further down: %s", name)
+					"a step within foreach depends on a later step: %s", name)
 			}
 		}
 		s.On(b.Node, func() {
@@ -171,7 +171,7 @@ func (s loop) collect(m *param.Map, item, collected string, body []*tasks.Step) 
 		}
 	})
 	if last.Refusal != "" {
-		s.Refuse(m, "collect", "collect what a step of the item stores", "nothing stands for %s in collect", last.Refusal)
+		s.Refuse(m, "collect", "collect values stored by a step of the item", "%s has no equivalent in collect", last.Refusal)
 		return param.New("fail>", "nothing to collect")
 	}
 	text := ""
@@ -186,7 +186,7 @@ func (s loop) around(m, loop *param.Map, rows, collected string) *param.Map {
 	if m.Has("key") {
 		keys := rows + ".map(row => row[1])"
 		out.Set("+keys", param.New("_if", "${new Set("+keys+").size < "+keys+".length || "+keys+".includes('')}", "fail>",
-			"two items have the same key, or one has none"))
+			"two items have the same key, or an item has none"))
 	}
 	v, _ := s.Get("output")
 	name := strings.Trim(strings.TrimPrefix(strings.TrimSpace(document.TextOf(v)), "$"), "{}")
@@ -198,7 +198,7 @@ func (s loop) around(m, loop *param.Map, rows, collected string) *param.Map {
 	case name == "" || s.Has("continue_on") || s.Has("repeat_policy") || s.Has("retry_policy") ||
 		slices.Contains(s.Stores, collected):
 		s.Refuse(s.Map, "output", "give the output of the loop a name",
-			"the output of foreach is not taken over in this form")
+			"the output of foreach is not translated in this form")
 	}
 	outputs, ofItem := "'\\x7b\\x7d'", ""
 	if m.Has("collect") {

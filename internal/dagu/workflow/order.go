@@ -34,13 +34,13 @@ func (w *Workflow) order(steps []*tasks.Step) order {
 		return graph
 	case depends && len(flat) > len(steps):
 		w.Note(w.Map, "steps", "translate it with `--release 2.15` for the other order", false,
-			"the workflow has no `type`: each step waits for the step above it and for its `depends`, as in Dagu from 1.17 to 2.6; today it waits only for `depends`")
+			"the workflow has no `type`: each step waits for the step above it and for its `depends`, as in Dagu from 1.17 to 2.6; current releases only wait for `depends`")
 		return both
 	case depends:
 		if slices.ContainsFunc(flat[1:],
 			func(s *tasks.Step) bool { return len(document.Texts(s.Map, "depends")) == 0 && !s.Has("routed") }) {
-			w.Note(w.Map, "steps", "add `depends` where a step must wait", false,
-				"the workflow has no `type`: steps without `depends` start at once, as in Dagu today; from 1.17 to 2.6 they waited for the step above")
+			w.Note(w.Map, "steps", "add `depends` to steps that must wait", false,
+				"the workflow has no `type`: steps without `depends` start at once, as in current Dagu releases; from 1.17 to 2.6 they waited for the step above")
 		}
 		return graph
 	}
@@ -48,8 +48,8 @@ func (w *Workflow) order(steps []*tasks.Step) order {
 		for _, s := range flat[1:] {
 			s.Changed = true
 		}
-		w.Note(w.Map, "steps", "translate it with `--release 2.15` if today's Dagu runs it", false,
-			"the workflow has no `type`: its steps run one after the other, as in Dagu before 2.7, instead of side by side")
+		w.Note(w.Map, "steps", "translate it with `--release 2.15` if a current Dagu release runs it", false,
+			"the workflow has no `type`: its steps run one after the other, as in Dagu before 2.7, instead of in parallel")
 	}
 	return chained
 }
@@ -74,7 +74,7 @@ func (w *Workflow) linked(steps []*tasks.Step) {
 			for _, name := range document.Texts(s.Map, "depends") {
 				switch other := sequence.Named(nodes, name); {
 				case other == nil:
-					w.Refuse(s.Map, "depends", "name a step of the workflow", "there is no step %s", name)
+					w.Refuse(s.Map, "depends", "name a step of the workflow", "unknown step %s", name)
 				case !slices.Contains(s.Depends, other):
 					s.Depends = append(s.Depends, other)
 				}
@@ -116,7 +116,7 @@ func (w *Workflow) ordered(steps []*tasks.Step) (list []*tasks.Step) {
 	}
 	circle := func(s, waited *sequence.Node) {
 		w.On(s, func() {
-			w.Refuse(s.Map, "depends", "break the circle", "the step %s waits for %s, which waits for it", s.Name, waited.Name)
+			w.Refuse(s.Map, "depends", "break the cycle", "the step %s waits for %s, which waits for it", s.Name, waited.Name)
 		})
 	}
 	for _, s := range sequence.Ordered(nodesOf(steps), circle) {

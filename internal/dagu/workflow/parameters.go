@@ -58,7 +58,7 @@ func (w *Workflow) declared() {
 func (w *Workflow) schema(m *param.Map) {
 	of, values := m.Map("schema"), m.Map("values")
 	if of == nil {
-		w.Refuse(m, "schema", "write its properties into `params`", "a schema in a separate file is not read")
+		w.Refuse(m, "schema", "write its properties in `params`", "a schema in a separate file is not read")
 		return
 	}
 	required := document.Texts(of, "required")
@@ -100,7 +100,7 @@ func (w *Workflow) given(list []string) {
 		if !isPair || !document.Identifier().MatchString(name) {
 			name, text = "p"+strconv.Itoa(w.positions), word
 			w.Positional[w.positions] = name
-			w.Note(w.Map, "params", "give it a better name", false, "the nameless parameter %q is called %s", word, name)
+			w.Note(w.Map, "params", "give it a better name", false, "the unnamed parameter %q is called %s", word, name)
 		}
 		w.parameter(name, param.New("type", "string", "default", text))
 	}
@@ -122,7 +122,7 @@ func (w *Workflow) typed(m *param.Map) {
 		case "type", "enum", "minimum", "maximum", "pattern", "description", "required", "default", "minLength", "maxLength":
 			rule.Set(key, v)
 		default:
-			w.Lost(m, key, "write the rule in words of JSON Schema", "%s of a parameter is not known", key)
+			w.Lost(m, key, "write the rule with keywords of JSON Schema", "unknown key %s of a parameter", key)
 		}
 	}
 	w.parameter(document.Text(m, "name"), rule)
@@ -155,7 +155,7 @@ func (w *Workflow) withDefault(name, as string, rule *param.Map) *param.Map {
 	switch {
 	case dynamic && anyText(rule):
 		w.found.Set(as, w.stored(as, document.Backticks().ReplaceAllString(text, "$$($1)")))
-		w.Note(w.Map, "params", "write a plain default, if one will do", false, "a first task computes the default of %s: %s",
+		w.Note(w.Map, "params", "write a plain default if possible", false, "a first task computes the default of %s: %s",
 			name, text)
 		rule.Set("default", "")
 	case strings.Contains(text, "${") && !dynamic && anyText(rule):
@@ -164,7 +164,7 @@ func (w *Workflow) withDefault(name, as string, rule *param.Map) *param.Map {
 		w.Note(w.Map, "params", "write the value", false, "the default of %s is text, as in Dagu since 2.7: %s", name, text)
 	case dynamic || strings.Contains(text, "${"):
 		w.Refuse(w.Map, "params", "let a first task store it, with `_if: ${!this."+as+
-			"}`, so that a value which is given wins", "the default of %s is not a plain value: %s", name, text)
+			"}`, so that a given value takes precedence", "the default of %s is not a plain value: %s", name, text)
 		rule = rule.Without("default")
 	}
 	return rule

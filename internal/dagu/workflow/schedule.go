@@ -21,7 +21,7 @@ func (w *Workflow) schedule() param.Value {
 		s.Set("skip_if_successful", true)
 	}
 	if fault := w.impossible(s); fault != "" {
-		w.Lost(w.Map, "schedule", "write `schedule` by hand", "the schedule is not taken over: %s", fault)
+		w.Lost(w.Map, "schedule", "write `schedule` manually", "the schedule is not translated: %s", fault)
 		return nil
 	}
 	return s
@@ -36,7 +36,7 @@ func (w *Workflow) patterns() (patterns []string) {
 	if m, isMap := v.(*param.Map); isMap {
 		for _, key := range []string{"stop", "restart"} {
 			if m.Has(key) {
-				w.Lost(m, key, "write `_timeout`, or `sla: {time: ..., fail: true}`", "a schedule does not %s what runs", key)
+				w.Lost(m, key, "write `_timeout`, or `sla: {time: ..., fail: true}`", "a schedule does not %s running attempts", key)
 			}
 		}
 		v, _ = m.Get("start")
@@ -53,7 +53,7 @@ func (w *Workflow) patterns() (patterns []string) {
 				e, _ = m.Get("expression")
 			}
 			if e == nil {
-				w.Lost(w.Map, "schedule", "write `once>: 2026-01-31T07:00:00`", "a single time is another kind of schedule")
+				w.Lost(w.Map, "schedule", "write `once>: 2026-01-31T07:00:00`", "a single time is a different kind of schedule")
 			}
 		}
 		if t := document.TextOf(e); t != "" {
@@ -73,7 +73,7 @@ func (w *Workflow) catchUp(schedule *param.Map) {
 		schedule.Set("catch_up", "latest")
 	default:
 		if d, ok := param.ParseDuration(window); !ok || d <= 0 {
-			w.Lost(w.Map, "catchup_window", "write a duration such as 12h", "catchup_window is no duration: %s", window)
+			w.Lost(w.Map, "catchup_window", "write a duration such as 12h", "catchup_window is not a duration: %s", window)
 			break
 		}
 		schedule.Set("catch_up", "all")

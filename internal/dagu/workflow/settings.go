@@ -40,12 +40,12 @@ func (w *Workflow) tags() param.Value {
 		case fault == "" && strings.Contains(value, "${"):
 			fault = "value is not evaluated here: " + value
 		case fault == "" && len(list) == keys.MostTags:
-			fault = "name comes after as many as a workflow may have"
+			fault = "name exceeds the number that a workflow may have"
 		}
 		switch {
 		case name == "" && value == "" || seen[name+"="+value]:
 		case fault != "":
-			w.Lost(w.Map, key, "write another one into `tags`", "a label's %s", fault)
+			w.Lost(w.Map, key, "write a different one in `tags`", "a label's %s", fault)
 		case value == "":
 			list = append(list, name)
 		default:
@@ -125,11 +125,11 @@ func (w *Workflow) queue() param.Value {
 			"a pool cannot have the name of the queue: %s", name)
 		return nil
 	case w.Inner:
-		w.Note(w.Map, "queue", "remove the `_pool` of the workflow that calls it where each call is to wait by itself", false,
-			"queue %s is not asked for: it runs with the slots of the workflow that calls it", name)
+		w.Note(w.Map, "queue", "remove the `_pool` of the calling workflow if each call must wait separately", false,
+			"queue %s is not requested: it runs with the slots of the calling workflow", name)
 		return nil
 	}
-	w.Note(w.Map, "queue", "make it before the first push, by `zerodag pool set "+name+
+	w.Note(w.Map, "queue", "create it before the first push: `zerodag pool set "+name+
 		" N` with `max_concurrency` of the queue for N", false, "queue %s is the pool %s", name, name)
 	return pools[0].Name
 }
@@ -145,9 +145,9 @@ func (w *Workflow) dotenv() param.Value {
 		}
 		if _, err := keys.ParseEnvFiles(name); err != nil {
 			w.Lost(w.Map, "dotenv",
-				"give the file a name without a dot, in the project, and write it into `_env_files`; what only your machine has: `zerodag run --env-file "+
+				"rename the file without a leading dot and write it in `_env_files`; for variables of your machine only, use `zerodag run --env-file "+
 					name+"`",
-				"%s is not taken over: a push takes no such file along", name)
+				"%s is not translated: a push omits such files", name)
 			continue
 		}
 		files = append(files, strings.TrimSuffix(name, "?")+"?")

@@ -170,7 +170,7 @@ func (w *Workflow) routes(steps []*tasks.Step) {
 				for _, e := range keys.ListOf(v) {
 					target := sequence.Named(nodes, document.TextOf(e))
 					if target == nil {
-						w.Refuse(s.Map, "routes", "name a step of the workflow", "there is no step %s", document.TextOf(e))
+						w.Refuse(s.Map, "routes", "name a step of the workflow", "unknown step %s", document.TextOf(e))
 						continue
 					}
 					target.Own = sequence.Join(target.Own,
@@ -232,8 +232,8 @@ func (w *Workflow) single(s *tasks.Step) *param.Map {
 	}
 	group.Set("+run", task)
 	if s.Has("approval") {
-		s.Lost(s.Map, "approval", "let a person start what follows, as a workflow of its own", "nobody is asked for approval")
-		group.Set("+approval", param.New("fail>", "the step "+s.Name+" waits for approval, which is not there"))
+		s.Lost(s.Map, "approval", "move the following steps to a separate workflow that is started manually", "approvals are not supported")
+		group.Set("+approval", param.New("fail>", "the step "+s.Name+" waits for approval, which is not supported"))
 		s.Refusal = "it waits for approval"
 	}
 	return group

@@ -57,7 +57,7 @@ func (w *Workflow) declare() {
 	w.CheckKeys(w.Map, document.TopKeys(), "")
 	w.forms.CheckPlace(w.Map)
 	if v, there := w.Map.Get("container"); there && document.Text(w.Map.Map("container"), "image") == "" && v != nil {
-		w.Refuse(w.Map, "container", "name an image", "commands do not run in a container that is there")
+		w.Refuse(w.Map, "container", "name an image", "commands cannot run in an existing container")
 	}
 	w.parameters()
 }
@@ -71,7 +71,7 @@ func (w *Workflow) Written() written.File {
 // translate makes the whole workflow file.
 func (w *Workflow) translate() *param.Map {
 	if kind := document.Text(w.Map, "type"); kind != "" && kind != "chain" && kind != "graph" {
-		w.Refuse(w.Map, "type", "write its steps as tasks", "a workflow of type %s is not taken over", kind)
+		w.Refuse(w.Map, "type", "write its steps as tasks", "a workflow of type %s is not translated", kind)
 	}
 	w.constants()
 	w.secret()

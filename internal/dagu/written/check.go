@@ -17,7 +17,7 @@ func Check(files []File) error {
 	texts, names := map[string][]byte{}, []string{}
 	for _, f := range files {
 		if texts[f.Name] != nil {
-			return fmt.Errorf("two workflows of the file would be called %s: give one another name", f.Name)
+			return fmt.Errorf("two workflows of the file would be called %s: rename one of them", f.Name)
 		}
 		texts[f.Name], names = f.Text, append(names, f.Name)
 	}

@@ -28,7 +28,7 @@ func Print(d *document.Document, heading string, tree *param.Map) []byte {
 	comment("From " + path.Base(d.File) + " by `zerodag import dagu`.")
 	for _, n := range d.Notes {
 		if n.Lost {
-			comment("Not taken over from line " + param.Text(int64(n.Line)) + ": " + n.Message + ". " +
+			comment("Not translated from line " + param.Text(int64(n.Line)) + ": " + n.Message + ". " +
 				strings.ToUpper(n.Remedy[:1]) + n.Remedy[1:] + ".")
 		}
 	}

@@ -39,7 +39,7 @@ func (c *Caller) Authenticate() error {
 	}
 	name, password, ok := c.R.BasicAuth()
 	if !ok {
-		return c.wrong(c.guesser(""), User{}, "a header that is none")
+		return c.wrong(c.guesser(""), User{}, "an invalid header")
 	}
 	return c.ByPassword(name, password)
 }

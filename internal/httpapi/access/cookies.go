@@ -44,7 +44,7 @@ func (c *Caller) plainly() bool {
 func (c *Caller) KeepsCookies() error {
 	origin, err := url.Parse(c.R.Header.Get("Origin"))
 	if err == nil && origin.Scheme == "http" && !onLoopback(origin.Host) {
-		return wire.Invalid("This page came over http from another machine, where a sign-in can be read on the way: put a proxy with a certificate before the server, or reach it through a tunnel as http://localhost")
+		return wire.Invalid("This page was loaded over unencrypted http from a different machine, so a sign-in could be intercepted: put a proxy with a certificate in front of the server, or use a tunnel and http://localhost")
 	}
 	return nil
 }

@@ -33,12 +33,12 @@ func ParseGrants(text string) ([]Grant, error) {
 			return nil, err
 		}
 		if slices.ContainsFunc(list, func(x Grant) bool { return x.Who == g.Who }) {
-			return nil, fmt.Errorf("%q is said twice", g.Who)
+			return nil, fmt.Errorf("%q appears twice", g.Who)
 		}
 		list = append(list, g)
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("it names nobody: write WHO=ROLE, where WHO is an e-mail address, @DOMAIN or group:NAME")
+		return nil, fmt.Errorf("it is empty: write WHO=ROLE, where WHO is an email address, @DOMAIN or group:NAME")
 	}
 	return list, nil
 }
@@ -46,7 +46,7 @@ func ParseGrants(text string) ([]Grant, error) {
 func parseGrant(entry string) (Grant, error) {
 	cut := strings.LastIndex(entry, "=") // a group may have one in its name
 	if cut < 0 {
-		return Grant{}, fmt.Errorf("%q is no WHO=ROLE", entry)
+		return Grant{}, fmt.Errorf("%q is not WHO=ROLE", entry)
 	}
 	g, err := parseRight(entry, strings.TrimSpace(entry[cut+1:]))
 	if err != nil {
@@ -56,13 +56,13 @@ func parseGrant(entry string) (Grant, error) {
 	g.Who = who
 	if group, is := strings.CutPrefix(who, groupPrefix); is {
 		if group == "" {
-			return Grant{}, fmt.Errorf("%q names no group", entry)
+			return Grant{}, fmt.Errorf("%q does not name a group", entry)
 		}
 		return g, nil
 	}
 	person, domain, at := strings.Cut(who, "@")
 	if !at || domain == "" || strings.ContainsAny(person+domain, "@*? \t") {
-		return Grant{}, fmt.Errorf("%q: %q is no e-mail address, @DOMAIN or group:NAME", entry, who)
+		return Grant{}, fmt.Errorf("%q: %q is not an email address, @DOMAIN or group:NAME", entry, who)
 	}
 	g.Who = strings.ToLower(who)
 	return g, nil
@@ -76,7 +76,7 @@ func parseRight(entry, text string) (g Grant, err error) {
 	}
 	if other {
 		if g.Site, err = strconv.ParseInt(site, 10, 64); err != nil || g.Site < 0 {
-			return g, fmt.Errorf("%q: %q is no site: it is a number", entry, site)
+			return g, fmt.Errorf("%q: %q is not a site: write a number", entry, site)
 		}
 	}
 	return g, nil

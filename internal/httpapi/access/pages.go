@@ -25,7 +25,7 @@ func (g *Gate) Named(r *http.Request) error {
 	if g.Bound == "" || !g.Auth.Open() || g.isOurs(r.Host) {
 		return nil
 	}
-	return Refuse(http.StatusForbidden, "This server asks for no login and therefore answers only when it is called by its address or as localhost: use that, name the host in server.http.hosts, or let callers log in (server.authenticator.type)")
+	return Refuse(http.StatusForbidden, "This server requires no login, so it only answers requests to its address or to localhost: use one of these, add the host to server.http.hosts, or require a login (server.authenticator.type)")
 }
 
 // isOurs reports whether a request with that Host means this server. Its port does not matter: tunnels and containers
@@ -68,7 +68,7 @@ func (g *Gate) OwnPage(r *http.Request) error {
 	if r.URL.Path == CallbackPath && reads(r.Method) {
 		return nil // a provider of identities sends browsers there; what they bring is looked at (package signin)
 	}
-	return Refuse(http.StatusForbidden, "A page of another origin must not call this API: call it without a browser, from a page of this server, or allow other origins by server.enable-swagger")
+	return Refuse(http.StatusForbidden, "Pages of other origins must not call this API: call it without a browser or from a page of this server, or allow other origins with server.enable-swagger")
 }
 
 // foreign reports whether a browser sent a request for a page that this server did not serve. A
@@ -115,7 +115,7 @@ func (c *Caller) Deliberate(method, consumes string) error {
 	case bare && !(c.Actor.By == ByNothing && c.gate.Bound != "") && !c.gate.foreign(c.R):
 		return nil
 	}
-	return Refuse(http.StatusUnsupportedMediaType, "This request needs the header Content-Type: application/json, with or without a body: requests without it are those that any web page can send")
+	return Refuse(http.StatusUnsupportedMediaType, "This request needs the header Content-Type: application/json, even without a body, because any web page can send requests without it")
 }
 
 // preflighted reports whether the content type is one of ours: for those a browser sends a preflight.

@@ -27,7 +27,7 @@ func ParseRole(name string) (Role, error) {
 			return r, nil
 		}
 	}
-	return 0, fmt.Errorf("%q is no role: use viewer, operator, admin or owner", name)
+	return 0, fmt.Errorf("%q is not a role: use viewer, operator, admin or owner", name)
 }
 
 // How a caller has shown who it is.

@@ -61,7 +61,7 @@ func (c *Caller) OnPurpose() error {
 	if reads(c.R.Method) || c.R.Header.Get(PageHeader) == fromPage {
 		return nil
 	}
-	return Refuse(http.StatusForbidden, "A change that is made with the session of a browser needs the header "+PageHeader+": "+fromPage)
+	return Refuse(http.StatusForbidden, "A change made with a browser session needs the header "+PageHeader+": "+fromPage)
 }
 
 // bySession takes the caller from the browser's session. found is false if there is none.
@@ -144,7 +144,7 @@ func (c *Caller) Begin(grant string) error {
 
 // methodNames are the ways to log in, as shown to users.
 func methodNames() map[string]string {
-	return map[string]string{ByToken: "a token", ByPassword: "a password", ByOIDC: "a provider of identities"}
+	return map[string]string{ByToken: "a token", ByPassword: "a password", ByOIDC: "an identity provider"}
 }
 
 func (c *Caller) keepSession(s *signedIn) error {

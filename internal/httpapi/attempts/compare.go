@@ -16,7 +16,7 @@ func getComparison(c *endpoint.Call) (any, error) {
 	}
 	x, err := c.Console.CompareWithSuccess(c.Ctx(), a)
 	if errors.Is(err, host.ErrNotFound) {
-		return nil, wire.Missing("session attempt id=%d, or the one that it is compared with", a.ID)
+		return nil, wire.Missing("session attempt id=%d, or the attempt to compare it with", a.ID)
 	}
 	if err != nil {
 		return nil, err

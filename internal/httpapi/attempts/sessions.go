@@ -105,7 +105,7 @@ func searchSessions(c *endpoint.Call, q host.SessionQuery) (any, error) {
 		return nil, err
 	}
 	if len(f.Text) > mostQuery {
-		return nil, wire.Invalid("q= may have %d bytes at most", mostQuery)
+		return nil, wire.Invalid("q= must have at most %d bytes", mostQuery)
 	}
 	var p console.SessionPage
 	if q.Count > 0 {
@@ -158,7 +158,7 @@ func sessionFilter(c *endpoint.Call, stateName string) (console.SessionFilter, e
 		return f, err
 	}
 	if len(f.Tags)+len(f.Labels) > keys.MostTags {
-		return f, wire.Invalid("tag= and label= may be given %d times at most", keys.MostTags)
+		return f, wire.Invalid("tag= and label= may be given at most %d times", keys.MostTags)
 	}
 	if slices.Contains(f.Tags, "") {
 		return f, wire.Invalid("tag= must name a tag, such as daily or team=sales")
@@ -175,7 +175,7 @@ func sessionFilter(c *endpoint.Call, stateName string) (console.SessionFilter, e
 	for _, list := range c.List(stateName) {
 		for state := range strings.SplitSeq(list, ",") {
 			if !slices.Contains(states, state) {
-				return f, wire.Invalid("%s= must be one of %s, or several with commas, not %q", stateName, strings.Join(states, ", "), state)
+				return f, wire.Invalid("%s= must be one of %s, or several separated by commas, not %q", stateName, strings.Join(states, ", "), state)
 			}
 			f.States[state] = true
 		}

@@ -76,10 +76,10 @@ func unpacked(w http.ResponseWriter, r *http.Request, limit int64) (io.ReadClose
 	case "deflate":
 		plain, err = zlib.NewReader(body)
 	default:
-		return nil, access.Refuse(http.StatusUnsupportedMediaType, "Content-Encoding "+encoding+" is not known: gzip and deflate are")
+		return nil, access.Refuse(http.StatusUnsupportedMediaType, "Content-Encoding "+encoding+" is not supported: use gzip or deflate")
 	}
 	if err != nil {
-		return nil, wire.Invalid("Body cannot be unpacked: %v", err)
+		return nil, wire.Invalid("Body cannot be decompressed: %v", err)
 	}
 	return http.MaxBytesReader(w, plain, limit), nil
 }

@@ -20,7 +20,7 @@ func checkFiles(c *endpoint.Call) (any, error) {
 		return nil, wire.NotSet("files")
 	}
 	if len(b.Files) > wire.MostFiles {
-		return nil, wire.Invalid("%d files are checked at once, and these are %d: send those that changed and what they include", wire.MostFiles, len(b.Files))
+		return nil, wire.Invalid("at most %d files are checked at once, but the request has %d: send only changed files and their includes", wire.MostFiles, len(b.Files))
 	}
 	found, workflows := check.Files(b.Files, c.Code)
 	shown := found[:min(len(found), wire.MostFindings)]

@@ -74,7 +74,7 @@ func slotAsked(c *endpoint.Call) (uploads.Slot, error) {
 	}
 	for _, sum := range s.Sums {
 		if b, err := base64.StdEncoding.DecodeString(sum); err != nil || len(b) != 32 {
-			return uploads.Slot{}, wire.Invalid("sha256: %q is no SHA-256 in base64", sum)
+			return uploads.Slot{}, wire.Invalid("sha256: %q is not a SHA-256 checksum in base64", sum)
 		}
 	}
 	return s, nil

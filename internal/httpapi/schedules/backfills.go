@@ -51,7 +51,7 @@ func getBackfills(c *endpoint.Call) (any, error) {
 		}
 		q.Project = p.ID
 	case q.Workflow != "":
-		return nil, wire.Invalid("workflow= goes with project=")
+		return nil, wire.Invalid("workflow= requires project=")
 	}
 	var list []host.Backfill
 	if size > 0 {

@@ -11,7 +11,7 @@ import (
 // getBackup answers with all data of the server, of every site.
 func getBackup(c *endpoint.Call) (any, error) {
 	if c.Backup == nil {
-		return nil, wire.Missing("backup: the store of this server makes its own")
+		return nil, wire.Missing("backup: the store of this server makes its own backups")
 	}
 	out := &begun{w: c.W}
 	if err := c.Backup(c.Ctx(), out); err != nil {
@@ -27,7 +27,7 @@ func getBackup(c *endpoint.Call) (any, error) {
 // redrive sends the messages that could not be handled back to their queues, of all sites.
 func redrive(c *endpoint.Call) (any, error) {
 	if c.Redrive == nil {
-		return nil, wire.Missing("dead letters: the queues of this server have none")
+		return nil, wire.Missing("dead letters: the queues of this server do not keep any")
 	}
 	n, err := c.Redrive(c.Ctx())
 	if err != nil {

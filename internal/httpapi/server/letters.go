@@ -20,7 +20,7 @@ const (
 
 func deadLetters(c *endpoint.Call) ([]host.DeadLetters, error) {
 	if len(c.Dead) == 0 {
-		return nil, wire.Missing("dead letters: the queues of this server have none")
+		return nil, wire.Missing("dead letters: the queues of this server do not keep any")
 	}
 	return c.Dead, nil
 }
@@ -104,7 +104,7 @@ func getLetter(c *endpoint.Call) (any, error) {
 }
 
 func noLetter(c *endpoint.Call) error {
-	return wire.Missing("dead letter id=%s: it was sent back, or nobody can see it for half a minute after somebody has looked", wire.Beginning(c.Vars["letter"]))
+	return wire.Missing("dead letter id=%s: it was sent back, or it was listed less than half a minute ago and is hidden", wire.Beginning(c.Vars["letter"]))
 }
 
 // redriveLetter sends one message that was put aside back to its queue.

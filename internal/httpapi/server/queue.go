@@ -16,7 +16,7 @@ const (
 // getQueue counts what the queues hold, of all sites, and lists messages of one.
 func getQueue(c *endpoint.Call) (any, error) {
 	if c.Depths == nil {
-		return nil, wire.Missing("queues: this server does not know what they hold")
+		return nil, wire.Missing("queues: this server cannot report their contents")
 	}
 	n, err := c.Counting("count", usualMessages, mostMessages)
 	if err != nil {

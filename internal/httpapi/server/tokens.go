@@ -15,7 +15,7 @@ import (
 // tokenStore returns the store of tokens; without one the paths do not exist.
 func tokenStore(c *endpoint.Call) (host.Users, error) {
 	if c.Auth.Tokens == nil {
-		return nil, &host.Error{Code: host.Missing, Message: "This server keeps no tokens"}
+		return nil, &host.Error{Code: host.Missing, Message: "This server does not support tokens"}
 	}
 	return c.Auth.Tokens, nil
 }
@@ -44,7 +44,7 @@ func siteAsked(c *endpoint.Call) (int64, error) {
 // noHigher refuses to give or take away more than the caller has.
 func noHigher(c *endpoint.Call, role access.Role) error {
 	if role > c.Actor.Role {
-		return access.Refuse(http.StatusForbidden, "Access denied: tokens of role "+role.String()+" are for those who have it")
+		return access.Refuse(http.StatusForbidden, "Access denied: tokens of role "+role.String()+" can only be managed by users with that role")
 	}
 	return nil
 }

@@ -64,7 +64,7 @@ func goTo(c *endpoint.Call, address string) (any, error) {
 
 func providerOf(c *endpoint.Call) (*access.OIDC, error) {
 	if c.Auth.OIDC == nil || c.Auth.Seal == nil {
-		return nil, &host.Error{Code: host.Missing, Message: "This server knows no provider of identities"}
+		return nil, &host.Error{Code: host.Missing, Message: "This server has no identity provider"}
 	}
 	return c.Auth.OIDC, nil
 }
@@ -102,7 +102,7 @@ func getCallback(c *endpoint.Call) (any, error) {
 	now := c.Now()
 	over := time.Unix(l.Begun, 0).Add(longestAway)
 	if !found || !now.Before(over) || access.Same(l.State, c.Text("state")) != 1 || !c.Auth.Seal.Spend("oidc "+l.State, now, over) {
-		return cameBack(c, "/", access.Refuse(http.StatusForbidden, "That sign-in was not begun in this browser, or it took too long: sign in again"))
+		return cameBack(c, "/", access.Refuse(http.StatusForbidden, "This sign-in was not started in this browser, or it took too long: sign in again"))
 	}
 	if why := c.Text("error"); why != "" {
 		return cameBack(c, l.Return, access.Refuse(http.StatusForbidden, o.Name+" did not let you in: "+wire.Beginning(why+" "+c.Text("error_description"))))
@@ -113,8 +113,8 @@ func getCallback(c *endpoint.Call) (any, error) {
 	}
 	g, granted := access.GrantOf(o.Grants, p)
 	if !granted {
-		c.Logger.Warn("login failed", "remote", c.Remote(), "user", p.Name, "with", "a provider of identities", "reason", "no grant fits")
-		return cameBack(c, l.Return, access.Refuse(http.StatusForbidden, o.Name+" knows you as "+wire.Beginning(p.Name)+", whom nobody has let into this server: ask its administrator"))
+		c.Logger.Warn("login failed", "remote", c.Remote(), "user", p.Name, "with", "an identity provider", "reason", "no grant fits")
+		return cameBack(c, l.Return, access.Refuse(http.StatusForbidden, o.Name+" identified you as "+wire.Beginning(p.Name)+", who has no access to this server: ask its administrator"))
 	}
 	c.Actor = access.Actor{Name: p.Name, By: access.ByOIDC, Site: g.Site, Role: g.Role, Info: param.New("oidc", p.Name)}
 	c.SetCookie(access.LandingCookie, "", 0, false)
@@ -128,7 +128,7 @@ func getCallback(c *endpoint.Call) (any, error) {
 func cameBack(c *endpoint.Call, to string, why error) (any, error) {
 	var user *host.Error
 	var refused *access.Refusal
-	text := "The provider of identities cannot be reached now: try again"
+	text := "The identity provider cannot be reached now: try again"
 	switch {
 	case errors.As(why, &user):
 		text = user.Message
@@ -138,7 +138,7 @@ func cameBack(c *endpoint.Call, to string, why error) (any, error) {
 		return nil, why
 	}
 	if !errors.As(why, &refused) {
-		c.Logger.Warn("sign-in at the provider of identities failed", "error", why)
+		c.Logger.Warn("sign-in at the identity provider failed", "error", why)
 	}
 	sealed, err := c.Auth.Seal.Seal(c.Ctx(), problemPurpose, text)
 	if err != nil {

@@ -79,7 +79,7 @@ func signIn(c *endpoint.Call) (any, error) {
 	}
 	methods := signIns(c.Auth)
 	if len(methods) == 0 {
-		return nil, &host.Error{Code: host.Missing, Message: "Nobody has to sign in here"}
+		return nil, &host.Error{Code: host.Missing, Message: "This server does not require a sign-in"}
 	}
 	if err := c.KeepsCookies(); err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func signIn(c *endpoint.Call) (any, error) {
 	case b.User != "" && len(c.Auth.Users) > 0:
 		err = c.ByPassword(b.User, b.Password)
 	case b.Token != "" || b.User != "":
-		err = wire.Invalid("This server does not take that way to sign in")
+		err = wire.Invalid("This server does not support that sign-in method")
 	default:
 		err = wire.NotSet("token, or user and password")
 	}

@@ -54,7 +54,7 @@ func (b *ResumeBody) check() error {
 	case b.Mode == nil:
 		return NotSet("resume.mode")
 	case *b.Mode != "failed" && *b.Mode != "from":
-		return Invalid("Unknown resuming mode: %s (failed and from are known)", *b.Mode)
+		return Invalid("Unknown resuming mode: %s (use failed or from)", *b.Mode)
 	case b.AttemptID == nil:
 		return NotSet("resume.attemptId")
 	case *b.Mode == "from" && b.From == nil:

@@ -20,7 +20,7 @@ func InvalidJSON(err error) error {
 	case errors.As(err, &user):
 		return user
 	case errors.As(err, &wrongType):
-		return Invalid("Cannot read %q from JSON: %s is not possible here", wrongType.Field, wrongType.Value)
+		return Invalid("Cannot read %q from JSON: %s is not allowed here", wrongType.Field, wrongType.Value)
 	}
 	return Invalid("Body is not valid JSON: %v", err)
 }
@@ -51,7 +51,7 @@ func (w *Words) UnmarshalJSON(b []byte) error {
 	case '"':
 		return json.Unmarshal(b, (*string)(w))
 	case '{', '[':
-		return Invalid("A text is needed, not an object or a list")
+		return Invalid("Expected text, not an object or a list")
 	}
 	*w = Words(b)
 	return nil
@@ -73,7 +73,7 @@ func (c *Choice) UnmarshalJSON(b []byte) error {
 	case "false", "False", "FALSE", "null", "":
 		c.Yes = false
 	default:
-		return Invalid("true or false is needed, not %.100s", b)
+		return Invalid("Expected true or false, not %.100s", b)
 	}
 	return nil
 }
@@ -103,7 +103,7 @@ func ParseInstant(text string) (time.Time, error) {
 			return t, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("%q is no time with an offset", text)
+	return time.Time{}, fmt.Errorf("%q is not a time with an offset", text)
 }
 
 // LocalOrInstant is a time in a body with an offset or, without one, in the zone of a workflow. It stays text until the
@@ -133,7 +133,7 @@ func ParseLocalOrInstant(text string) (LocalOrInstant, error) {
 			return LocalOrInstant(t.Format("2006-01-02T15:04:05.999999999")), nil
 		}
 	}
-	return "", fmt.Errorf("%q is no time", text)
+	return "", fmt.Errorf("%q is not a time", text)
 }
 
 // NotSet is the error for a field that must be in a body.

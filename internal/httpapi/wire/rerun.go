@@ -59,7 +59,7 @@ func (b *RerunBody) checkStart(mode string) error {
 	case mode == "fork" && b.Seq == nil:
 		return NotSet("seq")
 	case mode != "from" && b.From != nil, mode != "fork" && b.Seq != nil:
-		return Invalid("from goes with mode from, seq with mode fork")
+		return Invalid("from is for mode from, seq for mode fork")
 	}
 	return nil
 }
@@ -68,11 +68,11 @@ func (b *RerunBody) checkStart(mode string) error {
 func (b *RerunBody) checkPart(mode string) error {
 	switch {
 	case (mode == "only") != (b.Only != nil), b.Only != nil && *b.Only == "":
-		return Invalid("mode only needs only, the task that runs, and no other mode has it")
+		return Invalid("only, the task to run, is required in mode only and not allowed in other modes")
 	case b.Until != nil && *b.Until == "":
-		return Invalid("until is the name of a task")
+		return Invalid("until must be the name of a task")
 	case mode == "fork" && (b.Until != nil || b.MarkSuccess != nil), mode == "only" && b.Until != nil:
-		return Invalid("until goes with the modes failed, from and all, markSuccess with these and with only")
+		return Invalid("until is for the modes failed, from and all; markSuccess is for these and for only")
 	case len(b.MarkSuccess) > MostMarked:
 		return Invalid("markSuccess has more than %d tasks", MostMarked)
 	}

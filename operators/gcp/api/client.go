@@ -75,7 +75,7 @@ func (c *Client) read(ctx context.Context, r request) (*param.Map, error) {
 	}
 	m, isMap := v.(*param.Map)
 	if !isMap {
-		return nil, &Unreadable{Path: r.path, Why: "it is no JSON object"}
+		return nil, &Unreadable{Path: r.path, Why: "it is not a JSON object"}
 	}
 	return m, nil
 }
@@ -91,7 +91,7 @@ func (c *Client) call(ctx context.Context, r request) ([]byte, error) {
 	return text, err
 }
 
-var errSilent = fmt.Errorf("there was no whole answer within %v", longest)
+var errSilent = fmt.Errorf("no complete response within %v", longest)
 
 func (c *Client) send(ctx context.Context, r request) ([]byte, error) {
 	if c.token == "" {

@@ -44,17 +44,17 @@ func ReadCredential(text string) (*Credential, error) {
 		TokenURI  string `json:"token_uri"`
 	}
 	if json.Unmarshal([]byte(text), &k) != nil { // its error may contain a part of the key
-		return nil, param.Errorf("Unable to parse 'gcp.credential' secret: it is not the JSON of a key; set it from the file that Google gave, as `zerodag secrets --project NAME --set gcp.credential=@key.json`")
+		return nil, param.Errorf("Unable to parse 'gcp.credential' secret: it is not a JSON key; set it from the key file that Google issued: `zerodag secrets --project NAME --set gcp.credential=@key.json`")
 	}
 	c := &Credential{Project: k.ProjectID, kind: k.Type, email: k.Email, keyID: k.KeyID, key: k.Key, clientID: k.ClientID, clientSecret: k.Secret,
 		refreshKey: k.Refresh, tokenAddress: k.TokenURI}
 	switch {
 	case k.Type == "service_account" && (k.Email == "" || k.Key == ""):
-		return nil, param.Errorf("The 'gcp.credential' secret lacks client_email or private_key: set it from the whole file that Google gave for the service account")
+		return nil, param.Errorf("The 'gcp.credential' secret lacks client_email or private_key: set it from the complete key file of the service account")
 	case k.Type == "authorized_user" && (k.ClientID == "" || k.Secret == "" || k.Refresh == ""):
-		return nil, param.Errorf("The 'gcp.credential' secret lacks client_id, client_secret or refresh_token: set it from the whole file that `gcloud auth application-default login` wrote")
+		return nil, param.Errorf("The 'gcp.credential' secret lacks client_id, client_secret or refresh_token: set it from the complete file written by `gcloud auth application-default login`")
 	case k.Type != "service_account" && k.Type != "authorized_user":
-		return nil, param.Errorf("The 'gcp.credential' secret is of the type %q: a key of the type service_account or authorized_user is needed", bounded(k.Type, 40))
+		return nil, param.Errorf("The 'gcp.credential' secret has the type %q: use a key of type service_account or authorized_user", bounded(k.Type, 40))
 	}
 	if c.tokenAddress == "" {
 		c.tokenAddress = googleTokens
@@ -68,11 +68,11 @@ func CheckAddress(what, address string) error {
 	at, err := url.Parse(address)
 	switch {
 	case err != nil || at.Host == "" || at.User != nil || at.RawQuery != "" || at.Fragment != "":
-		return param.Errorf("The %s is no address such as https://host.example.com/path, without a user, a query and a fragment", what)
+		return param.Errorf("The %s must be an address such as https://host.example.com/path, without user, query and fragment", what)
 	case at.Scheme == "https", at.Scheme == "http" && isHere(at.Hostname()):
 		return nil
 	}
-	return param.Errorf("The %s must begin with https://: a key is not sent in clear", what)
+	return param.Errorf("The %s must begin with https://: keys are never sent unencrypted", what)
 }
 
 func isHere(host string) bool {
@@ -87,7 +87,7 @@ type TokenError struct {
 }
 
 func (e *TokenError) Error() string {
-	return "Google gives no token for the 'gcp.credential' secret: " + e.Text
+	return "Google issued no token for the 'gcp.credential' secret: " + e.Text
 }
 
 // Kind returns the word that Digdag users see after the text.
@@ -117,7 +117,7 @@ func (c *Credential) token(ctx context.Context, client *http.Client, scope strin
 	case watch.failed != nil:
 		return "", unanswered(request{method: http.MethodPost, path: "a token"}, watch.failed)
 	case watch.status == 0:
-		return "", param.Errorf("The 'gcp.credential' secret has no private_key that can be read: set it from the file that Google gave, as it is")
+		return "", param.Errorf("The 'gcp.credential' secret has no readable private_key: set it from the unchanged key file that Google issued")
 	case errors.As(err, &answer):
 		return "", &TokenError{Status: watch.status, Text: fmt.Sprintf("%d %s%s", watch.status, http.StatusText(watch.status), oauthWords(answer.Body))}
 	}

@@ -41,7 +41,7 @@ func (e *Error) Kind() string { return "google json response" }
 type Unreadable struct{ Path, Why string }
 
 func (e *Unreadable) Error() string {
-	return fmt.Sprintf("the answer of Google to %s cannot be read: %s", e.Path, e.Why)
+	return fmt.Sprintf("the response of Google to %s cannot be read: %s", e.Path, e.Why)
 }
 
 // Kind returns the word that Digdag users see after the text.
@@ -54,7 +54,7 @@ type unsent struct {
 }
 
 func (e *unsent) Error() string {
-	return fmt.Sprintf("Google does not answer: %s %s: %v", e.method, e.path, e.err)
+	return fmt.Sprintf("Google is not responding: %s %s: %v", e.method, e.path, e.err)
 }
 
 func (e *unsent) Unwrap() error { return e.err }

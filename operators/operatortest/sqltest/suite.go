@@ -90,7 +90,7 @@ func (s Subject) failures(t *testing.T) {
 		}
 	}
 	w := operatortest.New(t, `{"host": "h", "user": "u", "query": "q"}`)
-	want := fmt.Sprintf("Parameter 'database' is required but not set: write it into `_export: {%s: {database: ...}}`, "+
+	want := fmt.Sprintf("Parameter 'database' is required but not set: write it in `_export: {%s: {database: ...}}`, "+
 		"or set the secret with `zerodag secrets --project project --set %s.database`", s.Operator.Name, s.Secrets)
 	if got := operatortest.RunOnce(t, s.Operator, w); got.Error != want {
 		t.Errorf("got %q, want %q", got.Error, want)

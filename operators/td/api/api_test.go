@@ -72,10 +72,10 @@ func TestRows(t *testing.T) {
 		}
 	}
 	for content, want := range map[string]string{
-		"\x01": "a row is no array", "\xd4": "it ends within a row", "\x92\x01": "it ends within a row", "\x91\xc1": "unrecognized type prefix", "\x91\xdb\xff\xff\xff\xffa": "limit exceeded",
-		"\x91\xc6\xff\xff\xff\xffa": "limit exceeded", "\x91\xdd\xff\xff\xff\xff": "it ends within a row", "\x91\xc7\x02\x05ab": "which results do not have",
-		strings.Repeat("\x91", 200): "nested deeper than 100", "\x91\xd6\xff\x00\x00\x00\x00": "which results do not have",
-		"\x91\xdb\x01\xff\xff\xff" + strings.Repeat("a", 10): "it ends within a row", "\xdd\x00\x0f\xff\xff" + strings.Repeat("\xd9\x80"+strings.Repeat("a", 128), 1<<19): "a row is longer than 64 MiB",
+		"\x01": "a row is not an array", "\xd4": "it ends in the middle of a row", "\x92\x01": "it ends in the middle of a row", "\x91\xc1": "unrecognized type prefix", "\x91\xdb\xff\xff\xff\xffa": "limit exceeded",
+		"\x91\xc6\xff\xff\xff\xffa": "limit exceeded", "\x91\xdd\xff\xff\xff\xff": "it ends in the middle of a row", "\x91\xc7\x02\x05ab": "which results cannot contain",
+		strings.Repeat("\x91", 200): "nested deeper than 100", "\x91\xd6\xff\x00\x00\x00\x00": "which results cannot contain",
+		"\x91\xdb\x01\xff\xff\xff" + strings.Repeat("a", 10): "it ends in the middle of a row", "\xdd\x00\x0f\xff\xff" + strings.Repeat("\xd9\x80"+strings.Repeat("a", 128), 1<<19): "a row is longer than 64 MiB",
 	} {
 		_, err := rowsOf(answering(200, zipped([]byte(content))))
 		var unreadable *api.Unreadable
@@ -129,7 +129,7 @@ func FuzzAnswers(f *testing.F) {
 		_, saved := c.RunSaved(t.Context(), "n", time.Unix(0, 0), "k")
 		_, listed := c.HasTable(t.Context(), "d", "t")
 		for _, err := range []error{submitted, looked, shown, saved, listed} {
-			if err != nil && !strings.HasPrefix(err.Error(), "[") && !strings.HasPrefix(err.Error(), "Treasure Data does not answer: ") {
+			if err != nil && !strings.HasPrefix(err.Error(), "[") && !strings.HasPrefix(err.Error(), "Treasure Data is not responding: ") {
 				t.Errorf("%d %q: %v", status, content, err)
 			}
 		}
@@ -155,8 +155,8 @@ func TestErrors(t *testing.T) {
 		{429, `{`, "[CLIENT_ERROR] [429:Too Many Requests] API request to /v3/job/status/1 has failed: {", "td client http too many requests", true},
 		{503, `<p>`, "[SERVER_ERROR] [503:Service Unavailable] API request to /v3/job/status/1 has failed: <p>", "td client http", true},
 		{304, ``, "[UNEXPECTED_RESPONSE_CODE] [304:Not Modified] API request to /v3/job/status/1 has failed", "td client http", true},
-		{200, `{"status":1}`, "[INVALID_JSON_RESPONSE] the answer of Treasure Data to /v3/job/status/1 cannot be read: it is not the JSON that is expected: json: cannot unmarshal number into Go struct field jobStatus.status of type string", "td client", false},
-		{200, `{}`, "[INVALID_JSON_RESPONSE] the answer of Treasure Data to /v3/job/status/1 cannot be read: it has no status", "td client", false},
+		{200, `{"status":1}`, "[INVALID_JSON_RESPONSE] the response of Treasure Data to /v3/job/status/1 cannot be read: it is not the expected JSON: json: cannot unmarshal number into Go struct field jobStatus.status of type string", "td client", false},
+		{200, `{}`, "[INVALID_JSON_RESPONSE] the response of Treasure Data to /v3/job/status/1 cannot be read: it has no status", "td client", false},
 	} {
 		_, err := answering(c.status, []byte(c.content)).JobStatus(t.Context(), "1")
 		var kind interface{ Kind() string }
@@ -194,7 +194,7 @@ func TestSilence(t *testing.T) {
 			<-r.Context().Done()
 		})
 		c.Silence = 50 * time.Millisecond
-		if _, err := c.JobStatus(t.Context(), "1"); err == nil || !api.Temporary(err) || !strings.HasSuffix(err.Error(), "GET /v3/job/status/1: the service says nothing for 50ms") {
+		if _, err := c.JobStatus(t.Context(), "1"); err == nil || !api.Temporary(err) || !strings.HasSuffix(err.Error(), "GET /v3/job/status/1: the service does not respond for 50ms") {
 			t.Errorf("after %q: %v", begin, err)
 		}
 	}

@@ -45,7 +45,7 @@ const (
 )
 
 // errSilent ends a call whose service is silent.
-var errSilent = errors.New("the service says nothing")
+var errSilent = errors.New("the service does not respond")
 
 // request is one call.
 type request struct {
@@ -90,7 +90,7 @@ func (c *Client) read(ctx context.Context, r request, into any) error {
 			return &Unreadable{Path: r.path, Why: fmt.Sprintf("it is longer than %d MiB", mostJSON>>20)}
 		}
 		if err := json.Unmarshal(text, into); err != nil {
-			return &Unreadable{Path: r.path, Why: "it is not the JSON that is expected: " + err.Error()}
+			return &Unreadable{Path: r.path, Why: "it is not the expected JSON: " + err.Error()}
 		}
 		return nil
 	})
@@ -193,7 +193,7 @@ func (c *Client) build(ctx context.Context, r request) (*http.Request, error) {
 	}
 	h, err := http.NewRequestWithContext(ctx, r.method, c.Base+r.address(), strings.NewReader(content))
 	if err != nil {
-		return nil, &Invalid{"the endpoint of Treasure Data is no address: " + plain(err)}
+		return nil, &Invalid{"the endpoint of Treasure Data is not a valid address: " + plain(err)}
 	}
 	if kind != "" {
 		h.Header.Set("Content-Type", kind)

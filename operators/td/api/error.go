@@ -80,7 +80,7 @@ func (e *Invalid) Kind() string { return "td client" }
 type Unreadable struct{ Path, Why string }
 
 func (e *Unreadable) Error() string {
-	return fmt.Sprintf("[INVALID_JSON_RESPONSE] the answer of Treasure Data to %s cannot be read: %s", e.Path, e.Why)
+	return fmt.Sprintf("[INVALID_JSON_RESPONSE] the response of Treasure Data to %s cannot be read: %s", e.Path, e.Why)
 }
 
 // Kind returns the word that Digdag users see after the text.
@@ -124,7 +124,7 @@ type unsent struct {
 }
 
 func (e *unsent) Error() string {
-	return fmt.Sprintf("Treasure Data does not answer: %s %s: %v", e.method, e.path, e.err)
+	return fmt.Sprintf("Treasure Data is not responding: %s %s: %v", e.method, e.path, e.err)
 }
 
 func (e *unsent) Unwrap() error { return e.err }
@@ -218,7 +218,7 @@ func (w *Word) UnmarshalJSON(text []byte) error {
 	}
 	var n json.Number
 	if err := json.Unmarshal(text, &n); err != nil {
-		return fmt.Errorf("neither text nor number: %w", err)
+		return fmt.Errorf("neither text nor a number: %w", err)
 	}
 	*w = Word(n)
 	return nil

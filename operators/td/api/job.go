@@ -76,7 +76,7 @@ func (c *Client) start(ctx context.Context, r request, key string) (string, erro
 	}
 	var id Word
 	if json.Unmarshal(answer[key], &id) != nil || id == "" {
-		return "", &Unreadable{Path: r.path, Why: "it names no job"}
+		return "", &Unreadable{Path: r.path, Why: "it does not name a job"}
 	}
 	return string(id), nil
 }
@@ -166,7 +166,7 @@ func (c *Client) JobInfo(ctx context.Context, id string) (JobInfo, error) {
 func columns(schema string) ([]string, error) {
 	var pairs [][]any
 	if err := json.Unmarshal([]byte(schema), &pairs); err != nil {
-		return nil, fmt.Errorf("it is no list of pairs: %w", err)
+		return nil, fmt.Errorf("it is not a list of pairs: %w", err)
 	}
 	names := make([]string, len(pairs))
 	for i, pair := range pairs {
@@ -175,7 +175,7 @@ func columns(schema string) ([]string, error) {
 		}
 		name, isText := pair[0].(string)
 		if !isText {
-			return nil, fmt.Errorf("the name of column %d is no text", i+1)
+			return nil, fmt.Errorf("the name of column %d is not text", i+1)
 		}
 		names[i] = name
 	}

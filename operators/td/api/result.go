@@ -53,7 +53,7 @@ func readRows(from io.Reader, f func(row []param.Value) (bool, error)) error {
 		return nil // empty input has no rows
 	}
 	if err != nil {
-		return fmt.Errorf("it is not compressed by gzip: %w", err)
+		return fmt.Errorf("it is not compressed with gzip: %w", err)
 	}
 	bound := &bounded{from: plain}
 	m := msgp.NewReaderSize(bound, 64<<10)
@@ -98,14 +98,14 @@ func readRow(m *msgp.Reader) ([]param.Value, error) {
 	}
 	row, err := readValue(m, 0)
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return nil, errors.New("it ends within a row")
+		return nil, errors.New("it ends in the middle of a row")
 	}
 	if err != nil {
 		return nil, err
 	}
 	list, isList := row.([]param.Value)
 	if !isList {
-		return nil, errors.New("a row is no array")
+		return nil, errors.New("a row is not an array")
 	}
 	return list, nil
 }
@@ -146,7 +146,7 @@ func readValue(m *msgp.Reader, depth int) (param.Value, error) {
 	case msgp.MapType:
 		return readMap(m, depth)
 	}
-	return nil, fmt.Errorf("a value is of the type %s, which results do not have", kind)
+	return nil, fmt.Errorf("a value has the type %s, which results cannot contain", kind)
 }
 
 // readList does not allocate memory for a length that was only announced.

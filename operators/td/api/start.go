@@ -20,7 +20,7 @@ func (c *Client) RunSaved(ctx context.Context, name string, at time.Time, domain
 		return conflicting(err)
 	}
 	if len(answer.Jobs) == 0 || answer.Jobs[0].ID == "" {
-		return "", &Unreadable{Path: r.path, Why: "it names no job"}
+		return "", &Unreadable{Path: r.path, Why: "it does not name a job"}
 	}
 	return string(answer.Jobs[0].ID), nil
 }

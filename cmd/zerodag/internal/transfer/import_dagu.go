@@ -80,7 +80,7 @@ func (c *importDagu) run(names []string) error {
 	case len(failed) > 0:
 		return errors.Join(failed...)
 	case lost > 0:
-		fmt.Fprintf(c.Err, "Not taken over: %s. See the comments at the top of the workflow files.\n", term.Counted(lost, "thing"))
+		fmt.Fprintf(c.Err, "Not translated: %s. See the comments at the top of the workflow files.\n", term.Counted(lost, "thing"))
 		return program.ErrShown
 	}
 	return nil

@@ -33,9 +33,9 @@ type Definitions struct {
 
 // Sources of text.
 const (
-	fromStore = "$DIGDAG_STORE stores texts"
-	fromRule  = "`params` declares it as a text"
-	fromText  = "it is a text in the file"
+	fromStore = "$DIGDAG_STORE stores text"
+	fromRule  = "`params` declares it as a string"
+	fromText  = "it is text in the file"
 )
 
 // mostFiles limits how many files of a project are read for its definitions.
@@ -138,7 +138,7 @@ func (d *Definitions) stored(v param.Value) {
 	for name, from := range m.All() {
 		rule, _ := from.(*param.Map)
 		if kind, _ := rule.Value("type").(string); kind == "" || kind == "string" {
-			d.texts[name] = "`_store` stores texts, without `type`"
+			d.texts[name] = "`_store` stores text unless it has `type`"
 		} else {
 			d.others[name] = true
 		}
@@ -197,7 +197,7 @@ func (d *Definitions) textual(name string) string {
 	case d.open, d.words[name], name == "error", name == "failed", name == "moment":
 		return ""
 	}
-	return "-p gives texts"
+	return "-p passes text"
 }
 
 // Has reports whether a project may define a name: its files define it, a script contains it, or an operator of the

@@ -58,7 +58,7 @@ func (c Expressions) use(place []string, task string, use param.Use) {
 		c.minus(place, task, use.Name)
 	case param.Within:
 		if _, isList := c.Exports.Value(use.Name).([]param.Value); isList {
-			c.Warn(place, task, "write "+use.Name+".includes(...)", "`in` looks for an index of %s, not for a value", use.Name)
+			c.Warn(place, task, "write "+use.Name+".includes(...)", "`in` searches the indexes of %s, not its values", use.Name)
 		}
 	case param.Written:
 		c.compared(place, task, use.Name, use.Other)
@@ -86,13 +86,13 @@ var outcomes = []string{"success", "error", "canceled"}
 // compared warns about a comparison with a text that a built-in variable never has.
 func (c Expressions) compared(place []string, task, name, text string) {
 	if name == "outcome" && c.Level > 0 && !c.Exports.Has(name) && !slices.Contains(outcomes, text) {
-		c.Warn(place, task, "it is "+strings.Join(outcomes, ", "), "outcome is never '%s'", text)
+		c.Warn(place, task, "its values are "+strings.Join(outcomes, ", "), "outcome is never '%s'", text)
 		return
 	}
 	for _, ending := range []string{"_date_compact", "_date", "_time"} {
 		if strings.HasSuffix(name, ending) && c.isTextVariable(name) && text != "" && !dateForms()[ending].MatchString(text) {
 			example := map[string]string{"_date": "2026-12-31", "_date_compact": "20261231", "_time": "2026-12-31T00:00:00+00:00"}[ending]
-			c.Warn(place, task, "write it as '"+example+"', or compare ${moment("+strings.TrimSuffix(name, "_compact")+").format(...)}", "%s has the form %s: '%s' is another", name, example, text)
+			c.Warn(place, task, "write it as '"+example+"', or compare ${moment("+strings.TrimSuffix(name, "_compact")+").format(...)}", "%s has the form %s, but '%s' has a different one", name, example, text)
 			return
 		}
 	}
@@ -103,9 +103,9 @@ func (c Expressions) minus(place []string, task, name string) {
 	first, _, hyphens := strings.Cut(name, "-")
 	switch {
 	case hyphens && (c.Exports.Has(name) || c.Defined().texts[name] != "" || c.Defined().others[name]):
-		c.Warn(place, task, `write ${this["`+name+`"]}, or call the parameter `+strings.ReplaceAll(name, "-", "_"), "%s is read as a subtraction, not as the parameter of that name", name)
+		c.Warn(place, task, `write ${this["`+name+`"]}, or name the parameter `+strings.ReplaceAll(name, "-", "_"), "%s is read as a subtraction, not as the parameter of that name", name)
 	case c.isTextVariable(first) && !strings.HasSuffix(first, "_compact"):
-		c.Warn(place, task, "write such as ${moment("+first+").subtract(1, 'day').format('YYYY-MM-DD')}, or ${moment(a).diff(moment(b), 'days')}", "%s is a text, and subtracting from a text gives no number", first)
+		c.Warn(place, task, "write, for example, ${moment("+first+").subtract(1, 'day').format('YYYY-MM-DD')}, or ${moment(a).diff(moment(b), 'days')}", "%s is text, and subtracting from text does not give a number", first)
 	}
 }
 
@@ -121,23 +121,23 @@ func (c Expressions) text(place []string, task string, use param.Use) {
 	kind, message, cast := "boolean", "", use.Name+" == 'true'"
 	switch use.Kind {
 	case param.Negated:
-		message = "!" + use.Name + " is false also for the text 'false'"
+		message = "!" + use.Name + " is false even for the text 'false'"
 		cast = use.Name + " != 'true'"
 	case param.Both:
-		if from == "-p gives texts" && !isCondition(place) {
+		if from == "-p passes text" && !isCondition(place) {
 			return // it may test whether there is text
 		}
-		message = use.Name + " counts as true also if it is the text 'false'"
+		message = use.Name + " counts as true even if it is the text 'false'"
 	case param.Exactly:
-		kind, message, cast = "integer", use.Name+" === 1 is false also for the text '1'", "Number("+use.Name+") === 1"
+		kind, message, cast = "integer", use.Name+" === 1 is false even for the text '1'", "Number("+use.Name+") === 1"
 	case param.Added:
-		kind, message, cast = "integer", use.Name+" + 1 appends to a text: 5 + 1 is 51", "Number("+use.Name+") + 1"
+		kind, message, cast = "integer", use.Name+" + 1 appends to text: 5 + 1 is 51", "Number("+use.Name+") + 1"
 	case param.Compared:
 		other := c.textual(use.Other)
-		if other == "" || from == "-p gives texts" && other == from && (ordered().MatchString(use.Name) || ordered().MatchString(use.Other)) {
+		if other == "" || from == "-p passes text" && other == from && (ordered().MatchString(use.Name) || ordered().MatchString(use.Other)) {
 			return // a number beside it makes both numbers; dates and names are compared as text
 		}
-		kind, message, cast = "integer", use.Name+" and "+use.Other+" are compared letter by letter if both are texts: 9 is more than 10", "Number("+use.Name+")"
+		kind, message, cast = "integer", use.Name+" and "+use.Other+" are compared character by character if both are text: 9 is greater than 10", "Number("+use.Name+")"
 	}
 	c.Warn(place, task, c.typeHint(use.Name, from, kind, cast), "%s; %s", message, from)
 }
@@ -154,7 +154,7 @@ func (c Expressions) typeHint(name, from, kind, cast string) string {
 	if from == fromText {
 		return "write the value without quotes, or ${" + cast + "}"
 	}
-	if (from == "-p gives texts" || from == fromRule) && c.Level > 0 {
+	if (from == "-p passes text" || from == fromRule) && c.Level > 0 {
 		return "declare `params: {" + name + ": {type: " + kind + "}}` at the top of the file, or write ${" + cast + "}"
 	}
 	return "write ${" + cast + "}"
@@ -189,7 +189,7 @@ func (c Expressions) property(place []string, task string, use param.Use) {
 	case use.Name == errorName && inFailure(task):
 		c.failure(place, task, first)
 	case c.isTextVariable(use.Name):
-		c.Warn(place, task, "for a part of a date, write such as ${moment("+use.Name+").format('YYYY')}", "%s is a text and has no %s: ${%s.%s} is empty", use.Name, first, use.Name, first)
+		c.Warn(place, task, "for part of a date, write, for example, ${moment("+use.Name+").format('YYYY')}", "%s is text and has no %s: ${%s.%s} is empty", use.Name, first, use.Name, first)
 	case c.Exports.Map(use.Name).Len() > 0:
 		c.part(place, task, use)
 	case slices.Contains([]string{"size", "count", "len", "length()"}, first):
@@ -235,11 +235,11 @@ func (c Expressions) failure(place []string, task, part string) {
 	if slices.Contains(errorKeys, part) || d.open || d.others[errorName] || d.texts[errorName] != "" || d.keys[errorName] != nil || d.words[errorName] && d.words[part] {
 		return
 	}
-	hint := "it has " + strings.Join(errorKeys[:6], ", ")
+	hint := "its keys are " + strings.Join(errorKeys[:6], ", ")
 	if near := param.Nearest(part, errorKeys); near != "" {
 		hint = "did you mean error." + near + "?"
 	}
-	c.Warn(place, task, hint, "error has no %s, so that ${error.%s} is empty", part, part)
+	c.Warn(place, task, hint, "error has no %s, so ${error.%s} is empty", part, part)
 }
 
 // part checks a part of a mapping that is exported to the task.
@@ -250,21 +250,21 @@ func (c Expressions) part(place []string, task string, use param.Use) {
 		return
 	}
 	there := slices.Sorted(maps.Keys(d.keys[name]))
-	hint := "it has " + strings.Join(there[:min(len(there), dig.MaxListed)], ", ")
+	hint := "its keys are " + strings.Join(there[:min(len(there), dig.MaxListed)], ", ")
 	if near := param.Nearest(first, there); near != "" {
 		hint = "did you mean " + name + "." + near + "?"
 	}
-	c.Warn(place, task, hint+" Write ${"+name+"."+first+" || 'default'} if a start may give it", "%s has no %s in any _export, so that ${%s.%s} is empty", name, first, name, first)
+	c.Warn(place, task, hint+" Write ${"+name+"."+first+" || 'default'} if a start may set it", "%s has no %s in any _export, so ${%s.%s} is empty", name, first, name, first)
 }
 
 // content checks the use of what `http>` has stored.
 func (c Expressions) content(place []string, task string, use param.Use) {
 	if len(use.Path) > 1 && !slices.Contains(ofTexts, use.Path[1]) {
-		c.Warn(place, task, "write ${JSON.parse(http.last_content)."+strings.Join(use.Path[1:], ".")+"}", "http.last_content is a text and has no %s", use.Path[1])
+		c.Warn(place, task, "write ${JSON.parse(http.last_content)."+strings.Join(use.Path[1:], ".")+"}", "http.last_content is text and has no %s", use.Path[1])
 		return
 	}
 	if !c.Answers() {
-		c.Warn(place, task, "write `store_content: true` at the task with http>", "http.last_content is empty, as no http> of this file has store_content")
+		c.Warn(place, task, "write `store_content: true` at the task with http>", "http.last_content is empty because no http> in this file has store_content")
 	}
 }
 

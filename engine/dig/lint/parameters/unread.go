@@ -73,7 +73,7 @@ func beaten(name string, sources map[string]*param.Map) dig.Errors {
 	if task == "" {
 		return nil
 	}
-	return dig.Errors{{File: of, Task: task, Message: fmt.Sprintf("the parameter %s that was given has no effect here: the task sets it itself", name), Hint: "take it out of the task"}}
+	return dig.Errors{{File: of, Task: task, Message: fmt.Sprintf("the given parameter %s has no effect here: the task overrides it", name), Hint: "remove it from the task"}}
 }
 
 // ownKey finds the first task below a task that sets a parameter itself, and reports whether anything may read the
@@ -138,7 +138,7 @@ func Unread(config, given *param.Map) (found dig.Errors) {
 }
 
 func unread(name string, asked []string) dig.Error {
-	e := dig.Error{Message: fmt.Sprintf("nothing reads the parameter '%s'", name)}
+	e := dig.Error{Message: fmt.Sprintf("unused parameter '%s'", name)}
 	if near := param.Nearest(name, asked); near != "" {
 		e.Message += ": did you mean " + near + "?"
 	}

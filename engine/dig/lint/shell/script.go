@@ -53,18 +53,18 @@ func Slips(script string, inSh bool) (found []Slip) {
 	}
 	trimmed, plain := strings.TrimSpace(script), bare(script)
 	inDocument := strings.Contains(plain, "<<")
-	add(onlyCD().MatchString(trimmed), "cd ends with its task: the next task runs in the folder of the project again", "write `_workdir: FOLDER` at the tasks that should run there")
-	add(onlyExport().MatchString(trimmed), "a variable ends with its task: the next task does not have it", "write the variable into `_env` or `_export` of the tasks that read it")
+	add(onlyCD().MatchString(trimmed), "cd only affects its own task: the next task starts in the project folder", "write `_workdir: FOLDER` in the tasks that should run there")
+	add(onlyExport().MatchString(trimmed), "a shell variable only exists in its own task: the next task does not see it", "set the variable in `_env` or `_export` of the tasks that read it")
 	if !inDocument {
 		found = append(found, characters(plain)...)
-		add(prompt().MatchString(script), "the script begins a line with the $ of a terminal, which is no command", "remove the $ in front of the command")
+		add(prompt().MatchString(script), "a line of the script begins with a terminal prompt $, which is not a command", "remove the $ before the command")
 	}
 	if inSh && !strings.HasPrefix(trimmed, "#!") && !inDocument {
 		found = append(found, bashOnly(plain)...)
 	}
-	add(asksUser().MatchString(plain), "read asks nobody: a command has no input", "give the value as a parameter: `-p NAME=VALUE`, and $NAME in the script")
+	add(asksUser().MatchString(plain), "read gets no input: commands have no terminal", "pass the value as a parameter: `-p NAME=VALUE`, and use $NAME in the script")
 	word := endlessDocument(script)
-	add(word != "", "the text behind << has no end: blanks are in front of "+word, "write "+word+" at the beginning of its line, which is where the first line of the script begins")
+	add(word != "", "the text after << has no end: there are spaces before "+word, "write "+word+" at the beginning of its line, aligned with the first line of the script")
 	return found
 }
 
@@ -73,12 +73,12 @@ func bashOnly(plain string) []Slip {
 	if m := ofBash().FindStringSubmatch(plain); m != nil {
 		hint := "write `shell: [bash]`"
 		if m[1] == "source" {
-			hint = "write . instead of source, or `shell: [bash]`; what the file sets ends with the task"
+			hint = "write . instead of source, or `shell: [bash]`; variables set by the file only exist in this task"
 		}
-		return []Slip{{m[1] + " is of bash, and /bin/sh may be another shell, which does not know it", hint}}
+		return []Slip{{m[1] + " is a bash command, which /bin/sh may not have", hint}}
 	}
 	if form := bashForms().FindString(plain); form != "" {
-		return []Slip{{strings.TrimSpace(form) + " is of bash, and /bin/sh may be another shell, which cannot read it", "write `shell: [bash]`"}}
+		return []Slip{{strings.TrimSpace(form) + " is bash syntax, which /bin/sh may not understand", "write `shell: [bash]`"}}
 	}
 	return nil
 }
@@ -97,13 +97,13 @@ func characters(plain string) []Slip {
 		switch {
 		case space >= 0 && !prints:
 			r, _ := utf8.DecodeRuneInString(line[space:])
-			return []Slip{{"the script has " + letters.NameOf(r) + ", which the shell takes for a part of a word", letters.Remedy(r)}}
+			return []Slip{{"the script has " + letters.NameOf(r) + ", which the shell reads as part of a word", letters.Remedy(r)}}
 		case dash != nil && !prints:
 			r, _ := utf8.DecodeRuneInString(dash[1])
-			return []Slip{{"the script has " + letters.NameOf(r) + ", which begins no option", "write - or --"}}
+			return []Slip{{"the script has " + letters.NameOf(r) + ", which does not begin an option", "write - or --"}}
 		case quote != nil && (!prints || quotesAll(strings.TrimSpace(rest), line)): // otherwise it may be text
 			r, _ := utf8.DecodeRuneInString(quote[1])
-			return []Slip{{"the script has " + letters.NameOf(r) + ", which quotes nothing and is a part of a word", letters.Remedy(r)}}
+			return []Slip{{"the script has " + letters.NameOf(r) + ", which does not quote and is read as part of a word", letters.Remedy(r)}}
 		}
 	}
 	return nil
