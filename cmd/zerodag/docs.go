@@ -1,32 +1,42 @@
 package main
 
 import (
+	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/internal/manual"
+	"zerodag/internal/program"
 	"zerodag/internal/term"
 )
 
-// newDocs lists the user pages, or shows one: by its name, or by a term that it covers.
+// newDocs lists the user pages, shows one by its name or by a term that it defines, or searches them.
 func newDocs(s cli.Streams) *cobra.Command {
 	r := &remote{cli.Remote{Streams: s}}
+	var search bool
 	c := &cobra.Command{
-		Use:     "docs [TOPIC]",
+		Use:     "docs [TOPIC | WORDS...]",
 		Aliases: []string{"doc"},
-		Short:   "Show the documentation: the list of topics, or one",
-		Example: "  zerodag docs schedules          # a page\n" +
-			"  zerodag docs _retry             # what a key, a variable or a setting is\n" +
-			"  zerodag docs http               # an operator",
-		Args: cli.UpTo(1),
+		Short:   "Show or search the documentation",
+		Long: "Without arguments, lists the pages. With the name of a page, an operator, a key, a variable or a setting, shows what it is.\n" +
+			"With any other words, searches all pages; words of other tools are understood.",
+		Example: "  zerodag docs schedules             # a page\n" +
+			"  zerodag docs _retry                # a key, a variable or a setting\n" +
+			"  zerodag docs http                  # an operator\n" +
+			"  zerodag docs pass files to a task  # search",
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := r.CheckFormat(); err != nil {
 				return err
 			}
-			if len(args) == 0 {
+			switch {
+			case len(args) == 0:
 				return r.listTopics()
+			case len(args) > 1 || search:
+				return r.searchTopics(strings.Join(args, " "))
 			}
 			return r.showTopic(args[0])
 		},
@@ -37,6 +47,7 @@ func newDocs(s cli.Streams) *cobra.Command {
 			return manual.Names(), cobra.ShellCompDirectiveNoFileComp
 		},
 	}
+	c.Flags().BoolVar(&search, "search", false, "search, even if a page or a key has this name")
 	r.RegisterFormat(c)
 	return c
 }
@@ -62,20 +73,45 @@ func (r *remote) listTopics() error {
 		}
 		p.Line("")
 	})
-	r.Hint("Use `zerodag docs <topic>` to show one; the name of a key, a variable, a setting or an operator will do, too.")
+	r.Hint("Use `zerodag docs TOPIC` to show a page, a key, a variable, a setting or an operator, and `zerodag docs WORDS` to search all pages.")
 	return err
 }
 
 func (r *remote) showTopic(word string) error {
 	found, err := manual.Find(word)
 	if err != nil {
+		if hits, searched := manual.Search(word, 1); searched == nil && len(hits) > 0 {
+			return r.searchTopics(word)
+		}
 		return err
 	}
-	if err := r.Show(found, func(p cli.Printer) { p.WriteString(term.PlainPage(found.Page)) }); err != nil {
+	if err := r.Show(found, func(p cli.Printer) { p.WriteString(term.PlainPage(found.Page, found.Address)) }); err != nil {
 		return err
 	}
-	if found.Name != word {
-		r.Hint("Use `zerodag docs %s` to show the whole page.", found.Name)
+	if name, _, _ := strings.Cut(word, "#"); found.Name != strings.TrimSuffix(name, ">") {
+		r.Hint("Use `zerodag docs %s` to show the whole page, and `zerodag docs --search %s` to search all pages.", found.Name, word)
 	}
 	return nil
+}
+
+// mostHits is how many sections a search shows: what fits on a screen.
+const mostHits = 8
+
+func (r *remote) searchTopics(words string) error {
+	hits, err := manual.Search(words, mostHits)
+	if err != nil {
+		return err
+	}
+	if len(hits) == 0 {
+		return fmt.Errorf("no page mentions %q: %s", words, program.AsCalled("`zerodag docs` lists all pages"))
+	}
+	err = r.Show(hits, func(p cli.Printer) {
+		for _, h := range hits {
+			p.Line("%s  (%s)", h.Address, cmp.Or(h.Heading, h.Page))
+			p.Line("    %s", term.ShortenEnd(h.Text, 110))
+		}
+		p.Line("")
+	})
+	r.Hint("Use `zerodag docs %s` to show the first one.", hits[0].Address)
+	return err
 }

@@ -9,6 +9,7 @@ import (
 
 	"zerodag/cmd/zerodag/internal/cli"
 	"zerodag/engine/param"
+	"zerodag/internal/manual"
 	"zerodag/internal/term"
 	"zerodag/operators"
 	"zerodag/operators/all"
@@ -71,9 +72,9 @@ func (r *remote) showOperator(registry operators.Registry, name string) error {
 		}
 		return fmt.Errorf("there is no built-in operator %s>: %s", name, hint)
 	}
-	page, ok := operators.Page(name)
-	if !ok {
-		return fmt.Errorf("operator %s> has no page in this program", name)
+	t, err := manual.Find(name + ">")
+	if err != nil {
+		return err
 	}
-	return r.Show(operatorInfo{name, registry[name].Summary, page}, func(p cli.Printer) { p.WriteString(term.PlainPage(page)) })
+	return r.Show(operatorInfo{name, registry[name].Summary, t.Page}, func(p cli.Printer) { p.WriteString(term.PlainPage(t.Page, t.Address)) })
 }

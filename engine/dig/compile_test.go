@@ -120,7 +120,7 @@ func TestCompileErrors(t *testing.T) {
 		{"name", `{"+a b":{}}`, "+w+a b", `task name must not contain character ' ': "+a b"`},
 		{"letters", `{"+日本":{}}`, "+w+日本", `task name must not contain character '日': "+日本"`},
 		{"two names", `{"+a+b":{}}`, "+w+a+b", `task name must not contain character '+'`},
-		{"long name", `{"` + long + `":{}}`, "+w" + long, `task name must have at most 255 characters`},
+		{"long name", `{"` + long + `":{}}`, "+w" + long, `task name must not be longer than 255 characters`},
 		{"disable template", `{"+a":{"_disable":"${true}","echo>":"x"}}`, "+w+a", `Expected 'true' or 'false' for key '_disable' but got "${true}" (string)`},
 		{"parallel template", `{"+g":{"_parallel":"${x}","+a":{}}}`, "+w+g", `Expected 'true' or 'false' for key '_parallel' but got "${x}" (string)`},
 		{"parallel number", `{"_parallel":3}`, "+w", `Invalid _parallel format: 3`},
@@ -191,9 +191,9 @@ func TestWorkflowNames(t *testing.T) {
 		"1st": "must not start with a numeric digit (0-9)",
 		"+x":  "must not include special symbols", "^x": "must not include special symbols", "|": "must not include special symbols",
 		"a.dig":                           "must not end with .dig",
-		strings.Repeat("a", 256):          "must have at most 255 characters",
+		strings.Repeat("a", 256):          "must not be longer than 255 characters",
 		strings.Repeat("日", 255):          "",
-		strings.Repeat("\U0001f600", 128): "must have at most 255 characters",
+		strings.Repeat("\U0001f600", 128): "must not be longer than 255 characters",
 	} {
 		if got := WorkflowNameFault(name); !strings.HasPrefix(got, want) || want == "" && got != "" {
 			t.Errorf("%q: got %q, want %q", name, got, want)

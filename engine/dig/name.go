@@ -57,7 +57,7 @@ func WorkflowNameFault(name string) string {
 
 func lengthFault(name string) string {
 	if len(name) > maxNameLength && len(utf16.Encode([]rune(name))) > maxNameLength {
-		return fmt.Sprintf("must have at most %d characters", maxNameLength)
+		return fmt.Sprintf("must not be longer than %d characters", maxNameLength)
 	}
 	return ""
 }

@@ -144,7 +144,7 @@ func TestBodies(t *testing.T) {
 		{"PUT", "/api/attempts", `{}`, "[workflowId, sessionTime, params]"},
 		{"PUT", "/api/attempts", `{"workflowId":1,"sessionTime":"2024-01-01T00:00:00Z","params":[]}`, "JSON object is needed"},
 		{"PUT", "/api/attempts", `{"workflowId":1,"sessionTime":"2024-01-01T00:00:00","params":{}}`, "Invalid ISO time format: 2024-01-01T00:00:00"},
-		{"PUT", "/api/attempts", `{"workflowId":1,"sessionTime":"2024-01-01T00:00:00Z","params":{},"retryAttemptName":"` + strings.Repeat("x", 256) + `"}`, "must have at most 255 characters"},
+		{"PUT", "/api/attempts", `{"workflowId":1,"sessionTime":"2024-01-01T00:00:00Z","params":{},"retryAttemptName":"` + strings.Repeat("x", 256) + `"}`, "must not be longer than 255 characters"},
 		{"PUT", "/api/attempts", `{"workflowId":1,"sessionTime":"2024-01-01T00:00:00Z","params":{},"resume":{"mode":"back"}}`, "Unknown resuming mode: back"},
 		{"PUT", "/api/attempts", `{"workflowId":1,"sessionTime":"2024-01-01T00:00:00Z","params":{},"resume":{"mode":"from","attemptId":1}}`, "[resume.from]"},
 		{"POST", "/api/schedules/1/skip", `{"dryRun":false}`, "nextTime or (fromTime and count) are required"},

@@ -63,7 +63,7 @@ func TestBackfills(t *testing.T) {
 		{http.MethodPost, "/api/backfills", ask("99999", `"from":"2024-01-01"`), "workflow id=99999", 404},
 		{http.MethodPost, "/api/backfills", ask(days, `"parallel":0,"from":"2024-01-01"`), "parallel must be 1 or more but is 0", 400},
 		{http.MethodPost, "/api/backfills", ask(days, `"from":"2024-01-01","count":3,"existing":"error"`), "already has these sessions: 2024-01-01T00:00:00Z", 409},
-		{http.MethodPost, "/api/backfills", ask(days, `"from":"2024-01-01","count":3,"name":"once"`), "another backfill name=once of workflow days", 409},
+		{http.MethodPost, "/api/backfills", ask(days, `"from":"2024-01-01","count":3,"name":"once"`), "Another backfill name=once of workflow days", 409},
 		{http.MethodGet, "/api/backfills/99999", "", "backfill id=99999", 404},
 		{http.MethodPost, "/api/backfills/99999/kill", "", "backfill id=99999", 404},
 		{http.MethodGet, "/api/backfills?workflow=days", "", "workflow= requires project=", 400},

@@ -356,7 +356,7 @@ func TestUploadRefused(t *testing.T) {
 	sum := base64.StdEncoding.EncodeToString(make([]byte, 32))
 	for body, want := range map[string]string{
 		`{}`: "size=", `{"size":0}`: "size=", `{"size":20971521,"sha256":["x"]}`: "exceeds limit (20971520 bytes)", `{"size":5}`: "one checksum for each of 1 parts",
-		`{"size":5,"sha256":["abc"]}`: "no SHA-256", `{"size":20000000,"partSize":1,"sha256":["` + sum + `"]}`: "at least 5242880",
+		`{"size":5,"sha256":["abc"]}`: "is not a SHA-256 checksum in base64", `{"size":20000000,"partSize":1,"sha256":["` + sum + `"]}`: "at least 5242880",
 		`{"size":5,"partSize":-1,"sha256":["` + sum + `"]}`: "at least", `{"size":20000000,"partSize":10000000,"sha256":["` + sum + `"]}`: "2 parts",
 	} {
 		if a := c.call(http.MethodPost, "/api/uploads?project=p&revision=r", body); a.status != http.StatusBadRequest || !strings.Contains(string(a.content), want) {

@@ -132,7 +132,7 @@ func sameFill(there, asked host.Backfill) error {
 		return fmt.Errorf("compare backfills: %w", err)
 	}
 	if string(was) != string(is) {
-		return host.Conflictf("A different backfill name=%s of workflow %s already exists: id=%d", there.Name, there.Workflow.Name, there.ID)
+		return host.Conflictf("Another backfill name=%s of workflow %s already exists: id=%d", there.Name, there.Workflow.Name, there.ID)
 	}
 	return nil
 }

@@ -1,12 +1,14 @@
 package manual
 
 import (
-	"fmt"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
 	"sync"
+	"unicode"
 
+	"zerodag/internal/program"
 	"zerodag/internal/term"
 	"zerodag/operators"
 	"zerodag/operators/all"
@@ -14,25 +16,57 @@ import (
 
 // findTopic searches for a page, then an operator, then the section of a page about the word: a section with that
 // heading, or a row that has it in its first column; then one that has it there as a part, as `sliding` of `_parallel:
-// {sliding: true}`.
+// {sliding: true}`. Everything else is left to Search.
 func findTopic(list []Topic, word string) (Topic, bool) {
 	if i := slices.IndexFunc(list, func(t Topic) bool { return t.Name == word }); i >= 0 {
 		return list[i], true
 	}
 	if name := strings.TrimSuffix(word, ">"); slices.Contains(all.Registry().Names(), name) {
-		page, ok := operators.Page(name)
-		return Topic{Name: word, Group: "Operators", Title: name + ">", Page: page}, ok
+		return operatorTopic(name)
 	}
-	if found, ok := sectionOf(list, word, section.called, section.row); ok {
+	if name, anchor, ok := strings.Cut(word, "#"); ok {
+		return anchoredTopic(list, strings.TrimSuffix(name, ".md"), anchor)
+	}
+	if found, ok := sectionOf(list, word, section.called); ok {
 		return found, true
 	}
-	if found, ok := parameterTopic(word); ok {
+	if word == strings.ToLower(word) && !strings.ContainsAny(word, "_->.:/") {
+		return Topic{}, false // an English word: a table that has it somewhere need not be about it
+	}
+	if found, ok := sectionOf(list, word, section.row); ok {
 		return found, true
 	}
-	if i := slices.IndexFunc(list, func(t Topic) bool { return strings.HasSuffix(t.Name, "-"+word) }); i >= 0 { // dagu: from-dagu
-		return list[i], true
+	if having := operatorsWith(word); len(having) > 0 {
+		found, ok := sectionOf(having, word, section.row)
+		return found, ok && len(having) == 1 // else any of them may be meant
 	}
 	return sectionOf(list, word, section.naming, section.partRow)
+}
+
+// anchoredTopic is a section of a page, by the end of its link.
+func anchoredTopic(list []Topic, name, anchor string) (Topic, bool) {
+	page, ok := findTopic(list, name)
+	if !ok {
+		return Topic{}, false
+	}
+	for _, s := range sectionsOf(page.Page) {
+		if slug(s.heading) == anchor {
+			page.Page = s.text
+			return page, true
+		}
+	}
+	return Topic{}, false
+}
+
+// slug is the end of a link to a heading, as web sites that show Markdown have it.
+func slug(heading string) string {
+	var b strings.Builder
+	for _, r := range strings.ToLower(strings.ReplaceAll(heading, " ", "-")) {
+		if r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsNumber(r) {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
 }
 
 // sectionOf finds the section that is about a word by the first of some rules that finds any.
@@ -50,19 +84,14 @@ func sectionOf(list []Topic, word string, rules ...func(section, string) string)
 	return Topic{}, false
 }
 
-// parameterTopic lists which operators have a parameter of a name.
-func parameterTopic(name string) (Topic, bool) {
-	var having []string
-	for _, operator := range all.Registry().Names() {
-		if slices.Contains(operators.ParametersOf(operator), name) {
-			having = append(having, operator)
+// operatorsWith returns the pages of the operators that have a parameter of a name.
+func operatorsWith(parameter string) (list []Topic) {
+	for _, t := range operatorTopics() {
+		if slices.Contains(operators.ParametersOf(strings.TrimSuffix(t.Title, ">")), parameter) {
+			list = append(list, t)
 		}
 	}
-	if len(having) == 0 {
-		return Topic{}, false
-	}
-	text := fmt.Sprintf("# %s\n\nA parameter of %s>.\n", name, strings.Join(having, ">, "))
-	return Topic{Name: having[0], Group: "Operators", Title: name, Page: text}, true
+	return list
 }
 
 // section is a part of a page under a heading.
@@ -157,4 +186,30 @@ func headings(list []Topic) (words []string) {
 		}
 	}
 	return words
+}
+
+// Address returns what a reader of a page enters or opens for the target of one of its links: a command for what the
+// manual has, else the target itself, from the root of the repository.
+func (t Topic) Address(target string) string {
+	if strings.Contains(target, "://") || strings.HasPrefix(target, "mailto:") {
+		return target
+	}
+	file, anchor, anchored := strings.Cut(target, "#")
+	if anchored {
+		anchor = "#" + anchor
+	}
+	file = path.Join(path.Dir(t.file), file)
+	if target[:1] == "#" {
+		file = t.file
+	}
+	list, err := pages()
+	if err != nil {
+		return target
+	}
+	for _, page := range slices.Concat(list, operatorTopics()) {
+		if page.file == file {
+			return program.Called() + " docs " + page.Name + anchor
+		}
+	}
+	return path.Join("docs", file) + anchor
 }

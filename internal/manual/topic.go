@@ -10,6 +10,7 @@ import (
 	"zerodag/docs"
 	"zerodag/internal/program"
 	"zerodag/internal/remedy"
+	"zerodag/operators"
 	"zerodag/operators/all"
 )
 
@@ -18,7 +19,8 @@ type Topic struct {
 	Name  string `json:"name"`
 	Group string `json:"group"`
 	Title string `json:"title"`
-	Page  string `json:"page,omitempty"` // Markdown, or the part of it that was asked for; not in lists
+	Page  string `json:"page,omitempty"` // Markdown, or the requested part of it; not in lists
+	file  string // relative to docs/
 }
 
 // Topics returns all pages, in order. A page has the name of its file; pages of the reference also have their folder.
@@ -51,7 +53,7 @@ func newTopic(group, file, page string) Topic {
 		name = path.Base(name)
 	}
 	title, _, _ := strings.Cut(strings.TrimPrefix(page, "# "), "\n")
-	return Topic{Name: name, Group: group, Title: title, Page: page}
+	return Topic{Name: name, Group: group, Title: title, Page: page, file: file}
 }
 
 // Names returns the names of all pages and operators.
@@ -67,8 +69,23 @@ func Names() []string {
 	return append(names, all.Registry().Names()...)
 }
 
-// Find returns the page, or the part of one, that a word is about: the name of a page or its file, an operator, a key,
-// a variable, a setting. The error names the topic that was probably meant.
+// operatorTopics returns the pages of all built-in operators.
+func operatorTopics() (list []Topic) {
+	for _, name := range all.Registry().Names() {
+		if t, ok := operatorTopic(name); ok {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+func operatorTopic(name string) (Topic, bool) {
+	page, ok := operators.Page(name)
+	return Topic{Name: name, Group: "Operators", Title: name + ">", Page: page, file: "../operators/" + name + "/README.md"}, ok
+}
+
+// Find returns the page, or the part of one, that a word is about: the name of a page or its file, perhaps with a
+// section (schedules#cron), an operator, a key, a variable, a setting. The error names the topic that was probably meant.
 func Find(word string) (Topic, error) {
 	list, err := Topics()
 	if err != nil {

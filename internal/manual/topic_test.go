@@ -14,8 +14,8 @@ func TestWordsAreTopics(t *testing.T) {
 		t.Fatal(err)
 	}
 	for word, want := range map[string]string{
-		"DIGDAG_STORE": "values that later tasks see", "DIGDAG_TRY": "which run of the task", "outcome": "how the task ended", "failed": "errors that were ignored",
-		"sliding": "makes room", "dagu": "# From Dagu", "handler_on": "_finally", "continue_on": "_ignore_error", "_parallel": "With `_parallel: true`", "_retry": "`_retry: 3`",
+		"DIGDAG_STORE": "values that later tasks see", "DIGDAG_TRY": "which run of the task", "session_time": "| `session_time`", "cron>": "five fields",
+		"handler_on": "_finally", "continue_on": "_ignore_error", "_parallel": "With `_parallel: true`", "_retry": "`_retry: 3`",
 		"pause a project": "nothing is lost by it", "labels": "Labels say what",
 	} {
 		found, ok := findTopic(list, word)
@@ -29,7 +29,7 @@ func TestWordsAreTopics(t *testing.T) {
 // page or of a heading.
 func TestFind(t *testing.T) {
 	t.Parallel()
-	for word, want := range map[string]string{"schedules": "schedules", "schedules.md": "schedules", "http>": "http>", "http": "http", "_retry:": "", "reference/engine": "reference/engine"} {
+	for word, want := range map[string]string{"schedules": "schedules", "schedules.md": "schedules", "http>": "http", "http": "http", "_retry:": "", "reference/engine": "reference/engine", "retries-and-errors#_retry": "retries-and-errors", "http#parameters": "http", "schedules.md#delay": "schedules"} {
 		found, err := Find(word)
 		if err != nil || found.Page == "" || want != "" && found.Name != want {
 			t.Errorf("%s: %s, %v", word, found.Name, err)

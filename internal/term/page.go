@@ -1,8 +1,10 @@
 package term
 
 import (
+	"fmt"
 	"html"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -11,9 +13,10 @@ import (
 const pageWidth = 80
 
 // PlainPage renders the Markdown of a user page as text for a terminal: titles, paragraphs, lists, tables and samples
-// of code, which is everything that the pages use.
-func PlainPage(markdown string) string {
-	var p plain
+// of code, which is everything that the pages use. Links have numbers, and a list of their targets follows the page;
+// address returns what it shows for a target, and nothing for one that it leaves out.
+func PlainPage(markdown string, address func(target string) string) string {
+	p := plain{address: address}
 	lines := strings.Split(strings.TrimRight(markdown, "\n"), "\n")
 	for i := 0; i < len(lines); {
 		begin := i
@@ -43,6 +46,13 @@ func PlainPage(markdown string) string {
 				p.WriteString("\n")
 			}
 		}
+	}
+	if len(p.targets) > 0 {
+		p.title("## Links")
+		for i, target := range p.targets {
+			fmt.Fprintf(&p, "  [%d] %s\n", i+1, target)
+		}
+		p.WriteString("\n")
 	}
 	return p.String()
 }
@@ -78,7 +88,28 @@ func after(lines []string, i int, goesOn func(string) bool) int {
 }
 
 // plain is a page as it grows.
-type plain struct{ strings.Builder }
+type plain struct {
+	strings.Builder
+	address func(string) string
+	targets []string // of links, in the order of their numbers
+}
+
+// links puts the number of its target behind the text of each link.
+func (p *plain) links(text string) string {
+	return link().ReplaceAllStringFunc(text, func(l string) string {
+		m := link().FindStringSubmatch(l)
+		target := p.address(m[2])
+		if target == "" || target == m[1] {
+			return m[1]
+		}
+		i := slices.Index(p.targets, target)
+		if i < 0 {
+			i = len(p.targets)
+			p.targets = append(p.targets, target)
+		}
+		return fmt.Sprintf("%s [%d]", m[1], i+1)
+	})
+}
 
 func (p *plain) title(line string) {
 	marks, text, _ := strings.Cut(line, " ")
@@ -94,7 +125,7 @@ func (p *plain) title(line string) {
 
 func (p *plain) paragraph(text string) {
 	rest := "  " + strings.Repeat(" ", len(itemMark(text)))
-	p.WriteString(wrapped(withoutLinks(text), "  ", rest, pageWidth))
+	p.WriteString(wrapped(p.links(text), "  ", rest, pageWidth))
 }
 
 func (p *plain) code(lines []string) {
@@ -106,9 +137,12 @@ func (p *plain) code(lines []string) {
 
 // table writes a line for the subject of each row, and its description below.
 func (p *plain) table(lines []string) {
-	head := cellsOf(lines[0])
+	head := Cells(lines[0])
 	for _, row := range lines[min(2, len(lines)):] {
-		cells := cellsOf(row)
+		cells := Cells(row)
+		for i, cell := range cells {
+			cells[i] = p.links(cell)
+		}
 		about, say := cells[0], strings.Join(cells[1:], "  ")
 		switch {
 		case len(cells) == 4 && len(head) == 4 && head[2] == "default": // name, type, default, meaning
@@ -155,19 +189,21 @@ func typeAndDefault(kind, value string) string {
 // codeTag is code in a table that has a bar, which Markdown would take for the end of a cell: <code>a&#124;b</code>.
 var codeTag = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`<code>([^<]*)</code>`) })
 
-// cellsOf splits a row of a table; "\|" is a bar within a cell.
-func cellsOf(row string) []string {
+// Cells splits a row of a table in Markdown; "\|" is a bar within a cell.
+func Cells(row string) []string {
 	row = strings.ReplaceAll(row, `\|`, "\x00")
 	row = strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(row), "|"), "|")
 	cells := strings.Split(row, "|")
 	for i, c := range cells {
 		c = codeTag().ReplaceAllStringFunc(c, func(code string) string { return html.UnescapeString(codeTag().ReplaceAllString(code, "`$1`")) })
-		cells[i] = withoutLinks(strings.TrimSpace(strings.ReplaceAll(c, "\x00", "|")))
+		cells[i] = strings.TrimSpace(strings.ReplaceAll(c, "\x00", "|"))
 	}
 	return cells
 }
 
-var link = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[([^\]]+)\]\([^)]*\)`) })
+var link = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\[([^\]]+)\]\(([^)]*)\)`) })
 
-// withoutLinks keeps the text of links and omits their targets.
-func withoutLinks(text string) string { return link().ReplaceAllString(text, "$1") }
+// WithoutMarks returns a line of Markdown as plain text: no targets of links, no signs of code and of emphasis.
+func WithoutMarks(line string) string {
+	return strings.NewReplacer("`", "", "**", "").Replace(link().ReplaceAllString(line, "$1"))
+}

@@ -1,0 +1,365 @@
+package manual
+
+import (
+	"cmp"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/kljensen/snowball/english"
+
+	"zerodag/internal/term"
+)
+
+// Hit is a section that a search found.
+type Hit struct {
+	Address string `json:"address"` // for Find: the name of a page and its section, such as schedules#cron
+	Page    string `json:"page"`    // the title of the page
+	Heading string `json:"heading"` // of the section; empty for the beginning of a page
+	Text    string `json:"text"`    // the sentence or the row that fits best, as plain text
+}
+
+// Search returns at most n sections of pages and operators about some words, the best first. It compares stems of
+// words, so that "retries" finds "retry", and also searches for what the glossary gives as the word used here.
+//
+// The order is that of BM25 (Robertson and Zaragoza, "The Probabilistic Relevance Framework", 2009). A row of a table
+// counts as a text: settings and options would drown in their tables.
+func Search(words string, n int) ([]Hit, error) {
+	index, err := searchIndex()
+	if err != nil {
+		return nil, err
+	}
+	query, pages := index.query(words)
+	pages = append(pages, words)
+	best := map[string]scored{} // by address
+	for i := range index.texts {
+		t := &index.texts[i]
+		score := index.score(t, query)
+		if slices.Contains(pages, t.page) {
+			score *= 2
+		}
+		if score > best[t.hit.Address].score {
+			best[t.hit.Address] = scored{t, score}
+		}
+	}
+	list := make([]scored, 0, len(best))
+	for _, s := range best {
+		list = append(list, s)
+	}
+	slices.SortFunc(list, func(a, b scored) int {
+		return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.text.hit.Address, b.text.hit.Address))
+	})
+	hits := make([]Hit, 0, n)
+	for _, s := range list[:min(n, len(list))] {
+		if s.score < list[0].score/least {
+			break
+		}
+		hit := s.text.hit
+		hit.Text = s.text.best(query)
+		hits = append(hits, hit)
+	}
+	return hits, nil
+}
+
+// least is by how much a hit may be worse than the first one: the rest has one of several words, somewhere.
+const least = 4
+
+type scored struct {
+	text  *text
+	score float64
+}
+
+// text is a section, or a row of a table in it.
+type text struct {
+	hit    Hit
+	page   string   // its name
+	lines  []string // sentences and rows, as plain text
+	stems  map[string]int
+	length int
+	weight float64
+}
+
+// index holds every text of the manual, and in how many of them a stem occurs.
+type index struct {
+	texts    []text
+	in       map[string]int
+	length   float64 // of a text, on average
+	synonyms []synonym
+}
+
+// synonym is what the glossary has for a word of other tools: the stems of the words used here, and pages about it.
+type synonym struct {
+	stems []string
+	here  []string
+	pages []string
+}
+
+// wanted is a stem that a search is for.
+type wanted struct {
+	stem        string
+	weight      float64
+	first, last int // words of the query for which it stands
+}
+
+// What a word in a heading or a title counts, compared with one in the text below it.
+const (
+	inHeading = 4
+	inTitle   = 2
+)
+
+// fromOthers is the weight of pages about coming from other tools, which mention everything; a search that names the
+// tool finds it in their titles.
+const fromOthers = 0.6
+
+// weights of groups of pages: what answers more questions of users comes first.
+var weights = map[string]float64{"How to": 1.2, "The language": 1.2, "Reference": 0.8, "Operators": 0.8, "How it works inside": 0.5}
+
+var searchIndex = sync.OnceValues(func() (*index, error) {
+	list, err := pages()
+	if err != nil {
+		return nil, err
+	}
+	x := &index{in: map[string]int{}}
+	for _, t := range slices.Concat(list, operatorTopics()) {
+		weight := cmp.Or(weights[t.Group], 1)
+		if strings.HasPrefix(t.Name, "from-") {
+			weight = fromOthers
+		}
+		for i, s := range sectionsOf(t.Page) {
+			hit := Hit{Address: t.Name, Page: t.Title}
+			if i > 0 {
+				hit.Address, hit.Heading = t.Name+"#"+slug(s.heading), strings.ReplaceAll(s.heading, "`", "")
+			}
+			if t.Name == "glossary" && slug(s.heading) == "words-of-other-tools" {
+				x.synonyms = synonymsOf(t, s)
+				weight = fromOthers
+			}
+			prose, rows := s.split()
+			if len(prose) > 0 {
+				x.add(t.Name, hit, prose, weight)
+			}
+			for _, row := range rows {
+				x.add(t.Name, hit, []string{row}, weight)
+			}
+		}
+	}
+	for i := range x.texts {
+		for stem := range x.texts[i].stems {
+			x.in[stem]++
+		}
+		x.length += float64(x.texts[i].length) / float64(len(x.texts))
+	}
+	return x, nil
+})
+
+func (x *index) add(page string, hit Hit, lines []string, weight float64) {
+	t := text{hit: hit, page: page, lines: lines, stems: map[string]int{}, weight: weight}
+	count := func(of string, times int) {
+		for _, word := range wordsOf(of) {
+			for _, s := range word {
+				t.stems[s] += times
+			}
+			t.length++
+		}
+	}
+	for _, line := range lines {
+		count(line, 1)
+	}
+	count(cmp.Or(hit.Heading, hit.Page), inHeading)
+	count(hit.Page, inTitle)
+	x.texts = append(x.texts, t)
+}
+
+// query returns what to look for: the stems of the words, those that the glossary has for them, and pages about them.
+func (x *index) query(words string) (list []wanted, pages []string) {
+	all := wordsOf(words)
+	var stems []string
+	for i, word := range all {
+		stems = append(stems, word[0])
+		for n, s := range word {
+			list = append(list, wanted{s, 1 - 0.6*float64(min(n, 1)), i, i}) // parts of a compound count less
+		}
+	}
+	for _, s := range x.synonyms {
+		for i := range stems {
+			if len(s.stems) > 0 && i+len(s.stems) <= len(stems) && slices.Equal(stems[i:i+len(s.stems)], s.stems) {
+				for _, here := range s.here {
+					list = append(list, wanted{here, 1, i, i + len(s.stems) - 1})
+				}
+				pages = append(pages, s.pages...)
+			}
+		}
+	}
+	return list, pages
+}
+
+// score is BM25 of each word's best stem, less if the text has only some of the words.
+func (x *index) score(t *text, query []wanted) float64 {
+	const k, b = 1.2, 0.75
+	best := map[int]float64{} // by the first of the words
+	found := map[int]bool{}
+	words := 0
+	for _, w := range query {
+		words = max(words, w.last+1)
+		n := float64(t.stems[w.stem])
+		if n == 0 {
+			continue
+		}
+		for i := w.first; i <= w.last; i++ {
+			found[i] = true
+		}
+		texts, having := float64(len(x.texts)), float64(x.in[w.stem])
+		rare := math.Log(1 + (texts-having+0.5)/(having+0.5))
+		best[w.first] = max(best[w.first], w.weight*rare*n*(k+1)/(n+k*(1-b+b*float64(t.length)/x.length)))
+	}
+	sum := 0.0
+	for _, s := range best {
+		sum += s
+	}
+	return sum * t.weight * float64(len(found)) / float64(max(words, 1))
+}
+
+// best is the line with the most of the wanted stems.
+func (t *text) best(query []wanted) string {
+	best, most := "", 0.0
+	for _, line := range t.lines {
+		sum := 0.0
+		for _, word := range wordsOf(line) {
+			for _, w := range query {
+				if slices.Contains(word, w.stem) {
+					sum += w.weight
+				}
+			}
+		}
+		if best == "" || sum > most {
+			best, most = line, sum
+		}
+	}
+	return best
+}
+
+var word = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[\pL\pN_]+(?:[-.'][\pL\pN_]+)*`) })
+
+// wordsOf returns the stems of each word of a text, without words that occur everywhere. A compound has several: itself
+// without its separators, and its parts.
+func wordsOf(text string) (list [][]string) {
+	for _, w := range word().FindAllString(strings.ToLower(text), -1) {
+		parts := strings.FieldsFunc(w, func(r rune) bool { return strings.ContainsRune("-_.'", r) })
+		whole := strings.Join(parts, "")
+		if whole == "" || english.IsStopWord(whole) || slices.Contains(common, whole) {
+			continue
+		}
+		stems := []string{stem(whole)}
+		if len(parts) > 1 {
+			for _, p := range parts {
+				if !english.IsStopWord(p) {
+					stems = append(stems, stem(p))
+				}
+			}
+		}
+		list = append(list, stems)
+	}
+	return list
+}
+
+// stem remembers what it found: the pages have every word many times.
+func stem(word string) string {
+	if s, ok := stems.Load(word); ok {
+		return s.(string)
+	}
+	s := english.Stem(word, false)
+	if len(word) < 30 {
+		stems.Store(word, s)
+	}
+	return s
+}
+
+var stems sync.Map
+
+// common are words of questions that say nothing about their subject.
+var common = []string{"zerodag", "use", "way", "want", "need", "get", "make", "like", "help", "would", "could", "find", "work", "possible", "go", "put", "thing"}
+
+// synonymsOf reads the table of the glossary: in the first column words of other tools, separated by commas; in the
+// second, words used here in code or links.
+func synonymsOf(glossary Topic, s section) (list []synonym) {
+	for line := range strings.Lines(s.text) {
+		cells := term.Cells(line)
+		if !strings.HasPrefix(line, "|") || len(cells) != 2 {
+			continue
+		}
+		var here, pages []string
+		for _, m := range inCodeOrLink().FindAllStringSubmatch(cells[1], -1) {
+			for _, word := range wordsOf(m[1] + " " + m[3]) {
+				here = append(here, word[0])
+			}
+			if m[2] != "" {
+				_, page, _ := strings.Cut(glossary.Address(m[2]), " docs ")
+				page, _, _ = strings.Cut(page, "#")
+				pages = append(pages, page)
+			}
+		}
+		for theirs := range strings.SplitSeq(cells[0], ",") {
+			var stems []string
+			for _, word := range wordsOf(theirs) {
+				stems = append(stems, word[0])
+			}
+			list = append(list, synonym{stems, here, pages})
+		}
+	}
+	return list
+}
+
+var inCodeOrLink = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("\\[`?([^\\]`]+)`?\\]\\(([^)]*)\\)|`([^`]+)`") })
+
+// split returns the sentences of a section, and the rows of its tables, as plain text.
+func (s section) split() (prose, rows []string) {
+	var paragraph strings.Builder
+	flush := func() {
+		for sentence := range strings.SplitSeq(paragraph.String(), ". ") {
+			if sentence = strings.TrimSpace(sentence); sentence != "" {
+				prose = append(prose, sentence)
+			}
+		}
+		paragraph.Reset()
+	}
+	code, head := false, 0
+	for line := range strings.Lines(s.text) {
+		line = strings.TrimSpace(line)
+		switch {
+		case term.IsFence(line):
+			flush()
+			code = !code
+		case code:
+			prose = append(prose, line)
+		case strings.HasPrefix(line, "|"):
+			flush()
+			if head++; head > 2 {
+				rows = append(rows, plainRow(line))
+			}
+			continue
+		case line == "":
+			flush()
+		case strings.HasPrefix(line, "#") && paragraph.Len() == 0 && strings.HasSuffix(line, s.heading): // the heading itself
+		default:
+			paragraph.WriteString(term.WithoutMarks(line) + " ")
+		}
+		head = 0
+	}
+	flush()
+	return prose, rows
+}
+
+func plainRow(line string) string {
+	var cells []string
+	for _, cell := range term.Cells(line) {
+		if cell = term.WithoutMarks(cell); cell != "" && cell != "–" {
+			cells = append(cells, cell)
+		}
+	}
+	if len(cells) > 1 {
+		cells[0] += ":"
+	}
+	return strings.Join(cells, " ")
+}

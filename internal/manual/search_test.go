@@ -1,0 +1,113 @@
+package manual
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestQuestions proves that what people ask, in their own words or in those of other tools, leads to the page that
+// answers it, among the first three sections that the search shows.
+func TestQuestions(t *testing.T) {
+	t.Parallel()
+	for question, pages := range map[string][]string{
+		"how do I pass a file between tasks":         {"files-between-tasks"},
+		"how do I retry only what failed":            {"retry-and-resume", "retries-and-errors"},
+		"where do secrets go":                        {"secrets", "parameters"},
+		"send an email when a workflow fails":        {"notifications"},
+		"run every weekday at 7":                     {"schedules", "zerodag-1"},
+		"limit how many run at the same time":        {"zerodag-1"},
+		"back-off":                                   {"retries-and-errors"},
+		"exponential backoff":                        {"retries-and-errors"},
+		"timeout":                                    {"zerodag-1"},
+		"cron":                                       {"schedules"},
+		"xcom":                                       {"parameters", "files-between-tasks"},
+		"catchup":                                    {"backfill", "zerodag-1", "schedules"},
+		"reprocess the last month":                   {"backfill"},
+		"which python packages are installed":        {"python-dependencies"},
+		"pip install requirements.txt":               {"python-dependencies"},
+		"time zone of a schedule":                    {"schedules"},
+		"daylight saving":                            {"schedules"},
+		"run a task in docker":                       {"commands", "sh"},
+		"environment variables":                      {"variables", "parameters", "zerodag-1"},
+		"if else":                                    {"if", "switch"},
+		"loop over a list":                           {"for_each", "loop"},
+		"wait for another workflow":                  {"require"},
+		"wait for a file in s3":                      {"s3_wait", "s3"},
+		"call a REST API":                            {"http", "http_call"},
+		"query postgres":                             {"pg"},
+		"unit test my scripts":                       {"test-scripts"},
+		"how much does it cost on AWS":               {"aws"},
+		"backup and restore":                         {"production", "aws", "server"},
+		"single sign-on":                             {"server", "security"},
+		"stop a running workflow":                    {"cli", "reference/commands", "faq", "console"},
+		"several servers postgres high availability": {"servers"},
+		"where do I see the logs":                    {"cli", "console", "reference/commands", "faq"},
+		"dbt":                                        {"dbt-duckdb-spark"},
+		"coming from airflow":                        {"from-airflow"},
+		"install on mac":                             {"install"},
+		"is it exactly once":                         {"guarantees"},
+	} {
+		hits, err := Search(question, 3)
+		if err != nil || !slices.ContainsFunc(hits, func(h Hit) bool {
+			page, _, _ := strings.Cut(h.Address, "#")
+			return slices.Contains(pages, page)
+		}) {
+			t.Errorf("%s: %+v, %v; want one of %v", question, hits, err, pages)
+		}
+	}
+}
+
+// TestHits proves that the address of each hit leads to its section, that a search without a result is empty, and that
+// no text, however long or strange, ends the program.
+func TestHits(t *testing.T) {
+	t.Parallel()
+	hits, err := Search("parameters", 500)
+	if err != nil || len(hits) < 50 {
+		t.Fatalf("%d hits, %v", len(hits), err)
+	}
+	for _, h := range hits {
+		found, err := Find(h.Address)
+		if err != nil || h.Heading != "" && !strings.Contains(strings.ReplaceAll(found.Page, "`", ""), h.Heading) || h.Text == "" {
+			t.Errorf("%+v: %q, %v", h, found.Title, err)
+		}
+	}
+	for _, none := range []string{"", "the", "qwertzuiop", "\x1b[2J", strings.Repeat("x", 100_000), "\xff"} {
+		if hits, err := Search(none, 8); err != nil || len(hits) > 0 {
+			t.Errorf("%.20q: %+v, %v", none, hits, err)
+		}
+	}
+}
+
+// TestAddresses proves that a link of a page is shown as what its reader can enter or open.
+func TestAddresses(t *testing.T) {
+	t.Parallel()
+	list, err := Topics()
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := list[slices.IndexFunc(list, func(t Topic) bool { return t.Name == "retry-and-resume" })]
+	for target, want := range map[string]string{
+		"https://example.com/a#b":        "https://example.com/a#b",
+		"#resuming":                      "zerodag docs retry-and-resume#resuming",
+		"../language/schedules.md#delay": "zerodag docs schedules#delay",
+		"../../operators/http/README.md": "zerodag docs http",
+		"../reference/commands.md":       "zerodag docs reference/commands",
+		"../../CONTRIBUTING.md":          "CONTRIBUTING.md",
+		"../../examples/daily":           "examples/daily",
+	} {
+		if got := page.Address(target); got != want && !strings.HasSuffix(got, strings.TrimPrefix(want, "zerodag ")) {
+			t.Errorf("%s: %s, want %s", target, got, want)
+		}
+	}
+}
+
+// FuzzSearch proves that no words end the program, and that no more is found than was asked for.
+func FuzzSearch(f *testing.F) {
+	f.Add("back-off of `_retry`")
+	f.Fuzz(func(t *testing.T, words string) {
+		if hits, err := Search(words, 3); err != nil || len(hits) > 3 {
+			t.Errorf("%d hits, %v", len(hits), err)
+		}
+	})
+}
