@@ -179,12 +179,16 @@ GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.3.0
 VULNDB ?= https://vuln.go.dev
 
 .PHONY: lint
-lint: lint-code lint-more ## format, vet, the rules of .golangci.yml, commits, workflows, other systems, gosec, govulncheck
+lint: lint-code lint-words lint-more ## format, vet, the rules of .golangci.yml, words, commits, workflows, other systems, gosec, govulncheck
 
 .PHONY: lint-code
 lint-code: ## the part of lint that make test runs: format, and the rules of .golangci.yml, which go vet is one of
 	@test -z "$$(gofmt -l $$(git ls-files "*.go"))" || { gofmt -l $$(git ls-files "*.go"); echo "run gofmt -w on these"; exit 1; }
 	$(GO) run $(GOLANGCI) run ./...
+
+.PHONY: lint-words
+lint-words: ## phrases in pages, comments and messages that read as translated, and words that the glossary replaces (also part of make test)
+	$(GO) test -count=1 -run 'TestWords$$' ./docs
 
 ACTIONLINT = github.com/rhysd/actionlint/cmd/actionlint@v1.7.12
 # The commits whose subjects are checked: those that are not upstream, or the latest ones of a fresh clone.

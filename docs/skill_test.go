@@ -64,9 +64,9 @@ func (x extracts) skill() string {
 	add(x.block("tasks", "generate.dig"), x.first("tasks", "YAML"), x.table("tasks", "Every key of a task"))
 	say("Operators:", x.operators()+".", "`zerodag operators NAME` shows the parameters of one.")
 	add("## Parameters")
-	say(x.first("parameters", "`_export`"), x.after("parameters", "Parameters of a run: `-p` and `-P`", 1), x.first("parameters", "Parameters from scripts"))
+	say(x.first("parameters", "`_export`"), x.paragraph("parameters", "Parameters of a run: `-p` and `-P`", "**The `_export` of the workflow wins"), x.first("parameters", "Parameters from scripts"))
 	add(x.block("parameters", "counting.dig"), x.block("parameters", "tasks.py"))
-	say(x.after("parameters", "What beats what", 2), x.first("parameters", "Secrets"))
+	say(x.paragraph("parameters", "What beats what", "A stored value therefore wins"), x.first("parameters", "Secrets"))
 	add("## Expressions")
 	say(x.first("expressions", ""), x.first("expressions", "Types"))
 	add(x.block("expressions", "dates.dig"), x.table("expressions", "Escapes"))
@@ -76,7 +76,7 @@ func (x extracts) skill() string {
 	say(x.first("schedules", "`skip_on_overtime`"), x.first("schedules", "`skip_delayed_by`"), x.first("schedules", "Backfill"))
 	add(x.first("schedules", "`sla`"), x.table("schedules", "`sla`"))
 	add("## Retries and errors")
-	say(x.first("retries-and-errors", "`_retry`"), x.after("retries-and-errors", "`_retry`", 4), x.first("retries-and-errors", "`_error`"), x.first("retries-and-errors", "`_check`"))
+	say(x.first("retries-and-errors", "`_retry`"), x.paragraph("retries-and-errors", "`_retry`", "**On a group**"), x.first("retries-and-errors", "`_error`"), x.first("retries-and-errors", "`_check`"))
 	add(x.table("retries-and-errors", "`_retry`"))
 	return b.String()
 }
@@ -138,18 +138,21 @@ func (x extracts) paragraphs(page, heading string) []string {
 }
 
 // first is the first paragraph of a section, with words instead of links.
-func (x extracts) first(page, heading string) string { return x.after(page, heading, 0) }
+func (x extracts) first(page, heading string) string { return x.paragraph(page, heading, "") }
 
-// after is the paragraph behind the first n.
-func (x extracts) after(page, heading string, n int) string {
+// paragraph is the first paragraph of a section that begins with a text.
+func (x extracts) paragraph(page, heading, begin string) string {
 	if !strings.Contains(page, "/") {
 		page = path.Join("language", page)
 	}
-	list := slices.DeleteFunc(x.paragraphs(page, heading), func(p string) bool { return strings.TrimSpace(p) == "```" || p == "" })
-	if len(list) <= n && n > 0 {
-		n = len(list) - 1
+	list := x.paragraphs(page, heading)
+	i := slices.IndexFunc(list, func(p string) bool {
+		return p != "" && strings.TrimSpace(p) != "```" && strings.HasPrefix(p, begin)
+	})
+	if i < 0 {
+		x.t.Fatalf("%s.md has no paragraph below %q that begins with %q", page, heading, begin)
 	}
-	return links.ReplaceAllString(list[n], "$1")
+	return links.ReplaceAllString(list[i], "$1")
 }
 
 // block is the file that a page has under a name, as a sample.
