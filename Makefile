@@ -1,5 +1,6 @@
 # One command each, no arguments needed. `make help` lists them.
 SHELL := /bin/bash
+.SHELLFLAGS := -o pipefail -c
 GO ?= go
 MOMENT := engine/expr/assets/dist/moment.min.js
 PAGE := ui/dist/page/index.html

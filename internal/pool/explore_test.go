@@ -20,7 +20,7 @@ type result struct {
 // explore walks through all worlds of a space, unless there are more than most.
 func (s space) explore(most int) (r result) {
 	type frame struct {
-		name string
+		by   move
 		left []move
 	}
 	seed := maphash.MakeSeed()
@@ -33,16 +33,16 @@ func (s space) explore(most int) (r result) {
 		}
 		seen[h] = struct{}{}
 		next, wrong := s.look(m.to, &r)
-		path = append(path, frame{m.name, next})
+		path = append(path, frame{m, next})
 		if wrong != "" {
 			for _, f := range path {
-				r.bad += f.name + "\n"
+				r.bad += f.by.String() + "\n"
 			}
 			r.bad += wrong
 		}
 		return wrong == ""
 	}
-	ok := enter(move{"the start", s.start()})
+	ok := enter(move{format: "the start", to: s.start()})
 	for ok && len(path) > 0 {
 		if r.cut = len(seen) >= most; r.cut {
 			break
@@ -82,7 +82,7 @@ func (s space) look(w world, r *result) (next []move, wrong string) {
 	if len(help) > 0 {
 		r.repaired++
 		if !s.repaired {
-			return nil, fmt.Sprintf("forgotten: slots %v, line %b, lives %v: %s", w.taken, w.line, w.lives, help[0].name)
+			return nil, fmt.Sprintf("forgotten: slots %v, line %b, lives %v: %s", w.taken, w.line, w.lives, help[0])
 		}
 	}
 	if next = append(next, help...); len(next) == 0 && (w.line != 0 || w.taken != [maxSlots]int8{} || s.unfinished(w)) {
@@ -117,7 +117,6 @@ func (s space) String() string {
 func small() []space {
 	return []space{
 		{slots: 1, claims: []int{1, 1}, kills: 1, crashes: 1},
-		{slots: 1, claims: []int{1, 1}, kills: 1, doubles: 1},
 		{slots: 1, claims: []int{1, 1}, crashes: 1, torn: lineLast},
 		{slots: 1, claims: []int{1, 1}, crashes: 1, torn: slotsLast},
 		{slots: 2, claims: []int{2, 2}, kills: 1, crashes: 1},
@@ -169,27 +168,28 @@ func TestModel(t *testing.T) {
 	}
 }
 
+// large take up to half a minute each; `make test-long` explores them.
 func large() []space {
 	return []space{
-		{slots: 1, claims: []int{1, 1}, kills: 1, crashes: 1, doubles: 1, repaired: true},
+		{slots: 1, claims: []int{1, 1}, kills: 1, doubles: 1},
 		{slots: 2, claims: []int{1, 1}, kills: 1, crashes: 1, doubles: 1, repaired: true},
 		{slots: 1, claims: []int{1, 1}, kills: 1, crashes: 1, torn: lineLast},
 		{slots: 1, claims: []int{1, 1}, kills: 1, crashes: 1, torn: slotsLast},
 		{slots: 2, claims: []int{2, 1}, kills: 1, crashes: 1, torn: slotsLast},
-		{slots: 1, claims: []int{1, 1, 1}, kills: 1},
 		{slots: 1, claims: []int{1, 1, 1}, crashes: 1},
-		{slots: 2, claims: []int{1, 2, 1}, kills: 1},
 		{slots: 2, claims: []int{1, 2, 1}, crashes: 1},
-		{slots: 3, claims: []int{2, 2, 1}, crashes: 1},
-		{slots: 2, claims: []int{1, 2, 1}, kills: 1, crashes: 1},
 		{slots: 2, claims: []int{1, 1, 1}, crashes: 1, torn: slotsLast},
-		{slots: 2, claims: []int{1, 2, 1}, crashes: 1, torn: lineLast},
 	}
 }
 
-// largest take up to minutes each: `make model` explores them, and `make test-long` does not.
+// largest take minutes each; only `make model` explores them.
 func largest() []space {
 	return []space{
+		{slots: 1, claims: []int{1, 1}, kills: 1, crashes: 1, doubles: 1, repaired: true},
+		{slots: 1, claims: []int{1, 1, 1}, kills: 1},
+		{slots: 2, claims: []int{1, 2, 1}, kills: 1},
+		{slots: 3, claims: []int{2, 2, 1}, crashes: 1},
+		{slots: 2, claims: []int{1, 2, 1}, crashes: 1, torn: lineLast},
 		{slots: 2, claims: []int{2, 1}, kills: 1, crashes: 1, doubles: 1, repaired: true},
 		{slots: 2, claims: []int{1, 2}, kills: 1, crashes: 1, doubles: 1, repaired: true},
 		{slots: 1, claims: []int{1, 1, 1}, doubles: 1},

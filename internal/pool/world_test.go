@@ -98,10 +98,20 @@ type world struct {
 	kills, crashes, doubles int8
 }
 
-// move is something that can happen next.
+// move is something that can happen next. Of millions only those on the way to a fault are ever printed.
 type move struct {
-	name string
-	to   world
+	format string
+	args   [4]int
+	n      int
+	to     world
+}
+
+func (m move) String() string {
+	args := make([]any, m.n)
+	for i := range args {
+		args[i] = m.args[i]
+	}
+	return fmt.Sprintf(m.format, args...)
 }
 
 func (s space) start() world {
@@ -136,8 +146,12 @@ func (s space) pool(taken [maxSlots]int8, line uint8) host.Line {
 
 // moves lists what can happen next.
 func (s space) moves(w world) []move {
-	var out []move
-	add := func(to world, format string, args ...any) { out = append(out, move{fmt.Sprintf(format, args...), to}) }
+	out := make([]move, 0, 8)
+	add := func(to world, format string, args ...int) {
+		m := move{format: format, n: len(args), to: to}
+		copy(m.args[:], args)
+		out = append(out, m)
+	}
 	for t := range s.claims {
 		switch {
 		case w.lives[t] == runs:
@@ -167,7 +181,7 @@ func (s space) moves(w world) []move {
 				to.messages[t] &^= m
 				to.again[t] &^= m
 				to.workers[at] = worker{phase: loading, task: int8(t), message: m, owner: true, again: w.again[t]&m != 0}
-				add(to, "%c receives %d", 'a'+t, m)
+				add(to, "%c receives %d", 'a'+t, int(m))
 			}
 		}
 	}
@@ -176,7 +190,7 @@ func (s space) moves(w world) []move {
 			continue
 		}
 		to := w
-		add(s.work(to, i), "worker %d (%c): %d %d", i, 'a'+rune(x.task), x.phase, x.turn.next)
+		add(s.work(to, i), "worker %d (%c): %d %d", i, 'a'+int(x.task), int(x.phase), int(x.turn.next))
 		if w.crashes < s.crashes {
 			to := w
 			to.crashes++
@@ -384,7 +398,7 @@ func (s space) check(w world) []move {
 		if own && w.lives[t] != runs || fits {
 			to := w
 			to.messages[t] |= wake
-			out = append(out, move{fmt.Sprintf("the check wakes %c", 'a'+t), to})
+			out = append(out, move{format: "the check wakes %c", args: [4]int{'a' + t}, n: 1, to: to})
 		}
 	}
 	return out
