@@ -19,7 +19,7 @@ func newArchive(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{Use: "archive", Short: "Write an archive of a project's folder"}
 	c.Flags().StringVar(&project, "project", "", "the project's `DIR` (default: the current one)")
 	c.Flags().StringVarP(&output, "output", "o", "digdag.archive.tar.gz", "`PATH` of the archive")
-	c.Flags().BoolVar(&copyLinks, "copy-outgoing-symlinks", false, "store what links out of the folder lead to")
+	c.Flags().BoolVar(&copyLinks, "copy-outgoing-symlinks", false, "store the targets of links that lead out of the folder")
 	return r.Command(c, 0, 0, func(context.Context, []string) error {
 		if err := r.Begin(); err != nil {
 			return err

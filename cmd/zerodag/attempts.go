@@ -22,7 +22,7 @@ import (
 func newAttempts(s cli.Streams) *cobra.Command {
 	r := &remote{cli.Remote{Streams: s}}
 	var page pageFlags
-	c := &cobra.Command{Use: "attempts [session-id]", Short: "Show attempts of all sessions or of one"}
+	c := &cobra.Command{Use: "attempts [session-id]", Short: "Show attempts of all sessions or of one session"}
 	page.registerShort(c, "attempts")
 	return r.Command(c, 0, 1, func(ctx context.Context, args []string) error {
 		var session client.ID
@@ -160,7 +160,7 @@ func pausedBy(p *client.Paused) string {
 	if p == nil {
 		return ""
 	}
-	text := "by " + cmp.Or(p.By, "somebody") + " at " + term.ShortTime(&p.At)
+	text := "by " + cmp.Or(p.By, "an unknown user") + " at " + term.ShortTime(&p.At)
 	if p.Reason != "" {
 		text += ": " + p.Reason
 	}
@@ -175,11 +175,11 @@ func (r *remote) waiting(ctx context.Context, a client.Attempt) ([]string, error
 		switch w := t.Waiting; {
 		case w == nil:
 		case w.Reason == "turn":
-			list = append(list, fmt.Sprintf("the attempt waits for its turn since %s: as many run as `concurrency` of the workflow allows", term.ShortTime(w.Since)))
+			list = append(list, fmt.Sprintf("the attempt has been waiting for its turn since %s: the workflow's `concurrency` limit is reached", term.ShortTime(w.Since)))
 		case w.Reason == "slots":
-			list = append(list, fmt.Sprintf("%s waits since %s for %d of pool %s", t.FullName, term.ShortTime(w.Since), w.Slots, w.Pool))
+			list = append(list, fmt.Sprintf("%s has been waiting since %s for %s of pool %s", t.FullName, term.ShortTime(w.Since), term.Counted(w.Slots, "slot"), w.Pool))
 		case w.Reason == "place":
-			list = append(list, fmt.Sprintf("%s waits since %s: as many tasks run as `concurrency` of the file allows", t.FullName, term.ShortTime(w.Since)))
+			list = append(list, fmt.Sprintf("%s has been waiting since %s: the file's `concurrency` limit for tasks is reached", t.FullName, term.ShortTime(w.Since)))
 		}
 	}
 	return list, err
@@ -209,7 +209,7 @@ func printAttempt(p cli.Printer, a client.Attempt, status string) {
 // newKill ends an attempt.
 func newKill(s cli.Streams) *cobra.Command {
 	r := &remote{cli.Remote{Streams: s}}
-	c := &cobra.Command{Use: "kill attempt-id", Short: "Kill a running attempt; a second time also its _cancel and _finally"}
+	c := &cobra.Command{Use: "kill attempt-id", Short: "Kill a running attempt; a second kill also ends its _cancel and _finally tasks"}
 	return r.Command(c, 1, 1, func(ctx context.Context, args []string) error {
 		id, err := r.openAttempt(ctx, args[0])
 		if err != nil {

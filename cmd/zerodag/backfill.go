@@ -37,20 +37,20 @@ func newBackfill(s cli.Streams) *cobra.Command {
   zerodag backfill shop nightly --dates 2026-01-03,2026-01-17 --existing retry -p full=true`}
 	flags := cmd.Flags()
 	flags.StringVarP(&c.from, "from", "f", "", "`TIME` of the first session: \"yyyy-MM-dd[ HH:mm:ss]\" (required without --dates)")
-	flags.StringVar(&c.name, "name", "", "retry attempt `NAME` of all of them or, with the options below, name of the backfill: repeated it starts nothing twice (default: a random one; without the options below, sessions that ran before are then refused)")
+	flags.StringVar(&c.name, "name", "", "retry attempt `NAME` of all sessions or, with any option below, the name of the backfill: repeating a name starts nothing twice (default: random; a backfill without the options below then refuses sessions that have already run)")
 	flags.IntVar(&c.count, "count", 0, "`NUMBER` of sessions (default: all up to the last one)")
-	flags.BoolVarP(&c.dryRun, "dry-run", "d", false, "only show what would be started")
-	flags.StringVar(&c.fill.To, "to", "", "`TIME` of the last session; a day is included whole (default: the one before the next session of the schedule)")
-	flags.StringSliceVar(&c.fill.Dates, "dates", nil, "the sessions of these `TIMES`, of days all that the schedule has on them")
-	flags.StringVar(&c.fill.Every, "every", "", "how far apart the sessions are: `STEP` 30m, 12h, 1d or 1w (default: as the schedule says)")
+	flags.BoolVarP(&c.dryRun, "dry-run", "d", false, "show what would start, and start nothing")
+	flags.StringVar(&c.fill.To, "to", "", "`TIME` of the last session; a date includes the whole day (default: the last session before the next one of the schedule)")
+	flags.StringSliceVar(&c.fill.Dates, "dates", nil, "only the sessions at these `TIMES`; a date means all sessions of the schedule on that day")
+	flags.StringVar(&c.fill.Every, "every", "", "`STEP` between sessions: 30m, 12h, 1d or 1w (default: that of the schedule)")
 	flags.IntVar(&c.fill.Parallel, "parallel", 0, "run up to `NUMBER` sessions at once (default: 1)")
-	flags.StringVar(&c.fill.Order, "order", "", "asc or desc, which `ORDER` of session times they begin in (default: asc)")
-	flags.StringVar(&c.fill.Existing, "existing", "", "`WHAT` becomes of sessions that there are already: error, skip or retry (default: another attempt of each)")
-	flags.StringVar(&c.fill.Priority, "priority", "", "`WORD` for how important they are where attempts and tasks wait: highest, high, normal, low or lowest (default: low)")
-	flags.BoolVar(&c.wait, "wait", false, "wait for the end of the backfill: exit code 0 only if each session is a success")
+	flags.StringVar(&c.fill.Order, "order", "", "`ORDER` of session times in which sessions start: asc or desc (default: asc)")
+	flags.StringVar(&c.fill.Existing, "existing", "", "`WHAT` to do about sessions that already exist: error, skip or retry (default: start another attempt of each)")
+	flags.StringVar(&c.fill.Priority, "priority", "", "`PRIORITY` of waiting attempts and tasks: highest, high, normal, low or lowest (default: low)")
+	flags.BoolVar(&c.wait, "wait", false, "wait until the backfill ends; exit code 0 only if every session succeeded")
 	c.RegisterParams(cmd.Flags())
-	cmd.AddCommand(newBackfillList(s), newBackfillShow(s), newBackfillChange(s, "hold", "Have nothing further of a backfill begin: what runs goes on"),
-		newBackfillChange(s, "release", "Have a backfill that was held go on"), newBackfillChange(s, "kill", "End a backfill: nothing further begins, and what runs is killed"))
+	cmd.AddCommand(newBackfillList(s), newBackfillShow(s), newBackfillChange(s, "hold", "Hold a backfill: no more sessions start, running ones continue"),
+		newBackfillChange(s, "release", "Resume a held backfill"), newBackfillChange(s, "kill", "End a backfill: no more sessions start, running ones are killed"))
 	return c.Command(cmd, 0, 2, func(ctx context.Context, args []string) error {
 		if len(args) == 0 {
 			return cli.WrongCount(cmd, s, args, 2)
@@ -93,7 +93,7 @@ func (c *backfillCommand) check(cmd *cobra.Command, args []string) error {
 	case cmd.Flags().Changed("parallel") && c.fill.Parallel < 1:
 		return program.UsageError(fmt.Errorf("--parallel must be 1 or more but is %d", c.fill.Parallel))
 	case c.wait && c.dryRun:
-		return program.UsageError(errors.New("--wait waits for what --dry-run does not start: use one of them"))
+		return program.UsageError(errors.New("--wait and --dry-run cannot be used together: a dry run starts nothing"))
 	case len(args) == 1:
 		_, err := cli.IDArgument("schedule-id", args[0])
 		return err
@@ -177,7 +177,7 @@ func (c *backfillCommand) tooLate(err error, from time.Time, s client.Schedule) 
 }
 
 func (c *backfillCommand) notPast(s client.Schedule) string {
-	return fmt.Sprintf("--from %s is too late: a backfill starts sessions before the schedule's next one, %s", c.from, term.Time(s.NextScheduleTime))
+	return fmt.Sprintf("--from %s is too late: a backfill only starts sessions before the schedule's next one, %s", c.from, term.Time(s.NextScheduleTime))
 }
 
 // sessionPage is how many sessions are read at once, the most that any server returns.
@@ -202,7 +202,7 @@ func (c *backfillCommand) refuseRepeated(ctx context.Context, schedule client.Sc
 		}
 		for _, s := range page {
 			if last = s.ID; times[s.SessionTime.Unix()] {
-				return fmt.Errorf("session %s of %s ran before, so nothing was started\nhint: --name NAME runs all of these sessions again, --existing skip leaves out those that ran",
+				return fmt.Errorf("session %s of %s has already run, so nothing was started\nhint: --name NAME runs all of these sessions again, --existing skip only starts sessions that have not run",
 					s.SessionTime.Format(time.RFC3339), schedule.Workflow.Name)
 			}
 		}

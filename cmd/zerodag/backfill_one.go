@@ -55,8 +55,8 @@ func (c *backfillCommand) fillAsOne(ctx context.Context, args []string) error {
 		p.Line("Started a backfill:")
 		printFilling(p, b)
 	})
-	c.Hint("* Use `zerodag backfill show %s` to show how far it has come.", b.ID)
-	c.Hint("* Use `zerodag backfill hold %s` to have nothing further begin for now, and `zerodag backfill kill %s` to end it.", b.ID, b.ID)
+	c.Hint("* Use `zerodag backfill show %s` to show its progress.", b.ID)
+	c.Hint("* Use `zerodag backfill hold %s` to start no more sessions for now, and `zerodag backfill kill %s` to end it.", b.ID, b.ID)
 	return err
 }
 
@@ -98,20 +98,20 @@ func (c *backfillCommand) showFillPlan(ctx context.Context, f client.Fill) error
 			would = "started again"
 		}
 		if s.LeftOut {
-			would = "left out"
+			would = "skipped"
 		}
 		table.Add(term.OffsetText(s.SessionTime), id, status, would)
 	}
 	err = c.List(plan, func(p cli.Printer) {
 		p.Line("Sessions:")
 		for _, s := range plan.Rows {
-			p.Block("  ", "session time", cli.OffsetTime(s.SessionTime), "exists", s.Last != nil, "left out", s.LeftOut)
+			p.Block("  ", "session time", cli.OffsetTime(s.SessionTime), "exists", s.Last != nil, "skipped", s.LeftOut)
 		}
 	}, table, "There are no sessions.")
 	if n := plan.Total - len(plan.Rows); n > 0 {
 		c.Hint("%s more are not shown.", term.Counted(n, "session"))
 	}
-	c.Hint("%s would start, %d would be left out. Nothing was started.", term.Counted(plan.Total-plan.LeftOut, "session"), plan.LeftOut)
+	c.Hint("%s would start, %d would be skipped. Nothing was started.", term.Counted(plan.Total-plan.LeftOut, "session"), plan.LeftOut)
 	return err
 }
 
@@ -129,7 +129,7 @@ func (r *remote) awaitFilling(ctx context.Context, b client.Filling) error {
 		}
 		if err != nil {
 			if ctx.Err() != nil {
-				r.Hint("The backfill goes on: `zerodag backfill show %s` shows it again, `zerodag backfill kill %s` ends it.", b.ID, b.ID)
+				r.Hint("The backfill continues: `zerodag backfill show %s` shows it again, `zerodag backfill kill %s` ends it.", b.ID, b.ID)
 			}
 			return err
 		}
@@ -137,19 +137,19 @@ func (r *remote) awaitFilling(ctx context.Context, b client.Filling) error {
 	if err := r.Show(b, func(p cli.Printer) { printFilling(p, b) }); err != nil {
 		return err
 	}
-	r.Hint("%s: %d succeeded, %d failed, %d left out.", term.Counted(b.Sessions-b.NotBegun, "session"), b.Succeeded, b.Failed, b.LeftOut)
+	r.Hint("%s: %d succeeded, %d failed, %d skipped.", term.Counted(b.Sessions-b.NotBegun, "session"), b.Succeeded, b.Failed, b.LeftOut)
 	if b.Status == "success" {
 		return nil
 	}
-	r.Hint("`zerodag backfill show %s` lists those that failed; `zerodag retry --all-failed` tries them again.", b.ID)
+	r.Hint("`zerodag backfill show %s` lists the failed attempts; `zerodag retry --all-failed` retries their sessions.", b.ID)
 	return program.ErrShown
 }
 
 // fillingProgress returns the progress of a backfill.
 func fillingProgress(b client.Filling) string {
-	text := fmt.Sprintf("%d of %s over, %d running", b.Succeeded+b.Failed+b.LeftOut, term.Counted(b.Sessions, "session"), len(b.Running)-b.Waiting())
+	text := fmt.Sprintf("%d of %s finished, %d running", b.Succeeded+b.Failed+b.LeftOut, term.Counted(b.Sessions, "session"), len(b.Running)-b.Waiting())
 	if n := b.Waiting(); n > 0 {
-		text += fmt.Sprintf(", %d waiting to begin", n)
+		text += fmt.Sprintf(", %d waiting to start", n)
 	}
 	return text
 }
@@ -158,8 +158,8 @@ func newBackfillList(s cli.Streams) *cobra.Command {
 	r := &remote{cli.Remote{Streams: s}}
 	open, last := false, ""
 	c := &cobra.Command{Use: "list [project-name [name]]", Short: "Show backfills, the newest first"}
-	c.Flags().BoolVar(&open, "open", false, "only those that are not over")
-	c.Flags().StringVarP(&last, "last-id", "i", "", "only those with ids below this `ID`")
+	c.Flags().BoolVar(&open, "open", false, "show only unfinished backfills")
+	c.Flags().StringVarP(&last, "last-id", "i", "", "show only backfills with ids below this `ID`")
 	return r.Command(c, 0, 2, func(ctx context.Context, args []string) error {
 		if err := r.Open(ctx); err != nil {
 			return err
@@ -170,7 +170,7 @@ func newBackfillList(s cli.Streams) *cobra.Command {
 			return err
 		}
 		table := term.NewTable(term.Column{Title: "BACKFILL"}, term.Column{Title: "PROJECT", Name: true}, term.Column{Title: "WORKFLOW", Name: true}, term.Column{Title: "STATUS"}, term.Column{Title: "SESSIONS"},
-			term.Column{Title: "OK"}, term.Column{Title: "FAILED"}, term.Column{Title: "LEFT OUT"}, term.Column{Title: "RUNNING"}, term.Column{Title: "STARTED"})
+			term.Column{Title: "OK"}, term.Column{Title: "FAILED"}, term.Column{Title: "SKIPPED"}, term.Column{Title: "RUNNING"}, term.Column{Title: "STARTED"})
 		for _, b := range list {
 			table.Add(string(b.ID), b.Project.Name, b.Workflow.Name, b.Status, strconv.Itoa(b.Sessions), strconv.Itoa(b.Succeeded), strconv.Itoa(b.Failed), strconv.Itoa(b.LeftOut),
 				strconv.Itoa(len(b.Running)-b.Waiting()), term.ShortTime(&b.CreatedAt))
@@ -187,7 +187,7 @@ func newBackfillList(s cli.Streams) *cobra.Command {
 
 func newBackfillShow(s cli.Streams) *cobra.Command {
 	r := &remote{cli.Remote{Streams: s}}
-	c := &cobra.Command{Use: "show backfill-id", Short: "Show a backfill, and how far it has come"}
+	c := &cobra.Command{Use: "show backfill-id", Short: "Show a backfill and its progress"}
 	return r.Command(c, 1, 1, func(ctx context.Context, args []string) error {
 		id, err := r.openBackfill(ctx, args)
 		if err != nil {
@@ -245,7 +245,7 @@ func (r *remote) openBackfill(ctx context.Context, args []string) (client.ID, er
 
 func printFilling(p cli.Printer, b client.Filling) {
 	p.Block("  ", "id", b.ID, "name", b.Name, "project", b.Project.Name, "workflow", b.Workflow.Name, "status", b.Status, "sessions", b.Sessions,
-		"first session", cli.OffsetTime(b.First), "last session", cli.OffsetTime(b.Last), "not begun", b.NotBegun, "running", len(b.Running)-b.Waiting(), "waiting to begin", b.Waiting(), "succeeded", b.Succeeded, "failed", b.Failed, "left out", b.LeftOut,
+		"first session", cli.OffsetTime(b.First), "last session", cli.OffsetTime(b.Last), "not started", b.NotBegun, "running", len(b.Running)-b.Waiting(), "waiting to start", b.Waiting(), "succeeded", b.Succeeded, "failed", b.Failed, "skipped", b.LeftOut,
 		"parallel", b.Parallel, "order", b.Order, "existing", b.Existing, "priority", b.Priority, "params", b.Params, "retry attempt name", b.AttemptName, "why", b.Why,
 		"created at", b.CreatedAt, "finished at", b.FinishedAt)
 }

@@ -11,7 +11,7 @@ import (
 func TestFillingProgress(t *testing.T) {
 	t.Parallel()
 	b := client.Filling{Sessions: 6, Succeeded: 1, Running: []client.FillingRun{{AttemptID: new(client.ID("7"))}, {}}}
-	if got, want := fillingProgress(b), "1 of 6 sessions over, 1 running, 1 waiting to begin"; got != want {
+	if got, want := fillingProgress(b), "1 of 6 sessions finished, 1 running, 1 waiting to start"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	b.Running = b.Running[:1]

@@ -15,10 +15,10 @@ import (
 
 // newCalendar creates calendars for schedules.
 func newCalendar(s cli.Streams) *cobra.Command {
-	c := &cobra.Command{Use: "calendar", Short: "Make calendars of business days, for schedules"}
+	c := &cobra.Command{Use: "calendar", Short: "Create calendars of business days for schedules"}
 	c.AddCommand(&cobra.Command{
 		Use:     "from-ics FILE",
-		Short:   "Print a calendar of the days of an iCalendar file, such as one of public holidays",
+		Short:   "Convert an iCalendar file, such as one of public holidays, and print the calendar",
 		Example: "  zerodag calendar from-ics holidays.ics > calendars/jp.yml    # then in a workflow: schedule: {calendar: calendars/jp.yml}",
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -30,7 +30,7 @@ func newCalendar(s cli.Streams) *cobra.Command {
 			}
 			days, err := icalendar.Days(string(text))
 			if err == nil && len(days) == 0 {
-				err = errors.New("there is no event in it")
+				err = errors.New("it contains no events")
 			}
 			if err != nil {
 				return fmt.Errorf("%s: %w", args[0], err)

@@ -37,7 +37,7 @@ func newCheck(s cli.Streams) *cobra.Command {
 		RunE:    func(_ *cobra.Command, args []string) error { return c.check(args) },
 	}
 	cmd.Flags().StringVar(&c.project, "project", "", "the project's `DIR` (default: the current one)")
-	cmd.Flags().BoolVar(&c.strict, "strict", false, "warnings are errors")
+	cmd.Flags().BoolVar(&c.strict, "strict", false, "treat warnings as errors")
 	c.RegisterParams(cmd.Flags())
 	c.Register(cmd.Flags())
 	return cmd

@@ -19,7 +19,7 @@ import (
 func newContext(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "context",
-		Short: "Name servers and choose the one that commands talk to",
+		Short: "Name servers and choose which one commands use",
 		Example: "  zerodag context set prod -e https://flows.example.com --token -\n  zerodag context use prod\n  zerodag status\n" +
 			"  zerodag status --context staging",
 		RunE: func(c *cobra.Command, args []string) error { return listContexts(c, s, args) },
@@ -29,7 +29,7 @@ func newContext(s cli.Streams) *cobra.Command {
 }
 
 func newContextList(s cli.Streams) *cobra.Command {
-	return &cobra.Command{Use: "list", Short: "Show the contexts, and which one is in use", RunE: func(c *cobra.Command, args []string) error { return listContexts(c, s, args) }}
+	return &cobra.Command{Use: "list", Short: "List contexts and show which one is in use", RunE: func(c *cobra.Command, args []string) error { return listContexts(c, s, args) }}
 }
 
 func listContexts(cmd *cobra.Command, s cli.Streams, args []string) error {
@@ -45,7 +45,7 @@ func listContexts(cmd *cobra.Command, s cli.Streams, args []string) error {
 		return err
 	}
 	if len(names) == 0 {
-		fmt.Fprintln(s.Err, "There is no context: zerodag context set NAME -e URL makes one.")
+		fmt.Fprintln(s.Err, "There are no contexts. `zerodag context set NAME -e URL` creates one.")
 		return nil
 	}
 	t := term.NewTable(term.Column{Title: "IN USE"}, term.Column{Title: "NAME", Name: true}, term.Column{Title: "ENDPOINT", Name: true}, term.Column{Title: "SHOWS"})
@@ -56,7 +56,7 @@ func listContexts(cmd *cobra.Command, s cli.Streams, args []string) error {
 		}
 		c, err := connection.Load(name)
 		if err != nil { // the others are still shown
-			t.Add(mark, name, "broken: make it anew, or delete it", "-")
+			t.Add(mark, name, "broken: set it again or delete it", "-")
 			continue
 		}
 		t.Add(mark, name, c.Endpoint, c.Who())
@@ -68,7 +68,7 @@ func listContexts(cmd *cobra.Command, s cli.Streams, args []string) error {
 
 func newContextSet(s cli.Streams) *cobra.Command {
 	set := connection.Server{}
-	c := &cobra.Command{Use: "set NAME -e URL", Short: "Make a context, or change one"}
+	c := &cobra.Command{Use: "set NAME -e URL", Short: "Create or change a context"}
 	c.Flags().StringVarP(&set.Endpoint, "endpoint", "e", "", "`URL` of the server")
 	c.Flags().StringVar(&set.Token, "token", "", "bearer `TOKEN`; - reads it from stdin")
 	c.Flags().BoolVar(&set.IAM, "iam", false, "sign requests with AWS credentials")
@@ -100,7 +100,7 @@ func newContextSet(s cli.Streams) *cobra.Command {
 		if err := c.Save(); err != nil {
 			return err
 		}
-		fmt.Fprintf(s.Err, "Context %s is %s. zerodag context use %s makes it the one in use.\n", c.Name, c.Endpoint, term.ShellWord(c.Name))
+		fmt.Fprintf(s.Err, "Context %s is %s. To use it: zerodag context use %s\n", c.Name, c.Endpoint, term.ShellWord(c.Name))
 		return nil
 	}
 	return c
@@ -113,7 +113,7 @@ func moveTo(c *connection.Server, endpoint string, newToken bool) error {
 	}
 	c.Endpoint = cmp.Or(endpoint, c.Endpoint)
 	if c.Endpoint == "" {
-		return errors.New("--endpoint is required: where is the server?")
+		return errors.New("--endpoint is required: the URL of the server")
 	}
 	return connection.CheckAddress(c.Endpoint)
 }
@@ -138,14 +138,14 @@ func newContextUse(s cli.Streams) *cobra.Command {
 		if err := c.Use(); err != nil {
 			return err
 		}
-		fmt.Fprintf(s.Err, "Commands use %s from now on: %s\n", c.Name, c.Endpoint)
+		fmt.Fprintf(s.Err, "Commands now use %s: %s\n", c.Name, c.Endpoint)
 		return nil
 	}
 	return c
 }
 
 func newContextDelete(s cli.Streams) *cobra.Command {
-	c := &cobra.Command{Use: "delete NAME", Short: "Forget a context", ValidArgsFunction: cli.CompleteContexts}
+	c := &cobra.Command{Use: "delete NAME", Short: "Delete a context", ValidArgsFunction: cli.CompleteContexts}
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) != 1 {
 			return cli.WrongCount(cmd, s, args, 1)
@@ -153,7 +153,7 @@ func newContextDelete(s cli.Streams) *cobra.Command {
 		if err := connection.Forget(args[0]); err != nil {
 			return err
 		}
-		fmt.Fprintf(s.Err, "Context %s is forgotten.\n", args[0])
+		fmt.Fprintf(s.Err, "Deleted context: %s\n", args[0])
 		return nil
 	}
 	return c
@@ -175,5 +175,5 @@ func readLine(s cli.Streams) (string, error) {
 	if line := strings.TrimSpace(text.String()); line != "" {
 		return line, nil
 	}
-	return "", errors.New("read the token: stdin has none")
+	return "", errors.New("read the token: stdin is empty")
 }

@@ -17,7 +17,7 @@ func newDelete(s cli.Streams) *cobra.Command {
 	r := &remote{cli.Remote{Streams: s}}
 	var force bool
 	c := &cobra.Command{Use: "delete project", Short: "Delete a project"}
-	c.Flags().BoolVar(&force, "force", false, "do not ask")
+	c.Flags().BoolVar(&force, "force", false, "do not ask for confirmation")
 	return r.Command(c, 1, 1, func(ctx context.Context, args []string) error {
 		if err := r.Open(ctx); err != nil {
 			return err

@@ -21,9 +21,9 @@ import (
 func newDownload(s cli.Streams) *cobra.Command {
 	r := &remote{cli.Remote{Streams: s}}
 	revision, output := "", ""
-	c := &cobra.Command{Use: "download project", Short: "Get the files of a project"}
-	c.Flags().StringVarP(&revision, "revision", "r", "", "`REVISION` instead of the latest one")
-	c.Flags().StringVarP(&output, "output", "o", "", "put the files into this `DIR` (default: the name of the project)")
+	c := &cobra.Command{Use: "download project", Short: "Download the files of a project"}
+	c.Flags().StringVarP(&revision, "revision", "r", "", "`REVISION` to download (default: the latest one)")
+	c.Flags().StringVarP(&output, "output", "o", "", "write the files to this `DIR` (default: the name of the project)")
 	return r.Command(c, 1, 1, func(ctx context.Context, args []string) error {
 		if err := r.Open(ctx); err != nil {
 			return err
@@ -37,7 +37,7 @@ func newDownload(s cli.Streams) *cobra.Command {
 		}
 		if output == "" {
 			if output = args[0]; !projectfolder.NamesFolder(output) {
-				return fmt.Errorf("the project's name %q is no name of a folder: name one with --output", output)
+				return fmt.Errorf("project name %q cannot be the name of a folder: name one with --output", output)
 			}
 		}
 		names, err := r.download(ctx, project.ID, revision, output)

@@ -19,14 +19,14 @@ func newFork(s cli.Streams) *cobra.Command {
 	var name string
 	var at int64
 	var wait waitFlags
-	c := &cobra.Command{Use: "fork attempt-id --at ENTRY", Short: "Start another attempt of a session, with what was done at a moment of this one"}
+	c := &cobra.Command{Use: "fork attempt-id --at ENTRY", Short: "Start another attempt of a session from a point in the history of this one"}
 	flags := c.Flags()
-	flags.Int64Var(&at, "at", 0, "the `ENTRY` of the attempt's history after which it is forked: tasks that were success then are taken over")
+	flags.Int64Var(&at, "at", 0, "`ENTRY` of the attempt's history to fork after: tasks that had succeeded by then do not run again")
 	flags.StringVar(&name, "name", "", "unique `NAME` of the new attempt (default: a random one)")
 	wait.register(c)
 	return r.Command(c, 1, 1, func(ctx context.Context, args []string) error {
 		if at < 1 {
-			return program.UsageError(fmt.Errorf("fork needs --at ENTRY, a number of the attempt's history: the web console shows it in the address of a moment (at=ENTRY)"))
+			return program.UsageError(fmt.Errorf("--at ENTRY is required: the number of an entry of the attempt's history, which the web console shows in its address (at=ENTRY)"))
 		}
 		if err := wait.check(r); err != nil {
 			return err

@@ -25,8 +25,8 @@ type logCommand struct {
 func newLog(s cli.Streams) *cobra.Command {
 	c := &logCommand{remote: remote{cli.Remote{Streams: s}}}
 	cmd := &cobra.Command{Use: "log attempt-id [+task name prefix]", Aliases: []string{"logs"}, Short: "Show the logs of an attempt or of its tasks"}
-	cmd.Flags().BoolVarP(&c.verbose, "verbose", "v", false, "show debug messages, too")
-	cmd.Flags().BoolVarP(&c.follow, "follow", "f", false, "show new lines until the attempt or the task is over")
+	cmd.Flags().BoolVarP(&c.verbose, "verbose", "v", false, "also show debug messages")
+	cmd.Flags().BoolVarP(&c.follow, "follow", "f", false, "show new lines until the attempt or the task ends")
 	cmd.Flags().BoolVar(&c.urls, "url", false, "show the URLs of the log files instead of their content")
 	return c.Command(cmd, 1, 2, func(ctx context.Context, args []string) error {
 		id, err := c.openAttempt(ctx, args[0])
@@ -111,14 +111,14 @@ func (c *logCommand) knowTask(ctx context.Context, id client.ID, prefix string) 
 type waitFlags struct{ wait, follow bool }
 
 func (f *waitFlags) register(c *cobra.Command) {
-	c.Flags().BoolVar(&f.wait, "wait", false, "wait for the end of the attempt: exit code 0 only if it is a success")
-	c.Flags().BoolVar(&f.follow, "follow", false, "like --wait, and show the log meanwhile")
+	c.Flags().BoolVar(&f.wait, "wait", false, "wait until the attempt ends; exit code 0 only if it succeeded")
+	c.Flags().BoolVar(&f.follow, "follow", false, "like --wait, and show the log while waiting")
 }
 
 // check refuses options that would mix a log with a result for programs.
 func (f *waitFlags) check(r *remote) error {
 	if f.follow && !r.ForPeople() {
-		return program.UsageError(fmt.Errorf("--follow shows the log among the result: with --output %s use --wait", r.Format))
+		return program.UsageError(fmt.Errorf("--follow mixes the log with the result: with --output %s use --wait", r.Format))
 	}
 	return nil
 }
@@ -127,7 +127,7 @@ func (f *waitFlags) check(r *remote) error {
 func (f *waitFlags) until(ctx context.Context, r *remote, a client.Attempt) error {
 	defer func() {
 		if ctx.Err() != nil {
-			r.Hint("The attempt goes on: `zerodag log %s --follow` shows its log again.", a.ID)
+			r.Hint("The attempt continues: `zerodag log %s --follow` shows its log again.", a.ID)
 		}
 	}()
 	switch {
@@ -173,7 +173,7 @@ func (c *logCommand) listFiles(ctx context.Context, id client.ID, prefix string)
 		return err
 	}
 	if c.urls && c.Ours() && closed > 0 {
-		c.Hint("hint: the API serves %d of %d logs, and its addresses need a login: `zerodag log %s` shows them", closed, len(files), id)
+		c.Hint("hint: the API serves %d of %d logs at URLs that require a login: `zerodag log %s` shows them", closed, len(files), id)
 	}
 	return nil
 }

@@ -21,7 +21,7 @@ func newOperators(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "operators [NAME]",
 		Aliases: []string{"operator"},
-		Short:   "Show the built-in operators, or the page of one",
+		Short:   "List the built-in operators, or show the page of one",
 		Args:    cli.UpTo(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := r.CheckFormat(); err != nil {
@@ -58,7 +58,7 @@ func (r *remote) listOperators(registry operators.Registry) error {
 		p.Line("")
 	})
 	r.Hint("Use `zerodag operators <name>` to show parameters, an example and errors.")
-	r.Hint("Executables in operators/ of a project are operators too: see `zerodag docs plugins`.")
+	r.Hint("Executables in operators/ of a project are also operators: see `zerodag docs plugins`.")
 	return err
 }
 

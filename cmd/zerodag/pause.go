@@ -13,8 +13,8 @@ import (
 // newPause pauses an attempt: nothing new begins.
 func newPause(s cli.Streams) *cobra.Command {
 	r, reason := &remote{cli.Remote{Streams: s}}, ""
-	c := &cobra.Command{Use: "pause attempt-id", Short: "Let nothing new begin in a running attempt; what runs ends"}
-	c.Flags().StringVar(&reason, "reason", "", "why, for those who see that it is paused")
+	c := &cobra.Command{Use: "pause attempt-id", Short: "Pause an attempt: no new task starts, running ones finish"}
+	c.Flags().StringVar(&reason, "reason", "", "reason, shown wherever the pause is shown")
 	return r.Command(c, 1, 1, func(ctx context.Context, args []string) error {
 		id, err := r.openAttempt(ctx, args[0])
 		if err != nil {
@@ -31,7 +31,7 @@ func newPause(s cli.Streams) *cobra.Command {
 		if err := r.Show(a, func(p cli.Printer) { p.Line(text, id) }); err != nil {
 			return err
 		}
-		r.Hint("What runs ends. `zerodag unpause %s` lets the attempt go on.", id)
+		r.Hint("Running tasks finish. `zerodag unpause %s` resumes the attempt.", id)
 		return nil
 	})
 }
@@ -39,7 +39,7 @@ func newPause(s cli.Streams) *cobra.Command {
 // newUnpause resumes a paused attempt.
 func newUnpause(s cli.Streams) *cobra.Command {
 	r := &remote{cli.Remote{Streams: s}}
-	c := &cobra.Command{Use: "unpause attempt-id", Short: "Let an attempt go on that was paused"}
+	c := &cobra.Command{Use: "unpause attempt-id", Short: "Resume a paused attempt"}
 	return r.Command(c, 1, 1, func(ctx context.Context, args []string) error {
 		id, err := r.openAttempt(ctx, args[0])
 		if err != nil {
@@ -49,9 +49,9 @@ func newUnpause(s cli.Streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		text := "Session attempt %s goes on"
+		text := "Session attempt %s continues"
 		if !r.pauseSeen(ctx, id, false) {
-			text = "Session attempt %s is to go on"
+			text = "Resume requested for session attempt %s"
 		}
 		return r.Show(a, func(p cli.Printer) { p.Line(text, id) })
 	})

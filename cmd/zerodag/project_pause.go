@@ -12,23 +12,23 @@ import (
 // newProjectPause pauses a project: none of its attempts start.
 func newProjectPause(s cli.Streams) *cobra.Command {
 	r, reason := &remote{cli.Remote{Streams: s}}, ""
-	c := &cobra.Command{Use: "pause project", Short: "Let no attempt of a project start; those that there are go on"}
-	c.Flags().StringVar(&reason, "reason", "", "why, for those who see that it is paused")
+	c := &cobra.Command{Use: "pause project", Short: "Pause a project: no attempt of it starts, existing ones continue"}
+	c.Flags().StringVar(&reason, "reason", "", "reason, shown wherever the pause is shown")
 	pause := func(ctx context.Context, id client.ID) (client.Project, error) {
 		return r.Client.PauseProject(ctx, id, reason)
 	}
-	return r.changeStarts(c, pause, "Schedules and backfills hold what is due. Attempts that there are go on. `zerodag project unpause %s` lets others start again.",
-		"It was paused before, and nothing has changed. `zerodag project unpause %s` lets attempts start again.")
+	return r.changeStarts(c, pause, "Due sessions of schedules and backfills are held. Existing attempts continue. `zerodag project unpause %s` lets attempts start again.",
+		"It was already paused, and nothing has changed. `zerodag project unpause %s` lets attempts start again.")
 }
 
 // newProjectUnpause resumes a project.
 func newProjectUnpause(s cli.Streams) *cobra.Command {
 	r := &remote{cli.Remote{Streams: s}}
-	c := &cobra.Command{Use: "unpause project", Short: "Let attempts of a project start again that was paused"}
+	c := &cobra.Command{Use: "unpause project", Short: "Resume a paused project: attempts start again"}
 	unpause := func(ctx context.Context, id client.ID) (client.Project, error) {
 		return r.Client.UnpauseProject(ctx, id)
 	}
-	return r.changeStarts(c, unpause, "What was held begins within a minute or two: `zerodag status %s` shows it.",
+	return r.changeStarts(c, unpause, "Held sessions start within a minute or two: `zerodag status %s` shows it.",
 		"It was not paused, and nothing has changed. `zerodag status %s` shows what runs.")
 }
 

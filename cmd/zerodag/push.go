@@ -35,11 +35,11 @@ func newPush(s cli.Streams) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&c.project, "project", "", "the project's `DIR` (default: the current one)")
 	flags.StringVarP(&c.revision, "revision", "r", "", "name of the `REVISION` (default: a random one)")
-	flags.StringVar(&c.from, "schedule-from", "", "start schedules from this `TIME` on: \"yyyy-MM-dd HH:mm:ss Z\" (default: now)")
-	flags.BoolVar(&c.copyLinks, "copy-outgoing-symlinks", false, "store what links out of the folder lead to")
+	flags.StringVar(&c.from, "schedule-from", "", "start schedules from this `TIME`: \"yyyy-MM-dd HH:mm:ss Z\" (default: now)")
+	flags.BoolVar(&c.copyLinks, "copy-outgoing-symlinks", false, "store the targets of links that lead out of the folder")
 	flags.BoolVar(&c.dryRun, "dry-run", false, "only show what would change")
-	flags.BoolVar(&c.strict, "strict", false, "warnings are errors: nothing is pushed")
-	flags.BoolVar(&c.allowEmpty, "allow-empty", false, "push a folder without workflows: the project then has none")
+	flags.BoolVar(&c.strict, "strict", false, "treat warnings as errors: push nothing if there are any")
+	flags.BoolVar(&c.allowEmpty, "allow-empty", false, "push a folder without workflows, which leaves the project without any")
 	return c.Command(cmd, 1, 1, func(ctx context.Context, args []string) error {
 		switch {
 		case args[0] == "":
@@ -150,7 +150,7 @@ func listPacked(workflows []dig.Workflow, packed, notes io.Writer) {
 func (r *remote) uploadGiven(ctx context.Context, p client.Push, archive *os.File) (client.Project, error) {
 	data := projectfiles.ServerData(ctx, archive, projectfolder.Generous())
 	if len(data) > 0 {
-		return client.Project{}, fmt.Errorf("archive %s has the data of a server in %s (its database and the key of its secrets): nothing was sent; make the archive again with `zerodag archive`, which leaves it out",
+		return client.Project{}, fmt.Errorf("archive %s contains the data of a server in %s (its database and the key of its secrets): nothing was sent; create the archive again with `zerodag archive`, which omits it",
 			archive.Name(), strings.Join(data, ", "))
 	}
 	return r.SendArchive(ctx, p, archive)

@@ -111,7 +111,7 @@ func (r *remote) tellChanges(list []change) {
 		if c.Next != nil {
 			next = ", next run " + term.TimeFrom(time.Now(), c.Next.Local())
 			if (schedule.Time{Time: *c.Next}).IsEnded() && !program.AsDigdag() {
-				next = ", no run to come"
+				next = ", no further runs"
 			}
 		}
 		r.Hint("  %s %s %s (%s%s)", sign, c.Kind, c.Name, c.Change, next)
@@ -164,7 +164,7 @@ func (c *pushCommand) findPools(ctx context.Context, folder projectfolder.Folder
 		return nil
 	}
 	if err != nil {
-		c.Hint("Whether there are the pools that tasks name could not be asked: %v", err)
+		c.Hint("Could not check whether the pools of the tasks exist: %v", err)
 		return nil
 	}
 	there := map[string]bool{}

@@ -25,7 +25,7 @@ func newReschedule(s cli.Streams) *cobra.Command {
 	c := &rescheduleCommand{remote: remote{cli.Remote{Streams: s}}}
 	cmd := &cobra.Command{Use: "reschedule schedule-id | project-name name", Short: "Skip sessions of a schedule"}
 	flags := cmd.Flags()
-	flags.IntVarP(&c.skip, "skip", "s", 0, "skip this `NUMBER` of sessions from now on")
+	flags.IntVarP(&c.skip, "skip", "s", 0, "skip the next `NUMBER` of sessions")
 	flags.StringVarP(&c.to, "skip-to", "t", "", "skip sessions before this `TIME`: \"yyyy-MM-dd HH:mm:ss Z\" or now")
 	flags.StringVarP(&c.runAt, "run-at", "a", "", "run next at this `TIME`: \"yyyy-MM-dd HH:mm:ss Z\"")
 	flags.BoolVarP(&c.dryRun, "dry-run", "d", false, "only show what would change")

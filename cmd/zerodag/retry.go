@@ -32,7 +32,7 @@ type retryCommand struct {
 // newRetry starts another attempt of a session.
 func newRetry(s cli.Streams) *cobra.Command {
 	c := &retryCommand{remote: remote{cli.Remote{Streams: s}}}
-	cmd := &cobra.Command{Use: "retry attempt-id | --all-failed [project-name [name]] --from TIME", Short: "Start another attempt of a session, or of all that failed"}
+	cmd := &cobra.Command{Use: "retry attempt-id | --all-failed [project-name [name]] --from TIME", Short: "Start another attempt of a session, or of all failed sessions"}
 	flags := cmd.Flags()
 	flags.StringVar(&c.name, "name", "", "unique `NAME` of the new attempt (default: a random one)")
 	flags.BoolVar(&c.latest, "latest-revision", false, "use the latest revision")
@@ -41,14 +41,14 @@ func newRetry(s cli.Streams) *cobra.Command {
 	flags.BoolVar(&c.all, "all", false, "run all tasks")
 	flags.BoolVar(&c.resume, "resume", false, "run only tasks that did not succeed")
 	flags.StringVar(&c.from, "resume-from", "", "run from this `+TASK` on")
-	flags.StringVar(&c.only, "only", "", "run this `+TASK` and nothing else: all others are success, with what they returned before")
-	flags.StringVar(&c.until, "until", "", "end with this `+TASK`: run it and what precedes it, as far as --all, --resume (the default then) or --resume-from have it run")
-	flags.StringArrayVar(&c.marked, "mark-success", nil, "have this `+TASK` be success without running it (repeatable; with --resume unless said otherwise)")
+	flags.StringVar(&c.only, "only", "", "run only this `+TASK`: all others count as succeeded, with their earlier results")
+	flags.StringVar(&c.until, "until", "", "end with this `+TASK`: run it and the earlier tasks that --all, --resume (the default with this option) or --resume-from select")
+	flags.StringArrayVar(&c.marked, "mark-success", nil, "treat this `+TASK` as succeeded without running it (repeatable; implies --resume by default)")
 	flags.BoolVar(&c.failed, "all-failed", false, "retry each session whose last attempt failed")
 	flags.StringVar(&c.since, "from", "", "--all-failed: the first session `TIME`, yyyy-MM-dd[ HH:mm:ss] in the zone of each session")
-	flags.StringVar(&c.before, "to", "", "--all-failed: the session `TIME` before which it ends (default: none)")
-	flags.BoolVarP(&c.dryRun, "dry-run", "d", false, "show which tasks, or with --all-failed which sessions, and retry nothing")
-	flags.StringVar(&c.priority, "priority", "", "`WORD` for how important it is where attempts and tasks wait: highest, high, normal, low or lowest (default: with --resume that of the attempt)")
+	flags.StringVar(&c.before, "to", "", "--all-failed: only sessions before this session `TIME` (default: no limit)")
+	flags.BoolVarP(&c.dryRun, "dry-run", "d", false, "show which tasks would run, or with --all-failed which sessions, and retry nothing")
+	flags.StringVar(&c.priority, "priority", "", "`PRIORITY` of the waiting attempt and its tasks: highest, high, normal, low or lowest (default: with --resume that of the previous attempt)")
 	c.waiting.register(cmd)
 	c.RegisterParams(cmd.Flags())
 	return c.Command(cmd, 0, 2, func(ctx context.Context, args []string) error {
@@ -74,7 +74,7 @@ func (c *retryCommand) checkChoices() error {
 	what := count(c.all, c.resume, c.from != "")
 	switch {
 	case c.only != "" && what+count(c.until != "") > 0:
-		return program.UsageError(errors.New("--only runs one task: it goes with none of --all, --resume, --resume-from and --until"))
+		return program.UsageError(errors.New("--only runs one task: it cannot be used with --all, --resume, --resume-from or --until"))
 	case c.only != "":
 		what = 1
 	case what == 0 && (c.until != "" || len(c.marked) > 0):
@@ -119,7 +119,7 @@ func (c *retryCommand) retry(ctx context.Context, id client.ID) error {
 	}
 	a, err := c.again(ctx, id, cmp.Or(c.name, host.NewUUID()))
 	if exists := (*client.ExistsError)(nil); errors.As(err, &exists) && !program.AsDigdag() {
-		return fmt.Errorf("the session has an attempt named %s already (attempt_id=%s): give the new one another --name, or none", c.name, exists.Attempt.ID)
+		return fmt.Errorf("the session already has an attempt named %s (attempt_id=%s): give the new one a different --name, or none", c.name, exists.Attempt.ID)
 	}
 	if err != nil {
 		return err
@@ -189,7 +189,7 @@ func (c *retryCommand) showPlan(ctx context.Context, id client.ID) error {
 		for _, list := range []struct {
 			title string
 			of    client.RerunTasks
-		}{{"Tasks that run:", plan.Runs}, {"Tasks that are taken over:", plan.Carried}} {
+		}{{"Tasks that run:", plan.Runs}, {"Tasks whose results are kept:", plan.Carried}} {
 			if list.of.Total == 0 {
 				continue
 			}
@@ -202,7 +202,7 @@ func (c *retryCommand) showPlan(ctx context.Context, id client.ID) error {
 			}
 		}
 		if plan.Gone > 0 {
-			p.Line("%s of tasks that revision %s does not have.", term.Counted(plan.Gone, "result"), plan.Revision)
+			p.Line("%s of tasks that do not exist in revision %s.", term.Counted(plan.Gone, "result"), plan.Revision)
 		}
 	})
 	c.Hint("Nothing was retried.")

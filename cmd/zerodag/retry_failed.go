@@ -21,13 +21,13 @@ func (c *retryCommand) checkFailed(args []string) error {
 	case !c.failed && (c.since != "" || c.before != ""):
 		return program.UsageError(errors.New("--from and --to are options of --all-failed"))
 	case c.dryRun && c.waiting != (waitFlags{}):
-		return program.UsageError(errors.New("--wait waits for what --dry-run does not start: use one of them"))
+		return program.UsageError(errors.New("--wait and --dry-run cannot be used together: a dry run starts nothing"))
 	case !c.failed:
 		return nil
 	case c.since == "":
-		return program.UsageError(errors.New("--all-failed needs --from TIME: the session time from which on failed sessions are retried"))
+		return program.UsageError(errors.New("--all-failed requires --from TIME, the session time of the first session to retry"))
 	case c.name != "" || c.from != "" || c.waiting != (waitFlags{}):
-		return program.UsageError(errors.New("--name, --resume-from, --wait and --follow are for one session, not for --all-failed"))
+		return program.UsageError(errors.New("--name, --resume-from, --wait and --follow are for a single session and cannot be used with --all-failed"))
 	case len(args) > 2:
 		return program.UsageError(fmt.Errorf("unexpected argument: %s", args[2]))
 	}
@@ -54,7 +54,7 @@ func (c *retryCommand) retryFailed(ctx context.Context, args []string) error {
 		a, err := c.again(ctx, s.LastAttempt.ID, host.NewUUID())
 		switch {
 		case ctx.Err() != nil:
-			failed = append(failed, fmt.Errorf("%d sessions were not retried any more", len(list)-len(started)-len(failed)))
+			failed = append(failed, fmt.Errorf("interrupted: %d sessions were not retried", len(list)-len(started)-len(failed)))
 		case err != nil:
 			failed = append(failed, fmt.Errorf("session %s of %s/%s: %w", s.ID, s.Project.Name, s.Workflow.Name, err))
 		default:

@@ -20,7 +20,7 @@ func newRoot(s cli.Streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:           program.Called(),
 		Short:         "Runs workflows of the Digdag language",
-		Long:          "zerodag is a workflow engine for data and batch jobs. It runs workflows (.dig files) on this machine, is the server\nthat runs them by schedule, and is the client of such a server.",
+		Long:          "zerodag is a workflow engine for data and batch jobs. It runs workflows (.dig files) locally, is the server that\nruns them on schedule, and is the client of such a server.",
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
@@ -64,7 +64,7 @@ func newRoot(s cli.Streams) *cobra.Command {
 func groups() []struct{ title, commands string } {
 	return []struct{ title, commands string }{
 		{"Run workflows", "init check run scheduler start retry fork backfill kill pause unpause"},
-		{"See what runs and what ran", "status watch sessions attempts attempt tasks log"},
+		{"Monitor sessions and attempts", "status watch sessions attempts attempt tasks log"},
 		{"Projects and their schedules", "projects workflows push archive upload download delete secrets schedules enable disable reschedule calendar"},
 		{"Run a server", "server migrate backup restore aws"},
 		{"Administer a server", "admin pool tokens import whoami context"},
@@ -98,7 +98,7 @@ func knowTopics(root *cobra.Command) {
 		case len(rest) > 0 && c.HasSubCommands():
 			return unknownCommand(c, rest[0])
 		case len(rest) > 0:
-			return program.UsageError(fmt.Errorf("%s has no commands of its own: there is no %q", c.CommandPath(), rest[0]))
+			return program.UsageError(fmt.Errorf("%s has no subcommands: unknown command %q", c.CommandPath(), rest[0]))
 		}
 		c.InitDefaultHelpFlag()
 		return c.Help()

@@ -40,7 +40,7 @@ func newRun(s cli.Streams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "run <workflow.dig> [+task]",
 		Aliases: []string{"r"},
-		Short:   "Run a workflow on this machine",
+		Short:   "Run a workflow locally",
 		Args:    cli.UpTo(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -54,21 +54,21 @@ func newRun(s cli.Streams) *cobra.Command {
 	f.StringVar(&c.project, "project", "", "the project's `DIR` (default: the current one)")
 	f.BoolVarP(&c.Rerun, "rerun", "a", false, "ignore saved state and run everything")
 	f.BoolVar(&c.Rerun, "all", false, "the same as --rerun")
-	f.StringVarP(&c.Start, "start", "s", "", "run `+NAME` and what follows even if their state is saved")
-	f.StringVarP(&c.Goal, "goal", "g", "", "run `+NAME` and its children even if their state is saved, and nothing after")
-	f.StringVarP(&c.End, "end", "e", "", "skip `+NAME` and what follows")
+	f.StringVarP(&c.Start, "start", "s", "", "run `+NAME` and all tasks after it even if their state is saved")
+	f.StringVarP(&c.Goal, "goal", "g", "", "run `+NAME` and its children even if their state is saved, and no task after it")
+	f.StringVarP(&c.End, "end", "e", "", "skip `+NAME` and all tasks after it")
 	f.StringVarP(&c.Save, "save", "o", ".digdag/status", "`DIR` of saved state, relative to the project")
 	f.BoolVar(&c.NoSave, "no-save", false, "neither read nor write saved state")
 	f.StringVar(&c.Session, "session", "last", "session `TIME`: daily, hourly, schedule, last, or \"yyyy-MM-dd[ HH:mm:ss]\"")
 	f.StringVarP(&c.Session, "session-time", "t", "last", "the same as --session")
-	f.BoolVarP(&c.DryRun, "dry-run", "d", false, "evaluate parameters but run no operator")
+	f.BoolVarP(&c.DryRun, "dry-run", "d", false, "evaluate parameters but run no operators")
 	f.BoolVarP(&c.ShowParams, "show-params", "E", false, "print parameters before each operator")
 	f.IntVar(&c.Threads, "max-task-threads", 0, "how many tasks may run at once (0: no limit)")
-	f.StringVarP(&c.TaskLog, "task-log", "O", "", "keep the logs of tasks below this `DIR`")
-	f.StringArrayVar(&c.envFiles, "env-file", nil, "give commands the KEY=value lines of a `FILE`, below _env_files and _env; may be given more than once, the later one wins")
+	f.StringVarP(&c.TaskLog, "task-log", "O", "", "write the logs of tasks to this `DIR`")
+	f.StringArrayVar(&c.envFiles, "env-file", nil, "give commands the KEY=value lines of this `FILE` as variables, which _env_files and _env override (repeatable: the last file wins)")
 	f.BoolVar(&c.accept, "accept-local", false, configuration.AcceptLocalUsage)
-	f.StringVar(&c.timezone, "timezone", "", "accepted for compatibility, without effect: `timezone:` of the workflow says it")
-	f.BoolVar(&c.strict, "strict", false, "warnings are errors: nothing is run")
+	f.StringVar(&c.timezone, "timezone", "", "accepted for compatibility, without effect: `timezone:` of the workflow applies")
+	f.BoolVar(&c.strict, "strict", false, "treat warnings as errors: run nothing if there are any")
 	c.RegisterParams(cmd.Flags())
 	c.Register(cmd.Flags())
 	return cmd
@@ -105,7 +105,7 @@ func (c *runCommand) run(ctx context.Context, argument, pattern string) error {
 	}
 	c.Tell(c.Streams.Err, settings)
 	if c.timezone != "" && !program.AsDigdag() {
-		fmt.Fprintln(c.Streams.Err, "warning: --timezone has no effect: `timezone:` of the workflow says it")
+		fmt.Fprintln(c.Streams.Err, "warning: --timezone has no effect: `timezone:` of the workflow applies")
 	}
 	if err := settings.StayHere(c.accept, false, configuration.ExecutorPlaces...); err != nil {
 		return err
@@ -157,7 +157,7 @@ func readEnvFiles(names []string) (variables []string, err error) {
 		text, err := os.ReadFile(name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return nil, fmt.Errorf("read variables of --env-file: there is no file %s, seen from the current folder", name)
+			return nil, fmt.Errorf("read variables of --env-file: file %s does not exist (relative to the current folder)", name)
 		case err != nil:
 			return nil, fmt.Errorf("read variables of --env-file: %w", err)
 		}

@@ -14,10 +14,10 @@ import (
 func newScheduler(s cli.Streams) *cobra.Command {
 	c := &serverCommand{Streams: s, CommandLine: serverconfig.CommandLine{Version: version()}}
 	folder := ""
-	cmd := &cobra.Command{Use: "scheduler [options...]", Aliases: []string{"sched"}, Short: "Run the schedules of a project's folder",
-		Long: `Run the schedules of a project's folder: a server with this one project, "default", whose
-tasks work in the folder itself. The folder is read again every 5 seconds; data is in
-memory unless --database or the configuration key database.type says otherwise.`,
+	cmd := &cobra.Command{Use: "scheduler [options...]", Aliases: []string{"sched"}, Short: "Run the schedules of a project folder",
+		Long: `Run the schedules of a project folder: a server with a single project, "default", whose
+tasks run in the folder itself. The folder is read again every 5 seconds. Data is kept in
+memory unless --database or the configuration key database.type selects a different store.`,
 		Args: cli.UpTo(0)}
 	cmd.Flags().StringVar(&folder, "project", "", "the project's `DIR` (default: the current one)")
 	c.Register(cmd.Flags(), "in memory", "with the data")

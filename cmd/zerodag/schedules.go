@@ -81,7 +81,7 @@ func newDisable(s cli.Streams) *cobra.Command {
 func (r *remote) switchCommand(name, done string, do func(*client.Client, context.Context, client.ID) (client.Schedule, error)) *cobra.Command {
 	c := &cobra.Command{
 		Use:   name + " schedule-id | project-name [name]",
-		Short: map[string]string{"enable": "Let schedules run", "disable": "Stop schedules"}[name],
+		Short: map[string]string{"enable": "Enable schedules", "disable": "Disable schedules"}[name],
 		Example: "  zerodag " + name + " 17           # one schedule\n" +
 			"  zerodag " + name + " myproj       # all schedules of a project\n" +
 			"  zerodag " + name + " myproj mywf  # the schedule of a workflow",

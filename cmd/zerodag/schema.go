@@ -14,7 +14,7 @@ func newSchema(s cli.Streams) *cobra.Command {
 	return &cobra.Command{
 		Use:     "schema",
 		Short:   "Print the JSON Schema of workflows, for editors",
-		Example: "  zerodag schema > ~/.config/dig.schema.json    # then tell the editor: zerodag docs editors",
+		Example: "  zerodag schema > ~/.config/dig.schema.json    # then set up your editor: zerodag docs editors",
 		Args:    cli.UpTo(0),
 		RunE: func(*cobra.Command, []string) error {
 			if _, err := s.Out.Write(docs.Schema); err != nil {

@@ -27,7 +27,7 @@ func newSessions(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:     "sessions [session-id | project-name [name]]",
 		Aliases: []string{"session"},
-		Short:   "Show sessions of all projects, of one or of a workflow, or a single one",
+		Short:   "Show the sessions of all projects, one project or one workflow, or a single session",
 		Example: `  zerodag sessions --tag daily --status error --from 2026-03-01
   zerodag sessions myproj --label team=sales --search orders`,
 	}
@@ -57,7 +57,7 @@ func newSessions(s cli.Streams) *cobra.Command {
 		var list []client.Session
 		none := "There are no sessions. `zerodag start` starts one."
 		if search.given() {
-			none = "No session is like this."
+			none = "No matching sessions."
 			list, err = r.searchSessions(ctx, args, wanted, page.page())
 		} else {
 			list, err = r.listSessions(ctx, args, page.page())

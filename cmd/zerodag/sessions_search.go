@@ -19,12 +19,12 @@ type searchFlags struct {
 }
 
 func (f *searchFlags) register(c *cobra.Command) {
-	c.Flags().StringArrayVar(&f.tags, "tag", nil, "of workflows with this `TAG`, as daily or team=sales; may be given more than once")
-	c.Flags().StringArrayVar(&f.labels, "label", nil, "whose last attempt has this label `NAME=VALUE`; may be given more than once")
-	c.Flags().StringVar(&f.status, "status", "", "whose last attempt is this `WORD`: running, success, error or killed; several with commas")
-	c.Flags().StringVar(&f.from, "from", "", "from this session `TIME` on: yyyy-MM-dd[ HH:mm:ss] in the zone of each session, or with an offset, as 2026-05-01T09:00:00Z")
-	c.Flags().StringVar(&f.to, "to", "", "before this session `TIME`")
-	c.Flags().StringVar(&f.text, "search", "", "with this `TEXT` in the name of the project or workflow, in a label, or in the newest definition of the workflow, in any case")
+	c.Flags().StringArrayVar(&f.tags, "tag", nil, "only sessions of workflows with this `TAG`, such as daily or team=sales (repeatable)")
+	c.Flags().StringArrayVar(&f.labels, "label", nil, "only sessions whose last attempt has this label `NAME=VALUE` (repeatable)")
+	c.Flags().StringVar(&f.status, "status", "", "only sessions whose last attempt has this `STATUS`: running, success, error or killed; several with commas")
+	c.Flags().StringVar(&f.from, "from", "", "only sessions from this session `TIME`: yyyy-MM-dd[ HH:mm:ss] in the zone of each session, or with an offset, such as 2026-05-01T09:00:00Z")
+	c.Flags().StringVar(&f.to, "to", "", "only sessions before this session `TIME`")
+	c.Flags().StringVar(&f.text, "search", "", "only sessions with this `TEXT` in the name of the project or workflow, in a label, or in the newest definition of the workflow, ignoring case")
 }
 
 func (f *searchFlags) given() bool {
@@ -64,7 +64,7 @@ func (r *remote) searchSessions(ctx context.Context, args []string, s client.Ses
 	}
 	found, err := r.SearchSessions(ctx, project, workflow, s, page)
 	if err == nil && !found.Complete {
-		fmt.Fprintf(r.Err, "note: these are of the newest %d sessions; `-i %s` looks further back\n", found.Searched, found.Next)
+		fmt.Fprintf(r.Err, "note: only the newest %d sessions were searched; `-i %s` searches further back\n", found.Searched, found.Next)
 	}
 	if err == nil && len(found.Sessions) == 0 && workflow != "" {
 		_, err = r.Workflow(ctx, project, workflow, "") // a workflow that does not exist also has no sessions

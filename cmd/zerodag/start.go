@@ -33,14 +33,14 @@ func newStart(s cli.Streams) *cobra.Command {
 		Example: `  zerodag start myproj workflow1 --session 2016-01-01  # use this day as session_time
   zerodag start myproj workflow1 --session hourly      # use the beginning of this hour
   zerodag start myproj workflow1 --session daily       # use the beginning of this day
-  zerodag start myproj workflow1 --session daily --at "2026-05-01 22:00:00"  # exists now, and begins then`,
+  zerodag start myproj workflow1 --session daily --at "2026-05-01 22:00:00"  # is created now and begins then`,
 	}
 	cmd.Flags().StringVar(&c.session, "session", "", "session `TIME`: hourly, daily, now, yyyy-MM-dd or \"yyyy-MM-dd HH:mm:ss\" (required)")
 	cmd.Flags().StringVar(&c.revision, "revision", "", "use this `REVISION` instead of the latest")
 	cmd.Flags().StringVar(&c.retry, "retry", "", "`NAME` of a further attempt of the same session")
-	cmd.Flags().StringVar(&c.priority, "priority", "", "`WORD` for how important it is where attempts and tasks wait: highest, high, normal, low or lowest")
-	cmd.Flags().StringVar(&c.at, "at", "", "begin at this `TIME`, at most 30 days from now: \"yyyy-MM-dd HH:mm:ss\" in the time zone of the workflow, or with an offset, as 2026-05-01T09:00:00Z")
-	cmd.Flags().StringArrayVar(&c.labels, "label", nil, "a label `NAME=VALUE` by which the attempt is found; may be given more than once")
+	cmd.Flags().StringVar(&c.priority, "priority", "", "`PRIORITY` of the waiting attempt and its tasks: highest, high, normal, low or lowest")
+	cmd.Flags().StringVar(&c.at, "at", "", "begin at this `TIME`, at most 30 days from now: \"yyyy-MM-dd HH:mm:ss\" in the time zone of the workflow, or with an offset, such as 2026-05-01T09:00:00Z")
+	cmd.Flags().StringArrayVar(&c.labels, "label", nil, "label `NAME=VALUE` for finding the attempt (repeatable)")
 	cmd.Flags().BoolVarP(&c.dryRun, "dry-run", "d", false, "only show what would be started")
 	c.waiting.register(cmd)
 	c.RegisterParams(cmd.Flags())
@@ -133,7 +133,7 @@ func (c *startCommand) checkStart(ctx context.Context, asked client.Start) error
 	plan, err := c.CheckStart(ctx, asked)
 	switch {
 	case client.IsMissing(err):
-		c.Hint("warning: the server cannot check a start: whether it would accept this one is unknown")
+		c.Hint("warning: the server cannot check a start: it is unknown whether it would accept this one")
 		return nil
 	case err != nil:
 		return startError(err)

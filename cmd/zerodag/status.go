@@ -16,7 +16,7 @@ import (
 // newStatus shows the running, the failed, the late and the next sessions.
 func newStatus(s cli.Streams) *cobra.Command {
 	r := &remote{cli.Remote{Streams: s}}
-	c := &cobra.Command{Use: "status [project-name]", Short: "Show what runs, what failed in the last day, what is late and what comes next"}
+	c := &cobra.Command{Use: "status [project-name]", Short: "Show running attempts, failures of the last day, late sessions and the next ones"}
 	return r.Command(c, 0, 1, func(ctx context.Context, args []string) error {
 		if err := r.Open(ctx); err != nil {
 			return err
@@ -41,18 +41,18 @@ func newStatus(s cli.Streams) *cobra.Command {
 				p.WriteString(t.Text(r.Format == cli.WideForm, columns, ink))
 			}
 			if len(found.Paused) > 0 {
-				part("Paused, so that nothing of it starts", pausedTable(found.Paused))
+				part("Paused projects", pausedTable(found.Paused))
 			}
 			part("Running", attemptTable(now, found.Running))
 			part("Failed in the last day", sessionTable(found.Failed))
 			part("Late", scheduleTable(now, found.Late, found.Paused))
 			if i := slices.IndexFunc(found.Late, found.IsRefused); i >= 0 {
 				n := found.Late[i]
-				p.Line("A session that was due could not start and is tried again later. `zerodag start %s %s --session now --dry-run` may say why; the log of the server does.", term.ShellWord(n.Project.Name), term.ShellWord(n.Workflow.Name))
+				p.Line("A due session could not start and will be retried. `zerodag start %s %s --session now --dry-run` may show why; the log of the server does.", term.ShellWord(n.Project.Name), term.ShellWord(n.Workflow.Name))
 			}
 			part("Next", scheduleTable(now, found.Next, found.Paused))
 			if found.Partly {
-				p.Line("Only the last %d attempts and sessions, and the first %d projects, were looked at.", overview.Most, overview.Most)
+				p.Line("Only the last %d attempts and sessions, and the first %d projects, were examined.", overview.Most, overview.Most)
 			}
 		})
 	})

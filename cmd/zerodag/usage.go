@@ -42,7 +42,7 @@ func unknownCommand(root *cobra.Command, name string) error {
 		}
 	}
 	if near != "" && !program.AsDigdag() {
-		return program.UsageError(fmt.Errorf("there is no command %q: did you mean %s?", strings.TrimPrefix(root.CommandPath()+" "+name, program.Name+" "), near))
+		return program.UsageError(fmt.Errorf("unknown command %q: did you mean %s?", strings.TrimPrefix(root.CommandPath()+" "+name, program.Name+" "), near))
 	}
 	return program.UsageError(fmt.Errorf("available commands are: [%s]; there is no %q", cli.CommandNames(root), name))
 }

@@ -16,10 +16,10 @@ import (
 // newWatch shows the progress of an attempt, as `run` does for its own.
 func newWatch(s cli.Streams) *cobra.Command {
 	r := &remote{cli.Remote{Streams: s}}
-	c := &cobra.Command{Use: "watch attempt-id", Short: "Watch the tasks of an attempt until its end: exit code 0 only if it is a success"}
+	c := &cobra.Command{Use: "watch attempt-id", Short: "Watch the tasks of an attempt until it ends; exit code 0 only if it succeeded"}
 	return r.Command(c, 1, 1, func(ctx context.Context, args []string) error {
 		if !r.Ours() {
-			return program.UsageError(fmt.Errorf("watch is for people: with --output %s use `zerodag attempt` and `zerodag tasks`", r.Format))
+			return program.UsageError(fmt.Errorf("watch is interactive: with --output %s use `zerodag attempt` and `zerodag tasks`", r.Format))
 		}
 		a, err := r.attemptOf(ctx, args[0])
 		if err != nil {
@@ -29,7 +29,7 @@ func newWatch(s cli.Streams) *cobra.Command {
 		r.Hint("Attempt %s of %s/%s, session %s", a.ID, a.Project.Name, a.Workflow.Name, term.OffsetText(a.SessionTime))
 		a, err = r.AttemptViews().Follow(ctx, id, r.newWatcher())
 		if ctx.Err() != nil {
-			r.Hint("The attempt goes on: `zerodag watch %s` shows it again, `zerodag kill %s` ends it.", id, id)
+			r.Hint("The attempt continues: `zerodag watch %s` shows it again, `zerodag kill %s` ends it.", id, id)
 		}
 		if err != nil {
 			return err

@@ -12,7 +12,7 @@ import (
 // newWhoami shows the user's identity on the server, and how it was authenticated.
 func newWhoami(s cli.Streams) *cobra.Command {
 	r := &remote{cli.Remote{Streams: s}}
-	c := &cobra.Command{Use: "whoami", Short: "Show who you are for the server, and how it knows"}
+	c := &cobra.Command{Use: "whoami", Short: "Show your identity and role on the server, and how you authenticated"}
 	return r.Command(c, 0, 0, func(ctx context.Context, _ []string) error {
 		if err := r.Open(ctx); err != nil {
 			return err

@@ -50,9 +50,9 @@ func WrongCount(c *cobra.Command, s Streams, args []string, most int) error {
 	}
 	_, wanted, _ := strings.Cut(c.Use, " ")
 	if wanted == "" {
-		return program.UsageError(errors.New("an argument is missing"))
+		return program.UsageError(errors.New("missing argument"))
 	}
-	return program.UsageError(fmt.Errorf("an argument is missing: %s needs %s", c.Name(), wanted))
+	return program.UsageError(fmt.Errorf("missing argument: %s needs %s", c.Name(), wanted))
 }
 
 // IDArgument reads a number that names something.

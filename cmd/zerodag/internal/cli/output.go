@@ -36,7 +36,7 @@ func (r *Remote) RegisterFormat(c *cobra.Command) {
 	if program.AsDigdag() {
 		usual = DigdagForm
 	}
-	c.Flags().StringVar(&r.Format, name, usual, "`FORMAT` of the result: text, wide (more columns), json, yaml, or digdag (as the original)")
+	c.Flags().StringVar(&r.Format, name, usual, "`FORMAT` of the result: text, wide (more columns), json, yaml, or digdag (as Digdag prints it)")
 }
 
 // CheckFormat returns an error if the requested format does not exist.
@@ -45,7 +45,7 @@ func (r *Remote) CheckFormat() error {
 	case TextForm, WideForm, DigdagForm, JSONForm, YAMLForm:
 		return nil
 	}
-	return program.UsageError(fmt.Errorf("unknown format %q: it must be text, wide, json, yaml or digdag", r.Format))
+	return program.UsageError(fmt.Errorf("unknown format %q: use text, wide, json, yaml or digdag", r.Format))
 }
 
 // ForPeople reports whether the result is text rather than an object of the API.

@@ -14,7 +14,7 @@ import (
 func NewAdmin(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "admin",
-		Short: "Look after a deployment",
+		Short: "Maintain a deployment",
 		RunE:  func(c *cobra.Command, _ []string) error { return cli.ShowUsage(c, s) },
 	}
 	c.AddCommand(newQueue(s), newLimits(s), newSites(s), newDeadLetters(s), newRedrive(s), newRevive(s))
@@ -23,10 +23,10 @@ func NewAdmin(s cli.Streams) *cobra.Command {
 
 func newRedrive(s cli.Streams) *cobra.Command {
 	r := &cli.Remote{Streams: s}
-	c := &cobra.Command{Use: "redrive [ID...]", Short: "Send messages that nobody could handle back to their queues, or some of them",
-		Long: `Send messages that nobody could handle back to their queues, now: all, or those of IDs as
-zerodag admin dead-letters lists them. The tick does so by itself, ever more slowly: this is
-for when the cause is mended.`}
+	c := &cobra.Command{Use: "redrive [ID...]", Short: "Send messages that could not be handled back to their queues",
+		Long: `Send messages that could not be handled back to their queues now: all of them, or the ones
+with the given IDs (see zerodag admin dead-letters). The tick does so automatically, at
+growing intervals: use this command once the cause is fixed.`}
 	return r.Command(c, 0, 1<<10, func(ctx context.Context, args []string) error {
 		if err := r.Open(ctx); err != nil {
 			return err
@@ -69,14 +69,14 @@ func sentBack(n int) string {
 
 func newRevive(s cli.Streams) *cobra.Command {
 	r := &cli.Remote{Streams: s}
-	c := &cobra.Command{Use: "revive", Short: "Send everything anew that unfinished attempts wait for",
-		Long: `Send everything anew that unfinished attempts wait for: after the table of a deployment
-on AWS was restored, or its queues were lost. It is safe at any time, as often as you
-like: nothing runs twice because of it. Tasks that were running resume once it is certain
+	c := &cobra.Command{Use: "revive", Short: "Send the missing messages of unfinished attempts again",
+		Long: `Send the missing messages of unfinished attempts again, after the table of a deployment
+on AWS was restored or its queues were lost. The command is safe at any time and can be
+repeated: nothing runs twice because of it. Tasks that were running resume once it is certain
 that no function works on them any more.
 
-Servers with SQLite or PostgreSQL find messages that are missing every minute, and send
-those again. On such a server the command does the same at once.`}
+Servers with SQLite or PostgreSQL look for missing messages every minute and send them
+again. On such a server the command does the same at once.`}
 	return r.Command(c, 0, 0, func(ctx context.Context, _ []string) error {
 		if err := r.Open(ctx); err != nil {
 			return err
@@ -87,12 +87,12 @@ those again. On such a server the command does the same at once.`}
 		}
 		return r.Show(sum, func(p cli.Printer) {
 			if sum.Together {
-				p.Line("Checking %d unfinished attempts. Whatever they wait for that has no message is sent again; a task that was running then runs again in about %v.", sum.Attempts, time.Duration(sum.WaitSeconds)*time.Second)
+				p.Line("Checking %d unfinished attempts. Missing messages are sent again; a task that was running then runs again in about %v.", sum.Attempts, time.Duration(sum.WaitSeconds)*time.Second)
 				return
 			}
-			p.Line("Looked at %d unfinished attempts and sent %d messages.", sum.Attempts, sum.Messages)
+			p.Line("Checked %d unfinished attempts and sent %d messages.", sum.Attempts, sum.Messages)
 			if sum.Messages > 0 {
-				p.Line("Tasks that were running, and that nobody ends before, run again in about %v.", time.Duration(sum.WaitSeconds)*time.Second)
+				p.Line("Tasks that were running run again in about %v, unless they end before then.", time.Duration(sum.WaitSeconds)*time.Second)
 			}
 		})
 	})

@@ -18,13 +18,13 @@ import (
 func newQueue(s cli.Streams) *cobra.Command {
 	r := &cli.Remote{Streams: s}
 	queue, count, after := "", 0, ""
-	c := &cobra.Command{Use: "queue", Short: "Show what waits in the queues, and what is worked on",
-		Long: `Show what waits in the queues, and what is worked on, of all sites: how many messages of each
-kind, and those of one queue. On AWS the numbers are estimates, and messages are not listed:
-to look at one there would take it away from the functions.`}
-	c.Flags().StringVar(&queue, "queue", "tasks", "`QUEUE` whose messages are listed: tasks or events")
+	c := &cobra.Command{Use: "queue", Short: "Show the waiting messages of the queues, and those in progress",
+		Long: `Show the waiting messages of the queues and those in progress, of all sites: how many of each
+kind, and the messages of one queue. On AWS the numbers are estimates, and messages are not
+listed: reading a message would hide it from the functions.`}
+	c.Flags().StringVar(&queue, "queue", "tasks", "list the messages of this `QUEUE`: tasks or events")
 	c.Flags().IntVar(&count, "count", 50, "`NUMBER` of messages, 200 at most")
-	c.Flags().StringVar(&after, "after", "", "`PLACE` to go on from, as the list before says it")
+	c.Flags().StringVar(&after, "after", "", "`PLACE` to continue from, as printed after the previous list")
 	return r.Command(c, 0, 0, func(ctx context.Context, _ []string) error {
 		if err := r.Open(ctx); err != nil {
 			return err
@@ -39,7 +39,7 @@ to look at one there would take it away from the functions.`}
 		now := time.UnixMilli(q.At)
 		switch {
 		case q.Messages == nil:
-			r.Hint("The numbers are estimates. Messages cannot be listed here without taking them away from the functions.")
+			r.Hint("The numbers are estimates. Messages cannot be listed here without hiding them from the functions.")
 		case len(q.Messages) > 0:
 			fmt.Fprintln(r.Out)
 			err = r.List(q.Messages, nil, waiting(q.Messages, now), "")
@@ -104,7 +104,7 @@ func agoMillis(now time.Time, millis int64) string {
 // newLimits shows the limits of a server.
 func newLimits(s cli.Streams) *cobra.Command {
 	r := &cli.Remote{Streams: s}
-	c := &cobra.Command{Use: "limits", Short: "Show what bounds the server, and by which setting"}
+	c := &cobra.Command{Use: "limits", Short: "Show the limits of the server and their settings"}
 	return r.Command(c, 0, 0, func(ctx context.Context, _ []string) error {
 		if err := r.Open(ctx); err != nil {
 			return err
@@ -113,7 +113,7 @@ func newLimits(s cli.Streams) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		t := term.NewTable(term.Column{Title: "LIMIT"}, term.Column{Title: "VALUE"}, term.Column{Title: "USE", Spare: true}, term.Column{Title: "SETTING"}, term.Column{Title: "OF WHAT", Name: true})
+		t := term.NewTable(term.Column{Title: "LIMIT"}, term.Column{Title: "VALUE"}, term.Column{Title: "USE", Spare: true}, term.Column{Title: "SETTING"}, term.Column{Title: "DESCRIPTION", Name: true})
 		for _, l := range list {
 			setting := ""
 			if l.Setting != nil {
@@ -177,9 +177,9 @@ func newSites(s cli.Streams) *cobra.Command {
 func newDeadLetters(s cli.Streams) *cobra.Command {
 	r := &cli.Remote{Streams: s}
 	count := 0
-	c := &cobra.Command{Use: "dead-letters [ID]", Short: "Show messages that nobody could handle, or one of them with what it says",
-		Long: `Show messages that nobody could handle and that were put aside, of all sites, or one of them
-with what it says, but for what tasks were given or have left. They stay where they are:
+	c := &cobra.Command{Use: "dead-letters [ID]", Short: "Show messages that could not be handled, or the content of one",
+		Long: `Show messages that could not be handled and were set aside, of all sites, or the content of
+one, except for the input and output of tasks. They stay where they are:
 zerodag admin redrive sends them back. Only on AWS.`}
 	c.Flags().IntVar(&count, "count", 50, "`NUMBER` of messages of each queue, 100 at most")
 	return r.Command(c, 0, 1, func(ctx context.Context, args []string) error {
@@ -205,9 +205,9 @@ zerodag admin redrive sends them back. Only on AWS.`}
 			}
 			t.Add(append(append([]string{l.ID, l.Queue}, subjectCells(l.Subject)...), term.ShortTime(&sent), strconv.Itoa(l.Returned), broken)...)
 		}
-		err = r.List(list, func(p cli.Printer) { p.WriteString(t.Text(true, 0, term.Palette{})) }, t, "No message was put aside.")
+		err = r.List(list, func(p cli.Printer) { p.WriteString(t.Text(true, 0, term.Palette{})) }, t, "There are no dead letters.")
 		if !all {
-			r.Hint("There are more, which a longer list (--count) shows, or this one once some were sent back.")
+			r.Hint("There are more: raise --count, or send some back first.")
 		}
 		return err
 	})

@@ -24,7 +24,7 @@ func NewAWS(s cli.Streams) *cobra.Command {
 
 // stageFolder adds the option for the folder with the files of stages.
 func stageFolder(c *cobra.Command) *string {
-	return c.Flags().String("stages", "stages", "`FOLDER` of the files of stages")
+	return c.Flags().String("stages", "stages", "`FOLDER` of the stage files")
 }
 
 // stageOf returns the named stage, by default main.
@@ -46,15 +46,15 @@ func split(c *cobra.Command, args []string) (before, after []string) {
 // newDoctor reports what in the account would make a deployment fail.
 func newDoctor(s cli.Streams) *cobra.Command {
 	r := &cli.Remote{Streams: s}
-	c := &cobra.Command{Use: "doctor [STAGE] [-- CDK-ARGUMENT...]", Short: "Check whether a deploy of a stage will work in the account, and what to change first",
-		Long: "Check whether a deploy of a stage will work in the account, and what to change first.\n\n" +
-			"Arguments after -- are those of the cdk command: settings that -c NAME=VALUE overrides there are checked with that value.",
+	c := &cobra.Command{Use: "doctor [STAGE] [-- CDK-ARGUMENT...]", Short: "Check whether a stage can be deployed to the account, and show what to change first",
+		Long: "Check whether a stage can be deployed to the account, and show what to change first.\n\n" +
+			"Arguments after -- are those of the cdk command: a setting that -c NAME=VALUE overrides is checked with that value.",
 		Args: func(c *cobra.Command, args []string) error {
 			args, _ = split(c, args)
 			return cli.UpTo(1)(c, args)
 		}}
 	folder := stageFolder(c)
-	create := c.Flags().Bool("create-role", false, "make the role of ECS if the account has none")
+	create := c.Flags().Bool("create-role", false, "create the role of ECS if the account has none")
 	r.RegisterFormat(c)
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := r.CheckFormat(); err != nil {
@@ -99,7 +99,7 @@ func newDoctor(s cli.Streams) *cobra.Command {
 			return err
 		}
 		if failed > 0 {
-			return fmt.Errorf("a deploy of stage %s would fail: %d of %d checks say what to change", wanted.Stage, failed, len(list))
+			return fmt.Errorf("stage %s cannot be deployed: %d of %d checks failed", wanted.Stage, failed, len(list))
 		}
 		return nil
 	}
@@ -113,7 +113,7 @@ func stageSettings(folder, stage string) (stages.Settings, error) {
 
 // newDeployed prints an answer for scripts.
 func newDeployed(s cli.Streams) *cobra.Command {
-	return &cobra.Command{Use: "deployed [STAGE]", Short: "Say yes, no or unknown: whether the stage has a table in the account", Args: cli.UpTo(1), RunE: func(cmd *cobra.Command, args []string) error {
+	return &cobra.Command{Use: "deployed [STAGE]", Short: "Print yes, no or unknown: whether the account has a table of the stage", Args: cli.UpTo(1), RunE: func(cmd *cobra.Command, args []string) error {
 		a, err := account.Open(cmd.Context())
 		if err != nil {
 			return err
@@ -159,7 +159,7 @@ func newStopStage(s cli.Streams) *cobra.Command {
 
 // newStartStage undoes newStopStage.
 func newStartStage(s cli.Streams) *cobra.Command {
-	c := &cobra.Command{Use: "start STAGE", Short: "Switch a stage on again that `zerodag aws stop` has switched off", Args: cli.UpTo(1)}
+	c := &cobra.Command{Use: "start STAGE", Short: "Switch on a stage that `zerodag aws stop` switched off", Args: cli.UpTo(1)}
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return cli.WrongCount(cmd, s, args, 1)

@@ -20,25 +20,25 @@ func NewPool(s cli.Streams) *cobra.Command {
 		Short: "Set, show, hold and delete pools of slots that tasks share",
 		RunE:  func(c *cobra.Command, _ []string) error { return cli.ShowUsage(c, s) },
 	}
-	hold := newPoolHold(s, true, "hold NAME", "Have a pool give no slots: its tasks wait and none fails")
-	release := newPoolHold(s, false, "release NAME", "Have a pool that was held give slots again")
+	hold := newPoolHold(s, true, "hold NAME", "Stop a pool from giving slots: its tasks wait and none fails")
+	release := newPoolHold(s, false, "release NAME", "Let a held pool give slots again")
 	c.AddCommand(newPoolSet(s), newPoolList(s), newPoolShow(s), hold, release, newPoolDelete(s))
 	return c
 }
 
 func registerPoolProject(c *cobra.Command, project *string) {
-	c.Flags().StringVar(project, "project", "", "the pool of the project `NAME` (default: of the whole site)")
+	c.Flags().StringVar(project, "project", "", "pool of the project `NAME` (default: of the whole site)")
 }
 
 func newPoolSet(s cli.Streams) *cobra.Command {
 	r := &cli.Remote{Streams: s}
 	project := ""
-	c := &cobra.Command{Use: "set NAME SLOTS", Short: "Make a pool, or change how many slots it has"}
+	c := &cobra.Command{Use: "set NAME SLOTS", Short: "Create a pool, or change its number of slots"}
 	registerPoolProject(c, &project)
 	return r.Command(c, 2, 2, func(ctx context.Context, args []string) error {
 		slots, err := strconv.Atoi(args[1])
 		if err != nil {
-			return program.UsageError(fmt.Errorf("%q is no number of slots: zerodag pool set %s 5", args[1], args[0]))
+			return program.UsageError(fmt.Errorf("%q is not a number of slots: write, for example, zerodag pool set %s 5", args[1], args[0]))
 		}
 		if err := r.Open(ctx); err != nil {
 			return err
@@ -79,7 +79,7 @@ func newPoolList(s cli.Streams) *cobra.Command {
 func newPoolShow(s cli.Streams) *cobra.Command {
 	r := &cli.Remote{Streams: s}
 	project := ""
-	c := &cobra.Command{Use: "show NAME", Short: "Show who has the slots of a pool, and who waits for them"}
+	c := &cobra.Command{Use: "show NAME", Short: "Show the tasks that have slots of a pool, and the tasks that wait for them"}
 	registerPoolProject(c, &project)
 	return r.Command(c, 1, 1, func(ctx context.Context, args []string) error {
 		if err := r.Open(ctx); err != nil {
@@ -98,7 +98,7 @@ func newPoolShow(s cli.Streams) *cobra.Command {
 				out.Block("  ", "waits for slots", w.Slots, "attempt id", w.AttemptID, "task id", w.TaskID, "priority", w.Priority, "since", w.Since)
 			}
 			if !p.All {
-				out.Line("More tasks wait.")
+				out.Line("More tasks are waiting.")
 			}
 		})
 	})

@@ -39,7 +39,7 @@ func NewSecrets(s cli.Streams) *cobra.Command {
   --set @FILE       all keys and values of a YAML or JSON file
   --set @-          the same from stdin
 
-The line end of a file or of stdin with one line is not part of the secret. Several lines are kept as they are.`,
+If a file or stdin has one line, its line end is not part of the secret. Several lines are kept unchanged.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&c.project, "project", "", "`NAME` of the project")

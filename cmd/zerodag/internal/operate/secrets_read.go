@@ -149,7 +149,7 @@ func (r *secretReader) ask(key string) (string, error) {
 	}
 	file, ok := term.Keyboard(r.In)
 	if !ok {
-		return "", fmt.Errorf("there is no terminal to ask for the value of '%s': use --set %s=- or --set %s=@FILE", key, key, key)
+		return "", fmt.Errorf("cannot prompt for the value of '%s' without a terminal: use --set %s=- or --set %s=@FILE", key, key, key)
 	}
 	fmt.Fprint(r.Err, key+":")
 	value, err := term.ReadHidden(file)

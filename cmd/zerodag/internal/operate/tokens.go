@@ -24,13 +24,13 @@ func NewTokens(s cli.Streams) *cobra.Command {
 }
 
 func registerSite(c *cobra.Command, site *string) {
-	c.Flags().StringVar(site, "site", "", "`NUMBER` of the site (default: one's own)")
+	c.Flags().StringVar(site, "site", "", "`NUMBER` of the site (default: your own)")
 }
 
 func newTokenCreate(s cli.Streams) *cobra.Command {
 	r := &cli.Remote{Streams: s}
 	name, role, site := "", "", ""
-	c := &cobra.Command{Use: "create --name NAME --role ROLE", Short: "Create a token and show it, once"}
+	c := &cobra.Command{Use: "create --name NAME --role ROLE", Short: "Create a token and show it once"}
 	c.Flags().StringVar(&name, "name", "", "`NAME` of the token (required)")
 	c.Flags().StringVar(&role, "role", "", "`ROLE`: viewer, operator, admin, or owner of all sites (required)")
 	registerSite(c, &site)
@@ -54,7 +54,7 @@ func newTokenCreate(s cli.Streams) *cobra.Command {
 func newTokenList(s cli.Streams) *cobra.Command {
 	r := &cli.Remote{Streams: s}
 	site := ""
-	c := &cobra.Command{Use: "list", Short: "Show tokens, without their text"}
+	c := &cobra.Command{Use: "list", Short: "List tokens without their text"}
 	registerSite(c, &site)
 	return r.Command(c, 0, 0, func(ctx context.Context, _ []string) error {
 		if err := r.Open(ctx); err != nil {

@@ -20,10 +20,10 @@ func NewBackup(s cli.Streams) *cobra.Command {
 	r := &cli.Remote{Streams: s}
 	c := &cobra.Command{Use: "backup FILE", Short: "Copy all data of a running server into a file",
 		Long: `Copy all data of a running server into a file (tar.gz): projects, schedules, attempts,
-secrets, archives and logs, as they are at one moment. The server goes on meanwhile.
+secrets, archives and logs, as they are at one moment. The server keeps running.
 
-The key that encrypts secrets is part of the file when the server keeps it with its data:
-keep the file as safe as the secrets. "zerodag restore" makes a server's data of it.`}
+If the server keeps the key that encrypts secrets with its data, the file contains the key:
+keep the file as safe as the secrets. "zerodag restore" restores the data from it.`}
 	return r.Command(c, 1, 1, func(ctx context.Context, args []string) error {
 		if err := r.Open(ctx); err != nil {
 			return err
@@ -49,7 +49,7 @@ keep the file as safe as the secrets. "zerodag restore" makes a server's data of
 // save writes a new file that appears once it is complete.
 func save(file string, in io.Reader) (int64, error) {
 	if _, err := os.Stat(file); err == nil {
-		return 0, fmt.Errorf("%s exists: remove it, or name another file", file)
+		return 0, fmt.Errorf("%s already exists: remove it, or name a different file", file)
 	}
 	f, err := os.CreateTemp(filepath.Dir(file), ".backup-")
 	if err != nil {
@@ -76,13 +76,13 @@ func save(file string, in io.Reader) (int64, error) {
 // NewRestore creates the data of a server from a backup.
 func NewRestore(s cli.Streams) *cobra.Command {
 	folder := ""
-	c := &cobra.Command{Use: "restore FILE", Short: "Make the data of a server from a backup", Args: func(_ *cobra.Command, args []string) error {
+	c := &cobra.Command{Use: "restore FILE", Short: "Restore the data of a server from a backup", Args: func(_ *cobra.Command, args []string) error {
 		if len(args) != 1 {
-			return program.UsageError(fmt.Errorf("name the file of the backup"))
+			return program.UsageError(fmt.Errorf("missing argument: the file of the backup"))
 		}
 		return nil
 	}}
-	c.Flags().StringVarP(&folder, "database", "o", serverconfig.DataFolder, "make the data in this `DIR`, which must be empty or not exist")
+	c.Flags().StringVarP(&folder, "database", "o", serverconfig.DataFolder, "restore into this `DIR`, which must be empty or not exist")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		s.Banner()
 		f, err := os.Open(args[0])

@@ -51,10 +51,10 @@ func NewImport(s cli.Streams) *cobra.Command {
 		Short: "Copy projects and schedules from another Digdag or zerodag server",
 		Long: `Copy projects and schedules from another Digdag or zerodag server.
 
-Revisions are copied oldest first; what is there already is skipped, so the command may be
-repeated. Schedules continue where they are on the other server, which is not changed:
-disable them there before both run them. Values of secrets cannot be read; the names of
-those to be set again are shown.`,
+Revisions are copied oldest first. Existing ones are skipped, so you can repeat the command.
+Schedules continue from where they are on the other server, which is not changed: disable
+them there before both servers run them. Values of secrets cannot be read: the command
+lists the secrets to set again.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&c.from, "from", "", "`URL` of the server to copy from (required)")
@@ -63,15 +63,15 @@ those to be set again are shown.`,
 	flags.StringArrayVar(&c.projects, "project", nil, "copy only the project of this `NAME` (may be repeated)")
 	flags.BoolVar(&c.latest, "latest", false, "copy only the latest revision of each project")
 	flags.BoolVar(&c.disabled, "disabled", false, "leave all copied schedules disabled")
-	flags.BoolVar(&c.alsoSchedules, "schedules", false, "bring schedules in line also of projects that have nothing new")
+	flags.BoolVar(&c.alsoSchedules, "schedules", false, "also update the schedules of projects without new revisions")
 	cmd.AddCommand(newImportDagu(s))
 	return c.Command(cmd, 0, 2, func(ctx context.Context, args []string) error {
 		switch {
 		case len(args) == 0:
 		case strings.Contains(args[0], "://"):
-			return program.UsageError(fmt.Errorf("the other server is named by an option: --from %s", args[0]))
+			return program.UsageError(fmt.Errorf("name the other server with an option: --from %s", args[0]))
 		default:
-			return program.UsageError(fmt.Errorf("unexpected argument: %s: `zerodag import --from URL` copies from a server, and `zerodag import dagu FILE` translates a workflow of Dagu", args[0]))
+			return program.UsageError(fmt.Errorf("unexpected argument: %s: `zerodag import --from URL` copies from a server, and `zerodag import dagu FILE` translates a Dagu workflow", args[0]))
 		}
 		if c.from == "" {
 			return program.UsageError(errors.New("--from option is required"))

@@ -36,7 +36,7 @@ func (c *importCommand) copyRevisions(ctx context.Context, from client.Project, 
 		case found && sameMD5(old, r):
 			report.There++
 		case found:
-			report.Problems = append(report.Problems, fmt.Sprintf("revision %s: a revision of this name with other files is there already", r.Revision))
+			report.Problems = append(report.Problems, fmt.Sprintf("revision %s: a revision of this name with different files already exists", r.Revision))
 		case i < newest:
 			left++
 		default:
@@ -46,7 +46,7 @@ func (c *importCommand) copyRevisions(ctx context.Context, from client.Project, 
 		}
 	}
 	if left > 0 {
-		report.Problems = append(report.Problems, fmt.Sprintf("%d revisions are left out: a newer one is there already", left))
+		report.Problems = append(report.Problems, fmt.Sprintf("%d revisions were skipped: a newer one already exists", left))
 	}
 	if len(report.Copied) > 0 && !slices.Contains(report.Copied, from.Revision) {
 		report.Problems = append(report.Problems, "schedules wait until the latest revision is pushed")
@@ -80,7 +80,7 @@ func (c *importCommand) revision(ctx context.Context, from client.Project, r cli
 	defer os.Remove(file.Name())
 	defer file.Close()
 	if data := projectfiles.ServerData(ctx, file, projectfolder.Generous()); len(data) > 0 {
-		report.Problems = append(report.Problems, fmt.Sprintf("revision %s: it has the data of a server in %s (its database and the key of its secrets), and was left out", r.Revision, strings.Join(data, ", ")))
+		report.Problems = append(report.Problems, fmt.Sprintf("revision %s was skipped: it contains the data of a server in %s (its database and the key of its secrets)", r.Revision, strings.Join(data, ", ")))
 		return nil
 	}
 	push := client.Push{Project: from.Name, Revision: r.Revision}
@@ -138,7 +138,7 @@ func (c *importCommand) bringInLine(ctx context.Context, from, to client.ID, rep
 	for _, their := range theirs {
 		our, there := byName[their.Workflow.Name]
 		if !there {
-			report.Problems = append(report.Problems, fmt.Sprintf("schedule of %s: there is none in the copied revision", their.Workflow.Name))
+			report.Problems = append(report.Problems, fmt.Sprintf("schedule of %s: the copied revision has none", their.Workflow.Name))
 			continue
 		}
 		if err := c.move(ctx, their, our, report); err != nil {
@@ -165,7 +165,7 @@ func (c *importCommand) move(ctx context.Context, their, our client.Schedule, re
 		}
 		next = moved
 	case their.NextScheduleTime.Before(our.NextScheduleTime):
-		report.Problems = append(report.Problems, fmt.Sprintf("%s: its next session is %s there and %s here; a schedule cannot go back: use `zerodag backfill`",
+		report.Problems = append(report.Problems, fmt.Sprintf("%s: its next session is %s there and %s here; a schedule cannot move back: use `zerodag backfill`",
 			what, term.Time(their.NextScheduleTime), term.Time(our.NextScheduleTime)))
 	}
 	if !disable && our.DisabledAt != nil {
@@ -187,7 +187,7 @@ func (c *importCommand) showReport(list []imported) error {
 		for _, one := range list {
 			printImported(p, one)
 		}
-		p.Line("%d projects, %d revisions copied, %d there already, %d problems.", len(list), copied, there, problems)
+		p.Line("%d projects, %d revisions copied, %d already present, %d problems.", len(list), copied, there, problems)
 	})
 	if err == nil && problems > 0 {
 		return fmt.Errorf("%d problems, see above", problems)
@@ -197,7 +197,7 @@ func (c *importCommand) showReport(list []imported) error {
 
 func printImported(p cli.Printer, one imported) {
 	p.Line("  project: %s", one.Project)
-	p.Line("  revisions copied: %d, there already: %d", len(one.Copied), one.There)
+	p.Line("  revisions copied: %d, already present: %d", len(one.Copied), one.There)
 	for _, s := range one.Schedules {
 		state := ""
 		if s.Disabled {

@@ -28,8 +28,8 @@ func newImportDagu(s cli.Streams) *cobra.Command {
 	var release string
 	cmd := &cobra.Command{
 		Use:   "dagu FILE...",
-		Short: "Turn workflows of Dagu (YAML) into workflow files",
-		Long: `Turn workflows of Dagu (YAML) into workflow files with ` + "`zerodag: 1`" + `.
+		Short: "Translate Dagu workflows (YAML) into workflow files",
+		Long: `Translate Dagu workflows (YAML) into workflow files with ` + "`zerodag: 1`" + `.
 
 Each document of a file becomes a workflow file. The command reports how many steps were
 translated, changed (they run, with a note about the difference) and refused. A refused
@@ -54,8 +54,8 @@ Exit codes:
 		},
 	}
 	cmd.Flags().StringVarP(&c.folder, "output", "o", ".", "`DIR` to write the workflow files into")
-	cmd.Flags().StringVar(&release, "release", "", "the Dagu release that runs the file, such as 2.15: since 2.7, steps without a type of workflow start at once")
-	cmd.Flags().BoolVar(&c.force, "force", false, "write over workflow files that are there")
+	cmd.Flags().StringVar(&release, "release", "", "the Dagu release that runs the file, such as 2.15: since 2.7, steps of a workflow without `type` start at once")
+	cmd.Flags().BoolVar(&c.force, "force", false, "overwrite existing workflow files")
 	return cmd
 }
 
@@ -90,7 +90,7 @@ func (c *importDagu) run(names []string) error {
 func (c *importDagu) one(name string) (steps dagu.Count, lost int, err error) {
 	text, err := os.ReadFile(name)
 	if err != nil {
-		return steps, 0, fmt.Errorf("read workflow of Dagu: %w", err)
+		return steps, 0, fmt.Errorf("read Dagu workflow: %w", err)
 	}
 	r, err := dagu.Translate(name, text, c.by)
 	if err != nil {
@@ -105,7 +105,7 @@ func (c *importDagu) one(name string) (steps dagu.Count, lost int, err error) {
 	}
 	if env := filepath.Join(filepath.Dir(name), ".env"); r.Dotenv {
 		if _, err := os.Stat(env); err == nil {
-			fmt.Fprintf(c.Err, "note: %s: Dagu reads variables from %s\n  give them to the commands by `zerodag run --env-file %s`\n", name, env, env)
+			fmt.Fprintf(c.Err, "note: %s: Dagu reads variables from %s\n  pass them to the commands with `zerodag run --env-file %s`\n", name, env, env)
 		}
 	}
 	for _, f := range r.Files {
@@ -129,7 +129,7 @@ func (c *importDagu) write(path string, text []byte) error {
 	}
 	f, err := os.OpenFile(path, flags, 0o644) // #nosec G302 -- a workflow file is read by others, as any file of its user
 	if errors.Is(err, fs.ErrExist) {
-		return fmt.Errorf("%s is there already: --force writes over it", path)
+		return fmt.Errorf("%s already exists: --force overwrites it", path)
 	}
 	if err != nil {
 		return fmt.Errorf("write workflow file: %w", err)

@@ -21,7 +21,7 @@ import (
 // NewMigrate migrates the database of a stopped server, or shows pending migrations.
 func NewMigrate(s cli.Streams) *cobra.Command {
 	m := &migrate{Streams: s}
-	c := &cobra.Command{Use: "migrate run|check", Short: "Bring a database up to date, or say what is pending", ValidArgs: []string{"run", "check"}}
+	c := &cobra.Command{Use: "migrate run|check", Short: "Migrate a database, or show pending migrations", ValidArgs: []string{"run", "check"}}
 	c.Flags().StringVarP(&m.folder, "database", "o", "", "`DIR` of the server's data")
 	c.Flags().BoolVar(&m.acceptLocal, "accept-local", false, configuration.AcceptLocalUsage)
 	m.Register(c.Flags())
@@ -64,7 +64,7 @@ func (m *migrate) run(ctx context.Context, apply bool) error {
 	case folder != "":
 		return m.local(ctx, folder, apply)
 	case m.Config != "" && !program.AsDigdag():
-		return fmt.Errorf("%s has no database.path: name the folder of the server's data there, or with --database DIR", m.Config)
+		return fmt.Errorf("%s has no database.path: set it to the folder of the server's data, or use --database DIR", m.Config)
 	}
 	return program.UsageError(errors.New("--database, or --config option is required"))
 }
@@ -72,7 +72,7 @@ func (m *migrate) run(ctx context.Context, apply bool) error {
 // local is run for the database in a folder.
 func (m *migrate) local(ctx context.Context, folder string, apply bool) error {
 	if _, err := os.Stat(folder); errors.Is(err, fs.ErrNotExist) && !apply && !program.AsDigdag() {
-		return fmt.Errorf("there is no folder %s: name the one of the server's data", folder)
+		return fmt.Errorf("folder %s does not exist: name the folder of the server's data", folder)
 	}
 	db := embedded.DatabaseIn(folder)
 	if !db.Exists && !apply {
@@ -88,7 +88,7 @@ func (m *migrate) local(ctx context.Context, folder string, apply bool) error {
 		return err
 	}
 	if !db.Exists && !program.AsDigdag() {
-		fmt.Fprintln(m.Err, "There was no database in this folder: "+db.Path+" is a new one.")
+		fmt.Fprintln(m.Err, "There was no database in this folder, so a new one was created: "+db.Path)
 	}
 	return nil
 }
