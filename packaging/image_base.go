@@ -21,7 +21,7 @@ func (r *release) foundation(l layout, t target) (config imageConfig, layers []d
 	}
 	text, err := os.ReadFile(filepath.Join(r.base, "index.json"))
 	if err != nil {
-		return config, nil, fmt.Errorf("the base is no OCI layout: %w", err)
+		return config, nil, fmt.Errorf("the base is not an OCI layout: %w", err)
 	}
 	m, err := r.find(text, t)
 	if err != nil {
@@ -37,7 +37,7 @@ func (r *release) foundation(l layout, t target) (config imageConfig, layers []d
 		return config, nil, fmt.Errorf("the base is for %s/%s", config.OS, config.Architecture)
 	}
 	if len(config.RootFS.Diffs) != len(m.Layers) {
-		return config, nil, errors.New("the base does not list as many layers as it has")
+		return config, nil, errors.New("the base does not list all of its layers")
 	}
 	for _, layer := range m.Layers {
 		content, err := r.blob(layer)

@@ -48,11 +48,11 @@ func (t target) program() string {
 func main() {
 	var r release
 	var targets string
-	flag.StringVar(&r.version, "version", "", "what is released, without a v")
-	flag.StringVar(&r.out, "out", "dist", "the folder to write to; what is in it is deleted")
-	flag.StringVar(&targets, "targets", "linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64", "systems and processors")
-	flag.StringVar(&r.nfpm, "nfpm", "", "the command that makes deb and rpm")
-	flag.StringVar(&r.base, "base", "", "the folder of an OCI layout that the image is built on")
+	flag.StringVar(&r.version, "version", "", "the version to release, without a v")
+	flag.StringVar(&r.out, "out", "dist", "the folder to write to; its content is deleted")
+	flag.StringVar(&targets, "targets", "linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64", "operating systems and processors")
+	flag.StringVar(&r.nfpm, "nfpm", "", "the command that builds deb and rpm packages")
+	flag.StringVar(&r.base, "base", "", "the folder with the OCI layout of the base image")
 	flag.StringVar(&r.url, "url", "", "the location of the published files")
 	flag.Parse()
 	err := r.read(targets)
@@ -68,7 +68,7 @@ func main() {
 // read checks the command line.
 func (r *release) read(targets string) error {
 	if r.version == "" || r.nfpm == "" {
-		return errors.New("-version and -nfpm are needed: make release-snapshot gives them")
+		return errors.New("-version and -nfpm are required: make release-snapshot sets them")
 	}
 	for pair := range strings.FieldsSeq(targets) {
 		system, processor, found := strings.Cut(pair, "/")
@@ -83,7 +83,7 @@ func (r *release) read(targets string) error {
 	}
 	if r.base != "" {
 		if _, err = os.Stat(filepath.Join(r.base, "index.json")); err != nil {
-			return fmt.Errorf("-base: the base is no OCI layout: %w", err)
+			return fmt.Errorf("-base: the base is not an OCI layout: %w", err)
 		}
 	}
 	r.time, err = commitTime()
@@ -96,7 +96,7 @@ func commitTime() (time.Time, error) {
 	if text == "" {
 		out, err := exec.Command("git", "log", "-1", "--format=%ct").Output()
 		if err != nil {
-			return time.Time{}, fmt.Errorf("ask git for the time of the commit (SOURCE_DATE_EPOCH says it without git): %w", err)
+			return time.Time{}, fmt.Errorf("read the time of the commit from git (without git, set SOURCE_DATE_EPOCH): %w", err)
 		}
 		text = string(out)
 	}
@@ -138,7 +138,7 @@ func (r *release) clear() error {
 	for _, e := range entries {
 		if name := e.Name(); !slices.Contains([]string{"work", sumsName, signatureName, publicName, formulaName, installerName}, name) &&
 			!strings.HasPrefix(name, "zerodag_") && !strings.HasPrefix(name, "zerodag-") {
-			return fmt.Errorf("-out: %s holds %s, which is of no release: name another folder", r.out, name)
+			return fmt.Errorf("-out: %s contains %s, which does not belong to a release: name a different folder", r.out, name)
 		}
 	}
 	return os.RemoveAll(r.out)

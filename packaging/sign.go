@@ -30,7 +30,7 @@ func signingKey(text string) (*ecdsa.PrivateKey, error) {
 	for rest := []byte(text); ; {
 		var block *pem.Block
 		if block, rest = pem.Decode(rest); block == nil {
-			return nil, errors.New("ZERODAG_SIGNING_KEY has no private key in PEM")
+			return nil, errors.New("ZERODAG_SIGNING_KEY does not contain a private key in PEM")
 		}
 		var key any
 		var err error
@@ -49,7 +49,7 @@ func signingKey(text string) (*ecdsa.PrivateKey, error) {
 		}
 		private, isECDSA := key.(*ecdsa.PrivateKey)
 		if !isECDSA || private.Curve != elliptic.P256() {
-			return nil, errors.New("ZERODAG_SIGNING_KEY is no key on the curve P-256")
+			return nil, errors.New("ZERODAG_SIGNING_KEY is not a key on the curve P-256")
 		}
 		return private, nil
 	}

@@ -10,6 +10,6 @@ import (
 
 func main() {
 	evaluator.Serve()
-	os.Stderr.WriteString("error: this program evaluates expressions for a function of zerodag, which starts it: there is nothing to run by hand\n")
+	os.Stderr.WriteString("error: this program evaluates expressions for a zerodag function, which starts it: do not run it manually\n")
 	os.Exit(2)
 }

@@ -33,7 +33,7 @@ func TestEvaluator(t *testing.T) {
 	}
 	out, err := exec.Command(path).CombinedOutput()
 	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != 2 || !strings.Contains(string(out), "there is nothing to run by hand") {
+	if !errors.As(err, &exit) || exit.ExitCode() != 2 || !strings.Contains(string(out), "do not run it manually") {
 		t.Errorf("started by hand: %v\n%s", err, out)
 	}
 }

@@ -39,7 +39,7 @@ const failures = 3
 func become(args []string) {
 	var b becoming
 	if len(args) < 2 || json.Unmarshal([]byte(args[0]), &b) != nil {
-		fmt.Fprintln(os.Stderr, "zerodag: this program is started by itself only")
+		fmt.Fprintln(os.Stderr, "zerodag: only this program itself may start it")
 		os.Exit(codeNotExecutable) //nolint:forbidigo // this process only starts a command
 	}
 	args = args[1:]
@@ -72,12 +72,12 @@ func whyNot(program, image string, err error) string {
 		where, instead = image, "run it on a machine with an image that has it (sandbox: {executor: fargate}, docker: {image: …})"
 	}
 	if errors.Is(err, syscall.ENOEXEC) {
-		return fmt.Sprintf("%s in %s cannot be run by this machine: it is for another architecture, or a script without its first line", program, where)
+		return fmt.Sprintf("%s in %s cannot run on this machine: it is for a different architecture, or a script without a #! line", program, where)
 	}
 	if !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, exec.ErrNotFound) {
 		return fmt.Sprintf("%s in %s cannot be run: %v", program, where, err)
 	}
-	need := "what this command runs"
+	need := "the program of this command"
 	if strings.HasSuffix(program, "/sh") || strings.HasSuffix(program, "/bash") {
 		need = "the shell that this command needs"
 	}

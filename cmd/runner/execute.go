@@ -248,7 +248,7 @@ func (c *command) process(ctx context.Context) (code int, err error) {
 func (c *command) code(s *os.ProcessState, ooms int, err error) (int, error) {
 	status, known := s.Sys().(syscall.WaitStatus)
 	if !known {
-		return 0, errors.Join(errors.New("its end is not known"), err)
+		return 0, errors.Join(errors.New("its outcome is unknown"), err)
 	}
 	if !status.Signaled() {
 		code := status.ExitStatus()
@@ -303,9 +303,9 @@ func readOutput(root *os.Root, name string) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, errors.New("it is no plain file")
+		return nil, errors.New("it is not a regular file")
 	case info.Size() > maxOutput:
-		return nil, fmt.Errorf("it has %d bytes, more than the %d that it may have", info.Size(), maxOutput)
+		return nil, fmt.Errorf("it has %d bytes, but at most %d are allowed", info.Size(), maxOutput)
 	}
 	return io.ReadAll(io.LimitReader(f, maxOutput))
 }

@@ -95,7 +95,7 @@ func TestImages(t *testing.T) {
 		"no shell":      {[]string{"app/echo"}, "ro", "0:0", operators.Command{Args: []string{"/app/echo", "from", "a", "program"}}, []string{"from a program\n"}, ""},
 		"needs a shell": {[]string{"app/echo"}, "ro", "0:0", ask, nil, noShell},
 		"nothing":       {nil, "ro", "0:0", ask, nil, noShell},
-		"no language":   {[]string{"bin/sh"}, "rw", "0:0", operators.Command{Args: []string{"python3", "x.py"}}, nil, "the image test has no python3, what this command runs"},
+		"no language":   {[]string{"bin/sh"}, "rw", "0:0", operators.Command{Args: []string{"python3", "x.py"}}, nil, "the image test has no python3, the program of this command"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -29,7 +29,7 @@ type runner struct {
 // Why a command is ended: by request, or because the runner ends.
 var (
 	errKilled = errors.New("killed")
-	errEnds   = errors.New("the runner ends")
+	errEnds   = errors.New("the runner is stopping")
 )
 
 func newRunner(env func(string) string) (*runner, error) {
@@ -54,9 +54,9 @@ func newRunner(env func(string) string) (*runner, error) {
 // run polls until the server dismisses it, is asked to end, or hears nothing for too long.
 func (r *runner) run(ctx context.Context) error {
 	defer r.archives.remove()
-	fmt.Printf("runner %s: up to %d commands at a time, each under a user of its own: %v\n", version, r.slots, r.users.separate)
+	fmt.Printf("runner %s: up to %d commands at a time, each under a separate user: %v\n", version, r.slots, r.users.separate)
 	if err := r.api.join(ctx); errors.Is(err, errOver) || ctx.Err() != nil {
-		fmt.Println("runner: it is not needed any more")
+		fmt.Println("runner: no longer needed")
 		return nil
 	} else if err != nil {
 		return fmt.Errorf("join: %w", err)
@@ -87,10 +87,10 @@ func (r *runner) poll(ctx context.Context, begin func(order)) error {
 			fmt.Println("runner: asked to end")
 			return nil //nolint:nilerr // the call failed for the same reason
 		case errors.Is(err, errOver):
-			fmt.Println("runner: nothing that this runner does counts any more")
+			fmt.Println("runner: results of this runner no longer count")
 			return nil
 		case err != nil && time.Since(heard) > deafTime:
-			return fmt.Errorf("no answer for %v, the commands will be run elsewhere: %w", deafTime, err)
+			return fmt.Errorf("no response for %v, the commands will run elsewhere: %w", deafTime, err)
 		case err != nil:
 			if try == 0 {
 				fmt.Fprintln(os.Stderr, "runner:", err)
@@ -104,7 +104,7 @@ func (r *runner) poll(ctx context.Context, begin func(order)) error {
 			return nil
 		}
 		if try > 0 {
-			fmt.Printf("runner: heard again after %v\n", time.Since(heard).Round(time.Second))
+			fmt.Printf("runner: connected again after %v\n", time.Since(heard).Round(time.Second))
 		}
 		heard, try = time.Now(), 0
 		for _, key := range o.Kill {
@@ -173,7 +173,7 @@ func (r *runner) finish(ctx context.Context, key string, res result) {
 	}
 	err := r.api.insist(ctx, func() error { return r.api.call(ctx, "finish", finished{key, res}, nil) })
 	if err != nil && !errors.Is(err, errOver) {
-		fmt.Fprintf(os.Stderr, "runner: the end of command %s could not be told: %v\n", key, err)
+		fmt.Fprintf(os.Stderr, "runner: the result of command %s could not be reported: %v\n", key, err)
 	}
 }
 

@@ -87,14 +87,14 @@ func readSettings(env func(string) string) (settings, error) {
 	if text := env("ZERODAG_SLOTS"); text != "" {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {
-			return s, fmt.Errorf("ZERODAG_SLOTS must be a number from 1 but is %q", text)
+			return s, fmt.Errorf("ZERODAG_SLOTS must be 1 or more but is %q", text)
 		}
 		s.slots = n
 	}
 	if text := env("ZERODAG_GRACE"); text != "" {
 		d, err := time.ParseDuration(text)
 		if err != nil || d < 0 {
-			return s, fmt.Errorf("ZERODAG_GRACE must be a duration, 10s say, but is %q", text)
+			return s, fmt.Errorf("ZERODAG_GRACE must be a duration, such as 10s, but is %q", text)
 		}
 		s.grace = d
 	}
@@ -124,5 +124,5 @@ func workFolder(named string) (string, error) {
 			return dir, nil
 		}
 	}
-	return "", fmt.Errorf("no folder for workspaces can be made (%w): the image needs a writable %s", err, candidates[0])
+	return "", fmt.Errorf("no folder for workspaces can be created (%w): the image needs a writable %s", err, candidates[0])
 }

@@ -111,7 +111,7 @@ func (h *hooks) run(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if err != nil {
-		http.Error(w, "what this machine is started with cannot be read: "+err.Error(), http.StatusBadRequest)
+		http.Error(w, "the parameters of this machine cannot be read: "+err.Error(), http.StatusBadRequest)
 		return
 	}
 	h.mu.Lock()
@@ -120,7 +120,7 @@ func (h *hooks) run(w http.ResponseWriter, r *http.Request) {
 	case h.over != nil && h.started == s: // Lambda repeats the call
 		return
 	case h.over != nil:
-		http.Error(w, "this machine has begun", http.StatusConflict)
+		http.Error(w, "this machine has already started", http.StatusConflict)
 		return
 	}
 	c := exec.Command(h.program, "run") // #nosec G204 -- it is this program
@@ -128,7 +128,7 @@ func (h *hooks) run(w http.ResponseWriter, r *http.Request) {
 	c.Stdout, c.Stderr = os.Stdout, os.Stderr
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := c.Start(); err != nil {
-		http.Error(w, "the runner does not start: "+err.Error(), http.StatusInternalServerError)
+		http.Error(w, "the runner could not be started: "+err.Error(), http.StatusInternalServerError)
 		return
 	}
 	h.started, h.child, h.over = s, c.Process, make(chan struct{})
@@ -176,7 +176,7 @@ func readStart(body []byte) (s start, id string, err error) {
 		}
 	}
 	if in.Zerodag == nil || in.Zerodag.URL == "" || in.Zerodag.Ticket == "" || in.Zerodag.Slots < 1 {
-		return s, "", errors.New("url, ticket and slots must be there")
+		return s, "", errors.New("url, ticket and slots are required")
 	}
 	return *in.Zerodag, in.ID, nil
 }

@@ -132,7 +132,7 @@ func clean(folder, work string) error {
 				continue
 			}
 			if err := removeAll(name); err != nil {
-				return fmt.Errorf("remove what a command left: %w", err)
+				return fmt.Errorf("remove the files of a command: %w", err)
 			}
 		}
 	}
@@ -176,7 +176,7 @@ func (p *places) place(u upload) (given, error) {
 		}
 	}
 	if len(p.began) == len(p.logs) {
-		return given{}, fmt.Errorf("%w: the log has had all its %d parts", errOver, len(p.logs))
+		return given{}, fmt.Errorf("%w: the log already has all its %d parts", errOver, len(p.logs))
 	}
 	p.began = append(p.began, u.Began)
 	return given{URL: p.logs[len(p.began)-1]}, nil

@@ -208,7 +208,7 @@ func TestEnds(t *testing.T) {
 		{"signal", sh("kill -9 $$"), 137, ""},
 		{"timeout", sh("sleep 100", limited(operators.Sandbox{Time: time.Second})), 137, operators.TooLong(time.Second)},
 		{"output", sh("while :; do echo 0123456789012345678901234567890123456789; done", limited(operators.Sandbox{Output: 1 << 20})), 137, operators.TooMuchOutput(1 << 20)},
-		{"no program", operators.Command{Args: []string{"/bin/no-such-shell", "x"}}, 126, "the image test has no /bin/no-such-shell, what this command runs: choose another image (docker: {image: …})"},
+		{"no program", operators.Command{Args: []string{"/bin/no-such-shell", "x"}}, 126, "the image test has no /bin/no-such-shell, the program of this command: choose another image (docker: {image: …})"},
 		{"daemon", sh("setsid sleep 1000 & exit 0"), 0, ""},
 	} {
 		all.Go(func() {

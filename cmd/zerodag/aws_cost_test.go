@@ -237,11 +237,11 @@ func TestAWSCost(t *testing.T) {
 		calls           map[string]int
 	}{
 		{"a bill", "--month 2026-01 --billed --sample 0", &costStage{}, 0, []string{"Amazon Elastic Container Service  sales    3.14\n", "id 9     <0.0001", "all                                        3.14", "Requests to Cost Explorer: 1, which cost $0.01"}, map[string]int{"tasks": 200, "GetCostAndUsage": 1}},
-		{"an empty month", "--month 2026-01", &costStage{empty: true}, 0, []string{"no attempts were created in this month", "not attributed: counted, less the engine of workflows  5.12\n"}, map[string]int{"attempts": 1, "tasks": 0}},
+		{"an empty month", "--month 2026-01", &costStage{empty: true}, 0, []string{"no attempts were created in this month", "not attributed: counted minus the engine of workflows  5.12\n"}, map[string]int{"attempts": 1, "tasks": 0}},
 		{"a month before all attempts", "--month 2025-11 --output json", &costStage{}, 0, []string{`"workflows": []`, `"engine": 0,`}, map[string]int{"attempts": 3}},
 		{"the last seconds of a month", "--month 2025-12 --output json --sample 0", &costStage{}, 0, []string{`"attempts": 10`, `"to": "2026-01-01T00:00:00Z"`}, map[string]int{"tasks": 20}},
 		{"nothing may be asked", "--month 2026-01 --billed", &costStage{deny: map[string]bool{"GetMetricData": true, "GetCostAndUsage": true}}, 0,
-			[]string{"unknown: the credentials may not ask (cloudwatch:GetMetricData", "unknown: the credentials may not ask (ce:GetCostAndUsage)", "not attributed: counted, less the engine of workflows  unknown"}, nil},
+			[]string{"unknown: the credentials may not ask (cloudwatch:GetMetricData", "unknown: the credentials may not ask (ce:GetCostAndUsage)", "not attributed: counted minus the engine of workflows  unknown"}, nil},
 		{"the stack may not be read", "--month 2026-01", &costStage{deny: map[string]bool{"DescribeStacks": true}}, 1, []string{"cloudformation:DescribeStacks"}, map[string]int{"attempts": 0}},
 		{"the stack may not be read, but the API is named", "--month 2026-01 -e API --token t", &costStage{deny: map[string]bool{"DescribeStacks": true}}, 0, []string{"sales", "unknown: the credentials may not ask (cloudformation:DescribeStacks)"}, nil},
 		{"no such stage", "prod", &costStage{}, 1, []string{"stage prod is not deployed in eu-central-1"}, map[string]int{"attempts": 0}},

@@ -48,7 +48,7 @@ func listContexts(cmd *cobra.Command, s cli.Streams, args []string) error {
 		fmt.Fprintln(s.Err, "There are no contexts. `zerodag context set NAME -e URL` creates one.")
 		return nil
 	}
-	t := term.NewTable(term.Column{Title: "IN USE"}, term.Column{Title: "NAME", Name: true}, term.Column{Title: "ENDPOINT", Name: true}, term.Column{Title: "SHOWS"})
+	t := term.NewTable(term.Column{Title: "IN USE"}, term.Column{Title: "NAME", Name: true}, term.Column{Title: "ENDPOINT", Name: true}, term.Column{Title: "CREDENTIALS"})
 	for _, name := range names {
 		mark := ""
 		if name == current {

@@ -104,7 +104,7 @@ func TestOutcome(t *testing.T) {
 	for i := 2; i < 12; i++ {
 		want += fmt.Sprintf("    | try at 4 says %d\n", i)
 	}
-	want += "Mend it, push it, and go on with: zerodag retry 7 --latest-revision --resume\n"
+	want += "Fix it, push it, then resume with: zerodag retry 7 --latest-revision --resume\n"
 	if diff := cmp.Diff(want, said.String()); diff != "" || out.Len() > 0 {
 		t.Errorf("%s\n%s", diff, out)
 	}

@@ -151,7 +151,7 @@ func (u *Use) Check() error {
 	}
 	tooMany := func(f FreedTry) bool { return len(f.Got) > len(u.Then) }
 	if u.Try < 0 || u.Try == 0 && (u.Waits || u.Has) || len(u.Got) > len(u.Then) || slices.ContainsFunc(u.Freed, tooMany) {
-		return fmt.Errorf("attempt %d at a task cannot have slots of %d pools", u.Try, len(u.Got)+1)
+		return fmt.Errorf("try %d of a task cannot have slots of %d pools", u.Try, len(u.Got)+1)
 	}
 	return nil
 }

@@ -133,7 +133,7 @@ func TestWrongBase(t *testing.T) {
 	c := exec.Command("make", "--no-print-directory", "release-snapshot", "VERSION=0.9.1", "DIST="+out, "TARGETS=linux/"+runtime.GOARCH, "IMAGE_BASE="+t.TempDir())
 	c.Dir = "../.."
 	text, err := c.CombinedOutput()
-	if err == nil || !bytes.Contains(text, []byte("the base is no OCI layout")) {
+	if err == nil || !bytes.Contains(text, []byte("the base is not an OCI layout")) {
 		t.Errorf("%v\n%s", err, text)
 	}
 	if _, err := os.Stat(filepath.Join(out, "SHA256SUMS")); err == nil {

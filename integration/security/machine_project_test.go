@@ -190,7 +190,7 @@ func TestL9_KeysThatOthersRead(t *testing.T) {
 	s := prepare(t, "-X", "server.secret-key-file="+key)
 	s.boot()
 	info, err := os.Stat(key)
-	if err != nil || info.Mode().Perm() != 0o600 || !strings.Contains(s.log(), "could be read by other users") {
+	if err != nil || info.Mode().Perm() != 0o600 || !strings.Contains(s.log(), "was readable by other users") {
 		t.Errorf("%v, %v\n%s", info.Mode(), err, s.log())
 	}
 }

@@ -41,7 +41,7 @@ func Outcome(a client.Attempt, failed []Failure, ink term.Palette) string {
 		}
 	}
 	if a.Done && !a.Success {
-		fmt.Fprintf(&b, "Mend it, push it, and go on with: zerodag retry %s --latest-revision --resume\n", a.ID)
+		fmt.Fprintf(&b, "Fix it, push it, then resume with: zerodag retry %s --latest-revision --resume\n", a.ID)
 	}
 	return program.AsCalled(b.String())
 }

@@ -33,7 +33,7 @@ func TestOutcome(t *testing.T) {
 		"  <+w+t1>: no", "    luck", "    ~| last>", "    at w.dig:1:1",
 		"  <+w+t2> (2 tries): no", "    luck", "    ~| last>", "    at w.dig:1:1",
 		"  ... and 2 more: zerodag tasks 7",
-		"Mend it, push it, and go on with: zerodag retry 7 --latest-revision --resume", "",
+		"Fix it, push it, then resume with: zerodag retry 7 --latest-revision --resume", "",
 	}, "\n")
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

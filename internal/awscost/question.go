@@ -76,8 +76,8 @@ func (q Question) askBill(ctx context.Context, out *Report) {
 		out.Billed.Lines, out.Billed.Dollars = []account.BillLine{}, 0 // a part of a bill is none
 		out.Billed.Why = account.WhyUnknown(err, "ce:GetCostAndUsage")
 	case len(bill.Lines) == 0:
-		out.Billed.Why = "Cost Explorer has nothing with the tags of the stage: activate the cost allocation tags " + account.StackTag + ", " + account.StageTag + " and " + account.ProjectTag +
-			" in the console of Billing; they count from then on"
+		out.Billed.Why = "Cost Explorer has no costs with the tags of the stage: activate the cost allocation tags " + account.StackTag + ", " + account.StageTag + " and " + account.ProjectTag +
+			" in the Billing console; they apply from then on"
 	default:
 		out.Billed.Known = true
 	}
@@ -110,12 +110,12 @@ func (q Question) fixed() []FixedPart {
 // note adds notes about what the figures include and omit.
 func (q Question) note(ctx context.Context, out *Report) {
 	add := func(format string, a ...any) { out.Notes = append(out.Notes, fmt.Sprintf(format, a...)) }
-	add("Workflows are estimated: attempts are counted, and priced by what this release of the engine was counted to ask for; machines are derived from the times of commands.")
+	add("Workflow costs are estimates: attempts are counted, and priced by the requests that this release of the engine was measured to make; machine costs are derived from the times of commands.")
 	if slices.ContainsFunc(out.Workflows, func(w cost.Row) bool { return w.Read < w.Attempts }) {
-		add("Tasks were read of %d attempts at most of each workflow, and the others are taken to be like them: --sample 0 reads all.", q.Sample)
+		add("The tasks of at most %d attempts of each workflow were read, and the others are assumed to be alike: --sample 0 reads all.", q.Sample)
 	}
 	if n := out.Requests.Unread; n > 0 {
-		add("The tasks of %d attempts could not be read: they were removed meanwhile, or are too many for an answer of the API. Other attempts of the workflow stand for them.", n)
+		add("The tasks of %d attempts could not be read: they were removed in the meantime, or are too many for a response of the API. Other attempts of the workflow represent them.", n)
 	}
 	add("An attempt counts in the month in which it was created, with all its tasks and machines.")
 	add("List prices of %s without the free tier; prices of other regions differ. Machines on Spot are priced as on demand.", out.Prices)
@@ -124,19 +124,19 @@ func (q Question) note(ctx context.Context, out *Report) {
 		add("Not counted: storage, S3, EventBridge, SNS, KMS requests, data transfer, image pulls, NAT and endpoints of a vpc, and what tasks call.")
 	}
 	if out.Attributed.Engine > out.Counted.Dollars && out.Counted.Known {
-		add("The estimate of the workflows is above what CloudWatch counted, so nothing is left that is not attributed.")
+		add("The estimate for the workflows exceeds the counts of CloudWatch, so nothing remains unattributed.")
 	}
 	if q.Assumed {
-		add("%s has no file of stage %s: machines are taken to have the default size (--stages names the folder).", q.Folder, out.Stage)
+		add("%s has no file for stage %s: machines are assumed to have the default size (--stages names the folder).", q.Folder, out.Stage)
 	}
 	if days := q.Settings.AttemptDays; days > 0 {
-		add("attemptDays: %d removes attempts; those that are gone are not in the estimate.", days)
+		add("attemptDays: %d removes old attempts, which are then missing from the estimate.", days)
 	}
 	if sites, err := q.API.Sites(ctx); err == nil && len(sites) > 1 {
 		var names []string
 		for _, s := range sites {
 			names = append(names, string(s.ID))
 		}
-		add("The stage has the sites %s. Workflows are those of the caller's site: use --token with a token of another one.", strings.Join(names, ", "))
+		add("The stage has the sites %s. Only the workflows of your site are included: use --token with a token of a different site.", strings.Join(names, ", "))
 	}
 }

@@ -26,7 +26,7 @@ func (o *Report) Print(out io.Writer, wide bool, columns int, ink term.Palette) 
 	if o.Partial {
 		until = " until " + o.To.Format("2006-01-02 15:04")
 	}
-	line("Stage %s in %s, %s%s (UTC), in USD by list prices of %s", o.Stage, o.Region, o.Month, until, o.Prices)
+	line("Stage %s in %s, %s%s (UTC), in USD at list prices of %s", o.Stage, o.Region, o.Month, until, o.Prices)
 	line("")
 	line("Estimated: attempts by workflow")
 	section(workflowTable(o.Workflows), "no attempts were created in this month")
@@ -38,14 +38,14 @@ func (o *Report) Print(out io.Writer, wide bool, columns int, ink term.Palette) 
 		line("")
 	}
 	if len(o.Fixed) > 0 {
-		line("By the month")
+		line("Monthly")
 		t := term.NewTable(term.Column{Title: "WHAT", Name: true}, term.Column{Title: "USD"})
 		for _, f := range o.Fixed {
 			t.Add(f.What, dollars(f.Dollars))
 		}
 		section(t, "")
 	}
-	line("Together")
+	line("Summary")
 	t := term.NewTable(term.Column{Title: "WHAT", Name: true}, term.Column{Title: "USD"})
 	t.Add("workflows: engine (estimated)", dollars(o.Attributed.Engine))
 	t.Add("workflows: machines (estimated)", dollars(o.Attributed.Machines))
@@ -53,7 +53,7 @@ func (o *Report) Print(out io.Writer, wide bool, columns int, ink term.Palette) 
 	if o.Rest != nil {
 		rest = dollars(*o.Rest)
 	}
-	t.Add("not attributed: counted, less the engine of workflows", rest)
+	t.Add("not attributed: counted minus the engine of workflows", rest)
 	t.Add("total (estimated)", dollars(o.Total))
 	section(t, "")
 	line("Billed by AWS")

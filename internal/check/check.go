@@ -61,7 +61,7 @@ func Files(files map[string]string, code Code) ([]Finding, []dig.Workflow) {
 		}
 	}
 	if len(workflows) == 0 {
-		add(Empty, dig.Error{Message: "there is no workflow: its file ends with .dig and lies in the project's folder itself"})
+		add(Empty, dig.Error{Message: "there is no workflow: its file must end with .dig and be at the top of the project folder"})
 	}
 	loaded, err := dig.Load(read, workflows)
 	var list dig.Errors
@@ -188,7 +188,7 @@ func Declared(workflows []dig.Workflow) (names []string, shadowed dig.Errors) {
 				for _, name := range m.Map("plugin").Map(folder).Keys() {
 					if slices.Contains(builtIn, name) {
 						shadowed = append(shadowed, dig.Error{File: w.Name + ".dig", Task: n.Name,
-							Message: name + "> is built in, so what plugin.operators says is never run", Hint: "give it another name"})
+							Message: name + "> is built in, so its entry in plugin.operators is never run", Hint: "give it another name"})
 					}
 					names = append(names, name)
 				}

@@ -117,7 +117,7 @@ func parseEndpoint(text string) (*url.URL, error) {
 	}
 	u, err := url.Parse(scheme + "://" + host)
 	if err != nil || u.Hostname() == "" {
-		return nil, fmt.Errorf("endpoint %q is no address of a server: it must be http[s]://host[:port] or host[:port]", text)
+		return nil, fmt.Errorf("endpoint %q is not a server address: it must be http[s]://host[:port] or host[:port]", text)
 	}
 	if p := u.Port(); p != "" {
 		if n, err := strconv.Atoi(p); err != nil || n < 1 || n > 65535 {

@@ -200,7 +200,7 @@ func TestRecovers(t *testing.T) {
 func TestUnreachableWithoutPort(t *testing.T) {
 	t.Parallel()
 	got := (&Unreachable{"http://localhost", errRefused}).Error()
-	if want := "names no port, so 80 is tried; a server listens on another, 65432 unless set otherwise: --endpoint localhost:65432"; !strings.HasSuffix(got, want) {
+	if want := "has no port, so port 80 was used; a server listens on port 65432 by default: --endpoint localhost:65432"; !strings.HasSuffix(got, want) {
 		t.Errorf("%q, want a text that ends in %q", got, want)
 	}
 }
@@ -266,7 +266,7 @@ func TestSentOn(t *testing.T) {
 			http.Redirect(rw, r, "https://login.example.com/", status)
 		})
 		err := version(t.Context(), c)
-		if err == nil || !strings.Contains(err.Error(), "\nhint: what answers sends callers on to https://login.example.com/: name the server itself with --endpoint") {
+		if err == nil || !strings.Contains(err.Error(), "\nhint: the response redirects to https://login.example.com/: name the server itself with --endpoint") {
 			t.Errorf("%d: %v", status, err)
 		}
 	}

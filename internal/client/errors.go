@@ -78,9 +78,9 @@ func (c *transport) accessHint(status int) string {
 	case status == http.StatusUnauthorized:
 		return "the request was made " + c.Access + ": check that, or use --token TOKEN (ZERODAG_TOKEN), --basic-auth USER:PASSWORD or --iam"
 	case status == http.StatusForbidden && c.Sign != nil:
-		return "the request was made " + c.Access + ": `aws sts get-caller-identity` says who that is; it needs a policy that allows execute-api:Invoke on the API of the deployment, and this machine's clock must be right"
+		return "the request was made " + c.Access + ": `aws sts get-caller-identity` shows the caller, who needs a policy that allows execute-api:Invoke on the API of the deployment; the clock of this machine must be correct"
 	case status == http.StatusForbidden:
-		return "the request was made " + c.Access + ": `zerodag whoami` says whose that is"
+		return "the request was made " + c.Access + ": `zerodag whoami` shows your role"
 	}
 	return ""
 }
@@ -109,9 +109,9 @@ type Unreachable struct {
 
 func (e *Unreachable) Error() string {
 	if u, err := url.Parse(e.URL); err == nil && u.Scheme == "http" && u.Port() == "" && errors.Is(e.cause, errRefused) {
-		return fmt.Sprintf("no server answers at %s: %v\nhint: this address names no port, so 80 is tried; a server listens on another, %s unless set otherwise: --endpoint %s:%s", e.URL, e.cause, defaultPort, u.Hostname(), defaultPort)
+		return fmt.Sprintf("no server answers at %s: %v\nhint: this address has no port, so port 80 was used; a server listens on port %s by default: --endpoint %s:%s", e.URL, e.cause, defaultPort, u.Hostname(), defaultPort)
 	}
-	return fmt.Sprintf("no server answers at %s: %v\nhint: start one with `zerodag server`, or name another with --endpoint URL, with ZERODAG_ENDPOINT, or with client.http.endpoint in the configuration file", e.URL, e.cause)
+	return fmt.Sprintf("no server answers at %s: %v\nhint: start one with `zerodag server`, or name a different one with --endpoint URL, with ZERODAG_ENDPOINT, or with client.http.endpoint in the configuration file", e.URL, e.cause)
 }
 
 func (e *Unreachable) Unwrap() error { return e.cause }
@@ -123,7 +123,7 @@ func (c *transport) connectError(err error) error {
 	var certificate *tls.CertificateVerificationError
 	switch {
 	case errors.As(err, &name):
-		return &Unreachable{c.base, fmt.Errorf("the name %s is not known", name.Name)}
+		return &Unreachable{c.base, fmt.Errorf("unknown host name %s", name.Name)}
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return &Unreachable{c.base, errRefused}
 	case errors.As(err, &op) && op.Op == "dial":
@@ -152,7 +152,7 @@ func statusError(r *http.Response) error {
 	}
 	e := &StatusError{Status: r.StatusCode, Body: text}
 	if to := r.Header.Get("Location"); to != "" && r.StatusCode >= 300 && r.StatusCode < 400 {
-		e.hint = "what answers sends callers on to " + to + ": name the server itself with --endpoint, with https:// where it asks for it, and not a page where people log in"
+		e.hint = "the response redirects to " + to + ": name the server itself with --endpoint, with https:// if it requires that, and not a login page"
 	}
 	return e
 }

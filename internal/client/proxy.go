@@ -27,7 +27,7 @@ func proxyFor(scheme string, env func(string) string) (func(*http.Request) (*url
 		}
 		u, err := url.Parse(text)
 		if err != nil || u.Hostname() == "" {
-			return nil, fmt.Errorf("environment variable %s is no URL of a proxy, like http://host:port", name)
+			return nil, fmt.Errorf("environment variable %s is not a proxy URL, such as http://host:port", name)
 		}
 		without := env("no_proxy") + "," + env("NO_PROXY")
 		return func(r *http.Request) (*url.URL, error) {

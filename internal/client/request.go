@@ -225,7 +225,7 @@ func (c *transport) decode(r *http.Response, into any) error {
 		return err
 	}
 	if err := json.NewDecoder(r.Body).Decode(into); err != nil {
-		return fmt.Errorf("read the answer of %s: %w (is it a zerodag or Digdag server?)", c.base, err)
+		return fmt.Errorf("read the response of %s: %w (is it a zerodag or Digdag server?)", c.base, err)
 	}
 	return nil
 }

@@ -192,7 +192,7 @@ func (c *Client) pushed(ctx context.Context, id string) (Project, error) {
 			return Project{}, errors.Join(err, &StatusError{Status: status.Status, Body: string(o.Error)})
 		}
 		if waited += pause; waited > longestCheck {
-			return Project{}, fmt.Errorf("the archive is uploaded, but %s does not say what became of it: look whether the revision is there, and at the log of the server's upload function", c.base)
+			return Project{}, fmt.Errorf("the archive was uploaded, but %s reports no outcome: check whether the revision exists, and read the log of the server's upload function", c.base)
 		}
 		if err := c.Wait(ctx, pause); err != nil {
 			return Project{}, err

@@ -23,10 +23,10 @@ var places = []place{
 	{"agent.command_executor.type", []string{"process", "simple", "docker"}, nil, "commands would be processes of the server's user", "write docker (each command in a container) or process"},
 	{"agent.command_executor.ecs.*", nil, nil, "commands would not run in ECS", "remove it, or deploy on AWS, where commands run on Fargate (`zerodag docs aws`)"},
 	{"agent.command_executor.kubernetes.*", nil, nil, "commands would not run in Kubernetes", "remove it, and write agent.command_executor.type = docker"},
-	{"database.type", []string{"sqlite", "h2", "memory"}, []string{PostgreSQL}, "data would be in SQLite in a folder of this machine, and what is in that database would not be seen", "write sqlite; `zerodag import --from URL` copies projects and schedules of a running server"},
+	{"database.type", []string{"sqlite", "h2", "memory"}, []string{PostgreSQL}, "data would be in SQLite in a local folder, and the data in that database would be ignored", "write sqlite; `zerodag import --from URL` copies projects and schedules of a running server"},
 	{"archive.type", []string{"local", "db"}, []string{InS3}, "archives would be in the folder of the data", "write local; S3 is for servers that share a database (database.type = postgresql)"},
 	{"log-server.type", []string{"local", "null"}, []string{InS3, InDatabase}, "logs would be in the folder of the data", "write local or null; S3 is for servers that share a database (database.type = postgresql)"},
-	{"param_server.type", nil, nil, "param_set> would keep values in the data of this server, and those that are in that store would not be seen", "remove it"},
+	{"param_server.type", nil, nil, "param_set> would keep values in the data of this server, and the values in that store would be ignored", "remove it"},
 }
 
 // ExecutorPlaces are the keys of StayHere that matter to a run on this machine.
@@ -65,7 +65,7 @@ func shownSetting(key, value string) string {
 }
 
 // AcceptLocalUsage is the help of --accept-local.
-const AcceptLocalUsage = "start although the configuration names executors or stores that are not on this machine: commands are processes here, data is in files"
+const AcceptLocalUsage = "start even if the configuration names executors or stores that this machine does not have: commands are then local processes, and data is in files"
 
 // StayHere returns an error if the configuration names executors or stores that this machine does not have, unless the
 // administrator accepts that. shares means that the caller is a server that shares a database with others; only, unless
@@ -75,6 +75,6 @@ func (s Settings) StayHere(accepted, shares bool, only ...string) error {
 	if accepted || len(list) == 0 {
 		return nil
 	}
-	return errors.New("the configuration names what is not on this machine, and nothing is weakened silently:\n  " + strings.Join(list, "\n  ") +
+	return errors.New("the configuration names executors or stores that this machine does not have, and nothing is weakened silently:\n  " + strings.Join(list, "\n  ") +
 		"\nChange these keys, or accept all of this with --accept-local (`zerodag docs server`)")
 }

@@ -69,7 +69,7 @@ func (f *Flags) Beaten(s Settings) (notes []string) {
 	given := f.Flagged()
 	for _, key := range slices.Sorted(maps.Keys(given)) {
 		if f.Config != "" && s[key] != given[key] {
-			notes = append(notes, fmt.Sprintf("-X %s has no effect: %s has that key, and a file of -c comes after -X", key, f.Config))
+			notes = append(notes, fmt.Sprintf("-X %s has no effect: %s sets the same key, and a file of -c overrides -X", key, f.Config))
 		}
 	}
 	return notes

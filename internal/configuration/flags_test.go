@@ -77,8 +77,8 @@ func TestWrongSources(t *testing.T) {
 	for name, want := range map[string]string{
 		write(t, home, "escape", `server.bind = \u12`):        "must be Java properties",
 		write(t, home, "slip", "server.prot = 1"):             "did you mean server.port?",
-		filepath.Join(home, "missing"):                        "names a file of lines such as",
-		home:                                                  "names a file of lines such as",
+		filepath.Join(home, "missing"):                        "names a file with lines such as",
+		home:                                                  "names a file with lines such as",
 		write(t, home, "control", "log-server.type\x00 = s3"): "did you mean log-server.type?",
 	} {
 		_, err := (&Flags{Config: name}).Load()
@@ -131,7 +131,7 @@ func TestWrongParameters(t *testing.T) {
 		{f: Flags{Params: []string{"=1"}}, want: "no name of a parameter", usage: true},
 		{f: Flags{Params: []string{"a..b=1"}}, want: "no name of a parameter", usage: true},
 		{f: Flags{Params: []string{"a =1"}}, want: "without blanks around KEY", usage: true},
-		{f: Flags{Params: []string{"session_time=x"}}, want: "--session says which session it is", usage: true},
+		{f: Flags{Params: []string{"session_time=x"}}, want: "--session selects the session", usage: true},
 		{f: Flags{Params: []string{"timezone.x=UTC"}}, want: "choose another name", usage: true},
 		{f: Flags{Params: []string{"a=1,a.b=2"}}, want: "'a' is not a object"},
 		{s: Settings{"params.a": "1", "params.a.b": "2"}, want: "'a' is not a object"},

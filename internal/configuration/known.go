@@ -85,7 +85,7 @@ func (s Settings) misspelt() error {
 		}
 		for _, known := range settingKeys {
 			if isSlip(key, known) {
-				return fmt.Errorf("configuration key %s is read by nobody: did you mean %s? (`zerodag docs server` lists all keys)", key, known)
+				return fmt.Errorf("unknown configuration key %s: did you mean %s? (`zerodag docs server` lists all keys)", key, known)
 			}
 		}
 	}
@@ -152,7 +152,7 @@ func (f *Flags) tellUnknown(out io.Writer, s Settings) {
 		}
 	}
 	if len(unknown) > 0 {
-		fmt.Fprintf(out, "warning: configuration keys that nobody reads are ignored: %s (`zerodag docs server` lists all keys)%s\n", strings.Join(unknown, ", "), NestedNote(unknown))
+		fmt.Fprintf(out, "warning: unknown configuration keys are ignored: %s (`zerodag docs server` lists all keys)%s\n", strings.Join(unknown, ", "), NestedNote(unknown))
 	}
 }
 
@@ -169,7 +169,7 @@ func NestedNote(unknown []string) string {
 				if slices.Contains(settingKeys, word+".port") {
 					rest = "port"
 				}
-				return ": keys cannot be nested, write each in one line, such as " + word + "." + strings.TrimSuffix(rest, "*") + " = VALUE"
+				return ": keys cannot be nested, write each on one line, such as " + word + "." + strings.TrimSuffix(rest, "*") + " = VALUE"
 			}
 		}
 	}

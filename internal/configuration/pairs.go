@@ -53,7 +53,7 @@ func tellJoined(out io.Writer, values []string) {
 		for _, p := range pairs {
 			pieces := strings.Split(p.Value, ",")
 			if !strings.ContainsAny(p.Value, `[{"'`) && slices.ContainsFunc(pieces[1:], bareName().MatchString) {
-				fmt.Fprintf(out, "note: --param %s=%s is one parameter with a comma in its value: a further one is written KEY=VALUE, or with a --param of its own\n", p.Key, p.Value)
+				fmt.Fprintf(out, "note: --param %s=%s is one parameter with a comma in its value: write another parameter as KEY=VALUE, or with a separate --param\n", p.Key, p.Value)
 			}
 		}
 	}

@@ -24,7 +24,7 @@ func (f *Flags) Parameters(s Settings) (*param.Map, error) {
 	if f.paramsFile != "" {
 		if err := readable(f.paramsFile); err != nil && !program.AsDigdag() {
 			if errors.Is(err, fs.ErrNotExist) {
-				return nil, fmt.Errorf("read parameters of --params-file: there is no file %s, seen from the current folder", f.paramsFile)
+				return nil, fmt.Errorf("read parameters of --params-file: file %s does not exist (relative to the current folder)", f.paramsFile)
 			}
 			return nil, fmt.Errorf("read parameters of --params-file: %w", err)
 		}
@@ -51,15 +51,15 @@ func checkNames(pairs []Pair) error {
 	for _, p := range pairs {
 		for part := range strings.SplitSeq(p.Key, ".") {
 			if (part == "" || strings.TrimSpace(part) != part) && !program.AsDigdag() {
-				return program.UsageError(fmt.Errorf("--param %s=%s: %q is no name of a parameter: it must be of the form KEY=VALUE, without blanks around KEY", p.Key, p.Value, p.Key))
+				return program.UsageError(fmt.Errorf("--param %s=%s: %q is not a valid parameter name: write KEY=VALUE without spaces around KEY", p.Key, p.Value, p.Key))
 			}
 		}
 		if name, _, _ := strings.Cut(p.Key, "."); slices.Contains(oprun.FixedNames(), name) && !program.AsDigdag() {
 			hint := "choose another name"
 			if strings.HasPrefix(name, "session_") {
-				hint = "--session says which session it is"
+				hint = "--session selects the session"
 			}
-			return program.UsageError(fmt.Errorf("--param %s=%s: %s is a built-in variable, which no parameter replaces: %s", p.Key, p.Value, name, hint))
+			return program.UsageError(fmt.Errorf("--param %s=%s: %s is a built-in variable, which parameters cannot override: %s", p.Key, p.Value, name, hint))
 		}
 	}
 	return nil

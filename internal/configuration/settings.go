@@ -57,7 +57,7 @@ func CheckFile(name string) error {
 }
 
 func noConfig(err error) error {
-	return fmt.Errorf("read configuration: %w\nhint: -c, --config names a file of lines such as `server.port = 65432`", err)
+	return fmt.Errorf("read configuration: %w\nhint: -c, --config names a file with lines such as `server.port = 65432`", err)
 }
 
 // readable reports whether a file can be read, without reading it: a pipe is read only once.

@@ -41,7 +41,7 @@ func (c *Choice) Register(flags *pflag.FlagSet) {
 	flags.StringVar(&c.BasicAuth, "basic-auth", "", "`USER:PASSWORD`")
 	flags.StringVar(&c.Token, "token", "", "bearer `TOKEN` (default: environment variable ZERODAG_TOKEN)")
 	flags.BoolVar(&c.IAM, "iam", false, "sign requests with AWS credentials (default: environment variable ZERODAG_IAM, or client.http.iam of the configuration)")
-	flags.BoolVar(&c.NoCheck, "disable-version-check", false, "do not ask the server whether it works with this version")
+	flags.BoolVar(&c.NoCheck, "disable-version-check", false, "do not check whether the server works with this version")
 	flags.BoolVar(&c.NoCert, "disable-cert-validation", false, "accept any certificate of the server")
 }
 
@@ -137,7 +137,7 @@ func AddHeaders(header http.Header, values []string, basicAuth string) error {
 	}
 	for _, p := range pairs {
 		if p.Key == "" {
-			return program.UsageError(fmt.Errorf("--header =%s names no header: it must be of the form NAME=VALUE", p.Value))
+			return program.UsageError(fmt.Errorf("--header =%s has no name: it must have the form NAME=VALUE", p.Value))
 		}
 		header.Set(p.Key, p.Value)
 	}

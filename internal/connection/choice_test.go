@@ -51,7 +51,7 @@ func TestWhichServer(t *testing.T) {
 	if _, _, err := (&Choice{Endpoint: "x", Context: "y"}).server(func(string) string { return "" }, io.Discard); !program.IsUsageError(err) {
 		t.Errorf("two servers: %v", err)
 	}
-	if _, _, err := (&Choice{Context: "gone"}).server(func(string) string { return "" }, io.Discard); err == nil || !strings.Contains(err.Error(), "there are named, used") {
+	if _, _, err := (&Choice{Context: "gone"}).server(func(string) string { return "" }, io.Discard); err == nil || !strings.Contains(err.Error(), "existing contexts: named, used") {
 		t.Errorf("a context that there is not: %v", err)
 	}
 	if err := Forget("used"); err != nil {
@@ -156,7 +156,7 @@ func TestExplain(t *testing.T) {
 		{status("{}", client.Unknown{Kind: "workflow", Name: "load.dig", Project: "1"}), "", "on a server, use the name of the workflow, not its file: load"},
 		{status("{}", client.Unknown{Kind: "workflow", Name: "laod", Project: "9"}), "", "`zerodag workflows` lists the workflows"},
 		{status("{}", client.Unknown{Kind: "schedule", Name: "load", Project: "1"}), "", "load has no schedule:"},
-		{said("Resource does not exist: session attempt id=9"), "", "`zerodag attempts` lists the attempts with their numbers"},
+		{said("Resource does not exist: session attempt id=9"), "", "`zerodag attempts` lists the attempts with their ids"},
 		{said("Resource does not exist: token id=9"), "", "`zerodag tokens list` lists the tokens"},
 		{said("Resource does not exist: pool name=x"), "", "`zerodag pool list` lists the pools"},
 		{said("Resource does not exist: revision name=v22 in project id=3"), "", "hint: did you mean v2?"},

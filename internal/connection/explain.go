@@ -34,7 +34,7 @@ func Explain(ctx context.Context, api *client.Client, err error, attempt string)
 		names, _ := WorkflowNames(ctx, api, u.Project)
 		hint = remedy.MeantWorkflow(u.Name, names, "`zerodag schedules` lists the schedules")
 		if slices.Contains(names, u.Name) {
-			hint = u.Name + " has no schedule:, whose times this command needs: `zerodag start` starts a session of any time"
+			hint = u.Name + " has no `schedule:`, which this command needs: `zerodag start` starts a session at any time"
 		}
 	default:
 		hint = hintOf(ctx, api, client.Message(err), attempt)
@@ -80,20 +80,20 @@ func hintOf(ctx context.Context, api *client.Client, message, attempt string) st
 		return "write `sla: {duration: \"02:00:00\"}` or `sla: {time: \"09:00:00\"}` into the workflow, and push it again"
 	}
 	if message == "There are no sessions in that time" {
-		return "a backfill starts the sessions from --from to --to that are before the next one of the schedule, which `zerodag schedules` shows"
+		return "a backfill starts the sessions from --from to --to, but only before the next session of the schedule, which `zerodag schedules` shows"
 	}
 	if strings.HasPrefix(message, "Resuming successfully completed attempts") {
-		return "the attempt succeeded: --all, in place of --resume or --resume-from, runs its tasks again"
+		return "the attempt succeeded: --all instead of --resume or --resume-from runs its tasks again"
 	}
 	if unknownPool().MatchString(message) {
-		return "`zerodag pool list` lists the pools; `zerodag pool set NAME SLOTS` makes one"
+		return "`zerodag pool list` lists the pools; `zerodag pool set NAME SLOTS` creates one"
 	}
 	if m := unknownNumber().FindStringSubmatch(message); m != nil {
 		what := strings.TrimPrefix(m[1], "session ") + "s"
 		if what == "tokens" {
-			return "`zerodag tokens list` lists the tokens with their numbers"
+			return "`zerodag tokens list` lists the tokens with their ids"
 		}
-		return "`zerodag " + what + "` lists the " + what + " with their numbers"
+		return "`zerodag " + what + "` lists the " + what + " with their ids"
 	}
 	return ""
 }

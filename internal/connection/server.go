@@ -42,7 +42,7 @@ func currentContext() string { return filepath.Join(configuration.Folder(), "con
 // CheckName returns an error of the command line if a name would be that of a file elsewhere.
 func CheckName(name string) error {
 	if name == "" || strings.HasPrefix(name, ".") || strings.ContainsAny(name, "/\\\x00\r\n") {
-		return program.UsageError(fmt.Errorf("%q is no name of a context: use letters, digits, - and _", name))
+		return program.UsageError(fmt.Errorf("%q is not a valid context name: use letters, digits, - and _", name))
 	}
 	return nil
 }
@@ -56,9 +56,9 @@ func Load(name string) (*Server, error) {
 	text, warning, err := files.ReadKey(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		names, _ := Names() // the existing ones; none if the folder cannot be read
-		hint := "zerodag context set " + term.ShellWord(name) + " -e URL makes it"
+		hint := "zerodag context set " + term.ShellWord(name) + " -e URL creates it"
 		if len(names) > 0 {
-			hint = "there are " + strings.Join(names, ", ")
+			hint = "existing contexts: " + strings.Join(names, ", ")
 		}
 		return nil, fmt.Errorf("there is no context %s (%s)", name, hint)
 	}
@@ -77,10 +77,10 @@ func Load(name string) (*Server, error) {
 		return nil, err
 	}
 	if c.Endpoint == "" {
-		return nil, fmt.Errorf("context %s has no %s in %s (zerodag context set %s -e URL gives it one)", name, configuration.EndpointKey, path, term.ShellWord(name))
+		return nil, fmt.Errorf("context %s has no %s in %s (set it with: zerodag context set %s -e URL)", name, configuration.EndpointKey, path, term.ShellWord(name))
 	}
 	if err := CheckAddress(c.Endpoint); err != nil {
-		return nil, fmt.Errorf("context %s has a wrong %s in %s: %w", name, configuration.EndpointKey, path, err)
+		return nil, fmt.Errorf("context %s has an invalid %s in %s: %w", name, configuration.EndpointKey, path, err)
 	}
 	return c, nil
 }
@@ -89,7 +89,7 @@ func Load(name string) (*Server, error) {
 // show.
 func CheckAddress(endpoint string) error {
 	if strings.Contains(endpoint, "@") {
-		return errors.New("put no user and password into the address of a context, which lists show: use --token or --iam")
+		return errors.New("the address of a context must not contain a user and password, because lists show it: use --token or --iam")
 	}
 	full := endpoint
 	if !strings.Contains(full, "://") {
@@ -97,7 +97,7 @@ func CheckAddress(endpoint string) error {
 	}
 	u, err := url.Parse(full)
 	if err != nil || u.Hostname() == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return fmt.Errorf("%q is no address of a server: write it like https://flows.example.com or 127.0.0.1:65432", endpoint)
+		return fmt.Errorf("%q is not a server address: write, for example, https://flows.example.com or 127.0.0.1:65432", endpoint)
 	}
 	return nil
 }
@@ -168,7 +168,7 @@ func (c *Server) Use() error {
 // Leave ends the use of any context.
 func Leave() error {
 	if err := os.Remove(currentContext()); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("leave the context in use: %w", err)
+		return fmt.Errorf("stop using the current context: %w", err)
 	}
 	return nil
 }
@@ -189,11 +189,11 @@ func Forget(name string) error {
 	}
 	if current == name {
 		if err := os.Remove(currentContext()); err != nil {
-			return fmt.Errorf("forget context %s: %w", name, err)
+			return fmt.Errorf("delete context %s: %w", name, err)
 		}
 	}
 	if err := os.Remove(filepath.Join(contextFolder(), name)); err != nil {
-		return fmt.Errorf("forget context %s: %w", name, err)
+		return fmt.Errorf("delete context %s: %w", name, err)
 	}
 	return nil
 }

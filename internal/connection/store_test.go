@@ -22,7 +22,7 @@ func TestContexts(t *testing.T) {
 	if name, err := InUse(); name != "" || err != nil {
 		t.Errorf("without a folder %q is in use, %v", name, err)
 	}
-	if _, err := Load("prod"); err == nil || !strings.Contains(err.Error(), "zerodag context set prod -e URL makes it") {
+	if _, err := Load("prod"); err == nil || !strings.Contains(err.Error(), "zerodag context set prod -e URL creates it") {
 		t.Errorf("%v", err)
 	}
 	for _, s := range []*Server{{Name: "prod", Endpoint: "https://flows.example.com", Token: "a=b: #!\\ äö"}, {Name: "stage", Endpoint: "localhost:1", IAM: true}, {Name: "open", Endpoint: "[::1]:1"}} {
@@ -56,7 +56,7 @@ func TestContexts(t *testing.T) {
 	if name, err := InUse(); name != "" || err != nil {
 		t.Errorf("%q is in use, %v", name, err)
 	}
-	if err := Forget("open"); err == nil || !strings.Contains(err.Error(), "there are prod, stage") {
+	if err := Forget("open"); err == nil || !strings.Contains(err.Error(), "existing contexts: prod, stage") {
 		t.Errorf("%v", err)
 	}
 	for range 2 {
@@ -90,7 +90,7 @@ func TestWrongContexts(t *testing.T) {
 	}
 	for name, x := range map[string][2]string{
 		"empty": {"", "has no client.http.endpoint"}, "broken": {`\u1`, "must be Java properties"}, "switch": {"client.http.endpoint=x\nclient.http.iam=perhaps", "must be true or false"},
-		"user": {"client.http.endpoint=http://me:secret@x", "put no user and password into the address"}, "ftp": {"client.http.endpoint=ftp://x", "has a wrong client.http.endpoint"},
+		"user": {"client.http.endpoint=http://me:secret@x", "must not contain a user and password"}, "ftp": {"client.http.endpoint=ftp://x", "has an invalid client.http.endpoint"},
 	} {
 		if err := os.WriteFile(filepath.Join(home, "contexts", name), []byte(x[0]), 0o600); err != nil {
 			t.Fatal(err)

@@ -26,7 +26,7 @@ type Blobs struct{ folder string }
 // NewBlobs makes Blobs in a folder, which is made.
 func NewBlobs(folder string) (*Blobs, error) {
 	if err := makePrivate(folder); err != nil {
-		return nil, fmt.Errorf("make blobs: %w", err)
+		return nil, fmt.Errorf("create folder of blobs: %w", err)
 	}
 	return &Blobs{folder}, nil
 }
@@ -93,7 +93,7 @@ func fillBlob(ctx context.Context, f *os.File, r io.Reader, size int64) error {
 	case err != nil:
 		err = unavailable(err)
 	case n != size:
-		err = fmt.Errorf("it has not the %d bytes that were announced", size)
+		err = fmt.Errorf("it does not have the announced %d bytes", size)
 	default:
 		err = unavailable(errors.Join(f.Chmod(privateFile), f.Sync()))
 	}

@@ -100,7 +100,7 @@ func (l *late) add(t *taskLog, why error) bool {
 		return false
 	}
 	if len(l.logs) == 0 && l.runs == 0 {
-		l.logger.Error("logs of tasks cannot be stored: they are kept in memory and stored as soon as that is possible", "error", why)
+		l.logger.Error("task logs cannot be stored: they are kept in memory and stored as soon as possible", "error", why)
 	}
 	l.cause = why
 	l.logs = append(l.logs, t)
@@ -147,13 +147,13 @@ func (l *late) again() {
 		l.wake()
 		return
 	}
-	l.tell("logs of tasks are stored again")
+	l.tell("task logs are stored again")
 }
 
 // tell logs how much is missing once no log waits. The lock is held.
 func (l *late) tell(what string) {
 	if l.missing.lines > 0 || l.runs > 0 {
-		l.logger.Error(what+", and some of their text is missing: the logs say where", "missing", l.missing.String(), "whole logs", l.runs)
+		l.logger.Error(what+", but some of their text is missing: the logs show where", "missing", l.missing.String(), "whole logs", l.runs)
 	} else if l.cause != nil {
 		l.logger.Info(what)
 	}
@@ -218,10 +218,10 @@ func (l *late) close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if n := len(l.logs); n > 0 {
-		return fmt.Errorf("logs of %d runs of tasks are lost, which could not be stored: %w", n, l.cause)
+		return fmt.Errorf("the logs of %d task runs could not be stored and are lost: %w", n, l.cause)
 	}
 	if l.runs > 0 || l.cause != nil {
-		l.tell("logs of tasks are stored")
+		l.tell("task logs are stored")
 	}
 	return nil
 }

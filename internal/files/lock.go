@@ -22,7 +22,7 @@ const (
 // however it does: what a server keeps there of its commands must have one server.
 func LockFolder(folder string) (io.Closer, error) {
 	if err := os.MkdirAll(folder, privateFolder); err != nil {
-		return nil, fmt.Errorf("make the server's folder: %w", err)
+		return nil, fmt.Errorf("create the server's folder: %w", err)
 	}
 	f, err := os.OpenFile(filepath.Join(folder, folderLock), os.O_CREATE|os.O_RDWR|noFollow, privateFile)
 	if err != nil {
@@ -33,7 +33,7 @@ func LockFolder(folder string) (io.Closer, error) {
 			continue
 		}
 		f.Close()
-		return nil, fmt.Errorf("another server uses the folder %s: give each server of this machine a folder of its own (configuration key server.folder)", folder)
+		return nil, fmt.Errorf("another server uses the folder %s: give each server on this machine a separate folder (configuration key server.folder)", folder)
 	}
 	return f, nil
 }

@@ -23,18 +23,18 @@ const (
 // close.
 func Private(folder string, names ...string) (closed []string, err error) {
 	if err := makePrivate(folder); err != nil {
-		return nil, fmt.Errorf("make the folder of the data: %w", err)
+		return nil, fmt.Errorf("create the data folder: %w", err)
 	}
 	info, err := os.Stat(folder)
 	if err != nil {
-		return nil, fmt.Errorf("close the folder of the data: %w", err)
+		return nil, fmt.Errorf("protect the data folder: %w", err)
 	}
 	if info.Mode().Perm()&0o077 == 0 || !isOwn(info) {
 		return nil, nil // others cannot reach its contents, or its owner must close it
 	}
 	entries, err := os.ReadDir(folder)
 	if err != nil {
-		return nil, fmt.Errorf("close the folder of the data: %w", err)
+		return nil, fmt.Errorf("protect the data folder: %w", err)
 	}
 	alone := isOwn(info)
 	for _, e := range entries {
@@ -48,7 +48,7 @@ func Private(folder string, names ...string) (closed []string, err error) {
 	}
 	if alone {
 		if err := os.Chmod(folder, privateFolder); err != nil {
-			return closed, fmt.Errorf("close the folder of the data: %w", err)
+			return closed, fmt.Errorf("protect the data folder: %w", err)
 		}
 		closed = append(closed, folder)
 	}
@@ -78,7 +78,7 @@ func named(name string, names []string) bool {
 func tighten(name string, closed *[]string) error {
 	return filepath.WalkDir(name, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
-			return fmt.Errorf("close %s: %w", name, err)
+			return fmt.Errorf("protect %s: %w", name, err)
 		}
 		if d.Type()&fs.ModeSymlink != 0 {
 			return nil
@@ -88,13 +88,13 @@ func tighten(name string, closed *[]string) error {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("close %s: %w", name, err)
+			return fmt.Errorf("protect %s: %w", name, err)
 		}
 		if info.Mode().Perm()&0o077 == 0 || !isOwn(info) || hasOtherNames(info) {
 			return nil
 		}
 		if err := os.Chmod(path, info.Mode().Perm()&0o700); err != nil { // #nosec G122 -- only the server's user can write where it walks, and a folder of another owner is passed over
-			return fmt.Errorf("close %s: %w", name, err)
+			return fmt.Errorf("protect %s: %w", name, err)
 		}
 		*closed = append(*closed, path)
 		return nil
@@ -123,9 +123,9 @@ func ReadKey(file string) (content []byte, warning string, err error) {
 	mode := info.Mode().Perm()
 	switch {
 	case own && mode&0o077 != 0 && f.Chmod(mode&0o700) == nil:
-		warning = fmt.Sprintf("%s could be read by other users (mode %04o): it is closed now, but what they read they have: consider another key", file, mode)
+		warning = fmt.Sprintf("%s was readable by other users (mode %04o): it is protected now, but they may have read it: consider a new key", file, mode)
 	case own && mode&0o077 != 0 || mode&0o007 != 0:
-		warning = fmt.Sprintf("%s can be read by other users (mode %04o): close it with chmod 600", file, mode)
+		warning = fmt.Sprintf("%s is readable by other users (mode %04o): protect it with chmod 600", file, mode)
 	}
 	return content, warning, nil
 }

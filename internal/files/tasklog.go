@@ -219,7 +219,7 @@ func (t *taskLog) catchUpLocked() error {
 // fail gives a log up that can never be kept.
 func (t *taskLog) fail(why error) {
 	t.failed = why
-	t.logs.late.logger.Error("the log of a task cannot be kept", "attempt", t.attempt, "task", t.task, "error", why)
+	t.logs.late.logger.Error("the log of a task cannot be stored", "attempt", t.attempt, "task", t.task, "error", why)
 }
 
 // finish stores all remaining text, in its final place.

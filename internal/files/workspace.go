@@ -53,11 +53,11 @@ const keptArchives = 20
 func NewWorkspaces(parent string, disk int64, most projectfiles.Limits, archive func(ctx context.Context, key string) (io.ReadCloser, error)) (*Workspaces, error) {
 	p, err := newPlace(parent)
 	if err != nil {
-		return nil, fmt.Errorf("make workspaces: %w", err)
+		return nil, fmt.Errorf("create folder of workspaces: %w", err)
 	}
 	for _, name := range []string{"workspace", "archive"} {
 		if err := os.Mkdir(filepath.Join(p.folder, name), privateFolder); err != nil {
-			return nil, errors.Join(fmt.Errorf("make workspaces: %w", err), p.close())
+			return nil, errors.Join(fmt.Errorf("create folder of workspaces: %w", err), p.close())
 		}
 	}
 	return &Workspaces{place: p, room: newRoom(p.folder, disk), folder: p.folder, archive: archive, limits: most, clean: cleanNames(), unpacked: map[string]*unpacked{}}, nil
@@ -233,7 +233,7 @@ func (w *Workspace) mine() (projectfiles.Project, error) {
 		})
 		if w.wrong != nil {
 			removeFolder(w.path())
-			w.wrong = fmt.Errorf("make workspace: %w", w.wrong)
+			w.wrong = fmt.Errorf("create workspace: %w", w.wrong)
 		}
 	}
 	if w.wrong != nil {

@@ -41,7 +41,7 @@ func (l keptLog) Line(level operators.Level, logger, message string) {
 func (l keptLog) Close() error {
 	err := l.file.Close()
 	if err != nil {
-		l.Log.Line(operators.Error, "OperatorManager", fmt.Sprintf("the task's log is not kept: %v", err))
+		l.Log.Line(operators.Error, "OperatorManager", fmt.Sprintf("the task's log could not be stored: %v", err))
 	}
 	return err
 }

@@ -101,5 +101,5 @@ func paramServerNote(s configuration.Settings) string {
 	if err != nil || keys.Len() == 0 {
 		return ""
 	}
-	return "The configuration keys param_server.* are not used: param_set> and param_get> of a run keep their values in .digdag/params of the project"
+	return "The configuration keys param_server.* are not used: in a local run, param_set> and param_get> keep their values in .digdag/params of the project"
 }

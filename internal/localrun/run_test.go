@@ -56,7 +56,7 @@ func TestRun(t *testing.T) {
 	if !errors.Is(err, program.ErrShown) || !strings.Contains(out, "+w+a | v 1\n") {
 		t.Errorf("%v: %q", err, out)
 	}
-	for _, want := range []string{"Session 2026-01-02T00:00:00+00:00\n", "error: +w+b: no luck\n", "at w.dig:5:3", "1 of 2 tasks succeeded, 1 failed", "go on with: again 2026-01-02\n"} {
+	for _, want := range []string{"Session 2026-01-02T00:00:00+00:00\n", "error: +w+b: no luck\n", "at w.dig:5:3", "1 of 2 tasks succeeded, 1 failed", "resume with: again 2026-01-02\n"} {
 		if !strings.Contains(said, want) {
 			t.Errorf("of the failure is said %q, without %q", said, want)
 		}

@@ -48,9 +48,9 @@ func (c sessionChoice) original(t time.Time) string {
 func (c sessionChoice) plain() string {
 	switch c {
 	case sessionSaved:
-		return ", that of the last run; --session chooses another"
+		return ", that of the last run; --session selects a different one"
 	case sessionScheduled:
-		return ", the last one of its schedule"
+		return ", the latest one of its schedule"
 	case sessionToday:
 		return ", which is today"
 	}

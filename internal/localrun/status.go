@@ -76,9 +76,9 @@ func (f *statusFolder) save(t *engine.Task, kept engine.Stored) {
 		state.Set(rerunKey, true)
 	}
 	if err := plainfile.Write(f.path(t.Name), dig.FormatYAML(state)); err != nil {
-		remedy := "--no-save does without"
+		remedy := "or use --no-save"
 		if errors.Is(err, syscall.ENOSPC) {
-			remedy = "free some space or use --no-save"
+			remedy = "free some space, or use --no-save"
 		}
 		f.failed = fmt.Errorf("save the state of task %s: %w (%s)", t.Name, err, remedy)
 	}
@@ -90,7 +90,7 @@ func (f *statusFolder) forget(task string) {
 		return
 	}
 	if err := os.Remove(f.path(task)); err != nil && !errors.Is(err, os.ErrNotExist) {
-		f.failed = fmt.Errorf("forget the saved state of task %s, which runs again: %w (or use --no-save)", task, err)
+		f.failed = fmt.Errorf("remove the saved state of task %s, which runs again: %w (or use --no-save)", task, err)
 	}
 }
 

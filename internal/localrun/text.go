@@ -60,11 +60,11 @@ func (o runOutcome) text(columns int, ink term.Palette) string {
 	case o.dry:
 		b.WriteString("Nothing was run or saved (--dry-run).\n")
 	case !o.saved:
-		b.WriteString("Nothing was saved (--no-save): the next run begins anew.\n")
+		b.WriteString("Nothing was saved (--no-save): the next run starts over.\n")
 	case o.interrupted:
-		fmt.Fprintf(&b, "What was running will run again.\nGo on with: %s\n", o.again)
+		fmt.Fprintf(&b, "Interrupted tasks will run again.\nResume with: %s\n", o.again)
 	default:
-		fmt.Fprintf(&b, "Mend it, and go on with: %s\n", o.again)
+		fmt.Fprintf(&b, "Fix it, then resume with: %s\n", o.again)
 	}
 	return b.String()
 }
@@ -72,22 +72,22 @@ func (o runOutcome) text(columns int, ink term.Palette) string {
 // success is the text of a run in which nothing failed.
 func (o runOutcome) success(ink term.Palette) string {
 	if o.dry {
-		text := fmt.Sprintf("%sNothing was run%s (--dry-run): of %s every parameter could be evaluated.\n", ink.Yellow, ink.Reset, term.Counted(o.count.Total, "task"))
+		text := fmt.Sprintf("%sNothing was run%s (--dry-run): all parameters of %s could be evaluated.\n", ink.Yellow, ink.Reset, term.Counted(o.count.Total, "task"))
 		if o.skipped > 0 {
-			text += fmt.Sprintf("%d have succeeded before: a run would skip them, and --rerun runs all.\n", o.skipped)
+			text += fmt.Sprintf("%d have already succeeded: a run would skip them, --rerun runs all.\n", o.skipped)
 		}
 		return text
 	}
 	notes, colour := "", ink.Green
 	if o.leftOut > 0 {
-		notes = fmt.Sprintf(", %d of them left out by _if", o.leftOut)
+		notes = fmt.Sprintf(", %d of them skipped by _if", o.leftOut)
 	}
 	if o.ignored > 0 {
 		notes, colour = notes+", with "+term.Counted(o.ignored, "ignored error"), ink.Yellow
 	}
 	text := fmt.Sprintf("%sSuccess%s: %s in %s%s.\n", colour, ink.Reset, term.Counted(o.count.Total, "task"), term.ShortDuration(o.took), notes)
 	if o.skipped > 0 {
-		text += fmt.Sprintf("%d had succeeded before and did not run again: --rerun runs all.\n", o.skipped)
+		text += fmt.Sprintf("%d had already succeeded and did not run again: --rerun runs all.\n", o.skipped)
 	}
 	return text + taskview.OutputsText(o.outputs)
 }

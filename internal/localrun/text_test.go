@@ -25,13 +25,13 @@ func TestRunOutcome(t *testing.T) {
 		want string
 	}{
 		{runOutcome{succeeded: true, took: time.Second, count: taskview.Tally{Total: 1, Done: 1}}, "Success: 1 task in 1.0s.\n"},
-		{runOutcome{succeeded: true, took: time.Second, count: taskview.Tally{Total: 3, Done: 3}, leftOut: 1, ignored: 2}, "Success: 3 tasks in 1.0s, 1 of them left out by _if, with 2 ignored errors.\n"},
-		{runOutcome{succeeded: true, took: time.Second, count: taskview.Tally{Total: 3, Done: 3}, skipped: 2}, "Success: 3 tasks in 1.0s.\n2 had succeeded before and did not run again: --rerun runs all.\n"},
+		{runOutcome{succeeded: true, took: time.Second, count: taskview.Tally{Total: 3, Done: 3}, leftOut: 1, ignored: 2}, "Success: 3 tasks in 1.0s, 1 of them skipped by _if, with 2 ignored errors.\n"},
+		{runOutcome{succeeded: true, took: time.Second, count: taskview.Tally{Total: 3, Done: 3}, skipped: 2}, "Success: 3 tasks in 1.0s.\n2 had already succeeded and did not run again: --rerun runs all.\n"},
 		{runOutcome{interrupted: true, took: time.Second, count: taskview.Tally{Total: 3, Done: 1}, saved: true, again: "zerodag run a.dig"},
-			"Interrupted after 1.0s: 1 of 3 tasks succeeded, 2 did not finish.\nWhat was running will run again.\nGo on with: zerodag run a.dig\n"},
-		{runOutcome{took: time.Second, count: taskview.Tally{Total: 1, Failed: 1}}, "Failed after 1.0s: 0 of 1 task succeeded, 1 failed.\nNothing was saved (--no-save): the next run begins anew.\n"},
+			"Interrupted after 1.0s: 1 of 3 tasks succeeded, 2 did not finish.\nInterrupted tasks will run again.\nResume with: zerodag run a.dig\n"},
+		{runOutcome{took: time.Second, count: taskview.Tally{Total: 1, Failed: 1}}, "Failed after 1.0s: 0 of 1 task succeeded, 1 failed.\nNothing was saved (--no-save): the next run starts over.\n"},
 		{many, strings.Join([]string{"error: +a+t0: no", "  why", "  | last", "  at a.dig:2:3", "  hint: do so:", "    +x:", "error: +a+t1: no", "  why", "  | last", "  at a.dig:2:3", "  hint: do so:", "    +x:", "error: +a+t2: no", "  why", "  | last", "  at a.dig:2:3", "  hint: do so:", "    +x:", "... and 3 more: +a+t3, +a+t4, +a+t5",
-			"Failed after 1.0s: 2 of 9 tasks succeeded, 6 failed, 1 did not finish.", "Mend it, and go on with: zerodag run a.dig\n"}, "\n")},
+			"Failed after 1.0s: 2 of 9 tasks succeeded, 6 failed, 1 did not finish.", "Fix it, then resume with: zerodag run a.dig\n"}, "\n")},
 	} {
 		if diff := cmp.Diff(x.want, x.o.text(0, term.Palette{})); diff != "" {
 			t.Error(diff)

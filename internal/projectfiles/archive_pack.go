@@ -93,7 +93,7 @@ func (k *packer) entry(name string, above []fs.FileInfo) error {
 	case info.Mode().IsRegular():
 		return k.file(name, file)
 	}
-	return fmt.Errorf("archive %s: it is neither a file nor a folder nor a link; remove it, or name it in %s", name, ignoreFile)
+	return fmt.Errorf("archive %s: it is not a file, a folder or a link: remove it, or list it in %s", name, ignoreFile)
 }
 
 // link packs a link that stays inside; false if its target must be copied instead.
@@ -186,7 +186,7 @@ func (k *packer) file(name, file string) error {
 	}
 	// A file that grows meanwhile is cut at the size that the header promised.
 	if _, err := io.CopyN(k.archive, f, info.Size()); err != nil {
-		return fmt.Errorf("archive %s: %w (it must not change meanwhile)", name, err)
+		return fmt.Errorf("archive %s: %w (it must not change while it is read)", name, err)
 	}
 	return nil
 }

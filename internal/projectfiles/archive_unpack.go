@@ -66,7 +66,7 @@ func Inspect(ctx context.Context, r io.Reader, limits Limits) error {
 		return err
 	}
 	if data := datafolder.Among(slices.Collect(maps.Keys(u.seen))); len(data) > 0 {
-		return refusef("Archive includes the data of a server (its database and the key of its secrets) in %s: it must not leave its machine. Move it out of the project, or make the archive with `zerodag push` or `zerodag archive`, which leave it out", strings.Join(data, ", "))
+		return refusef("Archive includes the data of a server (its database and the key of its secrets) in %s: it must not leave its machine. Move it out of the project, or create the archive with `zerodag push` or `zerodag archive`, which omit it", strings.Join(data, ", "))
 	}
 	return nil
 }
@@ -214,7 +214,7 @@ func (u *unpacking) entry(h *tar.Header, content io.Reader) error {
 		return refusef("Archive includes an invalid entry: %s", h.Name)
 	}
 	if len(name) > longestPath || strings.Count(name, "/") > deepestPath {
-		return refusef("Archive includes an invalid entry: the path %s... has %d bytes and %d folders, of %d and %d that it may have",
+		return refusef("Archive includes an invalid entry: the path %s... has %d bytes and %d folders, but at most %d and %d are allowed",
 			name[:min(len(name), 60)], len(name), strings.Count(name, "/"), longestPath, deepestPath)
 	}
 	if name == "." && h.Typeflag == tar.TypeDir {
@@ -233,9 +233,9 @@ func (u *unpacking) entry(h *tar.Header, content io.Reader) error {
 	case tar.TypeReg:
 		return u.file(name, h, content)
 	case tar.TypeLink:
-		return refusef("Archive includes an invalid entry: %s is a hard link to %s (make the archive with `zerodag archive`, or with tar's option --hard-dereference)", h.Name, h.Linkname)
+		return refusef("Archive includes an invalid entry: %s is a hard link to %s (create the archive with `zerodag archive`, or with tar's option --hard-dereference)", h.Name, h.Linkname)
 	}
-	return refusef("Archive includes an invalid entry: %s is neither a file nor a folder nor a symbolic link", h.Name)
+	return refusef("Archive includes an invalid entry: %s is not a file, a folder or a symbolic link", h.Name)
 }
 
 // entryName is the slash name below the folder; false when it leads out.
@@ -263,7 +263,7 @@ func (u *unpacking) claim(name string, kind byte) error {
 		return u.folder(name, name)
 	}
 	if _, twice := u.seen[name]; twice {
-		return refusef("Archive includes an invalid entry: %s is there twice", name)
+		return refusef("Archive includes an invalid entry: %s appears twice", name)
 	}
 	u.seen[name] = kind
 	return nil
@@ -275,7 +275,7 @@ func (u *unpacking) folder(name, entry string) error {
 	case there && kind == tar.TypeDir:
 		return nil
 	case there && name == entry:
-		return refusef("Archive includes an invalid entry: %s is there twice", entry)
+		return refusef("Archive includes an invalid entry: %s appears twice", entry)
 	case there:
 		return refusef("Archive includes an invalid entry: %s is below %s, which is not a folder", entry, name)
 	}
@@ -340,7 +340,7 @@ func (u *unpacking) file(name string, h *tar.Header, content io.Reader) error {
 // distinguish it from another name.
 func unpackError(name string, err error) error {
 	if errors.Is(err, fs.ErrExist) {
-		return refusef("Archive includes an invalid entry: %s is there twice", name)
+		return refusef("Archive includes an invalid entry: %s appears twice", name)
 	}
 	return fmt.Errorf("unpack %s: %w", name, err)
 }

@@ -88,7 +88,7 @@ func (p Project) read(name string, most int64) ([]byte, error) {
 func (p Project) inside(err error) error {
 	var of *fs.PathError
 	if errors.As(err, &of) && of.Err.Error() == "path escapes from parent" {
-		of.Err = errors.New("it is a link out of the project: only files of the project are read")
+		of.Err = errors.New("it links out of the project: only files of the project are read")
 	}
 	return err
 }

@@ -43,7 +43,7 @@ func (f Folder) UnreadDotEnv(given *param.Map) dig.Errors {
 		return nil //nolint:nilerr // whoever reads the project says what is wrong with it
 	}
 	if name := f.firstUsed(all, names); name != "" {
-		return dig.Errors{{File: dotEnv, Message: "commands do not get " + name + ", as nothing reads this file", Hint: "add `--env-file " + dotEnv + "`"}}
+		return dig.Errors{{File: dotEnv, Message: "commands do not get " + name + " because this file is not read", Hint: "add `--env-file " + dotEnv + "`"}}
 	}
 	return nil
 }

@@ -47,13 +47,13 @@ func (f Folder) OwnState() error {
 		case errors.Is(err, fs.ErrNotExist):
 			return nil
 		case err != nil:
-			return fmt.Errorf("look at %s: %w", folder, err)
+			return fmt.Errorf("check %s: %w", folder, err)
 		case d.Type()&fs.ModeSymlink != 0:
-			return fmt.Errorf("%s is a link, and a run would write to where it leads: remove it", name)
+			return fmt.Errorf("%s is a link, and a run would write to its target: remove it", name)
 		case name == folder && !d.IsDir():
-			return fmt.Errorf("%s is no folder: remove it", name)
+			return fmt.Errorf("%s is not a folder: remove it", name)
 		case !d.IsDir() && (name == filepath.Join(folder, "status") || name == filepath.Join(folder, "tmp")):
-			return fmt.Errorf("%s is a file, and a run needs a folder of that name: remove it", name)
+			return fmt.Errorf("%s is a file, but a run needs a folder of that name: remove it", name)
 		}
 		return nil
 	})
@@ -73,12 +73,12 @@ func (f Folder) Writable() error {
 	if !errors.Is(err, fs.ErrPermission) && !errors.Is(err, syscall.EROFS) {
 		return nil // the operation that fails then reports why
 	}
-	return fmt.Errorf("the folder %s cannot be written by this user, and a run saves there what it did: %w\n%s", root, err, copyHint(root))
+	return fmt.Errorf("this user cannot write to the folder %s, in which a run saves its state: %w\n%s", root, err, copyHint(root))
 }
 
 // copyHint is the way out of a folder that cannot be written.
 func copyHint(root string) string {
-	return "hint: run a copy, such as `cp -R " + term.ShellWord(root) + " ~/project && cd ~/project`, or have its owner give you the right to write; --no-save does without for workflows without commands"
+	return "hint: run a copy, such as `cp -R " + term.ShellWord(root) + " ~/project && cd ~/project`, or ask its owner for write permission; workflows without commands also run with --no-save"
 }
 
 // elsewhere returns a hint at workflow files in folders of a project that has none at its top; "" for none.
@@ -137,7 +137,7 @@ func (f Folder) NoWorkflow() dig.Error {
 		hint = "found " + others[0] + ": rename it: " + renamed(others[0])
 	}
 	if hint == "" {
-		hint = "`zerodag init` makes one, and --project names another folder"
+		hint = "`zerodag init` creates one, and --project names a different folder"
 	}
 	return dig.Error{Message: "there is no workflow in this folder (a workflow file ends in .dig): " + hint}
 }
@@ -159,7 +159,7 @@ func (f Folder) ReadHere(named string, notes io.Writer) (Contents, error) {
 	c := Contents{Names: projectfiles.WorkflowNames(all)}
 	if file := named + ".dig"; named != "" && !strings.Contains(named, "/") && !slices.Contains(c.Names, file) {
 		if line, ignored := f.IgnoredBy(file); ignored {
-			fmt.Fprintf(notes, "note: line %d of .digdagignore leaves %s out of the project: it is read here because you named it, and is not pushed\n", line, file)
+			fmt.Fprintf(notes, "note: line %d of .digdagignore excludes %s from the project: it is read here because you named it, and is not pushed\n", line, file)
 			c.Names = append(c.Names, file)
 		}
 	}

@@ -54,7 +54,7 @@ func TestOwnState(t *testing.T) {
 		{map[string]string{".digdag": "-> /tmp"}, "/.digdag is a link"},
 		{map[string]string{".digdag/status": "-> ../.."}, "/.digdag/status is a link"},
 		{map[string]string{".digdag/status/deep/er": "-> nowhere"}, "/.digdag/status/deep/er is a link"},
-		{map[string]string{".digdag": ""}, "/.digdag is no folder"},
+		{map[string]string{".digdag": ""}, "/.digdag is not a folder"},
 		{map[string]string{".digdag/tmp": ""}, "/.digdag/tmp is a file"},
 	} {
 		err := filled(t, c.files).OwnState()
@@ -153,7 +153,7 @@ func TestIgnoredWorkflow(t *testing.T) {
 func TestNoWorkflow(t *testing.T) {
 	t.Parallel()
 	for want, files := range map[string]map[string]string{
-		"`zerodag init` makes one": {"notes.txt": "text"}, "found jobs/a.dig: use --project jobs": {"jobs/a.dig": "", "x.yml": "+a:\n  echo>: x\n"}, "found x.yml: rename it: mv x.yml x.dig": {"x.yml": "+a:\n  echo>: x\n"},
+		"`zerodag init` creates one": {"notes.txt": "text"}, "found jobs/a.dig: use --project jobs": {"jobs/a.dig": "", "x.yml": "+a:\n  echo>: x\n"}, "found x.yml: rename it: mv x.yml x.dig": {"x.yml": "+a:\n  echo>: x\n"},
 	} {
 		if got := filled(t, files).NoWorkflow().Message; !strings.Contains(got, want) {
 			t.Errorf("%v: %q, want %q", files, got, want)

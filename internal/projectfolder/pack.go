@@ -21,14 +21,14 @@ func NewArchiveFile() (*os.File, error) {
 	}
 	f, err := os.CreateTemp("", "archive-*.tar.gz")
 	if err != nil {
-		return nil, fmt.Errorf("make archive: %w", err)
+		return nil, fmt.Errorf("create archive: %w", err)
 	}
 	return f, nil
 }
 
 // LeftOut returns the note about a file that is omitted since it is data of a server.
 func LeftOut(name string) string {
-	return fmt.Sprintf("  Leaving out %s: it is the data of a server (its database and the key of its secrets), which stays where it is", name)
+	return fmt.Sprintf("  Skipping %s: it is the data of a server (its database and the key of its secrets)", name)
 }
 
 // Archive reads the workflows as a push does and writes an archive of the folder to a file, which may be in it under a
@@ -41,7 +41,7 @@ func (f Folder) Archive(to *os.File, name string, copyLinks bool, out, notes io.
 	}
 	itself, err := filepath.Abs(name)
 	if err != nil {
-		return nil, fmt.Errorf("make archive: %w", err)
+		return nil, fmt.Errorf("create archive: %w", err)
 	}
 	_, err = f.Pack(to, projectfiles.Packing{CopyOutgoing: copyLinks, Output: itself, Packed: func(name, target string) {
 		fmt.Fprintf(out, "  Archiving %s\n", name)

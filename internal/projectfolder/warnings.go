@@ -110,7 +110,7 @@ func WarningLine(w dig.Error) string {
 // Strictly returns an error if there are warnings and strict makes them one.
 func Strictly(warnings dig.Errors, strict bool) error {
 	if strict && len(warnings) > 0 {
-		return fmt.Errorf("%d warnings, and --strict makes them errors", len(warnings))
+		return fmt.Errorf("%d warnings, which --strict treats as errors", len(warnings))
 	}
 	return nil
 }
