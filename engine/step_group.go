@@ -74,7 +74,7 @@ func (d *decision) groupFailed(t *Task, own *param.Map) {
 	d.finish(t, end, out, func(p *Progress) { p.Ignored = ignored })
 }
 
-// failureOf merges the errors of all tasks below one, except errors of its own `_error` and errors that are ignored
+// failureOf merges the errors of all tasks below one, except errors of the group's `_error` and errors that are ignored
 // below it.
 func (d *decision) failureOf(t *Task) *param.Map {
 	failure := param.New()

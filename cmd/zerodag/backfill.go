@@ -46,7 +46,7 @@ func newBackfill(s cli.Streams) *cobra.Command {
 	flags.IntVar(&c.fill.Parallel, "parallel", 0, "run up to `NUMBER` sessions at once (default: 1)")
 	flags.StringVar(&c.fill.Order, "order", "", "`ORDER` of session times in which sessions start: asc or desc (default: asc)")
 	flags.StringVar(&c.fill.Existing, "existing", "", "`WHAT` to do about sessions that already exist: error, skip or retry (default: start another attempt of each)")
-	flags.StringVar(&c.fill.Priority, "priority", "", "`PRIORITY` of waiting attempts and tasks: highest, high, normal, low or lowest (default: low)")
+	flags.StringVar(&c.fill.Priority, "priority", "", "`PRIORITY` of the attempts and their tasks while they wait: highest, high, normal, low or lowest (default: low)")
 	flags.BoolVar(&c.wait, "wait", false, "wait until the backfill ends; exit code 0 only if every session succeeded")
 	c.RegisterParams(cmd.Flags())
 	cmd.AddCommand(newBackfillList(s), newBackfillShow(s), newBackfillChange(s, "hold", "Hold a backfill: no more sessions start, running ones continue"),

@@ -18,7 +18,7 @@ func newCalendar(s cli.Streams) *cobra.Command {
 	c := &cobra.Command{Use: "calendar", Short: "Create calendars of business days for schedules"}
 	c.AddCommand(&cobra.Command{
 		Use:     "from-ics FILE",
-		Short:   "Convert an iCalendar file, such as one of public holidays, and print the calendar",
+		Short:   "Convert an iCalendar file, such as one of public holidays, into a calendar",
 		Example: "  zerodag calendar from-ics holidays.ics > calendars/jp.yml    # then in a workflow: schedule: {calendar: calendars/jp.yml}",
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) != 1 {

@@ -29,7 +29,7 @@ func newServer(s cli.Streams) *cobra.Command {
 		Long: `Run a server: REST API, schedules and tasks on this machine.
 
 Without options it listens on 127.0.0.1:65432 and keeps its data in ./` + serverconfig.DataFolder + `. Clients of
-Digdag and the other subcommands of this program use it. If it is killed at any moment, it
+Digdag and the other subcommands of this program use it. Killed at any moment, it
 continues all attempts at its next start.`,
 		Args: cli.UpTo(0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context(), cmd.Flags()) },

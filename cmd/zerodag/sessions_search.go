@@ -19,8 +19,8 @@ type searchFlags struct {
 }
 
 func (f *searchFlags) register(c *cobra.Command) {
-	c.Flags().StringArrayVar(&f.tags, "tag", nil, "only sessions of workflows with this `TAG`, such as daily or team=sales (repeatable)")
-	c.Flags().StringArrayVar(&f.labels, "label", nil, "only sessions whose last attempt has this label `NAME=VALUE` (repeatable)")
+	c.Flags().StringArrayVar(&f.tags, "tag", nil, "only sessions of workflows with this `TAG`, such as daily or team=sales (may be repeated)")
+	c.Flags().StringArrayVar(&f.labels, "label", nil, "only sessions whose last attempt has this label `NAME=VALUE` (may be repeated)")
 	c.Flags().StringVar(&f.status, "status", "", "only sessions whose last attempt has this `STATUS`: running, success, error or killed; several with commas")
 	c.Flags().StringVar(&f.from, "from", "", "only sessions from this session `TIME`: yyyy-MM-dd[ HH:mm:ss] in the zone of each session, or with an offset, such as 2026-05-01T09:00:00Z")
 	c.Flags().StringVar(&f.to, "to", "", "only sessions before this session `TIME`")

@@ -47,7 +47,7 @@ func (r *reader) folded(key string, n *yaml.Node) {
 		return
 	}
 	if joinsCommands(lines) {
-		r.noteDoubt(n, "write `sh>: |` and the lines below it, where a \\ at the end of a line joins it with the next", "YAML joins the lines of this script into one: %s", param.Sample(n.Value))
+		r.noteDoubt(n, "write `sh>: |` and the lines below it; a \\ at the end of a line joins it with the next one", "YAML joins the lines of this script into one: %s", param.Sample(n.Value))
 	}
 }
 

@@ -64,11 +64,11 @@ func (a args) only(words int, keys ...string) error {
 	known := " " + strings.Join(keys, " ") + " "
 	for k := range a.keys {
 		if !strings.Contains(known, " "+k+" ") {
-			return fmt.Errorf("%s does not know %q", a.name, k)
+			return fmt.Errorf("%s has no key %q", a.name, k)
 		}
 	}
 	if len(a.words) > words {
-		return fmt.Errorf("%s takes %d words", a.name, words)
+		return fmt.Errorf("%s takes %d positional arguments", a.name, words)
 	}
 	return nil
 }

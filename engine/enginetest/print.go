@@ -269,9 +269,9 @@ func (in *interpreter) effect(guard string, e engine.Effect) line {
 		}
 		return line{"> " + in.name(e.Task), text}
 	case engine.Acquire:
-		return line{"> " + in.name(e.Task), fmt.Sprintf("asks for %d of pool %s by %s, try %d, d=%d%s", e.Pool.Asked().Slots, e.Pool.Asked().Name, guard, e.Pool.Try, e.Dispatch, important(e.Pool.Asked().Priority))}
+		return line{"> " + in.name(e.Task), fmt.Sprintf("requests %d of pool %s by %s, try %d, d=%d%s", e.Pool.Asked().Slots, e.Pool.Asked().Name, guard, e.Pool.Try, e.Dispatch, important(e.Pool.Asked().Priority))}
 	case engine.Release:
-		text := fmt.Sprintf("gives up %d of pool %s by %s, try %d", e.Pool.Slots, e.Pool.Name, guard, e.Try)
+		text := fmt.Sprintf("releases %d of pool %s by %s, try %d", e.Pool.Slots, e.Pool.Name, guard, e.Try)
 		if e.Waited {
 			text += ", which waited"
 		}
@@ -285,9 +285,9 @@ func (in *interpreter) effect(guard string, e engine.Effect) line {
 	case engine.SLATimer:
 		return line{text: fmt.Sprintf("> sla timer of %s%s", guard, at(e.At))}
 	case engine.Continue:
-		return line{text: "> go on, by " + guard}
+		return line{text: "> continue, by " + guard}
 	case engine.End:
-		return line{text: fmt.Sprintf("> end told by %s, success %v", guard, e.Success)}
+		return line{text: fmt.Sprintf("> end reported by %s, success %v", guard, e.Success)}
 	}
 	return line{text: fmt.Sprintf("> %T", e)}
 }

@@ -105,7 +105,7 @@ func (w *Workspaces) remove(c *clone) {
 // removing is how long a folder is tried to be removed that needs more descriptors than there are.
 const removing = 10 * time.Second
 
-// removeFolder deletes a folder of ours. What it cannot delete is deleted with everything else at the end.
+// removeFolder deletes a folder of ours. Anything that it cannot delete is deleted with the rest at the end.
 func removeFolder(name string) {
 	ctx, cancel := context.WithTimeout(context.Background(), removing)
 	defer cancel()

@@ -15,8 +15,8 @@ import (
 )
 
 // findTopic searches for a page, then an operator, then the section of a page about the word: a section with that
-// heading, or a row that has it in its first column; then one that has it there as a part, as `sliding` of `_parallel:
-// {sliding: true}`. Everything else is left to Search.
+// heading, or a row that has it in its first column; then a row that contains it as a part, such as `sliding` of
+// `_parallel: {sliding: true}`. Everything else is left to Search.
 func findTopic(list []Topic, word string) (Topic, bool) {
 	if i := slices.IndexFunc(list, func(t Topic) bool { return t.Name == word }); i >= 0 {
 		return list[i], true

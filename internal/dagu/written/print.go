@@ -16,7 +16,7 @@ import (
 const Comment = "#"
 
 // Print writes a workflow as a person would: short texts as they are, commands of several lines as such. It begins with
-// comments: a heading, or none, and what the workflow does not do.
+// comments: an optional heading, and the steps and keys that the workflow lacks.
 func Print(d *document.Document, heading string, tree *param.Map) []byte {
 	var b strings.Builder
 	comment := func(text string) {
