@@ -80,7 +80,7 @@ func (r *release) find(text []byte, t target) (manifest, error) {
 func (r *release) blob(d descriptor) ([]byte, error) {
 	name, found := strings.CutPrefix(d.Digest, "sha256:")
 	if raw, err := hex.DecodeString(name); !found || err != nil || len(raw) != sha256.Size {
-		return nil, fmt.Errorf("the base refers to %q, which is no SHA-256 sum", d.Digest)
+		return nil, fmt.Errorf("the base refers to %q, which is not a SHA-256 checksum", d.Digest)
 	}
 	content, err := os.ReadFile(filepath.Join(r.base, "blobs", "sha256", name))
 	if err != nil {

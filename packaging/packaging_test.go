@@ -210,7 +210,7 @@ func TestBaseIsChecked(t *testing.T) {
 	if err := r.images(); err == nil || !strings.Contains(err.Error(), "damaged") {
 		t.Errorf("damaged: %v", err)
 	}
-	if _, err := r.blob(descriptor{Digest: "sha256:../../../etc/passwd"}); err == nil || !strings.Contains(err.Error(), "no SHA-256 sum") {
+	if _, err := r.blob(descriptor{Digest: "sha256:../../../etc/passwd"}); err == nil || !strings.Contains(err.Error(), "not a SHA-256 checksum") {
 		t.Errorf("a path for a sum: %v", err)
 	}
 }

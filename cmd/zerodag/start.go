@@ -41,7 +41,7 @@ func newStart(s cli.Streams) *cobra.Command {
 	cmd.Flags().StringVar(&c.priority, "priority", "", "`PRIORITY` of the attempt and its tasks while they wait: highest, high, normal, low or lowest")
 	cmd.Flags().StringVar(&c.at, "at", "", "begin at this `TIME`, at most 30 days from now: \"yyyy-MM-dd HH:mm:ss\" in the time zone of the workflow, or with an offset, such as 2026-05-01T09:00:00Z")
 	cmd.Flags().StringArrayVar(&c.labels, "label", nil, "label `NAME=VALUE` for finding the attempt (may be repeated)")
-	cmd.Flags().BoolVarP(&c.dryRun, "dry-run", "d", false, "only show what would be started")
+	cmd.Flags().BoolVarP(&c.dryRun, "dry-run", "d", false, "show what would start, and start nothing")
 	c.waiting.register(cmd)
 	c.RegisterParams(cmd.Flags())
 	return c.Command(cmd, 2, 2, func(ctx context.Context, args []string) error {

@@ -16,7 +16,7 @@ import (
 // newStatus shows the running, the failed, the late and the next sessions.
 func newStatus(s cli.Streams) *cobra.Command {
 	r := &remote{cli.Remote{Streams: s}}
-	c := &cobra.Command{Use: "status [project-name]", Short: "Show running attempts, failures of the last day, late sessions and the next ones"}
+	c := &cobra.Command{Use: "status [project-name]", Short: "Show running attempts, failures of the last day, and late and upcoming sessions"}
 	return r.Command(c, 0, 1, func(ctx context.Context, args []string) error {
 		if err := r.Open(ctx); err != nil {
 			return err

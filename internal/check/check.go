@@ -167,7 +167,7 @@ func Known() lint.Known {
 func Clash(file, name string, own []string) (code string, e dig.Error) {
 	switch {
 	case slices.Contains(operators.Named(), name):
-		return Shadowed, dig.Error{File: file, Message: name + "> is built in, so this file is never run", Hint: "give it another name"}
+		return Shadowed, dig.Error{File: file, Message: name + "> is built in, so this file is never run", Hint: "give it a different name"}
 	case slices.Contains(own, name):
 		return Ambiguous, dig.Error{File: file, Message: name + "> is ambiguous: another file has the same name", Hint: "keep one of them"}
 	}
@@ -188,7 +188,7 @@ func Declared(workflows []dig.Workflow) (names []string, shadowed dig.Errors) {
 				for _, name := range m.Map("plugin").Map(folder).Keys() {
 					if slices.Contains(builtIn, name) {
 						shadowed = append(shadowed, dig.Error{File: w.Name + ".dig", Task: n.Name,
-							Message: name + "> is built in, so its entry in plugin.operators is never run", Hint: "give it another name"})
+							Message: name + "> is built in, so its entry in plugin.operators is never run", Hint: "give it a different name"})
 					}
 					names = append(names, name)
 				}

@@ -136,7 +136,7 @@ func (c *transport) once(ctx context.Context, to request) (*http.Response, error
 	}
 	r, err := http.NewRequestWithContext(ctx, to.method, to.address, body)
 	if err != nil {
-		return nil, fmt.Errorf("make request: %w", err)
+		return nil, fmt.Errorf("create request: %w", err)
 	}
 	if r.ContentLength = to.size; to.size == 0 {
 		r.Body = http.NoBody // else its length would be unknown

@@ -54,7 +54,7 @@ func redirected(r *http.Response) *url.URL {
 func (c *transport) plain(ctx context.Context, address string) (*http.Response, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return nil, fmt.Errorf("make request: %w", err)
+		return nil, fmt.Errorf("create request: %w", err)
 	}
 	return c.answer(r)
 }

@@ -142,7 +142,7 @@ func (p *partReader) back() { p.all.Add(-p.read.Swap(0)) }
 func (c *Client) putPart(ctx context.Context, link string, headers map[string]string, part *partReader) (string, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPut, link, part)
 	if err != nil {
-		return "", fmt.Errorf("make request: %w", err)
+		return "", fmt.Errorf("create request: %w", err)
 	}
 	r.ContentLength = part.Size()
 	for name, value := range headers {

@@ -121,7 +121,7 @@ func (c *importDagu) one(name string) (steps dagu.Count, lost int, err error) {
 // write writes a workflow file, which must not exist yet unless --force is set.
 func (c *importDagu) write(path string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil { // #nosec G301 -- a project is read by others, as any folder of its user
-		return fmt.Errorf("make folder: %w", err)
+		return fmt.Errorf("create folder: %w", err)
 	}
 	flags := os.O_WRONLY | os.O_CREATE | os.O_EXCL
 	if c.force {
