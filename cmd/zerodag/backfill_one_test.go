@@ -15,7 +15,7 @@ func TestFillingProgress(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	b.Running = b.Running[:1]
-	if got, want := fillingProgress(b), "1 of 6 sessions over, 1 running"; got != want {
+	if got, want := fillingProgress(b), "1 of 6 sessions finished, 1 running"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -36,7 +36,7 @@ func TestPoolsOfADryRun(t *testing.T) {
 		says, hint string
 	}{
 		{http.StatusNotFound, "", "", ""},
-		{http.StatusForbidden, "{}", "", "could not be asked"},
+		{http.StatusForbidden, "{}", "", "Could not check"},
 		{http.StatusOK, `{"pools": []}`, "one.dig:2:6: Pool 'lake' does not exist: `zerodag pool set lake N` makes it, with N slots (task +one+a)", ""},
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

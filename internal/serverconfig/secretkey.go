@@ -36,7 +36,7 @@ func secretKey(r *configuration.Reading, folder string, shares bool) ([]byte, er
 		made := file == ""
 		if made {
 			if err := os.MkdirAll(folder, 0o700); err != nil {
-				return nil, fmt.Errorf("make the folder of the data: %w", err)
+				return nil, fmt.Errorf("create the data folder: %w", err)
 			}
 			file = filepath.Join(folder, datafolder.Key)
 		}
