@@ -37,7 +37,7 @@ func newBackfill(s cli.Streams) *cobra.Command {
   zerodag backfill shop nightly --dates 2026-01-03,2026-01-17 --existing retry -p full=true`}
 	flags := cmd.Flags()
 	flags.StringVarP(&c.from, "from", "f", "", "`TIME` of the first session: \"yyyy-MM-dd[ HH:mm:ss]\" (required without --dates)")
-	flags.StringVar(&c.name, "name", "", "retry attempt `NAME` of all sessions or, with any option below, the name of the backfill: repeating a name starts nothing twice (default: random; a backfill without the options below then refuses sessions that have already run)")
+	flags.StringVar(&c.name, "name", "", "retry attempt `NAME` of all sessions or, with an option that Digdag does not have, such as --to, the name of the backfill: repeating a name starts nothing twice (default: random; without such an option, sessions that have already run are then refused)")
 	flags.IntVar(&c.count, "count", 0, "`NUMBER` of sessions (default: all up to the last one)")
 	flags.BoolVarP(&c.dryRun, "dry-run", "d", false, "show what would start, and start nothing")
 	flags.StringVar(&c.fill.To, "to", "", "`TIME` of the last session; a date includes the whole day (default: the last session before the next one of the schedule)")

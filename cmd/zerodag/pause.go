@@ -14,7 +14,7 @@ import (
 func newPause(s cli.Streams) *cobra.Command {
 	r, reason := &remote{cli.Remote{Streams: s}}, ""
 	c := &cobra.Command{Use: "pause attempt-id", Short: "Pause an attempt: no new task starts, running ones finish"}
-	c.Flags().StringVar(&reason, "reason", "", "reason, shown wherever the pause is shown")
+	c.Flags().StringVar(&reason, "reason", "", "`REASON` for the pause, shown to users")
 	return r.Command(c, 1, 1, func(ctx context.Context, args []string) error {
 		id, err := r.openAttempt(ctx, args[0])
 		if err != nil {

@@ -13,7 +13,7 @@ import (
 func newProjectPause(s cli.Streams) *cobra.Command {
 	r, reason := &remote{cli.Remote{Streams: s}}, ""
 	c := &cobra.Command{Use: "pause project", Short: "Pause a project: no attempt of it starts, existing ones continue"}
-	c.Flags().StringVar(&reason, "reason", "", "reason, shown wherever the pause is shown")
+	c.Flags().StringVar(&reason, "reason", "", "`REASON` for the pause, shown to users")
 	pause := func(ctx context.Context, id client.ID) (client.Project, error) {
 		return r.Client.PauseProject(ctx, id, reason)
 	}

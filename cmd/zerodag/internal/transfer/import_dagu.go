@@ -54,7 +54,7 @@ Exit codes:
 		},
 	}
 	cmd.Flags().StringVarP(&c.folder, "output", "o", ".", "`DIR` to write the workflow files into")
-	cmd.Flags().StringVar(&release, "release", "", "the Dagu release that runs the file, such as 2.15: since 2.7, steps of a workflow without `type` start at once")
+	cmd.Flags().StringVar(&release, "release", "", "the Dagu release that runs the file, such as 2.15: since 2.7, steps of a workflow without a type start at once")
 	cmd.Flags().BoolVar(&c.force, "force", false, "overwrite existing workflow files")
 	return cmd
 }
