@@ -128,14 +128,14 @@ func TestWrongParameters(t *testing.T) {
 		usage bool
 	}{
 		{f: Flags{Params: []string{"a"}}, want: "expected a value of the form a=b", usage: true},
-		{f: Flags{Params: []string{"=1"}}, want: "no name of a parameter", usage: true},
-		{f: Flags{Params: []string{"a..b=1"}}, want: "no name of a parameter", usage: true},
+		{f: Flags{Params: []string{"=1"}}, want: "not a valid parameter name", usage: true},
+		{f: Flags{Params: []string{"a..b=1"}}, want: "not a valid parameter name", usage: true},
 		{f: Flags{Params: []string{"a =1"}}, want: "without blanks around KEY", usage: true},
 		{f: Flags{Params: []string{"session_time=x"}}, want: "--session selects the session", usage: true},
 		{f: Flags{Params: []string{"timezone.x=UTC"}}, want: "choose another name", usage: true},
 		{f: Flags{Params: []string{"a=1,a.b=2"}}, want: "'a' is not a object"},
 		{s: Settings{"params.a": "1", "params.a.b": "2"}, want: "'a' is not a object"},
-		{f: Flags{paramsFile: "/nonexistent.yml"}, want: "there is no file /nonexistent.yml"},
+		{f: Flags{paramsFile: "/nonexistent.yml"}, want: "file /nonexistent.yml does not exist"},
 		{f: Flags{paramsFile: t.TempDir()}, want: "is a folder"},
 	} {
 		m, err := c.f.Parameters(c.s)

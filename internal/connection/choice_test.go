@@ -155,7 +155,7 @@ func TestExplain(t *testing.T) {
 		{status("{}", client.Unknown{Kind: "project", Name: "quite other"}), "", "`zerodag projects` lists the projects"},
 		{status("{}", client.Unknown{Kind: "workflow", Name: "load.dig", Project: "1"}), "", "on a server, use the name of the workflow, not its file: load"},
 		{status("{}", client.Unknown{Kind: "workflow", Name: "laod", Project: "9"}), "", "`zerodag workflows` lists the workflows"},
-		{status("{}", client.Unknown{Kind: "schedule", Name: "load", Project: "1"}), "", "load has no schedule:"},
+		{status("{}", client.Unknown{Kind: "schedule", Name: "load", Project: "1"}), "", "load has no `schedule:`"},
 		{said("Resource does not exist: session attempt id=9"), "", "`zerodag attempts` lists the attempts with their ids"},
 		{said("Resource does not exist: token id=9"), "", "`zerodag tokens list` lists the tokens"},
 		{said("Resource does not exist: pool name=x"), "", "`zerodag pool list` lists the pools"},

@@ -251,7 +251,7 @@ func TestLogsThatStayAreTold(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Error(err)
 	}
-	if err := logs.Close(); err == nil || !strings.Contains(err.Error(), "logs of 1 runs") {
+	if err := logs.Close(); err == nil || !strings.Contains(err.Error(), "logs of 1 task runs") {
 		t.Errorf("Close = %v", err)
 	}
 }

@@ -63,7 +63,7 @@ func TestRun(t *testing.T) {
 	}
 	whole := strings.Replace(broken, "fail>: no luck", "echo>: luck", 1)
 	out, said, err = ran(t, folder, whole, Options{Session: "last"}, nil)
-	if err != nil || strings.Contains(out, "v 1") || !strings.Contains(out, "+w+b | luck\n") || !strings.Contains(said, ", that of the last run") || !strings.Contains(said, "Success: 2 tasks") || !strings.Contains(said, "1 had succeeded before") {
+	if err != nil || strings.Contains(out, "v 1") || !strings.Contains(out, "+w+b | luck\n") || !strings.Contains(said, ", that of the last run") || !strings.Contains(said, "Success: 2 tasks") || !strings.Contains(said, "1 had already succeeded") {
 		t.Errorf("%v: %q, %q", err, out, said)
 	}
 	out, said, err = ran(t, folder, whole, Options{Session: "last", Rerun: true, DryRun: true, ShowParams: true}, nil)

@@ -181,7 +181,7 @@ func TestPackRefuses(t *testing.T) {
 	if err := syscall.Mkfifo(filepath.Join(p.Root(), "pipe"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.Pack(io.Discard, Packing{}); err == nil || !strings.Contains(err.Error(), "archive pipe: it is neither") {
+	if _, err := p.Pack(io.Discard, Packing{}); err == nil || !strings.Contains(err.Error(), "archive pipe: it is not a file") {
 		t.Errorf("fifo: %v", err)
 	}
 	p = folderOf(t, map[string]string{"loop": "-> ROOT/.."})
