@@ -130,7 +130,7 @@ func TestWrongParameters(t *testing.T) {
 		{f: Flags{Params: []string{"a"}}, want: "expected a value of the form a=b", usage: true},
 		{f: Flags{Params: []string{"=1"}}, want: "not a valid parameter name", usage: true},
 		{f: Flags{Params: []string{"a..b=1"}}, want: "not a valid parameter name", usage: true},
-		{f: Flags{Params: []string{"a =1"}}, want: "without blanks around KEY", usage: true},
+		{f: Flags{Params: []string{"a =1"}}, want: "without spaces around KEY", usage: true},
 		{f: Flags{Params: []string{"session_time=x"}}, want: "--session selects the session", usage: true},
 		{f: Flags{Params: []string{"timezone.x=UTC"}}, want: "choose another name", usage: true},
 		{f: Flags{Params: []string{"a=1,a.b=2"}}, want: "'a' is not a object"},
