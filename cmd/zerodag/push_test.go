@@ -37,7 +37,7 @@ func TestPoolsOfADryRun(t *testing.T) {
 	}{
 		{http.StatusNotFound, "", "", ""},
 		{http.StatusForbidden, "{}", "", "Could not check"},
-		{http.StatusOK, `{"pools": []}`, "one.dig:2:6: Pool 'lake' does not exist: `zerodag pool set lake N` makes it, with N slots (task +one+a)", ""},
+		{http.StatusOK, `{"pools": []}`, "one.dig:2:6: Pool 'lake' does not exist: `zerodag pool set lake N` creates it with N slots (task +one+a)", ""},
 	} {
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 			w.WriteHeader(c.status)

@@ -58,7 +58,7 @@ type Settings struct {
 
 	IAMGrants []string `yaml:"iamGrants" doc:"what principals that sign requests (--iam) may do: ARN=ROLE or ARN=ROLE/SITE, where ARN is a role, a user, or arn:aws:iam::ACCOUNT:root for all of an account; the first that fits counts; empty: each is an owner"`
 
-	OIDCIssuer  string   `yaml:"oidcIssuer" doc:"URL of a provider of identities (OpenID Connect) at which people sign in to the page; its client's secret is the parameter /zerodag-keys/STAGE/oidc"`
+	OIDCIssuer  string   `yaml:"oidcIssuer" doc:"URL of an identity provider (OpenID Connect) at which people sign in to the page; its client's secret is the parameter /zerodag-keys/STAGE/oidc"`
 	OIDCClient  string   `yaml:"oidcClient" doc:"the id by which the provider knows the deployment"`
 	OIDCAddress string   `yaml:"oidcAddress" doc:"of the API as browsers call it, https://...; the provider must know oidcAddress/api/x/session/oidc/callback"`
 	OIDCName    string   `yaml:"oidcName" doc:"of the provider, on the button"`
@@ -374,7 +374,7 @@ func (s Settings) cognito() error {
 		return nil
 	}
 	if s.OIDCIssuer != "" || s.OIDCClient != "" {
-		return errors.New("cognito makes a provider of identities: oidcIssuer and oidcClient must be empty then, or cognito be false for a provider that there is already")
+		return errors.New("cognito makes an identity provider: oidcIssuer and oidcClient must be empty then, or cognito be false for a provider that there is already")
 	}
 	domain := s.CognitoDomain
 	if domain == "" {
@@ -419,7 +419,7 @@ func (s Settings) signIn() error {
 	}
 	if s.OIDCIssuer == "" {
 		if s.OIDCClient != "" || s.OIDCAddress != "" || len(s.OIDCGrants) > 0 {
-			return errors.New("oidcClient, oidcAddress and oidcGrants must be given together with oidcIssuer, the provider of identities")
+			return errors.New("oidcClient, oidcAddress and oidcGrants must be given together with oidcIssuer, the identity provider")
 		}
 		return nil
 	}

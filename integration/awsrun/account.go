@@ -51,14 +51,14 @@ var stageName = regexp.MustCompile(`^[a-z][a-z0-9]{1,16}$`)
 // with it: everything with such a name belongs to the run from then on.
 func open(ctx context.Context, stage string) (*account, error) {
 	if !stageName.MatchString(stage) {
-		return nil, fmt.Errorf("%q cannot be the stage of a run: it must be 2 to 17 small letters and digits, beginning with a letter", stage)
+		return nil, fmt.Errorf("%q cannot be the stage of a run: use 2 to 17 lower-case letters and digits, starting with a letter", stage)
 	}
 	c, err := awsconfig.LoadDefaultConfig(ctx, awsconfig.WithRetryMaxAttempts(tries))
 	if err != nil {
 		return nil, fmt.Errorf("read the AWS configuration: %w", err)
 	}
 	if c.Region == "" {
-		return nil, errors.New("no region is set: AWS_REGION, or the region of the profile in AWS_PROFILE")
+		return nil, errors.New("no AWS region: set AWS_REGION, or a region in the profile that AWS_PROFILE names")
 	}
 	return newAccount(c, stage), nil
 }
@@ -122,7 +122,7 @@ func (a *account) owns(name string) bool {
 func (a *account) who(ctx context.Context) (number, arn string, err error) {
 	out, err := a.sts.GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 	if err != nil {
-		return "", "", fmt.Errorf("ask AWS whose credentials these are: %w", err)
+		return "", "", fmt.Errorf("identify the AWS credentials: %w", err)
 	}
 	return aws.ToString(out.Account), aws.ToString(out.Arn), nil
 }

@@ -40,7 +40,7 @@ func Open(ctx context.Context) (*Account, error) {
 		return nil, fmt.Errorf("read the AWS configuration: %w", err)
 	}
 	if c.Region == "" {
-		return nil, errors.New("no region is set: AWS_REGION, or the region of the profile in AWS_PROFILE")
+		return nil, errors.New("no AWS region: set AWS_REGION, or a region in the profile that AWS_PROFILE names")
 	}
 	return New(c), nil
 }
@@ -77,7 +77,7 @@ func (a *Account) Deployed(ctx context.Context, stage string) (Answer, error) {
 	case isDenied(err):
 		return NotAllowed, nil
 	}
-	return "", fmt.Errorf("look for the table of stage %s: %w", stage, err)
+	return "", fmt.Errorf("describe the table of stage %s: %w", stage, err)
 }
 
 // isDenied reports whether the credentials are not allowed to make a call.

@@ -321,7 +321,7 @@ func TestDoctor(t *testing.T) {
 			check: "endpoints", level: account.Fail, says: "vpc-0 has the endpoint vpce-1"},
 		"no default VPC":              {account: func(f *fake) { f.vpcs = 0 }, stage: func(s *settings.Settings) { s.VPC = settings.DefaultVPC }, check: "endpoints", level: account.Fail, says: "create-default-vpc"},
 		"endpoints may not be listed": {account: func(f *fake) { f.denied = "DescribeVpcEndpoints" }, stage: inVPC, check: "endpoints", level: account.Unknown, says: "status 403"},
-		"private API":                 {account: func(f *fake) { f.entrances = entrances("execute-api available") }, stage: hidden, check: "api endpoints", level: account.OK, says: "vpce-1, vpce-2, to which the DNS record of flows.example.com"},
+		"private API":                 {account: func(f *fake) { f.entrances = entrances("execute-api available") }, stage: hidden, check: "api endpoints", level: account.OK, says: "vpce-1, vpce-2; the DNS record of flows.example.com"},
 		"private API, no endpoint":    {account: func(f *fake) { f.entrances = map[string]string{"vpce-1": "execute-api available"} }, stage: hidden, check: "api endpoints", level: account.Fail, says: "no endpoint vpce-2"},
 		"private API, other endpoint": {account: func(f *fake) { f.entrances = entrances("s3 available") }, stage: hidden, check: "api endpoints", level: account.Fail, says: "endpoints for com.amazonaws.eu-central-1.execute-api"},
 		"private API, new endpoint":   {account: func(f *fake) { f.entrances = entrances("execute-api pendingAcceptance") }, stage: hidden, check: "api endpoints", level: account.Advice, says: "pendingAcceptance"},
@@ -566,7 +566,7 @@ func TestStart(t *testing.T) {
 		"no function":         {template: `{"Resources": {}}`, says: "no function zerodag-main-agent"},
 		"no template":         {template: "Resources: {}", says: "read the template"},
 		"may not read":        {template: template("", ""), denied: "GetTemplate", says: "need cloudformation:GetTemplate"},
-		"may not change":      {template: template("", ""), denied: "DELETE /2017-10-31/functions/zerodag-main-tick/concurrency", set: []string{"zerodag-main-agent none"}, says: "switch on the function tick"},
+		"may not change":      {template: template("", ""), denied: "DELETE /2017-10-31/functions/zerodag-main-tick/concurrency", set: []string{"zerodag-main-agent none"}, says: "enable the function tick"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

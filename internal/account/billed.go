@@ -63,7 +63,7 @@ func (a *Account) Billed(ctx context.Context, stage string, from, to time.Time) 
 		}
 		bill.Requests++
 		if err := a.calls.Call(ctx, a.costs(), "AWSInsightsIndexService.GetCostAndUsage", in, &page); err != nil {
-			return bill, fmt.Errorf("ask Cost Explorer: %w", err)
+			return bill, fmt.Errorf("query Cost Explorer: %w", err)
 		}
 		for _, r := range page.Results {
 			bill.Estimate = bill.Estimate || r.Estimated
@@ -97,14 +97,14 @@ func (b *Bill) add(line BillLine) {
 // billLine reads a group: the keys are a service and a tag as NAME$VALUE, with no value if there is no such tag.
 func billLine(keys []string, amount, unit string) (BillLine, error) {
 	if len(keys) != 2 {
-		return BillLine{}, fmt.Errorf("Cost Explorer answered with the group %q, and not with a service and a tag", keys)
+		return BillLine{}, fmt.Errorf("Cost Explorer returned the group %q instead of a service and a tag", keys)
 	}
 	if unit != "USD" {
-		return BillLine{}, fmt.Errorf("Cost Explorer answered in %q, and not in USD", unit)
+		return BillLine{}, fmt.Errorf("Cost Explorer returned amounts in %q instead of USD", unit)
 	}
 	dollars, err := strconv.ParseFloat(amount, 64)
 	if err != nil {
-		return BillLine{}, fmt.Errorf("Cost Explorer answered with the amount %q", amount)
+		return BillLine{}, fmt.Errorf("Cost Explorer returned the invalid amount %q", amount)
 	}
 	return BillLine{keys[0], strings.TrimPrefix(keys[1], ProjectTag+"$"), dollars}, nil
 }
@@ -125,9 +125,9 @@ func WhyUnknown(err error, action string) string {
 	var no *awscall.Refusal
 	switch {
 	case errors.As(err, &no) && no.Code == "DataUnavailableException":
-		return "Cost Explorer has no data yet: it begins a day after it was switched on for the account"
+		return "Cost Explorer has no data yet: the first data appears a day after it is enabled for the account"
 	case isDenied(err):
-		return "the credentials may not ask (" + action + "), or the account does not let them: " + firstLine(err)
+		return "the credentials lack the permission " + action + ", or the account denies it: " + firstLine(err)
 	}
 	return firstLine(err)
 }

@@ -61,7 +61,7 @@ const (
 func (a *Account) Doctor(ctx context.Context, s settings.Settings) ([]Finding, error) {
 	who, err := a.sts.GetCallerIdentity(ctx, &sts.GetCallerIdentityInput{})
 	if err != nil {
-		return nil, fmt.Errorf("ask AWS whose credentials these are: %w", err)
+		return nil, fmt.Errorf("identify the AWS credentials: %w", err)
 	}
 	deployed, err := a.Deployed(ctx, s.Stage)
 	if err != nil {
@@ -70,9 +70,9 @@ func (a *Account) Doctor(ctx context.Context, s settings.Settings) ([]Finding, e
 	stage := Finding{"stage", OK, s.Stage + " is not deployed yet", ""}
 	switch deployed {
 	case Yes:
-		stage.What = s.Stage + " is deployed, or was: its table is there"
+		stage.What = s.Stage + " is or was deployed: its table exists"
 	case NotAllowed:
-		stage.Level, stage.What = Unknown, "whether "+s.Stage+" is deployed: these credentials may not look for its table (dynamodb:DescribeTable)"
+		stage.Level, stage.What = Unknown, "whether "+s.Stage+" is deployed is unknown: these credentials lack the permission dynamodb:DescribeTable on its table"
 	}
 	list := []Finding{{"account", OK, fmt.Sprintf("%s in %s, as %s", aws.ToString(who.Account), a.config.Region, aws.ToString(who.Arn)), ""}, stage}
 	for _, c := range []struct {
@@ -124,7 +124,7 @@ func (a *Account) bootstrap(ctx context.Context, s settings.Settings) (Finding, 
 	}
 	text := aws.ToString(out.Parameter.Value)
 	if version, _ := strconv.Atoi(text); version < leastBootstrap { // text that is not a number also counts as too old
-		return Finding{Level: Fail, What: fmt.Sprintf("bootstrap version %s, and %d is needed", text, leastBootstrap), Change: command}, nil
+		return Finding{Level: Fail, What: fmt.Sprintf("bootstrap version %s is too old: %d is required", text, leastBootstrap), Change: command}, nil
 	}
 	return Finding{Level: OK, What: "version " + text}, nil
 }
@@ -152,7 +152,7 @@ func (a *Account) concurrency(ctx context.Context, s settings.Settings) (Finding
 	fitting := max((free-otherFunctions)*2/3, 2)
 	switch {
 	case s.Reserve && free < wanted+leastLeft:
-		return Finding{Level: Fail, What: what + fmt.Sprintf(" and reserves them, and %d must be left", leastLeft), Change: "reserve: false in the file of the stage, or " + raise}, nil
+		return Finding{Level: Fail, What: what + fmt.Sprintf(" and reserves them, but %d must remain unreserved", leastLeft), Change: "reserve: false in the file of the stage, or " + raise}, nil
 	case !s.Reserve && free <= s.Agents+s.EventConcurrency():
 		return Finding{Level: Fail, What: what + ": tasks could use them all and leave none for the API", Change: fmt.Sprintf("agents: %d in the file of the stage, or %s", fitting, raise)}, nil
 	case free < wanted:
@@ -169,7 +169,7 @@ func (a *Account) storage(ctx context.Context, _ settings.Settings) (Finding, er
 	}
 	const mega = 1_000_000
 	used, most := out.AccountUsage.TotalCodeSize/mega, out.AccountLimit.TotalCodeSize/mega
-	what := fmt.Sprintf("Lambda stores %d MB of programs in this region, and %d MB at most", used, most)
+	what := fmt.Sprintf("Lambda stores %d MB of code in this region; the quota is %d MB", used, most)
 	if most-used < leastStorage {
 		return Finding{Level: Fail, What: what + fmt.Sprintf("; the versions of a gradual deploy take up to %d MB", leastStorage),
 			Change: "gradual: none in the file of the stage, delete unused functions and versions, or ask AWS for a higher quota (Function and layer storage)"}, nil
@@ -202,7 +202,7 @@ func (a *Account) hasRole(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("look for the role of ECS: %w", err)
+		return false, fmt.Errorf("look up the service-linked role of ECS: %w", err)
 	}
 	return true, nil
 }
@@ -215,9 +215,9 @@ func (a *Account) role(ctx context.Context, s settings.Settings) (Finding, error
 	}
 	switch {
 	case !there && !s.HasSpot():
-		return Finding{Level: OK, What: "ECS has no role in the account yet and makes it with the first cluster"}, nil
+		return Finding{Level: OK, What: "the account has no service-linked role for ECS yet; ECS creates it with the first cluster"}, nil
 	case !there:
-		return Finding{Level: Fail, What: "ECS has no role in the account, and needs one for spot: the first deploy would fail", Change: "aws iam create-service-linked-role --aws-service-name ecs.amazonaws.com"}, nil
+		return Finding{Level: Fail, What: "the account has no service-linked role for ECS, which spot requires: the first deploy would fail", Change: "aws iam create-service-linked-role --aws-service-name ecs.amazonaws.com"}, nil
 	}
 	return Finding{Level: OK, What: ecsRole}, nil
 }
@@ -242,7 +242,7 @@ func (a *Account) CreateRole(ctx context.Context) error {
 		return nil // Doctor reports that it is missing
 	}
 	if err != nil {
-		return fmt.Errorf("create the role of ECS: %w", err)
+		return fmt.Errorf("create the service-linked role of ECS: %w", err)
 	}
 	return nil
 }
@@ -271,12 +271,12 @@ func (a *Account) cpus(ctx context.Context, s settings.Settings) (Finding, error
 		return Finding{}, err
 	}
 	one := float64(s.CommandCPU) / 1024
-	f := Finding{Level: OK, What: fmt.Sprintf("Fargate runs %g vCPUs %s: %d machines of %g at a time", most, kind, int(most/one), one)}
+	f := Finding{Level: OK, What: fmt.Sprintf("Fargate runs %g vCPUs %s: %d machines of %g vCPUs at a time", most, kind, int(most/one), one)}
 	raise := "aws service-quotas request-service-quota-increase --service-code fargate --quota-code " + code + " --desired-value 100"
 	if most < one {
 		f.Level, f.Change = Fail, "commandCpu: "+strconv.Itoa(int(most*1024))+" in the file of the stage, or "+raise
 	} else if most/one < 10 { // what one attempt may have (package sandbox)
-		f.Level, f.Change = Advice, "commands of one attempt may take ten machines; others wait: "+raise
+		f.Level, f.Change = Advice, "the commands of one attempt may use ten machines; other commands wait: "+raise
 	}
 	return f, nil
 }
@@ -291,7 +291,7 @@ func (a *Account) network(ctx context.Context, _ settings.Settings) (Finding, er
 	if err != nil {
 		return Finding{}, err
 	}
-	f := Finding{Level: OK, What: fmt.Sprintf("%d of %g VPCs are there, and this stage makes one", n, most)}
+	f := Finding{Level: OK, What: fmt.Sprintf("%d of %g VPCs exist, and this stage creates one", n, most)}
 	if float64(n) >= most {
 		f.Level, f.Change = Fail, "vpc: default in the file of the stage, or aws service-quotas request-service-quota-increase --service-code vpc --quota-code "+vpcQuota+" --desired-value "+strconv.Itoa(n+5)
 	}
@@ -310,7 +310,7 @@ func (a *Account) endpoints(ctx context.Context, s settings.Settings) (Finding, 
 		}
 		form := url.Values{"Action": {"DescribeVpcs"}, "Version": {"2016-11-15"}, "Filter.1.Name": {"is-default"}, "Filter.1.Value.1": {"true"}}
 		if err := a.calls.Query(ctx, a.calls.Regional("ec2"), form, &answer); err != nil {
-			return Finding{}, fmt.Errorf("look for the default VPC: %w", err)
+			return Finding{}, fmt.Errorf("look up the default VPC: %w", err)
 		}
 		if len(answer.VPCs) == 0 {
 			return Finding{Level: Fail, What: "the region has no default VPC", Change: "aws ec2 create-default-vpc, or remove vpc from the file of the stage: the stage then creates its own network"}, nil
@@ -331,14 +331,14 @@ func (a *Account) endpoints(ctx context.Context, s settings.Settings) (Finding, 
 	for _, e := range answer.Endpoints {
 		switch {
 		case e.Private && s.MachinesURL != "api":
-			return Finding{Level: Advice, What: fmt.Sprintf("%s has the endpoint %s for execute-api with private DNS: a CNAME for %s would lead to it", vpc, e.ID, s.Domain),
+			return Finding{Level: Advice, What: fmt.Sprintf("%s has the endpoint %s for execute-api with private DNS: a CNAME for %s would resolve to it", vpc, e.ID, s.Domain),
 				Change: "hostedZone in the file of the stage, or an alias record for " + s.Domain + " in Route 53"}, nil
 		case e.Private:
-			return Finding{Level: Fail, What: fmt.Sprintf("%s has the endpoint %s for execute-api with private DNS: it would answer machines with 403", vpc, e.ID),
+			return Finding{Level: Fail, What: fmt.Sprintf("%s has the endpoint %s for execute-api with private DNS: it would reject the requests of machines with status 403", vpc, e.ID),
 				Change: "machinesUrl: domain in the file of the stage, with domain, certificate and hostedZone"}, nil
 		}
 	}
-	return Finding{Level: OK, What: vpc + " has no endpoint that would keep machines from the API"}, nil
+	return Finding{Level: OK, What: vpc + " has no endpoint that blocks machines from the API"}, nil
 }
 
 // microvms checks that the region has Lambda MicroVMs, and the version of the base image that the stage builds on.
@@ -383,8 +383,8 @@ func (a *Account) microvms(ctx context.Context, s settings.Settings) (Finding, e
 	if len(versions) > 0 {
 		has = strings.Join(versions, ", ")
 	}
-	return Finding{Level: Fail, What: fmt.Sprintf("the base image %s has no version %s that can be used here; it has %s", name, s.MicrovmBaseVersion, has),
-		Change: "microvmBaseVersion in the file of the stage: one of those"}, nil
+	return Finding{Level: Fail, What: fmt.Sprintf("the base image %s has no usable version %s in this region; usable versions: %s", name, s.MicrovmBaseVersion, has),
+		Change: "microvmBaseVersion in the file of the stage: one of these versions"}, nil
 }
 
 // noService reports whether the region lacks the service or the image. Lambda answers an unknown path with 403 and the
@@ -410,7 +410,7 @@ func (a *Account) entrances(ctx context.Context, s settings.Settings) (Finding, 
 		form.Set(fmt.Sprintf("Filter.1.Value.%d", i+1), id)
 	}
 	if err := a.calls.Query(ctx, a.calls.Regional("ec2"), form, &answer); err != nil {
-		return Finding{}, fmt.Errorf("look for the endpoints %s: %w", strings.Join(s.APIEndpoints, ", "), err)
+		return Finding{}, fmt.Errorf("describe the endpoints %s: %w", strings.Join(s.APIEndpoints, ", "), err)
 	}
 	for _, id := range s.APIEndpoints {
 		i := slices.IndexFunc(answer.Endpoints, func(e endpoint) bool { return e.ID == id })
@@ -423,7 +423,7 @@ func (a *Account) entrances(ctx context.Context, s settings.Settings) (Finding, 
 			return Finding{Level: Advice, What: fmt.Sprintf("%s is %s: the API cannot be reached through it until it is available", id, answer.Endpoints[i].State)}, nil
 		}
 	}
-	return Finding{Level: OK, What: fmt.Sprintf("the API is reached through %s, to which the DNS record of %s must lead", strings.Join(s.APIEndpoints, ", "), s.Domain)}, nil
+	return Finding{Level: OK, What: fmt.Sprintf("the API is reached through %s; the DNS record of %s must point there", strings.Join(s.APIEndpoints, ", "), s.Domain)}, nil
 }
 
 // vpcs counts the VPCs of the region.
@@ -456,8 +456,8 @@ func (a *Account) throughput(ctx context.Context, _ settings.Settings) (Finding,
 		return Finding{}, err
 	}
 	if aws.ToString(out.ServiceSetting.SettingValue) != "true" {
-		return Finding{Level: Advice, What: "secrets are read 40 times a second at most, in the whole account; tasks wait beyond that",
+		return Finding{Level: Advice, What: "the whole account can read 40 secrets a second; tasks wait when more are needed",
 			Change: "aws ssm update-service-setting --setting-id " + setting + " --setting-value true (5 cents for 10,000 requests)"}, nil
 	}
-	return Finding{Level: OK, What: "high throughput of the Parameter Store is on"}, nil
+	return Finding{Level: OK, What: "high throughput is enabled for the Parameter Store"}, nil
 }

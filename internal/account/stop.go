@@ -46,7 +46,7 @@ func (a *Account) Stop(ctx context.Context, stage string) (Stopped, error) {
 		_, err := a.lambda.PutFunctionConcurrency(ctx, &lambda.PutFunctionConcurrencyInput{FunctionName: functionOf(stage, f), ReservedConcurrentExecutions: aws.Int32(0)})
 		var missing *lambdatypes.ResourceNotFoundException
 		if err != nil && !errors.As(err, &missing) {
-			return s, fmt.Errorf("switch off the function %s: %w", f, err)
+			return s, fmt.Errorf("disable the function %s: %w", f, err)
 		}
 	}
 	s.Microvms, s.Left = a.endMicrovms(ctx, stage)
@@ -67,7 +67,7 @@ func (a *Account) stopMachines(ctx context.Context, cluster string) (int, error)
 			if stopped[task] {
 				continue
 			}
-			if _, err := a.ecs.StopTask(ctx, &ecs.StopTaskInput{Cluster: &cluster, Task: &task, Reason: aws.String("the stage is switched off")}); err != nil {
+			if _, err := a.ecs.StopTask(ctx, &ecs.StopTaskInput{Cluster: &cluster, Task: &task, Reason: aws.String("the stage is being stopped")}); err != nil {
 				return len(stopped), fmt.Errorf("stop machine %s: %w", task, err)
 			}
 			stopped[task] = true
@@ -107,7 +107,7 @@ func (a *Account) machines(ctx context.Context, cluster string) ([]string, error
 			}
 			out, err := a.ecs.DescribeTasks(ctx, &ecs.DescribeTasksInput{Cluster: &cluster, Tasks: page.TaskArns})
 			if err != nil {
-				return nil, fmt.Errorf("look at the machines of %s: %w", cluster, err)
+				return nil, fmt.Errorf("describe the machines of %s: %w", cluster, err)
 			}
 			for _, t := range out.Tasks {
 				if aws.ToString(t.LastStatus) != "STOPPED" {
@@ -210,7 +210,7 @@ func (a *Account) Start(ctx context.Context, stage string) (map[string]int, erro
 			_, err = a.lambda.DeleteFunctionConcurrency(ctx, &lambda.DeleteFunctionConcurrencyInput{FunctionName: functionOf(stage, f)})
 		}
 		if err != nil {
-			return nil, fmt.Errorf("switch on the function %s: %w", f, err)
+			return nil, fmt.Errorf("enable the function %s: %w", f, err)
 		}
 	}
 	return reserved, nil

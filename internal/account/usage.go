@@ -32,7 +32,7 @@ type Stack struct {
 type NoStage struct{ Stage, Region string }
 
 func (e *NoStage) Error() string {
-	return fmt.Sprintf("stage %s is not deployed in %s: the account has no stack zerodag-%s there\nhint: AWS_REGION and AWS_PROFILE choose region and account; `aws cloudformation list-stacks` lists the stacks", e.Stage, e.Region, e.Stage)
+	return fmt.Sprintf("stage %s is not deployed in %s: the account has no stack zerodag-%s there\nhint: AWS_REGION and AWS_PROFILE select region and account; `aws cloudformation list-stacks` lists the stacks", e.Stage, e.Region, e.Stage)
 }
 
 const stacksVersion = "2010-05-15" // of CloudFormation's API
@@ -66,7 +66,7 @@ func (a *Account) Stack(ctx context.Context, stage string) (Stack, error) {
 		s.Account = parts[4]
 	}
 	if s.URL == "" {
-		return s, fmt.Errorf("the stack zerodag-%s has no address of an API: it is in state %s, so its deploy has not ended, or has failed\nhint: make deploy STAGE=%s", stage, answer.Stacks[0].Status, stage)
+		return s, fmt.Errorf("the stack zerodag-%s has no output for the address of its API: its state is %s, so its deploy is in progress or has failed\nhint: make deploy STAGE=%s", stage, answer.Stacks[0].Status, stage)
 	}
 	return s, a.resources(ctx, stage, &s)
 }
@@ -167,7 +167,7 @@ func (a *Account) Usage(ctx context.Context, s Stack, from, to time.Time) ([]pri
 	sums := map[metric]float64{}
 	for begin := 0; begin < len(wanted); begin += mostQueries {
 		if err := a.sums(ctx, wanted[begin:min(begin+mostQueries, len(wanted))], from, to, sums); err != nil {
-			return nil, fmt.Errorf("read the counts of CloudWatch: %w", err)
+			return nil, fmt.Errorf("read metrics from CloudWatch: %w", err)
 		}
 	}
 	sizes, err := a.sizes(ctx, s.Functions)
@@ -209,10 +209,10 @@ func (a *Account) sums(ctx context.Context, wanted []metric, from, to time.Time,
 		for _, r := range page.List {
 			i, err := strconv.Atoi(strings.TrimPrefix(r.ID, "m"))
 			if err != nil || i < 0 || i >= len(wanted) {
-				return fmt.Errorf("CloudWatch answered for the metric %q, which it was not asked for", r.ID)
+				return fmt.Errorf("CloudWatch returned the metric %q, which was not requested", r.ID)
 			}
 			if r.Status == "InternalError" || r.Status == "Forbidden" {
-				return fmt.Errorf("CloudWatch has no sum of %s of %s: %s", wanted[i].name, wanted[i].value, r.Status)
+				return fmt.Errorf("CloudWatch returned no sum of %s for %s: %s", wanted[i].name, wanted[i].value, r.Status)
 			}
 			for _, v := range r.Values {
 				sums[wanted[i]] += v
@@ -275,8 +275,8 @@ func metered(sums map[metric]float64, sizes map[string]size) []prices.Metered {
 		prices.Meter(functions, "requests", calls, prices.LambdaRequest),
 		prices.Meter(functions, "GB-seconds, arm64", arm, prices.LambdaGBSecond),
 		prices.Meter(functions, "GB-seconds, x86_64", other, prices.LambdaX86Second),
-		prices.Meter(queues, "messages and empty receives, standard (at most: a request each)", standard, prices.StandardRequest+prices.FairRequest),
-		prices.Meter(queues, "messages and empty receives, FIFO (at most: a request each)", fifo, prices.FIFORequest),
+		prices.Meter(queues, "messages and empty receives, standard (upper limit: one request each)", standard, prices.StandardRequest+prices.FairRequest),
+		prices.Meter(queues, "messages and empty receives, FIFO (upper limit: one request each)", fifo, prices.FIFORequest),
 		prices.Meter(table, "read units", reads, prices.ReadUnit),
 		prices.Meter(table, "write units", writes, prices.WriteUnit),
 		prices.Meter("Amazon API Gateway", "requests", api, prices.APIRequest),

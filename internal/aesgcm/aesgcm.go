@@ -34,7 +34,7 @@ const (
 // Encrypt makes the record of a value, of at most 16 KiB, with a key of KeySize bytes: text that is another each time.
 func Encrypt(key []byte, value string) (string, error) {
 	if len(value) > maxSecret {
-		return "", fmt.Errorf("the value has %d bytes, more than %d", len(value), maxSecret)
+		return "", fmt.Errorf("the value has %d bytes, but at most %d are allowed", len(value), maxSecret)
 	}
 	gcm, err := newGCM(key)
 	if err != nil {
@@ -57,11 +57,11 @@ func Decrypt(key []byte, text string) (string, error) {
 		return "", fmt.Errorf("decode record: %w", err)
 	}
 	if len(record) < headSize+nonceSize || !bytes.HasPrefix(record, []byte(Engine)) {
-		return "", errors.New("the record is not one of engine " + Engine)
+		return "", errors.New("the record was not written by engine " + Engine)
 	}
 	v, t := binary.BigEndian.Uint32(record[len(Engine):]), binary.BigEndian.Uint32(record[len(Engine)+4:])
 	if v < 1 || v > version || t != term {
-		return "", fmt.Errorf("the record has version %d and term %d, which are not known", v, t)
+		return "", fmt.Errorf("the record has the unknown version %d and term %d", v, t)
 	}
 	gcm, err := newGCM(key)
 	if err != nil {
@@ -69,7 +69,7 @@ func Decrypt(key []byte, text string) (string, error) {
 	}
 	plain, err := gcm.Open(nil, record[headSize:headSize+nonceSize], record[headSize+nonceSize:], nil)
 	if err != nil {
-		return "", errors.New("the key does not fit: digdag.secret-encryption-key is another one than when the secret was stored")
+		return "", errors.New("wrong key: digdag.secret-encryption-key has changed since the secret was stored")
 	}
 	if len(plain) < lengthSize {
 		return "", errors.New("the record is too short")

@@ -53,7 +53,7 @@ func (i impatient) Do(r *http.Request) (*http.Response, error) {
 	}
 	cancel()
 	if errors.Is(err, context.DeadlineExceeded) && r.Context().Err() == nil {
-		err = &net.OpError{Op: "wait for an answer", Net: "tcp", Err: err}
+		err = &net.OpError{Op: "wait for a response", Net: "tcp", Err: err}
 	}
 	return out, err
 }
@@ -74,7 +74,7 @@ func (f *flowing) Read(b []byte) (int, error) {
 	}).Stop()
 	n, err := f.ReadCloser.Read(b)
 	if f.still.Load() && err != nil && !errors.Is(err, io.EOF) {
-		err = fmt.Errorf("the answer stood still for %v: %w", f.most, io.ErrUnexpectedEOF)
+		err = fmt.Errorf("the response made no progress for %v: %w", f.most, io.ErrUnexpectedEOF)
 	}
 	return n, err
 }

@@ -51,7 +51,7 @@ func (c lifecycle) fill(ctx context.Context, id int64, edit func(*host.Backfill)
 		}
 		b.Version++
 		if !b.FinishedAt.IsZero() {
-			c.o.Logger.Info("backfill ended", "backfill", b.ID, "status", b.Status(), "succeeded", b.State.Succeeded, "failed", b.State.Failed, "left out", b.State.LeftOut)
+			c.o.Logger.Info("backfill ended", "backfill", b.ID, "status", b.Status(), "succeeded", b.State.Succeeded, "failed", b.State.Failed, "skipped", b.State.LeftOut)
 			return b, nil
 		}
 		if b.State.Killed {

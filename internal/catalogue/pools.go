@@ -19,7 +19,7 @@ type pooling struct{ *stores }
 // CheckPoolName refuses names that a pool cannot have.
 func CheckPoolName(name string) error {
 	if !regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_.-]{0,99}$`).MatchString(name) {
-		return host.Invalidf("Invalid pool name: %q: it has 1 to 100 letters, digits and - _ . and begins with a letter or digit", name)
+		return host.Invalidf("Invalid pool name: %q: use 1 to 100 letters, digits and - _ . and begin with a letter or digit", name)
 	}
 	return nil
 }

@@ -242,7 +242,7 @@ func (c pushing) missingPools(ctx context.Context, of host.PoolRef, names []stri
 		case errors.Is(err, host.ErrNotFound):
 			missing = append(missing, name)
 		case err != nil:
-			return nil, fmt.Errorf("look for pool %s: %w", name, err)
+			return nil, fmt.Errorf("look up pool %s: %w", name, err)
 		}
 	}
 	return missing, nil

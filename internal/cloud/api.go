@@ -50,7 +50,7 @@ func (e *Engine) API(version string, page http.Handler) (*API, error) {
 	box, provider := seal.New(e.sealKey.bytes), e.provider()
 	principals, err := access.ParsePrincipals(e.Config.IAMGrants)
 	if err != nil { // until the setting is right no one can sign in; better than letting everyone in as owner
-		e.Logger.Error("no principal of IAM is let in", "error", err)
+		e.Logger.Error("requests signed with IAM credentials are rejected", "error", err)
 		principals = access.Principals{}
 	}
 	handler := func(signed func(context.Context) (string, bool)) (http.Handler, error) {
@@ -105,7 +105,7 @@ func (a *API) serve(ctx context.Context, payload json.RawMessage) (any, error) {
 	r, handler := c.request, a.byToken
 	if path, below := strings.CutPrefix(r.URL.Path, "/iam/"); below {
 		if c.signer == "" { // the gateway lets none through: this applies if its routes were changed
-			return c.problem(http.StatusForbidden, "this path takes signed requests only (SigV4)"), nil
+			return c.problem(http.StatusForbidden, "this path accepts only signed requests (SigV4)"), nil
 		}
 		r = r.WithContext(context.WithValue(ctx, signerKey{}, c.signer))
 		r.URL.Path = "/" + path
@@ -127,7 +127,7 @@ func (e *Engine) answer(handler http.Handler, c call, r *http.Request) any {
 // command makes the first token: who may invoke the function owns the account.
 func (a *API) command(ctx context.Context, name string) (any, error) {
 	if name != "first-token" {
-		return nil, fmt.Errorf("unknown command %q: first-token is known", name)
+		return nil, fmt.Errorf("unknown command %q: use first-token", name)
 	}
 	text, hash := access.NewToken()
 	_, err := a.engine.DB.Create(ctx, host.Token{Name: "first admin", Role: access.Admin.String(), Hash: hash, CreatedAt: time.Now().UTC()})

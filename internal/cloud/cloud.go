@@ -191,7 +191,7 @@ func (e *Engine) awaitBackground(ctx context.Context) {
 func evaluatorPath() (string, error) {
 	program, err := os.Executable()
 	if err != nil {
-		return "", fmt.Errorf("find this program: %w", err)
+		return "", fmt.Errorf("locate this executable: %w", err)
 	}
 	return filepath.Join(filepath.Dir(program), env.Evaluator), nil
 }

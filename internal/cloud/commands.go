@@ -161,7 +161,7 @@ func (p *placed) Stop(ctx context.Context, status *param.Map) error {
 type noCommands struct{}
 
 func (noCommands) Run(context.Context, operators.Command) (operators.Exit, error) {
-	return operators.Exit{}, operators.Failf("commands (sh>, py>, rb>) have no place to run in this deployment: deploy with -c commands=fargate or -c commandFunction=true")
+	return operators.Exit{}, operators.Failf("this deployment cannot run commands (sh>, py>, rb>): deploy with -c commands=fargate or -c commandFunction=true")
 }
 
 func (noCommands) Stop(context.Context, *param.Map) error { return nil }

@@ -116,7 +116,7 @@ func (c call) answer(w *recorder) any {
 	if a := c.form(w.status, header, base64.StdEncoding.EncodeToString(w.body.Bytes()), true); fits(a, base64.StdEncoding.EncodedLen(w.body.Len())) {
 		return a
 	}
-	return c.problem(http.StatusRequestEntityTooLarge, "The answer is larger than API Gateway carries (6 MB): ask for fewer things, or for a direct link")
+	return c.problem(http.StatusRequestEntityTooLarge, "The response exceeds the limit of API Gateway (6 MB): request fewer items, or a direct link")
 }
 
 // problem is an answer that describes an error.

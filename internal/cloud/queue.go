@@ -46,13 +46,13 @@ func (e *Engine) Agent(ctx context.Context, call events.SQSEvent) (events.SQSEve
 		for _, d := range list {
 			if sandbox.IsLook(d) {
 				if err := e.lookAfterMachines(ctx); err != nil {
-					e.Logger.Error("look after machines: what failed is done by the next look", "error", err)
+					e.Logger.Error("maintain machines: failed steps are repeated at the next check", "error", err)
 				}
 				q.Delete(ctx, d) //nolint:errcheck // of this call: it never fails
 				continue
 			}
 			if err := e.Tasks.Extend(ctx, d, lease); err != nil {
-				e.Logger.Error("shorten lease: another process has the message, or it comes again", "message", d.ID, "error", err)
+				e.Logger.Error("shorten lease: another process has the message, or it will be delivered again", "message", d.ID, "error", err)
 				continue
 			}
 			e.TakeTask(ctx, q, d)
@@ -69,7 +69,7 @@ func (e *Engine) consume(ctx context.Context, q *sqs.Queue, lease time.Duration,
 	for _, m := range call.Records {
 		d, err := adopt(q, m, lease)
 		if err != nil {
-			e.Logger.Error("message cannot be read: it comes again, then goes to the dead letters", "message", m.MessageId, "error", err)
+			e.Logger.Error("message cannot be read: it is delivered again and then becomes a dead letter", "message", m.MessageId, "error", err)
 			d = host.Delivery{Receipt: m.ReceiptHandle}
 		}
 		group := m.Attributes["MessageGroupId"]

@@ -89,7 +89,7 @@ func (k *keptParameter) bytes(ctx context.Context) ([]byte, error) {
 	}
 	key, err := base64.StdEncoding.Strict().DecodeString(strings.TrimSpace(text))
 	if err != nil || len(key) < seal.KeySize { // the text is not said: it may nearly be the key
-		return nil, fmt.Errorf("the parameter of the key that seals sign-ins is not %d bytes or more in base64", seal.KeySize)
+		return nil, fmt.Errorf("the parameter with the key that seals sign-ins must be base64 of at least %d bytes", seal.KeySize)
 	}
 	return key, nil
 }
@@ -108,7 +108,7 @@ func (e *Engine) provider() *access.OIDC {
 			return &access.OIDC{Provider: p, Name: c.Name, Grants: grants}
 		}
 	}
-	e.Logger.Error("nobody can sign in at the provider of identities", "error", err)
+	e.Logger.Error("sign-in with the identity provider is unavailable", "error", err)
 	return nil
 }
 

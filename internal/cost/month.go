@@ -24,7 +24,7 @@ func ReadMonth(text string, now time.Time) (Month, error) {
 	default:
 		var err error
 		if from, err = time.Parse("2006-01", text); err != nil {
-			return Month{}, fmt.Errorf("the month must be YYYY-MM, such as 2026-10, or now, but is %q", text)
+			return Month{}, fmt.Errorf("the month must be now or YYYY-MM, such as 2026-10, but is %q", text)
 		}
 		if from.After(now) {
 			return Month{}, fmt.Errorf("the month %s has not begun", text)

@@ -67,7 +67,7 @@ func Within(root string) (found []string, err error) {
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("look for data of a server: %w", err)
+		return nil, fmt.Errorf("look for server data: %w", err)
 	}
 	slices.Sort(found)
 	return found, nil
@@ -124,13 +124,13 @@ func Remove(root string) ([]string, error) {
 	for _, name := range found {
 		if name != "." {
 			if err := os.RemoveAll(filepath.Join(root, filepath.FromSlash(name))); err != nil {
-				return nil, fmt.Errorf("leave out the data of a server: %w", err)
+				return nil, fmt.Errorf("exclude server data: %w", err)
 			}
 			continue
 		}
 		entries, err := os.ReadDir(root)
 		if err != nil {
-			return nil, fmt.Errorf("leave out the data of a server: %w", err)
+			return nil, fmt.Errorf("exclude server data: %w", err)
 		}
 		for _, e := range entries {
 			low := strings.ToLower(e.Name())
@@ -138,7 +138,7 @@ func Remove(root string) ([]string, error) {
 				continue
 			}
 			if err := os.RemoveAll(filepath.Join(root, e.Name())); err != nil {
-				return nil, fmt.Errorf("leave out the data of a server: %w", err)
+				return nil, fmt.Errorf("exclude server data: %w", err)
 			}
 		}
 	}

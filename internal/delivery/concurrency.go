@@ -142,7 +142,7 @@ func (d *delivery) holder(ctx context.Context, name string) (rival, bool, error)
 		return rival{}, false, nil
 	}
 	if err != nil {
-		return rival{}, false, fmt.Errorf("read attempt %d, which has a slot: %w", h.Attempt, err)
+		return rival{}, false, fmt.Errorf("read attempt %d, which occupies a slot: %w", h.Attempt, err)
 	}
 	r, there := rivalOf(h.Attempt, loaded.State)
 	return r, there, nil

@@ -47,9 +47,9 @@ func (d *delivery) giveUp(ctx context.Context, why error) error {
 		return fmt.Errorf("%w: %w", host.ErrGone, err)
 	}
 	if err != nil {
-		return fmt.Errorf("give up attempt %d: %w", a.id, err)
+		return fmt.Errorf("abandon attempt %d: %w", a.id, err)
 	}
-	d.Logger.Error("attempt given up", "attempt", a.id, "why", why)
+	d.Logger.Error("attempt abandoned", "attempt", a.id, "why", why)
 	a.halt()
 	end := host.End{At: d.Now().UTC(), GivenUp: true}
 	if _, err := a.load(ctx); err == nil {

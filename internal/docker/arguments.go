@@ -101,7 +101,7 @@ func variables(env []string) (names, client, lines []string, err error) {
 			continue
 		}
 		if strings.ContainsAny(pair, "\n\r") || len(pair) > 60<<10 {
-			return nil, nil, nil, param.Errorf("docker: the variable %s cannot have lines, or more than 60 KB: give it another name", name)
+			return nil, nil, nil, param.Errorf("docker: the variable %s must be one line of at most 60 KB: rename the variable", name)
 		}
 		lines = append(lines, pair)
 	}

@@ -142,7 +142,7 @@ func (d *Driver) reach(ctx context.Context, program string) error {
 // info tests whether an engine is there. An old client reports a missing engine with exit code 0.
 func info(ctx context.Context, program string) error {
 	if _, err := exec.LookPath(program); err != nil {
-		return fmt.Errorf("the docker engine cannot be reached: install it, or leave out `docker:` to run the command as a process: there is no program %s on the PATH", program)
+		return fmt.Errorf("the docker engine cannot be reached: there is no program %s on the PATH: install the engine, or remove `docker:` to run the command as a process", program)
 	}
 	out, err := ask(ctx, program, "info")
 	why := lastLine(out)
@@ -152,7 +152,7 @@ func info(ctx context.Context, program string) error {
 	if errors.Is(err, context.Canceled) {
 		return err
 	}
-	return fmt.Errorf("the docker engine cannot be reached: start it, or leave out `docker:` to run the command as a process: %s", cmp.Or(why, fmt.Sprint(err)))
+	return fmt.Errorf("the docker engine cannot be reached: start it, or remove `docker:` to run the command as a process: %s", cmp.Or(why, fmt.Sprint(err)))
 }
 
 // ask runs a short command of the engine and returns its whole output.

@@ -129,7 +129,7 @@ func TestEngineTroubles(t *testing.T) {
 	}{
 		{"info", "Cannot connect to the Docker daemon at unix:///x. Is the docker daemon running?", "", "as a process: Cannot connect", 1},
 		{"run", "docker: Cannot connect to the Docker daemon at unix:///x.\n\nRun 'docker run --help' for more information", "", "the docker engine cannot be reached: Cannot connect to the Docker daemon at unix:///x.", 125},
-		{"run", "Unable to find image 'img:1' locally\ndocker: Error response from daemon: pull access denied for img, repository does not exist\nSee 'docker run --help'.", "", "the image img:1 cannot be had: pull access denied for img", 125},
+		{"run", "Unable to find image 'img:1' locally\ndocker: Error response from daemon: pull access denied for img, repository does not exist\nSee 'docker run --help'.", "", "the image img:1 cannot be pulled: pull access denied for img", 125},
 		{"run", `docker: Error response from daemon: failed to create task: exec: "/bin/sh": stat /bin/sh: no such file or directory: unknown`, "false created x", "the image img:1 has no /bin/sh", 127},
 		{"run", "docker: Error response from daemon: exec /bin/sh: exec format error", "false created ", "another architecture", 126},
 		{"run", "docker: Error response from daemon: Conflict.", "false created ", "docker could not run the command (code 125): Conflict.", 125},
@@ -193,11 +193,11 @@ func (w writer) Write(p []byte) (int, error) { w(); return len(p), nil }
 func TestRefused(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		`{"image": "--privileged"}`:                       "cannot be the name of an image",
-		`{"image": ""}`:                                   "cannot be the name of an image",
+		`{"image": "--privileged"}`:                       "is not a valid image name",
+		`{"image": ""}`:                                   "is not a valid image name",
 		`{"image": "a", "docker": "./mine"}`:              "docker must be docker or podman here",
 		`{"image": "a", "run_options": ["--privileged"]}`: "run_options and build_options are not allowed here",
-		`{"docker": "docker"}`:                            "the command has no image",
+		`{"docker": "docker"}`:                            "no image is set",
 		`{"image": "a", "docker": "nosuchdocker"}`:        "docker must be",
 	} {
 		_, err := docker.New(docker.Options{NoOptions: true}).In(t.TempDir(), docker.Project{}).Run(t.Context(),

@@ -122,7 +122,7 @@ func TestEngine(t *testing.T) {
 	t.Run("no image", func(t *testing.T) {
 		s := with(`{}`)
 		s.Docker.Set("image", "localhost/no-such-image:1")
-		if _, _, err := run(t, s, "true"); err == nil || !strings.Contains(err.Error(), "the image localhost/no-such-image:1 cannot be had") {
+		if _, _, err := run(t, s, "true"); err == nil || !strings.Contains(err.Error(), "the image localhost/no-such-image:1 cannot be pulled") {
 			t.Errorf("got %v", err)
 		}
 	})

@@ -24,7 +24,7 @@ func (r *run) prepare(ctx context.Context) error {
 		return err
 	}
 	if slices.Contains(r.hidden, ".") {
-		return operators.Failf("docker: the folder %s holds the data of a server, which no container is given: move the data elsewhere (zerodag server --database DIR)", r.root)
+		return operators.Failf("docker: the folder %s contains server data, which must not be mounted into a container: move the data elsewhere (zerodag server --database DIR)", r.root)
 	}
 	if len(s.build) > 0 {
 		r.image = r.project.image(s)
@@ -80,7 +80,7 @@ func (r *run) build(ctx context.Context) error {
 		return err
 	}
 	if len(r.hidden) > 0 {
-		return operators.Failf("docker: the project has the data of a server in %s, and all of its folder would be handed to the build: move the data elsewhere (zerodag server --database DIR)", strings.Join(r.hidden, ", "))
+		return operators.Failf("docker: the project contains server data in %s, and the build would receive it with the whole folder: move the data elsewhere (zerodag server --database DIR)", strings.Join(r.hidden, ", "))
 	}
 	file := dockerfileName(r.image)
 	root, err := os.OpenRoot(r.root)

@@ -141,7 +141,7 @@ func (r *run) exit(ctx context.Context, said string, err error) (operators.Exit,
 		return operators.Exit{Code: code, Why: operators.OutOfMemory(r.command.Sandbox.Memory)}, nil
 	}
 	if signal := syscall.Signal(code - 128); slices.Contains([]syscall.Signal{syscall.SIGKILL, syscall.SIGTERM, syscall.SIGSEGV, syscall.SIGABRT}, signal) {
-		r.output.Say("the command was ended by signal %d (%v), or its code says so", signal, signal)
+		r.output.Say("the command was ended by signal %d (%v), or exited with the code for it", signal, signal)
 	}
 	return operators.Exit{Code: code}, nil
 }
@@ -168,7 +168,7 @@ func (r *run) state() (s state, err error) {
 	}
 	words := strings.SplitN(strings.TrimSpace(out), " ", 3)
 	if len(words) < 2 {
-		return s, fmt.Errorf("%s inspect: %q is no answer", r.settings.program, out)
+		return s, fmt.Errorf("%s inspect: unexpected output %q", r.settings.program, out)
 	}
 	s.outOfMemory = words[0] == "true"
 	if len(words) > 2 {
@@ -202,7 +202,7 @@ func (r *run) notRun(code int, said, trouble string) error {
 		return r.notStarted("exec format error")
 	case has("pull access denied", "manifest unknown", "not found: manifest", "repository does not exist", "failed to resolve reference", "No such image",
 		"initializing source", "reading manifest", "short-name"):
-		return operators.Failf("the image %s cannot be had: %s", r.image, text)
+		return operators.Failf("the image %s cannot be pulled: %s", r.image, text)
 	case code == 126:
 		return r.notStarted(text)
 	}
@@ -222,9 +222,9 @@ func (r *run) notStarted(why string) error {
 	case strings.Contains(text, "no such file"):
 		return operators.Failf("the image %s has no %s, which this command needs: choose another image (docker: {image: …})", r.image, program)
 	case strings.Contains(text, "exec format error"):
-		return operators.Failf("%s in the image %s cannot be run by this machine: it is for another architecture, or a script without its first line", program, r.image)
+		return operators.Failf("%s in the image %s cannot run on this machine: it is built for a different architecture, or is a script without an interpreter line (#!)", program, r.image)
 	}
-	return operators.Failf("%s in the image %s cannot be run: %s", program, r.image, why)
+	return operators.Failf("%s in the image %s cannot run: %s", program, r.image, why)
 }
 
 // engineText finds the client's message in its output: the line that begins with its name, or else the last line that

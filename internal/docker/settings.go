@@ -28,7 +28,7 @@ func (d *Driver) read(tree *param.Map) (s settings, err error) {
 	}
 	p := operators.NewParams(tree)
 	if s.image, err = p.String("image"); err != nil {
-		return s, param.Errorf("docker: the command has no image to run in: name one (docker: {image: …})")
+		return s, param.Errorf("docker: no image is set: name one (docker: {image: …})")
 	}
 	if s.program, err = p.StringOr("docker", "docker"); err != nil {
 		return s, err
@@ -54,10 +54,10 @@ func (d *Driver) read(tree *param.Map) (s settings, err error) {
 // check refuses settings that would be misread, or that lead out of the container if that is not allowed.
 func (d *Driver) check(s settings) error {
 	if s.image == "" || strings.HasPrefix(s.image, "-") || strings.ContainsAny(s.image, " \t\r\n") {
-		return param.Errorf("docker: %q cannot be the name of an image", s.image)
+		return param.Errorf("docker: %q is not a valid image name", s.image)
 	}
 	if strings.HasPrefix(s.program, "-") || s.program == "" {
-		return param.Errorf("docker: %q cannot be the name of a program", s.program)
+		return param.Errorf("docker: %q is not a valid program name", s.program)
 	}
 	if !d.options.NoOptions {
 		return nil

@@ -131,7 +131,7 @@ func (db *logs) entryOf(ctx context.Context, it table.Item) (host.Entry, error) 
 		}
 		size, n := binary.Uvarint(body)
 		if n <= 0 || uint64(len(body)-n) < size {
-			return e, fmt.Errorf("read entry %d: %s is cut short", e.Seq, blob)
+			return e, fmt.Errorf("read entry %d: %s is truncated", e.Seq, blob)
 		}
 		changes, happened = body[n:n+int(size)], body[n+int(size):]
 	}

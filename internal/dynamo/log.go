@@ -23,7 +23,7 @@ type logs struct {
 // entry before, or written it; else that is read first.
 func (db *logs) Append(ctx context.Context, attempt int64, e host.Entry) error {
 	if e.Seq < 2 || e.Seq > maxSeq {
-		return fmt.Errorf("append entry %d of attempt %d: no such place", e.Seq, attempt)
+		return fmt.Errorf("append entry %d of attempt %d: invalid position", e.Seq, attempt)
 	}
 	before, err := db.tailBefore(ctx, attempt, e.Seq)
 	if err != nil {
@@ -74,7 +74,7 @@ func (db *logs) tailBefore(ctx context.Context, attempt, seq int64) (tail, error
 		return tail{}, err
 	}
 	if seq > 2 {
-		return tail{}, fmt.Errorf("append entry %d of attempt %d: entry %d is not there", seq, attempt, seq-1)
+		return tail{}, fmt.Errorf("append entry %d of attempt %d: entry %d does not exist", seq, attempt, seq-1)
 	}
 	return tail{1, first.Num(aSnapshotSeq)}, nil
 }

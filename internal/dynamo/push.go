@@ -69,7 +69,7 @@ func (db *DB) reserve(ctx context.Context, n int) (int64, error) {
 			return first, nil
 		}
 		if try++; try > maxReserve {
-			return 0, fmt.Errorf("reserve %d ids: in vain: %w", n, host.ErrUnavailable)
+			return 0, fmt.Errorf("reserve %d ids: giving up: %w", n, host.ErrUnavailable)
 		}
 	}
 }
@@ -274,7 +274,7 @@ func (x *pushing) scheduleActions() ([]table.Action, error) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(x.Schedules)) {
 		if ids[name] == 0 {
-			return nil, errors.New("push: schedule of " + name + ", which is no workflow of the revision")
+			return nil, errors.New("push: schedule of " + name + ", which is not a workflow of the revision")
 		}
 		actions = append(actions, x.scheduleAction(name, ids[name]))
 	}
@@ -320,7 +320,7 @@ func (db *DB) restOfSchedules(ctx context.Context, x *pushing, rest []table.Acti
 			rest = rest[n:]
 			continue
 		case !errors.Is(err, table.ErrCondition):
-			return fmt.Errorf("bring schedules in line: %w", err)
+			return fmt.Errorf("update schedules: %w", err)
 		case inTheWay[0].At == 0:
 			return nil
 		}

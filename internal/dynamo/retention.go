@@ -220,7 +220,7 @@ func (db *DB) SetArchive(ctx context.Context, r host.Revision, old, state host.A
 	case !errors.Is(err, table.ErrCondition):
 		return err
 	case there == nil:
-		return table.OrNotFound(nil, "change what is known of the archive of revision %d", r.ID)
+		return table.OrNotFound(nil, "update the state of the archive of revision %d", r.ID)
 	case there.Str(aRevKept) == state.Text():
 		return nil // an answer was lost
 	}

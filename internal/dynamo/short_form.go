@@ -54,7 +54,7 @@ func joinShort(list []shortLog) []byte {
 	return b
 }
 
-var errShort = errors.New("read short logs: cut short")
+var errShort = errors.New("read short logs: truncated data")
 
 func splitShort(b []byte) ([]shortLog, error) {
 	if len(b) == 0 || b[0] != togetherForm {

@@ -74,7 +74,7 @@ func (db *DB) planStart(list []host.NewAttempt) ([]*starting, error) {
 		}
 		s := &starting{NewAttempt: n, key: sessionKey(n.Project.ID, n.Workflow.Name, n.SessionTime)}
 		if seen[s.key] || n.WaitsFor >= i {
-			return nil, fmt.Errorf("start attempt of %s %v: a list has one of each session, and each waits for one before it", n.Workflow.Name, n.SessionTime)
+			return nil, fmt.Errorf("start attempt of %s %v: a list must contain one attempt of each session, and each must wait for an earlier one", n.Workflow.Name, n.SessionTime)
 		}
 		seen[s.key] = true
 		id := first + int64(i)
@@ -246,7 +246,7 @@ func (db *DB) takeBack(ctx context.Context, part []*starting) error {
 				table.Action{Update: attemptKey(s.session.last), Change: last, When: table.Exists()})
 		}
 		if _, err := db.t.Transact(ctx, actions); err != nil && !errors.Is(err, table.ErrCondition) {
-			failed = errors.Join(failed, fmt.Errorf("take back attempt %d: %w", s.row.ID, err))
+			failed = errors.Join(failed, fmt.Errorf("undo attempt %d: %w", s.row.ID, err))
 		}
 	}
 	return failed

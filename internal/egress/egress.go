@@ -20,7 +20,7 @@ import (
 type Refused struct{ Address string }
 
 func (r *Refused) Error() string {
-	return fmt.Sprintf("%s is an address of the machine that runs this task, or of its cloud's metadata: no task may connect there (on a server: security.local_addresses)", r.Address)
+	return fmt.Sprintf("%s is an address of the machine that runs this task, or of its cloud's metadata service: tasks must not connect there (on a server: security.local_addresses)", r.Address)
 }
 
 // Lasting tells retrying callers that another try would also be refused.

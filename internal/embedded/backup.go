@@ -39,7 +39,7 @@ func (e *Engine) Backup(ctx context.Context, w io.Writer) error {
 	}
 	db, copies := e.DB.(backuper)
 	if !copies {
-		return &host.Error{Code: host.Invalid, Message: "The database of this server cannot be copied while it is open: stop the server and copy the folder of its data"}
+		return &host.Error{Code: host.Invalid, Message: "The database of this server cannot be copied while it is open: stop the server and copy its data folder"}
 	}
 	zip := gzip.NewWriter(w)
 	out := tar.NewWriter(zip)
@@ -121,7 +121,7 @@ func Restore(ctx context.Context, backup io.Reader, folder string) error {
 		return fmt.Errorf("restore: %w", err)
 	}
 	if entries, err := os.ReadDir(folder); err == nil && len(entries) > 0 {
-		return fmt.Errorf("restore: %s is not empty: name a new folder, or move the old one away", folder)
+		return fmt.Errorf("restore: %s is not empty: name a new folder, or move the old one", folder)
 	}
 	if err := os.MkdirAll(filepath.Dir(folder), 0o755); err != nil { // #nosec G301 -- it is only above the folder of data, which is closed to others
 		return fmt.Errorf("restore: %w", err)
@@ -138,10 +138,10 @@ func Restore(ctx context.Context, backup io.Reader, folder string) error {
 	}
 	db := DatabaseIn(unpacked)
 	if !db.Exists {
-		return fmt.Errorf("restore: this is no backup of a server: it has no %s", filepath.Base(db.Path))
+		return fmt.Errorf("restore: this is not a backup of a server: %s is missing", filepath.Base(db.Path))
 	}
 	if _, err := db.Pending(ctx); err != nil {
-		return fmt.Errorf("restore: this is no backup of a server: %w", err)
+		return fmt.Errorf("restore: this is not a backup of a server: %w", err)
 	}
 	if _, err := files.Private(unpacked, dataNames()...); err != nil {
 		return fmt.Errorf("restore: %w", err)

@@ -146,7 +146,7 @@ func Open(ctx context.Context, o Options) (_ *Engine, err error) {
 	database := ""
 	if o.Folder == "" {
 		if e.temporary, err = os.MkdirTemp(o.Temp, "zerodag-"); err != nil {
-			return nil, fmt.Errorf("make a folder for data in memory: %w", err)
+			return nil, fmt.Errorf("create a folder for data in memory: %w", err)
 		}
 		o.Folder = e.temporary
 	} else {
@@ -179,8 +179,8 @@ func Open(ctx context.Context, o Options) (_ *Engine, err error) {
 // keeps explains why the data of a server cannot be kept on a system; nil: it can.
 func keeps(system string) error {
 	if system == "windows" {
-		return errors.New("the server does not run on Windows, where it can neither close its files to other users nor find what a killed server left running: " +
-			"run it on Linux or macOS, in WSL 2 for example; check, run and all commands that call a server work here")
+		return errors.New("the server does not run on Windows, where it can neither hide its files from other users nor find processes that a killed server left running: " +
+			"run it on Linux or macOS, or in WSL 2; check, run and all commands that call a server work on Windows")
 	}
 	return nil
 }
@@ -235,7 +235,7 @@ func (e *Engine) wire(o Options) error {
 		Shared: o.Shared != nil,
 		Stopping: func() {
 			if err := e.DB.Stopping(); err != nil {
-				o.Logger.Error("note that the server was told to end", "error", err)
+				o.Logger.Error("record that the server was asked to stop", "error", err)
 			}
 		},
 	})
@@ -287,7 +287,7 @@ func (o Options) executors() (*executors.Executors, error) {
 	ended("processes", commands.Reclaim(context.Background(), func(n int, err error) {
 		ended("containers", n)
 		if err != nil {
-			o.Logger.Warn("containers that an earlier server left may still be there: " + err.Error())
+			o.Logger.Warn("containers that an earlier server left running may still exist: " + err.Error())
 		}
 	}))
 	return commands, nil
@@ -323,7 +323,7 @@ func (o Options) closeData() error {
 		}
 	}
 	if len(closed) > 0 {
-		o.Logger.Warn("other users of this machine could read the data: it is closed to them now", "files", len(closed), "folder", o.Folder)
+		o.Logger.Warn("other users of this machine could read the data: their access was removed", "files", len(closed), "folder", o.Folder)
 	}
 	return nil
 }

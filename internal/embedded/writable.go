@@ -21,7 +21,7 @@ func (e *Engine) Writable(ctx context.Context) error {
 	folders := []string{e.folder, e.workspaces.Folder()}
 	if e.shared != nil {
 		if err := e.DB.Counts(ctx, &host.Vitals{}); err != nil {
-			return fmt.Errorf("ask the database: %w", err)
+			return fmt.Errorf("query the database: %w", err)
 		}
 	} else {
 		if err := e.taskLogs.Trouble(); err != nil {
@@ -38,7 +38,7 @@ func (e *Engine) Writable(ctx context.Context) error {
 			return err
 		}
 		if err := writable(folder); err != nil && !errors.Is(err, fs.ErrNotExist) { // logs: none was kept yet
-			return fmt.Errorf("try to write: %w", err)
+			return fmt.Errorf("test a write: %w", err)
 		}
 	}
 	return nil

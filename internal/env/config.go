@@ -51,7 +51,7 @@ type Config struct {
 	IAMGrants []string
 }
 
-// OIDC is a provider of identities: none, when Issuer is empty.
+// OIDC is an identity provider: none, when Issuer is empty.
 type OIDC struct {
 	Issuer  string   `json:"issuer,omitempty"`  // URL
 	Client  string   `json:"client,omitempty"`  // its name for the deployment
@@ -252,7 +252,7 @@ func Read(lookup func(string) (string, bool)) (Config, error) {
 	for _, f := range fields() {
 		text, ok := lookup(f.name)
 		if !ok && !f.optional {
-			return Config{}, fmt.Errorf("read environment: %s is not set: the function was not deployed by infra", f.name)
+			return Config{}, fmt.Errorf("read environment: %s is not set: deploy the function with infra", f.name)
 		}
 		if err := f.read(&c, text); err != nil {
 			return Config{}, fmt.Errorf("read environment: %s: %w", f.name, err)

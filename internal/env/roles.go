@@ -25,7 +25,7 @@ func TaskRole(text string) (owner, arn string, err error) {
 		owner, arn = "", text
 	}
 	if !roleARN.MatchString(arn) || named && !roleOwner.MatchString(owner) {
-		return "", "", fmt.Errorf("%q is no task role: SITE/PROJECT=ARN, SITE/*=ARN or an ARN alone", text)
+		return "", "", fmt.Errorf("%q is not a task role: use SITE/PROJECT=ARN, SITE/*=ARN or only an ARN", text)
 	}
 	return owner, arn, nil
 }

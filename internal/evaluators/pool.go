@@ -165,7 +165,7 @@ func (p *Pool) start(ctx context.Context) (*process, error) {
 	for try := range startTries {
 		if path == "" {
 			if path, err = os.Executable(); err != nil {
-				return nil, fmt.Errorf("find this program: %w", err)
+				return nil, fmt.Errorf("locate this executable: %w", err)
 			}
 		}
 		var e *process

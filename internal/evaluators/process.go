@@ -135,11 +135,11 @@ func (p *process) isOver() bool {
 
 // errNotAsked means that an evaluator had ended before it was asked: whatever ended it, the template did
 // not, and another evaluator can be asked.
-var errNotAsked = errors.New("the evaluator had ended before it was asked")
+var errNotAsked = errors.New("the evaluator had ended before it received the expression")
 
 // errKilled means that an evaluator that may have read the question was killed: by an administrator, or by the kernel
 // when the machine has no memory. An evaluation has no effect, so it can be repeated.
-var errKilled = errors.New("the process of the evaluation was killed from outside, twice: the machine may have no memory left")
+var errKilled = errors.New("the process of the evaluation was killed twice from outside: the machine may be out of memory")
 
 // evaluate requests one evaluation. sound reports whether the process can be used again.
 func (p *process) evaluate(ctx context.Context, q expr.Script) (text string, sound bool, err error) {
@@ -162,7 +162,7 @@ func (p *process) evaluate(ctx context.Context, q expr.Script) (text string, sou
 	case errors.Is(err, errNotAsked):
 		return "", false, err
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return "", false, expr.ScriptError("the evaluation took longer than 500ms and did not heed it: its process was ended")
+		return "", false, expr.ScriptError("the evaluation took longer than 500ms and could not be interrupted: its process was killed")
 	}
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		<-p.ended // on its own, or killed from outside
@@ -241,11 +241,11 @@ func (p *process) obituary() string {
 	}
 	switch {
 	case has("stack exceeds", "stack overflow"):
-		return "the evaluation took more than 64 MiB of stack: its process was ended"
+		return "the evaluation used more than 64 MiB of stack: its process was killed"
 	case has("out of memory", "cannot allocate memory", "failed to reserve", "failed to create new OS thread"):
-		return "the evaluation took more than 256 MiB of memory: its process was ended"
+		return "the evaluation used more than 256 MiB of memory: its process was killed"
 	case has("SIGXCPU"), p.endedBy(outOfTime):
-		return "the evaluation took longer than 500ms and did not heed it: its process was ended"
+		return "the evaluation took longer than 500ms and could not be interrupted: its process was killed"
 	}
 	return fmt.Sprintf("the process of the evaluation died: %v%s", p.cmd.ProcessState, first(said))
 }

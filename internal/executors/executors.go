@@ -75,7 +75,7 @@ func New(s Settings) (*Executors, error) {
 	}
 	for _, name := range s.Allow {
 		if !slices.Contains(here(), name) {
-			return nil, fmt.Errorf("configuration key agent.command_executor.allow: %q is none of %s", name, strings.Join(here(), ", "))
+			return nil, fmt.Errorf("configuration key agent.command_executor.allow: unknown value %q: use %s", name, strings.Join(here(), ", "))
 		}
 	}
 	if s.Default == "" {
@@ -113,7 +113,7 @@ func userOf(name string) (*process.User, error) {
 	}
 	const key = "configuration key agent.command_executor.process.user"
 	if os.Getuid() != 0 {
-		return nil, errors.New(key + ": only root can run commands as another user: start the server as root, or leave the key out")
+		return nil, errors.New(key + ": only root can run commands as another user: start the server as root, or remove the key")
 	}
 	u, err := user.Lookup(name)
 	if err != nil {
@@ -122,7 +122,7 @@ func userOf(name string) (*process.User, error) {
 	id, err1 := strconv.Atoi(u.Uid)
 	group, err2 := strconv.Atoi(u.Gid)
 	if err := errors.Join(err1, err2); err != nil || id == 0 {
-		return nil, fmt.Errorf("%s: %s must be a user without privileges", key, name)
+		return nil, fmt.Errorf("%s: %s must be an unprivileged user", key, name)
 	}
 	return &process.User{ID: id, Group: group, Name: u.Username, Home: u.HomeDir}, nil
 }
@@ -211,7 +211,7 @@ func (m Limits) allow(b operators.Sandbox) error {
 		{"timeout", int64(b.Time), int64(m.Time), func(n int64) string { return time.Duration(n).String() }},
 	} {
 		if one.most > 0 && one.asked > one.most {
-			return param.Errorf("sandbox: %s of %s is more than the %s that this server allows (agent.command_executor.ceilings.%s)", one.name, one.text(one.asked), one.text(one.most), one.name)
+			return param.Errorf("sandbox: %s of %s exceeds the %s that this server allows (agent.command_executor.ceilings.%s)", one.name, one.text(one.asked), one.text(one.most), one.name)
 		}
 	}
 	return nil

@@ -124,7 +124,7 @@ func (l *Launcher) find(ctx context.Context, family string, in *ecs.RegisterTask
 		return aws.ToString(found.TaskDefinition.TaskDefinitionArn), nil
 	}
 	if err != nil && border.Code(err) != "ClientException" {
-		return "", busy(border.Translate("look for task definition "+family, err))
+		return "", busy(border.Translate("look up task definition "+family, err))
 	}
 	in.Family = &family
 	made, err := l.client.RegisterTaskDefinition(ctx, in)
@@ -132,7 +132,7 @@ func (l *Launcher) find(ctx context.Context, family string, in *ecs.RegisterTask
 		if later := busy(border.Translate("register task definition "+family, err)); errors.Is(later, sandbox.ErrBusy) || !isMistake(err) {
 			return "", later
 		}
-		return "", param.Errorf("Fargate takes no task definition for the image %s: %v", aws.ToString(in.ContainerDefinitions[1].Image), err)
+		return "", param.Errorf("Fargate rejects the task definition for the image %s: %v", aws.ToString(in.ContainerDefinitions[1].Image), err)
 	}
 	return aws.ToString(made.TaskDefinition.TaskDefinitionArn), nil
 }

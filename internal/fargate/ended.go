@@ -78,7 +78,7 @@ func (l *Launcher) describe(ctx context.Context, tasks []string, there func(type
 	for part := range slices.Chunk(tasks, maxDescribed) {
 		out, err := l.client.DescribeTasks(ctx, &ecs.DescribeTasksInput{Cluster: &l.Cluster, Tasks: part})
 		if err != nil {
-			return border.Translate("look at machines", err, "ThrottlingException")
+			return border.Translate("describe machines", err, "ThrottlingException")
 		}
 		for _, t := range out.Tasks {
 			there(t)
@@ -103,7 +103,7 @@ func (l *Launcher) endedUnnoted(ctx context.Context, names []string, over map[st
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return border.Translate("look for machines that stop", err, "ThrottlingException")
+			return border.Translate("list stopping machines", err, "ThrottlingException")
 		}
 		err = l.describe(ctx, page.TaskArns, func(t types.Task) {
 			name := aws.ToString(t.StartedBy)
@@ -140,7 +140,7 @@ func (l *Launcher) taskOf(ctx context.Context, r sandbox.Runner) (string, error)
 func (l *Launcher) running(ctx context.Context, r sandbox.Runner) (string, error) {
 	out, err := l.client.ListTasks(ctx, &ecs.ListTasksInput{Cluster: &l.Cluster, StartedBy: aws.String(r.Name())})
 	if err != nil {
-		return "", border.Translate("look for the machine of "+r.Name(), err, "ThrottlingException")
+		return "", border.Translate("look up the machine of "+r.Name(), err, "ThrottlingException")
 	}
 	if len(out.TaskArns) == 0 {
 		return "", nil

@@ -60,14 +60,14 @@ func (d detail) why() string {
 			break
 		}
 		if c.Name == fetcher && c.ExitCode != nil && *c.ExitCode != 0 {
-			reason = fmt.Sprintf("the program of the machine could not be fetched (code %d)", *c.ExitCode)
+			reason = fmt.Sprintf("the machine could not download its runner (code %d)", *c.ExitCode)
 		}
 	}
 	switch {
 	case strings.Contains(reason, "OutOfMemory"):
-		return "the machine was out of memory"
+		return "the machine ran out of memory"
 	case d.StopCode == "SpotInterruption":
-		return "the machine was taken back (Spot)"
+		return "AWS reclaimed the machine (Spot)"
 	case strings.Contains(reason, "CannotPullContainerError"):
 		return "The image cannot be pulled: " + reason
 	case reason == "":

@@ -87,7 +87,7 @@ func (l *Launcher) Launch(ctx context.Context, r sandbox.Runner, ticket string) 
 		return "", fmt.Errorf("%w: %s", sandbox.ErrBusy, strings.TrimSpace(aws.ToString(f.Reason)+" "+aws.ToString(f.Detail)))
 	}
 	if len(out.Tasks) == 0 {
-		return "", fmt.Errorf("%w: ECS gave no task", sandbox.ErrBusy)
+		return "", fmt.Errorf("%w: ECS returned no task", sandbox.ErrBusy)
 	}
 	return aws.ToString(out.Tasks[0].TaskArn), nil
 }
@@ -155,7 +155,7 @@ func variables(pairs ...string) []types.KeyValuePair {
 func refusal(r sandbox.Runner, err error) error {
 	err = busy(border.Translate("launch a machine", err, "ThrottlingException", "LimitExceededException", "UpdateInProgressException", "ConflictException"))
 	if !errors.Is(err, sandbox.ErrBusy) && isMistake(err) {
-		return param.Errorf("Fargate refuses to run the image %s: %v", r.Of.Image, err)
+		return param.Errorf("Fargate cannot run the image %s: %v", r.Of.Image, err)
 	}
 	return err
 }

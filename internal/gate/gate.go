@@ -226,7 +226,7 @@ func (g *Gate) Handler(h http.Handler, always string) http.Handler {
 }
 
 // full has the form of the API's errors.
-const full = `{"message":"The server has as many requests as it may (server.http.max-connections): try again","status":503}`
+const full = `{"message":"The server has reached its limit of concurrent requests (server.http.max-connections): try again","status":503}`
 
 func (g *Gate) entered() int {
 	g.mu.Lock()

@@ -63,7 +63,7 @@ type SignIn struct {
 	Verifier string `json:"v"`
 }
 
-// Identities is a provider of identities (OpenID Connect).
+// Identities is an identity provider (OpenID Connect).
 type Identities interface {
 	// Begin returns the address at which a user signs in. ErrUnavailable if the provider does not answer.
 	Begin(ctx context.Context, s SignIn) (string, error)

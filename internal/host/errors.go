@@ -12,11 +12,11 @@ import (
 // What drivers answer; they translate the errors of their stores at the border.
 var (
 	// ErrConflict: a conditional write found that another writer was first.
-	ErrConflict = errors.New("somebody else was first")
+	ErrConflict = errors.New("another writer was first")
 	// ErrNotFound: there is no such object, or it belongs to another site.
 	ErrNotFound = errors.New("not found")
-	// ErrForgotten: retention has removed it. It is not known any more what it was.
-	ErrForgotten = errors.New("retention has removed it")
+	// ErrForgotten: removed by retention. It is not known any more what it was.
+	ErrForgotten = errors.New("removed by retention")
 	// ErrLeaseLost: the message is not this receiver's any more.
 	ErrLeaseLost = errors.New("the lease is lost")
 	// ErrUnavailable: the store cannot work now (throttled, disk full); try again. Runs of tasks wait and retry on the
@@ -25,7 +25,7 @@ var (
 )
 
 // ErrAtLimit means that so many attempts of the workflow run, or wait, that no other one may start (`concurrency`).
-var ErrAtLimit = errors.New("the workflow runs as often as it may")
+var ErrAtLimit = errors.New("the workflow has reached its limit of concurrent attempts")
 
 // ErrTooManyAttempts means that the site has all the unfinished attempts that it may have.
 var ErrTooManyAttempts = errors.New("too many attempts running")
@@ -46,7 +46,7 @@ var (
 	// ErrNoDefinition: the workflow of an attempt is gone, or cannot be compiled.
 	ErrNoDefinition = errors.New("the workflow definition cannot be used")
 	// ErrGone: nothing is left of an attempt that a message could change.
-	ErrGone = errors.New("the attempt is gone")
+	ErrGone = errors.New("the attempt no longer exists")
 )
 
 // Recover calls do and turns a panic into an ErrPanic. what names the message or object that it was about, for the log.

@@ -94,7 +94,7 @@ func ParseMessageID(id string) (attempt int64, guard string, err error) {
 	number, guard, found := strings.Cut(id, "/")
 	attempt, err = strconv.ParseInt(number, 10, 64)
 	if err != nil || !found {
-		return 0, "", fmt.Errorf("message %q names no attempt", id)
+		return 0, "", fmt.Errorf("message %q does not name an attempt", id)
 	}
 	return attempt, guard, nil
 }

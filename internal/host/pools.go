@@ -61,7 +61,7 @@ func (r PoolRef) Implicit() bool {
 
 // NoPool is the message about a pool that does not exist.
 func NoPool(name string) string {
-	return fmt.Sprintf("Pool '%s' does not exist: `zerodag pool set %s N` makes it, with N slots", name, name)
+	return fmt.Sprintf("Pool '%s' does not exist: `zerodag pool set %s N` creates it with N slots", name, name)
 }
 
 // Pool is a number of slots that tasks share: tasks without a slot wait in a line.
@@ -154,13 +154,13 @@ func (h Holder) String() string { return fmt.Sprintf("%d/%d/%d", h.Attempt, h.Ta
 func ParseHolder(s string) (Holder, error) {
 	parts := strings.Split(s, "/")
 	if len(parts) != 3 {
-		return Holder{}, fmt.Errorf("%q does not name a try of a task", s)
+		return Holder{}, fmt.Errorf("%q does not name an attempt at a task", s)
 	}
 	attempt, err := strconv.ParseInt(parts[0], 10, 64)
 	task, badTask := strconv.Atoi(parts[1])
 	try, badTry := strconv.Atoi(parts[2])
 	if err := errors.Join(err, badTask, badTry); err != nil {
-		return Holder{}, fmt.Errorf("%q does not name a try of a task: %w", s, err)
+		return Holder{}, fmt.Errorf("%q does not name an attempt at a task: %w", s, err)
 	}
 	return Holder{attempt, task, try}, nil
 }

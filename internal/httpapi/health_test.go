@@ -40,7 +40,7 @@ func TestHealthReasons(t *testing.T) {
 	for _, c := range steps {
 		now = now.Add(time.Second)
 		if fault = nil; c.fault != nil {
-			fault = fmt.Errorf("try to write: %w", &fs.PathError{Op: "write", Path: "/secret/place", Err: c.fault})
+			fault = fmt.Errorf("test a write: %w", &fs.PathError{Op: "write", Path: "/secret/place", Err: c.fault})
 		}
 		for range 10 {
 			w := httptest.NewRecorder()

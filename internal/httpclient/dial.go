@@ -55,7 +55,7 @@ func (d *dialer) connect(r *http.Request) (conn net.Conn, by *url.URL, err error
 
 func (d *dialer) toProxy(ctx context.Context, through *url.URL) (net.Conn, error) {
 	if through.Scheme != "http" && through.Scheme != "https" {
-		return nil, fmt.Errorf("proxy %s: it must be http, https or socks5", through.Redacted())
+		return nil, fmt.Errorf("proxy %s: use http, https or socks5", through.Redacted())
 	}
 	conn, err := d.network.DialContext(ctx, "tcp", address(through))
 	if err == nil && through.Scheme == "https" {
@@ -79,7 +79,7 @@ func (d *dialer) socks(ctx context.Context, through *url.URL, to string) (net.Co
 	}
 	dialer, ok := by.(proxy.ContextDialer)
 	if !ok {
-		return nil, errors.New("the library of SOCKS connects without a context")
+		return nil, errors.New("the SOCKS library cannot connect with a context")
 	}
 	return dialer.DialContext(ctx, "tcp", to)
 }

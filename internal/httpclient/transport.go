@@ -59,7 +59,7 @@ func (t *transport) text(r *http.Request) ([]byte, error) {
 	}
 	text, err := io.ReadAll(r.Body)
 	if err != nil {
-		return nil, fmt.Errorf("read the content of the request: %w", err)
+		return nil, fmt.Errorf("read the body of the request: %w", err)
 	}
 	return text, nil
 }
@@ -73,11 +73,11 @@ func sound(r *http.Request) error {
 		return errors.New("no host in the address of the request")
 	}
 	if !httpguts.ValidHostHeader(host(r)) || !httpguts.ValidHeaderFieldName(r.Method) {
-		return errors.New("the method or the host of the request holds characters that cannot be sent")
+		return errors.New("the method or the host of the request contains invalid characters")
 	}
 	for name, values := range r.Header {
 		if !httpguts.ValidHeaderFieldName(name) || !isValid(values) {
-			return fmt.Errorf("%q is no header that can be sent", name)
+			return fmt.Errorf("invalid header %q", name)
 		}
 	}
 	return nil
@@ -118,7 +118,7 @@ func exchange(conn net.Conn, text []byte, r *http.Request) (*http.Response, erro
 type longHead struct{}
 
 func (longHead) Error() string {
-	return fmt.Sprintf("the head of the answer is longer than %d bytes", mostAnswerHead)
+	return fmt.Sprintf("the headers of the response exceed %d bytes", mostAnswerHead)
 }
 
 // Lasting reports that repeating the request does not help.

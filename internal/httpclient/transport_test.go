@@ -103,7 +103,7 @@ func TestNothingIsSmuggled(t *testing.T) {
 	for _, h := range [][2]string{{"X-A", "1\r\nX-B: 2"}, {"X-A\r\nX-B", "2"}, {"", "2"}} {
 		r := request(t, "GET", "http://127.0.0.1:1/", "")
 		r.Header[h[0]] = []string{h[1]}
-		if _, err := clients.Client(operators.HTTPOptions{}).Do(r); err == nil || !strings.Contains(err.Error(), "is no header that can be sent") {
+		if _, err := clients.Client(operators.HTTPOptions{}).Do(r); err == nil || !strings.Contains(err.Error(), "invalid header") {
 			t.Errorf("%q was sent: %v", h, err)
 		}
 	}
@@ -238,7 +238,7 @@ func TestSocks(t *testing.T) {
 		t.Error(status, body, err)
 	}
 	o.ProxyURL = "ftp://127.0.0.1:1"
-	if _, _, err := get(clients.Client(o), server.URL); err == nil || !strings.Contains(err.Error(), "it must be http, https or socks5") {
+	if _, _, err := get(clients.Client(o), server.URL); err == nil || !strings.Contains(err.Error(), "use http, https or socks5") {
 		t.Error(err)
 	}
 }
@@ -263,7 +263,7 @@ func TestContents(t *testing.T) {
 		"HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\nplain":                                                                   "200 plain unexpected EOF",
 		"":                 "0  EOF",
 		"nonsense\r\n\r\n": `0  malformed HTTP response "nonsense"`,
-		"HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 2<<20): "0  the head of the answer is longer than 1048576 bytes",
+		"HTTP/1.1 200 OK\r\nX: " + strings.Repeat("x", 2<<20): "0  the headers of the response exceed 1048576 bytes",
 	} {
 		url, _ := raw(t, answer)
 		status, body, err := get(clients.Client(operators.HTTPOptions{}), url)

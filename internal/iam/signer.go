@@ -80,7 +80,7 @@ func regionOf(host, configured string) (string, error) {
 		return m[1], nil
 	}
 	if configured == "" {
-		return "", fmt.Errorf("the AWS region of %s is not known: set AWS_REGION", host)
+		return "", fmt.Errorf("unknown AWS region of %s: set AWS_REGION", host)
 	}
 	return configured, nil
 }

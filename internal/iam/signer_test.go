@@ -49,7 +49,7 @@ func TestSign(t *testing.T) {
 func TestMissing(t *testing.T) {
 	t.Parallel()
 	for want, s := range map[string]*Signer{
-		"the AWS region of flows.example.com is not known: set AWS_REGION": fixed(aws.Config{}),
+		"unknown AWS region of flows.example.com: set AWS_REGION": fixed(aws.Config{}),
 		"there are no AWS credentials to sign with":                        fixed(aws.Config{Region: "us-east-1"}),
 	} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://flows.example.com/iam/api/projects", nil)

@@ -43,9 +43,9 @@ func Days(text string) ([]Day, error) {
 	}
 	switch {
 	case !r.calendar:
-		return nil, fmt.Errorf("there is no BEGIN:VCALENDAR: this is no iCalendar file")
+		return nil, fmt.Errorf("not an iCalendar file: BEGIN:VCALENDAR is missing")
 	case len(r.within) > 0:
-		return nil, fmt.Errorf("the file ends within %s: a part of it is missing", r.within[len(r.within)-1])
+		return nil, fmt.Errorf("the file is truncated: it ends within %s", r.within[len(r.within)-1])
 	}
 	slices.SortFunc(dates, time.Time.Compare)
 	days := make([]Day, len(dates))
@@ -98,7 +98,7 @@ func (r *reader) line(l line) ([]Day, error) {
 		}
 	}
 	if !ok {
-		return nil, fmt.Errorf("a name and a value are wanted, with : between them")
+		return nil, fmt.Errorf("expected NAME:VALUE")
 	}
 	name, _, _ := strings.Cut(strings.ToUpper(head), ";")
 	component := strings.ToUpper(strings.TrimSpace(value))
@@ -112,7 +112,7 @@ func (r *reader) line(l line) ([]Day, error) {
 		return nil, nil
 	case "END":
 		if len(r.within) == 0 || r.within[len(r.within)-1] != component {
-			return nil, fmt.Errorf("END:%s has no BEGIN", component)
+			return nil, fmt.Errorf("END:%s has no matching BEGIN", component)
 		}
 		r.within = r.within[:len(r.within)-1]
 		if component != "VEVENT" {
@@ -140,7 +140,7 @@ func (e *event) property(name, value string) (err error) {
 	case "DURATION":
 		e.length, err = daysOf(value)
 	case "RRULE", "RDATE":
-		err = fmt.Errorf("the event repeats (%s), which is not read: have the calendar written with each event of its own", name)
+		err = fmt.Errorf("recurring events (%s) are not supported: export the calendar with each occurrence as a separate event", name)
 	}
 	return err
 }
@@ -159,7 +159,7 @@ func (e *event) days() (days []Day, err error) {
 	}
 	for date := e.start; date.Before(e.end); date = date.AddDate(0, 0, 1) {
 		if len(days) == mostDays {
-			return nil, fmt.Errorf("the event %q has more than %d days", e.name, mostDays)
+			return nil, fmt.Errorf("the event %q is longer than %d days", e.name, mostDays)
 		}
 		days = append(days, Day{date, e.name})
 	}
@@ -177,7 +177,7 @@ func dateOf(value string) (date time.Time, timed bool, err error) {
 		_, err = time.Parse("150405", clock)
 	}
 	if err != nil {
-		return date, false, fmt.Errorf("%q is no date", value)
+		return date, false, fmt.Errorf("%q is not a date", value)
 	}
 	return date, strings.Trim(clock, "0") != "", nil
 }
@@ -197,7 +197,7 @@ func daysOf(value string) (int, error) {
 	}
 	n, err := strconv.ParseUint(number, 10, 16)
 	if !ok || err != nil || rest != "" && !strings.HasPrefix(rest, "T") {
-		return 0, fmt.Errorf("%q is no duration", value)
+		return 0, fmt.Errorf("%q is not a duration", value)
 	}
 	return int(n) * unit, nil
 }

@@ -56,19 +56,19 @@ func TestDays(t *testing.T) {
 func TestFaults(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"":                                        "no iCalendar file",
-		"<html>\n</html>":                         "line 1: a name and a value",
-		ics("DTSTART:tomorrow"):                   `line 10: "tomorrow" is no date`,
-		ics("DTSTART:20260230"):                   "is no date",
-		ics("DTSTART:20260101T250000"):            "is no date",
+		"":                                        "not an iCalendar file",
+		"<html>\n</html>":                         "line 1: expected NAME:VALUE",
+		ics("DTSTART:tomorrow"):                   `line 10: "tomorrow" is not a date`,
+		ics("DTSTART:20260230"):                   "is not a date",
+		ics("DTSTART:20260101T250000"):            "is not a date",
 		ics("SUMMARY:x"):                          `line 11: the event "x" has no DTSTART`,
-		ics("DTSTART:20260101\nRRULE:x"):          "line 11: the event repeats",
+		ics("DTSTART:20260101\nRRULE:x"):          "line 11: recurring events",
 		ics("DTSTART:20260105\nDTEND:20260101"):   "ends before it begins",
 		ics("DTSTART:20260101\nDTEND:20290101"):   "more than 366 days",
-		ics("DTSTART:20260101\nDURATION:2 days"):  "is no duration",
-		ics("DTSTART:20260101\nDURATION:P99999D"): "is no duration",
+		ics("DTSTART:20260101\nDURATION:2 days"):  "is not a duration",
+		ics("DTSTART:20260101\nDURATION:P99999D"): "is not a duration",
 		"BEGIN:VCALENDAR\nBEGIN:VEVENT":           "ends within VEVENT",
-		"BEGIN:VCALENDAR\nEND:VEVENT":             "END:VEVENT has no BEGIN",
+		"BEGIN:VCALENDAR\nEND:VEVENT":             "END:VEVENT has no matching BEGIN",
 	} {
 		if _, err := icalendar.Days(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)

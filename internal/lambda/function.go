@@ -54,7 +54,7 @@ func (f *Function) Call(ctx context.Context, c sandbox.Call) (sandbox.Result, er
 	}
 	var r sandbox.Result
 	if err := json.Unmarshal(out.Payload, &r); err != nil {
-		return r, fmt.Errorf("%w: its answer cannot be read: %w", sandbox.ErrCrashed, err)
+		return r, fmt.Errorf("%w: its response cannot be read: %w", sandbox.ErrCrashed, err)
 	}
 	return r, nil
 }

@@ -65,11 +65,11 @@ func while(ctx context.Context, log io.Writer, passes func(error) bool, do func(
 
 func sayScarce(log io.Writer, err error) {
 	if l, ok := log.(operators.Log); ok {
-		what := "The machine has not enough for another command just now"
+		what := "The machine is too busy for another command now"
 		if Full(err) {
-			what = "There is no room on the disk for another command just now"
+			what = "The disk has too little free space for another command now"
 		}
-		l.Line(operators.Warn, "CommandExecutor", what+" ("+err.Error()+"): it waits until there is")
+		l.Line(operators.Warn, "CommandExecutor", what+" ("+err.Error()+"): the command waits")
 	}
 }
 

@@ -100,12 +100,12 @@ func locked(file string) ([]component, error) {
 		}
 		name := folder[strings.LastIndex(folder, "node_modules/")+len("node_modules/"):]
 		if p.Version == "" {
-			return nil, fmt.Errorf("%s names no version of %s", file, name)
+			return nil, fmt.Errorf("%s does not specify a version of %s", file, name)
 		}
 		list = append(list, component{Type: "library", Name: name, Version: p.Version, PURL: "pkg:npm/" + strings.Replace(name, "@", "%40", 1) + "@" + p.Version})
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("%s names no package", file)
+		return nil, fmt.Errorf("%s does not specify a package", file)
 	}
 	return list, nil
 }

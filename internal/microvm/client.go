@@ -51,7 +51,7 @@ func newClient(c aws.Config) *client {
 }
 
 // errNoService reports an answer that is not one of the service: the region may not have it.
-var errNoService = errors.New("the answer is not one of Lambda MicroVMs")
+var errNoService = errors.New("the response is not from Lambda MicroVMs")
 
 // call makes a request, and makes it again when that may help: all operations used here may be repeated.
 func (c *client) call(ctx context.Context, method, path string, query url.Values, in, out any) error {
@@ -78,7 +78,7 @@ func (c *client) call(ctx context.Context, method, path string, query url.Values
 func (c *client) once(ctx context.Context, method, path string, query url.Values, body []byte, out any) error {
 	r, err := http.NewRequestWithContext(ctx, method, c.endpoint+path, bytes.NewReader(body))
 	if err != nil {
-		return fmt.Errorf("make request: %w", err)
+		return fmt.Errorf("create request: %w", err)
 	}
 	r.URL.RawQuery = query.Encode()
 	if body != nil {
@@ -98,7 +98,7 @@ func (c *client) once(ctx context.Context, method, path string, query url.Values
 	defer answer.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(answer.Body, mostAnswer))
 	if err != nil {
-		return fmt.Errorf("read answer: %w", err)
+		return fmt.Errorf("read response: %w", err)
 	}
 	if answer.StatusCode >= http.StatusMultipleChoices {
 		return refused(answer, text)
@@ -107,7 +107,7 @@ func (c *client) once(ctx context.Context, method, path string, query url.Values
 		return nil
 	}
 	if err := json.Unmarshal(text, out); err != nil {
-		return fmt.Errorf("read answer: %w: %w", io.ErrUnexpectedEOF, err) // it broke off
+		return fmt.Errorf("read response: %w: %w", io.ErrUnexpectedEOF, err) // it broke off
 	}
 	return nil
 }

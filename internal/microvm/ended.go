@@ -58,7 +58,7 @@ func (l *Launcher) ended(ctx context.Context, id string) (string, error) {
 	case border.Code(err) == "ResourceNotFoundException":
 		return sandbox.Gone, nil
 	case err != nil:
-		return "", border.Translate("look at MicroVM "+id, err)
+		return "", border.Translate("describe MicroVM "+id, err)
 	case i.State != terminated:
 		return "", nil
 	case i.StateReason == "":

@@ -78,10 +78,10 @@ const mostPayload = 4096
 func (l *Launcher) request(r sandbox.Runner, ticket string) (runRequest, error) {
 	payload, err := json.Marshal(Payload{Start{URL: l.URL, Ticket: ticket, Slots: r.Of.Slots()}})
 	if err != nil {
-		return runRequest{}, fmt.Errorf("encode what a machine is started with: %w", err)
+		return runRequest{}, fmt.Errorf("encode the input of a machine: %w", err)
 	}
 	if len(payload) > mostPayload {
-		return runRequest{}, fmt.Errorf("a machine would be started with %d bytes, and Lambda takes %d: the address of the API is too long", len(payload), mostPayload)
+		return runRequest{}, fmt.Errorf("the input of a machine has %d bytes, but Lambda accepts at most %d: the address of the API is too long", len(payload), mostPayload)
 	}
 	token := sha256.Sum256([]byte(r.Name()))
 	return runRequest{ImageIdentifier: l.Image, ClientToken: hex.EncodeToString(token[:16]), MaximumDurationInSeconds: int(sandbox.MicrovmLife / time.Second),
@@ -101,11 +101,11 @@ func (l *Launcher) refusal(err error) error {
 	case slices.Contains(later(), code):
 		return fmt.Errorf("%w: %w", sandbox.ErrBusy, err)
 	case code == "ResourceNotFoundException":
-		return param.Errorf("Lambda does not find the image of this stage's MicroVMs, or a version of it that is active (%v): deploy the stage again", err)
+		return param.Errorf("Lambda cannot find the MicroVM image of this stage, or an active version of it (%v): deploy the stage again", err)
 	case code == "ValidationException":
-		return param.Errorf("Lambda refuses to start a MicroVM: %v", err)
+		return param.Errorf("Lambda cannot start a MicroVM: %v", err)
 	case errors.Is(err, errNoService):
-		return param.Errorf("this region may not have Lambda MicroVMs (%v): use a machine instead (sandbox: {executor: fargate})", err)
+		return param.Errorf("Lambda MicroVMs may be unavailable in this region (%v): use a machine instead (sandbox: {executor: fargate})", err)
 	}
 	return border.Translate("start a MicroVM", err)
 }

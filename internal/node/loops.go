@@ -121,10 +121,10 @@ func (n *Node) reaper(ctx context.Context) {
 		switch {
 		case err == nil || ctx.Err() != nil:
 		case errors.Is(err, host.ErrUnavailable):
-			n.retry.Unavailable("look after attempts", err)
+			n.retry.Unavailable("maintain attempts", err)
 		default:
 			n.retry.Failed()
-			n.logger.Error("look after attempts", "error", err)
+			n.logger.Error("maintain attempts", "error", err)
 		}
 		select {
 		case <-ticker.C:
@@ -156,7 +156,7 @@ func (n *Node) WatchKills(ctx context.Context, every time.Duration) (stop func()
 			began := time.Now()
 			if err := n.worker.StopKilled(ctx); err != nil && ctx.Err() == nil {
 				n.retry.Failed()
-				n.logger.Warn("look for kills", "error", err)
+				n.logger.Warn("check for kills", "error", err)
 			}
 			wait = max(every, 10*time.Since(began))
 		}

@@ -162,7 +162,7 @@ func TestPoolMissing(t *testing.T) {
 		w.must(err)
 		a := p.start(1)
 		want(t, "status", p.end(a), "error")
-		want(t, "error", p.errorOf(a, "+a"), "Pool 'warehouse' does not exist: `zerodag pool set warehouse N` makes it, with N slots (config) (<nil>)")
+		want(t, "error", p.errorOf(a, "+a"), "Pool 'warehouse' does not exist: `zerodag pool set warehouse N` creates it with N slots (config) (<nil>)")
 		p.pool(1)
 		p.push("main.dig", "zerodag: 1\n+a: {_pool: {name: warehouse, slots: 2}, work>: x}\n")
 		b := p.start(2)
@@ -216,7 +216,7 @@ func TestPoolAtPush(t *testing.T) {
 		p.push("main.dig", text, "other.dig", other)
 		unasked := w.serve(func(o *node.Options) { o.Pools = noPools{w.db} })
 		unasked.push("main.dig", "+a: {work>: x, _pool: old}\n", "other.dig", "zerodag: 1\nconcurrency: {attempts: 1}\n+a: {_pool: '${name}', work>: x}\n")
-		want(t, "an error of the store", refused(unasked, "main.dig", three), "look for pool warehouse: asked about a pool")
+		want(t, "an error of the store", refused(unasked, "main.dig", three), "look up pool warehouse: asked about a pool")
 	})
 }
 

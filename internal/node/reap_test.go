@@ -205,7 +205,7 @@ func TestGiveUp(t *testing.T) {
 				pass(time.Hour)
 				want(t, "number of runs", len(w.ran()), 0)
 				p.tasks(a)
-				if n := strings.Count(w.said(), "attempt given up"); n != 1 {
+				if n := strings.Count(w.said(), "attempt abandoned"); n != 1 {
 					t.Errorf("it was given up %d times\n%s", n, w.said())
 				}
 			})

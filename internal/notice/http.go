@@ -57,7 +57,7 @@ func (h HTTP) Send(ctx context.Context, fields *param.Map) error {
 	defer answer.Body.Close()
 	text, _ := io.ReadAll(io.LimitReader(answer.Body, 500))
 	if answer.StatusCode/100 != 2 {
-		return fmt.Errorf("%s answered %s: %s", h.server(), answer.Status, strings.TrimSpace(string(text)))
+		return fmt.Errorf("%s responded with %s: %s", h.server(), answer.Status, strings.TrimSpace(string(text)))
 	}
 	return nil
 }
@@ -78,5 +78,5 @@ func (h HTTP) failed(err error) error {
 	if errors.As(err, &of) {
 		err = of.Err
 	}
-	return fmt.Errorf("ask %s: %w", h.server(), err)
+	return fmt.Errorf("call %s: %w", h.server(), err)
 }

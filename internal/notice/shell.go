@@ -32,7 +32,7 @@ func (s Shell) Send(ctx context.Context, fields *param.Map) error {
 	c.WaitDelay = time.Second // a child may keep its pipes
 	err := c.Run()
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return fmt.Errorf("run notification command: not done after %v", limit)
+		return fmt.Errorf("run notification command: it did not finish within %v", limit)
 	}
 	if err != nil {
 		return fmt.Errorf("run notification command: %w", err)

@@ -62,7 +62,7 @@ func New(o Options) (*Provider, error) {
 		}
 	}
 	if o.ClientID == "" {
-		return nil, errors.New("the id of the client is missing, by which the provider knows this server")
+		return nil, errors.New("the client id, which identifies this server to the provider, is missing")
 	}
 	if o.Scopes == nil {
 		o.Scopes = []string{"email", "profile"}
@@ -106,7 +106,7 @@ func (p *Provider) discovered(ctx context.Context) (*oidc.Provider, error) {
 	// The provider keeps the context for its keys: it must outlive the call.
 	found, err := oidc.NewProvider(oidc.ClientContext(context.WithoutCancel(ctx), p.client), p.Issuer)
 	if err != nil {
-		return nil, fmt.Errorf("%w: ask %s about itself: %w", host.ErrUnavailable, p.Issuer, err)
+		return nil, fmt.Errorf("%w: discover the provider %s: %w", host.ErrUnavailable, p.Issuer, err)
 	}
 	p.found = found
 	return found, nil
@@ -129,7 +129,7 @@ func (p *Provider) Begin(ctx context.Context, s host.SignIn) (string, error) {
 // Finish implements host.Identities.
 func (p *Provider) Finish(ctx context.Context, s host.SignIn, code string) (host.Person, error) {
 	if code == "" {
-		return host.Person{}, denied("no code came back")
+		return host.Person{}, denied("the provider returned no code")
 	}
 	at, err := p.discovered(ctx)
 	if err != nil {
@@ -149,14 +149,14 @@ func (p *Provider) Finish(ctx context.Context, s host.SignIn, code string) (host
 	}
 	raw, _ := token.Extra("id_token").(string)
 	if raw == "" {
-		return host.Person{}, denied("it gave no id token")
+		return host.Person{}, denied("it returned no id token")
 	}
 	id, err := at.Verifier(&oidc.Config{ClientID: p.ClientID, Now: p.Now}).Verify(oidc.ClientContext(ctx, p.client), raw)
 	if err != nil {
-		return host.Person{}, denied("its id token does not hold: " + err.Error())
+		return host.Person{}, denied("its id token is invalid: " + err.Error())
 	}
 	if subtle.ConstantTimeCompare([]byte(id.Nonce), []byte(s.Nonce)) != 1 {
-		return host.Person{}, denied("its id token is of another sign-in")
+		return host.Person{}, denied("its id token belongs to a different sign-in")
 	}
 	return p.person(id)
 }
@@ -169,13 +169,13 @@ func refused(err error) error {
 		if code == "" {
 			code = answer.Response.Status
 		}
-		return denied("it answered " + code)
+		return denied("it responded with " + code)
 	}
-	return fmt.Errorf("%w: take the code to the provider of identities", host.ErrUnavailable)
+	return fmt.Errorf("%w: exchange the code at the identity provider", host.ErrUnavailable)
 }
 
 func denied(why string) error {
-	return &host.Error{Code: host.Forbidden, Message: "The provider of identities did not confirm the sign-in: " + why}
+	return &host.Error{Code: host.Forbidden, Message: "The identity provider did not confirm the sign-in: " + why}
 }
 
 // claims are the claims about a user that are read from an id token.

@@ -47,7 +47,7 @@ func (t Table) Choose(s operators.Sandbox) (string, error) {
 		return "", param.Errorf("sandbox: executor %s is not allowed on this server: it has %s%s", name, strings.Join(t.Allowed, " and "), t.hint(name))
 	}
 	if s.Role != "" && t.NoRoles {
-		return "", param.Errorf("sandbox: role has no meaning %s: commands have the credentials that their variables and secrets give them", t.Place)
+		return "", param.Errorf("sandbox: role has no effect %s: commands get credentials only from their variables and secrets", t.Place)
 	}
 	return name, nil
 }

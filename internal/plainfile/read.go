@@ -38,11 +38,11 @@ func notPlain(info fs.FileInfo) error {
 	if info.IsDir() {
 		return syscall.EISDIR
 	}
-	return errors.New("it is no plain file")
+	return errors.New("it is not a regular file")
 }
 
 func tooLarge(most int64) error {
-	return fmt.Errorf("it has more than the %d bytes that it may have", most)
+	return fmt.Errorf("it is larger than the limit of %d bytes", most)
 }
 
 // Read reads what Open opened, also when the file grows meanwhile.

@@ -85,7 +85,7 @@ func (b *Blobs) fill(ctx context.Context, id int64, r io.Reader, size int64) err
 			return err
 		}
 		if total += int64(n); total > size || over && total < size {
-			return fmt.Errorf("it has not the %d bytes that were announced", size)
+			return fmt.Errorf("it does not have the %d announced bytes", size)
 		}
 		if n > 0 {
 			if err := b.db.alone(ctx, func(c *conn) error {

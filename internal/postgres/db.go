@@ -109,15 +109,15 @@ func configOf(o Options) (*pgxpool.Config, string, error) {
 	}
 	switch {
 	case o.URL == "":
-		return nil, "", errors.New("open database: it has no URL: say which server and database, as postgres://user@host:5432/name")
+		return nil, "", errors.New("open database: the URL is missing: set it in the form postgres://user@host:5432/name")
 	case schema == "public":
-		return nil, "", errors.New("open database: its schema is \"public\", where tables of Digdag may lie that have the same names: name another one")
+		return nil, "", errors.New("open database: the schema \"public\" may contain tables of Digdag with the same names: use a different schema")
 	case len(schema) > 63 || len(schema) >= 3 && schema[:3] == "pg_":
-		return nil, "", fmt.Errorf("open database: %q is no name for a schema: name one of at most 63 bytes that does not begin with pg_", schema)
+		return nil, "", fmt.Errorf("open database: invalid schema name %q: use at most 63 bytes that do not begin with pg_", schema)
 	}
 	config, err := pgxpool.ParseConfig(o.URL)
 	if err != nil {
-		return nil, "", fmt.Errorf("open database: read its URL: %w", err) // the client leaves the password out
+		return nil, "", fmt.Errorf("open database: parse its URL: %w", err) // the client leaves the password out
 	}
 	config.MaxConns = 10 - 1
 	if o.Connections > 0 {

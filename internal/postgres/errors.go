@@ -27,7 +27,7 @@ func translated(ctx context.Context, err error) error {
 		return fmt.Errorf("%w: %w", host.ErrUnavailable, err)
 	}
 	if answer.Code == "42501" {
-		return fmt.Errorf("%w: the user of the server must own its schema, or be allowed to make it (GRANT CREATE ON DATABASE ... TO ...)", err)
+		return fmt.Errorf("%w: the server's database user must own the schema, or have the permission to create it (GRANT CREATE ON DATABASE ... TO ...)", err)
 	}
 	return err
 }

@@ -26,7 +26,7 @@ func logDialect() sqlstore.LogDialect {
 // its own.
 func (db *DB) Append(ctx context.Context, attempt int64, e host.Entry) error {
 	if e.Seq < 2 || e.Seq > sqlstore.MaxSeq || attempt < 1 {
-		return fmt.Errorf("append entry %d of attempt %d: no such place", e.Seq, attempt)
+		return fmt.Errorf("append entry %d of attempt %d: invalid position", e.Seq, attempt)
 	}
 	return db.alone(ctx, func(c *conn) error { return c.append(attempt, e) })
 }
@@ -84,7 +84,7 @@ func (c *conn) whyNot(attempt int64, e host.Entry) error {
 	case e.Basis.After != "":
 		return host.ErrConflict
 	}
-	return fmt.Errorf("append entry %d of attempt %d: entry %d is not there", e.Seq, attempt, e.Seq-1)
+	return fmt.Errorf("append entry %d of attempt %d: entry %d does not exist", e.Seq, attempt, e.Seq-1)
 }
 
 // first writes entry 1. Nothing else makes a log.

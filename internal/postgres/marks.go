@@ -95,7 +95,7 @@ func (c *conn) sweepMarks() error {
 type doubt struct{ cause error }
 
 func (d *doubt) Error() string {
-	return "the connection to the database broke during a commit, and the database cannot be asked whether the commit succeeded: " + d.cause.Error()
+	return "the connection to the database broke during a commit, and whether the commit succeeded cannot be determined: " + d.cause.Error()
 }
 
 // Is makes it host.ErrUnavailable.

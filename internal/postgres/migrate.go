@@ -84,7 +84,7 @@ func (o Options) missing(c *conn, schema string) (sqlstore.Migrations, error) {
 		return nil, err
 	}
 	if version < leastVersion {
-		return nil, fmt.Errorf("the server is PostgreSQL %d and 12 is the oldest that will do: use a newer one", version/10000)
+		return nil, fmt.Errorf("the server runs PostgreSQL %d, but 12 or later is required: upgrade it", version/10000)
 	}
 	_, exists, err := sqlstore.One(c, (*row).Int, "SELECT 1 FROM pg_catalog.pg_tables WHERE schemaname = convert_from($1, 'UTF8') AND tablename = 'schema_migrations'", schema)
 	if err != nil || !exists {
@@ -112,7 +112,7 @@ func prepare(c *conn, schema string, o Options, now time.Time) error {
 	}
 	for _, m := range list {
 		if err := c.apply(schema, m, now); err != nil {
-			return fmt.Errorf("bring the schema %q up to date: %s: %w", schema, m.Name, err)
+			return fmt.Errorf("migrate the schema %q: %s: %w", schema, m.Name, err)
 		}
 	}
 	return nil

@@ -54,7 +54,7 @@ func (p *parts) more() error {
 			}
 		}, p.sql+" LIMIT $3", append([]any{p.at, p.last, partsAtOnce}, p.args...)...)
 		if err == nil && len(list) == 0 {
-			err = fmt.Errorf("%w: it was removed meanwhile", host.ErrNotFound)
+			err = fmt.Errorf("%w: it has been removed", host.ErrNotFound)
 		}
 		if err == nil {
 			p.bytes, p.at = list, at

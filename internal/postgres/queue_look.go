@@ -29,7 +29,7 @@ func (db *DB) Depths(ctx context.Context) ([]host.Depth, error) {
 func (db *DB) Queued(ctx context.Context, queue string, after int64, n int) ([]host.Queued, error) {
 	q := db.queues[queue]
 	if q == nil {
-		return nil, fmt.Errorf("look into queue %s: %w", queue, host.ErrNotFound)
+		return nil, fmt.Errorf("inspect queue %s: %w", queue, host.ErrNotFound)
 	}
 	list := sqlstore.Select("SELECT id, unique_name, message_group, share, due, length(body), CASE WHEN length(body) <= ? THEN body END, receive_count,"+
 		" greatest(sent_at, due), CASE WHEN receipt <> 0 AND free_at > "+clock+" THEN free_at END, free_at IS NULL"+

@@ -145,7 +145,7 @@ func (t *taskLog) store(split bool) error {
 	for t.next(split) {
 		if err := t.add(ctx); err != nil {
 			t.fell(err)
-			return fmt.Errorf("keep log of task %s: %w", t.task, err)
+			return fmt.Errorf("store log of task %s: %w", t.task, err)
 		}
 		t.stored()
 	}
@@ -233,7 +233,7 @@ func (t *taskLog) tellMissing() {
 		t.text = append(t.text, '\n')
 	}
 	t.text = append(t.text, t.logs.form.Line(t.logs.now(), operators.Warn, t.source, "OperatorManager",
-		fmt.Sprintf("%d lines (%d bytes) are missing here: the database did not take them", t.missing.lines, t.missing.bytes))...)
+		fmt.Sprintf("%d lines (%d bytes) are missing here: the database did not accept them", t.missing.lines, t.missing.bytes))...)
 	t.missing = gap{}
 }
 

@@ -119,7 +119,7 @@ func testLogs(t *testing.T, l *lab) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if text := unpack(t, bytes.NewReader(content)); !strings.HasSuffix(text, fmt.Sprintf("%d lines (%d bytes) are missing here: the database did not take them\n", missing.lines, missing.bytes)) {
+	if text := unpack(t, bytes.NewReader(content)); !strings.HasSuffix(text, fmt.Sprintf("%d lines (%d bytes) are missing here: the database did not accept them\n", missing.lines, missing.bytes)) {
 		t.Errorf("the log ends with %q", text[max(0, len(text)-200):])
 	}
 }

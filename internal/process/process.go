@@ -126,7 +126,7 @@ func (c commands) Run(ctx context.Context, command operators.Command) (operators
 	defer s.Remove()
 	if u := c.driver.options.User; u != nil {
 		if err := limits.Patiently(ctx, command.Stdout, func() error { return scratch.Give(c.root, u.ID, u.Group) }); err != nil {
-			return operators.Exit{}, fmt.Errorf("give the workspace to user %s: %w", u.Name, err)
+			return operators.Exit{}, fmt.Errorf("change the owner of the workspace to %s: %w", u.Name, err)
 		}
 	}
 	exit, err := c.driver.run(ctx, c.root, command)

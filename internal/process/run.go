@@ -25,7 +25,7 @@ const soon = 10 * time.Millisecond
 // run starts a command, passes its output on and returns how it ended.
 func (d *Driver) run(ctx context.Context, root string, c operators.Command) (operators.Exit, error) {
 	if len(c.Args) == 0 {
-		return operators.Exit{}, errors.New("run a command: it has no program")
+		return operators.Exit{}, errors.New("run a command: no program is set")
 	}
 	number := d.begin()
 	defer d.end(number)
@@ -35,7 +35,7 @@ func (d *Driver) run(ctx context.Context, root string, c operators.Command) (ope
 	w := &watch{driver: d, limits: c.Sandbox, number: number, disk: limits.NewDisk(root, c.Sandbox.Disk)}
 	w.output = limits.NewOutput(c.Stdout, c.Sandbox.Output, w.tooMuchOutput)
 	if c.Sandbox.CPU > 0 {
-		w.output.Say("sandbox: cpu has no effect on a plain process (it has in docker)")
+		w.output.Say("sandbox: cpu has no effect on a plain process (only with docker)")
 	}
 	var p *os.Process
 	var reader *os.File
@@ -86,7 +86,7 @@ func (d *Driver) run(ctx context.Context, root string, c operators.Command) (ope
 	}
 	exit := w.exit(ctx, status)
 	if left > 0 && exit.Why == "" && ctx.Err() == nil {
-		w.output.Say("%s that the command left running: a task ends with its command", ended(left))
+		w.output.Say("%s that the command left running: background processes end with the task", ended(left))
 	}
 	return exit, nil
 }
@@ -114,7 +114,7 @@ func (d *Driver) start(dir string, c operators.Command, number int) (_ *os.Proce
 	defer null.Close()
 	reader, writer, err := pipe()
 	if err != nil {
-		return nil, nil, fmt.Errorf("make a pipe: %w", err)
+		return nil, nil, fmt.Errorf("create a pipe: %w", err)
 	}
 	defer writer.Close()
 	// In a separate session, nothing that a command starts can get into ours.
@@ -166,7 +166,7 @@ func (d *Driver) wait(p *os.Process, g *group) (syscall.WaitStatus, error) {
 	}
 	status, known := state.Sys().(syscall.WaitStatus)
 	if !known {
-		return status, errors.New("wait for a command: its end is not known")
+		return status, errors.New("wait for a command: its outcome is unknown")
 	}
 	return status, nil
 }

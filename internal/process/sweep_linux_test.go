@@ -32,7 +32,7 @@ func TestDaemonsAreFound(t *testing.T) {
 // processes ended on their own.
 func TestSaysWhatItEnded(t *testing.T) {
 	t.Parallel()
-	const line = "zerodag: ended a process that the command left running: a task ends with its command\n"
+	const line = "zerodag: ended a process that the command left running: background processes end with the task\n"
 	// A process that is about to become another program has no environment for a moment, and is not counted then.
 	const started = "until grep -q sleep /proc/$!/comm && grep -qa . /proc/$!/environ; do :; done"
 	for script, want := range map[string]string{

@@ -30,5 +30,5 @@ func (d *Driver) markEarly(int, int) {}
 func (d *Driver) usage(int, int) (count int, memory int64) { return 0, 0 }
 
 func (d *Driver) spawnAs(*User, string, operators.Command, int, *os.ProcAttr) (*os.Process, error) {
-	return nil, errors.New("commands run as another user on Linux only")
+	return nil, errors.New("commands can run as another user only on Linux")
 }

@@ -47,7 +47,7 @@ func (r *Reader) History(ctx context.Context, a host.Attempt, first int64, n int
 }
 
 func historyGone(a host.Attempt) error {
-	return &host.Error{Code: host.Missing, Message: "The history of attempt id=" + strconv.FormatInt(a.ID, 10) + " is not kept any more"}
+	return &host.Error{Code: host.Missing, Message: "The history of attempt id=" + strconv.FormatInt(a.ID, 10) + " is no longer stored"}
 }
 
 // At returns the attempt as it was after entry seq. An *Error of code Missing means that there is no such entry.
@@ -58,7 +58,7 @@ func (r *Reader) At(ctx context.Context, a host.Attempt, seq int64) (*engine.Sta
 	}
 	stored, err := r.upTo(ctx, a.ID, seq)
 	if errors.Is(err, host.ErrNotFound) || err == nil && !endsWith(stored, seq) {
-		return nil, &host.Error{Code: host.Missing, Message: fmt.Sprintf("Attempt id=%d has no entry %d in its history", a.ID, seq)}
+		return nil, &host.Error{Code: host.Missing, Message: fmt.Sprintf("The history of attempt id=%d has no entry %d", a.ID, seq)}
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read history of attempt %d: %w", a.ID, err)

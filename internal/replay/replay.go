@@ -71,7 +71,7 @@ func (r *Reader) Load(ctx context.Context, id int64) (Loaded, error) {
 		return Loaded{}, fmt.Errorf("replay log of attempt %d: %w", id, err)
 	}
 	if row.Done && !state.Ended() {
-		return Loaded{}, fmt.Errorf("load attempt %d: it was given up: %w", id, host.ErrGone)
+		return Loaded{}, fmt.Errorf("load attempt %d: it was abandoned: %w", id, host.ErrGone)
 	}
 	l := Loaded{Row: row, Workflow: d.Workflow, State: state, Seq: stored.At, Nonce: stored.Nonce, Snapshot: len(stored.Snapshot), At: lastChange(state, row.CreatedAt), Stored: stored}
 	for _, e := range stored.Entries {

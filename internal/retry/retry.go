@@ -108,7 +108,7 @@ func (r *Retrier) Unavailable(what string, err error) {
 	if since := now.Sub(r.told); since >= 0 && since < tellEvery {
 		return
 	}
-	r.Logger.Error("the store is not available: what is under way is kept and tried again", "doing", what, "tries", r.failed, "since", r.since.UTC().Format(time.RFC3339), "error", err)
+	r.Logger.Error("the store is unavailable: pending operations are kept and retried", "doing", what, "tries", r.failed, "since", r.since.UTC().Format(time.RFC3339), "error", err)
 	r.told, r.known, r.failed = now, true, 0
 }
 

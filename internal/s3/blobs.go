@@ -84,7 +84,7 @@ func readPart(ctx context.Context, r io.Reader, n int64) ([]byte, error) {
 	return part, errors.Join(err, ctx.Err())
 }
 
-var errSize = errors.New("it has not as many bytes as were announced")
+var errSize = errors.New("its size differs from the announced size")
 
 // atEnd checks that nothing more comes.
 func atEnd(r io.Reader, size int64) error {

@@ -80,7 +80,7 @@ func (l Links) Read(ctx context.Context, key string) ([]byte, error) {
 	}
 	defer r.Close()
 	if size > sandbox.MaxOutput {
-		return nil, fmt.Errorf("%s has %d bytes, more than the %d that it may have", key, size, sandbox.MaxOutput)
+		return nil, fmt.Errorf("%s has %d bytes, but at most %d are allowed", key, size, sandbox.MaxOutput)
 	}
 	return io.ReadAll(r)
 }

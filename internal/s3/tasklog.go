@@ -140,7 +140,7 @@ func (l *Logs) putObject(key string, content []byte) error {
 	ctx, cancel := context.WithTimeout(context.Background(), putTime)
 	defer cancel()
 	_, err := l.client.PutObject(ctx, &s3.PutObjectInput{Bucket: &l.Bucket, Key: &key, Body: bytes.NewReader(content), ContentType: aws.String("application/gzip")})
-	return translate("keep log "+key, err)
+	return translate("store log "+key, err)
 }
 
 // Close stores the rest: with the task's result when it is short and no reader has seen it

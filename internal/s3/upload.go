@@ -66,7 +66,7 @@ func (b *Blobs) BeginParts(ctx context.Context, key string, parts []host.Part, v
 // Repeated it changes nothing. A *host.Error of code Invalid: the parts are not all there.
 func (b *Blobs) CompleteParts(ctx context.Context, key, id string, parts []host.Part, tags []string) error {
 	if len(tags) != len(parts) {
-		return &host.Error{Code: host.Invalid, Message: fmt.Sprintf("The upload has %d parts, %d tags were sent", len(parts), len(tags))}
+		return &host.Error{Code: host.Invalid, Message: fmt.Sprintf("The upload has %d parts, but %d tags were sent", len(parts), len(tags))}
 	}
 	list := make([]types.CompletedPart, len(parts))
 	for i, p := range parts {
@@ -79,7 +79,7 @@ func (b *Blobs) CompleteParts(ctx context.Context, key, id string, parts []host.
 		if there, e := b.Has(ctx, key); there || e != nil {
 			return e
 		}
-		return &host.Error{Code: host.Missing, Message: "The upload is not open any more: begin another"}
+		return &host.Error{Code: host.Missing, Message: "The upload is no longer open: start a new one"}
 	case "InvalidPart", "InvalidPartOrder", "EntityTooSmall", "BadDigest", "InvalidRequest":
 		return &host.Error{Code: host.Invalid, Message: "The parts of the upload are not complete: " + err.Error()}
 	}
@@ -92,7 +92,7 @@ func (b *Blobs) Has(ctx context.Context, key string) (bool, error) {
 		return false, err
 	}
 	_, err := b.client.HeadObject(ctx, &s3.HeadObjectInput{Bucket: &b.bucket, Key: &key})
-	if err = translate("look for "+key, err); errors.Is(err, host.ErrNotFound) {
+	if err = translate("look up "+key, err); errors.Is(err, host.ErrNotFound) {
 		return false, nil
 	}
 	return err == nil, err

@@ -67,13 +67,13 @@ func Open(ctx context.Context, o Options) (_ *embedded.Shared, err error) {
 		o.Logger.Error(err.Error())
 	}
 	s := &embedded.Shared{Store: store{db}, Logs: host.NoLogs{}, RemoveLogs: func(context.Context, []host.Attempt) error { return nil },
-		Backup: "The data of this server is in PostgreSQL: back it up with pg_dump, and what is in S3 by its versions"}
+		Backup: "The data of this server is in PostgreSQL: back it up with pg_dump, and objects in S3 with bucket versioning"}
 	if s.Blobs, err = archives(ctx, db, o.Archives); err != nil {
-		return nil, fmt.Errorf("open the place of archives: %w", err)
+		return nil, fmt.Errorf("open the store of archives: %w", err)
 	}
 	if !o.NoLogs {
 		if err := o.logs(ctx, db, s); err != nil {
-			return nil, fmt.Errorf("open the place of logs: %w", err)
+			return nil, fmt.Errorf("open the store of logs: %w", err)
 		}
 	}
 	return s, nil
@@ -140,7 +140,7 @@ func (b Bucket) config(ctx context.Context) (aws.Config, error) {
 	}
 	if c.Region == "" {
 		if b.Endpoint == "" {
-			return c, fmt.Errorf("no region is set for bucket %s: AWS_REGION, or the region of the profile in AWS_PROFILE", b.Name)
+			return c, fmt.Errorf("no AWS region for bucket %s: set AWS_REGION, or a region in the profile that AWS_PROFILE names", b.Name)
 		}
 		c.Region = "us-east-1" // it is part of signatures only
 	}

@@ -38,7 +38,7 @@ func logDialect() sqlstore.LogDialect {
 // Append writes an entry: see host.Log.
 func (db *DB) Append(ctx context.Context, attempt int64, e host.Entry) error {
 	if e.Seq < 2 || e.Seq > sqlstore.MaxSeq || attempt < 1 || attempt > 1<<(62-seqBits) {
-		return fmt.Errorf("append entry %d of attempt %d: no such place", e.Seq, attempt)
+		return fmt.Errorf("append entry %d of attempt %d: invalid position", e.Seq, attempt)
 	}
 	return db.writer.do(ctx, &write{whole: e.Snapshot == nil, run: func(c *conn) error { return c.append(attempt, e) }})
 }
@@ -78,7 +78,7 @@ func (c *conn) whyNot(attempt int64, e host.Entry) error {
 	case !any:
 		return host.ErrNotFound
 	}
-	return fmt.Errorf("append entry %d of attempt %d: entry %d is not there", e.Seq, attempt, e.Seq-1)
+	return fmt.Errorf("append entry %d of attempt %d: entry %d does not exist", e.Seq, attempt, e.Seq-1)
 }
 
 // first writes entry 1. Nothing else makes a log.

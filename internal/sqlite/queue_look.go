@@ -52,7 +52,7 @@ func (q *Queue) since(m *message) time.Time {
 func (db *DB) Queued(ctx context.Context, queue string, after int64, n int) ([]host.Queued, error) {
 	q := db.queues[queue]
 	if q == nil {
-		return nil, fmt.Errorf("look into queue %s: %w", queue, host.ErrNotFound)
+		return nil, fmt.Errorf("inspect queue %s: %w", queue, host.ErrNotFound)
 	}
 	list := sqlstore.Select("SELECT id, length(body), CASE WHEN length(body) <= ? THEN body END FROM queued_messages"+
 		" WHERE queue = ? AND id > ?", host.MostQueuedBody, queue, after)

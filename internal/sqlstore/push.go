@@ -81,7 +81,7 @@ func (t tx) projectOf(p host.Push) (id int64, paused bool, err error) {
 			return id, false, err
 		} // another transaction made or deleted it meanwhile
 	}
-	return 0, false, fmt.Errorf("push: %w: the project comes and goes", host.ErrUnavailable)
+	return 0, false, fmt.Errorf("push: %w: the project keeps being created and deleted", host.ErrUnavailable)
 }
 
 // scanPaused reads as much of a project as a push needs.
@@ -123,7 +123,7 @@ func (t tx) reschedule(p host.Push, project int64, paused bool, definitions map[
 	for _, name := range slices.Sorted(maps.Keys(p.Schedules)) {
 		definition, ok := definitions[name]
 		if !ok {
-			return errors.New("push: schedule of " + name + ", which is no workflow of the revision")
+			return errors.New("push: schedule of " + name + ", which is not a workflow of the revision")
 		}
 		next := host.Schedule{Site: p.Site, Project: host.Ref{ID: project}, Workflow: host.Ref{ID: definition, Name: name},
 			Times: p.Schedules[name](old[name], paused), UpdatedAt: p.Revision.CreatedAt}

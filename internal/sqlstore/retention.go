@@ -127,7 +127,7 @@ func (s *Store) SetArchive(ctx context.Context, r host.Revision, old, state host
 			" WHERE id = ? AND project_id = ?", "FOR UPDATE"), r.ID, r.ProjectID)
 		switch {
 		case err != nil || !exists:
-			return OrNotFound(err, "change what is known of the archive of revision %d", r.ID)
+			return OrNotFound(err, "update the state of the archive of revision %d", r.ID)
 		case text == state.Text():
 			return nil
 		case text != old.Text():

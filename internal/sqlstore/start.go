@@ -53,7 +53,7 @@ func (x *starting) start(n host.NewAttempt) (host.Attempt, error) {
 	var waits any
 	if n.WaitsFor >= 0 {
 		if n.WaitsFor >= len(x.made) {
-			return none, fmt.Errorf("start attempt: it waits for number %d, which is not before it", n.WaitsFor)
+			return none, fmt.Errorf("start attempt: it waits for number %d, which does not precede it", n.WaitsFor)
 		}
 		waits = x.made[n.WaitsFor].SessionID
 	}
@@ -130,7 +130,7 @@ func (x *starting) sessionOf(n host.NewAttempt) (session, last int64, err error)
 			return session, 0, err
 		} // another transaction made or removed it meanwhile
 	}
-	return 0, 0, fmt.Errorf("start attempt: %w: its session comes and goes", host.ErrUnavailable)
+	return 0, 0, fmt.Errorf("start attempt: %w: its session keeps being created and removed", host.ErrUnavailable)
 }
 
 // add makes the row, which is then the last one of its session.

@@ -130,7 +130,7 @@ func TestHostile(t *testing.T) {
 	t.Parallel()
 	for fault, want := range map[fake.Fault]string{
 		fake.Nonsense:   "[INVALID_JSON_RESPONSE] the response of Treasure Data to /v3/job/issue/presto/sample_datasets cannot be read: it is not the expected JSON: invalid character '<' looking for beginning of value (td client)",
-		fake.HugeHeader: "Treasure Data is not responding: POST /v3/job/issue/presto/sample_datasets: the head of the answer is longer than 1048576 bytes (td client)",
+		fake.HugeHeader: "Treasure Data is not responding: POST /v3/job/issue/presto/sample_datasets: the headers of the response exceed 1048576 bytes (td client)",
 	} {
 		b := newBed(t)
 		b.Fail(fake.Faults{Every: fault})

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 /** Who a provider says that it is that signs in. */
 export type Person = { email: string; email_verified: boolean; groups: string[] };
 
-/** A provider of identities that lets everybody in, as one person. It checks what OpenID Connect has a provider check. */
+/** An identity provider that lets everybody in, as one person. It checks what OpenID Connect has a provider check. */
 export class Provider {
   person: Person = { email: "ada@example.com", email_verified: true, groups: ["oncall"] };
   issuer = "";

@@ -32,7 +32,7 @@ func (db Commands) Add(ctx context.Context, c sandbox.Command) (sandbox.Command,
 	} else {
 		blob := fmt.Sprintf("log/%d/command/%s", c.Attempt, c.Key)
 		if err := db.t.Blobs.Put(ctx, blob, bytes.NewReader(spec), int64(len(spec))); err != nil {
-			return c, fmt.Errorf("keep command %s: %w", c.Key, err)
+			return c, fmt.Errorf("store command %s: %w", c.Key, err)
 		}
 		it.SetStr(cSpecBlob, blob)
 	}
@@ -175,7 +175,7 @@ func (db Commands) End(ctx context.Context, attempt int64, name, runner string, 
 func (db Commands) Ended(ctx context.Context, attempt int64, name, runner string) error {
 	_, err := db.t.Update(ctx, commandKey(attempt, name), table.Where{Text: "SET #en = :yes", Names: []string{cEnded}, Values: table.Item{":yes": table.Yes()}}, inState(runner, sandbox.Over))
 	if errors.Is(err, table.ErrCondition) {
-		return fmt.Errorf("note the end of command %s: %w", name, host.ErrConflict)
+		return fmt.Errorf("record the end of command %s: %w", name, host.ErrConflict)
 	}
 	return err
 }
@@ -186,7 +186,7 @@ func (db Commands) Note(ctx context.Context, attempt int64, name, trouble string
 		_, err := db.t.Update(ctx, commandKey(attempt, name), table.Where{Text: "SET #tr = :tr ADD #tn :one", Names: []string{cTrouble, cTroubles},
 			Values: table.Item{":tr": table.Text(trouble), ":one": table.Number(1)}}, inState("", sandbox.Waiting))
 		if errors.Is(err, table.ErrCondition) {
-			return sandbox.Command{}, fmt.Errorf("note trouble of command %s: %w", name, host.ErrConflict)
+			return sandbox.Command{}, fmt.Errorf("record a failure of command %s: %w", name, host.ErrConflict)
 		} else if err != nil {
 			return sandbox.Command{}, err
 		}

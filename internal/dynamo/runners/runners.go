@@ -120,7 +120,7 @@ func (db Runners) alterRunner(ctx context.Context, name string, change, must tab
 	switch {
 	case errors.Is(err, table.ErrCondition) && it.Str(rID) == id:
 		r, e := runnerOf(it)
-		return r, errors.Join(fmt.Errorf("runner %s is not as it must be: %w", name, host.ErrConflict), e)
+		return r, errors.Join(fmt.Errorf("runner %s is in an unexpected state: %w", name, host.ErrConflict), e)
 	case errors.Is(err, table.ErrCondition):
 		return sandbox.Runner{}, fmt.Errorf("runner %s: %w", name, host.ErrNotFound)
 	case err != nil:
@@ -133,7 +133,7 @@ func (db Runners) alterRunner(ctx context.Context, name string, change, must tab
 func (db Runners) living(ctx context.Context, name string, change, must table.Where) (sandbox.Runner, error) {
 	r, err := db.changeRunner(ctx, name, change, must)
 	if errors.Is(err, host.ErrConflict) && r.Fenced {
-		err = fmt.Errorf("runner %s is ended: %w", name, host.ErrNotFound)
+		err = fmt.Errorf("runner %s has ended: %w", name, host.ErrNotFound)
 	}
 	return r, err
 }
@@ -149,7 +149,7 @@ func (db Runners) Join(ctx context.Context, name string, hash []byte, at time.Ti
 	r, err := db.changeRunner(ctx, name, table.Where{Text: "SET #hs = :hs, #se = if_not_exists(#se, :se)", Names: []string{rHash, rSeen}, Values: table.Item{":hs": table.Bytes(hash), ":se": table.Micros(at)}},
 		table.Where{Text: "(attribute_not_exists(#hs) OR #hs = :hs)", Names: []string{rHash}, Values: table.Item{":hs": table.Bytes(hash)}})
 	if errors.Is(err, host.ErrConflict) && (r.Hash == nil || bytes.Equal(r.Hash, hash)) {
-		err = fmt.Errorf("runner %s is ended: %w", name, host.ErrNotFound)
+		err = fmt.Errorf("runner %s has ended: %w", name, host.ErrNotFound)
 	}
 	return r, err
 }

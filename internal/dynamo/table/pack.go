@@ -41,7 +41,7 @@ func Pack(b []byte) []byte {
 }
 
 // ErrFormat means that a later release packed the content.
-var ErrFormat = errors.New("stored in a form that this release does not know: a later one wrote it")
+var ErrFormat = errors.New("stored in an unknown format by a later release")
 
 // Unpack returns what Pack was given.
 func Unpack(b []byte) ([]byte, error) {

@@ -89,7 +89,7 @@ const tries = 10
 // Pause waits a random time, the longer the more often it was in vain.
 func Pause(ctx context.Context, try int) error {
 	if try >= tries {
-		return fmt.Errorf("DynamoDB: in vain %d times: %w", try, host.ErrUnavailable)
+		return fmt.Errorf("DynamoDB: giving up after %d attempts: %w", try, host.ErrUnavailable)
 	}
 	timer := time.NewTimer(border.Wait(try))
 	defer timer.Stop()

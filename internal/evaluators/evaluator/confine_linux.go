@@ -36,7 +36,7 @@ func confine() error {
 		most uint64
 	}{{unix.RLIMIT_CORE, 0}, {unix.RLIMIT_FSIZE, 0}, {unix.RLIMIT_DATA, data + maxMemory}, {unix.RLIMIT_AS, space + maxSpace}, {unix.RLIMIT_NOFILE, 0}} {
 		if err := lower(l.what, l.most); err != nil {
-			return fmt.Errorf("bound the evaluator (%d): %w", l.what, err)
+			return fmt.Errorf("limit the evaluator (%d): %w", l.what, err)
 		}
 	}
 	// Some sandboxes, such as Lambda's, refuse both, since they have their own filter. The limits above still apply.

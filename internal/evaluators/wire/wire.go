@@ -35,7 +35,7 @@ const (
 // Greeting is the argument that starts an evaluator, and its first message.
 const Greeting = "zerodag-evaluator"
 
-var errTooLong = errors.New("more than is ever sent")
+var errTooLong = errors.New("the message is longer than any valid one")
 
 func appendFrame(b []byte, texts ...[]byte) []byte {
 	for _, t := range texts {
@@ -69,11 +69,11 @@ type scope struct {
 func Question(q expr.Script) ([]byte, error) {
 	settings, err := json.Marshal(scope{Scope: q.Scope, Zone: q.Scope.Location().String()})
 	if err != nil {
-		return nil, fmt.Errorf("hand an expression over: %w", err)
+		return nil, fmt.Errorf("send an expression: %w", err)
 	}
 	vars := param.AppendJSON(nil, q.Vars)
 	if len(vars) > maxQuestion || len(q.Text) > maxQuestion {
-		return nil, expr.ScriptError("the parameters that the expression sees are larger than 64 MiB")
+		return nil, expr.ScriptError("the parameters of the expression exceed 64 MiB")
 	}
 	size := len(settings) + len(vars) + len(q.Text) + 12
 	return appendFrame(slices.Grow([]byte(nil), size), settings, []byte(q.Text), vars), nil
@@ -132,10 +132,10 @@ func Hello() []byte { return appendFrame(nil, []byte(Greeting)) }
 func ReadHello(r *bufio.Reader) error {
 	text, err := readText(r, uint32(len(Greeting)))
 	if err != nil {
-		return fmt.Errorf("the evaluator does not greet: %w", err)
+		return fmt.Errorf("the evaluator sent no greeting: %w", err)
 	}
 	if string(text) != Greeting {
-		return fmt.Errorf("the evaluator greets with %q", text)
+		return fmt.Errorf("the evaluator sent the unexpected greeting %q", text)
 	}
 	return nil
 }
@@ -164,5 +164,5 @@ func ReadAnswer(r *bufio.Reader) (string, error) {
 	case string(kind) == problem:
 		return "", expr.ScriptError(text)
 	}
-	return "", fmt.Errorf("an answer of the kind %q", kind)
+	return "", fmt.Errorf("unexpected response of kind %q", kind)
 }

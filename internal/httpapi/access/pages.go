@@ -66,7 +66,7 @@ func (g *Gate) OwnPage(r *http.Request) error {
 		return nil
 	}
 	if r.URL.Path == CallbackPath && reads(r.Method) {
-		return nil // a provider of identities sends browsers there; what they bring is looked at (package signin)
+		return nil // an identity provider sends browsers there; what they bring is looked at (package signin)
 	}
 	return Refuse(http.StatusForbidden, "Pages of other origins must not call this API: call it without a browser or from a page of this server, or allow other origins with server.enable-swagger")
 }

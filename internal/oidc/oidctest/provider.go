@@ -142,7 +142,7 @@ func (p *Provider) keys(w http.ResponseWriter, _ *http.Request) {
 func (p *Provider) authorize(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	if q.Get("client_id") != ClientID || q.Get("redirect_uri") != p.Callback || q.Get("response_type") != "code" || q.Get("code_challenge_method") != "S256" || q.Get("code_challenge") == "" {
-		http.Error(w, "this is not what the client was registered with", http.StatusBadRequest)
+		http.Error(w, "the client is registered with a different value", http.StatusBadRequest)
 		return
 	}
 	p.mu.Lock()
