@@ -134,7 +134,7 @@ func TestStopTwice(t *testing.T) {
 	if err := r.Wait(); err != nil {
 		t.Errorf("the end of the process: %v", err)
 	}
-	for _, line := range []string{"Cutting off running tasks", "Shutdown completed"} {
+	for _, line := range []string{"Interrupting running tasks", "Shutdown completed"} {
 		if !strings.Contains(r.Log(), line) {
 			t.Errorf("%q is not logged\n%s", line, r.Log())
 		}

@@ -225,7 +225,7 @@ func TestDeadLetters(t *testing.T) {
 	for i := range 60 {
 		failed.list = append(failed.list, host.DeadLetter{ID: fmt.Sprint("e", i), Queue: "events", Sent: at.Add(time.Duration(60-i) * time.Second), Count: 21, Times: 1, Size: len(result), Message: host.Message{ID: "999999/done", Group: "999999", Body: result}})
 	}
-	tasks.list = []host.DeadLetter{{ID: "t1", Queue: "tasks", Sent: at.Add(-time.Hour), Broken: "it has no attribute \"id\": it was not sent by zerodag"}}
+	tasks.list = []host.DeadLetter{{ID: "t1", Queue: "tasks", Sent: at.Add(-time.Hour), Broken: "it has no attribute \"id\": zerodag did not send it"}}
 	server := ours(t, httpapi.Options{Auth: access.Auth{Required: true}, Dead: []host.DeadLetters{failed, tasks}})
 	c := caller{server, t, server.token(t, 0, "owner")}
 	var answer struct {

@@ -160,7 +160,7 @@ func TestL11_RootIsWarned(t *testing.T) {
 	if os.Geteuid() != 0 {
 		required(t, "root", "only root is warned")
 	}
-	const words = "runs as root and asks for no login"
+	const words = "runs as root and requires no login"
 	if s := serve(t); !strings.Contains(s.log(), words) {
 		t.Errorf("no warning: %s", s.log())
 	}

@@ -300,7 +300,7 @@ func TestDoctor(t *testing.T) {
 	}{
 		"bootstrapped":           {check: "bootstrap", level: account.OK, says: "version 21"},
 		"not bootstrapped":       {account: func(f *fake) { f.bootstrap = "" }, check: "bootstrap", level: account.Fail, says: "bootstrap aws://111111111111/eu-central-1"},
-		"old bootstrap":          {account: func(f *fake) { f.bootstrap = "5" }, check: "bootstrap", level: account.Fail, says: "version 5, and 6 is needed"},
+		"old bootstrap":          {account: func(f *fake) { f.bootstrap = "5" }, check: "bootstrap", level: account.Fail, says: "version 5 is too old: 6"},
 		"strange bootstrap":      {account: func(f *fake) { f.bootstrap = "new" }, check: "bootstrap", level: account.Fail, says: "version new"},
 		"may not ask":            {account: func(f *fake) { f.denied = "GetParameter" }, check: "bootstrap", level: account.Unknown, says: "AccessDenied"},
 		"enough concurrency":     {check: "concurrency", level: account.OK, says: "takes up to 170"},
@@ -336,7 +336,7 @@ func TestDoctor(t *testing.T) {
 		"room for versions":           {account: func(f *fake) { f.programs = 74850 }, stage: func(s *settings.Settings) { s.Gradual = "AllAtOnce" }, check: "code storage", level: account.OK, says: "74850 MB"},
 		"no room for versions":        {account: func(f *fake) { f.programs = 74851 }, stage: func(s *settings.Settings) { s.Gradual = "AllAtOnce" }, check: "code storage", level: account.Fail, says: "gradual: none"},
 		"no versions":                 {account: func(f *fake) { f.programs = 75000 }, check: "code storage"},
-		"no role":                     {account: func(f *fake) { f.role = false }, check: "ecs role", level: account.OK, says: "makes it with the first cluster"},
+		"no role":                     {account: func(f *fake) { f.role = false }, check: "ecs role", level: account.OK, says: "creates it with the first cluster"},
 		"no role for spot":            {account: func(f *fake) { f.role = false }, stage: func(s *settings.Settings) { s.Spot = true }, check: "ecs role", level: account.Fail, says: "create-service-linked-role"},
 		"no machines":                 {account: func(f *fake) { f.role = false }, stage: func(s *settings.Settings) { s.Commands = "none" }, check: "ecs role"},
 		"vCPUs":                       {check: "fargate", level: account.OK, says: "140 machines of 1"},
@@ -349,15 +349,15 @@ func TestDoctor(t *testing.T) {
 		"VPCs may not be listed":      {account: func(f *fake) { f.denied = "DescribeVpcs" }, check: "vpcs", level: account.Unknown, says: "status 403"},
 		"MicroVMs":                    {account: bases("2 AVAILABLE", "1 AVAILABLE"), stage: small, check: "microvms", level: account.OK, says: "version 1 of the base image al2023-1"},
 		"MicroVMs, old base":          {account: bases("2 AVAILABLE", "1 DEPRECATED"), stage: small, check: "microvms", level: account.Advice, says: "deprecated"},
-		"MicroVMs, recalled base":     {account: bases("3 AVAILABLE", "2 AVAILABLE", "1 RECALLED"), stage: small, check: "microvms", level: account.Fail, says: "it has 3, 2 "},
-		"MicroVMs, unknown base":      {account: bases("7 RECALLED"), stage: small, check: "microvms", level: account.Fail, says: "it has none"},
+		"MicroVMs, recalled base":     {account: bases("3 AVAILABLE", "2 AVAILABLE", "1 RECALLED"), stage: small, check: "microvms", level: account.Fail, says: "versions: 3, 2 "},
+		"MicroVMs, unknown base":      {account: bases("7 RECALLED"), stage: small, check: "microvms", level: account.Fail, says: "versions: none"},
 		"MicroVMs, other region":      {account: func(f *fake) { f.noImages = 404 }, stage: small, check: "microvms", level: account.Fail, says: "microvms: none"},
 		"MicroVMs, may not look":      {account: func(f *fake) { f.noImages = 403 }, stage: small, check: "microvms", level: account.Unknown, says: "AccessDenied"},
 		"no MicroVMs":                 {check: "microvms"},
 		"high throughput":             {check: "secrets", level: account.OK},
 		"40 secrets a second":         {account: func(f *fake) { f.throughput = false }, check: "secrets", level: account.Advice, says: "update-service-setting"},
 		"a stage that is new":         {check: "stage", level: account.OK, says: "not deployed yet"},
-		"a stage that is there":       {account: func(f *fake) { f.table = true }, check: "stage", level: account.OK, says: "its table is there"},
+		"a stage that is there":       {account: func(f *fake) { f.table = true }, check: "stage", level: account.OK, says: "its table exists"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

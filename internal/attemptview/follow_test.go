@@ -88,7 +88,7 @@ func TestWatchLines(t *testing.T) {
 	if err != nil || !a.Done {
 		t.Fatalf("%+v, %v", a, err)
 	}
-	want := "+w+a | started\n+w+a | failed, and is tried again\n+w+a | started\n+w+a | success after 3s\n+w+b | started\n+w+b | error after 3s\n"
+	want := "+w+a | started\n+w+a | failed, retrying\n+w+a | started\n+w+a | success after 3s\n+w+b | started\n+w+b | error after 3s\n"
 	if diff := cmp.Diff(want, out.String()); diff != "" {
 		t.Error(diff)
 	}

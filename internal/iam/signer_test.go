@@ -50,7 +50,7 @@ func TestMissing(t *testing.T) {
 	t.Parallel()
 	for want, s := range map[string]*Signer{
 		"unknown AWS region of flows.example.com: set AWS_REGION": fixed(aws.Config{}),
-		"there are no AWS credentials to sign with":                        fixed(aws.Config{Region: "us-east-1"}),
+		"there are no AWS credentials to sign with":               fixed(aws.Config{Region: "us-east-1"}),
 	} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://flows.example.com/iam/api/projects", nil)
 		if err != nil {

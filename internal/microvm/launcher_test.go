@@ -208,7 +208,7 @@ func TestEnded(t *testing.T) {
 			f.Set(list[1].Task, "TERMINATING", "")
 			f.Set(list[2].Task, "", "")
 			over, err := l.Ended(t.Context(), list)
-			if err != nil || len(over) != 2 || !strings.HasPrefix(over[list[0].Name()], "the machine has ended: the") || over[list[2].Name()] != "its machine is gone" {
+			if err != nil || len(over) != 2 || !strings.HasPrefix(over[list[0].Name()], "the machine has ended: the") || over[list[2].Name()] != "its machine no longer exists" {
 				t.Errorf("over: %v, %v", over, err)
 			}
 			f.Fail(microvmfake.Fault{Operation: "GetMicrovm", Times: 3, Code: "ThrottlingException"})

@@ -19,12 +19,12 @@ type Caller interface {
 // How a call may end, other than with a result. ErrBusy also means that nothing was begun.
 var (
 	// ErrMemory and ErrTime: the function had no more of it and was ended with the command.
-	ErrMemory = errors.New("the function was out of memory")
+	ErrMemory = errors.New("the function ran out of memory")
 	ErrTime   = errors.New("the function took too long")
 	// ErrCrashed: it is over, and nothing is known of the command.
 	ErrCrashed = errors.New("the function was lost")
 	// ErrUnknown: there was no answer, and it may still run.
-	ErrUnknown = errors.New("the function did not answer")
+	ErrUnknown = errors.New("the function did not respond")
 )
 
 // Call is the input of a function: a command, and where it may put the output.
@@ -54,7 +54,7 @@ func callName(id string, until time.Time) string {
 func (f *Function) kill(ctx context.Context, c Command) {
 	id, _, _ := strings.Cut(strings.TrimPrefix(c.Runner, "call-"), "-")
 	if err := f.Links.Put(ctx, killKey(c.Attempt, id), []byte("killed\n")); err != nil {
-		f.Logger.Warn("a killed command runs on until its end", "attempt", c.Attempt, "task", c.Task, "error", err)
+		f.Logger.Warn("a killed command keeps running until it ends", "attempt", c.Attempt, "task", c.Task, "error", err)
 	}
 }
 
@@ -104,7 +104,7 @@ func (f *Function) call(ctx context.Context, o Order, id string) (c Call, err er
 func (c Call) trust(r Result) error {
 	for name, blob := range r.Blobs {
 		if c.Outputs[name].Blob != blob {
-			return fmt.Errorf("the function of commands says that %s is at %s, where it cannot be", name, blob)
+			return fmt.Errorf("the command function reported %s at the invalid place %s", name, blob)
 		}
 	}
 	return nil

@@ -91,16 +91,16 @@ func (f *calls) Run(ctx context.Context, c operators.Command) (operators.Exit, e
 func (f *calls) possible(b operators.Sandbox) error {
 	const instead = ": use a machine instead (sandbox: {executor: fargate})"
 	if f.run.id.SiteID != onlySite {
-		return param.Errorf("sandbox: the executor lambda is for site %d only, which keeps nothing from its own commands%s", onlySite, instead)
+		return param.Errorf("sandbox: the executor lambda is only for site %d, because all its commands share one function%s", onlySite, instead)
 	}
 	if b.Docker != nil {
-		return param.Errorf("docker: the executor lambda has no images, but Python 3.13 and a shell%s", instead)
+		return param.Errorf("docker: the executor lambda cannot run images, only Python 3.13 and a shell%s", instead)
 	}
 	if b.Time > callTime {
-		return param.Errorf("sandbox: timeout can be %v at most with the executor lambda but is %v%s", callTime, b.Time, instead)
+		return param.Errorf("sandbox: timeout may be at most %v with the executor lambda but is %v%s", callTime, b.Time, instead)
 	}
 	if b.Output > callOutput {
-		return param.Errorf("sandbox: output can be %s at most with the executor lambda but is %s%s", operators.Size(callOutput), operators.Size(b.Output), instead)
+		return param.Errorf("sandbox: output may be at most %s with the executor lambda but is %s%s", operators.Size(callOutput), operators.Size(b.Output), instead)
 	}
 	var more []string
 	for name, asked := range map[string]bool{"cpu": b.CPU > 0, "memory": b.Memory > 0, "disk": b.Disk > 0, "role": b.Role != "", "spot": b.Spot, "fresh": b.Fresh} {
@@ -110,7 +110,7 @@ func (f *calls) possible(b operators.Sandbox) error {
 	}
 	if more != nil {
 		slices.Sort(more)
-		return param.Errorf("sandbox: %s cannot be chosen with the executor lambda, whose function is the same for all commands%s", strings.Join(more, ", "), instead)
+		return param.Errorf("sandbox: %s cannot be set with the executor lambda, because all commands use the same function%s", strings.Join(more, ", "), instead)
 	}
 	return nil
 }
@@ -208,7 +208,7 @@ func (f *calls) prepare(ctx context.Context, c operators.Command, id string) (Ca
 		return call, fmt.Errorf("encode call: %w", err)
 	}
 	if len(text) > MaxCall {
-		return call, param.Errorf("the command has %s of scripts and parameters, more than the %s that the executor lambda takes: use a machine instead (sandbox: {executor: fargate})",
+		return call, param.Errorf("the scripts and parameters of the command have %s, but the executor lambda accepts at most %s: use a machine instead (sandbox: {executor: fargate})",
 			operators.Size(int64(len(text))), operators.Size(MaxCall))
 	}
 	return call, nil
@@ -267,7 +267,7 @@ func (f *calls) look(ctx context.Context, t try, row Command) (operators.Exit, e
 		if wait > 0 {
 			row, err = f.Commands.Park(ctx, row.Attempt, row.Key, f.run.id.Dispatch)
 		} else {
-			row, err = f.end(ctx, row, Result{Lost: true, Why: "nobody heard of its end"})
+			row, err = f.end(ctx, row, Result{Lost: true, Why: "no result arrived in time"})
 		}
 		if err != nil {
 			return operators.Exit{}, err

@@ -51,14 +51,14 @@ func (s *Service) Join(ctx context.Context, ticket string, j Joining) (Joined, e
 // usedTwice ends a runner whose ticket was shown by two callers, and raises an alarm. It first records that the alarm
 // is due: if it is cut off or the alarm fails, the next Check repeats it.
 func (s *Service) usedTwice(ctx context.Context, name string) error {
-	r, err := s.Fences.ShownTwice(ctx, name, "its ticket was shown twice")
+	r, err := s.Fences.ShownTwice(ctx, name, "its ticket was used twice")
 	if errors.Is(err, host.ErrNotFound) {
 		return ErrGone
 	} else if err != nil {
 		return err
 	}
 	if err := s.warn(ctx, r); err != nil {
-		s.Logger.Error("nobody could be told yet that a ticket was shown twice", "runner", name, "error", err)
+		s.Logger.Error("could not send the alarm that a ticket was used twice; the next check tries again", "runner", name, "error", err)
 	}
 	return ErrGone
 }
@@ -68,12 +68,12 @@ func (s *Service) warn(ctx context.Context, r Runner) error {
 	if !r.Twice || r.Told {
 		return nil
 	}
-	text := fmt.Sprintf("The ticket of machine %s (attempt %d) was shown by two: somebody may have read it from the account's ECS tasks or events. "+
-		"The machine is ended and its commands run again; whoever was first may have had commands of this attempt with their secrets.", r.Name(), r.Attempt)
-	s.Logger.Error("a ticket was shown twice", "runner", r.Name(), "attempt", r.Attempt, "project", r.Project)
+	text := fmt.Sprintf("Two callers used the ticket of machine %s (attempt %d): someone may have read it from the account's ECS tasks or events. "+
+		"The machine is stopped and its commands run again. The first caller may have received commands of this attempt with their secrets.", r.Name(), r.Attempt)
+	s.Logger.Error("a ticket was used twice", "runner", r.Name(), "attempt", r.Attempt, "project", r.Project)
 	if s.Alarm != nil {
 		if err := s.Alarm(ctx, text); err != nil {
-			return fmt.Errorf("tell people of the ticket of runner %s: %w", r.Name(), err)
+			return fmt.Errorf("send the alarm about the ticket of runner %s: %w", r.Name(), err)
 		}
 	}
 	if err := s.Fences.Told(ctx, r.Name()); !errors.Is(err, host.ErrNotFound) {

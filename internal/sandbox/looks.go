@@ -22,7 +22,7 @@ func IsLook(d host.Delivery) bool { return strings.HasPrefix(d.ID, looksMark) }
 func (s *Service) Tick(ctx context.Context, tasks host.Queue) error {
 	n, failed := s.Check(ctx)
 	if failed != nil { // an error of one machine does not stop the checks of others
-		failed = fmt.Errorf("look after machines: %w", failed)
+		failed = fmt.Errorf("check machines: %w", failed)
 	}
 	if n == 0 {
 		return failed
@@ -33,7 +33,7 @@ func (s *Service) Tick(ctx context.Context, tasks host.Queue) error {
 		list = append(list, host.Message{ID: fmt.Sprint(looksMark, due.Unix()), Body: events.EncodeTask(events.Task{}), Due: due})
 	}
 	if err := tasks.Send(ctx, list...); err != nil {
-		failed = errors.Join(failed, fmt.Errorf("have machines looked after: %w", err))
+		failed = errors.Join(failed, fmt.Errorf("schedule the next check of machines: %w", err))
 	}
 	return failed
 }

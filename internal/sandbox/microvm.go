@@ -54,10 +54,10 @@ func (s *commands) onMicrovm(b operators.Sandbox, key string, losses int64) (Cla
 	const instead = ": use a machine instead (sandbox: {executor: fargate})"
 	class := s.Microvm
 	if b.Docker != nil {
-		return class, param.Errorf("docker: the executor microvm has one image, that of the stage (microvmDockerfile)%s", instead)
+		return class, param.Errorf("docker: the executor microvm runs only the image of the stage (microvmDockerfile)%s", instead)
 	}
 	if b.Time > MicrovmTime {
-		return class, param.Errorf("sandbox: timeout can be %v at most with the executor microvm but is %v%s", MicrovmTime, b.Time, instead)
+		return class, param.Errorf("sandbox: timeout may be at most %v with the executor microvm but is %v%s", MicrovmTime, b.Time, instead)
 	}
 	var asked []string
 	for name, is := range map[string]bool{"cpu": b.CPU > 0, "memory": b.Memory > 0, "disk": b.Disk > 0, "role": b.Role != "", "spot": b.Spot} {
@@ -67,7 +67,7 @@ func (s *commands) onMicrovm(b operators.Sandbox, key string, losses int64) (Cla
 	}
 	if asked != nil {
 		slices.Sort(asked)
-		return class, param.Errorf("sandbox: %s cannot be chosen with the executor microvm, whose machines are all alike%s", strings.Join(asked, ", "), instead)
+		return class, param.Errorf("sandbox: %s cannot be set with the executor microvm, because all its machines are identical%s", strings.Join(asked, ", "), instead)
 	}
 	if b.Fresh || losses > 0 {
 		class.Alone = key
@@ -100,7 +100,7 @@ type Sweeper interface {
 type Places map[string]Launcher // by Class.On
 
 // errNoPlace reports machines of a place that the deployment has no more.
-var errNoPlace = errors.New("machines of the executor microvm are left, but the stage has none: deploy it with microvms: allowed until they have ended")
+var errNoPlace = errors.New("machines of the executor microvm are still running, but the stage no longer has it: deploy the stage with microvms: allowed until they have ended")
 
 // Check implements Launcher.
 func (p Places) Check(class Class, of Owner) error {

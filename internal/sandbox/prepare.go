@@ -29,6 +29,6 @@ func (s *Service) Prepare(ctx context.Context, id operators.Identity, b operator
 		err = s.start(ctx, Command{Attempt: id.AttemptID, Class: class.Key(), Site: id.SiteID, Project: id.ProjectID}, class, free[0])
 	}
 	if err != nil && !errors.Is(err, ErrBusy) && !errors.Is(err, host.ErrUnavailable) {
-		s.Logger.Warn("no machine was launched early", "attempt", id.AttemptID, "error", err)
+		s.Logger.Warn("could not launch a machine early", "attempt", id.AttemptID, "error", err)
 	}
 }

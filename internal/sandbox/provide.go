@@ -150,7 +150,7 @@ func (s *Service) end(ctx context.Context, r Runner, why string, e fate) error {
 	case errors.Is(err, host.ErrNotFound):
 		return nil
 	case err == nil:
-		s.Logger.Warn("a runner is ended", "runner", r.Name(), "attempt", r.Attempt, "why", why)
+		s.Logger.Warn("ending a runner", "runner", r.Name(), "attempt", r.Attempt, "why", why)
 	case !errors.Is(err, host.ErrConflict):
 		return err
 	}

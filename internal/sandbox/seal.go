@@ -39,7 +39,7 @@ func (s Spec) open(secrets map[string]string) (Spec, error) {
 	for _, x := range slices.Backward(s.Secrets) {
 		value, found := secrets[x.Key]
 		if !found {
-			return s, fmt.Errorf("the secret %s was deleted after the task had begun", x.Key)
+			return s, fmt.Errorf("the secret %s was deleted after the task began", x.Key)
 		}
 		s = s.replaced(x.Mark, value)
 	}

@@ -148,7 +148,7 @@ func (s *Service) leave(ctx context.Context, r Runner, idle time.Duration) (bool
 	case errors.Is(err, host.ErrNotFound):
 		return false, ErrGone
 	case err == nil && !r.Of.endsItself():
-		if e := s.Launcher.Stop(ctx, r, "it has nothing to do"); e != nil { // the next Check does so again
+		if e := s.Launcher.Stop(ctx, r, "it is idle"); e != nil { // the next Check does so again
 			s.Logger.Warn("could not end the machine of a runner that has left; the next check tries again", "runner", r.Name(), "error", e)
 		}
 	}
@@ -203,7 +203,7 @@ func (s *Service) take(ctx context.Context, r Runner, commands []Command, n int)
 			return list, err // it stays claimed: the runner requests the missing commands
 		}
 		if err != nil {
-			over, e := s.Commands.End(ctx, c.Attempt, c.Key, r.Name(), Result{Why: "The command could not be handed over: " + err.Error()})
+			over, e := s.Commands.End(ctx, c.Attempt, c.Key, r.Name(), Result{Why: "The command could not be sent to its machine: " + err.Error()})
 			if e == nil {
 				e = s.wake(ctx, over)
 			}
@@ -255,7 +255,7 @@ func (s *Service) Finish(ctx context.Context, pass, key string, result Result) e
 	result.Lost, result.Stopped, result.Log = false, false, nil // a runner must not set these
 	for name, blob := range result.Blobs {
 		if blob != outputKey(r, key, name) {
-			return fmt.Errorf("%w: %s is not where output of this command is", ErrGone, blob)
+			return fmt.Errorf("%w: %s is not an output of this command", ErrGone, blob)
 		}
 	}
 	c, err := s.Commands.End(ctx, r.Attempt, key, r.Name(), result)
@@ -305,7 +305,7 @@ func (s *Service) URL(ctx context.Context, pass, key string, p Upload) (url, blo
 		url, err = s.Links.Output(ctx, blob, p.Size)
 		return url, blob, err
 	}
-	return "", "", fmt.Errorf("%w: there is no place of kind %q", ErrGone, p.Kind)
+	return "", "", fmt.Errorf("%w: unknown kind of place %q", ErrGone, p.Kind)
 }
 
 // outputKey is below the keys of the attempt, and expires with it.

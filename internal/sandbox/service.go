@@ -139,7 +139,7 @@ func (s *Service) wake(ctx context.Context, c Command) error {
 		return err
 	}
 	if err := s.Wake(ctx, c.Attempt, engine.Run{Task: task, Dispatch: c.Parked + 1}); err != nil {
-		return fmt.Errorf("tell task %s that its command is over: %w", c.Task, err)
+		return fmt.Errorf("notify task %s of the end of its command: %w", c.Task, err)
 	}
 	return nil
 }

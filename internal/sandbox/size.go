@@ -20,10 +20,10 @@ func (c Class) For(b operators.Sandbox) (Class, error) {
 		c.Image = b.Image
 	}
 	if b.Docker.Has("build") {
-		return c, param.Errorf("docker: nothing is built on Fargate: push an image that has what the command needs to a registry, and name it (docker: {image: …})")
+		return c, param.Errorf("docker: Fargate cannot build images: push an image to a registry, and name it (docker: {image: …})")
 	}
 	if c.Image == "" {
-		return c, param.Errorf("the command has no image to run in: name one (docker: {image: …}), or deploy with one for all (image: … in the file of the stage)")
+		return c, param.Errorf("no image is set for the command: name one (docker: {image: …}), or deploy with a default (image: … in the file of the stage)")
 	}
 	c.Role, c.Spot = b.Role, b.Spot || c.Spot
 	if b.CPU > 0 || b.Memory > 0 || b.Disk > 0 {
@@ -40,7 +40,7 @@ func (c Class) sized(b operators.Sandbox) (Class, error) {
 		c.Disk = max(21, int(math.Ceil(float64(b.Disk)/(1<<30)))+5) // in addition to the image
 	}
 	if c.Disk > 200 {
-		return c, param.Errorf("sandbox: Fargate has machines of up to 200 GiB of disk, less what the image takes: %s is too much", operators.Size(b.Disk))
+		return c, param.Errorf("sandbox: Fargate machines have at most 200 GiB of disk, including the image: %s is too much", operators.Size(b.Disk))
 	}
 	for _, f := range fargate {
 		if f.cpu < cpu || f.most < memory {
@@ -54,7 +54,7 @@ func (c Class) sized(b operators.Sandbox) (Class, error) {
 		c.CPU, c.Memory = f.cpu, size
 		return c, nil
 	}
-	return c, param.Errorf("sandbox: Fargate has machines of up to 16 vCPUs and 120 GiB: %s is too much", strings.TrimSpace(text(b)))
+	return c, param.Errorf("sandbox: Fargate machines have at most 16 vCPUs and 120 GiB of memory: %s is too much", strings.TrimSpace(text(b)))
 }
 
 func text(b operators.Sandbox) string {

@@ -105,10 +105,10 @@ type Launcher interface {
 
 // Gone is a launcher's reason for a machine that its service does not know, or that belongs to another region or
 // account, as after a restore.
-const Gone = "its machine is gone"
+const Gone = "its machine no longer exists"
 
 // ErrBusy means that nothing could be launched now; with why.
-var ErrBusy = errors.New("no machine can be had now")
+var ErrBusy = errors.New("no machine is available now")
 
 // errUnknownRunner is said to a caller that shows no valid token: the runner leaves.
-var errUnknownRunner = errors.New("this runner is not known, or has been replaced")
+var errUnknownRunner = errors.New("this runner is unknown, or has been replaced")

@@ -58,7 +58,7 @@ func parseKey(key string) (task engine.TaskID, count int, err error) {
 		count, err = strconv.Atoi(second)
 	}
 	if err != nil {
-		return 0, 0, fmt.Errorf("%q is no key of a command", key)
+		return 0, 0, fmt.Errorf("%q is not the key of a command", key)
 	}
 	return engine.TaskID(n), count, nil
 }
@@ -168,7 +168,7 @@ func (s *commands) confirm(ctx context.Context, c Command) (Command, error) {
 	why, ended := over[c.Runner]
 	switch {
 	case err != nil: // who cannot be asked has not ended
-		return c, fmt.Errorf("ask for the machine of command %s: %w: %w", c.Key, host.ErrUnavailable, err)
+		return c, fmt.Errorf("query the machine of command %s: %w: %w", c.Key, host.ErrUnavailable, err)
 	case !ended:
 		return c, nil
 	}
@@ -258,7 +258,7 @@ func later(n int) time.Duration { return 5 * time.Second << min(n, 4) }
 
 // giveUp ends a command for which no runner could be started.
 func (s *commands) giveUp(ctx context.Context, c Command) (operators.Exit, error) {
-	return s.refuse(ctx, c, operators.Failf("No machine could be started for the command, tried %d times: %s", c.Troubles, c.Trouble))
+	return s.refuse(ctx, c, operators.Failf("No machine could be started for the command after %d attempts: %s", c.Troubles, c.Trouble))
 }
 
 // refuse ends a command that no runner has, and records the reason.

@@ -72,7 +72,7 @@ func isSecret(text string) bool {
 }
 
 // errNoToken means that a text is not a token of any form.
-var errNoToken = errors.New("this is no token of a runner")
+var errNoToken = errors.New("not a token of a runner")
 
 // Keyring has the keys that sign the tokens of machines. The text that it reads holds one key or more, each of 32 bytes
 // in base64, separated by spaces: the first one signs, all are accepted, so that keys can be changed while machines
@@ -118,13 +118,13 @@ func parseKeys(text string) ([]signingKey, error) {
 	for _, word := range strings.Fields(text) {
 		key, err := base64.StdEncoding.Strict().DecodeString(word)
 		if err != nil || len(key) != keyLength { // the word is not said: it may nearly be a key
-			return nil, fmt.Errorf("key %d of runners is not 32 bytes in base64", len(keys)+1)
+			return nil, fmt.Errorf("runner key %d is not 32 bytes in base64", len(keys)+1)
 		}
 		id := sha256.Sum256(append([]byte("zerodag runner key "), key...))
 		keys = append(keys, signingKey{hex.EncodeToString(id[:4]), key})
 	}
 	if len(keys) == 0 {
-		return nil, errors.New("there is no key of runners")
+		return nil, errors.New("the runner key does not exist")
 	}
 	return keys, nil
 }
@@ -160,7 +160,7 @@ func (k *Keyring) known(ctx context.Context, want string) ([]signingKey, error) 
 		}
 	}
 	if err != nil && !has {
-		return k.keys, fmt.Errorf("read the keys of runners: %w", err)
+		return k.keys, fmt.Errorf("read the runner keys: %w", err)
 	}
 	return k.keys, nil
 }
@@ -172,7 +172,7 @@ func (k *Keyring) make(ctx context.Context) ([]signingKey, error) {
 		return keys, err
 	}
 	if err := k.Make(ctx, NewKey()); err != nil {
-		return nil, fmt.Errorf("make the key of runners: %w", err)
+		return nil, fmt.Errorf("create the runner key: %w", err)
 	}
 	k.mu.Lock()
 	k.asked = time.Time{}
@@ -187,7 +187,7 @@ func (k *Keyring) make(ctx context.Context) ([]signingKey, error) {
 func (k *Keyring) sign(ctx context.Context, kind string, parts ...string) (string, error) {
 	keys, err := k.make(ctx)
 	if err == nil && len(keys) == 0 {
-		err = fmt.Errorf("no key of runners is known yet: %w", host.ErrUnavailable)
+		err = fmt.Errorf("the runner key could not be read yet: %w", host.ErrUnavailable)
 	}
 	if err != nil {
 		return "", err
@@ -217,5 +217,5 @@ func (k *Keyring) check(ctx context.Context, t token) error {
 			return ErrGone
 		}
 	}
-	return fmt.Errorf("the key of a runner's token is not known: %w", host.ErrUnavailable)
+	return fmt.Errorf("unknown key of a runner's token: %w", host.ErrUnavailable)
 }

@@ -173,7 +173,7 @@ func TestTicket(t *testing.T) {
 				t.Errorf("a second one has %+v, %v", second, err)
 			}
 		}
-		if len(b.alarms) != 1 || !strings.Contains(b.alarms[0], "shown by two") || strings.Contains(b.alarms[0], secret) {
+		if len(b.alarms) != 1 || !strings.Contains(b.alarms[0], "Two callers used the ticket") || strings.Contains(b.alarms[0], secret) {
 			t.Errorf("told: %q", b.alarms)
 		}
 		if _, err := b.Poll(t.Context(), first.Pass, sandbox.Beat{Running: []string{"2.0"}}); !errors.Is(err, sandbox.ErrGone) {

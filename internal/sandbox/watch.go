@@ -64,7 +64,7 @@ func (s *Service) ended(ctx context.Context, list []Runner) (map[string]string, 
 	}
 	over, err := s.Launcher.Ended(ctx, quiet)
 	if err != nil {
-		return over, fmt.Errorf("ask for the machines of %d runners: %w", len(quiet), err)
+		return over, fmt.Errorf("query the machines of %d runners: %w", len(quiet), err)
 	}
 	return over, nil
 }
@@ -114,12 +114,12 @@ func (s *Service) check(ctx context.Context, r Runner, over map[string]string, l
 		}
 		return s.end(ctx, r, why, fate{over: true})
 	case !r.Seen.IsZero() && now.Sub(r.Seen) > deafTime:
-		return s.end(ctx, r, fmt.Sprintf("the machine has said nothing for %v", deafTime), fate{})
+		return s.end(ctx, r, fmt.Sprintf("the machine has not responded for %v", deafTime), fate{})
 	case r.Task == "" && !s.fresh(r): // it was not launched, or its launcher did not get to record it
 		return s.revive(ctx, r)
 	case r.Seen.IsZero() && now.Sub(r.Launched) > startTime:
 		*lost = true
-		return s.late(ctx, r, fmt.Sprintf("the machine did not come up within %v", startTime))
+		return s.late(ctx, r, fmt.Sprintf("the machine did not start within %v", startTime))
 	}
 	return nil
 }

@@ -111,7 +111,7 @@ func overwrite(file string, content []byte) error {
 func blank(file string) error {
 	return rewrite(file, func(size int64) ([]byte, error) {
 		if size > maxSpareFile {
-			return nil, errors.New("the file is too large to be kept")
+			return nil, errors.New("the file is too large to store")
 		}
 		return make([]byte, size), nil
 	})
@@ -129,7 +129,7 @@ func rewrite(file string, content func(size int64) ([]byte, error)) error {
 		return err
 	}
 	if !hasOneName(info) {
-		return errors.New("the file has other names: it is not ours alone")
+		return errors.New("the file has other hard links")
 	}
 	text, err := content(info.Size())
 	if err != nil {
@@ -158,9 +158,9 @@ func (s Folder) Outputs() (map[string][]byte, error) {
 		case err != nil:
 			return nil, err
 		case !info.Mode().IsRegular(): // opening a pipe would wait forever
-			return nil, fmt.Errorf("%s is no plain file", name)
+			return nil, fmt.Errorf("%s is not a regular file", name)
 		case info.Size() > maxOutput:
-			return nil, fmt.Errorf("%s has %d bytes, more than the %d that it may have", name, info.Size(), maxOutput)
+			return nil, fmt.Errorf("%s has %d bytes, but at most %d are allowed", name, info.Size(), maxOutput)
 		}
 		if outputs[name], err = os.ReadFile(s.path(name)); err != nil {
 			return nil, err

@@ -80,9 +80,9 @@ func read(root *os.Root, name string) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular():
-		return nil, errors.New("it is no plain file")
+		return nil, errors.New("it is not a regular file")
 	case info.Size() > maxOutput:
-		return nil, fmt.Errorf("it has %d bytes, more than the %d that it may have", info.Size(), maxOutput)
+		return nil, fmt.Errorf("it has %d bytes, but at most %d are allowed", info.Size(), maxOutput)
 	}
 	return io.ReadAll(io.LimitReader(f, maxOutput))
 }

@@ -24,7 +24,7 @@ import (
 )
 
 // ErrBroken means that a text was not sealed by this box for this purpose.
-var ErrBroken = errors.New("the text was not sealed here")
+var ErrBroken = errors.New("the text was not sealed with this key")
 
 // KeySize is the least size of a key, in bytes.
 const KeySize = 16
@@ -56,10 +56,10 @@ func Fixed(key []byte) func(context.Context) ([]byte, error) {
 func (b *Box) derived(ctx context.Context, use string) ([]byte, error) {
 	key, err := b.key(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("read the key that seals: %w", err)
+		return nil, fmt.Errorf("read the sealing key: %w", err)
 	}
 	if len(key) < KeySize {
-		return nil, fmt.Errorf("the key that seals has %d bytes, and %d are the least", len(key), KeySize)
+		return nil, fmt.Errorf("the sealing key has %d bytes, but at least %d are required", len(key), KeySize)
 	}
 	return hkdf.Key(sha256.New, key, nil, "zerodag seal 1 "+use, 32)
 }

@@ -227,7 +227,7 @@ func TestSecretKeyIsKept(t *testing.T) {
 	if _, err := told(t, "", "-o", folder); err == nil || !strings.Contains(err.Error(), file+" must be base64") {
 		t.Errorf("a broken key: %v", err)
 	}
-	if _, err := told(t, "server.secret-key-file = "+filepath.Join(folder, "gone"), "-m"); err == nil || !strings.Contains(err.Error(), "read the key of secrets") {
+	if _, err := told(t, "server.secret-key-file = "+filepath.Join(folder, "gone"), "-m"); err == nil || !strings.Contains(err.Error(), "read the secret key") {
 		t.Errorf("a key that is gone: %v", err)
 	}
 }

@@ -41,7 +41,7 @@ func (c *CommandLine) embeddedOptions(r *configuration.Reading) (embedded.Option
 		o.Commands = configuration.OwnFolder(o.Commands)
 	}
 	if o.Limits = c.limits(r, shares); len(o.Limits.Types) > 0 && !shares && r.Err == nil {
-		return o, errors.New("agent.task-types leaves tasks to other servers, and this one is alone: use it with database.type = postgresql, or leave it out")
+		return o, errors.New("agent.task-types leaves tasks to other servers, but this server has its own database: use it with database.type = postgresql, or remove it")
 	}
 	o.Stored, o.Network, o.LogForm = r.Stored(), r.Network(), r.LogForm()
 	if o.Defaults, err = c.defaults(r); err != nil || r.Err != nil {
@@ -51,7 +51,7 @@ func (c *CommandLine) embeddedOptions(r *configuration.Reading) (embedded.Option
 		return o, err
 	}
 	if o.SecretKey == nil {
-		r.Note("secrets can neither be stored nor read, and who signs in at the page is signed in at this server only: set digdag.secret-encryption-key, the same for all servers of this database")
+		r.Note("secrets can neither be stored nor read, and a sign-in in the browser is valid only for this server: set digdag.secret-encryption-key to the same value on all servers of this database")
 	}
 	return o, nil
 }
@@ -90,7 +90,7 @@ func taskTypes(r *configuration.Reading) []string {
 			continue
 		}
 		if strings.ContainsAny(name, " \t>:;") {
-			r.Wrong("agent.task-types", "a list of operators with commas, such as sh, py")
+			r.Wrong("agent.task-types", "a comma-separated list of operators, such as sh, py")
 		}
 		list = append(list, name)
 	}
@@ -136,7 +136,7 @@ func (c *CommandLine) logOptions(r *configuration.Reading, o *embedded.Options) 
 	o.NoLogs = kind == "null"
 	if o.Logs != "" && !o.NoLogs && r.Err == nil {
 		if err := os.MkdirAll(o.Logs, 0o700); err != nil {
-			r.Fail(fmt.Errorf("make the folder of task logs: %w", err))
+			r.Fail(fmt.Errorf("create the folder of task logs: %w", err))
 		}
 	}
 }

@@ -22,7 +22,7 @@ func provider(r *configuration.Reading) (*access.OIDC, error) {
 	name := r.Text(prefix+"name", "single sign-on")
 	if issuer == "" {
 		if client+secret+grants+address != "" {
-			return nil, fmt.Errorf("configuration key %sissuer is missing: the others of %s have no meaning without it", prefix, prefix+"*")
+			return nil, fmt.Errorf("configuration key %sissuer is missing: the other keys of %s have no effect without it", prefix, prefix+"*")
 		}
 		return nil, nil
 	}

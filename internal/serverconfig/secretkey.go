@@ -45,7 +45,7 @@ func secretKey(r *configuration.Reading, folder string, shares bool) ([]byte, er
 			return newSecretKey(file)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("read the key of secrets: %w", err)
+			return nil, fmt.Errorf("read the secret key: %w", err)
 		}
 		if warning != "" {
 			r.Note(warning)
@@ -59,7 +59,7 @@ func secretKey(r *configuration.Reading, folder string, shares bool) ([]byte, er
 func readKey(source, text string) ([]byte, error) {
 	key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(text))
 	if err != nil || len(key) != 16 {
-		return nil, fmt.Errorf("%s must be base64 of 16 random bytes: make one with `head -c 16 /dev/urandom | base64`", source)
+		return nil, fmt.Errorf("%s must be base64 of 16 random bytes: generate it with `head -c 16 /dev/urandom | base64`", source)
 	}
 	return key, nil
 }
@@ -68,7 +68,7 @@ func newSecretKey(file string) ([]byte, error) {
 	key := make([]byte, 16)
 	rand.Read(key) // never fails
 	if err := os.WriteFile(file, []byte(base64.StdEncoding.EncodeToString(key)+"\n"), 0o600); err != nil {
-		return nil, fmt.Errorf("keep the key of secrets: %w", err)
+		return nil, fmt.Errorf("store the secret key: %w", err)
 	}
 	return key, nil
 }

@@ -31,7 +31,7 @@ func (c *CommandLine) contradicts(s configuration.Settings) error {
 	if c.memory {
 		option = "--memory"
 	}
-	return program.UsageError(fmt.Errorf("%s and database.type = postgresql of the configuration name two places for the data: leave out one of them", option))
+	return program.UsageError(fmt.Errorf("%s and database.type = postgresql of the configuration set two places for the data: remove one of them", option))
 }
 
 // sharedOptions reads what the server shares with others (docs/servers.md). The names of keys are Digdag's.
@@ -122,14 +122,14 @@ func bucket(r *configuration.Reading, below string) (*shared.Bucket, error) {
 		return nil, fmt.Errorf("configuration key %sbucket is missing", below)
 	}
 	if (b.AccessKeyID == "") != (b.SecretAccessKey == "") {
-		return nil, fmt.Errorf("configuration keys %[1]scredentials.access-key-id and %[1]scredentials.secret-access-key belong together, and one is missing", below)
+		return nil, fmt.Errorf("configuration keys %[1]scredentials.access-key-id and %[1]scredentials.secret-access-key must be set together, but one is missing", below)
 	}
 	if b.Endpoint != "" {
 		if !strings.Contains(b.Endpoint, "://") {
 			b.Endpoint = "https://" + b.Endpoint
 		}
 		if u, err := url.Parse(b.Endpoint); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-			return nil, fmt.Errorf("configuration key %sendpoint must be the address of a store, as https://store.example.com", below)
+			return nil, fmt.Errorf("configuration key %sendpoint must be the address of a store, such as https://store.example.com", below)
 		}
 	}
 	return b, nil
@@ -139,8 +139,8 @@ func bucket(r *configuration.Reading, below string) (*shared.Bucket, error) {
 func sharedFolder(r *configuration.Reading, key string) (string, error) {
 	folder := r.Text(key, "")
 	if folder == "" {
-		return "", fmt.Errorf("configuration key %s is missing: servers that share a database need a folder that all of them see, or leave out its type to use the database", key)
+		return "", fmt.Errorf("configuration key %s is missing: servers that share a database need a folder that all of them can access; remove its type to use the database instead", key)
 	}
-	r.Note(key + " = " + folder + " must be a folder that all servers of this database see")
+	r.Note(key + " = " + folder + " must be a folder that all servers of this database can access")
 	return folder, nil
 }

@@ -65,14 +65,14 @@ func (c *CommandLine) webOptions(r *configuration.Reading) (Web, error) {
 		return o, err
 	}
 	if o.Open() && o.API.AnyOrigin {
-		return o, errors.New("--enable-swagger (server.enable-swagger) would let every web page use the server, which asks for no login: set server.authenticator.basic.username and .password, or server.authenticator.type = token")
+		return o, errors.New("--enable-swagger (server.enable-swagger) would let every web page use the server, which requires no login: set server.authenticator.basic.username and .password, or server.authenticator.type = token")
 	}
 	if o.Open() && r.Text("security.profile", "") == configuration.SharedProfile {
-		return o, errors.New("security.profile = shared is for several people, and nobody has to log in: set server.authenticator.type = token, or server.authenticator.basic.username and .password")
+		return o, errors.New("security.profile = shared requires a login: set server.authenticator.type = token, or server.authenticator.basic.username and .password")
 	}
 	for _, b := range binds {
 		if o.Open() && !isLoopback(b) && !c.noAuth && !r.Bool("server.allow-unauthenticated", false) {
-			return o, fmt.Errorf("the server would serve everybody who reaches %s: set server.authenticator.basic.username and .password, or server.authenticator.type = token, or say --no-auth", b)
+			return o, fmt.Errorf("the server would serve everyone who can reach %s: set server.authenticator.basic.username and .password, or server.authenticator.type = token, or pass --no-auth", b)
 		}
 	}
 	return o, nil
@@ -101,7 +101,7 @@ func (o *Web) authentication(r *configuration.Reading) error {
 			return nil
 		}
 		if password == "" {
-			return errors.New("configuration key server.authenticator.basic.password is missing: a user without a password is none")
+			return errors.New("configuration key server.authenticator.basic.password is missing: the user needs a password")
 		}
 		o.API.Auth.Users = []access.User{{Name: name, Password: password, Admin: admin}}
 	case "token":

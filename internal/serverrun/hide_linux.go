@@ -48,7 +48,7 @@ func blankEnvironment(gives lineage.Environment) error {
 		return err
 	}
 	if !bytes.Equal(there, shown) { // never write to anything else
-		return fmt.Errorf("it is not where the kernel says")
+		return fmt.Errorf("it is not at the address that the kernel reports")
 	}
 	_, err = memory.WriteAt(blanked(shown, gives), start)
 	return err
@@ -76,7 +76,7 @@ func environmentStart() (int64, error) {
 	const behindName, envStart = 3, 50 // fields are counted from 1; the name has blanks
 	fields := strings.Fields(string(text[bytes.LastIndexByte(text, ')')+1:]))
 	if len(fields) <= envStart-behindName {
-		return 0, fmt.Errorf("the kernel does not say where it is")
+		return 0, fmt.Errorf("the kernel does not report its address")
 	}
 	return strconv.ParseInt(fields[envStart-behindName], 10, 64)
 }

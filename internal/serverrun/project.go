@@ -92,7 +92,7 @@ func (p *Project) doubts(contents projectfolder.Contents, logger *slog.Logger) e
 	case len(contents.Workflows) == 0:
 		logger.Warn("No workflow (*.dig) in " + p.files.Root() + ": nothing will start. The folder is read again every " + reread.String())
 	case !slices.ContainsFunc(contents.Workflows, func(w dig.Workflow) bool { return w.Config.Has("schedule") }):
-		logger.Warn("No workflow in " + p.files.Root() + " has a schedule: nothing starts by itself")
+		logger.Warn("No workflow in " + p.files.Root() + " has a schedule: attempts start only on request")
 	}
 	return nil
 }
@@ -123,7 +123,7 @@ func (p *Project) next(ctx context.Context, e *embedded.Engine) (int, error) {
 	}
 	n, err := strconv.Atoi(list[0].Latest.Name)
 	if err != nil {
-		return 0, fmt.Errorf("the project \"default\" in this data was pushed by somebody else (revision %q)", list[0].Latest.Name)
+		return 0, fmt.Errorf("the project \"default\" in this data was pushed by a different user or command (revision %q)", list[0].Latest.Name)
 	}
 	return max(n, p.number) + 1, nil
 }

@@ -17,7 +17,7 @@ func TestSchedulerDoubts(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
 		"":                 "No workflow (*.dig) in ",
-		"+a: {echo>: x}\n": "has a schedule: nothing starts by itself",
+		"+a: {echo>: x}\n": "has a schedule: attempts start only on request",
 		"schedule: {daily>: \"07:00:00\"}\n+a: {loop>: 2.5, _do: {echo>: x}}\n": "loop> must be a whole number: 2.5 counts as 2",
 		"schedule: {daily>: \"07:00:00\"}\n+a: {echo>: x}\n":                    "",
 	} {

@@ -48,7 +48,7 @@ func Run(ctx context.Context, o serverconfig.Options, local *Project, logger *sl
 // warn logs settings of the configuration that have no effect here, or not the intended one.
 func warn(logger *slog.Logger, o serverconfig.Options, shown error) {
 	if len(o.Unread) > 0 {
-		logger.Warn("configuration keys without a meaning here are ignored: " + strings.Join(o.Unread, ", ") + configuration.NestedNote(o.Unread))
+		logger.Warn("unused configuration keys are ignored: " + strings.Join(o.Unread, ", ") + configuration.NestedNote(o.Unread))
 	}
 	if shown != nil {
 		logger.Warn(shown.Error() + ": commands may read the server's variables in /proc")
@@ -72,7 +72,7 @@ func untilEnd(ctx context.Context, engine *embedded.Engine, o serverconfig.Optio
 		return errors.Join(err, web.close(hard))
 	}
 	if o.Web.Open() && os.Geteuid() == 0 {
-		logger.Warn("The server runs as root and asks for no login: every user and program of this machine can have it run commands as root. Start it as another user, or set server.authenticator.type = token")
+		logger.Warn("The server runs as root and requires no login: every user and program of this machine can make it run commands as root. Start it as another user, or set server.authenticator.type = token")
 	}
 	for _, l := range web.listeners {
 		logger.Info("Listening on http://" + l.Addr().String())
@@ -98,7 +98,7 @@ func untilEnd(ctx context.Context, engine *embedded.Engine, o serverconfig.Optio
 	select {
 	case <-loops:
 	case <-again:
-		logger.Warn("Cutting off running tasks: they run again after the next start")
+		logger.Warn("Interrupting running tasks: they run again after the next start")
 		cut()
 		<-loops
 	}

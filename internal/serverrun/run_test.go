@@ -133,7 +133,7 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Error(err)
 	}
-	for _, want := range []string{"configuration keys without a meaning here are ignored: my.key", "The first token is ", "Listening on " + address, "Shutdown completed"} {
+	for _, want := range []string{"unused configuration keys are ignored: my.key", "The first token is ", "Listening on " + address, "Shutdown completed"} {
 		if !strings.Contains(log, want) {
 			t.Errorf("the log lacks %q:\n%s", want, log)
 		}

@@ -28,12 +28,12 @@ func firstToken(ctx context.Context, e *embedded.Engine, folder string, logger *
 	} else {
 		file := filepath.Join(folder, datafolder.Token)
 		if err := plainfile.WriteSecret(file, []byte(text+"\n")); err != nil {
-			return fmt.Errorf("keep the first token: %w", err)
+			return fmt.Errorf("store the first token: %w", err)
 		}
 		logger.Warn("The first token is in " + file + ": use it with --token, or as ZERODAG_TOKEN")
 	}
 	if _, err := e.DB.Create(ctx, token); err != nil {
-		return fmt.Errorf("make the first token: %w", err)
+		return fmt.Errorf("create the first token: %w", err)
 	}
 	return nil
 }

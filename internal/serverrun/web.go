@@ -77,7 +77,7 @@ func startWeb(engine *embedded.Engine, o serverconfig.Web, logger *slog.Logger) 
 		for _, a := range addresses {
 			l, err := net.Listen("tcp", a)
 			if err != nil {
-				return server, listeners, fmt.Errorf("listen: %w (another server may run there: choose another port with --port)", err)
+				return server, listeners, fmt.Errorf("listen: %w (another server may be running: choose a different port with --port)", err)
 			}
 			listeners = append(listeners, l)
 			go func() {

@@ -11,10 +11,10 @@ import (
 // complete and on disk when this returns. An existing file is refused.
 func (db *DB) Backup(ctx context.Context, path string) error {
 	if _, err := os.Stat(path); err == nil {
-		return fmt.Errorf("back up database: %s exists: remove it, or name another file", path)
+		return fmt.Errorf("back up database: %s exists: remove it, or name a different file", path)
 	}
 	if db.path == "" {
-		return errors.New("back up database: data in memory has no backup")
+		return errors.New("back up database: data in memory cannot be backed up")
 	}
 	err := ctx.Err()
 	if err == nil {

@@ -193,7 +193,7 @@ func lockFile(path string) (*conn, error) {
 		err = errors.Join(err, c.close())
 	}
 	if errors.Is(err, host.ErrUnavailable) && busy(err) {
-		return nil, fmt.Errorf("open database %s: another process has it open (it holds %s.lock): stop that one, or use another folder", path, path)
+		return nil, fmt.Errorf("open database %s: another process has opened it (it holds %s.lock): stop that process, or use a different folder", path, path)
 	}
 	return nil, fmt.Errorf("open database %s: %w", path, err)
 }

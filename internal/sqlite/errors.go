@@ -17,7 +17,7 @@ func translated(err error) error {
 		return err
 	}
 	if e.Code() == lib.SQLITE_IOERR_SHMSIZE {
-		err = fmt.Errorf("the disk is full, and the database needs 32 KB to open: free some space: %w", err) // SQLite says "disk I/O error"
+		err = fmt.Errorf("the disk is full, but the database needs 32 KB to open: free some space: %w", err) // SQLite says "disk I/O error"
 	}
 	switch e.Code() & 0xff {
 	case lib.SQLITE_FULL, lib.SQLITE_IOERR, lib.SQLITE_READONLY, lib.SQLITE_CANTOPEN, lib.SQLITE_BUSY,

@@ -55,7 +55,7 @@ func Value(arg any) (driver.Value, error) {
 		}
 		return string(param.AppendStored(nil, a)), nil
 	}
-	return nil, fmt.Errorf("no column holds a %T", arg)
+	return nil, fmt.Errorf("unsupported column type %T", arg)
 }
 
 // Stamp is a time that a column returns unchanged.

@@ -53,7 +53,7 @@ func (l Migrations) Names() []string {
 // program may not understand the schema.
 func (l Migrations) After(version int) (Migrations, error) {
 	if version > len(l) {
-		return nil, fmt.Errorf("has version %d and this zerodag knows versions up to %d: use the release that wrote it, or"+
+		return nil, fmt.Errorf("has version %d, but this release supports versions up to %d: use the release that wrote it, or"+
 			" a later one", version, len(l))
 	}
 	return l[version:], nil

@@ -11,7 +11,7 @@ import (
 // scopeProject is the scope of secrets that users set.
 const scopeProject = "project"
 
-var errNoKey = errors.New("secrets cannot be kept: set digdag.secret-encryption-key to 16 random bytes in base64")
+var errNoKey = errors.New("secrets cannot be stored: set digdag.secret-encryption-key to 16 random bytes in base64")
 
 // PutSecret stores a secret, encrypted.
 func (s *Store) PutSecret(ctx context.Context, site, project int64, key, value string) error {
@@ -61,7 +61,7 @@ func (s *Store) ProjectSecrets(ctx context.Context, site, project int64) (map[st
 	values := map[string]string{}
 	for _, x := range list {
 		if x.engine != aesgcm.Engine {
-			return nil, fmt.Errorf("read secret %s: it is kept by engine %q, and this server's is %q: set the secret again",
+			return nil, fmt.Errorf("read secret %s: engine %q stored it, but this server uses %q: set the secret again",
 				x.key, x.engine, aesgcm.Engine)
 		}
 		if values[x.key], err = aesgcm.Decrypt(s.key, x.value); err != nil {
@@ -79,7 +79,7 @@ func (s *Store) CheckKey(ctx context.Context) error {
 		return err
 	}
 	if _, err := aesgcm.Decrypt(s.key, list[0]); err != nil {
-		return fmt.Errorf("read a secret of the database: %w; all its servers must have the same", err)
+		return fmt.Errorf("read a secret of the database: %w; all servers of a database need the same key", err)
 	}
 	return nil
 }

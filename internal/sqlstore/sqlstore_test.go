@@ -114,7 +114,7 @@ func TestMigrations(t *testing.T) {
 	if rest, err := list.After(2); err != nil || len(rest) != 0 {
 		t.Errorf("after 2: %v, %v", rest, err)
 	}
-	if _, err := list.After(3); err == nil || !strings.Contains(err.Error(), "version 3 and this zerodag knows versions up to 2") {
+	if _, err := list.After(3); err == nil || !strings.Contains(err.Error(), "version 3, but this release supports versions up to 2") {
 		t.Errorf("after 3: %v", err)
 	}
 	for _, name := range []string{"0003_gap.sql", "x.sql"} {

@@ -57,7 +57,7 @@ func (d DeadLetters) each(ctx context.Context, f func(types.Message, host.DeadLe
 			WaitTimeSeconds:       1, // without a wait SQS queries only some of its servers
 			MessageAttributeNames: []string{"All"}, MessageSystemAttributeNames: []types.MessageSystemAttributeName{types.MessageSystemAttributeNameAll}})
 		if err != nil {
-			return border.Translate("look at dead letters of "+d.queue.Name, err)
+			return border.Translate("peek at dead letters of "+d.queue.Name, err)
 		}
 		if len(out.Messages) == 0 {
 			return nil

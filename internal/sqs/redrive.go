@@ -91,7 +91,7 @@ func (q *Queue) show(ctx context.Context, dead string, left []types.ChangeMessag
 	for len(left) > 0 {
 		n := min(len(left), maxBatch)
 		if _, err := q.client.ChangeMessageVisibilityBatch(ctx, &sqs.ChangeMessageVisibilityBatchInput{QueueUrl: &dead, Entries: left[:n]}); err != nil {
-			return border.Translate("show dead letters of "+q.Name, err)
+			return border.Translate("return dead letters to "+q.Name, err)
 		}
 		left = left[n:]
 	}

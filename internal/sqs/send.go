@@ -52,7 +52,7 @@ func (q *Queue) Send(ctx context.Context, messages ...host.Message) error {
 	}
 	if len(later) > 0 {
 		if q.Later == nil {
-			return fmt.Errorf("send to %s: message %s is due at %v, and SQS delays by %v at most", q.Name, later[0].ID, later[0].Due, maxDelay)
+			return fmt.Errorf("send to %s: message %s is due at %v, but SQS delays by at most %v", q.Name, later[0].ID, later[0].Due, maxDelay)
 		}
 		if err := q.Later.Later(ctx, q.Name, later...); err != nil {
 			return err
@@ -63,7 +63,7 @@ func (q *Queue) Send(ctx context.Context, messages ...host.Message) error {
 	for _, m := range now {
 		e, bytes := q.entry(m)
 		if bytes > maxMessage {
-			return fmt.Errorf("send to %s: message %s has %d bytes, and SQS takes %d", q.Name, m.ID, bytes, maxMessage)
+			return fmt.Errorf("send to %s: message %s has %d bytes, but SQS accepts at most %d", q.Name, m.ID, bytes, maxMessage)
 		}
 		if len(batch) == maxBatch || size+bytes > maxBatchBytes && len(batch) > 0 {
 			if err := q.sendBatch(ctx, batch); err != nil {
@@ -197,11 +197,11 @@ func decode(body string, attributes map[string]string) (host.Message, error) {
 	}
 	switch code := attributes[attrEncoding]; {
 	case m.ID == "":
-		return m, fmt.Errorf("it has no attribute %q: it was not sent by zerodag", attrID)
+		return m, fmt.Errorf("it has no attribute %q: zerodag did not send it", attrID)
 	case code == "":
 		return m, nil
 	case code != base64Coded:
-		return m, fmt.Errorf("its encoding is %q, which this release does not know", code)
+		return m, fmt.Errorf("its encoding %q is unknown to this release", code)
 	case body == "=":
 		m.Body = nil
 		return m, nil

@@ -51,5 +51,5 @@ func (p *Parameter) Make(ctx context.Context, value string) error {
 	if border.Code(err) == "ParameterAlreadyExists" {
 		return nil
 	}
-	return translate("make parameter "+p.name, err)
+	return translate("create parameter "+p.name, err)
 }

@@ -61,7 +61,7 @@ func splitText(value string) []part {
 	return parts
 }
 
-var errForm = errors.New("its form is not one that zerodag writes: set the secret again")
+var errForm = errors.New("zerodag did not write this value: set the secret again")
 
 func parseHead(text string) (part, error) {
 	plain, encoded := strings.CutPrefix(text, encodedMark)
@@ -104,7 +104,7 @@ func assemble(found map[string]string) (map[string]string, error) {
 		for i := 1; i < first.count; i++ {
 			part, ok := found[name+"/"+first.generation+"."+strconv.Itoa(i)]
 			if !ok {
-				return nil, fmt.Errorf("secret %s: part %d is not there: it was changed meanwhile, or deleted", key, i)
+				return nil, fmt.Errorf("secret %s: part %d is missing: the secret was changed or deleted in the meantime", key, i)
 			}
 			value += part
 		}

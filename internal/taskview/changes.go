@@ -40,7 +40,7 @@ func (r *Row) news(before Row) string {
 	case r.State == before.State || r.State == engine.Blocked:
 		return ""
 	case r.waits():
-		return "failed, and is tried again"
+		return "failed, retrying"
 	case !r.State.Done() && before.active() && !before.waits():
 		return "" // it runs as before
 	case !r.State.Done():

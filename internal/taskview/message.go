@@ -43,7 +43,7 @@ const LongestKept = 300
 func Plainly(task, message string) string {
 	for _, x := range []struct{ begin, instead string }{
 		{"Task failed with unexpected error: ", "failed: "},
-		{"Task failed, retrying: ", "failed, and is tried again: "},
+		{"Task failed, retrying: ", "failed, retrying: "},
 		{"Task " + task + " failed.\n", "failed: "},
 		{"Configuration error at task " + task + ": ", "failed: "},
 	} {

@@ -83,7 +83,7 @@ func (o *Output) said(task string, first bool, level operators.Level, message st
 	switch canceled := "Task " + task + " is canceled."; {
 	case message == Skipped:
 		if !o.Tree && !strings.HasSuffix(task, engine.FailureAlert) { // the user wrote no task of that name
-			o.write(task, o.Lines.Ink.Dim, "skipped: it has succeeded before")
+			o.write(task, o.Lines.Ink.Dim, "skipped: it succeeded before")
 		}
 	case o.ctx.Err() != nil && (message == canceled || level == operators.Error && strings.Contains(message, context.Canceled.Error())):
 		o.write(task, o.Lines.Ink.Yellow, "stopped")

@@ -267,7 +267,7 @@ func (t *Ticker) sent(ctx context.Context, list []host.Timer, until time.Time) e
 		}
 		x.Message.Due = until.Add(host.KeptFor)
 		if err := t.Timers.Later(ctx, x.Queue, x.Message); err != nil {
-			return fmt.Errorf("keep sent messages: %w", err)
+			return fmt.Errorf("record sent messages: %w", err)
 		}
 	}
 	if err := t.Timers.Delete(ctx, over); err != nil {

@@ -36,7 +36,7 @@ func (u *Uploads) answer(ctx context.Context, id string) error {
 	log, begin := u.Logger.With("upload", id), time.Now()
 	s, err := u.slot(ctx, id)
 	if errors.Is(err, host.ErrNotFound) {
-		log.Warn("object is in no slot: nothing is done")
+		log.Warn("object is in no slot: ignored")
 		return nil
 	}
 	if err != nil {
@@ -53,13 +53,13 @@ func (u *Uploads) answer(ctx context.Context, id string) error {
 	switch {
 	case errors.As(err, &user):
 		r.Err, err = &host.Error{Code: user.Code, Message: user.Message}, nil
-		log.Info("upload is refused", "why", user.Message)
+		log.Info("upload was rejected", "why", user.Message)
 	case err != nil:
-		r.Err = &host.Error{Message: "The archive could not be registered now: push it again. The log of the upload function says why."}
-		log.Error("upload is not registered", "error", err)
+		r.Err = &host.Error{Message: "The archive could not be registered: push it again. The log of the upload function shows the cause."}
+		log.Error("upload could not be registered", "error", err)
 	default:
 		u.audit(ctx, s)
-		log.Info("upload is registered")
+		log.Info("upload registered")
 	}
 	kept, cancel := context.WithTimeout(context.WithoutCancel(ctx), toSayWhy/2)
 	defer cancel()

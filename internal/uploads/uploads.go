@@ -140,7 +140,7 @@ func (u *Uploads) CloseSlot(ctx context.Context, site int64, id string, tags []s
 		return host.ErrNotFound
 	}
 	if s.Parts == "" {
-		return &host.Error{Code: host.Invalid, Message: "The upload has one part: it is complete when that is there"}
+		return &host.Error{Code: host.Invalid, Message: "The upload has one part: it is complete once that part is stored"}
 	}
 	return u.Signer.CompleteParts(ctx, uploadFolder+id, s.Parts, partsOf(s.Slot), tags)
 }

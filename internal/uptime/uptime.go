@@ -17,7 +17,7 @@ func Clock() func() time.Time {
 	return func() time.Time {
 		now, ok := sinceBoot()
 		if !ok {
-			panic("uptime: the clock since boot cannot be read any more")
+			panic("uptime: the clock since boot can no longer be read")
 		}
 		return began.Add(now - since)
 	}

@@ -247,7 +247,7 @@ const letter = (n: number) => ({
   deliveries: 21 + n,
   returned: n - 1,
   size: 512,
-  broken: n === 3 ? 'it has no attribute "id": it was not sent by zerodag' : null,
+  broken: n === 3 ? 'it has no attribute "id": zerodag did not send it' : null,
   what: n === 3 ? "" : "results",
   attempt: n === 3 ? null : { id: `4${n}`, site: n === 2 ? "7" : "0", project: { id: "1", name: "sales" }, workflow: "nightly" },
   tasks: n === 3 ? [] : ["+nightly+load+part-1"],
