@@ -67,7 +67,7 @@ func build(node constructs.Node, s settings.Settings) (folder string, done func(
 		return assets, func() {}, err
 	}
 	if folder, err = os.MkdirTemp("", "zerodag-infra-"); err != nil {
-		return "", nil, fmt.Errorf("make a folder for placeholders of programs: %w", err)
+		return "", nil, fmt.Errorf("create a folder for placeholders of programs: %w", err)
 	}
 	return folder, func() { os.RemoveAll(folder) }, deployment.Placeholders(folder)
 }
@@ -92,7 +92,7 @@ func makeAssets() error {
 
 // newStack makes the stack of a stage, in the account and region of the cdk command.
 func newStack(app awscdk.App, s settings.Settings, assets string) (awscdk.Stack, error) {
-	props := awscdk.StackProps{StackName: jsii.String("zerodag-" + s.Stage), Description: jsii.String("zerodag: workflows of the Digdag language"), Env: environment()}
+	props := awscdk.StackProps{StackName: jsii.String("zerodag-" + s.Stage), Description: jsii.String("zerodag: a workflow engine for the Digdag language"), Env: environment()}
 	if s.Qualifier != settings.CDKQualifier { // else the CDK's own ways to set one count
 		props.Synthesizer = awscdk.NewDefaultStackSynthesizer(&awscdk.DefaultStackSynthesizerProps{Qualifier: &s.Qualifier})
 	}

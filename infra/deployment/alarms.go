@@ -46,23 +46,23 @@ func (d *Deployment) createAlarms() {
 		return &awscloudwatch.MetricOptions{Period: minutes(n), Statistic: jsii.String(statistic)}
 	}
 	for _, a := range []alarm{
-		{"DeadLetters", "Messages that nobody could handle were put aside: zerodag admin redrive, and look into the queue of output StartsDeadQueue", 5,
+		{"DeadLetters", "There are dead letters: run zerodag admin redrive, and check the queue of the output StartsDeadQueue", 5,
 			"MAX([FILL(events, 0), FILL(tasks, 0), FILL(starts, 0)])", map[string]awscloudwatch.IMetric{
 				"events": d.events.dead.MetricApproximateNumberOfMessagesVisible(over(5, "Maximum")),
 				"tasks":  d.tasks.dead.MetricApproximateNumberOfMessagesVisible(over(5, "Maximum")),
 				"starts": d.starts.MetricNumberOfMessagesSent(over(5, "Sum"))}, awscloudwatch.TreatMissingData_NOT_BREACHING},
-		{"Late", "Events of attempts wait for five minutes, or tasks for half an hour: functions fail or are throttled, or there are more tasks than agents can do", 5,
+		{"Late", "Events of attempts have waited for five minutes, or tasks for half an hour: functions fail or are throttled, or there are more tasks than agents can run", 5,
 			fmt.Sprintf("MAX([FILL(events, 0) / %d, FILL(tasks, 0) / %d])", oldEvent, oldTask), map[string]awscloudwatch.IMetric{
 				"events": d.events.live.MetricApproximateAgeOfOldestMessage(over(5, "Maximum")),
 				"tasks":  d.tasks.live.MetricApproximateAgeOfOldestMessage(over(5, "Maximum"))}, awscloudwatch.TreatMissingData_NOT_BREACHING},
-		{"ApiFails", fmt.Sprintf("The API answered at least %d requests in five minutes with an error of its own (5xx): its functions fail, are throttled or take too long", apiErrors), 5,
+		{"ApiFails", fmt.Sprintf("The API answered at least %d requests in five minutes with a server error (5xx): its functions fail, are throttled or take too long", apiErrors), 5,
 			fmt.Sprintf("FILL(errors, 0) / %d", apiErrors), map[string]awscloudwatch.IMetric{
 				"errors": d.api.errors(over(5, "Sum"))}, awscloudwatch.TreatMissingData_NOT_BREACHING},
-		{"TickSilent", "The tick was not called for ten minutes, or every call failed: no schedule fires", 10,
+		{"TickSilent", "The tick function was not called for ten minutes, or every call failed: no schedule fires", 10,
 			"IF(FILL(calls, 0) > FILL(errors, 0), 0, 1)", map[string]awscloudwatch.IMetric{
 				"calls":  d.functions["tick"].MetricInvocations(over(10, "Sum")),
 				"errors": d.functions["tick"].MetricErrors(over(10, "Sum"))}, awscloudwatch.TreatMissingData_BREACHING},
-		{"FunctionsFail", fmt.Sprintf("Functions wrote at least %d errors in five minutes, or could not start the program that evaluates expressions, so that tasks fail: read the log of agent and executor", functionErrors), 5,
+		{"FunctionsFail", fmt.Sprintf("Functions logged at least %d errors in five minutes, or could not start the program that evaluates expressions, so tasks fail: read the logs of agent and executor", functionErrors), 5,
 			fmt.Sprintf("MAX([FILL(errors, 0) / %d, FILL(evaluators, 0)])", functionErrors), map[string]awscloudwatch.IMetric{
 				"errors":     d.own("Errors", over(5, "Sum")),
 				"evaluators": d.own("NoEvaluator", over(5, "Sum"))}, awscloudwatch.TreatMissingData_NOT_BREACHING},

@@ -94,13 +94,13 @@ func (d *Deployment) createOutputs() {
 		alias = ":" + liveAlias
 	}
 	d.output("Url", d.URL(), "The REST API: zerodag projects -e URL --token TOKEN")
-	d.output("ApiId", d.api.id(), "The id of the API")
+	d.output("ApiId", d.api.id(), "The ID of the API")
 	d.output("FirstToken", jsii.String("aws lambda invoke --function-name "+*d.name("api")+alias+" --cli-binary-format raw-in-base64-out --payload '{\"zerodag\":\"first-token\"}' /dev/stdout"),
-		"Run this once: it makes the first admin token")
-	d.output("BusName", d.bus.EventBusName(), "The event bus: what becomes of attempts, and events of source zerodag.start")
-	d.output("StartFunction", d.StartFunction().FunctionArn(), "The target of schedules and rules that start workflows")
-	d.output("SchedulerRole", d.scheduler.RoleArn(), "The role of EventBridge Scheduler schedules that start workflows")
-	d.output("NoticesTopic", d.topic.TopicArn(), "The topic of notices and alarms: subscribe to it")
+		"Run this once to create the first admin token")
+	d.output("BusName", d.bus.EventBusName(), "The event bus: starts and results of attempts, and events of source zerodag.start")
+	d.output("StartFunction", d.StartFunction().FunctionArn(), "The target for schedules and rules that start workflows")
+	d.output("SchedulerRole", d.scheduler.RoleArn(), "The role for EventBridge Scheduler schedules that start workflows")
+	d.output("NoticesTopic", d.topic.TopicArn(), "The topic of notifications and alarms: subscribe to it")
 	d.output("StartsDeadQueue", d.starts.QueueUrl(), "The queue of events and schedules that could not start a workflow")
 	d.output("ArchivesBucket", d.archives.BucketName(), "The bucket of archives and uploads")
 }

@@ -23,7 +23,7 @@ func Build(s settings.Settings, assets string) error {
 	}
 	assets, err := filepath.Abs(assets)
 	if err != nil {
-		return fmt.Errorf("find the folder of programs: %w", err)
+		return fmt.Errorf("locate the folder of programs: %w", err)
 	}
 	for _, f := range functions() {
 		if err := build("zerodag/functions/"+f.name, filepath.Join(assets, f.name, "bootstrap"), s.Architecture); err != nil {
@@ -66,7 +66,7 @@ func build(program, out, architecture string) error {
 	}
 	linked, err := goCommand("list", "-deps", "-tags", tags, "-f", "{{.ImportPath}}\t{{.Dir}}", program).Output()
 	if err != nil {
-		return fmt.Errorf("list what %s links: %w", program, err)
+		return fmt.Errorf("list the modules linked into %s: %w", program, err)
 	}
 	return writeBill(program, out, string(linked))
 }
@@ -96,7 +96,7 @@ func writeBill(program, out, linked string) error {
 
 // ErrNoAssets means that files are missing which npm provides and programs embed: Go would build them without, and
 // expressions would have no moment.js, and the API no web console.
-var ErrNoAssets = errors.New("moment.js or the web console is not built: run make assets in the folder of zerodag")
+var ErrNoAssets = errors.New("moment.js or the web console is not built: run make assets in the repository")
 
 // embedded are the packages that embed what npm provides, each with a file that must be there.
 var embedded = map[string]string{"zerodag/engine/expr/assets": "dist/moment.min.js", "zerodag/ui": "dist/page/index.html"}
@@ -106,11 +106,11 @@ func checkEmbedded() error {
 	for of, file := range embedded {
 		out, err := exec.Command("go", "list", "-f", "{{.Dir}}", of).Output()
 		if err != nil {
-			return fmt.Errorf("find the package %s: %w", of, err)
+			return fmt.Errorf("locate the package %s: %w", of, err)
 		}
 		file = filepath.Join(strings.TrimSpace(string(out)), file)
 		if _, err := os.Stat(file); errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("%w (there is no %s)", ErrNoAssets, file)
+			return fmt.Errorf("%w (%s does not exist)", ErrNoAssets, file)
 		} else if err != nil {
 			return fmt.Errorf("look for %s: %w", file, err)
 		}

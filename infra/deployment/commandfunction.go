@@ -36,7 +36,7 @@ func buildCommandFunction(s settings.Settings, assets string) error {
 		return err
 	}
 	if err := os.WriteFile(filepath.Join(folder, "handler.py"), commandHandler, 0o644); err != nil { // #nosec G306 -- it is part of a public image, and the function runs as another user
-		return fmt.Errorf("write the function of commands: %w", err)
+		return fmt.Errorf("write the command function: %w", err)
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ func (d *Deployment) createCommands() error {
 	file := filepath.Join(d.assets, programFile)
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return fmt.Errorf("read the program of commands' machines: %w", err)
+		return fmt.Errorf("read the runner program: %w", err)
 	}
 	sum := sha256.Sum256(text)
 	c := &commands{sum: hex.EncodeToString(sum[:])}

@@ -135,7 +135,7 @@ func functions() []function {
 func (d *Deployment) createFunctions() error {
 	variables := d.variables()
 	if n := size(variables); n > mostVariables {
-		return fmt.Errorf("the functions would be told %d bytes in their environment, and Lambda takes %d: shorten taskRoles, subnets or the groups", n, mostVariables)
+		return fmt.Errorf("the environment of the functions would have %d bytes, but Lambda allows %d: shorten taskRoles, subnets or the security groups", n, mostVariables)
 	}
 	environment := map[string]*string{}
 	for name, value := range variables {

@@ -254,10 +254,10 @@ func (d *Deployment) createReleaseAlarms() []awscloudwatch.Alarm {
 			DimensionsMap: &map[string]*string{"stage": &d.Stage, "function": &r.function, "version": r.version.Version()}})
 		failed = append(failed, "FILL("+r.id+", 0)")
 	}
-	const back = "During a gradual deploy, all functions go back to their old versions"
+	const back = "During a gradual deploy, all functions are rolled back to their old versions"
 	return []awscloudwatch.Alarm{
 		d.raise(alarm{id: "ReleaseCrashes", minutes: 1, missing: awscloudwatch.TreatMissingData_NOT_BREACHING,
-			what:       fmt.Sprintf("The newest version of a function crashed, or took too long, in %d of %d minutes. %s", releaseMinutes, releasePeriods, back),
+			what:       fmt.Sprintf("The newest version of a function crashed or timed out in %d of %d minutes. %s", releaseMinutes, releasePeriods, back),
 			expression: "MAX([" + strings.Join(crashed, ", ") + "])", metrics: crashes}, jsii.String(*d.name("ReleaseCrashes")+suffix), releaseMinutes, releasePeriods),
 		d.raise(alarm{id: "ReleaseErrors", minutes: 1, missing: awscloudwatch.TreatMissingData_NOT_BREACHING,
 			what:       fmt.Sprintf("The newest version of a function reported at least %d errors a minute in %d of %d minutes. %s", releaseErrors, releaseMinutes, releasePeriods, back),

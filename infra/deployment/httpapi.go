@@ -100,8 +100,8 @@ func (a httpAPI) createDomain(stage awsapigatewayv2.CfnStage) {
 	domain := awsapigatewayv2.NewDomainName(a.scope, jsii.String("Domain"), &awsapigatewayv2.DomainNameProps{Certificate: certificate, DomainName: jsii.String(a.Domain)})
 	awsapigatewayv2.NewCfnApiMapping(a.scope, jsii.String("Mapping"), &awsapigatewayv2.CfnApiMappingProps{
 		ApiId: a.made.ApiId(), DomainName: domain.Name(), Stage: stage.StageName()}).AddDependency(stage)
-	a.output("DomainTarget", domain.RegionalDomainName(), "The DNS record of "+a.Domain+" is a CNAME of this, or an alias in Route 53")
-	a.output("DomainTargetZone", domain.RegionalHostedZoneId(), "The hosted zone of DomainTarget, for an alias")
+	a.output("DomainTarget", domain.RegionalDomainName(), "The DNS record of "+a.Domain+" must be a CNAME for this name, or an alias in Route 53")
+	a.output("DomainTargetZone", domain.RegionalHostedZoneId(), "The hosted zone ID of DomainTarget, for an alias")
 	if a.HostedZone.ID == "" {
 		return
 	}

@@ -67,7 +67,7 @@ func microvmDockerfile(s settings.Settings) (string, error) {
 		return "", errors.New("microvmDockerfile has no line FROM")
 	}
 	if !strings.Contains(last, "public.ecr.aws/lambda/microvms:") {
-		return "", fmt.Errorf("microvmDockerfile must end with a stage from an image of public.ecr.aws/lambda/microvms, on which Lambda builds, but that is from %s", last)
+		return "", fmt.Errorf("the last stage of microvmDockerfile must start from an image of public.ecr.aws/lambda/microvms, which Lambda requires, but starts from %s", last)
 	}
 	return string(text) + microvmRunner, nil
 }

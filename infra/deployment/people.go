@@ -85,10 +85,10 @@ func (d *Deployment) createPeople() {
 	// CloudFormation passes on the client's secret directly: neither the template nor a variable of a function has it.
 	// The name ends in the id of the client, because the name of a deleted secret stays taken for weeks.
 	secret := awssecretsmanager.NewCfnSecret(d.scope, jsii.String("PeopleSecret"), &awssecretsmanager.CfnSecretProps{
-		Name: jsii.String(d.secretName(client)), Description: jsii.String("The secret by which the user pool of zerodag's stage " + d.Stage + " knows its API"), SecretString: client.AttrClientSecret(), KmsKeyId: d.keyARN()})
+		Name: jsii.String(d.secretName(client)), Description: jsii.String("The secret that identifies the API of stage " + d.Stage + " to its user pool"), SecretString: client.AttrClientSecret(), KmsKeyId: d.keyARN()})
 	d.people = &people{pool, client, secret}
-	d.output("UserPool", pool.Ref(), "The user pool at which people sign in: docs/aws.md says how to add somebody")
-	d.output("SignInPage", jsii.String("https://"+prefix+".auth."+*d.stack.Region()+".amazoncognito.com"), "Where the user pool asks for passwords; the page leads there")
+	d.output("UserPool", pool.Ref(), "The user pool for signing in: docs/aws.md explains how to add users")
+	d.output("SignInPage", jsii.String("https://"+prefix+".auth."+*d.stack.Region()+".amazoncognito.com"), "The sign-in page of the user pool, to which the web console redirects")
 }
 
 // groupID distinguishes groups in the template, whose names have letters and digits only.
@@ -103,7 +103,7 @@ func groupID(name string) string {
 func (d *Deployment) invitation() *awscognito.CfnUserPool_InviteMessageTemplateProperty {
 	return &awscognito.CfnUserPool_InviteMessageTemplateProperty{
 		EmailSubject: jsii.String("You can sign in to zerodag (" + d.Stage + ")"),
-		EmailMessage: jsii.String("You can sign in at " + d.address() + "/ as {username}. Your password for the first time is {####} and is good for three days."),
+		EmailMessage: jsii.String("You can sign in at " + d.address() + "/ as {username}. Your temporary password is {####}. It is valid for three days."),
 	}
 }
 

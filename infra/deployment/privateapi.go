@@ -183,5 +183,5 @@ func (a privateAPI) createDomain() {
 		awsapigateway.NewCfnDomainNameAccessAssociation(a.scope, jsii.String("Access-"+id), &awsapigateway.CfnDomainNameAccessAssociationProps{
 			DomainNameArn: domain.AttrDomainNameArn(), AccessAssociationSource: jsii.String(id), AccessAssociationSourceType: jsii.String("VPCE")})
 	}
-	a.output("DomainTarget", jsii.String(strings.Join(a.APIEndpoints, ", ")), "The DNS record of "+a.Domain+", in a private zone, is an alias of one of these endpoints")
+	a.output("DomainTarget", jsii.String(strings.Join(a.APIEndpoints, ", ")), "The DNS record of "+a.Domain+", in a private zone, must be an alias of one of these endpoints")
 }

@@ -27,7 +27,7 @@ func (s Settings) bounds() error {
 		case reflect.Slice:
 			for _, id := range f.Interface().([]string) {
 				if prefix := tag.Get("prefix"); !strings.HasPrefix(id, prefix) {
-					return fmt.Errorf("%s must be ids, %s..., but has %q", name, prefix, id)
+					return fmt.Errorf("%s must be IDs that begin with %s, but has %q", name, prefix, id)
 				}
 			}
 		}

@@ -17,7 +17,7 @@ import (
 )
 
 // ErrNoFile means that a stage has no file.
-var ErrNoFile = errors.New("the stage has no file of settings")
+var ErrNoFile = errors.New("the stage has no settings file")
 
 // File is the path of a stage's settings, below a folder.
 func File(folder, stage string) string { return filepath.Join(folder, stage+".yaml") }
@@ -31,7 +31,7 @@ func Read(folder, stage string) (Settings, error) {
 	file := File(folder, stage)
 	text, err := os.ReadFile(file)
 	if errors.Is(err, os.ErrNotExist) {
-		return Settings{}, fmt.Errorf("%w: %s: copy %s and say in it what differs from the defaults", ErrNoFile, file, File(folder, "example"))
+		return Settings{}, fmt.Errorf("%w: %s: copy %s and keep only the settings that differ from the defaults", ErrNoFile, file, File(folder, "example"))
 	}
 	if err != nil {
 		return Settings{}, fmt.Errorf("read the settings of stage %s: %w", stage, err)
@@ -58,7 +58,7 @@ func Parse(file string, text []byte, stage string) (Settings, error) {
 		return s, fmt.Errorf("%s: %w", file, err)
 	}
 	if err := decoder.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return s, fmt.Errorf("%s: a file of settings is one document", file)
+		return s, fmt.Errorf("%s: a settings file must be a single document", file)
 	}
 	root := document.Content[0]
 	if root.Kind == yaml.ScalarNode && root.Tag == "!!null" {
@@ -127,7 +127,7 @@ func fields(v reflect.Value) map[string]reflect.Value {
 // fill sets the fields of a struct from a mapping. Errors begin with the line.
 func fill(v reflect.Value, node *yaml.Node) error {
 	if node.Kind != yaml.MappingNode {
-		return fmt.Errorf("%d: settings are a mapping, NAME: VALUE", node.Line)
+		return fmt.Errorf("%d: settings must be a mapping, NAME: VALUE", node.Line)
 	}
 	all, seen := fields(v), map[string]int{}
 	for i := 0; i < len(node.Content); i += 2 {
@@ -137,7 +137,7 @@ func fill(v reflect.Value, node *yaml.Node) error {
 			return fmt.Errorf("%d: %w", key.Line, unknown(key.Value, v))
 		}
 		if line := seen[key.Value]; line > 0 {
-			return fmt.Errorf("%d: %s is set in line %d already", key.Line, key.Value, line)
+			return fmt.Errorf("%d: %s is already set in line %d", key.Line, key.Value, line)
 		}
 		seen[key.Value] = key.Line
 		if err := set(key.Value, field, value); err != nil {
@@ -155,7 +155,7 @@ func set(name string, field reflect.Value, node *yaml.Node) error {
 		return fill(field, node)
 	case reflect.Slice:
 		if node.Kind != yaml.SequenceNode || slices.ContainsFunc(node.Content, isNoText) {
-			return wrong("a list of texts")
+			return wrong("a list of strings")
 		}
 		var list []string
 		for _, e := range node.Content {
@@ -165,7 +165,7 @@ func set(name string, field reflect.Value, node *yaml.Node) error {
 		return nil
 	case reflect.Map:
 		if node.Kind != yaml.MappingNode || slices.ContainsFunc(node.Content, isNoText) {
-			return wrong("a mapping of texts")
+			return wrong("a mapping of strings")
 		}
 		m := map[string]string{}
 		for i := 0; i < len(node.Content); i += 2 {
@@ -175,7 +175,7 @@ func set(name string, field reflect.Value, node *yaml.Node) error {
 		return nil
 	}
 	if isNoText(node) {
-		return wrong("one value")
+		return wrong("a single value")
 	}
 	return setScalar(field, node, wrong)
 }
@@ -208,7 +208,7 @@ func isNoText(n *yaml.Node) bool { return n.Kind != yaml.ScalarNode || n.Tag == 
 func unknown(name string, of reflect.Value) error {
 	const longest = 40 // of a word that is worth to be compared
 	if len(name) > longest {
-		return fmt.Errorf("there is no setting %.40q...", name)
+		return fmt.Errorf("unknown setting %.40q...", name)
 	}
 	best, least := "", 4
 	for _, known := range slices.Sorted(maps.Keys(fields(of))) {
@@ -217,9 +217,9 @@ func unknown(name string, of reflect.Value) error {
 		}
 	}
 	if best == "" {
-		return fmt.Errorf("there is no setting %q", name)
+		return fmt.Errorf("unknown setting %q", name)
 	}
-	return fmt.Errorf("there is no setting %q: is %s meant?", name, best)
+	return fmt.Errorf("unknown setting %q (did you mean %s?)", name, best)
 }
 
 // distance is how many letters must be added, left out, exchanged or swapped with their neighbour

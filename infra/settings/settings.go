@@ -20,79 +20,79 @@ type Settings struct {
 	// Stage names the deployment; several may be in one account. It is the name of the file.
 	Stage string `yaml:"-"`
 
-	Architecture       string            `yaml:"architecture" enum:"arm64,x86_64" doc:"of the functions; arm64 is a fifth cheaper"`
-	Memory             int               `yaml:"memory" least:"256" most:"10240" doc:"MiB of executor, agent and upload; 1769 is a vCPU"`
-	Agents             int               `yaml:"agents" least:"2" most:"1000" doc:"runs of tasks at the same time"`
-	Executors          int               `yaml:"executors" least:"0" most:"1000" doc:"attempts that are moved on at the same time; 0 is half of agents, at least 2"`
-	Reserve            bool              `yaml:"reserve" doc:"concurrency is set aside for each function; 100 must remain for the rest of the account"`
-	LeaseSeconds       int               `yaml:"leaseSeconds" least:"5" most:"600" doc:"lease of a task in seconds; a crash is noticed after that"`
-	AttemptLimit       int               `yaml:"attemptLimit" least:"1" most:"1000000" doc:"unfinished attempts of a site"`
-	TaskLimit          int               `yaml:"taskLimit" least:"1" most:"100000" doc:"tasks of an attempt"`
-	AttemptDays        int               `yaml:"attemptDays" least:"0" most:"3650" doc:"days that attempts and their sessions are kept after their end; 0 is for ever"`
-	ArchiveDays        int               `yaml:"archiveDays" least:"0" most:"3650" doc:"days that archives which nothing needs are kept after the next revision; 0 is for ever"`
-	AuditDays          int               `yaml:"auditDays" least:"0" most:"3650" doc:"days that the audit log is kept; 0 is for ever"`
-	LogDays            int               `yaml:"logDays" least:"1" most:"3650" doc:"days that logs of tasks are kept"`
-	SmallLogs          bool              `yaml:"smallLogs" doc:"logs of up to 1 KB are objects, too: 5 dollars a million"`
-	TaskLogFormat      string            `yaml:"taskLogFormat" enum:"short,digdag" doc:"lines in logs of tasks; digdag has thread and Java class, as Digdag"`
-	BusEvents          string            `yaml:"busEvents" enum:"all,ends,failures,none" doc:"events that go to the bus: 1 dollar a million"`
-	WarmThroughput     int               `yaml:"warmThroughput" least:"0" most:"40000" doc:"write units a second, and three times as many read units, that the table and its indexes take at once; AWS charges once for an increase and never lowers it; 0: the 4000 of every new table"`
-	AlarmEmail         string            `yaml:"alarmEmail" doc:"e-mail address that receives alarms and notices; empty: no one does until you subscribe to the topic"`
+	Architecture       string            `yaml:"architecture" enum:"arm64,x86_64" doc:"architecture of the functions; arm64 is 20 % cheaper"`
+	Memory             int               `yaml:"memory" least:"256" most:"10240" doc:"memory of executor, agent and upload in MiB; 1769 MiB is one vCPU"`
+	Agents             int               `yaml:"agents" least:"2" most:"1000" doc:"maximum number of concurrent runs of tasks"`
+	Executors          int               `yaml:"executors" least:"0" most:"1000" doc:"maximum number of attempts that advance concurrently; 0 is half of agents, at least 2"`
+	Reserve            bool              `yaml:"reserve" doc:"reserves concurrency for each function; 100 must remain for the rest of the account"`
+	LeaseSeconds       int               `yaml:"leaseSeconds" least:"5" most:"600" doc:"lease of a task in seconds; a crash is detected after that time"`
+	AttemptLimit       int               `yaml:"attemptLimit" least:"1" most:"1000000" doc:"maximum number of unfinished attempts of a site"`
+	TaskLimit          int               `yaml:"taskLimit" least:"1" most:"100000" doc:"maximum number of tasks of an attempt"`
+	AttemptDays        int               `yaml:"attemptDays" least:"0" most:"3650" doc:"days that attempts and their sessions are kept after their end; 0 keeps them forever"`
+	ArchiveDays        int               `yaml:"archiveDays" least:"0" most:"3650" doc:"days that unused archives are kept after the next revision; 0 keeps them forever"`
+	AuditDays          int               `yaml:"auditDays" least:"0" most:"3650" doc:"days that the audit log is kept; 0 keeps it forever"`
+	LogDays            int               `yaml:"logDays" least:"1" most:"3650" doc:"days that task logs are kept"`
+	SmallLogs          bool              `yaml:"smallLogs" doc:"also stores logs of up to 1 KB as objects: 5 dollars a million"`
+	TaskLogFormat      string            `yaml:"taskLogFormat" enum:"short,digdag" doc:"format of the lines in task logs; digdag includes the thread and the Java class, as in Digdag"`
+	BusEvents          string            `yaml:"busEvents" enum:"all,ends,failures,none" doc:"events that are sent to the bus: 1 dollar a million"`
+	WarmThroughput     int               `yaml:"warmThroughput" least:"0" most:"40000" doc:"write units a second, and three times as many read units, that the table and its indexes can handle immediately; AWS charges once for an increase and never lowers it; 0: the 4000 of every new table"`
+	AlarmEmail         string            `yaml:"alarmEmail" doc:"email address that receives alarms and notifications; empty: no one receives them until you subscribe to the topic"`
 	MetricsOf          []string          `yaml:"metricsOf" doc:"projects, and workflows as PROJECT/WORKFLOW, with their own metrics in CloudWatch: up to 90 cents a month each"`
-	Traces             string            `yaml:"traces" doc:"receiver of a trace of each attempt: none, xray, or the URL of an OTLP receiver over HTTP"`
-	Dashboard          bool              `yaml:"dashboard" doc:"a dashboard of CloudWatch: 3 dollars a month, the first three of an account are free"`
-	DeletionProtection bool              `yaml:"deletionProtection" doc:"the table, and the user pool if there is one, cannot be deleted; a first deploy that fails leaves them, and the next one imports the table"`
+	Traces             string            `yaml:"traces" doc:"where a trace of each attempt is sent: none, xray, or the URL of an OTLP receiver over HTTP"`
+	Dashboard          bool              `yaml:"dashboard" doc:"creates a CloudWatch dashboard: 3 dollars a month, the first three of an account are free"`
+	DeletionProtection bool              `yaml:"deletionProtection" doc:"protects the table, and the user pool if there is one, from deletion; they remain if the first deploy fails, and the next deploy imports the table"`
 	CloudWatchDays     int               `yaml:"cloudWatchDays" least:"1" most:"3653" doc:"retention of the log groups in CloudWatch, in days: 1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288 or 3653"`
-	Gradual            string            `yaml:"gradual" enum:"none,AllAtOnce,Canary10Percent5Minutes,Canary10Percent10Minutes,Canary10Percent15Minutes,Canary10Percent30Minutes,Linear10PercentEvery1Minute,Linear10PercentEvery2Minutes,Linear10PercentEvery3Minutes,Linear10PercentEvery10Minutes" doc:"how a deploy moves calls to new versions of the functions: a configuration of CodeDeploy, which goes back if the new versions fail. none: all calls at once, and nothing goes back"`
-	Tags               map[string]string `yaml:"tags" doc:"of every resource, and of the machines and task definitions that the stage creates"`
+	Gradual            string            `yaml:"gradual" enum:"none,AllAtOnce,Canary10Percent5Minutes,Canary10Percent10Minutes,Canary10Percent15Minutes,Canary10Percent30Minutes,Linear10PercentEvery1Minute,Linear10PercentEvery2Minutes,Linear10PercentEvery3Minutes,Linear10PercentEvery10Minutes" doc:"how a deploy moves calls to new versions of the functions: a CodeDeploy configuration that rolls back if the new versions fail. none: all calls at once, without rollback"`
+	Tags               map[string]string `yaml:"tags" doc:"tags of every resource, and of the machines and task definitions that the stage creates"`
 	KMSKey             string            `yaml:"kmsKey" doc:"ARN of a customer-managed KMS key that encrypts everything the stage stores; docs/aws.md has its key policy. Empty: AWS's own keys, which are free"`
-	Qualifier          string            `yaml:"qualifier" doc:"of the bootstrap of the CDK that deploys the stage (cdk bootstrap --qualifier)"`
-	Boundary           string            `yaml:"permissionsBoundary" doc:"name of the policy that limits what every role of the stage may do, whatever its own policies say; empty: none does"`
+	Qualifier          string            `yaml:"qualifier" doc:"qualifier of the CDK bootstrap that deploys the stage (cdk bootstrap --qualifier)"`
+	Boundary           string            `yaml:"permissionsBoundary" doc:"name of the policy that limits the permissions of every role of the stage; empty: no limit"`
 
-	Domain       string   `yaml:"domain" doc:"a name of your own for the API; needs certificate"`
+	Domain       string   `yaml:"domain" doc:"custom domain name for the API; requires certificate"`
 	Certificate  string   `yaml:"certificate" doc:"ARN of a certificate for domain, in the region of the stage"`
-	HostedZone   Zone     `yaml:"hostedZone" doc:"the zone of Route 53 that gets a record for domain; without it the output DomainTarget says what the record is"`
-	API          string   `yaml:"api" enum:"public,private" doc:"who can reach the API: the internet, or only the networks of apiEndpoints; private requires domain, certificate and apiEndpoints, and machinesUrl: domain if commands run on Fargate"`
+	HostedZone   Zone     `yaml:"hostedZone" doc:"the zone of Route 53 that gets a record for domain; without it, create the record yourself as the output DomainTarget describes"`
+	API          string   `yaml:"api" enum:"public,private" doc:"whether the API is reachable from the internet, or only from the networks of apiEndpoints; private requires domain, certificate and apiEndpoints, and machinesUrl: domain if commands run on Fargate"`
 	APIEndpoints []string `yaml:"apiEndpoints" prefix:"vpce-" doc:"interface endpoints for execute-api through which a private API is reached"`
-	MachinesURL  string   `yaml:"machinesUrl" enum:"api,domain" doc:"how machines reach the API: by its execute-api address, or by domain, which a VPC with an execute-api endpoint requires"`
-	DomainOnly   bool     `yaml:"domainOnly" doc:"disables the execute-api address, so that all requests come by domain; requires machinesUrl: domain"`
+	MachinesURL  string   `yaml:"machinesUrl" enum:"api,domain" doc:"how machines reach the API: through its execute-api address, or through domain, which a VPC with an execute-api endpoint requires"`
+	DomainOnly   bool     `yaml:"domainOnly" doc:"disables the execute-api address, so that all requests use domain; requires machinesUrl: domain"`
 
-	IAMGrants []string `yaml:"iamGrants" doc:"what principals that sign requests (--iam) may do: ARN=ROLE or ARN=ROLE/SITE, where ARN is a role, a user, or arn:aws:iam::ACCOUNT:root for all of an account; the first that fits counts; empty: each is an owner"`
+	IAMGrants []string `yaml:"iamGrants" doc:"permissions of principals that sign requests (--iam): ARN=ROLE or ARN=ROLE/SITE, where ARN is a role, a user, or arn:aws:iam::ACCOUNT:root for a whole account; the first match applies; empty: every principal is an owner"`
 
-	OIDCIssuer  string   `yaml:"oidcIssuer" doc:"URL of an identity provider (OpenID Connect) at which people sign in to the page; its client's secret is the parameter /zerodag-keys/STAGE/oidc"`
-	OIDCClient  string   `yaml:"oidcClient" doc:"the id by which the provider knows the deployment"`
-	OIDCAddress string   `yaml:"oidcAddress" doc:"of the API as browsers call it, https://...; the provider must know oidcAddress/api/x/session/oidc/callback"`
-	OIDCName    string   `yaml:"oidcName" doc:"of the provider, on the button"`
+	OIDCIssuer  string   `yaml:"oidcIssuer" doc:"URL of an identity provider (OpenID Connect) for signing in to the web console; its client secret is the parameter /zerodag-keys/STAGE/oidc"`
+	OIDCClient  string   `yaml:"oidcClient" doc:"client ID of the deployment at the provider"`
+	OIDCAddress string   `yaml:"oidcAddress" doc:"address of the API as browsers call it, https://...; register oidcAddress/api/x/session/oidc/callback with the provider"`
+	OIDCName    string   `yaml:"oidcName" doc:"name of the provider on the sign-in button"`
 	OIDCGroups  string   `yaml:"oidcGroups" doc:"the claim of id tokens that lists groups; Cognito has cognito:groups"`
-	OIDCGrants  []string `yaml:"oidcGrants" doc:"who may sign in: WHO=ROLE or WHO=ROLE/SITE, where WHO is an e-mail address, @DOMAIN or group:NAME; the first that fits counts"`
+	OIDCGrants  []string `yaml:"oidcGrants" doc:"who may sign in: WHO=ROLE or WHO=ROLE/SITE, where WHO is an email address, @DOMAIN or group:NAME; the first match applies"`
 
-	Cognito       bool   `yaml:"cognito" doc:"a user pool of Cognito is made with the stage, at which people sign in to the page; oidcIssuer and oidcClient stay empty then"`
-	CognitoDomain string `yaml:"cognitoDomain" doc:"what the address of its sign-in page begins with, unique in the region; empty is zerodag-STAGE-ACCOUNT"`
-	CognitoMFA    string `yaml:"cognitoMfa" enum:"optional,required,off" doc:"whether people have a second factor there, a code of an app"`
+	Cognito       bool   `yaml:"cognito" doc:"creates a Cognito user pool for signing in to the web console; leave oidcIssuer and oidcClient empty"`
+	CognitoDomain string `yaml:"cognitoDomain" doc:"first part of the address of its sign-in page, unique in the region; empty is zerodag-STAGE-ACCOUNT"`
+	CognitoMFA    string `yaml:"cognitoMfa" enum:"optional,required,off" doc:"whether users need a second factor, a code from an app"`
 
-	VPC                   string   `yaml:"vpc" doc:"vpc-... of executor, agent and machines; default: machines run in the default VPC of the account; nothing: in one of their own"`
-	Subnets               []string `yaml:"subnets" prefix:"subnet-" doc:"of vpc"`
-	SecurityGroups        []string `yaml:"securityGroups" prefix:"sg-" doc:"of executor and agent in vpc; none: one is made that lets everything out"`
-	CommandSecurityGroups []string `yaml:"commandSecurityGroups" prefix:"sg-" doc:"of machines in vpc; none: one is made that lets everything out"`
-	PublicIP              bool     `yaml:"publicIp" doc:"machines in vpc have an address of their own; in the other networks they do"`
+	VPC                   string   `yaml:"vpc" doc:"VPC of executor, agent and machines (vpc-...); default: machines run in the default VPC of the account; empty: machines run in a VPC that the stage creates"`
+	Subnets               []string `yaml:"subnets" prefix:"subnet-" doc:"subnets of vpc"`
+	SecurityGroups        []string `yaml:"securityGroups" prefix:"sg-" doc:"security groups of executor and agent in vpc; empty: the stage creates one that allows all outbound traffic"`
+	CommandSecurityGroups []string `yaml:"commandSecurityGroups" prefix:"sg-" doc:"security groups of machines in vpc; empty: the stage creates one that allows all outbound traffic"`
+	PublicIP              bool     `yaml:"publicIp" doc:"gives machines in vpc a public IP address; in the other networks they always have one"`
 
 	Commands              string   `yaml:"commands" enum:"fargate,none" doc:"where commands (sh>, py> ...) run"`
-	Image                 string   `yaml:"image" doc:"of commands that name none"`
+	Image                 string   `yaml:"image" doc:"image of commands that set none"`
 	FetchImage            string   `yaml:"fetchImage" doc:"image of the small container that downloads the runner before a machine starts; must contain sh, wget and sha256sum"`
-	Repositories          []string `yaml:"repositories" doc:"private repositories (ECR) that images may come from: names in this account, or ARNs; * is all of the account"`
+	Repositories          []string `yaml:"repositories" doc:"private repositories (ECR) that images may come from: names in this account, or ARNs; * is every repository of the account"`
 	PullThrough           []string `yaml:"pullThrough" doc:"repository prefixes of the account's pull-through cache rules, such as ecr-public"`
-	CommandCPU            int      `yaml:"commandCpu" least:"256" most:"16384" doc:"of a machine whose command asks for no size; 1024 is a vCPU"`
-	CommandMemory         int      `yaml:"commandMemory" least:"512" most:"122880" doc:"MiB of such a machine"`
-	CommandArchitecture   string   `yaml:"commandArchitecture" enum:"x86_64,arm64" doc:"of images; arm64 is a fifth cheaper"`
+	CommandCPU            int      `yaml:"commandCpu" least:"256" most:"16384" doc:"CPU units of a machine whose command sets no size; 1024 units are one vCPU"`
+	CommandMemory         int      `yaml:"commandMemory" least:"512" most:"122880" doc:"memory of such a machine in MiB"`
+	CommandArchitecture   string   `yaml:"commandArchitecture" enum:"x86_64,arm64" doc:"architecture of images; arm64 is 20 % cheaper"`
 	TaskRoles             []string `yaml:"taskRoles" doc:"roles that commands may have: SITE/PROJECT=ARN, SITE/*=ARN, or an ARN alone for every project of every site"`
-	Spot                  bool     `yaml:"spot" doc:"machines may be taken away, and are cheaper"`
-	AllowSpot             bool     `yaml:"allowSpot" doc:"single commands may ask for such machines (sandbox: {spot: true}); with spot or allowSpot, ECS must have its role in the account (zerodag aws doctor)"`
-	CommandFunction       bool     `yaml:"commandFunction" doc:"also a function runs commands (sandbox: {executor: lambda})"`
-	CommandFunctionMemory int      `yaml:"commandFunctionMemory" least:"512" most:"10240" doc:"MiB of that function; 1769 is a vCPU"`
+	Spot                  bool     `yaml:"spot" doc:"runs machines on Fargate Spot, which is cheaper, but AWS may reclaim them"`
+	AllowSpot             bool     `yaml:"allowSpot" doc:"lets individual commands request such machines (sandbox: {spot: true}); spot and allowSpot require the service-linked role of ECS in the account (zerodag aws doctor)"`
+	CommandFunction       bool     `yaml:"commandFunction" doc:"also creates a function that runs commands (sandbox: {executor: lambda})"`
+	CommandFunctionMemory int      `yaml:"commandFunctionMemory" least:"512" most:"10240" doc:"memory of that function in MiB; 1769 MiB is one vCPU"`
 	Microvms              string   `yaml:"microvms" enum:"none,allowed,default" doc:"experimental: Lambda MicroVMs (arm64) run commands. allowed: only with sandbox: {executor: microvm}; default: also commands without an executor, image, size or role"`
-	MicrovmMemory         int      `yaml:"microvmMemory" least:"512" most:"8192" doc:"MiB that a MicroVM is billed for at least: 512, 1024, 2048, 4096 or 8192; it may use four times as much, and has a vCPU for every 2 GiB of that"`
-	MicrovmDockerfile     string   `yaml:"microvmDockerfile" doc:"a Dockerfile for the image of MicroVMs, from the folder in which the CDK runs; must start from an image of public.ecr.aws/lambda/microvms. Empty: Amazon Linux with Python"`
+	MicrovmMemory         int      `yaml:"microvmMemory" least:"512" most:"8192" doc:"memory in MiB that a MicroVM is billed for at least: 512, 1024, 2048, 4096 or 8192; it may use four times as much, and has one vCPU for every 2 GiB of that"`
+	MicrovmDockerfile     string   `yaml:"microvmDockerfile" doc:"Dockerfile for the image of MicroVMs, relative to the folder in which the CDK runs; must start from an image of public.ecr.aws/lambda/microvms. Empty: Amazon Linux with Python"`
 	MicrovmBaseVersion    string   `yaml:"microvmBaseVersion" doc:"version of Lambda's base image al2023-1 (aws lambda-microvms list-managed-microvm-image-versions)"`
-	MicrovmConnector      string   `yaml:"microvmConnector" doc:"ARN of the network connector by which MicroVMs reach the API and the rest of the world; empty: the internet"`
+	MicrovmConnector      string   `yaml:"microvmConnector" doc:"ARN of the network connector through which MicroVMs reach the API and the internet; empty: directly"`
 }
 
 // Zone is a public hosted zone of Route 53.
@@ -285,15 +285,15 @@ var tag = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[\p
 // tags checks the tags. ECS would reject a bad one only when the first machine starts.
 func (s Settings) tags() error {
 	if len(s.Tags) > mostTags {
-		return fmt.Errorf("tags must be at most %d, because AWS allows 50 and the stage adds some, but there are %d", mostTags, len(s.Tags))
+		return fmt.Errorf("at most %d tags are allowed, because AWS allows 50 and the stage adds some, but there are %d", mostTags, len(s.Tags))
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Tags)) {
 		value := s.Tags[name]
 		switch {
 		case name == "" || utf8.RuneCountInString(name) > 128 || !tag().MatchString(name) || strings.HasPrefix(strings.ToLower(name), "aws:"):
-			return fmt.Errorf("tags must have names of 1 to 128 letters, digits, spaces and _.:/=+-@ that do not start with aws:, but one is %q", name)
+			return fmt.Errorf("names of tags must be 1 to 128 letters, digits, spaces and _.:/=+-@ that do not start with aws:, but one is %q", name)
 		case utf8.RuneCountInString(value) > 256 || !tag().MatchString(value):
-			return fmt.Errorf("tags must have values of at most 256 letters, digits, spaces and _.:/=+-@, but %s is %q", name, value)
+			return fmt.Errorf("values of tags must be at most 256 letters, digits, spaces and _.:/=+-@, but %s is %q", name, value)
 		}
 	}
 	return nil
@@ -369,12 +369,12 @@ var userPool = sync.OnceValue(func() (forms struct{ domain, group *regexp.Regexp
 func (s Settings) cognito() error {
 	if !s.Cognito {
 		if s.CognitoDomain != "" {
-			return errors.New("cognitoDomain must be given together with cognito: true, which makes the user pool")
+			return errors.New("cognitoDomain must be given together with cognito: true, which creates the user pool")
 		}
 		return nil
 	}
 	if s.OIDCIssuer != "" || s.OIDCClient != "" {
-		return errors.New("cognito makes an identity provider: oidcIssuer and oidcClient must be empty then, or cognito be false for a provider that there is already")
+		return errors.New("cognito: true creates an identity provider: remove oidcIssuer and oidcClient, or set cognito: false to use an existing provider")
 	}
 	domain := s.CognitoDomain
 	if domain == "" {
@@ -382,11 +382,11 @@ func (s Settings) cognito() error {
 	}
 	for _, word := range []string{"aws", "amazon", "cognito"} {
 		if strings.Contains(domain, word) {
-			return fmt.Errorf("cognitoDomain must not contain %s, which AWS keeps for itself, but is %q", word, domain)
+			return fmt.Errorf("cognitoDomain must not contain %s, which AWS reserves, but is %q", word, domain)
 		}
 	}
 	if !userPool().domain.MatchString(domain) {
-		return fmt.Errorf("cognitoDomain must be lower-case letters, digits and hyphens, at most 63, but is %q", domain)
+		return fmt.Errorf("cognitoDomain must be at most 63 lower-case letters, digits and hyphens but is %q", domain)
 	}
 	if s.OIDCAddress != "" && !strings.HasPrefix(s.OIDCAddress, "https://") {
 		return fmt.Errorf("oidcAddress must be a URL that begins with https:// but is %q", s.OIDCAddress)
@@ -396,7 +396,7 @@ func (s Settings) cognito() error {
 	}
 	for _, group := range s.Groups() {
 		if !userPool().group.MatchString(group) {
-			return fmt.Errorf("oidcGrants must name groups as Cognito takes them, at most 128 letters, digits and signs without blanks, but has %q", group)
+			return fmt.Errorf("oidcGrants must name groups as Cognito allows them, with at most 128 characters and no spaces, but has %q", group)
 		}
 	}
 	return nil
@@ -429,7 +429,7 @@ func (s Settings) signIn() error {
 		}
 	}
 	if s.OIDCClient == "" || len(s.OIDCGrants) == 0 {
-		return errors.New("oidcIssuer must be given together with oidcClient and with oidcGrants, which say who may sign in")
+		return errors.New("oidcIssuer must be given together with oidcClient and with oidcGrants, which lists who may sign in")
 	}
 	return s.grants()
 }
@@ -463,13 +463,13 @@ func (s Settings) onDomain() bool {
 func (s Settings) agreeOnAPI() error {
 	switch {
 	case (s.Domain == "") != (s.Certificate == ""):
-		return fmt.Errorf("domain must be given together with certificate, the ARN of one for it, but is %q", s.Domain)
+		return fmt.Errorf("domain must be given together with certificate, the ARN of its certificate, but is %q", s.Domain)
 	case s.Private() != (len(s.APIEndpoints) > 0):
-		return errors.New("api: private must be given together with apiEndpoints, the interface endpoints that lead to it")
+		return errors.New("api: private must be given together with apiEndpoints, the interface endpoints through which it is reached")
 	case s.Private() && !s.onDomain():
 		return errors.New("api: private requires domain and certificate, and machinesUrl: domain if commands run on Fargate")
 	case s.Private() && s.HostedZone != Zone{}:
-		return errors.New("hostedZone is for a public API: the record of a private one leads to an endpoint, in a private zone (docs/aws.md)")
+		return errors.New("hostedZone is only for a public API: the record of a private API belongs in a private zone and points to an endpoint (docs/aws.md)")
 	case s.MachinesURL == "domain" && s.Domain == "":
 		return errors.New("machinesUrl: domain requires domain and certificate")
 	case s.DomainOnly && !s.onDomain():
@@ -493,11 +493,11 @@ func (s Settings) agreeOnZone() error {
 func (s Settings) agreeOnNetwork() error {
 	switch {
 	case s.Placed() && (!strings.HasPrefix(s.VPC, "vpc-") || len(s.Subnets) == 0):
-		return fmt.Errorf("vpc must be %s, or an id, vpc-..., given together with subnets, but is %q", DefaultVPC, s.VPC)
+		return fmt.Errorf("vpc must be %s, or an ID vpc-... given together with subnets, but is %q", DefaultVPC, s.VPC)
 	case !s.Placed() && len(s.Subnets)+len(s.SecurityGroups)+len(s.CommandSecurityGroups) > 0:
-		return fmt.Errorf("subnets, securityGroups and commandSecurityGroups must be given together with vpc, the id of theirs")
+		return fmt.Errorf("subnets, securityGroups and commandSecurityGroups must be given together with vpc, the ID of their VPC")
 	case s.VPC == DefaultVPC && !s.HasMachines():
-		return fmt.Errorf("vpc: %s is about machines of commands, and commands is %s", DefaultVPC, s.Commands)
+		return fmt.Errorf("vpc: %s is only for machines that run commands, but commands is %s", DefaultVPC, s.Commands)
 	}
 	return nil
 }

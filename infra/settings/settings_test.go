@@ -72,29 +72,29 @@ func TestRead(t *testing.T) {
 		t.Errorf("%+v, %v", s, err)
 	}
 	for text, want := range map[string]string{
-		"memroy: 512":             `f:1: there is no setting "memroy": is memory meant?`,
-		"# x\nAgents: 5":          `f:2: there is no setting "Agents": is agents meant?`,
-		"colour: red":             `f:1: there is no setting "colour"`,
-		"stage: prod":             `f:1: there is no setting "stage"`,
-		"adopt: true":             `f:1: there is no setting "adopt"`,
-		"memory: 1\nmemory: 2":    "f:2: memory is set in line 1 already",
+		"memroy: 512":             `f:1: unknown setting "memroy" (did you mean memory?)`,
+		"# x\nAgents: 5":          `f:2: unknown setting "Agents" (did you mean agents?)`,
+		"colour: red":             `f:1: unknown setting "colour"`,
+		"stage: prod":             `f:1: unknown setting "stage"`,
+		"adopt: true":             `f:1: unknown setting "adopt"`,
+		"memory: 1\nmemory: 2":    "f:2: memory is already set in line 1",
 		"memory: lots":            `f:1: memory must be a whole number but is "lots"`,
 		"memory: 5.5":             "memory must be a whole number",
-		"memory:":                 "f:1: memory must be one value",
-		"memory: [1]":             "memory must be one value",
+		"memory:":                 "f:1: memory must be a single value",
+		"memory: [1]":             "memory must be a single value",
 		"spot: yes":               `spot must be true or false but is "yes"`,
-		"subnets: subnet-1":       "f:1: subnets must be a list of texts",
-		"subnets: [[subnet-1]]":   "subnets must be a list of texts",
-		"tags: team=data":         "tags must be a mapping of texts",
-		"tags: {a: {b: c}}":       "tags must be a mapping of texts",
-		"hostedZone: {zone: Z1}":  `f:1: there is no setting "zone"`,
-		"hostedZone: Z1":          "settings are a mapping",
-		"- memory":                "f:1: settings are a mapping",
-		"memory: 512\n---\nx: 1":  "one document",
+		"subnets: subnet-1":       "f:1: subnets must be a list of strings",
+		"subnets: [[subnet-1]]":   "subnets must be a list of strings",
+		"tags: team=data":         "tags must be a mapping of strings",
+		"tags: {a: {b: c}}":       "tags must be a mapping of strings",
+		"hostedZone: {zone: Z1}":  `f:1: unknown setting "zone"`,
+		"hostedZone: Z1":          "settings must be a mapping",
+		"- memory":                "f:1: settings must be a mapping",
+		"memory: 512\n---\nx: 1":  "a single document",
 		"memory: {":               "f: yaml",
-		"a: &a 1\nmemory: *a":     `there is no setting "a"`,
-		"<<: {memory: 1}":         `there is no setting "<<"`,
-		"memory: &m 512\nagents:": "agents must be one value",
+		"a: &a 1\nmemory: *a":     `unknown setting "a"`,
+		"<<: {memory: 1}":         `unknown setting "<<"`,
+		"memory: &m 512\nagents:": "agents must be a single value",
 	} {
 		if _, err := settings.Parse("f", []byte(text), "main"); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)
@@ -149,8 +149,8 @@ func TestStages(t *testing.T) {
 		{map[string]string{"stage": "e2e", "file": "none", "agents": "4"}, "e2e", 4, 512, ""},
 		{map[string]string{"stage": "prod", "file": "none"}, "prod", 100, 512, ""},
 		{map[string]string{"stage": "prdo"}, "", 0, 0, "prdo.yaml"},
-		{map[string]string{"stgae": "prod"}, "", 0, 0, `there is no setting "stgae"`},
-		{map[string]string{"stage": "prod", "adopt": "true"}, "", 0, 0, `there is no setting "adopt"`},
+		{map[string]string{"stgae": "prod"}, "", 0, 0, `unknown setting "stgae"`},
+		{map[string]string{"stage": "prod", "adopt": "true"}, "", 0, 0, `unknown setting "adopt"`},
 		{map[string]string{"stage": "prod", "memory": "1"}, "", 0, 0, "memory must be"},
 		{map[string]string{"file": "other"}, "", 0, 0, "file must be none"},
 		{map[string]string{"stage": "../prod"}, "", 0, 0, "stage must be at most 18 lower-case letters"},
@@ -197,8 +197,8 @@ func TestOverride(t *testing.T) {
 	if s.Memory != 1024 || !s.Spot || s.Tags["c"] != "d=e" || len(s.Subnets) != 2 || s.HostedZone.Name != "example.com" || len(s.Repositories) != 0 || s.VPC != "vpc-1" {
 		t.Errorf("%+v", s)
 	}
-	for name, want := range map[string]string{"stgae": `there is no setting "stgae"`, "memroy": "is memory meant?", "memory": "memory must be a whole number", "tags": "name=value",
-		"spot": "spot must be true or false", "hostedZone": "settings are a mapping"} {
+	for name, want := range map[string]string{"stgae": `unknown setting "stgae"`, "memroy": "did you mean memory?", "memory": "memory must be a whole number", "tags": "name=value",
+		"spot": "spot must be true or false", "hostedZone": "settings must be a mapping"} {
 		if err := s.Override(name, "many"); err == nil || !strings.Contains(err.Error(), want) || strings.HasPrefix(err.Error(), "0") {
 			t.Errorf("%s: %v, want %s", name, err, want)
 		}
@@ -226,34 +226,34 @@ func TestWrong(t *testing.T) {
 			s.IAMGrants = []string{"arn:aws:iam::111122223333:role/a=viewer", "arn:aws:iam::111122223333:role/b=viewer", "arn:aws:iam::111122223333:role/a=owner/3"}
 		},
 		"cognitoDomain must be given together":           func(s *settings.Settings) { s.CognitoDomain = "x" },
-		"oidcIssuer and oidcClient must be empty":        func(s *settings.Settings) { s.Cognito, s.OIDCIssuer = true, "https://id.example.com" },
+		"remove oidcIssuer and oidcClient":               func(s *settings.Settings) { s.Cognito, s.OIDCIssuer = true, "https://id.example.com" },
 		"cognitoDomain must not contain aws":             func(s *settings.Settings) { s.Cognito, s.Stage = true, "aws-test" },
-		"cognitoDomain must be lower-case":               func(s *settings.Settings) { s.Cognito, s.CognitoDomain = true, "My_Team" },
+		"cognitoDomain must be at most 63 lower-case":    func(s *settings.Settings) { s.Cognito, s.CognitoDomain = true, "My_Team" },
 		"cognitoMfa must be optional or required or off": func(s *settings.Settings) { s.Cognito, s.CognitoMFA = true, "sms" },
-		"must name groups as Cognito takes them":         func(s *settings.Settings) { s.Cognito, s.OIDCGrants = true, []string{"group:data admins=admin"} },
+		"must name groups as Cognito allows them":        func(s *settings.Settings) { s.Cognito, s.OIDCGrants = true, []string{"group:data admins=admin"} },
 		"oidcGrants must be WHO=ROLE or WHO=ROLE/SITE":   func(s *settings.Settings) { s.Cognito, s.OIDCGrants = true, []string{"group:a=boss"} },
 		"warmThroughput must be 0 or at least 4000":      func(s *settings.Settings) { s.WarmThroughput = 3999 },
 		"domain must be given together":                  func(s *settings.Settings) { s.Domain = "x.example.com" },
 		"hostedZone must have an id":                     func(s *settings.Settings) { s.HostedZone.ID = "Z1" },
 		"hostedZone must be the zone of domain":          func(s *settings.Settings) { s.HostedZone = settings.Zone{ID: "Z1", Name: "example.com"} },
-		"subnets must be ids":                            func(s *settings.Settings) { s.VPC, s.Subnets = "vpc-1", []string{"a"} },
-		"vpc must be default, or an id":                  func(s *settings.Settings) { s.VPC = "vpc-1" },
+		"subnets must be IDs":                            func(s *settings.Settings) { s.VPC, s.Subnets = "vpc-1", []string{"a"} },
+		"vpc must be default, or an ID":                  func(s *settings.Settings) { s.VPC = "vpc-1" },
 		"must be given together with vpc":                func(s *settings.Settings) { s.VPC, s.Subnets = settings.DefaultVPC, []string{"subnet-1"} },
 		"commandSecurityGroups must be given":            func(s *settings.Settings) { s.CommandSecurityGroups = []string{"sg-1"} },
-		"vpc: default is about machines of commands":     func(s *settings.Settings) { s.VPC, s.Commands = settings.DefaultVPC, "none" },
-		"taskRoles":                           func(s *settings.Settings) { s.TaskRoles = []string{"sales=" + role} },
-		"machinesUrl must be api or domain":   func(s *settings.Settings) { s.MachinesURL = "elsewhere" },
-		"machinesUrl: domain requires domain": func(s *settings.Settings) { s.MachinesURL = "domain" },
-		"api: private must be given together": func(s *settings.Settings) { s.APIEndpoints = []string{"vpce-1"} },
-		"together with apiEndpoints":          func(s *settings.Settings) { s.API = "private" },
+		"vpc: default is only for machines":              func(s *settings.Settings) { s.VPC, s.Commands = settings.DefaultVPC, "none" },
+		"taskRoles":                                      func(s *settings.Settings) { s.TaskRoles = []string{"sales=" + role} },
+		"machinesUrl must be api or domain":              func(s *settings.Settings) { s.MachinesURL = "elsewhere" },
+		"machinesUrl: domain requires domain":            func(s *settings.Settings) { s.MachinesURL = "domain" },
+		"api: private must be given together":            func(s *settings.Settings) { s.APIEndpoints = []string{"vpce-1"} },
+		"together with apiEndpoints":                     func(s *settings.Settings) { s.API = "private" },
 		"api: private requires domain": func(s *settings.Settings) {
 			s.API, s.APIEndpoints, s.Domain, s.Certificate = "private", []string{"vpce-1"}, "x.example.com", "arn:aws:acm:eu-central-1:111111111111:certificate/x"
 		},
-		"hostedZone is for a public API": func(s *settings.Settings) {
+		"hostedZone is only for a public API": func(s *settings.Settings) {
 			s.API, s.APIEndpoints, s.Domain, s.Certificate, s.MachinesURL = "private", []string{"vpce-1"}, "x.example.com", "arn:aws:acm:eu-central-1:111111111111:certificate/x", "domain"
 			s.HostedZone = settings.Zone{ID: "Z1", Name: "example.com"}
 		},
-		"apiEndpoints must be ids":                    func(s *settings.Settings) { s.APIEndpoints = []string{"vpc-1"} },
+		"apiEndpoints must be IDs":                    func(s *settings.Settings) { s.APIEndpoints = []string{"vpc-1"} },
 		"domainOnly requires domain":                  func(s *settings.Settings) { s.DomainOnly = true },
 		"microvms must be none or allowed or default": func(s *settings.Settings) { s.Microvms = "yes" },
 		"microvms requires commands: fargate":         func(s *settings.Settings) { s.Microvms, s.Commands = "allowed", "none" },
@@ -273,9 +273,9 @@ func TestWrong(t *testing.T) {
 		"image must name an image":                                     func(s *settings.Settings) { s.Image = "" },
 		"repositories must be names of repositories, or ARNs":          func(s *settings.Settings) { s.Repositories = []string{"arn:aws:ecr:eu-central-1:1:repository/x"} },
 		"pullThrough must be prefixes":                                 func(s *settings.Settings) { s.PullThrough = []string{"ecr-public/*"} },
-		"tags must have names":                                         func(s *settings.Settings) { s.Tags = map[string]string{"aws:x": "y"} },
-		"tags must have values of at most 256 letters":                 func(s *settings.Settings) { s.Tags = map[string]string{"x": "a;b"} },
-		"tags must be at most 40": func(s *settings.Settings) {
+		"names of tags must be":                                        func(s *settings.Settings) { s.Tags = map[string]string{"aws:x": "y"} },
+		"values of tags must be at most 256 letters":                   func(s *settings.Settings) { s.Tags = map[string]string{"x": "a;b"} },
+		"at most 40 tags are allowed": func(s *settings.Settings) {
 			s.Tags = map[string]string{}
 			for i := range 41 {
 				s.Tags[fmt.Sprint("t", i)] = ""

@@ -61,7 +61,7 @@ func TestMicrovmRefuses(t *testing.T) {
 	t.Parallel()
 	b, on := vms(t)
 	for want, box := range map[string]operators.Sandbox{
-		"docker: the executor microvm has one image":  {Docker: param.New("image", "x")},
+		"docker: the executor microvm runs only the image of the stage":  {Docker: param.New("image", "x")},
 		"sandbox: timeout can be 6h30m0s at most":     {Time: 7 * time.Hour},
 		"sandbox: cpu, memory cannot be chosen":       {CPU: 2, Memory: 1 << 30},
 		"sandbox: disk, role, spot cannot be chosen":  {Disk: 1, Role: "r", Spot: true},
