@@ -87,7 +87,7 @@ func TestReport(t *testing.T) {
 	t.Parallel()
 	folder, began := t.TempDir(), time.Date(2026, 11, 23, 1, 2, 3, 0, time.UTC)
 	empty, err := report(folder, began)
-	for _, want := range []string{"None ran", "not measured", "not counted", "Nothing was removed"} {
+	for _, want := range []string{"No tests ran", "Not measured", "Not counted", "Nothing was removed"} {
 		if err != nil || !strings.Contains(empty, want) {
 			t.Errorf("%v: the report of nothing does not say %q:\n%s", err, want, empty)
 		}

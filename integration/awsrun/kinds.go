@@ -49,7 +49,7 @@ func (a *account) leftovers(ctx context.Context) ([]leftover, error) {
 	for _, k := range kinds() {
 		names, err := k.list(a, ctx)
 		if err != nil {
-			failed = append(failed, fmt.Errorf("look for each %s of stage %s: %w", k.name, a.stage, err))
+			failed = append(failed, fmt.Errorf("list every %s of stage %s: %w", k.name, a.stage, err))
 		}
 		for _, name := range names {
 			if name != a.mark() {
@@ -114,7 +114,7 @@ func (a *account) removeKind(ctx context.Context, k kind, say func(string, ...an
 		if name == a.mark() {
 			continue
 		}
-		say("removes the %s %s", k.name, name)
+		say("removing the %s %s", k.name, name)
 		if err := k.remove(a, ctx, name); err != nil {
 			failed = append(failed, fmt.Errorf("remove the %s %s: %w", k.name, name, err))
 		}

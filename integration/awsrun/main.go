@@ -44,7 +44,7 @@ type options struct {
 
 func run(ctx context.Context, args []string) error {
 	if len(args) == 0 {
-		return fmt.Errorf("name what to do: begin, tests, measure, usage, remove or report")
+		return fmt.Errorf("missing command: use begin, tests, measure, usage, remove or report")
 	}
 	var o options
 	set := flag.NewFlagSet(args[0], flag.ContinueOnError)
@@ -53,9 +53,9 @@ func run(ctx context.Context, args []string) error {
 	set.StringVar(&o.into, "into", "", "file of the report")
 	set.StringVar(&o.commit, "commit", "", "commit of the source")
 	set.StringVar(&o.version, "version", "", "release")
-	set.IntVar(&o.calls, "calls", 100, "calls of the API to time")
-	set.IntVar(&o.starts, "starts", 50, "starts to time")
-	set.IntVar(&o.commands, "commands", 5, "commands to time")
+	set.IntVar(&o.calls, "calls", 100, "number of API calls to time")
+	set.IntVar(&o.starts, "starts", 50, "number of starts to time")
+	set.IntVar(&o.commands, "commands", 5, "number of commands to time")
 	if err := set.Parse(args[1:]); err != nil {
 		return err
 	}
@@ -79,13 +79,13 @@ func run(ctx context.Context, args []string) error {
 	case "remove":
 		return a.remove(ctx, o.folder, os.Stdout)
 	}
-	return fmt.Errorf("%q is nothing that can be done", args[0])
+	return fmt.Errorf("unknown command %q", args[0])
 }
 
 func (o options) measure(ctx context.Context) error {
 	s, ok := stack.Find()
 	if !ok {
-		return fmt.Errorf("no deployed stack: ZERODAG_SERVER names one")
+		return fmt.Errorf("no deployed stack: set ZERODAG_SERVER to its URL")
 	}
 	list, err := measure(ctx, s, o.calls, o.starts, o.commands, os.Stdout)
 	if err != nil {
@@ -103,7 +103,7 @@ func (o options) usage(ctx context.Context, a *account) error {
 		return err
 	}
 	if !a.near { // CloudWatch shows counts some minutes later
-		fmt.Println("awsrun: waits until CloudWatch has counted")
+		fmt.Println("awsrun: waiting for the metrics in CloudWatch")
 		select {
 		case <-ctx.Done():
 			return ctx.Err()

@@ -60,13 +60,13 @@ func measure(ctx context.Context, s *stack.Stack, calls, starts, commands int, o
 		once  func(context.Context) (time.Duration, error)
 	}{
 		{"a call of the API (GET of a project)", calls, t.call},
-		{"the call that starts an attempt", starts, func(ctx context.Context) (time.Duration, error) {
+		{"the API call that starts an attempt", starts, func(ctx context.Context) (time.Duration, error) {
 			took, _, err := t.start(ctx, "inline")
 			return took, err
 		}},
-		{"start answered, until a task of the executor (echo>) is seen to have ended", starts, t.first("inline", 0)},
-		{"start answered, until a task of an agent (wait>: 1s, less that second) is seen to have ended", starts, t.first("agent", time.Second)},
-		{"start answered, until a command has begun on a machine of its own", commands, t.command},
+		{"from the response to a start until a task of the executor (echo>) has ended", starts, t.first("inline", 0)},
+		{"from the response to a start until a task of an agent (wait>: 1s, minus that second) has ended", starts, t.first("agent", time.Second)},
+		{"from the response to a start until a command has begun on a new machine", commands, t.command},
 	} {
 		var all []time.Duration
 		for range x.times {
@@ -130,7 +130,7 @@ func (t *timing) end(ctx context.Context, id string, pause time.Duration) error 
 		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("attempt %s does not end: %w", id, ctx.Err())
+			return fmt.Errorf("attempt %s did not end: %w", id, ctx.Err())
 		case <-time.After(pause):
 		}
 	}
@@ -153,7 +153,7 @@ func (t *timing) command(ctx context.Context) (time.Duration, error) {
 	}
 	m := beganAt.FindStringSubmatch(log)
 	if m == nil {
-		return 0, fmt.Errorf("the log of attempt %s does not say when its command began: %q", a.ID, log)
+		return 0, fmt.Errorf("the log of attempt %s does not show when its command began: %q", a.ID, log)
 	}
 	seconds, _ := strconv.ParseInt(m[1], 10, 64) // digits
 	nanos, _ := strconv.ParseInt(m[2], 10, 64)

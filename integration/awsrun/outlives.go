@@ -81,7 +81,7 @@ func (a *account) removeBucket(ctx context.Context, name string) error {
 			return err
 		}
 		if len(out.Errors) > 0 {
-			return fmt.Errorf("%d objects cannot be deleted, the first is %s: %s", len(out.Errors), aws.ToString(out.Errors[0].Key), aws.ToString(out.Errors[0].Message))
+			return fmt.Errorf("could not delete %d objects, the first being %s: %s", len(out.Errors), aws.ToString(out.Errors[0].Key), aws.ToString(out.Errors[0].Message))
 		}
 	}
 	_, err := a.s3.DeleteBucket(ctx, &s3.DeleteBucketInput{Bucket: &name})
@@ -161,7 +161,7 @@ func (a *account) marked(ctx context.Context) error {
 	_, err := a.ssm.GetParameter(ctx, &ssm.GetParameterInput{Name: &name})
 	var missing *ssmtypes.ParameterNotFound
 	if errors.As(err, &missing) {
-		return fmt.Errorf("nothing is removed: stage %s was not made by a run of this program (there is no parameter %s)", a.stage, name)
+		return fmt.Errorf("nothing was removed: this program did not create stage %s (there is no parameter %s)", a.stage, name)
 	}
 	return err
 }

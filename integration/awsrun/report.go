@@ -53,10 +53,10 @@ func report(folder string, now time.Time) (string, error) {
 func (r about) head(b *strings.Builder, now time.Time) {
 	place := "an AWS account, region " + r.Region
 	if r.Near {
-		place = "**LocalStack, not an AWS account**: times and machines are those of one computer"
+		place = "**LocalStack, not an AWS account**: all times are from a single computer"
 	}
 	fmt.Fprintf(b, "# The end-to-end list on AWS, %s\n\n", r.Began.Format(time.DateOnly))
-	fmt.Fprintf(b, "| | |\n|---|---|\n| where | %s |\n| release | %s, commit %s |\n| begun | %s, over after %v |\n| stage | `%s` |\n\n",
+	fmt.Fprintf(b, "| | |\n|---|---|\n| where | %s |\n| release | %s, commit %s |\n| started | %s, took %v |\n| stage | `%s` |\n\n",
 		place, cell(r.Version), cell(r.Commit), r.Began.Format(time.RFC3339), now.Sub(r.Began).Round(time.Second), r.Stage)
 }
 
@@ -74,7 +74,7 @@ type ofPackage struct {
 func writeTests(b *strings.Builder, results []result) {
 	b.WriteString("## Tests\n\n")
 	if len(results) == 0 {
-		b.WriteString("None ran.\n\n")
+		b.WriteString("No tests ran.\n\n")
 		return
 	}
 	packages, skipped := map[string]*ofPackage{}, map[string][]string{}
@@ -110,7 +110,7 @@ func writeTests(b *strings.Builder, results []result) {
 		fmt.Fprintf(b, "### Failed: %s %s\n\n```\n%s\n```\n\n", strings.TrimPrefix(r.Package, "zerodag/"), r.Test, strings.ReplaceAll(strings.TrimSpace(r.Output), "```", "'''"))
 	}
 	if len(skipped) > 0 {
-		b.WriteString("### Not run, and why\n\n")
+		b.WriteString("### Skipped tests\n\n")
 		for _, why := range slices.Sorted(maps.Keys(skipped)) {
 			names := skipped[why]
 			slices.Sort(names)
@@ -123,7 +123,7 @@ func writeTests(b *strings.Builder, results []result) {
 func writeLatencies(b *strings.Builder, list []latency) {
 	b.WriteString("## Times\n\n")
 	if len(list) == 0 {
-		b.WriteString("They were not measured.\n\n")
+		b.WriteString("Not measured.\n\n")
 		return
 	}
 	b.WriteString("| what | times | p50 | p95 | max |\n|---|---|---|---|---|\n")
@@ -134,9 +134,9 @@ func writeLatencies(b *strings.Builder, list []latency) {
 }
 
 func writeUsage(b *strings.Builder, used []prices.Metered) {
-	b.WriteString("## Requests, and what they cost\n\nBy list prices of us-east-1 without a free tier. The tests' own resources, S3, SSM and EventBridge are not counted where CloudWatch has no metrics of them.\n\n")
+	b.WriteString("## Requests and their cost\n\nList prices of us-east-1 without the free tier. The resources of the tests, S3, SSM and EventBridge are not counted where CloudWatch has no metrics for them.\n\n")
 	if len(used) == 0 {
-		b.WriteString("They were not counted.\n\n")
+		b.WriteString("Not counted.\n\n")
 		return
 	}
 	b.WriteString("| service | usage type | quantity | dollars |\n|---|---|---|---|\n")
@@ -162,7 +162,7 @@ func writeRemoval(b *strings.Builder, removal *left) {
 	case removal == nil:
 		b.WriteString("**Nothing was removed.**\n")
 	case len(removal.Left) == 0 && removal.Error == "":
-		b.WriteString("Everything was removed, and nothing was left.\n")
+		b.WriteString("Everything was removed.\n")
 	default:
 		b.WriteString("**Left behind:**\n\n")
 		for _, l := range removal.Left {

@@ -57,17 +57,17 @@ func (a *account) begin(ctx context.Context, folder, commit, version string, out
 		return err
 	}
 	if len(there) > 0 {
-		return fmt.Errorf("stage %s is there already, and a run removes all of its stage at the end: %d resources, the first is the %s. Take another STAGE, or none", a.stage, len(there), there[0])
+		return fmt.Errorf("stage %s exists, and a run removes its whole stage at the end: %d resources, the first being the %s: choose a different STAGE, or none", a.stage, len(there), there[0])
 	}
 	fmt.Fprintf(out, `awsrun: account %s, region %s, as %s
-awsrun: 1. looks at the account (zerodag aws doctor)   2. deploys stage %s   3. runs the end-to-end list, commands on Fargate too
-awsrun: 4. measures                                    5. removes all of it   6. looks whether anything is left, and writes a report
-awsrun: It takes about an hour, and costs about $%.2f by list prices. KEEP=1 leaves the stage for looking; it then costs some cents a month.
+awsrun: 1. check the account (zerodag aws doctor)   2. deploy stage %s   3. run the end-to-end tests, including commands on Fargate
+awsrun: 4. measure                                  5. remove the stage   6. check that nothing is left, and write a report
+awsrun: This takes about an hour and costs about $%.2f at list prices. KEEP=1 keeps the stage for inspection, which costs a few cents a month.
 `, number, a.config.Region, arn, a.stage, estimate())
 	if err := write(folder, runFile, about{a.stage, a.config.Region, commit, version, a.near, time.Now().UTC()}); err != nil {
 		return err
 	}
-	return a.setMark(ctx, "a run of the end-to-end list, begun "+time.Now().UTC().Format(time.RFC3339)+": all of this stage may be removed")
+	return a.setMark(ctx, "a run of the end-to-end tests, started at "+time.Now().UTC().Format(time.RFC3339)+": the whole stage may be removed")
 }
 
 // remove removes all of the stage and records what is left.
@@ -83,7 +83,7 @@ func (a *account) remove(ctx context.Context, folder string, out io.Writer) erro
 		}
 	}
 	if len(remains) > 0 {
-		return fmt.Errorf("LEFT BEHIND, and paid for until somebody removes it:\n%s%w", lines(remains), cmp.Or(err, errLeft))
+		return fmt.Errorf("LEFT BEHIND, and billed until you remove it:\n%s%w", lines(remains), cmp.Or(err, errLeft))
 	}
 	if err == nil {
 		fmt.Fprintf(out, "awsrun: nothing of stage %s is left\n", a.stage)
@@ -99,7 +99,7 @@ func lines(list []leftover) (text string) {
 }
 
 // errLeft ends the message about leftovers whose removal was not refused.
-var errLeft = errors.New("no removal was refused: look at them by hand")
+var errLeft = errors.New("no removal failed: check them manually")
 
 // write keeps a value in the folder of the run.
 func write(folder, name string, v any) error {

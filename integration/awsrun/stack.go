@@ -62,7 +62,7 @@ func (a *account) stack(ctx context.Context) (member, error) {
 	case errors.As(err, &no) && strings.Contains(no.Message, "does not exist"):
 		return member{Status: deleted}, nil
 	case err == nil && len(list) == 0:
-		err = errors.New("CloudFormation describes no stack")
+		err = errors.New("CloudFormation returned no stack")
 	}
 	if err != nil {
 		return member{}, err
@@ -89,7 +89,7 @@ func (a *account) removeStack(ctx context.Context, name string) error {
 		case err != nil || s.Status == deleted:
 			return err
 		case s.Status == "DELETE_FAILED":
-			return fmt.Errorf("CloudFormation says %s", s.Why)
+			return fmt.Errorf("CloudFormation reports %s", s.Why)
 		}
 		if err := a.wait(ctx); err != nil {
 			return fmt.Errorf("its status is %s: %w", s.Status, err)
@@ -175,7 +175,7 @@ func pages[T any](ctx context.Context, c *awscall.Client, service, operation, li
 				continue
 			}
 			if err := json.Unmarshal(page[name], v); err != nil {
-				return nil, fmt.Errorf("read what %s answered: %w", operation, err)
+				return nil, fmt.Errorf("read the response of %s: %w", operation, err)
 			}
 		}
 		if all = append(all, some...); next == "" {

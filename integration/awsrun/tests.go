@@ -125,5 +125,5 @@ func (r result) why() string {
 			}
 		}
 	}
-	return "without a reason"
+	return "no reason given"
 }

@@ -54,7 +54,7 @@ func load(dir string) (Project, error) {
 	p := Project{Name: filepath.Base(dir), Dir: dir}
 	text, err := os.ReadFile(filepath.Join(dir, wantFile))
 	if err != nil {
-		return p, fmt.Errorf("read what project %s should say: %w", p.Name, err)
+		return p, fmt.Errorf("read the expected errors of project %s: %w", p.Name, err)
 	}
 	for line := range strings.Lines(string(text)) {
 		switch line = strings.TrimSpace(line); {
@@ -65,7 +65,7 @@ func load(dir string) (Project, error) {
 		}
 	}
 	if len(p.Want) == 0 {
-		return p, fmt.Errorf("%s of project %s wants no error", wantFile, p.Name)
+		return p, fmt.Errorf("%s of project %s expects no error", wantFile, p.Name)
 	}
 	entries, err := os.ReadDir(dir)
 	if err != nil {

@@ -75,7 +75,7 @@ func comparison(printed, reference string) (string, error) {
 	for _, c := range compared {
 		r, found := rows[c.row]
 		if !found || r.original == 0 {
-			return "", fmt.Errorf("there is no figure of %q for both", c.row)
+			return "", fmt.Errorf("missing figure for %q", c.row)
 		}
 		fmt.Fprintf(&b, "| %s | %.0f ms | %s | %s |\n", c.says, r.here, against(r.original, r.here), against(r.dagu, r.here))
 	}

@@ -17,9 +17,9 @@ import (
 )
 
 func main() {
-	zerodag := flag.String("zerodag", "bin/zerodag", "the program to time")
-	reference := flag.String("reference", "integration/conformance/bench_reference.json", "figures of others")
-	only := flag.String("only", "", "\"run\", \"server\", \"commands\", \"lists\", \"history\" or \"servers\", or some of them with commas between: only these parts")
+	zerodag := flag.String("zerodag", "bin/zerodag", "the program to measure")
+	reference := flag.String("reference", "integration/conformance/bench_reference.json", "figures of other engines")
+	only := flag.String("only", "", "\"run\", \"server\", \"commands\", \"lists\", \"history\" or \"servers\", or several of these, separated by commas: run only these parts")
 	flag.Parse()
 	if err := run(*zerodag, *reference, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)

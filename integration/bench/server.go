@@ -67,7 +67,7 @@ func (b *bench) serve(folder string, options ...string) (*running, time.Duration
 			return s, time.Since(began), err
 		}
 		if time.Since(began) > 30*time.Second {
-			return nil, 0, fmt.Errorf("the server does not start: see %s.log", folder)
+			return nil, 0, fmt.Errorf("the server did not start: see %s.log", folder)
 		}
 		time.Sleep(200 * time.Microsecond)
 	}

@@ -21,7 +21,7 @@ import (
 func (b *bench) servers() error {
 	place, found := server.Found()
 	if !found {
-		fmt.Printf("\nNOT RUN: several servers: %s names no database\n", server.Variable)
+		fmt.Printf("\nNOT RUN: several servers: %s is not set to a database\n", server.Variable)
 		return nil
 	}
 	fmt.Printf("\n%-46s %12s %10s\n", "servers on PostgreSQL, from request to done", "here", "memory")

@@ -81,7 +81,7 @@ func (r *remoteCase) run() (object, error) {
 }
 
 // errFired means that the server has fired a schedule of the case while it continued.
-var errFired = errors.New("the server has started a session of the case's schedule meanwhile")
+var errFired = errors.New("the server started a session of the case's schedule in the meantime")
 
 // firedMeanwhile reports whether there are sessions although the case starts none. Its schedules begin in the past, and
 // are read before the recorded server checks for due ones; a deployed stack checks once a minute, which may be in the

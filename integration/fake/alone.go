@@ -20,10 +20,10 @@ type Alone struct {
 // Flags adds the flags of such a program; kinds are the faults that it names.
 func Flags(kinds string) *Alone {
 	a := &Alone{}
-	flag.Float64Var(&a.faults.Rate, "faults", 0, "how many of all requests fail, from 0 to 1")
-	flag.Uint64Var(&a.faults.Seed, "seed", 1, "which ones")
-	flag.StringVar(&a.every, "every", "", "a fault of every request: "+kinds)
-	flag.IntVar(&a.port, "port", 0, "where to listen; 0 is any port")
+	flag.Float64Var(&a.faults.Rate, "faults", 0, "fraction of requests that fail, from 0 to 1")
+	flag.Uint64Var(&a.faults.Seed, "seed", 1, "which requests fail")
+	flag.StringVar(&a.every, "every", "", "fault of every request: "+kinds)
+	flag.IntVar(&a.port, "port", 0, "address to listen on; port 0 selects a free port")
 	return a
 }
 

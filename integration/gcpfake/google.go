@@ -58,25 +58,25 @@ func (d description) find(verb, path string) (method, map[string]string, error) 
 			return m, names, nil
 		}
 	}
-	return method{}, nil, fmt.Errorf("no method is %s %s", verb, path)
+	return method{}, nil, fmt.Errorf("unknown method %s %s", verb, path)
 }
 
 // fits returns which part of a request the description does not have.
 func (d description) fits(m method, query url.Values, body string) error {
 	for name := range query {
 		if !slices.Contains(m.Query, name) {
-			return fmt.Errorf("unknown name %q: %s has no such query parameter", name, m.ID)
+			return fmt.Errorf("unknown query parameter %q of %s", name, m.ID)
 		}
 	}
 	if m.Request == "" {
 		if body != "" {
-			return fmt.Errorf("%s takes no content", m.ID)
+			return fmt.Errorf("%s accepts no content", m.ID)
 		}
 		return nil
 	}
 	v, err := param.ParseJSON(body)
 	if err != nil {
-		return fmt.Errorf("the content is no JSON: %w", err)
+		return fmt.Errorf("the content is not JSON: %w", err)
 	}
 	return d.is(strings.ToLower(m.Request), m.Request, v)
 }

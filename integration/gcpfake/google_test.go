@@ -67,9 +67,9 @@ func TestRefuses(t *testing.T) {
 		{"POST", jobs + "?location=US", `{}`, token.Value, 400, "no such query parameter"},
 		{"GET", jobs + "/j?location=EU", "", token.Value, 404, "Not found: Job p:j"},
 		{"GET", jobs + "/j", "", token.Value, 200, `"state":"DONE"`},
-		{"GET", jobs + "/j", "x", token.Value, 400, "takes no content"},
+		{"GET", jobs + "/j", "x", token.Value, 400, "accepts no content"},
 		{"GET", jobs + "/j", "", "ya29.mine", 401, "invalid authentication"},
-		{"PUT", jobs + "/j", "", token.Value, 404, "no method is PUT"},
+		{"PUT", jobs + "/j", "", token.Value, 404, "unknown method PUT"},
 		{"POST", "/token", "grant_type=urn%3Aietf%3Aparams%3Aoauth%3Agrant-type%3Ajwt-bearer&assertion=a.b.c", "", 400, "Invalid JWT Signature"},
 	} {
 		r := httptest.NewRequest(c.method, c.path, strings.NewReader(c.body))

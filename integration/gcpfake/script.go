@@ -21,7 +21,7 @@ func script(query string) Script {
 	var s Script
 	for line := range strings.Lines(query) {
 		if text, found := strings.CutPrefix(line, "-- bq: "); found && json.Unmarshal([]byte(text), &s) != nil {
-			return Script{Fail: "the script of the query is no JSON: " + text, Reason: "invalid"}
+			return Script{Fail: "the script of the query is not JSON: " + text, Reason: "invalid"}
 		}
 	}
 	return s

@@ -43,7 +43,7 @@ func (s *Server) Refuse(f fake.Fault) fake.Answer {
 	case fake.Limited:
 		return failed(http.StatusForbidden, "rateLimitExceeded", "Exceeded rate limits.")
 	case fake.Away:
-		return fake.Text{Status: http.StatusServiceUnavailable, Type: "text/plain; charset=utf-8", Content: "<html>upstream is away</html>"}
+		return fake.Text{Status: http.StatusServiceUnavailable, Type: "text/plain; charset=utf-8", Content: "<html>upstream is unavailable</html>"}
 	}
 	return failed(http.StatusInternalServerError, "backendError", "Error encountered during execution. Retrying may solve the problem.")
 }

@@ -97,7 +97,7 @@ func (t *tokens) give(q fake.Request) answer {
 func claimed(assertion string) (scope, why string) {
 	parts := strings.Split(assertion, ".")
 	if len(parts) != 3 {
-		return "", "Invalid JWT: it has not three parts"
+		return "", "Invalid JWT: it does not have three parts"
 	}
 	signature, err := base64.RawURLEncoding.DecodeString(parts[2])
 	if err != nil {

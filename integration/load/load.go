@@ -74,7 +74,7 @@ func NewClients(ctx context.Context, url string, n int) (*Clients, error) {
 		}
 	}
 	if len(found.Projects) == 0 || len(found.Workflows) == 0 || len(found.Schedules) == 0 {
-		return nil, errors.New("what was pushed is not listed")
+		return nil, errors.New("the pushed workflows are not listed")
 	}
 	c.project, c.workflow, c.schedule = found.Projects[0].ID, found.Workflows[0].ID, found.Schedules[0].ID
 	return c, c.start(ctx)

@@ -37,7 +37,7 @@ func Judged(t testing.TB, fake http.Handler) http.Handler {
 		}
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		if err := handOver(r, body); err != nil {
-			t.Errorf("hand a request to the judge: %v", err)
+			t.Errorf("send a request to the judge: %v", err)
 		}
 		fake.ServeHTTP(w, r)
 	})

@@ -48,12 +48,12 @@ func Tables() (string, error) {
 	client := http.Client{Timeout: 5 * time.Second}
 	r, err := client.Get(Endpoint() + "/_lsproc/dynamodb")
 	if err != nil {
-		return "", fmt.Errorf("ask LocalStack for DynamoDB: %w", err)
+		return "", fmt.Errorf("query DynamoDB of LocalStack: %w", err)
 	}
 	defer r.Body.Close()
 	text, err := io.ReadAll(r.Body)
 	if err != nil || r.StatusCode != http.StatusOK {
-		return "", fmt.Errorf("ask LocalStack for DynamoDB: %s %w", r.Status, err)
+		return "", fmt.Errorf("query DynamoDB of LocalStack: %s %w", r.Status, err)
 	}
 	return string(text), nil
 }
@@ -66,7 +66,7 @@ func Config(t testing.TB) aws.Config {
 		if required() {
 			t.Fatal(err)
 		}
-		t.Skipf("SKIPPED: %v (start one with `make localstack`, then name its port in LS_PORT; or set REQUIRE=localstack)", err)
+		t.Skipf("SKIPPED: %v (start one with `make localstack`, then set LS_PORT to its port; or set REQUIRE=localstack)", err)
 	}
 	return aws.Config{Region: Region, BaseEndpoint: aws.String(Endpoint()), Credentials: credentials.NewStaticCredentialsProvider("test", "test", ""),
 		RequestChecksumCalculation: aws.RequestChecksumCalculationWhenSupported} // as in a function's own configuration
@@ -93,7 +93,7 @@ var found = sync.OnceValue(func() error {
 	}
 	folder, err := exec.Command("go", "list", "-f", "{{.Dir}}", "zerodag/integration/localstack").Output()
 	if err != nil {
-		return fmt.Errorf("look for localstack.sh: %w", err)
+		return fmt.Errorf("locate localstack.sh: %w", err)
 	}
 	out, err := exec.Command(filepath.Join(strings.TrimSpace(string(folder)), "localstack.sh"), "up").CombinedOutput()
 	if err != nil {
@@ -107,15 +107,15 @@ func healthy() error {
 		return nil // its owner has started it
 	}
 	if os.Getenv("LS_PORT") == "" && !required() {
-		return errors.New("LS_PORT is not set, and a LocalStack of another run is not used")
+		return errors.New("LS_PORT is not set, and the LocalStack of a different run is not used")
 	}
 	r, err := single(5 * time.Second).Get(Endpoint() + "/_lsproc/ready")
 	if err != nil {
-		return fmt.Errorf("LocalStack does not answer: %w", err)
+		return fmt.Errorf("LocalStack does not respond: %w", err)
 	}
 	defer r.Body.Close()
 	if r.StatusCode != http.StatusOK {
-		return fmt.Errorf("LocalStack answers %s", r.Status)
+		return fmt.Errorf("LocalStack responds with %s", r.Status)
 	}
 	return nil
 }

@@ -87,7 +87,7 @@ func (a api) request(name string, path map[string]string, query url.Values, body
 	in := map[string]any{}
 	if len(body) > 0 {
 		if err := json.Unmarshal(body, &in); err != nil {
-			return nil, fmt.Errorf("the body is no object: %w", err)
+			return nil, fmt.Errorf("the body is not an object: %w", err)
 		}
 	}
 	for key := range in {
@@ -104,7 +104,7 @@ func (a api) request(name string, path map[string]string, query url.Values, body
 		if a.Shapes[m.Shape].Type == "integer" {
 			n, err := strconv.ParseFloat(values[0], 64)
 			if err != nil {
-				return nil, fmt.Errorf("?%s: %s is no number", key, values[0])
+				return nil, fmt.Errorf("?%s: %s is not a number", key, values[0])
 			}
 			in[key] = n
 		}
@@ -142,11 +142,11 @@ func (a api) fits(name, at string, v any) error {
 		return s.within(at, n)
 	case "boolean":
 		if _, is := v.(bool); !is {
-			return fmt.Errorf("%s: neither true nor false", at)
+			return fmt.Errorf("%s: not true or false", at)
 		}
 		return nil
 	}
-	return fmt.Errorf("%s: the type %q is not known here", at, s.Type)
+	return fmt.Errorf("%s: unknown type %q", at, s.Type)
 }
 
 func (a api) structure(s *shape, at string, v any) error {
@@ -160,7 +160,7 @@ func (a api) structure(s *shape, at string, v any) error {
 		}
 	}
 	if s.Union && len(m) != 1 {
-		return fmt.Errorf("%s: exactly one of its names", at)
+		return fmt.Errorf("%s: must have exactly one member", at)
 	}
 	for key, x := range m {
 		of := s.Members[key]
@@ -177,20 +177,20 @@ func (a api) structure(s *shape, at string, v any) error {
 func (s *shape) text(at string, v any) error {
 	text, is := v.(string)
 	if !is {
-		return fmt.Errorf("%s: not a text", at)
+		return fmt.Errorf("%s: not a string", at)
 	}
 	if s.Enum != nil && !slices.Contains(s.Enum, text) {
-		return fmt.Errorf("%s: none of %s", at, strings.Join(s.Enum, ", "))
+		return fmt.Errorf("%s: must be one of %s", at, strings.Join(s.Enum, ", "))
 	}
 	if s.Pattern != "" && !regexp.MustCompile("^(?:"+s.Pattern+")$").MatchString(text) {
-		return fmt.Errorf("%s: pattern %s", at, s.Pattern)
+		return fmt.Errorf("%s: must match %s", at, s.Pattern)
 	}
 	return s.within(at, float64(utf8.RuneCountInString(text)))
 }
 
 func (s *shape) within(at string, n float64) error {
 	if s.Min != nil && n < *s.Min || s.Max != nil && n > *s.Max {
-		return fmt.Errorf("%s: out of its limits: %v", at, n)
+		return fmt.Errorf("%s: exceeds its limits: %v", at, n)
 	}
 	return nil
 }

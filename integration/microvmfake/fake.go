@@ -120,7 +120,7 @@ func (f *Fake) Set(id, state, reason string) {
 			return
 		}
 	}
-	f.t.Errorf("there is no machine %s", id)
+	f.t.Errorf("machine %s does not exist", id)
 }
 
 // Check holds a request that another fake answers against the model, and reports to the test what the service would
@@ -129,9 +129,9 @@ func Check(t testing.TB, r *http.Request, body []byte) {
 	t.Helper()
 	name, path := model().find(r.Method, r.URL.EscapedPath())
 	if name == "" {
-		t.Errorf("no operation is %s %s", r.Method, r.URL.Path)
+		t.Errorf("unknown operation %s %s", r.Method, r.URL.Path)
 	} else if _, err := model().request(name, path, r.URL.Query(), body); err != nil {
-		t.Errorf("%s: the model refuses it: %v", name, err)
+		t.Errorf("%s: the model rejects it: %v", name, err)
 	}
 }
 
@@ -145,7 +145,7 @@ func (f *Fake) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	name, path := model().find(r.Method, r.URL.EscapedPath())
 	if name == "" {
-		f.t.Errorf("no operation is %s %s", r.Method, r.URL.Path)
+		f.t.Errorf("unknown operation %s %s", r.Method, r.URL.Path)
 		http.NotFound(w, r)
 		return
 	}
@@ -156,7 +156,7 @@ func (f *Fake) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	in, err := model().request(name, path, r.URL.Query(), body)
 	if err != nil {
-		f.t.Errorf("%s: the model refuses it: %v", name, err)
+		f.t.Errorf("%s: the model rejects it: %v", name, err)
 		f.refuse(w, name, 0, "ValidationException", err.Error())
 		return
 	}
@@ -199,7 +199,7 @@ func (f *Fake) fail(w http.ResponseWriter, name string, x *Fault) {
 	case x.Code == "":
 		http.Error(w, "<html>", x.Status)
 	default:
-		f.refuse(w, name, x.Status, x.Code, "as the test says")
+		f.refuse(w, name, x.Status, x.Code, "as the test requests")
 	}
 }
 
@@ -229,7 +229,7 @@ func (f *Fake) answer(w http.ResponseWriter, name string, out map[string]any) {
 		f.t.Errorf("%s: %v", name, err)
 	}
 	if err := model().fits(model().Operations[name].Output, "", back); err != nil {
-		f.t.Errorf("the fake's own answer to %s: %v", name, err)
+		f.t.Errorf("response of the fake to %s: %v", name, err)
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(model().Operations[name].Status)
@@ -249,7 +249,7 @@ func (f *Fake) do(name string, in map[string]any) (out map[string]any, code, mes
 	i := slices.IndexFunc(f.list, func(m *Machine) bool { return m.ID == id })
 	if i < 0 {
 		f.mu.Unlock()
-		return nil, "ResourceNotFoundException", "there is no MicroVM " + id
+		return nil, "ResourceNotFoundException", "no MicroVM " + id
 	}
 	m := f.list[i]
 	ends := name == "TerminateMicrovm" && m.State != terminated
@@ -286,7 +286,7 @@ func seconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
 
 func (f *Fake) run(in map[string]any) (out map[string]any, code, message string) {
 	if in["imageIdentifier"] != Image {
-		return nil, "ResourceNotFoundException", "there is no such image"
+		return nil, "ResourceNotFoundException", "the image does not exist"
 	}
 	token, _ := in["clientToken"].(string)
 	f.mu.Lock()
@@ -329,7 +329,7 @@ func (f *Fake) page(in map[string]any) (out map[string]any, code, message string
 	if token, is := in["nextToken"].(string); is {
 		n, err := strconv.Atoi(strings.TrimPrefix(token, "page-"))
 		if err != nil {
-			return nil, "ValidationException", "this is no token of a page"
+			return nil, "ValidationException", "not a page token"
 		}
 		from = n
 	}
@@ -371,7 +371,7 @@ func signed(r *http.Request, body []byte) error {
 	sum := sha256.Sum256(body)
 	err = v4.NewSigner().SignHTTP(r.Context(), aws.Credentials{AccessKeyID: key, SecretAccessKey: secret}, again, hex.EncodeToString(sum[:]), model().SigningName, region, at)
 	if err == nil && again.Header.Get("Authorization") != given {
-		err = fmt.Errorf("the signature does not fit these headers (%s)", list)
+		err = fmt.Errorf("the signature does not match these headers (%s)", list)
 	}
 	return err
 }

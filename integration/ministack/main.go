@@ -72,7 +72,7 @@ func run(ctx context.Context, out io.Writer) error {
 			passed++
 		}
 	}
-	fmt.Fprintf(out, "ministack: %d tests passed, %d are known to fail, %d are wrong\n", passed, len(excused), len(wrong))
+	fmt.Fprintf(out, "ministack: %d tests passed, %d failed as expected, %d did not meet expectations\n", passed, len(excused), len(wrong))
 	if len(wrong) > 0 {
 		return errors.New("see above")
 	}
@@ -172,7 +172,7 @@ func start(ctx context.Context, python string) (endpoint string, stop func(), er
 			return endpoint, stop, nil
 		} else if ctx.Err() != nil || time.Now().After(end) {
 			stop()
-			return "", nil, fmt.Errorf("ministack does not start: %w", err)
+			return "", nil, fmt.Errorf("ministack did not start: %w", err)
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
@@ -223,7 +223,7 @@ func read(events io.Reader) (map[string]*result, error) {
 		if err := d.Decode(&e); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
-			return nil, fmt.Errorf("read what go test prints: %w", err)
+			return nil, fmt.Errorf("read the output of go test: %w", err)
 		}
 		name := strings.TrimPrefix(e.Package, "zerodag/") + " " + e.Test
 		if e.Action == "build-fail" {
@@ -251,7 +251,7 @@ func compare(results map[string]*result, excused map[string]string) []string {
 	var wrong []string
 	for name, r := range results {
 		if r.passed && excused[name] != "" {
-			wrong = append(wrong, fmt.Sprintf("PASSES NOW: %s: take it out of integration/ministack/unsupported.txt (%s)", name, excused[name]))
+			wrong = append(wrong, fmt.Sprintf("PASSES NOW: %s: remove it from integration/ministack/unsupported.txt (%s)", name, excused[name]))
 		}
 		if !r.passed && excused[name] == "" && !below(name, results) {
 			wrong = append(wrong, fmt.Sprintf("FAILS: %s\n%s", name, r.output.String()))

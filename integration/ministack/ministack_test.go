@@ -41,7 +41,7 @@ func TestCompare(t *testing.T) {
 		"FAILS: p TestHangs\n",
 		"FAILS: q \npanic in init\n",
 		"NOT RUN: p TestSkipped is in integration/ministack/unsupported.txt (never runs)",
-		"PASSES NOW: p TestNowGood: take it out of integration/ministack/unsupported.txt (no longer)",
+		"PASSES NOW: p TestNowGood: remove it from integration/ministack/unsupported.txt (no longer)",
 	}
 	if diff := cmp.Diff(want, compare(results, excused)); diff != "" {
 		t.Error(diff)

@@ -19,7 +19,7 @@ type box struct {
 var (
 	boxes = []box{
 		{column: 0, row: 0, columns: 4, rows: 7.6, title: "One machine", below: []string{"one binary, one process"}, contains: true},
-		{column: 4.3, row: 0, columns: 4, rows: 7.6, title: "Your AWS account", below: []string{"no server, no container that waits"}, contains: true},
+		{column: 4.3, row: 0, columns: 4, rows: 7.6, title: "Your AWS account", below: []string{"no server, no idle container"}, contains: true},
 		{name: "in", column: .3, row: 1.3, columns: 3.4, rows: 1.2, title: "command line · REST · schedules", below: []string{"run, push, start, backfill, retry"}},
 		{name: "engine", column: .3, row: 3.2, columns: 3.4, rows: 1.4, title: "the engine", below: []string{"each step of an attempt is", "an entry of its log"}, strong: true},
 		{name: "kept", column: .3, row: 5.6, columns: 1.6, rows: 1.6, title: "SQLite", below: []string{"log, queue,", "projects"}},

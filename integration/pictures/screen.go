@@ -170,7 +170,7 @@ func (s *Screen) End() (string, int) {
 	select {
 	case <-s.ended:
 	case <-time.After(patience):
-		s.t.Fatalf("the program does not end:\n%s", s.Text())
+		s.t.Fatalf("the program did not end:\n%s", s.Text())
 	}
 	s.command.Wait()
 	return s.Text(), s.command.ProcessState.ExitCode()

@@ -102,7 +102,7 @@ func (g *group) RoundTrip(r *http.Request) (*http.Response, error) {
 		to, running := s.url, s.cmd != nil
 		s.mu.Unlock()
 		if !running {
-			last = errors.New("the server does not run")
+			last = errors.New("the server is not running")
 			continue
 		}
 		u, err := url.Parse(to)

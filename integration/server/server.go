@@ -105,7 +105,7 @@ func (s *Server) Start() {
 		}
 		if time.Now().After(deadline) {
 			cmd.Process.Kill()
-			s.t.Fatalf("the server does not start:\n%s", s.Log())
+			s.t.Fatalf("the server did not start:\n%s", s.Log())
 		}
 		time.Sleep(2 * time.Millisecond)
 	}

@@ -54,7 +54,7 @@ func open(ctx context.Context, client *sqs.Client, name, url string) (*Queue, er
 func (q *Queue) attributes(ctx context.Context, url string, names ...types.QueueAttributeName) (map[string]string, error) {
 	out, err := q.client.GetQueueAttributes(ctx, &sqs.GetQueueAttributesInput{QueueUrl: &url, AttributeNames: names})
 	if err != nil {
-		return nil, fmt.Errorf("look at queue %s: %w", q.Name, err)
+		return nil, fmt.Errorf("inspect queue %s: %w", q.Name, err)
 	}
 	return out.Attributes, nil
 }

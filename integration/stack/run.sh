@@ -142,7 +142,7 @@ on_localstack() {
   "$cdk" bootstrap --no-notices aws://000000000000/us-east-1 >&2
   begin
   deploy "${settings[@]}" architecture=x86_64 leaseSeconds=5
-  # A new account has ten calls of functions at once, and what is refused is tried again seconds later:
+  # A new account has allow ten concurrent function calls, and what is refused is tried again seconds later:
   # recordings of what takes seconds are no proof of anything there.
   go run ./integration/localstack/bed -fresh -usage "$ZERODAG_RUN/usage-list.json" "$stage" integration/stack/run.sh list
   [ "$part" = most ] ||

@@ -25,7 +25,7 @@ func (s *Stack) SiteToken(t testing.TB, site int64, role string) string {
 	status, answer := s.Signed(t, http.MethodPost, "/api/tokens", body)
 	var made struct{ Token string }
 	if err := json.Unmarshal(answer, &made); err != nil || made.Token == "" {
-		t.Fatalf("make a token of site %d: %d %s", site, status, answer)
+		t.Fatalf("create a token of site %d: %d %s", site, status, answer)
 	}
 	return made.Token
 }

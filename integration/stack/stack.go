@@ -55,7 +55,7 @@ func Deployed(t testing.TB) *Stack {
 	if ok {
 		return s
 	}
-	const remedy = `eval "$(integration/localstack/deploy.sh)" deploys one and names it in ZERODAG_SERVER`
+	const remedy = `eval "$(integration/localstack/deploy.sh)" deploys one and sets ZERODAG_SERVER`
 	if strings.Contains(os.Getenv("REQUIRE"), "localstack") {
 		t.Fatal("no deployed stack: " + remedy)
 	}
@@ -68,7 +68,7 @@ func Deployed(t testing.TB) *Stack {
 func Alone(t testing.TB) *Stack {
 	t.Helper()
 	if os.Getenv("ZERODAG_ALONE") == "" {
-		t.Skip("NOT RUN: other tests of the stack and it would disturb each other; ZERODAG_ALONE=1 says that there are none")
+		t.Skip("NOT RUN: this test and other tests of the stack would disturb each other; set ZERODAG_ALONE=1 if no others run")
 	}
 	localstack.Config(t)
 	return Deployed(t)
@@ -201,7 +201,7 @@ func (s *Stack) Start(ctx context.Context, workflow string, session time.Time) (
 		err = json.Unmarshal([]byte(r.Text), &a)
 	}
 	if err == nil && a.ID == "" {
-		err = fmt.Errorf("start of workflow %s was answered without an id", workflow)
+		err = fmt.Errorf("the response to the start of workflow %s has no id", workflow)
 	}
 	return a, err
 }

@@ -58,7 +58,7 @@ func startOnce(ctx context.Context, bootstrap string) (time.Duration, error) {
 	case at := <-asked:
 		return at.Sub(began), nil
 	case <-ctx.Done():
-		return 0, fmt.Errorf("%s does not ask for work: %w", bootstrap, ctx.Err())
+		return 0, fmt.Errorf("%s did not request work: %w", bootstrap, ctx.Err())
 	}
 }
 
@@ -79,7 +79,7 @@ const coldGoal = 60 * time.Millisecond
 func coldStarts(ctx context.Context, folder string) error {
 	found, err := filepath.Glob(filepath.Join(folder, "*", "bootstrap"))
 	if err != nil || len(found) == 0 {
-		return fmt.Errorf("no bootstraps in %s: deploy first (integration/localstack/deploy.sh)", folder)
+		return fmt.Errorf("no bootstrap files in %s: deploy first (integration/localstack/deploy.sh)", folder)
 	}
 	fmt.Println("\ncold start on this machine: process start to the first request for work, medians of 15")
 	w := table("function", "took", "size")

@@ -82,7 +82,7 @@ func idleBill(text []byte) ([]item, error) {
 			dashboards++
 		case r.Type == "AWS::EC2::VPCEndpoint" && r.Properties["VpcEndpointType"] == "Gateway":
 		case !slices.Contains(freeWhileIdle, r.Type):
-			return nil, fmt.Errorf("%s: what does a %s cost while nothing runs?", name, r.Type)
+			return nil, fmt.Errorf("%s: the idle cost of a %s is unknown: add it", name, r.Type)
 		}
 		if sse, _ := r.Properties["SSESpecification"].(map[string]any); sse["SSEEnabled"] == true {
 			keys += prices.KeyRequestsOfTable
@@ -92,7 +92,7 @@ func idleBill(text []byte) ([]item, error) {
 		}
 	}
 	if memory == 0 || standard == 0 || fifo == 0 {
-		return nil, fmt.Errorf("the template has no tick, or no queue that is polled")
+		return nil, fmt.Errorf("the template has no tick, or no polled queue")
 	}
 	const calls = float64(prices.MinutesPerMonth)
 	seconds := calls * idleTickSeconds * memory / 1024

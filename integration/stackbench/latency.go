@@ -126,7 +126,7 @@ func (b *bench) latencies(ctx context.Context, chain, inline result) error {
 		return err
 	}
 	ms := func(d time.Duration) string { return fmt.Sprintf("%.1f ms", float64(d.Microseconds())/1000) }
-	fmt.Println("\nlatency on LocalStack, medians (on AWS the goals are 10 ms for an edge in a chain and 40 ms for a hop)")
+	fmt.Println("\nlatency on LocalStack, medians (the goals on AWS are 10 ms for an edge in a chain and 40 ms for a hop)")
 	w := table("what", "took", "made of")
 	row(w, "PutItem with a condition", ms(t.put), "bare")
 	row(w, "Query", ms(t.query), "bare")
@@ -134,7 +134,7 @@ func (b *bench) latencies(ctx context.Context, chain, inline result) error {
 	row(w, "SendMessage to the first call of the function behind the queue", ms(t.hop), "bare, a lease extended")
 	row(w, "edge in a chain of http>", ms(median(edges)), fmt.Sprintf("one PutItem (%s) and the work", ms(t.put)))
 	per := inline.functions["executor"].took / time.Duration(inline.tasks*max(inline.functions["executor"].times, 1))
-	row(w, "edge in a chain of echo>", ms(per), "no call of its own")
+	row(w, "edge in a chain of echo>", ms(per), "no separate call")
 	row(w, "start acknowledged to first task", ms(first), fmt.Sprintf("two hops (%s), a Query and a PutItem (%s)", ms(2*t.hop), ms(t.query+t.put)))
 	return w.Flush()
 }

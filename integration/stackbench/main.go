@@ -22,8 +22,8 @@ func main() {
 	chain := flag.Int("chain", 100, "tasks of a chain")
 	wide := flag.Int("wide", 1000, "tasks of a fan-out")
 	single := flag.Int("single", 50, "attempts of one task")
-	functions := flag.String("functions", "bin/functions", "folder of the bootstraps, for their cold start")
-	kept := flag.String("write", "", "file into which the costs are written, for docs/aws.md")
+	functions := flag.String("functions", "bin/functions", "folder of the bootstrap files, to measure cold starts")
+	kept := flag.String("write", "", "file to which the costs are written, for docs/aws.md")
 	detail := flag.Bool("v", true, "also print calls, invocations and dollars by service")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -52,7 +52,7 @@ func run(ctx context.Context, chain, wide, single int, functions, kept string, d
 	if err != nil {
 		return err
 	}
-	fmt.Println("Per task, beyond what its attempt costs, which is the first line; us-east-1 list prices, arm64, no free tier. OVER: more than the budget.")
+	fmt.Println("Per task, in addition to the cost of its attempt, which is the first line; us-east-1 list prices, arm64, no free tier. OVER: over budget.")
 	w := table("scenario", "write units", "read units", "SQS requests", "invocations", "ms of Lambda", "$ counted + time here", "$ per million", "with start and end")
 	for _, r := range results {
 		r.summary(w)

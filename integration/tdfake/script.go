@@ -43,7 +43,7 @@ func ReadScript(query string) (Script, error) {
 		d := json.NewDecoder(bytes.NewBufferString(found[len(found)-1][1]))
 		d.UseNumber()
 		if err := d.Decode(&s); err != nil {
-			return s, fmt.Errorf("the query says what it does in no JSON: %w", err)
+			return s, fmt.Errorf("the script in the query is not JSON: %w", err)
 		}
 	}
 	if writes.MatchString(query) {

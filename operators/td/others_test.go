@@ -278,7 +278,7 @@ func TestForEach(t *testing.T) {
 		script(`{"columns": [["a", "map"]], "rows": [[{"a": 1}]]}`) + `, "_do": {"echo>": "x"}`:            {Error: "Unsupported column type: MAP", Kind: "unsupported operation"},
 		script(`{"columns": [["a", "bigint"]], "rows": [[1]], "times": 1001}`) + `, "_do": {"echo>": "x"}`: {Error: "Too many tasks. Limit: 1000 (task limit exceeded)"},
 		script(`{"columns": "a"}`) + `, "_do": {"echo>": "x"}`: {Error: "[INVALID_INPUT] [422:Unprocessable Entity] API request to /v3/job/issue/presto/sample_datasets has failed: " +
-			"the query says what it does in no JSON: json: cannot unmarshal string into Go struct field Script.columns of type [][2]string (td client http)"},
+			"the script in the query is not JSON: json: cannot unmarshal string into Go struct field Script.columns of type [][2]string (td client http)"},
 	} {
 		w := newBed(t).world(t, "{"+params+"}")
 		var got operatortest.Ended

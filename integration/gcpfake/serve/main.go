@@ -16,9 +16,9 @@ import (
 
 func main() {
 	alone := fake.Flags("429, 403, 500, 503, cut, lost, slow, half, nonsense, hugeheader")
-	file := flag.String("credential", "gcp-fake-key.json", "where the credential is written to")
-	datasets := flag.String("datasets", gcpfake.Project+":my_dataset", "datasets that are there, with commas between")
-	objects := flag.String("objects", "", "objects that are there, as BUCKET/NAME, with commas between")
+	file := flag.String("credential", "gcp-fake-key.json", "file to which the credential is written")
+	datasets := flag.String("datasets", gcpfake.Project+":my_dataset", "existing datasets, separated by commas")
+	objects := flag.String("objects", "", "existing objects as BUCKET/NAME, separated by commas")
 	flag.Parse()
 	s := gcpfake.New()
 	for name := range strings.SplitSeq(*datasets, ",") {
@@ -26,7 +26,7 @@ func main() {
 	}
 	for name := range strings.SplitSeq(*objects, ",") {
 		if bucket, object, found := strings.Cut(name, "/"); found {
-			s.PutObject(bucket, object, "made for a test")
+			s.PutObject(bucket, object, "created for a test")
 		}
 	}
 	alone.Serve(s.Server, func(at string) (string, error) {
@@ -34,6 +34,6 @@ func main() {
 		if err := os.WriteFile(*file, []byte(gcpfake.Credential(address)), 0o600); err != nil {
 			return "", fmt.Errorf("write the credential: %w", err)
 		}
-		return fmt.Sprintf("the fake of BigQuery and Cloud Storage listens at %s: use the secrets gcp.credential=@%s gcp.bigquery.endpoint=%s gcp.storage.endpoint=%s", address, *file, address, address), nil
+		return fmt.Sprintf("the fake of BigQuery and Cloud Storage is listening at %s: use the secrets gcp.credential=@%s gcp.bigquery.endpoint=%s gcp.storage.endpoint=%s", address, *file, address, address), nil
 	})
 }

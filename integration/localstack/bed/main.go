@@ -39,8 +39,8 @@ const (
 )
 
 func main() {
-	fresh := flag.Bool("fresh", false, "ten calls of functions at once")
-	used := flag.String("usage", "", "file of what was used")
+	fresh := flag.Bool("fresh", false, "allow ten concurrent function calls")
+	used := flag.String("usage", "", "file to which the usage is written")
 	flag.Parse()
 	if flag.NArg() < 2 {
 		fmt.Fprintln(os.Stderr, "usage: bed [-fresh] STAGE COMMAND...")
@@ -115,7 +115,7 @@ func writeUsage(file string, b proxy.Bill) error {
 		prices.Meter("Amazon Simple Storage Service", "Requests-Tier2", fetched, prices.ObjectRead),
 		prices.Meter("AmazonCloudWatch Events", "Event-64K-Chunks", float64(b.Of("events")), prices.BusEvent),
 		prices.Meter("Amazon Simple Notification Service", "Requests-Tier1", float64(b.Of("sns")), prices.Notice),
-		prices.Meter("AWS Key Management Service", "KMS-Requests (secrets that were read, at least)", float64(b.Calls[proxy.Call{Service: "ssm", Operation: "GetParametersByPath"}]), prices.KeyRequest),
+		prices.Meter("AWS Key Management Service", "KMS-Requests (lower limit: secrets that were read)", float64(b.Calls[proxy.Call{Service: "ssm", Operation: "GetParametersByPath"}]), prices.KeyRequest),
 	})
 }
 
@@ -127,16 +127,16 @@ func report(p *proxy.Proxy) error {
 		for _, action := range slices.Sorted(maps.Keys(asked[f])) {
 			list = append(list, fmt.Sprint(action, " ", asked[f][action]))
 		}
-		fmt.Printf("bed: %s asked for %s\n", f, strings.Join(list, ", "))
+		fmt.Printf("bed: %s requested %s\n", f, strings.Join(list, ", "))
 	}
 	for _, text := range p.Excesses() {
-		fmt.Printf("bed: refused for its size, as AWS does: %s\n", text)
+		fmt.Printf("bed: rejected because of its size, as on AWS: %s\n", text)
 	}
 	if len(asked) == 0 {
-		return errors.New("no function called AWS: nothing was judged")
+		return errors.New("no function called AWS: no permissions were checked")
 	}
 	if refused := p.Refused(); len(refused) > 0 {
-		return fmt.Errorf("the policies of the functions' roles do not allow what they do:\n%s", strings.Join(refused, "\n"))
+		return fmt.Errorf("the policies of the functions' roles do not allow these calls:\n%s", strings.Join(refused, "\n"))
 	}
 	return nil
 }

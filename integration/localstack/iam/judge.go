@@ -45,7 +45,7 @@ type verdict struct {
 func Open() (*Judge, error) {
 	found, err := exec.Command("go", "list", "-f", "{{.Dir}}", "zerodag/integration/localstack/iam").Output()
 	if err != nil {
-		return nil, fmt.Errorf("look for the policy simulator: %w", err)
+		return nil, fmt.Errorf("locate the policy simulator: %w", err)
 	}
 	folder := strings.TrimSpace(string(found))
 	if _, err := os.Stat(filepath.Join(folder, "node_modules")); err != nil {
@@ -118,7 +118,7 @@ func (j *Judge) write(v any) error {
 		return err
 	}
 	if _, err := j.in.Write(append(line, '\n')); err != nil {
-		return fmt.Errorf("ask the policy simulator: %w", err)
+		return fmt.Errorf("query the policy simulator: %w", err)
 	}
 	return nil
 }

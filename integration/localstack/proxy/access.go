@@ -69,7 +69,7 @@ func accesses(c Call, r *http.Request, body []byte) ([]iam.Access, error) {
 			return one(arn("lambda", "function:"+name[strings.LastIndexByte(name, ':')+1:]))
 		}
 	}
-	return nil, fmt.Errorf("nobody has said what %s %s needs", c.Service, c.Operation)
+	return nil, fmt.Errorf("the permissions for %s %s are not listed", c.Service, c.Operation)
 }
 
 func each(action string, names []string, resource func(string) string) ([]iam.Access, error) {
@@ -121,7 +121,7 @@ func tableAccess(operation string, body []byte) ([]iam.Access, error) {
 		add(operation, &part{in.TableName})
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("the call %s of DynamoDB names no table", operation)
+		return nil, fmt.Errorf("the call %s of DynamoDB has no table name", operation)
 	}
 	return list, nil
 }
@@ -224,5 +224,5 @@ func machineAccess(operation string, body []byte) ([]iam.Access, error) {
 	case "DescribeTaskDefinition", "ListTaskDefinitions", "DeregisterTaskDefinition":
 		return []iam.Access{{Action: action, Resource: "*"}}, nil
 	}
-	return nil, fmt.Errorf("nobody has said what ecs %s needs", operation)
+	return nil, fmt.Errorf("the permissions for ecs %s are not listed", operation)
 }

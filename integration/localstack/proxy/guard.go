@@ -168,7 +168,7 @@ func askIAM(ctx context.Context, form url.Values, into any) error {
 	}
 	defer out.Body.Close()
 	if out.StatusCode != http.StatusOK {
-		return fmt.Errorf("ask IAM for %s: %s", form.Get("Action"), out.Status)
+		return fmt.Errorf("request %s from IAM: %s", form.Get("Action"), out.Status)
 	}
 	return xml.NewDecoder(out.Body).Decode(into)
 }

@@ -36,7 +36,7 @@ func Functions(ctx context.Context, stage string) ([]string, error) {
 		}
 	}
 	if len(names) == 0 {
-		return nil, fmt.Errorf("there is no stage %s: deploy it with integration/localstack/deploy.sh %s", stage, stage)
+		return nil, fmt.Errorf("stage %s does not exist: deploy it with integration/localstack/deploy.sh %s", stage, stage)
 	}
 	return names, nil
 }
@@ -151,7 +151,7 @@ func lambda(ctx context.Context, method, stage, function string, body []byte, in
 func of(ctx context.Context, method, stage, function, what string, body []byte, into any) error {
 	name := "zerodag-" + stage + "-" + function
 	if err := ask(ctx, method, "functions/"+name+"/"+what, body, into); err != nil {
-		return fmt.Errorf("ask for function %s: %w", name, err)
+		return fmt.Errorf("read function %s: %w", name, err)
 	}
 	return nil
 }
@@ -211,7 +211,7 @@ func (d Drops) End(ctx context.Context) (int, error) { return d.ask(ctx, http.Me
 func (d Drops) ask(ctx context.Context, method string) (int, error) {
 	var batches struct{ Dropped int }
 	if err := askPath(ctx, method, d.path, nil, &batches); err != nil {
-		return 0, fmt.Errorf("drops of %s: %w", d.queue, err)
+		return 0, fmt.Errorf("count drops of %s: %w", d.queue, err)
 	}
 	return batches.Dropped, nil
 }

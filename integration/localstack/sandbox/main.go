@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	usage = "usage: sandbox TMP PROGRAM [ARGUMENT ...]\n\nRuns a program as Lambda would. TMP is the folder that it sees as /tmp.\n"
+	usage = "usage: sandbox TMP PROGRAM [ARGUMENT ...]\n\nRuns a program as Lambda would. TMP is the folder that the program sees as /tmp.\n"
 	// insideName is the first argument of this program within the new namespaces.
 	insideName = "inside"
 	mostFiles  = 1024
@@ -70,7 +70,7 @@ func outside(args []string) (int, error) {
 	}
 	runtime.LockOSThread() // the death signal is that of the thread
 	if err := c.Start(); err != nil {
-		return 0, fmt.Errorf("make namespaces, which needs root or user namespaces: %w", err)
+		return 0, fmt.Errorf("create namespaces, which requires root or user namespaces: %w", err)
 	}
 	c.Wait() // how it ended is in its state
 	return ended(c.ProcessState.Sys().(syscall.WaitStatus)), nil
@@ -114,21 +114,21 @@ func confine(tmp string) error {
 		what string
 		do   func() error
 	}{
-		{"keep mounts to this process", func() error { return unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "") }},
+		{"make mounts private to this process", func() error { return unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, "") }},
 		{"make everything read-only", func() error { return attribute("/", unix.AT_RECURSIVE, unix.MOUNT_ATTR_RDONLY, 0) }},
-		{"make /tmp", func() error { return unix.Mount(tmp, "/tmp", "", unix.MS_BIND, "") }},
+		{"mount /tmp", func() error { return unix.Mount(tmp, "/tmp", "", unix.MS_BIND, "") }},
 		{"make /tmp writable", func() error { return attribute("/tmp", 0, 0, unix.MOUNT_ATTR_RDONLY) }},
-		{"take shared memory away", func() error { return unix.Mount("none", "/dev/shm", "tmpfs", unix.MS_RDONLY, "size=4k") }},
-		{"show own processes only", func() error {
+		{"remove shared memory", func() error { return unix.Mount("none", "/dev/shm", "tmpfs", unix.MS_RDONLY, "size=4k") }},
+		{"show only own processes", func() error {
 			return unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "")
 		}},
-		{"show the kernel's settings", func() error { return unix.Mount("/proc/sys", "/proc/sys", "", unix.MS_BIND, "") }},
+		{"mount the kernel's settings", func() error { return unix.Mount("/proc/sys", "/proc/sys", "", unix.MS_BIND, "") }},
 		{"protect the kernel's settings", func() error { return attribute("/proc/sys", 0, unix.MOUNT_ATTR_RDONLY, 0) }},
 		{"limit files", func() error {
 			return unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: mostFiles, Max: mostFiles})
 		}},
 		{"drop capabilities", dropCapabilities},
-		{"refuse calls", func() error {
+		{"restrict system calls", func() error {
 			return seccomp.LoadFilter(seccomp.Filter{NoNewPrivs: true, Flag: seccomp.FilterFlagTSync, Policy: seccomp.Policy{DefaultAction: seccomp.ActionAllow,
 				Syscalls: []seccomp.SyscallGroup{{Action: seccomp.ActionErrno, Names: refused()}}}})
 		}},

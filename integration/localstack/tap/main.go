@@ -74,7 +74,7 @@ func (t *tap) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	// Judge the request even if its client has gone: it was sent.
 	if told := t.tell(r, body, status, header, text); told != nil {
-		log.Fatalf("tap: the judge of requests does not listen: %v", told) // its users fail, loudly
+		log.Fatalf("tap: cannot connect to the judge of requests: %v", told) // its users fail, loudly
 	}
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusBadGateway)

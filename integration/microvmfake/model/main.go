@@ -32,7 +32,7 @@ func main() {
 
 func run(args []string) error {
 	if len(args) != 1 {
-		return fmt.Errorf("name the file of the model")
+		return fmt.Errorf("missing argument: the file of the model")
 	}
 	f, err := os.Open(args[0]) // #nosec G304 G703 -- the user names it
 	if err != nil {

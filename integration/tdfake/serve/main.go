@@ -16,6 +16,6 @@ func main() {
 	alone := fake.Flags("429, 500, 503, cut, lost, slow, half, nonsense, hugeheader")
 	flag.Parse()
 	alone.Serve(tdfake.New().Server, func(at string) (string, error) {
-		return fmt.Sprintf("the fake of Treasure Data listens at %s: use the secrets td.endpoint=%s td.use_ssl=false td.apikey=%s", at, at, tdfake.Key), nil
+		return fmt.Sprintf("the fake of Treasure Data is listening at %s: use the secrets td.endpoint=%s td.use_ssl=false td.apikey=%s", at, at, tdfake.Key), nil
 	})
 }
