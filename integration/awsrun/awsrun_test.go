@@ -108,7 +108,7 @@ func TestReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"2026-11-23", "region eu-central-1", "commit abc", "over after 1h0m0s", "| x | 1 | 2 | 1 |", "### Failed: x TestC", "it is broken", `NOT RUN on an account: no \| way: x/TestB`,
+	for _, want := range []string{"2026-11-23", "region eu-central-1", "commit abc", "took 1h0m0s", "| x | 1 | 2 | 1 |", "### Failed: x TestC", "it is broken", `NOT RUN on an account: no \| way: x/TestB`,
 		"| first task | 3 | 1s | 2s | 3s |", "| AWS Lambda | Request-ARM | 1000000 | 0.2000 |", "| **all** | | | **0.8250** |", "**Left behind:**", "- queue q", "no right"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("it does not say %q:\n%s", want, text)
