@@ -30,13 +30,13 @@ test.describe("on a server with tokens", () => {
     const { server, owner } = await tokenServer(serve);
     await context.grantPermissions(["clipboard-read", "clipboard-write"]);
     await signIn(page, `${server.url}/admin`, owner);
-    await page.getByRole("button", { name: "Make a token" }).click();
+    await page.getByRole("button", { name: "Create a token" }).click();
     const dialog = page.getByRole("dialog");
     await dialog.getByLabel("Name").fill("ci push");
     await dialog.getByLabel("Role").selectOption("operator");
     await expect(dialog.locator("code")).toHaveText(commands.makeToken("ci push", "operator", null));
-    await dialog.getByRole("button", { name: "Make it" }).click();
-    const token = (await dialog.getByLabel("Text of the token").textContent())!;
+    await dialog.getByRole("button", { name: "Create" }).click();
+    const token = (await dialog.getByLabel("New token").textContent())!;
     expect(token).toMatch(/^zdt_/);
     await dialog.getByRole("button", { name: "Copy" }).click();
     expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(token);
@@ -44,20 +44,20 @@ test.describe("on a server with tokens", () => {
     await dialog.getByRole("button", { name: "Done" }).click();
     await expect(page.getByRole("row", { name: /ci push operator 0 .* never/ })).toBeVisible();
     expect(await page.content()).not.toContain(token);
-    await page.getByRole("button", { name: "Make a token" }).click();
+    await page.getByRole("button", { name: "Create a token" }).click();
     await expect(page.getByRole("dialog").getByLabel("Name")).toHaveValue("");
     await page.keyboard.press("Escape");
 
     const tried = () => fetch(`${server.url}/api/projects`, { headers: { Authorization: `Bearer ${token}` } }).then((r) => r.status);
     expect(await tried()).toBe(200);
     await page.getByRole("button", { name: "Revoke ci push" }).click();
-    await expect(dialog).toContainText("is refused from now on");
+    await expect(dialog).toContainText("will be rejected");
     const revoke = dialog.getByRole("button", { name: "Revoke", exact: true });
-    await dialog.getByLabel(/to go on/).fill("ci pus");
+    await dialog.getByLabel(/to confirm/).fill("ci pus");
     await expect(revoke).toBeDisabled();
-    await dialog.getByLabel(/to go on/).press("Enter");
+    await dialog.getByLabel(/to confirm/).press("Enter");
     expect(await tried()).toBe(200);
-    await dialog.getByLabel(/to go on/).fill("ci push");
+    await dialog.getByLabel(/to confirm/).fill("ci push");
     await revoke.click();
     await expect(dialog).toBeHidden(); // until then no row can be seen, whatever became of it
     await expect(page.getByRole("row", { name: /ci push/ })).toHaveCount(0);
@@ -78,12 +78,12 @@ test.describe("on a server with tokens", () => {
     const asked: string[] = [];
     page.on("request", (r) => /api\/(tokens|audit)/.test(r.url()) && asked.push(r.url()));
     await page.goto(`${server.url}/admin?tab=audit`);
-    await expect(page.getByRole("alert")).toContainText("those who have the role admin");
+    await expect(page.getByRole("alert")).toContainText("requires the role admin");
     await page.keyboard.press("Control+k");
     await page.getByRole("combobox").fill("Sess");
     await expect(page.getByRole("option", { name: /^Sessions/ })).toBeVisible();
     await page.getByRole("combobox").fill("Admin");
-    await expect(page.getByRole("status")).toContainText("Nothing has this in its name");
+    await expect(page.getByRole("status")).toContainText("No matches.");
     await page.keyboard.press("Escape");
     await expect(page.getByRole("combobox")).toHaveCount(0);
     expect(asked).toEqual([]);
@@ -94,7 +94,7 @@ test.describe("on a server with tokens", () => {
     await signIn(page, `${server.url}/admin`, await make("admin"));
     await expect(page.getByRole("button", { name: /^(Queue|Sites|Dead letters)$/ })).toHaveCount(0);
     await expect(page.getByLabel("Site")).toHaveCount(0); // sites are for owners
-    await page.getByRole("button", { name: "Make a token" }).click();
+    await page.getByRole("button", { name: "Create a token" }).click();
     await expect(page.getByRole("option")).toHaveText(["viewer", "operator", "admin"]);
   });
 });
@@ -112,17 +112,17 @@ test("secrets are set and deleted, and their values never come back", async ({ p
   await dialog.getByLabel("Name").fill("pg.password");
   await dialog.getByLabel("Value").fill(value);
   await expect(dialog.locator("code")).toHaveText(commands.setSecret(name, "pg.password"));
-  await dialog.getByRole("button", { name: "Set it" }).click();
+  await dialog.getByRole("button", { name: "Save" }).click();
   const list = page.getByRole("list", { name: `Secrets of ${name}` });
   await expect(list).toContainText("pg.password");
-  await list.getByRole("button", { name: "Set anew pg.password" }).click();
+  await list.getByRole("button", { name: "Replace pg.password" }).click();
   await expect(dialog.getByLabel("Value")).toHaveValue("");
   await page.keyboard.press("Escape");
   expect(await kept(page)).not.toContain(value);
   expect(await page.content()).not.toContain(value);
   expect(answers.join("\n")).not.toContain(value);
   await list.getByRole("button", { name: "Delete pg.password" }).click();
-  await dialog.getByLabel(/to go on/).fill("pg.password");
+  await dialog.getByLabel(/to confirm/).fill("pg.password");
   await dialog.getByRole("button", { name: "Delete", exact: true }).click();
   await expect(page.getByText(`${name} has no secrets.`)).toBeVisible();
 });
@@ -140,9 +140,9 @@ test("the audit log is read page by page, and says what was refused", async ({ p
   await page.goto("/admin?tab=audit");
   await expect(page.getByRole("row")).toHaveCount(51);
   await expect(page.getByRole("row").nth(1)).toContainText("Access denied");
-  await page.getByRole("button", { name: "Show earlier ones" }).click();
+  await page.getByRole("button", { name: "Show earlier changes" }).click();
   await expect(page.getByRole("row")).toHaveCount(61);
-  await expect(page.getByRole("button", { name: "Show earlier ones" })).toHaveCount(0);
+  await expect(page.getByRole("button", { name: "Show earlier changes" })).toHaveCount(0);
   expect(asked).toEqual([null, "11"]);
 });
 
@@ -173,10 +173,10 @@ test("what waits is listed with its attempt and tasks, and goes on page by page"
   });
   await page.goto("/admin?tab=queue");
   await expect(page.getByText("60 ready; the oldest 1 min ago")).toBeVisible();
-  await expect(page.getByText("2 behind another")).toBeVisible();
-  await page.getByRole("button", { name: "Show later ones" }).click();
+  await expect(page.getByText("2 behind another message")).toBeVisible();
+  await page.getByRole("button", { name: "Show more" }).click();
   await expect(page.getByRole("row")).toHaveCount(61);
-  await expect(page.getByRole("button", { name: "Show later ones" })).toHaveCount(0);
+  await expect(page.getByRole("button", { name: "Show more" })).toHaveCount(0);
   expect(asked.filter((a) => a !== null)).toEqual(["50"]);
 });
 
@@ -229,7 +229,7 @@ test.describe("for an admin of a site", () => {
     page.on("request", (r) => /x\/admin\/(queue|sites|dead)/.test(r.url()) && asked.push(r.url()));
     for (const tab of ["queue", "sites", "letters"]) {
       await page.goto(`/admin?tab=${tab}`);
-      await expect(page.getByRole("alert")).toContainText("those who have the role owner");
+      await expect(page.getByRole("alert")).toContainText("requires the role owner");
     }
     await expect(page.getByRole("button", { name: /^(Queue|Sites|Dead letters)$/ })).toHaveCount(0);
     await page.getByRole("button", { name: "Limits" }).click();
@@ -283,8 +283,8 @@ test.describe("on AWS", () => {
       await expect(page.getByRole("checkbox")).toHaveCount(3);
       await page.getByRole("checkbox").first().click();
       await look(page, "admin-letters", width, theme);
-      await page.getByRole("button", { name: "Look at message 41/done" }).click();
-      await expect(page.getByLabel("What it says")).toContainText("not shown");
+      await page.getByRole("button", { name: "View message 41/done" }).click();
+      await expect(page.getByLabel("Content of the message")).toContainText("not shown");
       await look(page, "admin-letter", width, theme);
       await page.keyboard.press("Escape");
     }
@@ -305,7 +305,7 @@ test.describe("on AWS", () => {
     await expect(page.getByText("One message was sent back.")).toBeVisible();
     await expect(page.getByRole("checkbox")).toHaveCount(0);
     await page.reload();
-    await expect(page.getByText("No message was put aside.")).toBeVisible();
+    await expect(page.getByText("There are no dead letters.")).toBeVisible();
     await expect(page.getByRole("button", { name: "Send all back" })).toBeDisabled();
   });
 
@@ -319,8 +319,8 @@ test.describe("on AWS", () => {
       await page.setViewportSize({ width, height: 812 });
       await page.goto("/admin?tab=queue");
       await expect(page.getByText("about 1,200").first()).toBeVisible();
-      await expect(page.getByText("2 put aside").first()).toBeVisible();
-      await expect(page.getByText("would take it away from the functions")).toBeVisible();
+      await expect(page.getByText("2 dead letters").first()).toBeVisible();
+      await expect(page.getByText("would hide it from the functions")).toBeVisible();
       await look(page, "admin-queue-aws", width, theme);
     }
   });
@@ -337,10 +337,10 @@ for (const { theme, width } of looks) {
     await page.goto("/admin");
     await expect(page.getByRole("row", { name: /nightly-push/ }).first()).toBeVisible();
     await look(page, "admin-tokens", width, theme);
-    await page.getByRole("button", { name: "Make a token" }).click();
+    await page.getByRole("button", { name: "Create a token" }).click();
     await page.getByRole("dialog").getByLabel("Name").fill("ci");
-    await page.getByRole("button", { name: "Make it" }).click();
-    await expect(page.getByLabel("Text of the token")).toBeVisible();
+    await page.getByRole("button", { name: "Create", exact: true }).click();
+    await expect(page.getByLabel("New token")).toBeVisible();
     await look(page, "admin-made", width, theme);
     await page.getByRole("button", { name: "Done" }).click();
     await page.getByRole("button", { name: "Revoke nightly-push" }).first().click();

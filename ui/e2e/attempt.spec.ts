@@ -8,7 +8,7 @@ test("an attempt under way is followed live, and who comes late sees its first l
   await expect.poll(async () => Number(await count.last().textContent())).toBeGreaterThan(before + 1);
   await page.getByRole("button", { name: "Kill" }).click();
   const dialog = page.getByRole("dialog", { name: "Kill this attempt" });
-  await expect(dialog).toContainText("3 tasks are running");
+  await expect(dialog).toContainText("3 running tasks will be stopped");
   await expect(dialog).toContainText(`zerodag kill ${examples.running}`);
   await dialog.getByRole("button", { name: "Kill" }).click();
   await server.over(examples.running);
@@ -34,7 +34,7 @@ test("many siblings are folded, with the failures before the fold", async ({ pag
 test("hostile names, parameters, errors and lines are text", async ({ page, examples }) => {
   await page.goto(`/attempts/${examples.hostile}`);
   await expect(page.getByText("red", { exact: true })).toBeVisible();
-  await page.getByRole("tab", { name: "In" }).click();
+  await page.getByRole("tab", { name: "Input" }).click();
   await expect(page.getByRole("tabpanel")).toContainText("<b onclick=1");
   await page.goto("/");
   await expect(page.getByText(/odd\/hostile/)).toBeVisible();
@@ -60,7 +60,7 @@ test("a task whose log could not be stored says so", async ({ page, examples }) 
     await r.fulfill({ response: answer, json: { ...found, task: { ...found.task, logIncomplete: true } } });
   });
   await page.goto(`/attempts/${examples.worked}?task=1`);
-  await expect(page.getByText("Its log is incomplete: some of it could not be stored.")).toBeVisible();
+  await expect(page.getByText("The log is incomplete because part of it could not be stored.")).toBeVisible();
 });
 
 test("who may only read is offered nothing that the server refuses", async ({ page, examples }) => {

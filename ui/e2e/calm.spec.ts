@@ -42,7 +42,7 @@ for (const width of [1440, 375]) {
     await server.over(again);
     const { projects } = await server.get<{ projects: { id: string }[] }>("/api/projects?name=sales");
     const looks: [string, () => Promise<void>][] = [
-      ["/", () => expect(page.getByRole("group", { name: "The last lines of its log" }).first()).toBeVisible()],
+      ["/", () => expect(page.getByRole("group", { name: "Last lines of the log" }).first()).toBeVisible()],
       [`/attempts/${again}`, () => expect((width === 375 ? page.getByRole("region", { name: "Why it failed" }) : page.getByRole("log")).getByText("red").first()).toBeVisible()],
       [`/projects/${projects[0]!.id}/nightly`, () => expect(width === 375 ? page.getByRole("list", { name: "Sessions" }) : page.getByRole("complementary", { name: "The session" })).toBeVisible()],
     ];

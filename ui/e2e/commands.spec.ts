@@ -99,5 +99,5 @@ test("a server without a project says how one comes to be", async ({ page, serve
   await expect(page.getByText(commands.init())).toBeVisible();
   await expect(page.getByText(commands.start("hello", "hello"))).toBeVisible();
   await page.goto(`${empty.url}/projects`);
-  await expect(page.getByText("No project was pushed to this server yet.")).toBeVisible();
+  await expect(page.getByText("This server has no projects yet.")).toBeVisible();
 });

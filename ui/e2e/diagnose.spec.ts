@@ -4,7 +4,7 @@ test("from home to the failing line of the log is one click, and to a retry two 
   await page.goto("/");
   const row = page.getByRole("listitem").filter({ hasText: "sales/nightly" });
   await expect(row).toContainText("Command failed with code 1");
-  const lines = row.getByRole("group", { name: "The last lines of its log" });
+  const lines = row.getByRole("group", { name: "Last lines of the log" });
   await expect(lines).toHaveText(/LINE 1: select \* from events$/);
   await row.getByRole("link", { name: "Log" }).click();
   await expect(page.getByRole("log").getByText('psql: ERROR: relation "events" does not exist')).toBeInViewport();
@@ -12,19 +12,19 @@ test("from home to the failing line of the log is one click, and to a retry two 
   await expect(page).toHaveTitle(/^failed · sales\/nightly 2026-11-20/);
   await expect(page.locator("link[rel=icon]")).toHaveAttribute("href", /^data:image\/svg/);
 
-  await expect(page.getByRole("group", { name: "The last lines of its log" })).toHaveCount(0); // all of it is beside
+  await expect(page.getByRole("group", { name: "Last lines of the log" })).toHaveCount(0); // all of it is beside
   await page.getByRole("treeitem", { name: /\+report/ }).click();
-  await expect(page.getByRole("group", { name: "The last lines of its log" })).toContainText("loaded 60 rows");
+  await expect(page.getByRole("group", { name: "Last lines of the log" })).toContainText("loaded 60 rows");
 
-  await page.getByRole("button", { name: /changes? since it last worked/ }).click();
+  await page.getByRole("button", { name: /changes? since the last success/ }).click();
   const cause = page.getByRole("region", { name: "Why it failed" });
   await expect(cause).toContainText("nightly.dig");
   await expect(cause).toContainText("Parameter broken");
 
   await page.getByRole("button", { name: "Retry failed" }).click();
-  const dialog = page.getByRole("dialog", { name: "Retry what failed" });
+  const dialog = page.getByRole("dialog", { name: "Retry failed tasks" });
   await expect(dialog).toContainText(`zerodag retry ${examples.failed} --resume --latest-revision`);
-  await dialog.getByText("The one that failed").click();
+  await dialog.getByText("Revision of this attempt").click();
   await expect(dialog).toContainText(`zerodag retry ${examples.failed} --resume --keep-revision`);
   await dialog.getByRole("button", { name: "Retry failed" }).click();
   await expect(page).not.toHaveURL(new RegExp(`/attempts/${examples.failed}\\b`));
@@ -43,10 +43,10 @@ test("a whole diagnosis works by keyboard alone", async ({ page, examples }) => 
   await page.goto(`/attempts/${examples.failed}`);
   await expect(page.getByRole("log").getByText("LINE 1: select * from events")).toBeVisible();
   await page.keyboard.press("?");
-  await expect(page.getByRole("dialog", { name: "Keys" })).toContainText("Next failed task");
+  await expect(page.getByRole("dialog", { name: "Keyboard shortcuts" })).toContainText("Next failed task");
   await page.keyboard.press("Escape");
   await page.keyboard.press("r");
-  await expect(page.getByRole("dialog", { name: "Retry what failed" })).toBeVisible();
+  await expect(page.getByRole("dialog", { name: "Retry failed tasks" })).toBeVisible();
   await page.keyboard.press("Escape");
   await page.getByRole("tree").focus();
   await page.keyboard.press("Home");
@@ -91,10 +91,10 @@ test("a log is searched, and an address leads to its lines", async ({ page, exam
 
 test("what a task saw and left, and each of its runs, are there", async ({ page, examples }) => {
   await page.goto(`/attempts/${examples.failed}`);
-  await page.getByRole("tab", { name: "In" }).click();
+  await page.getByRole("tab", { name: "Input" }).click();
   await expect(page.getByRole("tabpanel")).toContainText("broken");
-  await page.getByRole("tab", { name: "Out" }).click();
-  await expect(page.getByRole("tabpanel")).toContainText("It stored nothing.");
+  await page.getByRole("tab", { name: "Output" }).click();
+  await expect(page.getByRole("tabpanel")).toContainText("The task stored nothing.");
   await page.getByRole("tab", { name: "Tries" }).click();
   await expect(page.getByRole("tabpanel").getByRole("listitem")).toHaveCount(2);
 });

@@ -69,7 +69,7 @@ test("an error is told at its line with its hint while somebody types; it is men
   await expect(page.locator(".cm-lint-marker-error")).toBeVisible();
   await expect(save).toBeDisabled();
 
-  await page.getByRole("link", { name: "Skip to the page" }).focus();
+  await page.getByRole("link", { name: "Skip to the content" }).focus();
   await page.keyboard.press("F8");
   await expect(text(page, "daily.dig")).toBeFocused();
   await page.locator(".cm-lintRange-error").hover();
@@ -122,14 +122,14 @@ test("the plan beside the text is of what is written now, and leads to its place
   await expect(plan.getByRole("button")).toHaveText(["+daily", "+loadsh>", "+reportecho>"]);
   await append(page, "daily.dig", "\n+each:\n  _parallel: true\n  +a:\n    echo>: a\n  +b:\n    for_each>: {n: [1, 2]}\n    _do:\n      +turn:\n        echo>: b\n");
   await expect(plan.getByRole("button", { name: /\+turn/ })).toBeVisible();
-  await expect(plan.getByRole("button", { name: /beside the one above: \+b/ })).toContainText("for_each>");
+  await expect(plan.getByRole("button", { name: /in parallel with the task above: \+b/ })).toContainText("for_each>");
   await plan.getByRole("button", { name: /\+load/ }).click();
   await expect(text(page, "daily.dig")).toBeFocused();
   await page.keyboard.insertText("# here ");
   await expect(text(page, "daily.dig")).toContainText(/# here \+load:|# here sh>/);
   await append(page, "daily.dig", "+broken: [\n");
   await expect(problems(page)).toContainText("1 error");
-  await expect(page.getByRole("heading", { name: "Plan" })).toContainText("as it could be read last");
+  await expect(page.getByRole("heading", { name: "Plan" })).toContainText("of the last valid version");
   await expect(plan.getByRole("button", { name: /\+turn/ })).toBeVisible();
   await page.getByRole("button", { name: "load.sh", exact: true }).click();
   await expect(plan).toHaveCount(0);
@@ -148,7 +148,7 @@ test("schedules that change are told before they are saved", async ({ page, serv
   const dialog = page.getByRole("dialog");
   const schedules = dialog.getByRole("list", { name: "Schedules" });
   await save(daily.replace("\n+load", "\nschedule:\n  daily>: 02:00:00\n\n+load"));
-  await expect(schedules).toContainText("daily runs by itself from now on: daily> 02:00:00 (Asia/Tokyo)");
+  await expect(schedules).toContainText("daily will run on a schedule: daily> 02:00:00 (Asia/Tokyo)");
   await dialog.getByRole("textbox", { name: "Revision" }).fill("first");
   await dialog.getByRole("button", { name: "Save", exact: true }).click();
   await expect(page.getByText("Saved as revision first")).toBeVisible();
@@ -156,7 +156,7 @@ test("schedules that change are told before they are saved", async ({ page, serv
   await expect(schedules).toContainText("daily> 02:00:00 (Asia/Tokyo) → daily> 03:00:00 (Asia/Tokyo)");
   await page.keyboard.press("Escape");
   await save(daily);
-  await expect(schedules).toContainText("daily runs by itself no more");
+  await expect(schedules).toContainText("daily will no longer run on its schedule");
 });
 
 test("what nobody edits stays byte for byte: binary files, modes, links, ends of lines", async ({ page, server }) => {
@@ -164,10 +164,10 @@ test("what nobody edits stays byte for byte: binary files, modes, links, ends of
   await edit(page, project, "sql/dos.sql");
   await append(page, "sql/dos.sql", "select 3\n");
   await page.getByRole("button", { name: "data.bin" }).click();
-  await expect(page.getByText("70,000 bytes are no text")).toBeVisible();
+  await expect(page.getByText("70,000 bytes are not text")).toBeVisible();
   await page.getByRole("button", { name: "New file" }).click();
   await page.getByRole("textbox", { name: "Name" }).fill("daily.dig");
-  await expect(page.getByRole("dialog").getByRole("alert")).toContainText("There is a file of this name");
+  await expect(page.getByRole("dialog").getByRole("alert")).toContainText("A file with this name exists");
   const long = `${"folder/".repeat(16)}new ü.sql`;
   await page.getByRole("textbox", { name: "Name" }).fill(long);
   await page.getByRole("button", { name: "Add" }).click();
@@ -186,10 +186,10 @@ test("a draft survives a reload, is said, is asked about on leaving, and can be 
   const project = await pushed(server, `edit-draft-${process.env.TEST_WORKER_INDEX}`);
   await edit(page, project, "daily.dig");
   await append(page, "daily.dig", "# from before\n");
-  await expect(page.getByText("The draft is kept in this browser.")).toBeVisible();
+  await expect(page.getByText("The draft is stored in this browser.")).toBeVisible();
   await page.reload();
   await expect(text(page, "daily.dig")).toContainText("# from before");
-  await expect(page.getByText("The draft is kept in this browser.")).toBeVisible();
+  await expect(page.getByText("The draft is stored in this browser.")).toBeVisible();
   await page.getByRole("link", { name: "Home", exact: true }).click();
   await page.getByRole("dialog", { name: "Leave the editor?" }).getByRole("button", { name: "Stay" }).click();
   await expect(page).toHaveURL(/edit/);
@@ -198,7 +198,7 @@ test("a draft survives a reload, is said, is asked about on leaving, and can be 
   await expect(page).toHaveURL(`${server.url}/`);
   await edit(page, project, "daily.dig");
   await expect(text(page, "daily.dig")).toContainText("# from before");
-  await page.getByRole("button", { name: "Discard it" }).click();
+  await page.getByRole("button", { name: "Discard" }).click();
   await expect(text(page, "daily.dig")).not.toContainText("# from before");
   await page.reload();
   await expect(text(page, "daily.dig")).toContainText("+report");
@@ -216,12 +216,12 @@ test("a revision that somebody else pushed meanwhile is not replaced unasked, an
   server.cli("push", name, "--project", join(server.folder, "projects", name), "-r", "theirs");
   await page.getByRole("button", { name: "Save as revision" }).click();
   const dialog = page.getByRole("dialog");
-  await expect(dialog).toContainText("Revision theirs was pushed since you began");
+  await expect(dialog).toContainText("Revision theirs was pushed after you started editing");
   await expect(dialog.getByRole("button", { name: "Save", exact: true })).toBeDisabled();
   await dialog.getByRole("checkbox").check();
   await dialog.getByRole("textbox", { name: "Revision" }).fill("theirs");
   await dialog.getByRole("button", { name: "Save", exact: true }).click();
-  await expect(dialog.getByRole("alert")).toContainText("There is a revision of this name");
+  await expect(dialog.getByRole("alert")).toContainText("A revision with this name exists");
   await dialog.getByRole("textbox", { name: "Revision" }).fill("mine");
   await dialog.getByRole("button", { name: "Save", exact: true }).click();
   await expect(page.getByText("Saved as revision mine")).toBeVisible();
@@ -238,7 +238,7 @@ test("a new project begins with a workflow, and does not take the name of anothe
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Project").fill("sales");
   await dialog.getByRole("button", { name: "Save", exact: true }).click();
-  await expect(dialog.getByRole("alert")).toContainText("There is a project of this name");
+  await expect(dialog.getByRole("alert")).toContainText("A project with this name exists");
   await dialog.getByLabel("Project").fill(name);
   await dialog.getByRole("button", { name: "Save", exact: true }).click();
   await expect(page.getByRole("dialog", { name: "Start hello" })).toBeVisible();
@@ -289,7 +289,7 @@ test.describe("without the role to push", () => {
     await edit(page, project, "daily.dig");
     await append(page, "daily.dig", "# mine\n");
     await expect(text(page, "daily.dig")).not.toContainText("# mine");
-    await expect(page.getByText("To save some takes the role of an admin.")).toBeVisible();
+    await expect(page.getByText("Saving requires the role admin.")).toBeVisible();
     await expect(page.getByRole("button", { name: /^Save|New file|Rename|Delete/ })).toHaveCount(0);
     await page.goto("/projects");
     await expect(page.getByRole("link", { name: "New project" })).toHaveCount(0);

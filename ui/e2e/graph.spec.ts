@@ -22,7 +22,7 @@ test.describe("the graph of an attempt", () => {
     await graph.getByRole("button", { name: /^Close .*\+b$/ }).click();
     await expect(graph.getByRole("button", { name: /\+c/ })).toHaveCount(0);
     await graph.getByRole("button", { name: /^Open .*\+a$/ }).click();
-    await expect(page.getByText(/A graph shows 500 at most/)).toBeVisible();
+    await expect(page.getByText(/The graph shows at most 500/)).toBeVisible();
   });
 });
 
@@ -34,7 +34,7 @@ test.describe("an attempt in the past", () => {
     await moment.focus();
     await page.keyboard.press("Home");
     await expect(page).toHaveURL(/at=[0-9]+/);
-    await expect(page.getByText(/as it was at/)).toBeVisible();
+    await expect(page.getByText(/state at/)).toBeVisible();
     const tree = page.getByRole("tree", { name: "Tasks" });
     await expect(tree.getByRole("treeitem", { name: /\+load/ }).first()).toBeVisible();
     await expect(tree.getByRole("treeitem", { name: /part/ })).toHaveCount(0);
@@ -43,8 +43,8 @@ test.describe("an attempt in the past", () => {
     await expect(tree.getByRole("treeitem").first()).toBeVisible();
     await page.getByRole("button", { name: "Fork here…" }).click();
     const dialog = page.getByRole("dialog");
-    await expect(dialog).toContainText("tasks that were done then");
-    await expect(dialog.getByRole("list", { name: "Tasks that are kept" })).toContainText("+extract");
+    await expect(dialog).toContainText("tasks that had succeeded by then");
+    await expect(dialog.getByRole("list", { name: "Tasks with kept results" })).toContainText("+extract");
     await dialog.getByRole("button", { name: "Fork", exact: true }).click();
     await expect(page).not.toHaveURL(new RegExp(`/attempts/${examples.failed}`));
     const id = new URL(page.url()).pathname.split("/").at(-1)!;
@@ -82,7 +82,7 @@ test.describe("an attempt in the past", () => {
     const { changes } = await server.get<{ changes: { seq: number }[] }>(`/api/x/attempts/${examples.failed}/changes?after=0`);
     const middle = changes[Math.floor(changes.length / 2)]!;
     await page.goto(`/attempts/${examples.failed}?at=${middle.seq}`);
-    await expect(page.getByText(/as it was at/)).toBeVisible();
+    await expect(page.getByText(/state at/)).toBeVisible();
     await page.getByRole("button", { name: "Now" }).click();
     await expect(page).not.toHaveURL(/at=/);
   });
@@ -100,7 +100,7 @@ for (const { theme, width } of looks) {
     await page.getByRole("button", { name: "Go back in time" }).click();
     await page.getByRole("slider").focus();
     await page.keyboard.press("ArrowLeft");
-    await expect(page.getByText(/as it was at/)).toBeVisible();
+    await expect(page.getByText(/state at/)).toBeVisible();
     await look(page, "past", width, theme);
   });
 }

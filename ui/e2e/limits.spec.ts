@@ -21,19 +21,19 @@ const marks = `zerodag: 1
 test("a pool is made, held and changed, and who waits is told by whom", async ({ page, serve }) => {
   const server = await serve();
   await page.goto(`${server.url}/admin?tab=pools`);
-  await expect(page.getByText("There is no pool yet.")).toBeVisible();
-  await page.getByRole("button", { name: "Make a pool" }).click();
+  await expect(page.getByText("There are no pools yet.")).toBeVisible();
+  await page.getByRole("button", { name: "Create a pool" }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByLabel("Name").fill("warehouse");
   await expect(dialog.locator("code")).toHaveText("zerodag pool set warehouse 1");
-  await dialog.getByRole("button", { name: "Make it" }).click();
-  await expect(page.getByRole("row", { name: /warehouse the site 1/ })).toBeVisible();
+  await dialog.getByRole("button", { name: "Create" }).click();
+  await expect(page.getByRole("row", { name: /warehouse site 1/ })).toBeVisible();
 
   server.push("shop", { "load.dig": gated, "marks.dig": marks, "one.dig": `${gated.replace("_pool: warehouse", "_priority: high")}concurrency: {attempts: 1}\n` });
   const attempts = [1, 2, 3].map((day) => server.begin("shop", "load", "--session", `2026-11-0${day}`));
-  await page.getByRole("button", { name: "Line of warehouse" }).click();
-  await expect(page.getByText("1 of 1 slots are taken")).toBeVisible();
-  await expect(page.getByText("2 wait, the first one first")).toBeVisible();
+  await page.getByRole("button", { name: "Queue of warehouse" }).click();
+  await expect(page.getByText("1 of 1 slots in use")).toBeVisible();
+  await expect(page.getByText("2 waiting, first in line first")).toBeVisible();
   for (const { theme, width } of looks) {
     await page.emulateMedia({ colorScheme: theme });
     await page.setViewportSize({ width, height: 800 });
@@ -41,9 +41,9 @@ test("a pool is made, held and changed, and who waits is told by whom", async ({
   }
   await page.setViewportSize({ width: 1440, height: 900 });
   await page.getByRole("button", { name: "Hold warehouse" }).click();
-  await expect(page.getByRole("row", { name: /warehouse the site 1 · held/ })).toBeVisible();
+  await expect(page.getByRole("row", { name: /warehouse site 1 · held/ })).toBeVisible();
   await page.getByRole("link", { name: `task 2 of attempt ${attempts[2]}` }).click();
-  await expect(page.getByRole("status").filter({ hasText: "Waits for a slot of pool warehouse, which is held" })).toContainText("1 ahead");
+  await expect(page.getByRole("status").filter({ hasText: "Waiting for a slot of pool warehouse, which is held" })).toContainText("1 ahead");
   await expect(page.getByRole("treeitem", { name: /\+first/ })).toContainText("waits");
   await look(page, "waits", 1440, "dark");
   server.cli("kill", attempts[1]!);
@@ -53,16 +53,16 @@ test("a pool is made, held and changed, and who waits is told by whom", async ({
   await page.getByRole("button", { name: "Release warehouse" }).click();
   await page.getByRole("button", { name: "Slots of warehouse" }).click();
   await dialog.getByLabel("Slots").fill("2");
-  await dialog.getByRole("button", { name: "Change it" }).click();
-  await expect(page.getByRole("row", { name: /warehouse the site 2/ })).toBeVisible();
+  await dialog.getByRole("button", { name: "Save" }).click();
+  await expect(page.getByRole("row", { name: /warehouse site 2/ })).toBeVisible();
   await page.goto(`${server.url}/attempts/${attempts[2]}`);
   await expect(page.getByRole("treeitem", { name: /\+first/ }).getByRole("img", { name: "running" })).toBeVisible();
 
   server.begin("shop", "one", "--session", "2026-11-01");
   const second = server.begin("shop", "one", "--session", "2026-11-02");
   await page.goto(`${server.url}/attempts/${second}?task=1`);
-  await expect(page.getByText("waits for its turn", { exact: true })).toBeVisible();
-  await expect(page.getByRole("status").filter({ hasText: "lets no more attempts run" })).toContainText("next in line");
+  await expect(page.getByText("waiting for its turn", { exact: true })).toBeVisible();
+  await expect(page.getByRole("status").filter({ hasText: "allows no more attempts" })).toContainText("next in line");
 
   await page.goto(`${server.url}/admin?tab=pools`);
   for (const a of [attempts[0]!, attempts[2]!]) {
@@ -70,7 +70,7 @@ test("a pool is made, held and changed, and who waits is told by whom", async ({
     await server.over(a);
   }
   await page.getByRole("button", { name: "Delete warehouse" }).click();
-  await dialog.getByLabel(/to go on/).fill("warehouse");
+  await dialog.getByLabel(/to confirm/).fill("warehouse");
   await dialog.getByRole("button", { name: "Delete", exact: true }).click();
   await expect(page.getByRole("row", { name: /warehouse/ })).toHaveCount(0);
 });
@@ -80,7 +80,7 @@ test("what was skipped and what failed without harm is told apart from what succ
   const attempt = server.begin("marks", "marks", "--session", "2026-11-01");
   await server.over(attempt);
   await page.goto(`/attempts/${attempt}`);
-  await expect(page.getByText("done, with 1 ignored error", { exact: true })).toBeVisible();
+  await expect(page.getByText("succeeded, with 1 ignored error", { exact: true })).toBeVisible();
   await expect(page.getByRole("treeitem", { name: /\+monday/ }).getByRole("img", { name: "skipped" })).toBeVisible();
   await expect(page.getByRole("treeitem", { name: /\+optional/ }).getByRole("img", { name: /ignored/ })).toBeVisible();
   await page.getByRole("treeitem", { name: /\+monday/ }).click();
@@ -111,14 +111,14 @@ test("a backfill is shown as one thing, held, released and killed", async ({ pag
   const { projects } = await server.get<{ projects: { id: string }[] }>("/api/projects");
   const url = `${server.url}/projects/${projects[0]!.id}/past?tab=backfills`;
   await page.goto(url);
-  await expect(page.getByText("This workflow has no backfill yet")).toBeVisible();
+  await expect(page.getByText("This workflow has no backfills yet")).toBeVisible();
   server.cli("backfill", "shop", "past", "--from", "2026-11-01", "--to", "2026-11-08", "--parallel", "2");
   const row = page.getByRole("listitem", { name: /^Backfill [0-9]+$/ });
   await page.goto(url);
-  await expect(row).toContainText("2 succeeded, 1 failed, 2 running, 3 to come", { timeout: 30_000 });
-  await expect(row).toContainText("8 sessions, 2 at once");
+  await expect(row).toContainText("2 succeeded, 1 failed, 2 running, 3 pending", { timeout: 30_000 });
+  await expect(row).toContainText("8 sessions, 2 in parallel");
   await row.getByRole("button", { name: "Hold" }).click();
-  await expect(row).toContainText("held: nothing further begins");
+  await expect(row).toContainText("held: no further sessions start");
   for (const { theme, width } of looks) {
     await page.emulateMedia({ colorScheme: theme });
     await page.setViewportSize({ width, height: 800 });
@@ -129,10 +129,10 @@ test("a backfill is shown as one thing, held, released and killed", async ({ pag
   await expect(row.getByRole("button", { name: "Hold" })).toBeVisible();
   await row.getByRole("button", { name: "Kill…" }).click();
   const dialog = page.getByRole("dialog");
-  await expect(dialog).toContainText("what runs is killed: 2 of its sessions. 3 never run.");
-  await dialog.getByRole("button", { name: "Kill it" }).click();
+  await expect(dialog).toContainText("2 running sessions are killed. 3 sessions will never run.");
+  await dialog.getByRole("button", { name: "Kill" }).click();
   await expect(row).toContainText("killed", { timeout: 15_000 });
-  await expect(row).toContainText("3 never begun", { timeout: 15_000 });
+  await expect(row).toContainText("3 never started", { timeout: 15_000 });
   await row.getByRole("link", { name: /^attempt / }).first().click();
   await expect(page.getByRole("heading", { level: 1 })).toContainText("past");
 });
@@ -154,13 +154,13 @@ test("a part of an attempt runs again around a task, and what was left out runs 
   await page.getByRole("button", { name: "Run again" }).click();
   const dialog = page.getByRole("dialog");
   const plan = (kind: string) => dialog.locator("dt", { hasText: kind }).locator("xpath=following-sibling::dd[1]").locator("code").allTextContents();
-  await expect.poll(() => plan("Does not run")).toEqual(["+check", "+publish"]);
-  await dialog.getByRole("radio", { name: /All that failed but this task/ }).check();
+  await expect.poll(() => plan("Skipped")).toEqual(["+check", "+publish"]);
+  await dialog.getByRole("radio", { name: /All failed tasks except this one/ }).check();
   await expect(dialog.locator("code").last()).toHaveText(`zerodag retry ${failed} --mark-success +parts+load --latest-revision`);
   await expect.poll(() => plan("Runs")).toEqual(["+check", "+publish"]);
   await dialog.getByRole("radio", { name: /This task and all/ }).check();
   await expect.poll(() => plan("Runs")).toEqual(["+load", "+check", "+publish"]);
-  await dialog.getByRole("button", { name: "Not now" }).click();
+  await dialog.getByRole("button", { name: "Cancel" }).click();
 
   await page.goto(`${server.url}/attempts/${failed}?task=3`);
   await page.getByRole("button", { name: "Run again" }).click();
@@ -172,7 +172,7 @@ test("a part of an attempt runs again around a task, and what was left out runs 
     await look(page, "part", width, theme);
   }
   await page.setViewportSize({ width: 1440, height: 900 });
-  await dialog.getByRole("button", { name: "Run it" }).click();
+  await dialog.getByRole("button", { name: "Run" }).click();
   await expect(page).not.toHaveURL(new RegExp(`/attempts/${failed}\\b`));
   await expect(page.getByRole("treeitem", { name: /\+publish/ }).getByRole("img", { name: "skipped" })).toBeVisible();
   await expect(page.getByRole("treeitem", { name: /\+check/ }).getByRole("img", { name: "done" })).toBeVisible();
@@ -180,7 +180,7 @@ test("a part of an attempt runs again around a task, and what was left out runs 
   await server.over(server.begin("shop", "yellow", "--session", "2026-11-01"));
   server.cli("pause", server.begin("shop", "parts", "--session", "2026-11-02", "-p", "marker=/", "--at", new Date(Date.now() + 3_600_000).toISOString()));
   await page.goto(`${server.url}/sessions`);
-  await expect(page.getByRole("img", { name: "done, with an error that is ignored" })).toBeVisible();
+  await expect(page.getByRole("img", { name: "succeeded, with an ignored error" })).toBeVisible();
   await expect(page.getByText("paused", { exact: true })).toBeVisible();
   await look(page, "standing", 1440, "light");
 });
@@ -196,7 +196,7 @@ test("a project is paused with a reason that its pages tell, and goes on", async
   await look(page, "pause-project", 1440, "light");
   await expect(dialog.locator("code").last()).toHaveText("zerodag project pause shop");
   await dialog.getByRole("button", { name: "Pause" }).click();
-  await expect(page.getByText("Nothing of this project starts.")).toContainText("the warehouse is down until Monday");
+  await expect(page.getByText("No attempts of this project start.")).toContainText("the warehouse is down until Monday");
   for (const { theme, width } of looks) {
     await page.emulateMedia({ colorScheme: theme });
     await page.setViewportSize({ width, height: 800 });
@@ -205,10 +205,10 @@ test("a project is paused with a reason that its pages tell, and goes on", async
   await page.setViewportSize({ width: 1440, height: 900 });
   expect(() => server.cli("start", "shop", "parts", "--session", "2026-11-01")).toThrow(/Project shop has been paused since/);
   await page.goto(`${server.url}/projects`);
-  await expect(page.getByRole("link", { name: /shop/ })).toContainText("paused by somebody: the warehouse is down until Monday");
+  await expect(page.getByRole("link", { name: /shop/ })).toContainText("paused by an unknown user: the warehouse is down until Monday");
   await look(page, "paused-projects", 1440, "light");
   await page.getByRole("link", { name: /shop/ }).click();
-  await page.getByRole("button", { name: "Go on" }).click();
-  await expect(page.getByText("Nothing of this project starts.")).toHaveCount(0);
+  await page.getByRole("button", { name: "Resume" }).click();
+  await expect(page.getByText("No attempts of this project start.")).toHaveCount(0);
   server.begin("shop", "parts", "--session", "2026-11-01", "-p", "marker=/");
 });

@@ -13,17 +13,17 @@ for (const { theme, width } of looks) {
     await look(page, "retry", width, theme);
     await page.keyboard.press("Escape");
     await page.keyboard.press("?");
-    await expect(page.getByRole("dialog", { name: "Keys" })).toBeVisible();
+    await expect(page.getByRole("dialog", { name: "Keyboard shortcuts" })).toBeVisible();
     await look(page, "keys", width, theme);
     await page.goto(`/attempts/${examples.failed}`);
     await expect(page.getByRole("tree")).toBeVisible();
     await look(page, "attempt", width, theme);
     await page.getByRole("button", { name: "Log", exact: true }).click();
     await expect(page.getByRole("log").getByText("LINE 1: select * from events")).toBeVisible();
-    await page.getByRole("button", { name: /since it last worked/ }).click();
+    await page.getByRole("button", { name: /since the last success/ }).click();
     await look(page, "attempt-log", width, theme);
     await page.goto(`/attempts/${examples.failed}?task=${encodeURIComponent("+nightly+load^sub+loop-2+part")}&tab=in`);
-    await expect(page.getByRole("tabpanel")).toContainText("What it sees");
+    await expect(page.getByRole("tabpanel")).toContainText("All parameters");
     await look(page, "attempt-in", width, theme);
     await page.goto(`/attempts/${examples.large}`);
     await expect(page.getByRole("treeitem", { name: /#170/ })).toBeVisible();
@@ -83,7 +83,7 @@ test.describe("where the server refuses or is away", () => {
     await expect(page.getByRole("alert")).toContainText("Resource does not exist");
     await page.route("**/api/projects", (r) => r.fulfill({ status: 403, json: { message: "Access denied: this requires the role viewer", status: 403 } }));
     await page.goto("/projects");
-    await expect(page.getByRole("alert")).toContainText("Ask who runs this server");
+    await expect(page.getByRole("alert")).toContainText("Ask the administrator of this server");
   });
 
   test("a browser without a network says so", async ({ page, context }) => {
@@ -126,7 +126,7 @@ test.describe("sign-in", () => {
     await expect(page.getByRole("alert")).toHaveText("wrong token");
     await page.getByLabel("Token").fill("right");
     await page.getByRole("button", { name: "Sign in" }).first().click();
-    await expect(page.getByRole("tab", { name: "In", selected: true })).toBeVisible();
+    await expect(page.getByRole("tab", { name: "Input", selected: true })).toBeVisible();
     expect(await page.evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }))).not.toContain("right");
     await page.getByRole("button", { name: "Signed in as ada" }).click();
     await page.getByRole("menuitem", { name: "Sign out" }).click();

@@ -5,13 +5,13 @@ import { expect, test } from "./test";
 /** Opens the palette and waits until it takes what is typed. */
 async function find(page: Page) {
   await page.keyboard.press("Control+k");
-  await expect(page.getByRole("combobox", { name: "Find or do" })).toBeFocused();
+  await expect(page.getByRole("combobox", { name: "Command palette" })).toBeFocused();
 }
 
 test("the palette finds projects, workflows, tasks and numbers, by keyboard alone", async ({ page, examples }) => {
   await page.goto("/");
   await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
-  const field = page.getByRole("combobox", { name: "Find or do" });
+  const field = page.getByRole("combobox", { name: "Command palette" });
   const here = page.locator('[role="option"][aria-selected="true"]');
   await find(page);
   await page.keyboard.type("nightl");
@@ -46,13 +46,13 @@ test("the palette does what keys of the page do, and gives the focus back", asyn
   await page.goto(`/attempts/${examples.failed}`);
   await expect(page.getByRole("button", { name: "Retry failed" })).toBeVisible();
   await find(page);
-  const list = page.getByRole("listbox", { name: "What there is" });
-  await expect(list.getByRole("group", { name: "On this page" }).getByRole("option", { name: /Retry what failed/ })).toBeVisible();
+  const list = page.getByRole("listbox", { name: "Results" });
+  await expect(list.getByRole("group", { name: "On this page" }).getByRole("option", { name: /Retry failed tasks/ })).toBeVisible();
   await expect(list.getByRole("option", { name: /Kill/ })).toHaveCount(0); // the attempt is over
   await page.keyboard.type("retry");
   await expect(list.getByRole("option")).toHaveCount(1);
   await page.keyboard.press("Enter");
-  await expect(page.getByRole("dialog", { name: "Retry what failed" })).toBeVisible();
+  await expect(page.getByRole("dialog", { name: "Retry failed tasks" })).toBeVisible();
   await expect(list).toHaveCount(0);
   await page.keyboard.press("Escape");
   await expect(page.getByRole("dialog")).toHaveCount(0);
@@ -68,8 +68,8 @@ test("what the server cannot search is said, and pages are found all the same", 
   allowed.push(/Failed to load resource/);
   await page.route("**/api/x/search?*", (r) => r.fulfill({ status: 400, json: { message: "The text is too long", status: 400 } }));
   await page.goto("/projects");
-  await page.getByRole("button", { name: "Find or do" }).click();
-  await expect(page.getByRole("combobox", { name: "Find or do" })).toBeFocused();
+  await page.getByRole("button", { name: "Command palette" }).click();
+  await expect(page.getByRole("combobox", { name: "Command palette" })).toBeFocused();
   await page.keyboard.type("sess");
   await expect(page.getByRole("status").filter({ hasText: "The text is too long" })).toBeVisible();
   await page.keyboard.press("Enter");

@@ -66,12 +66,12 @@ test("the pictures of README", async ({ page, serve }) => {
     await take("home");
     await page.getByRole("link", { name: "Log" }).first().click();
     await expect(page.getByRole("log").getByText('relation "events_v2" does not exist').first()).toBeVisible();
-    await page.getByRole("button", { name: /since it last worked/ }).click();
+    await page.getByRole("button", { name: /since the last success/ }).click();
     await take("attempt");
     await page.goto(`${server.url}/projects/${projects[0]!.id}/daily_load`);
     await page.getByRole("button", { name: "Open +load" }).click();
     await page.locator(`[href^="/attempts/${failed}?task="]`).first().hover();
-    await expect(page.getByRole("complementary", { name: "The session" })).toContainText("Since it last worked");
+    await expect(page.getByRole("complementary", { name: "The session" })).toContainText("Since the last success");
     await take("workflow");
   }
 });
@@ -89,14 +89,14 @@ if (process.env.ZERODAG_FILM) {
     await page.setViewportSize({ width: 1120, height: 690 });
     await page.emulateMedia({ colorScheme: "light", reducedMotion: "reduce" });
     await page.goto(server.url);
-    await expect(page.getByRole("group", { name: "The last lines of its log" })).toBeVisible();
+    await expect(page.getByRole("group", { name: "Last lines of the log" })).toBeVisible();
     const { Film } = await import("./film"); // with what makes films of pictures, which no other test needs
     const film = new Film(page);
     await film.show(3_000);
     await film.press(page.getByRole("link", { name: "Log" }).first());
     await expect(page.getByRole("log").getByText('relation "events_v2" does not exist').first()).toBeVisible();
     await film.show(3_500);
-    await film.press(page.getByRole("button", { name: /since it last worked/ }));
+    await film.press(page.getByRole("button", { name: /since the last success/ }));
     await film.show(3_500);
     // Somebody makes the table; what runs then takes long enough to be seen.
     const mended = load.replace("sleep $2", "sleep $(awk \"BEGIN {print 25 * $2}\")").replace('"events "*-1[19])', "never)");

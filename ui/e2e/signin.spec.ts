@@ -25,13 +25,13 @@ test("a token signs in, survives a look at another page, and is out after signin
   await expect(page.getByRole("alert")).toBeVisible();
   await page.getByLabel("Token").fill(token);
   await page.getByRole("button", { name: "Sign in" }).click();
-  await expect(page.getByText("No project was pushed to this server yet.")).toBeVisible();
+  await expect(page.getByText("This server has no projects yet.")).toBeVisible();
   await holdsNothing(page, token);
   const [cookie] = await context.cookies();
   expect(cookie).toMatchObject({ httpOnly: true, sameSite: "Strict" });
   expect(cookie!.value).not.toContain(token);
   await page.reload();
-  await expect(page.getByText("No project was pushed to this server yet.")).toBeVisible();
+  await expect(page.getByText("This server has no projects yet.")).toBeVisible();
   // A form of another page sends the cookie and no header: it changes nothing.
   const forged = await page.evaluate(async () => (await fetch("/api/tokens", { method: "POST", headers: { "Content-Type": "application/json" }, body: '{"name":"x","role":"admin"}' })).status);
   expect(forged).toBe(403);
@@ -49,13 +49,13 @@ test("who signs out in one tab is out in all, and what is changed in one is seen
   await other.goto(`${server.url}/projects`);
   await page.getByLabel("Token").fill(readFileSync(join(server.folder, "data", "admin.token"), "utf8").trim());
   await page.getByRole("button", { name: "Sign in" }).click();
-  await expect(page.getByRole("button", { name: "Make a token" })).toBeVisible();
-  await expect(other.getByText("No project was pushed to this server yet.")).toBeVisible(); // who signs in in one tab is in in all
+  await expect(page.getByRole("button", { name: "Create a token" })).toBeVisible();
+  await expect(other.getByText("This server has no projects yet.")).toBeVisible(); // who signs in in one tab is in in all
   await other.goto(`${server.url}/admin`);
-  await expect(other.getByRole("button", { name: "Make a token" })).toBeVisible();
-  await page.getByRole("button", { name: "Make a token" }).click();
+  await expect(other.getByRole("button", { name: "Create a token" })).toBeVisible();
+  await page.getByRole("button", { name: "Create a token" }).click();
   await page.getByRole("dialog").getByLabel("Name").fill("made here");
-  await page.getByRole("button", { name: "Make it" }).click();
+  await page.getByRole("button", { name: "Create", exact: true }).click();
   await expect(other.getByRole("row", { name: /made here/ })).toBeVisible();
   await page.getByRole("button", { name: "Done" }).click();
   await other.getByRole("button", { name: /Signed in as/ }).click();
@@ -76,7 +76,7 @@ test("a user and a password sign in", async ({ page, serve }) => {
   await page.getByLabel("User").fill("ada");
   await page.getByLabel("Password").fill("correct horse");
   await page.locator("form", { hasText: "Password" }).getByRole("button", { name: "Sign in" }).click();
-  await expect(page.getByRole("heading", { level: 1 })).toHaveText(/well/);
+  await expect(page.getByRole("heading", { level: 1 })).toHaveText(/fine/);
   await holdsNothing(page, "correct horse");
 });
 

@@ -28,7 +28,7 @@ test("a tag and a label lead to the sessions that have them", async ({ page, ser
   await field.fill("ops-1");
   await expect(rows).toHaveCount(1);
   await field.fill("tag:nobody");
-  await expect(page.getByText("No session is like this.")).toBeVisible();
+  await expect(page.getByText("No matching sessions.")).toBeVisible();
 
   await page.goto(`${server.url}/projects/1/orders`);
   await page.getByRole("link", { name: "team=sales" }).click();

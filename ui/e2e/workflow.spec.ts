@@ -54,7 +54,7 @@ test.describe("a workflow", () => {
     await grid.getByRole("gridcell", { name: /failed/ }).first().hover();
     const session = page.getByRole("complementary", { name: "The session" });
     await expect(session).toContainText("no events");
-    await expect(session).toContainText("Since it last worked");
+    await expect(session).toContainText("Since the last success");
     await grid.getByRole("row", { name: /\+events/ }).getByRole("gridcell", { name: /failed/ }).click();
     await expect(page).toHaveURL(new RegExp(`/attempts/${attempts[1]}\\?task=`));
     await expect(page.getByText("no events").first()).toBeVisible();
@@ -120,7 +120,7 @@ test.describe("a workflow", () => {
     await dialog.getByLabel("Parameters").fill('{"broken": "no"}');
     await expect(dialog.locator("code")).toContainText("--session '2026-11-21 00:00:00' -p broken=no");
     await dialog.getByRole("button", { name: "Start", exact: true }).click();
-    await expect(dialog).toContainText("There is a session of this time already");
+    await expect(dialog).toContainText("A session with this time exists");
     await dialog.getByRole("button", { name: "Start another attempt" }).click();
     await expect(page).toHaveURL(/\/attempts\/[0-9]+$/);
     const attempt = await server.get<{ sessionTime: string; params: object; retryAttemptName: string }>(`/api${new URL(page.url()).pathname}`);
@@ -139,13 +139,13 @@ test.describe("a workflow", () => {
     await expect(dialog.getByRole("row", { name: /2026-11-20/ })).toContainText("failed");
     await expect(dialog.getByRole("row", { name: /2026-11-20/ }).getByRole("checkbox")).toBeDisabled();
     await dialog.getByRole("row", { name: /2026-11-17/ }).getByRole("checkbox").uncheck();
-    await dialog.getByLabel("At once").fill("2");
+    await dialog.getByLabel("In parallel").fill("2");
     await dialog.getByRole("button", { name: "Start 1" }).click();
     await expect(dialog).toBeHidden();
     await expect(page).toHaveURL(/tab=backfills/);
     const done = page.getByRole("listitem", { name: /^Backfill [0-9]+$/ });
-    await expect(done).toContainText("over, with failures");
-    await expect(done).toContainText("1 session, 2 at once");
+    await expect(done).toContainText("finished with failures");
+    await expect(done).toContainText("1 session, 2 in parallel");
     const sessions = await server.get<{ sessions: { sessionTime: string }[] }>(`/api/projects/${project}/sessions?workflow=daily`);
     const times = sessions.sessions.map((s) => s.sessionTime);
     expect(times).toContain("2026-11-18T00:00:00+09:00");
@@ -154,16 +154,16 @@ test.describe("a workflow", () => {
 
   test("has a schedule whose times are shown, skipped, turned off and on", async ({ page, server }) => {
     await page.goto(`/projects/${project}/daily?tab=schedule`);
-    const next = page.getByRole("region", { name: "Next times" });
+    const next = page.getByRole("region", { name: "Next sessions" });
     await expect(next.getByRole("row")).toHaveCount(11);
     const schedule = async () => (await server.get<{ schedules: { nextScheduleTime: string; disabledAt: string | null }[] }>(`/api/projects/${project}/schedules`)).schedules[0]!;
     const before = await schedule();
     await next.getByRole("button", { name: "Skip…" }).click();
-    await page.getByRole("dialog").getByLabel("How many").fill("2");
+    await page.getByRole("dialog").getByLabel("Number of sessions").fill("2");
     await page.getByRole("button", { name: "Skip 2" }).click();
     await expect.poll(async () => Date.parse((await schedule()).nextScheduleTime) - Date.parse(before.nextScheduleTime)).toBe(2 * 86_400_000);
     await page.getByRole("button", { name: "Disable" }).click();
-    await expect(next).toContainText("The schedule is disabled since");
+    await expect(next).toContainText("The schedule has been disabled since");
     await page.getByRole("button", { name: "Enable" }).click();
     await expect(next.getByRole("row")).toHaveCount(11);
     expect((await schedule()).disabledAt).toBeNull();
@@ -199,7 +199,7 @@ test.describe("a workflow", () => {
       if (width === 1440) {
         await page.getByRole("button", { name: "Open +load" }).click();
         await page.getByRole("grid").getByRole("gridcell", { name: /failed/ }).first().hover();
-        await expect(page.getByRole("complementary", { name: "The session" })).toContainText("Since it last worked");
+        await expect(page.getByRole("complementary", { name: "The session" })).toContainText("Since the last success");
       } else {
         await expect(page.getByRole("list", { name: "Sessions" })).toBeVisible();
       }
@@ -213,7 +213,7 @@ test.describe("a workflow", () => {
       await expect(page.getByRole("dialog").getByRole("row").nth(1)).toBeVisible();
       await look(page, "backfill", width, theme);
       await page.goto(`/projects/${project}/daily?tab=schedule`);
-      await expect(page.getByRole("region", { name: "Next times" }).getByRole("row")).toHaveCount(11);
+      await expect(page.getByRole("region", { name: "Next sessions" }).getByRole("row")).toHaveCount(11);
       await look(page, "schedule", width, theme);
       await page.goto(`/projects/${project}/daily?tab=source`);
       await expect(page.locator("pre")).toBeVisible();

@@ -16,7 +16,7 @@ export function Audit() {
   });
   const rows = query.data?.pages.flatMap((p) => p.audits) ?? [];
   if (!query.data) return <Loading query={query} rows={8} />;
-  if (rows.length === 0) return <Empty>Nothing was changed yet.</Empty>;
+  if (rows.length === 0) return <Empty>No changes yet.</Empty>;
   return (
     <>
       <table className={css.table}>
@@ -24,8 +24,8 @@ export function Audit() {
           <tr>
             <th>When</th>
             <th>Who</th>
-            <th>What</th>
-            <th>Of what</th>
+            <th>Action</th>
+            <th>Target</th>
           </tr>
         </thead>
         <tbody>
@@ -34,9 +34,9 @@ export function Audit() {
               <td data-label="When">
                 <Time at={Date.parse(r.at)} form="full" />
               </td>
-              <td data-label="Who">{r.who || "anybody"}</td>
+              <td data-label="Who">{r.who || "anonymous"}</td>
               <th scope="row">{r.action}</th>
-              <td data-label="Of what">
+              <td data-label="Target">
                 {r.target}
                 {r.detail !== null && <small>{r.detail}</small>}
               </td>
@@ -48,7 +48,7 @@ export function Audit() {
       {query.hasNextPage && (
         <div className={css.more}>
           <Button disabled={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
-            Show earlier ones
+            Show earlier changes
           </Button>
         </div>
       )}

@@ -40,8 +40,8 @@ export function Letters() {
     <>
       <header className={css.tools}>
         <p>
-          A message that no function could handle several times is put aside: the attempt that it is for waits. They are sent back by themselves, ever more slowly. When what was in the way is mended, send
-          them back now. Nothing runs twice for it.
+          A message that functions failed to handle several times becomes a dead letter, and its attempt waits. Dead letters are sent back automatically, at increasing intervals. After you fix the cause, you
+          can send them back immediately. No task runs twice because of this.
         </p>
         <Button look="main" disabled={send.isPending || !query.data || (letters.length === 0 && query.data.all)} onClick={() => send.mutate(picked)}>
           <Undo2 size={14} aria-hidden /> {picked.length > 0 ? `Send ${messages(picked.length)} back` : "Send all back"}
@@ -51,12 +51,12 @@ export function Letters() {
       {send.error && <Failure error={send.error} />}
       {sent !== undefined && (
         <p role="status" className={css.told}>
-          {sent === 0 ? "No message was put aside." : `${sent === 1 ? "One message was" : `${messages(sent)} were`} sent back.`}
+          {sent === 0 ? "There are no dead letters." : `${sent === 1 ? "One message was" : `${messages(sent)} were`} sent back.`}
         </p>
       )}
-      {query.data && letters.length === 0 && sent === undefined && <Empty calm>No message was put aside.</Empty>}
+      {query.data && letters.length === 0 && sent === undefined && <Empty calm>There are no dead letters.</Empty>}
       {letters.length > 0 && <List letters={letters} chosen={chosen} onChoose={choose} onShow={setShown} />}
-      {query.data && !query.data.all && <p className={css.note}>There are more than are listed here: the list goes on once some were sent back.</p>}
+      {query.data && !query.data.all && <p className={css.note}>More dead letters exist: they appear here after some of these are sent back.</p>}
       {query.data && query.error && <Loading query={query} />}
       <div className={css.foot}>
         <CommandLine line={commands.redrive(picked.map((l) => l.id))} />
@@ -74,20 +74,20 @@ function List({ letters, chosen, onChoose, onShow }: ListProps) {
     <table className={css.table}>
       <thead>
         <tr>
-          <th aria-label="Choose" />
-          <th>What</th>
-          <th>Of what</th>
+          <th aria-label="Select" />
+          <th>Message</th>
+          <th>Attempt</th>
           <th>Tasks</th>
           <th>Sent</th>
           <th>Sent back</th>
-          <th aria-label="What can be done" />
+          <th aria-label="Actions" />
         </tr>
       </thead>
       <tbody>
         {letters.map((l) => (
           <tr key={l.id} data-chosen={chosen.has(l.id) || undefined}>
             <td className={css.pick}>
-              <button type="button" role="checkbox" aria-checked={chosen.has(l.id)} aria-label={`Choose message ${l.name || l.id}`} onClick={() => onChoose(l.id)} data-row>
+              <button type="button" role="checkbox" aria-checked={chosen.has(l.id)} aria-label={`Select message ${l.name || l.id}`} onClick={() => onChoose(l.id)} data-row>
                 {chosen.has(l.id) && <Check size={13} aria-hidden />}
               </button>
             </td>
@@ -95,7 +95,7 @@ function List({ letters, chosen, onChoose, onShow }: ListProps) {
               {whatOf(l)}
               {l.broken !== null && <small>{l.broken}</small>}
             </th>
-            <td data-label="Of what" data-none={l.attempt === null || undefined}>
+            <td data-label="Attempt" data-none={l.attempt === null || undefined}>
               <AttemptOf subject={l} />
             </td>
             <td data-label="Tasks" data-none={l.count === 0 || undefined}>{tasksOf(l) || "–"}</td>
@@ -104,8 +104,8 @@ function List({ letters, chosen, onChoose, onShow }: ListProps) {
             </td>
             <td data-label="Sent back">{l.returned === 0 ? "never" : l.returned === 1 ? "once" : `${l.returned} times`}</td>
             <td>
-              <Button onClick={() => onShow(l.id)} aria-label={`Look at message ${l.name || l.id}`}>
-                Look…
+              <Button onClick={() => onShow(l.id)} aria-label={`View message ${l.name || l.id}`}>
+                View…
               </Button>
             </td>
           </tr>
@@ -127,7 +127,7 @@ function LetterDialog({ id, onClose }: { id: string; onClose: () => void }) {
   });
   const l = query.data;
   return (
-    <Dialog open onClose={onClose} title="A message that was put aside">
+    <Dialog open onClose={onClose} title="Dead letter">
       <div className={css.letter}>
         {!l && <Loading query={query} rows={4} />}
         {l && <Said letter={l} />}
@@ -136,9 +136,9 @@ function LetterDialog({ id, onClose }: { id: string; onClose: () => void }) {
         {send.error && <Failure error={send.error} />}
       </div>
       <DialogFoot>
-        <Button onClick={onClose}>Leave it</Button>
+        <Button onClick={onClose}>Close</Button>
         <Button look="main" disabled={!l || send.isPending} onClick={() => send.mutate()}>
-          Send it back
+          Send back
         </Button>
       </DialogFoot>
     </Dialog>
@@ -150,11 +150,11 @@ function Said({ letter: l }: { letter: LetterBody }) {
   return (
     <>
       <p>
-        Of <b>{l.queue}</b>, sent <Time at={l.sent} form="full" />, {l.size.toLocaleString("en")} bytes, received {l.deliveries.toLocaleString("en")} times.
+        From <b>{l.queue}</b>, sent <Time at={l.sent} form="full" />, {l.size.toLocaleString("en")} bytes, received {l.deliveries.toLocaleString("en")} times.
       </p>
       {l.broken !== null && <p>It cannot be read: {l.broken}.</p>}
       {l.body !== null && (
-        <pre className={css.body} tabIndex={0} aria-label="What it says">
+        <pre className={css.body} tabIndex={0} aria-label="Content of the message">
           {JSON.stringify(l.body, null, 2)}
         </pre>
       )}

@@ -25,8 +25,8 @@ export function Limits() {
         <table className={css.table}>
           <thead>
             <tr>
-              <th>What</th>
-              <th>At most</th>
+              <th>Limit</th>
+              <th>Maximum</th>
               <th>Now</th>
               <th>Setting</th>
             </tr>
@@ -35,7 +35,7 @@ export function Limits() {
             {query.data.limits.map((l) => (
               <tr key={l.name}>
                 <th scope="row">{l.about}</th>
-                <td data-label="At most">{l.value === null ? "no bound" : amount(l.value, l.unit)}</td>
+                <td data-label="Maximum">{l.value === null ? "no limit" : amount(l.value, l.unit)}</td>
                 <td data-label="Now" data-none={l.use === null || undefined}>
                   <Use limit={l} />
                 </td>

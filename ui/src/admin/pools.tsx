@@ -30,26 +30,26 @@ export function Pools({ open, onOpen }: { open: string | undefined; onOpen: (poo
     staleTime: 0,
   });
   const [asked, setAsked] = useState<Asked>(null);
-  useKeys([{ keys: "n", does: "Make a pool", run: () => setAsked({ act: "make" }) }]);
+  useKeys([{ keys: "n", does: "Create a pool", run: () => setAsked({ act: "make" }) }]);
   const pools = query.data?.pages.flatMap((p) => p.pools) ?? [];
   return (
     <>
       <header className={css.tools}>
-        <p>Tasks with <code>_pool</code> run only while they have slots of it. A pool that is held gives no more slots; who has some keeps them.</p>
+        <p>Tasks with <code>_pool</code> run only while they occupy slots of the pool. A held pool grants no slots; tasks that already have slots keep them.</p>
         <Button look="main" onClick={() => setAsked({ act: "make" })}>
-          <Plus size={14} aria-hidden /> Make a pool
+          <Plus size={14} aria-hidden /> Create a pool
         </Button>
       </header>
       {!query.data && <Loading query={query} rows={4} />}
-      {query.data && pools.length === 0 && <Empty>There is no pool yet.</Empty>}
+      {query.data && pools.length === 0 && <Empty>There are no pools yet.</Empty>}
       {pools.length > 0 && (
         <table className={css.table}>
           <thead>
             <tr>
               <th>Pool</th>
-              <th>Of</th>
+              <th>Scope</th>
               <th>Slots</th>
-              <th aria-label="What can be done" />
+              <th aria-label="Actions" />
             </tr>
           </thead>
           <tbody>
@@ -91,15 +91,15 @@ function Row({ pool, open, onOpen, onAsk }: RowProps) {
         <th scope="row">
           <code>{pool.name}</code>
         </th>
-        <td data-label="Of">{pool.project?.name ?? "the site"}</td>
+        <td data-label="Scope">{pool.project?.name ?? "site"}</td>
         <td data-label="Slots">
           {pool.slots.toLocaleString("en")}
           {pool.held && " · held"}
         </td>
         <td>
           <span className={css.acts}>
-            <Button onClick={onOpen} aria-expanded={open} aria-label={`Line of ${pool.name}`} data-row>
-              Line
+            <Button onClick={onOpen} aria-expanded={open} aria-label={`Queue of ${pool.name}`} data-row>
+              Queue
             </Button>
             <Button onClick={() => hold.mutate()} disabled={hold.isPending} aria-label={`${pool.held ? "Release" : "Hold"} ${pool.name}`}>
               {pool.held ? "Release" : "Hold"}
@@ -132,7 +132,7 @@ function Line({ pool }: { pool: Pool }) {
   return (
     <>
       <h3 className={css.part}>
-        {taken.length.toLocaleString("en")} of {query.data.slots.toLocaleString("en")} slots are taken
+        {taken.length.toLocaleString("en")} of {query.data.slots.toLocaleString("en")} slots in use
       </h3>
       <ul>
         {taken.map((s) => (
@@ -141,12 +141,12 @@ function Line({ pool }: { pool: Pool }) {
           </li>
         ))}
       </ul>
-      <h3 className={css.part}>{waiting.length === 0 ? "Nobody waits" : `${waiting.length.toLocaleString("en")}${all ? "" : " and more"} wait, the first one first`}</h3>
+      <h3 className={css.part}>{waiting.length === 0 ? "No tasks are waiting" : `${waiting.length.toLocaleString("en")}${all ? "" : " or more"} waiting, first in line first`}</h3>
       <ol>
         {waiting.map((w) => (
           <li key={`${w.attemptId} ${w.taskId}`}>
             <TaskOf attempt={w.attemptId} task={w.taskId} />
-            {w.slots > 1 && `, for ${w.slots} slots`}, asked <Distance at={Date.parse(w.since)} />
+            {w.slots > 1 && `, for ${w.slots} slots`}, requested <Distance at={Date.parse(w.since)} />
           </li>
         ))}
       </ol>
@@ -178,7 +178,7 @@ function SetDialog({ known, onClose }: { known: Pool | null; onClose: () => void
     },
   });
   return (
-    <Dialog open onClose={onClose} title={known ? `Slots of ${known.name}` : "Make a pool"}>
+    <Dialog open onClose={onClose} title={known ? `Slots of ${known.name}` : "Create a pool"}>
       <form
         onSubmit={(e) => {
           e.preventDefault();
@@ -187,13 +187,13 @@ function SetDialog({ known, onClose }: { known: Pool | null; onClose: () => void
       >
         {!known && (
           <>
-            <Field label="Name" hint="Letters, digits, - _ and points, as `_pool` of a task has it.">
+            <Field label="Name" hint="Letters, digits and - _ . as used in `_pool` of a task.">
               {(input) => <input {...input} value={name} required maxLength={100} onChange={(e) => setName(e.target.value)} autoComplete="off" spellCheck={false} autoCapitalize="off" />}
             </Field>
-            <Field label="Of" hint="A project's own pool goes before one of the site that has the same name.">
+            <Field label="Scope" hint="A pool of a project takes precedence over a pool of the site with the same name.">
               {(input) => (
                 <select {...input} value={project} onChange={(e) => setProject(e.target.value)}>
-                  <option value="">the site: all projects share it</option>
+                  <option value="">site: shared by all projects</option>
                   {(projects.data?.projects ?? []).map((p) => (
                     <option key={p.id}>{p.name}</option>
                   ))}
@@ -202,15 +202,15 @@ function SetDialog({ known, onClose }: { known: Pool | null; onClose: () => void
             </Field>
           </>
         )}
-        <Field label="Slots" hint="Who has a slot of a pool that is made smaller keeps it.">
+        <Field label="Slots" hint="If you reduce the number, tasks that already have slots keep them.">
           {(input) => <input {...input} type="number" min={1} max={mostSlots} value={slots} required onChange={(e) => setSlots(e.target.value)} />}
         </Field>
         <CommandLine line={commands.setPool(name || "NAME", Number(slots), project || null)} />
         {set.error && <Failure error={set.error} />}
         <DialogFoot>
-          <Button onClick={onClose}>Not now</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button look="main" type="submit" disabled={name === "" || slots === "" || set.isPending}>
-            {known ? "Change it" : "Make it"}
+            {known ? "Save" : "Create"}
           </Button>
         </DialogFoot>
       </form>
@@ -230,7 +230,7 @@ function DeleteDialog({ pool, onClose }: { pool: Pool; onClose: () => void }) {
   return (
     <TypedDialog title="Delete a pool" name={pool.name} action="Delete" line={commands.deletePool(pool.name, pool.project?.name ?? null)} change={gone} onClose={onClose}>
       <p>
-        Tasks that ask for <b>{pool.name}</b> fail from now on. A pool in which a task has a slot or waits is not deleted.
+        Tasks that request <b>{pool.name}</b> will fail. A pool cannot be deleted while tasks occupy its slots or wait for them.
       </p>
     </TypedDialog>
   );

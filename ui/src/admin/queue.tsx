@@ -11,7 +11,7 @@ import { AttemptOf, tasksOf, whatOf } from "./subject";
 /** How often what waits is asked for again, in milliseconds. */
 const again = 5_000;
 
-const states: Record<string, string> = { ready: "ready", later: "not due yet", leased: "is worked on", behind: "behind another" };
+const states: Record<string, string> = { ready: "ready", later: "not due yet", leased: "is worked on", behind: "behind another message" };
 
 /** What waits in the queues of the server, of all sites, and what is worked on. */
 export function Queue({ queue, onQueue }: { queue: QueueName; onQueue: (queue: QueueName) => void }) {
@@ -35,20 +35,20 @@ export function Queue({ queue, onQueue }: { queue: QueueName; onQueue: (queue: Q
             <option value="events">events</option>
           </select>
         </label>
-        <p>What is to be run lies in tasks, what happened to attempts in events. Both are of all sites.</p>
+        <p>The queue tasks contains runs of tasks, the queue events contains changes of attempts. Both include all sites.</p>
       </header>
       {!first && <Loading query={query} rows={6} />}
       {first && <Depths queues={first} />}
       {first && query.error && <Loading query={query} />}
       {first?.messages === null && (
-        <Empty>The numbers are estimates. Messages are not listed here: to look at one would take it away from the functions.</Empty>
+        <Empty>The numbers are estimates. Messages are not listed here because reading a message would hide it from the functions.</Empty>
       )}
-      {first?.messages?.length === 0 && <Empty calm>Nothing waits in {queue}.</Empty>}
+      {first?.messages?.length === 0 && <Empty calm>No messages in {queue}.</Empty>}
       {first?.messages && first.messages.length > 0 && <Messages list={query.data!.pages.flatMap((p) => p.messages ?? [])} />}
       {query.hasNextPage && (
         <div className={css.more}>
           <Button disabled={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
-            Show later ones
+            Show more
           </Button>
         </div>
       )}
@@ -79,9 +79,9 @@ function Depths({ queues }: { queues: Queues }) {
             )}
           </dd>
           <dd>
-            {q.leased.toLocaleString("en")} worked on · {q.later.toLocaleString("en")} not due yet
-            {q.behind > 0 && ` · ${q.behind.toLocaleString("en")} behind another`}
-            {q.aside !== null && ` · ${q.aside.toLocaleString("en")} put aside`}
+            {q.leased.toLocaleString("en")} in progress · {q.later.toLocaleString("en")} not due yet
+            {q.behind > 0 && ` · ${q.behind.toLocaleString("en")} behind another message`}
+            {q.aside !== null && ` · ${q.aside.toLocaleString("en")} dead letters`}
           </dd>
         </div>
       ))}
@@ -94,19 +94,19 @@ function Messages({ list }: { list: NonNullable<Queues["messages"]> }) {
     <table className={css.table}>
       <thead>
         <tr>
-          <th>What</th>
-          <th>Of what</th>
+          <th>Message</th>
+          <th>Attempt</th>
           <th>Tasks</th>
           <th>State</th>
           <th>Since</th>
-          <th>Tries</th>
+          <th>Deliveries</th>
         </tr>
       </thead>
       <tbody>
         {list.map((m) => (
           <tr key={m.name}>
             <th scope="row">{whatOf(m)}</th>
-            <td data-label="Of what" data-none={m.attempt === null || undefined}>
+            <td data-label="Attempt" data-none={m.attempt === null || undefined}>
               <AttemptOf subject={m} />
             </td>
             <td data-label="Tasks" data-none={m.count === 0 || undefined}>{tasksOf(m) || "–"}</td>
@@ -114,7 +114,7 @@ function Messages({ list }: { list: NonNullable<Queues["messages"]> }) {
             <td data-label="Since" className={css.when}>
               <Distance at={m.since} />
             </td>
-            <td data-label="Tries">{m.deliveries}</td>
+            <td data-label="Deliveries">{m.deliveries}</td>
           </tr>
         ))}
       </tbody>

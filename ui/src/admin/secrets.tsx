@@ -22,7 +22,7 @@ export function Secrets({ project: id, onProject }: { project: string | undefine
   const projects = [...(query.data?.projects ?? [])].sort((a, b) => a.name.localeCompare(b.name, "en"));
   const project = projects.find((p) => p.id === id) ?? projects[0];
   if (!query.data) return <Loading query={query} rows={4} />;
-  if (!project) return <Empty>Secrets belong to a project, and this server has none yet.</Empty>;
+  if (!project) return <Empty>Secrets belong to projects, and this server has no projects yet.</Empty>;
   return (
     <Of
       key={project.id}
@@ -63,8 +63,8 @@ function Of({ project, choice }: { project: Project; choice: React.ReactNode }) 
         {query.data?.secrets.map(({ key }) => (
           <li key={key} className={css.secret}>
             <code>{key}</code>
-            <Button onClick={() => setSetting(key)} aria-label={`Set anew ${key}`} data-row>
-              Set anew…
+            <Button onClick={() => setSetting(key)} aria-label={`Replace ${key}`} data-row>
+              Replace…
             </Button>
             <Button onClick={() => setDeleting(key)} aria-label={`Delete ${key}`}>
               Delete…
@@ -95,7 +95,7 @@ function SetDialog({ project, known, keys, onClose }: SetProps) {
     },
   });
   return (
-    <Dialog open onClose={onClose} title={known === "" ? `Set a secret of ${project.name}` : `Set ${known} anew`}>
+    <Dialog open onClose={onClose} title={known === "" ? `Set a secret of ${project.name}` : `Replace ${known}`}>
       <form
         onSubmit={(e) => {
           e.preventDefault();
@@ -103,24 +103,24 @@ function SetDialog({ project, known, keys, onClose }: SetProps) {
         }}
       >
         {known === "" && (
-          <Field label="Name" hint={keys.includes(key) ? "There is one of this name: it is replaced." : "Words joined with points, as tasks ask for it: pg.password"}>
+          <Field label="Name" hint={keys.includes(key) ? "A secret with this name exists and will be replaced." : "The name that tasks use, such as pg.password"}>
             {(input) => <input {...input} value={key} required maxLength={255} onChange={(e) => setKey(e.target.value)} autoComplete="off" spellCheck={false} autoCapitalize="off" />}
           </Field>
         )}
-        <Field label="Value" hint="Tasks that begin from now on get it. At most 16 KB.">
+        <Field label="Value" hint="Tasks that start from now on use this value. At most 16 KB.">
           {(input) => (
             <textarea {...input} rows={3} value={value} required data-hidden={hidden || undefined} onChange={(e) => setValue(e.target.value)} autoComplete="off" spellCheck={false} autoCapitalize="off" />
           )}
         </Field>
         <Button look="quiet" onClick={() => setHidden(!hidden)} className={css.show} aria-pressed={!hidden}>
-          {hidden ? <Eye size={14} aria-hidden /> : <EyeOff size={14} aria-hidden />} Show what I type
+          {hidden ? <Eye size={14} aria-hidden /> : <EyeOff size={14} aria-hidden />} Show value
         </Button>
         <CommandLine line={commands.setSecret(project.name, key || "KEY")} />
         {set.error && <Failure error={set.error} />}
         <DialogFoot>
-          <Button onClick={onClose}>Not now</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button look="main" type="submit" disabled={key === "" || value === "" || set.isPending}>
-            Set it
+            Save
           </Button>
         </DialogFoot>
       </form>
@@ -140,7 +140,7 @@ function DeleteDialog({ project, name, onClose }: { project: Project; name: stri
   return (
     <TypedDialog title="Delete a secret" name={name} action="Delete" line={commands.deleteSecret(project.name, name)} change={gone} onClose={onClose}>
       <p>
-        Tasks of <b>{project.name}</b> that ask for <b>{name}</b> fail from now on. Its value cannot be had back.
+        Tasks of <b>{project.name}</b> that use <b>{name}</b> will fail. The value cannot be recovered.
       </p>
     </TypedDialog>
   );

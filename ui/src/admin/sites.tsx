@@ -22,16 +22,16 @@ export function Sites({ onTokens }: { onTokens: (site: string) => void }) {
   return (
     <>
       {!query.data && <Loading query={query} rows={4} />}
-      {query.data && sites.length === 0 && <Empty>No site has projects yet: a site begins with its first push.</Empty>}
+      {query.data && sites.length === 0 && <Empty>No site has projects yet: the first push creates a site.</Empty>}
       {sites.length > 0 && (
         <table className={css.table}>
           <thead>
             <tr>
               <th>Site</th>
               <th>Projects</th>
-              <th>Attempts under way</th>
+              <th>Active attempts</th>
               <th>Tokens</th>
-              <th aria-label="What can be done" />
+              <th aria-label="Actions" />
             </tr>
           </thead>
           <tbody>
@@ -39,7 +39,7 @@ export function Sites({ onTokens }: { onTokens: (site: string) => void }) {
               <tr key={s.id}>
                 <th scope="row">{s.id}</th>
                 <td data-label="Projects">{s.projects.toLocaleString("en")}</td>
-                <td data-label="Attempts under way">{s.attempts < counted ? s.attempts : `${counted.toLocaleString("en")} or more`}</td>
+                <td data-label="Active attempts">{s.attempts < counted ? s.attempts : `${counted.toLocaleString("en")} or more`}</td>
                 <td data-label="Tokens">{s.tokens ?? "–"}</td>
                 <td>
                   <Button onClick={() => onTokens(s.id)} aria-label={`Tokens of site ${s.id}`} data-row>

@@ -22,13 +22,13 @@ export function Tokens({ site, onSite }: { site: string | null; onSite: (site: s
   const [making, setMaking] = useState(false);
   const [revoking, setRevoking] = useState<Token | null>(null);
   useKeys([
-    { keys: "n", does: "Make a token", run: () => setMaking(true) },
-    { keys: "Delete", does: "Revoke the token that has the focus", focused: true, run: () => setRevoking(query.data?.tokens.find((t) => t.id === focusedToken()) ?? null) },
+    { keys: "n", does: "Create a token", run: () => setMaking(true) },
+    { keys: "Delete", does: "Revoke the focused token", focused: true, run: () => setRevoking(query.data?.tokens.find((t) => t.id === focusedToken()) ?? null) },
   ]);
   return (
     <>
       <header className={css.tools}>
-        <p>A token lets a program in, with a role. Only its hash is kept.</p>
+        <p>A token gives a program access with a role. Only its hash is stored.</p>
         {owner && (
           <label className={css.site}>
             Site
@@ -40,7 +40,7 @@ export function Tokens({ site, onSite }: { site: string | null; onSite: (site: s
         </Button>
       </header>
       {!query.data && <Loading query={query} rows={4} />}
-      {query.data?.tokens.length === 0 && <Empty>This site has no token.</Empty>}
+      {query.data?.tokens.length === 0 && <Empty>This site has no tokens.</Empty>}
       {query.data && query.data.tokens.length > 0 && <List tokens={query.data.tokens} onRevoke={setRevoking} />}
       {making && <MakeDialog site={site} onClose={() => setMaking(false)} />}
       {revoking && <RevokeDialog token={revoking} site={site} onClose={() => setRevoking(null)} />}
@@ -59,9 +59,9 @@ function List({ tokens, onRevoke }: { tokens: Token[]; onRevoke: (token: Token) 
           <th>Name</th>
           <th>Role</th>
           <th>Site</th>
-          <th>Made</th>
+          <th>Created</th>
           <th>Last used</th>
-          <th aria-label="What can be done" />
+          <th aria-label="Actions" />
         </tr>
       </thead>
       <tbody>
@@ -70,7 +70,7 @@ function List({ tokens, onRevoke }: { tokens: Token[]; onRevoke: (token: Token) 
             <th scope="row">{t.name}</th>
             <td data-label="Role">{t.role}</td>
             <td data-label="Site">{t.site}</td>
-            <td data-label="Made">
+            <td data-label="Created">
               <Time at={Date.parse(t.createdAt)} form="short" />
             </td>
             <td data-label="Last used">{t.lastUsedAt === null ? "never" : <Distance at={Date.parse(t.lastUsedAt)} />}</td>
@@ -87,10 +87,10 @@ function List({ tokens, onRevoke }: { tokens: Token[]; onRevoke: (token: Token) 
 }
 
 const may: Record<Role, string> = {
-  viewer: "reads, but not the names of secrets",
-  operator: "also starts, retries, kills and moves schedules",
-  admin: "also pushes projects, sets secrets and makes tokens",
-  owner: "also what is about the whole server, and all sites",
+  viewer: "can read everything except the names of secrets",
+  operator: "can also start, retry and kill attempts, and change schedules",
+  admin: "can also push projects, set secrets and create tokens",
+  owner: "can also manage the whole server and all sites",
 };
 
 /** Makes a token and shows its text, which is kept nowhere: what has the text is gone with the dialog. */
@@ -117,17 +117,17 @@ function MakeDialog({ site, onClose }: { site: string | null; onClose: () => voi
     );
   }
   return (
-    <Dialog open onClose={onClose} title="Make a token">
+    <Dialog open onClose={onClose} title="Create a token">
       <form
         onSubmit={(e) => {
           e.preventDefault();
           make.mutate();
         }}
       >
-        <Field label="Name" hint="Who or what uses it: the audit log shows this name.">
+        <Field label="Name" hint="The user or program that uses the token. The audit log shows this name.">
           {(input) => <input {...input} value={name} required maxLength={255} onChange={(e) => setName(e.target.value)} autoComplete="off" spellCheck={false} />}
         </Field>
-        <Field label="Role" hint={`It ${may[role]}.`}>
+        <Field label="Role" hint={`The token ${may[role]}.`}>
           {(input) => (
             <select {...input} value={role} onChange={(e) => setRole(e.target.value as Role)}>
               {roles.slice(0, own === null ? roles.length : roles.indexOf(own) + 1).map((r) => (
@@ -139,9 +139,9 @@ function MakeDialog({ site, onClose }: { site: string | null; onClose: () => voi
         <CommandLine line={commands.makeToken(name || "NAME", role, site)} />
         {make.error && <Failure error={make.error} />}
         <DialogFoot>
-          <Button onClick={onClose}>Not now</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button look="main" type="submit" disabled={name === "" || make.isPending}>
-            Make it
+            Create
           </Button>
         </DialogFoot>
       </form>
@@ -153,10 +153,10 @@ function Made({ text }: { text: string }) {
   const [copied, setCopied] = useState(false);
   return (
     <>
-      <p className={form.what}>This is its text. It is shown now and never again: nobody can read it back from the server.</p>
+      <p className={form.what}>Copy the token now. It cannot be shown again, because the server does not store it.</p>
       <div className={css.made}>
         <KeyRound size={15} aria-hidden />
-        <code tabIndex={0} aria-label="Text of the token">
+        <code tabIndex={0} aria-label="New token">
           {text}
         </code>
         <Button onClick={() => void navigator.clipboard?.writeText(text).then(() => setCopied(true))}>
@@ -180,16 +180,16 @@ function RevokeDialog({ token, site, onClose }: { token: Token; site: string | n
   return (
     <TypedDialog title="Revoke a token" name={token.name} action="Revoke" line={commands.revokeToken(token.id, site)} change={revoke} onClose={onClose}>
       <p>
-        Every program that shows <b>{token.name}</b> is refused from now on, and browsers that signed in with it are signed out. It cannot be undone.{" "}
+        Programs that use <b>{token.name}</b> will be rejected, and browsers that signed in with it will be signed out. This cannot be undone.{" "}
         {token.lastUsedAt === null ? (
-          "It was never used."
+          "The token was never used."
         ) : (
           <>
-            It was last used about <Distance at={Date.parse(token.lastUsedAt)} />.
+            The token was last used about <Distance at={Date.parse(token.lastUsedAt)} />.
           </>
         )}
       </p>
-      {user === token.name && <p>You are signed in under this name: you may lock yourself out.</p>}
+      {user === token.name && <p>You are signed in with this name: you may lock yourself out.</p>}
     </TypedDialog>
   );
 }

@@ -46,7 +46,7 @@ export async function refusalOf(response: Response, body?: unknown): Promise<Ref
   const said = body ?? (await response.json().catch(() => null));
   const message = typeof said === "object" && said !== null && "message" in said ? String(said.message) : "";
   const request = response.headers.get("apigw-requestid") ?? response.headers.get("x-request-id");
-  return new Refusal(message || `The server answered ${response.status}.`, response.status, request);
+  return new Refusal(message || `The server responded with status ${response.status}.`, response.status, request);
 }
 
 /** Says in words that no server answered. */

@@ -39,7 +39,7 @@ async function retry(attempt: Attempt, newest: boolean, retryAttemptName: string
 export function RetryDialog({ attempt: id, onClose }: { attempt: string; onClose: () => void }) {
   const query = useQuery(attemptQuery(id));
   return (
-    <Dialog open onClose={onClose} title="Retry what failed">
+    <Dialog open onClose={onClose} title="Retry failed tasks">
       {query.data ? <RetryForm attempt={query.data} onClose={onClose} /> : <Loading query={query} rows={3} />}
     </Dialog>
   );
@@ -71,27 +71,27 @@ function RetryForm({ attempt, onClose }: { attempt: Attempt; onClose: () => void
         <b>
           {attempt.project.name}/{attempt.workflow.name}
         </b>{" "}
-        of <SessionTime text={attempt.sessionTime} />. Tasks that succeeded are kept, all others run.
+        of <SessionTime text={attempt.sessionTime} />. Tasks that succeeded are skipped; all other tasks run.
       </p>
       <fieldset className={css.choice}>
         <legend>Revision</legend>
         <label>
           <input type="radio" name={name} checked={newest} onChange={() => setNewest(true)} />
           <span>
-            The newest one <small>with what was mended since</small>
+            Latest revision <small>includes later fixes</small>
           </span>
         </label>
         <label>
           <input type="radio" name={name} checked={!newest} disabled={attempt.workflow.id === null} onChange={() => setNewest(false)} />
           <span>
-            The one that failed <small>{stored.data?.revision}</small>
+            Revision of this attempt <small>{stored.data?.revision}</small>
           </span>
         </label>
       </fieldset>
       <CommandLine line={commands.retryFailed(attempt.id, newest)} />
       {start.error && <Failure error={start.error} />}
       <DialogFoot>
-        <Button onClick={onClose}>Not now</Button>
+        <Button onClick={onClose}>Cancel</Button>
         <Button look="main" type="submit" disabled={start.isPending}>
           Retry failed
         </Button>
@@ -101,9 +101,9 @@ function RetryForm({ attempt, onClose }: { attempt: Attempt; onClose: () => void
 }
 
 function killWords(again: boolean, running: number): string {
-  if (again) return "It was killed before: its _cancel and _finally, which still run, are ended as well.";
-  if (running === 0) return "No task is running. No other one begins.";
-  return `${running === 1 ? "One task is running: it is ended." : `${running} tasks are running: they are ended.`} No other one begins.`;
+  if (again) return "This attempt was already killed. Its _cancel and _finally tasks, which are still running, will be stopped.";
+  if (running === 0) return "No task is running. No other task will start.";
+  return `${running === 1 ? "One running task will be stopped." : `${running} running tasks will be stopped.`} No other task will start.`;
 }
 
 /** Asks before an attempt is killed: what runs is ended. */
@@ -123,7 +123,7 @@ export function KillDialog({ attempt, running, onClose }: { attempt: Attempt; ru
       <CommandLine line={commands.kill(attempt.id)} />
       {kill.error && <Failure error={kill.error} />}
       <DialogFoot>
-        <Button onClick={onClose}>Let it run</Button>
+        <Button onClick={onClose}>Keep running</Button>
         <Button look="danger" disabled={kill.isPending} onClick={() => kill.mutate()}>
           Kill
         </Button>
@@ -139,7 +139,7 @@ export function PauseAttempt({ attempt, onClose }: { attempt: Attempt; onClose: 
   return (
     <PauseDialog
       title="Pause this attempt"
-      what="What runs ends, and no other task begins until the attempt goes on."
+      what="Running tasks finish. No other task starts until you resume the attempt."
       line={commands.pause(attempt.id)}
       send={(reason) => answered(client.POST("/api/attempts/{id}/pause", { ...asked(attempt.id), body: { reason } }))}
       shown={["attempt", attempt.id]}

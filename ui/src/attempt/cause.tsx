@@ -62,18 +62,18 @@ export function Cause({ attempt, outline, task, seen, onLog }: Props) {
 
 /** How much is different, in a few words. */
 function summary(c: Comparison): string {
-  if (c.with === null) return c.looked ? "It never succeeded" : "No success among the last 500";
+  if (c.with === null) return c.looked ? "Never succeeded" : "None of the last 500 succeeded";
   const n = (c.revision.from !== c.revision.to ? 1 : 0) + (c.files?.length ?? 0) + c.params.length + c.tasks.length;
-  return n === 0 ? "Nothing changed since it last worked" : `${n} ${n === 1 ? "change" : "changes"} since it last worked`;
+  return n === 0 ? "No changes since the last success" : `${n} ${n === 1 ? "change" : "changes"} since the last success`;
 }
 
 function Since({ comparison: c }: { comparison: Comparison }) {
-  if (c.with === null) return <p className={css.none}>There is no earlier attempt that succeeded to compare it with.</p>;
+  if (c.with === null) return <p className={css.none}>There is no earlier successful attempt to compare with.</p>;
   const show = (v: unknown) => (v === null ? "–" : typeof v === "string" ? v : JSON.stringify(v));
   return (
     <dl className={css.list}>
       <div>
-        <dt>Last worked</dt>
+        <dt>Last success</dt>
         <dd>
           session <SessionTime text={c.with.sessionTime} />, attempt {c.with.id}
         </dd>
@@ -90,7 +90,7 @@ function Since({ comparison: c }: { comparison: Comparison }) {
       {c.files === null && (
         <div>
           <dt>Files</dt>
-          <dd>could not be compared: an archive is not there any more, or is too large</dd>
+          <dd>could not be compared: an archive was removed, or is too large</dd>
         </div>
       )}
       {c.params.map((p) => (

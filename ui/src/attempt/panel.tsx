@@ -24,7 +24,7 @@ import css from "./panel.module.css";
 const route = getRouteApi("/attempts/$id");
 const tabs = ["log", "in", "out", "tries"] as const;
 type Tab = (typeof tabs)[number];
-const names: Record<Tab, string> = { log: "Log", in: "In", out: "Out", tries: "Tries" };
+const names: Record<Tab, string> = { log: "Log", in: "Input", out: "Output", tries: "Tries" };
 
 /** How often a task is asked for again that waits in the line of a pool, in milliseconds. */
 const inLine = 5_000;
@@ -102,7 +102,7 @@ type LogProps = { attempt: Attempt; task: Task; detail: Detail; search: { lines?
 
 function Log({ attempt, task, detail, search, set }: LogProps) {
   const files = useMemo(
-    () => detail.logs.map((f) => ({ name: f.fileName, heading: `the next run, begun ${f.fileTime.replace("T", " ").replace("Z", " UTC")}` })),
+    () => detail.logs.map((f) => ({ name: f.fileName, heading: `next run, started ${f.fileTime.replace("T", " ").replace("Z", " UTC")}` })),
     [detail.logs],
   );
   return (
@@ -130,10 +130,10 @@ function Log({ attempt, task, detail, search, set }: LogProps) {
 function In({ detail }: { detail: Detail }) {
   return (
     <>
-      <h3 className={css.part}>As it is written</h3>
-      <Values values={detail.task.config} none="It has no parameters of its own." />
-      <h3 className={css.part}>What it sees</h3>
-      {detail.params === null ? <Empty>It has not begun, or what it sees is larger than 2 MB.</Empty> : <Values values={detail.params} none="It sees no parameters." />}
+      <h3 className={css.part}>As written</h3>
+      <Values values={detail.task.config} none="The task sets no parameters." />
+      <h3 className={css.part}>All parameters</h3>
+      {detail.params === null ? <Empty>The task has not started, or its parameters exceed 2 MB.</Empty> : <Values values={detail.params} none="The task has no parameters." />}
     </>
   );
 }
@@ -143,9 +143,9 @@ function Out({ detail }: { detail: Detail }) {
   return (
     <>
       <h3 className={css.part}>Stored for later tasks</h3>
-      <Values values={storeParams} none="It stored nothing." />
-      <h3 className={css.part}>Exported to tasks below it</h3>
-      <Values values={exportParams} none="It exports nothing." />
+      <Values values={storeParams} none="The task stored nothing." />
+      <h3 className={css.part}>Exported to subtasks</h3>
+      <Values values={exportParams} none="The task exports nothing." />
     </>
   );
 }
@@ -156,7 +156,7 @@ function Tries({ attempt, task, history, want }: TriesProps) {
   useEffect(want, [want]);
   const tries = useMemo(() => history.changes && (triesOf(history.changes).get(task.id) ?? []), [history.changes, task.id]);
   if (!tries) return <Loading query={history} />;
-  if (tries.length === 0) return <Empty>{task.resumed ? "It was kept from an earlier attempt: it did not run here." : "It has not run."}</Empty>;
+  if (tries.length === 0) return <Empty>{task.resumed ? "This task succeeded in an earlier attempt and did not run again." : "This task has not run."}</Empty>;
   return (
     <ol className={css.tries}>
       {tries.map((t, i) => (

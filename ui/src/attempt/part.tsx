@@ -18,10 +18,10 @@ type Part = "only" | "from" | "until" | "mark";
 const partsOf = (success: boolean, reached: boolean): Part[] => (["only", "from", "until", "mark"] as const).filter((part) => (part === "from" ? reached : part !== "mark" || !success));
 
 const titles: Record<Part, [title: string, more: string]> = {
-  only: ["Only this task", "all others are a success, with what they returned"],
-  from: ["This task and all that comes after it", "what precedes it is kept"],
-  until: ["No further than this task", "with what precedes it, as far as it was no success; the rest is left out"],
-  mark: ["All that failed but this task", "it is a success without running: its work was done by hand, or does not matter"],
+  only: ["Only this task", "all other tasks count as succeeded and keep their results"],
+  from: ["This task and all later tasks", "earlier tasks are skipped"],
+  until: ["Up to this task", "including earlier tasks that did not succeed; later tasks are skipped"],
+  mark: ["All failed tasks except this one", "it counts as succeeded without running, because its work was done manually or is not needed"],
 };
 
 /** The request of a part; after a success nothing is kept of what leads to the task. */
@@ -57,7 +57,7 @@ export function PartDialog({ attempt, task, onClose }: PartDialogProps) {
     },
   });
   return (
-    <Dialog open onClose={onClose} title="Run a part again">
+    <Dialog open onClose={onClose} title="Rerun part of the attempt">
       <form
         onSubmit={(e) => {
           e.preventDefault();
@@ -65,7 +65,7 @@ export function PartDialog({ attempt, task, onClose }: PartDialogProps) {
         }}
       >
         <p className={css.what}>
-          Another attempt of the same session, around <b>{shownName(task.full)}</b>.
+          Starts another attempt of the same session, based on <b>{shownName(task.full)}</b>.
         </p>
         <fieldset className={css.choice}>
           <legend>What runs</legend>
@@ -82,20 +82,20 @@ export function PartDialog({ attempt, task, onClose }: PartDialogProps) {
           <legend>Revision</legend>
           <label>
             <input type="radio" name={names[1]} checked={newest} onChange={() => setNewest(true)} />
-            <span>The newest one</span>
+            <span>Latest revision</span>
           </label>
           <label>
             <input type="radio" name={names[1]} checked={!newest} disabled={attempt.workflow.id === null} onChange={() => setNewest(false)} />
-            <span>That of this attempt</span>
+            <span>Revision of this attempt</span>
           </label>
         </fieldset>
         {plan.data?.plan ? <Planned plan={plan.data.plan} /> : !plan.error && <Loading query={plan} rows={2} />}
         <CommandLine line={commands.retryPart(attempt.id, part, task.full, attempt.success, newest)} />
         {(start.error ?? plan.error) && <Failure error={(start.error ?? plan.error)!} />}
         <DialogFoot>
-          <Button onClick={onClose}>Not now</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button look="main" type="submit" disabled={start.isPending || !plan.data}>
-            Run it
+            Run
           </Button>
         </DialogFoot>
       </form>
@@ -113,8 +113,8 @@ function Planned({ plan }: { plan: NonNullable<Schemas["Rerun"]["plan"]> }) {
   return (
     <dl className={css.plan} aria-live="polite">
       <Names title="Runs" root={root} list={plan.runs.rows} total={plan.runs.total} />
-      <Names title="Is kept" root={root} list={kept} total={kept.length} />
-      <Names title="Does not run" root={root} list={left} total={left.length} />
+      <Names title="Results kept" root={root} list={kept} total={kept.length} />
+      <Names title="Skipped" root={root} list={left} total={left.length} />
       <Parameters list={kept} />
     </dl>
   );

@@ -46,8 +46,8 @@ export function Slider({ attempt, outline, past, index, at, history, open, setOp
   const go = (to: number) => past && move(to >= last ? undefined : String(past.history[Math.max(0, to)]!.seq));
   usePlaying(playing, past, index, last, go, () => setPlaying(false));
   useKeys([
-    { keys: ",", does: "A step back in time", run: () => (open ? go(index - 1) : setOpen(true)) },
-    { keys: ".", does: "A step forward in time", run: () => open && go(index + 1) },
+    { keys: ",", does: "Step back in time", run: () => (open ? go(index - 1) : setOpen(true)) },
+    { keys: ".", does: "Step forward in time", run: () => open && go(index + 1) },
   ]);
   if (outline.tasks.size === 0 || outline.tasks.size > mostSlid) return null;
   if (!open && at === undefined) {
@@ -77,7 +77,7 @@ export function Slider({ attempt, outline, past, index, at, history, open, setOp
         onChange={(e) => (setPlaying(false), go(Number(e.target.value)))}
       />
       <span className={css.when} role="status">
-        {now || !entry ? "as it is now" : <>as it was at <Time at={entry.at} of={attempt.sessionTime} form="clock" /></>}
+        {now || !entry ? "current state" : <>state at <Time at={entry.at} of={attempt.sessionTime} form="clock" /></>}
       </span>
       {!now && mayWrite && attempt.done && <Button onClick={() => setForking(true)}>Fork here…</Button>}
       <Button look="quiet" onClick={() => (setPlaying(false), now ? setOpen(false) : move(undefined))}>
@@ -125,10 +125,10 @@ function ForkDialog({ attempt, seq, then, onClose }: { attempt: Attempt; seq: nu
   return (
     <Dialog open onClose={onClose} title="Fork from this moment">
       <p className={css.what}>
-        A new attempt of the same session keeps the {kept.length === 1 ? "one task that was" : `${kept.length} tasks that were`} done then, and runs all others with the same parameters.
+        Starts a new attempt of the same session. It keeps the results of the {kept.length === 1 ? "task that had" : `${kept.length} tasks that had`} succeeded by then, and runs all other tasks with the same parameters.
       </p>
       {kept.length > 0 && (
-        <ul className={css.kept} tabIndex={0} aria-label="Tasks that are kept">
+        <ul className={css.kept} tabIndex={0} aria-label="Tasks with kept results">
           {kept.slice(0, 200).map((task) => (
             <li key={task.id}>
               <code>{task.full}</code>
@@ -140,7 +140,7 @@ function ForkDialog({ attempt, seq, then, onClose }: { attempt: Attempt; seq: nu
       <CommandLine line={commands.fork(attempt.id, seq)} />
       {fork.error && <Failure error={fork.error} />}
       <DialogFoot>
-        <Button onClick={onClose}>Not now</Button>
+        <Button onClick={onClose}>Cancel</Button>
         <Button look="main" disabled={fork.isPending} onClick={() => fork.mutate()}>
           Fork
         </Button>

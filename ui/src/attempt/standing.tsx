@@ -9,7 +9,7 @@ type StandingProps = { attempt: Attempt; task: Task; detail: Schemas["Task"] };
 export function Standing(props: StandingProps) {
   return (
     <>
-      {props.detail.logIncomplete && <p className={css.standing}>Its log is incomplete: some of it could not be stored.</p>}
+      {props.detail.logIncomplete && <p className={css.standing}>The log is incomplete because part of it could not be stored.</p>}
       <Reason {...props} />
     </>
   );
@@ -17,7 +17,7 @@ export function Standing(props: StandingProps) {
 
 function Reason({ attempt, detail }: StandingProps) {
   if (detail.skipped) return <p className={css.standing}>Skipped: {detail.skipped}</p>;
-  if (detail.ignoredError) return <p className={css.standing}>It failed, and counts as a success: its error is ignored.</p>;
+  if (detail.ignoredError) return <p className={css.standing}>The task failed, but its error is ignored.</p>;
   if (detail.waiting) return <Waits attempt={attempt} waiting={detail.waiting} />;
   return null;
 }
@@ -43,21 +43,21 @@ function Waits({ attempt, waiting }: { attempt: Attempt; waiting: Waiting }) {
 function What({ waiting: { reason, pool, slots, held } }: { waiting: Waiting }) {
   switch (reason) {
     case "start_time":
-      return <>Waits for the time it was started for</>;
+      return <>Waiting for its start time</>;
     case "turn":
       return (
         <>
-          Waits for its turn: <code>concurrency</code> of the workflow lets no more attempts run
+          Waiting for its turn: <code>concurrency</code> of the workflow allows no more attempts
         </>
       );
     case "pause":
-      return <>Waits until the attempt is resumed</>;
+      return <>Waiting until the attempt is resumed</>;
     case "place":
-      return <>Waits until another task of the attempt makes room</>;
+      return <>Waiting for another task of the attempt to finish</>;
     case "slots":
       return (
         <>
-          Waits for {slots === 1 ? "a slot" : `${slots} slots`} of pool <code>{pool}</code>
+          Waiting for {slots === 1 ? "a slot" : `${slots} slots`} of pool <code>{pool}</code>
           {held && ", which is held"}
         </>
       );

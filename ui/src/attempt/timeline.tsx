@@ -82,19 +82,19 @@ export function Timeline({ attempt, outline, whole, at, live, tries: all, select
             <Mark state={o === "failed" ? "error" : "running"} size={12} word />
           </Toggle>
         ))}
-        <Toggle on={only === "critical"} title="The tasks that the attempt took its time for" turn={() => turn("critical")}>
+        <Toggle on={only === "critical"} title="Tasks that determined the duration of the attempt" turn={() => turn("critical")}>
           <Route size={12} aria-hidden /> critical
         </Toggle>
         <span className={css.grow} />
         {(scale.gaps.length > 0 || !cut) && (
-          <Toggle on={cut} title="Draw long idle times narrow" turn={() => setCut(!cut)}>
+          <Toggle on={cut} title="Shorten long idle times" turn={() => setCut(!cut)}>
             <Scissors size={12} aria-hidden /> idle gaps
           </Toggle>
         )}
       </div>
       <div className={css.scroller} ref={scroller}>
         <Axis scale={scale} of={attempt.sessionTime} />
-        {rows.length === 0 && <Empty>{outline.tasks.size === 0 ? "It waits for its turn: no task was made yet." : "No task is like this."}</Empty>}
+        {rows.length === 0 && <Empty>{outline.tasks.size === 0 ? "The attempt is waiting for its turn. It has no tasks yet." : "No matching tasks."}</Empty>}
         <div
           role="tree"
           aria-label="Tasks"
@@ -185,7 +185,7 @@ function Axis({ scale, of }: { scale: Scale; of: string }) {
   return (
     <div className={css.axis}>
       <span className={css.heading}>Task</span>
-      <span className={css.heading}>Took</span>
+      <span className={css.heading}>Duration</span>
       <span className={css.plot}>
         {scale.ticks.map((t) => (
           <span key={t.ms} className={css.tick} style={{ left: `${t.at * 100}%` }}>

@@ -66,9 +66,9 @@ export function FileList({ files, changed, findings, shown, mayChange, isLink, c
       {asking === "rename" && file && <NameDialog title="Rename the file" does="Rename" files={remove(files, file.name)} name={file.name} onClose={close} onName={(name) => replace(rename(files, file.name, name), name)} />}
       {asking === "remove" && file && (
         <Dialog open onClose={close} title={`Delete ${file.name}?`}>
-          <p>The next revision does not have it. {file.of === null ? "It is in no revision: its text is lost." : "Revisions that have it keep it, and you may restore it from the list until you save."}</p>
+          <p>The next revision will not contain this file. {file.of === null ? "No revision contains it, so its text is lost." : "Earlier revisions keep it, and you can restore it from the list until you save."}</p>
           <DialogFoot>
-            <Button onClick={close}>Not now</Button>
+            <Button onClick={close}>Cancel</Button>
             <Button
               look="danger"
               onClick={() => {
@@ -108,7 +108,7 @@ function NameDialog({ title, does, files, name: before, onClose, onName }: NameP
           {name !== "" && problem !== null && <small role="alert">{problem}</small>}
         </label>
         <DialogFoot>
-          <Button onClick={onClose}>Not now</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button look="main" type="submit" disabled={problem !== null || name === before}>
             {does}
           </Button>

@@ -20,21 +20,21 @@ export function PlanView({ plan, current, go }: Props) {
   return (
     <section className={css.pane} aria-labelledby="plan">
       <h2 id="plan">
-        Plan {!current && <small>as it could be read last</small>}
+        Plan {!current && <small>of the last valid version</small>}
       </h2>
       <ol className={css.plan} aria-label="Plan" tabIndex={0}>
         {rows.slice(0, most).map((r) => (
           <li key={r.task}>
             <button type="button" disabled={r.place === null} onClick={() => r.place && go(r.place)} style={{ paddingLeft: 16 + r.depth * 14 }}>
               {r.beside && (
-                <span className={css.beside} title="It runs beside the one above" aria-label="beside the one above:">
+                <span className={css.beside} title="Runs in parallel with the task above" aria-label="in parallel with the task above:">
                   ∥
                 </span>
               )}
               <bdi>{r.label}</bdi>
               {r.operator && <small>{r.operator}&gt;</small>}
               {r.turns && (
-                <span className={css.turns} title="What is below it runs once for each turn: how often is known at run time">
+                <span className={css.turns} title="The tasks below run once for each iteration; the number is only known at run time">
                   <Repeat size={12} aria-label="each turn" />
                 </span>
               )}

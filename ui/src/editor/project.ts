@@ -80,12 +80,12 @@ export const remove = (files: File[], name: string): File[] => files.filter((f) 
 export function nameProblem(files: File[], name: string): string | null {
   const parts = name.split("/");
   if (name === "") return "A file needs a name.";
-  if (parts.some((p) => p === "" || p === "." || p === "..")) return "A name is a path below the project, as sql/load.sql.";
-  if (/\p{Cc}/u.test(name)) return "A name has no control characters.";
-  if (parts.some((p) => encoder.encode(p).length > 255)) return "Each part of a name has at most 255 bytes.";
-  if (files.some((f) => f.name === name)) return "There is a file of this name.";
+  if (parts.some((p) => p === "" || p === "." || p === "..")) return "Use a path inside the project, such as sql/load.sql.";
+  if (/\p{Cc}/u.test(name)) return "Names must not contain control characters.";
+  if (parts.some((p) => encoder.encode(p).length > 255)) return "Each part of a name may have at most 255 bytes.";
+  if (files.some((f) => f.name === name)) return "A file with this name exists.";
   const above = files.find((f) => name.startsWith(`${f.name}/`) || f.name.startsWith(`${name}/`));
-  return above ? `${above.name} is in the way: a name is a file or a folder.` : null;
+  return above ? `${above.name} already exists: a name cannot be both a file and a folder.` : null;
 }
 
 /** What is different from the revision, in the order of the files; what was removed comes last. */

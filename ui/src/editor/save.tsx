@@ -63,7 +63,7 @@ export function SaveDialog(p: Props) {
       >
         <div className={css.fields}>
           {!p.project && <Field says="Project" value={p.name} change={p.rename} problem={save.error instanceof Taken ? save.error.message : null} />}
-          <Field says="Revision" value={revision} change={setRevision} problem={conflict ? "There is a revision of this name. Choose another." : null} />
+          <Field says="Revision" value={revision} change={setRevision} problem={conflict ? "A revision with this name exists. Choose a different name." : null} />
           {p.start && workflows.length > 1 && (
             <label>
               Start
@@ -82,14 +82,14 @@ export function SaveDialog(p: Props) {
           <label className={css.overtaken}>
             <input type="checkbox" checked={anyway} onChange={(e) => setAnyway(e.target.checked)} />
             <span>
-              Revision {newest.data.revision} was pushed since you began. Yours has nothing of it: save yours as the newest all the same.
+              Revision {newest.data.revision} was pushed after you started editing. Your version does not include its changes. Save it as the latest revision anyway.
             </span>
           </label>
         )}
         {newest.error && <Failure error={newest.error} />}
         {save.error && !conflict && !(save.error instanceof Taken) && <Failure error={save.error} />}
         <DialogFoot>
-          <Button onClick={p.onClose}>Not now</Button>
+          <Button onClick={p.onClose}>Cancel</Button>
           <Button look="main" type="submit" disabled={!ready}>
             {save.isPending ? "Saving…" : "Save"}
           </Button>
@@ -111,15 +111,15 @@ function Rescheduling({ list }: { list: Rescheduled[] }) {
             <b>{workflow}</b>{" "}
             {from === null ? (
               <>
-                runs by itself from now on: <code>{to}</code>
+                will run on a schedule: <code>{to}</code>
               </>
             ) : to === null ? (
               <>
-                runs by itself no more: it was <code>{from}</code>
+                will no longer run on its schedule: <code>{from}</code>
               </>
             ) : (
               <>
-                runs at other times: <code>{from}</code> <span aria-label="becomes">→</span> <code>{to}</code>
+                gets a different schedule: <code>{from}</code> <span aria-label="becomes">→</span> <code>{to}</code>
               </>
             )}
           </span>
@@ -134,7 +134,7 @@ class Taken extends Error {}
 
 async function refuseTaken(name: string) {
   const { projects } = await answered(client.GET("/api/projects", { params: { query: { name } } }));
-  if (projects.length > 0) throw new Taken("There is a project of this name. Choose another, or edit that one.");
+  if (projects.length > 0) throw new Taken("A project with this name exists. Choose a different name, or edit that project.");
 }
 
 function Field({ says, value, change, problem }: { says: string; value: string; change: (value: string) => void; problem: string | null }) {

@@ -43,7 +43,7 @@ function readEntry(bytes: Uint8Array, start: number): { entry: Entry | null; end
     const type = String.fromCharCode(header[156]!);
     const size = said.size !== undefined && !"xgLK".includes(type) ? Number(said.size) : "123456".includes(type) ? 0 : number(header.subarray(124, 136));
     const content = bytes.subarray(at + block, at + block + size);
-    if (!(size >= 0) || content.length < size) throw new Error("The archive is damaged: it ends within a file.");
+    if (!(size >= 0) || content.length < size) throw new Error("The archive is damaged: it ends in the middle of a file.");
     at += block + Math.ceil(size / block) * block;
     if (type === "x") Object.assign(said, records(content));
     else if (type === "L") said.path = utf8.decode(until(content));
@@ -85,7 +85,7 @@ function records(content: Uint8Array): Record<string, string> {
   const found: Record<string, string> = {};
   for (let at = 0; at < content.length; ) {
     const length = parseInt(latin.decode(content.subarray(at, at + 20)), 10);
-    if (!(length > 0) || at + length > content.length) throw new Error("The archive is damaged: a record of a header has a wrong length.");
+    if (!(length > 0) || at + length > content.length) throw new Error("The archive is damaged: a header record has the wrong length.");
     const record = utf8.decode(content.subarray(at, at + length - 1));
     const equals = record.indexOf("=");
     found[record.slice(record.indexOf(" ") + 1, equals)] = record.slice(equals + 1);

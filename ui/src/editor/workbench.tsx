@@ -107,7 +107,7 @@ export function Workbench({ project, draftKey, file: asked, start, show, ...give
   useKeys([
     { keys: "Ctrl s", does: "Save as a revision", always: true, run: () => savable && errors === 0 && setSaving("save") },
     { keys: "F8", does: "Go to the next problem", always: true, run: next },
-    ...(mayPush ? [{ keys: "Ctrl .", does: "Write what was meant, in the line of the cursor", always: true, run: () => file && setPlace({ file: file.name, line: 0, column: 0, fix: true }) }] : []),
+    ...(mayPush ? [{ keys: "Ctrl .", does: "Apply the suggested fix in the current line", always: true, run: () => file && setPlace({ file: file.name, line: 0, column: 0, fix: true }) }] : []),
   ]);
   return (
     <div className={css.page}>
@@ -122,11 +122,11 @@ export function Workbench({ project, draftKey, file: asked, start, show, ...give
               </span>
             )}
             {dirty ? <Kept kept={kept} discard={discard} /> : saved !== null && <span>Saved as revision {saved}</span>}
-            {!mayPush && <span>You may read these files. To save some takes the role of an admin.</span>}
+            {!mayPush && <span>You can read these files. Saving requires the role admin.</span>}
           </p>
         </div>
         {mayPush && (
-          <div className={heading.actions} title={errors > 0 ? "What has errors cannot be saved. The draft is kept." : undefined}>
+          <div className={heading.actions} title={errors > 0 ? "Fix the errors before you save. The draft is kept." : undefined}>
             <Button onClick={() => setSaving("save")} disabled={!savable || errors > 0}>
               <Save size={14} aria-hidden /> Save as revision
             </Button>
@@ -180,9 +180,9 @@ function useDraft(key: string, dirty: boolean, touched: boolean, draft: Draft): 
 function Kept({ kept, discard }: { kept: Keeping; discard: () => void }) {
   return (
     <span className={css.kept}>
-      {kept === "failed" ? "This browser keeps no draft: what you changed is lost when you leave." : kept === "kept" ? "The draft is kept in this browser." : "Keeping the draft…"}
+      {kept === "failed" ? "This browser cannot store a draft: your changes are lost when you leave." : kept === "kept" ? "The draft is stored in this browser." : "Storing the draft…"}
       <button type="button" onClick={discard}>
-        Discard it
+        Discard
       </button>
     </span>
   );
@@ -193,14 +193,14 @@ type ShownProps = { file: File | null; base: Base; version: number; readOnly: bo
 /** The text of the chosen file, or why it is not shown. */
 function Shown({ file, base, findings, ...rest }: ShownProps) {
   const own = useMemo(() => findings.filter((f) => f.file === file?.name && f.line > 0), [findings, file?.name]);
-  if (!file) return <div className={css.code}><Empty>This project has no file.</Empty></div>;
+  if (!file) return <div className={css.code}><Empty>This project has no files.</Empty></div>;
   const text = textNow(base, file);
   return (
     <div className={css.code}>
       <h2>{file.name}</h2>
       {text === null ? (
         <Empty>
-          {isLink(base, file) ? "This is a link." : `These ${sizeOf(base, file).toLocaleString("en")} bytes are no text, or too many to be edited here.`} It is saved as it is.
+          {isLink(base, file) ? "This is a link." : `These ${sizeOf(base, file).toLocaleString("en")} bytes are not text, or too large to edit here.`} The file is saved unchanged.
         </Empty>
       ) : (
         <>
@@ -230,7 +230,7 @@ function Leaving({ dirty, kept }: { dirty: boolean; kept: boolean }) {
   if (blocker.status !== "blocked") return null;
   return (
     <Dialog open onClose={blocker.reset} title="Leave the editor?">
-      <p>{kept ? "What you changed is not saved as a revision. It is kept in this browser, and is here when you come back." : "What you changed is not saved, and is lost when you leave."}</p>
+      <p>{kept ? "Your changes are not saved as a revision. They stay in this browser, and are here when you come back." : "Your changes are not saved, and are lost when you leave."}</p>
       <DialogFoot>
         <Button onClick={blocker.reset}>Stay</Button>
         <Button look="main" onClick={blocker.proceed}>

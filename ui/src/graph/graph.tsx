@@ -15,7 +15,7 @@ type Props = {
   outline: Outline;
   selected: number | null;
   onSelect: (task: number) => void;
-  /** The tasks that the attempt took its time for; null draws all alike. */
+  /** Tasks that determined the duration of the attempt; null draws all alike. */
   critical: ReadonlySet<number> | null;
 };
 
@@ -72,7 +72,7 @@ function Drawing({ outline, selected, onSelect, critical }: Props) {
   }, [layout, critical]);
   return (
     <Acts.Provider value={actions}>
-      <div className={css.graph} role="group" aria-label="Graph of the tasks. The timeline has the same tasks as a list.">
+      <div className={css.graph} role="group" aria-label="Graph of the tasks. The timeline lists the same tasks.">
         <ReactFlow
           nodes={nodes}
           edges={edges}
@@ -95,7 +95,7 @@ function Drawing({ outline, selected, onSelect, critical }: Props) {
         </ReactFlow>
         {full && (
           <p className={css.full} role="status">
-            {full.name} has {full.children.length.toLocaleString("en")} tasks. A graph shows {mostBoxes} at most: close others first, or look at the timeline.
+            {full.name} has {full.children.length.toLocaleString("en")} tasks. The graph shows at most {mostBoxes}: collapse other groups first, or use the timeline.
           </p>
         )}
       </div>

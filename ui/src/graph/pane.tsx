@@ -16,12 +16,12 @@ type Props = { outline: Outline; selected: number | null; onSelect: (task: numbe
 export function GraphPane({ outline, selected, onSelect, views }: Props) {
   const [critical, setCritical] = useState(false);
   const path = useMemo(() => (critical ? new Set(criticalPath(outline).map((task) => task.id)) : null), [critical, outline, outline.version]);
-  useKeys([{ keys: "c", does: "Show what the attempt took its time for", run: () => setCritical(!critical) }]);
+  useKeys([{ keys: "c", does: "Show the tasks that determined the duration", run: () => setCritical(!critical) }]);
   return (
     <div className={css.pane}>
       <div className={css.tools}>
         {views}
-        <Toggle on={critical} title="The tasks that the attempt took its time for" turn={() => setCritical(!critical)}>
+        <Toggle on={critical} title="Tasks that determined the duration of the attempt" turn={() => setCritical(!critical)}>
           <Route size={12} aria-hidden /> critical
         </Toggle>
       </div>

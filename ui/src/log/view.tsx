@@ -87,7 +87,7 @@ export function LogView(props: Props) {
     { keys: "f", does: "Follow the end of the log", run: () => setFollow((f) => !f) },
     { keys: "n", does: "Next line of the log with an error", run: nextError },
   ]);
-  if (props.files.length === 0) return <Empty>{props.growing ? "Nothing is written yet." : "This task wrote no log."}</Empty>;
+  if (props.files.length === 0) return <Empty>{props.growing ? "The log is still empty." : "This task wrote no log."}</Empty>;
   return (
     <div className={css.log}>
       <Tools {...props} log={log} go={go} at={at} follow={follow} setFollow={setFollow} nextError={nextError} wrap={wrap} turnWrap={turnWrap} />
@@ -125,7 +125,7 @@ export function LogView(props: Props) {
           ))}
         </div>
       </div>
-      {log.state.cut && <p className={css.note}>This is the first 200 MB: the file has the rest.</p>}
+      {log.state.cut && <p className={css.note}>Only the first 200 MB are shown. Download the file for the rest.</p>}
     </div>
   );
 }
@@ -172,10 +172,10 @@ function Tools({ log, go, follow, setFollow, nextError, wrap, turnWrap, query = 
           <span className={css.hits} aria-live="polite">
             {total === 0 ? "none" : `${hit + 1}/${total.toLocaleString("en")}`}
           </span>
-          <Button look="quiet" className={css.small} aria-label="Previous hit" disabled={total === 0} onClick={() => step(-1)}>
+          <Button look="quiet" className={css.small} aria-label="Previous match" disabled={total === 0} onClick={() => step(-1)}>
             <ArrowUp size={14} aria-hidden />
           </Button>
-          <Button look="quiet" className={css.small} aria-label="Next hit" disabled={total === 0} onClick={() => step(1)}>
+          <Button look="quiet" className={css.small} aria-label="Next match" disabled={total === 0} onClick={() => step(1)}>
             <ArrowDown size={14} aria-hidden />
           </Button>
         </>

@@ -65,7 +65,7 @@ async function get(url: string, header: Record<string, string>): Promise<Respons
   const response = await fetch(url, { headers: header });
   if (response.ok) return response;
   const body = (await response.json().catch(() => null)) as { message?: string } | null;
-  throw new Refused(body?.message ?? `The server answered ${response.status}.`, response.status);
+  throw new Refused(body?.message ?? `The server responded with status ${response.status}.`, response.status);
 }
 
 type Piece = { text: string; next: number; more: boolean; done: boolean };

@@ -29,7 +29,7 @@ export default function Admin() {
       <header className={list.head}>
         <h1>Admin</h1>
       </header>
-      {rights.admin === true ? <Parts /> : <Failure error={new Refusal("This page is for those who have the role admin.", 403, null)} />}
+      {rights.admin === true ? <Parts /> : <Failure error={new Refusal("This page requires the role admin.", 403, null)} />}
     </div>
   );
 }
@@ -46,7 +46,7 @@ function Parts() {
   useKeys(tabs.map((t, i) => ({ keys: String(i + 1), does: `Show ${names[t].toLowerCase()}`, run: () => show(t) })));
   return (
     <section className={list.panel} aria-label={names[asked]}>
-      <nav className={css.tabs} aria-label="Parts of this page">
+      <nav className={css.tabs} aria-label="Sections">
         {tabs.map((t) => (
           <button key={t} type="button" aria-pressed={t === tab} onClick={() => show(t)}>
             {names[t]}
@@ -61,7 +61,7 @@ function Parts() {
       {tab === "queue" && <Queue queue={search.queue === "events" ? "events" : "tasks"} onQueue={(queue) => void navigate({ search: (s) => ({ ...s, queue: queue === "events" ? queue : undefined }), replace: true })} />}
       {tab === "sites" && <Sites onTokens={(site) => void navigate({ search: { site } })} />}
       {tab === "letters" && <Letters />}
-      {tab === null && <Failure error={owner ? new Refusal("This server's queues put no messages aside: only those of AWS do.", 404, null) : new Refusal("This is about all sites, so it is for those who have the role owner.", 403, null)} />}
+      {tab === null && <Failure error={owner ? new Refusal("The queues of this server have no dead letters: only AWS deployments have them.", 404, null) : new Refusal("This page covers all sites, so it requires the role owner.", 403, null)} />}
     </section>
   );
 }

@@ -76,7 +76,7 @@ function Page({ attempt }: { attempt: Attempt }) {
       {attempt.outputs && <Outputs values={attempt.outputs} />}
       {comes ? (
         <>
-          <nav className={css.sides} aria-label="Parts of this page">
+          <nav className={css.sides} aria-label="Sections">
             <button type="button" aria-pressed={side === "tasks"} onClick={() => setSide("tasks")}>
               Tasks
             </button>
@@ -116,7 +116,7 @@ function Page({ attempt }: { attempt: Attempt }) {
 /** What the attempt came to. */
 const Outputs = ({ values }: { values: Record<string, unknown> }) => (
   <section className={css.outputs} aria-label="Outputs">
-    <Values values={values} none="There are none." />
+    <Values values={values} none="No outputs." />
   </section>
 );
 
@@ -136,7 +136,7 @@ function Views() {
   const show = (view: string | undefined) => void navigate({ search: (s) => ({ ...s, view }), replace: true });
   useKeys([{ keys: "v", does: graph ? "Show the timeline" : "Show the graph", run: () => show(graph ? undefined : "graph") }]);
   return (
-    <span className={css.views} role="group" aria-label="Ways to look at the tasks">
+    <span className={css.views} role="group" aria-label="View of the tasks">
       <button type="button" aria-pressed={!graph} onClick={() => show(undefined)}>
         Timeline
       </button>
@@ -168,7 +168,7 @@ function Head({ attempt, outline, status, others = [] }: { attempt: Attempt; out
   const [dialog, setDialog] = useState<"retry" | "pause" | "kill" | null>(null);
   const counts = useMemo(() => count(outline), [outline, outline.version]);
   useKeys([
-    ...(mayRetry ? [{ keys: "r", does: "Retry what failed", run: () => setDialog("retry") }] : []),
+    ...(mayRetry ? [{ keys: "r", does: "Retry failed tasks", run: () => setDialog("retry") }] : []),
     ...(mayKill ? [{ keys: "x", does: "Kill the attempt", run: () => setDialog("kill") }] : []),
   ]);
   return (
@@ -190,7 +190,7 @@ function Head({ attempt, outline, status, others = [] }: { attempt: Attempt; out
         <Mark state={attempt.status === "success" && counts.ignored > 0 ? "ignored" : attempt.status} word={counts.ignored === 0 || attempt.status !== "success"} />
         {attempt.status === "success" && counts.ignored > 0 && (
           <span className={css.fact}>
-            done, with {counts.ignored} ignored {counts.ignored === 1 ? "error" : "errors"}
+            succeeded, with {counts.ignored} ignored {counts.ignored === 1 ? "error" : "errors"}
           </span>
         )}
         <span className={css.fact}>
@@ -202,8 +202,8 @@ function Head({ attempt, outline, status, others = [] }: { attempt: Attempt; out
             {counts.done} of {counts.total} tasks
           </span>
         )}
-        {!attempt.done && outline.tasks.get(1)?.standing === "waits" && <span className={css.fact}>waits for its turn</span>}
-        {attempt.cancelRequested && !attempt.done && <span className={css.fact}>is being killed</span>}
+        {!attempt.done && outline.tasks.get(1)?.standing === "waits" && <span className={css.fact}>waiting for its turn</span>}
+        {attempt.cancelRequested && !attempt.done && <span className={css.fact}>being killed</span>}
         {attempt.startsAt && !attempt.done && Date.parse(attempt.startsAt) > Date.now() && (
           <span className={css.fact}>
             starts <Time at={Date.parse(attempt.startsAt)} form="full" />

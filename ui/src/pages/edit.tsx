@@ -40,7 +40,7 @@ export default function Edit() {
     <div className={css.page}>
       <Loading query={query} rows={10} height={28} />
       {query.error && (
-        <Button onClick={() => void dropDraft(key).then(() => query.refetch())}>Discard my draft, and try again</Button>
+        <Button onClick={() => void dropDraft(key).then(() => query.refetch())}>Discard my draft and try again</Button>
       )}
     </div>
   );

@@ -13,8 +13,8 @@ test("failures of one workflow are one row with the newest", () => {
 });
 
 test("the sentence on top says what needs somebody", () => {
-  expect(headline(overview([], 0, 0))).toBe("All is well.");
-  expect(headline(overview([], 0, 2))).toBe("All goes well.");
+  expect(headline(overview([], 0, 0))).toBe("Everything is fine.");
+  expect(headline(overview([], 0, 2))).toBe("Everything is running fine.");
   expect(headline(overview([row("1", "a", "x", 1), row("2", "a", "x", 2)], 0, 0))).toBe("1 workflow failed.");
   expect(headline(overview([row("1", "a", "x", 1), row("2", "b", "x", 2)], 1, 0))).toBe("2 workflows failed, 1 is late.");
 });

@@ -28,7 +28,7 @@ const many = (n: number, one: string, several: string) => `${n} ${n === 1 ? one 
 export function headline(overview: Overview): string {
   const failed = groupFailures(overview.failed.rows).length;
   const late = overview.late.length;
-  if (failed === 0 && late === 0) return overview.running.total > 0 ? "All goes well." : "All is well.";
+  if (failed === 0 && late === 0) return overview.running.total > 0 ? "Everything is running fine." : "Everything is fine.";
   const parts = [failed > 0 ? `${many(failed, "workflow", "workflows")} failed` : "", late > 0 ? `${many(late, "is", "are")} late` : ""];
   return `${parts.filter(Boolean).join(", ")}.`;
 }

@@ -85,7 +85,7 @@ function Parts({ data, part, choose: to }: { data: Overview; part: Part; choose:
     ["next", "Next", data.next.total],
   ];
   return (
-    <nav className={css.parts} aria-label="Parts of this page">
+    <nav className={css.parts} aria-label="Sections">
       {parts.map(([p, name, n]) => (
         <button key={p} type="button" aria-pressed={p === part} onClick={() => to(p)}>
           {name} <b>{n}</b>
@@ -126,7 +126,7 @@ function Failed({ data, seen }: { data: Overview; seen: number | null }) {
           <FailedItem key={g.newest.attempt.id} group={g} told={i < mostTold} onRetry={() => setRetrying(g.newest.attempt.id)} />
         ))}
       </ul>
-      {!data.failed.all && <p className={css.foot}>Only the newest attempts were looked at: the list of sessions has all.</p>}
+      {!data.failed.all && <p className={css.foot}>Only the newest attempts were checked. The list of sessions has all of them.</p>}
       {retrying && <RetryDialog attempt={retrying} onClose={() => setRetrying(null)} />}
     </Panel>
   );
@@ -149,8 +149,8 @@ function useRowKeys(groups: FailedGroup[], retry: (attempt: string) => void) {
     if (row) retry(row.attempt.id);
   };
   useKeys([
-    { keys: "l", does: "Log of the failure that has the focus", focused: true, run: log },
-    ...(mayWrite ? [{ keys: "r", does: "Retry the failure that has the focus", focused: true, run: again }] : []),
+    { keys: "l", does: "Show the log of the focused failure", focused: true, run: log },
+    ...(mayWrite ? [{ keys: "r", does: "Retry the focused failure", focused: true, run: again }] : []),
   ]);
 }
 
@@ -178,7 +178,7 @@ function FailedItem({ group, told, onRetry }: { group: FailedGroup; told: boolea
       <span className={css.when}>
         <SessionTime text={attempt.sessionTime} />
       </span>
-      <p className={css.message}>{message ?? "It ended without a message."}</p>
+      <p className={css.message}>{message ?? "No error message."}</p>
       {told && (cause.isPending ? <span className={css.lines} /> : cause.data && <LastLines lines={cause.data.lines} most={linesTold} className={css.lines} />)}
       <p className={css.where}>
         {task && <code title={task}>{shownName(task)}</code>}
@@ -218,7 +218,7 @@ function NoFailures({ seen, nothing }: { seen: number | null; nothing: boolean }
 function FirstSteps() {
   return (
     <div className={css.first}>
-      <p>This server has no project yet. Three lines make one, send it here and run it:</p>
+      <p>This server has no projects yet. Three commands create a project, push it and run it:</p>
       <CommandLine line={commands.init()} />
       <CommandLine line={`${commands.push("hello")} --project hello/`} />
       <CommandLine line={commands.start("hello", "hello")} />
@@ -278,7 +278,7 @@ function Why({ late }: { late: Overview["late"][number] }) {
     case "sla":
       return (
         <>
-          to be done by <Time at={late.since} form="short" />, <Distance at={late.since} />
+          must finish by <Time at={late.since} form="short" />, <Distance at={late.since} />
         </>
       );
   }
@@ -287,7 +287,7 @@ function Why({ late }: { late: Overview["late"][number] }) {
 function Running({ data }: { data: Overview }) {
   return (
     <Panel part="running" title="Running" total={data.running.total}>
-      {data.running.rows.length === 0 && <Empty calm>Nothing runs now.</Empty>}
+      {data.running.rows.length === 0 && <Empty calm>Nothing is running.</Empty>}
       <ul>
         {data.running.rows.map(({ attempt, tasks, done }) => (
           <li key={attempt.id}>
@@ -318,7 +318,7 @@ function Running({ data }: { data: Overview }) {
 function Next({ data }: { data: Overview }) {
   return (
     <Panel part="next" title="Next" total={data.next.total}>
-      {data.next.rows.length === 0 && <Empty>No schedule is waiting. A workflow with schedule: runs by itself.</Empty>}
+      {data.next.rows.length === 0 && <Empty>There are no scheduled sessions. Workflows with schedule: run automatically.</Empty>}
       <ul>
         {data.next.rows.map((s) => (
           <li key={s.id}>

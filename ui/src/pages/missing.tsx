@@ -8,9 +8,9 @@ export default function Missing() {
   return (
     <div className={css.page}>
       <header className={css.head}>
-        <h1>There is no such page.</h1>
+        <h1>Page not found</h1>
       </header>
-      <p className={css.note}>It may have moved, or the address has a slip.</p>
+      <p className={css.note}>The page may have moved, or the address contains a typo.</p>
       <Link to="/" className={buttonClass()}>
         Go home
       </Link>

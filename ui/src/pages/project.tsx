@@ -52,13 +52,13 @@ export default function Project() {
       </header>
       {project.data.paused && (
         <p className={css.note} role="status">
-          Nothing of this project starts. It is <Paused paused={project.data.paused} /> (<Distance at={Date.parse(project.data.paused.at)} />). Schedules and backfills hold what is due.
+          No attempts of this project start. It is <Paused paused={project.data.paused} /> (<Distance at={Date.parse(project.data.paused.at)} />). Schedules and backfills keep their due sessions.
         </p>
       )}
       <section className={css.panel} aria-labelledby="workflows">
         <h2 id="workflows">Workflows</h2>
         {!workflows.data && <Loading query={workflows} height={48} />}
-        {workflows.data?.workflows.length === 0 && <Empty>This revision has no workflow.</Empty>}
+        {workflows.data?.workflows.length === 0 && <Empty>This revision has no workflows.</Empty>}
         <ul>
           {workflows.data?.workflows.map((w) => (
             <li key={w.id}>
@@ -90,7 +90,7 @@ function Starts({ project }: { project: Schemas["Project"] }) {
       {open && (
         <PauseDialog
           title="Pause this project"
-          what="No attempt of the project starts until it goes on; those that there are go on. Schedules and backfills hold what is due."
+          what="No attempt of the project starts until you resume it. Running attempts continue. Schedules and backfills keep their due sessions until then."
           line={commands.pauseProject(project.name)}
           send={(reason) => answered(client.POST("/api/projects/{id}/pause", { ...asked, body: { reason } }))}
           shown={shown}

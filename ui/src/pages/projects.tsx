@@ -37,9 +37,9 @@ export default function Projects() {
       <div className={css.panel}>
         {!query.data && <Loading query={query} height={48} />}
         {query.data?.projects.length === 0 && (
-          <Empty action={<CommandLine line={`${commands.push("hello")} --project hello/`} />}>No project was pushed to this server yet.</Empty>
+          <Empty action={<CommandLine line={`${commands.push("hello")} --project hello/`} />}>This server has no projects yet.</Empty>
         )}
-        {query.data && query.data.projects.length > 0 && rows.length === 0 && <Empty>No project has a name like this.</Empty>}
+        {query.data && query.data.projects.length > 0 && rows.length === 0 && <Empty>No matching projects.</Empty>}
         <ul>
           {rows.map((p) => (
             <li key={p.id}>

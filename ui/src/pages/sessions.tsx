@@ -53,7 +53,7 @@ export default function Sessions() {
       <Chips />
       <div className={css.panel}>
         {!query.data && <Loading query={query} rows={8} height={48} />}
-        {query.data && rows.length === 0 && !query.hasNextPage && <Empty>No session is like this.</Empty>}
+        {query.data && rows.length === 0 && !query.hasNextPage && <Empty>No matching sessions.</Empty>}
         <ul>
           {rows.map((s) => (
             <Row key={s.sessionId} brief={s} />
@@ -63,7 +63,7 @@ export default function Sessions() {
         {query.hasNextPage && (
           <div className={css.more}>
             <Button disabled={query.isFetchingNextPage} onClick={() => void query.fetchNextPage()}>
-              {rows.length === 0 ? "Look further back" : "Show earlier ones"}
+              {rows.length === 0 ? "Search further back" : "Show earlier sessions"}
             </Button>
           </div>
         )}
@@ -78,8 +78,8 @@ function Chips() {
   if (!project && !workflow) return null;
   return (
     <p className={css.note}>
-      <Link from="/sessions" to="." search={(s) => ({ ...s, project: undefined, workflow: undefined })} className={css.chip} title="Show those of all workflows">
-        {[project, workflow].filter(Boolean).join("/")} <X size={13} aria-label="Show those of all workflows" />
+      <Link from="/sessions" to="." search={(s) => ({ ...s, project: undefined, workflow: undefined })} className={css.chip} title="Show sessions of all workflows">
+        {[project, workflow].filter(Boolean).join("/")} <X size={13} aria-label="Show sessions of all workflows" />
       </Link>
     </p>
   );

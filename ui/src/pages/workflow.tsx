@@ -76,7 +76,7 @@ function Shown({ workflow }: { workflow: Workflow }) {
       <Head workflow={workflow} schedule={schedule.data ?? null} ask={setAsking} />
       <div className={css.body} data-tab={tab}>
         <div className={list.panel}>
-          <nav className={css.tabs} aria-label="Parts of the workflow">
+          <nav className={css.tabs} aria-label="Sections">
             {tabs.map(([t, says]) => (
               <button key={t} type="button" aria-pressed={t === tab} onClick={() => choose(t)}>
                 {says}
@@ -95,7 +95,7 @@ function Shown({ workflow }: { workflow: Workflow }) {
           </nav>
           {tab === "grid" &&
             (top.data?.columns.length === 0 ? (
-              <Empty action={mayWrite ? <Button look="main" onClick={() => setAsking("start")}>Start it</Button> : <CommandLine line={commands.start(workflow.project.name, workflow.name)} />}>This workflow has not run yet.</Empty>
+              <Empty action={mayWrite ? <Button look="main" onClick={() => setAsking("start")}>Start</Button> : <CommandLine line={commands.start(workflow.project.name, workflow.name)} />}>This workflow has not run yet.</Empty>
             ) : (
               <GridView workflow={workflow} shown={shown ?? newest} show={setShown} filter={q} />
             ))}
@@ -113,7 +113,7 @@ function Shown({ workflow }: { workflow: Workflow }) {
 
 const NoSchedule = () => (
   <Empty>
-    This workflow has no <code>schedule:</code>. It runs when it is started.
+    This workflow has no <code>schedule:</code>. It runs only when you start it.
   </Empty>
 );
 
@@ -230,7 +230,7 @@ function Summary({ attempt: id, workflow }: { attempt: string; workflow: Workflo
 }
 
 function Since({ data }: { data: Schemas["Comparison"] }) {
-  if (!data.with) return <p className={css.since}>It has never succeeded before{data.looked ? "" : ", as far as was looked"}.</p>;
+  if (!data.with) return <p className={css.since}>{data.looked ? "It has never succeeded." : "None of the checked attempts succeeded."}</p>;
   const changed = [
     data.revision.from !== data.revision.to && `revision ${data.revision.to?.slice(0, 8) ?? "?"}`,
     data.files?.length && `${data.files.length} ${data.files.length === 1 ? "file" : "files"}`,
@@ -239,7 +239,7 @@ function Since({ data }: { data: Schemas["Comparison"] }) {
   ].filter(Boolean);
   return (
     <p className={css.since}>
-      Since it last worked (<SessionTime text={data.with.sessionTime} />): {changed.length ? changed.join(", ") : "nothing is different that can be seen"}
+      Since the last success (<SessionTime text={data.with.sessionTime} />): {changed.length ? changed.join(", ") : "no visible changes"}
     </p>
   );
 }

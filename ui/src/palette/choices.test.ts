@@ -20,14 +20,14 @@ test("a number is an attempt, a session, or both", () => {
 
 test("a text narrows pages and actions down, and hides what was chosen before", () => {
   const keys = [
-    { keys: "r", does: "Retry what failed", run: () => {} },
+    { keys: "r", does: "Retry failed tasks", run: () => {} },
     { keys: "j", does: "Next row", focused: true, run: () => {} },
     { keys: "g h", does: "Go home", run: () => {} },
   ];
   const recent = [{ label: "sales", note: "", path: "/projects/1" }];
   const all = groupsOf("", recent, pagesOf(false), actionsOf(keys), []);
   expect(all.map((g) => g.name)).toEqual(["Recent", "Pages", "On this page"]);
-  expect(all[2]!.choices.map((c) => c.label)).toEqual(["Retry what failed"]);
+  expect(all[2]!.choices.map((c) => c.label)).toEqual(["Retry failed tasks"]);
   expect(groupsOf("RETRY", recent, pagesOf(false), actionsOf(keys), []).map((g) => g.name)).toEqual(["On this page"]);
 });
 

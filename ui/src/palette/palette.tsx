@@ -46,7 +46,7 @@ export function Palette({ keys, onClose }: Props) {
     >
       <Base.Portal>
         <Base.Backdrop className={overlay.backdrop} />
-        <Base.Popup className={`${overlay.popup} ${css.popup}`} initialFocus={field} aria-label="Find or do">
+        <Base.Popup className={`${overlay.popup} ${css.popup}`} initialFocus={field} aria-label="Command palette">
           <Finder
             keys={keys}
             field={field}
@@ -101,12 +101,12 @@ function Finder({ keys, field, done }: FinderProps) {
         <input
           ref={field}
           role="combobox"
-          aria-label="Find or do"
+          aria-label="Command palette"
           aria-expanded={all.length > 0}
           aria-controls={list}
           aria-autocomplete="list"
           aria-activedescendant={here ? idOf(here) : undefined}
-          placeholder="Name, +task, number, or what to do"
+          placeholder="Name, +task, number or command"
           value={text}
           maxLength={longest}
           spellCheck={false}
@@ -121,7 +121,7 @@ function Finder({ keys, field, done }: FinderProps) {
       </div>
       <Listed id={list} groups={groups} here={here} idOf={idOf} take={take} />
       <p className={css.note} role="status">
-        {looking ? "Looking…" : query.error ? `It could not be searched: ${query.error.message}` : wanted !== "" && all.length === 0 ? "Nothing has this in its name. Names are found in their case." : ""}
+        {looking ? "Searching…" : query.error ? `Search failed: ${query.error.message}` : wanted !== "" && all.length === 0 ? "No matches. The search is case-sensitive." : ""}
       </p>
     </>
   );
@@ -131,7 +131,7 @@ type ListedProps = { id: string; groups: Group[]; here: Choice | undefined; idOf
 
 function Listed({ id, groups, here, idOf, take }: ListedProps) {
   return (
-    <div id={id} role="listbox" aria-label="What there is" className={css.list}>
+    <div id={id} role="listbox" aria-label="Results" className={css.list}>
       {groups.map((g) => (
         <div key={g.name} role="group" aria-label={g.name}>
           <p className={css.group} aria-hidden>

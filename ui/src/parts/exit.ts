@@ -1,13 +1,13 @@
 const words: Record<string, string> = {
-  124: "it took longer than timeout(1) lets it",
-  126: "the file is there but must not be run",
-  127: "the shell found no such command",
+  124: "it exceeded the limit of timeout(1)",
+  126: "the file is not executable",
+  127: "the shell did not find the command",
   130: "interrupted",
-  134: "it ended itself, as programs do that find themselves broken",
+  134: "it aborted, as after a failed assertion",
   137: "killed from outside, perhaps because memory ran out",
-  139: "it crashed: it reached for memory that is not its own",
-  141: "nobody read what it wrote into a pipe",
-  143: "asked to end from outside",
+  139: "it crashed with an invalid memory access",
+  141: "the reader of its pipe had ended",
+  143: "terminated from outside",
 };
 
 /** What the exit code means with which the error of a task says that its command has failed; null for one that programs give a meaning of their own. */

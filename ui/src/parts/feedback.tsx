@@ -48,7 +48,7 @@ export function Failure({ error, retry }: { error: unknown; retry?: () => void }
       {icons[refusal?.status ?? -1] ?? <TriangleAlert size={20} aria-hidden />}
       <div>
         <p>{message}</p>
-        {refusal?.status === 403 && <p className={css.hint}>Ask who runs this server for a role that may do this.</p>}
+        {refusal?.status === 403 && <p className={css.hint}>Ask the administrator of this server for a role with this permission.</p>}
         {refusal?.request && <p className={css.hint}>Request {refusal.request}</p>}
       </div>
       {retry && refusal?.status !== 404 && refusal?.status !== 403 && (

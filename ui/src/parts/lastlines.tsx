@@ -7,7 +7,7 @@ type Props = { lines: readonly string[]; most?: number; className?: string | und
 export function LastLines({ lines, most = 5, className = "" }: Props) {
   if (lines.length === 0) return null;
   return (
-    <pre className={`${css.lines} ${className}`} role="group" aria-label="The last lines of its log">
+    <pre className={`${css.lines} ${className}`} role="group" aria-label="Last lines of the log">
       {lines.slice(-most).map((line, i) => (
         <span key={i}>{plain(line)}</span>
       ))}

@@ -12,7 +12,7 @@ import css from "./pause.module.css";
 export function Paused({ paused }: { paused: { by: string; reason: string } }) {
   return (
     <>
-      paused by {paused.by || "somebody"}
+      paused by {paused.by || "an unknown user"}
       {paused.reason && `: ${paused.reason}`}
     </>
   );
@@ -44,13 +44,13 @@ export function PauseDialog({ title, what, line, send, shown, onClose }: PauseDi
   return (
     <Dialog open onClose={onClose} title={title}>
       <p className={css.what}>{what}</p>
-      <Field label="Why" hint="Shown to those who see that it is paused.">
+      <Field label="Why" hint="Other users see this reason.">
         {(input) => <input {...input} value={reason} maxLength={1000} onChange={(e) => setReason(e.target.value)} autoComplete="off" />}
       </Field>
       <CommandLine line={line} />
       {pause.error && <Failure error={pause.error} />}
       <DialogFoot>
-        <Button onClick={onClose}>Let it run</Button>
+        <Button onClick={onClose}>Cancel</Button>
         <Button look="main" disabled={pause.isPending} onClick={() => pause.mutate()}>
           Pause
         </Button>
@@ -65,7 +65,7 @@ export function UnpauseButton({ send, shown }: { send: () => Promise<unknown>; s
   const unpause = useMutation({ mutationFn: send, onSuccess: () => void queries.invalidateQueries({ queryKey: shown }) });
   return (
     <Button look="main" disabled={unpause.isPending} onClick={() => unpause.mutate()}>
-      <Play size={14} aria-hidden /> Go on
+      <Play size={14} aria-hidden /> Resume
     </Button>
   );
 }

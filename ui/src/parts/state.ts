@@ -34,7 +34,7 @@ const words: Record<Look, string> = {
   waiting: "waiting",
   blocked: "blocked",
   skipped: "skipped",
-  ignored: "done, with an error that is ignored",
+  ignored: "succeeded, with an ignored error",
 };
 
 export const wordOf = (state: string): string => (state === "killed" || state === "paused" ? state : words[lookOf(state)]);

@@ -32,14 +32,14 @@ export function TypedDialog({ title, name, action, line, children, change, onClo
         <div className={css.what}>{children}</div>
         <label className={css.field}>
           <span>
-            Type <code>{name}</code> to go on
+            Type <code>{name}</code> to confirm
           </span>
           <input value={typed} onChange={(e) => setTyped(e.target.value)} autoComplete="off" spellCheck={false} autoCapitalize="off" />
         </label>
         <CommandLine line={line} />
         {change.error !== null && <Failure error={change.error} />}
         <DialogFoot>
-          <Button onClick={onClose}>Not now</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button look="danger" type="submit" disabled={typed !== name || change.isPending}>
             {action}
           </Button>

@@ -72,7 +72,7 @@ export function Keys({ children }: { children: ReactNode }) {
       { keys: "k", does: "Previous row", focused: true, run: () => moveRow(-1) },
       { keys: "t", does: "Change the theme", run: nextTheme },
       { keys: "z", does: "Change the time zone", run: nextZone },
-      { keys: "y", does: "Copy a link to what is shown", run: copyLink },
+      { keys: "y", does: "Copy a link to this view", run: copyLink },
     ],
     [navigate, admin],
   );
@@ -120,14 +120,14 @@ export function Keys({ children }: { children: ReactNode }) {
     <Context.Provider value={value}>
       {children}
       {finding && <Palette keys={[...[...groups].flat(), ...general]} onClose={() => setFinding(false)} />}
-      <Dialog open={open} onClose={() => setOpen(false)} title="Keys" wide>
+      <Dialog open={open} onClose={() => setOpen(false)} title="Keyboard shortcuts" wide>
         <dl className={css.list}>
           <div>
             <dt>
               <kbd>Ctrl</kbd>
               <kbd>k</kbd>
             </dt>
-            <dd>Find or do</dd>
+            <dd>Open the command palette</dd>
           </div>
           {[...[...groups].flat(), ...general].map((k) => (
             <div key={k.keys + k.does}>
@@ -142,7 +142,7 @@ export function Keys({ children }: { children: ReactNode }) {
         </dl>
         <label className={css.off}>
           <input type="checkbox" checked={!off} onChange={(e) => choose("keys", e.target.checked ? null : "off")} />
-          Single keys work
+          Enable single-key shortcuts
         </label>
       </Dialog>
     </Context.Provider>

@@ -31,7 +31,7 @@ export function Shell() {
   return (
     <Keys>
       <a href="#main" className={css.skip}>
-        Skip to the page
+        Skip to the content
       </a>
       <Bar />
       <Offline />
@@ -66,9 +66,9 @@ function Bar() {
         )}
       </nav>
       <span className={css.space} />
-      <button type="button" className={`${css.trigger} ${css.find}`} onClick={find} aria-label="Find or do" aria-keyshortcuts="Control+K">
+      <button type="button" className={`${css.trigger} ${css.find}`} onClick={find} aria-label="Command palette" aria-keyshortcuts="Control+K">
         <Search size={15} aria-hidden />
-        <span>Find</span>
+        <span>Search</span>
       </button>
       <ZoneMenu />
       <ThemeMenu />
@@ -92,7 +92,7 @@ function ZoneMenu() {
   );
 }
 
-const themeNames: Record<Theme, string> = { system: "As the system", light: "Light", dark: "Dark" };
+const themeNames: Record<Theme, string> = { system: "Same as system", light: "Light", dark: "Dark" };
 const themeIcons: Record<Theme, ReactNode> = { system: <Monitor size={15} aria-hidden />, light: <Sun size={15} aria-hidden />, dark: <Moon size={15} aria-hidden /> };
 
 function ThemeMenu() {
@@ -124,7 +124,7 @@ function PersonMenu() {
         </Item>
       )}
       <Item onClick={help} icon={<Keyboard size={14} aria-hidden />}>
-        Keys
+        Keyboard shortcuts
       </Item>
       {session.methods.length > 0 && (
         <Item onClick={leave} icon={<LogOut size={14} aria-hidden />}>
@@ -155,7 +155,7 @@ function Choice({ label, icon, text, children }: { label: string; icon: ReactNod
 function Item({ on, icon, onClick, children }: { on?: boolean; icon?: ReactNode; onClick: () => void; children: ReactNode }) {
   return (
     <Menu.Item className={css.item} onClick={onClick}>
-      <span className={css.check}>{on ? <Check size={14} aria-label="chosen" /> : icon}</span>
+      <span className={css.check}>{on ? <Check size={14} aria-label="selected" /> : icon}</span>
       {children}
     </Menu.Item>
   );
@@ -175,7 +175,7 @@ function Offline() {
   }, []);
   return online ? null : (
     <p className={css.offline} role="status">
-      This browser is offline. What you see is from before.
+      This browser is offline. The page may be out of date.
     </p>
   );
 }

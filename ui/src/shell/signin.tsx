@@ -34,7 +34,7 @@ export function SignIn({ session }: { session: Session }) {
             {m === "token" ? <TokenForm /> : <PasswordForm />}
           </div>
         ))}
-        {session.methods.length === 0 && <p className={css.hint}>This server takes requests of programs only: nobody can sign in by a browser.</p>}
+        {session.methods.length === 0 && <p className={css.hint}>This server accepts only requests from programs: signing in with a browser is not possible.</p>}
       </div>
     </main>
   );

@@ -42,7 +42,7 @@ export function BackfillDialog({ workflow, schedule, onClose }: { workflow: Work
       {query.data ? (
         <Dates key={`${begin} ${end}`} workflow={workflow} dates={query.data.dates} all={query.data.all} from={from} onClose={onClose} />
       ) : from > to ? (
-        <Empty>The first day is after the last one.</Empty>
+        <Empty>The first day is after the last day.</Empty>
       ) : (
         <Loading query={query} rows={5} height={32} />
       )}
@@ -74,24 +74,24 @@ function Dates({ workflow, dates, all, from, onClose }: { workflow: Workflow; da
       onClose(true);
     },
   });
-  if (dates.length === 0) return <Empty>The schedule has no time between these days.</Empty>;
+  if (dates.length === 0) return <Empty>The schedule has no sessions between these days.</Empty>;
   return (
     <>
-      <div className={css.dates} tabIndex={0} role="region" aria-label="Times of the schedule">
+      <div className={css.dates} tabIndex={0} role="region" aria-label="Sessions of the schedule">
         <table>
           <thead>
             <tr>
               <th>
                 <input
                   type="checkbox"
-                  aria-label="All that are new"
+                  aria-label="All new sessions"
                   checked={chosen.length === fresh.length && fresh.length > 0}
                   disabled={fresh.length === 0 || start.isPending}
                   onChange={(e) => setUnticked(e.target.checked ? new Set() : new Set(fresh.map((d) => d.sessionTime)))}
                 />
               </th>
               <th>Session</th>
-              <th>There is</th>
+              <th>Status</th>
             </tr>
           </thead>
           <tbody>
@@ -107,9 +107,9 @@ function Dates({ workflow, dates, all, from, onClose }: { workflow: Workflow; da
                   </td>
                   <td>
                     {d.ahead ? (
-                      <small>the schedule starts it</small>
+                      <small>started by the schedule</small>
                     ) : d.attemptId === null ? (
-                      <small>nothing yet</small>
+                      <small>new</small>
                     ) : (
                       <Link to="/attempts/$id" params={{ id: d.attemptId }}>
                         <Mark state={d.state} word />
@@ -122,18 +122,18 @@ function Dates({ workflow, dates, all, from, onClose }: { workflow: Workflow; da
           </tbody>
         </table>
       </div>
-      {!all && <p className={css.progress}>Older sessions were not looked at: what is new here may be there. A session that is there is not started again.</p>}
-      {dates.length === most && <p className={css.progress}>These are the first {most} times: choose a later first day for more.</p>}
+      {!all && <p className={css.progress}>Older sessions were not checked, so some sessions shown as new may exist. Existing sessions are not started again.</p>}
+      {dates.length === most && <p className={css.progress}>These are the first {most} sessions: choose a later first day for more.</p>}
       {chosen.length > 0 && chosen.length === dates.length && <CommandLine line={commands.backfill(workflow.project.name, workflow.name, from, dates.length, parallel)} />}
       <div className={css.range}>
         <label>
-          At once
+          In parallel
           <input type="number" min={1} max={mostAtOnce} value={parallel} onChange={(e) => setParallel(Math.max(1, Math.min(mostAtOnce, Math.trunc(Number(e.target.value)) || 1)))} />
         </label>
       </div>
       {start.error && <Failure error={start.error} />}
       <DialogFoot>
-        <Button onClick={() => onClose(false)}>Not now</Button>
+        <Button onClick={() => onClose(false)}>Cancel</Button>
         <Button look="main" disabled={chosen.length === 0 || start.isPending} onClick={() => start.mutate()}>
           Start {chosen.length}
         </Button>

@@ -27,7 +27,7 @@ export function BackfillsPanel({ workflow, ask }: { workflow: Workflow; ask: (()
   if (list.length === 0) {
     return (
       <Empty action={ask ? <Button onClick={ask}>Backfill…</Button> : <CommandLine line={commands.backfills(workflow.project.name, workflow.name)} />}>
-        This workflow has no backfill yet: past sessions that run as one thing.
+        This workflow has no backfills yet. A backfill runs many past sessions as one job.
       </Empty>
     );
   }
@@ -67,9 +67,9 @@ function Row({ backfill: b, onKill }: { backfill: Backfill; onKill: () => void }
     ["done", b.succeeded, "succeeded"],
     ["failed", b.failed, "failed"],
     ["running", running.length, "running"],
-    ["waiting", b.running.length - running.length, "waiting to begin"],
-    ["skipped", b.leftOut, "left out"],
-    ["waiting", b.notBegun, isOpen(b) ? "to come" : "never begun"],
+    ["waiting", b.running.length - running.length, "waiting to start"],
+    ["skipped", b.leftOut, "skipped"],
+    ["waiting", b.notBegun, isOpen(b) ? "pending" : "never started"],
   ];
   const shown = parts.filter(([, n]) => n > 0);
   return (
@@ -87,7 +87,7 @@ function Row({ backfill: b, onKill }: { backfill: Backfill; onKill: () => void }
         </b>
         <span>{words[b.status]}</span>
         <small>
-          {b.sessions.toLocaleString("en")} {b.sessions === 1 ? "session" : "sessions"}, {b.parallel} at once, <Distance at={Date.parse(b.createdAt)} />
+          {b.sessions.toLocaleString("en")} {b.sessions === 1 ? "session" : "sessions"}, {b.parallel} in parallel, <Distance at={Date.parse(b.createdAt)} />
         </small>
         {mayWrite && isOpen(b) && b.status !== "killing" && (
           <span className={css.acts}>
@@ -139,10 +139,10 @@ function Row({ backfill: b, onKill }: { backfill: Backfill; onKill: () => void }
 
 const words: Record<Backfill["status"], string> = {
   running: "running",
-  held: "held: nothing further begins",
+  held: "held: no further sessions start",
   killing: "being killed",
   success: "all succeeded",
-  error: "over, with failures",
+  error: "finished with failures",
   killed: "killed",
 };
 
@@ -158,14 +158,14 @@ function KillDialog({ backfill, onClose }: { backfill: Backfill; onClose: () => 
   return (
     <Dialog open onClose={onClose} title={`Kill backfill ${backfill.id}`}>
       <p>
-        Nothing further of it begins, and what runs is killed: {backfill.running.length} of its sessions. {backfill.notBegun.toLocaleString("en")} never run.
+        No further sessions start, and {backfill.running.length} running sessions are killed. {backfill.notBegun.toLocaleString("en")} sessions will never run.
       </p>
       <CommandLine line={commands.killBackfill(backfill.id)} />
       {kill.error && <Failure error={kill.error} />}
       <DialogFoot>
-        <Button onClick={onClose}>Let it run</Button>
+        <Button onClick={onClose}>Keep running</Button>
         <Button look="danger" disabled={kill.isPending} onClick={() => kill.mutate()}>
-          Kill it
+          Kill
         </Button>
       </DialogFoot>
     </Dialog>

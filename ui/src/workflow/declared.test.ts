@@ -26,9 +26,9 @@ describe("what a workflow declares", () => {
       country: "Market",
       days: "integer · 1 or more · 31 or less",
       tables: "array as JSON",
-      full: "boolean · false unless filled in",
+      full: "boolean · false by default",
       level: "always 3",
-      token: "the name of a secret, not the secret",
+      token: "the name of a secret, not its value",
     });
   });
 });

@@ -53,13 +53,13 @@ export const shown = (value: unknown): string => (typeof value === "string" ? va
 /** What is asked of a field, for who fills it in. */
 export function hintOf(field: Declared): string {
   const parts = [field.help];
-  if (field.secret) parts.push("the name of a secret, not the secret");
+  if (field.secret) parts.push("the name of a secret, not its value");
   else if (field.type === "array" || field.type === "object") parts.push(`${field.type} as JSON`);
   else if (field.type !== "" && field.choices === null) parts.push(field.format || field.type);
   if (field.least !== undefined) parts.push(`${field.least} or more`);
   if (field.most !== undefined) parts.push(`${field.most} or less`);
   if (field.fixed) parts.push(`always ${shown(field.standard)}`);
-  else if (field.standard !== undefined && field.choices === null) parts.push(`${shown(field.standard)} unless filled in`);
+  else if (field.standard !== undefined && field.choices === null) parts.push(`${shown(field.standard)} by default`);
   return parts.filter((p) => p !== "").join(" · ");
 }
 

@@ -18,7 +18,7 @@ function Control({ input, field, value, fill }: ControlProps): ReactNode {
   const common = { ...input, value, required: field.required, disabled: field.fixed };
   const choices = field.choices ? field.choices.map(shown) : field.type === "boolean" ? ["true", "false"] : null;
   if (choices) {
-    const none = field.standard === undefined ? "" : `${shown(field.standard)} (unless chosen)`;
+    const none = field.standard === undefined ? "" : `${shown(field.standard)} (default)`;
     return (
       <select {...common} onChange={(e) => fill(e.target.value)}>
         <option value="">{none}</option>

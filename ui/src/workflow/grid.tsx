@@ -37,8 +37,8 @@ export function GridView({ workflow, shown, show, filter }: Props) {
     <>
       <Sessions columns={columns} />
       <Table columns={columns} rows={rows} root={root} shown={shown} show={show} toggle={toggle} />
-      {rows.length === 0 && filter && <Empty>No task is called so.</Empty>}
-      {top.data.more && <p className={css.foot}>There are more tasks than are shown: an attempt has all of them.</p>}
+      {rows.length === 0 && filter && <Empty>No matching tasks.</Empty>}
+      {top.data.more && <p className={css.foot}>Not all tasks are shown. Open an attempt to see all of them.</p>}
     </>
   );
 }
@@ -69,7 +69,7 @@ function Table({ columns, rows, root, shown, show, toggle }: TableProps) {
       <div role="row" className={css.row} data-head>
         <span role="columnheader" className={css.corner}>
           Duration
-          {usual > 0 && <small>mostly up to {formatDuration(usual)}</small>}
+          {usual > 0 && <small>usually up to {formatDuration(usual)}</small>}
         </span>
         {columns.map((c, i) => (
           <Link

@@ -7,7 +7,7 @@ export function readParams(text: string): { params: Record<string, unknown>; err
   } catch (error) {
     return { params: null, error: `This is not JSON: ${error instanceof Error ? error.message : String(error)}` };
   }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return { params: null, error: 'Parameters are an object, as {"day": "2026-11-23"}.' };
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return { params: null, error: 'Parameters must be an object, such as {"day": "2026-11-23"}.' };
   return { params: value as Record<string, unknown>, error: null };
 }
 

@@ -23,22 +23,22 @@ export function SchedulePanel({ schedule }: { schedule: Schedule }) {
   const [skipping, setSkipping] = useState(false);
   return (
     <div className={css.panel}>
-      <section aria-label="Next times">
+      <section aria-label="Next sessions">
         <header className={css.head}>
-          <h2>Next times</h2>
+          <h2>Next sessions</h2>
           {mayWrite && schedule.disabledAt === null && <Button onClick={() => setSkipping(true)}>Skip…</Button>}
         </header>
         {schedule.disabledAt === null ? (
           <Upcoming schedule={schedule} />
         ) : (
           <Empty>
-            The schedule is disabled since <Time at={Date.parse(schedule.disabledAt)} />.
+            The schedule has been disabled since <Time at={Date.parse(schedule.disabledAt)} />.
           </Empty>
         )}
       </section>
-      <section aria-label="The last year">
+      <section aria-label="Last year">
         <header className={css.head}>
-          <h2>The last year</h2>
+          <h2>Last year</h2>
         </header>
         <Year schedule={schedule} />
       </section>
@@ -87,7 +87,7 @@ function Year({ schedule }: { schedule: Schedule }) {
   const place = usePlace(schedule.nextScheduleTime);
   if (!query.data) return <Loading query={query} rows={3} height={32} />;
   const dates = query.data.dates.filter((d) => !d.ahead);
-  if (dates.length === 0) return <Empty>The schedule had no time yet.</Empty>;
+  if (dates.length === 0) return <Empty>The schedule has had no sessions yet.</Empty>;
   const counts = new Map<string, number>();
   for (const d of dates) counts.set(d.state, (counts.get(d.state) ?? 0) + 1);
   return (
@@ -105,7 +105,7 @@ function Year({ schedule }: { schedule: Schedule }) {
           );
         })}
       </ol>
-      {dates.length === 1000 && <p className={css.counts}>These are the first 1,000 times since {from.slice(0, 10)}.</p>}
+      {dates.length === 1000 && <p className={css.counts}>These are the first 1,000 sessions since {from.slice(0, 10)}.</p>}
     </>
   );
 }
@@ -126,9 +126,9 @@ function SkipDialog({ schedule, onClose }: { schedule: Schedule; onClose: () => 
   const skipped = next.data?.times.slice(0, count) ?? [];
   const then = next.data?.times[count];
   return (
-    <Dialog open onClose={onClose} title={`Skip times of ${schedule.workflow.name}`}>
+    <Dialog open onClose={onClose} title={`Skip sessions of ${schedule.workflow.name}`}>
       <label className={css.count}>
-        How many
+        Number of sessions
         <input type="number" min={1} max={10} value={count} onChange={(e) => setCount(Math.min(10, Math.max(1, Number(e.target.value) || 1)))} />
       </label>
       {next.data ? (
@@ -152,7 +152,7 @@ function SkipDialog({ schedule, onClose }: { schedule: Schedule; onClose: () => 
       <CommandLine line={commands.skip(schedule.id, count)} />
       {skip.error && <Failure error={skip.error} />}
       <DialogFoot>
-        <Button onClick={onClose}>Not now</Button>
+        <Button onClick={onClose}>Cancel</Button>
         <Button look="main" disabled={skip.isPending || !next.data} onClick={() => skip.mutate()}>
           Skip {count}
         </Button>

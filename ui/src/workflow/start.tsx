@@ -64,24 +64,24 @@ export function StartDialog({ workflow, schedule, onClose }: Props) {
           <legend>Session</legend>
           <Choice name={name} on={when === "now"} choose={() => setWhen("now")} says="Now" detail={<Time at={now} of={schedule?.nextScheduleTime} form="full" />} />
           {schedule && last.data !== null && (
-            <Choice name={name} on={when === "last"} choose={() => setWhen("last")} says="The last time of the schedule" detail={last.data ? <SessionTime text={last.data} /> : "…"} />
+            <Choice name={name} on={when === "last"} choose={() => setWhen("last")} says="Last session of the schedule" detail={last.data ? <SessionTime text={last.data} /> : "…"} />
           )}
           <Choice
             name={name}
             on={when === "pick"}
             choose={() => setWhen("pick")}
-            says="Another time"
+            says="Custom time"
             detail={
               <input type="datetime-local" step={1} value={picked} aria-label={`Session time in ${workflow.timezone}`} onFocus={() => setWhen("pick")} onChange={(e) => setPicked(e.target.value)} />
             }
           />
         </fieldset>
         <fieldset className={css.choice}>
-          <legend>Begin</legend>
+          <legend>Start</legend>
           <label>
-            <input type="datetime-local" step={1} value={begins} aria-label={`Begin at, in ${workflow.timezone}`} onChange={(e) => setBegins(e.target.value)} />
+            <input type="datetime-local" step={1} value={begins} aria-label={`Start time in ${workflow.timezone}`} onChange={(e) => setBegins(e.target.value)} />
             <span>
-              <small>{begins ? "It exists at once, and begins then" : "At once, unless a time is given"}</small>
+              <small>{begins ? "The attempt is created now and starts then" : "Immediately, unless you set a time"}</small>
             </span>
           </label>
         </fieldset>
@@ -98,13 +98,13 @@ export function StartDialog({ workflow, schedule, onClose }: Props) {
         <CommandLine line={line} />
         {again ? (
           <p className={css.exists} role="alert">
-            There is a session of this time already. Another attempt of it runs all its tasks again.
+            A session with this time exists. Another attempt of this session runs all its tasks again.
           </p>
         ) : (
           start.error && <Failure error={start.error} />
         )}
         <DialogFoot>
-          <Button onClick={onClose}>Not now</Button>
+          <Button onClick={onClose}>Cancel</Button>
           <Button look="main" type="submit" disabled={!session || params.error !== null || start.isPending}>
             {again ? "Start another attempt" : "Start"}
           </Button>
