@@ -1,8 +1,8 @@
-// Package ui is the web console: what `make ui` has built of the sources beside this file, and the handler that
-// serves it, on one machine and as a function alike.
+// Package ui is the web console: the page that `make ui` builds from the sources in this folder, and the handler that
+// serves it, on a single node and in a function.
 //
-// It must never answer anything below /api, and never anything that depends on who asks: the page is the same for
-// everybody, and all that it shows comes from the API.
+// It must never answer requests below /api, and its responses must not depend on the caller: the page is the same for
+// all users, and all data that it shows comes from the API.
 package ui
 
 import (
@@ -19,25 +19,25 @@ import (
 	"strings"
 )
 
-// dist has the built page in the folder page, with a .gz beside each file that gains from it, and one line of HTML
+// dist contains the built page in the folder page, with a .gz next to each file that benefits from it, and one line of HTML
 // for programs that were built without it.
 //
 //go:embed all:dist
 var dist embed.FS
 
-// policy is what the page may do in a browser: run, fetch and show what this server serves, and nothing else.
+// policy limits the page in a browser to scripts, data and images from this server.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; worker-src 'self'; " +
 	"base-uri 'none'; frame-ancestors 'none'; form-action 'self'; require-trusted-types-for 'script'; trusted-types zd-worker"
 
-// How long browsers keep a file: what is below /assets has its hash in its name.
+// How long browsers keep a file: names below /assets contain a hash of the content.
 const (
 	forever  = "public, max-age=31536000, immutable"
 	checking = "no-cache"
 )
 
-// file is what is sent for a path.
+// file is the response to a path.
 type file struct {
-	content, packed []byte // packed is nil where that is no smaller
+	content, packed []byte // packed is nil if compression does not make it smaller
 	kind, tag       string
 	cache           string
 }
@@ -47,14 +47,14 @@ type handler struct {
 	index *file
 }
 
-// Built says whether the page is in this program: `make ui` makes it, and needs Node.
+// Built reports whether this program contains the page: `make ui` builds it and requires Node.
 func Built() bool {
 	_, err := fs.Stat(dist, "dist/page/index.html")
 	return err == nil
 }
 
-// Handler serves the page: its files by their names, and the one index for every other path that could be one of the
-// page's own. It fails only when what is embedded cannot be read.
+// Handler serves the page: its files by name, and the index for every other path that could be a route of the
+// page. It fails only if the embedded files cannot be read.
 func Handler() (http.Handler, error) {
 	root := "dist"
 	if Built() {
@@ -102,7 +102,7 @@ func read(root fs.FS, name string) (*file, error) {
 	return f, nil
 }
 
-// kindOf is the type of a file by its ending. What machines know of endings differs, so ours are named here.
+// kindOf returns the type of a file by its extension. The tables of machines differ, so our types are listed here.
 func kindOf(name string) string {
 	switch path.Ext(name) {
 	case ".html":
@@ -145,8 +145,8 @@ func protect(header http.Header) {
 	header.Set("Referrer-Policy", "no-referrer")
 }
 
-// find is the file of a path, or the index where the path may be one of the page's own: those have no ending. nil is
-// a file of an earlier build, or none that ever was.
+// find returns the file of a path, or the index if the path may be a route of the page, which has no extension. It
+// returns nil for files of earlier builds and for unknown files.
 func (h *handler) find(name string) *file {
 	if f := h.files[name]; f != nil {
 		return f
@@ -175,11 +175,11 @@ func (f *file) serve(w http.ResponseWriter, r *http.Request) {
 	header.Set("Content-Length", strconv.Itoa(len(content)))
 	w.WriteHeader(http.StatusOK)
 	if r.Method == http.MethodGet {
-		_, _ = w.Write(content) // a client that is gone has no reader
+		_, _ = w.Write(content) // the client may have disconnected
 	}
 }
 
-// takesGzip reads Accept-Encoding: names with a weight, of which 0 is a no.
+// takesGzip reports whether Accept-Encoding allows gzip; a weight of 0 excludes an encoding.
 func takesGzip(accepted []string) bool {
 	for part := range strings.SplitSeq(strings.Join(accepted, ","), ",") {
 		name, weight, _ := strings.Cut(part, ";")

@@ -36,7 +36,7 @@ export function Tokens({ site, onSite }: { site: string | null; onSite: (site: s
           </label>
         )}
         <Button look="main" onClick={() => setMaking(true)}>
-          <Plus size={14} aria-hidden /> Make a token
+          <Plus size={14} aria-hidden /> Create a token
         </Button>
       </header>
       {!query.data && <Loading query={query} rows={4} />}
