@@ -16,7 +16,7 @@ import (
 // ErrUnavailable is wrapped by errors of all host capabilities if a store of the deployment is temporarily unavailable:
 // throttled, down or full. A run that ends with it is repeated later; it neither fails its task nor counts as a try of
 // `_retry` (operators/run).
-var ErrUnavailable = errors.New("the store is not available now")
+var ErrUnavailable = errors.New("the store is unavailable")
 
 // ErrNoEvaluator is wrapped by the error of an Evaluator that could not be started for a reason other than a shortage.
 // A run that ends with it is repeated for about a minute, since another machine may run it; then the task fails.

@@ -56,7 +56,7 @@ func connect(ctx context.Context, at *sql.Server, scripts bool) (*session, error
 	config.MultiStatements, config.InterpolateParams = scripts, true
 	config.Params = map[string]string{"time_zone": "'+00:00'"}
 	if err := config.Apply(driver.Charset("utf8mb4", "")); err != nil {
-		return nil, fmt.Errorf("make settings of a connection: %w", err)
+		return nil, fmt.Errorf("configure the connection: %w", err)
 	}
 	config.Logger = &driver.NopLogger{}
 	config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -71,7 +71,7 @@ func connect(ctx context.Context, at *sql.Server, scripts bool) (*session, error
 	}
 	connector, err := driver.NewConnector(config)
 	if err != nil {
-		return nil, fmt.Errorf("make settings of a connection: %w", err)
+		return nil, fmt.Errorf("configure the connection: %w", err)
 	}
 	s.db = databases.OpenDB(connector)
 	s.db.SetMaxOpenConns(1)
@@ -136,7 +136,7 @@ func (s *session) failure(ctx context.Context, what string, err error) error {
 		return nil
 	case s.silent.Load():
 		s.endQuery()
-		return operators.Causedf(err, "Failed to %s [the server said nothing for %v: see socket_timeout]", what, s.at.Login().Silence)
+		return operators.Causedf(err, "Failed to %s [no response from the server for %v: see socket_timeout]", what, s.at.Login().Silence)
 	case ctx.Err() != nil:
 		s.endQuery()
 		return ctx.Err()

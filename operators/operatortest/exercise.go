@@ -29,13 +29,13 @@ func Exercise(t *testing.T, s Subject) {
 	t.Helper()
 	t.Run("is described", s.described)
 	t.Run("has a page", s.hasPage)
-	t.Run("changes nothing it was given", s.changesNothing)
+	t.Run("does not modify its input", s.changesNothing)
 	t.Run("reports unknown keys", s.reportsUnknown)
-	t.Run("keeps the state of others", s.keepsState)
-	t.Run("can be repeated", s.repeats)
-	t.Run("calls mistakes by name", s.wrong)
-	t.Run("stops when told", s.stops)
-	t.Run("stops in time", s.timesOut)
+	t.Run("preserves other state", s.keepsState)
+	t.Run("is repeatable", s.repeats)
+	t.Run("reports invalid parameters", s.wrong)
+	t.Run("stops when canceled", s.stops)
+	t.Run("stops at its deadline", s.timesOut)
 }
 
 func (s Subject) world(t *testing.T, params string) *World {
@@ -60,7 +60,7 @@ func (s Subject) good(t *testing.T, w *World) (operators.Result, *operators.Late
 
 func (s Subject) described(t *testing.T) {
 	if s.Operator.Name == "" || s.Operator.Summary == "" || s.Operator.Run == nil {
-		t.Errorf("name, summary and Run are needed: %+v", s.Operator)
+		t.Errorf("name, summary and Run are required: %+v", s.Operator)
 	}
 }
 
@@ -77,18 +77,18 @@ func (s Subject) changesNothing(t *testing.T) {
 
 func (s Subject) reportsUnknown(t *testing.T) {
 	if s.ReadsAll {
-		t.Skip("this operator hands all parameters on")
+		t.Skip("this operator passes on all parameters")
 	}
 	params := Map(t, s.Good)
 	params.Set("nobody_reads_this", int64(1))
 	w := s.world(t, param.Text(params))
 	s.good(t, w)
 	if w.Params.Used("nobody_reads_this") {
-		t.Error("a key that means nothing was read")
+		t.Error("the operator read an unknown key")
 	}
 	for _, key := range Map(t, s.Good).Keys() {
 		if !w.Params.Used(key) {
-			t.Errorf("%s is used, but the task's log would report it as unused", key)
+			t.Errorf("%s is used, but the task log would report it as unused", key)
 		}
 	}
 }
@@ -128,7 +128,7 @@ func (s Subject) wrong(t *testing.T) {
 		_, err := s.Operator.Run(t.Context(), &w.Task)
 		var config *param.ConfigError
 		if !errors.As(err, &config) {
-			t.Errorf("%s: want a ConfigError, got %v", params, err)
+			t.Errorf("%s: got error %v, want a ConfigError", params, err)
 		}
 	}
 }
@@ -136,7 +136,7 @@ func (s Subject) wrong(t *testing.T) {
 // stops checks that a killed attempt does not wait for its tasks.
 func (s Subject) stops(t *testing.T) {
 	if s.Slow == "" {
-		t.Skip("this operator never takes long")
+		t.Skip("this operator never runs long")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	s.interrupted(t, ctx, cancel, context.Canceled)
@@ -144,7 +144,7 @@ func (s Subject) stops(t *testing.T) {
 
 func (s Subject) timesOut(t *testing.T) {
 	if s.Slow == "" {
-		t.Skip("this operator never takes long")
+		t.Skip("this operator never runs long")
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
@@ -164,6 +164,6 @@ func (s Subject) interrupted(t *testing.T, ctx context.Context, started func(), 
 		t.Errorf("got %v, want %v", err, want)
 	}
 	if took := time.Since(begin); took > 30*time.Second {
-		t.Errorf("it took %v to stop", took)
+		t.Errorf("the run took %v to stop", took)
 	}
 }

@@ -20,7 +20,7 @@ func RunOnce(t *testing.T, o operators.Operator, w *World) Ended {
 	t.Helper()
 	result, err := o.Run(t.Context(), &w.Task)
 	for _, key := range unlisted(o, w.Params.Asked()) {
-		t.Errorf("%s> reads %q, which is not in the parameters of its README.md", o.Name, key)
+		t.Errorf("%s> reads %q, which its README.md does not list as a parameter", o.Name, key)
 	}
 	if err != nil {
 		return Ended{Error: err.Error(), Kind: kind(err)}

@@ -29,7 +29,7 @@ func (s Subject) hasPage(t *testing.T) {
 		asked = append(asked, w.Params.Asked()...)
 	}
 	for _, key := range unlisted(s.Operator, asked) {
-		t.Errorf("%s> reads %q, which is not in the parameters of its README.md", s.Operator.Name, key)
+		t.Errorf("%s> reads %q, which its README.md does not list as a parameter", s.Operator.Name, key)
 	}
 }
 
@@ -37,11 +37,11 @@ func (s Subject) hasPage(t *testing.T) {
 func PageProblems(o operators.Operator) []string {
 	page, ok := operators.Page(o.Name)
 	if !ok {
-		return []string{"no README.md in operators/ has a line `# " + o.Name + ">`: write the page of the operator"}
+		return []string{"no README.md in operators/ has the line `# " + o.Name + ">`: document the operator"}
 	}
 	var problems []string
 	if _, rest, _ := strings.Cut(page, "\n\n"); !strings.HasPrefix(rest, o.SummaryLine()+"\n") {
-		problems = append(problems, o.Name+">: the first paragraph of the page is not the summary: "+o.SummaryLine())
+		problems = append(problems, o.Name+">: the first paragraph of the page differs from the summary: "+o.SummaryLine())
 	}
 	var found []string
 	for line := range strings.Lines(page) {

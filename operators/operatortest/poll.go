@@ -15,7 +15,7 @@ func Look(t *testing.T, o operators.Operator, w *World) *operators.Later {
 	_, err := o.Run(t.Context(), &w.Task)
 	var later *operators.Later
 	if !errors.As(err, &later) {
-		t.Fatalf("want another look, got %v", err)
+		t.Fatalf("got %v, want a request for another run", err)
 	}
 	return later
 }
@@ -35,7 +35,7 @@ func UntilDone(t *testing.T, o operators.Operator, w *World) Ended {
 			return Ended{Store: param.Text(result.Store)}
 		}
 	}
-	t.Fatal("it does not end within two minutes")
+	t.Fatal("the task did not end within two minutes")
 	return Ended{}
 }
 
@@ -45,7 +45,7 @@ func Waits(t *testing.T, o operators.Operator, w *World, seconds ...int) {
 	for i, want := range seconds {
 		later := Look(t, o, w)
 		if later.After != time.Duration(want)*time.Second {
-			t.Errorf("run %d requests another run after %v, want %d s", i+1, later.After, want)
+			t.Errorf("run %d requested another run after %v, want %d s", i+1, later.After, want)
 		}
 		w.State = later.State
 	}
@@ -56,7 +56,7 @@ func Waits(t *testing.T, o operators.Operator, w *World, seconds ...int) {
 func Stops(t *testing.T, o operators.Operator, w *World) *param.Map {
 	t.Helper()
 	if err := o.Clean(t.Context(), &w.Task); err != nil {
-		t.Errorf("nothing to stop: %v", err)
+		t.Errorf("clean up with nothing to stop: %v", err)
 	}
 	known := Look(t, o, w).State
 	for _, state := range []*param.Map{param.New(), param.New(), known, known} {

@@ -80,7 +80,7 @@ func Map(t testing.TB, text string) *param.Map {
 	v, err := param.ParseJSON(text)
 	m, isMap := v.(*param.Map)
 	if err != nil || !isMap {
-		t.Fatalf("%s is no JSON object: %v", text, err)
+		t.Fatalf("%s is not a JSON object: %v", text, err)
 	}
 	return m
 }

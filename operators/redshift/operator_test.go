@@ -204,7 +204,7 @@ func testOnce(t *testing.T, s postgres.Server) {
 		}
 	}
 	if got := s.Rows(t, "select count(*) from once where a = 2"); got[0] != "0" {
-		t.Error("a part of a script that failed is kept")
+		t.Error("changes of a failed script were committed")
 	}
 }
 

@@ -175,7 +175,7 @@ func (c *captures) store(r *operators.Result) error {
 		}
 	}
 	if n := len(param.Text(values)); values.Len() > 0 && n > maxStored {
-		return operators.Failf("the command stores %d bytes, more than %d: write them to a file, or store them where later tasks can read them", n, maxStored)
+		return operators.Failf("the command stores %d bytes, but at most %d are allowed: write them to a file, or store them where later tasks can read them", n, maxStored)
 	}
 	if values.Len() > 0 {
 		r.Store = param.Merge(r.Store, values)

@@ -21,7 +21,7 @@ func storedPairs(text []byte) (*param.Map, error) {
 	trimmed := strings.TrimSpace(string(text))
 	switch {
 	case len(text) > maxCaptured:
-		return nil, operators.Failf("$DIGDAG_STORE has %d bytes, more than %d", len(text), maxStored)
+		return nil, operators.Failf("$DIGDAG_STORE has %d bytes, but at most %d are allowed", len(text), maxStored)
 	case !utf8.Valid(text):
 		return nil, operators.Failf("$DIGDAG_STORE is not UTF-8 text")
 	case strings.HasPrefix(trimmed, "{"):

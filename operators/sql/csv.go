@@ -52,7 +52,7 @@ func (c *CSV) open() error {
 		c.file, err = c.root.Create(c.name)
 	}
 	if err != nil {
-		return fmt.Errorf("make %s: %w", c.name, err)
+		return fmt.Errorf("create %s: %w", c.name, err)
 	}
 	c.out = bufio.NewWriter(c.file)
 	return nil

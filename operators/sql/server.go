@@ -184,7 +184,7 @@ func (s *Server) Connect(ctx context.Context) (*Session, error) {
 	config, err := pgconn.ParseConfig("host=localhost port=5432 user=nobody password=none dbname=none sslmode=disable " +
 		"sslcertmode=disable target_session_attrs=any passfile=''")
 	if err != nil {
-		return nil, fmt.Errorf("make settings of a connection: %w", err)
+		return nil, fmt.Errorf("configure the connection: %w", err)
 	}
 	config.Host, config.Port, config.Database = s.host, s.port, s.database
 	config.User, config.Password = s.user, s.password

@@ -109,7 +109,7 @@ func (s *Session) failure(limited context.Context, what string, err error) error
 	case err == nil:
 		return nil
 	case context.Cause(limited) == errSilent: //nolint:errorlint // a cause is returned as it was given
-		return operators.Causedf(errSilent, "Failed to %s [the server said nothing for %v: see socket_timeout]", what, s.at.silence)
+		return operators.Causedf(errSilent, "Failed to %s [no response from the server for %v: see socket_timeout]", what, s.at.silence)
 	case limited.Err() != nil:
 		return limited.Err()
 	}

@@ -55,7 +55,7 @@ func Folder(t testing.TB, server string, names ...string) (folder string, who *s
 		}
 		return folder, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}}
 	}
-	t.Fatalf("%s does not run as root, and there is no user nobody", server)
+	t.Fatalf("%s cannot run as root, and the user nobody does not exist", server)
 	return "", nil
 }
 
@@ -134,7 +134,7 @@ func Run(t testing.TB, folder string, who *syscall.SysProcAttr, signal string, r
 			return
 		}
 		if time.Since(begin) > time.Minute {
-			t.Fatalf("%s does not answer: %v\n%s", program, err, tail(log))
+			t.Fatalf("%s does not respond: %v\n%s", program, err, tail(log))
 		}
 	}
 }

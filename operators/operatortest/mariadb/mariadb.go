@@ -36,7 +36,7 @@ type Server struct {
 func Missing() error {
 	for _, program := range []string{"mariadbd", "mariadb-install-db"} {
 		if find(program) == "" {
-			return errors.New("no MariaDB server is on this machine: install it (apt-get install mariadb-server, or `make tools` as root)")
+			return errors.New("no MariaDB server is installed: install it (apt-get install mariadb-server, or `make tools` as root)")
 		}
 	}
 	return nil

@@ -102,7 +102,7 @@ func (s Server) await(t testing.TB, sql string) {
 	t.Helper()
 	for begin := time.Now(); len(s.Rows(t, sql)) == 0; time.Sleep(10 * time.Millisecond) {
 		if time.Since(begin) > time.Minute {
-			t.Fatalf("no row: %s", sql)
+			t.Fatalf("no matching row: %s", sql)
 		}
 	}
 }
@@ -139,7 +139,7 @@ func (s Server) Stop(t testing.TB) {
 			return
 		}
 		if time.Since(begin) > time.Minute {
-			t.Fatal("the database does not end")
+			t.Fatal("the database did not stop")
 		}
 	}
 }
@@ -202,7 +202,7 @@ func find() (string, error) {
 			return folder, nil
 		}
 	}
-	return "", fmt.Errorf("no PostgreSQL server is on this machine: install it (apt-get install postgresql, or `make tools` as root)")
+	return "", fmt.Errorf("no PostgreSQL server is installed: install it (apt-get install postgresql, or `make tools` as root)")
 }
 
 func version(folder string) int {

@@ -51,11 +51,11 @@ func (s Subject) crashes(t *testing.T) {
 			}
 		}
 		if at < s.Requests {
-			t.Errorf("a run has only %d requests", at)
+			t.Errorf("got %d requests in a run, want at least %d", at, s.Requests)
 		}
 	}
 	if open != s.Open {
-		t.Errorf("%d commits were left open, want %d: without its request and without its answer", open, s.Open)
+		t.Errorf("got %d open commits, want %d: one cut before the request, one before the response", open, s.Open)
 	}
 }
 
@@ -64,7 +64,7 @@ func (s Subject) atTheSameTime(t *testing.T) {
 	s.Exec(t, "create table side_by_side (a int)")
 	w := s.Task(t, Data(s.sleep(0.05)+"; insert into side_by_side values (1)")+`, "status_table": "fresh_status"`)
 	if _, err := s.Operator.Run(t.Context(), &w.Task); err == nil {
-		t.Fatal("the query id is not kept before it is used")
+		t.Fatal("the query id is not stored before it is used")
 	} else if later := new(operators.Later); errors.As(err, &later) {
 		w.State = later.State
 	}
@@ -93,7 +93,7 @@ func (s Subject) atTheSameTime(t *testing.T) {
 		}
 	}
 	if got := s.Rows(t, "select count(*) from side_by_side"); got[0] != "1" {
-		t.Errorf("it was executed %s times", got[0])
+		t.Errorf("the statement was executed %s times, want once", got[0])
 	}
 }
 
@@ -115,7 +115,7 @@ func (s Subject) kill(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		if took := time.Since(begin); took > time.Minute {
-			t.Errorf("it took %v to stop", took)
+			t.Errorf("the query took %v to stop", took)
 		}
 		s.WaitFor(t, s.Left(t, w, statement), "0")
 	}
@@ -140,10 +140,10 @@ func (s Subject) clean(t *testing.T) {
 		}
 	}
 	if err := <-ended; err == nil {
-		t.Error("the query went on")
+		t.Error("the query was not stopped")
 	}
 	if err := s.Operator.Clean(t.Context(), &operatortest.New(t, `{}`).Task); err != nil {
-		t.Errorf("a task that never ran: %v", err)
+		t.Errorf("clean up a task that never ran: %v", err)
 	}
 }
 
@@ -153,7 +153,7 @@ func (s Subject) silence(t *testing.T) {
 		w := s.Task(t, Data(statement)+`, "socket_timeout": "1s"`+more)
 		w.State = State(statement)
 		got := operatortest.RunOnce(t, s.Operator, w)
-		if !strings.HasSuffix(got.Error, "[the server said nothing for 1s: see socket_timeout]") || got.Kind != "" {
+		if !strings.HasSuffix(got.Error, "[no response from the server for 1s: see socket_timeout]") || got.Kind != "" {
 			t.Errorf("got %+v", got)
 		}
 		s.WaitFor(t, s.Left(t, w, statement), "0")
@@ -173,7 +173,7 @@ func (s Subject) statusTables(t *testing.T) {
 	s.Exec(t, s.StatusTables)
 	s.Finish(t, s.Task(t, Data("insert into worked values (1)")+`, "status_table": "st", "status_table_schema": "own"`))
 	if got := s.Rows(t, "select count(*) from own.st where completed_at is not null"); got[0] != "1" {
-		t.Errorf("own.st has %s rows that are complete", got[0])
+		t.Errorf("own.st has %s completed rows, want 1", got[0])
 	}
 	careful := func(more string) *operatortest.World {
 		w := operatortest.New(t, s.Changed(t, Data("insert into worked values (2)")+fmt.Sprintf(`, "user": %q`, s.Careful)+more))
@@ -193,7 +193,7 @@ func (s Subject) statusTables(t *testing.T) {
 	got := operatortest.RunOnce(t, s.Operator, careful(`, "status_table": "forbidden"`))
 	for _, part := range append(s.Denied, "strict_transaction: false") {
 		if !strings.Contains(got.Error, part) {
-			t.Errorf("%q does not say %q", got.Error, part)
+			t.Errorf("error %q does not contain %q", got.Error, part)
 		}
 	}
 }

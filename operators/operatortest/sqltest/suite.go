@@ -71,7 +71,7 @@ func (s Subject) downloads(t *testing.T) {
 		t.Error("a query that fails in the middle succeeded")
 	}
 	if _, err := os.Stat(filepath.Join(w.Project.Root(), "rows.csv")); err == nil {
-		t.Error("a file with a part of the rows is left")
+		t.Error("a partial file remains")
 	}
 }
 
@@ -86,7 +86,7 @@ func (s Subject) failures(t *testing.T) {
 		}
 		_, err := s.Operator.Run(t.Context(), &w.Task)
 		if plain := new(operators.Failure); errors.As(err, &plain) && plain.Cause == nil { // then `_error` tasks see no stack trace
-			t.Errorf("%s: nothing caused %v", others, err)
+			t.Errorf("%s: error %v has no cause", others, err)
 		}
 	}
 	w := operatortest.New(t, `{"host": "h", "user": "u", "query": "q"}`)
@@ -160,6 +160,6 @@ func (s Subject) statements(t *testing.T) {
 		t.Error("a script that fails in the middle succeeded")
 	}
 	if got := s.Rows(t, "select count(*) from plain where a = 10"); got[0] != "0" {
-		t.Error("a part of a script that failed is kept")
+		t.Error("changes of a failed script were committed")
 	}
 }

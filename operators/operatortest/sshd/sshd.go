@@ -37,7 +37,7 @@ const program = "/usr/sbin/sshd"
 func Start(t testing.TB) Server {
 	t.Helper()
 	if _, err := exec.LookPath(program); err != nil {
-		daemon.Skip(t, fmt.Errorf("no OpenSSH server is on this machine: install it (apt-get install openssh-server, or `make tools` as root): %w", err))
+		daemon.Skip(t, fmt.Errorf("no OpenSSH server is installed: install it (apt-get install openssh-server, or `make tools` as root): %w", err))
 	}
 	who, err := user.Current()
 	if err != nil {
