@@ -31,7 +31,7 @@ func Exercise(t *testing.T, s Subject) {
 	t.Helper()
 	for name, test := range map[string]func(*testing.T){
 		"exit codes": s.exitCodes, "output": s.output, "stdin": s.stdin, "environment": s.environment, "scratch": s.scratch,
-		"a task says it once": s.saysOnce, "kill": s.kill, "leftovers": s.leftovers, "no folder": s.noFolder, "limits": s.limits, "within limits": s.within,
+		"log lines appear once": s.saysOnce, "kill": s.kill, "leftovers": s.leftovers, "missing folder": s.noFolder, "limits": s.limits, "within limits": s.within,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -59,7 +59,7 @@ func (s Subject) saysOnce(t *testing.T) {
 	SaysOnce(t, Executor{Commands: func(operators.Identity) operators.Commands { return asked{s.In(t.TempDir()), s.Sandbox} }})
 }
 
-// asked runs commands with the sandbox that the task would have asked for.
+// asked runs commands with the sandbox that the task would have requested.
 type asked struct {
 	operators.Commands
 	sandbox operators.Sandbox
@@ -123,10 +123,10 @@ func (s Subject) scratch(t *testing.T) {
 		}
 	}
 	if _, err := os.Stat(filepath.Join(root, "tmp/x")); !os.IsNotExist(err) {
-		t.Errorf("the scratch folder is still there: %v", err)
+		t.Errorf("the scratch folder still exists: %v", err)
 	}
 	if text, err := os.ReadFile(filepath.Join(root, "kept")); err != nil || string(text) != "kept\n" {
-		t.Errorf("what the command wrote to the project: %q, %v", text, err)
+		t.Errorf("got file %q, %v from the project", text, err)
 	}
 }
 
@@ -138,10 +138,10 @@ func (s Subject) kill(t *testing.T) {
 	sleep := sleeper()
 	s.In(t.TempDir()).Run(ctx, operators.Command{Args: []string{"/bin/sh", "-c", sleep + " & trap '' TERM; echo ready; wait; " + sleep}, Stdout: w, Sandbox: s.Sandbox})
 	if !strings.Contains(w.String(), "ready") {
-		t.Errorf("it said %q", w.String())
+		t.Errorf("got output %q, want ready", w.String())
 	}
 	if time.Since(began) > time.Minute {
-		t.Errorf("it was ended after %v only", time.Since(began))
+		t.Errorf("the command ended only after %v", time.Since(began))
 	}
 	gone(t, sleep)
 }
@@ -149,13 +149,13 @@ func (s Subject) kill(t *testing.T) {
 func (s Subject) leftovers(t *testing.T) {
 	sleep := sleeper()
 	if _, out := s.run(t, sleep+" >/dev/null 2>&1 & echo $!", nil); strings.TrimSpace(out) == "" {
-		t.Error("nothing was left")
+		t.Error("the command left no process running")
 	}
 	gone(t, sleep)
 }
 
-// sleeper is a command line that no other process has: in a container, numbers of processes
-// are others than outside.
+// sleeper is a command line that no other process has: process numbers differ between the inside and the outside
+// of a container.
 func sleeper() string { return fmt.Sprintf("sleep 1000.%09d", rand.IntN(1e9)) }
 
 // gone checks that no process with this command line exists.
@@ -163,12 +163,12 @@ func gone(t *testing.T, line string) {
 	t.Helper()
 	names, err := filepath.Glob("/proc/[0-9]*/cmdline")
 	if err != nil || len(names) == 0 {
-		t.Fatalf("no processes are to be seen: %v", err)
+		t.Fatalf("no processes are visible: %v", err)
 	}
 	for _, name := range names {
 		text, err := os.ReadFile(name) // empty for an ended process that was not reaped yet
 		if words := strings.ReplaceAll(string(text), "\x00", " "); err == nil && strings.Contains(words, line) && !strings.Contains(words, "-c") {
-			t.Errorf("%s is still there: %s", filepath.Dir(name), words)
+			t.Errorf("%s is still running: %s", filepath.Dir(name), words)
 		}
 	}
 }
@@ -206,7 +206,7 @@ func (s Subject) within(t *testing.T) {
 	}
 }
 
-// until keeps output and does something once a text has come.
+// until stores output and calls a function once it contains a text.
 type until struct {
 	text string
 	do   func()

@@ -30,7 +30,7 @@ type Executor struct {
 // tried is a script of several lines that fails: with `_retry: 1` it runs twice.
 const tried = "echo one\necho two\n\nexit 3"
 
-// SaysOnce proves that the log of a task has its script once for each try, each line that its command writes once and
+// SaysOnce proves that the log of a task has its script once for each run of it, each line that its command writes once and
 // in order, however many runs of the task it takes to wait for the end, and that a run that only polls the command
 // prints nothing.
 func SaysOnce(t *testing.T, e Executor) {
@@ -50,7 +50,7 @@ func SaysOnce(t *testing.T, e Executor) {
 			break
 		}
 		if id.Dispatch > 100 {
-			t.Fatal("the task does not end")
+			t.Fatal("the task did not end")
 		}
 		state = out.Later.State
 		id.Dispatch++
@@ -62,14 +62,14 @@ func SaysOnce(t *testing.T, e Executor) {
 	const failed = "Command failed with code 3"
 	want := []string{"INFO sh>: " + tried, "ERROR Task failed, retrying: " + failed, "DEBUG sh>: " + tried, "ERROR Task failed with unexpected error: " + failed}
 	if diff := cmp.Diff(want, log.lines); diff != "" {
-		t.Errorf("what is said about the task (-want +got):\n%s", diff)
+		t.Errorf("log lines of the task (-want +got):\n%s", diff)
 	}
 	written := log.text.String()
 	if e.Output != nil {
 		written += e.Output(id)
 	}
 	if diff := cmp.Diff(strings.Repeat("one\ntwo\n", 2), written); diff != "" {
-		t.Errorf("what the commands wrote (-want +got):\n%s", diff)
+		t.Errorf("output of the commands (-want +got):\n%s", diff)
 	}
 }
 

@@ -16,21 +16,21 @@ import (
 // attemptsSuite checks host.Attempts.
 func attemptsSuite(t *testing.T, h suite.Harness) {
 	suite.Cases{
-		"a start makes everything":    attemptsStart,
-		"a session has one unnamed":   attemptsConflict,
-		"all of a list or none":       attemptsList,
-		"a session that is to be new": attemptsNew,
-		"one winner for each session": attemptsRace,
-		"one that waits":              attemptsWait,
-		"one that waits begins once":  attemptsBeginRace,
-		"one that waits may end":      attemptsWaitEnds,
-		"a kill is requested":         attemptsCancel,
-		"it is paused":                attemptsPause,
-		"it begins later":             attemptsLater,
-		"labels":                      attemptsLabels,
-		"the end":                     attemptsFinish,
-		"logs expire, the rest stays": attemptsExpire,
-		"attempts of sites are apart": attemptsSites,
+		"start creates all records":       attemptsStart,
+		"one unnamed attempt per session": attemptsConflict,
+		"starts all of a list or none":    attemptsList,
+		"new sessions only":               attemptsNew,
+		"concurrent starts of a session":  attemptsRace,
+		"waiting attempt":                 attemptsWait,
+		"waiting attempt begins once":     attemptsBeginRace,
+		"waiting attempt ends":            attemptsWaitEnds,
+		"cancel":                          attemptsCancel,
+		"pause and unpause":               attemptsPause,
+		"delayed start":                   attemptsLater,
+		"labels":                          attemptsLabels,
+		"finish":                          attemptsFinish,
+		"logs expire, attempts remain":    attemptsExpire,
+		"sites are isolated":              attemptsSites,
 	}.Run(t, h)
 }
 
@@ -53,15 +53,15 @@ func attemptsStart(t *testing.T, s suite.Stores) {
 	d := suite.Receive(t, s.Events, suite.Long)
 	id := strconv.FormatInt(a.ID, 10)
 	if d.ID != id+"/go" || d.Group != id || string(d.Body) != "{}" {
-		t.Errorf("message is %+v", d.Message)
+		t.Errorf("got message %+v", d.Message)
 	}
 	second := suite.Got(s.Attempts.Start(ctx, suite.AttemptOf(1, w, suite.Instant(0), "again")))(t)[0]
 	if second.SessionID != a.SessionID || second.SessionUUID != a.SessionUUID || second.Index != 2 || second.RetryName != "again" || second.ID <= a.ID {
-		t.Errorf("second attempt of the session is %+v", second)
+		t.Errorf("got second attempt of the session %+v", second)
 	}
 	third := suite.Got(s.Attempts.Start(ctx, suite.AttemptOf(1, w, suite.Instant(3600), "")))(t)[0]
 	if third.SessionID == a.SessionID || third.SessionUUID == a.SessionUUID || third.Index != 1 {
-		t.Errorf("first attempt of another session is %+v", third)
+		t.Errorf("got first attempt of another session %+v", third)
 	}
 }
 
@@ -74,11 +74,11 @@ func attemptsConflict(t *testing.T, s suite.Stores) {
 		list, err := s.Attempts.Start(ctx, suite.AttemptOf(1, w, suite.Instant(0), name))
 		suite.WantError(t, "start again", err, host.ErrConflict)
 		if len(list) != 1 || list[0].ID != want {
-			t.Errorf("start of %q again conflicts with %+v, want attempt %d", name, list, want)
+			t.Errorf("restart of %q conflicts with %+v, want attempt %d", name, list, want)
 		}
 	}
 	if list := attempts(t, s, host.AttemptQuery{Site: 1, Retried: true}); list != ids(last, named, first) {
-		t.Errorf("after the conflicts there are attempts %s", list)
+		t.Errorf("got attempts %s after the conflicts", list)
 	}
 }
 
@@ -97,13 +97,13 @@ func attemptsNew(t *testing.T, s suite.Stores) {
 		want int64
 	}{{only("x", 0), first.ID}, {only("y", 0), last.ID}, {only("z", 0), last.ID}, {only("", 0), last.ID}, {only("z", 5), another.ID}, {only("y", 5), another.ID}} {
 		list, err := s.Attempts.Start(ctx, c.n)
-		suite.WantError(t, "start of what is not new", err, host.ErrConflict)
+		suite.WantError(t, "start of an existing session", err, host.ErrConflict)
 		if len(list) != 1 || list[0].ID != c.want {
 			t.Errorf("start of %q at %v conflicts with %+v, want attempt %d", c.n.RetryName, c.n.SessionTime, list, c.want)
 		}
 	}
 	if list := attempts(t, s, host.AttemptQuery{Site: 1, Retried: true}); list != ids(another, last, first) {
-		t.Errorf("after the conflicts there are attempts %s", list)
+		t.Errorf("got attempts %s after the conflicts", list)
 	}
 }
 
@@ -111,18 +111,18 @@ func attemptsList(t *testing.T, s suite.Stores) {
 	ctx, w := t.Context(), suite.Definition(t, s, 1, "demo")
 	there := suite.Got(s.Attempts.Start(ctx, suite.AttemptOf(1, w, suite.Instant(100), "")))(t)[0]
 	list, err := s.Attempts.Start(ctx, suite.AttemptOf(1, w, suite.Instant(0), ""), suite.AttemptOf(1, w, suite.Instant(100), ""), suite.AttemptOf(1, w, suite.Instant(200), ""))
-	suite.WantError(t, "a list with one that is there", err, host.ErrConflict)
+	suite.WantError(t, "a list with an existing session", err, host.ErrConflict)
 	if len(list) != 1 || list[0].ID != there.ID {
 		t.Errorf("the list conflicts with %+v, want attempt %d", list, there.ID)
 	}
 	if all := attempts(t, s, host.AttemptQuery{Site: 1}); all != ids(there) {
-		t.Errorf("after the conflict there are attempts %s, want only %d", all, there.ID)
+		t.Errorf("got attempts %s after the conflict, want only %d", all, there.ID)
 	}
 	suite.Must(t, s.Events.Delete(ctx, suite.Receive(t, s.Events, suite.Long)))
 	suite.Nothing(t, s.Events)
 	list = suite.Got(s.Attempts.Start(ctx, suite.AttemptOf(1, w, suite.Instant(0), ""), suite.AttemptOf(1, w, suite.Instant(200), "")))(t)
 	if all := attempts(t, s, host.AttemptQuery{Site: 1}); all != ids(list[1], list[0], there) {
-		t.Errorf("there are attempts %s", all)
+		t.Errorf("got attempts %s", all)
 	}
 }
 
@@ -148,11 +148,11 @@ func attemptsRace(t *testing.T, s suite.Stores) {
 	}
 	all.Wait()
 	if len(won) != 1 {
-		t.Fatalf("%d starts of one session won", len(won))
+		t.Fatalf("%d concurrent starts of a session succeeded, want 1", len(won))
 	}
 	for _, id := range lost {
 		if id != won[0] {
-			t.Errorf("a conflict with attempt %d, but attempt %d won", id, won[0])
+			t.Errorf("got a conflict with attempt %d, want attempt %d", id, won[0])
 		}
 	}
 }
@@ -177,27 +177,27 @@ func attemptsWait(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
 	first, second := waiting(t, s)
 	if second.AfterSession != first.SessionID || first.AfterSession != 0 {
-		t.Errorf("the attempts wait for %d and %d, want 0 and %d", first.AfterSession, second.AfterSession, first.SessionID)
+		t.Errorf("the attempts wait for sessions %d and %d, want 0 and %d", first.AfterSession, second.AfterSession, first.SessionID)
 	}
 	suite.Nothing(t, s.Events)
 	_, err := s.Log.Load(ctx, second.ID)
-	suite.WantError(t, "load one that waits", err, host.ErrNotFound)
+	suite.WantError(t, "load a waiting attempt", err, host.ErrNotFound)
 	if list := suite.Got(s.Sessions.Waiting(ctx, first.SessionID))(t); ids(list...) != ids(second) {
-		t.Errorf("waiting: %s, want %d", ids(list...), second.ID)
+		t.Errorf("got waiting attempts %s, want %d", ids(list...), second.ID)
 	}
 	if list := suite.Got(s.Sessions.Active(ctx, host.ActiveQuery{Site: 1, Count: 10}))(t); ids(list...) != ids(first, second) {
-		t.Errorf("active: %s", ids(list...))
+		t.Errorf("got active attempts %s, want both", ids(list...))
 	}
 	e, m := begin()
 	suite.Must(t, s.Attempts.Begin(ctx, second.ID, e, m))
 	if a := suite.Got(s.Attempts.Attempt(ctx, 1, second.ID))(t); a.AfterSession != 0 {
-		t.Errorf("after its begin it waits for %d", a.AfterSession)
+		t.Errorf("after its beginning the attempt waits for session %d", a.AfterSession)
 	}
 	if list := suite.Got(s.Sessions.Waiting(ctx, first.SessionID))(t); len(list) != 0 {
-		t.Errorf("waiting after its begin: %s", ids(list...))
+		t.Errorf("got waiting attempts %s after the beginning, want none", ids(list...))
 	}
 	if d, id := suite.Receive(t, s.Events, suite.Long), strconv.FormatInt(second.ID, 10); d.ID != id+"/go" || d.Group != id {
-		t.Errorf("message is %+v", d.Message)
+		t.Errorf("got message %+v", d.Message)
 	}
 	suite.Got(s.Log.Load(ctx, second.ID))(t)
 	suite.Must(t, s.Log.Append(ctx, second.ID, entry(2, "n")))
@@ -224,10 +224,10 @@ func attemptsBeginRace(t *testing.T, s suite.Stores) {
 	}
 	all.Wait()
 	if won != 1 {
-		t.Errorf("%d of 6 began the attempt", won)
+		t.Errorf("%d of 6 concurrent calls began the attempt, want 1", won)
 	}
 	e, m := begin()
-	suite.WantError(t, "begin of none", s.Attempts.Begin(ctx, second.ID+100, e, m), host.ErrNotFound)
+	suite.WantError(t, "begin an unknown attempt", s.Attempts.Begin(ctx, second.ID+100, e, m), host.ErrNotFound)
 }
 
 func attemptsWaitEnds(t *testing.T, s suite.Stores) {
@@ -235,7 +235,7 @@ func attemptsWaitEnds(t *testing.T, s suite.Stores) {
 	first, second := waiting(t, s)
 	suite.Must(t, s.Attempts.Finish(ctx, second.ID, host.End{At: suite.Instant(9), Canceled: true}))
 	if list := suite.Got(s.Sessions.Waiting(ctx, first.SessionID))(t); len(list) != 0 {
-		t.Errorf("waiting after its end: %s", ids(list...))
+		t.Errorf("got waiting attempts %s after the end, want none", ids(list...))
 	}
 	e, m := begin()
 	suite.WantError(t, "begin after the end", s.Attempts.Begin(ctx, second.ID, e, m), host.ErrConflict)
@@ -246,13 +246,13 @@ func attemptsCancel(t *testing.T, s suite.Stores) {
 	ctx, a := t.Context(), suite.Start(t, s)
 	suite.Must(t, s.Attempts.Cancel(ctx, a.ID))
 	if a := suite.Got(s.Attempts.Attempt(ctx, 1, a.ID))(t); !a.Canceled || a.Done || a.Status() != "running" {
-		t.Errorf("after the kill: %+v", a)
+		t.Errorf("got %+v after the kill", a)
 	}
 	suite.Must(t, s.Attempts.Finish(ctx, a.ID, host.End{At: suite.Instant(9)}))
 	if a := suite.Got(s.Attempts.Attempt(ctx, 1, a.ID))(t); a.Status() != "killed" {
-		t.Errorf("status is %s, want killed", a.Status())
+		t.Errorf("got status %s, want killed", a.Status())
 	}
-	suite.WantError(t, "kill of none", s.Attempts.Cancel(ctx, a.ID+1), host.ErrNotFound)
+	suite.WantError(t, "cancel an unknown attempt", s.Attempts.Cancel(ctx, a.ID+1), host.ErrNotFound)
 }
 
 func attemptsPause(t *testing.T, s suite.Stores) {
@@ -260,19 +260,19 @@ func attemptsPause(t *testing.T, s suite.Stores) {
 	for _, paused := range []bool{true, true, false, false, true} {
 		suite.Must(t, s.Attempts.SetPaused(ctx, a.ID, paused))
 		if a := suite.Got(s.Attempts.Attempt(ctx, 1, a.ID))(t); a.Paused != paused || a.Canceled || a.Done || a.Status() != "running" {
-			t.Errorf("after paused=%v: %+v", paused, a)
+			t.Errorf("after SetPaused(%v): got %+v", paused, a)
 		}
 	}
 	suite.Must(t, s.Attempts.Cancel(ctx, a.ID))
 	if a := suite.Got(s.Attempts.Attempt(ctx, 1, a.ID))(t); !a.Canceled || !a.Paused {
-		t.Errorf("after the kill: %+v", a)
+		t.Errorf("got %+v after the kill", a)
 	}
 	suite.Must(t, s.Attempts.Finish(ctx, a.ID, host.End{At: suite.Instant(9)}))
 	suite.Must(t, s.Attempts.SetPaused(ctx, a.ID, false))
 	if a := suite.Got(s.Attempts.Attempt(ctx, 1, a.ID))(t); a.Status() != "killed" || !a.Paused {
-		t.Errorf("after the end: %+v", a)
+		t.Errorf("got %+v after the end", a)
 	}
-	suite.WantError(t, "pause of none", s.Attempts.SetPaused(ctx, a.ID+1, true), host.ErrNotFound)
+	suite.WantError(t, "pause an unknown attempt", s.Attempts.SetPaused(ctx, a.ID+1, true), host.ErrNotFound)
 }
 
 // attemptsLater: the time at which an attempt will begin stays the same whatever else is recorded, and in lists.
@@ -286,14 +286,14 @@ func attemptsLater(t *testing.T, s suite.Stores) {
 		list := suite.Got(s.Sessions.Attempts(ctx, host.AttemptQuery{Site: 1, Retried: true}))(t)
 		for _, a := range append(list, a, suite.Got(s.Attempts.Attempt(ctx, 1, a.ID))(t)) {
 			if !a.StartsAt.Equal(n.StartsAt) || !a.BeginsAt().Equal(n.StartsAt) {
-				t.Errorf("%s it begins at %v: %+v", when, a.StartsAt, a)
+				t.Errorf("%s: got start time %v in %+v", when, a.StartsAt, a)
 			}
 		}
 		if len(list) != 1 {
-			t.Errorf("the list has %d attempts", len(list))
+			t.Errorf("got a list of %d attempts", len(list))
 		}
 	}
-	same("as it is made")
+	same("after the start")
 	suite.Must(t, s.Attempts.SetPaused(ctx, a.ID, true))
 	suite.Must(t, s.Attempts.SetPaused(ctx, a.ID, false))
 	same("after a pause")
@@ -301,7 +301,7 @@ func attemptsLater(t *testing.T, s suite.Stores) {
 	suite.Must(t, s.Attempts.Finish(ctx, a.ID, host.End{At: suite.Instant(9), Canceled: true}))
 	same("after the end")
 	if a := suite.Got(s.Attempts.Attempt(ctx, 1, a.ID))(t); a.Status() != "killed" || a.Paused {
-		t.Errorf("after the end: %+v", a)
+		t.Errorf("got %+v after the end", a)
 	}
 }
 
@@ -319,20 +319,20 @@ func attemptsLabels(t *testing.T, s suite.Stores) {
 	want := map[string]string{"": param.Text(n.Labels), "again": param.Text(again.Labels)}
 	list := append(suite.Got(s.Sessions.Attempts(ctx, host.AttemptQuery{Site: 1, Retried: true}))(t), a, suite.Got(s.Attempts.Attempt(ctx, 1, a.ID))(t))
 	if len(list) != 5 {
-		t.Errorf("the list has %d attempts", len(list)-2)
+		t.Errorf("got a list of %d attempts", len(list)-2)
 	}
 	for _, x := range list {
 		switch {
 		case x.SessionTime.Equal(plain.SessionTime):
 			if x.Labels != nil {
-				t.Errorf("one without labels: %+v", x)
+				t.Errorf("got labels in %+v, want none", x)
 			}
 		case param.Text(x.Labels) != want[x.RetryName]:
-			t.Errorf("attempt %q has %s, want %s", x.RetryName, param.Text(x.Labels), want[x.RetryName])
+			t.Errorf("attempt %q: got labels %s, want %s", x.RetryName, param.Text(x.Labels), want[x.RetryName])
 		}
 	}
 	if last := suite.Got(s.Sessions.Session(ctx, 1, a.SessionID))(t).Last; param.Text(last.Labels) != want["again"] {
-		t.Errorf("the session has %s", param.Text(last.Labels))
+		t.Errorf("got labels %s of the last attempt", param.Text(last.Labels))
 	}
 }
 
@@ -350,15 +350,15 @@ func attemptsFinish(t *testing.T, s suite.Stores) {
 		t.Errorf("finished attempt (-want +got):\n%s", diff)
 	}
 	if kept := suite.Got(s.Attempts.Archive(ctx, a.ID))(t); len(kept) != len(archive) || kept[len(kept)-1] != 7 {
-		t.Errorf("the archive has %d bytes, want the %d of the first end", len(kept), len(archive))
+		t.Errorf("got an archive of %d bytes, want the first one with %d", len(kept), len(archive))
 	}
-	suite.WantError(t, "end of none", s.Attempts.Finish(ctx, a.ID+1, host.End{At: suite.Instant(9)}), host.ErrNotFound)
+	suite.WantError(t, "finish an unknown attempt", s.Attempts.Finish(ctx, a.ID+1, host.End{At: suite.Instant(9)}), host.ErrNotFound)
 }
 
 func attemptsExpire(t *testing.T, s suite.Stores) {
 	if s.Expires {
 		if n := suite.Got(s.Attempts.Expire(t.Context(), suite.Instant(1<<30), 10))(t); n != 0 {
-			t.Errorf("expired %d logs, which expire by themselves", n)
+			t.Errorf("expired %d logs, want 0 because the store expires them itself", n)
 		}
 		return
 	}
@@ -385,7 +385,7 @@ func attemptsExpire(t *testing.T, s suite.Stores) {
 		suite.Got(s.Attempts.Attempt(ctx, 1, a.ID))(t)
 	}
 	if kept := suite.Got(s.Attempts.Archive(ctx, list[0].ID))(t); string(kept) != "kept" {
-		t.Errorf("the archive is %q after its log expired", kept)
+		t.Errorf("got archive %q after the log expired", kept)
 	}
 	suite.WantError(t, "append to an expired log", s.Log.Append(ctx, list[0].ID, entry(3, "n")), host.ErrNotFound)
 }
@@ -395,18 +395,18 @@ func attemptsSites(t *testing.T, s suite.Stores) {
 	_, err := s.Attempts.Attempt(ctx, 2, a.ID)
 	suite.WantError(t, "attempt of another site", err, host.ErrNotFound)
 	if a := suite.Got(s.Attempts.Attempt(ctx, host.AnySite, a.ID))(t); a.Site != 1 {
-		t.Errorf("attempt of any site has site %d", a.Site)
+		t.Errorf("attempt read for any site: got site %d, want 1", a.Site)
 	}
 	_, err = s.Sessions.Session(ctx, 2, a.SessionID)
 	suite.WantError(t, "session of another site", err, host.ErrNotFound)
 	if list := attempts(t, s, host.AttemptQuery{Site: 2, Retried: true}); list != "" {
-		t.Errorf("attempts of another site: %s", list)
+		t.Errorf("got attempts %s of another site, want none", list)
 	}
 	if list := suite.Got(s.Sessions.Sessions(ctx, host.SessionQuery{Site: 2, Project: a.Project.ID}))(t); len(list) != 0 {
-		t.Errorf("%d sessions of another site", len(list))
+		t.Errorf("got %d sessions of another site, want none", len(list))
 	}
 	if n := suite.Got(s.Sessions.CountActive(ctx, 2, 10))(t); n != 0 {
-		t.Errorf("%d active attempts of another site", n)
+		t.Errorf("got %d active attempts of another site, want none", n)
 	}
 }
 

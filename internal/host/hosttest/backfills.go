@@ -17,8 +17,8 @@ import (
 
 // backfillsSuite checks a host.Backfills. Projects are pushed before, because stores may use the sites that they know.
 func backfillsSuite(t *testing.T, h suite.Harness) {
-	suite.Cases{"backfills are kept": backfillsKept, "a name is given once": backfillsNamed, "changes are not lost": backfillsChanged, "backfills are listed": backfillsListed,
-		"old ones are removed": backfillsForgotten}.Run(t, h)
+	suite.Cases{"store and update": backfillsKept, "names are unique": backfillsNamed, "concurrent changes": backfillsChanged, "list": backfillsListed,
+		"remove old backfills": backfillsForgotten}.Run(t, h)
 }
 
 // backfillOf is a backfill of four sessions.
@@ -34,33 +34,33 @@ func backfillsKept(t *testing.T, s suite.Stores) {
 	want := backfillOf(1, w, "a")
 	b := suite.Got(s.Backfills.AddBackfill(ctx, want))(t)
 	if b.ID <= 0 {
-		t.Errorf("its id is %d", b.ID)
+		t.Errorf("got id %d, want a positive one", b.ID)
 	}
 	want.ID = b.ID
 	if diff := cmp.Diff(want, b, sameTree()); diff != "" {
-		t.Errorf("what was added (-want +got):\n%s", diff)
+		t.Errorf("added backfill (-want +got):\n%s", diff)
 	}
 	for _, site := range []int64{1, host.AnySite} {
 		if diff := cmp.Diff(want, suite.Got(s.Backfills.Backfill(ctx, site, b.ID))(t), sameTree()); diff != "" {
-			t.Errorf("what was read (-want +got):\n%s", diff)
+			t.Errorf("stored backfill (-want +got):\n%s", diff)
 		}
 	}
 	_, err := s.Backfills.Backfill(ctx, 2, b.ID)
-	suite.WantError(t, "of another site", err, host.ErrNotFound)
+	suite.WantError(t, "read for another site", err, host.ErrNotFound)
 	_, err = s.Backfills.Backfill(ctx, 1, b.ID+1)
-	suite.WantError(t, "one that there is not", err, host.ErrNotFound)
+	suite.WantError(t, "read an unknown backfill", err, host.ErrNotFound)
 	b.State = host.BackfillState{Begun: 3, Running: []host.BackfillRun{{Session: 2, Attempt: 7, Since: suite.Instant(3)}}, Succeeded: 1, Failed: 1, FailedAttempts: []int64{6}, OnHold: true, Why: "why"}
 	b.UpdatedAt = suite.Instant(4)
 	suite.Must(t, s.Backfills.UpdateBackfill(ctx, b))
 	b.Version++
 	if diff := cmp.Diff(b, suite.Got(s.Backfills.Backfill(ctx, 1, b.ID))(t), sameTree()); diff != "" {
-		t.Errorf("what was changed (-want +got):\n%s", diff)
+		t.Errorf("changed backfill (-want +got):\n%s", diff)
 	}
 	b.FinishedAt, b.State.Running = suite.Instant(5), nil
 	suite.Must(t, s.Backfills.UpdateBackfill(ctx, b))
 	b.Version++
 	if diff := cmp.Diff(b, suite.Got(s.Backfills.Backfill(ctx, 1, b.ID))(t), sameTree()); diff != "" {
-		t.Errorf("one that is over (-want +got):\n%s", diff)
+		t.Errorf("finished backfill (-want +got):\n%s", diff)
 	}
 }
 
@@ -68,13 +68,13 @@ func backfillsNamed(t *testing.T, s suite.Stores) {
 	ctx, w, other := t.Context(), suite.Definition(t, s, 1, "demo"), suite.Definition(t, s, 1, "other")
 	b := suite.Got(s.Backfills.AddBackfill(ctx, backfillOf(1, w, "a")))(t)
 	again, err := s.Backfills.AddBackfill(ctx, backfillOf(1, w, "a"))
-	suite.WantError(t, "a name that is taken", err, host.ErrConflict)
+	suite.WantError(t, "add with an existing name", err, host.ErrConflict)
 	if diff := cmp.Diff(b, again, sameTree()); diff != "" {
-		t.Errorf("the one that has it (-want +got):\n%s", diff)
+		t.Errorf("existing backfill (-want +got):\n%s", diff)
 	}
 	for _, free := range []host.Backfill{backfillOf(1, w, "b"), backfillOf(1, other, "a")} {
 		if x := suite.Got(s.Backfills.AddBackfill(ctx, free))(t); x.ID == b.ID {
-			t.Errorf("a name that is free has given %+v", x)
+			t.Errorf("added with an unused name: got the existing backfill %+v", x)
 		}
 	}
 }
@@ -111,9 +111,9 @@ func backfillsChanged(t *testing.T, s suite.Stores) {
 	all.Wait()
 	now := suite.Got(s.Backfills.Backfill(ctx, 1, b.ID))(t)
 	if n := len(now.State.FailedAttempts); n != 20 || done.Load() != 20 || now.Version != 20 {
-		t.Errorf("of 20 changes %d are there, after %d answers, as version %d", n, done.Load(), now.Version)
+		t.Errorf("got %d changes after %d successful calls in version %d, want 20 of each", n, done.Load(), now.Version)
 	}
-	suite.WantError(t, "a change of what was read before", s.Backfills.UpdateBackfill(ctx, b), host.ErrConflict)
+	suite.WantError(t, "change of an outdated version", s.Backfills.UpdateBackfill(ctx, b), host.ErrConflict)
 }
 
 func backfillsListed(t *testing.T, s suite.Stores) {
@@ -129,17 +129,17 @@ func backfillsListed(t *testing.T, s suite.Stores) {
 		q    host.BackfillQuery
 		want []host.Backfill
 	}{
-		"of a site":                {host.BackfillQuery{Site: 1}, []host.Backfill{c, b, a}},
-		"of a project":             {host.BackfillQuery{Site: 1, Project: w.Project.ID}, []host.Backfill{b, a}},
-		"of a workflow":            {host.BackfillQuery{Site: 1, Project: w.Project.ID, Workflow: w.Name}, []host.Backfill{b, a}},
-		"of no workflow":           {host.BackfillQuery{Site: 1, Project: w.Project.ID, Workflow: "x"}, nil},
-		"of another site's":        {host.BackfillQuery{Site: 2, Project: w.Project.ID}, nil},
-		"open ones":                {host.BackfillQuery{Site: 1, Open: true}, []host.Backfill{c, a}},
-		"open ones of all sites":   {host.BackfillQuery{Site: host.AnySite, Open: true}, []host.Backfill{d, c, a}},
-		"the first page":           {host.BackfillQuery{Site: 1, Count: 2}, []host.Backfill{c, b}},
-		"the second page":          {host.BackfillQuery{Site: 1, Count: 2, Before: b.ID}, []host.Backfill{a}},
-		"open ones, page by page":  {host.BackfillQuery{Site: host.AnySite, Open: true, Count: 1, Before: c.ID}, []host.Backfill{a}},
-		"of a project, page by it": {host.BackfillQuery{Site: 1, Project: w.Project.ID, Count: 1}, []host.Backfill{b}},
+		"site":                    {host.BackfillQuery{Site: 1}, []host.Backfill{c, b, a}},
+		"project":                 {host.BackfillQuery{Site: 1, Project: w.Project.ID}, []host.Backfill{b, a}},
+		"workflow":                {host.BackfillQuery{Site: 1, Project: w.Project.ID, Workflow: w.Name}, []host.Backfill{b, a}},
+		"unknown workflow":        {host.BackfillQuery{Site: 1, Project: w.Project.ID, Workflow: "x"}, nil},
+		"project of another site": {host.BackfillQuery{Site: 2, Project: w.Project.ID}, nil},
+		"open":                    {host.BackfillQuery{Site: 1, Open: true}, []host.Backfill{c, a}},
+		"open, all sites":         {host.BackfillQuery{Site: host.AnySite, Open: true}, []host.Backfill{d, c, a}},
+		"first page":              {host.BackfillQuery{Site: 1, Count: 2}, []host.Backfill{c, b}},
+		"second page":             {host.BackfillQuery{Site: 1, Count: 2, Before: b.ID}, []host.Backfill{a}},
+		"open, second page":       {host.BackfillQuery{Site: host.AnySite, Open: true, Count: 1, Before: c.ID}, []host.Backfill{a}},
+		"project, first page":     {host.BackfillQuery{Site: 1, Project: w.Project.ID, Count: 1}, []host.Backfill{b}},
 	} {
 		var names, want []string
 		for _, y := range suite.Got(s.Backfills.Backfills(ctx, x.q))(t) {
@@ -165,14 +165,14 @@ func backfillsForgotten(t *testing.T, s suite.Stores) {
 	}
 	left := func() int { return len(suite.Got(s.Backfills.Backfills(ctx, host.BackfillQuery{Site: 1}))(t)) }
 	if n := suite.Got(s.Backfills.ForgetBackfills(ctx, s.Now().Add(-time.Hour), 10))(t); n != 0 || left() != 5 {
-		t.Errorf("of what is younger %d went, %d are left", n, left())
+		t.Errorf("removed %d newer backfills, want none; %d remain", n, left())
 	}
 	later := s.Now().Add(150 * time.Minute)
 	if n := suite.Got(s.Backfills.ForgetBackfills(ctx, later, 2))(t); n != 2 || left() != 3 {
-		t.Errorf("of two at once %d went, %d are left", n, left())
+		t.Errorf("removed %d with a limit of 2; %d remain, want 3", n, left())
 	}
 	if n := suite.Got(s.Backfills.ForgetBackfills(ctx, later, 10))(t); n != 1 || left() != 2 {
-		t.Errorf("of the rest %d went, %d are left", n, left())
+		t.Errorf("removed %d in the second call, want 1; %d remain, want 2", n, left())
 	}
 	suite.Got(s.Backfills.AddBackfill(ctx, backfillOf(1, w, "0")))(t) // its name is free again
 }

@@ -15,11 +15,11 @@ import (
 // blobsSuite checks a host.Blobs.
 func blobsSuite(t *testing.T, h suite.Harness) {
 	suite.Cases{
-		"a blob is kept":               blobsKeep,
-		"a key is written once":        blobsOnce,
-		"what is cut short is no blob": blobsShort,
-		"keys stay inside":             blobsKeys,
-		"a blob is deleted":            blobsDelete,
+		"put and open":                    blobsKeep,
+		"keys are written once":           blobsOnce,
+		"incomplete blobs are not stored": blobsShort,
+		"invalid keys are rejected":       blobsKeys,
+		"delete":                          blobsDelete,
 	}.Run(t, h)
 }
 
@@ -29,7 +29,7 @@ func readAll(t *testing.T, r io.ReadCloser, size int64, err error) string {
 	defer r.Close()
 	content := suite.Got(io.ReadAll(r))(t)
 	if int64(len(content)) != size {
-		t.Errorf("read %d bytes of %d", len(content), size)
+		t.Errorf("got %d bytes, want %d", len(content), size)
 	}
 	return string(content)
 }
@@ -47,12 +47,12 @@ func put(ctx context.Context, s suite.Stores, key, content string) error {
 func blobsKeep(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
 	_, _, err := s.Blobs.Open(ctx, "a/b.tar.gz")
-	suite.WantError(t, "open before it is there", err, host.ErrNotFound)
+	suite.WantError(t, "open an unknown key", err, host.ErrNotFound)
 	large := strings.Repeat("0123456789", 300_000)
 	suite.Must(t, put(ctx, s, "a/b.tar.gz", large))
 	suite.Must(t, put(ctx, s, "empty", ""))
 	if blob(t, s, "a/b.tar.gz") != large || blob(t, s, "empty") != "" {
-		t.Error("a blob is not what was put")
+		t.Error("the content of a blob differs from what was stored")
 	}
 	_, _, err = s.Blobs.Open(ctx, "a")
 	suite.WantError(t, "open the first part of a key", err, host.ErrNotFound)
@@ -74,7 +74,7 @@ func blobsOnce(t *testing.T, s suite.Stores) {
 	first := blob(t, s, "k")
 	suite.Must(t, put(ctx, s, "k", "three"))
 	if now := blob(t, s, "k"); now != first || now != "one" && now != "two" {
-		t.Errorf("the blob was %q and is %q", first, now)
+		t.Errorf("got blob %q first and %q later, want the same", first, now)
 	}
 }
 
@@ -82,16 +82,16 @@ func blobsShort(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
 	for name, size := range map[string]int64{"short": 11, "long": 9} {
 		if err := s.Blobs.Put(ctx, name, strings.NewReader("0123456789"), size); err == nil {
-			t.Errorf("10 bytes were taken for %d", size)
+			t.Errorf("stored 10 bytes announced as %d, want an error", size)
 		}
 		_, _, err := s.Blobs.Open(ctx, name)
 		suite.WantError(t, "open "+name, err, host.ErrNotFound)
 	}
 	broken := errors.New("broken")
 	err := s.Blobs.Put(ctx, "broken", io.MultiReader(strings.NewReader("01234"), failing{broken}), 10)
-	suite.WantError(t, "put of a broken stream", err, broken)
+	suite.WantError(t, "put a broken stream", err, broken)
 	_, _, err = s.Blobs.Open(ctx, "broken")
-	suite.WantError(t, "open of it", err, host.ErrNotFound)
+	suite.WantError(t, "open the incomplete blob", err, host.ErrNotFound)
 }
 
 type failing struct{ err error }
@@ -101,11 +101,11 @@ func (f failing) Read([]byte) (int, error) { return 0, f.err }
 func blobsKeys(t *testing.T, s suite.Stores) {
 	for _, key := range []string{"", ".", "..", "../x", "a/../../x", "/etc/passwd", "a//b", "a/", "a/../b", "a\x00b"} {
 		if err := put(t.Context(), s, key, "x"); err == nil {
-			t.Errorf("key %q was taken", key)
+			t.Errorf("stored the invalid key %q, want an error", key)
 		}
 		if r, _, err := s.Blobs.Open(t.Context(), key); err == nil {
 			r.Close()
-			t.Errorf("key %q was opened", key)
+			t.Errorf("opened the invalid key %q, want an error", key)
 		}
 	}
 }

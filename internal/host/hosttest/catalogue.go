@@ -16,16 +16,16 @@ import (
 // catalogueSuite checks host.Projects and host.Workflows.
 func catalogueSuite(t *testing.T, h suite.Harness) {
 	suite.Cases{
-		"a push makes a project":           catalogueFirst,
-		"a push adds a revision":           catalogueSecond,
-		"a revision is pushed once":        catalogueRace,
-		"projects are listed":              catalogueProjects,
-		"revisions are listed":             catalogueRevisions,
-		"definitions are listed":           catalogueWorkflows,
-		"a deleted project frees its name": catalogueDelete,
-		"a paused project":                 cataloguePause,
-		"a pause beside pushes":            cataloguePauseBeside,
-		"sites are apart":                  catalogueSites,
+		"first push creates a project":    catalogueFirst,
+		"second push adds a revision":     catalogueSecond,
+		"concurrent pushes of a revision": catalogueRace,
+		"list projects":                   catalogueProjects,
+		"list revisions":                  catalogueRevisions,
+		"list definitions":                catalogueWorkflows,
+		"delete a project":                catalogueDelete,
+		"pause a project":                 cataloguePause,
+		"pause during pushes":             cataloguePauseBeside,
+		"sites are isolated":              catalogueSites,
 	}.Run(t, h)
 }
 
@@ -67,13 +67,13 @@ func catalogueSecond(t *testing.T, s suite.Stores) {
 	suite.WantError(t, "the same revision again", err, host.ErrConflict)
 	second := suite.Got(suite.Push(ctx, s, 1, "demo", "r2", []string{"main"}, nil))(t)
 	if second.ID != first.ID || second.Latest.ID <= first.Latest.ID || second.Latest.Name != "r2" {
-		t.Errorf("second push: %+v, after %+v", second, first)
+		t.Errorf("second push: got %+v after %+v", second, first)
 	}
 	if got := workflows(t, s, host.WorkflowQuery{Site: 1, Revision: first.Latest.ID}); got != "main gone " {
-		t.Errorf("definitions of the old revision: %s", got)
+		t.Errorf("got definitions %s of the old revision", got)
 	}
 	if got := workflows(t, s, host.WorkflowQuery{Site: 1}); got != "main " {
-		t.Errorf("newest definitions: %s", got)
+		t.Errorf("got latest definitions %s", got)
 	}
 }
 
@@ -95,7 +95,7 @@ func catalogueRace(t *testing.T, s suite.Stores) {
 	}
 	all.Wait()
 	if list := suite.Got(s.Projects.Projects(t.Context(), host.ProjectQuery{Site: 1}))(t); won != 1 || len(list) != 1 {
-		t.Errorf("of 6 pushes of one revision %d won and %d projects were made; want 1 and 1", won, len(list))
+		t.Errorf("%d of 6 concurrent pushes of a revision succeeded and created %d projects, want 1 and 1", won, len(list))
 	}
 }
 
@@ -127,7 +127,7 @@ func catalogueProjects(t *testing.T, s suite.Stores) {
 		{host.ProjectQuery{Site: 2}, ""},
 	} {
 		if got := projects(t, s, c.q); got != c.want {
-			t.Errorf("%+v: %q, want %q", c.q, got, c.want)
+			t.Errorf("%+v: got %q, want %q", c.q, got, c.want)
 		}
 	}
 }
@@ -154,7 +154,7 @@ func catalogueRevisions(t *testing.T, s suite.Stores) {
 			names += r.Name + " "
 		}
 		if names != c.want {
-			t.Errorf("%+v: %q, want %q", c.q, names, c.want)
+			t.Errorf("%+v: got %q, want %q", c.q, names, c.want)
 		}
 	}
 }
@@ -175,7 +175,7 @@ func catalogueWorkflows(t *testing.T, s suite.Stores) {
 	suite.Got(suite.Push(ctx, s, 1, "beta", "r1", []string{"main", "weekly"}, nil))(t)
 	list := suite.Got(s.Workflows.Workflows(ctx, host.WorkflowQuery{Site: 1}))(t)
 	if len(list) != 4 {
-		t.Fatalf("%d newest definitions, want 4", len(list))
+		t.Fatalf("got %d latest definitions, want 4", len(list))
 	}
 	for _, c := range []struct {
 		q    host.WorkflowQuery
@@ -194,7 +194,7 @@ func catalogueWorkflows(t *testing.T, s suite.Stores) {
 		{host.WorkflowQuery{Site: 2}, ""},
 	} {
 		if got := workflows(t, s, c.q); got != c.want {
-			t.Errorf("%+v: %q, want %q", c.q, got, c.want)
+			t.Errorf("%+v: got %q, want %q", c.q, got, c.want)
 		}
 	}
 }
@@ -206,20 +206,20 @@ func catalogueDelete(t *testing.T, s suite.Stores) {
 	suite.Must(t, s.Projects.DeleteProject(ctx, 1, p.ID, suite.Instant(5)))
 	suite.WantError(t, "delete again", s.Projects.DeleteProject(ctx, 1, p.ID, suite.Instant(6)), host.ErrNotFound)
 	if got := projects(t, s, host.ProjectQuery{Site: 1}) + workflows(t, s, host.WorkflowQuery{Site: 1}); got != "" {
-		t.Errorf("after the delete the lists show %s", got)
+		t.Errorf("got %s in lists after the deletion, want nothing", got)
 	}
 	if list := suite.Got(s.Schedules.Schedules(ctx, host.ScheduleQuery{Site: 1}))(t); len(list) != 0 {
-		t.Errorf("%d schedules of a deleted project", len(list))
+		t.Errorf("got %d schedules of a deleted project, want none", len(list))
 	}
 	if p := suite.Got(s.Projects.Project(ctx, 1, p.ID))(t); p.Name != "demo" || !p.DeletedAt.Equal(suite.Instant(5)) {
-		t.Errorf("the deleted project is %q, deleted at %v", p.Name, p.DeletedAt)
+		t.Errorf("got deleted project %q with the deletion time %v", p.Name, p.DeletedAt)
 	}
 	if w := suite.Got(s.Workflows.Workflow(ctx, 1, w.ID))(t); w.Name != "main" || w.Project.Name != "demo" {
-		t.Errorf("the definition of a deleted project is %+v", w)
+		t.Errorf("got definition %+v of a deleted project", w)
 	}
 	again := suite.Got(suite.Push(ctx, s, 1, "demo", "r1", []string{"main"}, nil))(t)
 	if again.ID == p.ID {
-		t.Error("a push brought the deleted project back")
+		t.Error("a push restored the deleted project, want a new one")
 	}
 }
 
@@ -243,18 +243,18 @@ func cataloguePause(t *testing.T, s suite.Stores) {
 	suite.Must(t, s.Projects.PauseProject(ctx, 1, p.ID, why))
 	paused("paused", why)
 	if again := suite.Got(suite.Push(ctx, s, 1, "demo", "r2", []string{"main"}, nil))(t); again.Paused != why {
-		t.Errorf("a push answers with the pause %+v", again.Paused)
+		t.Errorf("got pause %+v from a push", again.Paused)
 	}
 	paused("pushed", why)
 	why = host.Pause{At: suite.Instant(6)}
 	suite.Must(t, s.Projects.PauseProject(ctx, host.AnySite, p.ID, why))
-	paused("paused by nobody who has a name", why)
+	paused("paused by an unnamed user", why)
 	suite.Must(t, s.Projects.PauseProject(ctx, 1, p.ID, host.Pause{}))
 	paused("unpaused", host.Pause{})
 	suite.Got(suite.Push(ctx, s, 1, "demo", "r3", []string{"main"}, nil))(t)
 	paused("pushed again", host.Pause{})
 	suite.WantError(t, "pause a project of another site", s.Projects.PauseProject(ctx, 2, p.ID, why), host.ErrNotFound)
-	suite.WantError(t, "pause what there is not", s.Projects.PauseProject(ctx, 1, p.ID+other.ID+1000, why), host.ErrNotFound)
+	suite.WantError(t, "pause an unknown project", s.Projects.PauseProject(ctx, 1, p.ID+other.ID+1000, why), host.ErrNotFound)
 	suite.Must(t, s.Projects.DeleteProject(ctx, 1, p.ID, suite.Instant(7)))
 	suite.WantError(t, "pause a deleted project", s.Projects.PauseProject(ctx, 1, p.ID, why), host.ErrNotFound)
 }
@@ -279,7 +279,7 @@ func cataloguePauseBeside(t *testing.T, s suite.Stores) {
 		suite.Must(t, s.Projects.PauseProject(ctx, 1, p.ID, want))
 		all.Wait()
 		if is := suite.Got(s.Projects.Project(ctx, 1, p.ID))(t).Paused; is != want {
-			t.Errorf("after pushes beside it the pause is %+v, not %+v", is, want)
+			t.Errorf("got pause %+v after concurrent pushes, want %+v", is, want)
 		}
 	}
 }
@@ -308,9 +308,9 @@ func catalogueSites(t *testing.T, s suite.Stores) {
 		t.Errorf("one site after the first (-want +got):\n%s", diff)
 	}
 	if p := suite.Got(s.Projects.Project(ctx, host.AnySite, two.ID))(t); p.Site != 2 {
-		t.Errorf("project of any site has site %d, want 2", p.Site)
+		t.Errorf("project read for any site: got site %d, want 2", p.Site)
 	}
 	if w := suite.Got(s.Workflows.Workflow(ctx, host.AnySite, w.ID))(t); w.Site != 1 {
-		t.Errorf("definition of any site has site %d, want 1", w.Site)
+		t.Errorf("definition read for any site: got site %d, want 1", w.Site)
 	}
 }

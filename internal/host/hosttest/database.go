@@ -14,7 +14,7 @@ import (
 
 // databaseSuite checks a host.Database.
 func databaseSuite(t *testing.T, h suite.Harness) {
-	suite.Cases{"queues are counted": databaseDepths, "messages are listed": databaseQueued, "work is counted": databaseCounts, "a closed database refuses calls": databaseClosed}.Run(t, h)
+	suite.Cases{"queue depths": databaseDepths, "list messages": databaseQueued, "counts": databaseCounts, "calls after close": databaseClosed}.Run(t, h)
 }
 
 // wantDepth checks what the queue of tasks holds, while that of events is empty.
@@ -24,7 +24,7 @@ func wantDepth(t *testing.T, s suite.Stores, what string, want host.Depth) {
 	got := suite.Got(s.Database.Depths(t.Context()))(t)
 	for i, d := range got {
 		if waits := !d.Oldest.IsZero(); waits != (d.Ready > 0) || waits && s.Now().Sub(d.Oldest).Abs() > suite.Long {
-			t.Errorf("%s: the oldest of %d ready messages waits since %v", what, d.Ready, d.Oldest)
+			t.Errorf("%s: the oldest of %d ready messages has waited since %v", what, d.Ready, d.Oldest)
 		}
 		got[i].Oldest = time.Time{}
 	}
@@ -51,7 +51,7 @@ func databaseDepths(t *testing.T, s suite.Stores) {
 	time.Sleep(200*time.Millisecond + s.Grain)
 	wantDepth(t, s, "after the end of a lease", host.Depth{Ready: 1, Later: 2})
 	if again := suite.Receive(t, q, suite.Long); second.ID != "second" || again.ID != "second" || again.Count != 2 {
-		t.Errorf("received %s and then %s %d times; want second twice, the second time with a count of 2: Depths must not count", second.ID, again.ID, again.Count)
+		t.Errorf("received %s and then %s with count %d, want second twice and count 2: Depths must not count as a delivery", second.ID, again.ID, again.Count)
 	}
 }
 
@@ -68,7 +68,7 @@ func databaseQueued(t *testing.T, s suite.Stores) {
 	}
 	list := suite.Got(s.Database.Queued(ctx, "tasks", 0, 3))(t)
 	if len(list) != 3 {
-		t.Fatalf("three messages: %+v", list)
+		t.Fatalf("got messages %+v, want three", list)
 	}
 	list = append(list, suite.Got(s.Database.Queued(ctx, "tasks", list[2].Place, 3))(t)...)
 	want := []host.Queued{
@@ -82,11 +82,11 @@ func databaseQueued(t *testing.T, s suite.Stores) {
 		if i < len(want) && want[i].Since.IsZero() {
 			want[i].Since = x.Since
 			if x.Since.Sub(begin).Abs() > suite.Long/2 {
-				t.Errorf("%s waits since %v, and was sent at %v", x.ID, x.Since, begin)
+				t.Errorf("%s has waited since %v, want about %v", x.ID, x.Since, begin)
 			}
 		}
 		if end := begin.Add(suite.Long); x.ID == "first" && (x.Until.Before(end.Add(-time.Second)) || x.Until.After(end.Add(suite.Long/2))) {
-			t.Errorf("the lease ends at %v; it began after %v and lasts an hour", x.Until, begin)
+			t.Errorf("got a lease until %v, want an hour after %v", x.Until, begin)
 		} else if x.ID == "first" {
 			list[i].Until = time.Time{}
 		}
@@ -95,7 +95,7 @@ func databaseQueued(t *testing.T, s suite.Stores) {
 		t.Errorf("messages (-want +got):\n%s", diff)
 	}
 	_, err := s.Database.Queued(ctx, "mail", 0, 1)
-	suite.WantError(t, "list a queue that does not exist", err, host.ErrNotFound)
+	suite.WantError(t, "list an unknown queue", err, host.ErrNotFound)
 }
 
 func databaseCounts(t *testing.T, s suite.Stores) {
@@ -105,10 +105,10 @@ func databaseCounts(t *testing.T, s suite.Stores) {
 		var v host.Vitals
 		suite.Must(t, s.Database.Counts(ctx, &v))
 		if inMemory := s.Reopen == nil; (v.Database == 0) != inMemory {
-			t.Errorf("%s: the database has %d bytes", what, v.Database)
+			t.Errorf("%s: got a database of %d bytes", what, v.Database)
 		}
 		if v.Unfinished != unfinished || v.Events != events || v.Tasks != tasks {
-			t.Errorf("%s: counts are %+v; want %d attempts, %d events and %d tasks", what, v, unfinished, events, tasks)
+			t.Errorf("%s: got counts %+v, want %d attempts, %d events and %d tasks", what, v, unfinished, events, tasks)
 		}
 	}
 	want("an empty database", 0, 0, 0)

@@ -70,7 +70,7 @@ func Exercise(t *testing.T, d Driver) {
 			p.suite(t, func(t *testing.T, run func(*testing.T, suite.Stores)) {
 				d.Stores(t, func(t *testing.T, s suite.Stores) {
 					if !p.has(s) {
-						t.Fatalf("the driver has no %s: make it in Stores, or name it in Absent with the reason", p.name)
+						t.Fatalf("the driver has no %s: create it in Stores, or list it in Absent with the reason", p.name)
 					}
 					run(t, s)
 				})
@@ -87,12 +87,12 @@ func exercised(d Driver) (run []port, problems []string) {
 		if reason, absent := d.Absent[p.name]; !absent {
 			run = append(run, p)
 		} else if reason == "" {
-			problems = append(problems, "Absent names "+p.name+" without a reason")
+			problems = append(problems, "Absent lists "+p.name+" without a reason")
 		}
 	}
 	for name := range d.Absent {
 		if !known[name] {
-			problems = append(problems, "Absent names "+name+", which is no port")
+			problems = append(problems, "Absent lists "+name+", which is not a port")
 		}
 	}
 	if len(run) == 0 {

@@ -27,7 +27,7 @@ func wantOf(t *testing.T, s suite.Stores, attempt int64, want ...string) {
 	}
 	slices.Sort(names)
 	if got := strings.Join(names, ", "); got != strings.Join(want, ", ") {
-		t.Errorf("messages of attempt %d: %q, want %q", attempt, got, want)
+		t.Errorf("attempt %d: got messages %q, want %q", attempt, got, want)
 	}
 }
 
@@ -39,7 +39,7 @@ func wantSilent(t *testing.T, s suite.Stores, want ...host.Attempt) {
 		list = append(list, host.Attempt{ID: id})
 	}
 	if ids(list...) != ids(want...) {
-		t.Errorf("without messages: %s, want %s", ids(list...), ids(want...))
+		t.Errorf("got attempts %s without messages, want %s", ids(list...), ids(want...))
 	}
 }
 
@@ -81,7 +81,7 @@ func inventorySilent(t *testing.T, s suite.Stores) {
 	suite.Must(t, s.Events.Send(ctx, host.Message{ID: host.MessageID(list[0].ID, "go"), Group: strconv.FormatInt(list[0].ID, 10)})) // makes the deletion durable
 	wantSilent(t, s, append([]host.Attempt{list[1]}, list[3:]...)...)
 	if few := suite.Got(s.Inventory.Silent(ctx, list[4].ID, 3))(t); !slices.Equal(few, []int64{list[5].ID, list[6].ID, list[7].ID}) {
-		t.Errorf("three behind %d: %v", list[4].ID, few)
+		t.Errorf("got attempts after %d: %v, want the next three", list[4].ID, few)
 	}
 }
 
@@ -90,7 +90,7 @@ func inventoryDeadlines(t *testing.T, s suite.Stores) {
 	suite.Must(t, s.Events.Delete(t.Context(), suite.Receive(t, s.Events, suite.Long)))
 	for _, name := range []string{host.SLAGuard, host.TimeoutMark + "1.1"} {
 		if !host.IsDeadline(name) {
-			t.Errorf("%s is no deadline", name)
+			t.Errorf("IsDeadline(%q) = false, want true", name)
 		}
 		suite.Must(t, s.Tasks.Send(t.Context(), host.Message{ID: host.MessageID(a.ID, name), Due: s.Now().Add(suite.Long)}))
 	}

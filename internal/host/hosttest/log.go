@@ -17,13 +17,13 @@ import (
 // logSuite checks a host.Log.
 func logSuite(t *testing.T, h suite.Harness) {
 	suite.Cases{
-		"an entry follows the one before it": logOrder,
-		"who comes second learns of it":      logConflict,
-		"a log begins with its attempt":      logWithoutAttempt,
-		"loading begins at a snapshot":       logSnapshots,
-		"history looks back":                 logHistory,
-		"large entries":                      logLarge,
-		"one winner for each number":         logRace,
+		"entries are consecutive":       logOrder,
+		"second writer gets a conflict": logConflict,
+		"log of an unknown attempt":     logWithoutAttempt,
+		"load from the last snapshot":   logSnapshots,
+		"history":                       logHistory,
+		"large entries":                 logLarge,
+		"concurrent appends":            logRace,
 	}.Run(t, h)
 }
 
@@ -53,7 +53,7 @@ func logOrder(t *testing.T, s suite.Stores) {
 		want = append(want, loaded(entry(seq, "n")))
 	}
 	if err := s.Log.Append(ctx, a.ID, entry(50, "n")); err == nil {
-		t.Error("an entry was appended behind a gap")
+		t.Error("appended an entry after a gap, want an error")
 	}
 	l := suite.Got(s.Log.Load(ctx, a.ID))(t)
 	if diff := cmp.Diff(want, loadedAll(l.Entries)); diff != "" || l.Snapshot != nil || l.At != 0 {
@@ -65,7 +65,7 @@ func logConflict(t *testing.T, s suite.Stores) {
 	ctx, a := t.Context(), suite.Start(t, s)
 	suite.Must(t, s.Log.Append(ctx, a.ID, entry(2, "mine")))
 	suite.WantError(t, "the same entry again", s.Log.Append(ctx, a.ID, entry(2, "mine")), nil)
-	suite.WantError(t, "another writer's", s.Log.Append(ctx, a.ID, entry(2, "other")), host.ErrConflict)
+	suite.WantError(t, "an entry of another writer", s.Log.Append(ctx, a.ID, entry(2, "other")), host.ErrConflict)
 	suite.Must(t, s.Log.Append(ctx, a.ID, entry(3, "mine")))
 	suite.WantError(t, "the same entry, late", s.Log.Append(ctx, a.ID, entry(2, "mine")), nil)
 	l := suite.Got(s.Log.Load(ctx, a.ID))(t)
@@ -102,7 +102,7 @@ func logSnapshots(t *testing.T, s suite.Stores) {
 	a, list := withSnapshots(t, s)
 	l := suite.Got(s.Log.Load(t.Context(), a.ID))(t)
 	if string(l.Snapshot) != "state 7" || l.At != 7 {
-		t.Errorf("snapshot is %q at %d, want that of entry 7", l.Snapshot, l.At)
+		t.Errorf("got snapshot %q of entry %d, want that of entry 7", l.Snapshot, l.At)
 	}
 	if diff := cmp.Diff(loadedAll(list[7:]), loadedAll(l.Entries)); diff != "" {
 		t.Errorf("entries after the snapshot (-want +got):\n%s", diff)
@@ -135,10 +135,10 @@ func logLarge(t *testing.T, s suite.Stores) {
 	suite.Must(t, s.Log.Append(ctx, a.ID, e))
 	l := suite.Got(s.Log.History(ctx, a.ID, 2, 1))(t)
 	if len(l.Entries) != 1 || !bytes.Equal(l.Entries[0].Changes, e.Changes) {
-		t.Error("a large entry is not what was appended")
+		t.Error("a large entry differs from what was appended")
 	}
 	if l := suite.Got(s.Log.Load(ctx, a.ID))(t); !bytes.Equal(l.Snapshot, e.Snapshot) {
-		t.Error("a large snapshot is not what was appended")
+		t.Error("a large snapshot differs from what was appended")
 	}
 }
 
@@ -165,7 +165,7 @@ func logRace(t *testing.T, s suite.Stores) {
 				}
 				last, err := lastSeq(ctx, s.Log, a.ID)
 				if err != nil || last < seq {
-					t.Errorf("after entry %d was decided the log ends at %d (%v)", seq, last, err)
+					t.Errorf("after entry %d was decided, the log ends at %d (%v)", seq, last, err)
 					return
 				}
 				seq = last + 1
@@ -176,7 +176,7 @@ func logRace(t *testing.T, s suite.Stores) {
 	l := suite.Got(s.Log.Load(ctx, a.ID))(t)
 	for i, e := range l.Entries[1:] {
 		if e.Seq != int64(i)+2 || len(winners[e.Seq]) != 1 || winners[e.Seq][0] != e.Nonce {
-			t.Errorf("entry %d is by %q; told that they won: %q", e.Seq, e.Nonce, winners[e.Seq])
+			t.Errorf("entry %d is by %q; successful writers: %q, want only that one", e.Seq, e.Nonce, winners[e.Seq])
 		}
 	}
 }

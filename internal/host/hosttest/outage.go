@@ -10,7 +10,7 @@ import (
 
 // outageSuite checks a driver while its library fails: the host waits and retries only after host.ErrUnavailable.
 func outageSuite(t *testing.T, h suite.Harness) {
-	suite.Cases{"changes fail and succeed later": outageChanges, "no task is received": outageReceive}.Run(t, h)
+	suite.Cases{"changes fail, then succeed": outageChanges, "receive fails": outageReceive}.Run(t, h)
 }
 
 func outageChanges(t *testing.T, s suite.Stores) {
@@ -32,13 +32,13 @@ func outageChanges(t *testing.T, s suite.Stores) {
 		suite.WantError(t, what+" after the outage", change(ctx), nil)
 	}
 	if l := suite.Got(s.Log.Load(ctx, a.ID))(t); len(l.Entries) != 2 {
-		t.Errorf("the log has %d entries, want 2", len(l.Entries))
+		t.Errorf("got %d entries in the log, want 2", len(l.Entries))
 	}
 	if list := suite.Got(s.Audit.Audits(ctx, 1, 0, 0))(t); len(list) != 1 {
-		t.Errorf("the audit log has %d entries, want 1", len(list))
+		t.Errorf("got %d entries in the audit log, want 1", len(list))
 	}
 	if list := suite.Got(s.Sessions.Sessions(ctx, host.SessionQuery{Site: 1, Count: 10}))(t); len(list) != 2 {
-		t.Errorf("there are %d sessions, want 2", len(list))
+		t.Errorf("got %d sessions, want 2", len(list))
 	}
 }
 

@@ -13,10 +13,10 @@ import (
 // paramStoreSuite checks an operators.ParamStore.
 func paramStoreSuite(t *testing.T, h suite.Harness) {
 	suite.Cases{
-		"values are kept":            paramsKept,
-		"all are set or none":        paramsAtOnce,
-		"sites are apart":            paramsApart,
-		"a cancelled call sets none": paramsCancelled,
+		"set and get":                  paramsKept,
+		"sets all values or none":      paramsAtOnce,
+		"sites are isolated":           paramsApart,
+		"a canceled call sets nothing": paramsCancelled,
 	}.Run(t, h)
 }
 
@@ -29,7 +29,7 @@ func paramIs(t *testing.T, s suite.Stores, site int64, key, want string) {
 		value = "-"
 	}
 	if value != want {
-		t.Errorf("%q of site %d is %.40q, want %.40q", key, site, value, want)
+		t.Errorf("%q of site %d: got %.40q, want %.40q", key, site, value, want)
 	}
 }
 
@@ -75,7 +75,7 @@ func paramsAtOnce(t *testing.T, s suite.Stores) {
 	left, found, err := s.ParamStore(1).Get(t.Context(), "left")
 	suite.Must(t, err)
 	if !found {
-		t.Error("nothing was set")
+		t.Error("no value was set")
 	}
 	paramIs(t, s, 1, "right", left)
 }
@@ -84,7 +84,7 @@ func paramsCancelled(t *testing.T, s suite.Stores) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := s.ParamStore(1).Set(ctx, map[string]string{"a": "1", "b": "2"}); err == nil {
-		t.Error("a call whose context had ended succeeded")
+		t.Error("a call with a canceled context succeeded")
 	}
 	paramIs(t, s, 1, "a", "-")
 	paramIs(t, s, 1, "b", "-")

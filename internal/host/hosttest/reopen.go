@@ -83,13 +83,13 @@ func reopenMessages(t *testing.T, s suite.Stores, crash bool) {
 				want = large
 			}
 			if string(d.Body) != want {
-				t.Errorf("the body of %s is %.40q", d.ID, d.Body)
+				t.Errorf("%s: got body %.40q", d.ID, d.Body)
 			}
 			wantDelivery(t, s, "a message received for the first time", d, 1, false, false, "")
 			suite.Must(t, q.Delete(ctx, d))
 		}
 		if slices.Sort(ids); strings.Join(ids, " ") != "1 2 3 large" || strings.Join(group, " ") != "1 2 3" {
-			t.Errorf("received %v, the group in the order %v", ids, group)
+			t.Errorf("received %v, and the group in the order %v", ids, group)
 		}
 		suite.Nothing(t, q)
 	}
@@ -134,7 +134,7 @@ func reopenReleased(t *testing.T, s suite.Stores, crash bool) {
 	s = s.Reopen(t, crash)
 	d := suite.Receive(t, s.Tasks, suite.Long)
 	if d.ID != "at once" {
-		t.Errorf("received %s before its delay has passed", d.ID)
+		t.Errorf("received %s before the end of its delay", d.ID)
 	}
 	wantDelivery(t, s, "the released task", d, 2, true, crash, "")
 	suite.Nothing(t, s.Tasks)
@@ -146,7 +146,7 @@ func reopenStopping(t *testing.T, s suite.Stores) {
 	d := suite.Receive(t, s.Tasks, suite.Long)
 	suite.Must(t, s.Database.Stopping())
 	s = reopen(t, s, true, map[host.Queue]host.Delivery{s.Tasks: d})
-	wantDelivery(t, s, "the task of a process that was asked to end", suite.Receive(t, s.Tasks, suite.Long), 2, true, false, "")
+	wantDelivery(t, s, "the task of a process that was asked to stop", suite.Receive(t, s.Tasks, suite.Long), 2, true, false, "")
 }
 
 func reopenLog(t *testing.T, s suite.Stores, crash bool) {
@@ -166,7 +166,7 @@ func reopenLog(t *testing.T, s suite.Stores, crash bool) {
 	if diff := cmp.Diff(want, read()); diff != "" || len(want[0].Entries) != 2 || len(want[1].Entries) != 5 {
 		t.Errorf("the log (-before +after):\n%s", diff)
 	}
-	suite.WantError(t, "an entry that is there", s.Log.Append(ctx, a.ID, entry(5, "n")), nil)
+	suite.WantError(t, "an existing entry", s.Log.Append(ctx, a.ID, entry(5, "n")), nil)
 	suite.WantError(t, "an entry of another writer", s.Log.Append(ctx, a.ID, entry(5, "other")), host.ErrConflict)
 	suite.WantError(t, "the next entry", s.Log.Append(ctx, a.ID, entry(6, "n")), nil)
 }
@@ -187,7 +187,7 @@ func reopenRecords(t *testing.T, s suite.Stores, crash bool) {
 	}
 	for i, id := range add(2) {
 		if id <= last[i] {
-			t.Errorf("new record %d has id %d, which is not above %d", i, id, last[i])
+			t.Errorf("new record %d: got id %d, want more than %d", i, id, last[i])
 		}
 	}
 }

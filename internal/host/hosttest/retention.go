@@ -19,19 +19,19 @@ import (
 // retentionSuite checks host.Retention.
 func retentionSuite(t *testing.T, h suite.Harness) {
 	suite.Cases{
-		"a session goes with all it has":  forgetWhole,
-		"the last one that is over stays": forgetLast,
-		"what is not over stays":          forgetUnfinished,
-		"what something waits for stays":  forgetWaitedFor,
-		"what cannot be cleared is told":  forgetRefused,
-		"one that is started again stays": forgetStartedAgain,
-		"one ahead of its time stays":     forgetAhead,
-		"what a schedule comes to stays":  forgetScheduled,
-		"a session of many attempts":      forgetMany,
-		"what is old":                     forgetOld,
-		"what was removed is noted":       forgetNoted,
-		"what is known of an archive":     forgetArchive,
-		"entries of the audit log go":     forgetRecords,
+		"removes all records of a session":          forgetWhole,
+		"keeps the last finished session":           forgetLast,
+		"keeps unfinished sessions":                 forgetUnfinished,
+		"keeps sessions that others wait for":       forgetWaitedFor,
+		"reports a failed cleanup":                  forgetRefused,
+		"keeps restarted sessions":                  forgetStartedAgain,
+		"keeps future sessions":                     forgetAhead,
+		"keeps sessions that a schedule will reach": forgetScheduled,
+		"session with many attempts":                forgetMany,
+		"list old attempts":                         forgetOld,
+		"remembers removed sessions":                forgetNoted,
+		"state of an archive":                       forgetArchive,
+		"removes old audit records":                 forgetRecords,
 	}.Run(t, h)
 }
 
@@ -88,31 +88,31 @@ func forgetWhole(t *testing.T, s suite.Stores) {
 		told = nil
 		for _, a := range list {
 			_, err := s.Attempts.Attempt(ctx, 1, a.ID)
-			suite.WantError(t, "attempt that is told of", err, host.ErrNotFound)
+			suite.WantError(t, "removed attempt", err, host.ErrNotFound)
 			told = append(told, a.ID)
 		}
 		return nil
 	}
 	if !suite.Got(s.Retention.Forget(ctx, 1, first[0].SessionID, suite.Instant(30), clear))(t) {
-		t.Fatal("it was not removed")
+		t.Fatal("the session was not removed")
 	}
 	if diff := cmp.Diff([]int64{first[0].ID, first[1].ID, first[2].ID}, told); diff != "" {
-		t.Errorf("told of %s", diff)
+		t.Errorf("removed attempts: %s", diff)
 	}
 	gone(t, s, first)
 	if list := attempts(t, s, host.AttemptQuery{Site: 1, Retried: true}); list != ids(second[0]) {
-		t.Errorf("there are attempts %s", list)
+		t.Errorf("got attempts %s", list)
 	}
 	if list := suite.Got(s.Sessions.Sessions(ctx, host.SessionQuery{Site: 1}))(t); len(list) != 1 || list[0].Last.ID != second[0].ID {
-		t.Errorf("there are sessions %+v", list)
+		t.Errorf("got sessions %+v", list)
 	}
 	if forget(t, s, first[0], 30) {
-		t.Error("it was removed twice")
+		t.Error("the session was removed twice")
 	}
 	suite.Must(t, s.Retention.Clear(ctx))
 	again := suite.Got(s.Attempts.Start(ctx, suite.AttemptOf(1, w, suite.Instant(0), "")))(t)[0]
 	if again.Index != 1 || again.SessionID == first[0].SessionID {
-		t.Errorf("started again it is %+v", again)
+		t.Errorf("got restarted attempt %+v", again)
 	}
 }
 
@@ -123,14 +123,14 @@ func forgetLast(t *testing.T, s suite.Stores) {
 		t.Error("the last session was removed")
 	}
 	if !forget(t, s, first[0], 1000) {
-		t.Error("the first session stayed")
+		t.Error("the first session was not removed")
 	}
 	if at := suite.Got(s.Sessions.LastSession(t.Context(), w.Project.ID, w.Name, suite.Instant(4000)))(t); !at.Equal(suite.Instant(3600)) {
-		t.Errorf("the last session is %v", at)
+		t.Errorf("got last session %v", at)
 	}
 	suite.Got(s.Attempts.Start(t.Context(), suite.AttemptOf(1, w, suite.Instant(7200), "")))(t)
 	if forget(t, s, second[0], 1000) {
-		t.Error("the last session that is over was removed while the next one runs")
+		t.Error("the last finished session was removed while the next one is running")
 	}
 }
 
@@ -139,21 +139,21 @@ func forgetUnfinished(t *testing.T, s suite.Stores) {
 	list := over(t, s, w, 0, 10, "")
 	over(t, s, w, 3600, 20, "")
 	if forget(t, s, list[0], 10) {
-		t.Error("one that ended just then was removed")
+		t.Error("a session that ended at the limit was removed")
 	}
 	if suite.Got(s.Retention.Forget(ctx, 2, list[0].SessionID, suite.Instant(1000), nil))(t) {
-		t.Error("another site removed it")
+		t.Error("the session was removed for another site")
 	}
 	a := suite.Got(s.Attempts.Start(ctx, suite.AttemptOf(1, w, suite.Instant(0), "a")))(t)[0]
 	if forget(t, s, a, 1000) {
-		t.Error("a session with an attempt that runs was removed")
+		t.Error("a session with a running attempt was removed")
 	}
 	suite.Must(t, s.Attempts.Finish(ctx, a.ID, host.End{At: suite.Instant(2000)}))
 	if forget(t, s, a, 1000) {
-		t.Error("a session whose last attempt ended later was removed")
+		t.Error("a session with an attempt that ended later was removed")
 	}
 	if all := attempts(t, s, host.AttemptQuery{Site: 1, Session: a.SessionID, Retried: true}); all != ids(a, list[0]) {
-		t.Errorf("its attempts are %s", all)
+		t.Errorf("got attempts %s", all)
 	}
 }
 
@@ -166,11 +166,11 @@ func forgetWaitedFor(t *testing.T, s suite.Stores) {
 	suite.Must(t, s.Attempts.Finish(ctx, first.ID, host.End{At: suite.Instant(10)}))
 	over(t, s, w, 7200, 20, "")
 	if forget(t, s, first, 4000) {
-		t.Error("a session was removed that another one waits for")
+		t.Error("a session that another one waits for was removed")
 	}
 	suite.Must(t, s.Attempts.Finish(ctx, second.ID, host.End{At: suite.Instant(15)}))
 	if !forget(t, s, first, 4000) {
-		t.Error("a session stayed that nothing waits for any more")
+		t.Error("a session that no other one waits for any more was not removed")
 	}
 }
 
@@ -178,11 +178,11 @@ func forgetRefused(t *testing.T, s suite.Stores) {
 	ctx, w := t.Context(), suite.Definition(t, s, 1, "demo")
 	list := over(t, s, w, 0, 10, "", "a")
 	over(t, s, w, 3600, 20, "")
-	no := errors.New("the disk is away")
+	no := errors.New("the disk is unavailable")
 	removed, err := s.Retention.Forget(ctx, 1, list[0].SessionID, suite.Instant(30), func(context.Context, []host.Attempt) error { return no })
 	suite.WantError(t, "forget", err, no)
 	if !removed {
-		t.Error("it was not removed")
+		t.Error("the session was not removed")
 	}
 	gone(t, s, list)
 }
@@ -193,14 +193,14 @@ func forgetStartedAgain(t *testing.T, s suite.Stores) {
 	over(t, s, w, 3600, 20, "")
 	list = append(list, suite.Got(s.Attempts.Start(ctx, suite.AttemptOf(1, w, suite.Instant(0), "again")))(t)[0])
 	removed := suite.Got(s.Retention.Forget(ctx, 1, list[0].SessionID, suite.Instant(30), func(context.Context, []host.Attempt) error {
-		t.Error("it was cleared")
+		t.Error("cleanup was called for a restarted session")
 		return nil
 	}))(t)
 	if removed {
-		t.Error("it was removed")
+		t.Error("the restarted session was removed")
 	}
 	if all := attempts(t, s, host.AttemptQuery{Site: 1, Session: list[0].SessionID, Retried: true}); all != ids(list[1], list[0]) {
-		t.Errorf("its attempts are %s", all)
+		t.Errorf("got attempts %s", all)
 	}
 }
 
@@ -209,10 +209,10 @@ func forgetAhead(t *testing.T, s suite.Stores) {
 	list := over(t, s, w, 3600, 10, "")
 	over(t, s, w, 7200, 20, "")
 	if forget(t, s, list[0], 3600) {
-		t.Error("it was removed when it was its time")
+		t.Error("the session was removed at its session time")
 	}
 	if !forget(t, s, list[0], 3601) {
-		t.Error("it stayed after its time")
+		t.Error("the session was not removed after its session time")
 	}
 }
 
@@ -226,7 +226,7 @@ func forgetScheduled(t *testing.T, s suite.Stores) {
 	before, next := over(t, s, w, 0, 10, ""), over(t, s, w, 3600, 20, "")
 	over(t, s, w, 7200, 30, "")
 	if !forget(t, s, before[0], 10000) {
-		t.Error("a session stayed that the schedule has passed")
+		t.Error("a session that the schedule has passed was not removed")
 	}
 	if forget(t, s, next[0], 10000) {
 		t.Error("the next session of the schedule was removed")
@@ -234,13 +234,13 @@ func forgetScheduled(t *testing.T, s suite.Stores) {
 	schedule.DisabledAt = suite.Instant(40)
 	suite.Must(t, s.Schedules.Update(ctx, schedule, schedule.Times, suite.Instant(40)))
 	if forget(t, s, next[0], 10000) {
-		t.Error("the next session of the schedule was removed while that is disabled")
+		t.Error("the next session of the disabled schedule was removed")
 	}
 	old := schedule.Times
 	schedule.Times = times(7200)
 	suite.Must(t, s.Schedules.Update(ctx, schedule, old, suite.Instant(50)))
 	if !forget(t, s, next[0], 10000) {
-		t.Error("a session stayed that the schedule has passed since")
+		t.Error("a session that the moved schedule has passed was not removed")
 	}
 }
 
@@ -253,7 +253,7 @@ func forgetMany(t *testing.T, s suite.Stores) {
 	list := over(t, s, w, 0, 10, names...)
 	over(t, s, w, 3600, 20, "")
 	if !forget(t, s, list[0], 30) {
-		t.Fatal("it was not removed")
+		t.Fatal("the session was not removed")
 	}
 	gone(t, s, list)
 }
@@ -270,14 +270,14 @@ func forgetNoted(t *testing.T, s suite.Stores) {
 		return s.Attempts.Start(ctx, n)
 	}
 	if !forget(t, s, list[0], 30) {
-		t.Fatal("it was not removed")
+		t.Fatal("the session was not removed")
 	}
 	for _, name := range []string{"", "b"} {
 		_, err := once(0, name)
-		suite.WantError(t, "start of a removed session by itself", err, host.ErrForgotten)
+		suite.WantError(t, "automatic start of a removed session", err, host.ErrForgotten)
 	}
 	if list := suite.Got(s.Sessions.Sessions(ctx, host.SessionQuery{Site: 1}))(t); len(list) != 1 {
-		t.Errorf("there are %d sessions", len(list))
+		t.Errorf("got %d sessions, want 1", len(list))
 	}
 	suite.Got(once(1800, ""))(t) // it never was, although it is as old
 	other := suite.Definition(t, s, 1, "other")
@@ -287,12 +287,12 @@ func forgetNoted(t *testing.T, s suite.Stores) {
 	suite.Got(s.Attempts.Start(ctx, n))(t)
 	again := suite.Got(s.Attempts.Start(ctx, suite.AttemptOf(1, w, suite.Instant(0), "")))(t)[0]
 	there, err := once(0, "")
-	suite.WantError(t, "start of what a person has started again", err, host.ErrConflict)
+	suite.WantError(t, "automatic start of a session that a user restarted", err, host.ErrConflict)
 	if len(there) != 1 || there[0].ID != again.ID {
-		t.Errorf("in the way is %+v", there)
+		t.Errorf("got conflicting attempts %+v", there)
 	}
 	_, err = once(0, "c")
-	suite.WantError(t, "start of another name", err, host.ErrForgotten)
+	suite.WantError(t, "automatic start with another name", err, host.ErrForgotten)
 }
 
 func forgetOld(t *testing.T, s suite.Stores) {
@@ -311,14 +311,14 @@ func forgetOld(t *testing.T, s suite.Stores) {
 		}
 		found = append(found, part[0].ID)
 		if part[0].ID == list[1].ID && (part[0].Index != 2 || !part[0].Done || !part[0].FinishedAt.Equal(suite.Instant(10)) || part[0].Site != 1 || part[0].SessionID != list[0].SessionID) {
-			t.Errorf("an old one is %+v", part[0])
+			t.Errorf("got old attempt %+v", part[0])
 		}
 	}
 	if diff := cmp.Diff([]int64{list[0].ID, list[1].ID, running.ID}, found); diff != "" {
-		t.Errorf("old attempts are %s", diff)
+		t.Errorf("old attempts: %s", diff)
 	}
 	if part := suite.Got(s.Retention.Old(ctx, suite.Instant(-1000), 0, 10))(t); len(part) != 0 {
-		t.Errorf("made before that were %+v", part)
+		t.Errorf("got attempts %+v from before the first one", part)
 	}
 }
 
@@ -333,10 +333,10 @@ func forgetArchive(t *testing.T, s suite.Stores) {
 	p := suite.Got(s.Projects.Projects(ctx, host.ProjectQuery{Site: 1}))(t)[0]
 	all := suite.Got(s.Projects.Projects(ctx, host.ProjectQuery{Site: host.AnySite}))(t)
 	if len(all) != 2 || all[0].ID != p.ID || all[1].ID != other.ID {
-		t.Errorf("projects of all sites are %+v", all)
+		t.Errorf("got projects of all sites %+v", all)
 	}
 	if rest := suite.Got(s.Projects.Projects(ctx, host.ProjectQuery{Site: host.AnySite, After: p.ID, Count: 1}))(t); len(rest) != 1 || rest[0].ID != other.ID {
-		t.Errorf("the second one is %+v", rest)
+		t.Errorf("got second page %+v", rest)
 	}
 	revisions := func() []host.Revision {
 		return suite.Got(s.Projects.Revisions(ctx, host.RevisionQuery{Site: 1, Project: p.ID}))(t)
@@ -352,14 +352,14 @@ func forgetArchive(t *testing.T, s suite.Stores) {
 	}
 	list := revisions()
 	if diff := cmp.Diff([]host.ArchiveState{none, removed}, []host.ArchiveState{list[0].Kept, list[1].Kept}); diff != "" {
-		t.Errorf("known is (-want +got):\n%s", diff)
+		t.Errorf("states of archives (-want +got):\n%s", diff)
 	}
 	if named := suite.Got(s.Projects.Revisions(ctx, host.RevisionQuery{Site: 1, Project: p.ID, Name: "r1"}))(t); named[0].Kept != removed {
-		t.Errorf("by name it is %+v", named[0].Kept)
+		t.Errorf("got state %+v by name", named[0].Kept)
 	}
 	suite.Must(t, s.Retention.SetArchive(ctx, r, removed, none))
 	r.ID += 1000
-	suite.WantError(t, "of no revision", s.Retention.SetArchive(ctx, r, none, going), host.ErrNotFound)
+	suite.WantError(t, "state of an unknown revision", s.Retention.SetArchive(ctx, r, none, going), host.ErrNotFound)
 }
 
 func forgetRecords(t *testing.T, s suite.Stores) {
@@ -371,7 +371,7 @@ func forgetRecords(t *testing.T, s suite.Stores) {
 		suite.Must(t, s.Audit.Record(ctx, host.Record{At: suite.Instant(int64(i)), Site: int64(1 + i%2), Who: "me", Action: "push"}))
 	}
 	if n := suite.Got(s.Retention.ForgetRecords(ctx, suite.Instant(-1000), 10))(t); n != 0 {
-		t.Errorf("%d went that are not old", n)
+		t.Errorf("removed %d records that are not old", n)
 	}
 	later := s.Now().Add(time.Hour) // ids may have the time of the clock, rows have that of the case
 	if at := suite.Instant(1 << 20); at.After(later) {
@@ -379,9 +379,9 @@ func forgetRecords(t *testing.T, s suite.Stores) {
 	}
 	left := func(site int64) int { return len(suite.Got(s.Audit.Audits(ctx, site, 0, 10))(t)) }
 	if n := suite.Got(s.Retention.ForgetRecords(ctx, later, 1))(t); n != 1 || left(1) != 1 || left(2) != 2 {
-		t.Errorf("%d went, left are %d and %d", n, left(1), left(2))
+		t.Errorf("removed %d; %d and %d remain", n, left(1), left(2))
 	}
 	if n := suite.Got(s.Retention.ForgetRecords(ctx, later, 10))(t); n != 3 || left(1)+left(2) != 0 {
-		t.Errorf("%d went, left are %d and %d", n, left(1), left(2))
+		t.Errorf("removed %d; %d and %d remain", n, left(1), left(2))
 	}
 }

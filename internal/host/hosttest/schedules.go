@@ -16,11 +16,11 @@ import (
 // schedulesSuite checks host.Schedules.
 func schedulesSuite(t *testing.T, h suite.Harness) {
 	suite.Cases{
-		"a push brings them in line": schedulesPush,
-		"one moves on once":          schedulesRace,
-		"it is told of each move":    schedulesMoves,
-		"those that are due":         schedulesDue,
-		"they are listed":            schedulesList,
+		"push updates schedules": schedulesPush,
+		"concurrent updates":     schedulesRace,
+		"repeated updates":       schedulesMoves,
+		"due schedules":          schedulesDue,
+		"list":                   schedulesList,
 	}.Run(t, h)
 }
 
@@ -52,7 +52,7 @@ func schedulesPush(t *testing.T, s suite.Stores) {
 	p := suite.Got(suite.Push(ctx, s, 1, "demo", "r1", []string{"a", "b"}, map[string]host.Times{"a": times(10), "b": times(20)}))(t)
 	list := suite.Got(s.Schedules.Schedules(ctx, host.ScheduleQuery{Site: 1}))(t)
 	if len(list) != 2 {
-		t.Fatalf("%d schedules, want 2", len(list))
+		t.Fatalf("got %d schedules, want 2", len(list))
 	}
 	a := named(t, list, "a")
 	want := host.Schedule{ID: a.ID, Site: 1, Project: host.Ref{ID: p.ID, Name: "demo"}, Workflow: host.Ref{ID: a.Workflow.ID, Name: "a"}, Times: times(10),
@@ -72,17 +72,17 @@ func schedulesPush(t *testing.T, s suite.Stores) {
 		"a": func(o *host.Schedule, _ bool) host.Times { old = o; return times(30) },
 		"c": func(o *host.Schedule, _ bool) host.Times {
 			if o != nil {
-				t.Errorf("a new schedule has an old one: %+v", o)
+				t.Errorf("got previous schedule %+v of a new one, want none", o)
 			}
 			return times(40)
 		}}
 	pushed := suite.Got(s.Projects.Push(ctx, second))(t)
 	if old == nil || old.ID != a.ID || !old.Times.Run.Equal(suite.Instant(10)) || !old.DisabledAt.Equal(suite.Instant(3)) {
-		t.Errorf("the old schedule that was shown is %+v", old)
+		t.Errorf("got previous schedule %+v", old)
 	}
 	list = suite.Got(s.Schedules.Schedules(ctx, host.ScheduleQuery{Site: 1}))(t)
 	if len(list) != 2 || named(t, list, "a").ID != a.ID || named(t, list, "c").ID == a.ID {
-		t.Fatalf("after the second push: %+v", list)
+		t.Fatalf("got schedules %+v after the second push", list)
 	}
 	newest := suite.Got(s.Workflows.Workflows(ctx, host.WorkflowQuery{Site: 1, Revision: pushed.Latest.ID, Name: "a"}))(t)[0]
 	want.Workflow.ID, want.Times, want.UpdatedAt, want.DisabledAt = newest.ID, times(30), suite.Instant(50), suite.Instant(3)
@@ -133,16 +133,16 @@ func schedulesRace(t *testing.T, s suite.Stores) {
 	all.Wait()
 	now := suite.Got(s.Schedules.Schedule(ctx, 1, a.ID))(t)
 	if diff := cmp.Diff([]host.Times{now.Times}, won); diff != "" || !now.UpdatedAt.Equal(suite.Instant(20)) {
-		t.Errorf("who won, against what is stored, updated at %v (-want +got):\n%s", now.UpdatedAt, diff)
+		t.Errorf("successful and stored update, at %v (-want +got):\n%s", now.UpdatedAt, diff)
 	}
 	a.ID += 100
-	suite.WantError(t, "update of none", s.Schedules.Update(ctx, a, a.Times, suite.Instant(1)), host.ErrNotFound)
+	suite.WantError(t, "update an unknown schedule", s.Schedules.Update(ctx, a, a.Times, suite.Instant(1)), host.ErrNotFound)
 }
 
 func schedulesDue(t *testing.T, s suite.Stores) {
 	ctx := t.Context()
 	if next := suite.Got(s.Schedules.NextDue(ctx))(t); !next.IsZero() {
-		t.Errorf("without schedules the next one is due at %v", next)
+		t.Errorf("got next due time %v without schedules, want none", next)
 	}
 	ended := host.Times{Run: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), Session: time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)}
 	suite.Got(suite.Push(ctx, s, 1, "one", "r1", []string{"a", "b", "c"}, map[string]host.Times{"a": times(30), "b": times(10), "c": ended}))(t)
@@ -152,7 +152,7 @@ func schedulesDue(t *testing.T, s suite.Stores) {
 		suite.Must(t, s.Schedules.Update(ctx, x, x.Times, suite.Instant(1)))
 	}
 	if next := suite.Got(s.Schedules.NextDue(ctx))(t); !next.Equal(suite.Instant(10)) {
-		t.Errorf("the next one is due at %v, want %v", next, suite.Instant(10))
+		t.Errorf("got next due time %v, want %v", next, suite.Instant(10))
 	}
 	for _, c := range []struct {
 		from, until int64
@@ -168,19 +168,19 @@ func schedulesDue(t *testing.T, s suite.Stores) {
 		var each []host.Schedule
 		suite.Must(t, s.Schedules.EachDue(ctx, from, suite.Instant(c.until), func(list []host.Schedule) error {
 			if len(list) == 0 {
-				t.Error("a part has no schedule")
+				t.Error("got an empty part")
 			}
 			each = append(each, list...)
 			return nil
 		}))
 		if all := suite.Got(s.Schedules.Due(ctx, from, suite.Instant(c.until), 0))(t); !cmp.Equal(all, each) {
-			t.Errorf("in parts %v, at once %v", each, all)
+			t.Errorf("got %v in parts, but %v in one call", each, all)
 		}
 		for _, x := range suite.Got(s.Schedules.Due(ctx, from, suite.Instant(c.until), c.n))(t) {
 			names += x.Workflow.Name + " "
 		}
 		if names != c.want {
-			t.Errorf("due after %d until %d: %q, want %q", c.from, c.until, names, c.want)
+			t.Errorf("due after %d until %d: got %q, want %q", c.from, c.until, names, c.want)
 		}
 	}
 }
@@ -191,7 +191,7 @@ func schedulesList(t *testing.T, s suite.Stores) {
 	suite.Got(suite.Push(ctx, s, 1, "two", "r1", []string{"a"}, map[string]host.Times{"a": times(3)}))(t)
 	list := suite.Got(s.Schedules.Schedules(ctx, host.ScheduleQuery{Site: 1}))(t)
 	if len(list) != 3 {
-		t.Fatalf("%d schedules, want 3", len(list))
+		t.Fatalf("got %d schedules, want 3", len(list))
 	}
 	named(t, list, "b")
 	for _, c := range []struct {
@@ -203,7 +203,7 @@ func schedulesList(t *testing.T, s suite.Stores) {
 		{host.ScheduleQuery{Site: 1, Workflow: "a"}, 2}, {host.ScheduleQuery{Site: 2}, 0},
 	} {
 		if got := len(suite.Got(s.Schedules.Schedules(ctx, c.q))(t)); got != c.want {
-			t.Errorf("%+v: %d schedules, want %d", c.q, got, c.want)
+			t.Errorf("%+v: got %d schedules, want %d", c.q, got, c.want)
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 // secretsSuite checks a host.Secrets.
 func secretsSuite(t *testing.T, h suite.Harness) {
-	suite.Cases{"secrets are kept": secretsKeep}.Run(t, h)
+	suite.Cases{"store, list and delete": secretsKeep}.Run(t, h)
 }
 
 func secretsKeep(t *testing.T, s suite.Stores) {
@@ -23,7 +23,7 @@ func secretsKeep(t *testing.T, s suite.Stores) {
 		suite.Must(t, s.Secrets.PutSecret(ctx, x.site, x.project, x.key, x.value))
 	}
 	if err := s.Secrets.PutSecret(ctx, 1, 1, "large", strings.Repeat("x", 16<<10+1)); err == nil {
-		t.Error("a secret of more than 16 KiB was taken")
+		t.Error("stored a secret of more than 16 KiB, want an error")
 	}
 	if diff := cmp.Diff([]string{"a", "b.c", "long"}, suite.Got(s.Secrets.SecretKeys(ctx, 1, 1))(t)); diff != "" {
 		t.Errorf("keys (-want +got):\n%s", diff)

@@ -17,13 +17,13 @@ import (
 // sessionsSuite checks host.Sessions.
 func sessionsSuite(t *testing.T, h suite.Harness) {
 	suite.Cases{
-		"a session shows its last attempt": sessionsLast,
-		"attempts are listed":              sessionsAttempts,
-		"sessions are listed":              sessionsList,
-		"lists are bounded in bytes":       sessionsBounded,
-		"active ones":                      sessionsActive,
-		"the last session before a time":   sessionsBefore,
-		"the sessions of some times":       sessionsAt,
+		"last attempt":               sessionsLast,
+		"list attempts":              sessionsAttempts,
+		"list sessions":              sessionsList,
+		"limit in bytes":             sessionsBounded,
+		"active attempts":            sessionsActive,
+		"last session before a time": sessionsBefore,
+		"sessions by time":           sessionsAt,
 	}.Run(t, h)
 }
 
@@ -52,18 +52,18 @@ func sessionsAt(t *testing.T, s suite.Stores) {
 		}
 		for _, x := range suite.Got(s.Sessions.Sessions(ctx, host.SessionQuery{Site: site, Project: w.Project.ID, Workflow: workflow, Times: times}))(t) {
 			if !x.Time.Equal(x.Last.SessionTime) || x.ID != x.Last.SessionID {
-				t.Errorf("session %+v has the last attempt %+v", x, x.Last)
+				t.Errorf("session %+v: got last attempt %+v", x, x.Last)
 			}
 			found = append(found, x.Last.ID)
 		}
 		return found
 	}
 	for what, c := range map[string]struct{ got, want []int64 }{
-		"those that there are": {at(1, w.Name, 20, 5, 0, 30), []int64{list[4].ID, list[3].ID}},
-		"none of these times":  {at(1, w.Name, 1, 2), nil},
-		"no times":             {at(1, w.Name), nil},
-		"another workflow":     {at(1, "x", 0), nil},
-		"another site":         {at(2, w.Name, 0), nil},
+		"existing sessions": {at(1, w.Name, 20, 5, 0, 30), []int64{list[4].ID, list[3].ID}},
+		"unknown times":     {at(1, w.Name, 1, 2), nil},
+		"no times":          {at(1, w.Name), nil},
+		"another workflow":  {at(1, "x", 0), nil},
+		"another site":      {at(2, w.Name, 0), nil},
 	} {
 		if diff := cmp.Diff(c.want, c.got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", what, diff)
@@ -103,7 +103,7 @@ func sessionsAttempts(t *testing.T, s suite.Stores) {
 		{host.AttemptQuery{Site: 1, Session: l[0].SessionID, Retried: true}, ids(l[3], l[0])},
 	} {
 		if got := attempts(t, s, c.q); got != c.want {
-			t.Errorf("%+v: %s, want %s", c.q, got, c.want)
+			t.Errorf("%+v: got %s, want %s", c.q, got, c.want)
 		}
 	}
 }
@@ -126,7 +126,7 @@ func sessionsList(t *testing.T, s suite.Stores) {
 			text += ids(n.Last)
 		}
 		if text != c.want {
-			t.Errorf("%+v: %s, want %s", c.q, text, c.want)
+			t.Errorf("%+v: got %s, want %s", c.q, text, c.want)
 		}
 	}
 }
@@ -165,7 +165,7 @@ func sessionsBounded(t *testing.T, s suite.Stores) {
 			}
 		}
 		if ids(list...) != ids(all...) || ids(sessions...) != ids(all...) || !slices.Equal(sizes, want) || !slices.Equal(sessionSizes, want) {
-			t.Errorf("%d bytes: pages of %v attempts and %v sessions, want %v; attempts %s, sessions %s, want %s",
+			t.Errorf("%d bytes: got pages of %v attempts and %v sessions, want %v; attempts %s, sessions %s, want %s",
 				bytes, sizes, sessionSizes, want, ids(list...), ids(sessions...), ids(all...))
 		}
 	}
@@ -182,12 +182,12 @@ func sessionsActive(t *testing.T, s suite.Stores) {
 		want        string
 	}{{1, 0, 10, ids(l[0], l[2], l[3], l[4])}, {1, l[2].ID, 1, ids(l[3])}, {2, 0, 10, ids(two)}, {-1, l[3].ID, 10, ids(l[4], two)}} {
 		if list := suite.Got(s.Sessions.Active(ctx, host.ActiveQuery{Site: c.site, After: c.after, Count: c.n}))(t); ids(list...) != c.want {
-			t.Errorf("active of site %d after %d: %s, want %s", c.site, c.after, ids(list...), c.want)
+			t.Errorf("active attempts of site %d after %d: got %s, want %s", c.site, c.after, ids(list...), c.want)
 		}
 	}
 	for limit, want := range map[int]int{3: 3, 4: 4, 5: 4} {
 		if n := suite.Got(s.Sessions.CountActive(ctx, 1, limit))(t); n != want {
-			t.Errorf("%d active up to %d, want %d", n, limit, want)
+			t.Errorf("got %d active attempts with limit %d, want %d", n, limit, want)
 		}
 	}
 }
@@ -200,7 +200,7 @@ func sessionsBefore(t *testing.T, s suite.Stores) {
 		want     time.Time
 	}{{"main", suite.Instant(100), suite.Instant(20)}, {"main", suite.Instant(20), suite.Instant(10)}, {"main", suite.Instant(0), time.Time{}}, {"x", suite.Instant(100), time.Time{}}} {
 		if at := suite.Got(s.Sessions.LastSession(t.Context(), w.Project.ID, c.workflow, c.before))(t); !at.Equal(c.want) {
-			t.Errorf("last session of %s before %v is %v, want %v", c.workflow, c.before, at, c.want)
+			t.Errorf("last session of %s before %v: got %v, want %v", c.workflow, c.before, at, c.want)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 // shortLogsSuite checks a host.ShortLogs, which is the Log of its driver.
 func shortLogsSuite(t *testing.T, h suite.Harness) {
-	suite.Cases{"short logs go with the next entry": shortLogsGo, "another process takes them": shortLogsTaken}.Run(t, h)
+	suite.Cases{"append takes short logs": shortLogsGo, "take": shortLogsTaken}.Run(t, h)
 }
 
 func shortLogsGo(t *testing.T, s suite.Stores) {
@@ -22,10 +22,10 @@ func shortLogsGo(t *testing.T, s suite.Stores) {
 	s.ShortLogs.KeepShort(a.ID+1, "other", []byte("x"))
 	suite.Must(t, s.Log.Append(t.Context(), a.ID, entry(2, "n")))
 	if list := s.ShortLogs.TakeShort(a.ID); len(list) != 0 {
-		t.Errorf("after an entry that took them along there are %v", list)
+		t.Errorf("got short logs %v after an append, want none", list)
 	}
 	if list := s.ShortLogs.TakeShort(a.ID + 1); len(list) != 1 {
-		t.Errorf("those of another attempt are %v", list)
+		t.Errorf("got short logs %v of another attempt", list)
 	}
 }
 
@@ -39,6 +39,6 @@ func shortLogsTaken(t *testing.T, s suite.Stores) {
 		t.Errorf("short logs (-want +got):\n%s", diff)
 	}
 	if list := s.ShortLogs.TakeShort(7); len(list) != 0 {
-		t.Errorf("taken twice: %v", list)
+		t.Errorf("got short logs %v the second time, want none", list)
 	}
 }

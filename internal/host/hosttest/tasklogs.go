@@ -16,9 +16,9 @@ import (
 // taskLogsSuite checks a host.Logs.
 func taskLogsSuite(t *testing.T, h suite.Harness) {
 	suite.Cases{
-		"a run has a file":           logsFile,
-		"a file is read as it grows": logsLive,
-		"names stay inside":          logsNames,
+		"one file for each run":      logsFile,
+		"read a growing file":        logsLive,
+		"invalid names are rejected": logsNames,
 	}.Run(t, h)
 }
 
@@ -57,18 +57,18 @@ func logsFile(t *testing.T, s suite.Stores) {
 	}
 	list := suite.Got(s.Logs.Files(ctx, a, ""))(t)
 	if len(list) != 2 || list[0].TaskName != "+main+a" || list[1].TaskName != "+main+b" || list[0].AgentID == "" || list[0].Size == 0 || s.Now().Sub(list[0].Time).Abs() > time.Hour {
-		t.Fatalf("files are %+v", list)
+		t.Fatalf("got files %+v", list)
 	}
 	text := content(t, s, a, list[0].Name)
 	if head, rest, _ := strings.Cut(text, "[INFO] "); len(head) != len("2026-01-02 03:04:05.006 +0000 ") || rest != "+main+a: echo>: hello\nhelloraw\n" {
-		t.Errorf("the log is %q", text)
+		t.Errorf("got log %q", text)
 	}
 	if list := suite.Got(s.Logs.Files(ctx, a, "+main+b"))(t); len(list) != 1 || list[0].TaskName != "+main+b" {
-		t.Errorf("files that begin with +main+b are %+v", list)
+		t.Errorf("got files %+v for +main+b", list)
 	}
 	a.ID, a.RetryName = 99, ""
 	if list := suite.Got(s.Logs.Files(ctx, a, ""))(t); len(list) != 0 {
-		t.Errorf("another attempt has the files %+v", list)
+		t.Errorf("got files %+v of another attempt, want none", list)
 	}
 }
 
@@ -84,7 +84,7 @@ func logsLive(t *testing.T, s suite.Stores) {
 				return
 			}
 			if s.Now().Sub(begin) > 10*time.Second { // a tenth of a second unless the machine is busy
-				t.Fatalf("the file does not show %q", want)
+				t.Fatalf("the file does not contain %q", want)
 			}
 			<-time.After(time.Millisecond)
 		}
@@ -106,7 +106,7 @@ func logsNames(t *testing.T, s suite.Stores) {
 	suite.Must(t, l.Close())
 	list := suite.Got(s.Logs.Files(t.Context(), a, ""))(t)
 	if len(list) != 1 || strings.Contains(list[0].Name, "/") {
-		t.Fatalf("files are %+v", list)
+		t.Fatalf("got files %+v", list)
 	}
 	for _, name := range []string{"", "..", "../" + list[0].Name, "x/" + list[0].Name, "+main+a", list[0].Name + "x", "+main+a@0000000000000000.agent.log.gz"} {
 		_, _, err := s.Logs.File(t.Context(), a, name)

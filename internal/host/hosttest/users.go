@@ -10,11 +10,13 @@ import (
 )
 
 // usersSuite checks a host.Users.
-func usersSuite(t *testing.T, h suite.Harness) { suite.Cases{"tokens are kept": usersTokens}.Run(t, h) }
+func usersSuite(t *testing.T, h suite.Harness) {
+	suite.Cases{"create, list and revoke": usersTokens}.Run(t, h)
+}
 
 // auditSuite checks a host.Audit.
 func auditSuite(t *testing.T, h suite.Harness) {
-	suite.Cases{"changes are noted": usersAudit}.Run(t, h)
+	suite.Cases{"record and list": usersAudit}.Run(t, h)
 }
 
 func usersTokens(t *testing.T, s suite.Stores) {
@@ -24,19 +26,19 @@ func usersTokens(t *testing.T, s suite.Stores) {
 	}
 	one, two, other := make(1, "one"), make(1, "two"), make(2, "other")
 	_, err := s.Users.Create(ctx, host.Token{Site: 2, Name: "x", Role: "admin", Hash: one.Hash, CreatedAt: suite.Instant(0)})
-	suite.WantError(t, "a hash that is there", err, host.ErrConflict)
+	suite.WantError(t, "create with an existing hash", err, host.ErrConflict)
 	if diff := cmp.Diff([]host.Token{one, two}, suite.Got(s.Users.List(ctx, 1))(t)); diff != "" {
 		t.Errorf("tokens of a site (-want +got):\n%s", diff)
 	}
 	found := suite.Got(s.Users.ByHash(ctx, other.Hash))(t)
 	if found.ID != other.ID || found.Site != 2 || found.Role != "viewer" {
-		t.Errorf("token by hash is %+v", found)
+		t.Errorf("got token by hash %+v", found)
 	}
 	suite.WantError(t, "revoke a token of another site", s.Users.Revoke(ctx, 1, other.ID), host.ErrNotFound)
 	suite.Must(t, s.Users.Revoke(ctx, 1, one.ID))
 	suite.WantError(t, "revoke again", s.Users.Revoke(ctx, 1, one.ID), host.ErrNotFound)
 	_, err = s.Users.ByHash(ctx, one.Hash)
-	suite.WantError(t, "a revoked token", err, host.ErrNotFound)
+	suite.WantError(t, "read a revoked token", err, host.ErrNotFound)
 }
 
 func usersAudit(t *testing.T, s suite.Stores) {
@@ -49,7 +51,7 @@ func usersAudit(t *testing.T, s suite.Stores) {
 	want := host.Record{Site: 1, Who: "me", Action: "push", Target: "project demo", Detail: "r1"}
 	for i, at := range []int64{3, 2, 0} {
 		if want.At, want.ID = suite.Instant(at), list[i].ID; list[i] != want {
-			t.Errorf("note %d is %+v, want %+v", i, list[i], want)
+			t.Errorf("record %d: got %+v, want %+v", i, list[i], want)
 		}
 	}
 }

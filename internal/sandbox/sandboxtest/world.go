@@ -240,7 +240,7 @@ func (m *Machines) Ended(_ context.Context, runners []sandbox.Runner) (map[strin
 	for _, r := range runners {
 		machine := m.of(r)
 		if machine == nil {
-			over[r.Name()] = "there is no such machine"
+			over[r.Name()] = "the machine does not exist"
 			continue
 		}
 		select {
@@ -275,7 +275,7 @@ func (m *Machines) end() {
 		select {
 		case <-x.Ended:
 		case <-time.After(10 * time.Second):
-			m.t.Errorf("machine %s does not end", x.Of.Name())
+			m.t.Errorf("machine %s did not end", x.Of.Name())
 			x.Kill()
 		}
 		os.RemoveAll(x.Dir)

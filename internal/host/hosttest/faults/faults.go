@@ -142,7 +142,7 @@ func (p *Process) call(ctx context.Context, name string, do func() error) error 
 		p.Crash()
 		return ErrCrashed
 	case x.hit("Refuse", x.rates.Refuse):
-		return fmt.Errorf("%s: refused on purpose: %w", name, host.ErrUnavailable)
+		return fmt.Errorf("%s: injected refusal: %w", name, host.ErrUnavailable)
 	}
 	err := do()
 	if err == nil && x.hit("CrashAfter", x.rates.CrashAfter) {
@@ -153,7 +153,7 @@ func (p *Process) call(ctx context.Context, name string, do func() error) error 
 	case p.crashed():
 		return ErrCrashed
 	case err == nil && x.hit("LoseAnswer", x.rates.LoseAnswer):
-		return fmt.Errorf("%s: answer lost on purpose: %w", name, host.ErrUnavailable)
+		return fmt.Errorf("%s: injected loss of the response: %w", name, host.ErrUnavailable)
 	}
 	return err
 }

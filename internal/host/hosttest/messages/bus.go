@@ -14,7 +14,7 @@ import (
 
 // Bus checks a host.Bus that is asked for all topics.
 func Bus(t *testing.T, h suite.Harness) {
-	suite.Cases{"announcements arrive": busArrive, "a cancelled call is an error": busCancelled}.Run(t, h)
+	suite.Cases{"announcements are delivered": busArrive, "a canceled call fails": busCancelled}.Run(t, h)
 }
 
 func announcement(topic events.Topic) events.Announcement {
@@ -42,13 +42,13 @@ func busCancelled(t *testing.T, s suite.Stores) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := s.Bus.Announce(ctx, announcement(events.AttemptFailed)); err == nil {
-		t.Error("a call whose context had ended succeeded")
+		t.Error("a call with a canceled context succeeded")
 	}
 }
 
 // Notices checks a host.Notices.
 func Notices(t *testing.T, h suite.Harness) {
-	suite.Cases{"notices arrive": noticesArrive, "a cancelled call is an error": noticesCancelled}.Run(t, h)
+	suite.Cases{"notices are delivered": noticesArrive, "a canceled call fails": noticesCancelled}.Run(t, h)
 }
 
 func notice(task string) host.Notice {
@@ -62,13 +62,13 @@ func noticesArrive(t *testing.T, s suite.Stores) {
 	}
 	list := s.Told(t)
 	if len(list) != 2 {
-		t.Fatalf("%d notices arrived, want 2", len(list))
+		t.Fatalf("got %d notices, want 2", len(list))
 	}
 	for i, task := range []param.Value{"+main+a", nil} {
 		for key, want := range map[string]param.Value{"message": "Workflow session attempt failed", "project_name": "demo", "workflow_name": "main",
 			"revision": "r1", "attempt_id": int64(7), "task_name": task, "session_time": "2023-11-15T07:13:20+09:00"} {
 			if value, found := list[i].Get(key); !found || value != want {
-				t.Errorf("notice %d: %s is %v, want %v", i, key, value, want)
+				t.Errorf("notice %d: got %s %v, want %v", i, key, value, want)
 			}
 		}
 	}
@@ -78,13 +78,13 @@ func noticesCancelled(t *testing.T, s suite.Stores) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := s.Notices.Notify(ctx, notice("")); err == nil {
-		t.Error("a call whose context had ended succeeded")
+		t.Error("a call with a canceled context succeeded")
 	}
 }
 
 // Tracer checks a host.Tracer.
 func Tracer(t *testing.T, h suite.Harness) {
-	suite.Cases{"an attempt has one trace": tracesOnce, "a cancelled call is an error": traceCancelled}.Run(t, h)
+	suite.Cases{"an attempt has one trace": tracesOnce, "a canceled call fails": traceCancelled}.Run(t, h)
 }
 
 func traced(id int64) host.Attempt {
@@ -99,7 +99,7 @@ func tracesOnce(t *testing.T, s suite.Stores) {
 	}
 	list := s.Traced(t)
 	if len(list) != 3 || list[0] != list[1] || list[0] == list[2] || list[0] == "" {
-		t.Errorf("attempts 7, 7 and 8 have the traces %q", list)
+		t.Errorf("got traces %q of attempts 7, 7 and 8, want the same for 7", list)
 	}
 }
 
@@ -107,6 +107,6 @@ func traceCancelled(t *testing.T, s suite.Stores) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if err := s.Tracer.Trace(traced(7), nil)(ctx); err == nil {
-		t.Error("a call whose context had ended succeeded")
+		t.Error("a call with a canceled context succeeded")
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 // Marker checks a host.Marker.
 func Marker(t *testing.T, h suite.Harness) {
-	suite.Cases{"what has begun is known to the next receiver": markerKept, "a lost lease begins nothing": markerLost, "a kill is seen": markerKill}.Run(t, h)
+	suite.Cases{"next receiver sees the last mark": markerKept, "no marks after a lost lease": markerLost, "begin reports a kill": markerKill}.Run(t, h)
 }
 
 // begins notes that the holder of a message begins something.
@@ -24,12 +24,12 @@ func markerKept(t *testing.T, s suite.Stores) {
 	suite.Must(t, s.Tasks.Send(ctx, host.Message{ID: "7/1.1"}))
 	d := suite.Receive(t, s.Tasks, suite.Long)
 	if d.Begun != "" {
-		t.Errorf("before anybody began it says %q", d.Begun)
+		t.Errorf("got mark %q before the first Begin, want none", d.Begun)
 	}
 	suite.Must(t, s.Tasks.Release(ctx, d, 0))
 	d = suite.Receive(t, s.Tasks, suite.Long)
 	if d.Begun != "" || d.Count != 2 {
-		t.Errorf("received twice and not begun: %q, %d times", d.Begun, d.Count)
+		t.Errorf("got mark %q and count %d, want no mark and 2", d.Begun, d.Count)
 	}
 	begins(t, s, d, "1.1")
 	begins(t, s, d, "2.1")
@@ -37,7 +37,7 @@ func markerKept(t *testing.T, s suite.Stores) {
 	suite.Must(t, s.Tasks.Release(ctx, d, 0))
 	d = suite.Receive(t, s.Tasks, suite.Long)
 	if d.Begun != "2.1" || d.Count != 3 {
-		t.Errorf("what has begun is %q, %d times received", d.Begun, d.Count)
+		t.Errorf("got mark %q and count %d, want 2.1 and 3", d.Begun, d.Count)
 	}
 	suite.Must(t, s.Tasks.Delete(ctx, d))
 }
@@ -49,10 +49,10 @@ func markerLost(t *testing.T, s suite.Stores) {
 	time.Sleep(200*time.Millisecond + s.Grain)
 	d := suite.Receive(t, s.Tasks, suite.Long)
 	_, err := s.Tasks.(host.Marker).Begin(ctx, lost, "1.1", host.Entry{})
-	suite.WantError(t, "begin after the lease", err, host.ErrLeaseLost)
+	suite.WantError(t, "begin after the lease ended", err, host.ErrLeaseLost)
 	suite.Must(t, s.Tasks.Delete(ctx, d))
 	_, err = s.Tasks.(host.Marker).Begin(ctx, d, "1.1", host.Entry{})
-	suite.WantError(t, "begin after the end", err, host.ErrLeaseLost)
+	suite.WantError(t, "begin after the deletion", err, host.ErrLeaseLost)
 }
 
 func markerKill(t *testing.T, s suite.Stores) {
@@ -62,10 +62,10 @@ func markerKill(t *testing.T, s suite.Stores) {
 	d := suite.Receive(t, s.Tasks, suite.Long)
 	suite.Must(t, s.Attempts.Cancel(ctx, other.ID))
 	if begins(t, s, d, "1.1") || begins(t, s, d, "") {
-		t.Error("it was killed before anybody killed it")
+		t.Error("Begin reported a kill before the attempt was killed")
 	}
 	suite.Must(t, s.Attempts.Cancel(ctx, a.ID))
 	if !begins(t, s, d, "1.1") || !begins(t, s, d, "") {
-		t.Error("the kill is not seen")
+		t.Error("Begin did not report the kill")
 	}
 }

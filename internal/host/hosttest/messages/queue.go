@@ -19,18 +19,18 @@ import (
 // Queue checks both queues of a deployment.
 func Queue(t *testing.T, h suite.Harness) {
 	suite.Cases{
-		"a message is sent, received, deleted": queueOnce,
-		"an id that is there is not sent":      queueSameID,
-		"a message waits until it is due":      queueDue,
-		"a group keeps its order":              queueGroup,
-		"a lease ends":                         queueLeaseEnds,
-		"a lease is extended":                  queueExtend,
-		"a message is given back":              queueRelease,
-		"a receiver waits":                     queueWait,
-		"a receiver leaves":                    queueLeave,
-		"queues are apart":                     queueApart,
-		"large bodies":                         queueLarge,
-		"nobody holds what another holds":      queueRace,
+		"send, receive, delete":           queueOnce,
+		"existing ids are not sent again": queueSameID,
+		"delayed messages":                queueDue,
+		"groups keep their order":         queueGroup,
+		"lease ends":                      queueLeaseEnds,
+		"extend":                          queueExtend,
+		"release":                         queueRelease,
+		"receivers wait":                  queueWait,
+		"receive with a deadline":         queueLeave,
+		"queues are separate":             queueApart,
+		"large bodies":                    queueLarge,
+		"concurrent receivers":            queueRace,
 	}.Run(t, h)
 }
 
@@ -66,7 +66,7 @@ func queueSameID(t *testing.T, s suite.Stores) {
 	d := suite.Receive(t, q, suite.Long)
 	suite.Must(t, q.Send(ctx, host.Message{ID: "a", Group: "g", Body: []byte("while it is leased")}))
 	if got := text([]host.Delivery{d}); got != "a body of a 1" {
-		t.Errorf("received %s, want what was sent first", got)
+		t.Errorf("received %s, want the message that was sent first", got)
 	}
 	suite.Must(t, q.Delete(ctx, d))
 	suite.Nothing(t, q)
@@ -102,7 +102,7 @@ func queueGroup(t *testing.T, s suite.Stores) {
 	}
 	slices.SortFunc(first, func(a, b host.Delivery) int { return strings.Compare(a.ID, b.ID) })
 	if got := text(first); got != "a1 body of a1 1, b1 body of b1 1" {
-		t.Fatalf("received %s, want the first one of each group", got)
+		t.Fatalf("received %s, want the first message of each group", got)
 	}
 	suite.Nothing(t, q)
 	suite.Must(t, q.Delete(ctx, first[0]))
@@ -110,7 +110,7 @@ func queueGroup(t *testing.T, s suite.Stores) {
 	suite.Must(t, q.Release(ctx, d, 0))
 	again := suite.Receive(t, q, suite.Long)
 	if d.ID != "a2" || again.ID != "a2" || again.Count != 2 {
-		t.Errorf("received %s and, once it was given back, %s %d; want a2 twice", d.ID, again.ID, again.Count)
+		t.Errorf("received %s and, after its release, %s with count %d; want a2 twice", d.ID, again.ID, again.Count)
 	}
 	suite.Must(t, q.Delete(ctx, again))
 	if d := suite.Receive(t, q, suite.Long); d.ID != "a3" {
@@ -128,7 +128,7 @@ func queueLeaseEnds(t *testing.T, s suite.Stores) {
 	}
 	suite.WantError(t, "extend a lost lease", q.Extend(ctx, first, suite.Long), host.ErrLeaseLost)
 	suite.WantError(t, "delete under a lost lease", q.Delete(ctx, first), nil)
-	suite.WantError(t, "give back under a lost lease", q.Release(ctx, first, 0), nil)
+	suite.WantError(t, "release under a lost lease", q.Release(ctx, first, 0), nil)
 	suite.WantError(t, "extend", q.Extend(ctx, second, suite.Long), nil)
 	suite.Must(t, q.Delete(ctx, second))
 	if d := suite.Receive(t, q, suite.Long); d.ID != "b" {
@@ -148,7 +148,7 @@ func queueExtend(t *testing.T, s suite.Stores) {
 	}
 	suite.Must(t, q.Extend(ctx, again, time.Millisecond))
 	if third := suite.Receive(t, q, suite.Long); third.Count != 3 {
-		t.Errorf("received %d times after the lease was cut short, want 3", third.Count)
+		t.Errorf("got count %d after the lease was shortened, want 3", third.Count)
 	}
 }
 
@@ -158,10 +158,10 @@ func queueRelease(t *testing.T, s suite.Stores) {
 	begin := s.Now()
 	d := suite.Receive(t, q, suite.Long)
 	suite.Must(t, q.Release(ctx, d, 150*time.Millisecond))
-	suite.WantError(t, "extend what was given back", q.Extend(ctx, d, suite.Long), host.ErrLeaseLost)
+	suite.WantError(t, "extend a released message", q.Extend(ctx, d, suite.Long), host.ErrLeaseLost)
 	again := suite.Receive(t, q, suite.Long)
 	if took := s.Now().Sub(begin); took < 149*time.Millisecond || again.Count != 2 {
-		t.Errorf("came back after %v, %d times received; want 150 ms and 2", took, again.Count)
+		t.Errorf("received again after %v with count %d, want 150 ms and 2", took, again.Count)
 	}
 }
 
@@ -198,7 +198,7 @@ func queueWait(t *testing.T, s suite.Stores) {
 	}
 	slices.Sort(have)
 	if diff := cmp.Diff(want, have); diff != "" {
-		t.Errorf("received by those who waited (-want +got):\n%s", diff)
+		t.Errorf("received messages (-want +got):\n%s", diff)
 	}
 }
 
@@ -211,7 +211,7 @@ func queueLeave(t *testing.T, s suite.Stores) {
 	}
 	suite.Must(t, q.Send(t.Context(), suite.Message("a", "")))
 	if d := suite.Receive(t, q, suite.Long); d.ID != "a" {
-		t.Errorf("received %s after another receiver had left", d.ID)
+		t.Errorf("received %s after another receiver had given up, want a", d.ID)
 	}
 }
 
@@ -230,6 +230,6 @@ func queueLarge(t *testing.T, s suite.Stores) {
 	d := suite.Receive(t, q, suite.Long)
 	suite.Must(t, q.Release(ctx, d, 0))
 	if again := suite.Receive(t, q, suite.Long); string(d.Body) != body || string(again.Body) != body {
-		t.Errorf("a body of %d bytes came back with %d and %d", len(body), len(d.Body), len(again.Body))
+		t.Errorf("sent a body of %d bytes, received %d and %d bytes", len(body), len(d.Body), len(again.Body))
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 // Timers checks a host.Timers.
 func Timers(t *testing.T, h suite.Harness) {
-	suite.Cases{"messages wait for a tick": timersWait}.Run(t, h)
+	suite.Cases{"store and list due messages": timersWait}.Run(t, h)
 }
 
 // names are queue, ID and body of timers that are due.
@@ -36,25 +36,25 @@ func timersWait(t *testing.T, s suite.Stores) {
 	}
 	_, names := dueTimers(t, s, suite.Instant(99), 9)
 	if len(names) != 0 {
-		t.Errorf("too early %q are due", names)
+		t.Errorf("got due messages %q too early", names)
 	}
 	list, names := dueTimers(t, s, suite.Instant(200), 9)
 	if diff := cmp.Diff([]string{"tasks first of first", "events second of second"}, names); diff != "" {
 		t.Errorf("due (-want +got):\n%s", diff)
 	}
 	if _, names = dueTimers(t, s, suite.Instant(400), 1); len(names) != 1 || names[0] != "tasks first of first" {
-		t.Errorf("the earliest is %q", names)
+		t.Errorf("got earliest message %q", names)
 	}
 	suite.Must(t, s.Timers.Delete(ctx, list))
 	suite.Must(t, s.Timers.Delete(ctx, list))
 	if _, names = dueTimers(t, s, suite.Instant(400), 9); len(names) != 1 || names[0] != "tasks late of late" {
-		t.Errorf("what is left is %q", names)
+		t.Errorf("got remaining messages %q", names)
 	}
 }
 
 // Horizon checks a host.Horizon.
 func Horizon(t *testing.T, h suite.Harness) {
-	suite.Cases{"marks move only from where they are": horizonMoves}.Run(t, h)
+	suite.Cases{"marks move only from their current value": horizonMoves}.Run(t, h)
 }
 
 func horizonMoves(t *testing.T, s suite.Stores) {
@@ -63,7 +63,7 @@ func horizonMoves(t *testing.T, s suite.Stores) {
 		t.Helper()
 		marks := suite.Got(s.Horizon.Marks(ctx))(t)
 		if marks[host.Handed] != handed || marks[host.Swept] != swept {
-			t.Errorf("the marks are %v, want %d and %d", marks, handed, swept)
+			t.Errorf("got marks %v, want %d and %d", marks, handed, swept)
 		}
 	}
 	is(0, 0)

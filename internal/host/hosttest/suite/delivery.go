@@ -35,7 +35,7 @@ func Nothing(t *testing.T, q host.Queue) {
 	Must(t, q.Send(t.Context(), Message(end, "")))
 	for _, d := range Got(q.Receive(t.Context(), 10, Long))(t) {
 		if d.ID != end {
-			t.Errorf("received %s, which nobody should see", d.ID)
+			t.Errorf("received %s, want no message", d.ID)
 		}
 		Must(t, q.Delete(t.Context(), d))
 	}

@@ -108,15 +108,15 @@ func Got[T any](v T, err error) func(*testing.T) T {
 	}
 }
 
-// WantError checks which error a call answers; nil is success.
+// WantError checks which error a call returned; nil means success.
 func WantError(t *testing.T, what string, err, want error) {
 	t.Helper()
 	if !errors.Is(err, want) {
-		t.Errorf("%s: error is %v, want %v", what, err, want)
+		t.Errorf("%s: got error %v, want %v", what, err, want)
 	}
 }
 
-// Instant is the time that most things of a suite are made at.
+// Instant returns a fixed time plus some seconds.
 func Instant(seconds int64) time.Time { return time.Unix(1_700_000_000+seconds, 0).UTC() }
 
 // Push pushes one workflow for each name, with schedules at the given times.
@@ -143,7 +143,7 @@ func Definition(t *testing.T, s Stores, site int64, project string) host.Workflo
 	p := Got(Push(t.Context(), s, site, project, "r1", []string{"main"}, nil))(t)
 	list := Got(s.Workflows.Workflows(t.Context(), host.WorkflowQuery{Site: site, Revision: p.Latest.ID}))(t)
 	if len(list) != 1 {
-		t.Fatalf("the revision has %d workflows, want 1", len(list))
+		t.Fatalf("got %d workflows of the revision, want 1", len(list))
 	}
 	return list[0]
 }
