@@ -38,7 +38,7 @@ type Settings struct {
 	WarmThroughput     int               `yaml:"warmThroughput" least:"0" most:"40000" doc:"write units a second, and three times as many read units, that the table and its indexes can handle immediately; AWS charges once for an increase and never lowers it; 0: the 4000 of every new table"`
 	AlarmEmail         string            `yaml:"alarmEmail" doc:"email address that receives alarms and notifications; empty: no one receives them until you subscribe to the topic"`
 	MetricsOf          []string          `yaml:"metricsOf" doc:"projects, and workflows as PROJECT/WORKFLOW, with their own metrics in CloudWatch: up to 90 cents a month each"`
-	Traces             string            `yaml:"traces" doc:"where a trace of each attempt is sent: none, xray, or the URL of an OTLP receiver over HTTP"`
+	Traces             string            `yaml:"traces" doc:"destination of a trace of each attempt: none, xray, or the URL of an OTLP receiver over HTTP"`
 	Dashboard          bool              `yaml:"dashboard" doc:"creates a CloudWatch dashboard: 3 dollars a month, the first three of an account are free"`
 	DeletionProtection bool              `yaml:"deletionProtection" doc:"protects the table, and the user pool if there is one, from deletion; they remain if the first deploy fails, and the next deploy imports the table"`
 	CloudWatchDays     int               `yaml:"cloudWatchDays" least:"1" most:"3653" doc:"retention of the log groups in CloudWatch, in days: 1, 3, 5, 7, 14, 30, 60, 90, 120, 150, 180, 365, 400, 545, 731, 1096, 1827, 2192, 2557, 2922, 3288 or 3653"`
@@ -71,8 +71,8 @@ type Settings struct {
 
 	VPC                   string   `yaml:"vpc" doc:"VPC of executor, agent and machines (vpc-...); default: machines run in the default VPC of the account; empty: machines run in a VPC that the stage creates"`
 	Subnets               []string `yaml:"subnets" prefix:"subnet-" doc:"subnets of vpc"`
-	SecurityGroups        []string `yaml:"securityGroups" prefix:"sg-" doc:"security groups of executor and agent in vpc; empty: the stage creates one that allows all outbound traffic"`
-	CommandSecurityGroups []string `yaml:"commandSecurityGroups" prefix:"sg-" doc:"security groups of machines in vpc; empty: the stage creates one that allows all outbound traffic"`
+	SecurityGroups        []string `yaml:"securityGroups" prefix:"sg-" doc:"security groups of executor and agent in vpc; empty: the stage creates a group that allows all outbound traffic"`
+	CommandSecurityGroups []string `yaml:"commandSecurityGroups" prefix:"sg-" doc:"security groups of machines in vpc; empty: the stage creates a group that allows all outbound traffic"`
 	PublicIP              bool     `yaml:"publicIp" doc:"gives machines in vpc a public IP address; in the other networks they always have one"`
 
 	Commands              string   `yaml:"commands" enum:"fargate,none" doc:"where commands (sh>, py> ...) run"`

@@ -98,7 +98,7 @@ func pageOf(list []figure) string {
 			return "–"
 		})
 	}
-	line("all that is counted, without Lambda time", func(f figure) string { return fmt.Sprintf("%.3f", f.counted()) })
+	line("everything counted, without Lambda time", func(f figure) string { return fmt.Sprintf("%.3f", f.counted()) })
 	line("**all**", func(f figure) string { return fmt.Sprintf("**%.2f**", f.total()) })
 	line("budget", func(f figure) string {
 		switch {

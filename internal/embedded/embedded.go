@@ -179,7 +179,7 @@ func Open(ctx context.Context, o Options) (_ *Engine, err error) {
 // keeps explains why the data of a server cannot be kept on a system; nil: it can.
 func keeps(system string) error {
 	if system == "windows" {
-		return errors.New("the server does not run on Windows, where it can neither hide its files from other users nor find processes that a killed server left running: " +
+		return errors.New("the server does not run on Windows, because it can neither hide its files from other users nor find processes that a killed server left running there: " +
 			"run it on Linux or macOS, or in WSL 2; check, run and all commands that call a server work on Windows")
 	}
 	return nil

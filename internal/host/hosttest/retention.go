@@ -166,7 +166,7 @@ func forgetWaitedFor(t *testing.T, s suite.Stores) {
 	suite.Must(t, s.Attempts.Finish(ctx, first.ID, host.End{At: suite.Instant(10)}))
 	over(t, s, w, 7200, 20, "")
 	if forget(t, s, first, 4000) {
-		t.Error("a session that another one waits for was removed")
+		t.Error("a session with a waiting successor was removed")
 	}
 	suite.Must(t, s.Attempts.Finish(ctx, second.ID, host.End{At: suite.Instant(15)}))
 	if !forget(t, s, first, 4000) {

@@ -423,7 +423,7 @@ func join(t *testing.T, s Stores) {
 	works(t, second(s.Fences.Fence(t.Context(), name, "because")))
 	_, other := s.Liveness.Join(t.Context(), name, []byte{3}, at)
 	if _, err := s.Liveness.Join(t.Context(), name, []byte{1, 2}, at); !errors.Is(err, host.ErrNotFound) || !errors.Is(other, host.ErrConflict) {
-		t.Errorf("join a fenced runner: got %v with its secret, %v with another one", err, other)
+		t.Errorf("join a fenced runner: got %v with its secret, %v with a different secret", err, other)
 	}
 	fails(t, "join an unknown runner", host.ErrNotFound, second(s.Liveness.Join(t.Context(), runnerIn(a, 0, "other").Name(), []byte{1}, at)))
 }
