@@ -14,7 +14,7 @@ import { Failure } from "./parts/feedback";
 import { createAppRouter } from "./router";
 import { SignIn } from "./shell/signin";
 
-/** What may succeed when it is asked again: not what the server has decided. */
+/** Reports whether a repeated request may succeed: not after a decision of the server. */
 const passing = (error: unknown) => !(error instanceof Refusal) || error.status === 0 || error.status >= 500;
 
 const queries = new QueryClient({
@@ -29,7 +29,7 @@ declare module "@tanstack/react-router" {
   }
 }
 
-/** Lets nobody further who is to sign in first. */
+/** Shows the sign-in page to users who must sign in. */
 function Gate() {
   const client = useQueryClient();
   const session = useQuery(sessionQuery);
@@ -45,7 +45,7 @@ function Gate() {
   const who = session.data && (session.data.authenticated ? `in ${session.data.user}` : "out");
   const before = useRef(who);
   useEffect(() => {
-    // Another person, who may have signed in on another tab, is shown nothing that this one was.
+    // A different user, who may have signed in on another tab, must not see data of the previous one.
     if (before.current !== undefined && before.current !== who) void client.resetQueries({ predicate: (q) => q.queryKey[0] !== sessionQuery.queryKey[0] });
     before.current = who;
   }, [client, who]);

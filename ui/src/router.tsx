@@ -7,7 +7,7 @@ import { Shell } from "./shell/shell";
 
 type Search = Record<string, string>;
 
-/** Search parameters are plain text, so that an address reads as it was meant: no JSON, no quotes. */
+/** Search parameters are plain text, so that addresses are readable: no JSON, no quotes. */
 const parseSearch = (text: string): Search => Object.fromEntries(new URLSearchParams(text));
 
 function stringifySearch(search: Record<string, unknown>): string {
@@ -15,13 +15,13 @@ function stringifySearch(search: Record<string, unknown>): string {
   return given.length > 0 ? `?${new URLSearchParams(given)}` : "";
 }
 
-/** Keeps of a search the named parameters that are there. */
+/** Selects the named parameters of a search. */
 function only<K extends string>(...names: K[]) {
   return (search: Record<string, unknown>): { [name in K]?: string } =>
     Object.fromEntries(names.flatMap((n) => (typeof search[n] === "string" ? [[n, search[n]]] : []))) as { [name in K]?: string };
 }
 
-/** The moment since which failures are shown; null for the last day. */
+/** The time since which failures are shown; null for the last day. */
 export const seenSetting = () => (setting("seen") === null ? null : Number(setting("seen")));
 
 const root = createRootRouteWithContext<{ queries: QueryClient }>()({
@@ -54,7 +54,7 @@ const workflow = createRoute({
   validateSearch: only("tab", "q"),
   component: lazyRouteComponent(() => import("./pages/workflow")),
 });
-// Ids of projects are numbers, so that neither of these is taken for a project or for one of its workflows.
+// Ids of projects are numbers, so these paths cannot be mistaken for a project or one of its workflows.
 const made = createRoute({
   getParentRoute: () => root,
   path: "/projects/new",

@@ -5,7 +5,7 @@ import { Time } from "../parts/time";
 import css from "./admin.module.css";
 import { readAudit } from "./queries";
 
-/** What was changed by whom, newest first, and what was refused. */
+/** The audit log, newest first, including rejected requests. */
 export function Audit() {
   const query = useInfiniteQuery({
     queryKey: ["audit"],

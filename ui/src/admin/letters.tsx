@@ -13,7 +13,7 @@ import { AttemptOf, tasksOf, whatOf } from "./subject";
 
 const messages = (n: number) => (n === 1 ? "one message" : `${n.toLocaleString("en")} messages`);
 
-/** The messages that the queues of AWS have put aside, and what sends them back. */
+/** Lists dead letters of the AWS queues and sends them back. */
 export function Letters() {
   const query = useQuery(lettersQuery);
   const queries = useQueryClient();
@@ -22,7 +22,7 @@ export function Letters() {
   const letters = query.data?.letters ?? [];
   const picked = letters.filter((l) => chosen.has(l.id));
   const send = useMutation({
-    // One after the other: each is looked for among all, which others do not see meanwhile.
+    // Sequentially: each call reads all dead letters, which are hidden from other calls meanwhile.
     mutationFn: async (list: Letter[]) => {
       if (list.length === 0) return redrive();
       let messages = 0;
@@ -145,7 +145,7 @@ function LetterDialog({ id, onClose }: { id: string; onClose: () => void }) {
   );
 }
 
-/** What a message says, as far as it is shown. */
+/** The visible content of a message. */
 function Said({ letter: l }: { letter: LetterBody }) {
   return (
     <>

@@ -8,14 +8,14 @@ import { type Limit, limitsQuery } from "./queries";
 
 const day = 86_400;
 
-/** A number of a limit, as people read it. */
+/** Formats the value of a limit. */
 export function amount(n: number, unit: string): string {
   if (unit === "seconds") return n >= day && n % day === 0 ? `${(n / day).toLocaleString("en")} ${n === day ? "day" : "days"}` : formatDuration(n * 1000);
   if (unit === "bytes") return `${(n / 2 ** 20).toLocaleString("en", { maximumFractionDigits: 1 })} MB`;
   return `${n.toLocaleString("en")} ${n === 1 ? unit.replace(/s$/, "") : unit}`;
 }
 
-/** What bounds the server, how much of it is used, and the setting that changes it. */
+/** The limits of the server, their current use, and the settings that change them. */
 export function Limits() {
   const query = useQuery(limitsQuery);
   return (

@@ -15,12 +15,12 @@ import { useKeys } from "../shell/keys";
 import css from "./admin.module.css";
 import { deletePool, holdPool, lineQuery, type Pool, readPools, setPool } from "./queries";
 
-/** The most slots that a pool may have. */
+/** The maximum number of slots of a pool. */
 const mostSlots = 1000;
 
 type Asked = { act: "set" | "delete"; pool: Pool } | { act: "make" } | null;
 
-/** The pools whose slots tasks share, with who has some and who waits. */
+/** The pools, with the tasks that occupy their slots and the tasks that wait. */
 export function Pools({ open, onOpen }: { open: string | undefined; onOpen: (pool: string | undefined) => void }) {
   const query = useInfiniteQuery({
     queryKey: ["pools"],
@@ -154,7 +154,7 @@ function Line({ pool }: { pool: Pool }) {
   );
 }
 
-/** A task that has slots or waits; 0 is the attempt as a whole. */
+/** A task that occupies slots or waits; 0 is the whole attempt. */
 function TaskOf({ attempt, task }: { attempt: string; task: string }) {
   return (
     <Link to="/attempts/$id" params={{ id: attempt }} search={task === "0" ? {} : { task }}>
@@ -163,7 +163,7 @@ function TaskOf({ attempt, task }: { attempt: string; task: string }) {
   );
 }
 
-/** Makes a pool, or changes how many slots one has. */
+/** Creates a pool, or changes its number of slots. */
 function SetDialog({ known, onClose }: { known: Pool | null; onClose: () => void }) {
   const queries = useQueryClient();
   const projects = useQuery(projectsQuery);

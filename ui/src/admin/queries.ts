@@ -4,13 +4,13 @@ import { answered, client, pathId, type Schemas } from "../api/client";
 export type Token = Schemas["Token"];
 export type Role = Token["role"];
 
-/** From the least to the most that a caller may do. */
+/** Roles in ascending order of their rights. */
 export const roles: Role[] = ["viewer", "operator", "admin", "owner"];
 
-/** How many records of the audit log a page of it has. */
+/** The page size of the audit log. */
 const auditPage = 50;
 
-/** The site as the API takes it; null is the caller's own. */
+/** The site as the API expects it; null is the caller's site. */
 const siteOf = (site: string | null) => (site === null ? {} : { site: Number(site) });
 
 export const tokensQuery = (site: string | null) =>
@@ -29,7 +29,7 @@ export const secretsQuery = (project: string) =>
     queryFn: ({ signal }) => answered(client.GET("/api/projects/{id}/secrets", { params: { path: { id: pathId(project) } }, signal })),
   });
 
-/** Drops the line end of a single line, which was pasted with it. Text of several lines, such as a PEM key, stays as it is. */
+/** Removes the line end of a pasted single line. Text of several lines, such as a PEM key, is unchanged. */
 export const secretLine = (value: string) => value.replace(/^([^\r\n]*)\r?\n$/, "$1");
 
 export const setSecret = (project: string, key: string, value: string) =>
@@ -37,7 +37,7 @@ export const setSecret = (project: string, key: string, value: string) =>
 
 export const deleteSecret = (project: string, key: string) => answered(client.DELETE("/api/projects/{id}/secrets/{key}", { params: { path: { id: pathId(project), key } } }));
 
-/** The records of the audit log below an id, newest first; a page that is not full is the last one. */
+/** The audit records below an id, newest first; a page that is not full is the last one. */
 export async function readAudit(before: string | null, signal: AbortSignal) {
   const query = { page_size: auditPage, ...(before === null ? {} : { last_id: pathId(before) }) };
   const { audits } = await answered(client.GET("/api/audit", { params: { query }, signal }));
@@ -51,10 +51,10 @@ export const redriveOne = (letter: string) => answered(client.POST("/api/x/admin
 export type Letter = Schemas["DeadLetter"];
 export type LetterBody = Schemas["DeadLetterBody"];
 
-/** How many messages of each queue are looked at, which nobody else sees for that moment. */
+/** How many messages of each queue are read. They are hidden from other readers for a moment. */
 const lettersPage = 50;
 
-/** A look is asked for by people only: it is not repeated by itself. */
+/** Runs only on request and is not repeated automatically. */
 export const lettersQuery = queryOptions({
   queryKey: ["letters"],
   queryFn: ({ signal }) => answered(client.GET("/api/x/admin/dead-letters", { params: { query: { count: lettersPage } }, signal })),
@@ -72,7 +72,7 @@ export const letterQuery = (letter: string) =>
 export type Queues = Schemas["Queues"];
 export type QueueName = Queues["queue"];
 
-/** How many messages a page of a queue has. */
+/** The page size of a queue. */
 const queuePage = 50;
 
 export const readQueue = (queue: QueueName, after: string | null, signal: AbortSignal) =>
@@ -92,7 +92,7 @@ export const readSites = (after: string | null, signal: AbortSignal) =>
 
 export type Pool = Schemas["Pool"];
 
-/** How many pools a page has. */
+/** The page size of the list of pools. */
 const poolsPage = 100;
 
 /** The pools above an id; a page that is not full is the last one. */
@@ -105,7 +105,7 @@ export async function readPools(after: string | null, signal: AbortSignal) {
 const at = (name: string, project: string | null) => ({ path: { name }, query: project === null ? {} : { project } });
 const atPool = (pool: Pool) => at(pool.name, pool.project?.name ?? null);
 
-/** Who has slots of a pool, and who waits. */
+/** The tasks that occupy slots of a pool, and the tasks that wait. */
 export const lineQuery = (pool: Pool) =>
   queryOptions({
     queryKey: ["pools", pool.id, "line"],

@@ -8,19 +8,19 @@ import css from "./admin.module.css";
 import { type QueueName, type Queues, readQueue } from "./queries";
 import { AttemptOf, tasksOf, whatOf } from "./subject";
 
-/** How often what waits is asked for again, in milliseconds. */
+/** How often the queue is fetched again, in milliseconds. */
 const again = 5_000;
 
 const states: Record<string, string> = { ready: "ready", later: "not due yet", leased: "is worked on", behind: "behind another message" };
 
-/** What waits in the queues of the server, of all sites, and what is worked on. */
+/** The waiting and leased messages in the queues of all sites. */
 export function Queue({ queue, onQueue }: { queue: QueueName; onQueue: (queue: QueueName) => void }) {
   const query = useInfiniteQuery({
     queryKey: ["queue", queue],
     queryFn: ({ pageParam, signal }) => readQueue(queue, pageParam, signal),
     initialPageParam: null as string | null,
     getNextPageParam: (page) => page.next,
-    // Who has gone on to later messages is not called back: what they look at stays.
+    // Once the user has loaded later messages, the list is no longer refreshed, so that it does not move.
     refetchInterval: (q) => ((q.state.data?.pages.length ?? 1) === 1 ? again : false),
     staleTime: 0,
   });

@@ -16,7 +16,7 @@ import { deleteSecret, secretsQuery, setSecret } from "./queries";
 
 type Project = Schemas["Project"];
 
-/** The names of a project's secrets. Their values go in and never come out. */
+/** The names of a project's secrets. Values can be written but not read. */
 export function Secrets({ project: id, onProject }: { project: string | undefined; onProject: (id: string) => void }) {
   const query = useQuery(projectsQuery);
   const projects = [...(query.data?.projects ?? [])].sort((a, b) => a.name.localeCompare(b.name, "en"));
@@ -80,7 +80,7 @@ function Of({ project, choice }: { project: Project; choice: React.ReactNode }) 
 
 type SetProps = { project: Project; known: string; keys: string[]; onClose: () => void };
 
-/** Sets a secret. The value is in this dialog alone, and gone with it. */
+/** Sets a secret. Only this dialog holds the value, and closing it discards the value. */
 function SetDialog({ project, known, keys, onClose }: SetProps) {
   const queries = useQueryClient();
   const [key, setKey] = useState(known);

@@ -6,10 +6,10 @@ import { Empty, Loading } from "../parts/feedback";
 import css from "./admin.module.css";
 import { readSites } from "./queries";
 
-/** How far unfinished attempts are counted. */
+/** Unfinished attempts are counted up to this number. */
 const counted = 1000;
 
-/** Who shares the server: sites have numbers, and nothing of one is seen in another. */
+/** The sites of the server. Sites have numbers and are isolated from each other. */
 export function Sites({ onTokens }: { onTokens: (site: string) => void }) {
   const query = useInfiniteQuery({
     queryKey: ["sites"],

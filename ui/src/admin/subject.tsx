@@ -22,17 +22,17 @@ const words: Record<string, string> = {
   take_over: "takes over",
 };
 
-/** What a message brings, in words. */
+/** Describes a message in words. */
 export const whatOf = (s: Subject): string => words[s.what] ?? (s.what || "not known here");
 
-/** The tasks that a message is about: the names of the first ones, and how many there are more. */
+/** The tasks of a message: the first names, and the number of further tasks. */
 export function tasksOf(s: Subject): string {
   if (s.tasks.length === 0) return s.count === 0 ? "" : s.count === 1 ? "one task" : `${s.count.toLocaleString("en")} tasks`;
   const more = s.count - s.tasks.length;
   return s.tasks.join(", ") + (more > 0 ? `, ${more.toLocaleString("en")} more` : "");
 }
 
-/** The attempt that a message is about; a link where it is of one's own site, others are not shown to anybody else. */
+/** The attempt of a message: a link if it belongs to the user's site, which is the only one that the user can open. */
 export function AttemptOf({ subject }: { subject: Subject }) {
   const own = useSession().site ?? "0";
   const a = subject.attempt;

@@ -15,7 +15,7 @@ import { useKeys } from "../shell/keys";
 import css from "./admin.module.css";
 import { makeToken, revokeToken, type Role, roles, type Token, tokensQuery } from "./queries";
 
-/** The bearer tokens of a site; owners of the server choose which site that is. */
+/** The bearer tokens of a site; owners of the server choose the site. */
 export function Tokens({ site, onSite }: { site: string | null; onSite: (site: string) => void }) {
   const query = useQuery(tokensQuery(site));
   const owner = useSession().rights.owner === true;
@@ -93,7 +93,7 @@ const may: Record<Role, string> = {
   owner: "can also manage the whole server and all sites",
 };
 
-/** Makes a token and shows its text, which is kept nowhere: what has the text is gone with the dialog. */
+/** Creates a token and shows its text, which exists only in this dialog. */
 function MakeDialog({ site, onClose }: { site: string | null; onClose: () => void }) {
   const queries = useQueryClient();
   const own = useSession().role;

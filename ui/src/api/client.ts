@@ -1,20 +1,20 @@
 import createClient from "openapi-fetch";
 import type { components, paths } from "./schema.gen";
 
-/** What the server says of itself, as docs/openapi.yaml describes it. */
+/** Types of the API, generated from docs/openapi.yaml. */
 export type Schemas = components["schemas"];
 export type Brief = Schemas["Brief"];
 export type Overview = Schemas["Overview"];
 export type Attempt = Schemas["Attempt"];
 export type Status = Brief["status"];
 
-/** An answer that is not what was asked for. */
+/** A response with an error. */
 export class Refusal extends Error {
   constructor(
     message: string,
-    /** The HTTP status; 0 where no server answered. */
+    /** The HTTP status; 0 if no server responded. */
     readonly status: number,
-    /** The number under which the gateway's log has the request; null where there is no gateway. */
+    /** The request id in the log of the gateway; null without a gateway. */
     readonly request: string | null,
   ) {
     super(message);
@@ -22,25 +22,25 @@ export class Refusal extends Error {
   }
 }
 
-/** Whether what was asked for is not there. */
+/** Reports whether the resource does not exist. */
 export const isMissing = (error: unknown): boolean => error instanceof Refusal && error.status === 404;
 
-/** Every request has it: it shows that a page of this server asks, and keeps the browser from asking for a password itself. */
+/** Sent with every request: it identifies pages of this server, and stops the browser from showing its password dialog. */
 export const pageHeader = { "X-Zerodag-Request": "page" };
 
 export const client = createClient<paths>({ baseUrl: "", headers: pageHeader });
 
-/** An id as paths have it. Ids stay text, since they may be larger than numbers of JavaScript; openapi.yaml says integer. */
+/** An id in a path. Ids stay strings, because they may exceed JavaScript numbers; openapi.yaml declares integers. */
 export const pathId = (id: string) => id as unknown as number;
 
 let whenSignedOut: () => void = () => {};
 
-/** Has a function called whenever the server answers that nobody is signed in. */
+/** Registers a function that is called when the server responds that no user is signed in. */
 export function onSignedOut(f: () => void) {
   whenSignedOut = f;
 }
 
-/** Turns an answer that refuses into a Refusal. */
+/** Converts an error response into a Refusal. */
 export async function refusalOf(response: Response, body?: unknown): Promise<Refusal> {
   if (response.status === 401) whenSignedOut();
   const said = body ?? (await response.json().catch(() => null));
@@ -49,12 +49,12 @@ export async function refusalOf(response: Response, body?: unknown): Promise<Ref
   return new Refusal(message || `The server responded with status ${response.status}.`, response.status, request);
 }
 
-/** Says in words that no server answered. */
+/** Explains that no server responded. */
 export function unreachable(error: unknown): unknown {
   return error instanceof TypeError ? new Refusal("The server cannot be reached.", 0, null) : error;
 }
 
-/** The data of a call, or a Refusal. */
+/** Returns the data of a call, or throws a Refusal. */
 export async function answered<T>(call: Promise<{ data?: T; error?: unknown; response: Response }>): Promise<T> {
   let result;
   try {

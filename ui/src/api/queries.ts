@@ -1,11 +1,11 @@
 import { queryOptions } from "@tanstack/react-query";
 import { answered, client, pathId } from "./client";
 
-/** How often the home page asks, in milliseconds: ten seconds while nothing runs make six requests a minute. */
+/** How often the home page is refreshed, in milliseconds: ten seconds while nothing runs are six requests a minute. */
 const calm = 10_000;
 const busy = 3_000;
 
-/** What needs somebody: failures since a moment, late, running, next. */
+/** The overview: failures since a time, late, running and upcoming sessions. */
 export const overviewQuery = (seen: number | null) =>
   queryOptions({
     queryKey: ["overview", seen],
@@ -16,10 +16,10 @@ export const overviewQuery = (seen: number | null) =>
 
 export type SessionFilter = { project?: string | undefined; workflow?: string | undefined; state?: string | undefined; q?: string | undefined };
 
-/** How many sessions a page of the list has. */
+/** The page size of the list of sessions. */
 const sessionsPage = 50;
 
-/** What is typed to find sessions: words such as tag:daily and label:team=sales, and a text of a name or a label. */
+/** Parses a search for sessions: words such as tag:daily and label:team=sales, and part of a name or a label. */
 export function wordsOf(typed: string | undefined) {
   const words = (typed ?? "").split(/\s+/).filter(Boolean);
   const of = (kind: string) => words.filter((w) => w.startsWith(kind) && w.length > kind.length).map((w) => w.slice(kind.length));
@@ -76,7 +76,7 @@ export const comparisonQuery = (attempt: string) =>
     staleTime: Infinity,
   });
 
-/** What has a text in its name, or is of a number; nothing is asked for without a text. */
+/** Finds resources by part of their name or by number; an empty text sends no request. */
 export const searchQuery = (q: string) =>
   queryOptions({
     queryKey: ["search", q],
@@ -84,7 +84,7 @@ export const searchQuery = (q: string) =>
     enabled: q !== "",
   });
 
-/** Why an attempt failed, with the last lines of its log: of one that is over it never changes. */
+/** Why an attempt failed, with the last lines of its log; it never changes after the end of the attempt. */
 export const causeQuery = (attempt: string) =>
   queryOptions({
     queryKey: ["attempt", attempt, "cause"],

@@ -1,15 +1,15 @@
 import { queryOptions, useQuery } from "@tanstack/react-query";
 import { pageHeader, refusalOf, unreachable } from "./client";
 
-/** Who looks at the page, what they may do, and what the server is like. */
+/** The signed-in user, their rights, and properties of the server. */
 export type Session = {
   authenticated: boolean;
   methods: ("token" | "basic" | "oidc")[];
   oidc: { name: string; url: string } | null;
   user: string | null;
-  /** Null where nobody has to sign in. */
+  /** Null if the server requires no sign-in. */
   role: "viewer" | "operator" | "admin" | "owner" | null;
-  /** Why signing in at the provider has failed, from which the browser came back; told once. */
+  /** Why signing in with the provider failed, after the browser returned; shown once. */
   problem: string | null;
   rights: Record<string, boolean>;
   timezone: string | null;
@@ -19,7 +19,7 @@ export type Session = {
   version: string;
 };
 
-/** What a server is taken for that has no sign-in of pages: whoever reaches it may do what it lets them. */
+/** The session on a server without sign-in: every caller has all rights that the server grants. */
 const open: Session = {
   authenticated: true,
   methods: [],
@@ -56,7 +56,7 @@ async function ask(method: string, body?: object): Promise<Response> {
   }
 }
 
-/** Signs in with a token, or with a user and a password. The server answers with a cookie that no script can read. */
+/** Signs in with a token, or with user and password. The server sets a cookie that scripts cannot read. */
 export async function signIn(credentials: { token: string } | { user: string; password: string }): Promise<Session> {
   const response = await ask("POST", credentials);
   if (!response.ok) throw await refusalOf(response);
@@ -71,12 +71,12 @@ export async function signOut(): Promise<void> {
 
 export const sessionQuery = queryOptions({ queryKey: ["session"], queryFn: read, staleTime: 5 * 60_000 });
 
-/** The session; pages below the gate of sign-in always have one. */
+/** The session. Components below the sign-in gate always have one. */
 export function useSession(): Session {
   return useQuery(sessionQuery).data ?? open;
 }
 
-/** Whether a right is there: what the server would refuse is explained rather than offered. */
+/** Reports whether the user has a right: actions that the server would reject are hidden or explained. */
 export function useRight(right: "write" | "admin"): boolean {
   return useSession().rights[right] === true;
 }

@@ -1,12 +1,12 @@
 import type { MutationMeta, Query, QueryClient } from "@tanstack/react-query";
 import { sessionQuery } from "./session";
 
-/** What a page tells the others of this browser: that something was changed, or that somebody signed in or out. It never says what, or who. */
+/** Messages between pages of this browser: data changed, or a user signed in or out. They contain no details. */
 type News = "changed" | "session";
 
 declare module "@tanstack/react-query" {
   interface Register {
-    /** `reads`: it changes nothing on the server, so that no other page has to hear of it. */
+    /** `reads`: the mutation changes nothing on the server, so other pages need no message. */
     mutationMeta: { reads?: boolean };
   }
 }
@@ -14,16 +14,16 @@ declare module "@tanstack/react-query" {
 const channel = new BroadcastChannel("zerodag");
 const tell = (news: News) => channel.postMessage(news);
 
-/** Tells the other pages that somebody has signed in or out in this one. */
+/** Notifies the other pages that a user signed in or out. */
 export const tellSession = () => tell("session");
 
-/** Tells the other pages what a call has changed. */
+/** Notifies the other pages of the changes of a call. */
 export const tellChange = (meta: MutationMeta | undefined) => meta?.reads || tell("changed");
 
-/** What somebody edits is not read anew below their hands, and who is signed in is asked for only when that has changed. */
+/** Does not refetch projects that are being edited, and refetches the session only if it changed. */
 const kept = (query: Query) => query.queryKey[0] === "edit" || query.queryKey[0] === sessionQuery.queryKey[0];
 
-/** Has pages that nobody looks at ask for what changed once somebody does, and the one in front of somebody at once. */
+/** Refetches changed data: immediately if the page is visible, otherwise as soon as it becomes visible. */
 export function hearOtherTabs(queries: QueryClient): () => void {
   const hear = (event: MessageEvent<News>) => {
     if (event.data === "session") void queries.invalidateQueries({ queryKey: sessionQuery.queryKey });

@@ -35,7 +35,7 @@ async function retry(attempt: Attempt, newest: boolean, retryAttemptName: string
   ) as Promise<Attempt>;
 }
 
-/** Asks what a retry of the failed tasks is to run, and starts it. What succeeded is kept. */
+/** Asks for the revision of a retry, and starts it. Tasks that succeeded are skipped. */
 export function RetryDialog({ attempt: id, onClose }: { attempt: string; onClose: () => void }) {
   const query = useQuery(attemptQuery(id));
   return (
@@ -47,7 +47,7 @@ export function RetryDialog({ attempt: id, onClose }: { attempt: string; onClose
 
 function RetryForm({ attempt, onClose }: { attempt: Attempt; onClose: () => void }) {
   const [newest, setNewest] = useState(true);
-  const [another] = useState(attemptName); // one for all tries: an answer that was lost makes no second attempt
+  const [another] = useState(attemptName); // one name for all requests: a lost response does not start a second attempt
   const navigate = useNavigate();
   const queries = useQueryClient();
   const name = useId();
@@ -106,7 +106,7 @@ function killWords(again: boolean, running: number): string {
   return `${running === 1 ? "One running task will be stopped." : `${running} running tasks will be stopped.`} No other task will start.`;
 }
 
-/** Asks before an attempt is killed: what runs is ended. */
+/** Asks for confirmation before an attempt is killed, which stops running tasks. */
 export function KillDialog({ attempt, running, onClose }: { attempt: Attempt; running: number; onClose: () => void }) {
   const queries = useQueryClient();
   const kill = useMutation({
@@ -134,7 +134,7 @@ export function KillDialog({ attempt, running, onClose }: { attempt: Attempt; ru
 
 const asked = (attempt: string) => ({ params: { path: { id: pathId(attempt) } } });
 
-/** Asks before an attempt is paused: nothing new begins until it goes on. */
+/** Asks for confirmation before an attempt is paused: no new task starts until it is resumed. */
 export function PauseAttempt({ attempt, onClose }: { attempt: Attempt; onClose: () => void }) {
   return (
     <PauseDialog
@@ -148,12 +148,12 @@ export function PauseAttempt({ attempt, onClose }: { attempt: Attempt; onClose: 
   );
 }
 
-/** Lets an attempt go on that was paused. */
+/** Resumes a paused attempt. */
 export function UnpauseAttempt({ attempt }: { attempt: Attempt }) {
   return <UnpauseButton send={() => answered(client.POST("/api/attempts/{id}/unpause", { ...asked(attempt.id), body: {} }))} shown={["attempt", attempt.id]} />;
 }
 
-/** What may be done with an attempt now, and by whom; cleaning: something goes on that a kill has left alone. */
+/** The actions that are possible now. cleaning: cleanup tasks that a first kill spares are running. */
 export function useActions(attempt: Attempt | undefined, cleaning = false) {
   const mayWrite = useRight("write");
   return {

@@ -14,19 +14,19 @@ import css from "./cause.module.css";
 
 type Comparison = Schemas["Comparison"];
 
-/** How many of the last lines of the log are shown. */
+/** How many lines from the end of the log are shown. */
 const linesTold = 3;
 
 type Props = {
   attempt: Attempt;
   outline: Outline;
   task: Task;
-  /** The log of the task is on the page: beside this where there is room for both, or in its place below. */
+  /** The log of the task is visible: next to this if there is room for both, or below in its place. */
   seen: { beside: boolean; below: boolean };
   onLog: () => void;
 };
 
-/** Why an attempt failed, and what is different since its workflow last succeeded. */
+/** Why an attempt failed, and the changes since its workflow last succeeded. */
 export function Cause({ attempt, outline, task, seen, onLog }: Props) {
   const query = useQuery(comparisonQuery(attempt.id));
   const cause = useQuery(causeQuery(attempt.id));
@@ -60,7 +60,7 @@ export function Cause({ attempt, outline, task, seen, onLog }: Props) {
   );
 }
 
-/** How much is different, in a few words. */
+/** Summarizes the number of changes. */
 function summary(c: Comparison): string {
   if (c.with === null) return c.looked ? "Never succeeded" : "None of the last 500 succeeded";
   const n = (c.revision.from !== c.revision.to ? 1 : 0) + (c.files?.length ?? 0) + c.params.length + c.tasks.length;

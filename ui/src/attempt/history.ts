@@ -6,13 +6,13 @@ import type { Change } from "../live/outline";
 export type Recorded = { changes: readonly Change[] | null; error: unknown; refetch: () => unknown };
 
 /**
- * The whole history of an attempt, entry by entry, once somebody wants it: what is read of it, and what was told since by the
- * follower. Null until it is there. What was read for an earlier look at the attempt is not read again.
+ * The whole history of an attempt, entry by entry, loaded on request: the entries read from the server plus those that the
+ * follower has received since. Null until it is loaded. Entries that were already read are not read again.
  */
 export function useHistory(attempt: string, { told, round, status }: Followed, wanted: boolean): Recorded {
   const queries = useQueryClient();
   const { data, error, refetch } = useQuery({
-    // It is read after the follower has begun, for each time that it begins: an entry between the two would be missed.
+    // Read after the follower has started, each time that it starts: otherwise an entry between the two would be missed.
     queryKey: ["attempt", attempt, "history", round],
     queryFn: async ({ signal }) => {
       const before = queries
@@ -27,7 +27,7 @@ export function useHistory(attempt: string, { told, round, status }: Followed, w
   return { changes, error, refetch };
 }
 
-/** Two parts of a history as one: what both have is there once. */
+/** Merges two parts of a history without duplicates. */
 export function joined(read: readonly Change[], told: readonly Change[]): Change[] {
   const last = read.at(-1)?.seq ?? 0;
   return [...read, ...told.filter((change) => change.seq > last)];

@@ -1,28 +1,28 @@
 import { answered, type Attempt, type Brief, client } from "../api/client";
 
-/** Where sessions are looked for: session times from one on and before another, in milliseconds since 1970. */
+/** A range of session times: from one time up to, but excluding, another, in milliseconds since 1970. */
 export type Window = { from: number; to: number };
 
-/** Answers a page of the sessions in a window, newest id first, and where the next one begins; null after the last. */
+/** Returns a page of the sessions in a range, newest id first, and the start of the next page; null after the last. */
 export type ReadPage = (window: Window, before: string | null) => Promise<{ sessions: Brief[]; next: string | null }>;
 
 const hour = 3_600_000;
 
-/** How far from a session its neighbour is looked for, one after the other: that of a schedule of minutes is found in the first. */
+/** The distances that are searched in turn; schedules that run every few minutes are found in the first. */
 const reaches = [2, 48, 40 * 24, 800 * 24].map((hours) => hours * hour);
 
-/** The most pages that are read for one look. */
+/** The maximum number of pages for one search. */
 const mostPages = 8;
 
 /**
- * The session of the same workflow whose time comes next after that of an attempt, or before it; null where none was found
- * in about two years, or within a bounded number of pages.
+ * The next or previous session of the same workflow by session time; null if none was found
+ * within about two years, or within a limited number of pages.
  */
 export async function neighbourOf(time: number, step: 1 | -1, read: ReadPage): Promise<Brief | null> {
   let pages = 0;
   let done = 0;
   for (const reach of reaches) {
-    // The session itself is left out: session times are whole seconds.
+    // Excludes the session itself: session times are whole seconds.
     const window = step > 0 ? { from: time + Math.max(1000, done), to: time + reach } : { from: time - reach, to: time - done };
     let nearest: Brief | null = null;
     let before: string | null = null;

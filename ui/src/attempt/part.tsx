@@ -11,10 +11,10 @@ import { Failure, Loading } from "../parts/feedback";
 import css from "./actions.module.css";
 import { attemptName } from "./name";
 
-/** What may run again of an attempt around one of its tasks. */
+/** The ways to rerun part of an attempt, relative to one of its tasks. */
 type Part = "only" | "from" | "until" | "mark";
 
-/** The parts that there are: what follows a task runs where all before it was a success, so that it was reached; only what failed goes on without a task. */
+/** The available parts: later tasks can run only if all earlier tasks succeeded, that is, if the task was reached; only failed attempts can continue without a task. */
 const partsOf = (success: boolean, reached: boolean): Part[] => (["only", "from", "until", "mark"] as const).filter((part) => (part === "from" ? reached : part !== "mark" || !success));
 
 const titles: Record<Part, [title: string, more: string]> = {
@@ -24,7 +24,7 @@ const titles: Record<Part, [title: string, more: string]> = {
   mark: ["All failed tasks except this one", "it counts as succeeded without running, because its work was done manually or is not needed"],
 };
 
-/** The request of a part; after a success nothing is kept of what leads to the task. */
+/** The request for a part. After a success, the tasks that lead to the task run again. */
 function rerunOf(part: Part, task: string, success: boolean, newest: boolean): Omit<Schemas["RerunRequest"], "dryRun"> {
   const revision = newest ? "" : null;
   if (part === "only") return { mode: "only", only: task, revision };
@@ -38,11 +38,11 @@ const rerun = (attempt: string, body: Schemas["RerunRequest"]) =>
 
 type PartDialogProps = { attempt: Attempt; task: Task; onClose: () => void };
 
-/** Asks which part of an attempt is to run again around a task, shows what that comes to, and starts it as another attempt. */
+/** Asks which part of an attempt to rerun, shows the plan, and starts it as another attempt. */
 export function PartDialog({ attempt, task, onClose }: PartDialogProps) {
   const [part, setPart] = useState<Part>("only");
   const [newest, setNewest] = useState(true);
-  const [retryAttemptName] = useState(attemptName); // one for all tries: an answer that was lost makes no second attempt
+  const [retryAttemptName] = useState(attemptName); // one name for all requests: a lost response does not start a second attempt
   const navigate = useNavigate();
   const queries = useQueryClient();
   const names = [useId(), useId()];
@@ -103,12 +103,12 @@ export function PartDialog({ attempt, task, onClose }: PartDialogProps) {
   );
 }
 
-/** How many tasks are named of each kind. */
+/** How many tasks of each kind are listed by name. */
 const named = 6;
 
 function Planned({ plan }: { plan: NonNullable<Schemas["Rerun"]["plan"]> }) {
   const left = plan.carried.rows.filter((t) => t.skipped);
-  const root = plan.workflow.name.length + 1; // what the names of all begin with
+  const root = plan.workflow.name.length + 1; // the common prefix of all names
   const kept = plan.carried.rows.filter((t) => !t.skipped);
   return (
     <dl className={css.plan} aria-live="polite">
@@ -120,7 +120,7 @@ function Planned({ plan }: { plan: NonNullable<Schemas["Rerun"]["plan"]> }) {
   );
 }
 
-/** The parameters that later tasks have from the tasks that are kept. */
+/** The parameters that later tasks get from skipped tasks. */
 function Parameters({ list }: { list: { parameters?: string[] }[] }) {
   const names = [...new Set(list.flatMap((t) => t.parameters ?? []))].sort();
   if (names.length === 0) return null;

@@ -1,24 +1,24 @@
-/** Where a moment lies on the axis of time, from 0 to 1. */
+/** The position of a time on the axis, from 0 to 1. */
 export type Scale = { at: (ms: number) => number; ticks: Tick[]; gaps: Gap[]; begin: number; end: number };
 export type Tick = { at: number; ms: number };
-/** A stretch in which nothing ran, and that is drawn narrow: where, and how long it was. */
+/** An idle period that is drawn shorter: its position and its length. */
 export type Gap = { at: number; ms: number };
 
 type Span = { begin: number; end: number };
 
-/** A stretch without work is cut when it is longer than this part of all the work, and this many milliseconds. */
+/** An idle period is shortened if it exceeds this fraction of the total work and this many milliseconds. */
 const gapShare = 0.15;
 const gapLeast = 20_000;
-/** What a cut stretch keeps of the width. */
+/** The fraction of the width that a shortened period keeps. */
 const gapWidth = 0.03;
 
-/** On a shorter axis, in milliseconds, ticks count from its beginning: the clock says nothing there. */
+/** Ticks of a shorter axis, in milliseconds, count from its beginning, because clock times would not help. */
 export const shortAxis = 10_000;
 
-/** The steps of an axis, in milliseconds. */
+/** The possible steps of an axis, in milliseconds. */
 const steps = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 15_000, 30_000, 60_000, 120_000, 300_000, 600_000, 900_000, 1_800_000, 3_600_000, 7_200_000, 21_600_000, 43_200_000, 86_400_000];
 
-/** Brings spans together that touch, in the order of time. */
+/** Merges overlapping and adjacent spans, in the order of time. */
 function busyOf(spans: Span[]): Span[] {
   const sorted = spans.filter((s) => s.begin > 0).sort((a, b) => a.begin - b.begin);
   const busy: Span[] = [];
@@ -30,7 +30,7 @@ function busyOf(spans: Span[]): Span[] {
   return busy;
 }
 
-/** Makes the axis for the work of tasks, `spans`, from `begin` to `end`; with `cut` long stretches of idleness are narrow. */
+/** Returns the axis from `begin` to `end` for the work of tasks, `spans`; with `cut`, long idle periods are shortened. */
 export function scaleOf(spans: Span[], begin: number, end: number, cut: boolean, ticks = 5): Scale {
   const total = Math.max(1, end - begin);
   const busy = busyOf(spans);

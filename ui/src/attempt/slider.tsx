@@ -17,18 +17,18 @@ import type { Recorded } from "./history";
 import { attemptName } from "./name";
 import css from "./slider.module.css";
 
-/** Attempts with more tasks than this have no slider: their history is not read by a page. */
+/** Attempts with more tasks than this have no slider, because their history is too large for a page. */
 export const mostSlid = 20_000;
 
-/** How long a replay of a whole attempt takes, and a step of it, in milliseconds. */
+/** The duration of the replay of a whole attempt, and of one of its steps, in milliseconds. */
 const replay = 12_000;
 const frame = 50;
 
-/** The tasks as they were after an entry of the history; those of now without one. */
+/** The tasks as of an entry of the history; the current tasks without one. */
 export function usePast(history: Recorded, round: number, outline: Outline, at: string | undefined): { past: Past | null; index: number; then: Outline } {
   const { changes } = history;
   const past = useMemo(() => (changes ? new Past() : null), [changes !== null, round]);
-  if (changes) past?.add(changes); // it only grows, so that a second time adds nothing
+  if (changes) past?.add(changes); // it only grows, so adding again has no effect
   const last = (changes?.length ?? 0) - 1;
   const index = at !== undefined && past ? Math.max(0, past.indexOf(Number(at))) : last;
   const then = useMemo(() => (at !== undefined && past ? past.at(index, outline.errors) : outline), [at, past, index, outline, outline.version]);
@@ -37,7 +37,7 @@ export function usePast(history: Recorded, round: number, outline: Outline, at: 
 
 type Props = { attempt: Attempt; outline: Outline; past: Past | null; index: number; at: string | undefined; history: Recorded; open: boolean; setOpen: (open: boolean) => void; move: (seq: string | undefined) => void };
 
-/** The bar below the tasks: an attempt is gone back in, step by step or by dragging, and forked from a moment. */
+/** The bar below the tasks: it goes back in time, step by step or by dragging, and forks the attempt. */
 export function Slider({ attempt, outline, past, index, at, history, open, setOpen, move }: Props) {
   const mayWrite = useRight("write");
   const [forking, setForking] = useState(false);
@@ -88,7 +88,7 @@ export function Slider({ attempt, outline, past, index, at, history, open, setOp
   );
 }
 
-/** Moves on while a replay plays, as fast as the attempt was, or so that it is over in some seconds. */
+/** Advances a replay, at the original speed or so that it takes a few seconds. */
 function usePlaying(playing: boolean, past: Past | null, index: number, last: number, go: (to: number) => void, stop: () => void) {
   const latest = useRef({ index, go, stop });
   latest.current = { index, go, stop };
@@ -107,13 +107,13 @@ function usePlaying(playing: boolean, past: Past | null, index: number, last: nu
   }, [playing, past, last]);
 }
 
-/** Asks before a new attempt begins that keeps what was done at a moment. */
+/** Asks for confirmation before a new attempt is started that keeps the results up to a point in time. */
 function ForkDialog({ attempt, seq, then, onClose }: { attempt: Attempt; seq: number; then: Outline; onClose: () => void }) {
   const navigate = useNavigate();
   const queries = useQueryClient();
   const leaves = [...then.tasks.values()].filter((task) => task.children.length === 0);
   const kept = leaves.filter((task) => task.state === "success");
-  const [another] = useState(attemptName); // one for all tries: an answer that was lost makes no second attempt
+  const [another] = useState(attemptName); // one name for all requests: a lost response does not start a second attempt
   const fork = useMutation({
     mutationFn: () => answered(client.POST("/api/attempts/{id}/fork", { params: { path: { id: pathId(attempt.id) } }, body: { seq, retryAttemptName: another } })),
     onSuccess: async (started) => {

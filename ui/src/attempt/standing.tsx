@@ -5,7 +5,7 @@ import css from "./standing.module.css";
 
 type StandingProps = { attempt: Attempt; task: Task; detail: Schemas["Task"] };
 
-/** How a task stands where its state alone does not tell: why it was left out, that its error is ignored, what it waits for, and whether its log is incomplete. */
+/** Details beyond the state of a task: why it was skipped, that its error is ignored, the reason for waiting, and whether its log is incomplete. */
 export function Standing(props: StandingProps) {
   return (
     <>
@@ -39,7 +39,7 @@ function Waits({ attempt, waiting }: { attempt: Attempt; waiting: Waiting }) {
   );
 }
 
-/** A new reason of the engine has its words here: the compiler asks for them. */
+/** Texts for all reasons of the engine: the compiler reports a missing one. */
 function What({ waiting: { reason, pool, slots, held } }: { waiting: Waiting }) {
   switch (reason) {
     case "start_time":

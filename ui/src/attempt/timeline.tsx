@@ -19,27 +19,27 @@ import { type Filter, type Row, rowsOf, type Shown, spansOf } from "./tree";
 const route = getRouteApi("/attempts/$id");
 const rowHeight = 28;
 const axisHeight = 26;
-/** A bar is never narrower than this, in pixels, so that the quickest task can be seen. */
+/** The minimum width of a bar in pixels, so that even the quickest task is visible. */
 const leastBar = 3;
 
 type Props = {
   attempt: Attempt;
-  /** The tasks as they are shown, and as they are now: the axis is that of now, whatever moment is looked at. */
+  /** The displayed tasks and the current tasks. The axis always covers the current ones. */
   outline: Outline;
   whole: Outline;
-  /** The moment that is looked at, in milliseconds since 1970; null for now. */
+  /** The displayed time in milliseconds since 1970; null for now. */
   at: number | null;
   live: boolean;
-  /** The runs of tasks that had several, as far as they are known. */
+  /** The runs of tasks that ran several times, as far as known. */
   tries: ReadonlyMap<number, Try[]>;
   selected: number | null;
   onSelect: (task: number) => void;
-  /** What stands before the tools: the ways to look at an attempt. */
+  /** Controls before the tools, which switch the view. */
   views?: ReactNode;
 };
 type Spans = Map<number, { begin: number; end: number }>;
 
-/** The tree of tasks, and beside each when it was at work: one scroller, so that they cannot drift apart. */
+/** The tree of tasks with their bars, in one scroller to keep them aligned. */
 export function Timeline({ attempt, outline, whole, at, live, tries: all, selected, onSelect, views }: Props) {
   const search = route.useSearch();
   const navigate = route.useNavigate();
@@ -130,7 +130,7 @@ function toggled(shown: Shown, row: Row): Shown {
   return row.kind === "fold" ? { ...shown, unfolded: set } : { ...shown, toggled: set };
 }
 
-/** What was selected by an address is scrolled to, once it is there. */
+/** Scrolls to the task that the address selects, once it exists. */
 function useScrollTo(list: { scrollToIndex: (i: number, o: { align: "center" }) => void }, active: number, selected: number | null) {
   const gone = useRef<number | null>(null);
   useEffect(() => {

@@ -1,24 +1,24 @@
 import { isBusy, isFailure, isOver, type Outline, rootsOf, type Task } from "../live/outline";
 
-/** More siblings than this are folded to one row, with what needs somebody before it. */
+/** More siblings than this are folded into one row, after those that need attention. */
 const most = 50;
-/** Of the siblings that are at work no more than this are shown beside a fold. */
+/** The maximum number of running siblings that are shown before a fold. */
 const mostBusy = 20;
 
-/** How the tasks stand that a row stands for. */
+/** Counts of the tasks that a row represents, by state. */
 export type Tally = { done: number; running: number; failed: number; rest: number };
 
 export type Row =
   | { kind: "task"; task: Task; depth: number; label: string; again: number; children: boolean; open: boolean }
   | { kind: "fold"; key: string; parent: number; depth: number; label: string; tally: Tally; begin: number; end: number };
 
-/** What of the tree is shown: the tasks that somebody opened or closed, and the folds that were unfolded. */
+/** The user's changes to the tree: opened or closed tasks, and unfolded rows. */
 export type Shown = { toggled: ReadonlySet<number>; unfolded: ReadonlySet<number> };
 
-/** What narrows the tree down. */
+/** The filters of the tree. */
 export type Filter = { text: string; only: "failed" | "running" | "critical" | undefined; critical?: ReadonlySet<number> };
 
-/** A task that only holds what another one made: its children are shown in its place. One without any is work itself. */
+/** Reports whether a task only wraps generated tasks: its children are shown in its place. A task without children does work itself. */
 const between = (task: Task) => task.name === "^sub" && task.children.length > 0;
 
 export function childrenOf(outline: Outline, task: Task): Task[] {
@@ -28,12 +28,12 @@ export function childrenOf(outline: Outline, task: Task): Task[] {
   });
 }
 
-/** Whether a task is open unless somebody has said otherwise: groups with failures or work in them, and small ones. */
+/** Reports whether a task is open by default: groups with failures or running tasks, and small groups. */
 function opensItself(outline: Outline, task: Task, depth: number): boolean {
   return depth === 0 || outline.tasks.size <= 200 || isFailure(task.state) || isBusy(task.state);
 }
 
-/** Which tasks a filter shows: those that fit, and what is above them. null shows all. */
+/** The tasks that a filter shows: matches and their ancestors. null shows all. */
 function fitting(outline: Outline, filter: Filter): Set<number> | null {
   if (!filter.text && !filter.only) return null;
   const text = filter.text.toLowerCase();
@@ -76,7 +76,7 @@ export function rowsOf(outline: Outline, shown: Shown, filter: Filter): Row[] {
   return rows;
 }
 
-/** Failures first, then some of what is at work; the rest is folded. */
+/** Failures first, then some running tasks; the rest is folded. */
 function partition(children: Task[]): [Task[], Task[]] {
   const failed = children.filter((c) => isFailure(c.state) || c.state.endsWith("retry_waiting"));
   const busy = children.filter((c) => isBusy(c.state)).slice(0, mostBusy);
@@ -100,7 +100,7 @@ function foldOf(parent: Task, tasks: Task[], depth: number): Row {
 
 const loop = /^\+(?:for-|loop-)(.*)$/;
 
-/** The name of a task as people wrote it: turns of a loop by their values, `+for-0=region=1=us` as `region=us`. */
+/** The name of a task as in the workflow, with iterations of a loop by value: `+for-0=region=1=us` as `region=us`. */
 export function labelOf(task: Task): string {
   const turn = loop.exec(task.name);
   if (task.name === "^sub") return "_do";
@@ -110,7 +110,7 @@ export function labelOf(task: Task): string {
   return parts.length > 0 ? parts.join(", ") : task.name;
 }
 
-/** Names of turns are escaped as in addresses; one that is not stays as it is. */
+/** Decodes the name of an iteration, which is percent-encoded; an invalid name is returned unchanged. */
 function unescape(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -119,10 +119,10 @@ function unescape(text: string): string {
   }
 }
 
-/** When each task began and ended, with what is below it: groups have no times of their own. 0 is not yet. */
+/** The start and end of each task including its subtasks, because groups have no times of their own. 0 means not yet. */
 export function spansOf(outline: Outline): Map<number, { begin: number; end: number }> {
   const spans = new Map<number, { begin: number; end: number }>();
-  // A child has a larger number than its parent, so that going down every child comes before.
+  // A child has a larger number than its parent, so in descending order every child comes first.
   const ids = [...outline.tasks.keys()].sort((a, b) => b - a);
   for (const id of ids) {
     const task = outline.tasks.get(id)!;

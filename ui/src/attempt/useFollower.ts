@@ -5,7 +5,7 @@ import { type Followed, Follower, nothingYet } from "../live/follow";
 
 const none = nothingYet();
 
-/** The tasks of an attempt as they are now, followed until it is over. */
+/** The current tasks of an attempt, followed until it ends. */
 export function useFollower(attempt: string): Followed {
   const live = useSession().live;
   const queries = useQueryClient();

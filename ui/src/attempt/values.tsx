@@ -1,7 +1,7 @@
 import css from "./panel.module.css";
 import { Empty } from "../parts/feedback";
 
-/** Parameters as a list of names and values: text as it is, all else as JSON. */
+/** Parameters as a list of names and values: strings as they are, everything else as JSON. */
 export function Values({ values, none }: { values: Record<string, unknown>; none: string }) {
   const entries = Object.entries(values);
   if (entries.length === 0) return <Empty>{none}</Empty>;

@@ -1,17 +1,17 @@
 import { answered, client, pathId } from "../api/client";
 import { type Entry, readTar, writeTar } from "./tar";
 
-/** No more of a project is unpacked in a browser than this, in bytes. */
+/** The maximum size of a project that is unpacked in a browser, in bytes. */
 const most = 256_000_000;
 
-/** The entries of a revision's archive. It comes through this server, which the policy of the page allows, not from the store. */
+/** The entries of a revision's archive. It is fetched from this server, which the policy of the page allows, not from the store. */
 export async function readArchive(project: string, revision: string, signal: AbortSignal): Promise<Entry[]> {
   const query = { revision, direct_download: false };
   const packed = await answered(client.GET("/api/projects/{id}/archive", { params: { path: { id: pathId(project) }, query }, parseAs: "arrayBuffer", signal }));
   return readTar(await unpack(new Blob([packed])));
 }
 
-/** What is in a gzip, up to the most that a browser unpacks. */
+/** Unpacks gzip data, up to the limit. */
 async function unpack(packed: Blob): Promise<Uint8Array> {
   const parts: BlobPart[] = [];
   let size = 0;
@@ -23,10 +23,10 @@ async function unpack(packed: Blob): Promise<Uint8Array> {
   return new Uint8Array(await new Blob(parts).arrayBuffer());
 }
 
-/** Pushes entries as a revision; makes the project where there is none of that name. */
+/** Pushes entries as a revision; creates the project if it does not exist. */
 export async function push(project: string, revision: string, entries: Entry[]) {
   const stream = new Blob([writeTar(entries)]).stream().pipeThrough(new CompressionStream("gzip"));
-  const body = await new Response(stream).blob(); // whole, since its length is to be told
+  const body = await new Response(stream).blob(); // complete, because the request needs its length
   return answered(
     client.PUT("/api/projects", {
       params: { query: { project, revision } },

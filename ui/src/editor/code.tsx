@@ -13,18 +13,18 @@ import { theme } from "./theme";
 import type { Finding } from "./useCheck";
 
 /**
- * A place that somebody wants to see; another object is another wish, also for the same place. With `fix` what was meant is
- * written there; line 0 is that of the cursor.
+ * A place to show; a new object is a new request, even for the same place. With `fix`, the suggested fix is
+ * applied there; line 0 is the line of the cursor.
  */
 export type Place = { file: string; line: number; column: number; fix?: boolean };
 
 type Props = {
   name: string;
   text: string;
-  /** Counts how often texts were replaced other than by typing: another number shows `text` as it is. */
+  /** Counts replacements of texts other than by typing: a new number shows `text` unchanged. */
   version: number;
   readOnly: boolean;
-  /** Those of this file. */
+  /** The findings of this file. */
   findings: Finding[];
   place: Place | null;
   onChange: (name: string, text: string) => void;
@@ -37,7 +37,7 @@ const colours = HighlightStyle.define([
   { tag: [tags.keyword, tags.typeName, tags.labelName, tags.meta], color: "var(--canceled)" },
 ]);
 
-/** The names of tasks, and the expressions in a text, which YAML knows nothing of. */
+/** Marks task names and expressions, which are unknown to YAML. */
 const matcher = new MatchDecorator({
   regexp: /^\s*(\+[\w\-.]+)(?=:)|\$\{[^}]*\}/g,
   decoration: (match) => Decoration.mark({ class: match[1] ? "zd-task" : "zd-expression" }),
@@ -55,12 +55,12 @@ const words = ViewPlugin.fromClass(
   { decorations: (v) => v.decorations },
 );
 
-/** A text with the ends of lines that the file has. */
+/** The text with the line ends of the file. */
 const withEnds = (text: string, state: EditorState) => text.replace(/\r\n?|\n/g, state.lineBreak);
 
 /**
- * Replaces what is selected, and takes text of several lines, without the browser: that would carry colours over in style
- * attributes, which the policy of the page forbids, and would make of line ends what it takes for them.
+ * Replaces the selection and inserts text of several lines without the browser, which would keep colours in style
+ * attributes, which the policy of the page forbids, and would convert line ends.
  */
 const insertion = EditorView.domEventHandlers({
   beforeinput(e, view) {
@@ -90,7 +90,7 @@ const always: Extension = [
   theme,
 ];
 
-/** The editor of one file at a time. It lies in a shadow root, which the policy of the page lets have styles of its own. */
+/** The editor of one file at a time. It lives in a shadow root, where the policy of the page allows separate styles. */
 export default function Code({ name, text, version, readOnly, findings, place, onChange }: Props) {
   const host = useRef<HTMLDivElement>(null);
   const view = useRef<EditorView>(null);
@@ -108,7 +108,7 @@ export default function Code({ name, text, version, readOnly, findings, place, o
     kept.version = version;
     const state = kept.of.get(name) ?? newState(name, latest.current.text, readOnly, (typed) => latest.current.onChange(name, typed));
     view.current!.setState(state);
-    return () => void kept.of.set(name, view.current!.state); // with what can be undone
+    return () => void kept.of.set(name, view.current!.state); // including the undo history
   }, [name, version, readOnly]);
   useEffect(() => view.current!.dispatch(setDiagnostics(view.current!.state, findings.map((f) => diagnostic(view.current!.state, f)))), [name, version, findings]);
   useEffect(() => {
@@ -127,7 +127,7 @@ function newState(name: string, text: string, readOnly: boolean, typed: (text: s
     extensions: [
       always,
       /\.(dig|ya?ml)$/.test(name) ? [yaml(), words] : [],
-      EditorState.lineSeparator.of(text.includes("\r\n") ? "\r\n" : "\n"), // lines keep the ends that they have
+      EditorState.lineSeparator.of(text.includes("\r\n") ? "\r\n" : "\n"), // keep the line ends of the file
       EditorState.readOnly.of(readOnly),
       EditorView.contentAttributes.of({ "aria-label": `Text of ${name}` }),
       EditorView.updateListener.of((u) => u.docChanged && typed(u.state.sliceDoc())),
@@ -135,7 +135,7 @@ function newState(name: string, text: string, readOnly: boolean, typed: (text: s
   });
 }
 
-/** Writes what was meant at a place, or in the line of the cursor, as if somebody typed it: it can be undone. */
+/** Applies the suggested fix at a place, or in the line of the cursor, as if it were typed: it can be undone. */
 function mend(view: EditorView, findings: Finding[], { line, column }: Place) {
   const wanted = line > 0 ? line : view.state.doc.lineAt(view.state.selection.main.head).number;
   if (wanted > view.state.doc.lines) return;
@@ -149,7 +149,7 @@ function mend(view: EditorView, findings: Finding[], { line, column }: Place) {
   view.focus();
 }
 
-/** From a place on, counted from 1, to the end of the word there. A place that is not there any more is the nearest one. */
+/** The range from a place, counted from 1, to the end of its word. A place that no longer exists is replaced by the nearest one. */
 function rangeOf(state: EditorState, line: number, column: number): { from: number; to: number } {
   const at = state.doc.line(Math.min(Math.max(line, 1), state.doc.lines));
   const start = Math.min(Math.max(column - 1, at.text.search(/\S|$/)), at.length);
@@ -161,7 +161,7 @@ function diagnostic(state: EditorState, f: Finding): Diagnostic {
   return { ...rangeOf(state, f.line, f.column), severity: f.refused ? "error" : "warning", message: f.message, renderMessage: () => said(f) };
 }
 
-/** What is shown of a finding: always as text. */
+/** The text of a finding: always plain text. */
 function said(f: Finding): Node {
   const node = document.createElement("div");
   node.append(f.message);

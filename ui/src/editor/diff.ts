@@ -1,12 +1,12 @@
-/** A line of a text, and whether it is in both texts, only in the new one or only in the old one. */
+/** A line of a text that is in both texts, only in the new one, or only in the old one. */
 export type Line = { is: " " | "+" | "-"; text: string };
 
-/** With more pairs of lines than this to compare, the differing part counts as replaced whole. */
+/** With more pairs of lines than this to compare, the differing part counts as replaced as a whole. */
 const mostPairs = 4_000_000;
 
 const linesOf = (text: string | null) => (text === null || text === "" ? [] : text.replace(/\n$/, "").split("\n"));
 
-/** What is different between two texts, line by line. A text that is not there is null. */
+/** Compares two texts line by line. A text that does not exist is null. */
 export function diff(before: string | null, after: string | null): Line[] {
   const a = linesOf(before);
   const b = linesOf(after);
@@ -18,7 +18,7 @@ export function diff(before: string | null, after: string | null): Line[] {
   return [...a.slice(0, head).map(same), ...between(a.slice(head, a.length - tail), b.slice(head, b.length - tail)), ...a.slice(a.length - tail).map(same)];
 }
 
-/** Finds the most lines that both have in the same order, by a table of how many there are from each pair on. */
+/** Finds the longest common subsequence of lines, with a table of lengths. */
 function between(a: string[], b: string[]): Line[] {
   const width = b.length + 1;
   const table = a.length * b.length > mostPairs ? null : new Uint32Array((a.length + 1) * width);
@@ -41,7 +41,7 @@ function between(a: string[], b: string[]): Line[] {
   return lines;
 }
 
-/** The changed lines with some around them; null stands for lines that are left out. */
+/** The changed lines with some context; null stands for omitted lines. */
 export function excerpt(lines: Line[], around = 2): (Line | null)[] {
   const near = lines.map((_, i) => lines.slice(Math.max(0, i - around), i + around + 1).some((l) => l.is !== " "));
   return lines.flatMap((line, i) => (near[i] ? [line] : near[i - 1] || i === 0 ? [null] : []));

@@ -1,10 +1,10 @@
 import type { File } from "./project";
 
-/** What somebody has changed and not saved yet. */
+/** Unsaved changes of a user. */
 export type Draft = {
-  /** The revision that was changed; null for a new project. */
+  /** The revision that was edited; null for a new project. */
   revision: string | null;
-  /** The name that a new project is to have. */
+  /** The name of a new project. */
   project: string;
   files: File[];
 };
@@ -20,7 +20,7 @@ function open(): Promise<IDBDatabase> {
   });
 }
 
-/** Does one thing with the drafts, and is done when the browser has it on its disk. */
+/** Runs one operation on the drafts, and resolves once the browser has stored it on disk. */
 async function use<T>(mode: IDBTransactionMode, act: (store: IDBObjectStore) => IDBRequest<T>): Promise<T> {
   const database = await open();
   try {
@@ -35,13 +35,13 @@ async function use<T>(mode: IDBTransactionMode, act: (store: IDBObjectStore) => 
   }
 }
 
-/** The draft under a key, null where there is none; a browser that keeps nothing has none. */
+/** The draft under a key, or null; also null if the browser stores nothing. */
 export const readDraft = (key: string): Promise<Draft | null> => use("readonly", (s) => s.get(key) as IDBRequest<Draft | undefined>).then((d) => d ?? null, () => null);
 
-/** Keeps a draft in this browser; fails where that keeps nothing, or has no room. */
+/** Stores a draft in this browser; fails if the browser stores nothing or has no space. */
 export const keepDraft = (key: string, draft: Draft): Promise<unknown> => use("readwrite", (s) => s.put(draft, key));
 
 export const dropDraft = (key: string): Promise<unknown> => use("readwrite", (s) => s.delete(key)).catch(() => null);
 
-/** Whose draft of which project: nobody is shown what somebody else has begun in this browser. */
+/** The user and project of a draft: drafts are not shown to other users of this browser. */
 export const draftKey = (session: { user: string | null; site: string | null }, project: string | null) => JSON.stringify([session.site, session.user, project]);

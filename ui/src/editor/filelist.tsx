@@ -14,11 +14,11 @@ type Props = {
   mayChange: boolean;
   isLink: (file: File) => boolean;
   choose: (name: string) => void;
-  /** Takes other files, and shows one of them. */
+  /** Sets other files, and shows one of them. */
   replace: (files: File[], shown?: string) => void;
 };
 
-/** The files of the project, what is different of each, and what is wrong. */
+/** The files of the project with their changes and errors. */
 export function FileList({ files, changed, findings, shown, mayChange, isLink, choose, replace }: Props) {
   const [asking, setAsking] = useState<"add" | "rename" | "remove" | null>(null);
   const file = files.find((f) => f.name === shown);

@@ -2,28 +2,28 @@ import type { Schemas } from "../api/client";
 
 export type Plan = Schemas["PlanHere"];
 
-/** A row of a plan: a task as it is written. */
+/** A row of a plan: a task of the workflow file. */
 export type PlanRow = {
-  /** Its index in the plan. */
+  /** The index in the plan. */
   task: number;
   depth: number;
   label: string;
   operator: string | null;
-  /** It is made once for each turn of a loop, or only if a condition holds: how often is known at run time. */
+  /** It is generated for each iteration of a loop, or only if a condition holds: the number is only known at run time. */
   turns: boolean;
   /** It does not wait for the task above it. */
   beside: boolean;
   place: Plan["tasks"][number]["place"];
 };
 
-/** Operators that make what is below them more than once, or not always. */
+/** Operators whose subtasks run several times or conditionally. */
 const loops = new Set(["loop", "for_each", "for_range"]);
 
-/** The rows of a plan from top to bottom. What only holds what another task makes, as `_do` of a loop, has no row of its own. */
+/** The rows of a plan from top to bottom. Tasks that only wrap subtasks, such as `_do` of a loop, have no row. */
 export function planRows(plan: Plan): PlanRow[] {
   const depths: number[] = [];
   const rows: PlanRow[] = [];
-  const above: number[] = []; // the last task of each level, by which one beside another is told
+  const above: number[] = []; // the last task of each level, to detect parallel tasks
   plan.tasks.forEach((t, i) => {
     const parent = t.parent === null ? null : plan.tasks[t.parent]!;
     const own = parent ? t.name.slice(parent.name.length) : t.name;

@@ -6,15 +6,15 @@ import css from "./planview.module.css";
 
 type Props = {
   plan: Plan;
-  /** The plan is that of the text as it is now. */
+  /** The plan belongs to the current text. */
   current: boolean;
   go: (place: { file: string; line: number; column: number }) => void;
 };
 
-/** No more rows are drawn than this: a plan is looked over, not searched. */
+/** The maximum number of rows: a plan is for an overview, not for searching. */
 const most = 300;
 
-/** The tasks of the workflow that is written, before any of them runs; pressing one shows its place. */
+/** The tasks of the edited workflow; selecting one shows its place. */
 export function PlanView({ plan, current, go }: Props) {
   const rows = useMemo(() => planRows(plan), [plan]);
   return (

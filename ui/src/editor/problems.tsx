@@ -5,7 +5,7 @@ import css from "./workbench.module.css";
 
 type Props = { check: ReturnType<typeof useCheck>; go: (f: Finding, fix?: boolean) => void; mayChange: boolean };
 
-/** What is wrong with the files, and how each is mended; pressing one shows its place. */
+/** The errors and hints of the files with their fixes; selecting one shows its place. */
 export function Problems({ check, go, mayChange }: Props) {
   return (
     <section className={css.problems} aria-labelledby="problems">
@@ -47,7 +47,7 @@ export function Problems({ check, go, mayChange }: Props) {
 
 const counted = (n: number, one: string) => (n === 0 ? null : `${n} ${one}${n === 1 ? "" : "s"}`);
 
-/** How it stands, in a few words. */
+/** Summarizes the state of the check. */
 function says({ findings, current, error }: ReturnType<typeof useCheck>): string {
   const errors = findings.filter((f) => f.refused).length;
   const found = [counted(errors, "error"), counted(findings.length - errors, "hint")].filter(Boolean).join(", ");

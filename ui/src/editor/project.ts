@@ -3,28 +3,28 @@ import type { Entry } from "./tar";
 /** A file of a project that is being edited. */
 export type File = {
   name: string;
-  /** Its name in the revision that is edited; null for a new one. */
+  /** The name in the edited revision; null for a new file. */
   of: string | null;
-  /** Its text where that was changed; null where it is as it was. */
+  /** The changed text; null if unchanged. */
   text: string | null;
 };
 
 /** The revision that is edited; its name is null for a project that does not exist yet. */
 export type Base = { revision: string | null; entries: Entry[] };
 
-/** What is different from the revision that is edited. Texts are null where there is no file, or where it is no text. */
+/** The changes since the edited revision. Texts are null if there is no file, or if it is not text. */
 export type Change = { name: string; from: string | null; is: "added" | "changed" | "renamed" | "removed"; before: string | null; after: string | null };
 
-/** A larger file is not edited here, in bytes. */
+/** Larger files cannot be edited, in bytes. */
 const mostText = 1_000_000;
-/** No more text than this is sent to be checked, in bytes as JSON: the server takes 4 MB. */
+/** The maximum amount of text that is sent to be checked, in bytes as JSON: the server accepts 4 MB. */
 const mostChecked = 3_800_000;
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 const encoder = new TextEncoder();
 const texts = new WeakMap<Entry, string | null>();
 
-/** The text of an entry; null for links, for what is no text, and for what is too large to be edited. */
+/** The text of an entry; null for links, binary files and files that are too large to edit. */
 function textOf(entry: Entry): string | null {
   let text = texts.get(entry);
   if (text === undefined) {
@@ -46,24 +46,24 @@ function decode({ kind, content }: Entry): string | null {
 const listed = (e: Entry) => e.kind !== "other";
 const find = (base: Base, name: string | null) => base.entries.find((e) => listed(e) && e.name === name);
 
-/** The order of files: workflows first, as they are what people come for. */
+/** The order of files: workflows first, because users edit them most. */
 const order = (a: File, b: File) => Number(isWorkflow(b.name)) - Number(isWorkflow(a.name)) || (a.name < b.name ? -1 : 1);
 
-/** The name of the workflow in a file; null where there is none. */
+/** The name of the workflow in a file, or null. */
 export const workflowIn = (file: string) => (isWorkflow(file) ? file.slice(0, -".dig".length) : null);
 const isWorkflow = (name: string) => /^[^/]+\.dig$/.test(name);
 
-/** All files of a revision, as they are. */
+/** All files of a revision, unchanged. */
 export const untouched = (base: Base): File[] => base.entries.filter(listed).map((e) => ({ name: e.name, of: e.name, text: null })).sort(order);
 
-/** The text of a file now; null for what is not edited here. */
+/** The current text of a file; null if it cannot be edited. */
 export function textNow(base: Base, file: File): string | null {
   if (file.text !== null) return file.text;
   const entry = find(base, file.of);
   return entry ? textOf(entry) : null;
 }
 
-/** What a file is that has no text here. */
+/** The size and kind of a file that has no editable text. */
 export const sizeOf = (base: Base, file: File): number => find(base, file.of)?.content.length ?? 0;
 export const isLink = (base: Base, file: File): boolean => find(base, file.of)?.kind === "link";
 
@@ -76,7 +76,7 @@ export const add = (files: File[], name: string): File[] => [...files, { name, o
 export const rename = (files: File[], name: string, to: string): File[] => files.map((f) => (f.name === name ? { ...f, name: to } : f)).sort(order);
 export const remove = (files: File[], name: string): File[] => files.filter((f) => f.name !== name);
 
-/** Why a file cannot have a name; null where it can. */
+/** Why a file cannot have a name; null if it can. */
 export function nameProblem(files: File[], name: string): string | null {
   const parts = name.split("/");
   if (name === "") return "A file needs a name.";
@@ -88,7 +88,7 @@ export function nameProblem(files: File[], name: string): string | null {
   return above ? `${above.name} already exists: a name cannot be both a file and a folder.` : null;
 }
 
-/** What is different from the revision, in the order of the files; what was removed comes last. */
+/** The changes since the revision, in the order of the files, followed by removed files. */
 export function changes(base: Base, files: File[]): Change[] {
   const kept = new Set(files.map((f) => f.of));
   const found = files.flatMap((f): Change[] => {
@@ -103,7 +103,7 @@ export function changes(base: Base, files: File[]): Change[] {
   return [...found, ...gone.map((e): Change => ({ name: e.name, from: null, is: "removed", before: textOf(e), after: null }))];
 }
 
-/** The archive of the next revision: what nobody changed as it was, with its mode and as a link where it is one. */
+/** The archive of the next revision: unchanged files are copied with their mode, and links stay links. */
 export function entriesOf(base: Base, files: File[]): Entry[] {
   const byOrigin = new Map(files.map((f) => [f.of, f]));
   const kept = base.entries.flatMap((e): Entry[] => {
@@ -117,7 +117,7 @@ export function entriesOf(base: Base, files: File[]): Entry[] {
   return [...kept, ...made];
 }
 
-/** The texts that are to be checked, by name. Of what has no text, or no room, only the name is told; workflows come first. */
+/** The texts to check, by name. Files that are not text or exceed the limit are listed by name only; workflows come first. */
 export function checkable(base: Base, files: File[]): Record<string, string> {
   const size = (text: string) => encoder.encode(JSON.stringify(text)).length + 2;
   let room = mostChecked - files.reduce((sum, f) => sum + size(f.name), 0);

@@ -24,16 +24,16 @@ type Props = {
   changed: Change[];
   check: ReturnType<typeof useCheck>;
   start: boolean;
-  /** The file that is shown: its workflow is the first choice of what to start. */
+  /** The displayed file: its workflow is the default choice for a start. */
   shown: string | null;
   onClose: () => void;
   onSaved: (project: Schemas["Project"], start: string | null) => void;
 };
 
-/** A name for a revision that tells when it was made. */
+/** A revision name that contains the current time. */
 const timely = () => new Date().toISOString().slice(0, 19).replaceAll(":", "-");
 
-/** Shows what a revision changes, asks for its name, and saves it. */
+/** Shows the changes of a revision, asks for its name, and saves it. */
 export function SaveDialog(p: Props) {
   const [revision, setRevision] = useState(timely);
   const [anyway, setAnyway] = useState(false);
@@ -99,7 +99,7 @@ export function SaveDialog(p: Props) {
   );
 }
 
-/** Says which workflows run at other times by themselves once this is saved. */
+/** Lists workflows whose schedule changes with this revision. */
 function Rescheduling({ list }: { list: Rescheduled[] }) {
   if (list.length === 0) return null;
   return (
@@ -129,7 +129,7 @@ function Rescheduling({ list }: { list: Rescheduled[] }) {
   );
 }
 
-/** Another project has the name: to push there would replace its files. */
+/** A different project has the name: pushing would replace its files. */
 class Taken extends Error {}
 
 async function refuseTaken(name: string) {
@@ -147,7 +147,7 @@ function Field({ says, value, change, problem }: { says: string; value: string; 
   );
 }
 
-/** What is different: each file with its lines. */
+/** The changed lines of each file. */
 function Changes({ changed }: { changed: Change[] }) {
   return (
     <ul className={css.changes} aria-label="Changes" tabIndex={0}>
@@ -158,7 +158,7 @@ function Changes({ changed }: { changed: Change[] }) {
   );
 }
 
-/** No more lines of a file are shown than this. */
+/** The maximum number of displayed lines of a file. */
 const mostLines = 400;
 
 function Changed({ change: c }: { change: Change }) {

@@ -1,18 +1,18 @@
 import type { Schemas } from "../api/client";
 
-/** When a workflow runs by itself. */
+/** The schedule of a workflow. */
 export type Scheduled = Schemas["Scheduled"];
 
-/** A schedule that is another one once the files are saved; null is none. */
+/** A schedule that changes with the next revision; null means no schedule. */
 export type Rescheduled = { workflow: string; from: string | null; to: string | null };
 
-/** A schedule as it is written, on one line. */
+/** A schedule on one line. */
 function words({ schedule, timezone }: Scheduled): string {
   const said = Object.entries(schedule).map(([key, value]) => `${key} ${typeof value === "string" ? value : JSON.stringify(value)}`);
   return `${said.join(", ")} (${timezone})`;
 }
 
-/** The schedules that are not the same in two revisions, by the names of their workflows. */
+/** The schedules that differ between two revisions, by workflow. */
 export function rescheduled(before: readonly Scheduled[], after: readonly Scheduled[]): Rescheduled[] {
   const [old, young] = [before, after].map((list) => new Map(list.map((s) => [s.workflow, words(s)])));
   const names = [...new Set([...old!.keys(), ...young!.keys()])].sort();

@@ -1,18 +1,18 @@
-// Reads and writes tar archives. What is read keeps its bytes, so that an entry that nobody changed is written as it was,
-// whatever made it: with its mode, its time, its links, and records that this file knows nothing of.
+// Reads and writes tar archives. Entries keep their bytes, so an unchanged entry is written exactly as it was,
+// whichever program created it: with its mode, time and links, and with records that are unknown here.
 
-/** The size of a block, in bytes: headers are one, and contents are filled up to whole ones. */
+/** The size of a block in bytes: a header is one block, and contents are padded to whole blocks. */
 const block = 512;
 
 export type Entry = {
-  /** The path with slashes, without "./" before it. */
+  /** The path with slashes, without a leading "./". */
   name: string;
-  /** Others are folders, and what no project may have. */
+  /** Other types are folders, and entries that projects must not contain. */
   kind: "file" | "link" | "other";
   /** The lowest nine bits of the mode. */
   mode: number;
   content: Uint8Array;
-  /** The entry as it was read, headers and all; null for one that was made here. */
+  /** The original entry including its headers; null for entries that were created here. */
   raw: Uint8Array | null;
 };
 
@@ -20,7 +20,7 @@ const latin = new TextDecoder("latin1");
 const utf8 = new TextDecoder();
 const encoder = new TextEncoder();
 
-/** The entries of an archive; throws where it is none, or is cut off. */
+/** The entries of an archive; throws if it is invalid or truncated. */
 export function readTar(bytes: Uint8Array): Entry[] {
   const entries: Entry[] = [];
   let at = 0;
@@ -32,7 +32,7 @@ export function readTar(bytes: Uint8Array): Entry[] {
   return entries;
 }
 
-/** Reads one entry with the headers before it that only say more of it; none where an archive ends with such headers. */
+/** Reads one entry including its extension headers; none if an archive ends with such headers. */
 function readEntry(bytes: Uint8Array, start: number): { entry: Entry | null; end: number } {
   const said: Record<string, string> = {};
   let at = start;
@@ -63,14 +63,14 @@ function until(bytes: Uint8Array): Uint8Array {
   return end < 0 ? bytes : bytes.subarray(0, end);
 }
 
-/** A number in octal digits or, for large ones, in bytes after a first one of 0x80. */
+/** A number in octal digits or, if it is large, in binary after a first byte of 0x80. */
 function number(field: Uint8Array): number {
   if (field[0]! & 0x80) return field.subarray(1).reduce((n, b) => n * 256 + b, field[0]! & 0x7f);
   const text = latin.decode(until(field)).trim();
   return text === "" ? 0 : /^[0-7]+$/.test(text) ? parseInt(text, 8) : NaN;
 }
 
-/** The sum of a header's bytes, with the field of the sum itself taken for spaces. */
+/** The checksum of a header, computed with spaces in the checksum field. */
 const sum = (header: Uint8Array) => header.reduce((s, b, i) => s + (i >= 148 && i < 156 ? 32 : b), 0);
 const checks = (header: Uint8Array) => number(header.subarray(148, 156)) === sum(header);
 
@@ -80,7 +80,7 @@ function nameOf(header: Uint8Array): string {
   return prefix === "" ? name : `${prefix}/${name}`;
 }
 
-/** The records of an extended header, each as "LENGTH KEY=VALUE\n" where the length counts all of it in bytes. */
+/** The records of an extended header, "LENGTH KEY=VALUE\n", where the length in bytes includes the whole record. */
 function records(content: Uint8Array): Record<string, string> {
   const found: Record<string, string> = {};
   for (let at = 0; at < content.length; ) {
@@ -94,7 +94,7 @@ function records(content: Uint8Array): Record<string, string> {
   return found;
 }
 
-/** Writes an archive: entries that were read as they were, others with plain headers without owner and time. */
+/** Writes an archive: read entries unchanged, other entries with plain headers without owner and time. */
 export function writeTar(entries: Entry[]): Uint8Array<ArrayBuffer> {
   const parts = [...entries.flatMap((e) => (e.raw ? [e.raw] : made(e))), new Uint8Array(2 * block)];
   const all = new Uint8Array(parts.reduce((size, p) => size + p.length, 0));
@@ -106,7 +106,7 @@ export function writeTar(entries: Entry[]): Uint8Array<ArrayBuffer> {
   return all;
 }
 
-/** A file with its header, and before it an extended one where the name does not fit into it. */
+/** A file with its header, preceded by an extended header if the name is too long. */
 function made({ name, mode, content }: Entry): Uint8Array[] {
   const bytes = encoder.encode(name);
   const parts: Uint8Array[] = [];

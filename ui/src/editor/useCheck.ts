@@ -6,24 +6,24 @@ import type { Scheduled } from "./scheduled";
 
 export type Finding = Schemas["Findings"]["findings"][number];
 
-/** How long somebody pauses before what is typed is checked, in milliseconds. */
+/** How long to wait after typing before a check, in milliseconds. */
 const pause = 400;
 
 type Checked = {
   findings: Finding[];
-  /** The server told not all that it found. */
+  /** The server omitted some findings. */
   more: boolean;
-  /** The findings are those of the files as they are now. */
+  /** The findings belong to the current files. */
   current: boolean;
   /** Why the files could not be checked. */
   error: unknown;
-  /** When workflows are to run; null where one of them cannot be read. */
+  /** The schedules of workflows; null if one of them cannot be parsed. */
   schedules: Scheduled[] | null;
-  /** The tasks of the workflow that was asked for, as far as it could be read last, and whether that is the text as it is now. */
+  /** The tasks of the requested workflow as of its last valid version, and whether that is the current text. */
   plan: { workflow: string; tasks: Plan; current: boolean } | null;
 };
 
-/** What is wrong with the files, asked of the server when typing pauses. An answer that comes after a newer question is dropped. */
+/** Checks the files on the server when typing pauses. Responses to outdated requests are dropped. */
 export function useCheck(base: Base, files: File[], workflow: string | null): Checked {
   const [checked, setChecked] = useState<Omit<Checked, "current"> & { files: File[] | null }>({ files: null, findings: [], more: false, error: null, schedules: null, plan: null });
   const number = useRef(0);
@@ -34,7 +34,7 @@ export function useCheck(base: Base, files: File[], workflow: string | null): Ch
         const { findings, all, schedules, plan } = await answered(client.POST("/api/x/check", { body: { files: checkable(base, files), ...(workflow === null ? {} : { plan: workflow }) } }));
         if (mine !== number.current) return;
         setChecked((before) => {
-          const kept = before.plan?.workflow === workflow ? before.plan : null; // what cannot be read now could be a moment ago
+          const kept = before.plan?.workflow === workflow ? before.plan : null; // keep the last valid plan
           return { files, findings, more: !all, error: null, schedules, plan: plan && workflow !== null ? { workflow, tasks: plan, current: true } : kept && { ...kept, current: false } };
         });
       } catch (error) {

@@ -23,27 +23,27 @@ import { SaveDialog } from "./save";
 import { type Finding, useCheck } from "./useCheck";
 import css from "./workbench.module.css";
 
-/** The editor and its language are loaded beside the page. */
+/** The editor and its language are loaded lazily. */
 const Code = lazy(() => import("./code"));
 
 type Project = { id: string; name: string };
 type Props = {
-  /** null for one that is to be made. */
+  /** null for a new project. */
   project: Project | null;
   base: Base;
-  /** What the page begins with where no draft is there. */
+  /** The initial files if there is no draft. */
   files: File[];
   draft: Draft | null;
-  /** Under which the draft is kept. */
+  /** The key of the draft. */
   draftKey: string;
-  /** The file that is shown, and the workflow that is to be started, as the address has them. */
+  /** The displayed file and the workflow to start, from the address. */
   file: string | undefined;
   start?: string | undefined;
   /** Changes the address. */
   show: (file: string | undefined, start?: string) => void;
 };
 
-/** The files of a project: they are edited, checked while somebody types, and saved as a revision. */
+/** The files of a project: they are edited, checked during typing, and saved as a revision. */
 export function Workbench({ project, draftKey, file: asked, start, show, ...given }: Props) {
   const [base, setBase] = useState(given.base);
   const [files, setFiles] = useState(given.draft?.files ?? given.files);
@@ -154,12 +154,12 @@ export function Workbench({ project, draftKey, file: asked, start, show, ...give
   );
 }
 
-/** The first word of the key under which a project that is edited is kept in memory: it is not fetched anew while somebody edits. */
+/** The first part of the query key of an edited project, which is not refetched during editing. */
 export const editKey = "edit";
 
 type Keeping = "not yet" | "kept" | "failed";
 
-/** Keeps what is changed in this browser at each change, and forgets it when nothing is. */
+/** Stores the changes in this browser after each edit, and deletes the draft when nothing is changed. */
 function useDraft(key: string, dirty: boolean, touched: boolean, draft: Draft): Keeping {
   const [kept, setKept] = useState<Keeping>("not yet");
   useEffect(() => {
@@ -190,7 +190,7 @@ function Kept({ kept, discard }: { kept: Keeping; discard: () => void }) {
 
 type ShownProps = { file: File | null; base: Base; version: number; readOnly: boolean; findings: Finding[]; place: Place | null; onChange: (name: string, text: string) => void };
 
-/** The text of the chosen file, or why it is not shown. */
+/** The text of the selected file, or why it is not shown. */
 function Shown({ file, base, findings, ...rest }: ShownProps) {
   const own = useMemo(() => findings.filter((f) => f.file === file?.name && f.line > 0), [findings, file?.name]);
   if (!file) return <div className={css.code}><Empty>This project has no files.</Empty></div>;
@@ -216,7 +216,7 @@ function Shown({ file, base, findings, ...rest }: ShownProps) {
   );
 }
 
-/** Asks how a workflow of the revision that was just saved is to be started. */
+/** Asks for the session in which to start a workflow of the revision that was just saved. */
 function Starting({ project, revision, workflow: name, onClose }: { project: Project; revision: string | null; workflow: string; onClose: () => void }) {
   const workflow = useQuery(workflowOfQuery(project.id, name));
   const schedule = useQuery(scheduleQuery(project.id, name));
@@ -224,7 +224,7 @@ function Starting({ project, revision, workflow: name, onClose }: { project: Pro
   return <StartDialog workflow={workflow.data} schedule={schedule.data} onClose={onClose} />;
 }
 
-/** Asks before changes are left that are not saved. */
+/** Asks for confirmation before the user leaves unsaved changes. */
 function Leaving({ dirty, kept }: { dirty: boolean; kept: boolean }) {
   const blocker = useBlocker({ shouldBlockFn: ({ current, next }) => dirty && current.pathname !== next.pathname, enableBeforeUnload: () => dirty, withResolver: true });
   if (blocker.status !== "blocked") return null;

@@ -24,7 +24,7 @@ type Actions = { select: (task: number) => void; toggle: (task: number) => void 
 
 const Acts = createContext<Actions>({ select: () => {}, toggle: () => {} });
 
-/** The graph of an attempt: tasks from left to right as they wait for each other, groups as boxes around theirs. */
+/** The graph of an attempt: tasks from left to right in the order of their dependencies, groups as boxes around their tasks. */
 export function Graph(props: Props) {
   return (
     <ReactFlowProvider>
@@ -37,7 +37,7 @@ function Drawing({ outline, selected, onSelect, critical }: Props) {
   const [toggled, setToggled] = useState<ReadonlyMap<number, boolean>>(new Map());
   const [full, setFull] = useState<Task | null>(null);
   const tasks = outline.tasks.size;
-  // What is open changes with the tasks that are there, and not with their states: nothing moves while it is looked at.
+  // The open groups depend on the existing tasks, not on their states, so nothing moves during an attempt.
   const first = useMemo(() => openAtFirst(outline), [tasks]);
   const open = useMemo(() => {
     const all = new Set(first);
@@ -141,7 +141,7 @@ function useNodes(outline: Outline, layout: ReturnType<typeof layOut>, selected:
   }, [outline, outline.version, layout, selected, critical]);
 }
 
-/** Brings a task into sight that was chosen somewhere else. */
+/** Scrolls to a task that was selected elsewhere. */
 function Finder({ task }: { task: number | null }) {
   const flow = useReactFlow();
   useEffect(() => {

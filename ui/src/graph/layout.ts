@@ -1,41 +1,41 @@
-/** A box of the graph before it has a place: a task, and the boxes below it where it is a group that is open. */
+/** A box of the graph before the layout: a task, and the boxes below it if it is an open group. */
 export type Box = {
   id: number;
-  /** The width of what it says. A group that is open is as wide as what it holds, and at least this. */
+  /** The width of its text. An open group is as wide as its content, and at least this wide. */
   width: number;
-  /** The siblings that it waits for, all of them before it. Tasks that wait for the same ones share one array. */
+  /** The earlier siblings that it depends on. Tasks with the same dependencies share one array. */
   upstreams: readonly number[];
-  /** It comes when its siblings are over, whichever they are, as what `_error` and `_check` have does. */
+  /** It runs after all siblings, such as the tasks of `_error` and `_check`. */
   last?: boolean;
-  /** null for a box that shows nothing below it. */
+  /** null for a box without visible subtasks. */
   children: Box[] | null;
 };
 
-/** A box in its place, in pixels from the top left corner of the one that it lies in. */
+/** A positioned box, in pixels from the top left corner of its parent. */
 export type Placed = { id: number; parent: number; x: number; y: number; width: number; height: number; open: boolean };
 
 /**
- * A bar stands between tasks and those that wait for all of them, as at a barrier of `_parallel: {limit}`: n lines go
- * into it and m out of it, where n × m would be drawn.
+ * A bar connects tasks with the tasks that depend on all of them, as at a barrier of `_parallel: {limit}`: n lines enter
+ * it and m leave it, instead of n × m lines.
  */
 export type Bar = { id: string; parent: number; x: number; y: number; height: number };
 
-/** A line from a box or bar to what waits for it. */
+/** A line from a box or bar to a dependent one. */
 export type Line = { from: string; to: string };
 
-/** Boxes come before what lies in them. */
+/** Boxes come before their content. */
 export type Layout = { boxes: Placed[]; bars: Bar[]; lines: Line[] };
 
 export const sizes = {
   box: 34,
-  /** What an open group has above its children, and around them. */
+  /** The space above and around the children of an open group. */
   header: 36,
   padding: 12,
-  /** Between boxes that wait for each other, and between those that do not. */
+  /** The space between dependent and between independent boxes. */
   across: 44,
   down: 10,
   bar: 4,
-  /** How many boxes stand below each other; more of them go on beside these. */
+  /** The maximum number of boxes in a column; further boxes continue in the next one. */
   column: 12,
 };
 
@@ -45,8 +45,8 @@ type Sized = Placed & { inner: Group | null };
 type Group = { boxes: Sized[]; bars: Bar[]; lines: Line[]; width: number; height: number };
 
 /**
- * Places boxes from left to right in the order in which they wait for each other. Tasks wait for siblings only, so each
- * group is placed by itself.
+ * Places boxes from left to right in the order of their dependencies. Tasks depend only on siblings, so each
+ * group is laid out separately.
  */
 export function layOut(roots: Box[]): Layout {
   const layout: Layout = { boxes: [], bars: [], lines: [] };
@@ -62,7 +62,7 @@ export function layOut(roots: Box[]): Layout {
   return layout;
 }
 
-/** Places siblings with what lies in them, from the corner at left and top on. */
+/** Places siblings and their content, starting at the given corner. */
 function arrange(siblings: Box[], parent: number, left: number, top: number): Group {
   const boxes = siblings.map((box) => size(box, parent));
   const ranks = ranksOf(siblings);
@@ -97,10 +97,10 @@ function size(box: Box, parent: number): Sized {
   return { ...at, width: Math.max(box.width, inner.width + 2 * sizes.padding), height: sizes.header + inner.height + sizes.padding, inner };
 }
 
-/** How many siblings each one has before it, on the longest way. */
+/** The length of the longest chain of siblings before each one. */
 function ranksOf(siblings: Box[]): number[] {
   const ranks = new Map<number, number>();
-  const after = new Map<readonly number[], number>(); // the rank of those that wait for these
+  const after = new Map<readonly number[], number>(); // the rank of boxes with these dependencies
   const order = siblings.map((box) => {
     let rank = after.get(box.upstreams);
     if (rank === undefined) {
@@ -115,7 +115,7 @@ function ranksOf(siblings: Box[]): number[] {
   return order.map((rank, i) => (siblings[i]!.last ? end : rank));
 }
 
-/** The lines between siblings, with bars where several wait for the same several. */
+/** The lines between siblings, with bars if several depend on the same several. */
 function connect(siblings: Box[], ranks: number[], parent: number, place: (rank: number) => { x: number; y: number; height: number }) {
   const there = new Set(siblings.map((box) => box.id));
   const waiting = new Map<readonly number[], { box: Box; rank: number }[]>();

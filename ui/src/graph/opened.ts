@@ -3,13 +3,13 @@ import { comesLast } from "../live/critical";
 import { isFailure, isOver, type Outline, rootsOf, type Task } from "../live/outline";
 import type { Box } from "./layout";
 
-/** How many boxes a graph has at most: more of them cannot be moved smoothly. */
+/** The maximum number of boxes of a graph: with more it does not move smoothly. */
 export const mostBoxes = 500;
 
-/** How the tasks below a group stand. */
+/** Counts of the tasks below a group, by state. */
 export type Tally = { total: number; done: number; failed: number; running: number };
 
-/** The tallies of all groups, of the tasks below them that are no groups themselves. */
+/** The counts of all groups, of the tasks below them that are not groups. */
 export function talliesOf(outline: Outline): Map<number, Tally> {
   const tallies = new Map<number, Tally>();
   for (const task of outline.tasks.values()) {
@@ -26,7 +26,7 @@ export function talliesOf(outline: Outline): Map<number, Tally> {
   return tallies;
 }
 
-/** How many boxes are drawn with these groups open. */
+/** The number of boxes if these groups are open. */
 export function boxesOf(outline: Outline, open: ReadonlySet<number>): number {
   const count = (tasks: Task[]): number =>
     tasks.reduce((sum, task) => sum + 1 + (open.has(task.id) ? count(childrenOf(outline, task)) : 0), 0);
@@ -34,8 +34,8 @@ export function boxesOf(outline: Outline, open: ReadonlySet<number>): number {
 }
 
 /**
- * The groups that are open at first: those in which something failed or runs before the others, and outer ones before
- * those within them, as long as there is room for all of their tasks.
+ * The groups that are open initially: groups with failures or running tasks first, and outer groups before
+ * inner ones, as long as there is room for all of their tasks.
  */
 export function openAtFirst(outline: Outline): Set<number> {
   const open = new Set<number>();
@@ -58,11 +58,11 @@ export function openAtFirst(outline: Outline): Set<number> {
   return open;
 }
 
-/** What a box of a task needs beside its name, and how wide a letter of it is about, in pixels. */
+/** The width of a box in addition to its name, and the approximate width of a letter, in pixels. */
 const beside = 92;
 const letter = 7.1;
 
-/** The boxes of an attempt with these groups open. */
+/** The boxes of an attempt if these groups are open. */
 export function boxesFor(outline: Outline, open: ReadonlySet<number>): Box[] {
   const boxOf = (task: Task): Box => ({
     id: task.id,

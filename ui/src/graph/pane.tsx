@@ -7,7 +7,7 @@ import { Toggle } from "../parts/toggle";
 import { useKeys } from "../shell/keys";
 import css from "./pane.module.css";
 
-/** The graph and what draws it are loaded when somebody asks for it. */
+/** The graph and its library are loaded on request. */
 const Graph = lazy(() => import("./graph").then((m) => ({ default: m.Graph })));
 
 type Props = { outline: Outline; selected: number | null; onSelect: (task: number) => void; views: ReactNode };

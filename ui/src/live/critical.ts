@@ -1,12 +1,12 @@
 import { isOver, type Outline, rootsOf, type Task } from "./outline";
 
-/** Whether a task waits for its siblings without naming them, as what `_error` and `_check` have does, and the notice of a failure. */
+/** Reports whether a task waits for its siblings without naming them, such as the tasks of `_error` and `_check`, and failure notifications. */
 export const comesLast = (task: Task | undefined) => task !== undefined && task.name.startsWith("^") && task.name !== "^sub";
 
 /**
- * The tasks that an attempt took its time for, first to last: had one of them ended earlier, so had the attempt. It is
- * read from the end: of the tasks of a group the one that ended last, before it the one of those it waited for that
- * ended last, and so on. Groups are on it with the tasks below them. Of an attempt that goes on it leads to now.
+ * The tasks that determined the duration of an attempt, first to last: had one of them ended earlier, so had the attempt. It is
+ * computed backwards: the task of a group that ended last, before it the one of its dependencies that
+ * ended last, and so on. Groups are included with their tasks. For a running attempt the path leads to the present.
  */
 export function criticalPath(outline: Outline): Task[] {
   const path: Task[] = [];

@@ -1,25 +1,25 @@
 import { answered, client, pageHeader, pathId, refusalOf, type Schemas, unreachable } from "../api/client";
 import { type Change, emptyOutline, fold, lay, type Outline } from "./outline";
 
-/** How long a poll waits, in milliseconds: while something happens, and after a quiet minute. */
+/** The interval of polls in milliseconds: during activity, and after a quiet minute. */
 const soon = 2_000;
 const later = 10_000;
 const quiet = 60_000;
-/** How long it waits before it asks again after it has lost the server; twice as long each time after that. */
+/** The delay before the first reconnect; it doubles each time. */
 const first = 1_000;
 
 /**
- * What a follower tells: the tasks as they are now, and where it stands. `told` is what it was told since it began to follow,
- * to which it only adds; where it has lost the server it begins another list, in another `round`.
+ * The state of a follower: the current tasks and the connection. `told` lists the changes received since it started,
+ * and only grows; after a lost connection a new list starts, with a new `round`.
  */
 export type Followed = { outline: Outline; told: readonly Change[]; round: number; status: "loading" | "live" | "over" | "lost"; error: unknown };
 
-/** What is known before anything was told. */
+/** The state before the first response. */
 export const nothingYet = (): Followed => ({ outline: emptyOutline(), told: [], round: 0, status: "loading", error: null });
 
 let rounds = 0;
 
-/** Reads all pages of an outline; null instead of a number says that nothing changes any more. */
+/** Reads all pages of an outline; null instead of a number means that nothing changes any more. */
 async function loadOutline(attempt: string, signal: AbortSignal): Promise<{ outline: Outline; seq: number | null }> {
   const outline = emptyOutline();
   for (let after = 0; ; ) {
@@ -33,7 +33,7 @@ async function loadOutline(attempt: string, signal: AbortSignal): Promise<{ outl
   }
 }
 
-/** Reads the history of an attempt after an entry, page by page; 0 is all of it. */
+/** Reads the history of an attempt after an entry, page by page; 0 reads all of it. */
 export async function historyAfter(attempt: string, first: number, signal: AbortSignal): Promise<Change[]> {
   const all: Change[] = [];
   for (let after = first; ; ) {
@@ -48,8 +48,8 @@ const changesAfter = (attempt: string, after: number, signal: AbortSignal) =>
   answered(client.GET("/api/x/attempts/{id}/changes", { params: { path: { id: pathId(attempt) }, query: { after } }, signal })) as Promise<Schemas["Changes"]>;
 
 /**
- * Follows an attempt until it is over: its outline first, then the changes after it, as a stream on one machine and
- * by polls on AWS, where an open stream costs. Both have the same rows. It tells at most once a frame.
+ * Follows an attempt until its end: first its outline, then the changes, as a stream on a server and
+ * by polling on AWS, where an open stream costs money. Both have the same rows. It reports at most once a frame.
  */
 export class Follower {
   private readonly stop = new AbortController();
@@ -84,7 +84,7 @@ export class Follower {
       this.frame = 0;
       for (const l of this.listeners) l();
     };
-    // A hidden page draws no frames, and is told all the same.
+    // Hidden pages draw no frames, but are updated anyway.
     this.frame = document.hidden ? (setTimeout(now) as unknown as number) : requestAnimationFrame(now);
   }
 
@@ -98,14 +98,14 @@ export class Follower {
         this.tell({ outline, told: this.told, round: ++rounds, status: seq === null ? "over" : "live", error: null });
         if (seq === null) return;
         await (this.live === "stream" ? this.stream(seq) : this.poll(seq));
-        // The last outline has what changes do not say: why tasks failed.
+        // The last outline contains details that changes lack: why tasks failed.
         const last = await loadOutline(this.attempt, this.stop.signal);
         this.tell({ outline: last.outline, status: "over" });
         return;
       } catch (error) {
         if (this.stop.signal.aborted) return;
         this.tell({ status: "lost", error: unreachable(error) });
-        // A server that is started again answers within seconds.
+        // A restarting server responds within seconds.
         if (!(await this.pause(Math.min(later, first * 2 ** lost++)))) return;
       }
     }
@@ -149,7 +149,7 @@ export class Follower {
     }
   }
 
-  /** Waits, and longer while nobody looks; false once the follower is closed. */
+  /** Waits, longer if the page is hidden; false once the follower is closed. */
   private async pause(ms: number): Promise<boolean> {
     const { signal } = this.stop;
     await new Promise<void>((done) => {
@@ -168,7 +168,7 @@ export class Follower {
 
 type ServerEvent = { name: string; data: string };
 
-/** The events of a stream: lines of `event:` and `data:`, ended by an empty one. */
+/** The events of a stream: lines of `event:` and `data:`, ended by an empty line. */
 export async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerEvent> {
   const reader = body.pipeThrough(new TextDecoderStream() as ReadableWritablePair<string, Uint8Array>).getReader();
   let rest = "";

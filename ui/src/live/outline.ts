@@ -3,7 +3,7 @@ import type { Schemas } from "../api/client";
 export type Columns = Schemas["TaskColumns"];
 export type Change = Schemas["Change"];
 
-/** Of a success that it was not run, or that it failed; of a task that is ready, or of the root, that it waits for others. */
+/** A success that was skipped or whose error is ignored; a ready task, or the root, that waits for others. */
 export type Standing = "skipped" | "ignored" | "waits" | null;
 
 type Standings = { skipped?: readonly number[]; ignored?: readonly number[]; waiting?: readonly number[] };
@@ -16,39 +16,39 @@ function standingsOf({ skipped = [], ignored = [], waiting = [] }: Standings): M
   return all;
 }
 
-/** What a mark shows of a task. */
+/** The state that the mark of a task shows. */
 export const shownState = (task: Pick<Task, "state" | "standing">): string => task.standing ?? task.state;
 
-/** A task of an attempt as the page keeps it. Times are milliseconds since 1970, 0 for none. */
+/** A task of an attempt in the page. Times are milliseconds since 1970, 0 for none. */
 export type Task = {
   id: number;
   parent: number;
-  /** What it adds to the full name of its parent. */
+  /** The suffix after the full name of its parent. */
   name: string;
   full: string;
   group: boolean;
   resumed: boolean;
   state: string;
-  /** How it stands where its state alone does not tell. */
+  /** Details beyond its state. */
   standing: Standing;
   started: number;
   changed: number;
   retry: number;
   runs: number;
-  /** The siblings that it waits for. Tasks that wait for the same ones share one array. */
+  /** The siblings that it depends on. Tasks with the same dependencies share one array. */
   upstreams: readonly number[];
   children: number[];
 };
 
-/** The stretch of time that one run of a task took, or still takes. */
+/** The time span of one run of a task, which may still be in progress. */
 export type Try = { begin: number; end: number; state: string };
 
-/** The tasks of an attempt by number. Functions of this file change it in place and say so in `version`. */
+/** The tasks of an attempt by number. Functions of this file change it in place and increase `version`. */
 export type Outline = { version: number; tasks: Map<number, Task>; errors: Map<number, string> };
 
 export const emptyOutline = (): Outline => ({ version: 0, tasks: new Map(), errors: new Map() });
 
-/** Adds the tasks of columns; a task that is there already is replaced, and keeps its children. */
+/** Adds the tasks of columns; an existing task is replaced and keeps its children. */
 export function lay(outline: Outline, columns: Columns) {
   const standings = standingsOf(columns);
   columns.id.forEach((id, i) => {
@@ -77,10 +77,10 @@ export function lay(outline: Outline, columns: Columns) {
   outline.version++;
 }
 
-/** The tasks that are below no other. */
+/** The tasks without a parent. */
 export const rootsOf = (outline: Outline): Task[] => [...outline.tasks.values()].filter((task) => !outline.tasks.has(task.parent));
 
-/** Carries out what an entry of the history did. */
+/** Applies an entry of the history. */
 export function fold(outline: Outline, change: Change) {
   if (change.made) lay(outline, change.made);
   const standings = standingsOf(change);
@@ -99,17 +99,17 @@ export function fold(outline: Outline, change: Change) {
   outline.version++;
 }
 
-/** A full name as people write it: without the parts that only hold what another task has made. */
+/** A full name as in the workflow: without the parts that only wrap generated tasks. */
 export const shownName = (full: string): string => full.replaceAll("^sub", "");
 
-/** The runs of each task that was run more than once, read from the whole history of an attempt. */
+/** The runs of each task that ran more than once, from the whole history of an attempt. */
 export function triesOf(history: readonly Change[]): Map<number, Try[]> {
   const all = new Map<number, Try[]>();
   const counted = new Map<number, number>();
   const note = (id: number, state: string, runs: number, at: number) => {
     const tries = all.get(id) ?? [];
     const last = tries.at(-1);
-    const another = runs > (counted.get(id) ?? 0); // one may end and the next begin in the same entry
+    const another = runs > (counted.get(id) ?? 0); // a run may end and the next one begin in the same entry
     counted.set(id, runs);
     if (last?.end === 0 && (another || state !== "running")) {
       last.end = at;
@@ -120,7 +120,7 @@ export function triesOf(history: readonly Change[]): Map<number, Try[]> {
   };
   const noteAll = (ids: readonly number[], of: { state: string[]; runs: number[] } & Standings, at: number) => {
     const standings = standingsOf(of);
-    // What waits for slots, or has its keys evaluated, does not run.
+    // Tasks that wait for slots, or whose keys are being evaluated, do not run.
     ids.forEach((id, i) => note(id, standings.get(id) === "waits" || of.runs[i] === 0 ? "ready" : of.state[i]!, of.runs[i]!, at));
   };
   for (const change of history) {
@@ -130,7 +130,7 @@ export function triesOf(history: readonly Change[]): Map<number, Try[]> {
   return all;
 }
 
-/** The runs of tasks that had begun by a moment; one that ended after it is still under way. */
+/** The runs of tasks that had started by a time; a run that ended later is still in progress. */
 export function triesUntil(all: ReadonlyMap<number, Try[]>, at: number): Map<number, Try[]> {
   const then = new Map<number, Try[]>();
   for (const [id, tries] of all) {
@@ -142,13 +142,13 @@ export function triesUntil(all: ReadonlyMap<number, Try[]>, at: number): Map<num
 
 const over = new Set(["success", "error", "group_error", "canceled"]);
 
-/** Whether nothing more becomes of a task. */
+/** Reports whether the state of a task is final. */
 export const isOver = (state: string) => over.has(state);
 export const isFailure = (state: string) => state === "error" || state === "group_error";
-/** Whether a task is at work, or tasks below it are. */
+/** Reports whether a task or one of its subtasks is running. */
 export const isBusy = (state: string) => state === "running" || state === "planned";
 
-/** Whether something cleans up that a kill leaves alone, and a second one ends. */
+/** Reports whether cleanup tasks are running, which a first kill spares and a second one stops. */
 export function isCleaning(outline: Outline): boolean {
   for (const task of outline.tasks.values()) {
     if ((task.name === "^cancel" || task.name === "^finally") && isBusy(task.state)) return true;
@@ -156,7 +156,7 @@ export function isCleaning(outline: Outline): boolean {
   return false;
 }
 
-/** How the tasks that are no groups stand. */
+/** Counts of the tasks that are not groups, by state. */
 export type Counts = { total: number; done: number; failed: number; running: number; ignored: number };
 
 export function count(outline: Outline): Counts {
@@ -172,7 +172,7 @@ export function count(outline: Outline): Counts {
   return counts;
 }
 
-/** The task that the failure of an attempt began with: the first of those that failed by themselves. */
+/** The root cause of a failed attempt: the first task that failed itself. */
 export function firstFailure(outline: Outline): Task | null {
   let first: Task | null = null;
   for (const task of outline.tasks.values()) {
@@ -182,7 +182,7 @@ export function firstFailure(outline: Outline): Task | null {
   return first;
 }
 
-/** Finds a task by its number or by its full name; of several of a name, the one that was made last. */
+/** Finds a task by its number or by its full name; if several have the name, the newest one. */
 export function findTask(outline: Outline, key: string | undefined): Task | null {
   if (!key) return null;
   if (/^[0-9]+$/.test(key)) return outline.tasks.get(Number(key)) ?? null;

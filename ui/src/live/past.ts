@@ -1,12 +1,12 @@
 import { type Change, emptyOutline, fold, type Outline } from "./outline";
 
-/** How many entries lie between two outlines that are kept, at least; and how many are kept at most, for each has all tasks. */
+/** The minimum number of entries between two stored outlines, and the maximum number of stored outlines, each of which contains all tasks. */
 const apart = 500;
 const most = 20;
 
 /**
- * An attempt as it was at any entry of its history, which may go on. Outlines are kept at steps, so that a moment is reached
- * by carrying out some hundreds of entries, while somebody drags a slider.
+ * An attempt as of any entry of its history, which may grow. Outlines are stored at intervals, so that any entry is reached
+ * by applying a few hundred others while the user drags a slider.
  */
 export class Past {
   readonly history: Change[] = [];
@@ -18,7 +18,7 @@ export class Past {
     this.add(history);
   }
 
-  /** Adds what came after the entries that are there; those are passed over. */
+  /** Adds new entries; known entries are ignored. */
   add(history: readonly Change[]) {
     for (let i = this.history.length; i < history.length; i++) {
       if (this.history.length % this.step === 0) this.keep();
@@ -27,7 +27,7 @@ export class Past {
     }
   }
 
-  /** Keeps the tasks as they are at the end; where too many are kept, every other one is dropped. */
+  /** Stores the tasks at the end; if too many outlines are stored, every other one is dropped. */
   private keep() {
     if (this.kept.length === most) {
       this.kept = this.kept.filter((_, i) => i % 2 === 0);
@@ -36,7 +36,7 @@ export class Past {
     this.kept.push(copy(this.end));
   }
 
-  /** The tasks after the entry of this index, with why those failed that had by then; -1 is before the first. */
+  /** The tasks after the entry of this index, with the errors of tasks that had failed by then; -1 is before the first. */
   at(index: number, errors: ReadonlyMap<number, string> = new Map()): Outline {
     const frame = Math.min(Math.floor(Math.max(index, 0) / this.step), this.kept.length - 1);
     const outline = frame < 0 ? emptyOutline() : copy(this.kept[frame]!);
@@ -45,17 +45,17 @@ export class Past {
     return outline;
   }
 
-  /** The index of the last entry up to a number of the history; -1 where all are later. */
+  /** The index of the last entry up to a sequence number; -1 if all are later. */
   indexOf(seq: number): number {
     return this.before((change) => change.seq <= seq);
   }
 
-  /** The index of the last entry up to a moment, in milliseconds since 1970. */
+  /** The index of the last entry up to a time, in milliseconds since 1970. */
   indexAt(at: number): number {
     return this.before((change) => change.at <= at);
   }
 
-  /** The index of the last entry of those, at the beginning, for which a condition holds. */
+  /** The index of the last entry of the prefix for which a condition holds. */
   private before(holds: (change: Change) => boolean): number {
     let [low, high] = [0, this.history.length];
     while (low < high) {

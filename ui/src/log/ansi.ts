@@ -1,17 +1,17 @@
 import Anser from "anser";
 
-/** A stretch of a line in one style. Colours are numbers of the palette of the page, or nothing. */
+/** A part of a line in one style. Colours are numbers of the palette of the page, or undefined. */
 export type Span = { text: string; colour: string | null; bold: boolean; dim: boolean; italic: boolean; underline: boolean };
 
-/** What terminals take for other things than colour and style: moves of the cursor, titles, links. */
+/** Escape sequences for other purposes than colour and style: cursor movement, titles, links. */
 const others = /\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)|\u001b[PX^_][\s\S]*?(?:\u001b\\|$)|\u001b\[[0-?]*[ -/]*[@-ln-~]|\u001b[()][0-9A-Za-z]|\u001b[=>78cDEHMNOZ]/g;
-/** Control characters that show nothing, and those that turn the direction of text around. */
+/** Invisible control characters, and characters that reverse the direction of text. */
 const hidden = /[\u0000-\u0008\u000b\u000c\u000e-\u001a\u001c-\u001f\u007f]/g;
 
-/** What is left of a line without escapes: for searching and copying. */
+/** A line without escape sequences, for searching and copying. */
 export const plain = (line: string): string => spansOf(line).map((s) => s.text).join("");
 
-/** Cuts a line at its styles. Text stays text: nothing in it becomes an element of the page. */
+/** Splits a line by style. Text stays text and never becomes an element of the page. */
 export function spansOf(line: string): Span[] {
   const clean = lastOverwritten(line).replace(others, "").replace(hidden, "");
   if (!clean.includes("\u001b")) return [{ text: clean, colour: null, bold: false, dim: false, italic: false, underline: false }];
@@ -25,7 +25,7 @@ export function spansOf(line: string): Span[] {
   }));
 }
 
-/** Of a line that was written over, as bars of progress are, the last state is shown. */
+/** Of an overwritten line, such as a progress bar, the last state is shown. */
 function lastOverwritten(line: string): string {
   const trimmed = line.replace(/\r+$/, "");
   return trimmed.slice(trimmed.lastIndexOf("\r") + 1);
@@ -33,7 +33,7 @@ function lastOverwritten(line: string): string {
 
 const colours = new Set(["black", "red", "green", "yellow", "blue", "magenta", "cyan", "white"]);
 
-/** The name of a colour of the sixteen; others are shown as plain text, which can be read on every ground. */
+/** The name of one of the sixteen colours; other colours are shown as plain text, which is readable on every background. */
 function colourOf(name: string | null): string | null {
   const colour = /^ansi-(?:bright-)?([a-z]+)$/.exec(name ?? "")?.[1];
   return colour && colours.has(colour) ? colour : null;

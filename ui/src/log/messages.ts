@@ -1,6 +1,6 @@
 import type { Hit } from "./text";
 
-/** How many lines are asked for at once, and told without being asked for when a log begins. */
+/** How many lines are requested at once, and sent unrequested when a log opens. */
 export const block = 200;
 
 /** A log file of a task, as the worker reads it. */
@@ -8,7 +8,7 @@ export type LogFile = { name: string; heading: string };
 
 export type ToWorker =
   | { do: "open"; attempt: string; files: LogFile[]; done: boolean; header: Record<string, string> }
-  /** Whether more may be added to the log, and whether somebody looks. */
+  /** Whether the log may grow, and whether the page is visible. */
   | { do: "follow"; growing: boolean; seen: boolean }
   | { do: "lines"; block: number; from: number; many: number }
   | { do: "search"; text: string }

@@ -1,35 +1,35 @@
-/** A run of whole lines of a log, and where each begins in it. */
+/** A block of whole lines of a log, and where each of them begins. */
 type Piece = { text: string; starts: Uint32Array; first: number };
 
-/** Where something was found: its line, and the character in that. */
+/** A match: its line, and the character in the line. */
 export type Hit = { line: number; at: number };
 
-/** No search tells more hits than this, though it counts them all. */
+/** The maximum number of matches that a search returns, although it counts all of them. */
 export const mostHits = 10_000;
 
-/** Of a longer line only the beginning is drawn until somebody asks for the rest. */
+/** Longer lines are drawn only up to this length until the user expands them. */
 export const longLine = 10_000;
 
 const errorLine = /\b([a-z]*error|fatal|[a-z]*exception|traceback|panic|denied|failed|failure|cannot|no such)\b/i;
 
-/** A line of the server's own between those of the task, in either form: what it runs, and that it failed. */
+/** A line of the server between those of the task, in either format: the command and the failure. */
 const serverLine = /^[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:.]+ [+-][0-9]{4} \[[A-Z]+\] (?:\(|\+.*: )/;
 
-/** How far before the end of a log its cause is looked for, in lines. */
+/** How many lines from the end of a log are searched for the cause. */
 const nearEnd = 5_000;
 
 /**
- * The text of a log that comes in pieces. Lines are found once, as each piece comes, and made to strings only when
- * somebody looks at them: a hundred megabytes are searched where they lie.
+ * The text of a log that arrives in pieces. Lines are found once, as each piece arrives, and converted to strings only when
+ * they are displayed: a hundred megabytes are searched in place.
  */
 export class LogText {
   private pieces: Piece[] = [];
   private rest = "";
-  /** Lines that are whole, and the last one, if it has no end yet. */
+  /** The number of complete lines, plus the last one if it is incomplete. */
   count = 0;
   characters = 0;
 
-  /** Adds text to the end. */
+  /** Appends text. */
   add(text: string) {
     this.characters += text.length;
     const all = this.rest + text;
@@ -47,7 +47,7 @@ export class LogText {
     this.count += starts.length;
   }
 
-  /** The lines from one on; fewer at the end. */
+  /** The lines from a position; fewer at the end. */
   lines(from: number, many: number): string[] {
     const list: string[] = [];
     for (let n = Math.max(0, from); n < Math.min(from + many, this.count); n++) list.push(this.line(n));
@@ -75,7 +75,7 @@ export class LogText {
     return null;
   }
 
-  /** Finds text, whatever its case: all hits are counted, the first are told. */
+  /** Finds text, ignoring case: all matches are counted, the first ones returned. */
   search(wanted: string): { hits: Hit[]; total: number } {
     const hits: Hit[] = [];
     let total = 0;
@@ -97,8 +97,8 @@ export class LogText {
   }
 
   /**
-   * The line that says why a task failed, as far as a line looks like it: the last one that the task itself wrote from
-   * `from` on, or the last of the server. -1 where nothing was written.
+   * The line that most likely shows why a task failed: the last one that the task itself wrote from
+   * `from` on, or the last one of the server. -1 if there is none.
    */
   cause(from: number): number {
     const first = Math.max(from, this.count - nearEnd);
@@ -111,7 +111,7 @@ export class LogText {
     return servers < 0 ? this.count - 1 : servers;
   }
 
-  /** The first line that looks like an error, at or after one; -1 for none. */
+  /** The first line that looks like an error, from a position on; -1 for none. */
   errorFrom(from: number): number {
     for (let n = from; n < this.count; n++) if (errorLine.test(this.line(n))) return n;
     return -1;

@@ -7,7 +7,7 @@ import workerURL from "./worker.ts?worker&url";
 type Policy = { createScriptURL: (url: string) => string };
 type TrustedTypes = { createPolicy: (name: string, rules: Policy) => Policy };
 
-/** Workers are started through the one policy that the page's Trusted Types know: it lets this worker through, and no other. */
+/** Workers are started through the only Trusted Types policy of the page, which allows this worker and no other. */
 const policy: Policy = (globalThis as { trustedTypes?: TrustedTypes }).trustedTypes?.createPolicy("zd-worker", { createScriptURL: known }) ?? { createScriptURL: known };
 
 function known(url: string): string {
@@ -19,8 +19,8 @@ export type LogState = { count: number; characters: number; whole: boolean; cut:
 const begun: LogState = { count: 0, characters: 0, whole: false, cut: false, last: 0, failed: null };
 
 /**
- * The log of a task: read by a worker, which knows its lines and finds text in it. `done` says that the attempt is
- * over, so that its files are whole; `growing` that the task goes on, so that more may be written.
+ * The log of a task, read by a worker that finds its lines and searches its text. `done`: the attempt has
+ * ended, so its files are complete; `growing`: the task is running, so its log may grow.
  */
 export function useLog(attempt: string, files: LogFile[], done: boolean, growing: boolean) {
   const [state, setState] = useState(begun);
@@ -56,7 +56,7 @@ export function useLog(attempt: string, files: LogFile[], done: boolean, growing
       worker.current = null;
       w.terminate();
     };
-    // `done` is left out on purpose: a log that is followed to its end is not read again.
+    // `done` is omitted on purpose: a log that was followed to its end is not read again.
   }, [attempt, names]);
 
   useEffect(() => {
@@ -79,7 +79,7 @@ export function useLog(attempt: string, files: LogFile[], done: boolean, growing
     },
     [],
   );
-  // The last block grows while the log is written, and its last line may have had no end.
+  // The last block grows while the log is written, and its last line may have been incomplete.
   useEffect(() => void blocks.current.delete(Math.floor(Math.max(0, state.count - 2) / block)), [state.count, state.characters]);
 
   const search = useCallback((text: string) => worker.current && send(worker.current, { do: "search", text }), []);

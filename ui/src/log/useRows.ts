@@ -2,7 +2,7 @@ import { useVirtualizer } from "@tanstack/react-virtual";
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "react";
 import { evenRows, offsetOf, rowHeight, scrollFor, type View } from "./rows";
 
-/** The rows of a log that are drawn. `measure` is there where each tells how high it turned out. */
+/** The drawn rows of a log. `measure` is defined if the height of each row is measured. */
 export type Rows = {
   total: number;
   items: { index: number; top: number }[];
@@ -10,7 +10,7 @@ export type Rows = {
   measure: ((row: Element | null) => void) | undefined;
 };
 
-/** The rows of a box. Wrapped lines are as high as they turn out; all others have one height, and a million of them costs nothing. */
+/** The rows of a box. Wrapped lines are measured; all others have the same height, so a million of them costs nothing. */
 export function useRows(box: HTMLElement | null, count: number, wrap: boolean): Rows {
   const even = useEven(box, count, !wrap);
   const wrapped = useVirtualizer({ count: wrap ? count : 0, getScrollElement: () => box, estimateSize: () => rowHeight, overscan: 30, enabled: wrap });
@@ -37,7 +37,7 @@ function useEven(box: HTMLElement | null, count: number, on: boolean): Rows {
   }, [box, on, look]);
   const rows = evenRows(count, view);
 
-  // Where lines are squeezed, more of them would move those that somebody looks at.
+  // If the scroll range is compressed, more lines would move the visible ones.
   const offset = useRef(0);
   const known = useRef(count);
   useLayoutEffect(() => {

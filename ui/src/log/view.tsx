@@ -16,13 +16,13 @@ import css from "./view.module.css";
 type Props = {
   attempt: string;
   files: LogFile[];
-  /** The attempt is over. */
+  /** The attempt has ended. */
   done: boolean;
-  /** The task goes on: more may be written. */
+  /** The task is running: its log may grow. */
   growing: boolean;
-  /** The task failed: the log opens at the first line that says why. */
+  /** The task failed: the log opens at the first line that shows the cause. */
   failed: boolean;
-  /** The lines that an address names: "412" or "412-418". */
+  /** The lines in the address: "412" or "412-418". */
   lines: string | undefined;
   onLines: (lines: string) => void;
   query: string | undefined;
@@ -34,13 +34,13 @@ function readLines(text: string | undefined): [number, number] | null {
   return m ? [Number(m[1]), Number(m[2] ?? m[1])] : null;
 }
 
-/** The log of a task, line by line: only those that can be seen are elements of the page. */
+/** The log of a task, line by line: only visible lines are elements of the page. */
 export function LogView(props: Props) {
   const log = useLog(props.attempt, props.files, props.done, props.growing);
   const { count, whole, failed, last } = log.state;
   const [box, setBox] = useState<HTMLDivElement | null>(null);
   const [follow, setFollow] = useState(props.growing);
-  const [at, setAt] = useState(-1); // the line that was gone to
+  const [at, setAt] = useState(-1); // the line that was jumped to
   const marked = readLines(props.lines);
   const wrap = useSetting("wrap") === "on";
   const rows = useRows(box, count, wrap);
@@ -70,7 +70,7 @@ export function LogView(props: Props) {
     if (follow && count > 0) scrollTo(count - 1, "end");
   }, [follow, count, scrollTo]);
 
-  // What was gone to stays in sight when the room for it changes, until somebody scrolls.
+  // The line that was jumped to stays visible when the size changes, until the user scrolls.
   const left = useRef(false);
   useEffect(() => {
     left.current = false;
@@ -231,7 +231,7 @@ function Line({ n, measure, top, text, query, here, onPick }: LineProps) {
   );
 }
 
-/** Text with what is looked for marked in it. */
+/** Text with highlighted matches. */
 function Marked({ text, query }: { text: string; query: string }) {
   if (query === "") return text;
   const parts = [];

@@ -1,13 +1,13 @@
 import { block as firstLines, type FromWorker, type LogFile, type ToWorker } from "./messages";
 import { LogText } from "./text";
 
-// Reads, keeps and searches the log of a task, so that the page never waits for a large one.
+// Reads, stores and searches the log of a task, so that large logs never block the page.
 
-/** How long the worker waits before it asks for more of a log that is being written, in milliseconds. */
+/** The delay before the worker requests more of a growing log, in milliseconds. */
 const pause = 1_000;
-/** No more of a log is kept than this, in characters: the file has the rest. */
+/** The maximum number of stored characters of a log: the file has the rest. */
 const mostCharacters = 200_000_000;
-/** How often the page is told, and what it asks meanwhile is answered, in milliseconds. */
+/** How often the page is notified and its requests are answered, in milliseconds. */
 const often = 60;
 
 const log = new LogText();
@@ -15,8 +15,8 @@ let whole = false;
 let cut = false;
 let last = 0; // the first line of the last file
 let told = 0;
-let growing = true; // more may be added to the log
-let seen = true; // somebody looks at the page
+let growing = true; // the log may grow
+let seen = true; // the page is visible
 let wake = () => {};
 let timer: ReturnType<typeof setTimeout> | undefined;
 
@@ -36,7 +36,7 @@ function tellState() {
 
 let breathed = 0;
 
-/** Lets what the page has asked meanwhile come before more text: one that always comes at once would keep it waiting. */
+/** Handles requests of the page before more text: text that always arrives immediately would block them. */
 async function breathe() {
   if (Date.now() - breathed < often) return;
   await new Promise((done) => setTimeout(done));
@@ -71,12 +71,12 @@ async function get(url: string, header: Record<string, string>): Promise<Respons
 type Piece = { text: string; next: number; more: boolean; done: boolean };
 
 /**
- * Reads all the text of a file that there is, as it comes, and returns where it ended, in bytes of the unpacked file. The
- * browser cannot unpack the files itself: theirs are several packed one behind the other.
+ * Reads the available text of a file as it arrives, and returns where it ended, in bytes of the unpacked file. The
+ * browser cannot unpack the files itself, because they consist of several gzip members.
  */
 async function readText(url: string, after: number, header: Record<string, string>): Promise<number> {
   const response = await get(`${url}?after=${after}`, { ...header, Accept: "text/plain" });
-  if (!response.body || !response.headers.get("Content-Type")?.startsWith("text/plain")) return after; // pieces have it all, too
+  if (!response.body || !response.headers.get("Content-Type")?.startsWith("text/plain")) return after; // readPieces reads all of it
   const reader = response.body.getReader();
   const decoder = new TextDecoder();
   for (;;) {
@@ -92,12 +92,12 @@ async function readText(url: string, after: number, header: Record<string, strin
   }
 }
 
-/** Reads a file to its end; the last file of a task that goes on until nothing is added to it any more. */
+/** Reads a file to its end; follows the last file of a running task until nothing is appended any more. */
 async function readPieces(url: string, after: number, header: Record<string, string>, follow: boolean) {
   let more = true;
   while (!cut) {
     if (more) after = await readText(url, after, header);
-    const final = !follow || !growing; // what was written before this read is all
+    const final = !follow || !growing; // all text was written before this read
     const piece = (await (await get(`${url}?after=${after}`, header)).json()) as Piece;
     after = piece.next;
     add(piece.text);

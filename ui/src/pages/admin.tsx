@@ -20,7 +20,7 @@ const route = getRouteApi("/admin");
 type Tab = "tokens" | "secrets" | "audit" | "pools" | "limits" | "queue" | "sites" | "letters";
 const names: Record<Tab, string> = { tokens: "Tokens", secrets: "Secrets", audit: "Audit", pools: "Pools", limits: "Limits", queue: "Queue", sites: "Sites", letters: "Dead letters" };
 
-/** What somebody looks after who has the right to: who gets in, what tasks may use, what was done, what waits, what got stuck. */
+/** Administration: tokens, secrets, the audit log, pools, limits, queues, sites and dead letters. */
 export default function Admin() {
   const { rights } = useSession();
   useTitle("Admin");

@@ -64,7 +64,7 @@ function Page({ attempt }: { attempt: Attempt }) {
     void navigate({ search: (s) => ({ ...s, task: String(task), lines: undefined, q: undefined, ...(tab ? { tab } : {}) }), replace: true });
   };
   useFailureKeys(outline, selected?.id, select);
-  // Why an attempt failed, and the other attempts of its session, stand above its tasks: all come together, so that nothing moves.
+  // The cause of a failure and the other attempts of the session are above the tasks: all are shown together, so that nothing moves.
   const others = useQuery(sessionAttemptsQuery(attempt.sessionId));
   const comes = status !== "loading" && !others.isPending;
   const itsLog = selected !== null && selected.id === failure?.id && (search.tab ?? "log") === "log";
@@ -113,23 +113,23 @@ function Page({ attempt }: { attempt: Attempt }) {
   );
 }
 
-/** What the attempt came to. */
+/** The outputs of the attempt. */
 const Outputs = ({ values }: { values: Record<string, unknown> }) => (
   <section className={css.outputs} aria-label="Outputs">
     <Values values={values} none="No outputs." />
   </section>
 );
 
-/** Attempts with more tasks than this have no bar for each run of a task, for which their whole history is read. */
+/** Attempts with more tasks than this have no bar for each run of a task, which requires their whole history. */
 const mostTried = 2_000;
 const noTries: ReadonlyMap<number, Try[]> = new Map();
 
-/** Whether tasks were run several times, and whether there are few enough to draw each run. */
+/** Reports whether tasks ran several times, and whether there are few enough to draw each run. */
 function hasTries(outline: Outline): boolean {
   return outline.tasks.size <= mostTried && [...outline.tasks.values()].some((task) => task.runs > 1);
 }
 
-/** The ways to look at the tasks. */
+/** The switch between timeline and graph. */
 function Views() {
   const graph = route.useSearch().view === "graph";
   const navigate = route.useNavigate();
@@ -147,7 +147,7 @@ function Views() {
   );
 }
 
-/** `e` goes from one failed task to the next. */
+/** `e` selects the next failed task. */
 function useFailureKeys(outline: Outline, selected: number | undefined, select: (task: number) => void) {
   useKeys([
     {
@@ -250,7 +250,7 @@ function Head({ attempt, outline, status, others = [] }: { attempt: Attempt; out
   );
 }
 
-/** The session, with the ways to the ones before and after it. */
+/** The session, with links to the previous and next sessions. */
 function Session({ attempt }: { attempt: Attempt }) {
   const navigate = route.useNavigate();
   const go = useMutation({
@@ -277,7 +277,7 @@ function Session({ attempt }: { attempt: Attempt }) {
   );
 }
 
-/** When an attempt began and ended: its tasks know that to the millisecond, itself only to the second. */
+/** The start and end of an attempt: its tasks have milliseconds, the attempt itself only seconds. */
 function spanOf(attempt: Attempt, outline: Outline) {
   let begin = Date.parse(attempt.createdAt);
   let end = attempt.finishedAt ? Date.parse(attempt.finishedAt) : 0;
@@ -290,7 +290,7 @@ function spanOf(attempt: Attempt, outline: Outline) {
   return { begin, end };
 }
 
-/** How often a reader of the screen is told how far it is, in milliseconds. */
+/** How often screen readers announce the progress, in milliseconds. */
 const announcing = 10_000;
 
 function Announce({ counts, live }: { counts: { done: number; total: number }; live: boolean }) {
@@ -308,7 +308,7 @@ function Announce({ counts, live }: { counts: { done: number; total: number }; l
   );
 }
 
-/** The attempts of the same session, where there are several. */
+/** The attempts of the same session, if there are several. */
 function Attempts({ attempt, others }: { attempt: Attempt; others: Attempt[] }) {
   const all = [...others].sort((a, b) => a.index - b.index);
   if (all.length < 2) return null;

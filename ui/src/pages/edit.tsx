@@ -13,7 +13,7 @@ import css from "./list.module.css";
 
 const route = getRouteApi("/projects/edit/$id");
 
-/** A project with its files: those of the revision that a draft was made of, else of the newest. */
+/** A project with the files of the revision of a draft, or of the latest revision. */
 const editQuery = (id: string, key: string) =>
   queryOptions({
     queryKey: [editKey, id, key],

@@ -2,12 +2,12 @@ import type { Brief, Overview } from "../api/client";
 
 export type FailedRow = Overview["failed"]["rows"][number];
 
-/** Failures of one workflow are one row: the newest, and how many there were. */
+/** The failures of one workflow as one row: the newest, and their number. */
 export type FailedGroup = { newest: FailedRow; times: number };
 
 export const workflowName = (b: Pick<Brief, "project" | "workflow">) => `${b.project.name}/${b.workflow.name}`;
 
-/** Brings failures of the same workflow together, in the order of the newest of each. */
+/** Groups failures by workflow, in the order of the newest failure of each. */
 export function groupFailures(rows: FailedRow[]): FailedGroup[] {
   const groups = new Map<string, FailedGroup>();
   for (const row of rows) {
@@ -24,7 +24,7 @@ export function groupFailures(rows: FailedRow[]): FailedGroup[] {
 
 const many = (n: number, one: string, several: string) => `${n} ${n === 1 ? one : several}`;
 
-/** The sentence on top: what a person has to know before anything else. */
+/** The headline: the most important state. */
 export function headline(overview: Overview): string {
   const failed = groupFailures(overview.failed.rows).length;
   const late = overview.late.length;

@@ -132,7 +132,7 @@ function Failed({ data, seen }: { data: Overview; seen: number | null }) {
   );
 }
 
-/** `l` and `r` are about the failure whose row has the focus. */
+/** `l` and `r` apply to the failure whose row has the focus. */
 function useRowKeys(groups: FailedGroup[], retry: (attempt: string) => void) {
   const navigate = useNavigate();
   const mayWrite = useRight("write");
@@ -154,10 +154,10 @@ function useRowKeys(groups: FailedGroup[], retry: (attempt: string) => void) {
   ]);
 }
 
-/** What an address says of the log of a task; of an attempt without a failed task nothing. */
+/** The search parameters for the log of a task; empty for an attempt without a failed task. */
 const logOf = (task: string | null) => (task ? { task, tab: "log" } : {});
 
-/** Of so many failures the last lines of the log are shown: each is a request, once. */
+/** The number of failures whose last log lines are shown: each of them costs one request. */
 const mostTold = 5;
 const linesTold = 3;
 

@@ -7,7 +7,7 @@ import css from "./list.module.css";
 
 type Found = { project: Schemas["IdName"]; workflow: string | null };
 
-/** What somebody may have meant who asked for a workflow that a project has not, or for a project by its name. */
+/** Suggestions for a mistyped workflow or project. */
 export function Nearby({ project, workflow }: { project: string; workflow: string | null }) {
   const number = /^[0-9]+$/.test(project);
   const siblings = useQuery({ ...projectWorkflowsQuery(project), enabled: number && workflow !== null, retry: false });

@@ -10,7 +10,7 @@ const route = getRouteApi("/projects/new");
 
 const nothing: Base = { revision: null, entries: [] };
 
-/** What a new project begins with: a workflow that runs, and shows the shape of one. */
+/** The initial file of a new project: a small workflow that runs. */
 const beginning: File[] = [
   {
     name: "hello.dig",

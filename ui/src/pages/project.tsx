@@ -16,7 +16,7 @@ import { Nearby } from "./nearby";
 
 const route = getRouteApi("/projects/$id");
 
-/** A project: its workflows, and when each runs next. */
+/** A project: its workflows, and the next run of each. */
 export default function Project() {
   const { id } = route.useParams();
   const project = useQuery(projectQuery(id));
@@ -74,7 +74,7 @@ export default function Project() {
   );
 }
 
-/** Pauses a project, and lets it go on. */
+/** Pauses and resumes a project. */
 function Starts({ project }: { project: Schemas["Project"] }) {
   const mayWrite = useRight("write");
   const [open, setOpen] = useState(false);

@@ -72,7 +72,7 @@ export default function Sessions() {
   );
 }
 
-/** What the list was narrowed down to by a link. */
+/** The filter that a link has set. */
 function Chips() {
   const { project, workflow } = route.useSearch();
   if (!project && !workflow) return null;

@@ -183,7 +183,7 @@ function Head({ workflow, schedule, ask }: { workflow: Workflow; schedule: Sched
   );
 }
 
-/** The session that is looked at: how it ended, why, and what is different since it last worked. */
+/** The selected session: its result, its cause, and the changes since the last success. */
 function Summary({ attempt: id, workflow }: { attempt: string; workflow: Workflow }) {
   const calm = useDeferredValue(id);
   const mayWrite = useRight("write");

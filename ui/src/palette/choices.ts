@@ -1,20 +1,20 @@
 import type { Schemas } from "../api/client";
 import type { Key } from "../shell/key";
 
-/** Something that the palette offers: a place of the console, or what a key of this page does. */
+/** An entry of the palette: a page of the console, or an action of this page. */
 export type Choice = { id: string; label: string; note: string } & ({ path: string } | { run: () => void });
 
-/** What of a choice is kept, to be offered again. */
+/** The stored part of a choice, to offer it again. */
 export type Recent = { label: string; note: string; path: string };
 
 export type Group = { name: string; choices: Choice[] };
 
-/** How many of the last choices are kept. */
+/** How many recent choices are stored. */
 const mostRecent = 6;
 
 const holds = (text: string, wanted: string) => text.toLowerCase().includes(wanted.toLowerCase());
 
-/** The pages, and of each what key leads to it. */
+/** The pages with their keys. */
 export function pagesOf(admin: boolean): Choice[] {
   const pages = [
     ["Home", "g h", "/"],
@@ -27,11 +27,11 @@ export function pagesOf(admin: boolean): Choice[] {
   return pages.map(([label, note, path]) => ({ id: path, label: label!, note: note!, path: path! }));
 }
 
-/** What keys do that need no row or field to have the focus. */
+/** The actions of keys that need no focused row or field. */
 export const actionsOf = (keys: readonly Key[]): Choice[] =>
   keys.filter((k) => !k.focused && !k.keys.startsWith("g ")).map((k) => ({ id: `key ${k.keys}`, label: k.does, note: k.keys, run: k.run }));
 
-/** The places that a search has found, each with the address that shows it. */
+/** The results of a search with their addresses. */
 export function foundGroups(found: Schemas["Search"]): Group[] {
   const part = encodeURIComponent;
   const attempt = (a: Schemas["Brief"], what: string): Choice => ({
@@ -52,7 +52,7 @@ export function foundGroups(found: Schemas["Search"]): Group[] {
   ];
 }
 
-/** What is offered for a text, in the order in which it is shown; groups without a choice are left out. */
+/** The entries for a text, in the displayed order; empty groups are omitted. */
 export function groupsOf(text: string, recent: readonly Recent[], pages: Choice[], actions: Choice[], found: Group[]): Group[] {
   const again: Choice[] = text === "" ? recent.map((r) => ({ ...r, id: `recent ${r.path}` })) : [];
   const groups = [
@@ -64,10 +64,10 @@ export function groupsOf(text: string, recent: readonly Recent[], pages: Choice[
   return groups.filter((g) => g.choices.length > 0);
 }
 
-/** The last choices with one more, the newest first, each place once. */
+/** Adds a choice to the recent ones, newest first and without duplicates. */
 export const withRecent = (recent: readonly Recent[], { label, note, path }: Recent): Recent[] => [{ label, note, path }, ...recent.filter((r) => r.path !== path)].slice(0, mostRecent);
 
-/** Reads the choices that a browser has kept for somebody; none where they are another's, or are not what this page has written. */
+/** Reads the stored choices of a user; none if they belong to another user or are invalid. */
 export function readRecent(text: string | null, user: string | null): Recent[] {
   try {
     const kept = JSON.parse(text ?? "null") as { user?: unknown; choices?: unknown } | null;
@@ -78,7 +78,7 @@ export function readRecent(text: string | null, user: string | null): Recent[] {
   }
 }
 
-/** Whether a value is a kept choice whose path is one of this server: `//` would begin another one's. */
+/** Reports whether a value is a stored choice whose path is on this server: `//` would lead to a different one. */
 function isRecent(value: unknown): value is Recent {
   if (typeof value !== "object" || value === null) return false;
   const { label, note, path } = value as Partial<Record<keyof Recent, unknown>>;

@@ -11,13 +11,13 @@ import { choose, setting } from "../shell/settings";
 import { actionsOf, type Choice, foundGroups, type Group, groupsOf, pagesOf, readRecent, withRecent, writeRecent } from "./choices";
 import css from "./palette.module.css";
 
-/** How long somebody pauses who has typed what they look for, in milliseconds. */
+/** How long to wait after typing before a search, in milliseconds. */
 const pause = 120;
 
-/** The longest text that the API looks for. */
+/** The maximum length of a search text in the API. */
 const longest = 255;
 
-/** A text once it has stayed the same for a while. */
+/** A debounced text. */
 function useCalm(text: string): string {
   const [calm, setCalm] = useState(text);
   useEffect(() => {
@@ -29,7 +29,7 @@ function useCalm(text: string): string {
 
 type Props = { keys: Key[]; onClose: () => void };
 
-/** Finds what there is by a part of its name or by its number, and does what the page offers, by keyboard alone. */
+/** The command palette: finds resources by part of their name or by number, and runs actions of the page. */
 export function Palette({ keys, onClose }: Props) {
   const field = useRef<HTMLInputElement>(null);
   const [shown, setShown] = useState(true);
@@ -41,7 +41,7 @@ export function Palette({ keys, onClose }: Props) {
       onOpenChangeComplete={(now) => {
         if (now) return;
         onClose();
-        after.current(); // not before: the focus goes back first, and what is done may take it elsewhere
+        after.current(); // after closing: the focus returns first, and the action may move it
       }}
     >
       <Base.Portal>

@@ -2,7 +2,7 @@ import { Check, Copy } from "lucide-react";
 import { useState } from "react";
 import css from "./command.module.css";
 
-/** The line that does the same on the command line, and can be taken from here. */
+/** The equivalent command line, with a button to copy it. */
 export function CommandLine({ line }: { line: string }) {
   const [copied, setCopied] = useState(false);
   const copy = () =>

@@ -1,17 +1,17 @@
-// What each button does, as the line that does the same on the command line: a test runs every one against the program.
+// The command line equivalent of each button: a test runs every one of them.
 
 const safe = /^[\w@%+=:,./-]+$/;
 
-/** A word as a shell reads it back. */
+/** Quotes a word for the shell. */
 export const quote = (word: string): string => (safe.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`);
 
-/** A session time in the zone of its workflow, as the command line takes one. */
+/** A session time in the zone of its workflow, as the command line expects it. */
 const localTime = (session: string) => (session === "now" ? session : session.slice(0, 19).replace("T", " "));
 
-/** The option that names a project's own pool. */
+/** The option for a pool of a project. */
 const ofProject = (project: string | null) => (project === null ? "" : ` --project ${quote(project)}`);
 
-/** The option that names another site than one's own. */
+/** The option for a different site. */
 const atSite = (site: string | null) => (site === null ? "" : ` --site ${site}`);
 
 export const commands = {

@@ -6,7 +6,7 @@ import overlay from "./overlay.module.css";
 
 type Props = { open: boolean; onClose: () => void; title: string; children: ReactNode; wide?: boolean };
 
-/** A dialog: it takes the focus, Escape closes it, and the focus goes back to where it was. */
+/** A dialog: it takes the focus, Escape closes it, and the focus then returns to where it was. */
 export function Dialog({ open, onClose, title, children, wide = false }: Props) {
   return (
     <Base.Root open={open} onOpenChange={(now) => !now && onClose()}>

@@ -10,7 +10,7 @@ const words: Record<string, string> = {
   143: "terminated from outside",
 };
 
-/** What the exit code means with which the error of a task says that its command has failed; null for one that programs give a meaning of their own. */
+/** Explains the exit code in the error of a failed command; null for codes that programs define themselves. */
 export function exitWords(message: string): string | null {
   const code = /\bfailed with code ([0-9]{1,3})\b/.exec(message)?.[1];
   return (code !== undefined && words[code]) || null;

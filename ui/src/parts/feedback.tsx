@@ -4,7 +4,7 @@ import { Refusal } from "../api/client";
 import { Button } from "./button";
 import css from "./feedback.module.css";
 
-/** The place of what is loading, in its final size. It shows itself only when that takes a while. */
+/** A placeholder in the final size. It becomes visible only if loading takes a while. */
 export function Skeleton({ rows = 4, height = 44 }: { rows?: number; height?: number }) {
   const [late, setLate] = useState(false);
   useEffect(() => {
@@ -22,7 +22,7 @@ export function Skeleton({ rows = 4, height = 44 }: { rows?: number; height?: nu
   );
 }
 
-/** What is there when nothing is: a sentence, and what fills it. */
+/** An empty state: a sentence, and optionally an action. */
 export function Empty({ children, calm = false, action }: { children: ReactNode; calm?: boolean; action?: ReactNode }) {
   return (
     <div className={css.empty} data-calm={calm || undefined}>
@@ -39,7 +39,7 @@ const icons: Record<number, ReactNode> = {
   404: <SearchX size={20} aria-hidden />,
 };
 
-/** Why something is not shown, as the server said it, and what may help. */
+/** An error with the message of the server, and a hint. */
 export function Failure({ error, retry }: { error: unknown; retry?: () => void }) {
   const refusal = error instanceof Refusal ? error : null;
   const message = error instanceof Error ? error.message : String(error);
@@ -58,7 +58,7 @@ export function Failure({ error, retry }: { error: unknown; retry?: () => void }
   );
 }
 
-/** What a query shows until it has data, and where it has failed. Old data stays on the page. */
+/** A query without data: a placeholder or an error. Outdated data stays on the page. */
 export function Loading({ query, rows, height }: { query: { error: unknown; refetch: () => unknown }; rows?: number; height?: number }) {
   if (query.error) return <Failure error={query.error} retry={() => void query.refetch()} />;
   return <Skeleton {...(rows ? { rows } : {})} {...(height ? { height } : {})} />;

@@ -3,7 +3,7 @@ import css from "./form.module.css";
 
 type Input = { id: string; "aria-describedby": string };
 
-/** A field of a form: its name, what is filled in, and a word on what that is for, which describes the field rather than names it. */
+/** A form field: its label, its input, and a hint that describes it. */
 export function Field({ label, hint, children }: { label: string; hint: ReactNode; children: (input: Input) => ReactNode }) {
   const id = useId();
   return (

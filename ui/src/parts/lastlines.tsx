@@ -3,7 +3,7 @@ import css from "./lastlines.module.css";
 
 type Props = { lines: readonly string[]; most?: number; className?: string | undefined };
 
-/** The last lines of a log, where there is no room for all of it; nothing where there are none. */
+/** The last lines of a log, for places without room for all of it; nothing if there are none. */
 export function LastLines({ lines, most = 5, className = "" }: Props) {
   if (lines.length === 0) return null;
   return (

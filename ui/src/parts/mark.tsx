@@ -1,7 +1,7 @@
 import { type Look, lookOf, shortOf, wordOf } from "./state";
 import css from "./mark.module.css";
 
-/** The shape of a state: it tells as much as the colour does. */
+/** The shape of a state, which is as distinctive as its colour. */
 function Shape({ look }: { look: Look }) {
   switch (look) {
     case "done":
@@ -25,11 +25,11 @@ function Shape({ look }: { look: Look }) {
   }
 }
 
-/** The mark of a state: shape and colour, and the word for who does not see them. */
+/** The mark of a state: shape, colour, and a text for screen readers. */
 export function Mark({ state, size = 14, word = false }: { state: string; size?: number; word?: boolean }) {
   const look = lookOf(state);
   const short = word ? shortOf(state) : "";
-  const alone = short !== wordOf(state); // the mark says more than the word beside it
+  const alone = short !== wordOf(state); // the mark is more specific than the word next to it
   return (
     <span className={css.mark} data-look={look} title={word && alone ? wordOf(state) : undefined}>
       <svg viewBox="0 0 16 16" width={size} height={size} role="img" aria-label={alone ? wordOf(state) : undefined} aria-hidden={!alone || undefined}>

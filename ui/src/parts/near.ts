@@ -1,4 +1,4 @@
-/** How many letters have to be written anew, left out, put in, or changed for the one beside, for one text to become another. */
+/** The edit distance of two texts: replaced, removed, inserted and swapped letters. */
 function distance(a: string, b: string): number {
   const rows = [Array.from({ length: b.length + 1 }, (_, i) => i)];
   for (let i = 1; i <= a.length; i++) {
@@ -12,10 +12,10 @@ function distance(a: string, b: string): number {
   return rows[a.length]![b.length]!;
 }
 
-/** A longer name is compared by its beginning alone. */
+/** Of longer names, only the beginning is compared. */
 const longest = 100;
 
-/** Of what has names, that which somebody may have meant by one that is not there, the nearest first: at most `most`. */
+/** The named items that are closest to a name, nearest first: at most `most`. */
 export function nearest<T>(wanted: string, list: readonly T[], nameOf: (one: T) => string, most = 5): T[] {
   const name = wanted.toLowerCase().slice(0, longest);
   const far = (one: T) => {

@@ -8,7 +8,7 @@ import { Failure } from "./feedback";
 import { Field } from "./field";
 import css from "./pause.module.css";
 
-/** Who has paused something, and why. */
+/** The user who paused something, and the reason. */
 export function Paused({ paused }: { paused: { by: string; reason: string } }) {
   return (
     <>
@@ -20,17 +20,17 @@ export function Paused({ paused }: { paused: { by: string; reason: string } }) {
 
 interface PauseDialogProps {
   title: string;
-  /** What a pause does, for whoever is about to ask for it. */
+  /** Explains the effect of a pause. */
   what: string;
-  /** The command that does the same. */
+  /** The equivalent command. */
   line: string;
   send: (reason: string) => Promise<unknown>;
-  /** The key of the query that shows what is paused. */
+  /** The key of the query that shows the pause. */
   shown: string[];
   onClose: () => void;
 }
 
-/** Asks before something is paused, and why. */
+/** Asks for a reason, then pauses. */
 export function PauseDialog({ title, what, line, send, shown, onClose }: PauseDialogProps) {
   const queries = useQueryClient();
   const [reason, setReason] = useState("");
@@ -59,7 +59,7 @@ export function PauseDialog({ title, what, line, send, shown, onClose }: PauseDi
   );
 }
 
-/** Lets something go on that was paused. */
+/** Resumes something that is paused. */
 export function UnpauseButton({ send, shown }: { send: () => Promise<unknown>; shown: string[] }) {
   const queries = useQueryClient();
   const unpause = useMutation({ mutationFn: send, onSuccess: () => void queries.invalidateQueries({ queryKey: shown }) });

@@ -2,10 +2,10 @@ import { Search } from "lucide-react";
 import { useEffect, useState } from "react";
 import css from "../pages/list.module.css";
 
-/** How long somebody pauses who has typed what they look for, in milliseconds. */
+/** How long to wait after typing before a search, in milliseconds. */
 const pause = 250;
 
-/** A field that narrows a list down; it tells what is typed once that pauses. */
+/** A search field that reports its text when typing pauses. */
 export function SearchField({ value, onChange, label }: { value: string; onChange: (text: string) => void; label: string }) {
   const [text, setText] = useState(value);
   useEffect(() => setText(value), [value]);

@@ -1,4 +1,4 @@
-/** What a person needs to tell apart; tasks and attempts have more states than that. */
+/** The states that are displayed differently; tasks and attempts have more states than that. */
 export type Look = "done" | "running" | "failed" | "retry" | "canceled" | "waiting" | "blocked" | "skipped" | "ignored";
 
 const looks: Record<string, Look> = {
@@ -19,10 +19,10 @@ const looks: Record<string, Look> = {
   paused: "waiting",
 };
 
-/** How a state of a task or of an attempt looks; one of a later server is shown as waiting. */
+/** The look of a state of a task or an attempt; unknown states of later servers are shown as waiting. */
 export const lookOf = (state: string): Look => looks[state] ?? "waiting";
 
-/** How an attempt of a list stands: its status, and what that does not tell. */
+/** The state of an attempt in a list: its status, and details beyond it. */
 export const standingOf = (attempt: { status: string; standing?: string }): string => attempt.standing ?? attempt.status;
 
 const words: Record<Look, string> = {
@@ -39,5 +39,5 @@ const words: Record<Look, string> = {
 
 export const wordOf = (state: string): string => (state === "killed" || state === "paused" ? state : words[lookOf(state)]);
 
-/** The same in a word, where the mark beside it says the rest. */
+/** A shorter word, for use next to a mark. */
 export const shortOf = (state: string): string => (lookOf(state) === "ignored" ? words.done : wordOf(state));

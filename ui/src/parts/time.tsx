@@ -12,7 +12,7 @@ export function useZoneMode(): ZoneMode {
   return mode === "browser" || mode === "utc" ? mode : "workflow";
 }
 
-/** The place that times are shown as of. `of` is a session time, whose offset is that of its workflow. */
+/** The zone in which times are shown. `of` is a session time, whose offset is that of its workflow. */
 export function usePlace(of?: string): Place {
   const mode = useZoneMode();
   const zone = useSession().timezone;
@@ -21,13 +21,13 @@ export function usePlace(of?: string): Place {
   return of ? readOffsetTime(of).offset : (zone ?? browserZone);
 }
 
-/** The other ways to read a time, for who holds the pointer over it. */
+/** The time in the other zones, for a tooltip. */
 function others(at: number, of: string | undefined) {
   const places: Place[] = [browserZone, "UTC", ...(of ? [readOffsetTime(of).offset] : [])];
   return places.map((p) => `${formatTime(at, p, "full")} ${placeName(p)}`).join("\n");
 }
 
-/** A moment, in milliseconds since 1970. */
+/** A time, in milliseconds since 1970. */
 export function Time({ at, of, form = "minute" }: { at: number; of?: string | undefined; form?: Form }) {
   const place = usePlace(of);
   return (
@@ -37,7 +37,7 @@ export function Time({ at, of, form = "minute" }: { at: number; of?: string | un
   );
 }
 
-/** A session time, which has the zone of its workflow beside it wherever another one is shown. */
+/** A session time; the zone of its workflow is shown if a different zone is selected. */
 export function SessionTime({ text }: { text: string }) {
   const { at, offset } = readOffsetTime(text);
   const mode = useZoneMode();
@@ -69,16 +69,16 @@ function subscribe(listener: () => void) {
   };
 }
 
-/** The time now, once a second. */
+/** The current time, once a second. */
 export const useNow = (): number => useSyncExternalStore(subscribe, () => now);
 
-/** How long ago a moment was, or in how long it is. */
+/** The time since or until a point in time. */
 export function Distance({ at }: { at: number }) {
   const now = useNow();
   return <span title={others(at, undefined)}>{formatDistance(now - at)}</span>;
 }
 
-/** How long something took, or has taken so far where `end` is 0. */
+/** A duration; up to now if `end` is 0. */
 export function Duration({ begin, end }: { begin: number; end: number }) {
   return end === 0 ? <Growing begin={begin} /> : <span>{formatDuration(end - begin)}</span>;
 }

@@ -7,18 +7,18 @@ import css from "./form.module.css";
 
 type Props = {
   title: string;
-  /** What has to be typed before the button works. */
+  /** The text that enables the button. */
   name: string;
-  /** What the button says. */
+  /** The label of the button. */
   action: string;
   line: string;
-  /** What stops working. */
+  /** The consequences. */
   children: ReactNode;
   change: { error: unknown; isPending: boolean; mutate: () => void };
   onClose: () => void;
 };
 
-/** Asks for the name of what is lost for good, so that nobody loses it by a slip. */
+/** Asks the user to type the name before a permanent deletion, to prevent mistakes. */
 export function TypedDialog({ title, name, action, line, children, change, onClose }: Props) {
   const [typed, setTyped] = useState("");
   return (

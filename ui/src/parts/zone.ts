@@ -1,10 +1,10 @@
-/** Where times are shown as of: that of the workflow, of this browser, or UTC. */
+/** The zone in which times are shown: that of the workflow, of this browser, or UTC. */
 export type ZoneMode = "workflow" | "browser" | "utc";
 
-/** A zone by its name, or a fixed offset in minutes, as session times carry one. */
+/** A zone by name, or a fixed offset in minutes, as in session times. */
 export type Place = string | number;
 
-/** How much of a time is shown. */
+/** The precision of a displayed time. */
 export type Form = "full" | "minute" | "clock" | "short";
 
 const formats = new Map<string, Intl.DateTimeFormat>();
@@ -26,7 +26,7 @@ function partsOf(ms: number, place: Place) {
   return { day: `${parts.year}-${parts.month}-${parts.day}`, minute: `${parts.hour}:${parts.minute}`, second: parts.second! };
 }
 
-/** Writes a time. `short` is only what tells it from now: the minute on the same day, month and day within the year. */
+/** Formats a time. `short` shows only the parts that differ from now: the minute on the same day, month and day within the year. */
 export function formatTime(ms: number, place: Place, form: Form, now = Date.now()): string {
   const t = partsOf(ms, place);
   switch (form) {
@@ -44,7 +44,7 @@ export function formatTime(ms: number, place: Place, form: Form, now = Date.now(
   }
 }
 
-/** The name of a place as people read it: "+09:00" for an offset. */
+/** The name of a zone: "+09:00" for an offset. */
 export function placeName(place: Place): string {
   if (typeof place === "string") return place;
   const size = Math.abs(place);
@@ -52,7 +52,7 @@ export function placeName(place: Place): string {
   return `${place < 0 ? "−" : "+"}${two(Math.floor(size / 60))}:${two(size % 60)}`;
 }
 
-/** The offset of a session time, in minutes, and the moment that it is. */
+/** The offset of a session time in minutes, and its time. */
 export function readOffsetTime(text: string): { at: number; offset: number } {
   const sign = /([+-])([0-9]{2}):([0-9]{2})$/.exec(text);
   const offset = sign ? (sign[1] === "-" ? -1 : 1) * (Number(sign[2]) * 60 + Number(sign[3])) : 0;
@@ -71,7 +71,7 @@ export function formatDuration(ms: number): string {
   return `${Math.floor(s / 86_400)}d${two(Math.floor((s % 86_400) / 3600))}h`;
 }
 
-/** How far away a moment is, in words of one unit. */
+/** The distance of a time from now, in one unit. */
 export function formatDistance(ms: number): string {
   const s = Math.round(Math.abs(ms) / 1000);
   const text = s < 60 ? `${s} s` : s < 3600 ? `${Math.floor(s / 60)} min` : s < 172_800 ? `${Math.floor(s / 3600)} h` : `${Math.floor(s / 86_400)} d`;

@@ -11,7 +11,7 @@ import { choose, nextTheme, setting, useSetting } from "./settings";
 type Register = (keys: Key[]) => () => void;
 const Context = createContext<{ register: Register; help: () => void; find: () => void }>({ register: () => () => {}, help: () => {}, find: () => {} });
 
-/** Has keys work as long as the component is there. */
+/** Registers keys while the component is mounted. */
 export function useKeys(keys: Key[]) {
   const { register } = useContext(Context);
   const latest = useRef(keys);
@@ -28,11 +28,11 @@ export const useHelp = () => useContext(Context).help;
 /** Opens the palette. */
 export const useFinder = () => useContext(Context).find;
 
-/** Whether somebody types: also in an editor whose shadow root hides from a listener here what has the focus. */
+/** Reports whether the user is typing, also in an editor whose shadow root hides the focused element. */
 const typing = ([target]: EventTarget[]) =>
   target instanceof HTMLElement && (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName));
 
-/** How long a `g` waits for its second key, in milliseconds. */
+/** How long `g` waits for its second key, in milliseconds. */
 const chord = 1200;
 
 function copyLink() {
@@ -44,7 +44,7 @@ function focusFilter() {
   field?.focus();
 }
 
-/** Moves the focus from row to row of the list that has it, or into the first list. */
+/** Moves the focus between the rows of the focused list, or into the first list. */
 function moveRow(step: number) {
   const rows = [...document.querySelectorAll<HTMLElement>("[data-row]")].filter((r) => r.offsetParent !== null);
   if (rows.length === 0) return;
@@ -52,7 +52,7 @@ function moveRow(step: number) {
   rows[at < 0 ? 0 : Math.min(rows.length - 1, Math.max(0, at + step))]?.focus();
 }
 
-/** The keys that work everywhere, and the list of all that work now. Single keys can be turned off (WCAG 2.1.4). */
+/** The global keys, and the list of all active keys. Single keys can be turned off (WCAG 2.1.4). */
 export function Keys({ children }: { children: ReactNode }) {
   const navigate = useNavigate();
   const [groups] = useState(() => new Set<Key[]>());

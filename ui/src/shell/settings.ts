@@ -1,13 +1,13 @@
 import { useSyncExternalStore } from "react";
 
-/** What a person has chosen on this page and in this browser; never anything that lets somebody in. */
+/** The settings of a user in this browser; never credentials. */
 type Name = "theme" | "zone" | "seen" | "keys" | "wrap" | "recent";
 
 const listeners = new Set<() => void>();
 const memory = new Map<Name, string>();
 const key = (name: Name) => `zerodag.${name}`;
 
-/** Reads a setting; null for one that was never chosen. A browser without storage keeps it as long as the page. */
+/** Reads a setting; null if it is not set. Without storage, settings last as long as the page. */
 export function setting(name: Name): string | null {
   try {
     return localStorage.getItem(key(name));
@@ -16,7 +16,7 @@ export function setting(name: Name): string | null {
   }
 }
 
-/** Keeps a setting; null forgets it. */
+/** Stores a setting; null removes it. */
 export function choose(name: Name, value: string | null) {
   try {
     if (value === null) localStorage.removeItem(key(name));
@@ -54,7 +54,7 @@ export function useTheme(): Theme {
   return theme === "light" || theme === "dark" ? theme : "system";
 }
 
-/** The theme after this one, for the key that goes through them. */
+/** The theme after this one, for the key that cycles through them. */
 export function nextTheme() {
   const now = setting("theme") ?? "system";
   const next = themes[(themes.indexOf(now as Theme) + 1) % themes.length]!;

@@ -26,7 +26,7 @@ const pages = [
   { to: "/sessions", name: "Sessions", exact: false },
 ] as const;
 
-/** What every page has around it: the bar, and what is said where no server answers. */
+/** The frame of every page: the bar, and errors if no server responds. */
 export function Shell() {
   return (
     <Keys>
@@ -161,7 +161,7 @@ function Item({ on, icon, onClick, children }: { on?: boolean; icon?: ReactNode;
   );
 }
 
-/** Says that the browser has no network; what was shown stays. */
+/** Shows that the browser is offline; the current content stays. */
 function Offline() {
   const [online, setOnline] = useState(navigator.onLine);
   useEffect(() => {

@@ -7,7 +7,7 @@ import { Logo } from "./shell";
 import css from "./signin.module.css";
 import { useTitle } from "./title";
 
-/** The page of sign-in. It stands where the page stood that was asked for, so that one is there afterwards. */
+/** The sign-in page. It replaces the requested page, which is shown after signing in. */
 export function SignIn({ session }: { session: Session }) {
   useTitle("Sign in");
   const back = location.pathname + location.search;

@@ -10,14 +10,14 @@ const shapes: Partial<Record<Look, string>> = {
   canceled: '<path d="M10 22L22 10" stroke="#fff" stroke-width="3.6" stroke-linecap="round"/>',
 };
 
-/** The icon of the tab for a state; that of zerodag where there is none. */
+/** The icon of the tab for a state; the icon of zerodag without one. */
 export function iconOf(look: Look | null): string {
   if (look === null || !colours[look]) return "/icon.svg";
   const svg = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="8" fill="${colours[look]}"/>${shapes[look]}</svg>`;
   return `data:image/svg+xml,${encodeURIComponent(svg)}`;
 }
 
-/** Has the title and the icon of the tab say how it stands. */
+/** Sets the title and the icon of the tab. */
 export function useTitle(title: string, look: Look | null = null) {
   useEffect(() => {
     document.title = title ? `${title} · zerodag` : "zerodag";

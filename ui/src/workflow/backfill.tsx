@@ -13,14 +13,14 @@ import { zonedTime } from "./params";
 import { datesQuery, type PastDate, type Schedule, type Workflow } from "./queries";
 import css from "./start.module.css";
 
-/** How many times of a schedule a preview has. */
+/** The maximum number of sessions in a preview. */
 const most = 400;
 
 const day = 86_400_000;
 const isDay = (text: string) => /^[0-9]{4}-[0-9]{2}-[0-9]{2}$/.test(text);
 const dayText = (ms: number) => new Date(ms).toISOString().slice(0, 10);
 
-/** Shows the past times of a schedule with the sessions that there are, and has the server run those that were chosen as one thing. */
+/** Shows the past times of a schedule with their sessions, and starts a backfill of the selected ones. */
 export function BackfillDialog({ workflow, schedule, onClose }: { workflow: Workflow; schedule: Schedule; onClose: (started: boolean) => void }) {
   const [from, setFrom] = useState(() => dayText(Date.now() - 14 * day));
   const [to, setTo] = useState(() => dayText(Date.now()));
@@ -50,14 +50,14 @@ export function BackfillDialog({ workflow, schedule, onClose }: { workflow: Work
   );
 }
 
-/** The most sessions of a backfill that may run at once. */
+/** The maximum number of concurrent sessions of a backfill. */
 const mostAtOnce = 100;
 
 function Dates({ workflow, dates, all, from, onClose }: { workflow: Workflow; dates: PastDate[]; all: boolean; from: string; onClose: (started: boolean) => void }) {
   const queries = useQueryClient();
   const [unticked, setUnticked] = useState<ReadonlySet<string>>(new Set());
   const [parallel, setParallel] = useState(1);
-  const [name] = useState(() => `page-${crypto.randomUUID()}`); // a second press starts nothing twice
+  const [name] = useState(() => `page-${crypto.randomUUID()}`); // a second click does not start a second backfill
   const fresh = useMemo(() => dates.filter((d) => d.state === "new" && !d.ahead), [dates]);
   const chosen = fresh.filter((d) => !unticked.has(d.sessionTime));
   const tick = (time: string) =>

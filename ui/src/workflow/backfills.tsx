@@ -12,7 +12,7 @@ import { Distance, SessionTime } from "../parts/time";
 import css from "./backfills.module.css";
 import { type Backfill, holdBackfill, isOpen, killBackfill, readBackfills, releaseBackfill, type Workflow } from "./queries";
 
-/** The backfills of a workflow, the newest first: how far each has come, and what can be done about it. */
+/** The backfills of a workflow, newest first, with their progress and actions. */
 export function BackfillsPanel({ workflow, ask }: { workflow: Workflow; ask: (() => void) | null }) {
   const query = useInfiniteQuery({
     queryKey: ["backfills", workflow.project.name, workflow.name],
@@ -61,7 +61,7 @@ function Row({ backfill: b, onKill }: { backfill: Backfill; onKill: () => void }
     mutationFn: () => (b.status === "held" ? releaseBackfill(b.id) : holdBackfill(b.id)),
     onSuccess: () => queries.invalidateQueries({ queryKey: ["backfills"] }),
   });
-  // The others have no attempt yet: they begin in a moment, or when nothing keeps them from it any more.
+  // The others have no attempt yet: they start in a moment, or when they are no longer delayed.
   const running = b.running.flatMap((r) => (r.attemptId === null ? [] : [{ sessionTime: r.sessionTime, attemptId: r.attemptId }]));
   const parts: [string, number, string][] = [
     ["done", b.succeeded, "succeeded"],

@@ -1,29 +1,29 @@
-/** A parameter that the file of a workflow declares (`params`), as a form asks for it. */
+/** A parameter that a workflow file declares (`params`), as a form field. */
 export type Declared = {
   name: string;
   type: string;
-  /** What it is for; "" for nothing. */
+  /** The description, or "". */
   help: string;
-  /** The values that are possible; null for any. */
+  /** The allowed values; null for any. */
   choices: unknown[] | null;
   required: boolean;
   fixed: boolean;
   secret: boolean;
-  /** undefined: it has none. */
+  /** undefined if there is no default. */
   standard: unknown;
   format: string;
   least: number | undefined;
   most: number | undefined;
 };
 
-/** What a start of a workflow may give: null where its file does not say. */
+/** The declared parameters of a workflow; null if its file declares none. */
 export type Form = { fields: Declared[]; closed: boolean } | null;
 
 const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
 const text = (value: unknown): string => (typeof value === "string" ? value : "");
 const number = (value: unknown): number | undefined => (typeof value === "number" ? value : undefined);
 
-/** Reads what the file of a workflow declares, which means something in files with `zerodag: 1` alone. */
+/** Reads the declarations of a workflow file, which only have an effect with `zerodag: 1`. */
 export function formOf(config: Record<string, unknown>): Form {
   const params = config.params;
   if (config.zerodag === undefined || !isObject(params)) return null;
@@ -47,10 +47,10 @@ export function formOf(config: Record<string, unknown>): Form {
   return { fields, closed: params.additional === false };
 }
 
-/** A value as a form shows it. */
+/** Formats a value for a form. */
 export const shown = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
 
-/** What is asked of a field, for who fills it in. */
+/** The hint of a field. */
 export function hintOf(field: Declared): string {
   const parts = [field.help];
   if (field.secret) parts.push("the name of a secret, not its value");
@@ -64,8 +64,8 @@ export function hintOf(field: Declared): string {
 }
 
 /**
- * The parameters of a start from what was filled in. An empty field gives none. Numbers that are none stay text: the server says what is
- * wrong with them, as with all else that a rule of the file is about.
+ * The parameters of a start from the filled-in fields. Empty fields are omitted. Invalid numbers stay text: the server reports
+ * them, like all other violations of the declarations.
  */
 export function given(fields: Declared[], filled: Record<string, string>): { params: Record<string, unknown>; error: null } | { params: null; error: string } {
   const params: Record<string, unknown> = {};

@@ -14,7 +14,7 @@ import { quantile, type Row, rowsOf } from "./rows";
 
 type Props = { workflow: Workflow; shown: string | null; show: (attempt: string) => void; filter: string };
 
-/** The last sessions of a workflow side by side, and below each what became of its tasks. */
+/** The last sessions of a workflow next to each other, with the results of their tasks. */
 export function GridView({ workflow, shown, show, filter }: Props) {
   const root = `+${workflow.name}`;
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
@@ -45,7 +45,7 @@ export function GridView({ workflow, shown, show, filter }: Props) {
 
 type TableProps = { columns: Brief[]; rows: Row[]; root: string; shown: string | null; show: (attempt: string) => void; toggle: (full: string) => void };
 
-/** The grid itself: one place of it takes the focus, and arrows move it. */
+/** The grid itself: a single cell takes the focus, and arrow keys move it. */
 function Table({ columns, rows, root, shown, show, toggle }: TableProps) {
   const table = useRef<HTMLDivElement>(null);
   const [at, setAt] = useState<[row: number, column: number]>([-1, columns.length - 1]);
@@ -123,7 +123,7 @@ function Table({ columns, rows, root, shown, show, toggle }: TableProps) {
 
 const took = (c: Brief) => (c.finished ? c.finished - c.created : 0);
 
-/** The days of the sessions, each once. */
+/** The days of the sessions, without duplicates. */
 function Days({ columns }: { columns: Brief[] }) {
   const place = usePlace(columns.at(-1)?.sessionTime);
   const dayOf = (c: Brief) => formatTime(readOffsetTime(c.sessionTime).at, place, "minute").slice(0, 10);
@@ -139,7 +139,7 @@ function Days({ columns }: { columns: Brief[] }) {
   );
 }
 
-/** The same sessions as a list, where there is no room for a grid. */
+/** The same sessions as a list, for narrow screens. */
 function Sessions({ columns }: { columns: Brief[] }) {
   return (
     <ul className={css.list} aria-label="Sessions">

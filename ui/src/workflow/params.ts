@@ -1,4 +1,4 @@
-/** Reads parameters that somebody wrote as JSON. Nothing at all is none. */
+/** Parses parameters in JSON. An empty text means no parameters. */
 export function readParams(text: string): { params: Record<string, unknown>; error: null } | { params: null; error: string } {
   if (text.trim() === "") return { params: {}, error: null };
   let value: unknown;
@@ -13,12 +13,12 @@ export function readParams(text: string): { params: Record<string, unknown>; err
 
 const pad = (n: number) => String(n).padStart(2, "0");
 
-/** A moment as a session time in UTC, without parts of a second. */
+/** A time as a session time in UTC, without fractions of a second. */
 export const utcTime = (ms: number): string => new Date(ms).toISOString().slice(0, 19) + "+00:00";
 
 /**
- * The session time of a date and time that somebody chose, in the zone of a workflow: the offset is the one that the zone
- * has then. Of a time that a change of clocks leaves out it is the one before the change.
+ * The session time of a date and time that the user picked, in the zone of a workflow, with the offset that the zone
+ * has then. A time that a clock change skips gets the offset before the change.
  */
 export function zonedTime(local: string, zone: string): string {
   const at = Date.parse(`${local}${local.length === 16 ? ":00" : ""}Z`);
@@ -28,7 +28,7 @@ export function zonedTime(local: string, zone: string): string {
   return `${new Date(at).toISOString().slice(0, 19)}${offset < 0 ? "-" : "+"}${pad(Math.floor(size / 60))}:${pad(size % 60)}`;
 }
 
-/** How far a zone is ahead of UTC at a moment, in minutes. */
+/** The offset of a zone at a time, in minutes. */
 function offsetOf(ms: number, zone: string): number {
   const parts = Object.fromEntries(
     new Intl.DateTimeFormat("en-GB", { timeZone: zone, year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" })

@@ -7,18 +7,18 @@ export type Grid = Schemas["Grid"];
 export type Schedule = Schemas["Schedule"];
 export type PastDate = Schemas["Dates"]["dates"][number];
 
-/** How many sessions a grid has, and how many of its tasks are shown at once below one parent. */
+/** The number of sessions in a grid, and of tasks that are shown below one parent. */
 const columns = 30;
 const rows = 200;
 
-/** The newest definition of a workflow. */
+/** The latest definition of a workflow. */
 export const workflowOfQuery = (project: string, name: string) =>
   queryOptions({
     queryKey: ["project", project, "workflow", name],
     queryFn: ({ signal }) => answered(client.GET("/api/projects/{id}/workflows/{name}", { params: { path: { id: pathId(project), name } }, signal })),
   });
 
-/** What became of the tasks below a parent in the last sessions; null is below the workflow itself. */
+/** The results of the tasks below a parent in the last sessions; null is the workflow itself. */
 export const gridQuery = (workflow: string, parent: string | null) =>
   queryOptions({
     queryKey: ["grid", workflow, parent],
@@ -28,7 +28,7 @@ export const gridQuery = (workflow: string, parent: string | null) =>
     placeholderData: (before) => before,
   });
 
-/** The schedule of a workflow; null where it has none. */
+/** The schedule of a workflow, or null. */
 export const scheduleQuery = (project: string, workflow: string) =>
   queryOptions({
     queryKey: ["project", project, "schedule", workflow],
@@ -45,7 +45,7 @@ export const upcomingQuery = (schedule: string, count: number) =>
     queryFn: ({ signal }) => answered(client.GET("/api/x/schedules/{id}/upcoming", { params: { path: { id: pathId(schedule) }, query: { count } }, signal })),
   });
 
-/** The past times of a schedule, and the sessions that there are of them. `from` and `to` have an offset. */
+/** The past times of a schedule with their sessions. `from` and `to` have an offset. */
 export const datesQuery = (schedule: string, from: string, to: string | null, count: number) =>
   queryOptions({
     queryKey: ["schedule", schedule, "dates", from, to, count],
@@ -54,10 +54,10 @@ export const datesQuery = (schedule: string, from: string, to: string | null, co
     staleTime: 0,
   });
 
-/** How far back the last time of a schedule is looked for, in milliseconds: schedules of minutes are found in an hour. */
+/** How far back to search for the last time of a schedule, in milliseconds; schedules that run every few minutes are found within an hour. */
 const lookback = [1, 48, 40 * 24, 400 * 24].map((hours) => hours * 3_600_000);
 
-/** The last session time of a schedule that is over; null where it had none in a year. */
+/** The last session time of a schedule; null if there was none within a year. */
 export const lastTimeQuery = (schedule: string) =>
   queryOptions({
     queryKey: ["schedule", schedule, "last"],
@@ -75,10 +75,10 @@ export const lastTimeQuery = (schedule: string) =>
 
 export type Backfill = Schemas["OneBackfill"];
 
-/** How many backfills a page of them has. */
+/** The page size of the list of backfills. */
 const backfillPage = 20;
 
-/** Whether a backfill is not over. */
+/** Reports whether a backfill has not ended. */
 export const isOpen = (b: Backfill) => b.finishedAt === null;
 
 /** The backfills of a workflow below an id, newest first; a page that is not full is the last one. */

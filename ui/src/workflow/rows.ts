@@ -1,13 +1,13 @@
 import type { Grid } from "./queries";
 
-/** A cell of the grid; null where an attempt has no such task. */
+/** A cell of the grid; null if an attempt has no such task. */
 export type Cell = { state: string; took: number; tries: number } | null;
 
-/** A row of the grid as it is shown: `full` is the name of the task with all those above it. */
+/** A displayed row of the grid: `full` is the full name of the task. */
 export type Row = { full: string; name: string; depth: number; inner: boolean; open: boolean; loading: boolean; cells: Cell[] };
 
 /**
- * The rows of a grid with some of them open. Levels are read one by one, perhaps at different moments: their columns
+ * The rows of a grid with some of them open. Levels are read separately, possibly at different times: their columns
  * are matched by attempt.
  */
 export function rowsOf(root: string, levels: ReadonlyMap<string, Grid | null>, open: ReadonlySet<string>): Row[] {
@@ -34,7 +34,7 @@ export function rowsOf(root: string, levels: ReadonlyMap<string, Grid | null>, o
   return rows;
 }
 
-/** The value that so much of a list lies below; 0 of an empty one. */
+/** A quantile of a list; 0 if it is empty. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;

@@ -17,7 +17,7 @@ import css from "./schedule.module.css";
 
 const day = 86_400_000;
 
-/** The next times of a schedule, and what became of the past ones. */
+/** The next times of a schedule, and the results of the past ones. */
 export function SchedulePanel({ schedule }: { schedule: Schedule }) {
   const mayWrite = useRight("write");
   const [skipping, setSkipping] = useState(false);
@@ -80,7 +80,7 @@ function Upcoming({ schedule }: { schedule: Schedule }) {
   );
 }
 
-/** A square for each time of the last year, or of as much of it as is looked at. */
+/** A square for each time of the last year, up to a limit. */
 function Year({ schedule }: { schedule: Schedule }) {
   const [from] = useState(() => utcTime(Date.now() - 365 * day));
   const query = useQuery(datesQuery(schedule.id, from, null, 1000));
@@ -110,7 +110,7 @@ function Year({ schedule }: { schedule: Schedule }) {
   );
 }
 
-/** Asks how many of the next times are to be left out. */
+/** Asks how many of the next sessions to skip. */
 function SkipDialog({ schedule, onClose }: { schedule: Schedule; onClose: () => void }) {
   const [count, setCount] = useState(1);
   const queries = useQueryClient();

@@ -13,7 +13,7 @@ const textQuery = (project: string, path: string, revision: string) =>
     staleTime: Infinity, // a revision never changes
   });
 
-/** The file that a workflow is written in, as it was pushed. */
+/** The file of a workflow, as it was pushed. */
 export function SourcePanel({ workflow }: { workflow: Workflow }) {
   const path = `${workflow.name}.dig`;
   const mayPush = useRight("admin");

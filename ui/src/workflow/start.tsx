@@ -18,7 +18,7 @@ import css from "./start.module.css";
 type When = "now" | "last" | "pick";
 type Props = { workflow: Workflow; schedule: Schedule | null; onClose: () => void };
 
-/** Asks for which session a workflow is to be started and with which parameters, and starts it. */
+/** Asks for the session and the parameters of a start, and starts the workflow. */
 export function StartDialog({ workflow, schedule, onClose }: Props) {
   const [when, setWhen] = useState<When>("now");
   const [picked, setPicked] = useState("");
