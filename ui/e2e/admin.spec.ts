@@ -26,7 +26,7 @@ const kept = (page: Page) =>
 test.describe("on a server with tokens", () => {
   test.use({ allowed: [/Failed to load resource.*(401|403)/] });
 
-  test("a token is made, shown once, kept nowhere, and revoked by its name", async ({ page, context, serve }) => {
+  test("a token is created, shown once, not stored, and revoked by name", async ({ page, context, serve }) => {
     const { server, owner } = await tokenServer(serve);
     await context.grantPermissions(["clipboard-read", "clipboard-write"]);
     await signIn(page, `${server.url}/admin`, owner);
@@ -67,7 +67,7 @@ test.describe("on a server with tokens", () => {
     await expect(page.getByRole("row", { name: /ci push/ }).getByRole("rowheader")).toHaveText(["revoke token", "create token"]);
   });
 
-  test("an admin makes no token above their own role, and who is none sees no way there", async ({ page, serve }) => {
+  test("admins cannot create tokens above their role, and other users see no admin page", async ({ page, serve }) => {
     const { server, owner } = await tokenServer(serve);
     const make = async (role: string) => {
       const response = await fetch(`${server.url}/api/tokens`, { method: "POST", headers: { Authorization: `Bearer ${owner}`, "Content-Type": "application/json" }, body: JSON.stringify({ name: `a ${role}`, role }) });
@@ -99,7 +99,7 @@ test.describe("on a server with tokens", () => {
   });
 });
 
-test("secrets are set and deleted, and their values never come back", async ({ page, server }) => {
+test("secrets are set and deleted, and their values are never shown", async ({ page, server }) => {
   const name = `vault${process.env.TEST_WORKER_INDEX ?? ""}`;
   server.push(name, { "a.dig": "+a:\n  echo>: a\n" });
   const value = "s3cret-of-the-page";
@@ -127,7 +127,7 @@ test("secrets are set and deleted, and their values never come back", async ({ p
   await expect(page.getByText(`${name} has no secrets.`)).toBeVisible();
 });
 
-test("the audit log is read page by page, and says what was refused", async ({ page }) => {
+test("the audit log has pages and shows rejected requests", async ({ page }) => {
   const asked: (string | null)[] = [];
   await page.route("**/api/audit?*", (r) => {
     const query = new URL(r.request().url()).searchParams;
@@ -146,7 +146,7 @@ test("the audit log is read page by page, and says what was refused", async ({ p
   expect(asked).toEqual([null, "11"]);
 });
 
-test("what waits is listed with its attempt and tasks, and goes on page by page", async ({ page, server }) => {
+test("waiting messages are listed with attempt and tasks, page by page", async ({ page, server }) => {
   server.push("waits", { "w.dig": "+p:\n  _parallel: true\n  +a:\n    wait>: 10h\n  +b:\n    wait>: 10h\n" });
   const attempt = server.begin("waits", "w", "--session", "2026-11-20");
   try {
@@ -180,7 +180,7 @@ test("what waits is listed with its attempt and tasks, and goes on page by page"
   expect(asked.filter((a) => a !== null)).toEqual(["50"]);
 });
 
-test("limits say what they bound, how much is used and what changes them; sites lead to their tokens", async ({ page }) => {
+test("limits show their value, use and setting; sites link to their tokens", async ({ page }) => {
   await page.goto("/admin?tab=limits");
   await expect(page.getByRole("row", { name: /attempts of a site that have not ended 100 attempts .* executor.attempt_max_run/ })).toBeVisible();
   await expect(page.getByRole("row", { name: /kept after its end 30 days – executor.log_retention/ })).toBeVisible();
@@ -194,7 +194,7 @@ test("limits say what they bound, how much is used and what changes them; sites 
   await expect(page.getByLabel("Site", { exact: true })).toHaveValue("0");
 });
 
-test("Del asks whether the token that has the focus is to be revoked", async ({ page, server }) => {
+test("Del asks for confirmation to revoke the focused token", async ({ page, server }) => {
   const name = `focused-${process.env.TEST_WORKER_INDEX ?? ""}`;
   server.cli("tokens", "create", "--name", name, "--role", "viewer");
   await page.goto("/admin");
@@ -205,10 +205,10 @@ test("Del asks whether the token that has the focus is to be revoked", async ({ 
   await expect(page.getByRole("dialog")).toContainText(name);
 });
 
-test.describe("where something fails", () => {
+test.describe("if requests fail", () => {
   test.use({ allowed: [/Failed to load resource/] });
 
-  test("each part says so, and asks again when it is told to", async ({ page }) => {
+  test("each section shows the error and can retry", async ({ page }) => {
     for (const [tab, path] of [["limits", "limits"], ["queue", "queue"], ["sites", "sites"]] as const) {
       let broken = true;
       await page.route(`**/api/x/admin/${path}*`, (r) => (broken ? r.fulfill({ status: 503, json: { message: "The server cannot answer this request now: try again", status: 503 } }) : r.continue()));
@@ -224,7 +224,7 @@ test.describe("where something fails", () => {
 test.describe("for an admin of a site", () => {
   test.use({ session: { ...open, role: "admin", rights: { read: true, write: true, admin: true, owner: false } } });
 
-  test("what is about all sites is not offered, and said why", async ({ page }) => {
+  test("sections about all sites are hidden, with an explanation", async ({ page }) => {
     const asked: string[] = [];
     page.on("request", (r) => /x\/admin\/(queue|sites|dead)/.test(r.url()) && asked.push(r.url()));
     for (const tab of ["queue", "sites", "letters"]) {
@@ -257,7 +257,7 @@ const letter = (n: number) => ({
 test.describe("on AWS", () => {
   test.use({ session: { ...open, aws: true, live: "poll" }, allowed: [/Failed to load resource.*404/] });
 
-  test("messages that were put aside are looked at, chosen and sent back", async ({ page }) => {
+  test("dead letters are viewed, selected and sent back", async ({ page }) => {
     let there = [letter(1), letter(2), letter(3)];
     const sent: string[] = [];
     await page.route("**/api/x/admin/dead-letters*", (r) => r.fulfill({ json: { at: 1, letters: there, all: true } }));
@@ -309,7 +309,7 @@ test.describe("on AWS", () => {
     await expect(page.getByRole("button", { name: "Send all back" })).toBeDisabled();
   });
 
-  test("the queue says that its numbers are estimates, and lists nothing", async ({ page }) => {
+  test("the queue shows estimates and lists no messages", async ({ page }) => {
     await page.route("**/api/x/admin/queue?*", (r) => {
       const queue = (name: string) => ({ name, ready: 1200, later: 3, leased: 4, behind: 0, aside: 2, oldest: 0 });
       return r.fulfill({ json: { at: 1, approximate: true, queues: [queue("events"), queue("tasks")], queue: "tasks", messages: null, next: null } });
@@ -327,7 +327,7 @@ test.describe("on AWS", () => {
 });
 
 for (const { theme, width } of looks) {
-  test(`the admin page can be read at ${width} pixels, ${theme}`, async ({ page, server }) => {
+  test(`the admin page is accessible at ${width} pixels, ${theme}`, async ({ page, server }) => {
     const project = `looks${process.env.TEST_WORKER_INDEX ?? ""}`;
     server.push(project, { "a.dig": "+a:\n  echo>: a\n" });
     server.cli("secrets", "--project", project, "--set", "pg.password=x", "mail.smtp.password=y");

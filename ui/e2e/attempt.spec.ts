@@ -1,6 +1,6 @@
 import { expect, test } from "./test";
 
-test("an attempt under way is followed live, and who comes late sees its first line", async ({ page, examples, server }) => {
+test("a running attempt is followed live, and late viewers see its first line", async ({ page, examples, server }) => {
   await page.goto(`/attempts/${examples.running}?task=${encodeURIComponent("+slow+parts^sub+loop-0+wait")}`);
   await expect(page.getByText("line 1 of part 0")).toBeAttached();
   const count = page.getByRole("log").locator("button");
@@ -17,7 +17,7 @@ test("an attempt under way is followed live, and who comes late sees its first l
   await expect(page.getByRole("button", { name: "Kill" })).toHaveCount(0);
 });
 
-test("many siblings are folded, with the failures before the fold", async ({ page, examples }) => {
+test("many siblings are folded, with failures first", async ({ page, examples }) => {
   await page.goto(`/attempts/${examples.large}`);
   await expect(page.getByRole("treeitem", { name: /#170/ })).toBeVisible();
   const fold = page.getByRole("treeitem", { name: /#0 … #299/ });
@@ -31,7 +31,7 @@ test("many siblings are folded, with the failures before the fold", async ({ pag
   await expect(page.getByRole("treeitem", { name: /#169/ })).toHaveCount(0);
 });
 
-test("hostile names, parameters, errors and lines are text", async ({ page, examples }) => {
+test("hostile names, parameters, errors and lines are shown as text", async ({ page, examples }) => {
   await page.goto(`/attempts/${examples.hostile}`);
   await expect(page.getByText("red", { exact: true })).toBeVisible();
   await page.getByRole("tab", { name: "Input" }).click();
@@ -42,7 +42,7 @@ test("hostile names, parameters, errors and lines are text", async ({ page, exam
   await expect(page.locator("img")).toHaveCount(0);
 });
 
-test("polls tell what a stream tells", async ({ page, server, examples }) => {
+test("polling shows the same as a stream", async ({ page, server, examples }) => {
   await page.route("**/api/x/session", (r) => r.fulfill({ json: { authenticated: true, live: "poll", rights: { read: true, write: true } } }));
   const streams: string[] = [];
   page.on("request", (r) => r.headers().accept === "text/event-stream" && streams.push(r.url()));
@@ -53,7 +53,7 @@ test("polls tell what a stream tells", async ({ page, server, examples }) => {
   expect(streams).toEqual([]);
 });
 
-test("a task whose log could not be stored says so", async ({ page, examples }) => {
+test("a task with an incomplete log shows a note", async ({ page, examples }) => {
   await page.route(/\/api\/x\/attempts\/\d+\/tasks\/\d+/, async (r) => {
     const answer = await r.fetch();
     const found = await answer.json();
@@ -63,7 +63,7 @@ test("a task whose log could not be stored says so", async ({ page, examples }) 
   await expect(page.getByText("The log is incomplete because part of it could not be stored.")).toBeVisible();
 });
 
-test("who may only read is offered nothing that the server refuses", async ({ page, examples }) => {
+test("viewers see no actions that the server would reject", async ({ page, examples }) => {
   await page.route("**/api/x/session", (r) => r.fulfill({ json: { authenticated: true, live: "stream", rights: { read: true, write: false } } }));
   await page.goto(`/attempts/${examples.failed}`);
   await expect(page.getByRole("region", { name: "Why it failed" })).toBeVisible();
@@ -73,7 +73,7 @@ test("who may only read is offered nothing that the server refuses", async ({ pa
   await expect(page.getByRole("button", { name: /Retry/ })).toHaveCount(0);
 });
 
-test("a session leads to the ones before and after it", async ({ page, examples }) => {
+test("a session links to the previous and next ones", async ({ page, examples }) => {
   await page.goto(`/attempts/${examples.failed}?task=1&view=graph`);
   await expect(page.getByRole("button", { name: "Previous session" })).toBeEnabled();
   await page.keyboard.press("[");
@@ -86,7 +86,7 @@ test("a session leads to the ones before and after it", async ({ page, examples 
   await expect(page.getByText("No later session was found.")).toBeVisible();
 });
 
-test("a killed command is said in words, and its long lines are wrapped once somebody asks", async ({ page, server }) => {
+test("a killed command is explained, and long lines can be wrapped", async ({ page, server }) => {
   const project = `wide${process.env.TEST_WORKER_INDEX ?? ""}`;
   server.push(project, { "wide.dig": "+x:\n  sh>: printf 'long %04d ' $(seq 1 900); echo; echo after; exit 137\n" });
   const attempt = server.begin(project, "wide", "--session", "2026-11-20");

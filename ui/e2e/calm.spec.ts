@@ -29,7 +29,7 @@ const shiftsOf = (page: Page) =>
 const late = 300;
 
 for (const width of [1440, 375]) {
-  test(`nothing jumps at ${width} pixels while data comes`, async ({ page, examples, server }) => {
+  test(`the layout is stable at ${width} pixels during loading`, async ({ page, examples, server }) => {
     await watchShifts(page);
     await page.setViewportSize({ width, height: width === 375 ? 812 : 900 });
     // Answers come one after the other, and slowly, as over a long way.
@@ -56,7 +56,7 @@ for (const width of [1440, 375]) {
   });
 }
 
-test.describe("on AWS, where each request costs", () => {
+test.describe("on AWS, where each request costs money", () => {
   test.use({ session: { ...open, live: "poll", aws: true } });
 
   /** Counts the requests of a page from now on, by a clock that the test turns. */
@@ -79,7 +79,7 @@ test.describe("on AWS, where each request costs", () => {
     return asked;
   }
 
-  test("a page that nobody looks at asks for nothing, and one in front of somebody at most six times a minute", async ({ page, examples }) => {
+  test("a hidden page sends no requests, and a visible one at most six a minute", async ({ page, examples }) => {
     await page.clock.install();
     // Nothing runs, whatever other tests do on this server.
     const nothing = { at: Date.now(), running: { total: 0, rows: [] }, failed: { all: true, rows: [] }, late: [], next: { total: 0, rows: [] } };

@@ -11,7 +11,7 @@ async function schedule(server: Server): Promise<string> {
   return found.schedules.find((s) => s.workflow.name === "hourly")!.id;
 }
 
-test("every line that a button shows is one that the program takes", async ({ serve }) => {
+test("the program accepts every command line that the console shows", async ({ serve }) => {
   // What it starts is not to be seen on the pages of the other tests.
   const server = await serve();
   await runLines(server);
@@ -93,7 +93,7 @@ async function runLines(server: Server) {
   expect(ran.push).toContain("Uploaded hello,");
 }
 
-test("a server without a project says how one comes to be", async ({ page, serve }) => {
+test("a server without projects explains how to create one", async ({ page, serve }) => {
   const empty = await serve();
   await page.goto(empty.url);
   await expect(page.getByText(commands.init())).toBeVisible();

@@ -1,6 +1,6 @@
 import { expect, test } from "./test";
 
-test("from home to the failing line of the log is one click, and to a retry two more", async ({ page, examples, server }) => {
+test("one click leads from home to the failing line of the log, two more retry", async ({ page, examples, server }) => {
   await page.goto("/");
   const row = page.getByRole("listitem").filter({ hasText: "sales/nightly" });
   await expect(row).toContainText("Command failed with code 1");
@@ -34,7 +34,7 @@ test("from home to the failing line of the log is one click, and to a retry two 
   await expect(page.getByText("kept").first()).toBeVisible();
 });
 
-test("a whole diagnosis works by keyboard alone", async ({ page, examples }) => {
+test("a diagnosis needs only the keyboard", async ({ page, examples }) => {
   await page.goto("/sessions");
   await expect(page.getByRole("link", { name: /odd\/hostile/ })).toBeVisible();
   await page.keyboard.press("g");
@@ -54,7 +54,7 @@ test("a whole diagnosis works by keyboard alone", async ({ page, examples }) => 
   await expect(page).toHaveURL(/task=[0-9]+/);
 });
 
-test("on the home page keys are about the failure that has the focus", async ({ page, examples }) => {
+test("keys on the home page apply to the focused failure", async ({ page, examples }) => {
   await page.goto("/");
   const failed = page.getByRole("region", { name: "Failed" });
   const row = failed.getByRole("listitem").filter({ hasText: "bulk/wide" });
@@ -76,7 +76,7 @@ test("on the home page keys are about the failure that has the focus", async ({ 
   await expect(page).toHaveURL(new RegExp(`/attempts/${examples.large}\\?`));
 });
 
-test("a log is searched, and an address leads to its lines", async ({ page, examples }) => {
+test("a log can be searched, and addresses select lines", async ({ page, examples }) => {
   await page.goto(`/attempts/${examples.failed}`);
   const search = page.getByRole("searchbox", { name: "Search the log" });
   await search.fill("LOADED 17 ROWS");
@@ -89,7 +89,7 @@ test("a log is searched, and an address leads to its lines", async ({ page, exam
   await expect(page.locator("[data-here]")).toHaveCount(2);
 });
 
-test("what a task saw and left, and each of its runs, are there", async ({ page, examples }) => {
+test("input, output and tries of a task are shown", async ({ page, examples }) => {
   await page.goto(`/attempts/${examples.failed}`);
   await page.getByRole("tab", { name: "Input" }).click();
   await expect(page.getByRole("tabpanel")).toContainText("broken");

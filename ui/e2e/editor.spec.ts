@@ -49,7 +49,7 @@ async function append(page: Page, file: string, typed: string) {
   await page.keyboard.insertText(typed);
 }
 
-test("an error is told at its line with its hint while somebody types; it is mended, saved and started", async ({ page, server }) => {
+test("errors appear with hints during typing; the file is fixed, saved and started", async ({ page, server }) => {
   const project = await pushed(server, `edit-start-${process.env.TEST_WORKER_INDEX}`);
   await page.goto(`/projects/${project}/daily?tab=source`);
   await page.getByRole("link", { name: "Edit", exact: true }).click();
@@ -100,7 +100,7 @@ async function checked(server: Server, text: string): Promise<Found[]> {
   return ((await answer.json()) as { findings: Found[] }).findings;
 }
 
-test("a slip in a name is told with what was meant", async ({ page, server }) => {
+test("a typo in a name gets a suggestion", async ({ page, server }) => {
   const project = await pushed(server, `edit-hint-${process.env.TEST_WORKER_INDEX}`);
   await edit(page, project, "daily.dig");
   await append(page, "daily.dig", "\n+each:\n  for_eahc>: {a: [1]}\n  _do:\n    echo>: a\n");
@@ -115,7 +115,7 @@ test("a slip in a name is told with what was meant", async ({ page, server }) =>
   await expect(text(page, "daily.dig")).toContainText("for_each>: {a: [1]}");
 });
 
-test("the plan beside the text is of what is written now, and leads to its places", async ({ page, server }) => {
+test("the plan follows the text and links to its places", async ({ page, server }) => {
   const project = await pushed(server, `edit-plan-${process.env.TEST_WORKER_INDEX}`);
   await edit(page, project, "daily.dig");
   const plan = page.getByRole("list", { name: "Plan" });
@@ -135,7 +135,7 @@ test("the plan beside the text is of what is written now, and leads to its place
   await expect(plan).toHaveCount(0);
 });
 
-test("schedules that change are told before they are saved", async ({ page, server }) => {
+test("changed schedules are listed before saving", async ({ page, server }) => {
   const project = await pushed(server, `edit-schedule-${process.env.TEST_WORKER_INDEX}`);
   await edit(page, project, "daily.dig");
   const save = async (typed: string) => {
@@ -159,7 +159,7 @@ test("schedules that change are told before they are saved", async ({ page, serv
   await expect(schedules).toContainText("daily will no longer run on its schedule");
 });
 
-test("what nobody edits stays byte for byte: binary files, modes, links, ends of lines", async ({ page, server }) => {
+test("unedited files stay identical: binary files, modes, links, line ends", async ({ page, server }) => {
   const project = await pushed(server, `edit-bytes-${process.env.TEST_WORKER_INDEX}`);
   await edit(page, project, "sql/dos.sql");
   await append(page, "sql/dos.sql", "select 3\n");
@@ -182,7 +182,7 @@ test("what nobody edits stays byte for byte: binary files, modes, links, ends of
   expect(execFileSync("find", [".", "-name", "l*.sh", "-printf", "%f %m %l;"], { cwd: folder, encoding: "utf8" }).split(";").sort()).toEqual(["", "latest.sh 777 load.sh", "load.sh 755 "]);
 });
 
-test("a draft survives a reload, is said, is asked about on leaving, and can be discarded", async ({ page, server }) => {
+test("a draft survives a reload, is shown, is confirmed on leaving, and can be discarded", async ({ page, server }) => {
   const project = await pushed(server, `edit-draft-${process.env.TEST_WORKER_INDEX}`);
   await edit(page, project, "daily.dig");
   await append(page, "daily.dig", "# from before\n");
@@ -207,7 +207,7 @@ test("a draft survives a reload, is said, is asked about on leaving, and can be 
   await expect(page).toHaveURL(`${server.url}/`);
 });
 
-test("a revision that somebody else pushed meanwhile is not replaced unasked, and a name is used once", async ({ page, server, allowed }) => {
+test("a newer revision is replaced only on request, and names are unique", async ({ page, server, allowed }) => {
   allowed.push(/409/); // the browser tells of each refusal on its console
   const name = `edit-meanwhile-${process.env.TEST_WORKER_INDEX}`;
   const project = await pushed(server, name);
@@ -228,7 +228,7 @@ test("a revision that somebody else pushed meanwhile is not replaced unasked, an
   expect((await server.get<{ revision: string }>(`/api/projects/${project}`)).revision).toBe("mine");
 });
 
-test("a new project begins with a workflow, and does not take the name of another", async ({ page, server }) => {
+test("a new project starts with a workflow and needs a unique name", async ({ page, server }) => {
   const name = `edit-new-${process.env.TEST_WORKER_INDEX}`;
   await page.goto("/projects");
   await page.getByRole("link", { name: "New project" }).click();
@@ -249,7 +249,7 @@ test("a new project begins with a workflow, and does not take the name of anothe
   await expect(text(page, "hello.dig")).not.toContainText("# mine");
 });
 
-test("files are renamed, deleted and restored; hostile names are text", async ({ page, server }) => {
+test("files are renamed, deleted and restored; hostile names are shown as text", async ({ page, server }) => {
   const project = await pushed(server, `edit-files-${process.env.TEST_WORKER_INDEX}`);
   await edit(page, project, evil);
   await expect(page.getByRole("heading", { name: evil })).toBeVisible();
@@ -270,7 +270,7 @@ test("files are renamed, deleted and restored; hostile names are text", async ({
   await expect(page).toHaveTitle(/^Edit edit-files/);
 });
 
-test("the editor is left by keyboard, and letters typed in it are letters", async ({ page, server }) => {
+test("the keyboard can leave the editor, and typed letters are not shortcuts", async ({ page, server }) => {
   const project = await pushed(server, `edit-keys-${process.env.TEST_WORKER_INDEX}`);
   await edit(page, project, "daily.dig");
   await append(page, "daily.dig", "");
@@ -284,7 +284,7 @@ test("the editor is left by keyboard, and letters typed in it are letters", asyn
 
 test.describe("without the role to push", () => {
   test.use({ session: { ...open, rights: { read: true, write: true, admin: false, owner: false } } });
-  test("files are read and not changed", async ({ page, server }) => {
+  test("files are read-only", async ({ page, server }) => {
     const project = await pushed(server, `edit-read-${process.env.TEST_WORKER_INDEX}`);
     await edit(page, project, "daily.dig");
     await append(page, "daily.dig", "# mine\n");
@@ -297,7 +297,7 @@ test.describe("without the role to push", () => {
 });
 
 for (const { theme, width } of looks) {
-  test(`can be read at ${width} pixels, ${theme}`, async ({ page, server }) => {
+  test(`is accessible at ${width} pixels, ${theme}`, async ({ page, server }) => {
     const project = await pushed(server, `edit-look-${width}-${theme}-${process.env.TEST_WORKER_INDEX}`);
     await page.emulateMedia({ colorScheme: theme });
     await page.setViewportSize({ width, height: width === 375 ? 812 : 900 });

@@ -2,7 +2,7 @@ import { look, looks } from "./looks";
 import { expect, test } from "./test";
 
 test.describe("the graph of an attempt", () => {
-  test("has each task as a box, and chooses what the panel shows", async ({ page, examples }) => {
+  test("shows each task as a box and selects the task of the panel", async ({ page, examples }) => {
     await page.goto(`/attempts/${examples.failed}?view=graph`);
     const graph = page.getByRole("group", { name: /Graph of the tasks/ });
     await expect(graph.getByRole("button", { name: /\+report/ })).toBeVisible();
@@ -12,7 +12,7 @@ test.describe("the graph of an attempt", () => {
     await expect(graph.locator("[data-aside]").first()).toBeAttached();
   });
 
-  test("closes and opens groups, and says what it cannot draw", async ({ page, server }) => {
+  test("opens and closes groups, and reports its limit", async ({ page, server }) => {
     server.push("huge", { "huge.dig": "+a:\n  loop>: 520\n  _parallel: true\n  _do:\n    echo>: ${i}\n+b:\n  +c:\n    echo>: c\n" });
     const attempt = server.begin("huge", "huge", "--session", `2026-10-0${1 + Number(process.env.TEST_WORKER_INDEX ?? 0) % 9}`);
     await server.over(attempt);
@@ -27,7 +27,7 @@ test.describe("the graph of an attempt", () => {
 });
 
 test.describe("an attempt in the past", () => {
-  test("is gone back in step by step, and forked from a moment", async ({ page, examples, server }) => {
+  test("goes back step by step, and forks", async ({ page, examples, server }) => {
     await page.goto(`/attempts/${examples.failed}`);
     await page.getByRole("button", { name: "Go back in time" }).click();
     const moment = page.getByRole("slider", { name: "Moment of the attempt" });
@@ -53,7 +53,7 @@ test.describe("an attempt in the past", () => {
     expect(tasks.tasks.some((t) => t.fullName.includes("+extract") && t.state === "success")).toBe(true);
   });
 
-  test("is there for one under way, too, whose present goes on at the right end", async ({ page, server }) => {
+  test("works for running attempts, which continue at the right end", async ({ page, server }) => {
     const project = `under-way-${process.env.TEST_WORKER_INDEX ?? ""}`;
     server.push(project, { "steps.dig": "+steps:\n  loop>: 400\n  _do:\n    sh>: sleep 0.2\n" });
     const attempt = server.begin(project, "steps", "--session", "2026-11-20");
@@ -78,7 +78,7 @@ test.describe("an attempt in the past", () => {
     server.cli("kill", attempt);
   });
 
-  test("is what a link to a moment shows", async ({ page, examples, server }) => {
+  test("is shown by a link", async ({ page, examples, server }) => {
     const { changes } = await server.get<{ changes: { seq: number }[] }>(`/api/x/attempts/${examples.failed}/changes?after=0`);
     const middle = changes[Math.floor(changes.length / 2)]!;
     await page.goto(`/attempts/${examples.failed}?at=${middle.seq}`);
@@ -89,7 +89,7 @@ test.describe("an attempt in the past", () => {
 });
 
 for (const { theme, width } of looks) {
-  test(`the graph and the past can be read at ${width} pixels, ${theme}`, async ({ page, examples }) => {
+  test(`the graph and the past are accessible at ${width} pixels, ${theme}`, async ({ page, examples }) => {
     await page.emulateMedia({ colorScheme: theme });
     await page.setViewportSize({ width, height: width === 375 ? 812 : 900 });
     await page.goto(`/attempts/${examples.failed}?view=graph`);

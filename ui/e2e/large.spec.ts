@@ -28,7 +28,7 @@ async function frames(page: Page, during: () => Promise<void>): Promise<{ longes
   return { longest: seen.at(-1) ?? 0, most: seen[Math.floor(seen.length * 0.95)] ?? 0 };
 }
 
-test("an attempt of 10,000 tasks is shown and scrolled through", async ({ page, serve }) => {
+test("an attempt of 10,000 tasks is shown and scrolled", async ({ page, serve }) => {
   const server = await serve("-X", "io.digdag.limits.maxWorkflowTasks=20000");
   server.push("large", { "large.dig": "+all:\n  _parallel: true\n  loop>: 100\n  _do:\n    +inner:\n      loop>: 99\n      _do:\n        echo>: ${i}\n" });
   const attempt = server.begin("large", "large", "--session", "2026-11-20");
@@ -47,7 +47,7 @@ test("an attempt of 10,000 tasks is shown and scrolled through", async ({ page, 
   print("the longest of them", longest);
 });
 
-test("a log of 100 MB is read, searched and gone through", async ({ page, serve }) => {
+test("a log of 100 MB is read, searched and scrolled", async ({ page, serve }) => {
   const server = await serve();
   server.push("long", { "long.dig": "+say:\n  sh>: i=0; while [ $i -lt 100 ]; do seq -f \"part $i line %.0f of many more that say the same thing again\" 1 16500; i=$((i+1)); done; echo THE END\n" });
   const attempt = server.begin("long", "long", "--session", "2026-11-20");

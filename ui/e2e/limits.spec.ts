@@ -18,7 +18,7 @@ const marks = `zerodag: 1
   echo>: done
 `;
 
-test("a pool is made, held and changed, and who waits is told by whom", async ({ page, serve }) => {
+test("a pool is created, held and changed, and waiting tasks show the reason", async ({ page, serve }) => {
   const server = await serve();
   await page.goto(`${server.url}/admin?tab=pools`);
   await expect(page.getByText("There are no pools yet.")).toBeVisible();
@@ -75,7 +75,7 @@ test("a pool is made, held and changed, and who waits is told by whom", async ({
   await expect(page.getByRole("row", { name: /warehouse/ })).toHaveCount(0);
 });
 
-test("what was skipped and what failed without harm is told apart from what succeeded", async ({ page, server }) => {
+test("skipped tasks and ignored errors differ from successes", async ({ page, server }) => {
   server.push("marks", { "marks.dig": marks });
   const attempt = server.begin("marks", "marks", "--session", "2026-11-01");
   await server.over(attempt);
@@ -105,7 +105,7 @@ schedule: {daily>: "02:00:00"}
   sh>: test \${session_date} != 2026-11-03 && sleep 1000
 `;
 
-test("a backfill is shown as one thing, held, released and killed", async ({ page, serve }) => {
+test("a backfill is shown as a unit, held, released and killed", async ({ page, serve }) => {
   const server = await serve();
   server.push("shop", { "past.dig": past });
   const { projects } = await server.get<{ projects: { id: string }[] }>("/api/projects");
@@ -145,7 +145,7 @@ const parts = `+load:
   echo>: published
 `;
 
-test("a part of an attempt runs again around a task, and what was left out runs later", async ({ page, serve }) => {
+test("part of an attempt is rerun, and skipped tasks run later", async ({ page, serve }) => {
   const server = await serve();
   server.push("shop", { "parts.dig": parts, "yellow.dig": marks });
   const failed = server.begin("shop", "parts", "--session", "2026-11-01", "-p", "marker=/nowhere/at/all");
@@ -185,7 +185,7 @@ test("a part of an attempt runs again around a task, and what was left out runs 
   await look(page, "standing", 1440, "light");
 });
 
-test("a project is paused with a reason that its pages tell, and goes on", async ({ page, serve }) => {
+test("a project is paused with a visible reason, and resumed", async ({ page, serve }) => {
   const server = await serve();
   server.push("shop", { "night.dig": "schedule:\n  daily>: 03:00:00\n+a:\n  echo>: a\n", "parts.dig": parts });
   await page.goto(`${server.url}/projects`);

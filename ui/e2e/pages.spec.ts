@@ -2,7 +2,7 @@ import { look, looks } from "./looks";
 import { expect, open, test } from "./test";
 
 for (const { theme, width } of looks) {
-  test(`every page can be read at ${width} pixels, ${theme}`, async ({ page, examples }) => {
+  test(`every page is accessible at ${width} pixels, ${theme}`, async ({ page, examples }) => {
     await page.emulateMedia({ colorScheme: theme });
     await page.setViewportSize({ width, height: width === 375 ? 812 : 900 });
     await page.goto("/");
@@ -40,7 +40,7 @@ for (const { theme, width } of looks) {
   });
 }
 
-test("the theme and the zone stay as they were chosen", async ({ page }) => {
+test("the theme and the time zone are remembered", async ({ page }) => {
   await page.goto("/sessions");
   await page.getByRole("button", { name: /^Theme/ }).click();
   await page.getByRole("menuitem", { name: "Dark" }).click();
@@ -52,7 +52,7 @@ test("the theme and the zone stay as they were chosen", async ({ page }) => {
   await expect(page.getByText("2026-11-19 15:00 (2026-11-20 00:00 +09:00)").first()).toBeVisible();
 });
 
-test("failures that were seen are gone until somebody asks for them again", async ({ page }) => {
+test("seen failures are hidden until requested again", async ({ page }) => {
   await page.goto("/");
   const failed = page.getByRole("region", { name: "Failed" });
   await expect(failed.getByRole("listitem").first()).toBeVisible();
@@ -62,10 +62,10 @@ test("failures that were seen are gone until somebody asks for them again", asyn
   await expect(failed.getByRole("listitem").first()).toBeVisible();
 });
 
-test.describe("where the server refuses or is away", () => {
+test.describe("if the server rejects requests or is unavailable", () => {
   test.use({ allowed: [/Failed to load resource/] });
 
-  test("a page says what is wrong, with the request, and goes on once it is asked again", async ({ page }) => {
+  test("a page shows the error with the request id, and recovers on retry", async ({ page }) => {
     let broken = true;
     await page.route("**/api/projects", (r) =>
       broken ? r.fulfill({ status: 503, headers: { "apigw-requestid": "Ab12" }, json: { message: "The store does not answer", status: 503 } }) : r.continue(),
@@ -78,7 +78,7 @@ test.describe("where the server refuses or is away", () => {
     await expect(page.getByRole("link", { name: /sales/ })).toBeVisible();
   });
 
-  test("what is missing and what is forbidden are told apart", async ({ page }) => {
+  test("missing and forbidden pages have different messages", async ({ page }) => {
     await page.goto("/attempts/999999");
     await expect(page.getByRole("alert")).toContainText("Resource does not exist");
     await page.route("**/api/projects", (r) => r.fulfill({ status: 403, json: { message: "Access denied: this requires the role viewer", status: 403 } }));
@@ -86,7 +86,7 @@ test.describe("where the server refuses or is away", () => {
     await expect(page.getByRole("alert")).toContainText("Ask the administrator of this server");
   });
 
-  test("a browser without a network says so", async ({ page, context }) => {
+  test("an offline browser shows a note", async ({ page, context }) => {
     await page.goto("/");
     await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
     await context.setOffline(true);
@@ -99,7 +99,7 @@ test.describe("where the server refuses or is away", () => {
 test.describe("sign-in", () => {
   test.use({ allowed: [/Failed to load resource/] });
 
-  test("nobody is let further before, a wrong token is told, and the page asked for is there afterwards", async ({ page, examples }) => {
+  test("pages require a sign-in, wrong tokens are reported, and the requested page follows", async ({ page, examples }) => {
     let signedIn = false;
     await page.route("**/api/x/session", async (r) => {
       const out = { ...open, authenticated: false, methods: ["token", "basic", "oidc"], oidc: { name: "Cognito", url: "/api/x/session/oidc" }, user: null };
@@ -133,7 +133,7 @@ test.describe("sign-in", () => {
     await expect(page.getByLabel("Token")).toBeVisible();
   });
 
-  test("a session that has ended leads to sign-in", async ({ page }) => {
+  test("an expired session leads to the sign-in page", async ({ page }) => {
     let ended = false;
     await page.route("**/api/x/session", (r) => r.fulfill({ json: { ...open, authenticated: !ended, methods: ["token"] } }));
     await page.route("**/api/projects", (r) => {

@@ -8,7 +8,7 @@ async function find(page: Page) {
   await expect(page.getByRole("combobox", { name: "Command palette" })).toBeFocused();
 }
 
-test("the palette finds projects, workflows, tasks and numbers, by keyboard alone", async ({ page, examples }) => {
+test("the palette finds projects, workflows, tasks and numbers with the keyboard", async ({ page, examples }) => {
   await page.goto("/");
   await expect(page.getByRole("heading", { level: 1 })).toBeVisible();
   const field = page.getByRole("combobox", { name: "Command palette" });
@@ -42,7 +42,7 @@ test("the palette finds projects, workflows, tasks and numbers, by keyboard alon
   await expect(page).toHaveURL(/\/projects\/[0-9]+\/nightly$/);
 });
 
-test("the palette does what keys of the page do, and gives the focus back", async ({ page, examples }) => {
+test("the palette runs the actions of the page and returns the focus", async ({ page, examples }) => {
   await page.goto(`/attempts/${examples.failed}`);
   await expect(page.getByRole("button", { name: "Retry failed" })).toBeVisible();
   await find(page);
@@ -64,7 +64,7 @@ test("the palette does what keys of the page do, and gives the focus back", asyn
   await expect(page.getByRole("searchbox", { name: "Search the log" })).toBeFocused();
 });
 
-test("what the server cannot search is said, and pages are found all the same", async ({ page, allowed }) => {
+test("failed searches are reported, and pages are still found", async ({ page, allowed }) => {
   allowed.push(/Failed to load resource/);
   await page.route("**/api/x/search?*", (r) => r.fulfill({ status: 400, json: { message: "The text is too long", status: 400 } }));
   await page.goto("/projects");
@@ -77,7 +77,7 @@ test("what the server cannot search is said, and pages are found all the same", 
 });
 
 for (const { theme, width } of looks) {
-  test(`the palette can be read at ${width} pixels, ${theme}`, async ({ page, examples }) => {
+  test(`the palette is accessible at ${width} pixels, ${theme}`, async ({ page, examples }) => {
     await page.emulateMedia({ colorScheme: theme });
     await page.setViewportSize({ width, height: width === 375 ? 812 : 900 });
     await page.goto(`/attempts/${examples.failed}`);

@@ -16,7 +16,7 @@ async function holdsNothing(page: Page, ...secrets: string[]) {
   expect(await page.evaluate(() => document.cookie)).toBe("");
 }
 
-test("a token signs in, survives a look at another page, and is out after signing out", async ({ page, context, serve }) => {
+test("a token signs in, the session survives navigation, and signing out ends it", async ({ page, context, serve }) => {
   const server = await serve("-X", "server.authenticator.type=token");
   const token = readFileSync(join(server.folder, "data", "admin.token"), "utf8").trim();
   await page.goto(`${server.url}/projects`);
@@ -41,7 +41,7 @@ test("a token signs in, survives a look at another page, and is out after signin
   expect(await page.evaluate(async () => (await fetch("/api/projects")).status)).toBe(401);
 });
 
-test("who signs out in one tab is out in all, and what is changed in one is seen in the others", async ({ page, context, allowed, serve }) => {
+test("signing out applies to all tabs, and so do changes", async ({ page, context, allowed, serve }) => {
   allowed.push(/Failed to load resource/);
   const server = await serve("-X", "server.authenticator.type=token");
   await page.goto(`${server.url}/admin`);
@@ -70,7 +70,7 @@ test("who signs out in one tab is out in all, and what is changed in one is seen
   await expect(page.getByText("made here")).toHaveCount(0);
 });
 
-test("a user and a password sign in", async ({ page, serve }) => {
+test("signing in with user and password", async ({ page, serve }) => {
   const server = await serve("-X", "server.authenticator.type=basic", "-X", "server.authenticator.basic.username=ada", "-X", "server.authenticator.basic.password=correct horse");
   await page.goto(server.url);
   await page.getByLabel("User").fill("ada");
@@ -89,7 +89,7 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-test("a provider of identities signs in whom it knows and the server lets in, and nobody else", async ({ page, serve }) => {
+test("an identity provider signs in only users with a grant", async ({ page, serve }) => {
   const provider = new Provider();
   await provider.start();
   const port = await freePort();

@@ -6,7 +6,7 @@ tags: [daily, {team: sales}]
   echo>: done
 `;
 
-test("a tag and a label lead to the sessions that have them", async ({ page, serve }) => {
+test("tags and labels link to matching sessions", async ({ page, serve }) => {
   const server = await serve();
   server.push("shop", { "orders.dig": tagged, "plain.dig": "+a:\n  echo>: done\n" });
   const first = server.begin("shop", "orders", "--session", "2026-11-01", "--label", "ticket=OPS-1", "--label", "note=two words");

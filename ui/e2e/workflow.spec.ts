@@ -44,7 +44,7 @@ test.describe("a workflow", () => {
     project = found.projects[0]!.id;
   });
 
-  test("shows what became of its tasks in each session, level by level", async ({ page }) => {
+  test("shows the results of tasks in each session, level by level", async ({ page }) => {
     await page.goto(`/projects/${project}/daily`);
     const grid = page.getByRole("grid", { name: "Tasks by session" });
     await expect(grid.getByRole("row", { name: /\+load/ })).toBeVisible();
@@ -60,7 +60,7 @@ test.describe("a workflow", () => {
     await expect(page.getByText("no events").first()).toBeVisible();
   });
 
-  test("is gone through by arrow keys alone", async ({ page }) => {
+  test("is navigated with arrow keys", async ({ page }) => {
     await page.goto(`/projects/${project}/daily`);
     await page.getByRole("columnheader", { name: /Session 2026-11-21/ }).focus();
     await page.keyboard.press("ArrowDown");
@@ -70,7 +70,7 @@ test.describe("a workflow", () => {
     await expect(page).toHaveURL(new RegExp(`/attempts/${attempts[1]}`));
   });
 
-  test("asks for the parameters that it declares, and shows what an attempt came to", async ({ page, server, allowed }) => {
+  test("asks for declared parameters, and shows outputs", async ({ page, server, allowed }) => {
     allowed.push(/400/); // the browser tells of each refusal on its console
     const name = `asks${process.env.TEST_WORKER_INDEX ?? ""}`;
     server.push(name, { "sales.dig": declared });
@@ -94,7 +94,7 @@ test.describe("a workflow", () => {
     await expect(page.getByRole("region", { name: "Outputs" })).toContainText("7 days of us");
   });
 
-  test("says which parameters are not declared before it starts", async ({ page, server }) => {
+  test("lists undeclared parameters before a start", async ({ page, server }) => {
     const name = `open${process.env.TEST_WORKER_INDEX ?? ""}`;
     server.push(name, { "sales.dig": declared.replace("  additional: false\n", "") });
     const found = await server.get<{ projects: { id: string }[] }>(`/api/projects?name=${name}`);
@@ -107,7 +107,7 @@ test.describe("a workflow", () => {
     await expect(dialog.getByRole("status")).toContainText("does not declare currency");
   });
 
-  test("starts a session with parameters, and another attempt where there is one", async ({ page, server, allowed }) => {
+  test("starts a session with parameters, and another attempt of an existing one", async ({ page, server, allowed }) => {
     allowed.push(/409/); // the browser tells of each refusal on its console
     await page.goto(`/projects/${project}/daily`);
     await expect(page.getByRole("button", { name: "Start", exact: true })).toBeVisible();
@@ -129,7 +129,7 @@ test.describe("a workflow", () => {
     expect(attempt.retryAttemptName).toMatch(/^page-/);
   });
 
-  test("is backfilled after a look at the days that have sessions", async ({ page, server }) => {
+  test("is backfilled after a preview of existing sessions", async ({ page, server }) => {
     await page.goto(`/projects/${project}/daily`);
     await page.getByRole("button", { name: "Backfill", exact: true }).click();
     const dialog = page.getByRole("dialog");
@@ -152,7 +152,7 @@ test.describe("a workflow", () => {
     expect(times).not.toContain("2026-11-17T00:00:00+09:00");
   });
 
-  test("has a schedule whose times are shown, skipped, turned off and on", async ({ page, server }) => {
+  test("has a schedule whose sessions are shown, skipped, disabled and enabled", async ({ page, server }) => {
     await page.goto(`/projects/${project}/daily?tab=schedule`);
     const next = page.getByRole("region", { name: "Next sessions" });
     await expect(next.getByRole("row")).toHaveCount(11);
@@ -169,7 +169,7 @@ test.describe("a workflow", () => {
     expect((await schedule()).disabledAt).toBeNull();
   });
 
-  test("shows its source, and a list where a grid has no room", async ({ page }) => {
+  test("shows its source, and a list instead of a grid on narrow screens", async ({ page }) => {
     await page.goto(`/projects/${project}/daily?tab=source`);
     await expect(page.locator("pre")).toContainText("daily>: 07:00:00");
     await page.setViewportSize({ width: 375, height: 800 });
@@ -178,7 +178,7 @@ test.describe("a workflow", () => {
     expect(await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth)).toBe(true);
   });
 
-  test("that is not there is answered with what was meant", async ({ page, allowed }) => {
+  test("that does not exist gets suggestions", async ({ page, allowed }) => {
     allowed.push(/404/); // the browser tells of each refusal on its console
     await page.goto(`/projects/${project}/dialy`);
     const near = page.getByRole("region", { name: "Did you mean" });
@@ -192,7 +192,7 @@ test.describe("a workflow", () => {
   });
 
   for (const { theme, width } of looks) {
-    test(`can be read at ${width} pixels, ${theme}`, async ({ page }) => {
+    test(`is accessible at ${width} pixels, ${theme}`, async ({ page }) => {
       await page.emulateMedia({ colorScheme: theme });
       await page.setViewportSize({ width, height: width === 375 ? 812 : 900 });
       await page.goto(`/projects/${project}/daily`);

@@ -22,19 +22,19 @@ const timeOf = async (step: 1 | -1, times: number[], many?: number) => {
   return found && Date.parse(found.sessionTime) - base;
 };
 
-test("the neighbour is the nearest session by its time, whatever the order in which sessions were made", async () => {
+test("the neighbour is the nearest session by time, not by creation", async () => {
   const times = [base, base + 3 * day, base + day, base - 3 * day, base - day, base + 2 * day];
   expect(await timeOf(1, times)).toBe(day);
   expect(await timeOf(-1, times)).toBe(-day);
 });
 
-test("a session of a schedule of minutes is found within the first hours, and pages are read to their end", async () => {
+test("frequent sessions are found within the first hours, and all pages are read", async () => {
   const minutes = Array.from({ length: 9 }, (_, i) => base + (i - 4) * 60_000);
   expect(await timeOf(1, minutes, 2)).toBe(60_000);
   expect(await timeOf(-1, minutes, 2)).toBe(-60_000);
 });
 
-test("the first and the last session have no neighbour, and a look is bounded", async () => {
+test("the first and last sessions have no neighbour, and the search is limited", async () => {
   expect(await timeOf(1, [base])).toBeNull();
   expect(await timeOf(-1, [base])).toBeNull();
   const endless = serverOf(Array.from({ length: 500 }, (_, i) => base + (i + 1) * 1000), 1);

@@ -3,7 +3,7 @@ import { scaleOf } from "./scale";
 
 const minute = 60_000;
 
-test("without idleness the axis is straight", () => {
+test("the axis is linear without idle periods", () => {
   const s = scaleOf([{ begin: 0, end: 100 }].map((x) => ({ begin: x.begin + 1, end: x.end + 1 })), 1, 101, true);
   expect(s.at(1)).toBe(0);
   expect(s.at(51)).toBeCloseTo(0.5);
@@ -11,7 +11,7 @@ test("without idleness the axis is straight", () => {
   expect(s.gaps).toEqual([]);
 });
 
-test("a long idle stretch is narrow, and what is around it keeps its order and its size", () => {
+test("a long idle period is shortened, and the rest keeps order and size", () => {
   const work = [{ begin: minute, end: 2 * minute }, { begin: 62 * minute, end: 63 * minute }];
   const s = scaleOf(work, minute, 63 * minute, true);
   expect(s.gaps).toHaveLength(1);
@@ -27,7 +27,7 @@ test("a long idle stretch is narrow, and what is around it keeps its order and i
   expect(scaleOf(work, minute, 63 * minute, false).gaps).toEqual([]);
 });
 
-test("moments outside of the axis lie at its ends", () => {
+test("times outside of the axis are clamped", () => {
   const s = scaleOf([], 1000, 2000, true);
   expect([s.at(0), s.at(5000)]).toEqual([0, 1]);
 });

@@ -14,18 +14,18 @@ function wide(n: number, state: (i: number) => string): Outline {
 }
 
 describe("tree", () => {
-  test("what a task has made is shown right below it", () => {
+  test("generated tasks are shown below their task", () => {
     const o = emptyOutline();
     lay(o, columns([1, 0, "+wf", "success"], [2, 1, "+each", "success"], [3, 2, "^sub", "success"], [4, 3, "+loop-0", "success"], [5, 4, "^sub", "success"]));
     expect(text(rowsOf(o, shown, all))).toEqual(["+wf", " +each", "  #0", "   _do"]);
   });
 
-  test("fifty siblings are rows, one more makes a fold", () => {
+  test("fifty siblings are rows, one more creates a fold", () => {
     expect(rowsOf(wide(50, () => "success"), shown, all)).toHaveLength(51);
     expect(text(rowsOf(wide(51, () => "success"), shown, all))).toEqual(["+wf", " +p0 … +p50"]);
   });
 
-  test("of folded siblings those that failed or wait to retry come first, then some at work, and the fold counts the rest", () => {
+  test("failed and retrying siblings come before a fold, then some running ones, and the fold counts the rest", () => {
     const o = wide(400, (i) => (i === 200 ? "error" : i === 300 ? "retry_waiting" : i < 60 ? "running" : i < 390 ? "success" : "blocked"));
     const rows = rowsOf(o, shown, all);
     expect(text(rows).slice(0, 4)).toEqual(["+wf", " +p200", " +p300", " +p0"]);
@@ -34,17 +34,17 @@ describe("tree", () => {
     expect(rowsOf(o, { ...shown, unfolded: new Set([1]) }, all)).toHaveLength(401);
   });
 
-  test("a filter shows what fits and what is above it, and folds nothing", () => {
+  test("a filter shows matches and their ancestors without folds", () => {
     const o = wide(200, (i) => (i < 100 ? "error" : "success"));
     expect(text(rowsOf(o, shown, { text: "P19", only: undefined }))).toEqual(["+wf", " +p19", ...Array.from({ length: 10 }, (_, i) => ` +p19${i}`)]);
     expect(rowsOf(o, shown, { text: "", only: "failed" })).toHaveLength(101);
   });
 
-  test("a group that somebody closes has no rows below it", () => {
+  test("a closed group has no rows below it", () => {
     expect(rowsOf(wide(3, () => "success"), { ...shown, toggled: new Set([1]) }, all)).toHaveLength(1);
   });
 
-  test("turns of loops are called by their values", () => {
+  test("iterations of loops are named by value", () => {
     const named = (name: string) => labelOf({ name } as Parameters<typeof labelOf>[0]);
     expect(named("+loop-12")).toBe("#12");
     expect(named("+for-0=region=1=us")).toBe("region=us");
@@ -53,7 +53,7 @@ describe("tree", () => {
     expect(named("+for-0=x=0=%zz")).toBe("x=%zz");
   });
 
-  test("a group takes from the first beginning below it to its own end", () => {
+  test("a group spans the first start below it to its own end", () => {
     const o = emptyOutline();
     lay(o, columns([1, 0, "+wf", "group_error", 0, 900], [2, 1, "+a", "success", 300, 400], [3, 1, "+b", "running", 500, 500]));
     expect(spansOf(o).get(1)).toEqual({ begin: 300, end: 900 });

@@ -63,12 +63,12 @@ function difference([l1, a1, b1]: Triple, [l2, a2, b2]: Triple): number {
   return Math.sqrt(dl ** 2 + dc ** 2 + dH ** 2 + rotation * dc * dH);
 }
 
-test("the difference of colours is that of the published examples", () => {
+test("the colour difference matches published examples", () => {
   expect(difference([50, 2.6772, -79.7751], [50, 0, -82.7485])).toBeCloseTo(2.0425, 3);
   expect(difference([22.7233, 20.0904, -46.694], [23.0331, 14.973, -42.5619])).toBeCloseTo(2.0373, 3);
 });
 
-test("states are told apart in every kind of sight", () => {
+test("states are distinguishable with every kind of colour vision", () => {
   for (const theme of themes) {
     for (const [sight, matrix] of Object.entries(sights)) {
       for (const a of states) {
@@ -81,7 +81,7 @@ test("states are told apart in every kind of sight", () => {
   }
 });
 
-test("marks stand out from their ground, and text can be read on every ground", () => {
+test("marks and text have enough contrast", () => {
   for (const theme of themes) {
     for (const state of [...states, "waiting"]) expect(contrast(colour(state, theme), colour("surface", theme)), `${state} ${theme}`).toBeGreaterThanOrEqual(3);
     for (const ground of ["surface", "canvas", "well", "hover", "selected", "sunken"]) {

@@ -6,7 +6,7 @@ type Task = Parameters<typeof planRows>[0]["tasks"][number];
 const task = (name: string, parent: number | null, more: Partial<Task> = {}): Task => ({ name, parent, upstreams: [], operator: null, group: false, makes: false, made: false, calls: null, place: null, ...more });
 const rows = (...tasks: Task[]) => planRows({ all: true, tasks }).map((r) => `${"  ".repeat(r.depth)}${r.beside ? "| " : ""}${r.label}${r.operator ? ` ${r.operator}` : ""}${r.turns ? " ×" : ""}`);
 
-test("a plan is read from top to bottom, with what runs beside what", () => {
+test("a plan lists tasks in order with parallel ones", () => {
   expect(
     rows(
       task("+w", null, { group: true }),
@@ -18,7 +18,7 @@ test("a plan is read from top to bottom, with what runs beside what", () => {
   ).toEqual(["+w", "  +load", "    +a sh", "    | +b sh", "  +report echo"]);
 });
 
-test("what a loop makes is below it, once, however it is written", () => {
+test("tasks of a loop are listed once below it", () => {
   expect(
     rows(
       task("+w", null, { group: true }),
@@ -33,4 +33,4 @@ test("what a loop makes is below it, once, however it is written", () => {
   ).toEqual(["+w", "  +each for_each ×", "    +x sh", "    +y sh", "  +then if", "    _do echo", "  +end echo"]);
 });
 
-test("of nothing there is no row", () => expect(rows()).toEqual([]));
+test("an empty plan has no rows", () => expect(rows()).toEqual([]));

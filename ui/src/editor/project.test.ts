@@ -12,7 +12,7 @@ const base: Base = {
 };
 const text = (entries: Entry[], name: string) => new TextDecoder().decode(entries.find((e) => e.name === name)!.content);
 
-test("what nobody changed is the same entry in the next archive", () => {
+test("unchanged files keep their entry in the next archive", () => {
   const files = write(base, untouched(base), "daily.dig", "+b:\n");
   const next = entriesOf(base, files);
   expect(next.map((e) => e.name)).toEqual(base.entries.map((e) => e.name));
@@ -21,18 +21,18 @@ test("what nobody changed is the same entry in the next archive", () => {
   expect(text(next, "daily.dig")).toBe("+b:\n");
 });
 
-test("a text that is typed back is no change", () => {
+test("a reverted text is not a change", () => {
   const files = write(base, write(base, untouched(base), "daily.dig", "+b:\n"), "daily.dig", "+a:\n");
   expect(changes(base, files)).toEqual([]);
 });
 
-test("a renamed file keeps its mode and its bytes, also those of no text", () => {
+test("a renamed file keeps its mode and bytes, even if it is binary", () => {
   const files = rename(untouched(base), "data.bin", "other.bin");
   expect(changes(base, files)).toEqual([{ name: "other.bin", from: "data.bin", is: "renamed", before: null, after: null }]);
   expect(entriesOf(base, files).find((e) => e.name === "other.bin")).toMatchObject({ mode: 0o750, content: Uint8Array.of(1, 0, 255) });
 });
 
-test("added and removed files are told with their texts", () => {
+test("added and removed files are listed with their texts", () => {
   const files = write(base, add(remove(untouched(base), "sql/load.sql"), "new.sql"), "new.sql", "select 2\n");
   expect(changes(base, files)).toEqual([
     { name: "new.sql", from: null, is: "added", before: null, after: "select 2\n" },
@@ -41,26 +41,26 @@ test("added and removed files are told with their texts", () => {
   expect(entriesOf(base, files).map((e) => e.name)).toEqual(["sql/", "daily.dig", "data.bin", "latest", "new.sql"]);
 });
 
-test("a file in the place of one that was removed is another file", () => {
+test("a file that replaces a removed one is a new file", () => {
   const files = add(remove(untouched(base), "daily.dig"), "daily.dig");
   expect(entriesOf(base, files).filter((e) => e.name === "daily.dig")).toMatchObject([{ mode: 0o644 }]);
   expect(changes(base, files).map((c) => c.is)).toEqual(["added", "removed"]);
 });
 
-test("only what is text has one", () => {
+test("only text files have a text", () => {
   const named = (name: string) => textNow(base, untouched(base).find((f) => f.name === name)!);
   expect(named("sql/load.sql")).toBe("select 1\r\n");
   expect(named("data.bin")).toBeNull();
   expect(named("latest")).toBeNull();
 });
 
-test("names that lead out, clash or mean nothing are refused", () => {
+test("invalid and conflicting names are rejected", () => {
   const files = untouched(base);
   for (const name of ["", "/a", "a/", "a//b", "../a", "a/./b", "a\nb", "daily.dig", "daily.dig/x", "sql", "x".repeat(256)]) expect(nameProblem(files, name), name).not.toBeNull();
   for (const name of ["sql/new.sql", "<img src=x>", ".hidden", "ü.dig"]) expect(nameProblem(files, name), name).toBeNull();
 });
 
-test("all names are checked, and of texts as many as there is room for, workflows first", () => {
+test("all names are checked, and as many texts as fit, workflows first", () => {
   const large: Base = { revision: "r", entries: ["a.sql", "b.sql", "c.sql", "d.sql", "z.dig"].map((n) => entry(n, n.endsWith(".dig") ? "+a:\n" : "x".repeat(999_999))) };
   const sent = checkable(large, untouched(large));
   expect(Object.keys(sent)).toEqual(["z.dig", "a.sql", "b.sql", "c.sql", "d.sql"]);
@@ -69,6 +69,6 @@ test("all names are checked, and of texts as many as there is room for, workflow
   expect(JSON.stringify({ files: sent }).length).toBeLessThan(4 << 20);
 });
 
-test("a workflow is a .dig file of the project's folder itself", () => {
+test("a workflow is a .dig file in the project folder", () => {
   expect(["daily.dig", "sub/daily.dig", "daily.sql"].map(workflowIn)).toEqual(["daily", null, null]);
 });

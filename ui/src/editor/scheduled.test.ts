@@ -3,7 +3,7 @@ import { rescheduled, schedulesOf } from "./scheduled";
 
 const of = (workflow: string, schedule: Record<string, unknown>, timezone = "UTC") => ({ workflow, timezone, schedule });
 
-test("schedules that change, begin or end are told, and no others", () => {
+test("changed, added and removed schedules are listed", () => {
   const before = [of("nightly", { "daily>": "02:00:00" }), of("hourly", { "hourly>": "15:00" }), of("old", { "cron>": "0 1 * * *" }), of("zone", { "daily>": "01:00:00" })];
   const after = [of("new", { "minutes_interval>": 5 }), of("hourly", { "hourly>": "15:00" }), of("nightly", { "daily>": "03:00:00", skip_delayed_by: "1h" }), of("zone", { "daily>": "01:00:00" }, "Asia/Tokyo")];
   expect(rescheduled(before, after)).toEqual([

@@ -37,7 +37,7 @@ const named = (entries: Entry[], name: string) => entries.find((e) => e.name ===
 const file = (name: string, text: string, mode = 0o644): Entry => ({ name, kind: "file", mode, content: new TextEncoder().encode(text), raw: null });
 
 for (const format of ["pax", "gnu", "ustar"]) {
-  test(`what tar packs as ${format} is read, and what nobody changed is written as it was`, () => {
+  test(`reads what tar packs as ${format}, and writes unchanged entries identically`, () => {
     const archive = packed(format);
     const entries = readTar(archive);
     expect(named(entries, "run.sh")).toMatchObject({ kind: "file", mode: 0o755 });
@@ -51,7 +51,7 @@ for (const format of ["pax", "gnu", "ustar"]) {
   });
 }
 
-test("tar unpacks what is written here, with modes, links and long names", () => {
+test("tar unpacks written archives with modes, links and long names", () => {
   const kept = readTar(packed("pax")).filter((e) => ["link", "data.bin", "run.sh"].includes(e.name));
   const deep = `deep/${"x".repeat(120)}/ü.txt`;
   const to = unpack("to", writeTar([...kept, file("new.sh", "echo\n", 0o755), file(deep, "long\n"), file("ä", "short\n"), file("e".repeat(100), "")]));
@@ -69,7 +69,7 @@ test("names of every length are the same after writing and reading", () => {
   expect(readTar(writeTar(names.map((n) => file(n, n)))).map((e) => e.name)).toEqual(names);
 });
 
-test("a damaged archive is refused rather than read in part", () => {
+test("a damaged archive is rejected, not partly read", () => {
   const archive = writeTar([file("a.dig", "x".repeat(2000))]);
   expect(() => readTar(archive.subarray(0, 1024))).toThrow("it ends within a file");
   const changed = archive.slice();
@@ -77,7 +77,7 @@ test("a damaged archive is refused rather than read in part", () => {
   expect(() => readTar(changed)).toThrow("checksum");
 });
 
-test("whatever bytes come, they are read or refused, and never read for ever", () => {
+test("arbitrary bytes are read or rejected without endless loops", () => {
   let seed = 1;
   const random = (below: number) => (seed = (seed * 48_271) % 2_147_483_647) % below;
   const whole = packed("pax");

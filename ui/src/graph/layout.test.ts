@@ -18,13 +18,13 @@ describe("the layout of the graph", () => {
     ]);
   });
 
-  it("places what waits for nothing below each other, and goes on beside it", () => {
+  it("places independent boxes in columns", () => {
     const { boxes } = layOut(Array.from({ length: sizes.column + 1 }, (_, i) => box(i + 1)));
     expect(boxes[1]).toMatchObject({ x: 0, y: sizes.box + sizes.down });
     expect(boxes[sizes.column]).toMatchObject({ x: 100 + sizes.down, y: 0 });
   });
 
-  it("places what lies in a group inside of it", () => {
+  it("places the content of a group inside it", () => {
     const { boxes } = layOut([box(1, none, [box(2), box(3, [2])]), box(4, [1])]);
     expect(boxes.map((b) => [b.id, b.parent])).toEqual([
       [1, 0],
@@ -39,12 +39,12 @@ describe("the layout of the graph", () => {
     expect(next!.x).toBe(group!.width + sizes.across);
   });
 
-  it("places what comes at the end there, though it waits for none by name", () => {
+  it("places final tasks at the end", () => {
     const { boxes } = layOut([box(1), box(2, [1]), { ...box(3), last: true }]);
     expect(boxes[2]!.x).toBe(2 * (100 + sizes.across));
   });
 
-  it("keeps boxes of a group apart, whatever they hold", () => {
+  it("keeps boxes of a group apart", () => {
     const wide = Array.from({ length: 30 }, (_, i) => box(100 + i, i % 3 === 0 ? none : [99 + i]));
     const { boxes } = layOut([box(1, none, wide), box(2, [1]), box(3, [1], [box(50), box(51, [50])]), box(4, [2, 3])]);
     for (const a of boxes)
@@ -63,7 +63,7 @@ describe("the layout of the graph", () => {
     expect(lines).toHaveLength(100);
   });
 
-  it("knows nothing of upstreams that are not drawn", () => {
+  it("ignores dependencies that are not drawn", () => {
     expect(layOut([box(2, [1])]).lines).toEqual([]);
   });
 

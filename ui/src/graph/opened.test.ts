@@ -16,32 +16,32 @@ function attempt(groups: number[], states: string[] = []): Outline {
   return outline;
 }
 
-describe("what of an attempt is drawn", () => {
-  it("is all of it while there is room", () => {
+describe("the drawn part of an attempt", () => {
+  it("is everything that fits", () => {
     const outline = attempt([3, 4]);
     const open = openAtFirst(outline);
     expect([...open]).toEqual([1, 10_000, 20_000]);
     expect(boxesOf(outline, open)).toBe(10);
   });
 
-  it("opens where something failed before anything else, and never too much", () => {
+  it("opens failed groups first, within the limit", () => {
     const outline = attempt([300, 300, 300], ["success", "group_error", "success"]);
     const open = openAtFirst(outline);
     expect([...open]).toEqual([1, 20_000]);
     expect(boxesOf(outline, open)).toBeLessThanOrEqual(mostBoxes);
   });
 
-  it("keeps a group closed that has too many tasks, and opens those beside it", () => {
+  it("keeps a large group closed and opens its siblings", () => {
     expect([...openAtFirst(attempt([5000, 5]))]).toEqual([1, 20_000]);
   });
 
-  it("counts what lies below a group, whether that is drawn or not", () => {
+  it("counts the tasks below a group, drawn or not", () => {
     const tallies = talliesOf(attempt([2, 3], ["success", "group_error"]));
     expect(tallies.get(1)).toEqual({ total: 5, done: 4, failed: 1, running: 0 });
     expect(tallies.get(20_000)).toEqual({ total: 3, done: 2, failed: 1, running: 0 });
   });
 
-  it("has the boxes of open groups within theirs", () => {
+  it("nests the boxes of open groups", () => {
     const [root] = boxesFor(attempt([2, 3]), new Set([1, 20_000]));
     expect(root!.children!.map((box) => box.children?.length ?? null)).toEqual([null, 3]);
   });

@@ -37,7 +37,7 @@ describe("the critical path", () => {
     ).toEqual([1, 2, 3, 5]);
   });
 
-  it("goes into groups, and past what was canceled or never begun", () => {
+  it("enters groups and skips canceled tasks and tasks that never started", () => {
     expect(
       path([
         [1, 0, [], "group_error", 1, 70],
@@ -51,7 +51,7 @@ describe("the critical path", () => {
     ).toEqual([1, 2, 3, 5]);
   });
 
-  it("goes on before what tells of a failure", () => {
+  it("continues before failure notifications", () => {
     expect(
       path([
         [1, 0, [], "group_error", 1, 62],
@@ -63,7 +63,7 @@ describe("the critical path", () => {
     ).toEqual([1, 2, 3, 5]);
   });
 
-  it("leads to what runs now", () => {
+  it("leads to running tasks", () => {
     expect(
       path([
         [1, 0, [], "planned", 1, 2],
@@ -75,5 +75,5 @@ describe("the critical path", () => {
     ).toEqual([1, 2, 3]);
   });
 
-  it("of nothing is nothing", () => expect(path([])).toEqual([]));
+  it("is empty without tasks", () => expect(path([])).toEqual([]));
 });

@@ -3,7 +3,7 @@ import { eventsOf } from "./follow";
 
 const bytes = new TextEncoder().encode('id: 1\nevent: change\ndata: {"name":"ä"}\n\n:\n\nevent: end\nid: end\ndata: {}\n\n');
 
-test("events are the same however the stream is cut", async () => {
+test("events do not depend on how the stream is split", async () => {
   for (let at = 0; at <= bytes.length; at++) {
     const body = new ReadableStream<Uint8Array>({
       start(c) {

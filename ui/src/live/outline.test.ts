@@ -13,7 +13,7 @@ const change = (seq: number, at: number, task: number[], state: string[], runs =
 });
 
 describe("outline", () => {
-  test("changes make of an outline what a later one says", () => {
+  test("changes turn an outline into a later one", () => {
     const o = emptyOutline();
     lay(o, columns([1, 0, "+wf", "planned"], [2, 1, "+a", "running", 100, 100], [3, 1, "+b", "blocked"]));
     fold(o, change(2, 200, [2, 3], ["success", "running"]));
@@ -24,7 +24,7 @@ describe("outline", () => {
     expect(count(o)).toEqual({ total: 3, done: 1, failed: 0, running: 1, ignored: 0 });
   });
 
-  test("what was skipped, ignored or waits is told apart, until it changes", () => {
+  test("skipped, ignored and waiting tasks are distinguished until they change", () => {
     const o = emptyOutline();
     lay(o, { ...columns([1, 0, "+wf", "planned"], [2, 1, "+a", "success"], [3, 1, "+b", "running"], [4, 1, "+c", "running"]), skipped: [2], waiting: [3] });
     expect([2, 3, 4].map((id) => shownState(o.tasks.get(id)!))).toEqual(["skipped", "waits", "running"]);
@@ -35,7 +35,7 @@ describe("outline", () => {
     expect(count(o)).toMatchObject({ done: 2, running: 1, ignored: 1 });
   });
 
-  test("a page that is laid again makes no child twice", () => {
+  test("a repeated page creates no duplicate children", () => {
     const o = emptyOutline();
     const page = columns([1, 0, "+wf", "planned"], [2, 1, "+a", "running"]);
     lay(o, page);
@@ -43,7 +43,7 @@ describe("outline", () => {
     expect(o.tasks.get(1)?.children).toEqual([2]);
   });
 
-  test("what cleans up is known by its name, for as long as it is busy", () => {
+  test("cleanup tasks are recognized by name while they run", () => {
     const o = emptyOutline();
     lay(o, columns([1, 0, "+wf", "planned"], [2, 1, "+finally", "running"], [3, 1, "^cancel", "canceled"]));
     expect(isCleaning(o)).toBe(false);
@@ -51,14 +51,14 @@ describe("outline", () => {
     expect(isCleaning(o)).toBe(true);
   });
 
-  test("the first failure is the first in time of those that failed by themselves", () => {
+  test("the first failure is the earliest task that failed itself", () => {
     const o = emptyOutline();
     lay(o, columns([1, 0, "+wf", "group_error", 0, 400], [2, 1, "+a", "error", 100, 300], [3, 1, "+b", "error", 100, 200], [4, 1, "+c", "error", 50, 60]));
     o.errors.set(2, "late").set(3, "early");
     expect(firstFailure(o)?.id).toBe(3);
   });
 
-  test("a task is found by its number, and by its name, of several the last", () => {
+  test("a task is found by number and by name, the newest if several match", () => {
     const o = emptyOutline();
     lay(o, columns([1, 0, "+wf", "planned"], [2, 1, "+a", "error"], [3, 1, "+a", "success"]));
     expect(findTask(o, "2")?.id).toBe(2);
@@ -67,7 +67,7 @@ describe("outline", () => {
     expect(findTask(o, undefined)).toBeNull();
   });
 
-  test("each run of a task has its beginning and its end, also where one entry ends it and begins the next", () => {
+  test("each run of a task has a start and an end, even if one entry ends it and starts the next", () => {
     const history = [
       { ...change(1, 100, [], []), made: columns([1, 0, "+a", "running", 100, 100]) },
       change(2, 150, [1], ["running"], [2]),

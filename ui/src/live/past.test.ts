@@ -24,7 +24,7 @@ function history(entries: number): Change[] {
 }
 
 describe("an attempt as it was", () => {
-  it("is at every entry what the entries up to it make", () => {
+  it("equals the result of all entries up to it", () => {
     const all = history(1700);
     const past = new Past(all);
     const outline = emptyOutline();
@@ -34,7 +34,7 @@ describe("an attempt as it was", () => {
     });
   });
 
-  it("is the same where its history came bit by bit, however long it is", () => {
+  it("does not depend on how its history arrived", () => {
     const all = history(24_000);
     const whole = new Past(all);
     const grown = new Past();
@@ -51,7 +51,7 @@ describe("an attempt as it was", () => {
     expect(new Past([]).at(0).tasks.size).toBe(0);
   });
 
-  it("is not changed by what is done with a moment of it", () => {
+  it("is not modified by users of a past state", () => {
     const past = new Past(history(900));
     const before = structuredClone(past.at(600).tasks);
     past.at(600).tasks.get(1)!.children.push(12345);
@@ -59,13 +59,13 @@ describe("an attempt as it was", () => {
     expect(past.at(600).tasks).toEqual(before);
   });
 
-  it("is found by numbers and by moments", () => {
+  it("is found by sequence numbers and times", () => {
     const past = new Past(history(10));
     expect([9, 10, 11, 12, 99].map((seq) => past.indexOf(seq))).toEqual([-1, 0, 0, 1, 9]);
     expect([-1, 0, 1500, 99_999].map((at) => past.indexAt(at))).toEqual([-1, 0, 1, 9]);
   });
 
-  it("tells why a task failed only where it had failed already", () => {
+  it("shows errors only of tasks that had failed by then", () => {
     const all = history(6);
     const failing = all.findIndex((c) => c.state[0] === "error");
     const task = all[failing]!.task[0]!;

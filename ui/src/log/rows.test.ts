@@ -4,7 +4,7 @@ import { evenRows, offsetOf, rowHeight, scrollFor } from "./rows";
 const height = 600;
 
 describe("lines of one height", () => {
-  it("are drawn where they can be seen, and a little beyond", () => {
+  it("are drawn in and near the visible part", () => {
     const rows = evenRows(1000, { top: 5000, height });
     expect([rows.first, rows.end, rows.total]).toEqual([220, 310, 20_000]);
     expect(rows.topOf(250)).toBe(5000);
@@ -12,7 +12,7 @@ describe("lines of one height", () => {
     expect(evenRows(0, { top: 0, height })).toMatchObject({ first: 0, end: 0, total: 0 });
   });
 
-  it("are all reached, however many they are", () => {
+  it("are all reachable", () => {
     for (const count of [10, 700_000, 750_001, 1_650_000, 10_000_000]) {
       for (const line of [0, 7, Math.floor(count / 2), count - 1]) {
         for (const align of ["center", "end"] as const) {
@@ -28,5 +28,5 @@ describe("lines of one height", () => {
     }
   });
 
-  it("are no higher than browsers draw", () => expect(evenRows(10_000_000, { top: 0, height }).total).toBe(15_000_000));
+  it("stay below the maximum height of browsers", () => expect(evenRows(10_000_000, { top: 0, height }).total).toBe(15_000_000));
 });

@@ -7,7 +7,7 @@ function logOf(...pieces: string[]) {
   return log;
 }
 
-test("lines are the same however the text is cut", () => {
+test("lines do not depend on how the text is split", () => {
   const text = "one\r\ntwo\n\nfour ä\nlast without an end";
   for (let a = 0; a <= text.length; a++) {
     for (let b = a; b <= text.length; b++) {
@@ -17,7 +17,7 @@ test("lines are the same however the text is cut", () => {
   }
 });
 
-test("a line that has no end yet grows", () => {
+test("an incomplete line grows", () => {
   const log = logOf("a\nb");
   expect(log.count).toBe(2);
   log.add("c");
@@ -26,13 +26,13 @@ test("a line that has no end yet grows", () => {
   expect(log.count).toBe(2);
 });
 
-test("text is found whatever its case, also in the line without an end", () => {
+test("searching ignores case and includes the incomplete line", () => {
   const log = logOf("Alpha beta\nBETA alpha\n", "gamma alPHA");
   expect(log.search("alpha")).toEqual({ hits: [{ line: 0, at: 0 }, { line: 1, at: 5 }, { line: 2, at: 6 }], total: 3 });
   expect(log.search("")).toEqual({ hits: [], total: 0 });
 });
 
-test("all hits are counted, and a bounded number is told", () => {
+test("all matches are counted, and a limited number returned", () => {
   const { hits, total } = logOf("x\n".repeat(mostHits + 5)).search("x");
   expect([hits.length, total]).toEqual([mostHits, mostHits + 5]);
 });

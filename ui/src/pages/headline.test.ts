@@ -12,7 +12,7 @@ test("failures of one workflow are one row with the newest", () => {
   expect(groups.map((g) => [g.newest.attempt.id, g.times])).toEqual([["2", 1], ["3", 2]]);
 });
 
-test("the sentence on top says what needs somebody", () => {
+test("the headline shows what needs attention", () => {
   expect(headline(overview([], 0, 0))).toBe("Everything is fine.");
   expect(headline(overview([], 0, 2))).toBe("Everything is running fine.");
   expect(headline(overview([row("1", "a", "x", 1), row("2", "a", "x", 2)], 0, 0))).toBe("1 workflow failed.");

@@ -6,7 +6,7 @@ const project = { id: "1", name: "sales" };
 const workflow = { id: "7", name: "a/b", project };
 const found = (more: Partial<Schemas["Search"]>): Schemas["Search"] => ({ projects: [], workflows: [], tasks: [], session: null, attempt: null, ...more });
 
-test("what is found leads to the page that shows it, whatever its name has in it", () => {
+test("results link to their pages, whatever their names contain", () => {
   const groups = foundGroups(found({ projects: [project], workflows: [workflow], tasks: [{ name: "+a/b+load+part 1", workflow }] }));
   expect(groups.flatMap((g) => g.choices).map((c) => "path" in c && c.path)).toEqual(["/projects/1", "/projects/1/a%2Fb", "/projects/1/a%2Fb?q=%2Bpart%201"]);
 });
@@ -18,7 +18,7 @@ test("a number is an attempt, a session, or both", () => {
   expect(new Set(numbers!.choices.map((c) => c.id)).size).toBe(2);
 });
 
-test("a text narrows pages and actions down, and hides what was chosen before", () => {
+test("a text filters pages and actions, and hides recent choices", () => {
   const keys = [
     { keys: "r", does: "Retry failed tasks", run: () => {} },
     { keys: "j", does: "Next row", focused: true, run: () => {} },
@@ -31,12 +31,12 @@ test("a text narrows pages and actions down, and hides what was chosen before", 
   expect(groupsOf("RETRY", recent, pagesOf(false), actionsOf(keys), []).map((g) => g.name)).toEqual(["On this page"]);
 });
 
-test("only who may look after the server is offered its page", () => {
+test("only administrators see the admin page", () => {
   expect(pagesOf(false).some((p) => p.label.startsWith("Admin"))).toBe(false);
   expect(pagesOf(true).some((p) => p.label.startsWith("Admin"))).toBe(true);
 });
 
-test("the last choices are kept once each, for one person, and never lead to another server", () => {
+test("recent choices are unique, belong to one user, and stay on this server", () => {
   let recent = readRecent(null, "ada");
   for (const n of [1, 2, 3, 4, 5, 6, 7, 3]) recent = withRecent(recent, { label: `p${n}`, note: "", path: `/projects/${n}` });
   expect(recent.map((r) => r.label)).toEqual(["p3", "p7", "p6", "p5", "p4", "p2"]);

@@ -3,7 +3,7 @@ import { nearest } from "./near";
 
 const near = (wanted: string, ...names: string[]) => nearest(wanted, names, (n) => n);
 
-test("what somebody may have meant comes first, and what is far not at all", () => {
+test("close names come first, distant ones are omitted", () => {
   expect(near("nigthly", "hourly", "nightly", "weekly", "x")).toEqual(["nightly"]);
   expect(near("daily", "daily_load", "Daily", "report")).toEqual(["daily_load", "Daily"]);
   expect(near("daily_load_old", "daily_load")).toEqual(["daily_load"]);
@@ -13,7 +13,7 @@ test("what somebody may have meant comes first, and what is far not at all", () 
   expect(near("", "sales")).toEqual([]);
 });
 
-test("long names take no long time", () => {
+test("long names are compared quickly", () => {
   const names = Array.from({ length: 2000 }, (_, i) => `${"x".repeat(5000)}${i}`);
   expect(near("x".repeat(9000), ...names)).toHaveLength(5);
 });

@@ -3,14 +3,14 @@ import { formatDistance, formatDuration, formatTime, placeName, readOffsetTime }
 
 const at = Date.parse("2026-03-01T20:30:05Z");
 
-test("a time is written as of its place", () => {
+test("times are formatted in their zone", () => {
   expect(formatTime(at, "UTC", "full")).toBe("2026-03-01 20:30:05");
   expect(formatTime(at, "Asia/Tokyo", "minute")).toBe("2026-03-02 05:30");
   expect(formatTime(at, -330, "clock")).toBe("15:00:05");
   expect(formatTime(Date.parse("2026-03-01T00:00:00Z"), "UTC", "clock")).toBe("00:00:00");
 });
 
-test("short times leave out what is the same as now", () => {
+test("short times omit the parts that equal the current time", () => {
   expect(formatTime(at, "UTC", "short", at + 1000)).toBe("20:30");
   expect(formatTime(at, "UTC", "short", at + 86_400_000)).toBe("03-01 20:30");
   expect(formatTime(at, "UTC", "short", at + 400 * 86_400_000)).toBe("2026-03-01 20:30");

@@ -14,13 +14,13 @@ const config = {
   },
 };
 
-describe("what a workflow declares", () => {
-  it("is there in files with the gate alone", () => {
+describe("the declarations of a workflow", () => {
+  it("are read only in zerodag: 1 mode", () => {
     expect(formOf({ params: config.params })).toBeNull();
     expect(formOf({ zerodag: 1 })).toBeNull();
     expect(formOf(config)).toMatchObject({ closed: true, fields: [{ name: "country", choices: ["jp", "us"] }, { name: "days", required: true }, {}, { name: "full", required: false }, { fixed: true }, { secret: true }] });
   });
-  it("is told to who fills a field in", () => {
+  it("become hints of fields", () => {
     const hints = Object.fromEntries(formOf(config)!.fields.map((f) => [f.name, hintOf(f)]));
     expect(hints).toEqual({
       country: "Market",
@@ -35,12 +35,12 @@ describe("what a workflow declares", () => {
 
 describe("parameters of a form", () => {
   const fields = formOf(config)!.fields;
-  it("have the types that are declared, and none where nothing was filled in", () => {
+  it("have the declared types, and are omitted if empty", () => {
     expect(given(fields, { country: "1", days: "7", tables: '["a"]', full: "true", level: "9" })).toEqual({ params: { country: "us", days: 7, tables: ["a"], full: true }, error: null });
     expect(given(fields, { days: "7" })).toEqual({ params: { days: 7 }, error: null });
   });
-  it("leave to the server what it knows better", () => expect(given(fields, { days: "many" }).params).toEqual({ days: "many" }));
-  it("are refused where one is missing or no JSON", () => {
+  it("leave other checks to the server", () => expect(given(fields, { days: "many" }).params).toEqual({ days: "many" }));
+  it("are rejected if one is missing or not JSON", () => {
     expect(given(fields, {}).error).toBe("days is required.");
     expect(given(fields, { days: "1", tables: "[" }).error).toBe("tables is not JSON.");
   });

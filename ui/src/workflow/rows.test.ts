@@ -20,14 +20,14 @@ describe("the rows of a grid", () => {
     expect(rows[1]!.cells.map((c) => c?.state)).toEqual([undefined, "success", undefined]);
   });
 
-  it("have a level within them that was read at another moment", () => {
+  it("include a level that was read at a different time", () => {
     const inner = grid(["4", "3", "1"], [["+part", false, ["running", "error", "success"]]]);
     const rows = rowsOf("+daily", new Map([["+daily", top], ["+daily+load", inner]]), new Set(["+daily+load"]));
     expect(rows.map((r) => [r.full, r.depth])).toEqual([["+daily+load", 0], ["+daily+load+part", 1], ["+daily+check", 0]]);
     expect(rows[1]!.cells.map((c) => c?.state)).toEqual(["success", undefined, "error"]);
   });
 
-  it("say that a level is still read, and that there are none yet", () => {
+  it("show that a level is loading, or empty", () => {
     expect(rowsOf("+daily", new Map([["+daily", top], ["+daily+load", null]]), new Set(["+daily+load"]))[0]).toMatchObject({ open: true, loading: true });
     expect(rowsOf("+daily", new Map(), new Set())).toEqual([]);
   });
